@@ -1,0 +1,157 @@
+// Building dataflow graphs: operations, their inputs and attributes, and the scopes that apply while one builds.
+//
+// Errors are sticky: build freely and check once with braid_graph_status. After the first error every call returns
+// "nothing" (NULL, or an output whose op is NULL), which later calls accept silently; the status says where the first
+// error was made. A graph is used by one thread at a time.
+#ifndef BRAID_GRAPH_H
+#define BRAID_GRAPH_H
+
+#include <braid/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct braid_graph braid_graph;
+
+/// A node of a graph. Owned by its graph and valid as long as it.
+typedef struct braid_op braid_op;
+
+/// One output of a node, as the input of others: TensorFlow's "name:index".
+typedef struct braid_out {
+    braid_op *op;
+    int index;
+} braid_out;
+
+BRAID_API braid_graph *braid_graph_new(void);
+/// Frees the graph and everything in it; NULL is accepted. Sessions opened on it must be closed before.
+BRAID_API void braid_graph_free(braid_graph *graph);
+
+/// Returns the code of the first error made while building and copies it to `status` (may be NULL).
+BRAID_API braid_code braid_graph_status(const braid_graph *graph, braid_status *status);
+
+/// Makes the graph fail with a message unless it has already failed: for helpers that build on this interface.
+BRAID_API void braid_graph_fail(braid_graph *graph, braid_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/// The seed all random operations without a seed of their own derive theirs from (tf.set_random_seed): such an
+/// operation gets seed = `seed` and seed2 = the number of nodes built before it.
+BRAID_API void braid_graph_set_seed(braid_graph *graph, int64_t seed);
+
+// ---- Operations ----
+
+/// The description of a node to be. Made by braid_op_begin, used up by braid_op_end.
+typedef struct braid_op_desc braid_op_desc;
+
+/// Begins a node of type `op_type`. `name` is made unique within the current name scope ("MatMul", "MatMul_1"); NULL
+/// stands for the op type. A name that ends in '/' is taken as it is, without the scope and the '/'.
+BRAID_API braid_op_desc *braid_op_begin(braid_graph *graph, const char *op_type, const char *name);
+BRAID_API void braid_op_input(braid_op_desc *desc, braid_out input);
+/// The next argument of the op takes a list (N*T or a typed list).
+BRAID_API void braid_op_input_list(braid_op_desc *desc, const braid_out *inputs, int count);
+BRAID_API void braid_op_control(braid_op_desc *desc, braid_op *op);
+/// Asks for a device, merged into the current device scopes.
+BRAID_API void braid_op_device(braid_op_desc *desc, const char *device);
+/// Puts the node where `op` is (attr `_class`).
+BRAID_API void braid_op_colocate(braid_op_desc *desc, braid_op *op);
+/// Attributes. Those that the inputs determine (T, N, ...) and those with a default may be left out.
+BRAID_API void braid_op_attr_int(braid_op_desc *desc, const char *name, int64_t value);
+BRAID_API void braid_op_attr_float(braid_op_desc *desc, const char *name, float value);
+BRAID_API void braid_op_attr_bool(braid_op_desc *desc, const char *name, bool value);
+BRAID_API void braid_op_attr_type(braid_op_desc *desc, const char *name, braid_dtype value);
+BRAID_API void braid_op_attr_string(braid_op_desc *desc, const char *name, const char *value);
+BRAID_API void braid_op_attr_shape(braid_op_desc *desc, const char *name, braid_shape value);
+BRAID_API void braid_op_attr_tensor(braid_op_desc *desc, const char *name, const braid_tensor *value);
+BRAID_API void braid_op_attr_int_list(braid_op_desc *desc, const char *name, const int64_t *values, int count);
+BRAID_API void braid_op_attr_float_list(braid_op_desc *desc, const char *name, const float *values, int count);
+BRAID_API void braid_op_attr_type_list(braid_op_desc *desc, const char *name, const braid_dtype *values, int count);
+BRAID_API void braid_op_attr_shape_list(braid_op_desc *desc, const char *name, const braid_shape *values, int count);
+BRAID_API void braid_op_attr_string_list(braid_op_desc *desc, const char *name, const char *const *values, int count);
+/// Adds the node and returns it; NULL when the graph has failed: an unknown op, a wrong number or type of inputs, a
+/// missing attribute, shapes the op cannot take.
+BRAID_API braid_op *braid_op_end(braid_op_desc *desc);
+/// braid_op_end, and its output 0.
+BRAID_API braid_out braid_op_end_out(braid_op_desc *desc);
+
+/// Adds a node without attributes of its own in one call: `count` inputs, one argument each.
+BRAID_API braid_op *braid_op_add(braid_graph *graph, const char *op_type, const char *name, const braid_out *inputs,
+                                 int count);
+
+// ---- Looking at a graph ----
+
+BRAID_API const char *braid_op_name(const braid_op *op);
+BRAID_API const char *braid_op_type(const braid_op *op);
+/// The device asked for; "" when none.
+BRAID_API const char *braid_op_requested_device(const braid_op *op);
+BRAID_API int braid_op_num_inputs(const braid_op *op);
+BRAID_API braid_out braid_op_get_input(const braid_op *op, int index);
+BRAID_API int braid_op_num_outputs(const braid_op *op);
+BRAID_API braid_graph *braid_op_graph(const braid_op *op);
+BRAID_API braid_out braid_output(braid_op *op, int index);
+/// The type of an output; a reference type for a reference edge. BRAID_INVALID for nothing.
+BRAID_API braid_dtype braid_out_dtype(braid_out out);
+/// What is known of its shape before running.
+BRAID_API braid_shape braid_out_shape(braid_out out);
+/// The node of that name, or NULL.
+BRAID_API braid_op *braid_graph_find(const braid_graph *graph, const char *name);
+/// "name" or "name:index" as an output; the op is NULL when there is none.
+BRAID_API braid_out braid_graph_find_out(const braid_graph *graph, const char *name);
+BRAID_API int braid_graph_num_ops(const braid_graph *graph);
+/// Nodes in the order in which they were added.
+BRAID_API braid_op *braid_graph_op(const braid_graph *graph, int index);
+
+// ---- Scopes ----
+
+/// While pushed, names begin with "scope/", made unique as a node's name would be ("gradients", "gradients_1"). A scope
+/// that ends in '/' is entered again as it is. "" or NULL leaves all scopes. Returns the scope with its '/', valid as
+/// long as the graph.
+BRAID_API const char *braid_push_name_scope(braid_graph *graph, const char *scope);
+BRAID_API void braid_pop_name_scope(braid_graph *graph);
+
+/// While pushed, new nodes ask for `device` ("/job:ps/task:0/cpu:0"); the fields of an inner scope win. NULL: none.
+BRAID_API void braid_push_device(braid_graph *graph, const char *device);
+/// The same with a function of the node being made: it returns a device string (owned by the function) or NULL. Called
+/// once a node, with its type, its number of outputs, the type and shape of output 0 where already known, and the
+/// device that the inner scopes and the node ask for so far.
+typedef const char *(*braid_device_fn)(void *arg, const char *op_type, const char *device, braid_dtype dtype,
+                                       braid_shape shape);
+BRAID_API void braid_push_device_fn(braid_graph *graph, braid_device_fn fn, void *arg);
+BRAID_API void braid_pop_device(braid_graph *graph);
+
+/// While pushed, new nodes run after all of `ops`.
+BRAID_API void braid_push_control(braid_graph *graph, braid_op *const *ops, int count);
+BRAID_API void braid_pop_control(braid_graph *graph);
+
+/// While pushed, new nodes are placed where `op` is (attr `_class`), whatever the device scopes say.
+BRAID_API void braid_push_colocate(braid_graph *graph, braid_op *op);
+BRAID_API void braid_pop_colocate(braid_graph *graph);
+
+// ---- Collections ----
+
+/// Names of TensorFlow's collections ("variables", "trainable_variables", "global_step", ...) hold outputs.
+BRAID_API void braid_collect(braid_graph *graph, const char *collection, braid_out out);
+/// Returns the outputs in order and their number; owned by the graph, valid until the next braid_collect.
+BRAID_API const braid_out *braid_collection(const braid_graph *graph, const char *collection, int *count);
+
+// ---- GraphDef ----
+
+/// Adds the nodes of a serialized GraphDef, all or none. Ops Braid does not know are kept; they are an error only
+/// when a run reaches them. InvalidArgument: malformed message, an unknown input, a name that exists, an attribute of
+/// the wrong kind.
+BRAID_API braid_code braid_graph_import(braid_graph *graph, const void *data, size_t len, braid_status *status);
+/// Returns the graph as a serialized GraphDef (free() it) and its length; NULL when the graph has failed.
+BRAID_API void *braid_graph_export(const braid_graph *graph, size_t *len, braid_status *status);
+
+// ---- Symbolic gradients ----
+
+/// Builds nodes that compute the derivatives of the sum of `ys` by each of `xs` (reverse mode; Abadi et al. 2016,
+/// section 4.1), under the name scope "gradients", each near the op it differentiates as TensorFlow does, and stores
+/// them to `grads` [num_xs]; one whose op is NULL: no path, or no gradient along it. `grad_ys` [num_ys] are the
+/// gradients to begin with, NULL for ones. An op without a gradient on a path makes the graph fail (NotFound).
+BRAID_API void braid_gradients(braid_graph *graph, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs,
+                               const braid_out *grad_ys, braid_out *grads);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,61 @@
+// Attribute values of nodes.
+#ifndef BD_GRAPH_ATTR_H
+#define BD_GRAPH_ATTR_H
+
+#include "base/arena.h"
+#include "tensor/tensor.h"
+
+typedef enum bd_attr_kind {
+    BD_ATTR_NONE = 0,
+    BD_ATTR_STRING,
+    BD_ATTR_INT,
+    BD_ATTR_FLOAT,
+    BD_ATTR_BOOL,
+    BD_ATTR_TYPE,
+    BD_ATTR_SHAPE,
+    BD_ATTR_TENSOR,
+    BD_ATTR_FUNC,        // kept as the bytes of a NameAttrList
+    BD_ATTR_PLACEHOLDER, // kept as it is
+    BD_ATTR_LIST         // of one of the kinds above
+} bd_attr_kind;
+
+typedef struct bd_bytes {
+    const char *data; // zero-terminated behind `len`
+    size_t len;
+} bd_bytes;
+
+typedef struct bd_attr {
+    bd_attr_kind kind;
+    bd_attr_kind item_kind; // of a list; BD_ATTR_NONE for an empty one (which fits any)
+    union {
+        bd_bytes s; // string, func, placeholder
+        int64_t i;
+        float f;
+        bool b;
+        braid_dtype type; // may be a reference type
+        braid_shape shape;
+        braid_tensor *tensor; // owned by the graph that holds the attr
+        struct {
+            int count;
+            union {
+                bd_bytes *s;
+                int64_t *i;
+                float *f;
+                bool *b;
+                braid_dtype *type;
+                braid_shape *shape;
+                braid_tensor **tensor;
+            };
+        } list;
+    };
+} bd_attr;
+
+typedef struct bd_named_attr {
+    const char *name;
+    bd_attr value;
+} bd_named_attr;
+
+const char *bd_attr_kind_name(bd_attr_kind kind); // "int", "list(type)" is made from two
+bool bd_attr_equal(const bd_attr *a, const bd_attr *b);
+
+#endif

@@ -1,0 +1,28 @@
+// What a gradient function of an op sees, and short forms for the nodes it adds.
+//
+// It runs with the op's gradient name scope ("gradients/hid/MatMul_grad") entered and its device or colocation set, and adds
+// nodes as TensorFlow's Python does, names and structure included, so that graphs agree.
+#ifndef BD_GRAPH_GRAD_H
+#define BD_GRAPH_GRAD_H
+
+#include "graph/graph.h"
+
+typedef struct bd_grad_ctx {
+    braid_graph *graph;
+    braid_op *op;
+    const braid_out *output_grads; // [outputs of op]; op is NULL where no gradient arrives
+    braid_out *input_grads;        // [inputs of op]; all NULL at the start: no gradient
+} bd_grad_ctx;
+
+// Short forms over the builder: a node with the given inputs, named after its op unless `name` is given, output 0.
+braid_out bd_b1(braid_graph *g, const char *op, const char *name, braid_out a);
+braid_out bd_b2(braid_graph *g, const char *op, const char *name, braid_out a, braid_out b);
+braid_out bd_b3(braid_graph *g, const char *op, const char *name, braid_out a, braid_out b, braid_out c);
+braid_out bd_b_const(braid_graph *g, const char *name, const braid_tensor *value); // takes a reference
+braid_out bd_b_const_i32(braid_graph *g, const char *name, int32_t value);
+braid_out bd_b_const_f(braid_graph *g, const char *name, braid_dtype dtype, double value); // a scalar of a number type
+braid_out bd_b_const_i32_vector(braid_graph *g, const char *name, const int32_t *values, int count);
+// tf.shape: a Const when the shape is fully known (TensorFlow's optimization), else a Shape node.
+braid_out bd_b_shape(braid_graph *g, const char *name, braid_out x);
+
+#endif

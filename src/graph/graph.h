@@ -1,0 +1,128 @@
+// Graphs inside Braid: the structs behind braid_graph and braid_op.
+//
+// Nodes, names and attributes live in the graph's arena; a node never moves and, once its graph is published to a session,
+// never changes. Inputs point to nodes; consumers are computed by whoever needs them (bd_graph_consumers).
+#ifndef BD_GRAPH_GRAPH_H
+#define BD_GRAPH_GRAPH_H
+
+#include "base/array.h"
+#include "base/map.h"
+#include "graph/op.h"
+#include <braid/graph.h>
+
+struct braid_op {
+    braid_graph *graph; // not owned
+    int id;             // index in the graph's nodes
+    const char *name;
+    const char *op_type;
+    const bd_op_def *def; // NULL: unknown op
+    const char *device;   // asked for; "" for none
+    const char *assigned_device; // full name, set by the placer; NULL before
+    bd_named_attr *attrs; // sorted by name, defaults of the definition filled in
+    int attr_count;
+    braid_out *inputs; // data inputs in order
+    int input_count;
+    braid_op **controls; // control inputs
+    int control_count;
+    braid_dtype *input_types;  // what the op takes, reference types where it takes a reference [input_count]
+    braid_dtype *output_types; // [output_count]
+    braid_shape *output_shapes; // as far as inferred [output_count]
+    int output_count;
+};
+
+typedef BD_ARRAY(braid_op *) bd_op_list;
+
+struct bd_builder; // names, scopes, collections: what only building needs (builder.c)
+
+struct braid_graph {
+    bd_arena arena;
+    bd_op_list nodes;
+    bd_map by_name; // -> braid_op
+    BD_ARRAY(braid_tensor *) tensors; // tensors of attrs, one reference each
+    BD_ARRAY(bd_bytes) libraries;     // FunctionDefLibrary messages, as they came
+    int producer, min_consumer;       // VersionDef
+    braid_status status;              // the first error made while building
+    struct bd_builder *builder;       // NULL until something is built
+};
+
+void bd_graph_init(braid_graph *g);
+void bd_graph_fini(braid_graph *g);
+
+// ---- Reading nodes ----
+
+const bd_attr *bd_node_attr(const braid_op *n, const char *name); // NULL when absent
+// The typed readers assert that the attr is there and of that kind: for attrs that the definition guarantees.
+braid_dtype bd_node_attr_type(const braid_op *n, const char *name);
+int64_t bd_node_attr_int(const braid_op *n, const char *name);
+float bd_node_attr_float(const braid_op *n, const char *name);
+bool bd_node_attr_bool(const braid_op *n, const char *name);
+const char *bd_node_attr_string(const braid_op *n, const char *name);
+const braid_tensor *bd_node_attr_tensor(const braid_op *n, const char *name);
+braid_shape bd_node_attr_shape(const braid_op *n, const char *name);
+static inline bd_op_role bd_node_role(const braid_op *n)
+{
+    return n->def ? n->def->op->role : BD_ROLE_PLAIN;
+}
+static inline bool bd_node_is_stateful(const braid_op *n)
+{
+    return n->def && (n->def->op->flags & BD_OP_STATEFUL);
+}
+
+// ---- Making and copying nodes below the builder (for import, prune, partition and rewrites) ----
+
+typedef struct bd_node_spec {
+    const char *name;    // exact, must be new in the graph
+    const char *op_type;
+    const char *device;  // NULL: ""
+    const char *assigned_device; // NULL: none yet
+    const braid_out *inputs;     // nodes of the same graph
+    int input_count;
+    braid_op *const *controls;
+    int control_count;
+    const bd_named_attr *attrs; // copied (tensors by reference)
+    int attr_count;
+} bd_node_spec;
+
+// Adds a node: resolves the definition, checks attrs and inputs against it, fills in defaults and types the inputs
+// determine, infers shapes. An unknown op is kept without checks. AlreadyExists, InvalidArgument (the message names node and op).
+braid_code bd_graph_add(braid_graph *g, const bd_node_spec *spec, braid_op **node, braid_status *st);
+
+// Copies `n` of another graph with new inputs (already in `g`); attrs, device, types and shapes as they are, unchecked.
+braid_op *bd_graph_copy_node(braid_graph *g, const braid_op *n, const braid_out *inputs, int input_count,
+                             braid_op *const *controls, int control_count);
+// Points data input `index` of a node at something else: only in a graph nobody else sees yet (loops, rewrites).
+void bd_node_set_input(braid_op *n, int index, braid_out to);
+void bd_node_add_control(braid_op *n, braid_op *control); // no effect if it is there
+
+// A name that does not exist in `g`, made from `base` and a number.
+const char *bd_graph_unique_name(braid_graph *g, const char *base);
+
+// Every edge out of every node: for node i, consumers[offsets[i] .. offsets[i+1]).
+typedef struct bd_consumer {
+    braid_op *node;
+    int input;  // data input of `node`; -1 for a control edge
+    int output; // of the producer; -1 for a control edge
+} bd_consumer;
+typedef struct bd_consumers {
+    int *offsets; // [node count + 1]
+    bd_consumer *items;
+} bd_consumers;
+void bd_graph_consumers(const braid_graph *g, bd_consumers *out);
+void bd_consumers_fini(bd_consumers *c);
+
+// Nodes in an order in which inputs come first (back edges of loops, into Merge from NextIteration, do not count).
+// InvalidArgument names a node of a cycle without a loop.
+braid_code bd_graph_topological(const braid_graph *g, bd_op_list *order, braid_status *st);
+
+// ---- GraphDef ----
+
+// braid_graph_import over a message in slices; large constants are gathered once into their tensors.
+struct bd_message;
+braid_code bd_graph_import_message(braid_graph *g, const struct bd_message *graph_def, braid_status *st);
+struct bd_wire_writer;
+// Writes nodes [from, node count) as a GraphDef message (without an enclosing tag). `placed`: assigned devices in
+// place of the ones asked for.
+void bd_graph_write(const braid_graph *g, int from, bool placed, struct bd_wire_writer *out);
+size_t bd_graph_write_size(const braid_graph *g, int from, bool placed);
+
+#endif

@@ -1,0 +1,112 @@
+// The op registry: what an op is, written once beside its kernel and found through a generated table.
+//
+// An op is one constant in a file of src/ops:
+//     BD_OP(MatMul) = {
+//         .signature = "(a: T, b: T) -> (product: T)",
+//         .attrs = "transpose_a:bool=false; transpose_b:bool=false; T:type{float,double,int32}",
+//         .shape = matmul_shape, .gradient = matmul_gradient, .kernels = BD_KERNELS({...}), .doc = "...",
+//     };
+// in the notation of TensorFlow's registry: `N*T` a list of N tensors of type T, `xs...` a list typed by attr xs,
+// `Ref(T)` a reference edge, `{number}` and `{realnumber}` the sets of bd_dtypes_number and bd_dtypes_realnumber.
+// The text is parsed once, when the op is first looked up; a mistake in it is a bug (asserted, and a test parses all).
+#ifndef BD_GRAPH_OP_H
+#define BD_GRAPH_OP_H
+
+#include "graph/attr.h"
+
+struct bd_kernel;   // src/op/kernel.h
+struct bd_shape_ctx; // shape_fn.h
+struct bd_grad_ctx;  // grad.h
+
+// What the executor and the partitioner must know of an op, so that they never name one.
+typedef enum bd_op_role {
+    BD_ROLE_PLAIN = 0,
+    BD_ROLE_SWITCH,
+    BD_ROLE_MERGE,
+    BD_ROLE_ENTER,
+    BD_ROLE_EXIT,
+    BD_ROLE_NEXT_ITERATION,
+    BD_ROLE_LOOP_COND,
+    BD_ROLE_CONTROL_TRIGGER,
+    BD_ROLE_SEND, // runs with a dead input, to pass deadness on
+    BD_ROLE_RECV,
+    BD_ROLE_ARG,    // value of the step's call frame
+    BD_ROLE_RETVAL,
+    BD_ROLE_PLACEHOLDER, // must be fed
+    BD_ROLE_CONST,       // attr `value` is its output
+    BD_ROLE_VARIABLE,    // dealt out by device setters, gives a reference or a handle
+    BD_ROLE_METADATA     // needs its input's type and shape only (Shape, Rank, Size)
+} bd_op_role;
+
+enum {
+    BD_OP_STATEFUL = 1,              // not folded or merged; keeps its place for a session's life
+    BD_OP_COMMUTATIVE = 2,
+    BD_OP_AGGREGATE = 4,
+    BD_OP_ALLOWS_UNINITIALIZED = 8,  // takes a reference to a variable nobody assigned
+    BD_OP_NOT_DIFFERENTIABLE = 16,   // gradient is None by definition (tf.NotDifferentiable)
+};
+
+typedef struct bd_op {
+    const char *name; // for messages; the table's name is what counts
+    const char *signature;
+    const char *attrs; // NULL for none
+    unsigned flags;
+    bd_op_role role;
+    // Infers the output shapes. NULL: outputs of unknown shape.
+    braid_code (*shape)(struct bd_shape_ctx *c, braid_status *st);
+    // Builds the gradient nodes. NULL without BD_OP_NOT_DIFFERENTIABLE: not registered, an error on a path.
+    void (*gradient)(struct bd_grad_ctx *c);
+    const struct bd_kernel *kernels; // the first whose conditions fit is used
+    int kernel_count;
+    const char *doc; // one or two sentences
+} bd_op;
+
+#define BD_OP(NAME) const bd_op bd_op_##NAME
+// (The generated table carries the names; `.name` need not be given.)
+
+// The generated table, sorted by name: build/generated/op_table.c.
+typedef struct bd_op_entry {
+    const char *name;
+    const bd_op *op;
+} bd_op_entry;
+extern const bd_op_entry bd_op_table[];
+extern const size_t bd_op_table_len;
+
+// ---- The parsed form ----
+
+typedef struct bd_arg_def {
+    const char *name;
+    braid_dtype type;           // BRAID_INVALID when an attr says it
+    const char *type_attr;      // "T"; NULL when fixed
+    const char *number_attr;    // "N" of N*T; NULL
+    const char *type_list_attr; // "Tcomponents"; NULL
+    bool is_ref;
+    int type_attr_index, number_attr_index, type_list_attr_index; // into bd_op_def.attrs; -1
+} bd_arg_def;
+
+typedef struct bd_attr_def {
+    const char *name;
+    bd_attr_kind kind, item_kind; // item_kind of a list
+    bool has_minimum;
+    int64_t minimum;           // of an int, or of a list's length
+    bd_dtype_set allowed_types; // 0: any
+    const char *const *allowed_strings; // NULL: any
+    int allowed_string_count;
+    bool has_default;
+    bd_attr default_value;
+} bd_attr_def;
+
+typedef struct bd_op_def {
+    const char *name;
+    const bd_op *op;
+    bd_arg_def *inputs, *outputs;
+    int input_count, output_count; // arguments, not edges
+    bd_attr_def *attrs;
+    int attr_count;
+} bd_op_def;
+
+// The definition of an op, parsed at the first call; NULL when Braid does not know the op. Any thread.
+const bd_op_def *bd_op_lookup(const char *name);
+const bd_attr_def *bd_op_def_attr(const bd_op_def *def, const char *name);
+
+#endif

@@ -1,0 +1,59 @@
+// Reference-counted tensor memory and the pool it comes from.
+//
+// Freed buffers go to per-size-class free lists and stay there: in the steady state of training nothing is asked of or
+// given back to the system (first touch of a page costs more than the arithmetic on it). bd_buffer_pool_trim gives the
+// free ones back when a session ends.
+#ifndef BD_TENSOR_BUFFER_H
+#define BD_TENSOR_BUFFER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct bd_buffer {
+    atomic_int refs;
+    uint16_t size_class;   // of the pool; BD_BUFFER_FOREIGN for memory that is not the pool's
+    bool is_variable;      // a reference variable's own memory: changes under its readers by design, never a target
+                           // of in-place forwarding, and copied when it is fetched
+    size_t size;           // bytes asked for
+    void *data;            // aligned to 64 bytes when it is the pool's
+    void (*release)(struct bd_buffer *); // destroys the content (strings, borrowed memory) at the last unref; may be NULL
+    void *release_arg;
+} bd_buffer;
+
+#define BD_BUFFER_FOREIGN UINT16_MAX
+
+// A buffer of `size` bytes (0 is allowed) with count 1 from the pool. NULL when memory is short.
+bd_buffer *bd_buffer_new(size_t size);
+
+// A buffer with count 1 over the caller's memory; `release(arg)` is called once after the last unref.
+bd_buffer *bd_buffer_wrap(void *data, size_t size, void (*release)(void *arg), void *arg);
+
+static inline bd_buffer *bd_buffer_ref(bd_buffer *b)
+{
+    if (b) atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
+    return b;
+}
+void bd_buffer_destroy(bd_buffer *b); // for bd_buffer_unref only
+static inline void bd_buffer_unref(bd_buffer *b)
+{
+    if (b && atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) == 1) bd_buffer_destroy(b);
+}
+// True when the caller holds the only reference and may write in place.
+static inline bool bd_buffer_is_unique(const bd_buffer *b)
+{
+    return atomic_load_explicit(&((bd_buffer *)b)->refs, memory_order_acquire) == 1;
+}
+
+typedef struct bd_buffer_pool_stats {
+    uint64_t system_allocs; // times the pool asked the system for memory
+    size_t bytes_in_use;
+    size_t bytes_free; // held in free lists
+} bd_buffer_pool_stats;
+bd_buffer_pool_stats bd_buffer_pool_get_stats(void);
+
+// Gives free buffers back to the system until at most `keep_bytes` are held free.
+void bd_buffer_pool_trim(size_t keep_bytes);
+
+#endif

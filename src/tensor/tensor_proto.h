@@ -1,0 +1,24 @@
+// TensorProto on the wire: read into a tensor and written from one without a copy of large content.
+#ifndef BD_TENSOR_TENSOR_PROTO_H
+#define BD_TENSOR_TENSOR_PROTO_H
+
+#include "base/wire.h"
+#include "tensor/tensor.h"
+
+// Reads a TensorProto from `in` up to its end: tensor_content or the typed value fields (a short list repeats its last
+// value, none means zeros), every dtype of the protocol but variant. The content is gathered once, from wherever the
+// slices are, into pool memory. InvalidArgument says what is wrong (dtype, negative or too large shape, content of the
+// wrong length, truncated field); ResourceExhausted when memory is short. On an error `t` is "no tensor".
+braid_code bd_tensor_proto_read(bd_wire_reader *in, braid_tensor *t, braid_status *st);
+
+// The same from one block of memory.
+braid_code bd_tensor_proto_parse(const void *data, size_t len, braid_tensor *t, braid_status *st);
+
+// The encoded size of `t`.
+size_t bd_tensor_proto_size(const braid_tensor *t);
+
+// Writes `t` (its message, without an enclosing tag and length) to `out`. Content of at least BD_WIRE_REF_MIN bytes is
+// referenced, not copied: `out` holds a reference to the buffer until it is done.
+void bd_tensor_proto_write(const braid_tensor *t, bd_wire_writer *out);
+
+#endif
