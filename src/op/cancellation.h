@@ -1,0 +1,38 @@
+// Cancellation tokens: how a wait learns that nobody wants its result any more.
+//
+// Tokens form a tree: a step's is the child of its session's; cancelling a parent cancels its children. A token is
+// cancelled at most once, with the status that says why.
+#ifndef BD_OP_CANCELLATION_H
+#define BD_OP_CANCELLATION_H
+
+#include "base/status.h"
+#include <stdint.h>
+
+typedef struct bd_cancellation bd_cancellation;
+
+// A token with count 1; a child is cancelled with its parent (NULL: none), at once if that is cancelled already.
+bd_cancellation *bd_cancellation_new(bd_cancellation *parent);
+bd_cancellation *bd_cancellation_ref(bd_cancellation *c);
+void bd_cancellation_unref(bd_cancellation *c);
+
+// Cancels with `why` (copied; not OK). The callbacks run on this thread with no lock held. Later calls have no effect.
+void bd_cancellation_cancel(bd_cancellation *c, const braid_status *why);
+
+bool bd_cancellation_is_cancelled(const bd_cancellation *c);
+// Copies why, if cancelled; returns its code, BRAID_OK if not.
+braid_code bd_cancellation_status(const bd_cancellation *c, braid_status *st);
+
+// A registered callback, in the caller's memory until it has run or bd_cancellation_remove has returned.
+typedef struct bd_cancel_hook {
+    void (*fn)(struct bd_cancel_hook *hook, const braid_status *why);
+    struct bd_cancel_hook *next, **link; // of the token
+    int state;                           // of the token
+} bd_cancel_hook;
+
+// Registers `hook` (fn set): fn runs once when the token is cancelled. False when it is cancelled already: fn is not and will not be called.
+bool bd_cancellation_add(bd_cancellation *c, bd_cancel_hook *hook);
+// Takes it back. True: fn has not run and never will. False: it has run; if it is running on another thread, this waits
+// until it is over (so never call it with a lock held that fn takes; fn must not block).
+bool bd_cancellation_remove(bd_cancellation *c, bd_cancel_hook *hook);
+
+#endif

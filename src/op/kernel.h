@@ -1,0 +1,108 @@
+// What a kernel is and what it sees while it runs.
+//
+// A kernel is bound to its node when a plan is compiled (`create` reads the attributes, once) and is then run at every
+// step: `run` computes and returns; `start` begins something that waits (a receive, a dequeue), holds no thread, and
+// ends with bd_op_done, exactly once, perhaps on another thread, perhaps before `start` returns.
+#ifndef BD_OP_KERNEL_H
+#define BD_OP_KERNEL_H
+
+#include "graph/graph.h"
+#include "op/step.h"
+#include "op/variable.h"
+
+typedef struct bd_op_ctx bd_op_ctx;
+
+enum {
+    BD_KERNEL_EXPENSIVE = 1, // worth a hand-over to another thread; others run where they became ready
+};
+
+typedef struct bd_kernel {
+    const char *types;       // which values of type attrs it serves: "T=float|double; Tidx=int32"; NULL: any
+    const char *device_type; // NULL: "CPU"
+    unsigned flags;
+    size_t state_size; // zeroed memory that belongs to the bound kernel: c->state
+    // Reads attrs of the node into `state`; NULL: nothing to do. On an error `destroy` is not called.
+    braid_code (*create)(const braid_op *node, void *state, braid_status *st);
+    void (*destroy)(void *state); // NULL: nothing to do
+    void (*run)(bd_op_ctx *c);    // either run
+    void (*start)(bd_op_ctx *c);  // or start
+} bd_kernel;
+
+#define BD_KERNELS(...)                                                                                      \
+    (const bd_kernel[]){__VA_ARGS__}, .kernel_count = sizeof((const bd_kernel[]){__VA_ARGS__}) / sizeof(bd_kernel)
+
+// The kernel of an op for these attrs and this type of device; NotFound says which types there are.
+braid_code bd_kernel_find(const braid_op *node, const char *device_type, const bd_kernel **kernel, braid_status *st);
+
+// What travels along an edge: a tensor, or a reference to a variable.
+typedef struct bd_value {
+    braid_tensor tensor; // owned; "no tensor" on a reference edge
+    bd_variable *ref;    // owned reference; NULL on a value edge
+} bd_value;
+
+static inline void bd_value_fini(bd_value *v)
+{
+    bd_tensor_fini(&v->tensor);
+    if (v->ref) {
+        bd_resource_unref(&v->ref->base);
+        v->ref = NULL;
+    }
+}
+
+// One execution of a node. Kernels use the functions below; the executor owns the struct.
+struct bd_op_ctx {
+    const braid_op *node;
+    void *state;
+    bd_value *inputs;  // [input_count]; a value input that came over a reference edge has been read already
+    bd_value *outputs; // [output_count], empty at the start
+    int input_count, output_count;
+    bool is_input_dead;  // seen by Send only
+    bool is_output_dead; // set by Recv
+    uint64_t frame_id;   // of the frame and iteration it runs in: part of rendezvous keys; 0 at the root
+    int64_t iteration;
+    bd_step *step;
+    braid_status status;           // the kernel's error
+    void (*done)(bd_op_ctx *c);    // of the executor, for bd_op_done
+};
+
+static inline const braid_tensor *bd_input(const bd_op_ctx *c, int i)
+{
+    return &c->inputs[i].tensor;
+}
+// The variable of a reference input.
+static inline bd_variable *bd_input_ref(const bd_op_ctx *c, int i)
+{
+    return c->inputs[i].ref;
+}
+
+// Allocates output `i`; NULL when memory is short (the error is set: return).
+braid_tensor *bd_output(bd_op_ctx *c, int i, braid_dtype dtype, const braid_shape *shape);
+
+// The same, over the memory of value input `input` when nobody else holds it, the type's size and the number of elements agree
+// and it is not a variable's or a constant's.
+braid_tensor *bd_output_forward(bd_op_ctx *c, int i, int input, braid_dtype dtype, const braid_shape *shape);
+
+// Makes output `i` a reference to `t`, or hands on reference input `input`.
+void bd_output_set(bd_op_ctx *c, int i, const braid_tensor *t);
+void bd_output_ref(bd_op_ctx *c, int i, bd_variable *v); // takes one more reference
+
+// The kernel's error. The executor adds the node: ` [[{{node NAME}}]]`. Only the first counts.
+void bd_op_fail(bd_op_ctx *c, braid_code code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void bd_op_fail_status(bd_op_ctx *c, const braid_status *st);
+static inline bool bd_op_failed(const bd_op_ctx *c)
+{
+    return c->status.code != BRAID_OK;
+}
+
+// Ends an execution begun by `start`; `c` is not the kernel's any more.
+static inline void bd_op_done(bd_op_ctx *c)
+{
+    c->done(c);
+}
+
+// Splits [0, count) into pieces of at least `grain` and runs fn over them on the step's pool and this thread; returns
+// when all are done. Runs in one piece when that is not worth it.
+void bd_parallel_for(bd_op_ctx *c, int64_t count, int64_t grain, void (*fn)(void *arg, int64_t from, int64_t to),
+                     void *arg);
+
+#endif

@@ -1,0 +1,61 @@
+// Resources that outlive a step: variables, queues, accumulators, in named containers of a device.
+#ifndef BD_OP_RESOURCE_H
+#define BD_OP_RESOURCE_H
+
+#include "base/status.h"
+#include <stdatomic.h>
+
+typedef struct bd_resource bd_resource;
+
+// A kind of resource.
+typedef struct bd_resource_type {
+    const char *name; // "Variable", for messages: a name held by another kind is an error
+    void (*destroy)(bd_resource *r);
+    // Tells the resource that its container is cleared: whoever waits on it must end with Cancelled. May be NULL.
+    void (*abandon)(bd_resource *r);
+} bd_resource_type;
+
+// First member of every resource.
+struct bd_resource {
+    const bd_resource_type *type;
+    atomic_int refs;
+};
+
+static inline void bd_resource_init(bd_resource *r, const bd_resource_type *type)
+{
+    r->type = type;
+    atomic_init(&r->refs, 1);
+}
+static inline bd_resource *bd_resource_ref(bd_resource *r)
+{
+    atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
+    return r;
+}
+static inline void bd_resource_unref(bd_resource *r)
+{
+    if (r && atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) == 1) r->type->destroy(r);
+}
+
+// The resources of a device, by container and name. Any thread.
+typedef struct bd_resources bd_resources;
+
+#define BD_DEFAULT_CONTAINER "localhost"
+
+bd_resources *bd_resources_new(void);
+void bd_resources_free(bd_resources *rs); // drops one reference to each resource
+
+// Finds it; the caller gets a reference. NotFound; InvalidArgument when the name is of another kind.
+braid_code bd_resources_lookup(bd_resources *rs, const char *container, const char *name, const bd_resource_type *type,
+                               bd_resource **out, braid_status *st);
+// Finds it or makes it with `create(arg)` (called under the lock of the table; must not look up). The caller gets a reference.
+braid_code bd_resources_lookup_or_create(bd_resources *rs, const char *container, const char *name,
+                                         const bd_resource_type *type,
+                                         braid_code (*create)(void *arg, bd_resource **out, braid_status *st), void *arg,
+                                         bd_resource **out, braid_status *st);
+// Takes it out of its container. NotFound.
+braid_code bd_resources_delete(bd_resources *rs, const char *container, const char *name, const bd_resource_type *type,
+                               braid_status *st);
+// Empties a container (NULL: all of them): Reset, and the end of a step's container.
+void bd_resources_clear(bd_resources *rs, const char *container);
+
+#endif

@@ -1,0 +1,33 @@
+// What all nodes of one execution of a plan share.
+#ifndef BD_OP_STEP_H
+#define BD_OP_STEP_H
+
+#include "op/cancellation.h"
+#include "op/rendezvous.h"
+#include "op/resource.h"
+
+struct bd_pool;
+
+// Values handed in and out by position: what _Arg and _Retval use.
+typedef struct bd_call_frame {
+    const braid_tensor *args; // borrowed
+    int arg_count;
+    braid_tensor *rets; // set by _Retval: "no tensor" before
+    int ret_count;
+} bd_call_frame;
+
+// Collects NodeExecStats when a run asks for them.
+typedef struct bd_step_stats bd_step_stats; // src/runtime/stats.h
+
+typedef struct bd_step {
+    int64_t id;
+    bd_rendezvous *rendezvous;     // not owned; NULL when the plan has no Send or Recv
+    bd_cancellation *cancellation; // not owned
+    bd_resources *resources;       // of the device; not owned
+    const char *container;         // the step's own container in `resources`, for temporary resources
+    bd_call_frame *frame;          // NULL when there is none
+    struct bd_pool *pool;          // where a kernel may spread work; not owned
+    bd_step_stats *stats;          // NULL when not asked for
+} bd_step;
+
+#endif

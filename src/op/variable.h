@@ -1,0 +1,44 @@
+// Variables: the resource behind VariableV2 (updated in place) and VarHandleOp (copied first when somebody reads it).
+//
+// A reference variable is Hogwild's by design: with use_locking=false its readers and writers race on naturally aligned
+// words. Everything that may race so goes through functions marked BD_HOGWILD, and nothing else does.
+#ifndef BD_OP_VARIABLE_H
+#define BD_OP_VARIABLE_H
+
+#include "base/thread.h"
+#include "op/resource.h"
+#include "tensor/tensor.h"
+
+// Put on kernels that update or read a variable's memory without a lock: ThreadSanitizer does not look into them.
+#if defined(__SANITIZE_THREAD__) || (defined(__has_feature) && __has_feature(thread_sanitizer))
+#define BD_HOGWILD __attribute__((no_sanitize("thread"), noinline))
+#else
+#define BD_HOGWILD
+#endif
+
+typedef struct bd_variable {
+    bd_resource base;
+    bd_mutex mu;
+    braid_dtype dtype;   // fixed when it is made
+    braid_tensor tensor; // guarded by mu; "no tensor" until assigned. Its elements: see above
+    bool is_reference;   // made by VariableV2
+} bd_variable;
+
+extern const bd_resource_type bd_variable_type;
+
+bd_variable *bd_variable_new(braid_dtype dtype, bool is_reference);
+
+// A reference to the present content; false when it is uninitialized.
+bool bd_variable_read(bd_variable *v, braid_tensor *out);
+
+// Makes the content that of `value`: copied into the present memory if the shape is the same and (for a resource
+// variable) nobody else holds it, else into new memory; a uniquely held `value` is taken over. `value` stays the caller's.
+// ResourceExhausted.
+braid_code bd_variable_assign(bd_variable *v, braid_tensor *value, braid_status *st);
+
+// For updates in place (mu held by the caller for use_locking=true and for resource variables): makes the memory
+// writable: of a resource variable it is copied first when somebody else holds it. FailedPrecondition when
+// uninitialized: the caller words it.
+braid_code bd_variable_make_writable_locked(bd_variable *v, braid_status *st);
+
+#endif
