@@ -1,0 +1,41 @@
+// Growable strings, and strict parsing of small texts.
+#ifndef BD_BASE_STRBUF_H
+#define BD_BASE_STRBUF_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Zero-initialized is a valid empty string. `data` is zero-terminated once something was appended (also an empty text).
+typedef struct bd_strbuf {
+    char *data; // owned; NULL until the first append
+    size_t len, cap;
+} bd_strbuf;
+
+void bd_strbuf_fini(bd_strbuf *b); // empty and usable afterwards
+void bd_strbuf_clear(bd_strbuf *b); // empty, memory kept
+void bd_strbuf_append(bd_strbuf *b, const char *text);
+void bd_strbuf_append_n(bd_strbuf *b, const void *data, size_t len);
+void bd_strbuf_append_char(bd_strbuf *b, char c);
+void bd_strbuf_appendf(bd_strbuf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void bd_strbuf_vappendf(bd_strbuf *b, const char *format, va_list args);
+const char *bd_strbuf_str(const bd_strbuf *b); // never NULL; valid until the next change
+
+// The text as memory of the caller's (bd_free); the buffer is empty afterwards. Never NULL.
+char *bd_strbuf_take(bd_strbuf *b);
+
+bool bd_str_starts_with(const char *text, const char *prefix);
+bool bd_str_ends_with(const char *text, const char *suffix);
+
+// The pieces of a text between separators, empty ones too ("a,,b" has three, "" has one):
+//     const char *rest = text, *piece; size_t len;
+//     while (bd_split_next(&rest, ',', &piece, &len)) ...
+bool bd_split_next(const char **rest, char separator, const char **piece, size_t *len);
+
+// The whole text must be a decimal number in range: no space, nothing after it. False leaves *out as it was.
+bool bd_parse_int64(const char *text, int64_t *out);
+// As C writes doubles (also inf, nan and hexadecimal), whatever the locale; out of range is false, underflow is not.
+bool bd_parse_double(const char *text, double *out);
+
+#endif
