@@ -1,0 +1,87 @@
+// Sessions: run parts of a graph, in this process or on a cluster.
+#ifndef BRAID_SESSION_H
+#define BRAID_SESSION_H
+
+#include <braid/graph.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct braid_session braid_session;
+typedef struct braid_server braid_server;
+
+/// What ConfigProto says of a session. All zero is the default of each.
+typedef struct braid_session_options {
+    /// "" or NULL: in this process. "grpc://host:port": the master in that server. Ignored when `server` is given.
+    const char *target;
+    /// The master of a server in this process, called directly. Not owned; must outlive the session.
+    braid_server *server;
+    int inter_op_threads;             ///< threads that run nodes; 0: one a core
+    int intra_op_threads;             ///< threads within a node; 0: one a core
+    bool allow_soft_placement;        ///< a device nobody has is replaced by one that is there
+    bool log_device_placement;        ///< one line a node with its device
+    const char *const *device_filters; ///< tasks to use ("/job:ps"); others are not waited for
+    int device_filter_count;
+    int64_t operation_timeout_ms;     ///< every blocking call ends with DeadlineExceeded after this; 0: never
+} braid_session_options;
+
+typedef struct braid_feed {
+    braid_out out;
+    const braid_tensor *value; ///< borrowed for the call
+} braid_feed;
+
+/// A fetch: the session stores a tensor that the caller frees.
+typedef struct braid_fetch {
+    braid_out out;
+    braid_tensor **value;
+} braid_fetch;
+
+typedef struct braid_run_args {
+    const braid_feed *feeds;
+    int feed_count;
+    const braid_fetch *fetches;
+    int fetch_count;
+    braid_op *const *targets; ///< nodes to run without a value
+    int target_count;
+    int64_t timeout_ms; ///< DeadlineExceeded after this; 0: none but the session's
+} braid_run_args;
+
+/// Opens a session on `graph`, which stays the caller's and may grow later: nodes added are seen by the next run. NULL
+/// on an error: the graph's own, Unavailable or DeadlineExceeded naming the tasks that did not answer, InvalidArgument
+/// for a target that is none.
+BRAID_API braid_session *braid_session_open(braid_graph *graph, const braid_session_options *options,
+                                            braid_status *status);
+
+/// Runs what fetches and targets need, blocks until done. On an error no fetch is stored. Several threads may run at
+/// once on one session (while the graph does not change).
+BRAID_API braid_code braid_session_run(braid_session *session, const braid_run_args *args, braid_status *status);
+
+/// Ends runs in progress with Cancelled, closes and frees the session; NULL is accepted. The session is gone whatever is returned.
+BRAID_API braid_code braid_session_close(braid_session *session, braid_status *status);
+
+/// A device that a session may use.
+typedef struct braid_device_attributes {
+    const char *name;
+    const char *type;
+    int64_t memory_limit;
+    uint64_t incarnation;
+} braid_device_attributes;
+
+/// Lists the devices; `*devices` is owned by the session and valid until the next call.
+BRAID_API braid_code braid_session_list_devices(braid_session *session, const braid_device_attributes **devices,
+                                                int *count, braid_status *status);
+
+/// Tells every process that waits for `key` (braid_session_await) that it has come: the chief says so when the
+/// variables are initialized. Kept by one task of the cluster for as long as that lives, beside the variables.
+BRAID_API braid_code braid_session_announce(braid_session *session, const char *key, braid_status *status);
+
+/// Waits until `key` has been announced more than `seen` times; stores how often to `*generation`. `seen` = -1 returns at once.
+/// `timeout_ms` 0: for ever, but Unavailable when the task that keeps it, or the chief, is gone for good.
+BRAID_API braid_code braid_session_await(braid_session *session, const char *key, int64_t seen, int64_t timeout_ms,
+                                         int64_t *generation, braid_status *status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,10 @@
+// A rendezvous within one process: a table of tensors that wait for their receiver and receivers that wait for their tensor.
+#ifndef BD_RUNTIME_LOCAL_RENDEZVOUS_H
+#define BD_RUNTIME_LOCAL_RENDEZVOUS_H
+
+#include "op/rendezvous.h"
+
+// A new one with count 1.
+bd_rendezvous *bd_local_rendezvous_new(void);
+
+#endif

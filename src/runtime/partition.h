@@ -1,0 +1,32 @@
+// Partitioning: one graph into one per task or device, with Send and Recv at the cuts.
+#ifndef BD_RUNTIME_PARTITION_H
+#define BD_RUNTIME_PARTITION_H
+
+#include "graph/graph.h"
+#include "runtime/device.h"
+
+typedef struct bd_partition {
+    const char *location; // the task or device, as `locate` gave it; owned by the partition
+    braid_graph graph;
+} bd_partition;
+
+typedef struct bd_partitions {
+    bd_partition *items;
+    int count;
+} bd_partitions;
+
+typedef struct bd_partition_options {
+    // The part a node belongs to, from its assigned device: its task ("/job:ps/replica:0/task:0") or the device itself.
+    bool by_device; // else by task
+    const bd_device_info *devices; // for incarnations in keys
+    int device_count;
+} bd_partition_options;
+
+// Cuts `g`, whose nodes are all placed. Each output that crosses is sent once to each device that takes it; control edges
+// cross as an empty Const; a loop that spans parts gets its control (Enter, Merge, Switch, NextIteration) in each of them. `_Recv` of the same output are shared.
+// Existing client-terminated Send/Recv nodes stay as they are.
+braid_code bd_partition_graph(const braid_graph *g, const bd_partition_options *options, bd_partitions *out,
+                              braid_status *st);
+void bd_partitions_fini(bd_partitions *p);
+
+#endif

@@ -1,0 +1,28 @@
+// A bounded cache from run signature to whatever a session compiled for it.
+//
+// The key is the sorted feeds, fetches and targets and whether the run is partial. Two threads that miss together compile
+// once; a failure is not cached; the oldest goes out when the cache is full.
+#ifndef BD_RUNTIME_PLAN_CACHE_H
+#define BD_RUNTIME_PLAN_CACHE_H
+
+#include "runtime/prepare.h"
+
+typedef struct bd_plan_cache bd_plan_cache;
+
+typedef struct bd_plan_cache_ops {
+    // Compiles the entry (no lock held); called once for threads that miss together.
+    braid_code (*compile)(void *arg, const bd_run_signature *signature, void **entry, braid_status *st);
+    void *(*ref)(void *entry);
+    void (*unref)(void *entry); // may run when the entry goes out of the cache: last user frees it
+} bd_plan_cache_ops;
+
+bd_plan_cache *bd_plan_cache_new(const bd_plan_cache_ops *ops, void *arg, int capacity);
+void bd_plan_cache_free(bd_plan_cache *c);
+
+// The entry of a signature (one reference for the caller). `order` maps the caller's feeds and fetches to those of the entry, which are sorted: the caller's
+// feed i is the entry's feed order_feeds[i] (arrays of the caller's, of feed_count and fetch_count).
+braid_code bd_plan_cache_get(bd_plan_cache *c, const bd_run_signature *signature, void **entry, int *order_feeds,
+                             int *order_fetches, braid_status *st);
+void bd_plan_cache_clear(bd_plan_cache *c);
+
+#endif

@@ -1,0 +1,48 @@
+// From a session's graph to the graph of one run signature: feeds and fetches put in, pruned, placed parts stay placed.
+#ifndef BD_RUNTIME_PREPARE_H
+#define BD_RUNTIME_PREPARE_H
+
+#include "graph/graph.h"
+#include "runtime/device.h"
+
+// What a run asks for, by name: the key of the plan cache.
+typedef struct bd_run_signature {
+    const char *const *feeds;   // "x:0" or "x"
+    int feed_count;
+    const char *const *fetches; // "loss:0" or "loss"
+    int fetch_count;
+    const char *const *targets; // "train"
+    int target_count;
+    bool is_partial;
+} bd_run_signature;
+
+typedef enum bd_feed_style {
+    BD_FEED_BY_CALL_FRAME, // _Arg and _Retval: position i of the signature
+    BD_FEED_BY_RENDEZVOUS, // client-terminated _Recv and _Send, as TensorFlow's master does
+} bd_feed_style;
+
+// Where a feed or fetch ended up: for BD_FEED_BY_RENDEZVOUS the rendezvous key is made from these.
+typedef struct bd_endpoint {
+    const char *device; // assigned device of the node fed or fetched
+    const char *tensor; // canonical "name:index", the edge name
+    braid_dtype dtype;
+} bd_endpoint;
+
+typedef struct bd_prepared {
+    braid_graph graph;
+    bd_endpoint *feeds, *fetches; // in the order of the signature; strings live in `graph`
+    int feed_count, fetch_count;
+} bd_prepared;
+
+// Makes the graph of one run signature from the placed graph `g` (which the caller keeps from changing). NotFound: "FeedInputs: unable to
+// find feed output NAME", "FetchOutputs node NAME: not found", "PruneForTargets: Some target nodes not found: ..."; InvalidArgument: "Duplicated feeds".
+// `client_device` stands as the client's side in keys (the master's own device) with its incarnation.
+braid_code bd_prepare(const braid_graph *g, const bd_run_signature *signature, bd_feed_style style,
+                      const bd_device_info *client_device, bd_prepared *out, braid_status *st);
+void bd_prepared_fini(bd_prepared *p);
+
+// The rendezvous key of feed or fetch `e`, as worker and master both make it (new memory).
+char *bd_feed_key(const bd_endpoint *e, const bd_device_info *client_device);
+char *bd_fetch_key(const bd_endpoint *e, uint64_t device_incarnation, const bd_device_info *client_device);
+
+#endif

@@ -1,0 +1,36 @@
+// What stands behind a braid_session: in-process, the server's own master, or a gRPC client.
+#ifndef BD_RUNTIME_SESSION_H
+#define BD_RUNTIME_SESSION_H
+
+#include "runtime/prepare.h"
+#include <braid/session.h>
+
+typedef struct bd_session bd_session;
+
+// Each call blocks; several threads may call `run` at once.
+typedef struct bd_session_ops {
+    // Nodes [from, count) of `graph` are new.
+    braid_code (*extend)(bd_session *s, const braid_graph *graph, int from, braid_status *st);
+    // `feed_values` [feeds of the signature] borrowed; `fetch_values` [fetches] "no tensor" before, set on success.
+    braid_code (*run)(bd_session *s, const bd_run_signature *signature, const braid_tensor *const *feed_values,
+                      braid_tensor *fetch_values, int64_t timeout_ms, braid_status *st);
+    braid_code (*list_devices)(bd_session *s, bd_device_info **devices, int *count, braid_status *st); // one block, bd_free
+    braid_code (*announce)(bd_session *s, const char *key, braid_status *st);
+    braid_code (*await)(bd_session *s, const char *key, int64_t seen, int64_t timeout_ms, int64_t *generation,
+                        braid_status *st);
+    // Cancels runs in progress, waits for them, frees the session.
+    braid_code (*close)(bd_session *s, braid_status *st);
+} bd_session_ops;
+
+struct bd_session {
+    const bd_session_ops *ops;
+};
+
+// The in-process session (direct_session.c).
+braid_code bd_direct_session_new(const braid_session_options *options, bd_session **out, braid_status *st);
+
+// Makes the public session over `impl` (taken over). The functions of include/braid/session.h but braid_session_open, which
+// knows targets and servers and stands in src/cluster, are over this (session.c): they send new nodes of the graph before a run.
+braid_session *bd_session_wrap(braid_graph *graph, bd_session *impl);
+
+#endif
