@@ -1,0 +1,48 @@
+// Clusters: which tasks there are and where, from flags, JSON or TF_CONFIG.
+#ifndef BRAID_CLUSTER_H
+#define BRAID_CLUSTER_H
+
+#include <braid/status.h>
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Jobs, their tasks and addresses, and which of them this process is. Immutable once made.
+typedef struct braid_cluster braid_cluster;
+
+/// From comma-separated lists of host:port (TensorFlow's --ps_hosts and --worker_hosts); NULL or "" for none.
+/// InvalidArgument for what is no host:port or is named twice.
+BRAID_API braid_cluster *braid_cluster_from_hosts(const char *ps_hosts, const char *worker_hosts, braid_status *status);
+
+/// From JSON: {"ps": ["host:port", ...], "worker": {"1": "host:port"}}: lists, or maps from index to address.
+BRAID_API braid_cluster *braid_cluster_from_json(const char *json, braid_status *status);
+
+/// From the value of TF_CONFIG: {"cluster": {...}, "task": {"type": "worker", "index": 0}}. No cluster means local: a cluster without jobs.
+BRAID_API braid_cluster *braid_cluster_from_tf_config(const char *tf_config, braid_status *status);
+
+/// From the environment variable TF_CONFIG; unset: a cluster without jobs.
+BRAID_API braid_cluster *braid_cluster_from_env(braid_status *status);
+
+/// NULL is accepted.
+BRAID_API void braid_cluster_free(braid_cluster *cluster);
+
+BRAID_API int braid_cluster_num_jobs(const braid_cluster *cluster);
+/// Jobs in the order of their names. Owned by the cluster.
+BRAID_API const char *braid_cluster_job(const braid_cluster *cluster, int index);
+/// The number of tasks of a job; 0 for a job it does not have.
+BRAID_API int braid_cluster_num_tasks(const braid_cluster *cluster, const char *job);
+/// The index of the i-th task of a job (they need not be 0, 1, 2 ...).
+BRAID_API int braid_cluster_task_index(const braid_cluster *cluster, const char *job, int i);
+/// The address of task `index` of `job`, or NULL. Owned by the cluster.
+BRAID_API const char *braid_cluster_address(const braid_cluster *cluster, const char *job, int index);
+
+/// The task this process is, as TF_CONFIG says; job NULL when it does not say.
+BRAID_API const char *braid_cluster_this_job(const braid_cluster *cluster);
+BRAID_API int braid_cluster_this_task(const braid_cluster *cluster);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

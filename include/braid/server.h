@@ -1,0 +1,50 @@
+// Servers: one task of a cluster, in this process.
+#ifndef BRAID_SERVER_H
+#define BRAID_SERVER_H
+
+#include <braid/cluster.h>
+#include <braid/session.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct braid_server_options {
+    int64_t session_timeout_ms;     ///< CreateSession gives up waiting for tasks after this; 0: never
+    int64_t worker_gone_timeout_ms; ///< a worker whose connection is lost this long is gone for good; 0: 10 s
+    bool insecure;                  ///< allow an address that is not loopback, without credentials
+    int inter_op_threads;           ///< 0: one a core
+} braid_server_options;
+
+/// Starts the server of task `index` of `job`: listens on its address (only loopback unless options->insecure), serves
+/// MasterService and WorkerService, does not wait for other tasks. The cluster is copied. Errors: InvalidArgument for a task the
+/// cluster does not have; PermissionDenied for an address that is not loopback; AlreadyExists for an address in use.
+BRAID_API braid_server *braid_server_start(const braid_cluster *cluster, const char *job, int index,
+                                           const braid_server_options *options, braid_status *status);
+
+/// A server of a cluster of its own, on a free loopback port (tf.train.Server.create_local_server).
+BRAID_API braid_server *braid_server_start_local(const braid_server_options *options, braid_status *status);
+
+/// "grpc://host:port": what sessions are opened on. Owned by the server.
+BRAID_API const char *braid_server_target(const braid_server *server);
+
+/// Blocks until every worker and chief of the cluster has said that it is done or is gone for good, or until
+/// braid_server_stop. Ok in both cases.
+BRAID_API braid_code braid_server_join(braid_server *server, braid_status *status);
+
+/// Tells the other tasks that this one is done: parameter servers may end when all have said so.
+BRAID_API void braid_server_done(braid_server *server);
+
+/// Ends the server: refuses new calls, ends sessions and steps with Cancelled or Aborted within `grace_ms`; join returns. Any thread.
+BRAID_API void braid_server_stop(braid_server *server, int64_t grace_ms);
+
+/// Makes SIGTERM and SIGINT call braid_server_stop on this server, so that join returns and the program ends cleanly.
+BRAID_API void braid_server_stop_on_signals(braid_server *server);
+
+/// Stops the server if need be (saying done) and frees it; NULL is accepted.
+BRAID_API void braid_server_free(braid_server *server);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
