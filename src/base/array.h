@@ -5,9 +5,9 @@
 #include "base/alloc.h"
 
 // An anonymous struct type; name it by typedef where it crosses functions. Zero-initialized is empty.
-#define BD_ARRAY(T)                                                                                          \
+#define BD_ARRAY(...)                                                                                        \
     struct {                                                                                                 \
-        T *items;                                                                                            \
+        __VA_ARGS__ *items;                                                                                  \
         size_t len, cap;                                                                                     \
     }
 

@@ -64,7 +64,7 @@ typedef struct bd_imap {
 } bd_imap;
 
 void bd_imap_init(bd_imap *m);
-void bd_imap_fini(bd_imap *m); // empty and usable afterwards
+void bd_imap_fini(bd_imap *m);                            // empty and usable afterwards
 void *bd_imap_put(bd_imap *m, uint64_t key, void *value); // returns the value it had, NULL: none
 void *bd_imap_get(const bd_imap *m, uint64_t key);
 void *bd_imap_remove(bd_imap *m, uint64_t key);

@@ -13,7 +13,7 @@ typedef struct bd_strbuf {
     size_t len, cap;
 } bd_strbuf;
 
-void bd_strbuf_fini(bd_strbuf *b); // empty and usable afterwards
+void bd_strbuf_fini(bd_strbuf *b);  // empty and usable afterwards
 void bd_strbuf_clear(bd_strbuf *b); // empty, memory kept
 void bd_strbuf_append(bd_strbuf *b, const char *text);
 void bd_strbuf_append_n(bd_strbuf *b, const void *data, size_t len);

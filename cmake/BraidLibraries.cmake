@@ -1,0 +1,28 @@
+# The libraries Braid stands on, and which module needs which.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+pkg_check_modules(GRPC REQUIRED IMPORTED_TARGET grpc)
+pkg_check_modules(PROTOBUF_C REQUIRED IMPORTED_TARGET libprotobuf-c)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
+pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
+find_program(PROTOC_C protoc-c REQUIRED)
+find_path(GOOGLE_PROTO_DIR google/protobuf/any.proto REQUIRED)
+
+# find_package(dnnl) wants OpenCL, which Debian's package does not need.
+find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.h REQUIRED)
+find_library(DNNL_LIBRARY dnnl REQUIRED)
+add_library(braid_dnnl INTERFACE)
+target_include_directories(braid_dnnl SYSTEM INTERFACE ${DNNL_INCLUDE_DIR})
+target_link_libraries(braid_dnnl INTERFACE ${DNNL_LIBRARY})
+
+if(BUILD_TESTING AND NOT BRAID_FUZZ)
+    pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+endif()
+
+set(braid_base_libs Threads::Threads m)
+set(braid_proto_libs PkgConfig::PROTOBUF_C)
+# OpenMP's runtime: oneDNN brings it; kernels set its thread count.
+set(braid_kernels_libs braid_dnnl gomp)
+set(braid_io_libs PkgConfig::ISAL PkgConfig::ZLIB)
+set(braid_cluster_libs PkgConfig::GRPC PkgConfig::JANSSON)

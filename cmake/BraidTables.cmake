@@ -1,0 +1,22 @@
+# Tables of what files define: ops (`BD_OP(Name)` in src/ops) and commands of the program (`BD_COMMAND(name)` in
+# src/cli/cmd_*.c), each at the start of a line. A new op or command needs no other place.
+function(braid_table module macro pattern script)
+    get_property(built GLOBAL PROPERTY BRAID_BUILT)
+    if(NOT module IN_LIST built)
+        return()
+    endif()
+    file(GLOB_RECURSE files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${module}/${pattern})
+    list(FILTER files EXCLUDE REGEX "_test\\.c$|/testing/")
+    set(out ${BRAID_GENERATED_DIR}/${script}.c)
+    list(JOIN files "|" joined)
+    add_custom_command(
+        OUTPUT ${out}
+        COMMAND ${CMAKE_COMMAND} -DMACRO=${macro} "-DFILES=${joined}" -DOUT=${out} -P
+                ${CMAKE_SOURCE_DIR}/cmake/${script}.cmake
+        DEPENDS ${files} ${CMAKE_SOURCE_DIR}/cmake/${script}.cmake ${CMAKE_SOURCE_DIR}/cmake/table.cmake
+        COMMENT "Generating ${script}.c" VERBATIM)
+    braid_module_generated(${module} ${out})
+endfunction()
+
+braid_table(ops BD_OP "*.c" op_table)
+braid_table(cli BD_COMMAND "cmd_*.c" command_table)

@@ -1,0 +1,140 @@
+# All tests, and the fuzzers.
+#
+# A test may say `// labels: concurrent` (and others, separated by commas), `// timeout: SECONDS` and
+# `// serial: yes` (no other test at the same time) in comments among its first 10 lines. It exits with 77 when it is
+# skipped.
+if(BRAID_FUZZ)
+    file(GLOB fuzzers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/*_fuzz.c)
+    foreach(source IN LISTS fuzzers)
+        get_filename_component(name ${source} NAME_WE)
+        add_executable(${name} ${source})
+        braid_own_code(${name} fuzz)
+        set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+        target_link_libraries(${name} PRIVATE braid_static)
+        target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    endforeach()
+    return()
+endif()
+if(NOT BUILD_TESTING)
+    return()
+endif()
+
+# Environment of every test. Suppressions are for other people's libraries, never for our own files.
+set(BRAID_TEST_ENV
+    "UBSAN_OPTIONS=print_stacktrace=1"
+    "ASAN_OPTIONS=detect_stack_use_after_return=1"
+    "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tools/lsan.supp:print_suppressions=0"
+    "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tools/tsan.supp:second_deadlock_stack=1:ignore_noninstrumented_modules=1")
+if(BRAID_SANITIZE MATCHES "thread")
+    list(APPEND BRAID_TEST_ENV "OMP_NUM_THREADS=1")
+endif()
+set(BRAID_TEST_TIMEOUT 60)
+if(BRAID_SANITIZE)
+    set(BRAID_TEST_TIMEOUT 240)
+endif()
+
+# The value of a marker comment `// KEY: VALUE` among the first 10 lines of a file.
+function(braid_marker source key out)
+    file(STRINGS ${source} lines LIMIT_COUNT 10)
+    set(value "")
+    foreach(line IN LISTS lines)
+        if(line MATCHES "^// ${key}: *(.*)$")
+            set(value "${CMAKE_MATCH_1}")
+        endif()
+    endforeach()
+    set(${out} "${value}" PARENT_SCOPE)
+endfunction()
+
+function(braid_test_properties test source)
+    braid_marker(${source} labels labels)
+    string(REGEX REPLACE " *, *" ";" labels "${labels}")
+    braid_marker(${source} timeout timeout)
+    if(NOT timeout)
+        set(timeout ${BRAID_TEST_TIMEOUT})
+    endif()
+    braid_marker(${source} serial serial)
+    set_tests_properties(${test} PROPERTIES
+        SKIP_RETURN_CODE 77 TIMEOUT ${timeout} LABELS "${labels}" ENVIRONMENT "${BRAID_TEST_ENV}")
+    if(serial)
+        set_tests_properties(${test} PROPERTIES RUN_SERIAL ON)
+    endif()
+endfunction()
+
+# A cmocka program from `source` (and ARGN), linked with `module` and those below.
+function(braid_add_test target test module source)
+    add_executable(${target} ${source} ${ARGN})
+    braid_own_code(${target} test)
+    target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/examples/common)
+    target_compile_definitions(${target} PRIVATE
+        BD_SOURCE_DIR="${CMAKE_SOURCE_DIR}" BD_SHARED_DIR="${CMAKE_SOURCE_DIR}/../shared"
+        BD_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+    set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${BRAID_TEST_DIR} LINKER_LANGUAGE C)
+    target_link_libraries(${target} PRIVATE PkgConfig::CMOCKA)
+    braid_link_modules(${target} ${module} ON)
+    add_test(NAME ${test} COMMAND ${target})
+    braid_test_properties(${test} ${source})
+endfunction()
+
+get_property(built GLOBAL PROPERTY BRAID_BUILT)
+foreach(module IN LISTS BRAID_MODULES)
+    get_property(tests GLOBAL PROPERTY BRAID_TESTS_${module})
+    foreach(source IN LISTS tests)
+        if(module IN_LIST built)
+            get_filename_component(name ${source} NAME_WE)
+            string(REGEX REPLACE "_test$" "" name ${name})
+            braid_add_test(${module}_${name}_test ${module}.${name} ${module} ${source})
+        endif()
+    endforeach()
+endforeach()
+
+# tests/DIR/NAME_test.c, and tests of what the examples share.
+file(GLOB cross_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*/*_test.c)
+foreach(source IN LISTS cross_tests)
+    get_filename_component(name ${source} NAME_WE)
+    string(REGEX REPLACE "_test$" "" name ${name})
+    get_filename_component(dir ${source} DIRECTORY)
+    get_filename_component(group ${dir} NAME)
+    file(GLOB support CONFIGURE_DEPENDS ${dir}/support/*.c)
+    braid_add_test(tests_${group}_${name}_test ${group}.${name} cli ${source} ${support})
+endforeach()
+file(GLOB example_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/common/*_test.c)
+foreach(source IN LISTS example_tests)
+    get_filename_component(name ${source} NAME_WE)
+    string(REGEX REPLACE "_test$" "" name ${name})
+    braid_add_test(examples_${name}_test examples.${name} train ${source} ${example_common})
+    target_link_libraries(examples_${name}_test PRIVATE PkgConfig::ZLIB)
+endforeach()
+
+# tests/DIR/NAME_test.{sh,py}: scripts, called with the directory of the programs.
+file(GLOB script_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*/*_test.sh ${CMAKE_SOURCE_DIR}/tests/*/*_test.py)
+foreach(source IN LISTS script_tests)
+    get_filename_component(name ${source} NAME_WE)
+    string(REGEX REPLACE "_test$" "" name ${name})
+    get_filename_component(dir ${source} DIRECTORY)
+    get_filename_component(group ${dir} NAME)
+    set(interpreter bash)
+    if(source MATCHES "\\.py$")
+        set(interpreter python3)
+    endif()
+    set(test ${group}.${name})
+    add_test(NAME ${test} COMMAND ${interpreter} ${source} ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}
+             WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    braid_test_properties(${test} ${source})
+endforeach()
+
+# Every public header compiles alone, as C17 and as C++17.
+file(GLOB public_headers RELATIVE ${CMAKE_SOURCE_DIR}/include CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/include/braid/*.h)
+foreach(header IN LISTS public_headers)
+    get_filename_component(name ${header} NAME_WE)
+    foreach(language c cpp)
+        set(file ${BRAID_GENERATED_DIR}/headers/${name}.${language})
+        file(CONFIGURE OUTPUT ${file} CONTENT "#include <${header}>\n#include <${header}>\n")
+        if(language STREQUAL c)
+            set(command ${CMAKE_C_COMPILER} -std=c17 -Wstrict-prototypes)
+        else()
+            set(command ${CMAKE_CXX_COMPILER} -std=c++17)
+        endif()
+        add_test(NAME headers.${name}_${language} COMMAND ${command} -Wall -Wextra -Wshadow -Wpedantic -Werror
+                 -fsyntax-only -I ${CMAKE_SOURCE_DIR}/include ${file})
+    endforeach()
+endforeach()

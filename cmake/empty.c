@@ -1,0 +1,2 @@
+// Stands for the sources of a module that has only generated ones.
+typedef int bd_empty;

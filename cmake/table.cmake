@@ -1,0 +1,30 @@
+# For the table scripts: braid_scan(OUT_VAR) gives the sorted names of all lines `MACRO(name)` in FILES, and
+# braid_write(TEXT) writes OUT if it changes.
+cmake_policy(SET CMP0007 NEW)
+
+function(braid_scan out)
+    string(REPLACE "|" ";" files "${FILES}")
+    set(names)
+    foreach(file IN LISTS files)
+        file(STRINGS "${file}" lines REGEX "^${MACRO}\\([A-Za-z0-9_]+\\)")
+        foreach(line IN LISTS lines)
+            string(REGEX REPLACE "^${MACRO}\\(([A-Za-z0-9_]+)\\).*" "\\1" name "${line}")
+            if(name IN_LIST names)
+                message(FATAL_ERROR "${file}: ${MACRO}(${name}) is defined twice")
+            endif()
+            list(APPEND names ${name})
+        endforeach()
+    endforeach()
+    list(SORT names COMPARE STRING CASE SENSITIVE) # the order of strcmp
+    set(${out} ${names} PARENT_SCOPE)
+endfunction()
+
+function(braid_write text)
+    if(EXISTS "${OUT}")
+        file(READ "${OUT}" old)
+        if(old STREQUAL text)
+            return()
+        endif()
+    endif()
+    file(WRITE "${OUT}" "${text}")
+endfunction()
