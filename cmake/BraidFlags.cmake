@@ -27,7 +27,7 @@ set(BRAID_GENERATED_DIR ${CMAKE_BINARY_DIR}/generated)
 # For our own code; generated code is compiled without.
 set(BRAID_WARNINGS -Wall -Wextra -Wshadow -Wstrict-prototypes -Werror)
 
-add_compile_definitions(_GNU_SOURCE)
+add_compile_definitions(_GNU_SOURCE BRAID_VERSION="${PROJECT_VERSION}")
 add_compile_options(-fno-math-errno -fno-trapping-math)
 # Paths in messages and assertions start at the source directory.
 add_compile_options(-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=)

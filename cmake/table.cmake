@@ -1,6 +1,6 @@
 # For the table scripts: braid_scan(OUT_VAR) gives the sorted names of all lines `MACRO(name)` in FILES, and
 # braid_write(TEXT) writes OUT if it changes.
-cmake_policy(SET CMP0007 NEW)
+cmake_policy(VERSION 3.25)
 
 function(braid_scan out)
     string(REPLACE "|" ";" files "${FILES}")

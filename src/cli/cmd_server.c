@@ -1,0 +1,143 @@
+// `braid server`: one task of a cluster as a program.
+#include "command.h"
+#include "flags.h"
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "base/strbuf.h"
+#include <braid/server.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+// A cluster's description is a few lines; what is longer is some other file.
+#define CLUSTER_FILE_MAX (1 << 20)
+
+typedef struct server_flags {
+    const char *cluster, *job;
+    int64_t task, session_timeout_ms, worker_gone_timeout_ms;
+    bool insecure;
+} server_flags;
+
+static bd_flags_result parse(server_flags *f, int argc, char **argv)
+{
+    const bd_flag table[] = {
+        {"cluster", BD_FLAG_STRING, &f->cluster, 0, "JSON|FILE",
+         "the cluster: '{\"ps\": [\"host:port\"], \"worker\": [...]}'"},
+        {"job", BD_FLAG_STRING, &f->job, 0, "JOB", "the job of this task"},
+        {"task", BD_FLAG_INT, &f->task, 0, "N", "the index of this task in its job"},
+        {"insecure", BD_FLAG_BOOL, &f->insecure, 0, NULL, "listen on an address that is not loopback, to anybody"},
+        {"session-timeout", BD_FLAG_SECONDS, &f->session_timeout_ms, 0, "SECONDS",
+         "give up opening a session when a task is missing for so long"},
+        {"worker-gone-timeout", BD_FLAG_SECONDS, &f->worker_gone_timeout_ms, 0, "SECONDS",
+         "a worker lost for so long is gone for good (default 10)"},
+    };
+    const bd_flags flags = {
+        "braid server", "[OPTIONS]",
+        "Serves one task of a cluster: a parameter server, or a worker that programs open sessions on.\n"
+        "Without --cluster, --job and --task, TF_CONFIG says which. The server ends by itself when every\n"
+        "worker is done, and by SIGTERM.",
+        table, sizeof table / sizeof *table};
+    int rest;
+    bd_flags_result result = bd_flags_parse(&flags, argc, argv, &rest);
+    if (result != BD_FLAGS_OK) return result;
+    if (rest < argc) {
+        fprintf(stderr, "braid server: unexpected argument '%s'. See 'braid server --help'.\n", argv[rest]);
+        return BD_FLAGS_ERROR;
+    }
+    int given = !!f->cluster + !!f->job + (f->task >= 0);
+    if (given != 0 && given != 3) {
+        fprintf(stderr, "braid server: --cluster, --job and --task belong together (or set TF_CONFIG and give none).\n");
+        return BD_FLAGS_ERROR;
+    }
+    return BD_FLAGS_OK;
+}
+
+static char *read_file(const char *path, braid_status *st)
+{
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        bd_fail(st, errno == ENOENT ? BRAID_NOT_FOUND : BRAID_PERMISSION_DENIED, "--cluster file '%s': %s", path,
+                strerror(errno));
+        return NULL;
+    }
+    char *text = bd_malloc(CLUSTER_FILE_MAX + 1);
+    size_t len = fread(text, 1, CLUSTER_FILE_MAX + 1, file);
+    bool failed = ferror(file);
+    fclose(file);
+    if (failed || len > CLUSTER_FILE_MAX) {
+        bd_free(text);
+        bd_fail(st, BRAID_INVALID_ARGUMENT, "--cluster file '%s' %s", path,
+                failed ? "cannot be read" : "is too long to be a cluster's description");
+        return NULL;
+    }
+    text[len] = 0;
+    return text;
+}
+
+// --cluster holds JSON when it begins like an object, else the name of a file.
+static braid_cluster *read_cluster(const char *argument, braid_status *st)
+{
+    if (argument[strspn(argument, " \t\r\n")] == '{') return braid_cluster_from_json(argument, st);
+    char *text = read_file(argument, st);
+    if (!text) return NULL;
+    braid_cluster *cluster = braid_cluster_from_json(text, st);
+    if (!cluster) bd_status_prefix(st, "'%s': ", argument);
+    bd_free(text);
+    return cluster;
+}
+
+static int fail(const braid_status *st)
+{
+    fprintf(stderr, "braid server: %s: %s\n", braid_code_name(braid_status_code(st)), braid_status_message(st));
+    return 1;
+}
+
+static int serve(const braid_cluster *cluster, const char *job, int task, const server_flags *f)
+{
+    BD_STATUS(st);
+    const braid_server_options options = {.session_timeout_ms = f->session_timeout_ms,
+                                          .worker_gone_timeout_ms = f->worker_gone_timeout_ms,
+                                          .insecure = f->insecure};
+    braid_server *server = braid_server_start(cluster, job, task, &options, st);
+    if (!server) return fail(st);
+    braid_server_stop_on_signals(server);
+    bd_info("Serving /job:%s/task:%d at %s", job, task, braid_server_target(server));
+    braid_code code = braid_server_join(server, st);
+    braid_server_free(server);
+    return code ? fail(st) : 0;
+}
+
+static int server_main(int argc, char **argv)
+{
+    server_flags f = {.task = -1};
+    switch (parse(&f, argc, argv)) {
+    case BD_FLAGS_HELP:
+        return 0;
+    case BD_FLAGS_ERROR:
+        return BD_EXIT_USAGE;
+    case BD_FLAGS_OK:
+        break;
+    }
+    BD_STATUS(st);
+    braid_cluster *cluster = f.cluster ? read_cluster(f.cluster, st) : braid_cluster_from_env(st);
+    if (!cluster) return fail(st);
+    const char *job = f.job ? f.job : braid_cluster_this_job(cluster);
+    int task = f.job ? (int)f.task : braid_cluster_this_task(cluster);
+    int code;
+    if (job) {
+        code = serve(cluster, job, task, &f);
+    } else {
+        fprintf(stderr, "braid server: which task? Give --cluster, --job and --task, or set TF_CONFIG.\n");
+        code = BD_EXIT_USAGE;
+    }
+    braid_cluster_free(cluster);
+    return code;
+}
+
+BD_COMMAND(server) = {
+    .name = "server",
+    .usage = "[OPTIONS]",
+    .summary = "serve one task of a cluster",
+    .main = server_main,
+};

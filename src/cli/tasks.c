@@ -1,0 +1,316 @@
+// The processes of a cluster on this host: starting them, their output, their end.
+#include "tasks.h"
+#include "command.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// A parameter server of Braid ends by itself when its workers are done; any other is asked to after this.
+#define PS_GRACE_MS 300
+// What was asked to end and has not after this is killed.
+#define KILL_AFTER_MS 5000
+#define EXIT_CANNOT_RUN 127
+
+typedef enum run_phase { WORKING, PS_MAY_END, ENDING, KILLING } run_phase;
+
+typedef struct run_state {
+    bd_run *run;
+    run_phase phase;
+    int64_t phase_deadline; // BD_FOREVER: none
+    int64_t time_limit;     // of the whole run; BD_FOREVER once it has passed
+    int exit_code;          // the first failure's
+    bool failed;
+    int signal_fd;
+    sigset_t old_mask;
+} run_state;
+
+static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void say(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    bd_strbuf line = {0};
+    bd_strbuf_append(&line, "braid run: ");
+    bd_strbuf_vappendf(&line, format, args);
+    bd_strbuf_append_char(&line, '\n');
+    va_end(args);
+    fputs(line.data, stderr);
+    bd_strbuf_fini(&line);
+}
+
+static void fail_run(run_state *s, int exit_code)
+{
+    if (s->failed) return;
+    s->failed = true;
+    s->exit_code = exit_code;
+}
+
+// ---- Starting ----
+
+// In the child, between fork and exec: only async-signal-safe calls.
+static void become_task(const run_state *s, const bd_task *t, int out, int err, char **environment, pid_t parent)
+{
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // if `braid run` itself is killed, nothing stays
+    if (getppid() != parent) _exit(EXIT_CANNOT_RUN);
+    sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
+    int null = open("/dev/null", O_RDONLY);
+    if (null < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) _exit(EXIT_CANNOT_RUN);
+    (void)t;
+    execve(s->run->program, s->run->argv, environment);
+    static const char message[] = "cannot be run\n";
+    if (write(2, message, sizeof message - 1) < 0) _exit(EXIT_CANNOT_RUN);
+    _exit(EXIT_CANNOT_RUN);
+}
+
+// The environment of this process with TF_CONFIG replaced. One block and one string to free.
+static char **make_environment(const char *tf_config, char **variable)
+{
+    extern char **environ;
+    size_t n = 0;
+    while (environ[n]) n++;
+    char **environment = bd_malloc((n + 2) * sizeof *environment);
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(environ[i], "TF_CONFIG=", 10) != 0) environment[kept++] = environ[i];
+    *variable = bd_asprintf("TF_CONFIG=%s", tf_config);
+    environment[kept++] = *variable;
+    environment[kept] = NULL;
+    return environment;
+}
+
+static bool start_task(run_state *s, bd_task *t)
+{
+    int out[2] = {-1, -1}, err[2] = {-1, -1};
+    if (pipe2(out, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0) goto failed;
+    char *variable;
+    char **environment = make_environment(t->tf_config, &variable);
+    pid_t parent = getpid(), pid = fork();
+    if (pid == 0) become_task(s, t, out[1], err[1], environment, parent);
+    bd_free(variable);
+    bd_free(environment);
+    if (pid < 0) goto failed;
+    setpgid(pid, pid); // also here: whichever comes first
+    t->pid = pid;
+    close(out[1]);
+    close(err[1]);
+    fcntl(out[0], F_SETFL, O_NONBLOCK);
+    fcntl(err[0], F_SETFL, O_NONBLOCK);
+    t->output[0] = (bd_prefixed){.from = out[0], .to = 1, .prefix = t->prefixes[0]};
+    t->output[1] = (bd_prefixed){.from = err[0], .to = 2, .prefix = t->prefixes[1]};
+    return true;
+failed:
+    say("cannot start %s: %s", t->name, strerror(errno));
+    for (int i = 0; i < 2; i++) {
+        if (out[i] >= 0) close(out[i]);
+        if (err[i] >= 0) close(err[i]);
+    }
+    return false;
+}
+
+// ---- Ending ----
+
+static void signal_task(bd_task *t, int sig)
+{
+    if (t->pid) kill(-t->pid, sig);
+}
+
+static int running(const bd_run *r, bool count_ps)
+{
+    int n = 0;
+    for (int i = 0; i < r->task_count; i++) n += r->tasks[i].pid && (count_ps || !r->tasks[i].is_ps);
+    return n;
+}
+
+static void set_phase(run_state *s, run_phase phase, int64_t in_ms)
+{
+    s->phase = phase;
+    s->phase_deadline = in_ms < 0 ? BD_FOREVER : bd_deadline_after_ms(in_ms);
+}
+
+// Asks what still runs to end, with the signal that was sent to us (or SIGTERM).
+static void ask_all_to_end(run_state *s, int sig)
+{
+    for (int i = 0; i < s->run->task_count; i++) {
+        bd_task *t = &s->run->tasks[i];
+        if (!t->pid) continue;
+        t->asked_to_end = true;
+        signal_task(t, sig);
+    }
+    set_phase(s, ENDING, KILL_AFTER_MS);
+}
+
+static void kill_all(run_state *s)
+{
+    for (int i = 0; i < s->run->task_count; i++) {
+        bd_task *t = &s->run->tasks[i];
+        if (!t->pid) continue;
+        say("%s did not end in %d s and is killed", t->name, KILL_AFTER_MS / 1000);
+        signal_task(t, SIGKILL);
+    }
+    set_phase(s, KILLING, -1);
+}
+
+static void on_task_ended(run_state *s, bd_task *t, int status)
+{
+    kill(-t->pid, SIGKILL); // what the task itself had started
+    t->pid = 0;
+    t->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    if (t->exit_code && !t->asked_to_end) {
+        if (WIFSIGNALED(status))
+            say("%s was killed by signal %d (%s)", t->name, WTERMSIG(status), strsignal(WTERMSIG(status)));
+        else
+            say("%s ended with exit code %d", t->name, t->exit_code);
+        fail_run(s, t->exit_code);
+    }
+    if (s->phase == WORKING && running(s->run, false) == 0 && running(s->run, true) > 0)
+        set_phase(s, PS_MAY_END, PS_GRACE_MS);
+}
+
+static void on_child_ended(run_state *s)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) // others than tasks: orphans of theirs, ours as the subreaper
+        for (int i = 0; i < s->run->task_count; i++)
+            if (s->run->tasks[i].pid == pid) on_task_ended(s, &s->run->tasks[i], status);
+}
+
+static void on_signal(run_state *s, int sig)
+{
+    fail_run(s, 128 + sig);
+    if (s->phase == ENDING) {
+        kill_all(s); // asked twice: at once
+        return;
+    }
+    if (s->phase != KILLING) ask_all_to_end(s, sig);
+}
+
+static void say_time_is_up(const run_state *s)
+{
+    bd_strbuf names = {0};
+    for (int i = 0; i < s->run->task_count; i++)
+        if (s->run->tasks[i].pid) bd_strbuf_appendf(&names, "%s%s", names.len ? ", " : "", s->run->tasks[i].name);
+    say("not finished after %.6g s; still running: %s", (double)s->run->timeout_ms / 1000, bd_strbuf_str(&names));
+    bd_strbuf_fini(&names);
+}
+
+static void on_deadline(run_state *s)
+{
+    int64_t now = bd_now_ns();
+    if (now >= s->time_limit) {
+        s->time_limit = BD_FOREVER;
+        say_time_is_up(s);
+        fail_run(s, BD_EXIT_TIMEOUT);
+        if (s->phase == WORKING || s->phase == PS_MAY_END) ask_all_to_end(s, SIGTERM);
+    }
+    if (now >= s->phase_deadline) {
+        if (s->phase == PS_MAY_END) ask_all_to_end(s, SIGTERM);
+        else if (s->phase == ENDING) kill_all(s);
+    }
+}
+
+// Children of children that outlived their task are ours now (subreaper): they do not outlive the run.
+static void kill_orphans(void)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    for (;;) {
+        FILE *f = fopen(path, "re");
+        int pid = 0;
+        bool any = f && fscanf(f, "%d", &pid) == 1;
+        if (f) fclose(f);
+        if (!any) return;
+        kill(pid, SIGKILL);
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
+    }
+}
+
+// ---- The loop ----
+
+static int poll_timeout_ms(const run_state *s)
+{
+    int64_t deadline = s->time_limit < s->phase_deadline ? s->time_limit : s->phase_deadline;
+    if (deadline == BD_FOREVER) return -1;
+    int64_t left = (deadline - bd_now_ns() + 999999) / 1000000;
+    return left < 0 ? 0 : left > INT32_MAX ? INT32_MAX : (int)left;
+}
+
+static void read_signals(run_state *s)
+{
+    struct signalfd_siginfo info;
+    while (read(s->signal_fd, &info, sizeof info) == sizeof info) {
+        if (info.ssi_signo == SIGCHLD) on_child_ended(s);
+        else on_signal(s, (int)info.ssi_signo);
+    }
+}
+
+static void wait_for_tasks(run_state *s)
+{
+    bd_run *r = s->run;
+    struct pollfd *fds = bd_malloc((size_t)(2 * r->task_count + 1) * sizeof *fds);
+    bd_prefixed **outputs = bd_malloc((size_t)(2 * r->task_count + 1) * sizeof(bd_prefixed *));
+    while (running(r, true) > 0) {
+        nfds_t n = 0;
+        for (int i = 0; i < 2 * r->task_count; i++) {
+            bd_prefixed *p = &r->tasks[i / 2].output[i % 2];
+            if (p->from < 0) continue;
+            outputs[n] = p;
+            fds[n++] = (struct pollfd){.fd = p->from, .events = POLLIN};
+        }
+        fds[n] = (struct pollfd){.fd = s->signal_fd, .events = POLLIN};
+        if (poll(fds, n + 1, poll_timeout_ms(s)) > 0) {
+            for (nfds_t i = 0; i < n; i++)
+                if (fds[i].revents) bd_prefixed_pump(outputs[i]);
+            if (fds[n].revents) read_signals(s);
+        }
+        on_deadline(s);
+    }
+    bd_free(outputs);
+    bd_free(fds);
+}
+
+static void open_signals(run_state *s)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD};
+    for (size_t i = 0; i < sizeof handled / sizeof *handled; i++) sigaddset(&set, handled[i]);
+    sigprocmask(SIG_BLOCK, &set, &s->old_mask);
+    s->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+int bd_run_tasks(bd_run *run)
+{
+    run_state s = {.run = run, .phase_deadline = BD_FOREVER};
+    s.time_limit = run->timeout_ms ? bd_deadline_after_ms(run->timeout_ms) : BD_FOREVER;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    open_signals(&s);
+    for (int i = 0; i < run->task_count; i++) run->tasks[i].output[0].from = run->tasks[i].output[1].from = -1;
+    for (int i = 0; i < run->task_count; i++)
+        if (!start_task(&s, &run->tasks[i])) {
+            fail_run(&s, EXIT_CANNOT_RUN);
+            ask_all_to_end(&s, SIGTERM);
+            break;
+        }
+    wait_for_tasks(&s);
+    kill_orphans();
+    for (int i = 0; i < 2 * run->task_count; i++) {
+        bd_prefixed *p = &run->tasks[i / 2].output[i % 2];
+        while (p->from >= 0 && bd_prefixed_pump(p)) continue; // every writer is gone: reads to the end
+    }
+    close(s.signal_fd);
+    sigprocmask(SIG_SETMASK, &s.old_mask, NULL);
+    return s.exit_code;
+}

@@ -1,0 +1,35 @@
+// The processes of a cluster on this host: starting them, their output, their end.
+//
+// States of a task: running -> ended (exit code or signal known). A run goes through: working -> ending (the parameter servers, or on a signal or the
+// time limit all, were asked to end) -> killing (what had not ended in time was killed) -> over. Transitions are made in tasks.c by
+// `on_child_ended`, `on_signal` and `on_deadline` alone.
+#ifndef BD_CLI_TASKS_H
+#define BD_CLI_TASKS_H
+
+#include "prefix.h"
+#include <stdint.h>
+#include <sys/types.h>
+
+typedef struct bd_task {
+    char *name;      // "worker/1"
+    bool is_ps;      // ends when the others have ended
+    char *tf_config; // of its environment
+    char prefixes[2][64];
+    pid_t pid;       // 0 once it has ended; also its process group
+    int exit_code;   // 128+N when killed by signal N
+    bool asked_to_end; // how it ends says nothing any more
+    bd_prefixed output[2];
+} bd_task;
+
+typedef struct bd_run {
+    bd_task *tasks;
+    int task_count;
+    const char *program; // path
+    char **argv;         // argv[0] is the program
+    int64_t timeout_ms;  // 0: none
+} bd_run;
+
+// Starts all tasks, waits for their end, leaves no process behind. Returns the exit code of the run.
+int bd_run_tasks(bd_run *run);
+
+#endif
