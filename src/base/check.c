@@ -1,0 +1,16 @@
+// What happens when an assertion fails.
+#include "base/check.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void bd_assert_failed(const char *file, int line, const char *what)
+{
+    char text[512];
+    int len = snprintf(text, sizeof text, "%s:%d: assertion failed: %s\n", file, line, what);
+    if (len > (int)sizeof text - 1) len = (int)sizeof text - 1;
+    // Straight to the file: the heap and stdio may be what is broken.
+    ssize_t written = write(STDERR_FILENO, text, (size_t)len);
+    (void)written;
+    abort();
+}
