@@ -114,7 +114,7 @@ foreach(source IN LISTS script_tests)
     get_filename_component(group ${dir} NAME)
     set(interpreter bash)
     if(source MATCHES "\\.py$")
-        set(interpreter python3)
+        set(interpreter /usr/bin/python3) # the one that apt installs libraries for
     endif()
     set(test ${group}.${name})
     add_test(NAME ${test} COMMAND ${interpreter} ${source} ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}

@@ -58,7 +58,7 @@ static void fail_run(run_state *s, int exit_code)
 // ---- Starting ----
 
 // In the child, between fork and exec: only async-signal-safe calls.
-static void become_task(const run_state *s, const bd_task *t, int out, int err, char **environment, pid_t parent)
+static void become_task(const run_state *s, int out, int err, char **environment, pid_t parent)
 {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL); // if `braid run` itself is killed, nothing stays
@@ -66,7 +66,6 @@ static void become_task(const run_state *s, const bd_task *t, int out, int err, 
     sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
     int null = open("/dev/null", O_RDONLY);
     if (null < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) _exit(EXIT_CANNOT_RUN);
-    (void)t;
     execve(s->run->program, s->run->argv, environment);
     static const char message[] = "cannot be run\n";
     if (write(2, message, sizeof message - 1) < 0) _exit(EXIT_CANNOT_RUN);
@@ -96,7 +95,7 @@ static bool start_task(run_state *s, bd_task *t)
     char *variable;
     char **environment = make_environment(t->tf_config, &variable);
     pid_t parent = getpid(), pid = fork();
-    if (pid == 0) become_task(s, t, out[1], err[1], environment, parent);
+    if (pid == 0) become_task(s, out[1], err[1], environment, parent);
     bd_free(variable);
     bd_free(environment);
     if (pid < 0) goto failed;
@@ -163,7 +162,6 @@ static void kill_all(run_state *s)
 
 static void on_task_ended(run_state *s, bd_task *t, int status)
 {
-    kill(-t->pid, SIGKILL); // what the task itself had started
     t->pid = 0;
     t->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     if (t->exit_code && !t->asked_to_end) {
@@ -177,13 +175,24 @@ static void on_task_ended(run_state *s, bd_task *t, int status)
         set_phase(s, PS_MAY_END, PS_GRACE_MS);
 }
 
+static bd_task *find_task(const bd_run *r, pid_t pid)
+{
+    for (int i = 0; i < r->task_count; i++)
+        if (r->tasks[i].pid == pid) return &r->tasks[i];
+    return NULL; // an orphan of a task: ours, as the subreaper
+}
+
 static void on_child_ended(run_state *s)
 {
-    int status;
-    pid_t pid;
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) // others than tasks: orphans of theirs, ours as the subreaper
-        for (int i = 0; i < s->run->task_count; i++)
-            if (s->run->tasks[i].pid == pid) on_task_ended(s, &s->run->tasks[i], status);
+    siginfo_t info = {0};
+    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid) {
+        pid_t pid = info.si_pid;
+        bd_task *t = find_task(s->run, pid);
+        if (t) kill(-pid, SIGKILL); // what the task itself had started, while its number is still taken
+        int status;
+        if (waitpid(pid, &status, 0) == pid && t) on_task_ended(s, t, status);
+        info.si_pid = 0;
+    }
 }
 
 static void on_signal(run_state *s, int sig)

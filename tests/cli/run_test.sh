@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# What `braid run` promises, for any program: environment, prefixes, exit codes, the end of everything.
+set -u
+braid=$1/braid
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failures=0
+
+check() { # check WHAT EXPECTED ACTUAL
+    if [ "$2" = "$3" ]; then echo "ok: $1"; else
+        echo "FAILED: $1"; printf -- '--- expected\n%s\n--- got\n%s\n' "$2" "$3"; failures=$((failures + 1))
+    fi
+}
+
+# script NAME: a program from standard input. $task is "worker/1".
+script() {
+    { echo '#!/usr/bin/env bash'
+      echo 'task=$(sed -E "s|.*\"type\": \"([a-z]+)\", \"index\": ([0-9]+).*|\1/\2|" <<<"$TF_CONFIG")'
+      cat; } >"$dir/$1"
+    chmod +x "$dir/$1"
+}
+run() { "$braid" run "$@" >"$dir/out" 2>"$dir/err"; echo $?; }
+
+script hello <<'EOS'
+echo "I am $task with $*"
+EOS
+code=$(run --ps 1 --workers 2 --chief "$dir/hello" --ps 5 x)
+check "exit code 0 when all succeed" 0 "$code"
+check "each task has its own TF_CONFIG, its lines a prefix, options end at PROGRAM" \
+"chief/0 | I am chief/0 with --ps 5 x
+ps/0 | I am ps/0 with --ps 5 x
+worker/0 | I am worker/0 with --ps 5 x
+worker/1 | I am worker/1 with --ps 5 x" "$(sort "$dir/out")"
+
+script config <<'EOS'
+[ "$task" = worker/0 ] && echo "$TF_CONFIG"
+exit 0
+EOS
+run --ps 2 --workers 1 "$dir/config" >/dev/null
+check "TF_CONFIG is JSON with distinct loopback ports" "2 1 3 worker 0" "$(sed 's/^worker.0 | //' "$dir/out" |
+    /usr/bin/python3 -c 'import json,sys
+c = json.load(sys.stdin); j = c["cluster"]
+hosts = [h for v in j.values() for h in v]
+assert all(h.startswith("127.0.0.1:") for h in hosts)
+print(len(j["ps"]), len(j["worker"]), len(set(hosts)), c["task"]["type"], c["task"]["index"])')"
+
+script fails <<'EOS'
+case $task in
+worker/0) exec 9<"$dir/gate"; echo "still at work"; exit 0 ;;
+worker/1) exec 9>"$dir/gate"; exit 3 ;;
+esac
+EOS
+mkfifo "$dir/gate"
+code=$(dir=$dir run --workers 2 "$dir/fails")
+check "the first failure's code, after the others have finished" "3 worker/0 | still at work" "$code $(cat "$dir/out")"
+check "a failure is named" "braid run: worker/1 ended with exit code 3" "$(cat "$dir/err")"
+
+script killed <<'EOS'
+[ "$task" = worker/0 ] && kill -KILL $$
+exit 0
+EOS
+check "128+N for a task killed by signal N" 137 "$(run --workers 2 "$dir/killed")"
+
+script endless_ps <<'EOS'
+[ "${task%/*}" = ps ] && exec tail -f /dev/null
+exit 0
+EOS
+check "parameter servers that never end are ended when the workers have, which is no failure" 0 \
+    "$(run --ps 2 --workers 2 "$dir/endless_ps")"
+
+script endless <<'EOS'
+tail -f /dev/null & # a child of its own, and one that outlives it in a session of its own
+setsid tail -f /dev/null &
+echo "$task is up with $! and $$"
+wait
+EOS
+code=$(run --timeout 0.5 "$dir/endless")
+check "--timeout ends everything with 124" 124 "$code"
+check "and says what was still running" "braid run: not finished after 0.5 s; still running: ps/0, worker/0" \
+    "$(grep finished "$dir/err")"
+left=0
+for pid in $(grep -oE '[0-9]+' <<<"$(sed 's/.*with//' "$dir/out")"); do
+    [ -e "/proc/$pid" ] && left=$((left + 1))
+done
+check "nothing is left behind, children of tasks included" "2 0" "$(wc -l <"$dir/out") $left"
+
+script on_term <<'EOS'
+trap 'echo "$task saw TERM"; exit 0' TERM
+echo up >"$dir/ready"
+read -r <>"$dir/never"
+EOS
+mkfifo "$dir/ready" "$dir/never"
+exec 8<>"$dir/ready"
+dir=$dir "$braid" run --workers 2 "$dir/on_term" >"$dir/out" 2>"$dir/err" &
+pid=$!
+for _ in 1 2 3; do read -r -t 20 <&8; done
+kill -TERM $pid
+wait $pid
+check "a signal is forwarded and makes the exit code" 143 $?
+check "to every task" "ps/0 | ps/0 saw TERM
+worker/0 | worker/0 saw TERM
+worker/1 | worker/1 saw TERM" "$(sort "$dir/out")"
+
+script output <<'EOS'
+[ "$task" = worker/0 ] || exit 0
+printf 'step 1\rstep 2\rstep 3\n'
+printf 'no newline at the end'
+EOS
+run "$dir/output" >/dev/null
+check "a live line shows its last state, an unfinished line is not lost" \
+"worker/0 | step 3
+worker/0 | no newline at the end" "$(cat "$dir/out")"
+
+check "no such program" "2 braid run: no program 'no-such-program' beside braid or in PATH." \
+    "$(run no-such-program) $(cat "$dir/err")"
+check "unknown option" "2 braid run: unknown option '--pss'. See 'braid run --help'." \
+    "$(run --pss 2 x) $(cat "$dir/err")"
+check "bad number" "2 braid run: --ps takes a whole number, not 'two'. See 'braid run --help'." \
+    "$(run --ps two x) $(cat "$dir/err")"
+
+[ $failures = 0 ]
