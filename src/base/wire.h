@@ -25,7 +25,7 @@ typedef struct bd_message {
 } bd_message;
 
 void bd_message_init(bd_message *m);
-void bd_message_fini(bd_message *m); // releases every slice
+void bd_message_fini(bd_message *m);                    // releases every slice
 void bd_message_move(bd_message *to, bd_message *from); // `from` is left empty
 void bd_message_add(bd_message *m, bd_slice slice);     // takes over the slice
 void bd_message_add_copy(bd_message *m, const void *data, size_t len);
@@ -34,7 +34,7 @@ void bd_message_gather(const bd_message *m, void *out);
 
 // Content shorter than this is copied into the header slice; longer is referenced.
 #define BD_WIRE_REF_MIN 4096
-// No message nests deeper: protobuf's own limit.
+// No message nests deeper: protobuf's own limit. Checked before a library unpacks with recursion (src/proto/pack.h).
 #define BD_WIRE_DEPTH_MAX 100
 
 typedef enum bd_wire_type {
@@ -46,10 +46,10 @@ typedef enum bd_wire_type {
 
 // Writes a message into growing memory, with references in between.
 typedef struct bd_wire_writer {
-    bd_message *out;       // not owned
-    uint8_t *chunk;        // memory being filled; becomes a slice of `out`
+    bd_message *out;          // not owned
+    uint8_t *chunk;           // memory being filled; becomes a slice of `out`
     size_t used, cap, sliced; // bytes of the chunk filled, its size, those already handed to `out`
-    void *chunk_owner;     // counted, since several slices may lie in it
+    void *chunk_owner;        // counted, since several slices may lie in it
 } bd_wire_writer;
 
 void bd_wire_writer_init(bd_wire_writer *w, bd_message *out);
@@ -57,15 +57,17 @@ void bd_wire_writer_finish(bd_wire_writer *w); // the last piece goes to `out`; 
 void bd_wire_put_varint(bd_wire_writer *w, uint64_t value);
 void bd_wire_put_tag(bd_wire_writer *w, uint32_t field, bd_wire_type type);
 void bd_wire_put_raw(bd_wire_writer *w, const void *data, size_t len);
-void bd_wire_put_ref(bd_wire_writer *w, bd_slice slice); // takes over the slice
-void bd_wire_put_uint(bd_wire_writer *w, uint32_t field, uint64_t value);                    // tag and varint
-void bd_wire_put_bytes(bd_wire_writer *w, uint32_t field, const void *data, size_t len);     // tag, length, copy
+void bd_wire_put_ref(bd_wire_writer *w, bd_slice slice);                  // takes over the slice
+void bd_wire_put_uint(bd_wire_writer *w, uint32_t field, uint64_t value); // tag and varint
+void bd_wire_put_bytes(bd_wire_writer *w, uint32_t field, const void *data, size_t len); // tag, length, copy
 void bd_wire_put_fixed64(bd_wire_writer *w, uint32_t field, uint64_t value);
+// Room for `len` bytes, contiguous, to be filled before the next call on the writer.
+uint8_t *bd_wire_put_space(bd_wire_writer *w, size_t len);
 size_t bd_wire_varint_size(uint64_t value);
 
 // Reads from slices in order. All functions return false after any error (truncated, malformed): check `failed` once.
 typedef struct bd_wire_reader {
-    const bd_slice *slices; // borrowed for the reader's life
+    const bd_slice *slices;         // borrowed for the reader's life
     size_t slice_count, index, pos; // position: byte `pos` of slice `index`
     size_t left;                    // bytes up to the end of the (sub)message
     bool failed;
@@ -89,9 +91,5 @@ char *bd_wire_get_string(bd_wire_reader *r, size_t max, size_t *len);
 bool bd_wire_skip(bd_wire_reader *r, bd_wire_type type);
 // The next byte-contiguous piece of at most what is left, without a copy; goes past it. False at the end.
 bool bd_wire_get_piece(bd_wire_reader *r, const uint8_t **data, size_t *len);
-
-// Checks nesting (at most BD_WIRE_DEPTH_MAX) of what may be a message, before a library unpacks it with recursion:
-// every BYTES field that parses as a message counts as nested. False when it is deeper or malformed at the top level.
-bool bd_wire_depth_ok(const void *data, size_t len);
 
 #endif
