@@ -1,9 +1,9 @@
 // `braid run`: a whole cluster on this host, one process a task, for any program that reads TF_CONFIG.
+#include "base/alloc.h"
 #include "command.h"
 #include "flags.h"
 #include "ports.h"
 #include "tasks.h"
-#include "base/alloc.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -26,8 +26,10 @@ static bd_flags_result parse(run_flags *f, int argc, char **argv)
     const bd_flag table[] = {
         {"ps", BD_FLAG_INT, &f->ps, 0, "N", "parameter servers (default 1)"},
         {"workers", BD_FLAG_INT, &f->workers, 0, "N", "workers (default 1)"},
-        {"chief", BD_FLAG_BOOL, &f->chief, 0, NULL, "a chief besides the workers; without it worker 0 is the chief"},
-        {"timeout", BD_FLAG_SECONDS, &f->timeout_ms, 0, "SECONDS", "end everything after so long, with exit code 124"},
+        {"chief", BD_FLAG_BOOL, &f->chief, 0, NULL,
+         "a chief besides the workers; without it worker 0 is the chief"},
+        {"timeout", BD_FLAG_SECONDS, &f->timeout_ms, 0, "SECONDS",
+         "end everything after so long, with exit code 124"},
     };
     const bd_flags flags = {
         "braid run", "[OPTIONS] PROGRAM [ARGS...]",
@@ -116,7 +118,8 @@ static void make_prefixes(bd_task *t, int width, int colour)
     for (int i = 0; i < 2; i++) {
         bool coloured = isatty(i + 1) && !getenv("NO_COLOR");
         if (coloured)
-            snprintf(t->prefixes[i], sizeof t->prefixes[i], "\033[%dm%-*s |\033[0m ", 31 + colour % 6, width, t->name);
+            snprintf(t->prefixes[i], sizeof t->prefixes[i], "\033[%dm%-*s |\033[0m ", 31 + colour % 6, width,
+                     t->name);
         else
             snprintf(t->prefixes[i], sizeof t->prefixes[i], "%s | ", t->name);
     }
@@ -130,11 +133,12 @@ static void make_tasks(bd_run *run, const job *jobs, int job_count, const char *
             bd_task *t = &run->tasks[n++];
             t->name = bd_asprintf("%s/%d", jobs[j].name, i);
             t->is_ps = !strcmp(jobs[j].name, "ps");
-            t->tf_config = bd_asprintf("{\"cluster\": %s, \"task\": {\"type\": \"%s\", \"index\": %d}}", cluster,
-                                       jobs[j].name, i);
+            t->tf_config = bd_asprintf("{\"cluster\": %s, \"task\": {\"type\": \"%s\", \"index\": %d}}",
+                                       cluster, jobs[j].name, i);
             if ((int)strlen(t->name) > width) width = (int)strlen(t->name);
         }
-    for (int i = 0; i < run->task_count; i++) make_prefixes(&run->tasks[i], width, i);
+    for (int i = 0; i < run->task_count; i++)
+        make_prefixes(&run->tasks[i], width, i);
 }
 
 static int run_cluster(const run_flags *f, bd_run *run)
@@ -168,12 +172,9 @@ static int run_main(int argc, char **argv)
 {
     run_flags f = {.ps = 1, .workers = 1};
     switch (parse(&f, argc, argv)) {
-    case BD_FLAGS_HELP:
-        return 0;
-    case BD_FLAGS_ERROR:
-        return BD_EXIT_USAGE;
-    case BD_FLAGS_OK:
-        break;
+    case BD_FLAGS_HELP: return 0;
+    case BD_FLAGS_ERROR: return BD_EXIT_USAGE;
+    case BD_FLAGS_OK: break;
     }
     const char *name = argv[f.program];
     char *path = find_program(name);

@@ -1,10 +1,10 @@
 // `braid server`: one task of a cluster as a program.
-#include "command.h"
-#include "flags.h"
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/strbuf.h"
+#include "command.h"
+#include "flags.h"
 #include <braid/server.h>
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +26,8 @@ static bd_flags_result parse(server_flags *f, int argc, char **argv)
          "the cluster: '{\"ps\": [\"host:port\"], \"worker\": [...]}'"},
         {"job", BD_FLAG_STRING, &f->job, 0, "JOB", "the job of this task"},
         {"task", BD_FLAG_INT, &f->task, 0, "N", "the index of this task in its job"},
-        {"insecure", BD_FLAG_BOOL, &f->insecure, 0, NULL, "listen on an address that is not loopback, to anybody"},
+        {"insecure", BD_FLAG_BOOL, &f->insecure, 0, NULL,
+         "listen on an address that is not loopback, to anybody"},
         {"session-timeout", BD_FLAG_SECONDS, &f->session_timeout_ms, 0, "SECONDS",
          "give up opening a session when a task is missing for so long"},
         {"worker-gone-timeout", BD_FLAG_SECONDS, &f->worker_gone_timeout_ms, 0, "SECONDS",
@@ -47,7 +48,9 @@ static bd_flags_result parse(server_flags *f, int argc, char **argv)
     }
     int given = !!f->cluster + !!f->job + (f->task >= 0);
     if (given != 0 && given != 3) {
-        fprintf(stderr, "braid server: --cluster, --job and --task belong together (or set TF_CONFIG and give none).\n");
+        fprintf(
+            stderr,
+            "braid server: --cluster, --job and --task belong together (or set TF_CONFIG and give none).\n");
         return BD_FLAGS_ERROR;
     }
     return BD_FLAGS_OK;
@@ -57,8 +60,8 @@ static char *read_file(const char *path, braid_status *st)
 {
     FILE *file = fopen(path, "re");
     if (!file) {
-        bd_fail(st, errno == ENOENT ? BRAID_NOT_FOUND : BRAID_PERMISSION_DENIED, "--cluster file '%s': %s", path,
-                strerror(errno));
+        bd_fail(st, errno == ENOENT ? BRAID_NOT_FOUND : BRAID_PERMISSION_DENIED, "--cluster file '%s': %s",
+                path, strerror(errno));
         return NULL;
     }
     char *text = bd_malloc(CLUSTER_FILE_MAX + 1);
@@ -89,7 +92,8 @@ static braid_cluster *read_cluster(const char *argument, braid_status *st)
 
 static int fail(const braid_status *st)
 {
-    fprintf(stderr, "braid server: %s: %s\n", braid_code_name(braid_status_code(st)), braid_status_message(st));
+    fprintf(stderr, "braid server: %s: %s\n", braid_code_name(braid_status_code(st)),
+            braid_status_message(st));
     return 1;
 }
 
@@ -112,12 +116,9 @@ static int server_main(int argc, char **argv)
 {
     server_flags f = {.task = -1};
     switch (parse(&f, argc, argv)) {
-    case BD_FLAGS_HELP:
-        return 0;
-    case BD_FLAGS_ERROR:
-        return BD_EXIT_USAGE;
-    case BD_FLAGS_OK:
-        break;
+    case BD_FLAGS_HELP: return 0;
+    case BD_FLAGS_ERROR: return BD_EXIT_USAGE;
+    case BD_FLAGS_OK: break;
     }
     BD_STATUS(st);
     braid_cluster *cluster = f.cluster ? read_cluster(f.cluster, st) : braid_cluster_from_env(st);

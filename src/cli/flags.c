@@ -11,7 +11,8 @@ static void print_help(const bd_flags *flags)
     for (int i = 0; i < flags->count; i++) {
         const bd_flag *f = &flags->flags[i];
         char left[64];
-        snprintf(left, sizeof left, "--%s%s%s", f->name, f->argument ? " " : "", f->argument ? f->argument : "");
+        snprintf(left, sizeof left, "--%s%s%s", f->name, f->argument ? " " : "",
+                 f->argument ? f->argument : "");
         printf("  %-30s %s\n", left, f->help);
     }
     printf("  %-30s %s\n", "--help", "print this and exit");
@@ -26,7 +27,8 @@ static bd_flags_result usage_error(const bd_flags *flags, const char *what, cons
 static const bd_flag *find(const bd_flags *flags, const char *name, size_t len)
 {
     for (int i = 0; i < flags->count; i++)
-        if (strlen(flags->flags[i].name) == len && !memcmp(flags->flags[i].name, name, len)) return &flags->flags[i];
+        if (strlen(flags->flags[i].name) == len && !memcmp(flags->flags[i].name, name, len))
+            return &flags->flags[i];
     return NULL;
 }
 
@@ -35,12 +37,8 @@ static bool set(const bd_flag *f, const char *text)
     int64_t number;
     double seconds;
     switch (f->kind) {
-    case BD_FLAG_BOOL:
-        *(bool *)f->value = true;
-        return true;
-    case BD_FLAG_STRING:
-        *(const char **)f->value = text;
-        return true;
+    case BD_FLAG_BOOL: *(bool *)f->value = true; return true;
+    case BD_FLAG_STRING: *(const char **)f->value = text; return true;
     case BD_FLAG_INT:
         if (!bd_parse_int64(text, &number) || number < f->minimum || number > INT32_MAX) return false;
         *(int64_t *)f->value = number;
@@ -77,7 +75,8 @@ bd_flags_result bd_flags_parse(const bd_flags *flags, int argc, char **argv, int
         }
         if (!set(f, text)) {
             fprintf(stderr, "%s: --%s takes %s, not '%s'. See '%s --help'.\n", flags->command, f->name,
-                    f->kind == BD_FLAG_SECONDS ? "a number of seconds above 0" : "a whole number", text, flags->command);
+                    f->kind == BD_FLAG_SECONDS ? "a number of seconds above 0" : "a whole number", text,
+                    flags->command);
             return BD_FLAGS_ERROR;
         }
     }

@@ -29,7 +29,11 @@ typedef struct bd_flags {
     int count;
 } bd_flags;
 
-typedef enum bd_flags_result { BD_FLAGS_OK, BD_FLAGS_HELP, BD_FLAGS_ERROR } bd_flags_result;
+typedef enum bd_flags_result {
+    BD_FLAGS_OK,
+    BD_FLAGS_HELP,
+    BD_FLAGS_ERROR
+} bd_flags_result;
 
 // Reads options from argv[1] on, up to the first argument that is none or "--"; its index is stored to *rest. --help (or -h) prints
 // the help to stdout; a mistake is said on stderr with the remedy.

@@ -69,5 +69,6 @@ bool bd_ports_take(bd_port *ports, int count)
 
 void bd_ports_release(bd_port *ports, int count)
 {
-    for (int i = 0; i < count; i++) close(ports[i].reservation);
+    for (int i = 0; i < count; i++)
+        close(ports[i].reservation);
 }

@@ -18,7 +18,8 @@ static void write_all(int fd, const char *data, size_t len)
 // A live line ends in '\r': what a terminal would show of it at the end is what comes after the last one.
 static void write_line(bd_prefixed *p, const char *line, size_t len)
 {
-    while (len > 0 && line[len - 1] == '\r') len--;
+    while (len > 0 && line[len - 1] == '\r')
+        len--;
     const char *shown = memrchr(line, '\r', len);
     if (shown) {
         len -= (size_t)(shown + 1 - line);

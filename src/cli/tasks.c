@@ -1,8 +1,8 @@
 // The processes of a cluster on this host: starting them, their output, their end.
 #include "tasks.h"
-#include "command.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "command.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -21,7 +21,12 @@
 #define KILL_AFTER_MS 5000
 #define EXIT_CANNOT_RUN 127
 
-typedef enum run_phase { WORKING, PS_MAY_END, ENDING, KILLING } run_phase;
+typedef enum run_phase {
+    WORKING,
+    PS_MAY_END,
+    ENDING,
+    KILLING
+} run_phase;
 
 typedef struct run_state {
     bd_run *run;
@@ -77,7 +82,8 @@ static char **make_environment(const char *tf_config, char **variable)
 {
     extern char **environ;
     size_t n = 0;
-    while (environ[n]) n++;
+    while (environ[n])
+        n++;
     char **environment = bd_malloc((n + 2) * sizeof *environment);
     size_t kept = 0;
     for (size_t i = 0; i < n; i++)
@@ -127,7 +133,8 @@ static void signal_task(bd_task *t, int sig)
 static int running(const bd_run *r, bool count_ps)
 {
     int n = 0;
-    for (int i = 0; i < r->task_count; i++) n += r->tasks[i].pid && (count_ps || !r->tasks[i].is_ps);
+    for (int i = 0; i < r->task_count; i++)
+        n += r->tasks[i].pid && (count_ps || !r->tasks[i].is_ps);
     return n;
 }
 
@@ -209,8 +216,10 @@ static void say_time_is_up(const run_state *s)
 {
     bd_strbuf names = {0};
     for (int i = 0; i < s->run->task_count; i++)
-        if (s->run->tasks[i].pid) bd_strbuf_appendf(&names, "%s%s", names.len ? ", " : "", s->run->tasks[i].name);
-    say("not finished after %.6g s; still running: %s", (double)s->run->timeout_ms / 1000, bd_strbuf_str(&names));
+        if (s->run->tasks[i].pid)
+            bd_strbuf_appendf(&names, "%s%s", names.len ? ", " : "", s->run->tasks[i].name);
+    say("not finished after %.6g s; still running: %s", (double)s->run->timeout_ms / 1000,
+        bd_strbuf_str(&names));
     bd_strbuf_fini(&names);
 }
 
@@ -224,8 +233,10 @@ static void on_deadline(run_state *s)
         if (s->phase == WORKING || s->phase == PS_MAY_END) ask_all_to_end(s, SIGTERM);
     }
     if (now >= s->phase_deadline) {
-        if (s->phase == PS_MAY_END) ask_all_to_end(s, SIGTERM);
-        else if (s->phase == ENDING) kill_all(s);
+        if (s->phase == PS_MAY_END)
+            ask_all_to_end(s, SIGTERM);
+        else if (s->phase == ENDING)
+            kill_all(s);
     }
 }
 
@@ -241,7 +252,8 @@ static void kill_orphans(void)
         if (f) fclose(f);
         if (!any) return;
         kill(pid, SIGKILL);
-        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+            continue;
     }
 }
 
@@ -259,8 +271,10 @@ static void read_signals(run_state *s)
 {
     struct signalfd_siginfo info;
     while (read(s->signal_fd, &info, sizeof info) == sizeof info) {
-        if (info.ssi_signo == SIGCHLD) on_child_ended(s);
-        else on_signal(s, (int)info.ssi_signo);
+        if (info.ssi_signo == SIGCHLD)
+            on_child_ended(s);
+        else
+            on_signal(s, (int)info.ssi_signo);
     }
 }
 
@@ -294,7 +308,8 @@ static void open_signals(run_state *s)
     sigset_t set;
     sigemptyset(&set);
     const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD};
-    for (size_t i = 0; i < sizeof handled / sizeof *handled; i++) sigaddset(&set, handled[i]);
+    for (size_t i = 0; i < sizeof handled / sizeof *handled; i++)
+        sigaddset(&set, handled[i]);
     sigprocmask(SIG_BLOCK, &set, &s->old_mask);
     s->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     signal(SIGPIPE, SIG_IGN);
@@ -306,7 +321,8 @@ int bd_run_tasks(bd_run *run)
     s.time_limit = run->timeout_ms ? bd_deadline_after_ms(run->timeout_ms) : BD_FOREVER;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     open_signals(&s);
-    for (int i = 0; i < run->task_count; i++) run->tasks[i].output[0].from = run->tasks[i].output[1].from = -1;
+    for (int i = 0; i < run->task_count; i++)
+        run->tasks[i].output[0].from = run->tasks[i].output[1].from = -1;
     for (int i = 0; i < run->task_count; i++)
         if (!start_task(&s, &run->tasks[i])) {
             fail_run(&s, EXIT_CANNOT_RUN);
@@ -317,7 +333,8 @@ int bd_run_tasks(bd_run *run)
     kill_orphans();
     for (int i = 0; i < 2 * run->task_count; i++) {
         bd_prefixed *p = &run->tasks[i / 2].output[i % 2];
-        while (p->from >= 0 && bd_prefixed_pump(p)) continue; // every writer is gone: reads to the end
+        while (p->from >= 0 && bd_prefixed_pump(p))
+            continue; // every writer is gone: reads to the end
     }
     close(s.signal_fd);
     sigprocmask(SIG_SETMASK, &s.old_mask, NULL);

@@ -15,8 +15,8 @@ typedef struct bd_task {
     bool is_ps;      // ends when the others have ended
     char *tf_config; // of its environment
     char prefixes[2][64];
-    pid_t pid;       // 0 once it has ended; also its process group
-    int exit_code;   // 128+N when killed by signal N
+    pid_t pid;         // 0 once it has ended; also its process group
+    int exit_code;     // 128+N when killed by signal N
     bool asked_to_end; // how it ends says nothing any more
     bd_prefixed output[2];
 } bd_task;
