@@ -10,7 +10,14 @@
 #include "tensor/tensor.h"
 
 // Put on kernels that update or read a variable's memory without a lock: ThreadSanitizer does not look into them.
-#if defined(__SANITIZE_THREAD__) || (defined(__has_feature) && __has_feature(thread_sanitizer))
+#if defined(__SANITIZE_THREAD__)
+#define BD_UNDER_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define BD_UNDER_TSAN 1
+#endif
+#endif
+#ifdef BD_UNDER_TSAN
 #define BD_HOGWILD __attribute__((no_sanitize("thread"), noinline))
 #else
 #define BD_HOGWILD

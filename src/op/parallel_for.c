@@ -1,0 +1,75 @@
+// bd_parallel_for: one kernel's loop over several threads.
+//
+// The pieces are dealt out by a counter. The calling thread takes pieces like the helpers, so the loop ends even when no
+// helper ever starts; it then waits only for pieces that a helper has begun. Helpers that come late find
+// nothing and drop their reference to the job.
+#include "base/alloc.h"
+#include "base/pool.h"
+#include "base/thread.h"
+#include "op/kernel.h"
+
+// More pieces than threads, so that a slow thread does not hold up the others.
+#define PIECES_PER_THREAD 4
+
+typedef struct job {
+    void (*fn)(void *arg, int64_t from, int64_t to);
+    void *arg;
+    int64_t count, piece, piece_count;
+    _Atomic int64_t next;  // piece to be taken
+    _Atomic int64_t ended; // pieces done
+    atomic_int refs;
+    bd_event done;
+} job;
+
+static void job_unref(job *j)
+{
+    if (atomic_fetch_sub_explicit(&j->refs, 1, memory_order_acq_rel) != 1) return;
+    bd_event_fini(&j->done);
+    bd_free(j);
+}
+
+static void take_pieces(job *j)
+{
+    for (;;) {
+        int64_t i = atomic_fetch_add_explicit(&j->next, 1, memory_order_relaxed);
+        if (i >= j->piece_count) return;
+        j->fn(j->arg, i * j->piece, bd_min(j->count, (i + 1) * j->piece));
+        if (atomic_fetch_add_explicit(&j->ended, 1, memory_order_acq_rel) + 1 == j->piece_count)
+            bd_event_set(&j->done);
+    }
+}
+
+static void help(void *arg)
+{
+    job *j = arg;
+    take_pieces(j);
+    job_unref(j);
+}
+
+void bd_parallel_for(bd_op_ctx *c, int64_t count, int64_t grain,
+                     void (*fn)(void *arg, int64_t from, int64_t to), void *arg)
+{
+    if (count <= 0) return;
+    if (grain < 1) grain = 1;
+    bd_pool *pool = c->step ? c->step->pool : NULL;
+    int64_t threads = pool ? bd_pool_threads(pool) : 1;
+    int64_t pieces = bd_min(count / grain, threads * PIECES_PER_THREAD);
+    if (threads < 2 || pieces < 2) {
+        fn(arg, 0, count);
+        return;
+    }
+    job *j = bd_calloc(1, sizeof *j);
+    *j = (job){.fn = fn, .arg = arg, .count = count};
+    j->piece = (count + pieces - 1) / pieces;
+    j->piece_count = (count + j->piece - 1) / j->piece;
+    int64_t helpers = bd_min(threads, j->piece_count) - 1;
+    atomic_init(&j->refs, 1);
+    bd_event_init(&j->done);
+    for (int64_t i = 0; i < helpers; i++) {
+        atomic_fetch_add_explicit(&j->refs, 1, memory_order_relaxed);
+        if (!bd_pool_submit(pool, help, j)) job_unref(j);
+    }
+    take_pieces(j);
+    bd_event_wait(&j->done); // for pieces that helpers have begun: fn does not wait
+    job_unref(j);
+}

@@ -1,0 +1,108 @@
+// Variables: reading and assigning their content.
+#include "op/variable.h"
+
+#include "base/alloc.h"
+#include <string.h>
+
+static void destroy(bd_resource *r)
+{
+    bd_variable *v = BD_CONTAINER_OF(r, bd_variable, base);
+    bd_tensor_fini(&v->tensor);
+    bd_mutex_fini(&v->mu);
+    bd_free(v);
+}
+
+const bd_resource_type bd_variable_type = {.name = "Variable", .destroy = destroy};
+
+bd_variable *bd_variable_new(braid_dtype dtype, bool is_reference)
+{
+    bd_variable *v = bd_calloc(1, sizeof *v);
+    bd_resource_init(&v->base, &bd_variable_type);
+    bd_mutex_init(&v->mu);
+    v->dtype = bd_dtype_base(dtype);
+    v->is_reference = is_reference;
+    return v;
+}
+
+bool bd_variable_read(bd_variable *v, braid_tensor *out)
+{
+    bd_mutex_lock(&v->mu);
+    bool is_set = bd_tensor_is_set(&v->tensor);
+    if (is_set) bd_tensor_ref(out, &v->tensor);
+    bd_mutex_unlock(&v->mu);
+    return is_set;
+}
+
+// Copies into memory that others may be reading: word by word where ThreadSanitizer would see into memcpy.
+BD_HOGWILD static void hogwild_copy(void *to, const void *from, size_t size)
+{
+#ifdef BD_UNDER_TSAN
+    size_t i = 0;
+    for (; i + 8 <= size; i += 8)
+        *(volatile uint64_t *)((char *)to + i) = *(const uint64_t *)((const char *)from + i);
+    for (; i < size; i++)
+        ((volatile char *)to)[i] = ((const char *)from)[i];
+#else
+    memcpy(to, from, size);
+#endif
+}
+
+static bool can_copy_into(const bd_variable *v, const braid_tensor *value)
+{
+    return bd_tensor_is_set(&v->tensor) && braid_dtype_size(v->dtype) > 0 &&
+           bd_shape_equal(&v->tensor.shape, &value->shape) &&
+           (v->is_reference || bd_buffer_is_unique(v->tensor.buffer));
+}
+
+// Memory that nobody else holds, of the pool, and not another variable's.
+static bool can_take_over(const braid_tensor *value)
+{
+    return braid_dtype_size(value->dtype) > 0 && value->buffer && !value->buffer->is_variable &&
+           value->buffer->size_class != BD_BUFFER_FOREIGN && !value->buffer->release &&
+           bd_buffer_is_unique(value->buffer);
+}
+
+static braid_code replace_locked(bd_variable *v, const braid_tensor *value, braid_status *st)
+{
+    braid_tensor fresh = {0};
+    if (can_take_over(value)) {
+        bd_tensor_ref(&fresh, value);
+    } else {
+        braid_code code = bd_tensor_clone(&fresh, value, st);
+        if (code) return code;
+    }
+    if (v->is_reference && fresh.buffer) fresh.buffer->is_variable = true;
+    bd_tensor_fini(&v->tensor);
+    bd_tensor_move(&v->tensor, &fresh);
+    return BRAID_OK;
+}
+
+braid_code bd_variable_assign(bd_variable *v, braid_tensor *value, braid_status *st)
+{
+    if (value->dtype != v->dtype) {
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "a variable of type %s cannot hold a value of type %s",
+                       braid_dtype_name(v->dtype), braid_dtype_name(value->dtype));
+    }
+    braid_code code = BRAID_OK;
+    bd_mutex_lock(&v->mu);
+    if (can_copy_into(v, value)) {
+        if (v->tensor.data != value->data) hogwild_copy(v->tensor.data, value->data, bd_tensor_bytes(value));
+    } else {
+        code = replace_locked(v, value, st);
+    }
+    bd_mutex_unlock(&v->mu);
+    return code;
+}
+
+braid_code bd_variable_make_writable_locked(bd_variable *v, braid_status *st)
+{
+    if (!bd_tensor_is_set(&v->tensor))
+        return bd_fail(st, BRAID_FAILED_PRECONDITION, "the variable is uninitialized");
+    if (v->is_reference || bd_buffer_is_unique(v->tensor.buffer)) return BRAID_OK;
+    braid_tensor copy = {0};
+    braid_code code = bd_tensor_clone(&copy, &v->tensor, st);
+    if (code) return code;
+    bd_tensor_fini(&v->tensor);
+    bd_tensor_move(&v->tensor, &copy);
+    return BRAID_OK;
+}
