@@ -1,0 +1,20 @@
+// All of Braid's C interface.
+#ifndef BRAID_BRAID_H
+#define BRAID_BRAID_H
+
+#include <braid/cluster.h>
+#include <braid/device_setter.h>
+#include <braid/graph.h>
+#include <braid/layers.h>
+#include <braid/log.h>
+#include <braid/monitored_session.h>
+#include <braid/ops.h>
+#include <braid/optimizers.h>
+#include <braid/server.h>
+#include <braid/session.h>
+#include <braid/status.h>
+#include <braid/tensor.h>
+#include <braid/variables.h>
+#include <braid/version.h>
+
+#endif

@@ -1,0 +1,46 @@
+// Device setters: variables to the parameter servers, everything else to the worker (between-graph replication).
+#ifndef BRAID_DEVICE_SETTER_H
+#define BRAID_DEVICE_SETTER_H
+
+#include <braid/cluster.h>
+#include <braid/graph.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// How variables are dealt to the parameter servers.
+typedef enum braid_ps_strategy {
+    BRAID_PS_ROUND_ROBIN = 0, ///< in turn
+    BRAID_PS_GREEDY = 1       ///< to the one with the fewest bytes so far
+} braid_ps_strategy;
+
+/// All zero is the default of each.
+typedef struct braid_device_setter_options {
+    const char *worker_device; ///< NULL: "/job:worker"
+    const char *ps_device;     ///< NULL: "/job:ps"; the task is filled in
+    braid_ps_strategy strategy;
+    const char *const
+        *ps_ops; ///< op types that go to the parameter servers; NULL: Variable, VariableV2, VarHandleOp
+    int ps_op_count;
+} braid_device_setter_options;
+
+typedef struct braid_device_setter braid_device_setter;
+
+/// tf.train.replica_device_setter: with it pushed, new nodes ask for the worker's device, variables for one of the
+/// parameter servers of `cluster`; what an inner scope asks for wins. In a cluster without parameter servers it asks for
+/// nothing. Options are copied; it belongs to the graph and lives as long.
+BRAID_API braid_device_setter *braid_replica_device_setter(braid_graph *graph, const braid_cluster *cluster,
+                                                           const braid_device_setter_options *options);
+/// Undone by braid_pop_device.
+BRAID_API void braid_push_device_setter(braid_graph *graph, braid_device_setter *setter);
+
+/// Bytes of all variables of the graph, slots included, that ask for the i-th parameter server of the cluster.
+BRAID_API int64_t braid_device_setter_bytes(const braid_device_setter *setter, int i);
+/// Logs one line that says how many variables and bytes each parameter server got.
+BRAID_API void braid_device_setter_log(const braid_device_setter *setter);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

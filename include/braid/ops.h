@@ -1,0 +1,123 @@
+// Typed helpers for the operations that training programs use most; braid_op_begin adds any other.
+//
+// Each builds what TensorFlow's Python function of that name builds: the same nodes, names and structure. Outputs are
+// new nodes of `graph`; errors are sticky there (graph.h). Shapes are given as [batch, width] and the like.
+#ifndef BRAID_OPS_H
+#define BRAID_OPS_H
+
+#include <braid/graph.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef __cplusplus
+/// No output: for an argument that may be left out.
+#define BRAID_NONE ((braid_out){NULL, 0})
+#endif
+
+// ---- Constants and placeholders. `name` NULL: named after the op ----
+
+/// A constant with the content of `value`, which stays the caller's (tf.constant).
+BRAID_API braid_out braid_const(braid_graph *graph, const char *name, const braid_tensor *value);
+BRAID_API braid_out braid_const_float(braid_graph *graph, const char *name, float value);
+BRAID_API braid_out braid_const_int32(braid_graph *graph, const char *name, int32_t value);
+BRAID_API braid_out braid_const_int64(braid_graph *graph, const char *name, int64_t value);
+BRAID_API braid_out braid_const_bool(braid_graph *graph, const char *name, bool value);
+BRAID_API braid_out braid_const_string(braid_graph *graph, const char *name, const char *value);
+/// A vector [count].
+BRAID_API braid_out braid_const_int32s(braid_graph *graph, const char *name, const int32_t *values,
+                                       int count);
+/// A scalar of any number type.
+BRAID_API braid_out braid_const_number(braid_graph *graph, const char *name, braid_dtype dtype, double value);
+
+/// A value that each run feeds; -1 stands for any size of a dimension.
+BRAID_API braid_out braid_placeholder(braid_graph *graph, const char *name, braid_dtype dtype,
+                                      braid_shape shape);
+
+/// Constants of a number type filled with 0, 1 or `value`.
+BRAID_API braid_out braid_zeros(braid_graph *graph, braid_dtype dtype, braid_shape shape);
+BRAID_API braid_out braid_ones(braid_graph *graph, braid_dtype dtype, braid_shape shape);
+BRAID_API braid_out braid_full(braid_graph *graph, const char *name, braid_dtype dtype, braid_shape shape,
+                               double value);
+
+// ---- Random values, float, new in every run; seeded by braid_graph_set_seed ----
+
+/// Uniform in [min, max).
+BRAID_API braid_out braid_random_uniform(braid_graph *graph, braid_shape shape, float min, float max);
+BRAID_API braid_out braid_random_normal(braid_graph *graph, braid_shape shape, float mean, float stddev);
+/// Normal, redrawn while it is two standard deviations or more from the mean.
+BRAID_API braid_out braid_truncated_normal(braid_graph *graph, braid_shape shape, float mean, float stddev);
+
+// ---- Element by element ----
+
+BRAID_API braid_out braid_identity(braid_graph *graph, const char *name, braid_out x);
+/// To another number type; `x` itself when it has that type already.
+BRAID_API braid_out braid_cast(braid_graph *graph, braid_out x, braid_dtype dtype);
+BRAID_API braid_out braid_neg(braid_graph *graph, braid_out x);
+BRAID_API braid_out braid_abs(braid_graph *graph, braid_out x);
+BRAID_API braid_out braid_square(braid_graph *graph, braid_out x);
+BRAID_API braid_out braid_sqrt(braid_graph *graph, braid_out x);
+BRAID_API braid_out braid_exp(braid_graph *graph, braid_out x);
+BRAID_API braid_out braid_log(braid_graph *graph, braid_out x);
+BRAID_API braid_out braid_relu(braid_graph *graph, braid_out x);
+BRAID_API braid_out braid_sigmoid(braid_graph *graph, braid_out x);
+BRAID_API braid_out braid_tanh(braid_graph *graph, braid_out x);
+/// Shapes broadcast as in numpy.
+BRAID_API braid_out braid_add(braid_graph *graph, braid_out x, braid_out y);
+BRAID_API braid_out braid_sub(braid_graph *graph, braid_out x, braid_out y);
+BRAID_API braid_out braid_mul(braid_graph *graph, braid_out x, braid_out y);
+/// x / y of floating-point numbers.
+BRAID_API braid_out braid_div(braid_graph *graph, braid_out x, braid_out y);
+BRAID_API braid_out braid_maximum(braid_graph *graph, braid_out x, braid_out y);
+BRAID_API braid_out braid_minimum(braid_graph *graph, braid_out x, braid_out y);
+/// A bool for each element.
+BRAID_API braid_out braid_equal(braid_graph *graph, braid_out x, braid_out y);
+/// `x` with what is below `min` or above `max` replaced by them.
+BRAID_API braid_out braid_clip_by_value(braid_graph *graph, braid_out x, double min, double max);
+
+// ---- Matrices and networks ----
+
+/// [m, k] times [k, n].
+BRAID_API braid_out braid_matmul(braid_graph *graph, braid_out a, braid_out b);
+/// `value` [..., n] plus `bias` [n].
+BRAID_API braid_out braid_bias_add(braid_graph *graph, braid_out value, braid_out bias);
+/// x w + b: [batch, in] times [in, out] plus [out].
+BRAID_API braid_out braid_xw_plus_b(braid_graph *graph, braid_out x, braid_out w, braid_out b);
+/// Over the last dimension of [batch, classes].
+BRAID_API braid_out braid_softmax(braid_graph *graph, braid_out logits);
+/// Losses [batch] of `logits` [batch, classes] against probabilities `labels` [batch, classes].
+BRAID_API braid_out braid_softmax_cross_entropy(braid_graph *graph, braid_out logits, braid_out labels);
+/// The same against class numbers `labels` [batch], int32 or int64.
+BRAID_API braid_out braid_sparse_softmax_cross_entropy(braid_graph *graph, braid_out logits,
+                                                       braid_out labels);
+
+// ---- Reductions ----
+
+/// The sum and the mean of all elements, a scalar.
+BRAID_API braid_out braid_reduce_sum(braid_graph *graph, braid_out x);
+BRAID_API braid_out braid_reduce_mean(braid_graph *graph, braid_out x);
+/// Any reduction ("Sum", "Mean", "Max", "Prod" ...) over `count` axes (negative ones count from the end).
+BRAID_API braid_out braid_reduce(braid_graph *graph, const char *op_type, braid_out x, const int32_t *axes,
+                                 int count, bool keep_dims);
+/// The index (int64) of the largest element along `axis`.
+BRAID_API braid_out braid_argmax(braid_graph *graph, braid_out x, int axis);
+
+// ---- Variables and control ----
+
+/// Writes to a variable (a reference output); the output is the reference after it.
+BRAID_API braid_out braid_assign(braid_graph *graph, braid_out ref, braid_out value);
+BRAID_API braid_out braid_assign_add(braid_graph *graph, braid_out ref, braid_out value);
+
+/// A node that does nothing.
+BRAID_API braid_op *braid_no_op(braid_graph *graph, const char *name);
+/// A node that is done when all of `ops` are, with one node for each of their devices in between (tf.group). `name`
+/// NULL: "group_deps".
+BRAID_API braid_op *braid_group(braid_graph *graph, const char *name, braid_op *const *ops, int count);
+/// Stores to `outs` [count] the same values as `values`, each available only when all are (tf.tuple).
+BRAID_API void braid_tuple(braid_graph *graph, const braid_out *values, int count, braid_out *outs);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
