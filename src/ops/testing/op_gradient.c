@@ -1,0 +1,156 @@
+// Compares symbolic gradients of single ops with central differences in double.
+#include "base/alloc.h"
+#include "ops/testing/op_case.h"
+#include "ops/testing/op_test.h"
+// cmocka wants these before it.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define STEP 1e-5      // of the differences: their error is about STEP^2 and 1e-16 / STEP
+#define TOLERANCE 2e-7 // relative, or absolute below 1
+
+// The op over double placeholders, its gradients for the outputs' weights, and the present values of all of them.
+typedef struct gradient_run {
+    const op_grad_case *c;
+    op_text texts[OP_TEXT_MAX];
+    int input_count;
+    braid_graph *g;
+    braid_op *node;
+    braid_out inputs[OP_TEXT_MAX], weights[OP_TEXT_MAX];
+    braid_out grads[OP_TEXT_MAX]; // of each input; op is NULL where there is none
+    op_binding bindings[2 * OP_TEXT_MAX];
+    int binding_count, output_count; // outputs of type double come first in `outputs`
+    braid_out outputs[OP_TEXT_MAX];
+    char where[256];
+} gradient_run;
+
+static void evaluate(gradient_run *r, const braid_out *outs, int count, braid_tensor *values)
+{
+    BD_STATUS(st);
+    if (op_test_eval(r->bindings, r->binding_count, outs, count, values, st))
+        fail_msg("%s: %s", r->where, braid_status_message(st));
+}
+
+// Takes `value` over.
+static void bind(gradient_run *r, braid_op *op, braid_tensor *value)
+{
+    op_binding *b = &r->bindings[r->binding_count++];
+    *b = (op_binding){.op = op};
+    bd_tensor_move(&b->value.tensor, value);
+}
+
+// Weights that are all different, so that no two elements can stand for each other.
+static void add_weights(gradient_run *r)
+{
+    braid_tensor values[OP_TEXT_MAX];
+    evaluate(r, r->outputs, r->output_count, values);
+    for (int i = 0; i < r->output_count; i++) {
+        op_text like = {.dtype = BRAID_DOUBLE, .shape = values[i].shape};
+        r->weights[i] = op_case_input(r->g, &like, true);
+        braid_tensor w;
+        assert_true(bd_tensor_alloc(&w, BRAID_DOUBLE, &values[i].shape));
+        for (int64_t k = 0; k < bd_tensor_count(&w); k++)
+            bd_tensor_f64(&w)[k] = 0.5 + 0.37 * (double)((k + i) % 7);
+        bind(r, r->weights[i].op, &w);
+        bd_tensor_fini(&values[i]);
+    }
+}
+
+// The weighted sum of all elements of the outputs.
+static double weighted_sum(gradient_run *r)
+{
+    braid_tensor values[OP_TEXT_MAX];
+    evaluate(r, r->outputs, r->output_count, values);
+    double sum = 0;
+    for (int i = 0; i < r->output_count; i++) {
+        const double *w = bd_tensor_f64(&r->bindings[r->input_count + i].value.tensor);
+        for (int64_t k = 0; k < bd_tensor_count(&values[i]); k++)
+            sum += w[k] * bd_tensor_f64(&values[i])[k];
+        bd_tensor_fini(&values[i]);
+    }
+    return sum;
+}
+
+static void compare(gradient_run *r, int input, const braid_tensor *grad)
+{
+    braid_tensor *x = &r->bindings[input].value.tensor;
+    if (grad->dtype != BRAID_DOUBLE || !bd_shape_equal(&grad->shape, &x->shape))
+        fail_msg("%s: the gradient of input %d has another type or shape", r->where, input);
+    for (int64_t k = 0; k < bd_tensor_count(x); k++) {
+        double *at = &bd_tensor_f64(x)[k], middle = *at;
+        *at = middle + STEP;
+        double above = weighted_sum(r);
+        *at = middle - STEP;
+        double below = weighted_sum(r);
+        *at = middle;
+        double want = (above - below) / (2 * STEP), got = bd_tensor_f64(grad)[k];
+        if (!(fabs(want - got) <= TOLERANCE * fmax(1, fabs(want))))
+            fail_msg("%s: d/d(input %d)[%d] is %.9g, by differences %.9g", r->where, input, (int)k, got,
+                     want);
+    }
+}
+
+static bool wants_none(const op_grad_case *c, int input)
+{
+    char digit[2] = {(char)('0' + input), 0};
+    return c->no_gradient && strstr(c->no_gradient, digit);
+}
+
+static void build(gradient_run *r, bool with_shapes)
+{
+    BD_STATUS(st);
+    r->g = braid_graph_new();
+    r->binding_count = r->output_count = 0;
+    for (int i = 0; i < r->input_count; i++) {
+        r->inputs[i] = op_case_input(r->g, &r->texts[i], with_shapes);
+        braid_tensor value;
+        op_text_tensor(&r->texts[i], &value);
+        bind(r, r->inputs[i].op, &value);
+    }
+    r->node = op_test_node(r->g, r->c->op, r->c->attrs, r->inputs, r->input_count);
+    if (braid_graph_status(r->g, st)) fail_msg("%s: %s", r->where, braid_status_message(st));
+    // Only output 0 is differentiated: further ones (a loss's backprop) are by-products.
+    r->outputs[r->output_count++] = braid_output(r->node, 0);
+    add_weights(r);
+    braid_gradients(r->g, r->outputs, r->output_count, r->inputs, r->input_count, r->weights, r->grads);
+    if (braid_graph_status(r->g, st)) fail_msg("%s: %s", r->where, braid_status_message(st));
+}
+
+static void check(gradient_run *r, bool with_shapes)
+{
+    build(r, with_shapes);
+    for (int i = 0; i < r->input_count; i++) {
+        bool none = r->texts[i].dtype != BRAID_DOUBLE || wants_none(r->c, i);
+        if (none != (r->grads[i].op == NULL))
+            fail_msg("%s: input %d has %s gradient", r->where, i, none ? "a" : "no");
+        if (none) continue;
+        braid_tensor grad;
+        evaluate(r, &r->grads[i], 1, &grad);
+        compare(r, i, &grad);
+        bd_tensor_fini(&grad);
+    }
+    for (int i = 0; i < r->binding_count; i++)
+        bd_value_fini(&r->bindings[i].value);
+    braid_graph_free(r->g);
+}
+
+void op_test_gradients(const op_grad_case *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        gradient_run *r = bd_calloc(1, sizeof *r);
+        r->c = &cases[i];
+        snprintf(r->where, sizeof r->where, "gradient of %s(%s) {%s}", r->c->op, r->c->inputs,
+                 r->c->attrs ? r->c->attrs : "");
+        r->input_count = op_text_read(r->c->inputs, r->texts);
+        check(r, false);
+        check(r, true);
+        op_text_fini(r->texts, r->input_count);
+        bd_free(r);
+    }
+}

@@ -1,0 +1,70 @@
+// A harness for tests of ops: tables of values, shapes, errors and gradients, run without the executor.
+//
+// Tensors are written as text: `float[2,3] 1 2 3 4 5 6`, `int32[] 7`, `bool[2] true false`, `string[2] a bc`,
+// `float[0,3]`. One value for several elements fills them all. `inf`, `-inf` and `nan` are numbers; `nan` equals `nan`.
+// Several tensors are separated by `;`.
+#ifndef BD_OPS_TESTING_OP_TEST_H
+#define BD_OPS_TESTING_OP_TEST_H
+
+#include "graph/graph.h"
+#include "op/kernel.h"
+
+// What an op makes of its inputs.
+typedef struct op_case {
+    const char *op;
+    const char
+        *attrs; // "transpose_a=true; T=float; ksize=[1,2,2,1]"; NULL: none. Types follow from the inputs
+    const char
+        *inputs; // "ref float[2] 1 2" is a variable of that content, "ref float[2]" one that is uninitialized
+    const char *want;  // the outputs, "*" for any; or the error: "InvalidArgument: words of the message"
+    const char *after; // what the variables among the inputs hold afterwards; NULL: not looked at
+    double
+        tolerance; // relative; 0: 4e-6 for float, 1e-13 for double; numbers below 1 are compared as if they were 1
+} op_case;
+// Runs each case several times: with inputs that others hold, and with inputs that may be overwritten. Where the op
+// succeeds, the inferred shapes must agree with what came out.
+void op_test_values(const op_case *cases, size_t count);
+
+// What is known of an op's outputs before it runs.
+typedef struct op_shape_case {
+    const char *op;
+    const char *attrs;
+    const char *
+        inputs; // "[2,?]; ?": float; "int32[2]": another type; "int32[2] 0 1": a constant; "ref float[2]": a variable
+    const char *want; // "[2,?]; []", or the error as above
+} op_shape_case;
+void op_test_shapes(const op_shape_case *cases, size_t count);
+
+// Gradients against finite differences in double. Only double inputs are differentiated.
+typedef struct op_grad_case {
+    const char *op;
+    const char *attrs;
+    const char *inputs;
+    const char *no_gradient; // numbers of the inputs (of type double) that must get none: "1"; NULL
+} op_grad_case;
+void op_test_gradients(const op_grad_case *cases, size_t count);
+
+#define OP_TEST_VALUES(cases) op_test_values(cases, sizeof(cases) / sizeof((cases)[0]))
+#define OP_TEST_SHAPES(cases) op_test_shapes(cases, sizeof(cases) / sizeof((cases)[0]))
+#define OP_TEST_GRADIENTS(cases) op_test_gradients(cases, sizeof(cases) / sizeof((cases)[0]))
+
+// ---- The parts, for tests that need more ----
+
+// Reads a tensor; a mistake in the text fails the test. The caller ends it with bd_tensor_fini.
+void op_test_tensor(braid_tensor *t, const char *text);
+// Fails the test unless `got` is what `want` says.
+void op_test_expect(const braid_tensor *got, const char *want, double tolerance, const char *where);
+
+// A node of a graph with the value it has from the start (a fed placeholder, a bound variable).
+typedef struct op_binding {
+    braid_op *op;
+    bd_value value; // the evaluation takes references, the caller ends it
+} op_binding;
+// Evaluates `outs` node after node, without control flow; stores tensors (the caller ends them) to `values`.
+braid_code op_test_eval(const op_binding *bindings, int binding_count, const braid_out *outs, int count,
+                        braid_tensor *values, braid_status *st);
+
+// Adds a node of type `op` with attributes as text; inputs fill the op's arguments, lists included.
+braid_op *op_test_node(braid_graph *g, const char *op, const char *attrs, const braid_out *inputs, int count);
+
+#endif

@@ -1,0 +1,205 @@
+// Reads tensors, shapes, errors and attributes as the tables of op tests write them.
+#include "ops/testing/op_text.h"
+
+#include "base/alloc.h"
+#include "base/strbuf.h"
+#include "tensor/shape.h"
+// cmocka wants these before it.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char *trimmed(const char *text, size_t len)
+{
+    while (len > 0 && (*text == ' ' || *text == '\n'))
+        text++, len--;
+    while (len > 0 && (text[len - 1] == ' ' || text[len - 1] == '\n'))
+        len--;
+    return bd_strndup(text, len);
+}
+
+// Reads one piece. Its forms: "*", "[ref ]DTYPE[SHAPE][ VALUES]".
+static void read_piece(char *piece, op_text *out)
+{
+    *out = (op_text){.dtype = BRAID_FLOAT, .shape = BD_SHAPE_UNKNOWN};
+    if (strcmp(piece, "*") == 0) {
+        out->is_any = true;
+        return;
+    }
+    if (bd_str_starts_with(piece, "ref ")) {
+        out->is_ref = true;
+        piece += 4;
+    }
+    size_t name_len = strcspn(piece, "[?");
+    if (name_len > 0) {
+        out->dtype = bd_dtype_parse(piece, name_len);
+        if (out->dtype == BRAID_INVALID) fail_msg("no type of an element: '%s'", piece);
+    }
+    char *shape = piece + name_len;
+    char *end = shape + strcspn(shape, "]?");
+    while (*end == '?' && *shape == '[')
+        end += 1 + strcspn(end + 1, "]?");
+    char *rest = *end ? end + 1 : end;
+    char *shape_text = bd_strndup(shape, (size_t)(rest - shape));
+    if (!bd_shape_parse(shape_text, &out->shape)) fail_msg("no shape: '%s' in '%s'", shape_text, piece);
+    bd_free(shape_text);
+    rest += strspn(rest, " ");
+    out->has_values = *rest != 0;
+    out->values = bd_strdup(rest);
+}
+
+int op_text_read(const char *text, op_text out[OP_TEXT_MAX])
+{
+    int count = 0;
+    if (*text == 0) return 0;
+    const char *rest = text, *piece;
+    size_t len;
+    while (bd_split_next(&rest, ';', &piece, &len)) {
+        if (count == OP_TEXT_MAX) fail_msg("too many tensors: '%s'", text);
+        char *one = trimmed(piece, len);
+        read_piece(one, &out[count++]);
+        bd_free(one);
+    }
+    return count;
+}
+
+void op_text_fini(op_text *texts, int count)
+{
+    for (int i = 0; i < count; i++)
+        bd_free(texts[i].values);
+}
+
+static void set_element(braid_tensor *t, int64_t i, const char *word)
+{
+    switch (t->dtype) {
+    case BRAID_FLOAT: bd_tensor_f32(t)[i] = strtof(word, NULL); break;
+    case BRAID_DOUBLE: bd_tensor_f64(t)[i] = strtod(word, NULL); break;
+    case BRAID_INT32: bd_tensor_i32(t)[i] = (int32_t)strtoll(word, NULL, 0); break;
+    case BRAID_INT64: bd_tensor_i64(t)[i] = strtoll(word, NULL, 0); break;
+    case BRAID_UINT8: ((uint8_t *)t->data)[i] = (uint8_t)strtoll(word, NULL, 0); break;
+    case BRAID_INT8: ((int8_t *)t->data)[i] = (int8_t)strtoll(word, NULL, 0); break;
+    case BRAID_UINT16: ((uint16_t *)t->data)[i] = (uint16_t)strtoll(word, NULL, 0); break;
+    case BRAID_INT16: ((int16_t *)t->data)[i] = (int16_t)strtoll(word, NULL, 0); break;
+    case BRAID_UINT32: ((uint32_t *)t->data)[i] = (uint32_t)strtoull(word, NULL, 0); break;
+    case BRAID_UINT64: ((uint64_t *)t->data)[i] = strtoull(word, NULL, 0); break;
+    case BRAID_BOOL: bd_tensor_bool(t)[i] = strcmp(word, "true") == 0 || strcmp(word, "1") == 0; break;
+    case BRAID_STRING: bd_tensor_string_set(t, i, word, strlen(word)); break;
+    default: fail_msg("texts have no tensors of %s", braid_dtype_name(t->dtype));
+    }
+}
+
+void op_text_tensor(const op_text *text, braid_tensor *t)
+{
+    BD_STATUS(st);
+    if (bd_tensor_init(t, text->dtype, &text->shape, st)) fail_msg("%s", braid_status_message(st));
+    int64_t count = bd_tensor_count(t), given = 0;
+    char *copy = bd_strdup(text->values), *save = NULL;
+    for (char *word = strtok_r(copy, " \n", &save); word; word = strtok_r(NULL, " \n", &save)) {
+        if (given >= count) fail_msg("more values than elements: '%s'", text->values);
+        set_element(t, given++, strcmp(word, "''") == 0 ? "" : word);
+    }
+    if (given == 1) {
+        for (int64_t i = 1; i < count; i++)
+            set_element(t, i, copy);
+    } else if (given != count) {
+        fail_msg("%d values for %d elements: '%s'", (int)given, (int)count, text->values);
+    }
+    bd_free(copy);
+}
+
+bool op_text_error(const char *want, const char **code, size_t *code_len, const char **words)
+{
+    const char *colon = strstr(want, ": ");
+    if (!colon) return false;
+    for (int i = 1; i <= 16; i++) {
+        const char *name = braid_code_name((braid_code)i);
+        if (strlen(name) == (size_t)(colon - want) && strncmp(name, want, strlen(name)) == 0) {
+            *code = want;
+            *code_len = (size_t)(colon - want);
+            *words = colon + 2;
+            return true;
+        }
+    }
+    return false;
+}
+
+// "[1,2,2,1]" as integers; returns how many.
+static int read_ints(const char *value, int64_t out[BRAID_RANK_MAX * 2])
+{
+    int count = 0;
+    char *end;
+    for (const char *p = value + 1; *p && *p != ']' && count < BRAID_RANK_MAX * 2; p = end + (*end == ',')) {
+        out[count++] = strtoll(p, &end, 10);
+        if (end == p) fail_msg("no list of integers: '%s'", value);
+    }
+    return count;
+}
+
+static void set_list(braid_op_desc *desc, const bd_attr_def *def, const char *value)
+{
+    int64_t ints[BRAID_RANK_MAX * 2];
+    braid_dtype types[BRAID_RANK_MAX * 2];
+    int count = 0;
+    if (def->item_kind == BD_ATTR_INT) {
+        count = read_ints(value, ints);
+        braid_op_attr_int_list(desc, def->name, ints, count);
+    } else if (def->item_kind == BD_ATTR_TYPE) {
+        for (const char *p = value + 1; *p && *p != ']'; count++) {
+            size_t len = strcspn(p, ",]");
+            types[count] = bd_dtype_parse(p, len);
+            p += len + (p[len] == ',');
+        }
+        braid_op_attr_type_list(desc, def->name, types, count);
+    } else {
+        fail_msg("texts have no lists of this kind for attr %s", def->name);
+    }
+}
+
+static void set_attr(braid_op_desc *desc, const bd_attr_def *def, const char *value)
+{
+    braid_shape shape;
+    braid_tensor tensor;
+    op_text text[OP_TEXT_MAX];
+    switch (def->kind) {
+    case BD_ATTR_INT: braid_op_attr_int(desc, def->name, strtoll(value, NULL, 0)); break;
+    case BD_ATTR_FLOAT: braid_op_attr_float(desc, def->name, strtof(value, NULL)); break;
+    case BD_ATTR_BOOL: braid_op_attr_bool(desc, def->name, strcmp(value, "true") == 0); break;
+    case BD_ATTR_TYPE: braid_op_attr_type(desc, def->name, bd_dtype_parse(value, strlen(value))); break;
+    case BD_ATTR_STRING: braid_op_attr_string(desc, def->name, value); break;
+    case BD_ATTR_SHAPE:
+        if (!bd_shape_parse(value, &shape)) fail_msg("no shape: '%s'", value);
+        braid_op_attr_shape(desc, def->name, shape);
+        break;
+    case BD_ATTR_TENSOR: {
+        int count = op_text_read(value, text);
+        op_text_tensor(&text[0], &tensor);
+        braid_op_attr_tensor(desc, def->name, &tensor);
+        bd_tensor_fini(&tensor);
+        op_text_fini(text, count);
+        break;
+    }
+    case BD_ATTR_LIST: set_list(desc, def, value); break;
+    default: fail_msg("texts have no attrs of this kind: %s", def->name);
+    }
+}
+
+void op_text_attrs(braid_op_desc *desc, const bd_op_def *def, const char *attrs)
+{
+    if (!attrs) return;
+    const char *rest = attrs, *piece;
+    size_t len;
+    while (bd_split_next(&rest, ';', &piece, &len)) {
+        char *one = trimmed(piece, len);
+        char *equals = strchr(one, '=');
+        if (!equals) fail_msg("attrs are written name=value: '%s'", one);
+        *equals = 0;
+        const bd_attr_def *attr = bd_op_def_attr(def, one);
+        if (!attr) fail_msg("%s has no attr %s", def->name, one);
+        set_attr(desc, attr, equals + 1);
+        bd_free(one);
+    }
+}
