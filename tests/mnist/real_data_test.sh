@@ -29,7 +29,7 @@ for v in hid_w hid_b sm_w sm_b; do
     check "the slots of $v are beside it" test "$(placed $v/Adam)$(placed $v/Adam_1)" = "$(placed $v)$(placed $v)"
 done
 
-ports=($("$bin/mnist_replica" --help >/dev/null; comm -23 <(seq 20000 31000 | sort) \
+ports=($(comm -23 <(seq 20000 31000 | sort) \
     <(ss -tln 2>/dev/null | grep -oE ':[0-9]+ ' | tr -d ': ' | sort -u) | shuf -n 4))
 hosts=(--ps_hosts="localhost:${ports[0]}" --worker_hosts="localhost:${ports[1]},localhost:${ports[2]}")
 "$bin/mnist_replica" --job_name=ps --task_index=0 "${hosts[@]}" "${flags[@]}" 2>"$dir/ps" &
