@@ -1,0 +1,181 @@
+// The gRPC transport: generic unary calls over gRPC C-core, one completion queue, a few threads that poll it.
+//
+// Every operation given to gRPC carries a bd_grpc_tag; a poll thread takes it off the queue and runs it. The queue ends after the last
+// listener and the last call are gone, and the threads with it.
+//
+// ThreadSanitizer cannot see the order that libgrpc makes between giving a tag and getting it back: bd_grpc_tag_publish and `poll`
+// below say it, for all files of this transport.
+#include "base/log.h"
+#include "cluster/transport/grpc_internal.h"
+#include <grpc/support/log.h>
+#include <limits.h>
+#include <string.h>
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SEEN_BY_TSAN 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define SEEN_BY_TSAN 1
+#endif
+#ifdef SEEN_BY_TSAN
+#include <sanitizer/tsan_interface.h>
+#else
+#define __tsan_release(tag) ((void)(tag))
+#define __tsan_acquire(tag) ((void)(tag))
+#endif
+
+// ---- Arguments ----
+
+#define INTEGER(name, number)                                                                                \
+    {                                                                                                        \
+        .type = GRPC_ARG_INTEGER, .key = (char *)(name), .value.integer = (number)                           \
+    }
+#define STRING(name, text)                                                                                   \
+    {                                                                                                        \
+        .type = GRPC_ARG_STRING, .key = (char *)(name), .value.string = (char *)(text)                       \
+    }
+
+// A step's tensors may have any size; large frames and reads make them cheap (about twice the speed at 400 KB).
+#define COMMON_ARGS                                                                                                 \
+    INTEGER(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, -1), INTEGER(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, -1),                \
+        INTEGER(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 16777215), INTEGER(GRPC_ARG_TCP_READ_CHUNK_SIZE, 4 << 20),           \
+        INTEGER(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, 4 << 20),                                                         \
+        STRING(GRPC_ARG_OPTIMIZATION_TARGET, "throughput"),                                                         \
+        INTEGER(                                                                                                    \
+            GRPC_ARG_MAX_METADATA_SIZE,                                                                             \
+            64 << 10), /* A host that is gone without a word is noticed within 20 s, by whoever has a call open. */ \
+        INTEGER(GRPC_ARG_KEEPALIVE_TIME_MS, 10000), INTEGER(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000),                  \
+        INTEGER(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0), INTEGER(GRPC_ARG_ENABLE_CHANNELZ, 0)
+
+const grpc_channel_args *bd_grpc_client_args(void)
+{
+    static grpc_arg args[] = {
+        COMMON_ARGS,
+        INTEGER(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20),
+        INTEGER(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 20),
+        INTEGER(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000),
+        INTEGER(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 1000),
+        INTEGER(GRPC_ARG_ENABLE_HTTP_PROXY, 0),
+        INTEGER(GRPC_ARG_ENABLE_RETRIES, 0), // whether a call may be repeated is ours to decide
+        INTEGER(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1),
+    };
+    static const grpc_channel_args list = {BD_COUNTOF(args), args};
+    return &list;
+}
+
+const grpc_channel_args *bd_grpc_server_args(void)
+{
+    static grpc_arg args[] = {
+        COMMON_ARGS,
+        INTEGER(GRPC_ARG_ALLOW_REUSEPORT, 0), // two servers on one port are an error
+        INTEGER(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000),
+        INTEGER(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0),
+    };
+    static const grpc_channel_args list = {BD_COUNTOF(args), args};
+    return &list;
+}
+
+// ---- Time ----
+
+gpr_timespec bd_grpc_deadline(int64_t deadline_ns)
+{
+    if (deadline_ns == BD_FOREVER) return gpr_inf_future(GPR_CLOCK_MONOTONIC);
+    return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                        gpr_time_from_nanos(deadline_ns - bd_now_ns(), GPR_TIMESPAN));
+}
+
+int64_t bd_grpc_deadline_ns(gpr_timespec deadline)
+{
+    if (gpr_time_cmp(deadline, gpr_inf_future(deadline.clock_type)) == 0) return BD_FOREVER;
+    const gpr_timespec left = gpr_time_sub(deadline, gpr_now(deadline.clock_type));
+    if (left.tv_sec > INT64_MAX / 4000000000) return BD_FOREVER;
+    return bd_now_ns() + left.tv_sec * 1000000000 + left.tv_nsec;
+}
+
+// ---- Log ----
+
+// gRPC calls an error what may be business as usual (nobody listens at an address yet): what matters reaches the caller as a status.
+static void log_line(gpr_log_func_args *args)
+{
+    bd_debug("gRPC: %s", args->message);
+}
+
+static void set_log(void *arg)
+{
+    (void)arg;
+    gpr_set_log_function(log_line);
+}
+
+// ---- Polling ----
+
+void bd_grpc_tag_publish(bd_grpc_tag *tag)
+{
+    __tsan_release(tag);
+}
+
+bool bd_grpc_start(grpc_call *call, const grpc_op *ops, size_t count, bd_grpc_tag *tag)
+{
+    bd_grpc_tag_publish(tag);
+    return grpc_call_start_batch(call, ops, count, tag, NULL) == GRPC_CALL_OK;
+}
+
+static void poll(void *arg)
+{
+    bd_grpc *g = arg;
+    for (;;) {
+        // Ends when the queue is shut down and empty.
+        const grpc_event event = grpc_completion_queue_next(g->cq, gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
+        if (event.type == GRPC_QUEUE_SHUTDOWN) return;
+        if (event.type != GRPC_OP_COMPLETE) continue;
+        bd_grpc_tag *tag = event.tag;
+        __tsan_acquire(tag);
+        tag->run(tag, event.success);
+    }
+}
+
+static void grpc_free(bd_transport *t)
+{
+    bd_grpc *g = BD_CONTAINER_OF(t, bd_grpc, base);
+    grpc_completion_queue_shutdown(g->cq);
+    for (int i = 0; i < g->thread_count; i++)
+        bd_thread_join(&g->threads[i]);
+    grpc_completion_queue_destroy(g->cq);
+    bd_free(g);
+    grpc_shutdown();
+}
+
+bd_transport *bd_grpc_transport_new(braid_status *st)
+{
+    static bd_once once = BD_ONCE_INIT;
+    bd_once_run(&once, set_log, NULL);
+    grpc_init();
+    bd_grpc *g = bd_calloc(1, sizeof *g);
+    g->base = (bd_transport){
+        .name = "grpc",
+        .listen = bd_grpc_listen,
+        .listener_close = bd_grpc_listener_close,
+        .listener_stop = bd_grpc_listener_stop,
+        .listener_free = bd_grpc_listener_free,
+        .connect = bd_grpc_connect,
+        .channel_close = bd_grpc_channel_close,
+        .call = bd_grpc_call,
+        .call_cancel = bd_grpc_call_cancel,
+        .call_release = bd_grpc_call_release,
+        .reply = bd_grpc_reply,
+        .on_end = bd_grpc_on_end,
+        .free = grpc_free,
+    };
+    g->cq = grpc_completion_queue_create_for_next(NULL);
+    // One may be busy in a callback while another reads.
+    const int threads = (int)bd_min(bd_max(bd_cpu_count(), 2), BD_GRPC_POLL_THREADS_MAX);
+    while (g->thread_count < threads) {
+        if (bd_thread_start(&g->threads[g->thread_count], "bd-grpc", poll, g, st)) {
+            grpc_free(&g->base);
+            return NULL;
+        }
+        g->thread_count++;
+    }
+    return &g->base;
+}

@@ -1,0 +1,174 @@
+// The client's side of the gRPC transport: channels and calls.
+//
+// A call is one batch of all six operations of a unary call, so it completes with one tag. It holds two references: the tag's, dropped
+// after `done`, and the handle's, dropped by release. A channel holds one for its owner and one for each call until its tag has run.
+#include "cluster/transport/grpc_internal.h"
+#include <grpc/byte_buffer.h>
+#include <grpc/grpc_security.h>
+#include <string.h>
+
+struct bd_channel {
+    bd_grpc *transport; // not owned
+    grpc_channel *channel;
+    atomic_int refs;
+    bd_mutex mu;
+    bd_call *calls; // those in progress; guarded by mu
+    bool is_closed; // guarded by mu
+};
+
+struct bd_call {
+    bd_grpc_tag tag;
+    bd_channel *channel; // a reference until the tag has run
+    grpc_call *call;
+    atomic_int refs;
+    bd_call *next, **link; // in channel->calls; guarded by its mu
+    bd_call_done_fn done;
+    void *arg;
+    grpc_metadata_array initial, trailing;
+    grpc_byte_buffer *request, *response;
+    grpc_status_code status;
+    grpc_slice details;
+};
+
+// ---- Channels ----
+
+bd_channel *bd_grpc_connect(bd_transport *t, const char *address)
+{
+    bd_channel *c = bd_calloc(1, sizeof *c);
+    c->transport = BD_CONTAINER_OF(t, bd_grpc, base);
+    atomic_init(&c->refs, 1);
+    bd_mutex_init(&c->mu);
+    grpc_channel_credentials *credentials = grpc_insecure_credentials_create();
+    c->channel = grpc_channel_create(address, credentials, bd_grpc_client_args());
+    grpc_channel_credentials_release(credentials);
+    return c;
+}
+
+static void channel_unref(bd_channel *c)
+{
+    if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return;
+    grpc_channel_destroy(c->channel);
+    bd_mutex_fini(&c->mu);
+    bd_free(c);
+}
+
+void bd_grpc_channel_close(bd_channel *c)
+{
+    bd_mutex_lock(&c->mu);
+    c->is_closed = true;
+    // gRPC reports the end of each through the queue, never from within the cancelling.
+    for (bd_call *call = c->calls; call; call = call->next)
+        grpc_call_cancel_with_status(call->call, GRPC_STATUS_CANCELLED, "the channel was closed", NULL);
+    bd_mutex_unlock(&c->mu);
+    channel_unref(c);
+}
+
+// ---- Calls ----
+
+static void call_unref(bd_call *call)
+{
+    if (atomic_fetch_sub_explicit(&call->refs, 1, memory_order_acq_rel) != 1) return;
+    grpc_call_unref(call->call);
+    bd_free(call);
+}
+
+static void link_call(bd_channel *c, bd_call *call)
+{
+    bd_mutex_lock(&c->mu);
+    BD_ASSERT(!c->is_closed);
+    call->next = c->calls;
+    call->link = &c->calls;
+    if (call->next) call->next->link = &call->next;
+    c->calls = call;
+    bd_mutex_unlock(&c->mu);
+}
+
+static void unlink_call(bd_call *call)
+{
+    bd_channel *c = call->channel;
+    bd_mutex_lock(&c->mu);
+    *call->link = call->next;
+    if (call->next) call->next->link = call->link;
+    bd_mutex_unlock(&c->mu);
+    call->channel = NULL;
+    channel_unref(c);
+}
+
+static void received_status(const bd_call *call, braid_status *st)
+{
+    if (call->status == GRPC_STATUS_OK) {
+        if (!call->response) bd_fail(st, BRAID_INTERNAL, "The server answered without a message");
+        return;
+    }
+    const bool known = call->status >= 0 && call->status <= GRPC_STATUS_UNAUTHENTICATED;
+    bd_fail(st, known ? (braid_code)call->status : BRAID_UNKNOWN, "%.*s",
+            (int)GRPC_SLICE_LENGTH(call->details), (const char *)GRPC_SLICE_START_PTR(call->details));
+}
+
+static void call_completed(bd_grpc_tag *tag, bool ok)
+{
+    (void)ok; // always true for a batch that receives the status
+    bd_call *call = BD_CONTAINER_OF(tag, bd_call, tag);
+    unlink_call(call);
+    grpc_byte_buffer_destroy(call->request);
+    BD_STATUS(st);
+    received_status(call, st);
+    bd_message response;
+    bd_message_init(&response);
+    if (call->response && st->code == BRAID_OK)
+        bd_grpc_to_message(call->response, &response);
+    else if (call->response)
+        grpc_byte_buffer_destroy(call->response);
+    grpc_slice_unref(call->details);
+    grpc_metadata_array_destroy(&call->initial);
+    grpc_metadata_array_destroy(&call->trailing);
+    call->done(call->arg, &response, st);
+    bd_message_fini(&response);
+    call_unref(call);
+}
+
+bd_call *bd_grpc_call(bd_channel *c, const bd_call_options *options, bd_message *request,
+                      bd_call_done_fn done, void *arg)
+{
+    bd_call *call = bd_calloc(1, sizeof *call);
+    call->tag.run = call_completed;
+    call->channel = c;
+    call->done = done;
+    call->arg = arg;
+    atomic_init(&call->refs, 2);
+    atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
+    grpc_metadata_array_init(&call->initial);
+    grpc_metadata_array_init(&call->trailing);
+    call->call = grpc_channel_create_call(c->channel, NULL, GRPC_PROPAGATE_DEFAULTS, c->transport->cq,
+                                          grpc_slice_from_static_string(options->method), NULL,
+                                          bd_grpc_deadline(options->deadline_ns), NULL);
+    call->request = bd_grpc_from_message(request);
+    const grpc_op ops[] = {
+        {.op = GRPC_OP_SEND_INITIAL_METADATA,
+         .flags = GRPC_INITIAL_METADATA_WAIT_FOR_READY_EXPLICITLY_SET |
+                  (options->wait_for_ready ? GRPC_INITIAL_METADATA_WAIT_FOR_READY : 0)},
+        {.op = GRPC_OP_SEND_MESSAGE, .data.send_message.send_message = call->request},
+        {.op = GRPC_OP_SEND_CLOSE_FROM_CLIENT},
+        {.op = GRPC_OP_RECV_INITIAL_METADATA,
+         .data.recv_initial_metadata.recv_initial_metadata = &call->initial},
+        {.op = GRPC_OP_RECV_MESSAGE, .data.recv_message.recv_message = &call->response},
+        {.op = GRPC_OP_RECV_STATUS_ON_CLIENT,
+         .data.recv_status_on_client = {.trailing_metadata = &call->trailing,
+                                        .status = &call->status,
+                                        .status_details = &call->details}},
+    };
+    link_call(c, call);
+    const bool started = bd_grpc_start(call->call, ops, BD_COUNTOF(ops), &call->tag);
+    BD_ASSERT(started);
+    return call;
+}
+
+void bd_grpc_call_cancel(bd_call *call)
+{
+    grpc_call_cancel(call->call, NULL);
+}
+
+void bd_grpc_call_release(bd_call *call)
+{
+    call_unref(call);
+}

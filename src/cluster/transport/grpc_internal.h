@@ -1,0 +1,62 @@
+// What the files of the gRPC transport share: the completion queue, its tags, and messages as byte buffers.
+#ifndef BD_CLUSTER_GRPC_INTERNAL_H
+#define BD_CLUSTER_GRPC_INTERNAL_H
+
+#include "base/alloc.h"
+#include "base/thread.h"
+#include "cluster/transport/transport.h"
+#include <grpc/grpc.h>
+
+// What a completion queue hands back. `run` is called on a poll thread, once for each time the tag was given to gRPC.
+typedef struct bd_grpc_tag {
+    void (*run)(struct bd_grpc_tag *tag, bool ok);
+} bd_grpc_tag;
+
+#define BD_GRPC_POLL_THREADS_MAX 8
+
+typedef struct bd_grpc {
+    bd_transport base;
+    grpc_completion_queue *cq;
+    bd_thread threads[BD_GRPC_POLL_THREADS_MAX];
+    int thread_count;
+} bd_grpc;
+
+// Starts a batch. What `ops` point to must live until the tag runs. False only when the call is in no state for it.
+bool bd_grpc_start(grpc_call *call, const grpc_op *ops, size_t count, bd_grpc_tag *tag);
+// Tells ThreadSanitizer that what was written before the tag is given to gRPC happens before `run`. Part of bd_grpc_start.
+void bd_grpc_tag_publish(bd_grpc_tag *tag);
+
+// Arguments of channels and servers.
+const grpc_channel_args *bd_grpc_client_args(void);
+const grpc_channel_args *bd_grpc_server_args(void);
+
+// A byte buffer that references the slices of `m`, which is left empty.
+grpc_byte_buffer *bd_grpc_from_message(bd_message *m);
+// Makes `m` (empty) reference the slices of `buffer`, which is taken over.
+void bd_grpc_to_message(grpc_byte_buffer *buffer, bd_message *m);
+
+// bd_now_ns scale to gRPC's and back.
+gpr_timespec bd_grpc_deadline(int64_t deadline_ns);
+int64_t bd_grpc_deadline_ns(gpr_timespec deadline);
+
+// A message short enough for HTTP/2's header limits, as a slice of the caller's. Cut between UTF-8 characters.
+grpc_slice bd_grpc_error_message(const char *text);
+
+// grpc_client.c
+bd_channel *bd_grpc_connect(bd_transport *t, const char *address);
+void bd_grpc_channel_close(bd_channel *c);
+bd_call *bd_grpc_call(bd_channel *c, const bd_call_options *options, bd_message *request,
+                      bd_call_done_fn done, void *arg);
+void bd_grpc_call_cancel(bd_call *call);
+void bd_grpc_call_release(bd_call *call);
+
+// grpc_server.c
+braid_code bd_grpc_listen(bd_transport *t, const char *address, bd_handler_fn handler, void *arg,
+                          bd_listener **out, char **bound, braid_status *st);
+void bd_grpc_listener_close(bd_listener *l);
+void bd_grpc_listener_stop(bd_listener *l, int64_t deadline_ns);
+void bd_grpc_listener_free(bd_listener *l);
+void bd_grpc_reply(bd_incoming *call, bd_message *response, const braid_status *st);
+void bd_grpc_on_end(bd_incoming *call, bd_call_end_fn fn, void *arg);
+
+#endif

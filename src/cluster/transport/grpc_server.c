@@ -1,0 +1,320 @@
+// The server's side of the gRPC transport: listeners and the calls that come in.
+//
+// A listener keeps a number of requests for calls posted. Life of an incoming call, by the tags of struct incoming:
+//   posted      -> the request of a call is with gRPC (tag `arrived`); it fails when the server shuts down
+//   receiving   -> `arrived` ran: the message is awaited (tag `received`), and the end of the call (tag `ended`)
+//   handled     -> `received` ran: the handler has the call
+//   replied     -> bd_grpc_reply: response and status are being sent (tag `sent`)
+// It is freed when both the chain to `sent` and `ended` have run, so the handler's call is valid until its reply whatever the client
+// does. `ended` tells on_end; when it runs before the reply, the client is gone and the reply fails by itself.
+#include "cluster/transport/grpc_internal.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <grpc/byte_buffer.h>
+#include <grpc/grpc_security.h>
+#include <netdb.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+// Calls that can arrive between two turns of the poll threads without waiting for each other.
+#define POSTED_REQUESTS 16
+// A longer method path is nobody's; it is cut, and then unknown.
+#define METHOD_LEN_MAX 127
+
+struct bd_listener {
+    bd_grpc *transport; // not owned
+    grpc_server *server;
+    bd_handler_fn handler;
+    void *arg;
+    bd_grpc_tag shut_down;
+    bd_mutex mu;
+    bd_cond changed;
+    int live;          // struct incoming in existence; guarded by mu
+    bool is_closed;    // guarded by mu
+    bool is_shut_down; // gRPC has no more calls; guarded by mu
+};
+
+typedef struct incoming {
+    bd_incoming base;
+    bd_listener *listener; // not owned
+    grpc_call *call;
+    grpc_call_details details;
+    grpc_metadata_array metadata;
+    bd_grpc_tag arrived, received, ended, sent;
+    grpc_byte_buffer *request, *response;
+    grpc_slice error_message;
+    int cancelled; // by gRPC, when `ended` runs
+    atomic_int refs;
+    bd_mutex mu;
+    bool has_ended;        // guarded by mu
+    bd_call_end_fn end_fn; // guarded by mu
+    void *end_arg;
+    char method[METHOD_LEN_MAX + 1];
+} incoming;
+
+static void post_request(bd_listener *l);
+
+// ---- The end of a call ----
+
+static void incoming_unref(incoming *in)
+{
+    if (atomic_fetch_sub_explicit(&in->refs, 1, memory_order_acq_rel) != 1) return;
+    bd_listener *l = in->listener;
+    if (in->call) grpc_call_unref(in->call);
+    grpc_call_details_destroy(&in->details);
+    grpc_metadata_array_destroy(&in->metadata);
+    bd_mutex_fini(&in->mu);
+    bd_free(in);
+    bd_mutex_lock(&l->mu);
+    l->live--;
+    bd_cond_broadcast(&l->changed);
+    bd_mutex_unlock(&l->mu);
+}
+
+static void call_ended(bd_grpc_tag *tag, bool ok)
+{
+    (void)ok;
+    incoming *in = BD_CONTAINER_OF(tag, incoming, ended);
+    bd_mutex_lock(&in->mu);
+    in->has_ended = true;
+    const bd_call_end_fn fn = in->end_fn;
+    bd_mutex_unlock(&in->mu);
+    if (fn) fn(in->end_arg, in->cancelled);
+    incoming_unref(in);
+}
+
+void bd_grpc_on_end(bd_incoming *call, bd_call_end_fn fn, void *arg)
+{
+    incoming *in = BD_CONTAINER_OF(call, incoming, base);
+    bd_mutex_lock(&in->mu);
+    BD_ASSERT(!in->end_fn);
+    in->end_fn = fn;
+    in->end_arg = arg;
+    const bool has_ended = in->has_ended;
+    bd_mutex_unlock(&in->mu);
+    if (has_ended) fn(arg, true); // before the reply: so it was cancelled
+}
+
+// ---- Reply ----
+
+static void reply_sent(bd_grpc_tag *tag, bool ok)
+{
+    (void)ok; // false when the client is gone
+    incoming *in = BD_CONTAINER_OF(tag, incoming, sent);
+    if (in->response) grpc_byte_buffer_destroy(in->response);
+    grpc_slice_unref(in->error_message);
+    incoming_unref(in);
+}
+
+void bd_grpc_reply(bd_incoming *call, bd_message *response, const braid_status *st)
+{
+    incoming *in = BD_CONTAINER_OF(call, incoming, base);
+    bd_message_fini(&in->base.request);
+    grpc_op ops[3] = {{.op = GRPC_OP_SEND_INITIAL_METADATA}};
+    size_t count = 1;
+    in->sent.run = reply_sent;
+    in->error_message = grpc_empty_slice();
+    if (st->code == BRAID_OK) {
+        in->response = bd_grpc_from_message(response);
+        ops[count++] = (grpc_op){.op = GRPC_OP_SEND_MESSAGE, .data.send_message.send_message = in->response};
+    } else {
+        if (response) bd_message_fini(response);
+        in->error_message = bd_grpc_error_message(st->message ? st->message : "");
+    }
+    ops[count++] = (grpc_op){.op = GRPC_OP_SEND_STATUS_FROM_SERVER,
+                             .data.send_status_from_server = {.status = (grpc_status_code)st->code,
+                                                              .status_details = &in->error_message}};
+    const bool started = bd_grpc_start(in->call, ops, count, &in->sent);
+    BD_ASSERT(started);
+}
+
+// ---- Arrival ----
+
+static void request_received(bd_grpc_tag *tag, bool ok)
+{
+    incoming *in = BD_CONTAINER_OF(tag, incoming, received);
+    if (!ok || !in->request) {
+        BD_STATUS(st);
+        bd_fail(st, BRAID_INTERNAL, "The request has no message");
+        bd_grpc_reply(&in->base, NULL, st);
+        return;
+    }
+    bd_grpc_to_message(in->request, &in->base.request);
+    in->listener->handler(in->listener->arg, &in->base);
+}
+
+static void start_receiving(incoming *in)
+{
+    in->received.run = request_received;
+    in->ended.run = call_ended;
+    atomic_init(&in->refs, 2); // until `ended`, and until `sent`
+    const grpc_op end = {.op = GRPC_OP_RECV_CLOSE_ON_SERVER,
+                         .data.recv_close_on_server.cancelled = &in->cancelled};
+    const grpc_op receive = {.op = GRPC_OP_RECV_MESSAGE, .data.recv_message.recv_message = &in->request};
+    const bool started =
+        bd_grpc_start(in->call, &end, 1, &in->ended) && bd_grpc_start(in->call, &receive, 1, &in->received);
+    BD_ASSERT(started);
+}
+
+static void call_arrived(bd_grpc_tag *tag, bool ok)
+{
+    incoming *in = BD_CONTAINER_OF(tag, incoming, arrived);
+    if (!ok) { // the server shuts down
+        incoming_unref(in);
+        return;
+    }
+    post_request(in->listener);
+    const size_t len = (size_t)bd_min((int64_t)GRPC_SLICE_LENGTH(in->details.method), METHOD_LEN_MAX);
+    memcpy(in->method, GRPC_SLICE_START_PTR(in->details.method), len);
+    in->base.deadline_ns = bd_grpc_deadline_ns(in->details.deadline);
+    start_receiving(in);
+}
+
+static void post_request(bd_listener *l)
+{
+    incoming *in = bd_calloc(1, sizeof *in);
+    in->base.transport = &l->transport->base;
+    in->base.method = in->method;
+    in->listener = l;
+    in->arrived.run = call_arrived;
+    bd_message_init(&in->base.request);
+    bd_mutex_init(&in->mu);
+    atomic_init(&in->refs, 1);
+    grpc_call_details_init(&in->details);
+    grpc_metadata_array_init(&in->metadata);
+    bd_mutex_lock(&l->mu);
+    l->live++;
+    bd_mutex_unlock(&l->mu);
+    bd_grpc_tag_publish(&in->arrived);
+    grpc_completion_queue *cq = l->transport->cq;
+    const grpc_call_error error =
+        grpc_server_request_call(l->server, &in->call, &in->details, &in->metadata, cq, cq, &in->arrived);
+    if (error != GRPC_CALL_OK) incoming_unref(in); // the server shuts down
+}
+
+// ---- Listeners ----
+
+// gRPC does not say why it cannot listen: asks the system.
+static braid_code why_not(const char *host, const char *port, const char *address, braid_status *st)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found;
+    const int lookup = getaddrinfo(host, port, &hints, &found);
+    if (lookup)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "Cannot listen on %s: %s", address, gai_strerror(lookup));
+    int error = 0;
+    const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || bind(fd, found->ai_addr, found->ai_addrlen)) error = errno;
+    if (fd >= 0) close(fd);
+    freeaddrinfo(found);
+    if (error == EADDRNOTAVAIL)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "Cannot listen on %s: it is no address of this host",
+                       address);
+    if (error && error != EADDRINUSE)
+        return bd_fail(st, BRAID_UNAVAILABLE, "Cannot listen on %s: %s", address, strerror(error));
+    return bd_fail(st, BRAID_ALREADY_EXISTS, "Cannot listen on %s: the address is in use by another process",
+                   address);
+}
+
+// Splits "host:port" or "[v6]:port" into the host (without brackets) and the port; false when it is neither.
+static bool split(const char *address, char *host, size_t host_size, const char **port)
+{
+    const char *colon = strrchr(address, ':');
+    if (!colon || !colon[1]) return false;
+    size_t len = (size_t)(colon - address);
+    if (len >= 2 && address[0] == '[' && colon[-1] == ']') {
+        address++;
+        len -= 2;
+    }
+    if (len == 0 || len >= host_size) return false;
+    memcpy(host, address, len);
+    host[len] = 0;
+    *port = colon + 1;
+    return true;
+}
+
+static void server_shut_down(bd_grpc_tag *tag, bool ok)
+{
+    (void)ok;
+    bd_listener *l = BD_CONTAINER_OF(tag, bd_listener, shut_down);
+    bd_mutex_lock(&l->mu);
+    l->is_shut_down = true;
+    bd_cond_broadcast(&l->changed);
+    bd_mutex_unlock(&l->mu);
+}
+
+static bd_listener *listener_new(bd_grpc *g, bd_handler_fn handler, void *arg)
+{
+    bd_listener *l = bd_calloc(1, sizeof *l);
+    l->transport = g;
+    l->handler = handler;
+    l->arg = arg;
+    l->shut_down.run = server_shut_down;
+    bd_mutex_init(&l->mu);
+    bd_cond_init(&l->changed);
+    l->server = grpc_server_create(bd_grpc_server_args(), NULL);
+    grpc_server_register_completion_queue(l->server, g->cq, NULL);
+    return l;
+}
+
+braid_code bd_grpc_listen(bd_transport *t, const char *address, bd_handler_fn handler, void *arg,
+                          bd_listener **out, char **bound, braid_status *st)
+{
+    char host[256];
+    const char *port_text;
+    if (!split(address, host, sizeof host, &port_text))
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "Cannot listen on '%s': it is no host:port", address);
+    bd_listener *l = listener_new(BD_CONTAINER_OF(t, bd_grpc, base), handler, arg);
+    grpc_server_credentials *credentials = grpc_insecure_server_credentials_create();
+    const int port = grpc_server_add_http2_port(l->server, address, credentials);
+    grpc_server_credentials_release(credentials);
+    grpc_server_start(l->server);
+    if (!port) {
+        bd_grpc_listener_stop(l, 0);
+        bd_grpc_listener_free(l);
+        return why_not(host, port_text, address, st);
+    }
+    *bound = strchr(host, ':') ? bd_asprintf("[%s]:%d", host, port) : bd_asprintf("%s:%d", host, port);
+    *out = l;
+    for (int i = 0; i < POSTED_REQUESTS; i++)
+        post_request(l);
+    return BRAID_OK;
+}
+
+void bd_grpc_listener_close(bd_listener *l)
+{
+    bd_mutex_lock(&l->mu);
+    const bool was_closed = l->is_closed;
+    l->is_closed = true;
+    bd_mutex_unlock(&l->mu);
+    if (was_closed) return;
+    bd_grpc_tag_publish(&l->shut_down);
+    grpc_server_shutdown_and_notify(l->server, l->transport->cq, &l->shut_down);
+}
+
+// Waits until gRPC has no more calls and every handler has replied; true when the deadline came first.
+static bool wait_for_end(bd_listener *l, int64_t deadline_ns)
+{
+    bool late = false;
+    bd_mutex_lock(&l->mu);
+    while ((!l->is_shut_down || l->live > 0) && !late)
+        late = bd_cond_wait_until(&l->changed, &l->mu, deadline_ns);
+    bd_mutex_unlock(&l->mu);
+    return late;
+}
+
+void bd_grpc_listener_stop(bd_listener *l, int64_t deadline_ns)
+{
+    bd_grpc_listener_close(l);
+    if (!wait_for_end(l, deadline_ns)) return;
+    grpc_server_cancel_all_calls(l->server);
+    wait_for_end(l, BD_FOREVER); // ends: the calls are over, and their handlers are told
+}
+
+void bd_grpc_listener_free(bd_listener *l)
+{
+    grpc_server_destroy(l->server);
+    bd_cond_fini(&l->changed);
+    bd_mutex_fini(&l->mu);
+    bd_free(l);
+}
