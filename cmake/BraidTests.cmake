@@ -22,9 +22,9 @@ endif()
 # Environment of every test. Suppressions are for other people's libraries, never for our own files.
 set(BRAID_TEST_ENV
     "UBSAN_OPTIONS=print_stacktrace=1"
-    "ASAN_OPTIONS=detect_stack_use_after_return=1"
+    "ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1"
     "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tools/lsan.supp:print_suppressions=0"
-    "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tools/tsan.supp:second_deadlock_stack=1:ignore_noninstrumented_modules=1")
+    "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tools/tsan.supp:second_deadlock_stack=1:ignore_noninstrumented_modules=1:allocator_may_return_null=1")
 if(BRAID_SANITIZE MATCHES "thread")
     list(APPEND BRAID_TEST_ENV "OMP_NUM_THREADS=1")
 endif()
