@@ -12,7 +12,16 @@ static void destroy(bd_resource *r)
     bd_free(v);
 }
 
-const bd_resource_type bd_variable_type = {.name = "Variable", .destroy = destroy};
+static void abandon(bd_resource *r)
+{
+    bd_variable *v = BD_CONTAINER_OF(r, bd_variable, base);
+    atomic_store_explicit(&v->abandoned, true, memory_order_release);
+    bd_mutex_lock(&v->mu);
+    bd_tensor_fini(&v->tensor); // who holds the variable still should not hold its memory
+    bd_mutex_unlock(&v->mu);
+}
+
+const bd_resource_type bd_variable_type = {.name = "Variable", .destroy = destroy, .abandon = abandon};
 
 bd_variable *bd_variable_new(braid_dtype dtype, bool is_reference)
 {

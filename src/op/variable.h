@@ -29,6 +29,7 @@ typedef struct bd_variable {
     braid_dtype dtype;   // fixed when it is made
     braid_tensor tensor; // guarded by mu; "no tensor" until assigned. Its elements: see above
     bool is_reference;   // made by VariableV2
+    atomic_bool abandoned; // taken out of its container (Reset): its content is gone, look it up again
 } bd_variable;
 
 extern const bd_resource_type bd_variable_type;

@@ -1,0 +1,34 @@
+// What ops on reference variables and on resource variables share: finding a variable and updating it in place.
+#ifndef BD_OPS_VARIABLE_H
+#define BD_OPS_VARIABLE_H
+
+#include "op/kernel.h"
+
+// Which variable a node names.
+typedef struct bd_variable_binding {
+    const char *container, *name; // not owned: of the node
+    braid_dtype dtype;
+    braid_shape shape; // declared, perhaps partly known
+    bool is_reference;
+} bd_variable_binding;
+
+// Reads attrs container, shared_name, dtype and shape. `node` outlives the binding.
+void bd_variable_bind(const braid_op *node, bool is_reference, bd_variable_binding *b);
+
+// Finds the variable or makes it, uninitialized; the caller gets a reference. InvalidArgument when the name is of a variable
+// of another type or kind.
+braid_code bd_variable_find(const bd_variable_binding *b, bd_resources *rs, bd_variable **v,
+                            braid_status *st);
+
+// Adds or subtracts `count` elements: value[i] += delta[i].
+typedef void (*bd_update_fn)(void *value, const void *delta, int64_t count);
+#define BD_UPDATE_TYPES "T=float|double|int8|int16|int32|int64|uint8|uint16"
+// NULL for a type that is not in BD_UPDATE_TYPES.
+bd_update_fn bd_update_function(braid_dtype dtype, bool subtract);
+
+// Updates a variable by a tensor of its shape. Without `lock` (and for a reference variable) others may read and write
+// meanwhile. False: the kernel has failed.
+bool bd_variable_update(bd_op_ctx *c, bd_variable *v, const braid_tensor *delta, bd_update_fn update,
+                        bool lock);
+
+#endif
