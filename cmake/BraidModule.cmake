@@ -109,11 +109,6 @@ function(braid_add_module module)
     endif()
 endfunction()
 
-# Adds a generated C file to a module that exists.
-function(braid_module_generated module file)
-    target_sources(braid_${module} PRIVATE ${file})
-endfunction()
-
 # Links `target` with the archives of `module` and all below it, and their test helpers if `with_testing`.
 function(braid_link_modules target module with_testing)
     get_property(built GLOBAL PROPERTY BRAID_BUILT)

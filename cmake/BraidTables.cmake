@@ -15,8 +15,15 @@ function(braid_table module macro pattern script)
                 ${CMAKE_SOURCE_DIR}/cmake/${script}.cmake
         DEPENDS ${files} ${CMAKE_SOURCE_DIR}/cmake/${script}.cmake ${CMAKE_SOURCE_DIR}/cmake/table.cmake
         COMMENT "Generating ${script}.c" VERBATIM)
-    braid_module_generated(${module} ${out})
+    target_sources(braid_${module} PRIVATE ${out})
+    set(BRAID_TABLES ${BRAID_TABLES} ${out} PARENT_SCOPE)
 endfunction()
 
 braid_table(ops BD_OP "*.c" op_table)
 braid_table(cli BD_COMMAND "cmd_*.c" command_table)
+
+# Everything generated, for tools that only read the sources.
+add_custom_target(braid_generated DEPENDS ${BRAID_TABLES})
+if(TARGET braid_proto_generate)
+    add_dependencies(braid_generated braid_proto_generate)
+endif()

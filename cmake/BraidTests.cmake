@@ -1,8 +1,8 @@
 # All tests, and the fuzzers.
 #
-# A test may say `// labels: concurrent` (and others, separated by commas), `// timeout: SECONDS` and
+# A test may say `// labels: concurrent` (in scripts `#`; several with commas), `// timeout: SECONDS` and
 # `// serial: yes` (no other test at the same time) in comments among its first 10 lines. It exits with 77 when it is
-# skipped.
+# skipped. Sanitized builds get four times the timeout (default 60 s).
 if(BRAID_FUZZ)
     file(GLOB fuzzers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/*_fuzz.c)
     foreach(source IN LISTS fuzzers)
@@ -20,7 +20,9 @@ if(NOT BUILD_TESTING)
 endif()
 
 # Environment of every test. Suppressions are for other people's libraries, never for our own files.
+# BRAID_SANITIZE in the environment tells a test that times do not count.
 set(BRAID_TEST_ENV
+    "BRAID_SANITIZE=${BRAID_SANITIZE}"
     "UBSAN_OPTIONS=print_stacktrace=1"
     "ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1"
     "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tools/lsan.supp:print_suppressions=0"
@@ -28,18 +30,14 @@ set(BRAID_TEST_ENV
 if(BRAID_SANITIZE MATCHES "thread")
     list(APPEND BRAID_TEST_ENV "OMP_NUM_THREADS=1")
 endif()
-set(BRAID_TEST_TIMEOUT 60)
-if(BRAID_SANITIZE)
-    set(BRAID_TEST_TIMEOUT 240)
-endif()
 
 # The value of a marker comment `// KEY: VALUE` among the first 10 lines of a file.
 function(braid_marker source key out)
     file(STRINGS ${source} lines LIMIT_COUNT 10)
     set(value "")
     foreach(line IN LISTS lines)
-        if(line MATCHES "^// ${key}: *(.*)$")
-            set(value "${CMAKE_MATCH_1}")
+        if(line MATCHES "^(//|#) ${key}: *(.*)$")
+            set(value "${CMAKE_MATCH_2}")
         endif()
     endforeach()
     set(${out} "${value}" PARENT_SCOPE)
@@ -50,7 +48,10 @@ function(braid_test_properties test source)
     string(REGEX REPLACE " *, *" ";" labels "${labels}")
     braid_marker(${source} timeout timeout)
     if(NOT timeout)
-        set(timeout ${BRAID_TEST_TIMEOUT})
+        set(timeout 60)
+    endif()
+    if(BRAID_SANITIZE)
+        math(EXPR timeout "${timeout} * 4")
     endif()
     braid_marker(${source} serial serial)
     set_tests_properties(${test} PROPERTIES

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Rules of the project that a search can check.
+set -u
+cd "$(dirname "$0")/.."
+failures=0
+
+# forbid WHY PATTERN FILE...: no line of the files matches, but for memory that a public function gives to its caller
+# to free() and that says so.
+forbid() {
+    local why=$1 pattern=$2 found
+    shift 2
+    found=$(grep -nE "$pattern" "$@" /dev/null | grep -v "// the caller's, by free()")
+    if [ -n "$found" ]; then
+        printf '%s\n  -> %s\n' "$found" "$why"
+        failures=$((failures + 1))
+    fi
+}
+
+mapfile -t all < <(find src include examples tests bench cmake -name '*.[ch]' | sort)
+mapfile -t outside_base < <(find src -name '*.[ch]' -not -path 'src/base/*' | sort)
+
+for file in "${all[@]}"; do
+    if ! head -n 1 "$file" | grep -q '^// [A-Z`"0-9a-z].*'; then
+        echo "$file: line 1 does not say what the file is for"
+        failures=$((failures + 1))
+    fi
+done
+forbid "finish it, or write an issue" '\b(TODO|FIXME|XXX)\b' "${all[@]}"
+forbid "wait for an event instead" '(^|[^a-zA-Z0-9_>.])(sleep|usleep|nanosleep|clock_nanosleep)\(' "${all[@]}"
+forbid "threads and clocks come from src/base" \
+    '(^|[^a-zA-Z0-9_])(pthread_[a-z]+_[a-z]+|pthread_create|clock_gettime|gettimeofday|getrandom)\(' "${outside_base[@]}"
+forbid "memory comes from src/base/alloc.h" \
+    '(^|[^a-zA-Z0-9_>.])(malloc|calloc|realloc|free|strdup|strndup|asprintf|aligned_alloc|posix_memalign)\(' \
+    "${outside_base[@]}"
+
+[ $failures = 0 ] && echo "${#all[@]} files keep the rules"
+[ $failures = 0 ]
