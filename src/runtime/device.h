@@ -4,10 +4,11 @@
 
 #include "base/pool.h"
 #include "op/resource.h"
+#include <stdint.h>
 
 typedef struct bd_device {
-    char *name; // "/job:ps/replica:0/task:1/device:CPU:0"
-    const char *type; // "CPU"
+    char *name;           // "/job:ps/replica:0/task:1/device:CPU:0"
+    const char *type;     // "CPU"
     uint64_t incarnation; // drawn at start; a peer that holds an old one gets Aborted
     int64_t memory_limit;
     bd_resources *resources;

@@ -1,0 +1,31 @@
+// Devices of this process.
+#include "runtime/device.h"
+
+#include "base/alloc.h"
+#include "base/random.h"
+
+// What a CPU device says of itself; TensorFlow's own default.
+#define DEFAULT_MEMORY_LIMIT ((int64_t)256 << 20)
+
+bd_device *bd_device_new(const char *task_name, const char *type, int index, bd_pool *pool)
+{
+    bd_device *d = bd_calloc(1, sizeof *d);
+    d->name = bd_asprintf("%s/device:%s:%d", task_name, type, index);
+    d->type = bd_strdup(type);
+    do {
+        d->incarnation = bd_random_u64();
+    } while (d->incarnation == 0); // 0 stands for "any" in the protocol
+    d->memory_limit = DEFAULT_MEMORY_LIMIT;
+    d->resources = bd_resources_new();
+    d->pool = pool;
+    return d;
+}
+
+void bd_device_free(bd_device *d)
+{
+    if (!d) return;
+    bd_resources_free(d->resources);
+    bd_free((char *)d->type);
+    bd_free(d->name);
+    bd_free(d);
+}

@@ -1,0 +1,153 @@
+// The structures of one execution of a plan. See executor.c for states and invariants.
+#ifndef BD_RUNTIME_EXECUTOR_INTERNAL_H
+#define BD_RUNTIME_EXECUTOR_INTERNAL_H
+
+#include "runtime/plan_internal.h"
+
+typedef struct bd_frame bd_frame;
+typedef struct bd_iteration bd_iteration;
+typedef struct bd_run bd_run;
+
+// An asynchronous operation between its start and the handling of its end.
+typedef struct bd_async_op {
+    bd_op_ctx ctx;
+    bd_run *run;
+    bd_iteration *iteration;
+    int32_t item;
+    bool is_dead;
+    atomic_int phase;         // BD_ASYNC_*
+    int64_t start_ns;         // when stats are asked for
+    struct bd_async_op *next; // in the inbox; guarded by run->mu
+} bd_async_op;
+
+enum {
+    BD_ASYNC_IDLE = 0,
+    BD_ASYNC_STARTING, // the kernel's start has not returned
+    BD_ASYNC_WAITING,  // it has; the end is still to come
+    BD_ASYNC_ENDED,
+};
+
+// One iteration of a frame: one block with counters, slots and async operations.
+struct bd_iteration {
+    bd_frame *frame;
+    int64_t number;
+    atomic_int outstanding; // nodes ready or running; not kept for the root
+    int open_frames;        // frames entered from here that are not over; guarded by run->mu
+    bd_frame *children;     // the same; guarded by run->mu
+    bd_iteration *next_free;
+    _Atomic uint64_t *counters; // [counter_count]
+    bd_value *slots;            // [slot_count]
+    bd_async_op *async;         // [async_count]
+};
+
+// A value that waits for iterations to come.
+typedef struct bd_kept_value {
+    int32_t item; // the Enter or NextIteration
+    bool is_dead;
+    bd_value value;
+} bd_kept_value;
+
+typedef BD_ARRAY(bd_kept_value) bd_kept_values;
+
+// A frame that was entered. All guarded by run->mu.
+struct bd_frame {
+    const bd_plan_frame *def;
+    uint64_t id;            // same in every partition of a loop
+    bd_iteration *parent;   // iteration it was entered from; NULL for the root
+    bd_frame *next_sibling; // or the next free one
+    bd_iteration **window;  // [parallel_iterations + 1], iteration i at i modulo its length; NULL: over
+    int64_t newest;         // number of the newest iteration
+    int live_iterations;
+    int pending_enters;        // Enter nodes still to come
+    bd_kept_values next_roots; // NextIteration values that wait until an iteration may start
+    bd_kept_values constants;  // of constant Enters
+    BD_ARRAY(int32_t) dead_exits;
+};
+
+typedef struct bd_ready {
+    bd_iteration *iteration;
+    int32_t item;
+    bool is_dead;
+} bd_ready;
+
+typedef BD_ARRAY(bd_ready) bd_ready_list;
+
+// A thread's part of a run.
+typedef struct bd_worker {
+    bd_run *run;
+    bd_ready_list ready, expensive;
+    bd_value *outputs; // [output_count_max], empty between nodes
+    bd_op_ctx ctx;
+    struct bd_worker *next_free;
+} bd_worker;
+
+struct bd_run {
+    bd_plan *plan; // a reference while in use
+    bd_step *step;
+    bd_plan_done_fn done; // NULL: a thread waits in bd_plan_run_wait
+    void *done_arg;
+    atomic_int refs; // 1 for the run, 1 for each task submitted
+    bool may_share;  // the pool has more than one thread
+    bool is_hooked;
+    bd_cancel_hook hook;
+    atomic_bool stopped;     // no further node starts
+    atomic_int async_open;   // asynchronous operations whose end has not been handled
+    atomic_int in_expensive; // workers in an expensive kernel
+    bd_mutex mu;
+    bd_cond wake;            // of the waiting thread
+    braid_status status;     // guarded by mu
+    int active;              // workers that may find more work; guarded by mu
+    int tasks;               // submitted, not begun; guarded by mu
+    bool waiter_sleeps;      // guarded by mu
+    bool is_over;            // guarded by mu: nothing is left to do
+    bool is_complete;        // guarded by mu: and all is cleaned up
+    bd_async_op *inbox;      // operations that have ended; guarded by mu
+    bd_ready_list shared;    // expensive nodes that any worker may take; guarded by mu
+    bd_worker *free_workers; // guarded by mu
+    bd_frame root_frame;
+    bd_iteration *root;
+    bd_iteration *root_window[2];
+    bd_iteration **free_iterations; // [frame_count]; guarded by mu
+    bd_frame *free_frames;          // guarded by mu
+    bd_run *next_free;
+};
+
+static inline bd_run *bd_run_next_free(const bd_run *r)
+{
+    return r->next_free;
+}
+
+size_t bd_iteration_size(const bd_plan_frame *f);
+bd_iteration *bd_iteration_new(const bd_plan_frame *f);
+// Makes a used one ready for another execution: counters as at the start. Slots are empty by then.
+void bd_iteration_reset(bd_iteration *it, bd_frame *frame, int64_t number);
+void bd_iteration_drop_values(bd_iteration *it);
+
+static inline void bd_worker_push(bd_worker *w, bd_iteration *iteration, int32_t item, uint32_t flags,
+                                  bool is_dead)
+{
+    if (flags & BD_ITEM_CONTROL_TRIGGER) is_dead = false;
+    bd_ready ready = {.iteration = iteration, .item = item, .is_dead = is_dead};
+    if ((flags & BD_ITEM_EXPENSIVE) && w->run->may_share && !is_dead)
+        bd_array_push(&w->expensive, ready);
+    else
+        bd_array_push(&w->ready, ready);
+}
+
+// Hands the outputs of an item on to its consumers in iteration `to` (values move out of `outputs` or are copied; what is left
+// stays there) and queues those that became ready. Returns how many.
+int bd_activate(bd_worker *w, const bd_plan_item *it, bool is_dead, bd_iteration *to, bd_value *outputs,
+                bool mu_held);
+
+// ---- executor_frames.c: all with run->mu held ----
+
+// Hands the outputs of an Enter, Exit or NextIteration on, opening frames and iterations as needed.
+void bd_cross_frames_locked(bd_worker *w, const bd_plan_item *it, bool is_dead, bd_iteration *from,
+                            bd_value *outputs);
+// One ready node of `iteration` (not of the root) is done: frees iterations and frames that are over.
+void bd_node_done_locked(bd_worker *w, bd_iteration *iteration);
+// Frees every open frame: after an execution that stopped half-way.
+void bd_frames_drop_locked(bd_run *r);
+void bd_frames_destroy(bd_run *r); // the free lists
+
+#endif

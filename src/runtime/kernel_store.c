@@ -1,0 +1,84 @@
+// Bound kernels of stateful nodes, kept for a session's life.
+#include "base/alloc.h"
+#include "base/map.h"
+#include "runtime/plan_internal.h"
+
+typedef struct stored {
+    const bd_kernel *kernel;
+    void *state;
+} stored;
+
+struct bd_kernel_store {
+    bd_mutex mu;
+    bd_map kernels; // guarded by mu; "node\ndevice" -> stored
+};
+
+bd_kernel_store *bd_kernel_store_new(void)
+{
+    bd_kernel_store *s = bd_calloc(1, sizeof *s);
+    bd_mutex_init(&s->mu);
+    bd_map_init(&s->kernels);
+    return s;
+}
+
+static void free_stored(stored *k)
+{
+    if (k->kernel->destroy) k->kernel->destroy(k->state);
+    bd_free(k->state);
+    bd_free(k);
+}
+
+void bd_kernel_store_free(bd_kernel_store *s)
+{
+    if (!s) return;
+    size_t pos = 0;
+    void *value;
+    while (bd_map_next(&s->kernels, &pos, NULL, &value))
+        free_stored(value);
+    bd_map_fini(&s->kernels);
+    bd_mutex_fini(&s->mu);
+    bd_free(s);
+}
+
+static braid_code bind(const braid_op *node, const bd_kernel *kernel, stored **out, braid_status *st)
+{
+    void *state = bd_calloc(1, kernel->state_size);
+    if (kernel->create) {
+        braid_code code = kernel->create(node, state, st);
+        if (code) {
+            bd_free(state);
+            return code;
+        }
+    }
+    *out = bd_calloc(1, sizeof **out);
+    **out = (stored){.kernel = kernel, .state = state};
+    return BRAID_OK;
+}
+
+static braid_code find_or_bind_locked(bd_kernel_store *s, const char *key, const braid_op *node,
+                                      const bd_kernel *kernel, void **state, braid_status *st)
+{
+    stored *k = bd_map_get(&s->kernels, key);
+    if (k && k->kernel != kernel) {
+        return bd_fail(st, BRAID_INTERNAL, "node '%s' (op %s) was bound to another kernel before", node->name,
+                       node->op_type);
+    }
+    if (!k) {
+        braid_code code = bind(node, kernel, &k, st);
+        if (code) return code;
+        bd_map_put(&s->kernels, key, k);
+    }
+    *state = k->state;
+    return BRAID_OK;
+}
+
+braid_code bd_kernel_store_get(bd_kernel_store *s, const braid_op *node, const char *device,
+                               const bd_kernel *kernel, void **state, braid_status *st)
+{
+    char *key = bd_asprintf("%s\n%s", node->name, device);
+    bd_mutex_lock(&s->mu);
+    braid_code code = find_or_bind_locked(s, key, node, kernel, state, st);
+    bd_mutex_unlock(&s->mu);
+    bd_free(key);
+    return code;
+}
