@@ -340,14 +340,18 @@ bool bd_wire_get_fixed64(bd_wire_reader *r, uint64_t *value)
     return bd_wire_get_raw(r, value, sizeof *value);
 }
 
+bool bd_wire_get_span(bd_wire_reader *r, size_t len, bd_wire_reader *sub)
+{
+    if (len > r->left) return fail(r);
+    *sub = *r;
+    sub->left = len;
+    return go_past(r, len);
+}
+
 bool bd_wire_get_sub(bd_wire_reader *r, bd_wire_reader *sub)
 {
     uint64_t len;
-    if (!bd_wire_get_varint(r, &len)) return false;
-    if (len > r->left) return fail(r);
-    *sub = *r;
-    sub->left = (size_t)len;
-    return go_past(r, (size_t)len);
+    return bd_wire_get_varint(r, &len) && bd_wire_get_span(r, (size_t)len, sub);
 }
 
 char *bd_wire_get_string(bd_wire_reader *r, size_t max, size_t *len)

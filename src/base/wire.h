@@ -85,6 +85,8 @@ bool bd_wire_get_fixed64(bd_wire_reader *r, uint64_t *value);
 bool bd_wire_get_raw(bd_wire_reader *r, void *out, size_t len);
 // Reads the length of a BYTES field and makes `sub` a reader of just its bytes; `r` goes past them.
 bool bd_wire_get_sub(bd_wire_reader *r, bd_wire_reader *sub);
+// Makes `sub` a reader of the next `len` bytes; `r` goes past them.
+bool bd_wire_get_span(bd_wire_reader *r, size_t len, bd_wire_reader *sub);
 // A BYTES field as new zero-terminated memory (bd_free), at most `max` bytes long; NULL on an error.
 char *bd_wire_get_string(bd_wire_reader *r, size_t max, size_t *len);
 // Goes past a field of the given type.

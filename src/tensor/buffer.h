@@ -13,12 +13,14 @@
 
 typedef struct bd_buffer {
     atomic_int refs;
-    uint16_t size_class;   // of the pool; BD_BUFFER_FOREIGN for memory that is not the pool's
-    bool is_variable;      // a reference variable's own memory: changes under its readers by design, never a target
-                           // of in-place forwarding, and copied when it is fetched
-    size_t size;           // bytes asked for
-    void *data;            // aligned to 64 bytes when it is the pool's
-    void (*release)(struct bd_buffer *); // destroys the content (strings, borrowed memory) at the last unref; may be NULL
+    uint16_t size_class; // of the pool; BD_BUFFER_FOREIGN for memory that is not the pool's
+    bool
+        is_variable; // a reference variable's own memory: changes under its readers by design, never a target
+                     // of in-place forwarding, and copied when it is fetched
+    size_t size;     // bytes asked for
+    void *data;      // aligned to 64 bytes when it is the pool's
+    void (*release)(
+        struct bd_buffer *); // destroys the content (strings, borrowed memory) at the last unref; may be NULL
     void *release_arg;
 } bd_buffer;
 
@@ -55,5 +57,8 @@ bd_buffer_pool_stats bd_buffer_pool_get_stats(void);
 
 // Gives free buffers back to the system until at most `keep_bytes` are held free.
 void bd_buffer_pool_trim(size_t keep_bytes);
+
+// The most bytes the pool takes from the system in all; beyond it bd_buffer_new returns NULL. At first there is no limit.
+void bd_buffer_pool_set_limit(size_t bytes);
 
 #endif

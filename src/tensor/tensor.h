@@ -71,13 +71,34 @@ static inline int64_t bd_tensor_count(const braid_tensor *t)
 }
 size_t bd_tensor_bytes(const braid_tensor *t); // of plain data; for strings the sum of lengths
 
-static inline float *bd_tensor_f32(const braid_tensor *t) { return (float *)t->data; }
-static inline double *bd_tensor_f64(const braid_tensor *t) { return (double *)t->data; }
-static inline int32_t *bd_tensor_i32(const braid_tensor *t) { return (int32_t *)t->data; }
-static inline int64_t *bd_tensor_i64(const braid_tensor *t) { return (int64_t *)t->data; }
-static inline bool *bd_tensor_bool(const braid_tensor *t) { return (bool *)t->data; }
-static inline bd_string *bd_tensor_str(const braid_tensor *t) { return (bd_string *)t->data; }
-static inline bd_resource_handle *bd_tensor_handle(const braid_tensor *t) { return (bd_resource_handle *)t->data; }
+static inline float *bd_tensor_f32(const braid_tensor *t)
+{
+    return (float *)t->data;
+}
+static inline double *bd_tensor_f64(const braid_tensor *t)
+{
+    return (double *)t->data;
+}
+static inline int32_t *bd_tensor_i32(const braid_tensor *t)
+{
+    return (int32_t *)t->data;
+}
+static inline int64_t *bd_tensor_i64(const braid_tensor *t)
+{
+    return (int64_t *)t->data;
+}
+static inline bool *bd_tensor_bool(const braid_tensor *t)
+{
+    return (bool *)t->data;
+}
+static inline bd_string *bd_tensor_str(const braid_tensor *t)
+{
+    return (bd_string *)t->data;
+}
+static inline bd_resource_handle *bd_tensor_handle(const braid_tensor *t)
+{
+    return (bd_resource_handle *)t->data;
+}
 
 // Element `i` of an int32 or int64 tensor (asserted).
 int64_t bd_tensor_index(const braid_tensor *t, int64_t i);

@@ -5,10 +5,16 @@
 #include "base/wire.h"
 #include "tensor/tensor.h"
 
+// What a message of few bytes may become: a short list of values that stands for a large tensor. Larger tensors come with
+// their content.
+#define BD_TENSOR_PROTO_SPLAT_MAX ((size_t)2 << 30)
+
 // Reads a TensorProto from `in` up to its end: tensor_content or the typed value fields (a short list repeats its last
 // value, none means zeros), every dtype of the protocol but variant. The content is gathered once, from wherever the
 // slices are, into pool memory. InvalidArgument says what is wrong (dtype, negative or too large shape, content of the
-// wrong length, truncated field); ResourceExhausted when memory is short. On an error `t` is "no tensor".
+// wrong length, truncated field), Unimplemented for a variant; ResourceExhausted when memory is short or the tensor is
+// beyond BD_TENSOR_PROTO_SPLAT_MAX. Of a string tensor's two forms (string_val; all lengths, then all bytes, in
+// tensor_content) both are read. On an error `t` is "no tensor".
 braid_code bd_tensor_proto_read(bd_wire_reader *in, braid_tensor *t, braid_status *st);
 
 // The same from one block of memory.
@@ -19,6 +25,10 @@ size_t bd_tensor_proto_size(const braid_tensor *t);
 
 // Writes `t` (its message, without an enclosing tag and length) to `out`. Content of at least BD_WIRE_REF_MIN bytes is
 // referenced, not copied: `out` holds a reference to the buffer until it is done.
+// Writes one element, strings and handles to the typed value fields, else tensor_content.
 void bd_tensor_proto_write(const braid_tensor *t, bd_wire_writer *out);
+
+// Writes `t` as field `field` of the message around it: tag, length, message.
+void bd_tensor_proto_put(const braid_tensor *t, uint32_t field, bd_wire_writer *out);
 
 #endif

@@ -1,0 +1,320 @@
+// Reference-counted tensor memory and the pool it comes from.
+//
+// Sizes are rounded up to a class: multiples of 64 bytes up to 256, then four steps to each power of two. A free block
+// lies in one of two places:
+//   - a shard: a few small blocks of each class. A thread always uses the same shard, under a flag that it tries once:
+//     when another thread is in there it goes on to the list, so nobody ever waits for a shard.
+//   - the class's list, under a mutex.
+// A block is asked of the system only when its class has no free one anywhere: own shard, list, other shards. Shards are
+// the process's, not the threads', so that a thread that ends leaves nothing behind.
+//
+// Under AddressSanitizer free blocks are poisoned, and so is what lies between a buffer's size and that of its class.
+#include "tensor/buffer.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/thread.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define POISONS 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define POISONS 1
+#endif
+#endif
+#ifdef POISONS
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
+#endif
+
+// A block of the pool: the buffer, the link of free lists (which stays readable when the rest is poisoned), the data.
+struct block {
+    bd_buffer buffer;
+    struct block *next;
+};
+#define HEADER_BYTES ((size_t)BD_ALIGNMENT)
+_Static_assert(sizeof(struct block) <= HEADER_BYTES, "the data starts a cache line after the block");
+
+// ---- Size classes ----
+
+#define SIZE_BITS_MAX 46 // 64 TiB: nobody has more memory
+#define CLASS_COUNT (4 + 4 * (SIZE_BITS_MAX - 8))
+#define SHARD_CLASS_COUNT (4 + 4 * (14 - 8)) // blocks of up to 16 KiB may lie in shards
+
+static unsigned class_of(size_t size)
+{
+    if (size <= 256) return size ? (unsigned)((size - 1) / 64) : 0;
+    unsigned bits = 63 - (unsigned)__builtin_clzll(size - 1); // 2^bits < size <= 2^(bits+1)
+    return 4 + 4 * (bits - 8) + (unsigned)((size - 1) >> (bits - 2) & 3);
+}
+
+static size_t class_bytes(unsigned c)
+{
+    if (c < 4) return (c + 1) * 64;
+    unsigned bits = 8 + (c - 4) / 4;
+    return ((size_t)1 << bits) + ((size_t)((c - 4) % 4 + 1) << (bits - 2));
+}
+
+// ---- Lists and shards ----
+
+static struct list {
+    bd_mutex mu;
+    struct block *first; // guarded by mu
+    size_t count;        // guarded by mu
+} lists[CLASS_COUNT] = {[0 ... CLASS_COUNT - 1] = {.mu = BD_MUTEX_INIT}};
+
+#define SHARD_COUNT 16
+#define MAGAZINE_SIZE 16
+
+struct magazine {
+    atomic_uint count; // changed by the owner of `busy`, read by anyone
+    struct block *blocks[MAGAZINE_SIZE];
+};
+
+static struct shard {
+    _Alignas(BD_ALIGNMENT) atomic_bool busy;
+    struct magazine magazines[SHARD_CLASS_COUNT];
+} shards[SHARD_COUNT];
+
+static atomic_uint_fast64_t system_allocs;
+static atomic_size_t system_bytes; // of all blocks there are, without their headers
+static atomic_size_t system_bytes_max = SIZE_MAX;
+
+static bool shard_enter(struct shard *s)
+{
+    return !atomic_exchange_explicit(&s->busy, true, memory_order_acquire);
+}
+
+static void shard_leave(struct shard *s)
+{
+    atomic_store_explicit(&s->busy, false, memory_order_release);
+}
+
+static unsigned magazine_count(const struct magazine *m)
+{
+    return atomic_load_explicit(&((struct magazine *)m)->count, memory_order_relaxed);
+}
+
+static struct shard *own_shard(void)
+{
+    static atomic_uint threads;
+    static _Thread_local struct shard *mine;
+    if (!mine) mine = &shards[atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) % SHARD_COUNT];
+    return mine;
+}
+
+// Takes up to `max` blocks off a list. Returns how many.
+static unsigned list_take(unsigned c, struct block **out, unsigned max)
+{
+    struct list *list = &lists[c];
+    unsigned n = 0;
+    bd_mutex_lock(&list->mu);
+    for (; n < max && list->first; n++) {
+        out[n] = list->first;
+        list->first = out[n]->next;
+    }
+    list->count -= n;
+    bd_mutex_unlock(&list->mu);
+    return n;
+}
+
+static void list_put(unsigned c, struct block **blocks, unsigned n)
+{
+    struct list *list = &lists[c];
+    bd_mutex_lock(&list->mu);
+    for (unsigned i = 0; i < n; i++) {
+        blocks[i]->next = list->first;
+        list->first = blocks[i];
+    }
+    list->count += n;
+    bd_mutex_unlock(&list->mu);
+}
+
+// A block from a shard; `refill`: from the list through the shard, half a magazine at a time.
+static struct block *shard_take(struct shard *s, unsigned c, bool refill)
+{
+    if (!shard_enter(s)) return NULL;
+    struct magazine *m = &s->magazines[c];
+    unsigned n = magazine_count(m);
+    if (n == 0 && refill) n = list_take(c, m->blocks, MAGAZINE_SIZE / 2);
+    struct block *b = n ? m->blocks[--n] : NULL;
+    atomic_store_explicit(&m->count, n, memory_order_relaxed);
+    shard_leave(s);
+    return b;
+}
+
+// False when another thread is in the shard.
+static bool shard_put(struct shard *s, unsigned c, struct block *b)
+{
+    if (!shard_enter(s)) return false;
+    struct magazine *m = &s->magazines[c];
+    unsigned n = magazine_count(m);
+    if (n == MAGAZINE_SIZE) {
+        n /= 2;
+        list_put(c, m->blocks + n, MAGAZINE_SIZE - n);
+    }
+    m->blocks[n] = b;
+    atomic_store_explicit(&m->count, n + 1, memory_order_relaxed);
+    shard_leave(s);
+    return true;
+}
+
+static struct block *steal(unsigned c)
+{
+    for (unsigned i = 0; i < SHARD_COUNT; i++) {
+        if (magazine_count(&shards[i].magazines[c]) == 0) continue;
+        struct block *b = shard_take(&shards[i], c, false);
+        if (b) return b;
+    }
+    return NULL;
+}
+
+static struct block *take_free(unsigned c)
+{
+    struct block *b = NULL;
+    if (c >= SHARD_CLASS_COUNT) return list_take(c, &b, 1) ? b : NULL;
+    b = shard_take(own_shard(), c, true);
+    if (!b) list_take(c, &b, 1);
+    return b ? b : steal(c);
+}
+
+static void give_back(struct block *b)
+{
+    unsigned c = b->buffer.size_class;
+    ASAN_POISON_MEMORY_REGION(b->buffer.data, class_bytes(c));
+    ASAN_POISON_MEMORY_REGION(&b->buffer, sizeof b->buffer);
+    if (c < SHARD_CLASS_COUNT && shard_put(own_shard(), c, b)) return;
+    list_put(c, &b, 1);
+}
+
+// ---- The system ----
+
+static bool reserve_bytes(size_t bytes)
+{
+    size_t max = atomic_load_explicit(&system_bytes_max, memory_order_relaxed);
+    size_t before = atomic_fetch_add_explicit(&system_bytes, bytes, memory_order_relaxed);
+    if (before <= max && bytes <= max - before) return true;
+    atomic_fetch_sub_explicit(&system_bytes, bytes, memory_order_relaxed);
+    return false;
+}
+
+static struct block *system_take(unsigned c)
+{
+    size_t bytes = class_bytes(c);
+    if (!reserve_bytes(bytes)) return NULL;
+    struct block *b = bd_try_aligned(HEADER_BYTES + bytes);
+    if (!b) {
+        atomic_fetch_sub_explicit(&system_bytes, bytes, memory_order_relaxed);
+        return NULL;
+    }
+    atomic_fetch_add_explicit(&system_allocs, 1, memory_order_relaxed);
+    ASAN_POISON_MEMORY_REGION((char *)b + HEADER_BYTES, bytes);
+    return b;
+}
+
+static void system_give(unsigned c, struct block *b)
+{
+    ASAN_UNPOISON_MEMORY_REGION(b, HEADER_BYTES + class_bytes(c));
+    atomic_fetch_sub_explicit(&system_bytes, class_bytes(c), memory_order_relaxed);
+    bd_free(b);
+}
+
+// ---- Buffers ----
+
+bd_buffer *bd_buffer_new(size_t size)
+{
+    if (size > (size_t)1 << SIZE_BITS_MAX) return NULL;
+    unsigned c = class_of(size);
+    struct block *b = take_free(c);
+    if (!b) b = system_take(c);
+    if (!b) {
+        bd_buffer_pool_trim(0); // what lies free in other classes may be what is missing
+        b = system_take(c);
+    }
+    if (!b) return NULL;
+    void *data = (char *)b + HEADER_BYTES;
+    ASAN_UNPOISON_MEMORY_REGION(&b->buffer, sizeof b->buffer);
+    ASAN_UNPOISON_MEMORY_REGION(data, size);
+    b->buffer = (bd_buffer){.refs = 1, .size_class = (uint16_t)c, .size = size, .data = data};
+    return &b->buffer;
+}
+
+// A buffer over somebody else's memory.
+struct foreign {
+    bd_buffer buffer;
+    void (*release)(void *arg);
+};
+
+static void release_foreign(bd_buffer *b)
+{
+    struct foreign *f = (struct foreign *)b;
+    if (f->release) f->release(b->release_arg);
+}
+
+bd_buffer *bd_buffer_wrap(void *data, size_t size, void (*release)(void *arg), void *arg)
+{
+    struct foreign *f = bd_malloc(sizeof *f);
+    *f = (struct foreign){
+        .buffer = {.refs = 1,
+                   .size_class = BD_BUFFER_FOREIGN,
+                   .size = size,
+                   .data = data,
+                   .release = release_foreign,
+                   .release_arg = arg},
+        .release = release,
+    };
+    return &f->buffer;
+}
+
+void bd_buffer_destroy(bd_buffer *b)
+{
+    if (b->release) b->release(b);
+    if (b->size_class == BD_BUFFER_FOREIGN)
+        bd_free(b);
+    else
+        give_back((struct block *)b);
+}
+
+// ---- The pool as a whole ----
+
+// Bytes of the free blocks of a class.
+static size_t class_free_bytes(unsigned c)
+{
+    bd_mutex_lock(&lists[c].mu);
+    size_t count = lists[c].count;
+    bd_mutex_unlock(&lists[c].mu);
+    for (unsigned i = 0; c < SHARD_CLASS_COUNT && i < SHARD_COUNT; i++)
+        count += magazine_count(&shards[i].magazines[c]);
+    return count * class_bytes(c);
+}
+
+bd_buffer_pool_stats bd_buffer_pool_get_stats(void)
+{
+    bd_buffer_pool_stats stats = {.system_allocs =
+                                      atomic_load_explicit(&system_allocs, memory_order_relaxed)};
+    for (unsigned c = 0; c < CLASS_COUNT; c++)
+        stats.bytes_free += class_free_bytes(c);
+    size_t all = atomic_load_explicit(&system_bytes, memory_order_relaxed);
+    stats.bytes_in_use = all > stats.bytes_free ? all - stats.bytes_free : 0;
+    return stats;
+}
+
+void bd_buffer_pool_trim(size_t keep_bytes)
+{
+    size_t bytes_free = bd_buffer_pool_get_stats().bytes_free;
+    for (unsigned c = CLASS_COUNT; c-- > 0 && bytes_free > keep_bytes;) { // the largest first
+        struct block *b;
+        while (bytes_free > keep_bytes &&
+               (list_take(c, &b, 1) || (c < SHARD_CLASS_COUNT && (b = steal(c))))) {
+            system_give(c, b);
+            bytes_free -= class_bytes(c) < bytes_free ? class_bytes(c) : bytes_free;
+        }
+    }
+}
+
+void bd_buffer_pool_set_limit(size_t bytes)
+{
+    atomic_store_explicit(&system_bytes_max, bytes, memory_order_relaxed);
+}

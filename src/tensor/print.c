@@ -1,0 +1,118 @@
+// Tensors as text, for messages.
+#include "base/check.h"
+#include "tensor/tensor.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// The shortest of a few precisions that reads back as the same number.
+static void print_number(double value, bool is_double, bd_strbuf *out)
+{
+    char text[32];
+    static const int digits[2][3] = {{6, 8, 9}, {6, 15, 17}};
+    for (int i = 0; i < 3; i++) {
+        snprintf(text, sizeof text, "%.*g", digits[is_double][i], value);
+        if (is_double ? strtod(text, NULL) == value : strtof(text, NULL) == (float)value) break;
+    }
+    bd_strbuf_append(out, text);
+}
+
+static float float_of_bits(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+// IEEE 754 binary16.
+static float float_of_half(uint16_t half)
+{
+    uint32_t sign = (uint32_t)(half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 1023;
+    if (exponent == 31) return float_of_bits(sign | 0x7f800000 | fraction << 13);
+    if (exponent) return float_of_bits(sign | (exponent + 112) << 23 | fraction << 13);
+    float tiny = (float)fraction * 0x1p-24f;
+    return sign ? -tiny : tiny;
+}
+
+static void print_string(const bd_string *s, bd_strbuf *out)
+{
+    bd_strbuf_append_char(out, '"');
+    for (size_t i = 0; i < s->len; i++) {
+        unsigned char c = (unsigned char)s->data[i];
+        if (c == '"' || c == '\\')
+            bd_strbuf_appendf(out, "\\%c", c);
+        else if (c >= 0x20 && c < 0x7f)
+            bd_strbuf_append_char(out, (char)c);
+        else
+            bd_strbuf_appendf(out, "\\%03o", c);
+    }
+    bd_strbuf_append_char(out, '"');
+}
+
+static void print_complex(double real, double imaginary, bool is_double, bd_strbuf *out)
+{
+    bd_strbuf_append_char(out, '(');
+    print_number(real, is_double, out);
+    bd_strbuf_append_char(out, ',');
+    print_number(imaginary, is_double, out);
+    bd_strbuf_append_char(out, ')');
+}
+
+static void print_element(const braid_tensor *t, int64_t i, bd_strbuf *out)
+{
+    const void *data = t->data;
+    switch (t->dtype) {
+    case BRAID_FLOAT: print_number((double)((const float *)data)[i], false, out); break;
+    case BRAID_DOUBLE: print_number(((const double *)data)[i], true, out); break;
+    case BRAID_HALF: print_number((double)float_of_half(((const uint16_t *)data)[i]), false, out); break;
+    case BRAID_BFLOAT16:
+        print_number((double)float_of_bits((uint32_t)((const uint16_t *)data)[i] << 16), false, out);
+        break;
+    case BRAID_INT32:
+    case BRAID_QINT32: bd_strbuf_appendf(out, "%d", ((const int32_t *)data)[i]); break;
+    case BRAID_UINT32: bd_strbuf_appendf(out, "%u", ((const uint32_t *)data)[i]); break;
+    case BRAID_INT64: bd_strbuf_appendf(out, "%lld", (long long)((const int64_t *)data)[i]); break;
+    case BRAID_UINT64: bd_strbuf_appendf(out, "%llu", (unsigned long long)((const uint64_t *)data)[i]); break;
+    case BRAID_INT16:
+    case BRAID_QINT16: bd_strbuf_appendf(out, "%d", ((const int16_t *)data)[i]); break;
+    case BRAID_UINT16:
+    case BRAID_QUINT16: bd_strbuf_appendf(out, "%d", ((const uint16_t *)data)[i]); break;
+    case BRAID_INT8:
+    case BRAID_QINT8: bd_strbuf_appendf(out, "%d", ((const int8_t *)data)[i]); break;
+    case BRAID_UINT8:
+    case BRAID_QUINT8: bd_strbuf_appendf(out, "%d", ((const uint8_t *)data)[i]); break;
+    case BRAID_BOOL: bd_strbuf_append(out, ((const uint8_t *)data)[i] ? "true" : "false"); break;
+    case BRAID_COMPLEX64:
+        print_complex((double)((const float *)data)[2 * i], (double)((const float *)data)[2 * i + 1], false,
+                      out);
+        break;
+    case BRAID_COMPLEX128:
+        print_complex(((const double *)data)[2 * i], ((const double *)data)[2 * i + 1], true, out);
+        break;
+    case BRAID_STRING: print_string(&bd_tensor_str(t)[i], out); break;
+    case BRAID_RESOURCE: {
+        const bd_resource_handle *h = &bd_tensor_handle(t)[i];
+        bd_strbuf_appendf(out, "<%s %s>", h->type_name ? h->type_name : "resource", h->name ? h->name : "");
+        break;
+    }
+    case BRAID_INVALID:
+    case BRAID_VARIANT: BD_UNREACHABLE();
+    }
+}
+
+void bd_tensor_print(const braid_tensor *t, int max_elements, bd_strbuf *out)
+{
+    if (!bd_tensor_is_set(t)) {
+        bd_strbuf_append(out, "no tensor");
+        return;
+    }
+    int64_t count = bd_tensor_count(t);
+    bd_strbuf_append(out, braid_dtype_name(t->dtype));
+    bd_shape_print(&t->shape, out);
+    bd_strbuf_append(out, " [");
+    for (int64_t i = 0; i < count && i < max_elements; i++) {
+        if (i) bd_strbuf_append_char(out, ' ');
+        print_element(t, i, out);
+    }
+    bd_strbuf_append(out, count > max_elements ? "]..." : "]");
+}
