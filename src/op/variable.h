@@ -5,23 +5,10 @@
 #ifndef BD_OP_VARIABLE_H
 #define BD_OP_VARIABLE_H
 
+#include "base/hogwild.h"
 #include "base/thread.h"
 #include "op/resource.h"
 #include "tensor/tensor.h"
-
-// Put on kernels that update or read a variable's memory without a lock: ThreadSanitizer does not look into them.
-#if defined(__SANITIZE_THREAD__)
-#define BD_UNDER_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define BD_UNDER_TSAN 1
-#endif
-#endif
-#ifdef BD_UNDER_TSAN
-#define BD_HOGWILD __attribute__((no_sanitize("thread"), noinline))
-#else
-#define BD_HOGWILD
-#endif
 
 typedef struct bd_variable {
     bd_resource base;

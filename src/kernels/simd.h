@@ -1,0 +1,193 @@
+// The table of numeric loops for this machine's instruction set.
+//
+// Each file NAME_simd.c is compiled once per instruction set; a variant is a set of constant tables, and bd_kernels
+// gives the best one that this CPU can run. All loops take plain pointers, row-major; a result may lie exactly over an
+// operand of the same element size, and may not overlap one otherwise. They neither allocate nor fail.
+#ifndef BD_KERNELS_SIMD_H
+#define BD_KERNELS_SIMD_H
+
+#include "kernels/number.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+// ---- y[i] = f(x[i]) ----
+
+typedef enum bd_unary_op {
+    BD_NEG,
+    BD_ABS,
+    BD_SIGN, // 0 for nan
+    BD_SQUARE,
+    BD_SQRT,
+    BD_RSQRT,
+    BD_RECIPROCAL,
+    BD_EXP,
+    BD_EXPM1,
+    BD_LOG,
+    BD_LOG1P,
+    BD_SIN,
+    BD_COS,
+    BD_TANH,
+    BD_SIGMOID,
+    BD_SOFTPLUS,
+    BD_SOFTSIGN,
+    BD_RELU,
+    BD_RELU6,
+    BD_ELU,
+    BD_FLOOR,
+    BD_CEIL,
+    BD_ROUND,   // half to even
+    BD_LOG_NOT, // bool
+    BD_IS_NAN,  // from here on y is bool
+    BD_IS_INF,
+    BD_IS_FINITE,
+    BD_UNARY_COUNT
+} bd_unary_op;
+
+static inline bool bd_unary_gives_bool(bd_unary_op op)
+{
+    return op >= BD_LOG_NOT;
+}
+
+typedef void (*bd_unary_fn)(const void *x, void *y, int64_t n);
+
+// ---- z[i] = f(x[i], y[i]) ----
+
+typedef enum bd_binary_op {
+    BD_ADD,
+    BD_SUB,
+    BD_MUL,
+    BD_DIV, // of integers: toward zero. For all integer divisions: y is not 0
+    BD_FLOOR_DIV,
+    BD_MOD,       // sign of x
+    BD_FLOOR_MOD, // sign of y
+    BD_MAX,
+    BD_MIN,
+    BD_POW, // of integers: y is not negative
+    BD_SQUARED_DIFFERENCE,
+    // Gradients: y is the gradient that arrives, x the function's value (of RELU, RELU6, SOFTPLUS and SOFTSIGN: y and x swapped, as
+    // in the ops, and x is the argument)
+    BD_TANH_GRAD,
+    BD_SIGMOID_GRAD,
+    BD_SQRT_GRAD,
+    BD_RSQRT_GRAD,
+    BD_RECIPROCAL_GRAD,
+    BD_RELU_GRAD,
+    BD_RELU6_GRAD,
+    BD_ELU_GRAD,
+    BD_SOFTPLUS_GRAD,
+    BD_SOFTSIGN_GRAD,
+    BD_EQUAL, // from here on z is bool
+    BD_NOT_EQUAL,
+    BD_LESS,
+    BD_LESS_EQUAL,
+    BD_GREATER,
+    BD_GREATER_EQUAL,
+    BD_LOG_AND,
+    BD_LOG_OR,
+    BD_BINARY_COUNT
+} bd_binary_op;
+
+static inline bool bd_binary_gives_bool(bd_binary_op op)
+{
+    return op >= BD_EQUAL;
+}
+
+// Which operands are one element for all of z.
+typedef enum bd_single {
+    BD_SINGLE_NONE,
+    BD_SINGLE_X,
+    BD_SINGLE_Y
+} bd_single;
+
+typedef void (*bd_binary_fn)(const void *x, const void *y, void *z, int64_t n, bd_single single);
+
+// ---- y[i,k] = f over j of x[i,j,k] ----
+
+typedef enum bd_reduce_op {
+    BD_REDUCE_SUM, // of floating point: in blocks, so that the error grows with the logarithm of `count` or better
+    BD_REDUCE_SUM_SQUARES,
+    BD_REDUCE_PROD,
+    BD_REDUCE_MAX, // over nothing: the least value
+    BD_REDUCE_MIN,
+    BD_REDUCE_ALL, // bool
+    BD_REDUCE_ANY,
+    BD_REDUCE_COUNT
+} bd_reduce_op;
+
+// x is [outer, count, inner], y is [outer, inner] and does not overlap x.
+typedef void (*bd_reduce_fn)(const void *x, void *y, int64_t outer, int64_t count, int64_t inner);
+
+// ---- Choice: out[i] = condition[i] ? t[i] : e[i], for elements of `size` bytes (1, 2, 4 or 8) ----
+
+typedef void (*bd_select_fn)(const bool *condition, const void *t, const void *e, void *out, int64_t n,
+                             size_t size);
+
+// ---- Loops over rows, for float and double ----
+
+typedef struct bd_row_fns {
+    // y = softmax(x), or its logarithm, of each row of x [rows, cols]; y may be x.
+    void (*softmax)(const void *x, void *y, int64_t rows, int64_t cols);
+    void (*log_softmax)(const void *x, void *y, int64_t rows, int64_t cols);
+    // loss [rows] = -sum labels * log_softmax(x); backprop [rows, cols] = softmax(x) - labels, which may be x.
+    void (*cross_entropy)(const void *x, const void *labels, void *loss, void *backprop, int64_t rows,
+                          int64_t cols);
+    // The same with the number of the right column in place of a row of labels; each is in [0, cols).
+    void (*sparse_cross_entropy)(const void *x, const int64_t *labels, void *loss, void *backprop,
+                                 int64_t rows, int64_t cols);
+} bd_row_fns;
+
+// ---- Updates of variables in one pass over memory, for float and double; they may race (see training_simd.c) ----
+
+typedef struct bd_adam {
+    double lr, beta1, beta2, epsilon, beta1_power, beta2_power;
+    bool nesterov;
+} bd_adam;
+typedef struct bd_rmsprop {
+    double lr, rho, momentum, epsilon;
+} bd_rmsprop;
+typedef struct bd_ftrl {
+    double lr, l1, l2, lr_power;
+} bd_ftrl;
+
+typedef struct bd_training_fns {
+    void (*gradient_descent)(void *var, const void *delta, int64_t n, double alpha);
+    void (*momentum)(void *var, void *accum, const void *grad, int64_t n, double lr, double momentum,
+                     bool nesterov);
+    void (*adagrad)(void *var, void *accum, const void *grad, int64_t n, double lr, bool update_slots);
+    void (*adam)(void *var, void *m, void *v, const void *grad, int64_t n, const bd_adam *o);
+    void (*rmsprop)(void *var, void *ms, void *mom, const void *grad, int64_t n, const bd_rmsprop *o);
+    void (*ftrl)(void *var, void *accum, void *linear, const void *grad, int64_t n, const bd_ftrl *o);
+} bd_training_fns;
+
+// ---- c [m, n] = a [m, k] b [k, n], either read transposed ----
+
+typedef struct bd_gemm_operands {
+    const void *a, *b;
+    void *c; // does not overlap a or b
+    int64_t m, n, k;
+    int64_t a_row, a_column; // from one element of a to that of the next row (column), in elements
+    int64_t b_row, b_column;
+} bd_gemm_operands;
+
+typedef void (*bd_gemm_fn)(const bd_gemm_operands *o);
+
+// ---- The table ----
+
+typedef struct bd_kernel_table {
+    const char *name;                              // "generic", "avx2", "avx512"
+    const bd_unary_fn (*unary)[BD_NUMBER_COUNT];   // [op][type]; NULL where there is none
+    const bd_binary_fn (*binary)[BD_NUMBER_COUNT]; // [op][type]; the type of x and y
+    const bd_reduce_fn (*reduce)[BD_NUMBER_COUNT];
+    bd_select_fn select;
+    const bd_row_fns *rows;          // [BD_F64 + 1]
+    const bd_training_fns *training; // [BD_F64 + 1]
+    const bd_gemm_fn *gemm;          // [BD_I64 + 1]
+} bd_kernel_table;
+
+// The table in use: the best for this CPU. Any thread.
+const bd_kernel_table *bd_kernels(void);
+
+// For tests: variant `i` (0: generic), or NULL when there is none or this CPU cannot run it.
+const bd_kernel_table *bd_kernel_variant(int i);
+
+#endif

@@ -1,0 +1,113 @@
+// Optimizers' updates of variables, each in one pass over memory.
+//
+// They are Hogwild's: see base/hogwild.h. All constants are rounded to the variable's type first, as TensorFlow's scalars are.
+#include "base/hogwild.h"
+#include "kernels/simd.h"
+#include "kernels/simd_loop.h"
+#include <math.h>
+
+#define sqrt_f32 sqrtf
+#define sqrt_f64 sqrt
+#define pow_f32 powf
+#define pow_f64 pow
+#define abs_f32 fabsf
+#define abs_f64 fabs
+
+#define TRAINING(T, S)                                                                                           \
+    BD_HOGWILD static void gradient_descent_##S(void *var_p, const void *delta_p, int64_t n, double alpha_)      \
+    {                                                                                                            \
+        T *var = var_p, alpha = (T)alpha_;                                                                       \
+        const T *delta = delta_p;                                                                                \
+        BD_INDEPENDENT                                                                                           \
+        for (int64_t i = 0; i < n; i++)                                                                          \
+            var[i] -= alpha * delta[i];                                                                          \
+    }                                                                                                            \
+    /* accum = momentum accum + grad; var -= lr accum, or with Nesterov's look ahead (Sutskever et al. 2013). */ \
+    BD_HOGWILD static void momentum_##S(void *var_p, void *accum_p, const void *grad_p, int64_t n,               \
+                                        double lr_, double momentum_, bool nesterov)                             \
+    {                                                                                                            \
+        T *var = var_p, *accum = accum_p, lr = (T)lr_, momentum = (T)momentum_;                                  \
+        const T *grad = grad_p;                                                                                  \
+        BD_INDEPENDENT                                                                                           \
+        for (int64_t i = 0; i < n; i++) {                                                                        \
+            T g = grad[i], a = accum[i] * momentum + g;                                                          \
+            accum[i] = a;                                                                                        \
+            var[i] -= nesterov ? g * lr + a * momentum * lr : a * lr;                                            \
+        }                                                                                                        \
+    }                                                                                                            \
+    /* accum += grad^2; var -= lr grad / sqrt(accum) (Duchi et al. 2011). */                                     \
+    BD_HOGWILD static void adagrad_##S(void *var_p, void *accum_p, const void *grad_p, int64_t n,                \
+                                       double lr_, bool update_slots)                                            \
+    {                                                                                                            \
+        T *var = var_p, *accum = accum_p, lr = (T)lr_;                                                           \
+        const T *grad = grad_p;                                                                                  \
+        BD_INDEPENDENT                                                                                           \
+        for (int64_t i = 0; i < n; i++) {                                                                        \
+            T g = grad[i], a = update_slots ? accum[i] + g * g : accum[i];                                       \
+            accum[i] = a;                                                                                        \
+            var[i] -= g * lr / sqrt_##S(a);                                                                      \
+        }                                                                                                        \
+    }                                                                                                            \
+    /* Kingma and Ba 2014, with the step size of the end of their section 2. */                                  \
+    BD_HOGWILD static void adam_##S(void *var_p, void *m_p, void *v_p, const void *grad_p, int64_t n,            \
+                                    const bd_adam *o)                                                            \
+    {                                                                                                            \
+        T *var = var_p, *ms = m_p, *vs = v_p;                                                                    \
+        const T *grad = grad_p;                                                                                  \
+        const T beta1 = (T)o->beta1, rest1 = 1 - beta1, rest2 = 1 - (T)o->beta2, epsilon = (T)o->epsilon;        \
+        const T lr = (T)o->lr * sqrt_##S(1 - (T)o->beta2_power) / (1 - (T)o->beta1_power);                       \
+        const bool nesterov = o->nesterov;                                                                       \
+        BD_INDEPENDENT                                                                                           \
+        for (int64_t i = 0; i < n; i++) {                                                                        \
+            T g = grad[i], m = ms[i], v = vs[i];                                                                 \
+            m += (g - m) * rest1;                                                                                \
+            v += (g * g - v) * rest2;                                                                            \
+            ms[i] = m;                                                                                           \
+            vs[i] = v;                                                                                           \
+            var[i] -= lr * (nesterov ? g * rest1 + beta1 * m : m) / (sqrt_##S(v) + epsilon);                     \
+        }                                                                                                        \
+    }                                                                                                            \
+    /* ms = rho ms + (1 - rho) grad^2; mom = momentum mom + lr grad / sqrt(ms + epsilon); var -= mom. */         \
+    BD_HOGWILD static void rmsprop_##S(void *var_p, void *ms_p, void *mom_p, const void *grad_p, int64_t n,      \
+                                       const bd_rmsprop *o)                                                      \
+    {                                                                                                            \
+        T *var = var_p, *ms = ms_p, *moms = mom_p;                                                               \
+        const T *grad = grad_p;                                                                                  \
+        const T lr = (T)o->lr, rest = 1 - (T)o->rho, momentum = (T)o->momentum, epsilon = (T)o->epsilon;         \
+        BD_INDEPENDENT                                                                                           \
+        for (int64_t i = 0; i < n; i++) {                                                                        \
+            T g = grad[i], s = ms[i] + (g * g - ms[i]) * rest;                                                   \
+            T mom = moms[i] * momentum + g * lr / sqrt_##S(s + epsilon);                                         \
+            ms[i] = s;                                                                                           \
+            moms[i] = mom;                                                                                       \
+            var[i] -= mom;                                                                                       \
+        }                                                                                                        \
+    }                                                                                                            \
+    static inline T power_##S(T x, T y)                                                                          \
+    {                                                                                                            \
+        return y == (T)0.5 ? sqrt_##S(x) : pow_##S(x, y);                                                        \
+    }                                                                                                            \
+    /* McMahan et al. 2013, figure 1. */                                                                         \
+    BD_HOGWILD static void ftrl_##S(void *var_p, void *accum_p, void *linear_p, const void *grad_p,              \
+                                    int64_t n, const bd_ftrl *o)                                                 \
+    {                                                                                                            \
+        T *var = var_p, *accum = accum_p, *linear = linear_p;                                                    \
+        const T *grad = grad_p;                                                                                  \
+        const T lr = (T)o->lr, l1 = (T)o->l1, l2 = (T)o->l2, power = -(T)o->lr_power;                            \
+        for (int64_t i = 0; i < n; i++) {                                                                        \
+            T g = grad[i], old = accum[i], sum = old + g * g;                                                    \
+            T root = power_##S(sum, power);                                                                      \
+            T z = linear[i] + g - (root - power_##S(old, power)) / lr * var[i];                                  \
+            accum[i] = sum;                                                                                      \
+            linear[i] = z;                                                                                       \
+            var[i] = abs_##S(z) > l1 ? ((z > 0 ? l1 : -l1) - z) / (root / lr + 2 * l2) : 0;                      \
+        }                                                                                                        \
+    }
+
+TRAINING(float, f32)
+TRAINING(double, f64)
+
+const bd_training_fns BD_SIMD_NAME(bd_training_table)[BD_F64 + 1] = {
+    {gradient_descent_f32, momentum_f32, adagrad_f32, adam_f32, rmsprop_f32, ftrl_f32},
+    {gradient_descent_f64, momentum_f64, adagrad_f64, adam_f64, rmsprop_f64, ftrl_f64},
+};
