@@ -64,9 +64,9 @@ static void print_element(const braid_tensor *t, int64_t i, bd_strbuf *out)
     switch (t->dtype) {
     case BRAID_FLOAT: print_number((double)((const float *)data)[i], false, out); break;
     case BRAID_DOUBLE: print_number(((const double *)data)[i], true, out); break;
-    case BRAID_HALF: print_number((double)float_of_half(((const uint16_t *)data)[i]), false, out); break;
+    case BRAID_HALF: bd_strbuf_appendf(out, "%g", (double)float_of_half(((const uint16_t *)data)[i])); break;
     case BRAID_BFLOAT16:
-        print_number((double)float_of_bits((uint32_t)((const uint16_t *)data)[i] << 16), false, out);
+        bd_strbuf_appendf(out, "%g", (double)float_of_bits((uint32_t)((const uint16_t *)data)[i] << 16));
         break;
     case BRAID_INT32:
     case BRAID_QINT32: bd_strbuf_appendf(out, "%d", ((const int32_t *)data)[i]); break;

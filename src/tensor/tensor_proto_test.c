@@ -1,0 +1,577 @@
+// TensorProto: every type, every form of values, any cut into slices; protobuf-c is the independent reader and writer.
+#include "tensor/tensor_proto.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/random.h"
+#include "proto/pack.h"
+#include "tensor/named_tensor.h"
+#include "tensorflow/core/framework/tensor.pb-c.h"
+#include "tensorflow/core/protobuf/named_tensor.pb-c.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+// ---- Helpers ----
+
+static void write_tensor(const braid_tensor *t, bd_message *m)
+{
+    bd_wire_writer w;
+    bd_message_init(m);
+    bd_wire_writer_init(&w, m);
+    bd_tensor_proto_write(t, &w);
+    bd_wire_writer_finish(&w);
+    assert_int_equal(m->bytes, bd_tensor_proto_size(t));
+}
+
+static uint8_t *block_of(const bd_message *m)
+{
+    uint8_t *block = bd_malloc(m->bytes);
+    bd_message_gather(m, block);
+    return block;
+}
+
+static braid_code read_message(const bd_message *m, braid_tensor *t, braid_status *st)
+{
+    bd_wire_reader in = bd_wire_reader_of(m);
+    return bd_tensor_proto_read(&in, t, st);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+static void expect_equal(const braid_tensor *a, const braid_tensor *b)
+{
+    assert_int_equal(a->dtype, b->dtype);
+    assert_true(bd_shape_equal(&a->shape, &b->shape));
+    int64_t count = bd_tensor_count(a);
+    for (int64_t i = 0; a->dtype == BRAID_STRING && i < count; i++) {
+        assert_int_equal(bd_tensor_str(a)[i].len, bd_tensor_str(b)[i].len);
+        if (bd_tensor_str(a)[i].len)
+            assert_memory_equal(bd_tensor_str(a)[i].data, bd_tensor_str(b)[i].data, bd_tensor_str(a)[i].len);
+    }
+    for (int64_t i = 0; a->dtype == BRAID_RESOURCE && i < count; i++) {
+        const bd_resource_handle *x = &bd_tensor_handle(a)[i], *y = &bd_tensor_handle(b)[i];
+        assert_true(same_text(x->device, y->device) && same_text(x->container, y->container));
+        assert_true(same_text(x->name, y->name) && same_text(x->type_name, y->type_name));
+        assert_true(x->hash_code == y->hash_code);
+    }
+    size_t bytes = (size_t)count * braid_dtype_size(a->dtype);
+    if (bytes) assert_memory_equal(a->data, b->data, bytes);
+}
+
+static void fill(braid_tensor *t, bd_rng *rng)
+{
+    int64_t count = bd_tensor_count(t);
+    for (int64_t i = 0; i < count; i++) {
+        char text[24];
+        size_t len = bd_rng_below(rng, sizeof text);
+        for (size_t k = 0; k < len; k++)
+            text[k] = (char)bd_rng_next(rng);
+        if (t->dtype == BRAID_STRING)
+            bd_tensor_string_set(t, i, text, len);
+        else if (t->dtype == BRAID_RESOURCE)
+            bd_tensor_handle(t)[i] = (bd_resource_handle){.device = bd_strdup("/job:ps/task:0"),
+                                                          .name = bd_asprintf("v%d", (int)i),
+                                                          .type_name = i % 2 ? bd_strdup("Var") : NULL,
+                                                          .hash_code = bd_rng_next(rng)};
+    }
+    uint8_t *bytes = t->data;
+    for (size_t i = 0; i < (size_t)count * braid_dtype_size(t->dtype); i++)
+        bytes[i] = t->dtype == BRAID_BOOL ? bd_rng_next(rng) & 1 : (uint8_t)bd_rng_next(rng);
+}
+
+static const braid_shape shapes[] = {{.rank = 0},
+                                     {.rank = 1, .dims = {1}},
+                                     {.rank = 1, .dims = {0}},
+                                     {.rank = 2, .dims = {2, 3}},
+                                     {.rank = 8, .dims = {1, 2, 1, 2, 1, 2, 1, 2}},
+                                     {.rank = 3, .dims = {40, 0, 3}},
+                                     {.rank = 2, .dims = {40, 71}}};
+
+// Calls fn with a tensor of every type and shape.
+static void for_all(void (*fn)(const braid_tensor *t, bd_rng *rng))
+{
+    for (int dtype = 1; dtype <= 23; dtype++) {
+        for (size_t i = 0; dtype != BRAID_VARIANT && i < BD_COUNTOF(shapes); i++) {
+            BD_STATUS(st);
+            bd_rng rng = bd_rng_init((uint64_t)dtype * 100 + i);
+            braid_tensor t;
+            assert_int_equal(bd_tensor_init(&t, (braid_dtype)dtype, &shapes[i], st), BRAID_OK);
+            fill(&t, &rng);
+            fn(&t, &rng);
+            bd_tensor_fini(&t);
+        }
+    }
+}
+
+// ---- Round trips ----
+
+static void round_trip(const braid_tensor *t, bd_rng *rng)
+{
+    (void)rng;
+    BD_STATUS(st);
+    bd_message m;
+    braid_tensor back;
+    write_tensor(t, &m);
+    assert_int_equal(read_message(&m, &back, st), BRAID_OK);
+    expect_equal(t, &back);
+    bd_tensor_fini(&back);
+    bd_message_fini(&m);
+}
+
+static void test_round_trip(void **state)
+{
+    (void)state;
+    for_all(round_trip);
+}
+
+static void cut_round_trip(const braid_tensor *t, bd_rng *rng)
+{
+    bd_message m;
+    write_tensor(t, &m);
+    uint8_t *block = block_of(&m);
+    for (int i = 0; i < 5; i++) {
+        BD_STATUS(st);
+        bd_message pieces;
+        braid_tensor back;
+        bd_message_init(&pieces);
+        for (size_t at = 0, piece; at < m.bytes; at += piece) {
+            piece = 1 + bd_rng_below(rng, i == 0 ? 1 : 40);
+            if (piece > m.bytes - at) piece = m.bytes - at;
+            bd_message_add(&pieces, (bd_slice){.data = block + at, .len = piece});
+        }
+        assert_int_equal(read_message(&pieces, &back, st), BRAID_OK);
+        expect_equal(t, &back);
+        bd_tensor_fini(&back);
+        bd_message_fini(&pieces);
+    }
+    bd_free(block);
+    bd_message_fini(&m);
+}
+
+static void test_any_slices(void **state)
+{
+    (void)state;
+    for_all(cut_round_trip);
+}
+
+// Wherever the message ends too early, there is an error or a smaller tensor, never a crash.
+static void truncate_it(const braid_tensor *t, bd_rng *rng)
+{
+    (void)rng;
+    bd_message m;
+    if (bd_tensor_count(t) > 100) return;
+    write_tensor(t, &m);
+    uint8_t *block = block_of(&m);
+    for (size_t len = 0; len < m.bytes; len++) {
+        BD_STATUS(st);
+        braid_tensor back;
+        uint8_t *exact = bd_memdup(block, len);
+        if (bd_tensor_proto_parse(exact, len, &back, st)) {
+            assert_false(bd_tensor_is_set(&back));
+            assert_non_null(strstr(st->message, "TensorProto"));
+        }
+        bd_tensor_fini(&back);
+        bd_free(exact);
+    }
+    bd_free(block);
+    bd_message_fini(&m);
+}
+
+static void test_truncation(void **state)
+{
+    (void)state;
+    for_all(truncate_it);
+}
+
+static void test_short_memory(void **state)
+{
+    (void)state;
+    bd_message m;
+    braid_tensor t, back;
+    BD_STATUS(st);
+    bd_rng rng = bd_rng_init(1);
+    bd_tensor_init(&t, BRAID_STRING, &BRAID_SHAPE(20), st);
+    fill(&t, &rng);
+    write_tensor(&t, &m);
+    bd_buffer_pool_trim(0);
+    for (int after = 0; after < 10; after++) {
+        bd_alloc_fail_after(after);
+        assert_int_equal(read_message(&m, &back, st), BRAID_RESOURCE_EXHAUSTED);
+        assert_false(bd_tensor_is_set(&back));
+        bd_buffer_pool_trim(0);
+    }
+    bd_alloc_fail_after(-1);
+    bd_message_fini(&m);
+    bd_tensor_fini(&t);
+}
+
+// ---- Against the library ----
+
+static void library_reads(const braid_tensor *t, bd_rng *rng)
+{
+    (void)rng;
+    BD_STATUS(st);
+    BD_PROTO_ARENA(arena);
+    bd_message m;
+    write_tensor(t, &m);
+    Tensorflow__TensorProto *p =
+        bd_proto_unpack_message(&tensorflow__tensor_proto__descriptor, &m, arena, st);
+    assert_non_null(p);
+    assert_int_equal(p->dtype, t->dtype);
+    assert_non_null(p->tensor_shape);
+    assert_int_equal(p->tensor_shape->n_dim, (size_t)t->shape.rank);
+    for (int i = 0; i < t->shape.rank; i++)
+        assert_int_equal(p->tensor_shape->dim[i]->size, t->shape.dims[i]);
+    size_t count = (size_t)bd_tensor_count(t);
+    if (t->dtype == BRAID_STRING) {
+        assert_int_equal(p->n_string_val, count);
+        for (size_t i = 0; i < count; i++)
+            assert_int_equal(p->string_val[i].len, bd_tensor_str(t)[i].len);
+    } else if (t->dtype == BRAID_RESOURCE) {
+        assert_int_equal(p->n_resource_handle_val, count);
+        for (size_t i = 0; i < count; i++)
+            assert_string_equal(p->resource_handle_val[i]->name, bd_tensor_handle(t)[i].name);
+    } else if (count > 1) {
+        assert_int_equal(p->tensor_content.len, bd_tensor_bytes(t));
+        assert_memory_equal(p->tensor_content.data, t->data, bd_tensor_bytes(t));
+    } else {
+        assert_int_equal(p->tensor_content.len, 0);
+    }
+    // What the library writes again is what we wrote: the same fields, in the same form.
+    bd_message again;
+    bd_message_init(&again);
+    bd_proto_pack_message(&p->base, &again);
+    assert_int_equal(again.bytes, m.bytes);
+    bd_message_fini(&again);
+    bd_message_fini(&m);
+}
+
+static void test_library_reads_ours(void **state)
+{
+    (void)state;
+    for_all(library_reads);
+}
+
+// The library packs `p` as a vector of `count` elements of `dtype`; we read what `text` says.
+static void expect_values(Tensorflow__TensorProto *p, braid_dtype dtype, int64_t count, const char *text)
+{
+    BD_STATUS(st);
+    Tensorflow__TensorShapeProto shape = TENSORFLOW__TENSOR_SHAPE_PROTO__INIT;
+    Tensorflow__TensorShapeProto__Dim dim = TENSORFLOW__TENSOR_SHAPE_PROTO__DIM__INIT, *dims = &dim;
+    dim.size = count;
+    shape.n_dim = 1;
+    shape.dim = &dims;
+    p->dtype = (Tensorflow__DataType)dtype;
+    p->tensor_shape = &shape;
+    bd_message m;
+    bd_message_init(&m);
+    bd_proto_pack_message(&p->base, &m);
+    braid_tensor t;
+    if (read_message(&m, &t, st)) fail_msg("%s: %s", text, st->message);
+    bd_strbuf out = {0};
+    bd_tensor_print(&t, 20, &out);
+    assert_string_equal(bd_strbuf_str(&out), text);
+    bd_strbuf_fini(&out);
+    bd_tensor_fini(&t);
+    bd_message_fini(&m);
+}
+
+#define VALUES(field, type, ...)                                                                             \
+    ((Tensorflow__TensorProto){.base = PROTOBUF_C_MESSAGE_INIT(&tensorflow__tensor_proto__descriptor),       \
+                               .tensor_content = {0, NULL},                                                  \
+                               .n_##field = sizeof((type[]){__VA_ARGS__}) / sizeof(type),                    \
+                               .field = (type[]){__VA_ARGS__}})
+
+static void test_value_fields(void **state)
+{
+    (void)state;
+    expect_values(&VALUES(float_val, float, 1, -2, 0.5f), BRAID_FLOAT, 3, "float[3] [1 -2 0.5]");
+    expect_values(&VALUES(double_val, double, 1, -2, 0.1), BRAID_DOUBLE, 3, "double[3] [1 -2 0.1]");
+    expect_values(&VALUES(int_val, int32_t, 1, -2, INT32_MIN), BRAID_INT32, 3, "int32[3] [1 -2 -2147483648]");
+    expect_values(&VALUES(int_val, int32_t, 1, -2, 32767), BRAID_INT16, 3, "int16[3] [1 -2 32767]");
+    expect_values(&VALUES(int_val, int32_t, 1, -2, 127), BRAID_INT8, 3, "int8[3] [1 -2 127]");
+    expect_values(&VALUES(int_val, int32_t, 1, 200, 255), BRAID_UINT8, 3, "uint8[3] [1 200 255]");
+    expect_values(&VALUES(int_val, int32_t, 1, 65535), BRAID_UINT16, 2, "uint16[2] [1 65535]");
+    expect_values(&VALUES(int_val, int32_t, 1, -2), BRAID_QINT8, 2, "qint8[2] [1 -2]");
+    expect_values(&VALUES(int_val, int32_t, 1, 200), BRAID_QUINT8, 2, "quint8[2] [1 200]");
+    expect_values(&VALUES(int_val, int32_t, 1, -2), BRAID_QINT16, 2, "qint16[2] [1 -2]");
+    expect_values(&VALUES(int_val, int32_t, 1, 65535), BRAID_QUINT16, 2, "quint16[2] [1 65535]");
+    expect_values(&VALUES(int_val, int32_t, 1, -2), BRAID_QINT32, 2, "qint32[2] [1 -2]");
+    expect_values(&VALUES(int64_val, int64_t, 1, INT64_MIN), BRAID_INT64, 2,
+                  "int64[2] [1 -9223372036854775808]");
+    expect_values(&VALUES(uint32_val, uint32_t, 1, UINT32_MAX), BRAID_UINT32, 2, "uint32[2] [1 4294967295]");
+    expect_values(&VALUES(uint64_val, uint64_t, 1, UINT64_MAX), BRAID_UINT64, 2,
+                  "uint64[2] [1 18446744073709551615]");
+    expect_values(&VALUES(bool_val, protobuf_c_boolean, 1, 0, 1), BRAID_BOOL, 3, "bool[3] [true false true]");
+    expect_values(&VALUES(half_val, int32_t, 0x3c00, 0xc000), BRAID_HALF, 2, "half[2] [1 -2]");
+    expect_values(&VALUES(half_val, int32_t, 0x3f80, 0xc000), BRAID_BFLOAT16, 2, "bfloat16[2] [1 -2]");
+    expect_values(&VALUES(scomplex_val, float, 1, -2, 3, 4), BRAID_COMPLEX64, 2,
+                  "complex64[2] [(1,-2) (3,4)]");
+    expect_values(&VALUES(dcomplex_val, double, 1, -2, 3, 4), BRAID_COMPLEX128, 2,
+                  "complex128[2] [(1,-2) (3,4)]");
+    expect_values(&VALUES(string_val, ProtobufCBinaryData, {1, (uint8_t *)"a"}, {0, NULL}), BRAID_STRING, 2,
+                  "string[2] [\"a\" \"\"]");
+}
+
+static void test_short_list_repeats_the_last(void **state)
+{
+    (void)state;
+    expect_values(&VALUES(float_val, float, 1, 2), BRAID_FLOAT, 7, "float[7] [1 2 2 2 2 2 2]");
+    expect_values(&VALUES(int_val, int32_t, -1), BRAID_INT8, 4, "int8[4] [-1 -1 -1 -1]");
+    expect_values(&VALUES(bool_val, protobuf_c_boolean, 1), BRAID_BOOL, 3, "bool[3] [true true true]");
+    expect_values(&VALUES(scomplex_val, float, 1, 2), BRAID_COMPLEX64, 3, "complex64[3] [(1,2) (1,2) (1,2)]");
+    expect_values(&VALUES(string_val, ProtobufCBinaryData, {2, (uint8_t *)"ab"}), BRAID_STRING, 3,
+                  "string[3] [\"ab\" \"ab\" \"ab\"]");
+    // None stands for zeros.
+    expect_values(&VALUES(double_val, double, 5), BRAID_FLOAT, 3, "float[3] [0 0 0]");
+    expect_values(&VALUES(double_val, double, 5), BRAID_STRING, 2, "string[2] [\"\" \"\"]");
+    expect_values(&VALUES(double_val, double, 5), BRAID_RESOURCE, 1, "resource[1] [<resource >]");
+    // As TensorFlow does: what is too much is ignored, and half a complex number counts for nothing.
+    expect_values(&VALUES(float_val, float, 1, 2, 3), BRAID_FLOAT, 2, "float[2] [1 2]");
+    expect_values(&VALUES(scomplex_val, float, 1, 2, 3), BRAID_COMPLEX64, 2, "complex64[2] [(1,2) (1,2)]");
+    expect_values(&VALUES(float_val, float, 1), BRAID_FLOAT, 0, "float[0] []");
+}
+
+// ---- Written by hand: forms that the library does not write, and what is wrong ----
+
+#define MESSAGE(text) text, sizeof text - 1
+
+static void test_forms(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t len;
+        const char *text;
+    } rows[] = {
+        // dtype 3, shape [3]; values one by one, then a packed pair
+        {MESSAGE("\x08\x03\x12\x04\x12\x02\x08\x03\x38\x05\x3a\x02\x06\x07"), "int32[3] [5 6 7]"},
+        // fixed32 values one by one
+        {MESSAGE("\x08\x01\x12\x04\x12\x02\x08\x02\x2d\x00\x00\x80\x3f\x2d\x00\x00\x00\x40"),
+         "float[2] [1 2]"},
+        // type and shape after the content
+        {MESSAGE("\x22\x02\x07\x08\x12\x04\x12\x02\x08\x02\x08\x04"), "uint8[2] [7 8]"},
+        // the last content counts; unknown fields and those of other types are skipped
+        {MESSAGE("\x08\x04\x22\x03zzz\x22\x01\x09\xfa\x06\x01x\x2d\x00\x00\x80\x3f\x3d\x01\x02\x03\x04"),
+         "uint8[] [9]"},
+        // bytes of a bool become true or false
+        {MESSAGE("\x08\x0a\x12\x04\x12\x02\x08\x03\x22\x03\x00\x07\x01"), "bool[3] [false true true]"},
+        // no shape is a scalar; a dimension without a size is zero
+        {MESSAGE("\x08\x09"), "int64[] [0]"},
+        {MESSAGE("\x08\x09\x12\x02\x12\x00"), "int64[0] []"},
+        // strings in tensor_content: lengths, then bytes
+        {MESSAGE("\x08\x07\x12\x04\x12\x02\x08\x03\x22\x08\x01\x00\x04"
+                 "a"
+                 "bcde"),
+         "string[3] [\"a\" \"\" \"bcde\"]"},
+        // a handle in tensor_content
+        {MESSAGE("\x08\x14\x22\x04\x03\x1a\x01v"), "resource[] [<resource v>]"},
+        // names of dimensions are ignored
+        {MESSAGE("\x08\x04\x12\x07\x12\x05\x08\x01\x12\x01n\x22\x01\x05"), "uint8[1] [5]"},
+    };
+    for (size_t i = 0; i < BD_COUNTOF(rows); i++) {
+        BD_STATUS(st);
+        braid_tensor t;
+        bd_strbuf out = {0};
+        if (bd_tensor_proto_parse(rows[i].bytes, rows[i].len, &t, st))
+            fail_msg("%s: %s", rows[i].text, st->message);
+        bd_tensor_print(&t, 9, &out);
+        assert_string_equal(bd_strbuf_str(&out), rows[i].text);
+        bd_strbuf_fini(&out);
+        bd_tensor_fini(&t);
+    }
+}
+
+static void test_malformed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t len;
+        braid_code code;
+        const char *words;
+    } rows[] = {
+        {MESSAGE(""), BRAID_INVALID_ARGUMENT, "TensorProto has no element type"},
+        {MESSAGE("\x08\x18"), BRAID_INVALID_ARGUMENT, "TensorProto has the unknown element type 24"},
+        {MESSAGE("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), BRAID_INVALID_ARGUMENT,
+         "unknown element type -1"},
+        {MESSAGE("\x08\x81\x80\x80\x80\x10"), BRAID_INVALID_ARGUMENT, "unknown element type 4294967297"},
+        {MESSAGE("\x08\x65"), BRAID_INVALID_ARGUMENT, "TensorProto has the reference type float_ref"},
+        {MESSAGE("\x08\x15"), BRAID_UNIMPLEMENTED, "type variant cannot be read"},
+        {MESSAGE("\x08\x01\x12\x02\x18\x01"), BRAID_INVALID_ARGUMENT, "a shape of unknown rank"},
+        {MESSAGE("\x08\x01\x12\x0d\x12\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+         BRAID_INVALID_ARGUMENT, "the negative dimension -1"},
+        {MESSAGE("\x08\x01\x12\x12\x12\x00\x12\x00\x12\x00\x12\x00\x12\x00\x12\x00\x12\x00\x12\x00\x12\x00"),
+         BRAID_INVALID_ARGUMENT, "TensorProto has 9 dimensions; at most 8 are supported"},
+        {MESSAGE("\x08\x01\x12\x10\x12\x06\x08\x80\x80\x80\x80\x10\x12\x06\x08\x80\x80\x80\x80\x10"),
+         BRAID_INVALID_ARGUMENT, "TensorProto: shape [4294967296,4294967296] has too many elements"},
+        {MESSAGE("\x08\x01\x12\x08\x12\x06\x08\x80\x80\x80\x80\x10"), BRAID_RESOURCE_EXHAUSTED,
+         "TensorProto of 12 bytes stands for a float tensor of shape [4294967296]"},
+        {MESSAGE("\x08\x01\x22\x03xyz"), BRAID_INVALID_ARGUMENT,
+         "3 bytes of content for a float tensor of shape []"},
+        {MESSAGE("\x08\x01\x22\x05xyzuv"), BRAID_INVALID_ARGUMENT, "5 bytes of content for a float tensor"},
+        {MESSAGE("\x08\x01\x12\x02\x12\x00\x22\x01x"), BRAID_INVALID_ARGUMENT,
+         "1 bytes of content for a float"},
+        {MESSAGE("\x08\x01\x2a\x03xyz"), BRAID_INVALID_ARGUMENT, "is truncated or malformed"},
+        {MESSAGE("\x08\x03\x3a\x01\xff"), BRAID_INVALID_ARGUMENT, "is truncated or malformed"},
+        {MESSAGE("\x08\x01\x12\x05\x12\x03\x08"), BRAID_INVALID_ARGUMENT, "is truncated or malformed"},
+        {MESSAGE("\x08\x01\x12\x03\x12\x01\x08"), BRAID_INVALID_ARGUMENT, "is truncated or malformed"},
+        {MESSAGE("\x08\x01\x12\x02\x12\x05"), BRAID_INVALID_ARGUMENT, "is truncated or malformed"},
+        {MESSAGE("\x0b\x0c"), BRAID_INVALID_ARGUMENT, "is truncated or malformed"},
+        {MESSAGE("\x08\x07\x22\x02\x05x"), BRAID_INVALID_ARGUMENT, "strings of 5 bytes in content of 1"},
+        {MESSAGE("\x08\x07\x22\x02\xff\xff"), BRAID_INVALID_ARGUMENT, "is truncated or malformed"},
+        {MESSAGE("\x08\x07\x12\x04\x12\x02\x08\x09\x22\x01x"), BRAID_INVALID_ARGUMENT,
+         "1 bytes of content for a string tensor of shape [9]"},
+        {MESSAGE("\x08\x14\x72\x02\x1a\x05"), BRAID_INVALID_ARGUMENT, "is truncated or malformed"},
+    };
+    for (size_t i = 0; i < BD_COUNTOF(rows); i++) {
+        BD_STATUS(st);
+        braid_tensor t;
+        braid_code code = bd_tensor_proto_parse(rows[i].bytes, rows[i].len, &t, st);
+        if (code != rows[i].code)
+            fail_msg("row %zu: %s: %s", i, rows[i].words, code ? st->message : "accepted");
+        if (!strstr(st->message, rows[i].words)) fail_msg("%s: no '%s'", st->message, rows[i].words);
+        assert_false(bd_tensor_is_set(&t));
+    }
+}
+
+// A string of 4 KiB that is to stand for a million of them.
+static void test_strings_are_not_repeated_without_end(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    static const char head[] = "\x08\x07\x12\x06\x12\x04\x08\x80\x80\x40\x42\x80\x20";
+    char block[sizeof head - 1 + 4096] = {0};
+    memcpy(block, head, sizeof head - 1);
+    braid_tensor t;
+    assert_int_equal(bd_tensor_proto_parse(block, sizeof block, &t, st), BRAID_RESOURCE_EXHAUSTED);
+    assert_non_null(strstr(st->message, "repeats a string of 4096 bytes 1048575 times"));
+    assert_false(bd_tensor_is_set(&t));
+}
+
+// ---- Large content ----
+
+static void test_large_content_is_referenced(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_tensor t, back;
+    bd_message m;
+    bd_rng rng = bd_rng_init(3);
+    bd_tensor_init(&t, BRAID_FLOAT, &BRAID_SHAPE(BD_WIRE_REF_MIN / 4), st);
+    fill(&t, &rng);
+    write_tensor(&t, &m);
+    assert_int_equal(m.slice_count, 2);
+    assert_ptr_equal(m.slices[1].data, t.data);
+    assert_false(bd_buffer_is_unique(t.buffer));
+    assert_int_equal(read_message(&m, &back, st), BRAID_OK);
+    expect_equal(&t, &back);
+    bd_message_fini(&m);
+    assert_true(bd_buffer_is_unique(t.buffer));
+    bd_tensor_fini(&back);
+    bd_tensor_fini(&t);
+
+    bd_tensor_init(&t, BRAID_STRING, &BRAID_SHAPE(2), st);
+    static char text[BD_WIRE_REF_MIN];
+    bd_tensor_string_set(&t, 1, text, sizeof text);
+    write_tensor(&t, &m);
+    assert_ptr_equal(m.slices[1].data, bd_tensor_str(&t)[1].data);
+    bd_tensor_fini(&t); // the message keeps what it refers to
+    assert_int_equal(read_message(&m, &back, st), BRAID_OK);
+    assert_memory_equal(bd_tensor_str(&back)[1].data, text, sizeof text);
+    bd_tensor_fini(&back);
+    bd_message_fini(&m);
+}
+
+// ---- Names ----
+
+static void test_named_tensor(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    BD_PROTO_ARENA(arena);
+    bd_message m;
+    bd_wire_writer w;
+    braid_tensor *value = braid_tensor_float(2.5f);
+    bd_message_init(&m);
+    bd_wire_writer_init(&w, &m);
+    bd_named_tensor_put("x:0", value, 2, &w);
+    bd_wire_writer_finish(&w);
+    braid_tensor_free(value);
+
+    bd_wire_reader in = bd_wire_reader_of(&m), sub;
+    uint32_t field;
+    bd_wire_type type;
+    assert_true(bd_wire_next(&in, &field, &type));
+    assert_int_equal(field, 2);
+    assert_true(bd_wire_get_sub(&in, &sub));
+    assert_int_equal(in.left, 0);
+    uint8_t block[64];
+    size_t len = sub.left;
+    bd_wire_reader copy = sub;
+    assert_true(bd_wire_get_raw(&copy, block, len));
+    Tensorflow__NamedTensorProto *p =
+        bd_proto_unpack(&tensorflow__named_tensor_proto__descriptor, block, len, arena, st);
+    assert_string_equal(p->name, "x:0");
+    assert_true(p->tensor->float_val[0] == 2.5f);
+
+    bd_named_tensor named;
+    assert_int_equal(bd_named_tensor_read(&sub, &named, st), BRAID_OK);
+    assert_string_equal(named.name, "x:0");
+    assert_true(bd_tensor_f32(&named.tensor)[0] == 2.5f);
+    bd_named_tensor_fini(&named);
+    bd_named_tensor_fini(&named);
+    bd_message_fini(&m);
+}
+
+static void test_named_tensor_malformed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t len;
+        const char *words;
+    } rows[] = {
+        {MESSAGE(""), "NamedTensorProto '' has no tensor"},
+        {MESSAGE("\x0a\x03x:0"), "NamedTensorProto 'x:0' has no tensor"},
+        {MESSAGE("\x0a\x03x:"), "truncated name"},
+        {MESSAGE("\x0a\x03x\0y"), "zero byte"},
+        {MESSAGE("\x12\x02\x08\x18\x0a\x03x:0"), "tensor 'x:0': TensorProto has the unknown element type 24"},
+        {MESSAGE("\x0a\x03x:0\x12\x05"), "truncated or malformed"},
+    };
+    for (size_t i = 0; i < BD_COUNTOF(rows); i++) {
+        BD_STATUS(st);
+        bd_slice slice;
+        bd_named_tensor named;
+        bd_wire_reader in = bd_wire_reader_block(&slice, rows[i].bytes, rows[i].len);
+        assert_int_equal(bd_named_tensor_read(&in, &named, st), BRAID_INVALID_ARGUMENT);
+        if (!strstr(st->message, rows[i].words)) fail_msg("%s: no '%s'", st->message, rows[i].words);
+        assert_null(named.name);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_any_slices),
+        cmocka_unit_test(test_truncation),
+        cmocka_unit_test(test_short_memory),
+        cmocka_unit_test(test_library_reads_ours),
+        cmocka_unit_test(test_value_fields),
+        cmocka_unit_test(test_short_list_repeats_the_last),
+        cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_malformed),
+        cmocka_unit_test(test_strings_are_not_repeated_without_end),
+        cmocka_unit_test(test_large_content_is_referenced),
+        cmocka_unit_test(test_named_tensor),
+        cmocka_unit_test(test_named_tensor_malformed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
