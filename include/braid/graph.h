@@ -118,15 +118,20 @@ typedef const char *(*braid_device_fn)(void *arg, const char *op_type, const cha
 BRAID_API void braid_push_device_fn(braid_graph *graph, braid_device_fn fn, void *arg);
 BRAID_API void braid_pop_device(braid_graph *graph);
 
-/// While pushed, new nodes run after all of `ops`.
+/// While pushed, new nodes run after all of `ops`. NULL: those of outer scopes do not count either.
 BRAID_API void braid_push_control(braid_graph *graph, braid_op *const *ops, int count);
 BRAID_API void braid_pop_control(braid_graph *graph);
 
 /// While pushed, new nodes are placed where `op` is (attr `_class`), whatever the device scopes say.
 BRAID_API void braid_push_colocate(braid_graph *graph, braid_op *op);
+/// The same by the node's name; it may be made later: initial values are made before their variable.
+BRAID_API void braid_push_colocate_name(braid_graph *graph, const char *name);
 BRAID_API void braid_pop_colocate(braid_graph *graph);
 
-// ---- Collections ----
+// ---- Collections and what belongs to a graph ----
+
+/// Calls `release(what)` when the graph is freed: for helpers whose state lives as long as the graph.
+BRAID_API void braid_graph_own(braid_graph *graph, void *what, void (*release)(void *what));
 
 /// Names of TensorFlow's collections ("variables", "trainable_variables", "global_step", ...) hold outputs.
 BRAID_API void braid_collect(braid_graph *graph, const char *collection, braid_out out);
@@ -145,11 +150,24 @@ BRAID_API void *braid_graph_export(const braid_graph *graph, size_t *len, braid_
 // ---- Symbolic gradients ----
 
 /// Builds nodes that compute the derivatives of the sum of `ys` by each of `xs` (reverse mode; Abadi et al. 2016,
-/// section 4.1), under the name scope "gradients", each near the op it differentiates as TensorFlow does, and stores
-/// them to `grads` [num_xs]; one whose op is NULL: no path, or no gradient along it. `grad_ys` [num_ys] are the
-/// gradients to begin with, NULL for ones. An op without a gradient on a path makes the graph fail (NotFound).
+/// section 4.1), under the name scope "gradients", as TensorFlow's tf.gradients does, and stores them to `grads` [num_xs];
+/// one whose op is NULL: no path, or no gradient along it. `grad_ys` [num_ys] are the gradients to begin with, NULL (or
+/// one whose op is NULL) for ones. All gradients of an op are there before any is used, as optimizers want it
+/// (GATE_OP). An op without a gradient on a path makes the graph fail (NotFound).
 BRAID_API void braid_gradients(braid_graph *graph, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs,
                                const braid_out *grad_ys, braid_out *grads);
+
+/// What can be asked of braid_gradients_with; all-zero is what tf.gradients does when nothing is asked of it.
+typedef struct braid_gradients_options {
+    const braid_out *grad_ys; ///< as for braid_gradients
+    bool gate;                ///< tie the gradients of each op by tf.tuple (tf.gradients' gate_gradients)
+    bool colocate;            ///< place gradient nodes with the op they differentiate (colocate_gradients_with_ops)
+    const char *name;         ///< the name scope; NULL: "gradients"
+} braid_gradients_options;
+
+/// braid_gradients with options; NULL: none.
+BRAID_API void braid_gradients_with(braid_graph *graph, const braid_out *ys, int num_ys, const braid_out *xs,
+                                    int num_xs, const braid_gradients_options *options, braid_out *grads);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
 #define BD_GRAPH_ATTR_H
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "tensor/tensor.h"
 
 typedef enum bd_attr_kind {
@@ -52,10 +53,20 @@ typedef struct bd_attr {
 
 typedef struct bd_named_attr {
     const char *name;
+    bool is_default; // filled in from the definition: not written to a GraphDef
     bd_attr value;
 } bd_named_attr;
 
+// Tensors that attrs refer to, one reference each.
+typedef BD_ARRAY(braid_tensor *) bd_attr_tensors;
+
 const char *bd_attr_kind_name(bd_attr_kind kind); // "int", "list(type)" is made from two
+// What an attr's value or definition is called in messages, "list(type)"; returns `buf`.
+#define BD_ATTR_TYPE_NAME_MAX 32
+const char *bd_attr_type_name(bd_attr_kind kind, bd_attr_kind item_kind, char buf[BD_ATTR_TYPE_NAME_MAX]);
 bool bd_attr_equal(const bd_attr *a, const bd_attr *b);
+
+// Copies a value into an arena; its tensors are referenced once more and added to `tensors`.
+void bd_attr_copy(bd_attr *to, const bd_attr *from, bd_arena *arena, bd_attr_tensors *tensors);
 
 #endif

@@ -18,11 +18,19 @@ typedef struct bd_grad_ctx {
 braid_out bd_b1(braid_graph *g, const char *op, const char *name, braid_out a);
 braid_out bd_b2(braid_graph *g, const char *op, const char *name, braid_out a, braid_out b);
 braid_out bd_b3(braid_graph *g, const char *op, const char *name, braid_out a, braid_out b, braid_out c);
-braid_out bd_b_const(braid_graph *g, const char *name, const braid_tensor *value); // takes a reference
+braid_out bd_b_const(braid_graph *g, const char *name, const braid_tensor *value); // takes a reference more
 braid_out bd_b_const_i32(braid_graph *g, const char *name, int32_t value);
-braid_out bd_b_const_f(braid_graph *g, const char *name, braid_dtype dtype, double value); // a scalar of a number type
+braid_out bd_b_const_f(braid_graph *g, const char *name, braid_dtype dtype,
+                       double value); // a scalar of a number type
 braid_out bd_b_const_i32_vector(braid_graph *g, const char *name, const int32_t *values, int count);
 // tf.shape: a Const when the shape is fully known (TensorFlow's optimization), else a Shape node.
 braid_out bd_b_shape(braid_graph *g, const char *name, braid_out x);
+
+// tf.group: a NoOp that runs after `ops`; where they ask for several devices, after a NoOp for each device. `name` NULL: "group_deps".
+braid_op *bd_b_group(braid_graph *g, const char *name, braid_op *const *ops, int count);
+// control_flow_ops.with_dependencies: `x` once `gate` has run.
+braid_out bd_b_with_dependency(braid_graph *g, braid_op *gate, braid_out x);
+// tf.tuple: replaces the outputs (those that are something) by the same once all of them are there.
+void bd_b_tuple(braid_graph *g, const char *name, braid_out *outs, int count);
 
 #endif

@@ -15,17 +15,17 @@ struct braid_op {
     int id;             // index in the graph's nodes
     const char *name;
     const char *op_type;
-    const bd_op_def *def; // NULL: unknown op
-    const char *device;   // asked for; "" for none
+    const bd_op_def *def;        // NULL: unknown op
+    const char *device;          // asked for; "" for none
     const char *assigned_device; // full name, set by the placer; NULL before
-    bd_named_attr *attrs; // sorted by name, defaults of the definition filled in
+    bd_named_attr *attrs;        // sorted by name, defaults of the definition filled in
     int attr_count;
     braid_out *inputs; // data inputs in order
     int input_count;
     braid_op **controls; // control inputs
     int control_count;
-    braid_dtype *input_types;  // what the op takes, reference types where it takes a reference [input_count]
-    braid_dtype *output_types; // [output_count]
+    braid_dtype *input_types;   // what the op takes, reference types where it takes a reference [input_count]
+    braid_dtype *output_types;  // [output_count]
     braid_shape *output_shapes; // as far as inferred [output_count]
     int output_count;
 };
@@ -37,12 +37,13 @@ struct bd_builder; // names, scopes, collections: what only building needs (buil
 struct braid_graph {
     bd_arena arena;
     bd_op_list nodes;
-    bd_map by_name; // -> braid_op
-    BD_ARRAY(braid_tensor *) tensors; // tensors of attrs, one reference each
-    BD_ARRAY(bd_bytes) libraries;     // FunctionDefLibrary messages, as they came
-    int producer, min_consumer;       // VersionDef
-    braid_status status;              // the first error made while building
-    struct bd_builder *builder;       // NULL until something is built
+    bd_map by_name;               // -> braid_op
+    bd_map name_numbers;          // the last number that bd_graph_unique_name gave to a base
+    bd_attr_tensors tensors;      // of attrs, one reference each
+    BD_ARRAY(bd_bytes) libraries; // FunctionDefLibrary messages, as they came
+    int producer, min_consumer;   // VersionDef
+    braid_status status;          // the first error made while building
+    struct bd_builder *builder;   // NULL until something is built
 };
 
 void bd_graph_init(braid_graph *g);
@@ -71,9 +72,9 @@ static inline bool bd_node_is_stateful(const braid_op *n)
 // ---- Making and copying nodes below the builder (for import, prune, partition and rewrites) ----
 
 typedef struct bd_node_spec {
-    const char *name;    // exact, must be new in the graph
+    const char *name; // exact, must be new in the graph
     const char *op_type;
-    const char *device;  // NULL: ""
+    const char *device;          // NULL: ""
     const char *assigned_device; // NULL: none yet
     const braid_out *inputs;     // nodes of the same graph
     int input_count;

@@ -14,7 +14,7 @@
 
 #include "graph/attr.h"
 
-struct bd_kernel;   // src/op/kernel.h
+struct bd_kernel;    // src/op/kernel.h
 struct bd_shape_ctx; // shape_fn.h
 struct bd_grad_ctx;  // grad.h
 
@@ -30,7 +30,7 @@ typedef enum bd_op_role {
     BD_ROLE_CONTROL_TRIGGER,
     BD_ROLE_SEND, // runs with a dead input, to pass deadness on
     BD_ROLE_RECV,
-    BD_ROLE_ARG,    // value of the step's call frame
+    BD_ROLE_ARG, // value of the step's call frame
     BD_ROLE_RETVAL,
     BD_ROLE_PLACEHOLDER, // must be fed
     BD_ROLE_CONST,       // attr `value` is its output
@@ -39,11 +39,11 @@ typedef enum bd_op_role {
 } bd_op_role;
 
 enum {
-    BD_OP_STATEFUL = 1,              // not folded or merged; keeps its place for a session's life
+    BD_OP_STATEFUL = 1, // not folded or merged; keeps its place for a session's life
     BD_OP_COMMUTATIVE = 2,
     BD_OP_AGGREGATE = 4,
-    BD_OP_ALLOWS_UNINITIALIZED = 8,  // takes a reference to a variable nobody assigned
-    BD_OP_NOT_DIFFERENTIABLE = 16,   // gradient is None by definition (tf.NotDifferentiable)
+    BD_OP_ALLOWS_UNINITIALIZED = 8, // takes a reference to a variable nobody assigned
+    BD_OP_NOT_DIFFERENTIABLE = 16,  // gradient is None by definition (tf.NotDifferentiable)
 };
 
 typedef struct bd_op {
@@ -88,8 +88,8 @@ typedef struct bd_attr_def {
     const char *name;
     bd_attr_kind kind, item_kind; // item_kind of a list
     bool has_minimum;
-    int64_t minimum;           // of an int, or of a list's length
-    bd_dtype_set allowed_types; // 0: any
+    int64_t minimum;                    // of an int, or of a list's length
+    bd_dtype_set allowed_types;         // 0: any
     const char *const *allowed_strings; // NULL: any
     int allowed_string_count;
     bool has_default;

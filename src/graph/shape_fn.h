@@ -7,8 +7,8 @@
 typedef struct bd_shape_ctx {
     const braid_op *node; // attrs and input types are set
     int input_count, output_count;
-    const braid_shape *inputs;  // [input_count], unknown where nothing is known
-    braid_shape *outputs;       // [output_count], unknown at the start
+    const braid_shape *inputs; // [input_count], unknown where nothing is known
+    braid_shape *outputs;      // [output_count], unknown at the start
 } bd_shape_ctx;
 
 // The value of an input where it is a constant of the graph (or follows from constants and shapes); else NULL.
@@ -24,13 +24,13 @@ braid_code bd_shape_ctx_fail(bd_shape_ctx *c, braid_status *st, const char *form
 // Checks that input `i` has that rank if known.
 braid_code bd_shape_ctx_rank(bd_shape_ctx *c, int i, int rank, braid_status *st);
 
-braid_code bd_shape_fn_scalar(bd_shape_ctx *c, braid_status *st);        // every output is a scalar
-braid_code bd_shape_fn_unchanged(bd_shape_ctx *c, braid_status *st);     // output 0 like input 0
-braid_code bd_shape_fn_merged(bd_shape_ctx *c, braid_status *st);        // all inputs and outputs alike
-braid_code bd_shape_fn_broadcast(bd_shape_ctx *c, braid_status *st);     // inputs 0 and 1 broadcast
-braid_code bd_shape_fn_reduction(bd_shape_ctx *c, braid_status *st);     // input 1 says the axes, attr keep_dims
-braid_code bd_shape_fn_from_attr(bd_shape_ctx *c, braid_status *st);     // attr `shape`
-braid_code bd_shape_fn_from_input0(bd_shape_ctx *c, braid_status *st);   // input 0 is the shape of output 0
-braid_code bd_shape_fn_none(bd_shape_ctx *c, braid_status *st);          // nothing is known
+braid_code bd_shape_fn_scalar(bd_shape_ctx *c, braid_status *st);    // every output is a scalar
+braid_code bd_shape_fn_unchanged(bd_shape_ctx *c, braid_status *st); // output 0 like input 0
+braid_code bd_shape_fn_merged(bd_shape_ctx *c, braid_status *st);    // all inputs and outputs alike
+braid_code bd_shape_fn_broadcast(bd_shape_ctx *c, braid_status *st); // inputs 0 and 1 broadcast
+braid_code bd_shape_fn_reduction(bd_shape_ctx *c, braid_status *st); // input 1 says the axes, attr keep_dims
+braid_code bd_shape_fn_from_attr(bd_shape_ctx *c, braid_status *st); // attr `shape`
+braid_code bd_shape_fn_from_input0(bd_shape_ctx *c, braid_status *st); // input 0 is the shape of output 0
+braid_code bd_shape_fn_none(bd_shape_ctx *c, braid_status *st);        // nothing is known
 
 #endif

@@ -1,0 +1,85 @@
+// What only building needs: names in use, the stacks of scopes, collections. Behind the public functions of
+// braid/graph.h.
+#ifndef BD_GRAPH_BUILDER_H
+#define BD_GRAPH_BUILDER_H
+
+#include "base/array.h"
+#include "base/map.h"
+#include "base/strbuf.h"
+#include "graph/device_name.h"
+#include "graph/graph.h"
+
+typedef struct bd_device_scope {
+    bool clears; // outer scopes do not count
+    bd_device_name device;
+    braid_device_fn fn; // in place of `device`; NULL
+    void *arg;
+} bd_device_scope;
+
+typedef struct bd_id_range {
+    int from, to;
+} bd_id_range;
+
+// New nodes depend on `ops`, unless they take an input that was made within this scope and so depends on them already.
+typedef struct bd_control_scope {
+    bool clears;    // outer scopes do not count
+    braid_op **ops; // in the graph's arena
+    int count;
+    int first_id;               // nodes from here on were made within the scope,
+    BD_ARRAY(bd_id_range) gaps; // but for these: made within a scope that clears, or imported
+} bd_control_scope;
+
+typedef struct bd_colocate_scope {
+    braid_op *op;       // or
+    const char *name;   // of a node that may not be there yet; in the graph's arena
+    bool clears;        // outer colocation scopes do not count
+    size_t device_base; // device scopes below this depth do not count
+} bd_colocate_scope;
+
+typedef struct bd_collection {
+    BD_ARRAY(braid_out) items;
+} bd_collection;
+
+typedef struct bd_owned {
+    void *what;
+    void (*release)(void *what);
+} bd_owned;
+
+typedef struct bd_builder {
+    bd_map names;                       // names and scopes in use -> the number to try next
+    BD_ARRAY(const char *) name_scopes; // with '/', "" for none; in the graph's arena
+    BD_ARRAY(bd_device_scope) devices;
+    BD_ARRAY(bd_control_scope) controls;
+    BD_ARRAY(bd_colocate_scope) colocations;
+    bd_map collections;       // -> bd_collection, owned
+    BD_ARRAY(bd_owned) owned; // released in reverse order, before the graph's own content
+    bool has_seed;
+    int64_t seed;
+} bd_builder;
+
+bd_builder *bd_graph_builder(braid_graph *g); // made when it is first asked for
+void bd_builder_free(bd_builder *b);          // NULL is accepted
+
+// The full name for `name` within the current name scope, marked as used: tf.Graph.unique_name. In the graph's arena.
+const char *bd_builder_unique_name(braid_graph *g, const char *name);
+
+// Appends the control inputs that scopes give a node with these data inputs.
+void bd_builder_controls(const braid_graph *g, const braid_out *inputs, int input_count,
+                         bd_op_list *controls);
+
+// The device of `n`, which is made but for it: what it asks for (NULL: nothing), device scopes, the devices of `colocated`.
+// `is_bound`: it is bound by itself and not by a scope, so that no device scope counts. In the graph's arena. On an
+// error the graph fails and the device is "".
+const char *bd_builder_device(braid_graph *g, const braid_op *n, const char *asked,
+                              const bd_op_list *colocated, bool is_bound);
+
+// braid_push_colocate, for which outer colocation scopes do not count (ignore_existing).
+void bd_builder_push_colocate_only(braid_graph *g, braid_op *op);
+
+// Nodes [from, to) came into the graph past the scopes.
+void bd_builder_note_foreign(braid_graph *g, int from, int to);
+
+// Makes the graph fail with a copy of `st`, unless it has failed.
+void bd_graph_fail_status(braid_graph *g, const braid_status *st);
+
+#endif

@@ -1,0 +1,225 @@
+// Short forms over the builder that gradient functions are written in.
+#include "graph/grad.h"
+
+#include "base/check.h"
+#include <stdlib.h>
+#include <string.h>
+
+static braid_out add(braid_graph *g, const char *op, const char *name, const braid_out *inputs, int count)
+{
+    return braid_output(braid_op_add(g, op, name, inputs, count), 0);
+}
+
+braid_out bd_b1(braid_graph *g, const char *op, const char *name, braid_out a)
+{
+    return add(g, op, name, (braid_out[]){a}, 1);
+}
+
+braid_out bd_b2(braid_graph *g, const char *op, const char *name, braid_out a, braid_out b)
+{
+    return add(g, op, name, (braid_out[]){a, b}, 2);
+}
+
+braid_out bd_b3(braid_graph *g, const char *op, const char *name, braid_out a, braid_out b, braid_out c)
+{
+    return add(g, op, name, (braid_out[]){a, b, c}, 3);
+}
+
+braid_out bd_b_const(braid_graph *g, const char *name, const braid_tensor *value)
+{
+    braid_op_desc *d = braid_op_begin(g, "Const", name);
+    braid_op_attr_type(d, "dtype", value->dtype);
+    braid_op_attr_tensor(d, "value", value);
+    return braid_op_end_out(d);
+}
+
+// A Const of `value`, which is used up.
+static braid_out own_const(braid_graph *g, const char *name, braid_tensor *value)
+{
+    if (!value) {
+        braid_graph_fail(g, BRAID_RESOURCE_EXHAUSTED, "No memory for the constant '%s'",
+                         name ? name : "Const");
+        return (braid_out){0};
+    }
+    braid_out out = bd_b_const(g, name, value);
+    braid_tensor_free(value);
+    return out;
+}
+
+braid_out bd_b_const_i32(braid_graph *g, const char *name, int32_t value)
+{
+    return own_const(g, name, braid_tensor_int32(value));
+}
+
+braid_out bd_b_const_i32_vector(braid_graph *g, const char *name, const int32_t *values, int count)
+{
+    return own_const(g, name, braid_tensor_from(BRAID_INT32, bd_shape1(count), values, NULL));
+}
+
+static uint32_t float_bits(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+// The bits of the half-precision float nearest to `value` (ties to even).
+static uint16_t half_bits(double value)
+{
+    uint32_t x = float_bits((float)value);
+    uint16_t sign = (uint16_t)(x >> 16 & 0x8000);
+    x &= 0x7fffffff;
+    if (x > 0x7f800000) return sign | 0x7e00;  // not a number
+    if (x >= 0x477ff000) return sign | 0x7c00; // rounds to infinity
+    if (x < 0x38800000) {                      // subnormal: the addition of 0.5 shifts and rounds
+        float magnitude;
+        memcpy(&magnitude, &x, sizeof magnitude);
+        return (uint16_t)(sign | (float_bits(magnitude + 0.5f) - float_bits(0.5f)));
+    }
+    uint32_t odd = x >> 13 & 1;
+    return (uint16_t)(sign | ((x - ((127 - 15) << 23) + 0xfff + odd) >> 13));
+}
+
+static uint16_t bfloat16_bits(double value)
+{
+    uint32_t bits = float_bits((float)value);
+    return (uint16_t)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+static bool set_number(braid_tensor *t, double value)
+{
+    void *to = t->data;
+    switch (t->dtype) {
+    case BRAID_FLOAT: *(float *)to = (float)value; return true;
+    case BRAID_DOUBLE: *(double *)to = value; return true;
+    case BRAID_INT8: *(int8_t *)to = (int8_t)value; return true;
+    case BRAID_UINT8: *(uint8_t *)to = (uint8_t)value; return true;
+    case BRAID_INT16: *(int16_t *)to = (int16_t)value; return true;
+    case BRAID_UINT16: *(uint16_t *)to = (uint16_t)value; return true;
+    case BRAID_INT32: *(int32_t *)to = (int32_t)value; return true;
+    case BRAID_UINT32: *(uint32_t *)to = (uint32_t)value; return true;
+    case BRAID_INT64: *(int64_t *)to = (int64_t)value; return true;
+    case BRAID_UINT64: *(uint64_t *)to = (uint64_t)value; return true;
+    case BRAID_HALF: *(uint16_t *)to = half_bits(value); return true;
+    case BRAID_BFLOAT16: *(uint16_t *)to = bfloat16_bits(value); return true;
+    case BRAID_COMPLEX64: memcpy(to, (float[]){(float)value, 0}, 8); return true;
+    case BRAID_COMPLEX128: memcpy(to, (double[]){value, 0}, 16); return true;
+    default: return false;
+    }
+}
+
+braid_out bd_b_const_f(braid_graph *g, const char *name, braid_dtype dtype, double value)
+{
+    dtype = bd_dtype_base(dtype);
+    if (braid_graph_status(g, NULL)) return (braid_out){0}; // then the type may be that of nothing
+    braid_tensor *t = braid_tensor_new(dtype, BD_SCALAR, NULL);
+    if (t && !set_number(t, value)) {
+        braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "A constant of type %s cannot be made from a number",
+                         braid_dtype_name(dtype));
+        braid_tensor_free(t);
+        return (braid_out){0};
+    }
+    return own_const(g, name, t);
+}
+
+braid_out bd_b_shape(braid_graph *g, const char *name, braid_out x)
+{
+    if (!name) name = "Shape";
+    braid_shape shape = braid_out_shape(x);
+    if (!x.op || !bd_shape_is_known(&shape)) return bd_b1(g, "Shape", name, x);
+    int32_t dims[BRAID_RANK_MAX];
+    for (int d = 0; d < shape.rank; d++) {
+        if (shape.dims[d] > INT32_MAX) return bd_b1(g, "Shape", name, x);
+        dims[d] = (int32_t)shape.dims[d];
+    }
+    return bd_b_const_i32_vector(g, name, dims, shape.rank);
+}
+
+// ---- Grouping ----
+
+// A NoOp that runs after `ops`, named as it is.
+static braid_op *group_on_device(braid_graph *g, const char *name, const char *device, braid_op *const *ops,
+                                 int count)
+{
+    if (count) braid_push_control(g, ops, count);
+    braid_push_device(g, device);
+    braid_op *n = braid_op_end(braid_op_begin(g, "NoOp", name));
+    braid_pop_device(g);
+    if (count) braid_pop_control(g);
+    return n;
+}
+
+static int compare_devices(const void *a, const void *b)
+{
+    const braid_op *x = *(braid_op *const *)a, *y = *(braid_op *const *)b;
+    int order = strcmp(x->device, y->device);
+    return order ? order : x->id - y->id;
+}
+
+braid_op *bd_b_group(braid_graph *g, const char *name, braid_op *const *ops, int count)
+{
+    if (braid_graph_status(g, NULL)) return NULL;
+    const char *scope = braid_push_name_scope(g, name ? name : "group_deps");
+    braid_op **sorted = bd_memdup(ops, (size_t)count * sizeof *sorted);
+    bool one_device = true;
+    for (int i = 1; i < count; i++)
+        one_device = one_device && strcmp(ops[i]->device, ops[0]->device) == 0;
+    braid_op *result = NULL;
+    if (one_device) {
+        result = group_on_device(g, scope, count ? ops[0]->device : "", ops, count);
+    } else {
+        bd_op_list groups = {0};
+        qsort(sorted, (size_t)count, sizeof *sorted, compare_devices);
+        for (int from = 0, to; from < count; from = to) {
+            for (to = from + 1; to < count && strcmp(sorted[to]->device, sorted[from]->device) == 0;)
+                to++;
+            braid_op *n = group_on_device(g, NULL, sorted[from]->device, sorted + from, to - from);
+            if (n) bd_array_push(&groups, n);
+        }
+        braid_push_control(g, groups.items, (int)groups.len);
+        result = braid_op_end(braid_op_begin(g, "NoOp", scope));
+        braid_pop_control(g);
+        bd_array_free(&groups);
+    }
+    bd_free(sorted);
+    braid_pop_name_scope(g);
+    return result;
+}
+
+braid_out bd_b_with_dependency(braid_graph *g, braid_op *gate, braid_out x)
+{
+    const char *scope = braid_push_name_scope(g, "control_dependency");
+    braid_push_colocate(g, x.op);
+    if (gate) braid_push_control(g, &gate, 1);
+    braid_out out = bd_b1(g, bd_dtype_is_ref(braid_out_dtype(x)) ? "RefIdentity" : "Identity", scope, x);
+    if (gate) braid_pop_control(g);
+    braid_pop_colocate(g);
+    braid_pop_name_scope(g);
+    return out;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    return (*(braid_op *const *)a)->id - (*(braid_op *const *)b)->id;
+}
+
+void bd_b_tuple(braid_graph *g, const char *name, braid_out *outs, int count)
+{
+    if (braid_graph_status(g, NULL)) return;
+    braid_push_name_scope(g, name ? name : "tuple");
+    bd_op_list ops = {0};
+    for (int i = 0; i < count; i++) {
+        if (outs[i].op) bd_array_push(&ops, outs[i].op);
+    }
+    size_t unique = 0;
+    if (ops.len) qsort(ops.items, ops.len, sizeof *ops.items, compare_ids);
+    for (size_t i = 0; i < ops.len; i++) {
+        if (i == 0 || ops.items[i] != ops.items[unique - 1]) ops.items[unique++] = ops.items[i];
+    }
+    braid_op *gate = bd_b_group(g, NULL, ops.items, (int)unique);
+    for (int i = 0; i < count; i++) {
+        if (outs[i].op && gate) outs[i] = bd_b_with_dependency(g, gate, outs[i]);
+    }
+    bd_array_free(&ops);
+    braid_pop_name_scope(g);
+}

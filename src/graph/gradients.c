@@ -1,0 +1,377 @@
+// Symbolic gradients: walks the graph backward from ys to xs and lets each op build the gradients of its inputs.
+//
+// An op's turn comes when every op between it and the ys that uses it has had its own (its pending count is 0): then all
+// gradients of its outputs are there. Several gradients of one output are added up. The order of visits, names and
+// structure are those of TensorFlow's Python front end, so that graphs agree node by node.
+#include "graph/builder.h"
+#include "graph/grad.h"
+
+#include "base/check.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef BD_ARRAY(braid_out) out_list;
+
+typedef struct walk {
+    braid_graph *g;
+    const braid_gradients_options *options;
+    int count;          // nodes there were at the start: only these are differentiated
+    int *first_out;     // [count] number of output 0 of each node in `received`
+    out_list *received; // gradients of each output; one at most once the op had its turn
+    bool *between;      // [count] on a path from xs to ys
+    int *pending;       // [count] uses by nodes between that have not had their turn
+    bool *is_stop;      // [count] an x that no other x leads to: not differentiated
+    bd_op_list queue;   // nodes whose turn it is, in order
+} walk;
+
+static bool has_failed(const walk *w)
+{
+    return w->g->status.code != BRAID_OK;
+}
+
+// ---- What lies between ----
+
+static void mark_reached(const walk *w, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs,
+                         bool *reached)
+{
+    bd_consumers consumers;
+    bd_op_list open = {0};
+    bd_graph_consumers(w->g, &consumers);
+    for (int i = 0; i < num_ys; i++)
+        reached[ys[i].op->id] = true;
+    for (int i = 0; i < num_xs; i++)
+        bd_array_push(&open, xs[i].op);
+    while (open.len) {
+        const braid_op *op = open.items[--open.len];
+        if (reached[op->id]) continue;
+        reached[op->id] = true;
+        for (int e = consumers.offsets[op->id]; e < consumers.offsets[op->id + 1]; e++) {
+            if (consumers.items[e].input >= 0) bd_array_push(&open, consumers.items[e].node);
+        }
+    }
+    bd_array_free(&open);
+    bd_consumers_fini(&consumers);
+}
+
+static bool is_loop_op(const braid_op *op)
+{
+    bd_op_role role = bd_node_role(op);
+    return role == BD_ROLE_ENTER || role == BD_ROLE_EXIT || role == BD_ROLE_NEXT_ITERATION;
+}
+
+static void mark_between(walk *w, const braid_out *ys, int num_ys, bool *reached)
+{
+    bd_op_list open = {0};
+    for (int i = 0; i < num_ys; i++)
+        bd_array_push(&open, ys[i].op);
+    while (open.len) {
+        braid_op *op = open.items[--open.len];
+        if (!reached[op->id]) continue;
+        reached[op->id] = false;
+        w->between[op->id] = true;
+        if (is_loop_op(op))
+            braid_graph_fail(w->g, BRAID_UNIMPLEMENTED,
+                             "No gradient through loops: operation '%s' (op type: %s)", op->name,
+                             op->op_type);
+        for (int i = 0; i < op->input_count; i++)
+            bd_array_push(&open, op->inputs[i].op);
+    }
+    bd_array_free(&open);
+}
+
+static void count_pending(walk *w)
+{
+    for (int id = 0; id < w->count; id++) {
+        const braid_op *op = w->g->nodes.items[id];
+        for (int i = 0; w->between[id] && i < op->input_count; i++) {
+            if (w->between[op->inputs[i].op->id]) w->pending[op->inputs[i].op->id]++;
+        }
+    }
+}
+
+static void mark_stops(walk *w, const braid_out *xs, int num_xs)
+{
+    for (int i = 0; i < num_xs; i++) {
+        bool is_stop = true;
+        for (int k = 0; k < xs[i].op->input_count; k++)
+            is_stop = is_stop && w->pending[xs[i].op->inputs[k].op->id] <= 0;
+        if (is_stop) w->is_stop[xs[i].op->id] = true;
+    }
+}
+
+// ---- Gradients of outputs ----
+
+static out_list *received(const walk *w, braid_out of)
+{
+    return &w->received[w->first_out[of.op->id] + of.index];
+}
+
+static void receive(walk *w, braid_out of, braid_out grad)
+{
+    if (of.index < of.op->output_count)
+        bd_array_push(received(w, of), grad);
+    else // an op that Braid does not know
+        braid_graph_fail(w->g, BRAID_NOT_FOUND, "No gradient defined for operation '%s' (op type: %s)",
+                         of.op->name, of.op->op_type);
+}
+
+// array_ops.fill(array_ops.shape(y), 1)
+static braid_out ones_like(braid_graph *g, braid_out y)
+{
+    braid_out shape = bd_b_shape(g, NULL, y);
+    braid_out one = bd_b_const_f(g, NULL, braid_out_dtype(y), 1);
+    return bd_b2(g, "Fill", NULL, shape, one);
+}
+
+static braid_out start_gradient(walk *w, braid_out y, int index)
+{
+    braid_out given = w->options->grad_ys ? w->options->grad_ys[index] : (braid_out){0};
+    braid_dtype type = bd_dtype_base(braid_out_dtype(y));
+    if (!given.op) {
+        if (type == BRAID_COMPLEX64 || type == BRAID_COMPLEX128)
+            braid_graph_fail(w->g, BRAID_INVALID_ARGUMENT,
+                             "Gradients of complex tensors must set grad_ys (y.dtype = %s)",
+                             braid_dtype_name(type));
+        if (w->options->colocate) braid_push_colocate(w->g, y.op);
+        given = ones_like(w->g, y);
+        if (w->options->colocate) braid_pop_colocate(w->g);
+    } else if (bd_dtype_base(braid_out_dtype(given)) != type) {
+        braid_graph_fail(w->g, BRAID_INVALID_ARGUMENT,
+                         "Gradient %d, of type %s, does not have the type of '%s', %s", index,
+                         braid_dtype_name(braid_out_dtype(given)), y.op->name, braid_dtype_name(type));
+    }
+    return given;
+}
+
+static int compare_by_device(const void *a, const void *b)
+{
+    const braid_out *x = *(const braid_out *const *)a, *y = *(const braid_out *const *)b;
+    int order = strcmp(x->op->device, y->op->device);
+    return order ? order : (x > y) - (x < y); // those of one device stay in order
+}
+
+static braid_out add_n(braid_graph *g, const braid_out *items, int count)
+{
+    if (count == 1) return items[0];
+    braid_op_desc *d = braid_op_begin(g, "AddN", NULL);
+    braid_op_input_list(d, items, count);
+    return braid_op_end_out(d);
+}
+
+// Adds up several gradients of one output: first those of each device, there; then the sums.
+static braid_out aggregate(braid_graph *g, const out_list *grads)
+{
+    const braid_out **sorted = bd_calloc(grads->len, sizeof *sorted);
+    braid_out *group = bd_calloc(grads->len, sizeof *group);
+    out_list sums = {0};
+    for (size_t i = 0; i < grads->len; i++)
+        sorted[i] = &grads->items[i];
+    qsort(sorted, grads->len, sizeof *sorted, compare_by_device);
+    for (size_t from = 0, to; from < grads->len; from = to) {
+        for (to = from; to < grads->len && strcmp(sorted[to]->op->device, sorted[from]->op->device) == 0;
+             to++)
+            group[to - from] = *sorted[to];
+        bd_builder_push_colocate_only(g, group[0].op);
+        bd_array_push(&sums, add_n(g, group, (int)(to - from)));
+        braid_pop_colocate(g);
+    }
+    braid_out sum = add_n(g, sums.items, (int)sums.len);
+    bd_array_free(&sums);
+    bd_free(sorted);
+    bd_free(group);
+    return sum;
+}
+
+// Replaces what an op's outputs received by one gradient each. False when there is none.
+static bool settle_output_grads(walk *w, braid_op *op, braid_out *output_grads)
+{
+    bool any = false;
+    for (int i = 0; i < op->output_count && !has_failed(w); i++) {
+        out_list *list = received(w, braid_output(op, i));
+        if (list->len > 1) {
+            list->items[0] = aggregate(w->g, list);
+            list->len = 1;
+        }
+        output_grads[i] = list->len ? list->items[0] : (braid_out){0};
+        any = any || list->len > 0;
+    }
+    return any;
+}
+
+// ---- One op ----
+
+static bool is_trainable(braid_dtype type)
+{
+    type = bd_dtype_base(type);
+    return type == BRAID_HALF || type == BRAID_FLOAT || type == BRAID_DOUBLE || type == BRAID_COMPLEX64 ||
+           type == BRAID_COMPLEX128;
+}
+
+// Outputs that the ys do not depend on have gradient 0.
+static void fill_missing(walk *w, braid_op *op, braid_out *output_grads)
+{
+    for (int i = 0; i < op->output_count; i++) {
+        if (!output_grads[i].op && is_trainable(op->output_types[i]))
+            output_grads[i] = bd_b1(w->g, "ZerosLike", "zeros_like", braid_output(op, i));
+    }
+}
+
+static void call_gradient(walk *w, braid_op *op, const braid_out *output_grads, braid_out *input_grads)
+{
+    bd_grad_ctx c = {.graph = w->g, .op = op, .output_grads = output_grads, .input_grads = input_grads};
+    const char *scope = bd_arena_asprintf(&w->g->arena, "%s_grad", op->name);
+    braid_push_name_scope(w->g, scope);
+    op->def->op->gradient(&c);
+    int present = 0;
+    for (int i = 0; i < op->input_count; i++)
+        present += input_grads[i].op != NULL;
+    if (w->options->gate && present > 1) bd_b_tuple(w->g, NULL, input_grads, op->input_count);
+    braid_pop_name_scope(w->g);
+}
+
+// A gradient has the shape of what it is the gradient of: so its shape becomes known, or a mistake.
+static void settle_shape(walk *w, const braid_op *op, int i, braid_out grad)
+{
+    braid_shape input = braid_out_shape(op->inputs[i]), own = braid_out_shape(grad), both;
+    if (grad.index >= grad.op->output_count) return;
+    if (bd_shape_merge(&own, &input, &both)) {
+        grad.op->output_shapes[grad.index] = both;
+        return;
+    }
+    braid_graph_fail(
+        w->g, BRAID_INVALID_ARGUMENT,
+        "Incompatible shapes between op input and calculated input gradient. Forward operation: %s. Input "
+        "index: %d. Original input shape: %s. Calculated input gradient shape: %s",
+        op->name, i, bd_shape_str(&input, (char[BD_SHAPE_STR_MAX]){0}),
+        bd_shape_str(&own, (char[BD_SHAPE_STR_MAX]){0}));
+}
+
+static void hand_on(walk *w, const braid_op *op, const braid_out *input_grads)
+{
+    for (int i = 0; i < op->input_count && !has_failed(w); i++) {
+        if (!input_grads[i].op) continue;
+        if (bd_dtype_base(op->input_types[i]) != BRAID_RESOURCE) settle_shape(w, op, i, input_grads[i]);
+        receive(w, op->inputs[i], input_grads[i]);
+    }
+}
+
+static bool needs_gradient(walk *w, const braid_op *op)
+{
+    if (w->is_stop[op->id]) return false;
+    if (op->def && op->def->op->gradient) return true;
+    if (!op->def || !(op->def->op->flags & BD_OP_NOT_DIFFERENTIABLE))
+        braid_graph_fail(w->g, BRAID_NOT_FOUND, "No gradient defined for operation '%s' (op type: %s)",
+                         op->name, op->op_type);
+    return false;
+}
+
+static void visit(walk *w, braid_op *op)
+{
+    braid_out *output_grads = bd_calloc((size_t)op->output_count + 1, sizeof *output_grads);
+    braid_out *input_grads = bd_calloc((size_t)op->input_count + 1, sizeof *input_grads);
+    if (w->options->colocate) braid_push_colocate(w->g, op);
+    if (settle_output_grads(w, op, output_grads) && needs_gradient(w, op)) {
+        fill_missing(w, op, output_grads);
+        call_gradient(w, op, output_grads, input_grads);
+        hand_on(w, op, input_grads);
+    }
+    if (w->options->colocate) braid_pop_colocate(w->g);
+    for (int i = 0; i < op->input_count; i++) {
+        braid_op *input = op->inputs[i].op;
+        if (--w->pending[input->id] == 0) bd_array_push(&w->queue, input);
+    }
+    bd_free(output_grads);
+    bd_free(input_grads);
+}
+
+// ---- The walk ----
+
+static void walk_init(walk *w, braid_graph *g, const braid_gradients_options *options)
+{
+    size_t count = g->nodes.len, outputs = 0;
+    *w = (walk){.g = g, .options = options, .count = (int)count};
+    w->first_out = bd_calloc(count + 1, sizeof *w->first_out);
+    for (size_t i = 0; i < count; i++) {
+        w->first_out[i] = (int)outputs;
+        outputs += (size_t)g->nodes.items[i]->output_count;
+    }
+    w->first_out[count] = (int)outputs;
+    w->received = bd_calloc(outputs + 1, sizeof *w->received);
+    w->between = bd_calloc(count + 1, sizeof *w->between);
+    w->pending = bd_calloc(count + 1, sizeof *w->pending);
+    w->is_stop = bd_calloc(count + 1, sizeof *w->is_stop);
+}
+
+static void walk_fini(walk *w)
+{
+    for (int i = 0; i < w->first_out[w->count]; i++)
+        bd_array_free(&w->received[i]);
+    bd_free(w->received);
+    bd_free(w->first_out);
+    bd_free(w->between);
+    bd_free(w->pending);
+    bd_free(w->is_stop);
+    bd_array_free(&w->queue);
+}
+
+static void start(walk *w, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs)
+{
+    bool *reached = bd_calloc((size_t)w->count + 1, sizeof *reached);
+    mark_reached(w, ys, num_ys, xs, num_xs, reached);
+    mark_between(w, ys, num_ys, reached);
+    bd_free(reached);
+    count_pending(w);
+    mark_stops(w, xs, num_xs);
+}
+
+static void enqueue_ys(walk *w, const braid_out *ys, int num_ys)
+{
+    for (int i = 0; i < num_ys; i++) {
+        bool queued = w->pending[ys[i].op->id] != 0;
+        for (size_t k = 0; k < w->queue.len; k++)
+            queued = queued || w->queue.items[k] == ys[i].op;
+        if (!queued) bd_array_push(&w->queue, ys[i].op);
+    }
+}
+
+static bool all_there(braid_graph *g, const braid_out *outs, int count, const char *what)
+{
+    for (int i = 0; i < count; i++) {
+        if (outs[i].op && outs[i].op->graph == g && outs[i].index >= 0 &&
+            outs[i].index < outs[i].op->output_count)
+            continue;
+        braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "Gradients: %s %d is no output of this graph", what, i);
+        return false;
+    }
+    return true;
+}
+
+void braid_gradients_with(braid_graph *g, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs,
+                          const braid_gradients_options *options, braid_out *grads)
+{
+    static const braid_gradients_options none;
+    if (num_xs > 0) memset(grads, 0, (size_t)num_xs * sizeof *grads);
+    if (!g || g->status.code || !all_there(g, ys, num_ys, "y") || !all_there(g, xs, num_xs, "x")) return;
+    walk w;
+    walk_init(&w, g, options ? options : &none);
+    braid_push_name_scope(g, w.options->name ? w.options->name : "gradients");
+    start(&w, ys, num_ys, xs, num_xs);
+    for (int i = 0; i < num_ys && !has_failed(&w); i++)
+        receive(&w, ys[i], start_gradient(&w, ys[i], i));
+    enqueue_ys(&w, ys, num_ys);
+    for (size_t next = 0; next < w.queue.len && !has_failed(&w); next++)
+        visit(&w, w.queue.items[next]);
+    for (int i = 0; i < num_xs && !has_failed(&w); i++) {
+        const out_list *list = received(&w, xs[i]);
+        if (list->len) grads[i] = list->items[0];
+    }
+    braid_pop_name_scope(g);
+    walk_fini(&w);
+}
+
+void braid_gradients(braid_graph *g, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs,
+                     const braid_out *grad_ys, braid_out *grads)
+{
+    braid_gradients_options options = {.grad_ys = grad_ys, .gate = true};
+    braid_gradients_with(g, ys, num_ys, xs, num_xs, &options, grads);
+}

@@ -1,0 +1,181 @@
+// GraphDef export: nodes as messages, in order.
+#include "graph/graph.h"
+
+#include "base/check.h"
+#include "base/wire.h"
+#include "graph/attr_wire.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    GRAPH_NODE = 1,
+    GRAPH_LIBRARY = 2,
+    GRAPH_VERSIONS = 4
+};
+enum {
+    NODE_NAME = 1,
+    NODE_OP = 2,
+    NODE_INPUT = 3,
+    NODE_DEVICE = 4,
+    NODE_ATTR = 5
+};
+enum {
+    VERSION_PRODUCER = 1,
+    VERSION_MIN_CONSUMER = 2
+};
+enum {
+    ENTRY_KEY = 1,
+    ENTRY_VALUE = 2
+};
+
+static const char *device_of(const braid_op *n, bool placed)
+{
+    return placed && n->assigned_device ? n->assigned_device : n->device;
+}
+
+// ---- Sizes ----
+
+static int digits(int value)
+{
+    int n = 1;
+    for (; value >= 10; value /= 10)
+        n++;
+    return n;
+}
+
+// "name", "name:3".
+static size_t input_len(const braid_out *in)
+{
+    return strlen(in->op->name) + (in->index ? 1 + (size_t)digits(in->index) : 0);
+}
+
+static size_t entry_size(const bd_named_attr *attr)
+{
+    return bd_wire_bytes_size(strlen(attr->name)) + bd_wire_bytes_size(bd_attr_size(&attr->value));
+}
+
+static size_t text_size(const char *text)
+{
+    return *text ? bd_wire_bytes_size(strlen(text)) : 0;
+}
+
+static size_t node_size(const braid_op *n, bool placed)
+{
+    size_t size = text_size(n->name) + text_size(n->op_type) + text_size(device_of(n, placed));
+    for (int i = 0; i < n->input_count; i++)
+        size += bd_wire_bytes_size(input_len(&n->inputs[i]));
+    for (int i = 0; i < n->control_count; i++)
+        size += bd_wire_bytes_size(1 + strlen(n->controls[i]->name));
+    for (int i = 0; i < n->attr_count; i++) {
+        if (!n->attrs[i].is_default) size += bd_wire_bytes_size(entry_size(&n->attrs[i]));
+    }
+    return size;
+}
+
+static size_t versions_size(const braid_graph *g)
+{
+    return (g->producer ? 1 + bd_wire_varint_size((uint64_t)g->producer) : 0) +
+           (g->min_consumer ? 1 + bd_wire_varint_size((uint64_t)g->min_consumer) : 0);
+}
+
+size_t bd_graph_write_size(const braid_graph *g, int from, bool placed)
+{
+    size_t size = bd_wire_bytes_size(versions_size(g));
+    for (size_t i = (size_t)from; i < g->nodes.len; i++)
+        size += bd_wire_bytes_size(node_size(g->nodes.items[i], placed));
+    for (size_t i = 0; i < g->libraries.len; i++)
+        size += bd_wire_bytes_size(g->libraries.items[i].len);
+    return size;
+}
+
+// ---- Writing ----
+
+static void put_message(bd_wire_writer *out, uint32_t field, size_t size)
+{
+    bd_wire_put_tag(out, field, BD_WIRE_BYTES);
+    bd_wire_put_varint(out, size);
+}
+
+static void put_text(bd_wire_writer *out, uint32_t field, const char *text)
+{
+    if (*text) bd_wire_put_bytes(out, field, text, strlen(text));
+}
+
+static void put_input(bd_wire_writer *out, const braid_out *in)
+{
+    size_t name = strlen(in->op->name);
+    put_message(out, NODE_INPUT, input_len(in));
+    bd_wire_put_raw(out, in->op->name, name);
+    if (!in->index) return;
+    char number[12];
+    size_t n = sizeof number;
+    for (int value = in->index; value; value /= 10)
+        number[--n] = (char)('0' + value % 10);
+    number[--n] = ':';
+    bd_wire_put_raw(out, number + n, sizeof number - n);
+}
+
+static void put_control(bd_wire_writer *out, const braid_op *control)
+{
+    size_t name = strlen(control->name);
+    put_message(out, NODE_INPUT, 1 + name);
+    bd_wire_put_raw(out, "^", 1);
+    bd_wire_put_raw(out, control->name, name);
+}
+
+static void put_attr(bd_wire_writer *out, const bd_named_attr *attr)
+{
+    put_message(out, NODE_ATTR, entry_size(attr));
+    bd_wire_put_bytes(out, ENTRY_KEY, attr->name, strlen(attr->name));
+    put_message(out, ENTRY_VALUE, bd_attr_size(&attr->value));
+    bd_attr_write(&attr->value, out);
+}
+
+static void put_node(bd_wire_writer *out, const braid_op *n, bool placed)
+{
+    put_message(out, GRAPH_NODE, node_size(n, placed));
+    put_text(out, NODE_NAME, n->name);
+    put_text(out, NODE_OP, n->op_type);
+    for (int i = 0; i < n->input_count; i++)
+        put_input(out, &n->inputs[i]);
+    for (int i = 0; i < n->control_count; i++)
+        put_control(out, n->controls[i]);
+    put_text(out, NODE_DEVICE, device_of(n, placed));
+    for (int i = 0; i < n->attr_count; i++) {
+        if (!n->attrs[i].is_default) put_attr(out, &n->attrs[i]);
+    }
+}
+
+void bd_graph_write(const braid_graph *g, int from, bool placed, bd_wire_writer *out)
+{
+    for (size_t i = (size_t)from; i < g->nodes.len; i++)
+        put_node(out, g->nodes.items[i], placed);
+    for (size_t i = 0; i < g->libraries.len; i++)
+        bd_wire_put_bytes(out, GRAPH_LIBRARY, g->libraries.items[i].data, g->libraries.items[i].len);
+    put_message(out, GRAPH_VERSIONS, versions_size(g));
+    if (g->producer) bd_wire_put_uint(out, VERSION_PRODUCER, (uint64_t)g->producer);
+    if (g->min_consumer) bd_wire_put_uint(out, VERSION_MIN_CONSUMER, (uint64_t)g->min_consumer);
+}
+
+void *braid_graph_export(const braid_graph *g, size_t *len, braid_status *status)
+{
+    BD_STATUS(own);
+    braid_status *st = status ? status : own;
+    *len = 0;
+    if (braid_graph_status(g, st)) return NULL;
+    bd_message m;
+    bd_wire_writer w;
+    bd_message_init(&m);
+    bd_wire_writer_init(&w, &m);
+    bd_graph_write(g, 0, false, &w);
+    bd_wire_writer_finish(&w);
+    void *data = malloc(m.bytes ? m.bytes : 1); // the caller's, by free(): not from our allocator
+    if (data) {
+        bd_message_gather(&m, data);
+        *len = m.bytes;
+    } else {
+        bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "No memory for a GraphDef of %zu bytes", m.bytes);
+    }
+    bd_message_fini(&m);
+    return data;
+}

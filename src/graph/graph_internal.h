@@ -1,0 +1,22 @@
+// What files of this module share about making nodes.
+#ifndef BD_GRAPH_GRAPH_INTERNAL_H
+#define BD_GRAPH_GRAPH_INTERNAL_H
+
+#include "graph/graph.h"
+
+// The version of TensorFlow's GraphDef that Braid writes and understands: that of 1.15.
+#define BD_GRAPH_DEF_VERSION 134
+
+// Makes a checked node as bd_graph_add does, but leaves it out of `nodes` and `by_name`. Inputs without op come later.
+braid_code bd_graph_make_node(braid_graph *g, const bd_node_spec *spec, braid_op **node, braid_status *st);
+
+// Puts such a node at the end. Returns it.
+braid_op *bd_graph_append(braid_graph *g, braid_op *n);
+
+// Replaces the control inputs of a node, each once.
+void bd_node_set_controls(braid_op *n, braid_op *const *controls, int count);
+
+// Frees the tensors added last, down to `keep`.
+void bd_graph_drop_tensors(braid_graph *g, size_t keep);
+
+#endif

@@ -1,0 +1,128 @@
+// Copying a part of a graph: marks what the roots need, then copies it in order, then connects it.
+#include "graph/subgraph.h"
+
+#include "base/check.h"
+#include "graph/graph_internal.h"
+#include <string.h>
+
+typedef struct copier {
+    const braid_graph *from;
+    const bd_subgraph_spec *spec;
+    braid_graph *to;
+    braid_op **map;
+    bool *needed;    // [nodes of `from`]
+    int *first_repl; // [nodes of `from`] first replacement of an output of the node, -1: none
+    int *next_repl;  // [replacements] the next one of the same node
+} copier;
+
+static const bd_replacement *find_replacement(const copier *c, const braid_op *op, int index)
+{
+    for (int r = c->first_repl[op->id]; r >= 0; r = c->next_repl[r]) {
+        if (c->spec->replacements[r].from.index == index) return &c->spec->replacements[r];
+    }
+    return NULL;
+}
+
+static void index_replacements(copier *c)
+{
+    for (size_t i = 0; i < c->from->nodes.len; i++)
+        c->first_repl[i] = -1;
+    for (int r = c->spec->replacement_count - 1; r >= 0; r--) {
+        int id = c->spec->replacements[r].from.op->id;
+        c->next_repl[r] = c->first_repl[id];
+        c->first_repl[id] = r;
+    }
+}
+
+static void need(copier *c, braid_op *op, bd_op_list *open)
+{
+    BD_ASSERT(op->graph == c->from);
+    if (c->needed[op->id]) return;
+    c->needed[op->id] = true;
+    bd_array_push(open, op);
+}
+
+static void mark_needed(copier *c)
+{
+    bd_op_list open = {0};
+    for (int i = 0; i < c->spec->root_count; i++)
+        need(c, c->spec->roots[i], &open);
+    while (open.len) {
+        const braid_op *n = open.items[--open.len];
+        for (int i = 0; i < n->input_count; i++) {
+            if (!find_replacement(c, n->inputs[i].op, n->inputs[i].index)) need(c, n->inputs[i].op, &open);
+        }
+        for (int i = 0; i < n->control_count; i++) {
+            if (!find_replacement(c, n->controls[i], -1)) need(c, n->controls[i], &open);
+        }
+    }
+    bd_array_free(&open);
+}
+
+// Copies without edges: those of a loop lead to nodes that are not there yet.
+static braid_code copy_nodes(copier *c, braid_status *st)
+{
+    for (size_t i = 0; i < c->from->nodes.len; i++) {
+        const braid_op *n = c->from->nodes.items[i];
+        c->map[i] = NULL;
+        if (!c->needed[i]) continue;
+        if (bd_map_has(&c->to->by_name, n->name))
+            return bd_fail(st, BRAID_ALREADY_EXISTS,
+                           "Node '%s' (op: '%s'): the graph has a node of this name already", n->name,
+                           n->op_type);
+        c->map[i] = bd_graph_copy_node(c->to, n, n->inputs, n->input_count, NULL, 0);
+    }
+    return BRAID_OK;
+}
+
+static void connect(const copier *c, const braid_op *from, braid_op *to, bd_op_list *controls)
+{
+    for (int i = 0; i < from->input_count; i++) {
+        braid_out in = from->inputs[i];
+        const bd_replacement *r = find_replacement(c, in.op, in.index);
+        bd_node_set_input(to, i, r ? r->to : (braid_out){.op = c->map[in.op->id], .index = in.index});
+    }
+    controls->len = 0;
+    for (int i = 0; i < from->control_count; i++) {
+        const bd_replacement *r = find_replacement(c, from->controls[i], -1);
+        braid_op *control = r ? r->to.op : c->map[from->controls[i]->id];
+        if (control) bd_array_push(controls, control);
+    }
+    bd_node_set_controls(to, controls->items, (int)controls->len);
+}
+
+static void copy_libraries(const braid_graph *from, braid_graph *to)
+{
+    for (size_t i = 0; i < from->libraries.len; i++) {
+        const bd_bytes *l = &from->libraries.items[i];
+        bd_array_push(&to->libraries,
+                      (bd_bytes){.data = bd_arena_strndup(&to->arena, l->data, l->len), .len = l->len});
+    }
+}
+
+braid_code bd_subgraph(const braid_graph *from, const bd_subgraph_spec *spec, braid_graph *to, braid_op **map,
+                       braid_status *st)
+{
+    size_t count = from->nodes.len;
+    copier c = {.from = from, .spec = spec, .to = to, .map = map};
+    c.needed = bd_calloc(count + 1, sizeof *c.needed);
+    c.first_repl = bd_calloc(count + 1, sizeof *c.first_repl);
+    c.next_repl = bd_calloc((size_t)spec->replacement_count + 1, sizeof *c.next_repl);
+    index_replacements(&c);
+    mark_needed(&c);
+    bd_op_list controls = {0};
+    braid_code code = copy_nodes(&c, st);
+    for (size_t i = 0; i < count && !code; i++) {
+        if (map[i]) connect(&c, from->nodes.items[i], map[i], &controls);
+    }
+    bd_array_free(&controls);
+    if (!code) {
+        to->producer = from->producer;
+        to->min_consumer = from->min_consumer;
+        copy_libraries(from, to);
+    }
+    bd_free(c.needed);
+    bd_free(c.first_repl);
+    bd_free(c.next_repl);
+    return code;
+}
