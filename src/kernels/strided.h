@@ -1,11 +1,12 @@
-// Copying blocks of up to eight dimensions between memory of any layout: slices, transposes, pads, concatenations.
+// Copying blocks of many dimensions between memory of any layout: slices, transposes, pads, concatenations.
 #ifndef BD_KERNELS_STRIDED_H
 #define BD_KERNELS_STRIDED_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define BD_STRIDED_RANK_MAX 8
+// Twice a tensor's: a tiled copy has two for each dimension.
+#define BD_STRIDED_RANK_MAX 16
 
 // A block of dims[0] x ... x dims[rank - 1] elements and how to go through two memories; strides count elements and may
 // be 0 or negative.

@@ -74,6 +74,96 @@ void bd_elements_copy_block(const braid_tensor *to, int64_t to_at, const braid_t
     bd_strided_walk(block, copy_owning_run, &c);
 }
 
+void bd_elements_join(const braid_tensor *whole, int axis, int64_t at, const braid_tensor *part,
+                      int64_t part_dim)
+{
+    int64_t inner = bd_shape_count_range(&whole->shape, axis + 1, whole->shape.rank);
+    int64_t run = part_dim * inner, row = whole->shape.dims[axis] * inner;
+    bd_strided block = {.rank = 2,
+                        .dims = {bd_shape_count_range(&whole->shape, 0, axis), run},
+                        .to_strides = {row, 1},
+                        .from_strides = {run, 1}};
+    bd_elements_copy_block(whole, at * inner, part, 0, &block);
+}
+
+bool bd_output_piece(bd_op_ctx *c, int i, const braid_tensor *whole, int axis, int64_t at, int64_t size)
+{
+    braid_shape piece = whole->shape;
+    piece.dims[axis] = size;
+    int64_t inner = bd_shape_count_range(&whole->shape, axis + 1, whole->shape.rank);
+    if (bd_shape_count_range(&whole->shape, 0, axis) == 1) {
+        braid_tensor view;
+        bd_tensor_view(&view, whole, at * inner, &piece);
+        bd_output_set(c, i, &view);
+        bd_tensor_fini(&view);
+        return true;
+    }
+    braid_tensor *y = bd_output(c, i, whole->dtype, &piece);
+    if (!y) return false;
+    bd_strided block = bd_strided_of(&piece);
+    bd_row_strides(&whole->shape, block.from_strides);
+    bd_elements_copy_block(y, 0, whole, at * inner, &block);
+    return true;
+}
+
+// The strides, in elements, of a walk over `shape` that goes `strides` (NULL: 1) along each dimension; returns where it begins.
+static int64_t walk_strides(const braid_shape *shape, const int64_t *begin, const int64_t *strides,
+                            int64_t *out)
+{
+    int64_t at = 0;
+    bd_row_strides(shape, out);
+    for (int d = 0; d < shape->rank; d++) {
+        at += begin[d] * out[d];
+        if (strides) out[d] *= strides[d];
+    }
+    return at;
+}
+
+// Whether a walk passes over memory from its begin on without a jump.
+static bool is_contiguous(const bd_strided *block)
+{
+    int64_t next = 1;
+    for (int d = block->rank - 1; d >= 0; d--) {
+        if (block->dims[d] != 1 && block->from_strides[d] != next) return false;
+        next *= block->dims[d];
+    }
+    return true;
+}
+
+void bd_output_block(bd_op_ctx *c, int i, const braid_tensor *x, const int64_t *begin, const int64_t *strides,
+                     const braid_shape *block, const braid_shape *out)
+{
+    bd_strided b = bd_strided_of(block);
+    int64_t at = walk_strides(&x->shape, begin, strides, b.from_strides);
+    if (bd_shape_count(block) > 0 && is_contiguous(&b)) {
+        braid_tensor view;
+        bd_tensor_view(&view, x, at, out);
+        bd_output_set(c, i, &view);
+        bd_tensor_fini(&view);
+        return;
+    }
+    braid_tensor *y = bd_output(c, i, x->dtype, out);
+    if (y && bd_tensor_count(y) > 0) bd_elements_copy_block(y, 0, x, at, &b);
+}
+
+void bd_output_spread(bd_op_ctx *c, int i, const braid_tensor *x, const braid_shape *block,
+                      const int64_t *begin, const int64_t *strides, const braid_shape *out)
+{
+    BD_STATUS(st);
+    int64_t count;
+    if (bd_shape_checked_count(out, &count, st)) {
+        bd_op_fail_status(c, st);
+        return;
+    }
+    braid_tensor *y = bd_output(c, i, x->dtype, out);
+    if (!y) return;
+    size_t size = braid_dtype_size(y->dtype);
+    if (size) memset(y->data, 0, (size_t)count * size);
+    bd_strided b = bd_strided_of(block);
+    int64_t at = walk_strides(out, begin, strides, b.to_strides);
+    if (bd_shape_count(block) > 0) bd_elements_copy_block(y, at, x, 0, &b);
+}
+
 // Reads memory that others may be writing.
 BD_HOGWILD static void copy_racing(void *to, const void *from, size_t len)
 {

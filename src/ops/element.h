@@ -17,6 +17,24 @@ void bd_elements_copy(const braid_tensor *to, int64_t to_at, const braid_tensor 
 void bd_elements_copy_block(const braid_tensor *to, int64_t to_at, const braid_tensor *from, int64_t from_at,
                             const bd_strided *block);
 
+// Copies `part` to [at, at + part_dim) of `whole` along `axis`: all sizes but that along the axis agree (a `part` of size 1
+// there may lack the axis).
+void bd_elements_join(const braid_tensor *whole, int axis, int64_t at, const braid_tensor *part,
+                      int64_t part_dim);
+
+// Makes output `i` the elements [at, at + size) of `whole` along `axis`: a view of it when they are contiguous. False: the
+// kernel has failed.
+bool bd_output_piece(bd_op_ctx *c, int i, const braid_tensor *whole, int axis, int64_t at, int64_t size);
+
+// Makes output `i`, of shape `out`, the block of `x` from `begin` on, each `strides` on (NULL: 1): block->dims elements along
+// each dimension, all within `x`. A contiguous block is a view of `x`.
+void bd_output_block(bd_op_ctx *c, int i, const braid_tensor *x, const int64_t *begin, const int64_t *strides,
+                     const braid_shape *block, const braid_shape *out);
+// The inverse: output `i` is zeros (empty strings) of shape `out` with the elements of `x`, taken as of shape `block`, put at
+// `begin`, each `strides` on.
+void bd_output_spread(bd_op_ctx *c, int i, const braid_tensor *x, const braid_shape *block,
+                      const int64_t *begin, const int64_t *strides, const braid_shape *out);
+
 // Makes `t` hold `from`'s content in memory of its own, also when that is a variable's and changes meanwhile (use_locking=false):
 // each word is either old or new. False when memory is short.
 bool bd_tensor_snapshot(braid_tensor *t, const braid_tensor *from);

@@ -83,9 +83,9 @@ braid_out bd_grad_reshape_like(braid_graph *g, braid_out x, braid_out like)
     return bd_b2(g, "Reshape", "Reshape", x, bd_b_shape(g, "Shape", like));
 }
 
-braid_out bd_grad_stack_with(braid_graph *g, braid_out x, int32_t last)
+braid_out bd_grad_stack_with(braid_graph *g, const char *name, braid_out x, int32_t last)
 {
-    const char *scope = enter(g, "stack");
+    const char *scope = enter(g, name);
     braid_out values[2] = {x, bd_b_const_i32(g, "1", last)}; // named for its place in the list
     braid_op_desc *d = braid_op_begin(g, "Pack", scope);
     braid_op_input_list(d, values, 2);

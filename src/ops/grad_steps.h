@@ -18,8 +18,8 @@ braid_out bd_grad_size(braid_graph *g, braid_out x);
 braid_out bd_grad_flatten(braid_graph *g, braid_out x);
 // tf.reshape(x, tf.shape(like))
 braid_out bd_grad_reshape_like(braid_graph *g, braid_out x, braid_out like);
-// tf.stack([x, last]) of a scalar and a number.
-braid_out bd_grad_stack_with(braid_graph *g, braid_out x, int32_t last);
+// tf.stack([x, last], name=name) of a scalar and a number.
+braid_out bd_grad_stack_with(braid_graph *g, const char *name, braid_out x, int32_t last);
 // tf.range(0, limit, delta)
 braid_out bd_grad_range(braid_graph *g, braid_out limit, int32_t delta);
 // tf.concat(values, axis)

@@ -22,8 +22,8 @@ braid_code bd_variable_find(const bd_variable_binding *b, bd_resources *rs, bd_v
 
 // Adds or subtracts `count` elements: value[i] += delta[i].
 typedef void (*bd_update_fn)(void *value, const void *delta, int64_t count);
-#define BD_UPDATE_TYPES "T=float|double|int8|int16|int32|int64|uint8|uint16"
-// NULL for a type that is not in BD_UPDATE_TYPES.
+#define BD_UPDATE_TYPES_OF(ATTR) ATTR "=float|double|int8|int16|int32|int64|uint8|uint16"
+// NULL for a type that is not among them.
 bd_update_fn bd_update_function(braid_dtype dtype, bool subtract);
 
 // Updates a variable by a tensor of its shape. Without `lock` (and for a reference variable) others may read and write

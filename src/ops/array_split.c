@@ -1,0 +1,173 @@
+// Cutting a tensor into pieces along an axis: Split into equal ones, SplitV into given sizes.
+#include "graph/grad.h"
+#include "ops/element.h"
+
+// The axis in input `i` of a value of that rank; -1: the kernel has failed.
+static int read_axis(bd_op_ctx *c, int i, int rank)
+{
+    int64_t axis;
+    if (!bd_input_int(c, i, "split_dim", &axis)) return -1;
+    if (axis >= -rank && axis < rank) return (int)(axis < 0 ? axis + rank : axis);
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "-input rank(-%d) <= split_dim < input rank (%d), but got %lld",
+               rank, rank, (long long)axis);
+    return -1;
+}
+
+// ---- Split ----
+
+static braid_code split_shape(bd_shape_ctx *c, braid_status *st)
+{
+    braid_shape piece = c->inputs[1];
+    int64_t axis;
+    if (piece.rank < 0) return BRAID_OK;
+    if (bd_shape_ctx_constant_int(c, 0, &axis)) {
+        braid_code code = bd_shape_ctx_axis(c, piece.rank, &axis, st);
+        if (code) return code;
+        if (piece.dims[axis] >= 0 && piece.dims[axis] % c->output_count) {
+            return bd_shape_ctx_fail(c, st, "Dimension size must be evenly divisible by %d but is %lld",
+                                     c->output_count, (long long)piece.dims[axis]);
+        }
+        if (piece.dims[axis] >= 0) piece.dims[axis] /= c->output_count;
+    } else {
+        for (int d = 0; d < piece.rank; d++)
+            piece.dims[d] = -1;
+    }
+    for (int i = 0; i < c->output_count; i++)
+        c->outputs[i] = piece;
+    return BRAID_OK;
+}
+
+static void split_run(bd_op_ctx *c)
+{
+    const braid_tensor *value = bd_input(c, 1);
+    int axis = read_axis(c, 0, value->shape.rank);
+    if (axis < 0) return;
+    int64_t dim = value->shape.dims[axis];
+    if (dim % c->output_count) {
+        bd_op_fail(
+            c, BRAID_INVALID_ARGUMENT,
+            "Number of ways to split should evenly divide the split dimension, but got split_dim %d (size = "
+            "%lld) and num_split %d",
+            axis, (long long)dim, c->output_count);
+        return;
+    }
+    int64_t size = dim / c->output_count;
+    for (int i = 0; i < c->output_count; i++) {
+        if (!bd_output_piece(c, i, value, axis, i * size, size)) return;
+    }
+}
+
+// tf.concat(grads, axis)
+static braid_out concat_grads(bd_grad_ctx *c, braid_out axis)
+{
+    braid_op_desc *d = braid_op_begin(c->graph, "ConcatV2", "concat");
+    braid_op_input_list(d, c->output_grads, braid_op_num_outputs(c->op));
+    braid_op_input(d, axis);
+    return braid_op_end_out(d);
+}
+
+static void split_gradient(bd_grad_ctx *c)
+{
+    c->input_grads[1] = concat_grads(c, braid_op_get_input(c->op, 0));
+}
+
+BD_OP(Split) = {
+    .signature = "(split_dim: int32, value: T) -> (output: num_split*T)",
+    .attrs = "num_split:int>=1; T:type",
+    .shape = split_shape,
+    .gradient = split_gradient,
+    .kernels = BD_KERNELS({.run = split_run}),
+    .doc = "Cuts a tensor into num_split equal pieces along an axis.",
+};
+
+// ---- SplitV ----
+
+static braid_code split_v_shape(bd_shape_ctx *c, braid_status *st)
+{
+    braid_shape piece = c->inputs[0];
+    int64_t axis;
+    if (piece.rank < 0) return BRAID_OK;
+    bool axis_known = bd_shape_ctx_constant_int(c, 2, &axis);
+    if (axis_known) {
+        braid_code code = bd_shape_ctx_axis(c, piece.rank, &axis, st);
+        if (code) return code;
+    }
+    const braid_tensor *sizes = bd_shape_ctx_constant(c, 1);
+    for (int i = 0; i < c->output_count; i++) {
+        braid_shape out = piece;
+        for (int d = 0; d < out.rank; d++) {
+            if (!axis_known) out.dims[d] = -1;
+        }
+        if (axis_known) {
+            bool size_known = sizes && sizes->shape.rank == 1 && sizes->shape.dims[0] == c->output_count;
+            out.dims[axis] = size_known ? bd_tensor_index(sizes, i) : -1;
+        }
+        c->outputs[i] = out;
+    }
+    return BRAID_OK;
+}
+
+// The sizes in input 1, a -1 among them worked out; false: the kernel has failed.
+static bool read_sizes(bd_op_ctx *c, int64_t dim, int64_t *sizes)
+{
+    const braid_tensor *t = bd_input(c, 1);
+    char text[BD_SHAPE_STR_MAX];
+    if (t->shape.rank != 1 || t->shape.dims[0] != c->output_count) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "size of the split_tensor must be 1-D and have %d elements, but got shape %s",
+                   c->output_count, bd_shape_str(&t->shape, text));
+        return false;
+    }
+    int64_t sum = 0;
+    int rest = -1;
+    for (int i = 0; i < c->output_count; i++) {
+        sizes[i] = bd_tensor_index(t, i);
+        if (sizes[i] == -1 && rest < 0) {
+            rest = i;
+        } else if (sizes[i] < 0 || __builtin_add_overflow(sum, sizes[i], &sum)) {
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                       "Split size at index %d must be >= 0, or -1 for one of them. Got: %lld", i,
+                       (long long)sizes[i]);
+            return false;
+        }
+    }
+    if (rest >= 0 ? sum > dim : sum != dim) {
+        bd_op_fail(
+            c, BRAID_INVALID_ARGUMENT,
+            "Determined shape must either match input shape along split_dim exactly if fully specified, or be "
+            "less than the size of the input along split_dim if not fully specified. Got: %lld of %lld",
+            (long long)sum, (long long)dim);
+        return false;
+    }
+    if (rest >= 0) sizes[rest] = dim - sum;
+    return true;
+}
+
+static void split_v_run(bd_op_ctx *c)
+{
+    const braid_tensor *value = bd_input(c, 0);
+    int axis = read_axis(c, 2, value->shape.rank);
+    if (axis < 0) return;
+    int64_t *sizes = bd_calloc((size_t)c->output_count, sizeof *sizes);
+    bool ok = read_sizes(c, value->shape.dims[axis], sizes);
+    int64_t at = 0;
+    for (int i = 0; ok && i < c->output_count; i++) {
+        ok = bd_output_piece(c, i, value, axis, at, sizes[i]);
+        at += sizes[i];
+    }
+    bd_free(sizes);
+}
+
+static void split_v_gradient(bd_grad_ctx *c)
+{
+    c->input_grads[0] = concat_grads(c, braid_op_get_input(c->op, 2));
+}
+
+BD_OP(SplitV) = {
+    .signature = "(value: T, size_splits: Tlen, split_dim: int32) -> (output: num_split*T)",
+    .attrs = "num_split:int>=1; T:type; Tlen:type{int32,int64}=int64",
+    .shape = split_v_shape,
+    .gradient = split_v_gradient,
+    .kernels = BD_KERNELS({.run = split_v_run}),
+    .doc = "Cuts a tensor into pieces of given sizes along an axis; one size may be -1, the rest.",
+};

@@ -1,0 +1,297 @@
+// Resource variables: a handle names the variable, and a value once read never changes.
+#include "base/alloc.h"
+#include "graph/grad.h"
+#include "ops/element.h"
+#include "ops/variable.h"
+
+// ---- VarHandleOp ----
+
+static braid_code handle_shape(bd_shape_ctx *c, braid_status *st)
+{
+    (void)st;
+    c->outputs[0] = BD_SCALAR;
+    return BRAID_OK;
+}
+
+typedef struct handle_state {
+    bd_variable_binding binding;
+} handle_state;
+
+static braid_code handle_create(const braid_op *node, void *state, braid_status *st)
+{
+    (void)st;
+    bd_variable_bind(node, false, &((handle_state *)state)->binding);
+    return BRAID_OK;
+}
+
+static void handle_run(bd_op_ctx *c)
+{
+    const bd_variable_binding *b = &((const handle_state *)c->state)->binding;
+    braid_tensor *y = bd_output(c, 0, BRAID_RESOURCE, &BD_SCALAR);
+    if (!y) return;
+    bd_resource_handle *h = bd_tensor_handle(y);
+    h->device = bd_strdup(c->node->assigned_device ? c->node->assigned_device : "");
+    h->container = bd_strdup(b->container);
+    h->name = bd_strdup(b->name);
+    h->type_name = bd_strdup(bd_variable_type.name);
+    h->hash_code = 0;
+}
+
+BD_OP(VarHandleOp) = {
+    .signature = "() -> (resource: resource)",
+    .attrs = "container:string=''; shared_name:string=''; dtype:type; shape:shape",
+    .role = BD_ROLE_VARIABLE,
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = handle_shape,
+    .kernels = BD_KERNELS({.state_size = sizeof(handle_state), .create = handle_create, .run = handle_run}),
+    .doc = "A handle to a resource variable.",
+};
+
+// ---- From handle to variable ----
+
+// The handle in input 0, which may come from a client; NULL: the kernel has failed.
+static const bd_resource_handle *handle_input(bd_op_ctx *c)
+{
+    const braid_tensor *t = bd_input(c, 0);
+    if (bd_tensor_count(t) == 1 && bd_tensor_handle(t)->name) return bd_tensor_handle(t);
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s '%s': the input is no handle of a variable", c->node->op_type,
+               c->node->name);
+    return NULL;
+}
+
+// The variable that input 0 names; NULL: the kernel has failed. The caller gives the reference back.
+static bd_variable *lookup(bd_op_ctx *c, braid_dtype dtype)
+{
+    const bd_resource_handle *h = handle_input(c);
+    if (!h) return NULL;
+    bd_resource *r;
+    BD_STATUS(st);
+    braid_code code =
+        bd_resources_lookup(c->step->resources, h->container, h->name, &bd_variable_type, &r, st);
+    if (code == BRAID_NOT_FOUND) {
+        bd_op_fail(
+            c, BRAID_FAILED_PRECONDITION,
+            "Error while reading resource variable %s from Container: %s. This could mean that the variable was "
+            "uninitialized. %s",
+            h->name, h->container ? h->container : BD_DEFAULT_CONTAINER, st->message);
+        return NULL;
+    }
+    if (code) {
+        bd_op_fail_status(c, st);
+        return NULL;
+    }
+    bd_variable *v = BD_CONTAINER_OF(r, bd_variable, base);
+    if (dtype == BRAID_INVALID || v->dtype == dtype) return v;
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Trying to use variable %s with wrong dtype. Expected %s got %s",
+               h->name, braid_dtype_name(dtype), braid_dtype_name(v->dtype));
+    bd_resource_unref(r);
+    return NULL;
+}
+
+// What is declared by the VarHandleOp that an input comes from.
+static braid_shape declared_shape(const bd_shape_ctx *c)
+{
+    const braid_op *source = c->node->input_count > 0 ? c->node->inputs[0].op : NULL;
+    const bd_attr *shape = source ? bd_node_attr(source, "shape") : NULL;
+    return shape && shape->kind == BD_ATTR_SHAPE ? shape->shape : BD_SHAPE_UNKNOWN;
+}
+
+// ---- ReadVariableOp ----
+
+static braid_code read_shape(bd_shape_ctx *c, braid_status *st)
+{
+    c->outputs[0] = declared_shape(c);
+    return bd_shape_ctx_rank(c, 0, 0, st);
+}
+
+static void read_run(bd_op_ctx *c)
+{
+    bd_variable *v = lookup(c, c->node->output_types[0]);
+    if (!v) return;
+    braid_tensor value = {0};
+    if (bd_variable_read(v, &value)) {
+        bd_output_set(c, 0, &value);
+        bd_tensor_fini(&value);
+    } else {
+        bd_op_fail(c, BRAID_FAILED_PRECONDITION, "Attempting to use uninitialized value %s",
+                   bd_tensor_handle(bd_input(c, 0))->name);
+    }
+    bd_resource_unref(&v->base);
+}
+
+static void read_gradient(bd_grad_ctx *c)
+{
+    c->input_grads[0] = c->output_grads[0];
+}
+
+BD_OP(ReadVariableOp) = {
+    .signature = "(resource: resource) -> (value: dtype)",
+    .attrs = "dtype:type",
+    .flags = BD_OP_STATEFUL,
+    .shape = read_shape,
+    .gradient = read_gradient,
+    .kernels = BD_KERNELS({.run = read_run}),
+    .doc = "The value of a resource variable; later updates do not change what was read.",
+};
+
+// ---- AssignVariableOp, AssignAddVariableOp, AssignSubVariableOp ----
+
+static braid_code assign_shape(bd_shape_ctx *c, braid_status *st)
+{
+    braid_shape declared = declared_shape(c), merged;
+    if (bd_shape_merge(&declared, &c->inputs[1], &merged)) return bd_shape_ctx_rank(c, 0, 0, st);
+    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+    return bd_shape_ctx_fail(c, st, "Shapes must be equal, but are %s and %s", bd_shape_str(&declared, a),
+                             bd_shape_str(&c->inputs[1], b));
+}
+
+static void assign_run(bd_op_ctx *c)
+{
+    const bd_resource_handle *h = handle_input(c);
+    if (!h) return;
+    bd_variable_binding b = {.container = h->container ? h->container : BD_DEFAULT_CONTAINER,
+                             .name = h->name,
+                             .dtype = bd_input(c, 1)->dtype,
+                             .shape = BD_SHAPE_UNKNOWN};
+    bd_variable *v;
+    BD_STATUS(st);
+    if (bd_variable_find(&b, c->step->resources, &v, st)) {
+        bd_op_fail_status(c, st);
+        return;
+    }
+    if (bd_variable_assign(v, &c->inputs[1].tensor, st)) bd_op_fail_status(c, st);
+    bd_resource_unref(&v->base);
+}
+
+BD_OP(AssignVariableOp) = {
+    .signature = "(resource: resource, value: dtype) -> ()",
+    .attrs = "dtype:type",
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = assign_shape,
+    .kernels = BD_KERNELS({.run = assign_run}),
+    .doc = "Gives a resource variable a value; the variable is made if it does not exist.",
+};
+
+static void update(bd_op_ctx *c, bool subtract)
+{
+    braid_dtype dtype = bd_input(c, 1)->dtype;
+    bd_update_fn fn = bd_update_function(dtype, subtract);
+    bd_variable *v = lookup(c, dtype);
+    if (!v) return;
+    bd_variable_update(c, v, bd_input(c, 1), fn, true);
+    bd_resource_unref(&v->base);
+}
+
+static void add_run(bd_op_ctx *c)
+{
+    update(c, false);
+}
+
+static void sub_run(bd_op_ctx *c)
+{
+    update(c, true);
+}
+
+BD_OP(AssignAddVariableOp) = {
+    .signature = "(resource: resource, value: dtype) -> ()",
+    .attrs = "dtype:type",
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = assign_shape,
+    .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("dtype"), .run = add_run}),
+    .doc = "Adds a tensor to a resource variable.",
+};
+
+BD_OP(AssignSubVariableOp) = {
+    .signature = "(resource: resource, value: dtype) -> ()",
+    .attrs = "dtype:type",
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = assign_shape,
+    .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("dtype"), .run = sub_run}),
+    .doc = "Subtracts a tensor from a resource variable.",
+};
+
+// ---- VarIsInitializedOp, VariableShape, DestroyResourceOp ----
+
+static void is_initialized_run(bd_op_ctx *c)
+{
+    const bd_resource_handle *h = handle_input(c);
+    if (!h) return;
+    bd_resource *r;
+    BD_STATUS(st);
+    bool is_set = false;
+    if (bd_resources_lookup(c->step->resources, h->container, h->name, &bd_variable_type, &r, st) ==
+        BRAID_OK) {
+        braid_tensor value = {0};
+        is_set = bd_variable_read(BD_CONTAINER_OF(r, bd_variable, base), &value);
+        bd_tensor_fini(&value);
+        bd_resource_unref(r);
+    }
+    braid_tensor *y = bd_output(c, 0, BRAID_BOOL, &BD_SCALAR);
+    if (y) bd_tensor_bool(y)[0] = is_set;
+}
+
+BD_OP(VarIsInitializedOp) = {
+    .signature = "(resource: resource) -> (is_initialized: bool)",
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_scalar,
+    .kernels = BD_KERNELS({.run = is_initialized_run}),
+    .doc = "Whether a resource variable has been assigned.",
+};
+
+static braid_code variable_shape_shape(bd_shape_ctx *c, braid_status *st)
+{
+    (void)st;
+    c->outputs[0] = bd_shape1(declared_shape(c).rank);
+    return BRAID_OK;
+}
+
+static void variable_shape_run(bd_op_ctx *c)
+{
+    bd_variable *v = lookup(c, BRAID_INVALID);
+    if (!v) return;
+    bd_mutex_lock(&v->mu);
+    bool is_set = bd_tensor_is_set(&v->tensor);
+    braid_shape shape = v->tensor.shape;
+    bd_mutex_unlock(&v->mu);
+    bd_resource_unref(&v->base);
+    if (!is_set) {
+        bd_op_fail(c, BRAID_FAILED_PRECONDITION, "Attempting to use uninitialized value %s",
+                   bd_tensor_handle(bd_input(c, 0))->name);
+        return;
+    }
+    braid_shape vector = bd_shape1(shape.rank);
+    braid_tensor *y = bd_output(c, 0, c->node->output_types[0], &vector);
+    for (int d = 0; y && d < shape.rank; d++) {
+        if (y->dtype == BRAID_INT64)
+            bd_tensor_i64(y)[d] = shape.dims[d];
+        else
+            bd_tensor_i32(y)[d] = (int32_t)shape.dims[d];
+    }
+}
+
+BD_OP(VariableShape) = {
+    .signature = "(input: resource) -> (output: out_type)",
+    .attrs = "out_type:type{int32,int64}=int32",
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = variable_shape_shape,
+    .kernels = BD_KERNELS({.run = variable_shape_run}),
+    .doc = "The shape of a resource variable's value.",
+};
+
+static void destroy_run(bd_op_ctx *c)
+{
+    const bd_resource_handle *h = handle_input(c);
+    if (!h) return;
+    BD_STATUS(st);
+    braid_code code = bd_resources_delete(c->step->resources, h->container, h->name, &bd_variable_type, st);
+    if (code == BRAID_NOT_FOUND && bd_node_attr_bool(c->node, "ignore_lookup_error")) return;
+    if (code) bd_op_fail_status(c, st);
+}
+
+BD_OP(DestroyResourceOp) = {
+    .signature = "(resource: resource) -> ()",
+    .attrs = "ignore_lookup_error:bool=true",
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .kernels = BD_KERNELS({.run = destroy_run}),
+    .doc = "Takes a resource variable out of its container.",
+};
