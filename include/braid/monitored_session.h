@@ -52,6 +52,8 @@ BRAID_API braid_code braid_monitored_session_close(braid_monitored_session *sess
 BRAID_API bool braid_should_stop(const braid_monitored_session *session);
 /// Makes braid_should_stop true; the run in progress ends as usual.
 BRAID_API void braid_request_stop(braid_monitored_session *session);
+/// Makes an error of the program's own the session's, unless it has one already.
+BRAID_API void braid_monitored_session_fail(braid_monitored_session *session, const braid_status *status);
 /// The error so far: its code, and a copy in `status` (may be NULL).
 BRAID_API braid_code braid_monitored_session_status(const braid_monitored_session *session,
                                                     braid_status *status);

@@ -1,0 +1,136 @@
+// The Adam optimizer (Kingma and Ba, Adam: A Method for Stochastic Optimization, ICLR 2015).
+//
+// Slots of each variable: "m" and "v", the moving averages of gradient and squared gradient. Two scalars, beta1_power and
+// beta2_power, are shared: they are multiplied by beta1 and beta2 after the updates of a step.
+#include "train/build.h"
+
+#include "base/alloc.h"
+#include <braid/ops.h>
+#include <braid/optimizers.h>
+#include <braid/variables.h>
+#include <string.h>
+
+typedef struct adam {
+    braid_adam_options options;
+    braid_variable beta1_power, beta2_power;
+    braid_out learning_rate, beta1, beta2, epsilon; // constants
+} adam;
+
+// The powers lie beside the variable whose name comes first, so that all workers agree on the place.
+static braid_out first_by_name(const braid_out *vars, int count)
+{
+    braid_out first = vars[0];
+    for (int i = 1; i < count; i++) {
+        if (strcmp(braid_op_name(vars[i].op), braid_op_name(first.op)) < 0) first = vars[i];
+    }
+    return first;
+}
+
+static braid_variable make_power(braid_graph *g, const char *name, float beta)
+{
+    braid_tensor *value = braid_tensor_float(beta);
+    braid_variable power = braid_variable_of(g, name, value, false);
+    braid_tensor_free(value);
+    return power;
+}
+
+static void create_slots(braid_optimizer *opt, const braid_out *vars, int count)
+{
+    adam *s = braid_optimizer_state(opt);
+    braid_graph *g = braid_optimizer_graph(opt);
+    if (!s->beta1_power.ref.op) {
+        braid_push_colocate(g, first_by_name(vars, count).op);
+        s->beta1_power = make_power(g, "beta1_power", s->options.beta1);
+        s->beta2_power = make_power(g, "beta2_power", s->options.beta2);
+        braid_pop_colocate(g);
+    }
+    for (int i = 0; i < count; i++) {
+        braid_optimizer_make_slot(opt, vars[i], "m");
+        braid_optimizer_make_slot(opt, vars[i], "v");
+    }
+}
+
+static void prepare(braid_optimizer *opt)
+{
+    adam *s = braid_optimizer_state(opt);
+    braid_graph *g = braid_optimizer_graph(opt);
+    s->learning_rate = braid_const_float(g, "learning_rate", s->options.learning_rate);
+    s->beta1 = braid_const_float(g, "beta1", s->options.beta1);
+    s->beta2 = braid_const_float(g, "beta2", s->options.beta2);
+    s->epsilon = braid_const_float(g, "epsilon", s->options.epsilon);
+}
+
+static braid_op *apply(braid_optimizer *opt, braid_out grad, braid_out var)
+{
+    adam *s = braid_optimizer_state(opt);
+    braid_graph *g = braid_optimizer_graph(opt);
+    braid_dtype dtype = train_base_dtype(braid_out_dtype(var));
+    const braid_out inputs[] = {
+        var,
+        braid_optimizer_slot(opt, var, "m"),
+        braid_optimizer_slot(opt, var, "v"),
+        braid_cast(g, s->beta1_power.read, dtype),
+        braid_cast(g, s->beta2_power.read, dtype),
+        braid_cast(g, s->learning_rate, dtype),
+        braid_cast(g, s->beta1, dtype),
+        braid_cast(g, s->beta2, dtype),
+        braid_cast(g, s->epsilon, dtype),
+        grad,
+    };
+    braid_op_desc *d = braid_op_begin(g, "ApplyAdam", NULL);
+    for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++)
+        braid_op_input(d, inputs[i]);
+    braid_op_attr_bool(d, "use_locking", s->options.use_locking);
+    return braid_op_end(d);
+}
+
+// power *= beta, beside the power.
+static braid_op *multiply_power(braid_graph *g, const adam *s, const braid_variable *power, braid_out beta)
+{
+    if (!power->ref.op) return NULL;
+    braid_out next = braid_mul(g, power->read, beta);
+    braid_op_desc *d = braid_op_begin(g, "Assign", NULL);
+    braid_op_input(d, power->ref);
+    braid_op_input(d, next);
+    braid_op_attr_bool(d, "use_locking", s->options.use_locking);
+    return braid_op_end(d);
+}
+
+static braid_op *finish(braid_optimizer *opt, braid_op *const *updates, int count, const char *name)
+{
+    adam *s = braid_optimizer_state(opt);
+    braid_graph *g = braid_optimizer_graph(opt);
+    if (!s->beta1_power.ref.op) return NULL;
+    braid_op **all = bd_calloc((size_t)count + 2, sizeof(braid_op *));
+    memcpy(all, updates, (size_t)count * sizeof(braid_op *));
+    braid_push_control(g, updates, count);
+    braid_push_colocate(g, s->beta1_power.ref.op);
+    all[count] = multiply_power(g, s, &s->beta1_power, s->beta1);
+    all[count + 1] = multiply_power(g, s, &s->beta2_power, s->beta2);
+    braid_pop_colocate(g);
+    braid_pop_control(g);
+    braid_op *node = braid_group(g, name, all, count + 2);
+    bd_free(all);
+    return node;
+}
+
+static const braid_optimizer_type type = {
+    .name = "Adam", .create_slots = create_slots, .prepare = prepare, .apply = apply, .finish = finish};
+
+braid_adam_options braid_adam_defaults(void)
+{
+    return (braid_adam_options){.learning_rate = 0.001f, .beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-8f};
+}
+
+braid_optimizer *braid_adam_with(braid_graph *graph, const braid_adam_options *options)
+{
+    adam state = {.options = *options};
+    return braid_optimizer_new(graph, &type, &state, sizeof state);
+}
+
+braid_optimizer *braid_adam(braid_graph *graph, float learning_rate)
+{
+    braid_adam_options options = braid_adam_defaults();
+    options.learning_rate = learning_rate;
+    return braid_adam_with(graph, &options);
+}

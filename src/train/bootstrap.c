@@ -1,0 +1,98 @@
+// How a session comes to where every variable has a value.
+//
+// Chief:  init_op -> local_init_op -> ready? -> announce
+// Others: generation := announcements so far -> ready? -> local_init_op
+//                 ^                               | no
+//                 +--- await(generation) <--------+
+//
+// Reading the generation before asking whether all is ready makes the wait safe: what is announced in between ends it.
+#include "train/bootstrap.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include <braid/ops.h>
+#include <braid/variables.h>
+
+static const char announcement[] = "variables_initialized";
+
+void train_bootstrap_build(train_bootstrap *b, braid_graph *g)
+{
+    if (!b->init_op) b->init_op = braid_global_variables_initializer(g);
+    b->ready = braid_report_uninitialized_variables(g);
+    braid_op *local[] = {braid_local_variables_initializer(g), braid_no_op(g, "init_all_tables")};
+    b->local_init_op = braid_group(g, NULL, local, 2);
+}
+
+static braid_code run_op(braid_session *session, braid_op *op, braid_status *st)
+{
+    return braid_session_run(session, &(braid_run_args){.targets = &op, .target_count = 1}, st);
+}
+
+// Stores the names of variables without a value, comma-separated: "" when all is ready.
+static braid_code missing_variables(const train_bootstrap *b, braid_session *session, bd_strbuf *names,
+                                    braid_status *st)
+{
+    bd_strbuf_clear(names);
+    braid_tensor *missing = NULL;
+    braid_fetch fetch = {b->ready, &missing};
+    braid_code code = braid_session_run(session, &(braid_run_args){.fetches = &fetch, .fetch_count = 1}, st);
+    if (code) return code;
+    for (int64_t i = 0; i < braid_tensor_num_elements(missing); i++) {
+        size_t len;
+        const char *name = braid_tensor_string_at(missing, i, &len);
+        if (i) bd_strbuf_append(names, ", ");
+        bd_strbuf_append_n(names, name, len);
+    }
+    braid_tensor_free(missing);
+    return BRAID_OK;
+}
+
+static braid_code initialize(const train_bootstrap *b, braid_session *session, bd_strbuf *missing,
+                             braid_status *st)
+{
+    braid_code code = run_op(session, b->init_op, st);
+    if (code) return code;
+    code = run_op(session, b->local_init_op, st);
+    if (code) return code;
+    code = missing_variables(b, session, missing, st);
+    if (code) return code;
+    if (missing->len)
+        return bd_fail(st, BRAID_FAILED_PRECONDITION,
+                       "The initialization has run, but these variables have no value: %s",
+                       bd_strbuf_str(missing));
+    code = braid_session_announce(session, announcement, st);
+    if (code != BRAID_UNIMPLEMENTED) return code;
+    braid_status_clear(st); // a server that is not Braid's: nobody there waits for the announcement
+    return BRAID_OK;
+}
+
+static braid_code await_chief(const train_bootstrap *b, braid_session *session, bd_strbuf *missing,
+                              braid_status *st)
+{
+    int64_t deadline = b->wait_timeout_ms ? bd_deadline_after_ms(b->wait_timeout_ms) : BD_FOREVER;
+    int64_t generation = 0;
+    braid_code code = braid_session_await(session, announcement, -1, 0, &generation, st);
+    for (bool said = false; !code; said = true) {
+        code = missing_variables(b, session, missing, st);
+        if (code || missing->len == 0) break;
+        if (!said)
+            bd_info("Waiting for the chief to initialize %s%s", bd_strbuf_str(missing),
+                    b->wait_timeout_ms ? "" : " (as long as it lives)");
+        int64_t left_ms = deadline == BD_FOREVER ? 0 : bd_max(1, bd_deadline_left_ms(deadline));
+        code = braid_session_await(session, announcement, generation, left_ms, &generation, st);
+        if (code == BRAID_DEADLINE_EXCEEDED)
+            bd_status_prefix(st, "Waiting for the chief to initialize %s: ", bd_strbuf_str(missing));
+    }
+    return code ? code : run_op(session, b->local_init_op, st);
+}
+
+braid_code train_bootstrap_run(const train_bootstrap *b, braid_session *session, braid_status *st)
+{
+    bd_strbuf missing = {0};
+    braid_code code =
+        b->is_chief ? initialize(b, session, &missing, st) : await_chief(b, session, &missing, st);
+    bd_strbuf_fini(&missing);
+    return code;
+}

@@ -1,0 +1,73 @@
+// Short forms over the public graph builder.
+#include "train/build.h"
+
+#include "base/alloc.h"
+#include <braid/ops.h>
+#include <string.h>
+
+braid_out train_node1(braid_graph *g, const char *op_type, const char *name, braid_out a)
+{
+    braid_op_desc *d = braid_op_begin(g, op_type, name);
+    braid_op_input(d, a);
+    return braid_op_end_out(d);
+}
+
+braid_out train_node2(braid_graph *g, const char *op_type, const char *name, braid_out a, braid_out b)
+{
+    braid_op_desc *d = braid_op_begin(g, op_type, name);
+    braid_op_input(d, a);
+    braid_op_input(d, b);
+    return braid_op_end_out(d);
+}
+
+braid_out train_node3(braid_graph *g, const char *op_type, const char *name, braid_out a, braid_out b,
+                      braid_out c)
+{
+    braid_op_desc *d = braid_op_begin(g, op_type, name);
+    braid_op_input(d, a);
+    braid_op_input(d, b);
+    braid_op_input(d, c);
+    return braid_op_end_out(d);
+}
+
+bool train_set_number(void *data, braid_dtype dtype, int64_t index, double value)
+{
+    switch (dtype) {
+    case BRAID_FLOAT: ((float *)data)[index] = (float)value; return true;
+    case BRAID_DOUBLE: ((double *)data)[index] = value; return true;
+    case BRAID_INT8: ((int8_t *)data)[index] = (int8_t)value; return true;
+    case BRAID_INT16: ((int16_t *)data)[index] = (int16_t)value; return true;
+    case BRAID_INT32: ((int32_t *)data)[index] = (int32_t)value; return true;
+    case BRAID_INT64: ((int64_t *)data)[index] = (int64_t)value; return true;
+    case BRAID_UINT8: ((uint8_t *)data)[index] = (uint8_t)value; return true;
+    case BRAID_UINT16: ((uint16_t *)data)[index] = (uint16_t)value; return true;
+    case BRAID_UINT32: ((uint32_t *)data)[index] = (uint32_t)value; return true;
+    case BRAID_UINT64: ((uint64_t *)data)[index] = (uint64_t)value; return true;
+    case BRAID_BOOL: ((bool *)data)[index] = value != 0; return true;
+    default: return false;
+    }
+}
+
+braid_out train_const_shape(braid_graph *g, const char *name, braid_shape shape)
+{
+    bool wide = false;
+    for (int i = 0; i < shape.rank; i++)
+        wide |= shape.dims[i] > INT32_MAX;
+    if (wide) {
+        const int64_t dims[] = {shape.rank};
+        braid_tensor *t = braid_tensor_from(BRAID_INT64, braid_shape_make(1, dims), shape.dims, NULL);
+        braid_out out = braid_const(g, name, t);
+        braid_tensor_free(t);
+        return out;
+    }
+    int32_t dims[BRAID_RANK_MAX];
+    for (int i = 0; i < shape.rank; i++)
+        dims[i] = (int32_t)shape.dims[i];
+    return braid_const_int32s(g, name, dims, shape.rank);
+}
+
+char *train_scope_name(const char *scope)
+{
+    size_t len = strlen(scope);
+    return bd_strndup(scope, len && scope[len - 1] == '/' ? len - 1 : len);
+}

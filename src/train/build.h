@@ -1,0 +1,33 @@
+// Short forms over the public graph builder, for the files of this module.
+#ifndef BD_TRAIN_BUILD_H
+#define BD_TRAIN_BUILD_H
+
+#include <braid/graph.h>
+
+static inline braid_out train_out0(braid_op *op)
+{
+    return (braid_out){op, 0};
+}
+
+// A node named `name` (NULL: after its op) with the given inputs; its output 0.
+braid_out train_node1(braid_graph *g, const char *op_type, const char *name, braid_out a);
+braid_out train_node2(braid_graph *g, const char *op_type, const char *name, braid_out a, braid_out b);
+braid_out train_node3(braid_graph *g, const char *op_type, const char *name, braid_out a, braid_out b,
+                      braid_out c);
+
+// Sets element `index` of `data`, an array of a number type; false for another type.
+bool train_set_number(void *data, braid_dtype dtype, int64_t index, double value);
+
+// The type without "reference".
+static inline braid_dtype train_base_dtype(braid_dtype dtype)
+{
+    return dtype > 100 ? (braid_dtype)(dtype - 100) : dtype;
+}
+
+// A shape as a constant vector, int32 as TensorFlow makes it (int64 when a dimension does not fit).
+braid_out train_const_shape(braid_graph *g, const char *name, braid_shape shape);
+
+// The last component of a scope without its '/', for messages and lookups: "a/b/" -> "a/b". The caller frees it.
+char *train_scope_name(const char *scope);
+
+#endif

@@ -1,0 +1,54 @@
+// The hook that ends training at a given global step.
+#include "base/alloc.h"
+#include "train/monitored_session.h"
+
+typedef struct stop_at_step {
+    braid_hook hook;
+    int64_t last_step;
+} stop_at_step;
+
+static void stop_if_reached(const stop_at_step *h, braid_monitored_session *s)
+{
+    if (braid_monitored_session_global_step(s) >= h->last_step) braid_request_stop(s);
+}
+
+// Others may have finished already, or an earlier run has.
+static braid_code after_create_session(braid_hook *hook, braid_monitored_session *s, braid_status *st)
+{
+    stop_at_step *h = (stop_at_step *)hook;
+    if (braid_monitored_session_global_step(s) < 0)
+        return bd_fail(st, BRAID_FAILED_PRECONDITION,
+                       "Stop at step %lld: the graph has no global step (braid_global_step makes one)",
+                       (long long)h->last_step);
+    stop_if_reached(h, s);
+    return BRAID_OK;
+}
+
+// What the step fetched may be the value before it counted: close to the end, look again.
+static braid_code after_run(braid_hook *hook, braid_monitored_session *s, braid_tensor *const *values,
+                            braid_status *st)
+{
+    (void)values;
+    stop_at_step *h = (stop_at_step *)hook;
+    if (braid_monitored_session_global_step(s) == h->last_step - 1) {
+        braid_code code = train_read_global_step(s, st);
+        if (code) return code;
+    }
+    stop_if_reached(h, s);
+    return BRAID_OK;
+}
+
+static void release(braid_hook *hook)
+{
+    bd_free(hook);
+}
+
+braid_hook *braid_stop_at_step(int64_t last_step)
+{
+    stop_at_step *h = bd_calloc(1, sizeof *h);
+    h->hook.after_create_session = after_create_session;
+    h->hook.after_run = after_run;
+    h->hook.free = release;
+    h->last_step = last_step;
+    return &h->hook;
+}

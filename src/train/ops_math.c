@@ -1,0 +1,223 @@
+// Element-wise operations, matrices, networks and reductions.
+#include "train/build.h"
+
+#include <braid/ops.h>
+#include <string.h>
+
+// ---- Element by element ----
+
+braid_out braid_identity(braid_graph *g, const char *name, braid_out x)
+{
+    return train_node1(g, "Identity", name, x);
+}
+
+braid_out braid_cast(braid_graph *g, braid_out x, braid_dtype dtype)
+{
+    if (!x.op || train_base_dtype(braid_out_dtype(x)) == dtype) return x;
+    braid_op_desc *d = braid_op_begin(g, "Cast", NULL);
+    braid_op_input(d, x);
+    braid_op_attr_type(d, "DstT", dtype);
+    return braid_op_end_out(d);
+}
+
+braid_out braid_neg(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "Neg", NULL, x);
+}
+
+braid_out braid_abs(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "Abs", NULL, x);
+}
+
+braid_out braid_square(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "Square", NULL, x);
+}
+
+braid_out braid_sqrt(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "Sqrt", NULL, x);
+}
+
+braid_out braid_exp(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "Exp", NULL, x);
+}
+
+braid_out braid_log(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "Log", NULL, x);
+}
+
+braid_out braid_relu(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "Relu", NULL, x);
+}
+
+braid_out braid_sigmoid(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "Sigmoid", NULL, x);
+}
+
+braid_out braid_tanh(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "Tanh", NULL, x);
+}
+
+// Named as Python's operators name them.
+braid_out braid_add(braid_graph *g, braid_out x, braid_out y)
+{
+    return train_node2(g, "Add", "add", x, y);
+}
+
+braid_out braid_sub(braid_graph *g, braid_out x, braid_out y)
+{
+    return train_node2(g, "Sub", "sub", x, y);
+}
+
+braid_out braid_mul(braid_graph *g, braid_out x, braid_out y)
+{
+    return train_node2(g, "Mul", "mul", x, y);
+}
+
+braid_out braid_div(braid_graph *g, braid_out x, braid_out y)
+{
+    return train_node2(g, "RealDiv", "truediv", x, y);
+}
+
+braid_out braid_maximum(braid_graph *g, braid_out x, braid_out y)
+{
+    return train_node2(g, "Maximum", NULL, x, y);
+}
+
+braid_out braid_minimum(braid_graph *g, braid_out x, braid_out y)
+{
+    return train_node2(g, "Minimum", NULL, x, y);
+}
+
+braid_out braid_equal(braid_graph *g, braid_out x, braid_out y)
+{
+    return train_node2(g, "Equal", NULL, x, y);
+}
+
+// OP(x, y) where y is a constant OP/y, the node being OP (`name`, or a scope with its '/').
+static braid_out with_number(braid_graph *g, const char *op_type, const char *name, braid_out x, double y)
+{
+    const char *scope = braid_push_name_scope(g, name);
+    braid_out number = braid_const_number(g, "y", train_base_dtype(braid_out_dtype(x)), y);
+    braid_pop_name_scope(g);
+    return train_node2(g, op_type, scope, x, number);
+}
+
+braid_out braid_clip_by_value(braid_graph *g, braid_out x, double min, double max)
+{
+    if (!x.op) return BRAID_NONE;
+    const char *scope = braid_push_name_scope(g, "clip_by_value");
+    braid_out low = with_number(g, "Minimum", "Minimum", x, max);
+    braid_out out = with_number(g, "Maximum", scope, low, min);
+    braid_pop_name_scope(g);
+    return out;
+}
+
+// ---- Matrices and networks ----
+
+braid_out braid_matmul(braid_graph *g, braid_out a, braid_out b)
+{
+    return train_node2(g, "MatMul", NULL, a, b);
+}
+
+braid_out braid_bias_add(braid_graph *g, braid_out value, braid_out bias)
+{
+    return train_node2(g, "BiasAdd", NULL, value, bias);
+}
+
+braid_out braid_xw_plus_b(braid_graph *g, braid_out x, braid_out w, braid_out b)
+{
+    const char *scope = braid_push_name_scope(g, "xw_plus_b");
+    braid_out product = braid_matmul(g, x, w);
+    braid_out out = train_node2(g, "BiasAdd", scope, product, b);
+    braid_pop_name_scope(g);
+    return out;
+}
+
+braid_out braid_softmax(braid_graph *g, braid_out logits)
+{
+    return train_node1(g, "Softmax", NULL, logits);
+}
+
+braid_out braid_softmax_cross_entropy(braid_graph *g, braid_out logits, braid_out labels)
+{
+    return train_node2(g, "SoftmaxCrossEntropyWithLogits", NULL, logits, labels);
+}
+
+braid_out braid_sparse_softmax_cross_entropy(braid_graph *g, braid_out logits, braid_out labels)
+{
+    (void)braid_push_name_scope(g, "SparseSoftmaxCrossEntropyWithLogits");
+    braid_out out = train_node2(g, "SparseSoftmaxCrossEntropyWithLogits", NULL, logits, labels);
+    braid_pop_name_scope(g);
+    return out;
+}
+
+// ---- Reductions ----
+
+static braid_out reduce_node(braid_graph *g, const char *op_type, braid_out x, braid_out axes, bool keep_dims)
+{
+    braid_op_desc *d = braid_op_begin(g, op_type, NULL);
+    braid_op_input(d, x);
+    braid_op_input(d, axes);
+    braid_op_attr_bool(d, "keep_dims", keep_dims);
+    return braid_op_end_out(d);
+}
+
+// Every axis: a constant when the rank is known, else range(0, rank(x)).
+static braid_out all_axes(braid_graph *g, braid_out x)
+{
+    int rank = braid_out_shape(x).rank;
+    if (rank >= 0) {
+        int32_t axes[BRAID_RANK_MAX];
+        for (int i = 0; i < rank; i++)
+            axes[i] = i;
+        return braid_const_int32s(g, NULL, axes, rank);
+    }
+    braid_out count = train_node1(g, "Rank", NULL, x);
+    const char *scope = braid_push_name_scope(g, "range");
+    braid_out start = braid_const_int32(g, "start", 0);
+    braid_out delta = braid_const_int32(g, "delta", 1);
+    braid_out axes = train_node3(g, "Range", scope, start, count, delta);
+    braid_pop_name_scope(g);
+    return axes;
+}
+
+braid_out braid_reduce_sum(braid_graph *g, braid_out x)
+{
+    if (!x.op) return BRAID_NONE;
+    return reduce_node(g, "Sum", x, all_axes(g, x), false);
+}
+
+braid_out braid_reduce_mean(braid_graph *g, braid_out x)
+{
+    if (!x.op) return BRAID_NONE;
+    return reduce_node(g, "Mean", x, all_axes(g, x), false);
+}
+
+braid_out braid_reduce(braid_graph *g, const char *op_type, braid_out x, const int32_t *axes, int count,
+                       bool keep_dims)
+{
+    const char *scope = braid_push_name_scope(g, op_type);
+    braid_out indices = braid_const_int32s(g, "reduction_indices", axes, count);
+    braid_pop_name_scope(g);
+    braid_op_desc *d = braid_op_begin(g, op_type, scope);
+    braid_op_input(d, x);
+    braid_op_input(d, indices);
+    braid_op_attr_bool(d, "keep_dims", keep_dims);
+    return braid_op_end_out(d);
+}
+
+braid_out braid_argmax(braid_graph *g, braid_out x, int axis)
+{
+    const char *scope = braid_push_name_scope(g, "ArgMax");
+    braid_out dimension = braid_const_int32(g, "dimension", axis);
+    braid_pop_name_scope(g);
+    return train_node2(g, "ArgMax", scope, x, dimension);
+}

@@ -1,0 +1,209 @@
+// Optimizers: what all have in common: gradients, slots, and the order in which updates are built.
+#include <braid/optimizers.h>
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "train/build.h"
+#include "train/variable_internal.h"
+#include <braid/ops.h>
+#include <string.h>
+
+typedef struct slot {
+    char *name;
+    braid_out var, slot;
+} slot;
+
+struct braid_optimizer {
+    braid_graph *graph; // not owned: it owns the optimizer
+    const braid_optimizer_type *type;
+    void *state;
+    BD_ARRAY(slot) slots;
+    BD_ARRAY(braid_grad_and_var) gradients; // of the last braid_compute_gradients
+};
+
+static void optimizer_free(void *arg)
+{
+    braid_optimizer *opt = arg;
+    for (size_t i = 0; i < opt->slots.len; i++)
+        bd_free(opt->slots.items[i].name);
+    bd_array_free(&opt->slots);
+    bd_array_free(&opt->gradients);
+    bd_free(opt->state);
+    bd_free(opt);
+}
+
+braid_optimizer *braid_optimizer_new(braid_graph *g, const braid_optimizer_type *type, const void *state,
+                                     size_t size)
+{
+    braid_optimizer *opt = bd_calloc(1, sizeof *opt);
+    opt->graph = g;
+    opt->type = type;
+    opt->state = bd_memdup(state, size);
+    braid_graph_own(g, opt, optimizer_free);
+    return opt;
+}
+
+braid_graph *braid_optimizer_graph(const braid_optimizer *opt)
+{
+    return opt->graph;
+}
+
+void *braid_optimizer_state(braid_optimizer *opt)
+{
+    return opt->state;
+}
+
+// ---- Slots ----
+
+braid_out braid_optimizer_slot(const braid_optimizer *opt, braid_out var, const char *name)
+{
+    for (size_t i = 0; i < opt->slots.len; i++) {
+        const slot *s = &opt->slots.items[i];
+        if (s->var.op == var.op && strcmp(s->name, name) == 0) return s->slot;
+    }
+    return BRAID_NONE;
+}
+
+braid_out braid_optimizer_make_slot(braid_optimizer *opt, braid_out var, const char *name)
+{
+    if (!var.op) return BRAID_NONE;
+    braid_out made = braid_optimizer_slot(opt, var, name);
+    if (made.op) return made;
+
+    braid_graph *g = opt->graph;
+    char *scope_name = bd_asprintf("%s/%s", braid_op_name(var.op), opt->type->name);
+    (void)braid_push_name_scope(g, NULL);
+    const char *scope = braid_push_name_scope(g, scope_name);
+    braid_push_colocate(g, var.op);
+    (void)braid_push_name_scope(g, "Initializer");
+    braid_out zeros = braid_zeros(g, train_base_dtype(braid_out_dtype(var)), braid_out_shape(var));
+    braid_pop_name_scope(g);
+    made = train_make_variable(g, scope, zeros, false, NULL).ref;
+    braid_pop_colocate(g);
+    braid_pop_name_scope(g);
+    braid_pop_name_scope(g);
+    bd_free(scope_name);
+    if (made.op) bd_array_push(&opt->slots, (slot){bd_strdup(name), var, made});
+    return made;
+}
+
+// ---- Gradients ----
+
+const braid_grad_and_var *braid_compute_gradients(braid_optimizer *opt, braid_out loss, const braid_out *vars,
+                                                  int count, int *result_count)
+{
+    *result_count = 0;
+    opt->gradients.len = 0;
+    if (!vars) vars = braid_collection(opt->graph, BRAID_TRAINABLE_VARIABLES, &count);
+    if (!loss.op) return NULL;
+    if (count == 0) {
+        braid_graph_fail(opt->graph, BRAID_INVALID_ARGUMENT, "No variables to optimize.");
+        return NULL;
+    }
+    braid_out *xs = bd_memdup(vars, (size_t)count * sizeof *xs);
+    braid_out *grads = bd_calloc((size_t)count, sizeof *grads);
+    braid_gradients(opt->graph, &loss, 1, xs, count, NULL, grads);
+    for (int i = 0; i < count; i++)
+        bd_array_push(&opt->gradients, (braid_grad_and_var){grads[i], xs[i]});
+    bd_free(xs);
+    bd_free(grads);
+    *result_count = count;
+    return opt->gradients.items;
+}
+
+// ---- Updates ----
+
+static braid_op *update_variable(braid_optimizer *opt, const braid_grad_and_var *gv)
+{
+    char *name = bd_asprintf("update_%s", braid_op_name(gv->var.op));
+    (void)braid_push_name_scope(opt->graph, name);
+    braid_push_colocate(opt->graph, gv->var.op);
+    braid_op *update = opt->type->apply(opt, gv->grad, gv->var);
+    braid_pop_colocate(opt->graph);
+    braid_pop_name_scope(opt->graph);
+    bd_free(name);
+    return update;
+}
+
+static braid_op *finish(braid_optimizer *opt, braid_op *const *updates, int count, const char *name)
+{
+    if (opt->type->finish) return opt->type->finish(opt, updates, count, name);
+    return braid_group(opt->graph, name, updates, count);
+}
+
+// global_step += 1 once `updated` is done; the node carries the name of the optimizer's scope.
+static braid_op *count_step(braid_graph *g, braid_op *updated, braid_out global_step, const char *scope)
+{
+    braid_push_control(g, &updated, 1);
+    braid_push_colocate(g, global_step.op);
+    (void)braid_push_name_scope(g, scope);
+    braid_out one = braid_const_number(g, "value", train_base_dtype(braid_out_dtype(global_step)), 1);
+    braid_pop_name_scope(g);
+    braid_op_desc *d = braid_op_begin(g, "AssignAdd", scope);
+    braid_op_input(d, global_step);
+    braid_op_input(d, one);
+    braid_op *node = braid_op_end(d);
+    braid_pop_colocate(g);
+    braid_pop_control(g);
+    return node;
+}
+
+// The pairs that have a gradient; returns how many. `pairs` and `vars` hold `count`.
+static int with_gradient(const braid_grad_and_var *grads_and_vars, int count, braid_grad_and_var *pairs,
+                         braid_out *vars)
+{
+    int n = 0;
+    for (int i = 0; i < count; i++) {
+        if (!grads_and_vars[i].grad.op || !grads_and_vars[i].var.op) continue;
+        pairs[n] = grads_and_vars[i];
+        vars[n++] = grads_and_vars[i].var;
+    }
+    return n;
+}
+
+static braid_op *build_updates(braid_optimizer *opt, const braid_grad_and_var *pairs, int count,
+                               braid_out global_step)
+{
+    braid_graph *g = opt->graph;
+    const char *scope = braid_push_name_scope(g, opt->type->name);
+    if (opt->type->prepare) opt->type->prepare(opt);
+    braid_op **updates = bd_calloc((size_t)count, sizeof(braid_op *));
+    for (int i = 0; i < count; i++)
+        updates[i] = update_variable(opt, &pairs[i]);
+    braid_op *train = finish(opt, updates, count, global_step.op ? "update" : scope);
+    if (global_step.op && train) train = count_step(g, train, global_step, scope);
+    bd_free(updates);
+    braid_pop_name_scope(g);
+    return train;
+}
+
+braid_op *braid_apply_gradients(braid_optimizer *opt, const braid_grad_and_var *grads_and_vars, int count,
+                                braid_out global_step)
+{
+    if (braid_graph_status(opt->graph, NULL)) return NULL;
+    braid_grad_and_var *pairs = bd_calloc((size_t)count, sizeof *pairs);
+    braid_out *vars = bd_calloc((size_t)count, sizeof *vars);
+    braid_op *train = NULL;
+    int n = with_gradient(grads_and_vars, count, pairs, vars);
+    if (n == 0) {
+        braid_graph_fail(opt->graph, BRAID_INVALID_ARGUMENT,
+                         "No gradients provided for any variable: the loss depends on none of them.");
+    } else {
+        if (opt->type->create_slots) {
+            braid_push_control(opt->graph, NULL, 0); // slots depend on nothing that is made around here
+            opt->type->create_slots(opt, vars, n);
+            braid_pop_control(opt->graph);
+        }
+        train = build_updates(opt, pairs, n, global_step);
+    }
+    bd_free(pairs);
+    bd_free(vars);
+    return train;
+}
+
+braid_op *braid_minimize(braid_optimizer *opt, braid_out loss, braid_out global_step)
+{
+    int count;
+    const braid_grad_and_var *pairs = braid_compute_gradients(opt, loss, NULL, 0, &count);
+    return braid_apply_gradients(opt, pairs, count, global_step);
+}
