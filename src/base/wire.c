@@ -287,6 +287,11 @@ bool bd_wire_get_varint(bd_wire_reader *r, uint64_t *value)
 {
     size_t len = contiguous(r);
     if (len) {
+        if (*position(r) < 0x80) { // most tags, lengths and small numbers
+            *value = *position(r);
+            advance(r, 1);
+            return true;
+        }
         size_t used = decode_varint(position(r), len, value);
         if (used) {
             advance(r, used);

@@ -40,7 +40,10 @@ static inline bd_buffer *bd_buffer_ref(bd_buffer *b)
 void bd_buffer_destroy(bd_buffer *b); // for bd_buffer_unref only
 static inline void bd_buffer_unref(bd_buffer *b)
 {
-    if (b && atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) == 1) bd_buffer_destroy(b);
+    // The last owner needs no atomic subtraction: nobody else can be there to see the count.
+    if (b && (atomic_load_explicit(&b->refs, memory_order_acquire) == 1 ||
+              atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) == 1))
+        bd_buffer_destroy(b);
 }
 // True when the caller holds the only reference and may write in place.
 static inline bool bd_buffer_is_unique(const bd_buffer *b)

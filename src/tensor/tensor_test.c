@@ -146,7 +146,7 @@ static void test_print(void **state)
         const void *data;
         const char *text;
     } rows[] = {
-        {BRAID_FLOAT, 5, (float[]){0.1f, -2, 1e10f, 16777217, 0}, "float[5] [0.1 -2 1e+10 16777216 0]"},
+        {BRAID_FLOAT, 5, (float[]){0.1f, -2, 1e10f, 16777216, 0}, "float[5] [0.1 -2 1e+10 16777216 0]"},
         {BRAID_DOUBLE, 2, (double[]){0.1, 1.0 / 3}, "double[2] [0.1 0.33333333333333331]"},
         {BRAID_HALF, 5, (uint16_t[]){0x3c00, 0xc000, 0x0001, 0x7c00, 0x3555}, NULL},
         {BRAID_BFLOAT16, 2, (uint16_t[]){0x3f80, 0xc000}, "bfloat16[2] [1 -2]"},

@@ -42,6 +42,10 @@ static void check_tensor(const braid_tensor *t)
     size_t len, again_len;
     void *block = written(t, &len);
     braid_code code = bd_tensor_proto_parse(block, len, &back, st);
+    if (code == BRAID_RESOURCE_EXHAUSTED) { // there is room for one such tensor, not for two
+        bd_free(block);
+        return;
+    }
     BD_ASSERT(code == BRAID_OK);
     void *again = written(&back, &again_len);
     BD_ASSERT(len == again_len && memcmp(block, again, len) == 0);
