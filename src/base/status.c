@@ -69,7 +69,7 @@ void bd_status_fini(braid_status *st)
     *st = (braid_status){0};
 }
 
-braid_code bd_fail(braid_status *st, braid_code code, const char *format, ...)
+braid_code(bd_fail)(braid_status *st, braid_code code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);

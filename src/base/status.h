@@ -22,6 +22,13 @@ void bd_status_fini(braid_status *st);
 // Sets code and message and returns the code. `code` is not BRAID_OK.
 braid_code bd_fail(braid_status *st, braid_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+#define bd_fail(...) bd_is_error((bd_fail)(__VA_ARGS__))
+// Lets the compiler know that a path that failed does not go on as if it had not.
+static inline braid_code bd_is_error(braid_code code)
+{
+    if (code == BRAID_OK) __builtin_unreachable();
+    return code;
+}
 braid_code bd_vfail(braid_status *st, braid_code code, const char *format, va_list args);
 
 // Puts formatted text before (or after) the message of a failed status; the code stays. Returns the code.
