@@ -31,7 +31,8 @@ static inline int bench_serve(void (*step)(void *arg), void *arg, double units)
         if (strncmp(line, "go ", 3) != 0) continue;
         long steps = strtol(line + 3, NULL, 10);
         double begin = bench_now_ns();
-        for (long i = 0; i < steps; i++) step(arg);
+        for (long i = 0; i < steps; i++)
+            step(arg);
         printf("%.3f\n", (bench_now_ns() - begin) / ((double)steps * units));
         fflush(stdout);
     }

@@ -13,7 +13,8 @@ static void step(void *arg)
 {
     bench *b = arg;
     braid_status *st = braid_status_new();
-    const braid_run_args args = {.feeds = &b->feed, .feed_count = 1, .targets = &b->target, .target_count = 1};
+    const braid_run_args args = {
+        .feeds = &b->feed, .feed_count = 1, .targets = &b->target, .target_count = 1};
     braid_code code = braid_session_run(b->session, &args, st);
     bench_check(!code, "run", braid_status_message(st));
     braid_status_free(st);
@@ -21,7 +22,8 @@ static void step(void *arg)
 
 static braid_out chain(braid_graph *g, braid_out x, int length)
 {
-    for (int i = 0; i < length; i++) x = braid_output(braid_op_add(g, "Identity", NULL, &x, 1), 0);
+    for (int i = 0; i < length; i++)
+        x = braid_output(braid_op_add(g, "Identity", NULL, &x, 1), 0);
     return x;
 }
 
@@ -34,12 +36,15 @@ int main(int argc, char **argv)
     braid_op_attr_type(placeholder, "dtype", BRAID_FLOAT);
     braid_out x = braid_op_end_out(placeholder);
     braid_op_desc *end = braid_op_begin(g, "NoOp", "end");
-    if (!strcmp(argv[1], "chain")) braid_op_control(end, chain(g, x, 10000).op);
+    if (!strcmp(argv[1], "chain"))
+        braid_op_control(end, chain(g, x, 10000).op);
     else
-        for (int i = 0; i < 100; i++) braid_op_control(end, chain(g, x, 100).op);
+        for (int i = 0; i < 100; i++)
+            braid_op_control(end, chain(g, x, 100).op);
     bench b = {.feed = {x, braid_tensor_float(1)}, .target = braid_op_end(end)};
     bench_check(!braid_graph_status(g, st), "graph", braid_status_message(st));
-    b.session = braid_session_open(g, &(braid_session_options){.inter_op_threads = 1, .intra_op_threads = 1}, st);
+    b.session =
+        braid_session_open(g, &(braid_session_options){.inter_op_threads = 1, .intra_op_threads = 1}, st);
     bench_check(b.session != NULL, "session", braid_status_message(st));
     return bench_serve(step, &b, 10000);
 }
