@@ -3,19 +3,19 @@
 #include "runtime/plan_internal.h"
 
 #include "runtime/executor_internal.h"
+#include "runtime/frames.h"
 #include <string.h>
 
 // ---- Which constants need no execution ----
 
 // A constant at the root that waits for nothing and feeds no Merge is there before the step begins.
-static bool is_folded(const bd_plan *p, const bd_consumers *consumers, const braid_op *n)
+static bool is_folded(const bd_consumers *consumers, const braid_op *n)
 {
     if (bd_node_role(n) != BD_ROLE_CONST || n->control_count > 0 || n->input_count > 0 ||
         n->output_count != 1)
         return false;
     const bd_attr *value = bd_node_attr(n, "value");
     if (!value || value->kind != BD_ATTR_TENSOR || value->tensor->dtype != n->output_types[0]) return false;
-    (void)p;
     for (int i = consumers->offsets[n->id]; i < consumers->offsets[n->id + 1]; i++) {
         if (bd_node_role(consumers->items[i].node) == BD_ROLE_MERGE) return false;
     }
@@ -52,13 +52,47 @@ static bool takes_reference(const braid_op *n)
     return false;
 }
 
+// What a peer's or a rewritten graph may have wrong, so that kernels need not look.
+static braid_code check_inputs(const braid_op *n, braid_status *st)
+{
+    for (int i = 0; i < n->input_count; i++) {
+        const braid_op *from = n->inputs[i].op;
+        int output = n->inputs[i].index;
+        if (output >= from->output_count) {
+            return bd_fail(st, BRAID_INVALID_ARGUMENT, "Input %d of node %s is output %d of %s, which has %d",
+                           i, n->name, output, from->name, from->output_count);
+        }
+        braid_dtype given = from->output_types[output], taken = n->input_types[i];
+        bool fits = bd_dtype_base(given) == bd_dtype_base(taken) &&
+                    (bd_dtype_is_ref(given) || !bd_dtype_is_ref(taken));
+        if (fits) continue;
+        return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       "Input %d of node %s was passed %s from %s:%d incompatible with expected %s.", i,
+                       n->name, braid_dtype_name(given), from->name, output, braid_dtype_name(taken));
+    }
+    return BRAID_OK;
+}
+
+// Random generators and the like go on where they were, whichever plan runs them. What only moves values belongs to the plan: its
+// name does not say what it is.
+static bool is_kept_by_session(const braid_op *n)
+{
+    switch (bd_node_role(n)) {
+    case BD_ROLE_SEND:
+    case BD_ROLE_RECV:
+    case BD_ROLE_ARG:
+    case BD_ROLE_RETVAL: return false;
+    default: return bd_node_is_stateful(n);
+    }
+}
+
 // The state of the bound kernel: of the plan, or for a stateful node of the session.
 static braid_code bind(bd_plan *p, const braid_op *n, const bd_kernel *kernel, bd_kernel_store *store,
                        void **state, braid_status *st)
 {
     *state = NULL;
     if (kernel->state_size == 0 && !kernel->create) return BRAID_OK;
-    if (store && bd_node_is_stateful(n))
+    if (store && is_kept_by_session(n))
         return bd_kernel_store_get(store, n, p->device->name, kernel, state, st);
     *state = bd_arena_calloc(&p->arena, 1, kernel->state_size);
     if (kernel->create) {
@@ -77,6 +111,7 @@ static braid_code make_item(bd_plan *p, const braid_op *n, int32_t frame, bd_ker
     bd_plan_frame *f = &p->frames[frame];
     const bd_kernel *kernel;
     braid_code code = bd_kernel_find(n, p->device->type, &kernel, st);
+    if (!code) code = check_inputs(n, st);
     if (!code) code = bind(p, n, kernel, store, &it->state, st);
     if (code) return bd_status_suffix(st, " [[{{node %s}}]]", n->name);
     bool is_async = kernel->start != NULL;
@@ -215,19 +250,49 @@ static void take_graph(bd_plan *p, braid_graph *g)
         p->graph.nodes.items[i]->graph = &p->graph;
 }
 
+// Ops that Braid does not know are kept in graphs; here a run reaches one.
+static braid_code check_ops(const bd_plan *p, braid_status *st)
+{
+    for (int i = 0; i < p->item_count; i++) {
+        const braid_op *n = p->graph.nodes.items[i];
+        if (n->def) continue;
+        const bd_kernel *none;
+        bd_kernel_find(n, p->device->type, &none, st);
+        return bd_status_suffix(st, " [[{{node %s}}]]", n->name);
+    }
+    return BRAID_OK;
+}
+
+static braid_code make_frames(bd_plan *p, const bd_consumers *consumers, bd_frames *frames, braid_status *st)
+{
+    braid_code code = bd_frames_find(&p->graph, consumers, frames, st);
+    if (code) return code;
+    p->frame_count = frames->count;
+    p->frames = BD_ARENA_ARRAY(&p->arena, bd_plan_frame, (size_t)frames->count);
+    for (int i = 0; i < frames->count; i++) {
+        p->frames[i].name = frames->items[i].name;
+        p->frames[i].enter_count = frames->items[i].enter_count;
+        p->frames[i].parallel_iterations = frames->items[i].parallel_iterations;
+    }
+    p->frame_of_enter =
+        bd_arena_memdup(&p->arena, frames->entered, (size_t)p->item_count * sizeof *frames->entered);
+    return BRAID_OK;
+}
+
 static braid_code build(bd_plan *p, const bd_consumers *consumers, bd_kernel_store *store, braid_status *st)
 {
     size_t n = (size_t)p->item_count;
+    bd_frames frames = {0};
     p->items = BD_ARENA_ARRAY(&p->arena, bd_plan_item, n);
-    p->frame_of_enter = BD_ARENA_ARRAY(&p->arena, int32_t, n);
-    int32_t *frame_of = BD_ARENA_ARRAY(&p->arena, int32_t, n);
     bool *folded = BD_ARENA_ARRAY(&p->arena, bool, n);
-    braid_code code = bd_plan_find_frames(p, frame_of, consumers, st);
+    braid_code code = check_ops(p, st);
+    if (!code) code = make_frames(p, consumers, &frames, st);
     for (size_t i = 0; !code && i < n; i++) {
         const braid_op *node = p->graph.nodes.items[i];
-        folded[i] = is_folded(p, consumers, node);
-        if (!folded[i]) code = make_item(p, node, frame_of[i], store, st);
+        folded[i] = is_folded(consumers, node);
+        if (!folded[i]) code = make_item(p, node, frames.of[i], store, st);
     }
+    bd_frames_fini(&frames);
     if (code) return code;
     place_async_outputs(p);
     set_counters(p, folded);

@@ -1,7 +1,8 @@
 // A bounded cache from run signature to whatever a session compiled for it.
 //
 // The key is the sorted feeds, fetches and targets and whether the run is partial. Two threads that miss together compile
-// once; a failure is not cached; the oldest goes out when the cache is full.
+// once; a failure is not cached; the oldest goes out when the cache is full. What an entry is compiled for has its names sorted,
+// outputs in full form ("x:0"), and each fetch and target once; a feed that is given twice stays, for the error.
 #ifndef BD_RUNTIME_PLAN_CACHE_H
 #define BD_RUNTIME_PLAN_CACHE_H
 
@@ -21,8 +22,8 @@ void bd_plan_cache_free(bd_plan_cache *c);
 
 // The entry of a signature (one reference for the caller). `order` maps the caller's feeds and fetches to those of the entry, which are sorted: the caller's
 // feed i is the entry's feed order_feeds[i] (arrays of the caller's, of feed_count and fetch_count).
-braid_code bd_plan_cache_get(bd_plan_cache *c, const bd_run_signature *signature, void **entry, int *order_feeds,
-                             int *order_fetches, braid_status *st);
+braid_code bd_plan_cache_get(bd_plan_cache *c, const bd_run_signature *signature, void **entry,
+                             int *order_feeds, int *order_fetches, braid_status *st);
 void bd_plan_cache_clear(bd_plan_cache *c);
 
 #endif

@@ -64,7 +64,6 @@ static inline uint32_t bd_counter_dead(uint64_t counter)
 // A frame: the root, or the body of a loop. All its iterations look alike.
 typedef struct bd_plan_frame {
     const char *name; // attr frame_name; "" for the root; of the graph
-    int32_t parent;   // -1 for the root
     int32_t enter_count;
     int32_t parallel_iterations;
     int32_t counter_count, slot_count, async_count;

@@ -1,21 +1,13 @@
-// Which frame each node runs in: the root, or the body of a loop that Enter nodes lead into and Exit nodes out of.
-#include "runtime/plan_internal.h"
+// Finding the frame of each node.
+#include "runtime/frames.h"
 
 #include <string.h>
 
 typedef struct finder {
-    bd_plan *plan;
-    int32_t *frame_of;
-    BD_ARRAY(bd_plan_frame) frames;
+    bd_frames *out;
+    BD_ARRAY(bd_graph_frame) frames;
     bd_op_list work; // nodes whose frame is known and whose consumers are to be looked at
 } finder;
-
-static int32_t add_frame(finder *f, const char *name, int32_t parent, int32_t parallel_iterations)
-{
-    bd_plan_frame frame = {.name = name, .parent = parent, .parallel_iterations = parallel_iterations};
-    bd_array_push(&f->frames, frame);
-    return (int32_t)f->frames.len - 1;
-}
 
 static braid_code read_enter(const braid_op *enter, const char **name, int64_t *parallel_iterations,
                              braid_status *st)
@@ -40,14 +32,21 @@ static braid_code frame_entered(finder *f, const braid_op *enter, int32_t *frame
     int64_t parallel_iterations;
     braid_code code = read_enter(enter, &name, &parallel_iterations, st);
     if (code) return code;
-    int32_t parent = f->frame_of[enter->id], found = -1;
+    int32_t parent = f->out->of[enter->id], found = -1;
     for (size_t i = 1; i < f->frames.len && found < 0; i++) {
         if (f->frames.items[i].parent == parent && strcmp(f->frames.items[i].name, name) == 0)
             found = (int32_t)i;
     }
-    if (found < 0) found = add_frame(f, name, parent, (int32_t)parallel_iterations);
+    if (found < 0) {
+        bd_graph_frame added = {.name = name,
+                                .parent = parent,
+                                .parent_node = enter,
+                                .parallel_iterations = (int32_t)parallel_iterations};
+        found = (int32_t)f->frames.len;
+        bd_array_push(&f->frames, added);
+    }
     f->frames.items[found].enter_count++;
-    f->plan->frame_of_enter[enter->id] = found;
+    f->out->entered[enter->id] = found;
     *frame = found;
     return BRAID_OK;
 }
@@ -56,7 +55,7 @@ static braid_code frame_entered(finder *f, const braid_op *enter, int32_t *frame
 static braid_code frame_after(finder *f, const braid_op *n, int32_t *frame, braid_status *st)
 {
     bd_op_role role = bd_node_role(n);
-    *frame = f->frame_of[n->id];
+    *frame = f->out->of[n->id];
     if (role == BD_ROLE_ENTER) return frame_entered(f, n, frame, st);
     if (role == BD_ROLE_EXIT) {
         *frame = f->frames.items[*frame].parent;
@@ -68,9 +67,9 @@ static braid_code frame_after(finder *f, const braid_op *n, int32_t *frame, brai
 
 static braid_code reach(finder *f, const braid_op *from, braid_op *to, int32_t frame, braid_status *st)
 {
-    int32_t known = f->frame_of[to->id];
+    int32_t known = f->out->of[to->id];
     if (known < 0) {
-        f->frame_of[to->id] = frame;
+        f->out->of[to->id] = frame;
         bd_array_push(&f->work, to);
         return BRAID_OK;
     }
@@ -95,25 +94,37 @@ static braid_code spread(finder *f, const bd_consumers *consumers, braid_status 
     return BRAID_OK;
 }
 
-braid_code bd_plan_find_frames(bd_plan *p, int32_t *frame_of, const bd_consumers *consumers, braid_status *st)
+braid_code bd_frames_find(const braid_graph *g, const bd_consumers *consumers, bd_frames *out,
+                          braid_status *st)
 {
-    finder f = {.plan = p, .frame_of = frame_of};
-    add_frame(&f, "", -1, 1);
-    for (int i = 0; i < p->item_count; i++) {
-        braid_op *n = p->graph.nodes.items[i];
-        bool is_source = n->input_count == 0 && n->control_count == 0;
-        frame_of[i] = is_source ? 0 : -1;
-        p->frame_of_enter[i] = -1;
-        if (is_source) bd_array_push(&f.work, n);
+    size_t n = g->nodes.len;
+    *out = (bd_frames){.of = bd_calloc(n + 1, sizeof *out->of),
+                       .entered = bd_calloc(n + 1, sizeof *out->entered)};
+    finder f = {.out = out};
+    bd_graph_frame root = {.name = "", .parent = -1, .parallel_iterations = 1};
+    bd_array_push(&f.frames, root);
+    for (size_t i = 0; i < n; i++) {
+        braid_op *node = g->nodes.items[i];
+        bool is_source = node->input_count == 0 && node->control_count == 0;
+        out->of[i] = is_source ? 0 : -1;
+        out->entered[i] = -1;
+        if (is_source) bd_array_push(&f.work, node);
     }
     braid_code code = spread(&f, consumers, st);
     // What no source reaches (a cycle without a way in) never runs.
-    for (int i = 0; i < p->item_count; i++) {
-        if (frame_of[i] < 0) frame_of[i] = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (out->of[i] < 0) out->of[i] = 0;
     }
-    p->frames = bd_arena_memdup(&p->arena, f.frames.items, f.frames.len * sizeof *f.frames.items);
-    p->frame_count = (int)f.frames.len;
-    bd_array_free(&f.frames);
+    out->items = f.frames.items;
+    out->count = (int)f.frames.len;
     bd_array_free(&f.work);
     return code;
+}
+
+void bd_frames_fini(bd_frames *f)
+{
+    bd_free(f->items);
+    bd_free(f->of);
+    bd_free(f->entered);
+    *f = (bd_frames){0};
 }
