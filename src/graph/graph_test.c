@@ -1,0 +1,311 @@
+// Adding nodes below the builder: what a definition demands; copying; edges; order; names.
+#include "graph/graph.h"
+
+#include "base/strbuf.h"
+#include "graph/testing/test_ops.h"
+
+#define TYPE(t)                                                                                              \
+    {                                                                                                        \
+        .kind = BD_ATTR_TYPE, .type = (t)                                                                    \
+    }
+#define INT(v)                                                                                               \
+    {                                                                                                        \
+        .kind = BD_ATTR_INT, .i = (v)                                                                        \
+    }
+#define STR(v)                                                                                               \
+    {                                                                                                        \
+        .kind = BD_ATTR_STRING, .s = {.data = (v), .len = sizeof(v) - 1 }                                    \
+    }
+
+// What errors are tried on: two floats, an int32 and a variable.
+static braid_graph *sample(void)
+{
+    braid_graph *g = braid_graph_new();
+    test_placeholder(g, "x", BRAID_FLOAT, BRAID_SHAPE(2, 3));
+    test_placeholder(g, "y", BRAID_FLOAT, BRAID_SHAPE(3, 4));
+    test_placeholder(g, "i", BRAID_INT32, BRAID_SCALAR);
+    test_variable(g, "v", BRAID_FLOAT, BRAID_SHAPE(2, 3));
+    assert_graph_ok(g);
+    return g;
+}
+
+static int split_names(const braid_graph *g, const char *names, braid_out *outs)
+{
+    int count = 0;
+    const char *rest = names, *piece;
+    size_t len;
+    while (*names && bd_split_next(&rest, ' ', &piece, &len)) {
+        char name[32] = {0};
+        memcpy(name, piece, len);
+        outs[count] = braid_graph_find_out(g, name);
+        if (!outs[count].op) outs[count] = (braid_out){.op = braid_graph_find(g, "x"), .index = 7};
+        count++;
+    }
+    return count;
+}
+
+static void test_errors(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *op, *inputs;
+        bd_named_attr attrs[2];
+        const char *words;
+    } cases[] = {
+        {"MatMul", "x", {{0}}, "Node 'n' (op: 'MatMul'): takes 2 inputs, but got 1"},
+        {"MatMul", "x y x", {{0}}, "takes 2 inputs, but got 3"},
+        {"MatMul",
+         "x i",
+         {{0}},
+         "Input 1 of node 'n' (op: 'MatMul') was passed int32 from i:0 incompatible with expected "
+         "float"},
+        {"MatMul",
+         "x y",
+         {{"T", false, TYPE(BRAID_INT64)}},
+         "Value for attr 'T' of int64 is not in the list of allowed values: float, double, int32"},
+        {"MatMul", "x y", {{"T", false, INT(1)}}, "attr 'T' is of kind int, expected type"},
+        {"MatMul", "x y", {{"T", false, TYPE((braid_dtype)101)}}, "attr 'T' must not have type float_ref"},
+        {"MatMul",
+         "x y",
+         {{"transpose_a", false, STR("yes")}},
+         "attr 'transpose_a' is of kind string, expected bool"},
+        {"MatMul", "x x:7", {{0}}, "Connecting to invalid output 7 of source node x which has 1 outputs"},
+        {"Placeholder", "", {{0}}, "missing attr 'dtype'"},
+        {"AddN", "", {{0}}, "attr 'N' of 0 must be at least minimum 1"},
+        {"AddN", "x y", {{"N", false, INT(3)}}, "takes 3 inputs, but got 2"},
+        {"AddN", "x y", {{"N", false, INT(INT64_MAX)}}, "inputs, but got 2"},
+        {"Split", "x", {{"num_split", false, INT(1 << 30)}}, "outputs, more than"},
+        {"Assign",
+         "x y",
+         {{0}},
+         "Input 0 of node 'n' (op: 'Assign') was passed float from x:0 incompatible with expected "
+         "float_ref"},
+        {"Pool",
+         "x",
+         {{"padding", false, STR("FULL")}, {"ksize", false, {.kind = BD_ATTR_LIST}}},
+         "Length for attr 'ksize' of 0 must be at least minimum 4"},
+        {"QueueEnqueue", "", {{0}}, "takes"},
+        {"MatMul",
+         "x v",
+         {{"T", false, TYPE(BRAID_DOUBLE)}},
+         "was passed float from x:0 incompatible with expected double"},
+    };
+    for (size_t i = 0; i < BD_COUNTOF(cases); i++) {
+        BD_STATUS(st);
+        braid_graph *g = sample();
+        braid_out inputs[4];
+        int attr_count = 0;
+        while (attr_count < 2 && cases[i].attrs[attr_count].name)
+            attr_count++;
+        bd_node_spec spec = {.name = "n",
+                             .op_type = cases[i].op,
+                             .inputs = inputs,
+                             .input_count = split_names(g, cases[i].inputs, inputs),
+                             .attrs = cases[i].attrs,
+                             .attr_count = attr_count};
+        int before = braid_graph_num_ops(g);
+        braid_op *n = (braid_op *)&n;
+        assert_int_equal(bd_graph_add(g, &spec, &n, st), BRAID_INVALID_ARGUMENT);
+        assert_error(st, BRAID_INVALID_ARGUMENT, cases[i].words);
+        assert_null(n);
+        assert_int_equal(braid_graph_num_ops(g), before);
+        assert_null(braid_graph_find(g, "n"));
+        braid_graph_free(g);
+    }
+}
+
+static braid_op *add(braid_graph *g, const char *op, const char *name, const char *inputs)
+{
+    BD_STATUS(st);
+    braid_out outs[8];
+    braid_op *n;
+    bd_node_spec spec = {
+        .name = name, .op_type = op, .inputs = outs, .input_count = split_names(g, inputs, outs)};
+    bd_graph_add(g, &spec, &n, st);
+    assert_ok(st);
+    return n;
+}
+
+static void test_types_and_attrs_follow_from_inputs(void **state)
+{
+    (void)state;
+    braid_graph *g = sample();
+    braid_op *n = add(g, "MatMul", "product", "v y"); // a reference feeds an input that is none
+    assert_int_equal(bd_node_attr_type(n, "T"), BRAID_FLOAT);
+    assert_false(bd_node_attr_bool(n, "transpose_a"));
+    assert_int_equal(n->input_types[0], BRAID_FLOAT);
+    assert_int_equal(n->output_types[0], BRAID_FLOAT);
+    assert_shape(n->output_shapes[0], "[2,4]");
+    for (int i = 0; i < n->attr_count; i++)
+        assert_int_equal(n->attrs[i].is_default, strncmp(n->attrs[i].name, "transpose", 9) == 0);
+
+    n = add(g, "AddN", "sum", "x v x");
+    assert_int_equal(bd_node_attr_int(n, "N"), 3);
+    n = add(g, "Assign", "assign", "v x");
+    assert_int_equal(n->input_types[0], bd_dtype_ref(BRAID_FLOAT));
+    assert_int_equal(n->output_types[0], bd_dtype_ref(BRAID_FLOAT));
+    n = add(g, "Pack", "pack", "i i");
+    assert_int_equal(bd_node_attr_type(n, "T"), BRAID_INT32);
+    assert_shape(n->output_shapes[0], "[2]");
+    braid_graph_free(g);
+}
+
+static void test_name_taken(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_graph *g = sample();
+    bd_node_spec spec = {.name = "x", .op_type = "NoOp"};
+    bd_graph_add(g, &spec, NULL, st);
+    assert_error(st, BRAID_ALREADY_EXISTS,
+                 "Node 'x' (op: 'NoOp'): the graph has a node of this name already");
+    braid_graph_free(g);
+}
+
+static void test_unknown_op_is_kept(void **state)
+{
+    (void)state;
+    braid_graph *g = sample();
+    braid_op *odd = add(g, "NobodyKnows", "odd", "x v");
+    assert_null(odd->def);
+    assert_int_equal(odd->input_count, 2);
+    assert_int_equal(odd->output_count, 0);
+    BD_STATUS(st);
+    // Its outputs can be used: nothing is known of them.
+    braid_out from[] = {{odd, 3}, {braid_graph_find(g, "y"), 0}};
+    braid_op *n;
+    bd_node_spec spec = {.name = "user", .op_type = "MatMul", .inputs = from, .input_count = 2};
+    bd_graph_add(g, &spec, &n, st);
+    assert_ok(st);
+    assert_int_equal(bd_node_attr_type(n, "T"), BRAID_FLOAT); // from y
+    assert_shape(n->output_shapes[0], "[?,4]");
+    braid_graph_free(g);
+}
+
+static void test_find(void **state)
+{
+    (void)state;
+    braid_graph *g = sample();
+    assert_non_null(braid_graph_find(g, "x"));
+    assert_null(braid_graph_find(g, "z"));
+    assert_int_equal(braid_graph_find_out(g, "x").index, 0);
+    assert_non_null(braid_graph_find_out(g, "x:0").op);
+    static const char *const absent[] = {"x:1", "x:-1", "x:", "x:a", "z:0", "", ":0", "^x"};
+    for (size_t i = 0; i < BD_COUNTOF(absent); i++)
+        assert_null(braid_graph_find_out(g, absent[i]).op);
+    braid_graph_free(g);
+}
+
+static void test_unique_names(void **state)
+{
+    (void)state;
+    braid_graph *g = sample();
+    assert_string_equal(bd_graph_unique_name(g, "new"), "new");
+    assert_string_equal(bd_graph_unique_name(g, "x"), "x_1");
+    test_no_op(g, "x_2");
+    assert_string_equal(bd_graph_unique_name(g, "x"), "x_3");
+    braid_graph_free(g);
+}
+
+static void test_copy_node(void **state)
+{
+    (void)state;
+    braid_graph *g = sample(), *to = braid_graph_new();
+    braid_tensor *t = braid_tensor_float(7);
+    bd_b_const(g, "c", t);
+    braid_tensor_free(t);
+    braid_op *c = bd_graph_copy_node(to, braid_graph_find(g, "c"), NULL, 0, NULL, 0);
+    braid_out x[] = {{c, 0}, {c, 0}};
+    braid_op *sum = add(g, "AddN", "sum", "x x");
+    sum->device = "/cpu:0";
+    braid_op *copy = bd_graph_copy_node(to, sum, x, 2, &c, 1);
+    braid_graph_free(g); // the copy stands alone
+    assert_float_equal(bd_tensor_f32(bd_node_attr_tensor(c, "value"))[0], 7, 0);
+    assert_string_equal(copy->name, "sum");
+    assert_string_equal(copy->device, "/cpu:0");
+    assert_int_equal(bd_node_attr_int(copy, "N"), 2);
+    assert_shape(copy->output_shapes[0], "[2,3]");
+    assert_ptr_equal(copy->inputs[1].op, c);
+    assert_ptr_equal(copy->controls[0], c);
+    assert_ptr_equal(braid_graph_find(to, "sum"), copy);
+    braid_graph_free(to);
+}
+
+static void test_controls_once(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_graph *g = braid_graph_new();
+    braid_op *controls[60], *n;
+    for (int i = 0; i < 20; i++)
+        controls[i] = controls[20 + i] = controls[40 + i] = test_no_op(g, "c");
+    bd_node_spec spec = {.name = "n", .op_type = "NoOp", .controls = controls, .control_count = 60};
+    bd_graph_add(g, &spec, &n, st);
+    assert_ok(st);
+    assert_int_equal(n->control_count, 20);
+    bd_node_add_control(n, controls[3]);
+    assert_int_equal(n->control_count, 20);
+    for (int i = 0; i < 30; i++)
+        bd_node_add_control(n, test_no_op(g, "d"));
+    assert_int_equal(n->control_count, 50);
+    assert_ptr_equal(n->controls[19], controls[19]);
+    assert_string_equal(n->controls[49]->name, "d_29");
+    braid_graph_free(g);
+}
+
+static void test_consumers(void **state)
+{
+    (void)state;
+    braid_graph *g = sample();
+    braid_op *x = braid_graph_find(g, "x"), *sum = add(g, "AddN", "sum", "x v x");
+    bd_node_add_control(sum, braid_graph_find(g, "i"));
+    bd_consumers c;
+    bd_graph_consumers(g, &c);
+    assert_int_equal(c.offsets[x->id + 1] - c.offsets[x->id], 2);
+    assert_int_equal(c.items[c.offsets[x->id] + 1].input, 2);
+    assert_ptr_equal(c.items[c.offsets[x->id]].node, sum);
+    int i = braid_graph_find(g, "i")->id;
+    assert_int_equal(c.offsets[i + 1] - c.offsets[i], 1);
+    assert_int_equal(c.items[c.offsets[i]].input, -1);
+    assert_int_equal(c.offsets[sum->id + 1], c.offsets[sum->id]);
+    bd_consumers_fini(&c);
+    braid_graph_free(g);
+}
+
+static void test_topological(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_graph *g = sample();
+    braid_op *enter = add(g, "Identity", "enter", "x");
+    braid_op *merge = add(g, "Merge", "merge", "enter enter");
+    braid_op *next = add(g, "NextIteration", "next", "merge");
+    bd_node_set_input(merge, 1, (braid_out){next, 0}); // a loop is no cycle
+    bd_op_list order = {0};
+    bd_graph_topological(g, &order, st);
+    assert_ok(st);
+    assert_int_equal(order.len, g->nodes.len);
+    int place[16];
+    for (size_t i = 0; i < order.len; i++)
+        place[order.items[i]->id] = (int)i;
+    assert_true(place[enter->id] < place[merge->id] && place[merge->id] < place[next->id]);
+
+    braid_op *a = add(g, "Identity", "a", "x"), *b = add(g, "Identity", "b", "a");
+    bd_node_set_input(a, 0, (braid_out){b, 0});
+    bd_graph_topological(g, &order, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "a cycle that is no loop, through node 'a'");
+    bd_array_free(&order);
+    braid_graph_free(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_errors),     cmocka_unit_test(test_types_and_attrs_follow_from_inputs),
+        cmocka_unit_test(test_name_taken), cmocka_unit_test(test_unknown_op_is_kept),
+        cmocka_unit_test(test_find),       cmocka_unit_test(test_unique_names),
+        cmocka_unit_test(test_copy_node),  cmocka_unit_test(test_controls_once),
+        cmocka_unit_test(test_consumers),  cmocka_unit_test(test_topological),
+    };
+    return BD_RUN_TESTS(tests);
+}

@@ -1,0 +1,232 @@
+// Graphs recorded from TensorFlow's own front end: they import, are kept as they are, and their gradients are rebuilt node by
+// node by ours.
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/testing/test.h"
+#include "base/wire.h"
+#include "graph/grad.h"
+#include "graph/op.h"
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static glob_t files;
+
+static void *read_file(const char *path, size_t *len)
+{
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    fseek(f, 0, SEEK_END);
+    *len = (size_t)ftell(f);
+    rewind(f);
+    void *data = bd_malloc(*len);
+    assert_int_equal(fread(data, 1, *len, f), *len);
+    fclose(f);
+    return data;
+}
+
+static braid_graph *import_file(const char *path)
+{
+    BD_STATUS(st);
+    size_t len;
+    void *data = read_file(path, &len);
+    braid_graph *g = braid_graph_new();
+    if (braid_graph_import(g, data, len, st)) fail_msg("%s: %s", path, braid_status_message(st));
+    bd_free(data);
+    return g;
+}
+
+// Same node: type, device, edges; attrs too, where one that is not given counts as its default.
+static void assert_same_node(const braid_op *a, const braid_op *b)
+{
+    assert_string_equal(a->name, b->name);
+    assert_string_equal(a->op_type, b->op_type);
+    assert_string_equal(a->device, b->device);
+    if (a->input_count != b->input_count || a->control_count != b->control_count)
+        fail_msg("%s: %d inputs and %d controls, want %d and %d", a->name, a->input_count, a->control_count,
+                 b->input_count, b->control_count);
+    for (int i = 0; i < a->input_count; i++) {
+        if (strcmp(a->inputs[i].op->name, b->inputs[i].op->name) != 0 ||
+            a->inputs[i].index != b->inputs[i].index)
+            fail_msg("%s: input %d is %s:%d, want %s:%d", a->name, i, a->inputs[i].op->name,
+                     a->inputs[i].index, b->inputs[i].op->name, b->inputs[i].index);
+    }
+    for (int i = 0; i < a->control_count; i++)
+        assert_string_equal(a->controls[i]->name, b->controls[i]->name);
+    assert_int_equal(a->attr_count, b->attr_count);
+    for (int i = 0; i < a->attr_count; i++) {
+        assert_string_equal(a->attrs[i].name, b->attrs[i].name);
+        if (!bd_attr_equal(&a->attrs[i].value, &b->attrs[i].value))
+            fail_msg("%s: attr %s differs", a->name, a->attrs[i].name);
+    }
+}
+
+static void test_round_trip(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    for (size_t f = 0; f < files.gl_pathc; f++) {
+        braid_graph *g = import_file(files.gl_pathv[f]), *back = braid_graph_new();
+        size_t len;
+        void *data = braid_graph_export(g, &len, st);
+        assert_ok(st);
+        assert_int_equal(len, bd_graph_write_size(g, 0, false));
+        braid_graph_import(back, data, len, st);
+        assert_ok(st);
+        assert_int_equal(back->nodes.len, g->nodes.len);
+        assert_int_equal(back->producer, g->producer);
+        for (size_t i = 0; i < g->nodes.len; i++)
+            assert_same_node(back->nodes.items[i], g->nodes.items[i]);
+        free(data);
+        braid_graph_free(back);
+        braid_graph_free(g);
+    }
+}
+
+static void test_topological(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    for (size_t f = 0; f < files.gl_pathc; f++) {
+        braid_graph *g = import_file(files.gl_pathv[f]);
+        bd_op_list order = {0};
+        bd_graph_topological(g, &order, st);
+        assert_ok(st);
+        assert_int_equal(order.len, g->nodes.len);
+        bd_array_free(&order);
+        braid_graph_free(g);
+    }
+}
+
+// ---- Gradients ----
+
+// The forward part of a recorded graph: what lies before its first gradient node.
+static braid_graph *import_forward(const char *path, const braid_graph *recorded)
+{
+    BD_STATUS(st);
+    size_t count = 0, len;
+    while (count < recorded->nodes.len && strncmp(recorded->nodes.items[count]->name, "gradients/", 10) != 0)
+        count++;
+    void *data = read_file(path, &len);
+    bd_slice slice;
+    bd_wire_reader in = bd_wire_reader_block(&slice, data, len);
+    uint32_t field;
+    bd_wire_type type;
+    for (size_t i = 0; i < count; i++) {
+        assert_true(bd_wire_next(&in, &field, &type));
+        assert_true(bd_wire_skip(&in, type));
+    }
+    braid_graph *g = braid_graph_new();
+    braid_graph_import(g, data, len - in.left, st);
+    assert_ok(st);
+    bd_free(data);
+    return g;
+}
+
+// Builds the gradients that the recorded program built and compares all their nodes.
+static void check_gradients(const char *file, const char *loss, const char *const *vars, int var_count,
+                            const char *device)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/golden/%s", BD_SHARED_DIR, file);
+    FILE *there = fopen(path, "rb");
+    if (!there) skip();
+    fclose(there);
+    braid_graph *recorded = import_file(path), *g = import_forward(path, recorded);
+    int forward = braid_graph_num_ops(g);
+    braid_out y = braid_graph_find_out(g, loss), xs[8], grads[8];
+    assert_non_null(y.op);
+    for (int i = 0; i < var_count; i++) {
+        xs[i] = braid_graph_find_out(g, vars[i]);
+        assert_non_null(xs[i].op);
+    }
+    braid_push_device(g, device);
+    braid_gradients(g, &y, 1, xs, var_count, NULL, grads);
+    braid_pop_device(g);
+    BD_STATUS(st);
+    braid_graph_status(g, st);
+    assert_ok(st);
+    for (int i = forward; i < braid_graph_num_ops(g); i++)
+        assert_same_node(g->nodes.items[i], recorded->nodes.items[i]);
+    const braid_op *after = braid_graph_op(recorded, braid_graph_num_ops(g));
+    if (after && strncmp(after->name, "gradients/", 10) == 0) fail_msg("missing: %s", after->name);
+    for (int i = 0; i < var_count; i++)
+        assert_non_null(grads[i].op);
+    braid_graph_free(recorded);
+    braid_graph_free(g);
+}
+
+static void test_mnist_replica_gradients(void **state)
+{
+    (void)state;
+    check_gradients("mnist_replica-async-1ps/worker0/sess0_graph0.pb", "Neg",
+                    (const char *const[]){"hid_w", "hid_b", "sm_w", "sm_b"}, 4, "/job:worker/task:0/cpu:0");
+}
+
+static void test_deep_mnist_gradients(void **state)
+{
+    (void)state;
+    check_gradients("deep_mnist_cnn/worker0/sess0_graph0.pb", "Mean",
+                    (const char *const[]){"Variable", "Variable_1", "Variable_2", "Variable_3", "Variable_4",
+                                          "Variable_5", "Variable_6", "Variable_7"},
+                    8, "/job:worker/task:0");
+}
+
+// ---- Size ----
+
+// A long chain with wide control edges, about as large as a GraphDef gets.
+static void test_import_is_fast(void **state)
+{
+    (void)state;
+    enum {
+        NODES = 10000
+    };
+    BD_STATUS(st);
+    braid_graph *g = braid_graph_new();
+    braid_out x = bd_b_const_f(g, NULL, BRAID_FLOAT, 1);
+    for (int i = 1; i < NODES; i++)
+        x = i % 2 ? bd_b1(g, "Identity", NULL, x) : bd_b2(g, "Mul", "m", x, x);
+    size_t len;
+    void *data = braid_graph_export(g, &len, st);
+    assert_ok(st);
+    int64_t best = INT64_MAX;
+    for (int round = 0; round < 3; round++) {
+        braid_graph *back = braid_graph_new();
+        int64_t start = bd_now_ns();
+        braid_graph_import(back, data, len, st);
+        int64_t took = bd_now_ns() - start;
+        assert_ok(st);
+        assert_int_equal(braid_graph_num_ops(back), NODES);
+        if (took < best) best = took;
+        braid_graph_free(back);
+    }
+    print_message("%d nodes imported in %.1f ms\n", NODES, (double)best / 1e6);
+    free(data);
+    braid_graph_free(g);
+}
+
+static void test_every_op_parses(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < bd_op_table_len; i++) {
+        const bd_op_def *def = bd_op_lookup(bd_op_table[i].name);
+        assert_non_null(def);
+        assert_string_equal(def->name, bd_op_table[i].name);
+        if (i) assert_true(strcmp(bd_op_table[i - 1].name, bd_op_table[i].name) < 0);
+    }
+}
+
+int main(void)
+{
+    glob(BD_SHARED_DIR "/golden/*/*.pb", 0, NULL, &files);
+    glob(BD_SHARED_DIR "/golden/*/*/*.pb", files.gl_pathc ? GLOB_APPEND : 0, NULL, &files);
+    if (files.gl_pathc == 0) return BD_TEST_SKIPPED;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_op_parses),      cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_topological),          cmocka_unit_test(test_mnist_replica_gradients),
+        cmocka_unit_test(test_deep_mnist_gradients), cmocka_unit_test(test_import_is_fast),
+    };
+    int failed = BD_RUN_TESTS(tests);
+    globfree(&files);
+    return failed;
+}
