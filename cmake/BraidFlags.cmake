@@ -29,6 +29,8 @@ set(BRAID_WARNINGS -Wall -Wextra -Wshadow -Wstrict-prototypes -Werror)
 
 add_compile_definitions(_GNU_SOURCE BRAID_VERSION="${PROJECT_VERSION}")
 add_compile_options(-fno-math-errno -fno-trapping-math)
+# gRPC's package names some sixty libraries that gRPC itself links: none of them is loaded on our account.
+add_link_options(-Wl,--as-needed)
 # Paths in messages and assertions start at the source directory.
 add_compile_options(-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=)
 if(BRAID_SANITIZE)

@@ -139,3 +139,9 @@ foreach(header IN LISTS public_headers)
                  -fsyntax-only -I ${CMAKE_SOURCE_DIR}/include ${file})
     endforeach()
 endforeach()
+
+# The shared library holds the public API, all of it and nothing else.
+if(NOT BRAID_SANITIZE)
+    add_test(NAME library.exports COMMAND ${CMAKE_SOURCE_DIR}/tools/check_exports.sh $<TARGET_FILE:braid_shared>
+             WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+endif()
