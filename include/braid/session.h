@@ -24,6 +24,7 @@ typedef struct braid_session_options {
     const char *const *device_filters; ///< tasks to use ("/job:ps"); others are not waited for
     int device_filter_count;
     int64_t operation_timeout_ms;     ///< every blocking call ends with DeadlineExceeded after this; 0: never
+    int cpu_devices;                  ///< CPU devices of an in-process session (device_count of ConfigProto); 0: one
 } braid_session_options;
 
 typedef struct braid_feed {

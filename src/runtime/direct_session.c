@@ -1,0 +1,664 @@
+// The in-process session: its own copy of the graph, placed on the devices of this process, and plans compiled from it.
+//
+// A run gets its executable (one plan a device) from the plan cache, a step with a random id and a cancellation token, child of
+// the session's, and runs the plans: one on the calling thread, the others from the pool. close cancels the session's
+// token and waits until no call is inside.
+#include "runtime/session.h"
+
+#include "base/alloc.h"
+#include "base/map.h"
+#include "base/pool.h"
+#include "base/random.h"
+#include "base/thread.h"
+#include "base/timer.h"
+#include "runtime/local_rendezvous.h"
+#include "runtime/partition.h"
+#include "runtime/placer.h"
+#include "runtime/plan.h"
+#include "runtime/plan_cache.h"
+#include <string.h>
+
+#define TASK "/job:localhost/replica:0/task:0"
+// Distinct (feeds, fetches, targets) that stay compiled: a training program has a few, a test suite some dozens.
+#define PLANS_MAX 256
+#define DEVICES_MAX 64
+
+typedef struct direct_session {
+    bd_session base;
+    bool allow_soft_placement, log_device_placement;
+    int64_t operation_timeout_ms;
+    bd_pool *pool;  // runs nodes
+    bd_pool *intra; // within nodes; NULL: one thread
+    bd_device **devices;
+    bd_device_info *infos; // [device_count]
+    int device_count;
+    bd_kernel_store *kernels;
+    bd_plan_cache *plans;
+    bd_cancellation *cancellation;
+
+    bd_mutex graph_mu;
+    braid_graph graph;           // guarded by graph_mu; grows only
+    BD_ARRAY(braid_op *) copies; // guarded by graph_mu: by the client's node id
+
+    bd_mutex mu;
+    bd_cond changed;   // `inside` has become 0, or something was announced, or closing
+    bool is_closing;   // guarded by mu
+    int inside;        // calls in progress; guarded by mu
+    bd_rng rng;        // guarded by mu; step ids
+    bd_timers *timers; // guarded by mu; made when first needed
+    bd_map announced;  // guarded by mu: key -> number of times
+} direct_session;
+
+// Sessions that are open in this process: memory is given back when the last one ends.
+static atomic_int open_sessions;
+
+static direct_session *direct_of(bd_session *s)
+{
+    return BD_CONTAINER_OF(s, direct_session, base);
+}
+
+// ---- Calls in progress ----
+
+static braid_code enter(direct_session *s, braid_status *st)
+{
+    bd_mutex_lock(&s->mu);
+    bool is_open = !s->is_closing;
+    if (is_open) s->inside++;
+    bd_mutex_unlock(&s->mu);
+    return is_open ? BRAID_OK : bd_fail(st, BRAID_CANCELLED, "Session has been closed.");
+}
+
+static void leave(direct_session *s)
+{
+    bd_mutex_lock(&s->mu);
+    if (--s->inside == 0 && s->is_closing) bd_cond_broadcast(&s->changed);
+    bd_mutex_unlock(&s->mu);
+}
+
+// ---- Extending ----
+
+static braid_op *copy_of(const direct_session *s, const braid_op *n)
+{
+    return (size_t)n->id < s->copies.len ? s->copies.items[n->id] : NULL;
+}
+
+static void copy_node(direct_session *s, const braid_op *n)
+{
+    BD_ARRAY(braid_out) inputs = {0};
+    bd_op_list controls = {0};
+    for (int i = 0; i < n->input_count; i++) {
+        // The back edge of a loop comes from a node that is still to be copied: see connect_later.
+        braid_out input = {.op = copy_of(s, n->inputs[i].op), .index = n->inputs[i].index};
+        bd_array_push(&inputs, input);
+    }
+    for (int i = 0; i < n->control_count; i++) {
+        if (copy_of(s, n->controls[i])) bd_array_push(&controls, copy_of(s, n->controls[i]));
+    }
+    braid_op *copy =
+        bd_graph_copy_node(&s->graph, n, inputs.items, (int)inputs.len, controls.items, (int)controls.len);
+    bd_array_push(&s->copies, copy);
+    bd_array_free(&inputs);
+    bd_array_free(&controls);
+}
+
+static void connect_later(direct_session *s, const braid_op *n)
+{
+    braid_op *copy = copy_of(s, n);
+    for (int i = 0; i < n->input_count; i++) {
+        if (copy->inputs[i].op) continue;
+        bd_node_set_input(copy, i,
+                          (braid_out){.op = copy_of(s, n->inputs[i].op), .index = n->inputs[i].index});
+    }
+    for (int i = 0; i < n->control_count; i++)
+        bd_node_add_control(copy, copy_of(s, n->controls[i]));
+}
+
+static void forget_from(direct_session *s, int from)
+{
+    for (size_t i = (size_t)from; i < s->graph.nodes.len; i++)
+        bd_map_remove(&s->graph.by_name, s->graph.nodes.items[i]->name);
+    s->graph.nodes.len = (size_t)from;
+    s->copies.len = (size_t)from;
+}
+
+static braid_code extend_locked(direct_session *s, const braid_graph *graph, int from, braid_status *st)
+{
+    BD_ASSERT(s->graph.nodes.len == (size_t)from);
+    s->graph.producer = graph->producer;
+    s->graph.min_consumer = graph->min_consumer;
+    for (size_t i = (size_t)from; i < graph->nodes.len; i++)
+        copy_node(s, graph->nodes.items[i]);
+    for (size_t i = (size_t)from; i < graph->nodes.len; i++)
+        connect_later(s, graph->nodes.items[i]);
+    const bd_placer_options options = {.devices = s->infos,
+                                       .device_count = s->device_count,
+                                       .default_device = s->infos[0].name,
+                                       .allow_soft_placement = s->allow_soft_placement,
+                                       .log_device_placement = s->log_device_placement};
+    braid_code code = bd_place(&s->graph, from, &options, st);
+    if (code) forget_from(s, from);
+    return code;
+}
+
+static braid_code direct_extend(bd_session *base, const braid_graph *graph, int from, braid_status *st)
+{
+    direct_session *s = direct_of(base);
+    bd_mutex_lock(&s->graph_mu);
+    braid_code code = extend_locked(s, graph, from, st);
+    bd_mutex_unlock(&s->graph_mu);
+    return code;
+}
+
+// ---- Executables: what the plan cache holds ----
+
+typedef struct part {
+    bd_plan *plan;
+    bd_device *device;
+} part;
+
+typedef struct executable {
+    atomic_int refs;
+    bool uses_rendezvous;
+    int part_count;
+    part parts[];
+} executable;
+
+static void *ref_executable(void *entry)
+{
+    atomic_fetch_add_explicit(&((executable *)entry)->refs, 1, memory_order_relaxed);
+    return entry;
+}
+
+static void unref_executable(void *entry)
+{
+    executable *e = entry;
+    if (!e || atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1) return;
+    for (int i = 0; i < e->part_count; i++)
+        bd_plan_unref(e->parts[i].plan);
+    bd_free(e);
+}
+
+static executable *new_executable(int part_count)
+{
+    executable *e = bd_calloc(1, sizeof *e + (size_t)part_count * sizeof e->parts[0]);
+    atomic_init(&e->refs, 1);
+    e->part_count = part_count;
+    return e;
+}
+
+static bd_device *find_device(const direct_session *s, const char *name)
+{
+    for (int i = 0; i < s->device_count; i++) {
+        if (strcmp(s->devices[i]->name, name) == 0) return s->devices[i];
+    }
+    return s->devices[0];
+}
+
+static braid_code compile_part(direct_session *s, executable *e, int i, braid_graph *g, bd_device *device,
+                               braid_status *st)
+{
+    e->parts[i].device = device;
+    braid_code code = bd_plan_compile(g, device, s->kernels, &e->parts[i].plan, st);
+    if (!code) e->uses_rendezvous |= bd_plan_uses_rendezvous(e->parts[i].plan);
+    return code;
+}
+
+static braid_code compile_parts(direct_session *s, bd_partitions *parts, executable **out, braid_status *st)
+{
+    executable *e = new_executable(parts->count);
+    braid_code code = BRAID_OK;
+    for (int i = 0; !code && i < parts->count; i++)
+        code = compile_part(s, e, i, &parts->items[i].graph, find_device(s, parts->items[i].location), st);
+    if (code)
+        unref_executable(e);
+    else
+        *out = e;
+    return code;
+}
+
+static braid_code compile_graph(direct_session *s, braid_graph *g, executable **out, braid_status *st)
+{
+    if (s->device_count == 1) {
+        executable *e = new_executable(1);
+        braid_code code = compile_part(s, e, 0, g, s->devices[0], st);
+        if (code)
+            unref_executable(e);
+        else
+            *out = e;
+        return code;
+    }
+    bd_partitions parts = {0};
+    const bd_partition_options options = {
+        .by_device = true, .devices = s->infos, .device_count = s->device_count};
+    braid_code code = bd_partition_graph(g, &options, &parts, st);
+    if (code) return code;
+    code = compile_parts(s, &parts, out, st);
+    bd_partitions_fini(&parts);
+    return code;
+}
+
+static braid_code compile(void *arg, const bd_run_signature *signature, void **entry, braid_status *st)
+{
+    direct_session *s = arg;
+    bd_prepared prepared;
+    bd_mutex_lock(&s->graph_mu);
+    braid_code code = bd_prepare(&s->graph, signature, BD_FEED_BY_CALL_FRAME, NULL, &prepared, st);
+    bd_mutex_unlock(&s->graph_mu);
+    if (code) return code;
+    executable *e = NULL;
+    code = compile_graph(s, &prepared.graph, &e, st);
+    bd_prepared_fini(&prepared);
+    *entry = e;
+    return code;
+}
+
+// ---- Running ----
+
+// One run of an executable.
+typedef struct run_state {
+    direct_session *session;
+    executable *what;
+    bd_step *steps; // [part_count]
+    bd_mutex mu;
+    braid_status status; // guarded by mu
+    int left;            // parts that run; guarded by mu
+    bd_event all_done;
+} run_state;
+
+typedef struct part_run {
+    run_state *run;
+    int index;
+} part_run;
+
+static void part_done(void *arg, const braid_status *st)
+{
+    run_state *r = arg;
+    bd_mutex_lock(&r->mu);
+    bd_status_update(&r->status, st);
+    bool is_last = --r->left == 0;
+    bd_mutex_unlock(&r->mu);
+    if (is_last) bd_event_set(&r->all_done);
+}
+
+static void run_part(void *arg)
+{
+    part_run *p = arg;
+    run_state *r = p->run;
+    bd_plan_run(r->what->parts[p->index].plan, &r->steps[p->index], part_done, r);
+}
+
+// Part 0 on this thread, the others from the pool. Each ends: they share the token and the rendezvous.
+static braid_code run_parts(run_state *r, braid_status *st)
+{
+    int others = r->what->part_count - 1;
+    bd_mutex_init(&r->mu);
+    bd_event_init(&r->all_done);
+    r->left = others;
+    part_run *runs = bd_calloc((size_t)others, sizeof *runs);
+    for (int i = 0; i < others; i++) {
+        runs[i] = (part_run){.run = r, .index = i + 1};
+        if (!bd_pool_submit(r->session->pool, run_part, &runs[i])) run_part(&runs[i]);
+    }
+    BD_STATUS(mine);
+    bd_plan_run_wait(r->what->parts[0].plan, &r->steps[0], mine);
+    bd_event_wait(&r->all_done);
+    bd_status_update(&r->status, mine);
+    bd_status_move(st, &r->status);
+    bd_free(runs);
+    bd_event_fini(&r->all_done);
+    bd_mutex_fini(&r->mu);
+    return st->code;
+}
+
+static braid_code run_steps(direct_session *s, executable *e, const bd_step *model, braid_status *st)
+{
+    if (e->part_count == 1) {
+        bd_step step = *model;
+        step.resources = e->parts[0].device->resources;
+        return bd_plan_run_wait(e->parts[0].plan, &step, st);
+    }
+    run_state r = {.session = s, .what = e};
+    r.steps = bd_calloc((size_t)e->part_count, sizeof *r.steps);
+    for (int i = 0; i < e->part_count; i++) {
+        r.steps[i] = *model;
+        r.steps[i].resources = e->parts[i].device->resources;
+    }
+    braid_code code = run_parts(&r, st);
+    bd_free(r.steps);
+    return code;
+}
+
+// ---- Time limits ----
+
+typedef struct time_limit {
+    bd_timers *timers;
+    bd_timer_id timer;
+    bd_cancellation *cancellation;
+    int64_t ms;
+} time_limit;
+
+static void time_is_up(void *arg)
+{
+    const time_limit *l = arg;
+    BD_STATUS(why);
+    bd_fail(why, BRAID_DEADLINE_EXCEEDED, "The run timed out after %lld ms", (long long)l->ms);
+    bd_cancellation_cancel(l->cancellation, why);
+}
+
+static braid_code get_timers(direct_session *s, bd_timers **timers, braid_status *st)
+{
+    bd_mutex_lock(&s->mu);
+    braid_code code = s->timers ? BRAID_OK : bd_timers_new(&s->timers, st);
+    *timers = s->timers;
+    bd_mutex_unlock(&s->mu);
+    return code;
+}
+
+static braid_code start_limit(direct_session *s, time_limit *l, bd_cancellation *c, int64_t ms,
+                              braid_status *st)
+{
+    *l = (time_limit){.cancellation = c, .ms = ms};
+    if (ms <= 0) return BRAID_OK;
+    braid_code code = get_timers(s, &l->timers, st);
+    if (!code) l->timer = bd_timer_add(l->timers, bd_deadline_after_ms(ms), time_is_up, l);
+    return code;
+}
+
+static void end_limit(time_limit *l)
+{
+    if (l->timer) bd_timer_cancel_wait(l->timers, l->timer);
+}
+
+// ---- One step ----
+
+// Lays the values out in the entry's order.
+typedef struct frame_values {
+    bd_call_frame frame;
+    braid_tensor *args, *rets;
+    int *order; // [feeds, then fetches]
+    braid_tensor inline_args[8], inline_rets[8];
+    int inline_order[16];
+} frame_values;
+
+static void open_frame(frame_values *f, const bd_run_signature *sig)
+{
+    size_t feeds = (size_t)sig->feed_count, fetches = (size_t)sig->fetch_count;
+    f->args = feeds <= BD_COUNTOF(f->inline_args) ? f->inline_args : bd_calloc(feeds, sizeof *f->args);
+    f->rets = fetches <= BD_COUNTOF(f->inline_rets) ? f->inline_rets : bd_calloc(fetches, sizeof *f->rets);
+    f->order = feeds + fetches <= BD_COUNTOF(f->inline_order) ? f->inline_order
+                                                              : bd_calloc(feeds + fetches, sizeof *f->order);
+    for (size_t i = 0; i < fetches; i++)
+        f->rets[i] = (braid_tensor){0};
+    f->frame = (bd_call_frame){
+        .args = f->args, .arg_count = sig->feed_count, .rets = f->rets, .ret_count = sig->fetch_count};
+}
+
+static void close_frame(frame_values *f)
+{
+    for (int i = 0; i < f->frame.ret_count; i++)
+        bd_tensor_fini(&f->rets[i]);
+    if (f->args != f->inline_args) bd_free(f->args);
+    if (f->rets != f->inline_rets) bd_free(f->rets);
+    if (f->order != f->inline_order) bd_free(f->order);
+}
+
+static braid_code take_results(frame_values *f, const bd_run_signature *sig, braid_tensor *values,
+                               braid_status *st)
+{
+    const int *order = f->order + sig->feed_count;
+    for (int i = 0; i < sig->fetch_count; i++) {
+        if (bd_tensor_is_set(&f->rets[order[i]])) continue;
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "Retval[%d] does not have value: '%s' was not computed", i,
+                       sig->fetches[i]);
+    }
+    for (int i = 0; i < sig->fetch_count; i++)
+        bd_tensor_ref(&values[i], &f->rets[order[i]]);
+    return BRAID_OK;
+}
+
+static int64_t draw_step_id(direct_session *s)
+{
+    bd_mutex_lock(&s->mu);
+    int64_t id = (int64_t)(bd_rng_next(&s->rng) >> 2) + 1; // TensorFlow's ids have the two upper bits clear
+    bd_mutex_unlock(&s->mu);
+    return id;
+}
+
+static braid_code run_limited(direct_session *s, executable *e, bd_step *step, int64_t timeout_ms,
+                              braid_status *st)
+{
+    int64_t ms = timeout_ms > 0 ? timeout_ms : s->operation_timeout_ms;
+    if (timeout_ms > 0 && s->operation_timeout_ms > 0) ms = bd_min(timeout_ms, s->operation_timeout_ms);
+    step->cancellation = bd_cancellation_new(s->cancellation);
+    if (e->uses_rendezvous) step->rendezvous = bd_local_rendezvous_new();
+    time_limit limit;
+    braid_code code = start_limit(s, &limit, step->cancellation, ms, st);
+    if (!code) code = run_steps(s, e, step, st);
+    end_limit(&limit);
+    bd_rendezvous_unref(step->rendezvous);
+    bd_cancellation_unref(step->cancellation);
+    for (int i = 0; i < e->part_count; i++)
+        bd_resources_clear(e->parts[i].device->resources, step->container);
+    return code;
+}
+
+// "__per_step_ID__" without the price of printf.
+static const char *container_name(char buf[40], int64_t id)
+{
+    static const char before[] = "__per_step_", after[] = "__";
+    char *at = buf + 39;
+    *at = 0;
+    at -= sizeof after - 1;
+    memcpy(at, after, sizeof after - 1);
+    for (uint64_t left = (uint64_t)id; left > 0; left /= 10)
+        *--at = (char)('0' + left % 10);
+    at -= sizeof before - 1;
+    memcpy(at, before, sizeof before - 1);
+    return at;
+}
+
+static braid_code run_entered(direct_session *s, const bd_run_signature *sig,
+                              const braid_tensor *const *feed_values, braid_tensor *fetch_values,
+                              int64_t timeout_ms, braid_status *st)
+{
+    frame_values f;
+    open_frame(&f, sig);
+    void *entry;
+    braid_code code = bd_plan_cache_get(s->plans, sig, &entry, f.order, f.order + sig->feed_count, st);
+    if (!code) {
+        for (int i = 0; i < sig->feed_count; i++)
+            f.args[f.order[i]] = *feed_values[i]; // borrowed
+        char container[40];
+        bd_step step = {.id = draw_step_id(s), .frame = &f.frame, .pool = s->intra};
+        step.container = container_name(container, step.id);
+        code = run_limited(s, entry, &step, timeout_ms, st);
+        if (!code) code = take_results(&f, sig, fetch_values, st);
+        unref_executable(entry);
+    }
+    close_frame(&f);
+    return code;
+}
+
+static braid_code direct_run(bd_session *base, const bd_run_signature *sig,
+                             const braid_tensor *const *feed_values, braid_tensor *fetch_values,
+                             int64_t timeout_ms, braid_status *st)
+{
+    direct_session *s = direct_of(base);
+    braid_code code = enter(s, st);
+    if (code) return code;
+    code = run_entered(s, sig, feed_values, fetch_values, timeout_ms, st);
+    leave(s);
+    return code;
+}
+
+// ---- Devices, announcements ----
+
+static braid_code direct_list_devices(bd_session *base, bd_device_info **devices, int *count,
+                                      braid_status *st)
+{
+    (void)st;
+    direct_session *s = direct_of(base);
+    size_t bytes = 0;
+    for (int i = 0; i < s->device_count; i++)
+        bytes += strlen(s->infos[i].name) + strlen(s->infos[i].type) + 2;
+    bd_device_info *out = bd_malloc((size_t)s->device_count * sizeof *out + bytes);
+    char *text = (char *)(out + s->device_count);
+    for (int i = 0; i < s->device_count; i++) {
+        out[i] = s->infos[i];
+        out[i].name = strcpy(text, s->infos[i].name);
+        text += strlen(text) + 1;
+        out[i].type = strcpy(text, s->infos[i].type);
+        text += strlen(text) + 1;
+    }
+    *devices = out;
+    *count = s->device_count;
+    return BRAID_OK;
+}
+
+static braid_code direct_announce(bd_session *base, const char *key, braid_status *st)
+{
+    (void)st;
+    direct_session *s = direct_of(base);
+    bd_mutex_lock(&s->mu);
+    uintptr_t count = (uintptr_t)bd_map_get(&s->announced, key);
+    bd_map_put(&s->announced, key, (void *)(count + 1));
+    bd_cond_broadcast(&s->changed);
+    bd_mutex_unlock(&s->mu);
+    return BRAID_OK;
+}
+
+// Ends with the announcement, the deadline, or close.
+static braid_code await_locked(direct_session *s, const char *key, int64_t seen, int64_t timeout_ms,
+                               int64_t *generation, braid_status *st)
+{
+    int64_t deadline = timeout_ms > 0 ? bd_deadline_after_ms(timeout_ms) : BD_FOREVER;
+    bool is_late = false;
+    for (;;) {
+        *generation = (int64_t)(uintptr_t)bd_map_get(&s->announced, key);
+        if (*generation > seen) return BRAID_OK;
+        if (s->is_closing) return bd_fail(st, BRAID_CANCELLED, "Session has been closed.");
+        if (is_late) {
+            return bd_fail(st, BRAID_DEADLINE_EXCEEDED, "'%s' was not announced within %lld ms", key,
+                           (long long)timeout_ms);
+        }
+        is_late = bd_cond_wait_until(&s->changed, &s->mu, deadline);
+    }
+}
+
+static braid_code direct_await(bd_session *base, const char *key, int64_t seen, int64_t timeout_ms,
+                               int64_t *generation, braid_status *st)
+{
+    direct_session *s = direct_of(base);
+    braid_code code = enter(s, st);
+    if (code) return code;
+    bd_mutex_lock(&s->mu);
+    code = await_locked(s, key, seen, timeout_ms, generation, st);
+    bd_mutex_unlock(&s->mu);
+    leave(s);
+    return code;
+}
+
+// ---- Beginning and end ----
+
+static void destroy(direct_session *s)
+{
+    bd_plan_cache_free(s->plans);
+    bd_pool_free(s->pool); // runs what was submitted and came too late; frees the last plans
+    bd_pool_free(s->intra);
+    bd_timers_free(s->timers);
+    bd_kernel_store_free(s->kernels);
+    for (int i = 0; i < s->device_count; i++)
+        bd_device_free(s->devices[i]);
+    bd_free(s->devices);
+    bd_free(s->infos);
+    bd_cancellation_unref(s->cancellation);
+    bd_graph_fini(&s->graph);
+    bd_array_free(&s->copies);
+    bd_map_fini(&s->announced);
+    bd_cond_fini(&s->changed);
+    bd_mutex_fini(&s->mu);
+    bd_mutex_fini(&s->graph_mu);
+    bd_free(s);
+    if (atomic_fetch_sub(&open_sessions, 1) == 1) bd_buffer_pool_trim(0);
+}
+
+static braid_code direct_close(bd_session *base, braid_status *st)
+{
+    (void)st;
+    direct_session *s = direct_of(base);
+    BD_STATUS(why);
+    bd_fail(why, BRAID_CANCELLED, "Session has been closed.");
+    bd_mutex_lock(&s->mu);
+    s->is_closing = true;
+    bd_cond_broadcast(&s->changed);
+    bd_mutex_unlock(&s->mu);
+    bd_cancellation_cancel(s->cancellation, why);
+    bd_mutex_lock(&s->mu);
+    while (s->inside > 0)
+        bd_cond_wait(&s->changed, &s->mu); // all are cancelled
+    bd_mutex_unlock(&s->mu);
+    destroy(s);
+    return BRAID_OK;
+}
+
+static void make_devices(direct_session *s, int count)
+{
+    s->device_count = count;
+    s->devices = bd_calloc((size_t)count, sizeof(bd_device *));
+    s->infos = bd_calloc((size_t)count, sizeof *s->infos);
+    for (int i = 0; i < count; i++) {
+        bd_device *d = s->devices[i] = bd_device_new(TASK, "CPU", i, s->pool);
+        s->infos[i] = (bd_device_info){
+            .name = d->name, .type = d->type, .incarnation = d->incarnation, .memory_limit = d->memory_limit};
+    }
+}
+
+static braid_code make_pools(direct_session *s, const braid_session_options *o, braid_status *st)
+{
+    int inter = o->inter_op_threads > 0 ? o->inter_op_threads : bd_cpu_count();
+    int intra = o->intra_op_threads > 0 ? o->intra_op_threads : bd_cpu_count();
+    braid_code code = bd_pool_new("braid_nodes", inter, &s->pool, st);
+    if (!code && intra > 1) code = bd_pool_new("braid_intra", intra, &s->intra, st);
+    return code;
+}
+
+braid_code bd_direct_session_new(const braid_session_options *options, bd_session **out, braid_status *st)
+{
+    static const bd_session_ops ops = {.extend = direct_extend,
+                                       .run = direct_run,
+                                       .list_devices = direct_list_devices,
+                                       .announce = direct_announce,
+                                       .await = direct_await,
+                                       .close = direct_close};
+    static const bd_plan_cache_ops cache_ops = {
+        .compile = compile, .ref = ref_executable, .unref = unref_executable};
+    static const braid_session_options defaults;
+    const braid_session_options *o = options ? options : &defaults;
+    *out = NULL;
+    if (o->cpu_devices < 0 || o->cpu_devices > DEVICES_MAX) {
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "cpu_devices is %d, not between 0 and %d", o->cpu_devices,
+                       DEVICES_MAX);
+    }
+    direct_session *s = bd_calloc(1, sizeof *s);
+    atomic_fetch_add(&open_sessions, 1);
+    s->base.ops = &ops;
+    s->allow_soft_placement = o->allow_soft_placement;
+    s->log_device_placement = o->log_device_placement;
+    s->operation_timeout_ms = o->operation_timeout_ms;
+    bd_mutex_init(&s->graph_mu);
+    bd_mutex_init(&s->mu);
+    bd_cond_init(&s->changed);
+    bd_graph_init(&s->graph);
+    s->rng = bd_rng_init(bd_random_u64());
+    s->cancellation = bd_cancellation_new(NULL);
+    s->kernels = bd_kernel_store_new();
+    s->plans = bd_plan_cache_new(&cache_ops, s, PLANS_MAX);
+    braid_code code = make_pools(s, o, st);
+    if (code) {
+        destroy(s);
+        return code;
+    }
+    make_devices(s, o->cpu_devices > 0 ? o->cpu_devices : 1);
+    *out = &s->base;
+    return BRAID_OK;
+}
