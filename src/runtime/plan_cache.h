@@ -24,6 +24,9 @@ void bd_plan_cache_free(bd_plan_cache *c);
 // feed i is the entry's feed order_feeds[i] (arrays of the caller's, of feed_count and fetch_count).
 braid_code bd_plan_cache_get(bd_plan_cache *c, const bd_run_signature *signature, void **entry,
                              int *order_feeds, int *order_fetches, braid_status *st);
+// The same when it can be had at once: true for a signature (names in this order) that was asked for before. Never waits.
+bool bd_plan_cache_try_get(bd_plan_cache *c, const bd_run_signature *signature, void **entry,
+                           int *order_feeds, int *order_fetches);
 void bd_plan_cache_clear(bd_plan_cache *c);
 
 #endif
