@@ -1,4 +1,4 @@
-// Element-wise operations, matrices, networks and reductions.
+// Element-wise operations and reductions.
 #include "train/build.h"
 
 #include <braid/ops.h>
@@ -116,45 +116,6 @@ braid_out braid_clip_by_value(braid_graph *g, braid_out x, double min, double ma
     const char *scope = braid_push_name_scope(g, "clip_by_value");
     braid_out low = with_number(g, "Minimum", "Minimum", x, max);
     braid_out out = with_number(g, "Maximum", scope, low, min);
-    braid_pop_name_scope(g);
-    return out;
-}
-
-// ---- Matrices and networks ----
-
-braid_out braid_matmul(braid_graph *g, braid_out a, braid_out b)
-{
-    return train_node2(g, "MatMul", NULL, a, b);
-}
-
-braid_out braid_bias_add(braid_graph *g, braid_out value, braid_out bias)
-{
-    return train_node2(g, "BiasAdd", NULL, value, bias);
-}
-
-braid_out braid_xw_plus_b(braid_graph *g, braid_out x, braid_out w, braid_out b)
-{
-    const char *scope = braid_push_name_scope(g, "xw_plus_b");
-    braid_out product = braid_matmul(g, x, w);
-    braid_out out = train_node2(g, "BiasAdd", scope, product, b);
-    braid_pop_name_scope(g);
-    return out;
-}
-
-braid_out braid_softmax(braid_graph *g, braid_out logits)
-{
-    return train_node1(g, "Softmax", NULL, logits);
-}
-
-braid_out braid_softmax_cross_entropy(braid_graph *g, braid_out logits, braid_out labels)
-{
-    return train_node2(g, "SoftmaxCrossEntropyWithLogits", NULL, logits, labels);
-}
-
-braid_out braid_sparse_softmax_cross_entropy(braid_graph *g, braid_out logits, braid_out labels)
-{
-    (void)braid_push_name_scope(g, "SparseSoftmaxCrossEntropyWithLogits");
-    braid_out out = train_node2(g, "SparseSoftmaxCrossEntropyWithLogits", NULL, logits, labels);
     braid_pop_name_scope(g);
     return out;
 }

@@ -1,0 +1,107 @@
+// Matrices, the functions of network layers, and losses.
+#include "train/build.h"
+
+#include <braid/ops.h>
+
+braid_out braid_matmul(braid_graph *g, braid_out a, braid_out b)
+{
+    return train_node2(g, "MatMul", NULL, a, b);
+}
+
+braid_out braid_bias_add(braid_graph *g, braid_out value, braid_out bias)
+{
+    return train_node2(g, "BiasAdd", NULL, value, bias);
+}
+
+braid_out braid_xw_plus_b(braid_graph *g, braid_out x, braid_out w, braid_out b)
+{
+    const char *scope = braid_push_name_scope(g, "xw_plus_b");
+    braid_out product = braid_matmul(g, x, w);
+    braid_out out = train_node2(g, "BiasAdd", scope, product, b);
+    braid_pop_name_scope(g);
+    return out;
+}
+
+braid_out braid_softmax(braid_graph *g, braid_out logits)
+{
+    return train_node1(g, "Softmax", NULL, logits);
+}
+
+// ---- Losses ----
+
+static braid_out shape_of(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "Shape", NULL, x);
+}
+
+static braid_out rank_of(braid_graph *g, braid_out x)
+{
+    int rank = braid_out_shape(x).rank;
+    return rank >= 0 ? braid_const_int32(g, "Rank", rank) : train_node1(g, "Rank", NULL, x);
+}
+
+static braid_out less_one(braid_graph *g, braid_out x)
+{
+    const char *scope = braid_push_name_scope(g, "Sub");
+    braid_out one = braid_const_int32(g, "y", 1);
+    braid_pop_name_scope(g);
+    return train_node2(g, "Sub", scope, x, one);
+}
+
+static braid_out as_vector(braid_graph *g, const char *name, braid_out x)
+{
+    braid_op_desc *d = braid_op_begin(g, "Pack", name);
+    braid_op_input_list(d, &x, 1);
+    return braid_op_end_out(d);
+}
+
+// x as a matrix [-1, last dimension].
+static braid_out flatten_outer(braid_graph *g, braid_out x, braid_out rank)
+{
+    braid_out shape = shape_of(g, x);
+    braid_out last = less_one(g, rank);
+    const int32_t one[] = {1}, minus_one[] = {-1};
+    const char *scope = braid_push_name_scope(g, "Slice");
+    braid_out begin = as_vector(g, "begin", last);
+    braid_out size = braid_const_int32s(g, "size", one, 1);
+    braid_pop_name_scope(g);
+    braid_out width = train_node3(g, "Slice", scope, shape, begin, size);
+
+    scope = braid_push_name_scope(g, "concat");
+    braid_out parts[] = {braid_const_int32s(g, "values_0", minus_one, 1), width};
+    braid_out axis = braid_const_int32(g, "axis", 0);
+    braid_pop_name_scope(g);
+    braid_op_desc *d = braid_op_begin(g, "ConcatV2", scope);
+    braid_op_input_list(d, parts, 2);
+    braid_op_input(d, axis);
+    return train_node2(g, "Reshape", NULL, x, braid_op_end_out(d));
+}
+
+// What tf.nn.softmax_cross_entropy_with_logits of TensorFlow 1.3 makes: all dimensions but the last become one, and the
+// losses get them back.
+braid_out braid_softmax_cross_entropy(braid_graph *g, braid_out logits, braid_out labels)
+{
+    if (!logits.op || !labels.op) return BRAID_NONE;
+    braid_out rank = rank_of(g, logits);
+    braid_out shape = shape_of(g, logits);
+    braid_out flat_logits = flatten_outer(g, logits, rank_of(g, logits));
+    braid_out flat_labels = flatten_outer(g, labels, rank_of(g, labels));
+    braid_out losses = train_node2(g, "SoftmaxCrossEntropyWithLogits", NULL, flat_logits, flat_labels);
+
+    braid_out outer = less_one(g, rank);
+    const int32_t zero[] = {0};
+    const char *scope = braid_push_name_scope(g, "Slice");
+    braid_out begin = braid_const_int32s(g, "begin", zero, 1);
+    braid_out size = as_vector(g, "size", outer);
+    braid_pop_name_scope(g);
+    return train_node2(g, "Reshape", NULL, losses, train_node3(g, "Slice", scope, shape, begin, size));
+}
+
+braid_out braid_sparse_softmax_cross_entropy(braid_graph *g, braid_out logits, braid_out labels)
+{
+    (void)braid_push_name_scope(g, "SparseSoftmaxCrossEntropyWithLogits");
+    shape_of(g, labels);
+    braid_out out = train_node2(g, "SparseSoftmaxCrossEntropyWithLogits", NULL, logits, labels);
+    braid_pop_name_scope(g);
+    return out;
+}

@@ -1,0 +1,141 @@
+// Helpers build the nodes that TensorFlow's Python functions of the same names build.
+#include "base/testing/test.h"
+
+#include "train/testing/graph_text.h"
+#include <braid/ops.h>
+
+static const braid_shape matrix = {2, {2, 3}};
+
+static void test_default_names_are_those_of_python(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out x = braid_placeholder(g, NULL, BRAID_FLOAT, matrix);
+    braid_out y = braid_placeholder(g, NULL, BRAID_FLOAT, matrix);
+    braid_mul(g, braid_add(g, x, y), braid_sub(g, x, y));
+    braid_neg(g, braid_div(g, x, y));
+    expect_graph(g, "Placeholder = Placeholder\n"
+                    "Placeholder_1 = Placeholder\n"
+                    "sub = Sub Placeholder:0 Placeholder_1:0\n"
+                    "add = Add Placeholder:0 Placeholder_1:0\n"
+                    "mul = Mul add:0 sub:0\n"
+                    "truediv = RealDiv Placeholder:0 Placeholder_1:0\n"
+                    "Neg = Neg truediv:0\n");
+    braid_graph_free(g);
+}
+
+static void test_compound_functions_are_scopes_named_like_their_result(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out x = braid_placeholder(g, "x", BRAID_FLOAT, matrix);
+    braid_clip_by_value(g, x, -1, 1);
+    braid_truncated_normal(g, matrix, 0, 0.5f);
+    expect_graph(g,
+                 "x = Placeholder\n"
+                 "clip_by_value/Minimum/y = Const\n"
+                 "clip_by_value/Minimum = Minimum x:0 clip_by_value/Minimum/y:0\n"
+                 "clip_by_value/y = Const\n"
+                 "clip_by_value = Maximum clip_by_value/Minimum:0 clip_by_value/y:0\n"
+                 "truncated_normal/shape = Const\n"
+                 "truncated_normal/mean = Const\n"
+                 "truncated_normal/stddev = Const\n"
+                 "truncated_normal/TruncatedNormal = TruncatedNormal truncated_normal/shape:0\n"
+                 "truncated_normal/mul = Mul truncated_normal/TruncatedNormal:0 truncated_normal/stddev:0\n"
+                 "truncated_normal = Add truncated_normal/mul:0 truncated_normal/mean:0\n");
+    braid_graph_free(g);
+}
+
+static void test_reductions_take_their_axes_from_a_constant(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out x = braid_placeholder(g, "x", BRAID_FLOAT, matrix);
+    const int32_t axis = 1;
+    braid_reduce_sum(g, x);
+    braid_reduce(g, "Mean", x, &axis, 1, false);
+    braid_argmax(g, x, 1);
+    braid_reduce_mean(g, braid_placeholder(g, "any", BRAID_FLOAT, BRAID_SHAPE_UNKNOWN));
+    expect_graph(g, "x = Placeholder\n"
+                    "Const = Const\n"
+                    "Sum = Sum x:0 Const:0\n"
+                    "Mean/reduction_indices = Const\n"
+                    "Mean = Mean x:0 Mean/reduction_indices:0\n"
+                    "ArgMax/dimension = Const\n"
+                    "ArgMax = ArgMax x:0 ArgMax/dimension:0\n"
+                    "any = Placeholder\n"
+                    "Rank = Rank any:0\n"
+                    "range/start = Const\n"
+                    "range/delta = Const\n"
+                    "range = Range range/start:0 Rank:0 range/delta:0\n"
+                    "Mean_1 = Mean any:0 range:0\n");
+    braid_graph_free(g);
+}
+
+static void test_a_group_has_one_node_for_each_device(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_op *ops[3];
+    for (int i = 0; i < 3; i++) {
+        braid_push_device(g, i == 1 ? "/job:ps/task:0" : "/job:ps/task:1");
+        ops[i] = braid_no_op(g, "part");
+        braid_pop_device(g);
+    }
+    braid_group(g, NULL, ops, 3);
+    const braid_op *same_device[] = {ops[0], ops[2]};
+    braid_group(g, "both", (braid_op *const *)same_device, 2);
+    expect_graph(g, "part = NoOp @/job:ps/task:1\n"
+                    "part_1 = NoOp @/job:ps/task:0\n"
+                    "part_2 = NoOp @/job:ps/task:1\n"
+                    "group_deps/NoOp = NoOp ^part_1 @/job:ps/task:0\n"
+                    "group_deps/NoOp_1 = NoOp ^part ^part_2 @/job:ps/task:1\n"
+                    "group_deps = NoOp ^group_deps/NoOp ^group_deps/NoOp_1\n"
+                    "both = NoOp ^part ^part_2 @/job:ps/task:1\n");
+    braid_graph_free(g);
+}
+
+static void test_a_tuple_waits_for_all_its_values(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out values[] = {braid_const_float(g, "a", 1), BRAID_NONE, braid_const_float(g, "b", 2)}, outs[3];
+    braid_tuple(g, values, 3, outs);
+    assert_null(outs[1].op);
+    expect_graph(g, "a = Const\n"
+                    "b = Const\n"
+                    "tuple/group_deps = NoOp ^a ^b\n"
+                    "tuple/control_dependency = Identity a:0 ^tuple/group_deps =a\n"
+                    "tuple/control_dependency_1 = Identity b:0 ^tuple/group_deps =b\n");
+    braid_graph_free(g);
+}
+
+static void test_errors_name_what_is_wrong(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_graph *g = braid_graph_new();
+    braid_zeros(g, BRAID_STRING, matrix);
+    braid_graph_status(g, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "Constant 'zeros': string is no number type");
+    assert_null(braid_relu(g, braid_const_float(g, NULL, 1)).op);
+    braid_graph_free(g);
+
+    g = braid_graph_new();
+    braid_zeros(g, BRAID_FLOAT, (braid_shape){1, {-1}});
+    assert_int_equal(braid_graph_status(g, NULL), BRAID_INVALID_ARGUMENT);
+    braid_graph_free(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_default_names_are_those_of_python),
+        cmocka_unit_test(test_compound_functions_are_scopes_named_like_their_result),
+        cmocka_unit_test(test_reductions_take_their_axes_from_a_constant),
+        cmocka_unit_test(test_a_group_has_one_node_for_each_device),
+        cmocka_unit_test(test_a_tuple_waits_for_all_its_values),
+        cmocka_unit_test(test_errors_name_what_is_wrong),
+    };
+    return BD_RUN_TESTS(tests);
+}
