@@ -20,7 +20,7 @@ typedef struct bd_placer_options {
 } bd_placer_options;
 
 // Sets assigned_device of nodes [from, count) of `g` (strings live in the graph's arena). InvalidArgument "Cannot assign a
-// device for operation NAME: ..." says what was asked for and what there is.
+// device for operation NAME: ..." says what was asked for and what there is; then no node has been placed.
 braid_code bd_place(braid_graph *g, int from, const bd_placer_options *options, braid_status *st);
 
 #endif

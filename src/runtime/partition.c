@@ -1,0 +1,370 @@
+// Cutting a graph at the borders of tasks or devices.
+//
+// Nodes go to the part their assigned device says. Where an edge crosses, the producer's part gets a _Send and the consumer's
+// a _Recv of the same key, one pair for each output and consumer device. A control edge crosses as an empty Const that runs
+// after the producer; on the other side an Identity of what was received stands for the producer, so that it is dead when that is.
+// Loops whose bodies span devices were given control loops before (control_loop.c): the _Recv of a loop waits for the
+// Merge of its device's control loop and so runs once an iteration.
+#include "runtime/partition.h"
+
+#include "base/alloc.h"
+#include "base/strbuf.h"
+#include "graph/device_name.h"
+#include "runtime/control_loop.h"
+#include <string.h>
+
+// What a received output is known by in the consumer's part.
+typedef struct crossing {
+    braid_op *recv;     // waits for the control loop
+    braid_op *received; // what consumers take: the _Recv, or the Identity of a control edge
+} crossing;
+
+typedef struct partitioner {
+    const braid_graph *source;
+    const bd_partition_options *options;
+    bd_partitions *out;
+    int *part_of;      // by node id
+    braid_op **copies; // by node id
+    bd_map parts;      // location -> index + 1
+    bd_map by_device;  // assigned device -> index + 1
+    bd_map crossings;  // "node:output>device" -> crossing
+    bd_arena arena;    // of the crossings
+    int edge_count;    // numbers edges: part of their names
+} partitioner;
+
+// ---- Parts ----
+
+static braid_code location_of(const partitioner *p, const char *device, char buf[BD_DEVICE_NAME_MAX],
+                              braid_status *st)
+{
+    bd_device_name name;
+    braid_code code = bd_device_name_parse(device, &name, st);
+    if (code) return code;
+    if (p->options->by_device)
+        bd_device_name_print(&name, buf);
+    else
+        bd_device_name_print_task(&name, buf);
+    return BRAID_OK;
+}
+
+static int add_part(partitioner *p, const char *location)
+{
+    int index = p->out->count++;
+    p->out->items = bd_realloc(p->out->items, (size_t)p->out->count * sizeof *p->out->items);
+    bd_partition *part = &p->out->items[index];
+    part->location = bd_strdup(location);
+    bd_graph_init(&part->graph);
+    part->graph.producer = p->source->producer;
+    part->graph.min_consumer = p->source->min_consumer;
+    bd_map_put(&p->parts, location, (void *)(uintptr_t)(index + 1));
+    return index;
+}
+
+static braid_code find_part(partitioner *p, const braid_op *n, int *index, braid_status *st)
+{
+    if (!n->assigned_device)
+        return bd_fail(st, BRAID_INTERNAL, "node '%s' was not placed before partitioning", n->name);
+    uintptr_t known = (uintptr_t)bd_map_get(&p->by_device, n->assigned_device);
+    if (!known) {
+        char location[BD_DEVICE_NAME_MAX];
+        braid_code code = location_of(p, n->assigned_device, location, st);
+        if (code) return code;
+        known = (uintptr_t)bd_map_get(&p->parts, location);
+        if (!known) known = (uintptr_t)add_part(p, location) + 1;
+        bd_map_put(&p->by_device, n->assigned_device, (void *)known);
+    }
+    *index = (int)known - 1;
+    return BRAID_OK;
+}
+
+static braid_code find_parts(partitioner *p, braid_status *st)
+{
+    braid_code code = BRAID_OK;
+    for (size_t i = 0; !code && i < p->source->nodes.len; i++)
+        code = find_part(p, p->source->nodes.items[i], &p->part_of[i], st);
+    return code;
+}
+
+static braid_graph *graph_of(const partitioner *p, const braid_op *n)
+{
+    return &p->out->items[p->part_of[n->id]].graph;
+}
+
+static braid_code incarnation_of(const partitioner *p, const char *device, uint64_t *incarnation,
+                                 braid_status *st)
+{
+    for (int i = 0; i < p->options->device_count; i++) {
+        if (strcmp(p->options->devices[i].name, device) != 0) continue;
+        *incarnation = p->options->devices[i].incarnation;
+        return BRAID_OK;
+    }
+    return bd_fail(st, BRAID_INTERNAL, "device %s is not among those of the session", device);
+}
+
+// What a client fetches is sent with the incarnation of the device it is on.
+static braid_code complete_send(const partitioner *p, braid_op *copy, braid_status *st)
+{
+    const bd_attr *to_client = bd_node_attr(copy, "client_terminated");
+    if (!to_client || to_client->kind != BD_ATTR_BOOL || !to_client->b) return BRAID_OK;
+    for (int i = 0; i < copy->attr_count; i++) {
+        bd_named_attr *a = &copy->attrs[i];
+        if (strcmp(a->name, "send_device_incarnation") != 0 || a->value.kind != BD_ATTR_INT ||
+            a->value.i != 0)
+            continue;
+        uint64_t incarnation;
+        braid_code code = incarnation_of(p, copy->assigned_device, &incarnation, st);
+        if (code) return code;
+        a->value.i = (int64_t)incarnation;
+    }
+    return BRAID_OK;
+}
+
+// Copies the nodes; their inputs follow, since loops point forward.
+static braid_code copy_nodes(partitioner *p, braid_status *st)
+{
+    braid_code code = BRAID_OK;
+    for (size_t i = 0; !code && i < p->source->nodes.len; i++) {
+        const braid_op *n = p->source->nodes.items[i];
+        braid_out *none = bd_calloc((size_t)n->input_count + 1, sizeof *none);
+        p->copies[i] = bd_graph_copy_node(graph_of(p, n), n, none, n->input_count, NULL, 0);
+        bd_free(none);
+        if (bd_node_role(n) == BD_ROLE_SEND) code = complete_send(p, p->copies[i], st);
+    }
+    return code;
+}
+
+// ---- Attributes and small nodes ----
+
+static bd_named_attr type_attr(const char *name, braid_dtype value)
+{
+    return (bd_named_attr){.name = name, .value = {.kind = BD_ATTR_TYPE, .type = value}};
+}
+
+static bd_named_attr string_attr(const char *name, const char *value)
+{
+    return (bd_named_attr){
+        .name = name, .value = {.kind = BD_ATTR_STRING, .s = {.data = (char *)value, .len = strlen(value)}}};
+}
+
+static braid_code add_on(braid_graph *g, const char *base, const char *op_type, const char *device,
+                         const braid_out *input, const bd_named_attr *attrs, int attr_count, braid_op **node,
+                         braid_status *st)
+{
+    char *suffixed = bd_asprintf("%s_S", base);
+    bd_node_spec spec = {.name = bd_graph_unique_name(g, suffixed),
+                         .op_type = op_type,
+                         .device = device,
+                         .assigned_device = device,
+                         .inputs = input,
+                         .input_count = input != NULL,
+                         .attrs = attrs,
+                         .attr_count = attr_count};
+    bd_free(suffixed);
+    return bd_graph_add(g, &spec, node, st);
+}
+
+// An edge that is cut.
+typedef struct cut {
+    const braid_op *from; // of the source graph
+    int output;           // -1: a control edge
+    const braid_op *to;
+    braid_dtype dtype;
+    char *edge_name; // owned by the partitioner's arena
+} cut;
+
+// The attrs of both ends, but for the type.
+static braid_code fill_attrs(const partitioner *p, const cut *c, bd_named_attr attrs[5], braid_status *st)
+{
+    uint64_t incarnation;
+    braid_code code = incarnation_of(p, c->from->assigned_device, &incarnation, st);
+    if (code) return code;
+    attrs[0] = string_attr("tensor_name", c->edge_name);
+    attrs[1] = string_attr("send_device", c->from->assigned_device);
+    attrs[2] = (bd_named_attr){.name = "send_device_incarnation",
+                               .value = {.kind = BD_ATTR_INT, .i = (int64_t)incarnation}};
+    attrs[3] = string_attr("recv_device", c->to->assigned_device);
+    attrs[4] = (bd_named_attr){.name = "client_terminated", .value = {.kind = BD_ATTR_BOOL, .b = false}};
+    return BRAID_OK;
+}
+
+// What carries a control edge: an empty Const that runs after the producer.
+static braid_code add_dummy(partitioner *p, const cut *c, braid_op **dummy, braid_status *st)
+{
+    braid_tensor empty = {0};
+    braid_shape shape = bd_shape1(0);
+    braid_code code = bd_tensor_init(&empty, c->dtype, &shape, st);
+    if (code) return code;
+    bd_named_attr attrs[] = {type_attr("dtype", c->dtype),
+                             {.name = "value", .value = {.kind = BD_ATTR_TENSOR, .tensor = &empty}}};
+    code = add_on(graph_of(p, c->from), c->from->name, "Const", c->from->assigned_device, NULL, attrs, 2,
+                  dummy, st);
+    bd_tensor_fini(&empty);
+    if (!code) bd_node_add_control(*dummy, p->copies[c->from->id]);
+    return code;
+}
+
+static braid_code add_send(partitioner *p, const cut *c, braid_status *st)
+{
+    bd_named_attr attrs[6];
+    braid_out input = {.op = p->copies[c->from->id], .index = c->output};
+    braid_code code = fill_attrs(p, c, attrs, st);
+    if (!code && c->output < 0) {
+        input.index = 0;
+        code = add_dummy(p, c, &input.op, st);
+    }
+    if (code) return code;
+    attrs[5] = type_attr("T", c->dtype);
+    braid_op *send;
+    return add_on(graph_of(p, c->from), c->from->name, "_Send", c->from->assigned_device, &input, attrs, 6,
+                  &send, st);
+}
+
+static braid_code add_recv(partitioner *p, const cut *c, crossing *x, braid_status *st)
+{
+    bd_named_attr attrs[6];
+    braid_graph *g = graph_of(p, c->to);
+    const char *device = c->to->assigned_device;
+    braid_code code = fill_attrs(p, c, attrs, st);
+    if (code) return code;
+    attrs[5] = type_attr("tensor_type", c->dtype);
+    code = add_on(g, c->from->name, "_Recv", device, NULL, attrs, 6, &x->recv, st);
+    x->received = x->recv;
+    if (code || c->output >= 0) return code;
+    braid_out input = {.op = x->recv};
+    bd_named_attr type = type_attr("T", c->dtype);
+    return add_on(g, c->from->name, "Identity", device, &input, &type, 1, &x->received, st);
+}
+
+// ---- Edges ----
+
+static const char *crossing_key(partitioner *p, const cut *c, bd_strbuf *buf)
+{
+    // What a reference edge reads may differ from one consumer to the next: such edges are not shared.
+    bool is_reference = c->output >= 0 && bd_dtype_is_ref(c->from->output_types[c->output]);
+    bd_strbuf_appendf(buf, "%d:%d>%s", c->from->id, c->output, c->to->assigned_device);
+    if (is_reference) bd_strbuf_appendf(buf, "#%d", p->edge_count);
+    return bd_strbuf_str(buf);
+}
+
+static braid_code cross(partitioner *p, cut *c, const crossing **out, braid_status *st)
+{
+    bd_strbuf buf = {0};
+    const char *key = crossing_key(p, c, &buf);
+    crossing *x = bd_map_get(&p->crossings, key);
+    braid_code code = BRAID_OK;
+    if (!x) {
+        x = BD_ARENA_NEW(&p->arena, crossing);
+        c->edge_name = bd_arena_asprintf(&p->arena, "edge_%d_%s", p->edge_count++, c->from->name);
+        code = add_send(p, c, st);
+        if (!code) code = add_recv(p, c, x, st);
+        if (!code) bd_map_put(&p->crossings, key, x);
+    }
+    bd_strbuf_fini(&buf);
+    *out = x;
+    return code;
+}
+
+static bool is_local(const partitioner *p, const braid_op *from, const braid_op *to)
+{
+    return p->part_of[from->id] == p->part_of[to->id];
+}
+
+static braid_code connect_data(partitioner *p, const braid_op *n, int i, const braid_op *loop,
+                               braid_status *st)
+{
+    braid_out from = n->inputs[i];
+    if (is_local(p, from.op, n)) {
+        bd_node_set_input(p->copies[n->id], i,
+                          (braid_out){.op = p->copies[from.op->id], .index = from.index});
+        return BRAID_OK;
+    }
+    if (from.index >= from.op->output_count)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "node '%s' has no output %d", from.op->name, from.index);
+    cut c = {.from = from.op,
+             .output = from.index,
+             .to = n,
+             .dtype = bd_dtype_base(from.op->output_types[from.index])};
+    const crossing *x;
+    braid_code code = cross(p, &c, &x, st);
+    if (code) return code;
+    bd_node_set_input(p->copies[n->id], i, (braid_out){.op = x->received});
+    if (loop) bd_node_add_control(x->recv, p->copies[loop->id]);
+    return BRAID_OK;
+}
+
+static braid_code connect_control(partitioner *p, const braid_op *n, const braid_op *from,
+                                  const braid_op *loop, braid_status *st)
+{
+    if (is_local(p, from, n)) {
+        bd_node_add_control(p->copies[n->id], p->copies[from->id]);
+        return BRAID_OK;
+    }
+    cut c = {.from = from, .output = -1, .to = n, .dtype = BRAID_FLOAT};
+    const crossing *x;
+    braid_code code = cross(p, &c, &x, st);
+    if (code) return code;
+    bd_node_add_control(p->copies[n->id], x->received);
+    if (loop) bd_node_add_control(x->recv, p->copies[loop->id]);
+    return BRAID_OK;
+}
+
+static braid_code connect_node(partitioner *p, const braid_op *n, braid_status *st)
+{
+    const braid_op *loop = bd_control_loop_of(n);
+    braid_code code = BRAID_OK;
+    for (int i = 0; !code && i < n->input_count; i++)
+        code = connect_data(p, n, i, loop, st);
+    for (int i = 0; !code && i < n->control_count; i++)
+        code = connect_control(p, n, n->controls[i], loop, st);
+    return code;
+}
+
+static braid_code cut_graph(partitioner *p, braid_status *st)
+{
+    braid_code code = find_parts(p, st);
+    if (!code) code = copy_nodes(p, st);
+    for (size_t i = 0; !code && i < p->source->nodes.len; i++)
+        code = connect_node(p, p->source->nodes.items[i], st);
+    return code;
+}
+
+static braid_code partition(const braid_graph *g, const bd_partition_options *options, bd_partitions *out,
+                            braid_status *st)
+{
+    size_t n = g->nodes.len;
+    partitioner p = {.source = g, .options = options, .out = out};
+    p.part_of = bd_calloc(n + 1, sizeof *p.part_of);
+    p.copies = bd_calloc(n + 1, sizeof(braid_op *));
+    braid_code code = cut_graph(&p, st);
+    bd_free(p.part_of);
+    bd_free(p.copies);
+    bd_map_fini(&p.parts);
+    bd_map_fini(&p.by_device);
+    bd_map_fini(&p.crossings);
+    bd_arena_fini(&p.arena);
+    if (code) bd_partitions_fini(out);
+    return code;
+}
+
+braid_code bd_partition_graph(const braid_graph *g, const bd_partition_options *options, bd_partitions *out,
+                              braid_status *st)
+{
+    *out = (bd_partitions){0};
+    braid_graph with_loops;
+    bool has_loops;
+    braid_code code = bd_control_loops_add(g, &with_loops, &has_loops, st);
+    if (code) return code;
+    code = partition(has_loops ? &with_loops : g, options, out, st);
+    if (has_loops) bd_graph_fini(&with_loops);
+    return code;
+}
+
+void bd_partitions_fini(bd_partitions *p)
+{
+    for (int i = 0; i < p->count; i++) {
+        bd_graph_fini(&p->items[i].graph);
+        bd_free((char *)p->items[i].location);
+    }
+    bd_free(p->items);
+    *p = (bd_partitions){0};
+}
