@@ -1,0 +1,236 @@
+// Comparison, logic, and the choice between two tensors.
+#include "graph/shape_fn.h"
+#include "ops/element.h"
+#include "ops/elementwise.h"
+#include "ops/grad_math.h"
+
+#include <string.h>
+
+BD_BINARY(equal, BD_EQUAL)
+BD_BINARY(not_equal, BD_NOT_EQUAL)
+BD_BINARY(less, BD_LESS)
+BD_BINARY(less_equal, BD_LESS_EQUAL)
+BD_BINARY(greater, BD_GREATER)
+BD_BINARY(greater_equal, BD_GREATER_EQUAL)
+BD_BINARY(logical_and, BD_LOG_AND)
+BD_BINARY(logical_or, BD_LOG_OR)
+
+// ---- Equal, NotEqual: also of strings ----
+
+static bool strings_equal(const bd_string *a, const bd_string *b)
+{
+    return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
+}
+
+// Strings of the same shape, or either a scalar.
+static void compare_strings(bd_op_ctx *c, bool wanted)
+{
+    const braid_tensor *x = bd_input(c, 0), *y = bd_input(c, 1);
+    bool x_is_one = x->shape.rank == 0, y_is_one = y->shape.rank == 0;
+    if (!x_is_one && !y_is_one && !bd_shape_equal(&x->shape, &y->shape)) {
+        char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s (strings are not broadcast)",
+                   bd_shape_str(&x->shape, a), bd_shape_str(&y->shape, b));
+        return;
+    }
+    braid_tensor *z = bd_output(c, 0, BRAID_BOOL, x_is_one ? &y->shape : &x->shape);
+    if (!z) return;
+    int64_t n = bd_tensor_count(z);
+    const bd_string *xs = bd_tensor_str(x), *ys = bd_tensor_str(y);
+    for (int64_t i = 0; i < n; i++)
+        bd_tensor_bool(z)[i] = strings_equal(&xs[x_is_one ? 0 : i], &ys[y_is_one ? 0 : i]) == wanted;
+}
+
+static void equal_strings(bd_op_ctx *c)
+{
+    compare_strings(c, true);
+}
+
+static void unequal_strings(bd_op_ctx *c)
+{
+    compare_strings(c, false);
+}
+
+#define EQUALITY_TYPES                                                                                       \
+    "T:type{bfloat16,bool,complex128,complex64,double,float,half,int16,int32,int64,int8,qint32,qint8,"       \
+    "quint8,string,uint8}"
+#define EQUALITY_KERNELS(NAME, OF_STRINGS)                                                                   \
+    BD_KERNELS({.types = "T=float|double|int32|int64|bool",                                                  \
+                .state_size = sizeof(bd_binary_state),                                                       \
+                .create = create_##NAME,                                                                     \
+                .run = bd_binary_run},                                                                       \
+               {.types = "T=string", .run = (OF_STRINGS)})
+
+BD_OP(Equal) = {
+    .signature = "(x: T, y: T) -> (z: bool)",
+    .attrs = EQUALITY_TYPES,
+    .flags = BD_OP_COMMUTATIVE | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_broadcast,
+    .kernels = EQUALITY_KERNELS(equal, equal_strings),
+    .doc = "Tells where x == y.",
+};
+
+BD_OP(NotEqual) = {
+    .signature = "(x: T, y: T) -> (z: bool)",
+    .attrs = EQUALITY_TYPES,
+    .flags = BD_OP_COMMUTATIVE | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_broadcast,
+    .kernels = EQUALITY_KERNELS(not_equal, unequal_strings),
+    .doc = "Tells where x != y.",
+};
+
+// ---- Order ----
+
+BD_OP(Less) = {
+    .signature = "(x: T, y: T) -> (z: bool)",
+    .attrs = "T:type{realnumber}",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_broadcast,
+    .kernels = BD_BINARY_KERNEL(less, BD_NUMBERS),
+    .doc = "Tells where x < y.",
+};
+
+BD_OP(LessEqual) = {
+    .signature = "(x: T, y: T) -> (z: bool)",
+    .attrs = "T:type{realnumber}",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_broadcast,
+    .kernels = BD_BINARY_KERNEL(less_equal, BD_NUMBERS),
+    .doc = "Tells where x <= y.",
+};
+
+BD_OP(Greater) = {
+    .signature = "(x: T, y: T) -> (z: bool)",
+    .attrs = "T:type{realnumber}",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_broadcast,
+    .kernels = BD_BINARY_KERNEL(greater, BD_NUMBERS),
+    .doc = "Tells where x > y.",
+};
+
+BD_OP(GreaterEqual) = {
+    .signature = "(x: T, y: T) -> (z: bool)",
+    .attrs = "T:type{realnumber}",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_broadcast,
+    .kernels = BD_BINARY_KERNEL(greater_equal, BD_NUMBERS),
+    .doc = "Tells where x >= y.",
+};
+
+// ---- Logic ----
+
+BD_OP(LogicalAnd) = {
+    .signature = "(x: bool, y: bool) -> (z: bool)",
+    .flags = BD_OP_COMMUTATIVE | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_broadcast,
+    .kernels = BD_BINARY_KERNEL(logical_and, NULL),
+    .doc = "Tells where both x and y are true.",
+};
+
+BD_OP(LogicalOr) = {
+    .signature = "(x: bool, y: bool) -> (z: bool)",
+    .flags = BD_OP_COMMUTATIVE | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_broadcast,
+    .kernels = BD_BINARY_KERNEL(logical_or, NULL),
+    .doc = "Tells where x or y is true.",
+};
+
+// ---- Select ----
+
+static braid_code select_shape(bd_shape_ctx *c, braid_status *st)
+{
+    const braid_shape *condition = &c->inputs[0];
+    braid_shape value;
+    if (!bd_shape_merge(&c->inputs[1], &c->inputs[2], &value))
+        return bd_shape_ctx_fail(c, st, "'then' and 'else' must have the same size");
+    c->outputs[0] = value;
+    if (condition->rank <= 0 || value.rank < 0) return BRAID_OK;
+    if (condition->rank == 1 && value.rank > 1) { // chooses rows
+        if (condition->dims[0] >= 0 && value.dims[0] >= 0 && condition->dims[0] != value.dims[0])
+            return bd_shape_ctx_fail(c, st, "Dimensions must be equal, but are %lld and %lld",
+                                     (long long)condition->dims[0], (long long)value.dims[0]);
+        if (value.dims[0] < 0) c->outputs[0].dims[0] = condition->dims[0];
+        return BRAID_OK;
+    }
+    if (!bd_shape_merge(condition, &value, &c->outputs[0]))
+        return bd_shape_ctx_fail(c, st,
+                                 "'cond' must be a scalar, a vector of rows or of the shape of 'then'");
+    return BRAID_OK;
+}
+
+// The gradient goes to the tensor that was chosen.
+static void select_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    braid_out condition = c->op->inputs[0], grad = c->output_grads[0];
+    braid_out zeros = bd_grad_zeros_like(g, c->op->inputs[1]);
+    c->input_grads[1] = bd_b3(g, "Select", NULL, condition, grad, zeros);
+    c->input_grads[2] = bd_b3(g, "Select", NULL, condition, zeros, grad);
+}
+
+// Checks the shapes; a run of `*run` elements has one condition.
+static bool check_select(bd_op_ctx *c, int64_t *run)
+{
+    const braid_shape *condition = &bd_input(c, 0)->shape, *t = &bd_input(c, 1)->shape,
+                      *e = &bd_input(c, 2)->shape;
+    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+    if (!bd_shape_equal(t, e)) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "'then' and 'else' must have the same size, but received: %s vs. %s", bd_shape_str(t, a),
+                   bd_shape_str(e, b));
+        return false;
+    }
+    *run = 1;
+    if (bd_shape_equal(condition, t)) return true;
+    *run = bd_shape_count(t);
+    if (condition->rank == 0) return true;
+    *run = t->rank > 0 ? bd_shape_count_range(t, 1, t->rank) : 1;
+    if (condition->rank == 1 && t->rank > 1 && condition->dims[0] == t->dims[0]) return true;
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+               "'cond' must be a scalar, a vector of rows or of the shape of 'then', but received: %s vs. %s",
+               bd_shape_str(condition, a), bd_shape_str(t, b));
+    return false;
+}
+
+// One condition for each run of elements: runs are copied.
+static void select_runs(bd_op_ctx *c, braid_tensor *out, int64_t run)
+{
+    const bool *condition = bd_tensor_bool(bd_input(c, 0));
+    int64_t runs = bd_tensor_count(bd_input(c, 0));
+    for (int64_t i = 0; i < runs; i++)
+        bd_elements_copy(out, i * run, bd_input(c, condition[i] ? 1 : 2), i * run, run);
+}
+
+static void select_run(bd_op_ctx *c)
+{
+    const braid_tensor *condition = bd_input(c, 0), *t = bd_input(c, 1), *e = bd_input(c, 2);
+    int64_t run;
+    if (!check_select(c, &run)) return;
+    if (condition->shape.rank == 0) { // one of them as it is
+        bd_output_set(c, 0, *bd_tensor_bool(condition) ? t : e);
+        return;
+    }
+    size_t size = braid_dtype_size(t->dtype);
+    bool by_element = run == 1 && size > 0 && size <= 8;
+    braid_tensor *out = by_element && t->buffer && bd_buffer_is_unique(t->buffer)
+                            ? bd_output_forward(c, 0, 1, t->dtype, &t->shape)
+                            : bd_output(c, 0, t->dtype, &t->shape);
+    if (!out) return;
+    if (by_element) {
+        bd_kernels()->select(bd_tensor_bool(condition), t->data, e->data, out->data, bd_tensor_count(out),
+                             size);
+    } else {
+        select_runs(c, out, run);
+    }
+}
+
+BD_OP(Select) = {
+    .signature = "(condition: bool, t: T, e: T) -> (output: T)",
+    .attrs = "T:type",
+    .shape = select_shape,
+    .gradient = select_gradient,
+    .kernels = BD_KERNELS({.run = select_run}),
+    .doc =
+        "Takes elements of t where the condition holds and of e elsewhere; the condition is a scalar, chooses rows, or "
+        "is of their shape.",
+};

@@ -1,0 +1,96 @@
+// MatMul: products of matrices, either of them transposed.
+#include "graph/grad.h"
+#include "graph/shape_fn.h"
+#include "kernels/gemm.h"
+#include "ops/elementwise.h"
+
+typedef struct matmul_state {
+    bool transpose_a, transpose_b;
+    bd_number type;
+} matmul_state;
+
+static braid_code matmul_shape(bd_shape_ctx *c, braid_status *st)
+{
+    braid_code code = bd_shape_ctx_rank(c, 0, 2, st);
+    if (!code) code = bd_shape_ctx_rank(c, 1, 2, st);
+    if (code) return code;
+    braid_shape unknown = bd_shape2(-1, -1);
+    const braid_shape *a = c->inputs[0].rank < 0 ? &unknown : &c->inputs[0];
+    const braid_shape *b = c->inputs[1].rank < 0 ? &unknown : &c->inputs[1];
+    bool ta = bd_node_attr_bool(c->node, "transpose_a"), tb = bd_node_attr_bool(c->node, "transpose_b");
+    int64_t inner_a = a->dims[ta ? 0 : 1], inner_b = b->dims[tb ? 1 : 0];
+    if (inner_a >= 0 && inner_b >= 0 && inner_a != inner_b)
+        return bd_shape_ctx_fail(c, st, "Dimensions must be equal, but are %lld and %lld", (long long)inner_a,
+                                 (long long)inner_b);
+    c->outputs[0] = bd_shape2(a->dims[ta ? 1 : 0], b->dims[tb ? 0 : 1]);
+    return BRAID_OK;
+}
+
+static braid_out product(braid_graph *g, braid_out a, braid_out b, bool transpose_a, bool transpose_b)
+{
+    braid_op_desc *d = braid_op_begin(g, "MatMul", NULL);
+    braid_op_input(d, a);
+    braid_op_input(d, b);
+    braid_op_attr_bool(d, "transpose_a", transpose_a);
+    braid_op_attr_bool(d, "transpose_b", transpose_b);
+    return braid_op_end_out(d);
+}
+
+// With C = A B: dA = dC B', dB = A' dC; the transposes go into the products.
+static void matmul_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    braid_out a = c->op->inputs[0], b = c->op->inputs[1], grad = c->output_grads[0];
+    bool ta = bd_node_attr_bool(c->op, "transpose_a"), tb = bd_node_attr_bool(c->op, "transpose_b");
+    c->input_grads[0] = ta ? product(g, b, grad, tb, true) : product(g, grad, b, false, !tb);
+    c->input_grads[1] = tb ? product(g, grad, a, true, ta) : product(g, a, grad, !ta, false);
+}
+
+static braid_code matmul_create(const braid_op *node, void *state, braid_status *st)
+{
+    (void)st;
+    matmul_state *s = state;
+    s->transpose_a = bd_node_attr_bool(node, "transpose_a");
+    s->transpose_b = bd_node_attr_bool(node, "transpose_b");
+    s->type = bd_number_of(bd_node_attr_type(node, "T"));
+    return BRAID_OK;
+}
+
+static void matmul_run(bd_op_ctx *c)
+{
+    const matmul_state *s = c->state;
+    const braid_tensor *a = bd_input(c, 0), *b = bd_input(c, 1);
+    char ta[BD_SHAPE_STR_MAX], tb[BD_SHAPE_STR_MAX];
+    if (a->shape.rank != 2 || b->shape.rank != 2) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "In[%d] is not a matrix: In[0]: %s, In[1]: %s",
+                   a->shape.rank == 2, bd_shape_str(&a->shape, ta), bd_shape_str(&b->shape, tb));
+        return;
+    }
+    bd_gemm_shape g = {.m = a->shape.dims[s->transpose_a ? 1 : 0],
+                       .k = a->shape.dims[s->transpose_a ? 0 : 1],
+                       .n = b->shape.dims[s->transpose_b ? 0 : 1],
+                       .transpose_a = s->transpose_a,
+                       .transpose_b = s->transpose_b};
+    if (g.k != b->shape.dims[s->transpose_b ? 1 : 0]) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Matrix size-incompatible: In[0]: %s, In[1]: %s",
+                   bd_shape_str(&a->shape, ta), bd_shape_str(&b->shape, tb));
+        return;
+    }
+    braid_shape shape = bd_shape2(g.m, g.n);
+    braid_tensor *out = bd_output(c, 0, a->dtype, &shape);
+    if (out) bd_gemm(s->type, &g, a->data, b->data, out->data);
+}
+
+BD_OP(MatMul) = {
+    .signature = "(a: T, b: T) -> (product: T)",
+    .attrs = "transpose_a:bool=false; transpose_b:bool=false; "
+             "T:type{bfloat16,complex128,complex64,double,float,half,int32,int64}",
+    .shape = matmul_shape,
+    .gradient = matmul_gradient,
+    .kernels = BD_KERNELS({.types = BD_NUMBERS,
+                           .flags = BD_KERNEL_EXPENSIVE,
+                           .state_size = sizeof(matmul_state),
+                           .create = matmul_create,
+                           .run = matmul_run}),
+    .doc = "Multiplies matrix a by matrix b, either read transposed.",
+};
