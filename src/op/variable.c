@@ -29,6 +29,7 @@ bd_variable *bd_variable_new(braid_dtype dtype, bool is_reference)
     bd_resource_init(&v->base, &bd_variable_type);
     bd_mutex_init(&v->mu);
     v->dtype = bd_dtype_base(dtype);
+    v->tensor.shape = BD_SHAPE_UNKNOWN;
     v->is_reference = is_reference;
     return v;
 }

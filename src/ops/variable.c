@@ -44,6 +44,7 @@ braid_code bd_variable_find(const bd_variable_binding *b, bd_resources *rs, bd_v
                    braid_dtype_name((*v)->dtype), b->is_reference ? "reference" : "resource",
                    braid_dtype_name(b->dtype));
     bd_resource_unref(r);
+    *v = NULL;
     return code;
 }
 

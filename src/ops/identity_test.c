@@ -1,0 +1,75 @@
+// What Identity and its kin promise.
+#include "base/testing/test.h"
+#include "ops/testing/op_test.h"
+
+static void test_values(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {.op = "Identity", .inputs = "float[2] 1 2", .want = "float[2] 1 2"},
+        {.op = "Identity", .inputs = "string[2] a bc", .want = "string[2] a bc"},
+        {.op = "Identity", .inputs = "ref float[2] 1 2", .want = "float[2] 1 2"},
+        {.op = "Identity",
+         .inputs = "ref float[2]",
+         .want = "FailedPrecondition: uninitialized value VariableV2"},
+        {.op = "IdentityN", .inputs = "float[2] 1 2; int32[] 3", .want = "float[2] 1 2; int32[] 3"},
+        {.op = "Snapshot", .inputs = "int64[1] 5", .want = "int64[1] 5"},
+        {.op = "StopGradient", .inputs = "float[] 1", .want = "float[] 1"},
+        {.op = "PreventGradient", .inputs = "float[] 1", .want = "float[] 1"},
+        {.op = "RefIdentity", .inputs = "ref float[2] 1 2", .want = "float[2] 1 2"},
+        {.op = "NoOp", .inputs = "", .want = ""},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_shapes(void **state)
+{
+    (void)state;
+    static const op_shape_case cases[] = {
+        {"Identity", NULL, "[2,?]", "[2,?]"},
+        {"IdentityN", NULL, "[2]; ?; int32[3]", "[2]; ?; [3]"},
+        {"RefIdentity", NULL, "ref float[2]", "[2]"},
+    };
+    OP_TEST_SHAPES(cases);
+}
+
+static void test_gradients(void **state)
+{
+    (void)state;
+    static const op_grad_case cases[] = {
+        {"Identity", NULL, "double[2] 1 2", NULL},
+        {"IdentityN", NULL, "double[2] 1 2; double[] 4", NULL},
+        {"StopGradient", NULL, "double[2] 1 2", "0"},
+    };
+    OP_TEST_GRADIENTS(cases);
+}
+
+static void test_prevent_gradient_says_why(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_graph *g = braid_graph_new();
+    braid_op_desc *d = braid_op_begin(g, "Placeholder", "x");
+    braid_op_attr_type(d, "dtype", BRAID_FLOAT);
+    braid_op_attr_shape(d, "shape", BRAID_SCALAR);
+    braid_out x = braid_op_end_out(d), grad;
+    d = braid_op_begin(g, "PreventGradient", "y");
+    braid_op_input(d, x);
+    braid_op_attr_string(d, "message", "second derivatives are not there");
+    braid_out y = braid_op_end_out(d);
+    braid_gradients(g, &y, 1, &x, 1, NULL, &grad);
+    braid_graph_status(g, st);
+    assert_error(st, BRAID_NOT_FOUND, "explicitly disabled. Reason: second derivatives are not there");
+    braid_graph_free(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_prevent_gradient_says_why),
+    };
+    return BD_RUN_TESTS(tests);
+}

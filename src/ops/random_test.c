@@ -1,0 +1,285 @@
+// What random ops promise: TensorFlow's values for the same seeds, on any number of threads.
+// labels: concurrent
+#include "base/alloc.h"
+#include "base/pool.h"
+#include "base/testing/test.h"
+#include "ops/testing/op_test.h"
+
+// A random node whose kernel stays bound from call to call, as in a session.
+typedef struct source {
+    braid_graph *graph;
+    braid_op *node;
+    const bd_kernel *kernel;
+    void *state;
+    bd_value inputs[3];
+    bd_pool *pool;
+} source;
+
+static void open_source(source *s, const char *op, const char *attrs, const char *inputs[], int count)
+{
+    BD_STATUS(st);
+    *s = (source){.graph = braid_graph_new()};
+    braid_out in[3];
+    for (int i = 0; i < count; i++) {
+        op_test_tensor(&s->inputs[i].tensor, inputs[i]);
+        braid_op_desc *d = braid_op_begin(s->graph, "Placeholder", NULL);
+        braid_op_attr_type(d, "dtype", s->inputs[i].tensor.dtype);
+        in[i] = braid_op_end_out(d);
+    }
+    s->node = op_test_node(s->graph, op, attrs, in, count);
+    braid_graph_status(s->graph, st);
+    assert_ok(st);
+    bd_kernel_find(s->node, "CPU", &s->kernel, st);
+    assert_ok(st);
+    s->state = bd_calloc(1, s->kernel->state_size);
+    s->kernel->create(s->node, s->state, st);
+    assert_ok(st);
+}
+
+static void draw(source *s, braid_tensor *out)
+{
+    bd_step step = {.pool = s->pool};
+    bd_value output = {0};
+    bd_op_ctx c = {.node = s->node,
+                   .state = s->state,
+                   .inputs = s->inputs,
+                   .input_count = s->node->input_count,
+                   .outputs = &output,
+                   .output_count = 1,
+                   .step = &step};
+    s->kernel->run(&c);
+    assert_ok(&c.status);
+    *out = output.tensor;
+}
+
+static void close_source(source *s)
+{
+    s->kernel->destroy(s->state);
+    bd_free(s->state);
+    for (int i = 0; i < 3; i++)
+        bd_value_fini(&s->inputs[i]);
+    braid_graph_free(s->graph);
+}
+
+// Calls the op as often as there are expectations.
+typedef struct sequence {
+    const char *op, *attrs;
+    const char *inputs[3];
+    int input_count;
+    const char *calls[2];
+} sequence;
+
+static void check_sequences(const sequence *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        source s;
+        open_source(&s, cases[i].op, cases[i].attrs, (const char **)cases[i].inputs, cases[i].input_count);
+        for (int k = 0; k < 2 && cases[i].calls[k]; k++) {
+            braid_tensor got;
+            draw(&s, &got);
+            op_test_expect(&got, cases[i].calls[k], got.dtype == BRAID_FLOAT ? 2e-7 : 0, cases[i].op);
+            bd_tensor_fini(&got);
+        }
+        close_source(&s);
+    }
+}
+
+// What TensorFlow 1.x prints for tf.random_normal([2, 3], seed=1234), run twice (the example of its guide "Constants,
+// Sequences, and Random Values"), and for tf.truncated_normal and tf.random_uniform with the same arguments, as published by
+// users who ran them. Without a graph seed the op's seed attrs are 87654321 and 1234.
+static void test_published_values(void **state)
+{
+    (void)state;
+    static const sequence cases[] = {
+        {"RandomStandardNormal",
+         "dtype=float; seed=87654321; seed2=1234",
+         {"int32[2] 2 3"},
+         1,
+         {"float[2,3] 0.51340485 -0.25581399 0.65199131 1.39236379 0.37256798 0.20336303",
+          "float[2,3] 0.96462417 0.34291974 0.24251089 1.05785966 1.65749764 0.82108974"}},
+        {"TruncatedNormal",
+         "dtype=float; seed=87654321; seed2=1234",
+         {"int32[2] 2 3"},
+         1,
+         {"float[2,3] 0.51340485 -0.255814 0.6519913 1.3923638 0.1662533 -0.9161797"}},
+        {"RandomUniform",
+         "dtype=float; seed=87654321; seed2=1234",
+         {"int32[2] 2 3"},
+         1,
+         {"float[2,3] 0.848307 0.32357132 0.3067001 0.06969976 0.9138565 0.17047906"}},
+        // Of minval=0, maxval=2, halved: eight elements begin as six do.
+        {"RandomUniform",
+         "dtype=float; seed=87654321; seed2=1234",
+         {"int64[2] 2 4"},
+         1,
+         {"float[2,4] 0.848307 0.323571325 0.3067001 0.069699765 0.9138565 0.17047906 0.2833712 0.35627055"}},
+    };
+    check_sequences(cases, BD_COUNTOF(cases));
+}
+
+// Worked out from the definitions (graph of Philox words to numbers) by an independent program.
+static void test_other_types(void **state)
+{
+    (void)state;
+    static const sequence cases[] = {
+        {"RandomUniform",
+         "dtype=double; seed=87654321; seed2=1234",
+         {"int32[1] 3"},
+         1,
+         {"double[3] 0.7864565445549252 0.45360178699661002 0.31085249440833751"}},
+        {"RandomStandardNormal",
+         "dtype=double; seed=87654321; seed2=1234",
+         {"int32[1] 3"},
+         1,
+         {"double[3] 0.19921842277552421 -0.66388827328409372 1.5200021071991738"}},
+        {"TruncatedNormal",
+         "dtype=double; seed=87654321; seed2=1234",
+         {"int32[1] 5"},
+         1,
+         {"double[5] 0.19921842277552421 -0.66388827328409372 1.1056341989026484 -0.7708523603734081 1.062636227485074"}},
+        {"RandomUniformInt",
+         "seed=87654321; seed2=1234",
+         {"int32[2] 2 3", "int32[] 5", "int32[] 15"},
+         3,
+         {"int32[2,3] 14 10 8 9 5 11"}},
+        {"RandomUniformInt",
+         "seed=87654321; seed2=1234",
+         {"int32[1] 3", "int64[] -3", "int64[] 999999999997"},
+         3,
+         {"int64[3] 391559173456 753672286704 848684763453"}},
+    };
+    check_sequences(cases, BD_COUNTOF(cases));
+}
+
+static void test_values_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    static const char *const ops[][2] = {
+        {"RandomUniform", "dtype=float; seed=3"},
+        {"RandomStandardNormal", "dtype=double; seed2=5"},
+        {"TruncatedNormal", "dtype=float; seed=3; seed2=9"},
+    };
+    for (size_t i = 0; i < BD_COUNTOF(ops); i++) {
+        braid_tensor got[2][2]; // [without and with threads][first and second call]
+        for (int threads = 0; threads < 2; threads++) {
+            source s;
+            open_source(&s, ops[i][0], ops[i][1], (const char *[]){"int32[2] 331 107"}, 1);
+            if (threads) bd_pool_new("test", 4, &s.pool, st);
+            assert_ok(st);
+            draw(&s, &got[threads][0]);
+            draw(&s, &got[threads][1]);
+            if (threads) {
+                bd_pool_close(s.pool);
+                bd_pool_stop(s.pool);
+                bd_pool_free(s.pool);
+            }
+            close_source(&s);
+        }
+        for (int call = 0; call < 2; call++) {
+            assert_memory_equal(got[0][call].data, got[1][call].data, bd_tensor_bytes(&got[0][call]));
+        }
+        assert_memory_not_equal(got[0][0].data, got[0][1].data, bd_tensor_bytes(&got[0][0]));
+        for (int k = 0; k < 4; k++)
+            bd_tensor_fini(&got[k / 2][k % 2]);
+    }
+}
+
+static void test_without_seeds_no_two_are_alike(void **state)
+{
+    (void)state;
+    braid_tensor got[2];
+    for (int i = 0; i < 2; i++) {
+        source s;
+        open_source(&s, "RandomUniform", "dtype=float", (const char *[]){"int32[1] 100"}, 1);
+        draw(&s, &got[i]);
+        close_source(&s);
+    }
+    assert_memory_not_equal(got[0].data, got[1].data, bd_tensor_bytes(&got[0]));
+    bd_tensor_fini(&got[0]);
+    bd_tensor_fini(&got[1]);
+}
+
+// Mean, deviation and bounds of many numbers; the seeds are fixed, so this cannot fail by chance.
+static void test_distributions(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *op, *attrs;
+        double mean, variance, bound;
+    } cases[] = {
+        {"RandomUniform", "dtype=float; seed=1", 0.5, 1.0 / 12, 1},
+        {"RandomStandardNormal", "dtype=float; seed=1", 0, 1, 10},
+        // Of a normal distribution cut off at 2: 1 - 2 * 2 * pdf(2) / (cdf(2) - cdf(-2)).
+        {"TruncatedNormal", "dtype=float; seed=1", 0, 0.7737413, 2},
+    };
+    for (size_t i = 0; i < BD_COUNTOF(cases); i++) {
+        source s;
+        braid_tensor got;
+        open_source(&s, cases[i].op, cases[i].attrs, (const char *[]){"int32[1] 100000"}, 1);
+        draw(&s, &got);
+        double sum = 0, squares = 0;
+        for (int k = 0; k < 100000; k++) {
+            double x = bd_tensor_f32(&got)[k];
+            assert_true(x < cases[i].bound && x > -cases[i].bound);
+            sum += x;
+            squares += x * x;
+        }
+        double mean = sum / 100000, variance = squares / 100000 - mean * mean;
+        assert_true(mean - cases[i].mean < 0.01 && cases[i].mean - mean < 0.01);
+        assert_true(variance - cases[i].variance < 0.01 && cases[i].variance - variance < 0.01);
+        bd_tensor_fini(&got);
+        close_source(&s);
+    }
+}
+
+static void test_errors_and_empty(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {.op = "RandomUniform", .attrs = "dtype=float", .inputs = "int32[2] 2 0", .want = "float[2,0]"},
+        {.op = "TruncatedNormal", .attrs = "dtype=float", .inputs = "int32[1] 0", .want = "float[0]"},
+        {.op = "RandomUniform",
+         .attrs = "dtype=float",
+         .inputs = "int32[1] -1",
+         .want = "InvalidArgument: must be >= 0"},
+        {.op = "RandomUniform",
+         .attrs = "dtype=float",
+         .inputs = "int32[] 3",
+         .want = "InvalidArgument: must be a vector"},
+        {.op = "RandomUniformInt",
+         .inputs = "int32[1] 3; int32[] 5; int32[] 5",
+         .want = "InvalidArgument: Need minval < maxval, got 5 >= 5"},
+        {.op = "RandomUniformInt",
+         .inputs = "int32[1] 3; int32[1] 5; int32[] 6",
+         .want = "InvalidArgument: minval must be 0-D, got shape [1]"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_shapes(void **state)
+{
+    (void)state;
+    static const op_shape_case cases[] = {
+        {"RandomUniform", "dtype=float", "int32[2] 2 3", "[2,3]"},
+        {"RandomStandardNormal", "dtype=float", "int32[2]", "[?,?]"},
+        {"TruncatedNormal", "dtype=float", "int32?", "?"},
+        {"RandomUniformInt", NULL, "int32[1] 4; int32[]; int32[]", "[4]"},
+        {"RandomUniform", "dtype=float", "int32[]", "InvalidArgument: must be rank 1 but is rank 0"},
+    };
+    OP_TEST_SHAPES(cases);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_published_values),
+        cmocka_unit_test(test_other_types),
+        cmocka_unit_test(test_values_do_not_depend_on_threads),
+        cmocka_unit_test(test_without_seeds_no_two_are_alike),
+        cmocka_unit_test(test_distributions),
+        cmocka_unit_test(test_errors_and_empty),
+        cmocka_unit_test(test_shapes),
+    };
+    return BD_RUN_TESTS(tests);
+}
