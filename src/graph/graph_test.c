@@ -84,7 +84,7 @@ static void test_errors(void **state)
          "x",
          {{"padding", false, STR("FULL")}, {"ksize", false, {.kind = BD_ATTR_LIST}}},
          "Length for attr 'ksize' of 0 must be at least minimum 4"},
-        {"QueueEnqueue", "", {{0}}, "takes"},
+        {"QueueEnqueue", "", {{0}}, "missing attr 'Tcomponents'"},
         {"MatMul",
          "x v",
          {{"T", false, TYPE(BRAID_DOUBLE)}},

@@ -189,32 +189,42 @@ static braid_dtype input_dtype(const braid_op *n, int index)
     return bd_dtype_base(braid_out_dtype(n->inputs[index]));
 }
 
-// What the inputs say about attr `def`: true when they say something.
+static bool is_called(const char *name, const bd_attr_def *def)
+{
+    return name && strcmp(name, def->name) == 0;
+}
+
+// What `count` inputs from `edge` on, those of an argument, say about attr `def`: true when they say something.
+static bool infer_from_arg(resolver *r, const bd_attr_def *def, const bd_arg_def *arg, int edge, int count)
+{
+    if (is_called(arg->number_attr, def)) {
+        *add_attr(r, def->name, false) = (bd_attr){.kind = BD_ATTR_INT, .i = count};
+        return true;
+    }
+    if (is_called(arg->type_attr, def) && count > 0 && edge < r->n->input_count) {
+        braid_dtype type = input_dtype(r->n, edge);
+        if (type == BRAID_INVALID) return false; // of an unknown op
+        *add_attr(r, def->name, false) = (bd_attr){.kind = BD_ATTR_TYPE, .type = type};
+        return true;
+    }
+    if (is_called(arg->type_list_attr, def) && count <= r->n->input_count - edge) {
+        bd_attr *list = add_attr(r, def->name, false);
+        *list = (bd_attr){.kind = BD_ATTR_LIST, .item_kind = BD_ATTR_TYPE};
+        list->list.count = count;
+        list->list.type = BD_ARENA_ARRAY(&r->g->arena, braid_dtype, (size_t)count);
+        for (int k = 0; k < count; k++)
+            list->list.type[k] = input_dtype(r->n, edge + k);
+        return true;
+    }
+    return false;
+}
+
 static bool infer_from_inputs(resolver *r, const bd_attr_def *def)
 {
     int edge = 0;
-    for (int i = 0; i < r->def->input_count && r->edges[i] >= 0; edge += r->edges[i++]) {
-        const bd_arg_def *arg = &r->def->inputs[i];
-        if (r->edges[i] > r->n->input_count - edge) return false;
-        if (arg->number_attr && strcmp(arg->number_attr, def->name) == 0) {
-            *add_attr(r, def->name, false) = (bd_attr){.kind = BD_ATTR_INT, .i = r->edges[i]};
-            return true;
-        }
-        if (arg->type_attr && strcmp(arg->type_attr, def->name) == 0 && r->edges[i] > 0) {
-            braid_dtype type = input_dtype(r->n, edge);
-            if (type == BRAID_INVALID) continue;
-            *add_attr(r, def->name, false) = (bd_attr){.kind = BD_ATTR_TYPE, .type = type};
-            return true;
-        }
-        if (arg->type_list_attr && strcmp(arg->type_list_attr, def->name) == 0) {
-            bd_attr *list = add_attr(r, def->name, false);
-            *list = (bd_attr){.kind = BD_ATTR_LIST, .item_kind = BD_ATTR_TYPE};
-            list->list.count = r->edges[i];
-            list->list.type = BD_ARENA_ARRAY(&r->g->arena, braid_dtype, (size_t)r->edges[i]);
-            for (int k = 0; k < r->edges[i]; k++)
-                list->list.type[k] = input_dtype(r->n, edge + k);
-            return true;
-        }
+    for (int i = 0; i < r->def->input_count && r->edges[i] >= 0 && edge <= r->n->input_count; i++) {
+        if (infer_from_arg(r, def, &r->def->inputs[i], edge, r->edges[i])) return true;
+        edge = (int)bd_min((int64_t)edge + r->edges[i], INT32_MAX);
     }
     return false;
 }
@@ -287,7 +297,7 @@ static braid_code settle_types(resolver *r)
     return BRAID_OK;
 }
 
-braid_code bd_node_check_input(const braid_op *n, int index, braid_status *st)
+static braid_code check_source(const braid_op *n, int index, braid_status *st)
 {
     braid_out in = n->inputs[index];
     if (in.index < 0 || (in.op->def && in.index >= in.op->output_count))
@@ -295,6 +305,14 @@ braid_code bd_node_check_input(const braid_op *n, int index, braid_status *st)
             st, BRAID_INVALID_ARGUMENT,
             "Node '%s' (op: '%s'): Connecting to invalid output %d of source node %s which has %d outputs",
             n->name, n->op_type, in.index, in.op->name, in.op->output_count);
+    return BRAID_OK;
+}
+
+braid_code bd_node_check_input(const braid_op *n, int index, braid_status *st)
+{
+    braid_out in = n->inputs[index];
+    braid_code code = check_source(n, index, st);
+    if (code) return code;
     braid_dtype got = braid_out_dtype(in), expected = n->input_types[index];
     if (got == BRAID_INVALID || expected == BRAID_INVALID) return BRAID_OK;
     if (expected == got || expected == bd_dtype_base(got)) return BRAID_OK;
@@ -320,6 +338,9 @@ braid_code bd_node_resolve(braid_graph *g, braid_op *n, const bd_named_attr *att
                            braid_status *st)
 {
     braid_code code = BRAID_OK;
+    for (int i = 0; i < n->input_count && !code; i++)
+        code = n->inputs[i].op ? check_source(n, i, st) : BRAID_OK;
+    if (code) return code;
     if (!n->def) {
         code = resolve_unknown(g, n, attrs, attr_count);
     } else {
