@@ -1,0 +1,234 @@
+// The gradient walk: which nodes it builds, in which order, under which names.
+#include "graph/testing/test_ops.h"
+
+#include "base/strbuf.h"
+
+// The nodes from `from` on, a line each: "name = Op(inputs, ^controls) @class device".
+static char *nodes_from(const braid_graph *g, int from)
+{
+    bd_strbuf text = {0};
+    for (int i = from; i < braid_graph_num_ops(g); i++) {
+        const braid_op *n = braid_graph_op(g, i);
+        const bd_attr *class = bd_node_attr(n, "_class");
+        bd_strbuf_appendf(&text, "%s = %s(", n->name, n->op_type);
+        for (int k = 0; k < n->input_count; k++) {
+            bd_strbuf_appendf(&text, k ? ", %s" : "%s", n->inputs[k].op->name);
+            if (n->inputs[k].index) bd_strbuf_appendf(&text, ":%d", n->inputs[k].index);
+        }
+        for (int k = 0; k < n->control_count; k++)
+            bd_strbuf_appendf(&text, k || n->input_count ? ", ^%s" : "^%s", n->controls[k]->name);
+        bd_strbuf_append(&text, ")");
+        for (int k = 0; class && k < class->list.count; k++)
+            bd_strbuf_appendf(&text, " %s", class->list.s[k].data);
+        if (*n->device) bd_strbuf_appendf(&text, " %s", n->device);
+        bd_strbuf_append(&text, "\n");
+    }
+    return bd_strbuf_take(&text);
+}
+
+static void assert_nodes(const braid_graph *g, int from, const char *want)
+{
+    char *got = nodes_from(g, from);
+    assert_string_equal(got, want);
+    bd_free(got);
+}
+
+static braid_out ph(braid_graph *g, const char *name)
+{
+    return test_placeholder(g, name, BRAID_FLOAT, BRAID_SCALAR);
+}
+
+static void test_chain(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out x = ph(g, "x"), y = bd_b1(g, "Neg", "a/y", x), grad;
+    int from = braid_graph_num_ops(g);
+    braid_gradients(g, &y, 1, &x, 1, NULL, &grad);
+    assert_graph_ok(g);
+    assert_nodes(g, from,
+                 "gradients/Shape = Const()\n"
+                 "gradients/Const = Const()\n"
+                 "gradients/Fill = Fill(gradients/Shape, gradients/Const)\n"
+                 "gradients/a/y_grad/Neg = Neg(gradients/Fill)\n");
+    assert_string_equal(grad.op->name, "gradients/a/y_grad/Neg");
+    // A second time: another scope.
+    from = braid_graph_num_ops(g);
+    braid_out start = ph(g, "start");
+    braid_gradients(g, &y, 1, &x, 1, &start, &grad);
+    assert_nodes(g, from, "start = Placeholder()\ngradients_1/a/y_grad/Neg = Neg(start)\n");
+    braid_graph_free(g);
+}
+
+static void test_variable_through_read(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out v = test_variable(g, "v", BRAID_FLOAT, BRAID_SCALAR), read = bd_b1(g, "Identity", "v/read", v);
+    braid_out y = bd_b1(g, "Neg", "y", read), grad;
+    braid_gradients(g, &y, 1, &v, 1, NULL, &grad);
+    assert_graph_ok(g);
+    assert_string_equal(grad.op->name, "gradients/y_grad/Neg");
+    braid_graph_free(g);
+}
+
+static void test_tuple_and_sum(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_push_device(g, "/job:w");
+    braid_out x = ph(g, "x"), start = ph(g, "s");
+    braid_out y = bd_b2(g, "Mul", "y", x, x), grad;
+    int from = braid_graph_num_ops(g);
+    braid_gradients(g, &y, 1, &x, 1, &start, &grad);
+    assert_graph_ok(g);
+    assert_nodes(
+        g, from,
+        "gradients/y_grad/mul = Mul(s, x) /job:w\n"
+        "gradients/y_grad/mul_1 = Mul(x, s) /job:w\n"
+        "gradients/y_grad/tuple/group_deps = NoOp(^gradients/y_grad/mul, ^gradients/y_grad/mul_1) /job:w\n"
+        "gradients/y_grad/tuple/control_dependency = Identity(gradients/y_grad/mul, "
+        "^gradients/y_grad/tuple/group_deps) loc:@gradients/y_grad/mul /job:w\n"
+        "gradients/y_grad/tuple/control_dependency_1 = Identity(gradients/y_grad/mul_1, "
+        "^gradients/y_grad/tuple/group_deps) loc:@gradients/y_grad/mul_1 /job:w\n"
+        "gradients/AddN = AddN(gradients/y_grad/tuple/control_dependency, "
+        "gradients/y_grad/tuple/control_dependency_1) loc:@gradients/y_grad/mul /job:w\n");
+    braid_graph_free(g);
+}
+
+static void test_options(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out x = ph(g, "x"), z = ph(g, "z"), start = ph(g, "s");
+    braid_push_device(g, "/job:w");
+    braid_out y = bd_b2(g, "Mul", "y", x, z), grads[2];
+    braid_pop_device(g);
+    int from = braid_graph_num_ops(g);
+    braid_gradients_with(g, &y, 1, (braid_out[]){x, z}, 2,
+                         &(braid_gradients_options){.grad_ys = &start, .colocate = true, .name = "d"}, grads);
+    assert_graph_ok(g);
+    assert_nodes(g, from,
+                 "d/y_grad/mul = Mul(s, z) loc:@y /job:w\n"
+                 "d/y_grad/mul_1 = Mul(x, s) loc:@y /job:w\n");
+    assert_string_equal(grads[1].op->name, "d/y_grad/mul_1");
+    braid_graph_free(g);
+}
+
+// Gradients that come from several devices are added up on each device first.
+static void test_sum_by_device(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out x = ph(g, "x"), ys[4], grad, starts[4];
+    for (int i = 0; i < 4; i++)
+        starts[i] = ph(g, "s");
+    for (int i = 0; i < 4; i++)
+        ys[i] = bd_b1(g, "Identity", "y", x);
+    starts[0].op->device = starts[2].op->device = "/job:b";
+    starts[1].op->device = "/job:a";
+    starts[3].op->device = "/job:a";
+    int from = braid_graph_num_ops(g);
+    braid_gradients(g, ys, 4, &x, 1, starts, &grad);
+    assert_graph_ok(g);
+    assert_nodes(g, from,
+                 "gradients/AddN = AddN(s_1, s_3) loc:@s_1 /job:a\n"
+                 "gradients/AddN_1 = AddN(s, s_2) loc:@s /job:b\n"
+                 "gradients/AddN_2 = AddN(gradients/AddN, gradients/AddN_1)\n");
+    assert_string_equal(grad.op->name, "gradients/AddN_2");
+    braid_graph_free(g);
+}
+
+static void test_unused_outputs_get_zeros(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out x = ph(g, "x"), start = ph(g, "s"), grad;
+    braid_op_desc *d = braid_op_begin(g, "Split", "split");
+    braid_op_input(d, x);
+    braid_op_attr_int(d, "num_split", 3);
+    braid_out y = braid_output(braid_op_end(d), 1);
+    int from = braid_graph_num_ops(g);
+    braid_gradients(g, &y, 1, &x, 1, &start, &grad);
+    assert_graph_ok(g);
+    assert_nodes(g, from,
+                 "gradients/zeros_like = ZerosLike(split)\n"
+                 "gradients/zeros_like_1 = ZerosLike(split:2)\n"
+                 "gradients/split_grad/joined = AddN(gradients/zeros_like, s, gradients/zeros_like_1)\n");
+    braid_graph_free(g);
+}
+
+static void test_no_path(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out x = ph(g, "x"), z = ph(g, "z"), start = ph(g, "s");
+    braid_out y = bd_b1(g, "Neg", "y", x), xs[] = {z, x, y}, grads[3];
+    // Through Shape, which has no derivative.
+    braid_out dims = bd_b1(g, "Shape", "dims", x), filled = bd_b2(g, "Fill", "filled", dims, z);
+    braid_gradients(g, &y, 1, xs, 3, &start, grads);
+    assert_graph_ok(g);
+    assert_null(grads[0].op);
+    assert_non_null(grads[1].op);
+    assert_ptr_equal(grads[2].op, start.op); // of y by itself
+    braid_gradients(g, &dims, 1, &x, 1, NULL, grads);
+    assert_graph_ok(g);
+    assert_null(grads[0].op);
+    braid_gradients(g, &filled, 1, &z, 1, NULL, grads);
+    assert_graph_error(g, BRAID_NOT_FOUND, "No gradient defined for operation 'filled' (op type: Fill)");
+    assert_null(grads[0].op);
+    braid_graph_free(g);
+}
+
+// x is used early and late: its turn comes when both uses have had theirs.
+static void test_waits_for_all_uses(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out x = ph(g, "x"), start = ph(g, "s"), a = bd_b1(g, "Neg", "a", x), grad;
+    braid_out y = bd_b2(g, "Mul", "y", a, bd_b1(g, "Neg", "b", bd_b1(g, "Identity", "c", a)));
+    braid_gradients(g, &y, 1, &x, 1, &start, &grad);
+    assert_graph_ok(g);
+    assert_string_equal(grad.op->name, "gradients/a_grad/Neg");
+    assert_string_equal(grad.op->inputs[0].op->name, "gradients/AddN");
+    assert_int_equal(grad.op->inputs[0].op->input_count, 2);
+    braid_graph_free(g);
+}
+
+static void test_wrong_arguments(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new(), *other = braid_graph_new();
+    braid_out x = ph(g, "x"), foreign = ph(other, "x"),
+              i = test_placeholder(g, "i", BRAID_INT32, BRAID_SCALAR), grad;
+    braid_gradients(g, &x, 1, &foreign, 1, NULL, &grad);
+    assert_graph_error(g, BRAID_INVALID_ARGUMENT, "Gradients: x 0 is no output of this graph");
+    braid_graph_free(g);
+    g = braid_graph_new();
+    x = ph(g, "x");
+    i = test_placeholder(g, "i", BRAID_INT32, BRAID_SCALAR);
+    braid_gradients(g, &x, 1, &x, 1, &i, &grad);
+    assert_graph_error(g, BRAID_INVALID_ARGUMENT,
+                       "Gradient 0, of type int32, does not have the type of 'x', float");
+    braid_graph_free(g);
+    g = braid_graph_new();
+    x = test_placeholder(g, "x", BRAID_FLOAT, BRAID_SHAPE(2));
+    braid_out y = bd_b1(g, "Neg", "y", x), start = test_placeholder(g, "s", BRAID_FLOAT, BRAID_SHAPE(3));
+    braid_gradients(g, &y, 1, &x, 1, &start, &grad);
+    assert_graph_error(g, BRAID_INVALID_ARGUMENT,
+                       "Incompatible shapes between op input and calculated input gradient");
+    braid_graph_free(g);
+    braid_graph_free(other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_chain),           cmocka_unit_test(test_variable_through_read),
+        cmocka_unit_test(test_tuple_and_sum),   cmocka_unit_test(test_options),
+        cmocka_unit_test(test_sum_by_device),   cmocka_unit_test(test_unused_outputs_get_zeros),
+        cmocka_unit_test(test_no_path),         cmocka_unit_test(test_waits_for_all_uses),
+        cmocka_unit_test(test_wrong_arguments),
+    };
+    return BD_RUN_TESTS(tests);
+}

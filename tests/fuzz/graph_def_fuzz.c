@@ -1,0 +1,94 @@
+// Fuzzes GraphDef import: whatever is taken is written and taken again as the same; copies and orders of it hold together.
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/wire.h"
+#include "graph/subgraph.h"
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc, (void)argv;
+    braid_set_log_level(BRAID_LOG_NONE);
+    return 0;
+}
+
+// The bytes in slices whose lengths the first byte decides.
+static void cut(bd_message *m, const uint8_t *data, size_t size)
+{
+    bd_rng rng = bd_rng_init(size ? data[0] : 0);
+    bd_message_init(m);
+    for (size_t at = 0, piece; at < size; at += piece) {
+        piece = 1 + bd_rng_below(&rng, 256);
+        if (piece > size - at) piece = size - at;
+        bd_message_add(m, (bd_slice){.data = data + at, .len = piece});
+    }
+}
+
+static void check_same(const braid_graph *a, const braid_graph *b)
+{
+    BD_ASSERT(a->nodes.len == b->nodes.len);
+    for (size_t i = 0; i < a->nodes.len; i++) {
+        const braid_op *x = a->nodes.items[i], *y = b->nodes.items[i];
+        BD_ASSERT(strcmp(x->name, y->name) == 0 && strcmp(x->op_type, y->op_type) == 0);
+        BD_ASSERT(x->input_count == y->input_count && x->control_count == y->control_count);
+        BD_ASSERT(x->attr_count == y->attr_count && x->output_count == y->output_count);
+        for (int k = 0; k < x->attr_count; k++)
+            BD_ASSERT(bd_attr_equal(&x->attrs[k].value, &y->attrs[k].value));
+        for (int k = 0; k < x->output_count; k++)
+            BD_ASSERT(x->output_types[k] == y->output_types[k]);
+    }
+}
+
+static void check_round_trip(const braid_graph *g)
+{
+    BD_STATUS(st);
+    size_t len;
+    void *data = braid_graph_export(g, &len, st);
+    BD_ASSERT(data && len == bd_graph_write_size(g, 0, false));
+    braid_graph *again = braid_graph_new();
+    if (braid_graph_import(again, data, len, st) != BRAID_RESOURCE_EXHAUSTED) {
+        BD_ASSERT(!st->code);
+        check_same(g, again);
+    }
+    braid_graph_free(again);
+    free(data);
+}
+
+static void check_copy(const braid_graph *g)
+{
+    BD_STATUS(st);
+    braid_graph *copy = braid_graph_new();
+    braid_op **map = bd_calloc(g->nodes.len + 1, sizeof *map);
+    bd_op_list order = {0};
+    bd_subgraph_spec all = {.roots = g->nodes.items, .root_count = (int)g->nodes.len};
+    BD_ASSERT(!bd_subgraph(g, &all, copy, map, st));
+    check_same(g, copy);
+    BD_ASSERT(!bd_graph_topological(copy, &order, st) && order.len == g->nodes.len);
+    bd_array_free(&order);
+    bd_free(map);
+    braid_graph_free(copy);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    BD_STATUS(st);
+    bd_message m;
+    bd_buffer_pool_set_limit((size_t)1 << 20); // small messages may stand for large tensors
+    braid_graph *g = braid_graph_new();
+    cut(&m, data, size);
+    if (bd_graph_import_message(g, &m, st)) {
+        BD_ASSERT(g->nodes.len == 0 && g->tensors.len == 0);
+    } else {
+        check_round_trip(g);
+        check_copy(g);
+    }
+    bd_message_fini(&m);
+    braid_graph_free(g);
+    return 0;
+}
