@@ -57,7 +57,7 @@ static int64_t big_endian(const uint8_t *b)
 // Reads the header; returns how many bytes follow, -1 on an error.
 static int64_t read_header(gzFile file, const char *path, int rank, int64_t *dims, braid_status *status)
 {
-    uint8_t head[4 + 4 * 8];
+    uint8_t head[4 + 4 * 8] = {0};
     if (!read_all(file, head, 4 + 4 * rank)) {
         fail(status, BRAID_DATA_LOSS, "%s: too short for an idx file, or damaged", path);
         return -1;

@@ -189,7 +189,7 @@ static void batch_begin(mnist *data, int count)
     data->batch.images = must(braid_tensor_new(BRAID_FLOAT, BRAID_SHAPE(count, MNIST_PIXELS), NULL));
     data->batch.labels = must(braid_tensor_new(BRAID_FLOAT, BRAID_SHAPE(count, MNIST_CLASSES), NULL));
     memset(braid_tensor_data(data->batch.labels), 0, braid_tensor_bytes(data->batch.labels));
-    data->digits = must(calloc((size_t)count, 1));
+    data->digits = must(calloc(count > 0 ? (size_t)count : 1, 1));
     data->batch.digits = data->digits;
     data->batch.count = count;
 }

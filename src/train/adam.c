@@ -5,6 +5,7 @@
 #include "train/build.h"
 
 #include "base/alloc.h"
+#include "base/check.h"
 #include <braid/ops.h>
 #include <braid/optimizers.h>
 #include <braid/variables.h>
@@ -64,22 +65,18 @@ static braid_op *apply(braid_optimizer *opt, braid_out grad, braid_out var)
 {
     adam *s = braid_optimizer_state(opt);
     braid_graph *g = braid_optimizer_graph(opt);
-    braid_dtype dtype = train_base_dtype(braid_out_dtype(var));
-    const braid_out inputs[] = {
-        var,
-        braid_optimizer_slot(opt, var, "m"),
-        braid_optimizer_slot(opt, var, "v"),
-        braid_cast(g, s->beta1_power.read, dtype),
-        braid_cast(g, s->beta2_power.read, dtype),
-        braid_cast(g, s->learning_rate, dtype),
-        braid_cast(g, s->beta1, dtype),
-        braid_cast(g, s->beta2, dtype),
-        braid_cast(g, s->epsilon, dtype),
-        grad,
-    };
+    const braid_out scalars[] = {
+        s->beta1_power.read, s->beta2_power.read, s->learning_rate, s->beta1, s->beta2, s->epsilon};
+    braid_out cast[BD_COUNTOF(scalars)];
+    for (size_t i = 0; i < BD_COUNTOF(scalars); i++)
+        cast[i] = braid_cast(g, scalars[i], train_base_dtype(braid_out_dtype(var)));
     braid_op_desc *d = braid_op_begin(g, "ApplyAdam", NULL);
-    for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++)
-        braid_op_input(d, inputs[i]);
+    braid_op_input(d, var);
+    braid_op_input(d, braid_optimizer_slot(opt, var, "m"));
+    braid_op_input(d, braid_optimizer_slot(opt, var, "v"));
+    for (size_t i = 0; i < BD_COUNTOF(scalars); i++)
+        braid_op_input(d, cast[i]);
+    braid_op_input(d, grad);
     braid_op_attr_bool(d, "use_locking", s->options.use_locking);
     return braid_op_end(d);
 }

@@ -21,7 +21,9 @@ void train_bootstrap_build(train_bootstrap *b, braid_graph *g)
 {
     if (!b->init_op) b->init_op = braid_global_variables_initializer(g);
     b->ready = braid_report_uninitialized_variables(g);
-    braid_op *local[] = {braid_local_variables_initializer(g), braid_no_op(g, "init_all_tables")};
+    braid_op *local[2];
+    local[0] = braid_local_variables_initializer(g);
+    local[1] = braid_no_op(g, "init_all_tables");
     b->local_init_op = braid_group(g, NULL, local, 2);
 }
 

@@ -28,8 +28,9 @@ static problem make_problem(void)
     p.w = braid_variable_new(g, "w", braid_const_float(g, NULL, 0.5f), true);
     p.b = braid_variable_new(g, "b", braid_const_float(g, NULL, -2.0f), true);
     p.scale = braid_placeholder(g, "scale", BRAID_FLOAT, BRAID_SCALAR);
-    p.loss = braid_mul(
-        g, p.scale, braid_add(g, half_square_distance(g, p.w.read, 3), half_square_distance(g, p.b.read, 1)));
+    braid_out of_w = half_square_distance(g, p.w.read, 3);
+    braid_out of_b = half_square_distance(g, p.b.read, 1);
+    p.loss = braid_mul(g, p.scale, braid_add(g, of_w, of_b));
     p.step = braid_global_step(g);
     return p;
 }
