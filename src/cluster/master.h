@@ -1,0 +1,92 @@
+// The master: sessions of clients on the tasks of a cluster, and their steps. What MasterService says on the wire
+// (master_service.c) and what sessions on a server of this process call directly (server_session.c).
+#ifndef BD_CLUSTER_MASTER_H
+#define BD_CLUSTER_MASTER_H
+
+#include "base/pool.h"
+#include "base/timer.h"
+#include "cluster/peers.h"
+#include "op/cancellation.h"
+#include "runtime/prepare.h"
+
+typedef struct bd_master bd_master;
+typedef struct bd_master_session bd_master_session;
+
+typedef struct bd_master_env {
+    const bd_peers *peers;
+    bd_timers *timers;
+    bd_pool *pool;                 // for what may wait for other tasks
+    bd_cancellation *cancellation; // of the server: ends everything
+    int64_t session_timeout_ms;    // 0: none
+} bd_master_env;
+
+// What `env` points to outlives it.
+bd_master *bd_master_new(const bd_master_env *env);
+// Closes all sessions and waits until their steps have ended. The server's token is cancelled before.
+void bd_master_stop(bd_master *m);
+// After the transport is gone: nothing is in progress any more.
+void bd_master_free(bd_master *m);
+
+// What of ConfigProto a session heeds.
+typedef struct bd_session_config {
+    const char *const *device_filters;
+    int device_filter_count;
+    bool allow_soft_placement, log_device_placement;
+    int64_t operation_timeout_ms;
+} bd_session_config;
+
+// `session` is a reference for the callback; NULL on an error.
+typedef void (*bd_master_created_fn)(void *arg, bd_master_session *session, const braid_status *st);
+
+// Makes a session on all tasks that the filters do not exclude, waiting for those that are not there until the deadline, the
+// operation timeout or the server's session timeout. `graph` is taken over (left empty), `config` copied. Calls back once.
+void bd_master_create_session(bd_master *m, braid_graph *graph, const bd_session_config *config,
+                              int64_t deadline_ns, bd_cancellation *cancellation, bd_master_created_fn fn,
+                              void *arg);
+
+// The session with a reference; NULL and Aborted "Session HANDLE is not found".
+bd_master_session *bd_master_find_session(bd_master *m, const char *handle, braid_status *st);
+void bd_master_session_unref(bd_master_session *s);
+const char *bd_master_session_handle(const bd_master_session *s);
+// The token of all its steps: parent of those that bd_master_run gets.
+bd_cancellation *bd_master_session_cancellation(bd_master_session *s);
+
+// Adds nodes, all or none. `version` is the one the caller knows (-1: whichever it is) and becomes the new one. Aborted
+// "Current version is ..."; errors of import and placing.
+braid_code bd_master_extend(bd_master_session *s, const bd_message *graph_def, int64_t *version,
+                            braid_status *st);
+
+typedef void (*bd_master_done_fn)(void *arg, const braid_status *st);
+
+typedef struct bd_master_run_args {
+    const bd_run_signature *signature;
+    const braid_tensor *const *feeds; // [feeds of the signature]
+    braid_tensor *fetches;            // [fetches] "no tensor" before; set on success, the caller's
+    int64_t timeout_ms;               // 0: none but the session's
+    bool wants_stats, wants_partition_graphs;
+    bd_message *metadata; // receives a RunMetadata message when one of them is wanted; empty before
+    // The calling thread waits for the step anyway, and for other tasks when the plan is to be made. Else the call is refused
+    // (false, nothing has happened) when there is no plan yet: it is to be made again from a thread that may wait.
+    bool may_wait, may_make_plan;
+} bd_master_run_args;
+
+// Runs a step. What `args` points to stays until the callback. `cancellation` ends the step.
+bool bd_master_run(bd_master_session *s, const bd_master_run_args *args, bd_cancellation *cancellation,
+                   bd_master_done_fn fn, void *arg);
+
+// Cancels the session's steps and calls back when they have ended and the session is gone; what its tasks hold of it is freed
+// meanwhile. Closing again ends with Aborted "Session HANDLE is not found".
+void bd_master_close_session(bd_master *m, const char *handle, bd_master_done_fn fn, void *arg);
+
+// Devices of the session's tasks in the order of tasks, the own task's first; NULL: asks all tasks of the cluster.
+typedef void (*bd_master_devices_fn)(void *arg, const bd_device_info *devices, int count,
+                                     const braid_status *st);
+void bd_master_list_devices(bd_master *m, const char *handle, bd_cancellation *cancellation,
+                            bd_master_devices_fn fn, void *arg);
+
+// Clears containers (none: the default one) on all tasks that the filters do not exclude, and closes all sessions.
+void bd_master_reset(bd_master *m, const char *const *containers, int container_count,
+                     const char *const *filters, int filter_count, bd_cancellation *cancellation,
+                     bd_master_done_fn fn, void *arg);
+
+#endif

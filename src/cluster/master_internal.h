@@ -1,0 +1,80 @@
+// What the files of the master share.
+#ifndef BD_CLUSTER_MASTER_INTERNAL_H
+#define BD_CLUSTER_MASTER_INTERNAL_H
+
+#include "base/map.h"
+#include "base/random.h"
+#include "base/thread.h"
+#include "cluster/master.h"
+#include "cluster/task_finder.h"
+#include "runtime/plan_cache.h"
+
+struct bd_master {
+    bd_master_env env;
+    bd_mutex mu;
+    bd_cond changed;
+    bd_map sessions; // handle -> bd_master_session, one reference each; guarded by mu
+    int closing;     // sessions whose closing is in progress; guarded by mu
+};
+
+struct bd_master_session {
+    bd_master *master; // not owned
+    char *handle;
+    bool allow_soft_placement, log_device_placement;
+    int64_t operation_timeout_ms;
+    bd_found_tasks tasks;
+    bd_device_info *devices; // of all tasks, the own task's first [device_count]
+    int device_count;
+    const bd_device_info *client; // the device that stands for the client in keys: the own task's first
+    bd_cancellation *cancellation;
+    bd_plan_cache *plans;
+    atomic_int refs;
+
+    bd_mutex graph_mu; // held while the graph grows and while a plan's graph is made from it
+    braid_graph graph; // guarded by graph_mu
+    int64_t version;   // guarded by graph_mu
+
+    bd_mutex mu;
+    bd_rng rng;                  // guarded by mu; step ids
+    int running;                 // steps; guarded by mu
+    bool is_closing;             // guarded by mu
+    bd_master_done_fn closed_fn; // guarded by mu; who closed it
+    void *closed_arg;
+};
+
+// What one task does in the steps of a plan.
+typedef struct bd_master_part {
+    const bd_peer *peer;
+    char *graph_handle;
+    const char **send_keys; // values that the client feeds [send_count]
+    int *send_feeds;        // and which ones
+    int send_count;
+    const char **recv_keys; // values that the client fetches [recv_count]
+    int *recv_fetches;
+    int recv_count;
+} bd_master_part;
+
+// A run signature, registered on the tasks that take part.
+typedef struct bd_master_plan {
+    bd_master_session *session; // not owned: outlives its plans
+    bd_master_part *parts;      // the own task's is the last
+    int part_count;
+    bd_arena arena;
+    atomic_int refs;
+} bd_master_plan;
+
+// master_session.c
+// Makes a session of the tasks found (taken over) and places `graph` (taken over). NULL with an error.
+bd_master_session *bd_master_session_new(bd_master *m, bd_found_tasks *tasks, const bd_session_config *config,
+                                         braid_graph *graph, braid_status *st);
+void bd_master_session_ref(bd_master_session *s);
+
+// master_plan.c: the functions of the plan cache; `arg` is the session.
+extern const bd_plan_cache_ops bd_master_plan_ops;
+void bd_master_plan_unref(void *plan);
+
+// Steps of the session in progress. False: it is closing.
+bool bd_master_session_enter(bd_master_session *s, braid_status *st);
+void bd_master_session_leave(bd_master_session *s);
+
+#endif

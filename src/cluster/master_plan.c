@@ -1,0 +1,197 @@
+// Plans of the master: a run signature, cut into one graph a task and registered on each.
+//
+// The plan cache makes a plan once and drops it when it is the oldest or the session ends; the tasks are told then, and
+// nobody waits for their answers.
+#include "base/alloc.h"
+#include "base/check.h"
+#include "cluster/master_internal.h"
+#include "runtime/partition.h"
+#include <string.h>
+
+static void *plan_ref(void *plan)
+{
+    atomic_fetch_add_explicit(&((bd_master_plan *)plan)->refs, 1, memory_order_relaxed);
+    return plan;
+}
+
+void bd_master_plan_unref(void *plan)
+{
+    bd_master_plan *p = plan;
+    if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1) return;
+    bd_master_session *s = p->session;
+    bd_mutex_lock(&s->mu);
+    const bool session_ends = s->is_closing; // then the tasks drop all of it at once
+    bd_mutex_unlock(&s->mu);
+    for (int i = 0; i < p->part_count; i++) {
+        const bd_master_part *part = &p->parts[i];
+        bd_worker *w = part->peer->worker;
+        if (part->graph_handle && !session_ends)
+            w->ops->deregister_graph(w, s->handle, part->graph_handle, NULL, NULL);
+        bd_free(part->graph_handle);
+    }
+    bd_arena_fini(&p->arena);
+    bd_free(p);
+}
+
+// ---- Registering ----
+
+typedef struct registering {
+    bd_event all;
+    bd_mutex mu;
+    int pending;         // guarded by mu
+    braid_status status; // guarded by mu
+} registering;
+
+typedef struct registration {
+    registering *all;
+    bd_master_part *part;
+} registration;
+
+static void registered(void *arg, const char *graph_handle, const braid_status *st)
+{
+    const registration *r = arg;
+    registering *all = r->all;
+    if (graph_handle) r->part->graph_handle = bd_strdup(graph_handle);
+    bd_mutex_lock(&all->mu);
+    bd_status_update(&all->status, st);
+    const bool is_last = --all->pending == 0;
+    bd_mutex_unlock(&all->mu);
+    if (is_last) bd_event_set(&all->all);
+}
+
+// On all tasks at the same time; the own one, which does it on this thread, is the last.
+static braid_code register_parts(bd_master_plan *p, bd_partitions *graphs, braid_status *st)
+{
+    if (p->part_count == 0) return BRAID_OK;
+    registering all = {.pending = p->part_count};
+    bd_event_init(&all.all);
+    bd_mutex_init(&all.mu);
+    registration *each = bd_arena_calloc(&p->arena, (size_t)p->part_count, sizeof *each);
+    for (int i = 0; i < p->part_count; i++) {
+        each[i] = (registration){&all, &p->parts[i]};
+        bd_worker *w = p->parts[i].peer->worker;
+        w->ops->register_graph(w, p->session->handle, &graphs->items[i].graph, registered, &each[i]);
+    }
+    bd_event_wait(&all.all); // ends: each task answers, or its connection does
+    bd_status_move(st, &all.status);
+    bd_event_fini(&all.all);
+    bd_mutex_fini(&all.mu);
+    return st->code;
+}
+
+// ---- Parts ----
+
+static bd_master_part *part_of_device(bd_master_plan *p, const char *device)
+{
+    const bd_peer *peer = bd_peers_of_device(p->session->master->env.peers, device, strlen(device));
+    for (int i = 0; i < p->part_count; i++)
+        if (p->parts[i].peer == peer) return &p->parts[i];
+    return NULL;
+}
+
+static uint64_t incarnation_of(const bd_master_session *s, const char *device)
+{
+    for (int i = 0; i < s->device_count; i++)
+        if (strcmp(s->devices[i].name, device) == 0) return s->devices[i].incarnation;
+    return 0;
+}
+
+static const char *keep(bd_arena *arena, char *text)
+{
+    const char *kept = bd_arena_strdup(arena, text);
+    bd_free(text);
+    return kept;
+}
+
+// A task whose part needs none of the values that are fed to it has no part, or does not take it: it is not sent then.
+static void connect_client(bd_master_plan *p, const bd_prepared *prepared)
+{
+    const bd_master_session *s = p->session;
+    for (int i = 0; i < p->part_count; i++) {
+        bd_master_part *part = &p->parts[i];
+        part->send_keys = BD_ARENA_ARRAY(&p->arena, const char *, (size_t)prepared->feed_count);
+        part->send_feeds = BD_ARENA_ARRAY(&p->arena, int, (size_t)prepared->feed_count);
+        part->recv_keys = BD_ARENA_ARRAY(&p->arena, const char *, (size_t)prepared->fetch_count);
+        part->recv_fetches = BD_ARENA_ARRAY(&p->arena, int, (size_t)prepared->fetch_count);
+    }
+    for (int i = 0; i < prepared->feed_count; i++) {
+        bd_master_part *part = part_of_device(p, prepared->feeds[i].device);
+        if (!part) continue;
+        part->send_keys[part->send_count] = keep(&p->arena, bd_feed_key(&prepared->feeds[i], s->client));
+        part->send_feeds[part->send_count++] = i;
+    }
+    for (int i = 0; i < prepared->fetch_count; i++) {
+        const bd_endpoint *e = &prepared->fetches[i];
+        bd_master_part *part = part_of_device(p, e->device);
+        BD_ASSERT(part); // it holds the fetch
+        part->recv_keys[part->recv_count] =
+            keep(&p->arena, bd_fetch_key(e, incarnation_of(s, e->device), s->client));
+        part->recv_fetches[part->recv_count++] = i;
+    }
+}
+
+// Moves the own task's graph to the end.
+static void own_part_last(const bd_master_session *s, bd_partitions *graphs)
+{
+    const char *own = s->master->env.peers->self->task;
+    for (int i = 0; i + 1 < graphs->count; i++) {
+        if (strcmp(graphs->items[i].location, own) != 0) continue;
+        const bd_partition last = graphs->items[graphs->count - 1];
+        graphs->items[graphs->count - 1] = graphs->items[i];
+        graphs->items[i] = last;
+    }
+}
+
+static bd_master_plan *plan_new(bd_master_session *s, bd_partitions *graphs)
+{
+    own_part_last(s, graphs);
+    bd_master_plan *p = bd_calloc(1, sizeof *p);
+    p->session = s;
+    atomic_init(&p->refs, 1);
+    p->part_count = graphs->count;
+    p->parts = BD_ARENA_ARRAY(&p->arena, bd_master_part, (size_t)graphs->count);
+    for (int i = 0; i < graphs->count; i++) {
+        const char *task = graphs->items[i].location;
+        p->parts[i].peer = bd_peers_of_device(s->master->env.peers, task, strlen(task));
+        BD_ASSERT(p->parts[i].peer); // devices of the session are of its cluster
+    }
+    return p;
+}
+
+// ---- Compiling ----
+
+static braid_code cut(bd_master_session *s, const bd_run_signature *signature, bd_prepared *prepared,
+                      bd_partitions *graphs, braid_status *st)
+{
+    bd_mutex_lock(&s->graph_mu);
+    braid_code code = bd_prepare(&s->graph, signature, BD_FEED_BY_RENDEZVOUS, s->client, prepared, st);
+    bd_mutex_unlock(&s->graph_mu);
+    if (code) return code;
+    const bd_partition_options options = {
+        .by_device = false, .devices = s->devices, .device_count = s->device_count};
+    code = bd_partition_graph(&prepared->graph, &options, graphs, st);
+    if (code) bd_prepared_fini(prepared);
+    return code;
+}
+
+static braid_code compile(void *arg, const bd_run_signature *signature, void **entry, braid_status *st)
+{
+    bd_master_session *s = arg;
+    bd_prepared prepared;
+    bd_partitions graphs = {0};
+    braid_code code = cut(s, signature, &prepared, &graphs, st);
+    if (code) return code;
+    bd_master_plan *p = plan_new(s, &graphs);
+    connect_client(p, &prepared);
+    code = register_parts(p, &graphs, st);
+    bd_partitions_fini(&graphs);
+    bd_prepared_fini(&prepared);
+    if (code)
+        bd_master_plan_unref(p);
+    else
+        *entry = p;
+    return code;
+}
+
+const bd_plan_cache_ops bd_master_plan_ops = {
+    .compile = compile, .ref = plan_ref, .unref = bd_master_plan_unref};

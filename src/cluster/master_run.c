@@ -1,0 +1,364 @@
+// One step of a session: RunStep.
+//
+// begun      one RunGraph for each part of the plan, all at the same time; the own task's last, on this thread
+// failing    the first error that is nobody's consequence cancels the others. A consequence (derived) is not acted upon at once:
+//            the task that failed first is about to say so, and cancelling it would lose its words. A timer sees to it
+//            that this has an end.
+// ended      all parts have ended: the best account of what went wrong is the step's. The tasks are told to clean up,
+//            and nobody waits for that.
+// `pending` counts parts in progress, and one for the function that begins them.
+#include "base/alloc.h"
+#include "base/strbuf.h"
+#include "base/wire.h"
+#include "cluster/master_internal.h"
+#include <inttypes.h>
+#include <string.h>
+
+// How long the root cause of an error may take to arrive after a consequence of it.
+#define ROOT_CAUSE_GRACE_MS 2000
+
+typedef struct step step;
+
+typedef struct step_part {
+    step *step;
+    const bd_master_part *part;
+    bd_run_graph run;
+    bd_run_graph_send *sends;
+    braid_tensor *recvs;
+    bd_message stats, graphs;
+    bool has_ended; // guarded by the step's mu
+} step_part;
+
+struct step {
+    bd_master_session *session; // entered, and a reference
+    bd_master_plan *plan;       // a reference
+    const bd_master_run_args *args;
+    int *order;        // the caller's feed i is the plan's order[i]; fetches behind them
+    int *feed_of_plan; // [feeds] the inverse
+    int64_t id, timeout_ms;
+    bd_cancellation *cancellation; // below the caller's
+    bd_master_done_fn fn;
+    void *arg;
+    bd_timer_id timeout_timer, grace_timer; // grace_timer guarded by mu
+    bd_mutex mu;
+    braid_status status; // guarded by mu
+    int pending;         // guarded by mu
+    bool is_over;        // guarded by mu
+    atomic_int refs;     // one until the end, one for each timer
+    step_part *parts;    // [plan->part_count]
+};
+
+// ---- The end ----
+
+static void unref(step *s)
+{
+    if (atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1) return;
+    bd_cancellation_unref(s->cancellation);
+    bd_status_fini(&s->status);
+    bd_mutex_fini(&s->mu);
+    bd_free(s->parts);
+    bd_free(s->order);
+    bd_free(s);
+}
+
+static void end_timer(step *s, bd_timer_id timer)
+{
+    if (timer && bd_timer_cancel(s->session->master->env.timers, timer)) unref(s);
+}
+
+// Two parts may hold the same fetch only by a mistake of the plan; each fetch of the caller takes its value by reference,
+// since the same may be asked for twice.
+static void give_fetches(step *s)
+{
+    const bd_run_signature *signature = s->args->signature;
+    for (int p = 0; p < s->plan->part_count; p++) {
+        const step_part *part = &s->parts[p];
+        for (int r = 0; r < part->run.recv_count; r++)
+            for (int f = 0; f < signature->fetch_count; f++)
+                if (s->order[signature->feed_count + f] == part->part->recv_fetches[r])
+                    bd_tensor_ref(&s->args->fetches[f], &part->recvs[r]);
+    }
+}
+
+static void append(bd_wire_writer *out, const bd_message *m)
+{
+    for (size_t i = 0; i < m->slice_count; i++)
+        bd_wire_put_raw(out, m->slices[i].data, m->slices[i].len);
+}
+
+// RunMetadata: step_stats = 1, which is the StepStats of all parts one after the other; partition_graphs = 3.
+static void give_metadata(step *s)
+{
+    if (!s->args->metadata) return;
+    size_t bytes = 0;
+    for (int p = 0; p < s->plan->part_count; p++)
+        bytes += s->parts[p].stats.bytes;
+    bd_wire_writer out;
+    bd_wire_writer_init(&out, s->args->metadata);
+    if (bytes) {
+        bd_wire_put_tag(&out, 1, BD_WIRE_BYTES);
+        bd_wire_put_varint(&out, bytes);
+    }
+    for (int p = 0; p < s->plan->part_count; p++)
+        append(&out, &s->parts[p].stats);
+    for (int p = 0; p < s->plan->part_count; p++)
+        append(&out, &s->parts[p].graphs);
+    bd_wire_writer_finish(&out);
+}
+
+static void clean_up(step *s)
+{
+    for (int p = 0; p < s->plan->part_count; p++) {
+        step_part *part = &s->parts[p];
+        bd_worker *w = part->part->peer->worker;
+        w->ops->cleanup_graph(w, s->id, NULL, NULL);
+        for (int r = 0; r < part->run.recv_count; r++)
+            bd_tensor_fini(&part->recvs[r]);
+        bd_message_fini(&part->stats);
+        bd_message_fini(&part->graphs);
+    }
+}
+
+static void finish(step *s)
+{
+    bd_mutex_lock(&s->mu);
+    s->is_over = true;
+    const bd_timer_id grace_timer = s->grace_timer;
+    bd_mutex_unlock(&s->mu);
+    end_timer(s, s->timeout_timer);
+    end_timer(s, grace_timer);
+    if (!s->status.code) {
+        give_fetches(s);
+        give_metadata(s);
+    }
+    clean_up(s);
+    s->status.derived = false; // for the client it is the cause
+    bd_master_session *session = s->session;
+    bd_master_plan_unref(s->plan);
+    s->fn(s->arg, &s->status);
+    unref(s);
+    bd_master_session_leave(session);
+    bd_master_session_unref(session);
+}
+
+static void leave(step *s)
+{
+    bd_mutex_lock(&s->mu);
+    const bool is_last = --s->pending == 0;
+    bd_mutex_unlock(&s->mu);
+    if (is_last) finish(s);
+}
+
+// ---- Errors ----
+
+static void cancel_others(step *s, const braid_status *why)
+{
+    BD_STATUS(consequence);
+    bd_fail(consequence, BRAID_CANCELLED, "the step failed: %s", why->message ? why->message : "");
+    consequence->derived = true;
+    bd_cancellation_cancel(s->cancellation, consequence);
+}
+
+static void grace_is_over(void *arg)
+{
+    step *s = arg;
+    bd_mutex_lock(&s->mu);
+    const bool is_over = s->is_over;
+    BD_STATUS(why);
+    bd_status_copy(why, &s->status);
+    bd_mutex_unlock(&s->mu);
+    if (!is_over) cancel_others(s, why);
+    unref(s);
+}
+
+static void start_grace_locked(step *s)
+{
+    if (s->grace_timer) return;
+    atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+    s->grace_timer = bd_timer_add(s->session->master->env.timers, bd_deadline_after_ms(ROOT_CAUSE_GRACE_MS),
+                                  grace_is_over, s);
+}
+
+// Of two accounts of a timeout the longer one knows more: the executor says which nodes waited.
+static bool says_more(const braid_status *a, const braid_status *b)
+{
+    return a->code == BRAID_DEADLINE_EXCEEDED && b->code == BRAID_DEADLINE_EXCEEDED &&
+           a->derived == b->derived && strlen(a->message) > strlen(b->message);
+}
+
+static void part_done(void *arg, const braid_status *st)
+{
+    step_part *part = arg;
+    step *s = part->step;
+    bd_mutex_lock(&s->mu);
+    part->has_ended = true;
+    if (says_more(st, &s->status))
+        bd_status_copy(&s->status, st);
+    else
+        bd_status_update(&s->status, st);
+    if (st->code && st->derived && s->pending > 1) start_grace_locked(s);
+    bd_mutex_unlock(&s->mu);
+    if (st->code && !st->derived) cancel_others(s, st);
+    leave(s);
+}
+
+static void timed_out(void *arg)
+{
+    step *s = arg;
+    bd_strbuf missing = {0};
+    bd_mutex_lock(&s->mu);
+    const bool is_over = s->is_over;
+    for (int p = 0; p < s->plan->part_count && !is_over; p++)
+        if (!s->parts[p].has_ended)
+            bd_strbuf_appendf(&missing, "%s%s", missing.len ? ", " : "", s->parts[p].part->peer->label);
+    bd_mutex_unlock(&s->mu);
+    if (!is_over) {
+        BD_STATUS(why);
+        bd_fail(why, BRAID_DEADLINE_EXCEEDED, "The step took longer than %" PRId64 " ms on %s", s->timeout_ms,
+                bd_strbuf_str(&missing));
+        bd_cancellation_cancel(s->cancellation, why);
+    }
+    bd_strbuf_fini(&missing);
+    unref(s);
+}
+
+// ---- The beginning ----
+
+static int64_t draw_step_id(bd_master_session *s)
+{
+    bd_mutex_lock(&s->mu);
+    const int64_t id =
+        (int64_t)(bd_rng_next(&s->rng) >> 2) + 1; // TensorFlow's ids have the two upper bits clear
+    bd_mutex_unlock(&s->mu);
+    return id;
+}
+
+static int64_t timeout_of(const bd_master_session *s, const bd_master_run_args *args)
+{
+    if (args->timeout_ms <= 0) return s->operation_timeout_ms;
+    return s->operation_timeout_ms > 0 ? bd_min(args->timeout_ms, s->operation_timeout_ms) : args->timeout_ms;
+}
+
+// One block holds the parts and what they point to.
+static void make_parts(step *s)
+{
+    const bd_master_plan *plan = s->plan;
+    size_t sends = 0, recvs = 0;
+    for (int p = 0; p < plan->part_count; p++) {
+        sends += (size_t)plan->parts[p].send_count;
+        recvs += (size_t)plan->parts[p].recv_count;
+    }
+    const size_t count = (size_t)plan->part_count;
+    s->parts = bd_calloc(1, count * sizeof(step_part) + recvs * sizeof(braid_tensor) +
+                                sends * sizeof(bd_run_graph_send));
+    braid_tensor *recv = (braid_tensor *)(void *)(s->parts + count);
+    bd_run_graph_send *send = (bd_run_graph_send *)(void *)(recv + recvs);
+    for (int p = 0; p < plan->part_count; p++) {
+        const bd_master_part *of = &plan->parts[p];
+        step_part *part = &s->parts[p];
+        *part = (step_part){.step = s, .part = of, .sends = send, .recvs = recv};
+        bd_message_init(&part->stats);
+        bd_message_init(&part->graphs);
+        for (int i = 0; i < of->send_count; i++)
+            send[i] =
+                (bd_run_graph_send){of->send_keys[i], s->args->feeds[s->feed_of_plan[of->send_feeds[i]]]};
+        part->run = (bd_run_graph){
+            .session_handle = s->session->handle,
+            .graph_handle = of->graph_handle,
+            .step_id = s->id,
+            .sends = send,
+            .send_count = of->send_count,
+            .recv_keys = of->recv_keys,
+            .recvs = recv,
+            .recv_count = of->recv_count,
+            .wants_stats = s->args->wants_stats,
+            .wants_partition_graphs = s->args->wants_partition_graphs,
+            .stats = &part->stats,
+            .partition_graphs = &part->graphs,
+            .may_wait = s->args->may_wait,
+        };
+        send += of->send_count;
+        recv += of->recv_count;
+    }
+}
+
+static void start_timeout(step *s)
+{
+    s->timeout_ms = timeout_of(s->session, s->args);
+    if (s->timeout_ms <= 0) return;
+    atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+    s->timeout_timer =
+        bd_timer_add(s->session->master->env.timers, bd_deadline_after_ms(s->timeout_ms), timed_out, s);
+}
+
+static void begin(step *s)
+{
+    s->pending = s->plan->part_count + 1;
+    start_timeout(s);
+    for (int p = 0; p < s->plan->part_count; p++) {
+        step_part *part = &s->parts[p];
+        bd_worker *w = part->part->peer->worker;
+        w->ops->run_graph(w, &part->run, s->cancellation, part_done, part);
+    }
+    leave(s);
+}
+
+// Finds or makes the plan; false when it would have to be made and may not.
+static bool get_plan(bd_master_session *session, const bd_master_run_args *args, int *order,
+                     bd_master_plan **plan, braid_status *st)
+{
+    const bd_run_signature *signature = args->signature;
+    void *entry = NULL;
+    if (args->may_make_plan)
+        bd_plan_cache_get(session->plans, signature, &entry, order, order + signature->feed_count, st);
+    else if (!bd_plan_cache_try_get(session->plans, signature, &entry, order, order + signature->feed_count))
+        return false;
+    *plan = entry;
+    return true;
+}
+
+static step *step_new(bd_master_session *session, const bd_master_run_args *args, bd_master_plan *plan,
+                      int *order, bd_cancellation *cancellation)
+{
+    const int feeds = args->signature->feed_count, fetches = args->signature->fetch_count;
+    step *s = bd_calloc(1, sizeof *s);
+    s->session = session;
+    s->plan = plan;
+    s->args = args;
+    s->order = order;
+    s->feed_of_plan = order + feeds + fetches;
+    for (int i = 0; i < feeds; i++)
+        s->feed_of_plan[order[i]] = i;
+    s->id = draw_step_id(session);
+    s->cancellation = bd_cancellation_new(cancellation);
+    bd_mutex_init(&s->mu);
+    atomic_init(&s->refs, 1);
+    make_parts(s);
+    return s;
+}
+
+bool bd_master_run(bd_master_session *session, const bd_master_run_args *args, bd_cancellation *cancellation,
+                   bd_master_done_fn fn, void *arg)
+{
+    BD_STATUS(st);
+    if (!bd_master_session_enter(session, st)) {
+        fn(arg, st);
+        return true;
+    }
+    const size_t feeds = (size_t)args->signature->feed_count, fetches = (size_t)args->signature->fetch_count;
+    int *order = bd_calloc(2 * feeds + fetches, sizeof *order);
+    bd_master_plan *plan = NULL;
+    const bool may_go_on = get_plan(session, args, order, &plan, st);
+    if (!plan) {
+        bd_free(order);
+        if (may_go_on) fn(arg, st);
+        bd_master_session_leave(session);
+        return may_go_on;
+    }
+    bd_master_session_ref(session);
+    step *s = step_new(session, args, plan, order, cancellation);
+    s->fn = fn;
+    s->arg = arg;
+    begin(s);
+    return true;
+}

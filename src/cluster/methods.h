@@ -1,0 +1,9 @@
+// Method paths on the wire: TensorFlow's, and Braid's own.
+#ifndef BD_CLUSTER_METHODS_H
+#define BD_CLUSTER_METHODS_H
+
+#define BD_MASTER_SERVICE "/tensorflow.MasterService/"
+#define BD_WORKER_SERVICE "/tensorflow.WorkerService/"
+#define BD_CLUSTER_SERVICE "/braid.ClusterService/"
+
+#endif

@@ -1,0 +1,44 @@
+// The tasks of a cluster as a server sees them: names, addresses, and a channel to each.
+#ifndef BD_CLUSTER_PEERS_H
+#define BD_CLUSTER_PEERS_H
+
+#include "base/map.h"
+#include "cluster/cluster_spec.h"
+#include "cluster/transport/transport.h"
+#include "cluster/worker.h"
+
+typedef struct bd_peer {
+    const char *job; // owned by the cluster
+    int index;
+    const char *address; // owned by the cluster
+    char *task;          // "/job:ps/replica:0/task:1"
+    char *label;         // "/job:ps/task:1 at 127.0.0.1:2222", as messages name it
+    bool is_self;
+    bd_transport *transport; // not owned
+    bd_channel *channel;     // NULL for the server's own task: it is never called
+    bd_worker *worker;       // the local one for the server's own task, else a remote one
+} bd_peer;
+
+// Immutable once made, but for the local worker; read by any thread.
+typedef struct bd_peers {
+    bd_peer *items; // by job, then index
+    int count;
+    bd_peer *self;
+    bd_map by_task;
+} bd_peers;
+
+// Channels connect when they are first used. `cluster` and `transport` outlive it.
+void bd_peers_init(bd_peers *p, const braid_cluster *cluster, const char *job, int index,
+                   bd_transport *transport);
+// Ends calls in progress with Cancelled. Their callbacks may still come; bd_transport.free waits for them.
+void bd_peers_close(bd_peers *p);
+// After the transport is gone.
+void bd_peers_fini(bd_peers *p);
+
+// The peer whose task a full device or task name begins with; NULL when there is none.
+const bd_peer *bd_peers_of_device(const bd_peers *p, const char *device, size_t len);
+
+// How many bytes of a device name are its task: "/job:J/replica:0/task:N".
+size_t bd_task_name_len(const char *device, size_t len);
+
+#endif

@@ -1,0 +1,451 @@
+// The worker of another task: each function is one call of TensorFlow's WorkerService.
+#include "cluster/remote_worker.h"
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/wire.h"
+#include "cluster/methods.h"
+#include "cluster/peers.h"
+#include "cluster/request_id.h"
+#include "cluster/rpc.h"
+#include "proto/pack.h"
+#include "tensor/named_tensor.h"
+#include "tensorflow/core/protobuf/worker.pb-c.h"
+#include <string.h>
+
+typedef struct remote_worker {
+    bd_worker base;
+    const bd_peer *peer; // not owned
+} remote_worker;
+
+// A call in progress: what its end needs.
+typedef struct pending {
+    const bd_peer *peer;
+    const char *method; // static; the name without the service
+    union {
+        bd_worker_done_fn done;
+        bd_worker_devices_fn devices;
+        bd_worker_graph_fn graph;
+        bd_recv_fn recv;
+    } fn;
+    void *arg;
+    bd_run_graph *run;
+} pending;
+
+static pending *pending_new(const bd_peer *peer, const char *method, void *arg)
+{
+    pending *p = bd_calloc(1, sizeof *p);
+    p->peer = peer;
+    p->method = method;
+    p->arg = arg;
+    return p;
+}
+
+static bd_rpc_options rpc_to(const bd_peer *peer, const char *method)
+{
+    return (bd_rpc_options){
+        .transport = peer->transport, .channel = peer->channel, .method = method, .deadline_ns = BD_FOREVER};
+}
+
+// What the caller sees of an error of the call itself: a peer that cannot be reached is named.
+static void explain(const pending *p, const braid_status *from, braid_status *st)
+{
+    bd_status_copy(st, from);
+    if (st->code == BRAID_UNAVAILABLE)
+        bd_status_prefix(st, "%s: /job:%s/task:%d at %s is unavailable: ", p->method, p->peer->job,
+                         p->peer->index, p->peer->address);
+    else
+        bd_wire_error_unmark(st);
+}
+
+// Unpacks a response; a malformed one is an error of the peer.
+static void *unpack(const pending *p, const ProtobufCMessageDescriptor *type, const bd_message *response,
+                    bd_proto_arena *arena, braid_status *st)
+{
+    void *message = bd_proto_unpack_message(type, response, arena, st);
+    if (!message) bd_status_prefix(st, "%s: the answer of %s: ", p->method, p->peer->label);
+    return message;
+}
+
+// ---- Calls whose answer says nothing ----
+
+static void simple_done(void *arg, bd_message *response, const braid_status *from)
+{
+    (void)response;
+    pending *p = arg;
+    BD_STATUS(st);
+    if (from->code) explain(p, from, st);
+    if (p->fn.done) p->fn.done(p->arg, st);
+    bd_free(p);
+}
+
+static void start_simple(bd_worker *w, const char *method, const ProtobufCMessage *request,
+                         bd_worker_done_fn fn, void *arg)
+{
+    const bd_peer *peer = BD_CONTAINER_OF(w, remote_worker, base)->peer;
+    pending *p = pending_new(peer, strrchr(method, '/') + 1, arg);
+    p->fn.done = fn;
+    const bd_rpc_options options = rpc_to(peer, method);
+    bd_rpc_start_proto(&options, request, simple_done, p);
+}
+
+static void create_session(bd_worker *w, const char *session_handle, bd_worker_done_fn fn, void *arg)
+{
+    Tensorflow__CreateWorkerSessionRequest request = TENSORFLOW__CREATE_WORKER_SESSION_REQUEST__INIT;
+    request.session_handle = (char *)session_handle;
+    start_simple(w, BD_WORKER_SERVICE "CreateWorkerSession", &request.base, fn, arg);
+}
+
+static void delete_session(bd_worker *w, const char *session_handle, bd_worker_done_fn fn, void *arg)
+{
+    Tensorflow__DeleteWorkerSessionRequest request = TENSORFLOW__DELETE_WORKER_SESSION_REQUEST__INIT;
+    request.session_handle = (char *)session_handle;
+    start_simple(w, BD_WORKER_SERVICE "DeleteWorkerSession", &request.base, fn, arg);
+}
+
+static void deregister_graph(bd_worker *w, const char *session_handle, const char *graph_handle,
+                             bd_worker_done_fn fn, void *arg)
+{
+    Tensorflow__DeregisterGraphRequest request = TENSORFLOW__DEREGISTER_GRAPH_REQUEST__INIT;
+    request.session_handle = (char *)session_handle;
+    request.create_worker_session_called = true;
+    request.graph_handle = (char *)graph_handle;
+    start_simple(w, BD_WORKER_SERVICE "DeregisterGraph", &request.base, fn, arg);
+}
+
+static void cleanup_graph(bd_worker *w, int64_t step_id, bd_worker_done_fn fn, void *arg)
+{
+    Tensorflow__CleanupGraphRequest request = TENSORFLOW__CLEANUP_GRAPH_REQUEST__INIT;
+    request.step_id = step_id;
+    start_simple(w, BD_WORKER_SERVICE "CleanupGraph", &request.base, fn, arg);
+}
+
+static void cleanup_all(bd_worker *w, const char *const *containers, int count, bd_worker_done_fn fn,
+                        void *arg)
+{
+    Tensorflow__CleanupAllRequest request = TENSORFLOW__CLEANUP_ALL_REQUEST__INIT;
+    request.container = (char **)containers;
+    request.n_container = (size_t)count;
+    start_simple(w, BD_WORKER_SERVICE "CleanupAll", &request.base, fn, arg);
+}
+
+// ---- GetStatus ----
+
+// Tasks have few devices; more is no task.
+#define DEVICES_MAX 1024
+
+static void give_devices(const pending *p, const Tensorflow__GetStatusResponse *response)
+{
+    BD_STATUS(st);
+    const size_t count = response->n_device_attributes;
+    if (count > DEVICES_MAX) {
+        bd_fail(st, BRAID_INTERNAL, "GetStatus: %s has %zu devices", p->peer->label, count);
+        p->fn.devices(p->arg, NULL, 0, st);
+        return;
+    }
+    bd_device_info *devices = bd_calloc(count, sizeof *devices);
+    for (size_t i = 0; i < count; i++) {
+        const Tensorflow__DeviceAttributes *d = response->device_attributes[i];
+        devices[i] = (bd_device_info){d->name, d->device_type, d->incarnation, d->memory_limit};
+    }
+    p->fn.devices(p->arg, devices, (int)count, st);
+    bd_free(devices);
+}
+
+static void status_done(void *arg, bd_message *response, const braid_status *from)
+{
+    pending *p = arg;
+    BD_STATUS(st);
+    BD_PROTO_ARENA(arena);
+    const Tensorflow__GetStatusResponse *message = NULL;
+    if (from->code)
+        explain(p, from, st);
+    else
+        message = unpack(p, &tensorflow__get_status_response__descriptor, response, arena, st);
+    if (message)
+        give_devices(p, message);
+    else
+        p->fn.devices(p->arg, NULL, 0, st);
+    bd_free(p);
+}
+
+static void get_status(bd_worker *w, bool wait, bd_cancellation *cancellation, bd_worker_devices_fn fn,
+                       void *arg)
+{
+    const bd_peer *peer = BD_CONTAINER_OF(w, remote_worker, base)->peer;
+    pending *p = pending_new(peer, "GetStatus", arg);
+    p->fn.devices = fn;
+    bd_rpc_options options = rpc_to(peer, BD_WORKER_SERVICE "GetStatus");
+    options.wait_for_ready = wait;
+    options.cancellation = cancellation;
+    const Tensorflow__GetStatusRequest request = TENSORFLOW__GET_STATUS_REQUEST__INIT;
+    bd_rpc_start_proto(&options, &request.base, status_done, p);
+}
+
+// ---- RegisterGraph ----
+
+static void register_done(void *arg, bd_message *response, const braid_status *from)
+{
+    pending *p = arg;
+    BD_STATUS(st);
+    BD_PROTO_ARENA(arena);
+    const Tensorflow__RegisterGraphResponse *message = NULL;
+    if (from->code)
+        explain(p, from, st);
+    else
+        message = unpack(p, &tensorflow__register_graph_response__descriptor, response, arena, st);
+    p->fn.graph(p->arg, message ? message->graph_handle : NULL, st);
+    bd_free(p);
+}
+
+static void register_graph(bd_worker *w, const char *session_handle, braid_graph *graph,
+                           bd_worker_graph_fn fn, void *arg)
+{
+    const bd_peer *peer = BD_CONTAINER_OF(w, remote_worker, base)->peer;
+    pending *p = pending_new(peer, "RegisterGraph", arg);
+    p->fn.graph = fn;
+    Tensorflow__RegisterGraphRequest rest = TENSORFLOW__REGISTER_GRAPH_REQUEST__INIT;
+    rest.session_handle = (char *)session_handle;
+    rest.create_worker_session_called = true;
+    bd_message request;
+    bd_message_init(&request);
+    bd_wire_writer writer;
+    bd_wire_writer_init(&writer, &request);
+    bd_proto_pack(&rest.base, &writer);
+    bd_wire_put_tag(&writer, 2, BD_WIRE_BYTES); // graph_def
+    bd_wire_put_varint(&writer, bd_graph_write_size(graph, 0, true));
+    bd_graph_write(graph, 0, true, &writer);
+    bd_wire_writer_finish(&writer);
+    bd_graph_fini(graph);
+    bd_graph_init(graph);
+    const bd_rpc_options options = rpc_to(peer, BD_WORKER_SERVICE "RegisterGraph");
+    bd_rpc_start(&options, &request, register_done, p);
+}
+
+// ---- RunGraph ----
+
+static void write_run(const bd_run_graph *run, bd_message *request)
+{
+    Tensorflow__RunGraphRequest rest = TENSORFLOW__RUN_GRAPH_REQUEST__INIT;
+    Tensorflow__ExecutorOpts opts = TENSORFLOW__EXECUTOR_OPTS__INIT;
+    rest.session_handle = (char *)run->session_handle;
+    rest.create_worker_session_called = true;
+    rest.graph_handle = (char *)run->graph_handle;
+    rest.step_id = run->step_id;
+    rest.n_recv_key = (size_t)run->recv_count;
+    rest.recv_key = (char **)run->recv_keys;
+    rest.store_errors_in_response_body = true;
+    rest.request_id = bd_request_id_next();
+    opts.record_timeline = run->wants_stats;
+    opts.record_partition_graphs = run->wants_partition_graphs;
+    if (run->wants_stats || run->wants_partition_graphs) rest.exec_opts = &opts;
+    bd_wire_writer writer;
+    bd_wire_writer_init(&writer, request);
+    bd_proto_pack(&rest.base, &writer);
+    for (int i = 0; i < run->send_count; i++)
+        bd_named_tensor_put(run->sends[i].key, run->sends[i].tensor, 3, &writer);
+    bd_wire_writer_finish(&writer);
+}
+
+// The fields of RunGraphResponse.
+enum {
+    RESPONSE_RECV = 1,
+    RESPONSE_STEP_STATS = 2,
+    RESPONSE_PARTITION_GRAPH = 4,
+    RESPONSE_STATUS_CODE = 5,
+    RESPONSE_STATUS_MESSAGE = 6,
+    METADATA_PARTITION_GRAPHS = 3, // of RunMetadata
+};
+
+// An error message that is longer is cut: it is for people.
+#define ERROR_MESSAGE_MAX (1 << 20)
+
+static braid_code read_recv(bd_wire_reader *sub, const bd_run_graph *run, braid_status *st)
+{
+    bd_named_tensor named = {0};
+    braid_code code = bd_named_tensor_read(sub, &named, st);
+    for (int i = 0; !code && i < run->recv_count; i++) {
+        if (strcmp(run->recv_keys[i], named.name) != 0) continue;
+        bd_tensor_fini(&run->recvs[i]);
+        bd_tensor_move(&run->recvs[i], &named.tensor);
+        break;
+    }
+    bd_named_tensor_fini(&named);
+    return code;
+}
+
+// Appends a field as a copy: what is asked for in traced runs only.
+static void append_field(bd_message *out, uint32_t field, bd_wire_reader *sub)
+{
+    bd_wire_writer writer;
+    bd_wire_writer_init(&writer, out);
+    if (field) {
+        bd_wire_put_tag(&writer, field, BD_WIRE_BYTES);
+        bd_wire_put_varint(&writer, sub->left);
+    }
+    const uint8_t *data;
+    size_t len;
+    while (bd_wire_get_piece(sub, &data, &len))
+        bd_wire_put_raw(&writer, data, len);
+    bd_wire_writer_finish(&writer);
+}
+
+static braid_code read_response_field(bd_wire_reader *in, uint32_t field, bd_wire_type type,
+                                      bd_run_graph *run, uint64_t *code, char **text, braid_status *st)
+{
+    bd_wire_reader sub;
+    if (field == RESPONSE_STATUS_CODE && type == BD_WIRE_VARINT) {
+        bd_wire_get_varint(in, code);
+    } else if (field == RESPONSE_STATUS_MESSAGE && type == BD_WIRE_BYTES) {
+        bd_free(*text);
+        *text = bd_wire_get_string(in, ERROR_MESSAGE_MAX, NULL);
+    } else if (type == BD_WIRE_BYTES && (field == RESPONSE_RECV || field == RESPONSE_STEP_STATS ||
+                                         field == RESPONSE_PARTITION_GRAPH)) {
+        if (!bd_wire_get_sub(in, &sub)) return BRAID_OK;
+        if (field == RESPONSE_RECV) return read_recv(&sub, run, st);
+        if (field == RESPONSE_STEP_STATS && run->wants_stats) append_field(run->stats, 0, &sub);
+        if (field == RESPONSE_PARTITION_GRAPH && run->wants_partition_graphs)
+            append_field(run->partition_graphs, METADATA_PARTITION_GRAPHS, &sub);
+    } else {
+        bd_wire_skip(in, type);
+    }
+    return BRAID_OK;
+}
+
+static braid_code check_all_received(const bd_run_graph *run, braid_status *st)
+{
+    for (int i = 0; i < run->recv_count; i++)
+        if (!bd_tensor_is_set(&run->recvs[i]))
+            return bd_fail(st, BRAID_INTERNAL, "the answer holds no value for %s", run->recv_keys[i]);
+    return BRAID_OK;
+}
+
+static braid_code read_run_response(const bd_message *response, bd_run_graph *run, braid_status *st)
+{
+    bd_wire_reader in = bd_wire_reader_of(response);
+    uint32_t field;
+    bd_wire_type type;
+    uint64_t status_code = 0;
+    char *text = NULL;
+    braid_code code = BRAID_OK;
+    while (!code && bd_wire_next(&in, &field, &type))
+        code = read_response_field(&in, field, type, run, &status_code, &text, st);
+    if (!code && in.failed) code = bd_fail(st, BRAID_INTERNAL, "the answer is malformed");
+    if (!code && status_code) {
+        bd_wire_error_read(st, status_code < INT32_MAX ? (int)status_code : BRAID_UNKNOWN, text ? text : "");
+        code = st->code;
+    } else if (!code) {
+        code = check_all_received(run, st);
+    }
+    bd_free(text);
+    return code;
+}
+
+static void run_done(void *arg, bd_message *response, const braid_status *from)
+{
+    pending *p = arg;
+    BD_STATUS(st);
+    if (from->code)
+        explain(p, from, st);
+    else
+        read_run_response(response, p->run, st);
+    for (int i = 0; st->code && i < p->run->recv_count; i++)
+        bd_tensor_fini(&p->run->recvs[i]);
+    p->fn.done(p->arg, st);
+    bd_free(p);
+}
+
+static void run_graph(bd_worker *w, bd_run_graph *run, bd_cancellation *cancellation, bd_worker_done_fn fn,
+                      void *arg)
+{
+    const bd_peer *peer = BD_CONTAINER_OF(w, remote_worker, base)->peer;
+    pending *p = pending_new(peer, "RunGraph", arg);
+    p->fn.done = fn;
+    p->run = run;
+    bd_message request;
+    bd_message_init(&request);
+    write_run(run, &request);
+    bd_rpc_options options = rpc_to(peer, BD_WORKER_SERVICE "RunGraph");
+    options.cancellation = cancellation;
+    bd_rpc_start(&options, &request, run_done, p);
+}
+
+// ---- RecvTensor ----
+
+static braid_code read_recv_response(const bd_message *response, braid_tensor *tensor, bool *is_dead,
+                                     braid_status *st)
+{
+    bd_wire_reader in = bd_wire_reader_of(response), sub;
+    uint32_t field;
+    bd_wire_type type;
+    uint64_t value;
+    while (bd_wire_next(&in, &field, &type)) {
+        if (field == 1 && type == BD_WIRE_BYTES) {
+            if (!bd_wire_get_sub(&in, &sub)) break;
+            bd_tensor_fini(tensor);
+            const braid_code code = bd_tensor_proto_read(&sub, tensor, st);
+            if (code) return code;
+        } else if (field == 2 && type == BD_WIRE_VARINT) {
+            if (bd_wire_get_varint(&in, &value)) *is_dead = value != 0;
+        } else {
+            bd_wire_skip(&in, type);
+        }
+    }
+    if (in.failed || (!*is_dead && !bd_tensor_is_set(tensor)))
+        return bd_fail(st, BRAID_INTERNAL, "the answer of RecvTensor is malformed");
+    return BRAID_OK;
+}
+
+static void recv_done(void *arg, bd_message *response, const braid_status *from)
+{
+    pending *p = arg;
+    BD_STATUS(st);
+    braid_tensor tensor = {0};
+    bool is_dead = false;
+    if (from->code) {
+        explain(p, from, st);
+    } else if (read_recv_response(response, &tensor, &is_dead, st)) {
+        bd_status_prefix(st, "%s: ", p->peer->label);
+        bd_tensor_fini(&tensor);
+    }
+    p->fn.recv(p->arg, &tensor, is_dead, st);
+    bd_tensor_fini(&tensor);
+    bd_free(p);
+}
+
+void bd_remote_recv_tensor(const bd_peer *peer, int64_t step_id, const bd_rendezvous_key *key,
+                           bd_cancellation *cancellation, bd_recv_fn fn, void *arg)
+{
+    pending *p = pending_new(peer, "RecvTensor", arg);
+    p->fn.recv = fn;
+    Tensorflow__RecvTensorRequest request = TENSORFLOW__RECV_TENSOR_REQUEST__INIT;
+    request.step_id = step_id;
+    request.rendezvous_key = (char *)key->text;
+    request.request_id = bd_request_id_next();
+    bd_rpc_options options = rpc_to(peer, BD_WORKER_SERVICE "RecvTensor");
+    options.cancellation = cancellation;
+    bd_rpc_start_proto(&options, &request.base, recv_done, p);
+}
+
+bd_worker *bd_remote_worker_new(const bd_peer *peer)
+{
+    static const bd_worker_ops ops = {
+        .get_status = get_status,
+        .create_session = create_session,
+        .delete_session = delete_session,
+        .deregister_graph = deregister_graph,
+        .cleanup_graph = cleanup_graph,
+        .register_graph = register_graph,
+        .run_graph = run_graph,
+        .cleanup_all = cleanup_all,
+    };
+    remote_worker *w = bd_calloc(1, sizeof *w);
+    w->base.ops = &ops;
+    w->peer = peer;
+    return &w->base;
+}
+
+void bd_remote_worker_free(bd_worker *w)
+{
+    if (w) bd_free(BD_CONTAINER_OF(w, remote_worker, base));
+}

@@ -1,0 +1,158 @@
+// The rendezvous of one step on one task.
+//
+// What is sent goes to the local table, where a local receiver or a RecvTensor of another task takes it. A receive
+// whose sender is another task becomes a RecvTensor to it; those in progress hang on a token of the rendezvous, so that
+// an abort ends them. What is fed comes from the client, whose device may be of another task (TensorFlow's masters name
+// it as the receiver, too): it is in the local table.
+#include "cluster/step_rendezvous.h"
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/map.h"
+#include "base/thread.h"
+#include "cluster/remote_worker.h"
+#include "op/cancellation.h"
+#include "runtime/local_rendezvous.h"
+#include <string.h>
+
+typedef struct step_rendezvous {
+    bd_rendezvous base;
+    bd_rendezvous *local;
+    int64_t step_id;
+    const bd_peers *peers;   // not owned
+    bd_cancellation *remote; // of the receives from other tasks
+    bd_mutex mu;
+    bd_map fed; // keys that name another task as the sender; guarded by mu
+} step_rendezvous;
+
+// A receive from another task in progress; holds a reference to the rendezvous.
+typedef struct remote_recv {
+    step_rendezvous *r;
+    bd_recv_fn fn;
+    void *arg;
+} remote_recv;
+
+static step_rendezvous *of(bd_rendezvous *r)
+{
+    return BD_CONTAINER_OF(r, step_rendezvous, base);
+}
+
+static braid_code send(bd_rendezvous *r, const bd_rendezvous_key *key, const braid_tensor *tensor,
+                       bool is_dead, braid_status *st)
+{
+    bd_rendezvous *local = of(r)->local;
+    return local->ops->send(local, key, tensor, is_dead, st);
+}
+
+static bool is_task_of(const char *task, const char *device, size_t len)
+{
+    const size_t task_len = strlen(task);
+    return len > task_len && device[task_len] == '/' && memcmp(device, task, task_len) == 0;
+}
+
+static bool is_local(const step_rendezvous *r, const bd_rendezvous_key_parts *parts)
+{
+    return is_task_of(r->peers->self->task, parts->src_device, parts->src_device_len) ||
+           (parts->src_device_len == parts->dst_device_len &&
+            memcmp(parts->src_device, parts->dst_device, parts->src_device_len) == 0);
+}
+
+braid_code bd_step_rendezvous_feed(bd_rendezvous *base, const bd_rendezvous_key *key,
+                                   const braid_tensor *tensor, braid_status *st)
+{
+    step_rendezvous *r = of(base);
+    bd_rendezvous_key_parts parts;
+    const braid_code code = bd_rendezvous_key_parse(key->text, key->len, &parts, st);
+    if (code) return code;
+    if (!is_local(r, &parts)) {
+        bd_mutex_lock(&r->mu);
+        bd_map_put_n(&r->fed, key->text, key->len, r);
+        bd_mutex_unlock(&r->mu);
+    }
+    return send(base, key, tensor, false, st);
+}
+
+static bool is_fed(step_rendezvous *r, const bd_rendezvous_key *key)
+{
+    bd_mutex_lock(&r->mu);
+    const bool fed = bd_map_get_n(&r->fed, key->text, key->len) != NULL;
+    bd_mutex_unlock(&r->mu);
+    return fed;
+}
+
+void bd_step_rendezvous_recv_local(bd_rendezvous *r, const bd_rendezvous_key *key, bd_recv_fn fn, void *arg)
+{
+    bd_rendezvous *local = of(r)->local;
+    local->ops->recv(local, key, fn, arg);
+}
+
+static void remote_done(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st)
+{
+    remote_recv *in = arg;
+    in->fn(in->arg, tensor, is_dead, st);
+    bd_rendezvous_unref(&in->r->base);
+    bd_free(in);
+}
+
+static void fail(bd_recv_fn fn, void *arg, const braid_status *st)
+{
+    braid_tensor none = {0};
+    fn(arg, &none, false, st);
+}
+
+static void recv(bd_rendezvous *base, const bd_rendezvous_key *key, bd_recv_fn fn, void *arg)
+{
+    step_rendezvous *r = of(base);
+    BD_STATUS(st);
+    bd_rendezvous_key_parts parts;
+    if (bd_rendezvous_key_parse(key->text, key->len, &parts, st)) {
+        fail(fn, arg, st);
+        return;
+    }
+    if (is_local(r, &parts) || is_fed(r, key)) {
+        bd_step_rendezvous_recv_local(base, key, fn, arg);
+        return;
+    }
+    const bd_peer *peer = bd_peers_of_device(r->peers, parts.src_device, parts.src_device_len);
+    if (!peer) {
+        bd_fail(st, BRAID_INVALID_ARGUMENT, "The cluster of %s has no task that sends %s",
+                r->peers->self->task, key->text);
+        fail(fn, arg, st);
+        return;
+    }
+    remote_recv *in = bd_malloc(sizeof *in);
+    *in = (remote_recv){r, fn, arg};
+    bd_rendezvous_ref(base);
+    bd_remote_recv_tensor(peer, r->step_id, key, r->remote, remote_done, in);
+}
+
+static void abort_step(bd_rendezvous *base, const braid_status *why)
+{
+    step_rendezvous *r = of(base);
+    bd_cancellation_cancel(r->remote, why);
+    r->local->ops->abort(r->local, why);
+}
+
+static void destroy(bd_rendezvous *base)
+{
+    step_rendezvous *r = of(base);
+    bd_rendezvous_unref(r->local);
+    bd_cancellation_unref(r->remote);
+    bd_map_fini(&r->fed);
+    bd_mutex_fini(&r->mu);
+    bd_free(r);
+}
+
+bd_rendezvous *bd_step_rendezvous_new(int64_t step_id, const bd_peers *peers)
+{
+    static const bd_rendezvous_ops ops = {
+        .send = send, .recv = recv, .abort = abort_step, .destroy = destroy};
+    step_rendezvous *r = bd_calloc(1, sizeof *r);
+    r->base.ops = &ops;
+    atomic_init(&r->base.refs, 1);
+    r->local = bd_local_rendezvous_new();
+    r->step_id = step_id;
+    r->peers = peers;
+    r->remote = bd_cancellation_new(NULL);
+    bd_mutex_init(&r->mu);
+    return &r->base;
+}

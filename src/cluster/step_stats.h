@@ -1,0 +1,11 @@
+// What a traced step did, as the StepStats message that timeline tools read.
+#ifndef BD_CLUSTER_STEP_STATS_H
+#define BD_CLUSTER_STEP_STATS_H
+
+#include "base/wire.h"
+#include "runtime/stats.h"
+
+// Appends a StepStats message with one device to `out`. Several one after the other are one message of all devices.
+void bd_step_stats_write(const bd_step_stats *stats, const char *device, bd_message *out);
+
+#endif

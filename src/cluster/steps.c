@@ -1,0 +1,288 @@
+// The steps of a task.
+//
+// States of a step:
+//   early    a RecvTensor came before any RunGraph. At most STEPS_EARLY_MAX, the oldest goes; for at most EARLY_NS.
+//   running  bd_steps_begin: RunGraphs in progress.
+//   done     all of them have ended; other tasks may still fetch what was sent here. At most STEPS_DONE_MAX, the oldest
+//            goes: a master that dies before its CleanupGraph leaves no more behind.
+//   over     bd_steps_cleanup, or one of the limits: the rendezvous is aborted, the step gone from the table, its number in a
+//            bounded memory, so that whoever comes late is told so instead of waiting for what never comes.
+//
+// Invariant: an entry is on the list of early ones, on that of done ones, or running.
+#include "cluster/steps.h"
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/map.h"
+#include "base/thread.h"
+#include "cluster/step_rendezvous.h"
+
+#define STEPS_EARLY_MAX 1024
+#define STEPS_DONE_MAX 1024
+#define STEPS_OVER_REMEMBERED 4096
+// Receives that wait for one early step; a step of more tensors than this between two tasks is none.
+#define EARLY_RECVS_MAX 65536
+// All RunGraphs of a step are sent at the same time: one that is so late does not come.
+#define EARLY_NS ((int64_t)60000000000)
+
+typedef struct entry {
+    int64_t id;
+    bd_rendezvous *rendezvous;
+    int running; // RunGraphs in progress
+    bool has_begun;
+    int early_recvs;
+    int64_t created_ns;
+    struct entry *prev, *next; // on a list
+} entry;
+
+// Oldest first.
+typedef struct list {
+    entry *first, *last;
+    int count;
+} list;
+
+struct bd_steps {
+    const bd_peers *peers;
+    bd_timers *timers;
+    bd_mutex mu;
+    bd_imap by_id;    // guarded by mu
+    list early, done; // guarded by mu
+    bd_imap over;     // guarded by mu
+    int64_t over_ring[STEPS_OVER_REMEMBERED];
+    size_t over_next, over_count;
+    bd_timer_id timer;   // of the oldest early one, 0: none; guarded by mu
+    braid_status closed; // guarded by mu
+};
+
+// ---- Lists ----
+
+static void append(list *l, entry *e)
+{
+    e->prev = l->last;
+    e->next = NULL;
+    *(l->last ? &l->last->next : &l->first) = e;
+    l->last = e;
+    l->count++;
+}
+
+static void take_off(list *l, entry *e)
+{
+    *(e->prev ? &e->prev->next : &l->first) = e->next;
+    *(e->next ? &e->next->prev : &l->last) = e->prev;
+    e->prev = e->next = NULL;
+    l->count--;
+}
+
+// ---- The table ----
+
+static void remember_over_locked(bd_steps *s, int64_t id)
+{
+    int64_t *slot = &s->over_ring[s->over_next];
+    if (s->over_count == STEPS_OVER_REMEMBERED)
+        bd_imap_remove(&s->over, (uint64_t)*slot);
+    else
+        s->over_count++;
+    *slot = id;
+    s->over_next = (s->over_next + 1) % STEPS_OVER_REMEMBERED;
+    bd_imap_put(&s->over, (uint64_t)id, s);
+}
+
+// Takes the step out of the table; the caller ends the entry with end_entry, without the lock.
+static entry *take_out_locked(bd_steps *s, entry *e)
+{
+    bd_imap_remove(&s->by_id, (uint64_t)e->id);
+    if (!e->has_begun)
+        take_off(&s->early, e);
+    else if (e->running == 0)
+        take_off(&s->done, e);
+    if (!bd_imap_get(&s->over, (uint64_t)e->id)) remember_over_locked(s, e->id);
+    return e;
+}
+
+static void end_entry(entry *e, braid_code code, const char *text)
+{
+    if (!e) return;
+    BD_STATUS(why);
+    bd_fail(why, code, "Step %lld %s", (long long)e->id, text);
+    why->derived = true;
+    e->rendezvous->ops->abort(e->rendezvous, why);
+    bd_rendezvous_unref(e->rendezvous);
+    bd_free(e);
+}
+
+static void late(void *arg);
+
+static void arm_timer_locked(bd_steps *s)
+{
+    if (s->timer || !s->early.first) return;
+    s->timer = bd_timer_add(s->timers, s->early.first->created_ns + EARLY_NS, late, s);
+}
+
+static void late(void *arg)
+{
+    bd_steps *s = arg;
+    for (;;) {
+        entry *e = NULL;
+        bd_mutex_lock(&s->mu);
+        s->timer = 0;
+        if (s->early.first && s->early.first->created_ns + EARLY_NS <= bd_now_ns())
+            e = take_out_locked(s, s->early.first);
+        else if (!s->closed.code)
+            arm_timer_locked(s);
+        bd_mutex_unlock(&s->mu);
+        if (!e) return;
+        end_entry(e, BRAID_ABORTED,
+                  "did not begin on this task within 60 s after another task asked for a tensor of it");
+    }
+}
+
+// The entry of a step, made if need be; NULL with an error when the step is over. *dropped goes to end_entry.
+static entry *find_or_add_locked(bd_steps *s, int64_t id, entry **dropped, braid_status *st)
+{
+    *dropped = NULL;
+    if (s->closed.code) {
+        bd_status_copy(st, &s->closed);
+        return NULL;
+    }
+    entry *e = bd_imap_get(&s->by_id, (uint64_t)id);
+    if (e) return e;
+    if (bd_imap_get(&s->over, (uint64_t)id)) {
+        bd_fail(st, BRAID_ABORTED, "Step %lld is over", (long long)id);
+        st->derived = true;
+        return NULL;
+    }
+    if (s->early.count == STEPS_EARLY_MAX) *dropped = take_out_locked(s, s->early.first);
+    e = bd_calloc(1, sizeof *e);
+    e->id = id;
+    e->rendezvous = bd_step_rendezvous_new(id, s->peers);
+    e->created_ns = bd_now_ns();
+    bd_imap_put(&s->by_id, (uint64_t)id, e);
+    append(&s->early, e);
+    return e;
+}
+
+static const char *const too_many_early = "was dropped: too many steps wait for their beginning";
+
+braid_code bd_steps_begin(bd_steps *s, int64_t step_id, bd_rendezvous **out, braid_status *st)
+{
+    entry *dropped;
+    bd_mutex_lock(&s->mu);
+    entry *e = find_or_add_locked(s, step_id, &dropped, st);
+    if (e) {
+        if (!e->has_begun)
+            take_off(&s->early, e);
+        else if (e->running == 0)
+            take_off(&s->done, e);
+        e->has_begun = true;
+        e->running++;
+        *out = bd_rendezvous_ref(e->rendezvous);
+    }
+    bd_mutex_unlock(&s->mu);
+    end_entry(dropped, BRAID_RESOURCE_EXHAUSTED, too_many_early);
+    return st->code;
+}
+
+void bd_steps_end(bd_steps *s, int64_t step_id)
+{
+    entry *dropped = NULL;
+    bd_mutex_lock(&s->mu);
+    entry *e = bd_imap_get(&s->by_id, (uint64_t)step_id);
+    if (e && --e->running == 0) {
+        append(&s->done, e);
+        if (s->done.count > STEPS_DONE_MAX) dropped = take_out_locked(s, s->done.first);
+    }
+    bd_mutex_unlock(&s->mu);
+    end_entry(dropped, BRAID_ABORTED, "was dropped: its master did not clean it up");
+}
+
+// A receive of another task: holds the rendezvous until it has ended.
+typedef struct holding_recv {
+    bd_rendezvous *rendezvous;
+    bd_recv_fn fn;
+    void *arg;
+} holding_recv;
+
+static void holding_done(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st)
+{
+    holding_recv *in = arg;
+    in->fn(in->arg, tensor, is_dead, st);
+    bd_rendezvous_unref(in->rendezvous);
+    bd_free(in);
+}
+
+void bd_steps_recv(bd_steps *s, int64_t step_id, const bd_rendezvous_key *key, bd_recv_fn fn, void *arg)
+{
+    BD_STATUS(st);
+    entry *dropped;
+    bd_rendezvous *rendezvous = NULL;
+    bd_mutex_lock(&s->mu);
+    entry *e = find_or_add_locked(s, step_id, &dropped, st);
+    if (e && !e->has_begun && ++e->early_recvs > EARLY_RECVS_MAX) {
+        bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "Too many tensors are asked for before step %lld begins",
+                (long long)step_id);
+        e = NULL;
+    }
+    if (e) rendezvous = bd_rendezvous_ref(e->rendezvous);
+    if (e && !e->has_begun) arm_timer_locked(s);
+    bd_mutex_unlock(&s->mu);
+    end_entry(dropped, BRAID_RESOURCE_EXHAUSTED, too_many_early);
+    if (!rendezvous) {
+        braid_tensor none = {0};
+        fn(arg, &none, false, st);
+        return;
+    }
+    holding_recv *in = bd_malloc(sizeof *in);
+    *in = (holding_recv){rendezvous, fn, arg};
+    bd_step_rendezvous_recv_local(rendezvous, key, holding_done, in);
+}
+
+void bd_steps_cleanup(bd_steps *s, int64_t step_id)
+{
+    bd_mutex_lock(&s->mu);
+    entry *e = bd_imap_get(&s->by_id, (uint64_t)step_id);
+    if (e)
+        take_out_locked(s, e);
+    else if (!bd_imap_get(&s->over, (uint64_t)step_id))
+        remember_over_locked(s, step_id);
+    bd_mutex_unlock(&s->mu);
+    end_entry(e, BRAID_ABORTED, "is over");
+}
+
+void bd_steps_close(bd_steps *s, const braid_status *why)
+{
+    bd_mutex_lock(&s->mu);
+    if (!s->closed.code) bd_status_copy(&s->closed, why);
+    bd_mutex_unlock(&s->mu);
+    for (;;) {
+        size_t pos = 0;
+        void *found = NULL;
+        bd_mutex_lock(&s->mu);
+        if (bd_imap_next(&s->by_id, &pos, NULL, &found)) take_out_locked(s, found);
+        bd_mutex_unlock(&s->mu);
+        if (!found) return;
+        end_entry(found, why->code, why->message);
+    }
+}
+
+bd_steps *bd_steps_new(const bd_peers *peers, bd_timers *timers)
+{
+    bd_steps *s = bd_calloc(1, sizeof *s);
+    s->peers = peers;
+    s->timers = timers;
+    bd_mutex_init(&s->mu);
+    return s;
+}
+
+void bd_steps_free(bd_steps *s)
+{
+    if (!s) return;
+    bd_mutex_lock(&s->mu);
+    const bd_timer_id timer = s->timer;
+    BD_ASSERT(s->closed.code && bd_imap_count(&s->by_id) == 0);
+    bd_mutex_unlock(&s->mu);
+    if (timer) bd_timer_cancel_wait(s->timers, timer);
+    bd_imap_fini(&s->by_id);
+    bd_imap_fini(&s->over);
+    bd_status_fini(&s->closed);
+    bd_mutex_fini(&s->mu);
+    bd_free(s);
+}

@@ -1,0 +1,31 @@
+// The steps of a task: which rendezvous belongs to which step, before, while and after its graph runs here.
+#ifndef BD_CLUSTER_STEPS_H
+#define BD_CLUSTER_STEPS_H
+
+#include "base/timer.h"
+#include "cluster/peers.h"
+#include "op/rendezvous.h"
+
+typedef struct bd_steps bd_steps;
+
+// `peers` and `timers` outlive it.
+bd_steps *bd_steps_new(const bd_peers *peers, bd_timers *timers);
+// After bd_steps_close; nothing else may be going on.
+void bd_steps_free(bd_steps *s);
+
+// A graph of the step is about to run: *out is the step's rendezvous, a reference. Aborted when the step is over.
+braid_code bd_steps_begin(bd_steps *s, int64_t step_id, bd_rendezvous **out, braid_status *st);
+// It has run; once for each begin.
+void bd_steps_end(bd_steps *s, int64_t step_id);
+
+// Another task asks for a tensor: before the step begins here (it waits, within limits), while it runs, or until it is
+// cleaned up. Aborted when it is over. As bd_rendezvous_ops.recv.
+void bd_steps_recv(bd_steps *s, int64_t step_id, const bd_rendezvous_key *key, bd_recv_fn fn, void *arg);
+
+// The step is over: what nobody received is freed, what still waits is aborted.
+void bd_steps_cleanup(bd_steps *s, int64_t step_id);
+
+// Aborts all steps, those to come too, with `why`.
+void bd_steps_close(bd_steps *s, const braid_status *why);
+
+#endif

@@ -1,0 +1,195 @@
+// One execution of a registered graph: RunGraph.
+//
+// begun    the step's rendezvous holds what is fed; the plan runs, on this thread or from the pool
+// run      the plan is done: on success what is asked for is taken from the rendezvous, else the rendezvous is aborted
+// ended    the step has one execution less on this task; the callback runs
+// The execution has a token of its own, below the caller's: its failure does not cancel what the caller does elsewhere.
+#include "base/alloc.h"
+#include "base/wire.h"
+#include "cluster/local_worker_internal.h"
+#include "cluster/step_rendezvous.h"
+#include "cluster/step_stats.h"
+#include "runtime/stats.h"
+#include <string.h>
+
+// A plan that holds its thread longer than this is begun from the pool, so that whoever polls goes on polling: a hand-over
+// costs about a fifth of it.
+#define HELD_MAX_NS 200000
+
+typedef struct execution {
+    bd_local_worker *w;
+    bd_worker_graph *graph; // a reference
+    bd_run_graph *run;      // the caller's, until the callback
+    bd_rendezvous *rendezvous;
+    bd_step step;
+    bd_worker_done_fn fn;
+    void *arg;
+    char container[BD_STEP_CONTAINER_MAX];
+} execution;
+
+// ---- The end ----
+
+typedef struct fetched {
+    braid_tensor *to;
+    bool has_come, is_dead;
+    braid_status st;
+} fetched;
+
+static void store(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st)
+{
+    fetched *f = arg;
+    f->has_come = true;
+    f->is_dead = is_dead;
+    bd_status_copy(&f->st, st);
+    if (!st->code && !is_dead) bd_tensor_move(f->to, tensor);
+}
+
+static void abort_rendezvous(bd_rendezvous *r, const braid_status *why)
+{
+    BD_STATUS(derived);
+    bd_status_copy(derived, why);
+    derived->derived = true;
+    r->ops->abort(r, derived);
+}
+
+// The plan has run, so what it sends is there; what is not will never come.
+static braid_code fetch(bd_rendezvous *r, const char *text, braid_tensor *to, braid_status *st)
+{
+    const bd_rendezvous_key key = bd_rendezvous_key_of(text);
+    fetched f = {.to = to};
+    bd_step_rendezvous_recv_local(r, &key, store, &f);
+    if (!f.has_come) {
+        bd_fail(st, BRAID_INTERNAL, "No node of the graph sends %s", text);
+        abort_rendezvous(r, st); // ends the receive
+    } else if (f.st.code) {
+        bd_status_copy(st, &f.st);
+    } else if (f.is_dead) {
+        bd_fail(st, BRAID_INVALID_ARGUMENT, "The tensor returned for %s was not valid.", text);
+    }
+    bd_status_fini(&f.st);
+    return st->code;
+}
+
+static void fetch_all(execution *e, braid_status *st)
+{
+    const bd_run_graph *run = e->run;
+    for (int i = 0; i < run->recv_count; i++)
+        if (fetch(e->rendezvous, run->recv_keys[i], &run->recvs[i], st)) break;
+    for (int i = 0; st->code && i < run->recv_count; i++)
+        bd_tensor_fini(&run->recvs[i]);
+}
+
+static void write_partition_graph(const execution *e)
+{
+    const braid_graph *g = bd_plan_graph(e->graph->plan);
+    bd_wire_writer writer;
+    bd_wire_writer_init(&writer, e->run->partition_graphs);
+    bd_wire_put_tag(&writer, 3, BD_WIRE_BYTES);
+    bd_wire_put_varint(&writer, bd_graph_write_size(g, 0, true));
+    bd_graph_write(g, 0, true, &writer);
+    bd_wire_writer_finish(&writer);
+}
+
+static void count_running(bd_local_worker *w, int change)
+{
+    bd_mutex_lock(&w->mu);
+    w->running += change;
+    if (w->running == 0) bd_cond_broadcast(&w->idle);
+    bd_mutex_unlock(&w->mu);
+}
+
+static void execution_free(execution *e)
+{
+    bd_cancellation_unref(e->step.cancellation);
+    bd_rendezvous_unref(e->rendezvous);
+    bd_step_stats_free(e->step.stats);
+    bd_worker_graph_unref(e->graph);
+    bd_free(e);
+}
+
+static void plan_done(void *arg, const braid_status *from)
+{
+    execution *e = arg;
+    bd_local_worker *w = e->w;
+    BD_STATUS(st);
+    bd_status_copy(st, from);
+    if (st->code)
+        abort_rendezvous(e->rendezvous, st);
+    else
+        fetch_all(e, st);
+    if (e->step.stats) bd_step_stats_write(e->step.stats, w->device->name, e->run->stats);
+    if (e->run->wants_partition_graphs) write_partition_graph(e);
+    bd_steps_end(w->steps, e->run->step_id);
+    const bd_worker_done_fn fn = e->fn;
+    void *fn_arg = e->arg;
+    execution_free(e);
+    fn(fn_arg, st);
+    count_running(w, -1);
+}
+
+// ---- The beginning ----
+
+static braid_code feed_all(execution *e, braid_status *st)
+{
+    const bd_run_graph *run = e->run;
+    for (int i = 0; i < run->send_count; i++) {
+        const bd_rendezvous_key key = bd_rendezvous_key_of(run->sends[i].key);
+        const braid_code code = bd_step_rendezvous_feed(e->rendezvous, &key, run->sends[i].tensor, st);
+        if (code) return code;
+    }
+    return BRAID_OK;
+}
+
+static void run_plan(void *arg)
+{
+    execution *e = arg;
+    bd_worker_graph *graph = e->graph;
+    atomic_fetch_add_explicit(&graph->refs, 1, memory_order_relaxed); // `e` may be gone when the plan returns
+    const int64_t begin_ns = bd_now_ns();
+    bd_plan_run(graph->plan, &e->step, plan_done, e);
+    atomic_store_explicit(&graph->held_ns, bd_now_ns() - begin_ns, memory_order_relaxed);
+    bd_worker_graph_unref(graph);
+}
+
+static void begin(execution *e)
+{
+    BD_STATUS(st);
+    bd_pool *pool = e->w->device->pool;
+    if (feed_all(e, st)) {
+        plan_done(e, st);
+    } else if (e->run->may_wait) {
+        bd_plan_run_wait(e->graph->plan, &e->step, st);
+        plan_done(e, st);
+    } else if (atomic_load_explicit(&e->graph->held_ns, memory_order_relaxed) <= HELD_MAX_NS ||
+               !bd_pool_submit(pool, run_plan, e)) {
+        run_plan(e);
+    }
+}
+
+void bd_worker_run_graph(bd_worker *base, bd_run_graph *run, bd_cancellation *cancellation,
+                         bd_worker_done_fn fn, void *arg)
+{
+    bd_local_worker *w = BD_CONTAINER_OF(base, bd_local_worker, base);
+    BD_STATUS(st);
+    bd_worker_graph *graph;
+    bd_rendezvous *rendezvous = NULL;
+    if (bd_worker_graph_find(w, run->session_handle, run->graph_handle, &graph, st) ||
+        bd_steps_begin(w->steps, run->step_id, &rendezvous, st)) {
+        bd_worker_graph_unref(graph);
+        fn(arg, st);
+        return;
+    }
+    count_running(w, +1);
+    execution *e = bd_calloc(1, sizeof *e);
+    *e = (execution){.w = w, .graph = graph, .run = run, .rendezvous = rendezvous, .fn = fn, .arg = arg};
+    e->step = (bd_step){
+        .id = run->step_id,
+        .rendezvous = rendezvous,
+        .cancellation = bd_cancellation_new(cancellation),
+        .resources = w->device->resources,
+        .container = bd_step_container(run->step_id, e->container),
+        .pool = w->device->pool,
+        .stats = run->wants_stats ? bd_step_stats_new() : NULL,
+    };
+    begin(e);
+}
