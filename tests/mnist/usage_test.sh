@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# mnist_replica's flags: what it says when they are wrong, and a run in one process.
+. "$(dirname "$0")/lib.sh"
+
+# says CODE TEXT FLAGS...: the program ends with CODE and says TEXT, on standard error and without starting anything.
+says() {
+    local code=$1 text=$2
+    shift 2
+    timeout 20 "$bin/mnist_replica" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    check "mnist_replica $*: exit code $code" test $? = "$code"
+    check "mnist_replica $*: says '$text'" grep -qF -- "$text" "$dir/err"
+}
+unset TF_CONFIG
+says 2 'Give --job_name=worker --task_index=0'
+says 2 '--job_name needs --task_index' --job_name=worker
+says 2 'did you mean --train_steps?' --train_step=5
+says 2 '--sync_replicas is not there yet' --sync_replicas
+says 2 '--replicas_to_aggregate is not there yet' --replicas_to_aggregate=2
+says 2 '--num_gpus=0' --num_gpus=1
+says 2 '--batch_size' --batch_size=0
+says 2 'localhost' --job_name=worker --task_index=0 --worker_hosts=localhost
+says 2 '7' --job_name=worker --task_index=7
+TF_CONFIG='{"cluster":' says 2 'TF_CONFIG'
+TF_CONFIG='{}' says 1 '/nowhere/train-images-idx3-ubyte.gz' --data_dir=/nowhere
+
+"$bin/mnist_replica" --help >"$dir/out" 2>"$dir/err"
+check "--help: exit code 0" test $? = 0
+check "--help: names each flag" test "$(grep -c '^  --' "$dir/out")" -ge 15
+
+TF_CONFIG='{}' "$bin/mnist_replica" --train_steps 200 --log_dir=/nowhere >"$dir/out" 2>"$dir/err"
+check "one process without a cluster: exit code 0" test $? = 0
+check "one process without a cluster: it learns" at_least "$(accuracy)" 0.9
+check "--log_dir: says that nothing is written yet" grep -q -- '--log_dir: this version writes no' "$dir/err"
+check "the first step is reported" grep -q '^first step after [0-9.]* s$' "$dir/err"
+[ $failures = 0 ]
