@@ -1,0 +1,153 @@
+// Resources in containers, and what happens to those in use when a container is cleared.
+// labels: concurrent
+#include "base/alloc.h"
+#include "base/testing/test.h"
+#include "base/thread.h"
+#include "op/resource.h"
+#include <stdio.h>
+
+typedef struct thing {
+    bd_resource base;
+    int number;
+} thing;
+
+static atomic_int alive, abandoned;
+
+static void destroy_thing(bd_resource *r)
+{
+    atomic_fetch_sub(&alive, 1);
+    bd_free(BD_CONTAINER_OF(r, thing, base));
+}
+
+static void abandon_thing(bd_resource *r)
+{
+    (void)r;
+    atomic_fetch_add(&abandoned, 1);
+}
+
+static const bd_resource_type thing_type = {
+    .name = "Thing", .destroy = destroy_thing, .abandon = abandon_thing};
+static const bd_resource_type other_type = {.name = "Other", .destroy = destroy_thing};
+
+static braid_code create_thing(void *arg, bd_resource **out, braid_status *st)
+{
+    (void)st;
+    thing *t = bd_calloc(1, sizeof *t);
+    bd_resource_init(&t->base, &thing_type);
+    t->number = *(int *)arg;
+    atomic_fetch_add(&alive, 1);
+    *out = &t->base;
+    return BRAID_OK;
+}
+
+static braid_code refuse(void *arg, bd_resource **out, braid_status *st)
+{
+    (void)arg, (void)out;
+    return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "no more things");
+}
+
+// Gets or makes the thing, and gives the reference back at once; returns its number.
+static int get(bd_resources *rs, const char *container, const char *name, int number)
+{
+    BD_STATUS(st);
+    bd_resource *r;
+    bd_resources_lookup_or_create(rs, container, name, &thing_type, create_thing, &number, &r, st);
+    assert_ok(st);
+    int found = BD_CONTAINER_OF(r, thing, base)->number;
+    bd_resource_unref(r);
+    return found;
+}
+
+static void a_resource_is_made_once_and_found_again(void **state)
+{
+    (void)state;
+    bd_resources *rs = bd_resources_new();
+    assert_int_equal(get(rs, "c", "a", 1), 1);
+    assert_int_equal(get(rs, "c", "a", 2), 1);
+    assert_int_equal(get(rs, "d", "a", 3), 3);
+    assert_int_equal(get(rs, "", "a", 4), 4);
+    assert_int_equal(get(rs, BD_DEFAULT_CONTAINER, "a", 5), 4); // "" is the default container
+    bd_resources_free(rs);
+    assert_int_equal(atomic_load(&alive), 0);
+}
+
+static void a_missing_or_other_kind_of_resource_is_an_error(void **state)
+{
+    (void)state;
+    bd_resources *rs = bd_resources_new();
+    BD_STATUS(st);
+    bd_resource *r;
+    bd_resources_lookup(rs, "c", "a", &thing_type, &r, st);
+    assert_null(r);
+    assert_error(st, BRAID_NOT_FOUND, "Resource c/Thing/a does not exist");
+    get(rs, "c", "a", 1);
+    bd_resources_lookup(rs, "c", "a", &other_type, &r, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "is a Thing, not a Other");
+    bd_resources_lookup_or_create(rs, "c", "b", &thing_type, refuse, NULL, &r, st);
+    assert_error(st, BRAID_RESOURCE_EXHAUSTED, "no more things");
+    bd_resources_delete(rs, "c", "b", &thing_type, st);
+    assert_error(st, BRAID_NOT_FOUND, "c/Thing/b");
+    bd_resources_delete(rs, "c", "a", &other_type, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "");
+    bd_resources_free(rs);
+}
+
+static void clearing_a_container_tells_its_resources_and_keeps_those_in_use(void **state)
+{
+    (void)state;
+    bd_resources *rs = bd_resources_new();
+    BD_STATUS(st);
+    get(rs, "c", "a", 1);
+    get(rs, "c", "b", 2);
+    get(rs, "d", "a", 3);
+    bd_resource *held;
+    bd_resources_lookup(rs, "c", "a", &thing_type, &held, st);
+    assert_ok(st);
+    atomic_store(&abandoned, 0);
+    bd_resources_clear(rs, "c");
+    assert_int_equal(atomic_load(&abandoned), 2);
+    assert_int_equal(atomic_load(&alive), 2); // the one held, and d/a
+    assert_int_equal(get(rs, "c", "a", 7), 7);
+    bd_resource_unref(held);
+    bd_resources_clear(rs, "no such container");
+    bd_resources_clear(rs, NULL);
+    assert_int_equal(atomic_load(&alive), 0);
+    bd_resources_free(rs);
+}
+
+static void get_many(void *arg)
+{
+    bd_resources *rs = arg;
+    for (int i = 0; i < 1000; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "%d", i % 10);
+        get(rs, "c", name, i);
+        if (i % 50 == 0) bd_resources_clear(rs, "c");
+    }
+}
+
+static void threads_may_get_and_clear_at_once(void **state)
+{
+    (void)state;
+    bd_resources *rs = bd_resources_new();
+    BD_STATUS(st);
+    bd_thread threads[3];
+    for (int i = 0; i < 3; i++)
+        bd_thread_start(&threads[i], "get", get_many, rs, st);
+    assert_ok(st);
+    for (int i = 0; i < 3; i++)
+        bd_thread_join(&threads[i]);
+    bd_resources_free(rs);
+    assert_int_equal(atomic_load(&alive), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_resource_is_made_once_and_found_again),
+        cmocka_unit_test(a_missing_or_other_kind_of_resource_is_an_error),
+        cmocka_unit_test(clearing_a_container_tells_its_resources_and_keeps_those_in_use),
+        cmocka_unit_test(threads_may_get_and_clear_at_once),
+    };
+    return BD_RUN_TESTS(tests);
+}
