@@ -64,7 +64,8 @@ static void shapes(void **state)
         {"Exp", NULL, "?", "?"},
         {"IsNan", NULL, "[3]", "[3]"},
         {"SqrtGrad", NULL, "[?,3];[2,?]", "[2,3]"},
-        {"SqrtGrad", NULL, "[2];[3]", "InvalidArgument: Dimension 0 in both shapes must be equal, but are 2 and 3"},
+        {"SqrtGrad", NULL, "[2];[3]",
+         "InvalidArgument: Dimension 0 in both shapes must be equal, but are 2 and 3"},
     };
     OP_TEST_SHAPES(cases);
 }

@@ -1,0 +1,78 @@
+// Tests of comparisons, logic and Select.
+#include "base/testing/test.h"
+#include "ops/testing/op_test.h"
+
+static void test_values(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"Equal", NULL, "float[4] 1 2 nan -0; float[4] 1 3 nan 0", "bool[4] true false false true"},
+        {"Equal", NULL, "int64[2] 1 2; int64[] 2", "bool[2] false true"},
+        {"Equal", NULL, "bool[2] true false; bool[2] true true", "bool[2] true false"},
+        {"Equal", NULL, "string[3] a bc ''; string[3] a bd ''", "bool[3] true false true"},
+        {"Equal", NULL, "string[2] a bc; string[] bc", "bool[2] false true"},
+        {"NotEqual", NULL, "string[] a; string[2] a b", "bool[2] false true"},
+        {"NotEqual", NULL, "float[2] 1 nan; float[2] 1 nan", "bool[2] false true"},
+        {"Less", NULL, "float[4] 1 2 3 nan; float[] 2", "bool[4] true false false false"},
+        {"LessEqual", NULL, "int32[3] 1 2 3; int32[] 2", "bool[3] true true false"},
+        {"Greater", NULL, "double[3] 1 2 3; double[] 2", "bool[3] false false true"},
+        {"GreaterEqual", NULL, "float[] 2; float[2,2] 1 2 3 nan", "bool[2,2] true true false false"},
+        {"Less", NULL, "float[2,1] 1 2; float[1,2] 1 2", "bool[2,2] false true false false"},
+        {"LogicalAnd", NULL, "bool[4] true true false false; bool[4] true false true false",
+         "bool[4] true false false false"},
+        {"LogicalOr", NULL, "bool[4] true true false false; bool[4] true false true false",
+         "bool[4] true true true false"},
+        {"LogicalAnd", NULL, "bool[2,1] true false; bool[2] true false", "bool[2,2] true false false false"},
+        {"Select", NULL, "bool[3] true false true; float[3] 1 2 3; float[3] 10 20 30", "float[3] 1 20 3"},
+        {"Select", NULL, "bool[] false; int32[2] 1 2; int32[2] 3 4", "int32[2] 3 4"},
+        {"Select", NULL, "bool[2] true false; int64[2,2] 1 2 3 4; int64[2,2] 5 6 7 8", "int64[2,2] 1 2 7 8"},
+        {"Select", NULL, "bool[2,2] true false false true; double[2,2] 1 2 3 4; double[2,2] 5 6 7 8",
+         "double[2,2] 1 6 7 4"},
+        {"Select", NULL, "bool[2] true false; string[2] a b; string[2] c d", "string[2] a d"},
+        {"Select", NULL, "bool[2] true false; bool[2] true true; bool[2] false false", "bool[2] true false"},
+        {"Select", NULL, "bool[0]; float[0,2]; float[0,2]", "float[0,2]"},
+        {"Equal", NULL, "string[2] a b; string[3] a b c",
+         "InvalidArgument: Incompatible shapes: [2] vs. [3]"},
+        {"Less", NULL, "float[2] 1 2; float[3] 1 2 3", "InvalidArgument: Incompatible shapes: [2] vs. [3]"},
+        {"Select", NULL, "bool[2] true false; float[2] 1 2; float[3] 1 2 3",
+         "InvalidArgument: 'then' and 'else' must have the same size, but received: [2] vs. [3]"},
+        {"Select", NULL, "bool[3] true false true; float[2,2] 1; float[2,2] 2",
+         "InvalidArgument: 'cond' must be a scalar, a vector of rows or of the shape of 'then'"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_shapes(void **state)
+{
+    (void)state;
+    static const op_shape_case cases[] = {
+        {"Less", NULL, "[2,1];[3]", "[2,3]"},
+        {"Select", NULL, "bool[2,3];[2,?];[?,3]", "[2,3]"},
+        {"Select", NULL, "bool[2];[?,3];[?,3]", "[2,3]"},
+        {"Select", NULL, "bool[];[?,3];[2,?]", "[2,3]"},
+        {"Select", NULL, "bool?;[?,3];?", "[?,3]"},
+        {"Select", NULL, "bool[3];[2,3];[2,3]", "InvalidArgument: Dimensions must be equal, but are 3 and 2"},
+        {"Select", NULL, "bool[2];[2];[3]", "InvalidArgument: 'then' and 'else' must have the same size"},
+    };
+    OP_TEST_SHAPES(cases);
+}
+
+static void test_gradients(void **state)
+{
+    (void)state;
+    static const op_grad_case cases[] = {
+        {"Select", NULL, "bool[3] true false true; double[3] 1 2 3; double[3] 10 20 30"},
+        {"Select", NULL, "bool[2] true false; double[2,2] 1 2 3 4; double[2,2] 5 6 7 8"},
+    };
+    OP_TEST_GRADIENTS(cases);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_gradients),
+    };
+    return BD_RUN_TESTS(tests);
+}

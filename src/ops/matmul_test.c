@@ -1,0 +1,73 @@
+// Tests of matrix products.
+#include "base/testing/test.h"
+#include "ops/testing/op_test.h"
+
+static void test_values(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"MatMul", NULL, "float[2,3] 1 2 3 4 5 6; float[3,2] 7 8 9 10 11 12", "float[2,2] 58 64 139 154"},
+        {"MatMul", "transpose_a=true", "float[3,2] 1 4 2 5 3 6; float[3,2] 7 8 9 10 11 12",
+         "float[2,2] 58 64 139 154"},
+        {"MatMul", "transpose_b=true", "float[2,3] 1 2 3 4 5 6; float[2,3] 7 9 11 8 10 12",
+         "float[2,2] 58 64 139 154"},
+        {"MatMul", "transpose_a=true; transpose_b=true", "float[3,2] 1 4 2 5 3 6; float[2,3] 7 9 11 8 10 12",
+         "float[2,2] 58 64 139 154"},
+        {"MatMul", NULL, "double[2,3] 1 2 3 4 5 6; double[3,2] 7 8 9 10 11 12", "double[2,2] 58 64 139 154"},
+        {"MatMul", "transpose_b=true", "int32[2,3] 1 2 3 4 5 6; int32[2,3] 7 9 11 8 10 12",
+         "int32[2,2] 58 64 139 154"},
+        {"MatMul", "transpose_a=true", "int64[3,2] 1 4 2 5 3 6; int64[3,2] 7 8 9 10 11 12",
+         "int64[2,2] 58 64 139 154"},
+        {"MatMul", NULL, "float[1,1] 3; float[1,1] 4", "float[1,1] 12"},
+        {"MatMul", NULL, "float[2,0]; float[0,3]", "float[2,3] 0"},
+        {"MatMul", NULL, "double[2,0]; double[0,1]", "double[2,1] 0"},
+        {"MatMul", NULL, "float[0,3]; float[3,2] 1", "float[0,2]"},
+        {"MatMul", "transpose_b=true", "float[2,3] 1; float[0,3]", "float[2,0]"},
+        {"MatMul", NULL, "float[5,300] 0.5; float[300,7] 2", "float[5,7] 300"},
+        {"MatMul", NULL, "double[5,300] 0.5; double[300,19] 2", "double[5,19] 300"},
+        {"MatMul", NULL, "float[2,3] 1; float[2,3] 1",
+         "InvalidArgument: Matrix size-incompatible: In[0]: [2,3], In[1]: [2,3]"},
+        {"MatMul", NULL, "float[2] 1; float[2,3] 1", "InvalidArgument: In[0] is not a matrix"},
+        {"MatMul", NULL, "float[2,2] 1; float[2] 1", "InvalidArgument: In[1] is not a matrix"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_shapes(void **state)
+{
+    (void)state;
+    static const op_shape_case cases[] = {
+        {"MatMul", NULL, "[?,784];[784,100]", "[?,100]"},
+        {"MatMul", "transpose_a=true", "[3,2];[?,5]", "[2,5]"},
+        {"MatMul", NULL, "?;[784,100]", "[?,100]"},
+        {"MatMul", NULL, "?;?", "[?,?]"},
+        {"MatMul", NULL, "[100,784];[785,100]",
+         "InvalidArgument: Dimensions must be equal, but are 784 and 785 for 'MatMul' (op: 'MatMul') with input shapes: "
+         "[100,784], [785,100]."},
+        {"MatMul", NULL, "[3];[3,3]", "InvalidArgument: Shape must be rank 2 but is rank 1 for 'MatMul'"},
+    };
+    OP_TEST_SHAPES(cases);
+}
+
+static void test_gradients(void **state)
+{
+    (void)state;
+    static const op_grad_case cases[] = {
+        {"MatMul", NULL, "double[2,3] 1 2 3 4 5 6; double[3,2] 7 8 9 10 11 12"},
+        {"MatMul", "transpose_a=true", "double[3,2] 1 2 3 4 5 6; double[3,2] 7 8 9 10 11 12"},
+        {"MatMul", "transpose_b=true", "double[2,3] 1 2 3 4 5 6; double[4,3] 7 8 9 10 11 12 1 2 3 4 5 6"},
+        {"MatMul", "transpose_a=true; transpose_b=true",
+         "double[3,2] 1 2 3 4 5 6; double[2,3] 7 8 9 10 11 12"},
+    };
+    OP_TEST_GRADIENTS(cases);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_gradients),
+    };
+    return BD_RUN_TESTS(tests);
+}

@@ -1,0 +1,112 @@
+// Tests of reductions and of the places of extremes.
+#include "base/testing/test.h"
+#include "ops/testing/op_test.h"
+
+static void test_values(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"Sum", NULL, "float[2,3] 1 2 3 4 5 6; int32[1] 0", "float[3] 5 7 9"},
+        {"Sum", NULL, "float[2,3] 1 2 3 4 5 6; int32[1] 1", "float[2] 6 15"},
+        {"Sum", NULL, "float[2,3] 1 2 3 4 5 6; int32[2] 0 1", "float[] 21"},
+        {"Sum", NULL, "float[2,3] 1 2 3 4 5 6; int32[] -1", "float[2] 6 15"},
+        {"Sum", "keep_dims=true", "float[2,3] 1 2 3 4 5 6; int64[1] 1", "float[2,1] 6 15"},
+        {"Sum", "keep_dims=true", "float[2,3] 1 2 3 4 5 6; int32[2] 1 0", "float[1,1] 21"},
+        {"Sum", NULL, "float[2,3] 1 2 3 4 5 6; int32[0]", "float[2,3] 1 2 3 4 5 6"},
+        {"Sum", NULL, "float[1,3] 1 2 3; int32[1] 0", "float[3] 1 2 3"},
+        {"Sum", NULL, "float[] 4; int32[0]", "float[] 4"},
+        {"Sum", NULL, "int32[2,2,2] 1 2 3 4 5 6 7 8; int32[1] 1", "int32[2,2] 4 6 12 14"},
+        {"Sum", NULL, "int32[2,2,2] 1 2 3 4 5 6 7 8; int32[2] 0 2", "int32[2] 14 22"},
+        {"Sum", NULL, "int64[2,2,2] 1 2 3 4 5 6 7 8; int32[2] 0 1", "int64[2] 16 20"},
+        {"Sum", "keep_dims=true", "double[2,1,2,3] 1 2 3 4 5 6 7 8 9 10 11 12; int32[2] 0 2",
+         "double[1,1,1,3] 22 26 30"},
+        {"Sum", NULL, "double[2,2,2,2] 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; int32[2] 1 3",
+         "double[2,2] 14 22 46 54"},
+        {"Sum", NULL, "float[0,3]; int32[1] 0", "float[3] 0 0 0"},
+        {"Sum", NULL, "float[3,0]; int32[1] 0", "float[0]"},
+        {"Sum", NULL, "float[1000] 0.1; int32[1] 0", "float[] 100"},
+        {"Sum", NULL, "float[100,7] 0.1; int32[1] 0", "float[7] 10"},
+        {"Sum", NULL, "float[7,100] 0.1; int32[1] 1", "float[7] 10"},
+        {"Sum", NULL, "float[70000] 0.1; int32[1] 0", "float[] 7000"},
+        {"Mean", NULL, "float[2,3] 1 2 3 4 5 6; int32[1] 0", "float[3] 2.5 3.5 4.5"},
+        {"Mean", NULL, "double[4] 1 2 3 5; int32[1] 0", "double[] 2.75"},
+        {"Mean", NULL, "int32[4] 1 2 3 5; int32[1] 0", "int32[] 2"},
+        {"Mean", NULL, "float[0,2]; int32[1] 0", "float[2] nan nan"},
+        {"Mean", NULL, "int64[0]; int32[1] 0", "int64[] 0"},
+        {"Prod", NULL, "float[2,2] 1 2 3 4; int32[1] 1", "float[2] 2 12"},
+        {"Prod", NULL, "int32[3] 2 3 4; int32[1] 0", "int32[] 24"},
+        {"Prod", NULL, "int32[0]; int32[1] 0", "int32[] 1"},
+        {"Max", NULL, "float[2,3] 1 9 3 -4 -5 -6; int32[1] 1", "float[2] 9 -4"},
+        {"Max", NULL, "float[100] -3; int32[1] 0", "float[] -3"},
+        {"Max", NULL, "float[0]; int32[1] 0", "float[] -inf"},
+        {"Max", NULL, "int32[2,2] 1 9 3 4; int32[1] 0", "int32[2] 3 9"},
+        {"Min", NULL, "double[2,3] 1 9 3 -4 -5 -6; int32[1] 1", "double[2] 1 -6"},
+        {"Min", NULL, "int64[2] 5 -7; int32[1] 0", "int64[] -7"},
+        {"Min", NULL, "int64[0]; int32[1] 0", "int64[] 9223372036854775807"},
+        {"All", NULL, "bool[2,2] true true true false; int32[1] 1", "bool[2] true false"},
+        {"All", NULL, "bool[0]; int32[1] 0", "bool[] true"},
+        {"Any", NULL, "bool[2,2] false true false false; int32[1] 1", "bool[2] true false"},
+        {"Any", NULL, "bool[0]; int32[1] 0", "bool[] false"},
+        {"All", NULL, "bool[100] true; int32[1] 0", "bool[] true"},
+        {"Sum", NULL, "float[2,2] 1; int32[1] 2", "InvalidArgument: Invalid reduction dimension"},
+        {"Sum", NULL, "float[2,2] 1; int32[1] -3", "InvalidArgument: Invalid reduction dimension"},
+        {"ArgMax", NULL, "float[2,3] 1 9 3 7 5 7; int32[] 1", "int64[2] 1 0"},
+        {"ArgMax", NULL, "float[2,3] 1 9 3 7 5 7; int32[] 0", "int64[3] 1 0 1"},
+        {"ArgMax", "output_type=int32", "int32[3] 1 9 3; int64[] -1", "int32[] 1"},
+        {"ArgMin", NULL, "double[2,3] 1 9 3 7 5 7; int32[] -1", "int64[2] 0 1"},
+        {"ArgMin", NULL, "int64[2,2] 5 2 3 4; int32[] 0", "int64[2] 1 0"},
+        {"ArgMax", NULL, "float[0,3]; int32[] 1", "int64[0]"},
+        {"ArgMax", NULL, "float[3,0]; int32[] 1",
+         "InvalidArgument: Reduction axis 1 is empty in shape [3,0]"},
+        {"ArgMax", NULL, "float[2] 1 2; int32[] 1",
+         "InvalidArgument: Expected dimension in the range [-1, 1), but got 1"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_shapes(void **state)
+{
+    (void)state;
+    static const op_shape_case cases[] = {
+        {"Sum", NULL, "[2,3]; int32[1] 0", "[3]"},
+        {"Sum", "keep_dims=true", "[2,?]; int32[1] 0", "[1,?]"},
+        {"Sum", NULL, "[2,3]; int32[1]", "?"},
+        {"Sum", "keep_dims=true", "[2,3]; int32[1]", "[?,?]"},
+        {"Mean", NULL, "?; int32[1] 0", "?"},
+        {"Sum", NULL, "[2,3]; int32[1] 2",
+         "InvalidArgument: Invalid reduction dimension 2 for input with 2 dimensions"},
+        {"ArgMax", NULL, "[2,3,4]; int32[] 1", "[2,4]"},
+        {"ArgMax", NULL, "[2,3,4]; int32[] -3", "[3,4]"},
+        {"ArgMax", NULL, "[2,3,4]; int32[]", "[?,?]"},
+        {"ArgMax", NULL, "[2,3]; int32[] 2", "InvalidArgument: Dimension (2) must be in the range [-2, 2)"},
+        {"ArgMax", NULL, "[2,3]; int32[1]", "InvalidArgument: Shape must be rank 0 but is rank 1"},
+    };
+    OP_TEST_SHAPES(cases);
+}
+
+static void test_gradients(void **state)
+{
+    (void)state;
+    static const op_grad_case cases[] = {
+        {"Sum", NULL, "double[2,3] 1 2 3 4 5 6; int32[1] 0"},
+        {"Sum", NULL, "double[2,3] 1 2 3 4 5 6; int32[1] -1"},
+        {"Sum", NULL, "double[2,3] 1 2 3 4 5 6; int32[2] 0 1"},
+        {"Sum", "keep_dims=true", "double[2,2,2] 1 2 3 4 5 6 7 8; int64[2] 0 2"},
+        {"Sum", NULL, "double[3] 1 2 3; int32[] 0"},
+        {"Mean", NULL, "double[2,3] 1 2 3 4 5 6; int32[1] 0"},
+        {"Mean", NULL, "double[2,3] 1 2 3 4 5 6; int32[2] 0 1"},
+        {"Max", NULL, "double[2,3] 1 9 3 -4 -5 -6; int32[1] 1"},
+        {"Min", NULL, "double[2,3] 1 9 3 -4 -5 -6; int32[1] 0"},
+    };
+    OP_TEST_GRADIENTS(cases);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_gradients),
+    };
+    return BD_RUN_TESTS(tests);
+}

@@ -1,0 +1,129 @@
+// Tests of optimizers' updates. Values were computed from the definitions in double, apart from this code.
+#include "base/testing/test.h"
+#include "ops/testing/op_test.h"
+
+#define ADAM_SCALARS                                                                                         \
+    "double[] 0.9; double[] 0.999; double[] 0.001; double[] 0.9; double[] 0.999; double[] 1e-8"
+#define ADAM_SCALARS_F "float[] 0.9; float[] 0.999; float[] 0.001; float[] 0.9; float[] 0.999; float[] 1e-8"
+#define ADAM_INPUTS                                                                                          \
+    "ref double[2] 1 2; ref double[2] 0.1 -0.2; ref double[2] 0.01 0.02; " ADAM_SCALARS "; double[2] 0.5 -1"
+#define ADAM_INPUTS_F                                                                                        \
+    "ref float[2] 1 2; ref float[2] 0.1 -0.2; ref float[2] 0.01 0.02; " ADAM_SCALARS_F "; float[2] 0.5 -1"
+#define FTRL_VARIABLES "ref double[2] 1 2; ref double[2] 0.1 0.2; ref double[2] 0.3 -0.4; double[2] 0.5 -1; "
+
+static void test_values(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"ApplyGradientDescent", NULL, "ref float[2] 1 2; float[] 0.5; float[2] 4 -2", "float[2] -1 3",
+         "float[2] -1 3"},
+        {"ApplyGradientDescent", "use_locking=true", "ref double[2] 1 2; double[] 0.5; double[2] 4 -2",
+         "double[2] -1 3", "double[2] -1 3"},
+        {"ApplyGradientDescent", NULL, "ref float[40] 1; float[] 1; float[40] 0.25", "*", "float[40] 0.75"},
+        {"ApplyGradientDescent", NULL, "ref float[0]; float[] 0.5; float[0]",
+         "FailedPrecondition: uninitialized"},
+        {"ApplyMomentum", NULL,
+         "ref double[2] 1 2; ref double[2] 0.5 -1; double[] 0.1; double[2] 1 2; double[] 0.9", "*",
+         "double[2] 0.855 1.89; double[2] 1.45 1.1"},
+        {"ApplyMomentum", "use_nesterov=true",
+         "ref double[2] 1 2; ref double[2] 0.5 -1; double[] 0.1; double[2] 1 2; double[] 0.9", "*",
+         "double[2] 0.7695 1.701; double[2] 1.45 1.1"},
+        {"ApplyAdagrad", NULL, "ref double[2] 1 2; ref double[2] 0.1 0.2; double[] 0.1; double[2] 0.5 -1",
+         "*", "double[2] 0.9154845745271484 2.091287092917528; double[2] 0.35 1.2"},
+        {"ApplyAdam", NULL, ADAM_INPUTS, "double[2] 0.9995625000432342 2.0006113012156357",
+         "double[2] 0.9995625000432342 2.0006113012156357; double[2] 0.14 -0.28; double[2] 0.01024 0.02098"},
+        {"ApplyAdam", "use_locking=true", ADAM_INPUTS_F, "float[2] 0.9995625000432342 2.0006113012156357",
+         "float[2] 0.9995625000432342 2.0006113012156357; float[2] 0.14 -0.28; float[2] 0.01024 0.02098"},
+        {"ApplyAdam", "use_nesterov=true", ADAM_INPUTS, "double[2] 0.9994500000543517 2.000768492956799"},
+        {"ApplyRMSProp", NULL,
+         "ref double[2] 1 2; ref double[2] 0.1 0.2; ref double[2] 0.3 -0.4; double[] 0.1; double[] 0.9; double[] 0.5; "
+         "double[] 1e-3; double[2] 0.5 -1",
+         "*",
+         "double[2] 0.7031949451213242 2.388645669476136; double[2] 0.115 0.28; "
+         "double[2] 0.29680505487867587 -0.3886456694761362"},
+        {"ApplyFtrl", NULL, FTRL_VARIABLES "double[] 0.1; double[] 0.001; double[] 0.01; double[] -0.5", "*",
+         "double[2] 0.3289716773165658 1.3088244864138157; double[2] 0.35 1.2; "
+         "double[2] -1.9538021229312361 -14.364630390207486"},
+        {"ApplyFtrl", NULL, FTRL_VARIABLES "double[] 0.1; double[] 0.001; double[] 0.01; double[] -0.4", "*",
+         "double[2] 0.2714127522202545 1.151201287169325; double[2] 0.35 1.2; "
+         "double[2] -1.789863999376865 -12.406963921036334"},
+        {"ApplyFtrl", NULL, // within L1: 0
+         "ref double[1] 1; ref double[1] 1; ref double[1] 0.3; double[1] 0; double[] 0.1; double[] 0.5; double[] 0.01; "
+         "double[] -0.5",
+         "double[1] 0"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_errors(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"ApplyGradientDescent", NULL, "ref float[2]; float[] 0.5; float[2] 4 -2",
+         "FailedPrecondition: Attempting to use uninitialized variables: VariableV2"},
+        {"ApplyGradientDescent", "use_locking=true", "ref float[2]; float[] 0.5; float[2] 4 -2",
+         "FailedPrecondition: Attempting to use uninitialized variables: VariableV2"},
+        {"ApplyGradientDescent", NULL, "ref float[2] 1 2; float[] 0.5; float[3] 4 -2 1",
+         "InvalidArgument: var and delta do not have the same shape: [2] [3]", "float[2] 1 2"},
+        {"ApplyGradientDescent", NULL, "ref float[2] 1 2; float[1] 0.5; float[2] 4 -2",
+         "InvalidArgument: alpha is not a scalar: [1]", "float[2] 1 2"},
+        {"ApplyAdagrad", NULL, "ref float[2] 1 2; ref float[2]; float[] 0.1; float[2] 0.5 -1",
+         "FailedPrecondition: Attempting to use uninitialized variables: VariableV2_1", "float[2] 1 2"},
+        {"ApplyAdagrad", NULL, "ref float[2] 1 2; ref float[3] 1; float[] 0.1; float[2] 0.5 -1",
+         "InvalidArgument: var and accum do not have the same shape: [2] [3]", "float[2] 1 2"},
+    };
+    OP_TEST_VALUES(cases);
+    static const op_shape_case shapes[] = {
+        {"ApplyGradientDescent", NULL, "ref float[2,?]; []; [?,3]", "[2,3]"},
+        {"ApplyGradientDescent", NULL, "ref float[2]; []; [3]",
+         "InvalidArgument: var and delta do not have the same shape"},
+        {"ApplyGradientDescent", NULL, "ref float[2]; [1]; [2]",
+         "InvalidArgument: Shape must be rank 0 but is rank 1"},
+    };
+    OP_TEST_SHAPES(shapes);
+}
+
+// With locking, one variable given twice is locked once.
+static void test_same_variable_twice(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_graph *g = braid_graph_new();
+    braid_op_desc *d = braid_op_begin(g, "VariableV2", "v");
+    braid_op_attr_type(d, "dtype", BRAID_FLOAT);
+    braid_op_attr_shape(d, "shape", BRAID_SHAPE(2));
+    op_binding bindings[3] = {{.op = braid_op_end(d)}};
+    bindings[0].value.ref = bd_variable_new(BRAID_FLOAT, true);
+    braid_tensor start;
+    op_test_tensor(&start, "float[2] 4 9");
+    assert_int_equal(bd_variable_assign(bindings[0].value.ref, &start, st), BRAID_OK);
+    bd_tensor_fini(&start);
+    const char *fed[2] = {"float[] 1", "float[2] 0 0"};
+    braid_out inputs[4] = {{bindings[0].op, 0}, {bindings[0].op, 0}};
+    for (int i = 0; i < 2; i++) {
+        d = braid_op_begin(g, "Placeholder", NULL);
+        braid_op_attr_type(d, "dtype", BRAID_FLOAT);
+        bindings[i + 1] = (op_binding){.op = braid_op_end(d)};
+        op_test_tensor(&bindings[i + 1].value.tensor, fed[i]);
+        inputs[i + 2] = (braid_out){bindings[i + 1].op, 0};
+    }
+    braid_out out = {op_test_node(g, "ApplyAdagrad", "use_locking=true", inputs, 4), 0};
+    braid_tensor value;
+    op_test_eval(bindings, 3, &out, 1, &value, st);
+    assert_ok(st);
+    op_test_expect(&value, "float[2] 4 9", 0, "ApplyAdagrad of one variable");
+    bd_tensor_fini(&value);
+    for (int i = 0; i < 3; i++)
+        bd_value_fini(&bindings[i].value);
+    braid_graph_free(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_same_variable_twice),
+    };
+    return BD_RUN_TESTS(tests);
+}
