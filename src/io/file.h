@@ -1,0 +1,127 @@
+// Files: the file system as a struct of functions, so that a simulated disk can stand in for the real one, and what the
+// rest of Braid does with files, which goes through it.
+//
+// All calls block on the disk. Any thread; one bd_file is used by one thread at a time, except that any number of
+// threads may bd_file_read_at. Errors name the path and have the code of the system's error (NotFound,
+// PermissionDenied, ResourceExhausted when the disk is full, ...: bd_code_of_errno).
+#ifndef BD_IO_FILE_H
+#define BD_IO_FILE_H
+
+#include "base/status.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum bd_file_mode {
+    BD_FILE_READ,
+    BD_FILE_CREATE,     // for writing; emptied when it is there
+    BD_FILE_CREATE_NEW, // for writing; AlreadyExists when it is there
+    BD_FILE_APPEND      // for writing at the end; created when it is not there
+} bd_file_mode;
+
+struct bd_fs;
+
+// An open file. A file system's own file starts with this.
+typedef struct bd_file {
+    const struct bd_fs *fs;
+    char *path; // owned; as it was given to open
+} bd_file;
+
+typedef struct bd_file_info {
+    uint64_t size; // bytes
+    bool is_dir;
+} bd_file_info;
+
+// ---- The interface ----
+
+// Contracts are those of the functions below that take the same arguments. No member is NULL.
+typedef struct bd_fs {
+    braid_code (*open)(const char *path, bd_file_mode mode, bd_file **file, braid_status *st);
+    braid_code (*read_at)(bd_file *file, uint64_t offset, void *out, size_t len, size_t *got,
+                          braid_status *st);
+    braid_code (*write)(bd_file *file, const void *data, size_t len, braid_status *st);
+    braid_code (*sync)(bd_file *file, braid_status *st);
+    braid_code (*close)(bd_file *file, braid_status *st);
+
+    braid_code (*info)(const char *path, bd_file_info *info, braid_status *st);
+    braid_code (*rename)(const char *from, const char *to, braid_status *st);
+    braid_code (*remove)(const char *path, braid_status *st);
+    braid_code (*make_dir)(const char *path, braid_status *st); // one level; AlreadyExists
+    braid_code (*remove_dir)(const char *path, braid_status *st);
+    braid_code (*sync_dir)(const char *path, braid_status *st);
+    // Calls fn for each name in a directory but "." and "..", in no order.
+    braid_code (*list)(const char *path, void (*fn)(const char *name, void *arg), void *arg,
+                       braid_status *st);
+} bd_fs;
+
+extern const bd_fs bd_fs_posix;
+
+// The file system in use. Read only.
+extern const bd_fs *bd_fs_current;
+
+// Puts another file system in place, while no file is open.
+void bd_fs_set(const bd_fs *fs);
+
+// The canonical code of an errno.
+braid_code bd_code_of_errno(int error);
+
+// ---- Open files ----
+
+// On an error *file is NULL. Only regular files can be read; a directory, a pipe or a socket gives FailedPrecondition.
+braid_code bd_file_open(const char *path, bd_file_mode mode, bd_file **file, braid_status *st);
+// Reads up to `len` bytes at `offset`; *got is less than `len` only where the file ends.
+braid_code bd_file_read_at(bd_file *file, uint64_t offset, void *out, size_t len, size_t *got,
+                           braid_status *st);
+// The same when the file must hold all of it: DataLoss, naming file and offset, when it ends before.
+braid_code bd_file_read_exact(bd_file *file, uint64_t offset, void *out, size_t len, braid_status *st);
+// Writes all of it after what was written before. After an error some of it may be there.
+braid_code bd_file_write(bd_file *file, const void *data, size_t len, braid_status *st);
+// Returns when the content would survive a power cut (its name may not: bd_dir_sync). Also of a file that is open to read.
+braid_code bd_file_sync(bd_file *file, braid_status *st);
+// Closes and frees, also on an error; NULL is accepted.
+braid_code bd_file_close(bd_file *file, braid_status *st);
+
+// ---- By path ----
+
+braid_code bd_file_get_info(const char *path, bd_file_info *info, braid_status *st);
+bool bd_file_exists(const char *path); // a file or a directory; false too when that cannot be found out
+// The size of a file in bytes.
+braid_code bd_file_size(const char *path, uint64_t *size, braid_status *st);
+// Replaces `to` when it is there, at once: who looks sees the old or the new.
+braid_code bd_file_rename(const char *from, const char *to, braid_status *st);
+braid_code bd_file_remove(const char *path, braid_status *st);
+// Makes what an open file of this path holds survive a power cut.
+braid_code bd_file_sync_path(const char *path, braid_status *st);
+
+// Makes a directory and those above it; fine when it is there. What it makes survives a power cut.
+braid_code bd_dir_make(const char *path, braid_status *st);
+braid_code bd_dir_remove(const char *path, braid_status *st); // an empty one
+// Returns when the names in a directory would survive a power cut.
+braid_code bd_dir_sync(const char *path, braid_status *st);
+
+// Sorted bytewise.
+typedef struct bd_name_list {
+    char **items; // owned
+    size_t len, cap;
+} bd_name_list;
+void bd_name_list_fini(bd_name_list *list);
+// The names in a directory, without it. On an error the list is empty.
+braid_code bd_dir_list(const char *path, bd_name_list *list, braid_status *st);
+
+// The whole content in new zero-terminated memory (bd_free); *len is without the zero. ResourceExhausted when it is
+// longer than `max` or memory is short. On an error *data is NULL.
+braid_code bd_file_read_all(const char *path, size_t max, char **data, size_t *len, braid_status *st);
+
+// Replaces the content of a file so that a crash at any instant leaves the old or the new: a temporary name, fsync,
+// rename, fsync of the directory. On an error the old content stays (but for one of the last fsync, when it may be
+// either) and the temporary file is removed.
+braid_code bd_file_write_atomic(const char *path, const void *data, size_t len, braid_status *st);
+
+// ---- Paths; results are the caller's (bd_free) ----
+
+char *bd_path_dir(const char *path); // "a/b" of "a/b/c", "." of "c", "/" of "/c"
+char *bd_path_join(const char *dir,
+                   const char *name); // one slash in between; `name` alone when `dir` is empty
+char *bd_path_temp(const char *path); // a name beside it that nobody uses, as TensorFlow makes it
+
+#endif

@@ -1,0 +1,259 @@
+// Files: every call on the real disk, and what its errors say.
+#include "io/file.h"
+
+#include "base/alloc.h"
+#include "base/testing/test.h"
+#include "io/testing/temp_dir.h"
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int in_temp_dir(void **state)
+{
+    *state = bd_temp_dir_new();
+    return 0;
+}
+
+static int remove_temp_dir(void **state)
+{
+    bd_temp_dir_free(*state);
+    return 0;
+}
+
+static void put(const char *path, bd_file_mode mode, const char *text)
+{
+    BD_STATUS(st);
+    bd_file *file;
+    bd_file_open(path, mode, &file, st);
+    assert_ok(st);
+    bd_file_write(file, text, strlen(text), st);
+    assert_ok(st);
+    bd_file_sync(file, st);
+    assert_ok(st);
+    bd_file_close(file, st);
+    assert_ok(st);
+}
+
+static void expect_content(const char *path, const char *text)
+{
+    BD_STATUS(st);
+    char *data;
+    size_t len;
+    bd_file_read_all(path, 1 << 20, &data, &len, st);
+    assert_ok(st);
+    assert_int_equal(len, strlen(text));
+    assert_string_equal(data, text);
+    bd_free(data);
+}
+
+static void test_modes_of_opening(void **state)
+{
+    BD_STATUS(st);
+    bd_file *file;
+    char *path = bd_path_join(*state, "a");
+    put(path, BD_FILE_CREATE_NEW, "one");
+    expect_content(path, "one");
+    put(path, BD_FILE_APPEND, "+two");
+    expect_content(path, "one+two");
+    put(path, BD_FILE_CREATE, "3");
+    expect_content(path, "3");
+    bd_file_open(path, BD_FILE_CREATE_NEW, &file, st);
+    assert_null(file);
+    assert_error(st, BRAID_ALREADY_EXISTS, path);
+    bd_free(path);
+}
+
+static void test_reading_at_offsets(void **state)
+{
+    BD_STATUS(st);
+    bd_file *file;
+    char buffer[8];
+    size_t got;
+    char *path = bd_path_join(*state, "a");
+    put(path, BD_FILE_CREATE, "0123456789");
+    bd_file_open(path, BD_FILE_READ, &file, st);
+    assert_ok(st);
+    bd_file_read_at(file, 3, buffer, 4, &got, st);
+    assert_ok(st);
+    assert_int_equal(got, 4);
+    assert_memory_equal(buffer, "3456", 4);
+    bd_file_read_at(file, 7, buffer, 8, &got, st);
+    assert_ok(st);
+    assert_int_equal(got, 3);
+    bd_file_read_at(file, 100, buffer, 8, &got, st);
+    assert_ok(st);
+    assert_int_equal(got, 0);
+    bd_file_read_at(file, UINT64_MAX - 3, buffer, 8, &got, st);
+    assert_ok(st);
+    assert_int_equal(got, 0);
+    bd_file_read_exact(file, 7, buffer, 4, st);
+    assert_error(st, BRAID_DATA_LOSS, "ends after 10 bytes, within 4 bytes at offset 7");
+    bd_file_close(file, st);
+    assert_ok(st);
+    bd_free(path);
+}
+
+static void test_errors_name_the_path_and_the_reason(void **state)
+{
+    BD_STATUS(st);
+    bd_file *file;
+    bd_file_info info;
+    char *missing = bd_path_join(*state, "missing"), *inside = bd_path_join(missing, "b");
+    bd_file_open(missing, BD_FILE_READ, &file, st);
+    assert_non_null(strstr(braid_status_message(st), missing));
+    assert_error(st, BRAID_NOT_FOUND, "No such file or directory");
+    bd_file_open(inside, BD_FILE_CREATE, &file, st);
+    assert_error(st, BRAID_NOT_FOUND, inside);
+    bd_file_get_info(missing, &info, st);
+    assert_error(st, BRAID_NOT_FOUND, missing);
+    bd_file_remove(missing, st);
+    assert_error(st, BRAID_NOT_FOUND, missing);
+    bd_file_rename(missing, inside, st);
+    assert_error(st, BRAID_NOT_FOUND, missing);
+    bd_file_open(*state, BD_FILE_READ, &file, st);
+    assert_error(st, BRAID_FAILED_PRECONDITION, "is a directory");
+    assert_int_equal(mkfifo(missing, 0600), 0);
+    bd_file_open(missing, BD_FILE_READ, &file, st); // does not wait for a writer
+    assert_error(st, BRAID_FAILED_PRECONDITION, "not a regular file");
+    bd_free(missing);
+    bd_free(inside);
+}
+
+static void test_a_full_disk_is_resource_exhausted(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    bd_file *file;
+    if (bd_file_open("/dev/full", BD_FILE_CREATE, &file, st)) skip();
+    bd_file_write(file, "x", 1, st);
+    assert_error(st, BRAID_RESOURCE_EXHAUSTED, "/dev/full: No space left on device");
+    bd_file_close(file, st);
+    assert_ok(st);
+}
+
+static void test_codes(void **state)
+{
+    (void)state;
+    assert_int_equal(bd_code_of_errno(EACCES), BRAID_PERMISSION_DENIED);
+    assert_int_equal(bd_code_of_errno(ENOSPC), BRAID_RESOURCE_EXHAUSTED);
+    assert_int_equal(bd_code_of_errno(ENOTEMPTY), BRAID_FAILED_PRECONDITION);
+    assert_int_equal(bd_code_of_errno(99999), BRAID_UNKNOWN);
+}
+
+static void test_directories(void **state)
+{
+    BD_STATUS(st);
+    bd_name_list names;
+    char *top = bd_path_join(*state, "d"), *deep = bd_path_join(top, "e/f/");
+    bd_dir_make(deep, st);
+    assert_ok(st);
+    bd_dir_make(deep, st); // again is fine
+    assert_ok(st);
+    char *b = bd_path_join(top, "b"), *a = bd_path_join(top, "a");
+    put(b, BD_FILE_CREATE, "");
+    put(a, BD_FILE_CREATE, "");
+    bd_dir_list(top, &names, st);
+    assert_ok(st);
+    assert_int_equal(names.len, 3);
+    assert_string_equal(names.items[0], "a");
+    assert_string_equal(names.items[1], "b");
+    assert_string_equal(names.items[2], "e");
+    bd_name_list_fini(&names);
+    bd_dir_remove(top, st);
+    assert_error(st, BRAID_FAILED_PRECONDITION, top);
+    bd_dir_make(a, st);
+    assert_error(st, BRAID_ALREADY_EXISTS, a);
+    bd_dir_remove(deep, st);
+    assert_ok(st);
+    assert_false(bd_file_exists(deep));
+    bd_dir_list(deep, &names, st);
+    assert_int_equal(names.len, 0);
+    assert_error(st, BRAID_NOT_FOUND, deep);
+    bd_free(top);
+    bd_free(deep);
+    bd_free(a);
+    bd_free(b);
+}
+
+static void test_read_all_is_bounded(void **state)
+{
+    BD_STATUS(st);
+    char *data;
+    size_t len;
+    char *path = bd_path_join(*state, "a");
+    put(path, BD_FILE_CREATE, "0123456789");
+    bd_file_read_all(path, 10, &data, &len, st);
+    assert_ok(st);
+    assert_int_equal(len, 10);
+    bd_free(data);
+    bd_file_read_all(path, 9, &data, &len, st);
+    assert_null(data);
+    assert_error(st, BRAID_RESOURCE_EXHAUSTED, "is longer than 9 bytes");
+    bd_file_read_all("/proc/self/stat", 1 << 20, &data, &len, st); // says that its size is 0
+    assert_ok(st);
+    assert_true(len > 20);
+    bd_free(data);
+    bd_free(path);
+}
+
+static void test_atomic_writing_replaces_and_leaves_nothing_else(void **state)
+{
+    BD_STATUS(st);
+    bd_name_list names;
+    char *path = bd_path_join(*state, "a"), *missing = bd_path_join(*state, "no/a");
+    bd_file_write_atomic(path, "old", 3, st);
+    assert_ok(st);
+    bd_file_write_atomic(path, "new", 3, st);
+    assert_ok(st);
+    expect_content(path, "new");
+    bd_file_write_atomic(missing, "x", 1, st);
+    assert_error(st, BRAID_NOT_FOUND, "no/a");
+    bd_dir_list(*state, &names, st);
+    assert_int_equal(names.len, 1);
+    bd_name_list_fini(&names);
+    bd_free(path);
+    bd_free(missing);
+}
+
+static void expect_taken(char *made, const char *expected)
+{
+    assert_string_equal(made, expected);
+    bd_free(made);
+}
+
+static void test_paths(void **state)
+{
+    (void)state;
+    expect_taken(bd_path_dir("a/b/c"), "a/b");
+    expect_taken(bd_path_dir("a//b/"), "a");
+    expect_taken(bd_path_dir("c"), ".");
+    expect_taken(bd_path_dir("/c"), "/");
+    expect_taken(bd_path_dir("/"), "/");
+    expect_taken(bd_path_dir(""), ".");
+    expect_taken(bd_path_join("a", "b"), "a/b");
+    expect_taken(bd_path_join("a/", "b"), "a/b");
+    expect_taken(bd_path_join("", "b"), "b");
+    char *one = bd_path_temp("x"), *other = bd_path_temp("x");
+    assert_true(strncmp(one, "x.tempstate", 11) == 0);
+    assert_string_not_equal(one, other);
+    bd_free(one);
+    bd_free(other);
+}
+
+#define IN_TEMP_DIR(test) cmocka_unit_test_setup_teardown((test), in_temp_dir, remove_temp_dir)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_TEMP_DIR(test_modes_of_opening),
+        IN_TEMP_DIR(test_reading_at_offsets),
+        IN_TEMP_DIR(test_errors_name_the_path_and_the_reason),
+        cmocka_unit_test(test_a_full_disk_is_resource_exhausted),
+        cmocka_unit_test(test_codes),
+        IN_TEMP_DIR(test_directories),
+        IN_TEMP_DIR(test_read_all_is_bounded),
+        IN_TEMP_DIR(test_atomic_writing_replaces_and_leaves_nothing_else),
+        cmocka_unit_test(test_paths),
+    };
+    return BD_RUN_TESTS(tests);
+}

@@ -1,0 +1,171 @@
+// Buffered, possibly compressed output to a file.
+//
+// What waits for a write is in `buffer`: bytes as they were put, or what zlib made of them.
+#include "io/output.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include <string.h>
+
+// Large enough that a write costs little beside it, small enough to stay in the cache.
+#define BUFFER_BYTES ((size_t)256 << 10)
+
+struct bd_output {
+    bd_file *file; // owned
+    bd_compression kind;
+    z_stream *deflater; // owned; NULL without compression
+    uint64_t offset;    // bytes put
+    size_t used;        // of the buffer
+    bool broken;        // a write failed: nobody knows what the file holds
+    uint8_t buffer[BUFFER_BYTES];
+};
+
+static braid_code start_deflater(bd_output *out, braid_status *st)
+{
+    out->deflater = bd_zlib_stream_new();
+    int rc = deflateInit2(out->deflater, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
+                          bd_compression_window_bits(out->kind), 8, Z_DEFAULT_STRATEGY);
+    if (rc == Z_OK) return BRAID_OK;
+    bd_zlib_stream_free(out->deflater);
+    out->deflater = NULL;
+    return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "no memory to compress %s", out->file->path);
+}
+
+braid_code bd_output_open(const char *path, bd_file_mode mode, bd_compression kind, bd_output **out,
+                          braid_status *st)
+{
+    BD_ASSERT(mode != BD_FILE_READ && (mode != BD_FILE_APPEND || kind == BD_COMPRESSION_NONE));
+    *out = NULL;
+    bd_file *file;
+    braid_code code = bd_file_open(path, mode, &file, st);
+    if (code) return code;
+    bd_output *o = bd_malloc(sizeof *o);
+    o->file = file;
+    o->kind = kind;
+    o->deflater = NULL;
+    o->offset = 0;
+    o->used = 0;
+    o->broken = false;
+    if (kind != BD_COMPRESSION_NONE) code = start_deflater(o, st);
+    if (code) {
+        bd_output_abandon(o);
+        return code;
+    }
+    *out = o;
+    return BRAID_OK;
+}
+
+uint64_t bd_output_offset(const bd_output *out)
+{
+    return out->offset;
+}
+
+static braid_code write_out(bd_output *out, const void *data, size_t len, braid_status *st)
+{
+    if (out->broken) {
+        return bd_fail(st, BRAID_FAILED_PRECONDITION, "writing to %s failed before", out->file->path);
+    }
+    if (len == 0) return BRAID_OK;
+    braid_code code = bd_file_write(out->file, data, len, st);
+    if (code) out->broken = true;
+    return code;
+}
+
+static braid_code empty_buffer(bd_output *out, braid_status *st)
+{
+    braid_code code = write_out(out, out->buffer, out->used, st);
+    out->used = 0;
+    return code;
+}
+
+// Runs zlib over `len` bytes until it has taken them all and, for another `flush` than Z_NO_FLUSH, has given all.
+static braid_code deflate_all(bd_output *out, const void *data, size_t len, int flush, braid_status *st)
+{
+    z_stream *z = out->deflater;
+    const size_t call_max = (size_t)1 << 30; // zlib counts in unsigned int
+    do {
+        size_t n = len < call_max ? len : call_max;
+        bool last = n == len;
+        z->next_in = (Bytef *)data;
+        z->avail_in = (uInt)n;
+        bool more = true;
+        while (more) {
+            z->next_out = out->buffer + out->used;
+            z->avail_out = (uInt)(BUFFER_BYTES - out->used);
+            int rc = deflate(z, last ? flush : Z_NO_FLUSH);
+            BD_ASSERT(rc != Z_STREAM_ERROR);
+            out->used = BUFFER_BYTES - z->avail_out;
+            more = z->avail_out == 0 && rc != Z_STREAM_END;
+            braid_code code = out->used == BUFFER_BYTES ? empty_buffer(out, st) : BRAID_OK;
+            if (code) return code;
+        }
+        data = (const char *)data + n;
+        len -= n;
+    } while (len > 0);
+    return BRAID_OK;
+}
+
+braid_code bd_output_put(bd_output *out, const void *data, size_t len, braid_status *st)
+{
+    if (out->broken) return write_out(out, data, len, st);
+    out->offset += len;
+    if (out->deflater) return deflate_all(out, data, len, Z_NO_FLUSH, st);
+    if (len > BUFFER_BYTES - out->used) {
+        braid_code code = empty_buffer(out, st);
+        if (code) return code;
+        if (len >= BUFFER_BYTES / 2) return write_out(out, data, len, st);
+    }
+    if (len) memcpy(out->buffer + out->used, data, len);
+    out->used += len;
+    return BRAID_OK;
+}
+
+braid_code bd_output_flush(bd_output *out, braid_status *st)
+{
+    braid_code code = BRAID_OK;
+    if (out->deflater && !out->broken) code = deflate_all(out, NULL, 0, Z_SYNC_FLUSH, st);
+    return code ? code : empty_buffer(out, st);
+}
+
+braid_code bd_output_sync(bd_output *out, braid_status *st)
+{
+    braid_code code = bd_output_flush(out, st);
+    return code ? code : bd_file_sync(out->file, st);
+}
+
+static braid_code release(bd_output *out, braid_status *st)
+{
+    if (out->deflater) deflateEnd(out->deflater);
+    bd_zlib_stream_free(out->deflater);
+    braid_code code = bd_file_close(out->file, st);
+    bd_free(out);
+    return code;
+}
+
+static braid_code finish(bd_output *out, bool synced, braid_status *st)
+{
+    if (!out) return BRAID_OK;
+    BD_STATUS(close_st);
+    braid_code code = BRAID_OK;
+    if (out->deflater && !out->broken) code = deflate_all(out, NULL, 0, Z_FINISH, st);
+    if (!code) code = empty_buffer(out, st);
+    if (!code && synced) code = bd_file_sync(out->file, st);
+    braid_code close_code = release(out, close_st);
+    return code || !close_code ? code : bd_status_copy(st, close_st);
+}
+
+braid_code bd_output_close(bd_output *out, braid_status *st)
+{
+    return finish(out, false, st);
+}
+
+braid_code bd_output_close_synced(bd_output *out, braid_status *st)
+{
+    return finish(out, true, st);
+}
+
+void bd_output_abandon(bd_output *out)
+{
+    BD_STATUS(ignored);
+    if (out) release(out, ignored);
+}
