@@ -1,8 +1,8 @@
 // Reductions of the middle dimension of x [outer, count, inner].
 //
-// Along contiguous memory (inner = 1) WIDE partial results run side by side, over blocks whose results are combined in
-// turn; across rows a tile of columns collects up to ROWS rows before it is added to the result. So a float sum's error
-// grows with BLOCK/WIDE + count/BLOCK, not with count, and each loop is one the compiler vectorizes.
+// Along contiguous memory (inner = 1) WIDE partial results run side by side; across rows a tile of columns collects ROWS
+// rows. Longer ones are halved and the halves' results joined, so a float sum's error grows with BLOCK / WIDE (ROWS) and
+// the logarithm of the count, not with the count; and each loop is one the compiler vectorizes.
 #include "kernels/simd.h"
 #include "kernels/simd_loop.h"
 #include <math.h>
@@ -16,103 +16,112 @@
 #define NARROW 32  // rows shorter than this are taken several at a time
 
 // One reduction: START is its result over nothing, TAKE takes element x into a, JOIN joins partial results a and b.
-#define REDUCE(NAME, T, START, TAKE, JOIN)                                                                        \
-    /* Takes `rows` rows of `width` columns, `stride` apart, into tile. */                                        \
-    static inline __attribute__((always_inline)) void tile_##NAME(const T *xs, int64_t rows, int64_t width,       \
-                                                                  int64_t stride, T *restrict tile)               \
-    {                                                                                                             \
-        for (int64_t c = 0; c < width; c++)                                                                       \
-            tile[c] = START;                                                                                      \
-        for (int64_t r = 0; r < rows; r++, xs += stride) {                                                        \
-            BD_INDEPENDENT                                                                                        \
-            for (int64_t c = 0; c < width; c++) {                                                                 \
-                T a = tile[c], x = xs[c];                                                                         \
-                tile[c] = (T)(TAKE);                                                                              \
-            }                                                                                                     \
-        }                                                                                                         \
-    }                                                                                                             \
-    static inline __attribute__((always_inline)) T lanes_##NAME(const T *xs, int64_t n, int width)                \
-    {                                                                                                             \
-        T lanes[WIDE];                                                                                            \
-        tile_##NAME(xs, n / width, width, width, lanes);                                                          \
-        for (width /= 2; width > 0; width /= 2) {                                                                 \
-            for (int l = 0; l < width; l++) {                                                                     \
-                T a = lanes[l], b = lanes[l + width];                                                             \
-                lanes[l] = (T)(JOIN);                                                                             \
-            }                                                                                                     \
-        }                                                                                                         \
-        return lanes[0];                                                                                          \
-    }                                                                                                             \
-    static T block_##NAME(const T *xs, int64_t n)                                                                 \
-    {                                                                                                             \
-        T a = START;                                                                                              \
-        if (n >= 8 * WIDE) {                                                                                      \
-            a = lanes_##NAME(xs, n, WIDE);                                                                        \
-            xs += n - n % WIDE;                                                                                   \
-            n %= WIDE;                                                                                            \
-        }                                                                                                         \
-        if (n >= 2 * LANES) {                                                                                     \
-            T b = lanes_##NAME(xs, n, LANES);                                                                     \
-            a = (T)(JOIN);                                                                                        \
-            xs += n - n % LANES;                                                                                  \
-            n %= LANES;                                                                                           \
-        }                                                                                                         \
-        for (int64_t i = 0; i < n; i++) {                                                                         \
-            T x = xs[i];                                                                                          \
-            a = (T)(TAKE);                                                                                        \
-        }                                                                                                         \
-        return a;                                                                                                 \
-    }                                                                                                             \
-    static T row_##NAME(const T *xs, int64_t n)                                                                   \
-    {                                                                                                             \
-        T a = START;                                                                                              \
-        for (; n > 0; xs += BLOCK, n -= BLOCK) {                                                                  \
-            T b = block_##NAME(xs, n < BLOCK ? n : BLOCK);                                                        \
-            a = (T)(JOIN);                                                                                        \
-        }                                                                                                         \
-        return a;                                                                                                 \
-    }                                                                                                             \
-    static void join_##NAME(const T *part, T *ys, int64_t n)                                                      \
-    {                                                                                                             \
-        BD_INDEPENDENT                                                                                            \
-        for (int64_t c = 0; c < n; c++) {                                                                         \
-            T a = ys[c], b = part[c];                                                                             \
-            ys[c] = (T)(JOIN);                                                                                    \
-        }                                                                                                         \
-    }                                                                                                             \
-    /* Columns of [count, inner]. Short rows go `together` at a time, as one long row whose pieces are joined. */ \
-    static void columns_##NAME(const T *xs, T *ys, int64_t count, int64_t inner)                                  \
-    {                                                                                                             \
-        T tile[TILE];                                                                                             \
-        int64_t together = inner < NARROW ? 2 * NARROW / inner : 1;                                               \
-        for (int64_t c = 0; c < inner; c++)                                                                       \
-            ys[c] = START;                                                                                        \
-        while (count > 0) {                                                                                       \
-            if (together > count) together = 1;                                                                   \
-            int64_t rows = count / together < ROWS ? count / together : ROWS, row = together * inner;             \
-            for (int64_t c = 0; c < row; c += TILE) {                                                             \
-                int64_t width = row - c < TILE ? row - c : TILE;                                                  \
-                tile_##NAME(xs + c, rows, width, row, tile);                                                      \
-                if (together == 1) join_##NAME(tile, ys + c, width);                                              \
-            }                                                                                                     \
-            for (int64_t p = 0; together > 1 && p < together; p++)                                                \
-                join_##NAME(tile + p * inner, ys, inner);                                                         \
-            xs += rows * row;                                                                                     \
-            count -= rows * together;                                                                             \
-        }                                                                                                         \
-    }                                                                                                             \
-    static void NAME(const void *xp, void *yp, int64_t outer, int64_t count, int64_t inner)                       \
-    {                                                                                                             \
-        const T *xs = xp;                                                                                         \
-        T *ys = yp;                                                                                               \
-        if (inner == 0) return;                                                                                   \
-        for (int64_t i = 0; i < outer; i++, xs += count * inner, ys += inner) {                                   \
-            if (inner == 1) {                                                                                     \
-                *ys = row_##NAME(xs, count);                                                                      \
-            } else {                                                                                              \
-                columns_##NAME(xs, ys, count, inner);                                                             \
-            }                                                                                                     \
-        }                                                                                                         \
+#define REDUCE(NAME, T, START, TAKE, JOIN)                                                                   \
+    /* Takes `rows` rows of `width` columns, `stride` apart, into tile. */                                   \
+    static inline __attribute__((always_inline)) void tile_##NAME(const T *xs, int64_t rows, int64_t width,  \
+                                                                  int64_t stride, T *restrict tile)          \
+    {                                                                                                        \
+        for (int64_t c = 0; c < width; c++)                                                                  \
+            tile[c] = START;                                                                                 \
+        for (int64_t r = 0; r < rows; r++, xs += stride) {                                                   \
+            BD_INDEPENDENT                                                                                   \
+            for (int64_t c = 0; c < width; c++) {                                                            \
+                T a = tile[c], x = xs[c];                                                                    \
+                tile[c] = (T)(TAKE);                                                                         \
+            }                                                                                                \
+        }                                                                                                    \
+    }                                                                                                        \
+    static inline __attribute__((always_inline)) T lanes_##NAME(const T *xs, int64_t n, int width)           \
+    {                                                                                                        \
+        T lanes[WIDE];                                                                                       \
+        tile_##NAME(xs, n / width, width, width, lanes);                                                     \
+        for (width /= 2; width > 0; width /= 2) {                                                            \
+            for (int l = 0; l < width; l++) {                                                                \
+                T a = lanes[l], b = lanes[l + width];                                                        \
+                lanes[l] = (T)(JOIN);                                                                        \
+            }                                                                                                \
+        }                                                                                                    \
+        return lanes[0];                                                                                     \
+    }                                                                                                        \
+    static T block_##NAME(const T *xs, int64_t n)                                                            \
+    {                                                                                                        \
+        T a = START;                                                                                         \
+        if (n >= 8 * WIDE) {                                                                                 \
+            a = lanes_##NAME(xs, n, WIDE);                                                                   \
+            xs += n - n % WIDE;                                                                              \
+            n %= WIDE;                                                                                       \
+        }                                                                                                    \
+        if (n >= 2 * LANES) {                                                                                \
+            T b = lanes_##NAME(xs, n, LANES);                                                                \
+            a = (T)(JOIN);                                                                                   \
+            xs += n - n % LANES;                                                                             \
+            n %= LANES;                                                                                      \
+        }                                                                                                    \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            T x = xs[i];                                                                                     \
+            a = (T)(TAKE);                                                                                   \
+        }                                                                                                    \
+        return a;                                                                                            \
+    }                                                                                                        \
+    static T row_##NAME(const T *xs, int64_t n)                                                              \
+    {                                                                                                        \
+        if (n <= BLOCK) return block_##NAME(xs, n);                                                          \
+        int64_t half = (n / 2 + BLOCK - 1) / BLOCK * BLOCK;                                                  \
+        T a = row_##NAME(xs, half), b = row_##NAME(xs + half, n - half);                                     \
+        return (T)(JOIN);                                                                                    \
+    }                                                                                                        \
+    static void join_##NAME(const T *part, T *ys, int64_t n)                                                 \
+    {                                                                                                        \
+        BD_INDEPENDENT                                                                                       \
+        for (int64_t c = 0; c < n; c++) {                                                                    \
+            T a = ys[c], b = part[c];                                                                        \
+            ys[c] = (T)(JOIN);                                                                               \
+        }                                                                                                    \
+    }                                                                                                        \
+    /* Any number of rows of at most TILE columns. */                                                        \
+    static void rows_##NAME(const T *xs, int64_t rows, int64_t width, int64_t stride, T *ys)                 \
+    {                                                                                                        \
+        if (rows <= ROWS) {                                                                                  \
+            tile_##NAME(xs, rows, width, stride, ys);                                                        \
+            return;                                                                                          \
+        }                                                                                                    \
+        T part[TILE];                                                                                        \
+        int64_t half = rows / 2;                                                                             \
+        rows_##NAME(xs, half, width, stride, ys);                                                            \
+        rows_##NAME(xs + half * stride, rows - half, width, stride, part);                                   \
+        join_##NAME(part, ys, width);                                                                        \
+    }                                                                                                        \
+    /* Columns of [count, inner]. */                                                                         \
+    static void columns_##NAME(const T *xs, T *ys, int64_t count, int64_t inner)                             \
+    {                                                                                                        \
+        for (int64_t c = 0; c < inner; c += TILE)                                                            \
+            rows_##NAME(xs + c, count, inner - c < TILE ? inner - c : TILE, inner, ys + c);                  \
+    }                                                                                                        \
+    /* The same of short rows: `together` rows are one of the loop's, whose pieces are joined at the end. */ \
+    static void narrow_columns_##NAME(const T *xs, T *ys, int64_t count, int64_t inner)                      \
+    {                                                                                                        \
+        T wide[2 * NARROW];                                                                                  \
+        int64_t together = 2 * NARROW / inner, many = count - count % together;                              \
+        rows_##NAME(xs + many * inner, count - many, inner, inner, ys);                                      \
+        if (many == 0) return;                                                                               \
+        rows_##NAME(xs, many / together, together * inner, together * inner, wide);                          \
+        for (int64_t p = 0; p < together; p++)                                                               \
+            join_##NAME(wide + p * inner, ys, inner);                                                        \
+    }                                                                                                        \
+    static void NAME(const void *xp, void *yp, int64_t outer, int64_t count, int64_t inner)                  \
+    {                                                                                                        \
+        const T *xs = xp;                                                                                    \
+        T *ys = yp;                                                                                          \
+        if (inner == 0) return;                                                                              \
+        for (int64_t i = 0; i < outer; i++, xs += count * inner, ys += inner) {                              \
+            if (inner == 1) {                                                                                \
+                *ys = row_##NAME(xs, count);                                                                 \
+            } else if (inner < NARROW) {                                                                     \
+                narrow_columns_##NAME(xs, ys, count, inner);                                                 \
+            } else {                                                                                         \
+                columns_##NAME(xs, ys, count, inner);                                                        \
+            }                                                                                                \
+        }                                                                                                    \
     }
 
 // Integers wrap around: they are added and multiplied without sign.
