@@ -20,7 +20,7 @@ struct bd_cancellation {
     bd_mutex mu;
     bd_cond ran;                   // the hook that was running has returned
     braid_status why;              // guarded by mu until cancelled is set
-    bd_cancel_hook *hooks;         // guarded by mu
+    bd_cancel_hook *hooks, **tail; // in order of their adding; guarded by mu
     const bd_cancel_hook *running; // guarded by mu
     const void *runner;            // thread that runs hooks; guarded by mu
     bd_cancellation *parent;       // owned reference; NULL
@@ -61,6 +61,7 @@ bd_cancellation *bd_cancellation_new(bd_cancellation *parent)
     atomic_init(&c->refs, 1);
     bd_mutex_init(&c->mu);
     bd_cond_init(&c->ran);
+    c->tail = &c->hooks;
     if (!parent) return c;
     c->parent = bd_cancellation_ref(parent);
     c->parent_hook.fn = parent_cancelled;
@@ -92,10 +93,13 @@ void bd_cancellation_unref(bd_cancellation *c)
     if (c && atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) == 1) destroy(c);
 }
 
-static void take_off_locked(bd_cancel_hook *hook)
+static void take_off_locked(bd_cancellation *c, bd_cancel_hook *hook)
 {
     *hook->link = hook->next;
-    if (hook->next) hook->next->link = hook->link;
+    if (hook->next)
+        hook->next->link = hook->link;
+    else
+        c->tail = hook->link;
     hook->next = NULL;
     hook->link = NULL;
     hook->state = HOOK_OFF;
@@ -105,7 +109,7 @@ static void run_hooks_locked(bd_cancellation *c)
 {
     c->runner = &this_thread;
     for (bd_cancel_hook *hook; (hook = c->hooks);) {
-        take_off_locked(hook);
+        take_off_locked(c, hook);
         c->running = hook;
         bd_mutex_unlock(&c->mu);
         hook->fn(hook, &c->why);
@@ -148,10 +152,9 @@ bool bd_cancellation_add(bd_cancellation *c, bd_cancel_hook *hook)
     hook->link = NULL;
     hook->state = HOOK_OFF;
     if (is_live) {
-        hook->next = c->hooks;
-        hook->link = &c->hooks;
-        if (hook->next) hook->next->link = &hook->next;
-        c->hooks = hook;
+        hook->link = c->tail;
+        *c->tail = hook;
+        c->tail = &hook->next;
         hook->state = HOOK_ON_LIST;
     }
     bd_mutex_unlock(&c->mu);
@@ -163,7 +166,7 @@ bool bd_cancellation_remove(bd_cancellation *c, bd_cancel_hook *hook)
     bd_mutex_lock(&c->mu);
     bool was_on_list = hook->state == HOOK_ON_LIST;
     if (was_on_list) {
-        take_off_locked(hook);
+        take_off_locked(c, hook);
     } else if (c->runner != &this_thread) {
         // Ends when fn returns, which must not block.
         while (c->running == hook)
