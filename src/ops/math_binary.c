@@ -206,7 +206,6 @@ static void maximum_gradient(bd_grad_ctx *c)
 BD_OP(Maximum) = {
     .signature = "(x: T, y: T) -> (z: T)",
     .attrs = "T:type{bfloat16,double,float,half,int32,int64}",
-    .flags = BD_OP_COMMUTATIVE,
     .shape = bd_shape_fn_broadcast,
     .gradient = maximum_gradient,
     .kernels = BD_BINARY_KERNEL(max, BD_NUMBERS),
@@ -221,7 +220,6 @@ static void minimum_gradient(bd_grad_ctx *c)
 BD_OP(Minimum) = {
     .signature = "(x: T, y: T) -> (z: T)",
     .attrs = "T:type{bfloat16,double,float,half,int32,int64}",
-    .flags = BD_OP_COMMUTATIVE,
     .shape = bd_shape_fn_broadcast,
     .gradient = minimum_gradient,
     .kernels = BD_BINARY_KERNEL(min, BD_NUMBERS),
