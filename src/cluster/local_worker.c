@@ -163,7 +163,7 @@ static bd_worker_graph *graph_new(bd_worker_session *s, bd_plan *plan)
     g->handle = bd_asprintf("%016" PRIx64, bd_random_u64());
     g->session = s;
     g->plan = plan;
-    atomic_init(&g->refs, 2); // the session's and the caller's
+    atomic_init(&g->refs, 2);            // the session's and the caller's
     atomic_init(&g->held_ns, INT64_MAX); // not known: not on a thread that polls
     return g;
 }

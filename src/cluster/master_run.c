@@ -11,6 +11,7 @@
 #include "base/strbuf.h"
 #include "base/wire.h"
 #include "cluster/master_internal.h"
+#include "cluster/message_field.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -80,12 +81,6 @@ static void give_fetches(step *s)
     }
 }
 
-static void append(bd_wire_writer *out, const bd_message *m)
-{
-    for (size_t i = 0; i < m->slice_count; i++)
-        bd_wire_put_raw(out, m->slices[i].data, m->slices[i].len);
-}
-
 // RunMetadata: step_stats = 1, which is the StepStats of all parts one after the other; partition_graphs = 3.
 static void give_metadata(step *s)
 {
@@ -100,9 +95,9 @@ static void give_metadata(step *s)
         bd_wire_put_varint(&out, bytes);
     }
     for (int p = 0; p < s->plan->part_count; p++)
-        append(&out, &s->parts[p].stats);
+        bd_message_field_put(&s->parts[p].stats, 0, &out);
     for (int p = 0; p < s->plan->part_count; p++)
-        append(&out, &s->parts[p].graphs);
+        bd_message_field_put(&s->parts[p].graphs, 0, &out);
     bd_wire_writer_finish(&out);
 }
 

@@ -2,6 +2,7 @@
 #include "cluster/peers.h"
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/clock.h"
 #include "cluster/remote_worker.h"
 #include <string.h>
 
@@ -24,12 +25,14 @@ void bd_peers_init(bd_peers *p, const braid_cluster *cluster, const char *job, i
                    bd_transport *transport)
 {
     *p = (bd_peers){.items = bd_calloc((size_t)bd_cluster_task_count(cluster), sizeof(bd_peer))};
+    bd_rpc_count_init(&p->calls);
     for (size_t j = 0; j < cluster->jobs.len; j++) {
         const bd_cluster_job *in = &cluster->jobs.items[j];
         for (size_t i = 0; i < in->tasks.len; i++) {
             bd_peer *peer = &p->items[p->count++];
             const bool is_self = strcmp(in->name, job) == 0 && in->tasks.items[i].index == index;
             peer_init(peer, in->name, &in->tasks.items[i], transport, is_self);
+            peer->calls = &p->calls;
             if (is_self) p->self = peer;
             bd_map_put(&p->by_task, peer->task, peer);
         }
@@ -43,6 +46,7 @@ void bd_peers_close(bd_peers *p)
         if (p->items[i].channel) p->items[i].transport->channel_close(p->items[i].channel);
         p->items[i].channel = NULL;
     }
+    bd_rpc_count_wait(&p->calls);
 }
 
 void bd_peers_fini(bd_peers *p)
@@ -53,9 +57,20 @@ void bd_peers_fini(bd_peers *p)
         bd_free(peer->task);
         bd_free(peer->label);
     }
+    bd_rpc_count_fini(&p->calls);
     bd_map_fini(&p->by_task);
     bd_free(p->items);
     *p = (bd_peers){0};
+}
+
+bd_rpc_options bd_peer_rpc(const bd_peer *peer, const char *method)
+{
+    BD_ASSERT(peer->channel);
+    return (bd_rpc_options){.transport = peer->transport,
+                            .channel = peer->channel,
+                            .method = method,
+                            .deadline_ns = BD_FOREVER,
+                            .count = peer->calls};
 }
 
 size_t bd_task_name_len(const char *device, size_t len)

@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "cluster/cluster_spec.h"
+#include "cluster/rpc.h"
 #include "cluster/transport/transport.h"
 #include "cluster/worker.h"
 
@@ -16,6 +17,7 @@ typedef struct bd_peer {
     bool is_self;
     bd_transport *transport; // not owned
     bd_channel *channel;     // NULL for the server's own task: it is never called
+    bd_rpc_count *calls;     // of the server
     bd_worker *worker;       // the local one for the server's own task, else a remote one
 } bd_peer;
 
@@ -25,15 +27,18 @@ typedef struct bd_peers {
     int count;
     bd_peer *self;
     bd_map by_task;
+    bd_rpc_count calls; // in progress, to any of them
 } bd_peers;
 
 // Channels connect when they are first used. `cluster` and `transport` outlive it.
 void bd_peers_init(bd_peers *p, const braid_cluster *cluster, const char *job, int index,
                    bd_transport *transport);
-// Ends calls in progress with Cancelled. Their callbacks may still come; bd_transport.free waits for them.
+// Ends calls in progress with Cancelled and waits for their callbacks. No call may be begun any more.
 void bd_peers_close(bd_peers *p);
-// After the transport is gone.
-void bd_peers_fini(bd_peers *p);
+void bd_peers_fini(bd_peers *p); // after close
+
+// A call to a peer, without a deadline: fill in the rest.
+bd_rpc_options bd_peer_rpc(const bd_peer *peer, const char *method);
 
 // The peer whose task a full device or task name begins with; NULL when there is none.
 const bd_peer *bd_peers_of_device(const bd_peers *p, const char *device, size_t len);

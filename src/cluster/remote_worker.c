@@ -41,12 +41,6 @@ static pending *pending_new(const bd_peer *peer, const char *method, void *arg)
     return p;
 }
 
-static bd_rpc_options rpc_to(const bd_peer *peer, const char *method)
-{
-    return (bd_rpc_options){
-        .transport = peer->transport, .channel = peer->channel, .method = method, .deadline_ns = BD_FOREVER};
-}
-
 // What the caller sees of an error of the call itself: a peer that cannot be reached is named.
 static void explain(const pending *p, const braid_status *from, braid_status *st)
 {
@@ -85,7 +79,7 @@ static void start_simple(bd_worker *w, const char *method, const ProtobufCMessag
     const bd_peer *peer = BD_CONTAINER_OF(w, remote_worker, base)->peer;
     pending *p = pending_new(peer, strrchr(method, '/') + 1, arg);
     p->fn.done = fn;
-    const bd_rpc_options options = rpc_to(peer, method);
+    const bd_rpc_options options = bd_peer_rpc(peer, method);
     bd_rpc_start_proto(&options, request, simple_done, p);
 }
 
@@ -175,7 +169,7 @@ static void get_status(bd_worker *w, bool wait, bd_cancellation *cancellation, b
     const bd_peer *peer = BD_CONTAINER_OF(w, remote_worker, base)->peer;
     pending *p = pending_new(peer, "GetStatus", arg);
     p->fn.devices = fn;
-    bd_rpc_options options = rpc_to(peer, BD_WORKER_SERVICE "GetStatus");
+    bd_rpc_options options = bd_peer_rpc(peer, BD_WORKER_SERVICE "GetStatus");
     options.wait_for_ready = wait;
     options.cancellation = cancellation;
     const Tensorflow__GetStatusRequest request = TENSORFLOW__GET_STATUS_REQUEST__INIT;
@@ -218,7 +212,7 @@ static void register_graph(bd_worker *w, const char *session_handle, braid_graph
     bd_wire_writer_finish(&writer);
     bd_graph_fini(graph);
     bd_graph_init(graph);
-    const bd_rpc_options options = rpc_to(peer, BD_WORKER_SERVICE "RegisterGraph");
+    const bd_rpc_options options = bd_peer_rpc(peer, BD_WORKER_SERVICE "RegisterGraph");
     bd_rpc_start(&options, &request, register_done, p);
 }
 
@@ -365,7 +359,7 @@ static void run_graph(bd_worker *w, bd_run_graph *run, bd_cancellation *cancella
     bd_message request;
     bd_message_init(&request);
     write_run(run, &request);
-    bd_rpc_options options = rpc_to(peer, BD_WORKER_SERVICE "RunGraph");
+    bd_rpc_options options = bd_peer_rpc(peer, BD_WORKER_SERVICE "RunGraph");
     options.cancellation = cancellation;
     bd_rpc_start(&options, &request, run_done, p);
 }
@@ -422,7 +416,7 @@ void bd_remote_recv_tensor(const bd_peer *peer, int64_t step_id, const bd_rendez
     request.step_id = step_id;
     request.rendezvous_key = (char *)key->text;
     request.request_id = bd_request_id_next();
-    bd_rpc_options options = rpc_to(peer, BD_WORKER_SERVICE "RecvTensor");
+    bd_rpc_options options = bd_peer_rpc(peer, BD_WORKER_SERVICE "RecvTensor");
     options.cancellation = cancellation;
     bd_rpc_start_proto(&options, &request.base, recv_done, p);
 }

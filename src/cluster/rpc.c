@@ -15,10 +15,41 @@ typedef struct rpc {
     bd_call_done_fn done;
     void *arg;
     bd_mutex mu;
-    bd_call *call;  // guarded by mu; NULL before it is known
-    bool cancelled; // guarded by mu
+    bd_call *call;       // guarded by mu; NULL before it is known
+    bool cancelled;      // guarded by mu
+    bd_rpc_count *count; // NULL
     atomic_int refs;
 } rpc;
+
+void bd_rpc_count_init(bd_rpc_count *c)
+{
+    bd_mutex_init(&c->mu);
+    bd_cond_init(&c->none);
+    c->count = 0;
+}
+
+void bd_rpc_count_fini(bd_rpc_count *c)
+{
+    bd_cond_fini(&c->none);
+    bd_mutex_fini(&c->mu);
+}
+
+void bd_rpc_count_wait(bd_rpc_count *c)
+{
+    bd_mutex_lock(&c->mu);
+    while (c->count > 0) // ends: the calls are cancelled
+        bd_cond_wait(&c->none, &c->mu);
+    bd_mutex_unlock(&c->mu);
+}
+
+static void count_change(bd_rpc_count *c, int change)
+{
+    if (!c) return;
+    bd_mutex_lock(&c->mu);
+    c->count += change;
+    if (c->count == 0) bd_cond_broadcast(&c->none);
+    bd_mutex_unlock(&c->mu);
+}
 
 static void rpc_unref(rpc *r)
 {
@@ -27,7 +58,9 @@ static void rpc_unref(rpc *r)
     bd_cancellation_unref(r->cancellation);
     r->transport->call_release(r->call);
     bd_mutex_fini(&r->mu);
+    bd_rpc_count *count = r->count;
     bd_free(r);
+    count_change(count, -1);
 }
 
 static void token_cancelled(bd_cancel_hook *hook, const braid_status *why)
@@ -57,6 +90,8 @@ void bd_rpc_start(const bd_rpc_options *options, bd_message *request, bd_call_do
     r->done = done;
     r->arg = arg;
     r->hook.fn = token_cancelled;
+    r->count = options->count;
+    count_change(r->count, +1);
     atomic_init(&r->refs, 2);
     bd_mutex_init(&r->mu);
     if (options->cancellation) {

@@ -2,9 +2,22 @@
 #ifndef BD_CLUSTER_RPC_H
 #define BD_CLUSTER_RPC_H
 
+#include "base/thread.h"
 #include "cluster/transport/transport.h"
 #include "op/cancellation.h"
 #include "proto/pack.h"
+
+// Counts calls in progress, so that who began them can wait for the last callback.
+typedef struct bd_rpc_count {
+    bd_mutex mu;
+    bd_cond none;
+    int count; // guarded by mu
+} bd_rpc_count;
+
+void bd_rpc_count_init(bd_rpc_count *c);
+void bd_rpc_count_fini(bd_rpc_count *c);
+// Waits until no call is in progress: cancel them before.
+void bd_rpc_count_wait(bd_rpc_count *c);
 
 typedef struct bd_rpc_options {
     bd_transport *transport;
@@ -13,6 +26,7 @@ typedef struct bd_rpc_options {
     int64_t deadline_ns; // BD_FOREVER for none
     bool wait_for_ready;
     bd_cancellation *cancellation; // NULL: none; cancels the call
+    bd_rpc_count *count;           // NULL: none; outlives the call
 } bd_rpc_options;
 
 // Begins a call; `done` runs exactly once, as bd_call_done_fn says. When the token was cancelled, the status is why. `request` is

@@ -15,7 +15,7 @@
 // A start of a whole cluster takes less; who waits longer wants to know for whom.
 #define SAY_AFTER_MS 1000
 #define PAUSE_MIN_MS 20
-#define PAUSE_MAX_MS 1000
+#define PAUSE_MAX_MS 200 // also how long cancelling may take
 
 typedef struct finder finder;
 

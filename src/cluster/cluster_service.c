@@ -1,0 +1,102 @@
+// ClusterService on the wire: Braid's own messages between tasks.
+#include "base/alloc.h"
+#include "braid/cluster.pb-c.h"
+#include "cluster/served.h"
+#include "cluster/server_internal.h"
+#include "cluster/services.h"
+#include "proto/pack.h"
+
+static void done(braid_server *server, bd_incoming *call)
+{
+    BD_STATUS(st);
+    BD_PROTO_ARENA(arena);
+    static const Braid__DoneResponse response = BRAID__DONE_RESPONSE__INIT;
+    const Braid__DoneRequest *request =
+        bd_proto_unpack_message(&braid__done_request__descriptor, &call->request, arena, st);
+    if (request && !bd_attendance_done(server->attendance, request->job, request->task, st))
+        bd_incoming_reply_proto(call, &response.base);
+    else
+        bd_incoming_reply_error(call, st);
+}
+
+static void attend(braid_server *server, bd_incoming *call)
+{
+    BD_STATUS(st);
+    BD_PROTO_ARENA(arena);
+    const Braid__AttendRequest *request =
+        bd_proto_unpack_message(&braid__attend_request__descriptor, &call->request, arena, st);
+    if (request)
+        bd_attendance_attend(server->attendance, call, request->job, request->task, request->incarnation);
+    else
+        bd_incoming_reply_error(call, st);
+}
+
+static void free_served(bd_served *base)
+{
+    bd_free(base);
+}
+
+static bd_served *serve(braid_server *server, bd_incoming *call)
+{
+    bd_served *s = bd_calloc(1, sizeof *s);
+    bd_served_init(s, call, server->cancellation, free_served);
+    return s;
+}
+
+static void announced(void *arg, int64_t generation, const braid_status *st)
+{
+    Braid__AnnounceResponse response = BRAID__ANNOUNCE_RESPONSE__INIT;
+    response.generation = (uint64_t)generation;
+    if (st->code)
+        bd_served_reply_error(arg, st);
+    else
+        bd_served_reply_proto(arg, &response.base);
+}
+
+static void announce(braid_server *server, bd_incoming *call)
+{
+    BD_STATUS(st);
+    BD_PROTO_ARENA(arena);
+    const Braid__AnnounceRequest *request =
+        bd_proto_unpack_message(&braid__announce_request__descriptor, &call->request, arena, st);
+    if (!request) {
+        bd_incoming_reply_error(call, st);
+        return;
+    }
+    bd_served *s = serve(server, call);
+    bd_announcements_announce(server->announcements, request->key, request->forward, s->cancellation,
+                              announced, s);
+}
+
+static void awaited(void *arg, int64_t generation, const braid_status *st)
+{
+    Braid__AwaitResponse response = BRAID__AWAIT_RESPONSE__INIT;
+    response.generation = (uint64_t)generation;
+    // Nobody is left to announce it: not to be taken for a loss of the connection.
+    if (st->code == BRAID_UNAVAILABLE) response.gone = st->message;
+    if (st->code && st->code != BRAID_UNAVAILABLE)
+        bd_served_reply_error(arg, st);
+    else
+        bd_served_reply_proto(arg, &response.base);
+}
+
+static void await(braid_server *server, bd_incoming *call)
+{
+    BD_STATUS(st);
+    BD_PROTO_ARENA(arena);
+    const Braid__AwaitRequest *request =
+        bd_proto_unpack_message(&braid__await_request__descriptor, &call->request, arena, st);
+    if (!request) {
+        bd_incoming_reply_error(call, st);
+        return;
+    }
+    const int64_t deadline_ns = call->deadline_ns;
+    bd_served *s = serve(server, call);
+    bd_announcements_await(server->announcements, request->key, (int64_t)request->seen, request->forward,
+                           deadline_ns, s->cancellation, awaited, s);
+}
+
+const bd_method bd_cluster_methods[] = {
+    {"Attend", BD_ON_ARRIVAL, attend}, {"Done", BD_ON_ARRIVAL, done}, {"Announce", BD_ON_ARRIVAL, announce},
+    {"Await", BD_ON_ARRIVAL, await},   {NULL, BD_ON_ARRIVAL, NULL},
+};

@@ -1,0 +1,49 @@
+// Calls that a server works on.
+#include "cluster/served.h"
+
+static void unref(bd_served *s)
+{
+    if (atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1) return;
+    bd_cancellation_unref(s->cancellation);
+    s->destroy(s);
+}
+
+static void ended(void *arg, bool cancelled)
+{
+    bd_served *s = arg;
+    if (cancelled) {
+        BD_STATUS(why);
+        bd_fail(why, BRAID_CANCELLED, "The caller has cancelled, or is gone");
+        why->derived = true;
+        bd_cancellation_cancel(s->cancellation, why);
+    }
+    unref(s);
+}
+
+void bd_served_init(bd_served *s, bd_incoming *call, bd_cancellation *parent, void (*destroy)(bd_served *s))
+{
+    s->call = call;
+    s->cancellation = bd_cancellation_new(parent);
+    s->destroy = destroy;
+    atomic_init(&s->refs, 2);
+    call->transport->on_end(call, ended, s);
+}
+
+void bd_served_reply(bd_served *s, bd_message *response)
+{
+    BD_STATUS(ok);
+    bd_incoming_reply(s->call, response, ok);
+    unref(s);
+}
+
+void bd_served_reply_proto(bd_served *s, const ProtobufCMessage *response)
+{
+    bd_incoming_reply_proto(s->call, response);
+    unref(s);
+}
+
+void bd_served_reply_error(bd_served *s, const braid_status *st)
+{
+    bd_incoming_reply_error(s->call, st);
+    unref(s);
+}

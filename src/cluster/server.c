@@ -1,0 +1,346 @@
+// A server: one task of a cluster in this process. It listens, hands each call to the service that knows the method, and owns
+// what the services work with: worker, master, attendance, announcements.
+//
+// starting -> serving -> stopping (braid_server_stop, once) -> stopped -> freed
+// Stopping, in order: those who attend are told; no new calls; everything in progress is cancelled, sessions first; handlers
+// have replied; pools have run dry. Freeing, in order: calls to other tasks have ended; no timer fires any more; the rest.
+// The end of a parameter server is decided by the attendance (attendance.c); join waits for that or for stopping.
+#include "cluster/server.h"
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/strbuf.h"
+#include "cluster/methods.h"
+#include "cluster/server_internal.h"
+#include "cluster/server_signals.h"
+#include "cluster/services.h"
+#include <stdio.h>
+#include <string.h>
+
+#define GONE_TIMEOUT_DEFAULT_MS 10000
+// What is read and compiled at the same time; more than there are processors gains nothing.
+#define CONTROL_THREADS 2
+// Sessions and plans that are made at the same time, each of which mostly waits for other tasks.
+#define WAITING_THREADS 4
+// How long the end of a program waits for parameter servers to hear of it.
+#define SAY_DONE_MS 1000
+#define FREE_GRACE_MS 500
+
+// ---- Dispatch ----
+
+typedef struct pooled_call {
+    braid_server *server;
+    const bd_method *method;
+    bd_incoming *call;
+} pooled_call;
+
+static void run_pooled(void *arg)
+{
+    const pooled_call p = *(pooled_call *)arg;
+    bd_free(arg);
+    p.method->handle(p.server, p.call);
+}
+
+static const bd_method *find_method(const char *path)
+{
+    static const struct {
+        const char *service;
+        const bd_method *methods;
+    } services[] = {
+        {BD_WORKER_SERVICE, bd_worker_methods},
+        {BD_MASTER_SERVICE, bd_master_methods},
+        {BD_CLUSTER_SERVICE, bd_cluster_methods},
+    };
+    for (size_t i = 0; i < BD_COUNTOF(services); i++) {
+        const size_t len = strlen(services[i].service);
+        if (strncmp(path, services[i].service, len) != 0) continue;
+        for (const bd_method *m = services[i].methods; m->name; m++)
+            if (strcmp(m->name, path + len) == 0) return m;
+    }
+    return NULL;
+}
+
+static void refuse(bd_incoming *call, braid_code code, const char *text)
+{
+    BD_STATUS(st);
+    bd_fail(st, code, "%s%s", call->method, text);
+    bd_incoming_reply(call, NULL, st);
+}
+
+static void handle(void *arg, bd_incoming *call)
+{
+    braid_server *s = arg;
+    const bd_method *m = find_method(call->method);
+    if (!m) {
+        refuse(call, BRAID_UNIMPLEMENTED, ": a server has no such method");
+    } else if (!m->handle) {
+        refuse(call, BRAID_UNIMPLEMENTED, " is not implemented");
+    } else if (m->place == BD_ON_ARRIVAL) {
+        m->handle(s, call);
+    } else {
+        pooled_call *p = bd_malloc(sizeof *p);
+        *p = (pooled_call){s, m, call};
+        if (bd_pool_submit(s->control, run_pooled, p)) return;
+        bd_free(p);
+        refuse(call, BRAID_UNAVAILABLE, ": the server is stopping");
+    }
+}
+
+// ---- Stopping ----
+
+static void stop_work(braid_server *s, int64_t deadline_ns)
+{
+    BD_STATUS(why);
+    bd_fail(why, BRAID_CANCELLED, "The server %s is stopping", s->peers.self->label);
+    if (s->listener) s->transport->listener_close(s->listener);
+    bd_cancellation_cancel(s->cancellation, why);
+    bd_local_worker_close(s->worker, why);
+    bd_master_stop(s->master);
+    if (s->listener) s->transport->listener_stop(s->listener, deadline_ns);
+    bd_local_worker_stop(s->worker);
+    bd_pool_stop(s->control);
+    bd_pool_stop(s->waiting);
+    bd_pool_stop(s->nodes);
+}
+
+void braid_server_stop(braid_server *s, int64_t grace_ms)
+{
+    bd_mutex_lock(&s->mu);
+    const bool is_first = !s->is_stopping;
+    s->is_stopping = true;
+    bd_cond_broadcast(&s->changed);
+    while (!is_first && !s->is_stopped) // ends: the first does
+        bd_cond_wait(&s->changed, &s->mu);
+    bd_mutex_unlock(&s->mu);
+    if (!is_first) return;
+    bd_attendance_close(s->attendance,
+                        bd_attendance_is_over(s->attendance) ? "its work is done" : "it was stopped");
+    stop_work(s, bd_deadline_after_ms(grace_ms));
+    bd_mutex_lock(&s->mu);
+    s->is_stopped = true;
+    bd_cond_broadcast(&s->changed);
+    bd_mutex_unlock(&s->mu);
+}
+
+static void free_parts(braid_server *s)
+{
+    bd_peers_close(&s->peers);
+    bd_master_free(s->master);
+    bd_local_worker_free(s->worker);
+    bd_timers_free(s->timers);
+    bd_announcements_free(s->announcements);
+    bd_attendance_free(s->attendance);
+    bd_pool_free(s->control);
+    bd_pool_free(s->waiting);
+    bd_device_free(s->device);
+    bd_pool_free(s->nodes);
+    bd_peers_fini(&s->peers);
+    if (s->listener) s->transport->listener_free(s->listener);
+    if (s->owns_transport) s->transport->free(s->transport);
+    bd_cancellation_unref(s->cancellation);
+    bd_request_ids_fini(&s->run_ids);
+    bd_request_ids_fini(&s->recv_ids);
+    bd_cond_fini(&s->changed);
+    bd_mutex_fini(&s->mu);
+    braid_cluster_free(s->cluster);
+    bd_free(s->target);
+    bd_free(s);
+}
+
+void braid_server_free(braid_server *s)
+{
+    if (!s) return;
+    bd_server_signals_off(s);
+    braid_server_done(s);
+    bd_attendance_wait_said(s->attendance, bd_deadline_after_ms(SAY_DONE_MS));
+    braid_server_stop(s, FREE_GRACE_MS);
+    free_parts(s);
+}
+
+// ---- Starting ----
+
+static void attendance_changed(void *arg)
+{
+    braid_server *s = arg;
+    bd_announcements_check(s->announcements);
+    bd_mutex_lock(&s->mu);
+    bd_cond_broadcast(&s->changed);
+    bd_mutex_unlock(&s->mu);
+}
+
+static braid_code check_address(const char *address, const char *job, int index, bool insecure,
+                                braid_status *st)
+{
+    char host[BD_HOST_LEN_MAX + 1];
+    int port;
+    const braid_code code = bd_host_port_parse(address, host, &port, st);
+    if (code || insecure || bd_host_is_loopback(host)) return code;
+    return bd_fail(
+        st, BRAID_PERMISSION_DENIED,
+        "/job:%s/task:%d would listen on %s, where anybody who reaches it may run graphs: only loopback addresses "
+        "(localhost, 127.0.0.1) are allowed unless you say that it may be insecure (--insecure, options.insecure)",
+        job, index, address);
+}
+
+// The address of a task may be a name that others resolve to something in front of this host: the port counts.
+static char *listen_address(const braid_server *s, const char *address)
+{
+    char host[BD_HOST_LEN_MAX + 1];
+    int port;
+    BD_STATUS(unwanted);
+    bd_host_port_parse(address, host, &port, unwanted);
+    return !s->owns_transport || bd_host_is_loopback(host) ? bd_strdup(address)
+                                                           : bd_asprintf("0.0.0.0:%d", port);
+}
+
+static braid_code start_pools(braid_server *s, const braid_server_options *options, braid_status *st)
+{
+    const int threads = options->inter_op_threads > 0 ? options->inter_op_threads : bd_cpu_count();
+    braid_code code = bd_timers_new(&s->timers, st);
+    if (!code) code = bd_pool_new("bd-nodes", threads, &s->nodes, st);
+    if (!code) code = bd_pool_new("bd-control", CONTROL_THREADS, &s->control, st);
+    if (!code) code = bd_pool_new("bd-waiting", WAITING_THREADS, &s->waiting, st);
+    return code;
+}
+
+static void make_parts(braid_server *s, const char *job, int index, const braid_server_options *options)
+{
+    const int64_t gone_timeout_ms =
+        options->worker_gone_timeout_ms > 0 ? options->worker_gone_timeout_ms : GONE_TIMEOUT_DEFAULT_MS;
+    bd_peers_init(&s->peers, s->cluster, job, index, s->transport);
+    s->device = bd_device_new(s->peers.self->task, "CPU", 0, s->nodes);
+    s->worker = bd_local_worker_new(&s->peers, s->device, s->timers);
+    s->peers.self->worker = bd_local_worker_base(s->worker);
+    s->master = bd_master_new(&(bd_master_env){.peers = &s->peers,
+                                               .timers = s->timers,
+                                               .pool = s->waiting,
+                                               .cancellation = s->cancellation,
+                                               .session_timeout_ms = options->session_timeout_ms});
+    s->attendance = bd_attendance_new(&(bd_attendance_env){.peers = &s->peers,
+                                                           .timers = s->timers,
+                                                           .cancellation = s->cancellation,
+                                                           .incarnation = s->device->incarnation,
+                                                           .gone_timeout_ms = gone_timeout_ms,
+                                                           .changed = attendance_changed,
+                                                           .arg = s});
+    s->announcements = bd_announcements_new(&(bd_announcements_env){.peers = &s->peers,
+                                                                    .timers = s->timers,
+                                                                    .cancellation = s->cancellation,
+                                                                    .attendance = s->attendance,
+                                                                    .gone_timeout_ms = gone_timeout_ms});
+}
+
+static braid_code listen_at(braid_server *s, const char *address, braid_status *st)
+{
+    char *at = listen_address(s, address), *bound = NULL;
+    const braid_code code = s->transport->listen(s->transport, at, handle, s, &s->listener, &bound, st);
+    bd_free(bound);
+    bd_free(at);
+    return code;
+}
+
+static braid_server *server_new(const braid_cluster *cluster, bd_transport *transport)
+{
+    braid_server *s = bd_calloc(1, sizeof *s);
+    s->cluster = bd_cluster_copy(cluster);
+    s->transport = transport;
+    s->cancellation = bd_cancellation_new(NULL);
+    bd_mutex_init(&s->mu);
+    bd_cond_init(&s->changed);
+    bd_request_ids_init(&s->run_ids);
+    bd_request_ids_init(&s->recv_ids);
+    return s;
+}
+
+static braid_code start(braid_server *s, const char *job, int index, const char *address,
+                        const braid_server_options *options, braid_status *st)
+{
+    if (!s->transport) {
+        s->transport = bd_grpc_transport_new(st);
+        s->owns_transport = s->transport != NULL;
+        if (!s->transport) return st->code;
+    }
+    braid_code code = start_pools(s, options, st);
+    if (code) return code;
+    s->target = bd_asprintf("grpc://%s", address);
+    make_parts(s, job, index, options);
+    code = listen_at(s, address, st);
+    if (code)
+        stop_work(s, 0);
+    else
+        bd_attendance_start(s->attendance);
+    return code;
+}
+
+braid_server *bd_server_start(const braid_cluster *cluster, const char *job, int index,
+                              const braid_server_options *options, bd_transport *transport, braid_status *st)
+{
+    static const braid_server_options defaults;
+    if (!options) options = &defaults;
+    const char *address = braid_cluster_address(cluster, job, index);
+    if (!address) {
+        bd_fail(st, BRAID_INVALID_ARGUMENT, "The cluster has no /job:%s/task:%d", job ? job : "", index);
+        return NULL;
+    }
+    if (check_address(address, job, index, options->insecure, st)) return NULL;
+    braid_server *s = server_new(cluster, transport);
+    if (!start(s, job, index, braid_cluster_address(s->cluster, job, index), options, st)) return s;
+    free_parts(s);
+    return NULL;
+}
+
+braid_server *braid_server_start(const braid_cluster *cluster, const char *job, int index,
+                                 const braid_server_options *options, braid_status *status)
+{
+    BD_STATUS(unwanted);
+    return bd_server_start(cluster, job, index, options, NULL, status ? status : unwanted);
+}
+
+// Ports outside of the range that outgoing connections use.
+#define LOCAL_PORT_FIRST 20000
+#define LOCAL_PORT_COUNT 12000
+#define LOCAL_PORT_TRIES 100
+
+braid_server *braid_server_start_local(const braid_server_options *options, braid_status *status)
+{
+    BD_STATUS(unwanted);
+    braid_status *st = status ? status : unwanted;
+    braid_server *s = NULL;
+    for (int i = 0; i < LOCAL_PORT_TRIES && !s; i++) {
+        char address[32];
+        braid_status_clear(st);
+        snprintf(address, sizeof address, "127.0.0.1:%d",
+                 LOCAL_PORT_FIRST + (int)(bd_random_u64() % LOCAL_PORT_COUNT));
+        braid_cluster *cluster = bd_cluster_new();
+        if (!bd_cluster_add(cluster, "local", 0, address, st))
+            s = bd_server_start(cluster, "local", 0, options, NULL, st);
+        braid_cluster_free(cluster);
+        if (!s && st->code != BRAID_ALREADY_EXISTS) break;
+    }
+    return s;
+}
+
+// ---- The rest ----
+
+const char *braid_server_target(const braid_server *s)
+{
+    return s->target;
+}
+
+braid_code braid_server_join(braid_server *s, braid_status *status)
+{
+    (void)status; // nothing fails
+    bd_mutex_lock(&s->mu);
+    while (!s->is_stopping && !bd_attendance_is_over(s->attendance)) // also ends with braid_server_stop
+        bd_cond_wait(&s->changed, &s->mu);
+    const bool was_stopped = s->is_stopping;
+    bd_mutex_unlock(&s->mu);
+    if (!was_stopped) bd_info("The work of %s is done", s->peers.self->label);
+    return BRAID_OK;
+}
+
+void braid_server_done(braid_server *s)
+{
+    bd_attendance_say_done(s->attendance);
+}

@@ -1,0 +1,131 @@
+// SIGTERM and SIGINT stop servers.
+//
+// The handler writes to the pipe of each server that asked for it, which is all that a handler may do; a thread a server
+// reads its pipe and stops it. Handlers that were there before come back when the last server is gone.
+#include "cluster/server_signals.h"
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+// A process that runs more servers is a test.
+#define SERVERS_MAX 64
+// "SIGTERM ends any process cleanly within a second."
+#define GRACE_MS 500
+
+typedef struct watch {
+    braid_server *server;
+    int pipe[2];
+    bd_thread thread;
+} watch;
+
+static bd_mutex mu = BD_MUTEX_INIT;
+static watch *watches[SERVERS_MAX];         // guarded by mu
+static _Atomic int write_ends[SERVERS_MAX]; // file descriptor + 1; 0: free. Read by the handler
+static int watch_count;                     // guarded by mu
+static struct sigaction before[2];          // guarded by mu
+static const int signals[2] = {SIGTERM, SIGINT};
+
+static void handle(int number)
+{
+    const int error = errno;
+    const unsigned char byte = (unsigned char)number;
+    for (int i = 0; i < SERVERS_MAX; i++) {
+        const int fd = atomic_load_explicit(&write_ends[i], memory_order_acquire) - 1;
+        if (fd >= 0 && write(fd, &byte, 1) < 0) continue; // full: a byte is there already
+    }
+    errno = error;
+}
+
+// Ends by a byte of 0, or when a signal has come.
+static void wait_for_signal(void *arg)
+{
+    watch *w = arg;
+    unsigned char byte = 0;
+    ssize_t got;
+    do
+        got = read(w->pipe[0], &byte, 1);
+    while (got < 0 && errno == EINTR);
+    if (got != 1 || byte == 0) return;
+    bd_info("%s: stopping", byte == SIGINT ? "SIGINT" : "SIGTERM");
+    braid_server_stop(w->server, GRACE_MS);
+}
+
+static int find_locked(const braid_server *server)
+{
+    for (int i = 0; i < SERVERS_MAX; i++)
+        if (server ? watches[i] && watches[i]->server == server : !watches[i]) return i;
+    return -1;
+}
+
+static void install_locked(void)
+{
+    struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
+    sigfillset(&action.sa_mask);
+    for (size_t i = 0; i < BD_COUNTOF(signals); i++)
+        sigaction(signals[i], &action, &before[i]);
+}
+
+static void uninstall_locked(void)
+{
+    for (size_t i = 0; i < BD_COUNTOF(signals); i++)
+        sigaction(signals[i], &before[i], NULL);
+}
+
+static watch *watch_new(braid_server *server, braid_status *st)
+{
+    watch *w = bd_calloc(1, sizeof *w);
+    w->server = server;
+    if (pipe2(w->pipe, O_CLOEXEC | O_NONBLOCK)) {
+        bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "%s", strerror(errno));
+        bd_free(w);
+        return NULL;
+    }
+    fcntl(w->pipe[0], F_SETFL, 0); // the thread waits; the handler must not
+    if (!bd_thread_start(&w->thread, "bd-signals", wait_for_signal, w, st)) return w;
+    close(w->pipe[0]);
+    close(w->pipe[1]);
+    bd_free(w);
+    return NULL;
+}
+
+void braid_server_stop_on_signals(braid_server *server)
+{
+    BD_STATUS(st);
+    bd_mutex_lock(&mu);
+    const int slot = find_locked(NULL);
+    const bool is_new = find_locked(server) < 0 && slot >= 0;
+    watch *w = is_new ? watch_new(server, st) : NULL;
+    if (w) {
+        watches[slot] = w;
+        atomic_store_explicit(&write_ends[slot], w->pipe[1] + 1, memory_order_release);
+        if (watch_count++ == 0) install_locked();
+    }
+    bd_mutex_unlock(&mu);
+    if (is_new && !w) bd_warn("Signals will not stop the server cleanly: %s", st->message);
+}
+
+void bd_server_signals_off(braid_server *server)
+{
+    bd_mutex_lock(&mu);
+    const int slot = find_locked(server);
+    watch *w = slot >= 0 ? watches[slot] : NULL;
+    if (w) {
+        watches[slot] = NULL;
+        atomic_store_explicit(&write_ends[slot], 0, memory_order_release);
+        if (--watch_count == 0) uninstall_locked();
+    }
+    bd_mutex_unlock(&mu);
+    if (!w) return;
+    const unsigned char end = 0;
+    if (write(w->pipe[1], &end, 1) < 0) BD_ASSERT(errno == EAGAIN); // full: a byte is there already
+    bd_thread_join(&w->thread);
+    close(w->pipe[0]);
+    close(w->pipe[1]);
+    bd_free(w);
+}

@@ -1,0 +1,338 @@
+// WorkerService on the wire: reads requests, calls the local worker, writes answers.
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/clock.h"
+#include "cluster/message_field.h"
+#include "cluster/served.h"
+#include "cluster/server_internal.h"
+#include "cluster/services.h"
+#include "proto/pack.h"
+#include "tensor/named_tensor.h"
+#include "tensorflow/core/protobuf/worker.pb-c.h"
+
+// ---- GetStatus ----
+
+static void give_status(void *arg, const bd_device_info *devices, int count, const braid_status *st)
+{
+    bd_message response;
+    bd_message_init(&response);
+    bd_wire_writer writer;
+    bd_wire_writer_init(&writer, &response);
+    for (int i = 0; i < count; i++)
+        bd_device_attributes_put(&devices[i], 1, &writer);
+    bd_wire_writer_finish(&writer);
+    bd_incoming_reply(arg, &response, st);
+}
+
+static void get_status(braid_server *server, bd_incoming *call)
+{
+    bd_worker *w = bd_local_worker_base(server->worker);
+    w->ops->get_status(w, false, server->cancellation, give_status, call);
+}
+
+// ---- Requests that are answered with nothing ----
+
+// All their responses are empty messages.
+static void done(void *arg, const braid_status *st)
+{
+    bd_incoming *call = arg;
+    static const Tensorflow__CleanupGraphResponse empty = TENSORFLOW__CLEANUP_GRAPH_RESPONSE__INIT;
+    if (st->code)
+        bd_incoming_reply_error(call, st);
+    else
+        bd_incoming_reply_proto(call, &empty.base);
+}
+
+static void create_session(braid_server *server, bd_incoming *call)
+{
+    BD_STATUS(st);
+    BD_PROTO_ARENA(arena);
+    bd_worker *w = bd_local_worker_base(server->worker);
+    const Tensorflow__CreateWorkerSessionRequest *request = bd_proto_unpack_message(
+        &tensorflow__create_worker_session_request__descriptor, &call->request, arena, st);
+    if (request)
+        w->ops->create_session(w, request->session_handle, done, call);
+    else
+        bd_incoming_reply_error(call, st);
+}
+
+static void delete_session(braid_server *server, bd_incoming *call)
+{
+    BD_STATUS(st);
+    BD_PROTO_ARENA(arena);
+    bd_worker *w = bd_local_worker_base(server->worker);
+    const Tensorflow__DeleteWorkerSessionRequest *request = bd_proto_unpack_message(
+        &tensorflow__delete_worker_session_request__descriptor, &call->request, arena, st);
+    if (request)
+        w->ops->delete_session(w, request->session_handle, done, call);
+    else
+        bd_incoming_reply_error(call, st);
+}
+
+static void deregister_graph(braid_server *server, bd_incoming *call)
+{
+    BD_STATUS(st);
+    BD_PROTO_ARENA(arena);
+    bd_worker *w = bd_local_worker_base(server->worker);
+    const Tensorflow__DeregisterGraphRequest *request =
+        bd_proto_unpack_message(&tensorflow__deregister_graph_request__descriptor, &call->request, arena, st);
+    if (request)
+        w->ops->deregister_graph(w, request->session_handle, request->graph_handle, done, call);
+    else
+        bd_incoming_reply_error(call, st);
+}
+
+static void cleanup_graph(braid_server *server, bd_incoming *call)
+{
+    BD_STATUS(st);
+    BD_PROTO_ARENA(arena);
+    bd_worker *w = bd_local_worker_base(server->worker);
+    const Tensorflow__CleanupGraphRequest *request =
+        bd_proto_unpack_message(&tensorflow__cleanup_graph_request__descriptor, &call->request, arena, st);
+    if (request)
+        w->ops->cleanup_graph(w, request->step_id, done, call);
+    else
+        bd_incoming_reply_error(call, st);
+}
+
+static void cleanup_all(braid_server *server, bd_incoming *call)
+{
+    BD_STATUS(st);
+    BD_PROTO_ARENA(arena);
+    bd_worker *w = bd_local_worker_base(server->worker);
+    const Tensorflow__CleanupAllRequest *request =
+        bd_proto_unpack_message(&tensorflow__cleanup_all_request__descriptor, &call->request, arena, st);
+    if (request)
+        w->ops->cleanup_all(w, (const char *const *)request->container, (int)request->n_container, done,
+                            call);
+    else
+        bd_incoming_reply_error(call, st);
+}
+
+// ---- RegisterGraph ----
+
+static void registered(void *arg, const char *graph_handle, const braid_status *st)
+{
+    bd_incoming *call = arg;
+    Tensorflow__RegisterGraphResponse response = TENSORFLOW__REGISTER_GRAPH_RESPONSE__INIT;
+    response.graph_handle = (char *)graph_handle;
+    if (st->code)
+        bd_incoming_reply_error(call, st);
+    else
+        bd_incoming_reply_proto(call, &response.base);
+}
+
+static void register_graph(braid_server *server, bd_incoming *call)
+{
+    BD_STATUS(st);
+    BD_PROTO_ARENA(arena);
+    bd_message graph_def;
+    bd_message_init(&graph_def);
+    braid_graph graph;
+    bd_graph_init(&graph);
+    const Tensorflow__RegisterGraphRequest *request =
+        bd_proto_unpack_split(&tensorflow__register_graph_request__descriptor, &call->request, 2,
+                              bd_message_field_add, &graph_def, arena, st);
+    if (request && !bd_graph_import_message(&graph, &graph_def, st))
+        bd_local_worker_register_graph(server->worker, request->session_handle,
+                                       request->create_worker_session_called, &graph, registered, call);
+    else
+        bd_incoming_reply_error(call, st);
+    bd_graph_fini(&graph);
+    bd_message_fini(&graph_def); // borrows from a request that the reply may have ended: holds nothing
+}
+
+// ---- RunGraph ----
+
+typedef struct run_call {
+    bd_served base;
+    bd_proto_arena arena;
+    const Tensorflow__RunGraphRequest *request; // in the arena; without the values sent
+    BD_ARRAY(bd_named_tensor) sent;
+    bd_run_graph_send *sends; // [sent]
+    braid_tensor *recvs;      // [request->n_recv_key]
+    bd_message stats, partition_graphs;
+    bd_run_graph run;
+} run_call;
+
+static void free_run(bd_served *base)
+{
+    run_call *c = BD_CONTAINER_OF(base, run_call, base);
+    for (size_t i = 0; i < c->sent.len; i++)
+        bd_named_tensor_fini(&c->sent.items[i]);
+    for (int i = 0; i < c->run.recv_count; i++)
+        bd_tensor_fini(&c->recvs[i]);
+    bd_array_free(&c->sent);
+    bd_free(c->sends);
+    bd_free(c->recvs);
+    bd_message_fini(&c->stats);
+    bd_message_fini(&c->partition_graphs);
+    bd_proto_arena_fini(&c->arena);
+    bd_free(c);
+}
+
+static braid_code add_sent(bd_wire_reader *sub, void *arg, braid_status *st)
+{
+    run_call *c = arg;
+    bd_named_tensor named = {0};
+    const braid_code code = bd_named_tensor_read(sub, &named, st);
+    if (!code) bd_array_push(&c->sent, named);
+    return code;
+}
+
+// RunMetadata's `repeated GraphDef = 3` as RunGraphResponse's = 4.
+static void put_partition_graphs(const bd_message *graphs, bd_wire_writer *out)
+{
+    bd_wire_reader in = bd_wire_reader_of(graphs), sub;
+    uint32_t field;
+    bd_wire_type type;
+    const uint8_t *data;
+    size_t len;
+    while (bd_wire_next(&in, &field, &type) && bd_wire_get_sub(&in, &sub)) {
+        bd_wire_put_tag(out, 4, BD_WIRE_BYTES);
+        bd_wire_put_varint(out, sub.left);
+        while (bd_wire_get_piece(&sub, &data, &len))
+            bd_wire_put_raw(out, data, len);
+    }
+}
+
+static void write_response(const run_call *c, const braid_status *st, bd_message *out)
+{
+    bd_wire_writer writer;
+    bd_wire_writer_init(&writer, out);
+    for (int i = 0; !st->code && i < c->run.recv_count; i++)
+        bd_named_tensor_put(c->run.recv_keys[i], &c->recvs[i], 1, &writer);
+    if (c->stats.bytes) bd_message_field_put(&c->stats, 2, &writer);
+    put_partition_graphs(&c->partition_graphs, &writer);
+    if (st->code) {
+        char *text = bd_wire_error_message(st);
+        Tensorflow__RunGraphResponse error = TENSORFLOW__RUN_GRAPH_RESPONSE__INIT;
+        error.status_code = (Tensorflow__Error__Code)st->code;
+        error.status_error_message = text;
+        bd_proto_pack(&error.base, &writer);
+        bd_free(text);
+    }
+    bd_wire_writer_finish(&writer);
+}
+
+static void run_done(void *arg, const braid_status *st)
+{
+    run_call *c = arg;
+    if (st->code && !c->request->store_errors_in_response_body) {
+        bd_served_reply_error(&c->base, st);
+        return;
+    }
+    bd_message response;
+    bd_message_init(&response);
+    write_response(c, st, &response);
+    bd_served_reply(&c->base, &response);
+}
+
+static void set_run(run_call *c)
+{
+    const Tensorflow__RunGraphRequest *request = c->request;
+    c->sends = bd_calloc(c->sent.len, sizeof *c->sends);
+    for (size_t i = 0; i < c->sent.len; i++)
+        c->sends[i] = (bd_run_graph_send){c->sent.items[i].name, &c->sent.items[i].tensor};
+    c->recvs = bd_calloc(request->n_recv_key, sizeof *c->recvs);
+    c->run = (bd_run_graph){
+        .session_handle = request->session_handle,
+        .graph_handle = request->graph_handle,
+        .step_id = request->step_id,
+        .sends = c->sends,
+        .send_count = (int)c->sent.len,
+        .recv_keys = (const char *const *)request->recv_key,
+        .recvs = c->recvs,
+        .recv_count = (int)request->n_recv_key,
+        .wants_stats = request->exec_opts && request->exec_opts->record_timeline,
+        .wants_partition_graphs = request->exec_opts && request->exec_opts->record_partition_graphs,
+        .stats = &c->stats,
+        .partition_graphs = &c->partition_graphs,
+    };
+}
+
+static braid_code read_run(braid_server *server, run_call *c, bd_incoming *call, braid_status *st)
+{
+    c->request = bd_proto_unpack_split(&tensorflow__run_graph_request__descriptor, &call->request, 3,
+                                       add_sent, c, &c->arena, st);
+    bd_message_fini(&call->request); // its memory is the network's
+    if (!c->request) return st->code;
+    if (c->request->is_partial)
+        return bd_fail(st, BRAID_UNIMPLEMENTED, "RunGraph of a partial run is not implemented");
+    if (!bd_request_ids_add(&server->run_ids, c->request->request_id))
+        return bd_fail(st, BRAID_ABORTED, "RunGraph: request %lld has come before",
+                       (long long)c->request->request_id);
+    set_run(c);
+    return BRAID_OK;
+}
+
+static void run_graph(braid_server *server, bd_incoming *call)
+{
+    BD_STATUS(st);
+    run_call *c = bd_calloc(1, sizeof *c);
+    bd_message_init(&c->stats);
+    bd_message_init(&c->partition_graphs);
+    const braid_code code = read_run(server, c, call, st);
+    bd_served_init(&c->base, call, server->cancellation, free_run);
+    bd_worker *w = bd_local_worker_base(server->worker);
+    if (code)
+        bd_served_reply_error(&c->base, st);
+    else
+        w->ops->run_graph(w, &c->run, c->base.cancellation, run_done, c);
+}
+
+// ---- RecvTensor ----
+
+static void tensor_received(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st)
+{
+    bd_incoming *call = arg;
+    if (st->code) {
+        bd_incoming_reply_error(call, st);
+        return;
+    }
+    bd_message response;
+    bd_message_init(&response);
+    bd_wire_writer writer;
+    bd_wire_writer_init(&writer, &response);
+    if (!is_dead) bd_tensor_proto_put(tensor, 1, &writer);
+    if (is_dead) bd_wire_put_uint(&writer, 2, 1);
+    bd_wire_put_uint(&writer, 3, (uint64_t)bd_wall_micros());
+    bd_wire_writer_finish(&writer);
+    bd_incoming_reply(call, &response, st);
+}
+
+static void recv_tensor(braid_server *server, bd_incoming *call)
+{
+    BD_STATUS(st);
+    BD_PROTO_ARENA(arena);
+    const Tensorflow__RecvTensorRequest *request =
+        bd_proto_unpack_message(&tensorflow__recv_tensor_request__descriptor, &call->request, arena, st);
+    if (request && !bd_request_ids_add(&server->recv_ids, request->request_id))
+        bd_fail(st, BRAID_ABORTED, "RecvTensor: request %lld has come before",
+                (long long)request->request_id);
+    if (st->code)
+        bd_incoming_reply_error(call, st);
+    else
+        bd_local_worker_recv_tensor(server->worker, request->step_id, request->rendezvous_key,
+                                    tensor_received, call);
+}
+
+const bd_method bd_worker_methods[] = {
+    {"RunGraph", BD_ON_ARRIVAL, run_graph},
+    {"RecvTensor", BD_ON_ARRIVAL, recv_tensor},
+    {"CleanupGraph", BD_ON_ARRIVAL, cleanup_graph},
+    {"GetStatus", BD_ON_ARRIVAL, get_status},
+    {"CreateWorkerSession", BD_ON_ARRIVAL, create_session},
+    {"DeleteWorkerSession", BD_ON_POOL, delete_session},
+    {"RegisterGraph", BD_ON_POOL, register_graph},
+    {"DeregisterGraph", BD_ON_POOL, deregister_graph},
+    {"CleanupAll", BD_ON_POOL, cleanup_all},
+    {"Logging", BD_ON_ARRIVAL, NULL},
+    {"Tracing", BD_ON_ARRIVAL, NULL},
+    {"RecvBuf", BD_ON_ARRIVAL, NULL},
+    {"MarkRecvFinished", BD_ON_ARRIVAL, NULL},
+    {"GetStepSequence", BD_ON_ARRIVAL, NULL},
+    {"CompleteGroup", BD_ON_ARRIVAL, NULL},
+    {"CompleteInstance", BD_ON_ARRIVAL, NULL},
+    {NULL, BD_ON_ARRIVAL, NULL},
+};
