@@ -232,10 +232,9 @@ static void local_abort(bd_rendezvous *r, const braid_status *why)
 static void local_destroy(bd_rendezvous *r)
 {
     local_rendezvous *l = local_of(r);
-    entry *left = take_all_locked(l);
-    for (entry *e = left; e; e = e->next)
-        BD_ASSERT(!e->fn); // a receiver holds a reference until it is called
-    free_entries(left);
+    BD_STATUS(gone);
+    bd_fail(gone, BRAID_CANCELLED, "the rendezvous is gone");
+    fail_entries(take_all_locked(l), gone);
     free_entries(l->free_entries);
     bd_free(l->buckets);
     bd_status_fini(&l->aborted);

@@ -4,7 +4,7 @@
 
 #include "op/rendezvous.h"
 
-// A new one with count 1.
+// A new one with count 1. Whoever still waits when the last reference goes ends with Cancelled.
 bd_rendezvous *bd_local_rendezvous_new(void);
 
 #endif

@@ -275,7 +275,7 @@ static void remember_locked(bd_plan_cache *c, const char *key, cached *e, const 
     if (bd_map_count(&c->exact) >= (size_t)c->capacity * ORDERS_PER_ENTRY) forget_records_locked(c, NULL);
     record *r = bd_calloc(1, sizeof *r);
     r->to = e;
-    r->order = bd_memdup(order, (size_t)count * sizeof *order);
+    r->order = bd_memdup(order, (size_t)(count + 1) * sizeof *order);
     bd_map_put(&c->exact, key, r);
 }
 
@@ -302,6 +302,12 @@ static braid_code get_sorted_locked(bd_plan_cache *c, const bd_run_signature *s,
     return code;
 }
 
+static void copy_order(int *to, const int *from, int count)
+{
+    for (int i = 0; i < count; i++)
+        to[i] = from[i];
+}
+
 // The fast way: the same names in the same order as before.
 static bool get_exact_locked(bd_plan_cache *c, const signature_key *key, const bd_run_signature *s,
                              void **entry, int *order_feeds, int *order_fetches)
@@ -309,8 +315,8 @@ static bool get_exact_locked(bd_plan_cache *c, const signature_key *key, const b
     const record *r = bd_map_get_n(&c->exact, key->text, key->len);
     if (!r) return false;
     *entry = c->ops->ref(r->to->entry);
-    memcpy(order_feeds, r->order, (size_t)s->feed_count * sizeof *order_feeds);
-    memcpy(order_fetches, r->order + s->feed_count, (size_t)s->fetch_count * sizeof *order_fetches);
+    copy_order(order_feeds, r->order, s->feed_count);
+    copy_order(order_fetches, r->order + s->feed_count, s->fetch_count);
     return true;
 }
 
@@ -342,8 +348,8 @@ braid_code bd_plan_cache_get(bd_plan_cache *c, const bd_run_signature *s, void *
         int *order = bd_calloc(feed_count + fetch_count + 1, sizeof *order);
         code = get_sorted_locked(c, s, key.text, entry, order, &out, st);
         bd_mutex_unlock(&c->mu);
-        memcpy(order_feeds, order, feed_count * sizeof *order);
-        memcpy(order_fetches, order + feed_count, fetch_count * sizeof *order);
+        copy_order(order_feeds, order, s->feed_count);
+        copy_order(order_fetches, order + s->feed_count, s->fetch_count);
         bd_free(order);
     }
     free_list(c, &out);

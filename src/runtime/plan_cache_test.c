@@ -1,0 +1,269 @@
+// The plan cache: what counts as the same run, compiling once, failures, eviction.
+// labels: concurrent
+#include "base/alloc.h"
+#include "base/testing/test.h"
+#include "base/thread.h"
+#include "runtime/plan_cache.h"
+
+// An entry remembers what it was compiled for.
+typedef struct entry {
+    atomic_int refs;
+    char text[128];
+} entry;
+
+typedef struct compiler {
+    atomic_int compiled, alive;
+    bool fails;
+    bd_event *entered, *may_go; // NULL: compiles at once
+} compiler;
+
+static compiler *the_compiler;
+
+static void append(char *text, const char *kind, const char *const *names, int count)
+{
+    for (int i = 0; i < count; i++) {
+        strcat(text, kind);
+        strcat(text, names[i]);
+    }
+}
+
+static braid_code compile(void *arg, const bd_run_signature *s, void **out, braid_status *st)
+{
+    compiler *c = arg;
+    atomic_fetch_add(&c->compiled, 1);
+    if (c->entered) {
+        bd_event_set(c->entered);
+        bd_event_wait(c->may_go);
+    }
+    if (c->fails) return bd_fail(st, BRAID_INVALID_ARGUMENT, "does not compile");
+    entry *e = bd_calloc(1, sizeof *e);
+    atomic_init(&e->refs, 1);
+    atomic_fetch_add(&c->alive, 1);
+    append(e->text, "<", s->feeds, s->feed_count);
+    append(e->text, ">", s->fetches, s->fetch_count);
+    append(e->text, "!", s->targets, s->target_count);
+    *out = e;
+    return BRAID_OK;
+}
+
+static void *ref(void *e)
+{
+    atomic_fetch_add(&((entry *)e)->refs, 1);
+    return e;
+}
+
+static void unref(void *e)
+{
+    if (atomic_fetch_sub(&((entry *)e)->refs, 1) != 1) return;
+    atomic_fetch_sub(&the_compiler->alive, 1);
+    bd_free(e);
+}
+
+static bd_plan_cache *new_cache(compiler *c, int capacity)
+{
+    static const bd_plan_cache_ops ops = {.compile = compile, .ref = ref, .unref = unref};
+    the_compiler = c;
+    return bd_plan_cache_new(&ops, c, capacity);
+}
+
+#define NAMES(...)                                                                                           \
+    (const char *const[])                                                                                    \
+    {                                                                                                        \
+        __VA_ARGS__                                                                                          \
+    }
+
+// Gets and gives back; returns what the entry was compiled for.
+static const char *get(bd_plan_cache *c, bd_run_signature s, int *order_feeds, int *order_fetches)
+{
+    static char text[128];
+    int feeds[8], fetches[8];
+    void *e;
+    BD_STATUS(st);
+    bd_plan_cache_get(c, &s, &e, order_feeds ? order_feeds : feeds, order_fetches ? order_fetches : fetches,
+                      st);
+    assert_ok(st);
+    strcpy(text, ((entry *)e)->text);
+    unref(e);
+    return text;
+}
+
+static void names_in_any_order_are_the_same_run(void **state)
+{
+    (void)state;
+    compiler c = {0};
+    bd_plan_cache *cache = new_cache(&c, 10);
+    bd_run_signature a = {.feeds = NAMES("x:0", "a:1"),
+                          .feed_count = 2,
+                          .fetches = NAMES("z", "y:0", "z:0"),
+                          .fetch_count = 3,
+                          .targets = NAMES("t", "s", "t"),
+                          .target_count = 3};
+    bd_run_signature b = {.feeds = NAMES("a:1", "x"),
+                          .feed_count = 2,
+                          .fetches = NAMES("y", "z", "z"),
+                          .fetch_count = 3,
+                          .targets = NAMES("s", "t"),
+                          .target_count = 2};
+    for (int round = 0; round < 3; round++) {
+        int feeds[2], fetches[3];
+        assert_string_equal(get(cache, a, feeds, fetches), "<a:1<x:0>y:0>z:0!s!t");
+        assert_memory_equal(feeds, ((int[]){1, 0}), sizeof feeds);
+        assert_memory_equal(fetches, ((int[]){1, 0, 1}), sizeof fetches);
+        assert_string_equal(get(cache, b, feeds, fetches), "<a:1<x:0>y:0>z:0!s!t");
+        assert_memory_equal(feeds, ((int[]){0, 1}), sizeof feeds);
+        assert_memory_equal(fetches, ((int[]){0, 1, 1}), sizeof fetches);
+    }
+    assert_int_equal(atomic_load(&c.compiled), 1);
+    // The same names as something else are another run, and so is a partial one.
+    get(cache, (bd_run_signature){.fetches = a.feeds, .fetch_count = 2}, NULL, NULL);
+    get(cache, (bd_run_signature){.targets = a.feeds, .target_count = 2}, NULL, NULL);
+    get(cache, (bd_run_signature){.targets = a.feeds, .target_count = 2, .is_partial = true}, NULL, NULL);
+    assert_int_equal(atomic_load(&c.compiled), 4);
+    bd_plan_cache_free(cache);
+    assert_int_equal(atomic_load(&c.alive), 0);
+}
+
+static void a_feed_that_is_given_twice_reaches_the_compiler(void **state)
+{
+    (void)state;
+    compiler c = {0};
+    bd_plan_cache *cache = new_cache(&c, 10);
+    bd_run_signature s = {.feeds = NAMES("x", "x:0"), .feed_count = 2};
+    assert_string_equal(get(cache, s, NULL, NULL), "<x:0<x:0");
+    bd_plan_cache_free(cache);
+}
+
+static void a_failure_is_not_kept(void **state)
+{
+    (void)state;
+    compiler c = {.fails = true};
+    bd_plan_cache *cache = new_cache(&c, 10);
+    bd_run_signature s = {.targets = NAMES("t"), .target_count = 1};
+    BD_STATUS(st);
+    void *e;
+    for (int i = 0; i < 2; i++) {
+        bd_plan_cache_get(cache, &s, &e, NULL, NULL, st);
+        assert_null(e);
+        assert_error(st, BRAID_INVALID_ARGUMENT, "does not compile");
+    }
+    c.fails = false;
+    assert_string_equal(get(cache, s, NULL, NULL), "!t");
+    assert_int_equal(atomic_load(&c.compiled), 3);
+    bd_plan_cache_free(cache);
+}
+
+static void the_oldest_goes_out_and_lives_as_long_as_it_is_used(void **state)
+{
+    (void)state;
+    compiler c = {0};
+    bd_plan_cache *cache = new_cache(&c, 2);
+    bd_run_signature s[3];
+    const char *const names[] = {"a", "b", "c"};
+    for (int i = 0; i < 3; i++)
+        s[i] = (bd_run_signature){.targets = &names[i], .target_count = 1};
+    BD_STATUS(st);
+    void *held;
+    bd_plan_cache_get(cache, &s[0], &held, NULL, NULL, st);
+    get(cache, s[1], NULL, NULL);
+    get(cache, s[2], NULL, NULL); // a goes
+    assert_int_equal(atomic_load(&c.alive), 3);
+    unref(held);
+    assert_int_equal(atomic_load(&c.alive), 2);
+    get(cache, s[1], NULL, NULL);
+    get(cache, s[2], NULL, NULL);
+    assert_int_equal(atomic_load(&c.compiled), 3);
+    get(cache, s[0], NULL, NULL);
+    assert_int_equal(atomic_load(&c.compiled), 4);
+    bd_plan_cache_clear(cache);
+    assert_int_equal(atomic_load(&c.alive), 0);
+    bd_plan_cache_free(cache);
+}
+
+static void a_lookup_that_must_not_wait_finds_what_is_there(void **state)
+{
+    (void)state;
+    compiler c = {0};
+    bd_plan_cache *cache = new_cache(&c, 2);
+    bd_run_signature s = {.targets = NAMES("t"), .target_count = 1};
+    void *e = NULL;
+    assert_false(bd_plan_cache_try_get(cache, &s, &e, NULL, NULL));
+    get(cache, s, NULL, NULL);
+    assert_true(bd_plan_cache_try_get(cache, &s, &e, NULL, NULL));
+    unref(e);
+    assert_int_equal(atomic_load(&c.compiled), 1);
+    bd_plan_cache_free(cache);
+}
+
+typedef struct getter {
+    bd_plan_cache *cache;
+    braid_code code;
+} getter;
+
+static void get_on_thread(void *arg)
+{
+    getter *g = arg;
+    bd_run_signature s = {.targets = NAMES("t"), .target_count = 1};
+    void *e;
+    BD_STATUS(st);
+    g->code = bd_plan_cache_get(g->cache, &s, &e, NULL, NULL, st);
+    if (!g->code) unref(e);
+}
+
+static void threads_that_miss_together(bool fails)
+{
+    enum {
+        THREADS = 4
+    };
+    bd_event entered, may_go;
+    bd_event_init(&entered);
+    bd_event_init(&may_go);
+    compiler c = {.entered = &entered, .may_go = &may_go, .fails = fails};
+    bd_plan_cache *cache = new_cache(&c, 2);
+    getter getters[THREADS];
+    bd_thread threads[THREADS];
+    BD_STATUS(st);
+    for (int i = 0; i < THREADS; i++) {
+        getters[i] = (getter){.cache = cache};
+        bd_thread_start(&threads[i], "get", get_on_thread, &getters[i], st);
+    }
+    assert_ok(st);
+    bd_event_wait(&entered);
+    bd_event_set(&may_go);
+    for (int i = 0; i < THREADS; i++) {
+        bd_thread_join(&threads[i]);
+        assert_int_equal(getters[i].code, fails ? BRAID_INVALID_ARGUMENT : BRAID_OK);
+    }
+    if (!fails) assert_int_equal(atomic_load(&c.compiled), 1);
+    bd_plan_cache_free(cache);
+    assert_int_equal(atomic_load(&c.alive), 0);
+    bd_event_fini(&entered);
+    bd_event_fini(&may_go);
+}
+
+static void threads_that_miss_together_compile_once(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        threads_that_miss_together(false);
+}
+
+static void threads_that_miss_together_all_get_the_failure(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        threads_that_miss_together(true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_in_any_order_are_the_same_run),
+        cmocka_unit_test(a_feed_that_is_given_twice_reaches_the_compiler),
+        cmocka_unit_test(a_failure_is_not_kept),
+        cmocka_unit_test(the_oldest_goes_out_and_lives_as_long_as_it_is_used),
+        cmocka_unit_test(a_lookup_that_must_not_wait_finds_what_is_there),
+        cmocka_unit_test(threads_that_miss_together_compile_once),
+        cmocka_unit_test(threads_that_miss_together_all_get_the_failure),
+    };
+    return BD_RUN_TESTS(tests);
+}
