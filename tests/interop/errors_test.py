@@ -1,0 +1,352 @@
+# The errors that clients and test suites of TensorFlow look for: codes and words, from a cluster of Braid servers.
+# timeout: 180
+import random
+
+from client import InteropTest, Session, master_service
+from cluster import Cluster, main
+from graphs import (FLOAT, INT32, Shape, const, endless_loop, node, placeholder, tensor, tensor_by_element,
+                    tensor_of_bytes, variable)
+from protos import config_pb2, grpc, master_pb2, worker_pb2
+
+PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
+NAMES_NODE = r" \[\[(\{\{node %s\}\}|Node: %s = ).*\]\]"  # at the end of a kernel's error
+
+
+def setUpModule():
+    global cluster
+    cluster = Cluster(ps=1, worker=1)
+
+
+def tearDownModule():
+    cluster.stop()
+
+
+class ErrorTest(InteropTest):
+
+    def setUp(self):
+        self.master = cluster.master()
+        self.master.call(master_pb2.ResetRequest())
+
+    def session(self, *nodes, **fields):
+        return Session(self.master, *nodes, **fields)
+
+    def names_node(self, future, name):
+        self.assertRegex(future.details(), NAMES_NODE % (name, name))
+
+
+class StepErrorTest(ErrorTest):
+
+    def test_reading_a_variable_nobody_assigned(self):
+        for device in PS, WORKER:
+            s = self.session(*variable("v", [2], FLOAT, device))
+            for fetch in "v:0", "v/read:0":
+                step = s.start([fetch])
+                self.check_error(step, "FAILED_PRECONDITION", "Attempting to use uninitialized value v")
+                self.names_node(step, ".*v.*")
+
+    def test_a_placeholder_without_a_feed(self):
+        for device in PS, WORKER:
+            s = self.session(placeholder("x", FLOAT, [2], device), node("y", "Abs", "x", device=WORKER, T=FLOAT))
+            step = s.start(["y:0"])
+            self.check_error(step, "INVALID_ARGUMENT", "You must feed a value for placeholder tensor 'x'")
+            self.names_node(step, "x")
+
+    def test_names_that_do_not_exist(self):
+        s = self.session(const("a", 1.0))
+        with self.fails("NOT_FOUND", "FeedInputs: unable to find feed output nobody:0"):
+            s.run("a:0", {"nobody:0": 1.0})
+        with self.fails("NOT_FOUND", "FetchOutputs node nobody:0: not found"):
+            s.run("nobody:0")
+        with self.fails("INVALID_ARGUMENT", "FetchOutputs", "a:1"):
+            s.run("a:1")
+        with self.fails("NOT_FOUND", "nobody"):
+            s.run(targets=["nobody"])
+        for empty in {"fetches": [""]}, {"targets": [""]}, {"feeds": {"": 1.0}}:
+            with self.fails("NOT_FOUND"):
+                s.run(**empty)
+
+    def test_names_are_names_whatever_they_contain(self):
+        s = self.session(*variable("v", [], FLOAT, PS, initial=1.0), placeholder("x"), placeholder("y"))
+        s.run(targets=["v/init"])
+        s.run(["x:0"], {"x:0": 1.0, "y:0": 2.0}, ["v/init"])
+        for odd in "x:0\n!v/init", "x:0\n", "\n", "x:0\n<y:0", "x\0y", "^x", "x:-1", "x:99999999999999999999":
+            with self.subTest(name=odd):
+                with self.fails("NOT_FOUND") if odd != "^x" else self.assertRaises(grpc.RpcError):
+                    s.run([odd], {"x:0": 1.0})
+                with self.assertRaises(grpc.RpcError):
+                    s.run(["x:0"], {"x:0": 1.0, odd: 1.0})
+                with self.assertRaises(grpc.RpcError):
+                    s.run(["x:0"], {odd: 1.0}, ["v/init"])
+
+    def test_the_same_feed_twice(self):
+        s = self.session(placeholder("x"))
+        for again in "x:0", "x":
+            with self.fails("INVALID_ARGUMENT", "Duplicated feeds"):
+                s.run("x:0", [("x:0", 1.0), (again, 2.0)])
+
+    def test_a_feed_of_another_dtype_or_shape(self):
+        s = self.session(placeholder("x", FLOAT, [2], PS), node("y", "Abs", "x", device=PS, T=FLOAT))
+        self.assertEqual(s.run("y:0", {"x:0": [1.0, -1.0]}), [1.0, 1.0])
+        with self.fails("INVALID_ARGUMENT", "x"):
+            s.run("y:0", {"x:0": [1, 2]})
+
+    def test_a_feed_that_is_no_tensor(self):
+        s = self.session(placeholder("x"))
+        for wrong in (tensor_of_bytes(b"123", [1]), tensor_of_bytes(b"12345678", [1]),
+                      tensor_of_bytes(b"1234", [-1]), tensor_of_bytes(b"", [1], 0),
+                      tensor_of_bytes(b"1234", [1], 77), tensor_of_bytes(b"", [1 << 62, 1 << 62])):
+            with self.subTest(tensor=str(wrong)):
+                with self.fails("INVALID_ARGUMENT"):
+                    s.run("x:0", {"x:0": wrong})
+
+    def test_a_feed_larger_than_any_memory(self):
+        s = self.session(placeholder("x"))
+        with self.fails("RESOURCE_EXHAUSTED"):
+            s.run("x:0", {"x:0": tensor_by_element([1.0], [1 << 50], FLOAT)})
+
+    def test_assign_with_another_shape(self):
+        s = self.session(*variable("v", [2], FLOAT, PS), placeholder("x", FLOAT, None, WORKER),
+                         node("set", "Assign", "v", "x", device=PS, T=FLOAT))
+        step = s.start(targets=["set"], feeds={"x:0": [1.0, 2.0, 3.0]})
+        self.check_error(step, "INVALID_ARGUMENT", "Assign requires shapes of both tensors to match", "[2]", "[3]")
+        self.names_node(step, "set")
+
+    def test_shapes_that_an_op_cannot_take(self):
+        s = self.session(placeholder("a", FLOAT, None, WORKER), placeholder("b", FLOAT, None, PS),
+                         node("y", "MatMul", "a", "b", device=WORKER, T=FLOAT))
+        step = s.start(["y:0"], {"a:0": [[1.0, 2.0, 3.0]], "b:0": [[1.0], [2.0]]})
+        self.check_error(step, "INVALID_ARGUMENT", "MatMul", "y", "[1,3]", "[2,1]")
+        self.names_node(step, "y")
+
+    def test_the_root_cause_comes_from_whichever_task(self):
+        for fails_on, waits_on in (PS, WORKER), (WORKER, PS):
+            s = self.session(placeholder("a", FLOAT, None, fails_on),
+                             node("wrong", "MatMul", "a", "a", device=fails_on, T=FLOAT),
+                             node("there", "Abs", "wrong", device=waits_on, T=FLOAT),
+                             node("back", "Abs", "there", device=fails_on, T=FLOAT))
+            step = s.start(["there:0", "back:0"], {"a:0": [[1.0, 2.0]]})
+            self.check_error(step, "INVALID_ARGUMENT", "MatMul", "[1,2]")
+            self.names_node(step, "wrong")
+
+    def test_a_session_goes_on_after_an_error(self):
+        s = self.session(placeholder("a", FLOAT, None, PS), node("y", "MatMul", "a", "a", device=WORKER, T=FLOAT))
+        for _ in range(20):
+            with self.fails("INVALID_ARGUMENT", "MatMul"):
+                s.run("y:0", {"a:0": [[1.0, 2.0]]})
+            self.assertEqual(s.run("y:0", {"a:0": [[3.0]]}), [[9.0]])
+
+    def test_errors_in_the_response_when_asked_for_there(self):
+        s = self.session(*variable("v", [], FLOAT, PS))
+        response = s.step(["v:0"], store_errors_in_response_body=True)
+        self.check_status(response, "FAILED_PRECONDITION", "Attempting to use uninitialized value v")
+        self.assertEqual(len(response.tensor), 0)
+
+    def test_the_same_request_twice(self):
+        s = self.session(const("a", 1.0))
+        s.run("a:0", request_id=4711)
+        with self.fails("ABORTED", "4711"):
+            s.run("a:0", request_id=4711)
+
+
+class GraphErrorTest(ErrorTest):
+
+    def test_a_device_nobody_has(self):
+        for device in "/job:nobody", "/job:ps/task:7", "/job:ps/task:0/device:GPU:0", "/job:ps/task:0/cpu:1":
+            with self.fails("INVALID_ARGUMENT", "Cannot assign a device for operation", "a", device.split("/")[1]):
+                self.session(const("a", 1.0, device=device))
+
+    def test_an_unknown_op_that_no_step_reaches_is_harmless(self):
+        s = self.session(const("a", 1.0), node("odd", "NobodysOp", "a", T=FLOAT, level=3))
+        self.assertEqual(s.run("a:0"), 1.0)
+
+    def test_an_unknown_op_in_a_step_is_named_with_its_node(self):
+        for device in PS, WORKER:
+            s = self.session(const("a", 1.0), node("odd", "NobodysOp", "a", device=device, T=FLOAT),
+                             node("y", "Abs", "odd", device=WORKER, T=FLOAT))
+            with self.fails("NOT_FOUND", "NobodysOp", "odd"):
+                s.run("y:0")
+            with self.fails("NOT_FOUND", "NobodysOp", "odd"):
+                s.run(targets=["odd"])
+
+    def test_an_unknown_attr_is_ignored(self):
+        s = self.session(node("a", "Const", dtype=FLOAT, value=tensor(1.0), from_the_future=[1, 2]))
+        self.assertEqual(s.run("a:0"), 1.0)
+
+    def test_a_known_attr_of_the_wrong_kind(self):
+        with self.fails("INVALID_ARGUMENT", "a", "dtype"):
+            self.session(node("a", "Const", dtype="float", value=tensor(1.0)))
+
+    def test_inputs_that_do_not_exist_or_do_not_fit(self):
+        for words, nodes in (
+            (["y", "nobody"], [node("y", "Abs", "nobody", T=FLOAT)]),
+            (["y", "a"], [const("a", 1.0), node("y", "Abs", "a:1", T=FLOAT)]),
+            (["y"], [const("a", 1.0), node("y", "Add", "a", T=FLOAT)]),
+            (["y"], [const("a", 1.0), const("b", 1), node("y", "Add", "a", "b", T=FLOAT)]),
+            (["'a'"], [const("a", 1.0), const("a", 2.0)]),
+        ):
+            with self.subTest(nodes=str(nodes)):
+                with self.fails("INVALID_ARGUMENT", *words):
+                    self.session(*nodes)
+
+    def test_a_cycle_without_a_loop(self):
+        nodes = [node("a", "Abs", "b", T=FLOAT), node("b", "Abs", "a", T=FLOAT)]
+        with self.fails("INVALID_ARGUMENT"):
+            self.session(*nodes).run("a:0")
+
+
+class SessionErrorTest(ErrorTest):
+
+    def test_an_unknown_session_handle(self):
+        s = self.session()
+        s.handle = "no-such-session"
+        for use in (lambda: s.run(targets=[]), lambda: s.extend(const("a", 1.0)), s.close,
+                    lambda: self.master.call(master_pb2.ListDevicesRequest(session_handle=s.handle))):
+            with self.fails("ABORTED", "Session no-such-session is not found"):
+                use()
+
+    def test_device_filters_that_are_no_device_names(self):
+        with self.fails("INVALID_ARGUMENT", "device_filters", "worker one"):
+            self.session(config=config_pb2.ConfigProto(device_filters=["worker one"]))
+
+    def test_methods_nobody_has(self):
+        for method in "NoSuchMethod", "":
+            self.check_error(self.master.start_raw(method, b""), "UNIMPLEMENTED")
+
+
+class TimeoutTest(ErrorTest):
+
+    def test_the_timeout_of_a_step(self):
+        for device in PS, WORKER:
+            s = self.session(*endless_loop("loop", device), const("a", 1.0))
+            with self.fails("DEADLINE_EXCEEDED", device):
+                s.run("loop/exit:0", options={"timeout_in_ms": 300})
+            self.assertEqual(s.run("a:0"), 1.0)
+
+    def test_the_operation_timeout_of_a_session(self):
+        s = self.session(*endless_loop("loop", PS), config=config_pb2.ConfigProto(operation_timeout_in_ms=300))
+        with self.fails("DEADLINE_EXCEEDED", PS):
+            s.run("loop/exit:0")
+
+    def test_a_task_that_hangs(self):
+        s = self.session(*variable("v", [], FLOAT, PS, initial=1.0), node("y", "Abs", "v/read", device=WORKER, T=FLOAT))
+        s.run(["y:0"], targets=["v/init"])
+        cluster.server("ps").pause()
+        try:
+            with self.fails("DEADLINE_EXCEEDED", PS):
+                s.run("y:0", options={"timeout_in_ms": 300})
+        finally:
+            cluster.server("ps").go_on()
+        self.assertEqual(s.run("y:0"), 1.0)
+
+    def test_the_deadline_of_the_client(self):
+        s = self.session(*endless_loop("loop", PS), const("a", 1.0))
+        with self.fails("DEADLINE_EXCEEDED"):
+            s.run("loop/exit:0", timeout=0.3)
+        s.close()  # waits for the step, which has been cancelled
+
+    def test_cancelling_a_step(self):
+        for device in PS, WORKER:
+            s = self.session(*endless_loop("loop", device))
+            for _ in range(10):
+                step = s.start(["loop/exit:0"])
+                self.assertTrue(step.cancel())
+            s.close()
+
+    def test_a_client_that_goes_away(self):
+        gone = master_service(cluster.address("worker"))
+        s = Session(gone, *endless_loop("loop", PS))
+        s.start(["loop/exit:0"])
+        gone.close()
+        s.master = self.master
+        s.close()
+
+
+class MalformedRequestTest(ErrorTest):
+    MASTER = ["CreateSession", "ExtendSession", "RunStep", "CloseSession", "ListDevices", "Reset",
+              "PartialRunSetup", "MakeCallable", "RunCallable", "ReleaseCallable"]
+    WORKER = ["GetStatus", "CreateWorkerSession", "DeleteWorkerSession", "RegisterGraph", "DeregisterGraph",
+              "RunGraph", "CleanupGraph", "CleanupAll", "RecvTensor", "Logging", "Tracing", "RecvBuf",
+              "MarkRecvFinished", "GetStepSequence", "CompleteGroup", "CompleteInstance"]
+    # No message begins so: a field that is longer than what follows, wire types and field numbers that there are not,
+    # a varint without an end.
+    BROKEN = [b"\x0a\xff\xff\xff\xff\x0f", b"\x0a\x05abc", b"\x0f\x00", b"\x00\x00", b"\xff" * 20, b"\x0b\x0a"]
+
+    def lives(self):
+        for job in "ps", "worker":
+            self.assertTrue(cluster.server(job).is_alive(), cluster.server(job).log())
+        self.assertEqual(self.session(const("a", 1.0, device=PS)).run("a:0"), 1.0)
+
+    def services(self):
+        return (cluster.master(), self.MASTER), (cluster.worker(), self.WORKER)
+
+    def test_what_is_no_message_is_an_error(self):
+        for service, methods in self.services():
+            for method in methods:
+                if method == "GetStatus":  # has no fields, and may not look
+                    continue
+                for content in self.BROKEN:
+                    with self.subTest(method=method, content=content):
+                        code = service.start_raw(method, content).code().name
+                        self.assertIn(code, ("INVALID_ARGUMENT", "UNIMPLEMENTED"))
+        self.lives()
+
+    def test_random_bytes_do_no_harm(self):
+        rng = random.Random(1)
+        for service, methods in self.services():
+            for method in methods:
+                calls = [service.start_raw(method, rng.randbytes(rng.randrange(1, 100))) for _ in range(40)]
+                for call in calls:
+                    self.assertNotIn(call.code().name, ("UNAVAILABLE", "DEADLINE_EXCEEDED", "INTERNAL"), method)
+        self.lives()
+
+    def test_damaged_requests_do_no_harm(self):
+        s = self.session(placeholder("x", FLOAT, [-1], PS), node("y", "Abs", "x", device=WORKER, T=FLOAT))
+        step = s.request(["y:0"], {"x:0": [1.0, 2.0, 3.0]})
+        create = master_pb2.CreateSessionRequest(config=config_pb2.ConfigProto(device_filters=["/job:worker"]))
+        create.graph_def.node.extend(variable("v", [2, 3], FLOAT, WORKER, initial=[[1.0] * 3] * 2))
+        create.graph_def.node.extend(endless_loop("loop", WORKER))
+        register = worker_pb2.RegisterGraphRequest(session_handle="damaged", graph_def=create.graph_def)
+        rng = random.Random(2)
+        for service, method, request in ((cluster.master(), "RunStep", step),
+                                         (cluster.master(), "CreateSession", create),
+                                         (cluster.worker(), "RegisterGraph", register)):
+            calls = [service.start_raw(method, damaged(request.SerializeToString(), rng)) for _ in range(300)]
+            for call in calls:
+                self.assertNotIn(call.code().name, ("UNAVAILABLE", "DEADLINE_EXCEEDED", "INTERNAL"), call.details())
+        self.lives()
+
+    def test_a_message_nested_too_deeply(self):
+        inner = b""
+        for _ in range(20_000):  # AttrValue.func { attr { value { func ... } } }
+            inner = field(10, field(2, field(2, inner)))
+            if len(inner) > 150_000:
+                break
+        deep_node = field(1, b"a") + field(2, b"Const") + field(5, field(1, b"f") + field(2, inner))
+        call = self.master.start_raw("CreateSession", field(1, field(1, deep_node)))
+        self.check_error(call, "INVALID_ARGUMENT")
+        self.lives()
+
+
+def field(number, content):
+    """A length-delimited field on the wire."""
+    size, out = len(content), bytes([number << 3 | 2])
+    while size > 127:
+        out += bytes([size & 127 | 128])
+        size >>= 7
+    return out + bytes([size]) + content
+
+
+def damaged(content, rng):
+    """With one to three bytes changed, or cut off."""
+    content = bytearray(content)
+    for _ in range(rng.randrange(1, 4)):
+        at = rng.randrange(len(content))
+        if rng.randrange(8) == 0:
+            del content[at + 1:]
+        else:
+            content[at] ^= 1 << rng.randrange(8)
+    return bytes(content)
+
+
+if __name__ == "__main__":
+    main()
