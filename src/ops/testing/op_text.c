@@ -163,7 +163,7 @@ static void set_attr(braid_op_desc *desc, const bd_attr_def *def, const char *va
 {
     braid_shape shape;
     braid_tensor tensor;
-    op_text text[OP_TEXT_MAX];
+    op_text text[OP_TEXT_MAX] = {0};
     switch (def->kind) {
     case BD_ATTR_INT: braid_op_attr_int(desc, def->name, strtoll(value, NULL, 0)); break;
     case BD_ATTR_FLOAT: braid_op_attr_float(desc, def->name, strtof(value, NULL)); break;
@@ -176,6 +176,7 @@ static void set_attr(braid_op_desc *desc, const bd_attr_def *def, const char *va
         break;
     case BD_ATTR_TENSOR: {
         int count = op_text_read(value, text);
+        if (count != 1) fail_msg("no single tensor: '%s'", value);
         op_text_tensor(&text[0], &tensor);
         braid_op_attr_tensor(desc, def->name, &tensor);
         bd_tensor_fini(&tensor);
