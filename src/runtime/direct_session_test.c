@@ -1,0 +1,304 @@
+// The in-process session: feeding and fetching, graphs that grow, threads, time limits, announcements, devices.
+// labels: concurrent
+#include "runtime/testing/test_ops.h"
+
+#include "runtime/testing/test_graph.h"
+
+static void feeds_and_fetches_may_come_in_any_order_and_twice(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out a = tg_placeholder(g, "a", BRAID_FLOAT), b = tg_placeholder(g, "b", BRAID_FLOAT);
+    braid_out sum = tg2(g, "Add", "sum", a, tg1(g, "Neg", "minus_b", b));
+    braid_session *s = tg_session(g, NULL);
+    braid_tensor *x = braid_tensor_float(5), *y = braid_tensor_float(3), *out[3];
+    braid_feed ab[] = {{a, x}, {b, y}}, ba[] = {{b, y}, {a, x}};
+    braid_fetch fetches[] = {{sum, &out[0]}, {a, &out[1]}, {sum, &out[2]}};
+    for (int i = 0; i < 4; i++) {
+        BD_STATUS(st);
+        braid_run_args args = {
+            .feeds = i % 2 ? ab : ba, .feed_count = 2, .fetches = fetches, .fetch_count = 3};
+        braid_session_run(s, &args, st);
+        assert_ok(st);
+        assert_float_equal(bd_tensor_f32(out[0])[0], 2, 0);
+        assert_float_equal(bd_tensor_f32(out[1])[0], 5, 0); // what was fed
+        assert_float_equal(bd_tensor_f32(out[2])[0], 2, 0);
+        for (int k = 0; k < 3; k++)
+            braid_tensor_free(out[k]);
+    }
+    braid_tensor_free(x);
+    braid_tensor_free(y);
+    tg_close(s, g);
+}
+
+static void any_output_may_be_fed(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out x = tg1(g, "TestCount", "not_run", tg_float(g, NULL, 1)), y = tg1(g, "Neg", "y", x);
+    braid_session *s = tg_session(g, NULL);
+    braid_feed feed = {x, braid_tensor_float(9)};
+    tg_assert_fetch(s, y, &feed, -9);
+    assert_int_equal(test_count("not_run"), 0);
+    braid_tensor_free((braid_tensor *)feed.value);
+    tg_close(s, g);
+}
+
+static void what_is_wrong_with_a_run_is_said(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new(), *other = braid_graph_new();
+    braid_out x = tg_placeholder(g, "x", BRAID_FLOAT), y = tg1(g, "Neg", "y", x),
+              foreign = tg_float(other, "c", 1);
+    braid_session *s = tg_session(g, NULL);
+    BD_STATUS(st);
+    braid_tensor *value;
+    tg_try(s, y, NULL, &value, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "You must feed a value for placeholder tensor 'x'");
+    braid_feed feed = {x, braid_tensor_int32(1)};
+    tg_try(s, y, &feed, &value, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "int32");
+    tg_try(s, foreign, NULL, &value, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "'c', is of another graph");
+    tg_try(s, (braid_out){0}, NULL, &value, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "fetch 0 is no output");
+    braid_feed empty = {x, NULL};
+    tg_try(s, y, &empty, &value, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "feed 0, 'x', has no value");
+    tg_try(s, (braid_out){y.op, 4}, NULL, &value, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "output index too large");
+    assert_null(value);
+    braid_tensor_free((braid_tensor *)feed.value);
+    braid_graph_free(other);
+    tg_close(s, g);
+}
+
+static void a_graph_may_grow_and_keeps_its_variables(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out v = tg_variable(g, "v", BRAID_FLOAT);
+    braid_out init = tg2(g, "Assign", "init", v, tg_float(g, "four", 4));
+    braid_session *s = tg_session(g, NULL);
+    BD_STATUS(st);
+    tg_run(s, init.op, st);
+    assert_ok(st);
+    for (int i = 0; i < 5; i++)
+        tg_assert_fetch(s, tg2(g, "Mul", NULL, v, tg_float(g, NULL, (float)i)), NULL, 4 * i);
+    // Nodes that cannot be placed are refused, again and again, and the rest goes on.
+    braid_push_device(g, "/gpu:0");
+    braid_out nowhere = tg_float(g, "nowhere", 1);
+    braid_pop_device(g);
+    braid_tensor *value;
+    for (int i = 0; i < 2; i++) {
+        tg_try(s, nowhere, NULL, &value, st);
+        assert_error(st, BRAID_INVALID_ARGUMENT, "Cannot assign a device for operation 'nowhere'");
+    }
+    tg_close(s, g);
+}
+
+static void an_error_in_the_graph_is_the_error_of_the_run(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out x = tg_float(g, "x", 1);
+    braid_session *s = tg_session(g, NULL);
+    tg_assert_fetch(s, x, NULL, 1);
+    braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "badly built");
+    BD_STATUS(st);
+    braid_tensor *value;
+    tg_try(s, x, NULL, &value, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "badly built");
+    tg_close(s, g);
+}
+
+static void variables_belong_to_their_session(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out v = tg_variable(g, "v", BRAID_FLOAT);
+    braid_out init = tg2(g, "Assign", "init", v, tg_float(g, "four", 4));
+    braid_session *s = tg_session(g, NULL), *t = tg_session(g, NULL);
+    BD_STATUS(st);
+    tg_run(s, init.op, st);
+    assert_ok(st);
+    tg_assert_fetch(s, v, NULL, 4);
+    braid_tensor *value;
+    tg_try(t, v, NULL, &value, st);
+    assert_error(st, BRAID_FAILED_PRECONDITION, "uninitialized value v");
+    braid_session_close(t, st);
+    tg_close(s, g);
+}
+
+static void a_session_has_a_time_limit_of_its_own(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out wait = braid_output(tg_after(g, "TestWait", "wait", 0, NULL), 0);
+    braid_session *s = tg_session(g, &(braid_session_options){.operation_timeout_ms = 15});
+    BD_STATUS(st);
+    braid_tensor *value;
+    tg_try(s, wait, NULL, &value, st);
+    assert_error(st, BRAID_DEADLINE_EXCEEDED, "timed out after 15 ms; waiting for wait (TestWait)");
+    tg_assert_fetch(s, tg_float(g, NULL, 1), NULL, 1);
+    tg_close(s, g);
+}
+
+// ---- Announcements ----
+
+typedef struct waiting {
+    braid_session *session;
+    int64_t seen, generation;
+    braid_status status;
+    bd_thread thread;
+} waiting;
+
+static void await_on_thread(void *arg)
+{
+    waiting *w = arg;
+    braid_session_await(w->session, "ready", w->seen, 0, &w->generation, &w->status);
+}
+
+static void who_awaits_an_announcement_gets_it(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_session *s = tg_session(g, NULL);
+    BD_STATUS(st);
+    int64_t generation;
+    braid_session_await(s, "ready", -1, 0, &generation, st);
+    assert_ok(st);
+    assert_int_equal(generation, 0);
+    braid_session_await(s, "ready", 0, 10, &generation, st);
+    assert_error(st, BRAID_DEADLINE_EXCEEDED, "'ready' was not announced within 10 ms");
+    waiting w = {.session = s};
+    bd_thread_start(&w.thread, "await", await_on_thread, &w, st);
+    braid_session_announce(s, "other", st);
+    braid_session_announce(s, "ready", st);
+    bd_thread_join(&w.thread);
+    assert_ok(&w.status);
+    assert_int_equal(w.generation, 1);
+    braid_session_announce(s, "ready", st);
+    braid_session_await(s, "ready", 1, 0, &generation, st);
+    assert_ok(st);
+    assert_int_equal(generation, 2);
+    tg_close(s, g);
+}
+
+static void an_announcement_is_not_missed_whoever_comes_first(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_session *s = tg_session(g, NULL);
+    for (int i = 0; i < 50; i++) {
+        BD_STATUS(st);
+        waiting w = {.session = s, .seen = i};
+        bd_thread_start(&w.thread, "await", await_on_thread, &w, st);
+        braid_session_announce(s, "ready", st);
+        bd_thread_join(&w.thread);
+        assert_ok(&w.status);
+        assert_int_equal(w.generation, i + 1);
+    }
+    tg_close(s, g);
+}
+
+// ---- Devices ----
+
+static void devices_are_listed(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_session *s = tg_session(g, &(braid_session_options){.cpu_devices = 2});
+    const braid_device_attributes *devices;
+    int count;
+    BD_STATUS(st);
+    for (int i = 0; i < 2; i++) {
+        braid_session_list_devices(s, &devices, &count, st);
+        assert_ok(st);
+        assert_int_equal(count, 2);
+        assert_string_equal(devices[1].name, "/job:localhost/replica:0/task:0/device:CPU:1");
+        assert_string_equal(devices[1].type, "CPU");
+        assert_true(devices[0].incarnation != devices[1].incarnation);
+    }
+    tg_close(s, g);
+    bd_session *none;
+    bd_direct_session_new(&(braid_session_options){.cpu_devices = -1}, &none, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "cpu_devices is -1");
+}
+
+// ---- Threads ----
+
+typedef struct adder {
+    braid_session *session;
+    braid_op *add;
+    bd_thread thread;
+    braid_code code;
+} adder;
+
+enum {
+    ADDS = 200,
+    ADDERS = 4
+};
+
+static void add_on_thread(void *arg)
+{
+    adder *a = arg;
+    for (int i = 0; i < ADDS && !a->code; i++) {
+        BD_STATUS(st);
+        a->code = tg_run(a->session, a->add, st);
+    }
+}
+
+static void threads_update_one_variable(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out v = tg_variable(g, "v", BRAID_FLOAT), init = tg2(g, "Assign", "init", v, tg_float(g, NULL, 0));
+    braid_op_desc *d = braid_op_begin(g, "AssignAdd", "add");
+    braid_op_input(d, v);
+    braid_op_input(d, tg_float(g, NULL, 1));
+    braid_op_attr_bool(d, "use_locking", true);
+    braid_op *add = braid_op_end(d);
+    braid_session *s = tg_session(g, &(braid_session_options){.inter_op_threads = 2});
+    BD_STATUS(st);
+    tg_run(s, init.op, st);
+    assert_ok(st);
+    adder adders[ADDERS];
+    for (int i = 0; i < ADDERS; i++) {
+        adders[i] = (adder){.session = s, .add = add};
+        bd_thread_start(&adders[i].thread, "add", add_on_thread, &adders[i], st);
+    }
+    assert_ok(st);
+    for (int i = 0; i < ADDERS; i++) {
+        bd_thread_join(&adders[i].thread);
+        assert_int_equal(adders[i].code, BRAID_OK);
+    }
+    tg_assert_fetch(s, v, NULL, ADDS * ADDERS);
+    tg_close(s, g);
+}
+
+static void closing_no_session_is_fine(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    assert_int_equal(braid_session_close(NULL, st), BRAID_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(feeds_and_fetches_may_come_in_any_order_and_twice),
+        cmocka_unit_test(any_output_may_be_fed),
+        cmocka_unit_test(what_is_wrong_with_a_run_is_said),
+        cmocka_unit_test(a_graph_may_grow_and_keeps_its_variables),
+        cmocka_unit_test(an_error_in_the_graph_is_the_error_of_the_run),
+        cmocka_unit_test(variables_belong_to_their_session),
+        cmocka_unit_test(a_session_has_a_time_limit_of_its_own),
+        cmocka_unit_test(who_awaits_an_announcement_gets_it),
+        cmocka_unit_test(an_announcement_is_not_missed_whoever_comes_first),
+        cmocka_unit_test(devices_are_listed),
+        cmocka_unit_test(threads_update_one_variable),
+        cmocka_unit_test(closing_no_session_is_fine),
+    };
+    return BD_RUN_TESTS(tests);
+}
