@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 # In the background; the log of the tasks is $dir/err.
-start() { "$bin/braid" run "$@" >"$dir/out" 2>"$dir/err" & run=$!; }
+start() { : >"$dir/err"; "$bin/braid" run "$@" >"$dir/out" 2>"$dir/err" & run=$!; }
 seconds_since() { awk -v a="$1" -v b="$(date +%s.%N)" 'BEGIN { print b - a }'; }
 
 start --ps 1 --workers 3 mnist_replica --train_steps=3000
@@ -37,7 +37,7 @@ chmod +x "$dir/no_ps"
 BIN=$bin start --ps 2 --workers 1 --timeout 3 "$dir/no_ps"
 wait $run
 check "a task that never starts: --timeout ends the run with 124" test $? = 124
-check "a task that never starts: it is named, once" test "$(grep -c 'worker/0 | .*aiting.*/job:ps/.*task:1' "$dir/err")" = 1
+check "a task that never starts: it is named, once" test "$(grep -c 'worker/0 | .*CreateSession.*waits for.*/job:ps/.*task:1' "$dir/err")" = 1
 check "a task that never starts: no process is left" no_process_left
 
 start --ps 1 --workers 2 mnist_replica --train_steps=1000000

@@ -50,5 +50,5 @@ at_least() { awk -v a="${1:-}" -v b="$2" 'BEGIN { exit !(a != "" && a + 0 >= b +
 below() { awk -v a="${1:-}" -v b="$2" 'BEGIN { exit !(a != "" && a + 0 < b + 0) }'; }
 accuracy() { sed -n 's/^\([a-z]*\/[0-9]* | \)\?test accuracy: \([01]\.[0-9]\{4\}\)$/\2/p' "$dir/out"; }
 no_process_left() { [ -z "$(marked)" ]; }
-# wait_for TEXT FILE: until a line of it holds the text (the writer is a background job that ends by itself).
-wait_for() { timeout 60 tail -n +1 -f "$2" 2>/dev/null | grep -q -m1 -- "$1"; }
+# wait_for TEXT FILE: until a line of it holds the text.
+wait_for() { grep -q -m1 -- "$1" < <(exec timeout 60 tail -n +1 -f "$2" 2>/dev/null); }
