@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "graph/device_name.h"
+#include "op/kernel.h"
 #include "runtime/control_loop.h"
 #include <string.h>
 
@@ -269,6 +270,14 @@ static bool is_local(const partitioner *p, const braid_op *from, const braid_op 
     return p->part_of[from->id] == p->part_of[to->id];
 }
 
+// What it gives is not known, and the run would reach it.
+static braid_code fail_unknown_op(const braid_op *n, braid_status *st)
+{
+    const bd_kernel *none;
+    bd_kernel_find(n, "CPU", &none, st);
+    return bd_status_suffix(st, " [[{{node %s}}]]", n->name);
+}
+
 static braid_code connect_data(partitioner *p, const braid_op *n, int i, const braid_op *loop,
                                braid_status *st)
 {
@@ -278,6 +287,7 @@ static braid_code connect_data(partitioner *p, const braid_op *n, int i, const b
                           (braid_out){.op = p->copies[from.op->id], .index = from.index});
         return BRAID_OK;
     }
+    if (!from.op->def) return fail_unknown_op(from.op, st);
     if (from.index >= from.op->output_count)
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "node '%s' has no output %d", from.op->name, from.index);
     cut c = {.from = from.op,

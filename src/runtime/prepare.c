@@ -32,7 +32,7 @@ static size_t node_part(const char *name)
 {
     const char *colon = strrchr(name, ':');
     int64_t index;
-    return colon && bd_parse_int64(colon + 1, &index) ? (size_t)(colon - name) : strlen(name);
+    return colon && bd_parse_int64(colon + 1, &index) && index >= 0 ? (size_t)(colon - name) : strlen(name);
 }
 
 static braid_op *find_node(const braid_graph *g, const char *name)
