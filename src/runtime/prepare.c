@@ -83,17 +83,18 @@ static bool is_fed_placeholder(const preparer *p, const braid_op *n)
 static braid_code find_targets(preparer *p, braid_status *st)
 {
     bd_strbuf missing = {0};
+    int missing_count = 0;
     for (int i = 0; i < p->signature->target_count; i++) {
         const char *name = p->signature->targets[i];
         braid_op *n = find_node(p->source, name);
         if (!n) {
-            bd_strbuf_appendf(&missing, "%s%s", missing.len ? " " : "", name);
+            bd_strbuf_appendf(&missing, "%s%s", missing_count++ ? " " : "", name);
         } else if (!is_fed_placeholder(p, n)) {
             bd_array_push(&p->roots, n);
         }
     }
     braid_code code = BRAID_OK;
-    if (missing.len) {
+    if (missing_count) {
         code = bd_fail(st, BRAID_NOT_FOUND, "PruneForTargets: Some target nodes not found: %s",
                        bd_strbuf_str(&missing));
     }
