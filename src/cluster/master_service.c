@@ -137,13 +137,56 @@ static void free_run(bd_served *base)
     bd_free(c);
 }
 
+// No node's name holds a control character; the plan cache relies on that.
+static bool is_name(const uint8_t *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (text[i] < ' ') return false;
+    return true;
+}
+
 static braid_code add_feed(bd_wire_reader *sub, void *arg, braid_status *st)
 {
     run_call *c = arg;
     bd_named_tensor named = {0};
-    const braid_code code = bd_named_tensor_read(sub, &named, st);
-    if (!code) bd_array_push(&c->feeds, named);
+    braid_code code = bd_named_tensor_read(sub, &named, st);
+    if (!code && !is_name((const uint8_t *)named.name, strlen(named.name)))
+        code = bd_fail(st, BRAID_NOT_FOUND, "FeedInputs: unable to find feed output %s", named.name);
+    if (code)
+        bd_named_tensor_fini(&named);
+    else
+        bd_array_push(&c->feeds, named);
     return code;
+}
+
+// Looks at the names as they came: as C strings they would end at a zero byte.
+static braid_code check_names(const bd_message *request, braid_status *st)
+{
+    enum {
+        FETCH = 3,
+        TARGET = 4
+    };
+    bd_wire_reader in = bd_wire_reader_of(request), sub;
+    uint32_t field;
+    bd_wire_type type;
+    const uint8_t *data;
+    size_t len;
+    while (bd_wire_next(&in, &field, &type)) {
+        if ((field != FETCH && field != TARGET) || type != BD_WIRE_BYTES) {
+            bd_wire_skip(&in, type);
+            continue;
+        }
+        if (!bd_wire_get_sub(&in, &sub)) break;
+        while (bd_wire_get_piece(&sub, &data, &len))
+            if (!is_name(data, len))
+                return bd_fail(st, BRAID_NOT_FOUND,
+                               field == FETCH
+                                   ? "FetchOutputs node %.*s: not found: the name holds a control character"
+                                   : "PruneForTargets: Some target nodes not found: %.*s (the name holds a "
+                                     "control character)",
+                               (int)bd_min((int64_t)len, 256), (const char *)data);
+    }
+    return BRAID_OK; // what is malformed is found when it is unpacked
 }
 
 static void write_response(run_call *c, bd_message *out)
@@ -213,6 +256,7 @@ static void set_args(run_call *c)
 
 static braid_code read_run(run_call *c, bd_incoming *call, braid_status *st)
 {
+    if (check_names(&call->request, st)) return st->code;
     c->request = bd_proto_unpack_split(&tensorflow__run_step_request__descriptor, &call->request, 2, add_feed,
                                        c, &c->arena, st);
     bd_message_fini(&call->request); // its memory is the network's

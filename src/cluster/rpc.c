@@ -42,9 +42,8 @@ void bd_rpc_count_wait(bd_rpc_count *c)
     bd_mutex_unlock(&c->mu);
 }
 
-static void count_change(bd_rpc_count *c, int change)
+void bd_rpc_count_change(bd_rpc_count *c, int change)
 {
-    if (!c) return;
     bd_mutex_lock(&c->mu);
     c->count += change;
     if (c->count == 0) bd_cond_broadcast(&c->none);
@@ -60,7 +59,7 @@ static void rpc_unref(rpc *r)
     bd_mutex_fini(&r->mu);
     bd_rpc_count *count = r->count;
     bd_free(r);
-    count_change(count, -1);
+    if (count) bd_rpc_count_change(count, -1);
 }
 
 static void token_cancelled(bd_cancel_hook *hook, const braid_status *why)
@@ -91,7 +90,7 @@ void bd_rpc_start(const bd_rpc_options *options, bd_message *request, bd_call_do
     r->arg = arg;
     r->hook.fn = token_cancelled;
     r->count = options->count;
-    count_change(r->count, +1);
+    if (r->count) bd_rpc_count_change(r->count, +1);
     atomic_init(&r->refs, 2);
     bd_mutex_init(&r->mu);
     if (options->cancellation) {

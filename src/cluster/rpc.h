@@ -7,7 +7,7 @@
 #include "op/cancellation.h"
 #include "proto/pack.h"
 
-// Counts calls in progress, so that who began them can wait for the last callback.
+// Counts what is in progress, so that somebody can wait for the last of it.
 typedef struct bd_rpc_count {
     bd_mutex mu;
     bd_cond none;
@@ -16,7 +16,8 @@ typedef struct bd_rpc_count {
 
 void bd_rpc_count_init(bd_rpc_count *c);
 void bd_rpc_count_fini(bd_rpc_count *c);
-// Waits until no call is in progress: cancel them before.
+void bd_rpc_count_change(bd_rpc_count *c, int change);
+// Waits until nothing is in progress: cancel it before.
 void bd_rpc_count_wait(bd_rpc_count *c);
 
 typedef struct bd_rpc_options {

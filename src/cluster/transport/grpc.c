@@ -54,7 +54,8 @@ const grpc_channel_args *bd_grpc_client_args(void)
     static grpc_arg args[] = {
         COMMON_ARGS,
         INTEGER(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20),
-        INTEGER(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 20),
+        // In spite of its name how long an attempt to connect may take: a busy host is slow to answer, not gone.
+        INTEGER(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000),
         INTEGER(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000),
         INTEGER(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 1000),
         INTEGER(GRPC_ARG_ENABLE_HTTP_PROXY, 0),
