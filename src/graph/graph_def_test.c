@@ -78,7 +78,7 @@ static char *graph_def(const char *text, const char *extra, size_t extra_len, si
         begin(&node);
         char *word = strtok_r(copy, " ", &save);
         put_text(&node, 1, strcmp(word, "''") == 0 ? "" : word);
-        word = strtok_r(NULL, " ", &save);
+        strtok_r(NULL, " ", &save); // "="
         word = strtok_r(NULL, "(", &save);
         put_text(&node, 2, strcmp(word, "''") == 0 ? "" : word);
         char *inputs = strtok_r(NULL, ")", &save), *save_input = NULL;

@@ -269,7 +269,7 @@ static braid_code take_allowed_strings(parser *s, bd_attr_def *attr)
     const char **strings = BD_ARENA_ARRAY(s->arena, const char *, (size_t)count);
     int n = 0;
     do {
-        bd_bytes quoted;
+        bd_bytes quoted = {0};
         skip_space(s);
         if (*s->p == '\'') {
             braid_code code = take_string(s, &quoted);
@@ -327,7 +327,7 @@ static braid_code take_attrs(parser *s, bd_op_def *def)
 {
     def->attrs = BD_ARENA_ARRAY(s->arena, bd_attr_def, (size_t)count_char(s->p, ';') + 1);
     for (skip_space(s); *s->p; skip_space(s)) {
-        bd_attr_def attr;
+        bd_attr_def attr = {0};
         braid_code code = take_attr(s, &attr);
         if (code) return code;
         if (bd_op_def_attr(def, attr.name)) return fail(s, "no attr twice");
