@@ -11,10 +11,9 @@
 #include "base/random.h"
 #include "base/thread.h"
 #include "base/timer.h"
+#include "runtime/executable.h"
 #include "runtime/local_rendezvous.h"
-#include "runtime/partition.h"
 #include "runtime/placer.h"
-#include "runtime/plan.h"
 #include "runtime/plan_cache.h"
 #include <string.h>
 
@@ -149,93 +148,7 @@ static braid_code direct_extend(bd_session *base, const braid_graph *graph, int 
     return code;
 }
 
-// ---- Executables: what the plan cache holds ----
-
-typedef struct part {
-    bd_plan *plan;
-    bd_device *device;
-} part;
-
-typedef struct executable {
-    atomic_int refs;
-    bool uses_rendezvous;
-    int part_count;
-    part parts[];
-} executable;
-
-static void *ref_executable(void *entry)
-{
-    atomic_fetch_add_explicit(&((executable *)entry)->refs, 1, memory_order_relaxed);
-    return entry;
-}
-
-static void unref_executable(void *entry)
-{
-    executable *e = entry;
-    if (!e || atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1) return;
-    for (int i = 0; i < e->part_count; i++)
-        bd_plan_unref(e->parts[i].plan);
-    bd_free(e);
-}
-
-static executable *new_executable(int part_count)
-{
-    executable *e = bd_calloc(1, sizeof *e + (size_t)part_count * sizeof e->parts[0]);
-    atomic_init(&e->refs, 1);
-    e->part_count = part_count;
-    return e;
-}
-
-static bd_device *find_device(const direct_session *s, const char *name)
-{
-    for (int i = 0; i < s->device_count; i++) {
-        if (strcmp(s->devices[i]->name, name) == 0) return s->devices[i];
-    }
-    return s->devices[0];
-}
-
-static braid_code compile_part(direct_session *s, executable *e, int i, braid_graph *g, bd_device *device,
-                               braid_status *st)
-{
-    e->parts[i].device = device;
-    braid_code code = bd_plan_compile(g, device, s->kernels, &e->parts[i].plan, st);
-    if (!code) e->uses_rendezvous |= bd_plan_uses_rendezvous(e->parts[i].plan);
-    return code;
-}
-
-static braid_code compile_parts(direct_session *s, bd_partitions *parts, executable **out, braid_status *st)
-{
-    executable *e = new_executable(parts->count);
-    braid_code code = BRAID_OK;
-    for (int i = 0; !code && i < parts->count; i++)
-        code = compile_part(s, e, i, &parts->items[i].graph, find_device(s, parts->items[i].location), st);
-    if (code)
-        unref_executable(e);
-    else
-        *out = e;
-    return code;
-}
-
-static braid_code compile_graph(direct_session *s, braid_graph *g, executable **out, braid_status *st)
-{
-    if (s->device_count == 1) {
-        executable *e = new_executable(1);
-        braid_code code = compile_part(s, e, 0, g, s->devices[0], st);
-        if (code)
-            unref_executable(e);
-        else
-            *out = e;
-        return code;
-    }
-    bd_partitions parts = {0};
-    const bd_partition_options options = {
-        .by_device = true, .devices = s->infos, .device_count = s->device_count};
-    braid_code code = bd_partition_graph(g, &options, &parts, st);
-    if (code) return code;
-    code = compile_parts(s, &parts, out, st);
-    bd_partitions_fini(&parts);
-    return code;
-}
+// ---- Compiling ----
 
 static braid_code compile(void *arg, const bd_run_signature *signature, void **entry, braid_status *st)
 {
@@ -245,86 +158,11 @@ static braid_code compile(void *arg, const bd_run_signature *signature, void **e
     braid_code code = bd_prepare(&s->graph, signature, BD_FEED_BY_CALL_FRAME, NULL, &prepared, st);
     bd_mutex_unlock(&s->graph_mu);
     if (code) return code;
-    executable *e = NULL;
-    code = compile_graph(s, &prepared.graph, &e, st);
+    const bd_local_devices devices = {.devices = s->devices, .infos = s->infos, .count = s->device_count};
+    bd_executable *e;
+    code = bd_executable_compile(&prepared.graph, &devices, s->kernels, &e, st);
     bd_prepared_fini(&prepared);
     *entry = e;
-    return code;
-}
-
-// ---- Running ----
-
-// One run of an executable.
-typedef struct run_state {
-    direct_session *session;
-    executable *what;
-    bd_step *steps; // [part_count]
-    bd_mutex mu;
-    braid_status status; // guarded by mu
-    int left;            // parts that run; guarded by mu
-    bd_event all_done;
-} run_state;
-
-typedef struct part_run {
-    run_state *run;
-    int index;
-} part_run;
-
-static void part_done(void *arg, const braid_status *st)
-{
-    run_state *r = arg;
-    bd_mutex_lock(&r->mu);
-    bd_status_update(&r->status, st);
-    bool is_last = --r->left == 0;
-    bd_mutex_unlock(&r->mu);
-    if (is_last) bd_event_set(&r->all_done);
-}
-
-static void run_part(void *arg)
-{
-    part_run *p = arg;
-    run_state *r = p->run;
-    bd_plan_run(r->what->parts[p->index].plan, &r->steps[p->index], part_done, r);
-}
-
-// Part 0 on this thread, the others from the pool. Each ends: they share the token and the rendezvous.
-static braid_code run_parts(run_state *r, braid_status *st)
-{
-    int others = r->what->part_count - 1;
-    bd_mutex_init(&r->mu);
-    bd_event_init(&r->all_done);
-    r->left = others;
-    part_run *runs = bd_calloc((size_t)others, sizeof *runs);
-    for (int i = 0; i < others; i++) {
-        runs[i] = (part_run){.run = r, .index = i + 1};
-        if (!bd_pool_submit(r->session->pool, run_part, &runs[i])) run_part(&runs[i]);
-    }
-    BD_STATUS(mine);
-    bd_plan_run_wait(r->what->parts[0].plan, &r->steps[0], mine);
-    bd_event_wait(&r->all_done);
-    bd_status_update(&r->status, mine);
-    bd_status_move(st, &r->status);
-    bd_free(runs);
-    bd_event_fini(&r->all_done);
-    bd_mutex_fini(&r->mu);
-    return st->code;
-}
-
-static braid_code run_steps(direct_session *s, executable *e, const bd_step *model, braid_status *st)
-{
-    if (e->part_count == 1) {
-        bd_step step = *model;
-        step.resources = e->parts[0].device->resources;
-        return bd_plan_run_wait(e->parts[0].plan, &step, st);
-    }
-    run_state r = {.session = s, .what = e};
-    r.steps = bd_calloc((size_t)e->part_count, sizeof *r.steps);
-    for (int i = 0; i < e->part_count; i++) {
-        r.steps[i] = *model;
-        r.steps[i].resources = e->parts[i].device->resources;
-    }
-    braid_code code = run_parts(&r, st);
-    bd_free(r.steps);
     return code;
 }
 
@@ -424,21 +262,19 @@ static int64_t draw_step_id(direct_session *s)
     return id;
 }
 
-static braid_code run_limited(direct_session *s, executable *e, bd_step *step, int64_t timeout_ms,
+static braid_code run_limited(direct_session *s, bd_executable *e, bd_step *step, int64_t timeout_ms,
                               braid_status *st)
 {
     int64_t ms = timeout_ms > 0 ? timeout_ms : s->operation_timeout_ms;
     if (timeout_ms > 0 && s->operation_timeout_ms > 0) ms = bd_min(timeout_ms, s->operation_timeout_ms);
     step->cancellation = bd_cancellation_new(s->cancellation);
-    if (e->uses_rendezvous) step->rendezvous = bd_local_rendezvous_new();
+    if (bd_executable_uses_rendezvous(e)) step->rendezvous = bd_local_rendezvous_new();
     time_limit limit;
     braid_code code = start_limit(s, &limit, step->cancellation, ms, st);
-    if (!code) code = run_steps(s, e, step, st);
+    if (!code) code = bd_executable_run(e, step, s->pool, st);
     end_limit(&limit);
     bd_rendezvous_unref(step->rendezvous);
     bd_cancellation_unref(step->cancellation);
-    for (int i = 0; i < e->part_count; i++)
-        bd_resources_clear(e->parts[i].device->resources, step->container);
     return code;
 }
 
@@ -473,7 +309,7 @@ static braid_code run_entered(direct_session *s, const bd_run_signature *sig,
         step.container = container_name(container, step.id);
         code = run_limited(s, entry, &step, timeout_ms, st);
         if (!code) code = take_results(&f, sig, fetch_values, st);
-        unref_executable(entry);
+        bd_executable_unref(entry);
     }
     close_frame(&f);
     return code;
@@ -631,7 +467,7 @@ braid_code bd_direct_session_new(const braid_session_options *options, bd_sessio
                                        .await = direct_await,
                                        .close = direct_close};
     static const bd_plan_cache_ops cache_ops = {
-        .compile = compile, .ref = ref_executable, .unref = unref_executable};
+        .compile = compile, .ref = bd_executable_ref, .unref = bd_executable_unref};
     static const braid_session_options defaults;
     const braid_session_options *o = options ? options : &defaults;
     *out = NULL;

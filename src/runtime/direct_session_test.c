@@ -44,6 +44,19 @@ static void any_output_may_be_fed(void **state)
     tg_close(s, g);
 }
 
+static void a_run_may_ask_for_nothing(void **state)
+{
+    (void)state;
+    for (int devices = 1; devices <= 2; devices++) {
+        braid_graph *g = braid_graph_new();
+        braid_session *s = tg_session(g, &(braid_session_options){.cpu_devices = devices});
+        BD_STATUS(st);
+        braid_session_run(s, &(braid_run_args){0}, st);
+        assert_ok(st);
+        tg_close(s, g);
+    }
+}
+
 static void what_is_wrong_with_a_run_is_said(void **state)
 {
     (void)state;
@@ -289,6 +302,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(feeds_and_fetches_may_come_in_any_order_and_twice),
         cmocka_unit_test(any_output_may_be_fed),
+        cmocka_unit_test(a_run_may_ask_for_nothing),
         cmocka_unit_test(what_is_wrong_with_a_run_is_said),
         cmocka_unit_test(a_graph_may_grow_and_keeps_its_variables),
         cmocka_unit_test(an_error_in_the_graph_is_the_error_of_the_run),

@@ -117,11 +117,33 @@ static inline bd_run *bd_run_next_free(const bd_run *r)
     return r->next_free;
 }
 
+// ---- executor_memory.c ----
+
 size_t bd_iteration_size(const bd_plan_frame *f);
 bd_iteration *bd_iteration_new(const bd_plan_frame *f);
 // Makes a used one ready for another execution: counters as at the start. Slots are empty by then.
 void bd_iteration_reset(bd_iteration *it, bd_frame *frame, int64_t number);
 void bd_iteration_drop_values(bd_iteration *it);
+// A block of the plan's free list, or a new one; with a reference to the plan.
+bd_run *bd_run_take(bd_plan *p);
+// The last one gives the block back to the plan.
+void bd_run_unref(bd_run *r);
+
+// ---- executor.c ----
+
+// Sees to it that what lies in `shared` and `inbox` is taken: wakes the waiting thread; returns how many tasks the
+// caller has to submit (bd_run_submit) after it has released mu. They are counted in already.
+int bd_run_wake_locked(bd_run *r);
+void bd_run_submit(bd_run *r, int count);
+// Takes an error in. The first one stops the run. mu is not held.
+void bd_run_stop(bd_run *r, const braid_status *why);
+
+// ---- executor_node.c ----
+
+// Runs a node, or begins an asynchronous one, and hands its outputs on.
+void bd_execute(bd_worker *w, bd_ready ready);
+// Goes on after the end of an asynchronous node.
+void bd_handle_async_end(bd_worker *w, bd_async_op *op);
 
 static inline void bd_worker_push(bd_worker *w, bd_iteration *iteration, int32_t item, uint32_t flags,
                                   bool is_dead)

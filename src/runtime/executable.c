@@ -1,0 +1,195 @@
+// Compiling a graph for several devices, and running the plans together.
+#include "runtime/executable.h"
+
+#include "base/alloc.h"
+#include "base/thread.h"
+#include "runtime/partition.h"
+#include <string.h>
+
+typedef struct part {
+    bd_plan *plan;
+    bd_device *device;
+} part;
+
+struct bd_executable {
+    atomic_int refs;
+    bool uses_rendezvous;
+    int part_count;
+    part parts[];
+};
+
+// ---- Compiling ----
+
+static bd_executable *new_executable(int part_count)
+{
+    bd_executable *e = bd_calloc(1, sizeof *e + (size_t)part_count * sizeof e->parts[0]);
+    atomic_init(&e->refs, 1);
+    e->part_count = part_count;
+    return e;
+}
+
+void *bd_executable_ref(void *executable)
+{
+    atomic_fetch_add_explicit(&((bd_executable *)executable)->refs, 1, memory_order_relaxed);
+    return executable;
+}
+
+void bd_executable_unref(void *executable)
+{
+    bd_executable *e = executable;
+    if (!e || atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1) return;
+    for (int i = 0; i < e->part_count; i++)
+        bd_plan_unref(e->parts[i].plan);
+    bd_free(e);
+}
+
+bool bd_executable_uses_rendezvous(const bd_executable *e)
+{
+    return e->uses_rendezvous;
+}
+
+static bd_device *find_device(const bd_local_devices *devices, const char *name)
+{
+    for (int i = 0; i < devices->count; i++) {
+        if (strcmp(devices->devices[i]->name, name) == 0) return devices->devices[i];
+    }
+    return NULL;
+}
+
+static braid_code compile_part(bd_executable *e, int i, braid_graph *g, bd_device *device,
+                               bd_kernel_store *store, braid_status *st)
+{
+    e->parts[i].device = device;
+    braid_code code = bd_plan_compile(g, device, store, &e->parts[i].plan, st);
+    if (!code) e->uses_rendezvous |= bd_plan_uses_rendezvous(e->parts[i].plan);
+    return code;
+}
+
+static braid_code compile_parts(bd_executable *e, bd_partitions *parts, const bd_local_devices *devices,
+                                bd_kernel_store *store, braid_status *st)
+{
+    for (int i = 0; i < parts->count; i++) {
+        bd_device *device = find_device(devices, parts->items[i].location);
+        if (!device)
+            return bd_fail(st, BRAID_INTERNAL, "there is no device %s here", parts->items[i].location);
+        braid_code code = compile_part(e, i, &parts->items[i].graph, device, store, st);
+        if (code) return code;
+    }
+    return BRAID_OK;
+}
+
+static braid_code compile_cut(braid_graph *g, const bd_local_devices *devices, bd_kernel_store *store,
+                              bd_executable **out, braid_status *st)
+{
+    bd_partitions parts = {0};
+    const bd_partition_options options = {
+        .by_device = true, .devices = devices->infos, .device_count = devices->count};
+    braid_code code = bd_partition_graph(g, &options, &parts, st);
+    if (code) return code;
+    *out = new_executable(parts.count);
+    code = compile_parts(*out, &parts, devices, store, st);
+    bd_partitions_fini(&parts);
+    return code;
+}
+
+braid_code bd_executable_compile(braid_graph *g, const bd_local_devices *devices, bd_kernel_store *store,
+                                 bd_executable **out, braid_status *st)
+{
+    *out = NULL;
+    braid_code code;
+    if (devices->count == 1) {
+        *out = new_executable(1);
+        code = compile_part(*out, 0, g, devices->devices[0], store, st);
+    } else {
+        code = compile_cut(g, devices, store, out, st);
+    }
+    if (code) {
+        bd_executable_unref(*out);
+        *out = NULL;
+    }
+    return code;
+}
+
+// ---- Running ----
+
+// One run of an executable.
+typedef struct run_state {
+    bd_executable *what;
+    bd_step *steps; // [part_count]
+    bd_mutex mu;
+    braid_status status; // guarded by mu
+    int left;            // parts that run; guarded by mu
+    bd_event all_done;
+} run_state;
+
+typedef struct part_run {
+    run_state *run;
+    int index;
+} part_run;
+
+static void part_done(void *arg, const braid_status *st)
+{
+    run_state *r = arg;
+    bd_mutex_lock(&r->mu);
+    bd_status_update(&r->status, st);
+    bool is_last = --r->left == 0;
+    bd_mutex_unlock(&r->mu);
+    if (is_last) bd_event_set(&r->all_done);
+}
+
+static void run_part(void *arg)
+{
+    part_run *p = arg;
+    run_state *r = p->run;
+    bd_plan_run(r->what->parts[p->index].plan, &r->steps[p->index], part_done, r);
+}
+
+// Part 0 on this thread, the others from the pool. Each ends: they share the token and the rendezvous.
+static braid_code run_parts(run_state *r, bd_pool *pool, braid_status *st)
+{
+    int others = r->what->part_count - 1;
+    bd_mutex_init(&r->mu);
+    bd_event_init(&r->all_done);
+    r->left = others;
+    part_run *runs = bd_calloc((size_t)others, sizeof *runs);
+    for (int i = 0; i < others; i++) {
+        runs[i] = (part_run){.run = r, .index = i + 1};
+        if (!bd_pool_submit(pool, run_part, &runs[i])) run_part(&runs[i]);
+    }
+    BD_STATUS(mine);
+    bd_plan_run_wait(r->what->parts[0].plan, &r->steps[0], mine);
+    bd_event_wait(&r->all_done);
+    bd_status_update(&r->status, mine);
+    bd_status_move(st, &r->status);
+    bd_free(runs);
+    bd_event_fini(&r->all_done);
+    bd_mutex_fini(&r->mu);
+    return st->code;
+}
+
+static braid_code run_all(bd_executable *e, const bd_step *model, bd_pool *pool, braid_status *st)
+{
+    if (e->part_count == 0) return BRAID_OK; // nothing was asked for
+    if (e->part_count == 1) {
+        bd_step step = *model;
+        step.resources = e->parts[0].device->resources;
+        return bd_plan_run_wait(e->parts[0].plan, &step, st);
+    }
+    run_state r = {.what = e};
+    r.steps = bd_calloc((size_t)e->part_count, sizeof *r.steps);
+    for (int i = 0; i < e->part_count; i++) {
+        r.steps[i] = *model;
+        r.steps[i].resources = e->parts[i].device->resources;
+    }
+    braid_code code = run_parts(&r, pool, st);
+    bd_free(r.steps);
+    return code;
+}
+
+braid_code bd_executable_run(bd_executable *e, const bd_step *model, bd_pool *pool, braid_status *st)
+{
+    braid_code code = run_all(e, model, pool, st);
+    for (int i = 0; i < e->part_count; i++)
+        bd_resources_clear(e->parts[i].device->resources, model->container);
+    return code;
+}

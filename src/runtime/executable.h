@@ -1,0 +1,30 @@
+// Executables: a graph compiled for the devices of this process, a plan each, and running them as one step.
+#ifndef BD_RUNTIME_EXECUTABLE_H
+#define BD_RUNTIME_EXECUTABLE_H
+
+#include "runtime/plan.h"
+
+// Devices of this process. The arrays are not owned.
+typedef struct bd_local_devices {
+    bd_device *const *devices;
+    const bd_device_info *infos; // of the same
+    int count;
+} bd_local_devices;
+
+typedef struct bd_executable bd_executable;
+
+// Compiles `g`, whose nodes are placed, into a plan for each device that has nodes; `g` is used up. With count 1. Errors: those of
+// bd_partition_graph and bd_plan_compile.
+braid_code bd_executable_compile(braid_graph *g, const bd_local_devices *devices, bd_kernel_store *store,
+                                 bd_executable **out, braid_status *st);
+// As a plan cache wants them.
+void *bd_executable_ref(void *executable);
+void bd_executable_unref(void *executable); // NULL is accepted
+
+bool bd_executable_uses_rendezvous(const bd_executable *e);
+
+// Runs all plans, one on this thread and the others from `pool`, and waits until all have ended. `model` is the step of each but for
+// the resources, which are the device's. The status is the root cause; the step's container is cleared on every device.
+braid_code bd_executable_run(bd_executable *e, const bd_step *model, bd_pool *pool, braid_status *st);
+
+#endif
