@@ -21,7 +21,8 @@ typedef struct bd_kernel {
     const char *device_type; // NULL: "CPU"
     unsigned flags;
     size_t state_size; // zeroed memory that belongs to the bound kernel: c->state
-    // Reads attrs of the node into `state`; NULL: nothing to do. On an error `destroy` is not called.
+    // Reads attrs of the node into `state`; NULL: nothing to do. On an error `destroy` is not called. The state of a
+    // stateful node outlives the graph of this plan and is shared by runs at once: it keeps neither `node` nor its strings.
     braid_code (*create)(const braid_op *node, void *state, braid_status *st);
     void (*destroy)(void *state); // NULL: nothing to do
     void (*run)(bd_op_ctx *c);    // either run
@@ -29,10 +30,12 @@ typedef struct bd_kernel {
 } bd_kernel;
 
 #define BD_KERNELS(...)                                                                                      \
-    (const bd_kernel[]){__VA_ARGS__}, .kernel_count = sizeof((const bd_kernel[]){__VA_ARGS__}) / sizeof(bd_kernel)
+    (const bd_kernel[]){__VA_ARGS__},                                                                        \
+        .kernel_count = sizeof((const bd_kernel[]){__VA_ARGS__}) / sizeof(bd_kernel)
 
 // The kernel of an op for these attrs and this type of device; NotFound says which types there are.
-braid_code bd_kernel_find(const braid_op *node, const char *device_type, const bd_kernel **kernel, braid_status *st);
+braid_code bd_kernel_find(const braid_op *node, const char *device_type, const bd_kernel **kernel,
+                          braid_status *st);
 
 // What travels along an edge: a tensor, or a reference to a variable.
 typedef struct bd_value {
@@ -61,8 +64,8 @@ struct bd_op_ctx {
     uint64_t frame_id;   // of the frame and iteration it runs in: part of rendezvous keys; 0 at the root
     int64_t iteration;
     bd_step *step;
-    braid_status status;           // the kernel's error
-    void (*done)(bd_op_ctx *c);    // of the executor, for bd_op_done
+    braid_status status;        // the kernel's error
+    void (*done)(bd_op_ctx *c); // of the executor, for bd_op_done
 };
 
 static inline const braid_tensor *bd_input(const bd_op_ctx *c, int i)
@@ -79,7 +82,7 @@ static inline bd_variable *bd_input_ref(const bd_op_ctx *c, int i)
 braid_tensor *bd_output(bd_op_ctx *c, int i, braid_dtype dtype, const braid_shape *shape);
 
 // The same, over the memory of value input `input` when nobody else holds it, the type's size and the number of elements agree
-// and it is not a variable's or a constant's.
+// and it is not a variable's or a constant's. The input stays readable: it is the same memory then.
 braid_tensor *bd_output_forward(bd_op_ctx *c, int i, int input, braid_dtype dtype, const braid_shape *shape);
 
 // Makes output `i` a reference to `t`, or hands on reference input `input`.
@@ -102,7 +105,7 @@ static inline void bd_op_done(bd_op_ctx *c)
 
 // Splits [0, count) into pieces of at least `grain` and runs fn over them on the step's pool and this thread; returns
 // when all are done. Runs in one piece when that is not worth it.
-void bd_parallel_for(bd_op_ctx *c, int64_t count, int64_t grain, void (*fn)(void *arg, int64_t from, int64_t to),
-                     void *arg);
+void bd_parallel_for(bd_op_ctx *c, int64_t count, int64_t grain,
+                     void (*fn)(void *arg, int64_t from, int64_t to), void *arg);
 
 #endif

@@ -26,7 +26,8 @@ typedef struct bd_rendezvous_key_parts {
     uint64_t src_incarnation;
 } bd_rendezvous_key_parts;
 // InvalidArgument for a text that is no key.
-braid_code bd_rendezvous_key_parse(const char *text, size_t len, bd_rendezvous_key_parts *parts, braid_status *st);
+braid_code bd_rendezvous_key_parse(const char *text, size_t len, bd_rendezvous_key_parts *parts,
+                                   braid_status *st);
 
 // Called exactly once for each receive, on any thread, with no lock held: with the tensor (borrowed for the call; take
 // it with bd_tensor_ref or bd_tensor_move) and whether it is dead, or with the error.
@@ -36,8 +37,8 @@ typedef struct bd_rendezvous bd_rendezvous;
 typedef struct bd_rendezvous_ops {
     // Hands over a tensor (one more reference is taken; `tensor` stays the caller's). Never blocks. Aborted when the
     // rendezvous is aborted.
-    braid_code (*send)(bd_rendezvous *r, const bd_rendezvous_key *key, const braid_tensor *tensor, bool is_dead,
-                       braid_status *st);
+    braid_code (*send)(bd_rendezvous *r, const bd_rendezvous_key *key, const braid_tensor *tensor,
+                       bool is_dead, braid_status *st);
     // Asks for the tensor of `key` (borrowed for the call); `fn` may run before this returns.
     void (*recv)(bd_rendezvous *r, const bd_rendezvous_key *key, bd_recv_fn fn, void *arg);
     // Fails every waiting and every later send and receive with `why`.

@@ -45,16 +45,16 @@ bd_resources *bd_resources_new(void);
 void bd_resources_free(bd_resources *rs); // drops one reference to each resource
 
 // Finds it; the caller gets a reference. NotFound; InvalidArgument when the name is of another kind.
-braid_code bd_resources_lookup(bd_resources *rs, const char *container, const char *name, const bd_resource_type *type,
-                               bd_resource **out, braid_status *st);
+braid_code bd_resources_lookup(bd_resources *rs, const char *container, const char *name,
+                               const bd_resource_type *type, bd_resource **out, braid_status *st);
 // Finds it or makes it with `create(arg)` (called under the lock of the table; must not look up). The caller gets a reference.
 braid_code bd_resources_lookup_or_create(bd_resources *rs, const char *container, const char *name,
                                          const bd_resource_type *type,
-                                         braid_code (*create)(void *arg, bd_resource **out, braid_status *st), void *arg,
-                                         bd_resource **out, braid_status *st);
+                                         braid_code (*create)(void *arg, bd_resource **out, braid_status *st),
+                                         void *arg, bd_resource **out, braid_status *st);
 // Takes it out of its container. NotFound.
-braid_code bd_resources_delete(bd_resources *rs, const char *container, const char *name, const bd_resource_type *type,
-                               braid_status *st);
+braid_code bd_resources_delete(bd_resources *rs, const char *container, const char *name,
+                               const bd_resource_type *type, braid_status *st);
 // Empties a container (NULL: all of them): Reset, and the end of a step's container.
 void bd_resources_clear(bd_resources *rs, const char *container);
 

@@ -17,7 +17,7 @@ typedef struct bd_partitions {
 
 typedef struct bd_partition_options {
     // The part a node belongs to, from its assigned device: its task ("/job:ps/replica:0/task:0") or the device itself.
-    bool by_device; // else by task
+    bool by_device;                // else by task
     const bd_device_info *devices; // for incarnations in keys
     int device_count;
 } bd_partition_options;

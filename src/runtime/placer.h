@@ -14,9 +14,10 @@
 typedef struct bd_placer_options {
     const bd_device_info *devices; // those of all tasks a session may use
     int device_count;
-    const char *default_device;    // of the session's own task: where TensorFlow takes it into account; may be NULL
-    bool allow_soft_placement;     // a device nobody has is replaced by one that is there (of the same task)
-    bool log_device_placement;     // one line a node: "node: (Op): /job:ps/replica:0/task:1/device:CPU:0"
+    const char *
+        default_device; // of the session's own task; may be NULL. The rule over the whole cluster leaves it no say
+    bool allow_soft_placement; // a device nobody has is replaced by one that is there (of the same task)
+    bool log_device_placement; // one line a node: "node: (Op): /job:ps/replica:0/task:1/device:CPU:0"
 } bd_placer_options;
 
 // Sets assigned_device of nodes [from, count) of `g` (strings live in the graph's arena). InvalidArgument "Cannot assign a

@@ -7,7 +7,7 @@
 
 // What a run asks for, by name: the key of the plan cache.
 typedef struct bd_run_signature {
-    const char *const *feeds;   // "x:0" or "x"
+    const char *const *feeds; // "x:0" or "x"
     int feed_count;
     const char *const *fetches; // "loss:0" or "loss"
     int fetch_count;

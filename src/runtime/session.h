@@ -12,9 +12,11 @@ typedef struct bd_session_ops {
     // Nodes [from, count) of `graph` are new.
     braid_code (*extend)(bd_session *s, const braid_graph *graph, int from, braid_status *st);
     // `feed_values` [feeds of the signature] borrowed; `fetch_values` [fetches] "no tensor" before, set on success.
-    braid_code (*run)(bd_session *s, const bd_run_signature *signature, const braid_tensor *const *feed_values,
-                      braid_tensor *fetch_values, int64_t timeout_ms, braid_status *st);
-    braid_code (*list_devices)(bd_session *s, bd_device_info **devices, int *count, braid_status *st); // one block, bd_free
+    braid_code (*run)(bd_session *s, const bd_run_signature *signature,
+                      const braid_tensor *const *feed_values, braid_tensor *fetch_values, int64_t timeout_ms,
+                      braid_status *st);
+    braid_code (*list_devices)(bd_session *s, bd_device_info **devices, int *count,
+                               braid_status *st); // one block, bd_free
     braid_code (*announce)(bd_session *s, const char *key, braid_status *st);
     braid_code (*await)(bd_session *s, const char *key, int64_t seen, int64_t timeout_ms, int64_t *generation,
                         braid_status *st);
