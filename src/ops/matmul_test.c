@@ -62,12 +62,47 @@ static void test_gradients(void **state)
     OP_TEST_GRADIENTS(cases);
 }
 
+static void test_batches(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"BatchMatMul", NULL, "float[2,1,2] 1 2 3 4; float[2,2,1] 5 6 7 8", "float[2,1,1] 17 53"},
+        {"BatchMatMul", "adj_x=true", "float[2,2,1] 1 2 3 4; float[2,2,1] 5 6 7 8", "float[2,1,1] 17 53"},
+        {"BatchMatMul", "adj_y=true", "int32[2,1,2] 1 2 3 4; int32[2,1,2] 5 6 7 8", "int32[2,1,1] 17 53"},
+        {"BatchMatMul", NULL, "double[1,2] 1 2; double[2,1] 3 4", "double[1,1] 11"},
+        {"BatchMatMul", NULL, "float[0,2,3]; float[0,3,1]", "float[0,2,1]"},
+        {"BatchMatMul", NULL, "float[2,1,0]; float[2,0,1]", "float[2,1,1] 0"},
+        {"BatchMatMul", NULL, "float[2,1,2] 1; float[3,2,1] 1",
+         "InvalidArgument: Matrix size-incompatible: In[0]: [2,1,2], In[1]: [3,2,1]"},
+        {"BatchMatMul", NULL, "float[2,1,2] 1; float[2,3,1] 1", "InvalidArgument: Matrix size-incompatible"},
+        {"BatchMatMul", NULL, "float[2] 1; float[2] 1", "InvalidArgument: Matrix size-incompatible"},
+    };
+    OP_TEST_VALUES(cases);
+    static const op_shape_case shapes[] = {
+        {"BatchMatMul", NULL, "[?,2,3];[5,3,4]", "[5,2,4]"},
+        {"BatchMatMul", "adj_x=true; adj_y=true", "[5,3,2];[5,4,?]", "[5,2,4]"},
+        {"BatchMatMul", NULL, "?;[5,3,4]", "?"},
+        {"BatchMatMul", NULL, "[5,2,3];[5,4,4]",
+         "InvalidArgument: Dimensions must be equal, but are 3 and 4"},
+        {"BatchMatMul", NULL, "[3];[3,3]", "InvalidArgument: Shape must be at least rank 2 but is rank 1"},
+    };
+    OP_TEST_SHAPES(shapes);
+    static const op_grad_case gradients[] = {
+        {"BatchMatMul", NULL, "double[2,1,2] 1 2 3 4; double[2,2,1] 5 6 7 8"},
+        {"BatchMatMul", "adj_x=true", "double[2,2,1] 1 2 3 4; double[2,2,1] 5 6 7 8"},
+        {"BatchMatMul", "adj_y=true", "double[2,1,2] 1 2 3 4; double[2,1,2] 5 6 7 8"},
+        {"BatchMatMul", "adj_x=true; adj_y=true", "double[2,2,1] 1 2 3 4; double[2,1,2] 5 6 7 8"},
+    };
+    OP_TEST_GRADIENTS(gradients);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_batches),
     };
     return BD_RUN_TESTS(tests);
 }
