@@ -21,8 +21,8 @@ typedef struct bd_kernel {
     const char *device_type; // NULL: "CPU"
     unsigned flags;
     size_t state_size; // zeroed memory that belongs to the bound kernel: c->state
-    // Reads attrs of the node into `state`; NULL: nothing to do. On an error `destroy` is not called. The state of a
-    // stateful node outlives the graph of this plan and is shared by runs at once: it keeps neither `node` nor its strings.
+    // Reads attrs of the node into `state`; NULL: nothing to do. On an error `destroy` is not called. `node` outlives the
+    // state: that of a stateful node, which all plans of a session share, is made from a copy whose inputs lead nowhere.
     braid_code (*create)(const braid_op *node, void *state, braid_status *st);
     void (*destroy)(void *state); // NULL: nothing to do
     void (*run)(bd_op_ctx *c);    // either run

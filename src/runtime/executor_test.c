@@ -2,6 +2,7 @@
 // labels: concurrent
 #include "runtime/testing/test_ops.h"
 
+#include "runtime/plan.h"
 #include "runtime/testing/test_graph.h"
 
 // ---- Dataflow ----
@@ -597,6 +598,30 @@ static void the_kernel_of_a_stateful_node_is_one_for_all_plans_of_a_session(void
     tg_close(s, g);
 }
 
+static void the_state_of_a_node_outlives_the_plan_it_was_made_for(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    bd_device *device = bd_device_new("/job:localhost/replica:0/task:0", "CPU", 0, NULL);
+    bd_kernel_store *store = bd_kernel_store_new();
+    for (int i = 0; i < 2; i++) {
+        braid_graph g;
+        bd_graph_init(&g);
+        braid_out v = tg_variable(&g, "v", BRAID_FLOAT); // its state holds on to names of the node
+        tg2(&g, "Assign", "init", v, tg_float(&g, NULL, 1));
+        bd_plan *plan;
+        bd_plan_compile(&g, device, store, &plan, st);
+        assert_ok(st);
+        bd_step step = {.id = 1, .resources = device->resources, .container = "step"};
+        bd_plan_run_wait(plan, &step, st);
+        assert_ok(st);
+        bd_plan_unref(plan);
+        bd_graph_fini(&g);
+    }
+    bd_kernel_store_free(store);
+    bd_device_free(device);
+}
+
 static void a_repeated_step_asks_for_no_memory(void **state)
 {
     (void)state;
@@ -704,6 +729,7 @@ int main(void)
         cmocka_unit_test(what_was_fetched_of_a_variable_does_not_change),
         cmocka_unit_test(a_reference_that_is_fed_cannot_be_assigned),
         cmocka_unit_test(the_kernel_of_a_stateful_node_is_one_for_all_plans_of_a_session),
+        cmocka_unit_test(the_state_of_a_node_outlives_the_plan_it_was_made_for),
         cmocka_unit_test(a_repeated_step_asks_for_no_memory),
         cmocka_unit_test(threads_run_one_session_at_once),
     };

@@ -1,4 +1,4 @@
-// Bound kernels of stateful nodes, kept for a session's life.
+// Bound kernels of stateful nodes, kept for a session's life, each with a copy of its node: plans and their graphs go.
 #include "base/alloc.h"
 #include "base/map.h"
 #include "runtime/plan_internal.h"
@@ -6,6 +6,7 @@
 typedef struct stored {
     const bd_kernel *kernel;
     void *state;
+    braid_graph graph; // holds the copy of the node
 } stored;
 
 struct bd_kernel_store {
@@ -23,8 +24,9 @@ bd_kernel_store *bd_kernel_store_new(void)
 
 static void free_stored(stored *k)
 {
-    if (k->kernel->destroy) k->kernel->destroy(k->state);
+    if (k->state && k->kernel->destroy) k->kernel->destroy(k->state);
     bd_free(k->state);
+    bd_graph_fini(&k->graph);
     bd_free(k);
 }
 
@@ -40,18 +42,30 @@ void bd_kernel_store_free(bd_kernel_store *s)
     bd_free(s);
 }
 
+static const braid_op *copy_node(braid_graph *g, const braid_op *node)
+{
+    braid_out *nowhere = bd_calloc((size_t)node->input_count + 1, sizeof *nowhere);
+    const braid_op *copy = bd_graph_copy_node(g, node, nowhere, node->input_count, NULL, 0);
+    bd_free(nowhere);
+    return copy;
+}
+
 static braid_code bind(const braid_op *node, const bd_kernel *kernel, stored **out, braid_status *st)
 {
+    stored *k = bd_calloc(1, sizeof *k);
+    k->kernel = kernel;
+    bd_graph_init(&k->graph);
     void *state = bd_calloc(1, kernel->state_size);
     if (kernel->create) {
-        braid_code code = kernel->create(node, state, st);
+        braid_code code = kernel->create(copy_node(&k->graph, node), state, st);
         if (code) {
             bd_free(state);
+            free_stored(k);
             return code;
         }
     }
-    *out = bd_calloc(1, sizeof **out);
-    **out = (stored){.kernel = kernel, .state = state};
+    k->state = state;
+    *out = k;
     return BRAID_OK;
 }
 
