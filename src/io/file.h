@@ -28,7 +28,8 @@ typedef struct bd_file {
 } bd_file;
 
 typedef struct bd_file_info {
-    uint64_t size; // bytes
+    uint64_t size;          // bytes
+    uint64_t device, inode; // the same for two paths of one file
     bool is_dir;
 } bd_file_info;
 

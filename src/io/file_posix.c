@@ -172,7 +172,8 @@ static braid_code posix_info(const char *path, bd_file_info *info, braid_status 
 {
     struct stat s;
     if (stat(path, &s) != 0) return failed(st, "find", path);
-    *info = (bd_file_info){.size = (uint64_t)s.st_size, .is_dir = S_ISDIR(s.st_mode)};
+    *info = (bd_file_info){
+        .size = (uint64_t)s.st_size, .device = s.st_dev, .inode = s.st_ino, .is_dir = S_ISDIR(s.st_mode)};
     return BRAID_OK;
 }
 

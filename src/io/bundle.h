@@ -1,0 +1,87 @@
+// Tensor bundles: checkpoints as TensorFlow's SaveV2 writes and RestoreV2 reads them.
+//
+// A bundle with the prefix P is P.index, a table (io/table.h) from names to where and what the tensors are, and
+// P.data-00000-of-00001 and so on, the elements. A partitioned variable has an entry that lists its slices, and one for each
+// slice.
+//
+// Errors: NotFound for a missing bundle ("Failed to find any matching files for P") or name ("Key NAME not found in
+// checkpoint"); DataLoss, naming file and what is wrong, for damage; those of io/file.h.
+#ifndef BD_IO_BUNDLE_H
+#define BD_IO_BUNDLE_H
+
+#include "io/tensor_slice.h"
+#include "tensor/tensor.h"
+
+// ---- Writing; one thread at a time ----
+
+typedef struct bd_bundle_options {
+    size_t alignment; // each tensor begins at a multiple of this in the data file; 0: 1
+} bd_bundle_options;
+
+typedef struct bd_bundle_writer bd_bundle_writer;
+
+// Begins a bundle; the directory is made when it is not there. Nothing is to be seen under the prefix until it is finished.
+// `options` may be NULL. On an error *w is NULL.
+braid_code bd_bundle_writer_open(const char *prefix, const bd_bundle_options *options, bd_bundle_writer **w,
+                                 braid_status *st);
+
+// Writes a tensor. Its elements go from its buffer to the file without a copy, but for those of a reference variable, which
+// may change meanwhile. InvalidArgument for an empty name, one that is there already, and for types that are no plain
+// bytes and no strings.
+braid_code bd_bundle_add(bd_bundle_writer *w, const char *name, const braid_tensor *t, braid_status *st);
+
+// Writes a slice of the tensor `name`, whose whole shape is `full`. A slice that is all of it is written as bd_bundle_add
+// does. InvalidArgument too when the tensor has not the slice's shape, or type and whole shape of its other slices.
+braid_code bd_bundle_add_slice(bd_bundle_writer *w, const char *name, const braid_shape *full,
+                               const bd_tensor_slice *slice, const braid_tensor *t, braid_status *st);
+
+// Makes the bundle appear under its prefix, on the disk when it returns. A crash at any instant leaves the bundle that was
+// there before, or this one. (A bundle in the place of another has another number of data files, one of which may be
+// empty: so their names never meet.)
+braid_code bd_bundle_finish(bd_bundle_writer *w, braid_status *st);
+
+// Frees; what was not finished is removed. NULL is accepted.
+void bd_bundle_writer_free(bd_bundle_writer *w);
+
+// Makes one bundle of several, which tasks wrote each for themselves: their data files are renamed, their indexes merged and
+// removed, and with `remove_dirs` their directories too, if they are empty then and not that of `prefix`. A crash leaves
+// the bundle that was there before, or the new one. InvalidArgument when a name is in two of them (but for slices).
+braid_code bd_bundle_merge(const char *const *prefixes, size_t count, const char *prefix, bool remove_dirs,
+                           braid_status *st);
+
+// Removes a bundle; its index first. NotFound.
+braid_code bd_bundle_remove(const char *prefix, braid_status *st);
+
+// ---- Reading; any thread, several at a time ----
+
+typedef struct bd_bundle bd_bundle;
+
+// Opens a bundle. Data files are opened when they are needed. On an error *b is NULL.
+braid_code bd_bundle_open(const char *prefix, bd_bundle **b, braid_status *st);
+void bd_bundle_close(bd_bundle *b); // NULL is accepted; no call is in progress
+
+bool bd_bundle_exists(const char *prefix);
+
+typedef struct bd_bundle_info {
+    const char *name; // of a tensor, whole
+    braid_dtype dtype;
+    braid_shape shape;
+    size_t slice_count; // 0: in one piece
+} bd_bundle_info;
+
+// Calls fn for each tensor, in the order of names.
+braid_code bd_bundle_list(bd_bundle *b, void (*fn)(const bd_bundle_info *info, void *arg), void *arg,
+                          braid_status *st);
+
+// Type and whole shape of a tensor. (info->name is `name`.)
+braid_code bd_bundle_find(bd_bundle *b, const char *name, bd_bundle_info *info, braid_status *st);
+
+// Reads a whole tensor, put together of its slices where it has any; elements go from the file to the tensor's buffer. On
+// an error `t` is "no tensor". InvalidArgument when slices are missing, ResourceExhausted when memory is short.
+braid_code bd_bundle_read(bd_bundle *b, const char *name, braid_tensor *t, braid_status *st);
+
+// Reads a slice of a tensor, whatever pieces it was written in.
+braid_code bd_bundle_read_slice(bd_bundle *b, const char *name, const bd_tensor_slice *slice, braid_tensor *t,
+                                braid_status *st);
+
+#endif

@@ -1,0 +1,213 @@
+// Elements of tensors in data files.
+//
+// Plain types are their bytes in memory, on machines like ours. A string tensor is
+//
+//     varint64 length of each element | uint32 masked crc32c of the lengths | the bytes of all elements
+//
+// where the checksum is that of each length as uint32, or as uint64 if it does not fit. The entry's checksum goes on from
+// there over the four bytes of that masked one and all bytes.
+#include "io/bundle_data.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "io/crc32c.h"
+#include "io/little_endian.h"
+#include "io/varint.h"
+#include <inttypes.h>
+#include <string.h>
+
+// Bytes that are checked and moved at a time: they stay in the cache between the two.
+#define PIECE_BYTES ((size_t)512 << 10)
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "elements are written as they lie in memory, which must be little-endian"
+#endif
+
+bool bd_bundle_type_ok(braid_dtype dtype)
+{
+    return dtype == BRAID_STRING || (!bd_dtype_is_ref(dtype) && braid_dtype_size(dtype) > 0);
+}
+
+// ---- Writing ----
+
+static braid_code put_checked(bd_output *out, const void *data, size_t len, uint32_t *crc, braid_status *st)
+{
+    *crc = bd_crc32c_extend(*crc, data, len);
+    return bd_output_put(out, data, len, st);
+}
+
+static braid_code put_plain(bd_output *out, const braid_tensor *t, bd_bundle_entry *e, uint32_t *crc,
+                            braid_status *st)
+{
+    size_t bytes = (size_t)bd_tensor_count(t) * braid_dtype_size(t->dtype);
+    const char *data = t->data;
+    // A variable may change between checking and writing: its bytes are copied before both.
+    char *copy =
+        t->buffer && t->buffer->is_variable ? bd_malloc(bytes < PIECE_BYTES ? bytes : PIECE_BYTES) : NULL;
+    braid_code code = BRAID_OK;
+    for (size_t at = 0, len; at < bytes && !code; at += len) {
+        len = bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
+        if (copy) memcpy(copy, data + at, len);
+        code = put_checked(out, copy ? copy : data + at, len, crc, st);
+    }
+    bd_free(copy);
+    e->size = (int64_t)bytes;
+    return code;
+}
+
+static uint32_t crc_of_length(uint32_t crc, uint64_t length)
+{
+    uint8_t bytes[8];
+    bd_put_le64(bytes, length);
+    return bd_crc32c_extend(crc, bytes, length <= UINT32_MAX ? 4 : 8);
+}
+
+static braid_code put_strings(bd_output *out, const braid_tensor *t, bd_bundle_entry *e, uint32_t *crc,
+                              braid_status *st)
+{
+    const bd_string *strings = bd_tensor_str(t);
+    int64_t count = bd_tensor_count(t);
+    uint64_t start = bd_output_offset(out);
+    uint8_t bytes[BD_VARINT_BYTES_MAX];
+    braid_code code = BRAID_OK;
+    for (int64_t i = 0; i < count && !code; i++) {
+        *crc = crc_of_length(*crc, strings[i].len);
+        code = bd_output_put(out, bytes, bd_put_varint(bytes, strings[i].len), st);
+    }
+    bd_put_le32(bytes, bd_crc32c_mask(*crc));
+    if (!code) code = put_checked(out, bytes, 4, crc, st);
+    for (int64_t i = 0; i < count && !code; i++)
+        code = put_checked(out, strings[i].data, strings[i].len, crc, st);
+    e->size = (int64_t)(bd_output_offset(out) - start);
+    return code;
+}
+
+braid_code bd_bundle_data_put(bd_output *out, const braid_tensor *t, bd_bundle_entry *e, braid_status *st)
+{
+    uint32_t crc = 0;
+    braid_code code =
+        t->dtype == BRAID_STRING ? put_strings(out, t, e, &crc, st) : put_plain(out, t, e, &crc, st);
+    e->crc = bd_crc32c_mask(crc);
+    return code;
+}
+
+// ---- Reading ----
+
+static braid_code lost(const bd_bundle_shard *shard, bd_bytes key, const bd_bundle_entry *e, const char *why,
+                       braid_status *st)
+{
+    char *name = bd_bundle_key_print(key);
+    bd_fail(st, BRAID_DATA_LOSS, "%s: key %s (%" PRId64 " bytes at offset %" PRId64 "): %s",
+            shard->file->path, name, e->size, e->offset, why);
+    bd_free(name);
+    return BRAID_DATA_LOSS;
+}
+
+static braid_code check_range(const bd_bundle_shard *shard, bd_bytes key, const bd_bundle_entry *e,
+                              braid_status *st)
+{
+    if ((uint64_t)e->offset <= shard->size && (uint64_t)e->size <= shard->size - (uint64_t)e->offset)
+        return BRAID_OK;
+    return lost(shard, key, e, "the file ends before", st);
+}
+
+// The number of bytes fits the shape, so that no memory is taken for what is not there.
+static braid_code check_size(const bd_bundle_shard *shard, bd_bytes key, const bd_bundle_entry *e,
+                             braid_status *st)
+{
+    int64_t count = bd_shape_count(&e->shape), bytes;
+    bool fits;
+    if (e->dtype == BRAID_STRING) {
+        fits = count <= e->size && (count == 0 || count <= e->size - 4);
+    } else {
+        fits =
+            !__builtin_mul_overflow(count, (int64_t)braid_dtype_size(e->dtype), &bytes) && bytes == e->size;
+    }
+    if (!fits) return lost(shard, key, e, "Invalid size in bundle entry: it does not fit type and shape", st);
+    return check_range(shard, key, e, st);
+}
+
+static braid_code check_crc(const bd_bundle_shard *shard, bd_bytes key, const bd_bundle_entry *e,
+                            uint32_t crc, braid_status *st)
+{
+    return bd_crc32c_mask(crc) == e->crc ? BRAID_OK : lost(shard, key, e, "Checksum does not match", st);
+}
+
+// Other values than 0 and 1 must not become a bool.
+static void normalize_bools(uint8_t *bytes, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        bytes[i] = bytes[i] != 0;
+}
+
+braid_code bd_bundle_data_get(const bd_bundle_shard *shard, bd_bytes key, const bd_bundle_entry *e, void *out,
+                              braid_status *st)
+{
+    uint32_t crc = 0;
+    size_t bytes = (size_t)e->size;
+    braid_code code = check_size(shard, key, e, st);
+    for (size_t at = 0, len; at < bytes && !code; at += len) {
+        len = bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
+        code = bd_file_read_exact(shard->file, (uint64_t)e->offset + at, (char *)out + at, len, st);
+        if (!code) crc = bd_crc32c_extend(crc, (char *)out + at, len);
+    }
+    if (!code) code = check_crc(shard, key, e, crc, st);
+    if (!code && e->dtype == BRAID_BOOL) normalize_bools(out, bytes);
+    return code;
+}
+
+// Sets the elements of `t` from the bytes of an entry.
+static braid_code split_strings(const bd_bundle_shard *shard, bd_bytes key, const bd_bundle_entry *e,
+                                const uint8_t *bytes, braid_tensor *t, braid_status *st)
+{
+    int64_t count = bd_tensor_count(t);
+    const uint8_t *lengths = bytes, *at = bytes, *end = bytes + e->size;
+    uint32_t crc = 0;
+    uint64_t length;
+    for (int64_t i = 0; i < count; i++) {
+        if (!bd_get_varint(&at, end, &length)) return lost(shard, key, e, "a length is malformed", st);
+        crc = crc_of_length(crc, length);
+    }
+    if (end - at < 4 || bd_get_le32(at) != bd_crc32c_mask(crc)) {
+        return lost(shard, key, e, "The length checksum does not match", st);
+    }
+    crc = bd_crc32c_extend(crc, at, (size_t)(end - at));
+    at += 4;
+    braid_code code = check_crc(shard, key, e, crc, st);
+    for (int64_t i = 0; i < count && !code; i++) {
+        bd_get_varint(&lengths, end, &length);
+        if (length > (uint64_t)(end - at))
+            return lost(shard, key, e, "a string is longer than what is there", st);
+        bd_tensor_string_set(t, i, (const char *)at, (size_t)length);
+        at += length;
+    }
+    return code;
+}
+
+static braid_code read_strings(const bd_bundle_shard *shard, bd_bytes key, const bd_bundle_entry *e,
+                               braid_tensor *t, braid_status *st)
+{
+    if (e->size == 0) return BRAID_OK; // no elements, and no checksum of their lengths
+    uint8_t *bytes = bd_try_malloc((size_t)e->size);
+    if (!bytes) {
+        return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "no memory for %" PRId64 " bytes of %s", e->size,
+                       shard->file->path);
+    }
+    braid_code code = bd_file_read_exact(shard->file, (uint64_t)e->offset, bytes, (size_t)e->size, st);
+    if (!code) code = split_strings(shard, key, e, bytes, t, st);
+    bd_free(bytes);
+    return code;
+}
+
+braid_code bd_bundle_data_read(const bd_bundle_shard *shard, bd_bytes key, const bd_bundle_entry *e,
+                               braid_tensor *t, braid_status *st)
+{
+    *t = (braid_tensor){0};
+    braid_code code = check_size(shard, key, e, st);
+    if (!code) code = bd_tensor_init(t, e->dtype, &e->shape, st);
+    if (code) return code;
+    code = e->dtype == BRAID_STRING ? read_strings(shard, key, e, t, st)
+                                    : bd_bundle_data_get(shard, key, e, t->data, st);
+    if (code) bd_tensor_fini(t);
+    return code;
+}

@@ -1,0 +1,29 @@
+// The elements of a tensor in a bundle's data file.
+#ifndef BD_IO_BUNDLE_DATA_H
+#define BD_IO_BUNDLE_DATA_H
+
+#include "io/bundle_entry.h"
+#include "io/output.h"
+#include "tensor/tensor.h"
+
+// True for types that a bundle can hold: plain bytes and strings.
+bool bd_bundle_type_ok(braid_dtype dtype);
+
+// Writes the elements of `t` and sets e->size and e->crc.
+braid_code bd_bundle_data_put(bd_output *out, const braid_tensor *t, bd_bundle_entry *e, braid_status *st);
+
+// A data file that is open to read.
+typedef struct bd_bundle_shard {
+    bd_file *file;
+    uint64_t size;
+} bd_bundle_shard;
+
+// Reads the elements of a plain type into `out`, which has room for them, and checks them. DataLoss names file and `key`.
+braid_code bd_bundle_data_get(const bd_bundle_shard *shard, bd_bytes key, const bd_bundle_entry *e, void *out,
+                              braid_status *st);
+
+// Makes `t` the tensor of an entry of any type. On an error it is "no tensor".
+braid_code bd_bundle_data_read(const bd_bundle_shard *shard, bd_bytes key, const bd_bundle_entry *e,
+                               braid_tensor *t, braid_status *st);
+
+#endif

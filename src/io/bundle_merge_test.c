@@ -1,0 +1,159 @@
+// Merging bundles, removing them, and putting one in the place of another.
+#include "io/bundle.h"
+
+#include "base/testing/test.h"
+#include "io/file.h"
+#include "io/testing/bundle_case.h"
+#include "io/testing/memory_fs.h"
+#include "io/testing/temp_dir.h"
+
+// ---- Merging ----
+
+static void write_parts(void)
+{
+    bd_bundle_writer *w = bd_case_open_writer("/dir/temp/part-0");
+    bd_case_add_floats(w, "a", BRAID_SHAPE(3), 1);
+    bd_case_add_part(w, "p", BRAID_SHAPE(4, 5), "0,3:-");
+    bd_case_finish(w);
+    w = bd_case_open_writer("/dir/temp/part-1");
+    bd_case_add_part(w, "p", BRAID_SHAPE(4, 5), "3,1:-");
+    bd_case_add_floats(w, "b", BRAID_SHAPE(3), 2);
+    bd_case_finish(w);
+}
+
+static void expect_merged(const char *prefix)
+{
+    bd_bundle *b = bd_case_open_bundle(prefix);
+    bd_case_expect_floats(b, "a", BRAID_SHAPE(3), 1);
+    bd_case_expect_floats(b, "b", BRAID_SHAPE(3), 2);
+    bd_case_expect_floats(b, "p", BRAID_SHAPE(4, 5), 0);
+    bd_bundle_close(b);
+}
+
+static void test_merging(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    write_parts();
+    bd_bundle_merge((const char *[]){"/dir/temp/part-0", "/dir/temp/part-1"}, 2, "/dir/v", true, st);
+    assert_ok(st);
+    expect_merged("/dir/v");
+    assert_false(bd_file_exists("/dir/temp"));
+    assert_true(bd_file_exists("/dir/v.data-00000-of-00002"));
+    assert_true(bd_file_exists("/dir/v.data-00001-of-00002"));
+    assert_int_equal(bd_memory_fs_file_count(), 3);
+}
+
+static void test_merging_keeps_directories_that_it_should(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    write_parts();
+    bd_bundle_merge((const char *[]){"/dir/temp/part-0", "/dir/temp/part-1"}, 2, "/dir/v", false, st);
+    assert_ok(st);
+    assert_true(bd_file_exists("/dir/temp"));
+    write_parts();
+    bd_test_write("/dir/temp/mine", "x", 1);
+    bd_bundle_merge((const char *[]){"/dir/temp/part-0", "/dir/temp/part-1"}, 2, "/dir/w", true, st);
+    assert_ok(st);
+    assert_true(bd_file_exists("/dir/temp/mine"));
+    expect_merged("/dir/w");
+}
+
+static void test_merging_what_was_merged(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    write_parts();
+    bd_bundle_merge((const char *[]){"/dir/temp/part-0", "/dir/temp/part-1"}, 2, "/dir/v", true, st);
+    bd_bundle_writer *w = bd_case_open_writer("/dir/more");
+    bd_case_add_floats(w, "c", BRAID_SCALAR, 9);
+    bd_case_finish(w);
+    w = bd_case_open_writer("/dir/empty"); // has a data file, and nothing in it
+    bd_case_finish(w);
+    bd_bundle_merge((const char *[]){"/dir/v", "/dir/empty", "/dir/more"}, 3, "/dir/v", true, st);
+    assert_ok(st);
+    expect_merged("/dir/v");
+    bd_bundle *b = bd_case_open_bundle("/dir/v");
+    bd_case_expect_floats(b, "c", BRAID_SCALAR, 9);
+    bd_bundle_close(b);
+    assert_int_equal(bd_memory_fs_file_count(), 4);
+}
+
+static void test_merging_what_does_not_fit(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    bd_bundle_merge(NULL, 0, "/v", true, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "no checkpoints to merge into /v");
+    write_parts();
+    bd_bundle_merge((const char *[]){"/dir/temp/part-0", "/dir/temp/none"}, 2, "/dir/v", true, st);
+    assert_error(st, BRAID_NOT_FOUND, "Failed to find any matching files for /dir/temp/none");
+    bd_bundle_merge((const char *[]){"/dir/temp/part-0", "/dir/temp/part-0"}, 2, "/dir/v", true, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "Duplicate tensor keyed by p slice 0,3:-");
+    bd_bundle_writer *w = bd_case_open_writer("/dir/x");
+    bd_case_add_part(w, "p", BRAID_SHAPE(4, 6), "3,1:-");
+    bd_case_finish(w);
+    bd_bundle_merge((const char *[]){"/dir/temp/part-0", "/dir/x"}, 2, "/dir/v", true, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "differ in type or whole shape");
+    bd_file_remove("/dir/temp/part-1.data-00000-of-00001", st);
+    bd_bundle_merge((const char *[]){"/dir/temp/part-0", "/dir/temp/part-1"}, 2, "/dir/v", true, st);
+    assert_error(st, BRAID_NOT_FOUND, "/dir/temp/part-1.data-00000-of-00001");
+    bd_bundle *b = bd_case_open_bundle("/dir/temp/part-0"); // nothing was moved
+    bd_case_expect_floats(b, "a", BRAID_SHAPE(3), 1);
+    bd_bundle_close(b);
+}
+
+static void test_removing(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    write_parts();
+    bd_bundle_remove("/dir/temp/part-0", st);
+    bd_bundle_remove("/dir/temp/part-1", st);
+    assert_ok(st);
+    assert_int_equal(bd_memory_fs_file_count(), 0);
+    bd_bundle_remove("/dir/temp/part-0", st);
+    assert_error(st, BRAID_NOT_FOUND, "/dir/temp/part-0.index");
+}
+
+// ---- In the place of another ----
+
+static void test_a_bundle_takes_the_place_of_another(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        bd_bundle_writer *w = bd_case_open_writer("/v");
+        bd_case_add_floats(w, "a", BRAID_SHAPE(10), (float)i);
+        bd_case_finish(w);
+        bd_bundle *b = bd_case_open_bundle("/v");
+        bd_case_expect_floats(b, "a", BRAID_SHAPE(10), (float)i);
+        bd_bundle_close(b);
+        assert_int_equal(bd_memory_fs_file_count(), i % 2 ? 3 : 2);
+    }
+}
+
+static void test_what_is_not_finished_leaves_nothing(void **state)
+{
+    (void)state;
+    bd_bundle_writer *w = bd_case_open_writer("/v");
+    bd_case_add_floats(w, "a", BRAID_SCALAR, 1);
+    bd_bundle_writer_free(w);
+    assert_int_equal(bd_memory_fs_file_count(), 0);
+}
+
+#define ON_DISK(test) cmocka_unit_test_setup_teardown((test), bd_case_install, bd_case_uninstall)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ON_DISK(test_merging),
+        ON_DISK(test_merging_keeps_directories_that_it_should),
+        ON_DISK(test_merging_what_was_merged),
+        ON_DISK(test_merging_what_does_not_fit),
+        ON_DISK(test_removing),
+        ON_DISK(test_a_bundle_takes_the_place_of_another),
+        ON_DISK(test_what_is_not_finished_leaves_nothing),
+    };
+    return BD_RUN_TESTS(tests);
+}
