@@ -12,6 +12,7 @@ static braid_code broadcast_args_shape(bd_shape_ctx *c, braid_status *st)
 }
 
 // The axes of the broadcast shape along which `own` is 1 (or missing), in ascending order; where both are 1, both sum.
+// Returns how many.
 static int axes_to_sum(const braid_shape *own, const braid_shape *other, int64_t axes[BRAID_RANK_MAX])
 {
     int rank = own->rank > other->rank ? own->rank : other->rank, count = 0;
@@ -24,7 +25,7 @@ static int axes_to_sum(const braid_shape *own, const braid_shape *other, int64_t
 
 static void put_axes(bd_op_ctx *c, int output, const braid_shape *own, const braid_shape *other)
 {
-    int64_t axes[BRAID_RANK_MAX];
+    int64_t axes[BRAID_RANK_MAX] = {0};
     braid_shape shape = bd_shape1(axes_to_sum(own, other, axes));
     braid_tensor *t = bd_output(c, output, bd_input(c, 0)->dtype, &shape);
     for (int64_t i = 0; t && i < shape.dims[0]; i++) {
