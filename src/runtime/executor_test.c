@@ -3,6 +3,7 @@
 #include "runtime/testing/test_ops.h"
 
 #include "runtime/plan.h"
+#include "runtime/stats.h"
 #include "runtime/testing/test_graph.h"
 
 // ---- Dataflow ----
@@ -622,6 +623,38 @@ static void the_state_of_a_node_outlives_the_plan_it_was_made_for(void **state)
     bd_device_free(device);
 }
 
+static void a_traced_step_records_each_node_that_ran(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    bd_device *device = bd_device_new("/job:localhost/replica:0/task:0", "CPU", 0, NULL);
+    braid_graph g;
+    bd_graph_init(&g);
+    braid_out x = tg1(&g, "Identity", "x", tg_float(&g, "c", 1)), y = tg1(&g, "TestAsync", "y", x);
+    tg2(&g, "Add", "z", x, y);
+    bd_plan *plan;
+    bd_plan_compile(&g, device, NULL, &plan, st);
+    assert_ok(st);
+    bd_step_stats *stats = bd_step_stats_new();
+    bd_step step = {.id = 1, .resources = device->resources, .container = "step", .stats = stats};
+    bd_plan_run_wait(plan, &step, st);
+    assert_ok(st);
+    static const char *const labels[] = {"x = Identity(c)", "y = TestAsync(x)", "z = Add(x, y)"};
+    int count;
+    const bd_node_stats *items = bd_step_stats_items(stats, &count);
+    assert_int_equal(count, 3);
+    for (int i = 0; i < 3; i++) {
+        assert_string_equal(items[i].label, labels[i]);
+        assert_string_equal(items[i].device, "/job:localhost/replica:0/task:0/device:CPU:0");
+        assert_true(items[i].start_ns <= items[i].end_ns);
+        if (i) assert_true(items[i - 1].end_ns <= items[i].start_ns);
+    }
+    bd_step_stats_free(stats);
+    bd_plan_unref(plan);
+    bd_graph_fini(&g);
+    bd_device_free(device);
+}
+
 static void a_repeated_step_asks_for_no_memory(void **state)
 {
     (void)state;
@@ -730,6 +763,7 @@ int main(void)
         cmocka_unit_test(a_reference_that_is_fed_cannot_be_assigned),
         cmocka_unit_test(the_kernel_of_a_stateful_node_is_one_for_all_plans_of_a_session),
         cmocka_unit_test(the_state_of_a_node_outlives_the_plan_it_was_made_for),
+        cmocka_unit_test(a_traced_step_records_each_node_that_ran),
         cmocka_unit_test(a_repeated_step_asks_for_no_memory),
         cmocka_unit_test(threads_run_one_session_at_once),
     };
