@@ -163,7 +163,7 @@ static braid_code split_strings(const bd_bundle_shard *shard, bd_bytes key, cons
     int64_t count = bd_tensor_count(t);
     const uint8_t *lengths = bytes, *at = bytes, *end = bytes + e->size;
     uint32_t crc = 0;
-    uint64_t length;
+    uint64_t length = 0;
     for (int64_t i = 0; i < count; i++) {
         if (!bd_get_varint(&at, end, &length)) return lost(shard, key, e, "a length is malformed", st);
         crc = crc_of_length(crc, length);
