@@ -63,10 +63,10 @@ class Session:
         self.handle, self.version = response.session_handle, response.graph_version
 
     def extend(self, *nodes, version=None):
-        response = self.master.call(
-            master_pb2.ExtendSessionRequest(session_handle=self.handle, graph_def=as_graph(nodes),
-                                            current_graph_version=self.version if version is None else version))
-        self.version = response.new_graph_version
+        current = self.version if version is None else version
+        request = master_pb2.ExtendSessionRequest(session_handle=self.handle, graph_def=as_graph(nodes),
+                                                  current_graph_version=current)
+        self.version = self.master.call(request).new_graph_version
 
     def request(self, fetches=(), feeds=None, targets=(), options=None, **fields):
         feeds = feeds.items() if isinstance(feeds, dict) else feeds or []

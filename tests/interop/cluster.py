@@ -1,7 +1,8 @@
 # Clusters of real `braid server` processes on free loopback ports.
 #
-# A port is reserved as src/cli/ports.c does it: by an abstract unix socket of its name, below the ports that Linux hands out
-# to outgoing connections. A server dies with the test (PDEATHSIG), so none outlives a test that is killed.
+# A port is reserved as src/cli/ports.c does it: by an abstract unix socket of its name, below the ports that
+# Linux hands out to outgoing connections. A server dies with the test (PDEATHSIG), so none outlives a test that
+# is killed.
 import json
 import random
 import signal
@@ -50,8 +51,8 @@ class Server:
         self.log_file = tempfile.TemporaryFile("w+", errors="replace")
         self.address = spec[job][index]
         self.name = f"/job:{job}/task:{index}"
-        command = ["setpriv", "--pdeathsig", "KILL", f"{programs}/braid", "server", "--cluster", json.dumps(spec),
-                   "--job", job, "--task", str(index), *options]
+        command = ["setpriv", "--pdeathsig", "KILL", f"{programs}/braid", "server", "--job", job, "--task",
+                   str(index), "--cluster", json.dumps(spec), *options]
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.log_file,
                                         stderr=self.log_file)
         self.wait_until_ready()
@@ -104,7 +105,7 @@ class Server:
 
 
 class Cluster:
-    """Cluster(ps=1, worker=2). Tasks named in `absent`, like ("ps", 0), have an address but no process yet."""
+    """Cluster(ps=1, worker=2). Tasks in `absent`, like ("ps", 0), have an address but no process yet."""
 
     def __init__(self, absent=(), options=(), **jobs):
         taken = {job: [take_port() for _ in range(count)] for job, count in jobs.items()}

@@ -1,4 +1,4 @@
-# The errors that clients and test suites of TensorFlow look for: codes and words, from a cluster of Braid servers.
+# The errors that TensorFlow's clients and test suites look for, from Braid servers: codes and words.
 # timeout: 180
 import random
 
@@ -46,7 +46,8 @@ class StepErrorTest(ErrorTest):
 
     def test_a_placeholder_without_a_feed(self):
         for device in PS, WORKER:
-            s = self.session(placeholder("x", FLOAT, [2], device), node("y", "Abs", "x", device=WORKER, T=FLOAT))
+            s = self.session(placeholder("x", FLOAT, [2], device),
+                             node("y", "Abs", "x", device=WORKER, T=FLOAT))
             step = s.start(["y:0"])
             self.check_error(step, "INVALID_ARGUMENT", "You must feed a value for placeholder tensor 'x'")
             self.names_node(step, "x")
@@ -70,7 +71,8 @@ class StepErrorTest(ErrorTest):
         s = self.session(placeholder("x"), const("a", 1.0))
         for odd in "\n", "^x", "x:", "x:-1", "x:99999999999999999999", "x" * 100_000:
             with self.subTest(name=odd[:30]):
-                for step in s.start([odd], {"x:0": 1.0}), s.start(["a:0"], {odd: 1.0}), s.start(["a:0"], targets=[odd]):
+                for step in (s.start([odd], {"x:0": 1.0}), s.start(["a:0"], {odd: 1.0}),
+                             s.start(["a:0"], targets=[odd])):
                     self.assertIn(step.code().name, ("NOT_FOUND", "INVALID_ARGUMENT"), step.details())
 
     def test_a_name_cannot_pass_for_several(self):
@@ -113,7 +115,8 @@ class StepErrorTest(ErrorTest):
         s = self.session(*variable("v", [2], FLOAT, PS), placeholder("x", FLOAT, None, WORKER),
                          node("set", "Assign", "v", "x", device=PS, T=FLOAT))
         step = s.start(targets=["set"], feeds={"x:0": [1.0, 2.0, 3.0]})
-        self.check_error(step, "INVALID_ARGUMENT", "Assign requires shapes of both tensors to match", "[2]", "[3]")
+        self.check_error(step, "INVALID_ARGUMENT", "Assign requires shapes of both tensors to match", "[2]",
+                         "[3]")
         self.names_node(step, "set")
 
     def test_shapes_that_an_op_cannot_take(self):
@@ -134,7 +137,8 @@ class StepErrorTest(ErrorTest):
             self.names_node(step, "wrong")
 
     def test_a_session_goes_on_after_an_error(self):
-        s = self.session(placeholder("a", FLOAT, None, PS), node("y", "MatMul", "a", "a", device=WORKER, T=FLOAT))
+        s = self.session(placeholder("a", FLOAT, None, PS),
+                         node("y", "MatMul", "a", "a", device=WORKER, T=FLOAT))
         for _ in range(20):
             with self.fails("INVALID_ARGUMENT", "[1,2]"):
                 s.run("y:0", {"a:0": [[1.0, 2.0]]})
@@ -157,7 +161,8 @@ class GraphErrorTest(ErrorTest):
 
     def test_a_device_nobody_has(self):
         for device in "/job:nobody", "/job:ps/task:7", "/job:ps/task:0/device:GPU:0", "/job:ps/task:0/cpu:1":
-            with self.fails("INVALID_ARGUMENT", "Cannot assign a device for operation", "a", device.split("/")[1]):
+            job = device.split("/")[1]
+            with self.fails("INVALID_ARGUMENT", "Cannot assign a device for operation", "a", job):
                 self.session(const("a", 1.0, device=device))
 
     def test_an_unknown_op_that_no_step_reaches_is_harmless(self):
@@ -228,12 +233,14 @@ class TimeoutTest(ErrorTest):
             self.assertEqual(s.run("a:0"), 1.0)
 
     def test_the_operation_timeout_of_a_session(self):
-        s = self.session(*endless_loop("loop", PS), config=config_pb2.ConfigProto(operation_timeout_in_ms=300))
+        config = config_pb2.ConfigProto(operation_timeout_in_ms=300)
+        s = self.session(*endless_loop("loop", PS), config=config)
         with self.fails("DEADLINE_EXCEEDED", PS):
             s.run("loop/exit:0")
 
     def test_a_task_that_hangs(self):
-        s = self.session(*variable("v", [], FLOAT, PS, initial=1.0), node("y", "Abs", "v/read", device=WORKER, T=FLOAT))
+        s = self.session(*variable("v", [], FLOAT, PS, initial=1.0),
+                         node("y", "Abs", "v/read", device=WORKER, T=FLOAT))
         s.run(targets=["v/init"])
         s.run("y:0")
         cluster.server("ps").pause()
@@ -273,9 +280,11 @@ class MalformedRequestTest(ErrorTest):
     WORKER = ["GetStatus", "CreateWorkerSession", "DeleteWorkerSession", "RegisterGraph", "DeregisterGraph",
               "RunGraph", "CleanupGraph", "CleanupAll", "RecvTensor", "Logging", "Tracing", "RecvBuf",
               "MarkRecvFinished", "GetStepSequence", "CompleteGroup", "CompleteInstance"]
-    # No message begins so: a field that is longer than what follows, wire types and field numbers that there are not,
-    # a varint without an end.
-    BROKEN = [b"\x0a\xff\xff\xff\xff\x0f", b"\x0a\x05abc", b"\x0f\x00", b"\x00\x00", b"\xff" * 20, b"\x0b\x0a"]
+    # No message begins so: a field that is longer than what follows, wire types and field numbers that there are
+    # not, a varint without an end.
+    BROKEN = [b"\x0a\xff\xff\xff\xff\x0f", b"\x0a\x05abc", b"\x0f\x00", b"\x00\x00", b"\xff" * 20,
+              b"\x0b\x0a"]
+    HARM = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "INTERNAL")
 
     def lives(self):
         for job in "ps", "worker":
@@ -302,13 +311,14 @@ class MalformedRequestTest(ErrorTest):
             for method in methods:
                 calls = [service.start_raw(method, rng.randbytes(rng.randrange(1, 100))) for _ in range(40)]
                 for call in calls:
-                    self.assertNotIn(call.code().name, ("UNAVAILABLE", "DEADLINE_EXCEEDED", "INTERNAL"), method)
+                    self.assertNotIn(call.code().name, self.HARM, method)
         self.lives()
 
     def test_damaged_requests_do_no_harm(self):
         s = self.session(placeholder("x", FLOAT, [-1], PS), node("y", "Abs", "x", device=WORKER, T=FLOAT))
         step = s.request(["y:0"], {"x:0": [1.0, 2.0, 3.0]})
-        create = master_pb2.CreateSessionRequest(config=config_pb2.ConfigProto(device_filters=["/job:worker"]))
+        config = config_pb2.ConfigProto(device_filters=["/job:worker"])
+        create = master_pb2.CreateSessionRequest(config=config)
         create.graph_def.node.extend(variable("v", [2, 3], FLOAT, WORKER, initial=[[1.0] * 3] * 2))
         create.graph_def.node.extend(endless_loop("loop", WORKER))
         register = worker_pb2.RegisterGraphRequest(session_handle="damaged", graph_def=create.graph_def)
@@ -318,7 +328,7 @@ class MalformedRequestTest(ErrorTest):
                                          (cluster.worker(), "RegisterGraph", register)):
             calls = [service.start_raw(method, damaged(request.SerializeToString(), rng)) for _ in range(300)]
             for call in calls:
-                self.assertNotIn(call.code().name, ("UNAVAILABLE", "DEADLINE_EXCEEDED", "INTERNAL"), call.details())
+                self.assertNotIn(call.code().name, self.HARM, call.details())
         self.lives()
 
     def test_a_message_nested_too_deeply(self):

@@ -9,8 +9,10 @@ INCARNATION = 0x1122334455667788
 
 
 class FakeWorker(grpc.GenericRpcHandler):
-    """Serves WorkerService at an address of a cluster. The test takes calls by method: call = fake.next("RegisterGraph"),
-    those of a step by its id, too. Methods in `answers` are answered at once, the others by call.answer or call.fail.
+    """Serves WorkerService at an address of a cluster.
+
+    The test takes the calls by method, fake.next("RegisterGraph"), those of a step by its id, too. Methods in
+    `answers` are answered at once, the others by call.answer or call.fail.
     """
 
     def __init__(self, address, task):

@@ -31,9 +31,9 @@ HALF, UINT32, UINT64 = Type(19), Type(22), Type(23)
 
 # struct's letter of an element, and the field of TensorProto that holds elements one by one.
 ELEMENTS = {
-    FLOAT: ("f", "float_val"), DOUBLE: ("d", "double_val"), INT32: ("i", "int_val"), UINT8: ("B", "int_val"),
-    INT16: ("h", "int_val"), INT8: ("b", "int_val"), INT64: ("q", "int64_val"), BOOL: ("?", "bool_val"),
-    UINT16: ("H", "int_val"), HALF: ("e", "half_val"), UINT32: ("I", "uint32_val"), UINT64: ("Q", "uint64_val"),
+    FLOAT: ("f", "float_val"), DOUBLE: ("d", "double_val"), HALF: ("e", "half_val"), BOOL: ("?", "bool_val"),
+    INT8: ("b", "int_val"), INT16: ("h", "int_val"), INT32: ("i", "int_val"), INT64: ("q", "int64_val"),
+    UINT8: ("B", "int_val"), UINT16: ("H", "int_val"), UINT32: ("I", "uint32_val"), UINT64: ("Q", "uint64_val"),
 }
 
 # ---- Tensors ----

@@ -33,7 +33,8 @@ class MasterTest(InteropTest):
                                node("y", "Square", "x", device=PS, T=FLOAT),
                                node("z", "Neg", "y", device=WORKER, T=FLOAT),
                                *endless_loop("loop", WORKER))
-        self.incarnation = cluster.worker().call(worker_pb2.GetStatusRequest()).device_attributes[0].incarnation
+        status = cluster.worker().call(worker_pb2.GetStatusRequest())
+        self.incarnation = status.device_attributes[0].incarnation
 
     def tearDown(self):
         peer.answers = self.answers
@@ -64,7 +65,8 @@ class ProtocolTest(MasterTest):
         self.reply(run, 9.0)
         step.result()
         request = peer.next("RegisterGraph").request
-        self.assertEqual((request.session_handle, request.create_worker_session_called), (self.session.handle, True))
+        self.assertEqual(request.session_handle, self.session.handle)
+        self.assertTrue(request.create_worker_session_called)
         nodes = {n.op: n for n in request.graph_def.node}
         self.assertEqual(sorted(nodes), ["Square", "_Recv", "_Send"])
         for n in nodes.values():
@@ -150,13 +152,14 @@ class ProtocolTest(MasterTest):
     def test_devices_of_the_peer(self):
         devices = cluster.master().call(master_pb2.ListDevicesRequest(session_handle=self.session.handle))
         (d,) = devices.remote_device
-        self.assertEqual((d.name, d.device_type, d.incarnation, d.memory_limit), (PS, "CPU", INCARNATION, 1 << 28))
+        self.assertEqual((d.name, d.device_type), (PS, "CPU"))
+        self.assertEqual((d.incarnation, d.memory_limit), (INCARNATION, 1 << 28))
 
 
 class FailureTest(MasterTest):
 
     def test_the_error_of_a_task_is_that_of_the_step(self):
-        for code, words in ("ABORTED", "Graph handle is not found: x"), ("DATA_LOSS", "damaged"), ("UNKNOWN", "what?"):
+        for code, words in ("ABORTED", "Graph handle is not found"), ("DATA_LOSS", "damaged"), ("UNKNOWN", "?"):
             step, run = self.begin()
             run.fail(code, words)
             self.check_error(step, code, words)
@@ -254,7 +257,8 @@ class FailureTest(MasterTest):
         status = peer.get_status()
         status.device_attributes[0].name = "/job:ps/replica:0/task:1/device:CPU:0"
         peer.answers["GetStatus"] = lambda: status
-        with self.fails("INVALID_ARGUMENT", "/job:ps/task:0", "/job:ps/replica:0/task:1", cluster.address("ps")):
+        address = cluster.address("ps")
+        with self.fails("INVALID_ARGUMENT", "/job:ps/task:0", "/job:ps/replica:0/task:1", address):
             Session(cluster.master())
 
     def test_a_task_without_devices(self):
