@@ -98,6 +98,11 @@ static void wait_cancelled(bd_cancel_hook *hook, const braid_status *why)
     unref(w);
 }
 
+static void not_in_time(const char *key, braid_status *st)
+{
+    bd_fail(st, BRAID_DEADLINE_EXCEEDED, "'%s' was not announced in time", key);
+}
+
 static void wait_late(void *arg)
 {
     wait *w = arg;
@@ -105,7 +110,7 @@ static void wait_late(void *arg)
     const bool is_mine = take_locked(w);
     bd_mutex_unlock(&w->a->mu);
     BD_STATUS(st);
-    bd_fail(st, BRAID_DEADLINE_EXCEEDED, "'%s' was not announced in time", w->key);
+    not_in_time(w->key, st);
     if (is_mine) end(w, 0, st);
     unref(w);
 }
@@ -286,7 +291,7 @@ void bd_announcements_announce(bd_announcements *a, const char *key, bool forwar
     bd_rpc_start_proto(&options, &request.base, announced, forwarded_new(a, key, cancellation, fn, arg));
 }
 
-static void await_there(forwarded *f, bool wait_for_ready);
+static void await_there(forwarded *f);
 
 // The keeper was lost, and is there again or given up.
 static void keeper_asked(void *arg, bd_message *response, const braid_status *from)
@@ -296,7 +301,7 @@ static void keeper_asked(void *arg, bd_message *response, const braid_status *fr
     BD_STATUS(st);
     bd_status_copy(st, from);
     if (!st->code) {
-        await_there(f, false);
+        await_there(f);
         return;
     }
     if (st->code == BRAID_DEADLINE_EXCEEDED && f->deadline_ns > bd_now_ns())
@@ -323,25 +328,25 @@ static void awaited(void *arg, bd_message *response, const braid_status *from)
     BD_STATUS(st);
     BD_PROTO_ARENA(arena);
     bd_status_copy(st, from);
-    if (st->code == BRAID_UNAVAILABLE) {
+    if (st->code == BRAID_UNAVAILABLE || st->code == BRAID_ABORTED) {
         bd_info("Lost %s while waiting for '%s'", f->a->keeper->label, f->key);
         ask_for_keeper(f);
         return;
     }
+    if (st->code == BRAID_DEADLINE_EXCEEDED) not_in_time(f->key, st);
     const Braid__AwaitResponse *message =
         st->code ? NULL : bd_proto_unpack_message(&braid__await_response__descriptor, response, arena, st);
     if (message && message->gone[0]) bd_fail(st, BRAID_UNAVAILABLE, "%s", message->gone);
     forwarded_end(f, message ? (int64_t)message->generation : 0, st);
 }
 
-static void await_there(forwarded *f, bool wait_for_ready)
+static void await_there(forwarded *f)
 {
     Braid__AwaitRequest request = BRAID__AWAIT_REQUEST__INIT;
     request.key = f->key;
     request.seen = (uint64_t)f->seen;
     bd_rpc_options options = bd_peer_rpc(f->a->keeper, BD_CLUSTER_SERVICE "Await");
     options.cancellation = f->cancellation;
-    options.wait_for_ready = wait_for_ready;
     options.deadline_ns = f->deadline_ns;
     bd_rpc_start_proto(&options, &request.base, awaited, f);
 }
@@ -357,7 +362,7 @@ void bd_announcements_await(bd_announcements *a, const char *key, int64_t seen, 
     forwarded *f = forwarded_new(a, key, cancellation, fn, arg);
     f->seen = seen;
     f->deadline_ns = deadline_ns;
-    await_there(f, true);
+    await_there(f);
 }
 
 // ---- Beginning and end ----

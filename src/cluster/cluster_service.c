@@ -39,7 +39,7 @@ static void free_served(bd_served *base)
 static bd_served *serve(braid_server *server, bd_incoming *call)
 {
     bd_served *s = bd_calloc(1, sizeof *s);
-    bd_served_init(s, call, server->cancellation, free_served);
+    bd_served_init(s, call, server->cancellation, server->cancellation, free_served);
     return s;
 }
 

@@ -54,7 +54,7 @@ static void begin_create(braid_server *server, bd_incoming *call, const Tensorfl
     create_call *c = bd_calloc(1, sizeof *c);
     c->server = server;
     const int64_t deadline_ns = call->deadline_ns;
-    bd_served_init(&c->base, call, server->cancellation, free_served);
+    bd_served_init(&c->base, call, server->cancellation, server->cancellation, free_served);
     bd_master_create_session(server->master, graph, &wanted, deadline_ns, c->base.cancellation,
                              session_created, c);
 }
@@ -208,9 +208,11 @@ static void write_error(const braid_status *st, bd_message *out)
     bd_proto_pack_message(&response.base, out);
 }
 
-static void step_done(void *arg, const braid_status *st)
+static void step_done(void *arg, const braid_status *from)
 {
     run_call *c = arg;
+    BD_STATUS(st);
+    bd_served_error(&c->base, from, st);
     if (st->code && !c->request->store_errors_in_response_body) {
         bd_served_reply_error(&c->base, st);
         return;
@@ -288,7 +290,7 @@ static void run_step(braid_server *server, bd_incoming *call)
     bd_message_init(&c->metadata);
     const braid_code code = read_run(c, call, st);
     bd_cancellation *parent = c->session ? bd_master_session_cancellation(c->session) : server->cancellation;
-    bd_served_init(&c->base, call, parent, free_run);
+    bd_served_init(&c->base, call, parent, server->cancellation, free_run);
     if (code) {
         bd_served_reply_error(&c->base, st);
         return;
@@ -363,7 +365,7 @@ static void list_devices(braid_server *server, bd_incoming *call)
     }
     list_call *c = bd_calloc(1, sizeof *c);
     c->server = server;
-    bd_served_init(&c->base, call, server->cancellation, free_served);
+    bd_served_init(&c->base, call, server->cancellation, server->cancellation, free_served);
     bd_master_list_devices(server->master, request->session_handle, c->base.cancellation, devices_listed, c);
 }
 
@@ -389,7 +391,7 @@ static void reset(braid_server *server, bd_incoming *call)
         return;
     }
     bd_served *s = bd_calloc(1, sizeof *s);
-    bd_served_init(s, call, server->cancellation, free_served);
+    bd_served_init(s, call, server->cancellation, server->cancellation, free_served);
     bd_master_reset(server->master, (const char *const *)request->container, (int)request->n_container,
                     (const char *const *)request->device_filters, (int)request->n_device_filters,
                     s->cancellation, reset_done, s);

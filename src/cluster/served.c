@@ -20,8 +20,10 @@ static void ended(void *arg, bool cancelled)
     unref(s);
 }
 
-void bd_served_init(bd_served *s, bd_incoming *call, bd_cancellation *parent, void (*destroy)(bd_served *s))
+void bd_served_init(bd_served *s, bd_incoming *call, bd_cancellation *parent, const bd_cancellation *server,
+                    void (*destroy)(bd_served *s))
 {
+    s->server = server;
     s->call = call;
     s->cancellation = bd_cancellation_new(parent);
     s->destroy = destroy;
@@ -42,8 +44,19 @@ void bd_served_reply_proto(bd_served *s, const ProtobufCMessage *response)
     unref(s);
 }
 
-void bd_served_reply_error(bd_served *s, const braid_status *st)
+void bd_served_error(const bd_served *s, const braid_status *from, braid_status *st)
 {
+    bd_status_copy(st, from);
+    if (st->code != BRAID_CANCELLED || !bd_cancellation_is_cancelled(s->server)) return;
+    bd_cancellation_status(s->server, st);
+    st->code = BRAID_ABORTED;
+    st->derived = from->derived;
+}
+
+void bd_served_reply_error(bd_served *s, const braid_status *from)
+{
+    BD_STATUS(st);
+    bd_served_error(s, from, st);
     bd_incoming_reply_error(s->call, st);
     unref(s);
 }

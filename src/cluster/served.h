@@ -12,17 +12,23 @@
 typedef struct bd_served {
     bd_incoming *call; // valid until the reply
     bd_cancellation *cancellation;
+    const bd_cancellation *server; // of the server; not owned
     void (*destroy)(struct bd_served *s);
     atomic_int refs;
 } bd_served;
 
-// The token is a child of `parent`.
-void bd_served_init(bd_served *s, bd_incoming *call, bd_cancellation *parent, void (*destroy)(bd_served *s));
+// The token is a child of `parent`: that of `server`, the server's own, or one below it.
+void bd_served_init(bd_served *s, bd_incoming *call, bd_cancellation *parent, const bd_cancellation *server,
+                    void (*destroy)(bd_served *s));
 // Whether the client has cancelled or is gone.
 static inline bool bd_served_is_cancelled(const bd_served *s)
 {
     return bd_cancellation_is_cancelled(s->cancellation);
 }
+
+// What the caller gets to know of an error: what is cancelled because the server stops is Aborted to others, so that they
+// try again.
+void bd_served_error(const bd_served *s, const braid_status *from, braid_status *st);
 
 // Answer the call and drop the work's reference.
 void bd_served_reply(bd_served *s, bd_message *response);

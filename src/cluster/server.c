@@ -95,6 +95,7 @@ static void stop_work(braid_server *s, int64_t deadline_ns)
     bd_fail(why, BRAID_CANCELLED, "The server %s is stopping", s->peers.self->label);
     if (s->listener) s->transport->listener_close(s->listener);
     bd_cancellation_cancel(s->cancellation, why);
+    why->code = BRAID_ABORTED; // to other tasks
     bd_local_worker_close(s->worker, why);
     bd_master_stop(s->master);
     if (s->listener) s->transport->listener_stop(s->listener, deadline_ns);
@@ -152,8 +153,13 @@ void braid_server_free(braid_server *s)
 {
     if (!s) return;
     bd_server_signals_off(s);
-    braid_server_done(s);
-    bd_attendance_wait_said(s->attendance, bd_deadline_after_ms(SAY_DONE_MS));
+    bd_mutex_lock(&s->mu);
+    const bool was_stopped = s->is_stopping; // before its work was done
+    bd_mutex_unlock(&s->mu);
+    if (!was_stopped) {
+        braid_server_done(s);
+        bd_attendance_wait_said(s->attendance, bd_deadline_after_ms(SAY_DONE_MS));
+    }
     braid_server_stop(s, FREE_GRACE_MS);
     free_parts(s);
 }

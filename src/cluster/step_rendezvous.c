@@ -88,6 +88,13 @@ void bd_step_rendezvous_recv_local(bd_rendezvous *r, const bd_rendezvous_key *ke
 static void remote_done(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st)
 {
     remote_recv *in = arg;
+    // The sender's task has ended the step, or has restarted: its answer to RunGraph says why, this is a consequence.
+    BD_STATUS(derived);
+    if (st->code == BRAID_ABORTED && !st->derived) {
+        bd_status_copy(derived, st);
+        derived->derived = true;
+        st = derived;
+    }
     in->fn(in->arg, tensor, is_dead, st);
     bd_rendezvous_unref(&in->r->base);
     bd_free(in);

@@ -215,9 +215,11 @@ static void write_response(const run_call *c, const braid_status *st, bd_message
     bd_wire_writer_finish(&writer);
 }
 
-static void run_done(void *arg, const braid_status *st)
+static void run_done(void *arg, const braid_status *from)
 {
     run_call *c = arg;
+    BD_STATUS(st);
+    bd_served_error(&c->base, from, st);
     if (st->code && !c->request->store_errors_in_response_body) {
         bd_served_reply_error(&c->base, st);
         return;
@@ -273,7 +275,7 @@ static void run_graph(braid_server *server, bd_incoming *call)
     bd_message_init(&c->stats);
     bd_message_init(&c->partition_graphs);
     const braid_code code = read_run(server, c, call, st);
-    bd_served_init(&c->base, call, server->cancellation, free_run);
+    bd_served_init(&c->base, call, server->cancellation, server->cancellation, free_run);
     bd_worker *w = bd_local_worker_base(server->worker);
     if (code)
         bd_served_reply_error(&c->base, st);

@@ -1,0 +1,340 @@
+// When the servers of a cluster end, and what its tasks announce to each other.
+// labels: concurrent
+#include "base/alloc.h"
+#include "support/test_cluster.h"
+#include <string.h>
+
+static test_network network; // of the group that runs
+
+#define GONE_MS 150 // until a lost worker is gone for good, where that is what a test waits for
+
+typedef struct fixture {
+    test_cluster *cluster;
+    braid_graph *graph;
+} fixture;
+
+static int set_up(void **state)
+{
+    fixture *f = bd_calloc(1, sizeof *f);
+    f->cluster = test_cluster_new(network, 1, 2);
+    f->graph = braid_graph_new();
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+    braid_graph_free(f->graph);
+    test_cluster_free(f->cluster);
+    bd_free(f);
+    return 0;
+}
+
+// ---- join, in a thread of its own ----
+
+typedef struct joining {
+    braid_server *server;
+    bd_thread thread;
+    bd_event over;
+} joining;
+
+static void join(void *arg)
+{
+    joining *j = arg;
+    BD_STATUS(st);
+    braid_server_join(j->server, st);
+    bd_event_set(&j->over);
+}
+
+static void start_join(joining *j, braid_server *server)
+{
+    BD_STATUS(st);
+    j->server = server;
+    bd_event_init(&j->over);
+    assert_int_equal(bd_thread_start(&j->thread, "join", join, j, st), BRAID_OK);
+}
+
+static void assert_joined(joining *j)
+{
+    assert_true(bd_event_wait_until(&j->over, bd_deadline_after_ms(PATIENCE_MS)));
+    bd_thread_join(&j->thread);
+    bd_event_fini(&j->over);
+}
+
+// A session on a worker, opened and closed: all tasks it uses have met by then.
+static void meet(fixture *f, int worker)
+{
+    BD_STATUS(st);
+    braid_session *s = test_session(f->cluster, f->graph, "worker", worker, NULL, st);
+    if (!s) fail_msg("%s", st->message);
+    braid_session_close(s, st);
+}
+
+static void a_parameter_server_ends_when_all_workers_are_done(void **state)
+{
+    fixture *f = *state;
+    test_start_all(f->cluster, NULL);
+    joining j;
+    start_join(&j, test_server(f->cluster, "ps", 0));
+    braid_server_done(test_server(f->cluster, "worker", 0));
+    braid_server_done(test_server(f->cluster, "worker", 0));
+    assert_false(bd_event_wait_until(&j.over, bd_deadline_after_ms(GONE_MS)));
+    braid_server_done(test_server(f->cluster, "worker", 1));
+    assert_joined(&j);
+}
+
+static void freeing_a_server_says_that_it_is_done(void **state)
+{
+    fixture *f = *state;
+    test_start_all(f->cluster, NULL);
+    joining j;
+    start_join(&j, test_server(f->cluster, "ps", 0));
+    for (int i = 1; i <= 2; i++) {
+        braid_server_free(f->cluster->tasks[i].server);
+        f->cluster->tasks[i].server = NULL;
+    }
+    assert_joined(&j);
+}
+
+static void a_worker_that_is_gone_for_good_is_not_waited_for(void **state)
+{
+    fixture *f = *state;
+    test_start_all(f->cluster, &(braid_server_options){.worker_gone_timeout_ms = GONE_MS});
+    meet(f, 0);
+    joining j;
+    start_join(&j, test_server(f->cluster, "ps", 0));
+    braid_server_done(test_server(f->cluster, "worker", 0));
+    test_kill(f->cluster, "worker", 1);
+    assert_joined(&j);
+}
+
+static void a_worker_that_never_came_is_waited_for(void **state)
+{
+    fixture *f = *state;
+    const braid_server_options options = {.worker_gone_timeout_ms = 1};
+    test_start(f->cluster, "ps", 0, &options);
+    test_start(f->cluster, "worker", 0, &options);
+    joining j;
+    start_join(&j, test_server(f->cluster, "ps", 0));
+    braid_server_done(test_server(f->cluster, "worker", 0));
+    assert_false(bd_event_wait_until(&j.over, bd_deadline_after_ms(GONE_MS)));
+    test_start(f->cluster, "worker", 1, &options);
+    braid_server_done(test_server(f->cluster, "worker", 1));
+    assert_joined(&j);
+}
+
+static void a_worker_that_comes_back_is_waited_for_again(void **state)
+{
+    fixture *f = *state;
+    test_start_all(f->cluster, &(braid_server_options){.worker_gone_timeout_ms = PATIENCE_MS});
+    meet(f, 0);
+    joining j;
+    start_join(&j, test_server(f->cluster, "ps", 0));
+    test_kill(f->cluster, "worker", 1);
+    braid_server_done(test_server(f->cluster, "worker", 0));
+    test_start(f->cluster, "worker", 1, NULL);
+    meet(f, 1);
+    assert_false(bd_event_is_set(&j.over));
+    braid_server_done(test_server(f->cluster, "worker", 1));
+    assert_joined(&j);
+}
+
+static void stopping_ends_join(void **state)
+{
+    fixture *f = *state;
+    test_start_all(f->cluster, NULL);
+    joining ps, worker;
+    start_join(&ps, test_server(f->cluster, "ps", 0));
+    start_join(&worker, test_server(f->cluster, "worker", 0));
+    braid_server_stop(test_server(f->cluster, "ps", 0), 0);
+    assert_joined(&ps);
+    braid_server_stop(test_server(f->cluster, "worker", 0), 0);
+    assert_joined(&worker);
+}
+
+static void a_worker_ends_when_it_is_done_and_the_parameter_servers_have_ended(void **state)
+{
+    fixture *f = *state;
+    test_start_all(f->cluster, NULL);
+    meet(f, 0);
+    joining ps, worker;
+    start_join(&ps, test_server(f->cluster, "ps", 0));
+    start_join(&worker, test_server(f->cluster, "worker", 0));
+    braid_server_done(test_server(f->cluster, "worker", 0));
+    assert_false(bd_event_wait_until(&worker.over, bd_deadline_after_ms(GONE_MS)));
+    braid_server_done(test_server(f->cluster, "worker", 1));
+    assert_joined(&ps);
+    braid_server_free(f->cluster->tasks[0].server);
+    f->cluster->tasks[0].server = NULL;
+    assert_joined(&worker);
+}
+
+// ---- Announcements ----
+
+typedef struct waiting {
+    braid_session *s;
+    int64_t seen, generation;
+    braid_status st;
+    bd_thread thread;
+} waiting;
+
+static void await(void *arg)
+{
+    waiting *w = arg;
+    braid_session_await(w->s, "ready", w->seen, PATIENCE_MS, &w->generation, &w->st);
+}
+
+static void start_await(waiting *w, braid_session *s, int64_t seen)
+{
+    BD_STATUS(st);
+    *w = (waiting){.s = s, .seen = seen};
+    assert_int_equal(bd_thread_start(&w->thread, "await", await, w, st), BRAID_OK);
+}
+
+static braid_session *open_on(fixture *f, int worker, bool is_remote)
+{
+    BD_STATUS(st);
+    braid_session *s = is_remote ? test_remote_session(f->cluster, f->graph, "worker", worker, NULL, st)
+                                 : test_session(f->cluster, f->graph, "worker", worker, NULL, st);
+    if (!s) fail_msg("%s", st->message);
+    return s;
+}
+
+static int64_t generation_of(braid_session *s)
+{
+    BD_STATUS(st);
+    int64_t generation;
+    assert_int_equal(braid_session_await(s, "ready", -1, 0, &generation, st), BRAID_OK);
+    return generation;
+}
+
+static void an_announcement_reaches_all_who_wait(void **state)
+{
+    fixture *f = *state;
+    test_start_all(f->cluster, NULL);
+    braid_session *sessions[] = {open_on(f, 0, false), open_on(f, 1, false), open_on(f, 1, true)};
+    BD_STATUS(st);
+    for (int round = 0; round < 3; round++) {
+        waiting waiters[3];
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(generation_of(sessions[i]), round);
+            start_await(&waiters[i], sessions[i], round);
+        }
+        assert_int_equal(braid_session_announce(sessions[round], "ready", st), BRAID_OK);
+        for (int i = 0; i < 3; i++) {
+            bd_thread_join(&waiters[i].thread);
+            assert_int_equal(waiters[i].st.code, BRAID_OK);
+            assert_int_equal(waiters[i].generation, round + 1);
+        }
+    }
+    for (int i = 0; i < 3; i++)
+        braid_session_close(sessions[i], st);
+}
+
+static void keys_are_independent(void **state)
+{
+    fixture *f = *state;
+    test_start_all(f->cluster, NULL);
+    braid_session *s = open_on(f, 0, false);
+    BD_STATUS(st);
+    int64_t generation;
+    assert_int_equal(braid_session_announce(s, "another", st), BRAID_OK);
+    assert_int_equal(generation_of(s), 0);
+    assert_int_equal(braid_session_await(s, "another", 0, 0, &generation, st), BRAID_OK);
+    assert_int_equal(generation, 1);
+    braid_session_close(s, st);
+}
+
+static void waiting_for_an_announcement_has_a_limit(void **state)
+{
+    fixture *f = *state;
+    test_start_all(f->cluster, NULL);
+    for (int is_remote = 0; is_remote < 2; is_remote++) {
+        BD_STATUS(st);
+        braid_session *s = open_on(f, 1, is_remote);
+        int64_t generation;
+        braid_session_await(s, "ready", 0, 30, &generation, st);
+        assert_error(st, BRAID_DEADLINE_EXCEEDED, "'ready'");
+        braid_session_close(s, st);
+    }
+}
+
+static void nobody_waits_for_a_chief_that_is_gone(void **state)
+{
+    fixture *f = *state;
+    test_start_all(f->cluster, &(braid_server_options){.worker_gone_timeout_ms = GONE_MS});
+    meet(f, 0); // the chief, worker 0, is known
+    braid_session *sessions[] = {open_on(f, 1, false), open_on(f, 1, true)};
+    waiting waiters[2];
+    for (int i = 0; i < 2; i++)
+        start_await(&waiters[i], sessions[i], 0);
+    test_kill(f->cluster, "worker", 0);
+    BD_STATUS(st);
+    for (int i = 0; i < 2; i++) {
+        bd_thread_join(&waiters[i].thread);
+        assert_error(&waiters[i].st, BRAID_UNAVAILABLE, "The chief, /job:worker/task:0 at ");
+        assert_error(&waiters[i].st, BRAID_UNAVAILABLE, "gone");
+        bd_status_fini(&waiters[i].st);
+        braid_session_close(sessions[i], st);
+    }
+}
+
+static void what_a_chief_announced_outlives_it(void **state)
+{
+    fixture *f = *state;
+    test_start_all(f->cluster, NULL);
+    braid_session *chief = open_on(f, 0, false), *other = open_on(f, 1, false);
+    BD_STATUS(st);
+    assert_int_equal(braid_session_announce(chief, "ready", st), BRAID_OK);
+    braid_session_close(chief, st);
+    braid_server_free(f->cluster->tasks[1].server);
+    f->cluster->tasks[1].server = NULL;
+    int64_t generation;
+    assert_int_equal(braid_session_await(other, "ready", 0, PATIENCE_MS, &generation, st), BRAID_OK);
+    braid_session_await(other, "ready", 1, PATIENCE_MS, &generation, st);
+    assert_error(st, BRAID_UNAVAILABLE, "is done and will not announce 'ready'");
+    braid_session_close(other, st);
+}
+
+static void nobody_waits_for_a_keeper_that_is_gone(void **state)
+{
+    fixture *f = *state;
+    test_start_all(f->cluster, &(braid_server_options){.worker_gone_timeout_ms = GONE_MS});
+    meet(f, 0);
+    braid_session *s = open_on(f, 0, false);
+    waiting w;
+    start_await(&w, s, 0);
+    test_kill(f->cluster, "ps", 0);
+    bd_thread_join(&w.thread);
+    assert_error(&w.st, BRAID_UNAVAILABLE, "/job:ps/task:0 at ");
+    bd_status_fini(&w.st);
+    BD_STATUS(st);
+    braid_session_close(s, st);
+}
+
+int main(void)
+{
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(a_parameter_server_ends_when_all_workers_are_done),
+        TEST(freeing_a_server_says_that_it_is_done),
+        TEST(a_worker_that_is_gone_for_good_is_not_waited_for),
+        TEST(a_worker_that_never_came_is_waited_for),
+        TEST(a_worker_that_comes_back_is_waited_for_again),
+        TEST(stopping_ends_join),
+        TEST(a_worker_ends_when_it_is_done_and_the_parameter_servers_have_ended),
+        TEST(an_announcement_reaches_all_who_wait),
+        TEST(keys_are_independent),
+        TEST(waiting_for_an_announcement_has_a_limit),
+        TEST(nobody_waits_for_a_chief_that_is_gone),
+        TEST(what_a_chief_announced_outlives_it),
+        TEST(nobody_waits_for_a_keeper_that_is_gone),
+    };
+    int failed = 0;
+    for (network = TEST_GRPC; network <= TEST_IN_PROCESS; network++)
+        failed +=
+            _cmocka_run_group_tests(network == TEST_GRPC ? "attendance over gRPC" : "attendance in process",
+                                    tests, sizeof tests / sizeof tests[0], NULL, NULL);
+    return failed;
+}
