@@ -27,7 +27,7 @@ static inline braid_dtype train_base_dtype(braid_dtype dtype)
 // A shape as a constant vector, int32 as TensorFlow makes it (int64 when a dimension does not fit).
 braid_out train_const_shape(braid_graph *g, const char *name, braid_shape shape);
 
-// The last component of a scope without its '/', for messages and lookups: "a/b/" -> "a/b". The caller frees it.
+// The node name that a scope stands for: "a/b/" -> "a/b". The caller frees it.
 char *train_scope_name(const char *scope);
 
 #endif

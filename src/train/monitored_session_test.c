@@ -6,6 +6,8 @@
 #include "base/strbuf.h"
 #include "base/thread.h"
 #include <braid/braid.h>
+#include <stdio.h>
+#include <unistd.h>
 
 // One variable that moves towards 3: a step multiplies its distance by 1 - rate.
 typedef struct model {
@@ -174,6 +176,32 @@ static void test_program_and_hook_may_fetch_the_same(void **state)
     braid_graph_free(m.graph);
 }
 
+static void test_progress_ends_with_the_step_reached(void **state)
+{
+    (void)state;
+    model m = make_model();
+    FILE *file = tmpfile();
+    int kept = dup(STDERR_FILENO);
+    dup2(fileno(file), STDERR_FILENO);
+    braid_monitored_session *s =
+        open_chief(&m, BRAID_HOOKS(braid_stop_at_step(3), braid_progress(m.loss, 3)));
+    while (!braid_should_stop(s))
+        step(s, &m);
+    braid_code code = braid_monitored_session_close(s);
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    assert_int_equal(code, BRAID_OK);
+    rewind(file);
+    int last_step = 0, end = 0;
+    double seconds, rate;
+    assert_int_equal(fscanf(file, "step %d after %lf s, %lf steps/s%n", &last_step, &seconds, &rate, &end),
+                     3);
+    assert_int_equal(last_step, 3);
+    assert_true(end > 0 && getc(file) == '\n' && getc(file) == EOF);
+    fclose(file);
+    braid_graph_free(m.graph);
+}
+
 static void test_the_first_error_stays(void **state)
 {
     (void)state;
@@ -336,6 +364,7 @@ int main(void)
         cmocka_unit_test(test_a_small_model_learns),
         cmocka_unit_test(test_hooks_are_called_around_each_step),
         cmocka_unit_test(test_program_and_hook_may_fetch_the_same),
+        cmocka_unit_test(test_progress_ends_with_the_step_reached),
         cmocka_unit_test(test_the_first_error_stays),
         cmocka_unit_test(test_an_error_of_a_hook_is_the_sessions),
         cmocka_unit_test(test_an_error_of_the_graph_shows_when_opening),

@@ -35,11 +35,6 @@ char *graph_text_of(const braid_graph *g, const char *prefix)
     return bd_strbuf_take(&text);
 }
 
-char *graph_text(const braid_graph *g)
-{
-    return graph_text_of(g, "");
-}
-
 void expect_nodes(const braid_graph *g, const char *prefix, const char *want)
 {
     BD_STATUS(st);
