@@ -1,9 +1,11 @@
 // Bundles: bytes as TensorFlow writes them, and round trips of every type and size.
+// labels: concurrent
 #include "io/bundle.h"
 
 #include "base/alloc.h"
 #include "base/random.h"
 #include "base/testing/test.h"
+#include "base/thread.h"
 #include "io/crc32c.h"
 #include "io/file.h"
 #include "io/little_endian.h"
@@ -247,6 +249,41 @@ static void test_alignment(void **state)
     bd_bundle_close(b);
 }
 
+static void read_all(void *arg)
+{
+    BD_STATUS(st);
+    char name[32];
+    for (int i = 0; i < 200; i++) {
+        braid_tensor t;
+        snprintf(name, sizeof name, "t%d", i * 37 % 100);
+        BD_ASSERT(bd_bundle_read(arg, name, &t, st) == BRAID_OK);
+        BD_ASSERT(bd_tensor_f32(&t)[999] == (float)(i * 37 % 100 + 999));
+        bd_tensor_fini(&t);
+    }
+}
+
+static void test_many_threads_read(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    bd_thread threads[4];
+    char name[32];
+    bd_bundle_writer *w = bd_case_open_writer("/v");
+    for (int i = 0; i < 100; i++) {
+        snprintf(name, sizeof name, "t%d", i);
+        bd_case_add_floats(w, name, BRAID_SHAPE(1000), (float)i);
+    }
+    bd_case_finish(w);
+    bd_bundle *b = bd_case_open_bundle("/v");
+    for (size_t i = 0; i < BD_COUNTOF(threads); i++) {
+        bd_thread_start(&threads[i], "reader", read_all, b, st);
+        assert_ok(st);
+    }
+    for (size_t i = 0; i < BD_COUNTOF(threads); i++)
+        bd_thread_join(&threads[i]);
+    bd_bundle_close(b);
+}
+
 #define ON_DISK(test) cmocka_unit_test_setup_teardown((test), bd_case_install, bd_case_uninstall)
 
 int main(void)
@@ -261,6 +298,7 @@ int main(void)
         ON_DISK(test_many_names),
         ON_DISK(test_listing_and_finding),
         ON_DISK(test_alignment),
+        ON_DISK(test_many_threads_read),
     };
     return BD_RUN_TESTS(tests);
 }

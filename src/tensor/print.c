@@ -1,9 +1,9 @@
 // Tensors as text, for messages.
 #include "base/check.h"
+#include "tensor/half.h"
 #include "tensor/tensor.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 // The shortest of a few precisions that reads back as the same number.
 static void print_number(double value, bool is_double, bd_strbuf *out)
@@ -15,23 +15,6 @@ static void print_number(double value, bool is_double, bd_strbuf *out)
         if (is_double ? strtod(text, NULL) == value : strtof(text, NULL) == (float)value) break;
     }
     bd_strbuf_append(out, text);
-}
-
-static float float_of_bits(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-// IEEE 754 binary16.
-static float float_of_half(uint16_t half)
-{
-    uint32_t sign = (uint32_t)(half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 1023;
-    if (exponent == 31) return float_of_bits(sign | 0x7f800000 | fraction << 13);
-    if (exponent) return float_of_bits(sign | (exponent + 112) << 23 | fraction << 13);
-    float tiny = (float)fraction * 0x1p-24f;
-    return sign ? -tiny : tiny;
 }
 
 static void print_string(const bd_string *s, bd_strbuf *out)
@@ -64,9 +47,11 @@ static void print_element(const braid_tensor *t, int64_t i, bd_strbuf *out)
     switch (t->dtype) {
     case BRAID_FLOAT: print_number((double)((const float *)data)[i], false, out); break;
     case BRAID_DOUBLE: print_number(((const double *)data)[i], true, out); break;
-    case BRAID_HALF: bd_strbuf_appendf(out, "%g", (double)float_of_half(((const uint16_t *)data)[i])); break;
+    case BRAID_HALF:
+        bd_strbuf_appendf(out, "%g", (double)bd_float_of_half(((const uint16_t *)data)[i]));
+        break;
     case BRAID_BFLOAT16:
-        bd_strbuf_appendf(out, "%g", (double)float_of_bits((uint32_t)((const uint16_t *)data)[i] << 16));
+        bd_strbuf_appendf(out, "%g", (double)bd_float_of_bfloat16(((const uint16_t *)data)[i]));
         break;
     case BRAID_INT32:
     case BRAID_QINT32: bd_strbuf_appendf(out, "%d", ((const int32_t *)data)[i]); break;

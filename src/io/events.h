@@ -1,0 +1,59 @@
+// Event files: what TensorBoard reads. Records (io/record.h) of Event messages, the first of which names the version.
+#ifndef BD_IO_EVENTS_H
+#define BD_IO_EVENTS_H
+
+#include "base/status.h"
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct bd_event_writer bd_event_writer;
+
+// 0 and NULL stand for what TensorFlow does.
+typedef struct bd_event_options {
+    const char *suffix; // at the end of the file's name
+    int queue_len;      // events are handed to the system when more than so many wait; 10
+    int64_t flush_ms;   // or when one comes and so much time has gone by since the last; 120 s
+} bd_event_options;
+
+// Makes `DIR/events.out.tfevents.SECONDS.HOST[SUFFIX]`, and the directory if it is not there; a number is added where a file
+// of that name is there already. Its first event is in the file when it returns. `options` may be NULL. On an error
+// *w is NULL.
+braid_code bd_event_writer_open(const char *dir, const bd_event_options *options, bd_event_writer **w,
+                                braid_status *st);
+
+const char *bd_event_writer_path(const bd_event_writer *w); // owned by `w`
+
+// ---- Events; any thread, blocking on the disk only when they flush. After an error every later call fails too. ----
+
+// A Summary message (io/summary.h, and the results of summary ops).
+braid_code bd_event_put_summary(bd_event_writer *w, int64_t step, const void *summary, size_t len,
+                                braid_status *st);
+braid_code bd_event_put_scalar(bd_event_writer *w, int64_t step, const char *tag, float value,
+                               braid_status *st);
+
+// GraphDef and MetaGraphDef messages.
+braid_code bd_event_put_graph(bd_event_writer *w, const void *graph_def, size_t len, braid_status *st);
+braid_code bd_event_put_meta_graph(bd_event_writer *w, const void *meta_graph_def, size_t len,
+                                   braid_status *st);
+
+// A RunMetadata message, of a step that was traced.
+braid_code bd_event_put_run_metadata(bd_event_writer *w, int64_t step, const char *tag, const void *metadata,
+                                     size_t len, braid_status *st);
+
+typedef enum bd_session_status { // the numbers are SessionLog's
+    BD_SESSION_START = 1,
+    BD_SESSION_STOP = 2,
+    BD_SESSION_CHECKPOINT = 3
+} bd_session_status;
+
+// `checkpoint_path` and `message` may be NULL.
+braid_code bd_event_put_session_log(bd_event_writer *w, int64_t step, bd_session_status status,
+                                    const char *checkpoint_path, const char *message, braid_status *st);
+
+// Hands all events to the system. NotFound when somebody removed the file.
+braid_code bd_event_writer_flush(bd_event_writer *w, braid_status *st);
+
+// Flushes, to the disk, closes and frees, also on an error; NULL is accepted.
+braid_code bd_event_writer_close(bd_event_writer *w, braid_status *st);
+
+#endif
