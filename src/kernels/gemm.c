@@ -1,26 +1,14 @@
 // Matrix products: float by oneDNN, the other types by our own loops.
 #include "kernels/gemm.h"
 
+#include "kernels/dnnl.h"
 #include "kernels/simd.h"
-#include <oneapi/dnnl/dnnl.h>
 #include <string.h>
-
-// Of OpenMP's runtime, which oneDNN brings; declared here because clang comes without <omp.h>.
-void omp_set_num_threads(int count);
-
-// oneDNN runs on a team of OpenMP threads, and every thread that calls it would grow one of its own.
-static void use_one_thread(void)
-{
-    static _Thread_local bool done;
-    if (done) return;
-    omp_set_num_threads(1);
-    done = true;
-}
 
 // True when oneDNN did it; it does not for dimensions beyond its integers.
 static bool dnnl_product(const bd_gemm_shape *s, const void *a, const void *b, void *c)
 {
-    use_one_thread();
+    bd_dnnl_one_thread();
     return dnnl_sgemm(s->transpose_a ? 'T' : 'N', s->transpose_b ? 'T' : 'N', s->m, s->n, s->k, 1.0f, a,
                       s->transpose_a ? s->m : s->k, b, s->transpose_b ? s->k : s->n, 0.0f, c,
                       s->n) == dnnl_success;

@@ -1,0 +1,307 @@
+// Convolutions by oneDNN, in the layout of their users: only the filter is brought into an order that oneDNN likes.
+//
+// A prepared convolution holds oneDNN's primitives and memory objects; a run points them at the tensors. In the scratch
+// memory the filter in oneDNN's order comes first, then what the primitives want.
+//
+// oneDNN pads the channels of its result to a whole vector register. The gradient of an input of one or three channels, an
+// image, is therefore made from a matrix product: the gradient that each element of the filter sends to each output position,
+// which is then added up where it belongs.
+#include "kernels/conv.h"
+
+#include "base/alloc.h"
+#include "kernels/dnnl.h"
+#include "kernels/gemm.h"
+#include "kernels/simd.h"
+#include <string.h>
+
+enum {
+    INPUT,
+    FILTER,
+    OUTPUT,
+    TENSORS
+};
+
+struct bd_conv {
+    bd_prepared base;
+    bd_conv_kind kind;
+    bd_conv_shape shape;
+    dnnl_primitive_attr_t attr;
+    dnnl_stream_t stream;
+    dnnl_primitive_desc_t desc;
+    dnnl_primitive_t conv, reorder; // reorder is NULL when the filter's order is what oneDNN likes
+    dnnl_memory_t memory[TENSORS];  // as the convolution wants them
+    dnnl_memory_t user_filter;      // as the user has it, when there is a reorder
+    dnnl_memory_t scratch, reorder_scratch;
+    size_t filter_size, scratch_size; // bytes, the first a multiple of 64
+    bool by_product;                  // without oneDNN's convolution: the members between are not used
+};
+
+#define PRODUCT_CHANNELS_MAX 4 // a quarter of an AVX-512 register
+
+// ---- Preparing ----
+
+static bool describe(dnnl_memory_desc_t *md, int64_t a, int64_t b, int64_t c, int64_t d,
+                     dnnl_format_tag_t tag)
+{
+    return dnnl_memory_desc_init_by_tag(md, 4, (dnnl_dims_t){a, b, c, d}, dnnl_f32, tag) == dnnl_success;
+}
+
+// What the user's tensors look like; the filter's order is left open in `filter`.
+typedef struct tensors {
+    dnnl_memory_desc_t input, filter, user_filter, output;
+    dnnl_dims_t stride, dilation, pad_before, pad_after;
+} tensors;
+
+static bool describe_all(const bd_conv_shape *s, tensors *t)
+{
+    dnnl_format_tag_t tag = s->channels_first ? dnnl_nchw : dnnl_nhwc;
+    for (int d = 0; d < 2; d++) {
+        t->stride[d] = s->stride[d];
+        t->dilation[d] = s->dilation[d] - 1;
+        t->pad_before[d] = s->pad_before[d];
+        t->pad_after[d] = s->pad_after[d];
+    }
+    return describe(&t->input, s->batch, s->in_channels, s->in[0], s->in[1], tag) &&
+           describe(&t->output, s->batch, s->out_channels, s->out[0], s->out[1], tag) &&
+           describe(&t->filter, s->out_channels, s->in_channels, s->filter[0], s->filter[1],
+                    dnnl_format_tag_any) &&
+           describe(&t->user_filter, s->out_channels, s->in_channels, s->filter[0], s->filter[1], dnnl_hwio);
+}
+
+static bool make_forward_desc(bd_conv *c, const tensors *t, dnnl_prop_kind_t prop, dnnl_primitive_desc_t *out)
+{
+    dnnl_convolution_desc_t d;
+    return dnnl_dilated_convolution_forward_desc_init(&d, prop, dnnl_convolution_direct, &t->input,
+                                                      &t->filter, NULL, &t->output, t->stride, t->dilation,
+                                                      t->pad_before, t->pad_after) == dnnl_success &&
+           dnnl_primitive_desc_create(out, &d, c->attr, bd_dnnl_engine(), NULL) == dnnl_success;
+}
+
+static bool make_backward_desc(bd_conv *c, const tensors *t)
+{
+    dnnl_convolution_desc_t d;
+    dnnl_primitive_desc_t forward;
+    if (!make_forward_desc(c, t, dnnl_forward_training, &forward)) return false;
+    dnnl_status_t status =
+        c->kind == BD_CONV_INPUT_GRAD
+            ? dnnl_dilated_convolution_backward_data_desc_init(&d, dnnl_convolution_direct, &t->input,
+                                                               &t->filter, &t->output, t->stride, t->dilation,
+                                                               t->pad_before, t->pad_after)
+            : dnnl_dilated_convolution_backward_weights_desc_init(&d, dnnl_convolution_direct, &t->input,
+                                                                  &t->filter, NULL, &t->output, t->stride,
+                                                                  t->dilation, t->pad_before, t->pad_after);
+    bool ok = status == dnnl_success &&
+              dnnl_primitive_desc_create(&c->desc, &d, c->attr, bd_dnnl_engine(), forward) == dnnl_success;
+    dnnl_primitive_desc_destroy(forward);
+    return ok;
+}
+
+static bool make_memory(dnnl_memory_t *m, const dnnl_memory_desc_t *md)
+{
+    return dnnl_memory_create(m, md, bd_dnnl_engine(), DNNL_MEMORY_NONE) == dnnl_success;
+}
+
+// Between the user's filter and oneDNN's, in the direction that the kind asks for.
+static bool make_reorder(bd_conv *c, const dnnl_memory_desc_t *user, const dnnl_memory_desc_t *inner)
+{
+    bool outwards = c->kind == BD_CONV_FILTER_GRAD;
+    dnnl_primitive_desc_t desc;
+    if (dnnl_reorder_primitive_desc_create(&desc, outwards ? inner : user, bd_dnnl_engine(),
+                                           outwards ? user : inner, bd_dnnl_engine(),
+                                           c->attr) != dnnl_success)
+        return false;
+    const dnnl_memory_desc_t *scratch = dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
+    bool ok = dnnl_primitive_create(&c->reorder, desc) == dnnl_success &&
+              make_memory(&c->reorder_scratch, scratch) && make_memory(&c->user_filter, user);
+    c->filter_size = (dnnl_memory_desc_get_size(inner) + 63) / 64 * 64;
+    c->scratch_size = dnnl_memory_desc_get_size(scratch);
+    dnnl_primitive_desc_destroy(desc);
+    return ok;
+}
+
+static bool make_conv(bd_conv *c, const tensors *t)
+{
+    if (dnnl_primitive_create(&c->conv, c->desc) != dnnl_success) return false;
+    const dnnl_memory_desc_t *filter = dnnl_primitive_desc_query_md(
+        c->desc, c->kind == BD_CONV_FILTER_GRAD ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
+    const dnnl_memory_desc_t *scratch = dnnl_primitive_desc_query_md(c->desc, dnnl_query_scratchpad_md, 0);
+    if (!dnnl_memory_desc_equal(filter, &t->user_filter) && !make_reorder(c, &t->user_filter, filter))
+        return false;
+    size_t size = dnnl_memory_desc_get_size(scratch);
+    if (size > c->scratch_size) c->scratch_size = size;
+    return make_memory(&c->memory[INPUT], &t->input) && make_memory(&c->memory[FILTER], filter) &&
+           make_memory(&c->memory[OUTPUT], &t->output) && make_memory(&c->scratch, scratch);
+}
+
+static bool has_elements(const bd_conv_shape *s)
+{
+    return s->batch > 0 && s->in_channels > 0 && s->out_channels > 0 && s->in[0] > 0 && s->in[1] > 0 &&
+           s->out[0] > 0 && s->out[1] > 0 && s->filter[0] > 0 && s->filter[1] > 0;
+}
+
+static void prepare_product(bd_conv *c)
+{
+    const bd_conv_shape *s = &c->shape;
+    c->by_product = true;
+    c->scratch_size =
+        sizeof(float) * (size_t)(s->filter[0] * s->filter[1] * s->in_channels * s->out[0] * s->out[1]);
+}
+
+static void conv_free(bd_prepared *p)
+{
+    bd_conv *c = BD_CONTAINER_OF(p, bd_conv, base);
+    for (int i = 0; i < TENSORS; i++)
+        if (c->memory[i]) dnnl_memory_destroy(c->memory[i]);
+    if (c->user_filter) dnnl_memory_destroy(c->user_filter);
+    if (c->scratch) dnnl_memory_destroy(c->scratch);
+    if (c->reorder_scratch) dnnl_memory_destroy(c->reorder_scratch);
+    if (c->reorder) dnnl_primitive_destroy(c->reorder);
+    if (c->conv) dnnl_primitive_destroy(c->conv);
+    if (c->desc) dnnl_primitive_desc_destroy(c->desc);
+    if (c->stream) dnnl_stream_destroy(c->stream);
+    if (c->attr) dnnl_primitive_attr_destroy(c->attr);
+    bd_free(c);
+}
+
+static bool prepare_dnnl(bd_conv *c)
+{
+    tensors t;
+    return bd_dnnl_engine() && describe_all(&c->shape, &t) &&
+           dnnl_primitive_attr_create(&c->attr) == dnnl_success &&
+           dnnl_primitive_attr_set_scratchpad_mode(c->attr, dnnl_scratchpad_mode_user) == dnnl_success &&
+           dnnl_stream_create(&c->stream, bd_dnnl_engine(), dnnl_stream_default_flags) == dnnl_success &&
+           (c->kind == BD_CONV_OUTPUT ? make_forward_desc(c, &t, dnnl_forward_inference, &c->desc)
+                                      : make_backward_desc(c, &t)) &&
+           make_conv(c, &t);
+}
+
+bd_conv *bd_conv_take(bd_prepared_cache *cache, bd_conv_kind kind, const bd_conv_shape *shape)
+{
+    bd_prepared *p = bd_prepared_take(cache, shape, sizeof *shape);
+    if (p) return BD_CONTAINER_OF(p, bd_conv, base);
+    if (!has_elements(shape)) return NULL;
+    bd_conv *c = bd_calloc(1, sizeof *c);
+    c->kind = kind;
+    c->shape = *shape;
+    c->base = (bd_prepared){.free = conv_free, .shape = &c->shape, .shape_size = sizeof c->shape};
+    bd_dnnl_one_thread();
+    if (kind == BD_CONV_INPUT_GRAD && shape->in_channels <= PRODUCT_CHANNELS_MAX && !shape->channels_first) {
+        prepare_product(c);
+    } else if (!prepare_dnnl(c)) {
+        conv_free(&c->base);
+        return NULL;
+    }
+    return c;
+}
+
+void bd_conv_give(bd_prepared_cache *cache, bd_conv *c)
+{
+    bd_prepared_give(cache, &c->base);
+}
+
+size_t bd_conv_scratch_size(const bd_conv *c)
+{
+    return c->filter_size + c->scratch_size;
+}
+
+// ---- Running ----
+
+static bool run_reorder(bd_conv *c)
+{
+    if (!c->reorder) return true;
+    bool outwards = c->kind == BD_CONV_FILTER_GRAD;
+    dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, outwards ? c->memory[FILTER] : c->user_filter},
+                              {DNNL_ARG_TO, outwards ? c->user_filter : c->memory[FILTER]},
+                              {DNNL_ARG_SCRATCHPAD, c->reorder_scratch}};
+    return dnnl_primitive_execute(c->reorder, c->stream, 3, args) == dnnl_success;
+}
+
+static bool run_conv(bd_conv *c)
+{
+    static const int names[][TENSORS] = {
+        [BD_CONV_OUTPUT] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
+        [BD_CONV_INPUT_GRAD] = {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST},
+        [BD_CONV_FILTER_GRAD] = {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST},
+    };
+    dnnl_exec_arg_t args[TENSORS + 1];
+    for (int i = 0; i < TENSORS; i++)
+        args[i] = (dnnl_exec_arg_t){names[c->kind][i], c->memory[i]};
+    args[TENSORS] = (dnnl_exec_arg_t){DNNL_ARG_SCRATCHPAD, c->scratch};
+    return dnnl_primitive_execute(c->conv, c->stream, TENSORS + 1, args) == dnnl_success;
+}
+
+static bool point_at(dnnl_memory_t m, void *data)
+{
+    return dnnl_memory_set_data_handle(m, data) == dnnl_success;
+}
+
+// The output positions along dimension `d` for which element `k` of the filter lies on the input: [from, to).
+static void positions(const bd_conv_shape *s, int d, int64_t k, int64_t *from, int64_t *to)
+{
+    int64_t before = s->pad_before[d] - k * s->dilation[d], after = s->in[d] + before;
+    *from = before > 0 ? (before + s->stride[d] - 1) / s->stride[d] : 0;
+    *to = after > 0 ? (after + s->stride[d] - 1) / s->stride[d] : 0;
+    if (*to > s->out[d]) *to = s->out[d];
+}
+
+// Adds n elements, one a position, to elements of the input that are `step` apart.
+static void add_row(const float *row, float *input, int64_t step, int64_t n)
+{
+    if (step == 1) {
+        bd_kernels()->binary[BD_ADD][BD_F32](input, row, input, n, BD_SINGLE_NONE);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++)
+        input[i * step] += row[i];
+}
+
+// Adds what element `k` of the filter sends to each position of an image, `parts` [channels, positions].
+static void add_parts(const bd_conv_shape *s, const int64_t k[2], const float *parts, float *image)
+{
+    int64_t h, h_to, w, w_to, row = s->in[1] * s->in_channels;
+    positions(s, 0, k[0], &h, &h_to);
+    positions(s, 1, k[1], &w, &w_to);
+    if (w >= w_to) return;
+    int64_t at_w = w * s->stride[1] - s->pad_before[1] + k[1] * s->dilation[1];
+    for (; h < h_to; h++) {
+        int64_t at_h = h * s->stride[0] - s->pad_before[0] + k[0] * s->dilation[0];
+        float *to = image + at_h * row + at_w * s->in_channels;
+        const float *from = parts + h * s->out[1] + w;
+        for (int64_t c = 0; c < s->in_channels; c++)
+            add_row(from + c * s->out[0] * s->out[1], to + c, s->stride[1] * s->in_channels, w_to - w);
+    }
+}
+
+static void run_product(const bd_conv_shape *s, const bd_conv_data *data, float *parts)
+{
+    int64_t positions_len = s->out[0] * s->out[1], image_len = s->in[0] * s->in[1] * s->in_channels;
+    bd_gemm_shape g = {.m = s->filter[0] * s->filter[1] * s->in_channels,
+                       .k = s->out_channels,
+                       .n = positions_len,
+                       .transpose_b = true};
+    float *image = data->input, *output = data->output;
+    memset(image, 0, sizeof *image * (size_t)(s->batch * image_len));
+    for (int64_t n = 0; n < s->batch; n++, image += image_len, output += positions_len * s->out_channels) {
+        bd_gemm(BD_F32, &g, data->filter, output, parts);
+        const float *part = parts;
+        for (int64_t kh = 0; kh < s->filter[0]; kh++) {
+            for (int64_t kw = 0; kw < s->filter[1]; kw++, part += s->in_channels * positions_len)
+                add_parts(s, (int64_t[]){kh, kw}, part, image);
+        }
+    }
+}
+
+bool bd_conv_run(bd_conv *c, const bd_conv_data *data, void *scratch)
+{
+    bd_dnnl_one_thread();
+    if (c->by_product) {
+        run_product(&c->shape, data, scratch);
+        return true;
+    }
+    void *rest = (char *)scratch + c->filter_size;
+    bool ok = point_at(c->memory[INPUT], data->input) && point_at(c->memory[OUTPUT], data->output) &&
+              point_at(c->memory[FILTER], c->reorder ? scratch : data->filter) && point_at(c->scratch, rest);
+    if (c->reorder) ok = ok && point_at(c->user_filter, data->filter) && point_at(c->reorder_scratch, rest);
+    if (c->kind == BD_CONV_FILTER_GRAD) return ok && run_conv(c) && run_reorder(c);
+    return ok && run_reorder(c) && run_conv(c);
+}

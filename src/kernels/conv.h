@@ -1,0 +1,48 @@
+// Two-dimensional convolutions and their gradients: float by oneDNN, float and double by plain loops.
+#ifndef BD_KERNELS_CONV_H
+#define BD_KERNELS_CONV_H
+
+#include "kernels/number.h"
+#include "kernels/prepared.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+// Which of the three tensors is computed from the other two.
+typedef enum bd_conv_kind {
+    BD_CONV_OUTPUT,
+    BD_CONV_INPUT_GRAD,
+    BD_CONV_FILTER_GRAD
+} bd_conv_kind;
+
+// Pairs are height, width. All are 64 bits wide, so that shapes can be compared as memory.
+typedef struct bd_conv_shape {
+    int64_t batch, in_channels, out_channels;
+    int64_t in[2], out[2], filter[2];
+    int64_t stride[2], dilation[2];      // dilation 1: a dense filter
+    int64_t pad_before[2], pad_after[2]; // zeros around the input
+    int64_t channels_first;              // 1: input and output are [batch, channels, height, width]
+} bd_conv_shape;
+
+// Memory of the three tensors, which do not overlap. One is written, see bd_conv_kind.
+typedef struct bd_conv_data {
+    void *input;  // [batch, height, width, in_channels]
+    void *filter; // [height, width, in_channels, out_channels]
+    void *output; // [batch, height, width, out_channels]
+} bd_conv_data;
+
+// A convolution of float tensors prepared for one kind and shape. It may run on any thread, on one at a time.
+typedef struct bd_conv bd_conv;
+
+// One from the cache, which serves one kind, or a new one; NULL when oneDNN has no way to do it, or there is nothing to do
+// because a dimension is 0: take bd_conv_plain. Given back with bd_conv_give.
+bd_conv *bd_conv_take(bd_prepared_cache *cache, bd_conv_kind kind, const bd_conv_shape *shape);
+void bd_conv_give(bd_prepared_cache *cache, bd_conv *c);
+// Bytes that a run needs besides, aligned to 64; they need not be kept between runs.
+size_t bd_conv_scratch_size(const bd_conv *c);
+// False when oneDNN fails. Runs on this thread alone.
+bool bd_conv_run(bd_conv *c, const bd_conv_data *data, void *scratch);
+
+// Any shape, of BD_F32 or BD_F64, by loops: the reference for the other.
+void bd_conv_plain(bd_number type, bd_conv_kind kind, const bd_conv_shape *shape, const bd_conv_data *data);
+
+#endif

@@ -1,0 +1,100 @@
+// Convolutions by plain loops, as their definition says.
+#include "kernels/conv.h"
+
+#include <string.h>
+
+// Where things lie, in elements; [0] is height, [1] width.
+typedef struct layout {
+    int64_t in_image, in_step[2], in_channel;
+    int64_t out_image, out_step[2], out_channel;
+} layout;
+
+static layout layout_of(const bd_conv_shape *s)
+{
+    int64_t in_size = s->in[0] * s->in[1], out_size = s->out[0] * s->out[1];
+    layout l = {.in_image = in_size * s->in_channels, .out_image = out_size * s->out_channels};
+    l.in_step[1] = s->channels_first ? 1 : s->in_channels;
+    l.in_step[0] = l.in_step[1] * s->in[1];
+    l.in_channel = s->channels_first ? in_size : 1;
+    l.out_step[1] = s->channels_first ? 1 : s->out_channels;
+    l.out_step[0] = l.out_step[1] * s->out[1];
+    l.out_channel = s->channels_first ? out_size : 1;
+    return l;
+}
+
+// The input position under element `k` of the filter at output position `out`; -1 in the padding.
+static int64_t input_at(const bd_conv_shape *s, int d, int64_t out, int64_t k)
+{
+    int64_t at = out * s->stride[d] - s->pad_before[d] + k * s->dilation[d];
+    return at >= 0 && at < s->in[d] ? at : -1;
+}
+
+// All products of one output position and one element of the filter that meet in the input.
+#define POINT(T)                                                                                             \
+    static void point_##T(bd_conv_kind kind, const bd_conv_shape *s, const layout *l, T *in, T *filter,      \
+                          T *out)                                                                            \
+    {                                                                                                        \
+        for (int64_t i = 0; i < s->in_channels; i++) {                                                       \
+            T *x = in + i * l->in_channel, *f = filter + i * s->out_channels, sum = 0;                       \
+            for (int64_t o = 0; o < s->out_channels; o++) {                                                  \
+                T *y = out + o * l->out_channel;                                                             \
+                if (kind == BD_CONV_OUTPUT) {                                                                \
+                    *y += *x * f[o];                                                                         \
+                } else if (kind == BD_CONV_INPUT_GRAD) {                                                     \
+                    sum += *y * f[o];                                                                        \
+                } else {                                                                                     \
+                    f[o] += *x * *y;                                                                         \
+                }                                                                                            \
+            }                                                                                                \
+            if (kind == BD_CONV_INPUT_GRAD) *x += sum;                                                       \
+        }                                                                                                    \
+    }                                                                                                        \
+    static void row_##T(bd_conv_kind kind, const bd_conv_shape *s, const layout *l, T *in, T *filter,        \
+                        T *out)                                                                              \
+    {                                                                                                        \
+        for (int64_t w = 0; w < s->out[1]; w++, out += l->out_step[1]) {                                     \
+            T *f = filter;                                                                                   \
+            for (int64_t k = 0; k < s->filter[1]; k++, f += s->in_channels * s->out_channels) {              \
+                int64_t at = input_at(s, 1, w, k);                                                           \
+                if (at >= 0) point_##T(kind, s, l, in + at * l->in_step[1], f, out);                         \
+            }                                                                                                \
+        }                                                                                                    \
+    }                                                                                                        \
+    static void conv_##T(bd_conv_kind kind, const bd_conv_shape *s, T *input, T *filter, T *output)          \
+    {                                                                                                        \
+        layout l = layout_of(s);                                                                             \
+        int64_t filter_row = s->filter[1] * s->in_channels * s->out_channels;                                \
+        for (int64_t n = 0; n < s->batch; n++, input += l.in_image, output += l.out_image) {                 \
+            for (int64_t h = 0; h < s->out[0]; h++) {                                                        \
+                for (int64_t k = 0; k < s->filter[0]; k++) {                                                 \
+                    int64_t at = input_at(s, 0, h, k);                                                       \
+                    if (at < 0) continue;                                                                    \
+                    row_##T(kind, s, &l, input + at * l.in_step[0], filter + k * filter_row,                 \
+                            output + h * l.out_step[0]);                                                     \
+                }                                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+
+POINT(float)
+POINT(double)
+
+void bd_conv_plain(bd_number type, bd_conv_kind kind, const bd_conv_shape *s, const bd_conv_data *d)
+{
+    size_t size = bd_number_size(type);
+    int64_t filter = s->filter[0] * s->filter[1] * s->in_channels * s->out_channels;
+    int64_t input = s->batch * s->in[0] * s->in[1] * s->in_channels;
+    int64_t output = s->batch * s->out[0] * s->out[1] * s->out_channels;
+    if (kind == BD_CONV_OUTPUT) {
+        memset(d->output, 0, (size_t)output * size);
+    } else if (kind == BD_CONV_INPUT_GRAD) {
+        memset(d->input, 0, (size_t)input * size);
+    } else {
+        memset(d->filter, 0, (size_t)filter * size);
+    }
+    if (type == BD_F32) {
+        conv_float(kind, s, d->input, d->filter, d->output);
+    } else {
+        conv_double(kind, s, d->input, d->filter, d->output);
+    }
+}

@@ -1,0 +1,201 @@
+// Convolutions and pooling by oneDNN against the plain loops, over random shapes.
+#include "base/alloc.h"
+#include "base/random.h"
+#include "base/testing/test.h"
+#include "kernels/conv.h"
+#include "kernels/pooling.h"
+
+#include <math.h>
+
+#define SHAPES 120
+
+static int64_t between(bd_rng *r, int64_t from, int64_t to)
+{
+    return from + (int64_t)bd_rng_below(r, (uint64_t)(to - from + 1));
+}
+
+// Small numbers, so that equal ones turn up.
+static float *random_floats(bd_rng *r, int64_t count)
+{
+    float *x = bd_calloc((size_t)count, sizeof *x);
+    for (int64_t i = 0; i < count; i++)
+        x[i] = (float)between(r, -8, 8) / 4;
+    return x;
+}
+
+// Sizes of one dimension that fit together.
+static void random_dimension(bd_rng *r, int64_t *in, int64_t *out, int64_t window, int64_t stride,
+                             int64_t dilation, int64_t before, int64_t after)
+{
+    int64_t extent = (window - 1) * dilation + 1;
+    *in = between(r, extent, extent + 9);
+    *out = (*in + before + after - extent) / stride + 1;
+}
+
+static bd_conv_shape random_conv(bd_rng *r)
+{
+    bd_conv_shape s = {.batch = between(r, 1, 3),
+                       .in_channels = between(r, 1, 20),
+                       .out_channels = between(r, 1, 20),
+                       .channels_first = between(r, 0, 3) == 0};
+    for (int d = 0; d < 2; d++) {
+        s.filter[d] = between(r, 1, 4);
+        s.stride[d] = between(r, 1, 3);
+        s.dilation[d] = between(r, 1, 2);
+        s.pad_before[d] = between(r, 0, s.filter[d] - 1);
+        s.pad_after[d] = between(r, 0, s.filter[d] - 1);
+        random_dimension(r, &s.in[d], &s.out[d], s.filter[d], s.stride[d], s.dilation[d], s.pad_before[d],
+                         s.pad_after[d]);
+    }
+    return s;
+}
+
+static void expect_near(const float *got, const float *want, int64_t count, int shape, int kind)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (!(fabsf(got[i] - want[i]) <= 1e-4f * fmaxf(1, fabsf(want[i]))))
+            fail_msg("shape %d, kind %d, element %d: %g, not %g", shape, kind, (int)i, (double)got[i],
+                     (double)want[i]);
+    }
+}
+
+static void compare_conv(bd_rng *r, bd_prepared_cache caches[3], const bd_conv_shape *s, int number)
+{
+    int64_t counts[] = {s->batch * s->in[0] * s->in[1] * s->in_channels,
+                        s->filter[0] * s->filter[1] * s->in_channels * s->out_channels,
+                        s->batch * s->out[0] * s->out[1] * s->out_channels};
+    static const int written[] = {[BD_CONV_OUTPUT] = 2, [BD_CONV_INPUT_GRAD] = 0, [BD_CONV_FILTER_GRAD] = 1};
+    for (int kind = 0; kind < 3; kind++) {
+        float *x[3], *want = bd_calloc((size_t)counts[written[kind]], sizeof *want);
+        for (int i = 0; i < 3; i++)
+            x[i] = random_floats(r, counts[i]);
+        bd_conv_data data = {x[0], x[1], x[2]}, plain = data;
+        void **out[] = {&plain.input, &plain.filter, &plain.output};
+        *out[written[kind]] = want;
+        bd_conv_plain(BD_F32, (bd_conv_kind)kind, s, &plain);
+        for (int run = 0; run < 2; run++) { // the second time out of the cache
+            bd_conv *c = bd_conv_take(&caches[kind], (bd_conv_kind)kind, s);
+            assert_non_null(c);
+            void *scratch = bd_try_aligned(bd_conv_scratch_size(c));
+            assert_true(bd_conv_run(c, &data, scratch));
+            expect_near(x[written[kind]], want, counts[written[kind]], number, kind);
+            bd_free(scratch);
+            bd_conv_give(&caches[kind], c);
+        }
+        for (int i = 0; i < 3; i++)
+            bd_free(x[i]);
+        bd_free(want);
+    }
+}
+
+static void test_convolutions(void **state)
+{
+    (void)state;
+    bd_rng r = bd_rng_init(11);
+    bd_prepared_cache caches[3];
+    for (int i = 0; i < 3; i++)
+        bd_prepared_cache_init(&caches[i]);
+    for (int i = 0; i < SHAPES; i++) {
+        bd_conv_shape s = random_conv(&r);
+        compare_conv(&r, caches, &s, i);
+    }
+    for (int i = 0; i < 3; i++)
+        bd_prepared_cache_fini(&caches[i]);
+}
+
+static bd_pooling_shape random_pooling(bd_rng *r)
+{
+    bd_pooling_shape s = {
+        .batch = between(r, 1, 3), .channels = between(r, 1, 40), .channels_first = between(r, 0, 3) == 0};
+    for (int d = 0; d < 2; d++) {
+        s.window[d] = between(r, 1, 4);
+        s.stride[d] = between(r, 1, 3);
+        s.pad_before[d] = between(r, 0, s.window[d] / 2);
+        s.pad_after[d] = between(r, 0, s.window[d] / 2);
+        random_dimension(r, &s.in[d], &s.out[d], s.window[d], s.stride[d], 1, s.pad_before[d],
+                         s.pad_after[d]);
+    }
+    return s;
+}
+
+static void compare_pooling(bd_rng *r, const bd_pooling_shape *s, int number)
+{
+    static const bd_pooling_kind kinds[] = {BD_POOLING_MAX, BD_POOLING_MAX_GRAD, BD_POOLING_MEAN,
+                                            BD_POOLING_MEAN_GRAD};
+    int64_t in = s->batch * s->channels * s->in[0] * s->in[1],
+            out = s->batch * s->channels * s->out[0] * s->out[1];
+    for (int k = 0; k < 4; k++) {
+        bool is_grad = kinds[k] == BD_POOLING_MAX_GRAD || kinds[k] == BD_POOLING_MEAN_GRAD;
+        float *x = random_floats(r, in), *dx = random_floats(r, in), *y = random_floats(r, out);
+        float *dy = random_floats(r, out), *want = random_floats(r, is_grad ? in : out);
+        bd_pooling_data data = {.x = x, .dx = dx, .y = y, .dy = dy}, plain = data;
+        *(is_grad ? &plain.dx : &plain.y) = want;
+        bd_pooling_plain(BD_F32, kinds[k], s, &plain);
+        bd_prepared_cache cache;
+        bd_prepared_cache_init(&cache);
+        bd_pooling *p = bd_pooling_take(&cache, kinds[k], s);
+        assert_non_null(p);
+        void *scratch = bd_try_aligned(bd_pooling_scratch_size(p));
+        assert_true(bd_pooling_run(p, &data, scratch));
+        expect_near(is_grad ? dx : y, want, is_grad ? in : out, number, (int)kinds[k]);
+        bd_pooling_give(&cache, p);
+        bd_prepared_cache_fini(&cache);
+        void *all[] = {scratch, x, dx, y, dy, want};
+        for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+            bd_free(all[i]);
+    }
+}
+
+static void test_pooling(void **state)
+{
+    (void)state;
+    bd_rng r = bd_rng_init(12);
+    for (int i = 0; i < SHAPES; i++) {
+        bd_pooling_shape s = random_pooling(&r);
+        compare_pooling(&r, &s, i);
+    }
+}
+
+// A cache keeps what was used last, and gives out each object once.
+static void test_cache(void **state)
+{
+    (void)state;
+    bd_prepared_cache cache;
+    bd_prepared_cache_init(&cache);
+    bd_conv_shape s = {.batch = 1,
+                       .in_channels = 1,
+                       .out_channels = 1,
+                       .in = {4, 4},
+                       .out = {4, 4},
+                       .filter = {1, 1},
+                       .stride = {1, 1},
+                       .dilation = {1, 1}};
+    bd_conv *a = bd_conv_take(&cache, BD_CONV_OUTPUT, &s), *b = bd_conv_take(&cache, BD_CONV_OUTPUT, &s);
+    assert_ptr_not_equal(a, b);
+    bd_conv_give(&cache, a);
+    bd_conv_give(&cache, b);
+    assert_ptr_equal(bd_conv_take(&cache, BD_CONV_OUTPUT, &s), b);
+    bd_conv_give(&cache, b);
+    for (int64_t batch = 2; batch < 12; batch++) {
+        s.batch = batch;
+        bd_conv_give(&cache, bd_conv_take(&cache, BD_CONV_OUTPUT, &s));
+    }
+    assert_null(bd_prepared_take(&cache, &(bd_conv_shape){0}, sizeof s));
+    s.batch = 1; // pushed out by the others
+    assert_null(bd_prepared_take(&cache, &s, sizeof s));
+    s.batch = 11;
+    bd_prepared *last = bd_prepared_take(&cache, &s, sizeof s);
+    assert_non_null(last);
+    bd_prepared_give(&cache, last);
+    bd_prepared_cache_fini(&cache);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_convolutions),
+        cmocka_unit_test(test_pooling),
+        cmocka_unit_test(test_cache),
+    };
+    return BD_RUN_TESTS(tests);
+}

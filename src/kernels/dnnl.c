@@ -1,0 +1,29 @@
+// The engine of oneDNN and its threads.
+#include "kernels/dnnl.h"
+
+#include "base/thread.h"
+
+// Of OpenMP's runtime, which oneDNN brings; declared here because clang comes without <omp.h>.
+void omp_set_num_threads(int count);
+
+void bd_dnnl_one_thread(void)
+{
+    static _Thread_local bool done;
+    if (done) return;
+    omp_set_num_threads(1);
+    done = true;
+}
+
+static void make_engine(void *arg)
+{
+    dnnl_engine_t *engine = arg;
+    if (dnnl_engine_create(engine, dnnl_cpu, 0) != dnnl_success) *engine = NULL;
+}
+
+dnnl_engine_t bd_dnnl_engine(void)
+{
+    static bd_once once = BD_ONCE_INIT;
+    static dnnl_engine_t engine; // for the life of the process
+    bd_once_run(&once, make_engine, &engine);
+    return engine;
+}

@@ -1,0 +1,196 @@
+// Pooling by oneDNN.
+//
+// The gradient of the greatest element wants to know where it was. TensorFlow's op is not told, so the forward pass runs once
+// more, into scratch memory, and writes that down. In the scratch memory lie: where the greatest elements were, their values,
+// what oneDNN wants besides.
+#include "kernels/pooling.h"
+
+#include "base/alloc.h"
+#include "kernels/dnnl.h"
+
+struct bd_pooling {
+    bd_prepared base;
+    bd_pooling_kind kind;
+    bd_pooling_shape shape;
+    dnnl_primitive_attr_t attr;
+    dnnl_stream_t stream;
+    dnnl_primitive_desc_t forward_desc, backward_desc;
+    dnnl_primitive_t forward, backward;              // NULL where the kind does not need it
+    dnnl_memory_t input, output, workspace, scratch; // input: x or dx
+    dnnl_memory_t again_output;                      // of the forward pass that runs for the gradient
+    size_t workspace_size, again_size, scratch_size; // bytes, multiples of 64
+};
+
+// ---- Preparing ----
+
+typedef struct images {
+    dnnl_memory_desc_t input, output;
+    dnnl_dims_t window, stride, pad_before, pad_after;
+    dnnl_alg_kind_t algorithm;
+} images;
+
+static bool is_grad(bd_pooling_kind kind)
+{
+    return kind == BD_POOLING_MAX_GRAD || kind == BD_POOLING_MEAN_GRAD;
+}
+
+static bool describe(const bd_pooling *p, images *i)
+{
+    const bd_pooling_shape *s = &p->shape;
+    dnnl_format_tag_t tag = s->channels_first ? dnnl_nchw : dnnl_nhwc;
+    for (int d = 0; d < 2; d++) {
+        i->window[d] = s->window[d];
+        i->stride[d] = s->stride[d];
+        i->pad_before[d] = s->pad_before[d];
+        i->pad_after[d] = s->pad_after[d];
+    }
+    i->algorithm = p->kind == BD_POOLING_MAX || p->kind == BD_POOLING_MAX_GRAD
+                       ? dnnl_pooling_max
+                       : dnnl_pooling_avg_exclude_padding;
+    dnnl_dims_t in = {s->batch, s->channels, s->in[0], s->in[1]},
+                out = {s->batch, s->channels, s->out[0], s->out[1]};
+    return dnnl_memory_desc_init_by_tag(&i->input, 4, in, dnnl_f32, tag) == dnnl_success &&
+           dnnl_memory_desc_init_by_tag(&i->output, 4, out, dnnl_f32, tag) == dnnl_success;
+}
+
+static bool make_descs(bd_pooling *p, const images *i)
+{
+    dnnl_pooling_desc_t d;
+    dnnl_prop_kind_t prop = is_grad(p->kind) ? dnnl_forward_training : dnnl_forward_inference;
+    if (dnnl_pooling_forward_desc_init(&d, prop, i->algorithm, &i->input, &i->output, i->stride, i->window,
+                                       i->pad_before, i->pad_after) != dnnl_success ||
+        dnnl_primitive_desc_create(&p->forward_desc, &d, p->attr, bd_dnnl_engine(), NULL) != dnnl_success)
+        return false;
+    return !is_grad(p->kind) ||
+           (dnnl_pooling_backward_desc_init(&d, i->algorithm, &i->input, &i->output, i->stride, i->window,
+                                            i->pad_before, i->pad_after) == dnnl_success &&
+            dnnl_primitive_desc_create(&p->backward_desc, &d, p->attr, bd_dnnl_engine(), p->forward_desc) ==
+                dnnl_success);
+}
+
+static bool make_memory(dnnl_memory_t *m, const dnnl_memory_desc_t *md)
+{
+    return dnnl_memory_create(m, md, bd_dnnl_engine(), DNNL_MEMORY_NONE) == dnnl_success;
+}
+
+static size_t rounded_size(const dnnl_memory_desc_t *md)
+{
+    return (dnnl_memory_desc_get_size(md) + 63) / 64 * 64;
+}
+
+// Scratch memory serves one primitive at a time.
+static const dnnl_memory_desc_t *larger_scratch(const bd_pooling *p)
+{
+    const dnnl_memory_desc_t *a = dnnl_primitive_desc_query_md(p->forward_desc, dnnl_query_scratchpad_md, 0);
+    if (!p->backward_desc) return a;
+    const dnnl_memory_desc_t *b = dnnl_primitive_desc_query_md(p->backward_desc, dnnl_query_scratchpad_md, 0);
+    return dnnl_memory_desc_get_size(a) > dnnl_memory_desc_get_size(b) ? a : b;
+}
+
+static bool prepare(bd_pooling *p)
+{
+    images i;
+    if (!bd_dnnl_engine() || !describe(p, &i) || dnnl_primitive_attr_create(&p->attr) != dnnl_success ||
+        dnnl_primitive_attr_set_scratchpad_mode(p->attr, dnnl_scratchpad_mode_user) != dnnl_success ||
+        dnnl_stream_create(&p->stream, bd_dnnl_engine(), dnnl_stream_default_flags) != dnnl_success ||
+        !make_descs(p, &i))
+        return false;
+    const dnnl_memory_desc_t *scratch = larger_scratch(p);
+    p->scratch_size = rounded_size(scratch);
+    if (!make_memory(&p->input, &i.input) || !make_memory(&p->output, &i.output) ||
+        !make_memory(&p->scratch, scratch) ||
+        (p->kind != BD_POOLING_MEAN_GRAD &&
+         dnnl_primitive_create(&p->forward, p->forward_desc) != dnnl_success) ||
+        (is_grad(p->kind) && dnnl_primitive_create(&p->backward, p->backward_desc) != dnnl_success))
+        return false;
+    if (p->kind != BD_POOLING_MAX_GRAD) return true;
+    const dnnl_memory_desc_t *workspace =
+        dnnl_primitive_desc_query_md(p->forward_desc, dnnl_query_workspace_md, 0);
+    p->workspace_size = rounded_size(workspace);
+    p->again_size = rounded_size(&i.output);
+    return make_memory(&p->workspace, workspace) && make_memory(&p->again_output, &i.output);
+}
+
+static void pooling_free(bd_prepared *base)
+{
+    bd_pooling *p = BD_CONTAINER_OF(base, bd_pooling, base);
+    dnnl_memory_t memories[] = {p->input, p->output, p->workspace, p->scratch, p->again_output};
+    for (size_t i = 0; i < sizeof memories / sizeof memories[0]; i++)
+        if (memories[i]) dnnl_memory_destroy(memories[i]);
+    if (p->forward) dnnl_primitive_destroy(p->forward);
+    if (p->backward) dnnl_primitive_destroy(p->backward);
+    if (p->forward_desc) dnnl_primitive_desc_destroy(p->forward_desc);
+    if (p->backward_desc) dnnl_primitive_desc_destroy(p->backward_desc);
+    if (p->stream) dnnl_stream_destroy(p->stream);
+    if (p->attr) dnnl_primitive_attr_destroy(p->attr);
+    bd_free(p);
+}
+
+static bool has_elements(const bd_pooling_shape *s)
+{
+    return s->batch > 0 && s->channels > 0 && s->in[0] > 0 && s->in[1] > 0 && s->out[0] > 0 && s->out[1] > 0;
+}
+
+bd_pooling *bd_pooling_take(bd_prepared_cache *cache, bd_pooling_kind kind, const bd_pooling_shape *shape)
+{
+    bd_prepared *found = bd_prepared_take(cache, shape, sizeof *shape);
+    if (found) return BD_CONTAINER_OF(found, bd_pooling, base);
+    if (!has_elements(shape) || kind == BD_POOLING_MAX_PICK) return NULL;
+    bd_pooling *p = bd_calloc(1, sizeof *p);
+    p->kind = kind;
+    p->shape = *shape;
+    p->base = (bd_prepared){.free = pooling_free, .shape = &p->shape, .shape_size = sizeof p->shape};
+    bd_dnnl_one_thread();
+    if (prepare(p)) return p;
+    pooling_free(&p->base);
+    return NULL;
+}
+
+void bd_pooling_give(bd_prepared_cache *cache, bd_pooling *p)
+{
+    bd_prepared_give(cache, &p->base);
+}
+
+size_t bd_pooling_scratch_size(const bd_pooling *p)
+{
+    return p->workspace_size + p->again_size + p->scratch_size;
+}
+
+// ---- Running ----
+
+static bool point_at(dnnl_memory_t m, void *data)
+{
+    return !m || dnnl_memory_set_data_handle(m, data) == dnnl_success;
+}
+
+static bool run_forward(bd_pooling *p, dnnl_memory_t output)
+{
+    dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, p->input},
+                              {DNNL_ARG_DST, output},
+                              {DNNL_ARG_SCRATCHPAD, p->scratch},
+                              {DNNL_ARG_WORKSPACE, p->workspace}};
+    return dnnl_primitive_execute(p->forward, p->stream, p->workspace ? 4 : 3, args) == dnnl_success;
+}
+
+static bool run_backward(bd_pooling *p)
+{
+    dnnl_exec_arg_t args[] = {{DNNL_ARG_DIFF_SRC, p->input},
+                              {DNNL_ARG_DIFF_DST, p->output},
+                              {DNNL_ARG_SCRATCHPAD, p->scratch},
+                              {DNNL_ARG_WORKSPACE, p->workspace}};
+    return dnnl_primitive_execute(p->backward, p->stream, p->workspace ? 4 : 3, args) == dnnl_success;
+}
+
+bool bd_pooling_run(bd_pooling *p, const bd_pooling_data *data, void *scratch)
+{
+    bd_dnnl_one_thread();
+    char *at = scratch;
+    if (!point_at(p->workspace, at) || !point_at(p->again_output, at + p->workspace_size) ||
+        !point_at(p->scratch, at + p->workspace_size + p->again_size))
+        return false;
+    if (!is_grad(p->kind))
+        return point_at(p->input, data->x) && point_at(p->output, data->y) && run_forward(p, p->output);
+    if (p->kind == BD_POOLING_MAX_GRAD && !(point_at(p->input, data->x) && run_forward(p, p->again_output)))
+        return false;
+    return point_at(p->input, data->dx) && point_at(p->output, data->dy) && run_backward(p);
+}

@@ -1,0 +1,46 @@
+// Pooling: the greatest or the mean element of windows that slide over images, and the gradients. Float by oneDNN, float
+// and double by plain loops.
+#ifndef BD_KERNELS_POOLING_H
+#define BD_KERNELS_POOLING_H
+
+#include "kernels/number.h"
+#include "kernels/prepared.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum bd_pooling_kind {
+    BD_POOLING_MAX, // y from x
+    BD_POOLING_MAX_GRAD, // dx from x and dy: the gradient goes to the first of the greatest elements of a window, row by row
+    BD_POOLING_MAX_PICK, // dy from x and dx: from where that element was; by plain loops only
+    BD_POOLING_MEAN,     // y from x: of the elements of the window that lie on the image
+    BD_POOLING_MEAN_GRAD // dx from dy
+} bd_pooling_kind;
+
+// Pairs are height, width. Every window reaches into the image. All are 64 bits wide, so that shapes can be compared as memory.
+typedef struct bd_pooling_shape {
+    int64_t batch, channels;
+    int64_t in[2], out[2], window[2], stride[2], pad_before[2], pad_after[2];
+    int64_t
+        channels_first; // 1: images are [batch, channels, height, width], 0: [batch, height, width, channels]
+} bd_pooling_shape;
+
+// Images, as far as the kind uses them; none overlap.
+typedef struct bd_pooling_data {
+    void *x, *dx; // inputs
+    void *y, *dy; // outputs
+} bd_pooling_data;
+
+// Pooling of float images prepared for one kind and shape. It may run on any thread, on one at a time.
+typedef struct bd_pooling bd_pooling;
+
+// As for convolutions, see conv.h.
+bd_pooling *bd_pooling_take(bd_prepared_cache *cache, bd_pooling_kind kind, const bd_pooling_shape *shape);
+void bd_pooling_give(bd_prepared_cache *cache, bd_pooling *p);
+size_t bd_pooling_scratch_size(const bd_pooling *p);
+bool bd_pooling_run(bd_pooling *p, const bd_pooling_data *data, void *scratch);
+
+// Any shape and kind, of BD_F32 or BD_F64.
+void bd_pooling_plain(bd_number type, bd_pooling_kind kind, const bd_pooling_shape *shape,
+                      const bd_pooling_data *data);
+
+#endif

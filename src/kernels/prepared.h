@@ -1,0 +1,32 @@
+// What is prepared for one shape and worth keeping: oneDNN's primitives and memory objects.
+//
+// A run takes an object of its shape out of its kernel's cache, or makes one, and gives it back; so steps that run at the same
+// time do not share one, and in the steady state none is made.
+#ifndef BD_KERNELS_PREPARED_H
+#define BD_KERNELS_PREPARED_H
+
+#include "base/thread.h"
+#include <stddef.h>
+
+// First member of prepared objects.
+typedef struct bd_prepared {
+    struct bd_prepared *next; // of the cache
+    void (*free)(struct bd_prepared *p);
+    const void *shape; // within the object
+    size_t shape_size;
+} bd_prepared;
+
+typedef struct bd_prepared_cache {
+    bd_mutex mu;
+    bd_prepared *idle; // guarded by mu; the one used last comes first
+} bd_prepared_cache;
+
+void bd_prepared_cache_init(bd_prepared_cache *c);
+void bd_prepared_cache_fini(bd_prepared_cache *c); // all objects have been given back
+
+// An object whose shape is that memory, now the caller's; NULL when there is none. Any thread.
+bd_prepared *bd_prepared_take(bd_prepared_cache *c, const void *shape, size_t shape_size);
+// Keeps it, and frees the one that was used the longest ago when there are too many.
+void bd_prepared_give(bd_prepared_cache *c, bd_prepared *p);
+
+#endif

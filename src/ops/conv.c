@@ -1,0 +1,288 @@
+// Conv2D and its gradients.
+#include "kernels/conv.h"
+#include "graph/grad.h"
+#include "ops/element.h"
+#include "ops/elementwise.h"
+#include "ops/window.h"
+
+// ---- Shapes ----
+
+// [batch, height, width, channels] in the order of the window's format.
+static braid_shape images(const bd_window *w, int64_t batch, const int64_t size[2], int64_t channels)
+{
+    braid_shape s = {.rank = 4, .dims = {batch}};
+    s.dims[bd_window_axis(w, 0)] = size[0];
+    s.dims[bd_window_axis(w, 1)] = size[1];
+    s.dims[bd_window_channel_axis(w)] = channels;
+    return s;
+}
+
+// All sizes, -1 where unknown, of a shape of known or unknown rank.
+static void known_dims(const braid_shape *s, int64_t dims[4])
+{
+    for (int i = 0; i < 4; i++)
+        dims[i] = s->rank == 4 ? s->dims[i] : -1;
+}
+
+static braid_code conv_shape(bd_shape_ctx *c, braid_status *st)
+{
+    bd_window w;
+    braid_code code = bd_window_read(c->node, &w, st);
+    if (!code) code = bd_shape_ctx_rank(c, 0, 4, st);
+    if (!code) code = bd_shape_ctx_rank(c, 1, 4, st);
+    if (code) return code;
+    int64_t in[4], filter[4], out[2];
+    known_dims(&c->inputs[0], in);
+    known_dims(&c->inputs[1], filter);
+    int64_t channels = in[bd_window_channel_axis(&w)];
+    if (channels >= 0 && filter[2] >= 0 && channels != filter[2])
+        return bd_shape_ctx_fail(c, st, "Dimensions must be equal, but are %lld and %lld",
+                                 (long long)channels, (long long)filter[2]);
+    for (int d = 0; d < 2 && !code; d++)
+        code = bd_shape_ctx_window(c, &w, d, in[bd_window_axis(&w, d)], filter[d], &out[d], st);
+    if (!code) c->outputs[0] = images(&w, in[0], out, filter[3]);
+    return code;
+}
+
+// The output has the shape that input `i` says, of rank 4.
+static braid_code shape_in_input(bd_shape_ctx *c, int i, braid_status *st)
+{
+    braid_shape unknown = {.rank = 4, .dims = {-1, -1, -1, -1}};
+    bd_window w;
+    braid_code code = bd_window_read(c->node, &w, st);
+    if (code) return code;
+    if (!bd_shape_ctx_constant_shape(c, i, &c->outputs[0])) c->outputs[0] = unknown;
+    if (c->outputs[0].rank < 0) c->outputs[0] = unknown;
+    if (c->outputs[0].rank == 4) return BRAID_OK;
+    return bd_shape_ctx_fail(c, st, "Shape must be rank 4 but is rank %d", c->outputs[0].rank);
+}
+
+static braid_code input_grad_shape(bd_shape_ctx *c, braid_status *st)
+{
+    return shape_in_input(c, 0, st);
+}
+
+static braid_code filter_grad_shape(bd_shape_ctx *c, braid_status *st)
+{
+    return shape_in_input(c, 1, st);
+}
+
+// ---- Gradients ----
+
+// One of the three ops, with the window of the op that is differentiated.
+static braid_out conv_like(const bd_grad_ctx *c, const char *op, braid_out a, braid_out b, braid_out last)
+{
+    braid_op_desc *d = braid_op_begin(c->graph, op, NULL);
+    braid_op_input(d, a);
+    braid_op_input(d, b);
+    if (last.op) braid_op_input(d, last);
+    bd_window_copy_attrs(d, c->op);
+    return braid_op_end_out(d);
+}
+
+static void conv_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    braid_out input = c->op->inputs[0], filter = c->op->inputs[1], grad = c->output_grads[0];
+    braid_out input_shape = bd_b_shape(g, NULL, input), filter_shape = bd_b_shape(g, NULL, filter);
+    c->input_grads[0] = conv_like(c, "Conv2DBackpropInput", input_shape, filter, grad);
+    c->input_grads[1] = conv_like(c, "Conv2DBackpropFilter", input, filter_shape, grad);
+}
+
+static void input_grad_gradient(bd_grad_ctx *c)
+{
+    braid_out filter = c->op->inputs[1], grad = c->output_grads[0], none = {0};
+    c->input_grads[1] =
+        conv_like(c, "Conv2DBackpropFilter", grad, bd_b_shape(c->graph, NULL, filter), c->op->inputs[2]);
+    c->input_grads[2] = conv_like(c, "Conv2D", grad, filter, none);
+}
+
+static void filter_grad_gradient(bd_grad_ctx *c)
+{
+    braid_out input = c->op->inputs[0], grad = c->output_grads[0], none = {0};
+    c->input_grads[0] =
+        conv_like(c, "Conv2DBackpropInput", bd_b_shape(c->graph, NULL, input), grad, c->op->inputs[2]);
+    c->input_grads[2] = conv_like(c, "Conv2D", input, grad, none);
+}
+
+// ---- Kernels ----
+
+typedef struct conv_state {
+    bd_window window;
+    bd_number type;
+    bd_prepared_cache cache;
+} conv_state;
+
+static braid_code conv_create(const braid_op *node, void *state, braid_status *st)
+{
+    conv_state *s = state;
+    braid_code code = bd_window_read(node, &s->window, st);
+    if (!code) code = bd_window_check_axes(node, &s->window, st);
+    if (code) return code;
+    s->type = bd_number_of(bd_node_attr_type(node, "T"));
+    bd_prepared_cache_init(&s->cache);
+    return BRAID_OK;
+}
+
+static void conv_destroy(void *state)
+{
+    bd_prepared_cache_fini(&((conv_state *)state)->cache);
+}
+
+static bool check_rank(bd_op_ctx *c, const char *what, const braid_shape *s)
+{
+    if (s->rank == 4) return true;
+    char text[BD_SHAPE_STR_MAX];
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be 4-dimensional: %s", what, bd_shape_str(s, text));
+    return false;
+}
+
+// What input and filter make together; `output` is the shape that comes out.
+static bool conv_sizes(bd_op_ctx *c, const braid_shape *input, const braid_shape *filter, bd_conv_shape *out,
+                       braid_shape *output)
+{
+    const bd_window *w = &((const conv_state *)c->state)->window;
+    BD_STATUS(st);
+    if (!check_rank(c, "input", input) || !check_rank(c, "filter", filter)) return false;
+    *out = (bd_conv_shape){.batch = input->dims[0],
+                           .in_channels = input->dims[bd_window_channel_axis(w)],
+                           .out_channels = filter->dims[3],
+                           .channels_first = w->channels_first};
+    if (out->in_channels != filter->dims[2]) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input and filter must have the same depth: %lld vs %lld",
+                   (long long)out->in_channels, (long long)filter->dims[2]);
+        return false;
+    }
+    for (int d = 0; d < 2; d++) {
+        bd_window_fit fit;
+        out->in[d] = input->dims[bd_window_axis(w, d)];
+        out->filter[d] = filter->dims[d];
+        if (bd_window_fit_dimension(w, d, out->in[d], out->filter[d], &fit, st)) {
+            bd_op_fail_status(c, st);
+            return false;
+        }
+        out->out[d] = fit.out;
+        out->pad_before[d] = fit.before;
+        out->pad_after[d] = fit.after;
+        out->stride[d] = w->stride[d];
+        out->dilation[d] = w->dilation[d];
+    }
+    *output = images(w, out->batch, out->out, out->out_channels);
+    return true;
+}
+
+// The same for a gradient, where the output's shape is given by its gradient.
+static bool grad_sizes(bd_op_ctx *c, const braid_shape *input, const braid_shape *filter,
+                       const braid_shape *grad, bd_conv_shape *out)
+{
+    braid_shape output;
+    if (!conv_sizes(c, input, filter, out, &output) || !check_rank(c, "out_backprop", grad)) return false;
+    if (bd_shape_equal(&output, grad)) return true;
+    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX], x[BD_SHAPE_STR_MAX], f[BD_SHAPE_STR_MAX];
+    bd_op_fail(
+        c, BRAID_INVALID_ARGUMENT,
+        "%s: Size of out_backprop doesn't match computed: actual = %s, computed = %s, input: %s filter: %s",
+        c->node->op_type, bd_shape_str(grad, a), bd_shape_str(&output, b), bd_shape_str(input, x),
+        bd_shape_str(filter, f));
+    return false;
+}
+
+// False when oneDNN cannot: nothing has been written then.
+static bool convolve_prepared(bd_op_ctx *c, bd_conv_kind kind, const bd_conv_shape *shape,
+                              const bd_conv_data *data)
+{
+    conv_state *s = c->state;
+    bd_conv *conv = bd_conv_take(&s->cache, kind, shape);
+    if (!conv) return false;
+    bd_buffer *scratch = bd_buffer_new(bd_conv_scratch_size(conv));
+    if (!scratch) {
+        bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when allocating %zu bytes for a convolution",
+                   bd_conv_scratch_size(conv));
+    } else if (!bd_conv_run(conv, data, scratch->data)) {
+        bd_op_fail(c, BRAID_INTERNAL, "oneDNN failed to run the convolution");
+    }
+    bd_buffer_unref(scratch);
+    bd_conv_give(&s->cache, conv);
+    return true;
+}
+
+static void convolve(bd_op_ctx *c, bd_conv_kind kind, const bd_conv_shape *shape, const bd_conv_data *data)
+{
+    bd_number type = ((const conv_state *)c->state)->type;
+    if (type != BD_F32 || !convolve_prepared(c, kind, shape, data)) bd_conv_plain(type, kind, shape, data);
+}
+
+static void conv_run(bd_op_ctx *c)
+{
+    const braid_tensor *input = bd_input(c, 0), *filter = bd_input(c, 1);
+    bd_conv_shape shape;
+    braid_shape output;
+    if (!conv_sizes(c, &input->shape, &filter->shape, &shape, &output)) return;
+    braid_tensor *y = bd_window_output(c, input->dtype, &output);
+    if (y) convolve(c, BD_CONV_OUTPUT, &shape, &(bd_conv_data){input->data, filter->data, y->data});
+}
+
+static void input_grad_run(bd_op_ctx *c)
+{
+    const braid_tensor *filter = bd_input(c, 1), *grad = bd_input(c, 2);
+    bd_conv_shape shape;
+    braid_shape input;
+    if (!bd_input_shape(c, 0, "input_sizes", &input) ||
+        !grad_sizes(c, &input, &filter->shape, &grad->shape, &shape))
+        return;
+    braid_tensor *dx = bd_window_output(c, grad->dtype, &input);
+    if (dx) convolve(c, BD_CONV_INPUT_GRAD, &shape, &(bd_conv_data){dx->data, filter->data, grad->data});
+}
+
+static void filter_grad_run(bd_op_ctx *c)
+{
+    const braid_tensor *input = bd_input(c, 0), *grad = bd_input(c, 2);
+    bd_conv_shape shape;
+    braid_shape filter;
+    if (!bd_input_shape(c, 1, "filter_sizes", &filter) ||
+        !grad_sizes(c, &input->shape, &filter, &grad->shape, &shape))
+        return;
+    braid_tensor *df = bd_window_output(c, grad->dtype, &filter);
+    if (df) convolve(c, BD_CONV_FILTER_GRAD, &shape, &(bd_conv_data){input->data, df->data, grad->data});
+}
+
+#define CONV_ATTRS                                                                                           \
+    "T:type{bfloat16,double,float,half}; strides:list(int); use_cudnn_on_gpu:bool=true; "                    \
+    "padding:string{SAME,VALID,EXPLICIT}; explicit_paddings:list(int)=[]; "                                  \
+    "data_format:string{NHWC,NCHW}='NHWC'; dilations:list(int)=[1,1,1,1]"
+#define CONV_KERNELS(RUN)                                                                                    \
+    BD_KERNELS({.types = BD_FLOATS,                                                                          \
+                .flags = BD_KERNEL_EXPENSIVE,                                                                \
+                .state_size = sizeof(conv_state),                                                            \
+                .create = conv_create,                                                                       \
+                .destroy = conv_destroy,                                                                     \
+                .run = (RUN)})
+
+BD_OP(Conv2D) = {
+    .signature = "(input: T, filter: T) -> (output: T)",
+    .attrs = CONV_ATTRS,
+    .shape = conv_shape,
+    .gradient = conv_gradient,
+    .kernels = CONV_KERNELS(conv_run),
+    .doc =
+        "Convolves images [batch, height, width, in_channels] (NCHW: channels second) with a filter [height, width, "
+        "in_channels, out_channels].",
+};
+
+BD_OP(Conv2DBackpropInput) = {
+    .signature = "(input_sizes: int32, filter: T, out_backprop: T) -> (output: T)",
+    .attrs = CONV_ATTRS,
+    .shape = input_grad_shape,
+    .gradient = input_grad_gradient,
+    .kernels = CONV_KERNELS(input_grad_run),
+    .doc = "The gradient of Conv2D for its input.",
+};
+
+BD_OP(Conv2DBackpropFilter) = {
+    .signature = "(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)",
+    .attrs = CONV_ATTRS,
+    .shape = filter_grad_shape,
+    .gradient = filter_grad_gradient,
+    .kernels = CONV_KERNELS(filter_grad_run),
+    .doc = "The gradient of Conv2D for its filter.",
+};

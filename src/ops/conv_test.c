@@ -1,0 +1,369 @@
+// What Conv2D and its gradients promise.
+#include "base/testing/test.h"
+#include "ops/testing/op_test.h"
+
+// Values computed with PyTorch 1.13 (torch.nn.functional.conv2d and its autograd, in double).
+static void test_values(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {.op = "Conv2D",
+         .attrs = "strides=[1,1,1,1]; padding=VALID",
+         .inputs = "float[1,3,3,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1; float[2,2,1,1] -2.5 0 "
+                   "2.5 -0.5",
+         .want = "float[1,2,2,1] 6.125 -0.25 -0.625 -0.125"},
+        {.op = "Conv2DBackpropInput",
+         .attrs = "strides=[1,1,1,1]; padding=VALID",
+         .inputs = "int32[4] 1 3 3 1; float[2,2,1,1] -2.5 0 2.5 -0.5; float[1,2,2,1] -2.5 -1 0.5 2",
+         .want = "float[1,3,3,1] 6.25 2.5 0 -7.5 -6.25 0.5 1.25 4.75 -1"},
+        {.op = "Conv2DBackpropFilter",
+         .attrs = "strides=[1,1,1,1]; padding=VALID",
+         .inputs = "float[1,3,3,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1; int32[4] 2 2 1 1; "
+                   "float[1,2,2,1] -2.5 -1 0.5 2",
+         .want = "float[2,2,1,1] 3.75 -2.125 -2.875 -1.875"},
+        {.op = "Conv2D",
+         .attrs = "strides=[1,1,1,1]; padding=SAME",
+         .inputs = "float[1,3,3,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1; float[2,2,1,1] -2.5 0 "
+                   "2.5 -0.5",
+         .want = "float[1,3,3,1] 6.125 -0.25 -0.625 -0.625 -0.125 -0.625 -2.5 0 2.5"},
+        {.op = "Conv2DBackpropInput",
+         .attrs = "strides=[1,1,1,1]; padding=SAME",
+         .inputs = "int32[4] 1 3 3 1; float[2,2,1,1] -2.5 0 2.5 -0.5; float[1,3,3,1] -2.5 -1 0.5 2 "
+                   "-2 -0.5 1 2.5 -1.5",
+         .want = "float[1,3,3,1] 6.25 2.5 -1.25 -11.25 3.75 3 2.5 -12.25 3.5"},
+        {.op = "Conv2DBackpropFilter",
+         .attrs = "strides=[1,1,1,1]; padding=SAME",
+         .inputs = "float[1,3,3,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1; int32[4] 2 2 1 1; "
+                   "float[1,3,3,1] -2.5 -1 0.5 2 -2 -0.5 1 2.5 -1.5",
+         .want = "float[2,2,1,1] 7.25 -1.25 -1.25 2.125"},
+        {.op = "Conv2D",
+         .attrs = "strides=[1,2,1,1]; padding=SAME",
+         .inputs = "float[2,3,3,2] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
+                   "1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 "
+                   "-0.25 -1.25 0.5 -0.5; float[2,3,2,3] -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 "
+                   "-2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 "
+                   "-2.5 0 2.5",
+         .want = "float[2,2,3,3] -0.75 1.125 3 -3.75 6.875 -16.875 5 -2.875 3 2.25 1.875 1.5 "
+                 "2.375 -5.625 4.25 -6.375 2.125 -0.375 1.125 3.25 -2.875 6.875 -13.75 6.875 "
+                 "-2.875 3.25 1.125 -5.5 2.5 -4.625 3.25 3 -1.375 3 -3.5 2.375"},
+        {.op = "Conv2DBackpropInput",
+         .attrs = "strides=[1,2,1,1]; padding=SAME",
+         .inputs = "int32[4] 2 3 3 2; float[2,3,2,3] -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 "
+                   "2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 "
+                   "2.5; float[2,2,3,3] -2.5 -1 0.5 2 -2 -0.5 1 2.5 -1.5 0 1.5 -2.5 -1 0.5 2 -2 "
+                   "-0.5 1 2.5 -1.5 0 1.5 -2.5 -1 0.5 2 -2 -0.5 1 2.5 -1.5 0 1.5 -2.5 -1 0.5",
+         .want = "float[2,3,3,2] -8 -1.25 -3.5 -1 -8.5 8.25 -8.75 6.25 8.75 -2.5 4 -1.25 2.75 "
+                 "6.5 12.25 -9 -1 1.75 -0.25 -10.5 -5 10.5 -10 9 4.25 2.25 13.75 -14.75 2.25 "
+                 "-0.75 7.75 -5.5 8 -0.25 -2.5 2.5"},
+        {.op = "Conv2DBackpropFilter",
+         .attrs = "strides=[1,2,1,1]; padding=SAME",
+         .inputs = "float[2,3,3,2] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
+                   "1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 "
+                   "-0.25 -1.25 0.5 -0.5; int32[4] 2 3 2 3; float[2,2,3,3] -2.5 -1 0.5 2 -2 -0.5 1 "
+                   "2.5 -1.5 0 1.5 -2.5 -1 0.5 2 -2 -0.5 1 2.5 -1.5 0 1.5 -2.5 -1 0.5 2 -2 -0.5 1 "
+                   "2.5 -1.5 0 1.5 -2.5 -1 0.5",
+         .want = "float[2,3,2,3] -3.5 2.625 0.5 2.625 5 -0.875 2.75 -1.25 -1.125 -1.625 -1.625 "
+                 "2.5 1.875 3.25 -3.625 -4.125 -1 -2 0.375 -2.75 1 2.25 -2.75 -0.875 -5.125 2.5 "
+                 "-0.875 2.25 -4.625 2.25 4.125 -1.375 -1.375 -6.25 2.875 1"},
+        {.op = "Conv2D",
+         .attrs = "strides=[1,1,1,1]; padding=VALID; dilations=[1,2,2,1]",
+         .inputs = "float[1,5,5,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
+                   "1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5; float[2,2,1,1] -2.5 0 2.5 "
+                   "-0.5",
+         .want = "float[1,3,3,1] 2.25 -4.125 1.875 2 -4.375 3 3.125 2.25 -4.125"},
+        {.op = "Conv2DBackpropInput",
+         .attrs = "strides=[1,1,1,1]; padding=VALID; dilations=[1,2,2,1]",
+         .inputs = "int32[4] 1 5 5 1; float[2,2,1,1] -2.5 0 2.5 -0.5; float[1,3,3,1] -2.5 -1 0.5 2 "
+                   "-2 -0.5 1 2.5 -1.5",
+         .want = "float[1,5,5,1] 6.25 2.5 -1.25 0 0 -5 5 1.25 0 0 -8.75 -8.75 6.25 0.5 -0.25 5 "
+                 "-5 -2.25 1 0.25 2.5 6.25 -4.25 -1.25 0.75"},
+        {.op = "Conv2DBackpropFilter",
+         .attrs = "strides=[1,1,1,1]; padding=VALID; dilations=[1,2,2,1]",
+         .inputs = "float[1,5,5,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
+                   "1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5; int32[4] 2 2 1 1; "
+                   "float[1,3,3,1] -2.5 -1 0.5 2 -2 -0.5 1 2.5 -1.5",
+         .want = "float[2,2,1,1] -5.25 -0.875 5.625 3.125"},
+        {.op = "Conv2D",
+         .attrs = "strides=[1,1,2,1]; padding=VALID",
+         .inputs = "float[1,2,3,2] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25; "
+                   "float[1,1,2,2] -2.5 0 2.5 -0.5",
+         .want = "float[1,2,2,2] 4.375 -0.25 -2.5 0.375 -2.5 0 -2.5 0.625"},
+        {.op = "Conv2DBackpropInput",
+         .attrs = "strides=[1,1,2,1]; padding=VALID",
+         .inputs = "int32[4] 1 2 3 2; float[1,1,2,2] -2.5 0 2.5 -0.5; float[1,2,2,2] -2.5 -1 0.5 2 "
+                   "-2 -0.5 1 2.5",
+         .want = "float[1,2,3,2] 6.25 -5.75 0 0 -1.25 0.25 5 -4.75 0 0 -2.5 1.25"},
+        {.op = "Conv2DBackpropFilter",
+         .attrs = "strides=[1,1,2,1]; padding=VALID",
+         .inputs = "float[1,2,3,2] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25; "
+                   "int32[4] 1 1 2 2; float[1,2,2,2] -2.5 -1 0.5 2 -2 -0.5 1 2.5",
+         .want = "float[1,1,2,2] 1 0.625 -2.875 -5.125"},
+        {.op = "Conv2D",
+         .attrs = "strides=[1,2,2,1]; padding=EXPLICIT; explicit_paddings=[0,0,1,0,0,1,0,0]",
+         .inputs = "float[1,3,3,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1; float[2,2,1,1] -2.5 0 "
+                   "2.5 -0.5",
+         .want = "float[1,2,2,1] -3.375 -1.25 -0.625 -0.625"},
+        {.op = "Conv2DBackpropInput",
+         .attrs = "strides=[1,2,2,1]; padding=EXPLICIT; explicit_paddings=[0,0,1,0,0,1,0,0]",
+         .inputs = "int32[4] 1 3 3 1; float[2,2,1,1] -2.5 0 2.5 -0.5; float[1,2,2,1] -2.5 -1 0.5 2",
+         .want = "float[1,3,3,1] -6.25 1.25 -2.5 -1.25 0 -5 1.25 -0.25 5"},
+        {.op = "Conv2DBackpropFilter",
+         .attrs = "strides=[1,2,2,1]; padding=EXPLICIT; explicit_paddings=[0,0,1,0,0,1,0,0]",
+         .inputs = "float[1,3,3,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1; int32[4] 2 2 1 1; "
+                   "float[1,2,2,1] -2.5 -1 0.5 2",
+         .want = "float[2,2,1,1] -0.875 0.125 2.125 -1.25"},
+        {.op = "Conv2D",
+         .attrs = "strides=[1,1,1,1]; padding=SAME; data_format=NCHW",
+         .inputs = "float[1,2,3,3] -1.25 -0.5 0.25 1 -1 -0.25 0.5 1.25 -0.75 0.5 1.25 -0.75 0 0.75 "
+                   "-1.25 -0.5 0.25 1; float[2,2,2,2] -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 "
+                   "0 2.5 -0.5 2",
+         .want = "float[1,2,3,3] 5.875 3.75 -3.375 -3.25 2.875 -2.75 0.375 -2.5 4.375 -4.625 "
+                 "-2.75 4 3.75 -1.25 -0.375 -1.375 -0.875 -0.5"},
+        {.op = "Conv2DBackpropInput",
+         .attrs = "strides=[1,1,1,1]; padding=SAME; data_format=NCHW",
+         .inputs = "int32[4] 1 2 3 3; float[2,2,2,2] -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 "
+                   "2.5 -0.5 2; float[1,2,3,3] -2.5 0.5 -2 1 -1.5 1.5 -1 2 -0.5 -1 2 -0.5 2.5 0 "
+                   "-2.5 0.5 -2 1",
+         .want = "float[1,2,3,3] 6.25 -5.25 4 -3 -2.75 -2.75 -1.5 -2.75 13.75 -5.75 -2 -7 2.5 "
+                 "-11.5 6.75 -8.5 7.5 12"},
+        {.op = "Conv2DBackpropFilter",
+         .attrs = "strides=[1,1,1,1]; padding=SAME; data_format=NCHW",
+         .inputs = "float[1,2,3,3] -1.25 -0.5 0.25 1 -1 -0.25 0.5 1.25 -0.75 0.5 1.25 -0.75 0 0.75 "
+                   "-1.25 -0.5 0.25 1; int32[4] 2 2 2 2; float[1,2,3,3] -2.5 0.5 -2 1 -1.5 1.5 -1 "
+                   "2 -0.5 -1 2 -0.5 2.5 0 -2.5 0.5 -2 1",
+         .want = "float[2,2,2,2] 6.875 0.25 -1.625 5.75 -2 0.625 0.875 -2.75 -5 0.25 3.5 -1.625 "
+                 "4.75 3.625 -3.75 -2.625"},
+        {.op = "Conv2D",
+         .attrs = "strides=[1,1,1,1]; padding=SAME",
+         .inputs = "float[1,2,3,5] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
+                   "1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0; "
+                   "float[2,2,5,2] -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 2.5 -0.5 2 -1 1.5 "
+                   "-1.5 1 -2 0.5 -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 2.5 -0.5 2 -1 1.5",
+         .want = "float[1,2,3,2] 8.25 -1.125 -1 -3.25 -4 -1.625 -0.25 -3.375 -4.75 -0.875 -2.5 "
+                 "-0.875"},
+        {.op = "Conv2DBackpropInput",
+         .attrs = "strides=[1,1,1,1]; padding=SAME",
+         .inputs = "int32[4] 1 2 3 5; float[2,2,5,2] -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 "
+                   "2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 "
+                   "2.5 -0.5 2 -1 1.5; float[1,2,3,2] -2.5 -1 0.5 2 -2 -0.5 1 2.5 -1.5 0 1.5 -2.5",
+         .want = "float[1,2,3,5] 6.25 -5.75 -4 -2.25 -0.5 0 -2.25 -1.75 -1.25 -0.75 0.25 0.25 "
+                 "0.25 0.25 0.25 2 7.5 -6.25 -6.25 -6.25 -2.5 2.5 -0.75 -1.25 -1.75 -4.25 5.25 "
+                 "6.5 7.75 9"},
+        {.op = "Conv2DBackpropFilter",
+         .attrs = "strides=[1,1,1,1]; padding=SAME",
+         .inputs = "float[1,2,3,5] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
+                   "1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0; int32[4] "
+                   "2 2 5 2; float[1,2,3,2] -2.5 -1 0.5 2 -2 -0.5 1 2.5 -1.5 0 1.5 -2.5",
+         .want = "float[2,2,5,2] 4.25 -2.625 1.75 -0.375 2 4.625 -1.875 -5.5 -3 -1.875 0.625 "
+                 "2.125 -3.75 -4.125 0.125 -2.125 1.25 1.25 -1.75 0.5 -2.75 0.625 1.25 0.125 "
+                 "-1.625 -3.125 -1.75 0.5 2.25 0 -1.25 1.75 0.75 0.75 2.75 -0.25 -0.75 1.5 1.25 "
+                 "0.5"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_double(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {.op = "Conv2D",
+         .attrs = "strides=[1,1,1,1]; padding=VALID",
+         .inputs = "double[1,2,2,1] 1 2 3 4; double[2,2,1,2] 1 10 2 20 3 30 4 40",
+         .want = "double[1,1,1,2] 30 300"},
+        {.op = "Conv2DBackpropInput",
+         .attrs = "strides=[1,1,1,1]; padding=VALID",
+         .inputs = "int32[4] 1 2 2 1; double[2,2,1,2] 1 10 2 20 3 30 4 40; double[1,1,1,2] 1 2",
+         .want = "double[1,2,2,1] 21 42 63 84"},
+        {.op = "Conv2DBackpropFilter",
+         .attrs = "strides=[1,1,1,1]; padding=VALID",
+         .inputs = "double[1,2,2,1] 1 2 3 4; int32[4] 2 2 1 2; double[1,1,1,2] 1 2",
+         .want = "double[2,2,1,2] 1 2 2 4 3 6 4 8"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_nothing_to_do(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {.op = "Conv2D",
+         .attrs = "strides=[1,1,1,1]; padding=SAME",
+         .inputs = "float[0,4,4,2]; float[3,3,2,5] 1",
+         .want = "float[0,4,4,5]"},
+        {.op = "Conv2D",
+         .attrs = "strides=[1,1,1,1]; padding=SAME",
+         .inputs = "float[1,2,2,0]; float[3,3,0,1]",
+         .want = "float[1,2,2,1] 0"},
+        {.op = "Conv2DBackpropInput",
+         .attrs = "strides=[1,1,1,1]; padding=SAME",
+         .inputs = "int32[4] 0 4 4 2; float[3,3,2,5] 1; float[0,4,4,5]",
+         .want = "float[0,4,4,2]"},
+        {.op = "Conv2DBackpropFilter",
+         .attrs = "strides=[1,1,1,1]; padding=SAME",
+         .inputs = "float[0,4,4,1]; int32[4] 1 2 1 1; float[0,4,4,1]",
+         .want = "float[1,2,1,1] 0"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_errors(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {.op = "Conv2D",
+         .attrs = "strides=[1,1,1,1]; padding=VALID",
+         .inputs = "float[1,2,2,2] 1; float[1,1,3,1] 1",
+         .want = "InvalidArgument: input and filter must have the same depth: 2 vs 3"},
+        {.op = "Conv2D",
+         .attrs = "strides=[1,1,1,1]; padding=VALID",
+         .inputs = "float[2,2] 1; float[1,1,3,1] 1",
+         .want = "InvalidArgument: input must be 4-dimensional: [2,2]"},
+        {.op = "Conv2D",
+         .attrs = "strides=[1,1,1,1]; padding=VALID",
+         .inputs = "float[1,2,2,1] 1; float[9,1,1,1] 1",
+         .want = "InvalidArgument: Computed output size would be negative: -6 [input_size: 2, "
+                 "effective_filter_size: 9, stride: 1]"},
+        {.op = "Conv2D",
+         .attrs = "strides=[2,1,1,1]; padding=VALID",
+         .inputs = "float[1,2,2,1] 1; float[1,1,1,1] 1",
+         .want = "InvalidArgument: does not yet support strides in the batch and depth dimensions."},
+        {.op = "Conv2D",
+         .attrs = "strides=[1,1,1,1]; padding=VALID; dilations=[1,1,1,2]",
+         .inputs = "float[1,2,2,1] 1; float[1,1,1,1] 1",
+         .want = "InvalidArgument: does not yet support dilations in the batch and depth dimensions."},
+        {.op = "Conv2DBackpropInput",
+         .attrs = "strides=[1,1,1,1]; padding=VALID",
+         .inputs = "int32[4] 1 3 3 1; float[2,2,1,1] 1; float[1,3,2,1] 1",
+         .want =
+             "InvalidArgument: Conv2DBackpropInput: Size of out_backprop doesn't match computed: actual = "
+             "[1,3,2,1], computed = [1,2,2,1]"},
+        {.op = "Conv2DBackpropFilter",
+         .attrs = "strides=[1,1,1,1]; padding=VALID",
+         .inputs = "float[1,3,3,1] 1; int32[4] 2 2 1 1; float[2,2,2,1] 1",
+         .want = "InvalidArgument: Conv2DBackpropFilter: Size of out_backprop doesn't match computed"},
+        {.op = "Conv2DBackpropInput",
+         .attrs = "strides=[1,1,1,1]; padding=VALID",
+         .inputs = "int32[1,4] 1 3 3 1; float[2,2,1,1] 1; float[1,2,2,1] 1",
+         .want = "InvalidArgument: input_sizes must be a vector"},
+        {.op = "Conv2DBackpropInput",
+         .attrs = "strides=[1,1,1,1]; padding=VALID",
+         .inputs = "int32[4] 1 -3 3 1; float[2,2,1,1] 1; float[1,2,2,1] 1",
+         .want = "InvalidArgument: must be >= 0"},
+        {.op = "Conv2DBackpropInput",
+         .attrs = "strides=[1,1,1,1]; padding=SAME",
+         .inputs = "int32[4] 2147483647 2147483647 2147483647 1; float[2,2,1,1] 1; float[1,2,2,1] 1",
+         .want = "InvalidArgument: "},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_shapes(void **state)
+{
+    (void)state;
+    static const op_shape_case cases[] = {
+        {"Conv2D", "strides=[1,1,1,1]; padding=SAME", "[?,28,28,1]; [5,5,1,32]", "[?,28,28,32]"},
+        {"Conv2D", "strides=[1,2,3,1]; padding=SAME", "[8,7,7,1]; [5,5,1,32]", "[8,4,3,32]"},
+        {"Conv2D", "strides=[1,2,3,1]; padding=VALID", "[8,7,?,1]; [5,5,1,?]", "[8,2,?,?]"},
+        {"Conv2D", "strides=[1,1,1,1]; padding=VALID; dilations=[1,2,2,1]", "[8,7,7,1]; [3,3,1,2]",
+         "[8,3,3,2]"},
+        {"Conv2D", "strides=[1,1,1,1]; padding=SAME; data_format=NCHW", "[?,1,28,28]; [5,5,1,32]",
+         "[?,32,28,28]"},
+        {"Conv2D", "strides=[1,1,1,1]; padding=SAME", "?; ?", "[?,?,?,?]"},
+        {"Conv2D", "strides=[1,1,1,1]; padding=EXPLICIT; explicit_paddings=[0,0,1,0,0,2,0,0]",
+         "[1,4,4,1]; [2,2,1,1]", "[1,4,5,1]"},
+        {"Conv2D", "strides=[1,1,1,1]; padding=VALID", "[1,2,2,1]; [3,3,1,1]",
+         "InvalidArgument: Negative dimension size caused by subtracting 3 from 2 for 'Conv2D' (op: 'Conv2D') with "
+         "input shapes: [1,2,2,1], [3,3,1,1]."},
+        {"Conv2D", "strides=[1,1,1,1]; padding=VALID", "[1,2,2]; [3,3,1,1]",
+         "InvalidArgument: Shape must be rank 4 but is rank 3"},
+        {"Conv2D", "strides=[1,1,1,1]; padding=VALID", "[1,2,2,3]; [3,3,4,1]",
+         "InvalidArgument: Dimensions must be equal, but are 3 and 4"},
+        {"Conv2D", "strides=[1,1,1]; padding=VALID", "?; ?",
+         "InvalidArgument: Conv2D requires the stride attribute to contain 4 values, but got: 3"},
+        {"Conv2D", "strides=[1,0,1,1]; padding=VALID", "?; ?",
+         "InvalidArgument: Stride must be > 0, but got 0"},
+        {"Conv2D", "strides=[1,4294967296,1,1]; padding=VALID", "?; ?",
+         "InvalidArgument: out of range for an int32"},
+        {"Conv2D", "strides=[1,1,1,1]; padding=SAME; explicit_paddings=[0,0,1,1,1,1,0,0]", "?; ?",
+         "InvalidArgument: explicit_paddings attribute must be empty"},
+        {"Conv2DBackpropInput", "strides=[1,1,1,1]; padding=SAME", "int32[4] 1 2 3 4; ?; ?", "[1,2,3,4]"},
+        {"Conv2DBackpropInput", "strides=[1,1,1,1]; padding=SAME", "int32[4]; ?; ?", "[?,?,?,?]"},
+        {"Conv2DBackpropInput", "strides=[1,1,1,1]; padding=SAME", "int32[3] 1 2 3; ?; ?",
+         "InvalidArgument: Shape must be rank 4 but is rank 3"},
+        {"Conv2DBackpropFilter", "strides=[1,1,1,1]; padding=SAME", "?; int32[4] 5 5 1 32; ?", "[5,5,1,32]"},
+    };
+    OP_TEST_SHAPES(cases);
+}
+
+static void test_gradients(void **state)
+{
+    (void)state;
+    static const op_grad_case cases[] = {
+        {.op = "Conv2D",
+         .attrs = "strides=[1,1,2,1]; padding=SAME",
+         .inputs = "double[1,2,3,2] 1 -2 3 0.5 1 -1 2 0.25 1 1 -3 2; double[2,2,2,1] 1 2 -1 0.5 1 -2 3 1"},
+        {.op = "Conv2D",
+         .attrs = "strides=[1,1,1,1]; padding=VALID; data_format=NCHW",
+         .inputs = "double[1,2,3,2] 1 -2 3 0.5 1 -1 2 0.25 1 1 -3 2; double[2,2,2,1] 1 2 -1 0.5 1 -2 3 1"},
+        {.op = "Conv2D",
+         .attrs =
+             "strides=[1,1,1,1]; padding=EXPLICIT; explicit_paddings=[0,0,1,0,0,1,0,0]; dilations=[1,2,1,1]",
+         .inputs = "double[1,3,2,1] 1 -2 3 0.5 1 -1; double[2,2,1,2] 1 2 -1 0.5 1 -2 3 1"},
+        {.op = "Conv2DBackpropInput",
+         .attrs = "strides=[1,1,1,1]; padding=VALID",
+         .inputs = "int32[4] 1 3 2 1; double[2,2,1,1] 1 2 -1 0.5; double[1,2,1,1] 2 -3"},
+        {.op = "Conv2DBackpropFilter",
+         .attrs = "strides=[1,1,1,1]; padding=VALID",
+         .inputs = "double[1,3,2,1] 1 -2 3 0.5 1 -1; int32[4] 2 2 1 1; double[1,2,1,1] 2 -3"},
+    };
+    OP_TEST_GRADIENTS(cases);
+}
+
+// The nodes that TensorFlow 1.3 makes: a Shape of what is not fully known, a Const of what is.
+static void test_gradient_nodes(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_graph *g = braid_graph_new();
+    braid_op_desc *d = braid_op_begin(g, "Placeholder", "x");
+    braid_op_attr_type(d, "dtype", BRAID_FLOAT);
+    braid_op_attr_shape(d, "shape", (braid_shape){.rank = 4, .dims = {-1, 28, 28, 1}});
+    braid_out x = braid_op_end_out(d);
+    d = braid_op_begin(g, "VariableV2", "w");
+    braid_op_attr_type(d, "dtype", BRAID_FLOAT);
+    braid_op_attr_shape(d, "shape", (braid_shape){.rank = 4, .dims = {5, 5, 1, 32}});
+    braid_out w = braid_op_end_out(d), grads[2];
+    d = braid_op_begin(g, "Conv2D", NULL);
+    braid_op_input(d, x);
+    braid_op_input(d, w);
+    braid_op_attr_int_list(d, "strides", (int64_t[]){1, 1, 1, 1}, 4);
+    braid_op_attr_string(d, "padding", "SAME");
+    braid_out y = braid_op_end_out(d);
+    braid_gradients(g, &y, 1, (braid_out[]){x, w}, 2, NULL, grads);
+    assert_int_equal(braid_graph_status(g, st), BRAID_OK);
+    static const char *const nodes[][3] = {
+        {"gradients/Conv2D_grad/Shape", "Shape", "x"},
+        {"gradients/Conv2D_grad/Conv2DBackpropInput", "Conv2DBackpropInput", "gradients/Conv2D_grad/Shape"},
+        {"gradients/Conv2D_grad/Shape_1", "Const", NULL},
+        {"gradients/Conv2D_grad/Conv2DBackpropFilter", "Conv2DBackpropFilter", "x"},
+    };
+    for (size_t i = 0; i < sizeof nodes / sizeof nodes[0]; i++) {
+        braid_op *n = braid_graph_find(g, nodes[i][0]);
+        assert_non_null(n);
+        assert_string_equal(n->op_type, nodes[i][1]);
+        if (nodes[i][2]) assert_string_equal(n->inputs[0].op->name, nodes[i][2]);
+    }
+    assert_string_equal(bd_node_attr_string(braid_graph_find(g, nodes[1][0]), "padding"), "SAME");
+    braid_graph_free(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values),         cmocka_unit_test(test_double),
+        cmocka_unit_test(test_nothing_to_do),  cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_shapes),         cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_gradient_nodes),
+    };
+    return BD_RUN_TESTS(tests);
+}

@@ -1,0 +1,266 @@
+// What pooling ops and their gradients promise.
+#include "base/testing/test.h"
+#include "ops/testing/op_test.h"
+
+// Values computed with PyTorch 1.13 (torch.nn.functional.max_pool2d, avg_pool2d and their autograd, in double).
+static void test_values(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {.op = "MaxPool",
+         .attrs = "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=VALID",
+         .inputs = "float[1,4,4,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
+                   "1.25 0.25",
+         .want = "float[1,2,2,1] 0.5 1.25 0.75 1.25"},
+        {.op = "MaxPoolGrad",
+         .attrs = "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=VALID",
+         .inputs = "float[1,4,4,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
+                   "1.25 0.25; float[1,2,2,1] 0.5 1.25 0.75 1.25; float[1,2,2,1] -2.5 -1 0.5 2",
+         .want = "float[1,4,4,1] 0 -2.5 0 -1 0 0 0 0 0 0.5 0 0 0 0 2 0"},
+        {.op = "MaxPoolGradGrad",
+         .attrs = "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=VALID",
+         .inputs = "float[1,4,4,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
+                   "1.25 0.25; float[1,2,2,1] 0.5 1.25 0.75 1.25; float[1,4,4,1] -2.5 0 2.5 -0.5 2 "
+                   "-1 1.5 -1.5 1 -2 0.5 -2.5 0 2.5 -0.5 2",
+         .want = "float[1,2,2,1] 0 -0.5 -2 -0.5"},
+        {.op = "MaxPool",
+         .attrs = "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=SAME",
+         .inputs = "float[1,3,3,2] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
+                   "1.25 0.25 -0.75 1",
+         .want = "float[1,2,2,2] 1 1.25 0.25 -0.75 1.25 0.25 -0.75 1"},
+        {.op = "MaxPoolGrad",
+         .attrs = "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=SAME",
+         .inputs = "float[1,3,3,2] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
+                   "1.25 0.25 -0.75 1; float[1,2,2,2] 1 1.25 0.25 -0.75 1.25 0.25 -0.75 1; "
+                   "float[1,2,2,2] -2.5 -1 0.5 2 -2 -0.5 1 2.5",
+         .want = "float[1,3,3,2] 0 0 0 -1 0.5 2 -2.5 0 0 0 0 0 0 0 -2 -0.5 1 2.5"},
+        {.op = "MaxPoolGradGrad",
+         .attrs = "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=SAME",
+         .inputs = "float[1,3,3,2] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
+                   "1.25 0.25 -0.75 1; float[1,2,2,2] 1 1.25 0.25 -0.75 1.25 0.25 -0.75 1; "
+                   "float[1,3,3,2] -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 2.5 -0.5 2 -1 1.5",
+         .want = "float[1,2,2,2] 1.5 -0.5 2 -1 -0.5 2 -1 1.5"},
+        {.op = "MaxPool",
+         .attrs = "ksize=[1,3,3,1]; strides=[1,1,2,1]; padding=SAME",
+         .inputs = "float[1,4,4,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
+                   "1.25 0.25",
+         .want = "float[1,4,2,1] 1 1.25 1 1.25 1.25 1.25 1.25 1.25"},
+        {.op = "MaxPoolGrad",
+         .attrs = "ksize=[1,3,3,1]; strides=[1,1,2,1]; padding=SAME",
+         .inputs = "float[1,4,4,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
+                   "1.25 0.25; float[1,4,2,1] 1 1.25 1 1.25 1.25 1.25 1.25 1.25; float[1,4,2,1] "
+                   "-2.5 -1 0.5 2 -2 -0.5 1 2.5",
+         .want = "float[1,4,4,1] 0 0 0 1 0 0 -2 0 0 0 0 0 0 0 1 0"},
+        {.op = "MaxPoolGradGrad",
+         .attrs = "ksize=[1,3,3,1]; strides=[1,1,2,1]; padding=SAME",
+         .inputs = "float[1,4,4,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
+                   "1.25 0.25; float[1,4,2,1] 1 1.25 1 1.25 1.25 1.25 1.25 1.25; float[1,4,4,1] "
+                   "-2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 2.5 -0.5 2",
+         .want = "float[1,4,2,1] 1.5 -0.5 1.5 -0.5 -0.5 -0.5 -0.5 -0.5"},
+        {.op = "MaxPool",
+         .attrs = "ksize=[1,1,2,2]; strides=[1,1,1,2]; padding=VALID; data_format=NCHW",
+         .inputs = "float[1,2,3,4] -1.25 -0.5 0.25 1 -1 -0.25 0.5 1.25 -0.75 0 0.75 -1.25 0.5 1.25 "
+                   "-0.75 0 0.75 -1.25 -0.5 0.25 1 -1 -0.25 0.5",
+         .want = "float[1,2,2,2] -0.25 1.25 0 1.25 1.25 0.25 1 0.5"},
+        {.op = "MaxPoolGrad",
+         .attrs = "ksize=[1,1,2,2]; strides=[1,1,1,2]; padding=VALID; data_format=NCHW",
+         .inputs = "float[1,2,3,4] -1.25 -0.5 0.25 1 -1 -0.25 0.5 1.25 -0.75 0 0.75 -1.25 0.5 1.25 "
+                   "-0.75 0 0.75 -1.25 -0.5 0.25 1 -1 -0.25 0.5; float[1,2,2,2] -0.25 1.25 0 1.25 "
+                   "1.25 0.25 1 0.5; float[1,2,2,2] -2.5 0.5 -2 1 -1 2 -0.5 2.5",
+         .want = "float[1,2,3,4] 0 0 0 0 0 -2.5 0 1.5 0 -2 0 0 0 -1 0 0 0 0 0 2 -0.5 0 0 2.5"},
+        {.op = "MaxPoolGradGrad",
+         .attrs = "ksize=[1,1,2,2]; strides=[1,1,1,2]; padding=VALID; data_format=NCHW",
+         .inputs = "float[1,2,3,4] -1.25 -0.5 0.25 1 -1 -0.25 0.5 1.25 -0.75 0 0.75 -1.25 0.5 1.25 "
+                   "-0.75 0 0.75 -1.25 -0.5 0.25 1 -1 -0.25 0.5; float[1,2,2,2] -0.25 1.25 0 1.25 "
+                   "1.25 0.25 1 0.5; float[1,2,3,4] -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 "
+                   "2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0",
+         .want = "float[1,2,2,2] -1 -1.5 -2 -1.5 2.5 1 -2 0"},
+        {.op = "AvgPool",
+         .attrs = "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=SAME",
+         .inputs = "float[1,3,3,2] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
+                   "1.25 0.25 -0.75 1",
+         .want = "float[1,2,2,2] -0.4375 0.625 0 -1 0.875 -0.125 -0.75 1"},
+        {.op = "AvgPoolGrad",
+         .attrs = "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=SAME",
+         .inputs = "int32[4] 1 3 3 2; float[1,2,2,2] -2.5 -1 0.5 2 -2 -0.5 1 2.5",
+         .want = "float[1,3,3,2] -0.625 -0.25 -0.625 -0.25 0.25 1 -0.625 -0.25 -0.625 -0.25 0.25 "
+                 "1 -1 -0.25 -1 -0.25 1 2.5"},
+        {.op = "AvgPool",
+         .attrs = "ksize=[1,3,2,1]; strides=[1,1,1,1]; padding=VALID",
+         .inputs = "float[1,4,4,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
+                   "1.25 0.25",
+         .want = "float[1,2,3,1] -0.25 0.125 0.04166667 -0.125 0.25 0.1666667"},
+        {.op = "AvgPoolGrad",
+         .attrs = "ksize=[1,3,2,1]; strides=[1,1,1,1]; padding=VALID",
+         .inputs = "int32[4] 1 4 4 1; float[1,2,3,1] -2.5 -1 0.5 2 -2 -0.5",
+         .want = "float[1,4,4,1] -0.4166667 -0.5833333 -0.08333333 0.08333333 -0.08333333 "
+                 "-0.5833333 -0.5 0 -0.08333333 -0.5833333 -0.5 0 0.3333333 0 -0.4166667 "
+                 "-0.08333333"},
+        {.op = "AvgPool",
+         .attrs = "ksize=[1,1,2,2]; strides=[1,1,2,2]; padding=SAME; data_format=NCHW",
+         .inputs = "float[1,2,3,3] -1.25 -0.5 0.25 1 -1 -0.25 0.5 1.25 -0.75 0.5 1.25 -0.75 0 0.75 "
+                   "-1.25 -0.5 0.25 1",
+         .want = "float[1,2,2,2] -0.4375 0 0.875 -0.75 0.625 -1 -0.125 1"},
+        {.op = "AvgPoolGrad",
+         .attrs = "ksize=[1,1,2,2]; strides=[1,1,2,2]; padding=SAME; data_format=NCHW",
+         .inputs = "int32[4] 1 2 3 3; float[1,2,2,2] -2.5 0.5 -2 1 -1 2 -0.5 2.5",
+         .want = "float[1,2,3,3] -0.625 -0.625 0.25 -0.625 -0.625 0.25 -1 -1 1 -0.25 -0.25 1 "
+                 "-0.25 -0.25 1 -0.25 -0.25 2.5"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+#define POOL2 "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=VALID"
+
+static void test_ties(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        // Of equal elements the first one, row by row, gets the gradient.
+        {.op = "MaxPoolGrad",
+         .attrs = POOL2,
+         .inputs = "float[1,2,2,1] 1 2 2 2; float[1,1,1,1] 2; float[1,1,1,1] 5",
+         .want = "float[1,2,2,1] 0 5 0 0"},
+        {.op = "MaxPoolGrad",
+         .attrs = POOL2,
+         .inputs = "float[1,2,2,1] 0; float[1,1,1,1] 0; float[1,1,1,1] 5",
+         .want = "float[1,2,2,1] 5 0 0 0"},
+        {.op = "MaxPoolGrad",
+         .attrs = POOL2,
+         .inputs = "double[1,2,2,1] 1 2 2 2; double[1,1,1,1] 2; double[1,1,1,1] 5",
+         .want = "double[1,2,2,1] 0 5 0 0"},
+        {.op = "MaxPoolGradGrad",
+         .attrs = POOL2,
+         .inputs = "float[1,2,2,1] 1 2 2 2; float[1,1,1,1] 2; float[1,2,2,1] 5 6 7 8",
+         .want = "float[1,1,1,1] 6"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_more_values(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {.op = "MaxPool",
+         .attrs = POOL2,
+         .inputs = "float[1,2,2,2] -1 -20 -3 -4 -5 -6 -7 -8",
+         .want = "float[1,1,1,2] -1 -4"},
+        {.op = "MaxPool", .attrs = POOL2, .inputs = "float[0,4,4,3]", .want = "float[0,2,2,3]"},
+        {.op = "MaxPool", .attrs = POOL2, .inputs = "double[1,2,2,1] 1 4 3 2", .want = "double[1,1,1,1] 4"},
+        {.op = "MaxPoolV2",
+         .attrs = "padding=VALID",
+         .inputs = "float[1,2,3,1] 1 5 3 4 2 6; int32[4] 1 2 2 1; int32[4] 1 1 1 1",
+         .want = "float[1,1,2,1] 5 6"},
+        {.op = "MaxPoolGradV2",
+         .attrs = "padding=VALID",
+         .inputs = "float[1,2,3,1] 1 5 3 4 2 6; float[1,1,2,1] 5 6; float[1,1,2,1] 1 10; int32[4] 1 2 2 1; "
+                   "int32[4] 1 1 1 1",
+         .want = "float[1,2,3,1] 0 1 0 0 0 10"},
+        {.op = "MaxPoolGrad",
+         .attrs = POOL2,
+         .inputs = "float[0,4,4,3]; float[0,2,2,3]; float[0,2,2,3]",
+         .want = "float[0,4,4,3]"},
+        {.op = "AvgPoolGrad",
+         .attrs = POOL2,
+         .inputs = "int32[4] 0 4 4 1; float[0,2,2,1]",
+         .want = "float[0,4,4,1]"},
+        {.op = "AvgPool", .attrs = POOL2, .inputs = "double[1,2,2,1] 1 4 3 2", .want = "double[1,1,1,1] 2.5"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_errors(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {.op = "MaxPool",
+         .attrs = "ksize=[2,1,1,1]; strides=[1,1,1,1]; padding=VALID",
+         .inputs = "float[2,2,2,1] 1",
+         .want = "Unimplemented: Pooling is not yet supported on the batch"},
+        {.op = "MaxPool",
+         .attrs = POOL2,
+         .inputs = "float[2,2] 1",
+         .want = "InvalidArgument: must be 4-dimensional"},
+        {.op = "MaxPoolGrad",
+         .attrs = POOL2,
+         .inputs = "float[1,2,2,1] 1; float[1,1,1,1] 1; float[1,2,1,1] 1",
+         .want = "InvalidArgument: Expected out_backprop shape to be [1,1,1,1], but got [1,2,1,1]"},
+        {.op = "MaxPoolGrad",
+         .attrs = POOL2,
+         .inputs = "float[1,2,2,1] 1; float[1,1,1] 1; float[1,1,1,1] 1",
+         .want = "InvalidArgument: tensor_out must be 4-dimensional"},
+        {.op = "AvgPoolGrad",
+         .attrs = POOL2,
+         .inputs = "int32[4] 1 2 2 1; float[1,2,2,1] 1",
+         .want = "InvalidArgument: Expected out_backprop shape"},
+        {.op = "AvgPoolGrad",
+         .attrs = POOL2,
+         .inputs = "int32[3] 1 2 2; float[1,1,1,1] 1",
+         .want = "InvalidArgument: must be 4-dimensional"},
+        {.op = "MaxPoolV2",
+         .attrs = "padding=VALID",
+         .inputs = "float[1,2,3,1] 1; int32[3] 1 2 2; int32[4] 1 1 1 1",
+         .want = "InvalidArgument: Sliding window ksize field must specify 4 dimensions"},
+        {.op = "MaxPoolV2",
+         .attrs = "padding=VALID",
+         .inputs = "float[1,2,3,1] 1; int32[4] 1 2 2 1; int32[4] 1 0 1 1",
+         .want = "InvalidArgument: Sliding window strides must be > 0, but got 0"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_shapes(void **state)
+{
+    (void)state;
+    static const op_shape_case cases[] = {
+        {"MaxPool", "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=SAME", "[?,7,28,32]", "[?,4,14,32]"},
+        {"MaxPool", "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=VALID", "[?,7,?,32]", "[?,3,?,32]"},
+        {"MaxPool", "ksize=[1,1,2,2]; strides=[1,1,2,2]; padding=SAME; data_format=NCHW", "[?,3,28,28]",
+         "[?,3,14,14]"},
+        {"AvgPool", "ksize=[1,3,3,1]; strides=[1,1,1,1]; padding=VALID", "?", "[?,?,?,?]"},
+        {"AvgPool", "ksize=[1,3,3,1]; strides=[1,1,1,1]; padding=VALID", "[1,2,2,1]",
+         "InvalidArgument: Negative dimension size caused by subtracting 3 from 2"},
+        {"AvgPool", "ksize=[1,3,3,1]; strides=[1,1,1,1]; padding=VALID", "[1,2,2]",
+         "InvalidArgument: Shape must be rank 4 but is rank 3"},
+        {"MaxPool", "ksize=[1,2,2,1,1]; strides=[1,2,2,1]; padding=SAME", "?",
+         "InvalidArgument: MaxPool requires the ksize attribute to contain 4 values, but got: 5"},
+        {"MaxPoolV2", "padding=SAME", "[1,7,7,2]; int32[4] 1 2 2 1; int32[4] 1 2 2 1", "[1,4,4,2]"},
+        {"MaxPoolV2", "padding=SAME", "[1,7,7,2]; int32[4]; int32[4]", "[1,?,?,2]"},
+        {"MaxPoolGrad", "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=SAME", "[?,7,7,2]; ?; ?", "[?,7,7,2]"},
+        {"AvgPoolGrad", "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=SAME", "int32[4] 1 2 3 4; ?",
+         "[1,2,3,4]"},
+        {"AvgPoolGrad", "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=SAME", "int32[3] 1 2 3; ?",
+         "InvalidArgument: Shape must be rank 4 but is rank 3"},
+    };
+    OP_TEST_SHAPES(cases);
+}
+
+static void test_gradients(void **state)
+{
+    (void)state;
+    static const op_grad_case cases[] = {
+        {.op = "MaxPool",
+         .attrs = "ksize=[1,2,2,1]; strides=[1,1,2,1]; padding=SAME",
+         .inputs = "double[1,3,3,2] 1 -2 3 0.5 1.5 -1 2 0.25 1.25 1.75 -3 2.5 4 5 6 7 8 9"},
+        {.op = "MaxPoolV2",
+         .attrs = "padding=VALID",
+         .inputs = "double[1,3,3,1] 1 -2 3 0.5 1.5 -1 2 0.25 1.25; int32[4] 1 2 2 1; int32[4] 1 1 1 1"},
+        {.op = "AvgPool",
+         .attrs = "ksize=[1,2,3,1]; strides=[1,2,1,1]; padding=SAME",
+         .inputs = "double[1,3,3,2] 1 -2 3 0.5 1.5 -1 2 0.25 1.25 1.75 -3 2.5 4 5 6 7 8 9"},
+        {.op = "MaxPoolGrad",
+         .attrs = "ksize=[1,2,2,1]; strides=[1,1,1,1]; padding=VALID",
+         .inputs = "double[1,2,3,1] 1 5 3 4 2 6; double[1,1,2,1] 5 6; double[1,1,2,1] 1 10"},
+        {.op = "AvgPoolGrad", .attrs = POOL2, .inputs = "int32[4] 1 4 2 1; double[1,2,1,1] 1 10"},
+    };
+    OP_TEST_GRADIENTS(cases);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values), cmocka_unit_test(test_ties),   cmocka_unit_test(test_more_values),
+        cmocka_unit_test(test_errors), cmocka_unit_test(test_shapes), cmocka_unit_test(test_gradients),
+    };
+    return BD_RUN_TESTS(tests);
+}
