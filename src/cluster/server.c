@@ -26,6 +26,8 @@
 // How long the end of a program waits for parameter servers to hear of it.
 #define SAY_DONE_MS 1000
 #define FREE_GRACE_MS 500
+// Everything is cancelled by then, and the answers that say so are on their way.
+#define STOP_GRACE_MIN_MS 100
 
 // ---- Dispatch ----
 
@@ -117,7 +119,7 @@ void braid_server_stop(braid_server *s, int64_t grace_ms)
     if (!is_first) return;
     bd_attendance_close(s->attendance,
                         bd_attendance_is_over(s->attendance) ? "its work is done" : "it was stopped");
-    stop_work(s, bd_deadline_after_ms(grace_ms));
+    stop_work(s, bd_deadline_after_ms(bd_max(grace_ms, STOP_GRACE_MIN_MS)));
     bd_mutex_lock(&s->mu);
     s->is_stopped = true;
     bd_cond_broadcast(&s->changed);

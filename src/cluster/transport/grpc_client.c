@@ -28,6 +28,7 @@ struct bd_call {
     grpc_byte_buffer *request, *response;
     grpc_status_code status;
     grpc_slice details;
+    atomic_bool is_cancelled; // by us
 };
 
 // ---- Channels ----
@@ -57,8 +58,10 @@ void bd_grpc_channel_close(bd_channel *c)
     bd_mutex_lock(&c->mu);
     c->is_closed = true;
     // gRPC reports the end of each through the queue, never from within the cancelling.
-    for (bd_call *call = c->calls; call; call = call->next)
+    for (bd_call *call = c->calls; call; call = call->next) {
+        atomic_store(&call->is_cancelled, true);
         grpc_call_cancel_with_status(call->call, GRPC_STATUS_CANCELLED, "the channel was closed", NULL);
+    }
     bd_mutex_unlock(&c->mu);
     channel_unref(c);
 }
@@ -94,10 +97,23 @@ static void unlink_call(bd_call *call)
     channel_unref(c);
 }
 
+// A server that is shutting down resets calls that it has not taken yet, which looks as if somebody had cancelled them.
+static bool is_reset(const bd_call *call)
+{
+    static const char reset[] = "CANCELLED";
+    return call->status == GRPC_STATUS_CANCELLED && !atomic_load(&call->is_cancelled) &&
+           GRPC_SLICE_LENGTH(call->details) == strlen(reset) &&
+           memcmp(GRPC_SLICE_START_PTR(call->details), reset, strlen(reset)) == 0;
+}
+
 static void received_status(const bd_call *call, braid_status *st)
 {
     if (call->status == GRPC_STATUS_OK) {
         if (!call->response) bd_fail(st, BRAID_INTERNAL, "The server answered without a message");
+        return;
+    }
+    if (is_reset(call)) {
+        bd_fail(st, BRAID_UNAVAILABLE, "The server is stopping");
         return;
     }
     const bool known = call->status >= 0 && call->status <= GRPC_STATUS_UNAUTHENTICATED;
@@ -165,6 +181,7 @@ bd_call *bd_grpc_call(bd_channel *c, const bd_call_options *options, bd_message 
 
 void bd_grpc_call_cancel(bd_call *call)
 {
+    atomic_store(&call->is_cancelled, true);
     grpc_call_cancel(call->call, NULL);
 }
 
