@@ -1,12 +1,14 @@
 // How a session comes to where every variable has a value.
 //
-// Chief:  init_op -> local_init_op -> ready? -> announce
+// Chief:  ready? -> (no) init_op -> local_init_op -> ready? -> announce
 // Others: generation := announcements so far -> ready? -> local_init_op
 //                 ^                               | no
 //                 +--- await(generation) <--------+
 //
 // Reading the generation before asking whether all is ready makes the wait safe: what is announced in between ends it.
+// A chief that is started again finds the variables on the parameter servers as they are, and does not begin anew.
 #include "train/bootstrap.h"
+#include "train/variable_internal.h"
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -20,7 +22,10 @@ static const char announcement[] = "variables_initialized";
 void train_bootstrap_build(train_bootstrap *b, braid_graph *g)
 {
     if (!b->init_op) b->init_op = braid_global_variables_initializer(g);
-    b->ready = braid_report_uninitialized_variables(g);
+    b->ready = b->ready_for_local_init = braid_report_uninitialized_variables(g);
+    int local_count;
+    (void)braid_collection(g, BRAID_LOCAL_VARIABLES, &local_count);
+    if (local_count) b->ready_for_local_init = train_report_uninitialized_globals(g);
     braid_op *local[2];
     local[0] = braid_local_variables_initializer(g);
     local[1] = braid_no_op(g, "init_all_tables");
@@ -32,21 +37,28 @@ static braid_code run_op(braid_session *session, braid_op *op, braid_status *st)
     return braid_session_run(session, &(braid_run_args){.targets = &op, .target_count = 1}, st);
 }
 
-// Stores the names of variables without a value, comma-separated: "" when all is ready.
-static braid_code missing_variables(const train_bootstrap *b, braid_session *session, bd_strbuf *names,
+// More names than this tell nobody anything.
+enum {
+    NAMES_MAX = 5
+};
+
+// Stores the names of variables without a value, comma-separated and cut short if many: "" when all is ready.
+static braid_code missing_variables(braid_session *session, braid_out report, bd_strbuf *names,
                                     braid_status *st)
 {
     bd_strbuf_clear(names);
     braid_tensor *missing = NULL;
-    braid_fetch fetch = {b->ready, &missing};
+    braid_fetch fetch = {report, &missing};
     braid_code code = braid_session_run(session, &(braid_run_args){.fetches = &fetch, .fetch_count = 1}, st);
     if (code) return code;
-    for (int64_t i = 0; i < braid_tensor_num_elements(missing); i++) {
+    int64_t count = braid_tensor_num_elements(missing);
+    for (int64_t i = 0; i < count && i < NAMES_MAX; i++) {
         size_t len;
         const char *name = braid_tensor_string_at(missing, i, &len);
         if (i) bd_strbuf_append(names, ", ");
         bd_strbuf_append_n(names, name, len);
     }
+    if (count > NAMES_MAX) bd_strbuf_appendf(names, " and %lld more", (long long)(count - NAMES_MAX));
     braid_tensor_free(missing);
     return BRAID_OK;
 }
@@ -54,11 +66,12 @@ static braid_code missing_variables(const train_bootstrap *b, braid_session *ses
 static braid_code initialize(const train_bootstrap *b, braid_session *session, bd_strbuf *missing,
                              braid_status *st)
 {
-    braid_code code = run_op(session, b->init_op, st);
+    braid_code code = missing_variables(session, b->ready_for_local_init, missing, st);
+    if (!code && missing->len) code = run_op(session, b->init_op, st);
     if (code) return code;
     code = run_op(session, b->local_init_op, st);
     if (code) return code;
-    code = missing_variables(b, session, missing, st);
+    code = missing_variables(session, b->ready, missing, st);
     if (code) return code;
     if (missing->len)
         return bd_fail(st, BRAID_FAILED_PRECONDITION,
@@ -77,7 +90,7 @@ static braid_code await_chief(const train_bootstrap *b, braid_session *session, 
     int64_t generation = 0;
     braid_code code = braid_session_await(session, announcement, -1, 0, &generation, st);
     for (bool said = false; !code; said = true) {
-        code = missing_variables(b, session, missing, st);
+        code = missing_variables(session, b->ready_for_local_init, missing, st);
         if (code || missing->len == 0) break;
         if (!said)
             bd_info("Waiting for the chief to initialize %s%s", bd_strbuf_str(missing),

@@ -10,7 +10,8 @@ typedef struct train_bootstrap {
     int64_t wait_timeout_ms; // for the chief; 0: none
     braid_op *init_op;       // NULL before train_bootstrap_build: all global variables' initializers
     braid_op *local_init_op;
-    braid_out ready; // names of variables without a value
+    braid_out ready;                // names of variables without a value
+    braid_out ready_for_local_init; // the global ones among them
 } train_bootstrap;
 
 // Adds the nodes that are missing; errors are the graph's.

@@ -358,6 +358,29 @@ static void test_the_others_wait_for_the_chief(void **state)
     bd_event_fini(&said_waiting);
 }
 
+// The variables live on the server, which outlives the chief's process.
+static void test_a_chief_that_is_started_again_goes_on(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_server *server = braid_server_start_local(NULL, st);
+    assert_ok(st);
+    for (int64_t last = 4; last <= 8; last += 4) {
+        model m = make_model();
+        braid_monitored_session *s = braid_monitored_session_open(
+            m.graph, &(braid_session_config){.session.server = server,
+                                             .is_chief = true,
+                                             .hooks = BRAID_HOOKS(braid_stop_at_step(last))});
+        int steps = 0;
+        for (; !braid_should_stop(s); steps++)
+            assert_int_equal(step(s, &m), BRAID_OK);
+        assert_int_equal(steps, 4);
+        assert_int_equal(braid_monitored_session_close(s), BRAID_OK);
+        braid_graph_free(m.graph);
+    }
+    braid_server_free(server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +395,7 @@ int main(void)
         cmocka_unit_test(test_waiting_for_the_chief_has_an_end),
         cmocka_unit_test(test_who_is_chief),
         cmocka_unit_test(test_the_others_wait_for_the_chief),
+        cmocka_unit_test(test_a_chief_that_is_started_again_goes_on),
     };
     return BD_RUN_TESTS(tests);
 }

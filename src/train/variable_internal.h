@@ -9,4 +9,7 @@
 braid_variable train_make_variable(braid_graph *g, const char *scope, braid_out initial_value, bool trainable,
                                    const char *place_class);
 
+// The names of global variables that have no value yet: braid_report_uninitialized_variables without the local ones.
+braid_out train_report_uninitialized_globals(braid_graph *g);
+
 #endif

@@ -1,6 +1,7 @@
 // What concerns all variables of a graph: initializing them, asking which have no value, the global step.
 #include "base/alloc.h"
 #include "train/build.h"
+#include "train/variable_internal.h"
 
 #include <braid/ops.h>
 #include <braid/variables.h>
@@ -36,22 +37,6 @@ braid_op *braid_local_variables_initializer(braid_graph *g)
 }
 
 // ---- Which have no value ----
-
-// All global and local variables; the caller frees the array.
-static braid_out *all_variables(braid_graph *g, int *count)
-{
-    int globals, locals;
-    const braid_out *list = braid_collection(g, BRAID_GLOBAL_VARIABLES, &globals);
-    braid_out *vars = bd_calloc((size_t)globals, sizeof *vars);
-    for (int i = 0; i < globals; i++)
-        vars[i] = list[i];
-    list = braid_collection(g, BRAID_LOCAL_VARIABLES, &locals);
-    vars = bd_realloc(vars, (size_t)(globals + locals) * sizeof *vars);
-    for (int i = 0; i < locals; i++)
-        vars[globals + i] = list[i];
-    *count = globals + locals;
-    return vars;
-}
 
 static braid_out const_ints(braid_graph *g, const char *name, int32_t value)
 {
@@ -154,11 +139,9 @@ static braid_out not_initialized(braid_graph *g, const braid_out *vars, int coun
     return train_node1(g, "LogicalNot", NULL, all);
 }
 
-braid_out braid_report_uninitialized_variables(braid_graph *g)
+static braid_out report(braid_graph *g, const braid_out *vars, int count)
 {
     (void)braid_push_name_scope(g, "report_uninitialized_variables");
-    int count;
-    braid_out *vars = all_variables(g, &count);
     braid_out names;
     if (count == 0) {
         names = empty_names(g);
@@ -166,9 +149,29 @@ braid_out braid_report_uninitialized_variables(braid_graph *g)
         braid_out mask = not_initialized(g, vars, count);
         names = boolean_mask(g, names_of(g, vars, count), mask, count);
     }
-    bd_free(vars);
     braid_pop_name_scope(g);
     return names;
+}
+
+braid_out braid_report_uninitialized_variables(braid_graph *g)
+{
+    int globals, locals;
+    const braid_out *list = braid_collection(g, BRAID_GLOBAL_VARIABLES, &globals);
+    braid_out *vars = bd_calloc((size_t)globals, sizeof *vars);
+    if (globals) memcpy(vars, list, (size_t)globals * sizeof *vars);
+    list = braid_collection(g, BRAID_LOCAL_VARIABLES, &locals);
+    vars = bd_realloc(vars, (size_t)(globals + locals) * sizeof *vars);
+    if (locals) memcpy(vars + globals, list, (size_t)locals * sizeof *vars);
+    braid_out names = report(g, vars, globals + locals);
+    bd_free(vars);
+    return names;
+}
+
+braid_out train_report_uninitialized_globals(braid_graph *g)
+{
+    int count;
+    const braid_out *vars = braid_collection(g, BRAID_GLOBAL_VARIABLES, &count);
+    return report(g, vars, count);
 }
 
 // ---- The global step ----
