@@ -84,19 +84,25 @@ static void test_a_damaged_index_is_found(void **state)
     }
 }
 
-// An index with this header and, under "a", this entry: right checksums around wrong content.
-static void write_index(const void *header, size_t header_len, const void *entry, size_t entry_len)
+// An index with this header and, under this key, this entry: right checksums around wrong content.
+static void write_entry(const void *header, size_t header_len, bd_bytes key, const void *entry,
+                        size_t entry_len)
 {
     BD_STATUS(st);
     bd_output *out;
     bd_output_open("/v.index", BD_FILE_CREATE, BD_COMPRESSION_NONE, &out, st);
     bd_table_writer *w = bd_table_writer_new(out, NULL);
     bd_table_put(w, (bd_bytes){0}, (bd_bytes){header, header_len}, st);
-    bd_table_put(w, (bd_bytes){(const uint8_t *)"a", 1}, (bd_bytes){entry, entry_len}, st);
+    bd_table_put(w, key, (bd_bytes){entry, entry_len}, st);
     bd_table_finish(w, st);
     bd_table_writer_free(w);
     bd_output_close(out, st);
     assert_ok(st);
+}
+
+static void write_index(const void *header, size_t header_len, const void *entry, size_t entry_len)
+{
+    write_entry(header, header_len, (bd_bytes){(const uint8_t *)"a", 1}, entry, entry_len);
 }
 
 #define HEADER "\x08\x01\x1a\x02\x08\x01"
@@ -144,6 +150,23 @@ static void test_malformed_entries_are_refused(void **state)
         BRAID_NOT_FOUND, "Key a slice 0,1 not found in checkpoint /v");
 }
 
+static void ignore(const bd_bundle_info *info, void *arg)
+{
+    (void)info;
+    (void)arg;
+}
+
+static void test_a_key_that_is_no_name_is_refused(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    write_entry(HEADER, sizeof HEADER - 1, (bd_bytes){(const uint8_t *)"a\0b", 3}, "\x08\x01", 2);
+    bd_bundle *b = bd_case_open_bundle("/v");
+    bd_bundle_list(b, ignore, NULL, st);
+    assert_error(st, BRAID_DATA_LOSS, "/v.index: a key is neither a name nor that of a slice");
+    bd_bundle_close(b);
+}
+
 static void test_malformed_headers_are_refused(void **state)
 {
     (void)state;
@@ -187,6 +210,7 @@ int main(void)
         ON_DISK(test_every_changed_byte_of_strings_is_found),
         ON_DISK(test_a_damaged_index_is_found),
         ON_DISK(test_malformed_entries_are_refused),
+        ON_DISK(test_a_key_that_is_no_name_is_refused),
         ON_DISK(test_malformed_headers_are_refused),
         ON_DISK(test_short_memory_is_an_error),
     };

@@ -110,7 +110,12 @@ static braid_code next_tensor_locked(bd_bundle *b, char **name, bd_bundle_entry 
     }
     if (!code && bd_table_iter_valid(b->it)) {
         bd_bytes key = bd_table_iter_key(b->it);
-        code = bd_bundle_entry_parse(key, bd_table_iter_value(b->it), b->index_path, e, st);
+        if (memchr(key.data, 0, key.len)) {
+            code = bd_fail(st, BRAID_DATA_LOSS, "%s: a key is neither a name nor that of a slice",
+                           b->index_path);
+        } else {
+            code = bd_bundle_entry_parse(key, bd_table_iter_value(b->it), b->index_path, e, st);
+        }
         if (!code) *name = bd_strndup((const char *)key.data, key.len);
     }
     bd_strbuf_fini(&sliced);

@@ -72,15 +72,16 @@ void bd_block_builder_add(bd_block_builder *b, bd_bytes key, bd_bytes value)
         bd_array_push(&b->restarts, (uint32_t)b->bytes.len);
         b->since_restart = 0;
     }
+    bd_bytes rest = {shared > 0 ? key.data + shared : key.data, key.len - shared};
     uint8_t head[3 * BD_VARINT_BYTES_MAX];
     size_t n = bd_put_varint(head, shared);
-    n += bd_put_varint(head + n, key.len - shared);
+    n += bd_put_varint(head + n, rest.len);
     n += bd_put_varint(head + n, value.len);
     bd_strbuf_append_n(&b->bytes, head, n);
-    bd_strbuf_append_n(&b->bytes, key.data + shared, key.len - shared);
+    bd_strbuf_append_n(&b->bytes, rest.data, rest.len);
     bd_strbuf_append_n(&b->bytes, value.data, value.len);
     b->last_key.len = shared; // cut to what is shared, then the rest of the key
-    bd_strbuf_append_n(&b->last_key, key.data + shared, key.len - shared);
+    bd_strbuf_append_n(&b->last_key, rest.data, rest.len);
     b->since_restart++;
 }
 
