@@ -1,4 +1,5 @@
 # The errors that TensorFlow's clients and test suites look for, from Braid servers: codes and words.
+# labels: concurrent
 # timeout: 180
 import random
 

@@ -1,4 +1,5 @@
 # What a client that speaks TensorFlow's gRPC protocol gets from Braid servers: sessions that span tasks.
+# labels: concurrent
 # timeout: 120
 from threading import Thread
 

@@ -1,4 +1,5 @@
 # What a client is told when tasks die, come back or never start.
+# labels: concurrent
 # timeout: 120
 from client import InteropTest, Session
 from cluster import Cluster, main

@@ -1,4 +1,5 @@
 # What a TensorFlow worker gets from a Braid master: the test is one of the tasks, and the client.
+# labels: concurrent
 # timeout: 120
 import queue
 

@@ -1,7 +1,8 @@
 # What a master, and other workers, of TensorFlow get from a Braid worker: WorkerService, call by call.
+# labels: concurrent
+# timeout: 120
 #
 # The test is the master of the cluster, and in the second half a task of it too.
-# timeout: 120
 import random
 
 from client import InteropTest, named
