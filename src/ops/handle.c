@@ -1,0 +1,152 @@
+// Makes handles, and finds what they name.
+#include "ops/handle.h"
+
+#include "base/alloc.h"
+#include <string.h>
+
+// ---- Making ----
+
+void bd_handle_source_init(bd_handle_source *s, const braid_op *node, const bd_resource_type *type)
+{
+    static _Atomic uint64_t last; // of the private names of this process
+    const char *container = bd_node_attr_string(node, "container"),
+               *shared = bd_node_attr_string(node, "shared_name");
+    *s = (bd_handle_source){.type = type, .container = container[0] ? container : BD_DEFAULT_CONTAINER};
+    s->is_private = !shared[0];
+    s->name = s->is_private
+                  ? bd_asprintf("_%llu_%s", (unsigned long long)atomic_fetch_add(&last, 1), node->name)
+                  : bd_strdup(shared);
+    bd_mutex_init(&s->mu);
+}
+
+void bd_handle_source_fini(bd_handle_source *s)
+{
+    BD_STATUS(st);
+    // It may be gone: containers are cleared by Reset.
+    if (s->is_private && s->resources) bd_resources_delete(s->resources, s->container, s->name, s->type, st);
+    bd_tensor_fini(&s->handle);
+    if (s->ref) bd_resource_unref(&s->ref->base);
+    bd_free(s->name);
+    bd_mutex_fini(&s->mu);
+}
+
+static bool make_resource_handle(bd_op_ctx *c, bd_handle_source *s)
+{
+    if (!bd_tensor_alloc(&s->handle, BRAID_RESOURCE, &BD_SCALAR)) return false;
+    bd_resource_handle *h = bd_tensor_handle(&s->handle);
+    h->device = bd_strdup(c->node->assigned_device ? c->node->assigned_device : "");
+    h->container = bd_strdup(s->container);
+    h->name = bd_strdup(s->name);
+    h->type_name = bd_strdup(s->type->name);
+    return true;
+}
+
+static bool make_reference(bd_handle_source *s)
+{
+    braid_tensor names;
+    braid_shape two = bd_shape1(2);
+    BD_STATUS(st);
+    if (!bd_tensor_alloc(&names, BRAID_STRING, &two)) return false;
+    bd_tensor_string_set(&names, 0, s->container, strlen(s->container));
+    bd_tensor_string_set(&names, 1, s->name, strlen(s->name));
+    s->ref = bd_variable_new(BRAID_STRING, true);
+    bool ok = bd_variable_assign(s->ref, &names, st) == BRAID_OK;
+    bd_tensor_fini(&names);
+    if (ok) return true;
+    bd_resource_unref(&s->ref->base);
+    s->ref = NULL;
+    return false;
+}
+
+// The handle never changes, so it is made once.
+static bool output_handle(bd_op_ctx *c, bd_handle_source *s)
+{
+    bool is_ref = bd_dtype_is_ref(c->node->output_types[0]);
+    bd_mutex_lock(&s->mu);
+    s->resources = c->step->resources;
+    bool ok = is_ref ? s->ref || make_reference(s) : s->handle.buffer || make_resource_handle(c, s);
+    bd_mutex_unlock(&s->mu);
+    if (!ok) {
+        bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when making a handle");
+    } else if (is_ref) {
+        bd_output_ref(c, 0, s->ref);
+    } else {
+        bd_output_set(c, 0, &s->handle);
+    }
+    return ok;
+}
+
+bd_resource *bd_handle_source_output(bd_op_ctx *c, bd_handle_source *s,
+                                     braid_code (*create)(void *arg, bd_resource **out, braid_status *st),
+                                     void *arg)
+{
+    BD_STATUS(st);
+    bd_resource *r;
+    if (bd_resources_lookup_or_create(c->step->resources, s->container, s->name, s->type, create, arg, &r,
+                                      st)) {
+        bd_op_fail_status(c, st);
+        return NULL;
+    }
+    if (output_handle(c, s)) return r;
+    bd_resource_unref(r);
+    return NULL;
+}
+
+// ---- Finding ----
+
+static bd_resource *find(bd_op_ctx *c, const char *container, const char *name, const bd_resource_type *type)
+{
+    BD_STATUS(st);
+    bd_resource *r = NULL;
+    if (bd_resources_lookup(c->step->resources, container, name, type, &r, st)) bd_op_fail_status(c, st);
+    return r;
+}
+
+bd_resource *bd_input_resource(bd_op_ctx *c, int i, const bd_resource_type *type)
+{
+    bd_resource *r = NULL;
+    braid_tensor names = {0};
+    bd_variable *ref = bd_input_ref(c, i);
+    const braid_tensor *t = bd_input(c, i);
+    if (!ref && t->dtype == BRAID_RESOURCE && bd_tensor_count(t) == 1 && bd_tensor_handle(t)->name) {
+        const bd_resource_handle *h = bd_tensor_handle(t);
+        return find(c, h->container, h->name, type);
+    }
+    if (ref && bd_variable_read(ref, &names) && names.dtype == BRAID_STRING && bd_tensor_count(&names) == 2) {
+        const bd_string *s = bd_tensor_str(&names);
+        char *container = bd_strndup(s[0].data ? s[0].data : "", s[0].len);
+        char *name = bd_strndup(s[1].data ? s[1].data : "", s[1].len);
+        r = find(c, container, name, type);
+        bd_free(container);
+        bd_free(name);
+    } else {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s '%s': input %d is no handle of a %s", c->node->op_type,
+                   c->node->name, i, type->name);
+    }
+    bd_tensor_fini(&names);
+    return r;
+}
+
+// ---- Shapes ----
+
+braid_code bd_shape_fn_handle(bd_shape_ctx *c, braid_status *st)
+{
+    (void)st;
+    c->outputs[0] = bd_dtype_is_ref(c->node->output_types[0]) ? bd_shape1(2) : BD_SCALAR;
+    return BRAID_OK;
+}
+
+braid_code bd_shape_ctx_handle(bd_shape_ctx *c, braid_status *st)
+{
+    if (!bd_dtype_is_ref(c->node->input_types[0])) return bd_shape_ctx_rank(c, 0, 0, st);
+    braid_code code = bd_shape_ctx_rank(c, 0, 1, st);
+    const braid_shape *s = &c->inputs[0];
+    if (code || s->rank < 0 || s->dims[0] < 0 || s->dims[0] == 2) return code;
+    return bd_shape_ctx_fail(c, st, "Dimension must be 2 but is %lld", (long long)s->dims[0]);
+}
+
+braid_code bd_shape_fn_handle_to_scalar(bd_shape_ctx *c, braid_status *st)
+{
+    braid_code code = bd_shape_ctx_handle(c, st);
+    return code ? code : bd_shape_fn_scalar(c, st);
+}

@@ -1,0 +1,42 @@
+// Nodes that keep their kernels and resources for a whole test, and executions that may wait: for tests of stateful ops.
+#ifndef BD_OPS_TESTING_OP_LIVE_H
+#define BD_OPS_TESTING_OP_LIVE_H
+
+#include "base/thread.h"
+#include "graph/graph.h"
+#include "op/kernel.h"
+
+// A graph whose nodes are bound when they first run, over one device's resources.
+typedef struct op_live {
+    braid_graph *graph;
+    bd_resources *resources;
+    bd_mutex mu;
+    void **states;             // guarded by mu; [nodes]
+    const bd_kernel **kernels; // guarded by mu; NULL: not bound yet
+    int state_count;
+} op_live;
+
+op_live *op_live_new(void);
+void op_live_free(op_live *l); // ends the kernels' states, then the resources
+
+// One execution of a node, in a step of its own.
+typedef struct op_execution {
+    bd_op_ctx ctx; // first member
+    bd_step step;
+    bd_event ended;
+} op_execution;
+
+// Starts a node whose inputs are made by other nodes of the graph, which run first and must not wait. Placeholders among them
+// take the tensors of `feeds` ("int32[] 5; float[2] 1 2") in order. Any thread.
+op_execution *op_live_start(op_live *l, braid_op *node, const char *feeds);
+bool op_execution_has_ended(op_execution *e);
+void op_execution_cancel(op_execution *e);
+// Waits for the end; fails the test when it does not come. Then outputs may be read.
+void op_execution_wait(op_execution *e);
+// Waits, checks the outputs ("float[] 1; int32[] 2") or the error ("Cancelled: words"), and frees the execution.
+void op_execution_expect(op_execution *e, const char *want);
+
+// op_live_start and op_execution_expect.
+void op_live_run(op_live *l, braid_op *node, const char *feeds, const char *want);
+
+#endif
