@@ -202,9 +202,11 @@ void bd_local_worker_register_graph(bd_local_worker *w, const char *session_hand
     bd_worker_graph_unref(g);
 }
 
+// Waits for nobody: there is nothing to cancel.
 static void register_graph(bd_worker *base, const char *session_handle, braid_graph *graph,
-                           bd_worker_graph_fn fn, void *arg)
+                           bd_cancellation *cancellation, bd_worker_graph_fn fn, void *arg)
 {
+    (void)cancellation;
     bd_local_worker_register_graph(of(base), session_handle, true, graph, fn, arg);
 }
 

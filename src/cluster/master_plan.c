@@ -59,7 +59,7 @@ static void registered(void *arg, const char *graph_handle, const braid_status *
     if (is_last) bd_event_set(&all->all);
 }
 
-// On all tasks at the same time; the own one, which does it on this thread, is the last.
+// On all tasks at the same time; the own one, which does it on this thread, is the last. The end of the session ends it.
 static braid_code register_parts(bd_master_plan *p, bd_partitions *graphs, braid_status *st)
 {
     if (p->part_count == 0) return BRAID_OK;
@@ -70,9 +70,10 @@ static braid_code register_parts(bd_master_plan *p, bd_partitions *graphs, braid
     for (int i = 0; i < p->part_count; i++) {
         each[i] = (registration){&all, &p->parts[i]};
         bd_worker *w = p->parts[i].peer->worker;
-        w->ops->register_graph(w, p->session->handle, &graphs->items[i].graph, registered, &each[i]);
+        w->ops->register_graph(w, p->session->handle, &graphs->items[i].graph, p->session->cancellation,
+                               registered, &each[i]);
     }
-    bd_event_wait(&all.all); // ends: each task answers, or its connection does
+    bd_event_wait(&all.all); // ends: each task answers, or its connection or the session ends
     bd_status_move(st, &all.status);
     bd_event_fini(&all.all);
     bd_mutex_fini(&all.mu);

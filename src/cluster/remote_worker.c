@@ -193,7 +193,7 @@ static void register_done(void *arg, bd_message *response, const braid_status *f
 }
 
 static void register_graph(bd_worker *w, const char *session_handle, braid_graph *graph,
-                           bd_worker_graph_fn fn, void *arg)
+                           bd_cancellation *cancellation, bd_worker_graph_fn fn, void *arg)
 {
     const bd_peer *peer = BD_CONTAINER_OF(w, remote_worker, base)->peer;
     pending *p = pending_new(peer, "RegisterGraph", arg);
@@ -212,7 +212,8 @@ static void register_graph(bd_worker *w, const char *session_handle, braid_graph
     bd_wire_writer_finish(&writer);
     bd_graph_fini(graph);
     bd_graph_init(graph);
-    const bd_rpc_options options = bd_peer_rpc(peer, BD_WORKER_SERVICE "RegisterGraph");
+    bd_rpc_options options = bd_peer_rpc(peer, BD_WORKER_SERVICE "RegisterGraph");
+    options.cancellation = cancellation;
     bd_rpc_start(&options, &request, register_done, p);
 }
 

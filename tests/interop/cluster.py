@@ -92,10 +92,14 @@ class Server:
     def go_on(self):
         self.process.send_signal(signal.SIGCONT)
 
-    def wait_for_end(self):
+    def stop(self, within=TIMEOUT):
+        self.process.terminate()  # once: the second SIGTERM ends a process at once
+        self.wait_for_end(within)
+
+    def wait_for_end(self, within=TIMEOUT):
         """After SIGTERM it ends, with exit code 0: sanitizers have found nothing."""
         try:
-            code = self.process.wait(TIMEOUT)
+            code = self.process.wait(within)
         except subprocess.TimeoutExpired:
             self.process.kill()
             code = "none: it does not end"
@@ -145,7 +149,7 @@ class Cluster:
         for service in self.services.values():
             service.close()
         for server in self.servers.values():
-            server.process.terminate()  # once: the second SIGTERM ends a process at once
+            server.process.terminate()
         failures = []
         for server in self.servers.values():
             try:

@@ -240,12 +240,28 @@ class FailureTest(MasterTest):
         self.reply(run, 9.0)
         step.result()
 
-    def test_registering_ends_with_the_step(self):
+    def test_closing_the_session_ends_the_registering_of_graphs(self):
         peer.answers.pop("RegisterGraph")
-        for end in {"options": {"timeout_in_ms": 200}}, {"timeout": 1}:
-            step = self.session.start(["y:0"], {"x:0": 3.0}, **end)
-            peer.next("RegisterGraph").wait_for_end()
-            self.check_error(step, "DEADLINE_EXCEEDED")
+        step = self.session.start(["y:0"], {"x:0": 3.0})
+        register = peer.next("RegisterGraph")
+        self.session.close()
+        register.wait_for_end()
+        self.check_error(step, "CANCELLED", "Session has been closed")
+
+    def test_a_server_that_stops_does_not_wait_for_a_task_that_hangs_in_register_graph(self):
+        peer.answers.pop("RegisterGraph")
+        self.check_stop("RegisterGraph")
+
+    def test_a_server_that_stops_does_not_wait_for_a_task_that_hangs_in_run_graph(self):
+        self.check_stop("RunGraph")
+
+    def check_stop(self, hangs_in):
+        step = self.session.start(["y:0"], {"x:0": 3.0})
+        peer.next(hangs_in)
+        cluster.server("worker").stop(within=10)  # less than it takes to find out that the task hangs
+        self.check_error(step, "ABORTED", "is stopping")
+        cluster.start("worker")
+        cluster.master().call(master_pb2.ListDevicesRequest(), wait_for_ready=True)
 
     def test_a_task_that_refuses_the_session(self):
         peer.answers.pop("CreateWorkerSession")
