@@ -1,0 +1,254 @@
+// What accumulators promise: means of fresh gradients, waiting, sharing.
+// labels: concurrent
+#include "base/alloc.h"
+#include "base/testing/test.h"
+#include "ops/testing/op_live.h"
+#include "ops/testing/op_test.h"
+
+#include <stdio.h>
+
+typedef struct accumulator_nodes {
+    op_live *live;
+    braid_op *apply, *take, *set_step, *count;
+} accumulator_nodes;
+
+static braid_out placeholder(op_live *l, braid_dtype dtype)
+{
+    braid_op_desc *d = braid_op_begin(l->graph, "Placeholder", NULL);
+    braid_op_attr_type(d, "dtype", dtype);
+    return braid_op_end_out(d);
+}
+
+static accumulator_nodes make_nodes(op_live *l, braid_dtype dtype, braid_shape shape, const char *shared_name,
+                                    const char *reduction)
+{
+    braid_op_desc *d = braid_op_begin(l->graph, "ConditionalAccumulator", NULL);
+    braid_op_attr_type(d, "dtype", dtype);
+    braid_op_attr_shape(d, "shape", shape);
+    braid_op_attr_string(d, "shared_name", shared_name);
+    braid_op_attr_string(d, "reduction_type", reduction);
+    braid_out a = braid_op_end_out(d), step = placeholder(l, BRAID_INT64),
+              number = placeholder(l, BRAID_INT32);
+    accumulator_nodes n = {.live = l};
+    n.apply = op_test_node(l->graph, "AccumulatorApplyGradient", NULL,
+                           (braid_out[]){a, step, placeholder(l, dtype)}, 3);
+    d = braid_op_begin(l->graph, "AccumulatorTakeGradient", NULL);
+    braid_op_input(d, a);
+    braid_op_input(d, number);
+    braid_op_attr_type(d, "dtype", dtype);
+    n.take = braid_op_end(d);
+    n.set_step = op_test_node(l->graph, "AccumulatorSetGlobalStep", NULL, (braid_out[]){a, step}, 2);
+    n.count = op_test_node(l->graph, "AccumulatorNumAccumulated", NULL, &a, 1);
+    BD_STATUS(st);
+    if (braid_graph_status(l->graph, st)) fail_msg("%s", braid_status_message(st));
+    return n;
+}
+
+#define RUN(NODE, FEEDS, WANT) op_live_run(n.live, n.NODE, FEEDS, WANT)
+#define START(NODE, FEEDS) op_live_start(n.live, n.NODE, FEEDS)
+
+static void test_mean(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    accumulator_nodes n = make_nodes(l, BRAID_FLOAT, bd_shape1(2), "", "MEAN");
+    RUN(apply, "int64[] 0; float[2] 1 2", "");
+    RUN(apply, "int64[] 0; float[2] 3 5", "");
+    RUN(apply, "int64[] 7; float[2] 5 8", ""); // of a later step: counts
+    RUN(count, "", "int32[] 3");
+    RUN(take, "int32[] 2", "float[2] 3 5"); // all three
+    RUN(count, "", "int32[] 0");
+    RUN(apply, "int64[] 1; float[2] 4 6", "");
+    RUN(take, "int32[] 1", "float[2] 4 6");
+    op_live_free(l);
+}
+
+static void test_types_and_sums(void **state)
+{
+    (void)state;
+    static const struct {
+        braid_dtype dtype;
+        const char *reduction, *first, *second, *want;
+    } cases[] = {
+        {BRAID_DOUBLE, "MEAN", "int64[] 0; double[] 1", "int64[] 0; double[] 2", "double[] 1.5"},
+        {BRAID_INT32, "MEAN", "int64[] 0; int32[] 4", "int64[] 0; int32[] 3", "int32[] 3"},
+        {BRAID_INT64, "SUM", "int64[] 0; int64[] 4", "int64[] 0; int64[] 3", "int64[] 7"},
+        {BRAID_FLOAT, "SUM", "int64[] 0; float[0]", "int64[] 0; float[0]", "float[0]"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        op_live *l = op_live_new();
+        accumulator_nodes n = make_nodes(l, cases[i].dtype, BD_SHAPE_UNKNOWN, "", cases[i].reduction);
+        RUN(apply, cases[i].first, "");
+        RUN(apply, cases[i].second, "");
+        RUN(take, "int32[] 1", cases[i].want);
+        op_live_free(l);
+    }
+}
+
+// What was computed before the last take, or before the step that was set, is dropped without an error.
+static void test_stale_gradients(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    accumulator_nodes n = make_nodes(l, BRAID_FLOAT, BD_SCALAR, "", "MEAN");
+    RUN(apply, "int64[] 0; float[] 1", "");
+    RUN(take, "int32[] 1", "float[] 1"); // the accumulator is at step 1 now
+    RUN(apply, "int64[] 0; float[] 2", "");
+    RUN(count, "", "int32[] 0");
+    RUN(set_step, "int64[] 5", "");
+    RUN(apply, "int64[] 4; float[] 2", "");
+    RUN(apply, "int64[] 4; float[3] 2", "");
+    RUN(count, "", "int32[] 0");
+    RUN(apply, "int64[] 5; float[] 3", "");
+    RUN(count, "", "int32[] 1");
+    op_live_free(l);
+}
+
+static void test_waiting_in_turn(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    accumulator_nodes n = make_nodes(l, BRAID_FLOAT, BD_SCALAR, "", "MEAN");
+    op_execution *a = START(take, "int32[] 2"), *b = START(take, "int32[] 1"), *c = START(take, "int32[] 1");
+    RUN(apply, "int64[] 0; float[] 1", ""); // enough for b, but a comes first
+    assert_false(op_execution_has_ended(b));
+    RUN(apply, "int64[] 0; float[] 3", "");
+    op_execution_expect(a, "float[] 2");
+    assert_false(op_execution_has_ended(b));
+    op_execution_cancel(b);
+    op_execution_expect(b, "Cancelled: TakeGrad operation was cancelled");
+    RUN(apply, "int64[] 1; float[] 4", "");
+    op_execution_expect(c, "float[] 4");
+    op_execution *d = START(take, "int32[] 1");
+    bd_resources_clear(l->resources, BD_DEFAULT_CONTAINER);
+    op_execution_expect(d, "Cancelled: TakeGrad operation was cancelled");
+    op_live_free(l);
+}
+
+static void test_errors(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    accumulator_nodes n = make_nodes(l, BRAID_FLOAT, bd_shape1(-1), "shared", "MEAN");
+    RUN(apply, "int64[] 0; float[2,1] 1", "InvalidArgument: Shape mismatch: expected [?], got [2,1]");
+    RUN(apply, "int64[] 0; float[2] 1", "");
+    RUN(apply, "int64[] 0; float[3] 1", "InvalidArgument: Shape mismatch: expected [2], got [3]");
+    RUN(apply, "int64[1] 0; float[2] 1",
+        "InvalidArgument: Argument local_step must be scalar, but had bad shape [1]");
+    RUN(take, "int32[] 0", "InvalidArgument: Argument num_required must be positive, but was 0");
+    RUN(take, "int32[2] 1 1", "InvalidArgument: Argument num_required must be scalar");
+    RUN(set_step, "int64[2] 1 1", "InvalidArgument: Argument new_global_step must be scalar");
+    RUN(count, "", "int32[] 1");
+    accumulator_nodes other = make_nodes(l, BRAID_DOUBLE, bd_shape1(-1), "shared", "MEAN");
+    op_live_run(l, other.count, "", "InvalidArgument: Shared accumulator 'shared' has type float");
+    accumulator_nodes same = make_nodes(l, BRAID_FLOAT, bd_shape1(-1), "shared", "MEAN");
+    op_live_run(l, same.count, "", "int32[] 1");
+    op_live_free(l);
+}
+
+// What is taken or held must not change when its owners write on.
+static void test_no_aliases(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    accumulator_nodes n = make_nodes(l, BRAID_FLOAT, bd_shape1(2), "", "MEAN");
+    op_execution *first = START(apply, "int64[] 0; float[2] 1 2"); // holds its inputs until it is freed
+    RUN(apply, "int64[] 0; float[2] 3 4", "");
+    assert_true(bd_tensor_f32(&first->ctx.inputs[2].tensor)[0] == 1);
+    op_execution *taken = START(take, "int32[] 2");
+    op_execution_expect(first, "");
+    RUN(apply, "int64[] 1; float[2] 9 9", "");
+    RUN(apply, "int64[] 1; float[2] 9 9", "");
+    op_execution_expect(taken, "float[2] 2 3");
+    op_live_free(l);
+}
+
+// ---- Synchronous replicas ----
+
+#define REPLICAS 4
+#define STEPS 100
+
+typedef struct replica {
+    accumulator_nodes n;
+    int number;
+    atomic_int *step; // the chief's
+    bd_mutex *mu;
+    bd_cond *changed;
+} replica;
+
+// Applies one gradient of value 1 + its number at each step, and waits for the chief to go on.
+static void work(void *arg)
+{
+    replica *r = arg;
+    accumulator_nodes n = r->n;
+    for (int step = 0; step < STEPS; step++) {
+        char feed[64];
+        snprintf(feed, sizeof feed, "int64[] %d; float[] %d", step, 1 + r->number);
+        RUN(apply, feed, "");
+        snprintf(feed, sizeof feed, "int64[] %d; float[] 1000", step - 1);
+        if (step > 0) RUN(apply, feed, ""); // too late
+        bd_mutex_lock(r->mu);
+        while (atomic_load(r->step) <= step)
+            bd_cond_wait(r->changed, r->mu);
+        bd_mutex_unlock(r->mu);
+    }
+}
+
+static void test_replicas(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    accumulator_nodes n = make_nodes(l, BRAID_FLOAT, BD_SCALAR, "grads", "MEAN");
+    atomic_int step = 0;
+    bd_mutex mu;
+    bd_cond changed;
+    bd_mutex_init(&mu);
+    bd_cond_init(&changed);
+    bd_thread threads[REPLICAS];
+    replica replicas[REPLICAS];
+    BD_STATUS(st);
+    for (int i = 0; i < REPLICAS; i++) {
+        replicas[i] = (replica){n, i, &step, &mu, &changed};
+        bd_thread_start(&threads[i], "replica", work, &replicas[i], st);
+        assert_ok(st);
+    }
+    for (int i = 0; i < STEPS; i++) {
+        RUN(take, "int32[] 4", "float[] 2.5");
+        bd_mutex_lock(&mu);
+        atomic_store(&step, i + 1);
+        bd_cond_broadcast(&changed);
+        bd_mutex_unlock(&mu);
+    }
+    for (int i = 0; i < REPLICAS; i++)
+        bd_thread_join(&threads[i]);
+    bd_cond_fini(&changed);
+    bd_mutex_fini(&mu);
+    op_live_free(l);
+}
+
+static void test_shapes(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    accumulator_nodes n = make_nodes(l, BRAID_FLOAT, bd_shape2(3, -1), "", "MEAN");
+    char text[BD_SHAPE_STR_MAX];
+    assert_string_equal(bd_shape_str(&n.apply->inputs[0].op->output_shapes[0], text), "[2]");
+    assert_string_equal(bd_shape_str(&n.take->output_shapes[0], text), "[3,?]");
+    assert_string_equal(bd_shape_str(&n.count->output_shapes[0], text), "[]");
+    op_live_free(l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_mean),
+        cmocka_unit_test(test_types_and_sums),
+        cmocka_unit_test(test_stale_gradients),
+        cmocka_unit_test(test_waiting_in_turn),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_no_aliases),
+        cmocka_unit_test(test_replicas),
+        cmocka_unit_test(test_shapes),
+    };
+    return BD_RUN_TESTS(tests);
+}
