@@ -115,7 +115,7 @@ static int32_t count_shards(const char *prefix, braid_status *st)
 {
     bd_table *t;
     bd_table_iter *it;
-    int32_t count;
+    int32_t count = 0;
     if (bd_bundle_index_open(prefix, &t, &it, &count, st)) return 0;
     bd_table_iter_free(it);
     bd_table_close(t);

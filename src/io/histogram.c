@@ -22,13 +22,14 @@ static bd_once limits_once = BD_ONCE_INIT;
 static void make_limits(void *arg)
 {
     (void)arg;
-    size_t middle = LIMITS / 2, i = 1;
-    for (double v = 1.0e-12; v < 1.0e20; v *= 1.1, i++) { // just so: rounding decides the limits
-        BD_ASSERT(i <= POSITIVE);
-        limits[middle + i] = v;
-        limits[middle - i] = -v;
+    size_t middle = LIMITS / 2;
+    double limit = 1.0e-12;
+    for (size_t i = 1; i <= POSITIVE; i++) {
+        limits[middle + i] = limit;
+        limits[middle - i] = -limit;
+        limit *= 1.1; // just so: rounding decides the limits
     }
-    BD_ASSERT(i == POSITIVE + 1);
+    BD_ASSERT(limit >= 1.0e20);
     limits[LIMITS - 1] = DBL_MAX;
     limits[0] = -DBL_MAX;
 }

@@ -87,6 +87,7 @@ static braid_code check_block(bd_table *t, bd_block_handle handle, uint8_t **mem
 static braid_code load(bd_table *t, bd_block_handle handle, uint8_t **memory, size_t *len, braid_status *st)
 {
     *memory = NULL;
+    *len = 0;
     if (handle.offset > t->size || handle.size > t->size - handle.offset ||
         t->size - handle.offset - handle.size < BD_TABLE_TRAILER_BYTES) {
         return damaged(t, handle.offset, "a block lies beyond the end of the file", st);
