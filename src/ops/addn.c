@@ -15,9 +15,10 @@ static void add_n_run(bd_op_ctx *c)
         if (!bd_shape_equal(&x->shape, &first->shape)) {
             char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
             bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                       "Inputs to operation %s of type AddN must have the same size and shape. "
+                       "Inputs to operation %s of type %s must have the same size and shape. "
                        "Input 0: %s != input %d: %s",
-                       c->node->name, bd_shape_str(&first->shape, a), i, bd_shape_str(&x->shape, b));
+                       c->node->name, c->node->op_type, bd_shape_str(&first->shape, a), i,
+                       bd_shape_str(&x->shape, b));
             return;
         }
         if (x->buffer && bd_buffer_is_unique(x->buffer) && !bd_buffer_is_unique(bd_input(c, over)->buffer))
@@ -60,4 +61,14 @@ BD_OP(AddN) = {
     .gradient = add_n_gradient,
     .kernels = BD_KERNELS({.types = BD_NUMBERS, .run = add_n_run}),
     .doc = "Adds up all inputs, which have the same shape.",
+};
+
+BD_OP(AccumulateNV2) = {
+    .signature = "(inputs: N*T) -> (sum: T)",
+    .attrs = "N:int>=1; T:type{number}; shape:shape",
+    .flags = BD_OP_COMMUTATIVE | BD_OP_AGGREGATE,
+    .shape = bd_shape_fn_from_attr,
+    .gradient = add_n_gradient,
+    .kernels = BD_KERNELS({.types = BD_NUMBERS, .run = add_n_run}),
+    .doc = "AddN of inputs whose shape is known beforehand.",
 };

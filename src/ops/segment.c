@@ -103,10 +103,16 @@ static void segment_run(bd_op_ctx *c)
     }
 }
 
+static void segment_gradient(bd_grad_ctx *c)
+{
+    c->input_grads[0] = bd_b2(c->graph, "Gather", NULL, c->output_grads[0], c->op->inputs[1]);
+}
+
 BD_OP(UnsortedSegmentSum) = {
     .signature = "(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> (output: T)",
     .attrs = "T:type{number}; Tindices:type{int32,int64}; Tnumsegments:type{int32,int64}=int32",
     .shape = segment_shape,
+    .gradient = segment_gradient,
     .kernels = BD_KERNELS({.types = "T=float|double|int32|int64",
                            .state_size = sizeof(segment_state),
                            .create = segment_create,

@@ -1,0 +1,116 @@
+// What the ops on strings promise.
+#include "base/testing/test.h"
+#include "ops/testing/op_test.h"
+
+static void test_values(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {.op = "StringJoin", .inputs = "string[] a; string[] b; string[] c", .want = "string[] abc"},
+        {.op = "StringJoin",
+         .attrs = "separator=/",
+         .inputs = "string[2] a b; string[] x; string[2] c ''",
+         .want = "string[2] a/x/c b/x/"},
+        {.op = "StringJoin", .inputs = "string[0]; string[] x", .want = "string[0]"},
+        {.op = "StringJoin",
+         .inputs = "string[2] a b; string[1] x",
+         .want = "InvalidArgument: Input shapes do not match: [2] vs. [1]"},
+
+        {.op = "ShardedFilename",
+         .inputs = "string[] /tmp/model; int32[] 3; int32[] 10",
+         .want = "string[] /tmp/model-00003-of-00010"},
+        {.op = "ShardedFilename",
+         .inputs = "string[1] x; int32[] 3; int32[] 10",
+         .want = "InvalidArgument: basename must be a scalar, got shape: [1]"},
+        {.op = "ShardedFilespec",
+         .inputs = "string[] m; int32[] 123456",
+         .want = "string[] m-????"
+                 "?-of-123456"},
+
+        {.op = "AsString", .inputs = "int32[3] 1 -20 2147483647", .want = "string[3] 1 -20 2147483647"},
+        {.op = "AsString", .inputs = "int64[] -9223372036854775808", .want = "string[] -9223372036854775808"},
+        {.op = "AsString",
+         .attrs = "width=4; fill=0",
+         .inputs = "int32[2] 7 -7",
+         .want = "string[2] 0007 -007"},
+        {.op = "AsString", .attrs = "width=4; fill=-", .inputs = "int32[] 12345", .want = "string[] 12345"},
+        {.op = "AsString", .inputs = "float[2] 1.5 -0.25", .want = "string[2] 1.500000 -0.250000"},
+        {.op = "AsString", .attrs = "precision=2", .inputs = "double[] 2.345678", .want = "string[] 2.35"},
+        {.op = "AsString", .attrs = "shortest=true", .inputs = "double[] 0.5", .want = "string[] 0.5"},
+        {.op = "AsString",
+         .attrs = "scientific=true",
+         .inputs = "double[] 1500",
+         .want = "string[] 1.500000e+03"},
+        {.op = "AsString", .inputs = "bool[2] true false", .want = "string[2] true false"},
+        {.op = "AsString", .inputs = "int8[1] -128", .want = "string[1] -128"},
+        {.op = "AsString",
+         .attrs = "precision=2",
+         .inputs = "int32[] 1",
+         .want = "InvalidArgument: precision not supported for datatype int32"},
+        {.op = "AsString",
+         .attrs = "scientific=true",
+         .inputs = "bool[] true",
+         .want = "InvalidArgument: scientific and shortest format not supported for datatype bool"},
+        {.op = "AsString",
+         .attrs = "scientific=true; shortest=true",
+         .inputs = "float[] 1",
+         .want = "InvalidArgument: Cannot select both"},
+        {.op = "AsString",
+         .attrs = "width=3; fill=xy",
+         .inputs = "float[] 1",
+         .want = "InvalidArgument: Fill string must be one or fewer characters"},
+        {.op = "AsString",
+         .attrs = "width=3; fill=%",
+         .inputs = "float[] 1",
+         .want = "InvalidArgument: Fill argument not supported"},
+        {.op = "AsString",
+         .attrs = "width=99999999",
+         .inputs = "float[] 1",
+         .want = "InvalidArgument: at most"},
+
+        {.op = "StringToNumber", .inputs = "string[3] 1.5 -2 1e3", .want = "float[3] 1.5 -2 1000"},
+        {.op = "StringToNumber",
+         .attrs = "out_type=double",
+         .inputs = "string[] 0.1",
+         .want = "double[] 0.1"},
+        {.op = "StringToNumber",
+         .attrs = "out_type=int32",
+         .inputs = "string[2] -7 42",
+         .want = "int32[2] -7 42"},
+        {.op = "StringToNumber",
+         .attrs = "out_type=int64",
+         .inputs = "string[] 9223372036854775807",
+         .want = "int64[] 9223372036854775807"},
+        {.op = "StringToNumber",
+         .attrs = "out_type=int32",
+         .inputs = "string[] 2147483648",
+         .want = "InvalidArgument: StringToNumberOp could not correctly convert string: 2147483648"},
+        {.op = "StringToNumber", .inputs = "string[] 1x", .want = "InvalidArgument: convert string: 1x"},
+        {.op = "StringToNumber", .inputs = "string[] ''", .want = "InvalidArgument: convert string: "},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_shapes(void **state)
+{
+    (void)state;
+    static const op_shape_case cases[] = {
+        {"StringJoin", NULL, "string[?,2]; string[]; string[3,?]", "[3,2]"},
+        {"StringJoin", NULL, "string[2]; string?", "?"},
+        {"StringJoin", NULL, "string[]; string[]", "[]"},
+        {"StringJoin", NULL, "string[2]; string[3]",
+         "InvalidArgument: Input shapes do not match: [2] vs. [3]"},
+        {"ShardedFilename", NULL, "string?; int32[]; int32?", "[]"},
+        {"ShardedFilename", NULL, "string[1]; int32[]; int32[]",
+         "InvalidArgument: Shape must be rank 0 but is rank 1"},
+        {"AsString", NULL, "int32[?,2]", "[?,2]"},
+        {"StringToNumber", NULL, "string[?,2]", "[?,2]"},
+    };
+    OP_TEST_SHAPES(cases);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_shapes)};
+    return BD_RUN_TESTS(tests);
+}
