@@ -1,17 +1,20 @@
 // Output of many tasks on one terminal or log: whole lines, each behind the name of its task.
 #include "prefix.h"
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
-static void write_all(int fd, const char *data, size_t len)
+void bd_output_flush(bd_output *o)
 {
-    while (len > 0) {
-        ssize_t n = write(fd, data, len);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return; // whoever reads our output is gone; the tasks go on
-        data += n;
-        len -= (size_t)n;
+    size_t len = bd_output_waiting(o);
+    if (len > PIPE_BUF) len = PIPE_BUF; // so much a pipe takes at once when poll says that it takes any
+    ssize_t n = len ? write(o->fd, o->queue.data + o->written, len) : 0;
+    if (n < 0 && errno != EINTR && errno != EAGAIN) o->is_broken = true;
+    if (n > 0) o->written += (size_t)n;
+    if (o->is_broken || o->written == o->queue.len) {
+        bd_strbuf_clear(&o->queue);
+        o->written = 0;
     }
 }
 
@@ -20,17 +23,21 @@ static void write_line(bd_prefixed *p, const char *line, size_t len)
 {
     while (len > 0 && line[len - 1] == '\r')
         len--;
-    const char *shown = memrchr(line, '\r', len);
+    const char *shown = len ? memrchr(line, '\r', len) : NULL;
     if (shown) {
         len -= (size_t)(shown + 1 - line);
         line = shown + 1;
     }
-    bd_strbuf out = {0};
-    bd_strbuf_append(&out, p->prefix);
-    bd_strbuf_append_n(&out, line, len);
-    bd_strbuf_append_char(&out, '\n');
-    write_all(p->to, out.data, out.len); // one write: lines of two tasks never mix
-    bd_strbuf_fini(&out);
+    if (p->to->is_broken) return;
+    bd_strbuf_append(&p->to->queue, p->prefix);
+    bd_strbuf_append_n(&p->to->queue, line, len);
+    bd_strbuf_append_char(&p->to->queue, '\n');
+}
+
+static void write_pending(bd_prefixed *p)
+{
+    write_line(p, p->pending.data, p->pending.len);
+    bd_strbuf_clear(&p->pending);
 }
 
 static void take(bd_prefixed *p, const char *data, size_t len)
@@ -40,8 +47,7 @@ static void take(bd_prefixed *p, const char *data, size_t len)
         size_t n = (size_t)(end - data);
         if (p->pending.len) {
             bd_strbuf_append_n(&p->pending, data, n);
-            write_line(p, p->pending.data, p->pending.len);
-            bd_strbuf_clear(&p->pending);
+            write_pending(p);
         } else {
             write_line(p, data, n);
         }
@@ -49,28 +55,27 @@ static void take(bd_prefixed *p, const char *data, size_t len)
         len -= n + 1;
     }
     bd_strbuf_append_n(&p->pending, data, len);
-    if (p->pending.len >= BD_PREFIX_LINE_MAX) {
-        write_line(p, p->pending.data, p->pending.len);
-        bd_strbuf_clear(&p->pending);
-    }
+    if (p->pending.len >= BD_PREFIX_LINE_MAX) write_pending(p);
 }
 
-bool bd_prefixed_pump(bd_prefixed *p)
+bd_pump bd_prefixed_pump(bd_prefixed *p)
 {
     char buffer[16384];
-    for (;;) {
-        ssize_t n = read(p->from, buffer, sizeof buffer);
-        if (n > 0) {
-            take(p, buffer, (size_t)n);
-            if ((size_t)n < sizeof buffer) return true;
-            continue;
-        }
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0 && errno == EAGAIN) return true;
-        if (p->pending.len) write_line(p, p->pending.data, p->pending.len);
-        bd_strbuf_fini(&p->pending);
-        close(p->from);
-        p->from = -1;
-        return false;
+    ssize_t n = read(p->from, buffer, sizeof buffer);
+    if (n > 0) {
+        take(p, buffer, (size_t)n);
+        return BD_PUMP_MORE;
     }
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) return BD_PUMP_NOTHING_NOW;
+    bd_prefixed_end(p);
+    return BD_PUMP_END;
+}
+
+void bd_prefixed_end(bd_prefixed *p)
+{
+    if (p->from < 0) return;
+    if (p->pending.len) write_pending(p);
+    bd_strbuf_fini(&p->pending);
+    close(p->from);
+    p->from = -1;
 }

@@ -1,6 +1,7 @@
 // The processes of a cluster on this host: starting them, their output, their end.
 #include "tasks.h"
 #include "base/alloc.h"
+#include "base/check.h"
 #include "base/clock.h"
 #include "command.h"
 #include <errno.h>
@@ -37,20 +38,21 @@ typedef struct run_state {
     bool failed;
     int signal_fd;
     sigset_t old_mask;
+    bd_output outputs[2]; // standard output and standard error
+    int64_t
+        output_deadline; // until when a slow reader of them is waited for; BD_FOREVER before anything hurries
 } run_state;
 
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void say(const char *format, ...)
+static void say(run_state *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(run_state *s, const char *format, ...)
 {
+    bd_strbuf *queue = &s->outputs[1].queue;
     va_list args;
     va_start(args, format);
-    bd_strbuf line = {0};
-    bd_strbuf_append(&line, "braid run: ");
-    bd_strbuf_vappendf(&line, format, args);
-    bd_strbuf_append_char(&line, '\n');
+    bd_strbuf_append(queue, "braid run: ");
+    bd_strbuf_vappendf(queue, format, args);
+    bd_strbuf_append_char(queue, '\n');
     va_end(args);
-    fputs(line.data, stderr);
-    bd_strbuf_fini(&line);
 }
 
 static void fail_run(run_state *s, int exit_code)
@@ -69,7 +71,8 @@ static void become_task(const run_state *s, int out, int err, char **environment
     prctl(PR_SET_PDEATHSIG, SIGKILL); // if `braid run` itself is killed, nothing stays
     if (getppid() != parent) _exit(EXIT_CANNOT_RUN);
     sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
-    int null = open("/dev/null", O_RDONLY);
+    signal(SIGPIPE, SIG_DFL);
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (null < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) _exit(EXIT_CANNOT_RUN);
     execve(s->run->program, s->run->argv, environment);
     static const char message[] = "cannot be run\n";
@@ -111,11 +114,11 @@ static bool start_task(run_state *s, bd_task *t)
     close(err[1]);
     fcntl(out[0], F_SETFL, O_NONBLOCK);
     fcntl(err[0], F_SETFL, O_NONBLOCK);
-    t->output[0] = (bd_prefixed){.from = out[0], .to = 1, .prefix = t->prefixes[0]};
-    t->output[1] = (bd_prefixed){.from = err[0], .to = 2, .prefix = t->prefixes[1]};
+    t->output[0] = (bd_prefixed){.from = out[0], .to = &s->outputs[0], .prefix = t->prefixes[0]};
+    t->output[1] = (bd_prefixed){.from = err[0], .to = &s->outputs[1], .prefix = t->prefixes[1]};
     return true;
 failed:
-    say("cannot start %s: %s", t->name, strerror(errno));
+    say(s, "cannot start %s: %s", t->name, strerror(errno));
     for (int i = 0; i < 2; i++) {
         if (out[i] >= 0) close(out[i]);
         if (err[i] >= 0) close(err[i]);
@@ -161,7 +164,7 @@ static void kill_all(run_state *s)
     for (int i = 0; i < s->run->task_count; i++) {
         bd_task *t = &s->run->tasks[i];
         if (!t->pid) continue;
-        say("%s did not end in %d s and is killed", t->name, KILL_AFTER_MS / 1000);
+        say(s, "%s did not end in %d s and is killed", t->name, KILL_AFTER_MS / 1000);
         signal_task(t, SIGKILL);
     }
     set_phase(s, KILLING, -1);
@@ -173,9 +176,9 @@ static void on_task_ended(run_state *s, bd_task *t, int status)
     t->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     if (t->exit_code && !t->asked_to_end) {
         if (WIFSIGNALED(status))
-            say("%s was killed by signal %d (%s)", t->name, WTERMSIG(status), strsignal(WTERMSIG(status)));
+            say(s, "%s was killed by signal %d (%s)", t->name, WTERMSIG(status), strsignal(WTERMSIG(status)));
         else
-            say("%s ended with exit code %d", t->name, t->exit_code);
+            say(s, "%s ended with exit code %d", t->name, t->exit_code);
         fail_run(s, t->exit_code);
     }
     if (s->phase == WORKING && running(s->run, false) == 0 && running(s->run, true) > 0)
@@ -202,9 +205,17 @@ static void on_child_ended(run_state *s)
     }
 }
 
+// The run is to end: what has been printed gets as long as the tasks, and no longer when asked again.
+static void hurry(run_state *s)
+{
+    bool is_first = s->output_deadline == BD_FOREVER;
+    s->output_deadline = bd_deadline_after_ms(is_first ? KILL_AFTER_MS + 1000 : 0);
+}
+
 static void on_signal(run_state *s, int sig)
 {
     fail_run(s, 128 + sig);
+    hurry(s);
     if (s->phase == ENDING) {
         kill_all(s); // asked twice: at once
         return;
@@ -212,13 +223,13 @@ static void on_signal(run_state *s, int sig)
     if (s->phase != KILLING) ask_all_to_end(s, sig);
 }
 
-static void say_time_is_up(const run_state *s)
+static void say_time_is_up(run_state *s)
 {
     bd_strbuf names = {0};
     for (int i = 0; i < s->run->task_count; i++)
         if (s->run->tasks[i].pid)
             bd_strbuf_appendf(&names, "%s%s", names.len ? ", " : "", s->run->tasks[i].name);
-    say("not finished after %.6g s; still running: %s", (double)s->run->timeout_ms / 1000,
+    say(s, "not finished after %.6g s; still running: %s", (double)s->run->timeout_ms / 1000,
         bd_strbuf_str(&names));
     bd_strbuf_fini(&names);
 }
@@ -228,8 +239,11 @@ static void on_deadline(run_state *s)
     int64_t now = bd_now_ns();
     if (now >= s->time_limit) {
         s->time_limit = BD_FOREVER;
-        say_time_is_up(s);
-        fail_run(s, BD_EXIT_TIMEOUT);
+        if (running(s->run, true) > 0) {
+            say_time_is_up(s);
+            fail_run(s, BD_EXIT_TIMEOUT);
+        }
+        hurry(s);
         if (s->phase == WORKING || s->phase == PS_MAY_END) ask_all_to_end(s, SIGTERM);
     }
     if (now >= s->phase_deadline) {
@@ -261,7 +275,7 @@ static void kill_orphans(void)
 
 static int poll_timeout_ms(const run_state *s)
 {
-    int64_t deadline = s->time_limit < s->phase_deadline ? s->time_limit : s->phase_deadline;
+    int64_t deadline = bd_min(bd_min(s->time_limit, s->phase_deadline), s->output_deadline);
     if (deadline == BD_FOREVER) return -1;
     int64_t left = (deadline - bd_now_ns() + 999999) / 1000000;
     return left < 0 ? 0 : left > INT32_MAX ? INT32_MAX : (int)left;
@@ -278,29 +292,68 @@ static void read_signals(run_state *s)
     }
 }
 
+// What poll is asked about: streams of tasks (unless our own reader is behind), our output, signals.
+typedef struct poll_set {
+    struct pollfd *fds; // [2 * tasks + 3]
+    nfds_t count, streams;
+    bd_prefixed **of; // [streams]
+} poll_set;
+
+static void fill(poll_set *set, run_state *s)
+{
+    set->count = 0;
+    for (int i = 0; i < 2 * s->run->task_count; i++) {
+        bd_prefixed *p = &s->run->tasks[i / 2].output[i % 2];
+        if (p->from < 0 || bd_output_waiting(p->to) > BD_OUTPUT_QUEUE_MAX) continue;
+        set->of[set->count] = p;
+        set->fds[set->count++] = (struct pollfd){.fd = p->from, .events = POLLIN};
+    }
+    set->streams = set->count;
+    for (int i = 0; i < 2; i++) { // poll passes over a negative descriptor
+        bool waits = bd_output_waiting(&s->outputs[i]) > 0;
+        set->fds[set->count++] = (struct pollfd){.fd = waits ? s->outputs[i].fd : -1, .events = POLLOUT};
+    }
+    set->fds[set->count++] = (struct pollfd){.fd = s->signal_fd, .events = POLLIN};
+}
+
+static void poll_once(poll_set *set, run_state *s)
+{
+    fill(set, s);
+    if (poll(set->fds, set->count, poll_timeout_ms(s)) > 0) {
+        for (nfds_t i = 0; i < set->streams; i++)
+            if (set->fds[i].revents) bd_prefixed_pump(set->of[i]);
+        for (int i = 0; i < 2; i++)
+            if (set->fds[set->streams + (nfds_t)i].revents) bd_output_flush(&s->outputs[i]);
+        if (set->fds[set->streams + 2].revents) read_signals(s);
+    }
+    on_deadline(s);
+}
+
+// What is left in the pipes once every task has ended. An end of one that somebody else holds open is not waited for.
+static void drain(run_state *s)
+{
+    for (int i = 0; i < 2 * s->run->task_count; i++) {
+        bd_prefixed *p = &s->run->tasks[i / 2].output[i % 2];
+        while (p->from >= 0 && bd_prefixed_pump(p) == BD_PUMP_MORE)
+            continue;
+        bd_prefixed_end(p);
+    }
+}
+
+// Until all tasks have ended and their output is written: a slow reader is waited for until a signal or the time limit.
 static void wait_for_tasks(run_state *s)
 {
-    bd_run *r = s->run;
-    struct pollfd *fds = bd_malloc((size_t)(2 * r->task_count + 1) * sizeof *fds);
-    bd_prefixed **outputs = bd_malloc((size_t)(2 * r->task_count + 1) * sizeof(bd_prefixed *));
-    while (running(r, true) > 0) {
-        nfds_t n = 0;
-        for (int i = 0; i < 2 * r->task_count; i++) {
-            bd_prefixed *p = &r->tasks[i / 2].output[i % 2];
-            if (p->from < 0) continue;
-            outputs[n] = p;
-            fds[n++] = (struct pollfd){.fd = p->from, .events = POLLIN};
-        }
-        fds[n] = (struct pollfd){.fd = s->signal_fd, .events = POLLIN};
-        if (poll(fds, n + 1, poll_timeout_ms(s)) > 0) {
-            for (nfds_t i = 0; i < n; i++)
-                if (fds[i].revents) bd_prefixed_pump(outputs[i]);
-            if (fds[n].revents) read_signals(s);
-        }
-        on_deadline(s);
-    }
-    bd_free(outputs);
-    bd_free(fds);
+    size_t fds = (size_t)(2 * s->run->task_count + 3);
+    poll_set set = {.fds = bd_malloc(fds * sizeof *set.fds), .of = bd_malloc(fds * sizeof(bd_prefixed *))};
+    while (running(s->run, true) > 0)
+        poll_once(&set, s);
+    kill_orphans();
+    drain(s);
+    while (bd_output_waiting(&s->outputs[0]) + bd_output_waiting(&s->outputs[1]) > 0 &&
+           bd_now_ns() < s->output_deadline)
+        poll_once(&set, s);
+    bd_free(set.of);
+    bd_free(set.fds);
 }
 
 static void open_signals(run_state *s)
@@ -317,7 +370,10 @@ static void open_signals(run_state *s)
 
 int bd_run_tasks(bd_run *run)
 {
-    run_state s = {.run = run, .phase_deadline = BD_FOREVER};
+    run_state s = {.run = run,
+                   .phase_deadline = BD_FOREVER,
+                   .outputs = {{.fd = 1}, {.fd = 2}},
+                   .output_deadline = BD_FOREVER};
     s.time_limit = run->timeout_ms ? bd_deadline_after_ms(run->timeout_ms) : BD_FOREVER;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     open_signals(&s);
@@ -330,12 +386,8 @@ int bd_run_tasks(bd_run *run)
             break;
         }
     wait_for_tasks(&s);
-    kill_orphans();
-    for (int i = 0; i < 2 * run->task_count; i++) {
-        bd_prefixed *p = &run->tasks[i / 2].output[i % 2];
-        while (p->from >= 0 && bd_prefixed_pump(p))
-            continue; // every writer is gone: reads to the end
-    }
+    for (int i = 0; i < 2; i++)
+        bd_strbuf_fini(&s.outputs[i].queue);
     close(s.signal_fd);
     sigprocmask(SIG_SETMASK, &s.old_mask, NULL);
     return s.exit_code;

@@ -111,6 +111,16 @@ check "a live line shows its last state, an unfinished line is not lost" \
 "worker/0 | step 3
 worker/0 | no newline at the end" "$(cat "$dir/out")"
 
+script flood <<'EOS'
+exec yes
+EOS
+code=$(run --timeout 0.3 "$dir/flood")
+check "output without end keeps nobody from the time limit" 124 "$code"
+mkfifo "$dir/unread"
+exec 7<>"$dir/unread" # a reader that never reads
+timeout 20 "$braid" run --timeout 0.3 --ps 0 "$dir/flood" >&7 2>/dev/null
+check "nor does a reader that does not read" 124 $?
+
 check "no such program" "2 braid run: no program 'no-such-program' beside braid or in PATH." \
     "$(run no-such-program) $(cat "$dir/err")"
 check "unknown option" "2 braid run: unknown option '--pss'. See 'braid run --help'." \
