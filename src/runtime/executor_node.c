@@ -199,7 +199,8 @@ static void node_failed(bd_run *r, const bd_plan_item *it, braid_status *error)
     if (is_echo) {
         bd_cancellation_status(token, error); // what it was cancelled for
     } else {
-        bd_status_suffix(error, " [[{{node %s}}]]", it->node->name);
+        bd_status_suffix(error, " (%s on %s) [[{{node %s}}]]", it->node->op_type, r->plan->device->name,
+                         it->node->name);
     }
     bd_run_stop(r, error);
     bd_status_fini(error);
