@@ -106,7 +106,7 @@ static void clean_up(step *s)
     for (int p = 0; p < s->plan->part_count; p++) {
         step_part *part = &s->parts[p];
         bd_worker *w = part->part->peer->worker;
-        w->ops->cleanup_graph(w, s->id, NULL, NULL);
+        if (s->status.code || !part->run.ends_by_itself) w->ops->cleanup_graph(w, s->id, NULL, NULL);
         for (int r = 0; r < part->run.recv_count; r++)
             bd_tensor_fini(&part->recvs[r]);
         bd_message_fini(&part->stats);

@@ -291,6 +291,9 @@ static braid_code read_response_field(bd_wire_reader *in, uint32_t field, bd_wir
     bd_wire_reader sub;
     if (field == RESPONSE_STATUS_CODE && type == BD_WIRE_VARINT) {
         bd_wire_get_varint(in, code);
+    } else if (field == BD_RUN_GRAPH_RESPONSE_ENDS_BY_ITSELF && type == BD_WIRE_VARINT) {
+        uint64_t ends_by_itself;
+        if (bd_wire_get_varint(in, &ends_by_itself)) run->ends_by_itself = ends_by_itself != 0;
     } else if (field == RESPONSE_STATUS_MESSAGE && type == BD_WIRE_BYTES) {
         bd_free(*text);
         *text = bd_wire_get_string(in, ERROR_MESSAGE_MAX, NULL);

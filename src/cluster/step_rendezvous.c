@@ -132,6 +132,11 @@ static void recv(bd_rendezvous *base, const bd_rendezvous_key *key, bd_recv_fn f
     bd_remote_recv_tensor(peer, r->step_id, key, r->remote, remote_done, in);
 }
 
+bool bd_step_rendezvous_is_empty(bd_rendezvous *r)
+{
+    return bd_local_rendezvous_is_empty(of(r)->local);
+}
+
 static void abort_step(bd_rendezvous *base, const braid_status *why)
 {
     step_rendezvous *r = of(base);

@@ -15,4 +15,7 @@ braid_code bd_step_rendezvous_feed(bd_rendezvous *r, const bd_rendezvous_key *ke
 // A receive from the local table alone: what another task asks for, or what the graph gives to the client.
 void bd_step_rendezvous_recv_local(bd_rendezvous *r, const bd_rendezvous_key *key, bd_recv_fn fn, void *arg);
 
+// Whether nothing waits in the local table.
+bool bd_step_rendezvous_is_empty(bd_rendezvous *r);
+
 #endif

@@ -5,7 +5,7 @@
 //   running  bd_steps_begin: RunGraphs in progress.
 //   done     all of them have ended; other tasks may still fetch what was sent here. At most STEPS_DONE_MAX, the oldest
 //            goes: a master that dies before its CleanupGraph leaves no more behind.
-//   over     bd_steps_cleanup, or one of the limits: the rendezvous is aborted, the step gone from the table, its number in a
+//   over     all of them succeeded and what they sent is received, bd_steps_cleanup, or one of the limits: the rendezvous is aborted, the step gone from the table, its number in a
 //            bounded memory, so that whoever comes late is told so instead of waiting for what never comes.
 //
 // Invariant: an entry is on the list of early ones, on that of done ones, or running.
@@ -28,7 +28,7 @@ typedef struct entry {
     int64_t id;
     bd_rendezvous *rendezvous;
     int running; // RunGraphs in progress
-    bool has_begun;
+    bool has_begun, ends_by_itself;
     int early_recvs;
     int64_t created_ns;
     struct entry *prev, *next; // on a list
@@ -181,17 +181,37 @@ braid_code bd_steps_begin(bd_steps *s, int64_t step_id, bd_rendezvous **out, bra
     return st->code;
 }
 
-void bd_steps_end(bd_steps *s, int64_t step_id)
+// Takes a step out that ends by itself and has nothing left; the caller ends the entry.
+static entry *take_if_drained_locked(bd_steps *s, entry *e)
 {
-    entry *dropped = NULL;
+    const bool is_drained =
+        e->has_begun && e->running == 0 && e->ends_by_itself && bd_step_rendezvous_is_empty(e->rendezvous);
+    return is_drained ? take_out_locked(s, e) : NULL;
+}
+
+void bd_steps_end(bd_steps *s, int64_t step_id, bool succeeded)
+{
+    entry *dropped = NULL, *over = NULL;
     bd_mutex_lock(&s->mu);
     entry *e = bd_imap_get(&s->by_id, (uint64_t)step_id);
     if (e && --e->running == 0) {
         append(&s->done, e);
+        e->ends_by_itself = succeeded;
+        over = take_if_drained_locked(s, e);
         if (s->done.count > STEPS_DONE_MAX) dropped = take_out_locked(s, s->done.first);
     }
     bd_mutex_unlock(&s->mu);
+    end_entry(over, BRAID_ABORTED, "is over");
     end_entry(dropped, BRAID_ABORTED, "was dropped: its master did not clean it up");
+}
+
+static void end_if_drained(bd_steps *s, int64_t step_id)
+{
+    bd_mutex_lock(&s->mu);
+    entry *e = bd_imap_get(&s->by_id, (uint64_t)step_id);
+    entry *over = e ? take_if_drained_locked(s, e) : NULL;
+    bd_mutex_unlock(&s->mu);
+    end_entry(over, BRAID_ABORTED, "is over");
 }
 
 // A receive of another task: holds the rendezvous until it has ended.
@@ -233,6 +253,7 @@ void bd_steps_recv(bd_steps *s, int64_t step_id, const bd_rendezvous_key *key, b
     holding_recv *in = bd_malloc(sizeof *in);
     *in = (holding_recv){rendezvous, fn, arg};
     bd_step_rendezvous_recv_local(rendezvous, key, holding_done, in);
+    end_if_drained(s, step_id);
 }
 
 void bd_steps_cleanup(bd_steps *s, int64_t step_id)

@@ -15,8 +15,8 @@ void bd_steps_free(bd_steps *s);
 
 // A graph of the step is about to run: *out is the step's rendezvous, a reference. Aborted when the step is over.
 braid_code bd_steps_begin(bd_steps *s, int64_t step_id, bd_rendezvous **out, braid_status *st);
-// It has run; once for each begin.
-void bd_steps_end(bd_steps *s, int64_t step_id);
+// It has run; once for each begin. After a success the step ends by itself when what was sent here has been received.
+void bd_steps_end(bd_steps *s, int64_t step_id, bool succeeded);
 
 // Another task asks for a tensor: before the step begins here (it waits, within limits), while it runs, or until it is
 // cleaned up. Aborted when it is over. As bd_rendezvous_ops.recv.

@@ -37,9 +37,14 @@ typedef struct bd_run_graph {
     bool wants_stats, wants_partition_graphs;
     // Receive, when wanted, a StepStats message and `repeated GraphDef = 3` as RunMetadata has it. Empty before.
     bd_message *stats, *partition_graphs;
+    // Set when the step ends by itself on the task unless it fails elsewhere: then it needs no cleanup_graph.
+    bool ends_by_itself;
     // The calling thread waits for the step anyway: a local worker runs on it. Else it is one that must not be held.
     bool may_wait;
 } bd_run_graph;
+
+// How a worker of Braid says ends_by_itself: a field of RunGraphResponse that TensorFlow does not have, and ignores.
+#define BD_RUN_GRAPH_RESPONSE_ENDS_BY_ITSELF 1000
 
 typedef struct bd_worker_ops {
     // Asks for the devices of the task; `wait` for one that is not there yet.

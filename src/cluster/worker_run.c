@@ -119,7 +119,9 @@ static void plan_done(void *arg, const braid_status *from)
         fetch_all(e, st);
     if (e->step.stats) bd_step_stats_write(e->step.stats, w->device->name, e->run->stats);
     if (e->run->wants_partition_graphs) write_partition_graph(e);
-    bd_steps_end(w->steps, e->run->step_id);
+    bd_steps_end(w->steps, e->run->step_id, st->code == BRAID_OK);
+    e->run->ends_by_itself = st->code == BRAID_OK;
+    if (e->run->ends_by_itself) bd_resources_clear(w->device->resources, e->container);
     const bd_worker_done_fn fn = e->fn;
     void *fn_arg = e->arg;
     execution_free(e);

@@ -204,6 +204,7 @@ static void write_response(const run_call *c, const braid_status *st, bd_message
         bd_named_tensor_put(c->run.recv_keys[i], &c->recvs[i], 1, &writer);
     if (c->stats.bytes) bd_message_field_put(&c->stats, 2, &writer);
     put_partition_graphs(&c->partition_graphs, &writer);
+    if (c->run.ends_by_itself) bd_wire_put_uint(&writer, BD_RUN_GRAPH_RESPONSE_ENDS_BY_ITSELF, 1);
     if (st->code) {
         char *text = bd_wire_error_message(st);
         Tensorflow__RunGraphResponse error = TENSORFLOW__RUN_GRAPH_RESPONSE__INIT;

@@ -242,6 +242,15 @@ static void local_destroy(bd_rendezvous *r)
     bd_free(l);
 }
 
+bool bd_local_rendezvous_is_empty(bd_rendezvous *r)
+{
+    local_rendezvous *l = local_of(r);
+    bd_mutex_lock(&l->mu);
+    bool is_empty = l->count == 0;
+    bd_mutex_unlock(&l->mu);
+    return is_empty;
+}
+
 bd_rendezvous *bd_local_rendezvous_new(void)
 {
     static const bd_rendezvous_ops ops = {

@@ -7,4 +7,7 @@
 // A new one with count 1. Whoever still waits when the last reference goes ends with Cancelled.
 bd_rendezvous *bd_local_rendezvous_new(void);
 
+// Whether neither a tensor nor a receiver waits in it.
+bool bd_local_rendezvous_is_empty(bd_rendezvous *r);
+
 #endif
