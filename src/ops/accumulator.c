@@ -341,7 +341,7 @@ static braid_code handle_and_scalar(bd_shape_ctx *c, braid_status *st)
 BD_OP(AccumulatorApplyGradient) = {
     .signature = "(handle: Ref(string), local_step: int64, gradient: dtype) -> ()",
     .attrs = "dtype:type{number}",
-    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = handle_and_scalar,
     .kernels = BD_KERNELS({.types = TYPES, .flags = BD_KERNEL_EXPENSIVE, .run = apply_run}),
     .doc = "Adds a gradient to an accumulator, unless local_step is before the accumulator's step.",
@@ -350,7 +350,7 @@ BD_OP(AccumulatorApplyGradient) = {
 BD_OP(AccumulatorTakeGradient) = {
     .signature = "(handle: Ref(string), num_required: int32) -> (average: dtype)",
     .attrs = "dtype:type{number}",
-    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = handle_and_scalar,
     .kernels = BD_KERNELS({.types = TYPES, .start = take_start}),
     .doc =
@@ -359,7 +359,7 @@ BD_OP(AccumulatorTakeGradient) = {
 
 BD_OP(AccumulatorSetGlobalStep) = {
     .signature = "(handle: Ref(string), new_global_step: int64) -> ()",
-    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = handle_and_scalar,
     .kernels = BD_KERNELS({.run = set_step_run}),
     .doc = "Sets the step of an accumulator: gradients from before are dropped.",
@@ -367,7 +367,7 @@ BD_OP(AccumulatorSetGlobalStep) = {
 
 BD_OP(AccumulatorNumAccumulated) = {
     .signature = "(handle: Ref(string)) -> (num_accumulated: int32)",
-    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_handle_to_scalar,
     .kernels = BD_KERNELS({.run = count_run}),
     .doc = "How many gradients an accumulator holds.",

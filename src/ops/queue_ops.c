@@ -374,10 +374,10 @@ BD_OP(RandomShuffleQueue) = SOURCE("() -> (handle: Ref(string))", RANDOM_ATTRS Q
 BD_OP(RandomShuffleQueueV2) = SOURCE("() -> (handle: resource)", RANDOM_ATTRS QUEUE_ATTRS, random_create,
                                      RANDOM_DOC);
 
-// All are marked as having state, also those that TensorFlow's registry does not mark: two dequeues are never one.
-#define USER(SIGNATURE, ATTRS, SHAPE, KERNEL, DOC)                                                           \
+// As in TensorFlow's registry only the V2 ops are marked: a node that takes a reference is never merged with another.
+#define USER(SIGNATURE, ATTRS, FLAGS, SHAPE, KERNEL, DOC)                                                    \
     {                                                                                                        \
-        .signature = (SIGNATURE), .attrs = (ATTRS), .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,      \
+        .signature = (SIGNATURE), .attrs = (ATTRS), .flags = (FLAGS) | BD_OP_NOT_DIFFERENTIABLE,             \
         .shape = (SHAPE), .kernels = BD_KERNELS(KERNEL), .doc = (DOC)                                        \
     }
 #define WAITS(START)                                                                                         \
@@ -396,39 +396,39 @@ BD_OP(RandomShuffleQueueV2) = SOURCE("() -> (handle: resource)", RANDOM_ATTRS QU
 #define SIZE_DOC "How many elements a queue holds."
 #define IS_CLOSED_DOC "Whether a queue is closed."
 
-BD_OP(QueueEnqueue) = USER("(handle: Ref(string), components: Tcomponents...) -> ()", ENQUEUE_ATTRS,
+BD_OP(QueueEnqueue) = USER("(handle: Ref(string), components: Tcomponents...) -> ()", ENQUEUE_ATTRS, 0,
                            enqueue_shape, WAITS(enqueue_start), ENQUEUE_DOC);
 BD_OP(QueueEnqueueV2) = USER("(handle: resource, components: Tcomponents...) -> ()", ENQUEUE_ATTRS,
-                             enqueue_shape, WAITS(enqueue_start), ENQUEUE_DOC);
-BD_OP(QueueEnqueueMany) = USER("(handle: Ref(string), components: Tcomponents...) -> ()", ENQUEUE_ATTRS,
+                             BD_OP_STATEFUL, enqueue_shape, WAITS(enqueue_start), ENQUEUE_DOC);
+BD_OP(QueueEnqueueMany) = USER("(handle: Ref(string), components: Tcomponents...) -> ()", ENQUEUE_ATTRS, 0,
                                enqueue_shape, WAITS(enqueue_many_start), ENQUEUE_MANY_DOC);
 BD_OP(QueueEnqueueManyV2) = USER("(handle: resource, components: Tcomponents...) -> ()", ENQUEUE_ATTRS,
-                                 enqueue_shape, WAITS(enqueue_many_start), ENQUEUE_MANY_DOC);
-BD_OP(QueueDequeue) = USER("(handle: Ref(string)) -> (components: component_types...)", DEQUEUE_ATTRS,
+                                 BD_OP_STATEFUL, enqueue_shape, WAITS(enqueue_many_start), ENQUEUE_MANY_DOC);
+BD_OP(QueueDequeue) = USER("(handle: Ref(string)) -> (components: component_types...)", DEQUEUE_ATTRS, 0,
                            dequeue_shape, WAITS(dequeue_start), DEQUEUE_DOC);
 BD_OP(QueueDequeueV2) = USER("(handle: resource) -> (components: component_types...)", DEQUEUE_ATTRS,
-                             dequeue_shape, WAITS(dequeue_start), DEQUEUE_DOC);
+                             BD_OP_STATEFUL, dequeue_shape, WAITS(dequeue_start), DEQUEUE_DOC);
 BD_OP(QueueDequeueMany) = USER("(handle: Ref(string), n: int32) -> (components: component_types...)",
-                               DEQUEUE_ATTRS, dequeue_many_shape, WAITS(dequeue_many_start),
+                               DEQUEUE_ATTRS, 0, dequeue_many_shape, WAITS(dequeue_many_start),
                                DEQUEUE_MANY_DOC);
 BD_OP(QueueDequeueManyV2) = USER("(handle: resource, n: int32) -> (components: component_types...)",
-                                 DEQUEUE_ATTRS, dequeue_many_shape, WAITS(dequeue_many_start),
+                                 DEQUEUE_ATTRS, BD_OP_STATEFUL, dequeue_many_shape, WAITS(dequeue_many_start),
                                  DEQUEUE_MANY_DOC);
 BD_OP(QueueDequeueUpTo) = USER("(handle: Ref(string), n: int32) -> (components: component_types...)",
-                               DEQUEUE_ATTRS, dequeue_up_to_shape, WAITS(dequeue_up_to_start),
+                               DEQUEUE_ATTRS, 0, dequeue_up_to_shape, WAITS(dequeue_up_to_start),
                                DEQUEUE_UP_TO_DOC);
 BD_OP(QueueDequeueUpToV2) = USER("(handle: resource, n: int32) -> (components: component_types...)",
-                                 DEQUEUE_ATTRS, dequeue_up_to_shape, WAITS(dequeue_up_to_start),
-                                 DEQUEUE_UP_TO_DOC);
-BD_OP(QueueClose) = USER("(handle: Ref(string)) -> ()", "cancel_pending_enqueues:bool=false", enqueue_shape,
-                         {.start = close_start}, CLOSE_DOC);
-BD_OP(QueueCloseV2) = USER("(handle: resource) -> ()", "cancel_pending_enqueues:bool=false", enqueue_shape,
-                           {.start = close_start}, CLOSE_DOC);
-BD_OP(QueueSize) = USER("(handle: Ref(string)) -> (size: int32)", NULL, bd_shape_fn_handle_to_scalar,
+                                 DEQUEUE_ATTRS, BD_OP_STATEFUL, dequeue_up_to_shape,
+                                 WAITS(dequeue_up_to_start), DEQUEUE_UP_TO_DOC);
+BD_OP(QueueClose) = USER("(handle: Ref(string)) -> ()", "cancel_pending_enqueues:bool=false", 0,
+                         enqueue_shape, {.start = close_start}, CLOSE_DOC);
+BD_OP(QueueCloseV2) = USER("(handle: resource) -> ()", "cancel_pending_enqueues:bool=false", BD_OP_STATEFUL,
+                           enqueue_shape, {.start = close_start}, CLOSE_DOC);
+BD_OP(QueueSize) = USER("(handle: Ref(string)) -> (size: int32)", NULL, 0, bd_shape_fn_handle_to_scalar,
                         {.run = size_run}, SIZE_DOC);
-BD_OP(QueueSizeV2) = USER("(handle: resource) -> (size: int32)", NULL, bd_shape_fn_handle_to_scalar,
-                          {.run = size_run}, SIZE_DOC);
-BD_OP(QueueIsClosed) = USER("(handle: Ref(string)) -> (is_closed: bool)", NULL, bd_shape_fn_handle_to_scalar,
-                            {.run = is_closed_run}, IS_CLOSED_DOC);
-BD_OP(QueueIsClosedV2) = USER("(handle: resource) -> (is_closed: bool)", NULL, bd_shape_fn_handle_to_scalar,
-                              {.run = is_closed_run}, IS_CLOSED_DOC);
+BD_OP(QueueSizeV2) = USER("(handle: resource) -> (size: int32)", NULL, BD_OP_STATEFUL,
+                          bd_shape_fn_handle_to_scalar, {.run = size_run}, SIZE_DOC);
+BD_OP(QueueIsClosed) = USER("(handle: Ref(string)) -> (is_closed: bool)", NULL, 0,
+                            bd_shape_fn_handle_to_scalar, {.run = is_closed_run}, IS_CLOSED_DOC);
+BD_OP(QueueIsClosedV2) = USER("(handle: resource) -> (is_closed: bool)", NULL, BD_OP_STATEFUL,
+                              bd_shape_fn_handle_to_scalar, {.run = is_closed_run}, IS_CLOSED_DOC);
