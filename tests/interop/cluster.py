@@ -1,8 +1,8 @@
 # Clusters of real `braid server` processes on free loopback ports.
 #
 # A port is reserved as src/cli/ports.c does it: by an abstract unix socket of its name, below the ports that
-# Linux hands out to outgoing connections. A server dies with the test (PDEATHSIG), so none outlives a test that
-# is killed.
+# Linux hands out to outgoing connections. A server dies with the test (PDEATHSIG): none outlives one that is
+# killed.
 import json
 import random
 import signal

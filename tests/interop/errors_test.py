@@ -5,8 +5,8 @@ import random
 
 from client import InteropTest, Session, master_service
 from cluster import Cluster, main
-from graphs import (FLOAT, const, endless_loop, node, placeholder, tensor, tensor_by_element, tensor_of_bytes,
-                    variable)
+from graphs import (FLOAT, INT32, Shape, const, endless_loop, node, placeholder, tensor, tensor_by_element,
+                    tensor_of_bytes, value, variable)
 from protos import config_pb2, grpc, master_pb2, worker_pb2
 
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
@@ -205,6 +205,76 @@ class GraphErrorTest(ErrorTest):
             self.session(*nodes).run("a:0")
 
 
+# A queue of two numbers on the parameter server, and what a program does with it from the worker.
+def queue():
+    types = {"component_types": [INT32]}
+    return [
+        node("q", "FIFOQueueV2", device=PS, shapes=[Shape([])], capacity=2, shared_name="q", **types),
+        placeholder("x", INT32, [], WORKER),
+        const("two", 2, device=WORKER),
+        node("put", "QueueEnqueueV2", "q", "x", device=PS, Tcomponents=[INT32]),
+        node("take", "QueueDequeueV2", "q", device=PS, **types),
+        node("take_two", "QueueDequeueManyV2", "q", "two", device=PS, **types),
+        node("close", "QueueCloseV2", "q", device=PS),
+        node("cancel", "QueueCloseV2", "q", device=PS, cancel_pending_enqueues=True),
+        node("taken", "Identity", "take", device=WORKER, T=INT32),
+    ]
+
+
+class QueueErrorTest(ErrorTest):
+
+    def put(self, session, *values):
+        for v in values:
+            session.run(targets=["put"], feeds={"x:0": v})
+
+    def test_what_waits_for_an_element_gets_it(self):
+        s, other = self.session(*queue()), self.session(*queue())
+        steps = [s.start(["taken:0"]) for _ in range(100)]  # more than any server has threads
+        self.put(other, *range(100))
+        taken = [value(step.result().tensor[0].tensor) for step in steps]
+        self.assertEqual(sorted(taken), list(range(100)))
+
+    def test_a_closed_queue_with_too_few_elements(self):
+        s = self.session(*queue())
+        self.put(s, 1)
+        waiting = s.start(["take_two:0"])
+        s.run(targets=["close"])
+        words = "is closed and has insufficient elements"
+        self.check_error(waiting, "OUT_OF_RANGE", words, "[[{{node take_two}}")
+        self.assertEqual(s.run("take:0"), 1)
+        with self.fails("OUT_OF_RANGE", words, "[[{{node take}}"):
+            s.run("taken:0")
+
+    def test_a_closed_queue_takes_nothing(self):
+        s = self.session(*queue())
+        s.run(targets=["close"])
+        with self.fails("CANCELLED", "is closed", "[[{{node put}}"):
+            self.put(s, 1)
+
+    def test_closing_may_cancel_what_waits_for_room(self):
+        s = self.session(*queue())
+        self.put(s, 1, 2)
+        waiting = s.start(targets=["put"], feeds={"x:0": 3})
+        s.run(targets=["cancel"])
+        self.check_error(waiting, "CANCELLED", "[[{{node put}}")
+        self.assertRegex(waiting.details(), "was cancelled|is closed")  # it may come after the end
+
+    def test_a_session_that_ends_while_its_step_waits(self):
+        s, other = self.session(*queue()), self.session(*queue())
+        waiting = s.start(["take:0"])
+        s.close()
+        self.assertIn(waiting.code().name, ("CANCELLED", "ABORTED"))
+        self.put(other, 1)
+        self.assertEqual(other.run("take:0"), 1)  # nobody has taken it
+
+    def test_a_step_that_waits_too_long(self):
+        s = self.session(*queue())
+        with self.fails("DEADLINE_EXCEEDED", PS):
+            s.run("taken:0", options={"timeout_in_ms": 200})
+        self.put(s, 1)
+        self.assertEqual(s.run("taken:0"), 1)
+
+
 class SessionErrorTest(ErrorTest):
 
     def test_an_unknown_session_handle(self):
@@ -281,8 +351,8 @@ class MalformedRequestTest(ErrorTest):
     WORKER = ["GetStatus", "CreateWorkerSession", "DeleteWorkerSession", "RegisterGraph", "DeregisterGraph",
               "RunGraph", "CleanupGraph", "CleanupAll", "RecvTensor", "Logging", "Tracing", "RecvBuf",
               "MarkRecvFinished", "GetStepSequence", "CompleteGroup", "CompleteInstance"]
-    # No message begins so: a field that is longer than what follows, wire types and field numbers that there are
-    # not, a varint without an end.
+    # No message begins so: a field that is longer than what follows, wire types and field numbers that there
+    # are not, a varint without an end.
     BROKEN = [b"\x0a\xff\xff\xff\xff\x0f", b"\x0a\x05abc", b"\x0f\x00", b"\x00\x00", b"\xff" * 20,
               b"\x0b\x0a"]
     HARM = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "INTERNAL")

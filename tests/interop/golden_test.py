@@ -17,8 +17,8 @@ from protos import config_pb2, graph_pb2, skip_all
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 GOLDEN, MNIST = SHARED / "golden", SHARED / "mnist"
 
-# Of each program its loss, to what part of its first value it is to fall at least (some train very slowly), and
-# the variables that all roles share.
+# Of each program its loss, to what part of its first value it is to fall at least (some train very slowly),
+# and the variables that all roles share.
 PROGRAMS = {
     "deep_mnist_cnn": ("Mean:0", 0.6, ["global_step:0"]),
     "downpour": ("Mean:0", 0.99995, ["g/Variable:0", "g/Variable_1:0", "global_step:0"]),
@@ -27,14 +27,12 @@ PROGRAMS = {
     "mnist_replica-async-1ps": ("Neg:0", 0.4, ["hid_w:0", "sm_b:0", "global_step:0"]),
 }
 
-# Ops that servers do not have yet. Checkpoints are left out of a replay; a program that needs one of the others is
-# skipped.
+# Ops that servers do not have yet. Checkpoints are left out of a replay; a program that needs one of the others
+# is skipped.
 CHECKPOINT_OPS = {"SaveV2", "RestoreV2", "MergeV2Checkpoints", "ShardedFilename", "StringJoin"}
 MISSING_OPS = {
     "AccumulatorApplyGradient", "AccumulatorSetGlobalStep", "AccumulatorTakeGradient", "AsString",
-    "ConditionalAccumulator", "FIFOQueueV2", "HistogramSummary", "MergeSummary", "QueueCloseV2",
-    "QueueDequeueManyV2", "QueueDequeueV2", "QueueEnqueueManyV2", "QueueSizeV2", "RandomShuffleQueueV2",
-    "ScalarSummary",
+    "ConditionalAccumulator", "HistogramSummary", "MergeSummary", "ScalarSummary",
 }
 
 
@@ -85,7 +83,7 @@ def trains(signature):
 
 
 class Replay:
-    """All roles of a program on a cluster. `losses`: the chief's, on one batch, before it trains and after."""
+    """All roles of a program on a cluster. `losses`: the chief's on one batch, before it trains and after."""
 
     def __init__(self, test, cluster, loss):
         self.test, self.cluster, self.loss = test, cluster, loss
@@ -194,7 +192,8 @@ class GoldenTest(InteropTest):
         steps = sum(1 for role in roles for _, signature in role.runs() if trains(signature))
         counted = values[0].get("global_step:0", steps)
         self.assertLessEqual(counted, steps)
-        self.assertGreaterEqual(counted, 0.9 * steps)  # without locking, one of two that come at once may be lost
+        # Without locking, one of two that come at once may be lost.
+        self.assertGreaterEqual(counted, 0.9 * steps)
 
 
 def add_test(program):

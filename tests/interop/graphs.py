@@ -33,7 +33,8 @@ HALF, UINT32, UINT64 = Type(19), Type(22), Type(23)
 ELEMENTS = {
     FLOAT: ("f", "float_val"), DOUBLE: ("d", "double_val"), HALF: ("e", "half_val"), BOOL: ("?", "bool_val"),
     INT8: ("b", "int_val"), INT16: ("h", "int_val"), INT32: ("i", "int_val"), INT64: ("q", "int64_val"),
-    UINT8: ("B", "int_val"), UINT16: ("H", "int_val"), UINT32: ("I", "uint32_val"), UINT64: ("Q", "uint64_val"),
+    UINT8: ("B", "int_val"), UINT16: ("H", "int_val"), UINT32: ("I", "uint32_val"),
+    UINT64: ("Q", "uint64_val"),
 }
 
 # ---- Tensors ----

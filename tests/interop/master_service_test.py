@@ -160,7 +160,7 @@ class ProtocolTest(MasterTest):
 class FailureTest(MasterTest):
 
     def test_the_error_of_a_task_is_that_of_the_step(self):
-        for code, words in ("ABORTED", "Graph handle is not found"), ("DATA_LOSS", "damaged"), ("UNKNOWN", "?"):
+        for code, words in ("ABORTED", "Graph handle is not found"), ("DATA_LOSS", "bad"), ("UNKNOWN", "?"):
             step, run = self.begin()
             run.fail(code, words)
             self.check_error(step, code, words)
