@@ -101,8 +101,8 @@ static braid_code load(bd_table *t, bd_block_handle handle, uint8_t **memory, si
 
 static braid_code read_block(bd_table *t, bd_block_handle handle, bd_block **block, braid_status *st)
 {
-    uint8_t *memory;
-    size_t len;
+    uint8_t *memory = NULL;
+    size_t len = 0;
     *block = NULL;
     braid_code code = load(t, handle, &memory, &len, st);
     if (code) {

@@ -1,39 +1,20 @@
 // A cluster in the test's process.
 #include "test_cluster.h"
 #include "base/alloc.h"
-#include "base/random.h"
 #include "base/status.h"
 #include "cluster/client_session.h"
 #include "cluster/cluster_spec.h"
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-// A free port outside of the range that outgoing connections use, so that it can be taken again after a stop.
-static int free_port(void)
-{
-    for (;;) {
-        const int port = 20000 + (int)(bd_random_u64() % 12000);
-        struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        const bool is_free = bind(fd, (struct sockaddr *)&address, sizeof address) == 0;
-        close(fd);
-        if (is_free) return port;
-    }
-}
 
 static void add_tasks(test_cluster *c, const char *job, int count)
 {
     for (int i = 0; i < count; i++) {
         BD_STATUS(st);
         char address[32];
-        do {
-            braid_status_clear(st);
-            snprintf(address, sizeof address, "127.0.0.1:%d", free_port());
-        } while (bd_cluster_add(c->spec, job, i, address, st)); // two ports may be the same
+        snprintf(address, sizeof address, "127.0.0.1:%d", c->ports[c->task_count].number);
+        bd_cluster_add(c->spec, job, i, address, st);
+        assert_ok(st);
         c->tasks[c->task_count++] = (test_task){job, i, NULL};
     }
 }
@@ -44,6 +25,7 @@ test_cluster *test_cluster_new_on(bd_transport *network, int ps, int workers)
     test_cluster *c = bd_calloc(1, sizeof *c);
     c->network = network;
     c->spec = bd_cluster_new();
+    if (!bd_ports_take(c->ports, ps + workers)) fail_msg("no free ports");
     add_tasks(c, "ps", ps);
     add_tasks(c, "worker", workers);
     return c;
@@ -61,6 +43,7 @@ void test_cluster_free(test_cluster *c)
     for (int i = c->task_count; i-- > 0;)
         braid_server_free(c->tasks[i].server);
     if (c->network) c->network->free(c->network);
+    bd_ports_release(c->ports, c->task_count);
     braid_cluster_free(c->spec);
     bd_free(c);
 }

@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 #include "base/thread.h"
+#include "cli/ports.h"
 #include "cluster/server.h"
 #include "cluster/transport/transport.h"
 #include <braid/braid.h>
@@ -29,6 +30,7 @@ typedef struct test_cluster {
     bd_transport *network; // NULL: each server has gRPC of its own
     braid_cluster *spec;
     test_task tasks[TEST_TASKS_MAX];
+    bd_port ports[TEST_TASKS_MAX]; // reserved while the cluster exists
     int task_count;
 } test_cluster;
 
