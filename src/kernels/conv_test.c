@@ -181,6 +181,10 @@ static void test_cache(void **state)
         bd_conv_give(&cache, bd_conv_take(&cache, BD_CONV_OUTPUT, &s));
     }
     assert_null(bd_prepared_take(&cache, &(bd_conv_shape){0}, sizeof s));
+    uint64_t before = bd_alloc_count();
+    bd_conv_give(&cache,
+                 bd_conv_take(&cache, BD_CONV_OUTPUT, &s)); // in the steady state nothing is allocated
+    assert_int_equal(bd_alloc_count(), before);
     s.batch = 1; // pushed out by the others
     assert_null(bd_prepared_take(&cache, &s, sizeof s));
     s.batch = 11;
