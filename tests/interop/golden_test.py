@@ -27,7 +27,7 @@ PROGRAMS = {
     "mnist_replica-async-1ps": ("Neg:0", 0.4, ["hid_w:0", "sm_b:0", "global_step:0"]),
 }
 
-# Ops that servers do not have yet. Checkpoints are left out of a replay; a program that needs one of the others
+# Ops that servers do not have yet. Checkpoints are left out of a replay; a program that needs one of the rest
 # is skipped.
 CHECKPOINT_OPS = {"SaveV2", "RestoreV2", "MergeV2Checkpoints", "ShardedFilename", "StringJoin"}
 MISSING_OPS = {
