@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/testing/test.h"
+#include <cmocka.h>
 
 // Long enough for any machine that runs tests; a wait that gets there fails.
 #define PATIENCE_MS 30000
