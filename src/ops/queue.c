@@ -43,6 +43,7 @@ static queue_waiter *waiter_of(bd_waiter *w)
 
 static braid_tensor *element_locked(bd_queue *q, int64_t i)
 {
+    BD_ASSERT(q->capacity > 0);
     return &q->elements[(q->first + i) % q->capacity * q->options.component_count];
 }
 

@@ -77,6 +77,7 @@ void bd_waiter_end_locked(bd_waiter *w)
 
 static void cancel_locked(bd_waiter *w)
 {
+    BD_ASSERT(w->line);
     w->cancelled = w->line->what;
     if (w->room->kind->give_back_locked) w->room->kind->give_back_locked(w->room, w);
     bd_waiter_end_locked(w);
