@@ -11,6 +11,16 @@
 #include <braid/variables.h>
 #include <string.h>
 
+// What one step works with. Empty lists at the start, but for their memory.
+typedef struct step_scratch {
+    BD_ARRAY(braid_out) outs;          // what it fetches, each once
+    BD_ARRAY(braid_tensor *) values;   // [outs]
+    BD_ARRAY(braid_fetch) fetches;     // [outs]
+    BD_ARRAY(int) hook_fetches;        // positions in outs, those of the first hook first
+    BD_ARRAY(int) hook_counts;         // [hooks]
+    BD_ARRAY(braid_tensor *) borrowed; // values of one hook's fetches
+} step_scratch;
+
 struct braid_monitored_session {
     braid_session *session; // NULL when it could not be opened
     BD_ARRAY(braid_hook *) hooks;
@@ -18,13 +28,7 @@ struct braid_monitored_session {
     int64_t global_step_value;
     bool stop;
     braid_status status; // the first error
-    // Of the step in progress; kept to be used again.
-    BD_ARRAY(braid_out) outs;          // what it fetches, each once
-    BD_ARRAY(braid_tensor *) values;   // [outs]
-    BD_ARRAY(braid_fetch) fetches;     // [outs]
-    BD_ARRAY(int) hook_fetches;        // positions in outs, those of the first hook first
-    BD_ARRAY(int) hook_counts;         // [hooks]
-    BD_ARRAY(braid_tensor *) borrowed; // values of one hook's fetches
+    step_scratch spare;  // memory for the next step; a step in progress has its own, as hooks may run others
 };
 
 // ---- Errors ----
@@ -164,66 +168,106 @@ braid_monitored_session *braid_monitored_session_open(braid_graph *g, const brai
 
 // ---- Steps ----
 
-// The position of `out` in what the step fetches; added when it is new.
-static int position_of(braid_monitored_session *s, braid_out out)
+static void free_scratch(step_scratch *c)
 {
-    for (size_t i = 0; i < s->outs.len; i++) {
-        if (s->outs.items[i].op == out.op && s->outs.items[i].index == out.index) return (int)i;
-    }
-    bd_array_push(&s->outs, out);
-    return (int)s->outs.len - 1;
+    bd_array_free(&c->outs);
+    bd_array_free(&c->values);
+    bd_array_free(&c->fetches);
+    bd_array_free(&c->hook_fetches);
+    bd_array_free(&c->hook_counts);
+    bd_array_free(&c->borrowed);
 }
 
-static void collect_fetches(braid_monitored_session *s, const braid_fetch *fetches, bool with_hooks)
+static step_scratch take_scratch(braid_monitored_session *s)
 {
-    s->outs.len = s->hook_fetches.len = s->hook_counts.len = 0;
+    step_scratch c = s->spare;
+    s->spare = (step_scratch){0};
+    c.outs.len = c.hook_fetches.len = c.hook_counts.len = 0;
+    return c;
+}
+
+static void give_scratch(braid_monitored_session *s, step_scratch *c)
+{
+    free_scratch(&s->spare); // of a step that a hook ran meanwhile
+    s->spare = *c;
+}
+
+// The position of `out` in what the step fetches; added when it is new.
+static int position_of(step_scratch *c, braid_out out)
+{
+    for (size_t i = 0; i < c->outs.len; i++) {
+        if (c->outs.items[i].op == out.op && c->outs.items[i].index == out.index) return (int)i;
+    }
+    bd_array_push(&c->outs, out);
+    return (int)c->outs.len - 1;
+}
+
+static void collect_fetches(braid_monitored_session *s, step_scratch *c, const braid_fetch *fetches,
+                            bool with_hooks)
+{
     for (const braid_fetch *f = fetches; f && f->out.op; f++)
-        position_of(s, f->out);
+        position_of(c, f->out);
     if (!with_hooks) return;
-    if (s->global_step.op) position_of(s, s->global_step);
+    if (s->global_step.op) position_of(c, s->global_step);
     for (size_t i = 0; i < s->hooks.len; i++) {
         braid_hook *h = s->hooks.items[i];
         braid_out wanted[BRAID_HOOK_FETCH_MAX];
         int count = h->before_run ? h->before_run(h, s, wanted) : 0;
         for (int k = 0; k < count; k++)
-            bd_array_push(&s->hook_fetches, position_of(s, wanted[k]));
-        bd_array_push(&s->hook_counts, count);
+            bd_array_push(&c->hook_fetches, position_of(c, wanted[k]));
+        bd_array_push(&c->hook_counts, count);
     }
 }
 
-static braid_code run_session(braid_monitored_session *s, const braid_feed *feeds, braid_op *target,
-                              braid_status *st)
+static braid_code run_session(braid_monitored_session *s, step_scratch *c, const braid_feed *feeds,
+                              braid_op *target, braid_status *st)
 {
     int feed_count = 0;
     while (feeds && feeds[feed_count].out.op)
         feed_count++;
-    bd_array_reserve(&s->values, s->outs.len);
-    bd_array_reserve(&s->fetches, s->outs.len);
-    for (size_t i = 0; i < s->outs.len; i++) {
-        s->values.items[i] = NULL;
-        s->fetches.items[i] = (braid_fetch){s->outs.items[i], &s->values.items[i]};
+    bd_array_reserve(&c->values, c->outs.len);
+    bd_array_reserve(&c->fetches, c->outs.len);
+    for (size_t i = 0; i < c->outs.len; i++) {
+        c->values.items[i] = NULL;
+        c->fetches.items[i] = (braid_fetch){c->outs.items[i], &c->values.items[i]};
     }
     braid_run_args args = {.feeds = feeds,
                            .feed_count = feed_count,
-                           .fetches = s->fetches.items,
-                           .fetch_count = (int)s->outs.len,
+                           .fetches = c->fetches.items,
+                           .fetch_count = (int)c->outs.len,
                            .targets = &target,
                            .target_count = target ? 1 : 0};
     return braid_session_run(s->session, &args, st);
 }
 
-static braid_code call_after_run(braid_monitored_session *s, braid_status *st)
+static braid_code call_after_run(braid_monitored_session *s, step_scratch *c, braid_status *st)
 {
-    const int *position = s->hook_fetches.items;
+    const int *position = c->hook_fetches.items;
     for (size_t i = 0; i < s->hooks.len; i++) {
         braid_hook *h = s->hooks.items[i];
-        s->borrowed.len = 0;
-        for (int k = 0; k < s->hook_counts.items[i]; k++)
-            bd_array_push(&s->borrowed, s->values.items[*position++]);
-        braid_code code = h->after_run ? h->after_run(h, s, s->borrowed.items, st) : BRAID_OK;
+        c->borrowed.len = 0;
+        for (int k = 0; k < c->hook_counts.items[i]; k++)
+            bd_array_push(&c->borrowed, c->values.items[*position++]);
+        braid_code code = h->after_run ? h->after_run(h, s, c->borrowed.items, st) : BRAID_OK;
         if (code) return code;
     }
     return BRAID_OK;
+}
+
+static void run_step(braid_monitored_session *s, step_scratch *c, const braid_feed *feeds,
+                     const braid_fetch *fetches, braid_op *target, bool with_hooks, braid_status *st)
+{
+    collect_fetches(s, c, fetches, with_hooks);
+    if (run_session(s, c, feeds, target, st)) return;
+    if (with_hooks) {
+        if (s->global_step.op)
+            s->global_step_value = integer_of(c->values.items[position_of(c, s->global_step)]);
+        call_after_run(s, c, st);
+    }
+    for (const braid_fetch *f = fetches; f && f->out.op && !st->code; f++)
+        *f->value = braid_tensor_copy(c->values.items[position_of(c, f->out)]);
+    for (size_t i = 0; i < c->outs.len; i++)
+        braid_tensor_free(c->values.items[i]);
 }
 
 // One run, with the hooks around it or without.
@@ -232,17 +276,9 @@ static braid_code run(braid_monitored_session *s, const braid_feed *feeds, const
 {
     if (s->status.code) return s->status.code;
     BD_STATUS(st);
-    collect_fetches(s, fetches, with_hooks);
-    if (run_session(s, feeds, target, st)) return keep(s, st);
-    if (with_hooks) {
-        if (s->global_step.op)
-            s->global_step_value = integer_of(s->values.items[position_of(s, s->global_step)]);
-        call_after_run(s, st);
-    }
-    for (const braid_fetch *f = fetches; f && f->out.op && !st->code; f++)
-        *f->value = braid_tensor_copy(s->values.items[position_of(s, f->out)]);
-    for (size_t i = 0; i < s->outs.len; i++)
-        braid_tensor_free(s->values.items[i]);
+    step_scratch c = take_scratch(s);
+    run_step(s, &c, feeds, fetches, target, with_hooks, st);
+    give_scratch(s, &c);
     return keep(s, st);
 }
 
@@ -265,12 +301,7 @@ static void free_session(braid_monitored_session *s)
         if (s->hooks.items[i]->free) s->hooks.items[i]->free(s->hooks.items[i]);
     }
     bd_array_free(&s->hooks);
-    bd_array_free(&s->outs);
-    bd_array_free(&s->values);
-    bd_array_free(&s->fetches);
-    bd_array_free(&s->hook_fetches);
-    bd_array_free(&s->hook_counts);
-    bd_array_free(&s->borrowed);
+    free_scratch(&s->spare);
     bd_status_fini(&s->status);
     bd_free(s);
 }

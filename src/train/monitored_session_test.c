@@ -123,6 +123,64 @@ static void expect_diary(bd_strbuf *diary, const char *want)
     bd_strbuf_fini(diary);
 }
 
+// ---- A hook that runs the session itself ----
+
+typedef struct evaluator {
+    braid_hook hook;
+    const model *model;
+    float before, after, fetched; // of the last step
+} evaluator;
+
+// Fetches something else than the step does, and more.
+static float evaluate_more(braid_monitored_session *s, const model *m)
+{
+    braid_tensor *x = NULL, *loss[12] = {NULL};
+    braid_fetch fetches[14] = {{m->x.read, &x}};
+    for (int i = 0; i < 12; i++)
+        fetches[1 + i] = (braid_fetch){m->loss, &loss[i]};
+    assert_int_equal(braid_evaluate(s, NULL, fetches), BRAID_OK);
+    float distance = 3 - *(float *)braid_tensor_data(x);
+    for (int i = 0; i < 12; i++) {
+        assert_float_equal(*(float *)braid_tensor_data(loss[i]), distance * distance, 1e-4f);
+        braid_tensor_free(loss[i]);
+    }
+    braid_tensor_free(x);
+    return distance * distance;
+}
+
+static int evaluate_before(braid_hook *hook, braid_monitored_session *s,
+                           braid_out fetches[BRAID_HOOK_FETCH_MAX])
+{
+    evaluator *e = (evaluator *)hook;
+    e->before = evaluate_more(s, e->model);
+    fetches[0] = e->model->loss;
+    return 1;
+}
+
+static braid_code evaluate_after(braid_hook *hook, braid_monitored_session *s, braid_tensor *const *values,
+                                 braid_status *st)
+{
+    (void)st;
+    evaluator *e = (evaluator *)hook;
+    e->after = evaluate_more(s, e->model);
+    e->fetched = *(float *)braid_tensor_data(values[0]); // still the step's
+    return BRAID_OK;
+}
+
+static void free_evaluator(braid_hook *hook)
+{
+    bd_free(hook);
+}
+
+static evaluator *evaluate_around(const model *m)
+{
+    evaluator *e = bd_calloc(1, sizeof *e);
+    e->hook =
+        (braid_hook){.before_run = evaluate_before, .after_run = evaluate_after, .free = free_evaluator};
+    e->model = m;
+    return e;
+}
+
 // ---- Tests ----
 
 static void test_a_small_model_learns(void **state)
@@ -154,6 +212,36 @@ static void test_hooks_are_called_around_each_step(void **state)
     step(s, &m);
     assert_int_equal(braid_monitored_session_close(s), BRAID_OK);
     expect_diary(&diary, "begin created@0 before after:9 before after:7 end free");
+    braid_graph_free(m.graph);
+}
+
+static void test_a_hook_may_evaluate(void **state)
+{
+    (void)state;
+    bd_strbuf diary = {0};
+    model m = make_model();
+    recorder *r = record(&diary);
+    r->fetched = m.loss;
+    evaluator *first = evaluate_around(&m), *last = evaluate_around(&m);
+    braid_monitored_session *s = open_chief(&m, BRAID_HOOKS(&first->hook, &r->hook, &last->hook));
+    for (float loss = 9; loss > 5; loss *= 0.81f) {
+        braid_tensor *fetched = NULL, *x = NULL, *rate = braid_tensor_float(0.1f);
+        assert_int_equal(
+            braid_run(s, BRAID_FEED({m.rate, rate}), BRAID_FETCH({m.rate, &x}, {m.loss, &fetched}), m.train),
+            BRAID_OK);
+        assert_float_equal(*(float *)braid_tensor_data(fetched), loss, 1e-4f);
+        assert_float_equal(*(float *)braid_tensor_data(x), 0.1f, 0);
+        assert_float_equal(first->fetched, loss, 1e-4f);
+        assert_float_equal(first->before, loss, 1e-4f);
+        assert_float_equal(first->after, loss * 0.81f, 1e-4f);
+        assert_float_equal(last->fetched, loss, 1e-4f);
+        assert_float_equal(last->after, loss * 0.81f, 1e-4f);
+        braid_tensor_free(fetched);
+        braid_tensor_free(x);
+        braid_tensor_free(rate);
+    }
+    assert_int_equal(braid_monitored_session_close(s), BRAID_OK);
+    expect_diary(&diary, "begin created@0 before after:9 before after:7 before after:6 end free");
     braid_graph_free(m.graph);
 }
 
@@ -386,6 +474,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_small_model_learns),
         cmocka_unit_test(test_hooks_are_called_around_each_step),
+        cmocka_unit_test(test_a_hook_may_evaluate),
         cmocka_unit_test(test_program_and_hook_may_fetch_the_same),
         cmocka_unit_test(test_progress_ends_with_the_step_reached),
         cmocka_unit_test(test_the_first_error_stays),
