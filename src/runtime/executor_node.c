@@ -114,6 +114,8 @@ static inline void drop_values(bd_value *values, int32_t count)
     }
 }
 
+// What is left of the outputs goes before the node is counted out: those of an asynchronous node are slots of `from`, which
+// another iteration may be using as soon as this one is over.
 static void propagate(bd_worker *w, const bd_plan_item *it, bd_iteration *from, bool is_dead,
                       bd_value *outputs)
 {
@@ -121,22 +123,22 @@ static void propagate(bd_worker *w, const bd_plan_item *it, bd_iteration *from, 
     if (it->flags & BD_ITEM_CROSSES_FRAMES) {
         bd_mutex_lock(&r->mu);
         bd_cross_frames_locked(w, it, is_dead, from, outputs);
+        drop_values(outputs, it->output_count);
         if (from->frame->parent) bd_node_done_locked(w, from);
         bd_mutex_unlock(&r->mu);
-    } else {
-        int ready_count = bd_activate(w, it, is_dead, from, outputs, false);
-        if (from->frame->parent) {
-            // The node leaves and its consumers come: only when none came may the iteration be over.
-            if (ready_count == 0) {
-                bd_mutex_lock(&r->mu);
-                bd_node_done_locked(w, from);
-                bd_mutex_unlock(&r->mu);
-            } else if (ready_count > 1) {
-                atomic_fetch_add_explicit(&from->outstanding, ready_count - 1, memory_order_relaxed);
-            }
-        }
+        return;
     }
+    int ready_count = bd_activate(w, it, is_dead, from, outputs, false);
     drop_values(outputs, it->output_count);
+    if (!from->frame->parent) return;
+    // The node leaves and its consumers come: only when none came may the iteration be over.
+    if (ready_count == 0) {
+        bd_mutex_lock(&r->mu);
+        bd_node_done_locked(w, from);
+        bd_mutex_unlock(&r->mu);
+    } else if (ready_count > 1) {
+        atomic_fetch_add_explicit(&from->outstanding, ready_count - 1, memory_order_relaxed);
+    }
 }
 
 // ---- Reference edges ----
