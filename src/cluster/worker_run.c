@@ -31,17 +31,18 @@ typedef struct execution {
 
 typedef struct fetched {
     braid_tensor *to;
-    bool has_come, is_dead;
+    bool is_dead;
     braid_status st;
+    bd_event has_come; // the last that is done with it: it lives on the receiver's stack
 } fetched;
 
 static void store(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st)
 {
     fetched *f = arg;
-    f->has_come = true;
     f->is_dead = is_dead;
     bd_status_copy(&f->st, st);
     if (!st->code && !is_dead) bd_tensor_move(f->to, tensor);
+    bd_event_set(&f->has_come);
 }
 
 static void abort_rendezvous(bd_rendezvous *r, const braid_status *why)
@@ -57,16 +58,18 @@ static braid_code fetch(bd_rendezvous *r, const char *text, braid_tensor *to, br
 {
     const bd_rendezvous_key key = bd_rendezvous_key_of(text);
     fetched f = {.to = to};
+    bd_event_init(&f.has_come);
     bd_step_rendezvous_recv_local(r, &key, store, &f);
-    if (!f.has_come) {
+    if (!bd_event_is_set(&f.has_come)) {
         bd_fail(st, BRAID_INTERNAL, "No node of the graph sends %s", text);
-        abort_rendezvous(r, st); // ends the receive
-    } else if (f.st.code) {
-        bd_status_copy(st, &f.st);
-    } else if (f.is_dead) {
-        bd_fail(st, BRAID_INVALID_ARGUMENT, "The tensor returned for %s was not valid.", text);
+        abort_rendezvous(r, st);
     }
+    bd_event_wait(&f.has_come); // ends: this abort, or one that came before it, ends the receive
+    if (!st->code) bd_status_copy(st, &f.st);
+    if (!st->code && f.is_dead)
+        bd_fail(st, BRAID_INVALID_ARGUMENT, "The tensor returned for %s was not valid.", text);
     bd_status_fini(&f.st);
+    bd_event_fini(&f.has_come);
     return st->code;
 }
 
