@@ -58,7 +58,8 @@ BRAID_API braid_session *braid_session_open(braid_graph *graph, const braid_sess
 /// once on one session (while the graph does not change).
 BRAID_API braid_code braid_session_run(braid_session *session, const braid_run_args *args, braid_status *status);
 
-/// Ends runs in progress with Cancelled, closes and frees the session; NULL is accepted. The session is gone whatever is returned.
+/// Ends calls in progress with Cancelled, waits until they have returned, closes and frees the session; NULL is accepted.
+/// The session is gone whatever is returned.
 BRAID_API braid_code braid_session_close(braid_session *session, braid_status *status);
 
 /// A device that a session may use.

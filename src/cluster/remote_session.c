@@ -1,7 +1,7 @@
 // The session on a server of another process: each function is a call of TensorFlow's MasterService, announcements of
 // Braid's ClusterService.
 //
-// close cancels the calls in progress, waits until nobody is inside, and tells the server, which may be gone by then.
+// cancel ends the calls in progress; close tells the server, which may be gone by then.
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -34,7 +34,6 @@ typedef struct remote_session {
     bd_channel *channel;
     bd_cancellation *cancellation;
     bd_rpc_count calls;
-    bd_rpc_count inside; // functions below in progress
     char *handle;
     int64_t operation_timeout_ms;
     int64_t version; // of the graph; changed by extend, which is called by one thread at a time
@@ -46,20 +45,6 @@ static remote_session *of(bd_session *s)
 }
 
 // ---- Calls ----
-
-// Every function but close is within these two.
-static remote_session *enter(bd_session *base)
-{
-    remote_session *s = of(base);
-    bd_rpc_count_change(&s->inside, +1);
-    return s;
-}
-
-static braid_code leave(remote_session *s, const braid_status *st)
-{
-    bd_rpc_count_change(&s->inside, -1);
-    return st->code;
-}
 
 typedef struct waiting {
     bd_event event;
@@ -152,7 +137,7 @@ static braid_code create(remote_session *s, const braid_session_options *o, brai
 
 static braid_code extend(bd_session *base, const braid_graph *graph, int from, braid_status *st)
 {
-    remote_session *s = enter(base);
+    remote_session *s = of(base);
     Tensorflow__ExtendSessionRequest rest = TENSORFLOW__EXTEND_SESSION_REQUEST__INIT;
     rest.session_handle = s->handle;
     rest.current_graph_version = s->version;
@@ -173,7 +158,7 @@ static braid_code extend(bd_session *base, const braid_graph *graph, int from, b
             bd_proto_unpack_message(&tensorflow__extend_session_response__descriptor, &message, arena, st);
     if (response) s->version = response->new_graph_version;
     bd_message_fini(&message);
-    return leave(s, st);
+    return st->code;
 }
 
 // ---- RunStep ----
@@ -241,7 +226,7 @@ static braid_code run(bd_session *base, const bd_run_signature *signature,
                       const braid_tensor *const *feed_values, braid_tensor *fetch_values, int64_t timeout_ms,
                       braid_status *st)
 {
-    remote_session *s = enter(base);
+    remote_session *s = of(base);
     bd_message request, response;
     bd_message_init(&request);
     write_run(s, signature, feed_values, timeout_ms, &request);
@@ -252,7 +237,7 @@ static braid_code run(bd_session *base, const bd_run_signature *signature,
     if (!call(s, &options, &request, NULL, &response, st))
         take_fetches(&response, signature, fetch_values, st);
     bd_message_fini(&response);
-    return leave(s, st);
+    return st->code;
 }
 
 // ---- ListDevices ----
@@ -274,7 +259,7 @@ static void keep_devices(const Tensorflow__ListDevicesResponse *response, bd_dev
 
 static braid_code list_devices(bd_session *base, bd_device_info **devices, int *count, braid_status *st)
 {
-    remote_session *s = enter(base);
+    remote_session *s = of(base);
     Tensorflow__ListDevicesRequest request = TENSORFLOW__LIST_DEVICES_REQUEST__INIT;
     request.session_handle = s->handle;
     const bd_rpc_options options = rpc_to(s, BD_MASTER_SERVICE "ListDevices");
@@ -286,14 +271,14 @@ static braid_code list_devices(bd_session *base, bd_device_info **devices, int *
             bd_proto_unpack_message(&tensorflow__list_devices_response__descriptor, &message, arena, st);
     if (response) keep_devices(response, devices, count);
     bd_message_fini(&message);
-    return leave(s, st);
+    return st->code;
 }
 
 // ---- Announcements ----
 
 static braid_code announce(bd_session *base, const char *key, braid_status *st)
 {
-    remote_session *s = enter(base);
+    remote_session *s = of(base);
     Braid__AnnounceRequest request = BRAID__ANNOUNCE_REQUEST__INIT;
     request.key = (char *)key;
     request.forward = true;
@@ -301,13 +286,13 @@ static braid_code announce(bd_session *base, const char *key, braid_status *st)
     bd_message message;
     call_proto(s, &options, &request.base, NULL, &message, st);
     bd_message_fini(&message);
-    return leave(s, st);
+    return st->code;
 }
 
 static braid_code await(bd_session *base, const char *key, int64_t seen, int64_t timeout_ms,
                         int64_t *generation, braid_status *st)
 {
-    remote_session *s = enter(base);
+    remote_session *s = of(base);
     Braid__AwaitRequest request = BRAID__AWAIT_REQUEST__INIT;
     request.key = (char *)key;
     request.seen = (uint64_t)seen;
@@ -323,7 +308,7 @@ static braid_code await(bd_session *base, const char *key, int64_t seen, int64_t
     if (response && response->gone[0]) bd_fail(st, BRAID_UNAVAILABLE, "%s", response->gone);
     if (response) *generation = (int64_t)response->generation;
     bd_message_fini(&message);
-    return leave(s, st);
+    return st->code;
 }
 
 // ---- Beginning and end ----
@@ -334,20 +319,22 @@ static void destroy(remote_session *s)
     bd_rpc_count_wait(&s->calls);
     if (s->owns_transport) s->transport->free(s->transport);
     bd_rpc_count_fini(&s->calls);
-    bd_rpc_count_fini(&s->inside);
     bd_cancellation_unref(s->cancellation);
     bd_free(s->handle);
     bd_free(s->target);
     bd_free(s);
 }
 
+static void cancel(bd_session *base)
+{
+    BD_STATUS(why);
+    bd_fail(why, BRAID_CANCELLED, "Session has been closed.");
+    bd_cancellation_cancel(of(base)->cancellation, why);
+}
+
 static braid_code close_session(bd_session *base, braid_status *st)
 {
     remote_session *s = of(base);
-    BD_STATUS(why);
-    bd_fail(why, BRAID_CANCELLED, "Session has been closed.");
-    bd_cancellation_cancel(s->cancellation, why);
-    bd_rpc_count_wait(&s->inside);
     Tensorflow__CloseSessionRequest request = TENSORFLOW__CLOSE_SESSION_REQUEST__INIT;
     request.session_handle = s->handle;
     bd_rpc_options options = rpc_to(s, BD_MASTER_SERVICE "CloseSession");
@@ -384,6 +371,7 @@ braid_code bd_remote_session_new(const braid_session_options *options, bd_transp
                                        .list_devices = list_devices,
                                        .announce = announce,
                                        .await = await,
+                                       .cancel = cancel,
                                        .close = close_session};
     if (check_target(options->target, st)) return st->code;
     const bool owns_transport = transport == NULL;
@@ -398,7 +386,6 @@ braid_code bd_remote_session_new(const braid_session_options *options, bd_transp
     s->channel = transport->connect(transport, s->target + strlen(SCHEME));
     s->cancellation = bd_cancellation_new(NULL);
     bd_rpc_count_init(&s->calls);
-    bd_rpc_count_init(&s->inside);
     if (create(s, options, st)) {
         destroy(s);
         return st->code;

@@ -128,8 +128,9 @@ static braid_code await(bd_session *base, const char *key, int64_t seen, int64_t
     return st->code;
 }
 
-// Somebody may have closed it before: a Reset, or the end of the server. It is gone either way.
-static braid_code close_session(bd_session *base, braid_status *st)
+// Closes the master's session, which ends what is in progress. Somebody may have closed it before: a Reset, or the end of
+// the server. It is gone either way.
+static void cancel(bd_session *base)
 {
     server_session *s = of(base);
     BD_STATUS(unwanted);
@@ -137,6 +138,11 @@ static braid_code close_session(bd_session *base, braid_status *st)
     bd_event_init(&r.event);
     bd_master_close_session(s->server->master, bd_master_session_handle(s->session), set_done, &r);
     wait(&r);
+}
+
+static braid_code close_session(bd_session *base, braid_status *st)
+{
+    server_session *s = of(base);
     bd_master_session_unref(s->session);
     bd_free(s);
     return st->code;
@@ -156,6 +162,7 @@ braid_code bd_server_session_new(const braid_session_options *options, bd_sessio
                                        .list_devices = list_devices,
                                        .announce = announce,
                                        .await = await,
+                                       .cancel = cancel,
                                        .close = close_session};
     const bd_session_config config = {
         .device_filters = options->device_filters,

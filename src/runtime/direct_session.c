@@ -1,8 +1,8 @@
 // The in-process session: its own copy of the graph, placed on the devices of this process, and plans compiled from it.
 //
 // A run gets its executable (one plan a device) from the plan cache, a step with a random id and a cancellation token, child of
-// the session's, and runs the plans: one on the calling thread, the others from the pool. close cancels the session's
-// token and waits until no call is inside.
+// the session's, and runs the plans: one on the calling thread, the others from the pool. cancel cancels the session's
+// token.
 #include "runtime/session.h"
 
 #include "base/alloc.h"
@@ -40,9 +40,8 @@ typedef struct direct_session {
     BD_ARRAY(braid_op *) copies; // guarded by graph_mu: by the client's node id
 
     bd_mutex mu;
-    bd_cond changed;   // `inside` has become 0, or something was announced, or closing
-    bool is_closing;   // guarded by mu
-    int inside;        // calls in progress; guarded by mu
+    bd_cond changed;   // something was announced, or cancelled
+    bool is_cancelled; // guarded by mu
     bd_rng rng;        // guarded by mu; step ids
     bd_timers *timers; // guarded by mu; made when first needed
     bd_map announced;  // guarded by mu: key -> number of times
@@ -54,24 +53,6 @@ static atomic_int open_sessions;
 static direct_session *direct_of(bd_session *s)
 {
     return BD_CONTAINER_OF(s, direct_session, base);
-}
-
-// ---- Calls in progress ----
-
-static braid_code enter(direct_session *s, braid_status *st)
-{
-    bd_mutex_lock(&s->mu);
-    bool is_open = !s->is_closing;
-    if (is_open) s->inside++;
-    bd_mutex_unlock(&s->mu);
-    return is_open ? BRAID_OK : bd_fail(st, BRAID_CANCELLED, "Session has been closed.");
-}
-
-static void leave(direct_session *s)
-{
-    bd_mutex_lock(&s->mu);
-    if (--s->inside == 0 && s->is_closing) bd_cond_broadcast(&s->changed);
-    bd_mutex_unlock(&s->mu);
 }
 
 // ---- Extending ----
@@ -293,10 +274,11 @@ static const char *container_name(char buf[40], int64_t id)
     return at;
 }
 
-static braid_code run_entered(direct_session *s, const bd_run_signature *sig,
-                              const braid_tensor *const *feed_values, braid_tensor *fetch_values,
-                              int64_t timeout_ms, braid_status *st)
+static braid_code direct_run(bd_session *base, const bd_run_signature *sig,
+                             const braid_tensor *const *feed_values, braid_tensor *fetch_values,
+                             int64_t timeout_ms, braid_status *st)
 {
+    direct_session *s = direct_of(base);
     frame_values f;
     open_frame(&f, sig);
     void *entry;
@@ -312,18 +294,6 @@ static braid_code run_entered(direct_session *s, const bd_run_signature *sig,
         bd_executable_unref(entry);
     }
     close_frame(&f);
-    return code;
-}
-
-static braid_code direct_run(bd_session *base, const bd_run_signature *sig,
-                             const braid_tensor *const *feed_values, braid_tensor *fetch_values,
-                             int64_t timeout_ms, braid_status *st)
-{
-    direct_session *s = direct_of(base);
-    braid_code code = enter(s, st);
-    if (code) return code;
-    code = run_entered(s, sig, feed_values, fetch_values, timeout_ms, st);
-    leave(s);
     return code;
 }
 
@@ -363,7 +333,7 @@ static braid_code direct_announce(bd_session *base, const char *key, braid_statu
     return BRAID_OK;
 }
 
-// Ends with the announcement, the deadline, or close.
+// Ends with the announcement, the deadline, or cancel.
 static braid_code await_locked(direct_session *s, const char *key, int64_t seen, int64_t timeout_ms,
                                int64_t *generation, braid_status *st)
 {
@@ -372,7 +342,7 @@ static braid_code await_locked(direct_session *s, const char *key, int64_t seen,
     for (;;) {
         *generation = (int64_t)(uintptr_t)bd_map_get(&s->announced, key);
         if (*generation > seen) return BRAID_OK;
-        if (s->is_closing) return bd_fail(st, BRAID_CANCELLED, "Session has been closed.");
+        if (s->is_cancelled) return bd_fail(st, BRAID_CANCELLED, "Session has been closed.");
         if (is_late) {
             return bd_fail(st, BRAID_DEADLINE_EXCEEDED, "'%s' was not announced within %lld ms", key,
                            (long long)timeout_ms);
@@ -385,12 +355,9 @@ static braid_code direct_await(bd_session *base, const char *key, int64_t seen, 
                                int64_t *generation, braid_status *st)
 {
     direct_session *s = direct_of(base);
-    braid_code code = enter(s, st);
-    if (code) return code;
     bd_mutex_lock(&s->mu);
-    code = await_locked(s, key, seen, timeout_ms, generation, st);
+    braid_code code = await_locked(s, key, seen, timeout_ms, generation, st);
     bd_mutex_unlock(&s->mu);
-    leave(s);
     return code;
 }
 
@@ -418,22 +385,22 @@ static void destroy(direct_session *s)
     if (atomic_fetch_sub(&open_sessions, 1) == 1) bd_buffer_pool_trim(0);
 }
 
-static braid_code direct_close(bd_session *base, braid_status *st)
+static void direct_cancel(bd_session *base)
 {
-    (void)st;
     direct_session *s = direct_of(base);
     BD_STATUS(why);
     bd_fail(why, BRAID_CANCELLED, "Session has been closed.");
     bd_mutex_lock(&s->mu);
-    s->is_closing = true;
+    s->is_cancelled = true;
     bd_cond_broadcast(&s->changed);
     bd_mutex_unlock(&s->mu);
     bd_cancellation_cancel(s->cancellation, why);
-    bd_mutex_lock(&s->mu);
-    while (s->inside > 0)
-        bd_cond_wait(&s->changed, &s->mu); // all are cancelled
-    bd_mutex_unlock(&s->mu);
-    destroy(s);
+}
+
+static braid_code direct_close(bd_session *base, braid_status *st)
+{
+    (void)st;
+    destroy(direct_of(base));
     return BRAID_OK;
 }
 
@@ -465,6 +432,7 @@ braid_code bd_direct_session_new(const braid_session_options *options, bd_sessio
                                        .list_devices = direct_list_devices,
                                        .announce = direct_announce,
                                        .await = direct_await,
+                                       .cancel = direct_cancel,
                                        .close = direct_close};
     static const bd_plan_cache_ops cache_ops = {
         .compile = compile, .ref = bd_executable_ref, .unref = bd_executable_unref};

@@ -1,4 +1,5 @@
-// The public session over any implementation: sends new nodes of the graph, turns operations into names.
+// The public session over any implementation: sends new nodes of the graph, turns operations into names, and closes when
+// no call is inside any more.
 #include "runtime/session.h"
 
 #include "base/alloc.h"
@@ -12,6 +13,10 @@ struct braid_session {
     atomic_size_t sent;               // nodes of the graph that the implementation has; written under mu
     braid_device_attributes *devices; // of the last braid_session_list_devices
     bd_device_info *device_infos;
+    bd_mutex calls_mu;
+    bd_cond all_left; // `inside` has become 0 while closing
+    bool is_closing;  // guarded by calls_mu: no call begins
+    int inside;       // calls in progress; guarded by calls_mu
 };
 
 braid_session *bd_session_wrap(braid_graph *graph, bd_session *impl)
@@ -20,7 +25,42 @@ braid_session *bd_session_wrap(braid_graph *graph, bd_session *impl)
     s->graph = graph;
     s->impl = impl;
     bd_mutex_init(&s->mu);
+    bd_mutex_init(&s->calls_mu);
+    bd_cond_init(&s->all_left);
     return s;
+}
+
+// ---- Calls in progress ----
+
+// Every function but close is between enter and leave. False: the session is closing.
+static bool enter(braid_session *s, braid_status *st)
+{
+    bd_mutex_lock(&s->calls_mu);
+    bool is_open = !s->is_closing;
+    if (is_open) s->inside++;
+    bd_mutex_unlock(&s->calls_mu);
+    if (!is_open) bd_fail(st, BRAID_CANCELLED, "Session has been closed.");
+    return is_open;
+}
+
+// The session may be gone after this.
+static void leave(braid_session *s)
+{
+    bd_mutex_lock(&s->calls_mu);
+    if (--s->inside == 0 && s->is_closing) bd_cond_broadcast(&s->all_left);
+    bd_mutex_unlock(&s->calls_mu);
+}
+
+static void end_calls(braid_session *s)
+{
+    bd_mutex_lock(&s->calls_mu);
+    s->is_closing = true;
+    bd_mutex_unlock(&s->calls_mu);
+    s->impl->ops->cancel(s->impl);
+    bd_mutex_lock(&s->calls_mu);
+    while (s->inside > 0)
+        bd_cond_wait(&s->all_left, &s->calls_mu); // ends: all are cancelled
+    bd_mutex_unlock(&s->calls_mu);
 }
 
 static braid_code report(braid_status *to, braid_status *from)
@@ -205,7 +245,10 @@ static braid_code run(braid_session *s, const braid_run_args *args, braid_status
 braid_code braid_session_run(braid_session *session, const braid_run_args *args, braid_status *status)
 {
     BD_STATUS(st);
-    run(session, args, st);
+    if (enter(session, st)) {
+        run(session, args, st);
+        leave(session);
+    }
     return report(status, st);
 }
 
@@ -213,8 +256,11 @@ braid_code braid_session_close(braid_session *session, braid_status *status)
 {
     if (!session) return BRAID_OK;
     BD_STATUS(st);
+    end_calls(session);
     session->impl->ops->close(session->impl, st);
     bd_mutex_fini(&session->mu);
+    bd_mutex_fini(&session->calls_mu);
+    bd_cond_fini(&session->all_left);
     bd_free(session->devices);
     bd_free(session->device_infos);
     bd_free(session);
@@ -237,28 +283,40 @@ static void keep_devices(braid_session *s, bd_device_info *infos, int count)
     }
 }
 
+static void list_devices(braid_session *s, const braid_device_attributes **devices, int *count,
+                         braid_status *st)
+{
+    bd_device_info *infos = NULL;
+    int n = 0;
+    bd_mutex_lock(&s->mu);
+    if (!s->impl->ops->list_devices(s->impl, &infos, &n, st)) {
+        keep_devices(s, infos, n);
+        *devices = s->devices;
+        *count = n;
+    }
+    bd_mutex_unlock(&s->mu);
+}
+
 braid_code braid_session_list_devices(braid_session *session, const braid_device_attributes **devices,
                                       int *count, braid_status *status)
 {
     BD_STATUS(st);
-    bd_device_info *infos = NULL;
     *devices = NULL;
     *count = 0;
-    bd_mutex_lock(&session->mu);
-    int n = 0;
-    if (!session->impl->ops->list_devices(session->impl, &infos, &n, st)) {
-        keep_devices(session, infos, n);
-        *devices = session->devices;
-        *count = n;
+    if (enter(session, st)) {
+        list_devices(session, devices, count, st);
+        leave(session);
     }
-    bd_mutex_unlock(&session->mu);
     return report(status, st);
 }
 
 braid_code braid_session_announce(braid_session *session, const char *key, braid_status *status)
 {
     BD_STATUS(st);
-    session->impl->ops->announce(session->impl, key, st);
+    if (enter(session, st)) {
+        session->impl->ops->announce(session->impl, key, st);
+        leave(session);
+    }
     return report(status, st);
 }
 
@@ -267,7 +325,10 @@ braid_code braid_session_await(braid_session *session, const char *key, int64_t 
 {
     BD_STATUS(st);
     int64_t reached = 0;
-    session->impl->ops->await(session->impl, key, seen, timeout_ms, &reached, st);
+    if (enter(session, st)) {
+        session->impl->ops->await(session->impl, key, seen, timeout_ms, &reached, st);
+        leave(session);
+    }
     if (generation) *generation = reached;
     return report(status, st);
 }

@@ -7,7 +7,7 @@
 
 typedef struct bd_session bd_session;
 
-// Each call blocks; several threads may call `run` at once.
+// Each call blocks; several threads may be in calls at once, but only one in `extend`.
 typedef struct bd_session_ops {
     // Nodes [from, count) of `graph` are new.
     braid_code (*extend)(bd_session *s, const braid_graph *graph, int from, braid_status *st);
@@ -20,7 +20,9 @@ typedef struct bd_session_ops {
     braid_code (*announce)(bd_session *s, const char *key, braid_status *st);
     braid_code (*await)(bd_session *s, const char *key, int64_t seen, int64_t timeout_ms, int64_t *generation,
                         braid_status *st);
-    // Cancels runs in progress, waits for them, frees the session.
+    // Ends calls in progress, and those that begin later, with Cancelled. Once; does not wait for them.
+    void (*cancel)(bd_session *s);
+    // Closes and frees the session. After `cancel`, when no call is in progress any more.
     braid_code (*close)(bd_session *s, braid_status *st);
 } bd_session_ops;
 

@@ -1,0 +1,204 @@
+// The public session: closing it ends the calls in progress, whatever they are about, and waits for them.
+// labels: concurrent
+#include "runtime/testing/test_ops.h"
+
+#include "base/alloc.h"
+#include "runtime/testing/test_graph.h"
+
+// ---- An implementation whose calls last until they are cancelled ----
+
+typedef struct lasting {
+    bd_session base;
+    braid_session *session; // over this
+    bd_event begun, cancelled;
+    atomic_int inside;
+    braid_code late;    // what a call gets that comes while the session closes
+    bool *closed_empty; // whether nobody was inside when it was closed
+} lasting;
+
+static lasting *lasting_of(bd_session *s)
+{
+    return BD_CONTAINER_OF(s, lasting, base);
+}
+
+static braid_code last(bd_session *base, braid_status *st)
+{
+    lasting *s = lasting_of(base);
+    atomic_fetch_add(&s->inside, 1);
+    bd_event_set(&s->begun);
+    bd_event_wait(&s->cancelled);
+    bd_fail(st, BRAID_CANCELLED, "Session has been closed.");
+    atomic_fetch_sub(&s->inside, 1);
+    return st->code;
+}
+
+static braid_code lasting_extend(bd_session *base, const braid_graph *graph, int from, braid_status *st)
+{
+    (void)graph, (void)from;
+    return last(base, st);
+}
+
+static braid_code lasting_run(bd_session *base, const bd_run_signature *signature,
+                              const braid_tensor *const *feed_values, braid_tensor *fetch_values,
+                              int64_t timeout_ms, braid_status *st)
+{
+    (void)signature, (void)feed_values, (void)fetch_values, (void)timeout_ms;
+    return last(base, st);
+}
+
+static braid_code lasting_list(bd_session *base, bd_device_info **devices, int *count, braid_status *st)
+{
+    (void)devices, (void)count;
+    return last(base, st);
+}
+
+static braid_code lasting_announce(bd_session *base, const char *key, braid_status *st)
+{
+    (void)key;
+    return last(base, st);
+}
+
+static braid_code lasting_await(bd_session *base, const char *key, int64_t seen, int64_t timeout_ms,
+                                int64_t *generation, braid_status *st)
+{
+    (void)key, (void)seen, (void)timeout_ms, (void)generation;
+    return last(base, st);
+}
+
+static void lasting_cancel(bd_session *base)
+{
+    lasting *s = lasting_of(base);
+    s->late = braid_session_run(s->session, &(braid_run_args){0}, NULL);
+    bd_event_set(&s->cancelled);
+}
+
+static braid_code lasting_close(bd_session *base, braid_status *st)
+{
+    (void)st;
+    lasting *s = lasting_of(base);
+    *s->closed_empty = atomic_load(&s->inside) == 0 && s->late == BRAID_CANCELLED;
+    bd_event_fini(&s->begun);
+    bd_event_fini(&s->cancelled);
+    bd_free(s);
+    return BRAID_OK;
+}
+
+static lasting *lasting_new(braid_graph *g, bool *closed_empty)
+{
+    static const bd_session_ops ops = {.extend = lasting_extend,
+                                       .run = lasting_run,
+                                       .list_devices = lasting_list,
+                                       .announce = lasting_announce,
+                                       .await = lasting_await,
+                                       .cancel = lasting_cancel,
+                                       .close = lasting_close};
+    lasting *s = bd_calloc(1, sizeof *s);
+    s->base.ops = &ops;
+    s->closed_empty = closed_empty;
+    bd_event_init(&s->begun);
+    bd_event_init(&s->cancelled);
+    s->session = bd_session_wrap(g, &s->base);
+    return s;
+}
+
+// ---- Calls ----
+
+typedef struct caller {
+    braid_session *session;
+    braid_code (*call)(braid_session *s);
+    braid_code code;
+    bd_thread thread;
+} caller;
+
+static void call_on_thread(void *arg)
+{
+    caller *c = arg;
+    c->code = c->call(c->session);
+}
+
+static braid_code call_run(braid_session *s)
+{
+    return braid_session_run(s, &(braid_run_args){0}, NULL);
+}
+
+static braid_code call_list(braid_session *s)
+{
+    const braid_device_attributes *devices;
+    int count;
+    return braid_session_list_devices(s, &devices, &count, NULL);
+}
+
+static braid_code call_announce(braid_session *s)
+{
+    return braid_session_announce(s, "key", NULL);
+}
+
+static braid_code call_await(braid_session *s)
+{
+    return braid_session_await(s, "key", 0, 0, NULL, NULL);
+}
+
+static void close_during(braid_graph *g, braid_code (*call)(braid_session *s))
+{
+    BD_STATUS(st);
+    bool closed_empty = false;
+    lasting *l = lasting_new(g, &closed_empty);
+    caller c = {.session = l->session, .call = call};
+    bd_thread_start(&c.thread, "caller", call_on_thread, &c, st);
+    assert_ok(st);
+    bd_event_wait(&l->begun);
+    braid_session_close(l->session, st);
+    assert_ok(st);
+    assert_true(closed_empty);
+    bd_thread_join(&c.thread);
+    assert_int_equal(c.code, BRAID_CANCELLED);
+}
+
+static void closing_waits_for_every_kind_of_call_and_lets_none_in(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    close_during(g, call_run);
+    close_during(g, call_list);
+    close_during(g, call_announce);
+    close_during(g, call_await);
+    tg_float(g, "c", 1);
+    close_during(g, call_run); // which is still sending the node
+    braid_graph_free(g);
+}
+
+// ---- The in-process session ----
+
+static braid_out waited_for;
+
+static braid_code call_run_waiting(braid_session *s)
+{
+    braid_tensor *value;
+    BD_STATUS(st);
+    tg_try(s, waited_for, NULL, &value, st);
+    return st->code;
+}
+
+static void closing_cancels_runs_in_progress(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    waited_for = braid_output(tg_after(g, "TestWait", "wait", 0, NULL), 0);
+    caller c = {.session = tg_session(g, NULL), .call = call_run_waiting};
+    BD_STATUS(st);
+    bd_thread_start(&c.thread, "caller", call_on_thread, &c, st);
+    assert_ok(st);
+    test_wait_for_waiters(1);
+    tg_close(c.session, g);
+    bd_thread_join(&c.thread);
+    assert_int_equal(c.code, BRAID_CANCELLED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(closing_waits_for_every_kind_of_call_and_lets_none_in),
+        cmocka_unit_test(closing_cancels_runs_in_progress),
+    };
+    return BD_RUN_TESTS(tests);
+}
