@@ -7,7 +7,8 @@
 //         braid_run(s, BRAID_FEED({x, images}, {y, labels}), NULL, train);
 //     return braid_exit_code(braid_monitored_session_close(s));
 //
-// The first error is kept: later runs return it at once, braid_should_stop is true, close reports it. A monitored
+// The first error is kept: later runs return it at once, braid_should_stop is true, close reports it. OutOfRange from a run
+// is not an error but the end of the input: the run returns it and braid_should_stop is true, nothing else. A monitored
 // session is used by one thread at a time.
 #ifndef BRAID_MONITORED_SESSION_H
 #define BRAID_MONITORED_SESSION_H
@@ -44,15 +45,14 @@ BRAID_API bool braid_is_chief(const braid_cluster *cluster, const char *job, int
 BRAID_API braid_monitored_session *braid_monitored_session_open(braid_graph *graph,
                                                                 const braid_session_config *config);
 
-/// Ends the hooks (unless there was an error), closes and frees. Returns the first error's code, after logging it; not
-/// OutOfRange, which only says that the input is used up.
+/// Ends the hooks (unless there was an error), closes and frees. Returns the first error's code, after logging it.
 BRAID_API braid_code braid_monitored_session_close(braid_monitored_session *session);
 
-/// True when a hook has asked to stop or after an error.
+/// True when a hook has asked to stop, when the input is used up, or after an error.
 BRAID_API bool braid_should_stop(const braid_monitored_session *session);
 /// Makes braid_should_stop true; the run in progress ends as usual.
 BRAID_API void braid_request_stop(braid_monitored_session *session);
-/// Makes an error of the program's own the session's, unless it has one already.
+/// Makes an error of the program's own the session's, unless it has one already. OutOfRange only asks to stop.
 BRAID_API void braid_monitored_session_fail(braid_monitored_session *session, const braid_status *status);
 /// The error so far: its code, and a copy in `status` (may be NULL).
 BRAID_API braid_code braid_monitored_session_status(const braid_monitored_session *session,

@@ -33,11 +33,18 @@ struct braid_monitored_session {
 
 // ---- Errors ----
 
-// Keeps the first error; the input's end only asks to stop.
-static braid_code keep(braid_monitored_session *s, const braid_status *st)
+static braid_code keep_any(braid_monitored_session *s, const braid_status *st)
 {
     if (st->code && !s->status.code) bd_status_copy(&s->status, st);
     if (st->code) s->stop = true;
+    return st->code;
+}
+
+// Keeps the first error. OutOfRange is none once the session is open: the input is used up, which only asks to stop.
+static braid_code keep(braid_monitored_session *s, const braid_status *st)
+{
+    if (st->code != BRAID_OUT_OF_RANGE) return keep_any(s, st);
+    s->stop = true;
     return st->code;
 }
 
@@ -162,7 +169,7 @@ braid_monitored_session *braid_monitored_session_open(braid_graph *g, const brai
         bd_array_push(&s->hooks, *h);
     BD_STATUS(st);
     open_session(s, g, config, st);
-    keep(s, st);
+    keep_any(s, st);
     return s;
 }
 
@@ -315,8 +322,8 @@ braid_code braid_monitored_session_close(braid_monitored_session *s)
     }
     BD_STATUS(st);
     braid_session_close(s->session, st);
-    keep(s, st);
-    braid_code code = s->status.code == BRAID_OUT_OF_RANGE ? BRAID_OK : s->status.code;
+    keep_any(s, st);
+    braid_code code = s->status.code;
     if (code) bd_error_log("%s: %s", braid_code_name(code), braid_status_message(&s->status));
     free_session(s);
     return code;

@@ -309,6 +309,76 @@ static void test_the_first_error_stays(void **state)
     braid_graph_free(m.graph);
 }
 
+// A queue that is filled and closed before training: input that ends.
+typedef struct input {
+    braid_op *enqueue, *close;
+    braid_out next;
+} input;
+
+static input make_input(braid_graph *g)
+{
+    static const braid_dtype dtype = BRAID_FLOAT;
+    input in;
+    braid_op_desc *d = braid_op_begin(g, "FIFOQueueV2", "input");
+    braid_op_attr_type_list(d, "component_types", &dtype, 1);
+    braid_out queue = braid_op_end_out(d);
+    braid_out one = braid_const_float(g, NULL, 1);
+    d = braid_op_begin(g, "QueueEnqueueV2", NULL);
+    braid_op_input(d, queue);
+    braid_op_input_list(d, &one, 1);
+    in.enqueue = braid_op_end(d);
+    d = braid_op_begin(g, "QueueDequeueV2", NULL);
+    braid_op_input(d, queue);
+    braid_op_attr_type_list(d, "component_types", &dtype, 1);
+    in.next = braid_op_end_out(d);
+    d = braid_op_begin(g, "QueueCloseV2", NULL);
+    braid_op_input(d, queue);
+    in.close = braid_op_end(d);
+    return in;
+}
+
+static void test_the_end_of_the_input_ends_training_well(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    bd_strbuf diary = {0};
+    model m = make_model();
+    input in = make_input(m.graph);
+    braid_monitored_session *s = open_chief(&m, BRAID_HOOKS(&record(&diary)->hook));
+    braid_session *raw = braid_monitored_session_raw(s);
+    braid_op *const fill[] = {in.enqueue, in.enqueue, in.close};
+    for (int i = 0; i < 3; i++) {
+        braid_run_args args = {.targets = &fill[i], .target_count = 1};
+        assert_int_equal(braid_session_run(raw, &args, st), BRAID_OK);
+    }
+    braid_tensor *value = NULL;
+    int steps = 0;
+    braid_code code = BRAID_OK;
+    for (; !braid_should_stop(s); steps += code == BRAID_OK) {
+        code = braid_run(s, NULL, BRAID_FETCH({in.next, &value}), NULL);
+        if (!code) braid_tensor_free(value);
+    }
+    assert_int_equal(steps, 2);
+    assert_int_equal(code, BRAID_OUT_OF_RANGE);
+    assert_int_equal(braid_monitored_session_status(s, st), BRAID_OK);
+    assert_float_equal(loss_now(s, &m), 9, 1e-6f); // one may still evaluate
+    assert_int_equal(braid_monitored_session_close(s), BRAID_OK);
+    expect_diary(&diary, "begin created@0 before after before after before end free");
+    braid_graph_free(m.graph);
+}
+
+// Only a run comes to the end of the input.
+static void test_out_of_range_when_opening_is_an_error(void **state)
+{
+    (void)state;
+    model m = make_model();
+    braid_graph_fail(m.graph, BRAID_OUT_OF_RANGE, "too far");
+    braid_monitored_session *s = open_chief(&m, NULL);
+    assert_int_equal(braid_evaluate(s, NULL, NULL), BRAID_OUT_OF_RANGE);
+    assert_int_equal(braid_monitored_session_close(s), BRAID_OUT_OF_RANGE);
+    braid_graph_free(m.graph);
+}
+
 static void test_an_error_of_a_hook_is_the_sessions(void **state)
 {
     (void)state;
@@ -478,6 +548,8 @@ int main(void)
         cmocka_unit_test(test_program_and_hook_may_fetch_the_same),
         cmocka_unit_test(test_progress_ends_with_the_step_reached),
         cmocka_unit_test(test_the_first_error_stays),
+        cmocka_unit_test(test_the_end_of_the_input_ends_training_well),
+        cmocka_unit_test(test_out_of_range_when_opening_is_an_error),
         cmocka_unit_test(test_an_error_of_a_hook_is_the_sessions),
         cmocka_unit_test(test_an_error_of_the_graph_shows_when_opening),
         cmocka_unit_test(test_stopping_at_a_step_needs_a_global_step),
