@@ -85,7 +85,7 @@ static void delete_session(bd_worker *base, const char *handle, bd_worker_done_f
     done(fn, arg, ok);
 }
 
-// The session with a reference; made when masters need not create them.
+// The session with a reference, for a graph that is registered in it; made when masters need not create them.
 static bd_worker_session *find_session(bd_local_worker *w, const char *handle, bool was_created,
                                        braid_status *st)
 {
@@ -96,6 +96,7 @@ static bd_worker_session *find_session(bd_local_worker *w, const char *handle, b
         bd_map_put(&w->sessions, handle, s);
     }
     if (s) atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+    if (s) s->registering++;
     bd_mutex_unlock(&w->mu);
     if (!s)
         bd_fail(st, BRAID_ABORTED,
@@ -119,19 +120,23 @@ braid_code bd_worker_graph_find(bd_local_worker *w, const char *session_handle, 
                    graph_handle, w->peers->self->task);
 }
 
-// Takes a session that nobody created out of the table when it has no graphs; the caller drops the table's reference.
+// Takes a session that nobody created out of the table when it has no graphs and gets none; the caller drops the table's reference.
 static bd_worker_session *take_if_empty_locked(bd_local_worker *w, const char *handle)
 {
     const bd_worker_session *s = bd_map_get(&w->sessions, handle);
-    return s && !s->was_created && bd_map_count(&s->graphs) == 0 ? bd_map_remove(&w->sessions, handle) : NULL;
+    const bool is_empty = s && !s->was_created && s->registering == 0 && bd_map_count(&s->graphs) == 0;
+    return is_empty ? bd_map_remove(&w->sessions, handle) : NULL;
 }
 
-static void drop_if_empty(bd_local_worker *w, const char *handle)
+// A graph of the session could not be registered. The reference of find_session goes.
+static void give_up_registering(bd_local_worker *w, bd_worker_session *s)
 {
     bd_mutex_lock(&w->mu);
-    bd_worker_session *empty = take_if_empty_locked(w, handle);
+    s->registering--;
+    bd_worker_session *empty = take_if_empty_locked(w, s->handle);
     bd_mutex_unlock(&w->mu);
     if (empty) session_unref(empty);
+    session_unref(s);
 }
 
 // ---- RegisterGraph ----
@@ -172,6 +177,7 @@ static bd_worker_graph *graph_new(bd_worker_session *s, bd_plan *plan)
 static braid_code publish(bd_local_worker *w, bd_worker_graph *g, braid_status *st)
 {
     bd_mutex_lock(&w->mu);
+    g->session->registering--;
     const bool is_there = bd_map_get(&w->sessions, g->session->handle) == g->session;
     if (is_there) bd_map_put(&g->session->graphs, g->handle, g);
     bd_mutex_unlock(&w->mu);
@@ -193,8 +199,7 @@ void bd_local_worker_register_graph(bd_local_worker *w, const char *session_hand
         g = graph_new(s, plan);
         code = publish(w, g, st);
     } else if (s) {
-        session_unref(s);
-        drop_if_empty(w, session_handle);
+        give_up_registering(w, s);
     }
     bd_graph_fini(graph);
     bd_graph_init(graph);

@@ -12,6 +12,7 @@ typedef struct bd_worker_session {
     char *handle;
     bd_kernel_store *kernels;
     bd_map graphs;    // handle -> bd_worker_graph, one reference each; guarded by the worker's mu
+    int registering;  // graphs that are about to be there; guarded by the worker's mu
     bool was_created; // by CreateWorkerSession: stays until DeleteWorkerSession
     atomic_int refs;
 } bd_worker_session;
@@ -34,7 +35,7 @@ struct bd_local_worker {
     bd_mutex mu;
     bd_cond idle;
     bd_map sessions; // handle -> bd_worker_session, one reference each; guarded by mu
-    int running;     // executions; guarded by mu
+    int running;     // executions, and threads that begin one; guarded by mu
     bool is_closed;  // guarded by mu
 };
 
