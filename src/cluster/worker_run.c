@@ -148,12 +148,15 @@ static braid_code feed_all(execution *e, braid_status *st)
 static void run_plan(void *arg)
 {
     execution *e = arg;
+    bd_local_worker *w = e->w; // `e` may be gone when the plan returns
     bd_worker_graph *graph = e->graph;
-    atomic_fetch_add_explicit(&graph->refs, 1, memory_order_relaxed); // `e` may be gone when the plan returns
+    atomic_fetch_add_explicit(&graph->refs, 1, memory_order_relaxed);
+    count_running(w, +1); // this function, whose graph may be the last reference to its plan
     const int64_t begin_ns = bd_now_ns();
     bd_plan_run(graph->plan, &e->step, plan_done, e);
     atomic_store_explicit(&graph->held_ns, bd_now_ns() - begin_ns, memory_order_relaxed);
     bd_worker_graph_unref(graph);
+    count_running(w, -1);
 }
 
 static void begin(execution *e)
