@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "cluster/methods.h"
 #include "cluster/remote_worker.h"
 #include <string.h>
 
@@ -22,7 +23,7 @@ static void peer_init(bd_peer *p, const char *job, const bd_cluster_task *task, 
 }
 
 void bd_peers_init(bd_peers *p, const braid_cluster *cluster, const char *job, int index,
-                   bd_transport *transport)
+                   bd_transport *transport, bd_timers *timers)
 {
     *p = (bd_peers){.items = bd_calloc((size_t)bd_cluster_task_count(cluster), sizeof(bd_peer))};
     bd_rpc_count_init(&p->calls);
@@ -33,6 +34,7 @@ void bd_peers_init(bd_peers *p, const braid_cluster *cluster, const char *job, i
             const bool is_self = strcmp(in->name, job) == 0 && in->tasks.items[i].index == index;
             peer_init(peer, in->name, &in->tasks.items[i], transport, is_self);
             peer->calls = &p->calls;
+            peer->timers = timers;
             if (is_self) p->self = peer;
             bd_map_put(&p->by_task, peer->task, peer);
         }
@@ -70,6 +72,7 @@ bd_rpc_options bd_peer_rpc(const bd_peer *peer, const char *method)
                             .channel = peer->channel,
                             .method = method,
                             .deadline_ns = BD_FOREVER,
+                            .watches = strcmp(method, BD_CLUSTER_SERVICE "Attend") == 0,
                             .count = peer->calls};
 }
 

@@ -3,6 +3,7 @@
 #define BD_CLUSTER_PEERS_H
 
 #include "base/map.h"
+#include "base/timer.h"
 #include "cluster/cluster_spec.h"
 #include "cluster/rpc.h"
 #include "cluster/transport/transport.h"
@@ -18,6 +19,7 @@ typedef struct bd_peer {
     bd_transport *transport; // not owned
     bd_channel *channel;     // NULL for the server's own task: it is never called
     bd_rpc_count *calls;     // of the server
+    bd_timers *timers;       // of the server
     bd_worker *worker;       // the local one for the server's own task, else a remote one
 } bd_peer;
 
@@ -37,7 +39,7 @@ void bd_peers_init(bd_peers *p, const braid_cluster *cluster, const char *job, i
 void bd_peers_close(bd_peers *p);
 void bd_peers_fini(bd_peers *p); // after close
 
-// A call to a peer, without a deadline: fill in the rest.
+// A call to a peer, without a deadline: fill in the rest. Attend, which is held open, watches the peer.
 bd_rpc_options bd_peer_rpc(const bd_peer *peer, const char *method);
 
 // The peer whose task a full device or task name begins with; NULL when there is none.

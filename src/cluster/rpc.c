@@ -100,7 +100,8 @@ void bd_rpc_start(const bd_rpc_options *options, bd_message *request, bd_call_do
     }
     const bd_call_options call_options = {.method = options->method,
                                           .deadline_ns = options->deadline_ns,
-                                          .wait_for_ready = options->wait_for_ready};
+                                          .wait_for_ready = options->wait_for_ready,
+                                          .watches = options->watches};
     bd_call *call = options->transport->call(options->channel, &call_options, request, call_done, r);
     bd_mutex_lock(&r->mu);
     r->call = call;

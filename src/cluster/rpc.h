@@ -23,9 +23,9 @@ void bd_rpc_count_wait(bd_rpc_count *c);
 typedef struct bd_rpc_options {
     bd_transport *transport;
     bd_channel *channel;
-    const char *method;  // static
-    int64_t deadline_ns; // BD_FOREVER for none
-    bool wait_for_ready;
+    const char *method;            // static
+    int64_t deadline_ns;           // BD_FOREVER for none
+    bool wait_for_ready, watches;  // as in bd_call_options
     bd_cancellation *cancellation; // NULL: none; cancels the call
     bd_rpc_count *count;           // NULL: none; outlives the call
 } bd_rpc_options;

@@ -38,30 +38,39 @@
     }
 
 // A step's tensors may have any size; large frames and reads make them cheap (about twice the speed at 400 KB).
-#define COMMON_ARGS                                                                                                 \
-    INTEGER(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, -1), INTEGER(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, -1),                \
-        INTEGER(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 16777215), INTEGER(GRPC_ARG_TCP_READ_CHUNK_SIZE, 4 << 20),           \
-        INTEGER(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, 4 << 20),                                                         \
-        STRING(GRPC_ARG_OPTIMIZATION_TARGET, "throughput"),                                                         \
-        INTEGER(                                                                                                    \
-            GRPC_ARG_MAX_METADATA_SIZE,                                                                             \
-            64 << 10), /* A host that is gone without a word is noticed within 20 s, by whoever has a call open. */ \
-        INTEGER(GRPC_ARG_KEEPALIVE_TIME_MS, 10000), INTEGER(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000),                  \
-        INTEGER(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0), INTEGER(GRPC_ARG_ENABLE_CHANNELZ, 0)
+#define COMMON_ARGS                                                                                          \
+    INTEGER(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, -1), INTEGER(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, -1),         \
+        INTEGER(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 16777215), INTEGER(GRPC_ARG_TCP_READ_CHUNK_SIZE, 4 << 20),    \
+        INTEGER(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, 4 << 20),                                                  \
+        STRING(GRPC_ARG_OPTIMIZATION_TARGET, "throughput"), INTEGER(GRPC_ARG_MAX_METADATA_SIZE, 64 << 10),   \
+        INTEGER(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000), INTEGER(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0),    \
+        INTEGER(GRPC_ARG_ENABLE_CHANNELZ, 0)
+
+#define CLIENT_ARGS                                                                                                           \
+    COMMON_ARGS,                                                                                                              \
+        INTEGER(                                                                                                              \
+            GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS,                                                                            \
+            20), /* In spite of its name how long an attempt to connect may take: a busy host is slow to answer, not gone. */ \
+        INTEGER(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000), INTEGER(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000),                   \
+        INTEGER(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 1000), INTEGER(GRPC_ARG_ENABLE_HTTP_PROXY, 0),                  \
+        INTEGER(GRPC_ARG_ENABLE_RETRIES, 0), /* whether a call may be repeated is ours to decide */                           \
+        INTEGER(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1)
+
+// A host that is gone without a word is noticed within 20 s, by a server and by whoever watches one.
+#define PING_MS 10000
+// Servers that are not told otherwise end a connection on which more than one ping in 5 minutes comes without data.
+#define PING_ANY_SERVER_MS 310000
 
 const grpc_channel_args *bd_grpc_client_args(void)
 {
-    static grpc_arg args[] = {
-        COMMON_ARGS,
-        INTEGER(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20),
-        // In spite of its name how long an attempt to connect may take: a busy host is slow to answer, not gone.
-        INTEGER(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000),
-        INTEGER(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000),
-        INTEGER(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 1000),
-        INTEGER(GRPC_ARG_ENABLE_HTTP_PROXY, 0),
-        INTEGER(GRPC_ARG_ENABLE_RETRIES, 0), // whether a call may be repeated is ours to decide
-        INTEGER(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1),
-    };
+    static grpc_arg args[] = {CLIENT_ARGS, INTEGER(GRPC_ARG_KEEPALIVE_TIME_MS, PING_ANY_SERVER_MS)};
+    static const grpc_channel_args list = {BD_COUNTOF(args), args};
+    return &list;
+}
+
+const grpc_channel_args *bd_grpc_watching_args(void)
+{
+    static grpc_arg args[] = {CLIENT_ARGS, INTEGER(GRPC_ARG_KEEPALIVE_TIME_MS, PING_MS)};
     static const grpc_channel_args list = {BD_COUNTOF(args), args};
     return &list;
 }
@@ -70,6 +79,7 @@ const grpc_channel_args *bd_grpc_server_args(void)
 {
     static grpc_arg args[] = {
         COMMON_ARGS,
+        INTEGER(GRPC_ARG_KEEPALIVE_TIME_MS, PING_MS),
         INTEGER(GRPC_ARG_ALLOW_REUSEPORT, 0), // two servers on one port are an error
         INTEGER(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000),
         INTEGER(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0),

@@ -1,5 +1,8 @@
 // The client's side of the gRPC transport: channels and calls.
 //
+// Calls that watch have a connection of their own, which is tested often; when it breaks, the host is gone, and the calls on the
+// ordinary connection of the channel are ended, too.
+//
 // A call is one batch of all six operations of a unary call, so it completes with one tag. It holds two references: the tag's, dropped
 // after `done`, and the handle's, dropped by release. A channel holds one for its owner and one for each call until its tag has run.
 #include "cluster/transport/grpc_internal.h"
@@ -9,11 +12,13 @@
 
 struct bd_channel {
     bd_grpc *transport; // not owned
+    char *address;
     grpc_channel *channel;
     atomic_int refs;
     bd_mutex mu;
-    bd_call *calls; // those in progress; guarded by mu
-    bool is_closed; // guarded by mu
+    grpc_channel *watching; // made for the first call that watches; guarded by mu
+    bd_call *calls;         // those in progress; guarded by mu
+    bool is_closed;         // guarded by mu
 };
 
 struct bd_call {
@@ -28,10 +33,19 @@ struct bd_call {
     grpc_byte_buffer *request, *response;
     grpc_status_code status;
     grpc_slice details;
+    bool watches;
     atomic_bool is_cancelled; // by us
 };
 
 // ---- Channels ----
+
+static grpc_channel *connect_with(const char *address, const grpc_channel_args *args)
+{
+    grpc_channel_credentials *credentials = grpc_insecure_credentials_create();
+    grpc_channel *channel = grpc_channel_create(address, credentials, args);
+    grpc_channel_credentials_release(credentials);
+    return channel;
+}
 
 bd_channel *bd_grpc_connect(bd_transport *t, const char *address)
 {
@@ -39,9 +53,8 @@ bd_channel *bd_grpc_connect(bd_transport *t, const char *address)
     c->transport = BD_CONTAINER_OF(t, bd_grpc, base);
     atomic_init(&c->refs, 1);
     bd_mutex_init(&c->mu);
-    grpc_channel_credentials *credentials = grpc_insecure_credentials_create();
-    c->channel = grpc_channel_create(address, credentials, bd_grpc_client_args());
-    grpc_channel_credentials_release(credentials);
+    c->address = bd_strdup(address);
+    c->channel = connect_with(address, bd_grpc_client_args());
     return c;
 }
 
@@ -49,19 +62,26 @@ static void channel_unref(bd_channel *c)
 {
     if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return;
     grpc_channel_destroy(c->channel);
+    if (c->watching) grpc_channel_destroy(c->watching);
+    bd_free(c->address);
     bd_mutex_fini(&c->mu);
     bd_free(c);
+}
+
+// gRPC reports the end of each through the queue, never from within the cancelling.
+static void end_calls_locked(const bd_channel *c, grpc_status_code code, const char *why)
+{
+    for (bd_call *call = c->calls; call; call = call->next) {
+        atomic_store(&call->is_cancelled, true);
+        grpc_call_cancel_with_status(call->call, code, why, NULL);
+    }
 }
 
 void bd_grpc_channel_close(bd_channel *c)
 {
     bd_mutex_lock(&c->mu);
     c->is_closed = true;
-    // gRPC reports the end of each through the queue, never from within the cancelling.
-    for (bd_call *call = c->calls; call; call = call->next) {
-        atomic_store(&call->is_cancelled, true);
-        grpc_call_cancel_with_status(call->call, GRPC_STATUS_CANCELLED, "the channel was closed", NULL);
-    }
+    end_calls_locked(c, GRPC_STATUS_CANCELLED, "the channel was closed");
     bd_mutex_unlock(&c->mu);
     channel_unref(c);
 }
@@ -86,12 +106,14 @@ static void link_call(bd_channel *c, bd_call *call)
     bd_mutex_unlock(&c->mu);
 }
 
-static void unlink_call(bd_call *call)
+// `is_lost`: and the others of the channel end.
+static void unlink_call(bd_call *call, bool is_lost)
 {
     bd_channel *c = call->channel;
     bd_mutex_lock(&c->mu);
     *call->link = call->next;
     if (call->next) call->next->link = call->link;
+    if (is_lost) end_calls_locked(c, GRPC_STATUS_UNAVAILABLE, "the connection is lost");
     bd_mutex_unlock(&c->mu);
     call->channel = NULL;
     channel_unref(c);
@@ -125,7 +147,7 @@ static void call_completed(bd_grpc_tag *tag, bool ok)
 {
     (void)ok; // always true for a batch that receives the status
     bd_call *call = BD_CONTAINER_OF(tag, bd_call, tag);
-    unlink_call(call);
+    unlink_call(call, call->watches && call->status == GRPC_STATUS_UNAVAILABLE);
     grpc_byte_buffer_destroy(call->request);
     BD_STATUS(st);
     received_status(call, st);
@@ -143,6 +165,15 @@ static void call_completed(bd_grpc_tag *tag, bool ok)
     call_unref(call);
 }
 
+static grpc_channel *watching(bd_channel *c)
+{
+    bd_mutex_lock(&c->mu);
+    if (!c->watching) c->watching = connect_with(c->address, bd_grpc_watching_args());
+    grpc_channel *channel = c->watching;
+    bd_mutex_unlock(&c->mu);
+    return channel;
+}
+
 bd_call *bd_grpc_call(bd_channel *c, const bd_call_options *options, bd_message *request,
                       bd_call_done_fn done, void *arg)
 {
@@ -152,12 +183,13 @@ bd_call *bd_grpc_call(bd_channel *c, const bd_call_options *options, bd_message 
     call->done = done;
     call->arg = arg;
     atomic_init(&call->refs, 2);
+    call->watches = options->watches;
     atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
     grpc_metadata_array_init(&call->initial);
     grpc_metadata_array_init(&call->trailing);
-    call->call = grpc_channel_create_call(c->channel, NULL, GRPC_PROPAGATE_DEFAULTS, c->transport->cq,
-                                          grpc_slice_from_static_string(options->method), NULL,
-                                          bd_grpc_deadline(options->deadline_ns), NULL);
+    call->call = grpc_channel_create_call(
+        options->watches ? watching(c) : c->channel, NULL, GRPC_PROPAGATE_DEFAULTS, c->transport->cq,
+        grpc_slice_from_static_string(options->method), NULL, bd_grpc_deadline(options->deadline_ns), NULL);
     call->request = bd_grpc_from_message(request);
     const grpc_op ops[] = {
         {.op = GRPC_OP_SEND_INITIAL_METADATA,

@@ -28,6 +28,7 @@ void bd_grpc_tag_publish(bd_grpc_tag *tag);
 
 // Arguments of channels and servers.
 const grpc_channel_args *bd_grpc_client_args(void);
+const grpc_channel_args *bd_grpc_watching_args(void); // for calls that watch
 const grpc_channel_args *bd_grpc_server_args(void);
 
 // A byte buffer that references the slices of `m`, which is left empty.

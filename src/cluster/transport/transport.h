@@ -22,6 +22,9 @@ typedef struct bd_call_options {
     const char *method;  // static
     int64_t deadline_ns; // bd_now_ns() scale; BD_FOREVER for none
     bool wait_for_ready; // wait for an address where nobody listens yet instead of failing with Unavailable
+    // A call to a server of Braid that is held open to learn when the server is gone: the connection is tested every few seconds
+    // (other servers take that for an attack). When it breaks, all calls of the channel end with Unavailable.
+    bool watches;
 } bd_call_options;
 
 // With the response (borrowed; bd_message_move takes it) when st is OK, else an empty message. Unavailable when the peer cannot be
