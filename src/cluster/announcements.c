@@ -2,7 +2,8 @@
 //
 // One task keeps them: the first anchor of the attendance (the first parameter server), so they live beside the variables
 // they tell of. It counts how often each key was announced; who waits says how many it has seen, so that nothing is missed
-// between asking and waiting. Other tasks forward.
+// between asking and waiting. Other tasks forward. A keeper counts from the time it began: who has seen something of its
+// earlier life does not wait for what it will never count up to, but is answered at once, and looks again.
 //
 // A wait ends by the announcement, its deadline, its token, or when nobody is left to announce: the keeper knows from the
 // attendance when the chief (job chief or master, else the first worker) is gone for good or done, and whoever waits at
@@ -22,6 +23,8 @@
 // A program announces one key, or a few.
 #define KEYS_MAX 1024
 #define KEY_LEN_MAX 1024
+// Each task waits for a key once, or a few times.
+#define WAITS_MAX 65536
 
 typedef struct wait {
     bd_announcements *a;
@@ -41,16 +44,18 @@ struct bd_announcements {
     bd_announcements_env env;
     const bd_peer *keeper;
     const bd_peer *chief; // NULL: there is none
+    int64_t base;         // the generation of what was never announced: above all of an earlier life
     bd_mutex mu;
-    bd_map generations; // key -> count as a pointer; guarded by mu
-    wait *waits;        // guarded by mu
+    bd_map counts;  // key -> how often it was announced, as a pointer; guarded by mu
+    wait *waits;    // guarded by mu
+    int wait_count; // guarded by mu
 };
 
 // ---- At the keeper ----
 
 static int64_t generation_locked(const bd_announcements *a, const char *key)
 {
-    return (int64_t)(intptr_t)bd_map_get(&a->generations, key);
+    return a->base + (int64_t)(intptr_t)bd_map_get(&a->counts, key);
 }
 
 static void unref_locked(wait *w)
@@ -76,6 +81,7 @@ static bool take_locked(wait *w)
     w->is_linked = false;
     *w->link = w->next;
     if (w->next) w->next->link = w->link;
+    w->a->wait_count--;
     return true;
 }
 
@@ -115,11 +121,17 @@ static void wait_late(void *arg)
     unref(w);
 }
 
+static braid_code check_length(const char *key, braid_status *st)
+{
+    if (strlen(key) <= KEY_LEN_MAX) return BRAID_OK;
+    return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "A key is longer than %d", KEY_LEN_MAX);
+}
+
 static braid_code check_key(const bd_announcements *a, const char *key, braid_status *st)
 {
-    if (strlen(key) > KEY_LEN_MAX)
-        return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "A key is longer than %d", KEY_LEN_MAX);
-    if (bd_map_count(&a->generations) >= KEYS_MAX && !bd_map_has(&a->generations, key))
+    const braid_code code = check_length(key, st);
+    if (code) return code;
+    if (bd_map_count(&a->counts) >= KEYS_MAX && !bd_map_has(&a->counts, key))
         return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "More than %d keys are announced", KEYS_MAX);
     return BRAID_OK;
 }
@@ -142,7 +154,7 @@ static void announce_here(bd_announcements *a, const char *key, bd_generation_fn
     bd_mutex_lock(&a->mu);
     if (!check_key(a, key, st)) {
         generation = generation_locked(a, key) + 1;
-        bd_map_put(&a->generations, key, (void *)(intptr_t)generation);
+        bd_map_put(&a->counts, key, (void *)(intptr_t)(generation - a->base));
     }
     bd_mutex_unlock(&a->mu);
     for (wait *w; !st->code && (w = take_waiting_for(a, key, generation));)
@@ -159,20 +171,30 @@ static braid_code check_chief(const bd_announcements *a, const char *key, braid_
                    is_done ? "done" : "gone", key);
 }
 
-static void link_wait(wait *w, int64_t deadline_ns)
+static void link_locked(wait *w, int64_t deadline_ns)
 {
     bd_announcements *a = w->a;
-    bd_mutex_lock(&a->mu);
     w->next = a->waits;
     w->link = &a->waits;
     if (w->next) w->next->link = &w->next;
     a->waits = w;
+    a->wait_count++;
     w->is_linked = true;
-    if (deadline_ns != BD_FOREVER) {
-        w->refs++;
-        w->timer = bd_timer_add(a->env.timers, deadline_ns, wait_late, w);
-    }
+    if (deadline_ns == BD_FOREVER) return;
+    w->refs++;
+    w->timer = bd_timer_add(a->env.timers, deadline_ns, wait_late, w);
+}
+
+static braid_code link_wait(wait *w, int64_t deadline_ns, braid_status *st)
+{
+    bd_announcements *a = w->a;
+    bd_mutex_lock(&a->mu);
+    if (a->wait_count < WAITS_MAX)
+        link_locked(w, deadline_ns);
+    else
+        bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "More than %d wait for announcements", WAITS_MAX);
     bd_mutex_unlock(&a->mu);
+    return st->code;
 }
 
 // Ends the wait if what it waits for has come, or never will: asked again after it is on the list, so that nothing is missed.
@@ -190,25 +212,51 @@ static void end_if_due(wait *w)
     if (is_mine) end(w, generation, st);
 }
 
-static void await_here(bd_announcements *a, const char *key, int64_t seen, int64_t deadline_ns,
-                       bd_cancellation *cancellation, bd_generation_fn fn, void *arg)
+// The wait may have ended before its hook was there to be removed.
+static void drop_hook_if_ended(wait *w)
+{
+    bd_mutex_lock(&w->a->mu);
+    const bool has_ended = !w->is_linked;
+    bd_mutex_unlock(&w->a->mu);
+    if (has_ended && bd_cancellation_remove(w->cancellation, &w->hook)) unref(w);
+}
+
+static wait *wait_new(bd_announcements *a, const char *key, int64_t seen, bd_cancellation *cancellation,
+                      bd_generation_fn fn, void *arg)
 {
     wait *w = bd_calloc(1, sizeof *w);
     w->a = a;
     w->key = bd_strdup(key);
-    w->seen = seen;
+    w->seen = seen == 0 ? a->base : seen; // 0: nothing, whichever life of the keeper that was
     w->fn = fn;
     w->arg = arg;
     w->cancellation = bd_cancellation_ref(cancellation);
     w->hook.fn = wait_cancelled;
-    w->refs = 3; // the list's, the hook's, ours
-    link_wait(w, deadline_ns);
+    w->refs = 3; // the list's, the hook's, the beginner's
+    return w;
+}
+
+static void await_here(bd_announcements *a, const char *key, int64_t seen, int64_t deadline_ns,
+                       bd_cancellation *cancellation, bd_generation_fn fn, void *arg)
+{
+    BD_STATUS(st);
+    if (check_length(key, st)) {
+        fn(arg, 0, st);
+        return;
+    }
+    wait *w = wait_new(a, key, seen, cancellation, fn, arg);
+    if (link_wait(w, deadline_ns, st)) {
+        w->refs = 1;
+        unref(w);
+        fn(arg, 0, st);
+        return;
+    }
     if (!bd_cancellation_add(cancellation, &w->hook)) {
-        BD_STATUS(why);
-        bd_cancellation_status(cancellation, why);
-        wait_cancelled(&w->hook, why);
+        bd_cancellation_status(cancellation, st);
+        wait_cancelled(&w->hook, st);
     } else {
         end_if_due(w);
+        drop_hook_if_ended(w);
     }
     unref(w);
 }
@@ -387,6 +435,7 @@ bd_announcements *bd_announcements_new(const bd_announcements_env *env)
     a->env = *env;
     a->keeper = bd_attendance_first_anchor(env->peers);
     a->chief = find_chief(env->peers);
+    a->base = bd_wall_micros();
     bd_mutex_init(&a->mu);
     return a;
 }
@@ -394,7 +443,7 @@ bd_announcements *bd_announcements_new(const bd_announcements_env *env)
 void bd_announcements_free(bd_announcements *a)
 {
     if (!a) return;
-    bd_map_fini(&a->generations);
+    bd_map_fini(&a->counts);
     bd_mutex_fini(&a->mu);
     bd_free(a);
 }

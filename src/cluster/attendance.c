@@ -48,11 +48,14 @@ typedef struct expected {
     bool was_seen;
     uint64_t incarnation;
     bd_timer_id gone_timer; // 0: none
+    int64_t gone_at_ns;     // of the last loss
 } expected;
 
-// A call of Attend at this anchor. Freed when it has ended.
+// A call of Attend at this anchor. Its two references are of the transport, until the call has ended, and of who begins.
 typedef struct attending {
     expected *who;
+    int refs;                       // guarded by mu
+    bool has_ended;                 // guarded by mu
     bd_incoming *call;              // guarded by mu; NULL when somebody answers it
     struct attending *next, **link; // in `open` while `call` is set
 } attending;
@@ -133,14 +136,32 @@ static void task_is_gone(void *arg)
     expected *e = arg;
     bd_attendance *a = e->a;
     bd_mutex_lock(&a->mu);
-    e->gone_timer = 0;
-    const bool is_gone = e->attending == 0 && !e->is_done && !a->reason;
+    // A timer of an earlier loss that could not be cancelled any more has nothing to say about the last one.
+    const bool is_due = bd_now_ns() >= e->gone_at_ns;
+    const bool is_gone = is_due && e->attending == 0 && !e->is_done && !e->is_gone && !a->reason;
+    if (is_due) e->gone_timer = 0;
     if (is_gone) e->is_gone = true;
     bd_mutex_unlock(&a->mu);
     if (!is_gone) return;
     bd_warn("%s has not come back within %.1f s: it is gone for good", e->peer->label,
             (double)a->env.gone_timeout_ms / 1000);
     tell_changed(a);
+}
+
+static void unref_locked(attending *c)
+{
+    if (--c->refs == 0) bd_free(c);
+}
+
+// From now on the call may be answered by the end of this server or of the call.
+static void link_locked(attending *c, bd_incoming *call)
+{
+    bd_attendance *a = c->who->a;
+    c->call = call;
+    c->next = a->open;
+    c->link = &a->open;
+    if (c->next) c->next->link = &c->next;
+    a->open = c;
 }
 
 // The call for whoever answers it; NULL when somebody else does.
@@ -154,6 +175,13 @@ static bd_incoming *take_call_locked(attending *c)
     return call;
 }
 
+static void reply_gone(bd_incoming *call)
+{
+    BD_STATUS(st);
+    bd_fail(st, BRAID_CANCELLED, "The caller is gone");
+    bd_incoming_reply(call, NULL, st);
+}
+
 static void attending_ended(void *arg, bool cancelled)
 {
     (void)cancelled;
@@ -161,20 +189,19 @@ static void attending_ended(void *arg, bool cancelled)
     expected *e = c->who;
     bd_attendance *a = e->a;
     bd_mutex_lock(&a->mu);
+    c->has_ended = true;
     bd_incoming *call = take_call_locked(c);
     const bool is_lost = --e->attending == 0 && !e->is_done && !a->reason;
-    if (is_lost)
-        e->gone_timer =
-            bd_timer_add(a->env.timers, bd_deadline_after_ms(a->env.gone_timeout_ms), task_is_gone, e);
+    if (is_lost) {
+        e->gone_at_ns = bd_deadline_after_ms(a->env.gone_timeout_ms);
+        e->gone_timer = bd_timer_add(a->env.timers, e->gone_at_ns, task_is_gone, e);
+    }
+    unref_locked(c);
     bd_mutex_unlock(&a->mu);
-    bd_free(c);
     if (is_lost)
         bd_warn("Lost %s; it is given up unless it comes back within %.1f s", e->peer->label,
                 (double)a->env.gone_timeout_ms / 1000);
-    if (!call) return;
-    BD_STATUS(st);
-    bd_fail(st, BRAID_CANCELLED, "The caller is gone");
-    bd_incoming_reply(call, NULL, st);
+    if (call) reply_gone(call);
 }
 
 // The task attends (again). Returns whether that is news for others.
@@ -186,8 +213,8 @@ static bool seen_locked(expected *e, uint64_t incarnation)
     e->was_seen = true;
     e->incarnation = incarnation;
     e->attending++;
-    if (e->gone_timer)
-        bd_timer_cancel(e->a->env.timers, e->gone_timer); // too late: it finds that somebody attends
+    // Too late: it finds that somebody attends, or that the loss was a later one.
+    if (e->gone_timer) bd_timer_cancel(e->a->env.timers, e->gone_timer);
     e->gone_timer = 0;
     return was_away && !e->is_done;
 }
@@ -197,6 +224,27 @@ static void reply_reason(bd_incoming *call, const char *reason)
     Braid__AttendResponse response = BRAID__ATTEND_RESPONSE__INIT;
     response.reason = (char *)reason;
     bd_incoming_reply_proto(call, &response.base);
+}
+
+// Keeps a call until this server ends or the call does. Nobody else may answer it before on_end has returned; and after the
+// answer this server may be freed, so that nothing follows it.
+static void hold(expected *e, bd_incoming *call)
+{
+    bd_attendance *a = e->a;
+    attending *c = bd_calloc(1, sizeof *c);
+    c->who = e;
+    c->refs = 2;
+    call->transport->on_end(call, attending_ended, c);
+    bd_mutex_lock(&a->mu);
+    const bool has_ended = c->has_ended;
+    const char *reason = a->reason; // never changes once it is set
+    if (!has_ended && !reason) link_locked(c, call);
+    unref_locked(c);
+    bd_mutex_unlock(&a->mu);
+    if (has_ended)
+        reply_gone(call);
+    else if (reason)
+        reply_reason(call, reason);
 }
 
 void bd_attendance_attend(bd_attendance *a, bd_incoming *call, const char *job, int task,
@@ -210,21 +258,11 @@ void bd_attendance_attend(bd_attendance *a, bd_incoming *call, const char *job, 
         bd_incoming_reply_error(call, st);
         return;
     }
-    attending *c = NULL;
-    bool is_news = false;
     bd_mutex_lock(&a->mu);
-    if (!a->reason) {
-        c = bd_calloc(1, sizeof *c);
-        c->who = e;
-        c->call = call;
-        c->next = a->open;
-        c->link = &a->open;
-        if (c->next) c->next->link = &c->next;
-        a->open = c;
-        is_news = seen_locked(e, incarnation);
-    }
+    const bool is_closed = a->reason != NULL;
+    const bool is_news = !is_closed && seen_locked(e, incarnation);
     bd_mutex_unlock(&a->mu);
-    if (!c) {
+    if (is_closed) {
         reply_reason(call, a->reason); // never changes once it is set
         return;
     }
@@ -232,7 +270,7 @@ void bd_attendance_attend(bd_attendance *a, bd_incoming *call, const char *job, 
         bd_info("%s is back", e->peer->label);
         tell_changed(a);
     }
-    call->transport->on_end(call, attending_ended, c);
+    hold(e, call);
 }
 
 void bd_attendance_close(bd_attendance *a, const char *reason)

@@ -60,8 +60,10 @@ static void session_drop(bd_worker_session *s)
     session_unref(s);
 }
 
-static void create_session(bd_worker *base, const char *handle, bd_worker_done_fn fn, void *arg)
+static void create_session(bd_worker *base, const char *handle, bd_cancellation *cancellation,
+                           bd_worker_done_fn fn, void *arg)
 {
+    (void)cancellation; // waits for nobody
     bd_local_worker *w = of(base);
     bd_mutex_lock(&w->mu);
     bd_worker_session *s = bd_map_get(&w->sessions, handle);
@@ -262,9 +264,10 @@ static void cleanup_graph(bd_worker *base, int64_t step_id, bd_worker_done_fn fn
     done(fn, arg, ok);
 }
 
-static void cleanup_all(bd_worker *base, const char *const *containers, int count, bd_worker_done_fn fn,
-                        void *arg)
+static void cleanup_all(bd_worker *base, const char *const *containers, int count,
+                        bd_cancellation *cancellation, bd_worker_done_fn fn, void *arg)
 {
+    (void)cancellation; // waits for nobody
     bd_resources *resources = of(base)->device->resources;
     for (int i = 0; i < count; i++)
         bd_resources_clear(resources, containers[i][0] ? containers[i] : BD_DEFAULT_CONTAINER);

@@ -49,9 +49,8 @@ typedef struct creation {
     void *arg;
     bd_found_tasks found;
     bd_master_session *session;
-    bd_mutex mu;
-    int pending;         // tasks to be told; guarded by mu
-    braid_status status; // guarded by mu
+    int64_t deadline_ns;
+    bd_cancellation *cancellation; // a reference to the caller's
 } creation;
 
 static void creation_end(creation *c, const braid_status *st)
@@ -60,8 +59,7 @@ static void creation_end(creation *c, const braid_status *st)
     if (st->code) bd_master_session_unref(c->session);
     bd_graph_fini(&c->graph);
     bd_found_tasks_fini(&c->found);
-    bd_status_fini(&c->status);
-    bd_mutex_fini(&c->mu);
+    bd_cancellation_unref(c->cancellation);
     bd_free(c);
 }
 
@@ -73,16 +71,18 @@ static void tell_tasks_of_end(const bd_master_session *s)
     }
 }
 
-static void task_told(void *arg, const braid_status *st)
+static void tell_of_session(void *arg, bd_worker *w, bd_cancellation *cancellation, bd_worker_done_fn done,
+                            void *done_arg)
+{
+    const creation *c = arg;
+    w->ops->create_session(w, c->session->handle, cancellation, done, done_arg);
+}
+
+static void tasks_told(void *arg, const braid_status *st)
 {
     creation *c = arg;
     bd_master *m = c->master;
-    bd_mutex_lock(&c->mu);
-    bd_status_update(&c->status, st);
-    const bool is_last = --c->pending == 0;
-    bd_mutex_unlock(&c->mu);
-    if (!is_last) return;
-    if (c->status.code) {
+    if (st->code) {
         tell_tasks_of_end(c->session);
     } else {
         bd_mutex_lock(&m->mu);
@@ -90,18 +90,20 @@ static void task_told(void *arg, const braid_status *st)
         bd_master_session_ref(c->session);
         bd_mutex_unlock(&m->mu);
     }
-    creation_end(c, &c->status);
+    creation_end(c, st);
 }
 
 static void tell_tasks(creation *c)
 {
-    const bd_found_tasks *tasks = &c->session->tasks;
-    const int count = tasks->count;
-    c->pending = count;
-    for (int i = 0; i < count; i++) {
-        bd_worker *w = tasks->items[i].peer->worker;
-        w->ops->create_session(w, c->session->handle, task_told, c); // the last one may free `c`
-    }
+    const bd_tell_options options = {
+        .timers = c->master->env.timers,
+        .what = "CreateSession",
+        .tasks = &c->session->tasks,
+        .deadline_ns = c->deadline_ns,
+        .cancellation = c->cancellation,
+        .tell = tell_of_session,
+    };
+    bd_master_tell(&options, tasks_told, c);
 }
 
 static void place(void *arg)
@@ -151,14 +153,15 @@ void bd_master_create_session(bd_master *m, braid_graph *graph, const bd_session
     c->config = *config;
     c->fn = fn;
     c->arg = arg;
-    bd_mutex_init(&c->mu);
+    c->deadline_ns = creation_deadline(m, config, deadline_ns);
+    c->cancellation = bd_cancellation_ref(cancellation);
     const bd_find_options options = {
         .peers = m->env.peers,
         .timers = m->env.timers,
         .what = "CreateSession",
         .filters = config->device_filters,
         .filter_count = config->device_filter_count,
-        .deadline_ns = creation_deadline(m, config, deadline_ns),
+        .deadline_ns = c->deadline_ns,
         .cancellation = cancellation,
     };
     bd_find_tasks(&options, tasks_found, c);
@@ -300,24 +303,24 @@ typedef struct reset {
     int container_count;
     bd_master_done_fn fn;
     void *arg;
-    bd_mutex mu;
-    int pending;         // guarded by mu
-    braid_status status; // guarded by mu
+    int64_t deadline_ns;
+    bd_cancellation *cancellation; // a reference to the caller's
 } reset;
 
-static void task_cleared(void *arg, const braid_status *st)
+static void reset_end(void *arg, const braid_status *st)
 {
     reset *r = arg;
-    bd_mutex_lock(&r->mu);
-    bd_status_update(&r->status, st);
-    const bool is_last = --r->pending == 0;
-    bd_mutex_unlock(&r->mu);
-    if (!is_last) return;
-    r->fn(r->arg, &r->status);
+    r->fn(r->arg, st);
     bd_arena_fini(&r->arena);
-    bd_status_fini(&r->status);
-    bd_mutex_fini(&r->mu);
+    bd_cancellation_unref(r->cancellation);
     bd_free(r);
+}
+
+static void clear_task(void *arg, bd_worker *w, bd_cancellation *cancellation, bd_worker_done_fn done,
+                       void *done_arg)
+{
+    const reset *r = arg;
+    w->ops->cleanup_all(w, r->containers, r->container_count, cancellation, done, done_arg);
 }
 
 // Which tasks were found is which there are: those that are not there have nothing to clear, but whoever resets wants to
@@ -325,17 +328,19 @@ static void task_cleared(void *arg, const braid_status *st)
 static void clear_tasks(void *arg, bd_found_tasks *found, const braid_status *st)
 {
     reset *r = arg;
-    r->pending = 1;
     if (st->code) {
-        task_cleared(r, st);
+        reset_end(r, st);
         return;
     }
-    const int count = found->count;
-    r->pending = count;
-    for (int i = 0; i < count; i++) {
-        bd_worker *w = found->items[i].peer->worker;
-        w->ops->cleanup_all(w, r->containers, r->container_count, task_cleared, r);
-    }
+    const bd_tell_options options = {
+        .timers = r->master->env.timers,
+        .what = "Reset",
+        .tasks = found,
+        .deadline_ns = r->deadline_ns,
+        .cancellation = r->cancellation,
+        .tell = clear_task,
+    };
+    bd_master_tell(&options, reset_end, r);
 }
 
 void bd_master_reset(bd_master *m, const char *const *containers, int container_count,
@@ -347,19 +352,20 @@ void bd_master_reset(bd_master *m, const char *const *containers, int container_
     r->master = m;
     r->fn = fn;
     r->arg = arg;
-    bd_mutex_init(&r->mu);
     r->containers = BD_ARENA_ARRAY(&r->arena, const char *, (size_t)container_count);
     r->container_count = container_count;
     for (int i = 0; i < container_count; i++)
         r->containers[i] = bd_arena_strdup(&r->arena, containers[i]);
     const bd_session_config no_config = {0};
+    r->deadline_ns = creation_deadline(m, &no_config, BD_FOREVER);
+    r->cancellation = bd_cancellation_ref(cancellation);
     const bd_find_options options = {
         .peers = m->env.peers,
         .timers = m->env.timers,
         .what = "Reset",
         .filters = filters,
         .filter_count = filter_count,
-        .deadline_ns = creation_deadline(m, &no_config, BD_FOREVER),
+        .deadline_ns = r->deadline_ns,
         .cancellation = cancellation,
     };
     bd_find_tasks(&options, clear_tasks, r);

@@ -63,6 +63,21 @@ typedef struct bd_master_plan {
     atomic_int refs;
 } bd_master_plan;
 
+// master_telling.c
+typedef struct bd_tell_options {
+    bd_timers *timers;
+    const char *what;            // "CreateSession", as errors say it
+    const bd_found_tasks *tasks; // at least one; read only before the function returns
+    int64_t deadline_ns;         // BD_FOREVER: none
+    bd_cancellation *cancellation;
+    void (*tell)(void *arg, bd_worker *w, bd_cancellation *cancellation, bd_worker_done_fn done,
+                 void *done_arg);
+} bd_tell_options;
+
+// Calls tell(arg, ...) for each task and fn(arg, status) when all have answered, with the first error. DeadlineExceeded names
+// the tasks that have not; cancelling ends it with why it was cancelled.
+void bd_master_tell(const bd_tell_options *o, bd_master_done_fn fn, void *arg);
+
 // master_session.c
 // Makes a session of the tasks found (taken over) and places `graph` (taken over). NULL with an error.
 bd_master_session *bd_master_session_new(bd_master *m, bd_found_tasks *tasks, const bd_session_config *config,

@@ -34,7 +34,7 @@ typedef struct bd_peers {
 
 // Channels connect when they are first used. `cluster` and `transport` outlive it.
 void bd_peers_init(bd_peers *p, const braid_cluster *cluster, const char *job, int index,
-                   bd_transport *transport);
+                   bd_transport *transport, bd_timers *timers);
 // Ends calls in progress with Cancelled and waits for their callbacks. No call may be begun any more.
 void bd_peers_close(bd_peers *p);
 void bd_peers_fini(bd_peers *p); // after close

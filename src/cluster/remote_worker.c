@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/timer.h"
 #include "base/wire.h"
 #include "cluster/methods.h"
 #include "cluster/peers.h"
@@ -29,7 +30,6 @@ typedef struct pending {
         bd_recv_fn recv;
     } fn;
     void *arg;
-    bd_run_graph *run;
 } pending;
 
 static pending *pending_new(const bd_peer *peer, const char *method, void *arg)
@@ -74,27 +74,29 @@ static void simple_done(void *arg, bd_message *response, const braid_status *fro
 }
 
 static void start_simple(bd_worker *w, const char *method, const ProtobufCMessage *request,
-                         bd_worker_done_fn fn, void *arg)
+                         bd_cancellation *cancellation, bd_worker_done_fn fn, void *arg)
 {
     const bd_peer *peer = BD_CONTAINER_OF(w, remote_worker, base)->peer;
     pending *p = pending_new(peer, strrchr(method, '/') + 1, arg);
     p->fn.done = fn;
-    const bd_rpc_options options = bd_peer_rpc(peer, method);
+    bd_rpc_options options = bd_peer_rpc(peer, method);
+    options.cancellation = cancellation;
     bd_rpc_start_proto(&options, request, simple_done, p);
 }
 
-static void create_session(bd_worker *w, const char *session_handle, bd_worker_done_fn fn, void *arg)
+static void create_session(bd_worker *w, const char *session_handle, bd_cancellation *cancellation,
+                           bd_worker_done_fn fn, void *arg)
 {
     Tensorflow__CreateWorkerSessionRequest request = TENSORFLOW__CREATE_WORKER_SESSION_REQUEST__INIT;
     request.session_handle = (char *)session_handle;
-    start_simple(w, BD_WORKER_SERVICE "CreateWorkerSession", &request.base, fn, arg);
+    start_simple(w, BD_WORKER_SERVICE "CreateWorkerSession", &request.base, cancellation, fn, arg);
 }
 
 static void delete_session(bd_worker *w, const char *session_handle, bd_worker_done_fn fn, void *arg)
 {
     Tensorflow__DeleteWorkerSessionRequest request = TENSORFLOW__DELETE_WORKER_SESSION_REQUEST__INIT;
     request.session_handle = (char *)session_handle;
-    start_simple(w, BD_WORKER_SERVICE "DeleteWorkerSession", &request.base, fn, arg);
+    start_simple(w, BD_WORKER_SERVICE "DeleteWorkerSession", &request.base, NULL, fn, arg);
 }
 
 static void deregister_graph(bd_worker *w, const char *session_handle, const char *graph_handle,
@@ -104,23 +106,23 @@ static void deregister_graph(bd_worker *w, const char *session_handle, const cha
     request.session_handle = (char *)session_handle;
     request.create_worker_session_called = true;
     request.graph_handle = (char *)graph_handle;
-    start_simple(w, BD_WORKER_SERVICE "DeregisterGraph", &request.base, fn, arg);
+    start_simple(w, BD_WORKER_SERVICE "DeregisterGraph", &request.base, NULL, fn, arg);
 }
 
 static void cleanup_graph(bd_worker *w, int64_t step_id, bd_worker_done_fn fn, void *arg)
 {
     Tensorflow__CleanupGraphRequest request = TENSORFLOW__CLEANUP_GRAPH_REQUEST__INIT;
     request.step_id = step_id;
-    start_simple(w, BD_WORKER_SERVICE "CleanupGraph", &request.base, fn, arg);
+    start_simple(w, BD_WORKER_SERVICE "CleanupGraph", &request.base, NULL, fn, arg);
 }
 
-static void cleanup_all(bd_worker *w, const char *const *containers, int count, bd_worker_done_fn fn,
-                        void *arg)
+static void cleanup_all(bd_worker *w, const char *const *containers, int count, bd_cancellation *cancellation,
+                        bd_worker_done_fn fn, void *arg)
 {
     Tensorflow__CleanupAllRequest request = TENSORFLOW__CLEANUP_ALL_REQUEST__INIT;
     request.container = (char **)containers;
     request.n_container = (size_t)count;
-    start_simple(w, BD_WORKER_SERVICE "CleanupAll", &request.base, fn, arg);
+    start_simple(w, BD_WORKER_SERVICE "CleanupAll", &request.base, cancellation, fn, arg);
 }
 
 // ---- GetStatus ----
@@ -339,33 +341,101 @@ static braid_code read_run_response(const bd_message *response, bd_run_graph *ru
     return code;
 }
 
+// Cancelling has two phases: first the task is told to end the step (CleanupGraph) and answers RunGraph when it has, so
+// that a step whose end is known holds nothing any more, and a root cause is not lost. When no answer comes, the call is
+// cancelled. References: the call's, the hook's while it is registered or runs, the timer's.
+typedef struct running {
+    const bd_peer *peer;
+    bd_run_graph *run; // until the callback
+    bd_worker_done_fn fn;
+    void *arg;
+    int64_t step_id;
+    bd_cancellation *caller, *call; // references; `call` is the call's own
+    bd_cancel_hook hook;
+    bd_timer_id grace_timer; // set by the hook
+    atomic_int refs;
+} running;
+
+// A task that is alive has answered by then.
+#define CANCEL_GRACE_MS 400
+
+static void running_unref(running *r)
+{
+    if (atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) != 1) return;
+    bd_cancellation_unref(r->caller);
+    bd_cancellation_unref(r->call);
+    bd_free(r);
+}
+
+static void grace_is_over(void *arg)
+{
+    running *r = arg;
+    BD_STATUS(why);
+    bd_cancellation_status(r->caller, why);
+    bd_cancellation_cancel(r->call, why);
+    running_unref(r);
+}
+
+static void caller_cancelled(bd_cancel_hook *hook, const braid_status *why)
+{
+    (void)why;
+    running *r = BD_CONTAINER_OF(hook, running, hook);
+    r->peer->worker->ops->cleanup_graph(r->peer->worker, r->step_id, NULL, NULL);
+    // It takes over the hook's reference.
+    r->grace_timer = bd_timer_add(r->peer->timers, bd_deadline_after_ms(CANCEL_GRACE_MS), grace_is_over, r);
+}
+
+// Of a step that was cancelled, consequences are told as why it was cancelled.
+static void explain_run(const running *r, const bd_message *response, const braid_status *from,
+                        braid_status *st)
+{
+    const pending p = {.peer = r->peer, .method = "RunGraph"};
+    if (from->code)
+        explain(&p, from, st);
+    else
+        read_run_response(response, r->run, st);
+    if (st->code && (st->derived || st->code == BRAID_CANCELLED) && bd_cancellation_is_cancelled(r->caller))
+        bd_cancellation_status(r->caller, st);
+}
+
 static void run_done(void *arg, bd_message *response, const braid_status *from)
 {
-    pending *p = arg;
+    running *r = arg;
     BD_STATUS(st);
-    if (from->code)
-        explain(p, from, st);
-    else
-        read_run_response(response, p->run, st);
-    for (int i = 0; st->code && i < p->run->recv_count; i++)
-        bd_tensor_fini(&p->run->recvs[i]);
-    p->fn.done(p->arg, st);
-    bd_free(p);
+    explain_run(r, response, from, st);
+    for (int i = 0; st->code && i < r->run->recv_count; i++)
+        bd_tensor_fini(&r->run->recvs[i]);
+    // Either the hook has not run and never will, or it has run and left its reference to the timer.
+    if (bd_cancellation_remove(r->caller, &r->hook) || bd_timer_cancel(r->peer->timers, r->grace_timer))
+        running_unref(r);
+    r->fn(r->arg, st);
+    running_unref(r);
 }
 
 static void run_graph(bd_worker *w, bd_run_graph *run, bd_cancellation *cancellation, bd_worker_done_fn fn,
                       void *arg)
 {
     const bd_peer *peer = BD_CONTAINER_OF(w, remote_worker, base)->peer;
-    pending *p = pending_new(peer, "RunGraph", arg);
-    p->fn.done = fn;
-    p->run = run;
+    running *r = bd_calloc(1, sizeof *r);
+    *r = (running){.peer = peer, .run = run, .fn = fn, .arg = arg, .step_id = run->step_id};
+    r->caller = bd_cancellation_ref(cancellation);
+    r->call = bd_cancellation_new(NULL);
+    r->hook.fn = caller_cancelled;
+    atomic_init(&r->refs, 2);
+    BD_STATUS(why);
+    if (!bd_cancellation_add(cancellation, &r->hook)) { // it need not begin
+        bd_cancellation_status(cancellation, why);
+        fn(arg, why);
+        atomic_store(&r->refs, 1);
+        running_unref(r);
+        return;
+    }
     bd_message request;
     bd_message_init(&request);
     write_run(run, &request);
     bd_rpc_options options = bd_peer_rpc(peer, BD_WORKER_SERVICE "RunGraph");
-    options.cancellation = cancellation;
-    bd_rpc_start(&options, &request, run_done, p);
+    options.cancellation = r->call;
+    bd_rpc_start(&options, &request, run_done, r);
 }
 
 // ---- RecvTensor ----

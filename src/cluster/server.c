@@ -216,7 +216,7 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
 {
     const int64_t gone_timeout_ms =
         options->worker_gone_timeout_ms > 0 ? options->worker_gone_timeout_ms : GONE_TIMEOUT_DEFAULT_MS;
-    bd_peers_init(&s->peers, s->cluster, job, index, s->transport);
+    bd_peers_init(&s->peers, s->cluster, job, index, s->transport, s->timers);
     s->device = bd_device_new(s->peers.self->task, "CPU", 0, s->nodes);
     s->worker = bd_local_worker_new(&s->peers, s->device, s->timers);
     s->peers.self->worker = bd_local_worker_base(s->worker);

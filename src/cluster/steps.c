@@ -1,7 +1,8 @@
 // The steps of a task.
 //
 // States of a step:
-//   early    a RecvTensor came before any RunGraph. At most STEPS_EARLY_MAX, the oldest goes; for at most EARLY_NS.
+//   early    a RecvTensor came before any RunGraph. At most STEPS_EARLY_MAX, the oldest goes; for at most EARLY_NS; with at
+//            most EARLY_RECVS_MAX receives in all.
 //   running  bd_steps_begin: RunGraphs in progress.
 //   done     all of them have ended; other tasks may still fetch what was sent here. At most STEPS_DONE_MAX, the oldest
 //            goes: a master that dies before its CleanupGraph leaves no more behind.
@@ -19,7 +20,7 @@
 #define STEPS_EARLY_MAX 1024
 #define STEPS_DONE_MAX 1024
 #define STEPS_OVER_REMEMBERED 4096
-// Receives that wait for one early step; a step of more tensors than this between two tasks is none.
+// Receives in progress that came to an early step, of all steps.
 #define EARLY_RECVS_MAX 65536
 // All RunGraphs of a step are sent at the same time: one that is so late does not come.
 #define EARLY_NS ((int64_t)60000000000)
@@ -27,9 +28,9 @@
 typedef struct entry {
     int64_t id;
     bd_rendezvous *rendezvous;
-    int running; // RunGraphs in progress
+    bd_cancellation *cancellation; // of the RunGraphs; NULL until the first
+    int running;                   // RunGraphs in progress
     bool has_begun, ends_by_itself;
-    int early_recvs;
     int64_t created_ns;
     struct entry *prev, *next; // on a list
 } entry;
@@ -49,7 +50,8 @@ struct bd_steps {
     bd_imap over;     // guarded by mu
     int64_t over_ring[STEPS_OVER_REMEMBERED];
     size_t over_next, over_count;
-    bd_timer_id timer;   // of the oldest early one, 0: none; guarded by mu
+    int early_recvs;     // in progress; guarded by mu
+    bd_timer_id timer;   // of the oldest early one, also while it runs; 0: none; guarded by mu
     braid_status closed; // guarded by mu
 };
 
@@ -104,7 +106,9 @@ static void end_entry(entry *e, braid_code code, const char *text)
     BD_STATUS(why);
     bd_fail(why, code, "Step %lld %s", (long long)e->id, text);
     why->derived = true;
+    if (e->cancellation) bd_cancellation_cancel(e->cancellation, why);
     e->rendezvous->ops->abort(e->rendezvous, why);
+    bd_cancellation_unref(e->cancellation);
     bd_rendezvous_unref(e->rendezvous);
     bd_free(e);
 }
@@ -123,11 +127,12 @@ static void late(void *arg)
     for (;;) {
         entry *e = NULL;
         bd_mutex_lock(&s->mu);
-        s->timer = 0;
-        if (s->early.first && s->early.first->created_ns + EARLY_NS <= bd_now_ns())
+        if (s->early.first && s->early.first->created_ns + EARLY_NS <= bd_now_ns()) {
             e = take_out_locked(s, s->early.first);
-        else if (!s->closed.code)
-            arm_timer_locked(s);
+        } else {
+            s->timer = 0; // nothing more to do: until here bd_steps_free waits for the end of this function
+            if (!s->closed.code) arm_timer_locked(s);
+        }
         bd_mutex_unlock(&s->mu);
         if (!e) return;
         end_entry(e, BRAID_ABORTED,
@@ -162,7 +167,8 @@ static entry *find_or_add_locked(bd_steps *s, int64_t id, entry **dropped, braid
 
 static const char *const too_many_early = "was dropped: too many steps wait for their beginning";
 
-braid_code bd_steps_begin(bd_steps *s, int64_t step_id, bd_rendezvous **out, braid_status *st)
+braid_code bd_steps_begin(bd_steps *s, int64_t step_id, bd_rendezvous **rendezvous,
+                          bd_cancellation **cancellation, braid_status *st)
 {
     entry *dropped;
     bd_mutex_lock(&s->mu);
@@ -174,7 +180,9 @@ braid_code bd_steps_begin(bd_steps *s, int64_t step_id, bd_rendezvous **out, bra
             take_off(&s->done, e);
         e->has_begun = true;
         e->running++;
-        *out = bd_rendezvous_ref(e->rendezvous);
+        if (!e->cancellation) e->cancellation = bd_cancellation_new(NULL);
+        *rendezvous = bd_rendezvous_ref(e->rendezvous);
+        *cancellation = bd_cancellation_ref(e->cancellation);
     }
     bd_mutex_unlock(&s->mu);
     end_entry(dropped, BRAID_RESOURCE_EXHAUSTED, too_many_early);
@@ -205,55 +213,74 @@ void bd_steps_end(bd_steps *s, int64_t step_id, bool succeeded)
     end_entry(dropped, BRAID_ABORTED, "was dropped: its master did not clean it up");
 }
 
-static void end_if_drained(bd_steps *s, int64_t step_id)
-{
-    bd_mutex_lock(&s->mu);
-    entry *e = bd_imap_get(&s->by_id, (uint64_t)step_id);
-    entry *over = e ? take_if_drained_locked(s, e) : NULL;
-    bd_mutex_unlock(&s->mu);
-    end_entry(over, BRAID_ABORTED, "is over");
-}
-
 // A receive of another task: holds the rendezvous until it has ended.
 typedef struct holding_recv {
+    bd_steps *steps;
+    int64_t step_id;
+    bool is_early;
     bd_rendezvous *rendezvous;
     bd_recv_fn fn;
     void *arg;
 } holding_recv;
 
+static void leave(const holding_recv *in)
+{
+    bd_steps *s = in->steps;
+    bd_mutex_lock(&s->mu);
+    if (in->is_early) s->early_recvs--;
+    entry *e = bd_imap_get(&s->by_id, (uint64_t)in->step_id);
+    entry *over = e ? take_if_drained_locked(s, e) : NULL;
+    bd_mutex_unlock(&s->mu);
+    end_entry(over, BRAID_ABORTED, "is over");
+}
+
 static void holding_done(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st)
 {
     holding_recv *in = arg;
+    leave(in); // before the answer, after which the steps may be freed
     in->fn(in->arg, tensor, is_dead, st);
     bd_rendezvous_unref(in->rendezvous);
     bd_free(in);
+}
+
+// The entry that a receive goes to, counted when it is early; NULL with an error. *dropped goes to end_entry.
+static entry *enter_locked(bd_steps *s, int64_t step_id, entry **dropped, braid_status *st)
+{
+    *dropped = NULL;
+    entry *e = bd_imap_get(&s->by_id, (uint64_t)step_id);
+    if (e && e->has_begun) return e;
+    if (s->early_recvs >= EARLY_RECVS_MAX) {
+        bd_fail(st, BRAID_RESOURCE_EXHAUSTED,
+                "Step %lld has not begun, and %d tensors of such steps are already asked for",
+                (long long)step_id, EARLY_RECVS_MAX);
+        return NULL;
+    }
+    e = find_or_add_locked(s, step_id, dropped, st);
+    if (!e) return NULL;
+    s->early_recvs++;
+    arm_timer_locked(s);
+    return e;
 }
 
 void bd_steps_recv(bd_steps *s, int64_t step_id, const bd_rendezvous_key *key, bd_recv_fn fn, void *arg)
 {
     BD_STATUS(st);
     entry *dropped;
-    bd_rendezvous *rendezvous = NULL;
+    holding_recv *in = NULL;
     bd_mutex_lock(&s->mu);
-    entry *e = find_or_add_locked(s, step_id, &dropped, st);
-    if (e && !e->has_begun && ++e->early_recvs > EARLY_RECVS_MAX) {
-        bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "Too many tensors are asked for before step %lld begins",
-                (long long)step_id);
-        e = NULL;
+    const entry *e = enter_locked(s, step_id, &dropped, st);
+    if (e) {
+        in = bd_malloc(sizeof *in);
+        *in = (holding_recv){s, step_id, !e->has_begun, bd_rendezvous_ref(e->rendezvous), fn, arg};
     }
-    if (e) rendezvous = bd_rendezvous_ref(e->rendezvous);
-    if (e && !e->has_begun) arm_timer_locked(s);
     bd_mutex_unlock(&s->mu);
     end_entry(dropped, BRAID_RESOURCE_EXHAUSTED, too_many_early);
-    if (!rendezvous) {
+    if (in) {
+        bd_step_rendezvous_recv_local(in->rendezvous, key, holding_done, in);
+    } else {
         braid_tensor none = {0};
         fn(arg, &none, false, st);
-        return;
     }
-    holding_recv *in = bd_malloc(sizeof *in);
-    *in = (holding_recv){rendezvous, fn, arg};
-    bd_step_rendezvous_recv_local(rendezvous, key, holding_done, in);
-    end_if_drained(s, step_id);
 }
 
 void bd_steps_cleanup(bd_steps *s, int64_t step_id)

@@ -50,7 +50,9 @@ typedef struct bd_worker_ops {
     // Asks for the devices of the task; `wait` for one that is not there yet.
     void (*get_status)(bd_worker *w, bool wait, bd_cancellation *cancellation, bd_worker_devices_fn fn,
                        void *arg);
-    void (*create_session)(bd_worker *w, const char *session_handle, bd_worker_done_fn fn, void *arg);
+    // `cancellation` (here and below NULL: none): cancelling ends the call with why it was cancelled.
+    void (*create_session)(bd_worker *w, const char *session_handle, bd_cancellation *cancellation,
+                           bd_worker_done_fn fn, void *arg);
     // fn may be NULL for these: then nobody wants to know.
     void (*delete_session)(bd_worker *w, const char *session_handle, bd_worker_done_fn fn, void *arg);
     void (*deregister_graph)(bd_worker *w, const char *session_handle, const char *graph_handle,
@@ -64,8 +66,8 @@ typedef struct bd_worker_ops {
     void (*run_graph)(bd_worker *w, bd_run_graph *run, bd_cancellation *cancellation, bd_worker_done_fn fn,
                       void *arg);
     // Clears containers (none: the default one).
-    void (*cleanup_all)(bd_worker *w, const char *const *containers, int count, bd_worker_done_fn fn,
-                        void *arg);
+    void (*cleanup_all)(bd_worker *w, const char *const *containers, int count, bd_cancellation *cancellation,
+                        bd_worker_done_fn fn, void *arg);
 } bd_worker_ops;
 
 struct bd_worker {

@@ -3,7 +3,8 @@
 // begun    the step's rendezvous holds what is fed; the plan runs, on this thread or from the pool
 // run      the plan is done: on success what is asked for is taken from the rendezvous, else the rendezvous is aborted
 // ended    the step has one execution less on this task; the callback runs
-// The execution has a token of its own, below the caller's: its failure does not cancel what the caller does elsewhere.
+// The execution has a token of its own, below the caller's: its failure does not cancel what the caller does elsewhere. A
+// hook on the step's token cancels it, too, when the step is cleaned up while it runs.
 #include "base/alloc.h"
 #include "base/wire.h"
 #include "cluster/local_worker_internal.h"
@@ -21,6 +22,8 @@ typedef struct execution {
     bd_worker_graph *graph; // a reference
     bd_run_graph *run;      // the caller's, until the callback
     bd_rendezvous *rendezvous;
+    bd_cancellation *step_cancellation; // of the step on this task; a reference
+    bd_cancel_hook step_hook;
     bd_step step;
     bd_worker_done_fn fn;
     void *arg;
@@ -101,8 +104,15 @@ static void count_running(bd_local_worker *w, int change)
     bd_mutex_unlock(&w->mu);
 }
 
+static void step_cancelled(bd_cancel_hook *hook, const braid_status *why)
+{
+    const execution *e = BD_CONTAINER_OF(hook, execution, step_hook);
+    bd_cancellation_cancel(e->step.cancellation, why);
+}
+
 static void execution_free(execution *e)
 {
+    bd_cancellation_unref(e->step_cancellation);
     bd_cancellation_unref(e->step.cancellation);
     bd_rendezvous_unref(e->rendezvous);
     bd_step_stats_free(e->step.stats);
@@ -127,6 +137,7 @@ static void plan_done(void *arg, const braid_status *from)
     if (e->run->ends_by_itself) bd_resources_clear(w->device->resources, e->container);
     const bd_worker_done_fn fn = e->fn;
     void *fn_arg = e->arg;
+    bd_cancellation_remove(e->step_cancellation, &e->step_hook);
     execution_free(e);
     fn(fn_arg, st);
     count_running(w, -1);
@@ -181,8 +192,9 @@ void bd_worker_run_graph(bd_worker *base, bd_run_graph *run, bd_cancellation *ca
     BD_STATUS(st);
     bd_worker_graph *graph;
     bd_rendezvous *rendezvous = NULL;
+    bd_cancellation *step_cancellation = NULL;
     if (bd_worker_graph_find(w, run->session_handle, run->graph_handle, &graph, st) ||
-        bd_steps_begin(w->steps, run->step_id, &rendezvous, st)) {
+        bd_steps_begin(w->steps, run->step_id, &rendezvous, &step_cancellation, st)) {
         bd_worker_graph_unref(graph);
         fn(arg, st);
         return;
@@ -199,5 +211,11 @@ void bd_worker_run_graph(bd_worker *base, bd_run_graph *run, bd_cancellation *ca
         .pool = w->device->pool,
         .stats = run->wants_stats ? bd_step_stats_new() : NULL,
     };
+    e->step_cancellation = step_cancellation;
+    e->step_hook.fn = step_cancelled;
+    if (!bd_cancellation_add(step_cancellation, &e->step_hook)) {
+        bd_cancellation_status(step_cancellation, st);
+        bd_cancellation_cancel(e->step.cancellation, st);
+    }
     begin(e);
 }

@@ -9,6 +9,7 @@
 #include "proto/pack.h"
 #include "tensor/named_tensor.h"
 #include "tensorflow/core/protobuf/worker.pb-c.h"
+#include <string.h>
 
 // ---- GetStatus ----
 
@@ -51,7 +52,7 @@ static void create_session(braid_server *server, bd_incoming *call)
     const Tensorflow__CreateWorkerSessionRequest *request = bd_proto_unpack_message(
         &tensorflow__create_worker_session_request__descriptor, &call->request, arena, st);
     if (request)
-        w->ops->create_session(w, request->session_handle, done, call);
+        w->ops->create_session(w, request->session_handle, NULL, done, call);
     else
         bd_incoming_reply_error(call, st);
 }
@@ -103,7 +104,7 @@ static void cleanup_all(braid_server *server, bd_incoming *call)
     const Tensorflow__CleanupAllRequest *request =
         bd_proto_unpack_message(&tensorflow__cleanup_all_request__descriptor, &call->request, arena, st);
     if (request)
-        w->ops->cleanup_all(w, (const char *const *)request->container, (int)request->n_container, done,
+        w->ops->cleanup_all(w, (const char *const *)request->container, (int)request->n_container, NULL, done,
                             call);
     else
         bd_incoming_reply_error(call, st);
@@ -286,6 +287,9 @@ static void run_graph(braid_server *server, bd_incoming *call)
 
 // ---- RecvTensor ----
 
+// A key is two device names, a tensor's name and a few numbers; it is kept while the receive waits.
+#define RECV_KEY_LEN_MAX 4096
+
 static void tensor_received(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st)
 {
     bd_incoming *call = arg;
@@ -310,7 +314,10 @@ static void recv_tensor(braid_server *server, bd_incoming *call)
     BD_PROTO_ARENA(arena);
     const Tensorflow__RecvTensorRequest *request =
         bd_proto_unpack_message(&tensorflow__recv_tensor_request__descriptor, &call->request, arena, st);
-    if (request && !bd_request_ids_add(&server->recv_ids, request->request_id))
+    bd_message_fini(&call->request); // not kept while the receive waits
+    if (request && strlen(request->rendezvous_key) > RECV_KEY_LEN_MAX)
+        bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "RecvTensor: a key is longer than %d", RECV_KEY_LEN_MAX);
+    else if (request && !bd_request_ids_add(&server->recv_ids, request->request_id))
         bd_fail(st, BRAID_ABORTED, "RecvTensor: request %lld has come before",
                 (long long)request->request_id);
     if (st->code)
