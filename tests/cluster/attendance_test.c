@@ -215,17 +215,18 @@ static void an_announcement_reaches_all_who_wait(void **state)
     test_start_all(f->cluster, NULL);
     braid_session *sessions[] = {open_on(f, 0, false), open_on(f, 1, false), open_on(f, 1, true)};
     BD_STATUS(st);
+    const int64_t first = generation_of(sessions[0]);
     for (int round = 0; round < 3; round++) {
         waiting waiters[3];
         for (int i = 0; i < 3; i++) {
-            assert_int_equal(generation_of(sessions[i]), round);
-            start_await(&waiters[i], sessions[i], round);
+            assert_int_equal(generation_of(sessions[i]), first + round);
+            start_await(&waiters[i], sessions[i], first + round);
         }
         assert_int_equal(braid_session_announce(sessions[round], "ready", st), BRAID_OK);
         for (int i = 0; i < 3; i++) {
             bd_thread_join(&waiters[i].thread);
             assert_int_equal(waiters[i].st.code, BRAID_OK);
-            assert_int_equal(waiters[i].generation, round + 1);
+            assert_int_equal(waiters[i].generation, first + round + 1);
         }
     }
     for (int i = 0; i < 3; i++)
@@ -238,11 +239,12 @@ static void keys_are_independent(void **state)
     test_start_all(f->cluster, NULL);
     braid_session *s = open_on(f, 0, false);
     BD_STATUS(st);
+    const int64_t before = generation_of(s);
     int64_t generation;
     assert_int_equal(braid_session_announce(s, "another", st), BRAID_OK);
-    assert_int_equal(generation_of(s), 0);
-    assert_int_equal(braid_session_await(s, "another", 0, 0, &generation, st), BRAID_OK);
-    assert_int_equal(generation, 1);
+    assert_int_equal(generation_of(s), before);
+    assert_int_equal(braid_session_await(s, "another", before, 0, &generation, st), BRAID_OK);
+    assert_int_equal(generation, before + 1);
     braid_session_close(s, st);
 }
 
@@ -292,9 +294,48 @@ static void what_a_chief_announced_outlives_it(void **state)
     f->cluster->tasks[1].server = NULL;
     int64_t generation;
     assert_int_equal(braid_session_await(other, "ready", 0, PATIENCE_MS, &generation, st), BRAID_OK);
-    braid_session_await(other, "ready", 1, PATIENCE_MS, &generation, st);
+    braid_session_await(other, "ready", generation, PATIENCE_MS, &generation, st);
     assert_error(st, BRAID_UNAVAILABLE, "is done and will not announce 'ready'");
     braid_session_close(other, st);
+}
+
+static void who_has_seen_more_than_a_restarted_keeper_looks_again(void **state)
+{
+    fixture *f = *state;
+    test_start_all(f->cluster, NULL);
+    braid_session *s = open_on(f, 0, false);
+    BD_STATUS(st);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(braid_session_announce(s, "ready", st), BRAID_OK);
+    waiting w;
+    start_await(&w, s, generation_of(s));
+    test_kill(f->cluster, "ps", 0);
+    test_start(f->cluster, "ps", 0, NULL);
+    bd_thread_join(&w.thread);
+    assert_int_equal(w.st.code, BRAID_OK);
+    assert_true(w.generation > w.seen);
+    braid_session_await(s, "ready", w.generation, 30, &w.generation, st);
+    assert_error(st, BRAID_DEADLINE_EXCEEDED, "'ready'");
+    braid_status_clear(st);
+    braid_session_close(s, st);
+}
+
+static void a_key_is_not_of_any_length(void **state)
+{
+    fixture *f = *state;
+    test_start_all(f->cluster, NULL);
+    braid_session *s = open_on(f, 0, false);
+    char key[2000];
+    memset(key, 'k', sizeof key - 1);
+    key[sizeof key - 1] = 0;
+    BD_STATUS(st);
+    int64_t generation;
+    braid_session_announce(s, key, st);
+    assert_error(st, BRAID_RESOURCE_EXHAUSTED, "A key is longer than 1024");
+    braid_status_clear(st);
+    braid_session_await(s, key, 0, PATIENCE_MS, &generation, st);
+    assert_error(st, BRAID_RESOURCE_EXHAUSTED, "A key is longer than 1024");
+    braid_session_close(s, st);
 }
 
 static void nobody_waits_for_a_keeper_that_is_gone(void **state)
@@ -329,6 +370,8 @@ int main(void)
         TEST(waiting_for_an_announcement_has_a_limit),
         TEST(nobody_waits_for_a_chief_that_is_gone),
         TEST(what_a_chief_announced_outlives_it),
+        TEST(who_has_seen_more_than_a_restarted_keeper_looks_again),
+        TEST(a_key_is_not_of_any_length),
         TEST(nobody_waits_for_a_keeper_that_is_gone),
     };
     int failed = 0;
