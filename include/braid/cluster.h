@@ -14,7 +14,8 @@ typedef struct braid_cluster braid_cluster;
 
 /// From comma-separated lists of host:port (TensorFlow's --ps_hosts and --worker_hosts); NULL or "" for none.
 /// InvalidArgument for what is no host:port or is named twice.
-BRAID_API braid_cluster *braid_cluster_from_hosts(const char *ps_hosts, const char *worker_hosts, braid_status *status);
+BRAID_API braid_cluster *braid_cluster_from_hosts(const char *ps_hosts, const char *worker_hosts,
+                                                  braid_status *status);
 
 /// From JSON: {"ps": ["host:port", ...], "worker": {"1": "host:port"}}: lists, or maps from index to address.
 BRAID_API braid_cluster *braid_cluster_from_json(const char *json, braid_status *status);

@@ -62,11 +62,16 @@ BRAID_API void braid_op_attr_type(braid_op_desc *desc, const char *name, braid_d
 BRAID_API void braid_op_attr_string(braid_op_desc *desc, const char *name, const char *value);
 BRAID_API void braid_op_attr_shape(braid_op_desc *desc, const char *name, braid_shape value);
 BRAID_API void braid_op_attr_tensor(braid_op_desc *desc, const char *name, const braid_tensor *value);
-BRAID_API void braid_op_attr_int_list(braid_op_desc *desc, const char *name, const int64_t *values, int count);
-BRAID_API void braid_op_attr_float_list(braid_op_desc *desc, const char *name, const float *values, int count);
-BRAID_API void braid_op_attr_type_list(braid_op_desc *desc, const char *name, const braid_dtype *values, int count);
-BRAID_API void braid_op_attr_shape_list(braid_op_desc *desc, const char *name, const braid_shape *values, int count);
-BRAID_API void braid_op_attr_string_list(braid_op_desc *desc, const char *name, const char *const *values, int count);
+BRAID_API void braid_op_attr_int_list(braid_op_desc *desc, const char *name, const int64_t *values,
+                                      int count);
+BRAID_API void braid_op_attr_float_list(braid_op_desc *desc, const char *name, const float *values,
+                                        int count);
+BRAID_API void braid_op_attr_type_list(braid_op_desc *desc, const char *name, const braid_dtype *values,
+                                       int count);
+BRAID_API void braid_op_attr_shape_list(braid_op_desc *desc, const char *name, const braid_shape *values,
+                                        int count);
+BRAID_API void braid_op_attr_string_list(braid_op_desc *desc, const char *name, const char *const *values,
+                                         int count);
 /// Adds the node and returns it; NULL when the graph has failed: an unknown op, a wrong number or type of inputs, a
 /// missing attribute, shapes the op cannot take.
 BRAID_API braid_op *braid_op_end(braid_op_desc *desc);
@@ -74,8 +79,8 @@ BRAID_API braid_op *braid_op_end(braid_op_desc *desc);
 BRAID_API braid_out braid_op_end_out(braid_op_desc *desc);
 
 /// Adds a node without attributes of its own in one call: `count` inputs, one argument each.
-BRAID_API braid_op *braid_op_add(braid_graph *graph, const char *op_type, const char *name, const braid_out *inputs,
-                                 int count);
+BRAID_API braid_op *braid_op_add(braid_graph *graph, const char *op_type, const char *name,
+                                 const braid_out *inputs, int count);
 
 // ---- Looking at a graph ----
 
@@ -143,7 +148,8 @@ BRAID_API const braid_out *braid_collection(const braid_graph *graph, const char
 /// Adds the nodes of a serialized GraphDef, all or none. Ops Braid does not know are kept; they are an error only
 /// when a run reaches them. InvalidArgument: malformed message, an unknown input, a name that exists, an attribute of
 /// the wrong kind.
-BRAID_API braid_code braid_graph_import(braid_graph *graph, const void *data, size_t len, braid_status *status);
+BRAID_API braid_code braid_graph_import(braid_graph *graph, const void *data, size_t len,
+                                        braid_status *status);
 /// Returns the graph as a serialized GraphDef (free() it) and its length; NULL when the graph has failed.
 BRAID_API void *braid_graph_export(const braid_graph *graph, size_t *len, braid_status *status);
 
@@ -154,15 +160,15 @@ BRAID_API void *braid_graph_export(const braid_graph *graph, size_t *len, braid_
 /// one whose op is NULL: no path, or no gradient along it. `grad_ys` [num_ys] are the gradients to begin with, NULL (or
 /// one whose op is NULL) for ones. All gradients of an op are there before any is used, as optimizers want it
 /// (GATE_OP). An op without a gradient on a path makes the graph fail (NotFound).
-BRAID_API void braid_gradients(braid_graph *graph, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs,
-                               const braid_out *grad_ys, braid_out *grads);
+BRAID_API void braid_gradients(braid_graph *graph, const braid_out *ys, int num_ys, const braid_out *xs,
+                               int num_xs, const braid_out *grad_ys, braid_out *grads);
 
 /// What can be asked of braid_gradients_with; all-zero is what tf.gradients does when nothing is asked of it.
 typedef struct braid_gradients_options {
     const braid_out *grad_ys; ///< as for braid_gradients
     bool gate;                ///< tie the gradients of each op by tf.tuple (tf.gradients' gate_gradients)
-    bool colocate;            ///< place gradient nodes with the op they differentiate (colocate_gradients_with_ops)
-    const char *name;         ///< the name scope; NULL: "gradients"
+    bool colocate;    ///< place gradient nodes with the op they differentiate (colocate_gradients_with_ops)
+    const char *name; ///< the name scope; NULL: "gradients"
 } braid_gradients_options;
 
 /// braid_gradients with options; NULL: none.

@@ -17,14 +17,14 @@ typedef struct braid_session_options {
     const char *target;
     /// The master of a server in this process, called directly. Not owned; must outlive the session.
     braid_server *server;
-    int inter_op_threads;             ///< threads that run nodes; 0: one a core
-    int intra_op_threads;             ///< threads within a node; 0: one a core
-    bool allow_soft_placement;        ///< a device nobody has is replaced by one that is there
-    bool log_device_placement;        ///< one line a node with its device
+    int inter_op_threads;              ///< threads that run nodes; 0: one a core
+    int intra_op_threads;              ///< threads within a node; 0: one a core
+    bool allow_soft_placement;         ///< a device nobody has is replaced by one that is there
+    bool log_device_placement;         ///< one line a node with its device
     const char *const *device_filters; ///< tasks to use ("/job:ps"); others are not waited for
     int device_filter_count;
-    int64_t operation_timeout_ms;     ///< every blocking call ends with DeadlineExceeded after this; 0: never
-    int cpu_devices;                  ///< CPU devices of an in-process session (device_count of ConfigProto); 0: one
+    int64_t operation_timeout_ms; ///< every blocking call ends with DeadlineExceeded after this; 0: never
+    int cpu_devices; ///< CPU devices of an in-process session (device_count of ConfigProto); 0: one
 } braid_session_options;
 
 typedef struct braid_feed {
@@ -56,7 +56,8 @@ BRAID_API braid_session *braid_session_open(braid_graph *graph, const braid_sess
 
 /// Runs what fetches and targets need, blocks until done. On an error no fetch is stored. Several threads may run at
 /// once on one session (while the graph does not change).
-BRAID_API braid_code braid_session_run(braid_session *session, const braid_run_args *args, braid_status *status);
+BRAID_API braid_code braid_session_run(braid_session *session, const braid_run_args *args,
+                                       braid_status *status);
 
 /// Ends calls in progress with Cancelled, waits until they have returned, closes and frees the session; NULL is accepted.
 /// The session is gone whatever is returned.
@@ -71,8 +72,9 @@ typedef struct braid_device_attributes {
 } braid_device_attributes;
 
 /// Lists the devices; `*devices` is owned by the session and valid until the next call.
-BRAID_API braid_code braid_session_list_devices(braid_session *session, const braid_device_attributes **devices,
-                                                int *count, braid_status *status);
+BRAID_API braid_code braid_session_list_devices(braid_session *session,
+                                                const braid_device_attributes **devices, int *count,
+                                                braid_status *status);
 
 /// Tells every process that waits for `key` (braid_session_await) that it has come: the chief says so when the
 /// variables are initialized. Kept by one task of the cluster for as long as that lives, beside the variables.
@@ -82,8 +84,8 @@ BRAID_API braid_code braid_session_announce(braid_session *session, const char *
 /// announcement, to `*generation`. `seen` is an earlier generation, or 0 for any announcement; -1 returns at once. May
 /// also end without an announcement when the task that keeps it has restarted since `seen`: look again at what you wait for.
 /// `timeout_ms` 0: for ever, but Unavailable when the task that keeps it, or the chief, is gone for good.
-BRAID_API braid_code braid_session_await(braid_session *session, const char *key, int64_t seen, int64_t timeout_ms,
-                                         int64_t *generation, braid_status *status);
+BRAID_API braid_code braid_session_await(braid_session *session, const char *key, int64_t seen,
+                                         int64_t timeout_ms, int64_t *generation, braid_status *status);
 
 #ifdef __cplusplus
 }

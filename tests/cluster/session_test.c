@@ -387,8 +387,8 @@ static void a_session_waits_for_absent_tasks_and_names_them(void **state)
 static void start_ps(void *arg)
 {
     fixture *f = arg;
-    f->cluster->tasks[0].server =
-        bd_server_start(f->cluster->spec, "ps", 0, NULL, f->cluster->network, braid_status_new());
+    BD_STATUS(st);
+    f->cluster->tasks[0].server = bd_server_start(f->cluster->spec, "ps", 0, NULL, f->cluster->network, st);
 }
 
 static void a_session_begins_when_the_last_task_has_come(void **state)

@@ -4,6 +4,7 @@
 # Linux hands out to outgoing connections. A server dies with the test (PDEATHSIG): none outlives one that is
 # killed.
 import json
+import os
 import random
 import signal
 import socket
@@ -88,6 +89,7 @@ class Server:
 
     def pause(self):
         self.process.send_signal(signal.SIGSTOP)
+        os.waitpid(self.process.pid, os.WUNTRACED)  # until every thread of it has stopped
 
     def go_on(self):
         self.process.send_signal(signal.SIGCONT)

@@ -223,6 +223,8 @@ void test_blocked_join(test_blocked *b)
 
 void assert_error(const braid_status *st, braid_code code, const char *words)
 {
-    if (st->code != code) fail_msg("%s instead of %s: %s", braid_code_name(st->code), braid_code_name(code), braid_status_message(st));
+    if (st->code != code)
+        fail_msg("%s instead of %s: %s", braid_code_name(st->code), braid_code_name(code),
+                 braid_status_message(st));
     if (!strstr(st->message, words)) fail_msg("'%s' is not in: %s", words, st->message);
 }
