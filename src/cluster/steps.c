@@ -140,10 +140,10 @@ static void late(void *arg)
     }
 }
 
-// The entry of a step, made if need be; NULL with an error when the step is over. *dropped goes to end_entry.
-static entry *find_or_add_locked(bd_steps *s, int64_t id, entry **dropped, braid_status *st)
+// The entry of a step, made if need be (early, but for the caller to begin it at once); NULL with an error when the step
+// is over.
+static entry *find_or_add_locked(bd_steps *s, int64_t id, braid_status *st)
 {
-    *dropped = NULL;
     if (s->closed.code) {
         bd_status_copy(st, &s->closed);
         return NULL;
@@ -155,7 +155,6 @@ static entry *find_or_add_locked(bd_steps *s, int64_t id, entry **dropped, braid
         st->derived = true;
         return NULL;
     }
-    if (s->early.count == STEPS_EARLY_MAX) *dropped = take_out_locked(s, s->early.first);
     e = bd_calloc(1, sizeof *e);
     e->id = id;
     e->rendezvous = bd_step_rendezvous_new(id, s->peers);
@@ -165,14 +164,11 @@ static entry *find_or_add_locked(bd_steps *s, int64_t id, entry **dropped, braid
     return e;
 }
 
-static const char *const too_many_early = "was dropped: too many steps wait for their beginning";
-
 braid_code bd_steps_begin(bd_steps *s, int64_t step_id, bd_rendezvous **rendezvous,
                           bd_cancellation **cancellation, braid_status *st)
 {
-    entry *dropped;
     bd_mutex_lock(&s->mu);
-    entry *e = find_or_add_locked(s, step_id, &dropped, st);
+    entry *e = find_or_add_locked(s, step_id, st);
     if (e) {
         if (!e->has_begun)
             take_off(&s->early, e);
@@ -185,7 +181,6 @@ braid_code bd_steps_begin(bd_steps *s, int64_t step_id, bd_rendezvous **rendezvo
         *cancellation = bd_cancellation_ref(e->cancellation);
     }
     bd_mutex_unlock(&s->mu);
-    end_entry(dropped, BRAID_RESOURCE_EXHAUSTED, too_many_early);
     return st->code;
 }
 
@@ -274,7 +269,7 @@ void bd_steps_recv(bd_steps *s, int64_t step_id, const bd_rendezvous_key *key, b
         *in = (holding_recv){s, step_id, !e->has_begun, bd_rendezvous_ref(e->rendezvous), fn, arg};
     }
     bd_mutex_unlock(&s->mu);
-    end_entry(dropped, BRAID_RESOURCE_EXHAUSTED, too_many_early);
+    end_entry(dropped, BRAID_RESOURCE_EXHAUSTED, "was dropped: too many steps wait for their beginning");
     if (in) {
         bd_step_rendezvous_recv_local(in->rendezvous, key, holding_done, in);
     } else {
