@@ -6,8 +6,9 @@
 //   running  bd_steps_begin: RunGraphs in progress.
 //   done     all of them have ended; other tasks may still fetch what was sent here. At most STEPS_DONE_MAX, the oldest
 //            goes: a master that dies before its CleanupGraph leaves no more behind.
-//   over     all of them succeeded and what they sent is received, bd_steps_cleanup, or one of the limits: the rendezvous is aborted, the step gone from the table, its number in a
-//            bounded memory, so that whoever comes late is told so instead of waiting for what never comes.
+//   over     all of them succeeded and what they sent is received, bd_steps_cleanup, or one of the limits: the rendezvous is
+//            aborted, the step gone from the table, its number in a bounded memory, so that whoever comes late is told so
+//            instead of waiting for what never comes.
 //
 // Invariant: an entry is on the list of early ones, on that of done ones, or running.
 #include "cluster/steps.h"
@@ -250,8 +251,9 @@ static entry *enter_locked(bd_steps *s, int64_t step_id, entry **dropped, braid_
                 (long long)step_id, EARLY_RECVS_MAX);
         return NULL;
     }
-    e = find_or_add_locked(s, step_id, dropped, st);
+    e = find_or_add_locked(s, step_id, st);
     if (!e) return NULL;
+    if (s->early.count > STEPS_EARLY_MAX) *dropped = take_out_locked(s, s->early.first);
     s->early_recvs++;
     arm_timer_locked(s);
     return e;
