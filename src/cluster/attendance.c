@@ -266,6 +266,7 @@ void bd_attendance_attend(bd_attendance *a, bd_incoming *call, const char *job, 
         reply_reason(call, a->reason); // never changes once it is set
         return;
     }
+    bd_debug("%s attends", e->peer->label);
     if (is_news) {
         bd_info("%s is back", e->peer->label);
         tell_changed(a);

@@ -8,6 +8,32 @@ static test_network network; // of the group that runs
 
 #define GONE_MS 150 // until a lost worker is gone for good, where that is what a test waits for
 
+// How often a worker has begun to attend the parameter server, from the log.
+static bd_mutex attended_mu = BD_MUTEX_INIT;
+static bd_cond attended_more = BD_COND_INIT;
+static int attended; // guarded by attended_mu
+
+static void read_log(braid_log_level level, const char *message, void *arg)
+{
+    (void)arg;
+    if (level != BRAID_LOG_DEBUG || !strstr(message, " attends")) return;
+    bd_mutex_lock(&attended_mu);
+    attended++;
+    bd_cond_broadcast(&attended_more);
+    bd_mutex_unlock(&attended_mu);
+}
+
+static void wait_until_attended(int count)
+{
+    const int64_t deadline = bd_deadline_after_ms(PATIENCE_MS);
+    bool late = false;
+    bd_mutex_lock(&attended_mu);
+    while (attended < count && !late)
+        late = bd_cond_wait_until(&attended_more, &attended_mu, deadline);
+    bd_mutex_unlock(&attended_mu);
+    assert_false(late);
+}
+
 typedef struct fixture {
     test_cluster *cluster;
     braid_graph *graph;
@@ -19,6 +45,9 @@ static int set_up(void **state)
     f->cluster = test_cluster_new(network, 1, 2);
     f->graph = braid_graph_new();
     *state = f;
+    attended = 0;
+    braid_set_log_level(BRAID_LOG_DEBUG);
+    braid_set_log_sink(read_log, NULL);
     return 0;
 }
 
@@ -28,6 +57,8 @@ static int tear_down(void **state)
     braid_graph_free(f->graph);
     test_cluster_free(f->cluster);
     bd_free(f);
+    braid_set_log_sink(NULL, NULL);
+    braid_set_log_level(BRAID_LOG_INFO);
     return 0;
 }
 
@@ -62,15 +93,6 @@ static void assert_joined(joining *j)
     bd_event_fini(&j->over);
 }
 
-// A session on a worker, opened and closed: all tasks it uses have met by then.
-static void meet(fixture *f, int worker)
-{
-    BD_STATUS(st);
-    braid_session *s = test_session(f->cluster, f->graph, "worker", worker, NULL, st);
-    if (!s) fail_msg("%s", st->message);
-    braid_session_close(s, st);
-}
-
 static void a_parameter_server_ends_when_all_workers_are_done(void **state)
 {
     fixture *f = *state;
@@ -101,7 +123,7 @@ static void a_worker_that_is_gone_for_good_is_not_waited_for(void **state)
 {
     fixture *f = *state;
     test_start_all(f->cluster, &(braid_server_options){.worker_gone_timeout_ms = GONE_MS});
-    meet(f, 0);
+    wait_until_attended(2);
     joining j;
     start_join(&j, test_server(f->cluster, "ps", 0));
     braid_server_done(test_server(f->cluster, "worker", 0));
@@ -128,13 +150,13 @@ static void a_worker_that_comes_back_is_waited_for_again(void **state)
 {
     fixture *f = *state;
     test_start_all(f->cluster, &(braid_server_options){.worker_gone_timeout_ms = PATIENCE_MS});
-    meet(f, 0);
+    wait_until_attended(2);
     joining j;
     start_join(&j, test_server(f->cluster, "ps", 0));
     test_kill(f->cluster, "worker", 1);
     braid_server_done(test_server(f->cluster, "worker", 0));
     test_start(f->cluster, "worker", 1, NULL);
-    meet(f, 1);
+    wait_until_attended(3);
     assert_false(bd_event_is_set(&j.over));
     braid_server_done(test_server(f->cluster, "worker", 1));
     assert_joined(&j);
@@ -157,7 +179,7 @@ static void a_worker_ends_when_it_is_done_and_the_parameter_servers_have_ended(v
 {
     fixture *f = *state;
     test_start_all(f->cluster, NULL);
-    meet(f, 0);
+    wait_until_attended(2);
     joining ps, worker;
     start_join(&ps, test_server(f->cluster, "ps", 0));
     start_join(&worker, test_server(f->cluster, "worker", 0));
@@ -266,7 +288,7 @@ static void nobody_waits_for_a_chief_that_is_gone(void **state)
 {
     fixture *f = *state;
     test_start_all(f->cluster, &(braid_server_options){.worker_gone_timeout_ms = GONE_MS});
-    meet(f, 0); // the chief, worker 0, is known
+    wait_until_attended(2); // the chief, worker 0, is known
     braid_session *sessions[] = {open_on(f, 1, false), open_on(f, 1, true)};
     waiting waiters[2];
     for (int i = 0; i < 2; i++)
@@ -342,7 +364,7 @@ static void nobody_waits_for_a_keeper_that_is_gone(void **state)
 {
     fixture *f = *state;
     test_start_all(f->cluster, &(braid_server_options){.worker_gone_timeout_ms = GONE_MS});
-    meet(f, 0);
+    wait_until_attended(2);
     braid_session *s = open_on(f, 0, false);
     waiting w;
     start_await(&w, s, 0);

@@ -138,17 +138,19 @@ static void request_received(bd_grpc_tag *tag, bool ok)
         BD_STATUS(st);
         bd_fail(st, BRAID_INTERNAL, "The request has no message");
         bd_grpc_reply(&in->base, NULL, st);
+        incoming_unref(in);
         return;
     }
     bd_grpc_to_message(in->request, &in->base.request);
     in->listener->handler(in->listener->arg, &in->base);
+    incoming_unref(in);
 }
 
 static void start_receiving(incoming *in)
 {
     in->received.run = request_received;
     in->ended.run = call_ended;
-    atomic_init(&in->refs, 2); // until `ended`, and until `sent`
+    atomic_init(&in->refs, 3); // until `ended`, until `sent`, and until the handler has returned
     const grpc_op end = {.op = GRPC_OP_RECV_CLOSE_ON_SERVER,
                          .data.recv_close_on_server.cancelled = &in->cancelled};
     const grpc_op receive = {.op = GRPC_OP_RECV_MESSAGE, .data.recv_message.recv_message = &in->request};
