@@ -1,14 +1,15 @@
 // Announcements by key.
 //
-// One task keeps them: the first anchor of the attendance (the first parameter server), so they live beside the variables
-// they tell of. It counts how often each key was announced; who waits says how many it has seen, so that nothing is missed
-// between asking and waiting. Other tasks forward. A keeper counts from the time it began: who has seen something of its
-// earlier life does not wait for what it will never count up to, but is answered at once, and looks again.
+// One task keeps them: the first anchor of the attendance (the first parameter server), so they live beside
+// the variables they tell of. It counts how often each key was announced; who waits says how many it has
+// seen, so that nothing is missed between asking and waiting. Other tasks forward. A keeper counts from the
+// time it began: who has seen something of its earlier life does not wait for what it will never count up to,
+// but is answered at once, and looks again.
 //
-// A wait ends by the announcement, its deadline, its token, or when nobody is left to announce: the keeper knows from the
-// attendance when the chief (job chief or master, else the first worker) is gone for good or done, and whoever waits at
-// another task learns from its broken call that the keeper is gone; it asks for it again, and gives up when it has not come
-// back within the time after which a task is gone for good.
+// A wait ends by the announcement, its deadline, its token, or when nobody is left to announce: the keeper
+// knows from the attendance when the chief (job chief or master, else the first worker) is gone for good or
+// done, and whoever waits at another task learns from its broken call that the keeper is gone; it asks for it
+// again, and gives up when it has not come back within the time after which a task is gone for good.
 #include "cluster/announcements.h"
 #include "base/alloc.h"
 #include "base/log.h"
@@ -197,7 +198,8 @@ static braid_code link_wait(wait *w, int64_t deadline_ns, braid_status *st)
     return st->code;
 }
 
-// Ends the wait if what it waits for has come, or never will: asked again after it is on the list, so that nothing is missed.
+// Ends the wait if what it waits for has come, or never will: asked again after it is on the list, so that
+// nothing is missed.
 static void end_if_due(wait *w)
 {
     bd_announcements *a = w->a;

@@ -18,7 +18,8 @@ typedef struct bd_announcements_env {
 bd_announcements *bd_announcements_new(const bd_announcements_env *env);
 void bd_announcements_free(bd_announcements *a); // as bd_attendance_free
 
-// `generation` is greater after each announcement of the key, and above 0. Called once, on any thread, without a lock.
+// `generation` is greater after each announcement of the key, and above 0. Called once, on any thread,
+// without a lock.
 typedef void (*bd_generation_fn)(void *arg, int64_t generation, const braid_status *st);
 
 // Announces a key: here if this task keeps announcements or `forward` is false, else to the task that does.
@@ -26,10 +27,11 @@ typedef void (*bd_generation_fn)(void *arg, int64_t generation, const braid_stat
 void bd_announcements_announce(bd_announcements *a, const char *key, bool forward,
                                bd_cancellation *cancellation, bd_generation_fn fn, void *arg);
 
-// Waits until the generation of the key is above `seen`: an earlier generation, or 0 for any announcement, or -1, which
-// returns at once. It also ends when the task that keeps announcements has restarted since that generation.
-// ResourceExhausted for too many waits or too long keys; DeadlineExceeded; Cancelled; Unavailable naming the chief or the
-// task that keeps announcements when it is gone for good (the chief: or done) before that.
+// Waits until the generation of the key is above `seen`: an earlier generation, or 0 for any announcement, or
+// -1, which returns at once. It also ends when the task that keeps announcements has restarted since that
+// generation. ResourceExhausted for too many waits or too long keys; DeadlineExceeded; Cancelled; Unavailable
+// naming the chief or the task that keeps announcements when it is gone for good (the chief: or done) before
+// that.
 void bd_announcements_await(bd_announcements *a, const char *key, int64_t seen, bool forward,
                             int64_t deadline_ns, bd_cancellation *cancellation, bd_generation_fn fn,
                             void *arg);

@@ -1,11 +1,12 @@
 // Who of the cluster is there, done or gone.
 //
-// TensorFlow's parameter servers never end. Ours do: every other task keeps a call open to each of them (Attend) and says
-// Done when its work is done, so they know without polling who is left. The same call tells a worker at once when a
-// parameter server is gone.
+// TensorFlow's parameter servers never end. Ours do: every other task keeps a call open to each of them
+// (Attend) and says Done when its work is done, so they know without polling who is left. The same call tells
+// a worker at once when a parameter server is gone.
 //
-// Anchors are the tasks that others attend to: the parameter servers (job "ps"), or without any the first task of the first
-// job. All others but evaluators, which work beside the cluster, are expected at each anchor.
+// Anchors are the tasks that others attend to: the parameter servers (job "ps"), or without any the first
+// task of the first job. All others but evaluators, which work beside the cluster, are expected at each
+// anchor.
 //
 // At an anchor, states of an expected task:
 //   unseen     it has never attended: it may be about to start, and is waited for
@@ -13,15 +14,17 @@
 //   lost       its last call has broken; a timer runs
 //   gone       the timer has fired: it is not waited for
 //   done       it said so: it is not waited for, whatever becomes of its connection
-// An Attend of another incarnation than before is a new life: it leads from gone and done to attending, too; one of the same
-// incarnation leads from gone to attending.
+// An Attend of another incarnation than before is a new life: it leads from gone and done to attending, too;
+// one of the same incarnation leads from gone to attending.
 //
-// At another task, for each anchor: asking (GetStatus, which waits until the anchor is there and says which incarnation it
-// is) -> attending (Attend) -> ended (it was answered: the anchor has ended, and said why) or lost (it broke); both ask
-// again after a pause. An anchor that does not know the method is TensorFlow's own and left alone.
+// At another task, for each anchor: asking (GetStatus, which waits until the anchor is there and says which
+// incarnation it is) -> attending (Attend) -> ended (it was answered: the anchor has ended, and said why) or
+// lost (it broke); both ask again after a pause. An anchor that does not know the method is TensorFlow's own
+// and left alone.
 //
 // A server is over (join returns):
-//   an anchor       when at least one task is expected and each is done or gone, and it is a parameter server or its own
+//   an anchor       when at least one task is expected and each is done or gone, and it is a parameter server
+//   or its own
 //                   task is done
 //   any other task  when it is done itself and each anchor has ended or is lost
 #include "cluster/attendance.h"
@@ -51,7 +54,8 @@ typedef struct expected {
     int64_t gone_at_ns;     // of the last loss
 } expected;
 
-// A call of Attend at this anchor. Its two references are of the transport, until the call has ended, and of who begins.
+// A call of Attend at this anchor. Its two references are of the transport, until the call has ended, and of
+// who begins.
 typedef struct attending {
     expected *who;
     int refs;                       // guarded by mu
@@ -226,8 +230,8 @@ static void reply_reason(bd_incoming *call, const char *reason)
     bd_incoming_reply_proto(call, &response.base);
 }
 
-// Keeps a call until this server ends or the call does. Nobody else may answer it before on_end has returned; and after the
-// answer this server may be freed, so that nothing follows it.
+// Keeps a call until this server ends or the call does. Nobody else may answer it before on_end has returned;
+// and after the answer this server may be freed, so that nothing follows it.
 static void hold(expected *e, bd_incoming *call)
 {
     bd_attendance *a = e->a;

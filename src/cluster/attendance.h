@@ -28,12 +28,13 @@ void bd_attendance_close(bd_attendance *a, const char *reason);
 // When no call and no timer can come any more: after the listener, the peers and the timers.
 void bd_attendance_free(bd_attendance *a);
 
-// A call of Attend: it is answered when this server ends. InvalidArgument at once for a task that is not expected here.
+// A call of Attend: it is answered when this server ends. InvalidArgument at once for a task that is not
+// expected here.
 void bd_attendance_attend(bd_attendance *a, bd_incoming *call, const char *job, int task,
                           uint64_t incarnation);
 
-// A task says that it is done. This server's own: it tells the others. InvalidArgument for a task the cluster does not
-// have.
+// A task says that it is done. This server's own: it tells the others. InvalidArgument for a task the cluster
+// does not have.
 braid_code bd_attendance_done(bd_attendance *a, const char *job, int task, braid_status *st);
 // This server's task is done. Again has no effect.
 void bd_attendance_say_done(bd_attendance *a);

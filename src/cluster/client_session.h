@@ -8,8 +8,8 @@
 // On the master of a server in this process, called directly (server_session.c). Waits for the tasks.
 braid_code bd_server_session_new(const braid_session_options *options, bd_session **out, braid_status *st);
 
-// On the master of another process, over TensorFlow's MasterService (remote_session.c). Waits for the server and the tasks.
-// `transport` NULL: a gRPC transport of its own; else it outlives the session.
+// On the master of another process, over TensorFlow's MasterService (remote_session.c). Waits for the server
+// and the tasks. `transport` NULL: a gRPC transport of its own; else it outlives the session.
 braid_code bd_remote_session_new(const braid_session_options *options, bd_transport *transport,
                                  bd_session **out, braid_status *st);
 

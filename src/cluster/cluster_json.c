@@ -1,11 +1,12 @@
 // Clusters from JSON and from TF_CONFIG.
 //
-//     {"ps": ["host:port"], "worker": {"1": "host:port"}}                                  JSON: lists, or maps from index
-//     {"cluster": {...}, "task": {"type": "worker", "index": 0}, "environment": "cloud"}   TF_CONFIG
-//     {"sparseCluster": {"worker": {"1": ...}, "ps": [...]}, "task": {...}}                TF_CONFIG of dynamic workers
+//     {"ps": ["host:port"], "worker": {"1": "host:port"}}                                  JSON: lists, or
+//     maps from index {"cluster": {...}, "task": {"type": "worker", "index": 0}, "environment": "cloud"}
+//     TF_CONFIG {"sparseCluster": {"worker": {"1": ...}, "ps": [...]}, "task": {...}}
+//     TF_CONFIG of dynamic workers
 //
-// What else TF_CONFIG holds (job, model_dir, rpc_layer, ...) is for others. An evaluator is never part of the cluster it evaluates:
-// the job is left out, and to an evaluator itself the cluster is empty.
+// What else TF_CONFIG holds (job, model_dir, rpc_layer, ...) is for others. An evaluator is never part of the
+// cluster it evaluates: the job is left out, and to an evaluator itself the cluster is empty.
 #include "base/strbuf.h"
 #include "cluster/cluster_spec.h"
 #include <jansson.h>

@@ -1,7 +1,8 @@
 // The worker of this process: sessions, graphs and what ends them. Running a graph is in worker_run.c.
 //
-// A plan's kernels of stateful nodes live in its session (bd_kernel_store), so a graph holds its session; an execution
-// holds its graph. Deleting a session or a graph takes it out of the tables, and what runs goes on to its end.
+// A plan's kernels of stateful nodes live in its session (bd_kernel_store), so a graph holds its session; an
+// execution holds its graph. Deleting a session or a graph takes it out of the tables, and what runs goes on
+// to its end.
 #include "base/alloc.h"
 #include "base/random.h"
 #include "cluster/local_worker_internal.h"
@@ -122,7 +123,8 @@ braid_code bd_worker_graph_find(bd_local_worker *w, const char *session_handle, 
                    graph_handle, w->peers->self->task);
 }
 
-// Takes a session that nobody created out of the table when it has no graphs and gets none; the caller drops the table's reference.
+// Takes a session that nobody created out of the table when it has no graphs and gets none; the caller drops
+// the table's reference.
 static bd_worker_session *take_if_empty_locked(bd_local_worker *w, const char *handle)
 {
     const bd_worker_session *s = bd_map_get(&w->sessions, handle);

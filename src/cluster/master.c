@@ -1,8 +1,8 @@
 // The master: its sessions, from their making to their end.
 //
-// A session is made in four parts: its tasks are found (task_finder.c, holding no thread), its graph is placed (on the
-// master's pool), each task is told of it, and it goes into the table. Closing takes it out of the table, cancels its steps
-// and waits for the last of them to leave, holding no thread either.
+// A session is made in four parts: its tasks are found (task_finder.c, holding no thread), its graph is
+// placed (on the master's pool), each task is told of it, and it goes into the table. Closing takes it out of
+// the table, cancels its steps and waits for the last of them to leave, holding no thread either.
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"
@@ -323,8 +323,8 @@ static void clear_task(void *arg, bd_worker *w, bd_cancellation *cancellation, b
     w->ops->cleanup_all(w, r->containers, r->container_count, cancellation, done, done_arg);
 }
 
-// Which tasks were found is which there are: those that are not there have nothing to clear, but whoever resets wants to
-// know that they came.
+// Which tasks were found is which there are: those that are not there have nothing to clear, but whoever
+// resets wants to know that they came.
 static void clear_tasks(void *arg, bd_found_tasks *found, const braid_status *st)
 {
     reset *r = arg;

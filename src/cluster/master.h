@@ -1,5 +1,5 @@
-// The master: sessions of clients on the tasks of a cluster, and their steps. What MasterService says on the wire
-// (master_service.c) and what sessions on a server of this process call directly (server_session.c).
+// The master: sessions of clients on the tasks of a cluster, and their steps. What MasterService says on the
+// wire (master_service.c) and what sessions on a server of this process call directly (server_session.c).
 #ifndef BD_CLUSTER_MASTER_H
 #define BD_CLUSTER_MASTER_H
 
@@ -38,8 +38,9 @@ typedef struct bd_session_config {
 // `session` is a reference for the callback; NULL on an error.
 typedef void (*bd_master_created_fn)(void *arg, bd_master_session *session, const braid_status *st);
 
-// Makes a session on all tasks that the filters do not exclude, waiting for those that are not there until the deadline, the
-// operation timeout or the server's session timeout. `graph` is taken over (left empty), `config` copied. Calls back once.
+// Makes a session on all tasks that the filters do not exclude, waiting for those that are not there until
+// the deadline, the operation timeout or the server's session timeout. `graph` is taken over (left empty),
+// `config` copied. Calls back once.
 void bd_master_create_session(bd_master *m, braid_graph *graph, const bd_session_config *config,
                               int64_t deadline_ns, bd_cancellation *cancellation, bd_master_created_fn fn,
                               void *arg);
@@ -51,8 +52,8 @@ const char *bd_master_session_handle(const bd_master_session *s);
 // The token of all its steps: parent of those that bd_master_run gets.
 bd_cancellation *bd_master_session_cancellation(bd_master_session *s);
 
-// Adds nodes, all or none. `version` is the one the caller knows (-1: whichever it is) and becomes the new one. Aborted
-// "Current version is ..."; errors of import and placing.
+// Adds nodes, all or none. `version` is the one the caller knows (-1: whichever it is) and becomes the new
+// one. Aborted "Current version is ..."; errors of import and placing.
 braid_code bd_master_extend(bd_master_session *s, const bd_message *graph_def, int64_t *version,
                             braid_status *st);
 
@@ -65,8 +66,9 @@ typedef struct bd_master_run_args {
     int64_t timeout_ms;               // 0: none but the session's
     bool wants_stats, wants_partition_graphs;
     bd_message *metadata; // receives a RunMetadata message when one of them is wanted; empty before
-    // The calling thread waits for the step anyway, and for other tasks when the plan is to be made. Else the call is refused
-    // (false, nothing has happened) when there is no plan yet: it is to be made again from a thread that may wait.
+    // The calling thread waits for the step anyway, and for other tasks when the plan is to be made. Else the
+    // call is refused (false, nothing has happened) when there is no plan yet: it is to be made again from a
+    // thread that may wait.
     bool may_wait, may_make_plan;
 } bd_master_run_args;
 
@@ -74,17 +76,19 @@ typedef struct bd_master_run_args {
 bool bd_master_run(bd_master_session *s, const bd_master_run_args *args, bd_cancellation *cancellation,
                    bd_master_done_fn fn, void *arg);
 
-// Cancels the session's steps and calls back when they have ended and the session is gone; what its tasks hold of it is freed
-// meanwhile. Closing again ends with Aborted "Session HANDLE is not found".
+// Cancels the session's steps and calls back when they have ended and the session is gone; what its tasks
+// hold of it is freed meanwhile. Closing again ends with Aborted "Session HANDLE is not found".
 void bd_master_close_session(bd_master *m, const char *handle, bd_master_done_fn fn, void *arg);
 
-// Devices of the session's tasks in the order of tasks, the own task's first; NULL: asks all tasks of the cluster.
+// Devices of the session's tasks in the order of tasks, the own task's first; NULL: asks all tasks of the
+// cluster.
 typedef void (*bd_master_devices_fn)(void *arg, const bd_device_info *devices, int count,
                                      const braid_status *st);
 void bd_master_list_devices(bd_master *m, const char *handle, bd_cancellation *cancellation,
                             bd_master_devices_fn fn, void *arg);
 
-// Clears containers (none: the default one) on all tasks that the filters do not exclude, and closes all sessions.
+// Clears containers (none: the default one) on all tasks that the filters do not exclude, and closes all
+// sessions.
 void bd_master_reset(bd_master *m, const char *const *containers, int container_count,
                      const char *const *filters, int filter_count, bd_cancellation *cancellation,
                      bd_master_done_fn fn, void *arg);

@@ -74,8 +74,8 @@ typedef struct bd_tell_options {
                  void *done_arg);
 } bd_tell_options;
 
-// Calls tell(arg, ...) for each task and fn(arg, status) when all have answered, with the first error. DeadlineExceeded names
-// the tasks that have not; cancelling ends it with why it was cancelled.
+// Calls tell(arg, ...) for each task and fn(arg, status) when all have answered, with the first error.
+// DeadlineExceeded names the tasks that have not; cancelling ends it with why it was cancelled.
 void bd_master_tell(const bd_tell_options *o, bd_master_done_fn fn, void *arg);
 
 // master_session.c

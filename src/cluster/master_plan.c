@@ -1,7 +1,7 @@
 // Plans of the master: a run signature, cut into one graph a task and registered on each.
 //
-// The plan cache makes a plan once and drops it when it is the oldest or the session ends; the tasks are told then, and
-// nobody waits for their answers.
+// The plan cache makes a plan once and drops it when it is the oldest or the session ends; the tasks are told
+// then, and nobody waits for their answers.
 #include "base/alloc.h"
 #include "base/check.h"
 #include "cluster/master_internal.h"
@@ -59,7 +59,8 @@ static void registered(void *arg, const char *graph_handle, const braid_status *
     if (is_last) bd_event_set(&all->all);
 }
 
-// On all tasks at the same time; the own one, which does it on this thread, is the last. The end of the session ends it.
+// On all tasks at the same time; the own one, which does it on this thread, is the last. The end of the
+// session ends it.
 static braid_code register_parts(bd_master_plan *p, bd_partitions *graphs, braid_status *st)
 {
     if (p->part_count == 0) return BRAID_OK;
@@ -104,7 +105,8 @@ static const char *keep(bd_arena *arena, char *text)
     return kept;
 }
 
-// A task whose part needs none of the values that are fed to it has no part, or does not take it: it is not sent then.
+// A task whose part needs none of the values that are fed to it has no part, or does not take it: it is not
+// sent then.
 static void connect_client(bd_master_plan *p, const bd_prepared *prepared)
 {
     const bd_master_session *s = p->session;

@@ -1,10 +1,12 @@
 // One step of a session: RunStep.
 //
-// begun      one RunGraph for each part of the plan, all at the same time; the own task's last, on this thread
-// failing    the first error that is nobody's consequence cancels the others. A consequence (derived) is not acted upon at once:
-//            the task that failed first is about to say so, and cancelling it would lose its words. A timer sees to it
-//            that this has an end.
-// ended      all parts have ended: the best account of what went wrong is the step's. The tasks are told to clean up,
+// begun      one RunGraph for each part of the plan, all at the same time; the own task's last, on this
+// thread failing    the first error that is nobody's consequence cancels the others. A consequence (derived)
+// is not acted upon at once:
+//            the task that failed first is about to say so, and cancelling it would lose its words. A timer
+//            sees to it that this has an end.
+// ended      all parts have ended: the best account of what went wrong is the step's. The tasks are told to
+// clean up,
 //            and nobody waits for that.
 // `pending` counts parts in progress, and one for the function that begins them.
 #include "base/alloc.h"
@@ -67,8 +69,8 @@ static void end_timer(step *s, bd_timer_id timer)
     if (timer && bd_timer_cancel(s->session->master->env.timers, timer)) unref(s);
 }
 
-// Two parts may hold the same fetch only by a mistake of the plan; each fetch of the caller takes its value by reference,
-// since the same may be asked for twice.
+// Two parts may hold the same fetch only by a mistake of the plan; each fetch of the caller takes its value
+// by reference, since the same may be asked for twice.
 static void give_fetches(step *s)
 {
     const bd_run_signature *signature = s->args->signature;

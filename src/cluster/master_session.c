@@ -1,15 +1,17 @@
 // A session of the master: its graph, placed over the session's tasks, and the count of its steps.
 //
-// The graph grows under graph_mu, all or nothing: nodes that cannot be placed are taken off again. Nodes that are there
-// never change, so plans made from them stay valid.
-// open -> closing (bd_master_close_session): no step begins; those in progress are cancelled; the last to leave tells.
+// The graph grows under graph_mu, all or nothing: nodes that cannot be placed are taken off again. Nodes that
+// are there never change, so plans made from them stay valid.
+// open -> closing (bd_master_close_session): no step begins; those in progress are cancelled; the last to
+// leave tells.
 #include "base/alloc.h"
 #include "base/check.h"
 #include "cluster/master_internal.h"
 #include "runtime/placer.h"
 #include <inttypes.h>
 
-// Distinct (feeds, fetches, targets) that stay registered: a training program has a few, a test suite some dozens.
+// Distinct (feeds, fetches, targets) that stay registered: a training program has a few, a test suite some
+// dozens.
 #define PLANS_MAX 256
 
 void bd_master_session_ref(bd_master_session *s)

@@ -1,6 +1,7 @@
 // Telling all tasks of a session or a reset one thing, and waiting for their answers.
 //
-// The end is the last answer; the deadline and the caller's token cancel the calls, so that a task that is stopped keeps nobody.
+// The end is the last answer; the deadline and the caller's token cancel the calls, so that a task that is
+// stopped keeps nobody.
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/strbuf.h"

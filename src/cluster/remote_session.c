@@ -1,5 +1,5 @@
-// The session on a server of another process: each function is a call of TensorFlow's MasterService, announcements of
-// Braid's ClusterService.
+// The session on a server of another process: each function is a call of TensorFlow's MasterService,
+// announcements of Braid's ClusterService.
 //
 // cancel ends the calls in progress; close tells the server, which may be gone by then.
 #include "base/alloc.h"

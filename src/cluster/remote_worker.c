@@ -41,8 +41,8 @@ static pending *pending_new(const bd_peer *peer, const char *method, void *arg)
     return p;
 }
 
-// What the caller sees of an error of the call itself: a peer that cannot be reached is named. A consequence of another
-// error names its own cause, which is not this peer.
+// What the caller sees of an error of the call itself: a peer that cannot be reached is named. A consequence
+// of another error names its own cause, which is not this peer.
 static void explain(const pending *p, const braid_status *from, braid_status *st)
 {
     bd_status_copy(st, from);
@@ -341,9 +341,10 @@ static braid_code read_run_response(const bd_message *response, bd_run_graph *ru
     return code;
 }
 
-// Cancelling has two phases: first the task is told to end the step (CleanupGraph) and answers RunGraph when it has, so
-// that a step whose end is known holds nothing any more, and a root cause is not lost. When no answer comes, the call is
-// cancelled. References: the call's, the hook's while it is registered or runs, the timer's.
+// Cancelling has two phases: first the task is told to end the step (CleanupGraph) and answers RunGraph when
+// it has, so that a step whose end is known holds nothing any more, and a root cause is not lost. When no
+// answer comes, the call is cancelled. References: the call's, the hook's while it is registered or runs, the
+// timer's.
 typedef struct running {
     const bd_peer *peer;
     bd_run_graph *run; // until the callback

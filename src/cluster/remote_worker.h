@@ -11,7 +11,8 @@ struct bd_peer;
 bd_worker *bd_remote_worker_new(const struct bd_peer *peer);
 void bd_remote_worker_free(bd_worker *w);
 
-// Asks for a tensor that the task sends in a step. Aborted when that step is over there, or the device is another one by now.
+// Asks for a tensor that the task sends in a step. Aborted when that step is over there, or the device is
+// another one by now.
 void bd_remote_recv_tensor(const struct bd_peer *peer, int64_t step_id, const bd_rendezvous_key *key,
                            bd_cancellation *cancellation, bd_recv_fn fn, void *arg);
 

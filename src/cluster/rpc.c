@@ -5,8 +5,8 @@
 #include "base/thread.h"
 #include <string.h>
 
-// Two references: `done` and the starter. The one that comes last frees it; the handle of the call is known only to the starter
-// at first, so a cancellation that comes before is kept in `cancelled`.
+// Two references: `done` and the starter. The one that comes last frees it; the handle of the call is known
+// only to the starter at first, so a cancellation that comes before is kept in `cancelled`.
 typedef struct rpc {
     bd_transport *transport;
     bd_cancellation *cancellation; // a reference; NULL

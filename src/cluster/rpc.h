@@ -30,8 +30,8 @@ typedef struct bd_rpc_options {
     bd_rpc_count *count;           // NULL: none; outlives the call
 } bd_rpc_options;
 
-// Begins a call; `done` runs exactly once, as bd_call_done_fn says. When the token was cancelled, the status is why. `request` is
-// taken over.
+// Begins a call; `done` runs exactly once, as bd_call_done_fn says. When the token was cancelled, the status
+// is why. `request` is taken over.
 void bd_rpc_start(const bd_rpc_options *options, bd_message *request, bd_call_done_fn done, void *arg);
 
 // The same with a small message as the request.
@@ -44,7 +44,8 @@ braid_code bd_rpc_wait(const bd_rpc_options *options, const ProtobufCMessage *re
 
 // ---- Errors on the wire ----
 
-// An error that is a consequence of another one of the same step begins with this on the wire, as in TensorFlow.
+// An error that is a consequence of another one of the same step begins with this on the wire, as in
+// TensorFlow.
 #define BD_DERIVED_MARKER "[_Derived_]"
 
 // The message of `st` as a peer gets it (bd_free).

@@ -1,4 +1,5 @@
-// A call that a server works on: tied to a token that is cancelled when the client is gone, and to what the work holds.
+// A call that a server works on: tied to a token that is cancelled when the client is gone, and to what the
+// work holds.
 #ifndef BD_CLUSTER_SERVED_H
 #define BD_CLUSTER_SERVED_H
 
@@ -7,8 +8,8 @@
 #include "op/cancellation.h"
 #include <stdatomic.h>
 
-// First member of what a call's work holds. Two references: the work's, dropped after the reply, and that of the call's
-// end. `destroy` frees it with the last one.
+// First member of what a call's work holds. Two references: the work's, dropped after the reply, and that of
+// the call's end. `destroy` frees it with the last one.
 typedef struct bd_served {
     bd_incoming *call; // valid until the reply
     bd_cancellation *cancellation;
@@ -26,8 +27,8 @@ static inline bool bd_served_is_cancelled(const bd_served *s)
     return bd_cancellation_is_cancelled(s->cancellation);
 }
 
-// What the caller gets to know of an error: what is cancelled because the server stops is Aborted to others, so that they
-// try again.
+// What the caller gets to know of an error: what is cancelled because the server stops is Aborted to others,
+// so that they try again.
 void bd_served_error(const bd_served *s, const braid_status *from, braid_status *st);
 
 // Answer the call and drop the work's reference.

@@ -1,10 +1,11 @@
-// A server: one task of a cluster in this process. It listens, hands each call to the service that knows the method, and owns
-// what the services work with: worker, master, attendance, announcements.
+// A server: one task of a cluster in this process. It listens, hands each call to the service that knows the
+// method, and owns what the services work with: worker, master, attendance, announcements.
 //
 // starting -> serving -> stopping (braid_server_stop, once) -> stopped -> freed
-// Stopping, in order: those who attend are told; no new calls; everything in progress is cancelled, sessions first; handlers
-// have replied; pools have run dry. Freeing, in order: calls to other tasks have ended; no timer fires any more; the rest.
-// The end of a parameter server is decided by the attendance (attendance.c); join waits for that or for stopping.
+// Stopping, in order: those who attend are told; no new calls; everything in progress is cancelled, sessions
+// first; handlers have replied; pools have run dry. Freeing, in order: calls to other tasks have ended; no
+// timer fires any more; the rest. The end of a parameter server is decided by the attendance (attendance.c);
+// join waits for that or for stopping.
 #include "cluster/server.h"
 #include "base/alloc.h"
 #include "base/check.h"
@@ -191,7 +192,8 @@ static braid_code check_address(const char *address, const char *job, int index,
         job, index, address);
 }
 
-// The address of a task may be a name that others resolve to something in front of this host: the port counts.
+// The address of a task may be a name that others resolve to something in front of this host: the port
+// counts.
 static char *listen_address(const braid_server *s, const char *address)
 {
     char host[BD_HOST_LEN_MAX + 1];

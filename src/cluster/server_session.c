@@ -1,4 +1,5 @@
-// The session on a server of this process: calls its master directly, so that nothing is serialized but the graph.
+// The session on a server of this process: calls its master directly, so that nothing is serialized but the
+// graph.
 //
 // A run waits on its own thread, and the part of the step that is this task's runs on it, too.
 #include "base/alloc.h"
@@ -128,8 +129,8 @@ static braid_code await(bd_session *base, const char *key, int64_t seen, int64_t
     return st->code;
 }
 
-// Closes the master's session, which ends what is in progress. Somebody may have closed it before: a Reset, or the end of
-// the server. It is gone either way.
+// Closes the master's session, which ends what is in progress. Somebody may have closed it before: a Reset,
+// or the end of the server. It is gone either way.
 static void cancel(bd_session *base)
 {
     server_session *s = of(base);

@@ -1,7 +1,8 @@
 // SIGTERM and SIGINT stop servers.
 //
-// The handler writes to the pipe of each server that asked for it, which is all that a handler may do; a thread a server
-// reads its pipe and stops it. Handlers that were there before come back when the last server is gone.
+// The handler writes to the pipe of each server that asked for it, which is all that a handler may do; a
+// thread a server reads its pipe and stops it. Handlers that were there before come back when the last server
+// is gone.
 #include "cluster/server_signals.h"
 #include "base/alloc.h"
 #include "base/check.h"

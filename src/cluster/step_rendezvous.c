@@ -1,9 +1,9 @@
 // The rendezvous of one step on one task.
 //
-// What is sent goes to the local table, where a local receiver or a RecvTensor of another task takes it. A receive
-// whose sender is another task becomes a RecvTensor to it; those in progress hang on a token of the rendezvous, so that
-// an abort ends them. What is fed comes from the client, whose device may be of another task (TensorFlow's masters name
-// it as the receiver, too): it is in the local table.
+// What is sent goes to the local table, where a local receiver or a RecvTensor of another task takes it. A
+// receive whose sender is another task becomes a RecvTensor to it; those in progress hang on a token of the
+// rendezvous, so that an abort ends them. What is fed comes from the client, whose device may be of another
+// task (TensorFlow's masters name it as the receiver, too): it is in the local table.
 #include "cluster/step_rendezvous.h"
 #include "base/alloc.h"
 #include "base/check.h"
@@ -88,7 +88,8 @@ void bd_step_rendezvous_recv_local(bd_rendezvous *r, const bd_rendezvous_key *ke
 static void remote_done(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st)
 {
     remote_recv *in = arg;
-    // The sender's task has ended the step, or has restarted: its answer to RunGraph says why, this is a consequence.
+    // The sender's task has ended the step, or has restarted: its answer to RunGraph says why, this is a
+    // consequence.
     BD_STATUS(derived);
     if (st->code == BRAID_ABORTED && !st->derived) {
         bd_status_copy(derived, st);

@@ -5,7 +5,8 @@
 #include "base/wire.h"
 #include "runtime/stats.h"
 
-// Appends a StepStats message with one device to `out`. Several one after the other are one message of all devices.
+// Appends a StepStats message with one device to `out`. Several one after the other are one message of all
+// devices.
 void bd_step_stats_write(const bd_step_stats *stats, const char *device, bd_message *out);
 
 #endif

@@ -1,14 +1,14 @@
 // The steps of a task.
 //
 // States of a step:
-//   early    a RecvTensor came before any RunGraph. At most STEPS_EARLY_MAX, the oldest goes; for at most EARLY_NS; with at
-//            most EARLY_RECVS_MAX receives in all.
+//   early    a RecvTensor came before any RunGraph. At most STEPS_EARLY_MAX, the oldest goes; for at most
+//            EARLY_NS; with at most EARLY_RECVS_MAX receives in all.
 //   running  bd_steps_begin: RunGraphs in progress.
-//   done     all of them have ended; other tasks may still fetch what was sent here. At most STEPS_DONE_MAX, the oldest
-//            goes: a master that dies before its CleanupGraph leaves no more behind.
-//   over     all of them succeeded and what they sent is received, bd_steps_cleanup, or one of the limits: the rendezvous is
-//            aborted, the step gone from the table, its number in a bounded memory, so that whoever comes late is told so
-//            instead of waiting for what never comes.
+//   done     all of them have ended; other tasks may still fetch what was sent here. At most STEPS_DONE_MAX,
+//            the oldest goes: a master that dies before its CleanupGraph leaves no more behind.
+//   over     all of them succeeded and what they sent is received, bd_steps_cleanup, or one of the limits:
+//            the rendezvous is aborted, the step gone from the table, its number in a bounded memory, so that
+//            whoever comes late is told so instead of waiting for what never comes.
 //
 // Invariant: an entry is on the list of early ones, on that of done ones, or running.
 #include "cluster/steps.h"
@@ -141,8 +141,8 @@ static void late(void *arg)
     }
 }
 
-// The entry of a step, made if need be (early, but for the caller to begin it at once); NULL with an error when the step
-// is over.
+// The entry of a step, made if need be (early, but for the caller to begin it at once); NULL with an error
+// when the step is over.
 static entry *find_or_add_locked(bd_steps *s, int64_t id, braid_status *st)
 {
     if (s->closed.code) {

@@ -13,15 +13,16 @@ bd_steps *bd_steps_new(const bd_peers *peers, bd_timers *timers);
 // After bd_steps_close; nothing else may be going on.
 void bd_steps_free(bd_steps *s);
 
-// A graph of the step is about to run: *rendezvous is the step's, *cancellation is cancelled when the step is cleaned up
-// while it runs; both are references. Aborted when the step is over.
+// A graph of the step is about to run: *rendezvous is the step's, *cancellation is cancelled when the step is
+// cleaned up while it runs; both are references. Aborted when the step is over.
 braid_code bd_steps_begin(bd_steps *s, int64_t step_id, bd_rendezvous **rendezvous,
                           bd_cancellation **cancellation, braid_status *st);
-// It has run; once for each begin. After a success the step ends by itself when what was sent here has been received.
+// It has run; once for each begin. After a success the step ends by itself when what was sent here has been
+// received.
 void bd_steps_end(bd_steps *s, int64_t step_id, bool succeeded);
 
-// Another task asks for a tensor: before the step begins here (it waits, within limits), while it runs, or until it is
-// cleaned up. Aborted when it is over. As bd_rendezvous_ops.recv.
+// Another task asks for a tensor: before the step begins here (it waits, within limits), while it runs, or
+// until it is cleaned up. Aborted when it is over. As bd_rendezvous_ops.recv.
 void bd_steps_recv(bd_steps *s, int64_t step_id, const bd_rendezvous_key *key, bd_recv_fn fn, void *arg);
 
 // The step is over: what still runs is cancelled, what waits is aborted, what nobody received is freed.

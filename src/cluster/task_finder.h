@@ -34,9 +34,9 @@ typedef struct bd_find_options {
 // `found` is OK's only; who keeps it takes it (moves the struct and zeroes it).
 typedef void (*bd_find_fn)(void *arg, bd_found_tasks *found, const braid_status *st);
 
-// Calls back exactly once, on any thread, perhaps before it returns. The server's own task is always among those found.
-// Says once, after a moment, which tasks it waits for. DeadlineExceeded names them; InvalidArgument for a filter that is
-// no device name; Cancelled.
+// Calls back exactly once, on any thread, perhaps before it returns. The server's own task is always among
+// those found. Says once, after a moment, which tasks it waits for. DeadlineExceeded names them;
+// InvalidArgument for a filter that is no device name; Cancelled.
 void bd_find_tasks(const bd_find_options *options, bd_find_fn fn, void *arg);
 
 #endif

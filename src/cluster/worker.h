@@ -1,7 +1,9 @@
-// A worker: what a master asks of one task, whether that is in this process (local_worker.c) or behind a channel (remote_worker.c).
+// A worker: what a master asks of one task, whether that is in this process (local_worker.c) or behind a
+// channel (remote_worker.c).
 //
-// All functions return at once (the local one may do the work before it returns) and call back exactly once, on any thread, with no
-// lock held. What a call takes by pointer stays valid until the callback, unless it says that it is taken over.
+// All functions return at once (the local one may do the work before it returns) and call back exactly once,
+// on any thread, with no lock held. What a call takes by pointer stays valid until the callback, unless it
+// says that it is taken over.
 #ifndef BD_CLUSTER_WORKER_H
 #define BD_CLUSTER_WORKER_H
 
@@ -35,15 +37,18 @@ typedef struct bd_run_graph {
     braid_tensor *recvs;          // [recv_count] "no tensor" before; set on success, the caller's
     int recv_count;
     bool wants_stats, wants_partition_graphs;
-    // Receive, when wanted, a StepStats message and `repeated GraphDef = 3` as RunMetadata has it. Empty before.
+    // Receive, when wanted, a StepStats message and `repeated GraphDef = 3` as RunMetadata has it. Empty
+    // before.
     bd_message *stats, *partition_graphs;
     // Set when the step ends by itself on the task unless it fails elsewhere: then it needs no cleanup_graph.
     bool ends_by_itself;
-    // The calling thread waits for the step anyway: a local worker runs on it. Else it is one that must not be held.
+    // The calling thread waits for the step anyway: a local worker runs on it. Else it is one that must not
+    // be held.
     bool may_wait;
 } bd_run_graph;
 
-// How a worker of Braid says ends_by_itself: a field of RunGraphResponse that TensorFlow does not have, and ignores.
+// How a worker of Braid says ends_by_itself: a field of RunGraphResponse that TensorFlow does not have, and
+// ignores.
 #define BD_RUN_GRAPH_RESPONSE_ENDS_BY_ITSELF 1000
 
 typedef struct bd_worker_ops {
@@ -58,11 +63,12 @@ typedef struct bd_worker_ops {
     void (*deregister_graph)(bd_worker *w, const char *session_handle, const char *graph_handle,
                              bd_worker_done_fn fn, void *arg);
     void (*cleanup_graph)(bd_worker *w, int64_t step_id, bd_worker_done_fn fn, void *arg);
-    // `graph` is taken over (left empty); all its nodes are placed on devices of the task. Cancelling ends it with why it was
-    // cancelled; what the task has registered nevertheless goes with its session.
+    // `graph` is taken over (left empty); all its nodes are placed on devices of the task. Cancelling ends it
+    // with why it was cancelled; what the task has registered nevertheless goes with its session.
     void (*register_graph)(bd_worker *w, const char *session_handle, braid_graph *graph,
                            bd_cancellation *cancellation, bd_worker_graph_fn fn, void *arg);
-    // Cancelling ends it with why it was cancelled. Aborted "Graph handle is not found" when the task does not know the graph.
+    // Cancelling ends it with why it was cancelled. Aborted "Graph handle is not found" when the task does
+    // not know the graph.
     void (*run_graph)(bd_worker *w, bd_run_graph *run, bd_cancellation *cancellation, bd_worker_done_fn fn,
                       void *arg);
     // Clears containers (none: the default one).

@@ -1,10 +1,10 @@
 // One execution of a registered graph: RunGraph.
 //
 // begun    the step's rendezvous holds what is fed; the plan runs, on this thread or from the pool
-// run      the plan is done: on success what is asked for is taken from the rendezvous, else the rendezvous is aborted
-// ended    the step has one execution less on this task; the callback runs
-// The execution has a token of its own, below the caller's: its failure does not cancel what the caller does elsewhere. A
-// hook on the step's token cancels it, too, when the step is cleaned up while it runs.
+// run      the plan is done: on success what is asked for is taken from the rendezvous, else the rendezvous
+// is aborted ended    the step has one execution less on this task; the callback runs
+// The execution has a token of its own, below the caller's: its failure does not cancel what the caller does
+// elsewhere. A hook on the step's token cancels it, too, when the step is cleaned up while it runs.
 #include "base/alloc.h"
 #include "base/wire.h"
 #include "cluster/local_worker_internal.h"
@@ -13,8 +13,8 @@
 #include "runtime/stats.h"
 #include <string.h>
 
-// A plan that holds its thread longer than this is begun from the pool, so that whoever polls goes on polling: a hand-over
-// costs about a fifth of it.
+// A plan that holds its thread longer than this is begun from the pool, so that whoever polls goes on
+// polling: a hand-over costs about a fifth of it.
 #define HELD_MAX_NS 200000
 
 typedef struct execution {

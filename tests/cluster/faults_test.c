@@ -1,5 +1,5 @@
-// A cluster on a network that loses, repeats, delays and reorders messages and cuts connections: every step ends, none is
-// done twice, and sessions recover as clients do.
+// A cluster on a network that loses, repeats, delays and reorders messages and cuts connections: every step
+// ends, none is done twice, and sessions recover as clients do.
 // labels: concurrent
 // timeout: 120
 #include "base/alloc.h"

@@ -264,8 +264,8 @@ static void an_error_names_its_node_wherever_it_happens(void **state)
     close_session(s);
 }
 
-// The failure of one task ends the step on the other, which waits for something that never comes, and on a third part that
-// waits for the first.
+// The failure of one task ends the step on the other, which waits for something that never comes, and on a
+// third part that waits for the first.
 static void a_failure_ends_the_step_on_all_tasks(void **state)
 {
     fixture *f = *state;

@@ -1,10 +1,10 @@
 // The gRPC transport: generic unary calls over gRPC C-core, one completion queue, a few threads that poll it.
 //
-// Every operation given to gRPC carries a bd_grpc_tag; a poll thread takes it off the queue and runs it. The queue ends after the last
-// listener and the last call are gone, and the threads with it.
+// Every operation given to gRPC carries a bd_grpc_tag; a poll thread takes it off the queue and runs it. The
+// queue ends after the last listener and the last call are gone, and the threads with it.
 //
-// ThreadSanitizer cannot see the order that libgrpc makes between giving a tag and getting it back: bd_grpc_tag_publish and `poll`
-// below say it, for all files of this transport.
+// ThreadSanitizer cannot see the order that libgrpc makes between giving a tag and getting it back:
+// bd_grpc_tag_publish and `poll` below say it, for all files of this transport.
 #include "base/log.h"
 #include "cluster/transport/grpc_internal.h"
 #include <grpc/support/log.h>
@@ -37,7 +37,7 @@
         .type = GRPC_ARG_STRING, .key = (char *)(name), .value.string = (char *)(text)                       \
     }
 
-// A step's tensors may have any size; large frames and reads make them cheap (about twice the speed at 400 KB).
+// A step's tensors may have any size; large frames and reads make them cheap (twice the speed at 400 KB).
 #define COMMON_ARGS                                                                                          \
     INTEGER(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, -1), INTEGER(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, -1),         \
         INTEGER(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 16777215), INTEGER(GRPC_ARG_TCP_READ_CHUNK_SIZE, 4 << 20),    \
@@ -46,19 +46,18 @@
         INTEGER(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000), INTEGER(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0),    \
         INTEGER(GRPC_ARG_ENABLE_CHANNELZ, 0)
 
-#define CLIENT_ARGS                                                                                                           \
-    COMMON_ARGS,                                                                                                              \
-        INTEGER(                                                                                                              \
-            GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS,                                                                            \
-            20), /* In spite of its name how long an attempt to connect may take: a busy host is slow to answer, not gone. */ \
-        INTEGER(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000), INTEGER(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000),                   \
-        INTEGER(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 1000), INTEGER(GRPC_ARG_ENABLE_HTTP_PROXY, 0),                  \
-        INTEGER(GRPC_ARG_ENABLE_RETRIES, 0), /* whether a call may be repeated is ours to decide */                           \
-        INTEGER(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1)
+// MIN_RECONNECT_BACKOFF is, in spite of its name, how long an attempt to connect may take: a busy host is slow to
+// answer, not gone. Whether a call may be repeated (RETRIES) is ours to decide.
+#define CLIENT_ARGS                                                                                          \
+    COMMON_ARGS, INTEGER(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20),                                         \
+        INTEGER(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000), INTEGER(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000),  \
+        INTEGER(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 1000), INTEGER(GRPC_ARG_ENABLE_HTTP_PROXY, 0), \
+        INTEGER(GRPC_ARG_ENABLE_RETRIES, 0), INTEGER(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1)
 
 // A host that is gone without a word is noticed within 20 s, by a server and by whoever watches one.
 #define PING_MS 10000
-// Servers that are not told otherwise end a connection on which more than one ping in 5 minutes comes without data.
+// Servers that are not told otherwise end a connection on which more than one ping in 5 minutes comes without
+// data.
 #define PING_ANY_SERVER_MS 310000
 
 const grpc_channel_args *bd_grpc_client_args(void)
@@ -107,7 +106,8 @@ int64_t bd_grpc_deadline_ns(gpr_timespec deadline)
 
 // ---- Log ----
 
-// gRPC calls an error what may be business as usual (nobody listens at an address yet): what matters reaches the caller as a status.
+// gRPC calls an error what may be business as usual (nobody listens at an address yet): what matters reaches
+// the caller as a status.
 static void log_line(gpr_log_func_args *args)
 {
     bd_debug("gRPC: %s", args->message);

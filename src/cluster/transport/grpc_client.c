@@ -1,10 +1,11 @@
 // The client's side of the gRPC transport: channels and calls.
 //
-// Calls that watch have a connection of their own, which is tested often; when it breaks, the host is gone, and the calls on the
-// ordinary connection of the channel are ended, too.
+// Calls that watch have a connection of their own, which is tested often; when it breaks, the host is gone,
+// and the calls on the ordinary connection of the channel are ended, too.
 //
-// A call is one batch of all six operations of a unary call, so it completes with one tag. It holds two references: the tag's, dropped
-// after `done`, and the handle's, dropped by release. A channel holds one for its owner and one for each call until its tag has run.
+// A call is one batch of all six operations of a unary call, so it completes with one tag. It holds two
+// references: the tag's, dropped after `done`, and the handle's, dropped by release. A channel holds one for
+// its owner and one for each call until its tag has run.
 #include "cluster/transport/grpc_internal.h"
 #include <grpc/byte_buffer.h>
 #include <grpc/grpc_security.h>
@@ -119,7 +120,8 @@ static void unlink_call(bd_call *call, bool is_lost)
     channel_unref(c);
 }
 
-// A server that is shutting down resets calls that it has not taken yet, which looks as if somebody had cancelled them.
+// A server that is shutting down resets calls that it has not taken yet, which looks as if somebody had
+// cancelled them.
 static bool is_reset(const bd_call *call)
 {
     static const char reset[] = "CANCELLED";

@@ -7,7 +7,8 @@
 #include "cluster/transport/transport.h"
 #include <grpc/grpc.h>
 
-// What a completion queue hands back. `run` is called on a poll thread, once for each time the tag was given to gRPC.
+// What a completion queue hands back. `run` is called on a poll thread, once for each time the tag was given
+// to gRPC.
 typedef struct bd_grpc_tag {
     void (*run)(struct bd_grpc_tag *tag, bool ok);
 } bd_grpc_tag;
@@ -21,9 +22,11 @@ typedef struct bd_grpc {
     int thread_count;
 } bd_grpc;
 
-// Starts a batch. What `ops` point to must live until the tag runs. False only when the call is in no state for it.
+// Starts a batch. What `ops` point to must live until the tag runs. False only when the call is in no state
+// for it.
 bool bd_grpc_start(grpc_call *call, const grpc_op *ops, size_t count, bd_grpc_tag *tag);
-// Tells ThreadSanitizer that what was written before the tag is given to gRPC happens before `run`. Part of bd_grpc_start.
+// Tells ThreadSanitizer that what was written before the tag is given to gRPC happens before `run`. Part of
+// bd_grpc_start.
 void bd_grpc_tag_publish(bd_grpc_tag *tag);
 
 // Arguments of channels and servers.
@@ -40,7 +43,8 @@ void bd_grpc_to_message(grpc_byte_buffer *buffer, bd_message *m);
 gpr_timespec bd_grpc_deadline(int64_t deadline_ns);
 int64_t bd_grpc_deadline_ns(gpr_timespec deadline);
 
-// A message short enough for HTTP/2's header limits, as a slice of the caller's. Cut between UTF-8 characters.
+// A message short enough for HTTP/2's header limits, as a slice of the caller's. Cut between UTF-8
+// characters.
 grpc_slice bd_grpc_error_message(const char *text);
 
 // grpc_client.c

@@ -1,12 +1,15 @@
 // The server's side of the gRPC transport: listeners and the calls that come in.
 //
-// A listener keeps a number of requests for calls posted. Life of an incoming call, by the tags of struct incoming:
+// A listener keeps a number of requests for calls posted. Life of an incoming call, by the tags of struct
+// incoming:
 //   posted      -> the request of a call is with gRPC (tag `arrived`); it fails when the server shuts down
-//   receiving   -> `arrived` ran: the message is awaited (tag `received`), and the end of the call (tag `ended`)
+//   receiving   -> `arrived` ran: the message is awaited (tag `received`), and the end of the call (tag
+//               `ended`)
 //   handled     -> `received` ran: the handler has the call
 //   replied     -> bd_grpc_reply: response and status are being sent (tag `sent`)
-// It is freed when both the chain to `sent` and `ended` have run, so the handler's call is valid until its reply whatever the client
-// does. `ended` tells on_end; when it runs before the reply, the client is gone and the reply fails by itself.
+// It is freed when both the chain to `sent` and `ended` have run, so the handler's call is valid until its
+// reply whatever the client does. `ended` tells on_end; when it runs before the reply, the client is gone and
+// the reply fails by itself.
 #include "cluster/transport/grpc_internal.h"
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
-// Tests of the gRPC transport: the conformance suite, and a server process that is killed in the middle of a call.
-// labels: concurrent
+// Tests of the gRPC transport: the conformance suite, and a server process that is killed in the middle of a
+// call. labels: concurrent
 #include "base/alloc.h"
 #include "base/thread.h"
 #include "cluster/transport/testing/conformance.h"

@@ -1,12 +1,13 @@
 // The in-process transport: a network of listeners and channels in one process, with faults by seed.
 //
-// Everything that travels (a request, a response, the news of an end, a deadline) is an event that the clock runs at its time, one
-// after another: callbacks come from the clock's thread only, and with a clock from outside the whole history is a function of the
-// seed and the calls made.
+// Everything that travels (a request, a response, the news of an end, a deadline) is an event that the clock
+// runs at its time, one after another: callbacks come from the clock's thread only, and with a clock from
+// outside the whole history is a function of the seed and the calls made.
 //
-// States of a call: `begun` -> (waiting: nobody listens, wait_for_ready) -> delivered -> `finishing`, set once by whatever comes first
-// (response, deadline, cancel, cut, refusal) -> its `done` has run. States of an incoming call: handled -> replied, and in any order
-// ended. All fields are guarded by the network's mu unless said otherwise; callbacks run without it.
+// States of a call: `begun` -> (waiting: nobody listens, wait_for_ready) -> delivered -> `finishing`, set
+// once by whatever comes first (response, deadline, cancel, cut, refusal) -> its `done` has run. States of an
+// incoming call: handled -> replied, and in any order ended. All fields are guarded by the network's mu
+// unless said otherwise; callbacks run without it.
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/map.h"

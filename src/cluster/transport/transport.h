@@ -1,10 +1,12 @@
 // The transport interface: calls with messages between tasks, whatever carries them.
 //
-// A call is one request message and one response message (unary), named by a method path ("/tensorflow.WorkerService/RunGraph").
-// States of a call on the client: pending -> done (response, error, deadline or cancel: whichever is first), `done` runs exactly
-// once. On the server: received -> replied -> ended; a call whose client is gone or has cancelled ends before it is replied to, its
-// handler is told so through `on_end`, and the reply is then dropped. Nothing blocks but `listener_stop` and `free`. Callbacks run on
-// the transport's threads, with no lock of the transport held; a callback must not wait: what may wait goes to a pool.
+// A call is one request message and one response message (unary), named by a method path
+// ("/tensorflow.WorkerService/RunGraph"). States of a call on the client: pending -> done (response, error,
+// deadline or cancel: whichever is first), `done` runs exactly once. On the server: received -> replied ->
+// ended; a call whose client is gone or has cancelled ends before it is replied to, its handler is told so
+// through `on_end`, and the reply is then dropped. Nothing blocks but `listener_stop` and `free`. Callbacks
+// run on the transport's threads, with no lock of the transport held; a callback must not wait: what may wait
+// goes to a pool.
 #ifndef BD_CLUSTER_TRANSPORT_H
 #define BD_CLUSTER_TRANSPORT_H
 
@@ -22,16 +24,19 @@ typedef struct bd_call_options {
     const char *method;  // static
     int64_t deadline_ns; // bd_now_ns() scale; BD_FOREVER for none
     bool wait_for_ready; // wait for an address where nobody listens yet instead of failing with Unavailable
-    // A call to a server of Braid that is held open to learn when the server is gone: the connection is tested every few seconds
-    // (other servers take that for an attack). When it breaks, all calls of the channel end with Unavailable.
+    // A call to a server of Braid that is held open to learn when the server is gone: the connection is
+    // tested every few seconds (other servers take that for an attack). When it breaks, all calls of the
+    // channel end with Unavailable.
     bool watches;
 } bd_call_options;
 
-// With the response (borrowed; bd_message_move takes it) when st is OK, else an empty message. Unavailable when the peer cannot be
-// reached or is gone, DeadlineExceeded, Cancelled, or the code and message the server replied with.
+// With the response (borrowed; bd_message_move takes it) when st is OK, else an empty message. Unavailable
+// when the peer cannot be reached or is gone, DeadlineExceeded, Cancelled, or the code and message the server
+// replied with.
 typedef void (*bd_call_done_fn)(void *arg, bd_message *response, const braid_status *st);
 
-// One call that came in. `request` may be taken (bd_message_move). Must be answered by bd_incoming_reply exactly once, from any thread.
+// One call that came in. `request` may be taken (bd_message_move). Must be answered by bd_incoming_reply
+// exactly once, from any thread.
 typedef void (*bd_handler_fn)(void *arg, bd_incoming *call);
 
 struct bd_incoming {
@@ -46,31 +51,37 @@ typedef void (*bd_call_end_fn)(void *arg, bool cancelled);
 
 struct bd_transport {
     const char *name; // "grpc"
-    // Listens on `address` ("127.0.0.1:0" picks a port; the actual address is stored to *bound, bd_free) and hands every call to
-    // `handler`. AlreadyExists when the address is taken, InvalidArgument when it is none, Unavailable for the rest.
+    // Listens on `address` ("127.0.0.1:0" picks a port; the actual address is stored to *bound, bd_free) and
+    // hands every call to `handler`. AlreadyExists when the address is taken, InvalidArgument when it is
+    // none, Unavailable for the rest.
     braid_code (*listen)(bd_transport *t, const char *address, bd_handler_fn handler, void *arg,
                          bd_listener **out, char **bound, braid_status *st);
-    // Three phases: refuse new calls; wait for those in progress up to the deadline, then end them (the callers get Unavailable,
-    // the handlers' on_end `cancelled`) and wait until every handler has replied; free (after stop).
+    // Three phases: refuse new calls; wait for those in progress up to the deadline, then end them (the
+    // callers get Unavailable, the handlers' on_end `cancelled`) and wait until every handler has replied;
+    // free (after stop).
     void (*listener_close)(bd_listener *l);
     void (*listener_stop)(bd_listener *l, int64_t deadline_ns);
     void (*listener_free)(bd_listener *l);
-    // Never blocks; connects when first used and again when lost. Channels to one address may share a connection.
+    // Never blocks; connects when first used and again when lost. Channels to one address may share a
+    // connection.
     bd_channel *(*connect)(bd_transport *t, const char *address);
-    // Calls in progress end with Cancelled; the channel is freed when the last has ended. No call may be begun on it any more.
+    // Calls in progress end with Cancelled; the channel is freed when the last has ended. No call may be
+    // begun on it any more.
     void (*channel_close)(bd_channel *c);
-    // Begins a call. `request` is taken over (left empty); memory it only borrows (a slice without `release`) must be static. The
-    // handle lives until `done` has run AND bd_call_release was called.
+    // Begins a call. `request` is taken over (left empty); memory it only borrows (a slice without `release`)
+    // must be static. The handle lives until `done` has run AND bd_call_release was called.
     bd_call *(*call)(bd_channel *c, const bd_call_options *options, bd_message *request, bd_call_done_fn done,
                      void *arg);
     void (*call_cancel)(bd_call *call); // `done` still runs; any number of times, until release
     void (*call_release)(bd_call *call);
-    // Server side. `response` is taken over (left empty); on an error it may be NULL. `call` is not the handler's any more.
+    // Server side. `response` is taken over (left empty); on an error it may be NULL. `call` is not the
+    // handler's any more.
     void (*reply)(bd_incoming *call, bd_message *response, const braid_status *st);
-    // fn(arg, cancelled) runs exactly once when the call has ended, perhaps before on_end returns, perhaps while or after the reply
-    // is made. At most once a call, before the reply.
+    // fn(arg, cancelled) runs exactly once when the call has ended, perhaps before on_end returns, perhaps
+    // while or after the reply is made. At most once a call, before the reply.
     void (*on_end)(bd_incoming *call, bd_call_end_fn fn, void *arg);
-    // After its listeners are freed and its channels closed; waits for the callbacks that are still to run. Not from a callback.
+    // After its listeners are freed and its channels closed; waits for the callbacks that are still to run.
+    // Not from a callback.
     void (*free)(bd_transport *t);
 };
 
@@ -82,14 +93,14 @@ static inline void bd_incoming_reply(bd_incoming *call, bd_message *response, co
 // The gRPC transport (grpc.c). NULL and an error when the system gives no more threads.
 bd_transport *bd_grpc_transport_new(braid_status *st);
 
-// The in-process transport (inprocess.c): a network of its own, whose listeners and channels see each other by address. Clock and
-// timers, randomness and faults come from outside. Everything is delivered by the timers, one thing at a time: the same seed, calls
-// and clock give the same history.
+// The in-process transport (inprocess.c): a network of its own, whose listeners and channels see each other
+// by address. Clock and timers, randomness and faults come from outside. Everything is delivered by the
+// timers, one thing at a time: the same seed, calls and clock give the same history.
 typedef struct bd_inprocess_faults {
     uint64_t seed;
-    double
-        lose; // probability that a message (request or response) is lost: the call then ends by its deadline, or
-              // with Unavailable after a while when it has none
+    // Probability that a message (request or response) is lost: the call then ends by its deadline, or with
+    // Unavailable after a while when it has none.
+    double lose;
     double duplicate; // probability that a request is delivered twice (the second response is dropped)
     double cut;       // probability that the connection is cut at a message: Unavailable for all its calls
     int64_t delay_min_ns, delay_max_ns; // each message; different delays reorder
@@ -102,8 +113,8 @@ typedef struct bd_inprocess_clock {
     bool (*cancel)(void *arg, uint64_t id);                                            // as bd_timer_cancel
 } bd_inprocess_clock;
 
-// `faults` NULL: none. `clock` NULL: base/clock.h and timers of its own; else it must outlive the transport. NULL and an error when
-// the system gives no more threads.
+// `faults` NULL: none. `clock` NULL: base/clock.h and timers of its own; else it must outlive the transport.
+// NULL and an error when the system gives no more threads.
 bd_transport *bd_inprocess_transport_new(const bd_inprocess_faults *faults, const bd_inprocess_clock *clock,
                                          braid_status *st);
 
