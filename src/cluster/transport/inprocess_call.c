@@ -1,0 +1,340 @@
+// The in-process transport: the life of a call on both sides. See inprocess.c for its states.
+#include "base/alloc.h"
+#include "cluster/transport/inprocess_internal.h"
+#include <string.h>
+
+// A call without a deadline whose message is lost ends after this long: as if keepalive had found out.
+#define LOST_AFTER_NS 1000000000
+
+// ---- References ----
+
+static void channel_unref_locked(bd_channel *c)
+{
+    if (--c->refs > 0) return;
+    bd_free(c->address);
+    bd_free(c);
+}
+
+static void call_unref_locked(bd_call *call)
+{
+    if (--call->refs > 0) return;
+    channel_unref_locked(call->channel);
+    bd_message_fini(&call->message);
+    bd_status_fini(&call->status);
+    bd_free(call);
+}
+
+static void incoming_unref_locked(bd_net_incoming *in)
+{
+    if (--in->refs > 0) return;
+    *in->link = in->next;
+    if (in->next) in->next->link = in->link;
+    bd_cond_broadcast(&in->listener->net->changed);
+    bd_message_fini(&in->base.request);
+    if (in->call) call_unref_locked(in->call);
+    bd_free(in);
+}
+
+// ---- The client's end of a call ----
+
+static void complete(bd_net_event *e)
+{
+    bd_call *call = e->call;
+    bd_network *net = e->net;
+    call->done(call->arg, &call->message, &call->status);
+    bd_mutex_lock(&net->mu);
+    *call->link = call->next;
+    if (call->next) call->next->link = call->link;
+    call_unref_locked(call); // done's
+    call_unref_locked(call); // the event's
+    bd_mutex_unlock(&net->mu);
+}
+
+// What comes first decides how the call ends; `status` is OK for a response (which is in call->message then).
+void bd_net_finish_locked(bd_call *call, int64_t at_ns, braid_code code, const char *text)
+{
+    bd_network *net = call->net;
+    if (call->is_finishing) return;
+    call->is_finishing = true;
+    call->is_waiting = false;
+    if (code) {
+        bd_message_fini(&call->message);
+        bd_fail(&call->status, code, "%s", text);
+    }
+    if (call->deadline_timer && net->clock.cancel(net->clock.arg, call->deadline_timer)) {
+        bd_free(call->deadline_event);
+        net->pending--;
+        call_unref_locked(call);
+    }
+    call->deadline_timer = 0;
+    bd_net_add_event_locked(net, at_ns, complete, call, NULL, NULL);
+}
+
+// ---- The server's end of a call ----
+
+static void tell_end(bd_net_event *e)
+{
+    bd_net_incoming *in = e->in;
+    bd_network *net = e->net;
+    bd_mutex_lock(&net->mu);
+    in->is_ended = true;
+    const bd_call_end_fn fn = in->end_fn;
+    bd_mutex_unlock(&net->mu);
+    if (fn) fn(in->end_arg, in->was_cancelled);
+    bd_mutex_lock(&net->mu);
+    incoming_unref_locked(in); // that until ended
+    incoming_unref_locked(in); // the event's
+    bd_mutex_unlock(&net->mu);
+}
+
+// The call is over for the server, at most once.
+void bd_net_end_incoming_locked(bd_net_incoming *in, int64_t at_ns, bool cancelled)
+{
+    if (in->is_ending) return;
+    in->is_ending = true;
+    in->was_cancelled = cancelled;
+    bd_net_add_event_locked(in->listener->net, at_ns, tell_end, NULL, in, NULL);
+    if (!in->call) return; // a duplicate
+    in->call->incoming = NULL;
+    call_unref_locked(in->call);
+    in->call = NULL;
+}
+
+static void cut_call_locked(bd_call *call)
+{
+    bd_network *net = call->net;
+    if (call->incoming) bd_net_end_incoming_locked(call->incoming, bd_net_arrival_locked(net), true);
+    if (call->wait_for_ready && !call->is_finishing && call->is_waiting) return;
+    bd_net_finish_locked(call, bd_net_arrival_locked(net), BRAID_UNAVAILABLE, "the connection was cut");
+}
+
+void bd_net_cut_locked(bd_network *net, const char *address)
+{
+    for (bd_call *call = net->calls; call; call = call->next)
+        if (strcmp(call->channel->address, address) == 0) cut_call_locked(call);
+}
+
+static void deadline_passed(bd_net_event *e)
+{
+    bd_network *net = e->net;
+    bd_mutex_lock(&net->mu);
+    bd_call *call = e->call;
+    call->deadline_timer = 0;
+    if (call->incoming) bd_net_end_incoming_locked(call->incoming, bd_net_arrival_locked(net), true);
+    bd_net_finish_locked(call, bd_net_now(net), BRAID_DEADLINE_EXCEEDED, "Deadline Exceeded");
+    call_unref_locked(call);
+    bd_mutex_unlock(&net->mu);
+}
+
+static void message_was_lost(bd_net_event *e)
+{
+    bd_network *net = e->net;
+    bd_mutex_lock(&net->mu);
+    if (e->call->incoming) bd_net_end_incoming_locked(e->call->incoming, bd_net_now(net), true);
+    bd_net_finish_locked(e->call, bd_net_now(net), BRAID_UNAVAILABLE, "the peer does not answer");
+    call_unref_locked(e->call);
+    bd_mutex_unlock(&net->mu);
+}
+
+// True when a message of this call goes astray; its end is arranged then.
+static bool goes_astray_locked(bd_call *call)
+{
+    bd_network *net = call->net;
+    if (bd_net_happens_locked(net, net->faults.cut)) {
+        bd_net_cut_locked(net, call->channel->address);
+        return true;
+    }
+    if (!bd_net_happens_locked(net, net->faults.lose)) return false;
+    if (call->deadline_ns == BD_FOREVER)
+        bd_net_add_event_locked(net, bd_net_now(net) + LOST_AFTER_NS, message_was_lost, call, NULL, NULL);
+    return true;
+}
+
+// ---- Delivery of a request ----
+
+static bd_net_incoming *incoming_new_locked(bd_listener *l, bd_call *call, bool is_duplicate)
+{
+    bd_net_incoming *in = bd_calloc(1, sizeof *in);
+    in->base.transport = &l->net->base;
+    in->base.method = call->method;
+    in->base.deadline_ns = call->deadline_ns;
+    bd_message_init(&in->base.request);
+    in->listener = l;
+    in->refs = 2;
+    in->next = l->incomings;
+    in->link = &l->incomings;
+    if (in->next) in->next->link = &in->next;
+    l->incomings = in;
+    if (is_duplicate) return in;
+    in->call = call;
+    call->refs++;
+    call->incoming = in;
+    return in;
+}
+
+static bd_net_incoming *duplicate_locked(bd_listener *l, bd_call *call)
+{
+    bd_net_incoming *in = incoming_new_locked(l, call, true);
+    uint8_t *block = bd_malloc(call->message.bytes);
+    bd_message_gather(&call->message, block);
+    bd_message_add(&in->base.request,
+                   (bd_slice){.data = block, .len = call->message.bytes, .release = bd_free, .owner = block});
+    return in;
+}
+
+static bool reachable_locked(bd_network *net, const char *address)
+{
+    return bd_map_has(&net->listeners, address) && !bd_map_has(&net->down, address);
+}
+
+static void deliver(bd_net_event *e)
+{
+    bd_network *net = e->net;
+    bd_call *call = e->call;
+    bd_net_incoming *in = NULL, *second = NULL;
+    bd_listener *l = NULL;
+    bd_mutex_lock(&net->mu);
+    if (call->is_finishing) {
+        // It ended before it arrived.
+    } else if (!reachable_locked(net, call->channel->address)) {
+        call->is_waiting = call->wait_for_ready;
+        if (!call->is_waiting)
+            bd_net_finish_locked(call, bd_net_now(net), BRAID_UNAVAILABLE, "nobody listens there");
+    } else {
+        l = bd_map_get(&net->listeners, call->channel->address);
+        if (bd_net_happens_locked(net, net->faults.duplicate)) second = duplicate_locked(l, call);
+        in = incoming_new_locked(l, call, false);
+        bd_message_move(&in->base.request, &call->message);
+    }
+    bd_mutex_unlock(&net->mu);
+    if (in) l->handler(l->arg, &in->base);
+    if (second) l->handler(l->arg, &second->base);
+    bd_mutex_lock(&net->mu);
+    call_unref_locked(call);
+    bd_mutex_unlock(&net->mu);
+}
+
+static void send_locked(bd_call *call)
+{
+    call->is_waiting = false;
+    if (!goes_astray_locked(call))
+        bd_net_add_event_locked(call->net, bd_net_arrival_locked(call->net), deliver, call, NULL, NULL);
+}
+
+// Sends what waited for `address` to be reachable.
+void bd_net_wake_locked(bd_network *net, const char *address)
+{
+    if (!reachable_locked(net, address)) return;
+    for (bd_call *call = net->calls; call; call = call->next)
+        if (call->is_waiting && strcmp(call->channel->address, address) == 0) send_locked(call);
+}
+
+// ---- Calls ----
+
+bd_call *bd_net_call(bd_channel *c, const bd_call_options *options, bd_message *request, bd_call_done_fn done,
+                     void *arg)
+{
+    bd_network *net = c->net;
+    bd_call *call = bd_calloc(1, sizeof *call);
+    call->net = net;
+    call->channel = c;
+    call->method = options->method;
+    call->deadline_ns = options->deadline_ns;
+    call->wait_for_ready = options->wait_for_ready;
+    bd_message_init(&call->message);
+    bd_message_move(&call->message, request);
+    call->done = done;
+    call->arg = arg;
+    call->refs = 2;
+    bd_mutex_lock(&net->mu);
+    c->refs++;
+    call->next = net->calls;
+    call->link = &net->calls;
+    if (call->next) call->next->link = &call->next;
+    net->calls = call;
+    if (call->deadline_ns != BD_FOREVER)
+        call->deadline_timer = bd_net_add_event_locked(net, call->deadline_ns, deadline_passed, call, NULL,
+                                                       &call->deadline_event);
+    send_locked(call);
+    bd_mutex_unlock(&net->mu);
+    return call;
+}
+
+static void cancel_locked(bd_call *call, const char *why)
+{
+    if (call->incoming) bd_net_end_incoming_locked(call->incoming, bd_net_arrival_locked(call->net), true);
+    bd_net_finish_locked(call, bd_net_now(call->net), BRAID_CANCELLED, why);
+}
+
+void bd_net_call_cancel(bd_call *call)
+{
+    bd_mutex_lock(&call->net->mu);
+    cancel_locked(call, "the call was cancelled");
+    bd_mutex_unlock(&call->net->mu);
+}
+
+void bd_net_call_release(bd_call *call)
+{
+    bd_network *net = call->net;
+    bd_mutex_lock(&net->mu);
+    call_unref_locked(call);
+    bd_mutex_unlock(&net->mu);
+}
+
+bd_channel *bd_net_connect(bd_transport *t, const char *address)
+{
+    bd_channel *c = bd_calloc(1, sizeof *c);
+    c->net = BD_CONTAINER_OF(t, bd_network, base);
+    c->address = bd_strdup(address);
+    c->refs = 1;
+    return c;
+}
+
+void bd_net_channel_close(bd_channel *c)
+{
+    bd_network *net = c->net;
+    bd_mutex_lock(&net->mu);
+    for (bd_call *call = net->calls; call; call = call->next)
+        if (call->channel == c) cancel_locked(call, "the channel was closed");
+    channel_unref_locked(c);
+    bd_mutex_unlock(&net->mu);
+}
+
+// ---- Replies ----
+
+void bd_net_reply(bd_incoming *base, bd_message *response, const braid_status *st)
+{
+    bd_net_incoming *in = BD_CONTAINER_OF(base, bd_net_incoming, base);
+    bd_network *net = in->listener->net;
+    bd_mutex_lock(&net->mu);
+    BD_ASSERT(!in->is_replied);
+    in->is_replied = true;
+    bd_call *call = in->call;
+    if (call && !call->is_finishing) {
+        call->refs++;
+        bd_net_end_incoming_locked(in, bd_net_now(net), false);
+        if (!goes_astray_locked(call)) {
+            if (st->code == BRAID_OK) bd_message_move(&call->message, response);
+            bd_net_finish_locked(call, bd_net_arrival_locked(net), st->code, st->message ? st->message : "");
+        }
+        call_unref_locked(call);
+    } else {
+        bd_net_end_incoming_locked(in, bd_net_now(net), call != NULL);
+    }
+    incoming_unref_locked(in);
+    bd_mutex_unlock(&net->mu);
+    if (response) bd_message_fini(response);
+}
+
+void bd_net_on_end(bd_incoming *base, bd_call_end_fn fn, void *arg)
+{
+    bd_net_incoming *in = BD_CONTAINER_OF(base, bd_net_incoming, base);
+    bd_network *net = in->listener->net;
+    bd_mutex_lock(&net->mu);
+    BD_ASSERT(!in->end_fn);
+    in->end_fn = fn;
+    in->end_arg = arg;
+    const bool has_ended = in->is_ended;
+    bd_mutex_unlock(&net->mu);
+    if (has_ended) fn(arg, true);
+}
