@@ -343,7 +343,7 @@ static void drain(run_state *s)
 // Until all tasks have ended and their output is written: a slow reader is waited for until a signal or the time limit.
 static void wait_for_tasks(run_state *s)
 {
-    size_t fds = (size_t)(2 * s->run->task_count + 3);
+    size_t fds = 2 * (size_t)s->run->task_count + 3;
     poll_set set = {.fds = bd_malloc(fds * sizeof *set.fds), .of = bd_malloc(fds * sizeof(bd_prefixed *))};
     while (running(s->run, true) > 0)
         poll_once(&set, s);

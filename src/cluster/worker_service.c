@@ -320,7 +320,7 @@ static void recv_tensor(braid_server *server, bd_incoming *call)
     else if (request && !bd_request_ids_add(&server->recv_ids, request->request_id))
         bd_fail(st, BRAID_ABORTED, "RecvTensor: request %lld has come before",
                 (long long)request->request_id);
-    if (st->code)
+    if (!request || st->code)
         bd_incoming_reply_error(call, st);
     else
         bd_local_worker_recv_tensor(server->worker, request->step_id, request->rendezvous_key,

@@ -71,7 +71,7 @@ static bool keeps_order(const braid_shape *in, const int *perm)
 static void transpose_run(bd_op_ctx *c)
 {
     const braid_tensor *x = bd_input(c, 0);
-    int perm[BRAID_RANK_MAX];
+    int perm[BRAID_RANK_MAX] = {0};
     if (!read_permutation(c, x->shape.rank, perm)) return;
     braid_shape out = {.rank = x->shape.rank};
     for (int d = 0; d < out.rank; d++)

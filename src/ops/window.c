@@ -187,7 +187,7 @@ braid_code bd_shape_ctx_window(bd_shape_ctx *c, const bd_window *w, int d, int64
     *out = position_count(w, d, in, size);
     if (w->padding == BD_PADDING_SAME || room_beside(w, d, in, size) >= 0) return BRAID_OK;
     return bd_shape_ctx_fail(c, st, "Negative dimension size caused by subtracting %lld from %lld",
-                             (long long)extent(w, d, size), (long long)(in + w->before[d] + w->after[d]));
+                             (long long)extent(w, d, size), (long long)in + w->before[d] + w->after[d]);
 }
 
 braid_tensor *bd_window_output(bd_op_ctx *c, braid_dtype dtype, const braid_shape *shape)

@@ -12,7 +12,7 @@ static bool reach_merge(bd_worker *w, const bd_plan_item *from, const bd_plan_ed
 {
     const bd_plan_item *merge = &w->run->plan->items[e->item];
     _Atomic uint64_t *counter = &to->counters[merge->counter];
-    uint64_t was = atomic_load_explicit(counter, memory_order_relaxed), is = was;
+    uint64_t was = atomic_load_explicit(counter, memory_order_relaxed), is;
     bool is_ready;
     *takes_value = false;
     if (e->slot < 0) {

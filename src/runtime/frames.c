@@ -28,8 +28,8 @@ static braid_code read_enter(const braid_op *enter, const char **name, int64_t *
 
 static braid_code frame_entered(finder *f, const braid_op *enter, int32_t *frame, braid_status *st)
 {
-    const char *name;
-    int64_t parallel_iterations;
+    const char *name = "";
+    int64_t parallel_iterations = 0;
     braid_code code = read_enter(enter, &name, &parallel_iterations, st);
     if (code) return code;
     int32_t parent = f->out->of[enter->id], found = -1;
