@@ -24,6 +24,8 @@
 // A program announces one key, or a few.
 #define KEYS_MAX 1024
 #define KEY_LEN_MAX 1024
+// Between two questions to a keeper that is ending, or not there yet.
+#define ASK_PAUSE_MS 20
 // Each task waits for a key once, or a few times.
 #define WAITS_MAX 65536
 
@@ -285,6 +287,7 @@ typedef struct forwarded {
     bd_announcements *a;
     char *key;
     int64_t seen, deadline_ns;
+    int64_t gone_ns;               // when a keeper that is lost is given up
     bd_cancellation *cancellation; // a reference; NULL
     bd_generation_fn fn;
     void *arg;
@@ -342,8 +345,14 @@ void bd_announcements_announce(bd_announcements *a, const char *key, bool forwar
 }
 
 static void await_there(forwarded *f);
+static void ask_for_keeper(void *arg);
 
-// The keeper was lost, and is there again or given up.
+static bool is_lost(const braid_status *st)
+{
+    return st->code == BRAID_UNAVAILABLE || st->code == BRAID_ABORTED;
+}
+
+// The keeper was lost, and is there again, about to end, or given up.
 static void keeper_asked(void *arg, bd_message *response, const braid_status *from)
 {
     (void)response;
@@ -354,6 +363,10 @@ static void keeper_asked(void *arg, bd_message *response, const braid_status *fr
         await_there(f);
         return;
     }
+    if (is_lost(st) && bd_now_ns() < bd_min(f->deadline_ns, f->gone_ns)) {
+        bd_timer_add(f->a->env.timers, bd_deadline_after_ms(ASK_PAUSE_MS), ask_for_keeper, f);
+        return;
+    }
     if (st->code == BRAID_DEADLINE_EXCEEDED && f->deadline_ns > bd_now_ns())
         bd_fail(st, BRAID_UNAVAILABLE, "%s, which keeps announcements, is gone", f->a->keeper->label);
     else if (st->code == BRAID_UNAVAILABLE)
@@ -361,14 +374,15 @@ static void keeper_asked(void *arg, bd_message *response, const braid_status *fr
     forwarded_end(f, 0, st);
 }
 
-static void ask_for_keeper(forwarded *f)
+static void ask_for_keeper(void *arg)
 {
+    forwarded *f = arg;
     bd_message empty;
     bd_message_init(&empty);
     bd_rpc_options options = bd_peer_rpc(f->a->keeper, BD_WORKER_SERVICE "GetStatus");
     options.cancellation = f->cancellation;
     options.wait_for_ready = true;
-    options.deadline_ns = bd_min(f->deadline_ns, bd_deadline_after_ms(f->a->env.gone_timeout_ms));
+    options.deadline_ns = bd_min(f->deadline_ns, f->gone_ns);
     bd_rpc_start(&options, &empty, keeper_asked, f);
 }
 
@@ -378,8 +392,9 @@ static void awaited(void *arg, bd_message *response, const braid_status *from)
     BD_STATUS(st);
     BD_PROTO_ARENA(arena);
     bd_status_copy(st, from);
-    if (st->code == BRAID_UNAVAILABLE || st->code == BRAID_ABORTED) {
+    if (is_lost(st)) {
         bd_info("Lost %s while waiting for '%s'", f->a->keeper->label, f->key);
+        f->gone_ns = bd_deadline_after_ms(f->a->env.gone_timeout_ms);
         ask_for_keeper(f);
         return;
     }
