@@ -179,9 +179,9 @@ static void test_meet_run(bd_op_ctx *c)
     X(Assign)                                                                                                \
     X(AssignAdd)                                                                                             \
     X(Const)                                                                                                 \
-    X(ControlTrigger) X(Enter) X(Exit) X(Identity) X(IsVariableInitialized) X(Less) X(LoopCond) X(MatMul)    \
-        X(Merge) X(Mul) X(Neg) X(NextIteration) X(NoOp) X(Placeholder) X(RefIdentity) X(RefSwitch) X(Shape)  \
-            X(Switch)
+    X(ControlTrigger)                                                                                        \
+    X(Enter) X(Exit) X(Identity) X(IsVariableInitialized) X(Less) X(LoopCond) X(MatMul) X(Merge) X(Mul)      \
+        X(Neg) X(NextIteration) X(NoOp) X(Placeholder) X(RefIdentity) X(RefSwitch) X(Shape) X(Switch)
 
 #define TEST_DECLARE(NAME) extern const bd_op bd_op_##NAME;
 TEST_REAL_OPS(TEST_DECLARE)
