@@ -1,7 +1,7 @@
 # What a client is told when tasks die, come back or never start.
 # labels: concurrent
 # timeout: 120
-from client import InteropTest, Session
+from client import InteropTest, Session, master_service
 from cluster import Cluster, main
 from graphs import FLOAT, const, endless_loop, node, variable
 from protos import config_pb2, grpc, master_pb2
@@ -11,6 +11,20 @@ PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
 
 def model():
     return [*variable("v", [], FLOAT, PS, initial=2.0), node("y", "Square", "v/read", device=WORKER, T=FLOAT)]
+
+
+class SlowTaskTest(InteropTest):
+
+    def test_a_server_that_is_slow_to_accept_is_waited_for(self):
+        with Cluster(worker=1) as cluster:
+            cluster.server("worker").pause()
+            master = master_service(cluster.address("worker"))
+            call = master.start(master_pb2.ListDevicesRequest())
+            with self.assertRaises(grpc.FutureTimeoutError):
+                call.result(timeout=0.5)
+            cluster.server("worker").go_on()
+            self.assertEqual(len(call.result().local_device), 1)
+            master.close()
 
 
 class DeadTaskTest(InteropTest):
