@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-void bd_output_flush(bd_output *o)
+void bd_task_output_flush(bd_task_output *o)
 {
-    size_t len = bd_output_waiting(o);
+    size_t len = bd_task_output_waiting(o);
     if (len > PIPE_BUF) len = PIPE_BUF; // so much a pipe takes at once when poll says that it takes any
     ssize_t n = len ? write(o->fd, o->queue.data + o->written, len) : 0;
     if (n < 0 && errno != EINTR && errno != EAGAIN) o->is_broken = true;

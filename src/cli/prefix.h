@@ -11,24 +11,24 @@
 #define BD_OUTPUT_QUEUE_MAX (1 << 20)
 
 // Where lines go: standard output or standard error.
-typedef struct bd_output {
+typedef struct bd_task_output {
     int fd;
     bd_strbuf queue;
     size_t written; // bytes at the front of the queue
     bool is_broken; // whoever read it is gone: what comes is dropped, the tasks go on
-} bd_output;
+} bd_task_output;
 
-static inline size_t bd_output_waiting(const bd_output *o)
+static inline size_t bd_task_output_waiting(const bd_task_output *o)
 {
     return o->queue.len - o->written;
 }
 // Writes a piece of what waits. Call it when poll says that `fd` takes some.
-void bd_output_flush(bd_output *o);
+void bd_task_output_flush(bd_task_output *o);
 
 // A stream of a task.
 typedef struct bd_prefixed {
     int from;           // read end of the task's pipe, non-blocking; -1 once it has ended
-    bd_output *to;      // not owned
+    bd_task_output *to; // not owned
     const char *prefix; // "worker/1 | ", with colours if `to` is a terminal; not owned
     bd_strbuf pending;  // a line not ended yet
 } bd_prefixed;

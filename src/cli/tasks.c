@@ -38,7 +38,7 @@ typedef struct run_state {
     bool failed;
     int signal_fd;
     sigset_t old_mask;
-    bd_output outputs[2]; // standard output and standard error
+    bd_task_output outputs[2]; // standard output and standard error
     int64_t
         output_deadline; // until when a slow reader of them is waited for; BD_FOREVER before anything hurries
 } run_state;
@@ -304,13 +304,13 @@ static void fill(poll_set *set, run_state *s)
     set->count = 0;
     for (int i = 0; i < 2 * s->run->task_count; i++) {
         bd_prefixed *p = &s->run->tasks[i / 2].output[i % 2];
-        if (p->from < 0 || bd_output_waiting(p->to) > BD_OUTPUT_QUEUE_MAX) continue;
+        if (p->from < 0 || bd_task_output_waiting(p->to) > BD_OUTPUT_QUEUE_MAX) continue;
         set->of[set->count] = p;
         set->fds[set->count++] = (struct pollfd){.fd = p->from, .events = POLLIN};
     }
     set->streams = set->count;
     for (int i = 0; i < 2; i++) { // poll passes over a negative descriptor
-        bool waits = bd_output_waiting(&s->outputs[i]) > 0;
+        bool waits = bd_task_output_waiting(&s->outputs[i]) > 0;
         set->fds[set->count++] = (struct pollfd){.fd = waits ? s->outputs[i].fd : -1, .events = POLLOUT};
     }
     set->fds[set->count++] = (struct pollfd){.fd = s->signal_fd, .events = POLLIN};
@@ -323,7 +323,7 @@ static void poll_once(poll_set *set, run_state *s)
         for (nfds_t i = 0; i < set->streams; i++)
             if (set->fds[i].revents) bd_prefixed_pump(set->of[i]);
         for (int i = 0; i < 2; i++)
-            if (set->fds[set->streams + (nfds_t)i].revents) bd_output_flush(&s->outputs[i]);
+            if (set->fds[set->streams + (nfds_t)i].revents) bd_task_output_flush(&s->outputs[i]);
         if (set->fds[set->streams + 2].revents) read_signals(s);
     }
     on_deadline(s);
@@ -349,7 +349,7 @@ static void wait_for_tasks(run_state *s)
         poll_once(&set, s);
     kill_orphans();
     drain(s);
-    while (bd_output_waiting(&s->outputs[0]) + bd_output_waiting(&s->outputs[1]) > 0 &&
+    while (bd_task_output_waiting(&s->outputs[0]) + bd_task_output_waiting(&s->outputs[1]) > 0 &&
            bd_now_ns() < s->output_deadline)
         poll_once(&set, s);
     bd_free(set.of);
