@@ -10,13 +10,10 @@ static void done(braid_server *server, bd_incoming *call)
 {
     BD_STATUS(st);
     BD_PROTO_ARENA(arena);
-    static const Braid__DoneResponse response = BRAID__DONE_RESPONSE__INIT;
     const Braid__DoneRequest *request =
         bd_proto_unpack_message(&braid__done_request__descriptor, &call->request, arena, st);
-    if (request && !bd_attendance_done(server->attendance, request->job, request->task, st))
-        bd_incoming_reply_proto(call, &response.base);
-    else
-        bd_incoming_reply_error(call, st);
+    if (request) bd_attendance_done(server->attendance, request->job, request->task, st);
+    bd_incoming_reply_status(call, st);
 }
 
 static void attend(braid_server *server, bd_incoming *call)
@@ -25,6 +22,7 @@ static void attend(braid_server *server, bd_incoming *call)
     BD_PROTO_ARENA(arena);
     const Braid__AttendRequest *request =
         bd_proto_unpack_message(&braid__attend_request__descriptor, &call->request, arena, st);
+    bd_message_fini(&call->request); // not kept while the call is open
     if (request)
         bd_attendance_attend(server->attendance, call, request->job, request->task, request->incarnation);
     else
@@ -86,6 +84,7 @@ static void await(braid_server *server, bd_incoming *call)
     BD_PROTO_ARENA(arena);
     const Braid__AwaitRequest *request =
         bd_proto_unpack_message(&braid__await_request__descriptor, &call->request, arena, st);
+    bd_message_fini(&call->request); // not kept while the call waits
     if (!request) {
         bd_incoming_reply_error(call, st);
         return;

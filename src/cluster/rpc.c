@@ -179,6 +179,16 @@ void bd_incoming_reply_proto(bd_incoming *call, const ProtobufCMessage *response
     bd_incoming_reply(call, &message, ok);
 }
 
+void bd_incoming_reply_status(void *call, const braid_status *st)
+{
+    bd_message empty;
+    bd_message_init(&empty);
+    if (st->code)
+        bd_incoming_reply_error(call, st);
+    else
+        bd_incoming_reply(call, &empty, st);
+}
+
 void bd_incoming_reply_error(bd_incoming *call, const braid_status *st)
 {
     BD_STATUS(marked);

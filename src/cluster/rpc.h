@@ -58,5 +58,7 @@ void bd_wire_error_unmark(braid_status *st);
 // Answers a call: with a small message, or with an error (`st` not OK).
 void bd_incoming_reply_proto(bd_incoming *call, const ProtobufCMessage *response);
 void bd_incoming_reply_error(bd_incoming *call, const braid_status *st);
+// With an error, or with the message that has no fields set. `call` is a bd_incoming.
+void bd_incoming_reply_status(void *call, const braid_status *st);
 
 #endif

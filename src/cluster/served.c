@@ -55,8 +55,14 @@ void bd_served_error(const bd_served *s, const braid_status *from, braid_status 
 
 void bd_served_reply_error(bd_served *s, const braid_status *from)
 {
+    bd_served_reply_status(s, from);
+}
+
+void bd_served_reply_status(void *served, const braid_status *from)
+{
+    bd_served *s = served;
     BD_STATUS(st);
     bd_served_error(s, from, st);
-    bd_incoming_reply_error(s->call, st);
+    bd_incoming_reply_status(s->call, st);
     unref(s);
 }

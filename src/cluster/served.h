@@ -35,5 +35,7 @@ void bd_served_error(const bd_served *s, const braid_status *from, braid_status 
 void bd_served_reply(bd_served *s, bd_message *response);
 void bd_served_reply_proto(bd_served *s, const ProtobufCMessage *response);
 void bd_served_reply_error(bd_served *s, const braid_status *st);
+// With an error, or with the message that has no fields set. `served` is a bd_served.
+void bd_served_reply_status(void *served, const braid_status *st);
 
 #endif

@@ -33,17 +33,6 @@ static void get_status(braid_server *server, bd_incoming *call)
 
 // ---- Requests that are answered with nothing ----
 
-// All their responses are empty messages.
-static void done(void *arg, const braid_status *st)
-{
-    bd_incoming *call = arg;
-    static const Tensorflow__CleanupGraphResponse empty = TENSORFLOW__CLEANUP_GRAPH_RESPONSE__INIT;
-    if (st->code)
-        bd_incoming_reply_error(call, st);
-    else
-        bd_incoming_reply_proto(call, &empty.base);
-}
-
 static void create_session(braid_server *server, bd_incoming *call)
 {
     BD_STATUS(st);
@@ -52,7 +41,7 @@ static void create_session(braid_server *server, bd_incoming *call)
     const Tensorflow__CreateWorkerSessionRequest *request = bd_proto_unpack_message(
         &tensorflow__create_worker_session_request__descriptor, &call->request, arena, st);
     if (request)
-        w->ops->create_session(w, request->session_handle, NULL, done, call);
+        w->ops->create_session(w, request->session_handle, NULL, bd_incoming_reply_status, call);
     else
         bd_incoming_reply_error(call, st);
 }
@@ -65,7 +54,7 @@ static void delete_session(braid_server *server, bd_incoming *call)
     const Tensorflow__DeleteWorkerSessionRequest *request = bd_proto_unpack_message(
         &tensorflow__delete_worker_session_request__descriptor, &call->request, arena, st);
     if (request)
-        w->ops->delete_session(w, request->session_handle, done, call);
+        w->ops->delete_session(w, request->session_handle, bd_incoming_reply_status, call);
     else
         bd_incoming_reply_error(call, st);
 }
@@ -78,7 +67,8 @@ static void deregister_graph(braid_server *server, bd_incoming *call)
     const Tensorflow__DeregisterGraphRequest *request =
         bd_proto_unpack_message(&tensorflow__deregister_graph_request__descriptor, &call->request, arena, st);
     if (request)
-        w->ops->deregister_graph(w, request->session_handle, request->graph_handle, done, call);
+        w->ops->deregister_graph(w, request->session_handle, request->graph_handle, bd_incoming_reply_status,
+                                 call);
     else
         bd_incoming_reply_error(call, st);
 }
@@ -91,7 +81,7 @@ static void cleanup_graph(braid_server *server, bd_incoming *call)
     const Tensorflow__CleanupGraphRequest *request =
         bd_proto_unpack_message(&tensorflow__cleanup_graph_request__descriptor, &call->request, arena, st);
     if (request)
-        w->ops->cleanup_graph(w, request->step_id, done, call);
+        w->ops->cleanup_graph(w, request->step_id, bd_incoming_reply_status, call);
     else
         bd_incoming_reply_error(call, st);
 }
@@ -104,8 +94,8 @@ static void cleanup_all(braid_server *server, bd_incoming *call)
     const Tensorflow__CleanupAllRequest *request =
         bd_proto_unpack_message(&tensorflow__cleanup_all_request__descriptor, &call->request, arena, st);
     if (request)
-        w->ops->cleanup_all(w, (const char *const *)request->container, (int)request->n_container, NULL, done,
-                            call);
+        w->ops->cleanup_all(w, (const char *const *)request->container, (int)request->n_container, NULL,
+                            bd_incoming_reply_status, call);
     else
         bd_incoming_reply_error(call, st);
 }
