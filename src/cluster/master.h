@@ -66,14 +66,14 @@ typedef struct bd_master_run_args {
     int64_t timeout_ms;               // 0: none but the session's
     bool wants_stats, wants_partition_graphs;
     bd_message *metadata; // receives a RunMetadata message when one of them is wanted; empty before
-    // The calling thread waits for the step anyway, and for other tasks when the plan is to be made. Else the
-    // call is refused (false, nothing has happened) when there is no plan yet: it is to be made again from a
-    // thread that may wait.
-    bool may_wait, may_make_plan;
+    // The calling thread waits for the step anyway, and for other tasks when its plan is to be made. Else the
+    // master's pool makes the plan.
+    bool may_wait;
 } bd_master_run_args;
 
-// Runs a step. What `args` points to stays until the callback. `cancellation` ends the step.
-bool bd_master_run(bd_master_session *s, const bd_master_run_args *args, bd_cancellation *cancellation,
+// Runs a step. What `args` points to stays until the callback. `cancellation` ends the step, and so does its timeout,
+// also while its plan is made.
+void bd_master_run(bd_master_session *s, const bd_master_run_args *args, bd_cancellation *cancellation,
                    bd_master_done_fn fn, void *arg);
 
 // Cancels the session's steps and calls back when they have ended and the session is gone; what its tasks

@@ -4,6 +4,7 @@
 // then, and nobody waits for their answers.
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/strbuf.h"
 #include "cluster/master_internal.h"
 #include "runtime/partition.h"
 #include <string.h>
@@ -38,8 +39,10 @@ void bd_master_plan_unref(void *plan)
 typedef struct registering {
     bd_event all;
     bd_mutex mu;
+    bd_cancellation *cancellation;
     int pending;         // guarded by mu
     braid_status status; // guarded by mu
+    bd_strbuf missing;   // tasks that had not answered when the token was cancelled; guarded by mu
 } registering;
 
 typedef struct registration {
@@ -54,28 +57,34 @@ static void registered(void *arg, const char *graph_handle, const braid_status *
     if (graph_handle) r->part->graph_handle = bd_strdup(graph_handle);
     bd_mutex_lock(&all->mu);
     bd_status_update(&all->status, st);
+    if (st->code && bd_cancellation_is_cancelled(all->cancellation))
+        bd_strbuf_appendf(&all->missing, "%s%s", all->missing.len ? ", " : "", r->part->peer->label);
     const bool is_last = --all->pending == 0;
     bd_mutex_unlock(&all->mu);
     if (is_last) bd_event_set(&all->all);
 }
 
-// On all tasks at the same time; the own one, which does it on this thread, is the last. The end of the
-// session ends it.
-static braid_code register_parts(bd_master_plan *p, bd_partitions *graphs, braid_status *st)
+// On all tasks at the same time; the own one, which does it on this thread, is the last. The token, which is below
+// that of the session, ends it.
+static braid_code register_parts(bd_master_plan *p, bd_partitions *graphs, bd_cancellation *cancellation,
+                                 braid_status *st)
 {
     if (p->part_count == 0) return BRAID_OK;
-    registering all = {.pending = p->part_count};
+    registering all = {.pending = p->part_count, .cancellation = cancellation};
     bd_event_init(&all.all);
     bd_mutex_init(&all.mu);
     registration *each = bd_arena_calloc(&p->arena, (size_t)p->part_count, sizeof *each);
     for (int i = 0; i < p->part_count; i++) {
         each[i] = (registration){&all, &p->parts[i]};
         bd_worker *w = p->parts[i].peer->worker;
-        w->ops->register_graph(w, p->session->handle, &graphs->items[i].graph, p->session->cancellation,
-                               registered, &each[i]);
+        w->ops->register_graph(w, p->session->handle, &graphs->items[i].graph, cancellation, registered,
+                               &each[i]);
     }
-    bd_event_wait(&all.all); // ends: each task answers, or its connection or the session ends
+    bd_event_wait(&all.all); // ends: each task answers, or its connection or the token ends it
     bd_status_move(st, &all.status);
+    if (st->code == BRAID_DEADLINE_EXCEEDED && all.missing.len)
+        bd_status_suffix(st, ": %s has not registered its part of the graph", bd_strbuf_str(&all.missing));
+    bd_strbuf_fini(&all.missing);
     bd_event_fini(&all.all);
     bd_mutex_fini(&all.mu);
     return st->code;
@@ -177,7 +186,8 @@ static braid_code cut(bd_master_session *s, const bd_run_signature *signature, b
     return code;
 }
 
-static braid_code compile(void *arg, const bd_run_signature *signature, void **entry, braid_status *st)
+static braid_code compile(void *arg, const bd_run_signature *signature, bd_cancellation *cancellation,
+                          void **entry, braid_status *st)
 {
     bd_master_session *s = arg;
     bd_prepared prepared;
@@ -186,7 +196,7 @@ static braid_code compile(void *arg, const bd_run_signature *signature, void **e
     if (code) return code;
     bd_master_plan *p = plan_new(s, &graphs);
     connect_client(p, &prepared);
-    code = register_parts(p, &graphs, st);
+    code = register_parts(p, &graphs, cancellation, st);
     bd_partitions_fini(&graphs);
     bd_prepared_fini(&prepared);
     if (code)

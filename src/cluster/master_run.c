@@ -1,5 +1,7 @@
 // One step of a session: RunStep.
 //
+// planning   the plan of a signature that was not asked for before is made: on this thread if it may wait, else on
+//            the pool. Timeout and cancellation end that, also while it is queued for the pool.
 // begun      one RunGraph for each part of the plan, all at the same time; the own task's last, on this
 // thread failing    the first error that is nobody's consequence cancels the others. A consequence (derived)
 // is not acted upon at once:
@@ -34,7 +36,7 @@ typedef struct step_part {
 
 struct step {
     bd_master_session *session; // entered, and a reference
-    bd_master_plan *plan;       // a reference
+    bd_master_plan *plan;       // a reference; NULL while planning; set under mu
     const bd_master_run_args *args;
     int *order;        // the caller's feed i is the plan's order[i]; fetches behind them
     int *feed_of_plan; // [feeds] the inverse
@@ -47,8 +49,11 @@ struct step {
     braid_status status; // guarded by mu
     int pending;         // guarded by mu
     bool is_over;        // guarded by mu
-    atomic_int refs;     // one until the end, one for each timer
-    step_part *parts;    // [plan->part_count]
+    bool is_queued;      // for the pool; guarded by mu
+    bd_cancel_hook queue_hook;
+    atomic_int refs;  // one until the end, one for each timer, one for the queue and one for its hook
+    step_part *parts; // [part_count]
+    int part_count;   // 0 while planning
 };
 
 // ---- The end ----
@@ -74,7 +79,7 @@ static void end_timer(step *s, bd_timer_id timer)
 static void give_fetches(step *s)
 {
     const bd_run_signature *signature = s->args->signature;
-    for (int p = 0; p < s->plan->part_count; p++) {
+    for (int p = 0; p < s->part_count; p++) {
         const step_part *part = &s->parts[p];
         for (int r = 0; r < part->run.recv_count; r++)
             for (int f = 0; f < signature->fetch_count; f++)
@@ -88,7 +93,7 @@ static void give_metadata(step *s)
 {
     if (!s->args->metadata) return;
     size_t bytes = 0;
-    for (int p = 0; p < s->plan->part_count; p++)
+    for (int p = 0; p < s->part_count; p++)
         bytes += s->parts[p].stats.bytes;
     bd_wire_writer out;
     bd_wire_writer_init(&out, s->args->metadata);
@@ -96,16 +101,16 @@ static void give_metadata(step *s)
         bd_wire_put_tag(&out, 1, BD_WIRE_BYTES);
         bd_wire_put_varint(&out, bytes);
     }
-    for (int p = 0; p < s->plan->part_count; p++)
+    for (int p = 0; p < s->part_count; p++)
         bd_message_field_put(&s->parts[p].stats, 0, &out);
-    for (int p = 0; p < s->plan->part_count; p++)
+    for (int p = 0; p < s->part_count; p++)
         bd_message_field_put(&s->parts[p].graphs, 0, &out);
     bd_wire_writer_finish(&out);
 }
 
 static void clean_up(step *s)
 {
-    for (int p = 0; p < s->plan->part_count; p++) {
+    for (int p = 0; p < s->part_count; p++) {
         step_part *part = &s->parts[p];
         bd_worker *w = part->part->peer->worker;
         if (s->status.code || !part->run.ends_by_itself) w->ops->cleanup_graph(w, s->id, NULL, NULL);
@@ -147,6 +152,15 @@ static void leave(step *s)
 }
 
 // ---- Errors ----
+
+// The step ends before it has begun.
+static void fail(step *s, const braid_status *why)
+{
+    bd_mutex_lock(&s->mu);
+    bd_status_copy(&s->status, why);
+    bd_mutex_unlock(&s->mu);
+    finish(s);
+}
 
 static void cancel_others(step *s, const braid_status *why)
 {
@@ -205,14 +219,14 @@ static void timed_out(void *arg)
     bd_strbuf missing = {0};
     bd_mutex_lock(&s->mu);
     const bool is_over = s->is_over;
-    for (int p = 0; p < s->plan->part_count && !is_over; p++)
+    for (int p = 0; p < s->part_count && !is_over; p++)
         if (!s->parts[p].has_ended)
             bd_strbuf_appendf(&missing, "%s%s", missing.len ? ", " : "", s->parts[p].part->peer->label);
     bd_mutex_unlock(&s->mu);
     if (!is_over) {
         BD_STATUS(why);
-        bd_fail(why, BRAID_DEADLINE_EXCEEDED, "The step took longer than %" PRId64 " ms on %s", s->timeout_ms,
-                bd_strbuf_str(&missing));
+        bd_fail(why, BRAID_DEADLINE_EXCEEDED, "The step took longer than %" PRId64 " ms", s->timeout_ms);
+        if (missing.len) bd_status_suffix(why, " on %s", bd_strbuf_str(&missing));
         bd_cancellation_cancel(s->cancellation, why);
     }
     bd_strbuf_fini(&missing);
@@ -240,6 +254,7 @@ static int64_t timeout_of(const bd_master_session *s, const bd_master_run_args *
 static void make_parts(step *s)
 {
     const bd_master_plan *plan = s->plan;
+    s->part_count = plan->part_count;
     size_t sends = 0, recvs = 0;
     for (int p = 0; p < plan->part_count; p++) {
         sends += (size_t)plan->parts[p].send_count;
@@ -279,6 +294,89 @@ static void make_parts(step *s)
     }
 }
 
+// The plan is there.
+static void begin(step *s, bd_master_plan *plan)
+{
+    bd_mutex_lock(&s->mu);
+    s->plan = plan;
+    for (int i = 0; i < s->args->signature->feed_count; i++)
+        s->feed_of_plan[s->order[i]] = i;
+    make_parts(s);
+    s->pending = s->part_count + 1;
+    bd_mutex_unlock(&s->mu);
+    for (int p = 0; p < s->part_count; p++) {
+        step_part *part = &s->parts[p];
+        bd_worker *w = part->part->peer->worker;
+        w->ops->run_graph(w, &part->run, s->cancellation, part_done, part);
+    }
+    leave(s);
+}
+
+// ---- Planning ----
+
+static void make_plan(step *s)
+{
+    const bd_run_signature *signature = s->args->signature;
+    void *plan;
+    BD_STATUS(st);
+    if (bd_plan_cache_get(s->session->plans, signature, s->cancellation, &plan, s->order,
+                          s->order + signature->feed_count, st))
+        fail(s, st);
+    else
+        begin(s, plan);
+}
+
+// For the one who takes the step from the queue: the pool, or who cancels it.
+static bool take_from_queue(step *s)
+{
+    bd_mutex_lock(&s->mu);
+    const bool is_mine = s->is_queued;
+    s->is_queued = false;
+    bd_mutex_unlock(&s->mu);
+    return is_mine;
+}
+
+static void cancelled_in_queue(bd_cancel_hook *hook, const braid_status *why)
+{
+    step *s = BD_CONTAINER_OF(hook, step, queue_hook);
+    if (take_from_queue(s)) fail(s, why);
+    unref(s);
+}
+
+static void drop_hook(step *s)
+{
+    if (bd_cancellation_remove(s->cancellation, &s->queue_hook)) unref(s);
+}
+
+static void run_queued(void *arg)
+{
+    step *s = arg;
+    if (take_from_queue(s)) {
+        drop_hook(s);
+        make_plan(s);
+    }
+    unref(s);
+}
+
+static void queue(step *s)
+{
+    BD_STATUS(st);
+    s->is_queued = true;
+    s->queue_hook.fn = cancelled_in_queue;
+    atomic_fetch_add_explicit(&s->refs, 2, memory_order_relaxed);
+    if (!bd_cancellation_add(s->cancellation, &s->queue_hook)) {
+        bd_cancellation_status(s->cancellation, st);
+        cancelled_in_queue(&s->queue_hook, st);
+    } else if (bd_pool_submit(s->session->master->env.pool, run_queued, s)) {
+        return;
+    } else if (take_from_queue(s)) {
+        drop_hook(s);
+        bd_fail(st, BRAID_CANCELLED, "The server is stopping");
+        fail(s, st);
+    }
+    unref(s); // that of the queue
+}
+
 static void start_timeout(step *s)
 {
     s->timeout_ms = timeout_of(s->session, s->args);
@@ -288,74 +386,41 @@ static void start_timeout(step *s)
         bd_timer_add(s->session->master->env.timers, bd_deadline_after_ms(s->timeout_ms), timed_out, s);
 }
 
-static void begin(step *s)
+static step *step_new(bd_master_session *session, const bd_master_run_args *args,
+                      bd_cancellation *cancellation)
 {
-    s->pending = s->plan->part_count + 1;
-    start_timeout(s);
-    for (int p = 0; p < s->plan->part_count; p++) {
-        step_part *part = &s->parts[p];
-        bd_worker *w = part->part->peer->worker;
-        w->ops->run_graph(w, &part->run, s->cancellation, part_done, part);
-    }
-    leave(s);
-}
-
-// Finds or makes the plan; false when it would have to be made and may not.
-static bool get_plan(bd_master_session *session, const bd_master_run_args *args, int *order,
-                     bd_master_plan **plan, braid_status *st)
-{
-    const bd_run_signature *signature = args->signature;
-    void *entry = NULL;
-    if (args->may_make_plan)
-        bd_plan_cache_get(session->plans, signature, &entry, order, order + signature->feed_count, st);
-    else if (!bd_plan_cache_try_get(session->plans, signature, &entry, order, order + signature->feed_count))
-        return false;
-    *plan = entry;
-    return true;
-}
-
-static step *step_new(bd_master_session *session, const bd_master_run_args *args, bd_master_plan *plan,
-                      int *order, bd_cancellation *cancellation)
-{
-    const int feeds = args->signature->feed_count, fetches = args->signature->fetch_count;
+    const size_t feeds = (size_t)args->signature->feed_count, fetches = (size_t)args->signature->fetch_count;
     step *s = bd_calloc(1, sizeof *s);
     s->session = session;
-    s->plan = plan;
     s->args = args;
-    s->order = order;
-    s->feed_of_plan = order + feeds + fetches;
-    for (int i = 0; i < feeds; i++)
-        s->feed_of_plan[order[i]] = i;
+    s->order = bd_calloc(2 * feeds + fetches, sizeof *s->order);
+    s->feed_of_plan = s->order + feeds + fetches;
     s->id = draw_step_id(session);
     s->cancellation = bd_cancellation_new(cancellation);
     bd_mutex_init(&s->mu);
     atomic_init(&s->refs, 1);
-    make_parts(s);
     return s;
 }
 
-bool bd_master_run(bd_master_session *session, const bd_master_run_args *args, bd_cancellation *cancellation,
+void bd_master_run(bd_master_session *session, const bd_master_run_args *args, bd_cancellation *cancellation,
                    bd_master_done_fn fn, void *arg)
 {
     BD_STATUS(st);
     if (!bd_master_session_enter(session, st)) {
         fn(arg, st);
-        return true;
-    }
-    const size_t feeds = (size_t)args->signature->feed_count, fetches = (size_t)args->signature->fetch_count;
-    int *order = bd_calloc(2 * feeds + fetches, sizeof *order);
-    bd_master_plan *plan = NULL;
-    const bool may_go_on = get_plan(session, args, order, &plan, st);
-    if (!plan) {
-        bd_free(order);
-        if (may_go_on) fn(arg, st);
-        bd_master_session_leave(session);
-        return may_go_on;
+        return;
     }
     bd_master_session_ref(session);
-    step *s = step_new(session, args, plan, order, cancellation);
+    step *s = step_new(session, args, cancellation);
     s->fn = fn;
     s->arg = arg;
-    begin(s);
-    return true;
+    start_timeout(s);
+    void *plan;
+    if (bd_plan_cache_try_get(session->plans, args->signature, &plan, s->order,
+                              s->order + args->signature->feed_count))
+        begin(s, plan);
+    else if (args->may_wait)
+        make_plan(s);
+    else
+        queue(s);
 }

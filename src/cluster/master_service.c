@@ -70,12 +70,14 @@ static void create_session(braid_server *server, bd_incoming *call)
     const Tensorflow__CreateSessionRequest *request =
         bd_proto_unpack_split(&tensorflow__create_session_request__descriptor, &call->request, 1,
                               bd_message_field_add, &graph_def, arena, st);
-    if (request && !bd_graph_import_message(&graph, &graph_def, st))
+    if (request) bd_graph_import_message(&graph, &graph_def, st);
+    bd_message_fini(&graph_def);
+    bd_message_fini(&call->request); // not kept while the session waits for its tasks
+    if (!st->code)
         begin_create(server, call, request->config, &graph);
     else
         bd_incoming_reply_error(call, st);
     bd_graph_fini(&graph);
-    bd_message_fini(&graph_def);
 }
 
 // ---- ExtendSession ----
@@ -275,13 +277,6 @@ static braid_code read_run(run_call *c, bd_incoming *call, braid_status *st)
     return BRAID_OK;
 }
 
-static void run_with_new_plan(void *arg)
-{
-    run_call *c = arg;
-    c->args.may_make_plan = true;
-    bd_master_run(c->session, &c->args, c->base.cancellation, step_done, c);
-}
-
 static void run_step(braid_server *server, bd_incoming *call)
 {
     BD_STATUS(st);
@@ -291,27 +286,13 @@ static void run_step(braid_server *server, bd_incoming *call)
     const braid_code code = read_run(c, call, st);
     bd_cancellation *parent = c->session ? bd_master_session_cancellation(c->session) : server->cancellation;
     bd_served_init(&c->base, call, parent, server->cancellation, free_run);
-    if (code) {
+    if (code)
         bd_served_reply_error(&c->base, st);
-        return;
-    }
-    if (bd_master_run(c->session, &c->args, c->base.cancellation, step_done, c)) return;
-    if (bd_pool_submit(server->waiting, run_with_new_plan, c)) return;
-    bd_fail(st, BRAID_CANCELLED, "The server is stopping");
-    bd_served_reply_error(&c->base, st);
+    else
+        bd_master_run(c->session, &c->args, c->base.cancellation, step_done, c);
 }
 
 // ---- CloseSession ----
-
-static void session_closed(void *arg, const braid_status *st)
-{
-    bd_incoming *call = arg;
-    static const Tensorflow__CloseSessionResponse response = TENSORFLOW__CLOSE_SESSION_RESPONSE__INIT;
-    if (st->code)
-        bd_incoming_reply_error(call, st);
-    else
-        bd_incoming_reply_proto(call, &response.base);
-}
 
 static void close_session(braid_server *server, bd_incoming *call)
 {
@@ -320,7 +301,7 @@ static void close_session(braid_server *server, bd_incoming *call)
     const Tensorflow__CloseSessionRequest *request =
         bd_proto_unpack_message(&tensorflow__close_session_request__descriptor, &call->request, arena, st);
     if (request)
-        bd_master_close_session(server->master, request->session_handle, session_closed, call);
+        bd_master_close_session(server->master, request->session_handle, bd_incoming_reply_status, call);
     else
         bd_incoming_reply_error(call, st);
 }
@@ -371,15 +352,6 @@ static void list_devices(braid_server *server, bd_incoming *call)
 
 // ---- Reset ----
 
-static void reset_done(void *arg, const braid_status *st)
-{
-    static const Tensorflow__ResetResponse response = TENSORFLOW__RESET_RESPONSE__INIT;
-    if (st->code)
-        bd_served_reply_error(arg, st);
-    else
-        bd_served_reply_proto(arg, &response.base);
-}
-
 static void reset(braid_server *server, bd_incoming *call)
 {
     BD_STATUS(st);
@@ -394,7 +366,7 @@ static void reset(braid_server *server, bd_incoming *call)
     bd_served_init(s, call, server->cancellation, server->cancellation, free_served);
     bd_master_reset(server->master, (const char *const *)request->container, (int)request->n_container,
                     (const char *const *)request->device_filters, (int)request->n_device_filters,
-                    s->cancellation, reset_done, s);
+                    s->cancellation, bd_served_reply_status, s);
 }
 
 const bd_method bd_master_methods[] = {

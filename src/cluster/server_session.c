@@ -69,7 +69,6 @@ static braid_code run(bd_session *base, const bd_run_signature *signature,
         .fetches = fetch_values,
         .timeout_ms = timeout_ms,
         .may_wait = true,
-        .may_make_plan = true,
     };
     result r = {.st = st};
     bd_event_init(&r.event);

@@ -131,8 +131,10 @@ static braid_code direct_extend(bd_session *base, const braid_graph *graph, int 
 
 // ---- Compiling ----
 
-static braid_code compile(void *arg, const bd_run_signature *signature, void **entry, braid_status *st)
+static braid_code compile(void *arg, const bd_run_signature *signature, bd_cancellation *cancellation,
+                          void **entry, braid_status *st)
 {
+    (void)cancellation; // waits for nobody
     direct_session *s = arg;
     bd_prepared prepared;
     bd_mutex_lock(&s->graph_mu);
@@ -282,7 +284,7 @@ static braid_code direct_run(bd_session *base, const bd_run_signature *sig,
     frame_values f;
     open_frame(&f, sig);
     void *entry;
-    braid_code code = bd_plan_cache_get(s->plans, sig, &entry, f.order, f.order + sig->feed_count, st);
+    braid_code code = bd_plan_cache_get(s->plans, sig, NULL, &entry, f.order, f.order + sig->feed_count, st);
     if (!code) {
         for (int i = 0; i < sig->feed_count; i++)
             f.args[f.order[i]] = *feed_values[i]; // borrowed

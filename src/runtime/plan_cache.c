@@ -5,7 +5,8 @@
 //
 // Invariants, all under mu:
 //  1. An entry of `sorted` is compiling (entry NULL, one thread at it, `users` counts it and those who wait), or ready. One whose
-//     compilation failed is taken out before the waiting threads are woken, so the next caller tries again.
+//     compilation failed is taken out before the waiting threads are woken, so the next caller tries again; so does
+//     who waited, if it was given up because the compiling thread's token was cancelled.
 //  2. Records of `exact` point to entries of `sorted` that are ready; they go out together with it.
 //  3. `sorted` holds at most `capacity` ready entries: the oldest goes.
 #include "runtime/plan_cache.h"
@@ -21,10 +22,11 @@
 #define ORDERS_PER_ENTRY 4
 
 typedef struct cached {
-    char *key;    // of the sorted names; owned
-    void *entry;  // one reference; NULL while compiling
-    int users;    // threads that compile it or wait for it
-    bool is_over; // compiled or failed
+    char *key;         // of the sorted names; owned
+    void *entry;       // one reference; NULL while compiling
+    int users;         // threads that compile it or wait for it
+    bool is_over;      // compiled or failed
+    bool was_given_up; // failed, and nobody of those who wait caused it
     braid_status error;
 } cached;
 
@@ -234,37 +236,75 @@ static void free_list(bd_plan_cache *c, cached_list *list)
 }
 
 // Compiles with mu released, then wakes those who wait.
-static void compile_locked(bd_plan_cache *c, cached *e, const bd_run_signature *s)
+static void compile_locked(bd_plan_cache *c, cached *e, const bd_run_signature *s, bd_cancellation *token)
 {
     bd_mutex_unlock(&c->mu);
     void *entry = NULL;
     BD_STATUS(st);
-    braid_code code = c->ops->compile(c->arg, s, &entry, st);
+    braid_code code = c->ops->compile(c->arg, s, token, &entry, st);
     bd_mutex_lock(&c->mu);
     if (code) {
         bd_status_move(&e->error, st);
         bd_map_remove(&c->sorted, e->key);
+        e->was_given_up = token && bd_cancellation_is_cancelled(token);
     }
     e->entry = entry;
     e->is_over = true;
     bd_cond_broadcast(&c->compiled);
 }
 
-static cached *find_or_compile_locked(bd_plan_cache *c, const char *key, const bd_run_signature *s)
+typedef struct waiter {
+    bd_plan_cache *c;
+    bd_cancel_hook hook;
+} waiter;
+
+static void wake_waiter(bd_cancel_hook *hook, const braid_status *why)
 {
-    cached *e = bd_map_get(&c->sorted, key);
-    bool is_mine = e == NULL;
-    if (is_mine) {
-        e = bd_calloc(1, sizeof *e);
-        e->key = bd_strdup(key);
-        bd_map_put(&c->sorted, key, e);
+    (void)why;
+    bd_plan_cache *c = BD_CONTAINER_OF(hook, waiter, hook)->c;
+    bd_mutex_lock(&c->mu);
+    bd_cond_broadcast(&c->compiled);
+    bd_mutex_unlock(&c->mu);
+}
+
+// Until the other thread's compilation is over, or the token (NULL: none) is cancelled.
+static void wait_locked(bd_plan_cache *c, const cached *e, bd_cancellation *token)
+{
+    waiter w = {.c = c, .hook.fn = wake_waiter};
+    bd_mutex_unlock(&c->mu);
+    const bool is_hooked = token && bd_cancellation_add(token, &w.hook);
+    bd_mutex_lock(&c->mu);
+    while (!e->is_over && !(token && bd_cancellation_is_cancelled(token)))
+        bd_cond_wait(&c->compiled, &c->mu);
+    if (!is_hooked) return;
+    bd_mutex_unlock(&c->mu);
+    bd_cancellation_remove(token, &w.hook);
+    bd_mutex_lock(&c->mu);
+}
+
+// The entry, ready; or NULL with an error. Those that nobody uses any more go to `out`.
+static cached *find_or_compile_locked(bd_plan_cache *c, const char *key, const bd_run_signature *s,
+                                      bd_cancellation *token, cached_list *out, braid_status *st)
+{
+    for (;;) {
+        cached *e = bd_map_get(&c->sorted, key);
+        const bool is_mine = e == NULL;
+        if (is_mine) {
+            e = bd_calloc(1, sizeof *e);
+            e->key = bd_strdup(key);
+            bd_map_put(&c->sorted, key, e);
+        }
+        e->users++;
+        if (is_mine)
+            compile_locked(c, e, s, token);
+        else if (!e->is_over)
+            wait_locked(c, e, token);
+        e->users--;
+        if (e->entry) return e;
+        if (is_mine || (e->is_over && !e->was_given_up)) bd_status_copy(st, &e->error);
+        if (e->is_over && e->users == 0) bd_array_push(out, e);
+        if (st->code || (token && bd_cancellation_status(token, st))) return NULL;
     }
-    e->users++;
-    if (is_mine) compile_locked(c, e, s);
-    while (!e->is_over)
-        bd_cond_wait(&c->compiled, &c->mu); // ends when the other thread's compilation does
-    e->users--;
-    return e;
 }
 
 // ---- Looking up ----
@@ -281,16 +321,14 @@ static void remember_locked(bd_plan_cache *c, const char *key, cached *e, const 
 
 // The slow way: by sorted names.
 static braid_code get_sorted_locked(bd_plan_cache *c, const bd_run_signature *s, const char *exact_key,
-                                    void **entry, int *order, cached_list *out, braid_status *st)
+                                    bd_cancellation *token, void **entry, int *order, cached_list *out,
+                                    braid_status *st)
 {
     sorted_signature sorted = sort_signature(s, order);
     signature_key key;
     make_key(&key, &sorted.s);
-    cached *e = find_or_compile_locked(c, key.text, &sorted.s);
-    braid_code code = bd_status_copy(st, &e->error);
-    if (code) {
-        if (e->users == 0) bd_array_push(out, e);
-    } else {
+    cached *e = find_or_compile_locked(c, key.text, &sorted.s, token, out, st);
+    if (e) {
         *entry = c->ops->ref(e->entry);
         // Another thread may have taken it out of the table meanwhile.
         if (bd_map_get(&c->sorted, e->key) == e)
@@ -299,7 +337,7 @@ static braid_code get_sorted_locked(bd_plan_cache *c, const bd_run_signature *s,
     }
     free_key(&key);
     free_sorted(&sorted);
-    return code;
+    return st->code;
 }
 
 static void copy_order(int *to, const int *from, int count)
@@ -332,8 +370,8 @@ bool bd_plan_cache_try_get(bd_plan_cache *c, const bd_run_signature *s, void **e
     return found;
 }
 
-braid_code bd_plan_cache_get(bd_plan_cache *c, const bd_run_signature *s, void **entry, int *order_feeds,
-                             int *order_fetches, braid_status *st)
+braid_code bd_plan_cache_get(bd_plan_cache *c, const bd_run_signature *s, bd_cancellation *cancellation,
+                             void **entry, int *order_feeds, int *order_fetches, braid_status *st)
 {
     *entry = NULL;
     size_t feed_count = (size_t)s->feed_count, fetch_count = (size_t)s->fetch_count;
@@ -346,7 +384,7 @@ braid_code bd_plan_cache_get(bd_plan_cache *c, const bd_run_signature *s, void *
         bd_mutex_unlock(&c->mu);
     } else {
         int *order = bd_calloc(feed_count + fetch_count + 1, sizeof *order);
-        code = get_sorted_locked(c, s, key.text, entry, order, &out, st);
+        code = get_sorted_locked(c, s, key.text, cancellation, entry, order, &out, st);
         bd_mutex_unlock(&c->mu);
         copy_order(order_feeds, order, s->feed_count);
         copy_order(order_fetches, order + s->feed_count, s->fetch_count);

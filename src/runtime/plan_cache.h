@@ -6,13 +6,16 @@
 #ifndef BD_RUNTIME_PLAN_CACHE_H
 #define BD_RUNTIME_PLAN_CACHE_H
 
+#include "op/cancellation.h"
 #include "runtime/prepare.h"
 
 typedef struct bd_plan_cache bd_plan_cache;
 
 typedef struct bd_plan_cache_ops {
-    // Compiles the entry (no lock held); called once for threads that miss together.
-    braid_code (*compile)(void *arg, const bd_run_signature *signature, void **entry, braid_status *st);
+    // Compiles the entry (no lock held); called once for threads that miss together. The token (NULL: none) is that
+    // of the caller whose thread this is: when it is cancelled, nobody needs to go on.
+    braid_code (*compile)(void *arg, const bd_run_signature *signature, bd_cancellation *cancellation,
+                          void **entry, braid_status *st);
     void *(*ref)(void *entry);
     void (*unref)(void *entry); // may run when the entry goes out of the cache: last user frees it
 } bd_plan_cache_ops;
@@ -21,9 +24,12 @@ bd_plan_cache *bd_plan_cache_new(const bd_plan_cache_ops *ops, void *arg, int ca
 void bd_plan_cache_free(bd_plan_cache *c);
 
 // The entry of a signature (one reference for the caller). `order` maps the caller's feeds and fetches to those of the entry, which are sorted: the caller's
-// feed i is the entry's feed order_feeds[i] (arrays of the caller's, of feed_count and fetch_count).
-braid_code bd_plan_cache_get(bd_plan_cache *c, const bd_run_signature *signature, void **entry,
-                             int *order_feeds, int *order_fetches, braid_status *st);
+// feed i is the entry's feed order_feeds[i] (arrays of the caller's, of feed_count and fetch_count). While another thread
+// compiles the entry, this waits, until the token (NULL: none) is cancelled: then it fails with why. When that thread's
+// compilation failed and its own token was cancelled, this one compiles.
+braid_code bd_plan_cache_get(bd_plan_cache *c, const bd_run_signature *signature,
+                             bd_cancellation *cancellation, void **entry, int *order_feeds,
+                             int *order_fetches, braid_status *st);
 // The same when it can be had at once: true for a signature (names in this order) that was asked for before. Never waits.
 bool bd_plan_cache_try_get(bd_plan_cache *c, const bd_run_signature *signature, void **entry,
                            int *order_feeds, int *order_fetches);

@@ -14,6 +14,7 @@ typedef struct entry {
 typedef struct compiler {
     atomic_int compiled, alive;
     bool fails;
+    bool is_cancelled;          // the first compilation is, while it goes on
     bd_event *entered, *may_go; // NULL: compiles at once
 } compiler;
 
@@ -27,13 +28,19 @@ static void append(char *text, const char *kind, const char *const *names, int c
     }
 }
 
-static braid_code compile(void *arg, const bd_run_signature *s, void **out, braid_status *st)
+static braid_code compile(void *arg, const bd_run_signature *s, bd_cancellation *cancellation, void **out,
+                          braid_status *st)
 {
     compiler *c = arg;
-    atomic_fetch_add(&c->compiled, 1);
-    if (c->entered) {
+    const bool is_first = atomic_fetch_add(&c->compiled, 1) == 0;
+    if (c->entered && (is_first || !c->is_cancelled)) {
         bd_event_set(c->entered);
         bd_event_wait(c->may_go);
+    }
+    if (is_first && c->is_cancelled) {
+        bd_fail(st, BRAID_CANCELLED, "nobody wants it");
+        bd_cancellation_cancel(cancellation, st);
+        return st->code;
     }
     if (c->fails) return bd_fail(st, BRAID_INVALID_ARGUMENT, "does not compile");
     entry *e = bd_calloc(1, sizeof *e);
@@ -79,8 +86,8 @@ static const char *get(bd_plan_cache *c, bd_run_signature s, int *order_feeds, i
     int feeds[8], fetches[8];
     void *e;
     BD_STATUS(st);
-    bd_plan_cache_get(c, &s, &e, order_feeds ? order_feeds : feeds, order_fetches ? order_fetches : fetches,
-                      st);
+    bd_plan_cache_get(c, &s, NULL, &e, order_feeds ? order_feeds : feeds,
+                      order_fetches ? order_fetches : fetches, st);
     assert_ok(st);
     strcpy(text, ((entry *)e)->text);
     unref(e);
@@ -142,7 +149,7 @@ static void a_failure_is_not_kept(void **state)
     BD_STATUS(st);
     void *e;
     for (int i = 0; i < 2; i++) {
-        bd_plan_cache_get(cache, &s, &e, NULL, NULL, st);
+        bd_plan_cache_get(cache, &s, NULL, &e, NULL, NULL, st);
         assert_null(e);
         assert_error(st, BRAID_INVALID_ARGUMENT, "does not compile");
     }
@@ -163,7 +170,7 @@ static void the_oldest_goes_out_and_lives_as_long_as_it_is_used(void **state)
         s[i] = (bd_run_signature){.targets = &names[i], .target_count = 1};
     BD_STATUS(st);
     void *held;
-    bd_plan_cache_get(cache, &s[0], &held, NULL, NULL, st);
+    bd_plan_cache_get(cache, &s[0], NULL, &held, NULL, NULL, st);
     get(cache, s[1], NULL, NULL);
     get(cache, s[2], NULL, NULL); // a goes
     assert_int_equal(atomic_load(&c.alive), 3);
@@ -196,6 +203,7 @@ static void a_lookup_that_must_not_wait_finds_what_is_there(void **state)
 
 typedef struct getter {
     bd_plan_cache *cache;
+    bd_cancellation *cancellation; // NULL: none
     braid_code code;
 } getter;
 
@@ -205,7 +213,7 @@ static void get_on_thread(void *arg)
     bd_run_signature s = {.targets = NAMES("t"), .target_count = 1};
     void *e;
     BD_STATUS(st);
-    g->code = bd_plan_cache_get(g->cache, &s, &e, NULL, NULL, st);
+    g->code = bd_plan_cache_get(g->cache, &s, g->cancellation, &e, NULL, NULL, st);
     if (!g->code) unref(e);
 }
 
@@ -254,6 +262,75 @@ static void threads_that_miss_together_all_get_the_failure(void **state)
         threads_that_miss_together(true);
 }
 
+// One thread compiles, another one waits for it with a token of its own.
+typedef struct pair {
+    bd_event entered, may_go;
+    compiler c;
+    bd_plan_cache *cache;
+    getter getters[2];
+    bd_thread threads[2];
+} pair;
+
+static void start_pair(pair *p, bool is_cancelled)
+{
+    BD_STATUS(st);
+    bd_event_init(&p->entered);
+    bd_event_init(&p->may_go);
+    p->c = (compiler){.entered = &p->entered, .may_go = &p->may_go, .is_cancelled = is_cancelled};
+    p->cache = new_cache(&p->c, 2);
+    for (int i = 0; i < 2; i++) {
+        p->getters[i] = (getter){.cache = p->cache, .cancellation = bd_cancellation_new(NULL)};
+        bd_thread_start(&p->threads[i], "get", get_on_thread, &p->getters[i], st);
+        if (i == 0) bd_event_wait(&p->entered);
+    }
+    assert_ok(st);
+}
+
+static void end_pair(pair *p)
+{
+    bd_plan_cache_free(p->cache);
+    assert_int_equal(atomic_load(&p->c.alive), 0);
+    for (int i = 0; i < 2; i++)
+        bd_cancellation_unref(p->getters[i].cancellation);
+    bd_event_fini(&p->entered);
+    bd_event_fini(&p->may_go);
+}
+
+static void who_waits_leaves_when_its_token_is_cancelled(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        pair p;
+        start_pair(&p, false);
+        BD_STATUS(why);
+        bd_fail(why, BRAID_DEADLINE_EXCEEDED, "too late");
+        bd_cancellation_cancel(p.getters[1].cancellation, why);
+        bd_thread_join(&p.threads[1]); // while the other one still compiles
+        assert_int_equal(p.getters[1].code, BRAID_DEADLINE_EXCEEDED);
+        bd_event_set(&p.may_go);
+        bd_thread_join(&p.threads[0]);
+        assert_int_equal(p.getters[0].code, BRAID_OK);
+        assert_int_equal(atomic_load(&p.c.compiled), 1);
+        end_pair(&p);
+    }
+}
+
+static void who_waits_for_a_compilation_that_is_cancelled_compiles(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        pair p;
+        start_pair(&p, true);
+        bd_event_set(&p.may_go);
+        bd_thread_join(&p.threads[0]);
+        bd_thread_join(&p.threads[1]);
+        assert_int_equal(p.getters[0].code, BRAID_CANCELLED);
+        assert_int_equal(p.getters[1].code, BRAID_OK);
+        assert_int_equal(atomic_load(&p.c.compiled), 2);
+        end_pair(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +341,8 @@ int main(void)
         cmocka_unit_test(a_lookup_that_must_not_wait_finds_what_is_there),
         cmocka_unit_test(threads_that_miss_together_compile_once),
         cmocka_unit_test(threads_that_miss_together_all_get_the_failure),
+        cmocka_unit_test(who_waits_leaves_when_its_token_is_cancelled),
+        cmocka_unit_test(who_waits_for_a_compilation_that_is_cancelled_compiles),
     };
     return BD_RUN_TESTS(tests);
 }

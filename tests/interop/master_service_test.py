@@ -248,6 +248,62 @@ class FailureTest(MasterTest):
         register.wait_for_end()
         self.check_error(step, "CANCELLED", "Session has been closed")
 
+    def test_the_timeout_of_a_step_counts_while_its_graph_is_registered(self):
+        peer.answers.pop("RegisterGraph")
+        step = self.session.start(["y:0"], {"x:0": 3.0}, options={"timeout_in_ms": 300})
+        register = peer.next("RegisterGraph")
+        register.wait_for_end()
+        self.check_error(step, "DEADLINE_EXCEEDED", "longer than 300 ms", "/job:ps/task:0 at ", "has not registered")
+        self.check_registers("graph-2")
+
+    def test_cancelling_ends_the_registering_of_a_graph(self):
+        peer.answers.pop("RegisterGraph")
+        step = self.session.start(["y:0"], {"x:0": 3.0})
+        register = peer.next("RegisterGraph")
+        step.cancel()
+        register.wait_for_end()
+        self.check_registers("graph-2")
+
+    def check_registers(self, handle):
+        """The step is asked for again, and its graph is registered."""
+        step = self.session.start(["y:0"], {"x:0": 3.0})
+        peer.next("RegisterGraph").answer(worker_pb2.RegisterGraphResponse(graph_handle=handle))
+        run = peer.next("RunGraph")
+        self.assertEqual(run.request.graph_handle, handle)
+        self.reply(run, 9.0)
+        step.result()
+
+    def test_who_waits_for_the_graph_of_another_step_has_its_own_timeout(self):
+        peer.answers.pop("RegisterGraph")
+        first = self.session.start(["y:0"], {"x:0": 3.0})
+        register = peer.next("RegisterGraph")
+        second = self.session.start(["y:0"], {"x:0": 3.0}, options={"timeout_in_ms": 300})
+        self.check_error(second, "DEADLINE_EXCEEDED", "longer than 300 ms")
+        register.answer(worker_pb2.RegisterGraphResponse(graph_handle="graph-1"))
+        self.reply(peer.next("RunGraph"), 9.0)
+        first.result()
+
+    def test_who_waits_for_the_graph_of_a_step_that_is_cancelled_registers_it(self):
+        peer.answers.pop("RegisterGraph")
+        first = self.session.start(["y:0"], {"x:0": 3.0})
+        register = peer.next("RegisterGraph")
+        second = self.session.start(["y:0"], {"x:0": 3.0})
+        first.cancel()
+        register.wait_for_end()
+        peer.next("RegisterGraph").answer(worker_pb2.RegisterGraphResponse(graph_handle="graph-2"))
+        self.reply(peer.next("RunGraph"), 9.0)
+        second.result()
+
+    def test_the_timeout_of_a_step_counts_while_others_keep_the_master_busy(self):
+        peer.answers.pop("RegisterGraph")
+        busy = [self.session.start(["y:0"], {"x:0": 3.0})
+                for i in range(12)]
+        step = self.session.start(["x:0"], {"x:0": 3.0}, options={"timeout_in_ms": 300})
+        self.check_error(step, "DEADLINE_EXCEEDED", "longer than 300 ms")
+        self.session.close()
+        for b in busy:
+            self.check_error(b, "CANCELLED", "Session has been closed")
+
     def test_a_server_that_stops_does_not_wait_for_a_task_that_hangs_in_register_graph(self):
         peer.answers.pop("RegisterGraph")
         self.check_stop("RegisterGraph")
