@@ -1,8 +1,9 @@
-// What a benchmark program is: it answers "go STEPS" lines with nanoseconds per step, so that the driver (run.py) can
-// interleave it with others in one run.
+// What a benchmark program is: it answers each line "go STEPS" with a number (mostly nanoseconds per step), so that the driver
+// (run.py) can interleave it with others in one run.
 #ifndef BD_BENCH_H
 #define BD_BENCH_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,18 +24,31 @@ static inline void bench_check(int ok, const char *what, const char *why)
     exit(1);
 }
 
-// Serves until the end of standard input. One call of `step(arg)` counts as `units` steps.
-static inline int bench_serve(void (*step)(void *arg), void *arg, double units)
+// The steps of the next line; false at the end of standard input.
+static inline bool bench_next(long *steps)
 {
     char line[64];
     while (fgets(line, sizeof line, stdin)) {
-        if (strncmp(line, "go ", 3) != 0) continue;
-        long steps = strtol(line + 3, NULL, 10);
+        if (sscanf(line, "go %ld", steps) == 1) return true;
+    }
+    return false;
+}
+
+static inline void bench_answer(double number)
+{
+    printf("%.3f\n", number);
+    fflush(stdout);
+}
+
+// Serves until the end of standard input. One call of `step(arg)` counts as `units` steps.
+static inline int bench_serve(void (*step)(void *arg), void *arg, double units)
+{
+    long steps;
+    while (bench_next(&steps)) {
         double begin = bench_now_ns();
         for (long i = 0; i < steps; i++)
             step(arg);
-        printf("%.3f\n", (bench_now_ns() - begin) / ((double)steps * units));
-        fflush(stdout);
+        bench_answer((bench_now_ns() - begin) / ((double)steps * units));
     }
     return 0;
 }

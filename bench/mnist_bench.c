@@ -1,14 +1,12 @@
-// A training step of the MNIST network (784-100-10, batch 100), one thread: `mnist_bench sgd|adam [cluster]`.
+// A training step of the MNIST network (784-100-10, batch 100), one thread: `mnist_bench sgd|adam [MODE]`.
 //
-// Alone it runs in this process; with "cluster" the variables are on a parameter server, a process of its own, over gRPC.
-#include "bench.h"
-#include <arpa/inet.h>
-#include <braid/braid.h>
-#include <netinet/in.h>
-#include <spawn.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
+//   (none)   in this process
+//   cluster  the variables on a parameter server, a process of its own, over gRPC
+//   two      the same with two workers; the time is that of a step of both together
+//   memory   as cluster, and answers with the most bytes that the parameter server has held
+//   worker   the second worker, started by "two": `worker CLUSTER`
+#include "cluster.h"
+#include "peer.h"
 
 enum {
     BATCH = 100,
@@ -23,19 +21,10 @@ typedef struct bench {
     braid_op *train;
 } bench;
 
-static void run_op(braid_session *session, const braid_feed *feeds, int feed_count, braid_op *op)
-{
-    braid_status *st = braid_status_new();
-    const braid_run_args args = {.feeds = feeds, .feed_count = feed_count, .targets = &op, .target_count = 1};
-    braid_code code = braid_session_run(session, &args, st);
-    bench_check(!code, "run", braid_status_message(st));
-    braid_status_free(st);
-}
-
 static void step(void *arg)
 {
     bench *b = arg;
-    run_op(b->session, b->feeds, 2, b->train);
+    bench_run(b->session, b->feeds, 2, b->train);
 }
 
 // ---- The graph and its data ----
@@ -72,64 +61,62 @@ static void build(braid_graph *g, const char *optimizer, bench *b)
     b->feeds[1] = (braid_feed){labels, one_hot};
 }
 
-// ---- The cluster ----
+// ---- What is measured ----
 
-static int free_port(void)
+// Both workers do the steps at the same time.
+static void serve_two(char **argv, const char *json, bench *b)
 {
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t len = sizeof address;
-    bench_check(fd >= 0 && !bind(fd, (struct sockaddr *)&address, len) &&
-                    !getsockname(fd, (struct sockaddr *)&address, &len),
-                "port", "none free");
-    close(fd);
-    return ntohs(address.sin_port);
+    bench_peer other = bench_peer_start((char *[]){argv[0], argv[1], "worker", (char *)json, NULL});
+    char line[64];
+    for (long steps; bench_next(&steps);) {
+        double begin = bench_now_ns();
+        fprintf(other.in, "go %ld\n", steps);
+        fflush(other.in);
+        for (long i = 0; i < steps; i++)
+            step(b);
+        bench_peer_line(&other, line, sizeof line);
+        bench_answer((bench_now_ns() - begin) / (2.0 * (double)steps));
+    }
+    bench_peer_end(&other);
 }
 
-// Starts `braid server`, which lies beside this program, for the parameter server.
-static pid_t start_ps(const char *self, const char *cluster)
+static void serve_memory(pid_t ps, bench *b)
 {
-    char path[4096];
-    const char *slash = strrchr(self, '/');
-    snprintf(path, sizeof path, "%.*sbraid", slash ? (int)(slash - self + 1) : 0, self);
-    char *argv[] = {path, "server", "--cluster", (char *)cluster, "--job", "ps", "--task", "0", NULL};
-    extern char **environ;
-    pid_t pid;
-    bench_check(posix_spawn(&pid, path, NULL, NULL, argv, environ) == 0, path, "cannot be started");
-    return pid;
+    for (long steps; bench_next(&steps);) {
+        for (long i = 0; i < steps; i++)
+            step(b);
+        bench_answer(bench_peak_bytes(ps));
+    }
 }
 
 int main(int argc, char **argv)
 {
-    bench_check(argc >= 2 && argc <= 3, "usage", "mnist_bench sgd|adam [cluster]");
-    braid_status *st = braid_status_new();
+    bench_check(argc >= 2 && argc <= 4, "usage", "mnist_bench sgd|adam [cluster|two|memory]");
+    const char *mode = argc > 2 ? argv[2] : "";
+    const bool is_second = !strcmp(mode, "worker"), is_chief = *mode && !is_second;
+    char json[128] = "";
     bench b = {0};
     pid_t ps = 0;
     braid_server *server = NULL;
     braid_graph *g = braid_graph_new();
-    braid_session_options options = {.inter_op_threads = 1, .intra_op_threads = 1};
-    if (argc == 3) {
-        char json[128];
-        snprintf(json, sizeof json, "{\"ps\": [\"127.0.0.1:%d\"], \"worker\": [\"127.0.0.1:%d\"]}",
-                 free_port(), free_port());
-        ps = start_ps(argv[0], json);
-        braid_cluster *cluster = braid_cluster_from_json(json, st);
-        server = braid_server_start(cluster, "worker", 0, &(braid_server_options){.inter_op_threads = 1}, st);
-        bench_check(server != NULL, "server", braid_status_message(st));
-        options.server = server;
-        braid_push_device_setter(g, braid_replica_device_setter(g, cluster, NULL));
-        braid_cluster_free(cluster);
+    if (is_second) snprintf(json, sizeof json, "%s", argc > 3 ? argv[3] : "");
+    if (is_chief) {
+        bench_cluster_json(!strcmp(mode, "two") ? 2 : 1, json, sizeof json);
+        ps = bench_start_ps(argv[0], json);
     }
+    if (*json) server = bench_start_worker(json, is_second, g);
     build(g, argv[1], &b);
     braid_op *init = braid_global_variables_initializer(g);
-    bench_check(!braid_graph_status(g, st), "graph", braid_status_message(st));
-    b.session = braid_session_open(g, &options, st);
-    bench_check(b.session != NULL, "session", braid_status_message(st));
-    run_op(b.session, NULL, 0, init);
-    int code = bench_serve(step, &b, 1);
+    b.session = bench_open(g, server);
+    if (!is_second) bench_run(b.session, NULL, 0, init);
+    if (!strcmp(mode, "two"))
+        serve_two(argv, json, &b);
+    else if (!strcmp(mode, "memory"))
+        serve_memory(ps, &b);
+    else
+        bench_serve(step, &b, 1);
     braid_session_close(b.session, NULL);
     braid_server_free(server);
     if (ps) waitpid(ps, NULL, 0);
-    return code;
+    return 0;
 }

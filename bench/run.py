@@ -1,91 +1,154 @@
-# Runs the benchmarks and prints the table: ratios of interleaved rounds in one run, medians of several.
-#
-# Each program is started once and answers "go STEPS" with nanoseconds per step; ours and its peer take turns. What
-# cripples a peer (OPENBLAS_* set in a shell) is unset, and PyTorch gets the malloc settings that make it fastest.
+"""Runs the benchmarks and prints the table: programs that take turns, round by round, in one run; medians of the rounds.
+
+Each program is started once for its row and answers "go STEPS" with nanoseconds per step. What cripples a peer (OPENBLAS_* set
+in a shell) is unset, and PyTorch gets the malloc settings that make it fastest."""
 import argparse
 import os
 import statistics
 import subprocess
 import sys
+import time
+
+from table import ROWS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Debian's own python3 has Debian's PyTorch.
 PYTHON = "/usr/bin/python3"
-
-# (what is measured, ours, its peer, steps a round, target ratio or None, unit, nanoseconds in it)
-ROWS = [
-    ("MNIST network, SGD, of PyTorch's time", "mnist_bench sgd", "torch_mnist.py sgd", 200, 0.60, "ms/step", 1e6),
-    ("MNIST network, Adam, of PyTorch's time", "mnist_bench adam", "torch_mnist.py adam", 200, 0.45, "ms/step", 1e6),
-    ("a node of a chain of 10,000, beside malloc+free", "nodes_bench chain", "malloc_bench", 20, None, "ns", 1),
-    ("a node of a 100 x 100 grid, beside malloc+free", "nodes_bench grid", "malloc_bench", 20, None, "ns", 1),
-    ("MNIST step, 1 ps + 1 worker over gRPC, of one process", "mnist_bench adam cluster", "mnist_bench adam", 200, None,
-     "ms/step", 1e6),
-]
+TURN_SECONDS = 0.2  # what a program works in its turn: long beside a time slice of the system
 
 
 def environment(is_peer):
     env = {k: v for k, v in os.environ.items() if not k.startswith("OPENBLAS_")}
     env.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     if is_peer:
-        env.update(MALLOC_MMAP_THRESHOLD_="1073741824", MALLOC_TRIM_THRESHOLD_="4294967296",
+        env.update(GLOG_minloglevel="2", MALLOC_MMAP_THRESHOLD_="1073741824", MALLOC_TRIM_THRESHOLD_="4294967296",
                    MALLOC_TOP_PAD_="268435456")
     return env
 
 
 class Program:
-    def __init__(self, bin_dir, command):
-        words = command.split()
+    """One that is started once and works in turns."""
+
+    def __init__(self, bin_dir, words):
         is_peer = words[0].endswith(".py")
         argv = [PYTHON, os.path.join(HERE, words[0])] if is_peer else [os.path.join(bin_dir, words[0])]
-        self.command = command
-        self.process = subprocess.Popen(argv + words[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        env=environment(is_peer))
+        self.words = words
+        self.steps = 1
+        self.process = subprocess.Popen(argv + words[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE if not is_peer else None, text=True, env=environment(is_peer))
 
-    def go(self, steps):
-        self.process.stdin.write(f"go {steps}\n")
-        self.process.stdin.flush()
+    def go(self):
+        try:
+            self.process.stdin.write(f"go {self.steps}\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass
         answer = self.process.stdout.readline()
         if not answer:
-            sys.exit(f"benchmark program '{self.command}' ended with exit code {self.process.wait()}")
+            said = self.process.stderr.read() if self.process.stderr else ""
+            sys.exit(f"{said}benchmark program '{' '.join(self.words)}' ended with exit code {self.process.wait()}")
         return float(answer)
+
+    # Finds the number of steps that fills a turn.
+    def warm(self):
+        for _ in range(4):
+            begin = time.perf_counter()
+            self.go()
+            took = (time.perf_counter() - begin) / self.steps
+            self.steps = max(1, min(100 * self.steps, int(TURN_SECONDS / took)))
 
     def close(self):
         self.process.stdin.close()
+        if self.process.stderr:
+            self.process.stderr.read()
         self.process.wait()
 
 
+class StartedProgram:
+    """One that is started in each turn; its time is that from its start to its first answer."""
+
+    def __init__(self, bin_dir, words):
+        self.bin_dir, self.words = bin_dir, words[1:]
+
+    def go(self):
+        begin = time.perf_counter_ns()
+        program = Program(self.bin_dir, self.words)
+        program.go()
+        took = time.perf_counter_ns() - begin
+        program.close()
+        return took
+
+    def warm(self):
+        self.go()
+
+    def close(self):
+        pass
+
+
+def open_program(bin_dir, command):
+    words = command.split()
+    return (StartedProgram if words[0] == "started" else Program)(bin_dir, words)
+
+
+def progress(text):
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\033[K{text}")
+        sys.stderr.flush()
+
+
 def measure(bin_dir, row, rounds):
-    _, ours, peer, steps, _, _, _ = row
-    programs = [Program(bin_dir, ours), Program(bin_dir, peer)]
-    for p in programs:
-        p.go(max(1, steps // 4))  # warm
-    times = []
+    """The answers of each program, a list with one a round."""
+    progress(f"{row.what}: starting")
+    programs = {name: open_program(bin_dir, command) for name, command in row.programs.items()}
+    for p in programs.values():
+        p.warm()
+    answers = {name: [] for name in programs}
     for i in range(rounds):
-        order = (0, 1) if i % 2 == 0 else (1, 0)
-        pair = [0.0, 0.0]
-        for which in order:
-            pair[which] = programs[which].go(steps)
-        times.append(pair)
-    for p in programs:
+        progress(f"{row.what}: round {i + 1} of {rounds}")
+        for name in list(programs) if i % 2 == 0 else reversed(list(programs)):
+            answers[name].append(programs[name].go())
+    for p in programs.values():
         p.close()
-    return (statistics.median(a / b for a, b in times), statistics.median(a for a, _ in times),
-            statistics.median(b for _, b in times))
+    progress("")
+    return answers
+
+
+def quartiles(values):
+    if len(values) < 4:
+        return min(values), max(values)
+    low, _, high = statistics.quantiles(values, n=4)
+    return low, high
+
+
+def number(x):
+    return f"{x:.{0 if abs(x) >= 100 else 1 if abs(x) >= 10 else 2}f}"
+
+
+def line(row, answers):
+    figures = row.formula(answers)
+    figure = statistics.median(figures)
+    is_ok = figure <= row.target if row.at_most else figure >= row.target
+    spread = "-".join(number(q) for q in quartiles(figures))
+    names = [c(answers) if callable(c) else c for c in row.columns]
+    times = [number(statistics.median(answers[n]) / row.scale) for n in names]
+    target = f"{'<=' if row.at_most else '>='} {row.target:g}"
+    return (f"{row.key:12} {row.what:57} {number(figure):>7} {spread:>11} {target:>8} {'ok' if is_ok else 'missed':7}"
+            f"{times[0]:>8} {times[1] if len(times) > 1 else '':>8} {row.unit}")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bin_dir", help="where the benchmark programs are")
     parser.add_argument("--rounds", type=int, default=11)
-    parser.add_argument("--only", default="", help="rows whose name contains this")
+    parser.add_argument("--only", metavar="ROW", action="append", default=[],
+                        help="only rows whose name starts with this; can be given again")
     args = parser.parse_args()
-    print(f"{'what':58} {'ratio':>7} {'target':>7} {'ours':>12} {'peer':>12}", flush=True)
-    for row in ROWS:
-        if args.only not in row[0]:
-            continue
-        ratio, ours, peer = measure(args.bin_dir, row, args.rounds)
-        target = f"{row[4]:.2f}" if row[4] else "-"
-        print(f"{row[0]:58} {ratio:7.2f} {target:>7} {ours / row[6]:12.3f} {peer / row[6]:12.3f}  {row[5]}",
-              flush=True)
+    rows = [r for r in ROWS if not args.only or any(r.key.startswith(o) for o in args.only)]
+    if not rows:
+        parser.error(f"no such row; there are: {' '.join(r.key for r in ROWS)}")
+    print(f"{'row':12} {'what':57} {'figure':>7} {'quartiles':>11} {'target':>8} {'':7}{'ours':>8} {'peer':>8}", flush=True)
+    for row in rows:
+        print(line(row, measure(args.bin_dir, row, args.rounds)), flush=True)
 
 
 if __name__ == "__main__":

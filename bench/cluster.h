@@ -1,0 +1,105 @@
+// A cluster of processes for a benchmark: a parameter server and this process as a worker.
+#ifndef BD_BENCH_CLUSTER_H
+#define BD_BENCH_CLUSTER_H
+
+#include "bench.h"
+#include <arpa/inet.h>
+#include <braid/braid.h>
+#include <netinet/in.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static inline int bench_free_port(void)
+{
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t len = sizeof address;
+    bench_check(fd >= 0 && !bind(fd, (struct sockaddr *)&address, len) &&
+                    !getsockname(fd, (struct sockaddr *)&address, &len),
+                "port", "none free");
+    close(fd);
+    return ntohs(address.sin_port);
+}
+
+// One parameter server and `workers` (1 or 2) workers on this host.
+static inline void bench_cluster_json(int workers, char *json, size_t size)
+{
+    char second[32] = "";
+    if (workers > 1) snprintf(second, sizeof second, ", \"127.0.0.1:%d\"", bench_free_port());
+    snprintf(json, size, "{\"ps\": [\"127.0.0.1:%d\"], \"worker\": [\"127.0.0.1:%d\"%s]}", bench_free_port(),
+             bench_free_port(), second);
+}
+
+// Starts `braid server`, which lies beside the program `self`, for the parameter server.
+static inline pid_t bench_start_ps(const char *self, const char *json)
+{
+    extern char **environ;
+    char path[4096];
+    const char *slash = strrchr(self, '/');
+    snprintf(path, sizeof path, "%.*sbraid", slash ? (int)(slash - self + 1) : 0, self);
+    char *argv[] = {path, "server", "--cluster", (char *)json, "--job", "ps", "--task", "0", NULL};
+    pid_t pid;
+    bench_check(posix_spawn(&pid, path, NULL, NULL, argv, environ) == 0, path, "cannot be started");
+    return pid;
+}
+
+// This process as worker `index`; what is then built in `g` has its variables on the parameter server.
+static inline braid_server *bench_start_worker(const char *json, int index, braid_graph *g)
+{
+    braid_status *st = braid_status_new();
+    braid_cluster *cluster = braid_cluster_from_json(json, st);
+    bench_check(cluster != NULL, "cluster", braid_status_message(st));
+    const braid_server_options options = {.inter_op_threads = 1};
+    braid_server *server = braid_server_start(cluster, "worker", index, &options, st);
+    bench_check(server != NULL, "server", braid_status_message(st));
+    char device[32];
+    snprintf(device, sizeof device, "/job:worker/task:%d", index);
+    const braid_device_setter_options setter = {.worker_device = device};
+    braid_push_device_setter(g, braid_replica_device_setter(g, cluster, &setter));
+    braid_cluster_free(cluster);
+    braid_status_free(st);
+    return server;
+}
+
+// A session with one thread; `server` NULL: in this process.
+static inline braid_session *bench_open(braid_graph *g, braid_server *server)
+{
+    braid_status *st = braid_status_new();
+    bench_check(!braid_graph_status(g, st), "graph", braid_status_message(st));
+    const braid_session_options options = {.inter_op_threads = 1, .intra_op_threads = 1, .server = server};
+    braid_session *s = braid_session_open(g, &options, st);
+    bench_check(s != NULL, "session", braid_status_message(st));
+    braid_status_free(st);
+    return s;
+}
+
+static inline void bench_run(braid_session *s, const braid_feed *feeds, int feed_count, braid_op *target)
+{
+    braid_status *st = braid_status_new();
+    const braid_run_args args = {
+        .feeds = feeds, .feed_count = feed_count, .targets = &target, .target_count = 1};
+    braid_code code = braid_session_run(s, &args, st);
+    bench_check(!code, "run", braid_status_message(st));
+    braid_status_free(st);
+}
+
+// The most memory that a process has held so far, in bytes.
+static inline double bench_peak_bytes(pid_t pid)
+{
+    char path[64], line[256];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    FILE *f = fopen(path, "r");
+    bench_check(f != NULL, path, "cannot be read");
+    double kib = 0;
+    while (fgets(line, sizeof line, f)) {
+        if (sscanf(line, "VmHWM: %lf", &kib) == 1) break;
+    }
+    fclose(f);
+    bench_check(kib > 0, path, "says no VmHWM");
+    return kib * 1024;
+}
+
+#endif

@@ -1,0 +1,42 @@
+// A step whose only work is that a worker receives one tensor from a parameter server, over gRPC: `recv_bench BYTES`.
+#include "cluster.h"
+
+typedef struct bench {
+    braid_session *session;
+    braid_op *target;
+} bench;
+
+static void step(void *arg)
+{
+    bench *b = arg;
+    bench_run(b->session, NULL, 0, b->target);
+}
+
+// [count] floats made where the variable is, so that no more than it is ever sent.
+static braid_out fill(braid_graph *g, int32_t count)
+{
+    braid_out inputs[] = {braid_const_int32s(g, "dims", &count, 1), braid_const_float(g, "value", 1)};
+    return braid_output(braid_op_add(g, "Fill", NULL, inputs, 2), 0);
+}
+
+int main(int argc, char **argv)
+{
+    bench_check(argc == 2 && atol(argv[1]) >= 4, "usage", "recv_bench BYTES");
+    char json[128];
+    bench_cluster_json(1, json, sizeof json);
+    pid_t ps = bench_start_ps(argv[0], json);
+    braid_graph *g = braid_graph_new();
+    braid_server *server = bench_start_worker(json, 0, g);
+    braid_push_device(g, "/job:ps/task:0");
+    braid_variable v = braid_variable_new(g, "v", fill(g, (int32_t)(atol(argv[1]) / 4)), true);
+    braid_pop_device(g);
+    braid_op *init = braid_global_variables_initializer(g);
+    bench b = {.target = braid_identity(g, "received", v.read).op};
+    b.session = bench_open(g, server);
+    bench_run(b.session, NULL, 0, init);
+    bench_serve(step, &b, 1);
+    braid_session_close(b.session, NULL);
+    braid_server_free(server);
+    waitpid(ps, NULL, 0);
+    return 0;
+}

@@ -1,0 +1,83 @@
+# The table of benchmarks: what each row runs, what it makes of the times, and its target.
+#
+# A row's programs answer "go STEPS" with nanoseconds per step. Its formula gets the answers of all rounds, a list for each
+# program, and returns a list with one number a round; the row's figure is their median.
+import statistics
+from collections import namedtuple
+
+# at_most: whether the target is the most or the least that is good. columns: the programs whose own times are printed.
+Row = namedtuple("Row", "key what target at_most programs formula columns unit scale")
+
+MB = 1_000_000
+
+
+def ratio(a, b):
+    return lambda m: [x / y for x, y in zip(m[a], m[b])]
+
+
+# Of two forms of the peer, the one that is faster in this run.
+def faster(names):
+    return lambda m: min(names, key=lambda n: statistics.median(m[n]))
+
+
+def of_faster(ours, peers):
+    return lambda m: ratio(ours, faster(peers)(m))(m)
+
+
+def added(ours, ours_alone, peer, peer_alone):
+    medians = lambda m: [statistics.median(m[n]) for n in (ours, ours_alone, peer, peer_alone)]
+    # One round's difference of two times is mostly noise: the round's times against the medians of the others.
+    def formula(m):
+        _, b, c, d = medians(m)
+        return [(x - b) / (c - d) for x in m[ours]]
+
+    return formula
+
+
+def ours_and_peer(key, what, target, ours, peer, unit, scale, at_most=True):
+    if at_most:
+        formula = ratio("ours", "peer")
+    else:
+        formula = ratio("peer", "ours")
+    return Row(key, what, target, at_most, {"ours": ours, "peer": peer}, formula, ("ours", "peer"), unit, scale)
+
+
+def bandwidth(key, what, size):
+    return ours_and_peer(key, what, 0.6, f"recv_bench {size}", f"socket_bench {size}", "ms", 1e6, at_most=False)
+
+
+MS, US = 1e6, 1e3
+
+ROWS = [
+    ours_and_peer("mlp_sgd", "MNIST network, SGD, of PyTorch's time", 0.60, "mnist_bench sgd", "torch_mnist.py sgd",
+                  "ms/step", MS),
+    ours_and_peer("mlp_adam", "MNIST network, Adam, of PyTorch's time", 0.45, "mnist_bench adam", "torch_mnist.py adam",
+                  "ms/step", MS),
+    Row("cnn", "deep MNIST network, Adam, of PyTorch's faster layout", 0.85, True,
+        {"ours": "cnn_bench", "nchw": "torch_cnn.py nchw", "channels_last": "torch_cnn.py channels_last"},
+        of_faster("ours", ("nchw", "channels_last")), ("ours", faster(("nchw", "channels_last"))), "ms/step", MS),
+    Row("chain", "a node of a chain of 10,000 (peer: malloc + free)", 300, True,
+        {"ours": "nodes_bench chain", "peer": "malloc_bench"}, lambda m: m["ours"], ("ours", "peer"), "ns", 1),
+    Row("grid", "a node of a 100 x 100 grid (peer: malloc + free)", 300, True,
+        {"ours": "nodes_bench grid", "peer": "malloc_bench"}, lambda m: m["ours"], ("ours", "peer"), "ns", 1),
+    Row("added", "what a parameter server adds to a step, of PyTorch RPC", 0.5, True,
+        {"ours": "mnist_bench adam cluster", "alone": "mnist_bench adam", "peer": "torch_rpc.py 1",
+         "peer_alone": "torch_mnist.py adam"},
+        added("ours", "alone", "peer", "peer_alone"), ("ours", "peer"), "ms/step", MS),
+    ours_and_peer("null", "a step that receives a scalar, of a raw gRPC round trip", 2.0, "recv_bench 4", "grpc_bench", "us",
+                  US),
+    bandwidth("recv_4m", "RecvTensor of 4 MB, bandwidth of a raw TCP socket's", 4 * MB),
+    bandwidth("recv_32m", "RecvTensor of 32 MB, of a raw TCP socket's", 32 * MB),
+    bandwidth("recv_128m", "RecvTensor of 128 MB, of a raw TCP socket's", 128 * MB),
+    bandwidth("recv_1g", "RecvTensor of 1 GB, of a raw TCP socket's", 1024 * MB),
+    Row("recv_flat", "RecvTensor: bandwidth of 1 GB, of that of 128 MB", 0.9, False,
+        {"ours": f"recv_bench {1024 * MB}", "128 MB": f"recv_bench {128 * MB}"},
+        lambda m: [8 * b / a for a, b in zip(m["ours"], m["128 MB"])], ("ours", "128 MB"), "ms", MS),
+    ours_and_peer("two_workers", "steps of two workers in all, of PyTorch RPC", 3, "mnist_bench adam two", "torch_rpc.py 2",
+                  "ms/step", MS, at_most=False),
+    Row("start", "start of a process to its first step, of `import torch`", 0.1, True,
+        {"ours": "started mnist_bench sgd", "peer": "started torch_import.py"}, ratio("ours", "peer"), ("ours", "peer"), "ms",
+        MS),
+    Row("memory", "peak memory of a parameter server of the MNIST network", 40, True, {"ours": "mnist_bench adam memory"},
+        lambda m: [x / 1e6 for x in m["ours"]], ("ours",), "MB", 1e6),
+]
