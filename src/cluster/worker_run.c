@@ -209,6 +209,7 @@ void bd_worker_run_graph(bd_worker *base, bd_run_graph *run, bd_cancellation *ca
         .resources = w->device->resources,
         .container = bd_step_container(run->step_id, e->container),
         .pool = w->device->pool,
+        .blocking = w->device->blocking,
         .stats = run->wants_stats ? bd_step_stats_new() : NULL,
     };
     e->step_cancellation = step_cancellation;

@@ -7,6 +7,7 @@
 #include "op/resource.h"
 
 struct bd_pool;
+typedef struct bd_blocking bd_blocking; // op/blocking.h
 
 // Values handed in and out by position: what _Arg and _Retval use.
 typedef struct bd_call_frame {
@@ -27,6 +28,7 @@ typedef struct bd_step {
     const char *container;         // the step's own container in `resources`, for temporary resources
     bd_call_frame *frame;          // NULL when there is none
     struct bd_pool *pool;          // where a kernel may spread work; not owned
+    bd_blocking *blocking;         // of the device, for work that blocks on the disk; not owned; NULL: none
     bd_step_stats *stats;          // NULL when not asked for
 } bd_step;
 

@@ -18,12 +18,14 @@ bd_device *bd_device_new(const char *task_name, const char *type, int index, bd_
     d->memory_limit = DEFAULT_MEMORY_LIMIT;
     d->resources = bd_resources_new();
     d->pool = pool;
+    d->blocking = bd_blocking_new();
     return d;
 }
 
 void bd_device_free(bd_device *d)
 {
     if (!d) return;
+    bd_blocking_free(d->blocking);
     bd_resources_free(d->resources);
     bd_free((char *)d->type);
     bd_free(d->name);

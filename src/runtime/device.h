@@ -3,6 +3,7 @@
 #define BD_RUNTIME_DEVICE_H
 
 #include "base/pool.h"
+#include "op/blocking.h"
 #include "op/resource.h"
 #include <stdint.h>
 
@@ -12,7 +13,8 @@ typedef struct bd_device {
     uint64_t incarnation; // drawn at start; a peer that holds an old one gets Aborted
     int64_t memory_limit;
     bd_resources *resources;
-    bd_pool *pool; // not owned
+    bd_pool *pool;         // not owned
+    bd_blocking *blocking; // for kernels that block on the disk
 } bd_device;
 
 // A device of this process. `task_name` is "/job:J/replica:0/task:N".

@@ -173,6 +173,7 @@ static braid_code run_all(bd_executable *e, const bd_step *model, bd_pool *pool,
     if (e->part_count == 1) {
         bd_step step = *model;
         step.resources = e->parts[0].device->resources;
+        step.blocking = e->parts[0].device->blocking;
         return bd_plan_run_wait(e->parts[0].plan, &step, st);
     }
     run_state r = {.what = e};
@@ -180,6 +181,7 @@ static braid_code run_all(bd_executable *e, const bd_step *model, bd_pool *pool,
     for (int i = 0; i < e->part_count; i++) {
         r.steps[i] = *model;
         r.steps[i].resources = e->parts[i].device->resources;
+        r.steps[i].blocking = e->parts[i].device->blocking;
     }
     braid_code code = run_parts(&r, pool, st);
     bd_free(r.steps);

@@ -90,7 +90,7 @@ static op_execution *new_execution(op_live *l, const braid_op *node)
     return e;
 }
 
-static void free_execution(op_execution *e)
+void op_execution_free(op_execution *e)
 {
     for (int i = 0; i < e->ctx.input_count; i++)
         bd_value_fini(&e->ctx.inputs[i]);
@@ -125,7 +125,7 @@ static void make_input(op_live *l, op_execution *e, int i, const op_text *feeds,
         to->ref = NULL;
         bd_resource_unref(&v->base);
     }
-    free_execution(source);
+    op_execution_free(source);
 }
 
 static op_execution *start(op_live *l, braid_op *node, const op_text *feeds, int feed_count, int *fed)
@@ -191,7 +191,7 @@ void op_execution_expect(op_execution *e, const char *want)
             op_case_expect(&e->ctx.outputs[i].tensor, &texts[i], 0, where);
         op_text_fini(texts, count);
     }
-    free_execution(e);
+    op_execution_free(e);
 }
 
 void op_live_run(op_live *l, braid_op *node, const char *feeds, const char *want)

@@ -36,6 +36,9 @@ void op_execution_wait(op_execution *e);
 // Waits, checks the outputs ("float[] 1; int32[] 2") or the error ("Cancelled: words"), and frees the execution.
 void op_execution_expect(op_execution *e, const char *want);
 
+// Frees an execution that was waited for, whatever came of it.
+void op_execution_free(op_execution *e);
+
 // op_live_start and op_execution_expect.
 void op_live_run(op_live *l, braid_op *node, const char *feeds, const char *want);
 

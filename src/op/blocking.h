@@ -1,0 +1,21 @@
+// Work of kernels that blocks on the disk: it has threads of its own, so that it keeps none from running nodes.
+#ifndef BD_OP_BLOCKING_H
+#define BD_OP_BLOCKING_H
+
+#include "op/kernel.h"
+
+// The threads of a device for such work. They start with the first of it.
+bd_blocking *bd_blocking_new(void);
+// Waits for what is running. No execution waits for its turn and none will. NULL is accepted.
+void bd_blocking_free(bd_blocking *b);
+
+// The last thing that a kernel's `start` does: runs fn(c) on a thread that may block and then ends the execution. When the
+// step is cancelled before it is its turn, fn does not run and the execution ends with Cancelled at once. Where the step has no
+// such threads, fn runs on this one.
+void bd_op_block(bd_op_ctx *c, void (*fn)(bd_op_ctx *c));
+
+// Whether the step is cancelled; if so the execution has failed with Cancelled. For fn, between one file or tensor and the
+// next: a call that is waiting for the disk cannot be cut short.
+bool bd_op_cancelled(bd_op_ctx *c);
+
+#endif
