@@ -146,8 +146,17 @@ typedef struct bd_rmsprop {
     double lr, rho, momentum, epsilon;
 } bd_rmsprop;
 typedef struct bd_ftrl {
-    double lr, l1, l2, lr_power;
+    double lr, l1, l2, l2_shrinkage, lr_power;
 } bd_ftrl;
+typedef struct bd_adadelta {
+    double lr, rho, epsilon;
+} bd_adadelta;
+typedef struct bd_proximal {
+    double lr, l1, l2;
+} bd_proximal;
+typedef struct bd_adagrad_da {
+    double lr, l1, l2, global_step;
+} bd_adagrad_da;
 
 typedef struct bd_training_fns {
     void (*gradient_descent)(void *var, const void *delta, int64_t n, double alpha);
@@ -157,6 +166,14 @@ typedef struct bd_training_fns {
     void (*adam)(void *var, void *m, void *v, const void *grad, int64_t n, const bd_adam *o);
     void (*rmsprop)(void *var, void *ms, void *mom, const void *grad, int64_t n, const bd_rmsprop *o);
     void (*ftrl)(void *var, void *accum, void *linear, const void *grad, int64_t n, const bd_ftrl *o);
+    void (*centered_rmsprop)(void *var, void *mg, void *ms, void *mom, const void *grad, int64_t n,
+                             const bd_rmsprop *o);
+    void (*adadelta)(void *var, void *accum, void *accum_update, const void *grad, int64_t n,
+                     const bd_adadelta *o);
+    void (*adagrad_da)(void *var, void *sum, void *square_sum, const void *grad, int64_t n,
+                       const bd_adagrad_da *o);
+    // accum NULL: gradient descent; else Adagrad.
+    void (*proximal)(void *var, void *accum, const void *grad, int64_t n, const bd_proximal *o);
 } bd_training_fns;
 
 // ---- c [m, n] = a [m, k] b [k, n], either read transposed ----

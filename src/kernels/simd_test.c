@@ -332,12 +332,15 @@ static void test_row_variants(void **state)
     each_variant(check_rows);
 }
 
-static void run_training(const bd_training_fns *f, int which, double *state[3], const double *grad)
+static void run_training(const bd_training_fns *f, int which, double *state[4], const double *grad)
 {
     bd_adam adam = {
         .lr = 0.1, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-3, .beta1_power = 0.81, .beta2_power = 0.98};
     bd_rmsprop rmsprop = {.lr = 0.1, .rho = 0.9, .momentum = 0.5, .epsilon = 1e-3};
-    bd_ftrl ftrl = {.lr = 0.1, .l1 = 0.2, .l2 = 0.1, .lr_power = -0.5};
+    bd_ftrl ftrl = {.lr = 0.1, .l1 = 0.2, .l2 = 0.1, .l2_shrinkage = 0.1, .lr_power = -0.5};
+    bd_adadelta adadelta = {.lr = 0.1, .rho = 0.9, .epsilon = 1e-3};
+    bd_adagrad_da da = {.lr = 0.1, .l1 = 0.1, .l2 = 0.1, .global_step = 3};
+    bd_proximal proximal = {.lr = 0.1, .l1 = 0.2, .l2 = 0.1};
     adam.nesterov = which == 4;
     switch (which) {
     case 0: f->gradient_descent(state[0], grad, N, 0.1); break;
@@ -346,23 +349,28 @@ static void run_training(const bd_training_fns *f, int which, double *state[3], 
     case 3:
     case 4: f->adam(state[0], state[1], state[2], grad, N, &adam); break;
     case 5: f->rmsprop(state[0], state[1], state[2], grad, N, &rmsprop); break;
+    case 6: f->centered_rmsprop(state[0], state[1], state[2], state[3], grad, N, &rmsprop); break;
+    case 7: f->adadelta(state[0], state[1], state[2], grad, N, &adadelta); break;
+    case 8: f->adagrad_da(state[0], state[1], state[2], grad, N, &da); break;
+    case 9: f->proximal(state[0], state[1], grad, N, &proximal); break;
     default: f->ftrl(state[0], state[1], state[2], grad, N, &ftrl); break;
     }
 }
 
 static void check_training(const bd_kernel_table *generic, const bd_kernel_table *k)
 {
-    double want[3][N], got[3][N], grad[N];
+    double want[4][N], got[4][N], grad[N];
     for (bd_number type = BD_F32; type <= BD_F64; type++) {
-        for (int which = 0; which < 7; which++) {
+        for (int which = 0; which < 11; which++) {
             fill(type, grad, N, false);
-            for (int i = 0; i < 3; i++) {
+            for (int i = 0; i < 4; i++) {
                 fill(type, want[i], N, true);
                 memcpy(got[i], want[i], sizeof want[i]);
             }
-            run_training(&generic->training[type], which, (double *[]){want[0], want[1], want[2]}, grad);
-            run_training(&k->training[type], which, (double *[]){got[0], got[1], got[2]}, grad);
-            for (int i = 0; i < 3; i++)
+            run_training(&generic->training[type], which, (double *[]){want[0], want[1], want[2], want[3]},
+                         grad);
+            run_training(&k->training[type], which, (double *[]){got[0], got[1], got[2], got[3]}, grad);
+            for (int i = 0; i < 4; i++)
                 expect_near(type, got[i], want[i], N, 2e-5, "training");
         }
     }

@@ -87,20 +87,92 @@
     {                                                                                                            \
         return y == (T)0.5 ? sqrt_##S(x) : pow_##S(x, y);                                                        \
     }                                                                                                            \
-    /* McMahan et al. 2013, figure 1. */                                                                         \
+    /* McMahan et al. 2013, figure 1; the shrinkage of the second version is L2 added to the gradient. */        \
     BD_HOGWILD static void ftrl_##S(void *var_p, void *accum_p, void *linear_p, const void *grad_p,              \
                                     int64_t n, const bd_ftrl *o)                                                 \
     {                                                                                                            \
         T *var = var_p, *accum = accum_p, *linear = linear_p;                                                    \
         const T *grad = grad_p;                                                                                  \
         const T lr = (T)o->lr, l1 = (T)o->l1, l2 = (T)o->l2, power = -(T)o->lr_power;                            \
+        const T shrinkage = 2 * (T)o->l2_shrinkage;                                                              \
         for (int64_t i = 0; i < n; i++) {                                                                        \
-            T g = grad[i], old = accum[i], sum = old + g * g;                                                    \
+            T g = grad[i] + shrinkage * var[i], old = accum[i], sum = old + g * g;                               \
             T root = power_##S(sum, power);                                                                      \
             T z = linear[i] + g - (root - power_##S(old, power)) / lr * var[i];                                  \
             accum[i] = sum;                                                                                      \
             linear[i] = z;                                                                                       \
             var[i] = abs_##S(z) > l1 ? ((z > 0 ? l1 : -l1) - z) / (root / lr + 2 * l2) : 0;                      \
+        }                                                                                                        \
+    }                                                                                                            \
+    /* Graves 2013, equations 38 to 41: RMSProp by the variance, ms - mg^2. */                                   \
+    BD_HOGWILD static void centered_rmsprop_##S(void *var_p, void *mg_p, void *ms_p, void *mom_p,                \
+                                                const void *grad_p, int64_t n, const bd_rmsprop *o)              \
+    {                                                                                                            \
+        T *var = var_p, *mg = mg_p, *ms = ms_p, *moms = mom_p;                                                   \
+        const T *grad = grad_p;                                                                                  \
+        const T lr = (T)o->lr, rest = 1 - (T)o->rho, momentum = (T)o->momentum, epsilon = (T)o->epsilon;         \
+        BD_INDEPENDENT                                                                                           \
+        for (int64_t i = 0; i < n; i++) {                                                                        \
+            T g = grad[i], s = ms[i] + (g * g - ms[i]) * rest, m = mg[i] + (g - mg[i]) * rest;                   \
+            T mom = moms[i] * momentum + g * lr / sqrt_##S(s - m * m + epsilon);                                 \
+            ms[i] = s;                                                                                           \
+            mg[i] = m;                                                                                           \
+            moms[i] = mom;                                                                                       \
+            var[i] -= mom;                                                                                       \
+        }                                                                                                        \
+    }                                                                                                            \
+    /* Zeiler 2012, algorithm 1, scaled by lr. */                                                                \
+    BD_HOGWILD static void adadelta_##S(void *var_p, void *accum_p, void *update_p, const void *grad_p,          \
+                                        int64_t n, const bd_adadelta *o)                                         \
+    {                                                                                                            \
+        T *var = var_p, *accum = accum_p, *updates = update_p;                                                   \
+        const T *grad = grad_p;                                                                                  \
+        const T lr = (T)o->lr, rho = (T)o->rho, rest = 1 - rho, epsilon = (T)o->epsilon;                         \
+        BD_INDEPENDENT                                                                                           \
+        for (int64_t i = 0; i < n; i++) {                                                                        \
+            T g = grad[i], a = accum[i] * rho + g * g * rest;                                                    \
+            T step = sqrt_##S(updates[i] + epsilon) / sqrt_##S(a + epsilon) * g;                                 \
+            accum[i] = a;                                                                                        \
+            updates[i] = updates[i] * rho + step * step * rest;                                                  \
+            var[i] -= step * lr;                                                                                 \
+        }                                                                                                        \
+    }                                                                                                            \
+    /* Soft thresholding: toward 0 by `by`, and no further. */                                                   \
+    static inline T shrink_##S(T x, T by)                                                                        \
+    {                                                                                                            \
+        T rest = abs_##S(x) - by;                                                                                \
+        return rest <= 0 ? 0 : x > 0 ? rest : -rest;                                                             \
+    }                                                                                                            \
+    /* Duchi et al. 2011, dual averaging with L1 and L2: var from the sums alone. */                             \
+    BD_HOGWILD static void adagrad_da_##S(void *var_p, void *sum_p, void *square_p, const void *grad_p,          \
+                                          int64_t n, const bd_adagrad_da *o)                                     \
+    {                                                                                                            \
+        T *var = var_p, *sums = sum_p, *squares = square_p;                                                      \
+        const T *grad = grad_p;                                                                                  \
+        const T lr = (T)o->lr, step = (T)o->global_step, l1 = (T)o->l1 * step, l2 = (T)o->l2 * step;             \
+        for (int64_t i = 0; i < n; i++) {                                                                        \
+            T g = grad[i], sum = sums[i] + g, square = squares[i] + g * g;                                       \
+            sums[i] = sum;                                                                                       \
+            squares[i] = square;                                                                                 \
+            var[i] = -lr * (l1 > 0 ? shrink_##S(sum, l1) : sum) / (l2 * lr + sqrt_##S(square));                  \
+        }                                                                                                        \
+    }                                                                                                            \
+    /* Forward-backward splitting (Duchi and Singer 2009): a step by the gradient, then L1 and L2. */            \
+    BD_HOGWILD static void proximal_##S(void *var_p, void *accum_p, const void *grad_p, int64_t n,               \
+                                        const bd_proximal *o)                                                    \
+    {                                                                                                            \
+        T *var = var_p, *accum = accum_p;                                                                        \
+        const T *grad = grad_p;                                                                                  \
+        const T lr = (T)o->lr, l1 = (T)o->l1, l2 = (T)o->l2;                                                     \
+        for (int64_t i = 0; i < n; i++) {                                                                        \
+            T g = grad[i], rate = lr;                                                                            \
+            if (accum) {                                                                                         \
+                T a = accum[i] + g * g;                                                                          \
+                accum[i] = a;                                                                                    \
+                rate = lr / sqrt_##S(a);                                                                         \
+            }                                                                                                    \
+            T v = var[i] - g * rate;                                                                             \
+            var[i] = (l1 > 0 ? shrink_##S(v, l1 * rate) : v) / (1 + l2 * rate);                                  \
         }                                                                                                        \
     }
 
@@ -108,6 +180,8 @@ TRAINING(float, f32)
 TRAINING(double, f64)
 
 const bd_training_fns BD_SIMD_NAME(bd_training_table)[BD_F64 + 1] = {
-    {gradient_descent_f32, momentum_f32, adagrad_f32, adam_f32, rmsprop_f32, ftrl_f32},
-    {gradient_descent_f64, momentum_f64, adagrad_f64, adam_f64, rmsprop_f64, ftrl_f64},
+    {gradient_descent_f32, momentum_f32, adagrad_f32, adam_f32, rmsprop_f32, ftrl_f32, centered_rmsprop_f32,
+     adadelta_f32, adagrad_da_f32, proximal_f32},
+    {gradient_descent_f64, momentum_f64, adagrad_f64, adam_f64, rmsprop_f64, ftrl_f64, centered_rmsprop_f64,
+     adadelta_f64, adagrad_da_f64, proximal_f64},
 };

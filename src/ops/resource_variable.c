@@ -49,20 +49,19 @@ BD_OP(VarHandleOp) = {
 
 // ---- From handle to variable ----
 
-// The handle in input 0, which may come from a client; NULL: the kernel has failed.
-static const bd_resource_handle *handle_input(bd_op_ctx *c)
+// The handle in input `i`, which may come from a client; NULL: the kernel has failed.
+static const bd_resource_handle *handle_input(bd_op_ctx *c, int i)
 {
-    const braid_tensor *t = bd_input(c, 0);
+    const braid_tensor *t = bd_input(c, i);
     if (bd_tensor_count(t) == 1 && bd_tensor_handle(t)->name) return bd_tensor_handle(t);
     bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s '%s': the input is no handle of a variable", c->node->op_type,
                c->node->name);
     return NULL;
 }
 
-// The variable that input 0 names; NULL: the kernel has failed. The caller gives the reference back.
-static bd_variable *lookup(bd_op_ctx *c, braid_dtype dtype)
+bd_variable *bd_input_variable(bd_op_ctx *c, int i, braid_dtype dtype)
 {
-    const bd_resource_handle *h = handle_input(c);
+    const bd_resource_handle *h = handle_input(c, i);
     if (!h) return NULL;
     bd_resource *r;
     BD_STATUS(st);
@@ -88,11 +87,12 @@ static bd_variable *lookup(bd_op_ctx *c, braid_dtype dtype)
     return NULL;
 }
 
-// What is declared by the VarHandleOp that an input comes from.
-static braid_shape declared_shape(const bd_shape_ctx *c)
+braid_shape bd_shape_ctx_variable(const bd_shape_ctx *c, int i)
 {
-    const braid_op *source = c->node->input_count > 0 ? c->node->inputs[0].op : NULL;
-    const bd_attr *shape = source ? bd_node_attr(source, "shape") : NULL;
+    const braid_op *source = i < c->node->input_count ? c->node->inputs[i].op : NULL;
+    if (bd_dtype_base(c->node->input_types[i]) != BRAID_RESOURCE) return c->inputs[i];
+    const bd_attr *shape =
+        source && bd_node_role(source) == BD_ROLE_VARIABLE ? bd_node_attr(source, "shape") : NULL;
     return shape && shape->kind == BD_ATTR_SHAPE ? shape->shape : BD_SHAPE_UNKNOWN;
 }
 
@@ -100,13 +100,13 @@ static braid_shape declared_shape(const bd_shape_ctx *c)
 
 static braid_code read_shape(bd_shape_ctx *c, braid_status *st)
 {
-    c->outputs[0] = declared_shape(c);
+    c->outputs[0] = bd_shape_ctx_variable(c, 0);
     return bd_shape_ctx_rank(c, 0, 0, st);
 }
 
 static void read_run(bd_op_ctx *c)
 {
-    bd_variable *v = lookup(c, c->node->output_types[0]);
+    bd_variable *v = bd_input_variable(c, 0, c->node->output_types[0]);
     if (!v) return;
     braid_tensor value = {0};
     if (bd_variable_read(v, &value)) {
@@ -138,7 +138,7 @@ BD_OP(ReadVariableOp) = {
 
 static braid_code assign_shape(bd_shape_ctx *c, braid_status *st)
 {
-    braid_shape declared = declared_shape(c), merged;
+    braid_shape declared = bd_shape_ctx_variable(c, 0), merged;
     if (bd_shape_merge(&declared, &c->inputs[1], &merged)) return bd_shape_ctx_rank(c, 0, 0, st);
     char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
     return bd_shape_ctx_fail(c, st, "Shapes must be equal, but are %s and %s", bd_shape_str(&declared, a),
@@ -147,7 +147,7 @@ static braid_code assign_shape(bd_shape_ctx *c, braid_status *st)
 
 static void assign_run(bd_op_ctx *c)
 {
-    const bd_resource_handle *h = handle_input(c);
+    const bd_resource_handle *h = handle_input(c, 0);
     if (!h) return;
     bd_variable_binding b = {.container = h->container ? h->container : BD_DEFAULT_CONTAINER,
                              .name = h->name,
@@ -176,7 +176,7 @@ static void update(bd_op_ctx *c, bool subtract)
 {
     braid_dtype dtype = bd_input(c, 1)->dtype;
     bd_update_fn fn = bd_update_function(dtype, subtract);
-    bd_variable *v = lookup(c, dtype);
+    bd_variable *v = bd_input_variable(c, 0, dtype);
     if (!v) return;
     bd_variable_update(c, v, bd_input(c, 1), fn, true);
     bd_resource_unref(&v->base);
@@ -214,7 +214,7 @@ BD_OP(AssignSubVariableOp) = {
 
 static void is_initialized_run(bd_op_ctx *c)
 {
-    const bd_resource_handle *h = handle_input(c);
+    const bd_resource_handle *h = handle_input(c, 0);
     if (!h) return;
     bd_resource *r;
     BD_STATUS(st);
@@ -241,13 +241,13 @@ BD_OP(VarIsInitializedOp) = {
 static braid_code variable_shape_shape(bd_shape_ctx *c, braid_status *st)
 {
     (void)st;
-    c->outputs[0] = bd_shape1(declared_shape(c).rank);
+    c->outputs[0] = bd_shape1(bd_shape_ctx_variable(c, 0).rank);
     return BRAID_OK;
 }
 
 static void variable_shape_run(bd_op_ctx *c)
 {
-    bd_variable *v = lookup(c, BRAID_INVALID);
+    bd_variable *v = bd_input_variable(c, 0, BRAID_INVALID);
     if (!v) return;
     bd_mutex_lock(&v->mu);
     bool is_set = bd_tensor_is_set(&v->tensor);
@@ -280,7 +280,7 @@ BD_OP(VariableShape) = {
 
 static void destroy_run(bd_op_ctx *c)
 {
-    const bd_resource_handle *h = handle_input(c);
+    const bd_resource_handle *h = handle_input(c, 0);
     if (!h) return;
     BD_STATUS(st);
     braid_code code = bd_resources_delete(c->step->resources, h->container, h->name, &bd_variable_type, st);

@@ -1,60 +1,51 @@
 // Optimizers' updates: ops that change variables in place from a gradient.
 //
-// All have one form: reference inputs (the variable and its slots), one gradient, scalars; shapes of the references and the
-// gradient are the same. Which input is which follows from the signature, so an op adds its signature, a function that
-// names its scalars, and its entry in bd_training_fns.
-//
-// With use_locking the variables' locks are held (in the order of their addresses); without, updates are Hogwild's: see
-// base/hogwild.h.
+// With use_locking, and always for resource variables (whose values once read may not change), the variables' locks are
+// held, in the order of their addresses. Without, updates are Hogwild's: see base/hogwild.h.
+#include "ops/training.h"
 #include "base/check.h"
-#include "graph/shape_fn.h"
 #include "ops/elementwise.h"
+#include "ops/variable.h"
 
 #include <string.h>
 
-#define REFS_MAX 3
-#define SCALARS_MAX 6
-
-// What an update works on; scalars are in the order of the signature.
-typedef struct update {
-    void *refs[REFS_MAX];
-    const void *grad;
-    int64_t count;
-    double scalars[SCALARS_MAX];
-    bool option; // attr use_nesterov, update_slots
-    const bd_training_fns *fns;
-} update;
-
-typedef void (*update_fn)(const update *u);
-
-typedef struct training_state {
-    update_fn fn;
-    const bd_training_fns *fns;
-    bool use_locking, option;
-    int ref_count, grad, scalar_count;
-    int scalars[SCALARS_MAX]; // inputs; the references are the first inputs
-} training_state;
-
-static bool is_gradient(const char *name)
+static bool is_gradient(const bd_arg_def *arg)
 {
-    return strcmp(name, "grad") == 0 || strcmp(name, "delta") == 0;
+    return strcmp(arg->name, "grad") == 0 || strcmp(arg->name, "delta") == 0;
 }
 
-static void bind_update(const braid_op *node, update_fn fn, const char *option, training_state *s)
+static bool is_variable(const bd_arg_def *arg)
 {
+    return arg->is_ref || arg->type == BRAID_RESOURCE;
+}
+
+static bool is_indices(const bd_arg_def *arg)
+{
+    return strcmp(arg->name, "indices") == 0;
+}
+
+void bd_training_bind(const braid_op *node, bd_optimizer_fn fn, bd_training_state *s)
+{
+    const char *option = bd_node_attr(node, "use_nesterov")   ? "use_nesterov"
+                         : bd_node_attr(node, "update_slots") ? "update_slots"
+                                                              : NULL;
     s->fn = fn;
     s->fns = &bd_kernels()->training[bd_number_of(bd_node_attr_type(node, "T"))];
-    s->use_locking = bd_node_attr_bool(node, "use_locking");
+    s->is_resource = !node->def->inputs[0].is_ref;
+    s->locks = s->is_resource || bd_node_attr_bool(node, "use_locking");
     s->option = option && bd_node_attr_bool(node, option);
+    s->grad = s->indices = -1;
     for (int i = 0; i < node->def->input_count; i++) {
         const bd_arg_def *arg = &node->def->inputs[i];
-        if (arg->is_ref) {
-            BD_ASSERT(i == s->ref_count && i < REFS_MAX);
-            s->ref_count++;
-        } else if (is_gradient(arg->name)) {
+        if (is_variable(arg)) {
+            BD_ASSERT(i == s->var_count && i < BD_UPDATE_VARS_MAX);
+            s->var_count++;
+        } else if (is_gradient(arg)) {
             s->grad = i;
+        } else if (is_indices(arg)) {
+            s->indices = i;
         } else {
-            BD_ASSERT(s->scalar_count < SCALARS_MAX);
+            BD_ASSERT(s->scalar_count < BD_UPDATE_SCALARS_MAX);
             s->scalars[s->scalar_count++] = i;
         }
     }
@@ -67,7 +58,16 @@ static const char *input_name(const bd_op_ctx *c, int i)
     return c->node->def->inputs[i].name;
 }
 
-static bool read_scalars(bd_op_ctx *c, const training_state *s, update *u)
+static double scalar_value(const braid_tensor *t)
+{
+    switch (t->dtype) {
+    case BRAID_FLOAT: return *bd_tensor_f32(t);
+    case BRAID_DOUBLE: return *bd_tensor_f64(t);
+    default: return (double)*bd_tensor_i64(t);
+    }
+}
+
+static bool read_scalars(bd_op_ctx *c, const bd_training_state *s, bd_update *u)
 {
     for (int i = 0; i < s->scalar_count; i++) {
         const braid_tensor *t = bd_input(c, s->scalars[i]);
@@ -77,7 +77,7 @@ static bool read_scalars(bd_op_ctx *c, const training_state *s, update *u)
                        bd_shape_str(&t->shape, text));
             return false;
         }
-        u->scalars[i] = t->dtype == BRAID_FLOAT ? *bd_tensor_f32(t) : *bd_tensor_f64(t);
+        u->scalars[i] = scalar_value(t);
     }
     return true;
 }
@@ -91,50 +91,62 @@ static bool check_shape(bd_op_ctx *c, const braid_shape *var, int i, const braid
     return false;
 }
 
-// ---- Running ----
-
-// Takes the content of the references into `held`; each is ended by the caller.
-static bool hold_contents(bd_op_ctx *c, const training_state *s, braid_tensor held[REFS_MAX])
+// The gradient of some rows: as many as there are indices, each like a row of the variable.
+static bool check_rows(bd_op_ctx *c, const bd_training_state *s, const braid_shape *var)
 {
-    for (int i = 0; i < s->ref_count; i++) {
-        bd_variable *v = bd_input_ref(c, i);
-        bool is_set = s->use_locking ? bd_tensor_is_set(&v->tensor) : bd_variable_read(v, &held[i]);
-        if (is_set && s->use_locking) bd_tensor_ref(&held[i], &v->tensor);
-        if (is_set) continue;
-        bd_op_fail(c, BRAID_FAILED_PRECONDITION, "Attempting to use uninitialized variables: %s",
-                   c->node->inputs[i].op->name);
-        return false;
+    const braid_shape *grad = &bd_input(c, s->grad)->shape, *indices = &bd_input(c, s->indices)->shape;
+    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+    if (var->rank < 1) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "var must be at least 1 dimensional");
+    } else if (indices->rank != 1) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "indices must be one-dimensional, not %s",
+                   bd_shape_str(indices, a));
+    } else if (grad->rank < 1 || grad->dims[0] != indices->dims[0]) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "grad must be the same size as indices in the first dimension: %s, %s",
+                   bd_shape_str(grad, a), bd_shape_str(indices, b));
+    } else {
+        braid_shape rows = *var;
+        rows.dims[0] = indices->dims[0];
+        if (bd_shape_equal(&rows, grad)) return true;
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "var and grad must match in all dimensions but the first: %s, %s", bd_shape_str(var, a),
+                   bd_shape_str(grad, b));
+    }
+    return false;
+}
+
+// ---- The variables ----
+
+typedef struct var_list {
+    int count;
+    bd_variable *items[BD_UPDATE_VARS_MAX]; // a reference each
+} var_list;
+
+static bool take_variables(bd_op_ctx *c, const bd_training_state *s, var_list *vars)
+{
+    for (vars->count = 0; vars->count < s->var_count; vars->count++) {
+        bd_variable *v = s->is_resource ? bd_input_variable(c, vars->count, bd_input(c, s->grad)->dtype)
+                                        : bd_input_ref(c, vars->count);
+        if (!v) return false;
+        if (!s->is_resource) bd_resource_ref(&v->base);
+        vars->items[vars->count] = v;
     }
     return true;
 }
 
-static void apply(bd_op_ctx *c, const training_state *s)
+static void give_back(var_list *vars)
 {
-    update u = {.option = s->option, .fns = s->fns};
-    braid_tensor held[REFS_MAX] = {0};
-    const braid_tensor *grad = bd_input(c, s->grad);
-    bool ok = read_scalars(c, s, &u) && hold_contents(c, s, held);
-    for (int i = 1; ok && i < s->ref_count; i++)
-        ok = check_shape(c, &held[0].shape, i, &held[i].shape);
-    ok = ok && check_shape(c, &held[0].shape, s->grad, &grad->shape);
-    if (ok) {
-        for (int i = 0; i < s->ref_count; i++)
-            u.refs[i] = held[i].data;
-        u.grad = grad->data;
-        u.count = bd_tensor_count(grad);
-        s->fn(&u);
-        bd_output_ref(c, 0, bd_input_ref(c, 0));
-    }
-    for (int i = 0; i < s->ref_count; i++)
-        bd_tensor_fini(&held[i]);
+    while (vars->count > 0)
+        bd_resource_unref(&vars->items[--vars->count]->base);
 }
 
 // The variables in the order of their addresses, each once.
-static int lock_order(bd_op_ctx *c, int count, bd_variable *order[REFS_MAX])
+static int lock_order(const var_list *vars, bd_variable *order[BD_UPDATE_VARS_MAX])
 {
     int len = 0;
-    for (int i = 0; i < count; i++) {
-        bd_variable *v = bd_input_ref(c, i);
+    for (int i = 0; i < vars->count; i++) {
+        bd_variable *v = vars->items[i];
         int at = 0;
         while (at < len && (uintptr_t)order[at] < (uintptr_t)v)
             at++;
@@ -146,157 +158,133 @@ static int lock_order(bd_op_ctx *c, int count, bd_variable *order[REFS_MAX])
     return len;
 }
 
-static void training_run(bd_op_ctx *c)
+// Makes the memory of a locked variable the update's own.
+static bool make_writable_locked(bd_op_ctx *c, bd_variable *v)
 {
-    const training_state *s = c->state;
-    bd_variable *order[REFS_MAX];
-    int locks = s->use_locking ? lock_order(c, s->ref_count, order) : 0;
-    for (int i = 0; i < locks; i++)
-        bd_mutex_lock(&order[i]->mu);
-    apply(c, s);
-    while (locks > 0)
-        bd_mutex_unlock(&order[--locks]->mu);
+    BD_STATUS(st);
+    if (!bd_tensor_is_set(&v->tensor) || !bd_variable_make_writable_locked(v, st)) return true;
+    bd_op_fail_status(c, st);
+    return false;
 }
 
-static braid_code training_shape(bd_shape_ctx *c, braid_status *st)
+// Takes the contents into `held`; each is ended by the caller.
+static bool hold_contents(bd_op_ctx *c, const bd_training_state *s, const var_list *vars,
+                          braid_tensor held[BD_UPDATE_VARS_MAX])
 {
-    braid_shape shape = c->inputs[0];
-    for (int i = 1; i < c->input_count; i++) {
-        const bd_arg_def *arg = &c->node->def->inputs[i];
-        if (!arg->is_ref && !is_gradient(arg->name)) {
-            braid_code code = bd_shape_ctx_rank(c, i, 0, st);
-            if (code) return code;
-        } else if (!bd_shape_merge(&shape, &c->inputs[i], &shape)) {
-            return bd_shape_ctx_fail(c, st, "%s and %s do not have the same shape",
-                                     c->node->def->inputs[0].name, arg->name);
-        }
+    for (int i = 0; s->locks && i < vars->count; i++) {
+        if (!make_writable_locked(c, vars->items[i])) return false;
     }
-    c->outputs[0] = shape;
+    for (int i = 0; i < vars->count; i++) {
+        bd_variable *v = vars->items[i];
+        bool is_set = s->locks ? bd_tensor_is_set(&v->tensor) : bd_variable_read(v, &held[i]);
+        if (is_set && s->locks) bd_tensor_ref(&held[i], &v->tensor);
+        if (is_set) continue;
+        bd_op_fail(c, BRAID_FAILED_PRECONDITION, "Attempting to use uninitialized variables: %s",
+                   c->node->input_count > i ? c->node->inputs[i].op->name : c->node->name);
+        return false;
+    }
+    return true;
+}
+
+// ---- Running ----
+
+static void update_all(bd_update *u, const bd_training_state *s, const braid_tensor *held,
+                       const braid_tensor *grad)
+{
+    for (int i = 0; i < s->var_count; i++)
+        u->vars[i] = held[i].data;
+    u->grad = grad->data;
+    u->count = bd_tensor_count(grad);
+    s->fn(u);
+}
+
+// Updates the rows that indices name, one after the other: a row named twice is updated twice.
+static void update_rows(bd_op_ctx *c, bd_update *u, const bd_training_state *s, const braid_tensor *held,
+                        const braid_tensor *grad)
+{
+    const braid_tensor *indices = bd_input(c, s->indices);
+    int64_t rows = held[0].shape.dims[0];
+    size_t size = braid_dtype_size(grad->dtype);
+    u->count = bd_shape_count_range(&grad->shape, 1, grad->shape.rank);
+    for (int64_t i = 0; i < grad->shape.dims[0]; i++) {
+        int64_t row = bd_tensor_index(indices, i);
+        if (row < 0 || row >= rows) {
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                       "Index %lld at offset %lld in indices is out of range [0, %lld)", (long long)row,
+                       (long long)i, (long long)rows);
+            return;
+        }
+        for (int k = 0; k < s->var_count; k++)
+            u->vars[k] = (char *)held[k].data + (size_t)(row * u->count) * size;
+        u->grad = (const char *)grad->data + (size_t)(i * u->count) * size;
+        s->fn(u);
+    }
+}
+
+static void apply(bd_op_ctx *c, const bd_training_state *s, const var_list *vars)
+{
+    bd_update u = {.option = s->option, .fns = s->fns};
+    braid_tensor held[BD_UPDATE_VARS_MAX] = {0};
+    const braid_tensor *grad = bd_input(c, s->grad);
+    bool ok = read_scalars(c, s, &u) && hold_contents(c, s, vars, held);
+    for (int i = 1; ok && i < s->var_count; i++)
+        ok = check_shape(c, &held[0].shape, i, &held[i].shape);
+    if (ok && s->indices >= 0) {
+        if (check_rows(c, s, &held[0].shape)) update_rows(c, &u, s, held, grad);
+    } else if (ok && check_shape(c, &held[0].shape, s->grad, &grad->shape)) {
+        update_all(&u, s, held, grad);
+    }
+    if (!s->is_resource && !bd_op_failed(c)) bd_output_ref(c, 0, vars->items[0]);
+    for (int i = 0; i < s->var_count; i++)
+        bd_tensor_fini(&held[i]);
+}
+
+void bd_training_run(bd_op_ctx *c)
+{
+    const bd_training_state *s = c->state;
+    var_list vars;
+    bd_variable *order[BD_UPDATE_VARS_MAX];
+    if (take_variables(c, s, &vars)) {
+        int locks = s->locks ? lock_order(&vars, order) : 0;
+        for (int i = 0; i < locks; i++)
+            bd_mutex_lock(&order[i]->mu);
+        apply(c, s, &vars);
+        while (locks > 0)
+            bd_mutex_unlock(&order[--locks]->mu);
+    }
+    give_back(&vars);
+}
+
+// ---- Shapes ----
+
+braid_code bd_training_shape(bd_shape_ctx *c, braid_status *st)
+{
+    const bd_arg_def *args = c->node->def->inputs;
+    braid_shape shape = bd_shape_ctx_variable(c, 0), rows = BD_SHAPE_UNKNOWN;
+    int grad = -1, indices = -1;
+    for (int i = 0; i < c->input_count; i++) {
+        const char *name = args[i].name;
+        braid_code code = BRAID_OK;
+        if (is_indices(&args[i])) {
+            indices = i;
+            code = bd_shape_ctx_rank(c, i, 1, st);
+        } else if (is_gradient(&args[i])) {
+            grad = i;
+        } else if (!is_variable(&args[i])) {
+            code = bd_shape_ctx_rank(c, i, 0, st);
+        } else {
+            braid_shape slot = bd_shape_ctx_variable(c, i);
+            if (!bd_shape_merge(&shape, &slot, &shape))
+                return bd_shape_ctx_fail(c, st, "%s and %s do not have the same shape", args[0].name, name);
+        }
+        if (code) return code;
+    }
+    rows = shape;
+    if (indices >= 0 && rows.rank > 0)
+        rows.dims[0] = c->inputs[indices].rank == 1 ? c->inputs[indices].dims[0] : -1;
+    if (!bd_shape_merge(&rows, &c->inputs[grad], &rows))
+        return bd_shape_ctx_fail(c, st, "%s and %s do not have the same shape", args[0].name,
+                                 args[grad].name);
+    if (c->output_count > 0) c->outputs[0] = indices >= 0 ? shape : rows;
     return BRAID_OK;
 }
-
-// The kernel of an op: FN names its scalars, OPTION is the attr that u->option holds.
-#define TRAINING(NAME, FN, OPTION)                                                                           \
-    static braid_code create_##NAME(const braid_op *node, void *state, braid_status *st)                     \
-    {                                                                                                        \
-        (void)st;                                                                                            \
-        bind_update(node, FN, OPTION, state);                                                                \
-        return BRAID_OK;                                                                                     \
-    }
-#define TRAINING_KERNEL(NAME)                                                                                \
-    BD_KERNELS({.types = BD_FLOATS,                                                                          \
-                .state_size = sizeof(training_state),                                                        \
-                .create = create_##NAME,                                                                     \
-                .run = training_run})
-
-// ---- ApplyGradientDescent ----
-
-static void gradient_descent(const update *u)
-{
-    u->fns->gradient_descent(u->refs[0], u->grad, u->count, u->scalars[0]);
-}
-TRAINING(gradient_descent, gradient_descent, NULL)
-
-BD_OP(ApplyGradientDescent) = {
-    .signature = "(var: Ref(T), alpha: T, delta: T) -> (out: Ref(T))",
-    .attrs = "T:type{number}; use_locking:bool=false",
-    .shape = training_shape,
-    .kernels = TRAINING_KERNEL(gradient_descent),
-    .doc = "Subtracts alpha * delta from var.",
-};
-
-// ---- ApplyMomentum ----
-
-static void momentum(const update *u)
-{
-    u->fns->momentum(u->refs[0], u->refs[1], u->grad, u->count, u->scalars[0], u->scalars[1], u->option);
-}
-TRAINING(momentum, momentum, "use_nesterov")
-
-BD_OP(ApplyMomentum) = {
-    .signature = "(var: Ref(T), accum: Ref(T), lr: T, grad: T, momentum: T) -> (out: Ref(T))",
-    .attrs = "T:type{number}; use_locking:bool=false; use_nesterov:bool=false",
-    .shape = training_shape,
-    .kernels = TRAINING_KERNEL(momentum),
-    .doc = "Takes a step with momentum: accum = momentum * accum + grad; var -= lr * accum.",
-};
-
-// ---- ApplyAdagrad ----
-
-static void adagrad(const update *u)
-{
-    u->fns->adagrad(u->refs[0], u->refs[1], u->grad, u->count, u->scalars[0], u->option);
-}
-TRAINING(adagrad, adagrad, "update_slots")
-
-BD_OP(ApplyAdagrad) = {
-    .signature = "(var: Ref(T), accum: Ref(T), lr: T, grad: T) -> (out: Ref(T))",
-    .attrs = "T:type{number}; use_locking:bool=false; update_slots:bool=true",
-    .shape = training_shape,
-    .kernels = TRAINING_KERNEL(adagrad),
-    .doc = "Takes a step of Adagrad: accum += grad^2; var -= lr * grad / sqrt(accum).",
-};
-
-// ---- ApplyAdam ----
-
-static void adam(const update *u)
-{
-    bd_adam o = {.beta1_power = u->scalars[0],
-                 .beta2_power = u->scalars[1],
-                 .lr = u->scalars[2],
-                 .beta1 = u->scalars[3],
-                 .beta2 = u->scalars[4],
-                 .epsilon = u->scalars[5],
-                 .nesterov = u->option};
-    u->fns->adam(u->refs[0], u->refs[1], u->refs[2], u->grad, u->count, &o);
-}
-TRAINING(adam, adam, "use_nesterov")
-
-BD_OP(ApplyAdam) = {
-    .signature =
-        "(var: Ref(T), m: Ref(T), v: Ref(T), beta1_power: T, beta2_power: T, lr: T, beta1: T, beta2: T, "
-        "epsilon: T, grad: T) -> (out: Ref(T))",
-    .attrs = "T:type{number}; use_locking:bool=false; use_nesterov:bool=false",
-    .shape = training_shape,
-    .kernels = TRAINING_KERNEL(adam),
-    .doc = "Takes a step of Adam, the step size corrected by the powers of beta1 and beta2.",
-};
-
-// ---- ApplyRMSProp ----
-
-static void rmsprop(const update *u)
-{
-    bd_rmsprop o = {
-        .lr = u->scalars[0], .rho = u->scalars[1], .momentum = u->scalars[2], .epsilon = u->scalars[3]};
-    u->fns->rmsprop(u->refs[0], u->refs[1], u->refs[2], u->grad, u->count, &o);
-}
-TRAINING(rmsprop, rmsprop, NULL)
-
-BD_OP(ApplyRMSProp) = {
-    .signature =
-        "(var: Ref(T), ms: Ref(T), mom: Ref(T), lr: T, rho: T, momentum: T, epsilon: T, grad: T) -> (out: "
-        "Ref(T))",
-    .attrs = "T:type{number}; use_locking:bool=false",
-    .shape = training_shape,
-    .kernels = TRAINING_KERNEL(rmsprop),
-    .doc = "Takes a step of RMSProp: ms is the decaying mean of grad^2, mom the momentum.",
-};
-
-// ---- ApplyFtrl ----
-
-static void ftrl(const update *u)
-{
-    bd_ftrl o = {.lr = u->scalars[0], .l1 = u->scalars[1], .l2 = u->scalars[2], .lr_power = u->scalars[3]};
-    u->fns->ftrl(u->refs[0], u->refs[1], u->refs[2], u->grad, u->count, &o);
-}
-TRAINING(ftrl, ftrl, NULL)
-
-BD_OP(ApplyFtrl) = {
-    .signature =
-        "(var: Ref(T), accum: Ref(T), linear: Ref(T), grad: T, lr: T, l1: T, l2: T, lr_power: T) -> (out: "
-        "Ref(T))",
-    .attrs = "T:type{number}; use_locking:bool=false",
-    .shape = training_shape,
-    .kernels = TRAINING_KERNEL(ftrl),
-    .doc = "Takes a step of FTRL-Proximal with L1 and L2 regularization.",
-};

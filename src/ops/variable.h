@@ -2,6 +2,7 @@
 #ifndef BD_OPS_VARIABLE_H
 #define BD_OPS_VARIABLE_H
 
+#include "graph/shape_fn.h"
 #include "op/kernel.h"
 
 // Which variable a node names.
@@ -19,6 +20,14 @@ void bd_variable_bind(const braid_op *node, bool is_reference, bd_variable_bindi
 // of another type or kind.
 braid_code bd_variable_find(const bd_variable_binding *b, bd_resources *rs, bd_variable **v,
                             braid_status *st);
+
+// The resource variable that the handle in input `i` names, of type `dtype` (BRAID_INVALID: any); the caller gives the reference
+// back. NULL: the kernel has failed.
+bd_variable *bd_input_variable(bd_op_ctx *c, int i, braid_dtype dtype);
+
+// What shape functions know of the variable in input `i`: of a reference the shape of the edge, of a handle what its
+// VarHandleOp declares.
+braid_shape bd_shape_ctx_variable(const bd_shape_ctx *c, int i);
 
 // Adds or subtracts `count` elements: value[i] += delta[i].
 typedef void (*bd_update_fn)(void *value, const void *delta, int64_t count);

@@ -119,7 +119,8 @@ braid_op *op_test_node(braid_graph *g, const char *op, const char *attrs, const 
 braid_out op_case_input(braid_graph *g, const op_text *text, bool with_shape)
 {
     braid_shape shape = with_shape ? text->shape : BD_SHAPE_UNKNOWN;
-    braid_op_desc *desc = braid_op_begin(g, text->is_ref ? "VariableV2" : "Placeholder", NULL);
+    const char *op = text->is_ref ? "VariableV2" : text->is_var ? "VarHandleOp" : "Placeholder";
+    braid_op_desc *desc = braid_op_begin(g, op, NULL);
     braid_op_attr_type(desc, "dtype", text->dtype);
     braid_op_attr_shape(desc, "shape", shape);
     return braid_op_end_out(desc);
@@ -147,20 +148,57 @@ typedef struct case_run {
     char where[256];
 } case_run;
 
-static void make_value(const op_text *text, bd_value *v)
+static bd_variable *make_variable(const op_text *text)
 {
-    *v = (bd_value){0};
-    if (!text->is_ref) {
-        op_text_tensor(text, &v->tensor);
-        return;
-    }
-    v->ref = bd_variable_new(text->dtype, true);
-    if (!text->has_values) return;
+    bd_variable *v = bd_variable_new(text->dtype, text->is_ref);
+    if (!text->has_values) return v;
     BD_STATUS(st);
     braid_tensor t;
     op_text_tensor(text, &t);
-    if (bd_variable_assign(v->ref, &t, st)) fail_msg("%s", braid_status_message(st));
+    if (bd_variable_assign(v, &t, st)) fail_msg("%s", braid_status_message(st));
     bd_tensor_fini(&t);
+    return v;
+}
+
+static braid_code create_resource(void *text, bd_resource **out, braid_status *st)
+{
+    (void)st;
+    *out = &make_variable(text)->base;
+    return BRAID_OK;
+}
+
+// A resource variable of the step: `v` is its handle. Returns a reference to it.
+static bd_variable *make_resource(const op_text *text, bd_step *step, int i, bd_value *v)
+{
+    BD_STATUS(st);
+    char name[16];
+    bd_resource *r;
+    snprintf(name, sizeof name, "var%d", i);
+    if (bd_resources_lookup_or_create(step->resources, BD_DEFAULT_CONTAINER, name, &bd_variable_type,
+                                      create_resource, (void *)text, &r, st) ||
+        bd_tensor_init(&v->tensor, BRAID_RESOURCE, &BD_SCALAR, st))
+        fail_msg("%s", braid_status_message(st));
+    *bd_tensor_handle(&v->tensor) =
+        (bd_resource_handle){.container = bd_strdup(BD_DEFAULT_CONTAINER), .name = bd_strdup(name)};
+    return BD_CONTAINER_OF(r, bd_variable, base);
+}
+
+// An input, and what holds it for the time after the run: the variable, or the value if it is to be shared.
+static void make_input(const case_run *r, int i, bool is_shared, bd_step *step, bd_value *v, bd_value *holder)
+{
+    const op_text *text = &r->inputs[i];
+    *v = *holder = (bd_value){0};
+    if (text->is_var) {
+        holder->ref = make_resource(text, step, i, v);
+        if (is_shared) bd_variable_read(holder->ref, &holder->tensor);
+        return;
+    }
+    if (text->is_ref) {
+        v->ref = make_variable(text);
+    } else {
+        op_text_tensor(text, &v->tensor);
+    }
+    if (is_shared || text->is_ref) op_value_ref(holder, v);
 }
 
 static void check_outputs(const case_run *r, const braid_op *node, const bd_value *outputs)
@@ -200,13 +238,10 @@ static void run_values(const case_run *r, const braid_op *node, bool is_shared)
 {
     BD_STATUS(st);
     bd_value inputs[OP_TEXT_MAX], holders[OP_TEXT_MAX], outputs[OP_TEXT_MAX] = {0};
-    for (int i = 0; i < r->input_count; i++) {
-        make_value(&r->inputs[i], &inputs[i]);
-        holders[i] = (bd_value){0};
-        if (is_shared || r->inputs[i].is_ref) op_value_ref(&holders[i], &inputs[i]);
-    }
     bd_step step;
     op_step_init(&step);
+    for (int i = 0; i < r->input_count; i++)
+        make_input(r, i, is_shared, &step, &inputs[i], &holders[i]);
     if (op_run_node(node, &step, inputs, outputs, st)) {
         op_case_expect_error(st, r->c->want, r->where);
     } else if (r->is_error) {
@@ -214,7 +249,8 @@ static void run_values(const case_run *r, const braid_op *node, bool is_shared)
     } else {
         check_outputs(r, node, outputs);
         for (int i = 0; is_shared && i < r->input_count; i++) { // nobody may have written to them
-            if (!holders[i].ref) op_case_expect(&holders[i].tensor, &r->inputs[i], 0, r->where);
+            if (bd_tensor_is_set(&holders[i].tensor))
+                op_case_expect(&holders[i].tensor, &r->inputs[i], 0, r->where);
         }
     }
     check_variables(r, holders);

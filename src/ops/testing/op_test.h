@@ -17,8 +17,9 @@ typedef struct op_case {
     const char *op;
     const char
         *attrs; // "transpose_a=true; T=float; ksize=[1,2,2,1]"; NULL: none. Types follow from the inputs
-    const char
-        *inputs; // "ref float[2] 1 2" is a variable of that content, "ref float[2]" one that is uninitialized
+    const char *
+        inputs; // "ref float[2] 1 2" is a variable of that content, "ref float[2]" one that is uninitialized; "var ..." the handle
+                // of a resource variable
     const char *want;  // the outputs, "*" for any; or the error: "InvalidArgument: words of the message"
     const char *after; // what the variables among the inputs hold afterwards; NULL: not looked at
     double
@@ -33,7 +34,7 @@ typedef struct op_shape_case {
     const char *op;
     const char *attrs;
     const char *
-        inputs; // "[2,?]; ?": float; "int32[2]": another type; "int32[2] 0 1": a constant; "ref float[2]": a variable
+        inputs; // "[2,?]; ?": float; "int32[2]": another type; "int32[2] 0 1": a constant; "ref float[2]", "var float[2]": a variable
     const char *want; // "[2,?]; []", or the error as above
 } op_shape_case;
 void op_test_shapes(const op_shape_case *cases, size_t count);

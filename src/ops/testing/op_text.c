@@ -22,7 +22,7 @@ static char *trimmed(const char *text, size_t len)
     return bd_strndup(text, len);
 }
 
-// Reads one piece. Its forms: "*", "[ref ]DTYPE[SHAPE][ VALUES]".
+// Reads one piece. Its forms: "*", "[ref |var ]DTYPE[SHAPE][ VALUES]".
 static void read_piece(char *piece, op_text *out)
 {
     *out = (op_text){.dtype = BRAID_FLOAT, .shape = BD_SHAPE_UNKNOWN};
@@ -30,10 +30,9 @@ static void read_piece(char *piece, op_text *out)
         out->is_any = true;
         return;
     }
-    if (bd_str_starts_with(piece, "ref ")) {
-        out->is_ref = true;
-        piece += 4;
-    }
+    out->is_ref = bd_str_starts_with(piece, "ref ");
+    out->is_var = bd_str_starts_with(piece, "var ");
+    if (out->is_ref || out->is_var) piece += 4;
     size_t name_len = strcspn(piece, "[?");
     if (name_len > 0) {
         out->dtype = bd_dtype_parse(piece, name_len);

@@ -8,7 +8,7 @@
 
 // One input or output of a case.
 typedef struct op_text {
-    bool is_ref, is_any; // "ref ...", "*"
+    bool is_ref, is_var, is_any; // "ref ...", "var ...", "*"
     bool has_values;
     braid_dtype dtype; // BRAID_FLOAT when the text names none
     braid_shape shape; // may be partly known

@@ -1,0 +1,80 @@
+// The updates of FTRL-Proximal.
+#include "ops/training.h"
+
+static void ftrl(const bd_update *u)
+{
+    bd_ftrl o = {.lr = u->scalars[0], .l1 = u->scalars[1], .l2 = u->scalars[2], .lr_power = u->scalars[3]};
+    u->fns->ftrl(u->vars[0], u->vars[1], u->vars[2], u->grad, u->count, &o);
+}
+BD_OPTIMIZER(ftrl)
+
+static void ftrl_v2(const bd_update *u)
+{
+    bd_ftrl o = {.lr = u->scalars[0],
+                 .l1 = u->scalars[1],
+                 .l2 = u->scalars[2],
+                 .l2_shrinkage = u->scalars[3],
+                 .lr_power = u->scalars[4]};
+    u->fns->ftrl(u->vars[0], u->vars[1], u->vars[2], u->grad, u->count, &o);
+}
+BD_OPTIMIZER(ftrl_v2)
+
+BD_OP(ApplyFtrl) = {
+    .signature =
+        "(var: Ref(T), accum: Ref(T), linear: Ref(T), grad: T, lr: T, l1: T, l2: T, lr_power: T) -> (out: Ref(T))",
+    BD_UPDATE_OP(ftrl, ""),
+    .doc = "Takes a step of FTRL-Proximal with L1 and L2 regularization.",
+};
+
+BD_OP(ResourceApplyFtrl) = {
+    .signature =
+        "(var: resource, accum: resource, linear: resource, grad: T, lr: T, l1: T, l2: T, lr_power: T) -> ()",
+    .flags = BD_OP_STATEFUL,
+    BD_UPDATE_OP(ftrl, ""),
+    .doc = "ApplyFtrl of resource variables.",
+};
+
+BD_OP(SparseApplyFtrl) = {
+    .signature =
+        "(var: Ref(T), accum: Ref(T), linear: Ref(T), grad: T, indices: Tindices, lr: T, l1: T, l2: T, lr_power: T) -> (out: Ref(T))",
+    BD_UPDATE_OP(ftrl, BD_UPDATE_INDICES ""),
+    .doc = "ApplyFtrl of the rows that indices name.",
+};
+
+BD_OP(ResourceSparseApplyFtrl) = {
+    .signature =
+        "(var: resource, accum: resource, linear: resource, grad: T, indices: Tindices, lr: T, l1: T, l2: T, lr_power: T) -> ()",
+    .flags = BD_OP_STATEFUL,
+    BD_UPDATE_OP(ftrl, BD_UPDATE_INDICES ""),
+    .doc = "SparseApplyFtrl of resource variables.",
+};
+
+BD_OP(ApplyFtrlV2) = {
+    .signature =
+        "(var: Ref(T), accum: Ref(T), linear: Ref(T), grad: T, lr: T, l1: T, l2: T, l2_shrinkage: T, lr_power: T) -> (out: Ref(T))",
+    BD_UPDATE_OP(ftrl_v2, ""),
+    .doc = "Takes a step of FTRL-Proximal with L1 and L2 regularization and shrinkage of var.",
+};
+
+BD_OP(ResourceApplyFtrlV2) = {
+    .signature =
+        "(var: resource, accum: resource, linear: resource, grad: T, lr: T, l1: T, l2: T, l2_shrinkage: T, lr_power: T) -> ()",
+    .flags = BD_OP_STATEFUL,
+    BD_UPDATE_OP(ftrl_v2, ""),
+    .doc = "ApplyFtrlV2 of resource variables.",
+};
+
+BD_OP(SparseApplyFtrlV2) = {
+    .signature =
+        "(var: Ref(T), accum: Ref(T), linear: Ref(T), grad: T, indices: Tindices, lr: T, l1: T, l2: T, l2_shrinkage: T, lr_power: T) -> (out: Ref(T))",
+    BD_UPDATE_OP(ftrl_v2, BD_UPDATE_INDICES ""),
+    .doc = "ApplyFtrlV2 of the rows that indices name.",
+};
+
+BD_OP(ResourceSparseApplyFtrlV2) = {
+    .signature =
+        "(var: resource, accum: resource, linear: resource, grad: T, indices: Tindices, lr: T, l1: T, l2: T, l2_shrinkage: T, lr_power: T) -> ()",
+    .flags = BD_OP_STATEFUL,
+    BD_UPDATE_OP(ftrl_v2, BD_UPDATE_INDICES ""),
+    .doc = "SparseApplyFtrlV2 of resource variables.",
+};
