@@ -21,9 +21,9 @@ braid_code bd_text_format_to_wire(const ProtobufCMessageDescriptor *type, const 
 braid_code bd_text_format_parse(const ProtobufCMessageDescriptor *type, const char *text, size_t len,
                                 ProtobufCMessage **out, braid_status *st);
 
-// The message as text in new memory (bd_free): a field a line, two spaces a level, fields by number and maps by key,
-// floating point numbers in the fewest digits that read back as the same. Bytes that are not printable ASCII are octal
-// escapes. Fields that protobuf-c does not know are left out. Never NULL.
+// The message as text in new memory (bd_free), as TensorFlow's text files come from Python's text_format: a field a line,
+// two spaces a level, fields by number and maps by key, floating point numbers in the fewest digits that read back as the
+// same, bytes that are not printable ASCII as octal escapes. Fields that `message`'s descriptor lacks are left out. Never NULL.
 char *bd_text_format_print(const ProtobufCMessage *message);
 
 #endif

@@ -207,14 +207,14 @@ static bool is_present(const ProtobufCFieldDescriptor *field, const ProtobufCMes
 
 static void print_fields(bd_strbuf *out, const ProtobufCMessage *m, int level)
 {
-    const bool is_entry = is_map_entry(m->descriptor); // has both, whatever they are
+    const bool is_entry = is_map_entry(m->descriptor);
     for (unsigned i = 0; i < m->descriptor->n_fields; i++) {
         const ProtobufCFieldDescriptor *field = &m->descriptor->fields[i];
         const void *at = (const char *)m + field->offset;
         if (field->label == PROTOBUF_C_LABEL_REPEATED)
             put_repeated(out, field, at, *(const size_t *)((const char *)m + field->quantifier_offset),
                          level);
-        else if (is_entry || is_present(field, m, at))
+        else if (is_present(field, m, at) || (is_entry && field->type == PROTOBUF_C_TYPE_MESSAGE))
             put_field(out, field, at, level);
     }
 }
