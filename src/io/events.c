@@ -233,7 +233,7 @@ braid_code bd_event_put_scalar(bd_event_writer *w, int64_t step, const char *tag
     bd_wire_writer out;
     bd_message_init(&m);
     bd_wire_writer_init(&out, &m);
-    bd_summary_put_scalar(&out, tag, value);
+    bd_summary_put_scalar(&out, bd_summary_tag_of(tag), value);
     return put_message(w, step, EVENT_SUMMARY, &out, &m, st);
 }
 

@@ -199,9 +199,9 @@ static void test_summaries_put_together(void **state)
     bd_histogram_add(&h, -1);
     bd_message_init(&m);
     bd_wire_writer_init(&out, &m);
-    bd_summary_put_scalar(&out, "global_step/sec", 12.5f);
-    bd_summary_put_histogram(&out, "fc1/weights", &h);
-    bd_summary_put_scalar(&out, "", 0);
+    bd_summary_put_scalar(&out, bd_summary_tag_of("global_step/sec"), 12.5f);
+    bd_summary_put_histogram(&out, bd_summary_tag_of("fc1/weights"), &h);
+    bd_summary_put_scalar(&out, bd_summary_tag_of(""), 0);
     bd_wire_writer_finish(&out);
     uint8_t *bytes = bd_malloc(m.bytes);
     bd_message_gather(&m, bytes);

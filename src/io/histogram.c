@@ -81,7 +81,7 @@ void bd_histogram_add(bd_histogram *h, double value)
     h->sum_squares += value * value;
 }
 
-static bool element(const braid_tensor *t, int64_t i, double *value)
+bool bd_real_element(const braid_tensor *t, int64_t i, double *value)
 {
     const void *data = t->data;
     switch (t->dtype) {
@@ -106,7 +106,7 @@ braid_code bd_histogram_add_tensor(bd_histogram *h, const braid_tensor *t, braid
     int64_t count = bd_tensor_count(t);
     for (int64_t i = 0; i < count; i++) {
         double value;
-        if (!element(t, i, &value)) {
+        if (!bd_real_element(t, i, &value)) {
             return bd_fail(st, BRAID_INVALID_ARGUMENT, "a histogram of elements of type %s",
                            braid_dtype_name(t->dtype));
         }

@@ -19,6 +19,9 @@ const double *bd_histogram_limits(size_t *count);
 // Adds a finite value.
 void bd_histogram_add(bd_histogram *h, double value);
 
+// The value of element `i` of a tensor of a real type; false for other types.
+bool bd_real_element(const braid_tensor *t, int64_t i, double *value);
+
 // Adds all elements of a tensor of a real type. InvalidArgument for NaN, infinity ("Nan in summary histogram") and other
 // types; what comes before is added.
 braid_code bd_histogram_add_tensor(bd_histogram *h, const braid_tensor *t, braid_status *st);

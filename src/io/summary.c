@@ -1,50 +1,111 @@
 // Values of a Summary message.
 #include "io/summary.h"
 
+#include "tensor/tensor_proto.h"
 #include <string.h>
 
-// Field numbers of Summary and Summary.Value.
+// Field numbers of Summary, Summary.Value and Summary.Image.
 enum {
     SUMMARY_VALUE = 1,
     VALUE_TAG = 1,
     VALUE_SIMPLE = 2,
-    VALUE_HISTOGRAM = 5
+    VALUE_IMAGE = 4,
+    VALUE_HISTOGRAM = 5,
+    VALUE_NODE = 7,
+    VALUE_TENSOR = 8,
+    VALUE_METADATA = 9,
+    IMAGE_HEIGHT = 1,
+    IMAGE_WIDTH = 2,
+    IMAGE_DEPTH = 3,
+    IMAGE_PNG = 4
 };
 
-static size_t bytes_field_size(uint32_t field, size_t len)
+bd_summary_tag bd_summary_tag_of(const char *text)
 {
-    return bd_wire_varint_size((uint64_t)field << 3) + bd_wire_varint_size(len) + len;
+    return (bd_summary_tag){text, strlen(text)};
 }
 
-void bd_summary_put_scalar(bd_wire_writer *out, const char *tag, float value)
+// A message in a message: begin, write the fields, end.
+typedef struct nested {
+    bd_message fields;
+    bd_wire_writer out;
+} nested;
+
+static bd_wire_writer *begin(nested *n)
 {
+    bd_message_init(&n->fields);
+    bd_wire_writer_init(&n->out, &n->fields);
+    return &n->out;
+}
+
+static void end(nested *n, bd_wire_writer *out, uint32_t field)
+{
+    bd_wire_writer_finish(&n->out);
+    bd_wire_put_tag(out, field, BD_WIRE_BYTES);
+    bd_wire_put_varint(out, n->fields.bytes);
+    for (size_t i = 0; i < n->fields.slice_count; i++)
+        bd_wire_put_raw(out, n->fields.slices[i].data, n->fields.slices[i].len);
+    bd_message_fini(&n->fields);
+}
+
+static bd_wire_writer *begin_value(nested *n, bd_summary_tag tag)
+{
+    bd_wire_writer *out = begin(n);
+    if (tag.len > 0) bd_wire_put_bytes(out, VALUE_TAG, tag.text, tag.len);
+    return out;
+}
+
+void bd_summary_put_scalar(bd_wire_writer *out, bd_summary_tag tag, float value)
+{
+    nested v;
     uint8_t bytes[4];
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     for (int i = 0; i < 4; i++)
         bytes[i] = (uint8_t)(bits >> (8 * i));
-    bd_wire_put_tag(out, SUMMARY_VALUE, BD_WIRE_BYTES);
-    bd_wire_put_varint(out, bytes_field_size(VALUE_TAG, strlen(tag)) + 1 + sizeof bytes);
-    bd_wire_put_bytes(out, VALUE_TAG, tag, strlen(tag));
-    bd_wire_put_tag(out, VALUE_SIMPLE, BD_WIRE_FIXED32);
-    bd_wire_put_raw(out, bytes, sizeof bytes);
+    begin_value(&v, tag);
+    bd_wire_put_tag(&v.out, VALUE_SIMPLE, BD_WIRE_FIXED32);
+    bd_wire_put_raw(&v.out, bytes, sizeof bytes);
+    end(&v, out, SUMMARY_VALUE);
 }
 
-void bd_summary_put_histogram(bd_wire_writer *out, const char *tag, const bd_histogram *h)
+void bd_summary_put_histogram(bd_wire_writer *out, bd_summary_tag tag, const bd_histogram *h)
 {
-    bd_message inner;
-    bd_wire_writer w;
-    bd_message_init(&inner);
-    bd_wire_writer_init(&w, &inner);
-    bd_histogram_write(h, &w);
-    bd_wire_writer_finish(&w);
-    bd_wire_put_tag(out, SUMMARY_VALUE, BD_WIRE_BYTES);
-    bd_wire_put_varint(out, bytes_field_size(VALUE_TAG, strlen(tag)) +
-                                bytes_field_size(VALUE_HISTOGRAM, inner.bytes));
-    bd_wire_put_bytes(out, VALUE_TAG, tag, strlen(tag));
-    bd_wire_put_tag(out, VALUE_HISTOGRAM, BD_WIRE_BYTES);
-    bd_wire_put_varint(out, inner.bytes);
-    for (size_t i = 0; i < inner.slice_count; i++)
-        bd_wire_put_raw(out, inner.slices[i].data, inner.slices[i].len);
-    bd_message_fini(&inner);
+    nested v, histogram;
+    begin_value(&v, tag);
+    bd_histogram_write(h, begin(&histogram));
+    end(&histogram, &v.out, VALUE_HISTOGRAM);
+    end(&v, out, SUMMARY_VALUE);
+}
+
+void bd_summary_put_image(bd_wire_writer *out, bd_summary_tag tag, const bd_summary_image *image)
+{
+    nested v, i;
+    begin_value(&v, tag);
+    begin(&i);
+    bd_wire_put_uint(&i.out, IMAGE_HEIGHT, (uint64_t)image->height);
+    bd_wire_put_uint(&i.out, IMAGE_WIDTH, (uint64_t)image->width);
+    bd_wire_put_uint(&i.out, IMAGE_DEPTH, (uint64_t)image->depth);
+    bd_wire_put_bytes(&i.out, IMAGE_PNG, image->png, image->png_len);
+    end(&i, &v.out, VALUE_IMAGE);
+    end(&v, out, SUMMARY_VALUE);
+}
+
+void bd_summary_put_tensor(bd_wire_writer *out, bd_summary_tag tag, const braid_tensor *t,
+                           const void *metadata, size_t metadata_len)
+{
+    nested v;
+    begin_value(&v, tag);
+    bd_tensor_proto_put(t, VALUE_TENSOR, &v.out);
+    bd_wire_put_bytes(&v.out, VALUE_METADATA, metadata, metadata_len);
+    end(&v, out, SUMMARY_VALUE);
+}
+
+void bd_summary_put_node_tensor(bd_wire_writer *out, const char *node, const braid_tensor *t)
+{
+    nested v;
+    begin(&v);
+    bd_wire_put_bytes(&v.out, VALUE_NODE, node, strlen(node));
+    bd_tensor_proto_put(t, VALUE_TENSOR, &v.out);
+    end(&v, out, SUMMARY_VALUE);
 }

@@ -9,53 +9,28 @@
 
 #include <stdio.h>
 
-// One run of an op. In strings `~` stands for a blank.
+// One run of an op.
 typedef struct step {
     const char *op, *attrs, *inputs;
     const char *want; // its outputs or the error; NULL: either
 } step;
 
-static braid_out constant(braid_graph *g, const char *text)
-{
-    braid_tensor t;
-    op_test_tensor(&t, text);
-    for (int64_t i = 0; t.dtype == BRAID_STRING && i < bd_tensor_count(&t); i++) {
-        bd_string *s = &bd_tensor_str(&t)[i];
-        for (char *blank; s->len && (blank = memchr(s->data, '~', s->len));)
-            *blank = ' ';
-    }
-    braid_op_desc *d = braid_op_begin(g, "Const", NULL);
-    braid_op_attr_type(d, "dtype", t.dtype);
-    braid_op_attr_tensor(d, "value", &t);
-    bd_tensor_fini(&t);
-    return braid_op_end_out(d);
-}
-
-// The same, but nobody knows its shape or value before the run.
-static braid_out unknown(braid_graph *g, const char *text)
-{
-    braid_op_desc *d = braid_op_begin(g, "PlaceholderWithDefault", NULL);
-    braid_op_input(d, constant(g, text));
-    braid_op_attr_shape(d, "shape", BD_SHAPE_UNKNOWN);
-    return braid_op_end_out(d);
-}
-
-static braid_op *make_node(braid_graph *g, const step *s, braid_out (*input)(braid_graph *, const char *))
+static braid_op *make_node(op_live *l, const step *s, braid_out (*input)(op_live *, const char *))
 {
     braid_out inputs[8];
     int count = 0;
     char *copy = bd_strdup(s->inputs), *save = NULL;
     for (char *text = strtok_r(copy, ";", &save); text; text = strtok_r(NULL, ";", &save))
-        inputs[count++] = input(g, text);
+        inputs[count++] = input(l, text);
     bd_free(copy);
-    return op_test_node(g, s->op, s->attrs, inputs, count);
+    return op_test_node(l->graph, s->op, s->attrs, inputs, count);
 }
 
 static void run(const step *s)
 {
     BD_STATUS(st);
     op_live *l = op_live_new();
-    braid_op *node = make_node(l->graph, s, unknown);
+    braid_op *node = make_node(l, s, op_live_unknown);
     if (braid_graph_status(l->graph, st)) fail_msg("%s", braid_status_message(st));
     op_execution *e = op_live_start(l, node, "");
     if (s->want) {
@@ -115,8 +90,8 @@ static void expect_type(braid_dtype type)
     for (size_t i = 0; i < bd_tensor_bytes(&t); i++)
         ((uint8_t *)t.data)[i] = (uint8_t)(type == BRAID_BOOL ? i % 2 : 37 * i + 11);
     op_live *l = op_live_new();
-    braid_out names = constant(l->graph, "string[1] x"), slices = constant(l->graph, "string[1] ''"),
-              prefix = constant(l->graph, "string[] /types/v");
+    braid_out names = op_live_const(l, "string[1] x"), slices = op_live_const(l, "string[1] ''"),
+              prefix = op_live_const(l, "string[] /types/v");
     braid_op_desc *d = braid_op_begin(l->graph, "Const", NULL);
     braid_op_attr_type(d, "dtype", type);
     braid_op_attr_tensor(d, "value", &t);
@@ -279,7 +254,7 @@ static bool save_until_power_cut(int64_t n, uint64_t seed)
     bd_memory_fs_power_cut(&rng);
     op_live *l = op_live_new();
     step restore = RESTORE("float,float", "string[] /log/m; string[2] w v; string[2] '' ''", NULL);
-    op_execution *e = op_live_start(l, make_node(l->graph, &restore, unknown), "");
+    op_execution *e = op_live_start(l, make_node(l, &restore, op_live_unknown), "");
     op_execution_wait(e);
     assert_ok(&e->ctx.status);
     float w = bd_tensor_f32(&e->ctx.outputs[0].tensor)[0], v = bd_tensor_f32(&e->ctx.outputs[1].tensor)[0];
@@ -319,12 +294,12 @@ static void test_shapes(void **state)
          "InvalidArgument: Shape must be rank 1 but is rank 0"},
     };
     OP_TEST_SHAPES(cases);
-    braid_graph *g = braid_graph_new(); // a slice says the shape
+    op_live *l = op_live_new(); // a slice says the shape
     step s = RESTORE("float,float", "string[] /v; string[2] a b; string[2] '' 9~5~2,3:-", NULL);
-    const braid_op *restore = make_node(g, &s, constant);
+    const braid_op *restore = make_node(l, &s, op_live_const);
     assert_int_equal(restore->output_shapes[0].rank, -1);
     assert_true(bd_shape_equal(&restore->output_shapes[1], &BRAID_SHAPE(3, 5)));
-    braid_graph_free(g);
+    op_live_free(l);
 }
 
 #define WITH_DISK(TEST) cmocka_unit_test_setup_teardown(TEST, bd_case_install, bd_case_uninstall)

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "ops/testing/op_case.h"
 #include "ops/testing/op_run.h"
+#include "ops/testing/op_test.h"
 #include <string.h>
 // cmocka wants these before it.
 #include <setjmp.h>
@@ -34,6 +35,30 @@ void op_live_free(op_live *l)
     braid_graph_free(l->graph);
     bd_mutex_fini(&l->mu);
     bd_free(l);
+}
+
+braid_out op_live_const(op_live *l, const char *text)
+{
+    braid_tensor t;
+    op_test_tensor(&t, text);
+    for (int64_t i = 0; t.dtype == BRAID_STRING && i < bd_tensor_count(&t); i++) {
+        bd_string *s = &bd_tensor_str(&t)[i];
+        for (size_t k = 0; k < s->len; k++)
+            s->data[k] = s->data[k] == '~' ? ' ' : s->data[k] == '^' ? '\n' : s->data[k];
+    }
+    braid_op_desc *d = braid_op_begin(l->graph, "Const", NULL);
+    braid_op_attr_type(d, "dtype", t.dtype);
+    braid_op_attr_tensor(d, "value", &t);
+    bd_tensor_fini(&t);
+    return braid_op_end_out(d);
+}
+
+braid_out op_live_unknown(op_live *l, const char *text)
+{
+    braid_op_desc *d = braid_op_begin(l->graph, "PlaceholderWithDefault", NULL);
+    braid_op_input(d, op_live_const(l, text));
+    braid_op_attr_shape(d, "shape", BD_SHAPE_UNKNOWN);
+    return braid_op_end_out(d);
 }
 
 static void grow_locked(op_live *l)

@@ -19,6 +19,11 @@ typedef struct op_live {
 op_live *op_live_new(void);
 void op_live_free(op_live *l); // ends the kernels' states, then the resources
 
+// A Const node of a tensor as op_test.h writes it, where in strings `~` stands for a blank and `^` for a newline; and one whose
+// shape and value nobody knows before the run.
+braid_out op_live_const(op_live *l, const char *text);
+braid_out op_live_unknown(op_live *l, const char *text);
+
 // One execution of a node, in a step of its own.
 typedef struct op_execution {
     bd_op_ctx ctx; // first member
