@@ -153,6 +153,20 @@ BRAID_API braid_code braid_graph_import(braid_graph *graph, const void *data, si
 /// Returns the graph as a serialized GraphDef (free() it) and its length; NULL when the graph has failed.
 BRAID_API void *braid_graph_export(const braid_graph *graph, size_t *len, braid_status *status);
 
+/// The same in protobuf's text format (text_format.Merge of TensorFlow's programs): `len` bytes of text. InvalidArgument
+/// tells line, column and field where the text is malformed.
+BRAID_API braid_code braid_graph_import_text(braid_graph *graph, const char *text, size_t len,
+                                             braid_status *status);
+/// Returns the graph as text that TensorFlow reads (free() it); NULL when the graph has failed.
+BRAID_API char *braid_graph_export_text(const braid_graph *graph, braid_status *status);
+
+/// Adds the nodes of a GraphDef in a file, all or none: text if its name ends in ".pbtxt", else bytes. Errors name the
+/// file: those of the import, and NotFound, PermissionDenied, ... of the file system. Blocks.
+BRAID_API braid_code braid_graph_read(braid_graph *graph, const char *path, braid_status *status);
+/// Writes the graph to a file (tf.train.write_graph): as text if its name ends in ".pbtxt", else as bytes. Whatever
+/// happens the file holds the old graph or the new one. Its directory must be there. Blocks.
+BRAID_API braid_code braid_graph_write(const braid_graph *graph, const char *path, braid_status *status);
+
 // ---- Symbolic gradients ----
 
 /// Builds nodes that compute the derivatives of the sum of `ys` by each of `xs` (reverse mode; Abadi et al. 2016,
