@@ -1,6 +1,8 @@
 // Conversion between number types: one loop for each pair.
 #include "kernels/cast.h"
 
+#include "tensor/half.h"
+
 #include <math.h>
 #include <stdbool.h>
 
@@ -56,17 +58,74 @@ FROM_INTEGER(u32, uint32_t)
 FROM_INTEGER(u64, uint64_t)
 FROM_INTEGER(b8, bool)
 
+// ---- 16-bit floating types, a piece at a time through float ----
+
+#define PIECE 1024
+
+#define TO_SHORT(FROM, F, TO)                                                                                \
+    static void FROM##_##TO(const void *restrict xp, void *restrict yp, int64_t n)                           \
+    {                                                                                                        \
+        const F *xs = xp;                                                                                    \
+        uint16_t *ys = yp;                                                                                   \
+        for (int64_t i = 0; i < n; i++)                                                                      \
+            ys[i] = bd_##TO##_of_float((float)xs[i]);                                                        \
+    }
+
+#define FROM_SHORT_TO(FROM, TO, T)                                                                           \
+    static void FROM##_##TO(const void *restrict xp, void *restrict yp, int64_t n)                           \
+    {                                                                                                        \
+        const uint16_t *xs = xp;                                                                             \
+        T *ys = yp;                                                                                          \
+        float piece[PIECE];                                                                                  \
+        for (int64_t at = 0; at < n; at += PIECE) {                                                          \
+            int64_t len = n - at < PIECE ? n - at : PIECE;                                                   \
+            for (int64_t i = 0; i < len; i++)                                                                \
+                piece[i] = bd_float_of_##FROM(xs[at + i]);                                                   \
+            f32_##TO(piece, ys + at, len);                                                                   \
+        }                                                                                                    \
+    }
+
+#define BOTH_SHORT(FROM, F) TO_SHORT(FROM, F, half) TO_SHORT(FROM, F, bfloat16)
+BOTH_SHORT(f32, float)
+BOTH_SHORT(f64, double)
+BOTH_SHORT(i8, int8_t)
+BOTH_SHORT(i16, int16_t)
+BOTH_SHORT(i32, int32_t)
+BOTH_SHORT(i64, int64_t)
+BOTH_SHORT(u8, uint8_t)
+BOTH_SHORT(u16, uint16_t)
+BOTH_SHORT(u32, uint32_t)
+BOTH_SHORT(u64, uint64_t)
+BOTH_SHORT(b8, bool)
+
+#define FROM_SHORT(FROM)                                                                                     \
+    FROM_SHORT_TO(FROM, f32, float)                                                                          \
+    FROM_SHORT_TO(FROM, f64, double)                                                                         \
+    FROM_SHORT_TO(FROM, i8, int8_t)                                                                          \
+    FROM_SHORT_TO(FROM, i16, int16_t)                                                                        \
+    FROM_SHORT_TO(FROM, i32, int32_t)                                                                        \
+    FROM_SHORT_TO(FROM, i64, int64_t)                                                                        \
+    FROM_SHORT_TO(FROM, u8, uint8_t)                                                                         \
+    FROM_SHORT_TO(FROM, u16, uint16_t)                                                                       \
+    FROM_SHORT_TO(FROM, u32, uint32_t)                                                                       \
+    FROM_SHORT_TO(FROM, u64, uint64_t)                                                                       \
+    FROM_SHORT_TO(FROM, b8, bool)                                                                            \
+    FROM_SHORT_TO(FROM, half, uint16_t)                                                                      \
+    FROM_SHORT_TO(FROM, bfloat16, uint16_t)
+FROM_SHORT(half)
+FROM_SHORT(bfloat16)
+
 #define ROW(FROM)                                                                                            \
     {                                                                                                        \
         FROM##_f32, FROM##_f64, FROM##_i8, FROM##_i16, FROM##_i32, FROM##_i64, FROM##_u8, FROM##_u16,        \
-            FROM##_u32, FROM##_u64, FROM##_b8                                                                \
+            FROM##_u32, FROM##_u64, FROM##_b8, FROM##_half, FROM##_bfloat16                                  \
     }
 
 bd_cast_fn bd_cast(bd_cast_type from, bd_cast_type to)
 {
     static const bd_cast_fn table[BD_CAST_COUNT][BD_CAST_COUNT] = {
-        ROW(f32), ROW(f64), ROW(i8),  ROW(i16), ROW(i32), ROW(i64),
-        ROW(u8),  ROW(u16), ROW(u32), ROW(u64), ROW(b8),
+        ROW(f32), ROW(f64), ROW(i8),  ROW(i16), ROW(i32),  ROW(i64),      ROW(u8),
+        ROW(u16), ROW(u32), ROW(u64), ROW(b8),  ROW(half), ROW(bfloat16),
     };
     return table[from][to];
 }

@@ -101,10 +101,25 @@ BD_OP(Elu) = {
     .doc = "Computes e^x - 1 of each element below 0, x of the others.",
 };
 
+// Of the gradient g and the output y, where the op gives g (y + 1) below 0: its slope by y is g there.
+static void elu_grad_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    braid_out grads = c->op->inputs[0], y = c->op->inputs[1], grad = c->output_grads[0];
+    c->input_grads[0] = bd_b2(g, "EluGrad", NULL, grad, y);
+    const char *scope = braid_push_name_scope(g, "Less");
+    braid_out zero = bd_b_const_f(g, "y", bd_dtype_base(braid_out_dtype(y)), 0);
+    braid_out below = bd_b2(g, "Less", scope, y, zero);
+    braid_pop_name_scope(g);
+    c->input_grads[1] =
+        bd_b3(g, "Select", NULL, below, bd_grad_mul(g, grads, grad), bd_b1(g, "ZerosLike", "zeros_like", y));
+}
+
 BD_OP(EluGrad) = {
     .signature = "(gradients: T, outputs: T) -> (backprops: T)",
     .attrs = "T:type{bfloat16,double,float,half}",
     .shape = bd_shape_fn_merged,
+    .gradient = elu_grad_gradient,
     .kernels = BD_BINARY_KERNEL(elu_grad, BD_FLOATS),
     .doc = "Computes the gradient of Elu from its outputs.",
 };
@@ -123,10 +138,25 @@ BD_OP(Softplus) = {
     .doc = "Computes log(1 + e^x) of each element.",
 };
 
+// d/dx of g / (1 + e^-x): g / (e^-x + 2 + e^x).
+static void softplus_grad_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    braid_out dy = c->op->inputs[0], x = c->op->inputs[1], grad = c->output_grads[0];
+    bd_grad_after_begin(g, grad);
+    c->input_grads[0] = bd_b2(g, "SoftplusGrad", NULL, grad, x);
+    braid_out down = bd_b1(g, "Exp", NULL, bd_b1(g, "Neg", NULL, x));
+    braid_out sum =
+        bd_b2(g, "Add", "add", bd_grad_number_right(g, "Add", "add", down, 2), bd_b1(g, "Exp", NULL, x));
+    c->input_grads[1] = bd_b2(g, "RealDiv", "truediv", bd_grad_mul(g, grad, dy), sum);
+    bd_grad_after_end(g);
+}
+
 BD_OP(SoftplusGrad) = {
     .signature = "(gradients: T, features: T) -> (backprops: T)",
     .attrs = "T:type{bfloat16,double,float,half}",
     .shape = bd_shape_fn_merged,
+    .gradient = softplus_grad_gradient,
     .kernels = BD_BINARY_KERNEL(softplus_grad, BD_FLOATS),
     .doc = "Computes the gradient of Softplus from its features.",
 };

@@ -6,7 +6,7 @@
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
 
-#define CAST_TYPES "float|double|int8|int16|int32|int64|uint8|uint16|uint32|uint64|bool"
+#define CAST_TYPES "float|double|int8|int16|int32|int64|uint8|uint16|uint32|uint64|bool|half|bfloat16"
 
 static bd_cast_type cast_type(braid_dtype dtype)
 {
@@ -22,6 +22,8 @@ static bd_cast_type cast_type(braid_dtype dtype)
     case BRAID_UINT32: return BD_CAST_U32;
     case BRAID_UINT64: return BD_CAST_U64;
     case BRAID_BOOL: return BD_CAST_BOOL;
+    case BRAID_HALF: return BD_CAST_HALF;
+    case BRAID_BFLOAT16: return BD_CAST_BFLOAT16;
     default: BD_UNREACHABLE();
     }
 }

@@ -23,6 +23,20 @@ static void test_cast(void **state)
         {"Cast", "DstT=int32", "uint16[1] 65535", "int32[1] 65535"},
         {"Cast", "DstT=float", "float[2] 1 2", "float[2] 1 2"},
         {"Cast", "DstT=int32", "float[0,2]", "int32[0,2]"},
+        // Bits by IEEE 754: to the nearest, ties to even; 2^-14 is the least normal half, 2^-24 the least of all.
+        {"Cast", "DstT=half", "float[6] 1 -2 65504 65519.9 65520 nan",
+         "half[6] 0x3c00 0xc000 0x7bff 0x7bff 0x7c00 0x7e00"},
+        {"Cast", "DstT=half", "float[5] 0x1p-14 0x1p-24 0x1p-25 0x1.8p-24 -0x1.8p-25",
+         "half[5] 0x0400 0x0001 0x0000 0x0002 0x8001"},
+        {"Cast", "DstT=half", "double[3] 0x1.002p0 0x1.006p0 0x1.003p0", "half[3] 0x3c00 0x3c02 0x3c01"},
+        {"Cast", "DstT=float", "half[4] 0x3555 0x7c00 0x0001 0x83ff",
+         "float[4] 0x1.554p-2 inf 0x1p-24 -0x1.ff8p-15"},
+        {"Cast", "DstT=int32", "half[2] 0xc1ff 0x7bff", "int32[2] -2 65504"},
+        {"Cast", "DstT=bfloat16", "float[5] 1 0x1.01p0 0x1.03p0 0x1.fffp127 -inf",
+         "bfloat16[5] 0x3f80 0x3f80 0x3f82 0x7f80 0xff80"},
+        {"Cast", "DstT=float", "bfloat16[2] 0x4049 0xff80", "float[2] 3.140625 -inf"},
+        {"Cast", "DstT=half", "bfloat16[2] 0x3f80 0x7f7f", "half[2] 0x3c00 0x7c00"},
+        {"Cast", "DstT=bfloat16", "int64[2] 257 -3", "bfloat16[2] 0x4380 0xc040"},
     };
     OP_TEST_VALUES(cases);
     static const op_grad_case gradients[] = {{"Cast", "DstT=double", "double[2] 1 2"}};

@@ -40,11 +40,46 @@ static void switch_run(bd_op_ctx *c)
     hand_on(c, bd_tensor_bool(pred)[0] ? 1 : 0, 0);
 }
 
+static braid_out switch_branch(braid_graph *g, braid_out data, braid_out pred, int branch)
+{
+    braid_op_desc *d = braid_op_begin(g, "Switch", NULL);
+    braid_op_input(d, data);
+    braid_op_input(d, pred);
+    return braid_output(braid_op_end(d), branch);
+}
+
+// Outside loops: the gradient of the branch that was taken. Each is switched again, because one that is a constant is there
+// also when its branch was not taken.
+static void switch_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    braid_out pred = c->op->inputs[1], branches[2];
+    for (int i = 0; i < 2; i++)
+        branches[i] = switch_branch(g, c->output_grads[i], pred, i);
+    braid_op_desc *d = braid_op_begin(g, "Merge", NULL);
+    braid_op_input_list(d, branches, 2);
+    c->input_grads[0] = braid_output(braid_op_end(d), 0);
+}
+
+// To the input that was handed on.
+static void merge_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    for (int i = 0; i < c->op->input_count; i++) {
+        const char *scope = braid_push_name_scope(g, "Equal");
+        braid_out number = bd_b_const_i32(g, "y", i);
+        braid_out taken = bd_b2(g, "Equal", scope, braid_output(c->op, 1), number);
+        braid_pop_name_scope(g);
+        c->input_grads[i] = switch_branch(g, c->output_grads[0], taken, 1);
+    }
+}
+
 BD_OP(Switch) = {
     .signature = "(data: T, pred: bool) -> (output_false: T, output_true: T)",
     .attrs = "T:type",
     .role = BD_ROLE_SWITCH,
     .shape = switch_shape,
+    .gradient = switch_gradient,
     .kernels = BD_KERNELS({.run = switch_run}),
     .doc = "Hands `data` to the output that `pred` says; the other one is dead.",
 };
@@ -55,6 +90,7 @@ BD_OP(RefSwitch) = {
     .role = BD_ROLE_SWITCH,
     .flags = BD_OP_ALLOWS_UNINITIALIZED,
     .shape = switch_shape,
+    .gradient = switch_gradient,
     .kernels = BD_KERNELS({.run = switch_run}),
     .doc = "Switch of a reference to a variable.",
 };
@@ -98,6 +134,7 @@ BD_OP(Merge) = {
     .attrs = "T:type; N:int>=1",
     .role = BD_ROLE_MERGE,
     .shape = merge_shape,
+    .gradient = merge_gradient,
     .kernels = BD_KERNELS({.run = merge_run}),
     .doc = "Hands on the input that is not dead, and its index.",
 };
@@ -107,6 +144,7 @@ BD_OP(RefMerge) = {
     .attrs = "T:type; N:int>=1",
     .role = BD_ROLE_MERGE,
     .shape = merge_shape,
+    .gradient = merge_gradient,
     .kernels = BD_KERNELS({.run = merge_run}),
     .doc = "Merge of references to variables.",
 };

@@ -71,6 +71,8 @@ static void test_activations(void **state)
         {"ReluGrad", NULL, "double[3] 5 6 7; double[3] -1 0.5 2"},
         {"Relu6", NULL, "double[4] -1 3 5 9"},
         {"Relu6Grad", NULL, "double[2] 5 6; double[2] -1 0.5"},
+        {"EluGrad", NULL, "double[2] 5 6; double[2] -0.3 0.5"},
+        {"SoftplusGrad", NULL, "double[3] 5 6 7; double[3] -1 0 0.5"},
         {"Elu", NULL, "double[3] -1 0.5 2"},
         {"Tanh", NULL, "double[3] -1 0.5 2"},
         {"TanhGrad", NULL, "double[2] 0.5 -0.25; double[2] 2 3"},

@@ -184,17 +184,25 @@ REDUCTION(any, BD_REDUCE_ANY, false)
 
 // ---- Gradients ----
 
+static braid_out product_of_all(braid_graph *g, braid_out x)
+{
+    return bd_b2(g, "Prod", NULL, x, bd_b_const_i32_vector(g, "Const", (int32_t[]){0}, 1));
+}
+
+static braid_out cast_to_int32(braid_graph *g, const char *name, braid_out x)
+{
+    if (bd_dtype_base(braid_out_dtype(x)) == BRAID_INT32) return x;
+    braid_op_desc *cast = braid_op_begin(g, "Cast", name);
+    braid_op_input(cast, x);
+    braid_op_attr_type(cast, "DstT", BRAID_INT32);
+    return braid_op_end_out(cast);
+}
+
 // math_ops.reduced_shape: the output's shape as if the reduced axes were kept with size 1.
 static braid_out kept_dims_shape(bd_grad_ctx *c, braid_out input_shape)
 {
     braid_graph *g = c->graph;
-    braid_out axes = c->op->inputs[1];
-    if (bd_dtype_base(braid_out_dtype(axes)) != BRAID_INT32) {
-        braid_op_desc *cast = braid_op_begin(g, "Cast", "ToInt32");
-        braid_op_input(cast, axes);
-        braid_op_attr_type(cast, "DstT", BRAID_INT32);
-        axes = braid_op_end_out(cast);
-    }
+    braid_out axes = cast_to_int32(g, "ToInt32", c->op->inputs[1]);
     braid_out rank = bd_grad_size(g, input_shape);
     axes = bd_b2(g, "FloorMod", "mod", bd_b2(g, "Add", "add", axes, rank), rank);
     braid_out axes_shape = bd_b_shape(g, "Shape", axes);
@@ -263,11 +271,6 @@ static void sum_gradient(bd_grad_ctx *c)
     c->input_grads[0] = bd_b2(g, "Tile", NULL, grad, multiples);
 }
 
-static braid_out product_of_shape(braid_graph *g, braid_out shape)
-{
-    return bd_b2(g, "Prod", NULL, shape, bd_b_const_i32_vector(g, "Const", (int32_t[]){0}, 1));
-}
-
 // Sum's gradient divided by how many elements went into one.
 static void mean_gradient(bd_grad_ctx *c)
 {
@@ -275,12 +278,65 @@ static void mean_gradient(bd_grad_ctx *c)
     sum_gradient(c);
     braid_out input_shape = bd_b_shape(g, "Shape", c->op->inputs[0]);
     braid_out output_shape = bd_b_shape(g, "Shape", braid_output(c->op, 0));
-    braid_out inputs = product_of_shape(g, input_shape);
-    braid_out count = safe_divide(g, inputs, product_of_shape(g, output_shape));
+    braid_out inputs = product_of_all(g, input_shape);
+    braid_out count = safe_divide(g, inputs, product_of_all(g, output_shape));
     braid_op_desc *cast = braid_op_begin(g, "Cast", NULL);
     braid_op_input(cast, count);
     braid_op_attr_type(cast, "DstT", bd_dtype_base(braid_out_dtype(c->output_grads[0])));
     c->input_grads[0] = bd_b2(g, "RealDiv", "truediv", c->input_grads[0], braid_op_end_out(cast));
+}
+
+// Axes that are reduced first, then the others; and how many elements either have.
+typedef struct axis_order {
+    braid_out perm, reduced_count, other_count;
+} axis_order;
+
+static axis_order order_axes(bd_grad_ctx *c, braid_out input_shape, braid_out axes)
+{
+    braid_graph *g = c->graph;
+    axis_order order;
+    braid_out rank = bd_grad_rank(g, c->op->inputs[0]);
+    braid_out reduced = bd_b2(g, "FloorMod", "mod", bd_b2(g, "Add", "add", axes, rank), rank);
+    braid_out other = bd_b2(g, "ListDiff", NULL, bd_grad_range(g, rank, 1), reduced);
+    order.perm = bd_grad_concat(g, (braid_out[]){reduced, other}, 2, 0);
+    order.reduced_count = product_of_all(g, bd_b2(g, "Gather", NULL, input_shape, reduced));
+    order.other_count = product_of_all(g, bd_b2(g, "Gather", NULL, input_shape, other));
+    return order;
+}
+
+static braid_out exclusive_product(braid_graph *g, braid_out x, bool reverse)
+{
+    const char *scope = braid_push_name_scope(g, "Cumprod");
+    braid_out axis = bd_b_const_i32(g, "axis", 0);
+    braid_op_desc *d = braid_op_begin(g, "Cumprod", scope);
+    braid_op_input(d, x);
+    braid_op_input(d, axis);
+    braid_op_attr_bool(d, "exclusive", true);
+    braid_op_attr_bool(d, "reverse", reverse);
+    braid_out out = braid_op_end_out(d);
+    braid_pop_name_scope(g);
+    return out;
+}
+
+// The product of the other elements: of those before times of those behind, which is right also where some are 0.
+static void prod_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    braid_out x = c->op->inputs[0], input_shape = bd_b_shape(g, "Shape", x);
+    braid_out axes = cast_to_int32(g, "ToInt32", bd_grad_flatten(g, c->op->inputs[1]));
+    braid_out kept = kept_dims_shape(c, input_shape);
+    braid_out multiples = safe_divide(g, input_shape, kept);
+    braid_out grad = bd_b2(g, "Tile", NULL, bd_b2(g, "Reshape", NULL, c->output_grads[0], kept), multiples);
+    axis_order order = order_axes(c, input_shape, axes);
+    braid_out permuted = bd_b2(g, "Transpose", "transpose", x, order.perm);
+    braid_op_desc *d = braid_op_begin(g, "Pack", "Reshape/shape");
+    braid_op_input_list(d, (braid_out[]){order.reduced_count, order.other_count}, 2);
+    braid_out columns = bd_b2(g, "Reshape", NULL, permuted, braid_op_end_out(d));
+    braid_out others =
+        bd_grad_mul(g, exclusive_product(g, columns, false), exclusive_product(g, columns, true));
+    others = bd_b2(g, "Reshape", NULL, others, bd_b_shape(g, "Shape", permuted));
+    others = bd_b2(g, "Transpose", "transpose", others, bd_b1(g, "InvertPermutation", NULL, order.perm));
+    c->input_grads[0] = bd_b2(g, "Reshape", NULL, bd_grad_mul(g, grad, others), input_shape);
 }
 
 // Shared by the elements that are equal to the extreme.
@@ -326,6 +382,7 @@ BD_OP(Prod) = {
     .signature = REDUCTION_SIGNATURE,
     .attrs = REDUCTION_ATTRS,
     .shape = bd_shape_fn_reduction,
+    .gradient = prod_gradient,
     .kernels = REDUCTION_KERNEL(prod, BD_NUMBERS),
     .doc = "Multiplies elements along the given axes.",
 };

@@ -84,6 +84,33 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
+// The examples of TensorFlow's documentation of tf.cumsum and tf.cumprod, with numbers.
+static void test_cumulative(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"Cumsum", NULL, "float[3] 1 2 4; int32[] 0", "float[3] 1 3 7"},
+        {"Cumsum", "exclusive=true", "float[3] 1 2 4; int32[] 0", "float[3] 0 1 3"},
+        {"Cumsum", "reverse=true", "float[3] 1 2 4; int32[] 0", "float[3] 7 6 4"},
+        {"Cumsum", "exclusive=true; reverse=true", "float[3] 1 2 4; int32[] 0", "float[3] 6 4 0"},
+        {"Cumprod", NULL, "double[3] 2 3 5; int64[] -1", "double[3] 2 6 30"},
+        {"Cumprod", "exclusive=true", "double[3] 2 3 5; int64[] 0", "double[3] 1 2 6"},
+        {"Cumprod", "exclusive=true; reverse=true", "int64[3] 2 3 5; int32[] 0", "int64[3] 15 5 1"},
+        {"Cumsum", NULL, "int32[2,2,2] 1 2 3 4 5 6 7 8; int32[] 1", "int32[2,2,2] 1 2 4 6 5 6 12 14"},
+        {"Cumsum", NULL, "int32[2] 2147483647 1; int32[] 0", "int32[2] 2147483647 -2147483648"},
+        {"Cumsum", NULL, "float[2,0]; int32[] 0", "float[2,0]"},
+        {"Cumsum", NULL, "float[2] 1; int32[] 1",
+         "InvalidArgument: Cumsum: Expected scan axis in the range [-1, 1), but got 1"},
+        {"Cumprod", NULL, "float[2] 1; int32[1] 0", "InvalidArgument: axis must be a scalar"},
+    };
+    OP_TEST_VALUES(cases);
+    static const op_shape_case shapes[] = {
+        {"Cumsum", NULL, "[2,?]; int32[]", "[2,?]"},
+        {"Cumsum", NULL, "[2,?]; int32[] 2", "InvalidArgument: "},
+    };
+    OP_TEST_SHAPES(shapes);
+}
+
 static void test_gradients(void **state)
 {
     (void)state;
@@ -97,6 +124,15 @@ static void test_gradients(void **state)
         {"Mean", NULL, "double[2,3] 1 2 3 4 5 6; int32[2] 0 1"},
         {"Max", NULL, "double[2,3] 1 9 3 -4 -5 -6; int32[1] 1"},
         {"Min", NULL, "double[2,3] 1 9 3 -4 -5 -6; int32[1] 0"},
+        {"Prod", NULL, "double[2,3] 1 2 3 4 5 6; int32[1] 1"},
+        {"Prod", NULL, "double[2,3] 1 0 3 0 0 6; int32[2] 0 -1"},
+        {"Prod", "keep_dims=true", "double[2,2,2] 1 2 3 4 5 0 7 8; int64[2] 0 2"},
+        {"Prod", NULL, "double[3] 1 2 3; int32[] 0"},
+        {"Cumsum", NULL, "double[2,3] 1 2 3 4 5 6; int32[] 0"},
+        {"Cumsum", "exclusive=true; reverse=true", "double[2,3] 1 2 3 4 5 6; int64[] -1"},
+        {"Cumprod", NULL, "double[2,3] 1 2 3 4 5 6; int32[] 1"},
+        {"Cumprod", "exclusive=true", "double[4] 1 2 3 4; int32[] 0"},
+        {"Cumprod", "reverse=true", "double[2,2,2] 1 2 3 4 5 6 7 8; int32[] 1"},
     };
     OP_TEST_GRADIENTS(cases);
 }
@@ -106,6 +142,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_cumulative),
         cmocka_unit_test(test_gradients),
     };
     return BD_RUN_TESTS(tests);

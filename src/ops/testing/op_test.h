@@ -2,6 +2,7 @@
 //
 // Tensors are written as text: `float[2,3] 1 2 3 4 5 6`, `int32[] 7`, `bool[2] true false`, `string[2] a bc`,
 // `float[0,3]`. One value for several elements fills them all. `inf`, `-inf` and `nan` are numbers; `nan` equals `nan`.
+// Elements of half and bfloat16 are their bits: `half[1] 0x3c00`.
 // Several tensors are separated by `;`.
 #ifndef BD_OPS_TESTING_OP_TEST_H
 #define BD_OPS_TESTING_OP_TEST_H

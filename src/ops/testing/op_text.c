@@ -81,6 +81,8 @@ static void set_element(braid_tensor *t, int64_t i, const char *word)
     case BRAID_INT64: bd_tensor_i64(t)[i] = strtoll(word, NULL, 0); break;
     case BRAID_UINT8: ((uint8_t *)t->data)[i] = (uint8_t)strtoll(word, NULL, 0); break;
     case BRAID_INT8: ((int8_t *)t->data)[i] = (int8_t)strtoll(word, NULL, 0); break;
+    case BRAID_HALF:
+    case BRAID_BFLOAT16: // their bits
     case BRAID_UINT16: ((uint16_t *)t->data)[i] = (uint16_t)strtoll(word, NULL, 0); break;
     case BRAID_INT16: ((int16_t *)t->data)[i] = (int16_t)strtoll(word, NULL, 0); break;
     case BRAID_UINT32: ((uint32_t *)t->data)[i] = (uint32_t)strtoull(word, NULL, 0); break;

@@ -1,0 +1,96 @@
+// Cumsum and Cumprod: running sums and products along an axis.
+#include "graph/grad.h"
+#include "kernels/scan.h"
+#include "ops/element.h"
+#include "ops/elementwise.h"
+#include "ops/grad_math.h"
+
+static braid_code cumulative_shape(bd_shape_ctx *c, braid_status *st)
+{
+    int64_t axis;
+    c->outputs[0] = c->inputs[0];
+    braid_code code = bd_shape_ctx_rank(c, 1, 0, st);
+    if (code || c->inputs[0].rank < 0 || !bd_shape_ctx_constant_int(c, 1, &axis)) return code;
+    return bd_shape_ctx_axis(c, c->inputs[0].rank, &axis, st);
+}
+
+static void run_cumulative(bd_op_ctx *c, bool product)
+{
+    const braid_tensor *x = bd_input(c, 0);
+    int64_t axis;
+    int rank = x->shape.rank;
+    if (bd_input(c, 1)->shape.rank != 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s: axis must be a scalar", c->node->op_type);
+        return;
+    }
+    if (!bd_input_int(c, 1, "axis", &axis)) return;
+    if (axis < -rank || axis >= rank) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s: Expected scan axis in the range [%d, %d), but got %lld",
+                   c->node->op_type, -rank, rank, (long long)axis);
+        return;
+    }
+    if (axis < 0) axis += rank;
+    braid_tensor *y = bd_output_forward(c, 0, 0, x->dtype, &x->shape);
+    if (!y || bd_tensor_count(y) == 0) return;
+    bd_scan s = {.product = product,
+                 .exclusive = bd_node_attr_bool(c->node, "exclusive"),
+                 .reverse = bd_node_attr_bool(c->node, "reverse"),
+                 .outer = bd_shape_count_range(&x->shape, 0, (int)axis),
+                 .count = x->shape.dims[axis],
+                 .inner = bd_shape_count_range(&x->shape, (int)axis + 1, rank)};
+    bd_scan_run(&s, bd_number_of(x->dtype), x->data, y->data);
+}
+
+static void cumsum_run(bd_op_ctx *c)
+{
+    run_cumulative(c, false);
+}
+
+static void cumprod_run(bd_op_ctx *c)
+{
+    run_cumulative(c, true);
+}
+
+// ---- Gradients ----
+
+// The running sum of a gradient, from the other end.
+static braid_out sum_from_other_end(bd_grad_ctx *c, braid_out x)
+{
+    braid_op_desc *d = braid_op_begin(c->graph, "Cumsum", NULL);
+    braid_op_input(d, x);
+    braid_op_input(d, c->op->inputs[1]);
+    braid_op_attr_bool(d, "exclusive", bd_node_attr_bool(c->op, "exclusive"));
+    braid_op_attr_bool(d, "reverse", !bd_node_attr_bool(c->op, "reverse"));
+    return braid_op_end_out(d);
+}
+
+static void cumsum_gradient(bd_grad_ctx *c)
+{
+    c->input_grads[0] = sum_from_other_end(c, c->output_grads[0]);
+}
+
+// As TensorFlow does: not right where an element is 0.
+static void cumprod_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    braid_out weighted = bd_grad_mul(g, braid_output(c->op, 0), c->output_grads[0]);
+    c->input_grads[0] = bd_b2(g, "RealDiv", "truediv", sum_from_other_end(c, weighted), c->op->inputs[0]);
+}
+
+BD_OP(Cumsum) = {
+    .signature = "(x: T, axis: Tidx) -> (out: T)",
+    .attrs = "exclusive:bool=false; reverse:bool=false; T:type{number}; Tidx:type{int32,int64}=int32",
+    .shape = cumulative_shape,
+    .gradient = cumsum_gradient,
+    .kernels = BD_KERNELS({.types = BD_NUMBERS, .run = cumsum_run}),
+    .doc = "Running sums along an axis; exclusive ones leave each element itself out.",
+};
+
+BD_OP(Cumprod) = {
+    .signature = "(x: T, axis: Tidx) -> (out: T)",
+    .attrs = "exclusive:bool=false; reverse:bool=false; T:type{number}; Tidx:type{int32,int64}=int32",
+    .shape = cumulative_shape,
+    .gradient = cumprod_gradient,
+    .kernels = BD_KERNELS({.types = BD_NUMBERS, .run = cumprod_run}),
+    .doc = "Running products along an axis; exclusive ones leave each element itself out.",
+};
