@@ -31,6 +31,7 @@ uint64_t bd_net_add_event_locked(bd_network *net, int64_t at_ns, void (*run)(bd_
 {
     bd_net_event *e = bd_malloc(sizeof *e);
     *e = (bd_net_event){.net = net, .run = run, .call = call, .in = in};
+    bd_message_init(&e->copy);
     if (call) call->refs++;
     if (in) in->refs++;
     net->pending++;

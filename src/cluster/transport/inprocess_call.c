@@ -79,8 +79,9 @@ static void tell_end(bd_net_event *e)
     bd_mutex_lock(&net->mu);
     in->is_ended = true;
     const bd_call_end_fn fn = in->end_fn;
+    const bool was_cancelled = in->was_cancelled && !(in->is_duplicate && in->is_replied);
     bd_mutex_unlock(&net->mu);
-    if (fn) fn(in->end_arg, in->was_cancelled);
+    if (fn) fn(in->end_arg, was_cancelled);
     bd_mutex_lock(&net->mu);
     incoming_unref_locked(in); // that until ended
     incoming_unref_locked(in); // the event's
@@ -165,20 +166,11 @@ static bd_net_incoming *incoming_new_locked(bd_listener *l, bd_call *call, bool 
     in->link = &l->incomings;
     if (in->next) in->next->link = &in->next;
     l->incomings = in;
+    in->is_duplicate = is_duplicate;
     if (is_duplicate) return in;
     in->call = call;
     call->refs++;
     call->incoming = in;
-    return in;
-}
-
-static bd_net_incoming *duplicate_locked(bd_listener *l, bd_call *call)
-{
-    bd_net_incoming *in = incoming_new_locked(l, call, true);
-    uint8_t *block = bd_malloc(call->message.bytes);
-    bd_message_gather(&call->message, block);
-    bd_message_add(&in->base.request,
-                   (bd_slice){.data = block, .len = call->message.bytes, .release = bd_free, .owner = block});
     return in;
 }
 
@@ -191,7 +183,7 @@ static void deliver(bd_net_event *e)
 {
     bd_network *net = e->net;
     bd_call *call = e->call;
-    bd_net_incoming *in = NULL, *second = NULL;
+    bd_net_incoming *in = NULL;
     bd_listener *l = NULL;
     bd_mutex_lock(&net->mu);
     if (call->is_finishing) {
@@ -202,21 +194,51 @@ static void deliver(bd_net_event *e)
             bd_net_finish_locked(call, bd_net_now(net), BRAID_UNAVAILABLE, "nobody listens there");
     } else {
         l = bd_map_get(&net->listeners, call->channel->address);
-        if (bd_net_happens_locked(net, net->faults.duplicate)) second = duplicate_locked(l, call);
         in = incoming_new_locked(l, call, false);
         bd_message_move(&in->base.request, &call->message);
     }
     bd_mutex_unlock(&net->mu);
     if (in) l->handler(l->arg, &in->base);
-    if (second) l->handler(l->arg, &second->base);
     bd_mutex_lock(&net->mu);
     call_unref_locked(call);
     bd_mutex_unlock(&net->mu);
 }
 
+static void deliver_copy(bd_net_event *e)
+{
+    bd_network *net = e->net;
+    bd_net_incoming *in = NULL;
+    bd_mutex_lock(&net->mu);
+    bd_listener *l = reachable_locked(net, e->call->channel->address)
+                         ? bd_map_get(&net->listeners, e->call->channel->address)
+                         : NULL;
+    if (l) {
+        in = incoming_new_locked(l, e->call, true);
+        bd_message_move(&in->base.request, &e->copy);
+        bd_net_end_incoming_locked(in, bd_net_arrival_locked(net), true);
+    }
+    bd_mutex_unlock(&net->mu);
+    if (in) l->handler(l->arg, &in->base);
+    bd_message_fini(&e->copy);
+    bd_mutex_lock(&net->mu);
+    call_unref_locked(e->call);
+    bd_mutex_unlock(&net->mu);
+}
+
+static void duplicate_locked(bd_call *call)
+{
+    bd_net_event *e;
+    bd_net_add_event_locked(call->net, bd_net_arrival_locked(call->net), deliver_copy, call, NULL, &e);
+    uint8_t *block = bd_malloc(call->message.bytes);
+    bd_message_gather(&call->message, block);
+    bd_message_add(&e->copy,
+                   (bd_slice){.data = block, .len = call->message.bytes, .release = bd_free, .owner = block});
+}
+
 static void send_locked(bd_call *call)
 {
     call->is_waiting = false;
+    if (bd_net_happens_locked(call->net, call->net->faults.duplicate)) duplicate_locked(call);
     if (!goes_astray_locked(call))
         bd_net_add_event_locked(call->net, bd_net_arrival_locked(call->net), deliver, call, NULL, NULL);
 }

@@ -61,7 +61,7 @@ struct bd_net_incoming {
     bd_incoming base;
     bd_listener *listener;
     bd_call *call; // a reference; NULL for a duplicate and when ending
-    bool is_replied, is_ending, is_ended, was_cancelled;
+    bool is_duplicate, is_replied, is_ending, is_ended, was_cancelled;
     bd_call_end_fn end_fn;
     void *end_arg;
     bd_net_incoming *next, **link; // in listener->incomings
@@ -75,6 +75,7 @@ typedef struct bd_net_event {
     void (*run)(struct bd_net_event *e); // without the lock
     bd_call *call;
     bd_net_incoming *in;
+    bd_message copy; // of the request, for a duplicate
 } bd_net_event;
 
 // `run` at `at_ns`, without the lock; holds a reference to `call` and `in` (NULL: none), which `run` drops. *out (may be

@@ -101,8 +101,10 @@ typedef struct bd_inprocess_faults {
     // Probability that a message (request or response) is lost: the call then ends by its deadline, or with
     // Unavailable after a while when it has none.
     double lose;
-    double duplicate; // probability that a request is delivered twice (the second response is dropped)
-    double cut;       // probability that the connection is cut at a message: Unavailable for all its calls
+    // Probability that a request is delivered again, at a time of its own: before the first, with it, or after
+    // the call has ended. Its response is dropped, and it is told soon that its caller is gone.
+    double duplicate;
+    double cut; // probability that the connection is cut at a message: Unavailable for all its calls
     int64_t delay_min_ns, delay_max_ns; // each message; different delays reorder
 } bd_inprocess_faults;
 

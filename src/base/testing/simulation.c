@@ -1,0 +1,365 @@
+// The platform of simulated time.
+//
+// Every simulated thread is a real one, and sleeps on a condition of its own unless it is `running`. All is guarded by
+// one real mutex, which a thread holds only in here.
+#include "base/testing/simulation.h"
+#include "base/check.h"
+#include "base/platform.h"
+#include "base/random.h"
+#include "base/thread.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// What a look at the clock costs: loops that wait for a time to come must get there.
+#define LOOK_NS 100
+// One lock in so many hands over to another thread.
+#define SWITCH_EVERY 8
+#define BEGIN_NS 1000000000
+#define WALL_AT_BEGIN_MICROS 1700000000000000
+#define THREADS_MAX 1024
+
+typedef struct simulated {
+    char name[24];
+    pthread_cond_t wake;
+    bd_thread_fn fn;
+    void *arg;
+    const void *waits_for; // a bd_mutex, bd_cond or simulated thread; NULL: it can run
+    int64_t deadline_ns;   // while it waits
+    bool is_late, has_ended;
+} simulated;
+
+static struct {
+    pthread_mutex_t mu;
+    simulated *threads[THREADS_MAX];
+    int count;
+    simulated *running;
+    bd_rng rng;     // who runs
+    bd_rng entropy; // what the program draws
+    int64_t now_ns, limit_ns;
+    uint64_t history;
+} sim = {.mu = PTHREAD_MUTEX_INITIALIZER};
+
+static _Thread_local simulated *self;
+
+static void note(uint64_t value)
+{
+    sim.history = (sim.history ^ value) * 0x100000001b3;
+}
+
+// ---- Who runs ----
+
+static void give_up(const char *why)
+{
+    fprintf(stderr, "%s after %.3f s of simulated time; threads:\n", why,
+            (double)(sim.now_ns - BEGIN_NS) / 1e9);
+    for (int i = 0; i < sim.count; i++)
+        if (!sim.threads[i]->has_ended)
+            fprintf(stderr, "  %s%s\n", sim.threads[i]->name,
+                    sim.threads[i]->waits_for ? " waits" : " can run");
+    abort();
+}
+
+static bool can_run(const simulated *t)
+{
+    return !t->has_ended && !t->waits_for;
+}
+
+static void wake(simulated *t, bool is_late)
+{
+    t->waits_for = NULL;
+    t->is_late = is_late;
+}
+
+// To the first deadline, whose thread can run then.
+static void pass_time(void)
+{
+    simulated *first = NULL;
+    for (int i = 0; i < sim.count; i++) {
+        simulated *t = sim.threads[i];
+        if (t->has_ended || t->deadline_ns == BD_FOREVER) continue;
+        if (!first || t->deadline_ns < first->deadline_ns) first = t;
+    }
+    if (!first) give_up("All threads wait for each other");
+    if (first->deadline_ns > sim.now_ns) sim.now_ns = first->deadline_ns;
+    if (sim.now_ns - BEGIN_NS >= sim.limit_ns) give_up("Not over");
+    wake(first, true);
+}
+
+static simulated *choose(void)
+{
+    int able = 0;
+    for (int i = 0; i < sim.count; i++) {
+        simulated *t = sim.threads[i];
+        if (t->waits_for && t->deadline_ns <= sim.now_ns) wake(t, true);
+        able += can_run(t);
+    }
+    if (able == 0) {
+        pass_time();
+        return choose();
+    }
+    int number = (int)bd_rng_below(&sim.rng, (uint64_t)able);
+    for (int i = 0; i < sim.count; i++) {
+        if (!can_run(sim.threads[i]) || number-- > 0) continue;
+        note((uint64_t)i);
+        note((uint64_t)sim.now_ns);
+        return sim.threads[i];
+    }
+    BD_UNREACHABLE();
+}
+
+// Hands over, and comes back when this thread's turn has come again.
+static void let_another_run(void)
+{
+    simulated *next = choose();
+    if (next == self) return;
+    sim.running = next;
+    pthread_cond_signal(&next->wake);
+    while (sim.running != self && !self->has_ended)
+        pthread_cond_wait(&self->wake, &sim.mu);
+}
+
+static void wait_for(const void *what, int64_t deadline_ns)
+{
+    self->waits_for = what;
+    self->deadline_ns = deadline_ns;
+    self->is_late = false;
+    let_another_run();
+    self->deadline_ns = BD_FOREVER;
+}
+
+static void wake_all(const void *what)
+{
+    for (int i = 0; i < sim.count; i++)
+        if (sim.threads[i]->waits_for == what) wake(sim.threads[i], false);
+}
+
+static void enter(void)
+{
+    pthread_mutex_lock(&sim.mu);
+    BD_ASSERT(sim.running == self);
+}
+
+static void leave(void)
+{
+    pthread_mutex_unlock(&sim.mu);
+}
+
+// ---- Clock, entropy, processors ----
+
+static int64_t now_ns(void)
+{
+    enter();
+    const int64_t now = sim.now_ns += LOOK_NS;
+    leave();
+    return now;
+}
+
+static int64_t wall_micros(void)
+{
+    return WALL_AT_BEGIN_MICROS + now_ns() / 1000;
+}
+
+static void random_bytes(void *out, size_t len)
+{
+    enter();
+    for (size_t i = 0; i < len; i++)
+        ((uint8_t *)out)[i] = (uint8_t)bd_rng_next(&sim.entropy);
+    leave();
+}
+
+static int cpu_count(void)
+{
+    return 2;
+}
+
+// ---- Mutex: `other` is its owner ----
+
+static void mutex_init(bd_mutex *m)
+{
+    m->other = NULL;
+}
+
+static void mutex_fini(bd_mutex *m)
+{
+    BD_ASSERT(!m->other);
+}
+
+static void take(bd_mutex *m)
+{
+    BD_ASSERT(m->other != self);
+    while (m->other)
+        wait_for(m, BD_FOREVER);
+    m->other = self;
+}
+
+static void release(bd_mutex *m)
+{
+    BD_ASSERT(m->other == self);
+    m->other = NULL;
+    wake_all(m);
+}
+
+static void mutex_lock(bd_mutex *m)
+{
+    enter();
+    if (bd_rng_below(&sim.rng, SWITCH_EVERY) == 0) let_another_run();
+    take(m);
+    leave();
+}
+
+static bool mutex_trylock(bd_mutex *m)
+{
+    enter();
+    const bool is_free = !m->other;
+    if (is_free) m->other = self;
+    leave();
+    return is_free;
+}
+
+static void mutex_unlock(bd_mutex *m)
+{
+    enter();
+    release(m);
+    leave();
+}
+
+// ---- Condition ----
+
+static void cond_init(bd_cond *c)
+{
+    c->other = NULL;
+}
+
+static void cond_fini(bd_cond *c)
+{
+    (void)c;
+}
+
+static void cond_signal(bd_cond *c)
+{
+    enter();
+    for (int i = 0; i < sim.count; i++) {
+        if (sim.threads[i]->waits_for != c) continue;
+        wake(sim.threads[i], false);
+        break;
+    }
+    leave();
+}
+
+static void cond_broadcast(bd_cond *c)
+{
+    enter();
+    wake_all(c);
+    leave();
+}
+
+static bool cond_wait_until(bd_cond *c, bd_mutex *m, int64_t deadline_ns)
+{
+    enter();
+    release(m);
+    wait_for(c, deadline_ns);
+    const bool is_late = self->is_late;
+    take(m);
+    leave();
+    return is_late;
+}
+
+// ---- Thread ----
+
+static void add_thread(simulated *t)
+{
+    if (sim.count == THREADS_MAX) give_up("Too many threads");
+    pthread_cond_init(&t->wake, NULL);
+    t->deadline_ns = BD_FOREVER;
+    sim.threads[sim.count++] = t;
+}
+
+static void *thread_main(void *arg)
+{
+    self = arg;
+    pthread_mutex_lock(&sim.mu);
+    while (sim.running != self)
+        pthread_cond_wait(&self->wake, &sim.mu);
+    pthread_mutex_unlock(&sim.mu);
+    self->fn(self->arg);
+    enter();
+    self->has_ended = true;
+    wake_all(self);
+    let_another_run();
+    leave();
+    return NULL;
+}
+
+static braid_code thread_start(bd_thread *thread, const char *name, bd_thread_fn fn, void *arg,
+                               braid_status *st)
+{
+    simulated *t = calloc(1, sizeof *t);
+    BD_ASSERT(t);
+    snprintf(t->name, sizeof t->name, "%s", name);
+    t->fn = fn;
+    t->arg = arg;
+    enter();
+    add_thread(t);
+    thread->other = t;
+    const int rc = pthread_create(&thread->native, NULL, thread_main, t);
+    leave();
+    return rc ? bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "The system gives no more threads: %s", strerror(rc))
+              : BRAID_OK;
+}
+
+static void thread_join(bd_thread *thread)
+{
+    simulated *t = thread->other;
+    enter();
+    while (!t->has_ended)
+        wait_for(t, BD_FOREVER);
+    leave();
+    pthread_join(thread->native, NULL); // it is on its way out
+}
+
+// ---- Beginning ----
+
+void bd_simulation_begin(uint64_t seed, int64_t limit_ns)
+{
+    static simulated first = {.name = "main"};
+    static const bd_platform platform = {
+        .now_ns = now_ns,
+        .wall_micros = wall_micros,
+        .random_bytes = random_bytes,
+        .cpu_count = cpu_count,
+        .mutex_init = mutex_init,
+        .mutex_fini = mutex_fini,
+        .mutex_lock = mutex_lock,
+        .mutex_trylock = mutex_trylock,
+        .mutex_unlock = mutex_unlock,
+        .cond_init = cond_init,
+        .cond_fini = cond_fini,
+        .cond_signal = cond_signal,
+        .cond_broadcast = cond_broadcast,
+        .cond_wait_until = cond_wait_until,
+        .thread_start = thread_start,
+        .thread_join = thread_join,
+    };
+    BD_ASSERT(sim.count == 0);
+    add_thread(&first);
+    self = sim.running = &first;
+    sim.rng = bd_rng_init(seed);
+    sim.entropy = bd_rng_init(~seed);
+    sim.now_ns = BEGIN_NS;
+    sim.limit_ns = limit_ns;
+    bd_platform_set(&platform);
+}
+
+uint64_t bd_simulation_history(void)
+{
+    return sim.history;
+}
+
+void bd_simulation_sleep(int64_t ns)
+{
+    enter();
+    static const char clock[] = "the clock";
+    wait_for(clock, sim.now_ns + ns);
+    leave();
+}
