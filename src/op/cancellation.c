@@ -11,8 +11,7 @@
 //  4. bd_cancellation_remove returns false only when fn has returned, unless it is called from within that fn.
 #include "op/cancellation.h"
 
-#include "base/alloc.h"
-#include "base/thread.h"
+#include "base/recycler.h"
 
 struct bd_cancellation {
     atomic_int refs;
@@ -26,6 +25,8 @@ struct bd_cancellation {
     bd_cancellation *parent;       // owned reference; NULL
     bd_cancel_hook parent_hook;
 };
+
+static bd_recycler tokens = BD_RECYCLER(bd_cancellation); // every step has some
 
 enum {
     HOOK_OFF = 0,
@@ -57,7 +58,7 @@ static void parent_cancelled(bd_cancel_hook *hook, const braid_status *why)
 
 bd_cancellation *bd_cancellation_new(bd_cancellation *parent)
 {
-    bd_cancellation *c = bd_calloc(1, sizeof *c);
+    bd_cancellation *c = bd_recycler_take(&tokens);
     atomic_init(&c->refs, 1);
     bd_mutex_init(&c->mu);
     bd_cond_init(&c->ran);
@@ -85,7 +86,7 @@ static void destroy(bd_cancellation *c)
     bd_status_fini(&c->why);
     bd_cond_fini(&c->ran);
     bd_mutex_fini(&c->mu);
-    bd_free(c);
+    bd_recycler_give(&tokens, c);
 }
 
 void bd_cancellation_unref(bd_cancellation *c)

@@ -179,8 +179,8 @@ bd_transport *bd_grpc_transport_new(braid_status *st)
         .free = grpc_free,
     };
     g->cq = grpc_completion_queue_create_for_next(NULL);
-    // One may be busy in a callback while another reads.
-    const int threads = (int)bd_min(bd_max(bd_cpu_count(), 2), BD_GRPC_POLL_THREADS_MAX);
+    // Threads that poll one queue wake each other at every event, so there are as few as can keep up: callbacks do not wait.
+    const int threads = (int)bd_min(bd_max(bd_cpu_count() / 2, 1), BD_GRPC_POLL_THREADS_MAX);
     while (g->thread_count < threads) {
         if (bd_thread_start(&g->threads[g->thread_count], "bd-grpc", poll, g, st)) {
             grpc_free(&g->base);
