@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/thread.h"
 #include "proto/pack.h"
-#include "tensor/half.h"
+#include "base/half.h"
 #include "tensorflow/core/framework/summary.pb-c.h"
 #include <float.h>
 #include <math.h>

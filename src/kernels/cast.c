@@ -1,7 +1,7 @@
 // Conversion between number types: one loop for each pair.
 #include "kernels/cast.h"
 
-#include "tensor/half.h"
+#include "base/half.h"
 
 #include <math.h>
 #include <stdbool.h>

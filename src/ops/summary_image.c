@@ -3,7 +3,7 @@
 #include "graph/shape_fn.h"
 #include "io/png.h"
 #include "ops/summary.h"
-#include "tensor/half.h"
+#include "base/half.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // Tensors as text, for messages.
 #include "base/check.h"
-#include "tensor/half.h"
+#include "base/half.h"
 #include "tensor/tensor.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // The 16-bit floating-point types as float.
-#ifndef BD_TENSOR_HALF_H
-#define BD_TENSOR_HALF_H
+#ifndef BD_BASE_HALF_H
+#define BD_BASE_HALF_H
 
 #include <stdint.h>
 #include <string.h>
