@@ -92,6 +92,33 @@ BRAID_API braid_out braid_softmax_cross_entropy(braid_graph *graph, braid_out lo
 BRAID_API braid_out braid_sparse_softmax_cross_entropy(braid_graph *graph, braid_out logits,
                                                        braid_out labels);
 
+// ---- Images: [batch, height, width, channels] ----
+
+/// How a window meets the border of an image.
+typedef enum braid_padding {
+    BRAID_SAME = 0, ///< with zeros around the image: ceil(size / stride) windows
+    BRAID_VALID = 1 ///< within the image: ceil((size - window + 1) / stride) windows
+} braid_padding;
+
+/// Convolution (cross-correlation) with `filter` [height, width, in, out], which moves by `stride` in both directions;
+/// `x` has `in` channels, the result `out`.
+BRAID_API braid_out braid_conv2d(braid_graph *graph, braid_out x, braid_out filter, int stride,
+                                 braid_padding padding);
+/// The largest, or the mean, of each window of `size` x `size`. The mean leaves the zeros of padding out.
+BRAID_API braid_out braid_max_pool(braid_graph *graph, braid_out x, int size, int stride,
+                                   braid_padding padding);
+BRAID_API braid_out braid_avg_pool(braid_graph *graph, braid_out x, int size, int stride,
+                                   braid_padding padding);
+/// Keeps each element with probability `keep_prob` (a scalar of x's type, as a rule a placeholder: 0.5 to train, 1 to
+/// test), divided by it so that the sum stays the same on average; the others become zero (Srivastava et al., Dropout,
+/// JMLR 2014). New in every run; seeded by braid_graph_set_seed.
+BRAID_API braid_out braid_dropout(braid_graph *graph, braid_out x, braid_out keep_prob);
+
+/// The same elements in another shape; one dimension may be -1: as many as are left.
+BRAID_API braid_out braid_reshape(braid_graph *graph, braid_out x, braid_shape shape);
+/// As a matrix [batch, all others], which must be known; the graph fails when they are not.
+BRAID_API braid_out braid_flatten(braid_graph *graph, braid_out x);
+
 // ---- Reductions ----
 
 /// The sum and the mean of all elements, a scalar.

@@ -8,7 +8,7 @@
 #ifndef BRAID_OPTIMIZERS_H
 #define BRAID_OPTIMIZERS_H
 
-#include <braid/graph.h>
+#include <braid/variables.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,6 +35,63 @@ typedef struct braid_adam_options {
 BRAID_API braid_adam_options braid_adam_defaults(void);
 BRAID_API braid_optimizer *braid_adam_with(braid_graph *graph, const braid_adam_options *options);
 
+/// Momentum: accum = momentum * accum + gradient; variable -= learning_rate * accum.
+BRAID_API braid_optimizer *braid_momentum(braid_graph *graph, float learning_rate, float momentum);
+
+typedef struct braid_momentum_options {
+    float learning_rate, momentum;
+    bool
+        use_nesterov; ///< the step is learning_rate * (gradient + momentum * accum) (Sutskever et al., ICML 2013)
+    bool use_locking;
+} braid_momentum_options;
+
+BRAID_API braid_optimizer *braid_momentum_with(braid_graph *graph, const braid_momentum_options *options);
+
+/// Adagrad (Duchi et al., JMLR 2011): steps get smaller with the sum of squared gradients so far.
+BRAID_API braid_optimizer *braid_adagrad(braid_graph *graph, float learning_rate);
+
+typedef struct braid_adagrad_options {
+    float learning_rate;
+    float initial_accumulator; ///< where the sum of squared gradients begins; positive, else the graph fails
+    bool use_locking;
+} braid_adagrad_options;
+
+/// TensorFlow's: accumulators begin at 0.1; a learning rate of 0.001.
+BRAID_API braid_adagrad_options braid_adagrad_defaults(void);
+BRAID_API braid_optimizer *braid_adagrad_with(braid_graph *graph, const braid_adagrad_options *options);
+
+/// RMSProp (Tieleman and Hinton, 2012): steps are divided by a moving average of the gradient's size.
+BRAID_API braid_optimizer *braid_rmsprop(braid_graph *graph, float learning_rate);
+
+typedef struct braid_rmsprop_options {
+    float learning_rate;
+    float decay;    ///< of the moving averages
+    float momentum; ///< part of the last step that is added to the next
+    float epsilon;  ///< added to the average before its root is taken
+    bool centered;  ///< by the gradient's variance instead of its square (Graves, 2013)
+    bool use_locking;
+} braid_rmsprop_options;
+
+/// TensorFlow's: 0.001, 0.9, 0, 1e-10, not centered, no locking.
+BRAID_API braid_rmsprop_options braid_rmsprop_defaults(void);
+BRAID_API braid_optimizer *braid_rmsprop_with(braid_graph *graph, const braid_rmsprop_options *options);
+
+/// FTRL-Proximal (McMahan et al., KDD 2013): with l1, weights become exactly zero.
+BRAID_API braid_optimizer *braid_ftrl(braid_graph *graph, float learning_rate);
+
+typedef struct braid_ftrl_options {
+    float learning_rate;
+    float
+        learning_rate_power; ///< how steps shrink with the sum of squared gradients; 0: not at all; never positive
+    float initial_accumulator; ///< where that sum begins; positive
+    float l1, l2;              ///< strengths of regularization; not negative
+    bool use_locking;
+} braid_ftrl_options;
+
+/// TensorFlow's: 0.001, -0.5, 0.1, no regularization, no locking. The graph fails for options out of range.
+BRAID_API braid_ftrl_options braid_ftrl_defaults(void);
+BRAID_API braid_optimizer *braid_ftrl_with(braid_graph *graph, const braid_ftrl_options *options);
+
 // ---- Using one ----
 
 typedef struct braid_grad_and_var {
@@ -57,7 +114,7 @@ BRAID_API braid_op *braid_apply_gradients(braid_optimizer *optimizer,
                                           const braid_grad_and_var *grads_and_vars, int count,
                                           braid_out global_step);
 
-/// The slot variable `slot` ("m", "v") that the optimizer keeps for a variable; op NULL when there is none.
+/// The slot variable `slot` ("m", "v", "momentum", "accumulator", "rms", "linear"; see each optimizer's file) that the optimizer keeps for a variable; op NULL when there is none.
 BRAID_API braid_out braid_optimizer_slot(const braid_optimizer *optimizer, braid_out var, const char *slot);
 
 // ---- Making one ----
@@ -81,8 +138,13 @@ BRAID_API braid_optimizer *braid_optimizer_new(braid_graph *graph, const braid_o
                                                const void *state, size_t size);
 BRAID_API braid_graph *braid_optimizer_graph(const braid_optimizer *optimizer);
 BRAID_API void *braid_optimizer_state(braid_optimizer *optimizer);
-/// Makes slot variable `slot` for `var`: zeros of its type and shape, named VAR/OPTIMIZER and placed beside it.
-BRAID_API braid_out braid_optimizer_make_slot(braid_optimizer *optimizer, braid_out var, const char *slot);
+/// Makes slot variable `slot` for `var`, of its type and shape, named VAR/OPTIMIZER and placed beside it; returns the one
+/// that is there already.
+BRAID_API braid_out braid_optimizer_make_slot(braid_optimizer *optimizer, braid_out var, const char *slot,
+                                              braid_initializer initializer);
+/// The same with a first value, of a known shape.
+BRAID_API braid_out braid_optimizer_make_slot_from(braid_optimizer *optimizer, braid_out var,
+                                                   const char *slot, braid_out initial_value);
 
 #ifdef __cplusplus
 }

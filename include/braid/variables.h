@@ -11,8 +11,8 @@ extern "C" {
 /// A variable, as TensorFlow's Python makes it: node NAME with NAME/read, NAME/Assign and where its first value comes
 /// from. The nodes are the graph's. All NULL when the graph has failed.
 typedef struct braid_variable {
-    braid_out ref;           ///< the variable itself, a reference: what optimizers and assignments take
-    braid_out read;          ///< its value: what models compute with
+    braid_out ref;  ///< the variable itself, a reference or a handle: what optimizers and assignments take
+    braid_out read; ///< its value: what models compute with
     braid_op *initializer;   ///< gives it its first value
     braid_out initial_value; ///< that value
 } braid_variable;
@@ -28,6 +28,11 @@ typedef struct braid_variable {
 /// shape is not fully known.
 BRAID_API braid_variable braid_variable_new(braid_graph *graph, const char *name, braid_out initial_value,
                                             bool trainable);
+/// The same as a resource variable (use_resource=True): the others get at it by a handle, `ref`, and what is read does not
+/// change when the variable does. Nodes NAME, NAME/IsInitialized/VarIsInitializedOp, NAME/Assign and
+/// NAME/Read/ReadVariableOp.
+BRAID_API braid_variable braid_variable_resource(braid_graph *graph, const char *name,
+                                                 braid_out initial_value, bool trainable);
 /// The same with a constant for a first value, NAME/initial_value: tf.Variable(0, name=...). `value` stays the caller's.
 BRAID_API braid_variable braid_variable_of(braid_graph *graph, const char *name, const braid_tensor *value,
                                            bool trainable);

@@ -2,13 +2,10 @@
 //
 // Slots of each variable: "m" and "v", the moving averages of gradient and squared gradient. Two scalars, beta1_power and
 // beta2_power, are shared: they are multiplied by beta1 and beta2 after the updates of a step.
-#include "train/build.h"
+#include "train/update.h"
 
 #include "base/alloc.h"
-#include "base/check.h"
 #include <braid/ops.h>
-#include <braid/optimizers.h>
-#include <braid/variables.h>
 #include <string.h>
 
 typedef struct adam {
@@ -46,8 +43,8 @@ static void create_slots(braid_optimizer *opt, const braid_out *vars, int count)
         braid_pop_colocate(g);
     }
     for (int i = 0; i < count; i++) {
-        braid_optimizer_make_slot(opt, vars[i], "m");
-        braid_optimizer_make_slot(opt, vars[i], "v");
+        braid_optimizer_make_slot(opt, vars[i], "m", braid_zeros_initializer());
+        braid_optimizer_make_slot(opt, vars[i], "v", braid_zeros_initializer());
     }
 }
 
@@ -63,22 +60,17 @@ static void prepare(braid_optimizer *opt)
 
 static braid_op *apply(braid_optimizer *opt, braid_out grad, braid_out var)
 {
-    adam *s = braid_optimizer_state(opt);
-    braid_graph *g = braid_optimizer_graph(opt);
-    const braid_out scalars[] = {
-        s->beta1_power.read, s->beta2_power.read, s->learning_rate, s->beta1, s->beta2, s->epsilon};
-    braid_out cast[BD_COUNTOF(scalars)];
-    for (size_t i = 0; i < BD_COUNTOF(scalars); i++)
-        cast[i] = braid_cast(g, scalars[i], train_base_dtype(braid_out_dtype(var)));
-    braid_op_desc *d = braid_op_begin(g, "ApplyAdam", NULL);
-    braid_op_input(d, var);
-    braid_op_input(d, braid_optimizer_slot(opt, var, "m"));
-    braid_op_input(d, braid_optimizer_slot(opt, var, "v"));
-    for (size_t i = 0; i < BD_COUNTOF(scalars); i++)
-        braid_op_input(d, cast[i]);
-    braid_op_input(d, grad);
-    braid_op_attr_bool(d, "use_locking", s->options.use_locking);
-    return braid_op_end(d);
+    const adam *s = braid_optimizer_state(opt);
+    return train_update_variable(
+        opt,
+        &(train_update){.op_type = "ApplyAdam",
+                        .slots = {"m", "v"},
+                        .scalars = {s->beta1_power.read, s->beta2_power.read, s->learning_rate, s->beta1,
+                                    s->beta2, s->epsilon},
+                        .scalar_count = 6,
+                        .grad_at = 6,
+                        .use_locking = s->options.use_locking},
+        grad, var);
 }
 
 // power *= beta, beside the power.

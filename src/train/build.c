@@ -66,6 +66,13 @@ braid_out train_const_shape(braid_graph *g, const char *name, braid_shape shape)
     return braid_const_int32s(g, name, dims, shape.rank);
 }
 
+braid_out train_shape_of(braid_graph *g, braid_out x)
+{
+    braid_shape shape = braid_out_shape(x);
+    if (braid_shape_num_elements(shape) < 0) return train_node1(g, "Shape", NULL, x);
+    return train_const_shape(g, "Shape", shape);
+}
+
 char *train_scope_name(const char *scope)
 {
     size_t len = strlen(scope);

@@ -2,7 +2,7 @@
 #ifndef BD_TRAIN_BUILD_H
 #define BD_TRAIN_BUILD_H
 
-#include <braid/graph.h>
+#include <braid/ops.h>
 
 static inline braid_out train_out0(braid_op *op)
 {
@@ -26,6 +26,16 @@ static inline braid_dtype train_base_dtype(braid_dtype dtype)
 
 // A shape as a constant vector, int32 as TensorFlow makes it (int64 when a dimension does not fit).
 braid_out train_const_shape(braid_graph *g, const char *name, braid_shape shape);
+
+// tf.shape: a constant when all of the shape is known, else a node "Shape".
+braid_out train_shape_of(braid_graph *g, braid_out x);
+
+// tf.random_uniform of a floating-point type, its shape an int32 vector.
+braid_out train_random_uniform(braid_graph *g, braid_dtype dtype, braid_out shape, double min, double max);
+
+// braid_conv2d with a name of its own.
+braid_out train_conv2d(braid_graph *g, const char *name, braid_out x, braid_out filter, int stride,
+                       braid_padding padding);
 
 // The node name that a scope stands for: "a/b/" -> "a/b". The caller frees it.
 char *train_scope_name(const char *scope);

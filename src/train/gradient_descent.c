@@ -1,8 +1,7 @@
 // The gradient descent optimizer: variable -= learning_rate * gradient.
-#include "train/build.h"
+#include "train/update.h"
 
 #include <braid/ops.h>
-#include <braid/optimizers.h>
 
 typedef struct gradient_descent {
     float learning_rate;
@@ -17,10 +16,13 @@ static void prepare(braid_optimizer *opt)
 
 static braid_op *apply(braid_optimizer *opt, braid_out grad, braid_out var)
 {
-    gradient_descent *s = braid_optimizer_state(opt);
-    braid_graph *g = braid_optimizer_graph(opt);
-    braid_out rate = braid_cast(g, s->learning_rate_out, train_base_dtype(braid_out_dtype(var)));
-    return train_node3(g, "ApplyGradientDescent", NULL, var, rate, grad).op;
+    const gradient_descent *s = braid_optimizer_state(opt);
+    return train_update_variable(opt,
+                                 &(train_update){.op_type = "ApplyGradientDescent",
+                                                 .scalars = {s->learning_rate_out},
+                                                 .scalar_count = 1,
+                                                 .grad_at = 1},
+                                 grad, var);
 }
 
 static const braid_optimizer_type type = {.name = "GradientDescent", .prepare = prepare, .apply = apply};

@@ -1,7 +1,7 @@
 // Layers: a few nodes and their variables in one call.
 #include <braid/layers.h>
 
-#include <braid/ops.h>
+#include "train/build.h"
 #include <braid/variables.h>
 
 braid_out braid_dense(braid_graph *g, const char *name, braid_out x, int64_t units)
@@ -20,6 +20,41 @@ braid_out braid_dense(braid_graph *g, const char *name, braid_out x, int64_t uni
     braid_variable bias =
         braid_variable_get(g, "bias", BRAID_FLOAT, BRAID_SHAPE(units), braid_zeros_initializer(), true);
     braid_out out = braid_bias_add(g, braid_matmul(g, x, kernel.read), bias.read);
+    braid_pop_name_scope(g);
+    return out;
+}
+
+// The nodes of tf.nn.convolution: two constants that nothing reads, and Conv2D.
+static braid_out convolution(braid_graph *g, braid_out x, braid_out kernel, int stride, braid_padding padding)
+{
+    const int32_t ones[] = {1, 1};
+    const char *scope = braid_push_name_scope(g, "convolution");
+    train_shape_of(g, kernel);
+    braid_const_int32s(g, "dilation_rate", ones, 2);
+    braid_out out = train_conv2d(g, scope, x, kernel, stride, padding);
+    braid_pop_name_scope(g);
+    return out;
+}
+
+braid_out braid_conv2d_layer(braid_graph *g, const char *name, braid_out x, int64_t filters, int kernel_size,
+                             int stride, braid_padding padding)
+{
+    if (!x.op) return BRAID_NONE;
+    braid_shape shape = braid_out_shape(x);
+    if (shape.rank != 4 || shape.dims[3] < 0) {
+        braid_graph_fail(g, BRAID_INVALID_ARGUMENT,
+                         "Convolution '%s': its input '%s' must be [batch, height, width, channels] with a "
+                         "known number of channels",
+                         name ? name : "conv2d", braid_op_name(x.op));
+        return BRAID_NONE;
+    }
+    (void)braid_push_name_scope(g, name ? name : "conv2d");
+    braid_shape kernel_shape = BRAID_SHAPE(kernel_size, kernel_size, shape.dims[3], filters);
+    braid_variable kernel =
+        braid_variable_get(g, "kernel", BRAID_FLOAT, kernel_shape, braid_glorot_uniform_initializer(), true);
+    braid_variable bias =
+        braid_variable_get(g, "bias", BRAID_FLOAT, BRAID_SHAPE(filters), braid_zeros_initializer(), true);
+    braid_out out = braid_bias_add(g, convolution(g, x, kernel.read, stride, padding), bias.read);
     braid_pop_name_scope(g);
     return out;
 }

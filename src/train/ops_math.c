@@ -11,10 +11,13 @@ braid_out braid_identity(braid_graph *g, const char *name, braid_out x)
     return train_node1(g, "Identity", name, x);
 }
 
+// The name counts as used even where nothing is to be done, as in Python.
 braid_out braid_cast(braid_graph *g, braid_out x, braid_dtype dtype)
 {
+    const char *scope = braid_push_name_scope(g, "Cast");
+    braid_pop_name_scope(g);
     if (!x.op || train_base_dtype(braid_out_dtype(x)) == dtype) return x;
-    braid_op_desc *d = braid_op_begin(g, "Cast", NULL);
+    braid_op_desc *d = braid_op_begin(g, "Cast", scope);
     braid_op_input(d, x);
     braid_op_attr_type(d, "DstT", dtype);
     return braid_op_end_out(d);

@@ -29,11 +29,6 @@ braid_out braid_softmax(braid_graph *g, braid_out logits)
 
 // ---- Losses ----
 
-static braid_out shape_of(braid_graph *g, braid_out x)
-{
-    return train_node1(g, "Shape", NULL, x);
-}
-
 static braid_out rank_of(braid_graph *g, braid_out x)
 {
     int rank = braid_out_shape(x).rank;
@@ -58,7 +53,7 @@ static braid_out as_vector(braid_graph *g, const char *name, braid_out x)
 // x as a matrix [-1, last dimension].
 static braid_out flatten_outer(braid_graph *g, braid_out x, braid_out rank)
 {
-    braid_out shape = shape_of(g, x);
+    braid_out shape = train_shape_of(g, x);
     braid_out last = less_one(g, rank);
     const int32_t one[] = {1}, minus_one[] = {-1};
     const char *scope = braid_push_name_scope(g, "Slice");
@@ -82,8 +77,9 @@ static braid_out flatten_outer(braid_graph *g, braid_out x, braid_out rank)
 braid_out braid_softmax_cross_entropy(braid_graph *g, braid_out logits, braid_out labels)
 {
     if (!logits.op || !labels.op) return BRAID_NONE;
+    labels = braid_cast(g, labels, train_base_dtype(braid_out_dtype(logits)));
     braid_out rank = rank_of(g, logits);
-    braid_out shape = shape_of(g, logits);
+    braid_out shape = train_shape_of(g, logits);
     braid_out flat_logits = flatten_outer(g, logits, rank_of(g, logits));
     braid_out flat_labels = flatten_outer(g, labels, rank_of(g, labels));
     braid_out losses = train_node2(g, "SoftmaxCrossEntropyWithLogits", NULL, flat_logits, flat_labels);
@@ -100,7 +96,7 @@ braid_out braid_softmax_cross_entropy(braid_graph *g, braid_out logits, braid_ou
 braid_out braid_sparse_softmax_cross_entropy(braid_graph *g, braid_out logits, braid_out labels)
 {
     (void)braid_push_name_scope(g, "SparseSoftmaxCrossEntropyWithLogits");
-    shape_of(g, labels);
+    train_shape_of(g, labels);
     braid_out out = train_node2(g, "SparseSoftmaxCrossEntropyWithLogits", NULL, logits, labels);
     braid_pop_name_scope(g);
     return out;

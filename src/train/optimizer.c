@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "train/build.h"
-#include "train/variable_internal.h"
+#include "train/update.h"
 #include <braid/ops.h>
 #include <string.h>
 
@@ -64,27 +64,26 @@ braid_out braid_optimizer_slot(const braid_optimizer *opt, braid_out var, const 
     return BRAID_NONE;
 }
 
-braid_out braid_optimizer_make_slot(braid_optimizer *opt, braid_out var, const char *name)
+static braid_out keep_slot(braid_optimizer *opt, braid_out var, const char *name, braid_variable made)
 {
-    if (!var.op) return BRAID_NONE;
-    braid_out made = braid_optimizer_slot(opt, var, name);
-    if (made.op) return made;
+    if (made.ref.op) bd_array_push(&opt->slots, (slot){bd_strdup(name), var, made.ref});
+    return made.ref;
+}
 
-    braid_graph *g = opt->graph;
-    char *scope_name = bd_asprintf("%s/%s", braid_op_name(var.op), opt->type->name);
-    (void)braid_push_name_scope(g, NULL);
-    const char *scope = braid_push_name_scope(g, scope_name);
-    braid_push_colocate(g, var.op);
-    (void)braid_push_name_scope(g, "Initializer");
-    braid_out zeros = braid_zeros(g, train_base_dtype(braid_out_dtype(var)), braid_out_shape(var));
-    braid_pop_name_scope(g);
-    made = train_make_variable(g, scope, zeros, false, NULL).ref;
-    braid_pop_colocate(g);
-    braid_pop_name_scope(g);
-    braid_pop_name_scope(g);
-    bd_free(scope_name);
-    if (made.op) bd_array_push(&opt->slots, (slot){bd_strdup(name), var, made});
-    return made;
+braid_out braid_optimizer_make_slot(braid_optimizer *opt, braid_out var, const char *name,
+                                    braid_initializer initializer)
+{
+    braid_out there = braid_optimizer_slot(opt, var, name);
+    if (there.op || !var.op) return there;
+    return keep_slot(opt, var, name, train_slot_with(opt->graph, var, opt->type->name, initializer));
+}
+
+braid_out braid_optimizer_make_slot_from(braid_optimizer *opt, braid_out var, const char *name,
+                                         braid_out initial_value)
+{
+    braid_out there = braid_optimizer_slot(opt, var, name);
+    if (there.op || !var.op) return there;
+    return keep_slot(opt, var, name, train_slot_from(opt->graph, var, opt->type->name, initial_value));
 }
 
 // ---- Gradients ----

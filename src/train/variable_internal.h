@@ -4,10 +4,27 @@
 
 #include <braid/variables.h>
 
+// How the rest of the graph gets at a variable: by a reference edge, or by a handle.
+typedef enum train_variable_kind {
+    TRAIN_REFERENCE,
+    TRAIN_RESOURCE
+} train_variable_kind;
+
+static inline train_variable_kind train_kind_of(braid_out ref)
+{
+    return braid_out_dtype(ref) == BRAID_RESOURCE ? TRAIN_RESOURCE : TRAIN_REFERENCE;
+}
+
+// An output with the type and shape of the variable `ref`: itself, or what a resource variable is read by.
+static inline braid_out train_typed(braid_out ref)
+{
+    return train_kind_of(ref) == TRAIN_RESOURCE ? braid_variable_find(ref).read : ref;
+}
+
 // Makes the nodes of a variable within its name scope (with '/'), and collects it. `place_class`: the name of the node it
 // is to lie with, written as attribute `_class`; NULL for none.
-braid_variable train_make_variable(braid_graph *g, const char *scope, braid_out initial_value, bool trainable,
-                                   const char *place_class);
+braid_variable train_make_variable(braid_graph *g, train_variable_kind kind, const char *scope,
+                                   braid_out initial_value, bool trainable, const char *place_class);
 
 // The names of global variables that have no value yet: braid_report_uninitialized_variables without the local ones.
 braid_out train_report_uninitialized_globals(braid_graph *g);

@@ -131,7 +131,9 @@ static braid_out not_initialized(braid_graph *g, const braid_out *vars, int coun
     braid_out *flags = bd_calloc((size_t)count, sizeof *flags);
     for (int i = 0; i < count; i++) {
         braid_push_colocate(g, vars[i].op);
-        flags[i] = train_node1(g, "IsVariableInitialized", NULL, vars[i]);
+        const char *op_type =
+            train_kind_of(vars[i]) == TRAIN_RESOURCE ? "VarIsInitializedOp" : "IsVariableInitialized";
+        flags[i] = train_node1(g, op_type, NULL, vars[i]);
         braid_pop_colocate(g);
     }
     braid_out all = pack(g, "stack", flags, count);

@@ -1,0 +1,41 @@
+// What the programs that train on images of digits share: the flags of a task, its cluster and server, the training loop
+// and the test. A program adds its model and the flags of its own.
+#ifndef MNIST_TASK_H
+#define MNIST_TASK_H
+
+#include "flags.h"
+#include <braid/braid.h>
+
+// The flags that all programs have; a program sets its own defaults before it calls mnist_main.
+typedef struct mnist_flags {
+    const char *data_dir, *job_name, *ps_hosts, *worker_hosts, *log_dir;
+    int64_t task_index, train_steps, batch_size;
+    double learning_rate;
+    bool existing_servers, log_device_placement, greedy_placement;
+} mnist_flags;
+
+extern mnist_flags mnist_task_flags;
+
+typedef struct mnist_model {
+    braid_out images, labels; // placeholders: [batch, 784] and, one-hot, [batch, 10]
+    braid_out keep_prob;      // placeholder of a scalar: what dropout keeps; op NULL: there is no dropout
+    double keep_in_training;  // fed to it while training
+    braid_out scores;         // [batch, 10]: the largest is the digit that was recognized
+    braid_out loss;           // a scalar
+    braid_op *train;
+} mnist_model;
+
+typedef struct mnist_program {
+    const char *name, *about; // about: for --help, in a line
+    flag *flags;              // of its own
+    int flag_count;
+    const char *device;         // what follows the task in the name of a device: "/cpu:0" or ""
+    const char *(*check)(void); // says what is wrong with its flags; NULL: nothing
+    mnist_model (*build)(braid_graph *g);
+    int test_batch; // images in a step of the test: what bounds its memory
+} mnist_program;
+
+// The program: reads flags, finds out which task this is, serves or trains and tests. Returns the exit code.
+int mnist_main(const mnist_program *program, int argc, char **argv);
+
+#endif

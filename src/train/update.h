@@ -1,0 +1,32 @@
+// What the files of optimizers share: the op that updates a variable, and slots.
+#ifndef BD_TRAIN_UPDATE_H
+#define BD_TRAIN_UPDATE_H
+
+#include <braid/optimizers.h>
+
+enum {
+    TRAIN_SLOTS_MAX = 3,
+    TRAIN_SCALARS_MAX = 6
+};
+
+// An op ApplyX(var, slots..., scalars..., gradient), the gradient standing somewhere among the scalars.
+typedef struct train_update {
+    const char *op_type;                // "ApplyMomentum"
+    const char *slots[TRAIN_SLOTS_MAX]; // names, up to the first NULL
+    braid_out scalars[TRAIN_SCALARS_MAX];
+    int scalar_count;
+    int grad_at; // so many scalars come before the gradient
+    bool use_locking, use_nesterov;
+} train_update;
+
+// Adds the op for one variable: ResourceApplyX for a resource variable. Scalars are cast to the gradient's type.
+braid_op *train_update_variable(braid_optimizer *opt, const train_update *update, braid_out grad,
+                                braid_out var);
+
+// The variable NAME that lies beside `primary`, called PRIMARY/NAME whatever the name scope (slot_creator.create_slot):
+// with an initializer, or with the value `initial`.
+braid_variable train_slot_with(braid_graph *g, braid_out primary, const char *name,
+                               braid_initializer initializer);
+braid_variable train_slot_from(braid_graph *g, braid_out primary, const char *name, braid_out initial);
+
+#endif
