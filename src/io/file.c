@@ -158,14 +158,19 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+void bd_name_list_sort(bd_name_list *list)
+{
+    if (list->len > 0) qsort(list->items, list->len, sizeof *list->items, compare_names);
+}
+
 braid_code bd_dir_list(const char *path, bd_name_list *list, braid_status *st)
 {
     *list = (bd_name_list){0};
     braid_code code = bd_fs_current->list(path, add_name, list, st);
     if (code) {
         bd_name_list_fini(list);
-    } else if (list->len > 0) {
-        qsort(list->items, list->len, sizeof *list->items, compare_names);
+    } else {
+        bd_name_list_sort(list);
     }
     return code;
 }

@@ -100,12 +100,13 @@ braid_code bd_dir_remove(const char *path, braid_status *st); // an empty one
 // Returns when the names in a directory would survive a power cut.
 braid_code bd_dir_sync(const char *path, braid_status *st);
 
-// Sorted bytewise.
+// Names; sorted bytewise where a function gives it.
 typedef struct bd_name_list {
     char **items; // owned
     size_t len, cap;
 } bd_name_list;
 void bd_name_list_fini(bd_name_list *list);
+void bd_name_list_sort(bd_name_list *list);
 // The names in a directory, without it. On an error the list is empty.
 braid_code bd_dir_list(const char *path, bd_name_list *list, braid_status *st);
 

@@ -1,0 +1,85 @@
+// Finding files by a pattern, one part of the path after the other.
+#include "io/glob.h"
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/strbuf.h"
+#include <fnmatch.h>
+#include <string.h>
+
+// The names in a directory; none when it is not there or is something else. The caller ends them.
+static braid_code list_dir(const char *path, bd_name_list *names, braid_status *st)
+{
+    bd_file_info info;
+    *names = (bd_name_list){0};
+    braid_code code = bd_file_get_info(path, &info, st);
+    if (code == BRAID_NOT_FOUND || code == BRAID_FAILED_PRECONDITION) { // below a file there is nothing
+        braid_status_clear(st);
+        return BRAID_OK;
+    }
+    return code || !info.is_dir ? code : bd_dir_list(path, names, st);
+}
+
+static braid_code expand(bd_strbuf *path, const char *rest, bd_name_list *list, braid_status *st);
+
+// The names in the directory `path` that match the first `len` bytes of `rest`, and what follows of each.
+static braid_code expand_dir(bd_strbuf *path, const char *rest, size_t len, bd_name_list *list,
+                             braid_status *st)
+{
+    bd_name_list names;
+    size_t path_len = path->len, dir_len = path_len;
+    while (dir_len > 1 && path->data[dir_len - 1] == '/')
+        dir_len--;
+    char *dir = path_len > 0 ? bd_strndup(path->data, dir_len) : bd_strdup("."),
+         *part = bd_strndup(rest, len);
+    braid_code code = list_dir(dir, &names, st);
+    for (size_t i = 0; i < names.len && !code; i++) {
+        if (fnmatch(part, names.items[i], 0) != 0) continue;
+        bd_strbuf_append(path, names.items[i]);
+        code = expand(path, rest + len, list, st);
+        path->len = path_len;
+        path->data[path_len] = 0;
+    }
+    bd_free(part);
+    bd_free(dir);
+    bd_name_list_fini(&names);
+    return code;
+}
+
+// Adds what matches `rest` after `path`.
+static braid_code expand(bd_strbuf *path, const char *rest, bd_name_list *list, braid_status *st)
+{
+    bd_strbuf_append(path, ""); // so that there is a text
+    size_t path_len = path->len, len;
+    braid_code code = BRAID_OK;
+    for (; *rest; rest += len) {
+        if (*rest == '/') {
+            len = 1;
+        } else {
+            len = strcspn(rest, "/");
+            if (strcspn(rest, "*?[\\") < len) {
+                code = expand_dir(path, rest, len, list, st);
+                break;
+            }
+        }
+        bd_strbuf_append_n(path, rest, len);
+    }
+    if (!*rest && bd_file_exists(path->data)) bd_array_push(list, bd_strdup(path->data));
+    path->len = path_len;
+    path->data[path_len] = 0;
+    return code;
+}
+
+braid_code bd_glob(const char *pattern, bd_name_list *list, braid_status *st)
+{
+    bd_strbuf path = {0};
+    *list = (bd_name_list){0};
+    braid_code code = *pattern ? expand(&path, pattern, list, st) : BRAID_OK;
+    bd_strbuf_fini(&path);
+    if (code) {
+        bd_name_list_fini(list);
+    } else {
+        bd_name_list_sort(list);
+    }
+    return code;
+}

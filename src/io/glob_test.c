@@ -1,0 +1,66 @@
+// Finding files by a pattern.
+#include "base/alloc.h"
+#include "base/strbuf.h"
+#include "base/testing/test.h"
+#include "io/glob.h"
+#include "io/testing/bundle_case.h"
+
+static void put(const char *path)
+{
+    BD_STATUS(st);
+    char *dir = bd_path_dir(path);
+    bd_dir_make(dir, st);
+    bd_file_write_atomic(path, "x", 1, st);
+    assert_ok(st);
+    bd_free(dir);
+}
+
+static void expect(const char *pattern, const char *want)
+{
+    BD_STATUS(st);
+    bd_name_list list;
+    bd_strbuf got = {0};
+    bd_glob(pattern, &list, st);
+    assert_ok(st);
+    for (size_t i = 0; i < list.len; i++)
+        bd_strbuf_appendf(&got, "%s%s", i ? " " : "", list.items[i]);
+    assert_string_equal(bd_strbuf_str(&got), want);
+    bd_strbuf_fini(&got);
+    bd_name_list_fini(&list);
+}
+
+static void test_patterns(void **state)
+{
+    (void)state;
+    put("/data/train-00001");
+    put("/data/train-00000");
+    put("/data/train-00010.gz");
+    put("/data/.hidden");
+    put("/data/b/x1");
+    put("/data/c/x1");
+    put("/data/c/x2");
+    put("/data/odd[1]*");
+    expect("/data/train-0000?", "/data/train-00000 /data/train-00001");
+    expect("/data/train-*", "/data/train-00000 /data/train-00001 /data/train-00010.gz");
+    expect("/data/*/x1", "/data/b/x1 /data/c/x1");
+    expect("/*/c/x[12]", "/data/c/x1 /data/c/x2");
+    expect("/data/?", "/data/b /data/c");
+    expect("/data/.*", "/data/.hidden");
+    expect("/data/*idden", "/data/.hidden");
+    expect("/data/c/x2", "/data/c/x2");
+    expect("/data/odd\\[1]\\*", "/data/odd[1]*");
+    expect("/d*a/c/x*/y", ""); // files are no directories
+    expect("/data/train*0/*", "");
+    expect("/data/c/x1/y/*", "");
+    expect("/none/*", "");
+    expect("/none", "");
+    expect("", "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_patterns, bd_case_install, bd_case_uninstall),
+    };
+    return BD_RUN_TESTS(tests);
+}

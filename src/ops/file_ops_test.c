@@ -1,0 +1,74 @@
+// What the ops on whole files promise.
+#include "base/alloc.h"
+#include "base/testing/test.h"
+#include "io/file.h"
+#include "io/testing/bundle_case.h"
+#include "io/testing/memory_fs.h"
+#include "ops/testing/op_live.h"
+#include "ops/testing/op_test.h"
+
+static void run(const char *op, const char *a, const char *b, const char *want)
+{
+    BD_STATUS(st);
+    op_live *l = op_live_new();
+    braid_out inputs[2] = {op_live_unknown(l, a)};
+    if (b) inputs[1] = op_live_unknown(l, b);
+    braid_op *node = op_test_node(l->graph, op, NULL, inputs, b ? 2 : 1);
+    if (braid_graph_status(l->graph, st)) fail_msg("%s", braid_status_message(st));
+    op_live_run(l, node, "", want);
+    op_live_free(l);
+}
+
+static void test_files(void **state)
+{
+    (void)state;
+    run("WriteFile", "string[] /new/dir/a", "string[] content", "");
+    run("ReadFile", "string[] /new/dir/a", NULL, "string[] content");
+    run("WriteFile", "string[] /new/dir/a", "string[] ''", "");
+    run("ReadFile", "string[] /new/dir/a", NULL, "string[] ''");
+    run("WriteFile", "string[] /new/dir/b", "string[] x", "");
+    run("MatchingFiles", "string[] /new/dir/?", NULL, "string[2] /new/dir/a /new/dir/b");
+    run("MatchingFiles", "string[3] /new/dir/b* /none/* /new/*/a", NULL, "string[2] /new/dir/a /new/dir/b");
+    run("MatchingFiles", "string[] /none/*", NULL, "string[0]");
+    run("MatchingFiles", "string[0]", NULL, "string[0]");
+}
+
+static void test_errors(void **state)
+{
+    (void)state;
+    run("ReadFile", "string[] /none", NULL, "NotFound: /none");
+    run("ReadFile", "string[1] /none", NULL,
+        "InvalidArgument: Input filename tensor must be scalar, but had shape: [1]");
+    run("WriteFile", "string[] /a", "string[2] b c",
+        "InvalidArgument: Contents tensor must be scalar, but had shape: [2]");
+    run("MatchingFiles", "string[1,1] /a", NULL,
+        "InvalidArgument: Input patterns tensor must be scalar or vector, but had shape: [1,1]");
+    run("WriteFile", "string[] /a", "string[] old", "");
+    bd_memory_fs_fail_after(1, false); // a full disk
+    run("WriteFile", "string[] /a", "string[] new", "ResourceExhausted: /a");
+    run("ReadFile", "string[] /a", NULL, "string[] old");
+    assert_int_equal(bd_memory_fs_file_count(), 1);
+}
+
+static void test_shapes(void **state)
+{
+    (void)state;
+    static const op_shape_case cases[] = {
+        {"ReadFile", NULL, "string?", "[]"},
+        {"ReadFile", NULL, "string[1]", "InvalidArgument: Shape must be rank 0 but is rank 1"},
+        {"WriteFile", NULL, "string[]; string[1]", "InvalidArgument: Shape must be rank 0 but is rank 1"},
+        {"MatchingFiles", NULL, "string[3]", "[?]"},
+        {"MatchingFiles", NULL, "string[3,1]", "InvalidArgument: Shape must be at most rank 1 but is rank 2"},
+    };
+    OP_TEST_SHAPES(cases);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_files, bd_case_install, bd_case_uninstall),
+        cmocka_unit_test_setup_teardown(test_errors, bd_case_install, bd_case_uninstall),
+        cmocka_unit_test(test_shapes),
+    };
+    return BD_RUN_TESTS(tests);
+}
