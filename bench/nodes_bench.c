@@ -43,8 +43,12 @@ int main(int argc, char **argv)
             braid_op_control(end, chain(g, x, 100).op);
     bench b = {.feed = {x, braid_tensor_float(1)}, .target = braid_op_end(end)};
     bench_check(!braid_graph_status(g, st), "graph", braid_status_message(st));
-    b.session =
-        braid_session_open(g, &(braid_session_options){.inter_op_threads = 1, .intra_op_threads = 1}, st);
+    // Rewrites off: they would leave the nodes out.
+    b.session = braid_session_open(g,
+                                   &(braid_session_options){.inter_op_threads = 1,
+                                                            .intra_op_threads = 1,
+                                                            .disabled_rewrites = BRAID_REWRITE_ALL},
+                                   st);
     bench_check(b.session != NULL, "session", braid_status_message(st));
     return bench_serve(step, &b, 10000);
 }

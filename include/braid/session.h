@@ -11,6 +11,24 @@ extern "C" {
 typedef struct braid_session braid_session;
 typedef struct braid_server braid_server;
 
+/// What a device does to its part of a graph before it runs it the first time. The results are those of the graph as it was built
+/// (of BRAID_REWRITE_REMAPPING up to rounding), and errors name its nodes.
+enum {
+    /// What follows from constants is computed once (OptimizerOptions.do_constant_folding).
+    BRAID_REWRITE_CONSTANT_FOLDING = 1,
+    /// Of several nodes that compute the same, one runs (do_common_subexpression_elimination).
+    BRAID_REWRITE_COMMON_SUBEXPRESSIONS = 2,
+    /// Products and convolutions with bias and activation are one node (RewriterConfig.remapping).
+    BRAID_REWRITE_REMAPPING = 4,
+    /// Element-wise nodes that follow each other are one pass over memory (RewriterConfig.arithmetic_optimization).
+    BRAID_REWRITE_ELEMENTWISE = 8,
+    /// Updates by one optimizer are one node (RewriterConfig.remapping).
+    BRAID_REWRITE_UPDATES = 16,
+    /// What nobody takes a value from is not computed, and what only hands on is left out (RewriterConfig.dependency_optimization).
+    BRAID_REWRITE_DEPENDENCIES = 32,
+    BRAID_REWRITE_ALL = 63
+};
+
 /// What ConfigProto says of a session. All zero is the default of each.
 typedef struct braid_session_options {
     /// "" or NULL: in this process. "grpc://host:port": the master in that server. Ignored when `server` is given.
@@ -25,6 +43,8 @@ typedef struct braid_session_options {
     int device_filter_count;
     int64_t operation_timeout_ms; ///< every blocking call ends with DeadlineExceeded after this; 0: never
     int cpu_devices; ///< CPU devices of an in-process session (device_count of ConfigProto); 0: one
+    unsigned
+        disabled_rewrites; ///< BRAID_REWRITE_...: those that are not wanted, on any device of the session
 } braid_session_options;
 
 typedef struct braid_feed {

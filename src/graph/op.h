@@ -17,6 +17,7 @@
 struct bd_kernel;    // src/op/kernel.h
 struct bd_shape_ctx; // shape_fn.h
 struct bd_grad_ctx;  // grad.h
+struct bd_fusion;    // rewrite.h
 
 // What the executor and the partitioner must know of an op, so that they never name one.
 typedef enum bd_op_role {
@@ -58,7 +59,8 @@ typedef struct bd_op {
     void (*gradient)(struct bd_grad_ctx *c);
     const struct bd_kernel *kernels; // the first whose conditions fit is used
     int kernel_count;
-    const char *doc; // one or two sentences
+    const struct bd_fusion *fusion; // of an op that stands for several nodes: puts it in their place; NULL
+    const char *doc;                // one or two sentences
 } bd_op;
 
 #define BD_OP(NAME) const bd_op bd_op_##NAME

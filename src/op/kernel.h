@@ -37,6 +37,13 @@ typedef struct bd_kernel {
 braid_code bd_kernel_find(const braid_op *node, const char *device_type, const bd_kernel **kernel,
                           braid_status *st);
 
+// The attr of a fused node that says what it stands for: name and op, one after the other, of each node, in the order in which they
+// would have run.
+#define BD_PARTS_ATTR "_parts"
+
+// Whom an error of `node` in part `part` is to name: see bd_op_ctx.failed_part.
+void bd_node_part(const braid_op *node, int part, const char **name, const char **op_type);
+
 // What travels along an edge: a tensor, or a reference to a variable.
 typedef struct bd_value {
     braid_tensor tensor; // owned; "no tensor" on a reference edge
@@ -65,6 +72,7 @@ struct bd_op_ctx {
     int64_t iteration;
     bd_step *step;
     braid_status status;        // the kernel's error
+    int failed_part;            // of a fused node: which node it stood for failed; 0: it itself
     void (*done)(bd_op_ctx *c); // of the executor, for bd_op_done
 };
 
@@ -92,6 +100,8 @@ void bd_output_ref(bd_op_ctx *c, int i, bd_variable *v); // takes one more refer
 // The kernel's error. The executor adds the node: ` [[{{node NAME}}]]`. Only the first counts.
 void bd_op_fail(bd_op_ctx *c, braid_code code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void bd_op_fail_status(bd_op_ctx *c, const braid_status *st);
+// The error is that of node `part` of those that the fused node stands for (attr BD_PARTS_ATTR): messages name that one.
+void bd_op_fail_part(bd_op_ctx *c, int part);
 static inline bool bd_op_failed(const bd_op_ctx *c)
 {
     return c->status.code != BRAID_OK;

@@ -67,6 +67,21 @@ void bd_op_fail(bd_op_ctx *c, braid_code code, const char *format, ...)
     va_end(args);
 }
 
+void bd_op_fail_part(bd_op_ctx *c, int part)
+{
+    c->failed_part = part + 1;
+}
+
+void bd_node_part(const braid_op *node, int part, const char **name, const char **op_type)
+{
+    const bd_attr *parts = bd_node_attr(node, BD_PARTS_ATTR);
+    *name = node->name;
+    *op_type = node->op_type;
+    if (part == 0 || !parts || parts->item_kind != BD_ATTR_STRING || 2 * part > parts->list.count) return;
+    *name = parts->list.s[2 * part - 2].data;
+    *op_type = parts->list.s[2 * part - 1].data;
+}
+
 void bd_op_fail_status(bd_op_ctx *c, const braid_status *st)
 {
     if (!bd_op_failed(c)) bd_status_copy(&c->status, st);

@@ -26,8 +26,9 @@ typedef struct direct_session {
     bd_session base;
     bool allow_soft_placement, log_device_placement;
     int64_t operation_timeout_ms;
-    bd_pool *pool;  // runs nodes
-    bd_pool *intra; // within nodes; NULL: one thread
+    unsigned disabled_rewrites; // BRAID_REWRITE_...
+    bd_pool *pool;              // runs nodes
+    bd_pool *intra;             // within nodes; NULL: one thread
     bd_device **devices;
     bd_device_info *infos; // [device_count]
     int device_count;
@@ -143,7 +144,7 @@ static braid_code compile(void *arg, const bd_run_signature *signature, bd_cance
     if (code) return code;
     const bd_local_devices devices = {.devices = s->devices, .infos = s->infos, .count = s->device_count};
     bd_executable *e;
-    code = bd_executable_compile(&prepared.graph, &devices, s->kernels, &e, st);
+    code = bd_executable_compile(&prepared.graph, &devices, s->disabled_rewrites, s->kernels, &e, st);
     bd_prepared_fini(&prepared);
     *entry = e;
     return code;
@@ -451,6 +452,7 @@ braid_code bd_direct_session_new(const braid_session_options *options, bd_sessio
     s->allow_soft_placement = o->allow_soft_placement;
     s->log_device_placement = o->log_device_placement;
     s->operation_timeout_ms = o->operation_timeout_ms;
+    s->disabled_rewrites = o->disabled_rewrites;
     bd_mutex_init(&s->graph_mu);
     bd_mutex_init(&s->mu);
     bd_cond_init(&s->changed);

@@ -314,5 +314,5 @@ int main(void)
         cmocka_unit_test(threads_update_one_variable),
         cmocka_unit_test(closing_no_session_is_fine),
     };
-    return BD_RUN_TESTS(tests);
+    return TG_RUN_TESTS_WITH_AND_WITHOUT_REWRITES(tests);
 }

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/thread.h"
+#include "runtime/optimize.h"
 #include "runtime/partition.h"
 #include <string.h>
 
@@ -66,20 +67,21 @@ static braid_code compile_part(bd_executable *e, int i, braid_graph *g, bd_devic
 }
 
 static braid_code compile_parts(bd_executable *e, bd_partitions *parts, const bd_local_devices *devices,
-                                bd_kernel_store *store, braid_status *st)
+                                unsigned disabled_rewrites, bd_kernel_store *store, braid_status *st)
 {
     for (int i = 0; i < parts->count; i++) {
         bd_device *device = find_device(devices, parts->items[i].location);
         if (!device)
             return bd_fail(st, BRAID_INTERNAL, "there is no device %s here", parts->items[i].location);
-        braid_code code = compile_part(e, i, &parts->items[i].graph, device, store, st);
+        braid_code code = bd_optimize(&parts->items[i].graph, disabled_rewrites, st);
+        if (!code) code = compile_part(e, i, &parts->items[i].graph, device, store, st);
         if (code) return code;
     }
     return BRAID_OK;
 }
 
-static braid_code compile_cut(braid_graph *g, const bd_local_devices *devices, bd_kernel_store *store,
-                              bd_executable **out, braid_status *st)
+static braid_code compile_cut(braid_graph *g, const bd_local_devices *devices, unsigned disabled_rewrites,
+                              bd_kernel_store *store, bd_executable **out, braid_status *st)
 {
     bd_partitions parts = {0};
     const bd_partition_options options = {
@@ -87,21 +89,22 @@ static braid_code compile_cut(braid_graph *g, const bd_local_devices *devices, b
     braid_code code = bd_partition_graph(g, &options, &parts, st);
     if (code) return code;
     *out = new_executable(parts.count);
-    code = compile_parts(*out, &parts, devices, store, st);
+    code = compile_parts(*out, &parts, devices, disabled_rewrites, store, st);
     bd_partitions_fini(&parts);
     return code;
 }
 
-braid_code bd_executable_compile(braid_graph *g, const bd_local_devices *devices, bd_kernel_store *store,
-                                 bd_executable **out, braid_status *st)
+braid_code bd_executable_compile(braid_graph *g, const bd_local_devices *devices, unsigned disabled_rewrites,
+                                 bd_kernel_store *store, bd_executable **out, braid_status *st)
 {
     *out = NULL;
     braid_code code;
     if (devices->count == 1) {
         *out = new_executable(1);
-        code = compile_part(*out, 0, g, devices->devices[0], store, st);
+        code = bd_optimize(g, disabled_rewrites, st);
+        if (!code) code = compile_part(*out, 0, g, devices->devices[0], store, st);
     } else {
-        code = compile_cut(g, devices, store, out, st);
+        code = compile_cut(g, devices, disabled_rewrites, store, out, st);
     }
     if (code) {
         bd_executable_unref(*out);

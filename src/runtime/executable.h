@@ -13,10 +13,11 @@ typedef struct bd_local_devices {
 
 typedef struct bd_executable bd_executable;
 
-// Compiles `g`, whose nodes are placed, into a plan for each device that has nodes; `g` is used up. With count 1. Errors: those of
+// Compiles `g`, whose nodes are placed, into a plan for each device that has nodes, rewritten but for `disabled_rewrites`
+// (BRAID_REWRITE_...); `g` is used up. With count 1. Errors: those of
 // bd_partition_graph and bd_plan_compile.
-braid_code bd_executable_compile(braid_graph *g, const bd_local_devices *devices, bd_kernel_store *store,
-                                 bd_executable **out, braid_status *st);
+braid_code bd_executable_compile(braid_graph *g, const bd_local_devices *devices, unsigned disabled_rewrites,
+                                 bd_kernel_store *store, bd_executable **out, braid_status *st);
 // As a plan cache wants them.
 void *bd_executable_ref(void *executable);
 void bd_executable_unref(void *executable); // NULL is accepted

@@ -194,15 +194,16 @@ static bool read_references(const bd_plan_item *it, bd_value *inputs, braid_stat
 
 // ---- Running nodes ----
 
-static void node_failed(bd_run *r, const bd_plan_item *it, braid_status *error)
+static void node_failed(bd_run *r, const bd_plan_item *it, braid_status *error, int part)
 {
     bd_cancellation *token = r->step->cancellation;
     bool is_echo = error->code == BRAID_CANCELLED && token && bd_cancellation_is_cancelled(token);
     if (is_echo) {
         bd_cancellation_status(token, error); // what it was cancelled for
     } else {
-        bd_status_suffix(error, " (%s on %s) [[{{node %s}}]]", it->node->op_type, r->plan->device->name,
-                         it->node->name);
+        const char *name, *op_type;
+        bd_node_part(it->node, part, &name, &op_type);
+        bd_status_suffix(error, " (%s on %s) [[{{node %s}}]]", op_type, r->plan->device->name, name);
     }
     bd_run_stop(r, error);
     bd_status_fini(error);
@@ -239,7 +240,8 @@ static void end_node(bd_worker *w, const bd_plan_item *it, bd_iteration *iterati
     drop_values(c->inputs, it->input_count);
     if (bd_op_failed(c) || !has_all_outputs(it, c)) {
         drop_values(c->outputs, it->output_count);
-        node_failed(w->run, it, &c->status);
+        node_failed(w->run, it, &c->status, c->failed_part);
+        c->failed_part = 0;
         return;
     }
     if (c->is_output_dead) drop_values(c->outputs, it->output_count);
@@ -323,7 +325,7 @@ void bd_execute(bd_worker *w, bd_ready ready)
     bd_op_ctx *c = &w->ctx;
     if ((it->flags & BD_ITEM_TAKES_REFERENCE) && !read_references(it, inputs, &c->status)) {
         drop_values(inputs, it->input_count);
-        node_failed(w->run, it, &c->status);
+        node_failed(w->run, it, &c->status, 0);
         return;
     }
     if (it->flags & BD_ITEM_ASYNC) {

@@ -107,6 +107,8 @@ static void only_the_branch_that_is_taken_runs(void **state)
     (void)state;
     conditional c = make_conditional();
     braid_session *s = tg_session(c.graph, NULL);
+    test_count("true"); // of tests before
+    test_count("false");
     for (int i = 0; i < 4; i++) {
         braid_feed feed = {c.pred, braid_tensor_bool(i % 2)};
         tg_assert_fetch(s, c.merged, &feed, i % 2 ? 5 : 40);
@@ -769,5 +771,5 @@ int main(void)
         cmocka_unit_test(a_repeated_step_asks_for_no_memory),
         cmocka_unit_test(threads_run_one_session_at_once),
     };
-    return BD_RUN_TESTS(tests);
+    return TG_RUN_TESTS_WITH_AND_WITHOUT_REWRITES(tests);
 }

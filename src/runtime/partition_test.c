@@ -430,5 +430,5 @@ int main(void)
         cmocka_unit_test(nested_loops_over_devices_go_round),
         cmocka_unit_test(an_error_on_one_device_ends_the_others),
     };
-    return BD_RUN_TESTS(tests);
+    return TG_RUN_TESTS_WITH_AND_WITHOUT_REWRITES(tests);
 }

@@ -125,13 +125,20 @@ static inline void tg_loop_end(tg_loop *l, const braid_out *next)
 
 // ---- Running ----
 
+// Sessions run graphs as they are built, until a test program sets this to 0 and runs its tests again.
+static unsigned tg_disabled_rewrites = BRAID_REWRITE_ALL;
+#define TG_RUN_TESTS_WITH_AND_WITHOUT_REWRITES(tests)                                                        \
+    (BD_RUN_TESTS(tests) + (tg_disabled_rewrites = 0, BD_RUN_TESTS(tests)))
+
 static inline braid_session *tg_session(braid_graph *g, const braid_session_options *options)
 {
     BD_STATUS(st);
     braid_graph_status(g, st);
     assert_ok(st);
     bd_session *impl;
-    bd_direct_session_new(options, &impl, st);
+    braid_session_options o = options ? *options : (braid_session_options){0};
+    o.disabled_rewrites |= tg_disabled_rewrites;
+    bd_direct_session_new(&o, &impl, st);
     assert_ok(st);
     return bd_session_wrap(g, impl);
 }

@@ -1,4 +1,5 @@
-// Ops for tests of the runtime beside real ones: they wait, fail, count and meet. Include it in one file of the test.
+// Ops for tests of the runtime beside real ones: they wait, fail, count and meet, so they are stateful: no rewrite touches them.
+// Include it in one file of the test.
 //
 //     TestWait() -> (y: float)            async; ends when test_wait_end says so, or with Cancelled
 //     TestAsync(x: T) -> (y: T)           async; ends before its start returns
@@ -195,7 +196,7 @@ TEST_DECLARE(_Send)
     {                                                                                                        \
 #NAME, &(const bd_op)                                                                                \
         {                                                                                                    \
-            .name = #NAME, .flags = BD_OP_NOT_DIFFERENTIABLE, __VA_ARGS__                                    \
+            .name = #NAME, .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE, __VA_ARGS__                   \
         }                                                                                                    \
     }
 #define TEST_UNARY .signature = "(x: T) -> (y: T)", .attrs = "T:type", .shape = bd_shape_fn_unchanged

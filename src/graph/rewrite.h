@@ -1,0 +1,75 @@
+// Rewrites of the graph that one device is to run, before it is compiled into a plan: the same results in fewer nodes and fewer passes
+// over memory.
+//
+// What every rewrite keeps: a node that is stateful, takes or gives a reference or a resource, sends, receives or controls
+// a loop runs as often as before, after the same nodes, on the same inputs; a node that nothing consumes still runs; a value
+// that would have been dead (a branch not taken) still is; values never move from one loop's frame to another. What may
+// change: pure nodes vanish or run once for several, so that step statistics show fewer of them.
+//
+// A rewrite is a pass over the graph: this module's own stand in rewrite.c, each in its file; one that replaces nodes by an
+// op of its own (a fusion) stands beside that op's kernel and is found through the registry: bd_op.fusion.
+#ifndef BD_GRAPH_REWRITE_H
+#define BD_GRAPH_REWRITE_H
+
+#include "graph/graph.h"
+#include <braid/session.h>
+
+// Runs the kernel of `node` over `inputs` [input_count], with nothing else in the world, into `outputs` [output_count],
+// "no tensor" before. On an error all outputs are "no tensor". A tensor without memory stands for one whose type and shape are
+// all that counts (BD_ROLE_METADATA).
+typedef braid_code (*bd_evaluate_fn)(const braid_op *node, const braid_tensor *inputs, braid_tensor *outputs,
+                                     braid_status *st);
+
+// Constants do not grow beyond this by folding: TensorFlow's limit.
+#define BD_FOLDED_BYTES_MAX (INT64_C(10) << 20)
+
+typedef struct bd_rewrite_options {
+    unsigned off;             // rewrites not wanted: BRAID_REWRITE_...
+    int64_t folded_bytes_max; // 0: BD_FOLDED_BYTES_MAX
+    bd_evaluate_fn evaluate;  // NULL: constants are not folded
+} bd_rewrite_options;
+
+// Rewrites `g`, which nobody else sees and whose nodes are all on one device. A graph that cannot be run (a cycle, an input that
+// is not there) is left for the plan to refuse. Internal when a rewrite makes a node that its op does not allow; the graph
+// is as good as before then.
+braid_code bd_rewrite_graph(braid_graph *g, const bd_rewrite_options *options, braid_status *st);
+
+// ---- For passes ----
+
+typedef struct bd_rewriter bd_rewriter;
+
+typedef struct bd_fusion {
+    unsigned rewrite; // BRAID_REWRITE_...: which option switches it off
+    braid_code (*run)(bd_rewriter *r, braid_status *st);
+} bd_fusion;
+
+const bd_rewrite_options *bd_rewriter_options(const bd_rewriter *r);
+braid_graph *bd_rewriter_graph(bd_rewriter *r);
+
+// The nodes there are now, inputs first. Valid until the pass ends; nodes made or removed meanwhile are not in it or still in it.
+const bd_op_list *bd_rewriter_order(const bd_rewriter *r);
+bool bd_rewriter_is_removed(const bd_rewriter *r, const braid_op *n);
+
+// What takes something from `n` now; valid until the next change.
+const bd_consumer *bd_rewriter_consumers(bd_rewriter *r, const braid_op *n, int *count);
+// The node that alone consumes `n`, by one data edge, when nobody would miss `n` otherwise; NULL.
+braid_op *bd_rewriter_only_consumer(bd_rewriter *r, const braid_op *n);
+
+// A node with no effect but its outputs, which follow from its inputs' values.
+bool bd_rewriter_is_pure(const braid_op *n);
+// Its values may be dead, or belong to a loop: it comes after a Switch, a loop or a Recv.
+bool bd_rewriter_may_be_dead(const bd_rewriter *r, const braid_op *n);
+
+// Everything that takes output `from` takes `to` instead.
+void bd_rewriter_move_output(bd_rewriter *r, braid_out from, braid_out to);
+// Everything that runs after `from` runs after `to` instead.
+void bd_rewriter_move_controls(bd_rewriter *r, const braid_op *from, braid_op *to);
+// Takes out a node that nothing consumes.
+void bd_rewriter_remove(bd_rewriter *r, braid_op *n);
+// bd_graph_add.
+braid_code bd_rewriter_add(bd_rewriter *r, const bd_node_spec *spec, braid_op **node, braid_status *st);
+// Makes `n` another node with the same name, device and outputs (spec->name and devices are not looked at); its consumers stay.
+// On an error it is what it was.
+braid_code bd_rewriter_become(bd_rewriter *r, braid_op *n, const bd_node_spec *spec, braid_status *st);
+
+#endif

@@ -1,0 +1,224 @@
+// Constant folding: what follows from constants, or from shapes that the graph settles, becomes a constant.
+//
+// A folded node runs its kernel now, once. Its constants run after what it ran after, and after what its constant inputs ran
+// after, so they are dead where it would have been and belong to its frame.
+#include "graph/node_resolve.h"
+#include "graph/rewrite_internal.h"
+
+#include "base/check.h"
+#include <string.h>
+
+typedef struct folder {
+    bd_rewriter *r;
+    braid_tensor *inputs, *outputs;
+    size_t inputs_cap, outputs_cap;
+    bd_op_list controls;
+} folder;
+
+// ---- What shapes the graph settles ----
+
+// A feed may have another shape than its placeholder says, and what comes from another device was not seen here.
+static bool is_shape_unsettled(const braid_op *n)
+{
+    switch (bd_node_role(n)) {
+    case BD_ROLE_ARG:
+    case BD_ROLE_RECV:
+    case BD_ROLE_PLACEHOLDER:
+    case BD_ROLE_MERGE: return true;
+    default: return false;
+    }
+}
+
+static void settle_shapes(braid_op *n)
+{
+    BD_STATUS(st);
+    for (int i = 0; i < n->output_count; i++)
+        n->output_shapes[i] = BD_SHAPE_UNKNOWN;
+    if (is_shape_unsettled(n) || !bd_node_infer_shapes(n, st)) return;
+    for (int i = 0; i < n->output_count; i++)
+        n->output_shapes[i] = BD_SHAPE_UNKNOWN;
+}
+
+// ---- Which nodes ----
+
+static const braid_tensor *constant_of(braid_out out)
+{
+    if (bd_node_role(out.op) != BD_ROLE_CONST) return NULL;
+    const bd_attr *value = bd_node_attr(out.op, "value");
+    return value && value->kind == BD_ATTR_TENSOR ? value->tensor : NULL;
+}
+
+// Sets the inputs that the kernel is to run over; a shape's input stands for itself.
+static bool take_inputs(folder *f, const braid_op *n)
+{
+    bool by_shape = bd_node_role(n) == BD_ROLE_METADATA;
+    if (n->input_count == 0) return false;
+    f->inputs = (size_t)n->input_count > f->inputs_cap
+                    ? bd_array_grow(f->inputs, sizeof *f->inputs, &f->inputs_cap, (size_t)n->input_count)
+                    : f->inputs;
+    for (int i = 0; i < n->input_count; i++) {
+        braid_shape shape = braid_out_shape(n->inputs[i]);
+        const braid_tensor *constant = constant_of(n->inputs[i]);
+        if (constant)
+            f->inputs[i] = *constant; // borrowed
+        else if (by_shape && bd_shape_is_known(&shape))
+            f->inputs[i] = (braid_tensor){.dtype = n->input_types[i], .shape = shape};
+        else
+            return false;
+    }
+    return true;
+}
+
+static int64_t size_of(const braid_tensor *t)
+{
+    size_t element = braid_dtype_size(t->dtype);
+    return t->buffer ? bd_tensor_count(t) * (int64_t)(element ? element : sizeof(bd_string)) : 0;
+}
+
+static int64_t limit_of(const folder *f, const braid_op *n)
+{
+    int64_t given = f->r->options->folded_bytes_max, bytes = 0;
+    for (int i = 0; i < n->input_count; i++)
+        bytes += size_of(&f->inputs[i]);
+    return bd_max(bytes, given > 0 ? given : BD_FOLDED_BYTES_MAX);
+}
+
+// False when the shapes say already that too much would come out.
+static bool may_fit(const braid_op *n, int64_t limit)
+{
+    for (int i = 0; i < n->output_count; i++) {
+        const braid_shape *s = &n->output_shapes[i];
+        int64_t count;
+        BD_STATUS(st);
+        if (!bd_shape_is_known(s)) continue;
+        if (bd_shape_checked_count(s, &count, st)) return false;
+        size_t element = braid_dtype_size(n->output_types[i]);
+        if (count > limit / (int64_t)(element ? element : sizeof(bd_string))) return false;
+    }
+    return true;
+}
+
+// ---- Replacing ----
+
+static void add_control(bd_op_list *controls, braid_op *op)
+{
+    for (size_t i = 0; i < controls->len; i++) {
+        if (controls->items[i] == op) return;
+    }
+    bd_array_push(controls, op);
+}
+
+static void take_controls(folder *f, const braid_op *n)
+{
+    f->controls.len = 0;
+    for (int i = 0; i < n->control_count; i++)
+        add_control(&f->controls, n->controls[i]);
+    for (int i = 0; i < n->input_count; i++) {
+        braid_op *from = n->inputs[i].op;
+        if (!constant_of(n->inputs[i])) {
+            if (bd_rewriter_may_be_dead(f->r, from) || !bd_rewriter_is_pure(from))
+                add_control(&f->controls, from);
+            continue;
+        }
+        for (int k = 0; k < from->control_count; k++)
+            add_control(&f->controls, from->controls[k]);
+    }
+}
+
+static bd_node_spec spec_of(const folder *f, const braid_tensor *value, bd_named_attr attrs[2])
+{
+    attrs[0] = (bd_named_attr){.name = "dtype", .value = {.kind = BD_ATTR_TYPE, .type = value->dtype}};
+    attrs[1] =
+        (bd_named_attr){.name = "value", .value = {.kind = BD_ATTR_TENSOR, .tensor = (braid_tensor *)value}};
+    return (bd_node_spec){.op_type = "Const",
+                          .controls = f->controls.items,
+                          .control_count = (int)f->controls.len,
+                          .attrs = attrs,
+                          .attr_count = 2};
+}
+
+static braid_code become_constant(folder *f, braid_op *n, braid_status *st)
+{
+    bd_named_attr attrs[2];
+    bd_node_spec spec = spec_of(f, &f->outputs[0], attrs);
+    n->output_shapes[0] = f->outputs[0].shape;
+    return bd_rewriter_become(f->r, n, &spec, st);
+}
+
+static bool is_output_used(folder *f, const braid_op *n, int output)
+{
+    int count;
+    const bd_consumer *consumers = bd_rewriter_consumers(f->r, n, &count);
+    for (int i = 0; i < count; i++) {
+        if (consumers[i].output == output) return true;
+    }
+    return false;
+}
+
+// A node of several outputs: a constant each; what ran after the node runs after the first.
+static braid_code split_into_constants(folder *f, braid_op *n, braid_status *st)
+{
+    braid_op *first = NULL;
+    for (int i = 0; i < n->output_count; i++) {
+        if (first && !is_output_used(f, n, i)) continue;
+        bd_named_attr attrs[2];
+        bd_node_spec spec = spec_of(f, &f->outputs[i], attrs);
+        spec.name = bd_graph_unique_name(f->r->graph, n->name);
+        spec.device = n->device;
+        spec.assigned_device = n->assigned_device;
+        braid_op *constant;
+        braid_code code = bd_rewriter_add(f->r, &spec, &constant, st);
+        if (code) return code;
+        if (!first) first = constant;
+        bd_rewriter_move_output(f->r, (braid_out){n, i}, (braid_out){constant, 0});
+    }
+    bd_rewriter_move_controls(f->r, n, first);
+    bd_rewriter_remove(f->r, n);
+    return BRAID_OK;
+}
+
+static bool fits(const folder *f, const braid_op *n, int64_t limit)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < n->output_count; i++) {
+        if (f->outputs[i].dtype != n->output_types[i]) return false;
+        bytes += size_of(&f->outputs[i]);
+    }
+    return bytes <= limit;
+}
+
+static braid_code fold(folder *f, braid_op *n, int64_t limit, braid_status *st)
+{
+    f->outputs = (size_t)n->output_count > f->outputs_cap
+                     ? bd_array_grow(f->outputs, sizeof *f->outputs, &f->outputs_cap, (size_t)n->output_count)
+                     : f->outputs;
+    memset(f->outputs, 0, (size_t)n->output_count * sizeof *f->outputs);
+    BD_STATUS(refused); // the node fails when it is run, if it is
+    if (f->r->options->evaluate(n, f->inputs, f->outputs, refused)) return BRAID_OK;
+    braid_code code = BRAID_OK;
+    if (fits(f, n, limit)) {
+        take_controls(f, n);
+        code = n->output_count == 1 ? become_constant(f, n, st) : split_into_constants(f, n, st);
+    }
+    for (int i = 0; i < n->output_count; i++)
+        bd_tensor_fini(&f->outputs[i]);
+    return code;
+}
+
+braid_code bd_rewrite_fold(bd_rewriter *r, braid_status *st)
+{
+    folder f = {.r = r};
+    braid_code code = BRAID_OK;
+    if (!r->options->evaluate) return BRAID_OK;
+    for (size_t i = 0; !code && i < r->order.len; i++) {
+        braid_op *n = r->order.items[i];
+        settle_shapes(n);
+        if (bd_node_role(n) == BD_ROLE_CONST || !bd_rewriter_is_pure(n) || !take_inputs(&f, n)) continue;
+        int64_t limit = limit_of(&f, n);
+        if (may_fit(n, limit)) code = fold(&f, n, limit, st);
+    }
+    bd_free(f.inputs);
+    bd_free(f.outputs);
+    bd_array_free(&f.controls);
+    return code;
+}

@@ -1,0 +1,41 @@
+// What the files of the rewriter share.
+#ifndef BD_GRAPH_REWRITE_INTERNAL_H
+#define BD_GRAPH_REWRITE_INTERNAL_H
+
+#include "graph/rewrite.h"
+
+// What is known of a node besides what it says itself; by node id.
+typedef struct bd_rewrite_info {
+    BD_ARRAY(bd_consumer) consumers; // all there are, and some that are gone (rewriter.c)
+    bool is_root;                    // nothing consumed it when the rewriting began: it is wanted for itself
+    bool may_be_dead;
+    bool is_removed;
+} bd_rewrite_info;
+
+struct bd_rewriter {
+    braid_graph *graph;
+    const bd_rewrite_options *options;
+    bd_op_list order;
+    BD_ARRAY(bd_rewrite_info) info; // [nodes of the graph]
+};
+
+// rewriter.c
+// InvalidArgument: the graph cannot be run.
+braid_code bd_rewriter_init(bd_rewriter *r, braid_graph *g, const bd_rewrite_options *options,
+                            braid_status *st);
+void bd_rewriter_fini(bd_rewriter *r);
+// Puts the nodes that are there now in order.
+braid_code bd_rewriter_sort(bd_rewriter *r, braid_status *st);
+// Takes out of the graph what was removed and what is not needed any more.
+void bd_rewriter_sweep(bd_rewriter *r);
+// It may run although its outputs, or some of them, are dead: a control edge from it is not what a data edge is.
+bool bd_rewriter_brings_death(const braid_op *n);
+// `n` runs after `control`, too.
+void bd_rewriter_add_control(bd_rewriter *r, braid_op *n, braid_op *control);
+
+// The passes of this module.
+braid_code bd_rewrite_fold(bd_rewriter *r, braid_status *st);         // rewrite_fold.c
+braid_code bd_rewrite_merge(bd_rewriter *r, braid_status *st);        // rewrite_merge.c
+braid_code bd_rewrite_dependencies(bd_rewriter *r, braid_status *st); // rewrite_dependencies.c
+
+#endif
