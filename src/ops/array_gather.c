@@ -2,6 +2,7 @@
 #include "graph/grad.h"
 #include "ops/element.h"
 #include "ops/grad_steps.h"
+#include "ops/variable.h"
 
 // ---- Gather ----
 
@@ -19,27 +20,27 @@ static bool gathered_shape(const braid_shape *params, const braid_shape *indices
     return true;
 }
 
-static braid_code gather_shape_along(bd_shape_ctx *c, int64_t axis, braid_status *st)
+static braid_code gather_shape_along(bd_shape_ctx *c, const braid_shape *params, int64_t axis,
+                                     braid_status *st)
 {
-    if (c->inputs[0].rank < 0) return BRAID_OK;
-    if (c->inputs[0].rank == 0)
-        return bd_shape_ctx_fail(c, st, "Shape must be at least rank 1 but is rank 0");
-    braid_code code = bd_shape_ctx_axis(c, c->inputs[0].rank, &axis, st);
+    if (params->rank < 0) return BRAID_OK;
+    if (params->rank == 0) return bd_shape_ctx_fail(c, st, "Shape must be at least rank 1 but is rank 0");
+    braid_code code = bd_shape_ctx_axis(c, params->rank, &axis, st);
     if (code || c->inputs[1].rank < 0) return code;
-    if (gathered_shape(&c->inputs[0], &c->inputs[1], (int)axis, &c->outputs[0])) return BRAID_OK;
+    if (gathered_shape(params, &c->inputs[1], (int)axis, &c->outputs[0])) return BRAID_OK;
     c->outputs[0] = BD_SHAPE_UNKNOWN;
     return bd_shape_ctx_fail(c, st, "Gather: more than %d dimensions", BRAID_RANK_MAX);
 }
 
 static braid_code gather_shape(bd_shape_ctx *c, braid_status *st)
 {
-    return gather_shape_along(c, 0, st);
+    return gather_shape_along(c, &c->inputs[0], 0, st);
 }
 
 static braid_code gather_v2_shape(bd_shape_ctx *c, braid_status *st)
 {
     int64_t axis;
-    return bd_shape_ctx_constant_int(c, 2, &axis) ? gather_shape_along(c, axis, st) : BRAID_OK;
+    return bd_shape_ctx_constant_int(c, 2, &axis) ? gather_shape_along(c, &c->inputs[0], axis, st) : BRAID_OK;
 }
 
 // Words the error of a bad index with its place: "indices[0,2] = 5 is not in [0, 3)".
@@ -58,9 +59,9 @@ static void fail_index(bd_op_ctx *c, int input, int64_t at, int64_t limit)
     bd_strbuf_fini(&where);
 }
 
-static void gather_along(bd_op_ctx *c, int64_t axis)
+static void gather_along(bd_op_ctx *c, const braid_tensor *params, int64_t axis)
 {
-    const braid_tensor *params = bd_input(c, 0), *indices = bd_input(c, 1);
+    const braid_tensor *indices = bd_input(c, 1);
     int rank = params->shape.rank;
     braid_shape out;
     if (rank == 0) {
@@ -96,7 +97,7 @@ static void gather_along(bd_op_ctx *c, int64_t axis)
 
 static void gather_run(bd_op_ctx *c)
 {
-    gather_along(c, 0);
+    gather_along(c, bd_input(c, 0), 0);
 }
 
 static void gather_v2_run(bd_op_ctx *c)
@@ -106,7 +107,7 @@ static void gather_v2_run(bd_op_ctx *c)
         bd_op_fail(c, BRAID_UNIMPLEMENTED, "GatherV2 with batch_dims is not implemented");
         return;
     }
-    if (bd_input_int(c, 2, "axis", &axis)) gather_along(c, axis);
+    if (bd_input_int(c, 2, "axis", &axis)) gather_along(c, bd_input(c, 0), axis);
 }
 
 // x[begin:end] of a vector, with a mask set: tf.Tensor's operator [].
@@ -139,19 +140,11 @@ static braid_out head(braid_graph *g, braid_out x)
     return vector_slice(g, x, 0, 1, "shrink_axis_mask");
 }
 
-// TensorFlow keeps the slices and their indices apart until somebody needs the whole gradient; here the whole is made at once,
-// as its conversion does.
-static void gather_gradient(bd_grad_ctx *c)
+// The rows of the gradient added up by their indices, in a tensor of the shape given.
+static void add_up_rows(bd_grad_ctx *c, braid_out shape)
 {
     braid_graph *g = c->graph;
-    braid_out params = braid_op_get_input(c->op, 0), indices = braid_op_get_input(c->op, 1);
-    braid_push_colocate(g, params.op); // params can be large: its shape is worked out where it is
-    braid_out wide = bd_grad_shape(g, params, BRAID_INT64);
-    braid_op_desc *d = braid_op_begin(g, "Cast", "ToInt32");
-    braid_op_input(d, wide);
-    braid_op_attr_type(d, "DstT", BRAID_INT32);
-    braid_out shape = braid_op_end_out(d);
-    braid_pop_colocate(g);
+    braid_out indices = braid_op_get_input(c->op, 1);
     braid_out count = bd_grad_size(g, indices);
     const char *scope = braid_push_name_scope(g, "ExpandDims");
     braid_out axis = bd_b_const_i32(g, "dim", 0);
@@ -163,6 +156,22 @@ static void gather_gradient(bd_grad_ctx *c)
     c->input_grads[0] = bd_b3(g, "UnsortedSegmentSum", "UnsortedSegmentSum", values, flat, head(g, shape));
 }
 
+// TensorFlow keeps the slices and their indices apart until somebody needs the whole gradient; here the whole is made at once,
+// as its conversion does.
+static void gather_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    braid_out params = braid_op_get_input(c->op, 0);
+    braid_push_colocate(g, params.op); // params can be large: its shape is worked out where it is
+    braid_out wide = bd_grad_shape(g, params, BRAID_INT64);
+    braid_op_desc *d = braid_op_begin(g, "Cast", "ToInt32");
+    braid_op_input(d, wide);
+    braid_op_attr_type(d, "DstT", BRAID_INT32);
+    braid_out shape = braid_op_end_out(d);
+    braid_pop_colocate(g);
+    add_up_rows(c, shape);
+}
+
 BD_OP(Gather) = {
     .signature = "(params: Tparams, indices: Tindices) -> (output: Tparams)",
     .attrs = "validate_indices:bool=true; Tparams:type; Tindices:type{int32,int64}",
@@ -172,10 +181,92 @@ BD_OP(Gather) = {
     .doc = "The slices params[i] for each i in `indices`; an index out of range is an error.",
 };
 
+static braid_out ints(braid_graph *g, int32_t value)
+{
+    return bd_b_const_i32_vector(g, "Const", &value, 1);
+}
+
+// Along any axis: the dimension of the indices goes first, rows of one index are added up, and the axis goes back.
+static void gather_gradient_along(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    braid_out params = braid_op_get_input(c->op, 0), indices = braid_op_get_input(c->op, 1);
+    braid_out shape = bd_b_shape(g, "Shape", params), rank = bd_grad_rank(g, params);
+    braid_op_desc *d = braid_op_begin(g, "Cast", "ToInt32");
+    braid_op_input(d, braid_op_get_input(c->op, 2));
+    braid_op_attr_type(d, "DstT", BRAID_INT32);
+    braid_out axis = bd_b2(g, "FloorMod", "axis", braid_op_end_out(d), rank);
+    braid_out axis1 = bd_b2(g, "Reshape", NULL, axis, ints(g, 1)),
+              behind1 = bd_b2(g, "Add", "add", axis1, ints(g, 1));
+    braid_out size = bd_b2(g, "Reshape", NULL, bd_grad_size(g, indices), ints(g, 1));
+    braid_out sizes[3] = {bd_b3(g, "Slice", NULL, shape, ints(g, 0), axis1), size,
+                          bd_b3(g, "Slice", NULL, shape, behind1, ints(g, -1))};
+    braid_out values = bd_b2(g, "Reshape", NULL, c->output_grads[0], bd_grad_concat(g, sizes, 3, 0));
+    braid_out one = bd_b_const_i32(g, "one", 1);
+    braid_out axes[3] = {axis1, bd_grad_range(g, axis, 1),
+                         bd_b3(g, "Range", NULL, bd_b2(g, "Add", "add", axis, one), rank, one)};
+    braid_out perm = bd_grad_concat(g, axes, 3, 0);
+    braid_out sums = bd_b3(g, "UnsortedSegmentSum", NULL, bd_b2(g, "Transpose", "transpose", values, perm),
+                           bd_b2(g, "Reshape", NULL, indices, size), bd_b2(g, "Gather", NULL, shape, axis));
+    c->input_grads[0] = bd_b2(g, "Transpose", "transpose", sums, bd_b1(g, "InvertPermutation", NULL, perm));
+}
+
+static void gather_v2_gradient(bd_grad_ctx *c)
+{
+    bd_shape_ctx known = {.node = c->op, .input_count = c->op->input_count};
+    int64_t axis;
+    if (bd_shape_ctx_constant_int(&known, 2, &axis) && axis == 0) {
+        gather_gradient(c);
+    } else {
+        gather_gradient_along(c);
+    }
+}
+
 BD_OP(GatherV2) = {
     .signature = "(params: Tparams, indices: Tindices, axis: Taxis) -> (output: Tparams)",
     .attrs = "batch_dims:int=0; Tparams:type; Tindices:type{int32,int64}; Taxis:type{int32,int64}",
     .shape = gather_v2_shape,
+    .gradient = gather_v2_gradient,
     .kernels = BD_KERNELS({.run = gather_v2_run}),
     .doc = "Slices along an axis, picked by `indices`.",
+};
+
+// ---- ResourceGather ----
+
+static braid_code resource_gather_shape(bd_shape_ctx *c, braid_status *st)
+{
+    braid_shape params = bd_shape_ctx_variable(c, 0);
+    return gather_shape_along(c, &params, 0, st);
+}
+
+static void resource_gather_run(bd_op_ctx *c)
+{
+    bd_variable *v = bd_input_variable(c, 0, c->node->output_types[0]);
+    if (!v) return;
+    braid_tensor value = {0};
+    if (bd_node_attr_int(c->node, "batch_dims") != 0) {
+        bd_op_fail(c, BRAID_UNIMPLEMENTED, "ResourceGather with batch_dims is not implemented");
+    } else if (bd_variable_read(v, &value)) {
+        gather_along(c, &value, 0);
+        bd_tensor_fini(&value);
+    } else {
+        bd_op_fail(c, BRAID_FAILED_PRECONDITION, "Attempting to use uninitialized value %s",
+                   bd_tensor_handle(bd_input(c, 0))->name);
+    }
+    bd_resource_unref(&v->base);
+}
+
+static void resource_gather_gradient(bd_grad_ctx *c)
+{
+    add_up_rows(c, bd_b1(c->graph, "VariableShape", NULL, braid_op_get_input(c->op, 0)));
+}
+
+BD_OP(ResourceGather) = {
+    .signature = "(resource: resource, indices: Tindices) -> (output: dtype)",
+    .attrs = "batch_dims:int=0; validate_indices:bool=true; dtype:type; Tindices:type{int32,int64}",
+    .flags = BD_OP_STATEFUL,
+    .shape = resource_gather_shape,
+    .gradient = resource_gather_gradient,
+    .kernels = BD_KERNELS({.run = resource_gather_run}),
+    .doc = "Gather of the rows of a resource variable, without reading the whole.",
 };

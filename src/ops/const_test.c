@@ -57,6 +57,7 @@ static void test_shapes(void **state)
     (void)state;
     static const op_shape_case cases[] = {
         {"Placeholder", "dtype=float; shape=[?,784]", "", "[?,784]"},
+        {"PlaceholderV2", "dtype=float; shape=[?,784]", "", "[?,784]"},
         {"Placeholder", "dtype=float", "", "?"},
         {"Placeholder", "dtype=float; shape=[]", "", "[]"},
         {"PlaceholderWithDefault", "shape=[?,3]", "[2,3]", "[?,3]"},

@@ -373,6 +373,8 @@ static void test_errors(void **state)
     RUN(size, "", "InvalidArgument: is not fully known");
     n = make_nodes(l, (queue_spec){.op = "RandomShuffleQueueV2", .min_after_dequeue = -1});
     RUN(size, "", "InvalidArgument: min_after_dequeue -1 must be >= 0");
+    n = make_nodes(l, (queue_spec){.op = "RandomShuffleQueue", .min_after_dequeue = -1});
+    RUN(size, "", "InvalidArgument: min_after_dequeue -1 must be >= 0");
     n = make_nodes(l, (queue_spec){.op = "RandomShuffleQueueV2", .min_after_dequeue = 5, .capacity = 5});
     RUN(size, "", "InvalidArgument: min_after_dequeue 5 must be < capacity 5");
     n = make_nodes(l, (queue_spec){0});

@@ -172,10 +172,10 @@ BD_OP(AssignVariableOp) = {
     .doc = "Gives a resource variable a value; the variable is made if it does not exist.",
 };
 
-static void update(bd_op_ctx *c, bool subtract)
+static void update(bd_op_ctx *c, bd_update_op op)
 {
     braid_dtype dtype = bd_input(c, 1)->dtype;
-    bd_update_fn fn = bd_update_function(dtype, subtract);
+    bd_update_fn fn = bd_update_function(dtype, op);
     bd_variable *v = bd_input_variable(c, 0, dtype);
     if (!v) return;
     bd_variable_update(c, v, bd_input(c, 1), fn, true);
@@ -184,12 +184,12 @@ static void update(bd_op_ctx *c, bool subtract)
 
 static void add_run(bd_op_ctx *c)
 {
-    update(c, false);
+    update(c, BD_UPDATE_ADD);
 }
 
 static void sub_run(bd_op_ctx *c)
 {
-    update(c, true);
+    update(c, BD_UPDATE_SUB);
 }
 
 BD_OP(AssignAddVariableOp) = {

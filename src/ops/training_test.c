@@ -49,10 +49,18 @@ typedef struct optimizer {
     int var_count;
     const char *before, *behind;    // scalars before and behind the gradient in the signature
     double vars[4][2], after[4][2]; // the variable and its slots, for a gradient of 0.5 and -1
+    bool dense_only;                // there is no form for rows
 } optimizer;
 
 static const optimizer optimizers[] = {
-    {"GradientDescent", 1, "; double[] 0.5", "", {{1, 2}}, {{0.75, 2.5}}},
+    {"GradientDescent", 1, "; double[] 0.5", "", {{1, 2}}, {{0.75, 2.5}}, true},
+    {"Adam",
+     3,
+     "; double[] 0.9; double[] 0.999; double[] 0.001; double[] 0.9; double[] 0.999; double[] 1e-8",
+     "",
+     {{1, 2}, {0.1, -0.2}, {0.01, 0.02}},
+     {{0.9995625000432342, 2.0006113012156357}, {0.14, -0.28}, {0.01024, 0.02098}},
+     true},
     {"Momentum", 2, "; double[] 0.1", "; double[] 0.9", {{1, 2}, {0.5, -1}}, {{0.905, 2.19}, {0.95, -1.9}}},
     {"ProximalGradientDescent",
      1,
@@ -155,7 +163,7 @@ static void test_forms(void **state)
     for (size_t i = 0; i < BD_COUNTOF(optimizers); i++) {
         for (int is_resource = 0; is_resource < 2; is_resource++) {
             check_form(&optimizers[i], is_resource, false);
-            if (optimizers[i].var_count > 1) check_form(&optimizers[i], is_resource, true);
+            if (!optimizers[i].dense_only) check_form(&optimizers[i], is_resource, true);
         }
     }
 }

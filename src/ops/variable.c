@@ -239,10 +239,10 @@ typedef struct update_state {
     bd_update_fn update;
 } update_state;
 
-static braid_code update_create(const braid_op *node, update_state *s, bool subtract, braid_status *st)
+static braid_code update_create(const braid_op *node, update_state *s, bd_update_op op, braid_status *st)
 {
     s->use_locking = bd_node_attr_bool(node, "use_locking");
-    s->update = bd_update_function(bd_node_attr_type(node, "T"), subtract);
+    s->update = bd_update_function(bd_node_attr_type(node, "T"), op);
     if (s->update) return BRAID_OK;
     return bd_fail(st, BRAID_UNIMPLEMENTED, "%s '%s' is not implemented for type %s", node->op_type,
                    node->name, braid_dtype_name(bd_node_attr_type(node, "T")));
@@ -250,12 +250,12 @@ static braid_code update_create(const braid_op *node, update_state *s, bool subt
 
 static braid_code add_create(const braid_op *node, void *state, braid_status *st)
 {
-    return update_create(node, state, false, st);
+    return update_create(node, state, BD_UPDATE_ADD, st);
 }
 
 static braid_code sub_create(const braid_op *node, void *state, braid_status *st)
 {
-    return update_create(node, state, true, st);
+    return update_create(node, state, BD_UPDATE_SUB, st);
 }
 
 static void update_run(bd_op_ctx *c)

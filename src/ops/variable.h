@@ -29,11 +29,21 @@ bd_variable *bd_input_variable(bd_op_ctx *c, int i, braid_dtype dtype);
 // VarHandleOp declares.
 braid_shape bd_shape_ctx_variable(const bd_shape_ctx *c, int i);
 
-// Adds or subtracts `count` elements: value[i] += delta[i].
+typedef enum bd_update_op {
+    BD_UPDATE_ADD,
+    BD_UPDATE_SUB,
+    BD_UPDATE_MUL,
+    BD_UPDATE_DIV, // integers divided by 0 give 0: refuse that before
+    BD_UPDATE_MIN,
+    BD_UPDATE_MAX,
+    BD_UPDATE_SET
+} bd_update_op;
+
+// Updates `count` elements: value[i] += delta[i], ...
 typedef void (*bd_update_fn)(void *value, const void *delta, int64_t count);
 #define BD_UPDATE_TYPES_OF(ATTR) ATTR "=float|double|int8|int16|int32|int64|uint8|uint16"
-// NULL for a type that is not among them.
-bd_update_fn bd_update_function(braid_dtype dtype, bool subtract);
+// NULL for a type that is not among them (bool can be set only).
+bd_update_fn bd_update_function(braid_dtype dtype, bd_update_op op);
 
 // Updates a variable by a tensor of its shape. Without `lock` (and for a reference variable) others may read and write
 // meanwhile. False: the kernel has failed.

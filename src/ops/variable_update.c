@@ -1,42 +1,55 @@
 // Updates of variables in place: with the variable's lock, or as Hogwild does without.
 #include "ops/variable.h"
 
-#define DEFINE_UPDATE(NAME, TYPE, COMPUTE, OP)                                                               \
+#define DEFINE_UPDATE(NAME, TYPE, EXPR)                                                                      \
     BD_HOGWILD static void NAME(void *value, const void *delta, int64_t count)                               \
     {                                                                                                        \
-        TYPE *v = value;                                                                                     \
-        const TYPE *d = delta;                                                                               \
-        for (int64_t i = 0; i < count; i++)                                                                  \
-            v[i] = (TYPE)((COMPUTE)v[i] OP(COMPUTE) d[i]);                                                   \
+        TYPE *vs = value;                                                                                    \
+        const TYPE *ds = delta;                                                                              \
+        for (int64_t i = 0; i < count; i++) {                                                                \
+            TYPE v = vs[i], d = ds[i];                                                                       \
+            vs[i] = (TYPE)(EXPR);                                                                            \
+        }                                                                                                    \
     }
 
-// Integers wrap around, so they are computed without sign.
-DEFINE_UPDATE(add_f32, float, float, +)
-DEFINE_UPDATE(sub_f32, float, float, -)
-DEFINE_UPDATE(add_f64, double, double, +)
-DEFINE_UPDATE(sub_f64, double, double, -)
-DEFINE_UPDATE(add_8, uint8_t, uint8_t, +)
-DEFINE_UPDATE(sub_8, uint8_t, uint8_t, -)
-DEFINE_UPDATE(add_16, uint16_t, uint16_t, +)
-DEFINE_UPDATE(sub_16, uint16_t, uint16_t, -)
-DEFINE_UPDATE(add_32, uint32_t, uint32_t, +)
-DEFINE_UPDATE(sub_32, uint32_t, uint32_t, -)
-DEFINE_UPDATE(add_64, uint64_t, uint64_t, +)
-DEFINE_UPDATE(sub_64, uint64_t, uint64_t, -)
+// Sums, differences and products are computed in WIDE: without sign for integers, so that they wrap around. Nobody divides
+// integers by 0 (see bd_update_op); by -1 the least one wraps around too.
+#define DEFINE_UPDATES(SUFFIX, TYPE, WIDE, QUOTIENT)                                                         \
+    DEFINE_UPDATE(add_##SUFFIX, TYPE, (WIDE)v + (WIDE)d)                                                     \
+    DEFINE_UPDATE(sub_##SUFFIX, TYPE, (WIDE)v - (WIDE)d)                                                     \
+    DEFINE_UPDATE(mul_##SUFFIX, TYPE, (WIDE)v *(WIDE)d)                                                      \
+    DEFINE_UPDATE(div_##SUFFIX, TYPE, QUOTIENT)                                                              \
+    DEFINE_UPDATE(min_##SUFFIX, TYPE, d < v ? d : v)                                                         \
+    DEFINE_UPDATE(max_##SUFFIX, TYPE, d > v ? d : v)                                                         \
+    DEFINE_UPDATE(set_##SUFFIX, TYPE, ((void)v, d))
 
-bd_update_fn bd_update_function(braid_dtype dtype, bool subtract)
+#define SIGNED_QUOTIENT(WIDE) d == -1 ? -(WIDE)v : (WIDE)(d == 0 ? 0 : v / d)
+
+DEFINE_UPDATES(f32, float, float, v / d)
+DEFINE_UPDATES(f64, double, double, v / d)
+DEFINE_UPDATES(i8, int8_t, uint32_t, SIGNED_QUOTIENT(uint32_t))
+DEFINE_UPDATES(u8, uint8_t, uint32_t, d == 0 ? 0 : v / d)
+DEFINE_UPDATES(i16, int16_t, uint32_t, SIGNED_QUOTIENT(uint32_t))
+DEFINE_UPDATES(u16, uint16_t, uint32_t, d == 0 ? 0 : v / d)
+DEFINE_UPDATES(i32, int32_t, uint32_t, SIGNED_QUOTIENT(uint32_t))
+DEFINE_UPDATES(i64, int64_t, uint64_t, SIGNED_QUOTIENT(uint64_t))
+
+#define UPDATES(SUFFIX)                                                                                      \
+    {                                                                                                        \
+        add_##SUFFIX, sub_##SUFFIX, mul_##SUFFIX, div_##SUFFIX, min_##SUFFIX, max_##SUFFIX, set_##SUFFIX     \
+    }
+
+bd_update_fn bd_update_function(braid_dtype dtype, bd_update_op op)
 {
-    switch (dtype) {
-    case BRAID_FLOAT: return subtract ? sub_f32 : add_f32;
-    case BRAID_DOUBLE: return subtract ? sub_f64 : add_f64;
-    case BRAID_INT8:
-    case BRAID_UINT8: return subtract ? sub_8 : add_8;
-    case BRAID_INT16:
-    case BRAID_UINT16: return subtract ? sub_16 : add_16;
-    case BRAID_INT32: return subtract ? sub_32 : add_32;
-    case BRAID_INT64: return subtract ? sub_64 : add_64;
-    default: return NULL;
-    }
+    static const bd_update_fn fns[BRAID_BOOL + 1][BD_UPDATE_SET + 1] = {
+        [BRAID_FLOAT] = UPDATES(f32), [BRAID_DOUBLE] = UPDATES(f64),
+        [BRAID_INT8] = UPDATES(i8),   [BRAID_UINT8] = UPDATES(u8),
+        [BRAID_INT16] = UPDATES(i16), [BRAID_INT32] = UPDATES(i32),
+        [BRAID_INT64] = UPDATES(i64), [BRAID_BOOL] = {[BD_UPDATE_SET] = set_u8},
+    };
+    static const bd_update_fn uint16[BD_UPDATE_SET + 1] = UPDATES(u16);
+    if (dtype == BRAID_UINT16) return uint16[op];
+    return (size_t)dtype < BD_COUNTOF(fns) ? fns[dtype][op] : NULL;
 }
 
 static bool check_update(bd_op_ctx *c, const braid_tensor *value, const braid_tensor *delta)

@@ -1,0 +1,142 @@
+// GatherNd, ScatterNd and ScatterNdNonAliasingAdd: slices of a tensor named by several indices each.
+#include "graph/grad.h"
+#include "ops/element.h"
+#include "ops/grad_steps.h"
+#include "ops/scatter.h"
+
+#include <string.h>
+
+static braid_code fail_misfit(bd_shape_ctx *c, const braid_shape *indices, const braid_shape *of,
+                              braid_status *st)
+{
+    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+    return bd_shape_ctx_fail(c, st, "indices of shape %s do not fit a tensor of shape %s",
+                             bd_shape_str(indices, a), bd_shape_str(of, b));
+}
+
+// ---- GatherNd ----
+
+static braid_code gather_nd_shape(bd_shape_ctx *c, braid_status *st)
+{
+    if (bd_slices_known_shape(true, &c->inputs[0], &c->inputs[1], &c->outputs[0])) return BRAID_OK;
+    return fail_misfit(c, &c->inputs[1], &c->inputs[0], st);
+}
+
+static void gather_nd_run(bd_op_ctx *c)
+{
+    const braid_tensor *params = bd_input(c, 0), *indices = bd_input(c, 1);
+    bd_slices s;
+    braid_shape out;
+    if (!bd_slices_init(c, &s, true, &params->shape, indices) ||
+        !bd_slices_shape(c, &s, &params->shape, &indices->shape, &out))
+        return;
+    braid_tensor *y = bd_output(c, 0, params->dtype, &out);
+    for (int64_t i = 0; y && i < s.count; i++) {
+        int64_t at = bd_slices_at(c, &s, &params->shape, indices, i);
+        if (at < 0) return;
+        if (s.len > 0) bd_elements_copy(y, i * s.len, params, at, s.len);
+    }
+}
+
+static void gather_nd_gradient(bd_grad_ctx *c)
+{
+    braid_out params = c->op->inputs[0], indices = c->op->inputs[1];
+    braid_out shape = bd_grad_shape(c->graph, params, bd_dtype_base(braid_out_dtype(indices)));
+    c->input_grads[0] = bd_b3(c->graph, "ScatterNd", NULL, indices, c->output_grads[0], shape);
+}
+
+BD_OP(GatherNd) = {
+    .signature = "(params: Tparams, indices: Tindices) -> (output: Tparams)",
+    .attrs = "Tparams:type; Tindices:type{int32,int64}",
+    .shape = gather_nd_shape,
+    .gradient = gather_nd_gradient,
+    .kernels = BD_KERNELS({.run = gather_nd_run}),
+    .doc = "Gathers slices of `params`, each named by a row of `indices`.",
+};
+
+// ---- ScatterNd ----
+
+static braid_code check_updates(bd_shape_ctx *c, const braid_shape *of, int indices, int updates,
+                                braid_status *st)
+{
+    braid_shape want, merged;
+    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+    if (!bd_slices_known_shape(true, of, &c->inputs[indices], &want))
+        return fail_misfit(c, &c->inputs[indices], of, st);
+    if (bd_shape_merge(&want, &c->inputs[updates], &merged)) return BRAID_OK;
+    return bd_shape_ctx_fail(c, st, "Shapes must be equal, but are %s and %s",
+                             bd_shape_str(&c->inputs[updates], a), bd_shape_str(&want, b));
+}
+
+static braid_code scatter_nd_shape(bd_shape_ctx *c, braid_status *st)
+{
+    bd_shape_ctx_constant_shape(c, 2, &c->outputs[0]);
+    return check_updates(c, &c->outputs[0], 0, 1, st);
+}
+
+static bd_update_fn adding(const braid_tensor *t)
+{
+    return bd_update_function(t->dtype, BD_UPDATE_ADD);
+}
+
+static void scatter_nd_run(bd_op_ctx *c)
+{
+    const braid_tensor *indices = bd_input(c, 0), *updates = bd_input(c, 1);
+    braid_shape shape;
+    bd_slices s;
+    if (!bd_input_shape(c, 2, "shape", &shape) || !bd_slices_init(c, &s, true, &shape, indices)) return;
+    braid_tensor *y = bd_output(c, 0, updates->dtype, &shape);
+    if (!y) return;
+    memset(y->data, 0, (size_t)bd_tensor_count(y) * braid_dtype_size(y->dtype));
+    bd_scatter(c, y, &s, indices, updates, adding(y));
+}
+
+static void scatter_nd_gradient(bd_grad_ctx *c)
+{
+    c->input_grads[1] = bd_b2(c->graph, "GatherNd", NULL, c->output_grads[0], c->op->inputs[0]);
+}
+
+BD_OP(ScatterNd) = {
+    .signature = "(indices: Tindices, updates: T, shape: Tindices) -> (output: T)",
+    .attrs = "T:type; Tindices:type{int32,int64}",
+    .shape = scatter_nd_shape,
+    .gradient = scatter_nd_gradient,
+    .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T"), .run = scatter_nd_run}),
+    .doc = "A tensor of zeros with updates added to the slices that rows of `indices` name.",
+};
+
+// ---- ScatterNdNonAliasingAdd ----
+
+static braid_code non_aliasing_shape(bd_shape_ctx *c, braid_status *st)
+{
+    c->outputs[0] = c->inputs[0];
+    return check_updates(c, &c->inputs[0], 1, 2, st);
+}
+
+static void non_aliasing_run(bd_op_ctx *c)
+{
+    const braid_tensor *x = bd_input(c, 0), *indices = bd_input(c, 1);
+    bd_slices s;
+    if (!bd_slices_init(c, &s, true, &x->shape, indices)) return;
+    braid_tensor *y = bd_output_forward(c, 0, 0, x->dtype, &x->shape);
+    if (!y) return;
+    if (y->data != x->data && bd_tensor_count(x) > 0) bd_elements_copy(y, 0, x, 0, bd_tensor_count(x));
+    bd_scatter(c, y, &s, indices, bd_input(c, 2), adding(y));
+}
+
+static void non_aliasing_gradient(bd_grad_ctx *c)
+{
+    c->input_grads[0] = c->output_grads[0];
+    c->input_grads[2] = bd_b2(c->graph, "GatherNd", NULL, c->output_grads[0], c->op->inputs[1]);
+}
+
+BD_OP(ScatterNdNonAliasingAdd) = {
+    .signature = "(input: T, indices: Tindices, updates: T) -> (output: T)",
+    .attrs =
+        "T:type{bfloat16,bool,complex128,complex64,double,float,half,int16,int32,int64,int8,qint32,qint8,quint8,uint16,uint32,"
+        "uint64,uint8}; Tindices:type{int32,int64}",
+    .shape = non_aliasing_shape,
+    .gradient = non_aliasing_gradient,
+    .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T"), .run = non_aliasing_run}),
+    .doc = "The input with updates added to the slices that rows of `indices` name.",
+};

@@ -1,0 +1,87 @@
+// SparseToDense: a tensor from the places and values of some of its elements.
+#include "graph/grad.h"
+#include "ops/element.h"
+
+static braid_code sparse_to_dense_shape(bd_shape_ctx *c, braid_status *st)
+{
+    bd_shape_ctx_constant_shape(c, 1, &c->outputs[0]);
+    return bd_shape_ctx_rank(c, 1, 1, st);
+}
+
+// How the indices are laid out: a scalar is one place in a vector, a vector several, a matrix one place a row.
+typedef struct places {
+    int64_t count, width;
+} places;
+
+static bool read_places(bd_op_ctx *c, int rank, places *p)
+{
+    const braid_tensor *indices = bd_input(c, 0), *values = bd_input(c, 2);
+    const braid_shape *s = &indices->shape;
+    *p = (places){s->rank > 0 ? s->dims[0] : 1, s->rank > 1 ? s->dims[1] : 1};
+    if (s->rank > 2) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "sparse_indices should be a scalar, vector, or matrix, got %d dimensions", s->rank);
+    } else if (p->width != rank) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "output_shape has incorrect number of elements: %d should be: %lld", rank,
+                   (long long)p->width);
+    } else if (values->shape.rank > 1 || (values->shape.rank == 1 && values->shape.dims[0] != p->count)) {
+        char text[BD_SHAPE_STR_MAX];
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "sparse_values has incorrect shape %s, should be [] or [%lld]",
+                   bd_shape_str(&values->shape, text), (long long)p->count);
+    } else if (bd_input(c, 3)->shape.rank != 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "default_value should be a scalar.");
+    }
+    return !bd_op_failed(c);
+}
+
+// The element that row `i` of the indices names; -1: out of bounds, the kernel has failed.
+static int64_t place_at(bd_op_ctx *c, const places *p, const braid_shape *out, int64_t i)
+{
+    int64_t at = 0;
+    for (int d = 0; d < out->rank; d++) {
+        int64_t index = bd_tensor_index(bd_input(c, 0), i * p->width + d);
+        if (index < 0 || index >= out->dims[d]) {
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                       "indices[%lld,%d] = %lld is out of bounds: need 0 <= index < %lld", (long long)i, d,
+                       (long long)index, (long long)out->dims[d]);
+            return -1;
+        }
+        at = at * out->dims[d] + index;
+    }
+    return at;
+}
+
+static void sparse_to_dense_run(bd_op_ctx *c)
+{
+    const braid_tensor *values = bd_input(c, 2);
+    bool in_order = bd_node_attr_bool(c->node, "validate_indices");
+    braid_shape out;
+    places p;
+    if (!bd_input_shape(c, 1, "output_shape", &out) || !read_places(c, out.rank, &p)) return;
+    braid_tensor *y = bd_output(c, 0, values->dtype, &out);
+    if (!y) return;
+    for (int64_t i = 0; i < bd_tensor_count(y); i++)
+        bd_elements_copy(y, i, bd_input(c, 3), 0, 1);
+    for (int64_t i = 0, last = -1; i < p.count; i++) {
+        int64_t at = place_at(c, &p, &out, i);
+        if (at < 0) return;
+        if (in_order && at <= last) {
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "indices[%lld] is %s", (long long)i,
+                       at == last ? "repeated" : "out of order");
+            return;
+        }
+        last = at;
+        bd_elements_copy(y, at, values, values->shape.rank ? i : 0, 1);
+    }
+}
+
+BD_OP(SparseToDense) = {
+    .signature =
+        "(sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, default_value: T) -> (dense: T)",
+    .attrs = "validate_indices:bool=true; T:type; Tindices:type{int32,int64}",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = sparse_to_dense_shape,
+    .kernels = BD_KERNELS({.run = sparse_to_dense_run}),
+    .doc = "A tensor of default_value but for the elements at sparse_indices, which are sparse_values.",
+};
