@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "cluster/local_worker_internal.h"
 #include "graph/device_name.h"
+#include "runtime/optimize.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -191,13 +192,15 @@ static braid_code publish(bd_local_worker *w, bd_worker_graph *g, braid_status *
 }
 
 void bd_local_worker_register_graph(bd_local_worker *w, const char *session_handle, bool was_created,
-                                    braid_graph *graph, bd_worker_graph_fn fn, void *arg)
+                                    braid_graph *graph, unsigned disabled_rewrites, bd_worker_graph_fn fn,
+                                    void *arg)
 {
     BD_STATUS(st);
     bd_plan *plan = NULL;
     bd_worker_graph *g = NULL;
     bd_worker_session *s = find_session(w, session_handle, was_created, st);
     braid_code code = s ? assign_devices(w, graph, st) : st->code;
+    if (!code) code = bd_optimize(graph, disabled_rewrites, st);
     if (!code) code = bd_plan_compile(graph, w->device, s->kernels, &plan, st);
     if (!code) {
         g = graph_new(s, plan);
@@ -213,10 +216,11 @@ void bd_local_worker_register_graph(bd_local_worker *w, const char *session_hand
 
 // Waits for nobody: there is nothing to cancel.
 static void register_graph(bd_worker *base, const char *session_handle, braid_graph *graph,
-                           bd_cancellation *cancellation, bd_worker_graph_fn fn, void *arg)
+                           unsigned disabled_rewrites, bd_cancellation *cancellation, bd_worker_graph_fn fn,
+                           void *arg)
 {
     (void)cancellation;
-    bd_local_worker_register_graph(of(base), session_handle, true, graph, fn, arg);
+    bd_local_worker_register_graph(of(base), session_handle, true, graph, disabled_rewrites, fn, arg);
 }
 
 static void deregister_graph(bd_worker *base, const char *session_handle, const char *graph_handle,

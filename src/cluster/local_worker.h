@@ -23,7 +23,8 @@ bd_device *bd_local_worker_device(bd_local_worker *w);
 // The same as the functions of bd_worker, but for sessions that the master did not create: TensorFlow masters
 // register graphs under any session handle. Such a session lives as long as it has graphs.
 void bd_local_worker_register_graph(bd_local_worker *w, const char *session_handle, bool was_created,
-                                    braid_graph *graph, bd_worker_graph_fn fn, void *arg);
+                                    braid_graph *graph, unsigned disabled_rewrites, bd_worker_graph_fn fn,
+                                    void *arg);
 
 // Another task asks for a tensor by key, which names this task as the sender. Aborted naming both
 // incarnations when the key is of an earlier life of this task.

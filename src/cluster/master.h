@@ -33,6 +33,7 @@ typedef struct bd_session_config {
     int device_filter_count;
     bool allow_soft_placement, log_device_placement;
     int64_t operation_timeout_ms;
+    unsigned disabled_rewrites; // BRAID_REWRITE_...: of graph_options
 } bd_session_config;
 
 // `session` is a reference for the callback; NULL on an error.

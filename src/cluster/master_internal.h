@@ -22,6 +22,7 @@ struct bd_master_session {
     char *handle;
     bool allow_soft_placement, log_device_placement;
     int64_t operation_timeout_ms;
+    unsigned disabled_rewrites; // BRAID_REWRITE_...
     bd_found_tasks tasks;
     bd_device_info *devices; // of all tasks, the own task's first [device_count]
     int device_count;

@@ -77,8 +77,8 @@ static braid_code register_parts(bd_master_plan *p, bd_partitions *graphs, bd_ca
     for (int i = 0; i < p->part_count; i++) {
         each[i] = (registration){&all, &p->parts[i]};
         bd_worker *w = p->parts[i].peer->worker;
-        w->ops->register_graph(w, p->session->handle, &graphs->items[i].graph, cancellation, registered,
-                               &each[i]);
+        w->ops->register_graph(w, p->session->handle, &graphs->items[i].graph, p->session->disabled_rewrites,
+                               cancellation, registered, &each[i]);
     }
     bd_event_wait(&all.all); // ends: each task answers, or its connection or the token ends it
     bd_status_move(st, &all.status);

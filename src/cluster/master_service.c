@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "cluster/graph_options.h"
 #include "cluster/message_field.h"
 #include "cluster/served.h"
 #include "cluster/server_internal.h"
@@ -50,6 +51,7 @@ static void begin_create(braid_server *server, bd_incoming *call, const Tensorfl
         .allow_soft_placement = config->allow_soft_placement,
         .log_device_placement = config->log_device_placement,
         .operation_timeout_ms = config->operation_timeout_in_ms,
+        .disabled_rewrites = bd_graph_options_read(config->graph_options),
     };
     create_call *c = bd_calloc(1, sizeof *c);
     c->server = server;

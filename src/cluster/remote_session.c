@@ -11,6 +11,7 @@
 #include "braid/cluster.pb-c.h"
 #include "cluster/client_session.h"
 #include "cluster/cluster_spec.h"
+#include "cluster/graph_options.h"
 #include "cluster/methods.h"
 #include "cluster/request_id.h"
 #include "cluster/rpc.h"
@@ -111,6 +112,8 @@ static braid_code create(remote_session *s, const braid_session_options *o, brai
     config.operation_timeout_in_ms = o->operation_timeout_ms;
     config.inter_op_parallelism_threads = o->inter_op_threads;
     config.intra_op_parallelism_threads = o->intra_op_threads;
+    bd_graph_options graph_options;
+    config.graph_options = bd_graph_options_make(o->disabled_rewrites, &graph_options);
     Tensorflow__CreateSessionRequest request = TENSORFLOW__CREATE_SESSION_REQUEST__INIT;
     request.config = &config;
     request.target = s->target;

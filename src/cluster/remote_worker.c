@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/timer.h"
 #include "base/wire.h"
+#include "cluster/graph_options.h"
 #include "cluster/methods.h"
 #include "cluster/peers.h"
 #include "cluster/request_id.h"
@@ -195,14 +196,17 @@ static void register_done(void *arg, bd_message *response, const braid_status *f
 }
 
 static void register_graph(bd_worker *w, const char *session_handle, braid_graph *graph,
-                           bd_cancellation *cancellation, bd_worker_graph_fn fn, void *arg)
+                           unsigned disabled_rewrites, bd_cancellation *cancellation, bd_worker_graph_fn fn,
+                           void *arg)
 {
     const bd_peer *peer = BD_CONTAINER_OF(w, remote_worker, base)->peer;
     pending *p = pending_new(peer, "RegisterGraph", arg);
     p->fn.graph = fn;
     Tensorflow__RegisterGraphRequest rest = TENSORFLOW__REGISTER_GRAPH_REQUEST__INIT;
+    bd_graph_options options_message;
     rest.session_handle = (char *)session_handle;
     rest.create_worker_session_called = true;
+    rest.graph_options = bd_graph_options_make(disabled_rewrites, &options_message);
     bd_message request;
     bd_message_init(&request);
     bd_wire_writer writer;

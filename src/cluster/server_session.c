@@ -170,6 +170,7 @@ braid_code bd_server_session_new(const braid_session_options *options, bd_sessio
         .allow_soft_placement = options->allow_soft_placement,
         .log_device_placement = options->log_device_placement,
         .operation_timeout_ms = options->operation_timeout_ms,
+        .disabled_rewrites = options->disabled_rewrites,
     };
     braid_graph empty;
     bd_graph_init(&empty);

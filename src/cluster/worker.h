@@ -65,8 +65,10 @@ typedef struct bd_worker_ops {
     void (*cleanup_graph)(bd_worker *w, int64_t step_id, bd_worker_done_fn fn, void *arg);
     // `graph` is taken over (left empty); all its nodes are placed on devices of the task. Cancelling ends it
     // with why it was cancelled; what the task has registered nevertheless goes with its session.
+    // `disabled_rewrites`: BRAID_REWRITE_...
     void (*register_graph)(bd_worker *w, const char *session_handle, braid_graph *graph,
-                           bd_cancellation *cancellation, bd_worker_graph_fn fn, void *arg);
+                           unsigned disabled_rewrites, bd_cancellation *cancellation, bd_worker_graph_fn fn,
+                           void *arg);
     // Cancelling ends it with why it was cancelled. Aborted "Graph handle is not found" when the task does
     // not know the graph.
     void (*run_graph)(bd_worker *w, bd_run_graph *run, bd_cancellation *cancellation, bd_worker_done_fn fn,

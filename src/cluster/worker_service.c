@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/clock.h"
+#include "cluster/graph_options.h"
 #include "cluster/message_field.h"
 #include "cluster/served.h"
 #include "cluster/server_internal.h"
@@ -126,7 +127,8 @@ static void register_graph(braid_server *server, bd_incoming *call)
                               bd_message_field_add, &graph_def, arena, st);
     if (request && !bd_graph_import_message(&graph, &graph_def, st))
         bd_local_worker_register_graph(server->worker, request->session_handle,
-                                       request->create_worker_session_called, &graph, registered, call);
+                                       request->create_worker_session_called, &graph,
+                                       bd_graph_options_read(request->graph_options), registered, call);
     else
         bd_incoming_reply_error(call, st);
     bd_graph_fini(&graph);
