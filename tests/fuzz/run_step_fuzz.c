@@ -1,13 +1,8 @@
 // Fuzzes RunStep: any request to a live server, whose session has a small graph, is answered; with a tensor or with words.
 #include "base/alloc.h"
 #include "base/check.h"
-#include "base/status.h"
-#include "base/thread.h"
-#include "base/wire.h"
-#include "cluster/cluster_spec.h"
-#include "cluster/server.h"
 #include "proto/pack.h"
-#include "tensor/buffer.h"
+#include "support/live_server.h"
 #include "tensorflow/core/protobuf/master.pb-c.h"
 #include <braid/braid.h>
 #include <stdlib.h>
@@ -16,49 +11,7 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-// What a request may make the server allocate.
-#define TENSOR_BYTES_MAX ((size_t)256 << 20)
-
-static struct {
-    bd_transport *network;
-    bd_channel *channel;
-    braid_server *server;
-    char *handle; // of the session
-} live;
-
-// ---- Calls ----
-
-typedef struct answer {
-    bd_event come;
-    bd_message message;
-    braid_status st;
-} answer;
-
-static void keep(void *arg, bd_message *response, const braid_status *st)
-{
-    answer *a = arg;
-    bd_message_move(&a->message, response);
-    bd_status_copy(&a->st, st);
-    bd_event_set(&a->come);
-}
-
-static void call(const char *method, bd_message *request, answer *a)
-{
-    *a = (answer){0};
-    bd_event_init(&a->come);
-    bd_message_init(&a->message);
-    const bd_call_options options = {.method = method, .deadline_ns = BD_FOREVER};
-    bd_call *c = live.network->call(live.channel, &options, request, keep, a);
-    bd_event_wait(&a->come); // the graph has nothing that waits
-    live.network->call_release(c);
-    bd_event_fini(&a->come);
-}
-
-static void answer_fini(answer *a)
-{
-    bd_message_fini(&a->message);
-    bd_status_fini(&a->st);
-}
+static char *session_handle;
 
 // ---- The session ----
 
@@ -82,6 +35,7 @@ static braid_graph *make_graph(void)
 static void open_session(void)
 {
     BD_STATUS(st);
+    BD_PROTO_ARENA(arena);
     braid_graph *g = make_graph();
     size_t len;
     void *graph_def = braid_graph_export(g, &len, st);
@@ -91,33 +45,23 @@ static void open_session(void)
     bd_wire_writer_init(&writer, &request);
     bd_wire_put_bytes(&writer, 1, graph_def, len);
     bd_wire_writer_finish(&writer);
-    answer a;
-    call("/tensorflow.MasterService/CreateSession", &request, &a);
-    BD_ASSERT(a.st.code == BRAID_OK);
-    BD_PROTO_ARENA(arena);
+    live_call c;
+    live_call_begin(&c, "/tensorflow.MasterService/CreateSession", &request);
+    live_call_wait(&c);
+    BD_ASSERT(c.st.code == BRAID_OK);
     const Tensorflow__CreateSessionResponse *response =
-        bd_proto_unpack_message(&tensorflow__create_session_response__descriptor, &a.message, arena, st);
-    live.handle = bd_strdup(response->session_handle);
-    answer_fini(&a);
+        bd_proto_unpack_message(&tensorflow__create_session_response__descriptor, &c.response, arena, st);
+    session_handle = bd_strdup(response->session_handle);
+    live_call_fini(&c);
     free(graph_def);
     braid_graph_free(g);
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-    (void)argc;
-    (void)argv;
-    BD_STATUS(st);
-    braid_set_log_level(BRAID_LOG_NONE);
-    live.network = bd_inprocess_transport_new(NULL, NULL, st);
-    braid_cluster *cluster = bd_cluster_new();
-    bd_cluster_add(cluster, "worker", 0, "127.0.0.1:1", st);
-    live.server = bd_server_start(cluster, "worker", 0, NULL, live.network, st);
-    BD_ASSERT(live.server);
-    braid_cluster_free(cluster);
-    live.channel = live.network->connect(live.network, "127.0.0.1:1");
+    (void)argc, (void)argv;
+    live_start(1);
     open_session();
-    bd_buffer_pool_set_limit(TENSOR_BYTES_MAX);
     return 0;
 }
 
@@ -128,11 +72,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, &request);
     bd_wire_put_raw(&writer, data, size);
-    bd_wire_put_bytes(&writer, 1, live.handle, strlen(live.handle)); // the last one wins
+    bd_wire_put_bytes(&writer, 1, session_handle, strlen(session_handle)); // the last one wins
     bd_wire_writer_finish(&writer);
-    answer a;
-    call("/tensorflow.MasterService/RunStep", &request, &a);
-    BD_ASSERT(a.st.code == BRAID_OK || a.st.message[0]);
-    answer_fini(&a);
+    live_call c;
+    live_call_begin(&c, "/tensorflow.MasterService/RunStep", &request);
+    live_call_wait(&c); // the graph has nothing that waits
+    live_call_fini(&c);
     return 0;
 }

@@ -1,0 +1,148 @@
+// Fuzzes RecvTensor on both sides: any request to a live server is answered; whatever another task answers to the server's
+// own request, the step that waits for the tensor ends.
+//
+// The first byte decides which: 0 a request, 1 one with the right key behind it, 2 an answer.
+#include "base/alloc.h"
+#include "base/check.h"
+#include "proto/pack.h"
+#include "support/live_server.h"
+#include "tensorflow/core/protobuf/worker.pb-c.h"
+#include <inttypes.h>
+#include <string.h>
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+// The fields of RecvTensorRequest.
+enum {
+    STEP_ID = 1,
+    RENDEZVOUS_KEY = 2,
+    REQUEST_ID = 7
+};
+
+// Sends a constant to the other task.
+static const char sending[] =
+    "node { name: 'c' op: 'Const' device: '" LIVE_DEVICE "' attr { key: 'dtype' value { type: DT_FLOAT } }"
+    "  attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape { dim { size: 3 } } float_val: [1, 2, 3] } } } }"
+    "node { name: 'out' op: '_Send' input: 'c' device: '" LIVE_DEVICE "'"
+    "  attr { key: 'T' value { type: DT_FLOAT } } attr { key: 'tensor_name' value { s: 'c' } }"
+    "  attr { key: 'send_device_incarnation' value { i: %" PRId64 " } }"
+    "  attr { key: 'send_device' value { s: '" LIVE_DEVICE "' } }"
+    "  attr { key: 'recv_device' value { s: '" LIVE_PEER_DEVICE "' } } }";
+
+// Receives a tensor from the other task and gives it to the client.
+static const char receiving[] =
+    "node { name: 'in' op: '_Recv' device: '" LIVE_DEVICE "'"
+    "  attr { key: 'tensor_type' value { type: DT_FLOAT } } attr { key: 'tensor_name' value { s: 'd' } }"
+    "  attr { key: 'send_device_incarnation' value { i: 1 } }"
+    "  attr { key: 'send_device' value { s: '" LIVE_PEER_DEVICE "' } }"
+    "  attr { key: 'recv_device' value { s: '" LIVE_DEVICE "' } } }"
+    "node { name: 'in2' op: 'Relu' input: 'in' device: '" LIVE_DEVICE
+    "' attr { key: 'T' value { type: DT_FLOAT } } }"
+    "node { name: 'out' op: '_Send' input: 'in2' device: '" LIVE_DEVICE "'"
+    "  attr { key: 'T' value { type: DT_FLOAT } } attr { key: 'tensor_name' value { s: 'in2:0' } }"
+    "  attr { key: 'client_terminated' value { b: true } } attr { key: 'send_device_incarnation' value { i: 1 } }"
+    "  attr { key: 'send_device' value { s: '" LIVE_DEVICE "' } }"
+    "  attr { key: 'recv_device' value { s: '" LIVE_DEVICE "' } } }";
+#define FETCHED_KEY LIVE_DEVICE ";0000000000000001;" LIVE_DEVICE ";in2:0;0:0"
+
+static struct {
+    char *sender, *receiver; // handles of the graphs
+    char *key;               // of the constant
+    int64_t step;            // from a number on that no request hits upon: a step that was cleaned up is over
+} graphs = {.step = 0x5eed000000000000};
+
+static int64_t device_incarnation(void)
+{
+    BD_STATUS(st);
+    BD_PROTO_ARENA(arena);
+    live_call c;
+    const Tensorflow__GetStatusRequest request = TENSORFLOW__GET_STATUS_REQUEST__INIT;
+    live_must_call(&c, "/tensorflow.WorkerService/GetStatus", &request.base);
+    const Tensorflow__GetStatusResponse *response =
+        bd_proto_unpack_message(&tensorflow__get_status_response__descriptor, &c.response, arena, st);
+    BD_ASSERT(response && response->n_device_attributes > 0);
+    int64_t incarnation = (int64_t)response->device_attributes[0]->incarnation;
+    live_call_fini(&c);
+    return incarnation;
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc, (void)argv;
+    live_start(2);
+    int64_t incarnation = device_incarnation();
+    char *text = bd_asprintf(sending, incarnation);
+    graphs.sender = live_register(text);
+    graphs.receiver = live_register(receiving);
+    graphs.key =
+        bd_asprintf("%s;%016" PRIx64 ";%s;c;0:0", LIVE_DEVICE, (uint64_t)incarnation, LIVE_PEER_DEVICE);
+    bd_free(text);
+    return 0;
+}
+
+// A step of one of the graphs; the caller's calls end with it.
+static void run(live_call *c, char *graph_handle, char *recv_key)
+{
+    Tensorflow__RunGraphRequest run = TENSORFLOW__RUN_GRAPH_REQUEST__INIT;
+    run.session_handle = "s";
+    run.graph_handle = graph_handle;
+    run.step_id = ++graphs.step;
+    run.recv_key = &recv_key;
+    run.n_recv_key = recv_key != NULL;
+    bd_message m;
+    bd_message_init(&m);
+    bd_proto_pack_message(&run.base, &m);
+    live_call_begin(c, "/tensorflow.WorkerService/RunGraph", &m);
+}
+
+static void write_request(const uint8_t *data, size_t size, bool with_key, bd_message *request)
+{
+    bd_wire_writer writer;
+    bd_wire_writer_init(&writer, request);
+    bd_wire_put_raw(&writer, data, size);
+    bd_wire_put_uint(&writer, STEP_ID, (uint64_t)graphs.step); // the last one wins
+    if (with_key) {
+        bd_wire_put_bytes(&writer, RENDEZVOUS_KEY, graphs.key, strlen(graphs.key));
+        bd_wire_put_uint(&writer, REQUEST_ID, 0);
+    }
+    bd_wire_writer_finish(&writer);
+}
+
+static void ask(const uint8_t *data, size_t size, bool with_key)
+{
+    live_call running, asking;
+    bd_message request;
+    bd_message_init(&request);
+    run(&running, graphs.sender, NULL);
+    write_request(data, size, with_key, &request);
+    const int64_t step = live_field(&request, STEP_ID); // the data may have swallowed what was put behind it
+    live_call_begin(&asking, "/tensorflow.WorkerService/RecvTensor", &request);
+    live_call_wait(&running);
+    BD_ASSERT(running.st.code == BRAID_OK);
+    live_clean_up(step); // ends what waits for what nobody sends
+    live_call_wait(&asking);
+    live_call_fini(&running);
+    live_call_fini(&asking);
+    live_clean_up(graphs.step);
+}
+
+static void answer(const uint8_t *data, size_t size)
+{
+    live_call running;
+    live_peer_answers(data, size);
+    run(&running, graphs.receiver, FETCHED_KEY);
+    live_call_wait(&running); // the answer came, whatever it is
+    live_call_fini(&running);
+    live_clean_up(graphs.step);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0) return 0;
+    if (data[0] % 3 == 2)
+        answer(data + 1, size - 1);
+    else
+        ask(data + 1, size - 1, data[0] % 3 == 1);
+    return 0;
+}
