@@ -2,12 +2,14 @@
 #ifndef BRAID_BRAID_H
 #define BRAID_BRAID_H
 
+#include <braid/clip.h>
 #include <braid/cluster.h>
 #include <braid/device_setter.h>
 #include <braid/graph.h>
 #include <braid/layers.h>
 #include <braid/log.h>
 #include <braid/monitored_session.h>
+#include <braid/moving_average.h>
 #include <braid/ops.h>
 #include <braid/optimizers.h>
 #include <braid/server.h>

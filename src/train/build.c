@@ -73,6 +73,55 @@ braid_out train_shape_of(braid_graph *g, braid_out x)
     return train_const_shape(g, "Shape", shape);
 }
 
+braid_out train_rank_of(braid_graph *g, braid_out x)
+{
+    int rank = braid_out_shape(x).rank;
+    return rank >= 0 ? braid_const_int32(g, "Rank", rank) : train_node1(g, "Rank", NULL, x);
+}
+
+braid_out train_size_of(braid_graph *g, braid_out x)
+{
+    int64_t size = braid_shape_num_elements(braid_out_shape(x));
+    bool fits = size >= 0 && size <= INT32_MAX;
+    return fits ? braid_const_int32(g, "Size", (int32_t)size) : train_node1(g, "Size", NULL, x);
+}
+
+braid_out train_rank_range(braid_graph *g, braid_out x)
+{
+    braid_out count = train_rank_of(g, x);
+    const char *scope = braid_push_name_scope(g, "range");
+    braid_out start = braid_const_int32(g, "start", 0);
+    braid_out delta = braid_const_int32(g, "delta", 1);
+    braid_pop_name_scope(g);
+    return train_node3(g, "Range", scope, start, count, delta);
+}
+
+braid_out train_all_axes(braid_graph *g, braid_out x)
+{
+    int rank = braid_out_shape(x).rank;
+    if (rank < 0) return train_rank_range(g, x);
+    int32_t axes[BRAID_RANK_MAX];
+    for (int i = 0; i < rank; i++)
+        axes[i] = i;
+    return braid_const_int32s(g, NULL, axes, rank);
+}
+
+braid_out train_op_number(braid_graph *g, const char *op_type, const char *name, braid_out x, double y)
+{
+    const char *scope = braid_push_name_scope(g, name);
+    braid_out number = braid_const_number(g, "y", train_base_dtype(braid_out_dtype(x)), y);
+    braid_pop_name_scope(g);
+    return train_node2(g, op_type, scope, x, number);
+}
+
+braid_out train_number_op(braid_graph *g, const char *op_type, const char *name, double x, braid_out y)
+{
+    const char *scope = braid_push_name_scope(g, name);
+    braid_out number = braid_const_number(g, "x", train_base_dtype(braid_out_dtype(y)), x);
+    braid_pop_name_scope(g);
+    return train_node2(g, op_type, scope, number, y);
+}
+
 char *train_scope_name(const char *scope)
 {
     size_t len = strlen(scope);

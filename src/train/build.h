@@ -30,6 +30,19 @@ braid_out train_const_shape(braid_graph *g, const char *name, braid_shape shape)
 // tf.shape: a constant when all of the shape is known, else a node "Shape".
 braid_out train_shape_of(braid_graph *g, braid_out x);
 
+// tf.rank and tf.size, int32, in the same way; range(rank(x)); every axis of x, a constant where the rank is known.
+braid_out train_rank_of(braid_graph *g, braid_out x);
+braid_out train_size_of(braid_graph *g, braid_out x);
+braid_out train_rank_range(braid_graph *g, braid_out x);
+braid_out train_all_axes(braid_graph *g, braid_out x);
+
+// A reduction over axes that are a tensor.
+braid_out train_reduce(braid_graph *g, const char *op_type, braid_out x, braid_out axes, bool keep_dims);
+
+// OP(x, y) with a number for one of them: the constant NAME/y or NAME/x, the node being NAME (or a scope with its '/').
+braid_out train_op_number(braid_graph *g, const char *op_type, const char *name, braid_out x, double y);
+braid_out train_number_op(braid_graph *g, const char *op_type, const char *name, double x, braid_out y);
+
 // tf.random_uniform of a floating-point type, its shape an int32 vector.
 braid_out train_random_uniform(braid_graph *g, braid_dtype dtype, braid_out shape, double min, double max);
 

@@ -104,28 +104,19 @@ braid_out braid_equal(braid_graph *g, braid_out x, braid_out y)
     return train_node2(g, "Equal", NULL, x, y);
 }
 
-// OP(x, y) where y is a constant OP/y, the node being OP (`name`, or a scope with its '/').
-static braid_out with_number(braid_graph *g, const char *op_type, const char *name, braid_out x, double y)
-{
-    const char *scope = braid_push_name_scope(g, name);
-    braid_out number = braid_const_number(g, "y", train_base_dtype(braid_out_dtype(x)), y);
-    braid_pop_name_scope(g);
-    return train_node2(g, op_type, scope, x, number);
-}
-
 braid_out braid_clip_by_value(braid_graph *g, braid_out x, double min, double max)
 {
     if (!x.op) return BRAID_NONE;
     const char *scope = braid_push_name_scope(g, "clip_by_value");
-    braid_out low = with_number(g, "Minimum", "Minimum", x, max);
-    braid_out out = with_number(g, "Maximum", scope, low, min);
+    braid_out low = train_op_number(g, "Minimum", "Minimum", x, max);
+    braid_out out = train_op_number(g, "Maximum", scope, low, min);
     braid_pop_name_scope(g);
     return out;
 }
 
 // ---- Reductions ----
 
-static braid_out reduce_node(braid_graph *g, const char *op_type, braid_out x, braid_out axes, bool keep_dims)
+braid_out train_reduce(braid_graph *g, const char *op_type, braid_out x, braid_out axes, bool keep_dims)
 {
     braid_op_desc *d = braid_op_begin(g, op_type, NULL);
     braid_op_input(d, x);
@@ -134,35 +125,16 @@ static braid_out reduce_node(braid_graph *g, const char *op_type, braid_out x, b
     return braid_op_end_out(d);
 }
 
-// Every axis: a constant when the rank is known, else range(0, rank(x)).
-static braid_out all_axes(braid_graph *g, braid_out x)
-{
-    int rank = braid_out_shape(x).rank;
-    if (rank >= 0) {
-        int32_t axes[BRAID_RANK_MAX];
-        for (int i = 0; i < rank; i++)
-            axes[i] = i;
-        return braid_const_int32s(g, NULL, axes, rank);
-    }
-    braid_out count = train_node1(g, "Rank", NULL, x);
-    const char *scope = braid_push_name_scope(g, "range");
-    braid_out start = braid_const_int32(g, "start", 0);
-    braid_out delta = braid_const_int32(g, "delta", 1);
-    braid_out axes = train_node3(g, "Range", scope, start, count, delta);
-    braid_pop_name_scope(g);
-    return axes;
-}
-
 braid_out braid_reduce_sum(braid_graph *g, braid_out x)
 {
     if (!x.op) return BRAID_NONE;
-    return reduce_node(g, "Sum", x, all_axes(g, x), false);
+    return train_reduce(g, "Sum", x, train_all_axes(g, x), false);
 }
 
 braid_out braid_reduce_mean(braid_graph *g, braid_out x)
 {
     if (!x.op) return BRAID_NONE;
-    return reduce_node(g, "Mean", x, all_axes(g, x), false);
+    return train_reduce(g, "Mean", x, train_all_axes(g, x), false);
 }
 
 braid_out braid_reduce(braid_graph *g, const char *op_type, braid_out x, const int32_t *axes, int count,

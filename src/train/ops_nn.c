@@ -29,20 +29,6 @@ braid_out braid_softmax(braid_graph *g, braid_out logits)
 
 // ---- Losses ----
 
-static braid_out rank_of(braid_graph *g, braid_out x)
-{
-    int rank = braid_out_shape(x).rank;
-    return rank >= 0 ? braid_const_int32(g, "Rank", rank) : train_node1(g, "Rank", NULL, x);
-}
-
-static braid_out less_one(braid_graph *g, braid_out x)
-{
-    const char *scope = braid_push_name_scope(g, "Sub");
-    braid_out one = braid_const_int32(g, "y", 1);
-    braid_pop_name_scope(g);
-    return train_node2(g, "Sub", scope, x, one);
-}
-
 static braid_out as_vector(braid_graph *g, const char *name, braid_out x)
 {
     braid_op_desc *d = braid_op_begin(g, "Pack", name);
@@ -54,7 +40,7 @@ static braid_out as_vector(braid_graph *g, const char *name, braid_out x)
 static braid_out flatten_outer(braid_graph *g, braid_out x, braid_out rank)
 {
     braid_out shape = train_shape_of(g, x);
-    braid_out last = less_one(g, rank);
+    braid_out last = train_op_number(g, "Sub", "Sub", rank, 1);
     const int32_t one[] = {1}, minus_one[] = {-1};
     const char *scope = braid_push_name_scope(g, "Slice");
     braid_out begin = as_vector(g, "begin", last);
@@ -78,13 +64,13 @@ braid_out braid_softmax_cross_entropy(braid_graph *g, braid_out logits, braid_ou
 {
     if (!logits.op || !labels.op) return BRAID_NONE;
     labels = braid_cast(g, labels, train_base_dtype(braid_out_dtype(logits)));
-    braid_out rank = rank_of(g, logits);
+    braid_out rank = train_rank_of(g, logits);
     braid_out shape = train_shape_of(g, logits);
-    braid_out flat_logits = flatten_outer(g, logits, rank_of(g, logits));
-    braid_out flat_labels = flatten_outer(g, labels, rank_of(g, labels));
+    braid_out flat_logits = flatten_outer(g, logits, train_rank_of(g, logits));
+    braid_out flat_labels = flatten_outer(g, labels, train_rank_of(g, labels));
     braid_out losses = train_node2(g, "SoftmaxCrossEntropyWithLogits", NULL, flat_logits, flat_labels);
 
-    braid_out outer = less_one(g, rank);
+    braid_out outer = train_op_number(g, "Sub", "Sub", rank, 1);
     const int32_t zero[] = {0};
     const char *scope = braid_push_name_scope(g, "Slice");
     braid_out begin = braid_const_int32s(g, "begin", zero, 1);

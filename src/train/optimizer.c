@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "train/build.h"
-#include "train/update.h"
+#include "train/slot.h"
 #include <braid/ops.h>
 #include <string.h>
 

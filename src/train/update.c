@@ -1,4 +1,4 @@
-// The op that updates a variable, and the variables that lie beside one.
+// The op that updates a variable.
 #include "train/update.h"
 
 #include "base/alloc.h"
@@ -31,48 +31,4 @@ braid_op *train_update_variable(braid_optimizer *opt, const train_update *u, bra
     braid_op_attr_bool(d, "use_locking", u->use_locking);
     if (u->use_nesterov) braid_op_attr_bool(d, "use_nesterov", true);
     return braid_op_end(d);
-}
-
-// ---- Slots ----
-
-// Enters PRIMARY/NAME and the primary's place; `leave` undoes it.
-static const char *enter(braid_graph *g, braid_out primary, const char *name)
-{
-    char *full = bd_asprintf("%s/%s", braid_op_name(primary.op), name);
-    (void)braid_push_name_scope(g, NULL);
-    const char *scope = braid_push_name_scope(g, full);
-    braid_push_colocate(g, primary.op);
-    bd_free(full);
-    return scope;
-}
-
-static void leave(braid_graph *g)
-{
-    braid_pop_colocate(g);
-    braid_pop_name_scope(g);
-    braid_pop_name_scope(g);
-}
-
-braid_variable train_slot_from(braid_graph *g, braid_out primary, const char *name, braid_out initial)
-{
-    if (!primary.op) return (braid_variable){0};
-    const char *scope = enter(g, primary, name);
-    braid_variable slot = train_make_variable(g, train_kind_of(primary), scope, initial, false, NULL);
-    leave(g);
-    return slot;
-}
-
-braid_variable train_slot_with(braid_graph *g, braid_out primary, const char *name,
-                               braid_initializer initializer)
-{
-    if (!primary.op) return (braid_variable){0};
-    const char *scope = enter(g, primary, name);
-    (void)braid_push_name_scope(g, "Initializer");
-    braid_out typed = train_typed(primary);
-    braid_out initial =
-        initializer.build(&initializer, g, train_base_dtype(braid_out_dtype(typed)), braid_out_shape(typed));
-    braid_pop_name_scope(g);
-    braid_variable slot = train_make_variable(g, train_kind_of(primary), scope, initial, false, NULL);
-    leave(g);
-    return slot;
 }

@@ -1,4 +1,4 @@
-// What the files of optimizers share: the op that updates a variable, and slots.
+// What the files of optimizers share: the op that updates a variable.
 #ifndef BD_TRAIN_UPDATE_H
 #define BD_TRAIN_UPDATE_H
 
@@ -22,11 +22,5 @@ typedef struct train_update {
 // Adds the op for one variable: ResourceApplyX for a resource variable. Scalars are cast to the gradient's type.
 braid_op *train_update_variable(braid_optimizer *opt, const train_update *update, braid_out grad,
                                 braid_out var);
-
-// The variable NAME that lies beside `primary`, called PRIMARY/NAME whatever the name scope (slot_creator.create_slot):
-// with an initializer, or with the value `initial`.
-braid_variable train_slot_with(braid_graph *g, braid_out primary, const char *name,
-                               braid_initializer initializer);
-braid_variable train_slot_from(braid_graph *g, braid_out primary, const char *name, braid_out initial);
 
 #endif

@@ -6,6 +6,15 @@
 #include <braid/ops.h>
 #include <string.h>
 
+braid_out train_read(braid_graph *g, const char *name, braid_out ref, braid_dtype dtype)
+{
+    if (train_kind_of(ref) == TRAIN_REFERENCE) return braid_identity(g, name, ref);
+    braid_op_desc *d = braid_op_begin(g, "ReadVariableOp", name);
+    braid_op_input(d, ref);
+    braid_op_attr_type(d, "dtype", dtype);
+    return braid_op_end_out(d);
+}
+
 // Begins the node of a variable, called as its scope.
 static braid_op_desc *begin_variable(braid_graph *g, const char *op_type, const char *scope,
                                      const braid_out *initial_value, const char *place_class)
@@ -28,7 +37,7 @@ static void reference_nodes(braid_graph *g, const char *scope, const char *place
     v->initializer = braid_assign(g, v->ref, v->initial_value).op;
     if (!v->ref.op) return;
     braid_push_colocate(g, v->ref.op);
-    v->read = braid_identity(g, "read", v->ref);
+    v->read = train_read(g, "read", v->ref, BRAID_INVALID);
     braid_pop_colocate(g);
 }
 
@@ -44,14 +53,10 @@ static void resource_nodes(braid_graph *g, const char *scope, const char *place_
     train_node1(g, "VarIsInitializedOp", NULL, v->ref);
     braid_pop_name_scope(g);
 
-    braid_dtype dtype = train_base_dtype(braid_out_dtype(v->initial_value));
     braid_push_colocate(g, v->ref.op);
     v->initializer = train_node2(g, "AssignVariableOp", "Assign", v->ref, v->initial_value).op;
     (void)braid_push_name_scope(g, "Read");
-    d = braid_op_begin(g, "ReadVariableOp", NULL);
-    braid_op_input(d, v->ref);
-    braid_op_attr_type(d, "dtype", dtype);
-    v->read = braid_op_end_out(d);
+    v->read = train_read(g, NULL, v->ref, train_base_dtype(braid_out_dtype(v->initial_value)));
     braid_pop_name_scope(g);
     braid_pop_colocate(g);
 }

@@ -26,6 +26,9 @@ static inline braid_out train_typed(braid_out ref)
 braid_variable train_make_variable(braid_graph *g, train_variable_kind kind, const char *scope,
                                    braid_out initial_value, bool trainable, const char *place_class);
 
+// A node that reads a variable, called `name` (NULL: after its op). `dtype` counts for a resource variable only.
+braid_out train_read(braid_graph *g, const char *name, braid_out ref, braid_dtype dtype);
+
 // The names of global variables that have no value yet: braid_report_uninitialized_variables without the local ones.
 braid_out train_report_uninitialized_globals(braid_graph *g);
 
