@@ -63,8 +63,7 @@ static void see(const char *key, size_t key_len, const char *value, size_t value
     }
     assert_in_range(c->count, 0, 15);
     entry *e = &c->entries[c->count++];
-    *e = (entry){bd_strndup(key, key_len), key_len, NULL};
-    memcpy(e->key, key, key_len);
+    *e = (entry){bd_memdup(key, key_len), key_len, NULL};
     e->proto = bd_proto_unpack(&tensorflow__bundle_entry_proto__descriptor, value, value_len, &c->arena, st);
     assert_ok(st);
 }
