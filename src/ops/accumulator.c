@@ -55,12 +55,7 @@ static braid_code add_locked(accumulator *a, const braid_tensor *gradient, braid
     braid_tensor sum = {0};
     bool ok = true;
     if (a->count == 0) {
-        bool changes = gradient->buffer && gradient->buffer->is_variable;
-        if (changes) {
-            ok = bd_tensor_snapshot(&sum, gradient);
-        } else {
-            bd_tensor_ref(&sum, gradient);
-        }
+        ok = bd_tensor_keep(&sum, gradient);
     } else {
         if (may_overwrite(&a->sum)) {
             bd_tensor_ref(&sum, &a->sum);

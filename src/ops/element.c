@@ -189,6 +189,13 @@ bool bd_tensor_snapshot(braid_tensor *t, const braid_tensor *from)
     return true;
 }
 
+bool bd_tensor_keep(braid_tensor *t, const braid_tensor *from)
+{
+    if (from->buffer && from->buffer->is_variable) return bd_tensor_snapshot(t, from);
+    bd_tensor_ref(t, from);
+    return true;
+}
+
 void bd_row_strides(const braid_shape *s, int64_t strides[BRAID_RANK_MAX])
 {
     int64_t stride = 1;

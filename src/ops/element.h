@@ -39,6 +39,9 @@ void bd_output_spread(bd_op_ctx *c, int i, const braid_tensor *x, const braid_sh
 // each word is either old or new. False when memory is short.
 bool bd_tensor_snapshot(braid_tensor *t, const braid_tensor *from);
 
+// Keeps `from`'s content for later: a reference, or a snapshot of what is a variable's. False when memory is short.
+bool bd_tensor_keep(braid_tensor *t, const braid_tensor *from);
+
 // Row-major strides of a shape, in elements.
 void bd_row_strides(const braid_shape *s, int64_t strides[BRAID_RANK_MAX]);
 

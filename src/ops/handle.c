@@ -6,16 +6,21 @@
 
 // ---- Making ----
 
+// A number that no other private resource of this process has in its name.
+static uint64_t next_number(void)
+{
+    static _Atomic uint64_t last;
+    return atomic_fetch_add(&last, 1);
+}
+
 void bd_handle_source_init(bd_handle_source *s, const braid_op *node, const bd_resource_type *type)
 {
-    static _Atomic uint64_t last; // of the private names of this process
     const char *container = bd_node_attr_string(node, "container"),
                *shared = bd_node_attr_string(node, "shared_name");
     *s = (bd_handle_source){.type = type, .container = container[0] ? container : BD_DEFAULT_CONTAINER};
     s->is_private = !shared[0];
-    s->name = s->is_private
-                  ? bd_asprintf("_%llu_%s", (unsigned long long)atomic_fetch_add(&last, 1), node->name)
-                  : bd_strdup(shared);
+    s->name = s->is_private ? bd_asprintf("_%llu_%s", (unsigned long long)next_number(), node->name)
+                            : bd_strdup(shared);
     bd_mutex_init(&s->mu);
 }
 
@@ -30,32 +35,33 @@ void bd_handle_source_fini(bd_handle_source *s)
     bd_mutex_fini(&s->mu);
 }
 
-static bool make_resource_handle(bd_op_ctx *c, bd_handle_source *s)
+static bool make_resource_handle(const bd_op_ctx *c, const char *container, const char *name,
+                                 const bd_resource_type *type, braid_tensor *handle)
 {
-    if (!bd_tensor_alloc(&s->handle, BRAID_RESOURCE, &BD_SCALAR)) return false;
-    bd_resource_handle *h = bd_tensor_handle(&s->handle);
+    if (!bd_tensor_alloc(handle, BRAID_RESOURCE, &BD_SCALAR)) return false;
+    bd_resource_handle *h = bd_tensor_handle(handle);
     h->device = bd_strdup(c->node->assigned_device ? c->node->assigned_device : "");
-    h->container = bd_strdup(s->container);
-    h->name = bd_strdup(s->name);
-    h->type_name = bd_strdup(s->type->name);
+    h->container = bd_strdup(container);
+    h->name = bd_strdup(name);
+    h->type_name = bd_strdup(type->name);
     return true;
 }
 
-static bool make_reference(bd_handle_source *s)
+// NULL when memory is short.
+static bd_variable *make_reference(const char *container, const char *name)
 {
     braid_tensor names;
     braid_shape two = bd_shape1(2);
     BD_STATUS(st);
-    if (!bd_tensor_alloc(&names, BRAID_STRING, &two)) return false;
-    bd_tensor_string_set(&names, 0, s->container, strlen(s->container));
-    bd_tensor_string_set(&names, 1, s->name, strlen(s->name));
-    s->ref = bd_variable_new(BRAID_STRING, true);
-    bool ok = bd_variable_assign(s->ref, &names, st) == BRAID_OK;
+    if (!bd_tensor_alloc(&names, BRAID_STRING, &two)) return NULL;
+    bd_tensor_string_set(&names, 0, container, strlen(container));
+    bd_tensor_string_set(&names, 1, name, strlen(name));
+    bd_variable *ref = bd_variable_new(BRAID_STRING, true);
+    bool ok = bd_variable_assign(ref, &names, st) == BRAID_OK;
     bd_tensor_fini(&names);
-    if (ok) return true;
-    bd_resource_unref(&s->ref->base);
-    s->ref = NULL;
-    return false;
+    if (ok) return ref;
+    bd_resource_unref(&ref->base);
+    return NULL;
 }
 
 // The handle never changes, so it is made once.
@@ -64,7 +70,10 @@ static bool output_handle(bd_op_ctx *c, bd_handle_source *s)
     bool is_ref = bd_dtype_is_ref(c->node->output_types[0]);
     bd_mutex_lock(&s->mu);
     s->resources = c->step->resources;
-    bool ok = is_ref ? s->ref || make_reference(s) : s->handle.buffer || make_resource_handle(c, s);
+    if (is_ref && !s->ref) s->ref = make_reference(s->container, s->name);
+    bool ok = is_ref
+                  ? s->ref != NULL
+                  : s->handle.buffer || make_resource_handle(c, s->container, s->name, s->type, &s->handle);
     bd_mutex_unlock(&s->mu);
     if (!ok) {
         bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when making a handle");
@@ -90,6 +99,48 @@ bd_resource *bd_handle_source_output(bd_op_ctx *c, bd_handle_source *s,
     if (output_handle(c, s)) return r;
     bd_resource_unref(r);
     return NULL;
+}
+
+bool bd_output_handle(bd_op_ctx *c, const char *container, const char *name, const bd_resource_type *type)
+{
+    bd_variable *ref = NULL;
+    braid_tensor handle = {0};
+    if (bd_dtype_is_ref(c->node->output_types[0])) {
+        ref = make_reference(container, name);
+        if (ref) bd_output_ref(c, 0, ref);
+        if (ref) bd_resource_unref(&ref->base);
+    } else if (make_resource_handle(c, container, name, type, &handle)) {
+        bd_output_set(c, 0, &handle);
+        bd_tensor_fini(&handle);
+    }
+    bool ok = ref || bd_tensor_is_set(&c->outputs[0].tensor);
+    if (!ok) bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when making a handle");
+    return ok;
+}
+
+static braid_code hand_over(void *arg, bd_resource **out, braid_status *st)
+{
+    (void)st;
+    *out = arg;
+    return BRAID_OK;
+}
+
+bool bd_output_step_resource(bd_op_ctx *c, const char *name, bd_resource *r, char **stored)
+{
+    BD_STATUS(st);
+    bd_resource *found;
+    char *full = bd_asprintf("%s_%llu", name, (unsigned long long)next_number());
+    braid_code code = bd_resources_lookup_or_create(c->step->resources, c->step->container, full, r->type,
+                                                    hand_over, r, &found, st);
+    bool ok = !code && bd_output_handle(c, c->step->container, full, r->type);
+    if (code) bd_op_fail_status(c, st);
+    if (!code) bd_resource_unref(found);
+    if (stored && ok) {
+        *stored = full;
+    } else {
+        bd_free(full);
+    }
+    return ok;
 }
 
 // ---- Finding ----

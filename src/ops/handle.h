@@ -30,6 +30,14 @@ bd_resource *bd_handle_source_output(bd_op_ctx *c, bd_handle_source *s,
                                      braid_code (*create)(void *arg, bd_resource **out, braid_status *st),
                                      void *arg);
 
+// Makes output 0 a handle of the resource of that container and name: a resource tensor, or a reference for older ops. False: the
+// kernel has failed.
+bool bd_output_handle(bd_op_ctx *c, const char *container, const char *name, const bd_resource_type *type);
+
+// Puts a resource (whose reference it takes) into the step's own container, under a new name that begins with `name` and is
+// stored to `*stored` (NULL: not wanted; the caller frees it), and makes output 0 its handle. False: the kernel has failed.
+bool bd_output_step_resource(bd_op_ctx *c, const char *name, bd_resource *r, char **stored);
+
 // The resource that input `i` is a handle of; the caller gets a reference. NULL: the kernel has failed.
 bd_resource *bd_input_resource(bd_op_ctx *c, int i, const bd_resource_type *type);
 

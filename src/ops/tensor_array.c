@@ -1,0 +1,279 @@
+// Arrays of tensors that live for one step.
+#include "ops/tensor_array.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "kernels/simd.h"
+#include "ops/element.h"
+#include "ops/elementwise.h"
+
+#include <string.h>
+
+#define SIZE_MAX_ELEMENTS (INT64_C(1) << 20) // an element costs some hundred bytes before it is written
+
+typedef struct element {
+    braid_tensor tensor; // "no tensor" until written and after it was given away
+    braid_shape shape;   // of the tensor, or what is known of it
+    bool is_read;
+} element;
+
+struct bd_tensor_array {
+    bd_resource base;
+    bd_mutex mu;
+    braid_dtype dtype;
+    braid_shape element_shape;                                                     // guarded by mu
+    bool dynamic_size, clear_after_read, identical_shapes, is_gradient, is_closed; // guarded by mu
+    BD_ARRAY(element) elements;                                                    // guarded by mu
+};
+
+bd_resource *bd_tensor_array_resource(bd_tensor_array *a)
+{
+    return &a->base;
+}
+
+bd_tensor_array *bd_tensor_array_of(bd_resource *r)
+{
+    return BD_CONTAINER_OF(r, bd_tensor_array, base);
+}
+
+braid_dtype bd_tensor_array_dtype(const bd_tensor_array *a)
+{
+    return a->dtype;
+}
+
+static void clear_locked(bd_tensor_array *a)
+{
+    for (size_t i = 0; i < a->elements.len; i++)
+        bd_tensor_fini(&a->elements.items[i].tensor);
+    bd_array_free(&a->elements);
+}
+
+static void array_destroy(bd_resource *r)
+{
+    bd_tensor_array *a = bd_tensor_array_of(r);
+    clear_locked(a);
+    bd_mutex_fini(&a->mu);
+    bd_free(a);
+}
+
+const bd_resource_type bd_tensor_array_type = {.name = "TensorArray", .destroy = array_destroy};
+
+static void append_locked(bd_tensor_array *a, braid_shape shape)
+{
+    element e = {.shape = shape};
+    bd_array_push(&a->elements, e);
+}
+
+static braid_code check_size(int64_t size, braid_status *st)
+{
+    if (size < 0)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "Size should be >= 0, but is %lld", (long long)size);
+    if (size > SIZE_MAX_ELEMENTS)
+        return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "A TensorArray of %lld elements; there may be %lld",
+                       (long long)size, (long long)SIZE_MAX_ELEMENTS);
+    return BRAID_OK;
+}
+
+braid_code bd_tensor_array_new(const bd_tensor_array_options *o, bd_tensor_array **out, braid_status *st)
+{
+    braid_code code = check_size(o->size, st);
+    if (code) return code;
+    bd_tensor_array *a = *out = bd_calloc(1, sizeof *a);
+    bd_resource_init(&a->base, &bd_tensor_array_type);
+    bd_mutex_init(&a->mu);
+    a->dtype = o->dtype;
+    a->element_shape = o->element_shape;
+    a->dynamic_size = o->dynamic_size;
+    a->clear_after_read = o->clear_after_read;
+    a->identical_shapes = o->identical_shapes;
+    for (int64_t i = 0; i < o->size; i++)
+        append_locked(a, o->element_shape);
+    return BRAID_OK;
+}
+
+static braid_code check_open_locked(const bd_tensor_array *a, braid_status *st)
+{
+    return a->is_closed ? bd_fail(st, BRAID_INVALID_ARGUMENT, "TensorArray has already been closed.")
+                        : BRAID_OK;
+}
+
+braid_code bd_tensor_array_new_gradient(bd_tensor_array *of, bd_tensor_array **out, braid_status *st)
+{
+    bd_mutex_lock(&of->mu);
+    braid_code code = check_open_locked(of, st);
+    bd_tensor_array_options o = {.dtype = of->dtype, .element_shape = of->element_shape};
+    if (!code) code = bd_tensor_array_new(&o, out, st);
+    if (!code) {
+        of->dynamic_size = false;
+        (*out)->is_gradient = true;
+        for (size_t i = 0; i < of->elements.len; i++)
+            append_locked(*out, of->elements.items[i].shape);
+    }
+    bd_mutex_unlock(&of->mu);
+    return code;
+}
+
+braid_code bd_tensor_array_size(bd_tensor_array *a, int64_t *size, braid_status *st)
+{
+    bd_mutex_lock(&a->mu);
+    braid_code code = check_open_locked(a, st);
+    *size = (int64_t)a->elements.len;
+    bd_mutex_unlock(&a->mu);
+    return code;
+}
+
+braid_shape bd_tensor_array_element_shape(bd_tensor_array *a)
+{
+    bd_mutex_lock(&a->mu);
+    braid_shape shape = a->element_shape;
+    bd_mutex_unlock(&a->mu);
+    return shape;
+}
+
+// ---- Writing ----
+
+static braid_code find_to_write(bd_tensor_array *a, int64_t index, element **e, braid_status *st)
+{
+    braid_code code = check_open_locked(a, st);
+    int64_t size = (int64_t)a->elements.len;
+    if (code) return code;
+    if (index < 0 || (index >= size && !a->dynamic_size))
+        return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       "Tried to write to index %lld but array is not resizeable and size is: %lld",
+                       (long long)index, (long long)size);
+    code = check_size(index < INT64_MAX ? index + 1 : index, st);
+    for (; !code && size <= index; size++)
+        append_locked(a, a->element_shape);
+    if (!code) *e = &a->elements.items[index];
+    return code;
+}
+
+static braid_code check_value(bd_tensor_array *a, int64_t index, const braid_tensor *value, braid_status *st)
+{
+    char want[BD_SHAPE_STR_MAX], got[BD_SHAPE_STR_MAX];
+    braid_shape merged;
+    if (value->dtype != a->dtype)
+        return bd_fail(
+            st, BRAID_INVALID_ARGUMENT,
+            "Could not write to TensorArray index %lld because the value dtype is %s but TensorArray "
+            "dtype is %s.",
+            (long long)index, braid_dtype_name(value->dtype), braid_dtype_name(a->dtype));
+    if (!bd_shape_merge(&a->element_shape, &value->shape, &merged))
+        return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       "Could not write to TensorArray index %lld because the value shape is %s which is "
+                       "incompatible with the TensorArray's element shape: %s.",
+                       (long long)index, bd_shape_str(&value->shape, got),
+                       bd_shape_str(&a->element_shape, want));
+    if (a->identical_shapes && !a->is_gradient) a->element_shape = value->shape;
+    return BRAID_OK;
+}
+
+// Gradients of one element that come from several reads.
+static braid_code add_to_element(element *e, int64_t index, const braid_tensor *value, braid_status *st)
+{
+    char want[BD_SHAPE_STR_MAX], got[BD_SHAPE_STR_MAX];
+    if (!bd_shape_equal(&e->tensor.shape, &value->shape))
+        return bd_fail(
+            st, BRAID_INVALID_ARGUMENT,
+            "Could not aggregate to TensorArray index %lld because the existing shape is %s but the new "
+            "input shape is %s.",
+            (long long)index, bd_shape_str(&e->tensor.shape, want), bd_shape_str(&value->shape, got));
+    bool is_number = value->dtype == BRAID_FLOAT || value->dtype == BRAID_DOUBLE ||
+                     value->dtype == BRAID_INT32 || value->dtype == BRAID_INT64;
+    if (!is_number)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "TensorArray does not add up tensors of type %s",
+                       braid_dtype_name(value->dtype));
+    braid_tensor sum;
+    if (!bd_tensor_alloc(&sum, value->dtype, &value->shape))
+        return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "OOM when adding to a TensorArray");
+    bd_kernels()->binary[BD_ADD][bd_number_of(value->dtype)](e->tensor.data, value->data, sum.data,
+                                                             bd_tensor_count(&sum), BD_SINGLE_NONE);
+    bd_tensor_fini(&e->tensor);
+    bd_tensor_move(&e->tensor, &sum);
+    return BRAID_OK;
+}
+
+static braid_code write_locked(bd_tensor_array *a, int64_t index, const braid_tensor *value, braid_status *st)
+{
+    element *e;
+    braid_code code = find_to_write(a, index, &e, st);
+    if (!code) code = check_value(a, index, value, st);
+    if (code) return code;
+    if (e->is_read)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       "Could not write to TensorArray index %lld because it has already been read.",
+                       (long long)index);
+    if (bd_tensor_is_set(&e->tensor) && !a->is_gradient)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       "Could not write to TensorArray index %lld because it has already been written to.",
+                       (long long)index);
+    if (bd_tensor_is_set(&e->tensor)) return add_to_element(e, index, value, st);
+    if (!bd_tensor_keep(&e->tensor, value))
+        return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "OOM when writing to a TensorArray");
+    e->shape = value->shape;
+    return BRAID_OK;
+}
+
+braid_code bd_tensor_array_write(bd_tensor_array *a, int64_t index, const braid_tensor *value,
+                                 braid_status *st)
+{
+    bd_mutex_lock(&a->mu);
+    braid_code code = write_locked(a, index, value, st);
+    bd_mutex_unlock(&a->mu);
+    return code;
+}
+
+// ---- Reading ----
+
+static braid_code make_zeros(const bd_tensor_array *a, int64_t index, element *e, braid_status *st)
+{
+    char text[BD_SHAPE_STR_MAX];
+    size_t size = braid_dtype_size(a->dtype);
+    if (!bd_shape_is_known(&e->shape) || size == 0)
+        return bd_fail(
+            st, BRAID_INVALID_ARGUMENT,
+            "Could not read from TensorArray index %lld because it has not yet been written to, and the "
+            "element shape is not fully defined: %s.",
+            (long long)index, bd_shape_str(&e->shape, text));
+    braid_code code = bd_tensor_init(&e->tensor, a->dtype, &e->shape, st);
+    if (!code) memset(e->tensor.data, 0, (size_t)bd_tensor_count(&e->tensor) * size);
+    return code;
+}
+
+static braid_code read_locked(bd_tensor_array *a, int64_t index, braid_tensor *value, braid_status *st)
+{
+    braid_code code = check_open_locked(a, st);
+    if (code) return code;
+    if (index < 0 || index >= (int64_t)a->elements.len)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "Tried to read from index %lld but array size is: %zu",
+                       (long long)index, a->elements.len);
+    element *e = &a->elements.items[index];
+    if (e->is_read && a->clear_after_read)
+        return bd_fail(
+            st, BRAID_INVALID_ARGUMENT,
+            "Could not read index %lld twice because it was cleared after a previous read (perhaps try "
+            "setting clear_after_read = false?).",
+            (long long)index);
+    if (!bd_tensor_is_set(&e->tensor)) code = make_zeros(a, index, e, st);
+    if (code) return code;
+    e->is_read = true;
+    bd_tensor_ref(value, &e->tensor);
+    if (a->clear_after_read) bd_tensor_fini(&e->tensor);
+    return BRAID_OK;
+}
+
+braid_code bd_tensor_array_read(bd_tensor_array *a, int64_t index, braid_tensor *value, braid_status *st)
+{
+    bd_mutex_lock(&a->mu);
+    braid_code code = read_locked(a, index, value, st);
+    bd_mutex_unlock(&a->mu);
+    return code;
+}
+
+void bd_tensor_array_close(bd_tensor_array *a)
+{
+    bd_mutex_lock(&a->mu);
+    clear_locked(a);
+    a->is_closed = true;
+    bd_mutex_unlock(&a->mu);
+}

@@ -1,0 +1,45 @@
+// Arrays of tensors that live for one step: what loops read from and write to, an element an iteration.
+//
+// An element is written once (in an array of gradients several times: they are added up) and may be given away by its first
+// read (clear_after_read). The array of gradients of an array has as many elements of the same shapes.
+#ifndef BD_OPS_TENSOR_ARRAY_H
+#define BD_OPS_TENSOR_ARRAY_H
+
+#include "base/thread.h"
+#include "op/resource.h"
+#include "tensor/tensor.h"
+
+typedef struct bd_tensor_array bd_tensor_array;
+
+typedef struct bd_tensor_array_options {
+    braid_dtype dtype;
+    int64_t size;
+    braid_shape element_shape; // perhaps unknown
+    bool dynamic_size, clear_after_read, identical_shapes;
+} bd_tensor_array_options;
+
+extern const bd_resource_type bd_tensor_array_type;
+
+// ResourceExhausted.
+braid_code bd_tensor_array_new(const bd_tensor_array_options *o, bd_tensor_array **a, braid_status *st);
+// The array of gradients of `of`, whose size is fixed from now on.
+braid_code bd_tensor_array_new_gradient(bd_tensor_array *of, bd_tensor_array **a, braid_status *st);
+
+bd_resource *bd_tensor_array_resource(bd_tensor_array *a);
+bd_tensor_array *bd_tensor_array_of(bd_resource *r);
+
+braid_dtype bd_tensor_array_dtype(const bd_tensor_array *a);
+// InvalidArgument once it is closed.
+braid_code bd_tensor_array_size(bd_tensor_array *a, int64_t *size, braid_status *st);
+// What all elements have in common, as far as it is known.
+braid_shape bd_tensor_array_element_shape(bd_tensor_array *a);
+
+// Keeps a reference to (of a variable: a copy of) `value`. InvalidArgument: out of range, another type or shape, written before.
+braid_code bd_tensor_array_write(bd_tensor_array *a, int64_t index, const braid_tensor *value,
+                                 braid_status *st);
+// A reference to an element. One of known shape that was not written is zeros. InvalidArgument: out of range, not there.
+braid_code bd_tensor_array_read(bd_tensor_array *a, int64_t index, braid_tensor *value, braid_status *st);
+
+void bd_tensor_array_close(bd_tensor_array *a);
+
+#endif
