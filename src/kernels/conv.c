@@ -18,6 +18,7 @@ enum {
     INPUT,
     FILTER,
     OUTPUT,
+    BIAS, // with has_bias only
     TENSORS
 };
 
@@ -48,7 +49,7 @@ static bool describe(dnnl_memory_desc_t *md, int64_t a, int64_t b, int64_t c, in
 
 // What the user's tensors look like; the filter's order is left open in `filter`.
 typedef struct tensors {
-    dnnl_memory_desc_t input, filter, user_filter, output;
+    dnnl_memory_desc_t input, filter, user_filter, output, bias;
     dnnl_dims_t stride, dilation, pad_before, pad_after;
 } tensors;
 
@@ -65,15 +66,33 @@ static bool describe_all(const bd_conv_shape *s, tensors *t)
            describe(&t->output, s->batch, s->out_channels, s->out[0], s->out[1], tag) &&
            describe(&t->filter, s->out_channels, s->in_channels, s->filter[0], s->filter[1],
                     dnnl_format_tag_any) &&
-           describe(&t->user_filter, s->out_channels, s->in_channels, s->filter[0], s->filter[1], dnnl_hwio);
+           describe(&t->user_filter, s->out_channels, s->in_channels, s->filter[0], s->filter[1],
+                    dnnl_hwio) &&
+           dnnl_memory_desc_init_by_tag(&t->bias, 1, (dnnl_dims_t){s->out_channels}, dnnl_f32, dnnl_x) ==
+               dnnl_success;
+}
+
+// Activations go along with the convolution.
+static bool set_activation(dnnl_primitive_attr_t attr, bd_conv_activation activation)
+{
+    if (activation == BD_CONV_LINEAR) return true;
+    bool is_relu6 = activation == BD_CONV_RELU6;
+    dnnl_post_ops_t ops;
+    if (dnnl_post_ops_create(&ops) != dnnl_success) return false;
+    bool ok =
+        dnnl_post_ops_append_eltwise(ops, 1.0f, is_relu6 ? dnnl_eltwise_bounded_relu : dnnl_eltwise_relu,
+                                     is_relu6 ? 6.0f : 0.0f, 0.0f) == dnnl_success &&
+        dnnl_primitive_attr_set_post_ops(attr, ops) == dnnl_success;
+    dnnl_post_ops_destroy(ops);
+    return ok;
 }
 
 static bool make_forward_desc(bd_conv *c, const tensors *t, dnnl_prop_kind_t prop, dnnl_primitive_desc_t *out)
 {
     dnnl_convolution_desc_t d;
-    return dnnl_dilated_convolution_forward_desc_init(&d, prop, dnnl_convolution_direct, &t->input,
-                                                      &t->filter, NULL, &t->output, t->stride, t->dilation,
-                                                      t->pad_before, t->pad_after) == dnnl_success &&
+    return dnnl_dilated_convolution_forward_desc_init(
+               &d, prop, dnnl_convolution_direct, &t->input, &t->filter, c->shape.has_bias ? &t->bias : NULL,
+               &t->output, t->stride, t->dilation, t->pad_before, t->pad_after) == dnnl_success &&
            dnnl_primitive_desc_create(out, &d, c->attr, bd_dnnl_engine(), NULL) == dnnl_success;
 }
 
@@ -130,7 +149,8 @@ static bool make_conv(bd_conv *c, const tensors *t)
     size_t size = dnnl_memory_desc_get_size(scratch);
     if (size > c->scratch_size) c->scratch_size = size;
     return make_memory(&c->memory[INPUT], &t->input) && make_memory(&c->memory[FILTER], filter) &&
-           make_memory(&c->memory[OUTPUT], &t->output) && make_memory(&c->scratch, scratch);
+           make_memory(&c->memory[OUTPUT], &t->output) && make_memory(&c->scratch, scratch) &&
+           (!c->shape.has_bias || make_memory(&c->memory[BIAS], &t->bias));
 }
 
 static bool has_elements(const bd_conv_shape *s)
@@ -169,6 +189,7 @@ static bool prepare_dnnl(bd_conv *c)
     return bd_dnnl_engine() && describe_all(&c->shape, &t) &&
            dnnl_primitive_attr_create(&c->attr) == dnnl_success &&
            dnnl_primitive_attr_set_scratchpad_mode(c->attr, dnnl_scratchpad_mode_user) == dnnl_success &&
+           set_activation(c->attr, (bd_conv_activation)c->shape.activation) &&
            dnnl_stream_create(&c->stream, bd_dnnl_engine(), dnnl_stream_default_flags) == dnnl_success &&
            (c->kind == BD_CONV_OUTPUT ? make_forward_desc(c, &t, dnnl_forward_inference, &c->desc)
                                       : make_backward_desc(c, &t)) &&
@@ -219,15 +240,16 @@ static bool run_reorder(bd_conv *c)
 static bool run_conv(bd_conv *c)
 {
     static const int names[][TENSORS] = {
-        [BD_CONV_OUTPUT] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
+        [BD_CONV_OUTPUT] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS},
         [BD_CONV_INPUT_GRAD] = {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST},
         [BD_CONV_FILTER_GRAD] = {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST},
     };
     dnnl_exec_arg_t args[TENSORS + 1];
-    for (int i = 0; i < TENSORS; i++)
+    int count = c->shape.has_bias ? TENSORS : BIAS;
+    for (int i = 0; i < count; i++)
         args[i] = (dnnl_exec_arg_t){names[c->kind][i], c->memory[i]};
-    args[TENSORS] = (dnnl_exec_arg_t){DNNL_ARG_SCRATCHPAD, c->scratch};
-    return dnnl_primitive_execute(c->conv, c->stream, TENSORS + 1, args) == dnnl_success;
+    args[count] = (dnnl_exec_arg_t){DNNL_ARG_SCRATCHPAD, c->scratch};
+    return dnnl_primitive_execute(c->conv, c->stream, count + 1, args) == dnnl_success;
 }
 
 static bool point_at(dnnl_memory_t m, void *data)
@@ -301,6 +323,7 @@ bool bd_conv_run(bd_conv *c, const bd_conv_data *data, void *scratch)
     void *rest = (char *)scratch + c->filter_size;
     bool ok = point_at(c->memory[INPUT], data->input) && point_at(c->memory[OUTPUT], data->output) &&
               point_at(c->memory[FILTER], c->reorder ? scratch : data->filter) && point_at(c->scratch, rest);
+    if (c->shape.has_bias) ok = ok && point_at(c->memory[BIAS], data->bias);
     if (c->reorder) ok = ok && point_at(c->user_filter, data->filter) && point_at(c->reorder_scratch, rest);
     if (c->kind == BD_CONV_FILTER_GRAD) return ok && run_conv(c) && run_reorder(c);
     return ok && run_reorder(c) && run_conv(c);

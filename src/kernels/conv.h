@@ -14,6 +14,13 @@ typedef enum bd_conv_kind {
     BD_CONV_FILTER_GRAD
 } bd_conv_kind;
 
+// What becomes of each element of the output behind the bias; oneDNN does it on the way.
+typedef enum bd_conv_activation {
+    BD_CONV_LINEAR,
+    BD_CONV_RELU,
+    BD_CONV_RELU6
+} bd_conv_activation;
+
 // Pairs are height, width. All are 64 bits wide, so that shapes can be compared as memory.
 typedef struct bd_conv_shape {
     int64_t batch, in_channels, out_channels;
@@ -21,6 +28,7 @@ typedef struct bd_conv_shape {
     int64_t stride[2], dilation[2];      // dilation 1: a dense filter
     int64_t pad_before[2], pad_after[2]; // zeros around the input
     int64_t channels_first;              // 1: input and output are [batch, channels, height, width]
+    int64_t has_bias, activation;        // of BD_CONV_OUTPUT by bd_conv_run: bd_conv_activation
 } bd_conv_shape;
 
 // Memory of the three tensors, which do not overlap. One is written, see bd_conv_kind.
@@ -28,6 +36,7 @@ typedef struct bd_conv_data {
     void *input;  // [batch, height, width, in_channels]
     void *filter; // [height, width, in_channels, out_channels]
     void *output; // [batch, height, width, out_channels]
+    void *bias;   // [out_channels]; NULL without one
 } bd_conv_data;
 
 // A convolution of float tensors prepared for one kind and shape. It may run on any thread, on one at a time.
@@ -42,7 +51,7 @@ size_t bd_conv_scratch_size(const bd_conv *c);
 // False when oneDNN fails. Runs on this thread alone.
 bool bd_conv_run(bd_conv *c, const bd_conv_data *data, void *scratch);
 
-// Any shape, of BD_F32 or BD_F64, by loops: the reference for the other.
+// Any shape, of BD_F32 or BD_F64, by loops: the reference for the other. Without bias and activation.
 void bd_conv_plain(bd_number type, bd_conv_kind kind, const bd_conv_shape *shape, const bd_conv_data *data);
 
 #endif

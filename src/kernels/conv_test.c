@@ -69,7 +69,7 @@ static void compare_conv(bd_rng *r, bd_prepared_cache caches[3], const bd_conv_s
         float *x[3], *want = bd_calloc((size_t)counts[written[kind]], sizeof *want);
         for (int i = 0; i < 3; i++)
             x[i] = random_floats(r, counts[i]);
-        bd_conv_data data = {x[0], x[1], x[2]}, plain = data;
+        bd_conv_data data = {x[0], x[1], x[2], NULL}, plain = data;
         void **out[] = {&plain.input, &plain.filter, &plain.output};
         *out[written[kind]] = want;
         bd_conv_plain(BD_F32, (bd_conv_kind)kind, s, &plain);

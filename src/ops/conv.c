@@ -1,9 +1,8 @@
 // Conv2D and its gradients.
-#include "kernels/conv.h"
+#include "ops/conv.h"
+
 #include "graph/grad.h"
 #include "ops/element.h"
-#include "ops/elementwise.h"
-#include "ops/window.h"
 
 // ---- Shapes ----
 
@@ -24,7 +23,7 @@ static void known_dims(const braid_shape *s, int64_t dims[4])
         dims[i] = s->rank == 4 ? s->dims[i] : -1;
 }
 
-static braid_code conv_shape(bd_shape_ctx *c, braid_status *st)
+braid_code bd_conv_shape_fn(bd_shape_ctx *c, braid_status *st)
 {
     bd_window w;
     braid_code code = bd_window_read(c->node, &w, st);
@@ -107,15 +106,8 @@ static void filter_grad_gradient(bd_grad_ctx *c)
 
 // ---- Kernels ----
 
-typedef struct conv_state {
-    bd_window window;
-    bd_number type;
-    bd_prepared_cache cache;
-} conv_state;
-
-static braid_code conv_create(const braid_op *node, void *state, braid_status *st)
+braid_code bd_conv_bind(const braid_op *node, bd_conv_state *s, braid_status *st)
 {
-    conv_state *s = state;
     braid_code code = bd_window_read(node, &s->window, st);
     if (!code) code = bd_window_check_axes(node, &s->window, st);
     if (code) return code;
@@ -124,9 +116,19 @@ static braid_code conv_create(const braid_op *node, void *state, braid_status *s
     return BRAID_OK;
 }
 
+void bd_conv_unbind(bd_conv_state *s)
+{
+    bd_prepared_cache_fini(&s->cache);
+}
+
+static braid_code conv_create(const braid_op *node, void *state, braid_status *st)
+{
+    return bd_conv_bind(node, state, st);
+}
+
 static void conv_destroy(void *state)
 {
-    bd_prepared_cache_fini(&((conv_state *)state)->cache);
+    bd_conv_unbind(state);
 }
 
 static bool check_rank(bd_op_ctx *c, const char *what, const braid_shape *s)
@@ -138,10 +140,9 @@ static bool check_rank(bd_op_ctx *c, const char *what, const braid_shape *s)
 }
 
 // What input and filter make together; `output` is the shape that comes out.
-static bool conv_sizes(bd_op_ctx *c, const braid_shape *input, const braid_shape *filter, bd_conv_shape *out,
-                       braid_shape *output)
+static bool conv_sizes(bd_op_ctx *c, const bd_window *w, const braid_shape *input, const braid_shape *filter,
+                       bd_conv_shape *out, braid_shape *output)
 {
-    const bd_window *w = &((const conv_state *)c->state)->window;
     BD_STATUS(st);
     if (!check_rank(c, "input", input) || !check_rank(c, "filter", filter)) return false;
     *out = (bd_conv_shape){.batch = input->dims[0],
@@ -175,8 +176,10 @@ static bool conv_sizes(bd_op_ctx *c, const braid_shape *input, const braid_shape
 static bool grad_sizes(bd_op_ctx *c, const braid_shape *input, const braid_shape *filter,
                        const braid_shape *grad, bd_conv_shape *out)
 {
+    const bd_conv_state *s = c->state;
     braid_shape output;
-    if (!conv_sizes(c, input, filter, out, &output) || !check_rank(c, "out_backprop", grad)) return false;
+    if (!conv_sizes(c, &s->window, input, filter, out, &output) || !check_rank(c, "out_backprop", grad))
+        return false;
     if (bd_shape_equal(&output, grad)) return true;
     char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX], x[BD_SHAPE_STR_MAX], f[BD_SHAPE_STR_MAX];
     bd_op_fail(
@@ -187,11 +190,14 @@ static bool grad_sizes(bd_op_ctx *c, const braid_shape *input, const braid_shape
     return false;
 }
 
-// False when oneDNN cannot: nothing has been written then.
-static bool convolve_prepared(bd_op_ctx *c, bd_conv_kind kind, const bd_conv_shape *shape,
-                              const bd_conv_data *data)
+bool bd_conv_sizes(bd_op_ctx *c, const bd_conv_state *s, bd_conv_shape *shape, braid_shape *output)
 {
-    conv_state *s = c->state;
+    return conv_sizes(c, &s->window, &bd_input(c, 0)->shape, &bd_input(c, 1)->shape, shape, output);
+}
+
+bool bd_conv_prepared(bd_op_ctx *c, bd_conv_state *s, bd_conv_kind kind, const bd_conv_shape *shape,
+                      const bd_conv_data *data)
+{
     bd_conv *conv = bd_conv_take(&s->cache, kind, shape);
     if (!conv) return false;
     bd_buffer *scratch = bd_buffer_new(bd_conv_scratch_size(conv));
@@ -208,8 +214,9 @@ static bool convolve_prepared(bd_op_ctx *c, bd_conv_kind kind, const bd_conv_sha
 
 static void convolve(bd_op_ctx *c, bd_conv_kind kind, const bd_conv_shape *shape, const bd_conv_data *data)
 {
-    bd_number type = ((const conv_state *)c->state)->type;
-    if (type != BD_F32 || !convolve_prepared(c, kind, shape, data)) bd_conv_plain(type, kind, shape, data);
+    bd_conv_state *s = c->state;
+    if (s->type != BD_F32 || !bd_conv_prepared(c, s, kind, shape, data))
+        bd_conv_plain(s->type, kind, shape, data);
 }
 
 static void conv_run(bd_op_ctx *c)
@@ -217,9 +224,9 @@ static void conv_run(bd_op_ctx *c)
     const braid_tensor *input = bd_input(c, 0), *filter = bd_input(c, 1);
     bd_conv_shape shape;
     braid_shape output;
-    if (!conv_sizes(c, &input->shape, &filter->shape, &shape, &output)) return;
+    if (!bd_conv_sizes(c, c->state, &shape, &output)) return;
     braid_tensor *y = bd_window_output(c, input->dtype, &output);
-    if (y) convolve(c, BD_CONV_OUTPUT, &shape, &(bd_conv_data){input->data, filter->data, y->data});
+    if (y) convolve(c, BD_CONV_OUTPUT, &shape, &(bd_conv_data){input->data, filter->data, y->data, NULL});
 }
 
 static void input_grad_run(bd_op_ctx *c)
@@ -231,7 +238,7 @@ static void input_grad_run(bd_op_ctx *c)
         !grad_sizes(c, &input, &filter->shape, &grad->shape, &shape))
         return;
     braid_tensor *dx = bd_window_output(c, grad->dtype, &input);
-    if (dx) convolve(c, BD_CONV_INPUT_GRAD, &shape, &(bd_conv_data){dx->data, filter->data, grad->data});
+    if (dx) convolve(c, BD_CONV_INPUT_GRAD, &shape, &(bd_conv_data){dx->data, filter->data, grad->data, NULL});
 }
 
 static void filter_grad_run(bd_op_ctx *c)
@@ -243,17 +250,14 @@ static void filter_grad_run(bd_op_ctx *c)
         !grad_sizes(c, &input->shape, &filter, &grad->shape, &shape))
         return;
     braid_tensor *df = bd_window_output(c, grad->dtype, &filter);
-    if (df) convolve(c, BD_CONV_FILTER_GRAD, &shape, &(bd_conv_data){input->data, df->data, grad->data});
+    if (df) convolve(c, BD_CONV_FILTER_GRAD, &shape, &(bd_conv_data){input->data, df->data, grad->data, NULL});
 }
 
-#define CONV_ATTRS                                                                                           \
-    "T:type{bfloat16,double,float,half}; strides:list(int); use_cudnn_on_gpu:bool=true; "                    \
-    "padding:string{SAME,VALID,EXPLICIT}; explicit_paddings:list(int)=[]; "                                  \
-    "data_format:string{NHWC,NCHW}='NHWC'; dilations:list(int)=[1,1,1,1]"
+#define CONV_ATTRS "T:type{bfloat16,double,float,half}; use_cudnn_on_gpu:bool=true; " BD_CONV_WINDOW_ATTRS
 #define CONV_KERNELS(RUN)                                                                                    \
     BD_KERNELS({.types = BD_FLOATS,                                                                          \
                 .flags = BD_KERNEL_EXPENSIVE,                                                                \
-                .state_size = sizeof(conv_state),                                                            \
+                .state_size = sizeof(bd_conv_state),                                                         \
                 .create = conv_create,                                                                       \
                 .destroy = conv_destroy,                                                                     \
                 .run = (RUN)})
@@ -261,7 +265,7 @@ static void filter_grad_run(bd_op_ctx *c)
 BD_OP(Conv2D) = {
     .signature = "(input: T, filter: T) -> (output: T)",
     .attrs = CONV_ATTRS,
-    .shape = conv_shape,
+    .shape = bd_conv_shape_fn,
     .gradient = conv_gradient,
     .kernels = CONV_KERNELS(conv_run),
     .doc =

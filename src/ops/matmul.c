@@ -1,15 +1,9 @@
 // MatMul and BatchMatMul: products of matrices, either of them transposed.
+#include "ops/matmul.h"
 #include "graph/grad.h"
-#include "graph/shape_fn.h"
 #include "kernels/gemm.h"
-#include "ops/elementwise.h"
 
-typedef struct matmul_state {
-    bool transpose_a, transpose_b;
-    bd_number type;
-} matmul_state;
-
-static braid_code matmul_shape(bd_shape_ctx *c, braid_status *st)
+braid_code bd_matmul_shape(bd_shape_ctx *c, braid_status *st)
 {
     braid_code code = bd_shape_ctx_rank(c, 0, 2, st);
     if (!code) code = bd_shape_ctx_rank(c, 1, 2, st);
@@ -52,25 +46,28 @@ static void matmul_gradient(bd_grad_ctx *c)
     product_gradient(c, bd_node_attr_bool(c->op, "transpose_a"), bd_node_attr_bool(c->op, "transpose_b"));
 }
 
-static braid_code matmul_create(const braid_op *node, void *state, braid_status *st)
+void bd_matmul_bind(const braid_op *node, bd_matmul_state *s)
 {
-    (void)st;
-    matmul_state *s = state;
     s->transpose_a = bd_node_attr_bool(node, "transpose_a");
     s->transpose_b = bd_node_attr_bool(node, "transpose_b");
     s->type = bd_number_of(bd_node_attr_type(node, "T"));
+}
+
+static braid_code matmul_create(const braid_op *node, void *state, braid_status *st)
+{
+    (void)st;
+    bd_matmul_bind(node, state);
     return BRAID_OK;
 }
 
-static void matmul_run(bd_op_ctx *c)
+braid_tensor *bd_matmul_compute(bd_op_ctx *c, const bd_matmul_state *s)
 {
-    const matmul_state *s = c->state;
     const braid_tensor *a = bd_input(c, 0), *b = bd_input(c, 1);
     char ta[BD_SHAPE_STR_MAX], tb[BD_SHAPE_STR_MAX];
     if (a->shape.rank != 2 || b->shape.rank != 2) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "In[%d] is not a matrix: In[0]: %s, In[1]: %s",
                    a->shape.rank == 2, bd_shape_str(&a->shape, ta), bd_shape_str(&b->shape, tb));
-        return;
+        return NULL;
     }
     bd_gemm_shape g = {.m = a->shape.dims[s->transpose_a ? 1 : 0],
                        .k = a->shape.dims[s->transpose_a ? 0 : 1],
@@ -80,22 +77,27 @@ static void matmul_run(bd_op_ctx *c)
     if (g.k != b->shape.dims[s->transpose_b ? 1 : 0]) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Matrix size-incompatible: In[0]: %s, In[1]: %s",
                    bd_shape_str(&a->shape, ta), bd_shape_str(&b->shape, tb));
-        return;
+        return NULL;
     }
     braid_shape shape = bd_shape2(g.m, g.n);
     braid_tensor *out = bd_output(c, 0, a->dtype, &shape);
     if (out) bd_gemm(s->type, &g, a->data, b->data, out->data);
+    return out;
+}
+
+static void matmul_run(bd_op_ctx *c)
+{
+    bd_matmul_compute(c, c->state);
 }
 
 BD_OP(MatMul) = {
     .signature = "(a: T, b: T) -> (product: T)",
-    .attrs = "transpose_a:bool=false; transpose_b:bool=false; "
-             "T:type{bfloat16,complex128,complex64,double,float,half,int32,int64}",
-    .shape = matmul_shape,
+    .attrs = BD_MATMUL_ATTRS "T:type{bfloat16,complex128,complex64,double,float,half,int32,int64}",
+    .shape = bd_matmul_shape,
     .gradient = matmul_gradient,
     .kernels = BD_KERNELS({.types = BD_NUMBERS,
                            .flags = BD_KERNEL_EXPENSIVE,
-                           .state_size = sizeof(matmul_state),
+                           .state_size = sizeof(bd_matmul_state),
                            .create = matmul_create,
                            .run = matmul_run}),
     .doc = "Multiplies matrix a by matrix b, either read transposed.",
@@ -137,7 +139,7 @@ static void batch_matmul_gradient(bd_grad_ctx *c)
 static braid_code batch_matmul_create(const braid_op *node, void *state, braid_status *st)
 {
     (void)st;
-    matmul_state *s = state;
+    bd_matmul_state *s = state;
     s->transpose_a = bd_node_attr_bool(node, "adj_x");
     s->transpose_b = bd_node_attr_bool(node, "adj_y");
     s->type = bd_number_of(bd_node_attr_type(node, "T"));
@@ -145,7 +147,7 @@ static braid_code batch_matmul_create(const braid_op *node, void *state, braid_s
 }
 
 // True when both are batches of matrices that can be multiplied.
-static bool batches_fit(const matmul_state *s, const braid_shape *x, const braid_shape *y)
+static bool batches_fit(const bd_matmul_state *s, const braid_shape *x, const braid_shape *y)
 {
     if (x->rank < 2 || x->rank != y->rank) return false;
     for (int d = 0; d < x->rank - 2; d++) {
@@ -156,7 +158,7 @@ static bool batches_fit(const matmul_state *s, const braid_shape *x, const braid
 
 static void batch_matmul_run(bd_op_ctx *c)
 {
-    const matmul_state *s = c->state;
+    const bd_matmul_state *s = c->state;
     const braid_tensor *x = bd_input(c, 0), *y = bd_input(c, 1);
     if (!batches_fit(s, &x->shape, &y->shape)) {
         char tx[BD_SHAPE_STR_MAX], ty[BD_SHAPE_STR_MAX];
@@ -189,7 +191,7 @@ BD_OP(BatchMatMul) = {
     .gradient = batch_matmul_gradient,
     .kernels = BD_KERNELS({.types = BD_NUMBERS,
                            .flags = BD_KERNEL_EXPENSIVE,
-                           .state_size = sizeof(matmul_state),
+                           .state_size = sizeof(bd_matmul_state),
                            .create = batch_matmul_create,
                            .run = batch_matmul_run}),
     .doc = "Multiplies the matrices in the last two dimensions of x and y, pair by pair.",

@@ -209,7 +209,87 @@ static braid_out read_after_assign(braid_graph *g)
     return tg_identity_after(g, NULL, v, assign.op);
 }
 
+// ---- Products with bias and activation ----
+
+static braid_out matrix(braid_graph *g)
+{
+    return tg2(g, "Fill", NULL, int_vector(g, 4, 4), tg_float(g, NULL, 0.5f));
+}
+
+static braid_out dense_relu(braid_graph *g)
+{
+    braid_out product = tg2(g, "MatMul", "product", x_of(g), matrix(g));
+    return tg1(g, "Relu", "relu", tg2(g, "BiasAdd", "bias", product, vector(g, NULL, 4)));
+}
+
+static braid_out dense_add(braid_graph *g) // as `tf.matmul(x, w) + b`
+{
+    return tg2(g, "Add", NULL, vector(g, NULL, 4), tg2(g, "MatMul", NULL, x_of(g), matrix(g)));
+}
+
+static braid_out dense_add_of_a_row(braid_graph *g) // [1, 4]: no bias
+{
+    braid_out row = tg2(g, "Reshape", NULL, vector(g, NULL, 4), int_vector(g, 1, 4));
+    return tg2(g, "Add", NULL, row, tg2(g, "MatMul", NULL, x_of(g), matrix(g)));
+}
+
+static braid_out product_used_twice(braid_graph *g)
+{
+    braid_out product = tg2(g, "MatMul", NULL, x_of(g), matrix(g));
+    return tg2(g, "Sub", NULL, product, tg2(g, "BiasAdd", NULL, product, vector(g, NULL, 4)));
+}
+
+static braid_out product_waited_for(braid_graph *g)
+{
+    braid_out product = tg2(g, "MatMul", NULL, x_of(g), matrix(g));
+    braid_out bias = tg2(g, "BiasAdd", NULL, product, vector(g, NULL, 4));
+    braid_op *after = tg_after(g, "NoOp", NULL, 1, &product.op);
+    return tg_identity_after(g, NULL, bias, after);
+}
+
+static braid_out conv(braid_graph *g, const char *activation, const char *format)
+{
+    braid_tensor *w = braid_tensor_new(BRAID_FLOAT, BRAID_SHAPE(3, 3, 2, 5), NULL);
+    for (int i = 0; i < 90; i++)
+        bd_tensor_f32(w)[i] = (float)(i % 7 - 3) / 8;
+    braid_op_desc *d = braid_op_begin(g, "Conv2D", NULL);
+    braid_op_input(d, x_of(g));
+    braid_op_input(d, tg_const(g, NULL, w));
+    braid_op_attr_int_list(d, "strides", (const int64_t[]){1, 1, 1, 1}, 4);
+    braid_op_attr_string(d, "padding", "SAME");
+    braid_op_attr_string(d, "data_format", format);
+    braid_out product = braid_op_end_out(d);
+    d = braid_op_begin(g, "BiasAdd", NULL);
+    braid_op_input(d, product);
+    braid_op_input(d, vector(g, NULL, 5));
+    braid_op_attr_string(d, "data_format", format);
+    braid_out sum = braid_op_end_out(d);
+    return activation ? tg1(g, activation, NULL, sum) : sum;
+}
+
+static braid_out conv_relu(braid_graph *g)
+{
+    return conv(g, "Relu", "NHWC");
+}
+
+static braid_out conv_channels_first(braid_graph *g)
+{
+    return conv(g, "Relu", "NCHW");
+}
+
 static const pattern patterns[] = {
+    {"a dense layer", BRAID_REWRITE_REMAPPING, dense_relu, "Const Const Const Fill _FusedMatMul"},
+    {"a sum with a vector", BRAID_REWRITE_REMAPPING | BRAID_REWRITE_CONSTANT_FOLDING, dense_add,
+     "Const Const _FusedMatMul"},
+    {"a sum with a row", BRAID_REWRITE_REMAPPING | BRAID_REWRITE_CONSTANT_FOLDING, dense_add_of_a_row,
+     "Add Const Const MatMul"},
+    {"a product used twice", BRAID_REWRITE_REMAPPING, product_used_twice,
+     "BiasAdd Const Const Const Fill MatMul Sub"},
+    {"a product that something waits for", BRAID_REWRITE_REMAPPING, product_waited_for,
+     "BiasAdd Const Const Const Fill Identity MatMul NoOp"},
+    {"a convolution", BRAID_REWRITE_REMAPPING, conv_relu, "Const Const _FusedConv2D"},
+    {"a convolution with channels first", BRAID_REWRITE_REMAPPING, conv_channels_first,
+     "BiasAdd Const Const Conv2D Relu"},
     {"constants", BRAID_REWRITE_CONSTANT_FOLDING, sum_of_constants, "Const"},
     {"constants before a feed", BRAID_REWRITE_CONSTANT_FOLDING, sum_with_x, "Add Const"},
     {"a shape the graph settles", BRAID_REWRITE_CONSTANT_FOLDING, shape_of_fill, "Const"},
@@ -393,6 +473,77 @@ static void random_graphs_give_the_same_with_each_rewrite(void **state)
     }
 }
 
+static braid_tensor *fetch_one(braid_graph *g, unsigned disabled, braid_out fetch, const braid_tensor *x,
+                               braid_status *st)
+{
+    braid_session *s = braid_session_open(
+        g, &(braid_session_options){.disabled_rewrites = disabled, .inter_op_threads = 1}, st);
+    assert_ok(st);
+    braid_tensor *value = NULL;
+    braid_feed feed = {braid_graph_find_out(g, "x:0"), x};
+    braid_fetch wanted = {fetch, &value};
+    braid_session_run(
+        s, &(braid_run_args){.feeds = &feed, .feed_count = 1, .fetches = &wanted, .fetch_count = 1}, st);
+    braid_session_close(s, NULL);
+    return value;
+}
+
+static void convolutions_give_the_same_up_to_rounding(void **state)
+{
+    (void)state;
+    static const char *const activations[] = {NULL, "Relu", "Relu6", "Elu", "Tanh", "Sigmoid", "Neg"};
+    braid_tensor *x = braid_tensor_new(BRAID_FLOAT, BRAID_SHAPE(3, 11, 9, 2), NULL);
+    for (int64_t i = 0; i < bd_tensor_count(x); i++)
+        bd_tensor_f32(x)[i] = (float)(i * 31 % 23) / 4 - 3;
+    for (size_t i = 0; i < BD_COUNTOF(activations); i++) {
+        braid_graph *g = braid_graph_new();
+        braid_out y = conv(g, activations[i], "NHWC");
+        BD_STATUS(st);
+        braid_tensor *plain = fetch_one(g, BRAID_REWRITE_ALL, y, x, st);
+        assert_ok(st);
+        braid_tensor *fused = fetch_one(g, 0, y, x, st);
+        assert_ok(st);
+        assert_true(bd_shape_equal(&plain->shape, &fused->shape));
+        for (int64_t k = 0; k < bd_tensor_count(plain); k++)
+            assert_float_equal(bd_tensor_f32(plain)[k], bd_tensor_f32(fused)[k], 1e-5);
+        braid_tensor_free(plain);
+        braid_tensor_free(fused);
+        braid_graph_free(g);
+    }
+    braid_tensor_free(x);
+}
+
+// The message of a run with this feed, rewritten or not.
+static void assert_same_error(braid_out (*build)(braid_graph *g), braid_shape x_shape, const char *text)
+{
+    braid_tensor *x = braid_tensor_new(BRAID_FLOAT, x_shape, NULL);
+    memset(x->data, 0, bd_tensor_bytes(x));
+    braid_graph *g = braid_graph_new();
+    braid_out y = build(g);
+    BD_STATUS(plain);
+    BD_STATUS(rewritten_st);
+    fetch_one(g, BRAID_REWRITE_ALL, y, x, plain);
+    fetch_one(g, 0, y, x, rewritten_st);
+    assert_string_equal(braid_status_message(rewritten_st), braid_status_message(plain));
+    assert_error(rewritten_st, BRAID_INVALID_ARGUMENT, text);
+    braid_tensor_free(x);
+    braid_graph_free(g);
+}
+
+static braid_out wrong_bias(braid_graph *g) // of a shape that only a run settles
+{
+    braid_out x = x_of(g), square = tg2(g, "MatMul", "product", x, x);
+    return tg1(g, "Relu", "relu", tg2(g, "BiasAdd", "bias", square, vector(g, NULL, 4)));
+}
+
+static void errors_name_the_node_that_was_built(void **state)
+{
+    (void)state;
+    assert_same_error(dense_relu, BRAID_SHAPE(2, 3), "(MatMul on");
+    assert_same_error(dense_relu, BRAID_SHAPE(2), "{{node product}}");
+    assert_same_error(wrong_bias, BRAID_SHAPE(3, 3), "(BiasAdd on");
+}
+
 // ---- Training ----
 
 enum {
@@ -506,6 +657,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(patterns_fire_where_they_should),
         cmocka_unit_test(random_graphs_give_the_same_with_each_rewrite),
+        cmocka_unit_test(convolutions_give_the_same_up_to_rounding),
+        cmocka_unit_test(errors_name_the_node_that_was_built),
         cmocka_unit_test(training_goes_the_same_way_with_each_rewrite),
     };
     return BD_RUN_TESTS(tests);

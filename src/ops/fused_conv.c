@@ -1,0 +1,86 @@
+// A convolution with bias and activation.
+#include "ops/conv.h"
+#include "ops/epilogue.h"
+
+#include <string.h>
+
+typedef struct fused_state {
+    bd_conv_state conv;
+    bd_epilogue epilogue;
+    bd_conv_activation activation; // the same for oneDNN
+} fused_state;
+
+static braid_code fused_create(const braid_op *node, void *state, braid_status *st)
+{
+    fused_state *s = state;
+    const char *activation = bd_epilogue_activation(node);
+    if (activation && strcmp(activation, "Relu") == 0) s->activation = BD_CONV_RELU;
+    if (activation && strcmp(activation, "Relu6") == 0) s->activation = BD_CONV_RELU6;
+    braid_code code = bd_epilogue_bind(node, &s->epilogue, st);
+    return code ? code : bd_conv_bind(node, &s->conv, st);
+}
+
+static void fused_destroy(void *state)
+{
+    bd_conv_unbind(&((fused_state *)state)->conv);
+}
+
+// On the way, within oneDNN: results may differ in the last bit from those of one op after the other.
+static bool run_together(bd_op_ctx *c, const bd_conv_shape *plain, const bd_conv_data *data)
+{
+    fused_state *s = c->state;
+    bd_conv_shape shape = *plain;
+    shape.has_bias = true;
+    shape.activation = s->activation;
+    bool does_all = s->conv.type == BD_F32 && (s->activation || !s->epilogue.activation);
+    return does_all && bd_conv_prepared(c, &s->conv, BD_CONV_OUTPUT, &shape, data);
+}
+
+static void run_apart(bd_op_ctx *c, const bd_conv_shape *shape, const bd_conv_data *data)
+{
+    fused_state *s = c->state;
+    bool is_float = s->conv.type == BD_F32;
+    if (!is_float || !bd_conv_prepared(c, &s->conv, BD_CONV_OUTPUT, shape, data))
+        bd_conv_plain(s->conv.type, BD_CONV_OUTPUT, shape, data);
+    if (bd_op_failed(c)) return;
+    bd_epilogue_run(&s->epilogue, data->output, data->bias, shape->batch * shape->out[0] * shape->out[1],
+                    shape->out_channels);
+}
+
+static void fused_run(bd_op_ctx *c)
+{
+    fused_state *s = c->state;
+    bd_conv_shape shape;
+    braid_shape output;
+    braid_tensor *y = NULL;
+    if (bd_conv_sizes(c, &s->conv, &shape, &output)) y = bd_window_output(c, bd_input(c, 0)->dtype, &output);
+    if (!y) {
+        bd_op_fail_part(c, 0);
+        return;
+    }
+    const braid_tensor *bias = bd_epilogue_bias(c, &output, shape.out_channels);
+    if (!bias) return;
+    const bd_conv_data data = {bd_input(c, 0)->data, bd_input(c, 1)->data, y->data, bias->data};
+    if (!run_together(c, &shape, &data)) run_apart(c, &shape, &data);
+}
+
+static braid_code fuse(bd_rewriter *r, braid_status *st)
+{
+    static const char *const activations[] = {"Relu", "Relu6", "Elu", "Tanh", "Sigmoid", NULL};
+    return bd_epilogue_fuse(r, &(bd_epilogue_fusion){"Conv2D", "_FusedConv2D", activations}, st);
+}
+
+BD_OP(_FusedConv2D) = {
+    .signature = "(input: T, filter: T, args: num_args*T) -> (output: T)",
+    .attrs = "T:type{double,float}; " BD_CONV_WINDOW_ATTRS "; " BD_EPILOGUE_ATTRS,
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_conv_shape_fn,
+    .kernels = BD_KERNELS({.types = BD_FLOATS,
+                           .flags = BD_KERNEL_EXPENSIVE,
+                           .state_size = sizeof(fused_state),
+                           .create = fused_create,
+                           .destroy = fused_destroy,
+                           .run = fused_run}),
+    .fusion = &(const bd_fusion){.rewrite = BRAID_REWRITE_REMAPPING, .run = fuse},
+    .doc = "Convolves images with a filter, adds a bias and applies an activation; made by rewrites.",
+};

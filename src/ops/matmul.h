@@ -1,0 +1,24 @@
+// The product of two matrices, for MatMul and the op that does more with it.
+#ifndef BD_OPS_MATMUL_H
+#define BD_OPS_MATMUL_H
+
+#include "graph/shape_fn.h"
+#include "ops/elementwise.h"
+
+typedef struct bd_matmul_state {
+    bool transpose_a, transpose_b;
+    bd_number type;
+} bd_matmul_state;
+
+#define BD_MATMUL_ATTRS "transpose_a:bool=false; transpose_b:bool=false; "
+
+// The shape of inputs 0 and 1 multiplied; there may be more.
+braid_code bd_matmul_shape(bd_shape_ctx *c, braid_status *st);
+
+// Reads the attrs.
+void bd_matmul_bind(const braid_op *node, bd_matmul_state *s);
+
+// Computes output 0 from inputs 0 and 1. NULL: the kernel has failed.
+braid_tensor *bd_matmul_compute(bd_op_ctx *c, const bd_matmul_state *s);
+
+#endif
