@@ -138,11 +138,6 @@ BRAID_API braid_out braid_assign_add(braid_graph *graph, braid_out ref, braid_ou
 
 /// A node that does nothing.
 BRAID_API braid_op *braid_no_op(braid_graph *graph, const char *name);
-/// A node that is done when all of `ops` are, with one node for each of their devices in between (tf.group). `name`
-/// NULL: "group_deps".
-BRAID_API braid_op *braid_group(braid_graph *graph, const char *name, braid_op *const *ops, int count);
-/// Stores to `outs` [count] the same values as `values`, each available only when all are (tf.tuple).
-BRAID_API void braid_tuple(braid_graph *graph, const braid_out *values, int count, braid_out *outs);
 
 #ifdef __cplusplus
 }

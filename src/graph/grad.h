@@ -26,11 +26,4 @@ braid_out bd_b_const_i32_vector(braid_graph *g, const char *name, const int32_t 
 // tf.shape: a Const when the shape is fully known (TensorFlow's optimization), else a Shape node.
 braid_out bd_b_shape(braid_graph *g, const char *name, braid_out x);
 
-// tf.group: a NoOp that runs after `ops`; where they ask for several devices, after a NoOp for each device. `name` NULL: "group_deps".
-braid_op *bd_b_group(braid_graph *g, const char *name, braid_op *const *ops, int count);
-// control_flow_ops.with_dependencies: `x` once `gate` has run.
-braid_out bd_b_with_dependency(braid_graph *g, braid_op *gate, braid_out x);
-// tf.tuple: replaces the outputs (those that are something) by the same once all of them are there.
-void bd_b_tuple(braid_graph *g, const char *name, braid_out *outs, int count);
-
 #endif

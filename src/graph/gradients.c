@@ -225,7 +225,7 @@ static void call_gradient(walk *w, braid_op *op, const braid_out *output_grads, 
     int present = 0;
     for (int i = 0; i < op->input_count; i++)
         present += input_grads[i].op != NULL;
-    if (w->options->gate && present > 1) bd_b_tuple(w->g, NULL, input_grads, op->input_count);
+    if (w->options->gate && present > 1) braid_tuple(w->g, input_grads, op->input_count, input_grads);
     braid_pop_name_scope(w->g);
 }
 
