@@ -36,6 +36,18 @@ void bd_master_plan_unref(void *plan)
 
 // ---- Registering ----
 
+// The partition that part i of the plan is made of: in the same order, but that the own task's part is the last. (The
+// partitions stay where they are: nodes know the address of their graph.)
+static bd_partition *partition_of_part(const bd_master_session *s, const bd_partitions *graphs, int i)
+{
+    const char *own_task = s->master->env.peers->self->task;
+    const int last = graphs->count - 1;
+    int own = last;
+    for (int k = 0; k < last; k++)
+        if (strcmp(graphs->items[k].location, own_task) == 0) own = k;
+    return &graphs->items[i == last ? own : i == own ? last : i];
+}
+
 typedef struct registering {
     bd_event all;
     bd_mutex mu;
@@ -77,8 +89,8 @@ static braid_code register_parts(bd_master_plan *p, bd_partitions *graphs, bd_ca
     for (int i = 0; i < p->part_count; i++) {
         each[i] = (registration){&all, &p->parts[i]};
         bd_worker *w = p->parts[i].peer->worker;
-        w->ops->register_graph(w, p->session->handle, &graphs->items[i].graph, p->session->disabled_rewrites,
-                               cancellation, registered, &each[i]);
+        w->ops->register_graph(w, p->session->handle, &partition_of_part(p->session, graphs, i)->graph,
+                               p->session->disabled_rewrites, cancellation, registered, &each[i]);
     }
     bd_event_wait(&all.all); // ends: each task answers, or its connection or the token ends it
     bd_status_move(st, &all.status);
@@ -142,28 +154,15 @@ static void connect_client(bd_master_plan *p, const bd_prepared *prepared)
     }
 }
 
-// Moves the own task's graph to the end.
-static void own_part_last(const bd_master_session *s, bd_partitions *graphs)
-{
-    const char *own = s->master->env.peers->self->task;
-    for (int i = 0; i + 1 < graphs->count; i++) {
-        if (strcmp(graphs->items[i].location, own) != 0) continue;
-        const bd_partition last = graphs->items[graphs->count - 1];
-        graphs->items[graphs->count - 1] = graphs->items[i];
-        graphs->items[i] = last;
-    }
-}
-
 static bd_master_plan *plan_new(bd_master_session *s, bd_partitions *graphs)
 {
-    own_part_last(s, graphs);
     bd_master_plan *p = bd_calloc(1, sizeof *p);
     p->session = s;
     atomic_init(&p->refs, 1);
     p->part_count = graphs->count;
     p->parts = BD_ARENA_ARRAY(&p->arena, bd_master_part, (size_t)graphs->count);
     for (int i = 0; i < graphs->count; i++) {
-        const char *task = graphs->items[i].location;
+        const char *task = partition_of_part(s, graphs, i)->location;
         p->parts[i].peer = bd_peers_of_device(s->master->env.peers, task, strlen(task));
         BD_ASSERT(p->parts[i].peer); // devices of the session are of its cluster
     }

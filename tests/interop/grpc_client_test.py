@@ -75,6 +75,14 @@ class SessionTest(InteropTest):
         self.assertIn("y", ran[WORKER_CPU])
         self.assertIn("w/read", ran[PS_CPU])
 
+    def test_a_node_of_several_outputs_that_is_a_constant(self):
+        """Whichever task's part comes first: the master takes its own one last."""
+        for first, other in (WORKER, PS), (PS, WORKER):
+            s = self.session(const("a", [2, 1], device=first), const("b", [2], device=first),
+                             node("args", "BroadcastGradientArgs", "a", "b", device=first, T=INT32),
+                             node("there", "Identity", "args:1", device=other, T=INT32))
+            self.assertEqual(s.run(["args:0", "args:1", "there:0"]), [[1], [0], [0]])
+
     def test_what_is_not_needed_does_not_run(self):
         s = self.session(*linear_model(), node("never", "Abs", "x", device=PS, T=FLOAT))
         s.run(targets=["w/init"])  # x is not fed
