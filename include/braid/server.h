@@ -10,10 +10,14 @@ extern "C" {
 #endif
 
 typedef struct braid_server_options {
-    int64_t session_timeout_ms;     ///< CreateSession gives up waiting for tasks after this; 0: never
-    int64_t worker_gone_timeout_ms; ///< a worker whose connection is lost this long is gone for good; 0: 10 s
-    bool insecure;                  ///< allow an address that is not loopback, without credentials
-    int inter_op_threads;           ///< 0: one a core
+    int64_t session_timeout_ms; ///< CreateSession gives up waiting for tasks after this; 0: never
+    /// A worker or client whose connection is lost this long is gone for good; 0: 10 s.
+    int64_t worker_gone_timeout_ms;
+    /// Sessions of TensorFlow's clients, which do not say that they are still there, are closed when nothing has called
+    /// for so long; 0: never.
+    int64_t session_idle_timeout_ms;
+    bool insecure;        ///< allow an address that is not loopback, without credentials
+    int inter_op_threads; ///< 0: one a core
 } braid_server_options;
 
 /// Starts the server of task `index` of `job`: listens on its address (only loopback unless options->insecure), serves

@@ -15,7 +15,7 @@
 
 typedef struct server_flags {
     const char *cluster, *job;
-    int64_t task, session_timeout_ms, worker_gone_timeout_ms;
+    int64_t task, session_timeout_ms, session_idle_timeout_ms, worker_gone_timeout_ms;
     bool insecure;
 } server_flags;
 
@@ -30,8 +30,10 @@ static bd_flags_result parse(server_flags *f, int argc, char **argv)
          "listen on an address that is not loopback, to anybody"},
         {"session-timeout", BD_FLAG_SECONDS, &f->session_timeout_ms, 0, "SECONDS",
          "give up opening a session when a task is missing for so long"},
+        {"session-idle-timeout", BD_FLAG_SECONDS, &f->session_idle_timeout_ms, 0, "SECONDS",
+         "close sessions of TensorFlow clients that do not call for so long (default: never)"},
         {"worker-gone-timeout", BD_FLAG_SECONDS, &f->worker_gone_timeout_ms, 0, "SECONDS",
-         "a worker lost for so long is gone for good (default 10)"},
+         "a worker or client lost for so long is gone for good (default 10)"},
     };
     const bd_flags flags = {
         "braid server", "[OPTIONS]",
@@ -101,6 +103,7 @@ static int serve(const braid_cluster *cluster, const char *job, int task, const 
 {
     BD_STATUS(st);
     const braid_server_options options = {.session_timeout_ms = f->session_timeout_ms,
+                                          .session_idle_timeout_ms = f->session_idle_timeout_ms,
                                           .worker_gone_timeout_ms = f->worker_gone_timeout_ms,
                                           .insecure = f->insecure};
     braid_server *server = braid_server_start(cluster, job, task, &options, st);

@@ -95,7 +95,60 @@ static void await(braid_server *server, bd_incoming *call)
                            deadline_ns, s->cancellation, awaited, s);
 }
 
+// A client that holds its session.
+typedef struct hold_call {
+    bd_served base;
+    bd_master_session *session; // a reference
+    bd_cancel_hook hook;
+} hold_call;
+
+static void free_hold(bd_served *base)
+{
+    hold_call *h = BD_CONTAINER_OF(base, hold_call, base);
+    bd_master_session_unref(h->session);
+    bd_free(h);
+}
+
+// The client is gone, or the session is being closed.
+static void hold_ended(bd_cancel_hook *hook, const braid_status *why)
+{
+    hold_call *h = BD_CONTAINER_OF(hook, hold_call, hook);
+    bd_master_let_go(h->session);
+    bd_served_reply_error(&h->base, why);
+}
+
+static void begin_hold(braid_server *server, bd_incoming *call, bd_master_session *session)
+{
+    hold_call *h = bd_calloc(1, sizeof *h);
+    h->session = session;
+    h->hook.fn = hold_ended;
+    bd_served_init(&h->base, call, bd_master_session_cancellation(session), server->cancellation, free_hold);
+    BD_STATUS(st);
+    if (!bd_master_hold(session)) {
+        bd_fail(st, BRAID_ABORTED, "Session %s is not found.", bd_master_session_handle(session));
+        bd_served_reply_error(&h->base, st);
+    } else if (!bd_cancellation_add(h->base.cancellation, &h->hook)) {
+        bd_cancellation_status(h->base.cancellation, st);
+        hold_ended(&h->hook, st);
+    }
+}
+
+static void hold(braid_server *server, bd_incoming *call)
+{
+    BD_STATUS(st);
+    BD_PROTO_ARENA(arena);
+    const Braid__HoldRequest *request =
+        bd_proto_unpack_message(&braid__hold_request__descriptor, &call->request, arena, st);
+    bd_message_fini(&call->request); // not kept while the call is open
+    bd_master_session *session =
+        request ? bd_master_find_session(server->master, request->session_handle, st) : NULL;
+    if (session)
+        begin_hold(server, call, session);
+    else
+        bd_incoming_reply_error(call, st);
+}
+
 const bd_method bd_cluster_methods[] = {
     {"Attend", BD_ON_ARRIVAL, attend}, {"Done", BD_ON_ARRIVAL, done}, {"Announce", BD_ON_ARRIVAL, announce},
-    {"Await", BD_ON_ARRIVAL, await},   {NULL, BD_ON_ARRIVAL, NULL},
+    {"Await", BD_ON_ARRIVAL, await},   {"Hold", BD_ON_ARRIVAL, hold}, {NULL, BD_ON_ARRIVAL, NULL},
 };

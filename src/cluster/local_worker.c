@@ -2,8 +2,10 @@
 //
 // A plan's kernels of stateful nodes live in its session (bd_kernel_store), so a graph holds its session; an
 // execution holds its graph. Deleting a session or a graph takes it out of the tables, and what runs goes on
-// to its end.
+// to its end. A session is deleted by its master; when that is gone for good, or there in another incarnation, by
+// this worker.
 #include "base/alloc.h"
+#include "base/log.h"
 #include "base/random.h"
 #include "cluster/local_worker_internal.h"
 #include "graph/device_name.h"
@@ -24,10 +26,11 @@ static void done(bd_worker_done_fn fn, void *arg, const braid_status *st)
 
 // ---- Sessions and graphs ----
 
-static bd_worker_session *session_new(const char *handle, bool was_created)
+static bd_worker_session *session_new(const char *handle, const bd_session_owner *owner, bool was_created)
 {
     bd_worker_session *s = bd_calloc(1, sizeof *s);
     s->handle = bd_strdup(handle);
+    s->owner = (bd_session_owner){bd_strdup(owner->task), owner->incarnation};
     s->kernels = bd_kernel_store_new();
     s->was_created = was_created;
     atomic_init(&s->refs, 1);
@@ -39,6 +42,7 @@ static void session_unref(bd_worker_session *s)
     if (atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1) return;
     bd_kernel_store_free(s->kernels);
     bd_map_fini(&s->graphs);
+    bd_free((char *)s->owner.task);
     bd_free(s->handle);
     bd_free(s);
 }
@@ -52,27 +56,58 @@ void bd_worker_graph_unref(bd_worker_graph *g)
     bd_free(g);
 }
 
-// Drops a session that is out of the table, and its graphs.
-static void session_drop(bd_worker_session *s)
+// Drops a session that is out of the table, and its graphs and what is left of its steps.
+static void session_drop(bd_local_worker *w, bd_worker_session *s)
 {
     size_t pos = 0;
     void *graph;
+    bd_steps_forget(w->steps, s);
     while (bd_map_next(&s->graphs, &pos, NULL, &graph))
         bd_worker_graph_unref(graph);
     session_unref(s);
 }
 
-static void create_session(bd_worker *base, const char *handle, bd_cancellation *cancellation,
-                           bd_worker_done_fn fn, void *arg)
+// Of the table, out of it: one that `task` has made in another incarnation than this; NULL: none.
+static bd_worker_session *take_session_of(bd_local_worker *w, const char *task, uint64_t but_incarnation)
+{
+    bd_mutex_lock(&w->mu);
+    size_t pos = 0;
+    void *found;
+    bd_worker_session *s = NULL;
+    while (!s && bd_map_next(&w->sessions, &pos, NULL, &found)) {
+        s = found;
+        if (s->owner.incarnation == but_incarnation || strcmp(s->owner.task, task) != 0) s = NULL;
+    }
+    if (s) bd_map_remove(&w->sessions, s->handle);
+    bd_mutex_unlock(&w->mu);
+    return s;
+}
+
+static void drop_sessions_of(bd_local_worker *w, const char *task, uint64_t but_incarnation)
+{
+    for (bd_worker_session *s; (s = take_session_of(w, task, but_incarnation));) {
+        bd_debug("The master of session %s, %s, is gone or has restarted", s->handle, task);
+        session_drop(w, s);
+    }
+}
+
+void bd_local_worker_master_gone(bd_local_worker *w, const char *task)
+{
+    drop_sessions_of(w, task, 0); // no incarnation is 0
+}
+
+static void create_session(bd_worker *base, const char *handle, const bd_session_owner *owner,
+                           bd_cancellation *cancellation, bd_worker_done_fn fn, void *arg)
 {
     (void)cancellation; // waits for nobody
     bd_local_worker *w = of(base);
+    if (owner->task[0]) drop_sessions_of(w, owner->task, owner->incarnation);
     bd_mutex_lock(&w->mu);
     bd_worker_session *s = bd_map_get(&w->sessions, handle);
     if (s)
         s->was_created = true;
     else
-        bd_map_put(&w->sessions, handle, session_new(handle, true));
+        bd_map_put(&w->sessions, handle, session_new(handle, owner, true));
     bd_mutex_unlock(&w->mu);
     BD_STATUS(ok);
     done(fn, arg, ok);
@@ -84,7 +119,7 @@ static void delete_session(bd_worker *base, const char *handle, bd_worker_done_f
     bd_mutex_lock(&w->mu);
     bd_worker_session *s = bd_map_remove(&w->sessions, handle);
     bd_mutex_unlock(&w->mu);
-    if (s) session_drop(s);
+    if (s) session_drop(w, s);
     BD_STATUS(ok);
     done(fn, arg, ok);
 }
@@ -96,7 +131,7 @@ static bd_worker_session *find_session(bd_local_worker *w, const char *handle, b
     bd_mutex_lock(&w->mu);
     bd_worker_session *s = bd_map_get(&w->sessions, handle);
     if (!s && !was_created) {
-        s = session_new(handle, false);
+        s = session_new(handle, &(bd_session_owner){.task = ""}, false);
         bd_map_put(&w->sessions, handle, s);
     }
     if (s) atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
@@ -368,7 +403,7 @@ void bd_local_worker_free(bd_local_worker *w)
     size_t pos = 0;
     void *session;
     while (bd_map_next(&w->sessions, &pos, NULL, &session))
-        session_drop(session);
+        session_drop(w, session);
     bd_map_fini(&w->sessions);
     bd_steps_free(w->steps);
     bd_cond_fini(&w->idle);

@@ -17,6 +17,9 @@ void bd_local_worker_close(bd_local_worker *w, const braid_status *why);
 void bd_local_worker_stop(bd_local_worker *w);
 void bd_local_worker_free(bd_local_worker *w);
 
+// The master `task` is gone for good: its sessions are deleted.
+void bd_local_worker_master_gone(bd_local_worker *w, const char *task);
+
 bd_worker *bd_local_worker_base(bd_local_worker *w);
 bd_device *bd_local_worker_device(bd_local_worker *w);
 

@@ -13,7 +13,8 @@ typedef struct bd_worker_session {
     bd_kernel_store *kernels;
     bd_map graphs;    // handle -> bd_worker_graph, one reference each; guarded by the worker's mu
     int registering;  // graphs that are about to be there; guarded by the worker's mu
-    bool was_created; // by CreateWorkerSession: stays until DeleteWorkerSession
+    bool was_created; // by CreateWorkerSession: stays until DeleteWorkerSession, or while its master does
+    bd_session_owner owner; // its task owned; "": not known
     atomic_int refs;
 } bd_worker_session;
 

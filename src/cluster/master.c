@@ -34,6 +34,7 @@ bd_master_session *bd_master_find_session(bd_master *m, const char *handle, brai
     bd_mutex_lock(&m->mu);
     bd_master_session *s = bd_map_get(&m->sessions, handle);
     if (s) bd_master_session_ref(s);
+    if (s) atomic_store_explicit(&s->last_use_ns, bd_now_ns(), memory_order_relaxed);
     bd_mutex_unlock(&m->mu);
     if (!s) bd_fail(st, BRAID_ABORTED, "Session %s is not found.", handle);
     return s;
@@ -75,7 +76,8 @@ static void tell_of_session(void *arg, bd_worker *w, bd_cancellation *cancellati
                             void *done_arg)
 {
     const creation *c = arg;
-    w->ops->create_session(w, c->session->handle, cancellation, done, done_arg);
+    const bd_session_owner self = {c->master->env.peers->self->task, c->session->client->incarnation};
+    w->ops->create_session(w, c->session->handle, &self, cancellation, done, done_arg);
 }
 
 static void tasks_told(void *arg, const braid_status *st)
@@ -89,6 +91,7 @@ static void tasks_told(void *arg, const braid_status *st)
         bd_map_put(&m->sessions, c->session->handle, c->session);
         bd_master_session_ref(c->session);
         bd_mutex_unlock(&m->mu);
+        bd_master_watch_client(c->session);
     }
     creation_end(c, st);
 }
@@ -201,6 +204,7 @@ static void begin_closing(bd_master *m, bd_master_session *s, bd_master_done_fn 
     s->closed_fn = session_closed;
     s->closed_arg = c;
     bd_mutex_unlock(&s->mu);
+    bd_master_unwatch_client(s);
     bd_master_session_ref(s);
     BD_STATUS(why);
     bd_fail(why, BRAID_CANCELLED, "Session has been closed.");

@@ -18,6 +18,8 @@ typedef struct bd_master_env {
     bd_pool *pool;                 // for what may wait for other tasks
     bd_cancellation *cancellation; // of the server: ends everything
     int64_t session_timeout_ms;    // 0: none
+    int64_t client_gone_ms;        // a client that has let go of a session for so long is gone
+    int64_t session_idle_ms;       // for sessions that nobody has ever held; 0: none
 } bd_master_env;
 
 // What `env` points to outlives it.
@@ -52,6 +54,11 @@ void bd_master_session_unref(bd_master_session *s);
 const char *bd_master_session_handle(const bd_master_session *s);
 // The token of all its steps: parent of those that bd_master_run gets.
 bd_cancellation *bd_master_session_cancellation(bd_master_session *s);
+
+// Who holds a session wants it to be there: it is closed when nobody has held it for a while, or, if nobody ever did,
+// when it is idle for a while (see bd_master_env). False when it is closing: then it is not held.
+bool bd_master_hold(bd_master_session *s);
+void bd_master_let_go(bd_master_session *s);
 
 // Adds nodes, all or none. `version` is the one the caller knows (-1: whichever it is) and becomes the new
 // one. Aborted "Current version is ..."; errors of import and placing.

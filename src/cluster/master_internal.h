@@ -41,6 +41,12 @@ struct bd_master_session {
     bool is_closing;             // guarded by mu
     bd_master_done_fn closed_fn; // guarded by mu; who closed it
     void *closed_arg;
+
+    // master_client.c
+    int holders;                 // guarded by mu
+    bool was_held;               // guarded by mu
+    bd_timer_id client_timer;    // guarded by mu; 0: none
+    _Atomic int64_t last_use_ns; // somebody has found it by its handle, or let go of it
 };
 
 // What one task does in the steps of a plan.
@@ -88,6 +94,12 @@ void bd_master_session_ref(bd_master_session *s);
 // master_plan.c: the functions of the plan cache; `arg` is the session.
 extern const bd_plan_cache_ops bd_master_plan_ops;
 void bd_master_plan_unref(void *plan);
+
+// master_client.c: whether the client is still there.
+// The session is in the table: begins to watch it. Not for one that is held.
+void bd_master_watch_client(bd_master_session *s);
+// Ends that for a session that is closing.
+void bd_master_unwatch_client(bd_master_session *s);
 
 // Steps of the session in progress. False: it is closing.
 bool bd_master_session_enter(bd_master_session *s, braid_status *st);

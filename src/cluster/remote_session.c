@@ -1,7 +1,8 @@
 // The session on a server of another process: each function is a call of TensorFlow's MasterService,
 // announcements of Braid's ClusterService.
 //
-// cancel ends the calls in progress; close tells the server, which may be gone by then.
+// cancel ends the calls in progress; close tells the server, which may be gone by then. A call of Hold is open all the
+// time, so that a server of Braid closes the session when this client vanishes; TensorFlow's does not know it.
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -38,6 +39,8 @@ typedef struct remote_session {
     char *handle;
     int64_t operation_timeout_ms;
     int64_t version; // of the graph; changed by extend, which is called by one thread at a time
+    bd_mutex mu;
+    bool is_ending; // no call may be begun any more; guarded by mu
 } remote_session;
 
 static remote_session *of(bd_session *s)
@@ -314,14 +317,44 @@ static braid_code await(bd_session *base, const char *key, int64_t seen, int64_t
     return st->code;
 }
 
+// ---- Hold ----
+
+static void hold(remote_session *s);
+
+// Again when the connection was lost. Else the session is gone, or the server does not know the method.
+static void hold_done(void *arg, bd_message *response, const braid_status *st)
+{
+    (void)response;
+    if (st->code == BRAID_UNAVAILABLE)
+        hold(arg);
+    else
+        bd_debug("Hold: %s", st->message);
+}
+
+static void hold(remote_session *s)
+{
+    Braid__HoldRequest request = BRAID__HOLD_REQUEST__INIT;
+    request.session_handle = s->handle;
+    bd_rpc_options options = rpc_to(s, BD_CLUSTER_SERVICE "Hold");
+    options.wait_for_ready = true;
+    options.watches = true;
+    bd_mutex_lock(&s->mu);
+    if (!s->is_ending) bd_rpc_start_proto(&options, &request.base, hold_done, s);
+    bd_mutex_unlock(&s->mu);
+}
+
 // ---- Beginning and end ----
 
 static void destroy(remote_session *s)
 {
+    bd_mutex_lock(&s->mu);
+    s->is_ending = true;
+    bd_mutex_unlock(&s->mu);
     if (s->channel) s->transport->channel_close(s->channel);
     bd_rpc_count_wait(&s->calls);
     if (s->owns_transport) s->transport->free(s->transport);
     bd_rpc_count_fini(&s->calls);
+    bd_mutex_fini(&s->mu);
     bd_cancellation_unref(s->cancellation);
     bd_free(s->handle);
     bd_free(s->target);
@@ -389,10 +422,12 @@ braid_code bd_remote_session_new(const braid_session_options *options, bd_transp
     s->channel = transport->connect(transport, s->target + strlen(SCHEME));
     s->cancellation = bd_cancellation_new(NULL);
     bd_rpc_count_init(&s->calls);
+    bd_mutex_init(&s->mu);
     if (create(s, options, st)) {
         destroy(s);
         return st->code;
     }
+    hold(s);
     *out = &s->base;
     return BRAID_OK;
 }

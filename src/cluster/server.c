@@ -173,6 +173,11 @@ static void attendance_changed(void *arg)
 {
     braid_server *s = arg;
     bd_announcements_check(s->announcements);
+    for (int i = 0; i < s->peers.count; i++) {
+        bool is_done;
+        if (bd_attendance_has_left(s->attendance, &s->peers.items[i], &is_done) && !is_done)
+            bd_local_worker_master_gone(s->worker, s->peers.items[i].task);
+    }
     bd_mutex_lock(&s->mu);
     bd_cond_broadcast(&s->changed);
     bd_mutex_unlock(&s->mu);
@@ -226,7 +231,9 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
                                                .timers = s->timers,
                                                .pool = s->waiting,
                                                .cancellation = s->cancellation,
-                                               .session_timeout_ms = options->session_timeout_ms});
+                                               .session_timeout_ms = options->session_timeout_ms,
+                                               .client_gone_ms = gone_timeout_ms,
+                                               .session_idle_ms = options->session_idle_timeout_ms});
     s->attendance = bd_attendance_new(&(bd_attendance_env){.peers = &s->peers,
                                                            .timers = s->timers,
                                                            .cancellation = s->cancellation,

@@ -183,6 +183,7 @@ braid_code bd_server_session_new(const braid_session_options *options, bd_sessio
     s->base.ops = &ops;
     s->server = options->server;
     s->session = r.session;
+    bd_master_hold(r.session); // its client is this process
     *out = &s->base;
     return BRAID_OK;
 }

@@ -5,9 +5,10 @@
 //            EARLY_NS; with at most EARLY_RECVS_MAX receives in all.
 //   running  bd_steps_begin: RunGraphs in progress.
 //   done     all of them have ended; other tasks may still fetch what was sent here. At most STEPS_DONE_MAX,
-//            the oldest goes: a master that dies before its CleanupGraph leaves no more behind.
-//   over     all of them succeeded and what they sent is received, bd_steps_cleanup, or one of the limits:
-//            the rendezvous is aborted, the step gone from the table, its number in a bounded memory, so that
+//            the oldest goes: a master that dies before its CleanupGraph leaves no more behind, and nothing when
+//            its sessions go (bd_steps_forget).
+//   over     all of them succeeded and what they sent is received, bd_steps_cleanup, or one of the
+//            limits: the rendezvous is aborted, the step gone from the table, its number in a bounded memory, so that
 //            whoever comes late is told so instead of waiting for what never comes.
 //
 // Invariant: an entry is on the list of early ones, on that of done ones, or running.
@@ -30,8 +31,10 @@ typedef struct entry {
     int64_t id;
     bd_rendezvous *rendezvous;
     bd_cancellation *cancellation; // of the RunGraphs; NULL until the first
+    const void *session;           // of the RunGraphs; only compared
     int running;                   // RunGraphs in progress
     bool has_begun, ends_by_itself;
+    bool is_forgotten; // its session is gone: it is over when it is done
     int64_t created_ns;
     struct entry *prev, *next; // on a list
 } entry;
@@ -165,7 +168,7 @@ static entry *find_or_add_locked(bd_steps *s, int64_t id, braid_status *st)
     return e;
 }
 
-braid_code bd_steps_begin(bd_steps *s, int64_t step_id, bd_rendezvous **rendezvous,
+braid_code bd_steps_begin(bd_steps *s, int64_t step_id, const void *session, bd_rendezvous **rendezvous,
                           bd_cancellation **cancellation, braid_status *st)
 {
     bd_mutex_lock(&s->mu);
@@ -176,6 +179,7 @@ braid_code bd_steps_begin(bd_steps *s, int64_t step_id, bd_rendezvous **rendezvo
         else if (e->running == 0)
             take_off(&s->done, e);
         e->has_begun = true;
+        e->session = session;
         e->running++;
         if (!e->cancellation) e->cancellation = bd_cancellation_new(NULL);
         *rendezvous = bd_rendezvous_ref(e->rendezvous);
@@ -201,7 +205,7 @@ void bd_steps_end(bd_steps *s, int64_t step_id, bool succeeded)
     if (e && --e->running == 0) {
         append(&s->done, e);
         e->ends_by_itself = succeeded;
-        over = take_if_drained_locked(s, e);
+        over = e->is_forgotten ? take_out_locked(s, e) : take_if_drained_locked(s, e);
         if (s->done.count > STEPS_DONE_MAX) dropped = take_out_locked(s, s->done.first);
     }
     bd_mutex_unlock(&s->mu);
@@ -290,6 +294,31 @@ void bd_steps_cleanup(bd_steps *s, int64_t step_id)
         remember_over_locked(s, step_id);
     bd_mutex_unlock(&s->mu);
     end_entry(e, BRAID_ABORTED, "is over");
+}
+
+// One that is done is taken out; those that run are marked.
+static entry *take_forgotten_locked(bd_steps *s, const void *session)
+{
+    size_t pos = 0;
+    void *found;
+    while (bd_imap_next(&s->by_id, &pos, NULL, &found)) {
+        entry *e = found;
+        if (!e->has_begun || e->session != session) continue;
+        if (e->running == 0) return take_out_locked(s, e);
+        e->is_forgotten = true;
+    }
+    return NULL;
+}
+
+void bd_steps_forget(bd_steps *s, const void *session)
+{
+    entry *over;
+    do {
+        bd_mutex_lock(&s->mu);
+        over = take_forgotten_locked(s, session);
+        bd_mutex_unlock(&s->mu);
+        end_entry(over, BRAID_ABORTED, "is over: its session is gone");
+    } while (over);
 }
 
 void bd_steps_close(bd_steps *s, const braid_status *why)

@@ -14,8 +14,9 @@ bd_steps *bd_steps_new(const bd_peers *peers, bd_timers *timers);
 void bd_steps_free(bd_steps *s);
 
 // A graph of the step is about to run: *rendezvous is the step's, *cancellation is cancelled when the step is
-// cleaned up while it runs; both are references. Aborted when the step is over.
-braid_code bd_steps_begin(bd_steps *s, int64_t step_id, bd_rendezvous **rendezvous,
+// cleaned up while it runs; both are references. `session` tells sessions apart, for bd_steps_forget. Aborted when
+// the step is over.
+braid_code bd_steps_begin(bd_steps *s, int64_t step_id, const void *session, bd_rendezvous **rendezvous,
                           bd_cancellation **cancellation, braid_status *st);
 // It has run; once for each begin. After a success the step ends by itself when what was sent here has been
 // received.
@@ -27,6 +28,9 @@ void bd_steps_recv(bd_steps *s, int64_t step_id, const bd_rendezvous_key *key, b
 
 // The step is over: what still runs is cancelled, what waits is aborted, what nobody received is freed.
 void bd_steps_cleanup(bd_steps *s, int64_t step_id);
+
+// The session is gone: its steps are over when they have run.
+void bd_steps_forget(bd_steps *s, const void *session);
 
 // Aborts all steps, those to come too, with `why`.
 void bd_steps_close(bd_steps *s, const braid_status *why);

@@ -99,7 +99,7 @@ static run begin(fixture *f, int64_t step)
 {
     BD_STATUS(st);
     run r;
-    assert_int_equal(bd_steps_begin(f->steps, step, &r.rendezvous, &r.cancellation, st), BRAID_OK);
+    assert_int_equal(bd_steps_begin(f->steps, step, f, &r.rendezvous, &r.cancellation, st), BRAID_OK);
     return r;
 }
 
@@ -183,6 +183,28 @@ static void a_failed_step_stays_until_it_is_cleaned_up(void **state)
     assert_failed(&a, BRAID_ABORTED, "Step 7 is over");
 }
 
+static void the_steps_of_a_session_go_with_it_when_they_have_run(void **state)
+{
+    fixture *f = *state;
+    received a;
+    run done = begin(f, 7), running = begin(f, 8), failed = begin(f, 9);
+    send_value(&done, "a:0", 3, false);
+    end(f, 7, &done, true);
+    end(f, 9, &failed, false);
+    int another;
+    bd_steps_forget(f->steps, &another);
+    recv(f, 9, "a:0", &a);
+    assert_int_equal(a.calls, 0);
+    bd_steps_forget(f->steps, f);
+    assert_failed(&a, BRAID_ABORTED, "Step 9 is over: its session is gone");
+    recv(f, 7, "a:0", &a);
+    assert_failed(&a, BRAID_ABORTED, "Step 7 is over");
+    assert_false(bd_cancellation_is_cancelled(running.cancellation));
+    recv(f, 8, "a:0", &a);
+    end(f, 8, &running, false);
+    assert_failed(&a, BRAID_ABORTED, "Step 8 is over");
+}
+
 static void cleaning_up_cancels_what_runs(void **state)
 {
     fixture *f = *state;
@@ -195,7 +217,7 @@ static void cleaning_up_cancels_what_runs(void **state)
     end(f, 7, &r, false);
     BD_STATUS(st);
     run again;
-    bd_steps_begin(f->steps, 7, &again.rendezvous, &again.cancellation, st);
+    bd_steps_begin(f->steps, 7, f, &again.rendezvous, &again.cancellation, st);
     assert_int_equal(st->code, BRAID_ABORTED);
     assert_true(st->derived);
 }
@@ -206,7 +228,7 @@ static void a_step_that_was_cleaned_up_before_it_began_does_not_begin(void **sta
     bd_steps_cleanup(f->steps, 7);
     BD_STATUS(st);
     run r;
-    assert_int_equal(bd_steps_begin(f->steps, 7, &r.rendezvous, &r.cancellation, st), BRAID_ABORTED);
+    assert_int_equal(bd_steps_begin(f->steps, 7, f, &r.rendezvous, &r.cancellation, st), BRAID_ABORTED);
 }
 
 static void several_graphs_of_a_step_share_it(void **state)
@@ -284,6 +306,7 @@ int main(void)
         TEST(a_tensor_can_be_asked_for_after_its_step_has_run),
         TEST(steps_do_not_see_each_other),
         TEST(a_failed_step_stays_until_it_is_cleaned_up),
+        TEST(the_steps_of_a_session_go_with_it_when_they_have_run),
         TEST(cleaning_up_cancels_what_runs),
         TEST(a_step_that_was_cleaned_up_before_it_began_does_not_begin),
         TEST(several_graphs_of_a_step_share_it),

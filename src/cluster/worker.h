@@ -51,13 +51,20 @@ typedef struct bd_run_graph {
 // ignores.
 #define BD_RUN_GRAPH_RESPONSE_ENDS_BY_ITSELF 1000
 
+// The master of a session.
+typedef struct bd_session_owner {
+    const char *task;     // "/job:worker/replica:0/task:1"; "": not known
+    uint64_t incarnation; // of its device
+} bd_session_owner;
+
 typedef struct bd_worker_ops {
     // Asks for the devices of the task; `wait` for one that is not there yet.
     void (*get_status)(bd_worker *w, bool wait, bd_cancellation *cancellation, bd_worker_devices_fn fn,
                        void *arg);
-    // `cancellation` (here and below NULL: none): cancelling ends the call with why it was cancelled.
-    void (*create_session)(bd_worker *w, const char *session_handle, bd_cancellation *cancellation,
-                           bd_worker_done_fn fn, void *arg);
+    // `cancellation` (here and below NULL: none): cancelling ends the call with why it was cancelled. `owner` says
+    // whose session it is: those of its earlier incarnations are deleted.
+    void (*create_session)(bd_worker *w, const char *session_handle, const bd_session_owner *owner,
+                           bd_cancellation *cancellation, bd_worker_done_fn fn, void *arg);
     // fn may be NULL for these: then nobody wants to know.
     void (*delete_session)(bd_worker *w, const char *session_handle, bd_worker_done_fn fn, void *arg);
     void (*deregister_graph)(bd_worker *w, const char *session_handle, const char *graph_handle,

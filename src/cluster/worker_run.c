@@ -134,7 +134,7 @@ static void plan_done(void *arg, const braid_status *from)
     if (e->run->wants_partition_graphs) write_partition_graph(e);
     bd_steps_end(w->steps, e->run->step_id, st->code == BRAID_OK);
     e->run->ends_by_itself = st->code == BRAID_OK;
-    if (e->run->ends_by_itself) bd_resources_clear(w->device->resources, e->container);
+    bd_resources_clear(w->device->resources, e->container);
     const bd_worker_done_fn fn = e->fn;
     void *fn_arg = e->arg;
     bd_cancellation_remove(e->step_cancellation, &e->step_hook);
@@ -194,7 +194,7 @@ void bd_worker_run_graph(bd_worker *base, bd_run_graph *run, bd_cancellation *ca
     bd_rendezvous *rendezvous = NULL;
     bd_cancellation *step_cancellation = NULL;
     if (bd_worker_graph_find(w, run->session_handle, run->graph_handle, &graph, st) ||
-        bd_steps_begin(w->steps, run->step_id, &rendezvous, &step_cancellation, st)) {
+        bd_steps_begin(w->steps, run->step_id, graph->session, &rendezvous, &step_cancellation, st)) {
         bd_worker_graph_unref(graph);
         fn(arg, st);
         return;

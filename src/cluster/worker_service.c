@@ -42,7 +42,10 @@ static void create_session(braid_server *server, bd_incoming *call)
     const Tensorflow__CreateWorkerSessionRequest *request = bd_proto_unpack_message(
         &tensorflow__create_worker_session_request__descriptor, &call->request, arena, st);
     if (request)
-        w->ops->create_session(w, request->session_handle, NULL, bd_incoming_reply_status, call);
+        w->ops->create_session(
+            w, request->session_handle,
+            &(bd_session_owner){request->master_task, (uint64_t)request->master_incarnation}, NULL,
+            bd_incoming_reply_status, call);
     else
         bd_incoming_reply_error(call, st);
 }
