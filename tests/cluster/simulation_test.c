@@ -28,6 +28,7 @@
 #define ATTEMPTS_MAX 200 // a worker that needs more does not get on
 #define STEP_TIMEOUT_MS 2000
 #define OPERATION_TIMEOUT_MS 20000
+#define PAUSE_NS (SECOND_NS / 20)
 // Until nothing is left of calls that were given up: a late message of an initialization would undo the training.
 #define SETTLE_NS (10 * SECOND_NS)
 // Nothing here may take longer, in simulated time; a run without faults takes less than a minute.
@@ -128,10 +129,17 @@ static void draw_batch(float features[4][3], int32_t labels[4])
 
 // ---- A client that recovers as clients do ----
 
-// What a client recovers from by a new session, or just tries again.
+// What a client recovers from by a new session, or just tries again after a pause.
 static bool is_explained(braid_code code)
 {
     return code == BRAID_UNAVAILABLE || code == BRAID_ABORTED || code == BRAID_DEADLINE_EXCEEDED;
+}
+
+static void pause_after(const worker *w, const char *what, braid_status *st)
+{
+    if (!is_explained(st->code)) fail_seed(w->cluster, what, st);
+    braid_status_clear(st);
+    bd_simulation_sleep(PAUSE_NS);
 }
 
 static void close_session(worker *w)
@@ -159,7 +167,7 @@ static void open_session(worker *w)
             w->session = braid_session_open(w->graph, &options, st);
         else if (!bd_remote_session_new(&options, w->cluster->network, &impl, st))
             w->session = bd_session_wrap(w->graph, impl);
-        if (!w->session && !is_explained(st->code)) fail_seed(w->cluster, "open", st);
+        if (!w->session) pause_after(w, "open", st);
     }
 }
 
@@ -169,7 +177,7 @@ static braid_code try(worker *w, const braid_run_args *args, const char *what)
     BD_STATUS(st);
     open_session(w);
     const braid_code code = braid_session_run(w->session, args, st);
-    if (code && !is_explained(code)) fail_seed(w->cluster, what, st);
+    if (code) pause_after(w, what, st);
     if (code == BRAID_UNAVAILABLE || code == BRAID_ABORTED) close_session(w);
     return code;
 }
@@ -180,10 +188,8 @@ static void initialize(worker *w)
     while (try(w, &args, "initialization")) {}
     bd_simulation_sleep(SETTLE_NS);
     BD_STATUS(st);
-    while (braid_session_announce(w->session, "ready", st)) {
-        if (!is_explained(st->code)) fail_seed(w->cluster, "announce", st);
-        braid_status_clear(st);
-    }
+    while (braid_session_announce(w->session, "ready", st))
+        pause_after(w, "announce", st);
 }
 
 static void wait_for_chief(worker *w)
@@ -192,8 +198,7 @@ static void wait_for_chief(worker *w)
     int64_t generation;
     open_session(w);
     while (braid_session_await(w->session, "ready", 0, OPERATION_TIMEOUT_MS, &generation, st)) {
-        if (!is_explained(st->code)) fail_seed(w->cluster, "await", st);
-        braid_status_clear(st);
+        pause_after(w, "await", st);
         close_session(w);
         open_session(w);
     }
