@@ -138,7 +138,7 @@ BRAID_API void braid_pop_colocate(braid_graph *graph);
 /// A node that is done when all of `ops` are, with one node for each of their devices in between (tf.group). `name`
 /// NULL: "group_deps".
 BRAID_API braid_op *braid_group(braid_graph *graph, const char *name, braid_op *const *ops, int count);
-/// Stores to `outs` [count], which may be `values`, the same values as `values`, each available only when all are (tf.tuple).
+/// Stores to `outs` [count], which may be `values`, the same values, each available only when all are (tf.tuple).
 BRAID_API void braid_tuple(braid_graph *graph, const braid_out *values, int count, braid_out *outs);
 
 // ---- Collections and what belongs to a graph ----

@@ -25,6 +25,19 @@ static void test_default_names_are_those_of_python(void **state)
     braid_graph_free(g);
 }
 
+// A cast to the same type makes no node, but counts.
+static void test_casts_are_numbered_as_they_are_asked_for(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out x = braid_placeholder(g, "x", BRAID_FLOAT, matrix);
+    assert_ptr_equal(braid_cast(g, x, BRAID_FLOAT).op, x.op);
+    braid_cast(g, x, BRAID_INT32);
+    expect_graph(g, "x = Placeholder\n"
+                    "Cast_1 = Cast x:0\n");
+    braid_graph_free(g);
+}
+
 static void test_compound_functions_are_scopes_named_like_their_result(void **state)
 {
     (void)state;
@@ -133,6 +146,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_default_names_are_those_of_python),
+        cmocka_unit_test(test_casts_are_numbered_as_they_are_asked_for),
         cmocka_unit_test(test_compound_functions_are_scopes_named_like_their_result),
         cmocka_unit_test(test_reductions_take_their_axes_from_a_constant),
         cmocka_unit_test(test_a_group_has_one_node_for_each_device),

@@ -43,6 +43,25 @@ static void test_the_parts_of_a_variable_are_found_again(void **state)
     braid_graph_free(g);
 }
 
+static void test_a_resource_variable_is_used_through_its_handle(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_variable v = braid_variable_resource(g, "w", braid_zeros(g, BRAID_FLOAT, BRAID_SHAPE(2)), true);
+    braid_report_uninitialized_variables(g);
+    expect_nodes(g, "w",
+                 "w = VarHandleOp\n"
+                 "w/IsInitialized/VarIsInitializedOp = VarIsInitializedOp w:0\n"
+                 "w/Assign = AssignVariableOp w:0 zeros:0 =w\n"
+                 "w/Read/ReadVariableOp = ReadVariableOp w:0 =w\n");
+    expect_nodes(g, "report_uninitialized_variables/V",
+                 "report_uninitialized_variables/VarIsInitializedOp = VarIsInitializedOp w:0 =w\n");
+    braid_variable found = braid_variable_find(v.ref);
+    assert_ptr_equal(found.read.op, v.read.op);
+    assert_ptr_equal(found.initializer, v.initializer);
+    braid_graph_free(g);
+}
+
 // As tf.get_variable: the initial value is built before the variable and carries no device of its own.
 static void test_an_initializer_lies_with_its_variable(void **state)
 {
@@ -143,6 +162,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_variable_is_read_and_initialized_beside_itself),
         cmocka_unit_test(test_the_parts_of_a_variable_are_found_again),
+        cmocka_unit_test(test_a_resource_variable_is_used_through_its_handle),
         cmocka_unit_test(test_an_initializer_lies_with_its_variable),
         cmocka_unit_test(test_a_name_that_is_taken_is_an_error),
         cmocka_unit_test(test_an_unknown_shape_is_an_error),
