@@ -129,11 +129,13 @@ static braid_code make_one_dir(const char *path, braid_status *st)
 
 braid_code bd_dir_make(const char *path, braid_status *st)
 {
-    BD_STATUS(ignored);
     bd_file_info info;
-    if (bd_file_get_info(path, &info, ignored) == BRAID_OK && info.is_dir) return BRAID_OK;
+    braid_code code = bd_file_get_info(path, &info, st);
+    if (code == BRAID_OK && info.is_dir) return BRAID_OK;
+    if (code != BRAID_OK && code != BRAID_NOT_FOUND) return code; // too long, for one: it ends here
+    braid_status_clear(st);
     char *parent = bd_path_dir(path);
-    braid_code code = strcmp(parent, path) == 0 ? BRAID_OK : bd_dir_make(parent, st);
+    code = strcmp(parent, path) == 0 ? BRAID_OK : bd_dir_make(parent, st);
     bd_free(parent);
     return code ? code : make_one_dir(path, st);
 }

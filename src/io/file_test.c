@@ -2,6 +2,7 @@
 #include "io/file.h"
 
 #include "base/alloc.h"
+#include "base/strbuf.h"
 #include "base/testing/test.h"
 #include "io/testing/temp_dir.h"
 #include <errno.h>
@@ -140,6 +141,19 @@ static void test_codes(void **state)
     assert_int_equal(bd_code_of_errno(99999), BRAID_UNKNOWN);
 }
 
+// As a client may name it: an error, not a stack or a memory as deep as the path.
+static void test_a_path_without_end(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    bd_strbuf path = {0};
+    for (int i = 0; i < 300000; i++)
+        bd_strbuf_append(&path, "/x");
+    bd_dir_make(bd_strbuf_str(&path), st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "/x/x");
+    bd_strbuf_fini(&path);
+}
+
 static void test_directories(void **state)
 {
     BD_STATUS(st);
@@ -250,6 +264,7 @@ int main(void)
         IN_TEMP_DIR(test_errors_name_the_path_and_the_reason),
         cmocka_unit_test(test_a_full_disk_is_resource_exhausted),
         cmocka_unit_test(test_codes),
+        cmocka_unit_test(test_a_path_without_end),
         IN_TEMP_DIR(test_directories),
         IN_TEMP_DIR(test_read_all_is_bounded),
         IN_TEMP_DIR(test_atomic_writing_replaces_and_leaves_nothing_else),
