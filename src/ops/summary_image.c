@@ -1,9 +1,9 @@
 // ImageSummary: images of a batch as PNG.
 #include "base/alloc.h"
+#include "base/half.h"
 #include "graph/shape_fn.h"
 #include "io/png.h"
 #include "ops/summary.h"
-#include "base/half.h"
 
 #include <math.h>
 #include <string.h>
