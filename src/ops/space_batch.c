@@ -1,0 +1,287 @@
+// Moving blocks between space and batch: SpaceToBatchND, its inverse, and their older forms for images.
+#include "graph/grad.h"
+#include "ops/element.h"
+
+#include <string.h>
+
+// A space tensor [batch, size.., rest..] and a batch tensor [prod(block) * batch, steps.., rest..], where size + before + after =
+// block * steps in each of the dimensions that blocks go along.
+typedef struct blocks {
+    int dims; // along which blocks go: 1 to `dims`
+    int64_t block[BRAID_RANK_MAX], before[BRAID_RANK_MAX], after[BRAID_RANK_MAX];
+} blocks;
+
+static bool check_numbers(bd_op_ctx *c, const blocks *b)
+{
+    for (int d = 0; d < b->dims; d++) {
+        if (b->block[d] < 1) {
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                       "All values in block_shape must be positive, got value %lld at index %d",
+                       (long long)b->block[d], d);
+        } else if (b->before[d] < 0 || b->after[d] < 0) {
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "paddings and crops must be non-negative: %lld %lld",
+                       (long long)b->before[d], (long long)b->after[d]);
+        }
+    }
+    return !bd_op_failed(c);
+}
+
+// The blocks of an op: inputs block_shape and paddings (or crops), or attr block_size and input 1. False: the kernel has failed.
+static bool read_blocks(bd_op_ctx *c, blocks *b)
+{
+    const braid_tensor *x = bd_input(c, 0), *pads = bd_input(c, c->input_count - 1);
+    char text[BD_SHAPE_STR_MAX];
+    bool is_nd = c->input_count == 3;
+    const braid_shape *block_shape = &bd_input(c, 1)->shape;
+    b->dims = is_nd ? (block_shape->rank == 1 ? (int)block_shape->dims[0] : -1) : 2;
+    if (b->dims < 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "block_shape rank should be 1 instead of %d",
+                   block_shape->rank);
+        return false;
+    }
+    if (b->dims >= x->shape.rank || (!is_nd && x->shape.rank != 4)) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input rank should be %s %d instead of %d", is_nd ? ">=" : "=",
+                   is_nd ? b->dims + 1 : 4, x->shape.rank);
+        return false;
+    }
+    if (pads->shape.rank != 2 || pads->shape.dims[0] != b->dims || pads->shape.dims[1] != 2) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "paddings and crops should have shape [%d, 2] instead of %s",
+                   b->dims, bd_shape_str(&pads->shape, text));
+        return false;
+    }
+    for (int d = 0; d < b->dims; d++) {
+        b->block[d] = is_nd ? bd_tensor_index(bd_input(c, 1), d) : bd_node_attr_int(c->node, "block_size");
+        b->before[d] = bd_tensor_index(pads, 2 * d);
+        b->after[d] = bd_tensor_index(pads, 2 * d + 1);
+    }
+    return check_numbers(c, b);
+}
+
+static int64_t blocks_count(const blocks *b)
+{
+    int64_t count = 1;
+    for (int d = 0; d < b->dims; d++) {
+        if (__builtin_mul_overflow(count, b->block[d], &count)) return INT64_MAX;
+    }
+    return count;
+}
+
+// The positions along dimension `d` of the batch tensor that lie on the space tensor, for one place in the block.
+static void visible_range(const blocks *b, int d, int64_t place, int64_t size, int64_t steps, int64_t *from,
+                          int64_t *count)
+{
+    int64_t block = b->block[d], lead = b->before[d] - place,
+            end = b->before[d] + size - place; // in padded space
+    *from = lead > 0 ? (lead + block - 1) / block : 0;
+    int64_t to = end > 0 ? (end + block - 1) / block : 0;
+    if (to > steps) to = steps;
+    *count = to > *from ? to - *from : 0;
+}
+
+// Copies the elements that have one place in their blocks: slice number `index` of the batch tensor.
+static void move_place(const blocks *b, const braid_tensor *space, const braid_tensor *batch, bool to_batch,
+                       int64_t index)
+{
+    int64_t space_strides[BRAID_RANK_MAX], batch_strides[BRAID_RANK_MAX];
+    int64_t images = space->shape.dims[0], rest = index, inner = 1;
+    bd_row_strides(&space->shape, space_strides);
+    bd_row_strides(&batch->shape, batch_strides);
+    int64_t *to = to_batch ? batch_strides : space_strides, *from = to_batch ? space_strides : batch_strides;
+    bd_strided walk = {.rank = b->dims + 2};
+    int64_t batch_at = index * images * batch_strides[0], space_at = 0;
+    for (int d = b->dims + 1; d < space->shape.rank; d++)
+        inner *= space->shape.dims[d];
+    walk.dims[0] = images;
+    walk.to_strides[0] = to[0], walk.from_strides[0] = from[0];
+    for (int d = b->dims; d >= 1; d--) {
+        int64_t block = b->block[d - 1], place = rest % block, first;
+        rest /= block;
+        visible_range(b, d - 1, place, space->shape.dims[d], batch->shape.dims[d], &first, &walk.dims[d]);
+        if (walk.dims[d] == 0) return;
+        batch_at += first * batch_strides[d];
+        space_at += (first * block + place - b->before[d - 1]) * space_strides[d];
+        walk.to_strides[d] = to_batch ? batch_strides[d] : space_strides[d] * block;
+        walk.from_strides[d] = to_batch ? space_strides[d] * block : batch_strides[d];
+    }
+    walk.dims[b->dims + 1] = inner;
+    walk.to_strides[b->dims + 1] = walk.from_strides[b->dims + 1] = 1;
+    if (images == 0 || inner == 0) return;
+    if (to_batch) {
+        bd_elements_copy_block(batch, batch_at, space, space_at, &walk);
+    } else {
+        bd_elements_copy_block(space, space_at, batch, batch_at, &walk);
+    }
+}
+
+// The batch tensor's shape from the space tensor's, or the other way round. False: the kernel has failed.
+static bool moved_shape(bd_op_ctx *c, const blocks *b, bool to_batch, const braid_shape *x, braid_shape *y)
+{
+    int64_t count = blocks_count(b);
+    *y = *x;
+    if (to_batch ? __builtin_mul_overflow(x->dims[0], count, &y->dims[0]) : x->dims[0] % count != 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input batch dimension %lld %s the blocks of %lld elements",
+                   (long long)x->dims[0], to_batch ? "is too large for" : "is not divisible by",
+                   (long long)count);
+        return false;
+    }
+    if (!to_batch) y->dims[0] = x->dims[0] / count;
+    for (int d = 0; d < b->dims; d++) {
+        int64_t pads, *size = &y->dims[d + 1];
+        bool fits = !__builtin_add_overflow(b->before[d], b->after[d], &pads);
+        if (to_batch) {
+            fits = fits && !__builtin_add_overflow(*size, pads, size) && *size % b->block[d] == 0;
+            *size /= b->block[d];
+        } else {
+            fits = fits && !__builtin_mul_overflow(*size, b->block[d], size) && (*size -= pads) >= 0;
+        }
+        if (fits) continue;
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "dimension %d of size %lld, blocks of %lld, paddings or crops %lld and %lld do not fit",
+                   d + 1, (long long)x->dims[d + 1], (long long)b->block[d], (long long)b->before[d],
+                   (long long)b->after[d]);
+        return false;
+    }
+    return true;
+}
+
+static void move_blocks(bd_op_ctx *c, bool to_batch)
+{
+    const braid_tensor *x = bd_input(c, 0);
+    BD_STATUS(st);
+    blocks b;
+    braid_shape shape;
+    int64_t total;
+    if (!read_blocks(c, &b) || !moved_shape(c, &b, to_batch, &x->shape, &shape)) return;
+    if (bd_shape_checked_count(&shape, &total, st)) {
+        bd_op_fail_status(c, st);
+        return;
+    }
+    braid_tensor *y = bd_output(c, 0, x->dtype, &shape);
+    if (!y || total == 0) return;
+    size_t size = braid_dtype_size(x->dtype);
+    if (to_batch && size > 0) memset(y->data, 0, (size_t)total * size);
+    int64_t count = blocks_count(&b);
+    for (int64_t i = 0; i < count; i++)
+        move_place(&b, to_batch ? x : y, to_batch ? y : x, to_batch, i);
+}
+
+static void space_to_batch_run(bd_op_ctx *c)
+{
+    move_blocks(c, true);
+}
+
+static void batch_to_space_run(bd_op_ctx *c)
+{
+    move_blocks(c, false);
+}
+
+// ---- Shapes ----
+
+// Sizes that constants say; -1 where they do not.
+static braid_code move_shape(bd_shape_ctx *c, bool to_batch, braid_status *st)
+{
+    bool is_nd = c->input_count == 3;
+    const braid_tensor *block = is_nd ? bd_shape_ctx_constant(c, 1) : NULL;
+    const braid_tensor *pads = bd_shape_ctx_constant(c, c->input_count - 1);
+    braid_shape in = c->inputs[0];
+    braid_code code = bd_shape_ctx_rank(c, c->input_count - 1, 2, st);
+    if (!code) code = is_nd ? bd_shape_ctx_rank(c, 1, 1, st) : bd_shape_ctx_rank(c, 0, 4, st);
+    if (code || in.rank < 0) return code;
+    int64_t dims = !is_nd ? 2 : c->inputs[1].rank == 1 ? c->inputs[1].dims[0] : -1, count = 1;
+    if (dims >= in.rank)
+        return bd_shape_ctx_fail(c, st, "Shape must be at least rank %lld but is rank %d",
+                                 (long long)dims + 1, in.rank);
+    c->outputs[0] = in;
+    for (int d = 1; d < in.rank && (dims < 0 || d <= dims); d++)
+        c->outputs[0].dims[d] = -1;
+    c->outputs[0].dims[0] = -1;
+    bool known = dims >= 0 && (block || !is_nd) && pads && pads->shape.rank == 2 &&
+                 pads->shape.dims[0] == dims && pads->shape.dims[1] == 2;
+    for (int d = 0; known && d < dims; d++) {
+        int64_t size = is_nd ? bd_tensor_index(block, d) : bd_node_attr_int(c->node, "block_size");
+        int64_t before = bd_tensor_index(pads, 2 * d), after = bd_tensor_index(pads, 2 * d + 1);
+        int64_t n = in.dims[d + 1], *out = &c->outputs[0].dims[d + 1];
+        if (n > INT32_MAX || size > INT32_MAX || before > INT32_MAX || after > INT32_MAX) return BRAID_OK;
+        int64_t pad = before + after, rest = size < 1 ? 0 : to_batch ? (n + pad) % size : n * size - pad;
+        if (size < 1 || before < 0 || after < 0 || (n >= 0 && (to_batch ? rest != 0 : rest < 0)))
+            return bd_shape_ctx_fail(
+                c, st,
+                "Dimension %d of size %lld, blocks of %lld and paddings or crops of %lld in "
+                "all do not fit",
+                d + 1, (long long)n, (long long)size, (long long)pad);
+        if (__builtin_mul_overflow(count, size, &count)) return BRAID_OK;
+        if (n >= 0) *out = to_batch ? (n + pad) / size : rest;
+    }
+    int64_t images;
+    if (known && in.dims[0] >= 0 && !__builtin_mul_overflow(in.dims[0], count, &images))
+        c->outputs[0].dims[0] = to_batch ? images : in.dims[0] / count;
+    return BRAID_OK;
+}
+
+static braid_code space_to_batch_shape(bd_shape_ctx *c, braid_status *st)
+{
+    return move_shape(c, true, st);
+}
+
+static braid_code batch_to_space_shape(bd_shape_ctx *c, braid_status *st)
+{
+    return move_shape(c, false, st);
+}
+
+// The gradient goes the other way with the same blocks.
+static void inverse_gradient(bd_grad_ctx *c, const char *op)
+{
+    braid_op_desc *d = braid_op_begin(c->graph, op, NULL);
+    braid_op_input(d, c->output_grads[0]);
+    for (int i = 1; i < c->op->input_count; i++)
+        braid_op_input(d, c->op->inputs[i]);
+    if (bd_node_attr(c->op, "block_size"))
+        braid_op_attr_int(d, "block_size", bd_node_attr_int(c->op, "block_size"));
+    c->input_grads[0] = braid_op_end_out(d);
+}
+
+#define INVERSE(NAME, OP)                                                                                    \
+    static void NAME(bd_grad_ctx *c)                                                                         \
+    {                                                                                                        \
+        inverse_gradient(c, OP);                                                                             \
+    }
+INVERSE(space_to_batch_nd_gradient, "BatchToSpaceND")
+INVERSE(batch_to_space_nd_gradient, "SpaceToBatchND")
+INVERSE(space_to_batch_gradient, "BatchToSpace")
+INVERSE(batch_to_space_gradient, "SpaceToBatch")
+
+BD_OP(SpaceToBatchND) = {
+    .signature = "(input: T, block_shape: Tblock_shape, paddings: Tpaddings) -> (output: T)",
+    .attrs = "T:type; Tblock_shape:type{int32,int64}=int32; Tpaddings:type{int32,int64}=int32",
+    .shape = space_to_batch_shape,
+    .gradient = space_to_batch_nd_gradient,
+    .kernels = BD_KERNELS({.run = space_to_batch_run}),
+    .doc = "Pads with zeros and moves each place of the blocks that space is cut into to a batch of its own.",
+};
+
+BD_OP(BatchToSpaceND) = {
+    .signature = "(input: T, block_shape: Tblock_shape, crops: Tcrops) -> (output: T)",
+    .attrs = "T:type; Tblock_shape:type{int32,int64}=int32; Tcrops:type{int32,int64}=int32",
+    .shape = batch_to_space_shape,
+    .gradient = batch_to_space_nd_gradient,
+    .kernels = BD_KERNELS({.run = batch_to_space_run}),
+    .doc = "The inverse of SpaceToBatchND: batches become places of blocks, and the edges are cropped.",
+};
+
+BD_OP(SpaceToBatch) = {
+    .signature = "(input: T, paddings: Tpaddings) -> (output: T)",
+    .attrs = "T:type; Tpaddings:type{int32,int64}=int32; block_size:int>=2",
+    .shape = space_to_batch_shape,
+    .gradient = space_to_batch_gradient,
+    .kernels = BD_KERNELS({.run = space_to_batch_run}),
+    .doc = "SpaceToBatchND of images [batch, height, width, depth] with square blocks.",
+};
+
+BD_OP(BatchToSpace) = {
+    .signature = "(input: T, crops: Tidx) -> (output: T)",
+    .attrs = "T:type; block_size:int>=2; Tidx:type{int32,int64}=int32",
+    .shape = batch_to_space_shape,
+    .gradient = batch_to_space_gradient,
+    .kernels = BD_KERNELS({.run = batch_to_space_run}),
+    .doc = "BatchToSpaceND of images [batch, height, width, depth] with square blocks.",
+};

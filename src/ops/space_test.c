@@ -1,0 +1,107 @@
+// What moving blocks of images to the batch or the channels promises. Examples are those of TensorFlow's documentation.
+#include "base/testing/test.h"
+#include "ops/testing/op_test.h"
+
+#define IMAGE "float[1,4,4,1] 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16"
+
+static void test_batch(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"SpaceToBatchND", NULL, "float[1,2,2,1] 1 2 3 4; int32[2] 2 2; int32[2,2] 0",
+         "float[4,1,1,1] 1 2 3 4"},
+        {"SpaceToBatchND", NULL, IMAGE "; int64[2] 2 2; int64[2,2] 0",
+         "float[4,2,2,1] 1 3 9 11 2 4 10 12 5 7 13 15 6 8 14 16"},
+        {"SpaceToBatchND", NULL,
+         "float[2,2,4,1] 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; int32[2] 2 2; int32[2,2] 0 0 2 0",
+         "float[8,1,3,1] 0 1 3 0 9 11 0 2 4 0 10 12 0 5 7 0 13 15 0 6 8 0 14 16"},
+        {"SpaceToBatchND", NULL, "string[1,3] a b c; int32[1] 2; int32[1,2] 1 0", "string[2,2] '' b a c"},
+        {"SpaceToBatchND", NULL, "int32[2,1] 1 2; int32[1] 3; int32[1,2] 1 1", "int32[6,1] 0 0 1 2 0 0"},
+        {"SpaceToBatchND", NULL, "int32[2,1] 1 2; int32[0]; int32[0,2]", "int32[2,1] 1 2"},
+        {"SpaceToBatchND", NULL, "float[1,3,1] 1; int32[1] 2; int32[1,2] 0", "InvalidArgument: do not fit"},
+        {"SpaceToBatchND", NULL, "float[1,4,1] 1; int32[1] 0; int32[1,2] 0",
+         "InvalidArgument: must be positive"},
+        {"SpaceToBatchND", NULL, "float[1,4,1] 1; int32[1] 2; int32[1,2] -2 0",
+         "InvalidArgument: non-negative"},
+        {"SpaceToBatchND", NULL, "float[1,4,1] 1; int32[3] 2; int32[3,2] 0", "InvalidArgument: rank"},
+        {"SpaceToBatchND", NULL, "float[1,4] 1; int32[1] 2; int32[2,2] 0",
+         "InvalidArgument: should have shape [1, 2]"},
+        {"BatchToSpaceND", NULL, "float[4,1,1,1] 1 2 3 4; int32[2] 2 2; int32[2,2] 0",
+         "float[1,2,2,1] 1 2 3 4"},
+        {"BatchToSpaceND", NULL,
+         "float[8,1,3,1] 0 1 3 0 9 11 0 2 4 0 10 12 0 5 7 0 13 15 0 6 8 0 14 16; int32[2] 2 2; int32[2,2] 0 0 2 0",
+         "float[2,2,4,1] 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16"},
+        {"BatchToSpaceND", NULL, "int32[2,2] 1 2 3 4; int32[1] 2; int32[1,2] 1 2", "int32[1,1] 3"},
+        {"BatchToSpaceND", NULL, "int32[3,2] 1; int32[1] 2; int32[1,2] 0", "InvalidArgument: not divisible"},
+        {"BatchToSpaceND", NULL, "int32[2,2] 1; int32[1] 2; int32[1,2] 3 2", "InvalidArgument: do not fit"},
+        {"SpaceToBatch", "block_size=2", "float[1,2,2,1] 1 2 3 4; int32[2,2] 0", "float[4,1,1,1] 1 2 3 4"},
+        {"BatchToSpace", "block_size=2", "float[4,1,1,1] 1 2 3 4; int32[2,2] 0 1 0 0", "float[1,1,2,1] 1 2"},
+        {"BatchToSpace", "block_size=2", "float[4,1,1] 1 2 3 4; int32[2,2] 0", "InvalidArgument: rank"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_depth(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"SpaceToDepth", "block_size=2", "float[1,2,2,3] 1 2 3 4 5 6 7 8 9 10 11 12",
+         "float[1,1,1,12] 1 2 3 4 5 6 7 8 9 10 11 12"},
+        {"SpaceToDepth", "block_size=2", "int64[1,4,4,1] 1 2 5 6 3 4 7 8 9 10 13 14 11 12 15 16",
+         "int64[1,2,2,4] 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16"},
+        {"SpaceToDepth", "block_size=2; data_format=NCHW", "float[1,2,2,2] 1 2 3 4 5 6 7 8",
+         "float[1,8,1,1] 1 5 2 6 3 7 4 8"},
+        {"SpaceToDepth", "block_size=2", "float[1,3,2,1] 1", "InvalidArgument: "},
+        {"DepthToSpace", "block_size=2", "float[1,1,1,12] 1 2 3 4 5 6 7 8 9 10 11 12",
+         "float[1,2,2,3] 1 2 3 4 5 6 7 8 9 10 11 12"},
+        {"DepthToSpace", "block_size=2", "string[1,1,2,4] a b c d e f g h",
+         "string[1,2,4,1] a b e f c d g h"},
+        {"DepthToSpace", "block_size=2; data_format=NCHW", "float[1,8,1,1] 1 5 2 6 3 7 4 8",
+         "float[1,2,2,2] 1 2 3 4 5 6 7 8"},
+        {"DepthToSpace", "block_size=2", "float[1,1,1,6] 1", "InvalidArgument: "},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_shapes(void **state)
+{
+    (void)state;
+    static const op_shape_case cases[] = {
+        {"SpaceToBatchND", NULL, "[2,?,5,3]; int32[2] 2 3; int32[2,2] 0 0 1 0", "[12,?,2,3]"},
+        {"SpaceToBatchND", NULL, "[2,4,5,3]; int32[2]; int32[2,2]", "[?,?,?,3]"},
+        {"SpaceToBatchND", NULL, "[2,4]; int32[2]; int32[2,2]", "InvalidArgument: "},
+        {"SpaceToBatchND", NULL, "[2,5]; int32[1] 2; int32[1,2] 0", "InvalidArgument: "},
+        {"BatchToSpaceND", NULL, "[12,2,2,3]; int32[2] 2 3; int32[2,2] 0 0 1 0", "[2,4,5,3]"},
+        {"SpaceToBatch", "block_size=2", "[2,4,4,3]; int32[2,2] 0", "[8,2,2,3]"},
+        {"BatchToSpace", "block_size=2", "[8,2,2,3]; int32[2,2]", "[?,?,?,3]"},
+        {"SpaceToDepth", "block_size=2", "[?,4,?,3]", "[?,2,?,12]"},
+        {"DepthToSpace", "block_size=2; data_format=NCHW", "[2,12,4,?]", "[2,3,8,?]"},
+        {"DepthToSpace", "block_size=2", "[2,4,4]", "InvalidArgument: Shape must be rank 4 but is rank 3"},
+    };
+    OP_TEST_SHAPES(cases);
+}
+
+static void test_gradients(void **state)
+{
+    (void)state;
+    static const op_grad_case cases[] = {
+        {"SpaceToBatchND", NULL, "double[1,3,2] 1 2 3 4 5 6; int32[1] 2; int32[1,2] 1 0"},
+        {"BatchToSpaceND", NULL, "double[4,1,2] 1 2 3 4 5 6 7 8; int64[2] 2 2; int64[2,2] 0 1 1 0"},
+        {"SpaceToBatch", "block_size=2", "double[1,2,2,1] 1 2 3 4; int32[2,2] 1 1 0 0"},
+        {"BatchToSpace", "block_size=2", "double[4,1,1,1] 1 2 3 4; int32[2,2] 0 1 0 0"},
+        {"SpaceToDepth", "block_size=2", "double[1,2,2,2] 1 2 3 4 5 6 7 8"},
+        {"DepthToSpace", "block_size=2; data_format=NCHW", "double[1,4,1,2] 1 2 3 4 5 6 7 8"},
+    };
+    OP_TEST_GRADIENTS(cases);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_gradients),
+    };
+    return BD_RUN_TESTS(tests);
+}
