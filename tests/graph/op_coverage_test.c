@@ -177,7 +177,8 @@ static void test_each_has_a_test(void **state)
     read_tests(BD_SOURCE_DIR "/src/runtime");
     for (size_t i = 0; i < bd_op_table_len; i++) {
         const char *name = bd_op_table[i].name;
-        if (!is_tested(name) && !is_tested(tested_name(name))) gap(name, "in no test");
+        bool is_internal = name[0] == '_'; // made by rewrites and by partitioning, and tested there
+        if (!is_internal && !is_tested(name) && !is_tested(tested_name(name))) gap(name, "in no test");
     }
     bd_strbuf_fini(&tests);
     assert_int_equal(gaps, 0);
