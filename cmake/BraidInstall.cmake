@@ -1,7 +1,58 @@
-# What `cmake --install` copies.
+# What `cmake --install` copies, by component (each a Debian package): runtime (the shared library), development (headers,
+# both libraries, pkg-config file, CMake package) and program (braid, the examples, manual pages, completion).
 include(GNUInstallDirs)
-install(TARGETS braid_shared braid_static)
+include(CMakePackageConfigHelpers)
+set(packaging ${CMAKE_SOURCE_DIR}/packaging)
+set(generated ${BRAID_GENERATED_DIR}/packaging)
+set(braid_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Braid)
+
+# ---- Libraries ----
+
+install(TARGETS braid_shared
+    LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)
+install(TARGETS braid_static ARCHIVE COMPONENT development)
+install(DIRECTORY include/braid DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development FILES_MATCHING PATTERN "*.h")
+
+# What the static library needs: packages by pkg-config's names, and libraries that have no such file.
+set(BRAID_REQUIRES_PRIVATE)
+set(BRAID_LIBS_PRIVATE)
+foreach(lib IN LISTS library_libs)
+    if(lib MATCHES "^PkgConfig::(.*)$")
+        list(APPEND BRAID_REQUIRES_PRIVATE ${${CMAKE_MATCH_1}_MODULE_NAME})
+    elseif(NOT lib MATCHES "::")
+        string(REGEX REPLACE "^braid_" "" lib ${lib})
+        list(APPEND BRAID_LIBS_PRIVATE ${lib})
+    endif()
+endforeach()
+list(JOIN BRAID_REQUIRES_PRIVATE " " requires_private)
+list(TRANSFORM BRAID_LIBS_PRIVATE PREPEND -l OUTPUT_VARIABLE libs_private)
+list(JOIN libs_private " " libs_private)
+file(RELATIVE_PATH braid_prefix_from_pc /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(${packaging}/braid.pc.in ${generated}/braid.pc @ONLY)
+configure_package_config_file(${packaging}/BraidConfig.cmake.in ${generated}/BraidConfig.cmake
+    INSTALL_DESTINATION ${braid_cmake_dir} PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
+# Before 1.0 a minor version may change the interface.
+write_basic_package_version_file(${generated}/BraidConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${generated}/braid.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+install(FILES ${generated}/BraidConfig.cmake ${generated}/BraidConfigVersion.cmake
+    DESTINATION ${braid_cmake_dir} COMPONENT development)
+
+# ---- Programs ----
+
 if(TARGET braid_program)
-    install(TARGETS braid_program)
+    install(TARGETS braid_program RUNTIME COMPONENT program)
 endif()
-install(DIRECTORY include/braid DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+file(RELATIVE_PATH braid_libdir_from_bin /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
+get_property(example_targets GLOBAL PROPERTY BRAID_PROGRAM_TARGETS)
+foreach(target IN LISTS example_targets)
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/${braid_libdir_from_bin}")
+    install(TARGETS ${target} RUNTIME COMPONENT program)
+endforeach()
+file(GLOB man_pages CONFIGURE_DEPENDS ${packaging}/man/*.1)
+install(FILES ${man_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
+install(FILES ${packaging}/completion/braid.bash RENAME braid
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT program)
+install(FILES ${packaging}/completion/_braid
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT program)
+install(FILES ${packaging}/completion/braid.fish
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT program)

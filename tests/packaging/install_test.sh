@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# What `cmake --install` copies serves projects in C and C++, by pkg-config and by CMake, shared and static.
+# timeout: 300
+set -u
+build=$(cd "$1/.." && pwd)
+project=$PWD/tests/packaging/project
+version=$(sed -n 's/^project(braid VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+if grep -q '^BRAID_SANITIZE:STRING=.' "$build/CMakeCache.txt"; then echo "skipped: sanitized libraries are not for others"; exit 77; fi
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+prefix=$dir/prefix
+failures=0
+check() { # check WHAT EXPECTED ACTUAL
+    if [ "$2" = "$3" ]; then echo "ok: $1"; else
+        echo "FAILED: $1"; printf -- '--- expected\n%s\n--- got\n%s\n' "$2" "$3"; failures=$((failures + 1))
+    fi
+}
+needs_shared() { if readelf -d "$1" | grep -q 'NEEDED.*\[libbraid\.so\.0\]'; then echo shared; else echo static; fi; }
+
+cmake --install "$build" --prefix "$prefix" >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
+lib=$(dirname "$(find "$prefix" -name libbraid.a)")
+check "every public header is there" "$(ls include/braid)" "$(ls "$prefix/include/braid")"
+check "the shared library has a soname and a version" "libbraid.so libbraid.so.0 libbraid.so.$version" \
+    "$(cd "$lib" && echo libbraid.so*)"
+check "the program runs from the prefix" "braid $version" "$("$prefix/bin/braid" --version)"
+check "an example runs from the prefix" "Usage: mnist_replica" "$("$prefix/bin/mnist_replica" --help | sed -n '1s/ \[.*//p')"
+check "nothing tells where it was built" "" "$(grep -rlIF -e "$build" -e "$PWD" "$prefix")"
+
+export PKG_CONFIG_PATH=$lib/pkgconfig LD_LIBRARY_PATH=$lib
+check "pkg-config knows the version" "$version" "$(pkg-config --modversion braid)"
+warn="-Wall -Wextra -Werror"
+compile() { # compile OUT COMPILER SOURCE LIBS...
+    local out=$1 compiler=$2 source=$3
+    shift 3
+    $compiler $warn $(pkg-config --cflags braid) "$source" -o "$dir/$out" "$@" 2>"$dir/log" || head -20 "$dir/log"
+}
+for source in "gcc $project/app.c" "g++ $project/app.cpp"; do
+    name=$(basename "${source#* }")
+    compile shared $source $(pkg-config --libs braid)
+    check "$name by pkg-config" "Braid $version: 5 shared" "$("$dir/shared") $(needs_shared "$dir/shared")"
+    # -l:libbraid.a: this library static, whatever else there is.
+    compile static $source $(pkg-config --static --libs braid | sed 's/-lbraid/-l:libbraid.a/') -Wl,--as-needed
+    check "$name by pkg-config --static" "Braid $version: 5 static" "$("$dir/static") $(needs_shared "$dir/static")"
+done
+
+unset LD_LIBRARY_PATH # CMake sets the path of what it builds
+if cmake -S "$project" -B "$dir/build" -DCMAKE_PREFIX_PATH="$prefix" -DBRAID_WANTED="$version" >"$dir/log" 2>&1 &&
+    cmake --build "$dir/build" >"$dir/log" 2>&1; then
+    for app in c_braid cpp_braid c_static cpp_static; do
+        kind=${app#*_}
+        check "app_$app by CMake" "Braid $version: 5 ${kind/braid/shared}" \
+            "$("$dir/build/app_$app") $(needs_shared "$dir/build/app_$app")"
+    done
+else
+    check "CMake builds the project" "" "$(tail -20 "$dir/log")"
+fi
+cmake -S "$project" -B "$dir/other" -DCMAKE_PREFIX_PATH="$prefix" -DBRAID_WANTED=9.0 >"$dir/log" 2>&1
+check "CMake refuses another version" 1 "$(grep -c 'not accepted' "$dir/log")"
+
+[ $failures = 0 ]
