@@ -148,7 +148,22 @@ static void hold(braid_server *server, bd_incoming *call)
         bd_incoming_reply_error(call, st);
 }
 
+static void recv_part(braid_server *server, bd_incoming *call)
+{
+    BD_STATUS(st);
+    BD_PROTO_ARENA(arena);
+    bd_message part;
+    bd_message_init(&part);
+    const Braid__RecvPartRequest *request =
+        bd_proto_unpack_message(&braid__recv_part_request__descriptor, &call->request, arena, st);
+    if (!request || bd_held_parts_get(server->held_parts, request->id, request->part, &part, st))
+        bd_incoming_reply_error(call, st);
+    else
+        bd_incoming_reply(call, &part, st);
+}
+
 const bd_method bd_cluster_methods[] = {
     {"Attend", BD_ON_ARRIVAL, attend}, {"Done", BD_ON_ARRIVAL, done}, {"Announce", BD_ON_ARRIVAL, announce},
-    {"Await", BD_ON_ARRIVAL, await},   {"Hold", BD_ON_ARRIVAL, hold}, {NULL, BD_ON_ARRIVAL, NULL},
+    {"Await", BD_ON_ARRIVAL, await},   {"Hold", BD_ON_ARRIVAL, hold}, {"RecvPart", BD_ON_ARRIVAL, recv_part},
+    {NULL, BD_ON_ARRIVAL, NULL},
 };

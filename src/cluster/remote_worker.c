@@ -7,6 +7,7 @@
 #include "base/wire.h"
 #include "cluster/graph_options.h"
 #include "cluster/methods.h"
+#include "cluster/parts.h"
 #include "cluster/peers.h"
 #include "cluster/request_id.h"
 #include "cluster/rpc.h"
@@ -31,6 +32,7 @@ typedef struct pending {
         bd_recv_fn recv;
     } fn;
     void *arg;
+    bd_cancellation *cancellation; // of a RecvTensor, for its parts; a reference; NULL
 } pending;
 
 static pending *pending_new(const bd_peer *peer, const char *method, void *arg)
@@ -447,8 +449,13 @@ static void run_graph(bd_worker *w, bd_run_graph *run, bd_cancellation *cancella
 
 // ---- RecvTensor ----
 
-static braid_code read_recv_response(const bd_message *response, braid_tensor *tensor, bool *is_dead,
-                                     braid_status *st)
+typedef struct recv_answer {
+    braid_tensor tensor;
+    bool is_dead, has_parts;
+    bd_wire_reader parts, first_part; // within the response
+} recv_answer;
+
+static braid_code read_recv_response(const bd_message *response, recv_answer *out, braid_status *st)
 {
     bd_wire_reader in = bd_wire_reader_of(response), sub;
     uint32_t field;
@@ -457,16 +464,20 @@ static braid_code read_recv_response(const bd_message *response, braid_tensor *t
     while (bd_wire_next(&in, &field, &type)) {
         if (field == 1 && type == BD_WIRE_BYTES) {
             if (!bd_wire_get_sub(&in, &sub)) break;
-            bd_tensor_fini(tensor);
-            const braid_code code = bd_tensor_proto_read(&sub, tensor, st);
+            bd_tensor_fini(&out->tensor);
+            const braid_code code = bd_tensor_proto_read(&sub, &out->tensor, st);
             if (code) return code;
         } else if (field == 2 && type == BD_WIRE_VARINT) {
-            if (bd_wire_get_varint(&in, &value)) *is_dead = value != 0;
+            if (bd_wire_get_varint(&in, &value)) out->is_dead = value != 0;
+        } else if (field == BD_RECV_PARTS && type == BD_WIRE_BYTES) {
+            out->has_parts = bd_wire_get_sub(&in, &out->parts);
+        } else if (field == BD_RECV_FIRST_PART && type == BD_WIRE_BYTES) {
+            bd_wire_get_sub(&in, &out->first_part);
         } else {
             bd_wire_skip(&in, type);
         }
     }
-    if (in.failed || (!*is_dead && !bd_tensor_is_set(tensor)))
+    if (in.failed || (!out->is_dead && !out->has_parts && !bd_tensor_is_set(&out->tensor)))
         return bd_fail(st, BRAID_INTERNAL, "the answer of RecvTensor is malformed");
     return BRAID_OK;
 }
@@ -475,16 +486,19 @@ static void recv_done(void *arg, bd_message *response, const braid_status *from)
 {
     pending *p = arg;
     BD_STATUS(st);
-    braid_tensor tensor = {0};
-    bool is_dead = false;
+    recv_answer answer = {0};
     if (from->code) {
         explain(p, from, st);
-    } else if (read_recv_response(response, &tensor, &is_dead, st)) {
+    } else if (read_recv_response(response, &answer, st)) {
         bd_status_prefix(st, "%s: ", p->peer->label);
-        bd_tensor_fini(&tensor);
+        bd_tensor_fini(&answer.tensor);
     }
-    p->fn.recv(p->arg, &tensor, is_dead, st);
-    bd_tensor_fini(&tensor);
+    if (!st->code && answer.has_parts)
+        bd_fetch_parts(p->peer, &answer.parts, &answer.first_part, p->cancellation, p->fn.recv, p->arg);
+    else
+        p->fn.recv(p->arg, &answer.tensor, answer.is_dead, st);
+    bd_tensor_fini(&answer.tensor);
+    bd_cancellation_unref(p->cancellation);
     bd_free(p);
 }
 
@@ -499,7 +513,15 @@ void bd_remote_recv_tensor(const bd_peer *peer, int64_t step_id, const bd_rendez
     request.request_id = bd_request_id_next();
     bd_rpc_options options = bd_peer_rpc(peer, BD_WORKER_SERVICE "RecvTensor");
     options.cancellation = cancellation;
-    bd_rpc_start_proto(&options, &request.base, recv_done, p);
+    p->cancellation = cancellation ? bd_cancellation_ref(cancellation) : NULL;
+    bd_message message;
+    bd_message_init(&message);
+    bd_wire_writer writer;
+    bd_wire_writer_init(&writer, &message);
+    bd_proto_pack(&request.base, &writer);
+    bd_wire_put_uint(&writer, BD_RECV_TAKES_PARTS, 1);
+    bd_wire_writer_finish(&writer);
+    bd_rpc_start(&options, &message, recv_done, p);
 }
 
 bd_worker *bd_remote_worker_new(const bd_peer *peer)

@@ -132,6 +132,7 @@ static void free_parts(braid_server *s)
     bd_peers_close(&s->peers);
     bd_master_free(s->master);
     bd_local_worker_free(s->worker);
+    bd_held_parts_free(s->held_parts);
     bd_timers_free(s->timers);
     bd_announcements_free(s->announcements);
     bd_attendance_free(s->attendance);
@@ -226,6 +227,7 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
     bd_peers_init(&s->peers, s->cluster, job, index, s->transport, s->timers);
     s->device = bd_device_new(s->peers.self->task, "CPU", 0, s->nodes);
     s->worker = bd_local_worker_new(&s->peers, s->device, s->timers);
+    s->held_parts = bd_held_parts_new(s->timers);
     s->peers.self->worker = bd_local_worker_base(s->worker);
     s->master = bd_master_new(&(bd_master_env){.peers = &s->peers,
                                                .timers = s->timers,

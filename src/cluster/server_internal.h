@@ -9,6 +9,7 @@
 #include "cluster/attendance.h"
 #include "cluster/local_worker.h"
 #include "cluster/master.h"
+#include "cluster/parts.h"
 #include "cluster/peers.h"
 #include "cluster/request_id.h"
 #include "cluster/server.h"
@@ -28,6 +29,7 @@ struct braid_server {
     bd_device *device;
     bd_peers peers;
     bd_local_worker *worker;
+    bd_held_parts *held_parts; // of tensors that other tasks are fetching
     bd_master *master;
     bd_attendance *attendance;
     bd_announcements *announcements;

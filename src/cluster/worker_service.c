@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/recycler.h"
 #include "cluster/graph_options.h"
 #include "cluster/message_field.h"
 #include "cluster/served.h"
@@ -285,9 +286,18 @@ static void run_graph(braid_server *server, bd_incoming *call)
 // A key is two device names, a tensor's name and a few numbers; it is kept while the receive waits.
 #define RECV_KEY_LEN_MAX 4096
 
+typedef struct recv_call {
+    bd_incoming *call;
+    bd_held_parts *parts; // where large tensors are held; NULL when the caller takes no parts
+} recv_call;
+
+static bd_recycler recv_calls = BD_RECYCLER(recv_call);
+
 static void tensor_received(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st)
 {
-    bd_incoming *call = arg;
+    const recv_call c = *(const recv_call *)arg;
+    bd_recycler_give(&recv_calls, arg);
+    bd_incoming *call = c.call;
     if (st->code) {
         bd_incoming_reply_error(call, st);
         return;
@@ -296,11 +306,21 @@ static void tensor_received(void *arg, braid_tensor *tensor, bool is_dead, const
     bd_message_init(&response);
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, &response);
-    if (!is_dead) bd_tensor_proto_put(tensor, 1, &writer);
+    if (!is_dead && c.parts && bd_tensor_has_parts(tensor))
+        bd_held_parts_put(c.parts, tensor, &writer);
+    else if (!is_dead)
+        bd_tensor_proto_put(tensor, 1, &writer);
     if (is_dead) bd_wire_put_uint(&writer, 2, 1);
     bd_wire_put_uint(&writer, 3, (uint64_t)bd_wall_micros());
     bd_wire_writer_finish(&writer);
     bd_incoming_reply(call, &response, st);
+}
+
+static bool takes_parts(const Tensorflow__RecvTensorRequest *request)
+{
+    for (unsigned i = 0; i < request->base.n_unknown_fields; i++)
+        if (request->base.unknown_fields[i].tag == BD_RECV_TAKES_PARTS) return true;
+    return false;
 }
 
 static void recv_tensor(braid_server *server, bd_incoming *call)
@@ -315,11 +335,14 @@ static void recv_tensor(braid_server *server, bd_incoming *call)
     else if (request && !bd_request_ids_add(&server->recv_ids, request->request_id))
         bd_fail(st, BRAID_ABORTED, "RecvTensor: request %lld has come before",
                 (long long)request->request_id);
-    if (!request || st->code)
+    if (!request || st->code) {
         bd_incoming_reply_error(call, st);
-    else
-        bd_local_worker_recv_tensor(server->worker, request->step_id, request->rendezvous_key,
-                                    tensor_received, call);
+        return;
+    }
+    recv_call *c = bd_recycler_take(&recv_calls);
+    *c = (recv_call){call, takes_parts(request) ? server->held_parts : NULL};
+    bd_local_worker_recv_tensor(server->worker, request->step_id, request->rendezvous_key, tensor_received,
+                                c);
 }
 
 const bd_method bd_worker_methods[] = {

@@ -1,0 +1,213 @@
+// A step in the steady state asks the system for no memory.
+//
+// malloc and its kin, and mmap, are replaced by ones that count, for Braid and all libraries it uses. Only oneDNN asks malloc in a
+// step, for what a product or a convolution needs while it runs: its calls are counted apart, and the bytes that malloc has
+// from the system must not become more. (Sanitizers replace malloc, too: there this is skipped.)
+#include <braid/braid.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+// ---- What counts ----
+
+static atomic_long asked, asked_by_dnnl;
+
+#ifndef BD_SANITIZED
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define BD_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define BD_SANITIZED 1
+#endif
+#endif
+#endif
+
+#ifndef BD_SANITIZED
+// glibc's own, under the names it exports them by. The others are to be seen by all libraries.
+#pragma GCC visibility push(default)
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *p, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
+
+// By the place that called: oneDNN is the one part of a step that is in C++.
+static void count(const void *caller)
+{
+    Dl_info info;
+    const bool by_dnnl = dladdr(caller, &info) && info.dli_fname &&
+                         (strstr(info.dli_fname, "libdnnl") || strstr(info.dli_fname, "libstdc++"));
+    atomic_fetch_add(by_dnnl ? &asked_by_dnnl : &asked, 1);
+}
+
+void *malloc(size_t size)
+{
+    count(__builtin_return_address(0));
+    return __libc_malloc(size);
+}
+
+void *calloc(size_t n, size_t size)
+{
+    count(__builtin_return_address(0));
+    return __libc_calloc(n, size);
+}
+
+void *realloc(void *p, size_t size)
+{
+    count(__builtin_return_address(0));
+    return __libc_realloc(p, size);
+}
+
+void *memalign(size_t alignment, size_t size)
+{
+    count(__builtin_return_address(0));
+    return __libc_memalign(alignment, size);
+}
+
+void *aligned_alloc(size_t alignment, size_t size)
+{
+    count(__builtin_return_address(0));
+    return __libc_memalign(alignment, size);
+}
+
+int posix_memalign(void **p, size_t alignment, size_t size)
+{
+    count(__builtin_return_address(0));
+    *p = __libc_memalign(alignment, size);
+    return *p ? 0 : ENOMEM;
+}
+
+void *mmap(void *at, size_t len, int protection, int flags, int fd, off_t offset)
+{
+    count(__builtin_return_address(0));
+    return (void *)syscall(SYS_mmap, at, len, protection, flags, fd, offset);
+}
+#pragma GCC visibility pop
+#endif
+
+// ---- Steps ----
+
+typedef struct program {
+    braid_graph *graph;
+    braid_op *init, *target;
+    braid_feed feeds[2];
+    int feed_count;
+} program;
+
+static void run(braid_session *s, const program *p, braid_op *target, braid_status *st)
+{
+    const bool is_step = target == p->target;
+    const braid_run_args args = {
+        .feeds = p->feeds, .feed_count = is_step ? p->feed_count : 0, .targets = &target, .target_count = 1};
+    if (braid_session_run(s, &args, st)) fail_msg("%s", braid_status_message(st));
+}
+
+static void null_step(program *p)
+{
+    p->target = braid_no_op(p->graph, "nothing");
+}
+
+static void mnist(program *p, braid_optimizer *optimizer)
+{
+    braid_graph *g = p->graph;
+    braid_out x = braid_placeholder(g, "x", BRAID_FLOAT, BRAID_SHAPE(-1, 784)),
+              labels = braid_placeholder(g, "labels", BRAID_FLOAT, BRAID_SHAPE(-1, 10));
+    braid_out hidden = braid_relu(g, braid_dense(g, "hidden", x, 100));
+    braid_out y = braid_softmax(g, braid_dense(g, "softmax", hidden, 10));
+    braid_out log_y = braid_log(g, braid_clip_by_value(g, y, 1e-10, 1));
+    braid_out loss = braid_neg(g, braid_reduce_sum(g, braid_mul(g, labels, log_y)));
+    p->target = braid_minimize(optimizer, loss, braid_global_step(g));
+    p->feeds[0] = (braid_feed){x, braid_tensor_new(BRAID_FLOAT, BRAID_SHAPE(100, 784), NULL)};
+    p->feeds[1] = (braid_feed){labels, braid_tensor_new(BRAID_FLOAT, BRAID_SHAPE(100, 10), NULL)};
+    p->feed_count = 2;
+}
+
+static void mnist_sgd(program *p)
+{
+    mnist(p, braid_gradient_descent(p->graph, 0.01f));
+}
+
+static void mnist_adam(program *p)
+{
+    mnist(p, braid_adam(p->graph, 0.01f));
+}
+
+// What 100 steps asked for, after 100 others.
+typedef struct demand {
+    long calls, dnnl_calls;
+    long long system_bytes;
+} demand;
+
+static long long system_bytes(void)
+{
+    const struct mallinfo2 info = mallinfo2();
+    return (long long)info.arena + (long long)info.hblkhd;
+}
+
+static demand measure(void (*build)(program *p))
+{
+    enum {
+        STEPS = 100
+    };
+    program p = {.graph = braid_graph_new()};
+    build(&p);
+    p.init = braid_global_variables_initializer(p.graph);
+    braid_status *st = braid_status_new();
+    const braid_session_options options = {.inter_op_threads = 1, .intra_op_threads = 1};
+    braid_session *s = braid_session_open(p.graph, &options, st);
+    assert_non_null(s);
+    run(s, &p, p.init, st);
+    for (int i = 0; i < STEPS; i++)
+        run(s, &p, p.target, st);
+    demand d = {-atomic_load(&asked), -atomic_load(&asked_by_dnnl), -system_bytes()};
+    for (int i = 0; i < STEPS; i++)
+        run(s, &p, p.target, st);
+    d.calls += atomic_load(&asked);
+    d.dnnl_calls += atomic_load(&asked_by_dnnl);
+    d.system_bytes += system_bytes();
+    assert_int_equal(braid_session_close(s, st), BRAID_OK);
+    for (int i = 0; i < p.feed_count; i++)
+        braid_tensor_free((braid_tensor *)p.feeds[i].value);
+    braid_graph_free(p.graph);
+    braid_status_free(st);
+    return d;
+}
+
+static void steps_of_one_process_ask_for_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *what;
+        void (*build)(program *p);
+    } cases[] = {{"null step", null_step}, {"MNIST, SGD", mnist_sgd}, {"MNIST, Adam", mnist_adam}};
+    assert_true(atomic_load(&asked) > 0); // it counts
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const demand d = measure(cases[i].build);
+        print_message("%s: 100 steps: %ld calls for memory, %ld of oneDNN, %lld bytes more of the system\n",
+                      cases[i].what, d.calls, d.dnnl_calls, d.system_bytes);
+        assert_int_equal(d.calls, 0);
+        assert_int_equal(d.system_bytes, 0);
+    }
+}
+
+int main(void)
+{
+#ifdef BD_SANITIZED
+    return 77;
+#endif
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_of_one_process_ask_for_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
