@@ -277,7 +277,52 @@ static braid_out conv_channels_first(braid_graph *g)
     return conv(g, "Relu", "NCHW");
 }
 
+// ---- Element-wise nodes ----
+
+static braid_out chain(braid_graph *g)
+{
+    braid_out x = x_of(g), scaled = tg2(g, "Mul", "scaled", x, tg_float(g, NULL, 2));
+    return tg1(g, "Exp", NULL, tg2(g, "Add", "sum", scaled, vector(g, NULL, 4)));
+}
+
+static braid_out diamond(braid_graph *g)
+{
+    braid_out square = tg1(g, "Square", NULL, x_of(g)), root = tg1(g, "Sqrt", NULL, square);
+    return tg2(g, "Sub", NULL, tg1(g, "Neg", NULL, square), root);
+}
+
+static braid_out chain_used_on_the_way(braid_graph *g)
+{
+    braid_out negative = tg1(g, "Neg", NULL, x_of(g)), exp = tg1(g, "Exp", NULL, negative);
+    return tg2(g, "MatMul", NULL, negative, tg1(g, "Tanh", NULL, exp));
+}
+
+static braid_out chain_waited_for(braid_graph *g)
+{
+    braid_out negative = tg1(g, "Neg", NULL, x_of(g)), exp = tg1(g, "Exp", NULL, negative);
+    return tg_identity_after(g, NULL, exp, tg_after(g, "NoOp", NULL, 1, &negative.op));
+}
+
+static braid_out comparison(braid_graph *g)
+{
+    braid_out less = tg2(g, "Less", NULL, x_of(g), tg_float(g, NULL, 2));
+    return tg1(g, "LogicalNot", NULL, less);
+}
+
+static braid_out sum_with_a_row(braid_graph *g) // known to broadcast: no pass over one shape
+{
+    braid_out row = tg2(g, "Add", NULL, matrix(g), vector(g, NULL, 4));
+    return tg1(g, "Exp", NULL, row);
+}
+
 static const pattern patterns[] = {
+    {"a chain", BRAID_REWRITE_ELEMENTWISE, chain, "Const Const _FusedElementwise"},
+    {"a diamond", BRAID_REWRITE_ELEMENTWISE, diamond, "_FusedElementwise"},
+    {"a value used on the way", BRAID_REWRITE_ELEMENTWISE, chain_used_on_the_way,
+     "MatMul Neg _FusedElementwise"},
+    {"a node that something waits for", BRAID_REWRITE_ELEMENTWISE, chain_waited_for, "Exp Identity Neg NoOp"},
+    {"a comparison", BRAID_REWRITE_ELEMENTWISE, comparison, "Const Less LogicalNot"},
+    {"a broadcast", BRAID_REWRITE_ELEMENTWISE, sum_with_a_row, "Add Const Const Const Exp Fill"},
     {"a dense layer", BRAID_REWRITE_REMAPPING, dense_relu, "Const Const Const Fill _FusedMatMul"},
     {"a sum with a vector", BRAID_REWRITE_REMAPPING | BRAID_REWRITE_CONSTANT_FOLDING, dense_add,
      "Const Const _FusedMatMul"},
@@ -542,6 +587,7 @@ static void errors_name_the_node_that_was_built(void **state)
     assert_same_error(dense_relu, BRAID_SHAPE(2, 3), "(MatMul on");
     assert_same_error(dense_relu, BRAID_SHAPE(2), "{{node product}}");
     assert_same_error(wrong_bias, BRAID_SHAPE(3, 3), "(BiasAdd on");
+    assert_same_error(chain, BRAID_SHAPE(3, 5), "{{node sum}}");
 }
 
 // ---- Training ----
