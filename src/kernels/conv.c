@@ -22,7 +22,7 @@ enum {
     TENSORS
 };
 
-struct bd_conv {
+typedef struct bd_conv {
     bd_prepared base;
     bd_conv_kind kind;
     bd_conv_shape shape;
@@ -35,7 +35,7 @@ struct bd_conv {
     dnnl_memory_t scratch, reorder_scratch;
     size_t filter_size, scratch_size; // bytes, the first a multiple of 64
     bool by_product;                  // without oneDNN's convolution: the members between are not used
-};
+} bd_conv;
 
 #define PRODUCT_CHANNELS_MAX 4 // a quarter of an AVX-512 register
 
@@ -196,35 +196,6 @@ static bool prepare_dnnl(bd_conv *c)
            make_conv(c, &t);
 }
 
-bd_conv *bd_conv_take(bd_prepared_cache *cache, bd_conv_kind kind, const bd_conv_shape *shape)
-{
-    bd_prepared *p = bd_prepared_take(cache, shape, sizeof *shape);
-    if (p) return BD_CONTAINER_OF(p, bd_conv, base);
-    if (!has_elements(shape)) return NULL;
-    bd_conv *c = bd_calloc(1, sizeof *c);
-    c->kind = kind;
-    c->shape = *shape;
-    c->base = (bd_prepared){.free = conv_free, .shape = &c->shape, .shape_size = sizeof c->shape};
-    bd_dnnl_one_thread();
-    if (kind == BD_CONV_INPUT_GRAD && shape->in_channels <= PRODUCT_CHANNELS_MAX && !shape->channels_first) {
-        prepare_product(c);
-    } else if (!prepare_dnnl(c)) {
-        conv_free(&c->base);
-        return NULL;
-    }
-    return c;
-}
-
-void bd_conv_give(bd_prepared_cache *cache, bd_conv *c)
-{
-    bd_prepared_give(cache, &c->base);
-}
-
-size_t bd_conv_scratch_size(const bd_conv *c)
-{
-    return c->filter_size + c->scratch_size;
-}
-
 // ---- Running ----
 
 static bool run_reorder(bd_conv *c)
@@ -313,8 +284,10 @@ static void run_product(const bd_conv_shape *s, const bd_conv_data *data, float 
     }
 }
 
-bool bd_conv_run(bd_conv *c, const bd_conv_data *data, void *scratch)
+static bool conv_run(bd_prepared *p, const void *conv_data, void *scratch)
 {
+    bd_conv *c = BD_CONTAINER_OF(p, bd_conv, base);
+    const bd_conv_data *data = conv_data;
     bd_dnnl_one_thread();
     if (c->by_product) {
         run_product(&c->shape, data, scratch);
@@ -327,4 +300,27 @@ bool bd_conv_run(bd_conv *c, const bd_conv_data *data, void *scratch)
     if (c->reorder) ok = ok && point_at(c->user_filter, data->filter) && point_at(c->reorder_scratch, rest);
     if (c->kind == BD_CONV_FILTER_GRAD) return ok && run_conv(c) && run_reorder(c);
     return ok && run_reorder(c) && run_conv(c);
+}
+
+// ---- The cache ----
+
+bd_prepared *bd_conv_take(bd_prepared_cache *cache, bd_conv_kind kind, const bd_conv_shape *shape)
+{
+    bd_prepared *p = bd_prepared_take(cache, shape, sizeof *shape);
+    if (p) return p;
+    if (!has_elements(shape)) return NULL;
+    bd_conv *c = bd_calloc(1, sizeof *c);
+    c->kind = kind;
+    c->shape = *shape;
+    c->base =
+        (bd_prepared){.free = conv_free, .shape = &c->shape, .shape_size = sizeof c->shape, .run = conv_run};
+    bd_dnnl_one_thread();
+    if (kind == BD_CONV_INPUT_GRAD && shape->in_channels <= PRODUCT_CHANNELS_MAX && !shape->channels_first) {
+        prepare_product(c);
+    } else if (!prepare_dnnl(c)) {
+        conv_free(&c->base);
+        return NULL;
+    }
+    c->base.scratch_size = c->filter_size + c->scratch_size;
+    return &c->base;
 }

@@ -39,17 +39,10 @@ typedef struct bd_conv_data {
     void *bias;   // [out_channels]; NULL without one
 } bd_conv_data;
 
-// A convolution of float tensors prepared for one kind and shape. It may run on any thread, on one at a time.
-typedef struct bd_conv bd_conv;
-
-// One from the cache, which serves one kind, or a new one; NULL when oneDNN has no way to do it, or there is nothing to do
-// because a dimension is 0: take bd_conv_plain. Given back with bd_conv_give.
-bd_conv *bd_conv_take(bd_prepared_cache *cache, bd_conv_kind kind, const bd_conv_shape *shape);
-void bd_conv_give(bd_prepared_cache *cache, bd_conv *c);
-// Bytes that a run needs besides, aligned to 64; they need not be kept between runs.
-size_t bd_conv_scratch_size(const bd_conv *c);
-// False when oneDNN fails. Runs on this thread alone.
-bool bd_conv_run(bd_conv *c, const bd_conv_data *data, void *scratch);
+// A convolution of float tensors prepared for one kind and shape, which runs over bd_conv_data: one from the cache, which serves
+// one kind, or a new one; NULL when oneDNN has no way to do it, or there is nothing to do because a dimension is 0: take
+// bd_conv_plain. Given back with bd_prepared_give.
+bd_prepared *bd_conv_take(bd_prepared_cache *cache, bd_conv_kind kind, const bd_conv_shape *shape);
 
 // Any shape, of BD_F32 or BD_F64, by loops: the reference for the other. Without bias and activation.
 void bd_conv_plain(bd_number type, bd_conv_kind kind, const bd_conv_shape *shape, const bd_conv_data *data);

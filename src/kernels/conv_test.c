@@ -74,13 +74,13 @@ static void compare_conv(bd_rng *r, bd_prepared_cache caches[3], const bd_conv_s
         *out[written[kind]] = want;
         bd_conv_plain(BD_F32, (bd_conv_kind)kind, s, &plain);
         for (int run = 0; run < 2; run++) { // the second time out of the cache
-            bd_conv *c = bd_conv_take(&caches[kind], (bd_conv_kind)kind, s);
+            bd_prepared *c = bd_conv_take(&caches[kind], (bd_conv_kind)kind, s);
             assert_non_null(c);
-            void *scratch = bd_try_aligned(bd_conv_scratch_size(c));
-            assert_true(bd_conv_run(c, &data, scratch));
+            void *scratch = bd_try_aligned(c->scratch_size);
+            assert_true(c->run(c, &data, scratch));
             expect_near(x[written[kind]], want, counts[written[kind]], number, kind);
             bd_free(scratch);
-            bd_conv_give(&caches[kind], c);
+            bd_prepared_give(&caches[kind], c);
         }
         for (int i = 0; i < 3; i++)
             bd_free(x[i]);
@@ -133,12 +133,12 @@ static void compare_pooling(bd_rng *r, const bd_pooling_shape *s, int number)
         bd_pooling_plain(BD_F32, kinds[k], s, &plain);
         bd_prepared_cache cache;
         bd_prepared_cache_init(&cache);
-        bd_pooling *p = bd_pooling_take(&cache, kinds[k], s);
+        bd_prepared *p = bd_pooling_take(&cache, kinds[k], s);
         assert_non_null(p);
-        void *scratch = bd_try_aligned(bd_pooling_scratch_size(p));
-        assert_true(bd_pooling_run(p, &data, scratch));
+        void *scratch = bd_try_aligned(p->scratch_size);
+        assert_true(p->run(p, &data, scratch));
         expect_near(is_grad ? dx : y, want, is_grad ? in : out, number, (int)kinds[k]);
-        bd_pooling_give(&cache, p);
+        bd_prepared_give(&cache, p);
         bd_prepared_cache_fini(&cache);
         void *all[] = {scratch, x, dx, y, dy, want};
         for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
@@ -170,20 +170,20 @@ static void test_cache(void **state)
                        .filter = {1, 1},
                        .stride = {1, 1},
                        .dilation = {1, 1}};
-    bd_conv *a = bd_conv_take(&cache, BD_CONV_OUTPUT, &s), *b = bd_conv_take(&cache, BD_CONV_OUTPUT, &s);
+    bd_prepared *a = bd_conv_take(&cache, BD_CONV_OUTPUT, &s), *b = bd_conv_take(&cache, BD_CONV_OUTPUT, &s);
     assert_ptr_not_equal(a, b);
-    bd_conv_give(&cache, a);
-    bd_conv_give(&cache, b);
+    bd_prepared_give(&cache, a);
+    bd_prepared_give(&cache, b);
     assert_ptr_equal(bd_conv_take(&cache, BD_CONV_OUTPUT, &s), b);
-    bd_conv_give(&cache, b);
+    bd_prepared_give(&cache, b);
     for (int64_t batch = 2; batch < 12; batch++) {
         s.batch = batch;
-        bd_conv_give(&cache, bd_conv_take(&cache, BD_CONV_OUTPUT, &s));
+        bd_prepared_give(&cache, bd_conv_take(&cache, BD_CONV_OUTPUT, &s));
     }
     assert_null(bd_prepared_take(&cache, &(bd_conv_shape){0}, sizeof s));
     uint64_t before = bd_alloc_count();
-    bd_conv_give(&cache,
-                 bd_conv_take(&cache, BD_CONV_OUTPUT, &s)); // in the steady state nothing is allocated
+    bd_prepared_give(&cache,
+                     bd_conv_take(&cache, BD_CONV_OUTPUT, &s)); // in the steady state nothing is allocated
     assert_int_equal(bd_alloc_count(), before);
     s.batch = 1; // pushed out by the others
     assert_null(bd_prepared_take(&cache, &s, sizeof s));

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "kernels/dnnl.h"
 
-struct bd_pooling {
+typedef struct bd_pooling {
     bd_prepared base;
     bd_pooling_kind kind;
     bd_pooling_shape shape;
@@ -19,7 +19,7 @@ struct bd_pooling {
     dnnl_memory_t input, output, workspace, scratch; // input: x or dx
     dnnl_memory_t again_output;                      // of the forward pass that runs for the gradient
     size_t workspace_size, again_size, scratch_size; // bytes, multiples of 64
-};
+} bd_pooling;
 
 // ---- Preparing ----
 
@@ -131,31 +131,6 @@ static bool has_elements(const bd_pooling_shape *s)
     return s->batch > 0 && s->channels > 0 && s->in[0] > 0 && s->in[1] > 0 && s->out[0] > 0 && s->out[1] > 0;
 }
 
-bd_pooling *bd_pooling_take(bd_prepared_cache *cache, bd_pooling_kind kind, const bd_pooling_shape *shape)
-{
-    bd_prepared *found = bd_prepared_take(cache, shape, sizeof *shape);
-    if (found) return BD_CONTAINER_OF(found, bd_pooling, base);
-    if (!has_elements(shape) || kind == BD_POOLING_MAX_PICK) return NULL;
-    bd_pooling *p = bd_calloc(1, sizeof *p);
-    p->kind = kind;
-    p->shape = *shape;
-    p->base = (bd_prepared){.free = pooling_free, .shape = &p->shape, .shape_size = sizeof p->shape};
-    bd_dnnl_one_thread();
-    if (prepare(p)) return p;
-    pooling_free(&p->base);
-    return NULL;
-}
-
-void bd_pooling_give(bd_prepared_cache *cache, bd_pooling *p)
-{
-    bd_prepared_give(cache, &p->base);
-}
-
-size_t bd_pooling_scratch_size(const bd_pooling *p)
-{
-    return p->workspace_size + p->again_size + p->scratch_size;
-}
-
 // ---- Running ----
 
 static bool point_at(dnnl_memory_t m, void *data)
@@ -181,8 +156,10 @@ static bool run_backward(bd_pooling *p)
     return dnnl_primitive_execute(p->backward, p->stream, p->workspace ? 4 : 3, args) == dnnl_success;
 }
 
-bool bd_pooling_run(bd_pooling *p, const bd_pooling_data *data, void *scratch)
+static bool pooling_run(bd_prepared *base, const void *pooling_data, void *scratch)
 {
+    bd_pooling *p = BD_CONTAINER_OF(base, bd_pooling, base);
+    const bd_pooling_data *data = pooling_data;
     bd_dnnl_one_thread();
     char *at = scratch;
     if (!point_at(p->workspace, at) || !point_at(p->again_output, at + p->workspace_size) ||
@@ -193,4 +170,25 @@ bool bd_pooling_run(bd_pooling *p, const bd_pooling_data *data, void *scratch)
     if (p->kind == BD_POOLING_MAX_GRAD && !(point_at(p->input, data->x) && run_forward(p, p->again_output)))
         return false;
     return point_at(p->input, data->dx) && point_at(p->output, data->dy) && run_backward(p);
+}
+
+// ---- The cache ----
+
+bd_prepared *bd_pooling_take(bd_prepared_cache *cache, bd_pooling_kind kind, const bd_pooling_shape *shape)
+{
+    bd_prepared *found = bd_prepared_take(cache, shape, sizeof *shape);
+    if (found) return found;
+    if (!has_elements(shape) || kind == BD_POOLING_MAX_PICK) return NULL;
+    bd_pooling *p = bd_calloc(1, sizeof *p);
+    p->kind = kind;
+    p->shape = *shape;
+    p->base = (bd_prepared){
+        .free = pooling_free, .shape = &p->shape, .shape_size = sizeof p->shape, .run = pooling_run};
+    bd_dnnl_one_thread();
+    if (!prepare(p)) {
+        pooling_free(&p->base);
+        return NULL;
+    }
+    p->base.scratch_size = p->workspace_size + p->again_size + p->scratch_size;
+    return &p->base;
 }

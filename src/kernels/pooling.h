@@ -30,14 +30,8 @@ typedef struct bd_pooling_data {
     void *y, *dy; // outputs
 } bd_pooling_data;
 
-// Pooling of float images prepared for one kind and shape. It may run on any thread, on one at a time.
-typedef struct bd_pooling bd_pooling;
-
-// As for convolutions, see conv.h.
-bd_pooling *bd_pooling_take(bd_prepared_cache *cache, bd_pooling_kind kind, const bd_pooling_shape *shape);
-void bd_pooling_give(bd_prepared_cache *cache, bd_pooling *p);
-size_t bd_pooling_scratch_size(const bd_pooling *p);
-bool bd_pooling_run(bd_pooling *p, const bd_pooling_data *data, void *scratch);
+// Pooling of float images prepared for one kind and shape, which runs over bd_pooling_data: as for convolutions, see conv.h.
+bd_prepared *bd_pooling_take(bd_prepared_cache *cache, bd_pooling_kind kind, const bd_pooling_shape *shape);
 
 // Any shape and kind, of BD_F32 or BD_F64.
 void bd_pooling_plain(bd_number type, bd_pooling_kind kind, const bd_pooling_shape *shape,

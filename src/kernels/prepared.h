@@ -6,6 +6,7 @@
 #define BD_KERNELS_PREPARED_H
 
 #include "base/thread.h"
+#include <stdbool.h>
 #include <stddef.h>
 
 // First member of prepared objects.
@@ -14,6 +15,9 @@ typedef struct bd_prepared {
     void (*free)(struct bd_prepared *p);
     const void *shape; // within the object
     size_t shape_size;
+    size_t scratch_size; // bytes that a run needs besides, aligned to 64; they need not be kept between runs
+    // Runs it over `data`, of the kind of object, on this thread alone, on one thread at a time. False when oneDNN fails.
+    bool (*run)(struct bd_prepared *p, const void *data, void *scratch);
 } bd_prepared;
 
 typedef struct bd_prepared_cache {

@@ -198,18 +198,7 @@ bool bd_conv_sizes(bd_op_ctx *c, const bd_conv_state *s, bd_conv_shape *shape, b
 bool bd_conv_prepared(bd_op_ctx *c, bd_conv_state *s, bd_conv_kind kind, const bd_conv_shape *shape,
                       const bd_conv_data *data)
 {
-    bd_conv *conv = bd_conv_take(&s->cache, kind, shape);
-    if (!conv) return false;
-    bd_buffer *scratch = bd_buffer_new(bd_conv_scratch_size(conv));
-    if (!scratch) {
-        bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when allocating %zu bytes for a convolution",
-                   bd_conv_scratch_size(conv));
-    } else if (!bd_conv_run(conv, data, scratch->data)) {
-        bd_op_fail(c, BRAID_INTERNAL, "oneDNN failed to run the convolution");
-    }
-    bd_buffer_unref(scratch);
-    bd_conv_give(&s->cache, conv);
-    return true;
+    return bd_run_prepared(c, &s->cache, bd_conv_take(&s->cache, kind, shape), data);
 }
 
 static void convolve(bd_op_ctx *c, bd_conv_kind kind, const bd_conv_shape *shape, const bd_conv_data *data)
@@ -238,7 +227,8 @@ static void input_grad_run(bd_op_ctx *c)
         !grad_sizes(c, &input, &filter->shape, &grad->shape, &shape))
         return;
     braid_tensor *dx = bd_window_output(c, grad->dtype, &input);
-    if (dx) convolve(c, BD_CONV_INPUT_GRAD, &shape, &(bd_conv_data){dx->data, filter->data, grad->data, NULL});
+    if (dx)
+        convolve(c, BD_CONV_INPUT_GRAD, &shape, &(bd_conv_data){dx->data, filter->data, grad->data, NULL});
 }
 
 static void filter_grad_run(bd_op_ctx *c)
@@ -250,7 +240,8 @@ static void filter_grad_run(bd_op_ctx *c)
         !grad_sizes(c, &input->shape, &filter, &grad->shape, &shape))
         return;
     braid_tensor *df = bd_window_output(c, grad->dtype, &filter);
-    if (df) convolve(c, BD_CONV_FILTER_GRAD, &shape, &(bd_conv_data){input->data, df->data, grad->data, NULL});
+    if (df)
+        convolve(c, BD_CONV_FILTER_GRAD, &shape, &(bd_conv_data){input->data, df->data, grad->data, NULL});
 }
 
 #define CONV_ATTRS "T:type{bfloat16,double,float,half}; use_cudnn_on_gpu:bool=true; " BD_CONV_WINDOW_ATTRS

@@ -159,30 +159,12 @@ static bool pool_sizes(bd_op_ctx *c, const braid_shape *in, int v2, bd_pooling_s
     return true;
 }
 
-// False when oneDNN cannot: nothing has been written then.
-static bool pool_prepared(bd_op_ctx *c, bd_pooling_kind kind, const bd_pooling_shape *shape,
-                          const bd_pooling_data *data)
-{
-    pool_state *s = c->state;
-    bd_pooling *p = bd_pooling_take(&s->cache, kind, shape);
-    if (!p) return false;
-    bd_buffer *scratch = bd_buffer_new(bd_pooling_scratch_size(p));
-    if (!scratch) {
-        bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when allocating %zu bytes for pooling",
-                   bd_pooling_scratch_size(p));
-    } else if (!bd_pooling_run(p, data, scratch->data)) {
-        bd_op_fail(c, BRAID_INTERNAL, "oneDNN failed to run the pooling");
-    }
-    bd_buffer_unref(scratch);
-    bd_pooling_give(&s->cache, p);
-    return true;
-}
-
 static void pool(bd_op_ctx *c, bd_pooling_kind kind, const bd_pooling_shape *shape,
                  const bd_pooling_data *data)
 {
-    bd_number type = ((const pool_state *)c->state)->type;
-    if (type != BD_F32 || !pool_prepared(c, kind, shape, data)) bd_pooling_plain(type, kind, shape, data);
+    pool_state *s = c->state;
+    if (s->type != BD_F32 || !bd_run_prepared(c, &s->cache, bd_pooling_take(&s->cache, kind, shape), data))
+        bd_pooling_plain(s->type, kind, shape, data);
 }
 
 static void forward(bd_op_ctx *c, bd_pooling_kind kind, int v2)

@@ -200,3 +200,18 @@ braid_tensor *bd_window_output(bd_op_ctx *c, braid_dtype dtype, const braid_shap
     }
     return bd_output(c, 0, dtype, shape);
 }
+
+bool bd_run_prepared(bd_op_ctx *c, bd_prepared_cache *cache, bd_prepared *p, const void *data)
+{
+    if (!p) return false;
+    bd_buffer *scratch = bd_buffer_new(p->scratch_size);
+    if (!scratch) {
+        bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when allocating %zu bytes for %s", p->scratch_size,
+                   c->node->op_type);
+    } else if (!p->run(p, data, scratch->data)) {
+        bd_op_fail(c, BRAID_INTERNAL, "oneDNN failed to run %s", c->node->op_type);
+    }
+    bd_buffer_unref(scratch);
+    bd_prepared_give(cache, p);
+    return true;
+}
