@@ -165,7 +165,8 @@ static void run_plan(void *arg)
     count_running(w, +1); // this function, whose graph may be the last reference to its plan
     const int64_t begin_ns = bd_now_ns();
     bd_plan_run(graph->plan, &e->step, plan_done, e);
-    atomic_store_explicit(&graph->held_ns, bd_now_ns() - begin_ns, memory_order_relaxed);
+    if (!bd_plan_has_loops(graph->plan)) // else the next one may take any time
+        atomic_store_explicit(&graph->held_ns, bd_now_ns() - begin_ns, memory_order_relaxed);
     bd_worker_graph_unref(graph);
     count_running(w, -1);
 }

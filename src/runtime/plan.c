@@ -355,6 +355,11 @@ void bd_plan_unref(bd_plan *p)
     if (p && atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) == 1) destroy(p);
 }
 
+bool bd_plan_has_loops(const bd_plan *p)
+{
+    return p->frame_count > 1;
+}
+
 const braid_graph *bd_plan_graph(const bd_plan *p)
 {
     return &p->graph;
