@@ -7,6 +7,7 @@
 // labels: concurrent
 // timeout: 240
 #include "base/alloc.h"
+#include "base/log.h"
 #include "base/random.h"
 #include "base/testing/simulation.h"
 #include "cluster/client_session.h"
@@ -24,9 +25,9 @@
 #define SHORT_RUN 25
 #define REPLAYED 2 // seeds that are run twice
 #define WORKERS 2
-#define STEPS 15
-#define ATTEMPTS_MAX 200 // a worker that needs more does not get on
-#define STEP_TIMEOUT_MS 2000
+#define STEPS 12
+#define ATTEMPTS_MAX 300 // a worker that needs more does not get on
+#define STEP_TIMEOUT_MS 6000
 #define OPERATION_TIMEOUT_MS 20000
 #define PAUSE_NS (SECOND_NS / 20)
 // Until nothing is left of calls that were given up: a late message of an initialization would undo the training.
@@ -138,6 +139,7 @@ static bool is_explained(braid_code code)
 static void pause_after(const worker *w, const char *what, braid_status *st)
 {
     if (!is_explained(st->code)) fail_seed(w->cluster, what, st);
+    bd_debug("%s: %s: %s", what, braid_code_name(st->code), st->message);
     braid_status_clear(st);
     bd_simulation_sleep(PAUSE_NS);
 }
@@ -256,7 +258,7 @@ static void work(void *arg)
 
 static bd_inprocess_faults draw_faults(uint64_t seed)
 {
-    static const double loss[] = {0, 0.002, 0.02}, repetition[] = {0, 0.02, 0.2}, cuts[] = {0, 0.001, 0.01};
+    static const double loss[] = {0, 0.002, 0.01}, repetition[] = {0, 0.02, 0.2}, cuts[] = {0, 0.001, 0.004};
     static const int64_t delays[] = {0, SECOND_NS / 1000, SECOND_NS / 50, SECOND_NS / 2};
     return (bd_inprocess_faults){.seed = seed,
                                  .lose = loss[bd_random_u64() % 3],
