@@ -4,8 +4,10 @@
 #include "base/testing/test.h"
 #include "graph/device_name.h"
 #include "graph/graph.h"
+#include "runtime/optimize.h"
 #include "runtime/partition.h"
 #include "runtime/placer.h"
+#include "runtime/plan.h"
 #include "runtime/prepare.h"
 #include <glob.h>
 #include <jansson.h>
@@ -135,6 +137,40 @@ static void check_ops(const program *p, const braid_graph *g, json_t *expected)
     json_decref(found);
 }
 
+// ---- Rewrites ----
+
+static int nodes_built, nodes_rewritten;
+
+static bool is_kept_by_rewrites(const braid_op *n)
+{
+    bd_op_role role = bd_node_role(n);
+    return bd_node_is_stateful(n) || role == BD_ROLE_SEND || role == BD_ROLE_RECV || role == BD_ROLE_VARIABLE;
+}
+
+// A part can still be compiled when it has been rewritten, and everything that has an effect is still in it.
+static void check_rewritten(const program *p, const char *location, braid_graph *part)
+{
+    bd_map kept = {0};
+    for (size_t i = 0; i < part->nodes.len; i++) {
+        const braid_op *n = part->nodes.items[i];
+        if (is_kept_by_rewrites(n)) bd_map_put(&kept, n->name, part);
+    }
+    nodes_built += (int)part->nodes.len;
+    BD_STATUS(st);
+    bd_optimize(part, 0, st);
+    assert_ok(st);
+    nodes_rewritten += (int)part->nodes.len;
+    for (size_t i = 0; i < part->nodes.len; i++)
+        bd_map_remove(&kept, part->nodes.items[i]->name);
+    if (bd_map_count(&kept)) fail_msg("%s: %d nodes are gone", p->path, (int)bd_map_count(&kept));
+    bd_map_fini(&kept);
+    bd_device *device = bd_device_new(location, "CPU", 0, NULL);
+    bd_plan *plan;
+    if (bd_plan_compile(part, device, NULL, &plan, st)) fail_msg("%s: %s", p->path, braid_status_message(st));
+    bd_plan_unref(plan);
+    bd_device_free(device);
+}
+
 static void check_parts(const program *p, const braid_graph *g)
 {
     const bd_partition_options options = {.devices = p->devices, .device_count = p->device_count};
@@ -161,6 +197,8 @@ static void check_parts(const program *p, const braid_graph *g)
         }
     }
     assert_int_equal(sends, recvs);
+    for (int i = 0; i < parts.count; i++)
+        check_rewritten(p, parts.items[i].location, &parts.items[i].graph);
     bd_partitions_fini(&parts);
 }
 
@@ -235,6 +273,8 @@ static void recorded_programs_are_placed_pruned_and_cut(void **state)
         globfree(&files);
     }
     assert_true(runs_checked > 50);
+    print_message("rewrites leave %d of %d nodes\n", nodes_rewritten, nodes_built);
+    assert_true(nodes_rewritten < nodes_built);
 }
 
 int main(void)
