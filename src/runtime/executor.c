@@ -32,6 +32,9 @@
 
 #include "base/alloc.h"
 
+// So many ready nodes a worker runs before it looks after others: often enough for them, and seldom enough to cost nothing.
+#define TURNS_IN_A_ROW 256u
+
 static void run_task(void *arg);
 
 // ---- Workers and the work they share ----
@@ -178,6 +181,21 @@ static bool refill_locked(bd_worker *w)
     return found;
 }
 
+// A worker that is never without a ready node, as in a long loop, looks after the rest now and then: a node that
+// lies deeper in its stack, an expensive one, and what came to shared and inbox.
+static void give_others_a_turn(bd_worker *w)
+{
+    bd_ready *last = &w->ready.items[w->ready.len - 1];
+    bd_ready *other = &w->ready.items[w->turn / TURNS_IN_A_ROW % w->ready.len];
+    const bd_ready moved = *other;
+    *other = *last;
+    *last = moved;
+    if (w->expensive.len > 0) execute_expensive(w);
+    bd_mutex_lock(&w->run->mu);
+    refill_locked(w);
+    bd_mutex_unlock(&w->run->mu);
+}
+
 // Runs what this worker has and what it finds, until there is nothing. Returns with mu held.
 static void work(bd_worker *w)
 {
@@ -185,6 +203,7 @@ static void work(bd_worker *w)
     for (;;) {
         if (atomic_load_explicit(&r->stopped, memory_order_relaxed)) w->ready.len = w->expensive.len = 0;
         if (w->ready.len > 0) {
+            if (++w->turn % TURNS_IN_A_ROW == 0) give_others_a_turn(w);
             bd_execute(w, w->ready.items[--w->ready.len]);
         } else if (w->expensive.len > 0) {
             execute_expensive(w);

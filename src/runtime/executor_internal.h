@@ -77,6 +77,7 @@ typedef struct bd_worker {
     bd_run *run;
     bd_ready_list ready, expensive;
     bd_value *outputs; // [output_count_max], empty between nodes
+    unsigned turn;     // counts the nodes that it ran from `ready`
     bd_op_ctx ctx;
     struct bd_worker *next_free;
 } bd_worker;

@@ -414,6 +414,42 @@ static void a_run_goes_on_when_the_last_wait_ends_whoever_ends_it(void **state)
     tg_close(s, g);
 }
 
+// One that is ready, one for many threads, and one whose wait ends while the loop runs.
+static void an_endless_loop_leaves_other_nodes_their_turn(void **state)
+{
+    (void)state;
+    enum {
+        CHEAP,
+        EXPENSIVE,
+        WAITS,
+        KINDS
+    };
+    for (int kind = 0; kind < KINDS; kind++) {
+        braid_graph *g = braid_graph_new();
+        braid_out other = tg_float(g, NULL, 1);
+        if (kind == CHEAP) other = tg1(g, "Identity", NULL, tg1(g, "Identity", NULL, other));
+        if (kind == EXPENSIVE) other = tg1(g, "TestMeet", NULL, other);
+        if (kind == WAITS) other = braid_output(tg_after(g, "TestWait", NULL, 0, NULL), 0);
+        other = tg1(g, "TestFail", "bad", other);
+        tg_loop l = tg_loop_begin(g, "loop", 4, 1, (braid_out[]){tg_float(g, NULL, 0)});
+        tg_loop_condition(&l, tg2(g, "Less", NULL, l.merge[0], tg_enter(&l, tg_float(g, NULL, 9), true)));
+        tg_loop_end(&l, (braid_out[]){tg1(g, "Identity", NULL, l.body[0])});
+        braid_session *s = tg_session(g, &(braid_session_options){.inter_op_threads = 1});
+        test_meet_expect(1);
+        background b = {
+            .session = s, .fetch = tg2(g, "Add", NULL, l.exit[0], other), .timeout_ms = TEST_DEADLINE_MS};
+        start_background(&b);
+        if (kind == WAITS) {
+            test_wait_for_waiters(1);
+            assert_true(test_wait_end(1));
+        }
+        bd_thread_join(&b.thread);
+        assert_error(&b.status, BRAID_INVALID_ARGUMENT, "[[{{node bad}}]]");
+        bd_status_fini(&b.status);
+        tg_close(s, g);
+    }
+}
+
 static void asynchronous_nodes_that_end_at_once_need_no_stack(void **state)
 {
     (void)state;
@@ -756,6 +792,7 @@ int main(void)
         cmocka_unit_test(an_error_within_a_loop_ends_the_run),
         cmocka_unit_test(an_op_nobody_knows_is_an_error_only_when_a_run_reaches_it),
         cmocka_unit_test(a_run_goes_on_when_the_last_wait_ends_whoever_ends_it),
+        cmocka_unit_test(an_endless_loop_leaves_other_nodes_their_turn),
         cmocka_unit_test(asynchronous_nodes_that_end_at_once_need_no_stack),
         cmocka_unit_test(an_error_ends_the_nodes_that_wait_and_stays_the_reason),
         cmocka_unit_test(a_run_that_takes_too_long_says_what_it_waits_for),
