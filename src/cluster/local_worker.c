@@ -101,6 +101,13 @@ static void create_session(bd_worker *base, const char *handle, const bd_session
 {
     (void)cancellation; // waits for nobody
     bd_local_worker *w = of(base);
+    BD_STATUS(st);
+    if (!*handle) {
+        bd_fail(st, BRAID_INVALID_ARGUMENT,
+                "Session must be non-empty: CreateWorkerSession has no session_handle");
+        done(fn, arg, st);
+        return;
+    }
     if (owner->task[0]) drop_sessions_of(w, owner->task, owner->incarnation);
     bd_mutex_lock(&w->mu);
     bd_worker_session *s = bd_map_get(&w->sessions, handle);
@@ -109,8 +116,7 @@ static void create_session(bd_worker *base, const char *handle, const bd_session
     else
         bd_map_put(&w->sessions, handle, session_new(handle, owner, true));
     bd_mutex_unlock(&w->mu);
-    BD_STATUS(ok);
-    done(fn, arg, ok);
+    done(fn, arg, st);
 }
 
 static void delete_session(bd_worker *base, const char *handle, bd_worker_done_fn fn, void *arg)

@@ -1,13 +1,11 @@
 # The errors that TensorFlow's clients and test suites look for, from Braid servers: codes and words.
 # labels: concurrent
 # timeout: 180
-import random
-
 from client import InteropTest, Session, master_service
 from cluster import Cluster, main
 from graphs import (FLOAT, INT32, Shape, const, endless_loop, node, placeholder, tensor, tensor_by_element,
                     tensor_of_bytes, value, variable)
-from protos import config_pb2, grpc, master_pb2, worker_pb2
+from protos import config_pb2, master_pb2
 
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
 NAMES_NODE = r" \[\[(\{\{node %s\}\}|Node: %s = ).*\]\]"  # at the end of a kernel's error
@@ -343,96 +341,6 @@ class TimeoutTest(ErrorTest):
         gone.close()
         s.master = self.master
         s.close()
-
-
-class MalformedRequestTest(ErrorTest):
-    MASTER = ["CreateSession", "ExtendSession", "RunStep", "CloseSession", "ListDevices", "Reset",
-              "PartialRunSetup", "MakeCallable", "RunCallable", "ReleaseCallable"]
-    WORKER = ["GetStatus", "CreateWorkerSession", "DeleteWorkerSession", "RegisterGraph", "DeregisterGraph",
-              "RunGraph", "CleanupGraph", "CleanupAll", "RecvTensor", "Logging", "Tracing", "RecvBuf",
-              "MarkRecvFinished", "GetStepSequence", "CompleteGroup", "CompleteInstance"]
-    # No message begins so: a field that is longer than what follows, wire types and field numbers that there
-    # are not, a varint without an end.
-    BROKEN = [b"\x0a\xff\xff\xff\xff\x0f", b"\x0a\x05abc", b"\x0f\x00", b"\x00\x00", b"\xff" * 20,
-              b"\x0b\x0a"]
-    HARM = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "INTERNAL")
-
-    def lives(self):
-        for job in "ps", "worker":
-            self.assertTrue(cluster.server(job).is_alive(), cluster.server(job).log())
-        self.assertEqual(self.session(const("a", 1.0, device=PS)).run("a:0"), 1.0)
-
-    def services(self):
-        return (cluster.master(), self.MASTER), (cluster.worker(), self.WORKER)
-
-    def test_what_is_no_message_is_an_error(self):
-        for service, methods in self.services():
-            for method in methods:
-                if method == "GetStatus":  # has no fields, and may not look
-                    continue
-                for content in self.BROKEN:
-                    with self.subTest(method=method, content=content):
-                        code = service.start_raw(method, content).code().name
-                        self.assertIn(code, ("INVALID_ARGUMENT", "UNIMPLEMENTED"))
-        self.lives()
-
-    def test_random_bytes_do_no_harm(self):
-        rng = random.Random(1)
-        for service, methods in self.services():
-            for method in methods:
-                calls = [service.start_raw(method, rng.randbytes(rng.randrange(1, 100))) for _ in range(40)]
-                for call in calls:
-                    self.assertNotIn(call.code().name, self.HARM, method)
-        self.lives()
-
-    def test_damaged_requests_do_no_harm(self):
-        s = self.session(placeholder("x", FLOAT, [-1], PS), node("y", "Abs", "x", device=WORKER, T=FLOAT))
-        step = s.request(["y:0"], {"x:0": [1.0, 2.0, 3.0]})
-        config = config_pb2.ConfigProto(device_filters=["/job:worker"])
-        create = master_pb2.CreateSessionRequest(config=config)
-        create.graph_def.node.extend(variable("v", [2, 3], FLOAT, WORKER, initial=[[1.0] * 3] * 2))
-        create.graph_def.node.extend(endless_loop("loop", WORKER))
-        register = worker_pb2.RegisterGraphRequest(session_handle="damaged", graph_def=create.graph_def)
-        rng = random.Random(2)
-        for service, method, request in ((cluster.master(), "RunStep", step),
-                                         (cluster.master(), "CreateSession", create),
-                                         (cluster.worker(), "RegisterGraph", register)):
-            calls = [service.start_raw(method, damaged(request.SerializeToString(), rng)) for _ in range(300)]
-            for call in calls:
-                self.assertNotIn(call.code().name, self.HARM, call.details())
-        self.lives()
-
-    def test_a_message_nested_too_deeply(self):
-        inner = b""
-        for _ in range(20_000):  # AttrValue.func { attr { value { func ... } } }
-            inner = field(10, field(2, field(2, inner)))
-            if len(inner) > 150_000:
-                break
-        deep_node = field(1, b"a") + field(2, b"Const") + field(5, field(1, b"f") + field(2, inner))
-        call = self.master.start_raw("CreateSession", field(1, field(1, deep_node)))
-        self.check_error(call, "INVALID_ARGUMENT")
-        self.lives()
-
-
-def field(number, content):
-    """A length-delimited field on the wire."""
-    size, out = len(content), bytes([number << 3 | 2])
-    while size > 127:
-        out += bytes([size & 127 | 128])
-        size >>= 7
-    return out + bytes([size]) + content
-
-
-def damaged(content, rng):
-    """With one to three bytes changed, or cut off."""
-    content = bytearray(content)
-    for _ in range(rng.randrange(1, 4)):
-        at = rng.randrange(len(content))
-        if rng.randrange(8) == 0:
-            del content[at + 1:]
-        else:
-            content[at] ^= 1 << rng.randrange(8)
-    return bytes(content)
 
 
 if __name__ == "__main__":
