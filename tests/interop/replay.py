@@ -30,7 +30,7 @@ class Stage:
         self.changed = threading.Condition()
         self.is_ready = self.has_failed = False  # these and the next are guarded by changed
         self.busy, self.under_way, self.ended, self.gradients = set(), {}, 0, 0
-        self.losses, self.fetched = [], {}
+        self.losses, self.fetched, self.slowest = [], {}, (0.0, "")
 
     def set(self, **fields):
         with self.changed:
@@ -49,12 +49,13 @@ class Stage:
 
     @contextmanager
     def doing(self, what):
-        key = object()
+        key, begin = object(), time.monotonic()
         with self.changed:
-            self.under_way[key] = what, time.monotonic()
+            self.under_way[key] = what, begin
         yield
         with self.changed:  # after an error it stays, for the report
             self.under_way.pop(key)
+            self.slowest = max(self.slowest, (time.monotonic() - begin, what))
             self.ended += 1
             self.changed.notify_all()
 
