@@ -118,8 +118,10 @@ static void a_kill_leaves_the_old_or_the_new(void **state)
         int round = restored_round(prefix, 2);
         old += round == 1;
         assert_true(died || round == 2);
-        save_round(prefix, 3); // what is left over is in nobody's way
-        assert_int_equal(restored_round(prefix, 3), 3);
+        if (calls % 4 == 1) { // what is left over is in nobody's way
+            save_round(prefix, 3);
+            assert_int_equal(restored_round(prefix, 3), 3);
+        }
         bd_free(prefix);
         bd_temp_dir_free(dir);
         if (!died) break;
