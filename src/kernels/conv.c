@@ -308,7 +308,7 @@ bd_prepared *bd_conv_take(bd_prepared_cache *cache, bd_conv_kind kind, const bd_
 {
     bd_prepared *p = bd_prepared_take(cache, shape, sizeof *shape);
     if (p) return p;
-    if (!has_elements(shape)) return NULL;
+    if (!has_elements(shape) || shape->depthwise) return NULL;
     bd_conv *c = bd_calloc(1, sizeof *c);
     c->kind = kind;
     c->shape = *shape;

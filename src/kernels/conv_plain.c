@@ -29,15 +29,23 @@ static int64_t input_at(const bd_conv_shape *s, int d, int64_t out, int64_t k)
     return at >= 0 && at < s->in[d] ? at : -1;
 }
 
+static int64_t filter_channels(const bd_conv_shape *s)
+{
+    return s->depthwise ? s->out_channels : s->in_channels * s->out_channels;
+}
+
 // All products of one output position and one element of the filter that meet in the input.
 #define POINT(T)                                                                                             \
     static void point_##T(bd_conv_kind kind, const bd_conv_shape *s, const layout *l, T *in, T *filter,      \
                           T *out)                                                                            \
     {                                                                                                        \
-        for (int64_t i = 0; i < s->in_channels; i++) {                                                       \
-            T *x = in + i * l->in_channel, *f = filter + i * s->out_channels, sum = 0;                       \
-            for (int64_t o = 0; o < s->out_channels; o++) {                                                  \
-                T *y = out + o * l->out_channel;                                                             \
+        int64_t own = !s->depthwise    ? s->out_channels                                                     \
+                      : s->in_channels ? s->out_channels / s->in_channels                                    \
+                                       : 0;                                                                  \
+        for (int64_t i = 0; i < s->in_channels; i++, filter += own) {                                        \
+            T *x = in + i * l->in_channel, *f = filter, sum = 0;                                             \
+            for (int64_t o = 0; o < own; o++) {                                                              \
+                T *y = out + (s->depthwise ? i * own + o : o) * l->out_channel;                              \
                 if (kind == BD_CONV_OUTPUT) {                                                                \
                     *y += *x * f[o];                                                                         \
                 } else if (kind == BD_CONV_INPUT_GRAD) {                                                     \
@@ -54,7 +62,7 @@ static int64_t input_at(const bd_conv_shape *s, int d, int64_t out, int64_t k)
     {                                                                                                        \
         for (int64_t w = 0; w < s->out[1]; w++, out += l->out_step[1]) {                                     \
             T *f = filter;                                                                                   \
-            for (int64_t k = 0; k < s->filter[1]; k++, f += s->in_channels * s->out_channels) {              \
+            for (int64_t k = 0; k < s->filter[1]; k++, f += filter_channels(s)) {                            \
                 int64_t at = input_at(s, 1, w, k);                                                           \
                 if (at >= 0) point_##T(kind, s, l, in + at * l->in_step[1], f, out);                         \
             }                                                                                                \
@@ -63,7 +71,7 @@ static int64_t input_at(const bd_conv_shape *s, int d, int64_t out, int64_t k)
     static void conv_##T(bd_conv_kind kind, const bd_conv_shape *s, T *input, T *filter, T *output)          \
     {                                                                                                        \
         layout l = layout_of(s);                                                                             \
-        int64_t filter_row = s->filter[1] * s->in_channels * s->out_channels;                                \
+        int64_t filter_row = s->filter[1] * filter_channels(s);                                              \
         for (int64_t n = 0; n < s->batch; n++, input += l.in_image, output += l.out_image) {                 \
             for (int64_t h = 0; h < s->out[0]; h++) {                                                        \
                 for (int64_t k = 0; k < s->filter[0]; k++) {                                                 \
@@ -82,7 +90,7 @@ POINT(double)
 void bd_conv_plain(bd_number type, bd_conv_kind kind, const bd_conv_shape *s, const bd_conv_data *d)
 {
     size_t size = bd_number_size(type);
-    int64_t filter = s->filter[0] * s->filter[1] * s->in_channels * s->out_channels;
+    int64_t filter = s->filter[0] * s->filter[1] * filter_channels(s);
     int64_t input = s->batch * s->in[0] * s->in[1] * s->in_channels;
     int64_t output = s->batch * s->out[0] * s->out[1] * s->out_channels;
     if (kind == BD_CONV_OUTPUT) {

@@ -1,8 +1,10 @@
-// Conv2D and its gradients.
+// Conv2D, DepthwiseConv2dNative and their gradients.
 #include "ops/conv.h"
 
 #include "graph/grad.h"
 #include "ops/element.h"
+
+#include <string.h>
 
 // ---- Shapes ----
 
@@ -14,6 +16,21 @@ static braid_shape images(const bd_window *w, int64_t batch, const int64_t size[
     s.dims[bd_window_axis(w, 1)] = size[1];
     s.dims[bd_window_channel_axis(w)] = channels;
     return s;
+}
+
+// Each channel has filters of its own.
+static bool is_depthwise(const braid_op *node)
+{
+    return strncmp(node->op_type, "Depthwise", strlen("Depthwise")) == 0;
+}
+
+// Channels that come out of a filter [height, width, in, out], or depthwise [height, width, in, out per in]; -1: unknown.
+static int64_t output_channels(const braid_op *node, const int64_t filter[4])
+{
+    int64_t channels;
+    if (!is_depthwise(node)) return filter[3];
+    if (filter[2] < 0 || filter[3] < 0) return -1;
+    return __builtin_mul_overflow(filter[2], filter[3], &channels) ? INT64_MAX : channels;
 }
 
 // All sizes, -1 where unknown, of a shape of known or unknown rank.
@@ -39,7 +56,7 @@ braid_code bd_conv_shape_fn(bd_shape_ctx *c, braid_status *st)
                                  (long long)channels, (long long)filter[2]);
     for (int d = 0; d < 2 && !code; d++)
         code = bd_shape_ctx_window(c, &w, d, in[bd_window_axis(&w, d)], filter[d], &out[d], st);
-    if (!code) c->outputs[0] = images(&w, in[0], out, filter[3]);
+    if (!code) c->outputs[0] = images(&w, in[0], out, output_channels(c->node, filter));
     return code;
 }
 
@@ -68,10 +85,13 @@ static braid_code filter_grad_shape(bd_shape_ctx *c, braid_status *st)
 
 // ---- Gradients ----
 
-// One of the three ops, with the window of the op that is differentiated.
-static braid_out conv_like(const bd_grad_ctx *c, const char *op, braid_out a, braid_out b, braid_out last)
+// One of the three ops, of the kind and with the window of the op that is differentiated.
+static braid_out conv_like(const bd_grad_ctx *c, bd_conv_kind kind, braid_out a, braid_out b, braid_out last)
 {
-    braid_op_desc *d = braid_op_begin(c->graph, op, NULL);
+    static const char *const names[2][3] = {{"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"},
+                                            {"DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput",
+                                             "DepthwiseConv2dNativeBackpropFilter"}};
+    braid_op_desc *d = braid_op_begin(c->graph, names[is_depthwise(c->op)][kind], NULL);
     braid_op_input(d, a);
     braid_op_input(d, b);
     if (last.op) braid_op_input(d, last);
@@ -84,24 +104,24 @@ static void conv_gradient(bd_grad_ctx *c)
     braid_graph *g = c->graph;
     braid_out input = c->op->inputs[0], filter = c->op->inputs[1], grad = c->output_grads[0];
     braid_out input_shape = bd_b_shape(g, NULL, input), filter_shape = bd_b_shape(g, NULL, filter);
-    c->input_grads[0] = conv_like(c, "Conv2DBackpropInput", input_shape, filter, grad);
-    c->input_grads[1] = conv_like(c, "Conv2DBackpropFilter", input, filter_shape, grad);
+    c->input_grads[0] = conv_like(c, BD_CONV_INPUT_GRAD, input_shape, filter, grad);
+    c->input_grads[1] = conv_like(c, BD_CONV_FILTER_GRAD, input, filter_shape, grad);
 }
 
 static void input_grad_gradient(bd_grad_ctx *c)
 {
     braid_out filter = c->op->inputs[1], grad = c->output_grads[0], none = {0};
     c->input_grads[1] =
-        conv_like(c, "Conv2DBackpropFilter", grad, bd_b_shape(c->graph, NULL, filter), c->op->inputs[2]);
-    c->input_grads[2] = conv_like(c, "Conv2D", grad, filter, none);
+        conv_like(c, BD_CONV_FILTER_GRAD, grad, bd_b_shape(c->graph, NULL, filter), c->op->inputs[2]);
+    c->input_grads[2] = conv_like(c, BD_CONV_OUTPUT, grad, filter, none);
 }
 
 static void filter_grad_gradient(bd_grad_ctx *c)
 {
     braid_out input = c->op->inputs[0], grad = c->output_grads[0], none = {0};
     c->input_grads[0] =
-        conv_like(c, "Conv2DBackpropInput", bd_b_shape(c->graph, NULL, input), grad, c->op->inputs[2]);
-    c->input_grads[2] = conv_like(c, "Conv2D", input, grad, none);
+        conv_like(c, BD_CONV_INPUT_GRAD, bd_b_shape(c->graph, NULL, input), grad, c->op->inputs[2]);
+    c->input_grads[2] = conv_like(c, BD_CONV_OUTPUT, input, grad, none);
 }
 
 // ---- Kernels ----
@@ -147,7 +167,8 @@ static bool conv_sizes(bd_op_ctx *c, const bd_window *w, const braid_shape *inpu
     if (!check_rank(c, "input", input) || !check_rank(c, "filter", filter)) return false;
     *out = (bd_conv_shape){.batch = input->dims[0],
                            .in_channels = input->dims[bd_window_channel_axis(w)],
-                           .out_channels = filter->dims[3],
+                           .out_channels = output_channels(c->node, filter->dims),
+                           .depthwise = is_depthwise(c->node),
                            .channels_first = w->channels_first};
     if (out->in_channels != filter->dims[2]) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input and filter must have the same depth: %lld vs %lld",
@@ -280,4 +301,38 @@ BD_OP(Conv2DBackpropFilter) = {
     .gradient = filter_grad_gradient,
     .kernels = CONV_KERNELS(filter_grad_run),
     .doc = "The gradient of Conv2D for its filter.",
+};
+
+// ---- Depthwise ----
+
+#define DEPTHWISE_ATTRS                                                                                      \
+    "T:type{bfloat16,double,float,half}; strides:list(int); padding:string{SAME,VALID}; "                    \
+    "data_format:string{NHWC,NCHW}='NHWC'; dilations:list(int)=[1,1,1,1]"
+
+BD_OP(DepthwiseConv2dNative) = {
+    .signature = "(input: T, filter: T) -> (output: T)",
+    .attrs = DEPTHWISE_ATTRS,
+    .shape = bd_conv_shape_fn,
+    .gradient = conv_gradient,
+    .kernels = CONV_KERNELS(conv_run),
+    .doc =
+        "Convolves each channel of images with filters of its own, [height, width, channels, filters a channel].",
+};
+
+BD_OP(DepthwiseConv2dNativeBackpropInput) = {
+    .signature = "(input_sizes: int32, filter: T, out_backprop: T) -> (output: T)",
+    .attrs = DEPTHWISE_ATTRS,
+    .shape = input_grad_shape,
+    .gradient = input_grad_gradient,
+    .kernels = CONV_KERNELS(input_grad_run),
+    .doc = "The gradient of DepthwiseConv2dNative for its input.",
+};
+
+BD_OP(DepthwiseConv2dNativeBackpropFilter) = {
+    .signature = "(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)",
+    .attrs = DEPTHWISE_ATTRS,
+    .shape = filter_grad_shape,
+    .gradient = filter_grad_gradient,
+    .kernels = CONV_KERNELS(filter_grad_run),
+    .doc = "The gradient of DepthwiseConv2dNative for its filter.",
 };

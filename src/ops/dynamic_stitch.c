@@ -131,3 +131,12 @@ BD_OP(DynamicStitch) = {
     .kernels = BD_KERNELS({.run = stitch_run}),
     .doc = "Row indices[i][k] of the output is row k of data[i]; of several for one place the last one wins.",
 };
+
+BD_OP(ParallelDynamicStitch) = {
+    .signature = "(indices: N*int32, data: N*T) -> (merged: T)",
+    .attrs = "N:int>=1; T:type",
+    .shape = stitch_shape,
+    .gradient = stitch_gradient,
+    .kernels = BD_KERNELS({.run = stitch_run}),
+    .doc = "DynamicStitch for which of several for one place any may win.",
+};

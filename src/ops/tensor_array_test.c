@@ -43,9 +43,9 @@ static void expect(program *p, const braid_out *outs, int count, const char *wan
         assert_memory_equal(want, braid_code_name(st->code), (size_t)(colon - want));
     } else {
         op_test_expect(&values[count - 1], want, 0, want);
-        for (int i = 0; i < count; i++)
-            bd_tensor_fini(&values[i]);
     }
+    for (int i = 0; i < count; i++)
+        bd_tensor_fini(&values[i]);
     for (int i = 0; i < p->count; i++)
         bd_value_fini(&p->bindings[i].value);
     braid_graph_free(p->g);

@@ -1,0 +1,237 @@
+// What ops that pick, order and place elements promise: diagonals, partitions, reversals, the greatest elements, one-hot rows.
+#include "base/testing/test.h"
+#include "ops/testing/op_live.h"
+#include "ops/testing/op_test.h"
+
+static void test_diagonals(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"Diag", NULL, "int32[3] 1 2 3", "int32[3,3] 1 0 0 0 2 0 0 0 3"},
+        {"Diag", NULL, "float[1,2] 1 2", "float[1,2,1,2] 1 0 0 2"},
+        {"Diag", NULL, "float[] 1", "InvalidArgument: rank"},
+        {"DiagPart", NULL, "double[2,2] 1 2 3 4", "double[2] 1 4"},
+        {"DiagPart", NULL, "double[1,2,1,2] 1 2 3 4", "double[1,2] 1 4"},
+        {"DiagPart", NULL, "double[2,3] 1", "InvalidArgument: "},
+        {"MatrixDiag", NULL, "float[2,2] 1 2 3 4", "float[2,2,2] 1 0 0 2 3 0 0 4"},
+        {"MatrixDiag", NULL, "bool[2] true true", "bool[2,2] true false false true"},
+        {"MatrixDiagPart", NULL, "float[2,2,3] 1 2 3 4 5 6 7 8 9 10 11 12", "float[2,2] 1 5 7 11"},
+        {"MatrixDiagPart", NULL, "float[3,2] 1 2 3 4 5 6", "float[2] 1 4"},
+        {"MatrixDiagPart", NULL, "float[3] 1", "InvalidArgument: at least 2"},
+        {"MatrixSetDiag", NULL, "float[2,3] 1 2 3 4 5 6; float[2] 10 20", "float[2,3] 10 2 3 4 20 6"},
+        {"MatrixSetDiag", NULL, "float[2,3] 1 2 3 4 5 6; float[3] 10", "InvalidArgument: diagonal"},
+        {"MatrixBandPart", NULL, "float[3,3] 1 2 3 4 5 6 7 8 9; int64[] 1; int64[] 0",
+         "float[3,3] 1 0 0 4 5 0 0 8 9"},
+        {"MatrixBandPart", NULL, "float[2,3] 1 2 3 4 5 6; int64[] 0; int64[] -1", "float[2,3] 1 2 3 0 5 6"},
+        {"MatrixBandPart", NULL, "int32[2,2,2] 1 2 3 4 5 6 7 8; int32[] 0; int32[] 0",
+         "int32[2,2,2] 1 0 0 4 5 0 0 8"},
+        {"MatrixBandPart", NULL, "float[2,2] 1; int64[] 3; int64[] 0", "InvalidArgument: num_lower"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_order(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"ReverseV2", NULL, "float[2,3] 1 2 3 4 5 6; int32[1] 1", "float[2,3] 3 2 1 6 5 4"},
+        {"ReverseV2", NULL, "string[2,2] a b c d; int64[2] 0 -1", "string[2,2] d c b a"},
+        {"ReverseV2", NULL, "float[2] 1 2; int32[0]", "float[2] 1 2"},
+        {"ReverseV2", NULL, "float[2] 1 2; int32[1] 1",
+         "InvalidArgument: 'axis'[0] = 1 is out of valid range [-1, 0]"},
+        {"ReverseV2", NULL, "float[2] 1 2; int32[2] 0 -1",
+         "InvalidArgument: axis 0 specified more than once."},
+        {"Reverse", NULL, "int64[2,2] 1 2 3 4; bool[2] true false", "int64[2,2] 3 4 1 2"},
+        {"Reverse", NULL, "int64[2,2] 1 2 3 4; bool[1] true", "InvalidArgument: 'dims'"},
+        {"ReverseSequence", "seq_dim=1", "int32[2,3] 1 2 3 4 5 6; int64[2] 2 3", "int32[2,3] 2 1 3 6 5 4"},
+        {"ReverseSequence", "seq_dim=0; batch_dim=1", "int32[3,2] 1 2 3 4 5 6; int32[2] 0 2",
+         "int32[3,2] 1 4 3 2 5 6"},
+        {"ReverseSequence", "seq_dim=1", "int32[2,3] 1; int64[2] 2 4",
+         "InvalidArgument: seq_lens[1] = 4 is not in [0, 3]"},
+        {"ReverseSequence", "seq_dim=0", "int32[2,3] 1; int64[2] 2 2", "InvalidArgument: "},
+
+        {"TopKV2", NULL, "float[5] 3 1 5 4 1; int32[] 2", "float[2] 5 4; int32[2] 2 3"},
+        {"TopKV2", NULL, "int32[2,3] 1 1 1 7 9 8; int32[] 2", "int32[2,2] 1 1 9 8; int32[2,2] 0 1 1 2"},
+        {"TopKV2", NULL, "double[2] 1 2; int32[] 0", "double[0]; int32[0]"},
+        {"TopKV2", NULL, "int64[70] 5; int32[] 1", "int64[1] 5; int32[1] 0"},
+        {"TopKV2", NULL, "float[2] 1 2; int32[] 3",
+         "InvalidArgument: input must have at least k = 3 columns"},
+        {"TopKV2", NULL, "float[2] 1 2; int32[] -1", "InvalidArgument: "},
+        {"InTopK", "k=2", "float[4,3] 1 2 3 3 2 1 1 1 1 1 2 inf; int32[4] 0 1 2 1",
+         "bool[4] false true true false"},
+        {"InTopK", "k=1", "float[2,2] 1 2 1 2; int64[2] 2 -1", "bool[2] false false"},
+        {"InTopKV2", NULL, "float[2,3] 1 2 3 3 2 1; int64[2] 0 1; int64[] 3", "bool[2] true true"},
+        {"InTopKV2", NULL, "float[2,3] 1; int64[3] 0; int64[] 3", "InvalidArgument: "},
+
+        // The examples of TensorFlow's documentation of tf.one_hot.
+        {"OneHot", NULL, "int64[4] 0 2 -1 1; int32[] 3; float[] 5; float[] 0",
+         "float[4,3] 5 0 0 0 0 5 0 0 0 0 5 0"},
+        {"OneHot", "axis=0", "int32[2] 0 2; int32[] 3; bool[] true; bool[] false",
+         "bool[3,2] true false false false false true"},
+        {"OneHot", NULL, "uint8[2,2] 0 2 1 3; int32[] 3; string[] a; string[] ''",
+         "string[2,2,3] a '' '' '' '' a '' a '' '' '' ''"},
+        {"OneHot", NULL, "int64[] 1; int32[] 2; float[] 1; float[] 0", "float[2] 0 1"},
+        {"OneHot", NULL, "int64[] 1; int32[] -2; float[] 1; float[] 0", "InvalidArgument: depth -2"},
+        {"OneHot", "axis=2", "int64[1] 1; int32[] 2; float[] 1; float[] 0", "InvalidArgument: axis 2"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+// Where all of a row is sorted: against an order that is known.
+static void test_large_top_k(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    enum {
+        N = 500,
+        K = 100
+    };
+    braid_graph *g = braid_graph_new();
+    op_binding bind[2] = {0};
+    braid_out in[2];
+    for (int i = 0; i < 2; i++) {
+        braid_op_desc *d = braid_op_begin(g, "Placeholder", NULL);
+        braid_op_attr_type(d, "dtype", i ? BRAID_INT32 : BRAID_FLOAT);
+        in[i] = braid_op_end_out(d);
+        bind[i].op = in[i].op;
+    }
+    op_test_tensor(&bind[0].value.tensor, "float[500] 0");
+    op_test_tensor(&bind[1].value.tensor, "int32[] 100");
+    for (int i = 0; i < N; i++)
+        bd_tensor_f32(&bind[0].value.tensor)[i] = (float)(i * 7 % N); // 7 and 500 have no common factor
+    braid_op *top = op_test_node(g, "TopKV2", NULL, in, 2);
+    braid_tensor got[2];
+    op_test_eval(bind, 2, (braid_out[]){{top, 0}, {top, 1}}, 2, got, st);
+    assert_ok(st);
+    for (int i = 0; i < K; i++) {
+        assert_true(bd_tensor_f32(&got[0])[i] == (float)(N - 1 - i));
+        assert_int_equal(bd_tensor_i32(&got[1])[i] * 7 % N, N - 1 - i);
+    }
+    for (int i = 0; i < 2; i++) {
+        bd_tensor_fini(&got[i]);
+        bd_value_fini(&bind[i].value);
+    }
+    braid_graph_free(g);
+}
+
+static void test_partition(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"DynamicPartition", "num_partitions=2", "float[4] 10 20 30 40; int32[4] 0 1 1 0",
+         "float[2] 10 40; float[2] 20 30"},
+        {"DynamicPartition", "num_partitions=3", "string[2,2] a b c d; int32[2] 2 2",
+         "string[0,2]; string[0,2]; string[2,2] a b c d"},
+        {"DynamicPartition", "num_partitions=2", "int64[2,2] 1 2 3 4; int32[2,2] 1 0 0 1",
+         "int64[2] 2 3; int64[2] 1 4"},
+        {"DynamicPartition", "num_partitions=2", "float[2] 1 2; int32[] 1", "float[0,2]; float[1,2] 1 2"},
+        {"DynamicPartition", "num_partitions=2", "float[2] 1 2; int32[2] 1 2",
+         "InvalidArgument: partitions[1] = 2 is not in [0, 2)"},
+        {"DynamicPartition", "num_partitions=2", "float[2] 1 2; int32[3] 1",
+         "InvalidArgument: must start with"},
+        {"ParallelDynamicStitch", NULL, "int32[2] 2 0; int32[] 1; float[2,1] 1 2; float[1] 3",
+         "float[3,1] 2 3 1"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_shapes(void **state)
+{
+    (void)state;
+    static const op_shape_case cases[] = {
+        {"Diag", NULL, "[2,?]", "[2,?,2,?]"},
+        {"DiagPart", NULL, "[2,?,?,3]", "[2,3]"},
+        {"DiagPart", NULL, "[2,3]", "InvalidArgument: Dimensions must be equal"},
+        {"MatrixDiag", NULL, "[?,3]", "[?,3,3]"},
+        {"MatrixDiagPart", NULL, "[?,3,2]", "[?,2]"},
+        {"MatrixSetDiag", NULL, "[4,3,2]; [4,2]", "[4,3,2]"},
+        {"MatrixSetDiag", NULL, "[4,3,2]; [4,3]", "InvalidArgument: "},
+        {"MatrixBandPart", NULL, "[4,3,2]; int64[]; int64[]", "[4,3,2]"},
+        {"MatrixBandPart", NULL, "[4]; int64[]; int64[]", "InvalidArgument: "},
+        {"ReverseV2", NULL, "[4,?]; int32[1]", "[4,?]"},
+        {"Reverse", NULL, "[4,?]; bool[]", "InvalidArgument: "},
+        {"ReverseSequence", "seq_dim=1", "[4,?]; int64[4]", "[4,?]"},
+        {"ReverseSequence", "seq_dim=2", "[4,?]; int64[4]", "InvalidArgument: "},
+        {"TopKV2", NULL, "[4,?]; int32[] 3", "[4,3]; [4,3]"},
+        {"TopKV2", NULL, "[4,5]; int32[]", "[4,?]; [4,?]"},
+        {"TopKV2", NULL, "[4,2]; int32[] 3", "InvalidArgument: "},
+        {"InTopK", "k=1", "[?,10]; int32[4]", "[4]"},
+        {"OneHot", "axis=1", "int64[4,5]; int32[] 3; []; []", "[4,3,5]"},
+        {"OneHot", NULL, "int64[4,5]; int32[]; []; []", "[4,5,?]"},
+        {"OneHot", NULL, "int64[4]; int32[1]; []; []", "InvalidArgument: "},
+        {"DynamicPartition", "num_partitions=2", "[4,5,6]; int32[4]", "[?,5,6]; [?,5,6]"},
+        {"DynamicPartition", "num_partitions=2", "[4,5,6]; int32[3]", "InvalidArgument: "},
+        {"TemporaryVariable", "dtype=float; shape=[2,3]", "", "[2,3]"},
+        {"CountUpTo", "limit=2", "ref int32[]", "[]"},
+    };
+    OP_TEST_SHAPES(cases);
+}
+
+static void test_gradients(void **state)
+{
+    (void)state;
+    static const op_grad_case cases[] = {
+        {"Diag", NULL, "double[3] 1 2 3"},
+        {"DiagPart", NULL, "double[2,2] 1 2 3 4"},
+        {"MatrixDiag", NULL, "double[2,2] 1 2 3 4"},
+        {"MatrixDiagPart", NULL, "double[2,2,3] 1 2 3 4 5 6 7 8 9 10 11 12"},
+        {"MatrixSetDiag", NULL, "double[2,3] 1 2 3 4 5 6; double[2] 7 8"},
+        {"MatrixBandPart", NULL, "double[3,3] 1 2 3 4 5 6 7 8 9; int64[] 1; int64[] 0"},
+        {"ReverseV2", NULL, "double[2,3] 1 2 3 4 5 6; int32[1] 1"},
+        {"Reverse", NULL, "double[2,3] 1 2 3 4 5 6; bool[2] true false"},
+        {"ReverseSequence", "seq_dim=1", "double[2,3] 1 2 3 4 5 6; int64[2] 2 3"},
+        {"TopKV2", NULL, "double[2,4] 3 1 5 4 8 9 6 7; int32[] 2"},
+        {"DynamicPartition", "num_partitions=2", "double[4,2] 1 2 3 4 5 6 7 8; int32[4] 0 1 1 0"},
+        {"ParallelDynamicStitch", NULL, "int32[2] 2 0; int32[1] 1; double[2] 1 2; double[1] 3"},
+    };
+    OP_TEST_GRADIENTS(cases);
+}
+
+// ---- Variables within a step, counters ----
+
+static void test_temporary(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_graph *g = braid_graph_new();
+    braid_out v = {op_test_node(g, "TemporaryVariable", "dtype=float; shape=[2]; var_name=t", NULL, 0), 0};
+    braid_op_desc *d = braid_op_begin(g, "Placeholder", NULL);
+    braid_op_attr_type(d, "dtype", BRAID_FLOAT);
+    op_binding bind = {.op = braid_op_end(d)};
+    op_test_tensor(&bind.value.tensor, "float[2] 1 2");
+    braid_out added = {op_test_node(g, "AssignAdd", NULL, (braid_out[]){v, {bind.op, 0}}, 2), 0};
+    braid_out last = {op_test_node(g, "DestroyTemporaryVariable", "var_name=t", &added, 1), 0};
+    braid_out gone = {op_test_node(g, "DestroyTemporaryVariable", "var_name=t", &added, 1), 0};
+    braid_tensor value[2];
+    op_test_eval(&bind, 1, &last, 1, value, st);
+    assert_ok(st);
+    op_test_expect(&value[0], "float[2] 1 2", 0, "DestroyTemporaryVariable");
+    bd_tensor_fini(&value[0]);
+    assert_int_equal(op_test_eval(&bind, 1, (braid_out[]){last, gone}, 2, value, st),
+                     BRAID_FAILED_PRECONDITION);
+    bd_tensor_fini(&value[0]);
+    bd_value_fini(&bind.value);
+    braid_graph_free(g);
+}
+
+static void test_count(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"CountUpTo", "limit=3", "ref int32[] 2", "int32[] 2", "int32[] 3"},
+        {"CountUpTo", "limit=3", "ref int64[] 3", "OutOfRange: Reached limit of 3", "int64[] 3"},
+        {"CountUpTo", "limit=3", "ref int64[]", "FailedPrecondition: uninitialized value"},
+        {"CountUpTo", "limit=3", "ref int64[1] 1", "InvalidArgument: scalar"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_diagonals), cmocka_unit_test(test_order),  cmocka_unit_test(test_large_top_k),
+        cmocka_unit_test(test_partition), cmocka_unit_test(test_shapes), cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_temporary), cmocka_unit_test(test_count),
+    };
+    return BD_RUN_TESTS(tests);
+}

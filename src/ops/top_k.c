@@ -1,0 +1,221 @@
+// TopKV2, InTopK and InTopKV2: the greatest elements of rows.
+#include "base/alloc.h"
+#include "graph/grad.h"
+#include "ops/element.h"
+#include "ops/elementwise.h"
+#include "ops/grad_steps.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+// ---- TopKV2 ----
+
+static braid_code top_k_shape(bd_shape_ctx *c, braid_status *st)
+{
+    braid_shape out = c->inputs[0];
+    int64_t k;
+    braid_code code = bd_shape_ctx_rank(c, 1, 0, st);
+    if (code || out.rank < 0) return code;
+    if (out.rank == 0) return bd_shape_ctx_fail(c, st, "input must have at least 1 dimension");
+    int64_t *last = &out.dims[out.rank - 1];
+    bool known = bd_shape_ctx_constant_int(c, 1, &k);
+    if (known && (k < 0 || (*last >= 0 && *last < k)))
+        return bd_shape_ctx_fail(c, st, "input must have last dimension >= k = %lld but is %lld",
+                                 (long long)k, (long long)*last);
+    *last = known ? k : -1;
+    c->outputs[0] = c->outputs[1] = out;
+    return BRAID_OK;
+}
+
+// Compares elements `a` and `b` of a row: negative when `a` comes first, the greater one, or the earlier of equals.
+#define DEFINE_COMPARE(NAME, T)                                                                              \
+    static int NAME(const void *a, const void *b, void *row)                                                 \
+    {                                                                                                        \
+        int32_t i = *(const int32_t *)a, j = *(const int32_t *)b;                                            \
+        T x = ((const T *)row)[i], y = ((const T *)row)[j];                                                  \
+        return x > y ? -1 : x < y ? 1 : (i > j) - (i < j);                                                   \
+    }
+DEFINE_COMPARE(compare_f32, float)
+DEFINE_COMPARE(compare_f64, double)
+DEFINE_COMPARE(compare_i32, int32_t)
+DEFINE_COMPARE(compare_i64, int64_t)
+
+typedef int (*compare_fn)(const void *a, const void *b, void *row);
+
+static compare_fn compare_of(braid_dtype dtype)
+{
+    switch (dtype) {
+    case BRAID_FLOAT: return compare_f32;
+    case BRAID_DOUBLE: return compare_f64;
+    case BRAID_INT32: return compare_i32;
+    default: return compare_i64;
+    }
+}
+
+// Sorting a whole row costs more than keeping the best up to about this many in order.
+#define KEEP_MAX 64
+
+// The places of the k greatest elements of a row of n, in order. `work` has room for n places.
+static void top_of_row(compare_fn compare, void *row, int64_t n, int64_t k, int32_t *top, int32_t *work)
+{
+    if (k > KEEP_MAX) {
+        for (int32_t i = 0; i < n; i++)
+            work[i] = i;
+        qsort_r(work, (size_t)n, sizeof *work, compare, row);
+        for (int64_t i = 0; i < k; i++)
+            top[i] = work[i];
+        return;
+    }
+    int64_t len = 0;
+    for (int32_t i = 0; i < n; i++) {
+        if (len == k && (k == 0 || compare(&i, &top[k - 1], row) > 0)) continue;
+        int64_t at = len < k ? len++ : k - 1;
+        for (; at > 0 && compare(&i, &top[at - 1], row) < 0; at--)
+            top[at] = top[at - 1];
+        top[at] = i;
+    }
+}
+
+static void top_k_run(bd_op_ctx *c)
+{
+    const braid_tensor *x = bd_input(c, 0);
+    int64_t k;
+    if (!bd_input_int(c, 1, "k", &k)) return;
+    int rank = x->shape.rank;
+    int64_t n = rank > 0 ? x->shape.dims[rank - 1] : -1;
+    if (k < 0 || rank == 0 || n < k || n > INT32_MAX) {
+        char text[BD_SHAPE_STR_MAX];
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input must have at least k = %lld columns, but has shape %s",
+                   (long long)k, bd_shape_str(&x->shape, text));
+        return;
+    }
+    braid_shape shape = x->shape;
+    shape.dims[rank - 1] = k;
+    braid_tensor *values = bd_output(c, 0, x->dtype, &shape), *places = bd_output(c, 1, BRAID_INT32, &shape);
+    if (!values || !places) return;
+    int32_t *work = bd_malloc((k > KEEP_MAX ? (size_t)n : 0) * sizeof *work + 1);
+    size_t size = braid_dtype_size(x->dtype);
+    for (int64_t r = 0; r < bd_shape_count_range(&shape, 0, rank - 1); r++) {
+        int32_t *top = bd_tensor_i32(places) + r * k;
+        top_of_row(compare_of(x->dtype), (char *)x->data + (size_t)(r * n) * size, n, k, top, work);
+        for (int64_t i = 0; i < k; i++)
+            bd_elements_copy(values, r * k + i, x, r * n + top[i], 1);
+    }
+    bd_free(work);
+}
+
+static braid_out ints(braid_graph *g, int32_t value)
+{
+    return bd_b_const_i32_vector(g, "Const", &value, 1);
+}
+
+// The last dimension of a shape in an output, as a vector of one element.
+static braid_out last_dim(braid_graph *g, braid_out shape)
+{
+    braid_out rank = bd_b2(g, "Reshape", NULL, bd_grad_size(g, shape), ints(g, 1));
+    return bd_b3(g, "Slice", NULL, shape, bd_b2(g, "Sub", "sub", rank, ints(g, 1)), ints(g, 1));
+}
+
+// Gradients go where the values came from: place p of row r is element r n + p of the flat input.
+static void top_k_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    braid_out x = c->op->inputs[0], places = braid_output(c->op, 1), shape = bd_b_shape(g, "Shape", x);
+    braid_out k = last_dim(g, bd_b_shape(g, "Shape", places)), n = last_dim(g, shape);
+    braid_out sizes[2] = {ints(g, -1), k};
+    braid_out rows = bd_b2(g, "Reshape", NULL, places, bd_grad_concat(g, sizes, 2, 0));
+    braid_out total = bd_b2(g, "Prod", NULL, shape, ints(g, 0));
+    braid_out step = bd_b2(g, "Reshape", NULL, n, bd_b_const_i32_vector(g, "Const", NULL, 0));
+    braid_out starts = bd_b3(g, "Range", NULL, bd_b_const_i32(g, "start", 0), total, step);
+    braid_out column = bd_b2(g, "ExpandDims", NULL, starts, bd_b_const_i32(g, "dim", -1));
+    braid_out flat = bd_grad_flatten(g, bd_b2(g, "Add", "add", rows, column));
+    braid_out indices = bd_b2(g, "ExpandDims", NULL, flat, bd_b_const_i32(g, "dim", -1));
+    braid_out size = bd_b2(g, "Reshape", NULL, total, ints(g, 1));
+    braid_out sums = bd_b3(g, "ScatterNd", NULL, indices, bd_grad_flatten(g, c->output_grads[0]), size);
+    c->input_grads[0] = bd_b2(g, "Reshape", NULL, sums, shape);
+}
+
+BD_OP(TopKV2) = {
+    .signature = "(input: T, k: int32) -> (values: T, indices: int32)",
+    .attrs = "sorted:bool=true; T:type{realnumber}",
+    .shape = top_k_shape,
+    .gradient = top_k_gradient,
+    .kernels = BD_KERNELS({.types = BD_NUMBERS, .run = top_k_run}),
+    .doc =
+        "The k greatest elements of each row and where they are, the greatest first, the earlier of equals first.",
+};
+
+// ---- InTopK, InTopKV2 ----
+
+static braid_code in_top_k_shape(bd_shape_ctx *c, braid_status *st)
+{
+    braid_code code = bd_shape_ctx_rank(c, 0, 2, st);
+    if (!code) code = bd_shape_ctx_rank(c, 1, 1, st);
+    if (code) return code;
+    int64_t rows = c->inputs[0].rank == 2 ? c->inputs[0].dims[0] : -1;
+    int64_t targets = c->inputs[1].rank == 1 ? c->inputs[1].dims[0] : -1;
+    if (rows >= 0 && targets >= 0 && rows != targets)
+        return bd_shape_ctx_fail(c, st, "Dimensions must be equal, but are %lld and %lld", (long long)rows,
+                                 (long long)targets);
+    c->outputs[0] = bd_shape1(rows >= 0 ? rows : targets);
+    return BRAID_OK;
+}
+
+// Whether fewer than k elements of the row are greater than that of the target.
+static bool is_in_top(const float *row, int64_t classes, int64_t target, int64_t k)
+{
+    if (target < 0 || target >= classes || !isfinite(row[target])) return false;
+    int64_t greater = 0;
+    for (int64_t i = 0; i < classes; i++) {
+        if (!isfinite(row[i])) return false;
+        greater += row[i] > row[target];
+    }
+    return greater < k;
+}
+
+static void in_top_k(bd_op_ctx *c, int64_t k)
+{
+    const braid_tensor *x = bd_input(c, 0), *targets = bd_input(c, 1);
+    if (x->shape.rank != 2 || targets->shape.rank != 1 || x->shape.dims[0] != targets->shape.dims[0]) {
+        char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+        bd_op_fail(
+            c, BRAID_INVALID_ARGUMENT,
+            "predictions must be a matrix and targets a vector with an element for each row, but they are %s and %s",
+            bd_shape_str(&x->shape, a), bd_shape_str(&targets->shape, b));
+        return;
+    }
+    int64_t classes = x->shape.dims[1];
+    braid_tensor *y = bd_output(c, 0, BRAID_BOOL, &targets->shape);
+    for (int64_t i = 0; y && i < x->shape.dims[0]; i++)
+        bd_tensor_bool(y)[i] =
+            is_in_top(bd_tensor_f32(x) + i * classes, classes, bd_tensor_index(targets, i), k);
+}
+
+static void in_top_k_run(bd_op_ctx *c)
+{
+    in_top_k(c, bd_node_attr_int(c->node, "k"));
+}
+
+static void in_top_k_v2_run(bd_op_ctx *c)
+{
+    int64_t k;
+    if (bd_input_int(c, 2, "k", &k)) in_top_k(c, k);
+}
+
+BD_OP(InTopK) = {
+    .signature = "(predictions: float, targets: T) -> (precision: bool)",
+    .attrs = "k:int; T:type{int32,int64}=int32",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = in_top_k_shape,
+    .kernels = BD_KERNELS({.run = in_top_k_run}),
+    .doc = "Tells for each row whether its target is among the k greatest predictions.",
+};
+
+BD_OP(InTopKV2) = {
+    .signature = "(predictions: float, targets: T, k: T) -> (precision: bool)",
+    .attrs = "T:type{int32,int64}=int32",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = in_top_k_shape,
+    .kernels = BD_KERNELS({.run = in_top_k_v2_run}),
+    .doc = "Tells for each row whether its target is among the k greatest predictions.",
+};
