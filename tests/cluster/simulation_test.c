@@ -92,7 +92,7 @@ static void build(worker *w)
     inits[1] = weights.initializer;
     inits[2] = biases.initializer;
     for (int i = 0; i < WORKERS; i++) {
-        char name[16];
+        char name[24];
         snprintf(name, sizeof name, "marks_%d", i);
         braid_push_device(g, PS);
         const braid_out zeros = braid_zeros(g, BRAID_FLOAT, BRAID_SHAPE(ATTEMPTS_MAX));

@@ -64,15 +64,25 @@ class DroppedSessionTest(InteropTest):
         peer = FakeWorker(cluster.address("ps"), "/job:ps/replica:0/task:0")
         try:
             cluster.start("worker")
-            for _ in range(2):  # the first round is to warm up
+            # How many sessions there are at the same time differs from round to round, and so does the memory that
+            # is kept for more of them; what leaks, leaks in each.
+            rounds = 4
+            for left in range(rounds, 0, -1):
                 usage = Usage(cluster.server("worker"))
                 for _ in range(SESSIONS):
                     drop(cluster.address("worker"))
                 for _ in range(SESSIONS):
                     peer.next("DeleteWorkerSession")
-            while self.clients:
-                self.clients.pop().close()
-            usage.check(self, (2 << 20) + SESSIONS * SIZE // 20, lambda: cluster.worker().call(worker_pb2.GetStatusRequest()))
+                while self.clients:
+                    self.clients.pop().close()
+                try:
+                    usage.check(self, (1 << 20) + SESSIONS * SIZE // 50,
+                                lambda: cluster.worker().call(worker_pb2.GetStatusRequest()))
+                    if left < rounds:  # the first is to warm up
+                        break
+                except AssertionError:
+                    if left == 1:
+                        raise
         finally:
             cluster.stop()
             peer.stop()
