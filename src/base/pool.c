@@ -8,6 +8,7 @@
 #include "base/pool.h"
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/float_mode.h"
 #include "base/thread.h"
 
 // Waking a sleeping thread costs some 35 us, so a spin that is shorter than that pays when work comes in bursts.
@@ -103,6 +104,7 @@ static void worker_main(void *arg)
 {
     bd_pool *pool = arg;
     struct task task;
+    bd_float_mode_flush_denormals(); // parts of kernels run here
     bd_mutex_lock(&pool->mu);
     while (take_locked(pool, &task)) {
         bd_mutex_unlock(&pool->mu);

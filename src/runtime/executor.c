@@ -31,6 +31,7 @@
 #include "runtime/executor_internal.h"
 
 #include "base/alloc.h"
+#include "base/float_mode.h"
 
 // So many ready nodes a worker runs before it looks after others: often enough for them, and seldom enough to cost nothing.
 #define TURNS_IN_A_ROW 256u
@@ -196,8 +197,7 @@ static void give_others_a_turn(bd_worker *w)
     bd_mutex_unlock(&w->run->mu);
 }
 
-// Runs what this worker has and what it finds, until there is nothing. Returns with mu held.
-static void work(bd_worker *w)
+static void work_until_empty(bd_worker *w)
 {
     bd_run *r = w->run;
     for (;;) {
@@ -213,6 +213,14 @@ static void work(bd_worker *w)
             bd_mutex_unlock(&r->mu);
         }
     }
+}
+
+// Runs what this worker has and what it finds, until there is nothing. Returns with mu held.
+static void work(bd_worker *w)
+{
+    const uint64_t float_mode = bd_float_mode_flush_denormals();
+    work_until_empty(w);
+    bd_float_mode_restore(float_mode);
 }
 
 // The worker is inactive. True: it was the last and the run is over.
