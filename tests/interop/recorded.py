@@ -50,7 +50,6 @@ class RecordedSession:
         main = [i for i, run in enumerate(runs) if run.is_main]
         self.runs, self.last_runs = runs[:main[-1] + 1], runs[main[-1] + 1:]
         self.steps = sum(1 for run in runs if run.is_main and run.signature.trains)
-        self.ready_at = max((i for i in main if runs[i].signature.checks_ready), default=0)
 
     def can(self, name):
         return any(node.name == name for node in self.graph.node)

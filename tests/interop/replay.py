@@ -110,11 +110,10 @@ class Player:
         self.aside = []
         for number, run in enumerate(recorded.runs):
             if run.is_main:
-                if self.role.is_chief and run.signature.trains and not self.stage.losses:
+                if self.role.is_chief and run.signature.trains and not self.stage.is_ready:
                     self.measure(session, recorded)
-                self.run(session, run, number)
-                if self.role.is_chief and number >= recorded.ready_at and not self.stage.is_ready:
                     self.stage.set(is_ready=True)
+                self.run(session, run, number)
             elif run.is_repeated:
                 if run.thread not in self.beside:
                     self.beside[run.thread] = None
