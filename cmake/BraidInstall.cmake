@@ -49,7 +49,9 @@ foreach(target IN LISTS example_targets)
     install(TARGETS ${target} RUNTIME COMPONENT program)
 endforeach()
 file(GLOB man_pages CONFIGURE_DEPENDS ${packaging}/man/*.1)
-install(FILES ${man_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
+if(NOT BRAID_PACKAGE) # where they are compressed
+    install(FILES ${man_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
+endif()
 install(FILES ${packaging}/completion/braid.bash RENAME braid
     DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT program)
 install(FILES ${packaging}/completion/_braid

@@ -1,0 +1,95 @@
+# Debian packages by CPack: libbraid0, libbraid-dev and braid, from the components that are installed (`./dev package`).
+#
+# BRAID_PACKAGE lays the installation out as Debian wants it; it is for this and nothing else.
+option(BRAID_PACKAGE "Lay the installation out for Debian packages" OFF)
+if(NOT BRAID_PACKAGE)
+    return()
+endif()
+set(maintainer "The Braid maintainers <maintainers@braid.invalid>")
+
+# The Debian package that holds a file.
+function(braid_debian_package file out)
+    file(REAL_PATH ${file} real)
+    execute_process(COMMAND dpkg-query --search ${file} ${real} OUTPUT_VARIABLE found ERROR_QUIET)
+    if(NOT found MATCHES "^([^:,]+)")
+        message(FATAL_ERROR "No Debian package holds ${file}")
+    endif()
+    set(${out} ${CMAKE_MATCH_1} PARENT_SCOPE)
+endfunction()
+
+# Who links libbraid.a needs what it stands on.
+set(development_depends)
+foreach(module IN LISTS BRAID_REQUIRES_PRIVATE)
+    pkg_get_variable(pc_dir ${module} pcfiledir)
+    braid_debian_package(${pc_dir}/${module}.pc package)
+    list(APPEND development_depends ${package})
+endforeach()
+braid_debian_package(${DNNL_INCLUDE_DIR}/oneapi/dnnl/dnnl.h package)
+list(APPEND development_depends ${package})
+list(JOIN development_depends ", " development_depends)
+
+# ---- Files that only packages have ----
+
+execute_process(COMMAND date -R -d @$ENV{SOURCE_DATE_EPOCH} OUTPUT_VARIABLE date OUTPUT_STRIP_TRAILING_WHITESPACE)
+configure_file(${packaging}/deb/changelog.in ${generated}/changelog @ONLY)
+# zipped SOURCE: SOURCE.gz in `generated`, the same bytes each time.
+function(braid_gzip source out)
+    get_filename_component(name ${source} NAME)
+    set(file ${generated}/${name}.gz)
+    execute_process(COMMAND gzip -9n -c ${source} OUTPUT_FILE ${file} COMMAND_ERROR_IS_FATAL ANY)
+    set(${out} ${file} PARENT_SCOPE)
+endfunction()
+braid_gzip(${generated}/changelog changelog)
+foreach(pair runtime:libbraid0 development:libbraid-dev program:braid)
+    string(REPLACE ":" ";" pair ${pair})
+    list(GET pair 0 component)
+    list(GET pair 1 name)
+    install(FILES ${changelog} ${packaging}/deb/copyright DESTINATION share/doc/${name} COMPONENT ${component})
+endforeach()
+foreach(page IN LISTS man_pages)
+    braid_gzip(${page} zipped)
+    install(FILES ${zipped} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
+endforeach()
+set(archive "\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libbraid.a")
+install(CODE "execute_process(COMMAND ${CMAKE_STRIP} --strip-debug --remove-section=.comment \"${archive}\")"
+    COMPONENT development)
+
+# ---- The packages ----
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME braid)
+set(CPACK_PACKAGE_CONTACT "${maintainer}")
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGING_INSTALL_PREFIX ${CMAKE_INSTALL_PREFIX})
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL runtime development program)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY "=") # before 1.0 the interface changes
+
+set(about "Braid spreads dataflow graphs over parameter servers and workers and trains\n\
+models on them, synchronously or asynchronously. Its servers speak TensorFlow's\n\
+own gRPC protocol, so programs written for TensorFlow 1.x can use them as they\n\
+are.\n.\n")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libbraid0)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
+file(WRITE ${generated}/triggers "activate-noawait ldconfig\n") # CPack adds scripts that call it, too
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${generated}/triggers)
+set(CPACK_DEBIAN_RUNTIME_DESCRIPTION "distributed TensorFlow graphs in C - shared library\n${about}\
+This package has the shared library.")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libbraid-dev)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libbraid0 (= ${PROJECT_VERSION}), ${development_depends}")
+set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "distributed TensorFlow graphs in C - development files\n${about}\
+This package has the headers, the static library, and files for pkg-config and\n\
+CMake.")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME braid)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "libbraid0 (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_PROGRAM_DESCRIPTION "distributed TensorFlow graphs - servers and launcher\n${about}\
+This package has the braid program, which runs clusters, and example programs.")
+include(CPack)
