@@ -89,6 +89,19 @@ const grpc_channel_args *bd_grpc_server_args(void)
     return &list;
 }
 
+grpc_metadata bd_grpc_pings(void)
+{
+    return (grpc_metadata){.key = grpc_slice_from_static_string(BD_GRPC_PINGS_KEY),
+                           .value = grpc_slice_from_static_string("1")};
+}
+
+bool bd_grpc_has_pings(const grpc_metadata_array *a)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (grpc_slice_str_cmp(a->metadata[i].key, BD_GRPC_PINGS_KEY) == 0) return true;
+    return false;
+}
+
 // ---- Time ----
 
 gpr_timespec bd_grpc_deadline(int64_t deadline_ns)

@@ -1,7 +1,10 @@
 // The client's side of the gRPC transport: channels and calls.
 //
-// Calls that watch have a connection of their own, which is tested often; when it breaks, the host is gone,
-// and the calls on the ordinary connection of the channel are ended, too.
+// A channel has two connections. The ordinary one is for servers that may be TensorFlow's; its calls ask the server, in
+// their metadata, whether it is of Braid. To one that has said so all further calls go on the other one, which is tested
+// often, so that a host that vanishes is noticed soon; calls that watch do from the beginning. When one of those finds
+// that the connection is broken, the calls on the ordinary connection of the channel are ended, too. A server that was
+// lost is asked again: another one may come.
 //
 // A call is one batch of all six operations of a unary call, so it completes with one tag. It holds two
 // references: the tag's, dropped after `done`, and the handle's, dropped by release. A channel holds one for
@@ -17,7 +20,8 @@ struct bd_channel {
     grpc_channel *channel;
     atomic_int refs;
     bd_mutex mu;
-    grpc_channel *watching; // made for the first call that watches; guarded by mu
+    grpc_channel *watching; // tested often; made when first used; guarded by mu
+    atomic_bool is_braid;   // the server has said so
     bd_call *calls;         // those in progress; guarded by mu
     bool is_closed;         // guarded by mu
 };
@@ -36,6 +40,7 @@ struct bd_call {
     grpc_slice details;
     bool watches;
     atomic_bool is_cancelled; // by us
+    grpc_metadata asks;       // whether the server is of Braid
 };
 
 // ---- Channels ----
@@ -149,6 +154,10 @@ static void call_completed(bd_grpc_tag *tag, bool ok)
 {
     (void)ok; // always true for a batch that receives the status
     bd_call *call = BD_CONTAINER_OF(tag, bd_call, tag);
+    if (call->status == GRPC_STATUS_UNAVAILABLE)
+        atomic_store_explicit(&call->channel->is_braid, false, memory_order_relaxed);
+    else if (bd_grpc_has_pings(&call->trailing))
+        atomic_store_explicit(&call->channel->is_braid, true, memory_order_relaxed);
     unlink_call(call, call->watches && call->status == GRPC_STATUS_UNAVAILABLE);
     grpc_byte_buffer_destroy(call->request);
     BD_STATUS(st);
@@ -189,12 +198,15 @@ bd_call *bd_grpc_call(bd_channel *c, const bd_call_options *options, bd_message 
     atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
     grpc_metadata_array_init(&call->initial);
     grpc_metadata_array_init(&call->trailing);
-    call->call = grpc_channel_create_call(
-        options->watches ? watching(c) : c->channel, NULL, GRPC_PROPAGATE_DEFAULTS, c->transport->cq,
-        grpc_slice_from_static_string(options->method), NULL, bd_grpc_deadline(options->deadline_ns), NULL);
+    const bool is_tested = options->watches || atomic_load_explicit(&c->is_braid, memory_order_relaxed);
+    call->asks = bd_grpc_pings();
+    call->call = grpc_channel_create_call(is_tested ? watching(c) : c->channel, NULL, GRPC_PROPAGATE_DEFAULTS,
+                                          c->transport->cq, grpc_slice_from_static_string(options->method),
+                                          NULL, bd_grpc_deadline(options->deadline_ns), NULL);
     call->request = bd_grpc_from_message(request);
     const grpc_op ops[] = {
         {.op = GRPC_OP_SEND_INITIAL_METADATA,
+         .data.send_initial_metadata = {.count = is_tested ? 0 : 1, .metadata = &call->asks},
          .flags = GRPC_INITIAL_METADATA_WAIT_FOR_READY_EXPLICITLY_SET |
                   (options->wait_for_ready ? GRPC_INITIAL_METADATA_WAIT_FOR_READY : 0)},
         {.op = GRPC_OP_SEND_MESSAGE, .data.send_message.send_message = call->request},

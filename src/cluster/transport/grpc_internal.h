@@ -29,9 +29,14 @@ bool bd_grpc_start(grpc_call *call, const grpc_op *ops, size_t count, bd_grpc_ta
 // bd_grpc_start.
 void bd_grpc_tag_publish(bd_grpc_tag *tag);
 
+// Metadata of a call and of its answer: who sends it bears that the connection is tested often.
+#define BD_GRPC_PINGS_KEY "braid-pings"
+grpc_metadata bd_grpc_pings(void);
+bool bd_grpc_has_pings(const grpc_metadata_array *a);
+
 // Arguments of channels and servers.
 const grpc_channel_args *bd_grpc_client_args(void);
-const grpc_channel_args *bd_grpc_watching_args(void); // for calls that watch
+const grpc_channel_args *bd_grpc_watching_args(void); // to servers of Braid
 const grpc_channel_args *bd_grpc_server_args(void);
 
 // A byte buffer that references the slices of `m`, which is left empty.

@@ -47,7 +47,9 @@ typedef struct incoming {
     bd_grpc_tag arrived, received, ended, sent;
     grpc_byte_buffer *request, *response;
     grpc_slice error_message;
-    int cancelled; // by gRPC, when `ended` runs
+    grpc_metadata pings; // the answer to is_asked
+    bool is_asked;       // whether this server is of Braid
+    int cancelled;       // by gRPC, when `ended` runs
     atomic_int refs;
     bd_mutex mu;
     bool has_ended;        // guarded by mu
@@ -114,6 +116,7 @@ void bd_grpc_reply(bd_incoming *call, bd_message *response, const braid_status *
 {
     incoming *in = BD_CONTAINER_OF(call, incoming, base);
     bd_message_fini(&in->base.request);
+    in->pings = bd_grpc_pings();
     grpc_op ops[3] = {{.op = GRPC_OP_SEND_INITIAL_METADATA}};
     size_t count = 1;
     in->sent.run = reply_sent;
@@ -126,7 +129,9 @@ void bd_grpc_reply(bd_incoming *call, bd_message *response, const braid_status *
         in->error_message = bd_grpc_error_message(st->message ? st->message : "");
     }
     ops[count++] = (grpc_op){.op = GRPC_OP_SEND_STATUS_FROM_SERVER,
-                             .data.send_status_from_server = {.status = (grpc_status_code)st->code,
+                             .data.send_status_from_server = {.trailing_metadata_count = in->is_asked ? 1 : 0,
+                                                              .trailing_metadata = &in->pings,
+                                                              .status = (grpc_status_code)st->code,
                                                               .status_details = &in->error_message}};
     const bool started = bd_grpc_start(in->call, ops, count, &in->sent);
     BD_ASSERT(started);
@@ -173,6 +178,7 @@ static void call_arrived(bd_grpc_tag *tag, bool ok)
     const size_t len = (size_t)bd_min((int64_t)GRPC_SLICE_LENGTH(in->details.method), METHOD_LEN_MAX);
     memcpy(in->method, GRPC_SLICE_START_PTR(in->details.method), len);
     in->base.deadline_ns = bd_grpc_deadline_ns(in->details.deadline);
+    in->is_asked = bd_grpc_has_pings(&in->metadata);
     start_receiving(in);
 }
 
