@@ -74,7 +74,7 @@ braid_code bd_rewriter_init(bd_rewriter *r, braid_graph *g, const bd_rewrite_opt
     }
     bd_array_reserve(&r->info, count);
     r->info.len = count;
-    memset(r->info.items, 0, count * sizeof *r->info.items);
+    if (count > 0) memset(r->info.items, 0, count * sizeof *r->info.items); // NULL when there are none
     braid_code code = bd_graph_topological(g, &r->order, st);
     if (code) return code;
     for (size_t i = 0; i < count; i++)
