@@ -13,7 +13,7 @@ from cluster import Cluster, main
 from graphs import INT32, Shape, const, node, placeholder, value
 from protos import grpc
 
-ROUNDS, SEED = int(os.environ.get("BRAID_ROUNDS", "60")), int(os.environ.get("BRAID_SEED", "1"))
+ROUNDS, SEED = int(os.environ.get("BRAID_ROUNDS", "30")), int(os.environ.get("BRAID_SEED", "1"))
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
 STEPS = 40
 # How a step may end when it is cancelled, late, or when its queue or session is closed.
