@@ -46,8 +46,10 @@ typedef struct bd_fusion {
 const bd_rewrite_options *bd_rewriter_options(const bd_rewriter *r);
 braid_graph *bd_rewriter_graph(bd_rewriter *r);
 
-// The nodes there are now, inputs first. Valid until the pass ends; nodes made or removed meanwhile are not in it or still in it.
+// The nodes that were there when the pass began, inputs first; removed ones stay in it.
 const bd_op_list *bd_rewriter_order(const bd_rewriter *r);
+// Puts the nodes that are there now in order; ids of nodes change.
+braid_code bd_rewriter_sort(bd_rewriter *r, braid_status *st);
 bool bd_rewriter_is_removed(const bd_rewriter *r, const braid_op *n);
 
 // What takes something from `n` now; valid until the next change.

@@ -24,8 +24,6 @@ struct bd_rewriter {
 braid_code bd_rewriter_init(bd_rewriter *r, braid_graph *g, const bd_rewrite_options *options,
                             braid_status *st);
 void bd_rewriter_fini(bd_rewriter *r);
-// Puts the nodes that are there now in order.
-braid_code bd_rewriter_sort(bd_rewriter *r, braid_status *st);
 // Takes out of the graph what was removed and what is not needed any more.
 void bd_rewriter_sweep(bd_rewriter *r);
 // It may run although its outputs, or some of them, are dead: a control edge from it is not what a data edge is.

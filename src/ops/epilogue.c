@@ -138,8 +138,10 @@ static bool find_match(bd_rewriter *r, const bd_epilogue_fusion *f, braid_op *n,
         !find_bias(m->bias_add, n, &m->bias))
         return false;
     braid_op *next = bd_rewriter_only_consumer(r, m->bias_add);
-    if (next && is_among(next->op_type, f->activations) && bd_rewriter_is_pure(next)) m->activation = next;
-    return true;
+    if (next && is_among(next->op_type, f->activations) && bd_rewriter_is_pure(next) &&
+        next->control_count == 0)
+        m->activation = next;
+    return m->bias_add->control_count == 0; // else the product would read its variables later
 }
 
 static bd_bytes bytes_of(const char *text)

@@ -102,6 +102,45 @@ static bool take_inputs(group *g)
     return true;
 }
 
+// ---- What must not wait ----
+
+#define DEPTH_MAX 4 // nodes that may hand on memory, behind one another
+
+// The kernel gives memory of its own, or of an operand that nobody else holds.
+static bool makes_a_result(const braid_op *n)
+{
+    if (bd_elementwise_kernel(n->def)) return true;
+    for (int i = 0; i < n->def->op->kernel_count; i++) {
+        if (n->def->op->kernels[i].flags & BD_KERNEL_EXPENSIVE) return true;
+    }
+    return false;
+}
+
+// It may be the memory of a variable, which changes when that is updated.
+static bool may_change(braid_out out, int depth)
+{
+    const braid_op *n = out.op;
+    if (bd_dtype_is_ref(n->output_types[out.index]) || bd_node_role(n) == BD_ROLE_RECV || depth == DEPTH_MAX)
+        return true;
+    if (bd_node_role(n) == BD_ROLE_CONST || makes_a_result(n)) return false;
+    for (int i = 0; i < n->input_count; i++) {
+        if (may_change(n->inputs[i], depth + 1)) return true;
+    }
+    return false;
+}
+
+// A member that reads a variable would wait for what another member waits for: for the variable's update, say.
+static bool would_read_later(const group *g)
+{
+    bool waits = false;
+    for (int i = 0; i < g->count; i++)
+        waits |= g->members[i]->control_count > 0;
+    for (int i = 0; waits && i < g->input_count; i++) {
+        if (may_change(g->inputs[i], 0)) return true;
+    }
+    return false;
+}
+
 // ---- Replacing ----
 
 // The program's attrs: members in the order in which they run, the root last.
@@ -178,7 +217,7 @@ braid_code bd_fuse_elementwise(bd_rewriter *r, braid_status *st)
         if (!is_candidate(r, order->items[i])) continue;
         group g = {.members = {order->items[i]}, .count = 1};
         grow(r, &g);
-        if (g.count > 1 && take_inputs(&g)) code = replace(r, &g, st);
+        if (g.count > 1 && take_inputs(&g) && !would_read_later(&g)) code = replace(r, &g, st);
     }
     return code;
 }

@@ -88,9 +88,10 @@ static braid_out int_vector(braid_graph *g, int32_t a, int32_t b)
     return tg_const(g, NULL, t);
 }
 
-static braid_out x_of(braid_graph *g)
+static braid_out x_of(braid_graph *g) // what is fed
 {
-    return tg_placeholder(g, "x", BRAID_FLOAT);
+    braid_op *x = braid_graph_find(g, "x");
+    return x ? (braid_out){x, 0} : tg_placeholder(g, "x", BRAID_FLOAT);
 }
 
 typedef struct pattern {
@@ -315,12 +316,79 @@ static braid_out sum_with_a_row(braid_graph *g) // known to broadcast: no pass o
     return tg1(g, "Exp", NULL, row);
 }
 
+static braid_out old_value(braid_graph *g) // of a variable, used after it has been assigned to
+{
+    braid_out v = tg_variable(g, "v", BRAID_FLOAT), old = tg1(g, "Neg", NULL, tg1(g, "Identity", NULL, v));
+    braid_op_desc *d = braid_op_begin(g, "Exp", NULL);
+    braid_op_input(d, old);
+    braid_op_control(d, tg2(g, "Assign", NULL, v, x_of(g)).op);
+    return braid_op_end_out(d);
+}
+
+// ---- Updates ----
+
+static braid_out update(braid_graph *g, const char *variable, int64_t size, braid_out rate, braid_op *after)
+{
+    braid_op_desc *d = braid_op_begin(g, "VariableV2", variable);
+    braid_op_attr_type(d, "dtype", BRAID_FLOAT);
+    braid_op_attr_shape(d, "shape", BRAID_SHAPE(size));
+    braid_out v = braid_op_end_out(d);
+    d = braid_op_begin(g, "ApplyGradientDescent", NULL);
+    braid_op_input(d, v);
+    braid_op_input(d, rate);
+    braid_op_input(d, tg2(g, "Mul", NULL, x_of(g), vector(g, NULL, size)));
+    if (after) braid_op_control(d, after);
+    return braid_op_end_out(d);
+}
+
+static braid_out after_both(braid_graph *g, braid_out a, braid_out b)
+{
+    return tg_identity_after(g, NULL, tg_float(g, NULL, 1),
+                             tg_after(g, "NoOp", NULL, 2, (braid_op *[]){a.op, b.op}));
+}
+
+static braid_out two_updates(braid_graph *g)
+{
+    braid_out rate = tg_float(g, NULL, 1);
+    braid_out v = update(g, "v", 4, rate, NULL), w = update(g, "w", 5, rate, NULL);
+    return after_both(g, v, w);
+}
+
+static braid_out updates_at_two_rates(braid_graph *g)
+{
+    return after_both(g, update(g, "v", 4, tg_float(g, NULL, 1), NULL),
+                      update(g, "w", 5, tg_float(g, NULL, 2), NULL));
+}
+
+static braid_out update_after_update(braid_graph *g)
+{
+    braid_out rate = tg_float(g, NULL, 1), first = update(g, "v", 4, rate, NULL);
+    return after_both(g, first, update(g, "w", 5, rate, first.op));
+}
+
+static braid_out large_update(braid_graph *g)
+{
+    braid_out rate = tg_float(g, NULL, 1);
+    return after_both(g, update(g, "v", 4, rate, NULL), update(g, "w", 50000, rate, NULL));
+}
+
+#define TWO_UPDATES "ApplyGradientDescent ApplyGradientDescent "
+#define REST "Identity Mul Mul NoOp VariableV2 VariableV2"
+
 static const pattern patterns[] = {
+    {"two updates", BRAID_REWRITE_UPDATES, two_updates, "Const Const Const Const " REST " _FusedUpdate"},
+    {"updates at two rates", BRAID_REWRITE_UPDATES, updates_at_two_rates,
+     TWO_UPDATES "Const Const Const Const Const " REST},
+    {"an update after another", BRAID_REWRITE_UPDATES, update_after_update,
+     TWO_UPDATES "Const Const Const Const " REST},
+    {"a large update", BRAID_REWRITE_UPDATES, large_update, TWO_UPDATES "Const Const Const Const " REST},
     {"a chain", BRAID_REWRITE_ELEMENTWISE, chain, "Const Const _FusedElementwise"},
     {"a diamond", BRAID_REWRITE_ELEMENTWISE, diamond, "_FusedElementwise"},
     {"a value used on the way", BRAID_REWRITE_ELEMENTWISE, chain_used_on_the_way,
      "MatMul Neg _FusedElementwise"},
     {"a node that something waits for", BRAID_REWRITE_ELEMENTWISE, chain_waited_for, "Exp Identity Neg NoOp"},
+    {"the old value of a variable", BRAID_REWRITE_ELEMENTWISE, old_value,
+     "Assign Exp Identity Neg VariableV2"},
     {"a comparison", BRAID_REWRITE_ELEMENTWISE, comparison, "Const Less LogicalNot"},
     {"a broadcast", BRAID_REWRITE_ELEMENTWISE, sum_with_a_row, "Add Const Const Const Exp Fill"},
     {"a dense layer", BRAID_REWRITE_REMAPPING, dense_relu, "Const Const Const Fill _FusedMatMul"},
@@ -588,6 +656,14 @@ static void errors_name_the_node_that_was_built(void **state)
     assert_same_error(dense_relu, BRAID_SHAPE(2), "{{node product}}");
     assert_same_error(wrong_bias, BRAID_SHAPE(3, 3), "(BiasAdd on");
     assert_same_error(chain, BRAID_SHAPE(3, 5), "{{node sum}}");
+    braid_tensor *x = braid_tensor_float(1);
+    braid_graph *g = braid_graph_new();
+    BD_STATUS(st);
+    fetch_one(g, 0, two_updates(g), x, st);
+    assert_error(st, BRAID_FAILED_PRECONDITION,
+                 "Attempting to use uninitialized value v (ApplyGradientDescent on");
+    braid_tensor_free(x);
+    braid_graph_free(g);
 }
 
 // ---- Training ----
