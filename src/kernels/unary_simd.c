@@ -24,6 +24,25 @@
     LOOP(NAME##_i32, int32_t, int32_t, I32)                                                                  \
     LOOP(NAME##_i64, int64_t, int64_t, I64)
 
+// The derivative of log gamma (Abramowitz and Stegun 1964): 6.3.7 below one half, 6.3.5 up to 8, then the series 6.3.18.
+static double digamma(double x)
+{
+    const double pi = 3.14159265358979323846;
+    double sum = 0;
+    if (x <= 0 && x == floor(x)) return NAN;
+    if (x < 0.5) {
+        sum = -pi / tan(pi * x);
+        x = 1 - x;
+    }
+    for (; x < 8; x++)
+        sum -= 1 / x;
+    double s = 1 / (x * x);
+    double series =
+        s *
+        (1.0 / 12 - s * (1.0 / 120 - s * (1.0 / 252 - s * (1.0 / 240 - s * (1.0 / 132 - s * 691 / 32760)))));
+    return sum + log(x) - 0.5 / x - series;
+}
+
 FLOATS(neg, -x, -x)
 INTEGERS(neg, -(uint32_t)x, -(uint64_t)x)
 FLOATS(abs, fabsf(x), fabs(x))
@@ -41,6 +60,19 @@ FLOATS(log, log_f32(x), log(x))
 FLOATS(log1p, log1p_f32(x), log1p(x))
 FLOATS(sin, sinf(x), sin(x))
 FLOATS(cos, cosf(x), cos(x))
+FLOATS(tan, tanf(x), tan(x))
+FLOATS(asin, asinf(x), asin(x))
+FLOATS(acos, acosf(x), acos(x))
+FLOATS(atan, atanf(x), atan(x))
+FLOATS(sinh, sinhf(x), sinh(x))
+FLOATS(cosh, coshf(x), cosh(x))
+FLOATS(asinh, asinhf(x), asinh(x))
+FLOATS(acosh, acoshf(x), acosh(x))
+FLOATS(atanh, atanhf(x), atanh(x))
+FLOATS(erf, erff(x), erf(x))
+FLOATS(erfc, erfcf(x), erfc(x))
+FLOATS(lgamma, lgammaf_r(x, &(int){0}), lgamma_r(x, &(int){0}))
+FLOATS(digamma, (float)digamma(x), digamma(x))
 FLOATS(tanh, tanh_f32(x), tanh(x))
 FLOATS(sigmoid, sigmoid_f32(x), 1.0 / (1.0 + exp(-x)))
 // log(1 + e^x), written so that e^x cannot overflow.
@@ -86,6 +118,19 @@ const bd_unary_fn BD_SIMD_NAME(bd_unary_table)[BD_UNARY_COUNT][BD_NUMBER_COUNT] 
     [BD_LOG1P] = F(log1p),
     [BD_SIN] = F(sin),
     [BD_COS] = F(cos),
+    [BD_TAN] = F(tan),
+    [BD_ASIN] = F(asin),
+    [BD_ACOS] = F(acos),
+    [BD_ATAN] = F(atan),
+    [BD_SINH] = F(sinh),
+    [BD_COSH] = F(cosh),
+    [BD_ASINH] = F(asinh),
+    [BD_ACOSH] = F(acosh),
+    [BD_ATANH] = F(atanh),
+    [BD_ERF] = F(erf),
+    [BD_ERFC] = F(erfc),
+    [BD_LGAMMA] = F(lgamma),
+    [BD_DIGAMMA] = F(digamma),
     [BD_TANH] = F(tanh),
     [BD_SIGMOID] = F(sigmoid),
     [BD_SOFTPLUS] = F(softplus),

@@ -41,7 +41,7 @@ static const char differentiable[] =
 static const char no_gradient_yet[] =
     " Enter RefEnter Exit RefExit NextIteration RefNextIteration " // there is none through loops
     "LoopCond "                                                    // registered there, and gives None
-    "MaxPoolGradV2 ";
+    "MaxPoolGradV2 Digamma ";
 
 static bool lists(const char *list, const char *op)
 {
@@ -80,7 +80,7 @@ static void test_definitions(void **state)
 
 // TensorFlow has kernels of floating types only, or (TruncateDiv) of integers only; or there is no use for the others.
 static const char not_of_all_types[] =
-    " RealDiv Reciprocal Inv TruncateDiv MaxPool MaxPoolV2 MaxPoolGrad MaxPoolGradV2 "
+    " RealDiv Reciprocal Inv Tan Asin Acos Atan TruncateDiv MaxPool MaxPoolV2 MaxPoolGrad MaxPoolGradV2 "
     "MaxPoolGradGrad ";
 
 static bool is_update(const char *op)

@@ -1,0 +1,83 @@
+// What linear systems, inverses and determinants promise. Values are small enough to be checked by hand.
+#include "base/testing/test.h"
+#include "ops/testing/op_test.h"
+
+#define A "double[2,2] 0 2 4 6" // needs its rows exchanged
+
+static void test_values(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"MatrixSolve", NULL, A "; double[2,1] 2 14", "double[2,1] 2 1"},
+        {"MatrixSolve", "adjoint=true", A "; double[2,2] 4 0 8 2", "double[2,2] 1 1 1 0"},
+        {"MatrixSolve", NULL, "float[2,1,1] 2 4; float[2,1,2] 2 4 8 12", "float[2,1,2] 1 2 2 3"},
+        {"MatrixSolve", NULL, "float[2,2] 1 2 2 4; float[2,1] 1 1",
+         "InvalidArgument: Input matrix is not invertible."},
+        {"MatrixSolve", NULL, "float[2,3] 1; float[2,1] 1", "InvalidArgument: must be square"},
+        {"MatrixSolve", NULL, "float[2,2] 1; float[3,1] 1", "InvalidArgument: incompatible"},
+        {"MatrixSolve", NULL, "float[0,0]; float[0,3]", "float[0,3]"},
+        {"MatrixTriangularSolve", NULL, "double[2,2] 2 99 1 4; double[2,1] 4 10", "double[2,1] 2 2"},
+        {"MatrixTriangularSolve", "lower=false", "double[2,2] 2 1 99 4; double[2,1] 6 8", "double[2,1] 2 2"},
+        {"MatrixTriangularSolve", "adjoint=true", "double[2,2] 2 99 1 4; double[2,1] 6 8", "double[2,1] 2 2"},
+        {"MatrixTriangularSolve", NULL, "float[2,2] 1 0 2 0; float[2,1] 1 1",
+         "InvalidArgument: Input matrix is not invertible."},
+        {"MatrixInverse", NULL, A, "double[2,2] -0.75 0.25 0.5 0"},
+        {"MatrixInverse", "adjoint=true", A, "double[2,2] -0.75 0.5 0.25 0"},
+        {"MatrixInverse", NULL, "float[2,1,1] 2 4", "float[2,1,1] 0.5 0.25"},
+        {"MatrixInverse", NULL, "float[1,1] nan", "InvalidArgument: not invertible"},
+        {"MatrixDeterminant", NULL, A, "double[] -8"},
+        {"MatrixDeterminant", NULL, "float[2,3,3] 1 0 0 0 2 0 0 0 3 1 2 3 4 5 6 7 8 9", "float[2] 6 0", NULL,
+         1e-5},
+        {"MatrixDeterminant", NULL, "float[0,0]", "float[] 1"},
+        {"MatrixDeterminant", NULL, "float[2] 1", "InvalidArgument: must be square"},
+
+        {"SparseTensorDenseAdd", NULL, "int64[2,2] 0 1 1 0; float[2] 10 20; int64[2] 2 2; float[2,2] 1 2 3 4",
+         "float[2,2] 1 12 23 4"},
+        {"SparseTensorDenseAdd", NULL, "int32[1,1] 2; float[1] 10; int32[1] 2; float[2] 1 2",
+         "InvalidArgument: does not index into shape [2]"},
+        {"SparseTensorDenseAdd", NULL, "int32[1,1] 1; float[1] 10; int32[1] 3; float[2] 1 2",
+         "InvalidArgument: a_shape"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_shapes(void **state)
+{
+    (void)state;
+    static const op_shape_case cases[] = {
+        {"MatrixSolve", NULL, "[?,3,3]; [5,3,?]", "[5,3,?]"},
+        {"MatrixSolve", NULL, "[3,3]; [4,1]", "InvalidArgument: "},
+        {"MatrixInverse", NULL, "[5,3,3]", "[5,3,3]"},
+        {"MatrixInverse", NULL, "[5,3,4]", "InvalidArgument: "},
+        {"MatrixDeterminant", NULL, "[5,3,3]", "[5]"},
+        {"SparseTensorDenseAdd", NULL, "int64[2,2]; [2]; int64[2]; [3,4]", "[3,4]"},
+    };
+    OP_TEST_SHAPES(cases);
+}
+
+static void test_gradients(void **state)
+{
+    (void)state;
+    static const op_grad_case cases[] = {
+        {"MatrixSolve", NULL, "double[2,2] 1 2 4 6; double[2,3] 1 2 3 4 5 6"},
+        {"MatrixSolve", "adjoint=true", "double[2,2] 1 2 4 6; double[2,1] 1 2"},
+        {"MatrixTriangularSolve", NULL, "double[2,2] 2 9 1 4; double[2,2] 4 10 3 5"},
+        {"MatrixTriangularSolve", "lower=false; adjoint=true", "double[2,2] 2 1 9 4; double[2,1] 4 10"},
+        {"MatrixInverse", NULL, "double[2,2] 1 2 4 6"},
+        {"MatrixInverse", "adjoint=true", "double[1,2,2] 1 2 4 6"},
+        {"MatrixDeterminant", NULL, "double[2,2,2] 1 2 4 6 3 1 1 2"},
+        {"SparseTensorDenseAdd", NULL,
+         "int64[2,2] 0 1 1 0; double[2] 10 20; int64[2] 2 2; double[2,2] 1 2 3 4"},
+    };
+    OP_TEST_GRADIENTS(cases);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_gradients),
+    };
+    return BD_RUN_TESTS(tests);
+}

@@ -1,0 +1,60 @@
+// SparseTensorDenseAdd: a dense tensor with values added at some places.
+#include "graph/grad.h"
+#include "ops/element.h"
+#include "ops/scatter.h"
+
+static braid_code add_shape(bd_shape_ctx *c, braid_status *st)
+{
+    braid_shape shape;
+    bool known = bd_shape_ctx_constant_shape(c, 2, &shape);
+    c->outputs[0] = c->inputs[3];
+    if (known && !bd_shape_merge(&shape, &c->inputs[3], &c->outputs[0])) {
+        char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+        return bd_shape_ctx_fail(c, st, "a_shape %s and the shape of b, %s, must be equal",
+                                 bd_shape_str(&shape, a), bd_shape_str(&c->inputs[3], b));
+    }
+    braid_code code = bd_shape_ctx_rank(c, 0, 2, st);
+    if (!code) code = bd_shape_ctx_rank(c, 1, 1, st);
+    return code ? code : bd_shape_ctx_rank(c, 2, 1, st);
+}
+
+static void add_run(bd_op_ctx *c)
+{
+    const braid_tensor *indices = bd_input(c, 0), *values = bd_input(c, 1), *b = bd_input(c, 3);
+    braid_shape shape;
+    bd_slices s;
+    if (!bd_input_shape(c, 2, "a_shape", &shape)) return;
+    if (!bd_shape_equal(&shape, &b->shape)) {
+        char x[BD_SHAPE_STR_MAX], y[BD_SHAPE_STR_MAX];
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "a_shape %s and the shape of b, %s, must be equal",
+                   bd_shape_str(&shape, x), bd_shape_str(&b->shape, y));
+        return;
+    }
+    if (indices->shape.rank != 2 || indices->shape.dims[1] != shape.rank) {
+        char text[BD_SHAPE_STR_MAX];
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "a_indices must be a matrix with %d columns, but has shape %s",
+                   shape.rank, bd_shape_str(&indices->shape, text));
+        return;
+    }
+    if (!bd_slices_init(c, &s, true, &b->shape, indices)) return;
+    braid_tensor *y = bd_output_forward(c, 0, 3, b->dtype, &b->shape);
+    if (!y) return;
+    if (y->data != b->data && bd_tensor_count(b) > 0) bd_elements_copy(y, 0, b, 0, bd_tensor_count(b));
+    bd_scatter(c, y, &s, indices, values, bd_update_function(y->dtype, BD_UPDATE_ADD));
+}
+
+static void add_gradient(bd_grad_ctx *c)
+{
+    c->input_grads[1] = bd_b2(c->graph, "GatherNd", NULL, c->output_grads[0], c->op->inputs[0]);
+    c->input_grads[3] = c->output_grads[0];
+}
+
+BD_OP(SparseTensorDenseAdd) = {
+    .signature = "(a_indices: Tindices, a_values: T, a_shape: Tindices, b: T) -> (output: T)",
+    .attrs = "T:type{number}; Tindices:type{int32,int64}",
+    .shape = add_shape,
+    .gradient = add_gradient,
+    .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T"), .run = add_run}),
+    .doc =
+        "Adds a sparse tensor, of the places a_indices and the values a_values, to a dense one of the same shape.",
+};
