@@ -27,23 +27,20 @@ typedef struct seen_fields {
 
 // ---- Writing ----
 
-// Room for `n` bytes behind those that are there; NULL when there is none.
-static uint8_t *reserve(parser *p, size_t n)
+// Makes room for `n` bytes behind those that are there.
+static braid_code reserve(parser *p, size_t n)
 {
-    if (n > p->cap - p->len) {
-        size_t cap = p->cap ? p->cap * 2 : 256;
-        if (cap < p->len + n) cap = p->len + n;
-        uint8_t *bytes = p->len + n <= BD_PROTO_BYTES_MAX ? bd_try_realloc(p->bytes, cap) : NULL;
-        if (!bytes) {
-            bd_fail(p->lexer.st, BRAID_RESOURCE_EXHAUSTED,
-                    "Text of %s: no memory for the message (limit: %zu bytes)", p->lexer.message,
-                    BD_PROTO_BYTES_MAX);
-            return NULL;
-        }
-        p->bytes = bytes;
-        p->cap = cap;
-    }
-    return p->bytes + p->len;
+    if (n <= p->cap - p->len) return BRAID_OK;
+    size_t cap = p->cap ? p->cap * 2 : 256;
+    if (cap < p->len + n) cap = p->len + n;
+    uint8_t *bytes = p->len + n <= BD_PROTO_BYTES_MAX ? bd_try_realloc(p->bytes, cap) : NULL;
+    if (!bytes)
+        return bd_fail(p->lexer.st, BRAID_RESOURCE_EXHAUSTED,
+                       "Text of %s: no memory for the message (limit: %zu bytes)", p->lexer.message,
+                       BD_PROTO_BYTES_MAX);
+    p->bytes = bytes;
+    p->cap = cap;
+    return BRAID_OK;
 }
 
 static size_t encode_varint(uint64_t value, uint8_t *out)
@@ -57,10 +54,9 @@ static size_t encode_varint(uint64_t value, uint8_t *out)
 
 static braid_code put_varint(parser *p, uint64_t value)
 {
-    uint8_t *to = reserve(p, 10);
-    if (!to) return p->lexer.st->code;
-    p->len += encode_varint(value, to);
-    return BRAID_OK;
+    braid_code code = reserve(p, 10);
+    if (!code) p->len += encode_varint(value, p->bytes + p->len);
+    return code;
 }
 
 static braid_code put_tag(parser *p, const ProtobufCFieldDescriptor *field, bd_wire_type type)
@@ -70,12 +66,10 @@ static braid_code put_tag(parser *p, const ProtobufCFieldDescriptor *field, bd_w
 
 static braid_code put_little_endian(parser *p, uint64_t bits, size_t size)
 {
-    uint8_t *to = reserve(p, size);
-    if (!to) return p->lexer.st->code;
-    for (size_t i = 0; i < size; i++)
-        to[i] = (uint8_t)(bits >> 8 * i);
-    p->len += size;
-    return BRAID_OK;
+    braid_code code = reserve(p, size);
+    for (size_t i = 0; i < size && !code; i++)
+        p->bytes[p->len++] = (uint8_t)(bits >> 8 * i);
+    return code;
 }
 
 // Puts its length before what was written since `start`.
@@ -83,7 +77,8 @@ static braid_code put_length(parser *p, size_t start)
 {
     uint8_t varint[10];
     const size_t len = p->len - start, n = encode_varint(len, varint);
-    if (!reserve(p, n)) return p->lexer.st->code;
+    braid_code code = reserve(p, n);
+    if (code) return code;
     memmove(p->bytes + start + n, p->bytes + start, len);
     memcpy(p->bytes + start, varint, n);
     p->len += n;
@@ -95,12 +90,6 @@ static braid_code put_length(parser *p, size_t start)
 static bool at_symbol(const parser *p, char c)
 {
     return p->lexer.token.kind == BD_TEXT_SYMBOL && *p->lexer.token.text == c;
-}
-
-// Goes past a symbol if it is the current token; false when it is not, or when an error came.
-static bool take_symbol(parser *p, char c)
-{
-    return at_symbol(p, c) && !bd_text_next(&p->lexer);
 }
 
 // ---- Values ----
@@ -154,12 +143,11 @@ static braid_code parse_string(parser *p, const ProtobufCFieldDescriptor *field)
     braid_code code = put_tag(p, field, BD_WIRE_BYTES);
     const size_t start = p->len;
     while (!code && p->lexer.token.kind == BD_TEXT_STRING) {
-        size_t len;
-        uint8_t *to = reserve(p, p->lexer.token.len);
-        code = to ? bd_text_unescape(&p->lexer, &p->lexer.token, to, &len) : p->lexer.st->code;
-        if (code) return code;
+        size_t len = 0;
+        code = reserve(p, p->lexer.token.len);
+        if (!code) code = bd_text_unescape(&p->lexer, &p->lexer.token, p->bytes + p->len, &len);
         p->len += len;
-        code = bd_text_next(&p->lexer);
+        if (!code) code = bd_text_next(&p->lexer);
     }
     if (code) return code;
     if (field->type == PROTOBUF_C_TYPE_STRING && !is_utf8(p->bytes + start, p->len - start))
@@ -277,9 +265,7 @@ static braid_code parse_field(parser *p, const ProtobufCMessageDescriptor *type,
     if (code) return code;
     code = field->label == PROTOBUF_C_LABEL_REPEATED && at_symbol(p, '[') ? parse_list(p, field)
                                                                           : parse_value(p, field);
-    if (code) return code;
-    if (!take_symbol(p, ',')) take_symbol(p, ';');
-    return p->lexer.st->code;
+    return !code && (at_symbol(p, ',') || at_symbol(p, ';')) ? bd_text_next(&p->lexer) : code;
 }
 
 // The fields of a message up to `close` (0: the end of the text), which stays the current token.

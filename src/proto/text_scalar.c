@@ -60,7 +60,8 @@ static braid_code take_integer(bd_text_lexer *x, const ProtobufCFieldDescriptor 
 {
     bool negative = false;
     uint64_t value;
-    if (is_signed && take_sign(x, &negative)) return x->st->code;
+    braid_code code = is_signed ? take_sign(x, &negative) : BRAID_OK;
+    if (code) return code;
     if (x->token.kind != BD_TEXT_INTEGER)
         return bd_text_expected(x, field, is_signed ? "an integer" : "an integer that is not negative");
     if (!parse_magnitude(&x->token, &value) || value > max + negative) {
@@ -128,7 +129,8 @@ static bool parse_decimal(const bd_text_token *t, double *value)
 static braid_code take_double(bd_text_lexer *x, const ProtobufCFieldDescriptor *field, double *value)
 {
     bool negative;
-    if (take_sign(x, &negative)) return x->st->code;
+    braid_code code = take_sign(x, &negative);
+    if (code) return code;
     const bd_text_token *t = &x->token;
     if (is_word(t, "inf") || is_word(t, "infinity"))
         *value = INFINITY;
@@ -142,7 +144,7 @@ static braid_code take_double(bd_text_lexer *x, const ProtobufCFieldDescriptor *
 
 static braid_code take_floating(bd_text_lexer *x, const ProtobufCFieldDescriptor *field, uint64_t *bits)
 {
-    double value;
+    double value = 0;
     braid_code code = take_double(x, field, &value);
     if (code) return code;
     if (field->type == PROTOBUF_C_TYPE_DOUBLE) {
