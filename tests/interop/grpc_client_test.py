@@ -7,7 +7,7 @@ from client import InteropTest, Session
 from cluster import Cluster, main
 from graphs import (BOOL, DOUBLE, ELEMENTS, FLOAT, HALF, INT32, STRING, const, elements_of, endless_loop,
                     node, placeholder, shape_of, tensor, tensor_by_element, tensor_of_bytes, value, variable)
-from protos import config_pb2, master_pb2
+from protos import config_pb2, master_pb2, rewriter_config_pb2
 
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
 PS_CPU = "/job:ps/replica:0/task:0/device:CPU:0"
@@ -65,6 +65,23 @@ class SessionTest(InteropTest):
             PS_CPU: ["Identity", "VariableV2", "_Send"],
             WORKER_CPU: ["MatMul", "_Recv", "_Recv", "_Send"],
         })
+
+    def test_rewrites_can_be_switched_off_on_every_task(self):
+        level, toggle = config_pb2.OptimizerOptions, rewriter_config_pb2.RewriterConfig
+        built, folded = ["Add", "Const", "Const", "_Send"], ["Const", "_Send"]
+        for options, expected in [
+                ({}, folded),
+                ({"optimizer_options": level(opt_level=level.L0)}, built),
+                ({"optimizer_options": level(opt_level=level.L0, do_constant_folding=True)}, folded),
+                ({"rewrite_options": toggle(constant_folding=toggle.OFF)}, built),
+        ]:
+            config = config_pb2.ConfigProto(graph_options=config_pb2.GraphOptions(**options))
+            s = self.session(const("a", 1.0, device=PS), const("b", 2.0, device=PS),
+                             node("sum", "Add", "a", "b", device=PS, T=FLOAT), config=config)
+            step = s.step(["sum:0"], options={"output_partition_graphs": True})
+            ops = [sorted(n.op for n in part.node) for part in step.metadata.partition_graphs]
+            self.assertEqual(ops, [expected], options)
+            self.assertEqual(s.run("sum:0"), 3.0)
 
     def test_a_trace_says_what_ran_where(self):
         s = self.session(*linear_model())
