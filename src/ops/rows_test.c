@@ -56,6 +56,25 @@ static void test_sums(void **state)
          .inputs = "float[2] 1; int64[2] 0 9223372036854775807",
          .want = "InvalidArgument: segment ids must be >= 0"},
 
+        {"SegmentMean", NULL, "float[4,2] 1 2 3 4 5 6 7 9; int64[4] 0 0 2 2", "float[3,2] 2 3 0 0 6 7.5"},
+        {"SegmentMean", NULL, "int32[2] 1 4; int32[2] 0 0", "int32[1] 2"},
+        {"SegmentProd", NULL, "double[3] 2 3 4; int32[3] 0 0 2", "double[3] 6 1 4"},
+        {"SegmentMin", NULL, "int64[4] 5 -3 7 2; int32[4] 0 0 2 2", "int64[3] -3 0 2"},
+        {"SegmentMax", NULL, "float[4] -5 -3 7 2; int32[4] 0 0 2 2", "float[3] -3 0 7"},
+        {"SegmentMax", NULL, "float[2] 1; int32[2] 1 0", "InvalidArgument: segment ids are not increasing"},
+        {"UnsortedSegmentProd", NULL, "float[4] 2 3 4 5; int32[4] 2 0 2 -1; int32[] 3", "float[3] 3 1 8"},
+        {"UnsortedSegmentMin", NULL, "int32[3] 5 -3 7; int64[3] 1 1 1; int32[] 2", "int32[2] 2147483647 -3"},
+        {"UnsortedSegmentMax", NULL, "double[3] 5 -3 7; int64[3] 1 1 1; int32[] 2",
+         "double[2] -1.7976931348623157e308 7"},
+        {"UnsortedSegmentMax", NULL, "float[2] 5 -3; int32[2] 0 1; int32[] 1",
+         "InvalidArgument: segment_ids[1] = 1 is out of range [0, 1)"},
+        {"SparseSegmentSum", NULL, "float[3,2] 1 2 3 4 5 6; int32[3] 2 0 2; int32[3] 0 0 1",
+         "float[2,2] 6 8 5 6"},
+        {"SparseSegmentSum", NULL, "float[3] 1 2 3; int64[1] 3; int32[1] 0",
+         "InvalidArgument: indices[0] = 3 is not in [0, 3)"},
+        {"SparseSegmentSum", NULL, "float[3] 1 2 3; int64[2] 1; int32[1] 0",
+         "InvalidArgument: segment_ids should be the same size as indices."},
+
         {.op = "AccumulateNV2",
          .attrs = "shape=[2]",
          .inputs = "float[2] 1 2; float[2] 3 4; float[2] 5 6",
@@ -83,6 +102,11 @@ static void test_gradients(void **state)
     (void)state;
     static const op_grad_case cases[] = {
         {.op = "SegmentSum", .inputs = "double[3,2] 1 2 3 4 5 6; int32[3] 0 0 2"},
+        {.op = "SegmentMean", .inputs = "double[3,2] 1 2 3 4 5 6; int32[3] 0 0 1"},
+        {.op = "SegmentMin", .inputs = "double[3,2] 1 2 3 -4 5 6; int32[3] 0 0 1"},
+        {.op = "SegmentMax", .inputs = "double[3,2] 1 2 3 -4 5 6; int32[3] 0 0 1"},
+        {.op = "UnsortedSegmentMax", .inputs = "double[3,2] 1 2 3 -4 5 6; int32[3] 1 0 1; int32[] 2"},
+        {.op = "SparseSegmentSum", .inputs = "double[3,2] 1 2 3 4 5 6; int32[3] 2 0 2; int32[3] 0 0 1"},
         {.op = "UnsortedSegmentSum", .inputs = "double[3,2] 1 2 3 4 5 6; int32[3] 2 0 2; int32[] 3"},
         {.op = "AccumulateNV2", .attrs = "shape=[2]", .inputs = "double[2] 1 2; double[2] 3 4"},
     };

@@ -1,58 +1,177 @@
-// UnsortedSegmentSum: rows added up by number, the inverse of Gather in gradients.
+// Segments: rows that have the same number, made one row.
+//
+// SegmentX takes numbers in order and as many segments as the last one says; UnsortedSegmentX any order, a number of segments,
+// and drops rows of negative numbers. SparseSegmentSum takes the rows that indices name.
 #include "graph/grad.h"
 #include "ops/element.h"
+#include "ops/elementwise.h"
+#include "ops/grad_steps.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
-// `data` begins with the dimensions of `ids`; the output has num_segments in their place.
-static braid_code segment_shape(bd_shape_ctx *c, braid_status *st)
-{
-    const braid_shape *data = &c->inputs[0], *ids = &c->inputs[1];
-    braid_code code = bd_shape_ctx_rank(c, 2, 0, st);
-    if (code || data->rank < 0 || ids->rank < 0) return code;
-    if (ids->rank > data->rank)
-        return bd_shape_ctx_fail(c, st, "Shape must be at least rank %d but is rank %d", ids->rank,
-                                 data->rank);
-    braid_shape out = bd_shape1(-1);
-    bd_shape_ctx_constant_int(c, 2, &out.dims[0]);
-    for (int d = ids->rank; d < data->rank && out.rank < BRAID_RANK_MAX; d++)
-        out.dims[out.rank++] = data->dims[d];
-    c->outputs[0] = out;
-    return BRAID_OK;
-}
-
-#define DEFINE_SUM(NAME, TYPE)                                                                               \
-    static void NAME(void *to, const void *from, int64_t n)                                                  \
-    {                                                                                                        \
-        TYPE *t = to;                                                                                        \
-        const TYPE *f = from;                                                                                \
-        for (int64_t i = 0; i < n; i++)                                                                      \
-            t[i] += f[i];                                                                                    \
-    }
-
-DEFINE_SUM(sum_f32, float)
-DEFINE_SUM(sum_f64, double)
-DEFINE_SUM(sum_i32, uint32_t) // without sign, so that it wraps around
-DEFINE_SUM(sum_i64, uint64_t)
+typedef enum segment_op {
+    SEGMENT_SUM,
+    SEGMENT_MEAN,
+    SEGMENT_PROD,
+    SEGMENT_MIN,
+    SEGMENT_MAX
+} segment_op;
 
 typedef struct segment_state {
-    void (*sum)(void *to, const void *from, int64_t n);
+    segment_op op;
+    bd_binary_fn join, divide;
 } segment_state;
 
-static braid_code segment_create(const braid_op *node, void *state, braid_status *st)
+static void bind_segment(const braid_op *node, segment_op op, segment_state *s)
 {
-    (void)st;
-    segment_state *s = state;
-    switch (bd_node_attr_type(node, "T")) {
-    case BRAID_FLOAT: s->sum = sum_f32; break;
-    case BRAID_DOUBLE: s->sum = sum_f64; break;
-    case BRAID_INT32: s->sum = sum_i32; break;
-    default: s->sum = sum_i64; break;
-    }
-    return BRAID_OK;
+    static const bd_binary_op joins[] = {[SEGMENT_SUM] = BD_ADD,
+                                         [SEGMENT_MEAN] = BD_ADD,
+                                         [SEGMENT_PROD] = BD_MUL,
+                                         [SEGMENT_MIN] = BD_MIN,
+                                         [SEGMENT_MAX] = BD_MAX};
+    bd_number type = bd_number_of(bd_node_attr_type(node, "T"));
+    *s = (segment_state){.op = op,
+                         .join = bd_kernels()->binary[joins[op]][type],
+                         .divide = bd_kernels()->binary[BD_DIV][type]};
 }
 
-static bool check_segments(bd_op_ctx *c, int64_t *count)
+#define SEGMENT_CREATE(NAME, OP)                                                                             \
+    static braid_code create_##NAME(const braid_op *node, void *state, braid_status *st)                     \
+    {                                                                                                        \
+        (void)st;                                                                                            \
+        bind_segment(node, OP, state);                                                                       \
+        return BRAID_OK;                                                                                     \
+    }
+SEGMENT_CREATE(sum, SEGMENT_SUM)
+SEGMENT_CREATE(mean, SEGMENT_MEAN)
+SEGMENT_CREATE(prod, SEGMENT_PROD)
+SEGMENT_CREATE(min, SEGMENT_MIN)
+SEGMENT_CREATE(max, SEGMENT_MAX)
+
+typedef union number {
+    float f32;
+    double f64;
+    int32_t i32;
+    int64_t i64;
+} number;
+
+static number number_of(braid_dtype dtype, double real, int64_t integer)
+{
+    number n;
+    switch (dtype) {
+    case BRAID_FLOAT: n.f32 = (float)real; break;
+    case BRAID_DOUBLE: n.f64 = real; break;
+    case BRAID_INT32: n.i32 = (int32_t)integer; break;
+    default: n.i64 = integer; break;
+    }
+    return n;
+}
+
+static void fill(const braid_tensor *t, number value)
+{
+    static const char zero[sizeof value];
+    size_t size = braid_dtype_size(t->dtype);
+    bool is_zero = memcmp(&value, zero, size) == 0;
+    if (is_zero) memset(t->data, 0, (size_t)bd_tensor_count(t) * size);
+    for (int64_t i = 0; !is_zero && i < bd_tensor_count(t); i++)
+        memcpy((char *)t->data + (size_t)i * size, &value, size);
+}
+
+// Allocates output 0: `count` rows like those of the data behind its first `ids_rank` dimensions. NULL: the kernel has failed.
+static braid_tensor *segment_output(bd_op_ctx *c, int64_t count, int ids_rank)
+{
+    const braid_tensor *data = bd_input(c, 0);
+    braid_shape shape = bd_shape1(count);
+    int64_t total;
+    BD_STATUS(st);
+    for (int d = ids_rank; d < data->shape.rank && shape.rank < BRAID_RANK_MAX; d++)
+        shape.dims[shape.rank++] = data->shape.dims[d];
+    if (!bd_shape_checked_count(&shape, &total, st)) return bd_output(c, 0, data->dtype, &shape);
+    bd_op_fail_status(c, st);
+    return NULL;
+}
+
+// ---- In order ----
+
+// Input 1 of SegmentX, 2 of SparseSegmentX.
+static int ids_input(const bd_op_ctx *c)
+{
+    return c->input_count - 1;
+}
+
+// The number of segments; -1: the kernel has failed.
+static int64_t count_segments(bd_op_ctx *c)
+{
+    const braid_tensor *data = bd_input(c, 0), *ids = bd_input(c, ids_input(c));
+    int64_t count = bd_tensor_count(ids), last = -1;
+    bool is_sparse = c->input_count == 3;
+    if (ids->shape.rank != 1) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "segment_ids should be a vector.");
+    } else if (data->shape.rank == 0) {
+        bd_op_fail(
+            c, BRAID_INVALID_ARGUMENT,
+            "input must be at least 1-D: segment_ids should be the same size as dimension 0 of input.");
+    } else if (is_sparse ? !bd_shape_equal(&bd_input(c, 1)->shape, &ids->shape)
+                         : data->shape.dims[0] != count) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "segment_ids should be the same size as %s",
+                   is_sparse ? "indices." : "dimension 0 of input.");
+    }
+    for (int64_t i = 0; i < count && !bd_op_failed(c); i++) {
+        int64_t id = bd_tensor_index(ids, i);
+        if (id < 0 || id == INT64_MAX) {
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "segment ids must be >= 0");
+        } else if (id < last) {
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "segment ids are not increasing");
+        }
+        last = id;
+    }
+    return bd_op_failed(c) ? -1 : last + 1;
+}
+
+// The row of the data that has place `i`; -1: it is not there, the kernel has failed.
+static int64_t row_at(bd_op_ctx *c, int64_t i)
+{
+    if (c->input_count == 2) return i;
+    int64_t row = bd_tensor_index(bd_input(c, 1), i), rows = bd_input(c, 0)->shape.dims[0];
+    if (row >= 0 && row < rows) return row;
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "indices[%lld] = %lld is not in [0, %lld)", (long long)i,
+               (long long)row, (long long)rows);
+    return -1;
+}
+
+static void sorted_run(bd_op_ctx *c)
+{
+    const segment_state *s = c->state;
+    const braid_tensor *data = bd_input(c, 0), *ids = bd_input(c, ids_input(c));
+    int64_t segments = count_segments(c);
+    braid_tensor *y = segments < 0 ? NULL : segment_output(c, segments, 1);
+    if (!y) return;
+    fill(y, number_of(y->dtype, s->op == SEGMENT_PROD, s->op == SEGMENT_PROD)); // segments without rows
+    int64_t len = bd_shape_count_range(&data->shape, 1, data->shape.rank), count = bd_tensor_count(ids);
+    size_t size = braid_dtype_size(y->dtype);
+    for (int64_t i = 0, from = 0; i < count; i++) {
+        int64_t id = bd_tensor_index(ids, i), row = row_at(c, i);
+        if (row < 0) return;
+        if (id < 0 || id >= segments) continue; // a variable's ids may change between two looks
+        if (i > 0 && bd_tensor_index(ids, i - 1) != id) from = i;
+        char *to = (char *)y->data + (size_t)(id * len) * size;
+        const char *x = (const char *)data->data + (size_t)(row * len) * size;
+        if (i == from) {
+            memcpy(to, x, (size_t)len * size);
+        } else {
+            s->join(to, x, to, len, BD_SINGLE_NONE);
+        }
+        bool is_last = i + 1 == count || bd_tensor_index(ids, i + 1) != id;
+        number rows = number_of(y->dtype, (double)(i + 1 - from), i + 1 - from);
+        if (s->op == SEGMENT_MEAN && is_last) s->divide(to, &rows, to, len, BD_SINGLE_Y);
+    }
+}
+
+// ---- In any order ----
+
+static bool check_unsorted(bd_op_ctx *c, int64_t *count)
 {
     const braid_shape *data = &bd_input(c, 0)->shape, *ids = &bd_input(c, 1)->shape;
     if (!bd_input_int(c, 2, "num_segments", count)) return false;
@@ -71,25 +190,30 @@ static bool check_segments(bd_op_ctx *c, int64_t *count)
     return *count >= 0;
 }
 
-static void segment_run(bd_op_ctx *c)
+// What a segment without rows is, and what rows are joined to.
+static number start_of(segment_op op, braid_dtype dtype)
+{
+    double largest = dtype == BRAID_FLOAT ? (double)FLT_MAX : DBL_MAX;
+    bool narrow = dtype == BRAID_INT32;
+    switch (op) {
+    case SEGMENT_PROD: return number_of(dtype, 1, 1);
+    case SEGMENT_MIN: return number_of(dtype, largest, narrow ? INT32_MAX : INT64_MAX);
+    case SEGMENT_MAX: return number_of(dtype, -largest, narrow ? INT32_MIN : INT64_MIN);
+    default: return number_of(dtype, 0, 0);
+    }
+}
+
+static void unsorted_run(bd_op_ctx *c)
 {
     const segment_state *s = c->state;
     const braid_tensor *data = bd_input(c, 0), *ids = bd_input(c, 1);
-    int64_t count, total;
-    if (!check_segments(c, &count)) return;
-    braid_shape out = bd_shape1(count);
-    for (int d = ids->shape.rank; d < data->shape.rank && out.rank < BRAID_RANK_MAX; d++)
-        out.dims[out.rank++] = data->shape.dims[d];
-    BD_STATUS(st);
-    if (bd_shape_checked_count(&out, &total, st)) {
-        bd_op_fail_status(c, st);
-        return;
-    }
-    braid_tensor *y = bd_output(c, 0, data->dtype, &out);
+    int64_t count;
+    if (!check_unsorted(c, &count)) return;
+    braid_tensor *y = segment_output(c, count, ids->shape.rank);
     if (!y) return;
     size_t size = braid_dtype_size(y->dtype);
-    memset(y->data, 0, (size_t)total * size);
-    int64_t row = bd_shape_count_range(&data->shape, ids->shape.rank, data->shape.rank);
+    fill(y, start_of(s->op, y->dtype));
+    int64_t len = bd_shape_count_range(&data->shape, ids->shape.rank, data->shape.rank);
     for (int64_t i = 0; i < bd_tensor_count(ids); i++) {
         int64_t id = bd_tensor_index(ids, i);
         if (id < 0) continue; // dropped
@@ -98,25 +222,191 @@ static void segment_run(bd_op_ctx *c)
                        (long long)i, (long long)id, (long long)count);
             return;
         }
-        s->sum((char *)y->data + (size_t)(id * row) * size,
-               (const char *)data->data + (size_t)(i * row) * size, row);
+        char *to = (char *)y->data + (size_t)(id * len) * size;
+        s->join(to, (const char *)data->data + (size_t)(i * len) * size, to, len, BD_SINGLE_NONE);
     }
 }
 
-static void segment_gradient(bd_grad_ctx *c)
+// ---- Shapes ----
+
+static braid_code sorted_shape(bd_shape_ctx *c, braid_status *st)
+{
+    const braid_shape *data = &c->inputs[0];
+    braid_code code = BRAID_OK;
+    for (int i = 1; i < c->input_count && !code; i++)
+        code = bd_shape_ctx_rank(c, i, 1, st);
+    if (code) return code;
+    if (data->rank == 0) return bd_shape_ctx_fail(c, st, "Shape must be at least rank 1 but is rank 0");
+    c->outputs[0] = *data;
+    if (data->rank > 0) c->outputs[0].dims[0] = -1;
+    return BRAID_OK;
+}
+
+// `data` begins with the dimensions of `ids`; the output has num_segments in their place.
+static braid_code unsorted_shape(bd_shape_ctx *c, braid_status *st)
+{
+    const braid_shape *data = &c->inputs[0], *ids = &c->inputs[1];
+    braid_code code = bd_shape_ctx_rank(c, 2, 0, st);
+    if (code || data->rank < 0 || ids->rank < 0) return code;
+    if (ids->rank > data->rank)
+        return bd_shape_ctx_fail(c, st, "Shape must be at least rank %d but is rank %d", ids->rank,
+                                 data->rank);
+    braid_shape out = bd_shape1(-1);
+    bd_shape_ctx_constant_int(c, 2, &out.dims[0]);
+    for (int d = ids->rank; d < data->rank && out.rank < BRAID_RANK_MAX; d++)
+        out.dims[out.rank++] = data->dims[d];
+    c->outputs[0] = out;
+    return BRAID_OK;
+}
+
+// ---- Gradients ----
+
+static void sum_gradient(bd_grad_ctx *c)
 {
     c->input_grads[0] = bd_b2(c->graph, "Gather", NULL, c->output_grads[0], c->op->inputs[1]);
 }
 
+// Sums by the segments of the op that is differentiated.
+static braid_out sum_like(bd_grad_ctx *c, braid_out rows)
+{
+    if (c->op->input_count == 2) return bd_b2(c->graph, "SegmentSum", NULL, rows, c->op->inputs[1]);
+    return bd_b3(c->graph, "UnsortedSegmentSum", NULL, rows, c->op->inputs[1], c->op->inputs[2]);
+}
+
+static braid_out cast_like(braid_graph *g, braid_out x, braid_out like)
+{
+    braid_op_desc *d = braid_op_begin(g, "Cast", NULL);
+    braid_op_input(d, x);
+    braid_op_attr_type(d, "DstT", bd_dtype_base(braid_out_dtype(like)));
+    return braid_op_end_out(d);
+}
+
+static void mean_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    braid_out x = c->op->inputs[0], grad = c->output_grads[0];
+    braid_out one = bd_b_const_f(g, "Const", bd_dtype_base(braid_out_dtype(grad)), 1);
+    braid_out count = sum_like(c, bd_b2(g, "Fill", NULL, bd_b_shape(g, "Shape", x), one));
+    braid_out scaled = bd_b2(g, "RealDiv", "truediv", grad, count);
+    c->input_grads[0] = bd_b2(g, "Gather", NULL, scaled, c->op->inputs[1]);
+}
+
+// Shared by the elements that are equal to the extreme of their segment.
+static void extreme_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    braid_out x = c->op->inputs[0], ids = c->op->inputs[1], grad = c->output_grads[0];
+    braid_out chosen = bd_b2(g, "Equal", NULL, x, bd_b2(g, "Gather", NULL, braid_output(c->op, 0), ids));
+    braid_out count = sum_like(c, cast_like(g, chosen, grad));
+    braid_out shares = bd_b2(g, "Gather", NULL, bd_b2(g, "RealDiv", "truediv", grad, count), ids);
+    c->input_grads[0] = bd_b3(g, "Select", NULL, chosen, shares, bd_b1(g, "ZerosLike", "zeros_like", x));
+}
+
+static void sparse_sum_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    braid_out rows = bd_b2(g, "Gather", NULL, c->output_grads[0], c->op->inputs[2]);
+    braid_out first = bd_b_const_i32(g, "Const", 0);
+    braid_out count = bd_b2(g, "Gather", NULL, bd_b_shape(g, "Shape", c->op->inputs[0]), first);
+    c->input_grads[0] = bd_b3(g, "UnsortedSegmentSum", NULL, rows, c->op->inputs[1], count);
+}
+
+// ---- Definitions ----
+
+#define SEGMENT_KERNELS(NAME, RUN)                                                                           \
+    BD_KERNELS(                                                                                              \
+        {.types = BD_NUMBERS, .state_size = sizeof(segment_state), .create = create_##NAME, .run = (RUN)})
+#define SORTED_SIGNATURE "(data: T, segment_ids: Tindices) -> (output: T)"
+#define UNSORTED_SIGNATURE "(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> (output: T)"
+#define UNSORTED_ATTRS "; Tindices:type{int32,int64}; Tnumsegments:type{int32,int64}=int32"
+
+BD_OP(SegmentSum) = {
+    .signature = SORTED_SIGNATURE,
+    .attrs = "T:type{number}; Tindices:type{int32,int64}",
+    .shape = sorted_shape,
+    .gradient = sum_gradient,
+    .kernels = SEGMENT_KERNELS(sum, sorted_run),
+    .doc = "Row s of the output is the sum of the rows of data whose segment id is s; ids do not decrease.",
+};
+
+BD_OP(SegmentMean) = {
+    .signature = SORTED_SIGNATURE,
+    .attrs = "T:type{number}; Tindices:type{int32,int64}",
+    .shape = sorted_shape,
+    .gradient = mean_gradient,
+    .kernels = SEGMENT_KERNELS(mean, sorted_run),
+    .doc = "Row s of the output is the mean of the rows of data whose segment id is s; ids do not decrease.",
+};
+
+BD_OP(SegmentProd) = {
+    .signature = SORTED_SIGNATURE,
+    .attrs = "T:type{number}; Tindices:type{int32,int64}",
+    .shape = sorted_shape,
+    .kernels = SEGMENT_KERNELS(prod, sorted_run),
+    .doc =
+        "Row s of the output is the product of the rows of data whose segment id is s; ids do not decrease.",
+};
+
+BD_OP(SegmentMin) = {
+    .signature = SORTED_SIGNATURE,
+    .attrs = "T:type{realnumber}; Tindices:type{int32,int64}",
+    .shape = sorted_shape,
+    .gradient = extreme_gradient,
+    .kernels = SEGMENT_KERNELS(min, sorted_run),
+    .doc =
+        "Row s of the output has the least elements of the rows of data whose segment id is s; ids do not decrease.",
+};
+
+BD_OP(SegmentMax) = {
+    .signature = SORTED_SIGNATURE,
+    .attrs = "T:type{realnumber}; Tindices:type{int32,int64}",
+    .shape = sorted_shape,
+    .gradient = extreme_gradient,
+    .kernels = SEGMENT_KERNELS(max, sorted_run),
+    .doc =
+        "Row s of the output has the greatest elements of the rows of data whose segment id is s; ids do not decrease.",
+};
+
 BD_OP(UnsortedSegmentSum) = {
-    .signature = "(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> (output: T)",
-    .attrs = "T:type{number}; Tindices:type{int32,int64}; Tnumsegments:type{int32,int64}=int32",
-    .shape = segment_shape,
-    .gradient = segment_gradient,
-    .kernels = BD_KERNELS({.types = "T=float|double|int32|int64",
-                           .state_size = sizeof(segment_state),
-                           .create = segment_create,
-                           .run = segment_run}),
+    .signature = UNSORTED_SIGNATURE,
+    .attrs = "T:type{number}" UNSORTED_ATTRS,
+    .shape = unsorted_shape,
+    .gradient = sum_gradient,
+    .kernels = SEGMENT_KERNELS(sum, unsorted_run),
     .doc =
         "Row s of the output is the sum of the rows of `data` whose segment id is s; rows of a negative id are dropped.",
+};
+
+BD_OP(UnsortedSegmentProd) = {
+    .signature = UNSORTED_SIGNATURE,
+    .attrs = "T:type{number}" UNSORTED_ATTRS,
+    .shape = unsorted_shape,
+    .kernels = SEGMENT_KERNELS(prod, unsorted_run),
+    .doc = "Row s of the output is the product of the rows of `data` whose segment id is s.",
+};
+
+BD_OP(UnsortedSegmentMin) = {
+    .signature = UNSORTED_SIGNATURE,
+    .attrs = "T:type{realnumber}" UNSORTED_ATTRS,
+    .shape = unsorted_shape,
+    .kernels = SEGMENT_KERNELS(min, unsorted_run),
+    .doc = "Row s of the output has the least elements of the rows of `data` whose segment id is s.",
+};
+
+BD_OP(UnsortedSegmentMax) = {
+    .signature = UNSORTED_SIGNATURE,
+    .attrs = "T:type{realnumber}" UNSORTED_ATTRS,
+    .shape = unsorted_shape,
+    .gradient = extreme_gradient,
+    .kernels = SEGMENT_KERNELS(max, unsorted_run),
+    .doc = "Row s of the output has the greatest elements of the rows of `data` whose segment id is s.",
+};
+
+BD_OP(SparseSegmentSum) = {
+    .signature = "(data: T, indices: Tidx, segment_ids: int32) -> (output: T)",
+    .attrs = "T:type{realnumber}; Tidx:type{int32,int64}=int32",
+    .shape = sorted_shape,
+    .gradient = sparse_sum_gradient,
+    .kernels = SEGMENT_KERNELS(sum, sorted_run),
+    .doc = "SegmentSum of the rows of data that indices name.",
 };
