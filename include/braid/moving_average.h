@@ -39,9 +39,8 @@ BRAID_API braid_moving_average *braid_moving_average_new(braid_graph *graph,
 
 /// Makes an average for each of `xs` [count], variables (`ref`) or other floating-point values of a known shape (NULL:
 /// all trainable variables), and returns the node that updates them: average -= (1 - decay) * (average - x). A
-/// variable's average begins with its first value, another's with zero. With a control scope around it the update comes
-/// after those nodes, but a variable is taken as the step read it: what a training step makes of it counts in the next
-/// update. The graph fails when one is averaged already or is no float or double.
+/// variable's average begins with its first value, another's with zero. Within a control scope it takes variables as
+/// those nodes have left them. The graph fails when one is averaged already or is no float or double.
 BRAID_API braid_op *braid_moving_average_apply(braid_moving_average *averages, const braid_out *xs,
                                                int count);
 

@@ -181,6 +181,19 @@ static braid_out debiased_delta(braid_graph *g, const braid_variable *unbiased, 
     return delta;
 }
 
+// average - value. A resource variable is read anew, so that a control scope counts for it; a reference shows what the
+// variable holds by then in any case.
+static braid_out difference(braid_graph *g, const average *a, braid_out value)
+{
+    if (train_kind_of(a->of) != TRAIN_RESOURCE) return braid_sub(g, a->variable.read, value);
+    braid_dtype dtype = train_base_dtype(braid_out_dtype(value));
+    braid_out now = train_read(g, NULL, a->variable.ref, dtype);
+    const char *scope = braid_push_name_scope(g, "sub");
+    value = train_read(g, NULL, a->of, dtype);
+    braid_pop_name_scope(g);
+    return train_node2(g, "Sub", scope, now, value);
+}
+
 static braid_op *update(braid_graph *g, const average *a, braid_out decay)
 {
     braid_out value = is_variable(a->of) ? braid_variable_find(a->of).read : a->of;
@@ -190,7 +203,7 @@ static braid_op *update(braid_graph *g, const average *a, braid_out decay)
     braid_out rate = train_number_op(g, "Sub", "sub", 1, decay);
     rate = braid_cast(g, rate, train_base_dtype(braid_out_dtype(a->variable.read)));
     braid_out delta = a->debias ? debiased_delta(g, &a->variable, value, rate)
-                                : braid_mul(g, braid_sub(g, a->variable.read, value), rate);
+                                : braid_mul(g, difference(g, a, value), rate);
     braid_op *node = subtract(g, scope, a->variable.ref, delta);
     braid_pop_colocate(g);
     braid_pop_name_scope(g);

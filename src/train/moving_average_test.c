@@ -5,6 +5,7 @@
 #include "train/testing/problem.h"
 #include <braid/moving_average.h>
 #include <braid/ops.h>
+#include <braid/optimizers.h>
 
 #define EMA "ExponentialMovingAverage"
 
@@ -140,6 +141,30 @@ static void test_values(void **state)
     check_values(braid_variable_resource);
 }
 
+// One step of gradient descent halves the distance of w to 3, from 0.5; its average is to see that.
+static void check_after_training(problem p)
+{
+    braid_op *train = braid_minimize(braid_gradient_descent(p.graph, 0.5f), p.loss, BRAID_NONE);
+    braid_moving_average *averages =
+        braid_moving_average_new(p.graph, &(braid_moving_average_options){.decay = 0.5f});
+    braid_push_control(p.graph, &train, 1);
+    braid_op *both = braid_moving_average_apply(averages, NULL, 0);
+    braid_pop_control(p.graph);
+    braid_session *s = problem_start(&p);
+    float w, b;
+    problem_step(s, &p, both, 1, &w, &b);
+    assert_float_equal(w, 1.75f, 1e-6f);
+    assert_float_equal(problem_value(s, braid_moving_average_of(averages, p.w.ref).read), 1.125f, 1e-6f);
+    problem_finish(s, &p);
+}
+
+static void test_an_update_after_training_takes_the_new_values(void **state)
+{
+    (void)state;
+    check_after_training(problem_make());
+    check_after_training(problem_make_resource());
+}
+
 static void test_the_decay_grows_with_the_number_of_updates(void **state)
 {
     (void)state;
@@ -195,6 +220,7 @@ int main(void)
         cmocka_unit_test(test_nodes_of_a_variable),
         cmocka_unit_test(test_nodes_of_a_value_without_bias),
         cmocka_unit_test(test_values),
+        cmocka_unit_test(test_an_update_after_training_takes_the_new_values),
         cmocka_unit_test(test_the_decay_grows_with_the_number_of_updates),
         cmocka_unit_test(test_errors),
     };
