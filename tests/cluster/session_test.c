@@ -456,6 +456,7 @@ static void a_task_that_restarted_aborts_old_sessions(void **state)
     assert_error(st, BRAID_ABORTED, "Graph handle is not found");
     braid_session_close(s, st);
     s = test_session(f->cluster, f->graph, "worker", 0, NULL, st);
+    if (!s) fail_msg("%s", st->message);
     check_model(s, &m);
     close_session(s);
 }

@@ -209,6 +209,9 @@ class FailureTest(MasterTest):
         self.check_error(step, "CANCELLED", "Session has been closed")
 
     def test_a_timeout_names_the_task_that_is_late(self):
+        step, run = self.begin()
+        self.reply(run, 9.0)
+        step.result()  # what takes long the first time has been done
         step, run = self.begin(options={"timeout_in_ms": 200})
         run.wait_for_end()
         self.check_error(step, "DEADLINE_EXCEEDED", "/job:ps/task:0")

@@ -3,8 +3,9 @@
 // A channel has two connections. The ordinary one is for servers that may be TensorFlow's; its calls ask the server, in
 // their metadata, whether it is of Braid. To one that has said so all further calls go on the other one, which is tested
 // often, so that a host that vanishes is noticed soon; calls that watch do from the beginning. When one of those finds
-// that the connection is broken, the calls on the ordinary connection of the channel are ended, too. A server that was
-// lost is asked again: another one may come.
+// that the connection is broken, the calls on the ordinary connection of the channel are ended, too. Nothing changes when
+// the server is lost: there is one connection to wait for. Should TensorFlow's server come in its place and refuse to be
+// tested so often, gRPC tests it more rarely.
 //
 // A call is one batch of all six operations of a unary call, so it completes with one tag. It holds two
 // references: the tag's, dropped after `done`, and the handle's, dropped by release. A channel holds one for
@@ -154,9 +155,7 @@ static void call_completed(bd_grpc_tag *tag, bool ok)
 {
     (void)ok; // always true for a batch that receives the status
     bd_call *call = BD_CONTAINER_OF(tag, bd_call, tag);
-    if (call->status == GRPC_STATUS_UNAVAILABLE)
-        atomic_store_explicit(&call->channel->is_braid, false, memory_order_relaxed);
-    else if (bd_grpc_has_pings(&call->trailing))
+    if (bd_grpc_has_pings(&call->trailing))
         atomic_store_explicit(&call->channel->is_braid, true, memory_order_relaxed);
     unlink_call(call, call->watches && call->status == GRPC_STATUS_UNAVAILABLE);
     grpc_byte_buffer_destroy(call->request);
