@@ -112,7 +112,7 @@ const bd_op_list *bd_rewriter_order(const bd_rewriter *r)
 
 bool bd_rewriter_is_removed(const bd_rewriter *r, const braid_op *n)
 {
-    return info_of(r, n)->is_removed;
+    return n->id < 0 || info_of(r, n)->is_removed;
 }
 
 bool bd_rewriter_may_be_dead(const bd_rewriter *r, const braid_op *n)
@@ -144,7 +144,7 @@ bool bd_rewriter_is_pure(const braid_op *n)
 static bool is_current(const bd_rewriter *r, const braid_op *producer, const bd_consumer *edge)
 {
     const braid_op *n = edge->node;
-    if (info_of(r, n)->is_removed) return false;
+    if (bd_rewriter_is_removed(r, n)) return false;
     if (edge->input >= 0)
         return edge->input < n->input_count && n->inputs[edge->input].op == producer &&
                n->inputs[edge->input].index == edge->output;
@@ -187,19 +187,18 @@ void bd_rewriter_move_output(bd_rewriter *r, braid_out from, braid_out to)
     }
 }
 
+// In place: the list may be long, and be changed once for each node in it.
 static void replace_control(braid_op *n, const braid_op *from, braid_op *to)
 {
-    int kept = 0;
+    int at = -1;
+    bool has_to = false;
     for (int i = 0; i < n->control_count; i++) {
-        if (n->controls[i] != from) n->controls[kept++] = n->controls[i];
+        if (n->controls[i] == from) at = i;
+        has_to |= n->controls[i] == to;
     }
-    n->control_count = kept;
-    bd_op_list controls = {0};
-    for (int i = 0; i < kept; i++)
-        bd_array_push(&controls, n->controls[i]);
-    bd_array_push(&controls, to);
-    bd_node_set_controls(n, controls.items, (int)controls.len);
-    bd_array_free(&controls);
+    if (at < 0) return;
+    n->controls[at] = has_to ? n->controls[n->control_count - 1] : to;
+    n->control_count -= has_to;
 }
 
 void bd_rewriter_move_controls(bd_rewriter *r, const braid_op *from, braid_op *to)
@@ -263,7 +262,7 @@ braid_code bd_rewriter_become(bd_rewriter *r, braid_op *n, const bd_node_spec *s
 
 // ---- The end of a pass, and of all ----
 
-// Takes removed nodes out of the table and numbers the others.
+// Takes removed nodes out of the table, where lists of consumers may still lead to them, and numbers the others.
 static void compact(bd_rewriter *r)
 {
     bd_op_list *nodes = &r->graph->nodes;
@@ -272,6 +271,7 @@ static void compact(bd_rewriter *r)
         bd_rewrite_info info = r->info.items[i];
         if (info.is_removed) {
             bd_array_free(&info.consumers);
+            nodes->items[i]->id = -1;
             continue;
         }
         nodes->items[i]->id = (int)kept;
@@ -282,17 +282,8 @@ static void compact(bd_rewriter *r)
     r->info.len = kept;
 }
 
-static void drop_stale_edges(bd_rewriter *r)
-{
-    for (size_t i = 0; i < r->info.len; i++) {
-        int count;
-        bd_rewriter_consumers(r, r->graph->nodes.items[i], &count);
-    }
-}
-
 braid_code bd_rewriter_sort(bd_rewriter *r, braid_status *st)
 {
-    drop_stale_edges(r); // some lead to nodes that go now
     compact(r);
     return bd_graph_topological(r->graph, &r->order, st);
 }
@@ -338,6 +329,5 @@ void bd_rewriter_sweep(bd_rewriter *r)
     }
     bd_free(counts);
     bd_array_free(&open);
-    drop_stale_edges(r);
     compact(r);
 }
