@@ -21,7 +21,7 @@ void bd_alloc_fail_after(int64_t n)
 }
 
 // Whether this try_ allocation is to fail.
-static bool injected_failure(void)
+bool bd_alloc_is_to_fail(void)
 {
     int64_t left = atomic_load_explicit(&failure_in, memory_order_relaxed);
     while (left > 0 && !atomic_compare_exchange_weak(&failure_in, &left, left - 1)) {}
@@ -102,25 +102,25 @@ char *bd_vasprintf(const char *format, va_list args)
 
 void *bd_try_malloc(size_t size)
 {
-    if (injected_failure()) return NULL;
+    if (bd_alloc_is_to_fail()) return NULL;
     return counted(malloc(size ? size : 1));
 }
 
 void *bd_try_calloc(size_t n, size_t size)
 {
-    if (injected_failure()) return NULL;
+    if (bd_alloc_is_to_fail()) return NULL;
     return counted(calloc(n ? n : 1, size ? size : 1)); // calloc checks the product
 }
 
 void *bd_try_realloc(void *p, size_t size)
 {
-    if (injected_failure()) return NULL;
+    if (bd_alloc_is_to_fail()) return NULL;
     return counted(realloc(p, size ? size : 1));
 }
 
 void *bd_try_aligned(size_t size)
 {
-    if (injected_failure() || size > SIZE_MAX / 2) return NULL;
+    if (bd_alloc_is_to_fail() || size > SIZE_MAX / 2) return NULL;
     size_t rounded = (size + BD_ALIGNMENT - 1) / BD_ALIGNMENT * BD_ALIGNMENT;
     return counted(aligned_alloc(BD_ALIGNMENT, rounded ? rounded : BD_ALIGNMENT));
 }

@@ -7,6 +7,7 @@
 #define BD_BASE_ALLOC_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,5 +35,7 @@ uint64_t bd_alloc_count(void);
 
 // For tests: after `n` more successful ones, every allocation of the try_ forms in any thread fails. Negative: never.
 void bd_alloc_fail_after(int64_t n);
+// For what stands between try_ forms and their users: whether this allocation is to fail.
+bool bd_alloc_is_to_fail(void);
 
 #endif

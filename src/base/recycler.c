@@ -1,7 +1,9 @@
-// Lists of free objects. AddressSanitizer sees every object come and go: there, nothing is recycled.
+// Lists of free blocks, one for each power of two. AddressSanitizer is to see every piece come and go: there, nothing is kept.
 #include "base/recycler.h"
 
 #include "base/alloc.h"
+#include "base/check.h"
+#include "base/thread.h"
 #include <string.h>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -12,36 +14,99 @@
 #endif
 #endif
 #ifndef KEEPS
-#define KEEPS BD_RECYCLER_KEEPS
+#define KEEPS BD_RECYCLED_KEEPS
 #endif
 
-static size_t size_of(const bd_recycler *r)
+#define SIZE_BITS_MIN 6
+#define SIZE_BITS_MAX 14
+#define LISTS (SIZE_BITS_MAX - SIZE_BITS_MIN + 1)
+_Static_assert(BD_RECYCLED_SIZE_MAX == (size_t)1 << SIZE_BITS_MAX,
+               "the last list is that of the largest pieces");
+
+// Before each piece.
+typedef union block {
+    struct {
+        union block *next; // of a free one
+        int list;          // LISTS: not recycled
+    };
+    max_align_t aligns;
+} block;
+
+static struct list {
+    bd_mutex mu;
+    block *first; // guarded by mu
+    size_t bytes; // guarded by mu; of the free ones
+} lists[LISTS] = {[0 ... LISTS - 1] = {.mu = BD_MUTEX_INIT}};
+
+static size_t list_size(int list)
 {
-    return r->size > sizeof(void *) ? r->size : sizeof(void *);
+    return (size_t)1 << (SIZE_BITS_MIN + list);
 }
 
-void *bd_recycler_take(bd_recycler *r)
+static int list_of(size_t size)
 {
-    bd_mutex_lock(&r->mu);
-    void **object = r->first;
-    if (object) {
-        r->first = *object;
-        r->count--;
+    int list = 0;
+    while (list < LISTS && list_size(list) < size)
+        list++;
+    return list;
+}
+
+static block *take(struct list *l, size_t size)
+{
+    bd_mutex_lock(&l->mu);
+    block *b = l->first;
+    if (b) {
+        l->first = b->next;
+        l->bytes -= size;
     }
-    bd_mutex_unlock(&r->mu);
-    return object ? memset(object, 0, r->size) : bd_calloc(1, size_of(r));
+    bd_mutex_unlock(&l->mu);
+    return b;
 }
 
-void bd_recycler_give(bd_recycler *r, void *object)
+static void *new_piece(size_t size, void *(*alloc)(size_t size))
 {
-    if (!object) return;
-    bd_mutex_lock(&r->mu);
-    const bool is_kept = r->count < KEEPS;
+    const int list = list_of(size);
+    block *b = list < LISTS ? take(&lists[list], list_size(list)) : NULL;
+    if (!b && size > SIZE_MAX - sizeof *b) return NULL;
+    if (!b) b = alloc(sizeof *b + (list < LISTS ? list_size(list) : size));
+    if (!b) return NULL;
+    b->list = list;
+    return b + 1;
+}
+
+void *bd_recycled_raw(size_t size)
+{
+    void *p = new_piece(size, bd_malloc);
+    BD_ASSERT(p);
+    return p;
+}
+
+void *bd_recycled_try(size_t size)
+{
+    return bd_alloc_is_to_fail() ? NULL : new_piece(size, bd_try_malloc);
+}
+
+void *bd_recycled(size_t size)
+{
+    return memset(bd_recycled_raw(size), 0, size);
+}
+
+static bool keep(struct list *l, size_t size, block *b)
+{
+    bd_mutex_lock(&l->mu);
+    const bool is_kept = l->bytes + size <= KEEPS;
     if (is_kept) {
-        *(void **)object = r->first;
-        r->first = object;
-        r->count++;
+        b->next = l->first;
+        l->first = b;
+        l->bytes += size;
     }
-    bd_mutex_unlock(&r->mu);
-    if (!is_kept) bd_free(object);
+    bd_mutex_unlock(&l->mu);
+    return is_kept;
+}
+
+void bd_recycled_free(void *p)
+{
+    if (!p) return;
+    block *b = (block *)p - 1;
+    if (b->list == LISTS || !keep(&lists[b->list], list_size(b->list), b)) bd_free(b);
 }

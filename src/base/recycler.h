@@ -1,31 +1,22 @@
-// Recyclers: objects of one type that are made and freed at every step come from a list of those that were freed before, so that a
-// step in the steady state asks the system for nothing.
-//
-// A recycler is a static variable, for the life of the process: `static bd_recycler calls = BD_RECYCLER(call);`. Any thread.
+// Recycled memory: what is made and freed at every step comes from lists of what was freed before, by size, so that a step in the
+// steady state asks the system for nothing. For structures of a step or a call and their small arrays; tensors have a pool of their
+// own (tensor/buffer.h). Any thread.
 #ifndef BD_BASE_RECYCLER_H
 #define BD_BASE_RECYCLER_H
 
-#include "base/thread.h"
 #include <stddef.h>
 
-typedef struct bd_recycler {
-    bd_mutex mu;
-    size_t size; // of an object
-    void *first; // guarded by mu; free objects, each starts with a pointer to the next
-    int count;   // guarded by mu; of the free ones
-} bd_recycler;
+// Larger pieces are not recycled, and of each size this much is kept at most: what a burst leaves goes back to the system.
+#define BD_RECYCLED_SIZE_MAX ((size_t)16 << 10)
+#define BD_RECYCLED_KEEPS ((size_t)256 << 10)
 
-// What a burst leaves beyond this many objects goes back to the system.
-#define BD_RECYCLER_KEEPS 256
-
-#define BD_RECYCLER(type)                                                                                    \
-    {                                                                                                        \
-        .mu = BD_MUTEX_INIT, .size = sizeof(type)                                                            \
-    }
-
-// An object full of zeros.
-void *bd_recycler_take(bd_recycler *r) __attribute__((returns_nonnull));
+// Memory full of zeros, aligned to 16 bytes; freed with bd_recycled_free.
+void *bd_recycled(size_t size) __attribute__((returns_nonnull));
+// The same, uninitialized.
+void *bd_recycled_raw(size_t size) __attribute__((returns_nonnull));
+// Uninitialized; NULL when the system has no more. For sizes that come from a peer, a file or a user.
+void *bd_recycled_try(size_t size);
 // NULL is accepted.
-void bd_recycler_give(bd_recycler *r, void *object);
+void bd_recycled_free(void *p);
 
 #endif

@@ -1,7 +1,10 @@
-// Status codes with messages.
+// Status codes with messages. Every step of a cluster ends with one (it is over): their texts are recycled memory.
 #include "base/status.h"
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/recycler.h"
+#include <stdio.h>
+#include <string.h>
 
 braid_status *braid_status_new(void)
 {
@@ -20,9 +23,27 @@ void braid_status_clear(braid_status *st)
     bd_status_fini(st);
 }
 
+static char *copy_text(const char *text)
+{
+    const size_t size = strlen(text) + 1;
+    return memcpy(bd_recycled_raw(size), text, size);
+}
+
+static char *format_text(const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    const int len = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    BD_ASSERT(len >= 0);
+    char *text = bd_recycled_raw((size_t)len + 1);
+    vsnprintf(text, (size_t)len + 1, format, args);
+    return text;
+}
+
 void braid_status_set(braid_status *st, braid_code code, const char *message)
 {
-    char *copy = code == BRAID_OK || !message ? NULL : bd_strdup(message);
+    char *copy = code == BRAID_OK || !message ? NULL : copy_text(message);
     bd_status_fini(st);
     st->code = code;
     st->message = copy;
@@ -65,7 +86,7 @@ const char *braid_code_name(braid_code code)
 
 void bd_status_fini(braid_status *st)
 {
-    bd_free(st->message);
+    bd_recycled_free(st->message);
     *st = (braid_status){0};
 }
 
@@ -81,7 +102,7 @@ braid_code(bd_fail)(braid_status *st, braid_code code, const char *format, ...)
 braid_code bd_vfail(braid_status *st, braid_code code, const char *format, va_list args)
 {
     BD_ASSERT(code != BRAID_OK);
-    char *message = bd_vasprintf(format, args); // first: the arguments may point into the old message
+    char *message = format_text(format, args); // first: the arguments may point into the old message
     bd_status_fini(st);
     st->code = code;
     st->message = message;
@@ -91,8 +112,11 @@ braid_code bd_vfail(braid_status *st, braid_code code, const char *format, va_li
 // Replaces the message by two texts, one after the other.
 static void set_joined(braid_status *st, const char *first, const char *second)
 {
-    char *joined = bd_asprintf("%s%s", first, second);
-    bd_free(st->message);
+    const size_t len = strlen(first), size = strlen(second) + 1;
+    char *joined = bd_recycled_raw(len + size);
+    memcpy(joined, first, len);
+    memcpy(joined + len, second, size);
+    bd_recycled_free(st->message);
     st->message = joined;
 }
 
@@ -101,10 +125,10 @@ braid_code bd_status_prefix(braid_status *st, const char *format, ...)
     if (st->code == BRAID_OK) return BRAID_OK;
     va_list args;
     va_start(args, format);
-    char *text = bd_vasprintf(format, args);
+    char *text = format_text(format, args);
     va_end(args);
     set_joined(st, text, braid_status_message(st));
-    bd_free(text);
+    bd_recycled_free(text);
     return st->code;
 }
 
@@ -113,10 +137,10 @@ braid_code bd_status_suffix(braid_status *st, const char *format, ...)
     if (st->code == BRAID_OK) return BRAID_OK;
     va_list args;
     va_start(args, format);
-    char *text = bd_vasprintf(format, args);
+    char *text = format_text(format, args);
     va_end(args);
     set_joined(st, braid_status_message(st), text);
-    bd_free(text);
+    bd_recycled_free(text);
     return st->code;
 }
 
@@ -125,7 +149,7 @@ braid_code bd_status_copy(braid_status *to, const braid_status *from)
     if (to == from) return to->code;
     bd_status_fini(to);
     *to = *from;
-    if (from->message) to->message = bd_strdup(from->message);
+    if (from->message) to->message = copy_text(from->message);
     return to->code;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/recycler.h"
 #include <stdatomic.h>
 #include <string.h>
 
@@ -25,7 +26,7 @@ void bd_message_fini(bd_message *m)
 {
     for (size_t i = 0; i < m->slice_count; i++)
         release_slice(&m->slices[i]);
-    if (m->slices != m->inline_slices) bd_free(m->slices);
+    if (m->slices != m->inline_slices) bd_recycled_free(m->slices);
     bd_message_init(m);
 }
 
@@ -39,12 +40,10 @@ void bd_message_move(bd_message *to, bd_message *from)
 static void message_grow(bd_message *m)
 {
     size_t cap = m->slice_cap * 2;
-    if (m->slices == m->inline_slices) {
-        m->slices = bd_malloc(cap * sizeof *m->slices);
-        memcpy(m->slices, m->inline_slices, m->slice_count * sizeof *m->slices);
-    } else {
-        m->slices = bd_realloc(m->slices, cap * sizeof *m->slices);
-    }
+    bd_slice *slices = bd_recycled_raw(cap * sizeof *slices);
+    memcpy(slices, m->slices, m->slice_count * sizeof *slices);
+    if (m->slices != m->inline_slices) bd_recycled_free(m->slices);
+    m->slices = slices;
     m->slice_cap = cap;
 }
 
@@ -62,8 +61,8 @@ void bd_message_add(bd_message *m, bd_slice slice)
 void bd_message_add_copy(bd_message *m, const void *data, size_t len)
 {
     if (len == 0) return;
-    uint8_t *copy = bd_memdup(data, len);
-    bd_message_add(m, (bd_slice){.data = copy, .len = len, .release = bd_free, .owner = copy});
+    uint8_t *copy = memcpy(bd_recycled_raw(len), data, len);
+    bd_message_add(m, (bd_slice){.data = copy, .len = len, .release = bd_recycled_free, .owner = copy});
 }
 
 void bd_message_gather(const bd_message *m, void *out)
@@ -90,7 +89,7 @@ typedef struct chunk {
 static void chunk_unref(void *owner)
 {
     chunk *c = owner;
-    if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) == 1) bd_free(c);
+    if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) == 1) bd_recycled_free(c);
 }
 
 void bd_wire_writer_init(bd_wire_writer *w, bd_message *out)
@@ -132,7 +131,7 @@ static void new_chunk(bd_wire_writer *w, size_t need)
     if (cap > CHUNK_MAX) cap = CHUNK_MAX;
     if (cap < need) cap = need;
     drop_chunk(w);
-    chunk *c = bd_malloc(sizeof *c + cap);
+    chunk *c = bd_recycled_raw(sizeof *c + cap);
     atomic_init(&c->refs, 1);
     w->chunk_owner = c;
     w->chunk = c->bytes;

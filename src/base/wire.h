@@ -18,7 +18,7 @@ typedef struct bd_slice {
 // A message: slices in order. The first few stand in the struct, so that a small message allocates nothing.
 #define BD_MESSAGE_INLINE 4
 typedef struct bd_message {
-    bd_slice *slices; // inline_slices or a heap array
+    bd_slice *slices; // inline_slices or recycled memory
     size_t slice_count, slice_cap;
     size_t bytes; // sum of lengths
     bd_slice inline_slices[BD_MESSAGE_INLINE];

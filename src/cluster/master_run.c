@@ -12,6 +12,7 @@
 //            and nobody waits for that.
 // `pending` counts parts in progress, and one for the function that begins them.
 #include "base/alloc.h"
+#include "base/recycler.h"
 #include "base/strbuf.h"
 #include "base/wire.h"
 #include "cluster/master_internal.h"
@@ -64,9 +65,9 @@ static void unref(step *s)
     bd_cancellation_unref(s->cancellation);
     bd_status_fini(&s->status);
     bd_mutex_fini(&s->mu);
-    bd_free(s->parts);
-    bd_free(s->order);
-    bd_free(s);
+    bd_recycled_free(s->parts);
+    bd_recycled_free(s->order);
+    bd_recycled_free(s);
 }
 
 static void end_timer(step *s, bd_timer_id timer)
@@ -261,8 +262,8 @@ static void make_parts(step *s)
         recvs += (size_t)plan->parts[p].recv_count;
     }
     const size_t count = (size_t)plan->part_count;
-    s->parts = bd_calloc(1, count * sizeof(step_part) + recvs * sizeof(braid_tensor) +
-                                sends * sizeof(bd_run_graph_send));
+    s->parts = bd_recycled(count * sizeof(step_part) + recvs * sizeof(braid_tensor) +
+                           sends * sizeof(bd_run_graph_send));
     braid_tensor *recv = (braid_tensor *)(void *)(s->parts + count);
     bd_run_graph_send *send = (bd_run_graph_send *)(void *)(recv + recvs);
     for (int p = 0; p < plan->part_count; p++) {
@@ -390,10 +391,10 @@ static step *step_new(bd_master_session *session, const bd_master_run_args *args
                       bd_cancellation *cancellation)
 {
     const size_t feeds = (size_t)args->signature->feed_count, fetches = (size_t)args->signature->fetch_count;
-    step *s = bd_calloc(1, sizeof *s);
+    step *s = bd_recycled(sizeof *s);
     s->session = session;
     s->args = args;
-    s->order = bd_calloc(2 * feeds + fetches, sizeof *s->order);
+    s->order = bd_recycled((2 * feeds + fetches) * sizeof *s->order);
     s->feed_of_plan = s->order + feeds + fetches;
     s->id = draw_step_id(session);
     s->cancellation = bd_cancellation_new(cancellation);

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/recycler.h"
 #include "base/strbuf.h"
 #include "base/thread.h"
 #include "base/wire.h"
@@ -218,7 +219,7 @@ static braid_code take_fetches(const bd_message *response, const bd_run_signatur
     fetching f = {signature, values};
     braid_code code = bd_wire_split(response, &tensorflow__run_step_response__descriptor, 1, take_fetch, &f,
                                     &rest, &len, st);
-    bd_free(rest);
+    bd_recycled_free(rest);
     for (int i = 0; !code && i < signature->fetch_count; i++)
         if (!bd_tensor_is_set(&values[i]))
             code = bd_fail(st, BRAID_INTERNAL, "The server's answer holds no value for '%s'",

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/recycler.h"
 #include "base/timer.h"
 #include "base/wire.h"
 #include "cluster/graph_options.h"
@@ -37,7 +38,7 @@ typedef struct pending {
 
 static pending *pending_new(const bd_peer *peer, const char *method, void *arg)
 {
-    pending *p = bd_calloc(1, sizeof *p);
+    pending *p = bd_recycled(sizeof *p);
     p->peer = peer;
     p->method = method;
     p->arg = arg;
@@ -73,7 +74,7 @@ static void simple_done(void *arg, bd_message *response, const braid_status *fro
     BD_STATUS(st);
     if (from->code) explain(p, from, st);
     if (p->fn.done) p->fn.done(p->arg, st);
-    bd_free(p);
+    bd_recycled_free(p);
 }
 
 static void start_simple(bd_worker *w, const char *method, const ProtobufCMessage *request,
@@ -167,7 +168,7 @@ static void status_done(void *arg, bd_message *response, const braid_status *fro
         give_devices(p, message);
     else
         p->fn.devices(p->arg, NULL, 0, st);
-    bd_free(p);
+    bd_recycled_free(p);
 }
 
 static void get_status(bd_worker *w, bool wait, bd_cancellation *cancellation, bd_worker_devices_fn fn,
@@ -196,7 +197,7 @@ static void register_done(void *arg, bd_message *response, const braid_status *f
     else
         message = unpack(p, &tensorflow__register_graph_response__descriptor, response, arena, st);
     p->fn.graph(p->arg, message ? message->graph_handle : NULL, st);
-    bd_free(p);
+    bd_recycled_free(p);
 }
 
 static void register_graph(bd_worker *w, const char *session_handle, braid_graph *graph,
@@ -373,7 +374,7 @@ static void running_unref(running *r)
     if (atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) != 1) return;
     bd_cancellation_unref(r->caller);
     bd_cancellation_unref(r->call);
-    bd_free(r);
+    bd_recycled_free(r);
 }
 
 static void grace_is_over(void *arg)
@@ -425,7 +426,7 @@ static void run_graph(bd_worker *w, bd_run_graph *run, bd_cancellation *cancella
                       void *arg)
 {
     const bd_peer *peer = BD_CONTAINER_OF(w, remote_worker, base)->peer;
-    running *r = bd_calloc(1, sizeof *r);
+    running *r = bd_recycled(sizeof *r);
     *r = (running){.peer = peer, .run = run, .fn = fn, .arg = arg, .step_id = run->step_id};
     r->caller = bd_cancellation_ref(cancellation);
     r->call = bd_cancellation_new(NULL);
@@ -499,7 +500,7 @@ static void recv_done(void *arg, bd_message *response, const braid_status *from)
         p->fn.recv(p->arg, &answer.tensor, answer.is_dead, st);
     bd_tensor_fini(&answer.tensor);
     bd_cancellation_unref(p->cancellation);
-    bd_free(p);
+    bd_recycled_free(p);
 }
 
 void bd_remote_recv_tensor(const bd_peer *peer, int64_t step_id, const bd_rendezvous_key *key,

@@ -1,6 +1,7 @@
 // Calls to peers, tied to cancellation tokens; errors on the wire.
 #include "cluster/rpc.h"
 #include "base/alloc.h"
+#include "base/recycler.h"
 #include "base/strbuf.h"
 #include "base/thread.h"
 #include <string.h>
@@ -58,7 +59,7 @@ static void rpc_unref(rpc *r)
     r->transport->call_release(r->call);
     bd_mutex_fini(&r->mu);
     bd_rpc_count *count = r->count;
-    bd_free(r);
+    bd_recycled_free(r);
     if (count) bd_rpc_count_change(count, -1);
 }
 
@@ -84,7 +85,7 @@ static void call_done(void *arg, bd_message *response, const braid_status *st)
 
 void bd_rpc_start(const bd_rpc_options *options, bd_message *request, bd_call_done_fn done, void *arg)
 {
-    rpc *r = bd_calloc(1, sizeof *r);
+    rpc *r = bd_recycled(sizeof *r);
     r->transport = options->transport;
     r->done = done;
     r->arg = arg;

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/map.h"
+#include "base/recycler.h"
 #include "base/thread.h"
 #include "cluster/remote_worker.h"
 #include "op/cancellation.h"
@@ -98,7 +99,7 @@ static void remote_done(void *arg, braid_tensor *tensor, bool is_dead, const bra
     }
     in->fn(in->arg, tensor, is_dead, st);
     bd_rendezvous_unref(&in->r->base);
-    bd_free(in);
+    bd_recycled_free(in);
 }
 
 static void fail(bd_recv_fn fn, void *arg, const braid_status *st)
@@ -127,7 +128,7 @@ static void recv(bd_rendezvous *base, const bd_rendezvous_key *key, bd_recv_fn f
         fail(fn, arg, st);
         return;
     }
-    remote_recv *in = bd_malloc(sizeof *in);
+    remote_recv *in = bd_recycled_raw(sizeof *in);
     *in = (remote_recv){r, fn, arg};
     bd_rendezvous_ref(base);
     bd_remote_recv_tensor(peer, r->step_id, key, r->remote, remote_done, in);
@@ -152,14 +153,14 @@ static void destroy(bd_rendezvous *base)
     bd_cancellation_unref(r->remote);
     bd_map_fini(&r->fed);
     bd_mutex_fini(&r->mu);
-    bd_free(r);
+    bd_recycled_free(r);
 }
 
 bd_rendezvous *bd_step_rendezvous_new(int64_t step_id, const bd_peers *peers)
 {
     static const bd_rendezvous_ops ops = {
         .send = send, .recv = recv, .abort = abort_step, .destroy = destroy};
-    step_rendezvous *r = bd_calloc(1, sizeof *r);
+    step_rendezvous *r = bd_recycled(sizeof *r);
     r->base.ops = &ops;
     atomic_init(&r->base.refs, 1);
     r->local = bd_local_rendezvous_new();

@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/map.h"
+#include "base/recycler.h"
 #include "base/thread.h"
 #include "cluster/step_rendezvous.h"
 
@@ -114,7 +115,7 @@ static void end_entry(entry *e, braid_code code, const char *text)
     e->rendezvous->ops->abort(e->rendezvous, why);
     bd_cancellation_unref(e->cancellation);
     bd_rendezvous_unref(e->rendezvous);
-    bd_free(e);
+    bd_recycled_free(e);
 }
 
 static void late(void *arg);
@@ -159,7 +160,7 @@ static entry *find_or_add_locked(bd_steps *s, int64_t id, braid_status *st)
         st->derived = true;
         return NULL;
     }
-    e = bd_calloc(1, sizeof *e);
+    e = bd_recycled(sizeof *e);
     e->id = id;
     e->rendezvous = bd_step_rendezvous_new(id, s->peers);
     e->created_ns = bd_now_ns();
@@ -240,7 +241,7 @@ static void holding_done(void *arg, braid_tensor *tensor, bool is_dead, const br
     leave(in); // before the answer, after which the steps may be freed
     in->fn(in->arg, tensor, is_dead, st);
     bd_rendezvous_unref(in->rendezvous);
-    bd_free(in);
+    bd_recycled_free(in);
 }
 
 // The entry that a receive goes to, counted when it is early; NULL with an error. *dropped goes to end_entry.
@@ -271,7 +272,7 @@ void bd_steps_recv(bd_steps *s, int64_t step_id, const bd_rendezvous_key *key, b
     bd_mutex_lock(&s->mu);
     const entry *e = enter_locked(s, step_id, &dropped, st);
     if (e) {
-        in = bd_malloc(sizeof *in);
+        in = bd_recycled_raw(sizeof *in);
         *in = (holding_recv){s, step_id, !e->has_begun, bd_rendezvous_ref(e->rendezvous), fn, arg};
     }
     bd_mutex_unlock(&s->mu);

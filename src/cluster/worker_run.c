@@ -6,6 +6,7 @@
 // The execution has a token of its own, below the caller's: its failure does not cancel what the caller does
 // elsewhere. A hook on the step's token cancels it, too, when the step is cleaned up while it runs.
 #include "base/alloc.h"
+#include "base/recycler.h"
 #include "base/wire.h"
 #include "cluster/local_worker_internal.h"
 #include "cluster/step_rendezvous.h"
@@ -117,7 +118,7 @@ static void execution_free(execution *e)
     bd_rendezvous_unref(e->rendezvous);
     bd_step_stats_free(e->step.stats);
     bd_worker_graph_unref(e->graph);
-    bd_free(e);
+    bd_recycled_free(e);
 }
 
 static void plan_done(void *arg, const braid_status *from)
@@ -201,7 +202,7 @@ void bd_worker_run_graph(bd_worker *base, bd_run_graph *run, bd_cancellation *ca
         return;
     }
     count_running(w, +1);
-    execution *e = bd_calloc(1, sizeof *e);
+    execution *e = bd_recycled(sizeof *e);
     *e = (execution){.w = w, .graph = graph, .run = run, .rendezvous = rendezvous, .fn = fn, .arg = arg};
     e->step = (bd_step){
         .id = run->step_id,

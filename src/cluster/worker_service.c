@@ -160,12 +160,12 @@ static void free_run(bd_served *base)
     for (int i = 0; i < c->run.recv_count; i++)
         bd_tensor_fini(&c->recvs[i]);
     bd_array_free(&c->sent);
-    bd_free(c->sends);
-    bd_free(c->recvs);
+    bd_recycled_free(c->sends);
+    bd_recycled_free(c->recvs);
     bd_message_fini(&c->stats);
     bd_message_fini(&c->partition_graphs);
     bd_proto_arena_fini(&c->arena);
-    bd_free(c);
+    bd_recycled_free(c);
 }
 
 static braid_code add_sent(bd_wire_reader *sub, void *arg, braid_status *st)
@@ -231,10 +231,10 @@ static void run_done(void *arg, const braid_status *from)
 static void set_run(run_call *c)
 {
     const Tensorflow__RunGraphRequest *request = c->request;
-    c->sends = bd_calloc(c->sent.len, sizeof *c->sends);
+    c->sends = bd_recycled(c->sent.len * sizeof *c->sends);
     for (size_t i = 0; i < c->sent.len; i++)
         c->sends[i] = (bd_run_graph_send){c->sent.items[i].name, &c->sent.items[i].tensor};
-    c->recvs = bd_calloc(request->n_recv_key, sizeof *c->recvs);
+    c->recvs = bd_recycled(request->n_recv_key * sizeof *c->recvs);
     c->run = (bd_run_graph){
         .session_handle = request->session_handle,
         .graph_handle = request->graph_handle,
@@ -269,7 +269,7 @@ static braid_code read_run(braid_server *server, run_call *c, bd_incoming *call,
 static void run_graph(braid_server *server, bd_incoming *call)
 {
     BD_STATUS(st);
-    run_call *c = bd_calloc(1, sizeof *c);
+    run_call *c = bd_recycled(sizeof *c);
     bd_message_init(&c->stats);
     bd_message_init(&c->partition_graphs);
     const braid_code code = read_run(server, c, call, st);
@@ -291,12 +291,10 @@ typedef struct recv_call {
     bd_held_parts *parts; // where large tensors are held; NULL when the caller takes no parts
 } recv_call;
 
-static bd_recycler recv_calls = BD_RECYCLER(recv_call);
-
 static void tensor_received(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st)
 {
     const recv_call c = *(const recv_call *)arg;
-    bd_recycler_give(&recv_calls, arg);
+    bd_recycled_free(arg);
     bd_incoming *call = c.call;
     if (st->code) {
         bd_incoming_reply_error(call, st);
@@ -339,7 +337,7 @@ static void recv_tensor(braid_server *server, bd_incoming *call)
         bd_incoming_reply_error(call, st);
         return;
     }
-    recv_call *c = bd_recycler_take(&recv_calls);
+    recv_call *c = bd_recycled(sizeof *c);
     *c = (recv_call){call, takes_parts(request) ? server->held_parts : NULL};
     bd_local_worker_recv_tensor(server->worker, request->step_id, request->rendezvous_key, tensor_received,
                                 c);

@@ -12,6 +12,7 @@
 #include "op/cancellation.h"
 
 #include "base/recycler.h"
+#include "base/thread.h"
 
 struct bd_cancellation {
     atomic_int refs;
@@ -25,8 +26,6 @@ struct bd_cancellation {
     bd_cancellation *parent;       // owned reference; NULL
     bd_cancel_hook parent_hook;
 };
-
-static bd_recycler tokens = BD_RECYCLER(bd_cancellation); // every step has some
 
 enum {
     HOOK_OFF = 0,
@@ -58,7 +57,7 @@ static void parent_cancelled(bd_cancel_hook *hook, const braid_status *why)
 
 bd_cancellation *bd_cancellation_new(bd_cancellation *parent)
 {
-    bd_cancellation *c = bd_recycler_take(&tokens);
+    bd_cancellation *c = bd_recycled(sizeof *c);
     atomic_init(&c->refs, 1);
     bd_mutex_init(&c->mu);
     bd_cond_init(&c->ran);
@@ -86,7 +85,7 @@ static void destroy(bd_cancellation *c)
     bd_status_fini(&c->why);
     bd_cond_fini(&c->ran);
     bd_mutex_fini(&c->mu);
-    bd_recycler_give(&tokens, c);
+    bd_recycled_free(c);
 }
 
 void bd_cancellation_unref(bd_cancellation *c)

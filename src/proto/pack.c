@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/recycler.h"
 
 // ---- Arena ----
 
@@ -11,13 +12,13 @@ struct bd_proto_chunk {
     _Alignas(16) char bytes[];
 };
 
-#define CHUNK_BYTES ((size_t)16384)
+#define CHUNK_BYTES ((size_t)16320)
 
 void bd_proto_arena_fini(bd_proto_arena *arena)
 {
     for (struct bd_proto_chunk *chunk = arena->chunks, *older; chunk; chunk = older) {
         older = chunk->older;
-        bd_free(chunk);
+        bd_recycled_free(chunk);
     }
     *arena = (bd_proto_arena){0};
 }
@@ -30,7 +31,7 @@ static bool add_chunk(bd_proto_arena *arena, size_t need)
     if (bytes > arena->limit - arena->held) bytes = arena->limit - arena->held;
     if (bytes < need) bytes = need;
     if (bytes > arena->limit - arena->held) return false;
-    struct bd_proto_chunk *chunk = bd_try_malloc(sizeof *chunk + bytes);
+    struct bd_proto_chunk *chunk = bd_recycled_try(sizeof *chunk + bytes);
     if (!chunk) return false;
     chunk->older = arena->chunks;
     arena->chunks = chunk;
@@ -135,14 +136,14 @@ void *bd_proto_unpack_message(const ProtobufCMessageDescriptor *type, const bd_m
         too_large(type, in->bytes, st);
         return NULL;
     }
-    void *block = bd_try_malloc(in->bytes);
+    void *block = bd_recycled_try(in->bytes);
     if (!block) {
         no_memory(type, in->bytes, st);
         return NULL;
     }
     bd_message_gather(in, block);
     void *message = bd_proto_unpack(type, block, in->bytes, arena, st);
-    bd_free(block);
+    bd_recycled_free(block);
     return message;
 }
 
@@ -225,11 +226,11 @@ braid_code bd_wire_split(const bd_message *in, const ProtobufCMessageDescriptor 
     size_t len = measure_rest(bd_wire_reader_of(in), field);
     if (len == SIZE_MAX) return malformed(type, in->bytes, st);
     if (len > BD_PROTO_BYTES_MAX) return too_large(type, len, st);
-    uint8_t *block = bd_try_malloc(len);
+    uint8_t *block = bd_recycled_try(len);
     if (!block) return no_memory(type, len, st);
     braid_code code = split(bd_wire_reader_of(in), field, fn, arg, block, st);
     if (code) {
-        bd_free(block);
+        bd_recycled_free(block);
         return code;
     }
     *rest = block;
@@ -244,6 +245,6 @@ void *bd_proto_unpack_split(const ProtobufCMessageDescriptor *type, const bd_mes
     size_t len;
     if (bd_wire_split(in, type, field, fn, arg, &rest, &len, st)) return NULL;
     void *message = bd_proto_unpack(type, rest, len, arena, st);
-    bd_free(rest);
+    bd_recycled_free(rest);
     return message;
 }

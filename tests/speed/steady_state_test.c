@@ -3,6 +3,8 @@
 // malloc and its kin, and mmap, are replaced by ones that count, for Braid and all libraries it uses. Only oneDNN asks malloc in a
 // step, for what a product or a convolution needs while it runs: its calls are counted apart, and the bytes that malloc has
 // from the system must not become more. (Sanitizers replace malloc, too: there this is skipped.)
+#include "base/alloc.h"
+#include "cli/ports.h"
 #include <braid/braid.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -201,6 +203,61 @@ static void steps_of_one_process_ask_for_nothing(void **state)
     }
 }
 
+// ---- A parameter server and a worker, over gRPC ----
+
+static braid_server *serve(const braid_cluster *cluster, const char *job, braid_status *st)
+{
+    braid_server *s = braid_server_start(cluster, job, 0, &(braid_server_options){.inter_op_threads = 1}, st);
+    if (!s) fail_msg("%s", braid_status_message(st));
+    return s;
+}
+
+// gRPC allocates as it likes; Braid does not.
+static void steps_of_a_cluster_ask_for_nothing_of_braids_own(void **state)
+{
+    (void)state;
+    enum {
+        STEPS = 200
+    };
+    char json[128];
+    bd_port ports[2];
+    assert_true(bd_ports_take(ports, 2));
+    snprintf(json, sizeof json, "{\"ps\": [\"127.0.0.1:%d\"], \"worker\": [\"127.0.0.1:%d\"]}",
+             ports[0].number, ports[1].number);
+    braid_status *st = braid_status_new();
+    braid_cluster *cluster = braid_cluster_from_json(json, st);
+    assert_non_null(cluster);
+    braid_server *ps = serve(cluster, "ps", st), *worker = serve(cluster, "worker", st);
+    program p = {.graph = braid_graph_new()};
+    braid_push_device_setter(p.graph, braid_replica_device_setter(p.graph, cluster, NULL));
+    mnist_adam(&p);
+    p.init = braid_global_variables_initializer(p.graph);
+    braid_session *s = braid_session_open(p.graph, &(braid_session_options){.server = worker}, st);
+    if (!s) fail_msg("%s", braid_status_message(st));
+    run(s, &p, p.init, st);
+    for (int i = 0; i < STEPS; i++)
+        run(s, &p, p.target, st);
+    const uint64_t before = bd_alloc_count();
+    const long asked_before = atomic_load(&asked) + atomic_load(&asked_by_dnnl);
+    for (int i = 0; i < STEPS; i++)
+        run(s, &p, p.target, st);
+    const uint64_t own = bd_alloc_count() - before;
+    const long all = atomic_load(&asked) + atomic_load(&asked_by_dnnl) - asked_before;
+    print_message("a step of a cluster: %.2f calls for memory of Braid, %.1f of gRPC and oneDNN\n",
+                  (double)own / STEPS, (double)(all - (long)own) / STEPS);
+    // Threads take turns differently: now and then more is in use at once than ever before.
+    assert_in_range(own, 0, STEPS / 10);
+    assert_int_equal(braid_session_close(s, st), BRAID_OK);
+    braid_server_free(worker);
+    braid_server_free(ps);
+    for (int i = 0; i < p.feed_count; i++)
+        braid_tensor_free((braid_tensor *)p.feeds[i].value);
+    braid_graph_free(p.graph);
+    braid_cluster_free(cluster);
+    braid_status_free(st);
+    bd_ports_release(ports, 2);
+}
+
 int main(void)
 {
 #ifdef BD_SANITIZED
@@ -208,6 +265,7 @@ int main(void)
 #endif
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_of_one_process_ask_for_nothing),
+        cmocka_unit_test(steps_of_a_cluster_ask_for_nothing_of_braids_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 // A call is one batch of all six operations of a unary call, so it completes with one tag. It holds two
 // references: the tag's, dropped after `done`, and the handle's, dropped by release. A channel holds one for
 // its owner and one for each call until its tag has run.
+#include "base/recycler.h"
 #include "cluster/transport/grpc_internal.h"
 #include <grpc/byte_buffer.h>
 #include <grpc/grpc_security.h>
@@ -99,7 +100,7 @@ static void call_unref(bd_call *call)
 {
     if (atomic_fetch_sub_explicit(&call->refs, 1, memory_order_acq_rel) != 1) return;
     grpc_call_unref(call->call);
-    bd_free(call);
+    bd_recycled_free(call);
 }
 
 static void link_call(bd_channel *c, bd_call *call)
@@ -187,7 +188,7 @@ static grpc_channel *watching(bd_channel *c)
 bd_call *bd_grpc_call(bd_channel *c, const bd_call_options *options, bd_message *request,
                       bd_call_done_fn done, void *arg)
 {
-    bd_call *call = bd_calloc(1, sizeof *call);
+    bd_call *call = bd_recycled(sizeof *call);
     call->tag.run = call_completed;
     call->channel = c;
     call->done = done;

@@ -1,4 +1,5 @@
 // Messages of Braid as byte buffers of gRPC and back, without a copy of large pieces.
+#include "base/recycler.h"
 #include "cluster/transport/grpc_internal.h"
 #include <grpc/byte_buffer.h>
 #include <grpc/slice.h>
@@ -17,7 +18,7 @@ static void release_sent(void *arg)
 {
     sent_slice *sent = arg;
     if (sent->slice.release) sent->slice.release(sent->slice.owner);
-    bd_free(sent);
+    bd_recycled_free(sent);
 }
 
 static grpc_slice to_grpc(const bd_slice *slice)
@@ -27,7 +28,7 @@ static grpc_slice to_grpc(const bd_slice *slice)
         if (slice->release) slice->release(slice->owner);
         return copy;
     }
-    sent_slice *sent = bd_malloc(sizeof *sent);
+    sent_slice *sent = bd_recycled_raw(sizeof *sent);
     sent->slice = *slice;
     return grpc_slice_new_with_user_data((void *)slice->data, slice->len, release_sent, sent);
 }
@@ -63,13 +64,13 @@ static void release_received(void *arg)
     received *r = arg;
     if (atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) != 1) return;
     grpc_byte_buffer_destroy(r->buffer);
-    bd_free(r);
+    bd_recycled_free(r);
 }
 
 void bd_grpc_to_message(grpc_byte_buffer *buffer, bd_message *m)
 {
     const grpc_slice_buffer *slices = &buffer->data.raw.slice_buffer;
-    received *r = bd_malloc(sizeof *r);
+    received *r = bd_recycled_raw(sizeof *r);
     r->buffer = buffer;
     atomic_init(&r->refs, slices->count + 1);
     for (size_t i = 0; i < slices->count; i++)

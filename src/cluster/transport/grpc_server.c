@@ -10,6 +10,7 @@
 // It is freed when both the chain to `sent` and `ended` have run, so the handler's call is valid until its
 // reply whatever the client does. `ended` tells on_end; when it runs before the reply, the client is gone and
 // the reply fails by itself.
+#include "base/recycler.h"
 #include "cluster/transport/grpc_internal.h"
 #include <arpa/inet.h>
 #include <errno.h>
@@ -70,7 +71,7 @@ static void incoming_unref(incoming *in)
     grpc_call_details_destroy(&in->details);
     grpc_metadata_array_destroy(&in->metadata);
     bd_mutex_fini(&in->mu);
-    bd_free(in);
+    bd_recycled_free(in);
     bd_mutex_lock(&l->mu);
     l->live--;
     bd_cond_broadcast(&l->changed);
@@ -184,7 +185,7 @@ static void call_arrived(bd_grpc_tag *tag, bool ok)
 
 static void post_request(bd_listener *l)
 {
-    incoming *in = bd_calloc(1, sizeof *in);
+    incoming *in = bd_recycled(sizeof *in);
     in->base.transport = &l->transport->base;
     in->base.method = in->method;
     in->listener = l;
