@@ -65,7 +65,8 @@ class GoldenTest(InteropTest):
             if ACCURACY in stage.fetched:
                 self.assertGreater(stage.fetched[ACCURACY][-1], 0.7)
             if shared:
-                self.check_shared(shared, players, stage)
+                with stage.doing("looks at what all roles share"):
+                    self.check_shared(shared, players, stage)
         return stage
 
     def players(self, roles, stage, cluster, lone):
@@ -97,7 +98,8 @@ class GoldenTest(InteropTest):
             self.check_count(dict(zip(names, values[0]))["global_step:0"], players, stage.gradients)
         chief, role = views[0], players[0].role.sessions[0]
         if role.can("save/restore_all"):
-            self.check_checkpoint(chief, role, names, players[0].path("last"))
+            with stage.doing("saves, resets and restores"):
+                self.check_checkpoint(chief, role, names, players[0].path("last"))
         for view in views:
             view.master.close()
 

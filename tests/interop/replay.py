@@ -163,8 +163,9 @@ class Player:
                 session.close()
         else:
             session.master.close()
-        for future in self.aside:
-            future.result(TIMEOUT)
+        with self.stage.doing(f"{self.role.name} waits for its threads"):
+            for future in self.aside:
+                future.result(TIMEOUT)
 
     def leave_training(self, session, recorded):
         """What is averaged over workers needs all of them: one that is through goes on until the last one is, too."""
@@ -182,7 +183,8 @@ class Player:
             if not step.cancel():
                 step.result()
         if self.role.is_chief:
-            stage.wait_for(lambda: not stage.busy, f"the end of {', '.join(stage.busy)}")
+            with stage.doing(f"{self.role.name} waits for the others"):
+                stage.wait_for(lambda: not stage.busy, f"the end of {', '.join(stage.busy)}")
             self.measure(session, recorded)
 
     # ---- What goes in and out ----
@@ -225,7 +227,8 @@ class Player:
             feeds = {"Placeholder:0": batch.images, "Placeholder_1:0": batch.labels}
         if recorded.can("Placeholder_2"):
             feeds["Placeholder_2:0"] = 1.0
-        loss = session.run(self.stage.loss, feeds)
+        with self.stage.doing(f"{self.role.name} measures the loss"):
+            loss = session.run(self.stage.loss, feeds)
         self.stage.losses.append(loss if isinstance(loss, float) else sum(loss))
 
 
