@@ -128,11 +128,12 @@ def line(row, answers):
     figures = row.formula(answers)
     figure = statistics.median(figures)
     is_ok = figure <= row.target if row.at_most else figure >= row.target
+    verdict = "noise" if figure != figure else "ok" if is_ok else "missed"
     spread = "-".join(number(q) for q in quartiles(figures))
     names = [c(answers) if callable(c) else c for c in row.columns]
     times = [number(statistics.median(answers[n]) / row.scale) for n in names]
     target = f"{'<=' if row.at_most else '>='} {row.target:g}"
-    return (f"{row.key:12} {row.what:57} {number(figure):>7} {spread:>11} {target:>8} {'ok' if is_ok else 'missed':7}"
+    return (f"{row.key:12} {row.what:57} {number(figure):>7} {spread:>11} {target:>8} {verdict:7}"
             f"{times[0]:>8} {times[1] if len(times) > 1 else '':>8} {row.unit}")
 
 

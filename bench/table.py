@@ -28,7 +28,10 @@ def added(ours, ours_alone, peer, peer_alone):
     medians = lambda m: [statistics.median(m[n]) for n in (ours, ours_alone, peer, peer_alone)]
     # One round's difference of two times is mostly noise: the round's times against the medians of the others.
     def formula(m):
-        _, b, c, d = medians(m)
+        a, b, c, d = medians(m)
+        # Less than nothing is added only where others work on the machine: a program of two processes gets more of it.
+        if a <= b or c <= d:
+            return [float("nan")]
         return [(x - b) / (c - d) for x in m[ours]]
 
     return formula

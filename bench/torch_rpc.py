@@ -20,6 +20,7 @@ variables, optimizer, lock = None, None, threading.Lock()
 
 def push_pull(gradients):
     global variables, optimizer
+    torch.set_flush_denormal(True)  # each thread of the server has its own setting
     with lock:
         if variables is None:
             variables = bench.mnist_variables()
