@@ -31,7 +31,10 @@ static void put_quoted(bd_strbuf *out, const void *data, size_t len)
             const char pair[] = {'\\', letters[found - escaped]};
             bd_strbuf_append_n(out, pair, sizeof pair);
         } else {
-            bd_strbuf_appendf(out, "\\%03o", (uint8_t)s[i]);
+            const uint8_t byte = (uint8_t)s[i]; // by hand: whole tensors are printed so
+            const char octal[] = {'\\', (char)('0' + (byte >> 6)), (char)('0' + (byte >> 3 & 7)),
+                                  (char)('0' + (byte & 7))};
+            bd_strbuf_append_n(out, octal, sizeof octal);
         }
     }
     bd_strbuf_append_char(out, '"');
