@@ -70,11 +70,28 @@ static braid_code expand(bd_strbuf *path, const char *rest, bd_name_list *list, 
     return code;
 }
 
+// Fails when the directory that the pattern names before its first special character is not there.
+static braid_code check_fixed_dir(const char *pattern, braid_status *st)
+{
+    bd_file_info info;
+    size_t len = strcspn(pattern, "*?[\\");
+    while (len > 0 && pattern[len - 1] != '/')
+        len--;
+    while (len > 1 && pattern[len - 1] == '/')
+        len--;
+    if (len == 0) return BRAID_OK;
+    char *dir = bd_strndup(pattern, len);
+    braid_code code = bd_file_get_info(dir, &info, st);
+    bd_free(dir);
+    return code;
+}
+
 braid_code bd_glob(const char *pattern, bd_name_list *list, braid_status *st)
 {
     bd_strbuf path = {0};
     *list = (bd_name_list){0};
-    braid_code code = *pattern ? expand(&path, pattern, list, st) : BRAID_OK;
+    braid_code code = check_fixed_dir(pattern, st);
+    if (!code && *pattern) code = expand(&path, pattern, list, st);
     bd_strbuf_fini(&path);
     if (code) {
         bd_name_list_fini(list);

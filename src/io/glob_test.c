@@ -51,16 +51,30 @@ static void test_patterns(void **state)
     expect("/data/odd\\[1]\\*", "/data/odd[1]*");
     expect("/d*a/c/x*/y", ""); // files are no directories
     expect("/data/train*0/*", "");
-    expect("/data/c/x1/y/*", "");
-    expect("/none/*", "");
+    expect("/data/*/none/*", "");
     expect("/none", "");
     expect("", "");
+}
+
+// The directory that the pattern names as it is must be there.
+static void test_missing_directory(void **state)
+{
+    (void)state;
+    static const char *const patterns[] = {"/none/*", "/none/x", "/none/*/x", "/none/\\*"};
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        BD_STATUS(st);
+        bd_name_list list;
+        assert_int_equal(bd_glob(patterns[i], &list, st), BRAID_NOT_FOUND);
+        assert_error(st, BRAID_NOT_FOUND, "/none");
+        assert_int_equal(list.len, 0);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_patterns, bd_case_install, bd_case_uninstall),
+        cmocka_unit_test_setup_teardown(test_missing_directory, bd_case_install, bd_case_uninstall),
     };
     return BD_RUN_TESTS(tests);
 }

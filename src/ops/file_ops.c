@@ -156,5 +156,6 @@ BD_OP(MatchingFiles) = {
     .shape = match_shape,
     .kernels = BD_KERNELS({.start = match_start}),
     .doc =
-        "The files whose paths match a pattern, or one of several, sorted. None when the directory is not there.",
+        "The files whose paths match a pattern, or one of several, sorted. NotFound when the directory before a pattern's "
+        "first special character is not there.",
 };

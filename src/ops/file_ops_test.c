@@ -28,8 +28,9 @@ static void test_files(void **state)
     run("ReadFile", "string[] /new/dir/a", NULL, "string[] ''");
     run("WriteFile", "string[] /new/dir/b", "string[] x", "");
     run("MatchingFiles", "string[] /new/dir/?", NULL, "string[2] /new/dir/a /new/dir/b");
-    run("MatchingFiles", "string[3] /new/dir/b* /none/* /new/*/a", NULL, "string[2] /new/dir/a /new/dir/b");
-    run("MatchingFiles", "string[] /none/*", NULL, "string[0]");
+    run("MatchingFiles", "string[3] /new/dir/b* /new/none* /new/*/a", NULL,
+        "string[2] /new/dir/a /new/dir/b");
+    run("MatchingFiles", "string[] /new/*/none", NULL, "string[0]");
     run("MatchingFiles", "string[0]", NULL, "string[0]");
 }
 
@@ -41,6 +42,7 @@ static void test_errors(void **state)
         "InvalidArgument: Input filename tensor must be scalar, but had shape: [1]");
     run("WriteFile", "string[] /a", "string[2] b c",
         "InvalidArgument: Contents tensor must be scalar, but had shape: [2]");
+    run("MatchingFiles", "string[2] /* /none/*", NULL, "NotFound: /none");
     run("MatchingFiles", "string[1,1] /a", NULL,
         "InvalidArgument: Input patterns tensor must be scalar or vector, but had shape: [1,1]");
     run("WriteFile", "string[] /a", "string[] old", "");
