@@ -28,8 +28,7 @@ static const char *file_in_dir(const char *name)
     return path;
 }
 
-// Through a text and through both kinds of file.
-static void check_round_trips(const braid_graph *g)
+static void check_text(const braid_graph *g)
 {
     BD_STATUS(st);
     braid_graph *back = braid_graph_new();
@@ -40,11 +39,17 @@ static void check_round_trips(const braid_graph *g)
     assert_same_graph(g, back);
     free(text);
     braid_graph_free(back);
+}
+
+// Through both kinds of file.
+static void check_files(const braid_graph *g)
+{
+    BD_STATUS(st);
     const char *const names[] = {"graph.pbtxt", "graph.pb"};
     for (size_t i = 0; i < 2; i++) {
         braid_graph_write(g, file_in_dir(names[i]), st);
         assert_ok(st);
-        back = braid_graph_new();
+        braid_graph *back = braid_graph_new();
         braid_graph_read(back, file_in_dir(names[i]), st);
         assert_ok(st);
         assert_same_graph(g, back);
@@ -67,7 +72,8 @@ static void test_recorded_graphs(void **state)
         braid_graph *g = braid_graph_new();
         braid_graph_read(g, files.gl_pathv[i], st);
         assert_ok(st);
-        check_round_trips(g);
+        check_text(
+            g); // not through files: constants are written out, megabytes of them, and a file is synced
         braid_graph_free(g);
     }
     globfree(&files);
@@ -110,7 +116,7 @@ static void test_text(void **state)
     char *printed = braid_graph_export_text(g, st);
     assert_string_equal(printed, text);
     free(printed);
-    check_round_trips(g);
+    check_files(g);
     braid_graph_free(g);
 }
 
