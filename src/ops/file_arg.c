@@ -23,8 +23,7 @@ bool bd_input_check_rank(bd_op_ctx *c, int input, int rank)
 {
     const braid_shape *s = &bd_input(c, input)->shape;
     if (s->rank == rank) return true;
-    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input %s should be a %s tensor, got %s instead.",
-               arg_name(c, input), rank == 0 ? "scalar" : "1-D",
-               bd_shape_str(s, (char[BD_SHAPE_STR_MAX]){0}));
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input %s should be %s tensor, got %s instead.", arg_name(c, input),
+               rank == 0 ? "a scalar" : "an 1-D", bd_shape_str(s, (char[BD_SHAPE_STR_MAX]){0}));
     return false;
 }

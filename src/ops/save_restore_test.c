@@ -188,7 +188,7 @@ static void test_errors(void **state)
                 "NotFound: Unsuccessful TensorSliceReader constructor: Failed to find any matching files for "
                 "/none/v"),
         {"MergeV2Checkpoints", NULL, "string[] /v; string[] /w",
-         "InvalidArgument: Input checkpoint_prefixes should be a 1-D tensor, got [] instead."},
+         "InvalidArgument: Input checkpoint_prefixes should be an 1-D tensor, got [] instead."},
         {"MergeV2Checkpoints", NULL, "string[1] /v; string[1] /w",
          "InvalidArgument: Input destination_prefix should be a scalar tensor, got [1] instead."},
         {"MergeV2Checkpoints", NULL, "string[1] /none; string[] /w",
