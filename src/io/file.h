@@ -88,7 +88,8 @@ braid_code bd_file_get_info(const char *path, bd_file_info *info, braid_status *
 bool bd_file_exists(const char *path); // a file or a directory; false too when that cannot be found out
 // The size of a file in bytes.
 braid_code bd_file_size(const char *path, uint64_t *size, braid_status *st);
-// Replaces `to` when it is there, at once: who looks sees the old or the new.
+// Replaces `to` when it is there, at once: who looks sees the old or the new. FailedPrecondition when that is a
+// pipe, a socket or a device.
 braid_code bd_file_rename(const char *from, const char *to, braid_status *st);
 braid_code bd_file_remove(const char *path, braid_status *st);
 // Makes what an open file of this path holds survive a power cut.

@@ -177,8 +177,18 @@ static braid_code posix_info(const char *path, bd_file_info *info, braid_status 
     return BRAID_OK;
 }
 
+// The system itself would put a file in the place of /dev/null.
+static bool is_special(const char *path)
+{
+    struct stat info;
+    return lstat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode) &&
+           !S_ISLNK(info.st_mode);
+}
+
 static braid_code posix_rename(const char *from, const char *to, braid_status *st)
 {
+    if (is_special(to))
+        return bd_fail(st, BRAID_FAILED_PRECONDITION, "cannot replace %s: it is not a regular file", to);
     if (rename(from, to) == 0) return BRAID_OK;
     failed(st, "rename", from);
     return bd_status_suffix(st, " (to %s)", to);

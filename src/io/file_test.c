@@ -116,6 +116,8 @@ static void test_errors_name_the_path_and_the_reason(void **state)
     assert_int_equal(mkfifo(missing, 0600), 0);
     bd_file_open(missing, BD_FILE_READ, &file, st); // does not wait for a writer
     assert_error(st, BRAID_FAILED_PRECONDITION, "not a regular file");
+    bd_file_write_atomic(missing, "x", 1, st); // a pipe or a device is not replaced by a file
+    assert_error(st, BRAID_FAILED_PRECONDITION, "not a regular file");
     bd_free(missing);
     bd_free(inside);
 }
