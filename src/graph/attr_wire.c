@@ -324,8 +324,8 @@ static void put_shape(bd_wire_writer *out, uint32_t field, const braid_shape *sh
 
 static void put_tensor(bd_wire_writer *out, uint32_t field, const braid_tensor *t)
 {
-    put_message(out, field, bd_tensor_proto_size(t));
-    bd_tensor_proto_write(t, out);
+    put_message(out, field, bd_tensor_proto_short_size(t));
+    bd_tensor_proto_short_write(t, out);
 }
 
 // Numbers of a list are packed.
@@ -360,7 +360,7 @@ static size_t list_size(const bd_attr *a)
         return size;
     case BD_ATTR_TENSOR:
         for (int i = 0; i < a->list.count; i++)
-            size += bd_wire_bytes_size(bd_tensor_proto_size(a->list.tensor[i]));
+            size += bd_wire_bytes_size(bd_tensor_proto_short_size(a->list.tensor[i]));
         return size;
     default: return bd_wire_bytes_size(packed_size(a));
     }
@@ -420,7 +420,7 @@ size_t bd_attr_size(const bd_attr *a)
     case BD_ATTR_BOOL: return 2;
     case BD_ATTR_TYPE: return 1 + bd_wire_varint_size((uint64_t)a->type);
     case BD_ATTR_SHAPE: return bd_wire_bytes_size(shape_size(&a->shape));
-    case BD_ATTR_TENSOR: return bd_wire_bytes_size(bd_tensor_proto_size(a->tensor));
+    case BD_ATTR_TENSOR: return bd_wire_bytes_size(bd_tensor_proto_short_size(a->tensor));
     case BD_ATTR_LIST: return bd_wire_bytes_size(list_size(a));
     }
     BD_UNREACHABLE();

@@ -79,11 +79,33 @@ static size_t values_size(const braid_tensor *t, struct value_form form, int64_t
     }
 }
 
-size_t bd_tensor_proto_size(const braid_tensor *t)
+static size_t size_of(const braid_tensor *t, int64_t count)
 {
     return tag_size(TENSOR_DTYPE) + bd_wire_varint_size((uint64_t)t->dtype) +
            field_size(TENSOR_SHAPE, shape_size(&t->shape)) +
-           values_size(t, value_form_of((int)t->dtype), bd_tensor_count(t));
+           values_size(t, value_form_of((int)t->dtype), count);
+}
+
+// How many elements must be written when a reader repeats the last: one where all are alike.
+static int64_t short_count(const braid_tensor *t)
+{
+    const int64_t count = bd_tensor_count(t);
+    const enum value_kind kind = value_form_of((int)t->dtype).kind;
+    const size_t bytes = bd_tensor_bytes(t);
+    if (count < 2 || kind == VALUE_STRING || kind == VALUE_HANDLE || bytes > BD_TENSOR_PROTO_SPLAT_MAX)
+        return count;
+    const size_t element = bytes / (size_t)count;
+    return memcmp(t->data, (const char *)t->data + element, bytes - element) == 0 ? 1 : count;
+}
+
+size_t bd_tensor_proto_size(const braid_tensor *t)
+{
+    return size_of(t, bd_tensor_count(t));
+}
+
+size_t bd_tensor_proto_short_size(const braid_tensor *t)
+{
+    return size_of(t, short_count(t));
 }
 
 // ---- Writing ----
@@ -151,10 +173,9 @@ static void put_plain(const braid_tensor *t, struct value_form form, int64_t cou
     }
 }
 
-void bd_tensor_proto_write(const braid_tensor *t, bd_wire_writer *out)
+static void write_values(const braid_tensor *t, int64_t count, bd_wire_writer *out)
 {
     struct value_form form = value_form_of((int)t->dtype);
-    int64_t count = bd_tensor_count(t);
     BD_ASSERT(form.kind != VALUE_NONE);
     bd_wire_put_uint(out, TENSOR_DTYPE, (uint64_t)t->dtype);
     put_shape(&t->shape, out);
@@ -169,6 +190,16 @@ void bd_tensor_proto_write(const braid_tensor *t, bd_wire_writer *out)
         break;
     default: put_plain(t, form, count, out);
     }
+}
+
+void bd_tensor_proto_write(const braid_tensor *t, bd_wire_writer *out)
+{
+    write_values(t, bd_tensor_count(t), out);
+}
+
+void bd_tensor_proto_short_write(const braid_tensor *t, bd_wire_writer *out)
+{
+    write_values(t, short_count(t), out);
 }
 
 void bd_tensor_proto_put(const braid_tensor *t, uint32_t field, bd_wire_writer *out)

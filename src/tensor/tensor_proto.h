@@ -28,6 +28,11 @@ size_t bd_tensor_proto_size(const braid_tensor *t);
 // Writes one element, strings and handles to the typed value fields, else tensor_content.
 void bd_tensor_proto_write(const braid_tensor *t, bd_wire_writer *out);
 
+// The same for a graph that is kept in a file or sent: a tensor whose elements are all alike becomes one value, which
+// bd_tensor_proto_read repeats. Looks at all elements.
+size_t bd_tensor_proto_short_size(const braid_tensor *t);
+void bd_tensor_proto_short_write(const braid_tensor *t, bd_wire_writer *out);
+
 // Writes `t` as field `field` of the message around it: tag, length, message.
 void bd_tensor_proto_put(const braid_tensor *t, uint32_t field, bd_wire_writer *out);
 
