@@ -2,9 +2,9 @@
 #include "io/histogram.h"
 
 #include "base/alloc.h"
+#include "base/half.h"
 #include "base/thread.h"
 #include "proto/pack.h"
-#include "base/half.h"
 #include "tensorflow/core/framework/summary.pb-c.h"
 #include <float.h>
 #include <math.h>
