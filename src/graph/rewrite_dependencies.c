@@ -136,19 +136,51 @@ static braid_code become_identity(bd_rewriter *r, braid_op *n, int which, braid_
     return code;
 }
 
+// All that it would have waited for.
+static void list_waits(const braid_op *n, bd_op_list *waits)
+{
+    for (int i = 0; i < n->input_count; i++) {
+        if (!says_nothing(n->inputs[i].op)) bd_array_push(waits, n->inputs[i].op);
+    }
+    for (int i = 0; i < n->control_count; i++)
+        bd_array_push(waits, n->controls[i]);
+}
+
+// What ran after `n` runs after a node that does nothing in its place.
+static braid_code wait_in_its_place(bd_rewriter *r, const braid_op *n, const bd_op_list *waits,
+                                    braid_status *st)
+{
+    braid_op *node;
+    braid_code code = bd_rewriter_add(r,
+                                      &(bd_node_spec){.op_type = "NoOp",
+                                                      .name = bd_graph_unique_name(r->graph, n->name),
+                                                      .device = n->device,
+                                                      .assigned_device = n->assigned_device,
+                                                      .controls = waits->items,
+                                                      .control_count = (int)waits->len},
+                                      &node, st);
+    if (!code) bd_rewriter_move_controls(r, n, node);
+    return code;
+}
+
 static braid_code drop_computation(bd_rewriter *r, braid_op *n, const uses *u, braid_status *st)
 {
     int which = 0, bringers = count_death_bringers(n, &which);
     if (bringers > 1 || !u->may_take_controls) return BRAID_OK;
     if (bringers == 1) return n->output_count == 1 ? become_identity(r, n, which, st) : BRAID_OK;
-    for (int i = 0; i < n->input_count; i++) {
-        if (!says_nothing(n->inputs[i].op)) let_consumers_wait(r, n, n->inputs[i].op);
+    bd_op_list waits = {0};
+    list_waits(n, &waits);
+    braid_code code = BRAID_OK;
+    if (is_gain((int)waits.len, u->controls)) {
+        for (size_t i = 0; i < waits.len; i++)
+            let_consumers_wait(r, n, waits.items[i]);
+        drop_control_edges(r, n);
+    } else {
+        code = wait_in_its_place(r, n, &waits, st);
     }
-    for (int i = 0; i < n->control_count; i++)
-        let_consumers_wait(r, n, n->controls[i]);
-    drop_control_edges(r, n);
-    bd_rewriter_remove(r, n);
-    return BRAID_OK;
+    bd_array_free(&waits);
+    if (!code) bd_rewriter_remove(r, n);
+    return code;
 }
 
 // ---- Nodes that hand on ----

@@ -48,7 +48,8 @@ static const braid_tensor *constant_of(braid_out out)
     return value && value->kind == BD_ATTR_TENSOR ? value->tensor : NULL;
 }
 
-// Sets the inputs that the kernel is to run over; a shape's input stands for itself.
+// Sets the inputs that the kernel is to run over; a shape's input stands for itself, unless its death would be lost: that of one
+// output of a Switch, which a control edge does not carry.
 static bool take_inputs(folder *f, const braid_op *n)
 {
     bool by_shape = bd_node_role(n) == BD_ROLE_METADATA;
@@ -61,7 +62,7 @@ static bool take_inputs(folder *f, const braid_op *n)
         const braid_tensor *constant = constant_of(n->inputs[i]);
         if (constant)
             f->inputs[i] = *constant; // borrowed
-        else if (by_shape && bd_shape_is_known(&shape))
+        else if (by_shape && bd_shape_is_known(&shape) && !bd_rewriter_brings_death(n->inputs[i].op))
             f->inputs[i] = (braid_tensor){.dtype = n->input_types[i], .shape = shape};
         else
             return false;
@@ -116,8 +117,7 @@ static void take_controls(folder *f, const braid_op *n)
     for (int i = 0; i < n->input_count; i++) {
         braid_op *from = n->inputs[i].op;
         if (!constant_of(n->inputs[i])) {
-            if (bd_rewriter_may_be_dead(f->r, from) || !bd_rewriter_is_pure(from))
-                add_control(&f->controls, from);
+            if (bd_rewriter_is_ordered(f->r, from)) add_control(&f->controls, from);
             continue;
         }
         for (int k = 0; k < from->control_count; k++)

@@ -9,6 +9,7 @@ typedef struct bd_rewrite_info {
     BD_ARRAY(bd_consumer) consumers; // all there are, and some that are gone (rewriter.c)
     bool is_root;                    // nothing consumed it when the rewriting began: it is wanted for itself
     bool may_be_dead;
+    bool is_ordered;
     bool is_removed;
 } bd_rewrite_info;
 
@@ -28,6 +29,8 @@ void bd_rewriter_fini(bd_rewriter *r);
 void bd_rewriter_sweep(bd_rewriter *r);
 // It may run although its outputs, or some of them, are dead: a control edge from it is not what a data edge is.
 bool bd_rewriter_brings_death(const braid_op *n);
+// It comes after a node that is not pure (or is none), so that what runs after it runs after that.
+bool bd_rewriter_is_ordered(const bd_rewriter *r, const braid_op *n);
 // `n` runs after `control`, too.
 void bd_rewriter_add_control(bd_rewriter *r, braid_op *n, braid_op *control);
 

@@ -6,6 +6,9 @@
 #include "base/check.h"
 #include <string.h>
 
+// Nodes of the same hash that a node is compared with: more are not worth the time.
+#define TWINS_MAX 32
+
 typedef struct merger {
     bd_rewriter *r;
     bd_imap first;   // hash -> the node that came first with it
@@ -26,16 +29,22 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return bd_hash_bytes(both, sizeof both);
 }
 
-static uint64_t mix_tensor(uint64_t hash, const braid_tensor *t)
+static uint64_t mix_bytes(uint64_t hash, const void *bytes, size_t len)
 {
     enum {
         LOOKED_AT = 256 // bytes: enough to tell constants of a program apart
     };
-    size_t len = braid_dtype_size(t->dtype) ? bd_tensor_bytes(t) : 0;
+    return len ? mix(hash, bd_hash_bytes(bytes, len < LOOKED_AT ? len : LOOKED_AT)) : hash;
+}
+
+static uint64_t mix_tensor(uint64_t hash, const braid_tensor *t)
+{
     hash = mix(hash, (uint64_t)t->dtype);
     for (int i = 0; i < t->shape.rank; i++)
         hash = mix(hash, (uint64_t)t->shape.dims[i]);
-    return len ? mix(hash, bd_hash_bytes(t->data, len < LOOKED_AT ? len : LOOKED_AT)) : hash;
+    if (t->dtype == BRAID_STRING)
+        return bd_tensor_count(t) ? mix_bytes(hash, bd_tensor_str(t)[0].data, bd_tensor_str(t)[0].len) : hash;
+    return braid_dtype_size(t->dtype) ? mix_bytes(hash, t->data, bd_tensor_bytes(t)) : hash;
 }
 
 static uint64_t mix_attr(uint64_t hash, const bd_named_attr *attr)
@@ -152,7 +161,8 @@ static braid_op *find_twin(merger *m, braid_op *n)
 {
     uint64_t hash = hash_of(n);
     braid_op *first = bd_imap_get(&m->first, hash);
-    for (braid_op *other = first; other; other = m->next[other->id]) {
+    int left = TWINS_MAX;
+    for (braid_op *other = first; other && left-- > 0; other = m->next[other->id]) {
         if (computes_the_same(other, n)) return other;
     }
     m->next[n->id] = first;

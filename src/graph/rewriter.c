@@ -54,6 +54,18 @@ static bool comes_dead(const bd_rewriter *r, const braid_op *n)
     return false;
 }
 
+static bool comes_ordered(const bd_rewriter *r, const braid_op *n)
+{
+    if (!bd_rewriter_is_pure(n)) return bd_node_role(n) != BD_ROLE_ARG;
+    for (int i = 0; i < n->input_count; i++) {
+        if (info_of(r, n->inputs[i].op)->is_ordered) return true;
+    }
+    for (int i = 0; i < n->control_count; i++) {
+        if (info_of(r, n->controls[i])->is_ordered) return true;
+    }
+    return false;
+}
+
 static bool inputs_are_there(const braid_op *n)
 {
     for (int i = 0; i < n->input_count; i++) {
@@ -82,6 +94,7 @@ braid_code bd_rewriter_init(bd_rewriter *r, braid_graph *g, const bd_rewrite_opt
     for (size_t i = 0; i < count; i++) {
         const braid_op *n = r->order.items[i];
         info_of(r, n)->may_be_dead = comes_dead(r, n);
+        info_of(r, n)->is_ordered = comes_ordered(r, n);
         info_of(r, n)->is_root = info_of(r, n)->consumers.len == 0;
     }
     return BRAID_OK;
@@ -118,6 +131,11 @@ bool bd_rewriter_is_removed(const bd_rewriter *r, const braid_op *n)
 bool bd_rewriter_may_be_dead(const bd_rewriter *r, const braid_op *n)
 {
     return info_of(r, n)->may_be_dead;
+}
+
+bool bd_rewriter_is_ordered(const bd_rewriter *r, const braid_op *n)
+{
+    return info_of(r, n)->is_ordered;
 }
 
 static bool is_plain_type(braid_dtype type)
@@ -237,6 +255,7 @@ braid_code bd_rewriter_add(bd_rewriter *r, const bd_node_spec *spec, braid_op **
     bd_array_push(&r->info, info);
     note_edges(r, *node);
     info_of(r, *node)->may_be_dead = comes_dead(r, *node);
+    info_of(r, *node)->is_ordered = comes_ordered(r, *node);
     return BRAID_OK;
 }
 

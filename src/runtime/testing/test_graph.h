@@ -128,7 +128,11 @@ static inline void tg_loop_end(tg_loop *l, const braid_out *next)
 // Sessions run graphs as they are built, until a test program sets this to 0 and runs its tests again.
 static unsigned tg_disabled_rewrites = BRAID_REWRITE_ALL;
 #define TG_RUN_TESTS_WITH_AND_WITHOUT_REWRITES(tests)                                                        \
-    (BD_RUN_TESTS(tests) + (tg_disabled_rewrites = 0, BD_RUN_TESTS(tests)))
+    ({                                                                                                       \
+        int tg_failed = BD_RUN_TESTS(tests);                                                                 \
+        tg_disabled_rewrites = 0;                                                                            \
+        tg_failed + BD_RUN_TESTS(tests);                                                                     \
+    })
 
 static inline braid_session *tg_session(braid_graph *g, const braid_session_options *options)
 {

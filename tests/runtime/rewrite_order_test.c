@@ -1,0 +1,96 @@
+// What rewrites keep besides results: branches that are not taken stay so, what waits for an effect still does, and large graphs
+// are rewritten in time that grows with them.
+#include "graph/rewrite.h"
+#include "runtime/testing/test_graph.h"
+#include <braid/braid.h>
+
+static braid_out vector(braid_graph *g, float first)
+{
+    braid_tensor *t = braid_tensor_new(BRAID_FLOAT, BRAID_SHAPE(2), NULL);
+    bd_tensor_f32(t)[0] = first;
+    bd_tensor_f32(t)[1] = 1;
+    return tg_const(g, NULL, t);
+}
+
+// tf.cond(p, lambda: tf.rank(x), lambda: tf.size(x)) with x of a shape that is known.
+static void a_shape_in_a_branch_not_taken_stays_dead(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out p = tg_placeholder(g, "p", BRAID_BOOL);
+    braid_op *branch = tg2(g, "Switch", NULL, vector(g, 1), p).op;
+    braid_out no = tg1(g, "Size", NULL, (braid_out){branch, 0});
+    braid_out yes = tg1(g, "Rank", NULL, (braid_out){branch, 1});
+    braid_op_desc *d = braid_op_begin(g, "Merge", NULL);
+    braid_op_input_list(d, (braid_out[]){no, yes}, 2);
+    braid_out either = braid_op_end_out(d);
+    braid_session *s = tg_session(g, NULL);
+    for (int i = 0; i < 4; i++) {
+        braid_tensor *taken = braid_tensor_bool(i % 2);
+        tg_assert_fetch(s, either, (&(braid_feed){p, taken}), i % 2 ? 1 : 2);
+        braid_tensor_free(taken);
+    }
+    tg_close(s, g);
+}
+
+// `v` becomes 5 after many nodes; what runs after a shape of something that runs after that reads 5.
+static void a_shape_is_known_when_its_input_would_be(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out x = tg_placeholder(g, "x", BRAID_FLOAT), late = x;
+    for (int i = 0; i < 200; i++)
+        late = tg1(g, "Neg", NULL, late);
+    braid_out v = tg_variable(g, "v", BRAID_FLOAT), w = tg_variable(g, "w", BRAID_FLOAT);
+    braid_out start = tg2(g, "Assign", NULL, v, tg_float(g, NULL, 1));
+    braid_out start_w = tg2(g, "Assign", NULL, w, tg_float(g, NULL, 1));
+    braid_out assign = tg2(g, "Assign", NULL, v, late);
+    braid_out after = tg1(g, "Neg", NULL, tg_identity_after(g, NULL, w, assign.op));
+    braid_out read = tg_identity_after(g, NULL, v, tg1(g, "Rank", NULL, after).op);
+    braid_session *s = tg_session(g, &(braid_session_options){.inter_op_threads = 1});
+    BD_STATUS(st);
+    tg_run(s, start.op, st);
+    tg_run(s, start_w.op, st);
+    assert_ok(st);
+    braid_tensor *five = braid_tensor_float(5);
+    tg_assert_fetch(s, read, (&(braid_feed){x, five}), 5);
+    braid_tensor_free(five);
+    tg_close(s, g);
+}
+
+// A node of many inputs that many wait for is not worth an edge for each pair.
+static void edges_grow_with_the_graph(void **state)
+{
+    (void)state;
+    enum {
+        COUNT = 500
+    };
+    braid_graph *g = braid_graph_new();
+    BD_ARRAY(braid_out) inputs = {0};
+    for (int i = 0; i < COUNT; i++)
+        bd_array_push(&inputs, tg_placeholder(g, NULL, BRAID_FLOAT));
+    braid_op_desc *d = braid_op_begin(g, "AddN", NULL);
+    braid_op_input_list(d, inputs.items, COUNT);
+    braid_op *sum = braid_op_end(d);
+    for (int i = 0; i < COUNT; i++)
+        tg_identity_after(g, NULL, inputs.items[i], sum);
+    bd_array_free(&inputs);
+    BD_STATUS(st);
+    bd_rewrite_graph(g, &(bd_rewrite_options){0}, st);
+    assert_ok(st);
+    int edges = 0;
+    for (size_t i = 0; i < g->nodes.len; i++)
+        edges += g->nodes.items[i]->control_count;
+    assert_in_range(edges, COUNT, 3 * COUNT);
+    braid_graph_free(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_shape_in_a_branch_not_taken_stays_dead),
+        cmocka_unit_test(a_shape_is_known_when_its_input_would_be),
+        cmocka_unit_test(edges_grow_with_the_graph),
+    };
+    return TG_RUN_TESTS_WITH_AND_WITHOUT_REWRITES(tests);
+}
