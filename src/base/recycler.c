@@ -45,6 +45,7 @@ static size_t list_size(int list)
 
 static int list_of(size_t size)
 {
+    if (KEEPS == 0) return LISTS; // each piece ends where it was asked to
     int list = 0;
     while (list < LISTS && list_size(list) < size)
         list++;

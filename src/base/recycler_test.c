@@ -12,13 +12,16 @@
 #include <cmocka.h>
 
 #if defined(__SANITIZE_ADDRESS__)
-#define RECYCLES false
+#define SANITIZES
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
+#define SANITIZES
+#endif
+#endif
+#ifdef SANITIZES
+#include <sanitizer/asan_interface.h>
 #define RECYCLES false
-#endif
-#endif
-#ifndef RECYCLES
+#else
 #define RECYCLES true
 #endif
 
@@ -64,11 +67,29 @@ static void a_burst_is_not_kept(void **state)
         bd_recycled_free(all[i]);
 }
 
+// AddressSanitizer is to see what is written behind a piece, also where its list would have larger ones.
+static void a_piece_ends_where_it_was_asked_to(void **state)
+{
+    (void)state;
+#ifdef SANITIZES
+    static const size_t sizes[] = {1, 65, 1000, BD_RECYCLED_SIZE_MAX - 1};
+    for (size_t i = 0; i < BD_COUNTOF(sizes); i++) {
+        char *p = bd_recycled(sizes[i]);
+        assert_true(__asan_address_is_poisoned(p + sizes[i]));
+        bd_recycled_free(p);
+        assert_true(__asan_address_is_poisoned(p));
+    }
+#else
+    skip();
+#endif
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_freed_is_used_again_full_of_zeros),
         cmocka_unit_test(a_burst_is_not_kept),
+        cmocka_unit_test(a_piece_ends_where_it_was_asked_to),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
