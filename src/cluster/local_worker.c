@@ -306,6 +306,7 @@ static void cleanup_graph(bd_worker *base, int64_t step_id, bd_worker_done_fn fn
     bd_local_worker *w = of(base);
     char container[BD_STEP_CONTAINER_MAX];
     bd_steps_cleanup(w->steps, step_id);
+    bd_held_parts_drop(w->held_parts, step_id);
     bd_resources_clear(w->device->resources, bd_step_container(step_id, container));
     BD_STATUS(ok);
     done(fn, arg, ok);
@@ -365,7 +366,8 @@ bd_device *bd_local_worker_device(bd_local_worker *w)
     return w->device;
 }
 
-bd_local_worker *bd_local_worker_new(const bd_peers *peers, bd_device *device, bd_timers *timers)
+bd_local_worker *bd_local_worker_new(const bd_peers *peers, bd_device *device, bd_timers *timers,
+                                     bd_held_parts *held_parts)
 {
     static const bd_worker_ops ops = {
         .get_status = get_status,
@@ -381,6 +383,7 @@ bd_local_worker *bd_local_worker_new(const bd_peers *peers, bd_device *device, b
     w->base.ops = &ops;
     w->peers = peers;
     w->device = device;
+    w->held_parts = held_parts;
     w->steps = bd_steps_new(peers, timers);
     bd_mutex_init(&w->mu);
     bd_cond_init(&w->idle);

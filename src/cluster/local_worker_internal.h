@@ -33,6 +33,7 @@ struct bd_local_worker {
     const bd_peers *peers;
     bd_device *device;
     bd_steps *steps;
+    bd_held_parts *held_parts; // of the steps
     bd_mutex mu;
     bd_cond idle;
     bd_map sessions; // handle -> bd_worker_session, one reference each; guarded by mu

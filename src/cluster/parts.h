@@ -21,15 +21,18 @@
 
 typedef struct bd_held_parts bd_held_parts; // the tensors of a server that are being fetched
 
-// `timers` outlive it.
-bd_held_parts *bd_held_parts_new(bd_timers *timers);
+// Holds at most `bytes_max` (shared memory counts for each), or one tensor of any size. `timers` outlive it.
+bd_held_parts *bd_held_parts_new(bd_timers *timers, size_t bytes_max);
 void bd_held_parts_free(bd_held_parts *h); // no call is in progress; NULL is accepted
 
 // Whether a tensor is worth it.
 bool bd_tensor_has_parts(const braid_tensor *t);
-// Writes description and first part, and holds the tensor (a reference) for the others: for a minute after each.
-void bd_held_parts_put(bd_held_parts *h, const braid_tensor *t, bd_wire_writer *out);
-// A part that is still held, as a message. NotFound for a tensor that is not, OutOfRange for a part it does not have.
+// Writes description and first part, and holds the tensor (a reference) for the others: for a minute after each. False, with
+// nothing written, when too much is held: it is to be sent whole.
+bool bd_held_parts_put(bd_held_parts *h, int64_t step_id, const braid_tensor *t, bd_wire_writer *out);
+// Lets go of the tensors of a step, which nobody receives any more.
+void bd_held_parts_drop(bd_held_parts *h, int64_t step_id);
+// A part that is still held, as a message. Aborted for a tensor that is not, OutOfRange for a part it does not have.
 braid_code bd_held_parts_get(bd_held_parts *h, uint64_t id, uint64_t part, bd_message *out, braid_status *st);
 
 // ---- The receiver's side ----

@@ -89,7 +89,7 @@ static void part_came(void *arg, bd_message *response, const braid_status *from)
     fetch *f = s->fetch;
     BD_STATUS(st);
     if (from->code)
-        bd_status_copy(st, from);
+        bd_peer_explain(f->peer, "RecvPart", from, st);
     else
         gather(f, s, response, st);
     bd_mutex_lock(&f->mu);

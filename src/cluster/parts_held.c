@@ -1,7 +1,7 @@
 // The sender's side of tensors in parts: those that are held until they have been fetched.
 //
-// A tensor leaves the table with the last of its parts, or when nobody has asked for one for HELD_NS: then its receiver is gone. A
-// part may be asked for again (the network may repeat a request), it counts once.
+// A tensor leaves the table with the last of its parts, with its step, or when nobody has asked for one for HELD_NS: then its
+// receiver is gone. A part may be asked for again (the network may repeat a request), it counts once.
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/random.h"
@@ -16,6 +16,7 @@
 
 typedef struct held {
     uint64_t id;
+    int64_t step_id;
     braid_tensor tensor;
     size_t parts, fetched;
     int64_t used_ns;
@@ -25,7 +26,9 @@ typedef struct held {
 
 struct bd_held_parts {
     bd_timers *timers; // not owned
+    size_t bytes_max;
     bd_mutex mu;
+    size_t bytes;       // of the tensors held; guarded by mu
     bd_imap by_id;      // guarded by mu
     held *first, *last; // guarded by mu
     bd_timer_id timer;  // guarded by mu; also while it runs; 0: none
@@ -58,6 +61,7 @@ static held *take_out_locked(bd_held_parts *h, held *e)
 {
     take_off_locked(h, e);
     bd_imap_remove(&h->by_id, e->id);
+    h->bytes -= bd_tensor_bytes(&e->tensor);
     return e;
 }
 
@@ -94,10 +98,11 @@ static void drop_unused(void *arg)
     }
 }
 
-bd_held_parts *bd_held_parts_new(bd_timers *timers)
+bd_held_parts *bd_held_parts_new(bd_timers *timers, size_t bytes_max)
 {
     bd_held_parts *h = bd_calloc(1, sizeof *h);
     h->timers = timers;
+    h->bytes_max = bytes_max;
     bd_mutex_init(&h->mu);
     return h;
 }
@@ -139,28 +144,39 @@ static bd_slice part_of(const braid_tensor *t, size_t part)
                       .owner = bd_buffer_ref(t->buffer)};
 }
 
-static uint64_t hold(bd_held_parts *h, const braid_tensor *t)
+// False when there is no room for it.
+static bool hold_locked(bd_held_parts *h, held *e)
+{
+    const size_t bytes = bd_tensor_bytes(&e->tensor);
+    if (h->bytes && (h->bytes >= h->bytes_max || bytes > h->bytes_max - h->bytes)) return false;
+    h->bytes += bytes;
+    bd_imap_put(&h->by_id, e->id, e);
+    append_locked(h, e);
+    arm_timer_locked(h);
+    return true;
+}
+
+static bool hold(bd_held_parts *h, int64_t step_id, const braid_tensor *t, uint64_t *id)
 {
     const size_t parts = part_count(t);
     held *e = bd_calloc(1, sizeof *e + parts * sizeof *e->is_fetched);
-    const uint64_t id = bd_random_u64();
-    e->id = id;
+    *id = e->id = bd_random_u64();
+    e->step_id = step_id;
     bd_tensor_ref(&e->tensor, t);
     e->parts = parts;
     e->fetched = 1; // it goes with the description
     e->is_fetched[0] = true;
     bd_mutex_lock(&h->mu);
-    bd_imap_put(&h->by_id, id, e);
-    append_locked(h, e);
-    arm_timer_locked(h);
+    const bool is_held = hold_locked(h, e);
     bd_mutex_unlock(&h->mu);
-    return id;
+    if (!is_held) held_free(e);
+    return is_held;
 }
 
-void bd_held_parts_put(bd_held_parts *h, const braid_tensor *t, bd_wire_writer *out)
+bool bd_held_parts_put(bd_held_parts *h, int64_t step_id, const braid_tensor *t, bd_wire_writer *out)
 {
     Braid__TensorParts parts = BRAID__TENSOR_PARTS__INIT;
-    parts.id = hold(h, t);
+    if (!hold(h, step_id, t, &parts.id)) return false;
     parts.dtype = (int32_t)t->dtype;
     parts.dim = (int64_t *)t->shape.dims;
     parts.n_dim = (size_t)t->shape.rank;
@@ -170,6 +186,26 @@ void bd_held_parts_put(bd_held_parts *h, const braid_tensor *t, bd_wire_writer *
     bd_wire_put_tag(out, BD_RECV_FIRST_PART, BD_WIRE_BYTES);
     bd_wire_put_varint(out, first.len);
     bd_wire_put_ref(out, first);
+    return true;
+}
+
+static held *take_of_step_locked(bd_held_parts *h, int64_t step_id)
+{
+    held *e = h->first;
+    while (e && e->step_id != step_id)
+        e = e->next;
+    return e ? take_out_locked(h, e) : NULL;
+}
+
+void bd_held_parts_drop(bd_held_parts *h, int64_t step_id)
+{
+    held *e;
+    do {
+        bd_mutex_lock(&h->mu);
+        e = take_of_step_locked(h, step_id);
+        bd_mutex_unlock(&h->mu);
+        held_free(e);
+    } while (e);
 }
 
 // The entry with this use of it noted. *over goes to held_free.
@@ -177,7 +213,7 @@ static held *use_locked(bd_held_parts *h, uint64_t id, uint64_t part, held **ove
 {
     held *e = bd_imap_get(&h->by_id, id);
     if (!e) {
-        bd_fail(st, BRAID_NOT_FOUND, "RecvPart: the tensor is not held any more");
+        bd_fail(st, BRAID_ABORTED, "RecvPart: the tensor is not held any more");
         return NULL;
     }
     if (part >= e->parts) {

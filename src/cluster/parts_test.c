@@ -20,13 +20,16 @@ typedef struct fixture {
 
 // Beyond two parts of 1 MB, and not a whole number of them.
 #define FLOATS (600 * 1024 + 3)
+// Room for two such tensors.
+#define BYTES_MAX ((size_t)5 << 20)
+#define STEP 5
 
 static int set_up(void **state)
 {
     fixture *f = bd_calloc(1, sizeof *f);
     BD_STATUS(st);
     assert_int_equal(bd_timers_new(&f->timers, st), BRAID_OK);
-    f->held = bd_held_parts_new(f->timers);
+    f->held = bd_held_parts_new(f->timers, BYTES_MAX);
     const braid_shape shape = bd_shape1(FLOATS);
     assert_true(bd_tensor_alloc(&f->tensor, BRAID_FLOAT, &shape));
     for (int i = 0; i < FLOATS; i++)
@@ -36,7 +39,7 @@ static int set_up(void **state)
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, &f->head);
     assert_true(bd_tensor_has_parts(&f->tensor));
-    bd_held_parts_put(f->held, &f->tensor, &writer);
+    assert_true(bd_held_parts_put(f->held, STEP, &f->tensor, &writer));
     bd_wire_writer_finish(&writer);
     *state = f;
     return 0;
@@ -100,7 +103,7 @@ static void parts_make_the_tensor_and_are_then_forgotten(void **state)
     assert_int_equal(get(f, 2, &at), BRAID_OK);
     assert_int_equal(at, bd_tensor_bytes(&f->tensor));
     assert_memory_equal(f->bytes, f->tensor.data, at);
-    assert_int_equal(get(f, 2, &at), BRAID_NOT_FOUND);
+    assert_int_equal(get(f, 2, &at), BRAID_ABORTED);
 }
 
 static void what_is_still_held_is_freed_with_the_server(void **state)
@@ -108,6 +111,53 @@ static void what_is_still_held_is_freed_with_the_server(void **state)
     fixture *f = *state;
     size_t at = read_head(f);
     assert_int_equal(get(f, 1, &at), BRAID_OK);
+}
+
+// Holds the tensor once more, for a step.
+static bool put(fixture *f, int64_t step_id)
+{
+    bd_message message;
+    bd_message_init(&message);
+    bd_wire_writer writer;
+    bd_wire_writer_init(&writer, &message);
+    const bool is_held = bd_held_parts_put(f->held, step_id, &f->tensor, &writer);
+    bd_wire_writer_finish(&writer);
+    assert_int_equal(message.bytes > 0, is_held);
+    bd_message_fini(&message);
+    return is_held;
+}
+
+static void what_is_held_has_a_limit(void **state)
+{
+    fixture *f = *state;
+    size_t at = read_head(f);
+    assert_true(put(f, STEP));
+    assert_false(put(f, STEP));
+    assert_int_equal(get(f, 1, &at), BRAID_OK);
+    assert_int_equal(get(f, 2, &at), BRAID_OK);
+    assert_true(put(f, STEP)); // instead of the one that was fetched
+    assert_false(put(f, STEP));
+}
+
+static void one_tensor_is_held_whatever_its_size(void **state)
+{
+    fixture *f = *state;
+    bd_held_parts_free(f->held);
+    f->held = bd_held_parts_new(f->timers, 1);
+    assert_true(put(f, STEP));
+    assert_false(put(f, STEP));
+}
+
+static void a_step_takes_its_tensors_along(void **state)
+{
+    fixture *f = *state;
+    size_t at = read_head(f);
+    assert_true(put(f, STEP + 1));
+    bd_held_parts_drop(f->held, STEP);
+    assert_int_equal(get(f, 1, &at), BRAID_ABORTED);
+    assert_true(put(f, STEP + 2));
+    assert_false(put(f, STEP + 2)); // that of the other step is still held
+    bd_held_parts_drop(f->held, STEP);
 }
 
 static void small_tensors_and_strings_have_none(void **state)
@@ -130,6 +180,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(parts_make_the_tensor_and_are_then_forgotten),
         TEST(what_is_still_held_is_freed_with_the_server),
+        TEST(what_is_held_has_a_limit),
+        TEST(one_tensor_is_held_whatever_its_size),
+        TEST(a_step_takes_its_tensors_along),
         cmocka_unit_test(small_tensors_and_strings_have_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,6 +76,14 @@ bd_rpc_options bd_peer_rpc(const bd_peer *peer, const char *method)
                             .count = peer->calls};
 }
 
+void bd_peer_explain(const bd_peer *peer, const char *method, const braid_status *from, braid_status *st)
+{
+    bd_status_copy(st, from);
+    bd_wire_error_unmark(st);
+    if (st->code == BRAID_UNAVAILABLE && !st->derived)
+        bd_status_prefix(st, "%s: %s is unavailable: ", method, peer->label);
+}
+
 size_t bd_task_name_len(const char *device, size_t len)
 {
     int slashes = 0;

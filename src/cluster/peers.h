@@ -42,6 +42,10 @@ void bd_peers_fini(bd_peers *p); // after close
 // A call to a peer, without a deadline: fill in the rest. Attend, which is held open, watches the peer.
 bd_rpc_options bd_peer_rpc(const bd_peer *peer, const char *method);
 
+// What a caller of `method` (its name without the service) sees of an error of the call itself: a peer that cannot be reached is
+// named. A consequence of another error names its own cause, which is not this peer.
+void bd_peer_explain(const bd_peer *peer, const char *method, const braid_status *from, braid_status *st);
+
 // The peer whose task a full device or task name begins with; NULL when there is none.
 const bd_peer *bd_peers_of_device(const bd_peers *p, const char *device, size_t len);
 

@@ -45,15 +45,9 @@ static pending *pending_new(const bd_peer *peer, const char *method, void *arg)
     return p;
 }
 
-// What the caller sees of an error of the call itself: a peer that cannot be reached is named. A consequence
-// of another error names its own cause, which is not this peer.
 static void explain(const pending *p, const braid_status *from, braid_status *st)
 {
-    bd_status_copy(st, from);
-    bd_wire_error_unmark(st);
-    if (st->code == BRAID_UNAVAILABLE && !st->derived)
-        bd_status_prefix(st, "%s: /job:%s/task:%d at %s is unavailable: ", p->method, p->peer->job,
-                         p->peer->index, p->peer->address);
+    bd_peer_explain(p->peer, p->method, from, st);
 }
 
 // Unpacks a response; a malformed one is an error of the peer.

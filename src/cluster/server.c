@@ -18,6 +18,7 @@
 #include "cluster/services.h"
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define GONE_TIMEOUT_DEFAULT_MS 10000
 // What is read and compiled at the same time; more than there are processors gains nothing.
@@ -220,14 +221,21 @@ static braid_code start_pools(braid_server *s, const braid_server_options *optio
     return code;
 }
 
+// A quarter of the memory.
+static size_t held_bytes_max(void)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page_bytes > 0 ? (size_t)pages / 4 * (size_t)page_bytes : (size_t)1 << 30;
+}
+
 static void make_parts(braid_server *s, const char *job, int index, const braid_server_options *options)
 {
     const int64_t gone_timeout_ms =
         options->worker_gone_timeout_ms > 0 ? options->worker_gone_timeout_ms : GONE_TIMEOUT_DEFAULT_MS;
     bd_peers_init(&s->peers, s->cluster, job, index, s->transport, s->timers);
     s->device = bd_device_new(s->peers.self->task, "CPU", 0, s->nodes);
-    s->worker = bd_local_worker_new(&s->peers, s->device, s->timers);
-    s->held_parts = bd_held_parts_new(s->timers);
+    s->held_parts = bd_held_parts_new(s->timers, held_bytes_max());
+    s->worker = bd_local_worker_new(&s->peers, s->device, s->timers, s->held_parts);
     s->peers.self->worker = bd_local_worker_base(s->worker);
     s->master = bd_master_new(&(bd_master_env){.peers = &s->peers,
                                                .timers = s->timers,

@@ -289,6 +289,7 @@ static void run_graph(braid_server *server, bd_incoming *call)
 typedef struct recv_call {
     bd_incoming *call;
     bd_held_parts *parts; // where large tensors are held; NULL when the caller takes no parts
+    int64_t step_id;
 } recv_call;
 
 static void tensor_received(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st)
@@ -304,10 +305,9 @@ static void tensor_received(void *arg, braid_tensor *tensor, bool is_dead, const
     bd_message_init(&response);
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, &response);
-    if (!is_dead && c.parts && bd_tensor_has_parts(tensor))
-        bd_held_parts_put(c.parts, tensor, &writer);
-    else if (!is_dead)
-        bd_tensor_proto_put(tensor, 1, &writer);
+    const bool in_parts = !is_dead && c.parts && bd_tensor_has_parts(tensor) &&
+                          bd_held_parts_put(c.parts, c.step_id, tensor, &writer);
+    if (!is_dead && !in_parts) bd_tensor_proto_put(tensor, 1, &writer);
     if (is_dead) bd_wire_put_uint(&writer, 2, 1);
     bd_wire_put_uint(&writer, 3, (uint64_t)bd_wall_micros());
     bd_wire_writer_finish(&writer);
@@ -338,7 +338,7 @@ static void recv_tensor(braid_server *server, bd_incoming *call)
         return;
     }
     recv_call *c = bd_recycled(sizeof *c);
-    *c = (recv_call){call, takes_parts(request) ? server->held_parts : NULL};
+    *c = (recv_call){call, takes_parts(request) ? server->held_parts : NULL, request->step_id};
     bd_local_worker_recv_tensor(server->worker, request->step_id, request->rendezvous_key, tensor_received,
                                 c);
 }
