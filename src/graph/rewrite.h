@@ -54,6 +54,8 @@ bool bd_rewriter_is_removed(const bd_rewriter *r, const braid_op *n);
 
 // What takes something from `n` now; valid until the next change.
 const bd_consumer *bd_rewriter_consumers(bd_rewriter *r, const braid_op *n, int *count);
+// Too many for a pass to look at them for each of them; some may be gone.
+bool bd_rewriter_has_many_consumers(const bd_rewriter *r, const braid_op *n);
 // The node that alone consumes `n`, by one data edge, when nobody would miss `n` otherwise; NULL.
 braid_op *bd_rewriter_only_consumer(bd_rewriter *r, const braid_op *n);
 

@@ -13,8 +13,8 @@
 
 // An edge costs the executor a tenth of what a node does: a few more for a node less are a gain.
 #define EDGES_FOR_A_NODE 4
-// Nodes looked at for one control edge.
-#define VISITS_MAX 256
+// Edges looked at for one control edge.
+#define EDGES_MAX 512
 
 static const char *const identities[] = {"Identity", "StopGradient", "PreventGradient", "Snapshot"};
 
@@ -213,6 +213,7 @@ typedef struct walk {
     int *position; // in the order, by node id
     int *seen;     // the number of the walk that saw the node
     int number;
+    int left; // edges that the walk may still look at
     bd_op_list open;
 } walk;
 
@@ -230,26 +231,31 @@ static void open_node(walk *w, braid_op *n, int above)
     bd_array_push(&w->open, n);
 }
 
+// What `n` waits for, but for its control input `but`; -1: none.
+static void open_inputs(walk *w, const braid_op *n, int but, int above)
+{
+    if (n->input_count + n->control_count > w->left) return;
+    w->left -= n->input_count + n->control_count;
+    for (int i = 0; i < n->input_count; i++)
+        open_node(w, n->inputs[i].op, above);
+    for (int i = 0; i < n->control_count; i++) {
+        if (i != but) open_node(w, n->controls[i], above);
+    }
+}
+
 // Whether `n` runs after its control input `which` in any case.
 static bool is_implied(walk *w, const braid_op *n, int which)
 {
     const braid_op *control = n->controls[which];
-    int above = w->position[control->id], visits = 0;
+    int above = w->position[control->id];
     w->number++;
     w->open.len = 0;
-    for (int i = 0; i < n->input_count; i++)
-        open_node(w, n->inputs[i].op, above);
-    for (int i = 0; i < n->control_count; i++) {
-        if (i != which) open_node(w, n->controls[i], above);
-    }
-    while (w->open.len && visits++ < VISITS_MAX) {
+    w->left = EDGES_MAX;
+    open_inputs(w, n, which, above);
+    while (w->open.len) {
         const braid_op *at = w->open.items[--w->open.len];
         if (at == control) return true;
-        if (!waits_for_all(at)) continue;
-        for (int i = 0; i < at->input_count; i++)
-            open_node(w, at->inputs[i].op, above);
-        for (int i = 0; i < at->control_count; i++)
-            open_node(w, at->controls[i], above);
+        if (waits_for_all(at)) open_inputs(w, at, -1, above);
     }
     return false;
 }

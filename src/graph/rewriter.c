@@ -185,6 +185,14 @@ const bd_consumer *bd_rewriter_consumers(bd_rewriter *r, const braid_op *n, int 
     return info->consumers.items;
 }
 
+bool bd_rewriter_has_many_consumers(const bd_rewriter *r, const braid_op *n)
+{
+    enum {
+        MANY = 256
+    };
+    return info_of(r, n)->consumers.len > MANY;
+}
+
 braid_op *bd_rewriter_only_consumer(bd_rewriter *r, const braid_op *n)
 {
     int count;

@@ -52,6 +52,7 @@ static int find_member(const group *g, const braid_op *n)
 static bool is_taken_within(bd_rewriter *r, const group *g, const braid_op *n)
 {
     int count;
+    if (bd_rewriter_has_many_consumers(r, n)) return false;
     const bd_consumer *consumers = bd_rewriter_consumers(r, n, &count);
     for (int i = 0; i < count; i++) {
         if (consumers[i].input < 0 || find_member(g, consumers[i].node) < 0) return false;

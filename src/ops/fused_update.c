@@ -11,6 +11,7 @@
 
 #define ELEMENTS_MAX 4096 // of a variable: its update takes less than a microsecond
 #define UPDATES_MAX 256   // in one node
+#define COLLECTED_MAX 256 // times that one graph is searched for what is like an update
 #define INPUTS_MAX (BD_UPDATE_VARS_MAX + BD_UPDATE_SCALARS_MAX + 1) // of an update
 
 typedef struct part {
@@ -210,7 +211,7 @@ static bool is_alike(const braid_op *a, const braid_op *b)
 
 static bool joins(const bd_rewriter *r, const group *g, const braid_op *n)
 {
-    if (g->count == UPDATES_MAX || !is_candidate(r, n) || !is_alike(g->members[0], n)) return false;
+    if (g->count == UPDATES_MAX || !is_alike(g->members[0], n) || !is_candidate(r, n)) return false;
     for (int i = 0; i < g->count; i++) {
         if (shares_a_variable(g->members[i], n)) return false;
     }
@@ -333,14 +334,15 @@ static braid_code replace(bd_rewriter *r, const group *g, braid_status *st)
     return code;
 }
 
-// The first group of two or more; false: there is none.
-static bool find_group(bd_rewriter *r, group *g)
+// The first group of two or more; false: there is none, or the graph has been searched often enough.
+static bool find_group(bd_rewriter *r, int *searches, group *g)
 {
     const bd_op_list *order = bd_rewriter_order(r);
     bool *after = bd_calloc(order->len + 1, sizeof *after);
     g->count = 0;
     for (size_t i = 0; g->count < 2 && i < order->len; i++) {
         if (!is_candidate(r, order->items[i])) continue;
+        if ((*searches)++ >= COLLECTED_MAX) break;
         memset(after, 0, order->len * sizeof *after);
         collect(r, i, after, g);
     }
@@ -352,8 +354,9 @@ static bool find_group(bd_rewriter *r, group *g)
 static braid_code fuse(bd_rewriter *r, braid_status *st)
 {
     group *g = bd_malloc(sizeof *g);
+    int searches = 0;
     braid_code code = BRAID_OK;
-    while (!code && find_group(r, g)) {
+    while (!code && find_group(r, &searches, g)) {
         code = replace(r, g, st);
         if (!code) code = bd_rewriter_sort(r, st);
     }
