@@ -22,6 +22,8 @@ typedef braid_code (*bd_evaluate_fn)(const braid_op *node, const braid_tensor *i
 
 // Constants do not grow beyond this by folding: TensorFlow's limit.
 #define BD_FOLDED_BYTES_MAX (INT64_C(10) << 20)
+// All that is folded of one graph, which is there at once, does not grow beyond as many times that.
+#define BD_FOLDED_TOTAL 16
 
 typedef struct bd_rewrite_options {
     unsigned off;             // rewrites not wanted: BRAID_REWRITE_...

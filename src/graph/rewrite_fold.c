@@ -13,6 +13,7 @@ typedef struct folder {
     braid_tensor *inputs, *outputs;
     size_t inputs_cap, outputs_cap;
     bd_op_list controls;
+    int64_t left; // bytes that may still be folded
 } folder;
 
 // ---- What shapes the graph settles ----
@@ -76,12 +77,18 @@ static int64_t size_of(const braid_tensor *t)
     return t->buffer ? bd_tensor_count(t) * (int64_t)(element ? element : sizeof(bd_string)) : 0;
 }
 
+static int64_t bytes_max(const bd_rewriter *r)
+{
+    int64_t given = bd_rewriter_options(r)->folded_bytes_max;
+    return given > 0 ? given : BD_FOLDED_BYTES_MAX;
+}
+
 static int64_t limit_of(const folder *f, const braid_op *n)
 {
-    int64_t given = f->r->options->folded_bytes_max, bytes = 0;
+    int64_t bytes = 0;
     for (int i = 0; i < n->input_count; i++)
         bytes += size_of(&f->inputs[i]);
-    return bd_max(bytes, given > 0 ? given : BD_FOLDED_BYTES_MAX);
+    return bd_min(bd_max(bytes, bytes_max(f->r)), f->left);
 }
 
 // False when the shapes say already that too much would come out.
@@ -177,14 +184,16 @@ static braid_code split_into_constants(folder *f, braid_op *n, braid_status *st)
     return BRAID_OK;
 }
 
-static bool fits(const folder *f, const braid_op *n, int64_t limit)
+static bool fits(folder *f, const braid_op *n, int64_t limit)
 {
     int64_t bytes = 0;
     for (int i = 0; i < n->output_count; i++) {
         if (f->outputs[i].dtype != n->output_types[i]) return false;
         bytes += size_of(&f->outputs[i]);
     }
-    return bytes <= limit;
+    if (bytes > limit) return false;
+    f->left -= bytes;
+    return true;
 }
 
 static braid_code fold(folder *f, braid_op *n, int64_t limit, braid_status *st)
@@ -207,7 +216,7 @@ static braid_code fold(folder *f, braid_op *n, int64_t limit, braid_status *st)
 
 braid_code bd_rewrite_fold(bd_rewriter *r, braid_status *st)
 {
-    folder f = {.r = r};
+    folder f = {.r = r, .left = BD_FOLDED_TOTAL * bytes_max(r)};
     braid_code code = BRAID_OK;
     if (!r->options->evaluate) return BRAID_OK;
     for (size_t i = 0; !code && i < r->order.len; i++) {

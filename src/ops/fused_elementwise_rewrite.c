@@ -105,7 +105,7 @@ static bool take_inputs(group *g)
 
 // ---- What must not wait ----
 
-#define DEPTH_MAX 4 // nodes that may hand on memory, behind one another
+#define LOOKED_AT_MAX 64 // nodes that may hand on memory
 
 // The kernel gives memory of its own, or of an operand that nobody else holds.
 static bool makes_a_result(const braid_op *n)
@@ -118,14 +118,14 @@ static bool makes_a_result(const braid_op *n)
 }
 
 // It may be the memory of a variable, which changes when that is updated.
-static bool may_change(braid_out out, int depth)
+static bool may_change(braid_out out, int *left)
 {
     const braid_op *n = out.op;
-    if (bd_dtype_is_ref(n->output_types[out.index]) || bd_node_role(n) == BD_ROLE_RECV || depth == DEPTH_MAX)
+    if (bd_dtype_is_ref(n->output_types[out.index]) || bd_node_role(n) == BD_ROLE_RECV || (*left)-- == 0)
         return true;
     if (bd_node_role(n) == BD_ROLE_CONST || makes_a_result(n)) return false;
     for (int i = 0; i < n->input_count; i++) {
-        if (may_change(n->inputs[i], depth + 1)) return true;
+        if (may_change(n->inputs[i], left)) return true;
     }
     return false;
 }
@@ -134,10 +134,11 @@ static bool may_change(braid_out out, int depth)
 static bool would_read_later(const group *g)
 {
     bool waits = false;
+    int left = LOOKED_AT_MAX;
     for (int i = 0; i < g->count; i++)
         waits |= g->members[i]->control_count > 0;
     for (int i = 0; waits && i < g->input_count; i++) {
-        if (may_change(g->inputs[i], 0)) return true;
+        if (may_change(g->inputs[i], &left)) return true;
     }
     return false;
 }

@@ -1,5 +1,5 @@
-// What rewrites keep besides results: branches that are not taken stay so, what waits for an effect still does, and large graphs
-// are rewritten in time that grows with them.
+// What rewrites keep besides results: branches that are not taken stay so, what waits for an effect still does, and edges and
+// constants do not multiply.
 #include "graph/rewrite.h"
 #include "runtime/testing/test_graph.h"
 #include <braid/braid.h>
@@ -85,12 +85,49 @@ static void edges_grow_with_the_graph(void **state)
     braid_graph_free(g);
 }
 
+static braid_code copy_input(const braid_op *node, const braid_tensor *inputs, braid_tensor *outputs,
+                             braid_status *st)
+{
+    (void)node, (void)st;
+    braid_tensor *copy = braid_tensor_new(inputs[0].dtype, inputs[0].shape, NULL);
+    memset(copy->data, 0, bd_tensor_bytes(copy));
+    bd_tensor_move(&outputs[0], copy);
+    braid_tensor_free(copy);
+    return BRAID_OK;
+}
+
+// A chain of nodes over a constant of 800 bytes, of which 20 fit into 16 times 1000.
+static void folding_takes_memory_within_bounds(void **state)
+{
+    (void)state;
+    enum {
+        FOLDED = 20,
+        COUNT = 50
+    };
+    braid_graph *g = braid_graph_new();
+    braid_tensor *t = braid_tensor_new(BRAID_FLOAT, BRAID_SHAPE(200), NULL);
+    memset(t->data, 0, bd_tensor_bytes(t));
+    braid_out at = tg_const(g, NULL, t);
+    for (int i = 0; i < COUNT; i++)
+        at = tg1(g, "Neg", NULL, at);
+    BD_STATUS(st);
+    bd_rewrite_graph(g,
+                     &(bd_rewrite_options){.off = BRAID_REWRITE_ALL & ~BRAID_REWRITE_CONSTANT_FOLDING,
+                                           .folded_bytes_max = 1000,
+                                           .evaluate = copy_input},
+                     st);
+    assert_ok(st);
+    assert_int_equal(g->nodes.len, COUNT - FOLDED + 1);
+    braid_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_shape_in_a_branch_not_taken_stays_dead),
         cmocka_unit_test(a_shape_is_known_when_its_input_would_be),
         cmocka_unit_test(edges_grow_with_the_graph),
+        cmocka_unit_test(folding_takes_memory_within_bounds),
     };
     return TG_RUN_TESTS_WITH_AND_WITHOUT_REWRITES(tests);
 }
