@@ -21,7 +21,8 @@ typedef struct braid_server_options {
 } braid_server_options;
 
 /// Starts the server of task `index` of `job`: listens on its address (only loopback unless options->insecure), serves
-/// MasterService and WorkerService, does not wait for other tasks. The cluster is copied. Errors: InvalidArgument for a task the
+/// MasterService and WorkerService, does not wait for other tasks. The cluster is copied. From then on glibc's malloc keeps the
+/// memory of large messages (mallopt). Errors: InvalidArgument for a task the
 /// cluster does not have; PermissionDenied for an address that is not loopback; AlreadyExists for an address in use.
 BRAID_API braid_server *braid_server_start(const braid_cluster *cluster, const char *job, int index,
                                            const braid_server_options *options, braid_status *status);

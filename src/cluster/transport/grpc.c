@@ -9,7 +9,6 @@
 #include "cluster/transport/grpc_internal.h"
 #include <grpc/support/log.h>
 #include <limits.h>
-#include <malloc.h>
 #include <string.h>
 
 #if defined(__has_feature)
@@ -128,22 +127,10 @@ static void log_line(gpr_log_func_args *args)
     bd_debug("gRPC: %s", args->message);
 }
 
-// gRPC reads into memory of malloc, which by default goes back to the system with every large message, and costs a page fault
-// each 4 KB when it comes again: more than all copies together.
-static void keep_memory(void)
-{
-#ifdef __GLIBC__
-    mallopt(M_MMAP_THRESHOLD, 32 << 20);
-    mallopt(M_TRIM_THRESHOLD, 64 << 20);
-    mallopt(M_TOP_PAD, 1 << 20);
-#endif
-}
-
 static void set_up(void *arg)
 {
     (void)arg;
     gpr_set_log_function(log_line);
-    keep_memory();
 }
 
 // ---- Polling ----
