@@ -1,11 +1,15 @@
 // Telling all tasks of a session or a reset one thing, and waiting for their answers.
 //
 // The end is the last answer; the deadline and the caller's token cancel the calls, so that a task that is
-// stopped keeps nobody.
+// stopped keeps nobody. Whose answer is long in coming is logged, once.
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/strbuf.h"
 #include "cluster/master_internal.h"
+
+// A healthy task takes less.
+#define SAY_AFTER_MS 1000
 
 typedef struct telling telling;
 
@@ -20,9 +24,9 @@ struct telling {
     bd_master_done_fn fn;
     void *arg;
     bd_cancellation *cancellation; // below the caller's
-    bd_timer_id deadline_timer;
+    bd_timer_id say_timer, deadline_timer;
     int64_t begin_ns;
-    atomic_int refs; // one until the end, one for the timer, one for the function that begins
+    atomic_int refs; // one until the end, one for each timer, one for the function that begins
     bd_mutex mu;
     int pending;         // guarded by mu
     braid_status status; // guarded by mu
@@ -40,6 +44,11 @@ static void unref(telling *t)
     bd_free(t);
 }
 
+static void end_timer(telling *t, bd_timer_id timer)
+{
+    if (timer && bd_timer_cancel(t->options.timers, timer)) unref(t);
+}
+
 static void answered(void *arg, const braid_status *st)
 {
     told *task = arg;
@@ -50,26 +59,48 @@ static void answered(void *arg, const braid_status *st)
     const bool is_last = --t->pending == 0;
     bd_mutex_unlock(&t->mu);
     if (!is_last) return;
-    if (t->deadline_timer && bd_timer_cancel(t->options.timers, t->deadline_timer)) unref(t);
+    end_timer(t, t->say_timer);
+    end_timer(t, t->deadline_timer);
     t->fn(t->arg, &t->status);
     unref(t);
 }
 
-static void deadline_passed(void *arg)
+static char *list_missing(telling *t)
 {
-    telling *t = arg;
     bd_strbuf missing = {0};
     bd_mutex_lock(&t->mu);
     for (int i = 0; i < t->count; i++)
         if (!t->tasks[i].has_answered)
             bd_strbuf_appendf(&missing, "%s%s", missing.len ? ", " : "", t->tasks[i].peer->label);
     bd_mutex_unlock(&t->mu);
+    return bd_strbuf_take(&missing);
+}
+
+static void say(void *arg)
+{
+    telling *t = arg;
+    char *missing = list_missing(t);
+    if (missing[0]) bd_info("%s still waits for the answer of %s", t->options.what, missing);
+    bd_free(missing);
+    unref(t);
+}
+
+static void deadline_passed(void *arg)
+{
+    telling *t = arg;
+    char *missing = list_missing(t);
     BD_STATUS(st);
     bd_fail(st, BRAID_DEADLINE_EXCEEDED, "%s waited %.1f s for %s", t->options.what,
-            (double)(bd_now_ns() - t->begin_ns) / 1e9, bd_strbuf_str(&missing));
-    bd_strbuf_fini(&missing);
+            (double)(bd_now_ns() - t->begin_ns) / 1e9, missing);
+    bd_free(missing);
     bd_cancellation_cancel(t->cancellation, st);
     unref(t);
+}
+
+static bd_timer_id start_timer(telling *t, int64_t deadline_ns, void (*fn)(void *arg))
+{
+    atomic_fetch_add_explicit(&t->refs, 1, memory_order_relaxed);
+    return bd_timer_add(t->options.timers, deadline_ns, fn, t);
 }
 
 void bd_master_tell(const bd_tell_options *o, bd_master_done_fn fn, void *arg)
@@ -86,10 +117,10 @@ void bd_master_tell(const bd_tell_options *o, bd_master_done_fn fn, void *arg)
     for (int i = 0; i < t->count; i++)
         t->tasks[i] = (told){.all = t, .peer = o->tasks->items[i].peer};
     atomic_init(&t->refs, 2);
-    if (o->deadline_ns != BD_FOREVER) {
-        atomic_fetch_add_explicit(&t->refs, 1, memory_order_relaxed);
-        t->deadline_timer = bd_timer_add(o->timers, o->deadline_ns, deadline_passed, t);
-    }
+    if (t->count > 1)
+        t->say_timer =
+            start_timer(t, bd_deadline_after_ms(SAY_AFTER_MS), say); // the own task answers at once
+    if (o->deadline_ns != BD_FOREVER) t->deadline_timer = start_timer(t, o->deadline_ns, deadline_passed);
     for (int i = 0; i < t->count; i++)
         o->tell(arg, t->tasks[i].peer->worker, t->cancellation, answered, &t->tasks[i]);
     unref(t);

@@ -150,6 +150,16 @@ class ProtocolTest(MasterTest):
         cluster.master().call(master_pb2.ResetRequest(container=["a", "b"]))
         self.assertEqual(list(peer.next("CleanupAll").request.container), ["a", "b"])
 
+    def test_whose_answer_is_long_in_coming_is_logged(self):
+        with Cluster(ps=1, worker=1, absent=[("ps", 0), ("worker", 0)], options=["--session-timeout", "1.5"]) as slow:
+            silent = FakeWorker(slow.address("ps"), PS_TASK)
+            del silent.answers["CleanupAll"]
+            slow.start("worker")
+            with self.fails("DEADLINE_EXCEEDED", "Reset waited 1.5 s for /job:ps/task:0"):
+                slow.master().call(master_pb2.ResetRequest())
+            self.assertIn("Reset still waits for the answer of /job:ps/task:0 at", slow.server("worker").log())
+            silent.stop()
+
     def test_devices_of_the_peer(self):
         devices = cluster.master().call(master_pb2.ListDevicesRequest(session_handle=self.session.handle))
         (d,) = devices.remote_device
