@@ -47,8 +47,10 @@ class GoldenTest(InteropTest):
         for _ in range(REPLAYS):
             begin = time.monotonic()
             stage = self.replay(name, roles)
-            times.append(time.monotonic() - begin)
-            slowest = max(slowest, stage.slowest)
+            end = time.monotonic()
+            times.append(end - begin)
+            slowest = max(slowest, stage.slowest, (stage.begin - begin, "starts the servers"),
+                          (end - stage.end, "stops the servers"))
         loss = self.losses(stage)
         print(f"loss {loss[0]:.4f} -> {loss[1]:.4f}, {len(times)} x {statistics.median(times):.1f} s ({min(times):.1f} "
               f"to {max(times):.1f}), slowest {slowest[0]:.1f} s: {slowest[1]} ... ", end="", flush=True)
@@ -67,6 +69,7 @@ class GoldenTest(InteropTest):
             if shared:
                 with stage.doing("looks at what all roles share"):
                     self.check_shared(shared, players, stage)
+            stage.end = time.monotonic()
         return stage
 
     def players(self, roles, stage, cluster, lone):

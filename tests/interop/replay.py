@@ -31,6 +31,7 @@ class Stage:
         self.is_ready = self.has_failed = False  # these and the next are guarded by changed
         self.busy, self.under_way, self.ended, self.gradients = set(), {}, 0, 0
         self.losses, self.fetched, self.slowest = [], {}, (0.0, "")
+        self.begin = self.end = time.monotonic()  # without the servers' start and stop
 
     def set(self, **fields):
         with self.changed:
@@ -140,13 +141,13 @@ class Player:
     def keep_running(self, session, run):
         """Until the session ends, or what it feeds is closed."""
         for number in range(1 << 60):
-            try:
-                with self.stage.doing(f"{self.role.name}, {run.thread}: repeats {run.signature}"):
+            with self.stage.doing(f"{self.role.name}, {run.thread}: repeats {run.signature}"):
+                try:
                     self.start(session, run.signature, number).result()
-            except (grpc.RpcError, grpc.FutureCancelledError, ValueError):  # ValueError: on a closed channel
-                if self.is_ending:
-                    return
-                raise
+                except (grpc.RpcError, grpc.FutureCancelledError, ValueError):  # ValueError: on a closed channel
+                    if self.is_ending:
+                        return
+                    raise
 
     def end_session(self, session, recorded):
         if recorded.steps:
