@@ -11,10 +11,13 @@
 
 static void look(void *arg);
 
+// 100 years: no time is out of range.
+#define LIMIT_MAX_MS INT64_C(3155760000000)
+
 static int64_t limit_ms_locked(const bd_master_session *s)
 {
     const bd_master_env *env = &s->master->env;
-    return s->was_held ? env->client_gone_ms : env->session_idle_ms;
+    return bd_min(s->was_held ? env->client_gone_ms : env->session_idle_ms, LIMIT_MAX_MS);
 }
 
 static void watch_locked(bd_master_session *s, int64_t from_ns)

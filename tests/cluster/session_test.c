@@ -406,6 +406,23 @@ static void a_session_begins_when_the_last_task_has_come(void **state)
     close_session(s);
 }
 
+static void a_client_that_may_be_away_forever_keeps_its_session(void **state)
+{
+    fixture *f = *state;
+    if (!f->cluster->network) skip(); // connections are cut in the network of the test only
+    const braid_server_options options = {.worker_gone_timeout_ms = INT64_MAX};
+    test_start_all(f->cluster, &options);
+    const model m = make_model(f->graph);
+    BD_STATUS(st);
+    braid_session *s = test_remote_session(f->cluster, f->graph, "worker", 0, NULL, st);
+    test_run(s, m.init);
+    const char *address = braid_cluster_address(f->cluster->spec, "worker", 0);
+    bd_inprocess_set_down(f->cluster->network, address, true);
+    bd_inprocess_set_down(f->cluster->network, address, false);
+    assert_float_equal(test_fetch(s, m.v), 3, 0);
+    close_session(s);
+}
+
 static void filters_leave_tasks_out(void **state)
 {
     fixture *f = *state;
@@ -515,6 +532,7 @@ int main(void)
         TEST(closing_a_session_ends_its_steps),
         TEST(a_session_waits_for_absent_tasks_and_names_them),
         TEST(a_session_begins_when_the_last_task_has_come),
+        TEST(a_client_that_may_be_away_forever_keeps_its_session),
         TEST(filters_leave_tasks_out),
         TEST(a_task_that_is_gone_is_named),
         TEST(a_task_that_restarted_aborts_old_sessions),
