@@ -84,8 +84,8 @@ static void step(void *arg)
     grpc_metadata_array_init(&initial);
     grpc_metadata_array_init(&trailing);
     grpc_byte_buffer *response = NULL;
-    grpc_status_code code;
-    grpc_slice details;
+    grpc_status_code code = GRPC_STATUS_UNKNOWN;
+    grpc_slice details = grpc_empty_slice();
     grpc_call *call = grpc_channel_create_call(c->channel, NULL, GRPC_PROPAGATE_DEFAULTS, c->cq,
                                                grpc_slice_from_static_string("/bench/echo"), NULL,
                                                gpr_inf_future(GPR_CLOCK_REALTIME), NULL);

@@ -70,5 +70,6 @@ int main(int argc, char **argv)
     bench_serve(step, &b, 1);
     close(b.fd);
     waitpid(child, NULL, 0);
+    free(b.data);
     return 0;
 }

@@ -75,7 +75,7 @@ static void create_session(braid_server *server, bd_incoming *call)
     if (request) bd_graph_import_message(&graph, &graph_def, st);
     bd_message_fini(&graph_def);
     bd_message_fini(&call->request); // not kept while the session waits for its tasks
-    if (!st->code)
+    if (request && !st->code)
         begin_create(server, call, request->config, &graph);
     else
         bd_incoming_reply_error(call, st);

@@ -179,6 +179,7 @@ static braid_code split_into_constants(folder *f, braid_op *n, braid_status *st)
         if (!first) first = constant;
         bd_rewriter_move_output(f->r, (braid_out){n, i}, (braid_out){constant, 0});
     }
+    BD_ASSERT(first);
     bd_rewriter_move_controls(f->r, n, first);
     bd_rewriter_remove(f->r, n);
     return BRAID_OK;

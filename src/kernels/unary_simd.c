@@ -34,8 +34,8 @@ static double digamma(double x)
         sum = -pi / tan(pi * x);
         x = 1 - x;
     }
-    for (; x < 8; x++)
-        sum -= 1 / x;
+    while (x < 8)
+        sum -= 1 / x++;
     double s = 1 / (x * x);
     double series =
         s *

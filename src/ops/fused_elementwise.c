@@ -262,6 +262,7 @@ static void program_run(bd_op_ctx *c)
 {
     machine m; // not cleared: it is mostly tiles
     m.p = c->state;
+    memset(m.values, 0, sizeof m.values);
     const braid_shape *common = common_shape(c);
     if (!common) {
         run_apart(c, c->state);
