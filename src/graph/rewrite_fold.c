@@ -199,6 +199,7 @@ static bool fits(folder *f, const braid_op *n, int64_t limit)
 
 static braid_code fold(folder *f, braid_op *n, int64_t limit, braid_status *st)
 {
+    if (n->output_count == 0) return BRAID_OK;
     f->outputs = (size_t)n->output_count > f->outputs_cap
                      ? bd_array_grow(f->outputs, sizeof *f->outputs, &f->outputs_cap, (size_t)n->output_count)
                      : f->outputs;

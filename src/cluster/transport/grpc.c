@@ -11,21 +11,6 @@
 #include <limits.h>
 #include <string.h>
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define SEEN_BY_TSAN 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define SEEN_BY_TSAN 1
-#endif
-#ifdef SEEN_BY_TSAN
-#include <sanitizer/tsan_interface.h>
-#else
-#define __tsan_release(tag) ((void)(tag))
-#define __tsan_acquire(tag) ((void)(tag))
-#endif
-
 // ---- Arguments ----
 
 #define INTEGER(name, number)                                                                                \

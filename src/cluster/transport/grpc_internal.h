@@ -7,6 +7,21 @@
 #include "cluster/transport/transport.h"
 #include <grpc/grpc.h>
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SEEN_BY_TSAN 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define SEEN_BY_TSAN 1
+#endif
+#ifdef SEEN_BY_TSAN
+#include <sanitizer/tsan_interface.h>
+#else
+#define __tsan_release(tag) ((void)(tag))
+#define __tsan_acquire(tag) ((void)(tag))
+#endif
+
 // What a completion queue hands back. `run` is called on a poll thread, once for each time the tag was given
 // to gRPC.
 typedef struct bd_grpc_tag {
