@@ -203,6 +203,7 @@ static braid_code fold(folder *f, braid_op *n, int64_t limit, braid_status *st)
     f->outputs = (size_t)n->output_count > f->outputs_cap
                      ? bd_array_grow(f->outputs, sizeof *f->outputs, &f->outputs_cap, (size_t)n->output_count)
                      : f->outputs;
+    BD_ASSERT(f->outputs);
     memset(f->outputs, 0, (size_t)n->output_count * sizeof *f->outputs);
     BD_STATUS(refused); // the node fails when it is run, if it is
     if (f->r->options->evaluate(n, f->inputs, f->outputs, refused)) return BRAID_OK;
