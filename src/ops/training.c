@@ -242,7 +242,7 @@ static void apply(bd_op_ctx *c, const bd_training_state *s, const var_list *vars
 void bd_training_run(bd_op_ctx *c)
 {
     const bd_training_state *s = c->state;
-    var_list vars;
+    var_list vars = {0};
     bd_variable *order[BD_UPDATE_VARS_MAX];
     if (take_variables(c, s, &vars)) {
         int locks = s->locks ? lock_order(&vars, order) : 0;

@@ -17,7 +17,7 @@ static void take_outputs(bd_value *values, int count, braid_tensor *outputs)
 static braid_code run(const bd_kernel *kernel, const braid_op *node, void *state, const braid_tensor *inputs,
                       braid_tensor *outputs, braid_status *st)
 {
-    bd_value *values = bd_calloc((size_t)(node->input_count + node->output_count), sizeof *values);
+    bd_value *values = bd_calloc((size_t)node->input_count + (size_t)node->output_count, sizeof *values);
     bd_step step = {0};
     bd_op_ctx c = {.node = node,
                    .state = state,
