@@ -1,166 +1,177 @@
 // What Conv2D and the ops of its gradients compute, and which shapes they take.
+#include "base/strbuf.h"
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-// Values computed with PyTorch 1.13 (torch.nn.functional.conv2d and its autograd, in double).
-static void test_values(void **state)
+// ---- Values, computed with PyTorch 1.13 (torch.nn.functional.conv2d and its autograd, in double) ----
+
+// A convolution and both its gradients, float tensors as text.
+typedef struct conv_case {
+    const char *attrs;
+    const char *input, *filter, *output;
+    const char *grad; // of the output
+    const char *input_grad, *filter_grad;
+} conv_case;
+
+// Runs one of the ops on its three inputs, or two.
+static void expect(const char *op, const conv_case *c, const char *a, const char *b, const char *last,
+                   const char *want)
+{
+    bd_strbuf inputs = {0};
+    bd_strbuf_appendf(&inputs, "%s; %s", a, b);
+    if (last) bd_strbuf_appendf(&inputs, "; %s", last);
+    op_case row = {.op = op, .attrs = c->attrs, .inputs = inputs.data, .want = want};
+    op_test_values(&row, 1);
+    bd_strbuf_fini(&inputs);
+}
+
+// "float[1,3,3,1] ..." becomes "int32[4] 1 3 3 1".
+static const char *sizes_of(const char *tensor, bd_strbuf *text)
+{
+    bd_strbuf_append(text, "int32[4] ");
+    for (const char *p = strchr(tensor, '[') + 1; *p != ']'; p++)
+        bd_strbuf_append_char(text, *p == ',' ? ' ' : *p);
+    return text->data;
+}
+
+static void test_convolutions(const conv_case *cases, size_t count)
+{
+    for (const conv_case *c = cases; c < cases + count; c++) {
+        bd_strbuf input_sizes = {0}, filter_sizes = {0};
+        expect("Conv2D", c, c->input, c->filter, NULL, c->output);
+        expect("Conv2DBackpropInput", c, sizes_of(c->input, &input_sizes), c->filter, c->grad, c->input_grad);
+        expect("Conv2DBackpropFilter", c, c->input, sizes_of(c->filter, &filter_sizes), c->grad,
+               c->filter_grad);
+        bd_strbuf_fini(&input_sizes);
+        bd_strbuf_fini(&filter_sizes);
+    }
+}
+#define CONV_TEST(cases) test_convolutions(cases, BD_COUNTOF(cases))
+
+static void test_padding(void **state)
 {
     (void)state;
-    static const op_case cases[] = {
-        {.op = "Conv2D",
-         .attrs = "strides=[1,1,1,1]; padding=VALID",
-         .inputs = "float[1,3,3,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1; float[2,2,1,1] -2.5 0 "
-                   "2.5 -0.5",
-         .want = "float[1,2,2,1] 6.125 -0.25 -0.625 -0.125"},
-        {.op = "Conv2DBackpropInput",
-         .attrs = "strides=[1,1,1,1]; padding=VALID",
-         .inputs = "int32[4] 1 3 3 1; float[2,2,1,1] -2.5 0 2.5 -0.5; float[1,2,2,1] -2.5 -1 0.5 2",
-         .want = "float[1,3,3,1] 6.25 2.5 0 -7.5 -6.25 0.5 1.25 4.75 -1"},
-        {.op = "Conv2DBackpropFilter",
-         .attrs = "strides=[1,1,1,1]; padding=VALID",
-         .inputs = "float[1,3,3,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1; int32[4] 2 2 1 1; "
-                   "float[1,2,2,1] -2.5 -1 0.5 2",
-         .want = "float[2,2,1,1] 3.75 -2.125 -2.875 -1.875"},
-        {.op = "Conv2D",
-         .attrs = "strides=[1,1,1,1]; padding=SAME",
-         .inputs = "float[1,3,3,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1; float[2,2,1,1] -2.5 0 "
-                   "2.5 -0.5",
-         .want = "float[1,3,3,1] 6.125 -0.25 -0.625 -0.625 -0.125 -0.625 -2.5 0 2.5"},
-        {.op = "Conv2DBackpropInput",
-         .attrs = "strides=[1,1,1,1]; padding=SAME",
-         .inputs = "int32[4] 1 3 3 1; float[2,2,1,1] -2.5 0 2.5 -0.5; float[1,3,3,1] -2.5 -1 0.5 2 "
-                   "-2 -0.5 1 2.5 -1.5",
-         .want = "float[1,3,3,1] 6.25 2.5 -1.25 -11.25 3.75 3 2.5 -12.25 3.5"},
-        {.op = "Conv2DBackpropFilter",
-         .attrs = "strides=[1,1,1,1]; padding=SAME",
-         .inputs = "float[1,3,3,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1; int32[4] 2 2 1 1; "
-                   "float[1,3,3,1] -2.5 -1 0.5 2 -2 -0.5 1 2.5 -1.5",
-         .want = "float[2,2,1,1] 7.25 -1.25 -1.25 2.125"},
-        {.op = "Conv2D",
-         .attrs = "strides=[1,2,1,1]; padding=SAME",
-         .inputs = "float[2,3,3,2] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
-                   "1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 "
-                   "-0.25 -1.25 0.5 -0.5; float[2,3,2,3] -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 "
-                   "-2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 "
-                   "-2.5 0 2.5",
-         .want = "float[2,2,3,3] -0.75 1.125 3 -3.75 6.875 -16.875 5 -2.875 3 2.25 1.875 1.5 "
-                 "2.375 -5.625 4.25 -6.375 2.125 -0.375 1.125 3.25 -2.875 6.875 -13.75 6.875 "
-                 "-2.875 3.25 1.125 -5.5 2.5 -4.625 3.25 3 -1.375 3 -3.5 2.375"},
-        {.op = "Conv2DBackpropInput",
-         .attrs = "strides=[1,2,1,1]; padding=SAME",
-         .inputs = "int32[4] 2 3 3 2; float[2,3,2,3] -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 "
-                   "2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 "
-                   "2.5; float[2,2,3,3] -2.5 -1 0.5 2 -2 -0.5 1 2.5 -1.5 0 1.5 -2.5 -1 0.5 2 -2 "
-                   "-0.5 1 2.5 -1.5 0 1.5 -2.5 -1 0.5 2 -2 -0.5 1 2.5 -1.5 0 1.5 -2.5 -1 0.5",
-         .want = "float[2,3,3,2] -8 -1.25 -3.5 -1 -8.5 8.25 -8.75 6.25 8.75 -2.5 4 -1.25 2.75 "
-                 "6.5 12.25 -9 -1 1.75 -0.25 -10.5 -5 10.5 -10 9 4.25 2.25 13.75 -14.75 2.25 "
-                 "-0.75 7.75 -5.5 8 -0.25 -2.5 2.5"},
-        {.op = "Conv2DBackpropFilter",
-         .attrs = "strides=[1,2,1,1]; padding=SAME",
-         .inputs = "float[2,3,3,2] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
-                   "1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 "
-                   "-0.25 -1.25 0.5 -0.5; int32[4] 2 3 2 3; float[2,2,3,3] -2.5 -1 0.5 2 -2 -0.5 1 "
-                   "2.5 -1.5 0 1.5 -2.5 -1 0.5 2 -2 -0.5 1 2.5 -1.5 0 1.5 -2.5 -1 0.5 2 -2 -0.5 1 "
-                   "2.5 -1.5 0 1.5 -2.5 -1 0.5",
-         .want = "float[2,3,2,3] -3.5 2.625 0.5 2.625 5 -0.875 2.75 -1.25 -1.125 -1.625 -1.625 "
-                 "2.5 1.875 3.25 -3.625 -4.125 -1 -2 0.375 -2.75 1 2.25 -2.75 -0.875 -5.125 2.5 "
-                 "-0.875 2.25 -4.625 2.25 4.125 -1.375 -1.375 -6.25 2.875 1"},
-        {.op = "Conv2D",
-         .attrs = "strides=[1,1,1,1]; padding=VALID; dilations=[1,2,2,1]",
-         .inputs = "float[1,5,5,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
-                   "1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5; float[2,2,1,1] -2.5 0 2.5 "
-                   "-0.5",
-         .want = "float[1,3,3,1] 2.25 -4.125 1.875 2 -4.375 3 3.125 2.25 -4.125"},
-        {.op = "Conv2DBackpropInput",
-         .attrs = "strides=[1,1,1,1]; padding=VALID; dilations=[1,2,2,1]",
-         .inputs = "int32[4] 1 5 5 1; float[2,2,1,1] -2.5 0 2.5 -0.5; float[1,3,3,1] -2.5 -1 0.5 2 "
-                   "-2 -0.5 1 2.5 -1.5",
-         .want = "float[1,5,5,1] 6.25 2.5 -1.25 0 0 -5 5 1.25 0 0 -8.75 -8.75 6.25 0.5 -0.25 5 "
-                 "-5 -2.25 1 0.25 2.5 6.25 -4.25 -1.25 0.75"},
-        {.op = "Conv2DBackpropFilter",
-         .attrs = "strides=[1,1,1,1]; padding=VALID; dilations=[1,2,2,1]",
-         .inputs = "float[1,5,5,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
-                   "1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5; int32[4] 2 2 1 1; "
-                   "float[1,3,3,1] -2.5 -1 0.5 2 -2 -0.5 1 2.5 -1.5",
-         .want = "float[2,2,1,1] -5.25 -0.875 5.625 3.125"},
-        {.op = "Conv2D",
-         .attrs = "strides=[1,1,2,1]; padding=VALID",
-         .inputs = "float[1,2,3,2] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25; "
-                   "float[1,1,2,2] -2.5 0 2.5 -0.5",
-         .want = "float[1,2,2,2] 4.375 -0.25 -2.5 0.375 -2.5 0 -2.5 0.625"},
-        {.op = "Conv2DBackpropInput",
-         .attrs = "strides=[1,1,2,1]; padding=VALID",
-         .inputs = "int32[4] 1 2 3 2; float[1,1,2,2] -2.5 0 2.5 -0.5; float[1,2,2,2] -2.5 -1 0.5 2 "
-                   "-2 -0.5 1 2.5",
-         .want = "float[1,2,3,2] 6.25 -5.75 0 0 -1.25 0.25 5 -4.75 0 0 -2.5 1.25"},
-        {.op = "Conv2DBackpropFilter",
-         .attrs = "strides=[1,1,2,1]; padding=VALID",
-         .inputs = "float[1,2,3,2] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25; "
-                   "int32[4] 1 1 2 2; float[1,2,2,2] -2.5 -1 0.5 2 -2 -0.5 1 2.5",
-         .want = "float[1,1,2,2] 1 0.625 -2.875 -5.125"},
-        {.op = "Conv2D",
-         .attrs = "strides=[1,2,2,1]; padding=EXPLICIT; explicit_paddings=[0,0,1,0,0,1,0,0]",
-         .inputs = "float[1,3,3,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1; float[2,2,1,1] -2.5 0 "
-                   "2.5 -0.5",
-         .want = "float[1,2,2,1] -3.375 -1.25 -0.625 -0.625"},
-        {.op = "Conv2DBackpropInput",
-         .attrs = "strides=[1,2,2,1]; padding=EXPLICIT; explicit_paddings=[0,0,1,0,0,1,0,0]",
-         .inputs = "int32[4] 1 3 3 1; float[2,2,1,1] -2.5 0 2.5 -0.5; float[1,2,2,1] -2.5 -1 0.5 2",
-         .want = "float[1,3,3,1] -6.25 1.25 -2.5 -1.25 0 -5 1.25 -0.25 5"},
-        {.op = "Conv2DBackpropFilter",
-         .attrs = "strides=[1,2,2,1]; padding=EXPLICIT; explicit_paddings=[0,0,1,0,0,1,0,0]",
-         .inputs = "float[1,3,3,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1; int32[4] 2 2 1 1; "
-                   "float[1,2,2,1] -2.5 -1 0.5 2",
-         .want = "float[2,2,1,1] -0.875 0.125 2.125 -1.25"},
-        {.op = "Conv2D",
-         .attrs = "strides=[1,1,1,1]; padding=SAME; data_format=NCHW",
-         .inputs = "float[1,2,3,3] -1.25 -0.5 0.25 1 -1 -0.25 0.5 1.25 -0.75 0.5 1.25 -0.75 0 0.75 "
-                   "-1.25 -0.5 0.25 1; float[2,2,2,2] -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 "
-                   "0 2.5 -0.5 2",
-         .want = "float[1,2,3,3] 5.875 3.75 -3.375 -3.25 2.875 -2.75 0.375 -2.5 4.375 -4.625 "
-                 "-2.75 4 3.75 -1.25 -0.375 -1.375 -0.875 -0.5"},
-        {.op = "Conv2DBackpropInput",
-         .attrs = "strides=[1,1,1,1]; padding=SAME; data_format=NCHW",
-         .inputs = "int32[4] 1 2 3 3; float[2,2,2,2] -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 "
-                   "2.5 -0.5 2; float[1,2,3,3] -2.5 0.5 -2 1 -1.5 1.5 -1 2 -0.5 -1 2 -0.5 2.5 0 "
-                   "-2.5 0.5 -2 1",
-         .want = "float[1,2,3,3] 6.25 -5.25 4 -3 -2.75 -2.75 -1.5 -2.75 13.75 -5.75 -2 -7 2.5 "
-                 "-11.5 6.75 -8.5 7.5 12"},
-        {.op = "Conv2DBackpropFilter",
-         .attrs = "strides=[1,1,1,1]; padding=SAME; data_format=NCHW",
-         .inputs = "float[1,2,3,3] -1.25 -0.5 0.25 1 -1 -0.25 0.5 1.25 -0.75 0.5 1.25 -0.75 0 0.75 "
-                   "-1.25 -0.5 0.25 1; int32[4] 2 2 2 2; float[1,2,3,3] -2.5 0.5 -2 1 -1.5 1.5 -1 "
-                   "2 -0.5 -1 2 -0.5 2.5 0 -2.5 0.5 -2 1",
-         .want = "float[2,2,2,2] 6.875 0.25 -1.625 5.75 -2 0.625 0.875 -2.75 -5 0.25 3.5 -1.625 "
-                 "4.75 3.625 -3.75 -2.625"},
-        {.op = "Conv2D",
-         .attrs = "strides=[1,1,1,1]; padding=SAME",
-         .inputs = "float[1,2,3,5] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
-                   "1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0; "
-                   "float[2,2,5,2] -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 2.5 -0.5 2 -1 1.5 "
-                   "-1.5 1 -2 0.5 -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 2.5 -0.5 2 -1 1.5",
-         .want = "float[1,2,3,2] 8.25 -1.125 -1 -3.25 -4 -1.625 -0.25 -3.375 -4.75 -0.875 -2.5 "
-                 "-0.875"},
-        {.op = "Conv2DBackpropInput",
-         .attrs = "strides=[1,1,1,1]; padding=SAME",
-         .inputs = "int32[4] 1 2 3 5; float[2,2,5,2] -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 "
-                   "2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 "
-                   "2.5 -0.5 2 -1 1.5; float[1,2,3,2] -2.5 -1 0.5 2 -2 -0.5 1 2.5 -1.5 0 1.5 -2.5",
-         .want = "float[1,2,3,5] 6.25 -5.75 -4 -2.25 -0.5 0 -2.25 -1.75 -1.25 -0.75 0.25 0.25 "
-                 "0.25 0.25 0.25 2 7.5 -6.25 -6.25 -6.25 -2.5 2.5 -0.75 -1.25 -1.75 -4.25 5.25 "
-                 "6.5 7.75 9"},
-        {.op = "Conv2DBackpropFilter",
-         .attrs = "strides=[1,1,1,1]; padding=SAME",
-         .inputs = "float[1,2,3,5] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
-                   "1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0; int32[4] "
-                   "2 2 5 2; float[1,2,3,2] -2.5 -1 0.5 2 -2 -0.5 1 2.5 -1.5 0 1.5 -2.5",
-         .want = "float[2,2,5,2] 4.25 -2.625 1.75 -0.375 2 4.625 -1.875 -5.5 -3 -1.875 0.625 "
-                 "2.125 -3.75 -4.125 0.125 -2.125 1.25 1.25 -1.75 0.5 -2.75 0.625 1.25 0.125 "
-                 "-1.625 -3.125 -1.75 0.5 2.25 0 -1.25 1.75 0.75 0.75 2.75 -0.25 -0.75 1.5 1.25 "
-                 "0.5"},
+    static const conv_case cases[] = {
+        {.attrs = "strides=[1,1,1,1]; padding=VALID",
+         .input = "float[1,3,3,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1",
+         .filter = "float[2,2,1,1] -2.5 0 2.5 -0.5",
+         .output = "float[1,2,2,1] 6.125 -0.25 -0.625 -0.125",
+         .grad = "float[1,2,2,1] -2.5 -1 0.5 2",
+         .input_grad = "float[1,3,3,1] 6.25 2.5 0 -7.5 -6.25 0.5 1.25 4.75 -1",
+         .filter_grad = "float[2,2,1,1] 3.75 -2.125 -2.875 -1.875"},
+        {.attrs = "strides=[1,1,1,1]; padding=SAME",
+         .input = "float[1,3,3,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1",
+         .filter = "float[2,2,1,1] -2.5 0 2.5 -0.5",
+         .output = "float[1,3,3,1] 6.125 -0.25 -0.625 -0.625 -0.125 -0.625 -2.5 0 2.5",
+         .grad = "float[1,3,3,1] -2.5 -1 0.5 2 -2 -0.5 1 2.5 -1.5",
+         .input_grad = "float[1,3,3,1] 6.25 2.5 -1.25 -11.25 3.75 3 2.5 -12.25 3.5",
+         .filter_grad = "float[2,2,1,1] 7.25 -1.25 -1.25 2.125"},
+        {.attrs = "strides=[1,2,2,1]; padding=EXPLICIT; explicit_paddings=[0,0,1,0,0,1,0,0]",
+         .input = "float[1,3,3,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1",
+         .filter = "float[2,2,1,1] -2.5 0 2.5 -0.5",
+         .output = "float[1,2,2,1] -3.375 -1.25 -0.625 -0.625",
+         .grad = "float[1,2,2,1] -2.5 -1 0.5 2",
+         .input_grad = "float[1,3,3,1] -6.25 1.25 -2.5 -1.25 0 -5 1.25 -0.25 5",
+         .filter_grad = "float[2,2,1,1] -0.875 0.125 2.125 -1.25"},
     };
-    OP_TEST_VALUES(cases);
+    CONV_TEST(cases);
 }
+
+static void test_strides(void **state)
+{
+    (void)state;
+    static const conv_case cases[] = {
+        {.attrs = "strides=[1,2,1,1]; padding=SAME",
+         .input = "float[2,3,3,2] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 "
+                  "-0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 "
+                  "-1 0.75 -0.25 -1.25 0.5 -0.5",
+         .filter = "float[2,3,2,3] -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 2.5 -0.5 2 "
+                   "-1 1.5 -1.5 1 -2 0.5 -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 2.5",
+         .output = "float[2,2,3,3] -0.75 1.125 3 -3.75 6.875 -16.875 5 -2.875 3 2.25 1.875 "
+                   "1.5 2.375 -5.625 4.25 -6.375 2.125 -0.375 1.125 3.25 -2.875 6.875 -13.75 "
+                   "6.875 -2.875 3.25 1.125 -5.5 2.5 -4.625 3.25 3 -1.375 3 -3.5 2.375",
+         .grad = "float[2,2,3,3] -2.5 -1 0.5 2 -2 -0.5 1 2.5 -1.5 0 1.5 -2.5 -1 0.5 2 -2 -0.5 "
+                 "1 2.5 -1.5 0 1.5 -2.5 -1 0.5 2 -2 -0.5 1 2.5 -1.5 0 1.5 -2.5 -1 0.5",
+         .input_grad = "float[2,3,3,2] -8 -1.25 -3.5 -1 -8.5 8.25 -8.75 6.25 8.75 -2.5 4 "
+                       "-1.25 2.75 6.5 12.25 -9 -1 1.75 -0.25 -10.5 -5 10.5 -10 9 4.25 2.25 "
+                       "13.75 -14.75 2.25 -0.75 7.75 -5.5 8 -0.25 -2.5 2.5",
+         .filter_grad = "float[2,3,2,3] -3.5 2.625 0.5 2.625 5 -0.875 2.75 -1.25 -1.125 "
+                        "-1.625 -1.625 2.5 1.875 3.25 -3.625 -4.125 -1 -2 0.375 -2.75 1 2.25 "
+                        "-2.75 -0.875 -5.125 2.5 -0.875 2.25 -4.625 2.25 4.125 -1.375 -1.375 "
+                        "-6.25 2.875 1"},
+        {.attrs = "strides=[1,1,2,1]; padding=VALID",
+         .input = "float[1,2,3,2] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25",
+         .filter = "float[1,1,2,2] -2.5 0 2.5 -0.5",
+         .output = "float[1,2,2,2] 4.375 -0.25 -2.5 0.375 -2.5 0 -2.5 0.625",
+         .grad = "float[1,2,2,2] -2.5 -1 0.5 2 -2 -0.5 1 2.5",
+         .input_grad = "float[1,2,3,2] 6.25 -5.75 0 0 -1.25 0.25 5 -4.75 0 0 -2.5 1.25",
+         .filter_grad = "float[1,1,2,2] 1 0.625 -2.875 -5.125"},
+    };
+    CONV_TEST(cases);
+}
+
+static void test_dilations(void **state)
+{
+    (void)state;
+    static const conv_case cases[] = {
+        {.attrs = "strides=[1,1,1,1]; padding=VALID; dilations=[1,2,2,1]",
+         .input = "float[1,5,5,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 "
+                  "-0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5",
+         .filter = "float[2,2,1,1] -2.5 0 2.5 -0.5",
+         .output = "float[1,3,3,1] 2.25 -4.125 1.875 2 -4.375 3 3.125 2.25 -4.125",
+         .grad = "float[1,3,3,1] -2.5 -1 0.5 2 -2 -0.5 1 2.5 -1.5",
+         .input_grad = "float[1,5,5,1] 6.25 2.5 -1.25 0 0 -5 5 1.25 0 0 -8.75 -8.75 6.25 0.5 "
+                       "-0.25 5 -5 -2.25 1 0.25 2.5 6.25 -4.25 -1.25 0.75",
+         .filter_grad = "float[2,2,1,1] -5.25 -0.875 5.625 3.125"},
+    };
+    CONV_TEST(cases);
+}
+
+static void test_channels_first(void **state)
+{
+    (void)state;
+    static const conv_case cases[] = {
+        {.attrs = "strides=[1,1,1,1]; padding=SAME; data_format=NCHW",
+         .input = "float[1,2,3,3] -1.25 -0.5 0.25 1 -1 -0.25 0.5 1.25 -0.75 0.5 1.25 -0.75 0 "
+                  "0.75 -1.25 -0.5 0.25 1",
+         .filter = "float[2,2,2,2] -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 2.5 -0.5 2",
+         .output = "float[1,2,3,3] 5.875 3.75 -3.375 -3.25 2.875 -2.75 0.375 -2.5 4.375 "
+                   "-4.625 -2.75 4 3.75 -1.25 -0.375 -1.375 -0.875 -0.5",
+         .grad = "float[1,2,3,3] -2.5 0.5 -2 1 -1.5 1.5 -1 2 -0.5 -1 2 -0.5 2.5 0 -2.5 0.5 -2 "
+                 "1",
+         .input_grad = "float[1,2,3,3] 6.25 -5.25 4 -3 -2.75 -2.75 -1.5 -2.75 13.75 -5.75 -2 "
+                       "-7 2.5 -11.5 6.75 -8.5 7.5 12",
+         .filter_grad = "float[2,2,2,2] 6.875 0.25 -1.625 5.75 -2 0.625 0.875 -2.75 -5 0.25 "
+                        "3.5 -1.625 4.75 3.625 -3.75 -2.625"},
+    };
+    CONV_TEST(cases);
+}
+
+static void test_channels(void **state)
+{
+    (void)state;
+    static const conv_case cases[] = {
+        {.attrs = "strides=[1,1,1,1]; padding=SAME",
+         .input = "float[1,2,3,5] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 "
+                  "-0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0",
+         .filter = "float[2,2,5,2] -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 2.5 -0.5 2 "
+                   "-1 1.5 -1.5 1 -2 0.5 -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 2.5 "
+                   "-0.5 2 -1 1.5",
+         .output = "float[1,2,3,2] 8.25 -1.125 -1 -3.25 -4 -1.625 -0.25 -3.375 -4.75 -0.875 "
+                   "-2.5 -0.875",
+         .grad = "float[1,2,3,2] -2.5 -1 0.5 2 -2 -0.5 1 2.5 -1.5 0 1.5 -2.5",
+         .input_grad = "float[1,2,3,5] 6.25 -5.75 -4 -2.25 -0.5 0 -2.25 -1.75 -1.25 -0.75 "
+                       "0.25 0.25 0.25 0.25 0.25 2 7.5 -6.25 -6.25 -6.25 -2.5 2.5 -0.75 -1.25 "
+                       "-1.75 -4.25 5.25 6.5 7.75 9",
+         .filter_grad = "float[2,2,5,2] 4.25 -2.625 1.75 -0.375 2 4.625 -1.875 -5.5 -3 -1.875 "
+                        "0.625 2.125 -3.75 -4.125 0.125 -2.125 1.25 1.25 -1.75 0.5 -2.75 "
+                        "0.625 1.25 0.125 -1.625 -3.125 -1.75 0.5 2.25 0 -1.25 1.75 0.75 0.75 "
+                        "2.75 -0.25 -0.75 1.5 1.25 0.5"},
+    };
+    CONV_TEST(cases);
+}
+
+// ---- Other types, sizes and errors ----
 
 static void test_double(void **state)
 {
@@ -298,8 +309,11 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values), cmocka_unit_test(test_double), cmocka_unit_test(test_nothing_to_do),
-        cmocka_unit_test(test_errors), cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_padding),       cmocka_unit_test(test_strides),
+        cmocka_unit_test(test_dilations),     cmocka_unit_test(test_channels_first),
+        cmocka_unit_test(test_channels),      cmocka_unit_test(test_double),
+        cmocka_unit_test(test_nothing_to_do), cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_shapes),
     };
     return BD_RUN_TESTS(tests);
 }
