@@ -2,8 +2,9 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-// Values computed with PyTorch 1.13 (torch.nn.functional.max_pool2d, avg_pool2d and their autograd, in double).
-static void test_values(void **state)
+// ---- Values, computed with PyTorch 1.13 (torch.nn.functional.max_pool2d, avg_pool2d and their autograd, in double) ----
+
+static void test_max(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -75,6 +76,14 @@ static void test_values(void **state)
                    "1.25 0.25 1 0.5; float[1,2,3,4] -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 "
                    "2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0",
          .want = "float[1,2,2,2] -1 -1.5 -2 -1.5 2.5 1 -2 0"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_mean(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "AvgPool",
          .attrs = "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=SAME",
          .inputs = "float[1,3,3,2] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
@@ -109,6 +118,8 @@ static void test_values(void **state)
     };
     OP_TEST_VALUES(cases);
 }
+
+// ---- Ties, types, sizes and errors ----
 
 #define POOL2 "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=VALID"
 
@@ -259,8 +270,9 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values), cmocka_unit_test(test_ties),   cmocka_unit_test(test_more_values),
-        cmocka_unit_test(test_errors), cmocka_unit_test(test_shapes), cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_max),         cmocka_unit_test(test_mean),   cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_more_values), cmocka_unit_test(test_errors), cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_gradients),
     };
     return BD_RUN_TESTS(tests);
 }
