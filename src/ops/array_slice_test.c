@@ -94,6 +94,14 @@ static void test_strided_slice(void **state)
          .attrs = "begin_mask=1; end_mask=1",
          .inputs = "string[3] a bc d; int32[1] 0; int32[1] 0; int32[1] -1",
          .want = "string[3] d bc a"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_strided_slice_refused(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "StridedSlice",
          .attrs = "shrink_axis_mask=1",
          .inputs = X "int32[1] 3; int32[1] 4; int32[1] 1",
@@ -115,6 +123,14 @@ static void test_strided_slice(void **state)
         {.op = "StridedSlice",
          .inputs = X "int32[2] 0 0; int32[1] 1; int32[1] 1",
          .want = "InvalidArgument: Expected begin, end, and strides to be 1D equal size tensors"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_strided_slice_grad(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "StridedSliceGrad",
          .attrs = "begin_mask=1; end_mask=1",
          .inputs = "int32[1] 5; int32[1] 0; int32[1] 0; int32[1] -2; float[3] 1 2 3",
@@ -191,8 +207,13 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slice),  cmocka_unit_test(test_strided_slice), cmocka_unit_test(test_pad),
-        cmocka_unit_test(test_shapes), cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_slice),
+        cmocka_unit_test(test_strided_slice),
+        cmocka_unit_test(test_strided_slice_refused),
+        cmocka_unit_test(test_strided_slice_grad),
+        cmocka_unit_test(test_pad),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_gradients),
     };
     return BD_RUN_TESTS(tests);
 }

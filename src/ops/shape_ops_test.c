@@ -2,7 +2,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_values(void **state)
+static void test_size_of_tensors(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -16,7 +16,14 @@ static void test_values(void **state)
         {.op = "Size", .inputs = "bool[0,3]", .want = "int32[] 0"},
         {.op = "Rank", .inputs = "float[2,3] 1", .want = "int32[] 2"},
         {.op = "Rank", .inputs = "int32[] 1", .want = "int32[] 0"},
+    };
+    OP_TEST_VALUES(cases);
+}
 
+static void test_reshape(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "Reshape", .inputs = "float[2,3] 1 2 3 4 5 6; int32[2] 3 2", .want = "float[3,2] 1 2 3 4 5 6"},
         {.op = "Reshape", .inputs = "int32[6] 1 2 3 4 5 6; int32[2] 2 -1", .want = "int32[2,3] 1 2 3 4 5 6"},
         {.op = "Reshape", .inputs = "float[1,1] 7; int32[0]", .want = "float[] 7"},
@@ -45,7 +52,14 @@ static void test_values(void **state)
         {.op = "Reshape",
          .inputs = "float[1] 1; int64[2] 4294967296 4294967296",
          .want = "InvalidArgument: too many elements"},
+    };
+    OP_TEST_VALUES(cases);
+}
 
+static void test_dimensions_of_size_1(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "ExpandDims", .inputs = "float[2,3] 1; int32[] 0", .want = "float[1,2,3] 1"},
         {.op = "ExpandDims", .inputs = "float[2,3] 1; int32[] 1", .want = "float[2,1,3] 1"},
         {.op = "ExpandDims", .inputs = "float[2,3] 1; int64[] -1", .want = "float[2,3,1] 1"},
@@ -141,7 +155,9 @@ static void test_reshape_shares_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_size_of_tensors),
+        cmocka_unit_test(test_reshape),
+        cmocka_unit_test(test_dimensions_of_size_1),
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_gradients),
         cmocka_unit_test(test_reshape_shares_memory),

@@ -2,7 +2,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_values(void **state)
+static void test_joining(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -15,7 +15,14 @@ static void test_values(void **state)
         {.op = "StringJoin",
          .inputs = "string[2] a b; string[1] x",
          .want = "InvalidArgument: Input shapes do not match: [2] vs. [1]"},
+    };
+    OP_TEST_VALUES(cases);
+}
 
+static void test_sharded_names(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "ShardedFilename",
          .inputs = "string[] /tmp/model; int32[] 3; int32[] 10",
          .want = "string[] /tmp/model-00003-of-00010"},
@@ -26,7 +33,14 @@ static void test_values(void **state)
          .inputs = "string[] m; int32[] 123456",
          .want = "string[] m-????"
                  "?-of-123456"},
+    };
+    OP_TEST_VALUES(cases);
+}
 
+static void test_as_string(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "AsString", .inputs = "int32[3] 1 -20 2147483647", .want = "string[3] 1 -20 2147483647"},
         {.op = "AsString", .inputs = "int64[] -9223372036854775808", .want = "string[] -9223372036854775808"},
         {.op = "AsString",
@@ -67,7 +81,14 @@ static void test_values(void **state)
          .attrs = "width=99999999",
          .inputs = "float[] 1",
          .want = "InvalidArgument: at most"},
+    };
+    OP_TEST_VALUES(cases);
+}
 
+static void test_string_to_number(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "StringToNumber", .inputs = "string[3] 1.5 -2 1e3", .want = "float[3] 1.5 -2 1000"},
         {.op = "StringToNumber",
          .attrs = "out_type=double",
@@ -111,6 +132,9 @@ static void test_shapes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_shapes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_joining), cmocka_unit_test(test_sharded_names),
+                                       cmocka_unit_test(test_as_string),
+                                       cmocka_unit_test(test_string_to_number),
+                                       cmocka_unit_test(test_shapes)};
     return BD_RUN_TESTS(tests);
 }
