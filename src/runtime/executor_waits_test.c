@@ -1,0 +1,188 @@
+// The executor: asynchronous nodes, what ends their waits, cancellation.
+// labels: concurrent
+#include "runtime/testing/test_graph.h"
+#include "runtime/testing/test_ops.h"
+
+// Runs `fetch` on a thread of its own.
+typedef struct background {
+    braid_session *session;
+    braid_out fetch;
+    int64_t timeout_ms;
+    braid_tensor *value;
+    braid_status status;
+    bd_thread thread;
+} background;
+
+static void run_in_background(void *arg)
+{
+    background *b = arg;
+    braid_fetch f = {.out = b->fetch, .value = &b->value};
+    braid_run_args args = {.fetches = &f, .fetch_count = 1, .timeout_ms = b->timeout_ms};
+    braid_session_run(b->session, &args, &b->status);
+}
+
+static void start_background(background *b)
+{
+    BD_STATUS(st);
+    bd_thread_start(&b->thread, "run", run_in_background, b, st);
+    assert_ok(st);
+}
+
+static void a_run_goes_on_when_the_last_wait_ends_whoever_ends_it(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out sum = tg_float(g, NULL, 0);
+    for (int i = 0; i < 5; i++)
+        sum = tg2(g, "Add", NULL, sum, braid_output(tg_after(g, "TestWait", NULL, 0, NULL), 0));
+    braid_session *s = tg_session(g, &(braid_session_options){.inter_op_threads = 2});
+    for (int round = 0; round < 50; round++) {
+        background b = {.session = s, .fetch = sum};
+        start_background(&b);
+        test_wait_for_waiters(5);
+        for (int i = 1; i <= 5; i++)
+            assert_true(test_wait_end((float)i));
+        bd_thread_join(&b.thread);
+        assert_ok(&b.status);
+        assert_float_equal(*(float *)braid_tensor_data(b.value), 15, 0);
+        braid_tensor_free(b.value);
+    }
+    tg_close(s, g);
+}
+
+// One that is ready, one for many threads, and one whose wait ends while the loop runs.
+static void an_endless_loop_leaves_other_nodes_their_turn(void **state)
+{
+    (void)state;
+    enum {
+        CHEAP,
+        EXPENSIVE,
+        WAITS,
+        KINDS
+    };
+    for (int kind = 0; kind < KINDS; kind++) {
+        braid_graph *g = braid_graph_new();
+        braid_out other = tg_float(g, NULL, 1);
+        if (kind == CHEAP) other = tg1(g, "Identity", NULL, tg1(g, "Identity", NULL, other));
+        if (kind == EXPENSIVE) other = tg1(g, "TestMeet", NULL, other);
+        if (kind == WAITS) other = braid_output(tg_after(g, "TestWait", NULL, 0, NULL), 0);
+        other = tg1(g, "TestFail", "bad", other);
+        tg_loop l = tg_loop_begin(g, "loop", 4, 1, (braid_out[]){tg_float(g, NULL, 0)});
+        tg_loop_condition(&l, tg2(g, "Less", NULL, l.merge[0], tg_enter(&l, tg_float(g, NULL, 9), true)));
+        tg_loop_end(&l, (braid_out[]){tg1(g, "Identity", NULL, l.body[0])});
+        braid_session *s = tg_session(g, &(braid_session_options){.inter_op_threads = 1});
+        test_meet_expect(1);
+        background b = {
+            .session = s, .fetch = tg2(g, "Add", NULL, l.exit[0], other), .timeout_ms = TEST_DEADLINE_MS};
+        start_background(&b);
+        if (kind == WAITS) {
+            test_wait_for_waiters(1);
+            assert_true(test_wait_end(1));
+        }
+        bd_thread_join(&b.thread);
+        assert_error(&b.status, BRAID_INVALID_ARGUMENT, "[[{{node bad}}]]");
+        bd_status_fini(&b.status);
+        tg_close(s, g);
+    }
+}
+
+static void asynchronous_nodes_that_end_at_once_need_no_stack(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out x = tg1(g, "Identity", NULL, tg_float(g, NULL, 3));
+    for (int i = 0; i < 20000; i++)
+        x = tg1(g, "TestAsync", NULL, x);
+    braid_session *s = tg_session(g, NULL);
+    tg_assert_fetch(s, x, NULL, 3);
+    tg_close(s, g);
+}
+
+static void an_error_ends_the_nodes_that_wait_and_stays_the_reason(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out wait = braid_output(tg_after(g, "TestWait", "wait", 0, NULL), 0);
+    braid_out bad = tg1(g, "TestFail", "bad", tg_float(g, NULL, 1));
+    braid_out sum = tg2(g, "Add", NULL, wait, bad);
+    braid_session *s = tg_session(g, NULL);
+    for (int i = 0; i < 20; i++) {
+        BD_STATUS(st);
+        braid_tensor *value;
+        tg_try(s, sum, NULL, &value, st);
+        assert_error(st, BRAID_INVALID_ARGUMENT, "[[{{node bad}}]]");
+        assert_false(test_wait_end(0)); // nobody is left behind
+    }
+    tg_close(s, g);
+}
+
+static void a_run_that_takes_too_long_says_what_it_waits_for(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out wait = braid_output(tg_after(g, "TestWait", "never", 0, NULL), 0);
+    braid_out after = tg1(g, "TestCount", "after_never", wait);
+    braid_session *s = tg_session(g, NULL);
+    background b = {.session = s, .fetch = after, .timeout_ms = 20};
+    run_in_background(&b);
+    assert_error(&b.status, BRAID_DEADLINE_EXCEEDED, "timed out after 20 ms; waiting for never (TestWait)");
+    assert_null(b.value);
+    assert_int_equal(test_count("after_never"), 0);
+    tg_close(s, g);
+}
+
+static void closing_a_session_ends_its_runs(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out wait = braid_output(tg_after(g, "TestWait", "wait", 0, NULL), 0);
+    braid_session *s = tg_session(g, NULL);
+    background b[3];
+    for (int i = 0; i < 3; i++) {
+        b[i] = (background){.session = s, .fetch = wait};
+        start_background(&b[i]);
+    }
+    test_wait_for_waiters(3);
+    tg_close(s, g);
+    for (int i = 0; i < 3; i++) {
+        bd_thread_join(&b[i].thread);
+        assert_error(&b[i].status, BRAID_CANCELLED, "Session has been closed");
+    }
+}
+
+static void a_wait_within_a_loop_is_fine(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    tg_loop l = tg_loop_begin(g, "loop", 1, 2, (braid_out[]){tg_int(g, NULL, 0), tg_float(g, NULL, 0)});
+    braid_out limit = tg_enter(&l, tg_int(g, NULL, 3), true), one = tg_enter(&l, tg_int(g, NULL, 1), true);
+    tg_loop_condition(&l, tg2(g, "Less", NULL, l.merge[0], limit));
+    braid_out wait = braid_output(tg_after(g, "TestWait", "wait", 1, &l.body[0].op), 0);
+    tg_loop_end(&l, (braid_out[]){tg2(g, "Add", NULL, l.body[0], one), tg2(g, "Add", NULL, l.body[1], wait)});
+    braid_session *s = tg_session(g, NULL);
+    background b = {.session = s, .fetch = l.exit[1]};
+    start_background(&b);
+    for (int i = 1; i <= 3; i++) {
+        test_wait_for_waiters(1);
+        assert_true(test_wait_end((float)i));
+    }
+    bd_thread_join(&b.thread);
+    assert_ok(&b.status);
+    assert_float_equal(*(float *)braid_tensor_data(b.value), 6, 0);
+    braid_tensor_free(b.value);
+    tg_close(s, g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_goes_on_when_the_last_wait_ends_whoever_ends_it),
+        cmocka_unit_test(an_endless_loop_leaves_other_nodes_their_turn),
+        cmocka_unit_test(asynchronous_nodes_that_end_at_once_need_no_stack),
+        cmocka_unit_test(an_error_ends_the_nodes_that_wait_and_stays_the_reason),
+        cmocka_unit_test(a_run_that_takes_too_long_says_what_it_waits_for),
+        cmocka_unit_test(closing_a_session_ends_its_runs),
+        cmocka_unit_test(a_wait_within_a_loop_is_fine),
+    };
+    return TG_RUN_TESTS_WITH_AND_WITHOUT_REWRITES(tests);
+}
