@@ -6,8 +6,8 @@
 // that would have been dead (a branch not taken) still is; values never move from one loop's frame to another. What may
 // change: pure nodes vanish or run once for several, so that step statistics show fewer of them.
 //
-// A variable is taken to have the shape that it was built with, as TensorFlow takes it: one that Assign is to give another
-// (validate_shape false) is to be built without a shape.
+// Results follow from no shape that a run may find different: what a variable was built with, or a feed's placeholder says, is only
+// a hint of what is worth doing.
 //
 // A rewrite is a pass over the graph: this module's own stand in rewrite.c, each in its file; one that replaces nodes by an
 // op of its own (a fusion) stands beside that op's kernel and is found through the registry: bd_op.fusion.

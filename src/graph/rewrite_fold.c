@@ -2,6 +2,11 @@
 //
 // A folded node runs its kernel now, once. Its constants run after what it ran after, and after what its constant inputs ran
 // after, so they are dead where it would have been and belong to its frame.
+//
+// The graph does not settle the shape of a feed, of what another device sends, or of a variable: whatever shape a variable was built
+// with, Assign may give it another (validate_shape false), in a run of another session too. (TensorFlow folds the shape that
+// a variable was built with, and is wrong then.) Fusions, whose kernels look again when they run, are told the shapes that variables
+// were built with.
 #include "graph/node_resolve.h"
 #include "graph/rewrite_internal.h"
 
@@ -30,14 +35,30 @@ static bool is_shape_unsettled(const braid_op *n)
     }
 }
 
-static void settle_shapes(braid_op *n)
+// It gives a reference to a variable, or something out of a resource.
+static bool looks_at_variable(const braid_op *n)
+{
+    for (int i = 0; i < n->output_count; i++) {
+        if (bd_dtype_is_ref(n->output_types[i])) return true;
+    }
+    for (int i = 0; i < n->input_count; i++) {
+        if (bd_dtype_base(n->input_types[i]) == BRAID_RESOURCE) return true;
+    }
+    return false;
+}
+
+static void forget_shapes(braid_op *n)
+{
+    for (int i = 0; i < n->output_count; i++)
+        n->output_shapes[i] = BD_SHAPE_UNKNOWN;
+}
+
+static void settle_shapes(braid_op *n, bool variables_too)
 {
     BD_STATUS(st);
-    for (int i = 0; i < n->output_count; i++)
-        n->output_shapes[i] = BD_SHAPE_UNKNOWN;
-    if (is_shape_unsettled(n) || !bd_node_infer_shapes(n, st)) return;
-    for (int i = 0; i < n->output_count; i++)
-        n->output_shapes[i] = BD_SHAPE_UNKNOWN;
+    forget_shapes(n);
+    if (is_shape_unsettled(n) || (!variables_too && looks_at_variable(n))) return;
+    if (bd_node_infer_shapes(n, st)) forget_shapes(n);
 }
 
 // ---- Which nodes ----
@@ -224,11 +245,13 @@ braid_code bd_rewrite_fold(bd_rewriter *r, braid_status *st)
     if (!r->options->evaluate) return BRAID_OK;
     for (size_t i = 0; !code && i < r->order.len; i++) {
         braid_op *n = r->order.items[i];
-        settle_shapes(n);
+        settle_shapes(n, false);
         if (bd_node_role(n) == BD_ROLE_CONST || !bd_rewriter_is_pure(n) || !take_inputs(&f, n)) continue;
         int64_t limit = limit_of(&f, n);
         if (may_fit(n, limit)) code = fold(&f, n, limit, st);
     }
+    for (size_t i = 0; !code && i < r->order.len; i++)
+        settle_shapes(r->order.items[i], true);
     bd_free(f.inputs);
     bd_free(f.outputs);
     bd_array_free(&f.controls);

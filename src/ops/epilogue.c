@@ -16,9 +16,10 @@ static const struct activation {
 
 static braid_code fail_ops(const braid_op *node, braid_status *st)
 {
-    return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                   "%s '%s': fused_ops must be BiasAdd, or BiasAdd and an activation, with one more input",
-                   node->op_type, node->name);
+    return bd_fail(
+        st, BRAID_INVALID_ARGUMENT,
+        "%s '%s': fused_ops must be BiasAdd or Add, perhaps with an activation behind it, with one more input",
+        node->op_type, node->name);
 }
 
 const char *bd_epilogue_activation(const braid_op *node)
@@ -32,9 +33,10 @@ braid_code bd_epilogue_bind(const braid_op *node, bd_epilogue *e, braid_status *
     const bd_attr *ops = bd_node_attr(node, "fused_ops");
     const char *activation = bd_epilogue_activation(node);
     bd_number type = bd_number_of(bd_node_attr_type(node, "T"));
-    if (!ops || ops->list.count < 1 || ops->list.count > 2 || bd_node_attr_int(node, "num_args") != 1 ||
-        strcmp(ops->list.s[0].data, "BiasAdd") != 0)
+    if (!ops || ops->list.count < 1 || ops->list.count > 2 || bd_node_attr_int(node, "num_args") != 1)
         return fail_ops(node, st);
+    e->adds_any = strcmp(ops->list.s[0].data, "Add") == 0;
+    if (!e->adds_any && strcmp(ops->list.s[0].data, "BiasAdd") != 0) return fail_ops(node, st);
     e->add = bd_kernels()->binary[BD_ADD][type];
     e->size = braid_dtype_size(bd_node_attr_type(node, "T"));
     for (size_t i = 0; activation && i < BD_COUNTOF(activations); i++) {
@@ -44,19 +46,57 @@ braid_code bd_epilogue_bind(const braid_op *node, bd_epilogue *e, braid_status *
     return activation && !e->activation ? fail_ops(node, st) : BRAID_OK;
 }
 
-const braid_tensor *bd_epilogue_bias(bd_op_ctx *c, const braid_shape *result, int64_t features)
+enum {
+    BIAS_PART = 1 // the product is part 0
+};
+
+const braid_tensor *bd_epilogue_bias(const bd_op_ctx *c, int64_t features)
 {
-    enum {
-        BIAS_PART = 1 // the product is part 0
-    };
     const braid_tensor *bias = bd_input(c, 2);
-    if (bias->shape.rank == 1 && bias->shape.dims[0] == features) return bias;
+    return bias->shape.rank == 1 && bias->shape.dims[0] == features ? bias : NULL;
+}
+
+static void fail_bias(bd_op_ctx *c)
+{
     char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
     bd_op_fail(c, BRAID_INVALID_ARGUMENT,
                "Must provide as many biases as the last dimension of the input tensor: %s vs. %s",
-               bd_shape_str(&bias->shape, a), bd_shape_str(result, b));
+               bd_shape_str(&bd_input(c, 2)->shape, a), bd_shape_str(&c->outputs[0].tensor.shape, b));
     bd_op_fail_part(c, BIAS_PART);
-    return NULL;
+}
+
+// Output 0 = op(output 0, and input 2 when there are two).
+static void run_apart(bd_op_ctx *c, void (*run)(bd_op_ctx *c), void *state, int count, int part)
+{
+    bd_value operands[2] = {c->outputs[0]}, result = {0};
+    c->outputs[0] = (bd_value){0};
+    if (count > 1) bd_tensor_ref(&operands[1].tensor, bd_input(c, 2));
+    bd_op_ctx one = {.node = c->node,
+                     .state = state,
+                     .inputs = operands,
+                     .outputs = &result,
+                     .input_count = count,
+                     .output_count = 1,
+                     .step = c->step};
+    run(&one);
+    bd_value_fini(&operands[0]);
+    bd_value_fini(&operands[1]);
+    c->outputs[0] = result;
+    if (!bd_op_failed(&one)) return;
+    bd_op_fail_status(c, &one.status);
+    bd_op_fail_part(c, part);
+    bd_status_fini(&one.status);
+}
+
+void bd_epilogue_apart(bd_op_ctx *c, const bd_epilogue *e)
+{
+    if (!e->adds_any) {
+        fail_bias(c);
+        return;
+    }
+    run_apart(c, bd_binary_run, &(bd_binary_state){e->add, BD_ADD}, 2, BIAS_PART);
+    if (!bd_op_failed(c) && e->activation)
+        run_apart(c, bd_unary_run, &(bd_unary_state){.fn = e->activation}, 1, BIAS_PART + 1);
 }
 
 // Pieces that stay in the second cache between the two passes, and end where vectors of any width do: each element is computed by the
@@ -159,7 +199,8 @@ static braid_code replace(bd_rewriter *r, const bd_epilogue_fusion *f, const mat
 {
     braid_op *last = m->activation ? m->activation : m->bias_add;
     int parts = m->activation ? 3 : 2;
-    bd_bytes ops[] = {bytes_of("BiasAdd"), bytes_of(last->op_type)};
+    bool is_bias = strncmp(m->bias_add->op_type, "BiasAdd", strlen("BiasAdd")) == 0;
+    bd_bytes ops[] = {bytes_of(is_bias ? "BiasAdd" : "Add"), bytes_of(last->op_type)};
     bd_bytes names[] = {bytes_of(m->product->name),  bytes_of(m->product->op_type),
                         bytes_of(m->bias_add->name), bytes_of(m->bias_add->op_type),
                         bytes_of(last->name),        bytes_of(last->op_type)};

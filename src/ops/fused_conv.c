@@ -43,8 +43,11 @@ static void run_apart(bd_op_ctx *c, const bd_conv_shape *shape, const bd_conv_da
     if (!is_float || !bd_conv_prepared(c, &s->conv, BD_CONV_OUTPUT, shape, data))
         bd_conv_plain(s->conv.type, BD_CONV_OUTPUT, shape, data);
     if (bd_op_failed(c)) return;
-    bd_epilogue_run(&s->epilogue, data->output, data->bias, shape->batch * shape->out[0] * shape->out[1],
-                    shape->out_channels);
+    if (data->bias)
+        bd_epilogue_run(&s->epilogue, data->output, data->bias, shape->batch * shape->out[0] * shape->out[1],
+                        shape->out_channels);
+    else
+        bd_epilogue_apart(c, &s->epilogue);
 }
 
 static void fused_run(bd_op_ctx *c)
@@ -58,10 +61,9 @@ static void fused_run(bd_op_ctx *c)
         bd_op_fail_part(c, 0);
         return;
     }
-    const braid_tensor *bias = bd_epilogue_bias(c, &output, shape.out_channels);
-    if (!bias) return;
-    const bd_conv_data data = {bd_input(c, 0)->data, bd_input(c, 1)->data, y->data, bias->data};
-    if (!run_together(c, &shape, &data)) run_apart(c, &shape, &data);
+    const braid_tensor *bias = bd_epilogue_bias(c, shape.out_channels);
+    const bd_conv_data data = {bd_input(c, 0)->data, bd_input(c, 1)->data, y->data, bias ? bias->data : NULL};
+    if (!bias || !run_together(c, &shape, &data)) run_apart(c, &shape, &data);
 }
 
 static braid_code fuse(bd_rewriter *r, braid_status *st)

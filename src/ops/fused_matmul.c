@@ -22,8 +22,11 @@ static void fused_run(bd_op_ctx *c)
         bd_op_fail_part(c, 0);
         return;
     }
-    const braid_tensor *bias = bd_epilogue_bias(c, &y->shape, y->shape.dims[1]);
-    if (bias) bd_epilogue_run(&s->epilogue, y->data, bias->data, y->shape.dims[0], y->shape.dims[1]);
+    const braid_tensor *bias = bd_epilogue_bias(c, y->shape.dims[1]);
+    if (bias)
+        bd_epilogue_run(&s->epilogue, y->data, bias->data, y->shape.dims[0], y->shape.dims[1]);
+    else
+        bd_epilogue_apart(c, &s->epilogue);
 }
 
 static braid_code fuse(bd_rewriter *r, braid_status *st)

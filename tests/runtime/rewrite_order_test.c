@@ -58,6 +58,105 @@ static void a_shape_is_known_when_its_input_would_be(void **state)
     tg_close(s, g);
 }
 
+// ---- Variables that Assign gave another shape than they were built with ----
+
+// A variable built as [2], as a reference or as a resource.
+static braid_out variable_of_two(braid_graph *g, const char *op)
+{
+    braid_op_desc *d = braid_op_begin(g, op, "v");
+    braid_op_attr_type(d, "dtype", BRAID_FLOAT);
+    braid_op_attr_shape(d, "shape", BRAID_SHAPE(2));
+    return braid_op_end_out(d);
+}
+
+static braid_op *assign_anything(braid_graph *g, braid_out v, braid_out value)
+{
+    braid_op_desc *d = braid_op_begin(g, "Assign", NULL);
+    braid_op_input(d, v);
+    braid_op_input(d, value);
+    braid_op_attr_bool(d, "validate_shape", false);
+    return braid_op_end(d);
+}
+
+static braid_op *assign_resource(braid_graph *g, braid_out v, braid_out value)
+{
+    braid_op_desc *d = braid_op_begin(g, "AssignVariableOp", NULL);
+    braid_op_input(d, v);
+    braid_op_input(d, value);
+    return braid_op_end(d);
+}
+
+static braid_out read_resource(braid_graph *g, braid_out v)
+{
+    braid_op_desc *d = braid_op_begin(g, "ReadVariableOp", NULL);
+    braid_op_input(d, v);
+    braid_op_attr_type(d, "dtype", BRAID_FLOAT);
+    return braid_op_end_out(d);
+}
+
+static braid_tensor *six_ones(void) // [2, 3]
+{
+    braid_tensor *t = braid_tensor_new(BRAID_FLOAT, BRAID_SHAPE(2, 3), NULL);
+    for (int i = 0; i < 6; i++)
+        bd_tensor_f32(t)[i] = 1;
+    return t;
+}
+
+// Only a run can say what shape a variable has: the assignment may be another session's.
+static void a_variable_has_the_shape_of_its_value(void **state)
+{
+    (void)state;
+    for (int is_resource = 0; is_resource < 2; is_resource++) {
+        braid_graph *g = braid_graph_new();
+        braid_out v = variable_of_two(g, is_resource ? "VarHandleOp" : "VariableV2");
+        braid_out x = tg_placeholder(g, "x", BRAID_FLOAT);
+        braid_op *assign = is_resource ? assign_resource(g, v, x) : assign_anything(g, v, x);
+        braid_out read = is_resource ? read_resource(g, v) : tg1(g, "Identity", NULL, v);
+        braid_out negative = tg1(g, "Neg", NULL, read);
+        braid_out size = tg1(g, "Size", NULL, negative), rank = tg1(g, "Rank", NULL, read);
+        braid_out shape = tg1(g, "Shape", NULL, tg2(g, "Mul", NULL, negative, tg_float(g, NULL, 2)));
+        braid_session *s = tg_session(g, NULL);
+        braid_tensor *six = six_ones();
+        braid_feed feed = {x, six};
+        BD_STATUS(st);
+        braid_session_run(
+            s, &(braid_run_args){.feeds = &feed, .feed_count = 1, .targets = &assign, .target_count = 1}, st);
+        assert_ok(st);
+        tg_assert_fetch(s, size, NULL, 6);
+        tg_assert_fetch(s, rank, NULL, 2);
+        tg_assert_fetch(s, shape, NULL, 2);
+        braid_tensor_free(six);
+        tg_close(s, g);
+    }
+}
+
+// tf.matmul(x, w) + v where v, built as [2], is a number by now: no bias, but a sum all the same.
+static void a_sum_takes_a_variable_of_any_shape(void **state)
+{
+    (void)state;
+    static const char *const activations[] = {NULL, "Relu"};
+    for (size_t i = 0; i < BD_COUNTOF(activations); i++) {
+        braid_graph *g = braid_graph_new();
+        braid_out v = variable_of_two(g, "VariableV2");
+        braid_op *assign = assign_anything(g, v, tg_float(g, NULL, 5));
+        braid_out x = tg_placeholder(g, "x", BRAID_FLOAT);
+        braid_tensor *w = braid_tensor_new(BRAID_FLOAT, BRAID_SHAPE(3, 2), NULL);
+        for (int k = 0; k < 6; k++)
+            bd_tensor_f32(w)[k] = 1;
+        braid_out product = tg2(g, "MatMul", NULL, x, tg_const(g, NULL, w));
+        braid_out y = tg2(g, "Add", NULL, tg1(g, "Identity", NULL, v), product);
+        if (activations[i]) y = tg1(g, activations[i], NULL, y);
+        braid_session *s = tg_session(g, NULL);
+        BD_STATUS(st);
+        tg_run(s, assign, st);
+        assert_ok(st);
+        braid_tensor *six = six_ones();
+        tg_assert_fetch(s, y, (&(braid_feed){x, six}), 8);
+        braid_tensor_free(six);
+        tg_close(s, g);
+    }
+}
+
 // A node of many inputs that many wait for is not worth an edge for each pair.
 static void edges_grow_with_the_graph(void **state)
 {
@@ -126,6 +225,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_shape_in_a_branch_not_taken_stays_dead),
         cmocka_unit_test(a_shape_is_known_when_its_input_would_be),
+        cmocka_unit_test(a_variable_has_the_shape_of_its_value),
+        cmocka_unit_test(a_sum_takes_a_variable_of_any_shape),
         cmocka_unit_test(edges_grow_with_the_graph),
         cmocka_unit_test(folding_takes_memory_within_bounds),
     };
