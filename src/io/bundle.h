@@ -43,11 +43,19 @@ braid_code bd_bundle_finish(bd_bundle_writer *w, braid_status *st);
 // Frees; what was not finished is removed. NULL is accepted.
 void bd_bundle_writer_free(bd_bundle_writer *w);
 
+typedef struct bd_bundle_merge_options {
+    bool remove_dirs; // of the old bundles, those that are empty then and not that of the new one
+    // Asked before each file is read or brought to the disk; once it says yes the merge ends with Cancelled and nothing is
+    // changed. It is not asked any more when files are renamed. NULL: never cancelled.
+    bool (*is_cancelled)(void *arg);
+    void *arg;
+} bd_bundle_merge_options;
+
 // Makes one bundle of several, which tasks wrote each for themselves: their data files are renamed, their indexes merged and
-// removed, and with `remove_dirs` their directories too, if they are empty then and not that of `prefix`. A crash leaves
-// the bundle that was there before, or the new one. InvalidArgument when a name is in two of them (but for slices).
-braid_code bd_bundle_merge(const char *const *prefixes, size_t count, const char *prefix, bool remove_dirs,
-                           braid_status *st);
+// removed. A crash leaves the bundle that was there before, or the new one. InvalidArgument when a name is in two of them
+// (but for slices).
+braid_code bd_bundle_merge(const char *const *prefixes, size_t count, const char *prefix,
+                           const bd_bundle_merge_options *options, braid_status *st);
 
 // Removes a bundle; its index first. NotFound.
 braid_code bd_bundle_remove(const char *prefix, braid_status *st);

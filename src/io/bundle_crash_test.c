@@ -49,7 +49,8 @@ static braid_code save_again(braid_status *st)
 
 static braid_code merge_again(braid_status *st)
 {
-    return bd_bundle_merge((const char *[]){"/dir/part"}, 1, "/dir/v", true, st);
+    return bd_bundle_merge((const char *[]){"/dir/part"}, 1, "/dir/v",
+                           &(bd_bundle_merge_options){.remove_dirs = true}, st);
 }
 
 // The disk before: `old` is what is in /dir/v (-1: nothing), and there is a part to be merged.

@@ -6,6 +6,8 @@
 #include <string.h>
 
 struct merge {
+    const char *prefix;                     // not owned
+    const bd_bundle_merge_options *options; // not owned
     bd_bundle_index index;
     struct {
         char **items; // owned
@@ -21,6 +23,12 @@ static void merge_fini(struct merge *m)
     bd_array_free(&m->data_paths);
     bd_map_fini(&m->shard_of);
     bd_bundle_index_fini(&m->index);
+}
+
+static braid_code check_cancelled(const struct merge *m, braid_status *st)
+{
+    if (!m->options->is_cancelled || !m->options->is_cancelled(m->options->arg)) return BRAID_OK;
+    return bd_fail(st, BRAID_CANCELLED, "merging checkpoints into %s was cancelled", m->prefix);
 }
 
 // ---- Entries ----
@@ -102,7 +110,8 @@ static braid_code take_bundle(struct merge *m, const char *prefix, braid_status 
     bd_table *t;
     bd_table_iter *it;
     int32_t shard_count;
-    braid_code code = bd_bundle_index_open(prefix, &t, &it, &shard_count, st);
+    braid_code code = check_cancelled(m, st);
+    if (!code) code = bd_bundle_index_open(prefix, &t, &it, &shard_count, st);
     if (code) return code;
     code = take_entries(m, prefix, it, shard_count, st);
     bd_table_iter_free(it);
@@ -116,9 +125,11 @@ static braid_code take_bundle(struct merge *m, const char *prefix, braid_status 
 static braid_code sync_data(const struct merge *m, braid_status *st)
 {
     braid_code code = BRAID_OK;
-    for (size_t i = 0; i < m->data_paths.len && !code; i++)
-        code = bd_file_sync_path(m->data_paths.items[i], st);
-    return code;
+    for (size_t i = 0; i < m->data_paths.len && !code; i++) {
+        code = check_cancelled(m, st);
+        if (!code) code = bd_file_sync_path(m->data_paths.items[i], st);
+    }
+    return code ? code : check_cancelled(m, st);
 }
 
 static bool index_info(const char *prefix, bd_file_info *info)
@@ -139,33 +150,33 @@ static bool same_bundle(const char *a, const char *b)
 }
 
 // What is left of the old bundles: indexes, data files without an entry, directories. Nobody misses what cannot be removed.
-static void clean_up(const char *const *prefixes, size_t count, const char *prefix, bool remove_dirs)
+static void clean_up(const struct merge *m, const char *const *prefixes, size_t count)
 {
-    char *dir = bd_path_dir(prefix);
+    char *dir = bd_path_dir(m->prefix);
     for (size_t i = 0; i < count; i++) {
         BD_STATUS(ignored);
         char *old_dir = bd_path_dir(prefixes[i]);
-        if (!same_bundle(prefixes[i], prefix)) bd_bundle_remove(prefixes[i], ignored);
-        if (remove_dirs && strcmp(old_dir, dir) != 0) bd_dir_remove(old_dir, ignored);
+        if (!same_bundle(prefixes[i], m->prefix)) bd_bundle_remove(prefixes[i], ignored);
+        if (m->options->remove_dirs && strcmp(old_dir, dir) != 0) bd_dir_remove(old_dir, ignored);
         bd_free(old_dir);
     }
     bd_free(dir);
 }
 
-static braid_code commit(const struct merge *m, const char *prefix, braid_status *st)
+static braid_code commit(const struct merge *m, braid_status *st)
 {
-    char *dir = bd_path_dir(prefix);
-    braid_code code = bd_dir_make(dir, st);
+    char *dir = bd_path_dir(m->prefix);
+    braid_code code = sync_data(m, st);
+    if (!code) code = bd_dir_make(dir, st);
     bd_free(dir);
-    if (!code) code = sync_data(m, st);
     if (code) return code;
-    return bd_bundle_commit(prefix, &m->index, m->data_paths.items, (int32_t)m->data_paths.len, st);
+    return bd_bundle_commit(m->prefix, &m->index, m->data_paths.items, (int32_t)m->data_paths.len, st);
 }
 
-braid_code bd_bundle_merge(const char *const *prefixes, size_t count, const char *prefix, bool remove_dirs,
-                           braid_status *st)
+braid_code bd_bundle_merge(const char *const *prefixes, size_t count, const char *prefix,
+                           const bd_bundle_merge_options *options, braid_status *st)
 {
-    struct merge m = {0};
+    struct merge m = {.prefix = prefix, .options = options};
     braid_code code = BRAID_OK;
     if (count == 0) return bd_fail(st, BRAID_INVALID_ARGUMENT, "no checkpoints to merge into %s", prefix);
     for (size_t i = 0; i < count && !code; i++)
@@ -173,8 +184,8 @@ braid_code bd_bundle_merge(const char *const *prefixes, size_t count, const char
     if (!code && m.data_paths.len >= BD_BUNDLE_SHARDS_MAX) {
         code = bd_fail(st, BRAID_INVALID_ARGUMENT, "too many data files to merge into %s", prefix);
     }
-    if (!code) code = commit(&m, prefix, st);
-    if (!code) clean_up(prefixes, count, prefix, remove_dirs);
+    if (!code) code = commit(&m, st);
+    if (!code) clean_up(&m, prefixes, count);
     merge_fini(&m);
     return code;
 }

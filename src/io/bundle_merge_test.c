@@ -9,6 +9,8 @@
 
 // ---- Merging ----
 
+static const bd_bundle_merge_options remove_dirs = {.remove_dirs = true}, keep_dirs = {0};
+
 static void write_parts(void)
 {
     bd_bundle_writer *w = bd_case_open_writer("/dir/temp/part-0");
@@ -35,7 +37,7 @@ static void test_merging(void **state)
     (void)state;
     BD_STATUS(st);
     write_parts();
-    bd_bundle_merge((const char *[]){"/dir/temp/part-0", "/dir/temp/part-1"}, 2, "/dir/v", true, st);
+    bd_bundle_merge((const char *[]){"/dir/temp/part-0", "/dir/temp/part-1"}, 2, "/dir/v", &remove_dirs, st);
     assert_ok(st);
     expect_merged("/dir/v");
     assert_false(bd_file_exists("/dir/temp"));
@@ -49,12 +51,12 @@ static void test_merging_keeps_directories_that_it_should(void **state)
     (void)state;
     BD_STATUS(st);
     write_parts();
-    bd_bundle_merge((const char *[]){"/dir/temp/part-0", "/dir/temp/part-1"}, 2, "/dir/v", false, st);
+    bd_bundle_merge((const char *[]){"/dir/temp/part-0", "/dir/temp/part-1"}, 2, "/dir/v", &keep_dirs, st);
     assert_ok(st);
     assert_true(bd_file_exists("/dir/temp"));
     write_parts();
     bd_test_write("/dir/temp/mine", "x", 1);
-    bd_bundle_merge((const char *[]){"/dir/temp/part-0", "/dir/temp/part-1"}, 2, "/dir/w", true, st);
+    bd_bundle_merge((const char *[]){"/dir/temp/part-0", "/dir/temp/part-1"}, 2, "/dir/w", &remove_dirs, st);
     assert_ok(st);
     assert_true(bd_file_exists("/dir/temp/mine"));
     expect_merged("/dir/w");
@@ -65,13 +67,13 @@ static void test_merging_what_was_merged(void **state)
     (void)state;
     BD_STATUS(st);
     write_parts();
-    bd_bundle_merge((const char *[]){"/dir/temp/part-0", "/dir/temp/part-1"}, 2, "/dir/v", true, st);
+    bd_bundle_merge((const char *[]){"/dir/temp/part-0", "/dir/temp/part-1"}, 2, "/dir/v", &remove_dirs, st);
     bd_bundle_writer *w = bd_case_open_writer("/dir/more");
     bd_case_add_floats(w, "c", BRAID_SCALAR, 9);
     bd_case_finish(w);
     w = bd_case_open_writer("/dir/empty"); // has a data file, and nothing in it
     bd_case_finish(w);
-    bd_bundle_merge((const char *[]){"/dir/v", "/dir/empty", "/dir/more"}, 3, "/dir/v", true, st);
+    bd_bundle_merge((const char *[]){"/dir/v", "/dir/empty", "/dir/more"}, 3, "/dir/v", &remove_dirs, st);
     assert_ok(st);
     expect_merged("/dir/v");
     bd_bundle *b = bd_case_open_bundle("/dir/v");
@@ -84,24 +86,57 @@ static void test_merging_what_does_not_fit(void **state)
 {
     (void)state;
     BD_STATUS(st);
-    bd_bundle_merge(NULL, 0, "/v", true, st);
+    bd_bundle_merge(NULL, 0, "/v", &remove_dirs, st);
     assert_error(st, BRAID_INVALID_ARGUMENT, "no checkpoints to merge into /v");
     write_parts();
-    bd_bundle_merge((const char *[]){"/dir/temp/part-0", "/dir/temp/none"}, 2, "/dir/v", true, st);
+    bd_bundle_merge((const char *[]){"/dir/temp/part-0", "/dir/temp/none"}, 2, "/dir/v", &remove_dirs, st);
     assert_error(st, BRAID_NOT_FOUND, "Failed to find any matching files for /dir/temp/none");
-    bd_bundle_merge((const char *[]){"/dir/temp/part-0", "/dir/temp/part-0"}, 2, "/dir/v", true, st);
+    bd_bundle_merge((const char *[]){"/dir/temp/part-0", "/dir/temp/part-0"}, 2, "/dir/v", &remove_dirs, st);
     assert_error(st, BRAID_INVALID_ARGUMENT, "Duplicate tensor keyed by p slice 0,3:-");
     bd_bundle_writer *w = bd_case_open_writer("/dir/x");
     bd_case_add_part(w, "p", BRAID_SHAPE(4, 6), "3,1:-");
     bd_case_finish(w);
-    bd_bundle_merge((const char *[]){"/dir/temp/part-0", "/dir/x"}, 2, "/dir/v", true, st);
+    bd_bundle_merge((const char *[]){"/dir/temp/part-0", "/dir/x"}, 2, "/dir/v", &remove_dirs, st);
     assert_error(st, BRAID_INVALID_ARGUMENT, "differ in type or whole shape");
     bd_file_remove("/dir/temp/part-1.data-00000-of-00001", st);
-    bd_bundle_merge((const char *[]){"/dir/temp/part-0", "/dir/temp/part-1"}, 2, "/dir/v", true, st);
+    bd_bundle_merge((const char *[]){"/dir/temp/part-0", "/dir/temp/part-1"}, 2, "/dir/v", &remove_dirs, st);
     assert_error(st, BRAID_NOT_FOUND, "/dir/temp/part-1.data-00000-of-00001");
     bd_bundle *b = bd_case_open_bundle("/dir/temp/part-0"); // nothing was moved
     bd_case_expect_floats(b, "a", BRAID_SHAPE(3), 1);
     bd_bundle_close(b);
+}
+
+// Says yes after so many questions.
+static bool is_cancelled_after(void *questions)
+{
+    return (*(int *)questions)-- == 0;
+}
+
+static void test_a_merge_that_is_cancelled_changes_nothing(void **state)
+{
+    (void)state;
+    enum {
+        QUESTIONS = 5 // two indexes, two data files, and before anything is renamed
+    };
+    BD_STATUS(st);
+    bd_bundle_writer *w = bd_case_open_writer("/dir/v");
+    bd_case_add_floats(w, "a", BRAID_SHAPE(3), 7);
+    bd_case_finish(w);
+    write_parts();
+    for (int n = 0; n <= QUESTIONS; n++) {
+        int questions = n;
+        bd_bundle_merge_options options = {
+            .remove_dirs = true, .is_cancelled = is_cancelled_after, .arg = &questions};
+        bd_bundle_merge((const char *[]){"/dir/temp/part-0", "/dir/temp/part-1"}, 2, "/dir/v", &options, st);
+        if (n == QUESTIONS) break;
+        assert_error(st, BRAID_CANCELLED, "merging checkpoints into /dir/v was cancelled");
+        assert_int_equal(bd_memory_fs_file_count(), 6);
+        bd_bundle *b = bd_case_open_bundle("/dir/v");
+        bd_case_expect_floats(b, "a", BRAID_SHAPE(3), 7);
+        bd_bundle_close(b);
+    }
+    assert_ok(st);
+    expect_merged("/dir/v");
 }
 
 static void test_removing(void **state)
@@ -151,6 +186,7 @@ int main(void)
         ON_DISK(test_merging_keeps_directories_that_it_should),
         ON_DISK(test_merging_what_was_merged),
         ON_DISK(test_merging_what_does_not_fit),
+        ON_DISK(test_a_merge_that_is_cancelled_changes_nothing),
         ON_DISK(test_removing),
         ON_DISK(test_a_bundle_takes_the_place_of_another),
         ON_DISK(test_what_is_not_finished_leaves_nothing),

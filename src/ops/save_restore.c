@@ -352,6 +352,11 @@ BD_OP(RestoreSlice) =
 
 // ---- MergeV2Checkpoints ----
 
+static bool is_cancelled(void *c)
+{
+    return bd_op_cancelled(c);
+}
+
 static void merge(bd_op_ctx *c)
 {
     BD_STATUS(st);
@@ -360,8 +365,9 @@ static void merge(bd_op_ctx *c)
     char *to = bd_input_text(c, 1, 0), **prefixes = bd_calloc(count, sizeof *prefixes);
     for (size_t i = 0; i < count && !bd_op_failed(c); i++)
         prefixes[i] = bd_input_text(c, 0, (int64_t)i);
-    bool remove_dirs = bd_node_attr_bool(c->node, "delete_old_dirs");
-    if (!bd_op_failed(c) && bd_bundle_merge((const char *const *)prefixes, count, to, remove_dirs, st))
+    bd_bundle_merge_options options = {
+        .remove_dirs = bd_node_attr_bool(c->node, "delete_old_dirs"), .is_cancelled = is_cancelled, .arg = c};
+    if (!bd_op_failed(c) && bd_bundle_merge((const char *const *)prefixes, count, to, &options, st))
         bd_op_fail_status(c, st);
     for (size_t i = 0; i < count; i++)
         bd_free(prefixes[i]);

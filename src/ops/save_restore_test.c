@@ -1,9 +1,12 @@
 // What the ops on checkpoints promise.
 #include "base/alloc.h"
+#include "base/clock.h"
+#include "base/strbuf.h"
 #include "base/testing/test.h"
 #include "io/file.h"
 #include "io/testing/bundle_case.h"
 #include "io/testing/memory_fs.h"
+#include "op/blocking.h"
 #include "ops/testing/op_live.h"
 #include "ops/testing/op_test.h"
 
@@ -276,6 +279,70 @@ static void test_a_power_cut_leaves_the_old_or_the_new(void **state)
     }
 }
 
+// ---- Cancellation ----
+
+// A disk that takes its time to open the first checkpoint of a merge.
+static struct {
+    bd_fs fs;
+    const bd_fs *disk;
+    bd_event reached, goes_on;
+} slow;
+
+static braid_code open_slowly(const char *path, bd_file_mode mode, bd_file **file, braid_status *st)
+{
+    if (bd_str_ends_with(path, "part-0.index")) {
+        bd_event_set(&slow.reached);
+        bd_event_wait(&slow.goes_on);
+    }
+    return slow.disk->open(path, mode, file, st);
+}
+
+static void slow_down_disk(void)
+{
+    bd_event_init(&slow.reached);
+    bd_event_init(&slow.goes_on);
+    slow.disk = bd_fs_current;
+    slow.fs = *slow.disk;
+    slow.fs.open = open_slowly;
+    bd_fs_set(&slow.fs);
+}
+
+static void speed_up_disk(void)
+{
+    bd_fs_set(slow.disk);
+    bd_event_fini(&slow.reached);
+    bd_event_fini(&slow.goes_on);
+}
+
+static void test_a_merge_that_is_cancelled_ends_between_files(void **state)
+{
+    (void)state;
+    static const step save[] = {
+        SAVE("string[] /m; string[1] w; string[1] ''; float[] 1", ""),
+        SAVE("string[] /temp/part-0; string[1] w; string[1] ''; float[] 2", ""),
+        SAVE("string[] /temp/part-1; string[1] v; string[1] ''; float[] 2", ""),
+    };
+    static const step merge = {"MergeV2Checkpoints", NULL, "string[2] /temp/part-0 /temp/part-1; string[] /m",
+                               ""};
+    RUN_ALL(save);
+    slow_down_disk();
+    op_live *l = op_live_new();
+    l->blocking = bd_blocking_new();
+    op_execution *e = op_live_start(l, make_node(l, &merge, op_live_unknown), "");
+    assert_true(bd_event_wait_until(&slow.reached, bd_deadline_after_ms(20000)));
+    op_execution_cancel(e);
+    assert_false(op_execution_has_ended(e)); // the call that waits for the disk cannot be cut short
+    bd_event_set(&slow.goes_on);
+    op_execution_expect(e, "Cancelled: MergeV2Checkpoints was cancelled");
+    bd_blocking_free(l->blocking);
+    op_live_free(l);
+    speed_up_disk();
+    RUN("RestoreV2", "dtypes=[float]", "string[] /m; string[1] w; string[1] ''", "float[] 1");
+    run(&merge); // the parts are still there
+    RUN("RestoreV2", "dtypes=[float,float]", "string[] /m; string[2] w v; string[2] '' ''",
+        "float[] 2; float[] 2");
+}
+
 static void test_shapes(void **state)
 {
     (void)state;
@@ -314,6 +381,7 @@ int main(void)
         WITH_DISK(test_errors),
         WITH_DISK(test_damage_names_file_and_offset),
         cmocka_unit_test(test_a_power_cut_leaves_the_old_or_the_new),
+        WITH_DISK(test_a_merge_that_is_cancelled_ends_between_files),
         cmocka_unit_test(test_shapes),
     };
     return BD_RUN_TESTS(tests);

@@ -188,7 +188,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     default: write_entry_index(&in);
     }
     read_all("/v");
-    if (bd_bundle_merge((const char *[]){"/v"}, 1, "/m", true, st) == BRAID_OK) read_all("/m");
+    if (bd_bundle_merge((const char *[]){"/v"}, 1, "/m", &(bd_bundle_merge_options){.remove_dirs = true},
+                        st) == BRAID_OK)
+        read_all("/m");
     bd_memory_fs_uninstall();
     return 0;
 }

@@ -107,7 +107,8 @@ static char *write_checkpoint(const char *dir)
         write_part(dir, i);
         parts[i] = bd_asprintf("%s/temp/part-%d", dir, i);
     }
-    bd_bundle_merge((const char *const *)parts, 2, prefix, true, st);
+    bd_bundle_merge((const char *const *)parts, 2, prefix, &(bd_bundle_merge_options){.remove_dirs = true},
+                    st);
     assert_ok(st);
     bd_free(parts[0]);
     bd_free(parts[1]);
