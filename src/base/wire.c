@@ -190,6 +190,27 @@ void bd_wire_put_bytes(bd_wire_writer *w, uint32_t field, const void *data, size
     bd_wire_put_raw(w, data, len);
 }
 
+void bd_wire_append(bd_wire_writer *w, bd_message *m)
+{
+    for (size_t i = 0; i < m->slice_count; i++) {
+        bd_slice *s = &m->slices[i];
+        if (s->len < BD_WIRE_REF_MIN) {
+            bd_wire_put_raw(w, s->data, s->len);
+            continue;
+        }
+        bd_wire_put_ref(w, *s);
+        s->release = NULL;
+    }
+    bd_message_fini(m);
+}
+
+void bd_wire_put_message(bd_wire_writer *w, uint32_t field, bd_message *m)
+{
+    bd_wire_put_tag(w, field, BD_WIRE_BYTES);
+    bd_wire_put_varint(w, m->bytes);
+    bd_wire_append(w, m);
+}
+
 void bd_wire_put_fixed64(bd_wire_writer *w, uint32_t field, uint64_t value)
 {
     bd_wire_put_tag(w, field, BD_WIRE_FIXED64);

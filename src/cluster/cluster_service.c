@@ -1,6 +1,7 @@
 // ClusterService on the wire: Braid's own messages between tasks.
 #include "base/alloc.h"
 #include "braid/cluster.pb-c.h"
+#include "cluster/outbox.h"
 #include "cluster/served.h"
 #include "cluster/server_internal.h"
 #include "cluster/services.h"
@@ -162,8 +163,74 @@ static void recv_part(braid_server *server, bd_incoming *call)
         bd_incoming_reply(call, &part, st);
 }
 
+// What stands before the tensors in a PushTensors request.
+static braid_code read_push(const bd_message *request, int64_t *step_id, int64_t *request_id,
+                            braid_status *st)
+{
+    bd_wire_reader in = bd_wire_reader_of(request);
+    uint32_t field;
+    bd_wire_type type;
+    uint64_t values[3] = {0};
+    while (bd_wire_next(&in, &field, &type)) {
+        if ((field == BD_PUSH_STEP_ID || field == BD_PUSH_REQUEST_ID) && type == BD_WIRE_VARINT)
+            bd_wire_get_varint(&in, &values[field]);
+        else
+            bd_wire_skip(&in, type);
+    }
+    *step_id = (int64_t)values[BD_PUSH_STEP_ID];
+    *request_id = (int64_t)values[BD_PUSH_REQUEST_ID];
+    return in.failed ? bd_fail(st, BRAID_INVALID_ARGUMENT, "PushTensors: the request is malformed")
+                     : BRAID_OK;
+}
+
+// Takes the tensors of a well-formed request; writes the answer, which names those that were refused.
+static braid_code take_pushed(braid_server *server, const bd_message *request, int64_t step_id,
+                              bd_message *response, braid_status *st)
+{
+    bd_wire_reader in = bd_wire_reader_of(request), tensor;
+    bd_wire_writer out;
+    uint32_t field, count = 0;
+    bd_wire_type type;
+    bd_wire_writer_init(&out, response);
+    while (!st->code && bd_wire_next(&in, &field, &type)) {
+        if (field != BD_PUSH_TENSOR || type != BD_WIRE_BYTES) {
+            bd_wire_skip(&in, type);
+            continue;
+        }
+        bool is_refused = false;
+        bd_wire_get_sub(&in, &tensor);
+        bd_local_worker_take_pushed(server->worker, step_id, tensor, &is_refused, st);
+        if (is_refused) bd_wire_put_uint(&out, BD_PUSH_REFUSED, count);
+        count++;
+    }
+    bd_wire_writer_finish(&out);
+    return st->code;
+}
+
+static void push_tensors(braid_server *server, bd_incoming *call)
+{
+    BD_STATUS(st);
+    bd_message response;
+    bd_message_init(&response);
+    int64_t step_id, request_id;
+    braid_code code = read_push(&call->request, &step_id, &request_id, st);
+    if (!code && !bd_request_ids_add(&server->recv_ids, request_id))
+        code = bd_fail(st, BRAID_ABORTED, "PushTensors: request %lld has come before", (long long)request_id);
+    if (!code) code = take_pushed(server, &call->request, step_id, &response, st);
+    if (code)
+        bd_incoming_reply_error(call, st);
+    else
+        bd_incoming_reply(call, &response, st);
+    bd_message_fini(&response);
+}
+
 const bd_method bd_cluster_methods[] = {
-    {"Attend", BD_ON_ARRIVAL, attend}, {"Done", BD_ON_ARRIVAL, done}, {"Announce", BD_ON_ARRIVAL, announce},
-    {"Await", BD_ON_ARRIVAL, await},   {"Hold", BD_ON_ARRIVAL, hold}, {"RecvPart", BD_ON_ARRIVAL, recv_part},
+    {"Attend", BD_ON_ARRIVAL, attend},
+    {"Done", BD_ON_ARRIVAL, done},
+    {"Announce", BD_ON_ARRIVAL, announce},
+    {"Await", BD_ON_ARRIVAL, await},
+    {"Hold", BD_ON_ARRIVAL, hold},
+    {"RecvPart", BD_ON_ARRIVAL, recv_part},
+    {"PushTensors", BD_ON_ARRIVAL, push_tensors},
     {NULL, BD_ON_ARRIVAL, NULL},
 };

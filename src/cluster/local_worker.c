@@ -356,6 +356,44 @@ void bd_local_worker_recv_tensor(bd_local_worker *w, int64_t step_id, const char
     bd_steps_recv(w->steps, step_id, &k, fn, arg);
 }
 
+// The task that a pushed tensor comes from; NULL with an error.
+static const bd_peer *pushing_peer(const bd_local_worker *w, const char *text, size_t len, braid_status *st)
+{
+    bd_rendezvous_key_parts parts;
+    if (bd_rendezvous_key_parse(text, len, &parts, st)) return NULL;
+    const bd_peer *from = bd_peers_of_device(w->peers, parts.src_device, parts.src_device_len);
+    const bd_peer *to = bd_peers_of_device(w->peers, parts.dst_device, parts.dst_device_len);
+    if (from && !from->is_self && to && to->is_self) return from;
+    bd_fail(st, BRAID_INVALID_ARGUMENT, "%s is not to be pushed to %s", text, w->peers->self->label);
+    return NULL;
+}
+
+braid_code bd_local_worker_take_pushed(bd_local_worker *w, int64_t step_id, bd_wire_reader pushed,
+                                       bool *is_refused, braid_status *st)
+{
+    bd_tensor_answer answer;
+    char text[BD_RENDEZVOUS_KEY_LEN_MAX + 1];
+    if (bd_tensor_answer_read(pushed, &answer, st)) return st->code;
+    const size_t len = answer.key.left;
+    if (len > BD_RENDEZVOUS_KEY_LEN_MAX) {
+        bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "PushTensors: a key is longer than %d",
+                BD_RENDEZVOUS_KEY_LEN_MAX);
+    } else {
+        bd_wire_get_raw(&answer.key, text, len);
+        text[len] = '\0';
+        const bd_rendezvous_key key = bd_rendezvous_key_of(text);
+        const bd_peer *peer = pushing_peer(w, text, key.len, st);
+        if (peer) bd_steps_push(w->steps, step_id, peer, &key, &answer, is_refused, st);
+    }
+    bd_tensor_answer_fini(&answer);
+    return st->code;
+}
+
+bd_local_worker *bd_local_worker_of(bd_worker *base)
+{
+    return of(base);
+}
+
 bd_worker *bd_local_worker_base(bd_local_worker *w)
 {
     return &w->base;
@@ -381,6 +419,7 @@ bd_local_worker *bd_local_worker_new(const bd_peers *peers, bd_device *device, b
     };
     bd_local_worker *w = bd_calloc(1, sizeof *w);
     w->base.ops = &ops;
+    atomic_init(&w->base.takes_pushes, true);
     w->peers = peers;
     w->device = device;
     w->held_parts = held_parts;

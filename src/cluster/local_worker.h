@@ -23,6 +23,7 @@ void bd_local_worker_free(bd_local_worker *w);
 void bd_local_worker_master_gone(bd_local_worker *w, const char *task);
 
 bd_worker *bd_local_worker_base(bd_local_worker *w);
+bd_local_worker *bd_local_worker_of(bd_worker *base); // the inverse
 bd_device *bd_local_worker_device(bd_local_worker *w);
 
 // The same as the functions of bd_worker, but for sessions that the master did not create: TensorFlow masters
@@ -35,5 +36,10 @@ void bd_local_worker_register_graph(bd_local_worker *w, const char *session_hand
 // incarnations when the key is of an earlier life of this task.
 void bd_local_worker_recv_tensor(bd_local_worker *w, int64_t step_id, const char *key, bd_recv_fn fn,
                                  void *arg);
+
+// Another task sends a tensor unasked: `pushed` is a PushedTensor. *is_refused as bd_steps_push says. InvalidArgument when its key does
+// not name this task as the receiver and another one as the sender.
+braid_code bd_local_worker_take_pushed(bd_local_worker *w, int64_t step_id, bd_wire_reader pushed,
+                                       bool *is_refused, braid_status *st);
 
 #endif

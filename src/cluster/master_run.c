@@ -15,6 +15,7 @@
 #include "base/recycler.h"
 #include "base/strbuf.h"
 #include "base/wire.h"
+#include "cluster/local_worker.h"
 #include "cluster/master_internal.h"
 #include "cluster/message_field.h"
 #include <inttypes.h>
@@ -251,10 +252,20 @@ static int64_t timeout_of(const bd_master_session *s, const bd_master_run_args *
     return s->operation_timeout_ms > 0 ? bd_min(args->timeout_ms, s->operation_timeout_ms) : args->timeout_ms;
 }
 
+static bool all_take_pushes(const bd_master_plan *plan)
+{
+    bool all = plan->part_count > 1;
+    for (int p = 0; all && p < plan->part_count; p++)
+        all = atomic_load_explicit(&plan->parts[p].peer->worker->takes_pushes, memory_order_relaxed);
+    return all;
+}
+
 // One block holds the parts and what they point to.
 static void make_parts(step *s)
 {
     const bd_master_plan *plan = s->plan;
+    const bool pushes = all_take_pushes(plan);
+    bd_worker *own = s->session->master->env.peers->self->worker;
     s->part_count = plan->part_count;
     size_t sends = 0, recvs = 0;
     for (int p = 0; p < plan->part_count; p++) {
@@ -289,6 +300,8 @@ static void make_parts(step *s)
             .stats = &part->stats,
             .partition_graphs = &part->graphs,
             .may_wait = s->args->may_wait,
+            .pushes = pushes,
+            .home = pushes ? bd_local_worker_of(own) : NULL,
         };
         send += of->send_count;
         recv += of->recv_count;

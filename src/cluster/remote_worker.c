@@ -7,11 +7,14 @@
 #include "base/timer.h"
 #include "base/wire.h"
 #include "cluster/graph_options.h"
+#include "cluster/local_worker.h"
 #include "cluster/methods.h"
+#include "cluster/outbox.h"
 #include "cluster/parts.h"
 #include "cluster/peers.h"
 #include "cluster/request_id.h"
 #include "cluster/rpc.h"
+#include "cluster/tensor_answer.h"
 #include "proto/pack.h"
 #include "tensor/named_tensor.h"
 #include "tensorflow/core/protobuf/worker.pb-c.h"
@@ -133,6 +136,8 @@ static void cleanup_all(bd_worker *w, const char *const *containers, int count, 
 static void give_devices(const pending *p, const Tensorflow__GetStatusResponse *response)
 {
     BD_STATUS(st);
+    atomic_store(&p->peer->worker->takes_pushes,
+                 bd_proto_has_unknown(&response->base, BD_STATUS_TAKES_PUSHES));
     const size_t count = response->n_device_attributes;
     if (count > DEVICES_MAX) {
         bd_fail(st, BRAID_INTERNAL, "GetStatus: %s has %zu devices", p->peer->label, count);
@@ -242,6 +247,7 @@ static void write_run(const bd_run_graph *run, bd_message *request)
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, request);
     bd_proto_pack(&rest.base, &writer);
+    if (run->pushes) bd_wire_put_uint(&writer, BD_RUN_GRAPH_PUSHES, 1);
     for (int i = 0; i < run->send_count; i++)
         bd_named_tensor_put(run->sends[i].key, run->sends[i].tensor, 3, &writer);
     bd_wire_writer_finish(&writer);
@@ -302,6 +308,10 @@ static braid_code read_response_field(bd_wire_reader *in, uint32_t field, bd_wir
     } else if (field == RESPONSE_STATUS_MESSAGE && type == BD_WIRE_BYTES) {
         bd_free(*text);
         *text = bd_wire_get_string(in, ERROR_MESSAGE_MAX, NULL);
+    } else if (field == BD_RUN_GRAPH_RESPONSE_PUSHED && type == BD_WIRE_BYTES && run->home) {
+        bool is_refused; // then it is asked for, and the step is over there: it ends with that error
+        if (bd_wire_get_sub(in, &sub))
+            return bd_local_worker_take_pushed(run->home, run->step_id, sub, &is_refused, st);
     } else if (type == BD_WIRE_BYTES && (field == RESPONSE_RECV || field == RESPONSE_STEP_STATS ||
                                          field == RESPONSE_PARTITION_GRAPH)) {
         if (!bd_wire_get_sub(in, &sub)) return BRAID_OK;
@@ -444,55 +454,20 @@ static void run_graph(bd_worker *w, bd_run_graph *run, bd_cancellation *cancella
 
 // ---- RecvTensor ----
 
-typedef struct recv_answer {
-    braid_tensor tensor;
-    bool is_dead, has_parts;
-    bd_wire_reader parts, first_part; // within the response
-} recv_answer;
-
-static braid_code read_recv_response(const bd_message *response, recv_answer *out, braid_status *st)
-{
-    bd_wire_reader in = bd_wire_reader_of(response), sub;
-    uint32_t field;
-    bd_wire_type type;
-    uint64_t value;
-    while (bd_wire_next(&in, &field, &type)) {
-        if (field == 1 && type == BD_WIRE_BYTES) {
-            if (!bd_wire_get_sub(&in, &sub)) break;
-            bd_tensor_fini(&out->tensor);
-            const braid_code code = bd_tensor_proto_read(&sub, &out->tensor, st);
-            if (code) return code;
-        } else if (field == 2 && type == BD_WIRE_VARINT) {
-            if (bd_wire_get_varint(&in, &value)) out->is_dead = value != 0;
-        } else if (field == BD_RECV_PARTS && type == BD_WIRE_BYTES) {
-            out->has_parts = bd_wire_get_sub(&in, &out->parts);
-        } else if (field == BD_RECV_FIRST_PART && type == BD_WIRE_BYTES) {
-            bd_wire_get_sub(&in, &out->first_part);
-        } else {
-            bd_wire_skip(&in, type);
-        }
-    }
-    if (in.failed || (!out->is_dead && !out->has_parts && !bd_tensor_is_set(&out->tensor)))
-        return bd_fail(st, BRAID_INTERNAL, "the answer of RecvTensor is malformed");
-    return BRAID_OK;
-}
-
 static void recv_done(void *arg, bd_message *response, const braid_status *from)
 {
     pending *p = arg;
     BD_STATUS(st);
-    recv_answer answer = {0};
-    if (from->code) {
+    bd_tensor_answer answer = {0};
+    if (from->code)
         explain(p, from, st);
-    } else if (read_recv_response(response, &answer, st)) {
-        bd_status_prefix(st, "%s: ", p->peer->label);
-        bd_tensor_fini(&answer.tensor);
-    }
+    else if (bd_tensor_answer_read(bd_wire_reader_of(response), &answer, st))
+        bd_status_prefix(st, "%s: the answer of RecvTensor: ", p->peer->label);
     if (!st->code && answer.has_parts)
         bd_fetch_parts(p->peer, &answer.parts, &answer.first_part, p->cancellation, p->fn.recv, p->arg);
     else
         p->fn.recv(p->arg, &answer.tensor, answer.is_dead, st);
-    bd_tensor_fini(&answer.tensor);
+    bd_tensor_answer_fini(&answer);
     bd_cancellation_unref(p->cancellation);
     bd_recycled_free(p);
 }

@@ -4,6 +4,9 @@
 // receive whose sender is another task becomes a RecvTensor to it; those in progress hang on a token of the
 // rendezvous, so that an abort ends them. What is fed comes from the client, whose device may be of another
 // task (TensorFlow's masters name it as the receiver, too): it is in the local table.
+//
+// A step that pushes has an outbox for what is sent to other tasks, and a second table for what has arrived from them: there
+// a receive waits. "No tensor" in it stands for one that was refused: it becomes a RecvTensor.
 #include "cluster/step_rendezvous.h"
 #include "base/alloc.h"
 #include "base/check.h"
@@ -17,7 +20,9 @@
 
 typedef struct step_rendezvous {
     bd_rendezvous base;
-    bd_rendezvous *local;
+    bd_rendezvous *local, *arrived;
+    _Atomic(bd_outbox *)
+        outbox; // a reference; NULL: tensors are asked for. Set once, before a graph of the step runs
     int64_t step_id;
     const bd_peers *peers;   // not owned
     bd_cancellation *remote; // of the receives from other tasks
@@ -28,8 +33,10 @@ typedef struct step_rendezvous {
 // A receive from another task in progress; holds a reference to the rendezvous.
 typedef struct remote_recv {
     step_rendezvous *r;
+    const bd_peer *peer; // not owned
     bd_recv_fn fn;
     void *arg;
+    char key[]; // zero-terminated
 } remote_recv;
 
 static step_rendezvous *of(bd_rendezvous *r)
@@ -37,11 +44,9 @@ static step_rendezvous *of(bd_rendezvous *r)
     return BD_CONTAINER_OF(r, step_rendezvous, base);
 }
 
-static braid_code send(bd_rendezvous *r, const bd_rendezvous_key *key, const braid_tensor *tensor,
-                       bool is_dead, braid_status *st)
+static bd_outbox *outbox_of(step_rendezvous *r)
 {
-    bd_rendezvous *local = of(r)->local;
-    return local->ops->send(local, key, tensor, is_dead, st);
+    return atomic_load_explicit(&r->outbox, memory_order_acquire);
 }
 
 static bool is_task_of(const char *task, const char *device, size_t len)
@@ -57,6 +62,33 @@ static bool is_local(const step_rendezvous *r, const bd_rendezvous_key_parts *pa
             memcmp(parts->src_device, parts->dst_device, parts->src_device_len) == 0);
 }
 
+static braid_code send_local(const step_rendezvous *r, const bd_rendezvous_key *key,
+                             const braid_tensor *tensor, bool is_dead, braid_status *st)
+{
+    return r->local->ops->send(r->local, key, tensor, is_dead, st);
+}
+
+static braid_code send(bd_rendezvous *base, const bd_rendezvous_key *key, const braid_tensor *tensor,
+                       bool is_dead, braid_status *st)
+{
+    step_rendezvous *r = of(base);
+    bd_outbox *outbox = outbox_of(r);
+    if (!outbox || key->is_for_client) return send_local(r, key, tensor, is_dead, st);
+    bd_rendezvous_key_parts parts;
+    const braid_code code = bd_rendezvous_key_parse(key->text, key->len, &parts, st);
+    if (code) return code;
+    const bd_peer *peer = bd_peers_of_device(r->peers, parts.dst_device, parts.dst_device_len);
+    if (!peer || peer->is_self) return send_local(r, key, tensor, is_dead, st);
+    bd_outbox_put(outbox, peer, key, tensor, is_dead);
+    return BRAID_OK;
+}
+
+static void flush(bd_rendezvous *base)
+{
+    bd_outbox *outbox = outbox_of(of(base));
+    if (outbox) bd_outbox_flush(outbox);
+}
+
 braid_code bd_step_rendezvous_feed(bd_rendezvous *base, const bd_rendezvous_key *key,
                                    const braid_tensor *tensor, braid_status *st)
 {
@@ -69,7 +101,7 @@ braid_code bd_step_rendezvous_feed(bd_rendezvous *base, const bd_rendezvous_key 
         bd_map_put_n(&r->fed, key->text, key->len, r);
         bd_mutex_unlock(&r->mu);
     }
-    return send(base, key, tensor, false, st);
+    return send_local(r, key, tensor, false, st);
 }
 
 static bool is_fed(step_rendezvous *r, const bd_rendezvous_key *key)
@@ -102,6 +134,18 @@ static void remote_done(void *arg, braid_tensor *tensor, bool is_dead, const bra
     bd_recycled_free(in);
 }
 
+// A tensor has arrived, or the sender was told that it was refused.
+static void arrived_done(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st)
+{
+    remote_recv *in = arg;
+    if (st->code || is_dead || bd_tensor_is_set(tensor)) {
+        remote_done(arg, tensor, is_dead, st);
+        return;
+    }
+    const bd_rendezvous_key key = bd_rendezvous_key_of(in->key);
+    bd_remote_recv_tensor(in->peer, in->r->step_id, &key, in->r->remote, remote_done, in);
+}
+
 static void fail(bd_recv_fn fn, void *arg, const braid_status *st)
 {
     braid_tensor none = {0};
@@ -128,10 +172,65 @@ static void recv(bd_rendezvous *base, const bd_rendezvous_key *key, bd_recv_fn f
         fail(fn, arg, st);
         return;
     }
-    remote_recv *in = bd_recycled_raw(sizeof *in);
-    *in = (remote_recv){r, fn, arg};
+    remote_recv *in = bd_recycled_raw(sizeof *in + key->len + 1);
+    *in = (remote_recv){.r = r, .peer = peer, .fn = fn, .arg = arg};
+    memcpy(in->key, key->text, key->len + 1);
     bd_rendezvous_ref(base);
-    bd_remote_recv_tensor(peer, r->step_id, key, r->remote, remote_done, in);
+    if (outbox_of(r))
+        r->arrived->ops->recv(r->arrived, key, arrived_done, in);
+    else
+        bd_remote_recv_tensor(peer, r->step_id, key, r->remote, remote_done, in);
+}
+
+// ---- Pushes ----
+
+bool bd_step_rendezvous_push(bd_rendezvous *base, bd_outbox *outbox)
+{
+    bd_outbox *none = NULL;
+    bd_outbox_ref(outbox);
+    if (atomic_compare_exchange_strong(&of(base)->outbox, &none, outbox)) return true;
+    bd_outbox_unref(outbox);
+    return false;
+}
+
+bd_rendezvous *bd_step_rendezvous_local(bd_rendezvous *base)
+{
+    return of(base)->local;
+}
+
+braid_code bd_step_rendezvous_arrive(bd_rendezvous *base, const bd_rendezvous_key *key,
+                                     const braid_tensor *tensor, bool is_dead, braid_status *st)
+{
+    bd_rendezvous *arrived = of(base)->arrived;
+    return arrived->ops->send(arrived, key, tensor, is_dead, st);
+}
+
+// A tensor whose parts are being fetched; holds a reference to the rendezvous.
+typedef struct fetched {
+    step_rendezvous *r;
+    char key[]; // zero-terminated
+} fetched;
+
+static void parts_fetched(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *from)
+{
+    fetched *f = arg;
+    bd_rendezvous *base = &f->r->base;
+    BD_STATUS(st);
+    bd_status_copy(st, from);
+    const bd_rendezvous_key key = bd_rendezvous_key_of(f->key);
+    if (st->code || bd_step_rendezvous_arrive(base, &key, tensor, is_dead, st)) base->ops->abort(base, st);
+    bd_rendezvous_unref(base);
+    bd_recycled_free(f);
+}
+
+void bd_step_rendezvous_arrive_in_parts(bd_rendezvous *base, const bd_peer *peer,
+                                        const bd_rendezvous_key *key, bd_tensor_answer *answer)
+{
+    fetched *f = bd_recycled_raw(sizeof *f + key->len + 1);
+    f->r = of(base);
+    memcpy(f->key, key->text, key->len + 1);
+    bd_rendezvous_ref(base);
+    bd_fetch_parts(peer, &answer->parts, &answer->first_part, f->r->remote, parts_fetched, f);
 }
 
 bool bd_step_rendezvous_is_empty(bd_rendezvous *r)
@@ -143,13 +242,18 @@ static void abort_step(bd_rendezvous *base, const braid_status *why)
 {
     step_rendezvous *r = of(base);
     bd_cancellation_cancel(r->remote, why);
+    bd_outbox *outbox = outbox_of(r);
+    if (outbox) bd_outbox_abort(outbox, why);
     r->local->ops->abort(r->local, why);
+    r->arrived->ops->abort(r->arrived, why);
 }
 
 static void destroy(bd_rendezvous *base)
 {
     step_rendezvous *r = of(base);
+    bd_outbox_unref(outbox_of(r));
     bd_rendezvous_unref(r->local);
+    bd_rendezvous_unref(r->arrived);
     bd_cancellation_unref(r->remote);
     bd_map_fini(&r->fed);
     bd_mutex_fini(&r->mu);
@@ -159,11 +263,12 @@ static void destroy(bd_rendezvous *base)
 bd_rendezvous *bd_step_rendezvous_new(int64_t step_id, const bd_peers *peers)
 {
     static const bd_rendezvous_ops ops = {
-        .send = send, .recv = recv, .abort = abort_step, .destroy = destroy};
+        .send = send, .recv = recv, .flush = flush, .abort = abort_step, .destroy = destroy};
     step_rendezvous *r = bd_recycled(sizeof *r);
     r->base.ops = &ops;
     atomic_init(&r->base.refs, 1);
     r->local = bd_local_rendezvous_new();
+    r->arrived = bd_local_rendezvous_new();
     r->step_id = step_id;
     r->peers = peers;
     r->remote = bd_cancellation_new(NULL);

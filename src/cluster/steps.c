@@ -1,8 +1,8 @@
 // The steps of a task.
 //
 // States of a step:
-//   early    a RecvTensor came before any RunGraph. At most STEPS_EARLY_MAX, the oldest goes; for at most
-//            EARLY_NS; with at most EARLY_RECVS_MAX receives in all.
+//   early    a RecvTensor or a pushed tensor came before any RunGraph. At most STEPS_EARLY_MAX, the oldest goes; for at most
+//            EARLY_NS; with at most EARLY_RECVS_MAX receives and EARLY_BYTES_MAX of tensors in all.
 //   running  bd_steps_begin: RunGraphs in progress.
 //   done     all of them have ended; other tasks may still fetch what was sent here. At most STEPS_DONE_MAX,
 //            the oldest goes: a master that dies before its CleanupGraph leaves no more behind, and nothing when
@@ -25,6 +25,9 @@
 #define STEPS_OVER_REMEMBERED 4096
 // Receives in progress that came to an early step, of all steps.
 #define EARLY_RECVS_MAX 65536
+// Of tensors that were pushed to early steps, and what it costs to note one that was refused.
+#define EARLY_BYTES_MAX ((size_t)256 << 20)
+#define EARLY_NOTE_BYTES ((size_t)1 << 10)
 // All RunGraphs of a step are sent at the same time: one that is so late does not come.
 #define EARLY_NS ((int64_t)60000000000)
 
@@ -35,7 +38,8 @@ typedef struct entry {
     const void *session;           // of the RunGraphs; only compared
     int running;                   // RunGraphs in progress
     bool has_begun, ends_by_itself;
-    bool is_forgotten; // its session is gone: it is over when it is done
+    bool is_forgotten;  // its session is gone: it is over when it is done
+    size_t early_bytes; // of its part in the limit
     int64_t created_ns;
     struct entry *prev, *next; // on a list
 } entry;
@@ -56,6 +60,7 @@ struct bd_steps {
     int64_t over_ring[STEPS_OVER_REMEMBERED];
     size_t over_next, over_count;
     int early_recvs;     // in progress; guarded by mu
+    size_t early_bytes;  // guarded by mu
     bd_timer_id timer;   // of the oldest early one, also while it runs; 0: none; guarded by mu
     braid_status closed; // guarded by mu
 };
@@ -93,12 +98,20 @@ static void remember_over_locked(bd_steps *s, int64_t id)
     bd_imap_put(&s->over, (uint64_t)id, s);
 }
 
+// The step is not early any more.
+static void leave_early_locked(bd_steps *s, entry *e)
+{
+    take_off(&s->early, e);
+    s->early_bytes -= e->early_bytes;
+    e->early_bytes = 0;
+}
+
 // Takes the step out of the table; the caller ends the entry with end_entry, without the lock.
 static entry *take_out_locked(bd_steps *s, entry *e)
 {
     bd_imap_remove(&s->by_id, (uint64_t)e->id);
     if (!e->has_begun)
-        take_off(&s->early, e);
+        leave_early_locked(s, e);
     else if (e->running == 0)
         take_off(&s->done, e);
     if (!bd_imap_get(&s->over, (uint64_t)e->id)) remember_over_locked(s, e->id);
@@ -176,7 +189,7 @@ braid_code bd_steps_begin(bd_steps *s, int64_t step_id, const void *session, bd_
     entry *e = find_or_add_locked(s, step_id, st);
     if (e) {
         if (!e->has_begun)
-            take_off(&s->early, e);
+            leave_early_locked(s, e);
         else if (e->running == 0)
             take_off(&s->done, e);
         e->has_begun = true;
@@ -244,6 +257,16 @@ static void holding_done(void *arg, braid_tensor *tensor, bool is_dead, const br
     bd_recycled_free(in);
 }
 
+// The entry of a step that has not begun; NULL with an error. *dropped goes to end_entry.
+static entry *find_early_locked(bd_steps *s, int64_t step_id, entry **dropped, braid_status *st)
+{
+    entry *e = find_or_add_locked(s, step_id, st);
+    if (!e) return NULL;
+    if (s->early.count > STEPS_EARLY_MAX) *dropped = take_out_locked(s, s->early.first);
+    arm_timer_locked(s);
+    return e;
+}
+
 // The entry that a receive goes to, counted when it is early; NULL with an error. *dropped goes to end_entry.
 static entry *enter_locked(bd_steps *s, int64_t step_id, entry **dropped, braid_status *st)
 {
@@ -256,11 +279,8 @@ static entry *enter_locked(bd_steps *s, int64_t step_id, entry **dropped, braid_
                 (long long)step_id, EARLY_RECVS_MAX);
         return NULL;
     }
-    e = find_or_add_locked(s, step_id, st);
-    if (!e) return NULL;
-    if (s->early.count > STEPS_EARLY_MAX) *dropped = take_out_locked(s, s->early.first);
-    s->early_recvs++;
-    arm_timer_locked(s);
+    e = find_early_locked(s, step_id, dropped, st);
+    if (e) s->early_recvs++;
     return e;
 }
 
@@ -284,6 +304,54 @@ void bd_steps_recv(bd_steps *s, int64_t step_id, const bd_rendezvous_key *key, b
         fn(arg, &none, false, st);
     }
 }
+
+// ---- Pushed tensors ----
+
+// The rendezvous (a reference) that a tensor goes to; NULL: nobody waits for it any more, or an error. *dropped goes to end_entry.
+static bd_rendezvous *make_room_locked(bd_steps *s, int64_t step_id, const bd_tensor_answer *answer,
+                                       bool *is_refused, entry **dropped, braid_status *st)
+{
+    entry *e = bd_imap_get(&s->by_id, (uint64_t)step_id);
+    if (e && e->has_begun) return e->running ? bd_rendezvous_ref(e->rendezvous) : NULL;
+    const size_t left = EARLY_BYTES_MAX - s->early_bytes;
+    if (left < EARLY_NOTE_BYTES) {
+        bd_fail(st, BRAID_RESOURCE_EXHAUSTED,
+                "Step %lld has not begun, and %zu MB are already held for such steps", (long long)step_id,
+                EARLY_BYTES_MAX >> 20);
+        return NULL;
+    }
+    e = find_early_locked(s, step_id, dropped, st);
+    if (!e) return NULL;
+    const size_t bytes = bd_tensor_is_set(&answer->tensor) ? bd_tensor_bytes(&answer->tensor) : 0;
+    *is_refused = answer->has_parts || bytes > left - EARLY_NOTE_BYTES;
+    const size_t taken = EARLY_NOTE_BYTES + (*is_refused ? 0 : bytes);
+    e->early_bytes += taken;
+    s->early_bytes += taken;
+    return bd_rendezvous_ref(e->rendezvous);
+}
+
+braid_code bd_steps_push(bd_steps *s, int64_t step_id, const bd_peer *peer, const bd_rendezvous_key *key,
+                         bd_tensor_answer *answer, bool *is_refused, braid_status *st)
+{
+    entry *dropped = NULL;
+    *is_refused = false;
+    bd_mutex_lock(&s->mu);
+    bd_rendezvous *r = make_room_locked(s, step_id, answer, is_refused, &dropped, st);
+    bd_mutex_unlock(&s->mu);
+    end_entry(dropped, BRAID_RESOURCE_EXHAUSTED, "was dropped: too many steps wait for their beginning");
+    if (!r) return st->code;
+    const braid_tensor none = {0};
+    if (*is_refused)
+        bd_step_rendezvous_arrive(r, key, &none, false, st);
+    else if (answer->has_parts)
+        bd_step_rendezvous_arrive_in_parts(r, peer, key, answer);
+    else
+        bd_step_rendezvous_arrive(r, key, &answer->tensor, answer->is_dead, st);
+    bd_rendezvous_unref(r);
+    return st->code;
+}
+
+// ---- The end of steps ----
 
 void bd_steps_cleanup(bd_steps *s, int64_t step_id)
 {

@@ -4,6 +4,7 @@
 
 #include "base/timer.h"
 #include "cluster/peers.h"
+#include "cluster/tensor_answer.h"
 #include "op/rendezvous.h"
 
 typedef struct bd_steps bd_steps;
@@ -25,6 +26,12 @@ void bd_steps_end(bd_steps *s, int64_t step_id, bool succeeded);
 // Another task asks for a tensor: before the step begins here (it waits, within limits), while it runs, or
 // until it is cleaned up. Aborted when it is over. As bd_rendezvous_ops.recv.
 void bd_steps_recv(bd_steps *s, int64_t step_id, const bd_rendezvous_key *key, bd_recv_fn fn, void *arg);
+
+// Another task sends a tensor unasked (`answer`, read from its message): before the step begins here or while it runs. `peer` is the
+// task; *is_refused is set when there is no room for it before the step begins: then it is to be kept for RecvTensor. Dropped when the
+// step has run. Aborted when it is over, ResourceExhausted when there is not even room to note that it was refused.
+braid_code bd_steps_push(bd_steps *s, int64_t step_id, const bd_peer *peer, const bd_rendezvous_key *key,
+                         bd_tensor_answer *answer, bool *is_refused, braid_status *st);
 
 // The step is over: what still runs is cancelled, what waits is aborted, what nobody received is freed.
 void bd_steps_cleanup(bd_steps *s, int64_t step_id);

@@ -45,6 +45,13 @@ typedef struct bd_run_graph {
     // The calling thread waits for the step anyway: a local worker runs on it. Else it is one that must not
     // be held.
     bool may_wait;
+    // All tasks of the step take tensors that are pushed to them (bd_worker.takes_pushes): push what goes to them.
+    bool pushes;
+    // Receives PushedTensors as BD_RUN_GRAPH_RESPONSE_PUSHED: what the part has sent to its master's task when it has run. Empty before;
+    // NULL: they are pushed, too.
+    bd_message *returned;
+    // The master's own worker, for what a remote one returns; NULL when `pushes` is not set.
+    struct bd_local_worker *home;
 } bd_run_graph;
 
 // How a worker of Braid says ends_by_itself: a field of RunGraphResponse that TensorFlow does not have, and
@@ -87,6 +94,7 @@ typedef struct bd_worker_ops {
 
 struct bd_worker {
     const bd_worker_ops *ops;
+    atomic_bool takes_pushes; // a task of Braid's; known when get_status has been answered
 };
 
 #endif

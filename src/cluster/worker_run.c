@@ -1,8 +1,9 @@
 // One execution of a registered graph: RunGraph.
 //
 // begun    the step's rendezvous holds what is fed; the plan runs, on this thread or from the pool
-// run      the plan is done: on success what is asked for is taken from the rendezvous, else the rendezvous
-// is aborted ended    the step has one execution less on this task; the callback runs
+// run      the plan is done: on success what is asked for is taken from the rendezvous, else the rendezvous is aborted
+// leaving  what was pushed to other tasks is on its way: a push that fails is the execution's failure
+// ended    the step has one execution less on this task; the callback runs
 // The execution has a token of its own, below the caller's: its failure does not cancel what the caller does
 // elsewhere. A hook on the step's token cancels it, too, when the step is cleaned up while it runs.
 #include "base/alloc.h"
@@ -23,6 +24,7 @@ typedef struct execution {
     bd_worker_graph *graph; // a reference
     bd_run_graph *run;      // the caller's, until the callback
     bd_rendezvous *rendezvous;
+    bd_outbox *outbox;                  // a reference; NULL when the step does not push
     bd_cancellation *step_cancellation; // of the step on this task; a reference
     bd_cancel_hook step_hook;
     bd_step step;
@@ -113,6 +115,7 @@ static void step_cancelled(bd_cancel_hook *hook, const braid_status *why)
 
 static void execution_free(execution *e)
 {
+    bd_outbox_unref(e->outbox);
     bd_cancellation_unref(e->step_cancellation);
     bd_cancellation_unref(e->step.cancellation);
     bd_rendezvous_unref(e->rendezvous);
@@ -121,16 +124,10 @@ static void execution_free(execution *e)
     bd_recycled_free(e);
 }
 
-static void plan_done(void *arg, const braid_status *from)
+static void end(execution *e, braid_status *st)
 {
-    execution *e = arg;
     bd_local_worker *w = e->w;
-    BD_STATUS(st);
-    bd_status_copy(st, from);
-    if (st->code)
-        abort_rendezvous(e->rendezvous, st);
-    else
-        fetch_all(e, st);
+    if (st->code) abort_rendezvous(e->rendezvous, st);
     if (e->step.stats) bd_step_stats_write(e->step.stats, w->device->name, e->run->stats);
     if (e->run->wants_partition_graphs) write_partition_graph(e);
     bd_steps_end(w->steps, e->run->step_id, st->code == BRAID_OK);
@@ -144,7 +141,57 @@ static void plan_done(void *arg, const braid_status *from)
     count_running(w, -1);
 }
 
+static void pushes_done(void *arg, const braid_status *from)
+{
+    execution *e = arg;
+    BD_STATUS(st);
+    bd_status_copy(st, from);
+    for (int i = 0; st->code && i < e->run->recv_count; i++)
+        bd_tensor_fini(&e->run->recvs[i]);
+    end(e, st);
+}
+
+// What is left in the outbox for the master's task goes there with the answer, the rest is pushed.
+static void empty_outbox(execution *e)
+{
+    const bd_run_graph *run = e->run;
+    const char *master = e->graph->session->owner.task;
+    const bd_peer *home = run->returned ? bd_peers_of_device(e->w->peers, master, strlen(master)) : NULL;
+    if (home) {
+        bd_wire_writer writer;
+        bd_wire_writer_init(&writer, run->returned);
+        bd_outbox_give(e->outbox, home, &writer);
+        bd_wire_writer_finish(&writer);
+    }
+    bd_outbox_finish(e->outbox, pushes_done, e);
+}
+
+static void plan_done(void *arg, const braid_status *from)
+{
+    execution *e = arg;
+    BD_STATUS(st);
+    bd_status_copy(st, from);
+    if (!st->code) fetch_all(e, st);
+    if (!st->code && e->outbox)
+        empty_outbox(e);
+    else
+        end(e, st);
+}
+
 // ---- The beginning ----
+
+static braid_code start_pushing(execution *e, braid_status *st)
+{
+    e->outbox = bd_outbox_new(&(bd_outbox_options){
+        .step_id = e->run->step_id,
+        .held_parts = e->w->held_parts,
+        .refused = bd_step_rendezvous_local(e->rendezvous),
+        .cancellation = e->step.cancellation,
+    });
+    if (bd_step_rendezvous_push(e->rendezvous, e->outbox)) return BRAID_OK;
+    return bd_fail(st, BRAID_INVALID_ARGUMENT, "Step %lld runs on %s already", (long long)e->run->step_id,
+                   e->w->peers->self->task);
+}
 
 static braid_code feed_all(execution *e, braid_status *st)
 {
@@ -176,7 +223,7 @@ static void begin(execution *e)
 {
     BD_STATUS(st);
     bd_pool *pool = e->w->device->pool;
-    if (feed_all(e, st)) {
+    if ((e->run->pushes && start_pushing(e, st)) || feed_all(e, st)) {
         plan_done(e, st);
     } else if (e->run->may_wait) {
         bd_plan_run_wait(e->graph->plan, &e->step, st);

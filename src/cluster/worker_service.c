@@ -5,9 +5,11 @@
 #include "base/recycler.h"
 #include "cluster/graph_options.h"
 #include "cluster/message_field.h"
+#include "cluster/outbox.h"
 #include "cluster/served.h"
 #include "cluster/server_internal.h"
 #include "cluster/services.h"
+#include "cluster/tensor_answer.h"
 #include "proto/pack.h"
 #include "tensor/named_tensor.h"
 #include "tensorflow/core/protobuf/worker.pb-c.h"
@@ -23,6 +25,7 @@ static void give_status(void *arg, const bd_device_info *devices, int count, con
     bd_wire_writer_init(&writer, &response);
     for (int i = 0; i < count; i++)
         bd_device_attributes_put(&devices[i], 1, &writer);
+    bd_wire_put_uint(&writer, BD_STATUS_TAKES_PUSHES, 1);
     bd_wire_writer_finish(&writer);
     bd_incoming_reply(arg, &response, st);
 }
@@ -148,7 +151,7 @@ typedef struct run_call {
     BD_ARRAY(bd_named_tensor) sent;
     bd_run_graph_send *sends; // [sent]
     braid_tensor *recvs;      // [request->n_recv_key]
-    bd_message stats, partition_graphs;
+    bd_message stats, partition_graphs, returned;
     bd_run_graph run;
 } run_call;
 
@@ -164,6 +167,7 @@ static void free_run(bd_served *base)
     bd_recycled_free(c->recvs);
     bd_message_fini(&c->stats);
     bd_message_fini(&c->partition_graphs);
+    bd_message_fini(&c->returned);
     bd_proto_arena_fini(&c->arena);
     bd_recycled_free(c);
 }
@@ -193,7 +197,7 @@ static void put_partition_graphs(const bd_message *graphs, bd_wire_writer *out)
     }
 }
 
-static void write_response(const run_call *c, const braid_status *st, bd_message *out)
+static void write_response(run_call *c, const braid_status *st, bd_message *out)
 {
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, out);
@@ -201,6 +205,7 @@ static void write_response(const run_call *c, const braid_status *st, bd_message
         bd_named_tensor_put(c->run.recv_keys[i], &c->recvs[i], 1, &writer);
     if (c->stats.bytes) bd_message_field_put(&c->stats, 2, &writer);
     put_partition_graphs(&c->partition_graphs, &writer);
+    if (!st->code) bd_wire_append(&writer, &c->returned);
     if (c->run.ends_by_itself) bd_wire_put_uint(&writer, BD_RUN_GRAPH_RESPONSE_ENDS_BY_ITSELF, 1);
     if (st->code) {
         char *text = bd_wire_error_message(st);
@@ -248,6 +253,8 @@ static void set_run(run_call *c)
         .wants_partition_graphs = request->exec_opts && request->exec_opts->record_partition_graphs,
         .stats = &c->stats,
         .partition_graphs = &c->partition_graphs,
+        .pushes = bd_proto_has_unknown(&request->base, BD_RUN_GRAPH_PUSHES),
+        .returned = &c->returned,
     };
 }
 
@@ -272,6 +279,7 @@ static void run_graph(braid_server *server, bd_incoming *call)
     run_call *c = bd_recycled(sizeof *c);
     bd_message_init(&c->stats);
     bd_message_init(&c->partition_graphs);
+    bd_message_init(&c->returned);
     const braid_code code = read_run(server, c, call, st);
     bd_served_init(&c->base, call, server->cancellation, server->cancellation, free_run);
     bd_worker *w = bd_local_worker_base(server->worker);
@@ -282,9 +290,6 @@ static void run_graph(braid_server *server, bd_incoming *call)
 }
 
 // ---- RecvTensor ----
-
-// A key is two device names, a tensor's name and a few numbers; it is kept while the receive waits.
-#define RECV_KEY_LEN_MAX 4096
 
 typedef struct recv_call {
     bd_incoming *call;
@@ -305,20 +310,9 @@ static void tensor_received(void *arg, braid_tensor *tensor, bool is_dead, const
     bd_message_init(&response);
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, &response);
-    const bool in_parts = !is_dead && c.parts && bd_tensor_has_parts(tensor) &&
-                          bd_held_parts_put(c.parts, c.step_id, tensor, &writer);
-    if (!is_dead && !in_parts) bd_tensor_proto_put(tensor, 1, &writer);
-    if (is_dead) bd_wire_put_uint(&writer, 2, 1);
-    bd_wire_put_uint(&writer, 3, (uint64_t)bd_wall_micros());
+    bd_tensor_answer_put(c.parts, c.step_id, tensor, is_dead, &writer);
     bd_wire_writer_finish(&writer);
     bd_incoming_reply(call, &response, st);
-}
-
-static bool takes_parts(const Tensorflow__RecvTensorRequest *request)
-{
-    for (unsigned i = 0; i < request->base.n_unknown_fields; i++)
-        if (request->base.unknown_fields[i].tag == BD_RECV_TAKES_PARTS) return true;
-    return false;
 }
 
 static void recv_tensor(braid_server *server, bd_incoming *call)
@@ -328,8 +322,9 @@ static void recv_tensor(braid_server *server, bd_incoming *call)
     const Tensorflow__RecvTensorRequest *request =
         bd_proto_unpack_message(&tensorflow__recv_tensor_request__descriptor, &call->request, arena, st);
     bd_message_fini(&call->request); // not kept while the receive waits
-    if (request && strlen(request->rendezvous_key) > RECV_KEY_LEN_MAX)
-        bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "RecvTensor: a key is longer than %d", RECV_KEY_LEN_MAX);
+    if (request && strlen(request->rendezvous_key) > BD_RENDEZVOUS_KEY_LEN_MAX)
+        bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "RecvTensor: a key is longer than %d",
+                BD_RENDEZVOUS_KEY_LEN_MAX);
     else if (request && !bd_request_ids_add(&server->recv_ids, request->request_id))
         bd_fail(st, BRAID_ABORTED, "RecvTensor: request %lld has come before",
                 (long long)request->request_id);
@@ -338,7 +333,8 @@ static void recv_tensor(braid_server *server, bd_incoming *call)
         return;
     }
     recv_call *c = bd_recycled(sizeof *c);
-    *c = (recv_call){call, takes_parts(request) ? server->held_parts : NULL, request->step_id};
+    const bool takes_parts = bd_proto_has_unknown(&request->base, BD_RECV_TAKES_PARTS);
+    *c = (recv_call){call, takes_parts ? server->held_parts : NULL, request->step_id};
     bd_local_worker_recv_tensor(server->worker, request->step_id, request->rendezvous_key, tensor_received,
                                 c);
 }

@@ -10,7 +10,8 @@
 typedef struct bd_rendezvous_key {
     const char *text; // zero-terminated; owned by whoever made the key
     size_t len;
-    uint64_t hash; // of the text
+    uint64_t hash;      // of the text
+    bool is_for_client; // the tensor is what a client fetches
 } bd_rendezvous_key;
 
 // Builds the text of a key into new memory (bd_free).
@@ -41,6 +42,9 @@ typedef struct bd_rendezvous_ops {
                        bool is_dead, braid_status *st);
     // Asks for the tensor of `key` (borrowed for the call); `fn` may run before this returns.
     void (*recv)(bd_rendezvous *r, const bd_rendezvous_key *key, bd_recv_fn fn, void *arg);
+    // Sends what was held back, to go with other tensors; NULL: nothing is. Who has sent calls it when it has nothing else to do,
+    // and before what takes long.
+    void (*flush)(bd_rendezvous *r);
     // Fails every waiting and every later send and receive with `why`.
     void (*abort)(bd_rendezvous *r, const braid_status *why);
     void (*destroy)(bd_rendezvous *r);

@@ -25,6 +25,7 @@ static braid_code edge_create(const braid_op *node, void *state, braid_status *s
     s->text = edge_text(node, 0, 0);
     s->key = bd_rendezvous_key_of(s->text);
     s->client_terminated = bd_node_attr_bool(node, "client_terminated");
+    s->key.is_for_client = s->client_terminated;
     return BRAID_OK;
 }
 
@@ -40,7 +41,9 @@ static bd_rendezvous_key edge_key(const bd_op_ctx *c, char **owned)
     *owned = NULL;
     if (c->frame_id == 0 && c->iteration == 0) return s->key;
     *owned = edge_text(c->node, c->frame_id, c->iteration);
-    return bd_rendezvous_key_of(*owned);
+    bd_rendezvous_key key = bd_rendezvous_key_of(*owned);
+    key.is_for_client = s->client_terminated;
+    return key;
 }
 
 static bool has_rendezvous(bd_op_ctx *c)

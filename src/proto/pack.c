@@ -248,3 +248,10 @@ void *bd_proto_unpack_split(const ProtobufCMessageDescriptor *type, const bd_mes
     bd_recycled_free(rest);
     return message;
 }
+
+bool bd_proto_has_unknown(const ProtobufCMessage *message, uint32_t field)
+{
+    for (unsigned i = 0; i < message->n_unknown_fields; i++)
+        if (message->unknown_fields[i].tag == field) return true;
+    return false;
+}

@@ -45,6 +45,9 @@ void *bd_proto_unpack(const ProtobufCMessageDescriptor *type, const void *data, 
 void *bd_proto_unpack_message(const ProtobufCMessageDescriptor *type, const bd_message *in,
                               bd_proto_arena *arena, braid_status *st);
 
+// Whether a message came with a field that its type does not have.
+bool bd_proto_has_unknown(const ProtobufCMessage *message, uint32_t field);
+
 // Appends a message, without an enclosing tag and length; bd_proto_put is one as field `field`.
 void bd_proto_pack(const ProtobufCMessage *message, bd_wire_writer *out);
 void bd_proto_put(const ProtobufCMessage *message, uint32_t field, bd_wire_writer *out);

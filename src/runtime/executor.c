@@ -143,6 +143,13 @@ static void token_cancelled(bd_cancel_hook *hook, const braid_status *why)
 
 // ---- The workers' loop ----
 
+// What the step's rendezvous holds back goes out: before what takes long, and before this worker has nothing to do.
+static void flush_sends(const bd_worker *w)
+{
+    bd_rendezvous *r = w->run->step->rendezvous;
+    if (r && r->ops->flush) r->ops->flush(r);
+}
+
 // Keeps one expensive node and offers the others to whoever is idle.
 static void execute_expensive(bd_worker *w)
 {
@@ -156,6 +163,7 @@ static void execute_expensive(bd_worker *w)
     int count = bd_run_wake_locked(r);
     bd_mutex_unlock(&r->mu);
     if (count > 0) bd_run_submit(r, count);
+    flush_sends(w);
     bd_execute(w, mine);
     atomic_fetch_sub_explicit(&r->in_expensive, 1, memory_order_relaxed);
 }
@@ -197,20 +205,33 @@ static void give_others_a_turn(bd_worker *w)
     bd_mutex_unlock(&w->run->mu);
 }
 
+// Whether this worker's end is the run's: whoever waits for the run's end takes what is held back.
+static bool is_last_locked(const bd_run *r)
+{
+    return r->active == 1 && atomic_load_explicit(&r->async_open, memory_order_relaxed) == 0;
+}
+
+// Returns with mu held.
 static void work_until_empty(bd_worker *w)
 {
     bd_run *r = w->run;
+    bool has_flushed = false;
     for (;;) {
         if (atomic_load_explicit(&r->stopped, memory_order_relaxed)) w->ready.len = w->expensive.len = 0;
         if (w->ready.len > 0) {
             if (++w->turn % TURNS_IN_A_ROW == 0) give_others_a_turn(w);
             bd_execute(w, w->ready.items[--w->ready.len]);
+            has_flushed = false;
         } else if (w->expensive.len > 0) {
             execute_expensive(w);
+            has_flushed = false;
         } else {
             bd_mutex_lock(&r->mu);
-            if (!refill_locked(w)) return;
+            if (!refill_locked(w) && (has_flushed || is_last_locked(r))) return;
             bd_mutex_unlock(&r->mu);
+            if (w->ready.len > 0 || w->expensive.len > 0) continue;
+            flush_sends(w);
+            has_flushed = true;
         }
     }
 }

@@ -146,6 +146,7 @@ class KilledWorkerTest(InteropTest):
         with Cluster(ps=1, worker=1) as cluster:
             for round in range(WORKERS + 5):
                 if round == 5:
+                    self.work(cluster).close()  # as at the end: the parameter server has a connection to the worker
                     usage = Usage(cluster.server("ps"))
                 self.work_and_die(cluster)
                 cluster.start("worker")
