@@ -35,14 +35,14 @@ static bool is_shape_unsettled(const braid_op *n)
     }
 }
 
-// It gives a reference to a variable, or something out of a resource.
+// It gives a reference to a variable, or something out of one.
 static bool looks_at_variable(const braid_op *n)
 {
     for (int i = 0; i < n->output_count; i++) {
         if (bd_dtype_is_ref(n->output_types[i])) return true;
     }
     for (int i = 0; i < n->input_count; i++) {
-        if (bd_dtype_base(n->input_types[i]) == BRAID_RESOURCE) return true;
+        if (bd_node_role(n->inputs[i].op) == BD_ROLE_VARIABLE) return true;
     }
     return false;
 }

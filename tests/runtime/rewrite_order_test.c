@@ -157,6 +157,58 @@ static void a_sum_takes_a_variable_of_any_shape(void **state)
     }
 }
 
+// ---- Updates that depend on each other where no edge shows it ----
+
+static braid_out queue_of_scalars(braid_graph *g)
+{
+    braid_op_desc *d = braid_op_begin(g, "FIFOQueueV2", NULL);
+    braid_op_attr_type_list(d, "component_types", (const braid_dtype[]){BRAID_FLOAT}, 1);
+    braid_op_attr_shape_list(d, "shapes", &BRAID_SCALAR, 1);
+    return braid_op_end_out(d);
+}
+
+static braid_out dequeue(braid_graph *g, braid_out queue)
+{
+    braid_op_desc *d = braid_op_begin(g, "QueueDequeueV2", NULL);
+    braid_op_input(d, queue);
+    braid_op_attr_type_list(d, "component_types", (const braid_dtype[]){BRAID_FLOAT}, 1);
+    return braid_op_end_out(d);
+}
+
+static braid_op *enqueue(braid_graph *g, braid_out queue, braid_out value)
+{
+    braid_op_desc *d = braid_op_begin(g, "QueueEnqueueV2", NULL);
+    braid_op_input(d, queue);
+    braid_op_input_list(d, &value, 1);
+    return braid_op_end(d);
+}
+
+// What the first update left goes through a queue into the second.
+static void an_update_may_wait_for_another_in_a_queue(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out v = tg_variable(g, "v", BRAID_FLOAT), w = tg_variable(g, "w", BRAID_FLOAT);
+    braid_out start_v = tg2(g, "Assign", NULL, v, tg_float(g, NULL, 10));
+    braid_out start_w = tg2(g, "Assign", NULL, w, tg_float(g, NULL, 100));
+    braid_out rate = tg_float(g, NULL, 1), queue = queue_of_scalars(g);
+    braid_out first =
+        tg_node(g, "ApplyGradientDescent", NULL, 3, (braid_out[]){v, rate, tg_float(g, NULL, 3)});
+    braid_op *put = enqueue(g, queue, tg1(g, "Identity", NULL, first));
+    braid_out second = tg_node(g, "ApplyGradientDescent", NULL, 3, (braid_out[]){w, rate, dequeue(g, queue)});
+    braid_session *s = tg_session(g, NULL);
+    BD_STATUS(st);
+    tg_run(s, start_v.op, st);
+    tg_run(s, start_w.op, st);
+    assert_ok(st);
+    const braid_run_args args = {
+        .targets = (braid_op *[]){put, second.op}, .target_count = 2, .timeout_ms = 10000};
+    braid_session_run(s, &args, st);
+    assert_ok(st);
+    tg_assert_fetch(s, tg1(g, "Identity", NULL, w), NULL, 100 - (10 - 3));
+    tg_close(s, g);
+}
+
 // A node of many inputs that many wait for is not worth an edge for each pair.
 static void edges_grow_with_the_graph(void **state)
 {
@@ -227,6 +279,7 @@ int main(void)
         cmocka_unit_test(a_shape_is_known_when_its_input_would_be),
         cmocka_unit_test(a_variable_has_the_shape_of_its_value),
         cmocka_unit_test(a_sum_takes_a_variable_of_any_shape),
+        cmocka_unit_test(an_update_may_wait_for_another_in_a_queue),
         cmocka_unit_test(edges_grow_with_the_graph),
         cmocka_unit_test(folding_takes_memory_within_bounds),
     };

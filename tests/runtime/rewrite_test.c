@@ -327,7 +327,8 @@ static braid_out old_value(braid_graph *g) // of a variable, used after it has b
 
 // ---- Updates ----
 
-static braid_out update(braid_graph *g, const char *variable, int64_t size, braid_out rate, braid_op *after)
+static braid_out update_by(braid_graph *g, const char *variable, int64_t size, braid_out rate,
+                           braid_out gradient, braid_op *after)
 {
     braid_op_desc *d = braid_op_begin(g, "VariableV2", variable);
     braid_op_attr_type(d, "dtype", BRAID_FLOAT);
@@ -336,9 +337,14 @@ static braid_out update(braid_graph *g, const char *variable, int64_t size, brai
     d = braid_op_begin(g, "ApplyGradientDescent", NULL);
     braid_op_input(d, v);
     braid_op_input(d, rate);
-    braid_op_input(d, tg2(g, "Mul", NULL, x_of(g), vector(g, NULL, size)));
+    braid_op_input(d, gradient);
     if (after) braid_op_control(d, after);
     return braid_op_end_out(d);
+}
+
+static braid_out update(braid_graph *g, const char *variable, int64_t size, braid_out rate, braid_op *after)
+{
+    return update_by(g, variable, size, rate, tg2(g, "Mul", NULL, x_of(g), vector(g, NULL, size)), after);
 }
 
 static braid_out after_both(braid_graph *g, braid_out a, braid_out b)
@@ -372,6 +378,39 @@ static braid_out large_update(braid_graph *g)
     return after_both(g, update(g, "v", 4, rate, NULL), update(g, "w", 50000, rate, NULL));
 }
 
+static braid_out dequeued(braid_graph *g)
+{
+    braid_op_desc *d = braid_op_begin(g, "FIFOQueue", NULL);
+    braid_op_attr_type_list(d, "component_types", (const braid_dtype[]){BRAID_FLOAT}, 1);
+    braid_out queue = braid_op_end_out(d);
+    d = braid_op_begin(g, "QueueDequeue", NULL);
+    braid_op_input(d, queue);
+    braid_op_attr_type_list(d, "component_types", (const braid_dtype[]){BRAID_FLOAT}, 1);
+    return braid_op_end_out(d);
+}
+
+static braid_out updates_by_one_batch(braid_graph *g)
+{
+    braid_out rate = tg_float(g, NULL, 1), batch = dequeued(g);
+    return after_both(g, update_by(g, "v", 4, rate, tg1(g, "Neg", NULL, batch), NULL),
+                      update_by(g, "w", 5, rate, tg1(g, "Exp", NULL, batch), NULL));
+}
+
+static braid_out updates_by_a_batch_each(braid_graph *g)
+{
+    braid_out rate = tg_float(g, NULL, 1);
+    return after_both(g, update_by(g, "v", 4, rate, dequeued(g), NULL),
+                      update_by(g, "w", 5, rate, dequeued(g), NULL));
+}
+
+// Another update comes before one of them: of what may be the memory of the other's gradient.
+static braid_out updates_around_an_update(braid_graph *g)
+{
+    braid_out rate = tg_float(g, NULL, 1), v = update(g, "v", 4, rate, NULL);
+    braid_out u = tg_variable(g, "u", BRAID_FLOAT), before = tg2(g, "AssignAdd", NULL, u, rate);
+    return after_both(g, v, update(g, "w", 5, rate, before.op));
+}
+
 #define TWO_UPDATES "ApplyGradientDescent ApplyGradientDescent "
 #define REST "Identity Mul Mul NoOp VariableV2 VariableV2"
 
@@ -382,6 +421,13 @@ static const pattern patterns[] = {
     {"an update after another", BRAID_REWRITE_UPDATES, update_after_update,
      TWO_UPDATES "Const Const Const Const " REST},
     {"a large update", BRAID_REWRITE_UPDATES, large_update, TWO_UPDATES "Const Const Const Const " REST},
+    {"updates by one batch", BRAID_REWRITE_UPDATES, updates_by_one_batch,
+     "Const Const Exp FIFOQueue Identity Neg NoOp QueueDequeue VariableV2 VariableV2 _FusedUpdate"},
+    {"updates by a batch each", BRAID_REWRITE_UPDATES, updates_by_a_batch_each,
+     TWO_UPDATES
+     "Const Const FIFOQueue FIFOQueue Identity NoOp QueueDequeue QueueDequeue VariableV2 VariableV2"},
+    {"updates around another", BRAID_REWRITE_UPDATES, updates_around_an_update,
+     TWO_UPDATES "AssignAdd Const Const Const Const Identity Mul Mul NoOp VariableV2 VariableV2 VariableV2"},
     {"a chain", BRAID_REWRITE_ELEMENTWISE, chain, "Const Const _FusedElementwise"},
     {"a diamond", BRAID_REWRITE_ELEMENTWISE, diamond, "_FusedElementwise"},
     {"a value used on the way", BRAID_REWRITE_ELEMENTWISE, chain_used_on_the_way,
