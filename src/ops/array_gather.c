@@ -110,34 +110,16 @@ static void gather_v2_run(bd_op_ctx *c)
     if (bd_input_int(c, 2, "axis", &axis)) gather_along(c, bd_input(c, 0), axis);
 }
 
-// x[begin:end] of a vector, with a mask set: tf.Tensor's operator [].
-static braid_out vector_slice(braid_graph *g, braid_out x, int32_t begin, int32_t end, const char *mask)
-{
-    const char *scope = braid_push_name_scope(g, "strided_slice");
-    braid_out from = bd_b_const_i32_vector(g, "stack", &begin, 1);
-    braid_out to = bd_b_const_i32_vector(g, "stack", &end, 1);
-    braid_out step = bd_b_const_i32_vector(g, "stack", (int32_t[]){1}, 1);
-    braid_op_desc *d = braid_op_begin(g, "StridedSlice", scope);
-    braid_op_input(d, x);
-    braid_op_input(d, from);
-    braid_op_input(d, to);
-    braid_op_input(d, step);
-    braid_op_attr_int(d, mask, 1);
-    braid_out out = braid_op_end_out(d);
-    braid_pop_name_scope(g);
-    return out;
-}
-
 // x[1:]
 static braid_out tail(braid_graph *g, braid_out x)
 {
-    return vector_slice(g, x, 1, 0, "end_mask");
+    return bd_grad_slice(g, x, &(bd_grad_index){.count = 1, .begin = {1}, .end_mask = 1});
 }
 
 // x[0]
 static braid_out head(braid_graph *g, braid_out x)
 {
-    return vector_slice(g, x, 0, 1, "shrink_axis_mask");
+    return bd_grad_slice(g, x, &(bd_grad_index){.count = 1, .end = {1}, .shrink_axis_mask = 1});
 }
 
 // The rows of the gradient added up by their indices, in a tensor of the shape given.

@@ -165,25 +165,6 @@ static void bias_grad_run(bd_op_ctx *c)
         bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when summing gradients");
 }
 
-// x[begin:end] of a vector; a mask leaves that end open.
-static braid_out slice_vector(braid_graph *g, braid_out x, int32_t begin, int32_t end, bool to_end)
-{
-    const char *scope = braid_push_name_scope(g, "strided_slice");
-    braid_out stack = bd_b_const_i32_vector(g, "stack", (int32_t[]){begin}, 1);
-    braid_out stack_1 = bd_b_const_i32_vector(g, "stack_1", (int32_t[]){end}, 1);
-    braid_out stack_2 = bd_b_const_i32_vector(g, "stack_2", (int32_t[]){1}, 1);
-    braid_op_desc *d = braid_op_begin(g, "StridedSlice", scope);
-    braid_op_input(d, x);
-    braid_op_input(d, stack);
-    braid_op_input(d, stack_1);
-    braid_op_input(d, stack_2);
-    braid_op_attr_int(d, "begin_mask", !to_end);
-    braid_op_attr_int(d, "end_mask", to_end);
-    braid_out out = braid_op_end_out(d);
-    braid_pop_name_scope(g);
-    return out;
-}
-
 static braid_out ones_like(braid_graph *g, braid_out x)
 {
     return bd_b1(g, "OnesLike", "ones_like", x);
@@ -196,8 +177,10 @@ static void bias_grad_gradient(bd_grad_ctx *c)
     bool nchw = is_nchw(c->op);
     braid_out grad = c->output_grads[0], shape = bd_b_shape(g, "Shape", c->op->inputs[0]);
     braid_out features = bd_b_shape(g, "Shape", grad);
-    braid_out before = slice_vector(g, shape, 0, nchw ? -3 : -1, false);
-    braid_out after = nchw ? slice_vector(g, shape, -2, 0, true) : before;
+    braid_out before =
+        bd_grad_slice(g, shape, &(bd_grad_index){.count = 1, .end = {nchw ? -3 : -1}, .begin_mask = 1});
+    braid_out after = before;
+    if (nchw) after = bd_grad_slice(g, shape, &(bd_grad_index){.count = 1, .begin = {-2}, .end_mask = 1});
     braid_out parts[3] = {ones_like(g, before), features, nchw ? ones_like(g, after) : before};
     braid_out expanded = bd_b2(g, "Reshape", NULL, grad, bd_grad_concat(g, parts, nchw ? 3 : 2, 0));
     braid_out one = bd_b_const_i32_vector(g, "concat_1/values_1", (int32_t[]){1}, 1);

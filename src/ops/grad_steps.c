@@ -94,6 +94,27 @@ braid_out bd_grad_stack_with(braid_graph *g, const char *name, braid_out x, int3
     return out;
 }
 
+braid_out bd_grad_slice(braid_graph *g, braid_out x, const bd_grad_index *index)
+{
+    static const int32_t ones[BRAID_RANK_MAX] = {1, 1, 1, 1, 1, 1, 1, 1};
+    const char *scope = enter(g, "strided_slice");
+    braid_out begin = bd_b_const_i32_vector(g, "stack", index->begin, index->count);
+    braid_out end = bd_b_const_i32_vector(g, "stack_1", index->end, index->count);
+    braid_out step = bd_b_const_i32_vector(g, "stack_2", ones, index->count);
+    braid_op_desc *d = braid_op_begin(g, "StridedSlice", scope);
+    braid_op_input(d, x);
+    braid_op_input(d, begin);
+    braid_op_input(d, end);
+    braid_op_input(d, step);
+    braid_op_attr_int(d, "begin_mask", index->begin_mask);
+    braid_op_attr_int(d, "end_mask", index->end_mask);
+    braid_op_attr_int(d, "new_axis_mask", index->new_axis_mask);
+    braid_op_attr_int(d, "shrink_axis_mask", index->shrink_axis_mask);
+    braid_out out = braid_op_end_out(d);
+    braid_pop_name_scope(g);
+    return out;
+}
+
 braid_out bd_grad_range(braid_graph *g, braid_out limit, int32_t delta)
 {
     const char *scope = enter(g, "range");

@@ -20,6 +20,13 @@ braid_out bd_grad_flatten(braid_graph *g, braid_out x);
 braid_out bd_grad_reshape_like(braid_graph *g, braid_out x, braid_out like);
 // tf.stack([x, last], name=name) of a scalar and a number.
 braid_out bd_grad_stack_with(braid_graph *g, const char *name, braid_out x, int32_t last);
+// x[...], as the operator [] of tf.Tensor makes it, with all steps 1; the masks are those of StridedSlice.
+typedef struct bd_grad_index {
+    int count; // of dimensions
+    int32_t begin[BRAID_RANK_MAX], end[BRAID_RANK_MAX];
+    int begin_mask, end_mask, new_axis_mask, shrink_axis_mask;
+} bd_grad_index;
+braid_out bd_grad_slice(braid_graph *g, braid_out x, const bd_grad_index *index);
 // tf.range(0, limit, delta)
 braid_out bd_grad_range(braid_graph *g, braid_out limit, int32_t delta);
 // tf.concat(values, axis)

@@ -2,6 +2,7 @@
 #include "graph/shape_fn.h"
 #include "ops/elementwise.h"
 #include "ops/grad_math.h"
+#include "ops/grad_steps.h"
 
 #include <string.h>
 
@@ -68,22 +69,10 @@ static void cross_entropy_run(bd_op_ctx *c)
 // x[:, None, :] (`middle`) or x[:, :, None] of a matrix.
 static braid_out with_new_axis(braid_graph *g, braid_out x, bool middle)
 {
-    const char *scope = braid_push_name_scope(g, "strided_slice");
-    braid_out stack = bd_b_const_i32_vector(g, "stack", (int32_t[]){0, 0, 0}, 3);
-    braid_out stack_1 = bd_b_const_i32_vector(g, "stack_1", (int32_t[]){0, 0, 0}, 3);
-    braid_out stack_2 = bd_b_const_i32_vector(g, "stack_2", (int32_t[]){1, 1, 1}, 3);
-    braid_op_desc *d = braid_op_begin(g, "StridedSlice", scope);
-    braid_op_input(d, x);
-    braid_op_input(d, stack);
-    braid_op_input(d, stack_1);
-    braid_op_input(d, stack_2);
     int new_axis = middle ? 2 : 4, whole = 7 - new_axis;
-    braid_op_attr_int(d, "begin_mask", whole);
-    braid_op_attr_int(d, "end_mask", whole);
-    braid_op_attr_int(d, "new_axis_mask", new_axis);
-    braid_out out = braid_op_end_out(d);
-    braid_pop_name_scope(g);
-    return out;
+    return bd_grad_slice(
+        g, x,
+        &(bd_grad_index){.count = 3, .begin_mask = whole, .end_mask = whole, .new_axis_mask = new_axis});
 }
 
 // What the gradient of the second output, the backprop, adds: of use for second derivatives only.
