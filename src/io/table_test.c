@@ -7,6 +7,7 @@
 #include "io/crc32c.h"
 #include "io/little_endian.h"
 #include "io/table_block.h"
+#include "io/testing/bundle_case.h"
 #include "io/testing/temp_dir.h"
 #include <snappy-c.h>
 #include <stdlib.h>
@@ -178,24 +179,12 @@ static void test_random_tables_against_a_sorted_list(void **state)
 
 // ---- Bytes ----
 
-// The index of a checkpoint of three scalars, as TensorFlow wrote it (the half_plus_two model of its serving system).
-static const uint8_t published[] = {
-    0x00, 0x00, 0x06, 0x08, 0x01, 0x1a, 0x02, 0x08, 0x01, 0x00, 0x01, 0x0b, 0x61, 0x08, 0x01, 0x12, 0x00,
-    0x28, 0x04, 0x35, 0x06, 0x38, 0x27, 0x1f, 0x00, 0x01, 0x0d, 0x62, 0x08, 0x01, 0x12, 0x00, 0x20, 0x04,
-    0x28, 0x04, 0x35, 0x10, 0xfd, 0x78, 0x4f, 0x00, 0x01, 0x0d, 0x63, 0x08, 0x01, 0x12, 0x00, 0x20, 0x08,
-    0x28, 0x04, 0x35, 0xef, 0xd6, 0x82, 0xc3, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0xe4,
-    0x15, 0xb6, 0xbc, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0xc0, 0xf2, 0xa1, 0xb0, 0x00,
-    0x01, 0x02, 0x64, 0x00, 0x42, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x58, 0xb2, 0xe9,
-    0xf7, 0x47, 0x08, 0x54, 0x0e, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
-    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
-    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x57, 0xfb, 0x80, 0x8b, 0x24, 0x75, 0x47, 0xdb};
-_Static_assert(sizeof published == 151, "as long as the file");
-
+// What is in the index that TensorFlow wrote.
 static const struct pair published_pairs[] = {
-    {{(const uint8_t *)"", 0}, {published + 3, 6}},
-    {{(const uint8_t *)"a", 1}, {published + 13, 11}},
-    {{(const uint8_t *)"b", 1}, {published + 28, 13}},
-    {{(const uint8_t *)"c", 1}, {published + 45, 13}},
+    {{(const uint8_t *)"", 0}, {bd_case_index + 3, 6}},
+    {{(const uint8_t *)"a", 1}, {bd_case_index + 13, 11}},
+    {{(const uint8_t *)"b", 1}, {bd_case_index + 28, 13}},
+    {{(const uint8_t *)"c", 1}, {bd_case_index + 45, 13}},
 };
 
 static void test_bytes_are_as_published(void **state)
@@ -204,8 +193,8 @@ static void test_bytes_are_as_published(void **state)
     size_t len;
     write_table(p->path, NULL, published_pairs, BD_COUNTOF(published_pairs));
     char *bytes = bd_test_read(p->path, &len);
-    assert_int_equal(len, sizeof published);
-    assert_memory_equal(bytes, published, len);
+    assert_int_equal(len, BD_CASE_INDEX_LEN);
+    assert_memory_equal(bytes, bd_case_index, len);
     bd_free(bytes);
 }
 
@@ -274,8 +263,8 @@ static void test_every_changed_byte_is_found(void **state)
 {
     struct place *p = *state;
     BD_STATUS(st);
-    uint8_t bytes[sizeof published];
-    memcpy(bytes, published, sizeof bytes);
+    uint8_t bytes[BD_CASE_INDEX_LEN];
+    memcpy(bytes, bd_case_index, sizeof bytes);
     for (size_t at = 0; at < sizeof bytes; at++) {
         bytes[at] ^= 1;
         bd_test_write(p->path, bytes, sizeof bytes);
@@ -296,8 +285,8 @@ static void test_every_truncation_is_found(void **state)
 {
     struct place *p = *state;
     BD_STATUS(st);
-    for (size_t len = 0; len < sizeof published; len++) {
-        bd_test_write(p->path, published, len);
+    for (size_t len = 0; len < BD_CASE_INDEX_LEN; len++) {
+        bd_test_write(p->path, bd_case_index, len);
         assert_int_equal(count_entries(p->path, st), 0);
         assert_error(st, BRAID_DATA_LOSS, p->path);
     }

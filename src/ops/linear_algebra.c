@@ -103,9 +103,12 @@ static void load(const braid_tensor *t, int64_t at, int64_t count, double *to)
         to[i] = t->dtype == BRAID_FLOAT ? (double)bd_tensor_f32(t)[at + i] : bd_tensor_f64(t)[at + i];
 }
 
-static void load_transposed(const braid_tensor *t, int64_t at, int64_t n, double *to)
+// Matrix `m` of the batch, or its transpose.
+static void load_matrix(const braid_tensor *t, int64_t m, int64_t n, bool transposed, double *to)
 {
-    for (int64_t i = 0; i < n * n; i++)
+    int64_t at = m * n * n;
+    if (!transposed) load(t, at, n * n, to);
+    for (int64_t i = 0; i < n * n && transposed; i++)
         load(t, at + i % n * n + i / n, 1, to + i);
 }
 
@@ -155,15 +158,10 @@ static void fail_singular(bd_op_ctx *c)
 // A X = B, or with attr adjoint A^T X = B; B is the identity where there is no input for it.
 static void solve_batch(bd_op_ctx *c, const batch *b, const workspace *w, braid_tensor *y)
 {
-    const braid_tensor *a = bd_input(c, 0);
     int64_t n = b->n, size = n * b->columns;
     bool adjoint = bd_node_attr_bool(c->node, "adjoint");
     for (int64_t m = 0; m < b->count && !bd_op_failed(c); m++) {
-        if (adjoint) {
-            load_transposed(a, m * n * n, n, w->a);
-        } else {
-            load(a, m * n * n, n * n, w->a);
-        }
+        load_matrix(bd_input(c, 0), m, n, adjoint, w->a);
         for (int64_t i = 0; i < size && c->input_count == 1; i++)
             w->y[i] = i % n == i / n;
         if (c->input_count > 1) load(bd_input(c, 1), m * size, size, w->y);
@@ -183,11 +181,7 @@ static void triangular_batch(bd_op_ctx *c, const batch *b, const workspace *w, b
     int64_t n = b->n, size = n * b->columns;
     bool adjoint = bd_node_attr_bool(c->node, "adjoint"), lower = bd_node_attr_bool(c->node, "lower");
     for (int64_t m = 0; m < b->count; m++) {
-        if (adjoint) {
-            load_transposed(bd_input(c, 0), m * n * n, n, w->a);
-        } else {
-            load(bd_input(c, 0), m * n * n, n * n, w->a);
-        }
+        load_matrix(bd_input(c, 0), m, n, adjoint, w->a);
         load(bd_input(c, 1), m * size, size, w->x);
         if (!substitute(w->a, n, lower != adjoint, false, w->x, b->columns)) {
             fail_singular(c);
@@ -201,7 +195,7 @@ static void determinant_batch(bd_op_ctx *c, const batch *b, const workspace *w, 
 {
     int64_t n = b->n;
     for (int64_t m = 0; m < b->count; m++) {
-        load(bd_input(c, 0), m * n * n, n * n, w->a);
+        load_matrix(bd_input(c, 0), m, n, false, w->a);
         double product = decompose(w->a, w->perm, n);
         for (int64_t i = 0; i < n && product != 0; i++)
             product *= w->a[i * n + i];

@@ -98,35 +98,22 @@ DEFINE_CREATE(int_i64)
         .destroy = random_destroy, .run = RUN                                                                \
     }
 
-BD_OP(RandomUniform) = {
-    .signature = "(shape: T) -> (output: dtype)",
-    .attrs = "seed:int=0; seed2:int=0; dtype:type{bfloat16,double,float,half}; T:type{int32,int64}",
-    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
-    .shape = random_shape,
-    .kernels = BD_KERNELS(RANDOM_KERNEL("dtype=float", uniform_f32_create, random_run),
-                          RANDOM_KERNEL("dtype=double", uniform_f64_create, random_run)),
-    .doc = "Numbers uniform in [0, 1); with both seeds 0 different in each session.",
-};
+#define RANDOM_FLOATS(KIND, DOC)                                                                             \
+    {                                                                                                        \
+        .signature = "(shape: T) -> (output: dtype)",                                                        \
+        .attrs = "seed:int=0; seed2:int=0; dtype:type{bfloat16,double,float,half}; T:type{int32,int64}",     \
+        .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE, .shape = random_shape,                           \
+        .kernels = BD_KERNELS(RANDOM_KERNEL("dtype=float", KIND##_f32_create, random_run),                   \
+                              RANDOM_KERNEL("dtype=double", KIND##_f64_create, random_run)),                 \
+        .doc = (DOC)                                                                                         \
+    }
 
-BD_OP(RandomStandardNormal) = {
-    .signature = "(shape: T) -> (output: dtype)",
-    .attrs = "seed:int=0; seed2:int=0; dtype:type{bfloat16,double,float,half}; T:type{int32,int64}",
-    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
-    .shape = random_shape,
-    .kernels = BD_KERNELS(RANDOM_KERNEL("dtype=float", normal_f32_create, random_run),
-                          RANDOM_KERNEL("dtype=double", normal_f64_create, random_run)),
-    .doc = "Normal numbers of mean 0 and deviation 1.",
-};
-
-BD_OP(TruncatedNormal) = {
-    .signature = "(shape: T) -> (output: dtype)",
-    .attrs = "seed:int=0; seed2:int=0; dtype:type{bfloat16,double,float,half}; T:type{int32,int64}",
-    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
-    .shape = random_shape,
-    .kernels = BD_KERNELS(RANDOM_KERNEL("dtype=float", truncated_f32_create, random_run),
-                          RANDOM_KERNEL("dtype=double", truncated_f64_create, random_run)),
-    .doc = "Normal numbers of mean 0 and deviation 1; those of absolute value 2 and more are drawn again.",
-};
+BD_OP(RandomUniform) =
+    RANDOM_FLOATS(uniform, "Numbers uniform in [0, 1); with both seeds 0 different in each session.");
+BD_OP(RandomStandardNormal) = RANDOM_FLOATS(normal, "Normal numbers of mean 0 and deviation 1.");
+BD_OP(TruncatedNormal) = RANDOM_FLOATS(
+    truncated,
+    "Normal numbers of mean 0 and deviation 1; those of absolute value 2 and more are drawn again.");
 
 static braid_code random_int_shape(bd_shape_ctx *c, braid_status *st)
 {

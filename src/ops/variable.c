@@ -112,16 +112,20 @@ static void variable_run(bd_op_ctx *c)
     bd_output_ref(c, 0, v);
 }
 
+#define VARIABLE_ATTRS "shape:shape; dtype:type; container:string=''; shared_name:string=''"
+#define VARIABLE_KERNELS                                                                                     \
+    BD_KERNELS({.state_size = sizeof(variable_state),                                                        \
+                .create = variable_create,                                                                   \
+                .destroy = variable_destroy,                                                                 \
+                .run = variable_run})
+
 BD_OP(VariableV2) = {
     .signature = "() -> (ref: Ref(dtype))",
-    .attrs = "shape:shape; dtype:type; container:string=''; shared_name:string=''",
+    .attrs = VARIABLE_ATTRS,
     .role = BD_ROLE_VARIABLE,
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_from_attr,
-    .kernels = BD_KERNELS({.state_size = sizeof(variable_state),
-                           .create = variable_create,
-                           .destroy = variable_destroy,
-                           .run = variable_run}),
+    .kernels = VARIABLE_KERNELS,
     .doc = "A variable, updated in place; sessions that name the same container and shared_name share it.",
 };
 
@@ -136,14 +140,11 @@ static braid_code old_variable_shape(bd_shape_ctx *c, braid_status *st)
 
 BD_OP(Variable) = {
     .signature = "() -> (ref: Ref(dtype))",
-    .attrs = "shape:shape; dtype:type; container:string=''; shared_name:string=''",
+    .attrs = VARIABLE_ATTRS,
     .role = BD_ROLE_VARIABLE,
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = old_variable_shape,
-    .kernels = BD_KERNELS({.state_size = sizeof(variable_state),
-                           .create = variable_create,
-                           .destroy = variable_destroy,
-                           .run = variable_run}),
+    .kernels = VARIABLE_KERNELS,
     .doc = "The older form of VariableV2.",
 };
 
