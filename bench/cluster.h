@@ -2,9 +2,8 @@
 #ifndef BD_BENCH_CLUSTER_H
 #define BD_BENCH_CLUSTER_H
 
-#include "bench.h"
+#include "session.h"
 #include <arpa/inet.h>
-#include <braid/braid.h>
 #include <netinet/in.h>
 #include <spawn.h>
 #include <sys/socket.h>
@@ -62,28 +61,6 @@ static inline braid_server *bench_start_worker(const char *json, int index, brai
     braid_cluster_free(cluster);
     braid_status_free(st);
     return server;
-}
-
-// A session with one thread; `server` NULL: in this process.
-static inline braid_session *bench_open(braid_graph *g, braid_server *server)
-{
-    braid_status *st = braid_status_new();
-    bench_check(!braid_graph_status(g, st), "graph", braid_status_message(st));
-    const braid_session_options options = {.inter_op_threads = 1, .intra_op_threads = 1, .server = server};
-    braid_session *s = braid_session_open(g, &options, st);
-    bench_check(s != NULL, "session", braid_status_message(st));
-    braid_status_free(st);
-    return s;
-}
-
-static inline void bench_run(braid_session *s, const braid_feed *feeds, int feed_count, braid_op *target)
-{
-    braid_status *st = braid_status_new();
-    const braid_run_args args = {
-        .feeds = feeds, .feed_count = feed_count, .targets = &target, .target_count = 1};
-    braid_code code = braid_session_run(s, &args, st);
-    bench_check(!code, "run", braid_status_message(st));
-    braid_status_free(st);
 }
 
 // The most memory that a process has held so far, in bytes.

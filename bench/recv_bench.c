@@ -1,17 +1,6 @@
 // A step whose only work is that a worker receives one tensor from a parameter server, over gRPC: `recv_bench BYTES`.
 #include "cluster.h"
 
-typedef struct bench {
-    braid_session *session;
-    braid_op *target;
-} bench;
-
-static void step(void *arg)
-{
-    bench *b = arg;
-    bench_run(b->session, NULL, 0, b->target);
-}
-
 // [count] floats made where the variable is, so that no more than it is ever sent.
 static braid_out fill(braid_graph *g, int32_t count)
 {
@@ -31,10 +20,10 @@ int main(int argc, char **argv)
     braid_variable v = braid_variable_new(g, "v", fill(g, (int32_t)(atol(argv[1]) / 4)), true);
     braid_pop_device(g);
     braid_op *init = braid_global_variables_initializer(g);
-    bench b = {.target = braid_identity(g, "received", v.read).op};
-    b.session = bench_open(g, server);
+    bench_step b = {.target = braid_identity(g, "received", v.read).op};
+    b.session = bench_open(g, server, 0);
     bench_run(b.session, NULL, 0, init);
-    bench_serve(step, &b, 1);
+    bench_serve(bench_step_run, &b, 1);
     braid_session_close(b.session, NULL);
     braid_server_free(server);
     waitpid(ps, NULL, 0);
