@@ -1,32 +1,10 @@
 // GraphDef export: nodes as messages, in order.
-#include "graph/graph.h"
+#include "graph/graph_def_internal.h"
 
 #include "base/check.h"
-#include "base/wire.h"
 #include "graph/attr_wire.h"
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    GRAPH_NODE = 1,
-    GRAPH_LIBRARY = 2,
-    GRAPH_VERSIONS = 4
-};
-enum {
-    NODE_NAME = 1,
-    NODE_OP = 2,
-    NODE_INPUT = 3,
-    NODE_DEVICE = 4,
-    NODE_ATTR = 5
-};
-enum {
-    VERSION_PRODUCER = 1,
-    VERSION_MIN_CONSUMER = 2
-};
-enum {
-    ENTRY_KEY = 1,
-    ENTRY_VALUE = 2
-};
 
 static const char *device_of(const braid_op *n, bool placed)
 {
@@ -104,7 +82,7 @@ static void put_text(bd_wire_writer *out, uint32_t field, const char *text)
 static void put_input(bd_wire_writer *out, const braid_out *in)
 {
     size_t name = strlen(in->op->name);
-    put_message(out, NODE_INPUT, input_len(in));
+    put_message(out, BD_NODE_DEF_INPUT, input_len(in));
     bd_wire_put_raw(out, in->op->name, name);
     if (!in->index) return;
     char number[12];
@@ -118,29 +96,29 @@ static void put_input(bd_wire_writer *out, const braid_out *in)
 static void put_control(bd_wire_writer *out, const braid_op *control)
 {
     size_t name = strlen(control->name);
-    put_message(out, NODE_INPUT, 1 + name);
+    put_message(out, BD_NODE_DEF_INPUT, 1 + name);
     bd_wire_put_raw(out, "^", 1);
     bd_wire_put_raw(out, control->name, name);
 }
 
 static void put_attr(bd_wire_writer *out, const bd_named_attr *attr)
 {
-    put_message(out, NODE_ATTR, entry_size(attr));
-    bd_wire_put_bytes(out, ENTRY_KEY, attr->name, strlen(attr->name));
-    put_message(out, ENTRY_VALUE, bd_attr_size(&attr->value));
+    put_message(out, BD_NODE_DEF_ATTR, entry_size(attr));
+    bd_wire_put_bytes(out, BD_MAP_ENTRY_KEY, attr->name, strlen(attr->name));
+    put_message(out, BD_MAP_ENTRY_VALUE, bd_attr_size(&attr->value));
     bd_attr_write(&attr->value, out);
 }
 
 static void put_node(bd_wire_writer *out, const braid_op *n, bool placed)
 {
-    put_message(out, GRAPH_NODE, node_size(n, placed));
-    put_text(out, NODE_NAME, n->name);
-    put_text(out, NODE_OP, n->op_type);
+    put_message(out, BD_GRAPH_DEF_NODE, node_size(n, placed));
+    put_text(out, BD_NODE_DEF_NAME, n->name);
+    put_text(out, BD_NODE_DEF_OP, n->op_type);
     for (int i = 0; i < n->input_count; i++)
         put_input(out, &n->inputs[i]);
     for (int i = 0; i < n->control_count; i++)
         put_control(out, n->controls[i]);
-    put_text(out, NODE_DEVICE, device_of(n, placed));
+    put_text(out, BD_NODE_DEF_DEVICE, device_of(n, placed));
     for (int i = 0; i < n->attr_count; i++) {
         if (!n->attrs[i].is_default) put_attr(out, &n->attrs[i]);
     }
@@ -151,10 +129,10 @@ void bd_graph_write(const braid_graph *g, int from, bool placed, bd_wire_writer 
     for (size_t i = (size_t)from; i < g->nodes.len; i++)
         put_node(out, g->nodes.items[i], placed);
     for (size_t i = 0; i < g->libraries.len; i++)
-        bd_wire_put_bytes(out, GRAPH_LIBRARY, g->libraries.items[i].data, g->libraries.items[i].len);
-    put_message(out, GRAPH_VERSIONS, versions_size(g));
-    if (g->producer) bd_wire_put_uint(out, VERSION_PRODUCER, (uint64_t)g->producer);
-    if (g->min_consumer) bd_wire_put_uint(out, VERSION_MIN_CONSUMER, (uint64_t)g->min_consumer);
+        bd_wire_put_bytes(out, BD_GRAPH_DEF_LIBRARY, g->libraries.items[i].data, g->libraries.items[i].len);
+    put_message(out, BD_GRAPH_DEF_VERSIONS, versions_size(g));
+    if (g->producer) bd_wire_put_uint(out, BD_VERSION_DEF_PRODUCER, (uint64_t)g->producer);
+    if (g->min_consumer) bd_wire_put_uint(out, BD_VERSION_DEF_MIN_CONSUMER, (uint64_t)g->min_consumer);
 }
 
 void *braid_graph_export(const braid_graph *g, size_t *len, braid_status *status)

@@ -1,0 +1,70 @@
+// GraphDef import as its two halves share it (the message parsed, the nodes made), and the numbers of the message's fields.
+#ifndef BD_GRAPH_GRAPH_DEF_INTERNAL_H
+#define BD_GRAPH_GRAPH_DEF_INTERNAL_H
+
+#include "base/wire.h"
+#include "graph/graph.h"
+
+// ---- Fields ----
+
+enum {
+    BD_GRAPH_DEF_NODE = 1,
+    BD_GRAPH_DEF_LIBRARY = 2,
+    BD_GRAPH_DEF_VERSION = 3,
+    BD_GRAPH_DEF_VERSIONS = 4
+};
+enum {
+    BD_NODE_DEF_NAME = 1,
+    BD_NODE_DEF_OP = 2,
+    BD_NODE_DEF_INPUT = 3,
+    BD_NODE_DEF_DEVICE = 4,
+    BD_NODE_DEF_ATTR = 5
+};
+enum {
+    BD_VERSION_DEF_PRODUCER = 1,
+    BD_VERSION_DEF_MIN_CONSUMER = 2,
+    BD_VERSION_DEF_BAD_CONSUMERS = 3
+};
+enum {
+    BD_MAP_ENTRY_KEY = 1,
+    BD_MAP_ENTRY_VALUE = 2
+};
+
+// ---- Import ----
+
+// An input as it was written: a new node of this import (by number) or one that the graph has.
+typedef struct bd_input_ref {
+    int new_node; // -1: `old`
+    braid_op *old;
+    int index; // -1: a control input
+    bool is_back_edge;
+} bd_input_ref;
+
+// A node of the message. What makes the nodes fills in the last three.
+typedef struct bd_parsed_node {
+    const char *name, *op, *device; // in the import's arena
+    BD_ARRAY(bd_bytes) inputs;
+    BD_ARRAY(bd_named_attr) attrs;
+    bd_input_ref *refs; // [inputs.len], in the import's arena
+    int pending;        // new nodes it waits for
+    braid_op *node;     // when it is made
+} bd_parsed_node;
+
+typedef struct bd_import {
+    braid_graph *g;   // not owned
+    braid_status *st; // not owned
+    bd_arena arena;
+    bd_attr_tensors tensors; // of parsed attrs, one reference each
+    BD_ARRAY(bd_parsed_node) nodes;
+    BD_ARRAY(bd_bytes) libraries; // in the import's arena
+    bd_map by_name;               // -> number of a new node + 1
+    int producer, min_consumer;
+    int unknown_attrs; // attrs that definitions do not have
+    const char *unknown_attr, *unknown_attr_node;
+} bd_import;
+
+// Parses a GraphDef to `im`, of which g and st are set, and checks its version and the names of its nodes, which must be new
+// to the graph. What it made so far is there also on an error.
+braid_code bd_import_parse(bd_import *im, bd_wire_reader *in);
+
+#endif
