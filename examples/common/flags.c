@@ -25,6 +25,7 @@ static void print_help(const char *program, const char *about, const flag *flags
         print_default(&flags[i]);
         printf("]\n      %s\n", flags[i].help);
     }
+    printf("  --help\n      Print this and exit.\n");
 }
 
 static bool parse_bool(const char *text, bool *out)

@@ -20,12 +20,13 @@ mnist_flags mnist_task_flags = {.data_dir = "",
 
 static const flag common_flags[] = {
     {"data_dir", FLAG_STRING, &FLAGS.data_dir,
-     "Directory with MNIST's idx files, plain or gzipped. Empty: digits that the program makes itself.", 0},
-    {"train_steps", FLAG_INT, &FLAGS.train_steps, "Number of (global) training steps.", 0},
+     "Directory of MNIST's four idx files, plain or gzipped. Empty: the program draws digits itself.", 0},
+    {"train_steps", FLAG_INT, &FLAGS.train_steps, "Number of training steps, of all workers together.", 0},
     {"batch_size", FLAG_INT, &FLAGS.batch_size, "Images in a step of one worker.", 0},
     {"learning_rate", FLAG_FLOAT, &FLAGS.learning_rate, "Learning rate of Adam.", 0},
-    {"job_name", FLAG_STRING, &FLAGS.job_name, "This process' job: ps or worker.", 0},
-    {"task_index", FLAG_INT, &FLAGS.task_index, "Its number there. Worker 0 initializes the variables.", 0},
+    {"job_name", FLAG_STRING, &FLAGS.job_name, "The job of this process: ps or worker.", 0},
+    {"task_index", FLAG_INT, &FLAGS.task_index,
+     "The number of this process in its job, from 0. Worker 0 initializes the variables.", 0},
     {"ps_hosts", FLAG_STRING, &FLAGS.ps_hosts, "Comma-separated host:port of the parameter servers.", 0},
     {"worker_hosts", FLAG_STRING, &FLAGS.worker_hosts, "Comma-separated host:port of the workers.", 0},
     {"existing_servers", FLAG_BOOL, &FLAGS.existing_servers,
@@ -74,8 +75,8 @@ static flags_result parse_flags(const mnist_program *program, int argc, char **a
     snprintf(
         about, sizeof about,
         "%s\nWhich task this process is comes from --job_name and --task_index, or from TF_CONFIG in the "
-        "environment\n(`braid run` sets it).",
-        program->about);
+        "environment,\nwhich `braid run` sets:\n\n  braid run --ps 1 --workers 2 %s",
+        program->about, program->name);
     flags_result result = flags_parse(argc, argv, about, all, count);
     free(all);
     return result;
@@ -109,37 +110,45 @@ static braid_cluster *find_cluster(const mnist_program *program, const char **jo
     return cluster;
 }
 
-// ---- Training and testing ----
+// ---- The model ----
 
-static int best_class(const float *scores)
+mnist_model mnist_model_new(braid_graph *g)
 {
-    int best = 0;
-    for (int i = 1; i < MNIST_CLASSES; i++) {
-        if (scores[i] > scores[best]) best = i;
-    }
-    return best;
+    mnist_model m = {0};
+    m.images = braid_placeholder(g, NULL, BRAID_FLOAT, BRAID_SHAPE(-1, MNIST_PIXELS));
+    m.labels = braid_placeholder(g, NULL, BRAID_FLOAT, BRAID_SHAPE(-1, MNIST_CLASSES));
+    return m;
 }
 
+braid_out mnist_accuracy(braid_graph *g, const mnist_model *m)
+{
+    braid_out recognized = braid_argmax(g, m->scores, 1), right = braid_argmax(g, m->labels, 1);
+    return braid_reduce_mean(g, braid_cast(g, braid_equal(g, recognized, right), BRAID_FLOAT));
+}
+
+// ---- Training and testing ----
+
 // Prints which part of the test images the model recognizes.
-static void test(const mnist_program *program, braid_monitored_session *s, const mnist_model *m, mnist *data)
+static void test(const mnist_program *program, braid_monitored_session *s, const mnist_model *m,
+                 braid_out accuracy, mnist *data)
 {
     braid_status *status = braid_status_new();
     braid_tensor *keep_all = braid_tensor_float(1);
-    int count = mnist_test_count(data, status), right = 0;
+    int count = mnist_test_count(data, status);
+    double right = 0;
     if (count < 0) braid_monitored_session_fail(s, status);
     for (int from = 0; from < count; from += program->test_batch) {
         mnist_batch b = mnist_test_batch(data, from, program->test_batch);
-        braid_tensor *scores;
-        // Without dropout the second entry ends the list.
-        if (braid_evaluate(s, BRAID_FEED({m->images, b.images}, {m->keep_prob, keep_all}),
-                           BRAID_FETCH({m->scores, &scores})))
+        braid_tensor *part;
+        // Without dropout the third entry ends the list.
+        if (braid_evaluate(s,
+                           BRAID_FEED({m->images, b.images}, {m->labels, b.labels}, {m->keep_prob, keep_all}),
+                           BRAID_FETCH({accuracy, &part})))
             break;
-        for (int i = 0; i < b.count; i++)
-            right += best_class((float *)braid_tensor_data(scores) + i * MNIST_CLASSES) == b.digits[i];
-        braid_tensor_free(scores);
+        right += *(float *)braid_tensor_data(part) * b.count;
+        braid_tensor_free(part);
     }
-    if (count > 0 && !braid_monitored_session_status(s, NULL))
-        printf("test accuracy: %.4f\n", (double)right / count);
+    if (count > 0 && !braid_monitored_session_status(s, NULL)) printf("test accuracy: %.4f\n", right / count);
     braid_tensor_free(keep_all);
     braid_status_free(status);
 }
@@ -175,6 +184,7 @@ static int train(const mnist_program *program, braid_cluster *cluster, const cha
                                            FLAGS.greedy_placement ? BRAID_PS_GREEDY : BRAID_PS_ROUND_ROBIN});
     braid_push_device_setter(g, setter);
     mnist_model m = program->build(g);
+    braid_out accuracy = mnist_accuracy(g, &m);
     if (chief) braid_device_setter_log(setter);
 
     const char *const filters[] = {"/job:ps", own_task}; // other workers may come and go
@@ -190,7 +200,7 @@ static int train(const mnist_program *program, braid_cluster *cluster, const cha
                                 .hooks = BRAID_HOOKS(braid_stop_at_step(FLAGS.train_steps), first_step_hook(),
                                                      braid_progress(m.loss, FLAGS.train_steps))});
     train_steps(s, &m, data);
-    if (chief) test(program, s, &m, data);
+    if (chief) test(program, s, &m, accuracy, data);
     braid_code code = braid_monitored_session_close(s);
     braid_graph_free(g);
     return braid_exit_code(code);
@@ -232,6 +242,9 @@ static int run_task(const mnist_program *program, braid_status *status)
 
 int mnist_main(const mnist_program *program, int argc, char **argv)
 {
+    FLAGS.train_steps = program->train_steps;
+    FLAGS.batch_size = program->batch_size;
+    FLAGS.learning_rate = program->learning_rate;
     switch (parse_flags(program, argc, argv)) {
     case FLAGS_HELP: return 0;
     case FLAGS_ERROR: return EXIT_USAGE;

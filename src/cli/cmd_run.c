@@ -29,14 +29,18 @@ static bd_flags_result parse(run_flags *f, int argc, char **argv)
         {"chief", BD_FLAG_BOOL, &f->chief, 0, NULL,
          "a chief besides the workers; without it worker 0 is the chief"},
         {"timeout", BD_FLAG_SECONDS, &f->timeout_ms, 0, "SECONDS",
-         "end everything after so long, with exit code 124"},
+         "end everything after so long, with exit code 124 (default: never)"},
     };
     const bd_flags flags = {
         "braid run", "[OPTIONS] PROGRAM [ARGS...]",
-        "Starts PROGRAM once for every task of a cluster on this host, each with its TF_CONFIG, and waits\n"
-        "until the chief and all workers have ended; then ends the parameter servers. Lines of output come\n"
-        "behind the name of their task. A bare PROGRAM is looked for beside braid, then in PATH.\n"
-        "The exit code is the first failing task's, 128+N if signal N killed it, 0 if none failed.",
+        "Starts PROGRAM once for every task of a cluster on this host, and waits until the chief and all\n"
+        "workers have ended; then it ends the parameter servers. Each process finds its cluster and its task\n"
+        "in the environment variable TF_CONFIG. Each line of output begins with the name of its task.\n"
+        "A PROGRAM without a slash is looked for beside braid, then in PATH.\n"
+        "The exit code is the first failing task's, 128+N if signal N killed it, 0 if none failed.\n\n"
+        "Examples:\n"
+        "  braid run --ps 1 --workers 2 mnist_replica --train_steps=2000\n"
+        "  braid run --ps 2 --workers 3 --chief --timeout 600 python3 train.py",
         table, sizeof table / sizeof *table};
     bd_flags_result result = bd_flags_parse(&flags, argc, argv, &f->program);
     if (result != BD_FLAGS_OK) return result;

@@ -25,21 +25,23 @@ static bd_flags_result parse(server_flags *f, int argc, char **argv)
         {"cluster", BD_FLAG_STRING, &f->cluster, 0, "JSON|FILE",
          "the cluster: '{\"ps\": [\"host:port\"], \"worker\": [...]}'"},
         {"job", BD_FLAG_STRING, &f->job, 0, "JOB", "the job of this task"},
-        {"task", BD_FLAG_INT, &f->task, 0, "N", "the index of this task in its job"},
+        {"task", BD_FLAG_INT, &f->task, 0, "N", "the index of this task in its job, from 0"},
         {"insecure", BD_FLAG_BOOL, &f->insecure, 0, NULL,
-         "listen on an address that is not loopback, to anybody"},
+         "allow an address that others reach: there are no credentials yet"},
         {"session-timeout", BD_FLAG_SECONDS, &f->session_timeout_ms, 0, "SECONDS",
-         "give up opening a session when a task is missing for so long"},
+         "give up a session whose tasks are missing so long (default: never)"},
         {"session-idle-timeout", BD_FLAG_SECONDS, &f->session_idle_timeout_ms, 0, "SECONDS",
-         "close sessions of TensorFlow clients that do not call for so long (default: never)"},
+         "end TensorFlow clients' sessions idle for so long (default: never)"},
         {"worker-gone-timeout", BD_FLAG_SECONDS, &f->worker_gone_timeout_ms, 0, "SECONDS",
          "a worker or client lost for so long is gone for good (default 10)"},
     };
     const bd_flags flags = {
         "braid server", "[OPTIONS]",
         "Serves one task of a cluster: a parameter server, or a worker that programs open sessions on.\n"
-        "Without --cluster, --job and --task, TF_CONFIG says which. The server ends by itself when every\n"
-        "worker is done, and by SIGTERM.",
+        "--cluster, --job and --task say which; without them TF_CONFIG in the environment does. The server\n"
+        "ends by itself when every worker is done, and by SIGTERM.\n\n"
+        "Example:\n"
+        "  braid server --cluster cluster.json --job ps --task 0",
         table, sizeof table / sizeof *table};
     int rest;
     bd_flags_result result = bd_flags_parse(&flags, argc, argv, &rest);

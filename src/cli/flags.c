@@ -13,9 +13,9 @@ static void print_help(const bd_flags *flags)
         char left[64];
         snprintf(left, sizeof left, "--%s%s%s", f->name, f->argument ? " " : "",
                  f->argument ? f->argument : "");
-        printf("  %-30s %s\n", left, f->help);
+        printf("  %-31s %s\n", left, f->help);
     }
-    printf("  %-30s %s\n", "--help", "print this and exit");
+    printf("  %-31s %s\n", "--help", "print this and exit");
 }
 
 static bd_flags_result usage_error(const bd_flags *flags, const char *what, const char *option)

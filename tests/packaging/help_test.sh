@@ -12,6 +12,11 @@ commands=$("$program" --help | sed -nE '/^Commands:/,/^$/s/^  ([a-z]+) .*/\1/p')
 options() { "$program" "$1" --help | grep -oE '^  --[a-z-]+' | tr -d ' ' | sort; }
 [ -n "$commands" ] || { echo "FAILED: braid --help names no commands"; exit 1; }
 
+for command in $commands; do
+    check "braid help $command" "$("$program" "$command" --help)" "$("$program" help "$command")"
+    check "lines of braid $command --help fit a terminal of 100 columns" "" "$("$program" "$command" --help | grep -E '.{101}')"
+done
+
 # ---- Manual pages ----
 
 check "braid.1 has every command" "$commands" "$(sed -n 's/^\.It Cm //p' packaging/man/braid.1)"
@@ -20,6 +25,11 @@ for command in $commands; do
     check "$page has every option of the program" "$(options "$command")" \
         "$(sed -nE 's/^\.It Fl (-[a-z-]+).*/-\1/p' "$page" 2>&1 | sort)"
 done
+flags() { "$1/$2" --help | grep -oE '^  --[a-z_]+' | tr -d ' ' | sort; }
+page_flags() { sed -nE 's/^\.It Fl (-[a-z_]+).*/-\1/p' "packaging/man/$1.1" | sort; }
+check "mnist_replica.1 has every flag of the program" "$(flags "$1" mnist_replica)" "$(page_flags mnist_replica)"
+check "deep_mnist.1 has every flag that mnist_replica.1 has not" \
+    "$(comm -23 <(flags "$1" deep_mnist) <(flags "$1" mnist_replica))" "$(page_flags deep_mnist)"
 if command -v man >/dev/null; then
     for page in packaging/man/*.1; do
         check "man takes $page without a warning" "" \
