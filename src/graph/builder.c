@@ -1,4 +1,4 @@
-// Building nodes through the public interface: descriptions, sticky errors, collections.
+// Building nodes through the public interface: descriptions, attributes, and what follows from them.
 #include "graph/builder.h"
 
 #include "base/check.h"
@@ -25,40 +25,6 @@ struct braid_op_desc {
     BD_ARRAY(bd_named_attr) attrs;
     bd_op_list controls, colocated;
 };
-
-// ---- Sticky errors ----
-
-void bd_graph_fail_status(braid_graph *g, const braid_status *st)
-{
-    if (!g->status.code) bd_status_copy(&g->status, st);
-}
-
-void braid_graph_fail(braid_graph *g, braid_code code, const char *format, ...)
-{
-    if (!g || g->status.code || code == BRAID_OK) return;
-    va_list args;
-    va_start(args, format);
-    bd_vfail(&g->status, code, format, args);
-    va_end(args);
-}
-
-braid_code braid_graph_status(const braid_graph *g, braid_status *status)
-{
-    if (!g) {
-        if (status) bd_fail(status, BRAID_INVALID_ARGUMENT, "There is no graph");
-        return BRAID_INVALID_ARGUMENT;
-    }
-    if (status) bd_status_copy(status, &g->status);
-    return g->status.code;
-}
-
-void braid_graph_set_seed(braid_graph *g, int64_t seed)
-{
-    if (!g) return;
-    bd_builder *b = bd_graph_builder(g);
-    b->has_seed = true;
-    b->seed = seed;
-}
 
 // ---- Descriptions ----
 
@@ -433,34 +399,4 @@ braid_op *braid_op_add(braid_graph *g, const char *op_type, const char *name, co
     for (int i = 0; i < count; i++)
         braid_op_input(d, inputs[i]);
     return braid_op_end(d);
-}
-
-// ---- Collections and what else belongs to a graph ----
-
-void braid_graph_own(braid_graph *g, void *what, void (*release)(void *what))
-{
-    if (g)
-        bd_array_push(&bd_graph_builder(g)->owned, (bd_owned){.what = what, .release = release});
-    else
-        release(what);
-}
-
-void braid_collect(braid_graph *g, const char *collection, braid_out out)
-{
-    if (!g || !collection || !out.op) return;
-    bd_builder *b = bd_graph_builder(g);
-    bd_collection *c = bd_map_get(&b->collections, collection);
-    if (!c) {
-        c = bd_calloc(1, sizeof *c);
-        bd_map_put(&b->collections, collection, c);
-    }
-    bd_array_push(&c->items, out);
-}
-
-const braid_out *braid_collection(const braid_graph *g, const char *collection, int *count)
-{
-    const bd_collection *c =
-        g && g->builder && collection ? bd_map_get(&g->builder->collections, collection) : NULL;
-    *count = c ? (int)c->items.len : 0;
-    return c ? c->items.items : NULL;
 }
