@@ -6,11 +6,11 @@
 #include "runtime/session.h"
 
 #include "base/alloc.h"
-#include "base/map.h"
 #include "base/pool.h"
 #include "base/random.h"
 #include "base/thread.h"
 #include "base/timer.h"
+#include "runtime/announced.h"
 #include "runtime/executable.h"
 #include "runtime/local_rendezvous.h"
 #include "runtime/placer.h"
@@ -35,17 +35,15 @@ typedef struct direct_session {
     bd_kernel_store *kernels;
     bd_plan_cache *plans;
     bd_cancellation *cancellation;
+    bd_announced announced;
 
     bd_mutex graph_mu;
     braid_graph graph;           // guarded by graph_mu; grows only
     BD_ARRAY(braid_op *) copies; // guarded by graph_mu: by the client's node id
 
     bd_mutex mu;
-    bd_cond changed;   // something was announced, or cancelled
-    bool is_cancelled; // guarded by mu
     bd_rng rng;        // guarded by mu; step ids
     bd_timers *timers; // guarded by mu; made when first needed
-    bd_map announced;  // guarded by mu: key -> number of times
 } direct_session;
 
 // Sessions that are open in this process: memory is given back when the last one ends.
@@ -327,41 +325,14 @@ static braid_code direct_list_devices(bd_session *base, bd_device_info **devices
 static braid_code direct_announce(bd_session *base, const char *key, braid_status *st)
 {
     (void)st;
-    direct_session *s = direct_of(base);
-    bd_mutex_lock(&s->mu);
-    uintptr_t count = (uintptr_t)bd_map_get(&s->announced, key);
-    bd_map_put(&s->announced, key, (void *)(count + 1));
-    bd_cond_broadcast(&s->changed);
-    bd_mutex_unlock(&s->mu);
+    bd_announced_add(&direct_of(base)->announced, key);
     return BRAID_OK;
-}
-
-// Ends with the announcement, the deadline, or cancel.
-static braid_code await_locked(direct_session *s, const char *key, int64_t seen, int64_t timeout_ms,
-                               int64_t *generation, braid_status *st)
-{
-    int64_t deadline = timeout_ms > 0 ? bd_deadline_after_ms(timeout_ms) : BD_FOREVER;
-    bool is_late = false;
-    for (;;) {
-        *generation = (int64_t)(uintptr_t)bd_map_get(&s->announced, key);
-        if (*generation > seen) return BRAID_OK;
-        if (s->is_cancelled) return bd_fail(st, BRAID_CANCELLED, "Session has been closed.");
-        if (is_late) {
-            return bd_fail(st, BRAID_DEADLINE_EXCEEDED, "'%s' was not announced within %lld ms", key,
-                           (long long)timeout_ms);
-        }
-        is_late = bd_cond_wait_until(&s->changed, &s->mu, deadline);
-    }
 }
 
 static braid_code direct_await(bd_session *base, const char *key, int64_t seen, int64_t timeout_ms,
                                int64_t *generation, braid_status *st)
 {
-    direct_session *s = direct_of(base);
-    bd_mutex_lock(&s->mu);
-    braid_code code = await_locked(s, key, seen, timeout_ms, generation, st);
-    bd_mutex_unlock(&s->mu);
-    return code;
+    return bd_announced_wait(&direct_of(base)->announced, key, seen, timeout_ms, generation, st);
 }
 
 // ---- Beginning and end ----
@@ -380,8 +351,7 @@ static void destroy(direct_session *s)
     bd_cancellation_unref(s->cancellation);
     bd_graph_fini(&s->graph);
     bd_array_free(&s->copies);
-    bd_map_fini(&s->announced);
-    bd_cond_fini(&s->changed);
+    bd_announced_fini(&s->announced);
     bd_mutex_fini(&s->mu);
     bd_mutex_fini(&s->graph_mu);
     bd_free(s);
@@ -393,10 +363,7 @@ static void direct_cancel(bd_session *base)
     direct_session *s = direct_of(base);
     BD_STATUS(why);
     bd_fail(why, BRAID_CANCELLED, "Session has been closed.");
-    bd_mutex_lock(&s->mu);
-    s->is_cancelled = true;
-    bd_cond_broadcast(&s->changed);
-    bd_mutex_unlock(&s->mu);
+    bd_announced_end(&s->announced);
     bd_cancellation_cancel(s->cancellation, why);
 }
 
@@ -455,7 +422,7 @@ braid_code bd_direct_session_new(const braid_session_options *options, bd_sessio
     s->disabled_rewrites = o->disabled_rewrites;
     bd_mutex_init(&s->graph_mu);
     bd_mutex_init(&s->mu);
-    bd_cond_init(&s->changed);
+    bd_announced_init(&s->announced);
     bd_graph_init(&s->graph);
     s->rng = bd_rng_init(bd_random_u64());
     s->cancellation = bd_cancellation_new(NULL);
