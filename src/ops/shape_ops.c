@@ -153,8 +153,8 @@ static braid_code reshape_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// Reads input 1 as the new shape of `count` elements; a -1 is worked out.
-static bool read_new_shape(bd_op_ctx *c, int64_t count, braid_shape *shape)
+// Reads input 1 as a shape. *product is that of its sizes; *unknown is which of them is -1 and so does not count, or -1.
+static bool read_sizes(bd_op_ctx *c, braid_shape *shape, int64_t *product, int *unknown)
 {
     const braid_tensor *sizes = bd_input(c, 1);
     char text[BD_SHAPE_STR_MAX];
@@ -165,53 +165,50 @@ static bool read_new_shape(bd_op_ctx *c, int64_t count, braid_shape *shape)
         return false;
     }
     shape->rank = (int)sizes->shape.dims[0];
-    int unknown = -1;
-    int64_t product = 1;
+    *unknown = -1;
+    *product = 1;
     for (int d = 0; d < shape->rank; d++) {
-        int64_t size = bd_tensor_index(sizes, d);
-        shape->dims[d] = size;
-        if (size == -1) {
-            if (unknown >= 0) {
-                bd_op_fail(c, BRAID_INVALID_ARGUMENT, "only one input size may be -1, not both %d and %d",
-                           unknown, d);
-                return false;
-            }
-            unknown = d;
+        int64_t size = shape->dims[d] = bd_tensor_index(sizes, d);
+        if (size == -1 && *unknown < 0) {
+            *unknown = d;
+        } else if (size == -1) {
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "only one input size may be -1, not both %d and %d",
+                       *unknown, d);
         } else if (size < 0) {
             bd_op_fail(c, BRAID_INVALID_ARGUMENT, "size %d must be non-negative, not %lld", d,
                        (long long)size);
-            return false;
-        } else if (__builtin_mul_overflow(product, size, &product)) {
+        } else if (__builtin_mul_overflow(*product, size, product)) {
             bd_op_fail(c, BRAID_INVALID_ARGUMENT, "the requested shape has too many elements");
-            return false;
         }
+        if (bd_op_failed(c)) return false;
     }
-    if (unknown >= 0) {
-        if (product == 0) {
-            bd_op_fail(
-                c, BRAID_INVALID_ARGUMENT,
-                "reshape cannot infer the missing input size for an empty tensor unless all specified input "
-                "sizes are non-zero");
-            return false;
-        }
-        if (count % product) {
-            bd_op_fail(
-                c, BRAID_INVALID_ARGUMENT,
-                "Input to reshape is a tensor with %lld values, but the requested shape requires a multiple of "
-                "%lld",
-                (long long)count, (long long)product);
-            return false;
-        }
+    return true;
+}
+
+// Reads input 1 as the new shape of `count` elements; a -1 is worked out.
+static bool read_new_shape(bd_op_ctx *c, int64_t count, braid_shape *shape)
+{
+    int unknown;
+    int64_t product;
+    if (!read_sizes(c, shape, &product, &unknown)) return false;
+    if (unknown >= 0 && product == 0) {
+        bd_op_fail(
+            c, BRAID_INVALID_ARGUMENT,
+            "reshape cannot infer the missing input size for an empty tensor unless all specified input sizes are "
+            "non-zero");
+    } else if (unknown >= 0 && count % product) {
+        bd_op_fail(
+            c, BRAID_INVALID_ARGUMENT,
+            "Input to reshape is a tensor with %lld values, but the requested shape requires a multiple of %lld",
+            (long long)count, (long long)product);
+    } else if (unknown >= 0) {
         shape->dims[unknown] = count / product;
-        product = count;
-    }
-    if (product != count) {
+    } else if (product != count) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,
                    "Input to reshape is a tensor with %lld values, but the requested shape has %lld",
                    (long long)count, (long long)product);
-        return false;
     }
-    return true;
+    return !bd_op_failed(c);
 }
 
 static void reshape_run(bd_op_ctx *c)
@@ -295,8 +292,8 @@ BD_OP(ExpandDims) = {
 
 // ---- Squeeze ----
 
-// Attr squeeze_dims as a set of axes of a tensor of that rank, bit by bit; 0 when none is given. False when one is out of
-// range: `*bad`.
+// Attr squeeze_dims as a set of axes of a tensor of that rank, bit by
+// bit; 0 when none is given. False when one is out of range: `*bad`.
 static bool squeeze_axes(const braid_op *node, int rank, unsigned *axes, int64_t *bad)
 {
     const bd_attr *dims = bd_node_attr(node, "squeeze_dims");
