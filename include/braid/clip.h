@@ -19,15 +19,15 @@
 extern "C" {
 #endif
 
-/// `x` times clip_norm / max(norm, clip_norm): of norm `clip_norm` at most (tf.clip_by_norm). braid_clip_by_value is in
-/// ops.h.
+/// `x` times clip_norm / max(norm, clip_norm): of norm `clip_norm`
+/// at most (tf.clip_by_norm). braid_clip_by_value is in ops.h.
 BRAID_API braid_out braid_clip_by_norm(braid_graph *graph, braid_out x, double clip_norm);
 
 /// The same with the norm divided by the number of elements (tf.clip_by_average_norm). `x` is float.
 BRAID_API braid_out braid_clip_by_average_norm(braid_graph *graph, braid_out x, double clip_norm);
 
-/// The norm of all `xs` [count] taken together, a scalar. Those whose op is NULL are left out; the graph fails when that
-/// is all.
+/// The norm of all `xs` [count] taken together, a scalar. Those
+/// whose op is NULL are left out; the graph fails when that is all.
 BRAID_API braid_out braid_global_norm(braid_graph *graph, const braid_out *xs, int count);
 
 /// Stores to `outs` [count], which may be `xs`, each of them times clip_norm / max(norm, clip_norm), where norm is

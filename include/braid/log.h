@@ -16,9 +16,9 @@ typedef enum braid_log_level {
     BRAID_LOG_NONE = 4 ///< as a level that is set: nothing is logged
 } braid_log_level;
 
-/// Receives each log line: `message` is the text without time and level, without a line break at its end, and valid for
-/// the call only. It may be called from any thread and from several at once, and must not call back into Braid except
-/// for logging.
+/// Receives each log line: `message` is the text without time and level, without a line
+/// break at its end, and valid for the call only. It may be called from any thread and
+/// from several at once, and must not call back into Braid except for logging.
 typedef void (*braid_log_sink)(braid_log_level level, const char *message, void *arg);
 
 /// Drops lines below `level`. The default is BRAID_LOG_INFO. Any thread.

@@ -28,9 +28,9 @@ typedef struct braid_variable {
 /// shape is not fully known.
 BRAID_API braid_variable braid_variable_new(braid_graph *graph, const char *name, braid_out initial_value,
                                             bool trainable);
-/// The same as a resource variable (use_resource=True): the others get at it by a handle, `ref`, and what is read does not
-/// change when the variable does. Nodes NAME, NAME/IsInitialized/VarIsInitializedOp, NAME/Assign and
-/// NAME/Read/ReadVariableOp.
+/// The same as a resource variable (use_resource=True): the others get at it by a
+/// handle, `ref`, and what is read does not change when the variable does. Nodes NAME,
+/// NAME/IsInitialized/VarIsInitializedOp, NAME/Assign and NAME/Read/ReadVariableOp.
 BRAID_API braid_variable braid_variable_resource(braid_graph *graph, const char *name,
                                                  braid_out initial_value, bool trainable);
 /// The same with a constant for a first value, NAME/initial_value: tf.Variable(0, name=...). `value` stays the caller's.

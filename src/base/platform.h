@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// `native` belongs to the POSIX platform, `other` to any other one. Zero bytes in `other` and the static initializers
-// of thread.h are a valid unlocked mutex (condition) for every platform: one made without init gets its state on first
-// use.
+// `native` belongs to the POSIX platform, `other` to any other one. Zero bytes in
+// `other` and the static initializers of thread.h are a valid unlocked mutex
+// (condition) for every platform: one made without init gets its state on first use.
 typedef struct bd_mutex {
     pthread_mutex_t native;
     void *other;

@@ -1,5 +1,5 @@
-// What only building needs: names in use, the stacks of scopes, collections. Behind the public functions of
-// braid/graph.h.
+// What only building needs: names in use, the stacks of scopes, collections.
+// Behind the public functions of braid/graph.h.
 #ifndef BD_GRAPH_BUILDER_H
 #define BD_GRAPH_BUILDER_H
 

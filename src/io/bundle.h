@@ -1,8 +1,8 @@
 // Tensor bundles: checkpoints as TensorFlow's SaveV2 writes and RestoreV2 reads them.
 //
-// A bundle with the prefix P is P.index, a table (io/table.h) from names to where and what the tensors are, and
-// P.data-00000-of-00001 and so on, the elements. A partitioned variable has an entry that lists its slices, and one for each
-// slice.
+// A bundle with the prefix P is P.index, a table (io/table.h) from names to where
+// and what the tensors are, and P.data-00000-of-00001 and so on, the elements. A
+// partitioned variable has an entry that lists its slices, and one for each slice.
 //
 // Errors: NotFound for a missing bundle ("Failed to find any matching files for P") or name ("Key NAME not found in
 // checkpoint"); DataLoss, naming file and what is wrong, for damage; those of io/file.h.

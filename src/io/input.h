@@ -15,8 +15,8 @@ void bd_input_close(bd_input *in); // NULL is accepted
 // compressed content is damaged or cut off.
 braid_code bd_input_read(bd_input *in, void *out, size_t len, size_t *got, braid_status *st);
 
-// Goes on with byte `offset` of the content; beyond its end, reading finds the end. Back in compressed content is from the
-// start again.
+// Goes on with byte `offset` of the content; beyond its end, reading
+// finds the end. Back in compressed content is from the start again.
 braid_code bd_input_seek(bd_input *in, uint64_t offset, braid_status *st);
 
 // Where the next byte is, in the (decompressed) content.

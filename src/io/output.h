@@ -24,8 +24,8 @@ braid_code bd_output_flush(bd_output *out, braid_status *st);
 // The same, and on the disk when it returns.
 braid_code bd_output_sync(bd_output *out, braid_status *st);
 
-// Finishes, closes and frees, also on an error; NULL is accepted. bd_output_close_synced has all on the disk when it
-// returns OK.
+// Finishes, closes and frees, also on an error; NULL is accepted.
+// bd_output_close_synced has all on the disk when it returns OK.
 braid_code bd_output_close(bd_output *out, braid_status *st);
 braid_code bd_output_close_synced(bd_output *out, braid_status *st);
 

@@ -185,8 +185,8 @@ static int64_t offset_in(const bd_tensor_slice *whole, const bd_tensor_slice *pa
     return offset;
 }
 
-// The number of trailing dimensions that `part` takes from `whole` in one run: all of the last ones, and a part of the one
-// before them.
+// The number of trailing dimensions that `part` takes from `whole` in
+// one run: all of the last ones, and a part of the one before them.
 static int run_dims(const bd_tensor_slice *whole, const bd_tensor_slice *part)
 {
     int d = whole->rank;

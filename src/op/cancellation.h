@@ -15,8 +15,8 @@ bd_cancellation *bd_cancellation_new(bd_cancellation *parent);
 bd_cancellation *bd_cancellation_ref(bd_cancellation *c);
 void bd_cancellation_unref(bd_cancellation *c);
 
-// Cancels with `why` (copied; not OK). The callbacks run on this thread in the order of their adding, with no lock held. Later calls have
-// no effect.
+// Cancels with `why` (copied; not OK). The callbacks run on this thread in
+// the order of their adding, with no lock held. Later calls have no effect.
 void bd_cancellation_cancel(bd_cancellation *c, const braid_status *why);
 
 bool bd_cancellation_is_cancelled(const bd_cancellation *c);

@@ -25,8 +25,8 @@ braid_code bd_variable_find(const bd_variable_binding *b, bd_resources *rs, bd_v
 // back. NULL: the kernel has failed.
 bd_variable *bd_input_variable(bd_op_ctx *c, int i, braid_dtype dtype);
 
-// What shape functions know of the variable in input `i`: of a reference the shape of the edge, of a handle what its
-// VarHandleOp declares.
+// What shape functions know of the variable in input `i`: of a reference
+// the shape of the edge, of a handle what its VarHandleOp declares.
 braid_shape bd_shape_ctx_variable(const bd_shape_ctx *c, int i);
 
 typedef enum bd_update_op {

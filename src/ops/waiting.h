@@ -33,8 +33,8 @@ typedef struct bd_wait_kind {
     void (*serve_locked)(bd_wait_room *room);
     // The waiter is cancelled: takes back what it holds of the resource. May be NULL.
     void (*give_back_locked)(bd_wait_room *room, bd_waiter *w);
-    // The waiter has ended: sets outputs unless the execution has failed, and lets go of what the waiter holds. With no lock
-    // held.
+    // The waiter has ended: sets outputs unless the execution has
+    // failed, and lets go of what the waiter holds. With no lock held.
     void (*finish)(bd_waiter *w);
     void (*destroy)(bd_waiter *w); // frees what a spare waiter keeps; may be NULL
 } bd_wait_kind;

@@ -35,8 +35,8 @@ braid_code bd_text_lexer_init(bd_text_lexer *lexer, const char *message, const c
 // Goes to the next token. InvalidArgument for what is none.
 braid_code bd_text_next(bd_text_lexer *lexer);
 
-// Writes what a string token stands for to `out`, which has room for token->len bytes; *len of them. InvalidArgument for a
-// bad escape.
+// Writes what a string token stands for to `out`, which has room for
+// token->len bytes; *len of them. InvalidArgument for a bad escape.
 braid_code bd_text_unescape(const bd_text_lexer *lexer, const bd_text_token *token, uint8_t *out,
                             size_t *len);
 

@@ -1,8 +1,8 @@
 // The in-process session: its own copy of the graph, placed on the devices of this process, and plans compiled from it.
 //
-// A run gets its executable (one plan a device) from the plan cache, a step with a random id and a cancellation token, child of
-// the session's, and runs the plans: one on the calling thread, the others from the pool. cancel cancels the session's
-// token.
+// A run gets its executable (one plan a device) from the plan cache, a step with a
+// random id and a cancellation token, child of the session's, and runs the plans: one
+// on the calling thread, the others from the pool. cancel cancels the session's token.
 #include "runtime/session.h"
 
 #include "base/alloc.h"

@@ -1,5 +1,4 @@
-// Which frame each node of a graph runs in: the root, or the body of a loop that Enter nodes lead into and Exit nodes
-// out of.
+// Which frame each node of a graph runs in: the root, or the body of a loop, between its Enter and Exit nodes.
 #ifndef BD_RUNTIME_FRAMES_H
 #define BD_RUNTIME_FRAMES_H
 

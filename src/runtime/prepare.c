@@ -1,8 +1,8 @@
 // From a session's graph to the graph of one run signature.
 //
-// Each output that is fed gets a node of its own in the new graph (_Arg, or _Recv from the client), from which its consumers
-// are fed instead; then everything that fetches and targets need is copied, and each fetch gets a _Retval or a _Send to
-// the client.
+// Each output that is fed gets a node of its own in the new graph (_Arg, or _Recv from
+// the client), from which its consumers are fed instead; then everything that fetches
+// and targets need is copied, and each fetch gets a _Retval or a _Send to the client.
 #include "runtime/prepare.h"
 
 #include "base/alloc.h"

@@ -5,8 +5,8 @@
 #include "base/wire.h"
 #include "tensor/tensor.h"
 
-// What a message of few bytes may become: a short list of values that stands for a large tensor. Larger tensors come with
-// their content.
+// What a message of few bytes may become: a short list of values that
+// stands for a large tensor. Larger tensors come with their content.
 #define BD_TENSOR_PROTO_SPLAT_MAX ((size_t)2 << 30)
 
 // Reads a TensorProto from `in` up to its end: tensor_content or the typed value fields (a short list repeats its last
