@@ -17,11 +17,18 @@ static bool read_axes(bd_op_ctx *c, bool reduced[BRAID_RANK_MAX])
         int64_t axis = bd_tensor_index(axes, i);
         if (axis < -rank || axis >= rank) {
             bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                       "Invalid reduction dimension (%lld for input with %d dimension(s)", (long long)axis,
+                       "Invalid reduction dimension (%lld for input with %d dimension(s))", (long long)axis,
                        rank);
             return false;
         }
-        reduced[axis < 0 ? axis + rank : axis] = true;
+        if (axis < 0) axis += rank;
+        if (reduced[axis]) {
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                       "Invalid reduction arguments: Axes contains duplicate dimension: %lld",
+                       (long long)axis);
+            return false;
+        }
+        reduced[axis] = true;
     }
     return true;
 }

@@ -50,6 +50,8 @@ static void test_values(void **state)
         {"All", NULL, "bool[100] true; int32[1] 0", "bool[] true"},
         {"Sum", NULL, "float[2,2] 1; int32[1] 2", "InvalidArgument: Invalid reduction dimension"},
         {"Sum", NULL, "float[2,2] 1; int32[1] -3", "InvalidArgument: Invalid reduction dimension"},
+        {"Mean", NULL, "float[2,2] 1; int32[2] 1 -1",
+         "InvalidArgument: Axes contains duplicate dimension: 1"},
         {"ArgMax", NULL, "float[2,3] 1 9 3 7 5 7; int32[] 1", "int64[2] 1 0"},
         {"ArgMax", NULL, "float[2,3] 1 9 3 7 5 7; int32[] 0", "int64[3] 1 0 1"},
         {"ArgMax", "output_type=int32", "int32[3] 1 9 3; int64[] -1", "int32[] 1"},

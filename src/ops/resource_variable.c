@@ -87,13 +87,30 @@ bd_variable *bd_input_variable(bd_op_ctx *c, int i, braid_dtype dtype)
     return NULL;
 }
 
+// The VarHandleOp that input `i` comes from; NULL: not known here.
+static const braid_op *handle_source(const braid_op *node, int i)
+{
+    const braid_op *source = i < node->input_count ? node->inputs[i].op : NULL;
+    return source && bd_node_role(source) == BD_ROLE_VARIABLE ? source : NULL;
+}
+
 braid_shape bd_shape_ctx_variable(const bd_shape_ctx *c, int i)
 {
-    const braid_op *source = i < c->node->input_count ? c->node->inputs[i].op : NULL;
     if (bd_dtype_base(c->node->input_types[i]) != BRAID_RESOURCE) return c->inputs[i];
-    const bd_attr *shape =
-        source && bd_node_role(source) == BD_ROLE_VARIABLE ? bd_node_attr(source, "shape") : NULL;
+    const braid_op *source = handle_source(c->node, i);
+    const bd_attr *shape = source ? bd_node_attr(source, "shape") : NULL;
     return shape && shape->kind == BD_ATTR_SHAPE ? shape->shape : BD_SHAPE_UNKNOWN;
+}
+
+// An error when the handle in input 0 is declared for another type than the node's attr `dtype`.
+static braid_code check_type(bd_shape_ctx *c, braid_status *st)
+{
+    const braid_op *source = handle_source(c->node, 0);
+    braid_dtype dtype = bd_node_attr_type(c->node, "dtype");
+    braid_dtype declared = source ? bd_node_attr_type(source, "dtype") : dtype;
+    if (declared == dtype) return BRAID_OK;
+    return bd_shape_ctx_fail(c, st, "Trying to use variable '%s' with wrong dtype. Expected %s got %s",
+                             source->name, braid_dtype_name(declared), braid_dtype_name(dtype));
 }
 
 // ---- ReadVariableOp ----
@@ -101,7 +118,8 @@ braid_shape bd_shape_ctx_variable(const bd_shape_ctx *c, int i)
 static braid_code read_shape(bd_shape_ctx *c, braid_status *st)
 {
     c->outputs[0] = bd_shape_ctx_variable(c, 0);
-    return bd_shape_ctx_rank(c, 0, 0, st);
+    braid_code code = check_type(c, st);
+    return code ? code : bd_shape_ctx_rank(c, 0, 0, st);
 }
 
 static void read_run(bd_op_ctx *c)
@@ -139,6 +157,8 @@ BD_OP(ReadVariableOp) = {
 static braid_code assign_shape(bd_shape_ctx *c, braid_status *st)
 {
     braid_shape declared = bd_shape_ctx_variable(c, 0), merged;
+    braid_code code = check_type(c, st);
+    if (code) return code;
     if (bd_shape_merge(&declared, &c->inputs[1], &merged)) return bd_shape_ctx_rank(c, 0, 0, st);
     char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
     return bd_shape_ctx_fail(c, st, "Shapes must be equal, but are %s and %s", bd_shape_str(&declared, a),

@@ -113,16 +113,19 @@ static braid_op *variable_node(world *w, const char *op, const char *name, const
     return braid_op_end(d);
 }
 
+static braid_out float_placeholder(world *w)
+{
+    braid_op_desc *d = braid_op_begin(w->graph, "Placeholder", NULL);
+    braid_op_attr_type(d, "dtype", BRAID_FLOAT);
+    return braid_op_end_out(d);
+}
+
 // A node over a variable, and over a value if it takes one.
 static braid_op *on_variable(world *w, const char *op, braid_op *variable, const char *attrs,
                              bool takes_value)
 {
     braid_out in[2] = {{variable, 0}};
-    if (takes_value) {
-        braid_op_desc *d = braid_op_begin(w->graph, "Placeholder", NULL);
-        braid_op_attr_type(d, "dtype", BRAID_FLOAT);
-        in[1] = braid_op_end_out(d);
-    }
+    if (takes_value) in[1] = float_placeholder(w);
     return op_test_node(w->graph, op, attrs, in, takes_value ? 2 : 1);
 }
 
@@ -307,6 +310,29 @@ static void test_resource_variables(void **state)
     close_world(&w);
 }
 
+static void test_a_resource_variable_has_the_type_it_declares(void **state)
+{
+    static const char *const ops[] = {"ReadVariableOp", "AssignVariableOp", "AssignAddVariableOp"};
+    (void)state;
+    for (size_t i = 0; i < BD_COUNTOF(ops); i++) {
+        BD_STATUS(st);
+        world w;
+        open_world(&w);
+        braid_op *v = variable_node(&w, "VarHandleOp", "v", "", BRAID_INT64);
+        bool takes_value = i > 0; // of type float
+        braid_op_desc *d = braid_op_begin(w.graph, ops[i], NULL);
+        braid_op_input(d, braid_output(v, 0));
+        if (takes_value)
+            braid_op_input(d, float_placeholder(&w));
+        else
+            braid_op_attr_type(d, "dtype", BRAID_FLOAT);
+        braid_op_end(d);
+        braid_graph_status(w.graph, st);
+        assert_error(st, BRAID_INVALID_ARGUMENT, "'v' with wrong dtype. Expected int64 got float");
+        close_world(&w);
+    }
+}
+
 static void test_an_empty_handle_is_an_error(void **state)
 {
     (void)state;
@@ -332,6 +358,7 @@ int main(void)
         cmocka_unit_test(test_reset_makes_a_bound_variable_new),
         cmocka_unit_test(test_updates_in_place_keep_the_memory),
         cmocka_unit_test(test_resource_variables),
+        cmocka_unit_test(test_a_resource_variable_has_the_type_it_declares),
         cmocka_unit_test(test_an_empty_handle_is_an_error),
     };
     return BD_RUN_TESTS(tests);
