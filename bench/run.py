@@ -1,93 +1,15 @@
 """Runs the benchmarks and prints the table: programs that take turns, round by round, in one run; medians of the rounds.
 
 Each program is started once for its row and answers "go STEPS" with nanoseconds per step. What cripples a peer (OPENBLAS_* set
-in a shell) is unset, and PyTorch gets the malloc settings that make it fastest."""
+in a shell) is unset, and PyTorch gets the malloc settings that make it fastest. A program that gives no answer is ended, its
+row begins once more and then says so; the exit code is 1."""
 import argparse
-import os
+import signal
 import statistics
-import subprocess
 import sys
-import time
 
+from program import Trouble, end_all, open_program
 from table import ROWS
-
-HERE = os.path.dirname(os.path.abspath(__file__))
-# Debian's own python3 has Debian's PyTorch.
-PYTHON = "/usr/bin/python3"
-TURN_SECONDS = 0.2  # what a program works in its turn: long beside a time slice of the system
-
-
-def environment(is_peer):
-    env = {k: v for k, v in os.environ.items() if not k.startswith("OPENBLAS_")}
-    env.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
-    if is_peer:
-        env.update(GLOG_minloglevel="2", MALLOC_MMAP_THRESHOLD_="1073741824", MALLOC_TRIM_THRESHOLD_="4294967296",
-                   MALLOC_TOP_PAD_="268435456")
-    return env
-
-
-class Program:
-    """One that is started once and works in turns."""
-
-    def __init__(self, bin_dir, words):
-        is_peer = words[0].endswith(".py")
-        argv = [PYTHON, os.path.join(HERE, words[0])] if is_peer else [os.path.join(bin_dir, words[0])]
-        self.words = words
-        self.steps = 1
-        self.process = subprocess.Popen(argv + words[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE if not is_peer else None, text=True, env=environment(is_peer))
-
-    def go(self):
-        try:
-            self.process.stdin.write(f"go {self.steps}\n")
-            self.process.stdin.flush()
-        except BrokenPipeError:
-            pass
-        answer = self.process.stdout.readline()
-        if not answer:
-            said = self.process.stderr.read() if self.process.stderr else ""
-            sys.exit(f"{said}benchmark program '{' '.join(self.words)}' ended with exit code {self.process.wait()}")
-        return float(answer)
-
-    # Finds the number of steps that fills a turn.
-    def warm(self):
-        for _ in range(4):
-            begin = time.perf_counter()
-            self.go()
-            took = (time.perf_counter() - begin) / self.steps
-            self.steps = max(1, min(100 * self.steps, int(TURN_SECONDS / took)))
-
-    def close(self):
-        self.process.stdin.close()
-        if self.process.stderr:
-            self.process.stderr.read()
-        self.process.wait()
-
-
-class StartedProgram:
-    """One that is started in each turn; its time is that from its start to its first answer."""
-
-    def __init__(self, bin_dir, words):
-        self.bin_dir, self.words = bin_dir, words[1:]
-
-    def go(self):
-        begin = time.perf_counter_ns()
-        program = Program(self.bin_dir, self.words)
-        program.go()
-        took = time.perf_counter_ns() - begin
-        program.close()
-        return took
-
-    def warm(self):
-        self.go()
-
-    def close(self):
-        pass
-
-
-def open_program(bin_dir, command):
-    words = command.split()
-    return (StartedProgram if words[0] == "started" else Program)(bin_dir, words)
 
 
 def progress(text):
@@ -96,21 +18,38 @@ def progress(text):
         sys.stderr.flush()
 
 
-def measure(bin_dir, row, rounds):
+def measure(args, row):
     """The answers of each program, a list with one a round."""
-    progress(f"{row.what}: starting")
-    programs = {name: open_program(bin_dir, command) for name, command in row.programs.items()}
-    for p in programs.values():
-        p.warm()
-    answers = {name: [] for name in programs}
-    for i in range(rounds):
-        progress(f"{row.what}: round {i + 1} of {rounds}")
-        for name in list(programs) if i % 2 == 0 else reversed(list(programs)):
-            answers[name].append(programs[name].go())
-    for p in programs.values():
-        p.close()
-    progress("")
+    try:
+        programs = {}
+        for name, command in row.programs.items():
+            progress(f"{row.what}: starting {command}")
+            programs[name] = open_program(args.bin_dir, command, args.limit)
+            programs[name].warm()
+        answers = {name: [] for name in programs}
+        for i in range(args.rounds):
+            progress(f"{row.what}: round {i + 1} of {args.rounds}")
+            for name in list(programs) if i % 2 == 0 else reversed(list(programs)):
+                answers[name].append(programs[name].go())
+        for p in programs.values():
+            p.close()
+    finally:
+        end_all()
     return answers
+
+
+def tell(row, trouble, what):
+    progress("")
+    sys.stderr.write(f"{trouble.said}{row.key}: {trouble}; {what}\n")
+
+
+def measure_again(args, row):
+    """As measure; a row in trouble has a second try."""
+    try:
+        return measure(args, row)
+    except Trouble as trouble:
+        tell(row, trouble, "trying once more")
+    return measure(args, row)
 
 
 def quartiles(values):
@@ -141,6 +80,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bin_dir", help="where the benchmark programs are")
     parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--limit", metavar="SECONDS", type=float, default=120, help="what a program has for an answer")
     parser.add_argument("--only", metavar="ROW", action="append", default=[],
                         help="only rows whose name starts with this; can be given again")
     args = parser.parse_args()
@@ -148,9 +88,20 @@ def main():
     if not rows:
         parser.error(f"no such row; there are: {' '.join(r.key for r in ROWS)}")
     print(f"{'row':12} {'what':57} {'figure':>7} {'quartiles':>11} {'target':>8} {'':7}{'ours':>8} {'peer':>8}", flush=True)
+    code = 0
     for row in rows:
-        print(line(row, measure(args.bin_dir, row, args.rounds)), flush=True)
+        try:
+            text = line(row, measure_again(args, row))
+        except Trouble as trouble:
+            tell(row, trouble, "giving up")
+            text, code = f"{row.key:12} {row.what:57} {trouble.verdict}: {trouble}", 1
+        progress("")
+        print(text, flush=True)
+    return code
 
 
 if __name__ == "__main__":
-    main()
+    # What stops the driver unwinds it, and so ends all programs.
+    for stop in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(stop, lambda number, _: sys.exit(128 + number))
+    sys.exit(main())

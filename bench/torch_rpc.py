@@ -1,8 +1,8 @@
-# An asynchronous parameter server over PyTorch's RPC for the MNIST network with Adam: `torch_rpc.py WORKERS`.
+# An asynchronous parameter server over PyTorch's RPC for the MNIST network with Adam: `torch_rpc.py WORKERS shm|tcp`.
 #
 # A worker's step is one call: it sends its gradients, the server updates the variables and answers with them. The workers do
-# their steps at the same time; the answer is the time of a step of all of them together. Started without WORKERS' meaning, as
-# `torch_rpc.py RANK WORLD FILE`, it is one of the other processes: rank 0 is the server.
+# their steps at the same time; the answer is the time of a step of all of them together. `torch_rpc.py
+# RANK WORLD FILE shm|tcp` is one of the other processes: rank 0 is the server.
 import os
 import subprocess
 import sys
@@ -58,18 +58,23 @@ def run_here(steps):
 
 
 # ---- Processes ----
-def join(rank, world, file):
+# What TensorPipe may use: by itself it takes shared memory, whose threads poll without a pause; `tcp` has it wait.
+TRANSPORTS = {"shm": {}, "tcp": {"_transports": ["uv"], "_channels": ["basic"]}}
+
+
+def join(rank, world, file, transport):
     bench.start()
-    options = rpc.TensorPipeRpcBackendOptions(init_method=f"file://{file}", num_worker_threads=4)
+    options = rpc.TensorPipeRpcBackendOptions(init_method=f"file://{file}", num_worker_threads=4,
+                                              **TRANSPORTS[transport])
     rpc.init_rpc(f"task{rank}", rank=rank, world_size=world, rpc_backend_options=options)
 
 
-def chief(workers):
+def chief(workers, transport):
     file = tempfile.mktemp(prefix="torch_rpc")
     world = workers + 1
-    others = [subprocess.Popen([sys.executable, __file__, str(r), str(world), file], stdin=subprocess.DEVNULL)
-              for r in range(world) if r != 1]
-    join(1, world, file)
+    others = [subprocess.Popen([sys.executable, __file__, str(r), str(world), file, transport],
+                               stdin=subprocess.DEVNULL) for r in range(world) if r != 1]
+    join(1, world, file, transport)
 
     def run(steps):
         waiting = [rpc.rpc_async(f"task{r}", run_here, args=(steps,), timeout=0) for r in range(2, world)]
@@ -85,8 +90,8 @@ def chief(workers):
         os.remove(file)
 
 
-if len(sys.argv) == 2:
-    chief(int(sys.argv[1]))
+if len(sys.argv) == 3:
+    chief(int(sys.argv[1]), sys.argv[2])
 else:
-    join(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
+    join(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])
     rpc.shutdown()

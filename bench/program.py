@@ -1,0 +1,162 @@
+"""Programs of the benchmarks: each works in turns and ends with all its children, and no wait for one is without an end.
+
+A program answers "go STEPS" on its standard input with a line: nanoseconds per step. It has a session of its own, so what ends
+it ends the processes that it has started too. One in PyTorch stands still out of its turn: idle, PyTorch's RPC still polls its
+shared memory and would take the processors from the others."""
+import contextlib
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# Debian's own python3 has Debian's PyTorch.
+PYTHON = "/usr/bin/python3"
+TURN_SECONDS = 0.2  # what a program works in its turn: long beside a time slice of the system
+STDERR_SHOWN = 4000  # bytes: what a program said last
+
+
+class Trouble(Exception):
+    """A program that gave no answer. verdict: one word for the table; said: the last of its standard error."""
+
+    def __init__(self, verdict, message, said):
+        super().__init__(message)
+        self.verdict, self.said = verdict, said
+
+
+def environment(is_peer):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("OPENBLAS_")}
+    env.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    if is_peer:
+        env.update(GLOG_minloglevel="2", MALLOC_MMAP_THRESHOLD_="1073741824", MALLOC_TRIM_THRESHOLD_="4294967296",
+                   MALLOC_TOP_PAD_="268435456")
+    return env
+
+
+# Within, what would stop the driver waits: until a program that starts is known, or all have ended.
+@contextlib.contextmanager
+def undisturbed():
+    came = []
+    handlers = {n: signal.signal(n, lambda number, _: came.append(number))
+                for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for n, handler in handlers.items():
+            signal.signal(n, handler)
+        for n in came:
+            signal.raise_signal(n)
+
+
+running = []
+
+
+def end_all():
+    """Ends whatever program is there still, at once."""
+    with undisturbed():
+        while running:
+            running.pop().end()
+
+
+class Program:
+    """One that is started once and works in turns, until `close` or `end_all`."""
+
+    def __init__(self, bin_dir, words, limit):
+        self.is_peer = words[0].endswith(".py")
+        argv = [PYTHON, os.path.join(HERE, words[0])] if self.is_peer else [os.path.join(bin_dir, words[0])]
+        self.name, self.limit = " ".join(words), limit
+        self.steps, self.is_late = 1, False
+        self.stderr = tempfile.TemporaryFile()
+        with undisturbed():
+            self.process = subprocess.Popen(argv + words[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                            stderr=self.stderr, text=True, env=environment(self.is_peer),
+                                            start_new_session=True)
+            running.append(self)
+
+    def end(self):
+        self.signal(signal.SIGKILL)
+        self.process.wait(self.limit)
+
+    def signal(self, number):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, number)
+
+    def trouble(self, verdict, what):
+        self.stderr.seek(max(0, self.stderr.seek(0, os.SEEK_END) - STDERR_SHOWN))
+        return Trouble(verdict, f"{self.name} {what}", self.stderr.read().decode(errors="replace"))
+
+    def expire(self):
+        self.is_late = True
+        self.signal(signal.SIGKILL)
+
+    # Within, the program is awake and has `limit` seconds; then it is ended, and whoever waits for it is woken by that.
+    @contextlib.contextmanager
+    def turn(self, what):
+        timer = threading.Timer(self.limit, self.expire)
+        timer.start()
+        try:
+            if self.is_peer:
+                self.signal(signal.SIGCONT)
+            yield
+            if self.is_peer:
+                self.signal(signal.SIGSTOP)
+        finally:
+            timer.cancel()
+        if self.is_late:
+            raise self.trouble("hung", f"{what} in {self.limit:g} s")
+
+    def go(self):
+        with self.turn("gave no answer"):
+            with contextlib.suppress(BrokenPipeError):
+                self.process.stdin.write(f"go {self.steps}\n")
+                self.process.stdin.flush()
+            answer = self.process.stdout.readline()
+        if not answer:
+            raise self.trouble("died", f"ended with exit code {self.process.wait(self.limit)} in its turn")
+        return float(answer)
+
+    # Finds the number of steps that fills a turn.
+    def warm(self):
+        for _ in range(4):
+            begin = time.perf_counter()
+            self.go()
+            took = (time.perf_counter() - begin) / self.steps
+            self.steps = max(1, min(100 * self.steps, int(TURN_SECONDS / took)))
+
+    # Lets it end by itself.
+    def close(self):
+        with self.turn("did not end"):
+            self.process.stdin.close()
+            code = self.process.wait()
+        self.end()  # the children that it left
+        running.remove(self)
+        if code != 0:
+            raise self.trouble("died", f"ended with exit code {code}")
+
+
+class StartedProgram:
+    """One that is started in each turn; its time is that from its start to its first answer."""
+
+    def __init__(self, bin_dir, words, limit):
+        self.arguments = bin_dir, words[1:], limit
+
+    def go(self):
+        begin = time.perf_counter_ns()
+        program = Program(*self.arguments)
+        program.go()
+        took = time.perf_counter_ns() - begin
+        program.close()
+        return took
+
+    def warm(self):
+        self.go()
+
+    def close(self):
+        pass
+
+
+def open_program(bin_dir, command, limit):
+    words = command.split()
+    return (StartedProgram if words[0] == "started" else Program)(bin_dir, words, limit)
