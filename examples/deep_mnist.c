@@ -48,10 +48,7 @@ static braid_out conv_and_pool(braid_graph *g, braid_out x, int64_t in, int64_t 
 
 static mnist_model build_model(braid_graph *g)
 {
-    mnist_model m = {0};
-    m.images = braid_placeholder(g, NULL, BRAID_FLOAT, BRAID_SHAPE(-1, MNIST_PIXELS));
-    m.labels = braid_placeholder(g, NULL, BRAID_FLOAT, BRAID_SHAPE(-1, MNIST_CLASSES));
-
+    mnist_model m = mnist_model_new(g);
     braid_out x = braid_reshape(g, m.images, BRAID_SHAPE(-1, MNIST_SIDE, MNIST_SIDE, 1));
     x = conv_and_pool(g, x, 1, FILTERS_1);
     x = conv_and_pool(g, x, FILTERS_1, FILTERS_2);
@@ -83,6 +80,9 @@ static const mnist_program program = {
     .name = "deep_mnist",
     .about =
         "Trains a convolutional network on images of digits, on a cluster of parameter servers and workers.",
+    .train_steps = 1500,
+    .batch_size = 100,
+    .learning_rate = 0.001,
     .flags = flag_list,
     .flag_count = sizeof flag_list / sizeof flag_list[0],
     .device = "",
@@ -93,8 +93,5 @@ static const mnist_program program = {
 
 int main(int argc, char **argv)
 {
-    mnist_task_flags.train_steps = 1500;
-    mnist_task_flags.batch_size = 50;
-    mnist_task_flags.learning_rate = 0.001;
     return mnist_main(&program, argc, argv);
 }

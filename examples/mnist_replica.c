@@ -56,7 +56,6 @@ static braid_variable biases(braid_graph *g, const char *name, int64_t units)
 
 static mnist_model build_model(braid_graph *g)
 {
-    mnist_model m = {0};
     braid_tensor *zero = braid_tensor_int32(0);
     braid_variable global_step = braid_variable_of(g, "global_step", zero, false);
     braid_tensor_free(zero);
@@ -70,8 +69,7 @@ static mnist_model build_model(braid_graph *g)
     braid_variable sm_w = weights(g, "sm_w", units > 0 ? units : MNIST_PIXELS, MNIST_CLASSES);
     braid_variable sm_b = biases(g, "sm_b", MNIST_CLASSES);
 
-    m.images = braid_placeholder(g, NULL, BRAID_FLOAT, BRAID_SHAPE(-1, MNIST_PIXELS));
-    m.labels = braid_placeholder(g, NULL, BRAID_FLOAT, BRAID_SHAPE(-1, MNIST_CLASSES));
+    mnist_model m = mnist_model_new(g);
     braid_out features = m.images;
     if (units > 0) features = braid_relu(g, braid_xw_plus_b(g, m.images, hid_w.read, hid_b.read));
     m.scores = braid_softmax(g, braid_xw_plus_b(g, features, sm_w.read, sm_b.read));
@@ -88,6 +86,9 @@ static const mnist_program program = {
     .name = "mnist_replica",
     .about =
         "Trains a network with one hidden layer on images of digits, on a cluster of parameter servers and workers.",
+    .train_steps = 200,
+    .batch_size = 100,
+    .learning_rate = 0.01,
     .flags = flag_list,
     .flag_count = sizeof flag_list / sizeof flag_list[0],
     .device = "/cpu:0",
@@ -98,8 +99,5 @@ static const mnist_program program = {
 
 int main(int argc, char **argv)
 {
-    mnist_task_flags.train_steps = 200;
-    mnist_task_flags.batch_size = 100;
-    mnist_task_flags.learning_rate = 0.01;
     return mnist_main(&program, argc, argv);
 }

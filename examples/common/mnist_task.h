@@ -6,7 +6,7 @@
 #include "flags.h"
 #include <braid/braid.h>
 
-// The flags that all programs have; a program sets its own defaults before it calls mnist_main.
+// The flags that all programs have.
 typedef struct mnist_flags {
     const char *data_dir, *job_name, *ps_hosts, *worker_hosts, *log_dir;
     int64_t task_index, train_steps, batch_size;
@@ -20,20 +20,28 @@ typedef struct mnist_model {
     braid_out images, labels; // placeholders: [batch, 784] and, one-hot, [batch, 10]
     braid_out keep_prob;      // placeholder of a scalar: what dropout keeps; op NULL: there is no dropout
     double keep_in_training;  // fed to it while training
-    braid_out scores;         // [batch, 10]: the largest is the digit that was recognized
+    braid_out scores;         // [batch, 10]: the largest is the digit that is recognized
     braid_out loss;           // a scalar
     braid_op *train;
 } mnist_model;
 
 typedef struct mnist_program {
-    const char *name, *about; // about: for --help, in a line
-    flag *flags;              // of its own
+    const char *name, *about;        // about: for --help, in a line
+    int64_t train_steps, batch_size; // defaults of these flags, as the next
+    double learning_rate;
+    flag *flags; // of its own
     int flag_count;
     const char *device;         // what follows the task in the name of a device: "/cpu:0" or ""
     const char *(*check)(void); // says what is wrong with its flags; NULL: nothing
     mnist_model (*build)(braid_graph *g);
     int test_batch; // images in a step of the test: what bounds its memory
 } mnist_program;
+
+// A model's placeholders of images and labels; the rest is for the caller to fill in.
+mnist_model mnist_model_new(braid_graph *g);
+
+// The part of the fed images that is recognized, a scalar. mnist_main adds it to the model when that is built.
+braid_out mnist_accuracy(braid_graph *g, const mnist_model *model);
 
 // The program: reads flags, finds out which task this is, serves or trains and tests. Returns the exit code.
 int mnist_main(const mnist_program *program, int argc, char **argv);
