@@ -68,6 +68,8 @@ braid_op *bd_rewriter_only_consumer(bd_rewriter *r, const braid_op *n);
 bool bd_rewriter_is_pure(const braid_op *n);
 // Its values may be dead, or belong to a loop: it comes after a Switch, a loop or a Recv.
 bool bd_rewriter_may_be_dead(const bd_rewriter *r, const braid_op *n);
+// It changes a variable, or comes after a node that does: what waits for it reads variables later than it did.
+bool bd_rewriter_follows_update(const bd_rewriter *r, const braid_op *n);
 
 // Everything that takes output `from` takes `to` instead.
 void bd_rewriter_move_output(bd_rewriter *r, braid_out from, braid_out to);

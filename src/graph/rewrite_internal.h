@@ -10,6 +10,7 @@ typedef struct bd_rewrite_info {
     bool is_root;                    // nothing consumed it when the rewriting began: it is wanted for itself
     bool may_be_dead;
     bool is_ordered;
+    bool follows_update;
     bool is_removed;
 } bd_rewrite_info;
 

@@ -66,6 +66,28 @@ static bool comes_ordered(const bd_rewriter *r, const braid_op *n)
     return false;
 }
 
+static bool comes_after_update(const bd_rewriter *r, const braid_op *n)
+{
+    for (int i = 0; i < n->def->input_count; i++) {
+        if (n->def->inputs[i].is_ref) return true;
+    }
+    for (int i = 0; i < n->input_count; i++) {
+        if (info_of(r, n->inputs[i].op)->follows_update) return true;
+    }
+    for (int i = 0; i < n->control_count; i++) {
+        if (info_of(r, n->controls[i])->follows_update) return true;
+    }
+    return false;
+}
+
+static void learn(bd_rewriter *r, const braid_op *n)
+{
+    bd_rewrite_info *info = info_of(r, n);
+    info->may_be_dead = comes_dead(r, n);
+    info->is_ordered = comes_ordered(r, n);
+    info->follows_update = comes_after_update(r, n);
+}
+
 static bool inputs_are_there(const braid_op *n)
 {
     for (int i = 0; i < n->input_count; i++) {
@@ -93,8 +115,7 @@ braid_code bd_rewriter_init(bd_rewriter *r, braid_graph *g, const bd_rewrite_opt
         note_edges(r, g->nodes.items[i]);
     for (size_t i = 0; i < count; i++) {
         const braid_op *n = r->order.items[i];
-        info_of(r, n)->may_be_dead = comes_dead(r, n);
-        info_of(r, n)->is_ordered = comes_ordered(r, n);
+        learn(r, n);
         info_of(r, n)->is_root = info_of(r, n)->consumers.len == 0;
     }
     return BRAID_OK;
@@ -131,6 +152,11 @@ bool bd_rewriter_is_removed(const bd_rewriter *r, const braid_op *n)
 bool bd_rewriter_may_be_dead(const bd_rewriter *r, const braid_op *n)
 {
     return info_of(r, n)->may_be_dead;
+}
+
+bool bd_rewriter_follows_update(const bd_rewriter *r, const braid_op *n)
+{
+    return info_of(r, n)->follows_update;
 }
 
 bool bd_rewriter_is_ordered(const bd_rewriter *r, const braid_op *n)
@@ -262,8 +288,7 @@ braid_code bd_rewriter_add(bd_rewriter *r, const bd_node_spec *spec, braid_op **
     bd_rewrite_info info = {0};
     bd_array_push(&r->info, info);
     note_edges(r, *node);
-    info_of(r, *node)->may_be_dead = comes_dead(r, *node);
-    info_of(r, *node)->is_ordered = comes_ordered(r, *node);
+    learn(r, *node);
     return BRAID_OK;
 }
 

@@ -181,7 +181,9 @@ static bool find_match(bd_rewriter *r, const bd_epilogue_fusion *f, braid_op *n,
     if (next && is_among(next->op_type, f->activations) && bd_rewriter_is_pure(next) &&
         next->control_count == 0)
         m->activation = next;
-    return m->bias_add->control_count == 0; // else the product would read its variables later
+    // Else the product would read its variables later.
+    return m->bias_add->control_count == 0 &&
+           (!bd_rewriter_follows_update(r, m->bias.op) || bd_rewriter_follows_update(r, m->product));
 }
 
 static bd_bytes bytes_of(const char *text)

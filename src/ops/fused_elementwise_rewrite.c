@@ -131,12 +131,14 @@ static bool may_change(braid_out out, int *left)
 }
 
 // A member that reads a variable would wait for what another member waits for: for the variable's update, say.
-static bool would_read_later(const group *g)
+static bool would_read_later(const bd_rewriter *r, const group *g)
 {
     bool waits = false;
     int left = LOOKED_AT_MAX;
     for (int i = 0; i < g->count; i++)
         waits |= g->members[i]->control_count > 0;
+    for (int i = 0; i < g->input_count; i++)
+        waits |= bd_rewriter_follows_update(r, g->inputs[i].op);
     for (int i = 0; waits && i < g->input_count; i++) {
         if (may_change(g->inputs[i], &left)) return true;
     }
@@ -219,7 +221,7 @@ braid_code bd_fuse_elementwise(bd_rewriter *r, braid_status *st)
         if (!is_candidate(r, order->items[i])) continue;
         group g = {.members = {order->items[i]}, .count = 1};
         grow(r, &g);
-        if (g.count > 1 && take_inputs(&g) && !would_read_later(&g)) code = replace(r, &g, st);
+        if (g.count > 1 && take_inputs(&g) && !would_read_later(r, &g)) code = replace(r, &g, st);
     }
     return code;
 }

@@ -1,105 +1,6 @@
-// Rewrites: each pattern fires where it should and nowhere else, and errors name what was built.
-#include "base/alloc.h"
-#include "runtime/optimize.h"
-#include "runtime/placer.h"
-#include "runtime/prepare.h"
-#include "runtime/testing/test_graph.h"
-#include <braid/braid.h>
+// Rewrites: each pattern fires where it should and nowhere else, and errors name what was built. Updates: rewrite_updates_test.c.
+#include "runtime/testing/rewrite_patterns.h"
 #include <math.h>
-
-#define DEVICE "/job:localhost/replica:0/task:0/device:CPU:0"
-
-// ---- What a rewrite leaves of a graph ----
-
-// The graph of one run on one device, rewritten; to be ended by bd_prepared_fini.
-static bd_prepared rewritten(braid_graph *g, unsigned disabled, const char *const *feeds, int feed_count,
-                             const char *const *fetches, int fetch_count)
-{
-    const bd_device_info device = {.name = DEVICE, .type = "CPU", .incarnation = 1};
-    const bd_placer_options placing = {.devices = &device, .device_count = 1, .default_device = DEVICE};
-    const bd_run_signature signature = {
-        .feeds = feeds, .feed_count = feed_count, .fetches = fetches, .fetch_count = fetch_count};
-    BD_STATUS(st);
-    braid_graph_status(g, st);
-    assert_ok(st);
-    bd_place(g, 0, &placing, st);
-    assert_ok(st);
-    bd_prepared prepared;
-    bd_prepare(g, &signature, BD_FEED_BY_CALL_FRAME, NULL, &prepared, st);
-    assert_ok(st);
-    bd_optimize(&prepared.graph, disabled, st);
-    assert_ok(st);
-    return prepared;
-}
-
-// "Add MatMul MatMul": the ops of a graph in the order of the alphabet, but for arguments and results.
-static char *ops_of(const braid_graph *g)
-{
-    bd_strbuf text = {0};
-    for (size_t i = 0; i < bd_op_table_len; i++) {
-        for (size_t k = 0; k < g->nodes.len; k++) {
-            const char *op = g->nodes.items[k]->op_type;
-            if (strcmp(op, bd_op_table[i].name) != 0 || !strcmp(op, "_Arg") || !strcmp(op, "_Retval"))
-                continue;
-            bd_strbuf_appendf(&text, "%s%s", text.len ? " " : "", op);
-        }
-    }
-    char *copy = bd_strdup(bd_strbuf_str(&text));
-    bd_strbuf_fini(&text);
-    return copy;
-}
-
-static void check_ops_after(braid_graph *g, unsigned rewrites, braid_out fetch, const char *expected)
-{
-    char *name = bd_asprintf("%s:%d", fetch.op->name, fetch.index);
-    const char *feeds[] = {"x:0"};
-    bool is_fed = braid_graph_find(g, "x") != NULL;
-    bd_prepared p = rewritten(g, BRAID_REWRITE_ALL & ~rewrites, feeds, is_fed, (const char *const *)&name, 1);
-    char *ops = ops_of(&p.graph);
-    assert_string_equal(ops, expected);
-    bd_free(ops);
-    bd_free(name);
-    bd_prepared_fini(&p);
-}
-
-// With all rewrites off, every node that the run needs is there.
-static void check_untouched_without(braid_graph *g, braid_out fetch, int built)
-{
-    char *name = bd_asprintf("%s:%d", fetch.op->name, fetch.index);
-    bd_prepared p = rewritten(g, BRAID_REWRITE_ALL, NULL, 0, (const char *const *)&name, 1);
-    assert_int_equal(p.graph.nodes.len, built + 1); // and _Retval
-    bd_free(name);
-    bd_prepared_fini(&p);
-}
-
-static braid_out vector(braid_graph *g, const char *name, int64_t n)
-{
-    braid_tensor *t = braid_tensor_new(BRAID_FLOAT, BRAID_SHAPE(n), NULL);
-    for (int64_t i = 0; i < n; i++)
-        bd_tensor_f32(t)[i] = (float)i;
-    return tg_const(g, name, t);
-}
-
-static braid_out int_vector(braid_graph *g, int32_t a, int32_t b)
-{
-    braid_tensor *t = braid_tensor_new(BRAID_INT32, BRAID_SHAPE(2), NULL);
-    bd_tensor_i32(t)[0] = a;
-    bd_tensor_i32(t)[1] = b;
-    return tg_const(g, NULL, t);
-}
-
-static braid_out x_of(braid_graph *g) // what is fed
-{
-    braid_op *x = braid_graph_find(g, "x");
-    return x ? (braid_out){x, 0} : tg_placeholder(g, "x", BRAID_FLOAT);
-}
-
-typedef struct pattern {
-    const char *what;
-    unsigned rewrites;
-    braid_out (*build)(braid_graph *g); // what is fetched; "x" is fed if it is there
-    const char *expected;               // ops that are left
-} pattern;
 
 // ---- Constants ----
 
@@ -325,109 +226,21 @@ static braid_out old_value(braid_graph *g) // of a variable, used after it has b
     return braid_op_end_out(d);
 }
 
-// ---- Updates ----
-
-static braid_out update_by(braid_graph *g, const char *variable, int64_t size, braid_out rate,
-                           braid_out gradient, braid_op *after)
+static braid_out old_and_new_value(braid_graph *g)
 {
-    braid_op_desc *d = braid_op_begin(g, "VariableV2", variable);
-    braid_op_attr_type(d, "dtype", BRAID_FLOAT);
-    braid_op_attr_shape(d, "shape", BRAID_SHAPE(size));
-    braid_out v = braid_op_end_out(d);
-    d = braid_op_begin(g, "ApplyGradientDescent", NULL);
-    braid_op_input(d, v);
-    braid_op_input(d, rate);
-    braid_op_input(d, gradient);
-    if (after) braid_op_control(d, after);
-    return braid_op_end_out(d);
+    braid_out v = tg_variable(g, "v", BRAID_FLOAT), old = tg1(g, "Neg", NULL, tg1(g, "Identity", NULL, v));
+    return tg2(g, "Sub", NULL, old, tg1(g, "Exp", NULL, tg2(g, "Assign", NULL, v, x_of(g))));
 }
 
-static braid_out update(braid_graph *g, const char *variable, int64_t size, braid_out rate, braid_op *after)
+static braid_out product_before_update_of_bias(braid_graph *g)
 {
-    return update_by(g, variable, size, rate, tg2(g, "Mul", NULL, x_of(g), vector(g, NULL, size)), after);
+    braid_out v = tg_variable(g, "v", BRAID_FLOAT), row = vector(g, NULL, 4);
+    braid_out product = tg2(g, "MatMul", NULL, x_of(g), tg2(g, "Fill", NULL, int_vector(g, 4, 4), v));
+    braid_op *change = tg2(g, "Assign", NULL, v, tg_float(g, NULL, 1)).op;
+    return tg2(g, "BiasAdd", NULL, product, tg_identity_after(g, NULL, row, change));
 }
-
-static braid_out after_both(braid_graph *g, braid_out a, braid_out b)
-{
-    return tg_identity_after(g, NULL, tg_float(g, NULL, 1),
-                             tg_after(g, "NoOp", NULL, 2, (braid_op *[]){a.op, b.op}));
-}
-
-static braid_out two_updates(braid_graph *g)
-{
-    braid_out rate = tg_float(g, NULL, 1);
-    braid_out v = update(g, "v", 4, rate, NULL), w = update(g, "w", 5, rate, NULL);
-    return after_both(g, v, w);
-}
-
-static braid_out updates_at_two_rates(braid_graph *g)
-{
-    return after_both(g, update(g, "v", 4, tg_float(g, NULL, 1), NULL),
-                      update(g, "w", 5, tg_float(g, NULL, 2), NULL));
-}
-
-static braid_out update_after_update(braid_graph *g)
-{
-    braid_out rate = tg_float(g, NULL, 1), first = update(g, "v", 4, rate, NULL);
-    return after_both(g, first, update(g, "w", 5, rate, first.op));
-}
-
-static braid_out large_update(braid_graph *g)
-{
-    braid_out rate = tg_float(g, NULL, 1);
-    return after_both(g, update(g, "v", 4, rate, NULL), update(g, "w", 50000, rate, NULL));
-}
-
-static braid_out dequeued(braid_graph *g)
-{
-    braid_op_desc *d = braid_op_begin(g, "FIFOQueue", NULL);
-    braid_op_attr_type_list(d, "component_types", (const braid_dtype[]){BRAID_FLOAT}, 1);
-    braid_out queue = braid_op_end_out(d);
-    d = braid_op_begin(g, "QueueDequeue", NULL);
-    braid_op_input(d, queue);
-    braid_op_attr_type_list(d, "component_types", (const braid_dtype[]){BRAID_FLOAT}, 1);
-    return braid_op_end_out(d);
-}
-
-static braid_out updates_by_one_batch(braid_graph *g)
-{
-    braid_out rate = tg_float(g, NULL, 1), batch = dequeued(g);
-    return after_both(g, update_by(g, "v", 4, rate, tg1(g, "Neg", NULL, batch), NULL),
-                      update_by(g, "w", 5, rate, tg1(g, "Exp", NULL, batch), NULL));
-}
-
-static braid_out updates_by_a_batch_each(braid_graph *g)
-{
-    braid_out rate = tg_float(g, NULL, 1);
-    return after_both(g, update_by(g, "v", 4, rate, dequeued(g), NULL),
-                      update_by(g, "w", 5, rate, dequeued(g), NULL));
-}
-
-// Another update comes before one of them: of what may be the memory of the other's gradient.
-static braid_out updates_around_an_update(braid_graph *g)
-{
-    braid_out rate = tg_float(g, NULL, 1), v = update(g, "v", 4, rate, NULL);
-    braid_out u = tg_variable(g, "u", BRAID_FLOAT), before = tg2(g, "AssignAdd", NULL, u, rate);
-    return after_both(g, v, update(g, "w", 5, rate, before.op));
-}
-
-#define TWO_UPDATES "ApplyGradientDescent ApplyGradientDescent "
-#define REST "Identity Mul Mul NoOp VariableV2 VariableV2"
 
 static const pattern patterns[] = {
-    {"two updates", BRAID_REWRITE_UPDATES, two_updates, "Const Const Const Const " REST " _FusedUpdate"},
-    {"updates at two rates", BRAID_REWRITE_UPDATES, updates_at_two_rates,
-     TWO_UPDATES "Const Const Const Const Const " REST},
-    {"an update after another", BRAID_REWRITE_UPDATES, update_after_update,
-     TWO_UPDATES "Const Const Const Const " REST},
-    {"a large update", BRAID_REWRITE_UPDATES, large_update, TWO_UPDATES "Const Const Const Const " REST},
-    {"updates by one batch", BRAID_REWRITE_UPDATES, updates_by_one_batch,
-     "Const Const Exp FIFOQueue Identity Neg NoOp QueueDequeue VariableV2 VariableV2 _FusedUpdate"},
-    {"updates by a batch each", BRAID_REWRITE_UPDATES, updates_by_a_batch_each,
-     TWO_UPDATES
-     "Const Const FIFOQueue FIFOQueue Identity NoOp QueueDequeue QueueDequeue VariableV2 VariableV2"},
-    {"updates around another", BRAID_REWRITE_UPDATES, updates_around_an_update,
-     TWO_UPDATES "AssignAdd Const Const Const Const Identity Mul Mul NoOp VariableV2 VariableV2 VariableV2"},
     {"a chain", BRAID_REWRITE_ELEMENTWISE, chain, "Const Const _FusedElementwise"},
     {"a diamond", BRAID_REWRITE_ELEMENTWISE, diamond, "_FusedElementwise"},
     {"a value used on the way", BRAID_REWRITE_ELEMENTWISE, chain_used_on_the_way,
@@ -435,6 +248,10 @@ static const pattern patterns[] = {
     {"a node that something waits for", BRAID_REWRITE_ELEMENTWISE, chain_waited_for, "Exp Identity Neg NoOp"},
     {"the old value of a variable", BRAID_REWRITE_ELEMENTWISE, old_value,
      "Assign Exp Identity Neg VariableV2"},
+    {"the old value of a variable beside the new one", BRAID_REWRITE_ELEMENTWISE, old_and_new_value,
+     "Assign Exp Identity Neg Sub VariableV2"},
+    {"a product before an update", BRAID_REWRITE_REMAPPING, product_before_update_of_bias,
+     "Assign BiasAdd Const Const Const Fill Identity MatMul VariableV2"},
     {"a comparison", BRAID_REWRITE_ELEMENTWISE, comparison, "Const Less LogicalNot"},
     {"a broadcast", BRAID_REWRITE_ELEMENTWISE, sum_with_a_row, "Add Const Const Const Exp Fill"},
     {"a dense layer", BRAID_REWRITE_REMAPPING, dense_relu, "Const Const Const Fill _FusedMatMul"},
@@ -471,33 +288,10 @@ static const pattern patterns[] = {
 static void patterns_fire_where_they_should(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < BD_COUNTOF(patterns); i++) {
-        print_message("%s\n", patterns[i].what);
-        braid_graph *g = braid_graph_new();
-        braid_out fetch = patterns[i].build(g);
-        int built = braid_graph_num_ops(g);
-        check_ops_after(g, patterns[i].rewrites, fetch, patterns[i].expected);
-        check_untouched_without(g, fetch, built);
-        braid_graph_free(g);
-    }
+    check_patterns(patterns, BD_COUNTOF(patterns));
 }
 
 // ---- Results and errors ----
-
-static braid_tensor *fetch_one(braid_graph *g, unsigned disabled, braid_out fetch, const braid_tensor *x,
-                               braid_status *st)
-{
-    braid_session *s = braid_session_open(
-        g, &(braid_session_options){.disabled_rewrites = disabled, .inter_op_threads = 1}, st);
-    assert_ok(st);
-    braid_tensor *value = NULL;
-    braid_feed feed = {braid_graph_find_out(g, "x:0"), x};
-    braid_fetch wanted = {fetch, &value};
-    braid_session_run(
-        s, &(braid_run_args){.feeds = &feed, .feed_count = 1, .fetches = &wanted, .fetch_count = 1}, st);
-    braid_session_close(s, NULL);
-    return value;
-}
 
 static void convolutions_give_the_same_up_to_rounding(void **state)
 {
@@ -558,14 +352,6 @@ static void errors_name_the_node_that_was_built(void **state)
     assert_same_error(dense_relu, BRAID_SHAPE(2), "{{node product}}");
     assert_same_error(wrong_bias, BRAID_SHAPE(3, 3), "(BiasAdd on");
     assert_same_error(chain, BRAID_SHAPE(3, 5), "{{node sum}}");
-    braid_tensor *x = braid_tensor_float(1);
-    braid_graph *g = braid_graph_new();
-    BD_STATUS(st);
-    fetch_one(g, 0, two_updates(g), x, st);
-    assert_error(st, BRAID_FAILED_PRECONDITION,
-                 "Attempting to use uninitialized value v (ApplyGradientDescent on");
-    braid_tensor_free(x);
-    braid_graph_free(g);
 }
 
 int main(void)
