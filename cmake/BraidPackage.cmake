@@ -5,7 +5,13 @@ option(BRAID_PACKAGE "Lay the installation out for Debian packages" OFF)
 if(NOT BRAID_PACKAGE)
     return()
 endif()
-set(maintainer "The Braid maintainers <maintainers@braid.invalid>")
+# Who makes the packages, by the variables of Debian's own tools; "invalid" is kept free of addresses.
+set(maintainer "Braid developers <developers@braid.invalid>")
+if(NOT "$ENV{DEBEMAIL}" STREQUAL "")
+    set(maintainer "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
+endif()
+set(braid_deb_release 1)
+set(braid_deb_version ${PROJECT_VERSION}-${braid_deb_release})
 
 # The Debian package that holds a file.
 function(braid_debian_package file out)
@@ -31,23 +37,27 @@ list(JOIN development_depends ", " development_depends)
 # ---- Files that only packages have ----
 
 execute_process(COMMAND date -R -d @$ENV{SOURCE_DATE_EPOCH} OUTPUT_VARIABLE date OUTPUT_STRIP_TRAILING_WHITESPACE)
-configure_file(${packaging}/deb/changelog.in ${generated}/changelog @ONLY)
-# zipped SOURCE: SOURCE.gz in `generated`, the same bytes each time.
-function(braid_gzip source out)
-    get_filename_component(name ${source} NAME)
+configure_file(${packaging}/deb/changelog.in ${generated}/changelog.Debian @ONLY)
+# out: NAME.gz in `generated`, the same bytes each time.
+function(braid_gzip source name out)
     set(file ${generated}/${name}.gz)
     execute_process(COMMAND gzip -9n -c ${source} OUTPUT_FILE ${file} COMMAND_ERROR_IS_FATAL ANY)
     set(${out} ${file} PARENT_SCOPE)
 endfunction()
-braid_gzip(${generated}/changelog changelog)
+braid_gzip(${generated}/changelog.Debian changelog.Debian debian_changelog)
+braid_gzip(${CMAKE_SOURCE_DIR}/CHANGELOG.md changelog changelog)
 foreach(pair runtime:libbraid0 development:libbraid-dev program:braid)
     string(REPLACE ":" ";" pair ${pair})
     list(GET pair 0 component)
     list(GET pair 1 name)
-    install(FILES ${changelog} ${packaging}/deb/copyright DESTINATION share/doc/${name} COMPONENT ${component})
+    install(FILES ${changelog} ${debian_changelog} ${packaging}/deb/copyright
+        DESTINATION share/doc/${name} COMPONENT ${component})
 endforeach()
+install(DIRECTORY examples DESTINATION share/doc/libbraid-dev COMPONENT development
+    FILES_MATCHING PATTERN "*.[ch]" PATTERN "*_test.c" EXCLUDE)
 foreach(page IN LISTS man_pages)
-    braid_gzip(${page} zipped)
+    get_filename_component(name ${page} NAME)
+    braid_gzip(${page} ${name} zipped)
     install(FILES ${zipped} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
 endforeach()
 set(archive "\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libbraid.a")
@@ -60,6 +70,7 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME braid)
 set(CPACK_PACKAGE_CONTACT "${maintainer}")
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_DEBIAN_PACKAGE_RELEASE ${braid_deb_release})
 set(CPACK_PACKAGING_INSTALL_PREFIX ${CMAKE_INSTALL_PREFIX})
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL runtime development program)
@@ -83,13 +94,14 @@ set(CPACK_DEBIAN_RUNTIME_DESCRIPTION "distributed TensorFlow graphs in C - share
 This package has the shared library.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libbraid-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libbraid0 (= ${PROJECT_VERSION}), ${development_depends}")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libbraid0 (= ${braid_deb_version}), ${development_depends}")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "distributed TensorFlow graphs in C - development files\n${about}\
-This package has the headers, the static library, and files for pkg-config and\n\
-CMake.")
+This package has the headers, the static library, files for pkg-config and\n\
+CMake, and the sources of the example programs.")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME braid)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION science)
-set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "libbraid0 (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "libbraid0 (= ${braid_deb_version})")
 set(CPACK_DEBIAN_PROGRAM_DESCRIPTION "distributed TensorFlow graphs - servers and launcher\n${about}\
-This package has the braid program, which runs clusters, and example programs.")
+This package has the braid program, which runs and serves clusters, and two\n\
+example programs that train on images of digits.")
 include(CPack)
