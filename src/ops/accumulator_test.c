@@ -12,13 +12,6 @@ typedef struct accumulator_nodes {
     braid_op *apply, *take, *set_step, *count;
 } accumulator_nodes;
 
-static braid_out placeholder(op_live *l, braid_dtype dtype)
-{
-    braid_op_desc *d = braid_op_begin(l->graph, "Placeholder", NULL);
-    braid_op_attr_type(d, "dtype", dtype);
-    return braid_op_end_out(d);
-}
-
 static accumulator_nodes make_nodes(op_live *l, braid_dtype dtype, braid_shape shape, const char *shared_name,
                                     const char *reduction)
 {
@@ -27,11 +20,11 @@ static accumulator_nodes make_nodes(op_live *l, braid_dtype dtype, braid_shape s
     braid_op_attr_shape(d, "shape", shape);
     braid_op_attr_string(d, "shared_name", shared_name);
     braid_op_attr_string(d, "reduction_type", reduction);
-    braid_out a = braid_op_end_out(d), step = placeholder(l, BRAID_INT64),
-              number = placeholder(l, BRAID_INT32);
+    braid_out a = braid_op_end_out(d), step = op_live_placeholder(l, BRAID_INT64),
+              number = op_live_placeholder(l, BRAID_INT32);
     accumulator_nodes n = {.live = l};
     n.apply = op_test_node(l->graph, "AccumulatorApplyGradient", NULL,
-                           (braid_out[]){a, step, placeholder(l, dtype)}, 3);
+                           (braid_out[]){a, step, op_live_placeholder(l, dtype)}, 3);
     d = braid_op_begin(l->graph, "AccumulatorTakeGradient", NULL);
     braid_op_input(d, a);
     braid_op_input(d, number);

@@ -1,115 +1,10 @@
 // What queues promise: order, waiting, closing, cancelling, sharing.
 // labels: concurrent
-#include "base/alloc.h"
-#include "base/random.h"
 #include "base/testing/test.h"
-#include "ops/queue.h"
 #include "ops/testing/op_live.h"
-#include "ops/testing/op_run.h"
 #include "ops/testing/op_test.h"
+#include "ops/testing/queue_nodes.h"
 
-#include <stdio.h>
-
-typedef struct queue_spec {
-    const char *op; // NULL: FIFOQueueV2
-    const char *name, *shared_name;
-    int64_t capacity, min_after_dequeue, seed, seed2; // capacity 0: unbounded
-    const braid_dtype *types;                         // NULL: one int32
-    int count;
-    const braid_shape *shapes; // NULL: scalars
-    bool no_shapes;
-} queue_spec;
-
-static const braid_shape scalars[4] = {{0}};
-
-static bool is_v2(const char *op)
-{
-    return strstr(op, "V2") != NULL;
-}
-
-static braid_out make_queue(op_live *l, queue_spec s)
-{
-    static const braid_dtype int32 = BRAID_INT32;
-    const char *op = s.op ? s.op : "FIFOQueueV2";
-    int count = s.types ? s.count : 1;
-    braid_op_desc *d = braid_op_begin(l->graph, op, s.name);
-    braid_op_attr_type_list(d, "component_types", s.types ? s.types : &int32, count);
-    if (!s.no_shapes) braid_op_attr_shape_list(d, "shapes", s.shapes ? s.shapes : scalars, count);
-    braid_op_attr_int(d, "capacity", s.capacity ? s.capacity : -1);
-    if (s.shared_name) braid_op_attr_string(d, "shared_name", s.shared_name);
-    if (strncmp(op, "Random", 6) == 0) {
-        braid_op_attr_int(d, "min_after_dequeue", s.min_after_dequeue);
-        braid_op_attr_int(d, "seed", s.seed);
-        braid_op_attr_int(d, "seed2", s.seed2);
-    }
-    return braid_op_end_out(d);
-}
-
-static braid_out placeholder(op_live *l, braid_dtype dtype)
-{
-    braid_op_desc *d = braid_op_begin(l->graph, "Placeholder", NULL);
-    braid_op_attr_type(d, "dtype", dtype);
-    return braid_op_end_out(d);
-}
-
-// A queue, and one node of each op on it.
-typedef struct queue_nodes {
-    op_live *live;
-    braid_op *enqueue, *enqueue_many, *dequeue, *dequeue_many, *dequeue_up_to, *close, *cancel, *size,
-        *is_closed;
-} queue_nodes;
-
-static braid_op *enqueue_node(op_live *l, const char *op, braid_out queue, queue_spec s)
-{
-    braid_out in[4];
-    int count = s.types ? s.count : 1;
-    for (int i = 0; i < count; i++)
-        in[i] = placeholder(l, s.types ? s.types[i] : BRAID_INT32);
-    braid_op_desc *d = braid_op_begin(l->graph, op, NULL);
-    braid_op_input(d, queue);
-    braid_op_input_list(d, in, count);
-    return braid_op_end(d);
-}
-
-static braid_op *dequeue_node(op_live *l, const char *op, braid_out queue, queue_spec s, bool many)
-{
-    static const braid_dtype int32 = BRAID_INT32;
-    braid_op_desc *d = braid_op_begin(l->graph, op, NULL);
-    braid_op_input(d, queue);
-    if (many) braid_op_input(d, placeholder(l, BRAID_INT32));
-    braid_op_attr_type_list(d, "component_types", s.types ? s.types : &int32, s.types ? s.count : 1);
-    return braid_op_end(d);
-}
-
-static braid_op *plain_node(op_live *l, const char *op, braid_out queue, bool cancel)
-{
-    braid_op_desc *d = braid_op_begin(l->graph, op, NULL);
-    braid_op_input(d, queue);
-    if (cancel) braid_op_attr_bool(d, "cancel_pending_enqueues", true);
-    return braid_op_end(d);
-}
-
-static queue_nodes make_nodes(op_live *l, queue_spec s)
-{
-    braid_out q = make_queue(l, s);
-    bool v2 = is_v2(s.op ? s.op : "FIFOQueueV2");
-    queue_nodes n = {.live = l};
-    n.enqueue = enqueue_node(l, v2 ? "QueueEnqueueV2" : "QueueEnqueue", q, s);
-    n.enqueue_many = enqueue_node(l, v2 ? "QueueEnqueueManyV2" : "QueueEnqueueMany", q, s);
-    n.dequeue = dequeue_node(l, v2 ? "QueueDequeueV2" : "QueueDequeue", q, s, false);
-    n.dequeue_many = dequeue_node(l, v2 ? "QueueDequeueManyV2" : "QueueDequeueMany", q, s, true);
-    n.dequeue_up_to = dequeue_node(l, v2 ? "QueueDequeueUpToV2" : "QueueDequeueUpTo", q, s, true);
-    n.close = plain_node(l, v2 ? "QueueCloseV2" : "QueueClose", q, false);
-    n.cancel = plain_node(l, v2 ? "QueueCloseV2" : "QueueClose", q, true);
-    n.size = plain_node(l, v2 ? "QueueSizeV2" : "QueueSize", q, false);
-    n.is_closed = plain_node(l, v2 ? "QueueIsClosedV2" : "QueueIsClosed", q, false);
-    BD_STATUS(st);
-    if (braid_graph_status(l->graph, st)) fail_msg("%s", braid_status_message(st));
-    return n;
-}
-
-#define RUN(NODE, FEEDS, WANT) op_live_run(n.live, n.NODE, FEEDS, WANT)
-#define START(NODE, FEEDS) op_live_start(n.live, n.NODE, FEEDS)
 #define assert_waits(E) assert_false(op_execution_has_ended(E))
 #define assert_ended(E) assert_true(op_execution_has_ended(E))
 
@@ -118,7 +13,7 @@ static queue_nodes make_nodes(op_live *l, queue_spec s)
 static void check_order(const char *op)
 {
     op_live *l = op_live_new();
-    queue_nodes n = make_nodes(l, (queue_spec){.op = op, .capacity = 3});
+    queue_nodes n = queue_nodes_make(l, (queue_spec){.op = op, .capacity = 3});
     RUN(enqueue, "int32[] 1", "");
     RUN(enqueue_many, "int32[2] 2 3", "");
     RUN(size, "", "int32[] 3");
@@ -144,7 +39,7 @@ static void test_waiting_in_turn(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
-    queue_nodes n = make_nodes(l, (queue_spec){.capacity = 2});
+    queue_nodes n = queue_nodes_make(l, (queue_spec){.capacity = 2});
     op_execution *a = START(dequeue, ""), *b = START(dequeue_many, "int32[] 3"), *c = START(dequeue, "");
     assert_waits(a);
     RUN(enqueue, "int32[] 1", ""); // goes to the first that waits
@@ -178,7 +73,7 @@ static void test_tuples(void **state)
     op_live *l = op_live_new();
     braid_dtype types[] = {BRAID_STRING, BRAID_FLOAT};
     braid_shape shapes[] = {BD_SCALAR, bd_shape1(2)};
-    queue_nodes n = make_nodes(l, (queue_spec){.types = types, .count = 2, .shapes = shapes});
+    queue_nodes n = queue_nodes_make(l, (queue_spec){.types = types, .count = 2, .shapes = shapes});
     RUN(enqueue, "string[] a; float[2] 1 2", "");
     RUN(enqueue_many, "string[2] b c; float[2,2] 3 4 5 6", "");
     RUN(dequeue, "", "string[] a; float[2] 1 2");
@@ -196,7 +91,7 @@ static void test_elements_of_any_shape(void **state)
     (void)state;
     op_live *l = op_live_new();
     braid_dtype types[] = {BRAID_INT32, BRAID_INT32};
-    queue_nodes n = make_nodes(l, (queue_spec){.types = types, .count = 2, .no_shapes = true});
+    queue_nodes n = queue_nodes_make(l, (queue_spec){.types = types, .count = 2, .no_shapes = true});
     RUN(enqueue, "int32[2] 1 2; int32[] 3", "");
     RUN(enqueue, "int32[0]; int32[1] 4", "");
     RUN(dequeue, "", "int32[2] 1 2; int32[] 3");
@@ -214,7 +109,7 @@ static void test_closing(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
-    queue_nodes n = make_nodes(l, (queue_spec){.shared_name = "q"});
+    queue_nodes n = queue_nodes_make(l, (queue_spec){.shared_name = "q"});
     RUN(enqueue_many, "int32[3] 1 2 3", "");
     RUN(close, "", "");
     RUN(enqueue, "int32[] 4", "Cancelled: FIFOQueue 'q' is closed.");
@@ -237,7 +132,7 @@ static void test_closing_ends_waits(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
-    queue_nodes n = make_nodes(l, (queue_spec){0});
+    queue_nodes n = queue_nodes_make(l, (queue_spec){0});
     op_execution *many = START(dequeue_many, "int32[] 3"), *up_to = START(dequeue_up_to, "int32[] 5"),
                  *one = START(dequeue, "");
     RUN(enqueue_many, "int32[2] 1 2", ""); // `many` holds both
@@ -254,7 +149,7 @@ static void test_closing_waits_for_enqueues(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
-    queue_nodes n = make_nodes(l, (queue_spec){.capacity = 1});
+    queue_nodes n = queue_nodes_make(l, (queue_spec){.capacity = 1});
     op_execution *before = START(enqueue_many, "int32[3] 1 2 3"), *close = START(close, ""),
                  *after = START(enqueue, "int32[] 4");
     assert_waits(close);
@@ -267,7 +162,7 @@ static void test_closing_waits_for_enqueues(void **state)
     op_live_free(l);
 
     l = op_live_new();
-    n = make_nodes(l, (queue_spec){.capacity = 1});
+    n = queue_nodes_make(l, (queue_spec){.capacity = 1});
     before = START(enqueue_many, "int32[3] 1 2 3");
     RUN(cancel, "", "");
     op_execution_expect(before, "Cancelled: Enqueue operation was cancelled");
@@ -282,7 +177,7 @@ static void test_cancelling(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
-    queue_nodes n = make_nodes(l, (queue_spec){.capacity = 2});
+    queue_nodes n = queue_nodes_make(l, (queue_spec){.capacity = 2});
     op_execution *a = START(dequeue_many, "int32[] 3"), *b = START(dequeue, "");
     RUN(enqueue_many, "int32[2] 1 2", "");
     assert_waits(b);
@@ -307,7 +202,7 @@ static void test_container_cleared(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
-    queue_nodes n = make_nodes(l, (queue_spec){0});
+    queue_nodes n = queue_nodes_make(l, (queue_spec){0});
     op_execution *a = START(dequeue, "");
     bd_resources_clear(l->resources, BD_DEFAULT_CONTAINER);
     op_execution_expect(a, "Cancelled: Dequeue operation was cancelled");
@@ -322,8 +217,8 @@ static void test_sharing(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
-    queue_nodes n = make_nodes(l, (queue_spec){.shared_name = "tokens", .capacity = 7});
-    queue_nodes same = make_nodes(l, (queue_spec){.shared_name = "tokens", .capacity = 7});
+    queue_nodes n = queue_nodes_make(l, (queue_spec){.shared_name = "tokens", .capacity = 7});
+    queue_nodes same = queue_nodes_make(l, (queue_spec){.shared_name = "tokens", .capacity = 7});
     RUN(enqueue, "int32[] 1", "");
     op_live_run(l, same.dequeue, "", "int32[] 1");
     braid_dtype types[] = {BRAID_INT32, BRAID_INT32};
@@ -339,7 +234,7 @@ static void test_sharing(void **state)
     };
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         others[i].spec.shared_name = "tokens";
-        queue_nodes other = make_nodes(l, others[i].spec);
+        queue_nodes other = queue_nodes_make(l, others[i].spec);
         op_live_run(l, other.size, "", others[i].want);
     }
     op_live_free(l);
@@ -352,7 +247,8 @@ static void test_private(void **state)
     op_live *a = op_live_new(), *b = op_live_new();
     bd_resources *resources = b->resources;
     b->resources = a->resources; // two sessions on one device
-    queue_nodes n = make_nodes(a, (queue_spec){.name = "q"}), m = make_nodes(b, (queue_spec){.name = "q"});
+    queue_nodes n = queue_nodes_make(a, (queue_spec){.name = "q"}),
+                m = queue_nodes_make(b, (queue_spec){.name = "q"});
     RUN(enqueue, "int32[] 1", "");
     op_live_run(b, m.size, "", "int32[] 0");
     op_execution *waits = op_live_start(b, m.dequeue, "");
@@ -369,25 +265,26 @@ static void test_errors(void **state)
     (void)state;
     op_live *l = op_live_new();
     braid_shape unknown = bd_shape1(-1), two[] = {BD_SCALAR, BD_SCALAR};
-    queue_nodes n = make_nodes(l, (queue_spec){.shapes = &unknown});
+    queue_nodes n = queue_nodes_make(l, (queue_spec){.shapes = &unknown});
     RUN(size, "", "InvalidArgument: is not fully known");
-    n = make_nodes(l, (queue_spec){.op = "RandomShuffleQueueV2", .min_after_dequeue = -1});
+    n = queue_nodes_make(l, (queue_spec){.op = "RandomShuffleQueueV2", .min_after_dequeue = -1});
     RUN(size, "", "InvalidArgument: min_after_dequeue -1 must be >= 0");
-    n = make_nodes(l, (queue_spec){.op = "RandomShuffleQueue", .min_after_dequeue = -1});
+    n = queue_nodes_make(l, (queue_spec){.op = "RandomShuffleQueue", .min_after_dequeue = -1});
     RUN(size, "", "InvalidArgument: min_after_dequeue -1 must be >= 0");
-    n = make_nodes(l, (queue_spec){.op = "RandomShuffleQueueV2", .min_after_dequeue = 5, .capacity = 5});
+    n = queue_nodes_make(l,
+                         (queue_spec){.op = "RandomShuffleQueueV2", .min_after_dequeue = 5, .capacity = 5});
     RUN(size, "", "InvalidArgument: min_after_dequeue 5 must be < capacity 5");
-    n = make_nodes(l, (queue_spec){0});
+    n = queue_nodes_make(l, (queue_spec){0});
     RUN(dequeue_many, "int32[] -1", "InvalidArgument: requested -1 < 0 elements");
     RUN(enqueue, "float[] 1",
         "InvalidArgument: Type mismatch in tuple component 0. Expected int32, got float");
 
     braid_dtype types[] = {BRAID_INT32, BRAID_INT32};
-    braid_out q = make_queue(l, (queue_spec){0});
+    braid_out q = queue_make(l, (queue_spec){0});
     queue_spec pair = {.types = types, .count = 2, .shapes = two};
-    op_live_run(l, enqueue_node(l, "QueueEnqueueV2", q, pair), "int32[] 1; int32[] 2",
+    op_live_run(l, queue_enqueue_node(l, "QueueEnqueueV2", q, pair), "int32[] 1; int32[] 2",
                 "InvalidArgument: Wrong number of components in tuple. Expected 1, got 2");
-    op_live_run(l, dequeue_node(l, "QueueDequeueV2", q, pair, false), "",
+    op_live_run(l, queue_dequeue_node(l, "QueueDequeueV2", q, pair, false), "",
                 "InvalidArgument: Signature mismatch");
 
     braid_op_desc *d = braid_op_begin(l->graph, "QueueDequeueV2", NULL);
@@ -403,20 +300,20 @@ static void test_variables(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
-    braid_out q = make_queue(l, (queue_spec){0});
+    braid_out q = queue_make(l, (queue_spec){0});
     braid_op_desc *d = braid_op_begin(l->graph, "VariableV2", "v");
     braid_op_attr_type(d, "dtype", BRAID_INT32);
     braid_op_attr_shape(d, "shape", BD_SCALAR);
     braid_out v = braid_op_end_out(d);
     braid_op *assign =
-        op_test_node(l->graph, "Assign", NULL, (braid_out[]){v, placeholder(l, BRAID_INT32)}, 2);
+        op_test_node(l->graph, "Assign", NULL, (braid_out[]){v, op_live_placeholder(l, BRAID_INT32)}, 2);
     op_execution *e = op_live_start(l, assign, "int32[] 1");
     op_execution_wait(e);
     braid_op *enqueue = op_test_node(l->graph, "QueueEnqueueV2", NULL, (braid_out[]){q, v}, 2);
     op_live_run(l, enqueue, "", "");
     op_execution *again = op_live_start(l, assign, "int32[] 2");
     op_execution_wait(again);
-    op_live_run(l, dequeue_node(l, "QueueDequeueV2", q, (queue_spec){0}, false), "", "int32[] 1");
+    op_live_run(l, queue_dequeue_node(l, "QueueDequeueV2", q, (queue_spec){0}, false), "", "int32[] 1");
     bd_value_fini(&e->ctx.outputs[0]);
     bd_value_fini(&again->ctx.outputs[0]);
     op_execution_expect(e, "*");
@@ -430,7 +327,7 @@ static void test_random_order(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
-    queue_nodes n = make_nodes(
+    queue_nodes n = queue_nodes_make(
         l, (queue_spec){.op = "RandomShuffleQueueV2", .min_after_dequeue = 2, .seed = 3, .seed2 = 5});
     RUN(enqueue_many, "int32[6] 0 1 2 3 4 5", "");
     // TensorFlow's choice: each takes the next word of Philox(3, 5), modulo the size, and the last element goes to its place.
@@ -451,125 +348,7 @@ static void test_random_order(void **state)
     op_live_free(l);
 }
 
-// ---- Many threads ----
-
-#define PRODUCERS 3
-#define CONSUMERS 3
-#define ELEMENTS 300 // of each producer
-
-typedef struct crowd {
-    queue_nodes n;
-    atomic_int sums[PRODUCERS * ELEMENTS]; // how often each element came out
-    atomic_int producers_left;
-} crowd;
-
-typedef struct member {
-    crowd *crowd;
-    int number;
-} member;
-
-static void produce(void *arg)
-{
-    const member *m = arg;
-    queue_nodes n = m->crowd->n;
-    for (int i = 0; i < ELEMENTS; i += 3) {
-        char feed[64];
-        int at = m->number * ELEMENTS + i;
-        snprintf(feed, sizeof feed, "int32[] %d", at);
-        RUN(enqueue, feed, "");
-        snprintf(feed, sizeof feed, "int32[2] %d %d", at + 1, at + 2);
-        RUN(enqueue_many, feed, "");
-    }
-    if (atomic_fetch_sub(&m->crowd->producers_left, 1) == 1) RUN(close, "", "");
-}
-
-// Takes one, some, and some more that it gives up if they do not come at once, until the queue is closed.
-static void consume(void *arg)
-{
-    const member *m = arg;
-    queue_nodes n = m->crowd->n;
-    for (int i = 0;; i++) {
-        op_execution *e = i % 3 == 0   ? START(dequeue, "")
-                          : i % 3 == 1 ? START(dequeue_up_to, "int32[] 4")
-                                       : START(dequeue_many, "int32[] 7");
-        if (i % 3 == 2) op_execution_cancel(e);
-        op_execution_wait(e);
-        braid_code code = e->ctx.status.code;
-        const braid_tensor *t = &e->ctx.outputs[0].tensor;
-        for (int64_t k = 0; code == BRAID_OK && k < bd_tensor_count(t); k++)
-            atomic_fetch_add(&m->crowd->sums[bd_tensor_i32(t)[k]], 1);
-        op_execution_expect(e, code == BRAID_OK             ? "*"
-                               : code == BRAID_OUT_OF_RANGE ? "OutOfRange: "
-                                                            : "Cancelled: ");
-        if (code == BRAID_OUT_OF_RANGE && i % 3 != 2) return;
-    }
-}
-
-static void check_crowd(queue_spec spec)
-{
-    op_live *l = op_live_new();
-    crowd *c = bd_calloc(1, sizeof *c);
-    c->n = make_nodes(l, spec);
-    atomic_init(&c->producers_left, PRODUCERS);
-    bd_thread threads[PRODUCERS + CONSUMERS];
-    member members[PRODUCERS + CONSUMERS];
-    BD_STATUS(st);
-    for (int i = 0; i < PRODUCERS + CONSUMERS; i++) {
-        members[i] = (member){c, i};
-        bd_thread_start(&threads[i], "queue", i < PRODUCERS ? produce : consume, &members[i], st);
-        assert_ok(st);
-    }
-    for (int i = 0; i < PRODUCERS + CONSUMERS; i++)
-        bd_thread_join(&threads[i]);
-    for (int i = 0; i < PRODUCERS * ELEMENTS; i++)
-        assert_int_equal(atomic_load(&c->sums[i]), 1);
-    bd_free(c);
-    op_live_free(l);
-}
-
-static void test_crowd(void **state)
-{
-    (void)state;
-    check_crowd((queue_spec){.capacity = 5});
-    check_crowd((queue_spec){.op = "FIFOQueue"});
-    check_crowd((queue_spec){.op = "RandomShuffleQueueV2", .capacity = 9, .min_after_dequeue = 4});
-}
-
-static void ignore_done(bd_op_ctx *c)
-{
-    (void)c;
-}
-
-// In the steady state neither waiting nor being served asks the system for memory.
-static void test_no_allocations(void **state)
-{
-    (void)state;
-    bd_queue_options options = {.kind = "FIFOQueue",
-                                .name = "q",
-                                .capacity = 4,
-                                .component_count = 1,
-                                .types = (braid_dtype[]){BRAID_INT32},
-                                .shapes = (braid_shape[]){BD_SCALAR}};
-    bd_queue *q = bd_queue_new(&options);
-    bd_step step;
-    op_step_init(&step);
-    bd_value element = {0}, got = {0};
-    op_test_tensor(&element.tensor, "int32[] 1");
-    uint64_t before = 0;
-    for (int i = 0; i < 20; i++) {
-        bd_op_ctx enqueue = {.inputs = &element, .input_count = 1, .step = &step, .done = ignore_done};
-        bd_op_ctx dequeue = {.outputs = &got, .output_count = 1, .step = &step, .done = ignore_done};
-        if (i == 1) before = bd_alloc_count();
-        bd_queue_dequeue(q, &dequeue);
-        bd_queue_enqueue(q, &enqueue, 0, false);
-        assert_int_equal(bd_tensor_i32(&got.tensor)[0], 1);
-    }
-    assert_int_equal(bd_alloc_count(), before);
-    bd_value_fini(&got);
-    bd_value_fini(&element);
-    op_step_fini(&step);
-    bd_resource_unref(&q->base);
-}
+// ---- Shapes ----
 
 static void test_shapes(void **state)
 {
@@ -578,9 +357,9 @@ static void test_shapes(void **state)
     braid_dtype types[] = {BRAID_STRING, BRAID_FLOAT};
     braid_shape shapes[] = {BD_SCALAR, bd_shape1(2)};
     queue_spec spec = {.types = types, .count = 2, .shapes = shapes};
-    braid_out q = make_queue(l, spec);
+    braid_out q = queue_make(l, spec);
     assert_int_equal(q.op->output_shapes[0].rank, 0);
-    braid_op *one = dequeue_node(l, "QueueDequeueV2", q, spec, false);
+    braid_op *one = queue_dequeue_node(l, "QueueDequeueV2", q, spec, false);
     assert_int_equal(one->output_shapes[1].dims[0], 2);
     braid_out three = op_test_node(l->graph, "Const", "dtype=int32; value=int32[] 3", NULL, 0)->output_count
                           ? braid_output(l->graph->nodes.items[l->graph->nodes.len - 1], 0)
@@ -614,8 +393,6 @@ int main(void)
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_variables),
         cmocka_unit_test(test_random_order),
-        cmocka_unit_test(test_crowd),
-        cmocka_unit_test(test_no_allocations),
         cmocka_unit_test(test_shapes),
     };
     return BD_RUN_TESTS(tests);

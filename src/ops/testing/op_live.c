@@ -61,6 +61,13 @@ braid_out op_live_unknown(op_live *l, const char *text)
     return braid_op_end_out(d);
 }
 
+braid_out op_live_placeholder(op_live *l, braid_dtype dtype)
+{
+    braid_op_desc *d = braid_op_begin(l->graph, "Placeholder", NULL);
+    braid_op_attr_type(d, "dtype", dtype);
+    return braid_op_end_out(d);
+}
+
 static void grow_locked(op_live *l)
 {
     int count = (int)l->graph->nodes.len;

@@ -24,6 +24,8 @@ void op_live_free(op_live *l); // ends the kernels' states, then the resources
 // shape and value nobody knows before the run.
 braid_out op_live_const(op_live *l, const char *text);
 braid_out op_live_unknown(op_live *l, const char *text);
+// A Placeholder of unknown shape.
+braid_out op_live_placeholder(op_live *l, braid_dtype dtype);
 
 // One execution of a node, in a step of its own.
 typedef struct op_execution {
