@@ -29,7 +29,7 @@
         INTEGER(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, 4 << 20),                                                  \
         STRING(GRPC_ARG_OPTIMIZATION_TARGET, "throughput"), INTEGER(GRPC_ARG_MAX_METADATA_SIZE, 64 << 10),   \
         INTEGER(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000), INTEGER(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0),    \
-        INTEGER(GRPC_ARG_ENABLE_CHANNELZ, 0), INTEGER(GRPC_ARG_HTTP2_BDP_PROBE, 0),                          \
+        INTEGER(GRPC_ARG_ENABLE_CHANNELZ, 0), INTEGER(GRPC_ARG_HTTP2_BDP_PROBE, 1),                          \
         INTEGER(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 8 << 20)
 
 // MIN_RECONNECT_BACKOFF is, in spite of its name, how long an attempt to connect may take: a busy host is slow to
