@@ -25,12 +25,12 @@ class Abandoned(Exception):
 class Stage:
     """What the roles of a program have in common."""
 
-    def __init__(self, examples, folder, loss):
-        self.examples, self.folder, self.loss = examples, folder, loss
+    def __init__(self, examples, folder, loss, pull=None):
+        self.examples, self.folder, self.loss, self.pull = examples, folder, loss, pull
         self.changed = threading.Condition()
         self.is_ready = self.has_failed = False  # these and the next are guarded by changed
         self.busy, self.under_way, self.ended, self.gradients = set(), {}, 0, 0
-        self.losses, self.fetched, self.slowest = [], {}, (0.0, "")
+        self.losses, self.counted, self.fetched, self.slowest = [], 0, {}, (0.0, "")
         self.begin = self.end = time.monotonic()  # without the servers' start and stop
 
     def set(self, **fields):
@@ -219,7 +219,7 @@ class Player:
                     self.stage.fetched.setdefault(fetch["name"], []).append(value(got.tensor))
 
     def measure(self, session, recorded):
-        """The loss on one batch, unless training itself fetches it."""
+        """The loss on one batch, unless training itself fetches it, and before it the steps that it is the work of."""
         if self.stage.loss in recorded.signature(lambda s: s.trains).names:
             return
         feeds = {}
@@ -229,6 +229,10 @@ class Player:
         if recorded.can("Placeholder_2"):
             feeds["Placeholder_2:0"] = 1.0
         with self.stage.doing(f"{self.role.name} measures the loss"):
+            if recorded.can("global_step"):
+                self.stage.counted = session.run("global_step:0")
+            if self.stage.pull:
+                session.run(targets=[self.stage.pull])
             loss = session.run(self.stage.loss, feeds)
         self.stage.losses.append(loss if isinstance(loss, float) else sum(loss))
 
