@@ -95,8 +95,9 @@ class Program:
     @contextlib.contextmanager
     def turn(self, what):
         timer = threading.Timer(self.limit, self.expire)
-        timer.start()
+        timer.daemon = True
         try:
+            timer.start()
             if self.is_peer:
                 self.signal(signal.SIGCONT)
             yield
