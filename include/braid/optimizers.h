@@ -40,8 +40,8 @@ BRAID_API braid_optimizer *braid_momentum(braid_graph *graph, float learning_rat
 
 typedef struct braid_momentum_options {
     float learning_rate, momentum;
-    bool
-        use_nesterov; ///< the step is learning_rate * (gradient + momentum * accum) (Sutskever et al., ICML 2013)
+    /// The step is learning_rate * (gradient + momentum * accum) (Sutskever et al., ICML 2013).
+    bool use_nesterov;
     bool use_locking;
 } braid_momentum_options;
 
@@ -81,8 +81,8 @@ BRAID_API braid_optimizer *braid_ftrl(braid_graph *graph, float learning_rate);
 
 typedef struct braid_ftrl_options {
     float learning_rate;
-    float
-        learning_rate_power; ///< how steps shrink with the sum of squared gradients; 0: not at all; never positive
+    /// How steps shrink with the sum of squared gradients; 0: not at all; never positive.
+    float learning_rate_power;
     float initial_accumulator; ///< where that sum begins; positive
     float l1, l2;              ///< strengths of regularization; not negative
     bool use_locking;

@@ -43,8 +43,7 @@ typedef struct braid_session_options {
     int device_filter_count;
     int64_t operation_timeout_ms; ///< every blocking call ends with DeadlineExceeded after this; 0: never
     int cpu_devices; ///< CPU devices of an in-process session (device_count of ConfigProto); 0: one
-    unsigned
-        disabled_rewrites; ///< BRAID_REWRITE_...: those that are not wanted, on any device of the session
+    unsigned disabled_rewrites; ///< BRAID_REWRITE_...: those not wanted, on any device of the session
 } braid_session_options;
 
 typedef struct braid_feed {

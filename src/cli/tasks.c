@@ -39,8 +39,7 @@ typedef struct run_state {
     int signal_fd;
     sigset_t old_mask;
     bd_task_output outputs[2]; // standard output and standard error
-    int64_t
-        output_deadline; // until when a slow reader of them is waited for; BD_FOREVER before anything hurries
+    int64_t output_deadline;   // until when a slow reader of them is waited for; BD_FOREVER: no hurry yet
 } run_state;
 
 static void say(run_state *s, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -29,8 +29,7 @@ typedef struct bd_conv_shape {
     int64_t pad_before[2], pad_after[2]; // zeros around the input
     int64_t channels_first;              // 1: input and output are [batch, channels, height, width]
     int64_t has_bias, activation;        // of BD_CONV_OUTPUT by bd_conv_run: bd_conv_activation
-    int64_t
-        depthwise; // 1: each channel has out_channels / in_channels filters of its own; by bd_conv_plain only
+    int64_t depthwise; // 1: a channel has out_channels / in_channels filters of its own; bd_conv_plain only
 } bd_conv_shape;
 
 // Memory of the three tensors, which do not overlap. One is written, see bd_conv_kind.

@@ -20,8 +20,7 @@ typedef enum bd_pooling_kind {
 typedef struct bd_pooling_shape {
     int64_t batch, channels;
     int64_t in[2], out[2], window[2], stride[2], pad_before[2], pad_after[2];
-    int64_t
-        channels_first; // 1: images are [batch, channels, height, width], 0: [batch, height, width, channels]
+    int64_t channels_first; // 1: images are [batch, channels, height, width], 0: channels come last
 } bd_pooling_shape;
 
 // Images, as far as the kind uses them; none overlap.

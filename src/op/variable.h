@@ -14,9 +14,9 @@ typedef struct bd_variable {
     bd_resource base;
     bd_mutex mu;
     braid_dtype dtype; // fixed when it is made
-    braid_tensor
-        tensor; // guarded by mu; "no tensor" until assigned, its shape then what was declared (unknown if
-                // nothing was). Its elements: see above
+    // Guarded by mu; "no tensor" until assigned, its shape then
+    // what was declared (unknown if nothing was). Its elements: see above.
+    braid_tensor tensor;
     bool is_reference;     // made by VariableV2
     atomic_bool abandoned; // taken out of its container (Reset): its content is gone, look it up again
 } bd_variable;

@@ -14,8 +14,8 @@
 typedef struct bd_placer_options {
     const bd_device_info *devices; // those of all tasks a session may use
     int device_count;
-    const char *
-        default_device; // of the session's own task; may be NULL. The rule over the whole cluster leaves it no say
+    // Of the session's own task; may be NULL. The rule over the whole cluster leaves it no say.
+    const char *default_device;
     bool allow_soft_placement; // a device nobody has is replaced by one that is there (of the same task)
     bool log_device_placement; // one line a node: "node: (Op): /job:ps/replica:0/task:1/device:CPU:0"
 } bd_placer_options;

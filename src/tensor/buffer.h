@@ -14,13 +14,13 @@
 typedef struct bd_buffer {
     atomic_int refs;
     uint16_t size_class; // of the pool; BD_BUFFER_FOREIGN for memory that is not the pool's
-    bool
-        is_variable; // a reference variable's own memory: changes under its readers by design, never a target
-                     // of in-place forwarding, and copied when it is fetched
-    size_t size;     // bytes asked for
-    void *data;      // aligned to 64 bytes when it is the pool's
-    void (*release)(
-        struct bd_buffer *); // destroys the content (strings, borrowed memory) at the last unref; may be NULL
+    // A reference variable's own memory: changes under its readers by design, never a target of in-place forwarding,
+    // and copied when it is fetched.
+    bool is_variable;
+    size_t size; // bytes asked for
+    void *data;  // aligned to 64 bytes when it is the pool's
+    // Destroys the content (strings, borrowed memory) at the last unref; may be NULL.
+    void (*release)(struct bd_buffer *);
     void *release_arg;
 } bd_buffer;
 

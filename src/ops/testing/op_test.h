@@ -16,15 +16,15 @@
 // What an op makes of its inputs.
 typedef struct op_case {
     const char *op;
-    const char
-        *attrs; // "transpose_a=true; T=float; ksize=[1,2,2,1]"; NULL: none. Types follow from the inputs
-    const char *
-        inputs; // "ref float[2] 1 2" is a variable of that content, "ref float[2]" one that is uninitialized; "var ..." the handle
-                // of a resource variable
+    // "transpose_a=true; T=float; ksize=[1,2,2,1]"; NULL: none. Types follow from the inputs.
+    const char *attrs;
+    // "ref float[2] 1 2" is a variable of that content, "ref float[2]" one that is uninitialized; "var ..." the handle
+    // of a resource variable.
+    const char *inputs;
     const char *want;  // the outputs, "*" for any; or the error: "InvalidArgument: words of the message"
     const char *after; // what the variables among the inputs hold afterwards; NULL: not looked at
-    double
-        tolerance; // relative; 0: 4e-6 for float, 1e-13 for double; numbers below 1 are compared as if they were 1
+    // Relative; 0: 4e-6 for float, 1e-13 for double; numbers below 1 are compared as if they were 1.
+    double tolerance;
 } op_case;
 // Runs each case several times: with inputs that others hold, and with inputs that may be overwritten. Where the op
 // succeeds, the inferred shapes must agree with what came out.
@@ -34,8 +34,8 @@ void op_test_values(const op_case *cases, size_t count);
 typedef struct op_shape_case {
     const char *op;
     const char *attrs;
-    const char *
-        inputs; // "[2,?]; ?": float; "int32[2]": another type; "int32[2] 0 1": a constant; "ref float[2]", "var float[2]": a variable
+    // "[2,?]; ?": float; "int32[2]": another type; "int32[2] 0 1": a constant; "ref float[2]", "var float[2]": a variable
+    const char *inputs;
     const char *want; // "[2,?]; []", or the error as above
 } op_shape_case;
 void op_test_shapes(const op_shape_case *cases, size_t count);
