@@ -92,15 +92,16 @@ static void send_run(bd_op_ctx *c)
     if (!ok) bd_op_fail_status(c, st);
 }
 
+#define EDGE_ATTRS                                                                                           \
+    "tensor_name:string; send_device:string; send_device_incarnation:int; recv_device:string; "              \
+    "client_terminated:bool=false"
 #define SEND_KERNELS                                                                                         \
     BD_KERNELS(                                                                                              \
         {.state_size = sizeof(edge_state), .create = edge_create, .destroy = edge_destroy, .run = send_run})
 
 BD_OP(_Send) = {
     .signature = "(tensor: T) -> ()",
-    .attrs =
-        "T:type; tensor_name:string; send_device:string; send_device_incarnation:int; recv_device:string; "
-        "client_terminated:bool=false",
+    .attrs = "T:type; " EDGE_ATTRS,
     .role = BD_ROLE_SEND,
     .flags = BD_OP_STATEFUL,
     .kernels = SEND_KERNELS,
@@ -109,9 +110,7 @@ BD_OP(_Send) = {
 
 BD_OP(_HostSend) = {
     .signature = "(tensor: T) -> ()",
-    .attrs =
-        "T:type; tensor_name:string; send_device:string; send_device_incarnation:int; recv_device:string; "
-        "client_terminated:bool=false",
+    .attrs = "T:type; " EDGE_ATTRS,
     .role = BD_ROLE_SEND,
     .flags = BD_OP_STATEFUL,
     .kernels = SEND_KERNELS,
@@ -158,8 +157,7 @@ static void recv_start(bd_op_ctx *c)
 
 BD_OP(_Recv) = {
     .signature = "() -> (tensor: tensor_type)",
-    .attrs = "tensor_type:type; tensor_name:string; send_device:string; send_device_incarnation:int; "
-             "recv_device:string; client_terminated:bool=false",
+    .attrs = "tensor_type:type; " EDGE_ATTRS,
     .role = BD_ROLE_RECV,
     .flags = BD_OP_STATEFUL,
     .shape = bd_shape_fn_none,
@@ -169,8 +167,7 @@ BD_OP(_Recv) = {
 
 BD_OP(_HostRecv) = {
     .signature = "() -> (tensor: tensor_type)",
-    .attrs = "tensor_type:type; tensor_name:string; send_device:string; send_device_incarnation:int; "
-             "recv_device:string; client_terminated:bool=false",
+    .attrs = "tensor_type:type; " EDGE_ATTRS,
     .role = BD_ROLE_RECV,
     .flags = BD_OP_STATEFUL,
     .shape = bd_shape_fn_none,
