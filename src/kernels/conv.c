@@ -72,21 +72,6 @@ static bool describe_all(const bd_conv_shape *s, tensors *t)
                dnnl_success;
 }
 
-// Activations go along with the convolution.
-static bool set_activation(dnnl_primitive_attr_t attr, bd_conv_activation activation)
-{
-    if (activation == BD_CONV_LINEAR) return true;
-    bool is_relu6 = activation == BD_CONV_RELU6;
-    dnnl_post_ops_t ops;
-    if (dnnl_post_ops_create(&ops) != dnnl_success) return false;
-    bool ok =
-        dnnl_post_ops_append_eltwise(ops, 1.0f, is_relu6 ? dnnl_eltwise_bounded_relu : dnnl_eltwise_relu,
-                                     is_relu6 ? 6.0f : 0.0f, 0.0f) == dnnl_success &&
-        dnnl_primitive_attr_set_post_ops(attr, ops) == dnnl_success;
-    dnnl_post_ops_destroy(ops);
-    return ok;
-}
-
 static bool make_forward_desc(bd_conv *c, const tensors *t, dnnl_prop_kind_t prop, dnnl_primitive_desc_t *out)
 {
     dnnl_convolution_desc_t d;
@@ -189,7 +174,6 @@ static bool prepare_dnnl(bd_conv *c)
     return bd_dnnl_engine() && describe_all(&c->shape, &t) &&
            dnnl_primitive_attr_create(&c->attr) == dnnl_success &&
            dnnl_primitive_attr_set_scratchpad_mode(c->attr, dnnl_scratchpad_mode_user) == dnnl_success &&
-           set_activation(c->attr, (bd_conv_activation)c->shape.activation) &&
            dnnl_stream_create(&c->stream, bd_dnnl_engine(), dnnl_stream_default_flags) == dnnl_success &&
            (c->kind == BD_CONV_OUTPUT ? make_forward_desc(c, &t, dnnl_forward_inference, &c->desc)
                                       : make_backward_desc(c, &t)) &&

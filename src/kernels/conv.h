@@ -14,13 +14,6 @@ typedef enum bd_conv_kind {
     BD_CONV_FILTER_GRAD
 } bd_conv_kind;
 
-// What becomes of each element of the output behind the bias; oneDNN does it on the way.
-typedef enum bd_conv_activation {
-    BD_CONV_LINEAR,
-    BD_CONV_RELU,
-    BD_CONV_RELU6
-} bd_conv_activation;
-
 // Pairs are height, width. All are 64 bits wide, so that shapes can be compared as memory.
 typedef struct bd_conv_shape {
     int64_t batch, in_channels, out_channels;
@@ -28,7 +21,7 @@ typedef struct bd_conv_shape {
     int64_t stride[2], dilation[2];      // dilation 1: a dense filter
     int64_t pad_before[2], pad_after[2]; // zeros around the input
     int64_t channels_first;              // 1: input and output are [batch, channels, height, width]
-    int64_t has_bias, activation;        // of BD_CONV_OUTPUT by bd_conv_run: bd_conv_activation
+    int64_t has_bias;                    // of BD_CONV_OUTPUT by bd_prepared.run
     int64_t depthwise; // 1: a channel has out_channels / in_channels filters of its own; bd_conv_plain only
 } bd_conv_shape;
 
@@ -45,7 +38,7 @@ typedef struct bd_conv_data {
 // bd_conv_plain. Given back with bd_prepared_give.
 bd_prepared *bd_conv_take(bd_prepared_cache *cache, bd_conv_kind kind, const bd_conv_shape *shape);
 
-// Any shape, of BD_F32 or BD_F64, by loops: the reference for the other. Without bias and activation.
+// Any shape, of BD_F32 or BD_F64, by loops: the reference for the other. Without bias.
 void bd_conv_plain(bd_number type, bd_conv_kind kind, const bd_conv_shape *shape, const bd_conv_data *data);
 
 #endif

@@ -145,6 +145,25 @@ static void mnist_adam(program *p)
     mnist(p, braid_adam(p->graph, 0.01f));
 }
 
+// Convolutions, pools and dropout.
+static void deep_mnist(program *p)
+{
+    braid_graph *g = p->graph;
+    braid_out x = braid_placeholder(g, "x", BRAID_FLOAT, BRAID_SHAPE(-1, 28, 28, 1)),
+              labels = braid_placeholder(g, "labels", BRAID_FLOAT, BRAID_SHAPE(-1, 10));
+    braid_out h = braid_relu(g, braid_conv2d_layer(g, "conv1", x, 8, 5, 1, BRAID_SAME));
+    h = braid_max_pool(g, h, 2, 2, BRAID_SAME);
+    h = braid_relu(g, braid_conv2d_layer(g, "conv2", h, 16, 5, 1, BRAID_SAME));
+    h = braid_reshape(g, braid_max_pool(g, h, 2, 2, BRAID_SAME), BRAID_SHAPE(-1, 7 * 7 * 16));
+    h = braid_dropout(g, braid_relu(g, braid_dense(g, "fc1", h, 64)), braid_const_float(g, NULL, 0.5f));
+    braid_out loss =
+        braid_reduce_mean(g, braid_softmax_cross_entropy(g, braid_dense(g, "fc2", h, 10), labels));
+    p->target = braid_minimize(braid_adam(g, 1e-3f), loss, braid_global_step(g));
+    p->feeds[0] = (braid_feed){x, braid_tensor_new(BRAID_FLOAT, BRAID_SHAPE(20, 28, 28, 1), NULL)};
+    p->feeds[1] = (braid_feed){labels, braid_tensor_new(BRAID_FLOAT, BRAID_SHAPE(20, 10), NULL)};
+    p->feed_count = 2;
+}
+
 // What 100 steps asked for, after 100 others.
 typedef struct demand {
     long calls, dnnl_calls;
@@ -192,7 +211,10 @@ static void steps_of_one_process_ask_for_nothing(void **state)
     static const struct {
         const char *what;
         void (*build)(program *p);
-    } cases[] = {{"null step", null_step}, {"MNIST, SGD", mnist_sgd}, {"MNIST, Adam", mnist_adam}};
+    } cases[] = {{"null step", null_step},
+                 {"MNIST, SGD", mnist_sgd},
+                 {"MNIST, Adam", mnist_adam},
+                 {"deep MNIST", deep_mnist}};
     assert_true(atomic_load(&asked) > 0); // it counts
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const demand d = measure(cases[i].build);
