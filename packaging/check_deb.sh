@@ -144,8 +144,9 @@ remove() {
 inside() {
     project=$(realpath "$(dirname "$0")/../tests/packaging/project")
     suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")
-    step "Debian $suite, ${tarball:-made by debootstrap}" \
-        "Is there a network, and Debian's mirror on it? MIRROR=URL takes another; TARBALL needs none of it." make_debian
+    local made="Is there a network, and Debian's mirror on it? MIRROR=URL takes another, TARBALL a Debian that is there."
+    [ -z "$tarball" ] || made="TARBALL must hold the root of a Debian, for example what 'debootstrap --variant=minbase' has made."
+    step "Debian $suite, ${tarball:-made by debootstrap}" "$made" make_debian
     mount -t proc proc "$root/proc"
     mount --rbind /dev "$root/dev"
     local network="A download that failed: run it again. Dependencies that cannot be met: the packages are of another release of Debian."
