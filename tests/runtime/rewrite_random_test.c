@@ -27,9 +27,10 @@ static void build(program *p, uint64_t seed)
 {
     maker *m = &p->m;
     static void (*const makers[])(maker *) = {
-        constant, unary,    unary,   unary,   binary,         binary,          binary,  comparison, cast,
-        shape_of, reshaped, summed,  pieces,  product,        product,         ordered, ordered,    branches,
-        loop,     reading,  writing, writing, random_numbers, through_a_queue, reading, writing,    writing};
+        constant, unary,    unary,    unary,           binary,  binary,  binary,         comparison,
+        cast,     shape_of, reshaped, summed,          pieces,  product, product,        ordered,
+        ordered,  branches, loop,     reading,         writing, writing, random_numbers, through_a_queue,
+        reading,  writing,  writing,  through_a_queue, writing};
     *m = (maker){.g = braid_graph_new(), .rng = bd_rng_init(seed)};
     m->rate = tg_float(m->g, NULL, 0.5f);
     m->condition = tg_placeholder(m->g, NULL, BRAID_BOOL);
@@ -37,7 +38,8 @@ static void build(program *p, uint64_t seed)
     for (int i = 0; i < VARIABLES; i++)
         declare(m, i);
     for (int i = 0; i < 2; i++)
-        feed(m, push(m, tg_placeholder(m->g, NULL, BRAID_FLOAT), BRAID_FLOAT, any_shape(m)));
+        feed(m, push(m, tg_placeholder(m->g, NULL, BRAID_FLOAT), BRAID_FLOAT,
+                     i ? BRAID_SHAPE(3, 7) : any_shape(m)));
     static const braid_dtype types[] = {BRAID_FLOAT, BRAID_DOUBLE, BRAID_INT32, BRAID_BOOL};
     for (size_t i = 0; i < BD_COUNTOF(types); i++) {
         value v = constant_of(m, types[i], any_shape(m));

@@ -58,17 +58,17 @@ static int draw(maker *m, int below)
 static braid_shape any_shape(maker *m)
 {
     static const braid_shape shapes[] = {{0},
-                                         {.rank = 1, .dims = {1}},
                                          {.rank = 1, .dims = {7}},
+                                         {.rank = 2, .dims = {3, 7}},
+                                         {.rank = 1, .dims = {1}},
                                          {.rank = 1, .dims = {0}},
                                          {.rank = 1, .dims = {70}},
-                                         {.rank = 2, .dims = {3, 7}},
                                          {.rank = 2, .dims = {1, 7}},
                                          {.rank = 2, .dims = {3, 1}},
                                          {.rank = 2, .dims = {1, 1}},
                                          {.rank = 2, .dims = {5, 70}},
                                          {.rank = 3, .dims = {2, 3, 7}}};
-    return ANY_OF(m, shapes);
+    return shapes[draw(m, draw(m, 2) ? 3 : BD_COUNTOF(shapes))]; // few, often, so that they go together
 }
 
 static braid_tensor *any_tensor(maker *m, braid_dtype dtype, braid_shape shape)
@@ -392,9 +392,11 @@ static void random_numbers(maker *m)
     push(m, braid_op_end_out(d), BRAID_FLOAT, shape);
 }
 
+// Often what came last, which may come of a variable that was written in this step.
 static void through_a_queue(maker *m)
 {
-    value v = any_of_type(m, BRAID_FLOAT);
+    value v = m->values[m->count - 1];
+    if (v.dtype != BRAID_FLOAT || draw(m, 2)) v = any_of_type(m, BRAID_FLOAT);
     braid_op_desc *d = braid_op_begin(m->g, "FIFOQueueV2", NULL);
     braid_op_attr_type_list(d, "component_types", &v.dtype, 1);
     if (draw(m, 2)) braid_op_attr_shape_list(d, "shapes", &v.shape, 1);
@@ -436,12 +438,15 @@ static void reading(maker *m)
 static void writing(maker *m)
 {
     static const char *const ops[] = {"ApplyGradientDescent", "ApplyGradientDescent", "AssignAdd", "Assign"};
+    value last = m->values[m->count - 1], delta;
     variable *v = &m->variables[draw(m, VARIABLES)];
+    bool fits = last.dtype == BRAID_FLOAT && bd_shape_equal(&last.shape, &v->shape);
+    delta = fits && draw(m, 2) ? last : any_of_shape(m, BRAID_FLOAT, v->shape);
     const char *op = v->is_resource ? "AssignVariableOp" : ANY_OF(m, ops);
     braid_op_desc *d = braid_op_begin(m->g, op, NULL);
     braid_op_input(d, v->handle);
     if (strcmp(op, "ApplyGradientDescent") == 0) braid_op_input(d, m->rate);
-    braid_op_input(d, any_of_shape(m, BRAID_FLOAT, v->shape).out);
+    braid_op_input(d, delta.out);
     if (v->written) braid_op_control(d, v->written);
     for (int i = 0; i < v->read_count; i++)
         braid_op_control(d, v->reads[i]);
