@@ -321,6 +321,15 @@ static void ordered(maker *m)
     push(m, tg_identity_after(m->g, NULL, v.out, after[0]), v.dtype, v.shape);
 }
 
+// As large as `x`, filled with its number of elements: nothing but its shape counts, and whether it is there.
+static braid_out size_everywhere(braid_graph *g, braid_out x)
+{
+    braid_op_desc *d = braid_op_begin(g, "Cast", NULL);
+    braid_op_input(d, tg1(g, "Size", NULL, x));
+    braid_op_attr_type(d, "DstT", BRAID_FLOAT);
+    return tg2(g, "Fill", NULL, tg1(g, "Shape", NULL, x), braid_op_end_out(d));
+}
+
 // A node of a branch, or of a loop's body: what it needs besides `v` runs after `pivot`.
 static value step_within(maker *m, value v, braid_op *pivot)
 {
@@ -331,7 +340,7 @@ static value step_within(maker *m, value v, braid_op *pivot)
     braid_tensor_free(number);
     braid_op_control(d, pivot);
     braid_out k = braid_op_end_out(d);
-    switch (draw(m, 6)) {
+    switch (draw(m, 7)) {
     case 0: v.out = tg1(m->g, any_unary(m, BRAID_FLOAT), NULL, v.out); break;
     case 1: v.out = tg2(m->g, "Add", NULL, v.out, k); break;
     case 2: v.out = tg2(m->g, "Mul", NULL, tg1(m->g, "Neg", NULL, k), v.out); break;
@@ -339,6 +348,7 @@ static value step_within(maker *m, value v, braid_op *pivot)
         v.out = tg2(m->g, "Sub", NULL, v.out, tg2(m->g, "Fill", NULL, tg1(m->g, "Shape", NULL, v.out), k));
         break;
     case 4: v.out = tg_identity_after(m->g, NULL, v.out, tg1(m->g, "Tanh", NULL, v.out).op); break;
+    case 5: v.out = size_everywhere(m->g, v.out); break;
     default:
         v.out = tg2(m->g, "Maximum", NULL, tg1(m->g, "Square", NULL, v.out), tg1(m->g, "Neg", NULL, v.out));
     }
