@@ -18,6 +18,7 @@ typedef struct rpc {
     bd_mutex mu;
     bd_call *call;       // guarded by mu; NULL before it is known
     bool cancelled;      // guarded by mu
+    bool has_ended;      // there is nothing to cancel; guarded by mu
     bd_rpc_count *count; // NULL
     atomic_int refs;
 } rpc;
@@ -69,7 +70,7 @@ static void token_cancelled(bd_cancel_hook *hook, const braid_status *why)
     rpc *r = BD_CONTAINER_OF(hook, rpc, hook);
     bd_mutex_lock(&r->mu);
     r->cancelled = true;
-    if (r->call) r->transport->call_cancel(r->call);
+    if (r->call && !r->has_ended) r->transport->call_cancel(r->call);
     bd_mutex_unlock(&r->mu);
 }
 
@@ -79,7 +80,10 @@ static void call_done(void *arg, bd_message *response, const braid_status *st)
     BD_STATUS(why);
     const bool is_echo =
         st->code == BRAID_CANCELLED && r->cancellation && bd_cancellation_status(r->cancellation, why);
-    r->done(r->arg, response, is_echo ? why : st);
+    bd_mutex_lock(&r->mu);
+    r->has_ended = true;
+    bd_mutex_unlock(&r->mu);
+    r->done(r->arg, response, is_echo ? why : st); // may cancel the token: a step ends with its last call
     rpc_unref(r);
 }
 
@@ -106,7 +110,7 @@ void bd_rpc_start(const bd_rpc_options *options, bd_message *request, bd_call_do
     bd_call *call = options->transport->call(options->channel, &call_options, request, call_done, r);
     bd_mutex_lock(&r->mu);
     r->call = call;
-    const bool cancelled = r->cancelled;
+    const bool cancelled = r->cancelled && !r->has_ended;
     bd_mutex_unlock(&r->mu);
     if (cancelled) options->transport->call_cancel(call);
     rpc_unref(r);
