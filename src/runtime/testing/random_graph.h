@@ -421,12 +421,37 @@ static void through_a_queue(maker *m)
     push(m, braid_op_end_out(d), v.dtype, v.shape);
 }
 
+static braid_out pure_after(maker *m, const char *op, value a, value b, braid_op *before)
+{
+    braid_op_desc *d = braid_op_begin(m->g, op, NULL);
+    braid_op_input(d, a.out);
+    braid_op_input(d, b.out);
+    braid_op_control(d, before);
+    return braid_op_end_out(d);
+}
+
+// What runs after `op`: it itself, or nodes whose values nobody takes, so that only their order counts.
+static braid_op *after(maker *m, braid_op *op)
+{
+    value a = any_of_shape(m, BRAID_FLOAT, BRAID_SHAPE(3, 7)),
+          b = any_of_shape(m, BRAID_FLOAT, BRAID_SHAPE(7));
+    value w = constant_of(m, BRAID_FLOAT, BRAID_SHAPE(7, 7));
+    switch (draw(m, 5)) {
+    case 0: return tg_after(m->g, "NoOp", NULL, 2, (braid_op *[]){op, a.out.op});
+    case 1: return tg_identity_after(m->g, NULL, a.out, op).op;
+    case 2: return tg1(m->g, "Tanh", NULL, pure_after(m, "Mul", a, b, op)).op;
+    case 3: return tg2(m->g, "BiasAdd", NULL, pure_after(m, "MatMul", a, w, op), b.out).op;
+    default: return op;
+    }
+}
+
 static braid_out read_of(maker *m, variable *v)
 {
+    braid_op *written = v->written ? after(m, v->written) : NULL;
     braid_op_desc *d = braid_op_begin(m->g, v->is_resource ? "ReadVariableOp" : "Identity", NULL);
     braid_op_input(d, v->handle);
     if (v->is_resource) braid_op_attr_type(d, "dtype", BRAID_FLOAT);
-    if (v->written) braid_op_control(d, v->written);
+    if (written) braid_op_control(d, written);
     return braid_op_end_out(d);
 }
 
@@ -453,11 +478,12 @@ static void writing(maker *m)
     bool fits = last.dtype == BRAID_FLOAT && bd_shape_equal(&last.shape, &v->shape);
     delta = fits && draw(m, 2) ? last : any_of_shape(m, BRAID_FLOAT, v->shape);
     const char *op = v->is_resource ? "AssignVariableOp" : ANY_OF(m, ops);
+    braid_op *written = v->written ? after(m, v->written) : NULL;
     braid_op_desc *d = braid_op_begin(m->g, op, NULL);
     braid_op_input(d, v->handle);
     if (strcmp(op, "ApplyGradientDescent") == 0) braid_op_input(d, m->rate);
     braid_op_input(d, delta.out);
-    if (v->written) braid_op_control(d, v->written);
+    if (written) braid_op_control(d, written);
     for (int i = 0; i < v->read_count; i++)
         braid_op_control(d, v->reads[i]);
     v->read_count = 0;
