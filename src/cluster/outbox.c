@@ -20,6 +20,7 @@ typedef struct item {
     const bd_peer *peer; // not owned
     braid_tensor tensor;
     bool is_dead;
+    uint64_t held; // in parts, as this; 0: not
     size_t key_len;
     char key[]; // zero-terminated
 } item;
@@ -36,7 +37,7 @@ struct bd_outbox {
     item *first, **end; // guarded by mu
     size_t bytes;       // of them; guarded by mu
     int in_progress;    // guarded by mu
-    braid_status st;    // the first error; guarded by mu
+    braid_status st;    // the first error, also that of an abort; guarded by mu
     bd_outbox_fn fn;    // guarded by mu
     void *arg;
 };
@@ -95,38 +96,56 @@ static void count(bd_outbox *o, int change)
     const bd_outbox_fn fn = o->fn;
     void *arg = o->arg;
     if (is_over) o->fn = NULL;
+    BD_STATUS(st);
+    if (is_over) bd_status_copy(st, &o->st);
     bd_mutex_unlock(&o->mu);
-    if (is_over) fn(arg, &o->st); // nothing changes it any more
+    if (is_over) fn(arg, st);
 }
 
-static void fail(bd_outbox *o, const braid_status *why)
+static void note(bd_outbox *o, const braid_status *why)
 {
     bd_mutex_lock(&o->mu);
     if (!o->st.code) bd_status_copy(&o->st, why);
     bd_mutex_unlock(&o->mu);
+}
+
+static void fail(bd_outbox *o, const braid_status *why)
+{
+    note(o, why);
     bd_cancellation_cancel(o->execution, why);
 }
 
 // ---- Pushes ----
 
-// What the receiver refused waits to be asked for.
+// What the receiver refused waits to be asked for: whole, or in parts of its own.
 static void keep_refused(const push *p, const bd_message *response, braid_status *st)
 {
     BD_PROTO_ARENA(arena);
     const Braid__PushTensorsResponse *message =
         bd_proto_unpack_message(&braid__push_tensors_response__descriptor, response, arena, st);
-    for (size_t r = 0; message && !st->code && r < message->n_refused; r++) {
-        const item *i = p->items;
-        for (uint32_t at = message->refused[r]; i && at > 0; at--)
+    const item *i = p->items;
+    uint32_t at = 0;
+    for (size_t r = 0; message && !st->code && r < message->n_refused; r++) { // in the order of the tensors
+        for (; i && at < message->refused[r]; at++)
             i = i->next;
-        if (!i) {
+        if (!i || at > message->refused[r]) {
             bd_fail(st, BRAID_INTERNAL, "it refuses a tensor that it has not got");
             break;
         }
         const bd_rendezvous_key key = bd_rendezvous_key_of(i->key);
+        bd_held_parts_forget(p->outbox->held_parts, i->held);
         p->outbox->refused->ops->send(p->outbox->refused, &key, &i->tensor, i->is_dead, st);
+        i = i->next;
+        at++;
     }
     if (st->code) bd_status_prefix(st, "%s: the answer of PushTensors: ", p->peer->label);
+}
+
+// The receiver has not taken them.
+static void forget_parts(const push *p)
+{
+    for (const item *i = p->items; i; i = i->next)
+        bd_held_parts_forget(p->outbox->held_parts, i->held);
 }
 
 static void pushed(void *arg, bd_message *response, const braid_status *from)
@@ -134,10 +153,12 @@ static void pushed(void *arg, bd_message *response, const braid_status *from)
     push *p = arg;
     bd_outbox *o = p->outbox;
     BD_STATUS(st);
-    if (from->code)
+    if (from->code) {
         bd_peer_explain(p->peer, "PushTensors", from, st);
-    else if (response->bytes)
+        forget_parts(p);
+    } else if (response->bytes) {
         keep_refused(p, response, st);
+    }
     // A step that is over there has failed there, and that task says so, or needs the tensor no more.
     if (st->code && !(st->code == BRAID_ABORTED && st->derived)) fail(o, st);
     free_items(p->items);
@@ -146,13 +167,13 @@ static void pushed(void *arg, bd_message *response, const braid_status *from)
     bd_outbox_unref(o);
 }
 
-static void put_item(bd_outbox *o, const item *i, uint32_t field, bd_wire_writer *out)
+static void put_item(bd_outbox *o, item *i, uint32_t field, bd_wire_writer *out)
 {
     bd_message message;
     bd_message_init(&message);
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, &message);
-    bd_tensor_answer_put(o->held_parts, o->step_id, &i->tensor, i->is_dead, &writer);
+    i->held = bd_tensor_answer_put(o->held_parts, o->step_id, &i->tensor, i->is_dead, &writer);
     bd_wire_put_bytes(&writer, BD_PUSHED_KEY, i->key, i->key_len);
     bd_wire_writer_finish(&writer);
     bd_wire_put_message(out, field, &message);
@@ -170,7 +191,7 @@ static void send_items(bd_outbox *o, const bd_peer *peer, item *items)
     bd_wire_writer_init(&writer, &request);
     bd_wire_put_uint(&writer, BD_PUSH_STEP_ID, (uint64_t)o->step_id);
     bd_wire_put_uint(&writer, BD_PUSH_REQUEST_ID, (uint64_t)bd_request_id_next());
-    for (const item *i = items; i; i = i->next)
+    for (item *i = items; i; i = i->next)
         put_item(o, i, BD_PUSH_TENSOR, &writer);
     bd_wire_writer_finish(&writer);
     bd_rpc_options options = bd_peer_rpc(peer, BD_CLUSTER_SERVICE "PushTensors");
@@ -227,7 +248,7 @@ void bd_outbox_give(bd_outbox *o, const bd_peer *peer, bd_wire_writer *out)
     while (*o->end)
         o->end = &(*o->end)->next;
     bd_mutex_unlock(&o->mu);
-    for (const item *i = given; i; i = i->next)
+    for (item *i = given; i; i = i->next)
         put_item(o, i, BD_RUN_GRAPH_RESPONSE_PUSHED, out);
     free_items(given);
 }
@@ -247,6 +268,7 @@ void bd_outbox_finish(bd_outbox *o, bd_outbox_fn fn, void *arg)
 
 void bd_outbox_abort(bd_outbox *o, const braid_status *why)
 {
+    note(o, why);
     free_items(take_all(o));
     bd_cancellation_cancel(o->pushes, why);
 }

@@ -44,7 +44,7 @@ void bd_outbox_put(bd_outbox *o, const bd_peer *peer, const bd_rendezvous_key *k
 void bd_outbox_flush(bd_outbox *o);
 // Writes what waits for `peer` as fields BD_RUN_GRAPH_RESPONSE_PUSHED, but for large tensors.
 void bd_outbox_give(bd_outbox *o, const bd_peer *peer, bd_wire_writer *out);
-// What waits is freed, what is on its way is cancelled.
+// What waits is freed, what is on its way is cancelled; bd_outbox_finish says why.
 void bd_outbox_abort(bd_outbox *o, const braid_status *why);
 
 typedef void (*bd_outbox_fn)(void *arg, const braid_status *st);

@@ -27,9 +27,11 @@ void bd_held_parts_free(bd_held_parts *h); // no call is in progress; NULL is ac
 
 // Whether a tensor is worth it.
 bool bd_tensor_has_parts(const braid_tensor *t);
-// Writes description and first part, and holds the tensor (a reference) for the others: for a minute after each. False, with
+// Writes description and first part, and holds the tensor (a reference) for the others: for a minute after each. Its number, or 0, with
 // nothing written, when too much is held: it is to be sent whole.
-bool bd_held_parts_put(bd_held_parts *h, int64_t step_id, const braid_tensor *t, bd_wire_writer *out);
+uint64_t bd_held_parts_put(bd_held_parts *h, int64_t step_id, const braid_tensor *t, bd_wire_writer *out);
+// Lets go of a tensor whose receiver does not fetch it; 0 is accepted, and one that is not held any more.
+void bd_held_parts_forget(bd_held_parts *h, uint64_t id);
 // Lets go of the tensors of a step, which nobody receives any more.
 void bd_held_parts_drop(bd_held_parts *h, int64_t step_id);
 // A part that is still held, as a message. Aborted for a tensor that is not, OutOfRange for a part it does not have.

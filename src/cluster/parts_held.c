@@ -160,7 +160,7 @@ static bool hold(bd_held_parts *h, int64_t step_id, const braid_tensor *t, uint6
 {
     const size_t parts = part_count(t);
     held *e = bd_calloc(1, sizeof *e + parts * sizeof *e->is_fetched);
-    *id = e->id = bd_random_u64();
+    *id = e->id = bd_random_u64() | 1; // 0 is none
     e->step_id = step_id;
     bd_tensor_ref(&e->tensor, t);
     e->parts = parts;
@@ -173,10 +173,10 @@ static bool hold(bd_held_parts *h, int64_t step_id, const braid_tensor *t, uint6
     return is_held;
 }
 
-bool bd_held_parts_put(bd_held_parts *h, int64_t step_id, const braid_tensor *t, bd_wire_writer *out)
+uint64_t bd_held_parts_put(bd_held_parts *h, int64_t step_id, const braid_tensor *t, bd_wire_writer *out)
 {
     Braid__TensorParts parts = BRAID__TENSOR_PARTS__INIT;
-    if (!hold(h, step_id, t, &parts.id)) return false;
+    if (!hold(h, step_id, t, &parts.id)) return 0;
     parts.dtype = (int32_t)t->dtype;
     parts.dim = (int64_t *)t->shape.dims;
     parts.n_dim = (size_t)t->shape.rank;
@@ -186,7 +186,17 @@ bool bd_held_parts_put(bd_held_parts *h, int64_t step_id, const braid_tensor *t,
     bd_wire_put_tag(out, BD_RECV_FIRST_PART, BD_WIRE_BYTES);
     bd_wire_put_varint(out, first.len);
     bd_wire_put_ref(out, first);
-    return true;
+    return parts.id;
+}
+
+void bd_held_parts_forget(bd_held_parts *h, uint64_t id)
+{
+    if (!id) return;
+    bd_mutex_lock(&h->mu);
+    held *e = bd_imap_get(&h->by_id, id);
+    if (e) take_out_locked(h, e);
+    bd_mutex_unlock(&h->mu);
+    held_free(e);
 }
 
 static held *take_of_step_locked(bd_held_parts *h, int64_t step_id)

@@ -27,6 +27,7 @@ void bd_peers_init(bd_peers *p, const braid_cluster *cluster, const char *job, i
 {
     *p = (bd_peers){.items = bd_calloc((size_t)bd_cluster_task_count(cluster), sizeof(bd_peer))};
     bd_rpc_count_init(&p->calls);
+    bd_rpc_count_init(&p->fetches);
     for (size_t j = 0; j < cluster->jobs.len; j++) {
         const bd_cluster_job *in = &cluster->jobs.items[j];
         for (size_t i = 0; i < in->tasks.len; i++) {
@@ -34,6 +35,7 @@ void bd_peers_init(bd_peers *p, const braid_cluster *cluster, const char *job, i
             const bool is_self = strcmp(in->name, job) == 0 && in->tasks.items[i].index == index;
             peer_init(peer, in->name, &in->tasks.items[i], transport, is_self);
             peer->calls = &p->calls;
+            peer->fetches = &p->fetches;
             peer->timers = timers;
             if (is_self) p->self = peer;
             bd_map_put(&p->by_task, peer->task, peer);
@@ -44,6 +46,7 @@ void bd_peers_init(bd_peers *p, const braid_cluster *cluster, const char *job, i
 
 void bd_peers_close(bd_peers *p)
 {
+    bd_rpc_count_wait(&p->fetches);
     for (int i = 0; i < p->count; i++) {
         if (p->items[i].channel) p->items[i].transport->channel_close(p->items[i].channel);
         p->items[i].channel = NULL;
@@ -60,6 +63,7 @@ void bd_peers_fini(bd_peers *p)
         bd_free(peer->label);
     }
     bd_rpc_count_fini(&p->calls);
+    bd_rpc_count_fini(&p->fetches);
     bd_map_fini(&p->by_task);
     bd_free(p->items);
     *p = (bd_peers){0};

@@ -19,6 +19,7 @@ typedef struct bd_peer {
     bd_transport *transport; // not owned
     bd_channel *channel;     // NULL for the server's own task: it is never called
     bd_rpc_count *calls;     // of the server
+    bd_rpc_count *fetches;   // of the server
     bd_timers *timers;       // of the server
     bd_worker *worker;       // the local one for the server's own task, else a remote one
 } bd_peer;
@@ -30,6 +31,8 @@ typedef struct bd_peers {
     bd_peer *self;
     bd_map by_task;
     bd_rpc_count calls; // in progress, to any of them
+    bd_rpc_count
+        fetches; // several calls one after the other that no execution waits for; cancelled before bd_peers_close
 } bd_peers;
 
 // Channels connect when they are first used. `cluster` and `transport` outlive it.

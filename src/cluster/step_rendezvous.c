@@ -208,7 +208,8 @@ braid_code bd_step_rendezvous_arrive(bd_rendezvous *base, const bd_rendezvous_ke
 // A tensor whose parts are being fetched; holds a reference to the rendezvous.
 typedef struct fetched {
     step_rendezvous *r;
-    char key[]; // zero-terminated
+    bd_rpc_count *fetches; // of which it is one
+    char key[];            // zero-terminated
 } fetched;
 
 static void parts_fetched(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *from)
@@ -220,7 +221,9 @@ static void parts_fetched(void *arg, braid_tensor *tensor, bool is_dead, const b
     const bd_rendezvous_key key = bd_rendezvous_key_of(f->key);
     if (st->code || bd_step_rendezvous_arrive(base, &key, tensor, is_dead, st)) base->ops->abort(base, st);
     bd_rendezvous_unref(base);
+    bd_rpc_count *fetches = f->fetches;
     bd_recycled_free(f);
+    bd_rpc_count_change(fetches, -1);
 }
 
 void bd_step_rendezvous_arrive_in_parts(bd_rendezvous *base, const bd_peer *peer,
@@ -228,6 +231,8 @@ void bd_step_rendezvous_arrive_in_parts(bd_rendezvous *base, const bd_peer *peer
 {
     fetched *f = bd_recycled_raw(sizeof *f + key->len + 1);
     f->r = of(base);
+    f->fetches = peer->fetches;
+    bd_rpc_count_change(f->fetches, +1);
     memcpy(f->key, key->text, key->len + 1);
     bd_rendezvous_ref(base);
     bd_fetch_parts(peer, &answer->parts, &answer->first_part, f->r->remote, parts_fetched, f);

@@ -2,7 +2,7 @@
 //
 // States of a step:
 //   early    a RecvTensor or a pushed tensor came before any RunGraph. At most STEPS_EARLY_MAX, the oldest goes; for at most
-//            EARLY_NS; with at most EARLY_RECVS_MAX receives and EARLY_BYTES_MAX of tensors in all.
+//            EARLY_NS; with at most EARLY_RECVS_MAX receives, as many pushes and EARLY_BYTES_MAX of tensors in all.
 //   running  bd_steps_begin: RunGraphs in progress.
 //   done     all of them have ended; other tasks may still fetch what was sent here. At most STEPS_DONE_MAX,
 //            the oldest goes: a master that dies before its CleanupGraph leaves no more behind, and nothing when
@@ -25,9 +25,9 @@
 #define STEPS_OVER_REMEMBERED 4096
 // Receives in progress that came to an early step, of all steps.
 #define EARLY_RECVS_MAX 65536
-// Of tensors that were pushed to early steps, and what it costs to note one that was refused.
+// What was pushed to early steps: tensors, or the notes that they were refused, and the bytes of those that were taken.
+#define EARLY_PUSHES_MAX 65536
 #define EARLY_BYTES_MAX ((size_t)256 << 20)
-#define EARLY_NOTE_BYTES ((size_t)1 << 10)
 // All RunGraphs of a step are sent at the same time: one that is so late does not come.
 #define EARLY_NS ((int64_t)60000000000)
 
@@ -38,8 +38,9 @@ typedef struct entry {
     const void *session;           // of the RunGraphs; only compared
     int running;                   // RunGraphs in progress
     bool has_begun, ends_by_itself;
-    bool is_forgotten;  // its session is gone: it is over when it is done
-    size_t early_bytes; // of its part in the limit
+    bool is_forgotten; // its session is gone: it is over when it is done
+    int early_pushes;  // its part in the limits
+    size_t early_bytes;
     int64_t created_ns;
     struct entry *prev, *next; // on a list
 } entry;
@@ -60,6 +61,7 @@ struct bd_steps {
     int64_t over_ring[STEPS_OVER_REMEMBERED];
     size_t over_next, over_count;
     int early_recvs;     // in progress; guarded by mu
+    int early_pushes;    // guarded by mu
     size_t early_bytes;  // guarded by mu
     bd_timer_id timer;   // of the oldest early one, also while it runs; 0: none; guarded by mu
     braid_status closed; // guarded by mu
@@ -102,7 +104,9 @@ static void remember_over_locked(bd_steps *s, int64_t id)
 static void leave_early_locked(bd_steps *s, entry *e)
 {
     take_off(&s->early, e);
+    s->early_pushes -= e->early_pushes;
     s->early_bytes -= e->early_bytes;
+    e->early_pushes = 0;
     e->early_bytes = 0;
 }
 
@@ -307,26 +311,43 @@ void bd_steps_recv(bd_steps *s, int64_t step_id, const bd_rendezvous_key *key, b
 
 // ---- Pushed tensors ----
 
+// What a tensor takes that waits.
+static size_t memory_of(const braid_tensor *t)
+{
+    if (!bd_tensor_is_set(t)) return 0;
+    const size_t handles =
+        t->dtype == BRAID_STRING ? (size_t)bd_tensor_count(t) * sizeof *bd_tensor_str(t) : 0;
+    return bd_tensor_bytes(t) + handles;
+}
+
+// Counts a tensor of an early step; refuses it when there is no room, or when it would have to be fetched.
+static void count_early_locked(bd_steps *s, entry *e, const bd_tensor_answer *answer, bool *is_refused)
+{
+    const size_t bytes = memory_of(&answer->tensor);
+    const size_t left = s->early_bytes < EARLY_BYTES_MAX ? EARLY_BYTES_MAX - s->early_bytes : 0;
+    if (is_refused) *is_refused = answer->has_parts || bytes > left;
+    e->early_pushes++;
+    s->early_pushes++;
+    if (is_refused && *is_refused) return;
+    e->early_bytes += bytes;
+    s->early_bytes += bytes;
+}
+
 // The rendezvous (a reference) that a tensor goes to; NULL: nobody waits for it any more, or an error. *dropped goes to end_entry.
 static bd_rendezvous *make_room_locked(bd_steps *s, int64_t step_id, const bd_tensor_answer *answer,
                                        bool *is_refused, entry **dropped, braid_status *st)
 {
     entry *e = bd_imap_get(&s->by_id, (uint64_t)step_id);
     if (e && e->has_begun) return e->running ? bd_rendezvous_ref(e->rendezvous) : NULL;
-    const size_t left = EARLY_BYTES_MAX - s->early_bytes;
-    if (left < EARLY_NOTE_BYTES) {
+    if (is_refused && s->early_pushes >= EARLY_PUSHES_MAX) {
         bd_fail(st, BRAID_RESOURCE_EXHAUSTED,
-                "Step %lld has not begun, and %zu MB are already held for such steps", (long long)step_id,
-                EARLY_BYTES_MAX >> 20);
+                "Step %lld has not begun on %s, and %d tensors of such steps have already been pushed to it",
+                (long long)step_id, s->peers->self->label, EARLY_PUSHES_MAX);
         return NULL;
     }
     e = find_early_locked(s, step_id, dropped, st);
     if (!e) return NULL;
-    const size_t bytes = bd_tensor_is_set(&answer->tensor) ? bd_tensor_bytes(&answer->tensor) : 0;
-    *is_refused = answer->has_parts || bytes > left - EARLY_NOTE_BYTES;
-    const size_t taken = EARLY_NOTE_BYTES + (*is_refused ? 0 : bytes);
-    e->early_bytes += taken;
-    s->early_bytes += taken;
+    count_early_locked(s, e, answer, is_refused);
     return bd_rendezvous_ref(e->rendezvous);
 }
 
@@ -334,14 +355,14 @@ braid_code bd_steps_push(bd_steps *s, int64_t step_id, const bd_peer *peer, cons
                          bd_tensor_answer *answer, bool *is_refused, braid_status *st)
 {
     entry *dropped = NULL;
-    *is_refused = false;
+    if (is_refused) *is_refused = false;
     bd_mutex_lock(&s->mu);
     bd_rendezvous *r = make_room_locked(s, step_id, answer, is_refused, &dropped, st);
     bd_mutex_unlock(&s->mu);
     end_entry(dropped, BRAID_RESOURCE_EXHAUSTED, "was dropped: too many steps wait for their beginning");
     if (!r) return st->code;
     const braid_tensor none = {0};
-    if (*is_refused)
+    if (is_refused && *is_refused)
         bd_step_rendezvous_arrive(r, key, &none, false, st);
     else if (answer->has_parts)
         bd_step_rendezvous_arrive_in_parts(r, peer, key, answer);

@@ -28,8 +28,9 @@ void bd_steps_end(bd_steps *s, int64_t step_id, bool succeeded);
 void bd_steps_recv(bd_steps *s, int64_t step_id, const bd_rendezvous_key *key, bd_recv_fn fn, void *arg);
 
 // Another task sends a tensor unasked (`answer`, read from its message): before the step begins here or while it runs. `peer` is the
-// task; *is_refused is set when there is no room for it before the step begins: then it is to be kept for RecvTensor. Dropped when the
-// step has run. Aborted when it is over, ResourceExhausted when there is not even room to note that it was refused.
+// task; *is_refused is set when there is no room for it before the step begins: then it is to be kept for RecvTensor. NULL: it is taken
+// in any case, since its sender keeps nothing. Dropped when the step has run. Aborted when it is over, ResourceExhausted when there is
+// not even room to note that it was refused.
 braid_code bd_steps_push(bd_steps *s, int64_t step_id, const bd_peer *peer, const bd_rendezvous_key *key,
                          bd_tensor_answer *answer, bool *is_refused, braid_status *st);
 

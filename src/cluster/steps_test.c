@@ -1,4 +1,4 @@
-// Steps of a task: tensors that are asked for before, while and after a step runs.
+// Steps of a task: tensors that are asked for, or pushed, before, while and after a step runs.
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "cluster/step_rendezvous.h"
@@ -121,7 +121,235 @@ static void send_value(const run *r, const char *edge, float value, bool is_dead
     bd_free(text);
 }
 
+// ---- What other tasks push ----
+
+// What the other task answers to RecvTensor.
+static void answer_recv(void *arg, bd_incoming *call)
+{
+    int *asked = arg;
+    ++*asked;
+    BD_STATUS(ok);
+    bd_message response;
+    bd_message_init(&response);
+    bd_wire_writer writer;
+    bd_wire_writer_init(&writer, &response);
+    braid_tensor *t = braid_tensor_float(9);
+    bd_tensor_answer_put(NULL, 7, t, false, &writer);
+    braid_tensor_free(t);
+    bd_wire_writer_finish(&writer);
+    bd_incoming_reply(call, &response, ok);
+}
+
+static char *pushed_key(const char *edge)
+{
+    return bd_rendezvous_key_format(OTHER, 1, SELF, edge, 0, 0);
+}
+
+static braid_code push_answer(fixture *f, int64_t step, const char *edge, bd_tensor_answer *answer,
+                              bool *is_refused, braid_status *st)
+{
+    char *text = pushed_key(edge);
+    const bd_rendezvous_key key = bd_rendezvous_key_of(text);
+    const bd_peer *from = bd_peers_of_device(&f->peers, OTHER, strlen(OTHER));
+    const braid_code code = bd_steps_push(f->steps, step, from, &key, answer, is_refused, st);
+    bd_free(text);
+    return code;
+}
+
+static braid_code push_tensor(fixture *f, int64_t step, const char *edge, const braid_tensor *t,
+                              bool *is_refused, braid_status *st)
+{
+    bd_tensor_answer answer = {0};
+    if (t)
+        bd_tensor_ref(&answer.tensor, t);
+    else
+        answer.is_dead = true;
+    const braid_code code = push_answer(f, step, edge, &answer, is_refused, st);
+    bd_tensor_answer_fini(&answer);
+    return code;
+}
+
+static void push_value(fixture *f, int64_t step, const char *edge, float value)
+{
+    BD_STATUS(st);
+    bool is_refused;
+    braid_tensor *t = braid_tensor_float(value);
+    assert_int_equal(push_tensor(f, step, edge, t, &is_refused, st), BRAID_OK);
+    assert_false(is_refused);
+    braid_tensor_free(t);
+}
+
+// A step that waits for pushes.
+static run begin_pushing(fixture *f, int64_t step)
+{
+    run r = begin(f, step);
+    bd_outbox *o = bd_outbox_new(&(bd_outbox_options){
+        .step_id = step, .refused = bd_step_rendezvous_local(r.rendezvous), .cancellation = r.cancellation});
+    assert_true(bd_step_rendezvous_push(r.rendezvous, o));
+    assert_false(bd_step_rendezvous_push(r.rendezvous, o)); // a step has one
+    bd_outbox_unref(o);
+    return r;
+}
+
+static void await_pushed(const run *r, const char *edge, received *got)
+{
+    *got = (received){0};
+    char *text = pushed_key(edge);
+    const bd_rendezvous_key key = bd_rendezvous_key_of(text);
+    r->rendezvous->ops->recv(r->rendezvous, &key, receive, got);
+    bd_free(text);
+}
+
+// Room for `bytes` that nobody writes to.
+static braid_tensor *large(size_t bytes)
+{
+    BD_STATUS(st);
+    braid_tensor *t = bd_calloc(1, sizeof *t);
+    const braid_shape shape = {.rank = 1, .dims = {(int64_t)bytes}};
+    assert_int_equal(bd_tensor_init(t, BRAID_UINT8, &shape, st), BRAID_OK);
+    return t;
+}
+
+static void free_large(braid_tensor *t)
+{
+    bd_tensor_fini(t);
+    bd_free(t);
+}
+
 // ---- Tests ----
+
+static void a_tensor_can_be_pushed_before_and_while_its_step_runs(void **state)
+{
+    fixture *f = *state;
+    BD_STATUS(st);
+    bool is_refused;
+    received early, dead, late;
+    push_value(f, 7, "a:0", 3);
+    assert_int_equal(push_tensor(f, 7, "b:0", NULL, &is_refused, st), BRAID_OK);
+    run r = begin_pushing(f, 7);
+    await_pushed(&r, "a:0", &early);
+    assert_received(&early, 3);
+    await_pushed(&r, "b:0", &dead);
+    assert_received(&dead, -1);
+    await_pushed(&r, "c:0", &late);
+    assert_int_equal(late.calls, 0);
+    push_value(f, 7, "c:0", 4);
+    assert_received(&late, 4);
+    await_pushed(&r, "never:0", &late);
+    bd_steps_cleanup(f->steps, 7);
+    assert_failed(&late, BRAID_ABORTED, "Step 7 is over");
+    end(f, 7, &r, false);
+}
+
+static void what_is_pushed_to_a_step_that_has_run_is_dropped(void **state)
+{
+    fixture *f = *state;
+    BD_STATUS(st);
+    bool is_refused;
+    run r = begin_pushing(f, 7);
+    end(f, 7, &r, false);
+    push_value(f, 7, "a:0", 3);
+    bd_steps_cleanup(f->steps, 7);
+    assert_int_equal(push_tensor(f, 7, "b:0", NULL, &is_refused, st), BRAID_ABORTED);
+    assert_true(st->derived); // of what ended the step
+}
+
+static void a_tensor_that_was_pushed_twice_is_an_error(void **state)
+{
+    fixture *f = *state;
+    BD_STATUS(st);
+    bool is_refused;
+    push_value(f, 7, "a:0", 3);
+    assert_int_equal(push_tensor(f, 7, "a:0", NULL, &is_refused, st), BRAID_ABORTED);
+    assert_non_null(strstr(st->message, "Duplicated send"));
+}
+
+// A large tensor waits for its step at its sender.
+static void a_refused_tensor_is_asked_for(void **state)
+{
+    fixture *f = *state;
+    BD_STATUS(st);
+    bd_listener *listener;
+    char *bound;
+    int asked = 0;
+    assert_int_equal(f->network->listen(f->network, "b:1", answer_recv, &asked, &listener, &bound, st), 0);
+    bd_free(bound);
+    bool is_refused;
+    bd_tensor_answer in_parts = {.has_parts = true};
+    assert_int_equal(push_answer(f, 7, "a:0", &in_parts, &is_refused, st), BRAID_OK);
+    assert_true(is_refused);
+    run r = begin_pushing(f, 7);
+    assert_int_equal(asked, 0);
+    received got;
+    await_pushed(&r, "a:0", &got);
+    bd_rpc_count_wait(&f->peers.calls);
+    assert_received(&got, 9);
+    assert_int_equal(asked, 1);
+    end(f, 7, &r, true);
+    f->network->listener_close(listener);
+    f->network->listener_stop(listener, 0);
+    f->network->listener_free(listener);
+}
+
+// Whatever has been pushed, a step does not fail for want of memory: what finds no room stays where it is.
+static void what_is_pushed_early_has_a_limit(void **state)
+{
+    const size_t limit = (size_t)256 << 20;
+    fixture *f = *state;
+    BD_STATUS(st);
+    bool is_refused;
+    braid_tensor *all = large(limit), *small = large(1);
+    assert_int_equal(push_tensor(f, 7, "a:0", all, &is_refused, st), BRAID_OK);
+    assert_false(is_refused);
+    assert_int_equal(push_tensor(f, 8, "b:0", small, &is_refused, st), BRAID_OK);
+    assert_true(is_refused);
+    // Its sender cannot keep it.
+    assert_int_equal(push_tensor(f, 8, "c:0", small, NULL, st), BRAID_OK);
+    // A step that has begun does not count.
+    run r = begin_pushing(f, 7);
+    assert_int_equal(push_tensor(f, 8, "d:0", small, &is_refused, st), BRAID_OK);
+    assert_false(is_refused);
+    bd_steps_cleanup(f->steps, 8);
+    assert_int_equal(push_tensor(f, 9, "e:0", all, &is_refused, st), BRAID_OK);
+    assert_false(is_refused);
+    end(f, 7, &r, true);
+    free_large(small);
+    free_large(all);
+}
+
+// Strings take memory even when they are empty.
+static void the_handles_of_strings_count(void **state)
+{
+    fixture *f = *state;
+    BD_STATUS(st);
+    bool is_refused;
+    braid_tensor strings = {0};
+    const braid_shape shape = {.rank = 1, .dims = {((int64_t)256 << 20) / (int64_t)sizeof(bd_string) + 1}};
+    assert_int_equal(bd_tensor_init(&strings, BRAID_STRING, &shape, st), BRAID_OK);
+    assert_int_equal(push_tensor(f, 7, "a:0", &strings, &is_refused, st), BRAID_OK);
+    assert_true(is_refused);
+    bd_tensor_fini(&strings);
+}
+
+static void tensors_that_are_pushed_early_are_counted(void **state)
+{
+    enum {
+        ALLOWED = 65536
+    };
+    fixture *f = *state;
+    BD_STATUS(st);
+    bool is_refused;
+    char edge[32];
+    for (int i = 0; i < ALLOWED; i++) {
+        snprintf(edge, sizeof edge, "t%d:0", i);
+        assert_int_equal(push_tensor(f, 7, edge, NULL, &is_refused, st), BRAID_OK);
+    }
+    assert_int_equal(push_tensor(f, 8, "a:0", NULL, &is_refused, st), BRAID_RESOURCE_EXHAUSTED);
+    assert_non_null(strstr(st->message, "Step 8 has not begun on /job:ps/task:0 at a:1"));
+    bd_steps_cleanup(f->steps, 7);
+    braid_status_clear(st);
+    assert_int_equal(push_tensor(f, 8, "a:0", NULL, &is_refused, st), BRAID_OK);
+}
 
 static void a_tensor_can_be_asked_for_before_its_step_begins(void **state)
 {
@@ -302,6 +530,13 @@ int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        TEST(a_tensor_can_be_pushed_before_and_while_its_step_runs),
+        TEST(what_is_pushed_to_a_step_that_has_run_is_dropped),
+        TEST(a_tensor_that_was_pushed_twice_is_an_error),
+        TEST(a_refused_tensor_is_asked_for),
+        TEST(what_is_pushed_early_has_a_limit),
+        TEST(the_handles_of_strings_count),
+        TEST(tensors_that_are_pushed_early_are_counted),
         TEST(a_tensor_can_be_asked_for_before_its_step_begins),
         TEST(a_tensor_can_be_asked_for_after_its_step_has_run),
         TEST(steps_do_not_see_each_other),

@@ -9,14 +9,15 @@ enum {
     SEND_START_MICROS = 3,
 };
 
-void bd_tensor_answer_put(bd_held_parts *parts, int64_t step_id, const braid_tensor *tensor, bool is_dead,
-                          bd_wire_writer *out)
+uint64_t bd_tensor_answer_put(bd_held_parts *parts, int64_t step_id, const braid_tensor *tensor, bool is_dead,
+                              bd_wire_writer *out)
 {
-    const bool in_parts =
-        !is_dead && parts && bd_tensor_has_parts(tensor) && bd_held_parts_put(parts, step_id, tensor, out);
-    if (!is_dead && !in_parts) bd_tensor_proto_put(tensor, TENSOR, out);
+    const bool may_hold = !is_dead && parts && bd_tensor_has_parts(tensor);
+    const uint64_t held = may_hold ? bd_held_parts_put(parts, step_id, tensor, out) : 0;
+    if (!is_dead && !held) bd_tensor_proto_put(tensor, TENSOR, out);
     if (is_dead) bd_wire_put_uint(out, IS_DEAD, 1);
     bd_wire_put_uint(out, SEND_START_MICROS, (uint64_t)bd_wall_micros());
+    return held;
 }
 
 void bd_tensor_answer_fini(bd_tensor_answer *a)

@@ -10,9 +10,10 @@
 // A key is two device names, a tensor's name and a few numbers; it is kept while a tensor waits.
 #define BD_RENDEZVOUS_KEY_LEN_MAX 4096
 
-// Writes the fields of a RecvTensorResponse. `parts` is where a large tensor is held; NULL: it goes as a whole.
-void bd_tensor_answer_put(bd_held_parts *parts, int64_t step_id, const braid_tensor *tensor, bool is_dead,
-                          bd_wire_writer *out);
+// Writes the fields of a RecvTensorResponse. `parts` is where a large tensor is held; NULL: it goes as a whole. What it is held as;
+// 0: it is not.
+uint64_t bd_tensor_answer_put(bd_held_parts *parts, int64_t step_id, const braid_tensor *tensor, bool is_dead,
+                              bd_wire_writer *out);
 
 // An all-zero struct is empty.
 typedef struct bd_tensor_answer {

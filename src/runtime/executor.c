@@ -191,7 +191,7 @@ static bool refill_locked(bd_worker *w)
 }
 
 // A worker that is never without a ready node, as in a long loop, looks after the rest now and then: a node that
-// lies deeper in its stack, an expensive one, and what came to shared and inbox.
+// lies deeper in its stack, an expensive one, what came to shared and inbox, and what other tasks wait for.
 static void give_others_a_turn(bd_worker *w)
 {
     bd_ready *last = &w->ready.items[w->ready.len - 1];
@@ -199,6 +199,7 @@ static void give_others_a_turn(bd_worker *w)
     const bd_ready moved = *other;
     *other = *last;
     *last = moved;
+    flush_sends(w);
     if (w->expensive.len > 0) execute_expensive(w);
     bd_mutex_lock(&w->run->mu);
     refill_locked(w);
