@@ -6,7 +6,7 @@
 // The node waits for all that one of its updates waits for, and what comes after one of them comes after all. Nobody may wait for ever
 // for that, nor read something else, so:
 //
-// 1. No update of a group comes after another by edges.
+// 1. No update of a group comes after another by edges. (An update is an effect, so rule 2 sees to that.)
 // 2. The same *effects* come before each of a group. An effect is a node that depends on others, or others on it, where no edge
 //    shows it: one whose kernel waits (for a queue, an accumulator, another device or task, a file), or one that changes a
 //    variable, whose memory may be another update's gradient. What an effect before one update waits for may come after another
@@ -79,7 +79,6 @@ typedef struct search {
     bd_rewriter *r;
     int count;     // of searches, in all
     effects *upto; // [nodes]
-    bool *after;   // [nodes]: it comes after one of the group, or is one
 } search;
 
 static bool is_small(const braid_shape *s)
@@ -142,32 +141,13 @@ static bool joins(const search *s, const group *g, const braid_op *n)
     return true;
 }
 
-static bool takes_from(const braid_op *n, const bool *marked)
-{
-    for (int i = 0; i < n->input_count; i++) {
-        if (marked[n->inputs[i].op->id]) return true;
-    }
-    for (int i = 0; i < n->control_count; i++) {
-        if (marked[n->controls[i]->id]) return true;
-    }
-    return false;
-}
-
-// Collects what is like the first update and does not come after one of the group.
+// Collects what is like the first update and may go with it.
 static void collect(search *s, size_t first, group *g)
 {
     const bd_op_list *order = bd_rewriter_order(s->r);
-    memset(s->after, 0, order->len * sizeof *s->after);
     *g = (group){.members = {order->items[first]}, .count = 1};
-    s->after[order->items[first]->id] = true;
     for (size_t i = first + 1; i < order->len; i++) {
-        braid_op *n = order->items[i];
-        bool comes_after = takes_from(n, s->after);
-        if (!comes_after && joins(s, g, n)) {
-            g->members[g->count++] = n;
-            comes_after = true;
-        }
-        s->after[n->id] = comes_after;
+        if (joins(s, g, order->items[i])) g->members[g->count++] = order->items[i];
     }
 }
 
@@ -265,7 +245,6 @@ static bool find_group(search *s, group *g)
 {
     const bd_op_list *order = bd_rewriter_order(s->r);
     s->upto = bd_calloc(order->len + 1, sizeof *s->upto);
-    s->after = bd_calloc(order->len + 1, sizeof *s->after);
     find_effects(s->r, s->upto);
     g->count = 0;
     for (size_t i = 0; g->count < 2 && i < order->len; i++) {
@@ -274,7 +253,6 @@ static bool find_group(search *s, group *g)
         collect(s, i, g);
     }
     bd_free(s->upto);
-    bd_free(s->after);
     return g->count > 1;
 }
 
