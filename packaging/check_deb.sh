@@ -22,13 +22,14 @@ outside() {
     unshare --mount --pid --fork true 2>/dev/null || fail "this system gives root no name spaces of its own" \
         "In a container: start it with --privileged."
     work=$(mktemp -d "${TMPDIR:-/var/tmp}/braid-debian-XXXXXX")
-    trap 'exit 130' INT
-    trap 'exit 143' TERM HUP
+    trap 'echo; exit 130' INT
+    trap 'echo; exit 143' TERM HUP
     trap clean_up EXIT
     [ "$(df --output=avail -m "$work" | tail -n 1)" -ge 1500 ] || fail "less than 1.5 GB are free at $work" \
         "TMPDIR=DIR names another place."
     echo "In a clean Debian, at $work until this ends:"
-    unshare --mount --pid --fork --kill-child --mount-proc bash "$0" --inside "$work" "$packages" "$tarball" &
+    unshare --mount --pid --fork --kill-child --mount-proc bash "$0" --inside "$work" "$packages" "$tarball" \
+        2>/dev/null & # unshare's own complaint when what it runs is killed
     inside_pid=$!
     wait "$inside_pid"
 }
@@ -164,6 +165,7 @@ inside() {
 
 case ${1:-} in
 --inside)
+    exec 2>&1
     work=$2 packages=$3 tarball=$4
     root=$work/debian # $work has the logs, too
     mkdir "$root"
