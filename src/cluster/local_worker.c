@@ -373,7 +373,10 @@ braid_code bd_local_worker_take_pushed(bd_local_worker *w, int64_t step_id, bd_w
 {
     bd_tensor_answer answer;
     char text[BD_RENDEZVOUS_KEY_LEN_MAX + 1];
-    if (bd_tensor_answer_read(pushed, &answer, st)) return st->code;
+    if (bd_tensor_answer_read(pushed, &answer, st)) {
+        if (st->code == BRAID_INTERNAL) bd_fail(st, BRAID_INVALID_ARGUMENT, "A pushed tensor is malformed");
+        return st->code;
+    }
     const size_t len = answer.key.left;
     if (len > BD_RENDEZVOUS_KEY_LEN_MAX) {
         bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "PushTensors: a key is longer than %d",
