@@ -1,9 +1,12 @@
-// Fuzzes RecvTensor on both sides: any request to a live server is answered; whatever another task answers to the server's
-// own request, the step that waits for the tensor ends.
+// Fuzzes RecvTensor on both sides, and PushTensors: any request to a live server is answered; whatever another task answers to
+// the server's own request, or pushes, the step that waits for the tensor ends.
 //
-// The first byte decides which: 0 a request, 1 one with the right key behind it, 2 an answer.
+// The first byte decides which: 0 a request, 1 one with the right key behind it, 2 an answer, 3 a push, 4 a pushed tensor with the
+// right key behind it. A second byte decides whether a push comes before its step.
 #include "base/alloc.h"
 #include "base/check.h"
+#include "cluster/outbox.h"
+#include "cluster/tensor_answer.h"
 #include "proto/pack.h"
 #include "support/live_server.h"
 #include "tensorflow/core/protobuf/worker.pb-c.h"
@@ -44,6 +47,7 @@ static const char receiving[] =
     "  attr { key: 'client_terminated' value { b: true } } attr { key: 'send_device_incarnation' value { i: 1 } }"
     "  attr { key: 'send_device' value { s: '" LIVE_DEVICE "' } }"
     "  attr { key: 'recv_device' value { s: '" LIVE_DEVICE "' } } }";
+#define PUSHED_KEY LIVE_PEER_DEVICE ";0000000000000001;" LIVE_DEVICE ";d;0:0"
 #define FETCHED_KEY LIVE_DEVICE ";0000000000000001;" LIVE_DEVICE ";in2:0;0:0"
 
 static struct {
@@ -82,17 +86,21 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 }
 
 // A step of one of the graphs; the caller's calls end with it.
-static void run(live_call *c, char *graph_handle, char *recv_key)
+static void run(live_call *c, char *graph_handle, char *recv_key, bool pushes)
 {
     Tensorflow__RunGraphRequest run = TENSORFLOW__RUN_GRAPH_REQUEST__INIT;
     run.session_handle = "s";
     run.graph_handle = graph_handle;
-    run.step_id = ++graphs.step;
+    run.step_id = graphs.step;
     run.recv_key = &recv_key;
     run.n_recv_key = recv_key != NULL;
     bd_message m;
     bd_message_init(&m);
-    bd_proto_pack_message(&run.base, &m);
+    bd_wire_writer writer;
+    bd_wire_writer_init(&writer, &m);
+    bd_proto_pack(&run.base, &writer);
+    if (pushes) bd_wire_put_uint(&writer, BD_RUN_GRAPH_PUSHES, 1);
+    bd_wire_writer_finish(&writer);
     live_call_begin(c, "/tensorflow.WorkerService/RunGraph", &m);
 }
 
@@ -114,7 +122,7 @@ static void ask(const uint8_t *data, size_t size, bool with_key)
     live_call running, asking;
     bd_message request;
     bd_message_init(&request);
-    run(&running, graphs.sender, NULL);
+    run(&running, graphs.sender, NULL, false);
     write_request(data, size, with_key, &request);
     const int64_t step = live_field(&request, STEP_ID); // the data may have swallowed what was put behind it
     live_call_begin(&asking, "/tensorflow.WorkerService/RecvTensor", &request);
@@ -131,18 +139,63 @@ static void answer(const uint8_t *data, size_t size)
 {
     live_call running;
     live_peer_answers(data, size);
-    run(&running, graphs.receiver, FETCHED_KEY);
+    run(&running, graphs.receiver, FETCHED_KEY, false);
     live_call_wait(&running); // the answer came, whatever it is
     live_call_fini(&running);
     live_clean_up(graphs.step);
 }
 
+static void write_push(const uint8_t *data, size_t size, bool with_key, bd_message *request)
+{
+    bd_message tensor;
+    bd_wire_writer writer;
+    bd_message_init(&tensor);
+    if (with_key) {
+        bd_wire_writer_init(&writer, &tensor);
+        bd_wire_put_raw(&writer, data, size);
+        bd_wire_put_bytes(&writer, BD_PUSHED_KEY, PUSHED_KEY, strlen(PUSHED_KEY));
+        bd_wire_writer_finish(&writer);
+    }
+    bd_wire_writer_init(&writer, request);
+    if (with_key)
+        bd_wire_put_message(&writer, BD_PUSH_TENSOR, &tensor);
+    else
+        bd_wire_put_raw(&writer, data, size);
+    bd_wire_put_uint(&writer, BD_PUSH_STEP_ID, (uint64_t)graphs.step);
+    bd_wire_put_uint(&writer, BD_PUSH_REQUEST_ID, 0);
+    bd_wire_writer_finish(&writer);
+}
+
+// What is refused is asked for: the answer are the same bytes.
+static void push(const uint8_t *data, size_t size, bool with_key, bool is_early)
+{
+    live_call running, pushing;
+    bd_message request;
+    bd_message_init(&request);
+    live_peer_answers(data, size);
+    write_push(data, size, with_key, &request);
+    const int64_t step = live_field(&request, BD_PUSH_STEP_ID);
+    if (!is_early) run(&running, graphs.receiver, FETCHED_KEY, true);
+    live_call_begin(&pushing, "/braid.ClusterService/PushTensors", &request);
+    if (is_early) run(&running, graphs.receiver, FETCHED_KEY, true);
+    live_call_wait(&pushing);
+    live_clean_up(step);
+    live_clean_up(graphs.step);
+    live_call_wait(&running);
+    live_call_fini(&running);
+    live_call_fini(&pushing);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0) return 0;
-    if (data[0] % 3 == 2)
+    graphs.step++;
+    const int kind = data[0] % 5;
+    if (kind < 2)
+        ask(data + 1, size - 1, kind == 1);
+    else if (kind == 2)
         answer(data + 1, size - 1);
-    else
-        ask(data + 1, size - 1, data[0] % 3 == 1);
+    else if (size > 1)
+        push(data + 2, size - 2, kind == 4, data[1] & 1);
     return 0;
 }
