@@ -332,7 +332,8 @@ static braid_code check_all_received(const bd_run_graph *run, braid_status *st)
     return BRAID_OK;
 }
 
-static braid_code read_run_response(const bd_message *response, bd_run_graph *run, braid_status *st)
+static braid_code read_run_response(const bd_peer *peer, const bd_message *response, bd_run_graph *run,
+                                    braid_status *st)
 {
     bd_wire_reader in = bd_wire_reader_of(response);
     uint32_t field;
@@ -346,8 +347,9 @@ static braid_code read_run_response(const bd_message *response, bd_run_graph *ru
     if (!code && status_code) {
         bd_wire_error_read(st, status_code < INT32_MAX ? (int)status_code : BRAID_UNKNOWN, text ? text : "");
         code = st->code;
-    } else if (!code) {
-        code = check_all_received(run, st);
+    } else {
+        if (!code) code = check_all_received(run, st);
+        if (code) bd_status_prefix(st, "%s: the answer of RunGraph: ", peer->label);
     }
     bd_free(text);
     return code;
@@ -406,7 +408,7 @@ static void explain_run(const running *r, const bd_message *response, const brai
     if (from->code)
         explain(&p, from, st);
     else
-        read_run_response(response, r->run, st);
+        read_run_response(r->peer, response, r->run, st);
     if (st->code && (st->derived || st->code == BRAID_CANCELLED) && bd_cancellation_is_cancelled(r->caller))
         bd_cancellation_status(r->caller, st);
 }
