@@ -26,8 +26,8 @@ typedef struct bd_outbox_options {
     int64_t step_id;
     bd_held_parts *held_parts; // for large tensors
     bd_rendezvous *refused;    // where a tensor that is refused waits to be asked for; a reference is taken
-    bd_cancellation
-        *cancellation; // of the execution: ends pushes, and is cancelled when one fails; a reference is taken
+    // Of the execution: ends pushes, and is cancelled when one fails; a reference is taken.
+    bd_cancellation *cancellation;
 } bd_outbox_options;
 
 typedef struct bd_outbox bd_outbox;

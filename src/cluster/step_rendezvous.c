@@ -21,8 +21,8 @@
 typedef struct step_rendezvous {
     bd_rendezvous base;
     bd_rendezvous *local, *arrived;
-    _Atomic(bd_outbox *)
-        outbox; // a reference; NULL: tensors are asked for. Set once, before a graph of the step runs
+    // A reference; NULL: tensors are asked for. Set once, before a graph of the step runs.
+    _Atomic(bd_outbox *) outbox;
     int64_t step_id;
     const bd_peers *peers;   // not owned
     bd_cancellation *remote; // of the receives from other tasks
