@@ -193,6 +193,8 @@ void braid_op_attr_shape(braid_op_desc *d, const char *name, braid_shape value)
 void braid_op_attr_tensor(braid_op_desc *d, const char *name, const braid_tensor *value)
 {
     if (d && !value) desc_fail(d, "an attr's tensor is NULL");
+    if (d && value && value->dtype == BRAID_VARIANT)
+        desc_fail(d, "an attr's tensor is a variant, which no GraphDef can hold");
     if (value) set_attr(d, name, &(bd_attr){.kind = BD_ATTR_TENSOR, .tensor = (braid_tensor *)value});
 }
 

@@ -300,6 +300,12 @@ static void build_wrongly(braid_graph *g, int what)
     if (what == 6) braid_op_control(d, NULL);
     if (what == 8) braid_op_attr_shape(d, "_shape", (braid_shape){.rank = 9});
     if (what == 9) braid_op_attr_shape(d, "_shape", BRAID_SHAPE(-2));
+    if (what == 11) {
+        braid_tensor t;
+        assert_true(bd_tensor_alloc(&t, BRAID_VARIANT, &BRAID_SCALAR));
+        braid_op_attr_tensor(d, "T", &t);
+        bd_tensor_fini(&t);
+    }
     if (what == 10)
         braid_op_input_list(d, (braid_out[]){x, x}, 2);
     else
@@ -326,6 +332,7 @@ static void test_wrong_use(void **state)
         {BRAID_INVALID_ARGUMENT, "a rank or a dimension that cannot be"},
         {BRAID_INVALID_ARGUMENT, "a rank or a dimension that cannot be"},
         {BRAID_INVALID_ARGUMENT, "a list was given for an input that is none"},
+        {BRAID_INVALID_ARGUMENT, "an attr's tensor is a variant"},
     };
     for (size_t i = 0; i < BD_COUNTOF(cases); i++) {
         braid_graph *g = braid_graph_new();

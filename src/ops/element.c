@@ -8,6 +8,7 @@ size_t bd_element_size(braid_dtype dtype)
     dtype = bd_dtype_base(dtype);
     if (dtype == BRAID_STRING) return sizeof(bd_string);
     if (dtype == BRAID_RESOURCE) return sizeof(bd_resource_handle);
+    if (dtype == BRAID_VARIANT) return sizeof(bd_variant *);
     return braid_dtype_size(dtype);
 }
 
@@ -25,7 +26,7 @@ typedef struct owning_copy {
     int64_t to_at, from_at;
 } owning_copy;
 
-// A run of elements that own memory: strings and handles.
+// A run of elements that own something: strings, handles and variants.
 static void copy_owning_run(void *arg, int64_t to_at, int64_t to_stride, int64_t from_at, int64_t from_stride,
                             int64_t n)
 {
@@ -35,6 +36,8 @@ static void copy_owning_run(void *arg, int64_t to_at, int64_t to_stride, int64_t
         if (c->to->dtype == BRAID_STRING) {
             const bd_string *s = &bd_tensor_str(c->from)[from];
             bd_tensor_string_set((braid_tensor *)c->to, to, s->data, s->len);
+        } else if (c->to->dtype == BRAID_VARIANT) {
+            bd_tensor_variant_set((braid_tensor *)c->to, to, bd_tensor_variant(c->from)[from]);
         } else {
             copy_handle(&bd_tensor_handle(c->to)[to], &bd_tensor_handle(c->from)[from]);
         }

@@ -6,7 +6,7 @@
 #include "kernels/strided.h"
 #include "op/kernel.h"
 
-// Bytes from one element to the next in a tensor's memory, also of strings and handles.
+// Bytes from one element to the next in a tensor's memory, also of strings, handles and variants.
 size_t bd_element_size(braid_dtype dtype);
 
 // Copies elements [from_at, from_at + count) to those from `to_at` on; both tensors have the same type.

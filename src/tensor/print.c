@@ -80,8 +80,8 @@ static void print_element(const braid_tensor *t, int64_t i, bd_strbuf *out)
         bd_strbuf_appendf(out, "<%s %s>", h->type_name ? h->type_name : "resource", h->name ? h->name : "");
         break;
     }
-    case BRAID_INVALID:
-    case BRAID_VARIANT: BD_UNREACHABLE();
+    case BRAID_VARIANT: bd_strbuf_appendf(out, "<%s>", bd_variant_type_name(bd_tensor_variant(t)[i])); break;
+    case BRAID_INVALID: BD_UNREACHABLE();
     }
 }
 

@@ -21,6 +21,11 @@ braid_tensor *braid_tensor_new(braid_dtype dtype, braid_shape shape, braid_statu
 {
     BD_STATUS(st);
     braid_tensor t;
+    if (dtype == BRAID_VARIANT) {
+        bd_fail(st, BRAID_INVALID_ARGUMENT, "braid_tensor_new: only ops make tensors of type variant");
+        report(status, st);
+        return NULL;
+    }
     if (bd_tensor_init(&t, dtype, &shape, st)) {
         report(status, st);
         return NULL;

@@ -1,4 +1,4 @@
-// Tensors: making, copying and reading them, and the content of those that hold strings and resource handles.
+// Tensors: making, copying and reading them, and the content of those that hold strings, resource handles and variants.
 #include "tensor/tensor.h"
 
 #include "base/alloc.h"
@@ -25,12 +25,31 @@ static void release_handles(bd_buffer *b)
     }
 }
 
+static void release_variants(bd_buffer *b)
+{
+    bd_variant **variants = b->data;
+    for (size_t i = 0; i < b->size / sizeof *variants; i++)
+        bd_variant_unref(variants[i]);
+}
+
+// What frees the content of a buffer of `dtype`; NULL: it is plain bytes.
+static void (*release_of(braid_dtype dtype))(bd_buffer *)
+{
+    switch (dtype) {
+    case BRAID_STRING: return release_strings;
+    case BRAID_RESOURCE: return release_handles;
+    case BRAID_VARIANT: return release_variants;
+    default: return NULL;
+    }
+}
+
 // Bytes of an element in the buffer; 0 for types that no tensor can have.
 static size_t element_size(braid_dtype dtype)
 {
     switch (dtype) {
     case BRAID_STRING: return sizeof(bd_string);
     case BRAID_RESOURCE: return sizeof(bd_resource_handle);
+    case BRAID_VARIANT: return sizeof(bd_variant *);
     default: return bd_dtype_is_ref(dtype) ? 0 : braid_dtype_size(dtype);
     }
 }
@@ -60,6 +79,12 @@ static void clone_handles(const braid_tensor *to, const braid_tensor *from, int6
     }
 }
 
+static void clone_variants(const braid_tensor *to, const braid_tensor *from, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        bd_tensor_variant(to)[i] = bd_variant_ref(bd_tensor_variant(from)[i]);
+}
+
 // ---- Making ----
 
 // `bytes` of elements of `dtype`. False when memory is short.
@@ -70,10 +95,8 @@ static bool make(braid_tensor *t, braid_dtype dtype, const braid_shape *shape, s
         *t = (braid_tensor){0};
         return false;
     }
-    if (dtype == BRAID_STRING || dtype == BRAID_RESOURCE) {
-        memset(buffer->data, 0, bytes);
-        buffer->release = dtype == BRAID_STRING ? release_strings : release_handles;
-    }
+    buffer->release = release_of(dtype);
+    if (buffer->release) memset(buffer->data, 0, bytes);
     *t = (braid_tensor){.dtype = dtype, .shape = *shape, .data = buffer->data, .buffer = buffer};
     return true;
 }
@@ -125,6 +148,8 @@ braid_code bd_tensor_clone(braid_tensor *to, const braid_tensor *from, braid_sta
         clone_strings(&made, from, count);
     else if (from->dtype == BRAID_RESOURCE)
         clone_handles(&made, from, count);
+    else if (from->dtype == BRAID_VARIANT)
+        clone_variants(&made, from, count);
     else if (count)
         memcpy(made.data, from->data, (size_t)count * braid_dtype_size(from->dtype));
     *to = made;
@@ -163,4 +188,11 @@ void bd_tensor_string_set(braid_tensor *t, int64_t i, const char *data, size_t l
     char *copy = len ? bd_memdup(data, len) : NULL;
     bd_free(s->data);
     *s = (bd_string){.data = copy, .len = len};
+}
+
+void bd_tensor_variant_set(braid_tensor *t, int64_t i, bd_variant *v)
+{
+    bd_variant **element = &bd_tensor_variant(t)[i], *old = *element;
+    *element = bd_variant_ref(v);
+    bd_variant_unref(old);
 }

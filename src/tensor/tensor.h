@@ -6,6 +6,7 @@
 #include "tensor/buffer.h"
 #include "tensor/dtype.h"
 #include "tensor/shape.h"
+#include "tensor/variant.h"
 
 // An all-zero struct is "no tensor" (dtype BRAID_INVALID); bd_tensor_fini accepts it.
 struct braid_tensor {
@@ -27,7 +28,7 @@ typedef struct bd_resource_handle {
     uint64_t hash_code;
 } bd_resource_handle;
 
-// Makes `t` a tensor of a known shape with uninitialized elements (empty strings, zero handles). On an error `t` is
+// Makes `t` a tensor of a known shape with uninitialized elements (empty strings, zero handles, empty variants). On an error `t` is
 // "no tensor". ResourceExhausted, InvalidArgument.
 braid_code bd_tensor_init(braid_tensor *t, braid_dtype dtype, const braid_shape *shape, braid_status *st);
 // The same when the shape is that of an existing tensor or otherwise trusted; false when memory is short.
@@ -100,11 +101,20 @@ static inline bd_resource_handle *bd_tensor_handle(const braid_tensor *t)
     return (bd_resource_handle *)t->data;
 }
 
+// What a tensor of dtype VARIANT holds: references, owned by the buffer; NULL is an empty variant.
+static inline bd_variant **bd_tensor_variant(const braid_tensor *t)
+{
+    return (bd_variant **)t->data;
+}
+
 // Element `i` of an int32 or int64 tensor (asserted).
 int64_t bd_tensor_index(const braid_tensor *t, int64_t i);
 
 // Sets string element `i` to a copy.
 void bd_tensor_string_set(braid_tensor *t, int64_t i, const char *data, size_t len);
+
+// Sets variant element `i`, with a reference of its own; NULL empties it.
+void bd_tensor_variant_set(braid_tensor *t, int64_t i, bd_variant *v);
 
 // Appends dtype, shape and the first `max_elements` values for messages and text formats: `float[2,3] [1 2 3]...`.
 void bd_tensor_print(const braid_tensor *t, int max_elements, bd_strbuf *out);

@@ -12,7 +12,8 @@ static const struct value_form forms[] = {
     [BRAID_QINT16] = {VALUE_SIGNED, 7, 2, 1},    [BRAID_QUINT16] = {VALUE_UNSIGNED, 7, 2, 1},
     [BRAID_UINT16] = {VALUE_UNSIGNED, 7, 2, 1},  [BRAID_COMPLEX128] = {VALUE_FIXED, 12, 8, 2},
     [BRAID_HALF] = {VALUE_UNSIGNED, 13, 2, 1},   [BRAID_RESOURCE] = {VALUE_HANDLE, 14, 0, 1},
-    [BRAID_UINT32] = {VALUE_UNSIGNED, 16, 4, 1}, [BRAID_UINT64] = {VALUE_UNSIGNED, 17, 8, 1},
+    [BRAID_VARIANT] = {VALUE_VARIANT, 15, 0, 1}, [BRAID_UINT32] = {VALUE_UNSIGNED, 16, 4, 1},
+    [BRAID_UINT64] = {VALUE_UNSIGNED, 17, 8, 1},
 };
 
 struct value_form value_form_of(int dtype)

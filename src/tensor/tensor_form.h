@@ -25,6 +25,11 @@ enum {
     HANDLE_HASH_CODE = 4,
     HANDLE_TYPE_NAME = 5
 };
+// Field numbers of TensorProto and VariantTensorDataProto.
+enum {
+    TENSOR_VARIANT = 15,
+    VARIANT_TYPE_NAME = 1
+};
 
 enum value_kind {
     VALUE_NONE,     // no such type, or one we do not hold
@@ -32,7 +37,8 @@ enum value_kind {
     VALUE_SIGNED,   // varints, sign-extended
     VALUE_UNSIGNED, // varints
     VALUE_STRING,
-    VALUE_HANDLE
+    VALUE_HANDLE,
+    VALUE_VARIANT // written by name only, never read
 };
 
 struct value_form {

@@ -44,6 +44,11 @@ static size_t handle_size(const bd_resource_handle *h)
     return size + (h->hash_code ? tag_size(HANDLE_HASH_CODE) + bd_wire_varint_size(h->hash_code) : 0);
 }
 
+static size_t variant_size(const bd_variant *v)
+{
+    return v ? text_size(VARIANT_TYPE_NAME, v->type->name) : 0;
+}
+
 // The only element as the varint that it is on the wire.
 static uint64_t varint_of(const void *data, struct value_form form)
 {
@@ -75,6 +80,10 @@ static size_t values_size(const braid_tensor *t, struct value_form form, int64_t
         for (int64_t i = 0; i < count; i++)
             size += field_size(form.field, handle_size(&bd_tensor_handle(t)[i]));
         return size;
+    case VALUE_VARIANT:
+        for (int64_t i = 0; i < count; i++)
+            size += field_size(form.field, variant_size(bd_tensor_variant(t)[i]));
+        return size;
     default: return plain_size(t, form, count);
     }
 }
@@ -90,10 +99,8 @@ static size_t size_of(const braid_tensor *t, int64_t count)
 static int64_t short_count(const braid_tensor *t)
 {
     const int64_t count = bd_tensor_count(t);
-    const enum value_kind kind = value_form_of((int)t->dtype).kind;
     const size_t bytes = bd_tensor_bytes(t);
-    if (count < 2 || kind == VALUE_STRING || kind == VALUE_HANDLE || bytes > BD_TENSOR_PROTO_SPLAT_MAX)
-        return count;
+    if (count < 2 || braid_dtype_size(t->dtype) == 0 || bytes > BD_TENSOR_PROTO_SPLAT_MAX) return count;
     const size_t element = bytes / (size_t)count;
     return memcmp(t->data, (const char *)t->data + element, bytes - element) == 0 ? 1 : count;
 }
@@ -159,6 +166,12 @@ static void put_handle(const bd_resource_handle *h, uint32_t field, bd_wire_writ
     put_text(HANDLE_TYPE_NAME, h->type_name, out);
 }
 
+static void put_variant(const bd_variant *v, uint32_t field, bd_wire_writer *out)
+{
+    put_head(out, field, variant_size(v));
+    if (v) put_text(VARIANT_TYPE_NAME, v->type->name, out);
+}
+
 static void put_plain(const braid_tensor *t, struct value_form form, int64_t count, bd_wire_writer *out)
 {
     if (count == 0) return;
@@ -187,6 +200,10 @@ static void write_values(const braid_tensor *t, int64_t count, bd_wire_writer *o
     case VALUE_HANDLE:
         for (int64_t i = 0; i < count; i++)
             put_handle(&bd_tensor_handle(t)[i], form.field, out);
+        break;
+    case VALUE_VARIANT:
+        for (int64_t i = 0; i < count; i++)
+            put_variant(bd_tensor_variant(t)[i], form.field, out);
         break;
     default: put_plain(t, form, count, out);
     }

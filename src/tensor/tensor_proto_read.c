@@ -15,6 +15,7 @@ struct parts {
     int rank; // dimensions seen; may be more than the shape holds
     bool unknown_rank;
     bd_wire_reader content; // empty when there is none
+    bd_wire_reader variant; // the first of them, or empty
 };
 
 static braid_code invalid(braid_status *st, const char *what)
@@ -85,6 +86,8 @@ static bool find_parts(bd_wire_reader *in, struct parts *p)
             if (bd_wire_get_sub(in, &sub) && !find_shape(sub, p)) return false;
         } else if (field == TENSOR_CONTENT && type == BD_WIRE_BYTES) {
             bd_wire_get_sub(in, &p->content);
+        } else if (field == TENSOR_VARIANT && type == BD_WIRE_BYTES && p->variant.left == 0) {
+            bd_wire_get_sub(in, &p->variant);
         } else {
             bd_wire_skip(in, type);
         }
@@ -92,11 +95,33 @@ static bool find_parts(bd_wire_reader *in, struct parts *p)
     return !in->failed;
 }
 
+// A variant's objects live in the process that made them.
+static braid_code refuse_variant(bd_wire_reader in, braid_status *st)
+{
+    enum {
+        NAME_MAX_SHOWN = 256
+    };
+    uint32_t field;
+    bd_wire_type type;
+    char *name = NULL;
+    while (!name && bd_wire_next(&in, &field, &type)) {
+        if (field == VARIANT_TYPE_NAME && type == BD_WIRE_BYTES)
+            name = bd_wire_get_string(&in, NAME_MAX_SHOWN, NULL);
+        else
+            bd_wire_skip(&in, type);
+    }
+    bd_fail(
+        st, BRAID_UNIMPLEMENTED,
+        "TensorProto of type variant cannot be read: a value of type %s cannot leave the process that made it; "
+        "place the ops that make and use it on one task",
+        name ? name : "unknown");
+    bd_free(name);
+    return st->code;
+}
+
 static braid_code check_dtype(int64_t dtype, braid_status *st)
 {
     if (dtype == BRAID_INVALID) return invalid(st, "has no element type");
-    if (dtype == BRAID_VARIANT)
-        return bd_fail(st, BRAID_UNIMPLEMENTED, "TensorProto of type variant cannot be read");
     if (dtype > 0 && dtype < BD_REF_OFFSET && value_form_of((int)dtype).kind != VALUE_NONE) return BRAID_OK;
     if (dtype > BD_REF_OFFSET && dtype < 2 * BD_REF_OFFSET && bd_dtype_is_valid((int)dtype))
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "TensorProto has the reference type %s",
@@ -351,7 +376,8 @@ braid_code bd_tensor_proto_read(bd_wire_reader *in, braid_tensor *t, braid_statu
     *t = (braid_tensor){0};
     if (!find_parts(in, &parts)) return truncated(st);
     struct value_form form = value_form_of((int)parts.dtype);
-    braid_code code = check_dtype(parts.dtype, st);
+    braid_code code =
+        parts.dtype == BRAID_VARIANT ? refuse_variant(parts.variant, st) : check_dtype(parts.dtype, st);
     if (!code) code = check_shape(&parts, &count, st);
     if (!code) code = check_size(&parts, form, count, st);
     if (!code) code = bd_tensor_init(t, (braid_dtype)parts.dtype, &parts.shape, st);

@@ -49,7 +49,8 @@ static void test_init_refuses(void **state)
         const char *words;
     } rows[] = {
         {BRAID_INVALID, {.rank = 0}, BRAID_INVALID_ARGUMENT, "elements of type invalid"},
-        {BRAID_VARIANT, {.rank = 0}, BRAID_INVALID_ARGUMENT, "elements of type variant"},
+        {(braid_dtype)121, {.rank = 0}, BRAID_INVALID_ARGUMENT, "elements of type variant_ref"},
+        {BRAID_VARIANT, {.rank = 1, .dims = {(int64_t)1 << 61}}, BRAID_RESOURCE_EXHAUSTED, "is too large"},
         {(braid_dtype)101, {.rank = 0}, BRAID_INVALID_ARGUMENT, "elements of type float_ref"},
         {(braid_dtype)77, {.rank = 0}, BRAID_INVALID_ARGUMENT, "elements of type invalid"},
         {BRAID_FLOAT, {.rank = -1}, BRAID_INVALID_ARGUMENT, "not fully known"},
@@ -112,6 +113,60 @@ static void test_handles(void **state)
     assert_int_equal(bd_tensor_handle(&copy)->hash_code, 5);
     expect_text(&copy, 1, "resource[] [<Var v>]");
     bd_tensor_fini(&copy);
+}
+
+// A variant that counts how many of it there are.
+struct counted {
+    bd_variant base;
+    int *alive;
+};
+
+static void counted_destroy(bd_variant *v)
+{
+    struct counted *c = BD_CONTAINER_OF(v, struct counted, base);
+    --*c->alive;
+    bd_free(c);
+}
+
+static const bd_variant_type counted_type = {.name = "Counted", .destroy = counted_destroy};
+
+static bd_variant *counted_new(int *alive)
+{
+    struct counted *c = bd_malloc(sizeof *c);
+    bd_variant_init(&c->base, &counted_type);
+    c->alive = alive;
+    ++*alive;
+    return &c->base;
+}
+
+static void test_variants(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_tensor t, copy, second;
+    int alive = 0;
+    assert_int_equal(bd_tensor_init(&t, BRAID_VARIANT, &BRAID_SHAPE(3), st), BRAID_OK);
+    for (int i = 0; i < 3; i++)
+        assert_null(bd_tensor_variant(&t)[i]);
+    bd_variant *a = counted_new(&alive), *b = counted_new(&alive);
+    bd_tensor_variant_set(&t, 0, a);
+    bd_tensor_variant_set(&t, 0, a); // itself again
+    bd_tensor_variant_set(&t, 2, b);
+    bd_variant_unref(a);
+    bd_variant_unref(b);
+    assert_int_equal(alive, 2);
+    assert_int_equal(bd_tensor_bytes(&t), 0);
+    expect_text(&t, 9, "variant[3] [<Counted> <an empty variant> <Counted>]");
+    assert_int_equal(bd_tensor_clone(&copy, &t, st), BRAID_OK);
+    assert_ptr_equal(bd_tensor_variant(&copy)[2], b);
+    bd_tensor_ref(&second, &t);
+    bd_tensor_variant_set(&t, 0, NULL); // the copy still has it
+    assert_int_equal(alive, 2);
+    bd_tensor_fini(&t);
+    bd_tensor_fini(&copy);
+    assert_int_equal(alive, 1);
+    bd_tensor_fini(&second);
+    assert_int_equal(alive, 0);
 }
 
 static void test_clone_and_reshape(void **state)
@@ -250,15 +305,11 @@ static void test_public_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_init),
-        cmocka_unit_test(test_init_refuses),
-        cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_handles),
-        cmocka_unit_test(test_clone_and_reshape),
-        cmocka_unit_test(test_print),
-        cmocka_unit_test(test_public_tensors),
-        cmocka_unit_test(test_public_scalars),
-        cmocka_unit_test(test_public_errors),
+        cmocka_unit_test(test_init),           cmocka_unit_test(test_init_refuses),
+        cmocka_unit_test(test_strings),        cmocka_unit_test(test_handles),
+        cmocka_unit_test(test_variants),       cmocka_unit_test(test_clone_and_reshape),
+        cmocka_unit_test(test_print),          cmocka_unit_test(test_public_tensors),
+        cmocka_unit_test(test_public_scalars), cmocka_unit_test(test_public_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,45 @@
+// Variants: counted objects of a registered type, as elements of a tensor of dtype variant: a dataset, an optional, a list.
+//
+// An object is shared by all tensors that hold it and never changes once it is in one. It lives in the process that made it: on
+// the wire goes its type's name alone, and who reads that refuses it by name.
+#ifndef BD_TENSOR_VARIANT_H
+#define BD_TENSOR_VARIANT_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+typedef struct bd_variant bd_variant;
+
+// A kind of variant: one constant, whose address tells kinds apart.
+typedef struct bd_variant_type {
+    const char *name;               // as TensorFlow registers it: "tensorflow::TensorList"
+    void (*destroy)(bd_variant *v); // at the last unref, on any thread
+} bd_variant_type;
+
+// First member of every variant.
+struct bd_variant {
+    const bd_variant_type *type;
+    atomic_int refs;
+};
+
+static inline void bd_variant_init(bd_variant *v, const bd_variant_type *type)
+{
+    v->type = type;
+    atomic_init(&v->refs, 1);
+}
+static inline bd_variant *bd_variant_ref(bd_variant *v)
+{
+    if (v) atomic_fetch_add_explicit(&v->refs, 1, memory_order_relaxed);
+    return v;
+}
+static inline void bd_variant_unref(bd_variant *v)
+{
+    if (v && atomic_fetch_sub_explicit(&v->refs, 1, memory_order_acq_rel) == 1) v->type->destroy(v);
+}
+// For messages: "an empty variant" where there is none.
+static inline const char *bd_variant_type_name(const bd_variant *v)
+{
+    return v ? v->type->name : "an empty variant";
+}
+
+#endif
