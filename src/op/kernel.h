@@ -14,6 +14,10 @@ typedef struct bd_op_ctx bd_op_ctx;
 
 enum {
     BD_KERNEL_EXPENSIVE = 1, // worth a hand-over to another thread; others run where they became ready
+    // Serves narrow types too, as those that they widen to: float for half and bfloat16, int32 for integers of 8 and 16 bits
+    // (op/kernel_widen.h). For kernels with `run` that take and give values, and whose results in the wider type are right.
+    BD_KERNEL_WIDENS = 2,
+    BD_KERNEL_CLAMPS = 4, // and integers beyond the narrow type's range become its end, where others wrap around
 };
 
 typedef struct bd_kernel {

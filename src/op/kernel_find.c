@@ -1,6 +1,6 @@
 // Finding the kernel of an op: the first whose device and conditions on type attributes fit the node.
 #include "base/strbuf.h"
-#include "op/kernel.h"
+#include "op/kernel_widen.h"
 #include <string.h>
 
 static const char *device_type_of(const bd_kernel *k)
@@ -38,10 +38,13 @@ static bd_dtype_set parse_types(const char *text, size_t len)
     return set;
 }
 
-static bool attr_is_in(const bd_attr *attr, bd_dtype_set set)
+static bool attr_is_in(const bd_attr *attr, bd_dtype_set set, bool widened)
 {
     if (!attr) return false;
-    if (attr->kind == BD_ATTR_TYPE) return (BD_DTYPE_BIT(bd_dtype_base(attr->type)) & set) != 0;
+    if (attr->kind == BD_ATTR_TYPE) {
+        braid_dtype type = bd_dtype_base(attr->type);
+        return (BD_DTYPE_BIT(widened ? bd_dtype_widened(type) : type) & set) != 0;
+    }
     if (attr->kind != BD_ATTR_LIST || attr->item_kind != BD_ATTR_TYPE) return false;
     for (int i = 0; i < attr->list.count; i++) {
         if (!(BD_DTYPE_BIT(bd_dtype_base(attr->list.type[i])) & set)) return false;
@@ -50,7 +53,7 @@ static bool attr_is_in(const bd_attr *attr, bd_dtype_set set)
 }
 
 // One condition, "T=float|double".
-static bool condition_holds(const braid_op *node, const char *text, size_t len)
+static bool condition_holds(const braid_op *node, bool widened, const char *text, size_t len)
 {
     trim(&text, &len);
     if (len == 0) return true;
@@ -64,15 +67,15 @@ static bool condition_holds(const braid_op *node, const char *text, size_t len)
     memcpy(name, attr, name_len);
     name[name_len] = 0;
     size_t used = (size_t)(equals - text) + 1;
-    return attr_is_in(bd_node_attr(node, name), parse_types(text + used, len - used));
+    return attr_is_in(bd_node_attr(node, name), parse_types(text + used, len - used), widened);
 }
 
-static bool kernel_fits(const bd_kernel *k, const braid_op *node)
+static bool kernel_fits(const bd_kernel *k, const braid_op *node, bool widened)
 {
     const char *rest = k->types ? k->types : "", *piece;
     size_t len;
     while (bd_split_next(&rest, ';', &piece, &len)) {
-        if (!condition_holds(node, piece, len)) return false;
+        if (!condition_holds(node, widened, piece, len)) return false;
     }
     return true;
 }
@@ -97,6 +100,7 @@ static braid_code no_kernel(const braid_op *node, const char *device_type, braid
         const bd_kernel *k = &op->kernels[i];
         bd_strbuf_appendf(&have, "%s%s", i ? ", " : "", device_type_of(k));
         if (k->types) bd_strbuf_appendf(&have, " [%s]", k->types);
+        if (k->flags & BD_KERNEL_WIDENS) bd_strbuf_append(&have, " and narrower");
     }
     braid_code code = bd_fail(
         st, BRAID_NOT_FOUND,
@@ -109,6 +113,19 @@ static braid_code no_kernel(const braid_op *node, const char *device_type, braid
     return code;
 }
 
+const bd_kernel *bd_kernel_fitting(const braid_op *node, const char *device_type, bool widened)
+{
+    const bd_op *op = node->def->op;
+    for (int i = 0; i < op->kernel_count; i++) {
+        const bd_kernel *k = &op->kernels[i];
+        if (strcmp(device_type_of(k), device_type) != 0 || (widened && !(k->flags & BD_KERNEL_WIDENS)))
+            continue;
+        BD_ASSERT((k->run != NULL) != (k->start != NULL));
+        if (kernel_fits(k, node, widened)) return k;
+    }
+    return NULL;
+}
+
 braid_code bd_kernel_find(const braid_op *node, const char *device_type, const bd_kernel **kernel,
                           braid_status *st)
 {
@@ -117,14 +134,10 @@ braid_code bd_kernel_find(const braid_op *node, const char *device_type, const b
         return bd_fail(st, BRAID_NOT_FOUND, "Op type not registered '%s' in this process (node '%s')",
                        node->op_type, node->name);
     }
-    const bd_op *op = node->def->op;
-    for (int i = 0; i < op->kernel_count; i++) {
-        const bd_kernel *k = &op->kernels[i];
-        if (strcmp(device_type_of(k), device_type) == 0 && kernel_fits(k, node)) {
-            BD_ASSERT((k->run != NULL) != (k->start != NULL));
-            *kernel = k;
-            return BRAID_OK;
-        }
-    }
-    return no_kernel(node, device_type, st);
+    *kernel = bd_kernel_fitting(node, device_type, false);
+    if (*kernel) return BRAID_OK;
+    const bd_kernel *wider = bd_kernel_fitting(node, device_type, true);
+    if (!wider) return no_kernel(node, device_type, st);
+    *kernel = bd_kernel_widening(wider);
+    return BRAID_OK;
 }

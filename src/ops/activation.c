@@ -332,7 +332,7 @@ BD_OP(Softmax) = {
     .attrs = "T:type{bfloat16,double,float,half}",
     .shape = softmax_shape,
     .gradient = softmax_gradient,
-    .kernels = BD_KERNELS({.types = BD_FLOATS, .run = softmax_run}),
+    .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = softmax_run}),
     .doc = "Computes e^x / sum(e^x) along the last dimension. (The gradient is that of a matrix.)",
 };
 
@@ -351,6 +351,6 @@ BD_OP(LogSoftmax) = {
     .attrs = "T:type{bfloat16,double,float,half}",
     .shape = softmax_shape,
     .gradient = log_softmax_gradient,
-    .kernels = BD_KERNELS({.types = BD_FLOATS, .run = log_softmax_run}),
+    .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = log_softmax_run}),
     .doc = "Computes x - log(sum(e^x)) along the last dimension. (The gradient is that of a matrix.)",
 };

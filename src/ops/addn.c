@@ -59,7 +59,7 @@ BD_OP(AddN) = {
     .flags = BD_OP_COMMUTATIVE | BD_OP_AGGREGATE,
     .shape = bd_shape_fn_merged,
     .gradient = add_n_gradient,
-    .kernels = BD_KERNELS({.types = BD_NUMBERS, .run = add_n_run}),
+    .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = add_n_run}),
     .doc = "Adds up all inputs, which have the same shape.",
 };
 
@@ -69,6 +69,6 @@ BD_OP(AccumulateNV2) = {
     .flags = BD_OP_COMMUTATIVE | BD_OP_AGGREGATE,
     .shape = bd_shape_fn_from_attr,
     .gradient = add_n_gradient,
-    .kernels = BD_KERNELS({.types = BD_NUMBERS, .run = add_n_run}),
+    .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = add_n_run}),
     .doc = "AddN of inputs whose shape is known beforehand.",
 };

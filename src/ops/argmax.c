@@ -83,7 +83,7 @@ BD_OP(ArgMax) = {
     .attrs = "T:type{number}; Tidx:type{int32,int64}=int32; output_type:type{int32,int64}=int64",
     .shape = argmax_shape,
     .gradient = no_gradient,
-    .kernels = BD_KERNELS({.types = BD_NUMBERS, .run = argmax_run}),
+    .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = argmax_run}),
     .doc = "Gives the place of the greatest element along an axis, the first of equals.",
 };
 
@@ -92,6 +92,6 @@ BD_OP(ArgMin) = {
     .attrs = "T:type{number}; Tidx:type{int32,int64}=int32; output_type:type{int32,int64}=int64",
     .shape = argmax_shape,
     .gradient = no_gradient,
-    .kernels = BD_KERNELS({.types = BD_NUMBERS, .run = argmin_run}),
+    .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = argmin_run}),
     .doc = "Gives the place of the least element along an axis, the first of equals.",
 };

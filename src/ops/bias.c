@@ -113,7 +113,7 @@ BD_OP(BiasAdd) = {
     .attrs = "T:type{number}; data_format:string{NHWC,NCHW}='NHWC'",
     .shape = bias_shape,
     .gradient = bias_add_gradient,
-    .kernels = BD_KERNELS({.types = BD_NUMBERS, .run = bias_add_run}),
+    .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = bias_add_run}),
     .doc = "Adds a vector along the last dimension of value (NCHW: along the third from the end).",
 };
 
@@ -131,7 +131,7 @@ BD_OP(BiasAddV1) = {
     .attrs = "T:type{number}",
     .shape = bias_shape,
     .gradient = bias_add_v1_gradient,
-    .kernels = BD_KERNELS({.types = BD_NUMBERS, .run = bias_add_run}),
+    .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = bias_add_run}),
     .doc = "Adds a vector along the last dimension of value.",
 };
 
@@ -193,6 +193,6 @@ BD_OP(BiasAddGrad) = {
     .attrs = "T:type{number}; data_format:string{NHWC,NCHW}='NHWC'",
     .shape = bias_grad_shape,
     .gradient = bias_grad_gradient,
-    .kernels = BD_KERNELS({.types = BD_NUMBERS, .run = bias_grad_run}),
+    .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = bias_grad_run}),
     .doc = "Sums over all dimensions but that of the features: the gradient of BiasAdd's bias.",
 };

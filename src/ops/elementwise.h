@@ -41,6 +41,7 @@ void bd_binary_run(bd_op_ctx *c);
     }
 #define BD_UNARY_KERNEL(NAME, TYPES)                                                                         \
     BD_KERNELS({.types = (TYPES),                                                                            \
+                .flags = BD_KERNEL_WIDENS,                                                                   \
                 .state_size = sizeof(bd_unary_state),                                                        \
                 .create = create_##NAME,                                                                     \
                 .run = bd_unary_run})
@@ -54,6 +55,7 @@ void bd_binary_run(bd_op_ctx *c);
     }
 #define BD_BINARY_KERNEL(NAME, TYPES)                                                                        \
     BD_KERNELS({.types = (TYPES),                                                                            \
+                .flags = BD_KERNEL_WIDENS,                                                                   \
                 .state_size = sizeof(bd_binary_state),                                                       \
                 .create = create_##NAME,                                                                     \
                 .run = bd_binary_run})

@@ -109,7 +109,7 @@ BD_OP(SoftmaxCrossEntropyWithLogits) = {
     .attrs = "T:type{bfloat16,double,float,half}",
     .shape = cross_entropy_shape,
     .gradient = cross_entropy_gradient,
-    .kernels = BD_KERNELS({.types = BD_FLOATS, .run = cross_entropy_run}),
+    .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = cross_entropy_run}),
     .doc = "Computes -sum(labels * log(softmax(features))) of each row, and its gradient by the features.",
 };
 
@@ -208,7 +208,7 @@ BD_OP(SparseSoftmaxCrossEntropyWithLogits) = {
     .attrs = "T:type{bfloat16,double,float,half}; Tlabels:type{int32,int64}=int64",
     .shape = sparse_cross_entropy_shape,
     .gradient = sparse_cross_entropy_gradient,
-    .kernels = BD_KERNELS({.types = BD_FLOATS, .run = sparse_cross_entropy_run}),
+    .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = sparse_cross_entropy_run}),
     .doc = "Computes -log(softmax(features)) at each row's label, and its gradient by the features.",
 };
 
@@ -238,6 +238,6 @@ BD_OP(L2Loss) = {
     .attrs = "T:type{bfloat16,double,float,half}",
     .shape = bd_shape_fn_scalar,
     .gradient = l2_loss_gradient,
-    .kernels = BD_KERNELS({.types = BD_FLOATS, .run = l2_loss_run}),
+    .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = l2_loss_run}),
     .doc = "Computes half the sum of the squares of all elements.",
 };

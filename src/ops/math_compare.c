@@ -56,6 +56,7 @@ static void unequal_strings(bd_op_ctx *c)
     "quint8,string,uint8}"
 #define EQUALITY_KERNELS(NAME, OF_STRINGS)                                                                   \
     BD_KERNELS({.types = "T=float|double|int32|int64|bool",                                                  \
+                .flags = BD_KERNEL_WIDENS,                                                                   \
                 .state_size = sizeof(bd_binary_state),                                                       \
                 .create = create_##NAME,                                                                     \
                 .run = bd_binary_run},                                                                       \

@@ -89,11 +89,14 @@ typedef struct reduction_state {
     bd_reduce_fn fn;
     bd_binary_fn divide; // of Mean
     bool keep_dims;
+    bool is_wide; // the mean of int32: of int64, so that the sum does not overflow
 } reduction_state;
 
 static void bind_reduction(const braid_op *node, bd_reduce_op op, bool is_mean, reduction_state *s)
 {
     bd_number type = bd_number_of(bd_node_attr(node, "T") ? bd_node_attr_type(node, "T") : BRAID_BOOL);
+    s->is_wide = is_mean && type == BD_I32;
+    if (s->is_wide) type = BD_I64;
     s->fn = bd_kernels()->reduce[op][type];
     s->divide = is_mean ? bd_kernels()->binary[BD_DIV][type] : NULL;
     s->keep_dims = bd_node_attr_bool(node, "keep_dims");
@@ -131,17 +134,39 @@ static void divide_by_count(const reduction_state *s, int64_t count, braid_tenso
     union {
         float f32;
         double f64;
-        int32_t i32;
         int64_t i64;
     } n;
     switch (y->dtype) {
     case BRAID_FLOAT: n.f32 = (float)count; break;
     case BRAID_DOUBLE: n.f64 = (double)count; break;
-    case BRAID_INT32: n.i32 = (int32_t)count; break;
     default: n.i64 = count; break;
     }
-    bool is_real = y->dtype == BRAID_FLOAT || y->dtype == BRAID_DOUBLE;
-    if (is_real || count != 0) s->divide(y->data, &n, y->data, bd_tensor_count(y), BD_SINGLE_Y);
+    if (y->dtype != BRAID_INT64 || count != 0)
+        s->divide(y->data, &n, y->data, bd_tensor_count(y), BD_SINGLE_Y);
+}
+
+// False when memory is short.
+static bool reduce_to(const reduction_state *s, const braid_tensor *x, axis_runs runs, braid_tensor *y)
+{
+    if (!reduce_runs(s, x, runs, y)) return false;
+    if (s->divide && bd_tensor_count(y) > 0) divide_by_count(s, bd_tensor_count(x) / bd_tensor_count(y), y);
+    return true;
+}
+
+// The same for int32 by way of int64.
+static bool reduce_wide(const reduction_state *s, const braid_tensor *x, axis_runs runs, braid_tensor *y)
+{
+    braid_tensor wide_x = {0}, wide_y = {0};
+    bool ok =
+        bd_tensor_alloc(&wide_x, BRAID_INT64, &x->shape) && bd_tensor_alloc(&wide_y, BRAID_INT64, &y->shape);
+    for (int64_t i = 0; ok && i < bd_tensor_count(x); i++)
+        bd_tensor_i64(&wide_x)[i] = bd_tensor_i32(x)[i];
+    ok = ok && reduce_to(s, &wide_x, runs, &wide_y);
+    for (int64_t i = 0; ok && i < bd_tensor_count(y); i++)
+        bd_tensor_i32(y)[i] = (int32_t)bd_tensor_i64(&wide_y)[i];
+    bd_tensor_fini(&wide_x);
+    bd_tensor_fini(&wide_y);
+    return ok;
 }
 
 static void reduction_run(bd_op_ctx *c)
@@ -161,11 +186,8 @@ static void reduction_run(bd_op_ctx *c)
     }
     braid_tensor *y = bd_output(c, 0, x->dtype, &shape);
     if (!y) return;
-    if (!reduce_runs(s, x, runs, y)) {
+    if (!(s->is_wide ? reduce_wide : reduce_to)(s, x, runs, y))
         bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when reducing a tensor");
-        return;
-    }
-    if (s->divide && bd_tensor_count(y) > 0) divide_by_count(s, bd_tensor_count(x) / bd_tensor_count(y), y);
 }
 
 #define REDUCTION(NAME, OP, IS_MEAN)                                                                         \
@@ -183,8 +205,10 @@ REDUCTION(min, BD_REDUCE_MIN, false)
 REDUCTION(all, BD_REDUCE_ALL, false)
 REDUCTION(any, BD_REDUCE_ANY, false)
 
-#define REDUCTION_KERNEL(NAME, TYPES)                                                                        \
+// Over nothing Max and Min give the ends of the type's range.
+#define REDUCTION_KERNEL(NAME, TYPES, FLAGS)                                                                 \
     BD_KERNELS({.types = (TYPES),                                                                            \
+                .flags = BD_KERNEL_WIDENS | (FLAGS),                                                         \
                 .state_size = sizeof(reduction_state),                                                       \
                 .create = create_##NAME,                                                                     \
                 .run = reduction_run})
@@ -372,7 +396,7 @@ BD_OP(Sum) = {
     .attrs = REDUCTION_ATTRS,
     .shape = bd_shape_fn_reduction,
     .gradient = sum_gradient,
-    .kernels = REDUCTION_KERNEL(sum, BD_NUMBERS),
+    .kernels = REDUCTION_KERNEL(sum, BD_NUMBERS, 0),
     .doc = "Adds up elements along the given axes.",
 };
 
@@ -381,7 +405,7 @@ BD_OP(Mean) = {
     .attrs = REDUCTION_ATTRS,
     .shape = bd_shape_fn_reduction,
     .gradient = mean_gradient,
-    .kernels = REDUCTION_KERNEL(mean, BD_NUMBERS),
+    .kernels = REDUCTION_KERNEL(mean, BD_NUMBERS, 0),
     .doc = "Takes the mean of elements along the given axes; nan over nothing.",
 };
 
@@ -390,7 +414,7 @@ BD_OP(Prod) = {
     .attrs = REDUCTION_ATTRS,
     .shape = bd_shape_fn_reduction,
     .gradient = prod_gradient,
-    .kernels = REDUCTION_KERNEL(prod, BD_NUMBERS),
+    .kernels = REDUCTION_KERNEL(prod, BD_NUMBERS, 0),
     .doc = "Multiplies elements along the given axes.",
 };
 
@@ -399,7 +423,7 @@ BD_OP(Max) = {
     .attrs = REDUCTION_ATTRS,
     .shape = bd_shape_fn_reduction,
     .gradient = extreme_gradient,
-    .kernels = REDUCTION_KERNEL(max, BD_NUMBERS),
+    .kernels = REDUCTION_KERNEL(max, BD_NUMBERS, BD_KERNEL_CLAMPS),
     .doc = "Gives the greatest element along the given axes; the least value of the type over nothing.",
 };
 
@@ -408,7 +432,7 @@ BD_OP(Min) = {
     .attrs = REDUCTION_ATTRS,
     .shape = bd_shape_fn_reduction,
     .gradient = extreme_gradient,
-    .kernels = REDUCTION_KERNEL(min, BD_NUMBERS),
+    .kernels = REDUCTION_KERNEL(min, BD_NUMBERS, BD_KERNEL_CLAMPS),
     .doc = "Gives the least element along the given axes; the greatest value of the type over nothing.",
 };
 
@@ -417,7 +441,7 @@ BD_OP(All) = {
     .attrs = "keep_dims:bool=false; Tidx:type{int32,int64}=int32",
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_reduction,
-    .kernels = REDUCTION_KERNEL(all, NULL),
+    .kernels = REDUCTION_KERNEL(all, NULL, 0),
     .doc = "Tells whether all elements along the given axes are true.",
 };
 
@@ -426,6 +450,6 @@ BD_OP(Any) = {
     .attrs = "keep_dims:bool=false; Tidx:type{int32,int64}=int32",
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_reduction,
-    .kernels = REDUCTION_KERNEL(any, NULL),
+    .kernels = REDUCTION_KERNEL(any, NULL, 0),
     .doc = "Tells whether any element along the given axes is true.",
 };
