@@ -29,6 +29,12 @@ static const char differentiable[] =
     "EluGrad Selu SeluGrad Softplus SoftplusGrad Softsign SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits LRN "
     "AvgPool AvgPoolGrad MaxPool MaxPoolV2 MaxPoolGrad MaxPoolGradV2 MaxPoolGradGrad L2Loss TopKV2 FusedBatchNorm "
     "FusedBatchNormGrad BatchNormWithGlobalNormalization "
+    // what came by TensorFlow 1.15
+    "DivNoNan MulNoNan Xdivy Xlogy NextAfter Igamma Igammac Betainc Zeta Polygamma BesselI0e BesselI1e BatchMatMulV2 EuclideanNorm "
+    "CumulativeLogsumexp SelectV2 SparseSegmentSumWithNumSegments "
+    "SparseSegmentMeanWithNumSegments SparseSegmentSqrtNWithNumSegments LeakyRelu LeakyReluGrad ClipByValue BroadcastTo EnsureShape "
+    "MatrixDiagV2 MatrixDiagPartV2 MatrixSetDiagV2 Roll TensorScatterUpdate TensorScatterAdd TensorScatterSub NthElement TopK "
+    "LogMatrixDeterminant Cholesky TridiagonalSolve TridiagonalMatMul Einsum ResourceGatherNd "
     // the others
     "DynamicPartition DynamicStitch ParallelDynamicStitch Switch RefSwitch Merge RefMerge Enter RefEnter Exit RefExit "
     "NextIteration RefNextIteration LoopCond ReadVariableOp ResourceGather MatrixInverse MatrixDeterminant MatrixSolve "
