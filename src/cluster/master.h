@@ -11,6 +11,8 @@
 
 typedef struct bd_master bd_master;
 typedef struct bd_master_session bd_master_session;
+typedef struct bd_kept_plan bd_kept_plan; // master_internal.h
+typedef struct bd_callable bd_callable;
 
 typedef struct bd_master_env {
     const bd_peers *peers;
@@ -77,12 +79,33 @@ typedef struct bd_master_run_args {
     // The calling thread waits for the step anyway, and for other tasks when its plan is to be made. Else the
     // master's pool makes the plan.
     bool may_wait;
+    // Of the master itself, NULL for others: the plan to be run (`signature` is its own), or where it is to be kept: then it
+    // is made, and nothing runs.
+    bd_kept_plan *kept, **keeps;
 } bd_master_run_args;
 
 // Runs a step. What `args` points to stays until the callback. `cancellation` ends the step, and so does its timeout,
 // also while its plan is made.
 void bd_master_run(bd_master_session *s, const bd_master_run_args *args, bd_cancellation *cancellation,
                    bd_master_done_fn fn, void *arg);
+
+// ---- Callables: a signature that is planned once and run by number ----
+
+// What the session keeps at once of callables and partial runs; more is ResourceExhausted.
+#define BD_MASTER_KEPT_MAX 65536
+
+// `args` says what its runs are to be: signature, timeout, what is wanted. Errors as those of a step's plan. Valid until fn.
+void bd_master_make_callable(bd_master_session *s, const bd_master_run_args *args,
+                             bd_cancellation *cancellation,
+                             void (*fn)(void *arg, int64_t handle, const braid_status *st), void *arg);
+// With a reference; NULL and InvalidArgument "No such callable handle" or "... after handle was released". To be dropped before
+// the session's.
+bd_callable *bd_master_find_callable(bd_master_session *s, int64_t handle, braid_status *st);
+void bd_callable_unref(bd_callable *c); // NULL is accepted
+// What bd_master_run is to get, but for feeds, fetches and metadata.
+bd_master_run_args bd_callable_args(const bd_callable *c);
+// What runs goes on. A handle that is not there is released already.
+void bd_master_release_callable(bd_master_session *s, int64_t handle);
 
 // Cancels the session's steps and calls back when they have ended and the session is gone; what its tasks
 // hold of it is freed meanwhile. Closing again ends with Aborted "Session HANDLE is not found".

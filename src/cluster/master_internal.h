@@ -41,6 +41,8 @@ struct bd_master_session {
     bool is_closing;             // guarded by mu
     bd_master_done_fn closed_fn; // guarded by mu; who closed it
     void *closed_arg;
+    bd_imap callables;     // by handle -> bd_callable, one reference each; guarded by mu
+    int64_t next_callable; // guarded by mu
 
     // master_client.c
     int holders;                 // guarded by mu
@@ -70,6 +72,23 @@ typedef struct bd_master_plan {
     atomic_int refs;
 } bd_master_plan;
 
+// A plan that is kept with the signature it was made for: that of a callable or a partial run. It belongs to the session, which
+// outlives it.
+struct bd_kept_plan {
+    bd_run_signature signature; // as it was asked for; a copy
+    bd_master_plan *plan;       // a reference
+    int *order;                 // feed i is the plan's order[i]; fetches behind them
+    bd_arena arena;
+    atomic_int refs;
+};
+// With count 1; takes one more reference to `plan`.
+bd_kept_plan *bd_kept_plan_new(const bd_run_signature *signature, bd_master_plan *plan, const int *order);
+bd_kept_plan *bd_kept_plan_ref(bd_kept_plan *k);
+void bd_kept_plan_unref(bd_kept_plan *k); // NULL is accepted
+
+// master_callable.c: when the session is gone.
+void bd_master_drop_callables(bd_master_session *s);
+
 // master_telling.c
 typedef struct bd_tell_options {
     bd_timers *timers;
@@ -93,6 +112,7 @@ void bd_master_session_ref(bd_master_session *s);
 
 // master_plan.c: the functions of the plan cache; `arg` is the session.
 extern const bd_plan_cache_ops bd_master_plan_ops;
+void *bd_master_plan_ref(void *plan);
 void bd_master_plan_unref(void *plan);
 
 // master_client.c: whether the client is still there.

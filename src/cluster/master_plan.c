@@ -9,7 +9,7 @@
 #include "runtime/partition.h"
 #include <string.h>
 
-static void *plan_ref(void *plan)
+void *bd_master_plan_ref(void *plan)
 {
     atomic_fetch_add_explicit(&((bd_master_plan *)plan)->refs, 1, memory_order_relaxed);
     return plan;
@@ -32,6 +32,46 @@ void bd_master_plan_unref(void *plan)
     }
     bd_arena_fini(&p->arena);
     bd_free(p);
+}
+
+// ---- Kept plans ----
+
+static const char *const *copy_names(bd_arena *arena, const char *const *names, int count)
+{
+    const char **copy = BD_ARENA_ARRAY(arena, const char *, (size_t)count);
+    for (int i = 0; i < count; i++)
+        copy[i] = bd_arena_strdup(arena, names[i]);
+    return copy;
+}
+
+bd_kept_plan *bd_kept_plan_new(const bd_run_signature *s, bd_master_plan *plan, const int *order)
+{
+    bd_kept_plan *k = bd_calloc(1, sizeof *k);
+    atomic_init(&k->refs, 1);
+    k->plan = bd_master_plan_ref(plan);
+    k->order =
+        bd_arena_memdup(&k->arena, order, ((size_t)s->feed_count + (size_t)s->fetch_count) * sizeof *order);
+    k->signature = *s;
+    k->signature.feeds = copy_names(&k->arena, s->feeds, s->feed_count);
+    k->signature.fetches = copy_names(&k->arena, s->fetches, s->fetch_count);
+    k->signature.targets = NULL; // they are the plan's, and so are connections
+    k->signature.connect_from = k->signature.connect_to = NULL;
+    k->signature.target_count = k->signature.connection_count = 0;
+    return k;
+}
+
+bd_kept_plan *bd_kept_plan_ref(bd_kept_plan *k)
+{
+    atomic_fetch_add_explicit(&k->refs, 1, memory_order_relaxed);
+    return k;
+}
+
+void bd_kept_plan_unref(bd_kept_plan *k)
+{
+    if (!k || atomic_fetch_sub_explicit(&k->refs, 1, memory_order_acq_rel) != 1) return;
+    bd_master_plan_unref(k->plan);
+    bd_arena_fini(&k->arena);
+    bd_free(k);
 }
 
 // ---- Registering ----
@@ -206,4 +246,4 @@ static braid_code compile(void *arg, const bd_run_signature *signature, bd_cance
 }
 
 const bd_plan_cache_ops bd_master_plan_ops = {
-    .compile = compile, .ref = plan_ref, .unref = bd_master_plan_unref};
+    .compile = compile, .ref = bd_master_plan_ref, .unref = bd_master_plan_unref};

@@ -311,6 +311,12 @@ static void make_parts(step *s)
 // The plan is there.
 static void begin(step *s, bd_master_plan *plan)
 {
+    if (s->args->keeps) {
+        *s->args->keeps = bd_kept_plan_new(s->args->signature, plan, s->order);
+        s->plan = plan;
+        finish(s);
+        return;
+    }
     bd_mutex_lock(&s->mu);
     s->plan = plan;
     for (int i = 0; i < s->args->signature->feed_count; i++)
@@ -324,6 +330,14 @@ static void begin(step *s, bd_master_plan *plan)
         w->ops->run_graph(w, &part->run, s->cancellation, part_done, part);
     }
     leave(s);
+}
+
+static void begin_kept(step *s, const bd_kept_plan *kept)
+{
+    const int count = kept->signature.feed_count + kept->signature.fetch_count;
+    for (int i = 0; i < count; i++)
+        s->order[i] = kept->order[i];
+    begin(s, bd_master_plan_ref(kept->plan));
 }
 
 // ---- Planning ----
@@ -430,8 +444,10 @@ void bd_master_run(bd_master_session *session, const bd_master_run_args *args, b
     s->arg = arg;
     start_timeout(s);
     void *plan;
-    if (bd_plan_cache_try_get(session->plans, args->signature, &plan, s->order,
-                              s->order + args->signature->feed_count))
+    if (args->kept)
+        begin_kept(s, args->kept);
+    else if (bd_plan_cache_try_get(session->plans, args->signature, &plan, s->order,
+                                   s->order + args->signature->feed_count))
         begin(s, plan);
     else if (args->may_wait)
         make_plan(s);

@@ -1,4 +1,5 @@
 // MasterService on the wire: reads requests, calls the master, writes answers.
+#include "cluster/master_service.h"
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"
@@ -141,20 +142,12 @@ static void free_run(bd_served *base)
     bd_free(c);
 }
 
-// No node's name holds a control character; the plan cache relies on that.
-static bool is_name(const uint8_t *text, size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        if (text[i] < ' ') return false;
-    return true;
-}
-
 static braid_code add_feed(bd_wire_reader *sub, void *arg, braid_status *st)
 {
     run_call *c = arg;
     bd_named_tensor named = {0};
     braid_code code = bd_named_tensor_read(sub, &named, st);
-    if (!code && !is_name((const uint8_t *)named.name, strlen(named.name)))
+    if (!code && !bd_is_name((const uint8_t *)named.name, strlen(named.name)))
         code = bd_fail(st, BRAID_NOT_FOUND, "FeedInputs: unable to find feed output %s", named.name);
     if (code)
         bd_named_tensor_fini(&named);
@@ -182,7 +175,7 @@ static braid_code check_names(const bd_message *request, braid_status *st)
         }
         if (!bd_wire_get_sub(&in, &sub)) break;
         while (bd_wire_get_piece(&sub, &data, &len))
-            if (!is_name(data, len))
+            if (!bd_is_name(data, len))
                 return bd_fail(st, BRAID_NOT_FOUND,
                                field == FETCH
                                    ? "FetchOutputs node %.*s: not found: the name holds a control character"
@@ -248,15 +241,9 @@ static void set_args(run_call *c)
         .targets = (const char *const *)request->target,
         .target_count = (int)request->n_target,
     };
-    const Tensorflow__RunOptions *options = request->options;
-    c->args = (bd_master_run_args){
-        .signature = &c->signature,
-        .feeds = c->feed_values,
-        .fetches = c->fetches,
-        .timeout_ms = options ? options->timeout_in_ms : 0,
-        .wants_stats = options && options->trace_level > TENSORFLOW__RUN_OPTIONS__TRACE_LEVEL__NO_TRACE,
-        .wants_partition_graphs = options && options->output_partition_graphs,
-    };
+    c->args =
+        (bd_master_run_args){.signature = &c->signature, .feeds = c->feed_values, .fetches = c->fetches};
+    bd_run_options_read(request->options, &c->args);
     if (c->args.wants_stats || c->args.wants_partition_graphs) c->args.metadata = &c->metadata;
 }
 
@@ -272,11 +259,8 @@ static braid_code read_run(run_call *c, bd_incoming *call, braid_status *st)
                        "RunStep of a partial run (PartialRunSetup) is not implemented");
     c->session = bd_master_find_session(c->server->master, c->request->session_handle, st);
     if (!c->session) return st->code;
-    if (!bd_request_ids_add(&c->server->run_ids, c->request->request_id))
-        return bd_fail(st, BRAID_ABORTED, "RunStep: request %lld has come before",
-                       (long long)c->request->request_id);
     set_args(c);
-    return BRAID_OK;
+    return bd_run_id_check(c->server, "RunStep", c->request->request_id, st);
 }
 
 static void run_step(braid_server *server, bd_incoming *call)
@@ -379,8 +363,8 @@ const bd_method bd_master_methods[] = {
     {"ListDevices", BD_ON_ARRIVAL, list_devices},
     {"Reset", BD_ON_POOL, reset},
     {"PartialRunSetup", BD_ON_ARRIVAL, NULL},
-    {"MakeCallable", BD_ON_ARRIVAL, NULL},
-    {"RunCallable", BD_ON_ARRIVAL, NULL},
-    {"ReleaseCallable", BD_ON_ARRIVAL, NULL},
+    {"MakeCallable", BD_ON_ARRIVAL, bd_serve_make_callable},
+    {"RunCallable", BD_ON_ARRIVAL, bd_serve_run_callable},
+    {"ReleaseCallable", BD_ON_ARRIVAL, bd_serve_release_callable},
     {NULL, BD_ON_ARRIVAL, NULL},
 };

@@ -22,6 +22,7 @@ void bd_master_session_ref(bd_master_session *s)
 void bd_master_session_unref(bd_master_session *s)
 {
     if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1) return;
+    bd_master_drop_callables(s);
     bd_plan_cache_free(s->plans);
     bd_graph_fini(&s->graph);
     bd_found_tasks_fini(&s->tasks);

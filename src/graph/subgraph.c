@@ -42,6 +42,13 @@ static void need(copier *c, braid_op *op, bd_op_list *open)
     bd_array_push(open, op);
 }
 
+// What an edge out of `op` needs instead of it; NULL: nothing of the source graph.
+static braid_op *source_of(const copier *c, braid_op *op, int index)
+{
+    const bd_replacement *r = find_replacement(c, op, index);
+    return r ? r->source.op : op;
+}
+
 static void mark_needed(copier *c)
 {
     bd_op_list open = {0};
@@ -50,10 +57,12 @@ static void mark_needed(copier *c)
     while (open.len) {
         const braid_op *n = open.items[--open.len];
         for (int i = 0; i < n->input_count; i++) {
-            if (!find_replacement(c, n->inputs[i].op, n->inputs[i].index)) need(c, n->inputs[i].op, &open);
+            braid_op *source = source_of(c, n->inputs[i].op, n->inputs[i].index);
+            if (source) need(c, source, &open);
         }
         for (int i = 0; i < n->control_count; i++) {
-            if (!find_replacement(c, n->controls[i], -1)) need(c, n->controls[i], &open);
+            braid_op *source = source_of(c, n->controls[i], -1);
+            if (source) need(c, source, &open);
         }
     }
     bd_array_free(&open);
@@ -75,17 +84,22 @@ static braid_code copy_nodes(copier *c, braid_status *st)
     return BRAID_OK;
 }
 
+// Where an edge from output `index` of `op` comes from in the new graph.
+static braid_out edge_of(const copier *c, const braid_op *op, int index)
+{
+    const bd_replacement *r = find_replacement(c, op, index);
+    if (r && !r->source.op) return r->to;
+    const braid_out source = r ? r->source : (braid_out){.op = (braid_op *)op, .index = index};
+    return (braid_out){.op = c->map[source.op->id], .index = source.index};
+}
+
 static void connect(const copier *c, const braid_op *from, braid_op *to, bd_op_list *controls)
 {
-    for (int i = 0; i < from->input_count; i++) {
-        braid_out in = from->inputs[i];
-        const bd_replacement *r = find_replacement(c, in.op, in.index);
-        bd_node_set_input(to, i, r ? r->to : (braid_out){.op = c->map[in.op->id], .index = in.index});
-    }
+    for (int i = 0; i < from->input_count; i++)
+        bd_node_set_input(to, i, edge_of(c, from->inputs[i].op, from->inputs[i].index));
     controls->len = 0;
     for (int i = 0; i < from->control_count; i++) {
-        const bd_replacement *r = find_replacement(c, from->controls[i], -1);
-        braid_op *control = r ? r->to.op : c->map[from->controls[i]->id];
+        braid_op *control = edge_of(c, from->controls[i], -1).op;
         if (control) bd_array_push(controls, control);
     }
     bd_node_set_controls(to, controls->items, (int)controls->len);

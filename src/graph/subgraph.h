@@ -6,10 +6,11 @@
 
 // Every edge from output `from` (of the source graph) comes from `to` (a node already in the new graph) instead, and `from` is
 // not followed. Index -1 in `from` stands for the control edges out of its node; they come from node `to.op` then, or
-// are dropped when that is NULL.
+// are dropped when that is NULL. When `source.op` is set, they come from the copy of that output of the source graph instead.
 typedef struct bd_replacement {
     braid_out from;
     braid_out to;
+    braid_out source; // its node is needed where `from` is taken
 } bd_replacement;
 
 typedef struct bd_subgraph_spec {

@@ -62,7 +62,7 @@ static void test_replaced_outputs_are_not_followed(void **state)
     braid_out z = bd_b2(f.from, "Mul", "z", y, y);
     bd_node_add_control(z.op, y.op);
     braid_out feed = test_placeholder(f.to, "feed", BRAID_FLOAT, BRAID_SCALAR);
-    bd_replacement replacements[] = {{y, feed}, {{y.op, -1}, feed}};
+    bd_replacement replacements[] = {{.from = y, .to = feed}, {.from = {y.op, -1}, .to = feed}};
     copy(&f, z.op, replacements, 2, st);
     assert_ok(st);
     assert_int_equal(braid_graph_num_ops(f.to), 2);
@@ -79,7 +79,7 @@ static void test_replaced_outputs_are_not_followed(void **state)
         y = bd_b1(f.from, "Neg", "y", x);
         bd_node_add_control(y.op, x.op);
         feed = test_placeholder(f.to, "feed", BRAID_FLOAT, BRAID_SCALAR);
-        bd_replacement some[] = {{x, feed}, {{x.op, -1}, {0}}};
+        bd_replacement some[] = {{.from = x, .to = feed}, {.from = {x.op, -1}}};
         copy(&f, y.op, some, 1 + dropped, st);
         assert_ok(st);
         assert_int_equal(braid_graph_find(f.to, "x") == NULL, dropped);
@@ -95,7 +95,7 @@ static void test_root_that_is_replaced_stays(void **state)
     fixture f = begin();
     braid_out x = test_placeholder(f.from, "x", BRAID_FLOAT, BRAID_SCALAR);
     braid_out feed = test_placeholder(f.to, "feed", BRAID_FLOAT, BRAID_SCALAR);
-    bd_replacement replacement = {x, feed};
+    bd_replacement replacement = {.from = x, .to = feed};
     copy(&f, x.op, &replacement, 1, st);
     assert_ok(st);
     assert_non_null(braid_graph_find(f.to, "x"));

@@ -90,7 +90,8 @@ typedef struct signature_key {
 static void make_key(signature_key *key, const bd_run_signature *s)
 {
     size_t len = 1 + names_len(s->feeds, s->feed_count) + names_len(s->fetches, s->fetch_count) +
-                 names_len(s->targets, s->target_count);
+                 names_len(s->targets, s->target_count) + names_len(s->connect_from, s->connection_count) +
+                 names_len(s->connect_to, s->connection_count);
     key->text = len < sizeof key->inline_text ? key->inline_text : bd_malloc(len + 1);
     key->len = len;
     char *to = key->text;
@@ -98,6 +99,8 @@ static void make_key(signature_key *key, const bd_run_signature *s)
     to = put_names(to, '<', s->feeds, s->feed_count);
     to = put_names(to, '>', s->fetches, s->fetch_count);
     to = put_names(to, '!', s->targets, s->target_count);
+    to = put_names(to, '(', s->connect_from, s->connection_count);
+    to = put_names(to, ')', s->connect_to, s->connection_count);
     *to = 0;
 }
 
@@ -159,7 +162,10 @@ typedef struct sorted_signature {
 
 static sorted_signature sort_signature(const bd_run_signature *s, int *order)
 {
-    sorted_signature out = {.s = {.is_partial = s->is_partial}};
+    sorted_signature out = {.s = {.is_partial = s->is_partial,
+                                  .connect_from = s->connect_from,
+                                  .connect_to = s->connect_to,
+                                  .connection_count = s->connection_count}};
     size_t total = (size_t)s->feed_count + (size_t)s->fetch_count + (size_t)s->target_count;
     out.names = bd_calloc(total + 1, sizeof *out.names);
     const char **feeds = out.names;

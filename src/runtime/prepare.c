@@ -20,6 +20,7 @@ typedef struct preparer {
     bd_prepared *out;
     braid_out *feeds;      // outputs of the source graph [feed_count]
     braid_out *fetches;    // the same [fetch_count]
+    braid_out *from, *to;  // of connections, outputs of the source graph [connection_count]
     braid_out *feed_nodes; // nodes of the new graph that stand for the feeds [feed_count]
     bd_op_list roots;      // of the source graph
     BD_ARRAY(bd_replacement) replacements;
@@ -40,6 +41,11 @@ static braid_op *find_node(const braid_graph *g, const char *name)
     return bd_map_get_n(&g->by_name, name, node_part(name));
 }
 
+static bool same_out(braid_out a, braid_out b)
+{
+    return a.op == b.op && a.index == b.index;
+}
+
 static braid_code find_feeds(preparer *p, braid_status *st)
 {
     for (int i = 0; i < p->signature->feed_count; i++) {
@@ -48,10 +54,77 @@ static braid_code find_feeds(preparer *p, braid_status *st)
         if (!p->feeds[i].op)
             return bd_fail(st, BRAID_NOT_FOUND, "FeedInputs: unable to find feed output %s", name);
         for (int k = 0; k < i; k++) {
-            if (p->feeds[k].op == p->feeds[i].op && p->feeds[k].index == p->feeds[i].index)
+            if (same_out(p->feeds[k], p->feeds[i]))
                 return bd_fail(st, BRAID_INVALID_ARGUMENT, "Duplicated feeds: %s is fed more than once",
                                name);
         }
+    }
+    return BRAID_OK;
+}
+
+// Whether `op` needs `of`, by whatever way.
+static bool depends_on(const braid_graph *g, const braid_op *op, const braid_op *of)
+{
+    bool *seen = bd_calloc(g->nodes.len + 1, sizeof *seen);
+    BD_ARRAY(const braid_op *) open = {0};
+    bd_array_push(&open, op);
+    seen[op->id] = true;
+    while (open.len && !seen[of->id]) {
+        const braid_op *n = open.items[--open.len];
+        for (int i = 0; i < n->input_count + n->control_count; i++) {
+            const braid_op *before = i < n->input_count ? n->inputs[i].op : n->controls[i - n->input_count];
+            if (seen[before->id]) continue;
+            seen[before->id] = true;
+            bd_array_push(&open, before);
+        }
+    }
+    const bool depends = seen[of->id];
+    bd_array_free(&open);
+    bd_free(seen);
+    return depends;
+}
+
+static braid_code check_connection(const preparer *p, int i, braid_status *st)
+{
+    const braid_out from = p->from[i], to = p->to[i];
+    for (int k = 0; k < p->signature->feed_count; k++)
+        if (same_out(p->feeds[k], to))
+            return bd_fail(st, BRAID_INVALID_ARGUMENT, "Duplicated feeds: %s is fed and connected",
+                           p->signature->connect_to[i]);
+    for (int k = 0; k < i; k++)
+        if (same_out(p->to[k], to))
+            return bd_fail(st, BRAID_INVALID_ARGUMENT, "Duplicated feeds: %s is connected more than once",
+                           p->signature->connect_to[i]);
+    if (depends_on(p->source, from.op, to.op))
+        return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       "Requested Tensor connection between nodes \"%s\" and \"%s\" would create a cycle.",
+                       to.op->name, from.op->name);
+    const braid_dtype is = bd_dtype_base(braid_out_dtype(from)), wanted = bd_dtype_base(braid_out_dtype(to));
+    if (is != wanted && is != BRAID_INVALID && wanted != BRAID_INVALID)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "Requested tensor connection from %s (%s) to %s (%s)",
+                       p->signature->connect_from[i], braid_dtype_name(is), p->signature->connect_to[i],
+                       braid_dtype_name(wanted));
+    return BRAID_OK;
+}
+
+static braid_code find_connections(preparer *p, braid_status *st)
+{
+    for (int i = 0; i < p->signature->connection_count; i++) {
+        const char *from = p->signature->connect_from[i], *to = p->signature->connect_to[i];
+        p->to[i] = braid_graph_find_out(p->source, to);
+        if (!p->to[i].op)
+            return bd_fail(st, BRAID_NOT_FOUND, "FeedInputs: unable to find feed output %s", to);
+        p->from[i] = braid_graph_find_out(p->source, from);
+        const braid_op *node = find_node(p->source, from);
+        if (!p->from[i].op && node)
+            return bd_fail(
+                st, BRAID_INVALID_ARGUMENT,
+                "Requested tensor connection from unknown edge: \"%s\" (actual number of outputs = %d).",
+                from, node->output_count);
+        if (!p->from[i].op)
+            return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                           "Requested tensor connection from unknown node: \"%s\".", from);
+        if (check_connection(p, i, st)) return st->code;
     }
     return BRAID_OK;
 }
@@ -76,6 +149,9 @@ static bool is_fed_placeholder(const preparer *p, const braid_op *n)
     if (bd_node_role(n) != BD_ROLE_PLACEHOLDER) return false;
     for (int i = 0; i < p->signature->feed_count; i++) {
         if (p->feeds[i].op == n) return true;
+    }
+    for (int i = 0; i < p->signature->connection_count; i++) {
+        if (p->to[i].op == n) return true;
     }
     return false;
 }
@@ -105,9 +181,17 @@ static braid_code find_targets(preparer *p, braid_status *st)
 static int feed_of(const preparer *p, braid_out out)
 {
     for (int i = 0; i < p->signature->feed_count; i++) {
-        if (p->feeds[i].op == out.op && p->feeds[i].index == out.index) return i;
+        if (same_out(p->feeds[i], out)) return i;
     }
     return -1;
+}
+
+// What stands for an output where it is connected: another one; else itself.
+static braid_out connected(const preparer *p, braid_out out)
+{
+    for (int i = 0; i < p->signature->connection_count; i++)
+        if (same_out(p->to[i], out)) return p->from[i];
+    return out;
 }
 
 // ---- Types and places of endpoints ----
@@ -215,11 +299,24 @@ static braid_code add_feed(preparer *p, int i, braid_status *st)
     return BRAID_OK;
 }
 
+static void add_connections(preparer *p)
+{
+    for (int i = 0; i < p->signature->connection_count; i++) {
+        const bd_replacement data = {.from = p->to[i], .source = p->from[i]};
+        bd_array_push(&p->replacements, data);
+        if (bd_node_role(p->to[i].op) != BD_ROLE_PLACEHOLDER) continue;
+        const bd_replacement control = {.from = {.op = p->to[i].op, .index = -1},
+                                        .source = {.op = p->from[i].op, .index = -1}};
+        bd_array_push(&p->replacements, control);
+    }
+}
+
 static braid_out fetched_output(const preparer *p, int i)
 {
     int feed = feed_of(p, p->fetches[i]);
     if (feed >= 0) return p->feed_nodes[feed];
-    return (braid_out){.op = p->map[p->fetches[i].op->id], .index = p->fetches[i].index};
+    const braid_out fetch = connected(p, p->fetches[i]);
+    return (braid_out){.op = p->map[fetch.op->id], .index = fetch.index};
 }
 
 static braid_code add_fetch(preparer *p, int i, braid_status *st)
@@ -245,10 +342,11 @@ static braid_code add_fetch(preparer *p, int i, braid_status *st)
 static braid_code find_all(preparer *p, braid_status *st)
 {
     braid_code code = find_feeds(p, st);
+    if (!code) code = find_connections(p, st);
     if (!code) code = find_fetches(p, st);
     if (!code) code = find_targets(p, st);
     for (int i = 0; !code && i < p->signature->fetch_count; i++) {
-        if (feed_of(p, p->fetches[i]) < 0) bd_array_push(&p->roots, p->fetches[i].op);
+        if (feed_of(p, p->fetches[i]) < 0) bd_array_push(&p->roots, connected(p, p->fetches[i]).op);
     }
     return code;
 }
@@ -265,6 +363,7 @@ static braid_code build(preparer *p, braid_status *st)
     for (int i = 0; !code && i < out->feed_count; i++)
         code = add_feed(p, i, st);
     if (code) return code;
+    add_connections(p);
     bd_subgraph_spec spec = {.roots = p->roots.items,
                              .root_count = (int)p->roots.len,
                              .replacements = p->replacements.items,
@@ -290,11 +389,15 @@ braid_code bd_prepare(const braid_graph *g, const bd_run_signature *signature, b
     p.feeds = bd_calloc(feed_count + 1, sizeof *p.feeds);
     p.fetches = bd_calloc(fetch_count + 1, sizeof *p.fetches);
     p.feed_nodes = bd_calloc(feed_count + 1, sizeof *p.feed_nodes);
+    p.from = bd_calloc((size_t)signature->connection_count + 1, sizeof *p.from);
+    p.to = bd_calloc((size_t)signature->connection_count + 1, sizeof *p.to);
     p.map = bd_calloc(g->nodes.len + 1, sizeof(braid_op *));
     braid_code code = build(&p, st);
     bd_free(p.feeds);
     bd_free(p.fetches);
     bd_free(p.feed_nodes);
+    bd_free(p.from);
+    bd_free(p.to);
     bd_free(p.map);
     bd_array_free(&p.roots);
     bd_array_free(&p.replacements);

@@ -14,6 +14,9 @@ typedef struct bd_run_signature {
     const char *const *targets; // "train"
     int target_count;
     bool is_partial;
+    // TensorFlow's TensorConnection: who takes output `connect_to` takes output `connect_from` of the same run instead.
+    const char *const *connect_from, *const *connect_to;
+    int connection_count;
 } bd_run_signature;
 
 typedef enum bd_feed_style {
@@ -35,7 +38,8 @@ typedef struct bd_prepared {
 } bd_prepared;
 
 // Makes the graph of one run signature from the placed graph `g` (which the caller keeps from changing). NotFound: "FeedInputs: unable to
-// find feed output NAME", "FetchOutputs node NAME: not found", "PruneForTargets: Some target nodes not found: ..."; InvalidArgument: "Duplicated feeds".
+// find feed output NAME", "FetchOutputs node NAME: not found", "PruneForTargets: Some target nodes not found: ..."; InvalidArgument: "Duplicated feeds",
+// "Requested tensor connection from unknown node", "... would create a cycle".
 // `client_device` stands as the client's side in keys (the master's own device) with its incarnation.
 braid_code bd_prepare(const braid_graph *g, const bd_run_signature *signature, bd_feed_style style,
                       const bd_device_info *client_device, bd_prepared *out, braid_status *st);

@@ -39,6 +39,43 @@ static void prepare(const braid_graph *g, bd_run_signature s, bd_feed_style styl
     assert_ok(st);
 }
 
+static void a_connected_output_comes_from_another(void **state)
+{
+    (void)state;
+    braid_graph *g = make_graph();
+    bd_prepared p;
+    prepare(g,
+            (bd_run_signature){.fetches = NAMES("z:0", "x:0"),
+                               .fetch_count = 2,
+                               .connect_from = NAMES("w:0"),
+                               .connect_to = NAMES("x:0"),
+                               .connection_count = 1},
+            BD_FEED_BY_CALL_FRAME, &p);
+    const braid_op *w = braid_graph_find(&p.graph, "w");
+    assert_null(braid_graph_find(&p.graph, "x"));
+    assert_ptr_equal(braid_graph_find(&p.graph, "y")->inputs[0].op, w);
+    assert_ptr_equal(braid_graph_find(&p.graph, "_retval_x_0")->inputs[0].op, w);
+    bd_prepared_fini(&p);
+    // Who waits for a connected placeholder waits for what stands for it.
+    prepare(g,
+            (bd_run_signature){.targets = NAMES("t"),
+                               .target_count = 1,
+                               .connect_from = NAMES("w:0"),
+                               .connect_to = NAMES("x:0"),
+                               .connection_count = 1},
+            BD_FEED_BY_CALL_FRAME, &p);
+    const braid_op *t = braid_graph_find(&p.graph, "t");
+    assert_int_equal(t->control_count, 2);
+    assert_ptr_equal(t->controls[1], braid_graph_find(&p.graph, "w"));
+    bd_prepared_fini(&p);
+    BD_STATUS(st);
+    const bd_run_signature cycle = {
+        .connect_from = NAMES("z:0"), .connect_to = NAMES("y:0"), .connection_count = 1};
+    assert_int_equal(bd_prepare(g, &cycle, BD_FEED_BY_CALL_FRAME, &client, &p, st), BRAID_INVALID_ARGUMENT);
+    assert_non_null(strstr(st->message, "\"y\" and \"z\" would create a cycle"));
+    braid_graph_free(g);
+}
+
 static void only_what_is_needed_is_there(void **state)
 {
     (void)state;
@@ -167,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_what_is_needed_is_there),
+        cmocka_unit_test(a_connected_output_comes_from_another),
         cmocka_unit_test(feeds_and_fetches_go_by_rendezvous_under_their_names),
         cmocka_unit_test(fetching_what_is_fed_gives_the_feed),
         cmocka_unit_test(a_target_brings_what_it_waits_for_and_a_fed_placeholder_is_no_one),
