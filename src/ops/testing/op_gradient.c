@@ -115,8 +115,11 @@ static void build(gradient_run *r, bool with_shapes)
     }
     r->node = op_test_node(r->g, r->c->op, r->c->attrs, r->inputs, r->input_count);
     if (braid_graph_status(r->g, st)) fail_msg("%s: %s", r->where, braid_status_message(st));
-    // Only output 0 is differentiated: further ones (a loss's backprop) are by-products.
-    r->outputs[r->output_count++] = braid_output(r->node, 0);
+    // Only the first output of type double is differentiated: further ones (a loss's backprop) are by-products.
+    int first = 0;
+    while (first + 1 < r->node->output_count && r->node->output_types[first] != BRAID_DOUBLE)
+        first++;
+    r->outputs[r->output_count++] = braid_output(r->node, first);
     add_weights(r);
     braid_gradients(r->g, r->outputs, r->output_count, r->inputs, r->input_count, r->weights, r->grads);
     if (braid_graph_status(r->g, st)) fail_msg("%s: %s", r->where, braid_status_message(st));
