@@ -27,4 +27,5 @@ set(braid_proto_libs PkgConfig::PROTOBUF_C)
 # OpenMP's runtime: oneDNN brings it; kernels set its thread count.
 set(braid_kernels_libs braid_dnnl gomp)
 set(braid_io_libs PkgConfig::ISAL PkgConfig::ZLIB PkgConfig::SNAPPY PkgConfig::PNG)
+set(braid_runtime_libs PkgConfig::JANSSON)
 set(braid_cluster_libs PkgConfig::GRPC PkgConfig::JANSSON)

@@ -12,6 +12,7 @@
 #include <braid/moving_average.h>
 #include <braid/ops.h>
 #include <braid/optimizers.h>
+#include <braid/run_metadata.h>
 #include <braid/server.h>
 #include <braid/session.h>
 #include <braid/status.h>

@@ -3,6 +3,7 @@
 #define BRAID_SESSION_H
 
 #include <braid/graph.h>
+#include <braid/run_metadata.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -65,6 +66,8 @@ typedef struct braid_run_args {
     braid_op *const *targets; ///< nodes to run without a value
     int target_count;
     int64_t timeout_ms; ///< DeadlineExceeded after this; 0: none but the session's
+    /// Not NULL: the run is traced (RunOptions.FULL_TRACE), which makes it slower, and this holds what it did when it succeeded.
+    braid_run_metadata *metadata;
 } braid_run_args;
 
 /// Opens a session on `graph`, which stays the caller's and may grow later: nodes added are seen by the next run. NULL

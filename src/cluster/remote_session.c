@@ -171,10 +171,12 @@ static braid_code extend(bd_session *base, const braid_graph *graph, int from, b
 // ---- RunStep ----
 
 static void write_run(const remote_session *s, const bd_run_signature *signature,
-                      const braid_tensor *const *feeds, int64_t timeout_ms, bd_message *request)
+                      const braid_tensor *const *feeds, int64_t timeout_ms, bool is_traced,
+                      bd_message *request)
 {
     Tensorflow__RunOptions options = TENSORFLOW__RUN_OPTIONS__INIT;
     options.timeout_in_ms = timeout_ms;
+    if (is_traced) options.trace_level = TENSORFLOW__RUN_OPTIONS__TRACE_LEVEL__FULL_TRACE;
     Tensorflow__RunStepRequest rest = TENSORFLOW__RUN_STEP_REQUEST__INIT;
     rest.session_handle = s->handle;
     rest.fetch = (char **)signature->fetches;
@@ -182,7 +184,7 @@ static void write_run(const remote_session *s, const bd_run_signature *signature
     rest.target = (char **)signature->targets;
     rest.n_target = (size_t)signature->target_count;
     rest.request_id = bd_request_id_next();
-    if (timeout_ms > 0) rest.options = &options;
+    if (timeout_ms > 0 || is_traced) rest.options = &options;
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, request);
     bd_proto_pack(&rest.base, &writer);
@@ -211,14 +213,34 @@ static braid_code take_fetch(bd_wire_reader *sub, void *arg, braid_status *st)
     return code;
 }
 
+// `rest`: the answer without its tensors. RunMetadata is its field 2.
+static braid_code take_metadata(const void *rest, size_t len, bd_message *metadata, braid_status *st)
+{
+    bd_slice block;
+    bd_wire_reader in = bd_wire_reader_block(&block, rest, len), sub;
+    uint32_t field;
+    bd_wire_type type;
+    while (bd_wire_next(&in, &field, &type)) {
+        const uint8_t *data;
+        size_t piece;
+        if (field != 2 || type != BD_WIRE_BYTES)
+            bd_wire_skip(&in, type);
+        else if (bd_wire_get_sub(&in, &sub))
+            while (bd_wire_get_piece(&sub, &data, &piece))
+                bd_message_add_copy(metadata, data, piece);
+    }
+    return in.failed ? bd_fail(st, BRAID_INTERNAL, "The server's answer is malformed") : BRAID_OK;
+}
+
 static braid_code take_fetches(const bd_message *response, const bd_run_signature *signature,
-                               braid_tensor *values, braid_status *st)
+                               braid_tensor *values, bd_message *metadata, braid_status *st)
 {
     void *rest;
     size_t len;
     fetching f = {signature, values};
     braid_code code = bd_wire_split(response, &tensorflow__run_step_response__descriptor, 1, take_fetch, &f,
                                     &rest, &len, st);
+    if (!code && metadata) code = take_metadata(rest, len, metadata, st);
     bd_recycled_free(rest);
     for (int i = 0; !code && i < signature->fetch_count; i++)
         if (!bd_tensor_is_set(&values[i]))
@@ -231,18 +253,18 @@ static braid_code take_fetches(const bd_message *response, const bd_run_signatur
 
 static braid_code run(bd_session *base, const bd_run_signature *signature,
                       const braid_tensor *const *feed_values, braid_tensor *fetch_values, int64_t timeout_ms,
-                      braid_status *st)
+                      bd_message *metadata, braid_status *st)
 {
     remote_session *s = of(base);
     bd_message request, response;
     bd_message_init(&request);
-    write_run(s, signature, feed_values, timeout_ms, &request);
+    write_run(s, signature, feed_values, timeout_ms, metadata != NULL, &request);
     bd_rpc_options options = rpc_to(s, BD_MASTER_SERVICE "RunStep");
     const int64_t limit_ms = timeout_ms > 0 ? timeout_ms : s->operation_timeout_ms;
     if (limit_ms > 0 && limit_ms < INT64_MAX - TIMEOUT_SLACK_MS)
         options.deadline_ns = bd_deadline_after_ms(limit_ms + TIMEOUT_SLACK_MS);
     if (!call(s, &options, &request, NULL, &response, st))
-        take_fetches(&response, signature, fetch_values, st);
+        take_fetches(&response, signature, fetch_values, metadata, st);
     bd_message_fini(&response);
     return st->code;
 }

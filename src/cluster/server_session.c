@@ -60,7 +60,7 @@ static braid_code extend(bd_session *base, const braid_graph *graph, int from, b
 
 static braid_code run(bd_session *base, const bd_run_signature *signature,
                       const braid_tensor *const *feed_values, braid_tensor *fetch_values, int64_t timeout_ms,
-                      braid_status *st)
+                      bd_message *metadata, braid_status *st)
 {
     server_session *s = of(base);
     const bd_master_run_args args = {
@@ -69,6 +69,8 @@ static braid_code run(bd_session *base, const bd_run_signature *signature,
         .fetches = fetch_values,
         .timeout_ms = timeout_ms,
         .may_wait = true,
+        .wants_stats = metadata != NULL,
+        .metadata = metadata,
     };
     result r = {.st = st};
     bd_event_init(&r.event);

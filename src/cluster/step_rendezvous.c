@@ -24,8 +24,10 @@ typedef struct step_rendezvous {
     // A reference; NULL: tensors are asked for. Set once, before a graph of the step runs.
     _Atomic(bd_outbox *) outbox;
     int64_t step_id;
-    const bd_peers *peers;   // not owned
-    bd_cancellation *remote; // of the receives from other tasks
+    const bd_peers *peers;          // not owned
+    _Atomic(bd_step_stats *) stats; // a reference; NULL: not traced
+    const char *stats_device;       // set before `stats`; not owned
+    bd_cancellation *remote;        // of the receives from other tasks
     bd_mutex mu;
     bd_map fed; // keys that name another task as the sender; guarded by mu
 } step_rendezvous;
@@ -36,7 +38,8 @@ typedef struct remote_recv {
     const bd_peer *peer; // not owned
     bd_recv_fn fn;
     void *arg;
-    char key[]; // zero-terminated
+    int64_t start_ns; // of a traced one
+    char key[];       // zero-terminated
 } remote_recv;
 
 static step_rendezvous *of(bd_rendezvous *r)
@@ -118,6 +121,19 @@ void bd_step_rendezvous_recv_local(bd_rendezvous *r, const bd_rendezvous_key *ke
     local->ops->recv(local, key, fn, arg);
 }
 
+static bd_step_stats *stats_of(step_rendezvous *r)
+{
+    return atomic_load_explicit(&r->stats, memory_order_acquire);
+}
+
+static void record(const remote_recv *in, const braid_tensor *tensor)
+{
+    bd_step_stats *stats = stats_of(in->r);
+    if (!stats) return;
+    const bd_rendezvous_key key = bd_rendezvous_key_of(in->key);
+    bd_step_stats_add_transfer(stats, in->r->stats_device, &key, tensor, in->start_ns, bd_now_ns());
+}
+
 static void remote_done(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st)
 {
     remote_recv *in = arg;
@@ -129,6 +145,7 @@ static void remote_done(void *arg, braid_tensor *tensor, bool is_dead, const bra
         derived->derived = true;
         st = derived;
     }
+    if (!st->code) record(in, tensor);
     in->fn(in->arg, tensor, is_dead, st);
     bd_rendezvous_unref(&in->r->base);
     bd_recycled_free(in);
@@ -175,6 +192,7 @@ static void recv(bd_rendezvous *base, const bd_rendezvous_key *key, bd_recv_fn f
     remote_recv *in = bd_recycled_raw(sizeof *in + key->len + 1);
     *in = (remote_recv){.r = r, .peer = peer, .fn = fn, .arg = arg};
     memcpy(in->key, key->text, key->len + 1);
+    if (stats_of(r)) in->start_ns = bd_now_ns();
     bd_rendezvous_ref(base);
     if (outbox_of(r))
         r->arrived->ops->recv(r->arrived, key, arrived_done, in);
@@ -191,6 +209,16 @@ bool bd_step_rendezvous_push(bd_rendezvous *base, bd_outbox *outbox)
     if (atomic_compare_exchange_strong(&of(base)->outbox, &none, outbox)) return true;
     bd_outbox_unref(outbox);
     return false;
+}
+
+void bd_step_rendezvous_trace(bd_rendezvous *base, bd_step_stats *stats, const char *device)
+{
+    step_rendezvous *r = of(base);
+    bd_step_stats *none = NULL;
+    bd_mutex_lock(&r->mu);
+    if (!stats_of(r)) r->stats_device = device;
+    if (atomic_compare_exchange_strong(&r->stats, &none, stats)) bd_step_stats_ref(stats);
+    bd_mutex_unlock(&r->mu);
 }
 
 bd_rendezvous *bd_step_rendezvous_local(bd_rendezvous *base)
@@ -257,6 +285,7 @@ static void destroy(bd_rendezvous *base)
 {
     step_rendezvous *r = of(base);
     bd_outbox_unref(outbox_of(r));
+    bd_step_stats_unref(stats_of(r));
     bd_rendezvous_unref(r->local);
     bd_rendezvous_unref(r->arrived);
     bd_cancellation_unref(r->remote);

@@ -6,6 +6,7 @@
 #include "cluster/peers.h"
 #include "cluster/tensor_answer.h"
 #include "op/rendezvous.h"
+#include "runtime/stats.h"
 
 // A new one with count 1. `peers` outlive it.
 bd_rendezvous *bd_step_rendezvous_new(int64_t step_id, const bd_peers *peers);
@@ -28,6 +29,10 @@ braid_code bd_step_rendezvous_arrive(bd_rendezvous *r, const bd_rendezvous_key *
 // The beginning of a large one: the rest is fetched from the peer.
 void bd_step_rendezvous_arrive_in_parts(bd_rendezvous *r, const bd_peer *peer, const bd_rendezvous_key *key,
                                         bd_tensor_answer *answer);
+
+// From now on each tensor that comes from another task is recorded in `stats` (a reference is taken) as received by `device` (not
+// owned, outlives it). The first call counts.
+void bd_step_rendezvous_trace(bd_rendezvous *r, bd_step_stats *stats, const char *device);
 
 // The local table, where other tasks find what they ask for. Borrowed.
 bd_rendezvous *bd_step_rendezvous_local(bd_rendezvous *r);

@@ -11,8 +11,7 @@
 #include "base/wire.h"
 #include "cluster/local_worker_internal.h"
 #include "cluster/step_rendezvous.h"
-#include "cluster/step_stats.h"
-#include "runtime/stats.h"
+#include "runtime/step_stats.h"
 #include <string.h>
 
 // A plan that holds its thread longer than this is begun from the pool, so that whoever polls goes on
@@ -119,7 +118,7 @@ static void execution_free(execution *e)
     bd_cancellation_unref(e->step_cancellation);
     bd_cancellation_unref(e->step.cancellation);
     bd_rendezvous_unref(e->rendezvous);
-    bd_step_stats_free(e->step.stats);
+    bd_step_stats_unref(e->step.stats);
     bd_worker_graph_unref(e->graph);
     bd_recycled_free(e);
 }
@@ -267,5 +266,6 @@ void bd_worker_run_graph(bd_worker *base, bd_run_graph *run, bd_cancellation *ca
         bd_cancellation_status(step_cancellation, st);
         bd_cancellation_cancel(e->step.cancellation, st);
     }
+    if (e->step.stats) bd_step_rendezvous_trace(rendezvous, e->step.stats, w->device->name);
     begin(e);
 }

@@ -15,6 +15,7 @@
 #include "runtime/local_rendezvous.h"
 #include "runtime/placer.h"
 #include "runtime/plan_cache.h"
+#include "runtime/step_stats.h"
 #include <string.h>
 
 #define TASK "/job:localhost/replica:0/task:0"
@@ -275,9 +276,22 @@ static const char *container_name(char buf[40], int64_t id)
     return at;
 }
 
+static void write_metadata(const direct_session *s, const bd_step_stats *stats, bd_message *metadata)
+{
+    bd_message all;
+    bd_message_init(&all);
+    for (int i = 0; i < s->device_count; i++)
+        bd_step_stats_write(stats, s->infos[i].name, &all);
+    bd_wire_writer writer;
+    bd_wire_writer_init(&writer, metadata);
+    bd_wire_put_message(&writer, BD_RUN_METADATA_STEP_STATS, &all);
+    bd_wire_writer_finish(&writer);
+    bd_message_fini(&all);
+}
+
 static braid_code direct_run(bd_session *base, const bd_run_signature *sig,
                              const braid_tensor *const *feed_values, braid_tensor *fetch_values,
-                             int64_t timeout_ms, braid_status *st)
+                             int64_t timeout_ms, bd_message *metadata, braid_status *st)
 {
     direct_session *s = direct_of(base);
     frame_values f;
@@ -290,8 +304,11 @@ static braid_code direct_run(bd_session *base, const bd_run_signature *sig,
         char container[40];
         bd_step step = {.id = draw_step_id(s), .frame = &f.frame, .pool = s->intra};
         step.container = container_name(container, step.id);
+        if (metadata) step.stats = bd_step_stats_new();
         code = run_limited(s, entry, &step, timeout_ms, st);
         if (!code) code = take_results(&f, sig, fetch_values, st);
+        if (!code && metadata) write_metadata(s, step.stats, metadata);
+        bd_step_stats_unref(step.stats);
         bd_executable_unref(entry);
     }
     close_frame(&f);

@@ -268,7 +268,7 @@ void bd_handle_async_end(bd_worker *w, bd_async_op *op)
     bd_run *r = w->run;
     const bd_plan_item *it = &r->plan->items[op->item];
     if (r->step->stats)
-        bd_step_stats_add(r->step->stats, r->plan->device->name, it->node, op->start_ns, bd_now_ns());
+        bd_step_stats_add(r->step->stats, r->plan->device->name, &op->ctx, op->start_ns, bd_now_ns());
     atomic_store_explicit(&op->phase, BD_ASYNC_IDLE, memory_order_relaxed);
     if (atomic_load_explicit(&r->stopped, memory_order_relaxed) && !bd_op_failed(&op->ctx)) {
         drop_values(op->ctx.inputs, it->input_count);
@@ -310,7 +310,7 @@ static void run_kernel(bd_worker *w, const bd_plan_item *it)
     }
     int64_t start_ns = bd_now_ns();
     it->run(&w->ctx);
-    bd_step_stats_add(stats, w->run->plan->device->name, it->node, start_ns, bd_now_ns());
+    bd_step_stats_add(stats, w->run->plan->device->name, &w->ctx, start_ns, bd_now_ns());
 }
 
 void bd_execute(bd_worker *w, bd_ready ready)

@@ -233,7 +233,7 @@ static void a_traced_step_records_each_node_that_ran(void **state)
         assert_true(items[i].start_ns <= items[i].end_ns);
         if (i) assert_true(items[i - 1].end_ns <= items[i].start_ns);
     }
-    bd_step_stats_free(stats);
+    bd_step_stats_unref(stats);
     bd_plan_unref(plan);
     bd_graph_fini(&g);
     bd_device_free(device);

@@ -1,6 +1,7 @@
 // The public session over any implementation: sends new nodes of the graph, turns operations into names, and closes when
 // no call is inside any more.
 #include "runtime/session.h"
+#include "runtime/run_metadata.h"
 
 #include "base/alloc.h"
 #include "base/thread.h"
@@ -236,8 +237,13 @@ static braid_code run(braid_session *s, const braid_run_args *args, braid_status
     if (code) return code;
     request q;
     open_request(&q, args);
-    code = s->impl->ops->run(s->impl, &q.signature, q.feed_values, q.fetch_values, args->timeout_ms, st);
+    bd_message metadata;
+    bd_message_init(&metadata);
+    code = s->impl->ops->run(s->impl, &q.signature, q.feed_values, q.fetch_values, args->timeout_ms,
+                             args->metadata ? &metadata : NULL, st);
     if (!code) store_fetches(args, q.fetch_values);
+    if (!code && args->metadata) bd_run_metadata_set(args->metadata, &metadata);
+    bd_message_fini(&metadata);
     close_request(&q);
     return code;
 }

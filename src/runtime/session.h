@@ -2,6 +2,7 @@
 #ifndef BD_RUNTIME_SESSION_H
 #define BD_RUNTIME_SESSION_H
 
+#include "base/wire.h"
 #include "runtime/prepare.h"
 #include <braid/session.h>
 
@@ -11,10 +12,11 @@ typedef struct bd_session bd_session;
 typedef struct bd_session_ops {
     // Nodes [from, count) of `graph` are new.
     braid_code (*extend)(bd_session *s, const braid_graph *graph, int from, braid_status *st);
-    // `feed_values` [feeds of the signature] borrowed; `fetch_values` [fetches] "no tensor" before, set on success.
+    // `feed_values` [feeds of the signature] borrowed; `fetch_values` [fetches] "no tensor" before, set on success. `metadata` (empty)
+    // receives a RunMetadata message of a run that succeeds; NULL: it is not traced.
     braid_code (*run)(bd_session *s, const bd_run_signature *signature,
                       const braid_tensor *const *feed_values, braid_tensor *fetch_values, int64_t timeout_ms,
-                      braid_status *st);
+                      bd_message *metadata, braid_status *st);
     braid_code (*list_devices)(bd_session *s, bd_device_info **devices, int *count,
                                braid_status *st); // one block, bd_free
     braid_code (*announce)(bd_session *s, const char *key, braid_status *st);

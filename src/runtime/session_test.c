@@ -40,9 +40,9 @@ static braid_code lasting_extend(bd_session *base, const braid_graph *graph, int
 
 static braid_code lasting_run(bd_session *base, const bd_run_signature *signature,
                               const braid_tensor *const *feed_values, braid_tensor *fetch_values,
-                              int64_t timeout_ms, braid_status *st)
+                              int64_t timeout_ms, bd_message *metadata, braid_status *st)
 {
-    (void)signature, (void)feed_values, (void)fetch_values, (void)timeout_ms;
+    (void)signature, (void)feed_values, (void)fetch_values, (void)timeout_ms, (void)metadata;
     return last(base, st);
 }
 

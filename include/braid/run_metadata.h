@@ -1,0 +1,45 @@
+// What a traced step did: which node ran when, where and for how long, what it made, and what went between tasks. Collected by
+// braid_session_run, or read from a file that a TensorFlow program wrote (RunMetadata).
+#ifndef BRAID_RUN_METADATA_H
+#define BRAID_RUN_METADATA_H
+
+#include <braid/status.h>
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct braid_run_metadata braid_run_metadata;
+
+/// Makes an empty one, for braid_run_args.metadata: a run replaces what it held. Not for two runs at once.
+BRAID_API braid_run_metadata *braid_run_metadata_new(void);
+BRAID_API void braid_run_metadata_free(braid_run_metadata *metadata); ///< NULL is accepted
+
+/// Reads a file with one serialized RunMetadata message, or an event file (FileWriter.add_run_metadata): there that with `tag`, or the
+/// last one when `tag` is NULL. NULL on an error: NotFound, DataLoss for a damaged event file, InvalidArgument for what is neither.
+BRAID_API braid_run_metadata *braid_run_metadata_read(const char *path, const char *tag,
+                                                      braid_status *status);
+
+/// Writes the serialized RunMetadata message; the file is replaced at once or not at all.
+BRAID_API braid_code braid_run_metadata_write(const braid_run_metadata *metadata, const char *path,
+                                              braid_status *status);
+
+/// Returns the serialized RunMetadata message and its length in bytes; owned by `metadata`, valid until its next run.
+BRAID_API const void *braid_run_metadata_data(const braid_run_metadata *metadata, size_t *len);
+
+/// Returns the steps' nodes in Chrome's trace format (JSON, zero-terminated; for chrome://tracing or Perfetto): a process a device, a
+/// row for what ran at the same time, an arrow from each node to those that took its outputs. Caller frees with free(). NULL on an
+/// error: FailedPrecondition when nothing was traced.
+BRAID_API char *braid_run_metadata_timeline(const braid_run_metadata *metadata, braid_status *status);
+
+/// Returns a table for people: for each device the ops by the time they took in all (milliseconds), how many nodes, the mean
+/// (microseconds) and the bytes of their outputs. At most `rows_max` ops a device; 0: all. Otherwise as braid_run_metadata_timeline.
+BRAID_API char *braid_run_metadata_summary(const braid_run_metadata *metadata, int rows_max,
+                                           braid_status *status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,99 @@
+// `braid timeline`: what a traced step did, as a table or in Chrome's trace format.
+#include "command.h"
+#include "flags.h"
+#include <braid/run_metadata.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Ops a device that the table shows when nothing else is said: a screen.
+#define ROWS_DEFAULT 15
+
+typedef struct timeline_flags {
+    const char *output, *tag;
+    int64_t rows;
+} timeline_flags;
+
+static bd_flags_result parse(timeline_flags *f, int argc, char **argv, const char **path)
+{
+    const bd_flag table[] = {
+        {"output", BD_FLAG_STRING, &f->output, 0, "FILE",
+         "write a timeline for chrome://tracing or Perfetto ('-': to stdout)"},
+        {"tag", BD_FLAG_STRING, &f->tag, 0, "TAG",
+         "of an event file's steps, that with this tag (default: the last)"},
+        {"rows", BD_FLAG_INT, &f->rows, 0, "N", "ops of each device in the table (default 15; 0: all)"},
+    };
+    const bd_flags flags = {
+        "braid timeline", "[OPTIONS] FILE",
+        "Shows what a traced step did. FILE holds a serialized RunMetadata message, as a TensorFlow program\n"
+        "writes it (run_metadata.SerializeToString()) or braid_run_metadata_write does, or is an event file.\n"
+        "Prints which ops took how long on each device, and what came from other tasks.\n\n"
+        "Example:\n"
+        "  braid timeline --output step.json run_metadata.pb",
+        table, sizeof table / sizeof *table};
+    int rest;
+    const bd_flags_result result = bd_flags_parse(&flags, argc, argv, &rest);
+    if (result != BD_FLAGS_OK) return result;
+    if (rest + 1 == argc) {
+        *path = argv[rest];
+        return BD_FLAGS_OK;
+    }
+    if (rest == argc)
+        fprintf(stderr, "braid timeline: which file? See 'braid timeline --help'.\n");
+    else
+        fprintf(stderr, "braid timeline: unexpected argument '%s': one file at a time.\n", argv[rest + 1]);
+    return BD_FLAGS_ERROR;
+}
+
+static int fail(const braid_status *st)
+{
+    fprintf(stderr, "braid timeline: %s: %s\n", braid_code_name(braid_status_code(st)),
+            braid_status_message(st));
+    return 1;
+}
+
+// To a file, or to stdout for "-".
+static int write_text(const char *text, const char *path)
+{
+    const bool is_stdout = !strcmp(path, "-");
+    FILE *file = is_stdout ? stdout : fopen(path, "we");
+    bool ok = file && fputs(text, file) >= 0;
+    if (file && (is_stdout ? fflush(file) : fclose(file))) ok = false;
+    if (!ok) fprintf(stderr, "braid timeline: '%s': %s\n", path, strerror(errno));
+    return ok ? 0 : 1;
+}
+
+static int show(const braid_run_metadata *m, const timeline_flags *f, braid_status *st)
+{
+    char *text =
+        f->output ? braid_run_metadata_timeline(m, st) : braid_run_metadata_summary(m, (int)f->rows, st);
+    if (!text) return fail(st);
+    const int code = write_text(text, f->output ? f->output : "-");
+    free(text); // the caller's, by free(): we are the caller
+    return code;
+}
+
+static int timeline_main(int argc, char **argv)
+{
+    timeline_flags f = {.rows = ROWS_DEFAULT};
+    const char *path = NULL;
+    switch (parse(&f, argc, argv, &path)) {
+    case BD_FLAGS_HELP: return 0;
+    case BD_FLAGS_ERROR: return BD_EXIT_USAGE;
+    case BD_FLAGS_OK: break;
+    }
+    braid_status *st = braid_status_new();
+    braid_run_metadata *m = braid_run_metadata_read(path, f.tag, st);
+    const int code = m ? show(m, &f, st) : fail(st);
+    braid_run_metadata_free(m);
+    braid_status_free(st);
+    return code;
+}
+
+BD_COMMAND(timeline) = {
+    .name = "timeline",
+    .usage = "[OPTIONS] FILE",
+    .summary = "show what a traced step did",
+    .main = timeline_main,
+};
