@@ -133,9 +133,13 @@ braid_code bd_tensor_init(braid_tensor *t, braid_dtype dtype, const braid_shape 
 
 bool bd_tensor_alloc(braid_tensor *t, braid_dtype dtype, const braid_shape *shape)
 {
-    size_t size = element_size(dtype);
+    size_t size = element_size(dtype), bytes;
     BD_ASSERT(size != 0);
-    return make(t, dtype, shape, (size_t)bd_shape_count(shape) * size);
+    // The number of elements fits, but they may take more bytes than there can be.
+    if (!__builtin_mul_overflow((size_t)bd_shape_count(shape), size, &bytes) && bytes <= INT64_MAX)
+        return make(t, dtype, shape, bytes);
+    *t = (braid_tensor){0};
+    return false;
 }
 
 braid_code bd_tensor_clone(braid_tensor *to, const braid_tensor *from, braid_status *st)

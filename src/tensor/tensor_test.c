@@ -73,6 +73,16 @@ static void test_init_refuses(void **state)
     }
 }
 
+// A number of elements that fits, of more bytes than size_t counts: the product must not wrap around.
+static void test_alloc_refuses(void **state)
+{
+    (void)state;
+    braid_tensor t;
+    braid_shape shape = bd_shape1(((int64_t)1 << 61) + 1);
+    assert_false(bd_tensor_alloc(&t, BRAID_INT64, &shape));
+    assert_false(bd_tensor_is_set(&t));
+}
+
 static void test_strings(void **state)
 {
     (void)state;
@@ -305,11 +315,17 @@ static void test_public_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_init),           cmocka_unit_test(test_init_refuses),
-        cmocka_unit_test(test_strings),        cmocka_unit_test(test_handles),
-        cmocka_unit_test(test_variants),       cmocka_unit_test(test_clone_and_reshape),
-        cmocka_unit_test(test_print),          cmocka_unit_test(test_public_tensors),
-        cmocka_unit_test(test_public_scalars), cmocka_unit_test(test_public_errors),
+        cmocka_unit_test(test_init),
+        cmocka_unit_test(test_init_refuses),
+        cmocka_unit_test(test_alloc_refuses),
+        cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_handles),
+        cmocka_unit_test(test_variants),
+        cmocka_unit_test(test_clone_and_reshape),
+        cmocka_unit_test(test_print),
+        cmocka_unit_test(test_public_tensors),
+        cmocka_unit_test(test_public_scalars),
+        cmocka_unit_test(test_public_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

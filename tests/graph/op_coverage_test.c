@@ -38,7 +38,7 @@ static const char differentiable[] =
     // the others
     "DynamicPartition DynamicStitch ParallelDynamicStitch Switch RefSwitch Merge RefMerge Enter RefEnter Exit RefExit "
     "NextIteration RefNextIteration LoopCond ReadVariableOp ResourceGather MatrixInverse MatrixDeterminant MatrixSolve "
-    "MatrixTriangularSolve SparseReorder SparseAdd SparseTensorDenseAdd SparseReduceSum SparseTensorDenseMatMul "
+    "MatrixTriangularSolve SparseReorder SparseAdd SparseSlice SparseTensorDenseAdd SparseReduceSum SparseTensorDenseMatMul "
     "SparseDenseCwiseAdd SparseDenseCwiseMul SparseDenseCwiseDiv SparseSoftmax SparseSparseMaximum SparseSparseMinimum "
     "SparseFillEmptyRows ResizeNearestNeighbor ResizeBilinear ResizeBicubic Print TensorArrayReadV3 TensorArrayWriteV3 "
     "TensorArrayGatherV3 TensorArrayScatterV3 TensorArrayConcatV3 TensorArraySplitV3 ";
@@ -47,6 +47,7 @@ static const char differentiable[] =
 static const char no_gradient_yet[] =
     " Enter RefEnter Exit RefExit NextIteration RefNextIteration " // there is none through loops
     "LoopCond "                                                    // registered there, and gives None
+    "SparseDenseCwiseAdd SparseSparseMaximum SparseSparseMinimum " // registered there, to raise NotImplementedError
     "MaxPoolGradV2 Digamma ";
 
 static bool lists(const char *list, const char *op)
