@@ -1,6 +1,8 @@
 // Distributions over Philox streams: uniform, normal, truncated normal, integers.
 #include "kernels/random_fill.h"
 
+#include "base/half.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -22,6 +24,17 @@ static double uniform_f64(uint32_t x0, uint32_t x1)
     double value;
     memcpy(&value, &bits, sizeof value);
     return value - 1.0;
+}
+
+// The lower bits of x as the mantissa of a number in [1, 2), less 1: 10 of half, 7 of bfloat16.
+static uint16_t uniform_half(uint32_t x)
+{
+    return bd_half_of_float(bd_float_of_half((uint16_t)(15 << 10 | (x & 0x3ff))) - 1.0f);
+}
+
+static uint16_t uniform_bfloat16(uint32_t x)
+{
+    return bd_bfloat16_of_float(bd_float_of_bfloat16((uint16_t)(127 << 7 | (x & 0x7f))) - 1.0f);
 }
 
 // The logarithm of a smaller number would be too large.
@@ -62,6 +75,20 @@ static void group_uniform_f64(const bd_random_fill *f, const uint32_t x[4], void
     (void)f;
     ((double *)out)[0] = uniform_f64(x[0], x[1]);
     ((double *)out)[1] = uniform_f64(x[2], x[3]);
+}
+
+static void group_uniform_half(const bd_random_fill *f, const uint32_t x[4], void *out)
+{
+    (void)f;
+    for (int i = 0; i < 4; i++)
+        ((uint16_t *)out)[i] = uniform_half(x[i]);
+}
+
+static void group_uniform_bfloat16(const bd_random_fill *f, const uint32_t x[4], void *out)
+{
+    (void)f;
+    for (int i = 0; i < 4; i++)
+        ((uint16_t *)out)[i] = uniform_bfloat16(x[i]);
 }
 
 static void group_normal_f32(const bd_random_fill *f, const uint32_t x[4], void *out)
@@ -123,6 +150,8 @@ fill_groups(const bd_random_fill *f, int64_t from, int64_t to, group_fn group, i
 
 DEFINE_FILL(uniform_f32, float, 4)
 DEFINE_FILL(uniform_f64, double, 2)
+DEFINE_FILL(uniform_half, uint16_t, 4)
+DEFINE_FILL(uniform_bfloat16, uint16_t, 4)
 DEFINE_FILL(normal_f32, float, 4)
 DEFINE_FILL(normal_f64, double, 2)
 DEFINE_FILL(int_i32, int32_t, 4)

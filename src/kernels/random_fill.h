@@ -26,6 +26,7 @@ typedef struct bd_random_kind {
 
 // Uniform in [0, 1).
 extern const bd_random_kind bd_random_uniform_f32, bd_random_uniform_f64;
+extern const bd_random_kind bd_random_uniform_half, bd_random_uniform_bfloat16;
 // Standard normal (Box-Muller), and the same without values of an absolute value of 2 or more.
 extern const bd_random_kind bd_random_normal_f32, bd_random_normal_f64;
 extern const bd_random_kind bd_random_truncated_f32, bd_random_truncated_f64;

@@ -17,7 +17,8 @@ enum {
     // Serves narrow types too, as those that they widen to: float for half and bfloat16, int32 for integers of 8 and 16 bits
     // (op/kernel_widen.h). For kernels with `run` that take and give values, and whose results in the wider type are right.
     BD_KERNEL_WIDENS = 2,
-    BD_KERNEL_CLAMPS = 4, // and integers beyond the narrow type's range become its end, where others wrap around
+    BD_KERNEL_CLAMPS =
+        4, // and finite results beyond the narrow type's range become its ends: those of kernels that give ends of theirs
 };
 
 typedef struct bd_kernel {

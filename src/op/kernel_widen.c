@@ -8,7 +8,7 @@
 
 #include "base/half.h"
 
-#include <string.h>
+#include <math.h>
 
 typedef struct widened {
     const bd_kernel *kernel;
@@ -35,10 +35,17 @@ typedef void (*convert_fn)(const void *from, void *to, int64_t n);
     CONVERT(narrow_##NAME, int32_t, T, x)                                                                    \
     CONVERT(clamp_##NAME, int32_t, T, x<(LEAST) ? (LEAST) : x>(GREATEST) ? (GREATEST) : x)
 
+#define HALF_MAX 65504.0f
+#define BFLOAT16_MAX 0x1.fep127f
+
 CONVERT(widen_half, uint16_t, float, bd_float_of_half(x))
 CONVERT(narrow_half, float, uint16_t, bd_half_of_float(x))
 CONVERT(widen_bfloat16, uint16_t, float, bd_float_of_bfloat16(x))
 CONVERT(narrow_bfloat16, float, uint16_t, bd_bfloat16_of_float(x))
+// Infinities stay.
+CONVERT(clamp_half, float, uint16_t, bd_half_of_float(isfinite(x) ? fmaxf(-HALF_MAX, fminf(x, HALF_MAX)) : x))
+CONVERT(clamp_bfloat16, float, uint16_t,
+        bd_bfloat16_of_float(isfinite(x) ? fmaxf(-BFLOAT16_MAX, fminf(x, BFLOAT16_MAX)) : x))
 CONVERT_INTEGER(u8, uint8_t, 0, UINT8_MAX)
 CONVERT_INTEGER(i8, int8_t, INT8_MIN, INT8_MAX)
 CONVERT_INTEGER(u16, uint16_t, 0, UINT16_MAX)
@@ -48,8 +55,8 @@ static const struct {
     braid_dtype narrow, wide;
     convert_fn widen, wrap, clamp;
 } types[] = {
-    {BRAID_HALF, BRAID_FLOAT, widen_half, narrow_half, narrow_half},
-    {BRAID_BFLOAT16, BRAID_FLOAT, widen_bfloat16, narrow_bfloat16, narrow_bfloat16},
+    {BRAID_HALF, BRAID_FLOAT, widen_half, narrow_half, clamp_half},
+    {BRAID_BFLOAT16, BRAID_FLOAT, widen_bfloat16, narrow_bfloat16, clamp_bfloat16},
     {BRAID_UINT8, BRAID_INT32, widen_u8, narrow_u8, clamp_u8},
     {BRAID_INT8, BRAID_INT32, widen_i8, narrow_i8, clamp_i8},
     {BRAID_UINT16, BRAID_INT32, widen_u16, narrow_u16, clamp_u16},

@@ -268,7 +268,7 @@ static void filter_grad_run(bd_op_ctx *c)
 #define CONV_ATTRS "T:type{bfloat16,double,float,half}; use_cudnn_on_gpu:bool=true; " BD_CONV_WINDOW_ATTRS
 #define CONV_KERNELS(RUN)                                                                                    \
     BD_KERNELS({.types = BD_FLOATS,                                                                          \
-                .flags = BD_KERNEL_EXPENSIVE,                                                                \
+                .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,                                             \
                 .state_size = sizeof(bd_conv_state),                                                         \
                 .create = conv_create,                                                                       \
                 .destroy = conv_destroy,                                                                     \

@@ -53,12 +53,12 @@ void bd_binary_run(bd_op_ctx *c);
         bd_binary_bind(node, OP, state);                                                                     \
         return BRAID_OK;                                                                                     \
     }
-#define BD_BINARY_KERNEL(NAME, TYPES)                                                                        \
-    BD_KERNELS({.types = (TYPES),                                                                            \
-                .flags = BD_KERNEL_WIDENS,                                                                   \
-                .state_size = sizeof(bd_binary_state),                                                       \
-                .create = create_##NAME,                                                                     \
-                .run = bd_binary_run})
+#define BD_BINARY_KERNEL_ITEM(NAME, TYPES)                                                                   \
+    {                                                                                                        \
+        .types = (TYPES), .flags = BD_KERNEL_WIDENS, .state_size = sizeof(bd_binary_state),                  \
+        .create = create_##NAME, .run = bd_binary_run                                                        \
+    }
+#define BD_BINARY_KERNEL(NAME, TYPES) BD_KERNELS(BD_BINARY_KERNEL_ITEM(NAME, TYPES))
 
 // Allocates output 0 of a binary op, over an input where that may be. False: the kernel has failed.
 braid_tensor *bd_output_over_either(bd_op_ctx *c, braid_dtype dtype, const braid_shape *shape);

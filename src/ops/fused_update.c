@@ -150,10 +150,11 @@ static braid_code fused_shape(bd_shape_ctx *c, braid_status *st)
 
 BD_OP(_FusedUpdate) = {
     .signature = "(vars: Ref(V*T), values: N*T) -> (outs: Ref(M*T))",
-    .attrs = "V:int>=1; N:int>=1; M:int>=1; T:type{double,float}; op:string; use_locking:bool=false",
+    .attrs =
+        "V:int>=1; N:int>=1; M:int>=1; T:type{bfloat16,double,float,half}; op:string; use_locking:bool=false",
     .flags = BD_OP_ALLOWS_UNINITIALIZED | BD_OP_NOT_DIFFERENTIABLE,
     .shape = fused_shape,
-    .kernels = BD_KERNELS({.types = "T=float|double",
+    .kernels = BD_KERNELS({.types = BD_TRAINING_TYPES,
                            .state_size = sizeof(fused_state),
                            .create = fused_create,
                            .destroy = fused_destroy,

@@ -2,6 +2,7 @@
 #include "graph/shape_fn.h"
 #include "ops/elementwise.h"
 #include "ops/grad_math.h"
+#include "ops/string_binary.h"
 
 BD_BINARY(add, BD_ADD)
 BD_BINARY(sub, BD_SUB)
@@ -30,8 +31,9 @@ BD_OP(Add) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half,int16,int32,int64,int8,string,uint8}",
     .shape = bd_shape_fn_broadcast,
     .gradient = add_gradient,
-    .kernels = BD_BINARY_KERNEL(add, BD_NUMBERS),
-    .doc = "Computes x + y.",
+    .kernels = BD_KERNELS(BD_BINARY_KERNEL_ITEM(add, BD_NUMBERS),
+                          {.types = "T=string", .run = bd_strings_add_run}),
+    .doc = "Computes x + y; of strings y behind x.",
 };
 
 BD_OP(AddV2) = {

@@ -47,6 +47,12 @@ static void test_values(void **state)
         {"Add", NULL, "float[0,3]; float[3] 1 2 3", "float[0,3]"},
         {"Add", NULL, "float[2,0]; float[1,1] 1", "float[2,0]"},
         {"Add", NULL, "float[5,7] 1; float[7] 2", "float[5,7] 3"},
+        // Strings.
+        {"Add", NULL, "string[3] a bc ''; string[3] x y ''", "string[3] ax bcy ''"},
+        {"Add", NULL, "string[] a; string[2] x y", "string[2] ax ay"},
+        {"Add", NULL, "string[2,1] a b; string[1,3] x y z", "string[2,3] ax ay az bx by bz"},
+        {"Add", NULL, "string[0]; string[1] a", "string[0]"},
+        {"Add", NULL, "string[2] a b; string[3] a b c", "InvalidArgument: Incompatible shapes: [2] vs. [3]"},
         // Errors of a run.
         {"Add", NULL, "float[2] 1 2; float[3] 1 2 3", "InvalidArgument: Incompatible shapes: [2] vs. [3]"},
         {"Mul", NULL, "float[2,2] 1; float[3,2] 1", "InvalidArgument: Incompatible shapes: [2,2] vs. [3,2]"},

@@ -3,8 +3,7 @@
 #include "ops/element.h"
 #include "ops/elementwise.h"
 #include "ops/grad_math.h"
-
-#include <string.h>
+#include "ops/string_binary.h"
 
 BD_BINARY(equal, BD_EQUAL)
 BD_BINARY(not_equal, BD_NOT_EQUAL)
@@ -17,57 +16,19 @@ BD_BINARY(logical_or, BD_LOG_OR)
 
 // ---- Equal, NotEqual: also of strings ----
 
-static bool strings_equal(const bd_string *a, const bd_string *b)
-{
-    return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
-}
-
-// Strings of the same shape, or either a scalar.
-static void compare_strings(bd_op_ctx *c, bool wanted)
-{
-    const braid_tensor *x = bd_input(c, 0), *y = bd_input(c, 1);
-    bool x_is_one = x->shape.rank == 0, y_is_one = y->shape.rank == 0;
-    if (!x_is_one && !y_is_one && !bd_shape_equal(&x->shape, &y->shape)) {
-        char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s (strings are not broadcast)",
-                   bd_shape_str(&x->shape, a), bd_shape_str(&y->shape, b));
-        return;
-    }
-    braid_tensor *z = bd_output(c, 0, BRAID_BOOL, x_is_one ? &y->shape : &x->shape);
-    if (!z) return;
-    int64_t n = bd_tensor_count(z);
-    const bd_string *xs = bd_tensor_str(x), *ys = bd_tensor_str(y);
-    for (int64_t i = 0; i < n; i++)
-        bd_tensor_bool(z)[i] = strings_equal(&xs[x_is_one ? 0 : i], &ys[y_is_one ? 0 : i]) == wanted;
-}
-
-static void equal_strings(bd_op_ctx *c)
-{
-    compare_strings(c, true);
-}
-
-static void unequal_strings(bd_op_ctx *c)
-{
-    compare_strings(c, false);
-}
-
 #define EQUALITY_TYPES                                                                                       \
     "T:type{bfloat16,bool,complex128,complex64,double,float,half,int16,int32,int64,int8,qint32,qint8,"       \
     "quint8,string,uint8}"
-#define EQUALITY_KERNELS(NAME, OF_STRINGS)                                                                   \
-    BD_KERNELS({.types = "T=float|double|int32|int64|bool",                                                  \
-                .flags = BD_KERNEL_WIDENS,                                                                   \
-                .state_size = sizeof(bd_binary_state),                                                       \
-                .create = create_##NAME,                                                                     \
-                .run = bd_binary_run},                                                                       \
-               {.types = "T=string", .run = (OF_STRINGS)})
+#define EQUALITY_KERNELS(NAME)                                                                               \
+    BD_KERNELS(BD_BINARY_KERNEL_ITEM(NAME, "T=float|double|int32|int64|bool"),                               \
+               {.types = "T=string", .run = bd_strings_##NAME##_run})
 
 BD_OP(Equal) = {
     .signature = "(x: T, y: T) -> (z: bool)",
     .attrs = EQUALITY_TYPES,
     .flags = BD_OP_COMMUTATIVE | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_broadcast,
-    .kernels = EQUALITY_KERNELS(equal, equal_strings),
+    .kernels = EQUALITY_KERNELS(equal),
     .doc = "Tells where x == y.",
 };
 
@@ -76,7 +37,7 @@ BD_OP(NotEqual) = {
     .attrs = EQUALITY_TYPES,
     .flags = BD_OP_COMMUTATIVE | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_broadcast,
-    .kernels = EQUALITY_KERNELS(not_equal, unequal_strings),
+    .kernels = EQUALITY_KERNELS(not_equal),
     .doc = "Tells where x != y.",
 };
 

@@ -12,6 +12,8 @@ static void test_values(void **state)
         {"Equal", NULL, "string[3] a bc ''; string[3] a bd ''", "bool[3] true false true"},
         {"Equal", NULL, "string[2] a bc; string[] bc", "bool[2] false true"},
         {"NotEqual", NULL, "string[] a; string[2] a b", "bool[2] false true"},
+        {"Equal", NULL, "string[2,1] a b; string[3] a b c", "bool[2,3] true false false false true false"},
+        {"Equal", NULL, "string[0]; string[1] a", "bool[0]"},
         {"NotEqual", NULL, "float[2] 1 nan; float[2] 1 nan", "bool[2] false true"},
         {"Less", NULL, "float[4] 1 2 3 nan; float[] 2", "bool[4] true false false false"},
         {"LessEqual", NULL, "int32[3] 1 2 3; int32[] 2", "bool[3] true true false"},

@@ -107,12 +107,83 @@ static void test_floats(void **state)
     OP_TEST_VALUES(cases);
 }
 
+static void test_other_kernels(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"MatMul", NULL, "half[2,2] 0x3c00 0x4000 0x4200 0x4400; half[2,2] 0x3800 0xbc00 0x4000 0x2e66",
+         "half[2,2] 0x4480 0xba66 0x48c0 0xc133"},
+        {"SegmentSum", NULL, "uint8[3] 200 100 1; int32[3] 0 0 1", "uint8[2] 44 1"},
+        {"UnsortedSegmentMax", NULL, "int8[2] 5 7; int32[2] 2 2; int32[] 3", "int8[3] -128 -128 7"},
+        {"UnsortedSegmentMin", NULL, "uint16[1] 5; int32[1] 0; int32[] 2", "uint16[2] 5 65535"},
+        {"UnsortedSegmentMax", NULL, "half[1] 0x3c00; int32[1] 0; int32[] 2", "half[2] 0x3c00 0xfbff"},
+        {"UnsortedSegmentMin", NULL, "bfloat16[1] 0x3f80; int32[1] 0; int32[] 2",
+         "bfloat16[2] 0x3f80 0x7f7f"},
+        {"TopKV2", NULL, "uint8[4] 3 200 7 200; int32[] 2", "uint8[2] 200 200; int32[2] 1 3"},
+        {"Unique", NULL, "half[3] 0x3c00 0x4000 0x3c00", "half[2] 0x3c00 0x4000; int32[3] 0 1 0"},
+        {"MaxPool", "ksize=[1,2,2,1]; strides=[1,1,1,1]; padding=VALID",
+         "half[1,2,2,1] 0x3c00 0x4000 0xbc00 0x3800", "half[1,1,1,1] 0x4000"},
+        {"Conv2D", "strides=[1,1,1,1]; padding=VALID",
+         "half[1,2,2,1] 0x3c00 0x4000 0xbc00 0x3800; half[2,2,1,1] 0x3c00", "half[1,1,1,1] 0x4100"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_updates_of_variables(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {.op = "AssignAdd",
+         .inputs = "ref half[2] 0x3c00 0x4000; half[2] 0x3800 0xc000",
+         .want = "half[2] 0x3e00 0",
+         .after = "half[2] 0x3e00 0"},
+        {.op = "AssignSubVariableOp",
+         .inputs = "var bfloat16[1] 0x4040; bfloat16[1] 0x3f80",
+         .want = "",
+         .after = "bfloat16[1] 0x4000"},
+        {.op = "ScatterDiv",
+         .inputs = "ref half[2] 0x3c00 0x4000; int32[1] 0; half[1] 0",
+         .want = "half[2] 0x7c00 0x4000"},
+        {.op = "ScatterMax",
+         .inputs = "ref half[2] 0xbc00 0x4000; int32[1] 0; half[1] 0x3800",
+         .want = "half[2] 0x3800 0x4000"},
+        {.op = "ScatterUpdate",
+         .inputs = "ref half[2] 0xbc00 0x4000; int32[1] 0; half[1] 0x3800",
+         .want = "half[2] 0x3800 0x4000"},
+        {.op = "ScatterMul",
+         .inputs = "ref bfloat16[2] 0x4000 0x4000; int32[1] 1; bfloat16[1] 0x4040",
+         .want = "bfloat16[2] 0x4000 0x40c0"},
+        {.op = "ApplyGradientDescent",
+         .inputs = "ref half[3] 0x3c00 0xc000 0x4200; half[] 0x2e66; half[3] 0x4000 0x3800 0xbc00",
+         .want = "half[3] 0x3a66 0xc01a 0x4233",
+         .after = "half[3] 0x3a66 0xc01a 0x4233"},
+        {.op = "ApplyMomentum",
+         .inputs = "ref half[3] 0x3c00 0xc000 0x4200; ref half[3] 0x3800 0x3c00 0x4000; half[] 0x2e66; "
+                   "half[3] 0x4000 0x3800 0xbc00; half[] 0x3b33",
+         .want = "half[3] 0x3a0a 0xc048 0x41d7",
+         .after = "half[3] 0x3a0a 0xc048 0x41d7; half[3] 0x40e6 0x3d9a 0x3a66"},
+        {.op = "ResourceSparseApplyMomentum",
+         .inputs = "var half[3,1] 0x3c00 0 0xc000; var half[3,1] 0x3800 0 0x3c00; half[] 0x2e66; "
+                   "half[2,1] 0x4000 0x3800; int32[2] 0 2; half[] 0x3b33",
+         .want = "",
+         .after = "half[3,1] 0x3a0a 0 0xc048; half[3,1] 0x40e6 0 0x3d9a"},
+        // More elements than are converted at a time: 1 - 0.5 * 1.
+        {.op = "ApplyGradientDescent",
+         .inputs = "ref bfloat16[1300] 0x3f80; bfloat16[] 0x3f00; bfloat16[1300] 0x3f80",
+         .want = "bfloat16[1300] 0x3f00",
+         .after = "bfloat16[1300] 0x3f00"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_integers_element_by_element),
         cmocka_unit_test(test_integers_along_axes),
         cmocka_unit_test(test_floats),
+        cmocka_unit_test(test_other_kernels),
+        cmocka_unit_test(test_updates_of_variables),
     };
     return BD_RUN_TESTS(tests);
 }

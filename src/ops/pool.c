@@ -321,7 +321,7 @@ static void mean_grad_gradient(bd_grad_ctx *c)
     "padding:string{SAME,VALID}; data_format:string{NHWC,NCHW,NCHW_VECT_C}='NHWC'"
 #define POOL_KERNELS(RUN)                                                                                    \
     BD_KERNELS({.types = BD_FLOATS,                                                                          \
-                .flags = BD_KERNEL_EXPENSIVE,                                                                \
+                .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,                                             \
                 .state_size = sizeof(pool_state),                                                            \
                 .create = pool_create,                                                                       \
                 .destroy = pool_destroy,                                                                     \

@@ -85,6 +85,8 @@ static braid_code random_shape(bd_shape_ctx *c, braid_status *st)
 
 DEFINE_CREATE(uniform_f32)
 DEFINE_CREATE(uniform_f64)
+DEFINE_CREATE(uniform_half)
+DEFINE_CREATE(uniform_bfloat16)
 DEFINE_CREATE(normal_f32)
 DEFINE_CREATE(normal_f64)
 DEFINE_CREATE(truncated_f32)
@@ -92,28 +94,35 @@ DEFINE_CREATE(truncated_f64)
 DEFINE_CREATE(int_i32)
 DEFINE_CREATE(int_i64)
 
-#define RANDOM_KERNEL(TYPES, CREATE, RUN)                                                                    \
+#define RANDOM_KERNEL(TYPES, CREATE, RUN, FLAGS)                                                             \
     {                                                                                                        \
-        .types = TYPES, .flags = BD_KERNEL_EXPENSIVE, .state_size = sizeof(random_state), .create = CREATE,  \
-        .destroy = random_destroy, .run = RUN                                                                \
+        .types = TYPES, .flags = BD_KERNEL_EXPENSIVE | (FLAGS), .state_size = sizeof(random_state),          \
+        .create = CREATE, .destroy = random_destroy, .run = RUN                                              \
     }
 
-#define RANDOM_FLOATS(KIND, DOC)                                                                             \
+// Of the 16-bit types normal numbers are those of float; uniform ones have bits of their own.
+#define RANDOM_FLOATS(DOC, ...)                                                                              \
     {                                                                                                        \
         .signature = "(shape: T) -> (output: dtype)",                                                        \
         .attrs = "seed:int=0; seed2:int=0; dtype:type{bfloat16,double,float,half}; T:type{int32,int64}",     \
         .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE, .shape = random_shape,                           \
-        .kernels = BD_KERNELS(RANDOM_KERNEL("dtype=float", KIND##_f32_create, random_run),                   \
-                              RANDOM_KERNEL("dtype=double", KIND##_f64_create, random_run)),                 \
-        .doc = (DOC)                                                                                         \
+        .kernels = BD_KERNELS(__VA_ARGS__), .doc = (DOC)                                                     \
     }
 
 BD_OP(RandomUniform) =
-    RANDOM_FLOATS(uniform, "Numbers uniform in [0, 1); with both seeds 0 different in each session.");
-BD_OP(RandomStandardNormal) = RANDOM_FLOATS(normal, "Normal numbers of mean 0 and deviation 1.");
+    RANDOM_FLOATS("Numbers uniform in [0, 1); with both seeds 0 different in each session.",
+                  RANDOM_KERNEL("dtype=float", uniform_f32_create, random_run, 0),
+                  RANDOM_KERNEL("dtype=double", uniform_f64_create, random_run, 0),
+                  RANDOM_KERNEL("dtype=half", uniform_half_create, random_run, 0),
+                  RANDOM_KERNEL("dtype=bfloat16", uniform_bfloat16_create, random_run, 0));
+BD_OP(RandomStandardNormal) = RANDOM_FLOATS("Normal numbers of mean 0 and deviation 1.",
+                                            RANDOM_KERNEL("dtype=float", normal_f32_create, random_run,
+                                                          BD_KERNEL_WIDENS),
+                                            RANDOM_KERNEL("dtype=double", normal_f64_create, random_run, 0));
 BD_OP(TruncatedNormal) = RANDOM_FLOATS(
-    truncated,
-    "Normal numbers of mean 0 and deviation 1; those of absolute value 2 and more are drawn again.");
+    "Normal numbers of mean 0 and deviation 1; those of absolute value 2 and more are drawn again.",
+    RANDOM_KERNEL("dtype=float", truncated_f32_create, random_run, BD_KERNEL_WIDENS),
+    RANDOM_KERNEL("dtype=double", truncated_f64_create, random_run, 0));
 
 static braid_code random_int_shape(bd_shape_ctx *c, braid_status *st)
 {
@@ -149,7 +158,7 @@ BD_OP(RandomUniformInt) = {
     .attrs = "seed:int=0; seed2:int=0; Tout:type{int32,int64}; T:type{int32,int64}",
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = random_int_shape,
-    .kernels = BD_KERNELS(RANDOM_KERNEL("Tout=int32", int_i32_create, random_int_run),
-                          RANDOM_KERNEL("Tout=int64", int_i64_create, random_int_run)),
+    .kernels = BD_KERNELS(RANDOM_KERNEL("Tout=int32", int_i32_create, random_int_run, 0),
+                          RANDOM_KERNEL("Tout=int64", int_i64_create, random_int_run, 0)),
     .doc = "Integers uniform in [minval, maxval), with the slight bias of a modulus.",
 };

@@ -1,6 +1,7 @@
 // What random ops promise: TensorFlow's values for the same seeds, on any number of threads.
 // labels: concurrent
 #include "base/alloc.h"
+#include "base/half.h"
 #include "base/pool.h"
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
@@ -151,6 +152,55 @@ static void test_other_types(void **state)
     check_sequences(cases, BD_COUNTOF(cases));
 }
 
+// The elements of an op's first output as numbers.
+static void draw_numbers(const char *op, const char *attrs, const char *inputs[], int input_count,
+                         float numbers[7])
+{
+    source s;
+    braid_tensor got;
+    open_source(&s, op, attrs, inputs, input_count);
+    draw(&s, &got);
+    assert_int_equal(bd_tensor_count(&got), 7);
+    for (int i = 0; i < 7; i++) {
+        switch (got.dtype) {
+        case BRAID_FLOAT: numbers[i] = bd_tensor_f32(&got)[i]; break;
+        case BRAID_HALF: numbers[i] = bd_float_of_half(((uint16_t *)got.data)[i]); break;
+        case BRAID_BFLOAT16: numbers[i] = bd_float_of_bfloat16(((uint16_t *)got.data)[i]); break;
+        default: numbers[i] = (float)bd_tensor_i32(&got)[i]; break;
+        }
+    }
+    bd_tensor_fini(&got);
+    close_source(&s);
+}
+
+// Uniform numbers of 16-bit types are made of the lowest 10 (7) bits of the words of which float's have 23: the bits that a
+// uniform integer below 1024 (128) has. Normal numbers are float's, rounded.
+static void test_short_types(void **state)
+{
+    (void)state;
+    float halves[7], bfloats[7], below_1024[7], below_128[7], floats[7];
+    const char *shape[] = {"int32[1] 7"}, *in_1024[] = {"int32[1] 7", "int32[] 0", "int32[] 1024"},
+               *in_128[] = {"int32[1] 7", "int32[] 0", "int32[] 128"};
+    draw_numbers("RandomUniform", "dtype=half; seed=5; seed2=6", shape, 1, halves);
+    draw_numbers("RandomUniform", "dtype=bfloat16; seed=5; seed2=6", shape, 1, bfloats);
+    draw_numbers("RandomUniformInt", "seed=5; seed2=6", in_1024, 3, below_1024);
+    draw_numbers("RandomUniformInt", "seed=5; seed2=6", in_128, 3, below_128);
+    for (int i = 0; i < 7; i++) {
+        assert_true(halves[i] == below_1024[i] / 1024);
+        assert_true(bfloats[i] == below_128[i] / 128);
+    }
+    static const char *const normals[] = {"RandomStandardNormal", "TruncatedNormal"};
+    for (int k = 0; k < 2; k++) {
+        draw_numbers(normals[k], "dtype=float; seed=5; seed2=6", shape, 1, floats);
+        draw_numbers(normals[k], "dtype=half; seed=5; seed2=6", shape, 1, halves);
+        draw_numbers(normals[k], "dtype=bfloat16; seed=5; seed2=6", shape, 1, bfloats);
+        for (int i = 0; i < 7; i++) {
+            assert_true(halves[i] == bd_float_of_half(bd_half_of_float(floats[i])));
+            assert_true(bfloats[i] == bd_float_of_bfloat16(bd_bfloat16_of_float(floats[i])));
+        }
+    }
+}
+
 static void test_values_do_not_depend_on_threads(void **state)
 {
     (void)state;
@@ -275,6 +325,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_published_values),
         cmocka_unit_test(test_other_types),
+        cmocka_unit_test(test_short_types),
         cmocka_unit_test(test_values_do_not_depend_on_threads),
         cmocka_unit_test(test_without_seeds_no_two_are_alike),
         cmocka_unit_test(test_distributions),

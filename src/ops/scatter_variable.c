@@ -59,8 +59,7 @@ SCATTER_CREATE(set, BD_UPDATE_SET)
 
 static bool divides_by_zero(bd_op_ctx *c, const scatter_state *s, const braid_tensor *updates)
 {
-    if (s->op != BD_UPDATE_DIV || updates->dtype == BRAID_FLOAT || updates->dtype == BRAID_DOUBLE)
-        return false;
+    if (s->op != BD_UPDATE_DIV || !(BD_DTYPE_BIT(updates->dtype) & bd_dtypes_integer)) return false;
     static const char zero[8];
     size_t size = braid_dtype_size(updates->dtype);
     for (int64_t i = 0; i < bd_tensor_count(updates); i++) {
@@ -164,7 +163,7 @@ BD_OP(ScatterMin) = {
     .attrs = SCATTER_REAL "; Tindices:type{int32,int64}; use_locking:bool=false",
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = scatter_shape,
-    .kernels = SCATTER_KERNELS(BD_UPDATE_TYPES_OF("T"), create_min),
+    .kernels = SCATTER_KERNELS(BD_UPDATE_REAL_TYPES_OF("T"), create_min),
     .doc = "Keeps the lesser of each element and its update in the rows of a variable that indices name.",
 };
 
@@ -173,7 +172,7 @@ BD_OP(ScatterMax) = {
     .attrs = SCATTER_REAL "; Tindices:type{int32,int64}; use_locking:bool=false",
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = scatter_shape,
-    .kernels = SCATTER_KERNELS(BD_UPDATE_TYPES_OF("T"), create_max),
+    .kernels = SCATTER_KERNELS(BD_UPDATE_REAL_TYPES_OF("T"), create_max),
     .doc = "Keeps the greater of each element and its update in the rows of a variable that indices name.",
 };
 
@@ -227,7 +226,7 @@ BD_OP(ResourceScatterMin) = {
     .attrs = "dtype:type{number}; Tindices:type{int32,int64}",
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = scatter_shape,
-    .kernels = SCATTER_KERNELS(BD_UPDATE_TYPES_OF("dtype"), create_min),
+    .kernels = SCATTER_KERNELS(BD_UPDATE_REAL_TYPES_OF("dtype"), create_min),
     .doc = "ScatterMin of a resource variable.",
 };
 
@@ -236,7 +235,7 @@ BD_OP(ResourceScatterMax) = {
     .attrs = "dtype:type{number}; Tindices:type{int32,int64}",
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = scatter_shape,
-    .kernels = SCATTER_KERNELS(BD_UPDATE_TYPES_OF("dtype"), create_max),
+    .kernels = SCATTER_KERNELS(BD_UPDATE_REAL_TYPES_OF("dtype"), create_max),
     .doc = "ScatterMax of a resource variable.",
 };
 

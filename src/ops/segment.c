@@ -313,9 +313,13 @@ static void sparse_sum_gradient(bd_grad_ctx *c)
 
 // ---- Definitions ----
 
-#define SEGMENT_KERNELS(NAME, RUN)                                                                           \
-    BD_KERNELS(                                                                                              \
-        {.types = BD_NUMBERS, .state_size = sizeof(segment_state), .create = create_##NAME, .run = (RUN)})
+// Extremes of no row are the ends of the type's range.
+#define SEGMENT_KERNELS(NAME, RUN, FLAGS)                                                                    \
+    BD_KERNELS({.types = BD_NUMBERS,                                                                         \
+                .flags = BD_KERNEL_WIDENS | (FLAGS),                                                         \
+                .state_size = sizeof(segment_state),                                                         \
+                .create = create_##NAME,                                                                     \
+                .run = (RUN)})
 #define SORTED_SIGNATURE "(data: T, segment_ids: Tindices) -> (output: T)"
 #define UNSORTED_SIGNATURE "(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> (output: T)"
 #define UNSORTED_ATTRS "; Tindices:type{int32,int64}; Tnumsegments:type{int32,int64}=int32"
@@ -325,7 +329,7 @@ BD_OP(SegmentSum) = {
     .attrs = "T:type{number}; Tindices:type{int32,int64}",
     .shape = sorted_shape,
     .gradient = sum_gradient,
-    .kernels = SEGMENT_KERNELS(sum, sorted_run),
+    .kernels = SEGMENT_KERNELS(sum, sorted_run, 0),
     .doc = "Row s of the output is the sum of the rows of data whose segment id is s; ids do not decrease.",
 };
 
@@ -334,7 +338,7 @@ BD_OP(SegmentMean) = {
     .attrs = "T:type{number}; Tindices:type{int32,int64}",
     .shape = sorted_shape,
     .gradient = mean_gradient,
-    .kernels = SEGMENT_KERNELS(mean, sorted_run),
+    .kernels = SEGMENT_KERNELS(mean, sorted_run, 0),
     .doc = "Row s of the output is the mean of the rows of data whose segment id is s; ids do not decrease.",
 };
 
@@ -342,7 +346,7 @@ BD_OP(SegmentProd) = {
     .signature = SORTED_SIGNATURE,
     .attrs = "T:type{number}; Tindices:type{int32,int64}",
     .shape = sorted_shape,
-    .kernels = SEGMENT_KERNELS(prod, sorted_run),
+    .kernels = SEGMENT_KERNELS(prod, sorted_run, 0),
     .doc =
         "Row s of the output is the product of the rows of data whose segment id is s; ids do not decrease.",
 };
@@ -352,7 +356,7 @@ BD_OP(SegmentMin) = {
     .attrs = "T:type{realnumber}; Tindices:type{int32,int64}",
     .shape = sorted_shape,
     .gradient = extreme_gradient,
-    .kernels = SEGMENT_KERNELS(min, sorted_run),
+    .kernels = SEGMENT_KERNELS(min, sorted_run, BD_KERNEL_CLAMPS),
     .doc =
         "Row s of the output has the least elements of the rows of data whose segment id is s; ids do not decrease.",
 };
@@ -362,7 +366,7 @@ BD_OP(SegmentMax) = {
     .attrs = "T:type{realnumber}; Tindices:type{int32,int64}",
     .shape = sorted_shape,
     .gradient = extreme_gradient,
-    .kernels = SEGMENT_KERNELS(max, sorted_run),
+    .kernels = SEGMENT_KERNELS(max, sorted_run, BD_KERNEL_CLAMPS),
     .doc =
         "Row s of the output has the greatest elements of the rows of data whose segment id is s; ids do not decrease.",
 };
@@ -372,7 +376,7 @@ BD_OP(UnsortedSegmentSum) = {
     .attrs = "T:type{number}" UNSORTED_ATTRS,
     .shape = unsorted_shape,
     .gradient = sum_gradient,
-    .kernels = SEGMENT_KERNELS(sum, unsorted_run),
+    .kernels = SEGMENT_KERNELS(sum, unsorted_run, 0),
     .doc =
         "Row s of the output is the sum of the rows of `data` whose segment id is s; rows of a negative id are dropped.",
 };
@@ -381,7 +385,7 @@ BD_OP(UnsortedSegmentProd) = {
     .signature = UNSORTED_SIGNATURE,
     .attrs = "T:type{number}" UNSORTED_ATTRS,
     .shape = unsorted_shape,
-    .kernels = SEGMENT_KERNELS(prod, unsorted_run),
+    .kernels = SEGMENT_KERNELS(prod, unsorted_run, 0),
     .doc = "Row s of the output is the product of the rows of `data` whose segment id is s.",
 };
 
@@ -389,7 +393,7 @@ BD_OP(UnsortedSegmentMin) = {
     .signature = UNSORTED_SIGNATURE,
     .attrs = "T:type{realnumber}" UNSORTED_ATTRS,
     .shape = unsorted_shape,
-    .kernels = SEGMENT_KERNELS(min, unsorted_run),
+    .kernels = SEGMENT_KERNELS(min, unsorted_run, BD_KERNEL_CLAMPS),
     .doc = "Row s of the output has the least elements of the rows of `data` whose segment id is s.",
 };
 
@@ -398,7 +402,7 @@ BD_OP(UnsortedSegmentMax) = {
     .attrs = "T:type{realnumber}" UNSORTED_ATTRS,
     .shape = unsorted_shape,
     .gradient = extreme_gradient,
-    .kernels = SEGMENT_KERNELS(max, unsorted_run),
+    .kernels = SEGMENT_KERNELS(max, unsorted_run, BD_KERNEL_CLAMPS),
     .doc = "Row s of the output has the greatest elements of the rows of `data` whose segment id is s.",
 };
 
@@ -407,6 +411,6 @@ BD_OP(SparseSegmentSum) = {
     .attrs = "T:type{realnumber}; Tidx:type{int32,int64}=int32",
     .shape = sorted_shape,
     .gradient = sparse_sum_gradient,
-    .kernels = SEGMENT_KERNELS(sum, sorted_run),
+    .kernels = SEGMENT_KERNELS(sum, sorted_run, 0),
     .doc = "SegmentSum of the rows of data that indices name.",
 };

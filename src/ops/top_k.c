@@ -140,7 +140,7 @@ BD_OP(TopKV2) = {
     .attrs = "sorted:bool=true; T:type{realnumber}",
     .shape = top_k_shape,
     .gradient = top_k_gradient,
-    .kernels = BD_KERNELS({.types = BD_NUMBERS, .run = top_k_run}),
+    .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = top_k_run}),
     .doc =
         "The k greatest elements of each row and where they are, the greatest first, the earlier of equals first.",
 };

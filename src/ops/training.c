@@ -4,7 +4,7 @@
 // held, in the order of their addresses. Without, updates are Hogwild's: see base/hogwild.h.
 #include "ops/training.h"
 #include "base/check.h"
-#include "ops/elementwise.h"
+#include "base/half.h"
 #include "ops/variable.h"
 
 #include <string.h>
@@ -30,7 +30,8 @@ void bd_training_bind(const braid_op *node, bd_optimizer_fn fn, bd_training_stat
                          : bd_node_attr(node, "update_slots") ? "update_slots"
                                                               : NULL;
     s->fn = fn;
-    s->fns = &bd_kernels()->training[bd_number_of(bd_node_attr_type(node, "T"))];
+    s->dtype = bd_node_attr_type(node, "T");
+    s->fns = &bd_kernels()->training[s->dtype == BRAID_DOUBLE ? BD_F64 : BD_F32];
     s->is_resource = !node->def->inputs[0].is_ref;
     s->locks = s->is_resource || bd_node_attr_bool(node, "use_locking");
     s->option = option && bd_node_attr_bool(node, option);
@@ -63,6 +64,8 @@ static double scalar_value(const braid_tensor *t)
     switch (t->dtype) {
     case BRAID_FLOAT: return *bd_tensor_f32(t);
     case BRAID_DOUBLE: return *bd_tensor_f64(t);
+    case BRAID_HALF: return (double)bd_float_of_half(*(const uint16_t *)t->data);
+    case BRAID_BFLOAT16: return (double)bd_float_of_bfloat16(*(const uint16_t *)t->data);
     default: return (double)*bd_tensor_i64(t);
     }
 }
@@ -186,6 +189,49 @@ static bool hold_contents(bd_op_ctx *c, const bd_training_state *s, const var_li
     return true;
 }
 
+// ---- 16-bit floating types: by way of float, a piece at a time ----
+
+#define PIECE 512 // elements; the variables' and the gradient's stay in the first cache
+
+BD_HOGWILD static void widen(braid_dtype dtype, const uint16_t *from, float *to, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] = dtype == BRAID_HALF ? bd_float_of_half(from[i]) : bd_float_of_bfloat16(from[i]);
+}
+
+BD_HOGWILD static void narrow(braid_dtype dtype, const float *from, uint16_t *to, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] = dtype == BRAID_HALF ? bd_half_of_float(from[i]) : bd_bfloat16_of_float(from[i]);
+}
+
+static void update_short(const bd_update *u, const bd_training_state *s)
+{
+    float vars[BD_UPDATE_VARS_MAX][PIECE], grad[PIECE];
+    bd_update part = *u;
+    part.grad = grad;
+    for (int64_t at = 0; at < u->count; at += PIECE) {
+        part.count = u->count - at < PIECE ? u->count - at : PIECE;
+        for (int k = 0; k < s->var_count; k++) {
+            widen(s->dtype, (const uint16_t *)u->vars[k] + at, vars[k], part.count);
+            part.vars[k] = vars[k];
+        }
+        widen(s->dtype, (const uint16_t *)u->grad + at, grad, part.count);
+        s->fn(&part);
+        for (int k = 0; k < s->var_count; k++)
+            narrow(s->dtype, vars[k], (uint16_t *)u->vars[k] + at, part.count);
+    }
+}
+
+static void update(const bd_update *u, const bd_training_state *s)
+{
+    if (s->dtype == BRAID_FLOAT || s->dtype == BRAID_DOUBLE) {
+        s->fn(u);
+    } else {
+        update_short(u, s);
+    }
+}
+
 // ---- Running ----
 
 static void update_all(bd_update *u, const bd_training_state *s, const braid_tensor *held,
@@ -195,7 +241,7 @@ static void update_all(bd_update *u, const bd_training_state *s, const braid_ten
         u->vars[i] = held[i].data;
     u->grad = grad->data;
     u->count = bd_tensor_count(grad);
-    s->fn(u);
+    update(u, s);
 }
 
 // Updates the rows that indices name, one after the other: a row named twice is updated twice.
@@ -217,7 +263,7 @@ static void update_rows(bd_op_ctx *c, bd_update *u, const bd_training_state *s, 
         for (int k = 0; k < s->var_count; k++)
             u->vars[k] = (char *)held[k].data + (size_t)(row * u->count) * size;
         u->grad = (const char *)grad->data + (size_t)(i * u->count) * size;
-        s->fn(u);
+        update(u, s);
     }
 }
 

@@ -21,7 +21,7 @@ typedef struct bd_update {
     int64_t count;
     double scalars[BD_UPDATE_SCALARS_MAX]; // in the order of the signature
     bool option;                           // attr use_nesterov or update_slots
-    const bd_training_fns *fns;
+    const bd_training_fns *fns; // of float for 16-bit floating types, which are converted before and after
 } bd_update;
 
 typedef void (*bd_optimizer_fn)(const bd_update *u);
@@ -29,6 +29,7 @@ typedef void (*bd_optimizer_fn)(const bd_update *u);
 typedef struct bd_training_state {
     bd_optimizer_fn fn;
     const bd_training_fns *fns;
+    braid_dtype dtype;
     bool is_resource, locks, option;
     int var_count;     // the first inputs
     int grad, indices; // inputs; -1: none
@@ -38,6 +39,8 @@ typedef struct bd_training_state {
 void bd_training_bind(const braid_op *node, bd_optimizer_fn fn, bd_training_state *s);
 void bd_training_run(bd_op_ctx *c);
 braid_code bd_training_shape(bd_shape_ctx *c, braid_status *st);
+
+#define BD_TRAINING_TYPES "T=float|double|half|bfloat16"
 
 // Defines the `create` of the kernels of the optimizer whose function is FN.
 #define BD_OPTIMIZER(FN)                                                                                     \
@@ -51,7 +54,7 @@ braid_code bd_training_shape(bd_shape_ctx *c, braid_status *st);
 // The members of an update op that its signature does not say. ATTRS are those beyond T and use_locking: "" or "a:bool=false; ".
 #define BD_UPDATE_OP(FN, ATTRS)                                                                              \
     .attrs = "T:type{number}; " ATTRS "use_locking:bool=false", .shape = bd_training_shape,                  \
-    .kernels = BD_KERNELS({.types = "T=float|double",                                                        \
+    .kernels = BD_KERNELS({.types = BD_TRAINING_TYPES,                                                       \
                            .state_size = sizeof(bd_training_state),                                          \
                            .create = create_##FN,                                                            \
                            .run = bd_training_run})

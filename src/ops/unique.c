@@ -140,7 +140,7 @@ BD_OP(Unique) = {
     .attrs = "T:type; out_idx:type{int32,int64}=int32",
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = unique_shape,
-    .kernels = BD_KERNELS({.types = TYPES, .run = unique_run}),
+    .kernels = BD_KERNELS({.types = TYPES, .flags = BD_KERNEL_WIDENS, .run = unique_run}),
     .doc =
         "The different elements of a vector in the order in which they come, and for each element its number among them.",
 };
@@ -199,6 +199,6 @@ BD_OP(ListDiff) = {
     .attrs = "T:type; out_idx:type{int32,int64}=int32",
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = list_diff_shape,
-    .kernels = BD_KERNELS({.types = TYPES, .run = list_diff_run}),
+    .kernels = BD_KERNELS({.types = TYPES, .flags = BD_KERNEL_WIDENS, .run = list_diff_run}),
     .doc = "The elements of vector x that are not in vector y, in their order, and where in x they are.",
 };

@@ -1,6 +1,10 @@
 // Updates of variables in place: with the variable's lock, or as Hogwild does without.
 #include "ops/variable.h"
 
+#include "base/half.h"
+
+#include <complex.h>
+
 #define DEFINE_UPDATE(NAME, TYPE, EXPR)                                                                      \
     BD_HOGWILD static void NAME(void *value, const void *delta, int64_t count)                               \
     {                                                                                                        \
@@ -34,21 +38,65 @@ DEFINE_UPDATES(u16, uint16_t, uint32_t, d == 0 ? 0 : v / d)
 DEFINE_UPDATES(i32, int32_t, uint32_t, SIGNED_QUOTIENT(uint32_t))
 DEFINE_UPDATES(i64, int64_t, uint64_t, SIGNED_QUOTIENT(uint64_t))
 
-#define UPDATES(SUFFIX)                                                                                      \
+// 16-bit floating types by way of float.
+#define DEFINE_SHORT_UPDATE(NAME, SHORT, EXPR)                                                               \
+    BD_HOGWILD static void NAME##_##SHORT(void *value, const void *delta, int64_t count)                     \
     {                                                                                                        \
-        add_##SUFFIX, sub_##SUFFIX, mul_##SUFFIX, div_##SUFFIX, min_##SUFFIX, max_##SUFFIX, set_##SUFFIX     \
+        uint16_t *vs = value;                                                                                \
+        const uint16_t *ds = delta;                                                                          \
+        for (int64_t i = 0; i < count; i++) {                                                                \
+            float v = bd_float_of_##SHORT(vs[i]), d = bd_float_of_##SHORT(ds[i]);                            \
+            vs[i] = bd_##SHORT##_of_float(EXPR);                                                             \
+        }                                                                                                    \
+    }
+#define DEFINE_SHORT_UPDATES(SHORT)                                                                          \
+    DEFINE_SHORT_UPDATE(add, SHORT, v + d)                                                                   \
+    DEFINE_SHORT_UPDATE(sub, SHORT, v - d)                                                                   \
+    DEFINE_SHORT_UPDATE(mul, SHORT, v *d)                                                                    \
+    DEFINE_SHORT_UPDATE(div, SHORT, v / d)                                                                   \
+    DEFINE_SHORT_UPDATE(min, SHORT, d < v ? d : v)                                                           \
+    DEFINE_SHORT_UPDATE(max, SHORT, d > v ? d : v)
+
+DEFINE_SHORT_UPDATES(half)
+DEFINE_SHORT_UPDATES(bfloat16)
+
+#define DEFINE_COMPLEX_UPDATES(SUFFIX, TYPE)                                                                 \
+    DEFINE_UPDATE(add_##SUFFIX, TYPE, v + d)                                                                 \
+    DEFINE_UPDATE(sub_##SUFFIX, TYPE, v - d)                                                                 \
+    DEFINE_UPDATE(mul_##SUFFIX, TYPE, v *d)                                                                  \
+    DEFINE_UPDATE(div_##SUFFIX, TYPE, v / d)                                                                 \
+    DEFINE_UPDATE(set_##SUFFIX, TYPE, ((void)v, d))
+
+DEFINE_COMPLEX_UPDATES(c64, float complex)
+DEFINE_COMPLEX_UPDATES(c128, double complex)
+
+#define UPDATES_WITH(SUFFIX, SET)                                                                            \
+    {                                                                                                        \
+        add_##SUFFIX, sub_##SUFFIX, mul_##SUFFIX, div_##SUFFIX, min_##SUFFIX, max_##SUFFIX, SET              \
+    }
+#define UPDATES(SUFFIX) UPDATES_WITH(SUFFIX, set_##SUFFIX)
+#define COMPLEX_UPDATES(SUFFIX)                                                                              \
+    {                                                                                                        \
+        add_##SUFFIX, sub_##SUFFIX, mul_##SUFFIX, div_##SUFFIX, NULL, NULL, set_##SUFFIX                     \
     }
 
 bd_update_fn bd_update_function(braid_dtype dtype, bd_update_op op)
 {
-    static const bd_update_fn fns[BRAID_BOOL + 1][BD_UPDATE_SET + 1] = {
-        [BRAID_FLOAT] = UPDATES(f32), [BRAID_DOUBLE] = UPDATES(f64),
-        [BRAID_INT8] = UPDATES(i8),   [BRAID_UINT8] = UPDATES(u8),
-        [BRAID_INT16] = UPDATES(i16), [BRAID_INT32] = UPDATES(i32),
-        [BRAID_INT64] = UPDATES(i64), [BRAID_BOOL] = {[BD_UPDATE_SET] = set_u8},
+    static const bd_update_fn fns[BRAID_HALF + 1][BD_UPDATE_SET + 1] = {
+        [BRAID_FLOAT] = UPDATES(f32),
+        [BRAID_DOUBLE] = UPDATES(f64),
+        [BRAID_INT8] = UPDATES(i8),
+        [BRAID_UINT8] = UPDATES(u8),
+        [BRAID_INT16] = UPDATES(i16),
+        [BRAID_UINT16] = UPDATES(u16),
+        [BRAID_INT32] = UPDATES(i32),
+        [BRAID_INT64] = UPDATES(i64),
+        [BRAID_BOOL] = {[BD_UPDATE_SET] = set_u8},
+        [BRAID_HALF] = UPDATES_WITH(half, set_u16),
+        [BRAID_BFLOAT16] = UPDATES_WITH(bfloat16, set_u16),
+        [BRAID_COMPLEX64] = COMPLEX_UPDATES(c64),
+        [BRAID_COMPLEX128] = COMPLEX_UPDATES(c128),
     };
-    static const bd_update_fn uint16[BD_UPDATE_SET + 1] = UPDATES(u16);
-    if (dtype == BRAID_UINT16) return uint16[op];
     return (size_t)dtype < BD_COUNTOF(fns) ? fns[dtype][op] : NULL;
 }
 

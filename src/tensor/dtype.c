@@ -79,12 +79,15 @@ braid_dtype bd_dtype_parse(const char *name, size_t len)
     return BRAID_INVALID;
 }
 
+#define INTEGERS                                                                                             \
+    (BD_DTYPE_BIT(BRAID_INT8) | BD_DTYPE_BIT(BRAID_INT16) | BD_DTYPE_BIT(BRAID_INT32) |                      \
+     BD_DTYPE_BIT(BRAID_INT64) | BD_DTYPE_BIT(BRAID_UINT8) | BD_DTYPE_BIT(BRAID_UINT16) |                    \
+     BD_DTYPE_BIT(BRAID_UINT32) | BD_DTYPE_BIT(BRAID_UINT64))
 #define REAL_NUMBERS                                                                                         \
-    (BD_DTYPE_BIT(BRAID_FLOAT) | BD_DTYPE_BIT(BRAID_DOUBLE) | BD_DTYPE_BIT(BRAID_INT32) |                    \
-     BD_DTYPE_BIT(BRAID_INT64) | BD_DTYPE_BIT(BRAID_UINT8) | BD_DTYPE_BIT(BRAID_INT16) |                     \
-     BD_DTYPE_BIT(BRAID_INT8) | BD_DTYPE_BIT(BRAID_UINT16) | BD_DTYPE_BIT(BRAID_HALF) |                      \
-     BD_DTYPE_BIT(BRAID_UINT32) | BD_DTYPE_BIT(BRAID_UINT64) | BD_DTYPE_BIT(BRAID_BFLOAT16))
+    (INTEGERS | BD_DTYPE_BIT(BRAID_FLOAT) | BD_DTYPE_BIT(BRAID_DOUBLE) | BD_DTYPE_BIT(BRAID_HALF) |          \
+     BD_DTYPE_BIT(BRAID_BFLOAT16))
 
+const bd_dtype_set bd_dtypes_integer = INTEGERS;
 const bd_dtype_set bd_dtypes_realnumber = REAL_NUMBERS;
 const bd_dtype_set bd_dtypes_number = REAL_NUMBERS | BD_DTYPE_BIT(BRAID_COMPLEX64) |
                                       BD_DTYPE_BIT(BRAID_COMPLEX128) | BD_DTYPE_BIT(BRAID_QINT8) |

@@ -33,5 +33,7 @@ typedef uint32_t bd_dtype_set;
 extern const bd_dtype_set bd_dtypes_number;
 // The real ones among them: `{realnumber}`.
 extern const bd_dtype_set bd_dtypes_realnumber;
+// The integers among these, with and without sign, but not the quantized ones.
+extern const bd_dtype_set bd_dtypes_integer;
 
 #endif
