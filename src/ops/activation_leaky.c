@@ -78,7 +78,7 @@ BD_OP(LeakyRelu) = {
     .attrs = "alpha:float=0.2; T:type{bfloat16,double,float,half}=float",
     .shape = bd_shape_fn_unchanged,
     .gradient = leaky_gradient,
-    .kernels = BD_KERNELS({.types = BD_FLOATS, .run = leaky_run}),
+    .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = leaky_run}),
     .doc = "Computes x of each element above 0, alpha * x of the others.",
 };
 
@@ -87,7 +87,7 @@ BD_OP(LeakyReluGrad) = {
     .attrs = "alpha:float=0.2; T:type{bfloat16,double,float,half}=float",
     .shape = bd_shape_fn_merged,
     .gradient = leaky_grad_gradient,
-    .kernels = BD_KERNELS({.types = BD_FLOATS, .run = leaky_grad_run}),
+    .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = leaky_grad_run}),
     .doc = "Passes gradients where features are above 0, alpha times them elsewhere.",
 };
 
@@ -128,7 +128,7 @@ BD_OP(Selu) = {
     .attrs = "T:type{bfloat16,double,float,half}",
     .shape = bd_shape_fn_unchanged,
     .gradient = selu_gradient,
-    .kernels = BD_KERNELS({.types = BD_FLOATS, .run = selu_run}),
+    .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = selu_run}),
     .doc = "Computes scale * alpha * (e^x - 1) of each element below 0, scale * x of the others.",
 };
 
@@ -137,6 +137,6 @@ BD_OP(SeluGrad) = {
     .attrs = "T:type{bfloat16,double,float,half}",
     .shape = bd_shape_fn_merged,
     .gradient = selu_grad_gradient,
-    .kernels = BD_KERNELS({.types = BD_FLOATS, .run = selu_grad_run}),
+    .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = selu_grad_run}),
     .doc = "Computes the gradient of Selu from its outputs.",
 };

@@ -19,20 +19,17 @@
     }
 CLIP(clip_f32, float)
 CLIP(clip_f64, double)
-CLIP(clip_i8, int8_t)
-CLIP(clip_i16, int16_t)
 CLIP(clip_i32, int32_t)
 CLIP(clip_i64, int64_t)
-CLIP(clip_u8, uint8_t)
-CLIP(clip_u16, uint16_t)
 
 typedef void (*clip_fn)(const void *x, const void *low, int64_t low_step, const void *high, int64_t high_step,
                         void *y, int64_t n);
 
-#define CLIP_TYPES "T=float|double|int8|int16|int32|int64|uint8|uint16"
 static const clip_fn clips[] = {
-    [BRAID_FLOAT] = clip_f32, [BRAID_DOUBLE] = clip_f64, [BRAID_INT8] = clip_i8,  [BRAID_INT16] = clip_i16,
-    [BRAID_INT32] = clip_i32, [BRAID_INT64] = clip_i64,  [BRAID_UINT8] = clip_u8, [BRAID_UINT16] = clip_u16,
+    [BRAID_FLOAT] = clip_f32,
+    [BRAID_DOUBLE] = clip_f64,
+    [BRAID_INT32] = clip_i32,
+    [BRAID_INT64] = clip_i64,
 };
 
 static bool bound_fits(const braid_shape *bound, const braid_shape *x)
@@ -88,6 +85,6 @@ BD_OP(ClipByValue) = {
     .attrs = "T:type{number}",
     .shape = bd_shape_fn_unchanged,
     .gradient = clip_gradient,
-    .kernels = BD_KERNELS({.types = CLIP_TYPES, .run = clip_run}),
+    .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = clip_run}),
     .doc = "Elements between two bounds; each bound is a scalar or has the input's shape.",
 };

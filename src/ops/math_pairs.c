@@ -158,7 +158,7 @@ BD_OP(DivNoNan) = {
     .attrs = PAIR_TYPES,
     .shape = bd_shape_fn_broadcast,
     .gradient = div_no_nan_gradient,
-    .kernels = BD_KERNELS({.types = BD_FLOATS, .run = div_no_nan_run}),
+    .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = div_no_nan_run}),
     .doc = "Computes x / y, 0 where y is 0.",
 };
 
@@ -167,7 +167,7 @@ BD_OP(MulNoNan) = {
     .attrs = PAIR_TYPES,
     .shape = bd_shape_fn_broadcast,
     .gradient = mul_no_nan_gradient,
-    .kernels = BD_KERNELS({.types = BD_FLOATS, .run = mul_no_nan_run}),
+    .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = mul_no_nan_run}),
     .doc = "Computes x * y, 0 where y is 0 even if x is infinite or NaN.",
 };
 
@@ -176,7 +176,7 @@ BD_OP(Xdivy) = {
     .attrs = PAIR_TYPES,
     .shape = bd_shape_fn_broadcast,
     .gradient = xdivy_gradient,
-    .kernels = BD_KERNELS({.types = BD_FLOATS, .run = xdivy_run}),
+    .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = xdivy_run}),
     .doc = "Computes x / y, 0 where x is 0.",
 };
 
@@ -185,7 +185,7 @@ BD_OP(Xlogy) = {
     .attrs = PAIR_TYPES,
     .shape = bd_shape_fn_broadcast,
     .gradient = xlogy_gradient,
-    .kernels = BD_KERNELS({.types = BD_FLOATS, .run = xlogy_run}),
+    .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = xlogy_run}),
     .doc = "Computes x log(y), 0 where x is 0.",
 };
 
@@ -194,7 +194,7 @@ BD_OP(Atan2) = {
     .attrs = "T:type{bfloat16,double,float,half}",
     .shape = bd_shape_fn_broadcast,
     .gradient = atan2_gradient,
-    .kernels = BD_KERNELS({.types = BD_FLOATS, .run = atan2_run}),
+    .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = atan2_run}),
     .doc = "Computes the angle of the point (x, y), in [-pi, pi].",
 };
 
@@ -212,6 +212,6 @@ BD_OP(ApproximateEqual) = {
     .attrs = "T:type{number}; tolerance:float=1e-05",
     .flags = BD_OP_COMMUTATIVE | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_merged,
-    .kernels = BD_KERNELS({.types = BD_NUMBERS, .run = approximate_equal_run}),
+    .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = approximate_equal_run}),
     .doc = "Tells where |x - y| is at most `tolerance`; x and y have one shape.",
 };

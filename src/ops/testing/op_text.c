@@ -128,7 +128,7 @@ bool op_text_error(const char *want, const char **code, size_t *code_len, const 
     return false;
 }
 
-// "[1,2,2,1]" as integers; returns how many.
+// "[1,2,2,1]" as integers (also where the list is of floats); returns how many.
 static int read_ints(const char *value, int64_t out[BRAID_RANK_MAX * 2])
 {
     int count = 0;
@@ -148,6 +148,12 @@ static void set_list(braid_op_desc *desc, const bd_attr_def *def, const char *va
     if (def->item_kind == BD_ATTR_INT) {
         count = read_ints(value, ints);
         braid_op_attr_int_list(desc, def->name, ints, count);
+    } else if (def->item_kind == BD_ATTR_FLOAT) {
+        float floats[BRAID_RANK_MAX * 2];
+        count = read_ints(value, ints);
+        for (int i = 0; i < count; i++)
+            floats[i] = (float)ints[i];
+        braid_op_attr_float_list(desc, def->name, floats, count);
     } else if (def->item_kind == BD_ATTR_TYPE) {
         for (const char *p = value + 1; *p && *p != ']'; count++) {
             size_t len = strcspn(p, ",]");
