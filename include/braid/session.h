@@ -36,10 +36,12 @@ typedef struct braid_session_options {
     const char *target;
     /// The master of a server in this process, called directly. Not owned; must outlive the session.
     braid_server *server;
-    int inter_op_threads;              ///< threads that run nodes; 0: one a core
-    int intra_op_threads;              ///< threads within a node; 0: one a core
-    bool allow_soft_placement;         ///< a device nobody has is replaced by one that is there
-    bool log_device_placement;         ///< one line a node with its device
+    int inter_op_threads;      ///< threads that run nodes; 0: one a core
+    int intra_op_threads;      ///< threads within a node; 0: one a core
+    bool allow_soft_placement; ///< a device nobody has is replaced by one that is there
+    bool log_device_placement; ///< one line a node with its device
+    /// On a cluster: variables and other resources of its own, which nobody shares and which go with it. In this process: always so.
+    bool isolate_session_state;
     const char *const *device_filters; ///< tasks to use ("/job:ps"); others are not waited for
     int device_filter_count;
     int64_t operation_timeout_ms; ///< every blocking call ends with DeadlineExceeded after this; 0: never

@@ -99,7 +99,6 @@ static void set_make_args(make_call *c, const Tensorflow__CallableOptions *o)
         .connection_count = (int)connections,
     };
     c->args.signature = &c->signature;
-    bd_run_options_read(o->run_options, &c->args);
 }
 
 static braid_code read_make(braid_server *server, make_call *c, bd_incoming *call, braid_status *st)
@@ -111,7 +110,9 @@ static braid_code read_make(braid_server *server, make_call *c, bd_incoming *cal
     if (!c->request) return st->code;
     const Tensorflow__CallableOptions *o = c->request->options ? c->request->options : &no_options;
     set_make_args(c, o);
-    if (bd_signature_check(&c->signature, st) || check_devices(o, st)) return st->code;
+    if (bd_run_options_read(o->run_options, &c->args, st) || bd_signature_check(&c->signature, st) ||
+        check_devices(o, st))
+        return st->code;
     c->session = bd_master_find_session(server->master, c->request->session_handle, st);
     if (!c->session) return st->code;
     return bd_run_id_check(server, "MakeCallable", c->request->request_id, st);

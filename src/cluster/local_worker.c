@@ -26,12 +26,14 @@ static void done(bd_worker_done_fn fn, void *arg, const braid_status *st)
 
 // ---- Sessions and graphs ----
 
-static bd_worker_session *session_new(const char *handle, const bd_session_owner *owner, bool was_created)
+static bd_worker_session *session_new(const char *handle, const bd_session_owner *owner, bool is_isolated,
+                                      bool was_created)
 {
     bd_worker_session *s = bd_calloc(1, sizeof *s);
     s->handle = bd_strdup(handle);
     s->owner = (bd_session_owner){bd_strdup(owner->task), owner->incarnation};
     s->kernels = bd_kernel_store_new();
+    if (is_isolated) s->own_resources = bd_resources_new();
     s->was_created = was_created;
     atomic_init(&s->refs, 1);
     return s;
@@ -41,10 +43,16 @@ static void session_unref(bd_worker_session *s)
 {
     if (atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1) return;
     bd_kernel_store_free(s->kernels);
+    if (s->own_resources) bd_resources_free(s->own_resources);
     bd_map_fini(&s->graphs);
     bd_free((char *)s->owner.task);
     bd_free(s->handle);
     bd_free(s);
+}
+
+bd_resources *bd_worker_session_resources(const bd_local_worker *w, const bd_worker_session *s)
+{
+    return s->own_resources ? s->own_resources : w->device->resources;
 }
 
 void bd_worker_graph_unref(bd_worker_graph *g)
@@ -97,7 +105,7 @@ void bd_local_worker_master_gone(bd_local_worker *w, const char *task)
 }
 
 static void create_session(bd_worker *base, const char *handle, const bd_session_owner *owner,
-                           bd_cancellation *cancellation, bd_worker_done_fn fn, void *arg)
+                           bool is_isolated, bd_cancellation *cancellation, bd_worker_done_fn fn, void *arg)
 {
     (void)cancellation; // waits for nobody
     bd_local_worker *w = of(base);
@@ -114,7 +122,7 @@ static void create_session(bd_worker *base, const char *handle, const bd_session
     if (s)
         s->was_created = true;
     else
-        bd_map_put(&w->sessions, handle, session_new(handle, owner, true));
+        bd_map_put(&w->sessions, handle, session_new(handle, owner, is_isolated, true));
     bd_mutex_unlock(&w->mu);
     done(fn, arg, st);
 }
@@ -137,7 +145,7 @@ static bd_worker_session *find_session(bd_local_worker *w, const char *handle, b
     bd_mutex_lock(&w->mu);
     bd_worker_session *s = bd_map_get(&w->sessions, handle);
     if (!s && !was_created) {
-        s = session_new(handle, &(bd_session_owner){.task = ""}, false);
+        s = session_new(handle, &(bd_session_owner){.task = ""}, false, false);
         bd_map_put(&w->sessions, handle, s);
     }
     if (s) atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);

@@ -11,8 +11,9 @@
 typedef struct bd_worker_session {
     char *handle;
     bd_kernel_store *kernels;
-    bd_map graphs;    // handle -> bd_worker_graph, one reference each; guarded by the worker's mu
-    int registering;  // graphs that are about to be there; guarded by the worker's mu
+    bd_resources *own_resources; // of an isolated session; NULL: those of the device
+    bd_map graphs;               // handle -> bd_worker_graph, one reference each; guarded by the worker's mu
+    int registering;             // graphs that are about to be there; guarded by the worker's mu
     bool was_created; // by CreateWorkerSession: stays until DeleteWorkerSession, or while its master does
     bd_session_owner owner; // its task owned; "": not known
     atomic_int refs;
@@ -40,6 +41,9 @@ struct bd_local_worker {
     int running;     // executions, and threads that begin one; guarded by mu
     bool is_closed;  // guarded by mu
 };
+
+// Where the session's steps find variables and other resources.
+bd_resources *bd_worker_session_resources(const bd_local_worker *w, const bd_worker_session *s);
 
 // The graph with a reference. Aborted "Graph handle is not found" when there is no such graph (or session).
 braid_code bd_worker_graph_find(bd_local_worker *w, const char *session_handle, const char *graph_handle,

@@ -77,7 +77,7 @@ static void tell_of_session(void *arg, bd_worker *w, bd_cancellation *cancellati
 {
     const creation *c = arg;
     const bd_session_owner self = {c->master->env.peers->self->task, c->session->client->incarnation};
-    w->ops->create_session(w, c->session->handle, &self, cancellation, done, done_arg);
+    w->ops->create_session(w, c->session->handle, &self, c->config.is_isolated, cancellation, done, done_arg);
 }
 
 static void tasks_told(void *arg, const braid_status *st)

@@ -36,6 +36,7 @@ typedef struct bd_session_config {
     const char *const *device_filters;
     int device_filter_count;
     bool allow_soft_placement, log_device_placement;
+    bool is_isolated; // variables and other resources of its own, which go with it
     int64_t operation_timeout_ms;
     unsigned disabled_rewrites; // BRAID_REWRITE_...: of graph_options
 } bd_session_config;

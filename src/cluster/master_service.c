@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "cluster/cluster_def.h"
 #include "cluster/graph_options.h"
 #include "cluster/message_field.h"
 #include "cluster/served.h"
@@ -51,6 +52,8 @@ static void begin_create(braid_server *server, bd_incoming *call, const Tensorfl
         .device_filter_count = (int)config->n_device_filters,
         .allow_soft_placement = config->allow_soft_placement,
         .log_device_placement = config->log_device_placement,
+        // TensorFlow isolates sessions that bring their cluster.
+        .is_isolated = config->isolate_session_state || bd_cluster_def_is_given(config->cluster_def),
         .operation_timeout_ms = config->operation_timeout_in_ms,
         .disabled_rewrites = bd_graph_options_read(config->graph_options),
     };
@@ -73,7 +76,9 @@ static void create_session(braid_server *server, bd_incoming *call)
     const Tensorflow__CreateSessionRequest *request =
         bd_proto_unpack_split(&tensorflow__create_session_request__descriptor, &call->request, 1,
                               bd_message_field_add, &graph_def, arena, st);
-    if (request) bd_graph_import_message(&graph, &graph_def, st);
+    if (request && request->config && bd_cluster_def_is_given(request->config->cluster_def))
+        bd_cluster_def_check(request->config->cluster_def, &server->peers, "ConfigProto.cluster_def", st);
+    if (request && !st->code) bd_graph_import_message(&graph, &graph_def, st);
     bd_message_fini(&graph_def);
     bd_message_fini(&call->request); // not kept while the session waits for its tasks
     if (request && !st->code)
@@ -243,8 +248,6 @@ static void set_args(run_call *c)
     };
     c->args =
         (bd_master_run_args){.signature = &c->signature, .feeds = c->feed_values, .fetches = c->fetches};
-    bd_run_options_read(request->options, &c->args);
-    if (c->args.wants_stats || c->args.wants_partition_graphs) c->args.metadata = &c->metadata;
 }
 
 static braid_code read_run(run_call *c, bd_incoming *call, braid_status *st)
@@ -260,6 +263,8 @@ static braid_code read_run(run_call *c, bd_incoming *call, braid_status *st)
     c->session = bd_master_find_session(c->server->master, c->request->session_handle, st);
     if (!c->session) return st->code;
     set_args(c);
+    if (bd_run_options_read(c->request->options, &c->args, st)) return st->code;
+    if (c->args.wants_stats || c->args.wants_partition_graphs) c->args.metadata = &c->metadata;
     return bd_run_id_check(c->server, "RunStep", c->request->request_id, st);
 }
 

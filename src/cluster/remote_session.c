@@ -113,6 +113,7 @@ static braid_code create(remote_session *s, const braid_session_options *o, brai
     config.n_device_filters = (size_t)o->device_filter_count;
     config.allow_soft_placement = o->allow_soft_placement;
     config.log_device_placement = o->log_device_placement;
+    config.isolate_session_state = o->isolate_session_state;
     config.operation_timeout_in_ms = o->operation_timeout_ms;
     config.inter_op_parallelism_threads = o->inter_op_threads;
     config.intra_op_parallelism_threads = o->intra_op_threads;

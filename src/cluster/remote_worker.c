@@ -86,10 +86,11 @@ static void start_simple(bd_worker *w, const char *method, const ProtobufCMessag
 }
 
 static void create_session(bd_worker *w, const char *session_handle, const bd_session_owner *owner,
-                           bd_cancellation *cancellation, bd_worker_done_fn fn, void *arg)
+                           bool is_isolated, bd_cancellation *cancellation, bd_worker_done_fn fn, void *arg)
 {
     Tensorflow__CreateWorkerSessionRequest request = TENSORFLOW__CREATE_WORKER_SESSION_REQUEST__INIT;
     request.session_handle = (char *)session_handle;
+    request.isolate_session_state = is_isolated;
     request.master_task = (char *)owner->task;
     request.master_incarnation = (int64_t)owner->incarnation;
     start_simple(w, BD_WORKER_SERVICE "CreateWorkerSession", &request.base, cancellation, fn, arg);

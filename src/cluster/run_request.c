@@ -35,12 +35,16 @@ braid_code bd_signature_check(const bd_run_signature *s, braid_status *st)
     return BRAID_OK;
 }
 
-void bd_run_options_read(const Tensorflow__RunOptions *o, bd_master_run_args *args)
+braid_code bd_run_options_read(const Tensorflow__RunOptions *o, bd_master_run_args *args, braid_status *st)
 {
-    if (!o) return;
+    if (!o) return BRAID_OK;
+    if (o->debug_options && o->debug_options->n_debug_tensor_watch_opts > 0)
+        return bd_fail(st, BRAID_UNIMPLEMENTED,
+                       "RunOptions.debug_options: tensors cannot be watched (tfdbg); fetch them instead");
     args->timeout_ms = o->timeout_in_ms;
     args->wants_stats = o->trace_level > TENSORFLOW__RUN_OPTIONS__TRACE_LEVEL__NO_TRACE;
     args->wants_partition_graphs = o->output_partition_graphs;
+    return BRAID_OK;
 }
 
 braid_code bd_run_id_check(braid_server *server, const char *method, int64_t request_id, braid_status *st)

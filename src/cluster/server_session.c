@@ -171,6 +171,7 @@ braid_code bd_server_session_new(const braid_session_options *options, bd_sessio
         .device_filter_count = options->device_filter_count,
         .allow_soft_placement = options->allow_soft_placement,
         .log_device_placement = options->log_device_placement,
+        .is_isolated = options->isolate_session_state,
         .operation_timeout_ms = options->operation_timeout_ms,
         .disabled_rewrites = options->disabled_rewrites,
     };

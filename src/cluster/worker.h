@@ -69,9 +69,10 @@ typedef struct bd_worker_ops {
     void (*get_status)(bd_worker *w, bool wait, bd_cancellation *cancellation, bd_worker_devices_fn fn,
                        void *arg);
     // `cancellation` (here and below NULL: none): cancelling ends the call with why it was cancelled. `owner` says
-    // whose session it is: those of its earlier incarnations are deleted.
+    // whose session it is: those of its earlier incarnations are deleted. An isolated session has variables and other
+    // resources of its own, which go with it.
     void (*create_session)(bd_worker *w, const char *session_handle, const bd_session_owner *owner,
-                           bd_cancellation *cancellation, bd_worker_done_fn fn, void *arg);
+                           bool is_isolated, bd_cancellation *cancellation, bd_worker_done_fn fn, void *arg);
     // fn may be NULL for these: then nobody wants to know.
     void (*delete_session)(bd_worker *w, const char *session_handle, bd_worker_done_fn fn, void *arg);
     void (*deregister_graph)(bd_worker *w, const char *session_handle, const char *graph_handle,

@@ -131,7 +131,7 @@ static void end(execution *e, braid_status *st)
     if (e->run->wants_partition_graphs) write_partition_graph(e);
     bd_steps_end(w->steps, e->run->step_id, st->code == BRAID_OK);
     e->run->ends_by_itself = st->code == BRAID_OK;
-    bd_resources_clear(w->device->resources, e->container);
+    bd_resources_clear(e->step.resources, e->container);
     const bd_worker_done_fn fn = e->fn;
     void *fn_arg = e->arg;
     bd_cancellation_remove(e->step_cancellation, &e->step_hook);
@@ -254,7 +254,7 @@ void bd_worker_run_graph(bd_worker *base, bd_run_graph *run, bd_cancellation *ca
         .id = run->step_id,
         .rendezvous = rendezvous,
         .cancellation = bd_cancellation_new(cancellation),
-        .resources = w->device->resources,
+        .resources = bd_worker_session_resources(w, graph->session),
         .container = bd_step_container(run->step_id, e->container),
         .pool = w->device->pool,
         .blocking = w->device->blocking,

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/recycler.h"
+#include "cluster/cluster_def.h"
 #include "cluster/graph_options.h"
 #include "cluster/message_field.h"
 #include "cluster/outbox.h"
@@ -45,11 +46,15 @@ static void create_session(braid_server *server, bd_incoming *call)
     bd_worker *w = bd_local_worker_base(server->worker);
     const Tensorflow__CreateWorkerSessionRequest *request = bd_proto_unpack_message(
         &tensorflow__create_worker_session_request__descriptor, &call->request, arena, st);
-    if (request)
+    const Tensorflow__ClusterDef *cluster =
+        request && request->server_def ? request->server_def->cluster : NULL;
+    if (request && bd_cluster_def_is_given(cluster))
+        bd_cluster_def_check(cluster, &server->peers, "CreateWorkerSessionRequest.server_def.cluster", st);
+    if (request && !st->code)
         w->ops->create_session(
             w, request->session_handle,
-            &(bd_session_owner){request->master_task, (uint64_t)request->master_incarnation}, NULL,
-            bd_incoming_reply_status, call);
+            &(bd_session_owner){request->master_task, (uint64_t)request->master_incarnation},
+            request->isolate_session_state, NULL, bd_incoming_reply_status, call);
     else
         bd_incoming_reply_error(call, st);
 }

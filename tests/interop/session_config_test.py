@@ -1,0 +1,91 @@
+# What of ConfigProto and RunOptions changes what a session does: it is heeded, or refused by name.
+# labels: concurrent
+# timeout: 120
+from client import InteropTest, Session
+from cluster import Cluster, main
+from graphs import FLOAT, const, node, variable
+from protos import cluster_pb2, config_pb2, debug_pb2, tensorflow_server_pb2, worker_pb2
+
+PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
+
+
+def setUpModule():
+    global cluster
+    cluster = Cluster(ps=1, worker=1)
+
+
+def tearDownModule():
+    cluster.stop()
+
+
+def model():
+    return [*variable("v", [], FLOAT, PS, initial=1.0),
+            node("v/add", "AssignAdd", "v", "v/one", device=PS, T=FLOAT, _class=["loc:@v"]),
+            const("v/one", 1.0, device=PS)]
+
+
+def cluster_def(spec):
+    return cluster_pb2.ClusterDef(
+        job=[cluster_pb2.JobDef(name=job, tasks=dict(enumerate(tasks))) for job, tasks in spec.items()])
+
+
+class SessionConfigTest(InteropTest):
+
+    def session(self, **config):
+        return Session(cluster.master(), *model(), config=config_pb2.ConfigProto(**config))
+
+    def assert_shares_nothing(self, config):
+        first, second = self.session(**config), self.session(**config)
+        first.run(targets=["v/init"])
+        first.run(targets=["v/add"])
+        with self.fails("FAILED_PRECONDITION", "Attempting to use uninitialized value v"):
+            second.run("v/read:0")
+        second.run(targets=["v/init"])
+        self.assertEqual((first.run("v/read:0"), second.run("v/read:0")), (2.0, 1.0))
+        first.close()
+        second.close()
+        with self.fails("FAILED_PRECONDITION", "Attempting to use uninitialized value v"):
+            self.session(**config).run("v/read:0")
+
+    # ---- isolate_session_state ----
+
+    def test_sessions_share_variables(self):
+        self.session().run(targets=["v/init"])
+        self.assertEqual(self.session().run("v/read:0"), 1.0)
+
+    def test_isolated_sessions_share_nothing(self):
+        self.assert_shares_nothing({"isolate_session_state": True})
+
+    # ---- cluster_def ----
+
+    def test_a_session_may_bring_the_cluster_that_the_servers_have_and_is_isolated(self):
+        self.assert_shares_nothing({"cluster_def": cluster_def(cluster.spec)})
+
+    def test_another_cluster_is_refused(self):
+        spec = {job: list(tasks) for job, tasks in cluster.spec.items()}
+        spec["ps"][0] = "elsewhere:1"
+        with self.fails("INVALID_ARGUMENT", "ConfigProto.cluster_def", "elsewhere:1", "/job:ps/task:0"):
+            self.session(cluster_def=cluster_def(spec))
+        with self.fails("INVALID_ARGUMENT", "ConfigProto.cluster_def", "/job:evaluator/task:0"):
+            self.session(cluster_def=cluster_def({**cluster.spec, "evaluator": ["elsewhere:1"]}))
+        with self.fails("INVALID_ARGUMENT", "has nothing for /job:ps/task:0"):
+            self.session(cluster_def=cluster_def({"worker": cluster.spec["worker"]}))
+
+    def test_a_master_that_brings_another_cluster_is_refused_too(self):
+        server = tensorflow_server_pb2.ServerDef(cluster=cluster_def({"worker": ["elsewhere:1"]}),
+                                                 job_name="worker")
+        with self.fails("INVALID_ARGUMENT", "server_def.cluster", "has nothing for /job:ps/task:0"):
+            cluster.worker("worker", 0).call(
+                worker_pb2.CreateWorkerSessionRequest(session_handle="brought", server_def=server))
+
+    # ---- RunOptions ----
+
+    def test_watching_tensors_is_refused(self):
+        watch = debug_pb2.DebugTensorWatch(node_name="v")
+        with self.fails("UNIMPLEMENTED", "RunOptions.debug_options"):
+            self.session().run("v/one:0",
+                               options={"debug_options": debug_pb2.DebugOptions(debug_tensor_watch_opts=[watch])})
+
+
+if __name__ == "__main__":
+    main()
