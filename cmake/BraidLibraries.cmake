@@ -8,6 +8,8 @@ pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(SNAPPY REQUIRED IMPORTED_TARGET snappy)
 pkg_check_modules(PNG REQUIRED IMPORTED_TARGET libpng)
+pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
+pkg_check_modules(ICU REQUIRED IMPORTED_TARGET icu-uc)
 find_program(PROTOC_C protoc-c REQUIRED)
 find_path(GOOGLE_PROTO_DIR google/protobuf/any.proto REQUIRED)
 
@@ -27,5 +29,7 @@ set(braid_proto_libs PkgConfig::PROTOBUF_C)
 # OpenMP's runtime: oneDNN brings it; kernels set its thread count.
 set(braid_kernels_libs braid_dnnl gomp)
 set(braid_io_libs PkgConfig::ISAL PkgConfig::ZLIB PkgConfig::SNAPPY PkgConfig::PNG)
+# RE2 is C++; its own part of src/ops is the one file that is.
+set(braid_ops_libs PkgConfig::RE2 PkgConfig::ICU stdc++)
 set(braid_runtime_libs PkgConfig::JANSSON)
 set(braid_cluster_libs PkgConfig::GRPC PkgConfig::JANSSON)

@@ -70,7 +70,7 @@ endfunction()
 
 function(braid_add_module module)
     set(dir ${CMAKE_SOURCE_DIR}/src/${module})
-    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.c)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.c ${dir}/*.cc)
     set(tests ${sources})
     set(testing ${sources})
     set(simd ${sources})

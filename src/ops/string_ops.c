@@ -4,11 +4,9 @@
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
+#include "ops/text_number.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 // ---- StringJoin ----
@@ -238,46 +236,17 @@ BD_OP(AsString) = {
 
 // ---- StringToNumber ----
 
-// Reads the whole text, blanks around it apart.
-static bool read_number(const char *text, braid_tensor *y, int64_t i)
-{
-    char *end;
-    errno = 0;
-    if (*text == 0) return false;
-    if (y->dtype == BRAID_FLOAT) {
-        bd_tensor_f32(y)[i] = strtof(text, &end);
-    } else if (y->dtype == BRAID_DOUBLE) {
-        bd_tensor_f64(y)[i] = strtod(text, &end);
-    } else {
-        long long value = strtoll(text, &end, 10);
-        if (errno == ERANGE || (y->dtype == BRAID_INT32 && (value < INT32_MIN || value > INT32_MAX)))
-            return false;
-        if (y->dtype == BRAID_INT32) {
-            bd_tensor_i32(y)[i] = (int32_t)value;
-        } else {
-            bd_tensor_i64(y)[i] = value;
-        }
-    }
-    if (end == text) return false;
-    while (isspace((unsigned char)*end))
-        end++;
-    return *end == 0;
-}
-
 static void to_number_run(bd_op_ctx *c)
 {
     const braid_tensor *x = bd_input(c, 0);
     braid_tensor *y = bd_output(c, 0, c->node->output_types[0], &x->shape);
-    bd_strbuf text = {0};
-    for (int64_t i = 0; y && i < bd_tensor_count(x) && !bd_op_failed(c); i++) {
+    for (int64_t i = 0; y && i < bd_tensor_count(x); i++) {
         const bd_string *s = &bd_tensor_str(x)[i];
-        bd_strbuf_clear(&text);
-        bd_strbuf_append_n(&text, s->data, s->len); // zero-terminated
-        if (strlen(bd_strbuf_str(&text)) != s->len || !read_number(bd_strbuf_str(&text), y, i))
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "StringToNumberOp could not correctly convert string: %s",
-                       bd_strbuf_str(&text));
+        if (bd_text_to_number(s->data, s->len, y, i)) continue;
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "StringToNumberOp could not correctly convert string: %.*s",
+                   (int)bd_min((int64_t)s->len, 1024), s->data ? s->data : "");
+        return;
     }
-    bd_strbuf_fini(&text);
 }
 
 BD_OP(StringToNumber) = {

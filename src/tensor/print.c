@@ -41,7 +41,7 @@ static void print_complex(double real, double imaginary, bool is_double, bd_strb
     bd_strbuf_append_char(out, ')');
 }
 
-static void print_element(const braid_tensor *t, int64_t i, bd_strbuf *out)
+void bd_tensor_print_element(const braid_tensor *t, int64_t i, bd_strbuf *out)
 {
     const void *data = t->data;
     switch (t->dtype) {
@@ -97,7 +97,7 @@ void bd_tensor_print(const braid_tensor *t, int max_elements, bd_strbuf *out)
     bd_strbuf_append(out, " [");
     for (int64_t i = 0; i < count && i < max_elements; i++) {
         if (i) bd_strbuf_append_char(out, ' ');
-        print_element(t, i, out);
+        bd_tensor_print_element(t, i, out);
     }
     bd_strbuf_append(out, count > max_elements ? "]..." : "]");
 }

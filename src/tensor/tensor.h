@@ -118,5 +118,7 @@ void bd_tensor_variant_set(braid_tensor *t, int64_t i, bd_variant *v);
 
 // Appends dtype, shape and the first `max_elements` values for messages and text formats: `float[2,3] [1 2 3]...`.
 void bd_tensor_print(const braid_tensor *t, int max_elements, bd_strbuf *out);
+// Appends one element so.
+void bd_tensor_print_element(const braid_tensor *t, int64_t i, bd_strbuf *out);
 
 #endif

@@ -3,7 +3,7 @@
 // Tensors are written as text: `float[2,3] 1 2 3 4 5 6`, `int32[] 7`, `bool[2] true false`, `string[2] a bc`,
 // `float[0,3]`. One value for several elements fills them all. `inf`, `-inf` and `nan` are numbers; `nan` equals `nan`.
 // Elements of half and bfloat16 are their bits: `half[1] 0x3c00`.
-// Several tensors are separated by `;`.
+// Several tensors are separated by `;`. In strings, also of attributes, `\xHH` is a byte: a blank, a semicolon.
 #ifndef BD_OPS_TESTING_OP_TEST_H
 #define BD_OPS_TESTING_OP_TEST_H
 
@@ -16,7 +16,7 @@
 // What an op makes of its inputs.
 typedef struct op_case {
     const char *op;
-    // "transpose_a=true; T=float; ksize=[1,2,2,1]"; NULL: none. Types follow from the inputs.
+    // "transpose_a=true; T=float; ksize=[1,2,2,1]; shapes=[[2],[]]; keys=[a,b]"; NULL: none. Types follow from the inputs.
     const char *attrs;
     // "ref float[2] 1 2" is a variable of that content, "ref float[2]" one that is uninitialized; "var ..." the handle
     // of a resource variable.

@@ -2,6 +2,7 @@
 #include "ops/testing/op_text.h"
 
 #include "base/alloc.h"
+#include "base/check.h"
 #include "base/strbuf.h"
 #include "tensor/shape.h"
 // cmocka wants these before it.
@@ -72,6 +73,32 @@ void op_text_fini(op_text *texts, int count)
         bd_free(texts[i].values);
 }
 
+// Resolves `\xHH` in place; returns the new length.
+static size_t unescape(char *text)
+{
+    size_t len = 0;
+    for (const char *p = text; *p;) {
+        char digits[3] = {0};
+        if (p[0] == '\\' && p[1] == 'x' && p[2] && p[3]) {
+            memcpy(digits, p + 2, 2);
+            text[len++] = (char)strtol(digits, NULL, 16);
+            p += 4;
+        } else {
+            text[len++] = *p++;
+        }
+    }
+    text[len] = 0;
+    return len;
+}
+
+static void set_string(braid_tensor *t, int64_t i, const char *word)
+{
+    char *copy = bd_strdup(word);
+    size_t len = unescape(copy);
+    bd_tensor_string_set(t, i, copy, len);
+    bd_free(copy);
+}
+
 static void set_element(braid_tensor *t, int64_t i, const char *word)
 {
     switch (t->dtype) {
@@ -88,7 +115,7 @@ static void set_element(braid_tensor *t, int64_t i, const char *word)
     case BRAID_UINT32: ((uint32_t *)t->data)[i] = (uint32_t)strtoull(word, NULL, 0); break;
     case BRAID_UINT64: ((uint64_t *)t->data)[i] = strtoull(word, NULL, 0); break;
     case BRAID_BOOL: bd_tensor_bool(t)[i] = strcmp(word, "true") == 0 || strcmp(word, "1") == 0; break;
-    case BRAID_STRING: bd_tensor_string_set(t, i, word, strlen(word)); break;
+    case BRAID_STRING: set_string(t, i, word); break;
     default: fail_msg("texts have no tensors of %s", braid_dtype_name(t->dtype));
     }
 }
@@ -140,11 +167,56 @@ static int read_ints(const char *value, int64_t out[BRAID_RANK_MAX * 2])
     return count;
 }
 
+// "[[2],[],?]" as shapes.
+static void set_shapes(braid_op_desc *desc, const char *name, const char *value)
+{
+    braid_shape shapes[BRAID_RANK_MAX * 2];
+    int count = 0;
+    for (const char *p = value + 1; *p && *p != ']';) {
+        size_t len = *p == '[' ? strcspn(p, "]") + 1 : strcspn(p, ",]");
+        char *text = bd_strndup(p, len);
+        if (count == BD_COUNTOF(shapes) || !bd_shape_parse(text, &shapes[count++]))
+            fail_msg("no list of shapes: '%s'", value);
+        bd_free(text);
+        p += len + (p[len] == ',');
+    }
+    braid_op_attr_shape_list(desc, name, shapes, count);
+}
+
+// "[a,b]" as strings.
+static void set_strings(braid_op_desc *desc, const char *name, const char *value)
+{
+    char *strings[BRAID_RANK_MAX * 2] = {0};
+    int count = 0;
+    for (const char *p = value + 1; *p && *p != ']'; count++) {
+        size_t len = strcspn(p, ",]");
+        if (count == BD_COUNTOF(strings)) fail_msg("too many strings: '%s'", value);
+        strings[count] = bd_strndup(p, len);
+        unescape(strings[count]);
+        p += len + (p[len] == ',');
+    }
+    braid_op_attr_string_list(desc, name, (const char *const *)strings, count);
+    for (int i = 0; i < count; i++)
+        bd_free(strings[i]);
+}
+
+static void set_string_attr(braid_op_desc *desc, const char *name, const char *value)
+{
+    char *copy = bd_strdup(value);
+    unescape(copy);
+    braid_op_attr_string(desc, name, copy);
+    bd_free(copy);
+}
+
 static void set_list(braid_op_desc *desc, const bd_attr_def *def, const char *value)
 {
     int64_t ints[BRAID_RANK_MAX * 2];
     braid_dtype types[BRAID_RANK_MAX * 2];
     int count = 0;
+    if (def->item_kind == BD_ATTR_SHAPE || def->item_kind == BD_ATTR_STRING) {
+        (def->item_kind == BD_ATTR_SHAPE ? set_shapes : set_strings)(desc, def->name, value);
+        return;
+    }
     if (def->item_kind == BD_ATTR_INT) {
         count = read_ints(value, ints);
         braid_op_attr_int_list(desc, def->name, ints, count);
@@ -176,7 +248,7 @@ static void set_attr(braid_op_desc *desc, const bd_attr_def *def, const char *va
     case BD_ATTR_FLOAT: braid_op_attr_float(desc, def->name, strtof(value, NULL)); break;
     case BD_ATTR_BOOL: braid_op_attr_bool(desc, def->name, strcmp(value, "true") == 0); break;
     case BD_ATTR_TYPE: braid_op_attr_type(desc, def->name, bd_dtype_parse(value, strlen(value))); break;
-    case BD_ATTR_STRING: braid_op_attr_string(desc, def->name, value); break;
+    case BD_ATTR_STRING: set_string_attr(desc, def->name, value); break;
     case BD_ATTR_SHAPE:
         if (!bd_shape_parse(value, &shape)) fail_msg("no shape: '%s'", value);
         braid_op_attr_shape(desc, def->name, shape);
