@@ -1,0 +1,28 @@
+// The images, attributes and checks that the forms of batch normalization share.
+#ifndef BD_OPS_BATCH_NORM_H
+#define BD_OPS_BATCH_NORM_H
+
+#include "graph/grad.h"
+#include "graph/shape_fn.h"
+#include "kernels/batch_norm.h"
+#include "op/kernel.h"
+
+bool bd_batch_norm_is_nchw(const braid_op *node);
+
+// Images of a kernel's input `i` by channel. False when they are not of rank 4: the kernel has failed.
+bool bd_batch_norm_images(bd_op_ctx *c, int i, const char *what, bool nchw, bd_channels *out);
+
+// Input `i` must be a vector of `channels` elements. False: the kernel has failed.
+bool bd_batch_norm_vector(bd_op_ctx *c, int i, const char *what, int64_t channels);
+
+// Merges the channels of images `i`, -1 where unknown, into *channels, and makes *out the images' shape.
+braid_code bd_batch_norm_images_shape(bd_shape_ctx *c, int i, bool nchw, int64_t *channels, braid_shape *out,
+                                      braid_status *st);
+// Merges the length of vector input `i` into *channels.
+braid_code bd_batch_norm_vector_shape(bd_shape_ctx *c, int i, int64_t *channels, braid_status *st);
+
+// The gradients of FusedBatchNorm and its later versions, and of FusedBatchNormGrad.
+void bd_fused_batch_norm_gradient(bd_grad_ctx *c);
+void bd_fused_batch_norm_grad_gradient(bd_grad_ctx *c);
+
+#endif
