@@ -141,18 +141,23 @@ braid_code bd_shape_fn_from_attr(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-braid_code bd_shape_fn_from_input0(bd_shape_ctx *c, braid_status *st)
+braid_code bd_shape_ctx_from_input(bd_shape_ctx *c, int i, braid_status *st)
 {
-    braid_code code = bd_shape_ctx_rank(c, 0, 1, st);
+    braid_code code = bd_shape_ctx_rank(c, i, 1, st);
     if (code) return code;
-    if (bd_shape_ctx_constant_shape(c, 0, &c->outputs[0])) return BRAID_OK;
+    if (bd_shape_ctx_constant_shape(c, i, &c->outputs[0])) return BRAID_OK;
     c->outputs[0] = BD_SHAPE_UNKNOWN;
-    if (c->inputs[0].rank != 1 || c->inputs[0].dims[0] < 0) return BRAID_OK;
-    if (c->inputs[0].dims[0] > BRAID_RANK_MAX)
+    if (c->inputs[i].rank != 1 || c->inputs[i].dims[0] < 0) return BRAID_OK;
+    if (c->inputs[i].dims[0] > BRAID_RANK_MAX)
         return bd_shape_ctx_fail(c, st, "A shape of %lld dimensions is more than %d",
-                                 (long long)c->inputs[0].dims[0], BRAID_RANK_MAX);
-    c->outputs[0].rank = (int)c->inputs[0].dims[0];
+                                 (long long)c->inputs[i].dims[0], BRAID_RANK_MAX);
+    c->outputs[0].rank = (int)c->inputs[i].dims[0];
     for (int d = 0; d < c->outputs[0].rank; d++)
         c->outputs[0].dims[d] = -1;
     return BRAID_OK;
+}
+
+braid_code bd_shape_fn_from_input0(bd_shape_ctx *c, braid_status *st)
+{
+    return bd_shape_ctx_from_input(c, 0, st);
 }

@@ -24,6 +24,9 @@ braid_code bd_shape_ctx_fail(bd_shape_ctx *c, braid_status *st, const char *form
 // Checks that input `i` has that rank if known.
 braid_code bd_shape_ctx_rank(bd_shape_ctx *c, int i, int rank, braid_status *st);
 
+// Makes output 0 of the shape that vector input `i` says, as far as it is known.
+braid_code bd_shape_ctx_from_input(bd_shape_ctx *c, int i, braid_status *st);
+
 braid_code bd_shape_fn_scalar(bd_shape_ctx *c, braid_status *st);    // every output is a scalar
 braid_code bd_shape_fn_unchanged(bd_shape_ctx *c, braid_status *st); // output 0 like input 0
 braid_code bd_shape_fn_merged(bd_shape_ctx *c, braid_status *st);    // all inputs and outputs alike

@@ -11,7 +11,7 @@ typedef struct bd_random_fill {
     bd_philox start; // the stream at group 0
     void *out;
     int64_t count; // elements; the last group may be cut short
-    // Of the integer distributions: the least value, and how many values there are (0: 2^64).
+    // Of the integer distributions: the least value, and how many values there are.
     int64_t low;
     uint64_t range;
 } bd_random_fill;
@@ -32,5 +32,7 @@ extern const bd_random_kind bd_random_normal_f32, bd_random_normal_f64;
 extern const bd_random_kind bd_random_truncated_f32, bd_random_truncated_f64;
 // Uniform in [low, low + range).
 extern const bd_random_kind bd_random_int_i32, bd_random_int_i64;
+// Any integer of 32 or 64 bits.
+extern const bd_random_kind bd_random_full_32, bd_random_full_64;
 
 #endif

@@ -28,13 +28,16 @@ static const char differentiable[] =
     "DepthwiseConv2dNativeBackpropFilter Softmax LogSoftmax BiasAdd BiasAddGrad BiasAddV1 Relu ReluGrad Relu6 Relu6Grad Elu "
     "EluGrad Selu SeluGrad Softplus SoftplusGrad Softsign SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits LRN "
     "AvgPool AvgPoolGrad MaxPool MaxPoolV2 MaxPoolGrad MaxPoolGradV2 MaxPoolGradGrad L2Loss TopKV2 FusedBatchNorm "
-    "FusedBatchNormGrad BatchNormWithGlobalNormalization "
+    "FusedBatchNormGrad FusedBatchNormV2 FusedBatchNormV3 FusedBatchNormGradV2 FusedBatchNormGradV3 "
+    "BatchNormWithGlobalNormalization "
     // what came by TensorFlow 1.15
     "DivNoNan MulNoNan Xdivy Xlogy NextAfter Igamma Igammac Betainc Zeta Polygamma BesselI0e BesselI1e BatchMatMulV2 EuclideanNorm "
     "CumulativeLogsumexp SelectV2 SparseSegmentSumWithNumSegments "
     "SparseSegmentMeanWithNumSegments SparseSegmentSqrtNWithNumSegments LeakyRelu LeakyReluGrad ClipByValue BroadcastTo EnsureShape "
     "MatrixDiagV2 MatrixDiagPartV2 MatrixSetDiagV2 Roll TensorScatterUpdate TensorScatterAdd TensorScatterSub NthElement TopK "
     "LogMatrixDeterminant Cholesky TridiagonalSolve TridiagonalMatMul Einsum ResourceGatherNd "
+    // random_grad.py
+    "RandomGamma "
     // the others
     "DynamicPartition DynamicStitch ParallelDynamicStitch Switch RefSwitch Merge RefMerge Enter RefEnter Exit RefExit "
     "NextIteration RefNextIteration LoopCond ReadVariableOp ResourceGather MatrixInverse MatrixDeterminant MatrixSolve "
@@ -88,7 +91,10 @@ static void test_definitions(void **state)
 // TensorFlow has kernels of floating types only, or (TruncateDiv) of integers only; or there is no use for the others.
 static const char not_of_all_types[] =
     " RealDiv Reciprocal Inv Tan Asin Acos Atan TruncateDiv MaxPool MaxPoolV2 MaxPoolGrad MaxPoolGradV2 "
-    "MaxPoolGradGrad ";
+    "MaxPoolGradGrad "
+    // random numbers of one kind only
+    "Multinomial StatelessMultinomial NonDeterministicInts StatefulStandardNormal StatefulStandardNormalV2 StatefulTruncatedNormal "
+    "StatefulUniform StatefulUniformFullInt StatefulUniformInt ";
 
 static bool is_update(const char *op)
 {

@@ -1,0 +1,71 @@
+// RandomShuffle: the rows of a tensor in random order.
+#include "base/alloc.h"
+#include "ops/element.h"
+#include "ops/random_source.h"
+
+// The single words of a stream, in order.
+typedef struct words {
+    bd_philox stream;
+    uint32_t word[4];
+    int left;
+} words;
+
+static uint32_t next_word(words *w)
+{
+    if (w->left == 0) {
+        bd_philox_next4(&w->stream, w->word);
+        w->left = 4;
+    }
+    return w->word[4 - w->left--];
+}
+
+// Swaps each place with one at or after it (Fisher and Yates); the last stays.
+static void shuffle(int64_t *order, int64_t count, words *w)
+{
+    for (int64_t i = 0; i < count; i++)
+        order[i] = i;
+    for (int64_t i = 0; i < count - 1; i++) {
+        int64_t other = i + next_word(w) % (uint32_t)(count - i), place = order[i];
+        order[i] = order[other];
+        order[other] = place;
+    }
+}
+
+static void shuffle_run(bd_op_ctx *c)
+{
+    const braid_tensor *x = bd_input(c, 0);
+    int64_t rows = x->shape.rank > 0 ? x->shape.dims[0] : 0;
+    if (bd_tensor_count(x) <= 1 || rows <= 1) {
+        bd_output_set(c, 0, x);
+        return;
+    }
+    if (rows > UINT32_MAX) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "RandomShuffle of %lld rows: at most 2^32 - 1 are possible",
+                   (long long)rows);
+        return;
+    }
+    braid_tensor *y = bd_output(c, 0, x->dtype, &x->shape);
+    int64_t *order = bd_try_malloc((size_t)rows * sizeof *order);
+    if (!order) bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when shuffling %lld rows", (long long)rows);
+    if (y && order) {
+        words w = {.stream = bd_random_source_take(c->state, ((uint64_t)rows - 1 + 3) / 4)};
+        shuffle(order, rows, &w);
+        int64_t size = bd_tensor_count(x) / rows;
+        for (int64_t i = 0; i < rows; i++)
+            bd_elements_copy(y, i * size, x, order[i] * size, size);
+    }
+    bd_free(order);
+}
+
+BD_OP(RandomShuffle) = {
+    .signature = "(value: T) -> (output: T)",
+    .attrs = "seed:int=0; seed2:int=0; T:type",
+    .flags = BD_OP_STATEFUL,
+    .shape = bd_shape_fn_unchanged,
+    .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE,
+                           .state_size = sizeof(bd_random_source),
+                           .create = bd_random_source_create,
+                           .destroy = bd_random_source_destroy,
+                           .run = shuffle_run}),
+    .doc = "The rows of value (its elements along the first dimension) in random order.",
+};
