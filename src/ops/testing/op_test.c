@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -82,18 +83,37 @@ void op_case_expect(const braid_tensor *got, const op_text *want, double toleran
     bd_strbuf_fini(&text);
 }
 
-// How many edges each list argument takes when `count` edges fill all arguments.
-static int list_length(const bd_op_def *def, int count)
+// The length of a list argument that `attrs` says: "N=2" or "T=[float,int32]"; -1: it says nothing.
+static int said_length(const bd_arg_def *arg, const char *attrs)
 {
-    int lists = 0, singles = 0;
-    for (int i = 0; i < def->input_count; i++) {
-        if (def->inputs[i].number_attr || def->inputs[i].type_list_attr) {
-            lists++;
-        } else {
-            singles++;
-        }
+    const char *name = arg->number_attr ? arg->number_attr : arg->type_list_attr, *rest = attrs, *piece;
+    size_t len;
+    while (attrs && bd_split_next(&rest, ';', &piece, &len)) {
+        piece += strspn(piece, " ");
+        if (strncmp(piece, name, strlen(name)) != 0 || piece[strlen(name)] != '=') continue;
+        const char *value = piece + strlen(name) + 1;
+        if (*value != '[') return (int)strtol(value, NULL, 10);
+        int count = value[1] != ']';
+        for (; *value && *value != ']'; value++)
+            count += *value == ',';
+        return count;
     }
-    return lists ? (count - singles) / lists : 0;
+    return -1;
+}
+
+// How many edges each list argument takes: what `attrs` says; `count` edges fill all arguments, so that the others share the rest.
+static void list_lengths(const bd_op_def *def, const char *attrs, int count, int lengths[OP_TEXT_MAX])
+{
+    int open = 0;
+    for (int i = 0; i < def->input_count; i++) {
+        bool is_list = def->inputs[i].number_attr || def->inputs[i].type_list_attr;
+        lengths[i] = is_list ? said_length(&def->inputs[i], attrs) : 1;
+        open += lengths[i] < 0;
+        if (lengths[i] > 0) count -= lengths[i];
+    }
+    for (int i = 0; i < def->input_count; i++) {
+        if (lengths[i] < 0) lengths[i] = count / open;
+    }
 }
 
 braid_op *op_test_node(braid_graph *g, const char *op, const char *attrs, const braid_out *inputs, int count)
@@ -101,15 +121,15 @@ braid_op *op_test_node(braid_graph *g, const char *op, const char *attrs, const 
     const bd_op_def *def = bd_op_lookup(op);
     if (!def) fail_msg("no op is called %s", op);
     braid_op_desc *desc = braid_op_begin(g, op, NULL);
-    int list_len = list_length(def, count), at = 0;
+    int lengths[OP_TEXT_MAX], at = 0;
+    list_lengths(def, attrs, count, lengths);
     for (int i = 0; i < def->input_count; i++) {
-        if (def->inputs[i].number_attr || def->inputs[i].type_list_attr) {
-            braid_op_input_list(desc, inputs + at, list_len);
-            at += list_len;
-        } else {
-            if (at >= count) fail_msg("%s takes more inputs than %d", op, count);
-            braid_op_input(desc, inputs[at++]);
-        }
+        if (at + lengths[i] > count) fail_msg("%s takes more inputs than %d", op, count);
+        if (def->inputs[i].number_attr || def->inputs[i].type_list_attr)
+            braid_op_input_list(desc, inputs + at, lengths[i]);
+        else
+            braid_op_input(desc, inputs[at]);
+        at += lengths[i];
     }
     if (at != count) fail_msg("%s takes %d inputs, not %d", op, at, count);
     op_text_attrs(desc, def, attrs);
