@@ -1,9 +1,7 @@
-// Slice and its inverse, Pad.
+// Slice: a block of a tensor.
 #include "graph/grad.h"
 #include "ops/element.h"
 #include "ops/grad_steps.h"
-
-#include <string.h>
 
 // ---- Slice ----
 
@@ -92,83 +90,4 @@ BD_OP(Slice) = {
     .gradient = slice_gradient,
     .kernels = BD_KERNELS({.run = slice_run}),
     .doc = "The block of `size` elements from `begin` on; a size of -1 means all the rest.",
-};
-
-// ---- Pad ----
-
-static braid_code pad_shape(bd_shape_ctx *c, braid_status *st)
-{
-    braid_code code = bd_shape_ctx_rank(c, 1, 2, st);
-    if (code) return code;
-    const braid_tensor *pads = bd_shape_ctx_constant(c, 1);
-    braid_shape in = c->inputs[0], out = {.rank = in.rank};
-    int64_t rows = c->inputs[1].rank == 2 ? c->inputs[1].dims[0] : -1;
-    if (rows >= 0) {
-        if (rows > BRAID_RANK_MAX || (in.rank >= 0 && rows != in.rank))
-            return bd_shape_ctx_fail(c, st, "Shape must be rank %lld but is rank %d", (long long)rows,
-                                     in.rank);
-        out.rank = (int)rows;
-    }
-    if (out.rank < 0) return BRAID_OK;
-    for (int d = 0; d < out.rank; d++) {
-        out.dims[d] = -1;
-        if (!pads || in.rank < 0 || in.dims[d] < 0) continue;
-        out.dims[d] = in.dims[d] + bd_tensor_index(pads, 2 * d) + bd_tensor_index(pads, 2 * d + 1);
-        if (out.dims[d] < in.dims[d]) return bd_shape_ctx_fail(c, st, "Paddings must be non-negative");
-    }
-    c->outputs[0] = out;
-    return BRAID_OK;
-}
-
-static void pad_run(bd_op_ctx *c)
-{
-    const braid_tensor *x = bd_input(c, 0), *pads = bd_input(c, 1);
-    int rank = x->shape.rank;
-    if (pads->shape.rank != 2 || pads->shape.dims[0] != rank || pads->shape.dims[1] != 2) {
-        char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                   "paddings must be a matrix with 2 columns and a row a dimension of the input: %s for %s",
-                   bd_shape_str(&pads->shape, a), bd_shape_str(&x->shape, b));
-        return;
-    }
-    braid_shape out = {.rank = rank};
-    int64_t before[BRAID_RANK_MAX];
-    for (int d = 0; d < rank; d++) {
-        int64_t after = bd_tensor_index(pads, 2 * d + 1);
-        before[d] = bd_tensor_index(pads, 2 * d);
-        if (before[d] < 0 || after < 0) {
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Paddings must be non-negative: %lld %lld",
-                       (long long)before[d], (long long)after);
-            return;
-        }
-        if (__builtin_add_overflow(x->shape.dims[d], before[d], &out.dims[d]) ||
-            __builtin_add_overflow(out.dims[d], after, &out.dims[d])) {
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Paddings are too large");
-            return;
-        }
-    }
-    bd_output_spread(c, 0, x, &x->shape, before, NULL, &out);
-}
-
-static void pad_gradient(bd_grad_ctx *c)
-{
-    braid_graph *g = c->graph;
-    braid_out x = braid_op_get_input(c->op, 0), pads = braid_op_get_input(c->op, 1);
-    braid_out size = bd_grad_stack_with(g, "stack", bd_grad_rank(g, x), 1);
-    const char *scope = braid_push_name_scope(g, "Slice");
-    braid_out corner = bd_b_const_i32_vector(g, "begin", (int32_t[]){0, 0}, 2);
-    braid_out before = bd_b3(g, "Slice", scope, pads, corner, size);
-    braid_pop_name_scope(g);
-    braid_out begin = bd_grad_flatten(g, before);
-    braid_out shape = bd_grad_shape(g, x, braid_out_dtype(pads));
-    c->input_grads[0] = bd_b3(g, "Slice", "Slice", c->output_grads[0], begin, shape);
-}
-
-BD_OP(Pad) = {
-    .signature = "(input: T, paddings: Tpaddings) -> (output: T)",
-    .attrs = "T:type; Tpaddings:type{int32,int64}=int32",
-    .shape = pad_shape,
-    .gradient = pad_gradient,
-    .kernels = BD_KERNELS({.run = pad_run}),
-    .doc = "Puts zeros around a tensor: paddings[d] says how many before and after it along dimension d.",
 };

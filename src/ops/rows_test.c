@@ -71,9 +71,9 @@ static void test_sums(void **state)
         {"SparseSegmentSum", NULL, "float[3,2] 1 2 3 4 5 6; int32[3] 2 0 2; int32[3] 0 0 1",
          "float[2,2] 6 8 5 6"},
         {"SparseSegmentSum", NULL, "float[3] 1 2 3; int64[1] 3; int32[1] 0",
-         "InvalidArgument: indices[0] = 3 is not in [0, 3)"},
+         "InvalidArgument: indices[0] == 3 out of range [0, 3)"},
         {"SparseSegmentSum", NULL, "float[3] 1 2 3; int64[2] 1; int32[1] 0",
-         "InvalidArgument: segment_ids should be the same size as indices."},
+         "InvalidArgument: segment_ids and indices should have same size."},
 
         {.op = "AccumulateNV2",
          .attrs = "shape=[2]",

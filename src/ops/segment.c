@@ -1,7 +1,7 @@
 // Segments: rows that have the same number, made one row.
 //
 // SegmentX takes numbers in order and as many segments as the last one says; UnsortedSegmentX any order, a number of segments,
-// and drops rows of negative numbers. SparseSegmentSum takes the rows that indices name.
+// and drops rows of negative numbers.
 #include "graph/grad.h"
 #include "ops/element.h"
 #include "ops/elementwise.h"
@@ -95,28 +95,19 @@ static braid_tensor *segment_output(bd_op_ctx *c, int64_t count, int ids_rank)
 
 // ---- In order ----
 
-// Input 1 of SegmentX, 2 of SparseSegmentX.
-static int ids_input(const bd_op_ctx *c)
-{
-    return c->input_count - 1;
-}
-
 // The number of segments; -1: the kernel has failed.
 static int64_t count_segments(bd_op_ctx *c)
 {
-    const braid_tensor *data = bd_input(c, 0), *ids = bd_input(c, ids_input(c));
+    const braid_tensor *data = bd_input(c, 0), *ids = bd_input(c, 1);
     int64_t count = bd_tensor_count(ids), last = -1;
-    bool is_sparse = c->input_count == 3;
     if (ids->shape.rank != 1) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "segment_ids should be a vector.");
     } else if (data->shape.rank == 0) {
         bd_op_fail(
             c, BRAID_INVALID_ARGUMENT,
             "input must be at least 1-D: segment_ids should be the same size as dimension 0 of input.");
-    } else if (is_sparse ? !bd_shape_equal(&bd_input(c, 1)->shape, &ids->shape)
-                         : data->shape.dims[0] != count) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "segment_ids should be the same size as %s",
-                   is_sparse ? "indices." : "dimension 0 of input.");
+    } else if (data->shape.dims[0] != count) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "segment_ids should be the same size as dimension 0 of input.");
     }
     for (int64_t i = 0; i < count && !bd_op_failed(c); i++) {
         int64_t id = bd_tensor_index(ids, i);
@@ -130,21 +121,10 @@ static int64_t count_segments(bd_op_ctx *c)
     return bd_op_failed(c) ? -1 : last + 1;
 }
 
-// The row of the data that has place `i`; -1: it is not there, the kernel has failed.
-static int64_t row_at(bd_op_ctx *c, int64_t i)
-{
-    if (c->input_count == 2) return i;
-    int64_t row = bd_tensor_index(bd_input(c, 1), i), rows = bd_input(c, 0)->shape.dims[0];
-    if (row >= 0 && row < rows) return row;
-    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "indices[%lld] = %lld is not in [0, %lld)", (long long)i,
-               (long long)row, (long long)rows);
-    return -1;
-}
-
 static void sorted_run(bd_op_ctx *c)
 {
     const segment_state *s = c->state;
-    const braid_tensor *data = bd_input(c, 0), *ids = bd_input(c, ids_input(c));
+    const braid_tensor *data = bd_input(c, 0), *ids = bd_input(c, 1);
     int64_t segments = count_segments(c);
     braid_tensor *y = segments < 0 ? NULL : segment_output(c, segments, 1);
     if (!y) return;
@@ -152,12 +132,11 @@ static void sorted_run(bd_op_ctx *c)
     int64_t len = bd_shape_count_range(&data->shape, 1, data->shape.rank), count = bd_tensor_count(ids);
     size_t size = braid_dtype_size(y->dtype);
     for (int64_t i = 0, from = 0; i < count; i++) {
-        int64_t id = bd_tensor_index(ids, i), row = row_at(c, i);
-        if (row < 0) return;
+        int64_t id = bd_tensor_index(ids, i);
         if (id < 0 || id >= segments) continue; // a variable's ids may change between two looks
         if (i > 0 && bd_tensor_index(ids, i - 1) != id) from = i;
         char *to = (char *)y->data + (size_t)(id * len) * size;
-        const char *x = (const char *)data->data + (size_t)(row * len) * size;
+        const char *x = (const char *)data->data + (size_t)(i * len) * size;
         if (i == from) {
             memcpy(to, x, (size_t)len * size);
         } else {
@@ -302,15 +281,6 @@ static void extreme_gradient(bd_grad_ctx *c)
     c->input_grads[0] = bd_b3(g, "Select", NULL, chosen, shares, bd_b1(g, "ZerosLike", "zeros_like", x));
 }
 
-static void sparse_sum_gradient(bd_grad_ctx *c)
-{
-    braid_graph *g = c->graph;
-    braid_out rows = bd_b2(g, "Gather", NULL, c->output_grads[0], c->op->inputs[2]);
-    braid_out first = bd_b_const_i32(g, "Const", 0);
-    braid_out count = bd_b2(g, "Gather", NULL, bd_b_shape(g, "Shape", c->op->inputs[0]), first);
-    c->input_grads[0] = bd_b3(g, "UnsortedSegmentSum", NULL, rows, c->op->inputs[1], count);
-}
-
 // ---- Definitions ----
 
 // Extremes of no row are the ends of the type's range.
@@ -404,13 +374,4 @@ BD_OP(UnsortedSegmentMax) = {
     .gradient = extreme_gradient,
     .kernels = SEGMENT_KERNELS(max, unsorted_run, BD_KERNEL_CLAMPS),
     .doc = "Row s of the output has the greatest elements of the rows of `data` whose segment id is s.",
-};
-
-BD_OP(SparseSegmentSum) = {
-    .signature = "(data: T, indices: Tidx, segment_ids: int32) -> (output: T)",
-    .attrs = "T:type{realnumber}; Tidx:type{int32,int64}=int32",
-    .shape = sorted_shape,
-    .gradient = sparse_sum_gradient,
-    .kernels = SEGMENT_KERNELS(sum, sorted_run, 0),
-    .doc = "SegmentSum of the rows of data that indices name.",
 };

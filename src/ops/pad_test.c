@@ -1,0 +1,176 @@
+// What ops that put something around tensors, join rows or look for equal ones promise: PadV2, MirrorPad, SparseSegmentX, UniqueX,
+// Bitcast. Values are numpy's (pad, unique, view), or follow from the definition.
+#include "base/testing/test.h"
+#include "ops/testing/op_test.h"
+
+static void test_pads(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"PadV2", NULL, "float[1,2] 1 2; int32[2,2] 1 0 0 2; float[] 9", "float[2,4] 9 9 9 9 1 2 9 9"},
+        {"PadV2", NULL, "string[1] a; int64[1,2] 1 1; string[] -", "string[3] - a -"},
+        {"PadV2", NULL, "int32[] 5; int32[0,2]; int32[] 1", "int32[] 5"},
+        {"PadV2", NULL, "int64[0]; int32[1,2] 1 1; int64[] 7", "int64[2] 7 7"},
+        {"PadV2", NULL, "int64[1] 1; int32[1,2] 1 1; int64[1] 7", "InvalidArgument: "},
+        {"PadV2", NULL, "int64[1] 1; int32[1,2] -1 1; int64[] 7",
+         "InvalidArgument: Paddings must be non-negative"},
+        {"PadV2", NULL, "int64[1] 1; int64[1,2] 4611686018427387904 4611686018427387904; int64[] 7",
+         "InvalidArgument: "},
+        {"PadV2", NULL, "int64[1] 1; int64[1,2] 4611686018427387904 1; int64[] 7", "ResourceExhausted: "},
+        {"MirrorPad", "mode=REFLECT", "int32[2,3] 1 2 3 4 5 6; int32[2,2] 1 1 2 2",
+         "int32[4,7] 6 5 4 5 6 5 4 3 2 1 2 3 2 1 6 5 4 5 6 5 4 3 2 1 2 3 2 1"},
+        {"MirrorPad", "mode=SYMMETRIC", "int32[2,3] 1 2 3 4 5 6; int64[2,2] 1 1 2 2",
+         "int32[4,7] 2 1 1 2 3 3 2 2 1 1 2 3 3 2 5 4 4 5 6 6 5 5 4 4 5 6 6 5"},
+        {"MirrorPad", "mode=SYMMETRIC", "string[2] a b; int32[1,2] 2 1", "string[5] b a a b b"},
+        {"MirrorPad", "mode=REFLECT", "float[] 3; int32[0,2]", "float[] 3"},
+        {"MirrorPad", "mode=SYMMETRIC", "float[0]; int32[1,2] 0 0", "float[0]"},
+        {"MirrorPad", "mode=REFLECT", "float[3] 1 2 3; int32[1,2] 3 0",
+         "InvalidArgument: paddings must be less than the dimension size: 3, 0"},
+        {"MirrorPad", "mode=SYMMETRIC", "float[3] 1 2 3; int32[1,2] 0 4",
+         "InvalidArgument: paddings must be no greater than the dimension size"},
+        {"MirrorPad", "mode=SYMMETRIC", "float[3] 1 2 3; int32[1,2] -1 0", "InvalidArgument: non-negative"},
+        {"MirrorPad", "mode=SYMMETRIC", "float[3] 1 2 3; int32[2,2] 0", "InvalidArgument: "},
+        {"MirrorPadGrad", "mode=REFLECT", "float[7] 1 2 3 4 5 6 7; int32[1,2] 2 2", "float[3] 10 12 6"},
+        {"MirrorPadGrad", "mode=SYMMETRIC", "int32[2,4] 1 2 3 4 5 6 7 8; int32[2,2] 0 0 1 1",
+         "int32[2,2] 3 7 11 15"},
+        {"MirrorPadGrad", "mode=SYMMETRIC", "float[3] 1; int32[1,2] 2 2", "InvalidArgument: "},
+        {"MirrorPadGrad", "mode=REFLECT", "float[3] 1; int32[1,2] 1 1", "InvalidArgument: less than"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_segments(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"SparseSegmentSum", NULL, "int32[3,2] 1 2 3 4 5 6; int32[3] 2 0 2; int32[3] 0 0 2",
+         "int32[3,2] 6 8 0 0 5 6"},
+        {"SparseSegmentSum", NULL, "float[3] 1 2 3; int32[1] -1; int32[1] 0",
+         "InvalidArgument: indices[0] == -1"},
+        {"SparseSegmentSum", NULL, "float[3] 1 2 3; int32[2] 0 1; int32[2] 1 0",
+         "InvalidArgument: not increasing"},
+        {"SparseSegmentSum", NULL, "float[3] 1 2 3; int32[2] 0 1; int32[2] -1 0",
+         "InvalidArgument: must be >= 0"},
+        {"SparseSegmentSumWithNumSegments", NULL, "int64[3] 1 2 3; int64[2] 2 1; int32[2] 1 1; int32[] 4",
+         "int64[4] 0 5 0 0"},
+        {"SparseSegmentSumWithNumSegments", NULL, "uint8[3] 100 200 3; int32[2] 0 1; int32[2] 0 0; int64[] 1",
+         "uint8[1] 44"},
+        {"SparseSegmentSumWithNumSegments", NULL, "float[3] 1; int32[0]; int32[0]; int32[] 2", "float[2] 0"},
+        {"SparseSegmentSumWithNumSegments", NULL, "float[3] 1; int32[1] 0; int32[1] 2; int32[] 2",
+         "InvalidArgument: segment ids must be < num_segments"},
+        {"SparseSegmentSumWithNumSegments", NULL, "float[3] 1; int32[0]; int32[0]; int32[] -2",
+         "InvalidArgument: "},
+        {"SparseSegmentSumWithNumSegments", NULL,
+         "float[3] 1; int32[0]; int32[0]; int64[] 4611686018427387904", "ResourceExhausted: "},
+        {"SparseSegmentMean", NULL, "float[3,2] 1 2 3 4 5 6; int32[4] 2 0 2 1; int32[4] 0 0 0 2",
+         "float[3,2] 3.66666667 4.66666667 0 0 3 4"},
+        {"SparseSegmentMeanWithNumSegments", NULL, "double[3] 1 2 3; int32[2] 2 1; int32[2] 1 1; int32[] 3",
+         "double[3] 0 2.5 0"},
+        {"SparseSegmentSqrtN", NULL, "double[3] 1 2 3; int32[4] 2 0 2 1; int32[4] 0 0 0 0", "double[1] 4.5"},
+        {"SparseSegmentSqrtNWithNumSegments", NULL, "float[3] 1 2 3; int32[1] 2; int32[1] 1; int32[] 2",
+         "float[2] 0 3"},
+        {"SparseSegmentMeanGrad", NULL, "double[2,1] 6 5; int32[4] 2 0 2 1; int32[4] 0 0 0 1; int32[] 4",
+         "double[4,1] 2 5 4 0"},
+        {"SparseSegmentSqrtNGrad", NULL, "double[1] 6; int32[4] 2 0 2 1; int32[4] 0 0 0 0; int32[] 3",
+         "double[3] 3 3 6"},
+        {"SparseSegmentMeanGrad", NULL, "double[1] 6; int32[1] 3; int32[1] 0; int32[] 3",
+         "InvalidArgument: indices[0] == 3"},
+        {"SparseSegmentMeanGrad", NULL, "double[1] 6; int32[1] 1; int32[1] 1; int32[] 3",
+         "InvalidArgument: segment_ids[0] == 1"},
+        {"SparseSegmentMeanGrad", NULL, "double[1] 6; int32[1] 0; int32[1] 0; int32[] -3",
+         "InvalidArgument: output_dim0"},
+        {"SparseSegmentMeanGrad", NULL, "double[] 6; int32[1] 0; int32[1] 0; int32[] 3", "InvalidArgument: "},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_equal_ones(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"UniqueWithCounts", NULL, "int32[9] 1 1 2 4 4 4 7 8 8",
+         "int32[5] 1 2 4 7 8; int32[9] 0 0 1 2 2 2 3 4 4; int32[5] 2 1 3 1 2"},
+        {"UniqueWithCounts", "out_idx=int64", "string[3] b a b",
+         "string[2] b a; int64[3] 0 1 0; int64[2] 2 1"},
+        {"UniqueWithCounts", NULL, "float[0]", "float[0]; int32[0]; int32[0]"},
+        {"UniqueWithCounts", NULL, "float[1,1] 1", "InvalidArgument: unique expects a 1D vector."},
+        {"UniqueV2", NULL, "int32[3,3] 1 0 0 1 0 0 2 0 0; int64[1] 0",
+         "int32[2,3] 1 0 0 2 0 0; int32[3] 0 0 1"},
+        {"UniqueV2", NULL, "int32[3,3] 1 0 0 1 0 0 2 0 0; int32[1] -1",
+         "int32[3,2] 1 0 1 0 2 0; int32[3] 0 1 1"},
+        {"UniqueV2", NULL, "float[3] 2 2 nan; int64[0]", "float[2] 2 nan; int32[3] 0 0 1"},
+        {"UniqueV2", NULL, "float[2,2] 0 nan -0 nan; int64[1] 1", "float[2,2] 0 nan -0 nan; int32[2] 0 1"},
+        {"UniqueV2", NULL, "int32[2,0]; int64[1] 0", "int32[1,0]; int32[2] 0 0"},
+        {"UniqueV2", NULL, "int32[0,2]; int64[1] 0", "int32[0,2]; int32[0]"},
+        {"UniqueV2", NULL, "int32[2,2] 1; int64[0]", "InvalidArgument: unique expects a 1D vector."},
+        {"UniqueV2", NULL, "int32[2] 1; int64[1] 1", "InvalidArgument: "},
+        {"UniqueV2", NULL, "int32[2] 1; int64[2] 0 1", "InvalidArgument: "},
+        {"UniqueV2", NULL, "int32[2] 1; int64[] 0", "InvalidArgument: "},
+        {"UniqueWithCountsV2", NULL, "string[2,2] a b a b; int64[1] 0",
+         "string[1,2] a b; int32[2] 0 0; int32[1] 2"},
+        {"UniqueWithCountsV2", NULL, "int64[2,1,3] 5 6 5 7 8 7; int32[1] 2",
+         "int64[2,1,2] 5 6 7 8; int32[3] 0 1 0; int32[2] 2 1"},
+        {"Bitcast", "type=float", "int32[2] 1065353216 0", "float[2] 1 0"},
+        {"Bitcast", "type=uint8", "int32[1] 258", "uint8[1,4] 2 1 0 0"},
+        {"Bitcast", "type=int64", "int32[2,2] 1 0 0 1", "int64[2] 1 4294967296"},
+        {"Bitcast", "type=half", "bfloat16[] 0x1234", "half[] 0x1234"},
+        {"Bitcast", "type=int16", "int64[0]", "int16[0,4]"},
+        {"Bitcast", "type=int64", "int32[3] 1", "InvalidArgument: "},
+        {"Bitcast", "type=int64", "int32[] 1", "InvalidArgument: "},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_shapes(void **state)
+{
+    (void)state;
+    static const op_shape_case cases[] = {
+        {"PadV2", NULL, "[2,?]; int32[2,2] 1 1 0 2; []", "[4,?]"},
+        {"PadV2", NULL, "?; int32[2,2]; []", "[?,?]"},
+        {"PadV2", NULL, "[2,?]; int32[2,2]; [1]", "InvalidArgument: "},
+        {"MirrorPad", "mode=REFLECT", "[3,?]; int32[2,2] 1 1 0 2", "[5,?]"},
+        {"MirrorPad", "mode=REFLECT", "[3,?]; int32[2,3]", "InvalidArgument: "},
+        {"MirrorPadGrad", "mode=REFLECT", "[5,?]; int32[2,2] 1 1 0 2", "[3,?]"},
+        {"SparseSegmentMean", NULL, "[3,?]; int32[4]; int32[4]", "[?,?]"},
+        {"SparseSegmentMean", NULL, "[3,?]; int32[4]; int32[3]", "InvalidArgument: "},
+        {"SparseSegmentSumWithNumSegments", NULL, "[3,2]; int32[4]; int32[4]; int32[] 7", "[7,2]"},
+        {"SparseSegmentSqrtNGrad", NULL, "[3,2]; int32[4]; int32[4]; int32[] 7", "[7,2]"},
+        {"UniqueWithCounts", NULL, "[4]", "[?]; [4]; [?]"},
+        {"UniqueV2", NULL, "[4,5]; int64[1] 1", "[4,?]; [5]"},
+        {"UniqueV2", NULL, "[4,5]; int64[1]", "[?,?]; [?]"},
+        {"UniqueV2", NULL, "[4,5]; int64[1] 2", "InvalidArgument: "},
+        {"Bitcast", "type=int64", "[?,2]", "[?]"},
+        {"Bitcast", "type=uint8", "[?,2]", "[?,2,4]"},
+        {"Bitcast", "type=int64", "[?,3]", "InvalidArgument: "},
+    };
+    OP_TEST_SHAPES(cases);
+}
+
+static void test_gradients(void **state)
+{
+    (void)state;
+    static const op_grad_case cases[] = {
+        {"PadV2", NULL, "double[1,2] 1 2; int32[2,2] 1 0 0 2; double[] 9", "2"},
+        {"MirrorPad", "mode=REFLECT", "double[2,3] 1 2 3 4 5 6; int32[2,2] 1 1 2 2"},
+        {"MirrorPad", "mode=SYMMETRIC", "double[2,3] 1 2 3 4 5 6; int32[2,2] 1 1 2 2"},
+        {"MirrorPadGrad", "mode=SYMMETRIC", "double[4] 1 2 3 4; int32[1,2] 1 1"},
+        {"SparseSegmentSumWithNumSegments", NULL,
+         "double[3,2] 1 2 3 4 5 6; int32[3] 2 0 2; int32[3] 0 0 1; int32[] 3"},
+        {"SparseSegmentMean", NULL, "double[3,2] 1 2 3 4 5 6; int32[3] 2 0 2; int32[3] 0 0 1"},
+        {"SparseSegmentMeanWithNumSegments", NULL,
+         "double[3,2] 1 2 3 4 5 6; int32[3] 2 0 2; int32[3] 0 0 1; int32[] 3"},
+        {"SparseSegmentSqrtN", NULL, "double[3,2] 1 2 3 4 5 6; int32[3] 2 0 2; int32[3] 0 0 1"},
+        {"SparseSegmentSqrtNWithNumSegments", NULL,
+         "double[3,2] 1 2 3 4 5 6; int32[3] 2 0 2; int32[3] 0 0 1; int32[] 3"},
+    };
+    OP_TEST_GRADIENTS(cases);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pads),   cmocka_unit_test(test_segments),  cmocka_unit_test(test_equal_ones),
+        cmocka_unit_test(test_shapes), cmocka_unit_test(test_gradients),
+    };
+    return BD_RUN_TESTS(tests);
+}
