@@ -59,6 +59,7 @@ void bd_worker_graph_unref(bd_worker_graph *g)
 {
     if (!g || atomic_fetch_sub_explicit(&g->refs, 1, memory_order_acq_rel) != 1) return;
     bd_plan_unref(g->plan);
+    bd_functions_unref(g->functions);
     session_unref(g->session);
     bd_free(g->handle);
     bd_free(g);
@@ -216,6 +217,14 @@ static braid_code assign_devices(const bd_local_worker *w, braid_graph *g, braid
     return code;
 }
 
+static bd_functions *functions_new(const bd_local_worker *w, bd_library *library, unsigned disabled_rewrites)
+{
+    bd_device *d = w->device;
+    const bd_device_info info = {d->name, d->type, d->incarnation, d->memory_limit};
+    const bd_local_devices devices = {.devices = &d, .infos = &info, .count = 1};
+    return bd_functions_new(library, &devices, disabled_rewrites);
+}
+
 static bd_worker_graph *graph_new(bd_worker_session *s, bd_plan *plan)
 {
     bd_worker_graph *g = bd_calloc(1, sizeof *g);
@@ -248,15 +257,18 @@ void bd_local_worker_register_graph(bd_local_worker *w, const char *session_hand
     bd_plan *plan = NULL;
     bd_worker_graph *g = NULL;
     bd_worker_session *s = find_session(w, session_handle, was_created, st);
+    bd_library *library = bd_library_ref(graph->library); // compiling uses the graph up
     braid_code code = s ? assign_devices(w, graph, st) : st->code;
     if (!code) code = bd_optimize(graph, disabled_rewrites, st);
     if (!code) code = bd_plan_compile(graph, w->device, s->kernels, &plan, st);
     if (!code) {
         g = graph_new(s, plan);
+        g->functions = functions_new(w, library, disabled_rewrites);
         code = publish(w, g, st);
     } else if (s) {
         give_up_registering(w, s);
     }
+    bd_library_unref(library);
     bd_graph_fini(graph);
     bd_graph_init(graph);
     fn(arg, code ? NULL : g->handle, st);

@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "base/thread.h"
 #include "cluster/local_worker.h"
+#include "runtime/functions.h"
 #include "runtime/plan.h"
 
 // A session of a master, held by the table and by its graphs.
@@ -24,6 +25,7 @@ typedef struct bd_worker_graph {
     char *handle;
     bd_worker_session *session; // a reference
     bd_plan *plan;
+    bd_functions *functions; // that its nodes call
     atomic_int refs;
     // How long the last execution held the thread that began it: what is long goes to the pool.
     _Atomic int64_t held_ns;

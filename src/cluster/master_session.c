@@ -58,11 +58,14 @@ static braid_code place_locked(bd_master_session *s, int from, braid_status *st)
     return bd_place(&s->graph, from, &options, st);
 }
 
-static void forget_from_locked(bd_master_session *s, size_t from)
+// What came since: nodes from `from` on, and functions that `library`, which the graph had, has not.
+static void forget_locked(bd_master_session *s, size_t from, bd_library *library)
 {
     for (size_t i = from; i < s->graph.nodes.len; i++)
         bd_map_remove(&s->graph.by_name, s->graph.nodes.items[i]->name);
     s->graph.nodes.len = from;
+    bd_library_unref(s->graph.library);
+    s->graph.library = bd_library_ref(library);
 }
 
 braid_code bd_master_extend(bd_master_session *s, const bd_message *graph_def, int64_t *version,
@@ -70,6 +73,7 @@ braid_code bd_master_extend(bd_master_session *s, const bd_message *graph_def, i
 {
     bd_mutex_lock(&s->graph_mu);
     const size_t from = s->graph.nodes.len;
+    bd_library *library = bd_library_ref(s->graph.library);
     braid_code code = BRAID_OK;
     if (*version >= 0 && *version != s->version)
         code = bd_fail(st, BRAID_ABORTED, "Current version is %" PRId64 " but caller expected %" PRId64,
@@ -77,8 +81,9 @@ braid_code bd_master_extend(bd_master_session *s, const bd_message *graph_def, i
     if (!code) code = bd_graph_import_message(&s->graph, graph_def, st);
     if (!code) {
         code = place_locked(s, (int)from, st);
-        if (code) forget_from_locked(s, from);
+        if (code) forget_locked(s, from, library);
     }
+    bd_library_unref(library);
     if (!code) s->version++;
     *version = s->version;
     bd_mutex_unlock(&s->graph_mu);

@@ -259,6 +259,7 @@ void bd_worker_run_graph(bd_worker *base, bd_run_graph *run, bd_cancellation *ca
         .pool = w->device->pool,
         .blocking = w->device->blocking,
         .stats = run->wants_stats ? bd_step_stats_new() : NULL,
+        .functions = graph->functions,
     };
     e->step_cancellation = step_cancellation;
     e->step_hook.fn = step_cancelled;

@@ -138,6 +138,11 @@ static void set_attr(braid_op_desc *d, const char *name, const bd_attr *value)
     bd_array_push(&d->attrs, (bd_named_attr){.name = bd_arena_strdup(&d->arena, name), .value = copy});
 }
 
+void bd_op_desc_attr(braid_op_desc *d, const char *name, const bd_attr *value)
+{
+    set_attr(d, name, value);
+}
+
 static const bd_named_attr *get_attr(const braid_op_desc *d, const char *name)
 {
     for (size_t i = 0; i < d->attrs.len; i++) {

@@ -57,6 +57,9 @@ typedef struct bd_builder {
     int64_t seed;
 } bd_builder;
 
+// Sets an attr of any kind; the value is copied.
+void bd_op_desc_attr(braid_op_desc *d, const char *name, const bd_attr *value);
+
 bd_builder *bd_graph_builder(braid_graph *g); // made when it is first asked for
 void bd_builder_free(bd_builder *b);          // NULL is accepted
 

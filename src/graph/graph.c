@@ -25,8 +25,9 @@ void bd_graph_fini(braid_graph *g)
     for (size_t i = 0; i < g->tensors.len; i++)
         braid_tensor_free(g->tensors.items[i]);
     bd_array_free(&g->tensors);
-    bd_array_free(&g->libraries);
     bd_array_free(&g->nodes);
+    bd_library_unref(g->library);
+    g->library = NULL;
     bd_map_fini(&g->by_name);
     bd_map_fini(&g->name_numbers);
     bd_status_fini(&g->status);
@@ -117,12 +118,20 @@ void bd_node_set_controls(braid_op *n, braid_op *const *controls, int count)
     bd_imap_fini(&seen);
 }
 
+// What an op's name stands for in this graph: an op, or a function of its library; NULL: unknown.
+static const bd_op_def *find_def(const braid_graph *g, const char *op_type)
+{
+    const bd_op_def *def = bd_op_lookup(op_type);
+    const bd_function *f = def ? NULL : bd_library_find(g->library, op_type);
+    return f ? &f->def : def;
+}
+
 // A node with its name, type, device and edges, not in the graph's tables yet.
 static braid_op *new_node(braid_graph *g, const bd_node_spec *spec)
 {
     braid_op *n = BD_ARENA_NEW(&g->arena, braid_op);
     n->graph = g;
-    n->def = bd_op_lookup(spec->op_type);
+    n->def = find_def(g, spec->op_type);
     n->name = bd_arena_strdup(&g->arena, spec->name);
     n->op_type = n->def ? n->def->name : bd_arena_strdup(&g->arena, spec->op_type);
     n->device = spec->device && *spec->device ? bd_arena_strdup(&g->arena, spec->device) : "";
@@ -180,6 +189,14 @@ braid_code bd_graph_add(braid_graph *g, const bd_node_spec *spec, braid_op **nod
 
 // ---- Copying ----
 
+void bd_graph_share_library(braid_graph *g, const braid_graph *from)
+{
+    if (g->library == from->library) return;
+    bd_library *before = g->library;
+    g->library = bd_library_ref(from->library);
+    bd_library_unref(before);
+}
+
 // Within one graph's life its strings may be shared; another graph's must be copied.
 static const char *own_string(braid_graph *g, const char *text)
 {
@@ -207,6 +224,7 @@ braid_op *bd_graph_copy_node(braid_graph *g, const braid_op *from, const braid_o
     braid_op *n = BD_ARENA_NEW(&g->arena, braid_op);
     n->graph = g;
     n->def = from->def;
+    if (from->graph->library) bd_graph_share_library(g, from->graph);
     n->name = own_string(g, from->name);
     n->op_type = from->def ? from->def->name : own_string(g, from->op_type);
     n->device = own_string(g, from->device);

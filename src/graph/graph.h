@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/map.h"
+#include "graph/function.h"
 #include "graph/op.h"
 #include <braid/graph.h>
 
@@ -40,7 +41,7 @@ struct braid_graph {
     bd_map by_name;               // -> braid_op
     bd_map name_numbers;          // the last number that bd_graph_unique_name gave to a base
     bd_attr_tensors tensors;      // of attrs, one reference each
-    BD_ARRAY(bd_bytes) libraries; // FunctionDefLibrary messages, as they came
+    bd_library *library;          // functions that nodes may call, one reference; NULL: none
     int producer, min_consumer;   // VersionDef
     braid_status status;          // the first error made while building
     struct bd_builder *builder;   // NULL until something is built
@@ -88,12 +89,16 @@ typedef struct bd_node_spec {
 // determine, infers shapes. An unknown op is kept without checks. AlreadyExists, InvalidArgument (the message names node and op).
 braid_code bd_graph_add(braid_graph *g, const bd_node_spec *spec, braid_op **node, braid_status *st);
 
-// Copies `n` of another graph with new inputs (already in `g`); attrs, device, types and shapes as they are, unchecked.
+// Copies `n` of another graph with new inputs (already in `g`); attrs, device, types and shapes as they are, unchecked. `g` gets
+// the library of that graph.
 braid_op *bd_graph_copy_node(braid_graph *g, const braid_op *n, const braid_out *inputs, int input_count,
                              braid_op *const *controls, int control_count);
 // Points data input `index` of a node at something else: only in a graph nobody else sees yet (loops, rewrites).
 void bd_node_set_input(braid_op *n, int index, braid_out to);
 void bd_node_add_control(braid_op *n, braid_op *control); // no effect if it is there
+
+// Gives `g` the library of `from`, which has all functions that `g` may call so far.
+void bd_graph_share_library(braid_graph *g, const braid_graph *from);
 
 // A name that does not exist in `g`, made from `base` and a number.
 const char *bd_graph_unique_name(braid_graph *g, const char *base);

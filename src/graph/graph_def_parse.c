@@ -101,6 +101,15 @@ static void drop_repeated_attrs(bd_parsed_node *n)
     bd_map_fini(&seen);
 }
 
+braid_code bd_import_parse_node(bd_import *im, bd_wire_reader *in, bd_parsed_node *n)
+{
+    braid_code code = parse_node_fields(im, in, n);
+    if (!code) drop_repeated_attrs(n);
+    return code && *n->name
+               ? bd_status_prefix(im->st, "Node '%.200s' (op: '%.100s'): ", n->name, n->op)
+               : code;
+}
+
 // Counts the attrs that a definition does not have, for one line of the log.
 static void note_unknown_attrs(bd_import *im, const bd_parsed_node *n)
 {
@@ -118,10 +127,9 @@ static void note_unknown_attrs(bd_import *im, const bd_parsed_node *n)
 static braid_code parse_node(bd_import *im, bd_wire_reader *in)
 {
     bd_parsed_node n = {.name = "", .op = "", .device = ""};
-    braid_code code = parse_node_fields(im, in, &n);
+    braid_code code = bd_import_parse_node(im, in, &n);
     bd_array_push(&im->nodes, n); // freed with the import, whatever comes
-    if (code)
-        return *n.name ? bd_status_prefix(im->st, "Node '%.200s' (op: '%.100s'): ", n.name, n.op) : code;
+    if (code) return code;
     if (!bd_node_name_is_valid(n.name))
         return bd_fail(im->st, BRAID_INVALID_ARGUMENT, "Node '%.200s': Node name contains invalid characters",
                        n.name);
@@ -134,7 +142,6 @@ static braid_code parse_node(bd_import *im, bd_wire_reader *in)
             "GraphDef argument to Extend includes node '%s', which was created by a previous call to Create or "
             "Extend in this session",
             n.name);
-    drop_repeated_attrs(&im->nodes.items[im->nodes.len - 1]);
     note_unknown_attrs(im, &im->nodes.items[im->nodes.len - 1]);
     return BRAID_OK;
 }

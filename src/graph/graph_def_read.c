@@ -181,12 +181,6 @@ static void publish(bd_import *im)
     bd_array_reserve(&g->nodes, g->nodes.len + im->nodes.len);
     for (size_t i = 0; i < im->nodes.len; i++)
         bd_graph_append(g, im->nodes.items[i].node);
-    for (size_t i = 0; i < im->libraries.len; i++) {
-        const bd_bytes *library = &im->libraries.items[i];
-        bd_array_push(&g->libraries,
-                      (bd_bytes){.data = bd_arena_strndup(&g->arena, library->data, library->len),
-                                 .len = library->len});
-    }
     if (im->producer > 0 && (from == 0 || im->producer < g->producer)) g->producer = im->producer;
     if (im->min_consumer > g->min_consumer) g->min_consumer = im->min_consumer;
     bd_builder_note_foreign(g, from, (int)g->nodes.len);
@@ -195,7 +189,7 @@ static void publish(bd_import *im)
                 im->unknown_attrs, im->unknown_attr, im->unknown_attr_node);
 }
 
-static void import_fini(bd_import *im)
+void bd_import_fini(bd_import *im)
 {
     for (size_t i = 0; i < im->tensors.len; i++)
         braid_tensor_free(im->tensors.items[i]);
@@ -210,20 +204,42 @@ static void import_fini(bd_import *im)
     bd_arena_fini(&im->arena);
 }
 
+braid_code bd_import_make(bd_import *im)
+{
+    size_t tensors = im->g->tensors.len;
+    braid_code code = BRAID_OK;
+    for (size_t i = 0; i < im->nodes.len && !code; i++)
+        code = resolve_inputs(im, &im->nodes.items[i]);
+    if (!code) code = make_nodes(im);
+    if (!code) code = close_loops(im);
+    if (!code)
+        publish(im);
+    else
+        bd_graph_drop_tensors(im->g, tensors);
+    return code;
+}
+
+// The nodes may call the functions that come with them: the graph has those first, and keeps them if it gets the nodes.
+static braid_code make_with_library(bd_import *im)
+{
+    braid_graph *g = im->g;
+    bd_library *before = g->library, *after = NULL;
+    braid_code code =
+        bd_library_extend(before, im->libraries.items, (int)im->libraries.len, &after, im->st);
+    if (code) return code;
+    g->library = after;
+    code = bd_import_make(im);
+    if (code) g->library = before;
+    bd_library_unref(code ? after : before);
+    return code;
+}
+
 static braid_code import_graph(braid_graph *g, bd_wire_reader *in, braid_status *st)
 {
     bd_import im = {.g = g, .st = st};
-    size_t tensors = g->tensors.len;
     braid_code code = bd_import_parse(&im, in);
-    for (size_t i = 0; i < im.nodes.len && !code; i++)
-        code = resolve_inputs(&im, &im.nodes.items[i]);
-    if (!code) code = make_nodes(&im);
-    if (!code) code = close_loops(&im);
-    if (!code)
-        publish(&im);
-    else
-        bd_graph_drop_tensors(g, tensors);
-    import_fini(&im);
+    if (!code) code = im.libraries.len ? make_with_library(&im) : bd_import_make(&im);
+    bd_import_fini(&im);
     return code;
 }
 

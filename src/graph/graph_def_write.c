@@ -61,8 +61,7 @@ size_t bd_graph_write_size(const braid_graph *g, int from, bool placed)
     size_t size = bd_wire_bytes_size(versions_size(g));
     for (size_t i = (size_t)from; i < g->nodes.len; i++)
         size += bd_wire_bytes_size(node_size(g->nodes.items[i], placed));
-    for (size_t i = 0; i < g->libraries.len; i++)
-        size += bd_wire_bytes_size(g->libraries.items[i].len);
+    if (g->library) size += bd_wire_bytes_size(bd_library_size(g->library));
     return size;
 }
 
@@ -128,8 +127,10 @@ void bd_graph_write(const braid_graph *g, int from, bool placed, bd_wire_writer 
 {
     for (size_t i = (size_t)from; i < g->nodes.len; i++)
         put_node(out, g->nodes.items[i], placed);
-    for (size_t i = 0; i < g->libraries.len; i++)
-        bd_wire_put_bytes(out, BD_GRAPH_DEF_LIBRARY, g->libraries.items[i].data, g->libraries.items[i].len);
+    if (g->library) {
+        put_message(out, BD_GRAPH_DEF_LIBRARY, bd_library_size(g->library));
+        bd_library_write(g->library, out);
+    }
     put_message(out, BD_GRAPH_DEF_VERSIONS, versions_size(g));
     if (g->producer) bd_wire_put_uint(out, BD_VERSION_DEF_PRODUCER, (uint64_t)g->producer);
     if (g->min_consumer) bd_wire_put_uint(out, BD_VERSION_DEF_MIN_CONSUMER, (uint64_t)g->min_consumer);

@@ -105,15 +105,6 @@ static void connect(const copier *c, const braid_op *from, braid_op *to, bd_op_l
     bd_node_set_controls(to, controls->items, (int)controls->len);
 }
 
-static void copy_libraries(const braid_graph *from, braid_graph *to)
-{
-    for (size_t i = 0; i < from->libraries.len; i++) {
-        const bd_bytes *l = &from->libraries.items[i];
-        bd_array_push(&to->libraries,
-                      (bd_bytes){.data = bd_arena_strndup(&to->arena, l->data, l->len), .len = l->len});
-    }
-}
-
 braid_code bd_subgraph(const braid_graph *from, const bd_subgraph_spec *spec, braid_graph *to, braid_op **map,
                        braid_status *st)
 {
@@ -133,7 +124,7 @@ braid_code bd_subgraph(const braid_graph *from, const bd_subgraph_spec *spec, br
     if (!code) {
         to->producer = from->producer;
         to->min_consumer = from->min_consumer;
-        copy_libraries(from, to);
+        bd_graph_share_library(to, from);
     }
     bd_free(c.needed);
     bd_free(c.first_repl);

@@ -7,7 +7,8 @@
 #include "op/resource.h"
 
 struct bd_pool;
-typedef struct bd_blocking bd_blocking; // op/blocking.h
+typedef struct bd_blocking bd_blocking;   // op/blocking.h
+typedef struct bd_functions bd_functions; // op/function.h
 
 // Values handed in and out by position: what _Arg and _Retval use.
 typedef struct bd_call_frame {
@@ -30,6 +31,8 @@ typedef struct bd_step {
     struct bd_pool *pool;          // where a kernel may spread work; not owned
     bd_blocking *blocking;         // of the device, for work that blocks on the disk; not owned; NULL: none
     bd_step_stats *stats;          // NULL when not asked for
+    bd_functions *functions;       // that nodes may call; not owned; NULL: none
+    int call_depth;                // functions that called each other down to this step
 } bd_step;
 
 #endif

@@ -106,6 +106,7 @@ static braid_code extend_locked(direct_session *s, const braid_graph *graph, int
     BD_ASSERT(s->graph.nodes.len == (size_t)from);
     s->graph.producer = graph->producer;
     s->graph.min_consumer = graph->min_consumer;
+    bd_graph_share_library(&s->graph, graph);
     for (size_t i = (size_t)from; i < graph->nodes.len; i++)
         copy_node(s, graph->nodes.items[i]);
     for (size_t i = (size_t)from; i < graph->nodes.len; i++)

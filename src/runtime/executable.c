@@ -2,7 +2,9 @@
 #include "runtime/executable.h"
 
 #include "base/alloc.h"
+#include "base/recycler.h"
 #include "base/thread.h"
+#include "runtime/functions.h"
 #include "runtime/optimize.h"
 #include "runtime/partition.h"
 #include <string.h>
@@ -15,6 +17,7 @@ typedef struct part {
 struct bd_executable {
     atomic_int refs;
     bool uses_rendezvous;
+    bd_functions *functions; // that its nodes call; NULL: those of the step
     int part_count;
     part parts[];
 };
@@ -41,7 +44,13 @@ void bd_executable_unref(void *executable)
     if (!e || atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1) return;
     for (int i = 0; i < e->part_count; i++)
         bd_plan_unref(e->parts[i].plan);
+    bd_functions_unref(e->functions);
     bd_free(e);
+}
+
+int bd_executable_part_count(const bd_executable *e)
+{
+    return e->part_count;
 }
 
 bool bd_executable_uses_rendezvous(const bd_executable *e)
@@ -94,8 +103,8 @@ static braid_code compile_cut(braid_graph *g, const bd_local_devices *devices, u
     return code;
 }
 
-braid_code bd_executable_compile(braid_graph *g, const bd_local_devices *devices, unsigned disabled_rewrites,
-                                 bd_kernel_store *store, bd_executable **out, braid_status *st)
+static braid_code compile(braid_graph *g, const bd_local_devices *devices, unsigned disabled_rewrites,
+                          bd_kernel_store *store, bd_executable **out, braid_status *st)
 {
     *out = NULL;
     braid_code code;
@@ -113,7 +122,33 @@ braid_code bd_executable_compile(braid_graph *g, const bd_local_devices *devices
     return code;
 }
 
+braid_code bd_executable_compile(braid_graph *g, const bd_local_devices *devices, unsigned disabled_rewrites,
+                                 bd_kernel_store *store, bd_executable **out, braid_status *st)
+{
+    bd_library *library = bd_library_ref(g->library); // the graph is used up
+    braid_code code = compile(g, devices, disabled_rewrites, store, out, st);
+    if (!code) (*out)->functions = bd_functions_new(library, devices, disabled_rewrites);
+    bd_library_unref(library);
+    return code;
+}
+
+braid_code bd_executable_compile_body(braid_graph *g, const bd_local_devices *devices,
+                                      unsigned disabled_rewrites, bd_executable **out, braid_status *st)
+{
+    return compile(g, devices, disabled_rewrites, NULL, out, st);
+}
+
 // ---- Running ----
+
+static void set_part_step(const bd_executable *e, int i, const bd_step *model, bd_step *step)
+{
+    const bd_device *device = e->parts[i].device;
+    bd_functions *functions = e->functions ? e->functions : model->functions;
+    *step = *model;
+    step->resources = device->resources;
+    step->blocking = device->blocking;
+    step->functions = functions ? bd_functions_on(functions, device) : NULL;
+}
 
 // One run of an executable.
 typedef struct run_state {
@@ -174,18 +209,14 @@ static braid_code run_all(bd_executable *e, const bd_step *model, bd_pool *pool,
 {
     if (e->part_count == 0) return BRAID_OK; // nothing was asked for
     if (e->part_count == 1) {
-        bd_step step = *model;
-        step.resources = e->parts[0].device->resources;
-        step.blocking = e->parts[0].device->blocking;
+        bd_step step;
+        set_part_step(e, 0, model, &step);
         return bd_plan_run_wait(e->parts[0].plan, &step, st);
     }
     run_state r = {.what = e};
     r.steps = bd_calloc((size_t)e->part_count, sizeof *r.steps);
-    for (int i = 0; i < e->part_count; i++) {
-        r.steps[i] = *model;
-        r.steps[i].resources = e->parts[i].device->resources;
-        r.steps[i].blocking = e->parts[i].device->blocking;
-    }
+    for (int i = 0; i < e->part_count; i++)
+        set_part_step(e, i, model, &r.steps[i]);
     braid_code code = run_parts(&r, pool, st);
     bd_free(r.steps);
     return code;
@@ -197,4 +228,66 @@ braid_code bd_executable_run(bd_executable *e, const bd_step *model, bd_pool *po
     for (int i = 0; i < e->part_count; i++)
         bd_resources_clear(e->parts[i].device->resources, model->container);
     return code;
+}
+
+// ---- Running without waiting ----
+
+// One execution that was started; freed by the last part to end.
+typedef struct started {
+    bd_executable *what;
+    bd_plan_done_fn done;
+    void *arg;
+    bd_mutex mu;
+    braid_status status; // guarded by mu
+    int left;            // parts that run; guarded by mu
+    struct started_part {
+        struct started *all;
+        bd_step step;
+    } parts[];
+} started;
+
+static void started_part_done(void *arg, const braid_status *st)
+{
+    started *s = ((struct started_part *)arg)->all;
+    bd_mutex_lock(&s->mu);
+    bd_status_update(&s->status, st);
+    const bool is_last = --s->left == 0;
+    bd_mutex_unlock(&s->mu);
+    if (!is_last) return;
+    s->done(s->arg, &s->status);
+    bd_status_fini(&s->status);
+    bd_mutex_fini(&s->mu);
+    bd_recycled_free(s);
+}
+
+static void run_started_part(void *arg)
+{
+    struct started_part *p = arg;
+    bd_plan_run(p->all->what->parts[p - p->all->parts].plan, &p->step, started_part_done, p);
+}
+
+void bd_executable_start(bd_executable *e, const bd_step *model, bd_pool *pool, bd_plan_done_fn done,
+                         void *arg)
+{
+    BD_STATUS(ok);
+    const int count = e->part_count;
+    if (count == 0) {
+        done(arg, ok);
+        return;
+    }
+    started *s = bd_recycled(sizeof *s + (size_t)count * sizeof s->parts[0]);
+    s->what = e;
+    s->done = done;
+    s->arg = arg;
+    s->left = count;
+    bd_mutex_init(&s->mu);
+    for (int i = 0; i < count; i++) {
+        s->parts[i].all = s;
+        set_part_step(e, i, model, &s->parts[i].step);
+    }
+    // The last one may end all of it.
+    for (int i = count - 1; i >= 0; i--) {
+        if (i == 0 || !pool || !bd_pool_submit(pool, run_started_part, &s->parts[i]))
+            run_started_part(&s->parts[i]);
+    }
 }

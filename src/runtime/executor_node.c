@@ -2,6 +2,7 @@
 #include "runtime/executor_internal.h"
 
 #include "runtime/stats.h"
+#include <string.h>
 
 // ---- Activation ----
 
@@ -203,7 +204,11 @@ static void node_failed(bd_run *r, const bd_plan_item *it, braid_status *error, 
     } else {
         const char *name, *op_type;
         bd_node_part(it->node, part, &name, &op_type);
-        bd_status_suffix(error, " (%s on %s) [[{{node %s}}]]", op_type, r->plan->device->name, name);
+        // The error of a function's body names its node already: the node here is the caller.
+        if (error->message && strstr(error->message, "{{node "))
+            bd_status_suffix(error, "\n\t [[%s]]", name);
+        else
+            bd_status_suffix(error, " (%s on %s) [[{{node %s}}]]", op_type, r->plan->device->name, name);
     }
     bd_run_stop(r, error);
     bd_status_fini(error);

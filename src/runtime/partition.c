@@ -338,6 +338,14 @@ static braid_code cut_graph(partitioner *p, braid_status *st)
     return code;
 }
 
+// A part goes to its task with the functions that its nodes call, and no others.
+static void keep_called(braid_graph *part)
+{
+    bd_library *all = part->library;
+    part->library = bd_library_reachable(all, part);
+    bd_library_unref(all);
+}
+
 static braid_code partition(const braid_graph *g, const bd_partition_options *options, bd_partitions *out,
                             braid_status *st)
 {
@@ -346,6 +354,8 @@ static braid_code partition(const braid_graph *g, const bd_partition_options *op
     p.part_of = bd_calloc(n + 1, sizeof *p.part_of);
     p.copies = bd_calloc(n + 1, sizeof(braid_op *));
     braid_code code = cut_graph(&p, st);
+    for (int i = 0; !code && i < out->count; i++)
+        keep_called(&out->items[i].graph);
     bd_free(p.part_of);
     bd_free(p.copies);
     bd_map_fini(&p.parts);

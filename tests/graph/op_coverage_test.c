@@ -189,6 +189,7 @@ static void test_each_has_a_test(void **state)
     read_tests(BD_SOURCE_DIR "/src/ops", "_test.c");
     read_tests(BD_SOURCE_DIR "/src/ops/testing", "_nodes.c"); // what tests share
     read_tests(BD_SOURCE_DIR "/src/runtime", "_test.c");
+    read_tests(BD_SOURCE_DIR "/tests/runtime", "_test.c"); // ops that call functions need a session
     for (size_t i = 0; i < bd_op_table_len; i++) {
         const char *name = bd_op_table[i].name;
         bool is_internal = name[0] == '_'; // made by rewrites and by partitioning, and tested there

@@ -1,0 +1,105 @@
+// Functions of a graph's library: FunctionDef and GradientDef parsed, and bodies made of them.
+//
+// A library never changes once others see it: what comes with a later GraphDef goes into a new one that holds the old
+// functions too. So a library is shared without a lock, and a node whose op is a function (braid_op.def points into it)
+// keeps its meaning as long as its graph holds the library.
+#ifndef BD_GRAPH_FUNCTION_H
+#define BD_GRAPH_FUNCTION_H
+
+#include "base/map.h"
+#include "graph/op.h"
+#include <stdatomic.h>
+
+struct braid_graph;
+struct braid_op;
+struct bd_wire_reader;
+struct bd_wire_writer;
+
+// A node of a body. Inputs are written as FunctionDef writes them: "x", "x:1", "node:output:0", "^node".
+typedef struct bd_function_node {
+    const char *name, *op, *device;
+    bd_bytes *inputs;
+    int input_count;
+    bd_named_attr *attrs; // sorted by name; values may be placeholders
+    int attr_count;
+} bd_function_node;
+
+// "The output called `name` is `value`", which is written as an input is; of a control output, `value` is a node.
+typedef struct bd_function_ret {
+    const char *name, *value;
+} bd_function_ret;
+
+// A FunctionDef, counted and never changed.
+typedef struct bd_function {
+    atomic_int refs;
+    const char *name;
+    bd_op_def def; // the signature, as a definition of an op: def.op is `op`
+    bd_op op;
+    bd_function_node *nodes;
+    int node_count;
+    bd_function_ret *rets, *control_rets; // sorted by name
+    int ret_count, control_ret_count;
+    bd_named_attr *attrs; // of the FunctionDef, sorted by name
+    int attr_count;
+    bd_bytes wire;           // the FunctionDef as it came
+    bd_arena arena;          // of all this
+    bd_attr_tensors tensors; // of attrs
+} bd_function;
+
+typedef struct bd_library {
+    atomic_int refs;
+    bd_map functions; // -> bd_function, one reference each
+    bd_map gradients; // name of a function -> that of its gradient function, owned
+} bd_library;
+
+bd_library *bd_library_ref(bd_library *l);                                  // NULL is accepted
+void bd_library_unref(bd_library *l);                                       // NULL is accepted
+const bd_function *bd_library_find(const bd_library *l, const char *name);  // NULL: none; `l` may be NULL
+const char *bd_library_gradient(const bd_library *l, const char *function); // NULL: none; `l` may be NULL
+
+// A new library of what is in `base` (NULL: nothing) and in the FunctionDefLibrary messages. What is there already in the same
+// definition is fine. InvalidArgument: another definition of the same name, the name of an op, a malformed message.
+braid_code bd_library_extend(const bd_library *base, const bd_bytes *messages, int count, bd_library **out,
+                             braid_status *st);
+// Of `l`, what the nodes of `g` call, and what that calls; NULL for nothing.
+bd_library *bd_library_reachable(bd_library *l, const struct braid_graph *g);
+
+// The FunctionDefLibrary message, without an enclosing tag.
+size_t bd_library_size(const bd_library *l);
+void bd_library_write(const bd_library *l, struct bd_wire_writer *out);
+
+// ---- Calls ----
+
+// A function with values for its attrs: an attr of type func (NameAttrList), or a node whose op is a function.
+typedef struct bd_func {
+    const char *name;
+    const bd_named_attr *attrs; // sorted by name
+    int attr_count;
+} bd_func;
+
+// Parses the bytes of an attr of type func. Memory comes from `arena`, tensors go to `tensors`. InvalidArgument.
+braid_code bd_func_parse(const bd_bytes *bytes, bd_arena *arena, bd_attr_tensors *tensors, bd_func *out,
+                         braid_status *st);
+// That of a node whose op is a function; attrs that are not the function's, "_noinline" and the like, are left out. From `arena`.
+bd_func bd_func_of_node(const struct braid_op *n, bd_arena *arena);
+// The bytes back: the same for functions whose name and attrs are the same. Zero-terminated behind `len`, from `arena`.
+bd_bytes bd_func_bytes(const bd_func *f, bd_arena *arena);
+
+// The types that go in and come out of an instance, and its nodes in a graph of their own.
+typedef struct bd_function_body {
+    struct braid_graph
+        *graph; // owned: _Arg and _Retval nodes, and the body with attrs in place of placeholders
+    braid_dtype *arg_types, *ret_types; // in the graph's arena
+    int arg_count, ret_count;
+} bd_function_body;
+
+// Makes the body of `f`; the graph holds `l`. What no result needs and has no effect is left out. NotFound for a function
+// that is not defined or a missing attr, InvalidArgument, as TensorFlow's instantiation has them.
+braid_code bd_function_instantiate(bd_library *l, const bd_func *f, bd_function_body *out, braid_status *st);
+// Makes the body of the gradient of `f`: takes f's arguments, then the gradients of its results; gives those of its
+// arguments. It is the library's gradient function, or comes of the gradients of f's nodes; `f` may be an op that is
+// no function.
+braid_code bd_function_gradient(bd_library *l, const bd_func *f, bd_function_body *out, braid_status *st);
+void bd_function_body_fini(bd_function_body *b);
+
+#endif

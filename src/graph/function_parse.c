@@ -1,0 +1,549 @@
+// FunctionDef messages: parsing them, and whether two say the same. Field numbers are those of function.proto and op_def.proto.
+#include "graph/function_internal.h"
+
+#include "base/check.h"
+#include "graph/attr_wire.h"
+#include "graph/graph_def_internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FUNCTION_SIGNATURE = 1,
+    FUNCTION_NODE_DEF = 3,
+    FUNCTION_RET = 4,
+    FUNCTION_ATTR = 5,
+    FUNCTION_CONTROL_RET = 6,
+    OP_DEF_NAME = 1,
+    OP_DEF_INPUT_ARG = 2,
+    OP_DEF_OUTPUT_ARG = 3,
+    OP_DEF_ATTR = 4,
+    OP_DEF_IS_STATEFUL = 17,
+    ARG_NAME = 1,
+    ARG_TYPE = 3,
+    ARG_TYPE_ATTR = 4,
+    ARG_NUMBER_ATTR = 5,
+    ARG_TYPE_LIST_ATTR = 6,
+    ARG_IS_REF = 16,
+    ATTR_NAME = 1,
+    ATTR_TYPE = 2,
+    ATTR_DEFAULT_VALUE = 3,
+    ATTR_HAS_MINIMUM = 5,
+    ATTR_MINIMUM = 6,
+    ATTR_ALLOWED_VALUES = 7,
+};
+
+typedef struct parser {
+    bd_function *f;
+    bd_import im; // whose arena and tensors become the function's
+    BD_ARRAY(bd_arg_def) inputs, outputs;
+    BD_ARRAY(bd_attr_def) attr_defs;
+    BD_ARRAY(bd_function_node) nodes;
+    BD_ARRAY(bd_function_ret) rets, control_rets;
+    BD_ARRAY(bd_named_attr) attrs;
+} parser;
+
+static braid_code malformed(parser *p, const char *what)
+{
+    return bd_fail(p->im.st, BRAID_INVALID_ARGUMENT, "Malformed GraphDef: %s of function '%.200s'", what,
+                   p->f->name);
+}
+
+// A name; false when it is malformed or has a zero byte in it.
+static bool get_name(parser *p, bd_wire_reader *in, const char **out)
+{
+    bd_bytes text;
+    if (!bd_wire_get_bytes(in, &text, &p->im.arena)) return false;
+    if (memchr(text.data, 0, text.len)) in->failed = true;
+    *out = text.data;
+    return !in->failed;
+}
+
+// ---- The signature ----
+
+static const char *name_or_null(const char *name)
+{
+    return name && *name ? name : NULL;
+}
+
+static braid_code parse_arg(parser *p, bd_wire_reader *in, bd_arg_def *arg)
+{
+    uint32_t field;
+    bd_wire_type type;
+    uint64_t number;
+    *arg =
+        (bd_arg_def){.name = "", .type_attr_index = -1, .number_attr_index = -1, .type_list_attr_index = -1};
+    while (bd_wire_next(in, &field, &type)) {
+        if (field == ARG_NAME && type == BD_WIRE_BYTES) {
+            get_name(p, in, &arg->name);
+        } else if (field == ARG_TYPE_ATTR && type == BD_WIRE_BYTES) {
+            get_name(p, in, &arg->type_attr);
+        } else if (field == ARG_NUMBER_ATTR && type == BD_WIRE_BYTES) {
+            get_name(p, in, &arg->number_attr);
+        } else if (field == ARG_TYPE_LIST_ATTR && type == BD_WIRE_BYTES) {
+            get_name(p, in, &arg->type_list_attr);
+        } else if ((field == ARG_TYPE || field == ARG_IS_REF) && type == BD_WIRE_VARINT) {
+            if (!bd_wire_get_varint(in, &number)) break;
+            if (field == ARG_IS_REF) arg->is_ref = number != 0;
+            if (field == ARG_TYPE && (number > INT32_MAX || (number && !bd_dtype_is_valid((int)number))))
+                return malformed(p, "an argument's type");
+            if (field == ARG_TYPE) arg->type = (braid_dtype)number;
+        } else {
+            bd_wire_skip(in, type);
+        }
+    }
+    arg->type_attr = name_or_null(arg->type_attr);
+    arg->number_attr = name_or_null(arg->number_attr);
+    arg->type_list_attr = name_or_null(arg->type_list_attr);
+    if (in->failed || !*arg->name) return malformed(p, "an argument");
+    return BRAID_OK;
+}
+
+static bd_attr_kind kind_of(const char *name, size_t len)
+{
+    for (int kind = BD_ATTR_STRING; kind <= BD_ATTR_FUNC; kind++) {
+        const char *known = bd_attr_kind_name((bd_attr_kind)kind);
+        if (strlen(known) == len && memcmp(known, name, len) == 0) return (bd_attr_kind)kind;
+    }
+    return BD_ATTR_NONE;
+}
+
+static bool set_kind(bd_attr_def *def, const char *type)
+{
+    static const char list[] = "list(";
+    size_t len = strlen(type), prefix = sizeof list - 1;
+    if (len > prefix && strncmp(type, list, prefix) == 0 && type[len - 1] == ')') {
+        def->kind = BD_ATTR_LIST;
+        def->item_kind = kind_of(type + prefix, len - prefix - 1);
+        return def->item_kind != BD_ATTR_NONE;
+    }
+    def->kind = kind_of(type, len);
+    return def->kind != BD_ATTR_NONE;
+}
+
+static void set_allowed(parser *p, bd_attr_def *def, const bd_attr *allowed)
+{
+    if (allowed->kind != BD_ATTR_LIST) return;
+    if (allowed->item_kind == BD_ATTR_TYPE) {
+        for (int i = 0; i < allowed->list.count; i++)
+            def->allowed_types |= BD_DTYPE_BIT(bd_dtype_base(allowed->list.type[i]));
+    } else if (allowed->item_kind == BD_ATTR_STRING) {
+        const char **strings = BD_ARENA_ARRAY(&p->im.arena, const char *, (size_t)allowed->list.count);
+        for (int i = 0; i < allowed->list.count; i++)
+            strings[i] = allowed->list.s[i].data;
+        def->allowed_strings = strings;
+        def->allowed_string_count = allowed->list.count;
+    }
+}
+
+static braid_code get_attr(parser *p, bd_wire_reader *in, bd_attr *out)
+{
+    bd_wire_reader sub;
+    *out = (bd_attr){.kind = BD_ATTR_NONE};
+    if (!bd_wire_get_sub(in, &sub)) return malformed(p, "an attr");
+    return bd_attr_read(&sub, out, &p->im.arena, &p->im.tensors, p->im.st);
+}
+
+static braid_code parse_attr_def(parser *p, bd_wire_reader *in, bd_attr_def *def)
+{
+    uint32_t field;
+    bd_wire_type type;
+    uint64_t number;
+    const char *kind = "";
+    bd_attr allowed = {.kind = BD_ATTR_NONE};
+    braid_code code = BRAID_OK;
+    *def = (bd_attr_def){.name = ""};
+    while (!code && bd_wire_next(in, &field, &type)) {
+        if (field == ATTR_NAME && type == BD_WIRE_BYTES) {
+            get_name(p, in, &def->name);
+        } else if (field == ATTR_TYPE && type == BD_WIRE_BYTES) {
+            get_name(p, in, &kind);
+        } else if (field == ATTR_DEFAULT_VALUE && type == BD_WIRE_BYTES) {
+            code = get_attr(p, in, &def->default_value);
+            def->has_default = true;
+        } else if (field == ATTR_ALLOWED_VALUES && type == BD_WIRE_BYTES) {
+            code = get_attr(p, in, &allowed);
+        } else if ((field == ATTR_HAS_MINIMUM || field == ATTR_MINIMUM) && type == BD_WIRE_VARINT) {
+            if (!bd_wire_get_varint(in, &number)) break;
+            if (field == ATTR_MINIMUM) def->minimum = (int64_t)number;
+            if (field == ATTR_HAS_MINIMUM) def->has_minimum = number != 0;
+        } else {
+            bd_wire_skip(in, type);
+        }
+    }
+    if (code) return code;
+    if (in->failed || !*def->name || !set_kind(def, kind)) return malformed(p, "an attr");
+    set_allowed(p, def, &allowed);
+    return BRAID_OK;
+}
+
+static braid_code parse_signature_field(parser *p, bd_wire_reader *in, uint32_t field)
+{
+    bd_wire_reader sub;
+    bd_arg_def arg;
+    bd_attr_def attr;
+    braid_code code;
+    if (field == OP_DEF_NAME) return get_name(p, in, &p->f->name) ? BRAID_OK : malformed(p, "the name");
+    if (!bd_wire_get_sub(in, &sub)) return malformed(p, "the signature");
+    if (field == OP_DEF_ATTR) {
+        if ((code = parse_attr_def(p, &sub, &attr))) return code;
+        bd_array_push(&p->attr_defs, attr);
+        return BRAID_OK;
+    }
+    if ((code = parse_arg(p, &sub, &arg))) return code;
+    if (field == OP_DEF_INPUT_ARG)
+        bd_array_push(&p->inputs, arg);
+    else
+        bd_array_push(&p->outputs, arg);
+    return BRAID_OK;
+}
+
+static braid_code parse_signature(parser *p, bd_wire_reader *in)
+{
+    uint32_t field;
+    bd_wire_type type;
+    uint64_t number;
+    while (bd_wire_next(in, &field, &type)) {
+        if (field <= OP_DEF_ATTR && type == BD_WIRE_BYTES) {
+            braid_code code = parse_signature_field(p, in, field);
+            if (code) return code;
+        } else if (field == OP_DEF_IS_STATEFUL && type == BD_WIRE_VARINT) {
+            if (bd_wire_get_varint(in, &number) && number) p->f->op.flags |= BD_OP_STATEFUL;
+        } else {
+            bd_wire_skip(in, type);
+        }
+    }
+    return in->failed ? malformed(p, "the signature") : BRAID_OK;
+}
+
+// ---- The body ----
+
+static braid_code parse_node(parser *p, bd_wire_reader *in)
+{
+    bd_parsed_node n = {.name = "", .op = "", .device = ""};
+    braid_code code = bd_import_parse_node(&p->im, in, &n);
+    if (!code && (!*n.name || !*n.op)) code = malformed(p, "a node without a name or an op");
+    if (!code) {
+        bd_arena *arena = &p->im.arena;
+        bd_function_node node = {.name = n.name, .op = n.op, .device = n.device};
+        node.input_count = (int)n.inputs.len;
+        node.inputs = bd_arena_memdup(arena, n.inputs.items, n.inputs.len * sizeof *node.inputs);
+        node.attr_count = (int)n.attrs.len;
+        node.attrs = bd_arena_memdup(arena, n.attrs.items, n.attrs.len * sizeof *node.attrs);
+        bd_attrs_sort(node.attrs, node.attr_count);
+        bd_array_push(&p->nodes, node);
+    }
+    bd_array_free(&n.inputs);
+    bd_array_free(&n.attrs);
+    return code;
+}
+
+static braid_code parse_ret(parser *p, bd_wire_reader *in, bd_function_ret *ret)
+{
+    uint32_t field;
+    bd_wire_type type;
+    *ret = (bd_function_ret){.name = "", .value = ""};
+    while (bd_wire_next(in, &field, &type)) {
+        if (field == BD_MAP_ENTRY_KEY && type == BD_WIRE_BYTES)
+            get_name(p, in, &ret->name);
+        else if (field == BD_MAP_ENTRY_VALUE && type == BD_WIRE_BYTES)
+            get_name(p, in, &ret->value);
+        else
+            bd_wire_skip(in, type);
+    }
+    return in->failed ? malformed(p, "a result") : BRAID_OK;
+}
+
+static braid_code parse_function_attr(parser *p, bd_wire_reader *in)
+{
+    uint32_t field;
+    bd_wire_type type;
+    bd_named_attr attr = {.name = ""};
+    braid_code code = BRAID_OK;
+    while (!code && bd_wire_next(in, &field, &type)) {
+        if (field == BD_MAP_ENTRY_KEY && type == BD_WIRE_BYTES)
+            get_name(p, in, &attr.name);
+        else if (field == BD_MAP_ENTRY_VALUE && type == BD_WIRE_BYTES)
+            code = get_attr(p, in, &attr.value);
+        else
+            bd_wire_skip(in, type);
+    }
+    if (code || in->failed) return code ? code : malformed(p, "an attr");
+    bd_array_push(&p->attrs, attr);
+    return BRAID_OK;
+}
+
+static braid_code parse_field(parser *p, bd_wire_reader *in, uint32_t field)
+{
+    bd_function_ret ret;
+    braid_code code;
+    switch (field) {
+    case FUNCTION_SIGNATURE: return parse_signature(p, in);
+    case FUNCTION_NODE_DEF: return parse_node(p, in);
+    case FUNCTION_ATTR: return parse_function_attr(p, in);
+    default:
+        if ((code = parse_ret(p, in, &ret))) return code;
+        if (field == FUNCTION_RET)
+            bd_array_push(&p->rets, ret);
+        else
+            bd_array_push(&p->control_rets, ret);
+        return BRAID_OK;
+    }
+}
+
+static braid_code parse_fields(parser *p, bd_wire_reader *in)
+{
+    uint32_t field;
+    bd_wire_type type;
+    while (bd_wire_next(in, &field, &type)) {
+        bd_wire_reader sub;
+        if (type != BD_WIRE_BYTES || field == 2 || field > FUNCTION_CONTROL_RET) {
+            bd_wire_skip(in, type);
+            continue;
+        }
+        if (!bd_wire_get_sub(in, &sub)) break;
+        braid_code code = parse_field(p, &sub, field);
+        if (code) return code;
+    }
+    if (in->failed) return malformed(p, "a field");
+    return *p->f->name ? BRAID_OK : malformed(p, "the missing name");
+}
+
+// ---- The whole ----
+
+static int compare_attrs(const void *a, const void *b)
+{
+    return strcmp(((const bd_named_attr *)a)->name, ((const bd_named_attr *)b)->name);
+}
+
+void bd_attrs_sort(bd_named_attr *attrs, int count)
+{
+    if (count > 1) qsort(attrs, (size_t)count, sizeof *attrs, compare_attrs);
+}
+
+static int compare_rets(const void *a, const void *b)
+{
+    return strcmp(((const bd_function_ret *)a)->name, ((const bd_function_ret *)b)->name);
+}
+
+static int index_of_attr(const bd_op_def *def, const char *name)
+{
+    for (int i = 0; name && i < def->attr_count; i++) {
+        if (strcmp(def->attrs[i].name, name) == 0) return i;
+    }
+    return -1;
+}
+
+// An argument whose attr the signature does not have is that of a function nobody can call.
+static braid_code check_args(parser *p, bd_arg_def *args, int count)
+{
+    for (int i = 0; i < count; i++) {
+        bd_arg_def *a = &args[i];
+        const struct {
+            const char *attr;
+            int *index;
+            bd_attr_kind kind, item_kind;
+        } uses[] = {
+            {a->type_attr, &a->type_attr_index, BD_ATTR_TYPE, BD_ATTR_NONE},
+            {a->number_attr, &a->number_attr_index, BD_ATTR_INT, BD_ATTR_NONE},
+            {a->type_list_attr, &a->type_list_attr_index, BD_ATTR_LIST, BD_ATTR_TYPE},
+        };
+        for (size_t k = 0; k < BD_COUNTOF(uses); k++) {
+            if (!uses[k].attr) continue;
+            *uses[k].index = index_of_attr(&p->f->def, uses[k].attr);
+            const bd_attr_def *def = *uses[k].index < 0 ? NULL : &p->f->def.attrs[*uses[k].index];
+            if (!def || def->kind != uses[k].kind || def->item_kind != uses[k].item_kind)
+                return malformed(p, "an argument whose attr is not there");
+        }
+        if (!a->type && !a->type_attr && !a->type_list_attr)
+            return malformed(p, "an argument without a type");
+    }
+    return BRAID_OK;
+}
+
+// Calls of it by its name run what calls functions: see the op _FunctionCall.
+static void make_op(bd_function *f)
+{
+    const bd_op_def *call = bd_op_lookup("_FunctionCall");
+    f->op.name = f->name;
+    f->op.gradient = bd_function_op_gradient;
+    if (call) {
+        f->op.kernels = call->op->kernels;
+        f->op.kernel_count = call->op->kernel_count;
+    }
+    f->def.name = f->name;
+    f->def.op = &f->op;
+}
+
+static void keep_arrays(parser *p)
+{
+    bd_function *f = p->f;
+    bd_arena *arena = &p->im.arena;
+#define KEEP(to, count, array)                                                                               \
+    ((to) = bd_arena_memdup(arena, (array).items, (array).len * sizeof *(array).items),                      \
+     (count) = (int)(array).len, bd_array_free(&(array)))
+    KEEP(f->def.inputs, f->def.input_count, p->inputs);
+    KEEP(f->def.outputs, f->def.output_count, p->outputs);
+    KEEP(f->def.attrs, f->def.attr_count, p->attr_defs);
+    KEEP(f->nodes, f->node_count, p->nodes);
+    KEEP(f->rets, f->ret_count, p->rets);
+    KEEP(f->control_rets, f->control_ret_count, p->control_rets);
+    KEEP(f->attrs, f->attr_count, p->attrs);
+#undef KEEP
+    bd_attrs_sort(f->attrs, f->attr_count);
+    if (f->ret_count > 1) qsort(f->rets, (size_t)f->ret_count, sizeof *f->rets, compare_rets);
+    if (f->control_ret_count > 1)
+        qsort(f->control_rets, (size_t)f->control_ret_count, sizeof *f->control_rets, compare_rets);
+}
+
+braid_code bd_function_parse(const bd_bytes *message, bd_function **out, braid_status *st)
+{
+    bd_function *f = bd_calloc(1, sizeof *f);
+    parser p = {.f = f, .im = {.st = st}};
+    atomic_init(&f->refs, 1);
+    f->name = "";
+    f->wire =
+        (bd_bytes){.data = bd_arena_strndup(&p.im.arena, message->data, message->len), .len = message->len};
+    bd_slice slice;
+    bd_wire_reader in = bd_wire_reader_block(&slice, f->wire.data, f->wire.len);
+    braid_code code = parse_fields(&p, &in);
+    keep_arrays(&p);
+    if (!code) code = check_args(&p, f->def.inputs, f->def.input_count);
+    if (!code) code = check_args(&p, f->def.outputs, f->def.output_count);
+    make_op(f);
+    f->arena = p.im.arena;
+    f->tensors.items = p.im.tensors.items;
+    f->tensors.len = p.im.tensors.len;
+    f->tensors.cap = p.im.tensors.cap;
+    if (code) {
+        bd_function_unref(f);
+        f = NULL;
+    }
+    *out = f;
+    return code;
+}
+
+void bd_function_unref(bd_function *f)
+{
+    if (!f || atomic_fetch_sub_explicit(&f->refs, 1, memory_order_acq_rel) != 1) return;
+    for (size_t i = 0; i < f->tensors.len; i++)
+        braid_tensor_free(f->tensors.items[i]);
+    bd_array_free(&f->tensors);
+    bd_arena_fini(&f->arena);
+    bd_free(f);
+}
+
+// ---- Comparing ----
+
+static bool same_name(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+// The order of attrs within a NameAttrList says nothing.
+static bool same_func(const bd_bytes *a, const bd_bytes *b)
+{
+    if (a->len == b->len && memcmp(a->data, b->data, a->len) == 0) return true;
+    BD_STATUS(st);
+    bd_arena arena = {0};
+    bd_attr_tensors tensors = {0};
+    bd_func x, y;
+    bool same = false;
+    if (!bd_func_parse(a, &arena, &tensors, &x, st) && !bd_func_parse(b, &arena, &tensors, &y, st)) {
+        const bd_bytes p = bd_func_bytes(&x, &arena), q = bd_func_bytes(&y, &arena);
+        same = p.len == q.len && memcmp(p.data, q.data, p.len) == 0;
+    }
+    for (size_t i = 0; i < tensors.len; i++)
+        braid_tensor_free(tensors.items[i]);
+    bd_array_free(&tensors);
+    bd_arena_fini(&arena);
+    return same;
+}
+
+static bool same_attrs(const bd_named_attr *a, int a_count, const bd_named_attr *b, int b_count)
+{
+    if (a_count != b_count) return false;
+    for (int i = 0; i < a_count; i++) {
+        const bd_attr *x = &a[i].value, *y = &b[i].value;
+        if (strcmp(a[i].name, b[i].name) != 0) return false;
+        bool same = x->kind == BD_ATTR_FUNC && y->kind == BD_ATTR_FUNC ? same_func(&x->s, &y->s)
+                                                                       : bd_attr_equal(x, y);
+        if (!same) return false;
+    }
+    return true;
+}
+
+static bool same_args(const bd_arg_def *a, int a_count, const bd_arg_def *b, int b_count)
+{
+    if (a_count != b_count) return false;
+    for (int i = 0; i < a_count; i++) {
+        if (!same_name(a[i].name, b[i].name) || a[i].type != b[i].type ||
+            !same_name(a[i].type_attr, b[i].type_attr) || !same_name(a[i].number_attr, b[i].number_attr) ||
+            !same_name(a[i].type_list_attr, b[i].type_list_attr) || a[i].is_ref != b[i].is_ref)
+            return false;
+    }
+    return true;
+}
+
+static bool same_attr_defs(const bd_op_def *a, const bd_op_def *b)
+{
+    if (a->attr_count != b->attr_count) return false;
+    for (int i = 0; i < a->attr_count; i++) {
+        const bd_attr_def *x = &a->attrs[i], *y = bd_op_def_attr(b, x->name);
+        if (!y || x->kind != y->kind || x->item_kind != y->item_kind || x->has_default != y->has_default ||
+            x->has_minimum != y->has_minimum || x->minimum != y->minimum ||
+            x->allowed_types != y->allowed_types || x->allowed_string_count != y->allowed_string_count)
+            return false;
+        if (x->has_default && !bd_attr_equal(&x->default_value, &y->default_value)) return false;
+        for (int k = 0; k < x->allowed_string_count; k++) {
+            if (strcmp(x->allowed_strings[k], y->allowed_strings[k]) != 0) return false;
+        }
+    }
+    return true;
+}
+
+static bool same_rets(const bd_function_ret *a, int a_count, const bd_function_ret *b, int b_count)
+{
+    if (a_count != b_count) return false;
+    for (int i = 0; i < a_count; i++) {
+        if (strcmp(a[i].name, b[i].name) != 0 || strcmp(a[i].value, b[i].value) != 0) return false;
+    }
+    return true;
+}
+
+static bool same_node(const bd_function_node *a, const bd_function_node *b)
+{
+    if (strcmp(a->op, b->op) != 0 || strcmp(a->device, b->device) != 0 || a->input_count != b->input_count)
+        return false;
+    for (int i = 0; i < a->input_count; i++) {
+        if (a->inputs[i].len != b->inputs[i].len ||
+            memcmp(a->inputs[i].data, b->inputs[i].data, a->inputs[i].len) != 0)
+            return false;
+    }
+    return same_attrs(a->attrs, a->attr_count, b->attrs, b->attr_count);
+}
+
+static bool same_nodes(const bd_function *a, const bd_function *b)
+{
+    if (a->node_count != b->node_count) return false;
+    bd_map by_name = {0};
+    for (int i = 0; i < a->node_count; i++)
+        bd_map_put(&by_name, a->nodes[i].name, &a->nodes[i]);
+    bool same = true;
+    for (int i = 0; i < b->node_count && same; i++) {
+        const bd_function_node *n = bd_map_get(&by_name, b->nodes[i].name);
+        same = n && same_node(n, &b->nodes[i]);
+    }
+    bd_map_fini(&by_name);
+    return same;
+}
+
+bool bd_function_equal(const bd_function *a, const bd_function *b)
+{
+    if (a->wire.len == b->wire.len && memcmp(a->wire.data, b->wire.data, a->wire.len) == 0) return true;
+    return a->op.flags == b->op.flags &&
+           same_args(a->def.inputs, a->def.input_count, b->def.inputs, b->def.input_count) &&
+           same_args(a->def.outputs, a->def.output_count, b->def.outputs, b->def.output_count) &&
+           same_attr_defs(&a->def, &b->def) && same_attrs(a->attrs, a->attr_count, b->attrs, b->attr_count) &&
+           same_nodes(a, b) && same_rets(a->rets, a->ret_count, b->rets, b->ret_count) &&
+           same_rets(a->control_rets, a->control_ret_count, b->control_rets, b->control_ret_count);
+}

@@ -1,0 +1,110 @@
+// Calling functions of a graph's library: what kernels see. The runtime implements it (runtime/functions.h).
+//
+// A step has an environment of functions (bd_step.functions): the library of the graph and the device that the caller is on.
+// A kernel names a function by a bd_func_ref, made once from an attr; finds the callee, which is compiled at the first time; and
+// calls it. A call holds no thread: it ends with a callback.
+//
+// What calls functions when its step is over (the iterator of a data set) keeps a reference to the environment, and calls without a
+// step. Values that the function captured are arguments like others.
+#ifndef BD_OP_FUNCTION_H
+#define BD_OP_FUNCTION_H
+
+#include "graph/graph.h"
+#include "op/step.h"
+
+// A chain of functions that call each other may be so long: unbounded recursion ends in an error, not in all memory taken.
+#define BD_CALL_DEPTH_MAX 1000
+
+// ---- Which function ----
+
+// A function with values for its attrs, as a key. Zero-initialized is none.
+typedef struct bd_func_ref {
+    bd_bytes key;     // NameAttrList in one form; in `memory`
+    const char *name; // the same
+    char *memory;     // owned
+} bd_func_ref;
+
+// Of attr `attr` of type func, or of item `index` of a list(func) (-1: not a list); or of a node whose op is a function.
+// InvalidArgument for a malformed one. The ref is the caller's (bd_func_ref_fini).
+braid_code bd_func_ref_read(const braid_op *node, const char *attr, int index, bd_func_ref *out,
+                            braid_status *st);
+void bd_func_ref_of_node(const braid_op *node, bd_func_ref *out);
+void bd_func_ref_fini(bd_func_ref *f);
+
+// ---- Finding ----
+
+typedef enum bd_callee_kind {
+    BD_CALLEE_LOCAL = 0, // all nodes run on the device of the environment, whatever they ask for
+    BD_CALLEE_PLACED,    // nodes run on the devices of this task that they ask for
+    BD_CALLEE_GRADIENT,  // the gradient of the function, as BD_CALLEE_LOCAL
+} bd_callee_kind;
+
+// An instance of a function, compiled. Valid as long as the environment it was found in; never changes.
+typedef struct bd_callee {
+    const braid_dtype *arg_types, *ret_types;
+    int arg_count, ret_count;
+} bd_callee;
+
+typedef struct bd_functions bd_functions;
+
+// Called exactly once, on any thread, with no lock held; perhaps before bd_function_call returns. `rets` [ret_count] are borrowed for the call
+// (take them with bd_tensor_move); none on an error. The error names the node of the body that failed, and not the caller.
+typedef void (*bd_function_done_fn)(void *arg, braid_tensor *rets, int ret_count, const braid_status *st);
+
+typedef struct bd_invocation {
+    const braid_tensor *args; // borrowed until bd_function_call returns
+    int arg_count;
+    bd_step *
+        step; // of the caller, valid until the call has ended: the function's step shares its id, container, rendezvous
+        // and statistics, and is cancelled with it. NULL: a step of its own
+    bd_cancellation *cancellation; // without `step`: cancels the call; NULL: nothing does
+    bd_function_done_fn done;
+    void *arg;
+} bd_invocation;
+
+// The interface of an environment.
+typedef struct bd_functions_ops {
+    braid_code (*find)(bd_functions *fs, const bd_func_ref *f, bd_callee_kind kind, const char *device,
+                       const bd_callee **out, braid_status *st);
+    void (*call)(bd_functions *fs, const bd_callee *f, const bd_invocation *call);
+    void (*destroy)(bd_functions *fs);
+} bd_functions_ops;
+
+// An environment as a device sees it, counted with its other views.
+struct bd_functions {
+    const bd_functions_ops *ops;
+    atomic_int *refs;
+    const char *device;      // full name of the device the caller is on
+    bd_resources *resources; // of the same; not owned
+    struct bd_pool *pool;    // of the same; not owned; NULL: none
+    bd_blocking *blocking;   // of the same; not owned; NULL: none
+};
+
+static inline bd_functions *bd_functions_ref(bd_functions *fs)
+{
+    atomic_fetch_add_explicit(fs->refs, 1, memory_order_relaxed);
+    return fs;
+}
+static inline void bd_functions_unref(bd_functions *fs)
+{
+    if (fs && atomic_fetch_sub_explicit(fs->refs, 1, memory_order_acq_rel) == 1) fs->ops->destroy(fs);
+}
+
+// The callee for `f`; it is compiled on this thread the first time. `fs` may be NULL (a step without functions): NotFound
+// "Function NAME is not defined.", as for a function that the library does not have. Else the errors of bd_function_instantiate and of
+// compiling. Any thread.
+braid_code bd_function_find(bd_functions *fs, const bd_func_ref *f, bd_callee_kind kind,
+                            const bd_callee **out, braid_status *st);
+// The same on another device of this task; InvalidArgument when it is of another task.
+braid_code bd_function_find_on(bd_functions *fs, const bd_func_ref *f, bd_callee_kind kind,
+                               const char *device, const bd_callee **out, braid_status *st);
+
+// Calls it: see bd_invocation. The environment and the arguments are held until the end. InvalidArgument when the arguments are not what
+// the function takes; ResourceExhausted beyond BD_CALL_DEPTH_MAX.
+void bd_function_call(bd_functions *fs, const bd_callee *f, const bd_invocation *call);
+
+// From a kernel: finds `f` in the step's environment and calls it with the step. `done` gets the error of finding, too.
+void bd_step_call(bd_step *step, const bd_func_ref *f, bd_callee_kind kind, const braid_tensor *args,
+                  int arg_count, bd_function_done_fn done, void *arg);
+
+#endif

@@ -1,0 +1,326 @@
+// Functions of a library, called in the in-process session: small libraries, values worked out by hand.
+// labels: concurrent
+#include "base/alloc.h"
+#include "base/testing/test.h"
+#include "tensor/tensor.h"
+#include <braid/braid.h>
+
+// ---- Libraries as text ----
+
+// Text of a GraphDef from short forms, one a macro. ARG and the like stand within a signature, NODE within a function.
+#define FUNCTION(NAME, SIGNATURE, BODY) "function { signature { name: '" NAME "' " SIGNATURE " } " BODY " } "
+#define STATEFUL "is_stateful: true "
+#define IN(NAME) "input_arg { name: '" NAME "' type: DT_FLOAT } "
+#define OUT(NAME) "output_arg { name: '" NAME "' type: DT_FLOAT } "
+#define IN_T(NAME, TYPE) "input_arg { name: '" NAME "' type: " TYPE " } "
+#define OUT_T(NAME, TYPE) "output_arg { name: '" NAME "' type: " TYPE " } "
+#define RET(NAME, VALUE) "ret { key: '" NAME "' value: '" VALUE "' } "
+#define ATTR(NAME, VALUE) "attr { key: '" NAME "' value { " VALUE " } } "
+#define TYPE(NAME, VALUE) ATTR(NAME, "type: " VALUE)
+#define T_FLOAT TYPE("T", "DT_FLOAT")
+#define FUNC(NAME, F) ATTR(NAME, "func { name: '" F "' } ")
+#define INPUT(NAME) "input: '" NAME "' "
+#define BODY(NAME, OP, REST) "node_def { name: '" NAME "' op: '" OP "' " REST " } "
+#define NODE(NAME, OP, REST) "node { name: '" NAME "' op: '" OP "' " REST " } "
+#define CONST_ATTRS(TYPE_, FIELD, VALUE)                                                                     \
+    TYPE("dtype", TYPE_) ATTR("value", "tensor { dtype: " TYPE_ " tensor_shape { } " FIELD ": " VALUE " } ")
+#define CONST_F(VALUE) CONST_ATTRS("DT_FLOAT", "float_val", VALUE)
+#define TYPES(NAME, LIST) ATTR(NAME, "list { " LIST " } ")
+#define F1 "type: DT_FLOAT "
+#define CALL_ATTRS(IN_TYPES, OUT_TYPES, F) TYPES("Tin", IN_TYPES) TYPES("Tout", OUT_TYPES) FUNC("f", F)
+
+// f(x) = x * x + 1
+#define SQUARE_PLUS_ONE                                                                                      \
+    FUNCTION("F", IN("x") OUT("y"),                                                                          \
+             BODY("m", "Mul", INPUT("x") INPUT("x") T_FLOAT) BODY("one", "Const", CONST_F("1"))              \
+                 BODY("s", "Add", INPUT("m:z:0") INPUT("one:output:0") T_FLOAT) RET("y", "s:z:0"))
+// g(x) = 3 x, typed by T
+#define TRIPLE                                                                                               \
+    FUNCTION(                                                                                                \
+        "G",                                                                                                 \
+        "input_arg { name: 'x' type_attr: 'T' } output_arg { name: 'y' type_attr: 'T' } "                    \
+        "attr { name: 'T' type: 'type' } ",                                                                  \
+        BODY("a", "AddN", INPUT("x") INPUT("x") INPUT("x") ATTR("N", "i: 3") ATTR("T", "placeholder: 'T'"))  \
+            RET("y", "a:sum:0"))
+// bigger(x, n) = x < n; add_one(x, n) = x + 1, n
+#define LOOP                                                                                                 \
+    FUNCTION("less", IN("x") IN("n") OUT_T("z", "DT_BOOL"),                                                  \
+             BODY("l", "Less", INPUT("x") INPUT("n") T_FLOAT) RET("z", "l:z:0"))                             \
+    FUNCTION("more", IN("x") IN("n") OUT("y") OUT("m"),                                                      \
+             BODY("one", "Const", CONST_F("1")) BODY("s", "Add", INPUT("x") INPUT("one:output:0") T_FLOAT)   \
+                 RET("y", "s:z:0") RET("m", "n"))
+// fact(n) = n < 2 ? 1 : n * fact(n - 1)
+#define FACTORIAL                                                                                            \
+    FUNCTION("one_of", IN("n") OUT("y"), BODY("one", "Const", CONST_F("1")) RET("y", "one:output:0"))        \
+    FUNCTION("times", IN("n") OUT("y"),                                                                      \
+             BODY("one", "Const", CONST_F("1")) BODY("d", "Sub", INPUT("n") INPUT("one:output:0") T_FLOAT)   \
+                 BODY("r", "fact", INPUT("d:z:0")) BODY("m", "Mul", INPUT("n") INPUT("r:y:0") T_FLOAT)       \
+                     RET("y", "m:z:0"))                                                                      \
+    FUNCTION("fact", IN("n") OUT("y"),                                                                       \
+             BODY("two", "Const", CONST_F("2")) BODY("l", "Less", INPUT("n") INPUT("two:output:0") T_FLOAT)  \
+                 BODY("i", "If",                                                                             \
+                      INPUT("l:z:0") INPUT("n") TYPE("Tcond", "DT_BOOL") TYPES("Tin", F1) TYPES("Tout", F1)  \
+                          FUNC("then_branch", "one_of") FUNC("else_branch", "times"))                        \
+                     RET("y", "i:output:0"))
+
+// reshapes one element to two
+#define BROKEN                                                                                               \
+    FUNCTION(                                                                                                \
+        "B", IN("x") OUT("y"),                                                                               \
+        BODY("two", "Const",                                                                                 \
+             TYPE("dtype", "DT_INT32") ATTR("value", "tensor { dtype: DT_INT32 tensor_shape { "              \
+                                                     "dim { size: 1 } } int_val: 2 } "))                     \
+            BODY("broken", "Reshape", INPUT("x") INPUT("two:output:0") T_FLOAT TYPE("Tshape", "DT_INT32"))   \
+                RET("y", "broken:output:0"))
+
+typedef struct row {
+    const char *name;
+    const char *library; // what stands in `library { }`
+    const char *nodes;
+    float x;         // fed to x
+    float want;      // of fetch "y"
+    braid_code code; // of the error
+    const char *words;
+} row;
+
+#define X NODE("x", "Placeholder", TYPE("dtype", "DT_FLOAT"))
+#define CONST(NAME, VALUE) NODE(NAME, "Const", CONST_F(VALUE))
+
+static const row rows[] = {
+    {"by name", SQUARE_PLUS_ONE, X NODE("y", "F", INPUT("x")), 3, 10, BRAID_OK, NULL},
+    {"by name, attrs that say how to call", SQUARE_PLUS_ONE,
+     X NODE("y", "F", INPUT("x") ATTR("_noinline", "b: true")), 3, 10, BRAID_OK, NULL},
+    {"typed by an attr", TRIPLE, X NODE("y", "G", INPUT("x") T_FLOAT), 5, 15, BRAID_OK, NULL},
+    {"PartitionedCall", SQUARE_PLUS_ONE, X NODE("y", "PartitionedCall", INPUT("x") CALL_ATTRS(F1, F1, "F")),
+     4, 17, BRAID_OK, NULL},
+    {"StatefulPartitionedCall", SQUARE_PLUS_ONE,
+     X NODE("y", "StatefulPartitionedCall", INPUT("x") CALL_ATTRS(F1, F1, "F")), -1, 2, BRAID_OK, NULL},
+    {"attrs of a func attr", TRIPLE,
+     X NODE("y", "PartitionedCall",
+            INPUT("x") TYPES("Tin", F1) TYPES("Tout", F1)
+                ATTR("f", "func { name: 'G' attr { key: 'T' value { type: DT_FLOAT } } } ")),
+     2, 6, BRAID_OK, NULL},
+    {"If, true", SQUARE_PLUS_ONE TRIPLE,
+     X NODE("y", "If",
+            INPUT("x") INPUT("x") TYPE("Tcond", "DT_FLOAT") TYPES("Tin", F1) TYPES("Tout", F1)
+                FUNC("then_branch", "F")
+                    ATTR("else_branch", "func { name: 'G' attr { key: 'T' value { type: DT_FLOAT } } } ")),
+     3, 10, BRAID_OK, NULL},
+    {"StatelessIf, false", SQUARE_PLUS_ONE TRIPLE,
+     X NODE("c", "Const", CONST_ATTRS("DT_STRING", "string_val", "''"))
+         NODE("y", "StatelessIf",
+              INPUT("c") INPUT("x") TYPE("Tcond", "DT_STRING") TYPES("Tin", F1) TYPES("Tout", F1)
+                  FUNC("then_branch", "F")
+                      ATTR("else_branch", "func { name: 'G' attr { key: 'T' value { type: DT_FLOAT } } } ")),
+     3, 9, BRAID_OK, NULL},
+    {"Case beyond the last", SQUARE_PLUS_ONE FACTORIAL,
+     X NODE("i", "Const", CONST_ATTRS("DT_INT32", "int_val", "7"))
+         NODE("y", "Case",
+              INPUT("i") INPUT("x") TYPES("Tin", F1) TYPES("Tout", F1)
+                  ATTR("branches", "list { func { name: 'F' } func { name: 'fact' } } ")),
+     4, 24, BRAID_OK, NULL},
+    {"While", LOOP,
+     X CONST("n", "1000") NODE(
+         "y", "While", INPUT("x") INPUT("n") TYPES("T", F1 F1) FUNC("cond", "less") FUNC("body", "more")),
+     1.5F, 1000.5F, BRAID_OK, NULL},
+    {"StatelessWhile without a turn", LOOP,
+     X CONST("n", "1")
+         NODE("y", "StatelessWhile",
+              INPUT("x") INPUT("n") TYPES("T", F1 F1) FUNC("cond", "less") FUNC("body", "more")),
+     2, 2, BRAID_OK, NULL},
+    {"For",
+     FUNCTION("add_i", IN_T("i", "DT_INT32") IN("s") OUT("y"),
+              BODY("c", "Cast", INPUT("i") TYPE("SrcT", "DT_INT32") TYPE("DstT", "DT_FLOAT"))
+                  BODY("a", "Add", INPUT("s") INPUT("c:y:0") T_FLOAT) RET("y", "a:z:0")),
+     X NODE("from", "Const", CONST_ATTRS("DT_INT32", "int_val", "10"))
+         NODE("to", "Const", CONST_ATTRS("DT_INT32", "int_val", "0"))
+             NODE("by", "Const", CONST_ATTRS("DT_INT32", "int_val", "-3"))
+                 NODE("y", "For",
+                      INPUT("from") INPUT("to") INPUT("by") INPUT("x") TYPES("T", F1) FUNC("body", "add_i")),
+     100, 122, BRAID_OK, NULL},
+    {"For that goes the wrong way", FUNCTION("add_i", IN_T("i", "DT_INT32") IN("s") OUT("y"), RET("y", "s")),
+     X NODE("from", "Const", CONST_ATTRS("DT_INT32", "int_val", "10"))
+         NODE("y", "For",
+              INPUT("from") INPUT("from") INPUT("from") INPUT("x") TYPES("T", F1) FUNC("body", "add_i")),
+     7, 7, BRAID_OK, NULL},
+    {"recursion", FACTORIAL, X NODE("y", "fact", INPUT("x")), 10, 3628800, BRAID_OK, NULL},
+    {"recursion over the limit", FACTORIAL, X NODE("y", "fact", INPUT("x")), 1e6F, 0,
+     BRAID_RESOURCE_EXHAUSTED, "1000 deep"},
+    {"a loop of frames within a function",
+     FUNCTION("W", IN("x") OUT("y"),
+              BODY("e", "Enter", INPUT("x") T_FLOAT ATTR("frame_name", "s: 'w'"))
+                  BODY("m", "Merge", INPUT("e:output:0") INPUT("n:output:0") T_FLOAT ATTR("N", "i: 2"))
+                      BODY("ten", "Const", INPUT("^m") CONST_F("10"))
+                          BODY("l", "Less", INPUT("m:output:0") INPUT("ten:output:0") T_FLOAT)
+                              BODY("c", "LoopCond", INPUT("l:z:0"))
+                                  BODY("s", "Switch", INPUT("m:output:0") INPUT("c:output:0") T_FLOAT) BODY(
+                                      "i", "Add", INPUT("s:output_true:0") INPUT("s:output_true:0") T_FLOAT)
+                                      BODY("n", "NextIteration", INPUT("i:z:0") T_FLOAT)
+                                          BODY("x_", "Exit", INPUT("s:output_false:0") T_FLOAT)
+                                              RET("y", "x_:output:0")),
+     X NODE("a", "W", INPUT("x")) NODE("y", "W", INPUT("a")), 3, 12, BRAID_OK, NULL},
+    {"SymbolicGradient of the nodes", SQUARE_PLUS_ONE,
+     X CONST("dy", "0.5") NODE("y", "SymbolicGradient", INPUT("x") INPUT("dy") CALL_ATTRS(F1 F1, F1, "F")), 3,
+     3, BRAID_OK, NULL},
+    {"SymbolicGradient through a call",
+     SQUARE_PLUS_ONE FUNCTION("H", IN("x") OUT("y"),
+                              BODY("f", "F", INPUT("x")) BODY("n", "Neg", INPUT("f:y:0") T_FLOAT)
+                                  RET("y", "n:y:0")),
+     X CONST("dy", "1") NODE("y", "SymbolicGradient", INPUT("x") INPUT("dy") CALL_ATTRS(F1 F1, F1, "H")), 3,
+     -6, BRAID_OK, NULL},
+    {"SymbolicGradient of the library",
+     SQUARE_PLUS_ONE FUNCTION("dF", IN("x") IN("dy") OUT("dx"),
+                              BODY("n", "Neg", INPUT("dy") T_FLOAT)
+                                  RET("dx", "n:y:0")) "gradient { function_name: 'F' gradient_func: 'dF' } ",
+     X CONST("dy", "5") NODE("y", "SymbolicGradient", INPUT("x") INPUT("dy") CALL_ATTRS(F1 F1, F1, "F")), 3,
+     -5, BRAID_OK, NULL},
+    {"SymbolicGradient of an op", "",
+     X CONST("dy", "5") NODE("y", "SymbolicGradient",
+                             INPUT("x") INPUT("dy") TYPES("Tin", F1 F1) TYPES("Tout", F1) ATTR(
+                                 "f", "func { name: 'Square' attr { key: 'T' value { type: DT_FLOAT } } } ")),
+     3, 30, BRAID_OK, NULL},
+    {"an argument that is a result, and one that is not used",
+     FUNCTION("second", IN("a") IN("b") OUT("y"), RET("y", "b")),
+     X CONST("c", "1") NODE("y", "second", INPUT("c") INPUT("x")), 8, 8, BRAID_OK, NULL},
+    {"an unknown op that nothing needs to run",
+     SQUARE_PLUS_ONE FUNCTION("U", IN("x") OUT("y"), BODY("u", "NobodyKnows", INPUT("x")) RET("y", "u:y:0")),
+     X NODE("never", "U", INPUT("x")) NODE("y", "F", INPUT("x")), 2, 5, BRAID_OK, NULL},
+    {"an unknown op that is run",
+     FUNCTION("U", IN("x") OUT("y"), BODY("u", "NobodyKnows", INPUT("x")) RET("y", "u:y:0")),
+     X NODE("y", "U", INPUT("x")), 2, 0, BRAID_NOT_FOUND, "Op type not registered 'NobodyKnows'"},
+    {"a function that is not there", "", X NODE("y", "PartitionedCall", INPUT("x") CALL_ATTRS(F1, F1, "Q")),
+     2, 0, BRAID_NOT_FOUND, "Function Q is not defined"},
+    {"an input that is not there",
+     FUNCTION("B", IN("x") OUT("y"), BODY("n", "Neg", INPUT("z:y:0") T_FLOAT) RET("y", "n:y:0")),
+     X NODE("y", "B", INPUT("x")), 2, 0, BRAID_INVALID_ARGUMENT, "input z:y:0 is not found"},
+    {"a result that is not there", FUNCTION("B", IN("x") OUT("y"), ""), X NODE("y", "B", INPUT("x")), 2, 0,
+     BRAID_INVALID_ARGUMENT, "Return y missing"},
+    {"a result of another type", FUNCTION("B", IN("x") OUT_T("y", "DT_INT32"), RET("y", "x")),
+     X NODE("b", "B", INPUT("x"))
+         NODE("y", "Cast", INPUT("b") TYPE("SrcT", "DT_INT32") TYPE("DstT", "DT_FLOAT")),
+     2, 0, BRAID_INVALID_ARGUMENT, "Invalid ret types y : int32 vs. float"},
+    {"a placeholder without a value",
+     FUNCTION("B", IN("x") OUT("y"),
+              BODY("n", "Neg", INPUT("x") ATTR("T", "placeholder: 'T'")) RET("y", "n:y:0")),
+     X NODE("y", "B", INPUT("x")), 2, 0, BRAID_INVALID_ARGUMENT, "Failed to bind all placeholders"},
+    {"a node that fails", BROKEN, X NODE("y", "B", INPUT("x")), 1, 0, BRAID_INVALID_ARGUMENT,
+     "{{node broken}}"},
+    {"whose caller is named, too", BROKEN,
+     X NODE("caller", "B", INPUT("x")) NODE("y", "Neg", INPUT("caller") T_FLOAT), 1, 0,
+     BRAID_INVALID_ARGUMENT, "[[caller]]"},
+    {"what has no truth", SQUARE_PLUS_ONE,
+     X NODE("c", "Const", CONST_ATTRS("DT_UINT16", "int_val", "1"))
+         NODE("y", "If",
+              INPUT("c") INPUT("x") TYPE("Tcond", "DT_UINT16") TYPES("Tin", F1) TYPES("Tout", F1)
+                  FUNC("then_branch", "F") FUNC("else_branch", "F")),
+     3, 0, BRAID_INVALID_ARGUMENT, "uint16 cannot be converted to a bool"},
+    {"a condition that gives two values", LOOP,
+     X NODE("y", "While", INPUT("x") INPUT("x") TYPES("T", F1 F1) FUNC("cond", "more") FUNC("body", "more")),
+     3, 0, BRAID_INVALID_ARGUMENT, "Expected a single scalar return value"},
+    {"a body that gives too few values",
+     LOOP SQUARE_PLUS_ONE FUNCTION("short", IN("x") IN("n") OUT("y"), RET("y", "x")),
+     X CONST("n", "5") NODE(
+         "y", "While", INPUT("x") INPUT("n") TYPES("T", F1 F1) FUNC("cond", "less") FUNC("body", "short")),
+     3, 0, BRAID_INVALID_ARGUMENT, "While loop body returned 1 arguments. Expected: 2"},
+    {"RemoteCall on another device of the task", SQUARE_PLUS_ONE,
+     X NODE("t", "Const", CONST_ATTRS("DT_STRING", "string_val", "'/device:CPU:1'"))
+         NODE("y", "RemoteCall", INPUT("t") INPUT("x") CALL_ATTRS(F1, F1, "F")),
+     3, 10, BRAID_OK, NULL},
+    {"RemoteCall on another task", SQUARE_PLUS_ONE,
+     X NODE("t", "Const", CONST_ATTRS("DT_STRING", "string_val", "'/job:ps/task:1'"))
+         NODE("y", "RemoteCall", INPUT("t") INPUT("x") CALL_ATTRS(F1, F1, "F")),
+     3, 0, BRAID_INVALID_ARGUMENT, "is no device of this task"},
+    {"a body on two devices",
+     FUNCTION("two", IN("x") OUT("y"),
+              BODY("a", "Neg", INPUT("x") T_FLOAT "device: '/device:CPU:1' ")
+                  BODY("b", "Square", INPUT("a:y:0") T_FLOAT "device: '/device:CPU:0' ")
+                      BODY("c", "Neg", INPUT("b:y:0") T_FLOAT "device: '/device:CPU:1' ") RET("y", "c:y:0")),
+     X NODE("a", "PartitionedCall", INPUT("x") CALL_ATTRS(F1, F1, "two"))
+         NODE("y", "PartitionedCall", INPUT("a") CALL_ATTRS(F1, F1, "two")),
+     2, -16, BRAID_OK, NULL},
+    {"a body on another task",
+     FUNCTION("far", IN("x") OUT("y"),
+              BODY("a", "Neg", INPUT("x") T_FLOAT "device: '/job:ps/task:3' ") RET("y", "a:y:0")),
+     X NODE("y", "PartitionedCall", INPUT("x") CALL_ATTRS(F1, F1, "far")), 2, 0, BRAID_INVALID_ARGUMENT,
+     "/job:ps"},
+    {"FakeParam", "",
+     X NODE("p", "FakeParam",
+            TYPE("dtype", "DT_FLOAT") ATTR("shape", "shape { dim { size: -1 } dim { size: 2 } } "))
+         NODE("n", "Size", INPUT("p") T_FLOAT)
+             NODE("c", "Cast", INPUT("n") TYPE("SrcT", "DT_INT32") TYPE("DstT", "DT_FLOAT"))
+                 NODE("y", "Add", INPUT("x") INPUT("c") T_FLOAT),
+     7, 7, BRAID_OK, NULL},
+    {"MapDefun", SQUARE_PLUS_ONE,
+     X NODE("n", "Const",
+            TYPE("dtype", "DT_FLOAT")
+                ATTR("value", "tensor { dtype: DT_FLOAT tensor_shape { dim { size: 3 } } "
+                              "float_val: 1 float_val: 2 float_val: 3 } "))
+         NODE("m", "MapDefun",
+              INPUT("n") TYPES("Targuments", F1) TYPES("output_types", F1)
+                  TYPES("output_shapes", "shape { } ") FUNC("f", "F"))
+             NODE("axis", "Const", CONST_ATTRS("DT_INT32", "int_val", "0"))
+                 NODE("s", "Sum", INPUT("m") INPUT("axis") T_FLOAT TYPE("Tidx", "DT_INT32"))
+                     NODE("y", "Add", INPUT("s") INPUT("x") T_FLOAT),
+     1, 18, BRAID_OK, NULL},
+};
+
+// ---- Running them ----
+
+static char *text_of(const row *r)
+{
+    char *text = bd_asprintf("library { %s } %s versions { producer: 134 }", r->library, r->nodes);
+    for (char *p = text; *p; p++)
+        if (*p == '\'') *p = '"';
+    return text;
+}
+
+static void check(const row *r, braid_session *s, const braid_graph *g)
+{
+    BD_STATUS(st);
+    braid_tensor *x = braid_tensor_float(r->x), *y = NULL;
+    braid_feed feed = {braid_graph_find_out(g, "x"), x};
+    braid_fetch fetch = {braid_graph_find_out(g, "y"), &y};
+    braid_run_args args = {.feeds = &feed, .feed_count = 1, .fetches = &fetch, .fetch_count = 1};
+    braid_session_run(s, &args, st);
+    if (st->code != r->code) fail_msg("%s: %d %s", r->name, st->code, braid_status_message(st));
+    if (r->code && !strstr(braid_status_message(st), r->words))
+        fail_msg("%s: %s", r->name, braid_status_message(st));
+    if (!r->code && *(const float *)braid_tensor_data(y) != r->want)
+        fail_msg("%s: %g, not %g", r->name, (double)*(const float *)braid_tensor_data(y), (double)r->want);
+    braid_tensor_free(x);
+    braid_tensor_free(y);
+}
+
+static void run_row(const row *r, unsigned disabled_rewrites)
+{
+    BD_STATUS(st);
+    char *text = text_of(r);
+    braid_graph *g = braid_graph_new();
+    braid_graph_import_text(g, text, strlen(text), st);
+    if (st->code) fail_msg("%s: %s", r->name, braid_status_message(st));
+    braid_session_options options = {.cpu_devices = 2, .disabled_rewrites = disabled_rewrites};
+    braid_session *s = braid_session_open(g, &options, st);
+    assert_int_equal(st->code, BRAID_OK);
+    for (int i = 0; i < 3; i++)
+        check(r, s, g);
+    braid_session_close(s, NULL);
+    braid_graph_free(g);
+    bd_free(text);
+}
+
+static void test_rows(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < BD_COUNTOF(rows); i++) {
+        run_row(&rows[i], 0);
+        run_row(&rows[i], ~0U);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),
+    };
+    return BD_RUN_TESTS(tests);
+}
