@@ -1,5 +1,5 @@
 // Cast: conversion between element types.
-#include "kernels/cast.h"
+#include "ops/cast.h"
 
 #include "base/check.h"
 #include "graph/grad.h"
@@ -8,7 +8,7 @@
 
 #define CAST_TYPES "float|double|int8|int16|int32|int64|uint8|uint16|uint32|uint64|bool|half|bfloat16"
 
-static bd_cast_type cast_type(braid_dtype dtype)
+bd_cast_type bd_cast_type_of(braid_dtype dtype)
 {
     switch (dtype) {
     case BRAID_FLOAT: return BD_CAST_F32;
@@ -37,7 +37,7 @@ static void cast_run(bd_op_ctx *c)
         return;
     }
     braid_tensor *y = bd_output(c, 0, to, &x->shape);
-    if (y) bd_cast(cast_type(x->dtype), cast_type(to))(x->data, y->data, bd_tensor_count(x));
+    if (y) bd_cast(bd_cast_type_of(x->dtype), bd_cast_type_of(to))(x->data, y->data, bd_tensor_count(x));
 }
 
 static bool is_real(braid_dtype t)
