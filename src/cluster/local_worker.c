@@ -70,6 +70,7 @@ static void session_drop(bd_local_worker *w, bd_worker_session *s)
 {
     size_t pos = 0;
     void *graph;
+    bd_worker_cancel_partials(w, s);
     bd_steps_forget(w->steps, s);
     while (bd_map_next(&s->graphs, &pos, NULL, &graph))
         bd_worker_graph_unref(graph);
@@ -476,6 +477,7 @@ void bd_local_worker_free(bd_local_worker *w)
     while (bd_map_next(&w->sessions, &pos, NULL, &session))
         session_drop(w, session);
     bd_map_fini(&w->sessions);
+    bd_imap_fini(&w->partial_runs);
     bd_steps_free(w->steps);
     bd_cond_fini(&w->idle);
     bd_mutex_fini(&w->mu);

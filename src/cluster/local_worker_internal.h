@@ -39,9 +39,10 @@ struct bd_local_worker {
     bd_held_parts *held_parts; // of the steps
     bd_mutex mu;
     bd_cond idle;
-    bd_map sessions; // handle -> bd_worker_session, one reference each; guarded by mu
-    int running;     // executions, and threads that begin one; guarded by mu
-    bool is_closed;  // guarded by mu
+    bd_imap partial_runs; // step id -> partial of worker_partial.c, one reference each; guarded by mu
+    bd_map sessions;      // handle -> bd_worker_session, one reference each; guarded by mu
+    int running;          // executions, and threads that begin one; guarded by mu
+    bool is_closed;       // guarded by mu
 };
 
 // Where the session's steps find variables and other resources.
@@ -55,6 +56,15 @@ void bd_worker_graph_unref(bd_worker_graph *g);
 // worker_run.c
 void bd_worker_run_graph(bd_worker *base, bd_run_graph *run, bd_cancellation *cancellation,
                          bd_worker_done_fn fn, void *arg);
+
+// Executions, and threads that begin one: bd_local_worker_stop waits for them.
+void bd_worker_count_running(bd_local_worker *w, int change);
+
+// worker_partial.c: a RunGraph with is_partial set.
+void bd_worker_run_partial(bd_local_worker *w, bd_run_graph *run, bd_cancellation *cancellation,
+                           bd_worker_done_fn fn, void *arg);
+// Ends the partial runs of a session that is gone.
+void bd_worker_cancel_partials(bd_local_worker *w, const bd_worker_session *session);
 
 // The container of a step's own resources.
 #define BD_STEP_CONTAINER_MAX 40

@@ -183,6 +183,7 @@ static void session_closed(void *arg, const braid_status *st)
 {
     closing *c = arg;
     bd_master *m = c->master;
+    bd_master_drop_partial_runs(c->session);
     tell_tasks_of_end(c->session);
     bd_master_session_unref(c->session);
     if (c->fn) c->fn(c->arg, st);

@@ -70,6 +70,13 @@ braid_code bd_master_extend(bd_master_session *s, const bd_message *graph_def, i
 
 typedef void (*bd_master_done_fn)(void *arg, const braid_status *st);
 
+// Which part of a step this is: all of it, or one call of a partial run.
+typedef enum bd_run_phase {
+    BD_RUN_WHOLE,
+    BD_RUN_PARTIAL,
+    BD_RUN_PARTIAL_LAST
+} bd_run_phase;
+
 typedef struct bd_master_run_args {
     const bd_run_signature *signature;
     const braid_tensor *const *feeds; // [feeds of the signature]
@@ -80,9 +87,12 @@ typedef struct bd_master_run_args {
     // The calling thread waits for the step anyway, and for other tasks when its plan is to be made. Else the
     // master's pool makes the plan.
     bool may_wait;
-    // Of the master itself, NULL for others: the plan to be run (`signature` is its own), or where it is to be kept: then it
-    // is made, and nothing runs.
-    bd_kept_plan *kept, **keeps;
+    // ---- Of the master itself; zero for others ----
+    bd_kept_plan **keeps;  // the plan is made and kept here, and nothing runs
+    bd_kept_plan *kept;    // the plan to be run
+    const int *kept_order; // feed i of `signature` is the plan's kept_order[i]; fetches behind them
+    bd_run_phase phase;
+    int64_t step_id; // of a partial run
 } bd_master_run_args;
 
 // Runs a step. What `args` points to stays until the callback. `cancellation` ends the step, and so does its timeout,
@@ -107,6 +117,22 @@ void bd_callable_unref(bd_callable *c); // NULL is accepted
 bd_master_run_args bd_callable_args(const bd_callable *c);
 // What runs goes on. A handle that is not there is released already.
 void bd_master_release_callable(bd_master_session *s, int64_t handle);
+
+// ---- Partial runs: one step in several calls ----
+
+// Plans a step whose values are fed and fetched in several calls. `handle` is borrowed for the call; NULL on an error.
+// `signature` is valid until fn.
+void bd_master_setup_partial_run(bd_master_session *s, const bd_run_signature *signature,
+                                 bd_cancellation *cancellation,
+                                 void (*fn)(void *arg, const char *handle, const braid_status *st),
+                                 void *arg);
+// One call of it: feeds some values and fetches some, which `args` says as for bd_master_run. The call that leaves nothing to be fed or
+// fetched ends the step when all of it has run; so does an error of the step. InvalidArgument, which does not: "Must run PartialRunSetup
+// before performing partial runs"; what was not set up, comes again, or needs what has not been fed.
+void bd_master_run_partial(bd_master_session *s, const char *handle, const bd_master_run_args *args,
+                           bd_cancellation *cancellation, bd_master_done_fn fn, void *arg);
+// It will not go on: its tasks are told to end the step. A handle that is not there is ended already.
+void bd_master_end_partial(bd_master_session *s, const char *handle);
 
 // Cancels the session's steps and calls back when they have ended and the session is gone; what its tasks
 // hold of it is freed meanwhile. Closing again ends with Aborted "Session HANDLE is not found".

@@ -102,6 +102,7 @@ bd_master_run_args bd_callable_args(const bd_callable *c)
         .wants_stats = c->wants_stats,
         .wants_partition_graphs = c->wants_partition_graphs,
         .kept = c->kept,
+        .kept_order = c->kept->order,
     };
 }
 

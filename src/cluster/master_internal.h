@@ -43,6 +43,8 @@ struct bd_master_session {
     void *closed_arg;
     bd_imap callables;     // by handle -> bd_callable, one reference each; guarded by mu
     int64_t next_callable; // guarded by mu
+    bd_map partial_runs;   // by handle -> partial_run of master_partial.c, one reference each; guarded by mu
+    int64_t next_partial;  // guarded by mu
 
     // master_client.c
     int holders;                 // guarded by mu
@@ -89,6 +91,9 @@ void bd_kept_plan_unref(bd_kept_plan *k); // NULL is accepted
 // master_callable.c: when the session is gone.
 void bd_master_drop_callables(bd_master_session *s);
 
+// master_partial.c: when the session's steps have ended.
+void bd_master_drop_partial_runs(bd_master_session *s);
+
 // master_telling.c
 typedef struct bd_tell_options {
     bd_timers *timers;
@@ -120,6 +125,9 @@ void bd_master_plan_unref(void *plan);
 void bd_master_watch_client(bd_master_session *s);
 // Ends that for a session that is closing.
 void bd_master_unwatch_client(bd_master_session *s);
+
+// master_run.c: a number for a step.
+int64_t bd_master_draw_step_id(bd_master_session *s);
 
 // Steps of the session in progress. False: it is closing.
 bool bd_master_session_enter(bd_master_session *s, braid_status *st);

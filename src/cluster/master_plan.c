@@ -181,15 +181,15 @@ static void connect_client(bd_master_plan *p, const bd_prepared *prepared)
     for (int i = 0; i < prepared->feed_count; i++) {
         bd_master_part *part = part_of_device(p, prepared->feeds[i].device);
         if (!part) continue;
-        part->send_keys[part->send_count] = keep(&p->arena, bd_feed_key(&prepared->feeds[i], s->client));
+        const bd_endpoint *e = &prepared->feeds[i];
+        part->send_keys[part->send_count] = keep(&p->arena, bd_endpoint_key(e, incarnation_of(s, e->device)));
         part->send_feeds[part->send_count++] = i;
     }
     for (int i = 0; i < prepared->fetch_count; i++) {
         const bd_endpoint *e = &prepared->fetches[i];
         bd_master_part *part = part_of_device(p, e->device);
         BD_ASSERT(part); // it holds the fetch
-        part->recv_keys[part->recv_count] =
-            keep(&p->arena, bd_fetch_key(e, incarnation_of(s, e->device), s->client));
+        part->recv_keys[part->recv_count] = keep(&p->arena, bd_endpoint_key(e, incarnation_of(s, e->device)));
         part->recv_fetches[part->recv_count++] = i;
     }
 }

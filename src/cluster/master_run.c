@@ -32,6 +32,8 @@ typedef struct step_part {
     bd_run_graph run;
     bd_run_graph_send *sends;
     braid_tensor *recvs;
+    const char **recv_keys; // of what is fetched in this call
+    int *recv_fetches;
     bd_message stats, graphs;
     bool has_ended; // guarded by the step's mu
 } step_part;
@@ -41,7 +43,8 @@ struct step {
     bd_master_plan *plan;       // a reference; NULL while planning; set under mu
     const bd_master_run_args *args;
     int *order;        // the caller's feed i is the plan's order[i]; fetches behind them
-    int *feed_of_plan; // [feeds] the inverse
+    int *feed_of_plan; // [plan_feeds] the inverse; -1: not fed in this call
+    int plan_feeds;
     int64_t id, timeout_ms;
     bd_cancellation *cancellation; // below the caller's
     bd_master_done_fn fn;
@@ -85,7 +88,7 @@ static void give_fetches(step *s)
         const step_part *part = &s->parts[p];
         for (int r = 0; r < part->run.recv_count; r++)
             for (int f = 0; f < signature->fetch_count; f++)
-                if (s->order[signature->feed_count + f] == part->part->recv_fetches[r])
+                if (s->order[signature->feed_count + f] == part->recv_fetches[r])
                     bd_tensor_ref(&s->args->fetches[f], &part->recvs[r]);
     }
 }
@@ -115,7 +118,8 @@ static void clean_up(step *s)
     for (int p = 0; p < s->part_count; p++) {
         step_part *part = &s->parts[p];
         bd_worker *w = part->part->peer->worker;
-        if (s->status.code || !part->run.ends_by_itself) w->ops->cleanup_graph(w, s->id, NULL, NULL);
+        const bool goes_on = s->args->phase == BD_RUN_PARTIAL || part->run.ends_by_itself;
+        if (s->status.code || !goes_on) w->ops->cleanup_graph(w, s->id, NULL, NULL);
         for (int r = 0; r < part->run.recv_count; r++)
             bd_tensor_fini(&part->recvs[r]);
         bd_message_fini(&part->stats);
@@ -237,7 +241,7 @@ static void timed_out(void *arg)
 
 // ---- The beginning ----
 
-static int64_t draw_step_id(bd_master_session *s)
+int64_t bd_master_draw_step_id(bd_master_session *s)
 {
     bd_mutex_lock(&s->mu);
     const int64_t id =
@@ -252,19 +256,45 @@ static int64_t timeout_of(const bd_master_session *s, const bd_master_run_args *
     return s->operation_timeout_ms > 0 ? bd_min(args->timeout_ms, s->operation_timeout_ms) : args->timeout_ms;
 }
 
-static bool all_take_pushes(const bd_master_plan *plan)
+static bool all_take_pushes(const step *s)
 {
-    bool all = plan->part_count > 1;
+    const bd_master_plan *plan = s->plan;
+    bool all = plan->part_count > 1 && s->args->phase == BD_RUN_WHOLE;
     for (int p = 0; all && p < plan->part_count; p++)
         all = atomic_load_explicit(&plan->parts[p].peer->worker->takes_pushes, memory_order_relaxed);
     return all;
+}
+
+static bool is_fetched(const step *s, int plan_fetch)
+{
+    const bd_run_signature *signature = s->args->signature;
+    for (int f = 0; f < signature->fetch_count; f++)
+        if (s->order[signature->feed_count + f] == plan_fetch) return true;
+    return false;
+}
+
+// What of the part's feeds and fetches this call is about: all, but in a partial run.
+static void set_values(step *s, step_part *part)
+{
+    const bd_master_part *of = part->part;
+    bd_run_graph *run = &part->run;
+    for (int i = 0; i < of->send_count; i++) {
+        const int feed = s->feed_of_plan[of->send_feeds[i]];
+        if (feed >= 0)
+            part->sends[run->send_count++] = (bd_run_graph_send){of->send_keys[i], s->args->feeds[feed]};
+    }
+    for (int i = 0; i < of->recv_count; i++) {
+        if (s->args->phase != BD_RUN_WHOLE && !is_fetched(s, of->recv_fetches[i])) continue;
+        part->recv_keys[run->recv_count] = of->recv_keys[i];
+        part->recv_fetches[run->recv_count++] = of->recv_fetches[i];
+    }
 }
 
 // One block holds the parts and what they point to.
 static void make_parts(step *s)
 {
     const bd_master_plan *plan = s->plan;
-    const bool pushes = all_take_pushes(plan);
+    const bool pushes = all_take_pushes(s);
     bd_worker *own = s->session->master->env.peers->self->worker;
     s->part_count = plan->part_count;
     size_t sends = 0, recvs = 0;
@@ -273,38 +303,45 @@ static void make_parts(step *s)
         recvs += (size_t)plan->parts[p].recv_count;
     }
     const size_t count = (size_t)plan->part_count;
-    s->parts = bd_recycled(count * sizeof(step_part) + recvs * sizeof(braid_tensor) +
-                           sends * sizeof(bd_run_graph_send));
+    s->parts = bd_recycled(count * sizeof(step_part) + sends * sizeof(bd_run_graph_send) +
+                           recvs * (sizeof(braid_tensor) + sizeof(char *) + sizeof(int)));
     braid_tensor *recv = (braid_tensor *)(void *)(s->parts + count);
     bd_run_graph_send *send = (bd_run_graph_send *)(void *)(recv + recvs);
+    const char **recv_key = (const char **)(void *)(send + sends);
+    int *recv_fetch = (int *)(void *)(recv_key + recvs);
     for (int p = 0; p < plan->part_count; p++) {
         const bd_master_part *of = &plan->parts[p];
         step_part *part = &s->parts[p];
-        *part = (step_part){.step = s, .part = of, .sends = send, .recvs = recv};
+        *part = (step_part){.step = s,
+                            .part = of,
+                            .sends = send,
+                            .recvs = recv,
+                            .recv_keys = recv_key,
+                            .recv_fetches = recv_fetch};
         bd_message_init(&part->stats);
         bd_message_init(&part->graphs);
-        for (int i = 0; i < of->send_count; i++)
-            send[i] =
-                (bd_run_graph_send){of->send_keys[i], s->args->feeds[s->feed_of_plan[of->send_feeds[i]]]};
         part->run = (bd_run_graph){
             .session_handle = s->session->handle,
             .graph_handle = of->graph_handle,
             .step_id = s->id,
             .sends = send,
-            .send_count = of->send_count,
-            .recv_keys = of->recv_keys,
+            .recv_keys = recv_key,
             .recvs = recv,
-            .recv_count = of->recv_count,
             .wants_stats = s->args->wants_stats,
             .wants_partition_graphs = s->args->wants_partition_graphs,
             .stats = &part->stats,
             .partition_graphs = &part->graphs,
             .may_wait = s->args->may_wait,
+            .is_partial = s->args->phase != BD_RUN_WHOLE,
+            .is_last_partial = s->args->phase == BD_RUN_PARTIAL_LAST,
             .pushes = pushes,
             .home = pushes ? bd_local_worker_of(own) : NULL,
         };
+        set_values(s, part);
         send += of->send_count;
         recv += of->recv_count;
+        recv_key += of->recv_count;
+        recv_fetch += of->recv_count;
     }
 }
 
@@ -319,6 +356,8 @@ static void begin(step *s, bd_master_plan *plan)
     }
     bd_mutex_lock(&s->mu);
     s->plan = plan;
+    for (int i = 0; i < s->plan_feeds; i++)
+        s->feed_of_plan[i] = -1;
     for (int i = 0; i < s->args->signature->feed_count; i++)
         s->feed_of_plan[s->order[i]] = i;
     make_parts(s);
@@ -332,12 +371,12 @@ static void begin(step *s, bd_master_plan *plan)
     leave(s);
 }
 
-static void begin_kept(step *s, const bd_kept_plan *kept)
+static void begin_kept(step *s)
 {
-    const int count = kept->signature.feed_count + kept->signature.fetch_count;
-    for (int i = 0; i < count; i++)
-        s->order[i] = kept->order[i];
-    begin(s, bd_master_plan_ref(kept->plan));
+    const bd_run_signature *signature = s->args->signature;
+    for (int i = 0; i < signature->feed_count + signature->fetch_count; i++)
+        s->order[i] = s->args->kept_order[i];
+    begin(s, bd_master_plan_ref(s->args->kept->plan));
 }
 
 // ---- Planning ----
@@ -421,9 +460,10 @@ static step *step_new(bd_master_session *session, const bd_master_run_args *args
     step *s = bd_recycled(sizeof *s);
     s->session = session;
     s->args = args;
-    s->order = bd_recycled((2 * feeds + fetches) * sizeof *s->order);
+    s->plan_feeds = args->kept ? args->kept->signature.feed_count : args->signature->feed_count;
+    s->order = bd_recycled((feeds + fetches + (size_t)s->plan_feeds) * sizeof *s->order);
     s->feed_of_plan = s->order + feeds + fetches;
-    s->id = draw_step_id(session);
+    s->id = args->step_id ? args->step_id : bd_master_draw_step_id(session);
     s->cancellation = bd_cancellation_new(cancellation);
     bd_mutex_init(&s->mu);
     atomic_init(&s->refs, 1);
@@ -445,7 +485,7 @@ void bd_master_run(bd_master_session *session, const bd_master_run_args *args, b
     start_timeout(s);
     void *plan;
     if (args->kept)
-        begin_kept(s, args->kept);
+        begin_kept(s);
     else if (bd_plan_cache_try_get(session->plans, args->signature, &plan, s->order,
                                    s->order + args->signature->feed_count))
         begin(s, plan);

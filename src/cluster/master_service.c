@@ -257,9 +257,6 @@ static braid_code read_run(run_call *c, bd_incoming *call, braid_status *st)
                                        c, &c->arena, st);
     bd_message_fini(&call->request); // its memory is the network's
     if (!c->request) return st->code;
-    if (c->request->partial_run_handle[0])
-        return bd_fail(st, BRAID_UNIMPLEMENTED,
-                       "RunStep of a partial run (PartialRunSetup) is not implemented");
     c->session = bd_master_find_session(c->server->master, c->request->session_handle, st);
     if (!c->session) return st->code;
     set_args(c);
@@ -279,6 +276,9 @@ static void run_step(braid_server *server, bd_incoming *call)
     bd_served_init(&c->base, call, parent, server->cancellation, free_run);
     if (code)
         bd_served_reply_error(&c->base, st);
+    else if (c->request->partial_run_handle[0])
+        bd_master_run_partial(c->session, c->request->partial_run_handle, &c->args, c->base.cancellation,
+                              step_done, c);
     else
         bd_master_run(c->session, &c->args, c->base.cancellation, step_done, c);
 }
@@ -367,7 +367,7 @@ const bd_method bd_master_methods[] = {
     {"CloseSession", BD_ON_ARRIVAL, close_session},
     {"ListDevices", BD_ON_ARRIVAL, list_devices},
     {"Reset", BD_ON_POOL, reset},
-    {"PartialRunSetup", BD_ON_ARRIVAL, NULL},
+    {"PartialRunSetup", BD_ON_ARRIVAL, bd_serve_partial_run_setup},
     {"MakeCallable", BD_ON_ARRIVAL, bd_serve_make_callable},
     {"RunCallable", BD_ON_ARRIVAL, bd_serve_run_callable},
     {"ReleaseCallable", BD_ON_ARRIVAL, bd_serve_release_callable},

@@ -13,6 +13,9 @@ void bd_serve_make_callable(struct braid_server *server, bd_incoming *call);
 void bd_serve_run_callable(struct braid_server *server, bd_incoming *call);
 void bd_serve_release_callable(struct braid_server *server, bd_incoming *call);
 
+// partial_service.c
+void bd_serve_partial_run_setup(struct braid_server *server, bd_incoming *call);
+
 // run_request.c
 // Whether text can be a name: no node's name holds a control character, and the plan cache relies on that.
 bool bd_is_name(const uint8_t *text, size_t len);

@@ -242,6 +242,8 @@ static void write_run(const bd_run_graph *run, bd_message *request)
     rest.recv_key = (char **)run->recv_keys;
     rest.store_errors_in_response_body = true;
     rest.request_id = bd_request_id_next();
+    rest.is_partial = run->is_partial;
+    rest.is_last_partial_run = run->is_last_partial;
     opts.record_timeline = run->wants_stats;
     opts.record_partition_graphs = run->wants_partition_graphs;
     if (run->wants_stats || run->wants_partition_graphs) rest.exec_opts = &opts;

@@ -2,15 +2,13 @@
 //
 // What is sent goes to the local table, where a local receiver or a RecvTensor of another task takes it. A
 // receive whose sender is another task becomes a RecvTensor to it; those in progress hang on a token of the
-// rendezvous, so that an abort ends them. What is fed comes from the client, whose device may be of another
-// task (TensorFlow's masters name it as the receiver, too): it is in the local table.
+// rendezvous, so that an abort ends them. What is fed and fetched is in the local table, whichever devices its key names.
 //
 // A step that pushes has an outbox for what is sent to other tasks, and a second table for what has arrived from them: there
 // a receive waits. "No tensor" in it stands for one that was refused: it becomes a RecvTensor.
 #include "cluster/step_rendezvous.h"
 #include "base/alloc.h"
 #include "base/check.h"
-#include "base/map.h"
 #include "base/recycler.h"
 #include "base/thread.h"
 #include "cluster/remote_worker.h"
@@ -28,8 +26,7 @@ typedef struct step_rendezvous {
     _Atomic(bd_step_stats *) stats; // a reference; NULL: not traced
     const char *stats_device;       // set before `stats`; not owned
     bd_cancellation *remote;        // of the receives from other tasks
-    bd_mutex mu;
-    bd_map fed; // keys that name another task as the sender; guarded by mu
+    bd_mutex mu;                    // held while `stats` is set
 } step_rendezvous;
 
 // A receive from another task in progress; holds a reference to the rendezvous.
@@ -95,24 +92,9 @@ static void flush(bd_rendezvous *base)
 braid_code bd_step_rendezvous_feed(bd_rendezvous *base, const bd_rendezvous_key *key,
                                    const braid_tensor *tensor, braid_status *st)
 {
-    step_rendezvous *r = of(base);
     bd_rendezvous_key_parts parts;
     const braid_code code = bd_rendezvous_key_parse(key->text, key->len, &parts, st);
-    if (code) return code;
-    if (!is_local(r, &parts)) {
-        bd_mutex_lock(&r->mu);
-        bd_map_put_n(&r->fed, key->text, key->len, r);
-        bd_mutex_unlock(&r->mu);
-    }
-    return send_local(r, key, tensor, false, st);
-}
-
-static bool is_fed(step_rendezvous *r, const bd_rendezvous_key *key)
-{
-    bd_mutex_lock(&r->mu);
-    const bool fed = bd_map_get_n(&r->fed, key->text, key->len) != NULL;
-    bd_mutex_unlock(&r->mu);
-    return fed;
+    return code ? code : send_local(of(base), key, tensor, false, st);
 }
 
 void bd_step_rendezvous_recv_local(bd_rendezvous *r, const bd_rendezvous_key *key, bd_recv_fn fn, void *arg)
@@ -178,7 +160,7 @@ static void recv(bd_rendezvous *base, const bd_rendezvous_key *key, bd_recv_fn f
         fail(fn, arg, st);
         return;
     }
-    if (is_local(r, &parts) || is_fed(r, key)) {
+    if (key->is_for_client || is_local(r, &parts)) {
         bd_step_rendezvous_recv_local(base, key, fn, arg);
         return;
     }
@@ -289,7 +271,6 @@ static void destroy(bd_rendezvous *base)
     bd_rendezvous_unref(r->local);
     bd_rendezvous_unref(r->arrived);
     bd_cancellation_unref(r->remote);
-    bd_map_fini(&r->fed);
     bd_mutex_fini(&r->mu);
     bd_recycled_free(r);
 }

@@ -11,8 +11,7 @@
 // A new one with count 1. `peers` outlive it.
 bd_rendezvous *bd_step_rendezvous_new(int64_t step_id, const bd_peers *peers);
 
-// Sends what the client feeds: its receiver finds it here, though the key may name another task as the
-// sender.
+// Sends what the client feeds: its receiver finds it in the local table. InvalidArgument for a key that is none.
 braid_code bd_step_rendezvous_feed(bd_rendezvous *r, const bd_rendezvous_key *key, const braid_tensor *tensor,
                                    braid_status *st);
 

@@ -45,6 +45,9 @@ typedef struct bd_run_graph {
     // The calling thread waits for the step anyway: a local worker runs on it. Else it is one that must not
     // be held.
     bool may_wait;
+    // One call of a partial run: the first of its step begins it, and what is not fed yet is waited for; the last is over when all of it
+    // has run.
+    bool is_partial, is_last_partial;
     // All tasks of the step take tensors that are pushed to them (bd_worker.takes_pushes): push what goes to them.
     bool pushes;
     // Receives PushedTensors as BD_RUN_GRAPH_RESPONSE_PUSHED: what the part has sent to its master's task when it has run. Empty before;

@@ -98,7 +98,7 @@ static void write_partition_graph(const execution *e)
     bd_wire_writer_finish(&writer);
 }
 
-static void count_running(bd_local_worker *w, int change)
+void bd_worker_count_running(bd_local_worker *w, int change)
 {
     bd_mutex_lock(&w->mu);
     w->running += change;
@@ -137,7 +137,7 @@ static void end(execution *e, braid_status *st)
     bd_cancellation_remove(e->step_cancellation, &e->step_hook);
     execution_free(e);
     fn(fn_arg, st);
-    count_running(w, -1);
+    bd_worker_count_running(w, -1);
 }
 
 static void pushes_done(void *arg, const braid_status *from)
@@ -209,13 +209,13 @@ static void run_plan(void *arg)
     bd_local_worker *w = e->w; // `e` may be gone when the plan returns
     bd_worker_graph *graph = e->graph;
     atomic_fetch_add_explicit(&graph->refs, 1, memory_order_relaxed);
-    count_running(w, +1); // this function, whose graph may be the last reference to its plan
+    bd_worker_count_running(w, +1); // this function, whose graph may be the last reference to its plan
     const int64_t begin_ns = bd_now_ns();
     bd_plan_run(graph->plan, &e->step, plan_done, e);
     if (!bd_plan_has_loops(graph->plan)) // else the next one may take any time
         atomic_store_explicit(&graph->held_ns, bd_now_ns() - begin_ns, memory_order_relaxed);
     bd_worker_graph_unref(graph);
-    count_running(w, -1);
+    bd_worker_count_running(w, -1);
 }
 
 static void begin(execution *e)
@@ -237,6 +237,10 @@ void bd_worker_run_graph(bd_worker *base, bd_run_graph *run, bd_cancellation *ca
                          bd_worker_done_fn fn, void *arg)
 {
     bd_local_worker *w = BD_CONTAINER_OF(base, bd_local_worker, base);
+    if (run->is_partial) {
+        bd_worker_run_partial(w, run, cancellation, fn, arg);
+        return;
+    }
     BD_STATUS(st);
     bd_worker_graph *graph;
     bd_rendezvous *rendezvous = NULL;
@@ -247,7 +251,7 @@ void bd_worker_run_graph(bd_worker *base, bd_run_graph *run, bd_cancellation *ca
         fn(arg, st);
         return;
     }
-    count_running(w, +1);
+    bd_worker_count_running(w, +1);
     execution *e = bd_recycled(sizeof *e);
     *e = (execution){.w = w, .graph = graph, .run = run, .rendezvous = rendezvous, .fn = fn, .arg = arg};
     e->step = (bd_step){

@@ -258,7 +258,9 @@ static void set_run(run_call *c)
         .wants_partition_graphs = request->exec_opts && request->exec_opts->record_partition_graphs,
         .stats = &c->stats,
         .partition_graphs = &c->partition_graphs,
-        .pushes = bd_proto_has_unknown(&request->base, BD_RUN_GRAPH_PUSHES),
+        .is_partial = request->is_partial,
+        .is_last_partial = request->is_last_partial_run,
+        .pushes = !request->is_partial && bd_proto_has_unknown(&request->base, BD_RUN_GRAPH_PUSHES),
         .returned = &c->returned,
     };
 }
@@ -269,8 +271,6 @@ static braid_code read_run(braid_server *server, run_call *c, bd_incoming *call,
                                        add_sent, c, &c->arena, st);
     bd_message_fini(&call->request); // its memory is the network's
     if (!c->request) return st->code;
-    if (c->request->is_partial)
-        return bd_fail(st, BRAID_UNIMPLEMENTED, "RunGraph of a partial run is not implemented");
     if (!bd_request_ids_add(&server->run_ids, c->request->request_id))
         return bd_fail(st, BRAID_ABORTED, "RunGraph: request %lld has come before",
                        (long long)c->request->request_id);

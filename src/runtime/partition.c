@@ -102,8 +102,8 @@ static braid_code incarnation_of(const partitioner *p, const char *device, uint6
     return bd_fail(st, BRAID_INTERNAL, "device %s is not among those of the session", device);
 }
 
-// What a client fetches is sent with the incarnation of the device it is on.
-static braid_code complete_send(const partitioner *p, braid_op *copy, braid_status *st)
+// What a client feeds or fetches travels with the incarnation of the device it is on.
+static braid_code complete_endpoint(const partitioner *p, braid_op *copy, braid_status *st)
 {
     const bd_attr *to_client = bd_node_attr(copy, "client_terminated");
     if (!to_client || to_client->kind != BD_ATTR_BOOL || !to_client->b) return BRAID_OK;
@@ -129,7 +129,8 @@ static braid_code copy_nodes(partitioner *p, braid_status *st)
         braid_out *none = bd_calloc((size_t)n->input_count + 1, sizeof *none);
         p->copies[i] = bd_graph_copy_node(graph_of(p, n), n, none, n->input_count, NULL, 0);
         bd_free(none);
-        if (bd_node_role(n) == BD_ROLE_SEND) code = complete_send(p, p->copies[i], st);
+        const bd_op_role role = bd_node_role(n);
+        if (role == BD_ROLE_SEND || role == BD_ROLE_RECV) code = complete_endpoint(p, p->copies[i], st);
     }
     return code;
 }

@@ -216,8 +216,8 @@ static void what_a_client_fetches_is_sent_with_the_incarnation_of_its_device(voi
     assert_int_equal(p.count, 1);
     const braid_op *send = braid_graph_find(&p.items[0].graph, "_send_w_0");
     assert_int_equal(bd_node_attr_int(send, "send_device_incarnation"), 0x11);
-    char *key = bd_fetch_key(&prepared.fetches[0], 0x11, &client);
-    assert_string_equal(key, PS ";0000000000000011;" WORKER ";w:0;0:0");
+    char *key = bd_endpoint_key(&prepared.fetches[0], 0x11);
+    assert_string_equal(key, PS ";0000000000000011;" PS ";w:0;0:0");
     bd_free(key);
     bd_partitions_fini(&p);
     bd_prepared_fini(&prepared);

@@ -283,8 +283,8 @@ static braid_code add_feed(preparer *p, int i, braid_status *st)
     } else {
         bd_named_attr attrs[] = {type_attr("tensor_type", e->dtype),
                                  string_attr("tensor_name", e->tensor),
-                                 string_attr("send_device", p->client->name),
-                                 int_attr("send_device_incarnation", (int64_t)p->client->incarnation),
+                                 string_attr("send_device", e->device),
+                                 int_attr("send_device_incarnation", 0), // the partitioner knows it
                                  string_attr("recv_device", e->device),
                                  bool_attr("client_terminated", true)};
         code = add_node(p, "_recv", p->feeds[i], "_Recv", e, NULL, attrs, 6, &node, st);
@@ -331,8 +331,8 @@ static braid_code add_fetch(preparer *p, int i, braid_status *st)
     bd_named_attr attrs[] = {type_attr("T", e->dtype),
                              string_attr("tensor_name", e->tensor),
                              string_attr("send_device", e->device),
-                             int_attr("send_device_incarnation", 0), // the partitioner knows it
-                             string_attr("recv_device", p->client->name),
+                             int_attr("send_device_incarnation", 0),
+                             string_attr("recv_device", e->device),
                              bool_attr("client_terminated", true)};
     return add_node(p, "_send", p->fetches[i], "_Send", e, &input, attrs, 6, &node, st);
 }
@@ -358,8 +358,12 @@ static braid_code build(preparer *p, braid_status *st)
     bd_prepared *out = p->out;
     for (int i = 0; i < out->feed_count; i++)
         set_endpoint(p, &out->feeds[i], p->feeds[i]);
-    for (int i = 0; i < out->fetch_count; i++)
-        set_endpoint(p, &out->fetches[i], p->fetches[i]);
+    for (int i = 0; i < out->fetch_count; i++) {
+        bd_endpoint *e = &out->fetches[i];
+        set_endpoint(p, e, p->fetches[i]);
+        if (feed_of(p, p->fetches[i]) >= 0)
+            e->tensor = bd_arena_asprintf(&out->graph.arena, "%s/fed", e->tensor);
+    }
     for (int i = 0; !code && i < out->feed_count; i++)
         code = add_feed(p, i, st);
     if (code) return code;
@@ -413,13 +417,7 @@ void bd_prepared_fini(bd_prepared *p)
     *p = (bd_prepared){0};
 }
 
-char *bd_feed_key(const bd_endpoint *e, const bd_device_info *client_device)
+char *bd_endpoint_key(const bd_endpoint *e, uint64_t device_incarnation)
 {
-    return bd_rendezvous_key_format(client_device->name, client_device->incarnation, e->device, e->tensor, 0,
-                                    0);
-}
-
-char *bd_fetch_key(const bd_endpoint *e, uint64_t device_incarnation, const bd_device_info *client_device)
-{
-    return bd_rendezvous_key_format(e->device, device_incarnation, client_device->name, e->tensor, 0, 0);
+    return bd_rendezvous_key_format(e->device, device_incarnation, e->device, e->tensor, 0, 0);
 }

@@ -27,7 +27,8 @@ typedef enum bd_feed_style {
 // Where a feed or fetch ended up: for BD_FEED_BY_RENDEZVOUS the rendezvous key is made from these.
 typedef struct bd_endpoint {
     const char *device; // assigned device of the node fed or fetched
-    const char *tensor; // canonical "name:index", the edge name
+    const char
+        *tensor; // the edge name: "name:index"; of a fetch that is fed, too, one that is not the feed's
     braid_dtype dtype;
 } bd_endpoint;
 
@@ -40,13 +41,13 @@ typedef struct bd_prepared {
 // Makes the graph of one run signature from the placed graph `g` (which the caller keeps from changing). NotFound: "FeedInputs: unable to
 // find feed output NAME", "FetchOutputs node NAME: not found", "PruneForTargets: Some target nodes not found: ..."; InvalidArgument: "Duplicated feeds",
 // "Requested tensor connection from unknown node", "... would create a cycle".
-// `client_device` stands as the client's side in keys (the master's own device) with its incarnation.
+// `client_device` is where nodes are that have no place.
 braid_code bd_prepare(const braid_graph *g, const bd_run_signature *signature, bd_feed_style style,
                       const bd_device_info *client_device, bd_prepared *out, braid_status *st);
 void bd_prepared_fini(bd_prepared *p);
 
-// The rendezvous key of feed or fetch `e`, as worker and master both make it (new memory).
-char *bd_feed_key(const bd_endpoint *e, const bd_device_info *client_device);
-char *bd_fetch_key(const bd_endpoint *e, uint64_t device_incarnation, const bd_device_info *client_device);
+// The rendezvous key of feed or fetch `e`, as worker and master both make it (new memory). Both its ends are the device of the node, so
+// that a worker, TensorFlow's too, takes it for a tensor of its own.
+char *bd_endpoint_key(const bd_endpoint *e, uint64_t device_incarnation);
 
 #endif

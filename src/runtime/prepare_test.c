@@ -112,19 +112,18 @@ static void feeds_and_fetches_go_by_rendezvous_under_their_names(void **state)
     assert_string_equal(bd_node_attr_string(recv, "tensor_name"), "y:0");
     assert_string_equal(bd_node_attr_string(recv, "send_device"), WORKER);
     assert_string_equal(bd_node_attr_string(recv, "recv_device"), WORKER); // where y is
-    assert_int_equal(bd_node_attr_int(recv, "send_device_incarnation"), 0xab);
     assert_true(bd_node_attr_bool(recv, "client_terminated"));
     assert_string_equal(bd_node_attr_string(send, "send_device"), PS);
-    assert_string_equal(bd_node_attr_string(send, "recv_device"), WORKER);
+    assert_string_equal(bd_node_attr_string(send, "recv_device"), PS);
     assert_int_equal(send->input_types[0], BRAID_FLOAT); // of a variable, its value
     assert_null(braid_graph_find(&p.graph, "x"));
     assert_string_equal(p.feeds[0].device, WORKER);
     assert_string_equal(p.fetches[0].tensor, "w:0");
     assert_string_equal(p.fetches[1].device, PS);
     assert_int_equal(p.fetches[0].dtype, BRAID_FLOAT);
-    char *feed = bd_feed_key(&p.feeds[0], &client), *fetch = bd_fetch_key(&p.fetches[0], 0x77, &client);
+    char *feed = bd_endpoint_key(&p.feeds[0], 0xab), *fetch = bd_endpoint_key(&p.fetches[0], 0x77);
     assert_string_equal(feed, WORKER ";00000000000000ab;" WORKER ";y:0;0:0");
-    assert_string_equal(fetch, PS ";0000000000000077;" WORKER ";w:0;0:0");
+    assert_string_equal(fetch, PS ";0000000000000077;" PS ";w:0;0:0");
     bd_free(feed);
     bd_free(fetch);
     bd_prepared_fini(&p);

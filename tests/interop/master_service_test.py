@@ -76,8 +76,8 @@ class ProtocolTest(MasterTest):
         self.assertEqual(nodes["Square"].name, "y")
         self.assertEqual(nodes["_Send"].input, ["y"])
         for op, dtype, source, target, edge, incarnation in (
-            ("_Recv", "tensor_type", WORKER, PS, b"x:0", self.incarnation),
-            ("_Send", "T", PS, WORKER, b"y:0", INCARNATION),
+            ("_Recv", "tensor_type", PS, PS, b"x:0", INCARNATION),
+            ("_Send", "T", PS, PS, b"y:0", INCARNATION),
         ):
             attr = nodes[op].attr
             self.assertEqual(attr[dtype].type, FLOAT)
@@ -92,9 +92,9 @@ class ProtocolTest(MasterTest):
         request = run.request
         self.assertEqual((request.session_handle, request.graph_handle), (self.session.handle, "graph-1"))
         self.assertTrue(request.create_worker_session_called)
-        self.assertEqual([s.name for s in request.send], [self.key(WORKER, PS, "x:0")])
+        self.assertEqual([s.name for s in request.send], [self.key(PS, PS, "x:0")])
         self.assertEqual(value(request.send[0].tensor), 3.0)
-        self.assertEqual(list(request.recv_key), [self.key(PS, WORKER, "y:0")])
+        self.assertEqual(list(request.recv_key), [self.key(PS, PS, "y:0")])
         self.assertGreater(request.step_id, 0)
         self.assertLess(request.step_id, 1 << 62)
         self.reply(run, 9.0)
