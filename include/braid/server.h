@@ -16,6 +16,8 @@ typedef struct braid_server_options {
     /// Sessions of TensorFlow's clients, which do not say that they are still there, are closed when nothing has called
     /// for so long; 0: never.
     int64_t session_idle_timeout_ms;
+    /// They are also closed when the connection that they were used by last is gone for so long; 0: 600 s.
+    int64_t client_lost_timeout_ms;
     bool insecure;        ///< allow an address that is not loopback, without credentials
     int inter_op_threads; ///< 0: one a core
 } braid_server_options;

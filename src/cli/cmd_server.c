@@ -15,7 +15,7 @@
 
 typedef struct server_flags {
     const char *cluster, *job;
-    int64_t task, session_timeout_ms, session_idle_timeout_ms, worker_gone_timeout_ms;
+    int64_t task, session_timeout_ms, session_idle_timeout_ms, client_lost_timeout_ms, worker_gone_timeout_ms;
     bool insecure;
 } server_flags;
 
@@ -32,6 +32,8 @@ static bd_flags_result parse(server_flags *f, int argc, char **argv)
          "give up a session whose tasks are missing so long (default: never)"},
         {"session-idle-timeout", BD_FLAG_SECONDS, &f->session_idle_timeout_ms, 0, "SECONDS",
          "end TensorFlow clients' sessions idle for so long (default: never)"},
+        {"client-lost-timeout", BD_FLAG_SECONDS, &f->client_lost_timeout_ms, 0, "SECONDS",
+         "also when their connection is gone for so long (default 600)"},
         {"worker-gone-timeout", BD_FLAG_SECONDS, &f->worker_gone_timeout_ms, 0, "SECONDS",
          "a worker or client lost for so long is gone for good (default 10)"},
     };
@@ -106,6 +108,7 @@ static int serve(const braid_cluster *cluster, const char *job, int task, const 
     BD_STATUS(st);
     const braid_server_options options = {.session_timeout_ms = f->session_timeout_ms,
                                           .session_idle_timeout_ms = f->session_idle_timeout_ms,
+                                          .client_lost_timeout_ms = f->client_lost_timeout_ms,
                                           .worker_gone_timeout_ms = f->worker_gone_timeout_ms,
                                           .insecure = f->insecure};
     braid_server *server = braid_server_start(cluster, job, task, &options, st);

@@ -216,6 +216,7 @@ static braid_code read_run(braid_server *server, run_call *c, bd_incoming *call,
     if (!request) return st->code;
     c->session = bd_master_find_session(server->master, request->session_handle, st);
     if (!c->session) return st->code;
+    bd_master_called_by(c->session, call);
     c->callable = bd_master_find_callable(c->session, request->handle, st);
     if (!c->callable || set_run_args(c, st)) return st->code;
     return bd_run_id_check(server, "RunCallable", request->request_id, st);

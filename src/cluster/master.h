@@ -22,6 +22,7 @@ typedef struct bd_master_env {
     int64_t session_timeout_ms;    // 0: none
     int64_t client_gone_ms;        // a client that has let go of a session for so long is gone
     int64_t session_idle_ms;       // for sessions that nobody has ever held; 0: none
+    int64_t caller_lost_ms;        // the same, when the connection they were used by is gone
 } bd_master_env;
 
 // What `env` points to outlives it.
@@ -61,6 +62,8 @@ bd_cancellation *bd_master_session_cancellation(bd_master_session *s);
 // Who holds a session wants it to be there: it is closed when nobody has held it for a while, or, if nobody ever did,
 // when it is idle for a while (see bd_master_env). False when it is closing: then it is not held.
 bool bd_master_hold(bd_master_session *s);
+// The session is used by this call, which is not replied to yet: while its connection is there, so is the client.
+void bd_master_called_by(bd_master_session *s, const bd_incoming *call);
 void bd_master_let_go(bd_master_session *s);
 
 // Adds nodes, all or none. `version` is the one the caller knows (-1: whichever it is) and becomes the new

@@ -51,6 +51,8 @@ struct bd_master_session {
     bool was_held;               // guarded by mu
     bd_timer_id client_timer;    // guarded by mu; 0: none
     _Atomic int64_t last_use_ns; // somebody has found it by its handle, or let go of it
+    char *caller;                // the connection that used it last, if it was never held; guarded by mu
+    int64_t lost_ns;             // since when that is known to be gone; 0: not known; guarded by mu
 };
 
 // What one task does in the steps of a plan.

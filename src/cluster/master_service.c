@@ -36,6 +36,7 @@ static void session_created(void *arg, bd_master_session *session, const braid_s
     // Nobody will close a session that nobody knows.
     if (bd_served_is_cancelled(&c->base))
         bd_master_close_session(c->server->master, bd_master_session_handle(session), NULL, NULL);
+    bd_master_called_by(session, c->base.call);
     Tensorflow__CreateSessionResponse response = TENSORFLOW__CREATE_SESSION_RESPONSE__INIT;
     response.session_handle = (char *)bd_master_session_handle(session);
     bd_served_reply_proto(&c->base, &response.base);
@@ -259,6 +260,7 @@ static braid_code read_run(run_call *c, bd_incoming *call, braid_status *st)
     if (!c->request) return st->code;
     c->session = bd_master_find_session(c->server->master, c->request->session_handle, st);
     if (!c->session) return st->code;
+    bd_master_called_by(c->session, call);
     set_args(c);
     if (bd_run_options_read(c->request->options, &c->args, st)) return st->code;
     if (c->args.wants_stats || c->args.wants_partition_graphs) c->args.metadata = &c->metadata;

@@ -30,6 +30,7 @@ void bd_master_session_unref(bd_master_session *s)
     bd_mutex_fini(&s->graph_mu);
     bd_mutex_fini(&s->mu);
     bd_free(s->devices);
+    bd_free(s->caller);
     bd_free(s->handle);
     bd_free(s);
 }

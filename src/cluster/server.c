@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #define GONE_TIMEOUT_DEFAULT_MS 10000
+#define CLIENT_LOST_TIMEOUT_DEFAULT_MS 600000
 // What is read and compiled at the same time; more than there are processors gains nothing.
 #define CONTROL_THREADS 2
 // Sessions and plans that are made at the same time, each of which mostly waits for other tasks.
@@ -243,7 +244,10 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
                                                .cancellation = s->cancellation,
                                                .session_timeout_ms = options->session_timeout_ms,
                                                .client_gone_ms = gone_timeout_ms,
-                                               .session_idle_ms = options->session_idle_timeout_ms});
+                                               .session_idle_ms = options->session_idle_timeout_ms,
+                                               .caller_lost_ms = options->client_lost_timeout_ms > 0
+                                                                     ? options->client_lost_timeout_ms
+                                                                     : CLIENT_LOST_TIMEOUT_DEFAULT_MS});
     s->attendance = bd_attendance_new(&(bd_attendance_env){.peers = &s->peers,
                                                            .timers = s->timers,
                                                            .cancellation = s->cancellation,

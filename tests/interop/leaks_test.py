@@ -11,7 +11,7 @@ from client import InteropTest, Session, master_service
 from cluster import Cluster, main
 from fake_worker import FakeWorker
 from graphs import FLOAT, const, endless_loop, node, tensor_of_bytes
-from protos import master_pb2, worker_pb2
+from protos import grpc, master_pb2, worker_pb2
 
 IS_FULL = os.environ.get("BRAID_LEAKS") == "full"
 SESSIONS, WORKERS = (500, 100) if IS_FULL else (60, 8)
@@ -125,6 +125,29 @@ class DroppedSessionTest(InteropTest):
             s.run("a:0")
 
         self.check_dropped(drop, "--session-idle-timeout", "2")
+
+    def test_whose_connection_is_gone(self):
+
+        def drop(address):
+            client = master_service(address)
+            s = Session(client, big_const("c", WORKER), const("a", 1.0, device=WORKER))
+            s.run("a:0")
+            client.close()
+
+        self.check_dropped(drop, "--client-lost-timeout", "0.5")
+
+    def test_who_is_still_connected_keeps_its_session(self):
+        with Cluster(ps=1, worker=1, options=["--client-lost-timeout", "0.2"]) as cluster:
+            s = Session(cluster.master(), const("a", 1.0, device=WORKER), *endless_loop("loop", WORKER))
+            lost = Session(master_service(cluster.address("worker")), const("a", 1.0, device=WORKER))
+            lost.master.close()
+            for _ in range(10000):  # until the other is closed: this one has been looked at as often
+                try:
+                    cluster.master().call(master_pb2.ListDevicesRequest(session_handle=lost.handle))
+                except grpc.RpcError as e:
+                    self.check_error(e, "ABORTED", "is not found")
+                    break
+            self.assertEqual(s.run("a:0"), 1.0)
 
     def test_a_session_in_use_is_not_idle(self):
         with Cluster(ps=1, worker=1, options=["--session-idle-timeout", "1"]) as cluster:

@@ -29,13 +29,12 @@
         INTEGER(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, 4 << 20),                                                  \
         STRING(GRPC_ARG_OPTIMIZATION_TARGET, "throughput"), INTEGER(GRPC_ARG_MAX_METADATA_SIZE, 64 << 10),   \
         INTEGER(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000), INTEGER(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0),    \
-        INTEGER(GRPC_ARG_ENABLE_CHANNELZ, 0), INTEGER(GRPC_ARG_HTTP2_BDP_PROBE, 1),                          \
-        INTEGER(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 8 << 20)
+        INTEGER(GRPC_ARG_HTTP2_BDP_PROBE, 1), INTEGER(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 8 << 20)
 
 // MIN_RECONNECT_BACKOFF is, in spite of its name, how long an attempt to connect may take: a busy host is slow to
 // answer, not gone. Whether a call may be repeated (RETRIES) is ours to decide.
 #define CLIENT_ARGS                                                                                          \
-    COMMON_ARGS, INTEGER(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20),                                         \
+    COMMON_ARGS, INTEGER(GRPC_ARG_ENABLE_CHANNELZ, 0), INTEGER(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20),   \
         INTEGER(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000), INTEGER(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000),  \
         INTEGER(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 1000), INTEGER(GRPC_ARG_ENABLE_HTTP_PROXY, 0), \
         INTEGER(GRPC_ARG_ENABLE_RETRIES, 0), INTEGER(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1)
@@ -65,6 +64,9 @@ const grpc_channel_args *bd_grpc_server_args(void)
     static grpc_arg args[] = {
         COMMON_ARGS,
         INTEGER(GRPC_ARG_KEEPALIVE_TIME_MS, PING_MS),
+        INTEGER(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1), // a session's client calls now and then
+        INTEGER(GRPC_ARG_ENABLE_CHANNELZ, 1),                // see grpc_peers.c
+        INTEGER(GRPC_ARG_MAX_CHANNEL_TRACE_EVENT_MEMORY_PER_NODE, 0),
         INTEGER(GRPC_ARG_ALLOW_REUSEPORT, 0), // two servers on one port are an error
         INTEGER(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000),
         INTEGER(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0),
@@ -152,6 +154,8 @@ static void grpc_free(bd_transport *t)
     for (int i = 0; i < g->thread_count; i++)
         bd_thread_join(&g->threads[i]);
     grpc_completion_queue_destroy(g->cq);
+    bd_map_fini(&g->peers);
+    bd_mutex_fini(&g->peers_mu);
     bd_free(g);
     grpc_shutdown();
 }
@@ -175,8 +179,11 @@ bd_transport *bd_grpc_transport_new(braid_status *st)
         .call_release = bd_grpc_call_release,
         .reply = bd_grpc_reply,
         .on_end = bd_grpc_on_end,
+        .peer = bd_grpc_peer,
+        .is_connected = bd_grpc_is_connected,
         .free = grpc_free,
     };
+    bd_mutex_init(&g->peers_mu);
     g->cq = grpc_completion_queue_create_for_next(NULL);
     // Threads that poll one queue wake each other at every event, so there are as few as can keep up: callbacks do not wait.
     const int threads = (int)bd_min(bd_max(bd_cpu_count() / 2, 1), BD_GRPC_POLL_THREADS_MAX);

@@ -3,6 +3,7 @@
 #define BD_CLUSTER_GRPC_INTERNAL_H
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "base/thread.h"
 #include "cluster/transport/transport.h"
 #include <grpc/grpc.h>
@@ -35,6 +36,9 @@ typedef struct bd_grpc {
     grpc_completion_queue *cq;
     bd_thread threads[BD_GRPC_POLL_THREADS_MAX];
     int thread_count;
+    bd_mutex peers_mu;
+    bd_map peers;     // connected to servers of this process, when it was looked; guarded by peers_mu
+    int64_t peers_ns; // when it was looked; guarded by peers_mu
 } bd_grpc;
 
 // Starts a batch. What `ops` point to must live until the tag runs. False only when the call is in no state
@@ -83,5 +87,9 @@ void bd_grpc_listener_stop(bd_listener *l, int64_t deadline_ns);
 void bd_grpc_listener_free(bd_listener *l);
 void bd_grpc_reply(bd_incoming *call, bd_message *response, const braid_status *st);
 void bd_grpc_on_end(bd_incoming *call, bd_call_end_fn fn, void *arg);
+char *bd_grpc_peer(const bd_incoming *call);
+
+// grpc_peers.c
+bool bd_grpc_is_connected(bd_transport *t, const char *peer);
 
 #endif

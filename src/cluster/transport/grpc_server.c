@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <grpc/byte_buffer.h>
 #include <grpc/grpc_security.h>
+#include <grpc/support/alloc.h>
 #include <malloc.h>
 #include <netdb.h>
 #include <string.h>
@@ -101,6 +102,14 @@ void bd_grpc_on_end(bd_incoming *call, bd_call_end_fn fn, void *arg)
     const bool has_ended = in->has_ended;
     bd_mutex_unlock(&in->mu);
     if (has_ended) fn(arg, true); // before the reply: so it was cancelled
+}
+
+char *bd_grpc_peer(const bd_incoming *call)
+{
+    char *given = grpc_call_get_peer(BD_CONTAINER_OF(call, incoming, base)->call);
+    char *peer = bd_strdup(given);
+    gpr_free(given);
+    return peer;
 }
 
 // ---- Reply ----

@@ -169,6 +169,18 @@ static void network_free(bd_transport *t)
     bd_free(net);
 }
 
+static char *net_peer(const bd_incoming *call)
+{
+    (void)call;
+    return bd_strdup("in-process");
+}
+
+static bool net_is_connected(bd_transport *t, const char *peer)
+{
+    (void)t, (void)peer;
+    return true;
+}
+
 bd_transport *bd_inprocess_transport_new(const bd_inprocess_faults *faults, const bd_inprocess_clock *clock,
                                          braid_status *st)
 {
@@ -188,6 +200,8 @@ bd_transport *bd_inprocess_transport_new(const bd_inprocess_faults *faults, cons
         .call_release = bd_net_call_release,
         .reply = bd_net_reply,
         .on_end = bd_net_on_end,
+        .peer = net_peer,
+        .is_connected = net_is_connected,
         .free = network_free,
     };
     if (faults) net->faults = *faults;

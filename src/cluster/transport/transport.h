@@ -80,6 +80,10 @@ struct bd_transport {
     // fn(arg, cancelled) runs exactly once when the call has ended, perhaps before on_end returns, perhaps
     // while or after the reply is made. At most once a call, before the reply.
     void (*on_end)(bd_incoming *call, bd_call_end_fn fn, void *arg);
+    // Which connection the call came by, before the reply (bd_free): "ipv4:127.0.0.1:4321".
+    char *(*peer)(const bd_incoming *call);
+    // Whether that connection is there, or was a moment ago. True when the transport has none.
+    bool (*is_connected)(bd_transport *t, const char *peer);
     // After its listeners are freed and its channels closed; waits for the callbacks that are still to run.
     // Not from a callback.
     void (*free)(bd_transport *t);
