@@ -3,29 +3,13 @@
 #include "ops/element.h"
 #include "ops/random_source.h"
 
-// The single words of a stream, in order.
-typedef struct words {
-    bd_philox stream;
-    uint32_t word[4];
-    int left;
-} words;
-
-static uint32_t next_word(words *w)
-{
-    if (w->left == 0) {
-        bd_philox_next4(&w->stream, w->word);
-        w->left = 4;
-    }
-    return w->word[4 - w->left--];
-}
-
 // Swaps each place with one at or after it (Fisher and Yates); the last stays.
-static void shuffle(int64_t *order, int64_t count, words *w)
+static void shuffle(int64_t *order, int64_t count, bd_random_words *w)
 {
     for (int64_t i = 0; i < count; i++)
         order[i] = i;
     for (int64_t i = 0; i < count - 1; i++) {
-        int64_t other = i + next_word(w) % (uint32_t)(count - i), place = order[i];
+        int64_t other = i + bd_random_word(w) % (uint32_t)(count - i), place = order[i];
         order[i] = order[other];
         order[other] = place;
     }
@@ -48,7 +32,7 @@ static void shuffle_run(bd_op_ctx *c)
     int64_t *order = bd_try_malloc((size_t)rows * sizeof *order);
     if (!order) bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when shuffling %lld rows", (long long)rows);
     if (y && order) {
-        words w = {.stream = bd_random_source_take(c->state, ((uint64_t)rows - 1 + 3) / 4)};
+        bd_random_words w = {.stream = bd_random_source_take(c->state, ((uint64_t)rows - 1 + 3) / 4)};
         shuffle(order, rows, &w);
         int64_t size = bd_tensor_count(x) / rows;
         for (int64_t i = 0; i < rows; i++)

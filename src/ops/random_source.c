@@ -47,6 +47,15 @@ bd_philox bd_random_source_take(bd_random_source *s, uint64_t steps)
     return start;
 }
 
+uint32_t bd_random_word(bd_random_words *w)
+{
+    if (w->left == 0) {
+        bd_philox_next4(&w->stream, w->word);
+        w->left = 4;
+    }
+    return w->word[4 - w->left--];
+}
+
 braid_code bd_random_source_create(const braid_op *node, void *state, braid_status *st)
 {
     (void)st;

@@ -20,6 +20,14 @@ void bd_random_source_fini(bd_random_source *s);
 // Takes the next `steps` steps (of four words) of the stream: where they begin. Any thread.
 bd_philox bd_random_source_take(bd_random_source *s, uint64_t steps);
 
+// The single words of a stream, in order. Set `stream`, the rest is 0.
+typedef struct bd_random_words {
+    bd_philox stream;
+    uint32_t word[4];
+    int left; // of `word`
+} bd_random_words;
+uint32_t bd_random_word(bd_random_words *w);
+
 // Steps of the stream that belong to one element, whatever it needs, in the ops that say so.
 #define BD_RANDOM_STEPS_PER_OUTPUT 256
 

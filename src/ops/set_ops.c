@@ -120,7 +120,7 @@ static int64_t next_group(const operand *o)
 // Makes `set` that of the next group, and goes past it.
 static void take_set(operand *o)
 {
-    int64_t from = o->at, to = o->at + 1;
+    int64_t from = o->at, to;
     set *s = &o->set;
     if (o->is_sparse) {
         to = o->at = bd_sparse_group_end(&o->sparse, from, o->shape.rank - 1);
