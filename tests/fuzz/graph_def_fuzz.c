@@ -1,4 +1,5 @@
-// Fuzzes GraphDef import: whatever is taken is written and taken again as the same; copies and orders of it hold together.
+// Fuzzes GraphDef import: whatever is taken is written and taken again as the same; copies and orders of it hold together; bodies of
+// its functions, and of their gradients, are made.
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
@@ -75,6 +76,28 @@ static void check_copy(const braid_graph *g)
     braid_graph_free(copy);
 }
 
+// The functions without values for attrs, and as those nodes call them that call them by name.
+static void check_functions(const braid_graph *g)
+{
+    size_t pos = 0;
+    const char *name;
+    while (g->library && bd_map_next(&g->library->functions, &pos, &name, NULL)) {
+        BD_STATUS(st);
+        bd_function_body body;
+        const bd_func f = {.name = name};
+        if (!bd_function_instantiate(g->library, &f, &body, st)) bd_function_body_fini(&body);
+        if (!bd_function_gradient(g->library, &f, &body, st)) bd_function_body_fini(&body);
+    }
+    for (size_t i = 0; i < g->nodes.len; i++) {
+        BD_STATUS(st);
+        bd_arena arena = {0};
+        bd_function_body body;
+        const bd_func f = bd_func_of_node(g->nodes.items[i], &arena);
+        if (!bd_function_instantiate(g->library, &f, &body, st)) bd_function_body_fini(&body);
+        bd_arena_fini(&arena);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     BD_STATUS(st);
@@ -83,10 +106,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     braid_graph *g = braid_graph_new();
     cut(&m, data, size);
     if (bd_graph_import_message(g, &m, st)) {
-        BD_ASSERT(g->nodes.len == 0 && g->tensors.len == 0);
+        BD_ASSERT(g->nodes.len == 0 && g->tensors.len == 0 && !g->library);
     } else {
         check_round_trip(g);
         check_copy(g);
+        check_functions(g);
     }
     bd_message_fini(&m);
     braid_graph_free(g);

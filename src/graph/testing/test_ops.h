@@ -140,6 +140,8 @@ const bd_op_entry bd_op_table[] = {
             .attrs = "shape:shape; dtype:type; container:string=''; shared_name:string=''",
             .flags = BD_OP_STATEFUL, .role = BD_ROLE_VARIABLE, .shape = bd_shape_fn_from_attr),
     TEST_OP(ZerosLike, .signature = "(x: T) -> (y: T)", .attrs = "T:type", .shape = bd_shape_fn_unchanged),
+    TEST_OP(_Arg, .signature = "() -> (output: T)", .attrs = "T:type; index:int", .role = BD_ROLE_ARG),
+    TEST_OP(_Retval, .signature = "(input: T) -> ()", .attrs = "T:type; index:int", .role = BD_ROLE_RETVAL),
 };
 const size_t bd_op_table_len = BD_COUNTOF(bd_op_table);
 
