@@ -1,6 +1,5 @@
-// MatMul and BatchMatMul: products of matrices, either of them transposed.
+// MatMul: products of matrices, either of them transposed.
 #include "ops/matmul.h"
-#include "graph/grad.h"
 #include "kernels/gemm.h"
 
 braid_code bd_matmul_shape(bd_shape_ctx *c, braid_status *st)
@@ -33,7 +32,7 @@ static braid_out product(braid_graph *g, braid_out a, braid_out b, bool transpos
 }
 
 // With C = A B: dA = dC B', dB = A' dC; the transposes go into the products.
-static void product_gradient(bd_grad_ctx *c, bool ta, bool tb)
+void bd_matmul_gradient(bd_grad_ctx *c, bool ta, bool tb)
 {
     braid_graph *g = c->graph;
     braid_out a = c->op->inputs[0], b = c->op->inputs[1], grad = c->output_grads[0];
@@ -43,7 +42,7 @@ static void product_gradient(bd_grad_ctx *c, bool ta, bool tb)
 
 static void matmul_gradient(bd_grad_ctx *c)
 {
-    product_gradient(c, bd_node_attr_bool(c->op, "transpose_a"), bd_node_attr_bool(c->op, "transpose_b"));
+    bd_matmul_gradient(c, bd_node_attr_bool(c->op, "transpose_a"), bd_node_attr_bool(c->op, "transpose_b"));
 }
 
 void bd_matmul_bind(const braid_op *node, bd_matmul_state *s)
@@ -101,98 +100,4 @@ BD_OP(MatMul) = {
                            .create = matmul_create,
                            .run = matmul_run}),
     .doc = "Multiplies matrix a by matrix b, either read transposed.",
-};
-
-// ---- BatchMatMul: the last two dimensions are matrices, the ones before are the same in both ----
-
-static braid_code batch_matmul_shape(bd_shape_ctx *c, braid_status *st)
-{
-    const braid_shape *x = &c->inputs[0], *y = &c->inputs[1];
-    for (int i = 0; i < 2; i++) {
-        int rank = c->inputs[i].rank;
-        if (rank >= 0 && rank < 2)
-            return bd_shape_ctx_fail(c, st, "Shape must be at least rank 2 but is rank %d", rank);
-    }
-    if (x->rank < 0 || y->rank < 0) return BRAID_OK;
-    if (x->rank != y->rank)
-        return bd_shape_ctx_fail(c, st, "Shapes must be equal rank, but are %d and %d", x->rank, y->rank);
-    bool tx = bd_node_attr_bool(c->node, "adj_x"), ty = bd_node_attr_bool(c->node, "adj_y");
-    int row = x->rank - 2, column = x->rank - 1;
-    braid_shape x_batch = *x, y_batch = *y, out;
-    x_batch.rank = y_batch.rank = x->rank - 2;
-    int64_t inner_x = x->dims[tx ? row : column], inner_y = y->dims[ty ? column : row];
-    if (!bd_shape_merge(&x_batch, &y_batch, &out) || (inner_x >= 0 && inner_y >= 0 && inner_x != inner_y))
-        return bd_shape_ctx_fail(c, st, "Dimensions must be equal, but are %lld and %lld", (long long)inner_x,
-                                 (long long)inner_y);
-    out.rank = x->rank;
-    out.dims[row] = x->dims[tx ? column : row];
-    out.dims[column] = y->dims[ty ? row : column];
-    c->outputs[0] = out;
-    return BRAID_OK;
-}
-
-static void batch_matmul_gradient(bd_grad_ctx *c)
-{
-    product_gradient(c, bd_node_attr_bool(c->op, "adj_x"), bd_node_attr_bool(c->op, "adj_y"));
-}
-
-static braid_code batch_matmul_create(const braid_op *node, void *state, braid_status *st)
-{
-    (void)st;
-    bd_matmul_state *s = state;
-    s->transpose_a = bd_node_attr_bool(node, "adj_x");
-    s->transpose_b = bd_node_attr_bool(node, "adj_y");
-    s->type = bd_number_of(bd_node_attr_type(node, "T"));
-    return BRAID_OK;
-}
-
-// True when both are batches of matrices that can be multiplied.
-static bool batches_fit(const bd_matmul_state *s, const braid_shape *x, const braid_shape *y)
-{
-    if (x->rank < 2 || x->rank != y->rank) return false;
-    for (int d = 0; d < x->rank - 2; d++) {
-        if (x->dims[d] != y->dims[d]) return false;
-    }
-    return x->dims[x->rank - (s->transpose_a ? 2 : 1)] == y->dims[y->rank - (s->transpose_b ? 1 : 2)];
-}
-
-static void batch_matmul_run(bd_op_ctx *c)
-{
-    const bd_matmul_state *s = c->state;
-    const braid_tensor *x = bd_input(c, 0), *y = bd_input(c, 1);
-    if (!batches_fit(s, &x->shape, &y->shape)) {
-        char tx[BD_SHAPE_STR_MAX], ty[BD_SHAPE_STR_MAX];
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Matrix size-incompatible: In[0]: %s, In[1]: %s",
-                   bd_shape_str(&x->shape, tx), bd_shape_str(&y->shape, ty));
-        return;
-    }
-    int row = x->shape.rank - 2, column = x->shape.rank - 1;
-    bd_gemm_shape g = {.m = x->shape.dims[s->transpose_a ? column : row],
-                       .k = x->shape.dims[s->transpose_a ? row : column],
-                       .n = y->shape.dims[s->transpose_b ? row : column],
-                       .transpose_a = s->transpose_a,
-                       .transpose_b = s->transpose_b};
-    braid_shape shape = x->shape;
-    shape.dims[row] = g.m;
-    shape.dims[column] = g.n;
-    braid_tensor *out = bd_output(c, 0, x->dtype, &shape);
-    if (!out || bd_tensor_count(out) == 0) return;
-    int64_t batches = bd_shape_count_range(&shape, 0, row), size = (int64_t)braid_dtype_size(x->dtype);
-    for (int64_t i = 0; i < batches; i++)
-        bd_gemm(s->type, &g, (char *)x->data + i * g.m * g.k * size, (char *)y->data + i * g.k * g.n * size,
-                (char *)out->data + i * g.m * g.n * size);
-}
-
-BD_OP(BatchMatMul) = {
-    .signature = "(x: T, y: T) -> (output: T)",
-    .attrs =
-        "T:type{bfloat16,complex128,complex64,double,float,half,int32,int64}; adj_x:bool=false; adj_y:bool=false",
-    .shape = batch_matmul_shape,
-    .gradient = batch_matmul_gradient,
-    .kernels = BD_KERNELS({.types = BD_NUMBERS,
-                           .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,
-                           .state_size = sizeof(bd_matmul_state),
-                           .create = batch_matmul_create,
-                           .run = batch_matmul_run}),
-    .doc = "Multiplies the matrices in the last two dimensions of x and y, pair by pair.",
 };

@@ -75,7 +75,7 @@ static void test_batches(void **state)
         {"BatchMatMul", NULL, "float[2,1,2] 1; float[3,2,1] 1",
          "InvalidArgument: Matrix size-incompatible: In[0]: [2,1,2], In[1]: [3,2,1]"},
         {"BatchMatMul", NULL, "float[2,1,2] 1; float[2,3,1] 1", "InvalidArgument: Matrix size-incompatible"},
-        {"BatchMatMul", NULL, "float[2] 1; float[2] 1", "InvalidArgument: Matrix size-incompatible"},
+        {"BatchMatMul", NULL, "float[2] 1; float[2] 1", "InvalidArgument: ndims must be >= 2"},
     };
     OP_TEST_VALUES(cases);
     static const op_shape_case shapes[] = {

@@ -35,7 +35,7 @@ static const char differentiable[] =
     "CumulativeLogsumexp SelectV2 SparseSegmentSumWithNumSegments "
     "SparseSegmentMeanWithNumSegments SparseSegmentSqrtNWithNumSegments LeakyRelu LeakyReluGrad ClipByValue BroadcastTo EnsureShape "
     "MatrixDiagV2 MatrixDiagPartV2 MatrixSetDiagV2 Roll TensorScatterUpdate TensorScatterAdd TensorScatterSub NthElement TopK "
-    "LogMatrixDeterminant Cholesky TridiagonalSolve TridiagonalMatMul Einsum ResourceGatherNd "
+    "LogMatrixDeterminant Cholesky TridiagonalSolve TridiagonalMatMul ResourceGatherNd "
     // random_grad.py
     "RandomGamma "
     // the others
