@@ -1,0 +1,161 @@
+// What the ops that read numbers, compressed bytes, CSV and tensors from strings promise.
+#include "base/testing/test.h"
+#include "ops/testing/op_test.h"
+
+// numpy.frombuffer
+static void test_raw(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"DecodeRaw", "out_type=int16", "string[2] \\x01\\x00\\xff\\xff \\x00\\x80\\x10\\x00",
+         "int16[2,2] 1 -1 -32768 16"},
+        {"DecodeRaw", "out_type=int16; little_endian=false", "string[] \\x01\\x02", "int16[1] 258"},
+        {"DecodeRaw", "out_type=float", "string[] \\x00\\x00\\xc0\\x3f", "float[1] 1.5"},
+        {"DecodeRaw", "out_type=uint8", "string[1] ab", "uint8[1,2] 97 98"},
+        {"DecodeRaw", "out_type=half", "string[] \\x00\\x3c", "half[1] 0x3c00"},
+        {"DecodeRaw", "out_type=bool", "string[] \\x00\\x01\\x02", "bool[3] false true true"},
+        {"DecodeRaw", "out_type=int64", "string[2] '' ''", "int64[2,0]"},
+        {"DecodeRaw", "out_type=int64", "string[0]", "int64[0,0]"},
+        {"DecodeRaw", "out_type=int16", "string[] abc",
+         "InvalidArgument: Input to DecodeRaw has length 3 that is not a multiple of 2, the size of int16"},
+        {"DecodeRaw", "out_type=uint8", "string[2] ab abc",
+         "InvalidArgument: DecodeRaw requires input strings to all be the same size, but element 1 has size 2 != 3"},
+        {"DecodePaddedRaw", "out_type=uint8", "string[3] a abcd ''; int32[] 3",
+         "uint8[3,3] 97 0 0 97 98 99 0 0 0"},
+        {"DecodePaddedRaw", "out_type=int16; little_endian=false", "string[1] \\x01\\x02\\x03; int32[] 4",
+         "int16[1,2] 258 768"},
+        {"DecodePaddedRaw", "out_type=int16", "string[1] a; int32[] 3",
+         "InvalidArgument: fixed_length (3) must be a multiple of the size of out_type (2)"},
+        {"DecodePaddedRaw", "out_type=int16", "string[1] a; int32[] 0",
+         "InvalidArgument: fixed_length (0) must be greater than zero."},
+        {"DecodePaddedRaw", "out_type=uint8", "string[1] a; int32[] -5",
+         "InvalidArgument: must be greater than zero"},
+        {"DecodePaddedRaw", "out_type=uint8", "string[1] a; int32[1] 3",
+         "InvalidArgument: k must be scalar, got shape [1]"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+// Made by Python's zlib and gzip.
+static void test_compressed(void **state)
+{
+    (void)state;
+#define HELLO "x\\xda\\xcbH\\xcd\\xc9\\xc9W\\xc8@\\x90\\x00:.\\x06}"
+#define TWO_MEMBERS                                                                                                           \
+    "\\x1f\\x8b\\x08\\x00\\x00\\x00\\x00\\x00\\x02\\x03KL\\x02\\x00mH\\x83\\x9e\\x02\\x00\\x00\\x00\\x1f\\x8b\\x08\\x00\\x00" \
+    "\\x00\\x00\\x00\\x02\\x03KN\\x01\\x00\\xda\\x8f\\xd6E\\x02\\x00\\x00\\x00"
+    static const op_case cases[] = {
+        {"DecodeCompressed", "compression_type=ZLIB", "string[2] " HELLO " ''",
+         "string[2] hello\\x20hello\\x20hello ''"},
+        {"DecodeCompressed", "compression_type=GZIP", "string[] " TWO_MEMBERS, "string[] abcd"},
+        {"DecodeCompressed", NULL, "string[] abc", "string[] abc"},
+        // A string that is cut off gives what it has.
+        {"DecodeCompressed", "compression_type=ZLIB", "string[] x\\xda\\xcbH\\xcd\\xc9\\xc9W",
+         "string[] hello"},
+        {"DecodeCompressed", "compression_type=ZLIB", "string[] abc",
+         "DataLoss: inflate() failed with error -3"},
+        {"DecodeCompressed", "compression_type=GZIP", "string[] " HELLO,
+         "DataLoss: inflate() failed with error -3"},
+        {"DecodeCompressed", "compression_type=LZ4", "string[] abc",
+         "InvalidArgument: Only ZLIB, GZIP or NONE are supported compressions"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+// Values of TensorFlow's own tests and of Python's csv.
+static void test_csv(void **state)
+{
+    (void)state;
+#define INT_TEXT "OUT_TYPE=[int32,string]"
+    static const op_case cases[] = {
+        {"DecodeCSV", INT_TEXT, "string[3] 1,a \\x202\\x20,\"b\"\"c\" 3,\"x,y\"; int32[0]; string[0]",
+         "int32[3] 1 2 3; string[3] a b\"c x,y"},
+        {"DecodeCSV", INT_TEXT, "string[2] ,b 4,; int32[1] 9; string[1] none",
+         "int32[2] 9 4; string[2] b none"},
+        {"DecodeCSV", "OUT_TYPE=[float,double,int64]; field_delim=|",
+         "string[1] 1.5|-inf|-9223372036854775808; float[0]; double[0]; int64[0]",
+         "float[1] 1.5; double[1] -inf; int64[1] -9223372036854775808"},
+        {"DecodeCSV", "OUT_TYPE=[int32]; na_value=NA", "string[2] NA 5; int32[] 7", "int32[2] 7 5"},
+        {"DecodeCSV", "OUT_TYPE=[string,int32]; select_cols=[1,3]",
+         "string[1] a,b,c,4,e; string[0]; int32[0]", "string[1] b; int32[1] 4"},
+        {"DecodeCSV", "OUT_TYPE=[string]; use_quote_delim=false", "string[1] \"a\"; string[0]",
+         "string[1] \"a\""},
+        {"DecodeCSV", INT_TEXT, "string[1] \\x0d\\x0a1,\"a\\x0ab\"; int32[0]; string[0]",
+         "int32[1] 1; string[1] a\\x0ab"},
+        {"DecodeCSV", "OUT_TYPE=[string,string]", "string[] ,; string[1] x; string[1] y",
+         "string[] x; string[] y"},
+        {"DecodeCSV", INT_TEXT, "string[0]; int32[0]; string[0]", "int32[0]; string[0]"},
+        {"DecodeCSV", INT_TEXT, "string[1] 1; int32[0]; string[0]",
+         "InvalidArgument: Expect 2 fields but have 1 in record 0"},
+        {"DecodeCSV", INT_TEXT, "string[1] x,2,3; int32[0]; string[0]",
+         "InvalidArgument: Expect 2 fields but have 3 in record 0"},
+        {"DecodeCSV", INT_TEXT, "string[1] ''; int32[0]; string[0]",
+         "InvalidArgument: Expect 2 fields but have 0 in record 0"},
+        {"DecodeCSV", INT_TEXT, "string[2] 1,a ,b; int32[0]; string[0]",
+         "InvalidArgument: Field 0 is required but missing in record 1!"},
+        {"DecodeCSV", INT_TEXT, "string[1] +1,a; int32[0]; string[0]",
+         "InvalidArgument: Field 0 in record 0 is not a valid int32: +1"},
+        {"DecodeCSV", INT_TEXT, "string[1] 2147483648,a; int32[0]; string[0]",
+         "InvalidArgument: is not a valid int32"},
+        {"DecodeCSV", INT_TEXT, "string[1] 1,a\"b; int32[0]; string[0]",
+         "InvalidArgument: Unquoted fields cannot have quotes/CRLFs inside"},
+        {"DecodeCSV", INT_TEXT, "string[1] 1,\"a\"b; int32[0]; string[0]",
+         "InvalidArgument: Quote inside a string has to be escaped by another quote"},
+        {"DecodeCSV", INT_TEXT, "string[1] 1,\"ab; int32[0]; string[0]",
+         "InvalidArgument: Quoted field has to end with quote followed by delim or end"},
+        {"DecodeCSV", INT_TEXT, "string[1] 1,a; int32[2] 1 2; string[0]",
+         "InvalidArgument: There should only be 1 default per field but field 0 has 2"},
+        {"DecodeCSV", "OUT_TYPE=[int32]; field_delim=ab", "string[1] 1; int32[0]",
+         "InvalidArgument: field_delim should be only 1 char"},
+        {"DecodeCSV", "OUT_TYPE=[int32]; select_cols=[0,1]", "string[1] 1; int32[0]",
+         "InvalidArgument: select_cols should match output size"},
+        {"DecodeCSV", "OUT_TYPE=[int32,int32]; select_cols=[1,1]", "string[1] 1; int32[0]; int32[0]",
+         "InvalidArgument: select_cols should be strictly increasing indices"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_tensors(void **state)
+{
+    (void)state;
+    // dtype 3, shape {dim {size: 2}}, content of 8 bytes
+#define PAIR "\\x08\\x03\\x12\\x04\\x12\\x02\\x08\\x02\\x22\\x08\\x01\\x00\\x00\\x00\\x02\\x00\\x00\\x00"
+    static const op_case cases[] = {
+        {"ParseTensor", "out_type=int32", "string[] " PAIR, "int32[2] 1 2"},
+        {"SerializeTensor", NULL, "int32[2] 1 2", "string[] " PAIR},
+        {"ParseTensor", "out_type=float", "string[] " PAIR,
+         "InvalidArgument: Type mismatch between parsed tensor (int32) and dtype (float)"},
+        {"ParseTensor", "out_type=int32", "string[] \\x08",
+         "InvalidArgument: Could not parse `serialized` as TensorProto"},
+        {"ParseTensor", "out_type=int32", "string[1] " PAIR,
+         "InvalidArgument: Expected `serialized` to be a scalar, got shape: [1]"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_shapes(void **state)
+{
+    (void)state;
+    static const op_shape_case cases[] = {
+        {"DecodeRaw", "out_type=int16", "string[2,?]", "[2,?,?]"},
+        {"DecodePaddedRaw", "out_type=int16", "string[2]; int32[] 6", "[2,3]"},
+        {"DecodePaddedRaw", "out_type=int16", "string[2]; int32[] 5", "InvalidArgument: must be a multiple"},
+        {"DecodePaddedRaw", "out_type=int16", "string[2]; int32[]", "[2,?]"},
+        {"DecodeCompressed", NULL, "string[2,?]", "[2,?]"},
+        {"DecodeCSV", INT_TEXT, "string[4,?]; int32[1]; string[]", "[4,?]; [4,?]"},
+        {"DecodeCSV", INT_TEXT, "string[4]; int32[2]; string[]",
+         "InvalidArgument: Shape of a default must be a length-0 or length-1 vector, or a scalar."},
+        {"ParseTensor", "out_type=int32", "string[]", "?"},
+        {"SerializeTensor", NULL, "float[3]", "[]"},
+    };
+    OP_TEST_SHAPES(cases);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_raw),     cmocka_unit_test(test_compressed), cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_tensors), cmocka_unit_test(test_shapes),
+    };
+    return BD_RUN_TESTS(tests);
+}

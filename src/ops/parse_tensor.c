@@ -1,0 +1,70 @@
+// ParseTensor and SerializeTensor: tensors as strings that hold a TensorProto.
+#include "graph/shape_fn.h"
+#include "ops/string_out.h"
+#include "tensor/tensor_proto.h"
+
+static void parse_run(bd_op_ctx *c)
+{
+    BD_STATUS(st);
+    const braid_tensor *x = bd_input(c, 0);
+    braid_dtype want = bd_node_attr_type(c->node, "out_type");
+    braid_tensor t;
+    if (x->shape.rank != 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Expected `serialized` to be a scalar, got shape: %s",
+                   bd_shape_str(&x->shape, (char[BD_SHAPE_STR_MAX]){0}));
+        return;
+    }
+    const bd_string *s = bd_tensor_str(x);
+    if (bd_tensor_proto_parse(s->data ? s->data : "", s->len, &t, st)) {
+        bd_op_fail(c, st->code, "Could not parse `serialized` as TensorProto: %s", st->message);
+        return;
+    }
+    if (t.dtype == want)
+        bd_output_set(c, 0, &t);
+    else
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Type mismatch between parsed tensor (%s) and dtype (%s)",
+                   braid_dtype_name(t.dtype), braid_dtype_name(want));
+    bd_tensor_fini(&t);
+}
+
+static braid_code parse_shape(bd_shape_ctx *c, braid_status *st)
+{
+    c->outputs[0] = BD_SHAPE_UNKNOWN;
+    return bd_shape_ctx_rank(c, 0, 0, st);
+}
+
+BD_OP(ParseTensor) = {
+    .signature = "(serialized: string) -> (output: out_type)",
+    .attrs = "out_type:type",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = parse_shape,
+    .kernels = BD_KERNELS({.run = parse_run}),
+    .doc = "The tensor that a serialized TensorProto holds.",
+};
+
+static void serialize_run(bd_op_ctx *c)
+{
+    bd_message message;
+    bd_wire_writer w;
+    if (bd_input(c, 0)->dtype == BRAID_VARIANT) {
+        bd_op_fail(c, BRAID_UNIMPLEMENTED, "A tensor of variants cannot be serialized");
+        return;
+    }
+    bd_message_init(&message);
+    bd_wire_writer_init(&w, &message);
+    bd_tensor_proto_write(bd_input(c, 0), &w);
+    bd_wire_writer_finish(&w);
+    braid_tensor *y = bd_output(c, 0, BRAID_STRING, &BD_SCALAR);
+    char *room = y ? bd_string_room(c, y, 0, message.bytes) : NULL;
+    if (room) bd_message_gather(&message, room);
+    bd_message_fini(&message);
+}
+
+BD_OP(SerializeTensor) = {
+    .signature = "(tensor: T) -> (serialized: string)",
+    .attrs = "T:type",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_scalar,
+    .kernels = BD_KERNELS({.run = serialize_run}),
+    .doc = "A tensor as a serialized TensorProto.",
+};
