@@ -159,7 +159,7 @@ LOOP(log_or, uint8_t, uint8_t, x | y)
         loop_##NAME##_f32, loop_##NAME##_f64, loop_##NAME##_i32, loop_##NAME##_i64, loop_##NAME##_b8         \
     }
 
-const bd_binary_fn BD_SIMD_NAME(bd_binary_table)[BD_BINARY_COUNT][BD_NUMBER_COUNT] = {
+const bd_binary_fn BD_SIMD_NAME(bd_binary_table)[BD_BINARY_COUNT][BD_SIMD_NUMBER_COUNT] = {
     [BD_ADD] = FI(add),
     [BD_SUB] = FI(sub),
     [BD_MUL] = FI(mul),

@@ -3,6 +3,7 @@
 
 #include "base/half.h"
 
+#include <complex.h>
 #include <math.h>
 #include <stdbool.h>
 
@@ -31,7 +32,9 @@
     LOOP(FROM, F, u16, uint16_t, TRUNCATE(-1, 65536, 0))                                                     \
     LOOP(FROM, F, u32, uint32_t, TRUNCATE(-1, 0x1p32, 0))                                                    \
     LOOP(FROM, F, u64, uint64_t, TRUNCATE(-1, 0x1p64, 0))                                                    \
-    LOOP(FROM, F, b8, bool, x != 0)
+    LOOP(FROM, F, b8, bool, x != 0)                                                                          \
+    LOOP(FROM, F, c64, float complex, x)                                                                     \
+    LOOP(FROM, F, c128, double complex, x)
 
 #define FROM_INTEGER(FROM, F)                                                                                \
     LOOP(FROM, F, f32, float, x)                                                                             \
@@ -44,7 +47,9 @@
     LOOP(FROM, F, u16, uint16_t, x)                                                                          \
     LOOP(FROM, F, u32, uint32_t, x)                                                                          \
     LOOP(FROM, F, u64, uint64_t, x)                                                                          \
-    LOOP(FROM, F, b8, bool, x != 0)
+    LOOP(FROM, F, b8, bool, x != 0)                                                                          \
+    LOOP(FROM, F, c64, float complex, x)                                                                     \
+    LOOP(FROM, F, c128, double complex, x)
 
 FROM_FLOAT(f32, float)
 FROM_FLOAT(f64, double)
@@ -111,21 +116,58 @@ BOTH_SHORT(b8, bool)
     FROM_SHORT_TO(FROM, u64, uint64_t)                                                                       \
     FROM_SHORT_TO(FROM, b8, bool)                                                                            \
     FROM_SHORT_TO(FROM, half, uint16_t)                                                                      \
-    FROM_SHORT_TO(FROM, bfloat16, uint16_t)
+    FROM_SHORT_TO(FROM, bfloat16, uint16_t)                                                                  \
+    FROM_SHORT_TO(FROM, c64, float complex)                                                                  \
+    FROM_SHORT_TO(FROM, c128, double complex)
 FROM_SHORT(half)
 FROM_SHORT(bfloat16)
+
+// ---- Complex numbers: the real part, a piece at a time ----
+
+#define FROM_COMPLEX_TO(FROM, F, REAL, REAL_T, TO, T)                                                        \
+    static void FROM##_##TO(const void *restrict xp, void *restrict yp, int64_t n)                           \
+    {                                                                                                        \
+        const F *xs = xp;                                                                                    \
+        T *ys = yp;                                                                                          \
+        REAL_T piece[PIECE];                                                                                 \
+        for (int64_t at = 0; at < n; at += PIECE) {                                                          \
+            int64_t len = n - at < PIECE ? n - at : PIECE;                                                   \
+            for (int64_t i = 0; i < len; i++)                                                                \
+                piece[i] = (REAL_T)xs[at + i];                                                               \
+            REAL##_##TO(piece, ys + at, len);                                                                \
+        }                                                                                                    \
+    }
+
+#define FROM_COMPLEX(FROM, F, REAL, REAL_T)                                                                  \
+    LOOP(FROM, F, c64, float complex, x)                                                                     \
+    LOOP(FROM, F, c128, double complex, x)                                                                   \
+    LOOP(FROM, F, f32, float, x)                                                                             \
+    LOOP(FROM, F, f64, double, x)                                                                            \
+    FROM_COMPLEX_TO(FROM, F, REAL, REAL_T, i8, int8_t)                                                       \
+    FROM_COMPLEX_TO(FROM, F, REAL, REAL_T, i16, int16_t)                                                     \
+    FROM_COMPLEX_TO(FROM, F, REAL, REAL_T, i32, int32_t)                                                     \
+    FROM_COMPLEX_TO(FROM, F, REAL, REAL_T, i64, int64_t)                                                     \
+    FROM_COMPLEX_TO(FROM, F, REAL, REAL_T, u8, uint8_t)                                                      \
+    FROM_COMPLEX_TO(FROM, F, REAL, REAL_T, u16, uint16_t)                                                    \
+    FROM_COMPLEX_TO(FROM, F, REAL, REAL_T, u32, uint32_t)                                                    \
+    FROM_COMPLEX_TO(FROM, F, REAL, REAL_T, u64, uint64_t)                                                    \
+    FROM_COMPLEX_TO(FROM, F, REAL, REAL_T, b8, bool)                                                         \
+    FROM_COMPLEX_TO(FROM, F, REAL, REAL_T, half, uint16_t)                                                   \
+    FROM_COMPLEX_TO(FROM, F, REAL, REAL_T, bfloat16, uint16_t)
+FROM_COMPLEX(c64, float complex, f32, float)
+FROM_COMPLEX(c128, double complex, f64, double)
 
 #define ROW(FROM)                                                                                            \
     {                                                                                                        \
         FROM##_f32, FROM##_f64, FROM##_i8, FROM##_i16, FROM##_i32, FROM##_i64, FROM##_u8, FROM##_u16,        \
-            FROM##_u32, FROM##_u64, FROM##_b8, FROM##_half, FROM##_bfloat16                                  \
+            FROM##_u32, FROM##_u64, FROM##_b8, FROM##_half, FROM##_bfloat16, FROM##_c64, FROM##_c128         \
     }
 
 bd_cast_fn bd_cast(bd_cast_type from, bd_cast_type to)
 {
     static const bd_cast_fn table[BD_CAST_COUNT][BD_CAST_COUNT] = {
-        ROW(f32), ROW(f64), ROW(i8),  ROW(i16), ROW(i32),  ROW(i64),      ROW(u8),
-        ROW(u16), ROW(u32), ROW(u64), ROW(b8),  ROW(half), ROW(bfloat16),
+        ROW(f32), ROW(f64), ROW(i8), ROW(i16),  ROW(i32),      ROW(i64), ROW(u8),   ROW(u16),
+        ROW(u32), ROW(u64), ROW(b8), ROW(half), ROW(bfloat16), ROW(c64), ROW(c128),
     };
     return table[from][to];
 }

@@ -3,6 +3,7 @@
 
 #include "kernels/dnnl.h"
 #include "kernels/simd.h"
+#include <complex.h>
 #include <string.h>
 
 // True when oneDNN did it; it does not for dimensions beyond its integers.
@@ -13,6 +14,27 @@ static bool dnnl_product(const bd_gemm_shape *s, const void *a, const void *b, v
                       s->transpose_a ? s->m : s->k, b, s->transpose_b ? s->k : s->n, 0.0f, c,
                       s->n) == dnnl_success;
 }
+
+// Row by row of c: the rows of b, each times an element of a, are added up. Products of complex matrices are rare.
+#define COMPLEX_PRODUCT(NAME, T, CONJ)                                                                       \
+    static void NAME(const bd_gemm_shape *s, const bd_gemm_operands *o)                                      \
+    {                                                                                                        \
+        const T *as = o->a, *bs = o->b;                                                                      \
+        T *c = o->c;                                                                                         \
+        memset(c, 0, (size_t)(o->m * o->n) * sizeof *c);                                                     \
+        for (int64_t i = 0; i < o->m; i++, c += o->n) {                                                      \
+            for (int64_t l = 0; l < o->k; l++) {                                                             \
+                T a = as[i * o->a_row + l * o->a_column];                                                    \
+                if (s->conjugate_a) a = CONJ(a);                                                             \
+                for (int64_t j = 0; j < o->n; j++) {                                                         \
+                    T b = bs[l * o->b_row + j * o->b_column];                                                \
+                    c[j] += a * (s->conjugate_b ? CONJ(b) : b);                                              \
+                }                                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+COMPLEX_PRODUCT(product_c64, float complex, conjf)
+COMPLEX_PRODUCT(product_c128, double complex, conj)
 
 void bd_gemm(bd_number type, const bd_gemm_shape *s, const void *a, const void *b, void *c)
 {
@@ -34,5 +56,9 @@ void bd_gemm(bd_number type, const bd_gemm_shape *s, const void *a, const void *
         .b_row = s->transpose_b ? 1 : s->n,
         .b_column = s->transpose_b ? s->k : 1,
     };
-    bd_kernels()->gemm[type](&o);
+    switch (type) {
+    case BD_C64: product_c64(s, &o); break;
+    case BD_C128: product_c128(s, &o); break;
+    default: bd_kernels()->gemm[type](&o);
+    }
 }

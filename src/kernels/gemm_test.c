@@ -66,7 +66,11 @@ static void test_products(void **state)
     (void)state;
     for (bd_number type = BD_F32; type <= BD_I64; type++) {
         for (size_t i = 0; i < 4 * BD_COUNTOF(sizes); i++) {
-            bd_gemm_shape s = {sizes[i / 4][0], sizes[i / 4][1], sizes[i / 4][2], i & 1, i & 2};
+            bd_gemm_shape s = {.m = sizes[i / 4][0],
+                               .n = sizes[i / 4][1],
+                               .k = sizes[i / 4][2],
+                               .transpose_a = i & 1,
+                               .transpose_b = i & 2};
             void *a = matrix(type, s.m * s.k), *b = matrix(type, s.k * s.n), *c = matrix(type, s.m * s.n);
             bd_gemm(type, &s, a, b, c);
             check(type, &s, a, b, c);

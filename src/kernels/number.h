@@ -9,13 +9,17 @@ typedef enum bd_number {
     BD_F64,
     BD_I32,
     BD_I64,
-    BD_B8, // bool: one byte, 0 or 1
+    BD_B8,                // bool: one byte, 0 or 1
+    BD_SIMD_NUMBER_COUNT, // loops over the types above are compiled per instruction set (simd.h), others once (loops.h)
+    BD_C64 = BD_SIMD_NUMBER_COUNT, // complex: two floats
+    BD_C128,                       // two doubles
     BD_NUMBER_COUNT
 } bd_number;
 
 static inline size_t bd_number_size(bd_number type)
 {
-    return type == BD_B8 ? 1 : type == BD_F32 || type == BD_I32 ? 4 : 8;
+    static const size_t sizes[BD_NUMBER_COUNT] = {4, 8, 4, 8, 1, 8, 16};
+    return sizes[type];
 }
 
 #endif

@@ -151,7 +151,7 @@ REDUCE(any, uint8_t, 0, a | x, a | b)
         NAME##_f32, NAME##_f64, NAME##_i32, NAME##_i64, NULL                                                 \
     }
 
-const bd_reduce_fn BD_SIMD_NAME(bd_reduce_table)[BD_REDUCE_COUNT][BD_NUMBER_COUNT] = {
+const bd_reduce_fn BD_SIMD_NAME(bd_reduce_table)[BD_REDUCE_COUNT][BD_SIMD_NUMBER_COUNT] = {
     [BD_REDUCE_SUM] = FI(sum),
     [BD_REDUCE_SUM_SQUARES] = {sum_squares_f32, sum_squares_f64, NULL, NULL, NULL},
     [BD_REDUCE_PROD] = FI(prod),

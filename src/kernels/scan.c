@@ -1,6 +1,8 @@
 // Running sums and products along an axis: one pass over memory, row by row.
 #include "kernels/scan.h"
 
+#include <complex.h>
+
 #define DEFINE_SCAN(NAME, T, START, OP)                                                                      \
     static void NAME(const bd_scan *s, const T *x, T *y)                                                     \
     {                                                                                                        \
@@ -22,10 +24,14 @@ DEFINE_SCAN(sum_f32, float, 0, +)
 DEFINE_SCAN(sum_f64, double, 0, +)
 DEFINE_SCAN(sum_32, uint32_t, 0, +)
 DEFINE_SCAN(sum_64, uint64_t, 0, +)
+DEFINE_SCAN(sum_c64, float complex, 0, +)
+DEFINE_SCAN(sum_c128, double complex, 0, +)
 DEFINE_SCAN(product_f32, float, 1, *)
 DEFINE_SCAN(product_f64, double, 1, *)
 DEFINE_SCAN(product_32, uint32_t, 1, *)
 DEFINE_SCAN(product_64, uint64_t, 1, *)
+DEFINE_SCAN(product_c64, float complex, 1, *)
+DEFINE_SCAN(product_c128, double complex, 1, *)
 
 void bd_scan_run(const bd_scan *s, bd_number type, const void *x, void *y)
 {
@@ -33,6 +39,8 @@ void bd_scan_run(const bd_scan *s, bd_number type, const void *x, void *y)
     case BD_F32: (s->product ? product_f32 : sum_f32)(s, x, y); break;
     case BD_F64: (s->product ? product_f64 : sum_f64)(s, x, y); break;
     case BD_I32: (s->product ? product_32 : sum_32)(s, x, y); break;
+    case BD_C64: (s->product ? product_c64 : sum_c64)(s, x, y); break;
+    case BD_C128: (s->product ? product_c128 : sum_c128)(s, x, y); break;
     default: (s->product ? product_64 : sum_64)(s, x, y); break;
     }
 }

@@ -4,9 +4,9 @@
 #include <stdatomic.h>
 
 #define DECLARE(suffix)                                                                                      \
-    extern const bd_unary_fn bd_unary_table_##suffix[BD_UNARY_COUNT][BD_NUMBER_COUNT];                       \
-    extern const bd_binary_fn bd_binary_table_##suffix[BD_BINARY_COUNT][BD_NUMBER_COUNT];                    \
-    extern const bd_reduce_fn bd_reduce_table_##suffix[BD_REDUCE_COUNT][BD_NUMBER_COUNT];                    \
+    extern const bd_unary_fn bd_unary_table_##suffix[BD_UNARY_COUNT][BD_SIMD_NUMBER_COUNT];                  \
+    extern const bd_binary_fn bd_binary_table_##suffix[BD_BINARY_COUNT][BD_SIMD_NUMBER_COUNT];               \
+    extern const bd_reduce_fn bd_reduce_table_##suffix[BD_REDUCE_COUNT][BD_SIMD_NUMBER_COUNT];               \
     extern const bd_row_fns bd_row_table_##suffix[BD_F64 + 1];                                               \
     extern const bd_training_fns bd_training_table_##suffix[BD_F64 + 1];                                     \
     extern const bd_gemm_fn bd_gemm_table_##suffix[BD_I64 + 1];                                              \

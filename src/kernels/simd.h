@@ -204,10 +204,10 @@ typedef void (*bd_gemm_fn)(const bd_gemm_operands *o);
 // ---- The table ----
 
 typedef struct bd_kernel_table {
-    const char *name;                              // "generic", "avx2", "avx512"
-    const bd_unary_fn (*unary)[BD_NUMBER_COUNT];   // [op][type]; NULL where there is none
-    const bd_binary_fn (*binary)[BD_NUMBER_COUNT]; // [op][type]; the type of x and y
-    const bd_reduce_fn (*reduce)[BD_NUMBER_COUNT];
+    const char *name;                                   // "generic", "avx2", "avx512"
+    const bd_unary_fn (*unary)[BD_SIMD_NUMBER_COUNT];   // [op][type]; NULL where there is none
+    const bd_binary_fn (*binary)[BD_SIMD_NUMBER_COUNT]; // [op][type]; the type of x and y
+    const bd_reduce_fn (*reduce)[BD_SIMD_NUMBER_COUNT];
     bd_select_fn select;
     const bd_row_fns *rows;          // [BD_F64 + 1]
     const bd_training_fns *training; // [BD_F64 + 1]

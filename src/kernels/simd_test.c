@@ -139,7 +139,7 @@ static void check_unary(const bd_kernel_table *generic, const bd_kernel_table *k
 {
     double x[N], want[N], got[N + 1];
     for (int op = 0; op < BD_UNARY_COUNT; op++) {
-        for (bd_number type = 0; type < BD_NUMBER_COUNT; type++) {
+        for (bd_number type = 0; type < BD_SIMD_NUMBER_COUNT; type++) {
             assert_int_equal(generic->unary[op][type] == NULL, k->unary[op][type] == NULL);
             if (!k->unary[op][type]) continue;
             fill(type, x, N, needs_positive((bd_unary_op)op));
@@ -171,7 +171,7 @@ static void check_binary(const bd_kernel_table *generic, const bd_kernel_table *
 {
     double x[N], y[N], want[N], got[N];
     for (int op = 0; op < BD_BINARY_COUNT; op++) {
-        for (bd_number type = 0; type < BD_NUMBER_COUNT; type++) {
+        for (bd_number type = 0; type < BD_SIMD_NUMBER_COUNT; type++) {
             assert_int_equal(generic->binary[op][type] == NULL, k->binary[op][type] == NULL);
             if (!k->binary[op][type]) continue;
             bd_number result = bd_binary_gives_bool((bd_binary_op)op) ? BD_B8 : type;
@@ -255,7 +255,7 @@ static void test_reductions(void **state)
         const bd_kernel_table *k = bd_kernel_variant(v);
         random_state = 7;
         for (int op = 0; k && op < BD_REDUCE_COUNT; op++) {
-            for (bd_number type = 0; type < BD_NUMBER_COUNT; type++) {
+            for (bd_number type = 0; type < BD_SIMD_NUMBER_COUNT; type++) {
                 bool is_long_product = op == BD_REDUCE_PROD; // overflows double's integers
                 for (size_t s = 0; k->reduce[op][type] && s < BD_COUNTOF(shapes); s++) {
                     if (is_long_product && shapes[s][1] > 7) continue;

@@ -104,7 +104,7 @@ LOOP(is_finite_f64, double, bool, fabs(x) < (double)INFINITY)
         loop_##NAME##_f32, loop_##NAME##_f64, loop_##NAME##_i32, loop_##NAME##_i64, NULL                     \
     }
 
-const bd_unary_fn BD_SIMD_NAME(bd_unary_table)[BD_UNARY_COUNT][BD_NUMBER_COUNT] = {
+const bd_unary_fn BD_SIMD_NAME(bd_unary_table)[BD_UNARY_COUNT][BD_SIMD_NUMBER_COUNT] = {
     [BD_NEG] = FI(neg),
     [BD_ABS] = FI(abs),
     [BD_SIGN] = FI(sign),

@@ -188,7 +188,8 @@ BD_OP(SoftsignGrad) = {
 static void gradient_by_result(bd_grad_ctx *c, const char *op)
 {
     bd_grad_after_begin(c->graph, c->output_grads[0]);
-    c->input_grads[0] = bd_b2(c->graph, op, NULL, braid_output(c->op, 0), c->output_grads[0]);
+    braid_out y = bd_grad_conj(c->graph, braid_output(c->op, 0));
+    c->input_grads[0] = bd_b2(c->graph, op, NULL, y, c->output_grads[0]);
     bd_grad_after_end(c->graph);
 }
 
@@ -202,7 +203,7 @@ BD_OP(Tanh) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
     .shape = bd_shape_fn_unchanged,
     .gradient = tanh_gradient,
-    .kernels = BD_UNARY_KERNEL(tanh, BD_FLOATS),
+    .kernels = BD_UNARY_KERNEL(tanh, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes the hyperbolic tangent of each element.",
 };
 
@@ -210,8 +211,9 @@ BD_OP(Tanh) = {
 static void tanh_grad_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
-    braid_out a = c->op->inputs[0], b = c->op->inputs[1], grad = c->output_grads[0];
+    braid_out grad = c->output_grads[0];
     bd_grad_after_begin(g, grad);
+    braid_out a = bd_grad_conj(g, c->op->inputs[0]), b = bd_grad_conj(g, c->op->inputs[1]);
     braid_out scaled = bd_grad_mul(g, bd_grad_number_right(g, "Mul", "mul", grad, -2), b);
     c->input_grads[0] = bd_grad_mul(g, scaled, a);
     c->input_grads[1] = bd_b2(g, "TanhGrad", NULL, a, grad);
@@ -223,7 +225,7 @@ BD_OP(TanhGrad) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
     .shape = bd_shape_fn_merged,
     .gradient = tanh_grad_gradient,
-    .kernels = BD_BINARY_KERNEL(tanh_grad, BD_FLOATS),
+    .kernels = BD_BINARY_KERNEL(tanh_grad, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes the gradient of y = tanh(x): dy * (1 - y^2).",
 };
 
@@ -237,7 +239,7 @@ BD_OP(Sigmoid) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
     .shape = bd_shape_fn_unchanged,
     .gradient = sigmoid_gradient,
-    .kernels = BD_UNARY_KERNEL(sigmoid, BD_FLOATS),
+    .kernels = BD_UNARY_KERNEL(sigmoid, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes 1 / (1 + e^-x) of each element.",
 };
 
@@ -245,9 +247,10 @@ BD_OP(Sigmoid) = {
 static void sigmoid_grad_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
-    braid_out a = c->op->inputs[0], grad = c->output_grads[0];
+    braid_out grad = c->output_grads[0];
     bd_grad_after_begin(g, grad);
-    braid_out gb = bd_grad_mul(g, grad, c->op->inputs[1]);
+    braid_out a = bd_grad_conj(g, c->op->inputs[0]), b = bd_grad_conj(g, c->op->inputs[1]);
+    braid_out gb = bd_grad_mul(g, grad, b);
     braid_out curved = bd_grad_mul(g, bd_grad_number_left(g, "Mul", "mul", 2, gb), a);
     c->input_grads[0] = bd_b2(g, "Sub", "sub", gb, curved);
     c->input_grads[1] = bd_b2(g, "SigmoidGrad", NULL, a, grad);
@@ -259,7 +262,7 @@ BD_OP(SigmoidGrad) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
     .shape = bd_shape_fn_merged,
     .gradient = sigmoid_grad_gradient,
-    .kernels = BD_BINARY_KERNEL(sigmoid_grad, BD_FLOATS),
+    .kernels = BD_BINARY_KERNEL(sigmoid_grad, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes the gradient of y = sigmoid(x): dy * y * (1 - y).",
 };
 

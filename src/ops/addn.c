@@ -30,7 +30,7 @@ static void add_n_run(bd_op_ctx *c)
     }
     braid_tensor *sum = bd_output_forward(c, 0, over, first->dtype, &first->shape);
     if (!sum) return;
-    bd_binary_fn add = bd_kernels()->binary[BD_ADD][bd_number_of(first->dtype)];
+    bd_binary_fn add = bd_binary_loop(BD_ADD, bd_number_of(first->dtype));
     int64_t size = (int64_t)braid_dtype_size(first->dtype), count = bd_tensor_count(first),
             step = BLOCK / size;
     int second = over == 0 ? 1 : 0;
@@ -59,7 +59,7 @@ BD_OP(AddN) = {
     .flags = BD_OP_COMMUTATIVE | BD_OP_AGGREGATE,
     .shape = bd_shape_fn_merged,
     .gradient = add_n_gradient,
-    .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = add_n_run}),
+    .kernels = BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = add_n_run}),
     .doc = "Adds up all inputs, which have the same shape.",
 };
 
@@ -69,6 +69,6 @@ BD_OP(AccumulateNV2) = {
     .flags = BD_OP_COMMUTATIVE | BD_OP_AGGREGATE,
     .shape = bd_shape_fn_from_attr,
     .gradient = add_n_gradient,
-    .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = add_n_run}),
+    .kernels = BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = add_n_run}),
     .doc = "AddN of inputs whose shape is known beforehand.",
 };

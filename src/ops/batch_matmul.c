@@ -99,7 +99,9 @@ static void batch_matmul_run(bd_op_ctx *c)
                        .k = x->shape.dims[x->shape.rank - (s->transpose_a ? 2 : 1)],
                        .n = y->shape.dims[y->shape.rank - (s->transpose_b ? 2 : 1)],
                        .transpose_a = s->transpose_a,
-                       .transpose_b = s->transpose_b};
+                       .transpose_b = s->transpose_b,
+                       .conjugate_a = s->transpose_a,
+                       .conjugate_b = s->transpose_b};
     shape = batch;
     shape.dims[shape.rank++] = g.m;
     shape.dims[shape.rank++] = g.n;
@@ -122,7 +124,7 @@ static void batch_matmul_run(bd_op_ctx *c)
 
 static void batch_matmul_gradient(bd_grad_ctx *c)
 {
-    bd_matmul_gradient(c, bd_node_attr_bool(c->op, "adj_x"), bd_node_attr_bool(c->op, "adj_y"));
+    bd_matmul_gradient(c, true, bd_node_attr_bool(c->op, "adj_x"), bd_node_attr_bool(c->op, "adj_y"));
 }
 
 static braid_out product(braid_graph *g, braid_out a, braid_out b, bool transpose_a, bool transpose_b)
@@ -163,7 +165,7 @@ static void batch_matmul_v2_gradient(bd_grad_ctx *c)
 #define BATCH_ATTRS                                                                                          \
     "T:type{bfloat16,complex128,complex64,double,float,half,int32,int64}; adj_x:bool=false; adj_y:bool=false"
 #define BATCH_KERNELS                                                                                        \
-    BD_KERNELS({.types = BD_NUMBERS,                                                                         \
+    BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX,                                                          \
                 .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,                                             \
                 .state_size = sizeof(bd_matmul_state),                                                       \
                 .create = batch_matmul_create,                                                               \

@@ -92,7 +92,7 @@ static void bias_add_run(bd_op_ctx *c)
     }
     braid_tensor *y = bd_output_forward(c, 0, 0, x->dtype, &x->shape);
     if (!y) return;
-    bd_binary_fn add = bd_kernels()->binary[BD_ADD][bd_number_of(x->dtype)];
+    bd_binary_fn add = bd_binary_loop(BD_ADD, bd_number_of(x->dtype));
     size_t size = braid_dtype_size(x->dtype);
     bd_broadcast walk;
     bd_broadcast_init(&walk, (int64_t[]){v.outer, v.features, v.inner}, 3, (int64_t[]){v.features, 1}, 2);
@@ -113,7 +113,8 @@ BD_OP(BiasAdd) = {
     .attrs = "T:type{number}; data_format:string{NHWC,NCHW}='NHWC'",
     .shape = bias_shape,
     .gradient = bias_add_gradient,
-    .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = bias_add_run}),
+    .kernels =
+        BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = bias_add_run}),
     .doc = "Adds a vector along the last dimension of value (NCHW: along the third from the end).",
 };
 
@@ -131,7 +132,8 @@ BD_OP(BiasAddV1) = {
     .attrs = "T:type{number}",
     .shape = bias_shape,
     .gradient = bias_add_v1_gradient,
-    .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = bias_add_run}),
+    .kernels =
+        BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = bias_add_run}),
     .doc = "Adds a vector along the last dimension of value.",
 };
 
@@ -140,7 +142,7 @@ BD_OP(BiasAddV1) = {
 // Sums [outer, features, inner] to [features]: along inner first, then over the rows.
 static bool sum_features(const braid_tensor *x, const bias_view *v, void *out)
 {
-    bd_reduce_fn sum = bd_kernels()->reduce[BD_REDUCE_SUM][bd_number_of(x->dtype)];
+    bd_reduce_fn sum = bd_reduce_loop(BD_REDUCE_SUM, bd_number_of(x->dtype));
     if (v->inner == 1) {
         sum(x->data, out, 1, v->outer, v->features);
         return true;
@@ -193,6 +195,7 @@ BD_OP(BiasAddGrad) = {
     .attrs = "T:type{number}; data_format:string{NHWC,NCHW}='NHWC'",
     .shape = bias_grad_shape,
     .gradient = bias_grad_gradient,
-    .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = bias_grad_run}),
+    .kernels =
+        BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = bias_grad_run}),
     .doc = "Sums over all dimensions but that of the features: the gradient of BiasAdd's bias.",
 };

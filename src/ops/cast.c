@@ -6,7 +6,8 @@
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
 
-#define CAST_TYPES "float|double|int8|int16|int32|int64|uint8|uint16|uint32|uint64|bool|half|bfloat16"
+#define CAST_TYPES                                                                                           \
+    "float|double|int8|int16|int32|int64|uint8|uint16|uint32|uint64|bool|half|bfloat16|complex64|complex128"
 
 bd_cast_type bd_cast_type_of(braid_dtype dtype)
 {
@@ -24,6 +25,8 @@ bd_cast_type bd_cast_type_of(braid_dtype dtype)
     case BRAID_BOOL: return BD_CAST_BOOL;
     case BRAID_HALF: return BD_CAST_HALF;
     case BRAID_BFLOAT16: return BD_CAST_BFLOAT16;
+    case BRAID_COMPLEX64: return BD_CAST_C64;
+    case BRAID_COMPLEX128: return BD_CAST_C128;
     default: BD_UNREACHABLE();
     }
 }

@@ -82,7 +82,7 @@ BD_OP(Cumsum) = {
     .attrs = "exclusive:bool=false; reverse:bool=false; T:type{number}; Tidx:type{int32,int64}=int32",
     .shape = cumulative_shape,
     .gradient = cumsum_gradient,
-    .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = cumsum_run}),
+    .kernels = BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = cumsum_run}),
     .doc = "Running sums along an axis; exclusive ones leave each element itself out.",
 };
 
@@ -91,6 +91,7 @@ BD_OP(Cumprod) = {
     .attrs = "exclusive:bool=false; reverse:bool=false; T:type{number}; Tidx:type{int32,int64}=int32",
     .shape = cumulative_shape,
     .gradient = cumprod_gradient,
-    .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = cumprod_run}),
+    .kernels =
+        BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = cumprod_run}),
     .doc = "Running products along an axis; exclusive ones leave each element itself out.",
 };

@@ -12,6 +12,8 @@ bd_number bd_number_of(braid_dtype dtype)
     case BRAID_INT32: return BD_I32;
     case BRAID_INT64: return BD_I64;
     case BRAID_BOOL: return BD_B8;
+    case BRAID_COMPLEX64: return BD_C64;
+    case BRAID_COMPLEX128: return BD_C128;
     default: BD_UNREACHABLE();
     }
 }
@@ -26,7 +28,7 @@ static bd_number number_of_node(const braid_op *node)
 
 void bd_unary_bind(const braid_op *node, bd_unary_op op, bd_unary_state *state)
 {
-    state->fn = bd_kernels()->unary[op][number_of_node(node)];
+    state->fn = bd_unary_loop(op, number_of_node(node));
     state->gives_bool = bd_unary_gives_bool(op);
     BD_ASSERT(state->fn);
 }
@@ -43,7 +45,7 @@ void bd_unary_run(bd_op_ctx *c)
 
 void bd_binary_bind(const braid_op *node, bd_binary_op op, bd_binary_state *state)
 {
-    state->fn = bd_kernels()->binary[op][number_of_node(node)];
+    state->fn = bd_binary_loop(op, number_of_node(node));
     state->op = op;
     BD_ASSERT(state->fn);
 }

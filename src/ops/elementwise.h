@@ -2,13 +2,14 @@
 #ifndef BD_OPS_ELEMENTWISE_H
 #define BD_OPS_ELEMENTWISE_H
 
-#include "kernels/simd.h"
+#include "kernels/loops.h"
 #include "op/kernel.h"
 
 // Values of a kernel's `types`.
 #define BD_FLOATS "T=float|double"
 #define BD_NUMBERS "T=float|double|int32|int64"
 #define BD_INTEGERS "T=int32|int64"
+#define BD_AND_COMPLEX "|complex64|complex128" // behind one of these
 
 // The kernels' name of a type; asserts that it is one of theirs.
 bd_number bd_number_of(braid_dtype dtype);

@@ -23,6 +23,11 @@ braid_out bd_grad_number_right(braid_graph *g, const char *op, const char *name,
     return number_op(g, op, name, x, number, false);
 }
 
+braid_out bd_grad_conj(braid_graph *g, braid_out x)
+{
+    return bd_dtype_is_complex(bd_dtype_base(braid_out_dtype(x))) ? bd_b1(g, "Conj", NULL, x) : x;
+}
+
 braid_out bd_grad_zeros(braid_graph *g, braid_out shape, braid_dtype dtype)
 {
     const char *scope = braid_push_name_scope(g, "zeros");
@@ -66,6 +71,12 @@ void bd_grad_pair_begin(bd_grad_ctx *c, bd_grad_pair *p)
     p->y_shape = bd_b_shape(g, "Shape", p->y);
     p->x_axes = bd_b2(g, "BroadcastGradientArgs", NULL, p->x_shape, p->y_shape);
     p->y_axes = braid_output(p->x_axes.op, 1);
+}
+
+void bd_grad_pair_conj(bd_grad_pair *p)
+{
+    p->x = bd_grad_conj(p->g, p->x);
+    p->y = bd_grad_conj(p->g, p->y);
 }
 
 void bd_grad_pair_x(bd_grad_ctx *c, const bd_grad_pair *p, braid_out grad)

@@ -14,6 +14,9 @@ static inline braid_out bd_grad_mul(braid_graph *g, braid_out a, braid_out b)
     return bd_b2(g, "Mul", "mul", a, b);
 }
 
+// The conjugate of complex numbers; anything else as it is.
+braid_out bd_grad_conj(braid_graph *g, braid_out x);
+
 // tf.zeros(shape, dtype) of a shape in an output; tf.zeros_like(x), a Const when the shape is fully known.
 braid_out bd_grad_zeros(braid_graph *g, braid_out shape, braid_dtype dtype);
 braid_out bd_grad_zeros_like(braid_graph *g, braid_out x);
@@ -29,6 +32,7 @@ typedef struct bd_grad_pair {
     braid_out x_shape, y_shape, x_axes, y_axes;
 } bd_grad_pair;
 void bd_grad_pair_begin(bd_grad_ctx *c, bd_grad_pair *p);
+void bd_grad_pair_conj(bd_grad_pair *p); // takes the conjugates of complex operands
 // Sums over the axes, reshapes, and makes that the gradient of input 0 (or 1).
 void bd_grad_pair_x(bd_grad_ctx *c, const bd_grad_pair *p, braid_out grad);
 void bd_grad_pair_y(bd_grad_ctx *c, const bd_grad_pair *p, braid_out grad);

@@ -31,7 +31,7 @@ BD_OP(Add) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half,int16,int32,int64,int8,string,uint8}",
     .shape = bd_shape_fn_broadcast,
     .gradient = add_gradient,
-    .kernels = BD_KERNELS(BD_BINARY_KERNEL_ITEM(add, BD_NUMBERS),
+    .kernels = BD_KERNELS(BD_BINARY_KERNEL_ITEM(add, BD_NUMBERS BD_AND_COMPLEX),
                           {.types = "T=string", .run = bd_strings_add_run}),
     .doc = "Computes x + y; of strings y behind x.",
 };
@@ -42,7 +42,7 @@ BD_OP(AddV2) = {
     .flags = BD_OP_COMMUTATIVE | BD_OP_AGGREGATE,
     .shape = bd_shape_fn_broadcast,
     .gradient = add_gradient,
-    .kernels = BD_BINARY_KERNEL(add, BD_NUMBERS),
+    .kernels = BD_BINARY_KERNEL(add, BD_NUMBERS BD_AND_COMPLEX),
     .doc = "Computes x + y.",
 };
 
@@ -60,7 +60,7 @@ BD_OP(Sub) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half,int16,int32,int64,int8,uint16,uint8}",
     .shape = bd_shape_fn_broadcast,
     .gradient = sub_gradient,
-    .kernels = BD_BINARY_KERNEL(sub, BD_NUMBERS),
+    .kernels = BD_BINARY_KERNEL(sub, BD_NUMBERS BD_AND_COMPLEX),
     .doc = "Computes x - y.",
 };
 
@@ -68,6 +68,7 @@ static void mul_gradient(bd_grad_ctx *c)
 {
     bd_grad_pair p;
     bd_grad_pair_begin(c, &p);
+    bd_grad_pair_conj(&p);
     bd_grad_pair_x(c, &p, bd_grad_mul(c->graph, p.grad, p.y));
     bd_grad_pair_y(c, &p, bd_grad_mul(c->graph, p.x, p.grad));
 }
@@ -78,7 +79,7 @@ BD_OP(Mul) = {
     .flags = BD_OP_COMMUTATIVE,
     .shape = bd_shape_fn_broadcast,
     .gradient = mul_gradient,
-    .kernels = BD_BINARY_KERNEL(mul, BD_NUMBERS),
+    .kernels = BD_BINARY_KERNEL(mul, BD_NUMBERS BD_AND_COMPLEX),
     .doc = "Computes x * y.",
 };
 
@@ -90,6 +91,7 @@ static void quotient_gradient(bd_grad_ctx *c, const char *name)
     braid_graph *g = c->graph;
     bd_grad_pair p;
     bd_grad_pair_begin(c, &p);
+    bd_grad_pair_conj(&p);
     bd_grad_pair_x(c, &p, bd_b2(g, "RealDiv", name, p.grad, p.y));
     braid_out ratio = bd_b2(g, "RealDiv", name, bd_b1(g, "Neg", NULL, p.x), p.y);
     ratio = bd_b2(g, "RealDiv", name, ratio, p.y);
@@ -106,7 +108,7 @@ BD_OP(RealDiv) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half,int16,int32,int64,int8,uint16,uint8}",
     .shape = bd_shape_fn_broadcast,
     .gradient = real_div_gradient,
-    .kernels = BD_BINARY_KERNEL(div, BD_FLOATS),
+    .kernels = BD_BINARY_KERNEL(div, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes x / y of real numbers.",
 };
 
@@ -120,7 +122,7 @@ BD_OP(Div) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half,int16,int32,int64,int8,uint16,uint8}",
     .shape = bd_shape_fn_broadcast,
     .gradient = div_gradient,
-    .kernels = BD_BINARY_KERNEL(div, BD_NUMBERS),
+    .kernels = BD_BINARY_KERNEL(div, BD_NUMBERS BD_AND_COMPLEX),
     .doc = "Computes x / y; of integers, rounded toward zero.",
 };
 
@@ -230,19 +232,23 @@ BD_OP(Minimum) = {
 
 // ---- Pow, SquaredDifference ----
 
-// grad * y * x^(y-1), and grad * z * log(x), the logarithm taken as 0 where x is not above 0
+// grad * y * x^(y-1), and grad * z * log(x), the logarithm taken as 0 where x is not above 0 (of complex numbers: where it is 0)
 static void pow_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
     bd_grad_pair p;
     bd_grad_pair_begin(c, &p);
+    bd_grad_pair_conj(&p);
+    braid_out z = bd_grad_conj(g, braid_output(c->op, 0));
     braid_out left = bd_grad_mul(g, p.grad, p.y);
     braid_out power = bd_b2(g, "Pow", NULL, p.x, bd_grad_number_right(g, "Sub", "sub", p.y, 1));
     bd_grad_pair_x(c, &p, bd_grad_mul(g, left, power));
-    braid_out positive = bd_grad_number_right(g, "Greater", "Greater", p.x, 0);
+    bool is_complex = bd_dtype_is_complex(bd_dtype_base(braid_out_dtype(p.x)));
+    const char *has_log = is_complex ? "NotEqual" : "Greater";
+    braid_out choice = bd_grad_number_right(g, has_log, has_log, p.x, 0);
     braid_out log = bd_b1(g, "Log", NULL, p.x);
-    log = bd_b3(g, "Select", NULL, positive, log, bd_grad_zeros_like(g, p.x));
-    braid_out right = bd_grad_mul(g, p.grad, braid_output(c->op, 0));
+    log = bd_b3(g, "Select", NULL, choice, log, bd_grad_zeros_like(g, p.x));
+    braid_out right = bd_grad_mul(g, p.grad, z);
     bd_grad_pair_y(c, &p, bd_grad_mul(g, right, log));
 }
 
@@ -251,7 +257,7 @@ BD_OP(Pow) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half,int32,int64}",
     .shape = bd_shape_fn_broadcast,
     .gradient = pow_gradient,
-    .kernels = BD_BINARY_KERNEL(pow, BD_NUMBERS),
+    .kernels = BD_BINARY_KERNEL(pow, BD_NUMBERS BD_AND_COMPLEX),
     .doc = "Computes x to the power of y.",
 };
 
@@ -277,6 +283,6 @@ BD_OP(SquaredDifference) = {
     .flags = BD_OP_COMMUTATIVE,
     .shape = bd_shape_fn_broadcast,
     .gradient = squared_difference_gradient,
-    .kernels = BD_BINARY_KERNEL(squared_difference, BD_NUMBERS),
+    .kernels = BD_BINARY_KERNEL(squared_difference, BD_NUMBERS BD_AND_COMPLEX),
     .doc = "Computes (x - y)^2.",
 };

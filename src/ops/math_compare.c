@@ -20,7 +20,7 @@ BD_BINARY(logical_or, BD_LOG_OR)
     "T:type{bfloat16,bool,complex128,complex64,double,float,half,int16,int32,int64,int8,qint32,qint8,"       \
     "quint8,string,uint8}"
 #define EQUALITY_KERNELS(NAME)                                                                               \
-    BD_KERNELS(BD_BINARY_KERNEL_ITEM(NAME, "T=float|double|int32|int64|bool"),                               \
+    BD_KERNELS(BD_BINARY_KERNEL_ITEM(NAME, BD_NUMBERS "|bool" BD_AND_COMPLEX),                               \
                {.types = "T=string", .run = bd_strings_##NAME##_run})
 
 BD_OP(Equal) = {

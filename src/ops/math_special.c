@@ -35,14 +35,23 @@ static braid_out one_minus_square(braid_graph *g, braid_out x)
     return bd_grad_number_left(g, "Sub", "sub", 1, square_of(g, x));
 }
 
-// Defines a gradient function: SLOPE is of the argument x and the value y.
-#define GRADIENT(NAME, SLOPE)                                                                                \
+static braid_out value_x(const braid_op *op)
+{
+    return op->inputs[0];
+}
+
+static braid_out value_y(braid_op *op)
+{
+    return braid_output(op, 0);
+}
+
+// Defines a gradient function: SLOPE is of X, which is the argument (`x`) or the value (`y`).
+#define GRADIENT(NAME, X, SLOPE)                                                                             \
     static void NAME##_gradient(bd_grad_ctx *c)                                                              \
     {                                                                                                        \
         braid_graph *g = c->graph;                                                                           \
-        braid_out x = c->op->inputs[0], y = braid_output(c->op, 0);                                          \
-        (void)x, (void)y;                                                                                    \
         bd_grad_after_begin(g, c->output_grads[0]);                                                          \
+        braid_out X = bd_grad_conj(g, value_##X(c->op));                                                     \
         braid_out slope = (SLOPE);                                                                           \
         c->input_grads[0] = bd_grad_mul(g, c->output_grads[0], slope);                                       \
         bd_grad_after_end(g);                                                                                \
@@ -56,18 +65,18 @@ static braid_out bell(braid_graph *g, double factor, braid_out x)
     return bd_grad_number_left(g, "Mul", "mul", factor, e);
 }
 
-GRADIENT(tan, square_of(g, reciprocal_of(g, bd_b1(g, "Cos", NULL, x))))
-GRADIENT(asin, reciprocal_of(g, bd_b1(g, "Sqrt", NULL, one_minus_square(g, x))))
-GRADIENT(acos, bd_b1(g, "Neg", NULL, reciprocal_of(g, bd_b1(g, "Sqrt", NULL, one_minus_square(g, x)))))
-GRADIENT(atan, reciprocal_of(g, bd_grad_number_left(g, "Add", "add", 1, square_of(g, x))))
-GRADIENT(sinh, bd_b1(g, "Cosh", NULL, x))
-GRADIENT(cosh, bd_b1(g, "Sinh", NULL, x))
-GRADIENT(asinh, reciprocal_of(g, bd_b1(g, "Cosh", NULL, y)))
-GRADIENT(acosh, reciprocal_of(g, bd_b1(g, "Sinh", NULL, y)))
-GRADIENT(atanh, reciprocal_of(g, one_minus_square(g, x)))
-GRADIENT(erf, bell(g, TWO_OVER_ROOT_PI, x))
-GRADIENT(erfc, bell(g, -TWO_OVER_ROOT_PI, x))
-GRADIENT(lgamma, bd_b1(g, "Digamma", NULL, x))
+GRADIENT(tan, x, square_of(g, reciprocal_of(g, bd_b1(g, "Cos", NULL, x))))
+GRADIENT(asin, x, reciprocal_of(g, bd_b1(g, "Sqrt", NULL, one_minus_square(g, x))))
+GRADIENT(acos, x, bd_b1(g, "Neg", NULL, reciprocal_of(g, bd_b1(g, "Sqrt", NULL, one_minus_square(g, x)))))
+GRADIENT(atan, x, reciprocal_of(g, bd_grad_number_left(g, "Add", "add", 1, square_of(g, x))))
+GRADIENT(sinh, x, bd_b1(g, "Cosh", NULL, x))
+GRADIENT(cosh, x, bd_b1(g, "Sinh", NULL, x))
+GRADIENT(asinh, y, reciprocal_of(g, bd_b1(g, "Cosh", NULL, y)))
+GRADIENT(acosh, y, reciprocal_of(g, bd_b1(g, "Sinh", NULL, y)))
+GRADIENT(atanh, x, reciprocal_of(g, one_minus_square(g, x)))
+GRADIENT(erf, x, bell(g, TWO_OVER_ROOT_PI, x))
+GRADIENT(erfc, x, bell(g, -TWO_OVER_ROOT_PI, x))
+GRADIENT(lgamma, x, bd_b1(g, "Digamma", NULL, x))
 
 // ---- Definitions ----
 
@@ -76,7 +85,7 @@ BD_OP(Tan) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half,int32,int64}",
     .shape = bd_shape_fn_unchanged,
     .gradient = tan_gradient,
-    .kernels = BD_UNARY_KERNEL(tan, BD_FLOATS),
+    .kernels = BD_UNARY_KERNEL(tan, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes the tangent of each element.",
 };
 
@@ -85,7 +94,7 @@ BD_OP(Asin) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half,int32,int64}",
     .shape = bd_shape_fn_unchanged,
     .gradient = asin_gradient,
-    .kernels = BD_UNARY_KERNEL(asin, BD_FLOATS),
+    .kernels = BD_UNARY_KERNEL(asin, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes the inverse sine of each element.",
 };
 
@@ -94,7 +103,7 @@ BD_OP(Acos) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half,int32,int64}",
     .shape = bd_shape_fn_unchanged,
     .gradient = acos_gradient,
-    .kernels = BD_UNARY_KERNEL(acos, BD_FLOATS),
+    .kernels = BD_UNARY_KERNEL(acos, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes the inverse cosine of each element.",
 };
 
@@ -103,7 +112,7 @@ BD_OP(Atan) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half,int32,int64}",
     .shape = bd_shape_fn_unchanged,
     .gradient = atan_gradient,
-    .kernels = BD_UNARY_KERNEL(atan, BD_FLOATS),
+    .kernels = BD_UNARY_KERNEL(atan, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes the inverse tangent of each element.",
 };
 
@@ -112,7 +121,7 @@ BD_OP(Sinh) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
     .shape = bd_shape_fn_unchanged,
     .gradient = sinh_gradient,
-    .kernels = BD_UNARY_KERNEL(sinh, BD_FLOATS),
+    .kernels = BD_UNARY_KERNEL(sinh, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes the hyperbolic sine of each element.",
 };
 
@@ -121,7 +130,7 @@ BD_OP(Cosh) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
     .shape = bd_shape_fn_unchanged,
     .gradient = cosh_gradient,
-    .kernels = BD_UNARY_KERNEL(cosh, BD_FLOATS),
+    .kernels = BD_UNARY_KERNEL(cosh, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes the hyperbolic cosine of each element.",
 };
 
@@ -130,7 +139,7 @@ BD_OP(Asinh) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
     .shape = bd_shape_fn_unchanged,
     .gradient = asinh_gradient,
-    .kernels = BD_UNARY_KERNEL(asinh, BD_FLOATS),
+    .kernels = BD_UNARY_KERNEL(asinh, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes the inverse hyperbolic sine of each element.",
 };
 
@@ -139,7 +148,7 @@ BD_OP(Acosh) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
     .shape = bd_shape_fn_unchanged,
     .gradient = acosh_gradient,
-    .kernels = BD_UNARY_KERNEL(acosh, BD_FLOATS),
+    .kernels = BD_UNARY_KERNEL(acosh, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes the inverse hyperbolic cosine of each element.",
 };
 
@@ -148,7 +157,7 @@ BD_OP(Atanh) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
     .shape = bd_shape_fn_unchanged,
     .gradient = atanh_gradient,
-    .kernels = BD_UNARY_KERNEL(atanh, BD_FLOATS),
+    .kernels = BD_UNARY_KERNEL(atanh, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes the inverse hyperbolic tangent of each element.",
 };
 

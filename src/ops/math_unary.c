@@ -39,7 +39,7 @@ BD_OP(Neg) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half,int32,int64}",
     .shape = bd_shape_fn_unchanged,
     .gradient = neg_gradient,
-    .kernels = BD_UNARY_KERNEL(neg, BD_NUMBERS),
+    .kernels = BD_UNARY_KERNEL(neg, BD_NUMBERS BD_AND_COMPLEX),
     .doc = "Computes -x of each element.",
 };
 
@@ -70,7 +70,7 @@ BD_OP(Sign) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half,int32,int64}",
     .shape = bd_shape_fn_unchanged,
     .gradient = sign_gradient,
-    .kernels = BD_UNARY_KERNEL(sign, BD_NUMBERS),
+    .kernels = BD_UNARY_KERNEL(sign, BD_NUMBERS BD_AND_COMPLEX),
     .doc = "Gives -1, 0 or 1 by the sign of each element.",
 };
 
@@ -78,7 +78,7 @@ static void square_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
     bd_grad_after_begin(g, c->output_grads[0]);
-    braid_out twice = bd_grad_number_left(g, "Mul", "mul", 2, c->op->inputs[0]);
+    braid_out twice = bd_grad_number_left(g, "Mul", "mul", 2, bd_grad_conj(g, c->op->inputs[0]));
     c->input_grads[0] = bd_grad_mul(g, c->output_grads[0], twice);
     bd_grad_after_end(g);
 }
@@ -88,7 +88,7 @@ BD_OP(Square) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half,int32,int64}",
     .shape = bd_shape_fn_unchanged,
     .gradient = square_gradient,
-    .kernels = BD_UNARY_KERNEL(square, BD_NUMBERS),
+    .kernels = BD_UNARY_KERNEL(square, BD_NUMBERS BD_AND_COMPLEX),
     .doc = "Computes the square of each element.",
 };
 
@@ -109,7 +109,7 @@ BD_OP(Sqrt) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
     .shape = bd_shape_fn_unchanged,
     .gradient = sqrt_gradient,
-    .kernels = BD_UNARY_KERNEL(sqrt, BD_FLOATS),
+    .kernels = BD_UNARY_KERNEL(sqrt, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes the square root of each element; nan below 0.",
 };
 
@@ -119,7 +119,7 @@ static void sqrt_grad_gradient(bd_grad_ctx *c)
     braid_out grad = c->output_grads[0], y = braid_output(c->op, 0);
     bd_grad_after_begin(g, grad);
     braid_out ratio = bd_b2(g, "RealDiv", "truediv", grad, c->op->inputs[0]);
-    c->input_grads[0] = bd_grad_mul(g, bd_b1(g, "Neg", NULL, ratio), y);
+    c->input_grads[0] = bd_grad_mul(g, bd_b1(g, "Neg", NULL, bd_grad_conj(g, ratio)), y);
     c->input_grads[1] = bd_grad_number_left(g, "Mul", "mul", 0.5, ratio);
     bd_grad_after_end(g);
 }
@@ -129,7 +129,7 @@ BD_OP(SqrtGrad) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
     .shape = bd_shape_fn_merged,
     .gradient = sqrt_grad_gradient,
-    .kernels = BD_BINARY_KERNEL(sqrt_grad, BD_FLOATS),
+    .kernels = BD_BINARY_KERNEL(sqrt_grad, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes the gradient of y = sqrt(x): dy * 0.5 / y.",
 };
 
@@ -143,16 +143,17 @@ BD_OP(Rsqrt) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
     .shape = bd_shape_fn_unchanged,
     .gradient = rsqrt_gradient,
-    .kernels = BD_UNARY_KERNEL(rsqrt, BD_FLOATS),
+    .kernels = BD_UNARY_KERNEL(rsqrt, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes 1 / sqrt(x) of each element.",
 };
 
 static void rsqrt_grad_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
-    braid_out grad = c->output_grads[0], a = c->op->inputs[0], b = c->op->inputs[1];
+    braid_out grad = c->output_grads[0], b = c->op->inputs[1];
     bd_grad_after_begin(g, grad);
-    braid_out scaled = bd_grad_mul(g, bd_grad_number_left(g, "Mul", "mul", -1.5, grad), b);
+    braid_out a = bd_grad_conj(g, c->op->inputs[0]), conj_grad = bd_grad_conj(g, grad);
+    braid_out scaled = bd_grad_mul(g, bd_grad_number_left(g, "Mul", "mul", -1.5, conj_grad), b);
     c->input_grads[0] = bd_grad_mul(g, scaled, bd_b1(g, "Square", NULL, a));
     c->input_grads[1] = bd_b2(g, "RsqrtGrad", NULL, a, grad);
     bd_grad_after_end(g);
@@ -163,7 +164,7 @@ BD_OP(RsqrtGrad) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
     .shape = bd_shape_fn_merged,
     .gradient = rsqrt_grad_gradient,
-    .kernels = BD_BINARY_KERNEL(rsqrt_grad, BD_FLOATS),
+    .kernels = BD_BINARY_KERNEL(rsqrt_grad, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes the gradient of y = 1 / sqrt(x): dy * -0.5 * y^3.",
 };
 
@@ -177,7 +178,7 @@ BD_OP(Reciprocal) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half,int32,int64}",
     .shape = bd_shape_fn_unchanged,
     .gradient = reciprocal_gradient,
-    .kernels = BD_UNARY_KERNEL(reciprocal, BD_FLOATS),
+    .kernels = BD_UNARY_KERNEL(reciprocal, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes 1 / x of each element.",
 };
 
@@ -186,16 +187,17 @@ BD_OP(Inv) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half,int32,int64}",
     .shape = bd_shape_fn_unchanged,
     .gradient = reciprocal_gradient,
-    .kernels = BD_UNARY_KERNEL(reciprocal, BD_FLOATS),
+    .kernels = BD_UNARY_KERNEL(reciprocal, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes 1 / x of each element; an older name of Reciprocal.",
 };
 
 static void reciprocal_grad_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
-    braid_out grad = c->output_grads[0], a = c->op->inputs[0], b = c->op->inputs[1];
+    braid_out grad = c->output_grads[0], b = c->op->inputs[1];
     bd_grad_after_begin(g, grad);
-    braid_out scaled = bd_grad_mul(g, bd_grad_number_right(g, "Mul", "mul", grad, -2), b);
+    braid_out a = bd_grad_conj(g, c->op->inputs[0]), conj_grad = bd_grad_conj(g, grad);
+    braid_out scaled = bd_grad_mul(g, bd_grad_number_right(g, "Mul", "mul", conj_grad, -2), b);
     c->input_grads[0] = bd_grad_mul(g, scaled, a);
     c->input_grads[1] = bd_b2(g, "ReciprocalGrad", NULL, a, grad);
     bd_grad_after_end(g);
@@ -206,7 +208,7 @@ BD_OP(ReciprocalGrad) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
     .shape = bd_shape_fn_merged,
     .gradient = reciprocal_grad_gradient,
-    .kernels = BD_BINARY_KERNEL(reciprocal_grad, BD_FLOATS),
+    .kernels = BD_BINARY_KERNEL(reciprocal_grad, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes the gradient of y = 1 / x: -dy * y^2.",
 };
 
@@ -215,7 +217,7 @@ BD_OP(InvGrad) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
     .shape = bd_shape_fn_merged,
     .gradient = reciprocal_grad_gradient,
-    .kernels = BD_BINARY_KERNEL(reciprocal_grad, BD_FLOATS),
+    .kernels = BD_BINARY_KERNEL(reciprocal_grad, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes the gradient of y = 1 / x: -dy * y^2; an older name of ReciprocalGrad.",
 };
 
@@ -224,7 +226,8 @@ BD_OP(InvGrad) = {
 static void exp_gradient(bd_grad_ctx *c)
 {
     bd_grad_after_begin(c->graph, c->output_grads[0]);
-    c->input_grads[0] = bd_grad_mul(c->graph, c->output_grads[0], braid_output(c->op, 0));
+    braid_out y = bd_grad_conj(c->graph, braid_output(c->op, 0));
+    c->input_grads[0] = bd_grad_mul(c->graph, c->output_grads[0], y);
     bd_grad_after_end(c->graph);
 }
 
@@ -233,14 +236,14 @@ BD_OP(Exp) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
     .shape = bd_shape_fn_unchanged,
     .gradient = exp_gradient,
-    .kernels = BD_UNARY_KERNEL(exp, BD_FLOATS),
+    .kernels = BD_UNARY_KERNEL(exp, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes e^x of each element.",
 };
 
 static void expm1_gradient(bd_grad_ctx *c)
 {
     bd_grad_after_begin(c->graph, c->output_grads[0]);
-    braid_out y = bd_b1(c->graph, "Exp", NULL, c->op->inputs[0]);
+    braid_out y = bd_b1(c->graph, "Exp", NULL, bd_grad_conj(c->graph, c->op->inputs[0]));
     c->input_grads[0] = bd_grad_mul(c->graph, c->output_grads[0], y);
     bd_grad_after_end(c->graph);
 }
@@ -250,14 +253,14 @@ BD_OP(Expm1) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
     .shape = bd_shape_fn_unchanged,
     .gradient = expm1_gradient,
-    .kernels = BD_UNARY_KERNEL(expm1, BD_FLOATS),
+    .kernels = BD_UNARY_KERNEL(expm1, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes e^x - 1 of each element, exactly also near 0.",
 };
 
 static void log_gradient(bd_grad_ctx *c)
 {
     bd_grad_after_begin(c->graph, c->output_grads[0]);
-    braid_out slope = bd_b1(c->graph, "Reciprocal", NULL, c->op->inputs[0]);
+    braid_out slope = bd_b1(c->graph, "Reciprocal", NULL, bd_grad_conj(c->graph, c->op->inputs[0]));
     c->input_grads[0] = bd_grad_mul(c->graph, c->output_grads[0], slope);
     bd_grad_after_end(c->graph);
 }
@@ -267,14 +270,14 @@ BD_OP(Log) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
     .shape = bd_shape_fn_unchanged,
     .gradient = log_gradient,
-    .kernels = BD_UNARY_KERNEL(log, BD_FLOATS),
+    .kernels = BD_UNARY_KERNEL(log, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes the natural logarithm of each element; -inf of 0, nan below.",
 };
 
 static void log1p_gradient(bd_grad_ctx *c)
 {
     bd_grad_after_begin(c->graph, c->output_grads[0]);
-    braid_out sum = bd_grad_number_left(c->graph, "Add", "add", 1, c->op->inputs[0]);
+    braid_out sum = bd_grad_number_left(c->graph, "Add", "add", 1, bd_grad_conj(c->graph, c->op->inputs[0]));
     braid_out slope = bd_b1(c->graph, "Reciprocal", NULL, sum);
     c->input_grads[0] = bd_grad_mul(c->graph, c->output_grads[0], slope);
     bd_grad_after_end(c->graph);
@@ -285,7 +288,7 @@ BD_OP(Log1p) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
     .shape = bd_shape_fn_unchanged,
     .gradient = log1p_gradient,
-    .kernels = BD_UNARY_KERNEL(log1p, BD_FLOATS),
+    .kernels = BD_UNARY_KERNEL(log1p, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes log(1 + x) of each element, exactly also near 0.",
 };
 
@@ -294,7 +297,7 @@ BD_OP(Log1p) = {
 static void sin_gradient(bd_grad_ctx *c)
 {
     bd_grad_after_begin(c->graph, c->output_grads[0]);
-    braid_out slope = bd_b1(c->graph, "Cos", NULL, c->op->inputs[0]);
+    braid_out slope = bd_b1(c->graph, "Cos", NULL, bd_grad_conj(c->graph, c->op->inputs[0]));
     c->input_grads[0] = bd_grad_mul(c->graph, c->output_grads[0], slope);
     bd_grad_after_end(c->graph);
 }
@@ -304,14 +307,15 @@ BD_OP(Sin) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
     .shape = bd_shape_fn_unchanged,
     .gradient = sin_gradient,
-    .kernels = BD_UNARY_KERNEL(sin, BD_FLOATS),
+    .kernels = BD_UNARY_KERNEL(sin, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes the sine of each element.",
 };
 
 static void cos_gradient(bd_grad_ctx *c)
 {
     bd_grad_after_begin(c->graph, c->output_grads[0]);
-    braid_out slope = bd_b1(c->graph, "Neg", NULL, bd_b1(c->graph, "Sin", NULL, c->op->inputs[0]));
+    braid_out slope =
+        bd_b1(c->graph, "Neg", NULL, bd_b1(c->graph, "Sin", NULL, bd_grad_conj(c->graph, c->op->inputs[0])));
     c->input_grads[0] = bd_grad_mul(c->graph, c->output_grads[0], slope);
     bd_grad_after_end(c->graph);
 }
@@ -321,7 +325,7 @@ BD_OP(Cos) = {
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
     .shape = bd_shape_fn_unchanged,
     .gradient = cos_gradient,
-    .kernels = BD_UNARY_KERNEL(cos, BD_FLOATS),
+    .kernels = BD_UNARY_KERNEL(cos, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes the cosine of each element.",
 };
 

@@ -1,6 +1,7 @@
 // MatMul: products of matrices, either of them transposed.
 #include "ops/matmul.h"
 #include "kernels/gemm.h"
+#include "ops/grad_math.h"
 
 braid_code bd_matmul_shape(bd_shape_ctx *c, braid_status *st)
 {
@@ -20,9 +21,13 @@ braid_code bd_matmul_shape(bd_shape_ctx *c, braid_status *st)
 }
 
 // tf.matmul: a BatchMatMul unless one of the two is known to be a matrix.
-static braid_out product(braid_graph *g, braid_out a, braid_out b, bool transpose_a, bool transpose_b)
+// MatMul transposes, BatchMatMul takes the adjoint; where the other is wanted (`adjoint`), complex numbers are conjugated.
+static braid_out product(braid_graph *g, bool adjoint, braid_out a, braid_out b, bool transpose_a,
+                         bool transpose_b)
 {
     bool batch = braid_out_shape(a).rank != 2 && braid_out_shape(b).rank != 2;
+    if (batch != adjoint && transpose_a) a = bd_grad_conj(g, a);
+    if (batch != adjoint && transpose_b) b = bd_grad_conj(g, b);
     braid_op_desc *d = braid_op_begin(g, batch ? "BatchMatMul" : "MatMul", "MatMul");
     braid_op_input(d, a);
     braid_op_input(d, b);
@@ -31,18 +36,25 @@ static braid_out product(braid_graph *g, braid_out a, braid_out b, bool transpos
     return braid_op_end_out(d);
 }
 
-// With C = A B: dA = dC B', dB = A' dC; the transposes go into the products.
-void bd_matmul_gradient(bd_grad_ctx *c, bool ta, bool tb)
+// With C = A B: dA = dC B', dB = A' dC; the transposes (or adjoints) go into the products.
+void bd_matmul_gradient(bd_grad_ctx *c, bool adjoint, bool ta, bool tb)
 {
     braid_graph *g = c->graph;
     braid_out a = c->op->inputs[0], b = c->op->inputs[1], grad = c->output_grads[0];
-    c->input_grads[0] = ta ? product(g, b, grad, tb, true) : product(g, grad, b, false, !tb);
-    c->input_grads[1] = tb ? product(g, grad, a, true, ta) : product(g, a, grad, !ta, false);
+    if (!adjoint) {
+        a = bd_grad_conj(g, a);
+        b = bd_grad_conj(g, b);
+    }
+    c->input_grads[0] =
+        ta ? product(g, adjoint, b, grad, tb, true) : product(g, adjoint, grad, b, false, !tb);
+    c->input_grads[1] =
+        tb ? product(g, adjoint, grad, a, true, ta) : product(g, adjoint, a, grad, !ta, false);
 }
 
 static void matmul_gradient(bd_grad_ctx *c)
 {
-    bd_matmul_gradient(c, bd_node_attr_bool(c->op, "transpose_a"), bd_node_attr_bool(c->op, "transpose_b"));
+    bool ta = bd_node_attr_bool(c->op, "transpose_a"), tb = bd_node_attr_bool(c->op, "transpose_b");
+    bd_matmul_gradient(c, false, ta, tb);
 }
 
 void bd_matmul_bind(const braid_op *node, bd_matmul_state *s)
@@ -94,7 +106,7 @@ BD_OP(MatMul) = {
     .attrs = BD_MATMUL_ATTRS "T:type{bfloat16,complex128,complex64,double,float,half,int32,int64}",
     .shape = bd_matmul_shape,
     .gradient = matmul_gradient,
-    .kernels = BD_KERNELS({.types = BD_NUMBERS,
+    .kernels = BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX,
                            .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,
                            .state_size = sizeof(bd_matmul_state),
                            .create = matmul_create,

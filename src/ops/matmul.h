@@ -22,7 +22,7 @@ void bd_matmul_bind(const braid_op *node, bd_matmul_state *s);
 // Computes output 0 from inputs 0 and 1. NULL: the kernel has failed.
 braid_tensor *bd_matmul_compute(bd_op_ctx *c, const bd_matmul_state *s);
 
-// The gradients of the product of inputs 0 and 1, read transposed or not, as further products.
-void bd_matmul_gradient(bd_grad_ctx *c, bool transpose_a, bool transpose_b);
+// The gradients of the product of inputs 0 and 1, read transposed or not (`adjoint`: and conjugated then), as further products.
+void bd_matmul_gradient(bd_grad_ctx *c, bool adjoint, bool transpose_a, bool transpose_b);
 
 #endif

@@ -97,8 +97,8 @@ static void bind_reduction(const braid_op *node, bd_reduce_op op, bool is_mean, 
     bd_number type = bd_number_of(bd_node_attr(node, "T") ? bd_node_attr_type(node, "T") : BRAID_BOOL);
     s->is_wide = is_mean && type == BD_I32;
     if (s->is_wide) type = BD_I64;
-    s->fn = bd_kernels()->reduce[op][type];
-    s->divide = is_mean ? bd_kernels()->binary[BD_DIV][type] : NULL;
+    s->fn = bd_reduce_loop(op, type);
+    s->divide = is_mean ? bd_binary_loop(BD_DIV, type) : NULL;
     s->keep_dims = bd_node_attr_bool(node, "keep_dims");
     BD_ASSERT(s->fn);
 }
@@ -135,10 +135,14 @@ static void divide_by_count(const reduction_state *s, int64_t count, braid_tenso
         float f32;
         double f64;
         int64_t i64;
-    } n;
+        float c64[2];
+        double c128[2];
+    } n = {.c128 = {0}};
     switch (y->dtype) {
     case BRAID_FLOAT: n.f32 = (float)count; break;
     case BRAID_DOUBLE: n.f64 = (double)count; break;
+    case BRAID_COMPLEX64: n.c64[0] = (float)count; break;
+    case BRAID_COMPLEX128: n.c128[0] = (double)count; break;
     default: n.i64 = count; break;
     }
     if (y->dtype != BRAID_INT64 || count != 0)
@@ -363,8 +367,8 @@ static void prod_gradient(bd_grad_ctx *c)
     braid_op_desc *d = braid_op_begin(g, "Pack", "Reshape/shape");
     braid_op_input_list(d, (braid_out[]){order.reduced_count, order.other_count}, 2);
     braid_out columns = bd_b2(g, "Reshape", NULL, permuted, braid_op_end_out(d));
-    braid_out others =
-        bd_grad_mul(g, exclusive_product(g, columns, false), exclusive_product(g, columns, true));
+    braid_out others = bd_grad_mul(g, bd_grad_conj(g, exclusive_product(g, columns, false)),
+                                   bd_grad_conj(g, exclusive_product(g, columns, true)));
     others = bd_b2(g, "Reshape", NULL, others, bd_b_shape(g, "Shape", permuted));
     others = bd_b2(g, "Transpose", "transpose", others, bd_b1(g, "InvertPermutation", NULL, order.perm));
     c->input_grads[0] = bd_b2(g, "Reshape", NULL, bd_grad_mul(g, grad, others), input_shape);
@@ -396,7 +400,7 @@ BD_OP(Sum) = {
     .attrs = REDUCTION_ATTRS,
     .shape = bd_shape_fn_reduction,
     .gradient = sum_gradient,
-    .kernels = REDUCTION_KERNEL(sum, BD_NUMBERS, 0),
+    .kernels = REDUCTION_KERNEL(sum, BD_NUMBERS BD_AND_COMPLEX, 0),
     .doc = "Adds up elements along the given axes.",
 };
 
@@ -405,7 +409,7 @@ BD_OP(Mean) = {
     .attrs = REDUCTION_ATTRS,
     .shape = bd_shape_fn_reduction,
     .gradient = mean_gradient,
-    .kernels = REDUCTION_KERNEL(mean, BD_NUMBERS, 0),
+    .kernels = REDUCTION_KERNEL(mean, BD_NUMBERS BD_AND_COMPLEX, 0),
     .doc = "Takes the mean of elements along the given axes; nan over nothing.",
 };
 
@@ -414,7 +418,7 @@ BD_OP(Prod) = {
     .attrs = REDUCTION_ATTRS,
     .shape = bd_shape_fn_reduction,
     .gradient = prod_gradient,
-    .kernels = REDUCTION_KERNEL(prod, BD_NUMBERS, 0),
+    .kernels = REDUCTION_KERNEL(prod, BD_NUMBERS BD_AND_COMPLEX, 0),
     .doc = "Multiplies elements along the given axes.",
 };
 

@@ -32,9 +32,8 @@ static void bind_segment(const braid_op *node, segment_op op, segment_state *s)
                                          [SEGMENT_MIN] = BD_MIN,
                                          [SEGMENT_MAX] = BD_MAX};
     bd_number type = bd_number_of(bd_node_attr_type(node, "T"));
-    *s = (segment_state){.op = op,
-                         .join = bd_kernels()->binary[joins[op]][type],
-                         .divide = bd_kernels()->binary[BD_DIV][type]};
+    *s = (segment_state){
+        .op = op, .join = bd_binary_loop(joins[op], type), .divide = bd_binary_loop(BD_DIV, type)};
 }
 
 #define SEGMENT_CREATE(NAME, OP)                                                                             \
@@ -55,15 +54,19 @@ typedef union number {
     double f64;
     int32_t i32;
     int64_t i64;
+    float c64[2];
+    double c128[2];
 } number;
 
 static number number_of(braid_dtype dtype, double real, int64_t integer)
 {
-    number n;
+    number n = {.c128 = {0}};
     switch (dtype) {
     case BRAID_FLOAT: n.f32 = (float)real; break;
     case BRAID_DOUBLE: n.f64 = real; break;
     case BRAID_INT32: n.i32 = (int32_t)integer; break;
+    case BRAID_COMPLEX64: n.c64[0] = (float)real; break;
+    case BRAID_COMPLEX128: n.c128[0] = real; break;
     default: n.i64 = integer; break;
     }
     return n;
@@ -284,8 +287,8 @@ static void extreme_gradient(bd_grad_ctx *c)
 // ---- Definitions ----
 
 // Extremes of no row are the ends of the type's range.
-#define SEGMENT_KERNELS(NAME, RUN, FLAGS)                                                                    \
-    BD_KERNELS({.types = BD_NUMBERS,                                                                         \
+#define SEGMENT_KERNELS(NAME, RUN, TYPES, FLAGS)                                                             \
+    BD_KERNELS({.types = (TYPES),                                                                            \
                 .flags = BD_KERNEL_WIDENS | (FLAGS),                                                         \
                 .state_size = sizeof(segment_state),                                                         \
                 .create = create_##NAME,                                                                     \
@@ -299,7 +302,7 @@ BD_OP(SegmentSum) = {
     .attrs = "T:type{number}; Tindices:type{int32,int64}",
     .shape = sorted_shape,
     .gradient = sum_gradient,
-    .kernels = SEGMENT_KERNELS(sum, sorted_run, 0),
+    .kernels = SEGMENT_KERNELS(sum, sorted_run, BD_NUMBERS BD_AND_COMPLEX, 0),
     .doc = "Row s of the output is the sum of the rows of data whose segment id is s; ids do not decrease.",
 };
 
@@ -308,7 +311,7 @@ BD_OP(SegmentMean) = {
     .attrs = "T:type{number}; Tindices:type{int32,int64}",
     .shape = sorted_shape,
     .gradient = mean_gradient,
-    .kernels = SEGMENT_KERNELS(mean, sorted_run, 0),
+    .kernels = SEGMENT_KERNELS(mean, sorted_run, BD_NUMBERS BD_AND_COMPLEX, 0),
     .doc = "Row s of the output is the mean of the rows of data whose segment id is s; ids do not decrease.",
 };
 
@@ -316,7 +319,7 @@ BD_OP(SegmentProd) = {
     .signature = SORTED_SIGNATURE,
     .attrs = "T:type{number}; Tindices:type{int32,int64}",
     .shape = sorted_shape,
-    .kernels = SEGMENT_KERNELS(prod, sorted_run, 0),
+    .kernels = SEGMENT_KERNELS(prod, sorted_run, BD_NUMBERS BD_AND_COMPLEX, 0),
     .doc =
         "Row s of the output is the product of the rows of data whose segment id is s; ids do not decrease.",
 };
@@ -326,7 +329,7 @@ BD_OP(SegmentMin) = {
     .attrs = "T:type{realnumber}; Tindices:type{int32,int64}",
     .shape = sorted_shape,
     .gradient = extreme_gradient,
-    .kernels = SEGMENT_KERNELS(min, sorted_run, BD_KERNEL_CLAMPS),
+    .kernels = SEGMENT_KERNELS(min, sorted_run, BD_NUMBERS, BD_KERNEL_CLAMPS),
     .doc =
         "Row s of the output has the least elements of the rows of data whose segment id is s; ids do not decrease.",
 };
@@ -336,7 +339,7 @@ BD_OP(SegmentMax) = {
     .attrs = "T:type{realnumber}; Tindices:type{int32,int64}",
     .shape = sorted_shape,
     .gradient = extreme_gradient,
-    .kernels = SEGMENT_KERNELS(max, sorted_run, BD_KERNEL_CLAMPS),
+    .kernels = SEGMENT_KERNELS(max, sorted_run, BD_NUMBERS, BD_KERNEL_CLAMPS),
     .doc =
         "Row s of the output has the greatest elements of the rows of data whose segment id is s; ids do not decrease.",
 };
@@ -346,7 +349,7 @@ BD_OP(UnsortedSegmentSum) = {
     .attrs = "T:type{number}" UNSORTED_ATTRS,
     .shape = unsorted_shape,
     .gradient = sum_gradient,
-    .kernels = SEGMENT_KERNELS(sum, unsorted_run, 0),
+    .kernels = SEGMENT_KERNELS(sum, unsorted_run, BD_NUMBERS BD_AND_COMPLEX, 0),
     .doc =
         "Row s of the output is the sum of the rows of `data` whose segment id is s; rows of a negative id are dropped.",
 };
@@ -355,7 +358,7 @@ BD_OP(UnsortedSegmentProd) = {
     .signature = UNSORTED_SIGNATURE,
     .attrs = "T:type{number}" UNSORTED_ATTRS,
     .shape = unsorted_shape,
-    .kernels = SEGMENT_KERNELS(prod, unsorted_run, 0),
+    .kernels = SEGMENT_KERNELS(prod, unsorted_run, BD_NUMBERS BD_AND_COMPLEX, 0),
     .doc = "Row s of the output is the product of the rows of `data` whose segment id is s.",
 };
 
@@ -363,7 +366,7 @@ BD_OP(UnsortedSegmentMin) = {
     .signature = UNSORTED_SIGNATURE,
     .attrs = "T:type{realnumber}" UNSORTED_ATTRS,
     .shape = unsorted_shape,
-    .kernels = SEGMENT_KERNELS(min, unsorted_run, BD_KERNEL_CLAMPS),
+    .kernels = SEGMENT_KERNELS(min, unsorted_run, BD_NUMBERS, BD_KERNEL_CLAMPS),
     .doc = "Row s of the output has the least elements of the rows of `data` whose segment id is s.",
 };
 
@@ -372,6 +375,6 @@ BD_OP(UnsortedSegmentMax) = {
     .attrs = "T:type{realnumber}" UNSORTED_ATTRS,
     .shape = unsorted_shape,
     .gradient = extreme_gradient,
-    .kernels = SEGMENT_KERNELS(max, unsorted_run, BD_KERNEL_CLAMPS),
+    .kernels = SEGMENT_KERNELS(max, unsorted_run, BD_NUMBERS, BD_KERNEL_CLAMPS),
     .doc = "Row s of the output has the greatest elements of the rows of `data` whose segment id is s.",
 };

@@ -186,8 +186,8 @@ static braid_code add_to_element(element *e, int64_t index, const braid_tensor *
     braid_tensor sum;
     if (!bd_tensor_alloc(&sum, value->dtype, &value->shape))
         return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "OOM when adding to a TensorArray");
-    bd_kernels()->binary[BD_ADD][bd_number_of(value->dtype)](e->tensor.data, value->data, sum.data,
-                                                             bd_tensor_count(&sum), BD_SINGLE_NONE);
+    bd_binary_loop(BD_ADD, bd_number_of(value->dtype))(e->tensor.data, value->data, sum.data,
+                                                       bd_tensor_count(&sum), BD_SINGLE_NONE);
     bd_tensor_fini(&e->tensor);
     bd_tensor_move(&e->tensor, &sum);
     return BRAID_OK;

@@ -1,5 +1,6 @@
-// Transpose and InvertPermutation.
+// Transpose, ConjugateTranspose and InvertPermutation.
 #include "graph/grad.h"
+#include "ops/complex_ops.h"
 #include "ops/element.h"
 
 // ---- Transpose ----
@@ -107,6 +108,35 @@ BD_OP(Transpose) = {
     .gradient = transpose_gradient,
     .kernels = BD_KERNELS({.run = transpose_run}),
     .doc = "Reorders dimensions: dimension d of the output is dimension perm[d] of the input.",
+};
+
+// ---- ConjugateTranspose ----
+
+static void conjugate_transpose_run(bd_op_ctx *c)
+{
+    transpose_run(c);
+    if (bd_op_failed(c) || !bd_dtype_is_complex(bd_input(c, 0)->dtype)) return;
+    braid_tensor x;
+    bd_tensor_ref(&x, &c->outputs[0].tensor);
+    braid_tensor *y = bd_output(c, 0, x.dtype, &x.shape);
+    if (y) bd_conjugate(&x, y);
+    bd_tensor_fini(&x);
+}
+
+static void conjugate_transpose_gradient(bd_grad_ctx *c)
+{
+    braid_out inverse =
+        bd_b1(c->graph, "InvertPermutation", "InvertPermutation", braid_op_get_input(c->op, 1));
+    c->input_grads[0] = bd_b2(c->graph, "ConjugateTranspose", "transpose", c->output_grads[0], inverse);
+}
+
+BD_OP(ConjugateTranspose) = {
+    .signature = "(x: T, perm: Tperm) -> (y: T)",
+    .attrs = "T:type; Tperm:type{int32,int64}=int32",
+    .shape = transpose_shape,
+    .gradient = conjugate_transpose_gradient,
+    .kernels = BD_KERNELS({.run = conjugate_transpose_run}),
+    .doc = "Transpose, and complex numbers are conjugated.",
 };
 
 // ---- InvertPermutation ----

@@ -10,6 +10,10 @@ static inline bool bd_dtype_is_ref(braid_dtype t)
 {
     return (int)t > BD_REF_OFFSET;
 }
+static inline bool bd_dtype_is_complex(braid_dtype t)
+{
+    return t == BRAID_COMPLEX64 || t == BRAID_COMPLEX128;
+}
 static inline braid_dtype bd_dtype_base(braid_dtype t)
 {
     return bd_dtype_is_ref(t) ? (braid_dtype)((int)t - BD_REF_OFFSET) : t;

@@ -31,7 +31,7 @@ static const char differentiable[] =
     "FusedBatchNormGrad FusedBatchNormV2 FusedBatchNormV3 FusedBatchNormGradV2 FusedBatchNormGradV3 "
     "BatchNormWithGlobalNormalization "
     // what came by TensorFlow 1.15
-    "DivNoNan MulNoNan Xdivy Xlogy NextAfter Igamma Igammac Betainc Zeta Polygamma BesselI0e BesselI1e BatchMatMulV2 EuclideanNorm "
+    "Angle ConjugateTranspose DivNoNan MulNoNan Xdivy Xlogy NextAfter Igamma Igammac Betainc Zeta Polygamma BesselI0e BesselI1e BatchMatMulV2 EuclideanNorm "
     "CumulativeLogsumexp SelectV2 SparseSegmentSumWithNumSegments "
     "SparseSegmentMeanWithNumSegments SparseSegmentSqrtNWithNumSegments LeakyRelu LeakyReluGrad ClipByValue BroadcastTo EnsureShape "
     "MatrixDiagV2 MatrixDiagPartV2 MatrixSetDiagV2 Roll TensorScatterUpdate TensorScatterAdd TensorScatterSub NthElement TopK "

@@ -1,4 +1,7 @@
 // Compares symbolic gradients of single ops with central differences in double.
+//
+// Complex numbers are pairs of doubles: the gradient of a sum weighted by both parts of a complex weight is, by TensorFlow's
+// convention, complex with the derivatives by the real and by the imaginary part as its own parts.
 #include "base/alloc.h"
 #include "ops/testing/op_case.h"
 #include "ops/testing/op_test.h"
@@ -30,6 +33,17 @@ typedef struct gradient_run {
     char where[256];
 } gradient_run;
 
+static bool is_differentiable(braid_dtype dtype)
+{
+    return dtype == BRAID_DOUBLE || dtype == BRAID_COMPLEX128;
+}
+
+// How many doubles a tensor has.
+static int64_t count_parts(const braid_tensor *t)
+{
+    return bd_tensor_count(t) * (t->dtype == BRAID_COMPLEX128 ? 2 : 1);
+}
+
 static void evaluate(gradient_run *r, const braid_out *outs, int count, braid_tensor *values)
 {
     BD_STATUS(st);
@@ -51,12 +65,12 @@ static void add_weights(gradient_run *r)
     braid_tensor values[OP_TEXT_MAX];
     evaluate(r, r->outputs, r->output_count, values);
     for (int i = 0; i < r->output_count; i++) {
-        op_text like = {.dtype = BRAID_DOUBLE, .shape = values[i].shape};
+        op_text like = {.dtype = values[i].dtype, .shape = values[i].shape};
         r->weights[i] = op_case_input(r->g, &like, true);
         braid_tensor w;
-        assert_true(bd_tensor_alloc(&w, BRAID_DOUBLE, &values[i].shape));
-        for (int64_t k = 0; k < bd_tensor_count(&w); k++)
-            bd_tensor_f64(&w)[k] = 0.5 + 0.37 * (double)((k + i) % 7);
+        assert_true(bd_tensor_alloc(&w, values[i].dtype, &values[i].shape));
+        for (int64_t k = 0; k < count_parts(&w); k++)
+            ((double *)w.data)[k] = 0.5 + 0.37 * (double)((k + i) % 7);
         bind(r, r->weights[i].op, &w);
         bd_tensor_fini(&values[i]);
     }
@@ -69,9 +83,9 @@ static double weighted_sum(gradient_run *r)
     evaluate(r, r->outputs, r->output_count, values);
     double sum = 0;
     for (int i = 0; i < r->output_count; i++) {
-        const double *w = bd_tensor_f64(&r->bindings[r->input_count + i].value.tensor);
-        for (int64_t k = 0; k < bd_tensor_count(&values[i]); k++)
-            sum += w[k] * bd_tensor_f64(&values[i])[k];
+        const double *w = r->bindings[r->input_count + i].value.tensor.data, *y = values[i].data;
+        for (int64_t k = 0; k < count_parts(&values[i]); k++)
+            sum += w[k] * y[k];
         bd_tensor_fini(&values[i]);
     }
     return sum;
@@ -80,16 +94,16 @@ static double weighted_sum(gradient_run *r)
 static void compare(gradient_run *r, int input, const braid_tensor *grad)
 {
     braid_tensor *x = &r->bindings[input].value.tensor;
-    if (grad->dtype != BRAID_DOUBLE || !bd_shape_equal(&grad->shape, &x->shape))
+    if (grad->dtype != x->dtype || !bd_shape_equal(&grad->shape, &x->shape))
         fail_msg("%s: the gradient of input %d has another type or shape", r->where, input);
-    for (int64_t k = 0; k < bd_tensor_count(x); k++) {
-        double *at = &bd_tensor_f64(x)[k], middle = *at;
+    for (int64_t k = 0; k < count_parts(x); k++) {
+        double *at = (double *)x->data + k, middle = *at;
         *at = middle + STEP;
         double above = weighted_sum(r);
         *at = middle - STEP;
         double below = weighted_sum(r);
         *at = middle;
-        double want = (above - below) / (2 * STEP), got = bd_tensor_f64(grad)[k];
+        double want = (above - below) / (2 * STEP), got = ((double *)grad->data)[k];
         if (!(fabs(want - got) <= TOLERANCE * fmax(1, fabs(want))))
             fail_msg("%s: d/d(input %d)[%d] is %.9g, by differences %.9g", r->where, input, (int)k, got,
                      want);
@@ -115,9 +129,9 @@ static void build(gradient_run *r, bool with_shapes)
     }
     r->node = op_test_node(r->g, r->c->op, r->c->attrs, r->inputs, r->input_count);
     if (braid_graph_status(r->g, st)) fail_msg("%s: %s", r->where, braid_status_message(st));
-    // Only the first output of type double is differentiated: further ones (a loss's backprop) are by-products.
+    // Only the first output that can be is differentiated: further ones (a loss's backprop) are by-products.
     int first = 0;
-    while (first + 1 < r->node->output_count && r->node->output_types[first] != BRAID_DOUBLE)
+    while (first + 1 < r->node->output_count && !is_differentiable(r->node->output_types[first]))
         first++;
     r->outputs[r->output_count++] = braid_output(r->node, first);
     add_weights(r);
@@ -129,7 +143,7 @@ static void check(gradient_run *r, bool with_shapes)
 {
     build(r, with_shapes);
     for (int i = 0; i < r->input_count; i++) {
-        bool none = r->texts[i].dtype != BRAID_DOUBLE || wants_none(r->c, i);
+        bool none = !is_differentiable(r->texts[i].dtype) || wants_none(r->c, i);
         if (none != (r->grads[i].op == NULL))
             fail_msg("%s: input %d has %s gradient", r->where, i, none ? "a" : "no");
         if (none) continue;

@@ -38,21 +38,39 @@ static double number_at(const braid_tensor *t, int64_t i)
     }
 }
 
+static bool numbers_equal(double x, double y, double tolerance)
+{
+    if (isnan(x) || isnan(y)) return isnan(x) && isnan(y);
+    if (isinf(x) || isinf(y)) return x == y;
+    return fabs(x - y) <= tolerance * fmax(1, fabs(y));
+}
+
+// Of complex numbers both parts are compared.
 static bool elements_equal(const braid_tensor *a, const braid_tensor *b, int64_t i, double tolerance)
 {
-    if (a->dtype == BRAID_STRING) {
+    bool is_single = a->dtype == BRAID_FLOAT || a->dtype == BRAID_COMPLEX64;
+    if (tolerance == 0) tolerance = is_single ? 4e-6 : 1e-13;
+    switch (a->dtype) {
+    case BRAID_STRING: {
         const bd_string *x = &bd_tensor_str(a)[i], *y = &bd_tensor_str(b)[i];
         return x->len == y->len && (x->len == 0 || memcmp(x->data, y->data, x->len) == 0);
     }
-    if (a->dtype != BRAID_FLOAT && a->dtype != BRAID_DOUBLE) {
+    case BRAID_FLOAT:
+    case BRAID_DOUBLE: return numbers_equal(number_at(a, i), number_at(b, i), tolerance);
+    case BRAID_COMPLEX64: {
+        const float *x = (const float *)a->data + 2 * i, *y = (const float *)b->data + 2 * i;
+        return numbers_equal((double)x[0], (double)y[0], tolerance) &&
+               numbers_equal((double)x[1], (double)y[1], tolerance);
+    }
+    case BRAID_COMPLEX128: {
+        const double *x = (const double *)a->data + 2 * i, *y = (const double *)b->data + 2 * i;
+        return numbers_equal(x[0], y[0], tolerance) && numbers_equal(x[1], y[1], tolerance);
+    }
+    default: {
         size_t size = braid_dtype_size(a->dtype);
         return memcmp((char *)a->data + i * (int64_t)size, (char *)b->data + i * (int64_t)size, size) == 0;
     }
-    double x = number_at(a, i), y = number_at(b, i);
-    if (isnan(x) || isnan(y)) return isnan(x) && isnan(y);
-    if (isinf(x) || isinf(y)) return x == y;
-    if (tolerance == 0) tolerance = a->dtype == BRAID_FLOAT ? 4e-6 : 1e-13;
-    return fabs(x - y) <= tolerance * fmax(1, fabs(y));
+    }
 }
 
 void op_test_expect(const braid_tensor *got, const char *want, double tolerance, const char *where)

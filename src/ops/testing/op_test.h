@@ -2,7 +2,7 @@
 //
 // Tensors are written as text: `float[2,3] 1 2 3 4 5 6`, `int32[] 7`, `bool[2] true false`, `string[2] a bc`,
 // `float[0,3]`. One value for several elements fills them all. `inf`, `-inf` and `nan` are numbers; `nan` equals `nan`.
-// Elements of half and bfloat16 are their bits: `half[1] 0x3c00`.
+// Elements of half and bfloat16 are their bits: `half[1] 0x3c00`; those of complex types `complex64[3] 1-2j 3 0.5j`.
 // Several tensors are separated by `;`. In strings, also of attributes, `\xHH` is a byte: a blank, a semicolon.
 #ifndef BD_OPS_TESTING_OP_TEST_H
 #define BD_OPS_TESTING_OP_TEST_H
@@ -40,12 +40,12 @@ typedef struct op_shape_case {
 } op_shape_case;
 void op_test_shapes(const op_shape_case *cases, size_t count);
 
-// Gradients against finite differences in double. Only double inputs are differentiated.
+// Gradients against finite differences in double. Only double and complex128 inputs are differentiated.
 typedef struct op_grad_case {
     const char *op;
     const char *attrs;
     const char *inputs;
-    const char *no_gradient; // numbers of the inputs (of type double) that must get none: "1"; NULL
+    const char *no_gradient; // numbers of the inputs (of these types) that must get none: "1"; NULL
 } op_grad_case;
 void op_test_gradients(const op_grad_case *cases, size_t count);
 

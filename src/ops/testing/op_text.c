@@ -99,8 +99,20 @@ static void set_string(braid_tensor *t, int64_t i, const char *word)
     bd_free(copy);
 }
 
+// "1-2j", "3", "0.5j" as the real and the imaginary part.
+static void read_complex(const char *word, double parts[2])
+{
+    char *end;
+    parts[0] = strtod(word, &end);
+    parts[1] = *end == '+' || *end == '-' ? strtod(end, NULL) : 0;
+    if (*end != 'j') return;
+    parts[1] = parts[0];
+    parts[0] = 0;
+}
+
 static void set_element(braid_tensor *t, int64_t i, const char *word)
 {
+    double parts[2];
     switch (t->dtype) {
     case BRAID_FLOAT: bd_tensor_f32(t)[i] = strtof(word, NULL); break;
     case BRAID_DOUBLE: bd_tensor_f64(t)[i] = strtod(word, NULL); break;
@@ -115,6 +127,14 @@ static void set_element(braid_tensor *t, int64_t i, const char *word)
     case BRAID_UINT32: ((uint32_t *)t->data)[i] = (uint32_t)strtoull(word, NULL, 0); break;
     case BRAID_UINT64: ((uint64_t *)t->data)[i] = strtoull(word, NULL, 0); break;
     case BRAID_BOOL: bd_tensor_bool(t)[i] = strcmp(word, "true") == 0 || strcmp(word, "1") == 0; break;
+    case BRAID_COMPLEX64:
+        read_complex(word, parts);
+        memcpy((float *)t->data + 2 * i, (float[]){(float)parts[0], (float)parts[1]}, 8);
+        break;
+    case BRAID_COMPLEX128:
+        read_complex(word, parts);
+        memcpy((double *)t->data + 2 * i, parts, sizeof parts);
+        break;
     case BRAID_STRING: set_string(t, i, word); break;
     default: fail_msg("texts have no tensors of %s", braid_dtype_name(t->dtype));
     }
