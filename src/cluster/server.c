@@ -56,6 +56,8 @@ static const bd_method *find_method(const char *path)
         {BD_WORKER_SERVICE, bd_worker_methods},
         {BD_MASTER_SERVICE, bd_master_methods},
         {BD_CLUSTER_SERVICE, bd_cluster_methods},
+        {BD_HEALTH_SERVICE, bd_health_methods},
+        {BD_REFLECTION_SERVICE, bd_reflection_methods},
     };
     for (size_t i = 0; i < BD_COUNTOF(services); i++) {
         const size_t len = strlen(services[i].service);

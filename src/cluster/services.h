@@ -19,7 +19,11 @@ typedef struct bd_method {
                    bd_incoming *call); // replies, perhaps later; NULL: not implemented
 } bd_method;
 
-// Ends with a name of NULL. master_service.c, worker_service.c, cluster_service.c.
-extern const bd_method bd_master_methods[], bd_worker_methods[], bd_cluster_methods[];
+// Ends with a name of NULL. master_service.c, worker_service.c, cluster_service.c, health_service.c, reflection_service.c.
+extern const bd_method bd_master_methods[], bd_worker_methods[], bd_cluster_methods[], bd_health_methods[],
+    bd_reflection_methods[];
+
+// The services that are there for clients of any kind, by their names; ends with NULL. health_service.c.
+extern const char *const bd_public_services[];
 
 #endif

@@ -1,4 +1,5 @@
 // WorkerService on the wire: reads requests, calls the local worker, writes answers.
+#include "cluster/worker_service.h"
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/clock.h"
@@ -354,10 +355,10 @@ const bd_method bd_worker_methods[] = {
     {"RegisterGraph", BD_ON_POOL, register_graph},
     {"DeregisterGraph", BD_ON_POOL, deregister_graph},
     {"CleanupAll", BD_ON_POOL, cleanup_all},
-    {"Logging", BD_ON_ARRIVAL, NULL},
-    {"Tracing", BD_ON_ARRIVAL, NULL},
+    {"Logging", BD_ON_ARRIVAL, bd_serve_logging},
+    {"Tracing", BD_ON_ARRIVAL, bd_serve_tracing},
     {"RecvBuf", BD_ON_ARRIVAL, NULL},
-    {"MarkRecvFinished", BD_ON_ARRIVAL, NULL},
+    {"MarkRecvFinished", BD_ON_ARRIVAL, bd_serve_mark_recv_finished},
     {"GetStepSequence", BD_ON_ARRIVAL, NULL},
     {"CompleteGroup", BD_ON_ARRIVAL, NULL},
     {"CompleteInstance", BD_ON_ARRIVAL, NULL},

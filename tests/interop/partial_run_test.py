@@ -167,7 +167,7 @@ class ErrorTest(PartialRunTest):
         self.s.extend(placeholder("i", INT32, [], PS), const("one", 1, INT32, device=PS),
                       node("div", "FloorDiv", "one", "i", device=PS, T=INT32),
                       node("cast", "Cast", "div", device=WORKER, SrcT=INT32, DstT=FLOAT))
-        p = self.set_up(["i:0", "c:0"], ["cast:0", "r3:0", "b:0"])
+        p = self.set_up(["i:0", "c:0"], ["cast:0", "c:0"])
         with self.fails("INVALID_ARGUMENT", "div"):
             p.run(["cast:0"], {"i:0": tensor(0, INT32)})
         with self.fails("INVALID_ARGUMENT", "Must run PartialRunSetup"):

@@ -112,6 +112,13 @@ class WorkerTest(InteropTest):
 
 class RunGraphTest(WorkerTest):
 
+    def test_calls_that_ask_for_nothing(self):
+        for request in (worker_pb2.LoggingRequest(enable_rpc_logging=True, fetch_step_id=[7], clear=True),
+                        worker_pb2.TracingRequest(), worker_pb2.MarkRecvFinishedRequest(request_id=7)):
+            self.assertEqual(self.worker.call(request).ByteSize(), 0)
+            with self.fails("INVALID_ARGUMENT"):
+                self.worker.start_raw(type(request).__name__[:-len("Request")], b"\x0a\xff").result()
+
     def test_status(self):
         devices = self.worker.call(worker_pb2.GetStatusRequest()).device_attributes
         self.assertEqual([(d.name, d.device_type) for d in devices], [(WORKER, "CPU")])

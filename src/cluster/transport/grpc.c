@@ -181,6 +181,8 @@ bd_transport *bd_grpc_transport_new(braid_status *st)
         .on_end = bd_grpc_on_end,
         .peer = bd_grpc_peer,
         .is_connected = bd_grpc_is_connected,
+        .send = bd_grpc_send,
+        .receive = bd_grpc_receive,
         .free = grpc_free,
     };
     bd_mutex_init(&g->peers_mu);

@@ -6,6 +6,7 @@
 //   receiving   -> `arrived` ran: the message is awaited (tag `received`), and the end of the call (tag
 //               `ended`)
 //   handled     -> `received` ran: the handler has the call
+//               (a method that streams: messages go out and come in, tags `streamed` and `next`)
 //   replied     -> bd_grpc_reply: response and status are being sent (tag `sent`)
 // It is freed when both the chain to `sent` and `ended` have run, so the handler's call is valid until its
 // reply whatever the client does. `ended` tells on_end; when it runs before the reply, the client is gone and
@@ -59,6 +60,14 @@ typedef struct incoming {
     bd_call_end_fn end_fn; // guarded by mu
     void *end_arg;
     char method[METHOD_LEN_MAX + 1];
+    // Of methods that stream.
+    bool has_begun_reply; // the headers have been sent
+    bd_grpc_tag streamed, next;
+    grpc_byte_buffer *stream_message, *next_message;
+    void (*sent_fn)(void *arg);
+    void *sent_arg;
+    void (*received_fn)(void *arg, bd_message *message);
+    void *received_arg;
 } incoming;
 
 static void post_request(bd_listener *l);
@@ -129,13 +138,13 @@ void bd_grpc_reply(bd_incoming *call, bd_message *response, const braid_status *
     bd_message_fini(&in->base.request);
     in->pings = bd_grpc_pings();
     grpc_op ops[3] = {{.op = GRPC_OP_SEND_INITIAL_METADATA}};
-    size_t count = 1;
+    size_t count = in->has_begun_reply ? 0 : 1;
     in->sent.run = reply_sent;
     in->error_message = grpc_empty_slice();
-    if (st->code == BRAID_OK) {
+    if (st->code == BRAID_OK && response) {
         in->response = bd_grpc_from_message(response);
         ops[count++] = (grpc_op){.op = GRPC_OP_SEND_MESSAGE, .data.send_message.send_message = in->response};
-    } else {
+    } else if (st->code) {
         if (response) bd_message_fini(response);
         in->error_message = bd_grpc_error_message(st->message ? st->message : "");
     }
@@ -145,6 +154,59 @@ void bd_grpc_reply(bd_incoming *call, bd_message *response, const braid_status *
                                                               .status = (grpc_status_code)st->code,
                                                               .status_details = &in->error_message}};
     const bool started = bd_grpc_start(in->call, ops, count, &in->sent);
+    BD_ASSERT(started);
+}
+
+// ---- Streams ----
+
+static void stream_sent(bd_grpc_tag *tag, bool ok)
+{
+    (void)ok; // false when the client is gone
+    incoming *in = BD_CONTAINER_OF(tag, incoming, streamed);
+    grpc_byte_buffer_destroy(in->stream_message);
+    in->sent_fn(in->sent_arg);
+    incoming_unref(in);
+}
+
+void bd_grpc_send(bd_incoming *call, bd_message *message, void (*sent)(void *arg), void *arg)
+{
+    incoming *in = BD_CONTAINER_OF(call, incoming, base);
+    in->stream_message = bd_grpc_from_message(message);
+    in->streamed.run = stream_sent;
+    in->sent_fn = sent;
+    in->sent_arg = arg;
+    grpc_op ops[2] = {{.op = GRPC_OP_SEND_INITIAL_METADATA}};
+    size_t count = in->has_begun_reply ? 0 : 1;
+    ops[count++] =
+        (grpc_op){.op = GRPC_OP_SEND_MESSAGE, .data.send_message.send_message = in->stream_message};
+    in->has_begun_reply = true;
+    atomic_fetch_add_explicit(&in->refs, 1, memory_order_relaxed);
+    const bool started = bd_grpc_start(in->call, ops, count, &in->streamed);
+    BD_ASSERT(started);
+}
+
+static void next_received(bd_grpc_tag *tag, bool ok)
+{
+    incoming *in = BD_CONTAINER_OF(tag, incoming, next);
+    bd_message message;
+    bd_message_init(&message);
+    const bool is_there = ok && in->next_message;
+    if (is_there) bd_grpc_to_message(in->next_message, &message);
+    in->next_message = NULL;
+    in->received_fn(in->received_arg, is_there ? &message : NULL);
+    bd_message_fini(&message);
+    incoming_unref(in);
+}
+
+void bd_grpc_receive(bd_incoming *call, void (*received)(void *arg, bd_message *message), void *arg)
+{
+    incoming *in = BD_CONTAINER_OF(call, incoming, base);
+    in->next.run = next_received;
+    in->received_fn = received;
+    in->received_arg = arg;
+    const grpc_op op = {.op = GRPC_OP_RECV_MESSAGE, .data.recv_message.recv_message = &in->next_message};
+    atomic_fetch_add_explicit(&in->refs, 1, memory_order_relaxed);
+    const bool started = bd_grpc_start(in->call, &op, 1, &in->next);
     BD_ASSERT(started);
 }
 

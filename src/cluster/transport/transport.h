@@ -84,6 +84,12 @@ struct bd_transport {
     char *(*peer)(const bd_incoming *call);
     // Whether that connection is there, or was a moment ago. True when the transport has none.
     bool (*is_connected)(bd_transport *t, const char *peer);
+    // For methods that stream; NULL: the transport has unary calls only. `send` sends one message ahead of the reply (which then has
+    // none): `sent` runs once, when another may be sent or the call be replied to, also when the caller is gone. `receive` asks for
+    // the next message after the request: `received` runs once, with it (borrowed), or with NULL when there are no more. Not while
+    // an earlier one is in progress.
+    void (*send)(bd_incoming *call, bd_message *message, void (*sent)(void *arg), void *arg);
+    void (*receive)(bd_incoming *call, void (*received)(void *arg, bd_message *message), void *arg);
     // After its listeners are freed and its channels closed; waits for the callbacks that are still to run.
     // Not from a callback.
     void (*free)(bd_transport *t);

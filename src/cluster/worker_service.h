@@ -1,0 +1,14 @@
+// The handlers of WorkerService that have files of their own.
+#ifndef BD_CLUSTER_WORKER_SERVICE_H
+#define BD_CLUSTER_WORKER_SERVICE_H
+
+#include "cluster/transport/transport.h"
+
+struct braid_server;
+
+// quiet_service.c
+void bd_serve_logging(struct braid_server *server, bd_incoming *call);
+void bd_serve_tracing(struct braid_server *server, bd_incoming *call);
+void bd_serve_mark_recv_finished(struct braid_server *server, bd_incoming *call);
+
+#endif
