@@ -12,10 +12,23 @@ typedef struct accumulator_nodes {
     braid_op *apply, *take, *set_step, *count;
 } accumulator_nodes;
 
-static accumulator_nodes make_nodes(op_live *l, braid_dtype dtype, braid_shape shape, const char *shared_name,
-                                    const char *reduction)
+// The names of the ops on an accumulator by reference, and by resource.
+typedef struct accumulator_ops {
+    const char *source, *apply, *take, *set_step, *count;
+} accumulator_ops;
+
+static const accumulator_ops by_reference = {"ConditionalAccumulator", "AccumulatorApplyGradient",
+                                             "AccumulatorTakeGradient", "AccumulatorSetGlobalStep",
+                                             "AccumulatorNumAccumulated"},
+                             by_resource = {
+                                 "ResourceConditionalAccumulator", "ResourceAccumulatorApplyGradient",
+                                 "ResourceAccumulatorTakeGradient", "ResourceAccumulatorSetGlobalStep",
+                                 "ResourceAccumulatorNumAccumulated"};
+
+static accumulator_nodes make_nodes_of(op_live *l, const accumulator_ops *ops, braid_dtype dtype,
+                                       braid_shape shape, const char *shared_name, const char *reduction)
 {
-    braid_op_desc *d = braid_op_begin(l->graph, "ConditionalAccumulator", NULL);
+    braid_op_desc *d = braid_op_begin(l->graph, ops->source, NULL);
     braid_op_attr_type(d, "dtype", dtype);
     braid_op_attr_shape(d, "shape", shape);
     braid_op_attr_string(d, "shared_name", shared_name);
@@ -23,18 +36,24 @@ static accumulator_nodes make_nodes(op_live *l, braid_dtype dtype, braid_shape s
     braid_out a = braid_op_end_out(d), step = op_live_placeholder(l, BRAID_INT64),
               number = op_live_placeholder(l, BRAID_INT32);
     accumulator_nodes n = {.live = l};
-    n.apply = op_test_node(l->graph, "AccumulatorApplyGradient", NULL,
-                           (braid_out[]){a, step, op_live_placeholder(l, dtype)}, 3);
-    d = braid_op_begin(l->graph, "AccumulatorTakeGradient", NULL);
+    n.apply =
+        op_test_node(l->graph, ops->apply, NULL, (braid_out[]){a, step, op_live_placeholder(l, dtype)}, 3);
+    d = braid_op_begin(l->graph, ops->take, NULL);
     braid_op_input(d, a);
     braid_op_input(d, number);
     braid_op_attr_type(d, "dtype", dtype);
     n.take = braid_op_end(d);
-    n.set_step = op_test_node(l->graph, "AccumulatorSetGlobalStep", NULL, (braid_out[]){a, step}, 2);
-    n.count = op_test_node(l->graph, "AccumulatorNumAccumulated", NULL, &a, 1);
+    n.set_step = op_test_node(l->graph, ops->set_step, NULL, (braid_out[]){a, step}, 2);
+    n.count = op_test_node(l->graph, ops->count, NULL, &a, 1);
     BD_STATUS(st);
     if (braid_graph_status(l->graph, st)) fail_msg("%s", braid_status_message(st));
     return n;
+}
+
+static accumulator_nodes make_nodes(op_live *l, braid_dtype dtype, braid_shape shape, const char *shared_name,
+                                    const char *reduction)
+{
+    return make_nodes_of(l, &by_reference, dtype, shape, shared_name, reduction);
 }
 
 #define RUN(NODE, FEEDS, WANT) op_live_run(n.live, n.NODE, FEEDS, WANT)
@@ -53,6 +72,21 @@ static void test_mean(void **state)
     RUN(count, "", "int32[] 0");
     RUN(apply, "int64[] 1; float[2] 4 6", "");
     RUN(take, "int32[] 1", "float[2] 4 6");
+    op_live_free(l);
+}
+
+static void test_by_resource(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    accumulator_nodes n = make_nodes_of(l, &by_resource, BRAID_FLOAT, bd_shape1(2), "", "MEAN");
+    RUN(apply, "int64[] 0; float[2] 1 2", "");
+    RUN(apply, "int64[] 0; float[2] 3 5", "");
+    RUN(count, "", "int32[] 2");
+    RUN(take, "int32[] 2", "float[2] 2 3.5");
+    RUN(set_step, "int64[] 5", "");
+    RUN(apply, "int64[] 4; float[2] 4 6", "");
+    RUN(count, "", "int32[] 0");
     op_live_free(l);
 }
 
@@ -235,6 +269,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mean),
+        cmocka_unit_test(test_by_resource),
         cmocka_unit_test(test_types_and_sums),
         cmocka_unit_test(test_stale_gradients),
         cmocka_unit_test(test_waiting_in_turn),

@@ -114,7 +114,7 @@ static int64_t draw(bd_op_ctx *c, const bd_sampler *s, bd_random_words *w, int64
     if (s->is_unique && !drawn_init(c, &d, s->num_sampled)) return -1;
     while (picked < s->num_sampled && is_wanted(c, ++tries) && tries < INT32_MAX) {
         int64_t value = s->kind->sample(s, w);
-        if (!s->is_unique || drawn_add(&d, value)) out[picked++] = value;
+        if (!d.slots || drawn_add(&d, value)) out[picked++] = value;
     }
     bd_free(d.slots);
     if (picked < s->num_sampled && !bd_op_failed(c))

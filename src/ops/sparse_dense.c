@@ -54,11 +54,15 @@ static int64_t dense_at(bd_op_ctx *c, const bd_sparse *s, const int64_t *strides
     return at;
 }
 
-static bool is_integer_zero(const void *value, braid_dtype dtype)
+static bool is_integer(braid_dtype dtype)
+{
+    return dtype != BRAID_FLOAT && dtype != BRAID_DOUBLE && dtype != BRAID_HALF && dtype != BRAID_BFLOAT16;
+}
+
+static bool is_zero(const char *value, size_t size)
 {
     static const char zeros[8];
-    return dtype != BRAID_FLOAT && dtype != BRAID_DOUBLE &&
-           memcmp(value, zeros, braid_dtype_size(dtype)) == 0;
+    return memcmp(value, zeros, size) == 0;
 }
 
 static void combine(bd_op_ctx *c, const bd_sparse *s, const int64_t *strides, bd_update_op op)
@@ -66,6 +70,7 @@ static void combine(bd_op_ctx *c, const bd_sparse *s, const int64_t *strides, bd
     const braid_tensor *dense = bd_input(c, 3);
     size_t size = braid_dtype_size(dense->dtype);
     bd_update_fn update = bd_update_function(dense->dtype, op);
+    bool refuses_zero = op == BD_UPDATE_DIV && is_integer(dense->dtype);
     braid_tensor *y = bd_output_sparse_values(c, 0, dense->dtype, s->count);
     if (!y) return;
     bd_elements_copy(y, 0, s->values, 0, s->count);
@@ -73,7 +78,7 @@ static void combine(bd_op_ctx *c, const bd_sparse *s, const int64_t *strides, bd
         int64_t at = dense_at(c, s, strides, i);
         if (at < 0) return;
         const char *other = (const char *)dense->data + (size_t)at * size;
-        if (op == BD_UPDATE_DIV && is_integer_zero(other, dense->dtype)) {
+        if (refuses_zero && is_zero(other, size)) {
             bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Integer division by zero");
             return;
         }
@@ -181,7 +186,7 @@ BD_OP(SparseDenseCwiseAdd) = {
     .signature = SIGNATURE,
     .attrs = "T:type{number}",
     .shape = entries_shape,
-    .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T"), .run = add_run}),
+    .kernels = BD_KERNELS({.types = BD_UPDATE_REAL_TYPES_OF("T"), .run = add_run}),
     .doc = "The entries of a sparse tensor plus the elements of a dense one, broadcast to its shape, beside "
            "them.",
 };
@@ -191,7 +196,7 @@ BD_OP(SparseDenseCwiseMul) = {
     .attrs = "T:type{number}",
     .shape = entries_shape,
     .gradient = mul_gradient,
-    .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T"), .run = mul_run}),
+    .kernels = BD_KERNELS({.types = BD_UPDATE_REAL_TYPES_OF("T"), .run = mul_run}),
     .doc = "The entries of a sparse tensor times the elements of a dense one, broadcast to its shape, beside "
            "them.",
 };
@@ -201,7 +206,7 @@ BD_OP(SparseDenseCwiseDiv) = {
     .attrs = "T:type{number}",
     .shape = entries_shape,
     .gradient = div_gradient,
-    .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T"), .run = div_run}),
+    .kernels = BD_KERNELS({.types = BD_UPDATE_REAL_TYPES_OF("T"), .run = div_run}),
     .doc = "The entries of a sparse tensor divided by the elements of a dense one, broadcast to its shape, "
            "beside them.",
 };

@@ -55,6 +55,7 @@ static void test_entries(void **state)
          "int64[3] 10 40 60"},
         {"SparseDenseCwiseDiv", NULL, S "float[3] 1 2 3; int64[2] 2 3; float[] 0", "float[3] inf inf inf"},
         {"SparseDenseCwiseDiv", NULL, S "int32[3] 7 -7 9; int64[2] 2 3; int32[1,1] 2", "int32[3] 3 -3 4"},
+        {"SparseDenseCwiseDiv", NULL, S "half[3] 0x3c00; int64[2] 2 3; half[] 0", "half[3] 0x7c00"},
         {"SparseDenseCwiseDiv", NULL, S "uint8[3] 7 8 9; int64[2] 2 3; uint8[] 0",
          "InvalidArgument: Integer division by zero"},
         {"SparseDenseCwiseAdd", NULL, "int64[0,1]; float[0]; int64[1] 0; float[1] 1", "float[0]"},

@@ -4,6 +4,7 @@
 #include "ops/sparse.h"
 #include "ops/variable.h"
 
+#include <math.h>
 #include <string.h>
 
 // Entries of both tensors in order, each of one of them or of both.
@@ -104,13 +105,18 @@ static bool reaches_i64(int64_t value, int64_t threshold)
     return threshold <= 0 || magnitude >= (uint64_t)threshold;
 }
 
-// Whether the magnitude of element `i` is at least the threshold, of the same type. Not so for NaN.
+// Whether the magnitude of element `i` is at least the threshold. Not so for NaN.
 static bool reaches(const braid_tensor *t, int64_t i, const braid_tensor *threshold)
 {
     const void *v = element(t, i), *limit = threshold->data;
     switch (t->dtype) {
     case BRAID_FLOAT: return reaches_f64((double)*(const float *)v, (double)*(const float *)limit);
     case BRAID_DOUBLE: return reaches_f64(*(const double *)v, *(const double *)limit);
+    case BRAID_COMPLEX64:
+        return reaches_f64((double)hypotf(((const float *)v)[0], ((const float *)v)[1]),
+                           (double)*(const float *)limit);
+    case BRAID_COMPLEX128:
+        return reaches_f64(hypot(((const double *)v)[0], ((const double *)v)[1]), *(const double *)limit);
     case BRAID_INT8: return reaches_i64(*(const int8_t *)v, *(const int8_t *)limit);
     case BRAID_INT16: return reaches_i64(*(const int16_t *)v, *(const int16_t *)limit);
     case BRAID_INT32: return reaches_i64(*(const int32_t *)v, *(const int32_t *)limit);
@@ -123,6 +129,11 @@ static void add_entries(const merging *m, int64_t k, const braid_tensor *sum)
 {
     bd_elements_copy(sum, 0, m->a.values, m->from_a[k], 1);
     bd_update_function(sum->dtype, BD_UPDATE_ADD)(sum->data, element(m->b.values, m->from_b[k]), 1);
+}
+
+static braid_dtype magnitude_type(braid_dtype dtype)
+{
+    return dtype == BRAID_COMPLEX64 ? BRAID_FLOAT : dtype == BRAID_COMPLEX128 ? BRAID_DOUBLE : dtype;
 }
 
 // Takes out sums whose magnitude is below the threshold. Entries of one tensor alone stay, whatever they are.
@@ -158,14 +169,16 @@ static void add_run(bd_op_ctx *c)
     char text[BD_SHAPE_STR_MAX];
     __attribute__((cleanup(merging_fini))) merging m = {0};
     braid_tensor sum = {0};
+    braid_dtype dtype = bd_input(c, 1)->dtype;
     if (!merge(c, &m)) return;
     if (threshold->shape.rank != 0) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "The magnitude threshold must be a scalar: got shape %s",
                    bd_shape_str(&threshold->shape, text));
-    } else if (threshold->dtype != m.a.values->dtype) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "The magnitude threshold must be %s like the values, not %s",
-                   braid_dtype_name(m.a.values->dtype), braid_dtype_name(threshold->dtype));
-    } else if (!bd_tensor_alloc(&sum, threshold->dtype, &BD_SCALAR)) {
+    } else if (threshold->dtype != magnitude_type(dtype)) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "The magnitude threshold of %s values must be %s, not %s",
+                   braid_dtype_name(dtype), braid_dtype_name(magnitude_type(dtype)),
+                   braid_dtype_name(threshold->dtype));
+    } else if (!bd_tensor_alloc(&sum, dtype, &BD_SCALAR)) {
         bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when adding sparse tensors");
     } else {
         drop_small(&m, threshold, &sum);
@@ -191,7 +204,8 @@ BD_OP(SparseAdd) = {
     .attrs = "T:type{number}; Treal:type{realnumber}",
     .shape = add_shape,
     .gradient = add_gradient,
-    .kernels = BD_KERNELS({.types = "T=float|double|int8|int16|int32|int64", .run = add_run}),
+    .kernels = BD_KERNELS({.types = "T=float|double|int8|int16|int32|int64|complex64|complex128",
+                           .run = add_run}),
     .doc = "The sum of two sparse tensors, without the sums of two entries whose magnitude is below thresh.",
 };
 
@@ -299,7 +313,7 @@ static void minimum_run(bd_op_ctx *c)
         .signature = "(a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, "       \
                      "b_shape: int64) -> (output_indices: int64, output_values: T)",                         \
         .attrs = "T:type{" NUMBERS "}", .shape = extreme_shape,                                              \
-        .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T"), .run = RUN}), .doc = (DOC)                  \
+        .kernels = BD_KERNELS({.types = BD_UPDATE_REAL_TYPES_OF("T"), .run = RUN}), .doc = (DOC)             \
     }
 
 BD_OP(SparseSparseMaximum) =

@@ -213,14 +213,14 @@ static void sum_gradient(bd_grad_ctx *c)
 
 #define INPUTS "(input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32) -> "
 #define SPARSE_OUTPUTS "(output_indices: int64, output_values: T, output_shape: int64)"
-#define KERNEL(RUN) BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T"), .flags = BD_KERNEL_EXPENSIVE, .run = (RUN)})
+#define KERNEL(TYPES, RUN) BD_KERNELS({.types = TYPES("T"), .flags = BD_KERNEL_EXPENSIVE, .run = (RUN)})
 
 BD_OP(SparseReduceSum) = {
     .signature = INPUTS "(output: T)",
     .attrs = "keep_dims:bool=false; T:type{number}",
     .shape = reduce_shape,
     .gradient = sum_gradient,
-    .kernels = KERNEL(sum_run),
+    .kernels = KERNEL(BD_UPDATE_TYPES_OF, sum_run),
     .doc = "The sums of a sparse tensor's entries over some dimensions, as a dense tensor.",
 };
 
@@ -228,7 +228,7 @@ BD_OP(SparseReduceMax) = {
     .signature = INPUTS "(output: T)",
     .attrs = "keep_dims:bool=false; T:type{realnumber}",
     .shape = reduce_shape,
-    .kernels = KERNEL(max_run),
+    .kernels = KERNEL(BD_UPDATE_REAL_TYPES_OF, max_run),
     .doc = "The largest of a sparse tensor's entries over some dimensions, as a dense tensor; 0 where there "
            "is no entry.",
 };
@@ -237,7 +237,7 @@ BD_OP(SparseReduceSumSparse) = {
     .signature = INPUTS SPARSE_OUTPUTS,
     .attrs = "keep_dims:bool=false; T:type{number}",
     .shape = bd_shape_fn_none,
-    .kernels = KERNEL(sum_sparse_run),
+    .kernels = KERNEL(BD_UPDATE_TYPES_OF, sum_sparse_run),
     .doc = "The sums of a sparse tensor's entries over some dimensions, as a sparse tensor.",
 };
 
@@ -245,6 +245,6 @@ BD_OP(SparseReduceMaxSparse) = {
     .signature = INPUTS SPARSE_OUTPUTS,
     .attrs = "keep_dims:bool=false; T:type{realnumber}",
     .shape = bd_shape_fn_none,
-    .kernels = KERNEL(max_sparse_run),
+    .kernels = KERNEL(BD_UPDATE_REAL_TYPES_OF, max_sparse_run),
     .doc = "The largest of a sparse tensor's entries over some dimensions, as a sparse tensor.",
 };

@@ -211,7 +211,7 @@ static void test_add(void **state)
         {"SparseAdd", NULL, A "float[3] 1 2 3; " SHAPE B "float[3] 1; " SHAPE "float[1] 0",
          "InvalidArgument: The magnitude threshold must be a scalar: got shape [1]"},
         {"SparseAdd", NULL, A "float[3] 1 2 3; " SHAPE B "float[3] 1; " SHAPE "double[] 0",
-         "InvalidArgument: The magnitude threshold must be float like the values, not double"},
+         "InvalidArgument: The magnitude threshold of float values must be float, not double"},
         {"SparseAddGrad", NULL, "float[3] 1 2 3; " A B "int64[3,2] 0 0 0 1 1 1",
          "float[3] 1 0 3; float[3] 2 0 3"},
         {"SparseAddGrad", NULL, "float[0]; int64[0,1]; int64[2,1] 0 1; int64[0,1]", "float[0]; float[2] 0"},
