@@ -10,6 +10,7 @@
 #include <braid/log.h>
 #include <braid/monitored_session.h>
 #include <braid/moving_average.h>
+#include <braid/op_list.h>
 #include <braid/ops.h>
 #include <braid/optimizers.h>
 #include <braid/run_metadata.h>

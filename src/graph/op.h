@@ -61,6 +61,8 @@ typedef struct bd_op {
     int kernel_count;
     const struct bd_fusion *fusion; // of an op that stands for several nodes: puts it in their place; NULL
     const char *doc;                // one or two sentences
+    const char
+        *deviation; // what differs from TensorFlow's op of this name, for who relies on it; NULL: nothing
 } bd_op;
 
 #define BD_OP(NAME) const bd_op bd_op_##NAME

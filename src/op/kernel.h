@@ -42,6 +42,12 @@ typedef struct bd_kernel {
 braid_code bd_kernel_find(const braid_op *node, const char *device_type, const bd_kernel **kernel,
                           braid_status *st);
 
+// The types of the type attr `attr` that a kernel of CPUs serves, narrow ones included; all of them when it does not say.
+bd_dtype_set bd_kernel_types(const bd_kernel *k, const char *attr);
+
+// Why Braid does not have an op of TensorFlow's and is not about to: "it is for TPUs". NULL: no such reason is known.
+const char *bd_op_refusal(const char *op_type);
+
 // The attr of a fused node that says what it stands for: name and op, one after the other, of each node, in the order in which they
 // would have run.
 #define BD_PARTS_ATTR "_parts"

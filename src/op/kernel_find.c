@@ -38,6 +38,31 @@ static bd_dtype_set parse_types(const char *text, size_t len)
     return set;
 }
 
+static bool is_narrow_of(braid_dtype type, bd_dtype_set wide)
+{
+    const braid_dtype widened = bd_dtype_widened(type);
+    return widened != type && (BD_DTYPE_BIT(widened) & wide);
+}
+
+bd_dtype_set bd_kernel_types(const bd_kernel *k, const char *attr)
+{
+    const char *rest = k->types ? k->types : "", *piece;
+    size_t len;
+    while (bd_split_next(&rest, ';', &piece, &len)) {
+        trim(&piece, &len);
+        const size_t name_len = strlen(attr);
+        const char *equals = memchr(piece, '=', len);
+        if (!equals || strncmp(piece, attr, name_len) != 0 ||
+            (piece[name_len] != '=' && piece[name_len] != ' '))
+            continue;
+        bd_dtype_set set = parse_types(equals + 1, len - (size_t)(equals + 1 - piece));
+        for (int t = 1; t < 32 && (k->flags & BD_KERNEL_WIDENS); t++)
+            if (is_narrow_of((braid_dtype)t, set)) set |= BD_DTYPE_BIT(t);
+        return set;
+    }
+    return ~(bd_dtype_set)0;
+}
+
 static bool attr_is_in(const bd_attr *attr, bd_dtype_set set, bool widened)
 {
     if (!attr) return false;
@@ -131,8 +156,9 @@ braid_code bd_kernel_find(const braid_op *node, const char *device_type, const b
 {
     *kernel = NULL;
     if (!node->def) {
-        return bd_fail(st, BRAID_NOT_FOUND, "Op type not registered '%s' in this process (node '%s')",
-                       node->op_type, node->name);
+        const char *why = bd_op_refusal(node->op_type);
+        return bd_fail(st, BRAID_NOT_FOUND, "Op type not registered '%s' in this process (node '%s')%s%s",
+                       node->op_type, node->name, why ? ": " : "", why ? why : "");
     }
     *kernel = bd_kernel_fitting(node, device_type, false);
     if (*kernel) return BRAID_OK;

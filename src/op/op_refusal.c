@@ -1,0 +1,47 @@
+// Families of TensorFlow's ops that Braid leaves out, so that an error can say so.
+#include "op/kernel.h"
+#include <string.h>
+
+typedef struct family {
+    const char *part; // of the ops' names
+    bool begins;      // it is their beginning
+    const char *why;
+} family;
+
+static const family families[] = {
+    {"TPU", false, "Braid does not run on TPUs"},
+    {"Infeed", true, "Braid does not run on TPUs"},
+    {"Outfeed", true, "Braid does not run on TPUs"},
+    {"Xla", true, "Braid does not compile by XLA"},
+    {"Quantized", true, "Braid has no quantized kernels"},
+    {"Quantize", true, "Braid has no quantized kernels"},
+    {"Dequantize", true, "Braid has no quantized kernels"},
+    {"Requanti", true, "Braid has no quantized kernels"},
+    {"BoostedTrees", false, "Braid has no boosted trees"},
+    {"TensorForest", true, "Braid has no tensor forest"},
+    {"CudnnRNN", true, "cuDNN's ops are not part of Braid"},
+    {"Nccl", true, "NCCL's ops are not part of Braid"},
+    {"CTC", true, "connectionist temporal classification is not part of Braid"},
+    {"FFT", false, "Fourier transforms are not part of Braid"},
+    {"3D", false, "3-D convolution and pooling are not part of Braid"},
+    {"Svd", false, "decompositions of matrices are not part of Braid"},
+    {"SelfAdjointEig", false, "decompositions of matrices are not part of Braid"},
+    {"MatrixSquareRoot", false, "decompositions of matrices are not part of Braid"},
+    {"MatrixLogarithm", false, "decompositions of matrices are not part of Braid"},
+    {"MatrixExponential", false, "decompositions of matrices are not part of Braid"},
+    {"PyFunc", false, "a server cannot call functions of the client's Python"},
+};
+
+// Whole names that are too short to be parts of others.
+static const char *const decompositions[] = {"Qr", "Lu"};
+
+const char *bd_op_refusal(const char *op_type)
+{
+    for (size_t i = 0; i < BD_COUNTOF(families); i++) {
+        const char *at = strstr(op_type, families[i].part);
+        if (at && (at == op_type || !families[i].begins)) return families[i].why;
+    }
+    for (size_t i = 0; i < BD_COUNTOF(decompositions); i++)
+        if (!strcmp(op_type, decompositions[i])) return "decompositions of matrices are not part of Braid";
+    return NULL;
+}
