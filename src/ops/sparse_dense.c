@@ -56,7 +56,7 @@ static int64_t dense_at(bd_op_ctx *c, const bd_sparse *s, const int64_t *strides
 
 static bool is_integer(braid_dtype dtype)
 {
-    return dtype != BRAID_FLOAT && dtype != BRAID_DOUBLE && dtype != BRAID_HALF && dtype != BRAID_BFLOAT16;
+    return (BD_DTYPE_BIT(dtype) & bd_dtypes_integer) != 0;
 }
 
 static bool is_zero(const char *value, size_t size)

@@ -235,6 +235,8 @@ static void test_extremes(void **state)
          "int64[4,2] 0 0 0 1 0 2 1 1; float[4] -1 0 -2 3"},
         {"SparseSparseMaximum", NULL, A "uint8[3] 1 2 3; " SHAPE B "uint8[3] 4 1 5; int64[2] 2 3",
          "int64[4,2] 0 0 0 1 0 2 1 1; uint8[4] 1 4 2 5"},
+        {"SparseSparseMinimum", NULL, A "complex64[3] 1 2 3; " SHAPE B "complex64[3] 4 1 5; int64[2] 2 3",
+         "NotFound: No OpKernel was registered to support Op 'SparseSparseMinimum'"},
         {"SparseSparseMinimum", NULL,
          "int64[0,1]; int64[0]; int64[1] 4; int64[1,1] 0; int64[1] -7; int64[1] 4",
          "int64[1,1] 0; int64[1] -7"},

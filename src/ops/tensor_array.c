@@ -3,9 +3,8 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
-#include "kernels/simd.h"
 #include "ops/element.h"
-#include "ops/elementwise.h"
+#include "ops/variable.h"
 
 #include <string.h>
 
@@ -178,16 +177,15 @@ static braid_code add_to_element(element *e, int64_t index, const braid_tensor *
             "Could not aggregate to TensorArray index %lld because the existing shape is %s but the new "
             "input shape is %s.",
             (long long)index, bd_shape_str(&e->tensor.shape, want), bd_shape_str(&value->shape, got));
-    bool is_number = value->dtype == BRAID_FLOAT || value->dtype == BRAID_DOUBLE ||
-                     value->dtype == BRAID_INT32 || value->dtype == BRAID_INT64;
-    if (!is_number)
+    bd_update_fn add = bd_update_function(value->dtype, BD_UPDATE_ADD);
+    if (!add)
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "TensorArray does not add up tensors of type %s",
                        braid_dtype_name(value->dtype));
     braid_tensor sum;
     if (!bd_tensor_alloc(&sum, value->dtype, &value->shape))
         return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "OOM when adding to a TensorArray");
-    bd_binary_loop(BD_ADD, bd_number_of(value->dtype))(e->tensor.data, value->data, sum.data,
-                                                       bd_tensor_count(&sum), BD_SINGLE_NONE);
+    bd_elements_copy(&sum, 0, &e->tensor, 0, bd_tensor_count(&sum));
+    add(sum.data, value->data, bd_tensor_count(&sum));
     bd_tensor_fini(&e->tensor);
     bd_tensor_move(&e->tensor, &sum);
     return BRAID_OK;

@@ -1,6 +1,7 @@
 // What arrays and stacks of tensors promise: order, errors, and gradients by arrays of gradients.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
+#include <stdio.h>
 
 // A graph over fed tensors, evaluated once: every node runs once.
 typedef struct program {
@@ -184,20 +185,29 @@ static void test_close(void **state)
 // ---- Gradients ----
 
 // y = x[0] x[2], each element read for itself; element 1 is not read, so its gradient is 0.
-static void test_gradient_of_reads(void **state)
+static void check_gradient_of_reads(const char *dtype, const char *values, const char *want)
 {
-    (void)state;
+    char attrs[64], type_attr[32];
+    snprintf(attrs, sizeof attrs, "dtype=%s; clear_after_read=false", dtype);
+    snprintf(type_attr, sizeof type_attr, "dtype=%s", dtype);
     program *p = start();
-    array a = make_array(p, "dtype=float; clear_after_read=false", "int32[] 3");
-    braid_out x = feed(p, "float[3] 2 3 5"), grad;
+    array a = make_array(p, attrs, "int32[] 3");
+    braid_out x = feed(p, values), grad;
     braid_out flow = OUT(p, "TensorArrayScatterV3", NULL, a.handle, feed(p, "int32[3] 0 1 2"), x, a.flow);
-    braid_out first = OUT(p, "TensorArrayReadV3", "dtype=float", a.handle, feed(p, "int32[] 0"), flow);
-    braid_out last = OUT(p, "TensorArrayReadV3", "dtype=float", a.handle, feed(p, "int32[] 2"), flow);
-    braid_out again = OUT(p, "TensorArrayReadV3", "dtype=float", a.handle, feed(p, "int32[] 2"), flow);
+    braid_out first = OUT(p, "TensorArrayReadV3", type_attr, a.handle, feed(p, "int32[] 0"), flow);
+    braid_out last = OUT(p, "TensorArrayReadV3", type_attr, a.handle, feed(p, "int32[] 2"), flow);
+    braid_out again = OUT(p, "TensorArrayReadV3", type_attr, a.handle, feed(p, "int32[] 2"), flow);
     braid_out y = OUT(p, "Mul", NULL, first, last);
     y = OUT(p, "Add", NULL, y, again); // x[2] is read twice: both gradients count
     braid_gradients(p->g, &y, 1, &x, 1, NULL, &grad);
-    expect(p, (braid_out[]){y, grad}, 2, "float[3] 5 0 3");
+    expect(p, (braid_out[]){y, grad}, 2, want);
+}
+
+static void test_gradient_of_reads(void **state)
+{
+    (void)state;
+    check_gradient_of_reads("float", "float[3] 2 3 5", "float[3] 5 0 3");
+    check_gradient_of_reads("half", "half[3] 0x4000 0x4200 0x4500", "half[3] 0x4500 0 0x4200");
 }
 
 static void test_gradient_of_writes(void **state)
