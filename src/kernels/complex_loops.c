@@ -1,10 +1,10 @@
 // Element-wise functions and reductions of complex numbers: one loop for all instruction sets.
 //
 // Where TensorFlow's gradient kernels take the conjugate of the value, so do these.
+#include "base/complex.h"
 #include "kernels/loops.h"
 #include "kernels/pair_loop.h"
 
-#include <complex.h>
 #include <math.h>
 
 typedef float complex c64;

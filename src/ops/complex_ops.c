@@ -1,11 +1,10 @@
 // Between real and complex numbers: Complex, Real, Imag, Conj, ComplexAbs, Angle.
 #include "ops/complex_ops.h"
 
+#include "base/complex.h"
 #include "graph/shape_fn.h"
 #include "ops/grad_math.h"
 #include "ops/pairwise.h"
-
-#include <complex.h>
 
 BD_PAIR_LOOP(complex_f32, float, float complex, CMPLXF(x, y))
 BD_PAIR_LOOP(complex_f64, double, double complex, CMPLX(x, y))
