@@ -6,28 +6,49 @@
 
 // ---- Gather ----
 
-// The shape of `indices` put in place of dimension `axis` of `params`. False when that has too many dimensions.
-static bool gathered_shape(const braid_shape *params, const braid_shape *indices, int axis, braid_shape *out)
+// The shape of `indices` behind the first `batch` dimensions, which both have, put in place of dimension `axis` of `params`. False
+// when that has too many dimensions.
+static bool gathered_shape(const braid_shape *params, const braid_shape *indices, int axis, int batch,
+                           braid_shape *out)
 {
     out->rank = 0;
-    if (params->rank - 1 + indices->rank > BRAID_RANK_MAX) return false;
+    if (params->rank - 1 + indices->rank - batch > BRAID_RANK_MAX) return false;
     for (int d = 0; d < axis; d++)
         out->dims[out->rank++] = params->dims[d];
-    for (int d = 0; d < indices->rank; d++)
+    for (int d = batch; d < indices->rank; d++)
         out->dims[out->rank++] = indices->dims[d];
     for (int d = axis + 1; d < params->rank; d++)
         out->dims[out->rank++] = params->dims[d];
     return true;
 }
 
+// Attr batch_dims, where a negative number counts from the end of the indices. Gather has none.
+static int64_t batch_dims_of(const braid_op *node, int indices_rank)
+{
+    const bd_attr *attr = bd_node_attr(node, "batch_dims");
+    int64_t batch = attr ? attr->i : 0;
+    return batch < 0 ? batch + indices_rank : batch;
+}
+
 static braid_code gather_shape_along(bd_shape_ctx *c, const braid_shape *params, int64_t axis,
                                      braid_status *st)
 {
+    const braid_shape *indices = &c->inputs[1];
     if (params->rank < 0) return BRAID_OK;
     if (params->rank == 0) return bd_shape_ctx_fail(c, st, "Shape must be at least rank 1 but is rank 0");
     braid_code code = bd_shape_ctx_axis(c, params->rank, &axis, st);
-    if (code || c->inputs[1].rank < 0) return code;
-    if (gathered_shape(params, &c->inputs[1], (int)axis, &c->outputs[0])) return BRAID_OK;
+    if (code || indices->rank < 0) return code;
+    int64_t batch = batch_dims_of(c->node, indices->rank);
+    if (batch < 0 || batch > indices->rank || batch > axis)
+        return bd_shape_ctx_fail(
+            c, st, "batch_dims (%lld) must be less than or equal to axis (%lld) and the rank of indices",
+            (long long)batch, (long long)axis);
+    for (int d = 0; d < batch; d++) {
+        if (params->dims[d] >= 0 && indices->dims[d] >= 0 && params->dims[d] != indices->dims[d])
+            return bd_shape_ctx_fail(c, st, "Dimensions must be equal, but are %lld and %lld",
+                                     (long long)params->dims[d], (long long)indices->dims[d]);
+    }
+    if (gathered_shape(params, indices, (int)axis, (int)batch, &c->outputs[0])) return BRAID_OK;
     c->outputs[0] = BD_SHAPE_UNKNOWN;
     return bd_shape_ctx_fail(c, st, "Gather: more than %d dimensions", BRAID_RANK_MAX);
 }
@@ -59,39 +80,66 @@ static void fail_index(bd_op_ctx *c, int input, int64_t at, int64_t limit)
     bd_strbuf_fini(&where);
 }
 
+// What is gathered: parts of `params` along an axis, the first `batch` dimensions being those of the indices too.
+typedef struct gathering {
+    int axis, batch;
+    braid_shape out;
+} gathering;
+
+// Checks shapes and attrs. False: the kernel has failed.
+static bool plan_gather(bd_op_ctx *c, const braid_shape *params, const braid_shape *indices, int64_t axis,
+                        gathering *g)
+{
+    int rank = params->rank;
+    int64_t batch = batch_dims_of(c->node, indices->rank);
+    if (rank == 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "params must be at least 1 dimensional");
+    } else if (axis < -rank || axis >= rank) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "axis = %lld is not in [%d, %d)", (long long)axis, -rank, rank);
+    } else if (batch < 0 || batch > indices->rank) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Expected batch_dims in the range [%d, %d], but got %lld",
+                   -indices->rank, indices->rank, (long long)bd_node_attr_int(c->node, "batch_dims"));
+    } else if (batch > (axis < 0 ? axis + rank : axis)) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "batch_dims (%lld) must be less than or equal to axis (%lld).",
+                   (long long)batch, (long long)axis);
+    }
+    for (int d = 0; !bd_op_failed(c) && d < batch; d++) {
+        if (params->dims[d] != indices->dims[d])
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                       "params.shape[%d]: %lld should be equal to indices.shape[%d]: %lld", d,
+                       (long long)params->dims[d], d, (long long)indices->dims[d]);
+    }
+    if (bd_op_failed(c)) return false;
+    *g = (gathering){.axis = (int)(axis < 0 ? axis + rank : axis), .batch = (int)batch};
+    if (!gathered_shape(params, indices, g->axis, g->batch, &g->out))
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Gather: more than %d dimensions", BRAID_RANK_MAX);
+    return !bd_op_failed(c);
+}
+
 static void gather_along(bd_op_ctx *c, const braid_tensor *params, int64_t axis)
 {
     const braid_tensor *indices = bd_input(c, 1);
-    int rank = params->shape.rank;
-    braid_shape out;
-    if (rank == 0) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "params must be at least 1 dimensional");
-        return;
-    }
-    if (axis < -rank || axis >= rank) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "axis = %lld is not in [%d, %d)", (long long)axis, -rank, rank);
-        return;
-    }
-    if (axis < 0) axis += rank;
-    if (!gathered_shape(&params->shape, &indices->shape, (int)axis, &out)) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Gather: more than %d dimensions", BRAID_RANK_MAX);
-        return;
-    }
-    int64_t limit = params->shape.dims[axis], n = bd_tensor_count(indices);
-    for (int64_t i = 0; i < n; i++) {
+    gathering g;
+    if (!plan_gather(c, &params->shape, &indices->shape, axis, &g)) return;
+    int64_t limit = params->shape.dims[g.axis];
+    for (int64_t i = 0; i < bd_tensor_count(indices); i++) {
         int64_t at = bd_tensor_index(indices, i);
         if (at >= 0 && at < limit) continue;
         fail_index(c, 1, i, limit);
         return;
     }
-    braid_tensor *y = bd_output(c, 0, params->dtype, &out);
-    if (!y) return;
-    int64_t outer = bd_shape_count_range(&params->shape, 0, (int)axis);
-    int64_t inner = bd_shape_count_range(&params->shape, (int)axis + 1, rank);
-    for (int64_t o = 0; o < outer && inner > 0; o++) {
-        for (int64_t i = 0; i < n; i++)
-            bd_elements_copy(y, (o * n + i) * inner, params,
-                             (o * limit + bd_tensor_index(indices, i)) * inner, inner);
+    braid_tensor *y = bd_output(c, 0, params->dtype, &g.out);
+    if (!y || bd_tensor_count(y) == 0) return;
+    int64_t per_batch = bd_shape_count_range(&params->shape, g.batch, g.axis),
+            outer = bd_shape_count_range(&params->shape, 0, g.axis),
+            inner = bd_shape_count_range(&params->shape, g.axis + 1, params->shape.rank),
+            n = bd_shape_count_range(&indices->shape, g.batch, indices->shape.rank);
+    for (int64_t o = 0; o < outer; o++) {
+        for (int64_t i = 0; i < n; i++) {
+            int64_t at = bd_tensor_index(indices, o / per_batch * n + i);
+            if (at < 0 || at >= limit) continue; // a variable's indices may change between two looks
+            bd_elements_copy(y, (o * n + i) * inner, params, (o * limit + at) * inner, inner);
+        }
     }
 }
 
@@ -103,10 +151,6 @@ static void gather_run(bd_op_ctx *c)
 static void gather_v2_run(bd_op_ctx *c)
 {
     int64_t axis;
-    if (bd_node_attr_int(c->node, "batch_dims") != 0) {
-        bd_op_fail(c, BRAID_UNIMPLEMENTED, "GatherV2 with batch_dims is not implemented");
-        return;
-    }
     if (bd_input_int(c, 2, "axis", &axis)) gather_along(c, bd_input(c, 0), axis);
 }
 
@@ -193,8 +237,18 @@ static void gather_gradient_along(bd_grad_ctx *c)
     c->input_grads[0] = bd_b2(g, "Transpose", "transpose", sums, bd_b1(g, "InvertPermutation", NULL, perm));
 }
 
+static bool has_batch(bd_grad_ctx *c)
+{
+    if (bd_node_attr_int(c->op, "batch_dims") == 0) return false;
+    braid_graph_fail(c->graph, BRAID_UNIMPLEMENTED,
+                     "the gradient of %s '%s' with attr batch_dims: gather from a reshaped tensor instead",
+                     c->op->op_type, braid_op_name(c->op));
+    return true;
+}
+
 static void gather_v2_gradient(bd_grad_ctx *c)
 {
+    if (has_batch(c)) return;
     bd_shape_ctx known = {.node = c->op, .input_count = c->op->input_count};
     int64_t axis;
     if (bd_shape_ctx_constant_int(&known, 2, &axis) && axis == 0) {
@@ -218,7 +272,8 @@ BD_OP(GatherV2) = {
 static braid_code resource_gather_shape(bd_shape_ctx *c, braid_status *st)
 {
     braid_shape params = bd_shape_ctx_variable(c, 0);
-    return gather_shape_along(c, &params, 0, st);
+    int64_t batch = c->inputs[1].rank < 0 ? 0 : batch_dims_of(c->node, c->inputs[1].rank);
+    return gather_shape_along(c, &params, batch, st);
 }
 
 static void resource_gather_run(bd_op_ctx *c)
@@ -226,10 +281,8 @@ static void resource_gather_run(bd_op_ctx *c)
     bd_variable *v = bd_input_variable(c, 0, c->node->output_types[0]);
     if (!v) return;
     braid_tensor value = {0};
-    if (bd_node_attr_int(c->node, "batch_dims") != 0) {
-        bd_op_fail(c, BRAID_UNIMPLEMENTED, "ResourceGather with batch_dims is not implemented");
-    } else if (bd_variable_read(v, &value)) {
-        gather_along(c, &value, 0);
+    if (bd_variable_read(v, &value)) {
+        gather_along(c, &value, batch_dims_of(c->node, bd_input(c, 1)->shape.rank)); // behind the batch
         bd_tensor_fini(&value);
     } else {
         bd_op_fail(c, BRAID_FAILED_PRECONDITION, "Attempting to use uninitialized value %s",
@@ -240,6 +293,7 @@ static void resource_gather_run(bd_op_ctx *c)
 
 static void resource_gather_gradient(bd_grad_ctx *c)
 {
+    if (has_batch(c)) return;
     add_up_rows(c, bd_b1(c->graph, "VariableShape", NULL, braid_op_get_input(c->op, 0)));
 }
 

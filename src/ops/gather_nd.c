@@ -1,4 +1,4 @@
-// GatherNd, ScatterNd and ScatterNdNonAliasingAdd: slices of a tensor named by several indices each.
+// GatherNd, ResourceGatherNd and ScatterNd: slices of a tensor named by several indices each.
 #include "graph/grad.h"
 #include "ops/element.h"
 #include "ops/grad_steps.h"
@@ -22,9 +22,9 @@ static braid_code gather_nd_shape(bd_shape_ctx *c, braid_status *st)
     return fail_misfit(c, &c->inputs[1], &c->inputs[0], st);
 }
 
-static void gather_nd_run(bd_op_ctx *c)
+static void gather_from(bd_op_ctx *c, const braid_tensor *params)
 {
-    const braid_tensor *params = bd_input(c, 0), *indices = bd_input(c, 1);
+    const braid_tensor *indices = bd_input(c, 1);
     bd_slices s;
     braid_shape out;
     if (!bd_slices_init(c, &s, true, &params->shape, indices) ||
@@ -36,6 +36,11 @@ static void gather_nd_run(bd_op_ctx *c)
         if (at < 0) return;
         if (s.len > 0) bd_elements_copy(y, i * s.len, params, at, s.len);
     }
+}
+
+static void gather_nd_run(bd_op_ctx *c)
+{
+    gather_from(c, bd_input(c, 0));
 }
 
 static void gather_nd_gradient(bd_grad_ctx *c)
@@ -54,24 +59,56 @@ BD_OP(GatherNd) = {
     .doc = "Gathers slices of `params`, each named by a row of `indices`.",
 };
 
-// ---- ScatterNd ----
+// ---- ResourceGatherNd ----
 
-static braid_code check_updates(bd_shape_ctx *c, const braid_shape *of, int indices, int updates,
-                                braid_status *st)
+static braid_code resource_gather_nd_shape(bd_shape_ctx *c, braid_status *st)
 {
-    braid_shape want, merged;
-    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
-    if (!bd_slices_known_shape(true, of, &c->inputs[indices], &want))
-        return fail_misfit(c, &c->inputs[indices], of, st);
-    if (bd_shape_merge(&want, &c->inputs[updates], &merged)) return BRAID_OK;
-    return bd_shape_ctx_fail(c, st, "Shapes must be equal, but are %s and %s",
-                             bd_shape_str(&c->inputs[updates], a), bd_shape_str(&want, b));
+    braid_shape params = bd_shape_ctx_variable(c, 0);
+    if (bd_slices_known_shape(true, &params, &c->inputs[1], &c->outputs[0])) return BRAID_OK;
+    return fail_misfit(c, &c->inputs[1], &params, st);
 }
+
+static void resource_gather_nd_run(bd_op_ctx *c)
+{
+    bd_variable *v = bd_input_variable(c, 0, c->node->output_types[0]);
+    if (!v) return;
+    braid_tensor value = {0};
+    if (bd_variable_read(v, &value)) {
+        gather_from(c, &value);
+        bd_tensor_fini(&value);
+    } else {
+        bd_op_fail(c, BRAID_FAILED_PRECONDITION, "Attempting to use uninitialized value %s",
+                   bd_tensor_handle(bd_input(c, 0))->name);
+    }
+    bd_resource_unref(&v->base);
+}
+
+static void resource_gather_nd_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    braid_out indices = c->op->inputs[1];
+    braid_op_desc *d = braid_op_begin(g, "VariableShape", NULL);
+    braid_op_input(d, c->op->inputs[0]);
+    braid_op_attr_type(d, "out_type", bd_dtype_base(braid_out_dtype(indices)));
+    c->input_grads[0] = bd_b3(g, "ScatterNd", NULL, indices, c->output_grads[0], braid_op_end_out(d));
+}
+
+BD_OP(ResourceGatherNd) = {
+    .signature = "(resource: resource, indices: Tindices) -> (output: dtype)",
+    .attrs = "dtype:type; Tindices:type{int32,int64}",
+    .flags = BD_OP_STATEFUL,
+    .shape = resource_gather_nd_shape,
+    .gradient = resource_gather_nd_gradient,
+    .kernels = BD_KERNELS({.run = resource_gather_nd_run}),
+    .doc = "GatherNd of a resource variable, without reading the whole.",
+};
+
+// ---- ScatterNd ----
 
 static braid_code scatter_nd_shape(bd_shape_ctx *c, braid_status *st)
 {
     bd_shape_ctx_constant_shape(c, 2, &c->outputs[0]);
-    return check_updates(c, &c->outputs[0], 0, 1, st);
+    return bd_shape_ctx_updates(c, &c->outputs[0], 0, 1, st);
 }
 
 static bd_update_fn adding(const braid_tensor *t)
@@ -103,40 +140,4 @@ BD_OP(ScatterNd) = {
     .gradient = scatter_nd_gradient,
     .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T"), .run = scatter_nd_run}),
     .doc = "A tensor of zeros with updates added to the slices that rows of `indices` name.",
-};
-
-// ---- ScatterNdNonAliasingAdd ----
-
-static braid_code non_aliasing_shape(bd_shape_ctx *c, braid_status *st)
-{
-    c->outputs[0] = c->inputs[0];
-    return check_updates(c, &c->inputs[0], 1, 2, st);
-}
-
-static void non_aliasing_run(bd_op_ctx *c)
-{
-    const braid_tensor *x = bd_input(c, 0), *indices = bd_input(c, 1);
-    bd_slices s;
-    if (!bd_slices_init(c, &s, true, &x->shape, indices)) return;
-    braid_tensor *y = bd_output_forward(c, 0, 0, x->dtype, &x->shape);
-    if (!y) return;
-    if (y->data != x->data && bd_tensor_count(x) > 0) bd_elements_copy(y, 0, x, 0, bd_tensor_count(x));
-    bd_scatter(c, y, &s, indices, bd_input(c, 2), adding(y));
-}
-
-static void non_aliasing_gradient(bd_grad_ctx *c)
-{
-    c->input_grads[0] = c->output_grads[0];
-    c->input_grads[2] = bd_b2(c->graph, "GatherNd", NULL, c->output_grads[0], c->op->inputs[1]);
-}
-
-BD_OP(ScatterNdNonAliasingAdd) = {
-    .signature = "(input: T, indices: Tindices, updates: T) -> (output: T)",
-    .attrs =
-        "T:type{bfloat16,bool,complex128,complex64,double,float,half,int16,int32,int64,int8,qint32,qint8,quint8,uint16,uint32,"
-        "uint64,uint8}; Tindices:type{int32,int64}",
-    .shape = non_aliasing_shape,
-    .gradient = non_aliasing_gradient,
-    .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T"), .run = non_aliasing_run}),
-    .doc = "The input with updates added to the slices that rows of `indices` name.",
 };

@@ -23,6 +23,19 @@ bool bd_slices_known_shape(bool is_nd, const braid_shape *of, const braid_shape 
     return true;
 }
 
+braid_code bd_shape_ctx_updates(bd_shape_ctx *c, const braid_shape *of, int indices, int updates,
+                                braid_status *st)
+{
+    braid_shape want, merged;
+    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+    if (!bd_slices_known_shape(true, of, &c->inputs[indices], &want))
+        return bd_shape_ctx_fail(c, st, "indices of shape %s do not fit a tensor of shape %s",
+                                 bd_shape_str(&c->inputs[indices], a), bd_shape_str(of, b));
+    if (bd_shape_merge(&want, &c->inputs[updates], &merged)) return BRAID_OK;
+    return bd_shape_ctx_fail(c, st, "Shapes must be equal, but are %s and %s",
+                             bd_shape_str(&c->inputs[updates], a), bd_shape_str(&want, b));
+}
+
 bool bd_slices_init(bd_op_ctx *c, bd_slices *s, bool is_nd, const braid_shape *of,
                     const braid_tensor *indices)
 {
@@ -115,19 +128,28 @@ static bool check_updates(bd_op_ctx *c, const bd_slices *s, const braid_shape *o
     return false;
 }
 
+static void update_slice(const braid_tensor *to, int64_t at, const braid_tensor *updates, int64_t from,
+                         int64_t len, bd_update_fn update)
+{
+    size_t size = braid_dtype_size(to->dtype);
+    if (update) {
+        update((char *)to->data + (size_t)at * size, (const char *)updates->data + (size_t)from * size, len);
+    } else if (len > 0) {
+        bd_elements_copy(to, at, updates, from, len);
+    }
+}
+
 bool bd_scatter(bd_op_ctx *c, const braid_tensor *to, const bd_slices *s, const braid_tensor *indices,
                 const braid_tensor *updates, bd_update_fn update)
 {
     if (!check_updates(c, s, &to->shape, indices, updates)) return false;
-    size_t size = braid_dtype_size(to->dtype);
     bool one_for_all = updates->shape.rank == 0 && s->count * s->len != 1;
     for (int64_t i = 0; i < s->count; i++) {
         int64_t at = bd_slices_at(c, s, &to->shape, indices, i);
         if (at < 0) return false;
-        char *slice = (char *)to->data + (size_t)at * size;
-        if (!one_for_all) update(slice, (const char *)updates->data + (size_t)(i * s->len) * size, s->len);
+        if (!one_for_all) update_slice(to, at, updates, i * s->len, s->len, update);
         for (int64_t k = 0; one_for_all && k < s->len; k++)
-            update(slice + (size_t)k * size, updates->data, 1);
+            update_slice(to, at + k, updates, 0, 1, update);
     }
     return true;
 }

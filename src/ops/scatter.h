@@ -26,12 +26,16 @@ bool bd_slices_shape(bd_op_ctx *c, const bd_slices *s, const braid_shape *of, co
 int64_t bd_slices_at(bd_op_ctx *c, const bd_slices *s, const braid_shape *of, const braid_tensor *indices,
                      int64_t i);
 
-// Updates the slices of `to`, one after the other. `updates` may be a scalar for all elements. False: the kernel has failed;
-// slices before a bad index have been updated.
+// Updates the slices of `to`, one after the other; without `update` they are replaced, whatever the type. `updates` may be a scalar for
+// all elements. False: the kernel has failed; slices before a bad index have been updated.
 bool bd_scatter(bd_op_ctx *c, const braid_tensor *to, const bd_slices *s, const braid_tensor *indices,
                 const braid_tensor *updates, bd_update_fn update);
 
 // What shape functions know of the slices that `indices` name, -1 or unknown where nothing is. False when they cannot fit.
 bool bd_slices_known_shape(bool is_nd, const braid_shape *of, const braid_shape *indices, braid_shape *out);
+
+// Checks inputs `indices` (of ScatterNd's form) and `updates` for a tensor of shape `of`.
+braid_code bd_shape_ctx_updates(bd_shape_ctx *c, const braid_shape *of, int indices, int updates,
+                                braid_status *st);
 
 #endif

@@ -47,8 +47,7 @@ static braid_code strided_slice_grad_shape(bd_shape_ctx *c, braid_status *st)
 
 // ---- Kernels ----
 
-// Reads the items from inputs `first` on and works out what they select of `shape`.
-static bool read_selection(bd_op_ctx *c, int first, const braid_shape *shape, bd_strided_selection *sel)
+bool bd_strided_read(bd_op_ctx *c, int first, const braid_shape *shape, bd_strided_selection *sel)
 {
     const braid_tensor *begin = bd_input(c, first), *end = bd_input(c, first + 1),
                        *strides = bd_input(c, first + 2);
@@ -79,7 +78,7 @@ static void strided_slice_run(bd_op_ctx *c)
 {
     bd_strided_selection sel;
     const braid_tensor *x = bd_input(c, 0);
-    if (read_selection(c, 1, &x->shape, &sel))
+    if (bd_strided_read(c, 1, &x->shape, &sel))
         bd_output_block(c, 0, x, sel.begin, sel.strides, &sel.block, &sel.out);
 }
 
@@ -88,7 +87,7 @@ static void strided_slice_grad_run(bd_op_ctx *c)
     braid_shape shape;
     bd_strided_selection sel;
     const braid_tensor *dy = bd_input(c, 4);
-    if (!bd_input_shape(c, 0, "shape", &shape) || !read_selection(c, 1, &shape, &sel)) return;
+    if (!bd_input_shape(c, 0, "shape", &shape) || !bd_strided_read(c, 1, &shape, &sel)) return;
     if (!bd_shape_equal(&dy->shape, &sel.out)) {
         char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "shape of dy was %s instead of %s", bd_shape_str(&dy->shape, a),

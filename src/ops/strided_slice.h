@@ -2,7 +2,7 @@
 #ifndef BD_OPS_STRIDED_SLICE_H
 #define BD_OPS_STRIDED_SLICE_H
 
-#include "graph/graph.h"
+#include "op/kernel.h"
 
 // Most entries of a specification: one a dimension, new axes and an ellipsis.
 #define BD_STRIDED_SPEC_MAX (2 * BRAID_RANK_MAX + 1)
@@ -29,5 +29,9 @@ typedef struct bd_strided_selection {
 // items, several ellipses.
 braid_code bd_strided_select(const bd_strided_spec *spec, const braid_shape *shape, bd_strided_selection *out,
                              braid_status *st);
+
+// Reads a kernel's inputs `first` (begin), first + 1 (end) and first + 2 (strides), and works out what they select of `shape`.
+// False: the kernel has failed.
+bool bd_strided_read(bd_op_ctx *c, int first, const braid_shape *shape, bd_strided_selection *sel);
 
 #endif

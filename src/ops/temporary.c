@@ -1,4 +1,5 @@
-// Variables within a step, and the counter that ends at a limit: TemporaryVariable, DestroyTemporaryVariable, CountUpTo.
+// Variables within a step, and counters that end at a limit: TemporaryVariable, DestroyTemporaryVariable, CountUpTo,
+// ResourceCountUpTo.
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "ops/element.h"
@@ -105,6 +106,11 @@ static void count_locked(bd_op_ctx *c, bd_variable *v)
         bd_op_fail(c, BRAID_OUT_OF_RANGE, "Reached limit of %lld", (long long)limit);
         return;
     }
+    BD_STATUS(st);
+    if (bd_variable_make_writable_locked(v, st)) {
+        bd_op_fail_status(c, st);
+        return;
+    }
     braid_tensor *y = bd_output(c, 0, v->dtype, &BD_SCALAR);
     if (!y) return;
     if (v->dtype == BRAID_INT64) {
@@ -137,4 +143,31 @@ BD_OP(CountUpTo) = {
     .shape = count_shape,
     .kernels = BD_KERNELS({.run = count_run}),
     .doc = "The value of a variable, which is one more afterwards; OutOfRange once it has reached the limit.",
+};
+
+static void resource_count_run(bd_op_ctx *c)
+{
+    bd_variable *v = bd_input_variable(c, 0, c->node->output_types[0]);
+    if (!v) return;
+    bd_mutex_lock(&v->mu);
+    count_locked(c, v);
+    bd_mutex_unlock(&v->mu);
+    bd_resource_unref(&v->base);
+}
+
+static braid_code resource_count_shape(bd_shape_ctx *c, braid_status *st)
+{
+    braid_shape shape = bd_shape_ctx_variable(c, 0);
+    c->outputs[0] = BD_SCALAR;
+    if (shape.rank > 0) return bd_shape_ctx_fail(c, st, "Shape must be rank 0 but is rank %d", shape.rank);
+    return BRAID_OK;
+}
+
+BD_OP(ResourceCountUpTo) = {
+    .signature = "(resource: resource) -> (output: T)",
+    .attrs = "limit:int; T:type{int32,int64}",
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = resource_count_shape,
+    .kernels = BD_KERNELS({.run = resource_count_run}),
+    .doc = "CountUpTo of a resource variable.",
 };

@@ -1,4 +1,4 @@
-// TopKV2, InTopK and InTopKV2: the greatest elements of rows.
+// TopK, NthElement and InTopK with their versions: the greatest elements of rows, and the ones at a place in their order.
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "ops/element.h"
@@ -8,23 +8,35 @@
 #include <math.h>
 #include <stdlib.h>
 
-// ---- TopKV2 ----
+// ---- TopK, TopKV2 ----
 
-static braid_code top_k_shape(bd_shape_ctx *c, braid_status *st)
+// `known` is whether k is.
+static braid_code top_shape(bd_shape_ctx *c, bool known, int64_t k, braid_status *st)
 {
     braid_shape out = c->inputs[0];
-    int64_t k;
-    braid_code code = bd_shape_ctx_rank(c, 1, 0, st);
-    if (code || out.rank < 0) return code;
+    if (out.rank < 0) return BRAID_OK;
     if (out.rank == 0) return bd_shape_ctx_fail(c, st, "input must have at least 1 dimension");
     int64_t *last = &out.dims[out.rank - 1];
-    bool known = bd_shape_ctx_constant_int(c, 1, &k);
     if (known && (k < 0 || (*last >= 0 && *last < k)))
         return bd_shape_ctx_fail(c, st, "input must have last dimension >= k = %lld but is %lld",
                                  (long long)k, (long long)*last);
     *last = known ? k : -1;
     c->outputs[0] = c->outputs[1] = out;
     return BRAID_OK;
+}
+
+static braid_code top_k_shape(bd_shape_ctx *c, braid_status *st)
+{
+    return top_shape(c, true, bd_node_attr_int(c->node, "k"), st);
+}
+
+static braid_code top_k_v2_shape(bd_shape_ctx *c, braid_status *st)
+{
+    int64_t k = 0;
+    braid_code code = bd_shape_ctx_rank(c, 1, 0, st);
+    if (code) return code;
+    bool known = bd_shape_ctx_constant_int(c, 1, &k);
+    return top_shape(c, known, k, st);
 }
 
 // Compares elements `a` and `b` of a row: negative when `a` comes first, the greater one, or the earlier of equals.
@@ -76,11 +88,17 @@ static void top_of_row(compare_fn compare, void *row, int64_t n, int64_t k, int3
     }
 }
 
-static void top_k_run(bd_op_ctx *c)
+// Memory for sorting a row of n when k of it are wanted. NULL: the kernel has failed.
+static int32_t *make_work(bd_op_ctx *c, int64_t n, int64_t k)
+{
+    int32_t *work = bd_try_malloc((k > KEEP_MAX ? (size_t)n : 0) * sizeof *work + 1);
+    if (!work) bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when sorting rows of %lld", (long long)n);
+    return work;
+}
+
+static void run_top(bd_op_ctx *c, int64_t k)
 {
     const braid_tensor *x = bd_input(c, 0);
-    int64_t k;
-    if (!bd_input_int(c, 1, "k", &k)) return;
     int rank = x->shape.rank;
     int64_t n = rank > 0 ? x->shape.dims[rank - 1] : -1;
     if (k < 0 || rank == 0 || n < k || n > INT32_MAX) {
@@ -91,17 +109,28 @@ static void top_k_run(bd_op_ctx *c)
     }
     braid_shape shape = x->shape;
     shape.dims[rank - 1] = k;
-    braid_tensor *values = bd_output(c, 0, x->dtype, &shape), *places = bd_output(c, 1, BRAID_INT32, &shape);
-    if (!values || !places) return;
-    int32_t *work = bd_malloc((k > KEEP_MAX ? (size_t)n : 0) * sizeof *work + 1);
+    braid_tensor *values = bd_output(c, 0, x->dtype, &shape),
+                 *places = values ? bd_output(c, 1, BRAID_INT32, &shape) : NULL;
+    int32_t *work = places ? make_work(c, n, k) : NULL;
     size_t size = braid_dtype_size(x->dtype);
-    for (int64_t r = 0; r < bd_shape_count_range(&shape, 0, rank - 1); r++) {
+    for (int64_t r = 0; work && r < bd_shape_count_range(&shape, 0, rank - 1); r++) {
         int32_t *top = bd_tensor_i32(places) + r * k;
         top_of_row(compare_of(x->dtype), (char *)x->data + (size_t)(r * n) * size, n, k, top, work);
         for (int64_t i = 0; i < k; i++)
             bd_elements_copy(values, r * k + i, x, r * n + top[i], 1);
     }
     bd_free(work);
+}
+
+static void top_k_run(bd_op_ctx *c)
+{
+    run_top(c, bd_node_attr_int(c->node, "k"));
+}
+
+static void top_k_v2_run(bd_op_ctx *c)
+{
+    int64_t k;
+    if (bd_input_int(c, 1, "k", &k)) run_top(c, k);
 }
 
 static braid_out ints(braid_graph *g, int32_t value)
@@ -135,14 +164,93 @@ static void top_k_gradient(bd_grad_ctx *c)
     c->input_grads[0] = bd_b2(g, "Reshape", NULL, sums, shape);
 }
 
-BD_OP(TopKV2) = {
-    .signature = "(input: T, k: int32) -> (values: T, indices: int32)",
-    .attrs = "sorted:bool=true; T:type{realnumber}",
+BD_OP(TopK) = {
+    .signature = "(input: T) -> (values: T, indices: int32)",
+    .attrs = "k:int>=0; sorted:bool=true; T:type{realnumber}",
     .shape = top_k_shape,
     .gradient = top_k_gradient,
     .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = top_k_run}),
+    .doc = "TopKV2 where an attr says how many.",
+};
+
+BD_OP(TopKV2) = {
+    .signature = "(input: T, k: int32) -> (values: T, indices: int32)",
+    .attrs = "sorted:bool=true; T:type{realnumber}",
+    .shape = top_k_v2_shape,
+    .gradient = top_k_gradient,
+    .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = top_k_v2_run}),
     .doc =
         "The k greatest elements of each row and where they are, the greatest first, the earlier of equals first.",
+};
+
+// ---- NthElement ----
+
+static braid_code nth_shape(bd_shape_ctx *c, braid_status *st)
+{
+    int64_t n;
+    braid_shape out = c->inputs[0];
+    braid_code code = bd_shape_ctx_rank(c, 1, 0, st);
+    if (code || out.rank < 0) return code;
+    if (out.rank == 0) return bd_shape_ctx_fail(c, st, "Shape must be at least rank 1 but is rank 0");
+    int64_t last = out.dims[--out.rank];
+    c->outputs[0] = out;
+    if (!bd_shape_ctx_constant_int(c, 1, &n) || (n >= 0 && (last < 0 || n < last))) return BRAID_OK;
+    return bd_shape_ctx_fail(c, st,
+                             "Input must have last dimension > n = %lld but is %lld, and n not be negative",
+                             (long long)n, (long long)last);
+}
+
+static void nth_run(bd_op_ctx *c)
+{
+    const braid_tensor *x = bd_input(c, 0);
+    int64_t at;
+    if (!bd_input_int(c, 1, "n", &at)) return;
+    int rank = x->shape.rank;
+    int64_t n = rank > 0 ? x->shape.dims[rank - 1] : -1;
+    if (at < 0 || n <= at || n > INT32_MAX) {
+        char text[BD_SHAPE_STR_MAX];
+        bd_op_fail(
+            c, BRAID_INVALID_ARGUMENT,
+            "n must be non-negative and the input have at least n + 1 columns: n is %lld, the input has shape %s",
+            (long long)at, bd_shape_str(&x->shape, text));
+        return;
+    }
+    int64_t k = bd_node_attr_bool(c->node, "reverse") ? at + 1 : n - at; // the last of the k greatest
+    braid_shape shape = x->shape;
+    shape.rank--;
+    braid_tensor *y = bd_output(c, 0, x->dtype, &shape);
+    int32_t *work = y ? make_work(c, n, k) : NULL, *top = work ? make_work(c, k, INT64_MAX) : NULL;
+    size_t size = braid_dtype_size(x->dtype);
+    for (int64_t r = 0; top && r < bd_tensor_count(y); r++) {
+        top_of_row(compare_of(x->dtype), (char *)x->data + (size_t)(r * n) * size, n, k, top, work);
+        bd_elements_copy(y, r, x, r * n + top[k - 1], 1);
+    }
+    bd_free(work);
+    bd_free(top);
+}
+
+// Shared by the elements of a row that are equal to the result.
+static void nth_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    braid_out x = c->op->inputs[0], last = bd_b_const_i32(g, "dim", -1);
+    braid_op_desc *d = braid_op_begin(g, "Cast", NULL);
+    braid_op_input(d, bd_b2(g, "Equal", NULL, bd_b2(g, "ExpandDims", NULL, braid_output(c->op, 0), last), x));
+    braid_op_attr_type(d, "DstT", bd_dtype_base(braid_out_dtype(c->output_grads[0])));
+    braid_out chosen = braid_op_end_out(d);
+    braid_out grad = bd_b2(g, "ExpandDims", NULL, c->output_grads[0], last);
+    braid_out count = bd_b2(g, "ExpandDims", NULL, bd_b2(g, "Sum", NULL, chosen, last), last);
+    c->input_grads[0] = bd_b2(g, "Mul", "mul", bd_b2(g, "RealDiv", "truediv", chosen, count), grad);
+}
+
+BD_OP(NthElement) = {
+    .signature = "(input: T, n: int32) -> (values: T)",
+    .attrs = "reverse:bool=false; T:type{realnumber}",
+    .shape = nth_shape,
+    .gradient = nth_gradient,
+    .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = nth_run}),
+    .doc =
+        "The element of each row that would be at place n if the row were sorted, the greatest first with attr `reverse`.",
 };
 
 // ---- InTopK, InTopKV2 ----
