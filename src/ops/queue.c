@@ -58,6 +58,7 @@ static void grow_locked(bd_queue *q)
     q->elements = elements;
     q->capacity = capacity;
     q->first = 0;
+    if (q->options.is_priority) q->turns = bd_realloc(q->turns, (size_t)capacity * sizeof *q->turns);
 }
 
 // A place behind the last element, or before the first.
@@ -88,6 +89,10 @@ static uint32_t random_locked(bd_queue *q)
 static void pop_locked(bd_queue *q, braid_tensor *out)
 {
     size_t size = (size_t)q->options.component_count * sizeof *out;
+    if (q->options.is_priority) {
+        bd_queue_heap_pop_locked(q, out);
+        return;
+    }
     if (q->options.is_random) {
         braid_tensor *chosen = element_locked(q, random_locked(q) % q->count);
         memcpy(out, chosen, size);
@@ -126,6 +131,7 @@ static bool push_locked(bd_queue *q, queue_waiter *w)
         }
     }
     if (made == q->options.component_count) {
+        if (q->options.is_priority) bd_queue_heap_push_locked(q, q->back_turn++);
         w->done++;
         return true;
     }
@@ -164,8 +170,12 @@ static void give_back_locked(bd_wait_room *room, bd_waiter *base)
     bd_queue *q = queue_of(room);
     queue_waiter *w = waiter_of(base);
     size_t n = (size_t)q->options.component_count;
-    for (size_t at = w->taken.len; at > 0; at -= n)
-        memcpy(push_front_locked(q), &w->taken.items[at - n], n * sizeof(braid_tensor));
+    for (size_t at = w->taken.len; at > 0; at -= n) {
+        const braid_tensor *element = &w->taken.items[at - n];
+        memcpy(q->options.is_priority ? push_back_locked(q) : push_front_locked(q), element,
+               n * sizeof *element);
+        if (q->options.is_priority) bd_queue_heap_push_locked(q, --q->front_turn);
+    }
     w->taken.len = 0;
     if (w->action >= DEQUEUE) w->done = 0;
 }
@@ -224,17 +234,56 @@ static void serve_locked(bd_wait_room *room)
 
 // ---- The end of an execution ----
 
+static const braid_tensor *taken_component(const queue_waiter *w, const bd_queue *q, int64_t k, int i)
+{
+    return &w->taken.items[k * q->options.component_count + i];
+}
+
+// What holds component `i` of each element taken: unknown dimensions are those of the largest, or 0 of none.
+static braid_shape largest_shape(const queue_waiter *w, const bd_queue *q, int i)
+{
+    braid_shape shape = q->options.shapes[i];
+    for (int d = 0; d < shape.rank; d++) {
+        if (shape.dims[d] >= 0) continue;
+        shape.dims[d] = 0;
+        for (int64_t k = 0; k < w->done; k++)
+            shape.dims[d] = bd_max(shape.dims[d], taken_component(w, q, k, i)->shape.dims[d]);
+    }
+    return shape;
+}
+
+// Memory for a batch, zero where elements are padded. Elements that are large in different directions may make it huge.
+static braid_tensor *new_batch(const queue_waiter *w, const bd_queue *q, int i, const braid_shape *one)
+{
+    braid_shape shape = {.rank = one->rank + 1, .dims = {w->done}};
+    memcpy(shape.dims + 1, one->dims, sizeof one->dims[0] * (size_t)one->rank);
+    BD_STATUS(st);
+    int64_t count;
+    if (bd_shape_checked_count(&shape, &count, st)) {
+        bd_op_fail_status(w->base.c, st);
+        return NULL;
+    }
+    braid_tensor *out = bd_output(w->base.c, i, q->options.types[i], &shape);
+    const bool is_padded = !bd_shape_is_known(&q->options.shapes[i]);
+    if (out && is_padded && braid_dtype_size(out->dtype)) memset(out->data, 0, bd_tensor_bytes(out));
+    return out;
+}
+
 // Output `i` is component `i` of all elements taken, stacked.
 static bool output_batch(const queue_waiter *w, const bd_queue *q, int i)
 {
-    const braid_shape *one = &q->options.shapes[i];
-    braid_shape shape = {.rank = one->rank + 1, .dims = {w->done}};
-    memcpy(shape.dims + 1, one->dims, sizeof one->dims[0] * (size_t)one->rank);
-    braid_tensor *out = bd_output(w->base.c, i, q->options.types[i], &shape);
-    int64_t count = bd_shape_count(one);
-    for (int64_t k = 0; out && k < w->done; k++)
-        bd_elements_copy(out, k * count, &w->taken.items[k * q->options.component_count + i], 0, count);
-    return out;
+    const braid_shape one = largest_shape(w, q, i);
+    const braid_tensor *out = new_batch(w, q, i, &one);
+    if (!out) return false;
+    const int64_t count = bd_shape_count(&one);
+    for (int64_t k = 0; k < w->done; k++) {
+        const braid_tensor *element = taken_component(w, q, k, i);
+        if (bd_tensor_count(element) == 0) continue;
+        bd_strided block = bd_strided_of(&element->shape);
+        bd_row_strides(&one, block.to_strides);
+        bd_elements_copy_block(out, k * count, element, 0, &block);
+    }
+    return true;
 }
 
 static void finish(bd_waiter *base)
@@ -277,6 +326,7 @@ static void destroy(bd_resource *r)
             bd_tensor_fini(&element_locked(q, i)[k]);
     }
     bd_free(q->elements);
+    bd_free(q->turns);
     bd_wait_room_fini(&q->room);
     bd_free((char *)q->options.name);
     bd_free((void *)q->options.types);

@@ -1,4 +1,4 @@
-// Queues of tuples of tensors: FIFOQueue and RandomShuffleQueue.
+// Queues of tuples of tensors: FIFOQueue, PaddingFIFOQueue, PriorityQueue and RandomShuffleQueue.
 //
 // Attempts to enqueue (and to close) stand in one line, attempts to dequeue in another, each in the order of arrival; only the
 // head of a line is served, so nobody is overtaken. A dequeue of many elements takes them as they come and hands them out
@@ -15,13 +15,16 @@ extern const bd_resource_type bd_queue_type;
 
 // What a node says of a queue.
 typedef struct bd_queue_options {
-    const char *kind; // "FIFOQueue", "RandomShuffleQueue"
+    const char *kind; // "FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "RandomShuffleQueue"
     const char *name;
     bool is_random;
+    bool
+        is_priority; // component 0 is an int64 scalar: the least comes out first, of equal ones that which came first
     int64_t capacity, min_after_dequeue;
     int64_t seed, seed2;
-    const braid_dtype *types;  // [component_count]
-    const braid_shape *shapes; // [component_count]; NULL: any
+    const braid_dtype *types; // [component_count]
+    // [component_count]; NULL: any. With unknown dimensions: elements of a batch are padded with zeros to the largest there.
+    const braid_shape *shapes;
     int component_count;
 } bd_queue_options;
 
@@ -37,6 +40,10 @@ typedef struct bd_queue {
     int random_count;       // of them not used yet
     braid_tensor *elements; // a ring of `capacity` tuples
     int64_t capacity, first, count;
+    // Of a priority queue, whose elements are a heap and `first` 0: when each came, to tell equal ones apart, and the next such number
+    // in front of and behind all others.
+    int64_t *turns;
+    int64_t front_turn, back_turn;
 } bd_queue;
 
 // Copies the options.
@@ -58,5 +65,12 @@ void bd_queue_close(bd_queue *q, bd_op_ctx *c, bool cancel_pending);
 
 int64_t bd_queue_size(bd_queue *q);
 bool bd_queue_is_closed(bd_queue *q);
+
+// ---- Of queue.c alone: the heap of a priority queue (queue_heap.c) ----
+
+// The last element has come: puts it in its place.
+void bd_queue_heap_push_locked(bd_queue *q, int64_t turn);
+// Moves the first one to `out` and takes it from the count.
+void bd_queue_heap_pop_locked(bd_queue *q, braid_tensor *out);
 
 #endif

@@ -11,46 +11,61 @@
 
 typedef struct source_state {
     bd_handle_source handle;
-    bd_queue_options options; // name is the handle's, types are the node's; shapes are owned
+    bd_queue_options options; // name is the handle's; types and shapes are owned
 } source_state;
 
-// Copies attr `shapes`; none leaves the options without.
-static braid_code read_shapes(const braid_op *node, bd_queue_options *o, braid_status *st)
+static braid_code check_shape(const braid_op *node, int i, const braid_shape *s, bool pads, braid_status *st)
 {
-    const bd_attr *shapes = bd_node_attr(node, "shapes");
-    if (shapes->list.count == 0) return BRAID_OK;
-    if (shapes->list.count != o->component_count)
+    char text[BD_SHAPE_STR_MAX];
+    int64_t count;
+    if (pads && s->rank < 0)
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                       "Different number of component types.  Types: %d Shapes: %d", o->component_count,
+                       "Queue '%s': the shape of component %d must have known rank.", node->name, i);
+    if (!pads && !bd_shape_is_known(s))
+        return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       "Queue '%s': the shape of component %d is not fully known: %s", node->name, i,
+                       bd_shape_str(s, text));
+    if (s->rank == BRAID_RANK_MAX)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       "Queue '%s': component %d has %d dimensions: too many for a batch", node->name, i,
+                       s->rank);
+    return bd_shape_is_known(s) ? bd_shape_checked_count(s, &count, st) : BRAID_OK;
+}
+
+// The options' types and shapes are those of the attrs, before which a priority queue has the priority. None leaves the options
+// without shapes.
+static braid_code read_components(const braid_op *node, bd_queue_options *o, bool pads, braid_status *st)
+{
+    const bd_attr *types = bd_node_attr(node, "component_types"), *shapes = bd_node_attr(node, "shapes");
+    if ((pads || shapes->list.count > 0) && shapes->list.count != types->list.count)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       "Different number of component types.  Types: %d Shapes: %d", types->list.count,
                        shapes->list.count);
-    for (int i = 0; i < shapes->list.count; i++) {
-        char text[BD_SHAPE_STR_MAX];
-        const braid_shape *s = &shapes->list.shape[i];
-        int64_t count;
-        if (!bd_shape_is_known(s))
-            return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                           "Queue '%s': the shape of component %d is not fully known: %s", node->name, i,
-                           bd_shape_str(s, text));
-        braid_code code = bd_shape_checked_count(s, &count, st);
-        if (!code && s->rank == BRAID_RANK_MAX)
-            code = bd_fail(st, BRAID_INVALID_ARGUMENT,
-                           "Queue '%s': component %d has %d dimensions: too many for a batch", node->name, i,
-                           s->rank);
-        if (code) return code;
-    }
-    o->shapes = bd_memdup(shapes->list.shape, sizeof *shapes->list.shape * (size_t)shapes->list.count);
+    for (int i = 0; i < shapes->list.count; i++)
+        if (check_shape(node, i, &shapes->list.shape[i], pads, st)) return st->code;
+    const int before = o->is_priority;
+    o->component_count = before + types->list.count;
+    braid_dtype *copied_types = bd_calloc((size_t)o->component_count, sizeof *copied_types);
+    copied_types[0] = BRAID_INT64;
+    for (int i = 0; i < types->list.count; i++)
+        copied_types[before + i] = types->list.type[i];
+    o->types = copied_types;
+    if (shapes->list.count == 0 && types->list.count > 0) return BRAID_OK;
+    braid_shape *copied_shapes = bd_calloc((size_t)o->component_count, sizeof *copied_shapes); // scalars
+    for (int i = 0; i < shapes->list.count; i++)
+        copied_shapes[before + i] = shapes->list.shape[i];
+    o->shapes = copied_shapes;
     return BRAID_OK;
 }
 
-static braid_code create_source(const braid_op *node, source_state *s, bool is_random, braid_status *st)
+static braid_code create_source(const braid_op *node, source_state *s, const char *kind, braid_status *st)
 {
-    const bd_attr *types = bd_node_attr(node, "component_types");
     int64_t capacity = bd_node_attr_int(node, "capacity");
-    s->options = (bd_queue_options){.kind = is_random ? "RandomShuffleQueue" : "FIFOQueue",
+    const bool is_random = !strcmp(kind, "RandomShuffleQueue");
+    s->options = (bd_queue_options){.kind = kind,
                                     .is_random = is_random,
-                                    .capacity = capacity < 0 ? BD_QUEUE_UNBOUNDED : capacity,
-                                    .types = types->list.type,
-                                    .component_count = types->list.count};
+                                    .is_priority = !strcmp(kind, "PriorityQueue"),
+                                    .capacity = capacity < 0 ? BD_QUEUE_UNBOUNDED : capacity};
     if (is_random) {
         s->options.min_after_dequeue = bd_node_attr_int(node, "min_after_dequeue");
         s->options.seed = bd_node_attr_int(node, "seed");
@@ -62,7 +77,7 @@ static braid_code create_source(const braid_op *node, source_state *s, bool is_r
     if (is_random && s->options.min_after_dequeue >= s->options.capacity)
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "min_after_dequeue %lld must be < capacity %lld",
                        (long long)s->options.min_after_dequeue, (long long)s->options.capacity);
-    braid_code code = read_shapes(node, &s->options, st);
+    braid_code code = read_components(node, &s->options, !strcmp(kind, "PaddingFIFOQueue"), st);
     if (code) return code;
     bd_handle_source_init(&s->handle, node, &bd_queue_type);
     s->options.name = s->handle.name;
@@ -71,18 +86,29 @@ static braid_code create_source(const braid_op *node, source_state *s, bool is_r
 
 static braid_code fifo_create(const braid_op *node, void *state, braid_status *st)
 {
-    return create_source(node, state, false, st);
+    return create_source(node, state, "FIFOQueue", st);
+}
+
+static braid_code padding_create(const braid_op *node, void *state, braid_status *st)
+{
+    return create_source(node, state, "PaddingFIFOQueue", st);
+}
+
+static braid_code priority_create(const braid_op *node, void *state, braid_status *st)
+{
+    return create_source(node, state, "PriorityQueue", st);
 }
 
 static braid_code random_create(const braid_op *node, void *state, braid_status *st)
 {
-    return create_source(node, state, true, st);
+    return create_source(node, state, "RandomShuffleQueue", st);
 }
 
 static void source_destroy(void *state)
 {
     source_state *s = state;
     bd_handle_source_fini(&s->handle);
+    bd_free((void *)s->options.types);
     bd_free((void *)s->options.shapes);
 }
 
@@ -134,13 +160,20 @@ static bool check_component(bd_op_ctx *c, const bd_queue_options *o, int i, bool
                    "Component %d of a batch of elements must have at least one dimension", i);
         return false;
     }
+    if (o->is_priority && i == 0 && t->shape.rank != (many ? 1 : 0)) {
+        char text[BD_SHAPE_STR_MAX];
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "Expected the priority element to be a %s, but received shape: %s",
+                   many ? "vector" : "scalar", bd_shape_str(&t->shape, text));
+        return false;
+    }
     if (o->shapes) {
-        braid_shape want = o->shapes[i];
+        braid_shape want = o->shapes[i], both;
         if (many) {
             want = (braid_shape){.rank = o->shapes[i].rank + 1, .dims = {first->shape.dims[0]}};
             memcpy(want.dims + 1, o->shapes[i].dims, sizeof want.dims[0] * (size_t)o->shapes[i].rank);
         }
-        if (!bd_shape_equal(&want, &t->shape)) fail_shape(c, i, &want, &t->shape);
+        if (!bd_shape_merge(&want, &t->shape, &both)) fail_shape(c, i, &want, &t->shape);
     } else if (many && t->shape.dims[0] != first->shape.dims[0]) {
         bd_op_fail(
             c, BRAID_INVALID_ARGUMENT,
@@ -232,6 +265,7 @@ static bool check_many(bd_op_ctx *c, const bd_queue_options *o, int64_t *n)
     for (int i = 0; i < o->component_count && !bd_op_failed(c); i++) {
         BD_STATUS(st);
         int64_t count;
+        if (!bd_shape_is_known(&o->shapes[i])) continue; // seen when they are there
         braid_shape all = bd_shape2(*n, bd_shape_count(&o->shapes[i]));
         if (bd_shape_checked_count(&all, &count, st)) bd_op_fail_status(c, st);
     }
@@ -296,14 +330,17 @@ static braid_code wait_create(const braid_op *node, void *state, braid_status *s
 
 // ---- Shapes ----
 
-// The shapes of the components, where the queue's node is known and says them; else NULL.
-static const braid_shape *component_shapes(const bd_shape_ctx *c)
+// The shape of component `i`, where the queue's node is known and says it. A priority queue's first one is its priority.
+static braid_shape component_shape(const bd_shape_ctx *c, int i)
 {
     const braid_op *source = c->node->input_count > 0 ? c->node->inputs[0].op : NULL;
     const bd_attr *shapes = source ? bd_node_attr(source, "shapes") : NULL;
-    bool fits = shapes && shapes->kind == BD_ATTR_LIST && shapes->item_kind == BD_ATTR_SHAPE &&
-                shapes->list.count == c->output_count;
-    return fits ? shapes->list.shape : NULL;
+    const bool is_priority =
+        source && strncmp(source->op_type, "PriorityQueue", strlen("PriorityQueue")) == 0;
+    const bool fits = shapes && shapes->kind == BD_ATTR_LIST && shapes->item_kind == BD_ATTR_SHAPE &&
+                      shapes->list.count == c->output_count - is_priority;
+    if (is_priority && i == 0) return BD_SCALAR;
+    return fits ? shapes->list.shape[i - is_priority] : BD_SHAPE_UNKNOWN;
 }
 
 static braid_code enqueue_shape(bd_shape_ctx *c, braid_status *st)
@@ -313,23 +350,22 @@ static braid_code enqueue_shape(bd_shape_ctx *c, braid_status *st)
 
 static braid_code dequeue_shape(bd_shape_ctx *c, braid_status *st)
 {
-    const braid_shape *shapes = component_shapes(c);
     for (int i = 0; i < c->output_count; i++)
-        c->outputs[i] = shapes ? shapes[i] : BD_SHAPE_UNKNOWN;
+        c->outputs[i] = component_shape(c, i);
     return bd_shape_ctx_handle(c, st);
 }
 
 // `n` rows (-1: unknown) of the components.
 static braid_code batch_shape(bd_shape_ctx *c, int64_t n, braid_status *st)
 {
-    const braid_shape *shapes = component_shapes(c);
     braid_code code = bd_shape_ctx_handle(c, st);
     if (!code) code = bd_shape_ctx_rank(c, 1, 0, st);
     for (int i = 0; i < c->output_count && !code; i++) {
+        const braid_shape one = component_shape(c, i);
         c->outputs[i] = BD_SHAPE_UNKNOWN;
-        if (!shapes || shapes[i].rank < 0 || shapes[i].rank >= BRAID_RANK_MAX) continue;
-        c->outputs[i] = (braid_shape){.rank = shapes[i].rank + 1, .dims = {n}};
-        memcpy(c->outputs[i].dims + 1, shapes[i].dims, sizeof n * (size_t)shapes[i].rank);
+        if (one.rank < 0 || one.rank >= BRAID_RANK_MAX) continue;
+        c->outputs[i] = (braid_shape){.rank = one.rank + 1, .dims = {n}};
+        memcpy(c->outputs[i].dims + 1, one.dims, sizeof n * (size_t)one.rank);
     }
     return code;
 }
@@ -352,6 +388,9 @@ static braid_code dequeue_up_to_shape(bd_shape_ctx *c, braid_status *st)
 #define QUEUE_ATTRS                                                                                          \
     "component_types:list(type)>=1; shapes:list(shape)>=0=[]; capacity:int=-1; "                             \
     "container:string=''; shared_name:string=''"
+#define PRIORITY_ATTRS                                                                                       \
+    "component_types:list(type)>=0=[]; shapes:list(shape)>=0; capacity:int=-1; "                             \
+    "container:string=''; shared_name:string=''"
 #define RANDOM_ATTRS "min_after_dequeue:int=0; seed:int=0; seed2:int=0; "
 #define SOURCE(SIGNATURE, ATTRS, CREATE, DOC)                                                                \
     {                                                                                                        \
@@ -364,11 +403,18 @@ static braid_code dequeue_up_to_shape(bd_shape_ctx *c, braid_status *st)
         .doc = (DOC)                                                                                         \
     }
 #define FIFO_DOC "A queue whose elements come out in the order in which they went in."
+#define PADDING_DOC                                                                                          \
+    "A FIFO queue whose elements may differ in size along dimensions of -1: those of a batch are padded with zeros."
+#define PRIORITY_DOC "A queue whose elements come out by component 0, the least first."
 #define RANDOM_DOC                                                                                           \
     "A queue whose elements come out in random order; while it is open, min_after_dequeue of them stay."
 
 BD_OP(FIFOQueue) = SOURCE("() -> (handle: Ref(string))", QUEUE_ATTRS, fifo_create, FIFO_DOC);
 BD_OP(FIFOQueueV2) = SOURCE("() -> (handle: resource)", QUEUE_ATTRS, fifo_create, FIFO_DOC);
+BD_OP(PaddingFIFOQueue) = SOURCE("() -> (handle: Ref(string))", QUEUE_ATTRS, padding_create, PADDING_DOC);
+BD_OP(PaddingFIFOQueueV2) = SOURCE("() -> (handle: resource)", QUEUE_ATTRS, padding_create, PADDING_DOC);
+BD_OP(PriorityQueue) = SOURCE("() -> (handle: Ref(string))", PRIORITY_ATTRS, priority_create, PRIORITY_DOC);
+BD_OP(PriorityQueueV2) = SOURCE("() -> (handle: resource)", PRIORITY_ATTRS, priority_create, PRIORITY_DOC);
 BD_OP(RandomShuffleQueue) = SOURCE("() -> (handle: Ref(string))", RANDOM_ATTRS QUEUE_ATTRS, random_create,
                                    RANDOM_DOC);
 BD_OP(RandomShuffleQueueV2) = SOURCE("() -> (handle: resource)", RANDOM_ATTRS QUEUE_ATTRS, random_create,

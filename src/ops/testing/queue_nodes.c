@@ -14,10 +14,13 @@ braid_out queue_make(op_live *l, queue_spec s)
 {
     static const braid_dtype int32 = BRAID_INT32;
     const char *op = s.op ? s.op : "FIFOQueueV2";
-    int count = s.types ? s.count : 1;
+    const int before = strncmp(op, "Priority", 8) == 0; // the priority is in no attr
+    int count = (s.types ? s.count : 1) - before;
     braid_op_desc *d = braid_op_begin(l->graph, op, s.name);
-    braid_op_attr_type_list(d, "component_types", s.types ? s.types : &int32, count);
-    if (!s.no_shapes) braid_op_attr_shape_list(d, "shapes", s.shapes ? s.shapes : scalars, count);
+    braid_op_attr_type_list(d, "component_types", (s.types ? s.types : &int32) + before, count);
+    if (!s.no_shapes || before)
+        braid_op_attr_shape_list(d, "shapes", (s.shapes ? s.shapes : scalars) + before,
+                                 s.no_shapes ? 0 : count);
     braid_op_attr_int(d, "capacity", s.capacity ? s.capacity : -1);
     if (s.shared_name) braid_op_attr_string(d, "shared_name", s.shared_name);
     if (strncmp(op, "Random", 6) == 0) {
