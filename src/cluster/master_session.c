@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "cluster/master_internal.h"
+#include "graph/lower.h"
 #include "runtime/placer.h"
 #include <inttypes.h>
 
@@ -81,6 +82,7 @@ braid_code bd_master_extend(bd_master_session *s, const bd_message *graph_def, i
                        s->version, *version);
     if (!code) code = bd_graph_import_message(&s->graph, graph_def, st);
     if (!code) {
+        bd_graph_lower(&s->graph, (int)from);
         code = place_locked(s, (int)from, st);
         if (code) forget_locked(s, from, library);
     }
@@ -133,6 +135,7 @@ bd_master_session *bd_master_session_new(bd_master *m, bd_found_tasks *tasks, co
     for (size_t i = 0; i < s->graph.nodes.len; i++)
         s->graph.nodes.items[i]->graph = &s->graph;
     bd_mutex_lock(&s->graph_mu);
+    bd_graph_lower(&s->graph, 0);
     const braid_code code = place_locked(s, 0, st);
     bd_mutex_unlock(&s->graph_mu);
     if (!code) return s;

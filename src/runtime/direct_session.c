@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "base/thread.h"
 #include "base/timer.h"
+#include "graph/lower.h"
 #include "runtime/announced.h"
 #include "runtime/executable.h"
 #include "runtime/local_rendezvous.h"
@@ -93,17 +94,19 @@ static void connect_later(direct_session *s, const braid_op *n)
         bd_node_add_control(copy, copy_of(s, n->controls[i]));
 }
 
-static void forget_from(direct_session *s, int from)
+// What came since: nodes of the client from `from` on, of the session's graph from `first` on.
+static void forget_from(direct_session *s, int from, int first)
 {
-    for (size_t i = (size_t)from; i < s->graph.nodes.len; i++)
+    for (size_t i = (size_t)first; i < s->graph.nodes.len; i++)
         bd_map_remove(&s->graph.by_name, s->graph.nodes.items[i]->name);
-    s->graph.nodes.len = (size_t)from;
+    s->graph.nodes.len = (size_t)first;
     s->copies.len = (size_t)from;
 }
 
 static braid_code extend_locked(direct_session *s, const braid_graph *graph, int from, braid_status *st)
 {
-    BD_ASSERT(s->graph.nodes.len == (size_t)from);
+    BD_ASSERT(s->copies.len == (size_t)from);
+    const int first = (int)s->graph.nodes.len; // lowering adds nodes that the client does not have
     s->graph.producer = graph->producer;
     s->graph.min_consumer = graph->min_consumer;
     bd_graph_share_library(&s->graph, graph);
@@ -116,8 +119,9 @@ static braid_code extend_locked(direct_session *s, const braid_graph *graph, int
                                        .default_device = s->infos[0].name,
                                        .allow_soft_placement = s->allow_soft_placement,
                                        .log_device_placement = s->log_device_placement};
-    braid_code code = bd_place(&s->graph, from, &options, st);
-    if (code) forget_from(s, from);
+    bd_graph_lower(&s->graph, first);
+    braid_code code = bd_place(&s->graph, first, &options, st);
+    if (code) forget_from(s, from, first);
     return code;
 }
 

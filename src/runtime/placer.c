@@ -171,7 +171,8 @@ static braid_code join_classes(placer *p, bd_map *absent, const braid_op *n, bra
 static braid_code join_references(placer *p, const braid_op *n, braid_status *st)
 {
     braid_code code = BRAID_OK;
-    if (!n->def) return BRAID_OK;
+    // What hands on several handles need not be where each is: lowered calls are such, for whoever fetches them.
+    if (!n->def || (n->input_count > 1 && strcmp(n->op_type, "IdentityN") == 0)) return BRAID_OK;
     for (int i = 0; !code && i < n->input_count; i++) {
         if (bd_dtype_is_ref(n->input_types[i]) || n->input_types[i] == BRAID_RESOURCE)
             code = join(p, n->inputs[i].op->id, n->id, st);

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/wire.h"
+#include "graph/lower.h"
 #include "graph/subgraph.h"
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +99,20 @@ static void check_functions(const braid_graph *g)
     }
 }
 
+// Nothing has a name twice, and inputs stay what their nodes take.
+static void check_lowering(braid_graph *g)
+{
+    bd_graph_lower(g, 0);
+    for (size_t i = 0; i < g->nodes.len; i++) {
+        const braid_op *n = g->nodes.items[i];
+        BD_ASSERT(n->id == (int)i && bd_map_get(&g->by_name, n->name) == n);
+        for (int k = 0; k < n->input_count; k++)
+            BD_ASSERT(n->inputs[k].op && n->inputs[k].op->graph == g);
+        for (int k = 0; k < n->control_count; k++)
+            BD_ASSERT(n->controls[k]->graph == g);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     BD_STATUS(st);
@@ -111,6 +126,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_round_trip(g);
         check_copy(g);
         check_functions(g);
+        check_lowering(g);
     }
     bd_message_fini(&m);
     braid_graph_free(g);

@@ -6,7 +6,7 @@ from google.protobuf import text_format
 from client import InteropTest, Session
 from cluster import Cluster, main
 from fake_worker import FakeWorker
-from graphs import FLOAT, Shape, const, graph, node, placeholder, value
+from graphs import BOOL, FLOAT, Shape, Type, const, graph, node, placeholder, value
 from protos import worker_pb2
 
 PS, WORKER = "/job:ps/replica:0/task:0/device:CPU:0", "/job:worker/replica:0/task:0/device:CPU:0"
@@ -38,6 +38,44 @@ function {
              attr { key: "dtype" value { type: DT_FLOAT } } }
   node_def { name: "r" op: "ReadVariableOp" input: "v" input: "^a" attr { key: "dtype" value { type: DT_FLOAT } } }
   ret { key: "y" value: "r:value:0" }
+}
+"""
+# Reads the variables behind both handles, wherever they are.
+READ_BOTH = """
+function {
+  signature { name: "read_both" input_arg { name: "v" type: DT_RESOURCE } input_arg { name: "w" type: DT_RESOURCE }
+              output_arg { name: "y" type: DT_FLOAT } is_stateful: true }
+  node_def { name: "a" op: "ReadVariableOp" input: "v" attr { key: "dtype" value { type: DT_FLOAT } } }
+  node_def { name: "b" op: "ReadVariableOp" input: "w" attr { key: "dtype" value { type: DT_FLOAT } } }
+  node_def { name: "s" op: "Add" input: "a:value:0" input: "b:value:0" """ + T + """ }
+  ret { key: "y" value: "s:z:0" }
+}
+function {
+  signature { name: "read_none" input_arg { name: "v" type: DT_RESOURCE } input_arg { name: "w" type: DT_RESOURCE }
+              output_arg { name: "y" type: DT_FLOAT } }
+  node_def { name: "c" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+             attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: -1 } } } }
+  ret { key: "y" value: "c:output:0" }
+}
+"""
+# while v < 10: v += w; and the handles go round
+ADD_UP = """
+function {
+  signature { name: "is_small" input_arg { name: "v" type: DT_RESOURCE } input_arg { name: "w" type: DT_RESOURCE }
+              output_arg { name: "y" type: DT_BOOL } is_stateful: true }
+  node_def { name: "a" op: "ReadVariableOp" input: "v" attr { key: "dtype" value { type: DT_FLOAT } } }
+  node_def { name: "c" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+             attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 10 } } } }
+  node_def { name: "l" op: "Less" input: "a:value:0" input: "c:output:0" """ + T + """ }
+  ret { key: "y" value: "l:z:0" }
+}
+function {
+  signature { name: "add" input_arg { name: "v" type: DT_RESOURCE } input_arg { name: "w" type: DT_RESOURCE }
+              output_arg { name: "v_" type: DT_RESOURCE } output_arg { name: "w_" type: DT_RESOURCE } is_stateful: true }
+  node_def { name: "b" op: "ReadVariableOp" input: "w" attr { key: "dtype" value { type: DT_FLOAT } } }
+  node_def { name: "a" op: "AssignAddVariableOp" input: "v" input: "b:value:0"
+             attr { key: "dtype" value { type: DT_FLOAT } } }
+  ret { key: "v_" value: "v" } ret { key: "w_" value: "w" }
 }
 """
 
@@ -128,6 +166,44 @@ class SessionTest(InteropTest):
                 self.assertEqual(value(step.result().tensor[0].tensor), 9.0)
 
 
+RESOURCE = Type(20)
+
+
+class LoweringTest(InteropTest):
+    """What Python's cond and while_loop build: their functions' nodes go where what they take is."""
+
+    def variables(self, *nodes, library):
+        both = []
+        for name, device, v in ("v", PS, 2.0), ("w", WORKER, 3.0):
+            both += [node(name, "VarHandleOp", device=device, dtype=FLOAT, shape=Shape([]),
+                          shared_name=f"{self.id()}{name}"),
+                     const(f"{name}/value", v, device=device),
+                     node(f"{name}/init", "AssignVariableOp", name, f"{name}/value", device=device, dtype=FLOAT)]
+        s = Session(cluster.master(), with_library(library, *both, *nodes))
+        s.run([], targets=["v/init", "w/init"])
+        return s
+
+    def test_a_branch_over_two_tasks(self):
+        cond = func(node("y", "If", "p", "v", "w", Tcond=BOOL, Tin=[RESOURCE, RESOURCE], Tout=[FLOAT],
+                         _lower_using_switch_merge=True), then_branch="read_both", else_branch="read_none")
+        s = self.variables(placeholder("p", BOOL, []), cond, library=READ_BOTH)
+        self.assertEqual([s.run("y:0", {"p:0": p}) for p in (True, False, True)], [5.0, -1.0, 5.0])
+
+    def test_a_call_over_two_tasks(self):
+        call = func(node("y", "StatefulPartitionedCall", "v", "w", Tin=[RESOURCE, RESOURCE], Tout=[FLOAT],
+                         device=WORKER), f="read_both")
+        self.assertEqual(self.variables(call, library=READ_BOTH).run("y:0"), 5.0)
+
+    def test_a_loop_over_two_tasks(self):
+        loop = func(node("y", "While", "v", "w", T=[RESOURCE, RESOURCE], _lower_using_switch_merge=True),
+                    cond="is_small", body="add")
+        read = node("r", "ReadVariableOp", "v", "^y", dtype=FLOAT)
+        through = node("t", "ReadVariableOp", "y", dtype=FLOAT)  # the handle that comes out
+        s = self.variables(loop, read, through, library=ADD_UP)
+        self.assertEqual(s.run("r:0"), 11.0)
+        self.assertEqual(s.run("t:0"), 11.0)
+
+
 class WorkerTest(InteropTest):
 
     def register(self, g):
@@ -165,8 +241,9 @@ class MasterTest(InteropTest):
             unused = SQUARE.replace('"sq"', '"unused"')
             g = with_library(SQUARE + NEGATE + BOTH + unused, const("x", 3.0, device=PS),
                              node("y", "both", "x", device=PS))
-            Session(mixed.master(), g).start(["y:0"])
+            step = Session(mixed.master(), g).start(["y:0"])
             sent = peer.next("RegisterGraph").request.graph_def
+            step.cancel()
             self.assertEqual(sorted(f.signature.name for f in sent.library.function), ["both", "neg", "sq"])
         finally:
             mixed.stop()

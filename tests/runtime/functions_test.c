@@ -1,6 +1,7 @@
 // Functions of a library, called in the in-process session: small libraries, values worked out by hand.
 // labels: concurrent
 #include "base/alloc.h"
+#include "base/strbuf.h"
 #include "base/testing/test.h"
 #include "tensor/tensor.h"
 #include <braid/braid.h>
@@ -250,6 +251,48 @@ static const row rows[] = {
              NODE("c", "Cast", INPUT("n") TYPE("SrcT", "DT_INT32") TYPE("DstT", "DT_FLOAT"))
                  NODE("y", "Add", INPUT("x") INPUT("c") T_FLOAT),
      7, 7, BRAID_OK, NULL},
+    // A turn adds 1 to even numbers and 2 to odd ones: 1, 3, 5, 7.
+    {"If in While",
+     LOOP FUNCTION("by_one", IN("x") OUT("y"),
+                   BODY("one", "Const", CONST_F("1"))
+                       BODY("s", "Add", INPUT("x") INPUT("one:output:0") T_FLOAT) RET("y", "s:z:0"))
+         FUNCTION("by_two", IN("x") OUT("y"),
+                  BODY("two", "Const", CONST_F("2"))
+                      BODY("s", "Add", INPUT("x") INPUT("two:output:0") T_FLOAT) RET("y", "s:z:0"))
+             FUNCTION("turn", IN("x") IN("n") OUT("y") OUT("m"),
+                      BODY("two", "Const", CONST_F("2"))
+                          BODY("mod", "FloorMod", INPUT("x") INPUT("two:output:0") T_FLOAT)
+                              BODY("one", "Const", CONST_F("1"))
+                                  BODY("even", "Less", INPUT("mod:z:0") INPUT("one:output:0") T_FLOAT) BODY(
+                                      "i", "If",
+                                      INPUT("even:z:0") INPUT("x") TYPE("Tcond", "DT_BOOL") TYPES("Tin", F1)
+                                          TYPES("Tout", F1) FUNC("then_branch", "by_one") FUNC(
+                                              "else_branch", "by_two")) RET("y", "i:output:0") RET("m", "n")),
+     X CONST("n", "6") NODE(
+         "y", "While", INPUT("x") INPUT("n") TYPES("T", F1 F1) FUNC("cond", "less") FUNC("body", "turn")),
+     1, 7, BRAID_OK, NULL},
+    // Twice, so that frames and names of one copy are not those of the other; the branch that is not taken would fail.
+    {"a call of a call of a loop, in a branch",
+     LOOP BROKEN FUNCTION("loop", IN("x") OUT("y"),
+                          BODY("n", "Const", CONST_F("10"))
+                              BODY("w", "While",
+                                   INPUT("x") INPUT("n:output:0") TYPES("T", F1 F1) FUNC("cond", "less")
+                                       FUNC("body", "more")) RET("y", "w:output:0"))
+         FUNCTION("twice", IN("x") OUT("y"),
+                  BODY("a", "PartitionedCall", INPUT("x") CALL_ATTRS(F1, F1, "loop")) BODY(
+                      "b", "StatefulPartitionedCall", INPUT("a:output:0") CALL_ATTRS(F1, F1, "loop"))
+                      BODY("c", "Add", INPUT("a:output:0") INPUT("b:output:0") T_FLOAT) RET("y", "c:z:0")),
+     X NODE("t", "Const", CONST_ATTRS("DT_BOOL", "bool_val", "true"))
+         NODE("y", "If",
+              INPUT("t") INPUT("x") TYPE("Tcond", "DT_BOOL") TYPES("Tin", F1) TYPES("Tout", F1)
+                  FUNC("then_branch", "twice") FUNC("else_branch", "B")),
+     2.5F, 21, BRAID_OK, NULL},
+    {"a result that is a constant, and a branch that uses nothing", FACTORIAL,
+     X NODE("t", "Const", CONST_ATTRS("DT_BOOL", "bool_val", "false"))
+         NODE("y", "If",
+              INPUT("t") INPUT("x") TYPE("Tcond", "DT_BOOL") TYPES("Tin", F1) TYPES("Tout", F1)
+                  FUNC("then_branch", "fact") FUNC("else_branch", "one_of")),
+     9, 1, BRAID_OK, NULL},
     {"MapDefun", SQUARE_PLUS_ONE,
      X NODE("n", "Const",
             TYPE("dtype", "DT_FLOAT")
@@ -266,9 +309,30 @@ static const row rows[] = {
 
 // ---- Running them ----
 
-static char *text_of(const row *r)
+// As Python's cond and while_loop ask for it.
+static char *ask_for_lowering(char *text)
+{
+    static const char *const ops[] = {"If", "StatelessIf", "While", "StatelessWhile"};
+    bd_strbuf out = {0};
+    for (const char *p = text; *p; p++) {
+        bd_strbuf_append_char(&out, *p);
+        for (size_t i = 0; i < BD_COUNTOF(ops); i++) {
+            char *op = bd_asprintf(" op: '%s' ", ops[i]);
+            if (strncmp(p, op, strlen(op)) == 0) {
+                bd_strbuf_appendf(&out, "%s%s", op + 1, ATTR("_lower_using_switch_merge", "b: true"));
+                p += strlen(op) - 1;
+            }
+            bd_free(op);
+        }
+    }
+    bd_free(text);
+    return bd_strbuf_take(&out);
+}
+
+static char *text_of(const row *r, bool lowered)
 {
     char *text = bd_asprintf("library { %s } %s versions { producer: 134 }", r->library, r->nodes);
+    if (lowered) text = ask_for_lowering(text);
     for (char *p = text; *p; p++)
         if (*p == '\'') *p = '"';
     return text;
@@ -291,10 +355,10 @@ static void check(const row *r, braid_session *s, const braid_graph *g)
     braid_tensor_free(y);
 }
 
-static void run_row(const row *r, unsigned disabled_rewrites)
+static void run_row(const row *r, unsigned disabled_rewrites, bool lowered)
 {
     BD_STATUS(st);
-    char *text = text_of(r);
+    char *text = text_of(r, lowered);
     braid_graph *g = braid_graph_new();
     braid_graph_import_text(g, text, strlen(text), st);
     if (st->code) fail_msg("%s: %s", r->name, braid_status_message(st));
@@ -312,8 +376,10 @@ static void test_rows(void **state)
 {
     (void)state;
     for (size_t i = 0; i < BD_COUNTOF(rows); i++) {
-        run_row(&rows[i], 0);
-        run_row(&rows[i], ~0U);
+        run_row(&rows[i], 0, false);
+        run_row(&rows[i], ~0U, false);
+        run_row(&rows[i], 0, true);
+        run_row(&rows[i], ~0U, true);
     }
 }
 

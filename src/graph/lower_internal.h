@@ -1,0 +1,42 @@
+// What the files about lowering share: adding nodes, and bodies of functions.
+#ifndef BD_GRAPH_LOWER_INTERNAL_H
+#define BD_GRAPH_LOWER_INTERNAL_H
+
+#include "graph/lower.h"
+
+// The functions that a node was inlined from: none of them is inlined into itself.
+typedef struct bd_inlined {
+    const char *function;
+    const struct bd_inlined *in; // NULL: a node of the graph
+} bd_inlined;
+
+typedef struct bd_lowering {
+    braid_graph *g;
+    BD_ARRAY(const bd_inlined *) from; // by node id, less `first`
+    int first;
+    bd_imap values; // node that was lowered -> braid_out [output_count] that it hands on
+    bd_arena arena;
+} bd_lowering;
+
+// A function that can be inlined in the place of a node.
+typedef struct bd_inline {
+    const bd_inlined *chain;
+    bd_function_body body;
+    bd_op_list effects; // of the body, then of the graph: what has effects
+} bd_inline;
+
+// Prepares the function of attr `attr` of `n`, with `arg_count` arguments. False: it cannot be inlined.
+bool bd_inline_begin(bd_lowering *l, const braid_op *n, const char *attr, int arg_count, bd_inline *in);
+// Adds the nodes, under `prefix`: arguments are `args`, results go to `rets` [ret_count]; what has no inputs waits for `pivot` (NULL: for
+// nothing). `in->effects` are then nodes of the graph.
+void bd_inline_add(bd_lowering *l, bd_inline *in, const braid_op *caller, const char *prefix,
+                   const braid_out *args, braid_op *pivot, braid_out *rets);
+void bd_inline_fini(bd_inline *in);
+
+// Adds a node "CALLER/name" where the caller is to be, or a handle is. Attr T is the type of the first input; an input without op comes
+// later.
+#define BD_LOWER_INPUTS_MAX 2
+braid_op *bd_lower_add(bd_lowering *l, const braid_op *caller, const char *name, const char *op,
+                       const braid_out *inputs, int input_count, const bd_named_attr *attrs, int attr_count);
+
+#endif
