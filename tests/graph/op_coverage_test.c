@@ -34,7 +34,7 @@ static const char differentiable[] =
     "Angle ConjugateTranspose DivNoNan MulNoNan Xdivy Xlogy NextAfter Igamma Igammac Betainc Zeta Polygamma BesselI0e BesselI1e BatchMatMulV2 EuclideanNorm "
     "CumulativeLogsumexp SelectV2 SparseSegmentSumWithNumSegments "
     "SparseSegmentMeanWithNumSegments SparseSegmentSqrtNWithNumSegments LeakyRelu LeakyReluGrad ClipByValue BroadcastTo EnsureShape "
-    "MatrixDiagV2 MatrixDiagPartV2 MatrixSetDiagV2 Roll TensorScatterUpdate TensorScatterAdd TensorScatterSub NthElement TopK "
+    "MatrixDiagV2 MatrixDiagPartV2 MatrixSetDiagV2 MatrixDiagV3 MatrixDiagPartV3 MatrixSetDiagV3 Roll TensorScatterUpdate TensorScatterAdd TensorScatterSub NthElement TopK "
     "LogMatrixDeterminant Cholesky TridiagonalSolve TridiagonalMatMul ResourceGatherNd "
     // random_grad.py
     "RandomGamma "
