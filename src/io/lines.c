@@ -48,7 +48,7 @@ static braid_code keep_block(bd_lines *l, size_t n, braid_status *st)
         l->line = line;
         l->cap = cap;
     }
-    memcpy(l->line + l->len, l->block + l->pos, n);
+    if (n > 0) memcpy(l->line + l->len, l->block + l->pos, n);
     l->len += n;
     return BRAID_OK;
 }

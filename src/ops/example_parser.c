@@ -60,7 +60,7 @@ static braid_code check_default(const bd_dense_feature *f, int i, braid_status *
         return bd_fail(
             st, BRAID_INVALID_ARGUMENT,
             "dense_shape[%d] is a variable length shape: %s, therefore def_value[%d] must contain a single "
-            "element ( the padding element).  But its shape is: %s",
+            "element (the padding element).  But its shape is: %s",
             i, bd_shape_str(&f->shape, a), i, bd_shape_str(&d->shape, b));
     }
     if (bd_tensor_count(d) > 0 && !bd_shape_merge(&f->shape, &d->shape, &merged))
@@ -110,25 +110,33 @@ static found *features_of(const parse *p, int64_t example)
     return p->found + example * feature_count(p);
 }
 
-// What stands before the words of an error: which example, which feature.
+static bd_string name_of(const parse *p, int64_t example)
+{
+    return p->names ? p->names[example] : (bd_string){(char *)"<unknown>", strlen("<unknown>")};
+}
+
+static bool says_name(const parse *p)
+{
+    return !p->is_single || p->spec->is_context;
+}
+
 static braid_code fail_feature(const parse *p, int64_t example, const bd_bytes *key, braid_status *st,
                                const char *format, ...) __attribute__((format(printf, 5, 6)));
+// An error that begins with which example and which feature.
 static braid_code fail_feature(const parse *p, int64_t example, const bd_bytes *key, braid_status *st,
                                const char *format, ...)
 {
     bd_strbuf text = {0};
     va_list args;
-    if (!p->is_single) {
+    bd_string name = name_of(p, example);
+    if (says_name(p)) {
         bd_strbuf_append(&text, "Name: ");
-        if (p->names)
-            bd_strbuf_append_n(&text, p->names[example].data, p->names[example].len);
-        else
-            bd_strbuf_append(&text, "<unknown>");
+        bd_strbuf_append_n(&text, name.data, name.len);
         bd_strbuf_append(&text, ", ");
     }
-    bd_strbuf_append(&text, "Key: ");
+    bd_strbuf_append(&text, p->spec->is_context ? "Context feature: " : "Key: ");
     bd_strbuf_append_n(&text, key->data, key->len);
-    if (!p->is_single) bd_strbuf_appendf(&text, ", Index: %lld", (long long)example);
+    if (!p->is_single && !p->spec->is_context) bd_strbuf_appendf(&text, ", Index: %lld", (long long)example);
     bd_strbuf_append(&text, ".  ");
     va_start(args, format);
     bd_strbuf_vappendf(&text, format, args);
@@ -140,12 +148,27 @@ static braid_code fail_feature(const parse *p, int64_t example, const bd_bytes *
 
 static braid_code fail_missing(const parse *p, int64_t example, const bd_dense_feature *f, braid_status *st)
 {
-    const bd_string unknown = {(char *)"<unknown>", strlen("<unknown>")};
-    const bd_string *name = p->names ? &p->names[example] : &unknown;
-    return bd_fail(
-        st, BRAID_INVALID_ARGUMENT, "%s%.*s%sFeature: %s (data type: %s) is required but could not be found.",
-        p->is_single ? "" : "Name: ", p->is_single ? 0 : (int)bd_min((int64_t)name->len, 1024),
-        name->data ? name->data : "", p->is_single ? "" : ", ", f->key.data, braid_dtype_name(f->dtype));
+    bd_string name = name_of(p, example);
+    int len = (int)bd_min((int64_t)name.len, 1024);
+    const char *text = name.data ? name.data : "";
+    if (p->spec->is_context && p->is_single)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       "Name: %.*s, Context feature '%s' is required but could not be found.", len, text,
+                       f->key.data);
+    return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                   "%s%.*s%sFeature: %s (data type: %s) is required but could not be found.",
+                   says_name(p) ? "Name: " : "", says_name(p) ? len : 0, text, says_name(p) ? ", " : "",
+                   f->key.data, braid_dtype_name(f->dtype));
+}
+
+static braid_code fail_type(const parse *p, int64_t example, const bd_bytes *key, braid_dtype is,
+                            braid_dtype want, braid_status *st)
+{
+    if (p->spec->is_context)
+        return fail_feature(p, example, key, st, "Data types don't match. Expected type: %s  Feature is: %s",
+                            braid_dtype_name(want), braid_dtype_name(is));
+    return fail_feature(p, example, key, st, "Data types don't match. Data type: %s but expected type: %s",
+                        braid_dtype_name(is), braid_dtype_name(want));
 }
 
 static const char *value_name(braid_dtype dtype)
@@ -183,10 +206,7 @@ static braid_code scan_feature(const parse *p, int64_t example, int i, braid_sta
     braid_dtype want = dense ? dense->dtype : sparse->dtype, dtype = BRAID_INVALID;
     if (f->value.data && !bd_feature_scan(f->value, &dtype, &f->count))
         return fail_feature(p, example, key, st, "Can't parse serialized Example.");
-    if (dtype != BRAID_INVALID && dtype != want)
-        return fail_feature(p, example, key, st,
-                            "Data types don't match. Data type: %s but expected type: %s",
-                            braid_dtype_name(dtype), braid_dtype_name(want));
+    if (dtype != BRAID_INVALID && dtype != want) return fail_type(p, example, key, dtype, want, st);
     if (dtype == BRAID_INVALID) f->value.data = NULL;
     if (sparse) return BRAID_OK;
     if (f->value.data) return check_count(p, example, dense, f->count, st);
@@ -409,8 +429,9 @@ braid_code bd_examples_parse(const bd_example_spec *spec, bd_op_ctx *c, const bd
 }
 
 braid_code bd_example_parse_one(const bd_example_spec *spec, const bd_string *serialized,
-                                bd_parsed_examples *out, braid_status *st)
+                                const bd_string *name, bd_parsed_examples *out, braid_status *st)
 {
-    parse p = {.spec = spec, .serialized = serialized, .count = 1, .is_single = true, .out = out};
+    parse p = {
+        .spec = spec, .serialized = serialized, .names = name, .count = 1, .is_single = true, .out = out};
     return parse_all(&p, NULL, st);
 }

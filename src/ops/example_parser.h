@@ -26,6 +26,7 @@ typedef struct bd_example_spec {
     const bd_dense_feature *dense; // not owned
     const bd_sparse_feature *sparse;
     int dense_count, sparse_count;
+    bool is_context; // the messages are SequenceExamples, of which this is the context
 } bd_example_spec;
 
 // Where results go: arrays of the caller's, [dense_count] and [sparse_count]. They are "no tensor" at the start, and the
@@ -48,8 +49,8 @@ braid_code bd_examples_parse(const bd_example_spec *spec, struct bd_op_ctx *c, c
                              const bd_string *names, int64_t count, bd_parsed_examples *out,
                              braid_status *st);
 
-// Parses one message into tensors without the dimension of examples.
+// Parses one message into tensors without the dimension of examples. `name` is for errors (NULL: "<unknown>").
 braid_code bd_example_parse_one(const bd_example_spec *spec, const bd_string *serialized,
-                                bd_parsed_examples *out, braid_status *st);
+                                const bd_string *name, bd_parsed_examples *out, braid_status *st);
 
 #endif

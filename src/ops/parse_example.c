@@ -283,7 +283,7 @@ static void single_run(bd_op_ctx *c)
     braid_tensor *tensors = bd_calloc((size_t)c->output_count + 1, sizeof *tensors);
     bd_parsed_examples out = output_lists(&spec, tensors);
     if (!bd_example_check_defaults(&spec, st))
-        bd_example_parse_one(&spec, bd_tensor_str(serialized), &out, st);
+        bd_example_parse_one(&spec, bd_tensor_str(serialized), NULL, &out, st);
     output_parsed(c, st, tensors);
     bd_free(tensors);
     bd_free(dense);

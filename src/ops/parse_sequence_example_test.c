@@ -1,0 +1,145 @@
+// What ParseSequenceExample and ParseSingleSequenceExample promise. The messages are made by a Python program after the .proto files.
+#include "base/testing/test.h"
+#include "ops/testing/op_test.h"
+
+// context c: [5], w: ["x", "y"]; lists d: [1, 2] [3, 4] [5, 6], s: [7] (no kind) [8, 9]
+#define LONG                                                                                                                         \
+    "\\x0a\\x1b\\x0a\\x0a\\x0a\\x01c\\x12\\x05\\x1a\\x03\\x0a\\x01\\x05\\x0a\\x0d\\x0a\\x01w\\x12\\x08\\x0a\\x06\\x0a\\x01x\\x0a"    \
+    "\\x01y\\x12I\\x0a/\\x0a\\x01d\\x12*\\x0a\\x0c\\x12\\x0a\\x0a\\x08\\x00\\x00\\x80\\x3f\\x00\\x00\\x00@\\x0a\\x0c\\x12\\x0a"      \
+    "\\x0a\\x08\\x00\\x00@@\\x00\\x00\\x80@\\x0a\\x0c\\x12\\x0a\\x0a\\x08\\x00\\x00\\xa0@\\x00\\x00\\xc0@\\x0a\\x16\\x0a\\x01s\\x12" \
+    "\\x11\\x0a\\x05\\x1a\\x03\\x0a\\x01\\x07\\x0a\\x00\\x0a\\x06\\x1a\\x04\\x0a\\x02\\x08\\x09"
+// context c: [6]; list d: [7, 8]
+#define SHORT                                                                                                                    \
+    "\\x0a\\x0c\\x0a\\x0a\\x0a\\x01c\\x12\\x05\\x1a\\x03\\x0a\\x01\\x06\\x12\\x15\\x0a\\x13\\x0a\\x01d\\x12\\x0e\\x0a\\x0c\\x12" \
+    "\\x0a\\x0a\\x08\\x00\\x00\\xe0@\\x00\\x00\\x00A"
+// list s: floats
+#define WRONG                                                                                                \
+    "\\x0a\\x00\\x12\\x11\\x0a\\x0f\\x0a\\x01s\\x12\\x0a\\x0a\\x08\\x12\\x06\\x0a\\x04\\x00\\x00\\x80\\x3f"
+
+#define NO_CONTEXT                                                                                           \
+    "context_dense_keys=[]; Ncontext_dense=0; Tcontext_dense=[]; context_dense_shapes=[]; "                  \
+    "context_sparse_keys=[]; Ncontext_sparse=0; context_sparse_types=[]; "
+#define CONTEXT                                                                                              \
+    "context_dense_keys=[c]; Ncontext_dense=1; Tcontext_dense=[int64]; context_dense_shapes=[[1]]; "         \
+    "context_sparse_keys=[w]; Ncontext_sparse=1; context_sparse_types=[string]; "
+#define NO_LISTS                                                                                             \
+    "feature_list_dense_keys=[]; Nfeature_list_dense=0; feature_list_dense_types=[]; "                       \
+    "feature_list_dense_shapes=[]; feature_list_sparse_keys=[]; Nfeature_list_sparse=0; "                    \
+    "feature_list_sparse_types=[]; feature_list_dense_missing_assumed_empty=[]"
+#define LISTS(SHAPE, MISSING)                                                                                \
+    "feature_list_dense_keys=[d]; Nfeature_list_dense=1; feature_list_dense_types=[float]; "                 \
+    "feature_list_dense_shapes=[" SHAPE "]; feature_list_sparse_keys=[s]; Nfeature_list_sparse=1; "          \
+    "feature_list_sparse_types=[int64]; feature_list_dense_missing_assumed_empty=[" MISSING "]"
+
+static void test_batch(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"ParseSequenceExample", CONTEXT NO_LISTS, "string[2] " LONG " " SHORT "; string[0]; int64[0]",
+         "int64[2,2] 0 0 0 1; string[2] x y; int64[2] 2 2; int64[2,1] 5 6"},
+        {"ParseSequenceExample", NO_CONTEXT LISTS("[2]", ""), "string[2] " SHORT " " LONG "; string[0]",
+         "int64[3,3] 1 0 0 1 2 0 1 2 1; int64[3] 7 8 9; int64[3] 2 3 2; float[2,3,2] 7 8 0 0 0 0 1 2 3 4 5 6; "
+         "int64[2] 1 3"},
+        {"ParseSequenceExample", NO_CONTEXT LISTS("[2]", "d"), "string[2] " SHORT " ''; string[0]",
+         "int64[0,3]; int64[0]; int64[3] 2 0 0; float[2,1,2] 7 8 0 0; int64[2] 1 0"},
+        {"ParseSequenceExample", CONTEXT NO_LISTS, "string[0]; string[0]; int64[0]",
+         "int64[0,2]; string[0]; int64[2] 0 0; int64[0,1]"},
+        {"ParseSequenceExample", CONTEXT NO_LISTS, "string[1] ''; string[0]; int64[1] 3",
+         "int64[0,2]; string[0]; int64[2] 1 0; int64[1,1] 3"},
+        {"ParseSequenceExample", CONTEXT NO_LISTS, "string[1] ''; string[1] me; int64[0]",
+         "InvalidArgument: Feature: c (data type: int64) is required but could not be found."},
+        {"ParseSequenceExample", NO_CONTEXT LISTS("[2]", ""), "string[1] ''; string[1] me",
+         "InvalidArgument: Missing feature d in example me"},
+        {"ParseSequenceExample", NO_CONTEXT LISTS("[3]", ""), "string[1] " SHORT "; string[0]",
+         "InvalidArgument: Unexpected number of elements in feature d, example <unknown>"},
+        {"ParseSequenceExample", NO_CONTEXT LISTS("[2]", "d"), "string[1] " WRONG "; string[0]",
+         "InvalidArgument: Error in sequence feature s in example <unknown>"},
+        {"ParseSequenceExample", NO_CONTEXT LISTS("[2]", "d"), "string[1] \\x12\\x05a; string[0]",
+         "InvalidArgument: Could not parse example input"},
+        {"ParseSequenceExample", NO_CONTEXT LISTS("[2]", "d"), "string[1] \\x12\\x01a; string[0]",
+         "InvalidArgument: Invalid protocol message input, example id: <unknown>"},
+        {"ParseSequenceExample", NO_CONTEXT LISTS("[2]", ""), "string[1] " SHORT "; string[2] a b",
+         "InvalidArgument: example_names must be empty or have the correct number of elements"},
+        {"ParseSequenceExample", NO_CONTEXT LISTS("[2]", ""), "string[] " SHORT "; string[0]",
+         "InvalidArgument: Expected serialized to be a vector, got shape: []"},
+        {"ParseSequenceExample", NO_CONTEXT LISTS("[?]", ""), "string[1] " SHORT "; string[0]",
+         "InvalidArgument: shape [?] is not fully known"},
+        {"ParseSequenceExample", CONTEXT NO_LISTS, "string[1] " SHORT "; string[0]; int64[2] 1 2",
+         "InvalidArgument: def_value[0].shape() == [2] != context_dense_shapes_[0] == [1]"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_single(void **state)
+{
+    (void)state;
+#define SINGLE(SHAPE)                                                                                        \
+    "Ncontext_dense=1; Tcontext_dense=[int64]; context_dense_shapes=[[1]]; Ncontext_sparse=1; "              \
+    "context_sparse_types=[string]; Nfeature_list_dense=1; feature_list_dense_types=[float]; "               \
+    "feature_list_dense_shapes=[" SHAPE "]; Nfeature_list_sparse=1; feature_list_sparse_types=[int64]"
+#define KEYS "string[] w; string[] c; string[] s; string[] d; "
+    static const op_case cases[] = {
+        {"ParseSingleSequenceExample", SINGLE("[2]"),
+         "string[] " LONG "; string[0]; " KEYS "int64[0]; string[] me",
+         "int64[2,1] 0 1; string[2] x y; int64[1] 2; int64[1] 5; int64[3,2] 0 0 2 0 2 1; int64[3] 7 8 9; int64[2] 3 2; "
+         "float[3,2] 1 2 3 4 5 6"},
+        {"ParseSingleSequenceExample", SINGLE("[2]"),
+         "string[] ''; string[1] d; " KEYS "int64[1] 4; string[0]",
+         "int64[0,1]; string[0]; int64[1] 0; int64[1] 4; int64[0,2]; int64[0]; int64[2] 0 0; float[0,2]"},
+        {"ParseSingleSequenceExample", SINGLE("[2]"),
+         "string[] ''; string[1] d; " KEYS "int64[0]; string[] in1",
+         "InvalidArgument: Name: in1, Context feature 'c' is required but could not be found."},
+        {"ParseSingleSequenceExample", SINGLE("[2]"),
+         "string[] ''; string[0]; " KEYS "int64[1] 1; string[] in1",
+         "InvalidArgument: Name: in1, Feature list 'd' is required but could not be found.  Did you mean to include it in "
+         "feature_list_dense_missing_assumed_empty or feature_list_dense_defaults?"},
+        {"ParseSingleSequenceExample", SINGLE("[1]"),
+         "string[] " LONG "; string[0]; " KEYS "int64[0]; string[] in1",
+         "InvalidArgument: Name: in1, Key: d, Index: 0.  Number of float values != expected.  values size: 2 but output "
+         "shape: [1]"},
+        {"ParseSingleSequenceExample", SINGLE("[2]"),
+         "string[] " WRONG "; string[1] d; " KEYS "int64[1] 1; string[] in1",
+         "InvalidArgument: Name: in1, Feature List: s, Index: 0.  Data types don't match. Expected type: int64"},
+        {"ParseSingleSequenceExample", SINGLE("[2]"),
+         "string[] " LONG
+         "; string[0]; string[] c; string[] w; string[] s; string[] d; int64[0]; string[] in1",
+         "InvalidArgument: Name: in1, Context feature: w.  Data types don't match. Expected type: int64"},
+        {"ParseSingleSequenceExample", SINGLE("[2]"),
+         "string[] " LONG
+         "; string[0]; string[] w; string[1] c; string[] s; string[] d; int64[0]; string[] in1",
+         "InvalidArgument: Expected context_dense_keys[0] to be a scalar, got shape: [1]"},
+        {"ParseSingleSequenceExample", SINGLE("[2]"),
+         "string[1] " LONG "; string[0]; " KEYS "int64[0]; string[] me",
+         "InvalidArgument: Expected serialized to be a scalar, got shape: [1]"},
+        {"ParseSingleSequenceExample", SINGLE("[2]"),
+         "string[] " LONG
+         "; string[0]; string[] w; string[] c; string[] d; string[] d; int64[0]; string[] in1",
+         "InvalidArgument: Sequence feature d cannot be both dense and sparse"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_shapes(void **state)
+{
+    (void)state;
+    static const op_shape_case cases[] = {
+        {"ParseSequenceExample", CONTEXT LISTS("[2,3]", ""), "string[4]; string?; int64?",
+         "[?,2]; [?]; [2]; [4,1]; [?,3]; [?]; [3]; [4,?,2,3]; [4]"},
+        {"ParseSequenceExample", CONTEXT LISTS("[2,3]", ""), "string[]; string?; int64?",
+         "InvalidArgument: Shape must be rank 1 but is rank 0"},
+        {"ParseSingleSequenceExample", SINGLE("[2]"),
+         "string[]; string?; string?; string?; string?; string?; int64?; string?",
+         "[?,1]; [?]; [1]; [1]; [?,2]; [?]; [2]; [?,2]"},
+    };
+    OP_TEST_SHAPES(cases);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_single),
+        cmocka_unit_test(test_shapes),
+    };
+    return BD_RUN_TESTS(tests);
+}
