@@ -44,20 +44,12 @@ BD_OP(ParseTensor) = {
 
 static void serialize_run(bd_op_ctx *c)
 {
-    bd_message message;
-    bd_wire_writer w;
     if (bd_input(c, 0)->dtype == BRAID_VARIANT) {
         bd_op_fail(c, BRAID_UNIMPLEMENTED, "A tensor of variants cannot be serialized");
         return;
     }
-    bd_message_init(&message);
-    bd_wire_writer_init(&w, &message);
-    bd_tensor_proto_write(bd_input(c, 0), &w);
-    bd_wire_writer_finish(&w);
     braid_tensor *y = bd_output(c, 0, BRAID_STRING, &BD_SCALAR);
-    char *room = y ? bd_string_room(c, y, 0, message.bytes) : NULL;
-    if (room) bd_message_gather(&message, room);
-    bd_message_fini(&message);
+    if (y) bd_string_put_tensor(c, y, 0, bd_input(c, 0));
 }
 
 BD_OP(SerializeTensor) = {

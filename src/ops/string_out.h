@@ -11,4 +11,7 @@ char *bd_string_room(bd_op_ctx *c, const braid_tensor *y, int64_t i, size_t len)
 // Makes element `i` a copy. False: the kernel has failed.
 bool bd_string_put(bd_op_ctx *c, const braid_tensor *y, int64_t i, const void *data, size_t len);
 
+// Makes element `i` the TensorProto of `t`, which holds no variants. False: the kernel has failed.
+bool bd_string_put_tensor(bd_op_ctx *c, const braid_tensor *y, int64_t i, const braid_tensor *t);
+
 #endif

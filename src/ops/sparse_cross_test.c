@@ -1,0 +1,169 @@
+// What SparseCross and EditDistance promise. Values are those of TensorFlow's own tests and documentation, and of Python.
+#include "base/testing/test.h"
+#include "ops/testing/op_test.h"
+
+// TensorFlow's default key.
+#define KEY "956888297470"
+#define NEXT_KEY "956888297471"
+#define HASHED(BUCKETS, KEY)                                                                                 \
+    "N=3; hashed_output=true; num_buckets=" BUCKETS "; hash_key=" KEY                                        \
+    "; sparse_types=[string,string,string]; dense_types=[]; out_type=int64; internal_type=string"
+#define ONE_EACH                                                                                             \
+    "int64[1,2] 0 0; int64[1,2] 0 0; int64[1,2] 0 0; string[1] batch1-FC1-F1; string[1] batch1-FC2-F1; "     \
+    "string[1] batch1-FC3-F1; int64[2] 1 1; int64[2] 1 1; int64[2] 1 1"
+
+#define JOINED(N, SPARSE, DENSE, INTERNAL)                                                                   \
+    "N=" N "; hashed_output=false; num_buckets=0; hash_key=" KEY "; sparse_types=" SPARSE                    \
+    "; dense_types=" DENSE "; out_type=string; internal_type=" INTERNAL
+
+static void test_hashes(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"SparseCross", HASHED("0", KEY), ONE_EACH,
+         "int64[1,2] 0 0; int64[1] 1971693436396284976; int64[2] 1 1"},
+        {"SparseCross", HASHED("0", NEXT_KEY), ONE_EACH,
+         "int64[1,2] 0 0; int64[1] 4847552627144134031; int64[2] 1 1"},
+        {"SparseCross", HASHED("100", KEY), ONE_EACH, "int64[1,2] 0 0; int64[1] 83; int64[2] 1 1"},
+        {"SparseCross", HASHED("100", NEXT_KEY), ONE_EACH, "int64[1,2] 0 0; int64[1] 31; int64[2] 1 1"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+#define TWO_STRINGS JOINED("2", "[string,string]", "[]", "string")
+
+static void test_strings(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        // The last column goes fastest; a row that lacks a column has no crosses.
+        {"SparseCross", TWO_STRINGS,
+         "int64[4,2] 0 0 0 1 1 0 3 0; int64[4,2] 0 0 0 1 2 0 3 0; string[4] a b c d; string[4] A B C D; int64[2] "
+         "4 2; int64[2] 4 2",
+         "int64[5,2] 0 0 0 1 0 2 0 3 3 0; string[5] a_X_A a_X_B b_X_A b_X_B d_X_D; int64[2] 4 4"},
+        {"SparseCross", JOINED("1", "[int64]", "[string]", "string"),
+         "int64[2,2] 0 0 1 0; int64[2] -5 7; int64[2] 2 1; string[2,2] p q r s",
+         "int64[4,2] 0 0 0 1 1 0 1 1; string[4] -5_X_p -5_X_q 7_X_r 7_X_s; int64[2] 2 2"},
+        {"SparseCross", JOINED("0", "[]", "[int64,string]", "int64"), "int64[2,1] 1 2; string[2,1] a b",
+         "int64[2,2] 0 0 1 0; string[2] 1_X_a 2_X_b; int64[2] 2 1"},
+        {"SparseCross", JOINED("0", "[]", "[]", "string"), "", "int64[0,2]; string[0]; int64[2] 0 0"},
+        {"SparseCross", JOINED("0", "[]", "[string]", "string"), "string[1000000,0]",
+         "int64[0,2]; string[0]; int64[2] 1000000 0"},
+        // Rows without a feature cost nothing, however many there are.
+        {"SparseCross", JOINED("1", "[string]", "[]", "string"),
+         "int64[2,2] 5 0 4611686018427387904 0; string[2] a b; int64[2] 9223372036854775807 1",
+         "int64[2,2] 5 0 4611686018427387904 0; string[2] a b; int64[2] 9223372036854775807 1"},
+        // What comes after a row out of order is not seen.
+        {"SparseCross", JOINED("1", "[string]", "[]", "string"),
+         "int64[4,2] 1 0 0 0 2 0 3 0; string[4] a b c d; int64[2] 4 1",
+         "int64[1,2] 1 0; string[1] a; int64[2] 4 1"},
+        {"SparseCross", JOINED("1", "[string]", "[]", "string"),
+         "int64[2,2] -1 0 7 0; string[2] a b; int64[2] 4 1", "int64[0,2]; string[0]; int64[2] 4 0"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_refused_crosses(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"SparseCross", TWO_STRINGS,
+         "int64[1,2] 0; int64[2] 0; string[1] a; string[1] a; int64[2] 1 1; int64[2] 1 1",
+         "InvalidArgument: Input indices should be a matrix but received shape [2] at position 1"},
+        {"SparseCross", TWO_STRINGS,
+         "int64[1,3] 0; int64[1,2] 0; string[1] a; string[1] a; int64[2] 1 1; int64[2] 1 1",
+         "InvalidArgument: Expected D2 of index to be 2 got 3 at position 0"},
+        {"SparseCross", TWO_STRINGS,
+         "int64[1,2] 0; int64[1,2] 0; string[] a; string[1] a; int64[2] 1 1; int64[2] 1 1",
+         "InvalidArgument: Input values should be a vector but received shape [] at position 0"},
+        {"SparseCross", TWO_STRINGS,
+         "int64[1,2] 0; int64[1,2] 0; string[2] a; string[1] a; int64[2] 1 1; int64[2] 1 1",
+         "InvalidArgument: Expected size of values to be 1 got 2 at position 0"},
+        {"SparseCross", TWO_STRINGS,
+         "int64[1,2] 0; int64[1,2] 0; string[1] a; string[1] a; int64[] 1; int64[2] 1 1",
+         "InvalidArgument: Input shapes should be a vector but received shape [] at position 0"},
+        {"SparseCross", TWO_STRINGS,
+         "int64[1,2] 0; int64[1,2] 0; string[1] a; string[1] a; int64[3] 1; int64[2] 1 1",
+         "InvalidArgument: shape should imply a 2D tensor"},
+        {"SparseCross", TWO_STRINGS,
+         "int64[1,2] 0; int64[1,2] 0; string[1] a; string[1] a; int64[2] 1 1; int64[2] 2 1",
+         "InvalidArgument: Expected batch size 1 got 2 at position 1"},
+        {"SparseCross", TWO_STRINGS,
+         "int64[1,2] 0; int64[1,2] 0; string[1] a; string[1] a; int64[2] -1 1; int64[2] 2 1",
+         "InvalidArgument: Expected batch size -1"},
+        {"SparseCross", JOINED("1", "[string]", "[string]", "string"),
+         "int64[1,2] 0; string[1] a; int64[2] 1 1; string[2,1] a",
+         "InvalidArgument: Expected batch size 1 got 2 at dense tensor 0"},
+        {"SparseCross", JOINED("0", "[]", "[string]", "string"), "string[2] a",
+         "InvalidArgument: Dense inputs should be a matrix but received shape [2] at position 0"},
+        // 1000 features in each of seven columns: 10^21 crosses.
+        {"SparseCross", JOINED("0", "[]", "[int64,int64,int64,int64,int64,int64,int64]", "int64"),
+         "int64[1,1000] 1; int64[1,1000] 1; int64[1,1000] 1; int64[1,1000] 1; int64[1,1000] 1; int64[1,1000] 1; "
+         "int64[1,1000] 1",
+         "ResourceExhausted: "},
+        {"SparseCross", JOINED("0", "[]", "[int64,int64,int64,int64,int64,int64]", "int64"),
+         "int64[1,1000] 1; int64[1,1000] 1; int64[1,1000] 1; int64[1,1000] 1; int64[1,1000] 1; int64[1,1000] 1",
+         "ResourceExhausted: "},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_distances(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        // The example of TensorFlow's documentation.
+        {"EditDistance", "normalize=true",
+         "int64[2,3] 0 0 0 1 0 0; string[2] a b; int64[3] 2 1 1; int64[4,3] 0 1 0 1 0 0 1 0 1 1 1 0; string[4] a b "
+         "c a; int64[3] 2 2 2",
+         "float[2,2] inf 1 0.5 1"},
+        {"EditDistance", "normalize=false",
+         "int64[2,3] 0 0 0 1 0 0; string[2] a b; int64[3] 2 1 1; int64[4,3] 0 1 0 1 0 0 1 0 1 1 1 0; string[4] a b "
+         "c a; int64[3] 2 2 2",
+         "float[2,2] 1 1 1 1"},
+        // kitten and sitting: 3 of 7.
+        {"EditDistance", NULL,
+         "int64[6,2] 0 0 0 1 0 2 0 3 0 4 0 5; uint8[6] 107 105 116 116 101 110; int64[2] 1 6; int64[7,2] 0 0 0 1 0 "
+         "2 0 3 0 4 0 5 0 6; uint8[7] 115 105 116 116 105 110 103; int64[2] 1 7",
+         "float[1] 0.42857143"},
+        {"EditDistance", "normalize=false",
+         "int64[2,2] 0 0 0 1; float[2] nan -0; int64[2] 1 2; int64[2,2] 0 0 0 1; float[2] nan 0; int64[2] 1 2",
+         "float[1] 1"},
+        {"EditDistance", NULL, "int64[0,2]; int32[0]; int64[2] 3 0; int64[0,2]; int32[0]; int64[2] 2 5",
+         "float[3] 0"},
+        {"EditDistance", NULL, "int64[0,2]; int32[0]; int64[2] 3 0; int64[0,1]; int32[0]; int64[1] 2",
+         "InvalidArgument: "},
+        {"EditDistance", NULL, "int64[0,1]; int32[0]; int64[1] 3; int64[0,1]; int32[0]; int64[1] 2",
+         "InvalidArgument: Input SparseTensors must have rank at least 2, but truth_shape rank is: 1"},
+        {"EditDistance", NULL, "int64[1,2] 3 0; int32[1] 1; int64[2] 3 1; int64[0,2]; int32[0]; int64[2] 2 5",
+         "InvalidArgument: index 3 of dimension 0 is out of bounds"},
+        {"EditDistance", NULL,
+         "int64[0,3]; int32[0]; int64[3] 4611686018427387904 1 1; int64[0,3]; int32[0]; int64[3] 1 4 1",
+         "InvalidArgument: "},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_shapes(void **state)
+{
+    (void)state;
+    static const op_shape_case cases[] = {
+        {"SparseCross", TWO_STRINGS, "int64[?,2]; int64[?,2]; string[?]; string[?]; int64[2]; int64[2]",
+         "[?,2]; [?]; [2]"},
+        {"EditDistance", NULL, "int64[?,3]; [?]; int64[3] 2 1 5; int64[?,3]; [?]; int64[3] 2 2 2", "[2,2]"},
+        {"EditDistance", NULL, "int64[?,3]; [?]; int64[3]; int64[?,3]; [?]; int64[3] 2 2 2", "?"},
+        {"EditDistance", NULL, "int64[?,3]; [?]; int64[3]; int64[?,2]; [?]; int64[2]",
+         "InvalidArgument: Ranks must be equal, but are 3 and 2"},
+    };
+    OP_TEST_SHAPES(cases);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_hashes),          cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_refused_crosses), cmocka_unit_test(test_distances),
+        cmocka_unit_test(test_shapes),
+    };
+    return BD_RUN_TESTS(tests);
+}
