@@ -2,14 +2,24 @@
 #ifndef BD_IO_PNG_H
 #define BD_IO_PNG_H
 
-#include "base/status.h"
-#include <stddef.h>
-#include <stdint.h>
+#include "io/image.h"
 
-// Encodes an image of 8-bit samples, `pixels` [height, width, depth], where depth is 1 (gray), 2 (gray, alpha), 3 (RGB) or 4
-// (RGB, alpha), into new memory (bd_free). ResourceExhausted when memory is short; InvalidArgument for sizes that PNG does not
+// An image to be encoded: samples [height, width, depth] of 8 or 16 bits in the order of the machine, where depth is 1 (gray), 2
+// (gray, alpha), 3 (RGB) or 4 (RGB, alpha).
+typedef struct bd_png_image {
+    const void *samples;
+    int64_t height, width;
+    int depth, bits;
+    int compression; // of zlib, 0 to 9; -1: its default
+} bd_png_image;
+
+// Encodes into new memory (bd_free). ResourceExhausted when memory is short; InvalidArgument for sizes that PNG does not
 // have. On an error *png is NULL.
-braid_code bd_png_encode(const uint8_t *pixels, int32_t height, int32_t width, int32_t depth, uint8_t **png,
-                         size_t *len, braid_status *st);
+braid_code bd_png_encode(const bd_png_image *image, uint8_t **png, size_t *len, braid_status *st);
+
+// Decodes to samples of 8 or 16 bits and 1 to 4 channels (0: as many as the file has; see `depth` above). Colors become gray,
+// transparency comes or goes as the number of channels wants it.
+braid_code bd_png_decode(bd_image_file file, int channels, int bits, const bd_image_sink *sink,
+                         braid_status *st);
 
 #endif

@@ -141,8 +141,13 @@ static void put_image(bd_op_ctx *c, int64_t i, uint8_t *scratch, bd_wire_writer 
     const braid_shape *s = &bd_input(c, 1)->shape;
     bd_summary_image image = {(int32_t)s->dims[1], (int32_t)s->dims[2], (int32_t)s->dims[3], NULL, 0};
     uint8_t *png;
-    if (bd_png_encode(pixels_of(c, i, scratch), image.height, image.width, image.depth, &png, &image.png_len,
-                      st)) {
+    bd_png_image pixels = {.samples = pixels_of(c, i, scratch),
+                           .height = image.height,
+                           .width = image.width,
+                           .depth = image.depth,
+                           .bits = 8,
+                           .compression = -1};
+    if (bd_png_encode(&pixels, &png, &image.png_len, st)) {
         bd_op_fail_status(c, st);
         return;
     }

@@ -1,0 +1,35 @@
+// What decoders of images share: the form of an image, and where its samples go.
+//
+// A decoder reads a whole file in memory, which may be hostile: it gives an error (InvalidArgument, ResourceExhausted) or an image,
+// and asks for memory only when the file's header says a size within the limits.
+#ifndef BD_IO_IMAGE_H
+#define BD_IO_IMAGE_H
+
+#include "base/status.h"
+#include <stddef.h>
+#include <stdint.h>
+
+// Samples are [frames, height, width, channels]; one frame but for animations.
+typedef struct bd_image_form {
+    int64_t frames, height, width, channels;
+} bd_image_form;
+
+// Pixels of an image, all frames together: as many as TensorFlow decodes. A file of a few bytes may say that it has more.
+#define BD_IMAGE_PIXELS_MAX ((int64_t)1 << 29)
+
+// Gives memory for the samples, once the form is known; what it holds is overwritten. NULL: the image is refused, and whoever
+// refuses it says why.
+typedef struct bd_image_sink {
+    void *(*allocate)(void *arg, const bd_image_form *form);
+    void *arg;
+} bd_image_sink;
+
+// The status of a decoder whose sink refused the image.
+braid_code bd_image_refused(braid_status *st);
+
+typedef struct bd_image_file {
+    const uint8_t *data;
+    size_t len;
+} bd_image_file;
+
+#endif
