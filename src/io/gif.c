@@ -202,9 +202,9 @@ static const char *draw_codes(const gif *g, canvas *c, table *t)
 {
     codes in = {.r = g->blocks};
     in.r.at = c->f->codes_at;
-    int root = in.r.data[in.r.at++], clear = 1 << root;
+    int root = in.r.data[in.r.at++];
     if (root < 1 || root > 8) return "a code width that there is not";
-    int width = root + 1, count = clear + 2, last = -1;
+    int clear = 1 << root, width = root + 1, count = clear + 2, last = -1;
     while (c->left > 0) {
         int code = next_code(&in, width);
         if (code < 0 || code == clear + 1) return "a frame ends too early";

@@ -231,18 +231,28 @@ static void max_grad_v2_run(bd_op_ctx *c)
     max_grad(c, 3);
 }
 
-static void max_pick_run(bd_op_ctx *c)
+static void max_pick(bd_op_ctx *c, int v2)
 {
     const braid_tensor *x = bd_input(c, 0), *grad = bd_input(c, 2);
     bd_pooling_shape shape;
     braid_shape pooled;
-    if (!pool_sizes(c, &x->shape, 0, &shape, &pooled) || !check_shape(c, 1, "tensor_out", &pooled) ||
+    if (!pool_sizes(c, &x->shape, v2, &shape, &pooled) || !check_shape(c, 1, "tensor_out", &pooled) ||
         !check_shape(c, 2, "out_grad_backprop", &x->shape))
         return;
     braid_tensor *dy = bd_window_output(c, x->dtype, &pooled);
     if (dy)
         pool(c, BD_POOLING_MAX_PICK, &shape,
              &(bd_pooling_data){.x = x->data, .dx = grad->data, .dy = dy->data});
+}
+
+static void max_pick_run(bd_op_ctx *c)
+{
+    max_pick(c, 0);
+}
+
+static void max_pick_v2_run(bd_op_ctx *c)
+{
+    max_pick(c, 3);
 }
 
 static void mean_grad_run(bd_op_ctx *c)
@@ -299,6 +309,16 @@ static void max_grad_gradient(bd_grad_ctx *c)
 static void max_pick_gradient(bd_grad_ctx *c)
 {
     second_gradient(c, "MaxPoolGrad");
+}
+
+static void max_grad_v2_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    braid_out *in = c->op->inputs, inputs[] = {in[0], in[1], c->output_grads[0], in[3], in[4]};
+    for (int i = 0; i < 2; i++)
+        c->input_grads[i] =
+            bd_grad_zeros(g, bd_b_shape(g, "Shape", in[i]), bd_dtype_base(braid_out_dtype(in[i])));
+    c->input_grads[2] = pool_like(c, "MaxPoolGradGradV2", inputs, 5);
 }
 
 static void mean_gradient(bd_grad_ctx *c)
@@ -359,6 +379,7 @@ BD_OP(MaxPoolGradV2) = {
     .signature = "(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> (output: T)",
     .attrs = GRAD_ATTRS "T:type{realnumber}=float",
     .shape = max_grad_shape,
+    .gradient = max_grad_v2_gradient,
     .kernels = POOL_KERNELS(max_grad_v2_run),
     .doc = "The gradient of MaxPoolV2.",
 };
@@ -370,6 +391,14 @@ BD_OP(MaxPoolGradGrad) = {
     .gradient = max_pick_gradient,
     .kernels = POOL_KERNELS(max_pick_run),
     .doc = "The gradient of MaxPoolGrad for its gradient.",
+};
+
+BD_OP(MaxPoolGradGradV2) = {
+    .signature = "(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> (output: T)",
+    .attrs = GRAD_ATTRS "T:type{realnumber}",
+    .shape = max_pick_shape,
+    .kernels = POOL_KERNELS(max_pick_v2_run),
+    .doc = "The gradient of MaxPoolGradV2 for its gradient.",
 };
 
 BD_OP(AvgPool) = {

@@ -238,6 +238,7 @@ static void test_shapes(void **state)
         {"MaxPoolV2", "padding=SAME", "[1,7,7,2]; int32[4] 1 2 2 1; int32[4] 1 2 2 1", "[1,4,4,2]"},
         {"MaxPoolV2", "padding=SAME", "[1,7,7,2]; int32[4]; int32[4]", "[1,?,?,2]"},
         {"MaxPoolGrad", "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=SAME", "[?,7,7,2]; ?; ?", "[?,7,7,2]"},
+        {"MaxPoolGradGradV2", "padding=SAME", "?; [1,4,4,2]; ?; int32[4]; int32[4]", "[1,4,4,2]"},
         {"AvgPoolGrad", "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=SAME", "int32[4] 1 2 3 4; ?",
          "[1,2,3,4]"},
         {"AvgPoolGrad", "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=SAME", "int32[3] 1 2 3; ?",
@@ -262,6 +263,10 @@ static void test_gradients(void **state)
         {.op = "MaxPoolGrad",
          .attrs = "ksize=[1,2,2,1]; strides=[1,1,1,1]; padding=VALID",
          .inputs = "double[1,2,3,1] 1 5 3 4 2 6; double[1,1,2,1] 5 6; double[1,1,2,1] 1 10"},
+        {.op = "MaxPoolGradV2",
+         .attrs = "padding=VALID",
+         .inputs =
+             "double[1,2,3,1] 1 5 3 4 2 6; double[1,1,2,1] 5 6; double[1,1,2,1] 1 10; int32[4] 1 2 2 1; int32[4] 1 1 1 1"},
         {.op = "AvgPoolGrad", .attrs = POOL2, .inputs = "int32[4] 1 4 2 1; double[1,2,1,1] 1 10"},
     };
     OP_TEST_GRADIENTS(cases);

@@ -66,7 +66,7 @@ static braid_code check_positive(const int64_t pair[2], const char *what, braid_
 braid_code bd_window_read(const braid_op *node, bd_window *w, braid_status *st)
 {
     const char *padding = bd_node_attr_string(node, "padding"),
-               *format = bd_node_attr_string(node, "data_format");
+               *format = has_attr(node, "data_format") ? bd_node_attr_string(node, "data_format") : "NHWC";
     *w = (bd_window){.stride = {1, 1}, .dilation = {1, 1}, .channels_first = strncmp(format, "NC", 2) == 0};
     w->padding = strcmp(padding, "SAME") == 0    ? BD_PADDING_SAME
                  : strcmp(padding, "VALID") == 0 ? BD_PADDING_VALID
@@ -80,8 +80,13 @@ braid_code bd_window_read(const braid_op *node, bd_window *w, braid_status *st)
         code = read_pair(node, w, "ksize", "ksize", w->size, st);
         if (!code) code = check_positive(w->size, "Window size", st);
     }
+    if (!code && has_attr(node, "ksizes")) {
+        code = read_pair(node, w, "ksizes", "ksizes", w->size, st);
+        if (!code) code = check_positive(w->size, "Window size", st);
+    }
     if (!code && has_attr(node, "dilations"))
         code = read_pair(node, w, "dilations", "dilation", w->dilation, st);
+    if (!code && has_attr(node, "rates")) code = read_pair(node, w, "rates", "rates", w->dilation, st);
     if (!code) code = check_positive(w->stride, "Stride", st);
     if (!code) code = check_positive(w->dilation, "Dilation rate", st);
     return code ? code : read_explicit(node, w, st);
@@ -99,6 +104,14 @@ braid_code bd_window_check_axes(const braid_op *node, const bd_window *w, braid_
     if (!stays(node, w, "ksize") || (has_attr(node, "ksize") && !stays(node, w, "strides")))
         return bd_fail(st, BRAID_UNIMPLEMENTED,
                        "Pooling is not yet supported on the batch or depth dimension.");
+    if (has_attr(node, "rates")) {
+        const char *along = !stays(node, w, "ksizes")    ? "ksizes"
+                            : !stays(node, w, "strides") ? "strides"
+                            : !stays(node, w, "rates")   ? "rates"
+                                                         : NULL;
+        if (!along) return BRAID_OK;
+        return bd_fail(st, BRAID_UNIMPLEMENTED, "Only support %s across space.", along);
+    }
     const char *name = !stays(node, w, "strides")     ? "strides"
                        : !stays(node, w, "dilations") ? "dilations"
                                                       : NULL;
@@ -109,8 +122,9 @@ braid_code bd_window_check_axes(const braid_op *node, const bd_window *w, braid_
 
 void bd_window_copy_attrs(braid_op_desc *d, const braid_op *op)
 {
-    static const char *const names[] = {"strides",     "ksize",     "padding",         "explicit_paddings",
-                                        "data_format", "dilations", "use_cudnn_on_gpu"};
+    static const char *const names[] = {
+        "strides",   "ksize",  "padding", "explicit_paddings", "data_format",
+        "dilations", "ksizes", "rates",   "use_cudnn_on_gpu",  "include_batch_in_index"};
     for (int i = 0; i < op->attr_count; i++) {
         const bd_named_attr *attr = &op->attrs[i];
         bool is_ours = false;

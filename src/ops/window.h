@@ -31,7 +31,7 @@ static inline int bd_window_channel_axis(const bd_window *w)
     return w->channels_first ? 1 : 3;
 }
 
-// Reads attrs strides, padding and data_format, and ksize, dilations and explicit_paddings where the op has them.
+// Reads attrs strides and padding, and data_format, ksize (ksizes), dilations (rates) and explicit_paddings where the op has them.
 // InvalidArgument for numbers that cannot be.
 braid_code bd_window_read(const braid_op *node, bd_window *w, braid_status *st);
 

@@ -29,7 +29,7 @@ static const char differentiable[] =
     "EluGrad Selu SeluGrad Softplus SoftplusGrad Softsign SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits LRN "
     "AvgPool AvgPoolGrad MaxPool MaxPoolV2 MaxPoolGrad MaxPoolGradV2 MaxPoolGradGrad L2Loss TopKV2 FusedBatchNorm "
     "FusedBatchNormGrad FusedBatchNormV2 FusedBatchNormV3 FusedBatchNormGradV2 FusedBatchNormGradV3 "
-    "BatchNormWithGlobalNormalization "
+    "BatchNormWithGlobalNormalization Dilation2D MaxPoolWithArgmax CropAndResize "
     // what came by TensorFlow 1.15
     "Angle ConjugateTranspose DivNoNan MulNoNan Xdivy Xlogy NextAfter Igamma Igammac Betainc Zeta Polygamma BesselI0e BesselI1e BatchMatMulV2 EuclideanNorm "
     "CumulativeLogsumexp SelectV2 SparseSegmentSumWithNumSegments "
@@ -51,7 +51,7 @@ static const char no_gradient_yet[] =
     " Enter RefEnter Exit RefExit NextIteration RefNextIteration " // there is none through loops
     "LoopCond "                                                    // registered there, and gives None
     "SparseDenseCwiseAdd SparseSparseMaximum SparseSparseMinimum " // registered there, to raise NotImplementedError
-    "MaxPoolGradV2 Digamma ";
+    "Digamma ";
 
 static bool lists(const char *list, const char *op)
 {
@@ -91,7 +91,7 @@ static void test_definitions(void **state)
 // TensorFlow has kernels of floating types only, or (TruncateDiv) of integers only; or there is no use for the others.
 static const char not_of_all_types[] =
     " RealDiv Reciprocal Inv Tan Asin Acos Atan TruncateDiv MaxPool MaxPoolV2 MaxPoolGrad MaxPoolGradV2 "
-    "MaxPoolGradGrad "
+    "MaxPoolGradGrad MaxPoolGradGradV2 "
     // random numbers of one kind only
     "Multinomial StatelessMultinomial NonDeterministicInts StatefulStandardNormal StatefulStandardNormalV2 StatefulTruncatedNormal "
     "StatefulUniform StatefulUniformFullInt StatefulUniformInt ";
