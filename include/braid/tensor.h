@@ -74,7 +74,8 @@ BRAID_API const char *braid_dtype_name(braid_dtype dtype);
 typedef struct braid_tensor braid_tensor;
 
 /// Makes a tensor with uninitialized elements (empty strings for BRAID_STRING). Returns NULL and fills `status`
-/// (may be NULL): InvalidArgument for a shape that is not fully known or a variant (only ops make those), ResourceExhausted when memory is short.
+/// (may be NULL): InvalidArgument for a shape that is not fully known or a variant (only ops make those),
+/// ResourceExhausted when memory is short.
 BRAID_API braid_tensor *braid_tensor_new(braid_dtype dtype, braid_shape shape, braid_status *status);
 
 /// Makes a tensor with a copy of `data`, which holds all elements, row-major. Not for strings.

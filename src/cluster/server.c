@@ -107,6 +107,7 @@ static void stop_work(braid_server *s, int64_t deadline_ns)
     bd_master_stop(s->master);
     if (s->listener) s->transport->listener_stop(s->listener, deadline_ns);
     bd_local_worker_stop(s->worker);
+    bd_device_close(s->device);
     bd_pool_stop(s->control);
     bd_pool_stop(s->waiting);
     bd_pool_stop(s->nodes);

@@ -7,15 +7,20 @@
 
 #include "base/alloc.h"
 #include "base/pool.h"
+#include "base/recycler.h"
 #include "base/thread.h"
 
 // As many as keep a disk, or some servers of files, busy; they wait, most of the time.
 #define BLOCKING_THREADS 4
 
 struct bd_blocking {
+    atomic_int refs;
     bd_mutex mu;
-    bd_pool *pool; // guarded by mu until it is there
+    bd_pool *pool;  // guarded by mu until it is there; freed with the last reference
+    bool has_ended; // guarded by mu
 };
+
+static _Thread_local bool is_here;
 
 typedef enum work_state {
     WORK_WAITS,
@@ -34,6 +39,7 @@ typedef struct work {
 bd_blocking *bd_blocking_new(void)
 {
     bd_blocking *b = bd_calloc(1, sizeof *b);
+    atomic_init(&b->refs, 1);
     bd_mutex_init(&b->mu);
     return b;
 }
@@ -41,6 +47,24 @@ bd_blocking *bd_blocking_new(void)
 void bd_blocking_free(bd_blocking *b)
 {
     if (!b) return;
+    bd_mutex_lock(&b->mu);
+    b->has_ended = true;
+    bd_pool *pool = b->pool;
+    bd_mutex_unlock(&b->mu);
+    if (pool) bd_pool_stop(pool);
+    bd_blocking_unref(b);
+}
+
+bd_blocking *bd_blocking_ref(bd_blocking *b)
+{
+    if (b) atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
+    return b;
+}
+
+// The owner's reference lasts until no thread runs any more, so that the last one never goes on a thread of the pool.
+void bd_blocking_unref(bd_blocking *b)
+{
+    if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1) return;
     bd_pool_free(b->pool);
     bd_mutex_fini(&b->mu);
     bd_free(b);
@@ -78,6 +102,7 @@ static void step_cancelled(bd_cancel_hook *hook, const braid_status *why)
 static void do_work(void *arg)
 {
     work *w = arg;
+    is_here = true;
     bool is_mine = change_state(w, WORK_TAKEN);
     if (w->token) bd_cancellation_remove(w->token, &w->hook);
     bd_cancellation_unref(w->token);
@@ -91,7 +116,7 @@ static bd_pool *pool_of(bd_blocking *b)
     BD_STATUS(unwanted);
     if (!b) return NULL;
     bd_mutex_lock(&b->mu);
-    if (!b->pool) bd_pool_new("bd-disk", BLOCKING_THREADS, &b->pool, unwanted);
+    if (!b->pool && !b->has_ended) bd_pool_new("bd-disk", BLOCKING_THREADS, &b->pool, unwanted);
     bd_pool *pool = b->pool;
     bd_mutex_unlock(&b->mu);
     return pool;
@@ -124,4 +149,33 @@ void bd_op_block(bd_op_ctx *c, void (*fn)(bd_op_ctx *c))
     }
     bool is_queued = bd_pool_submit(pool, do_work, w); // also when it is dropped by now: there it is freed
     BD_ASSERT(is_queued);                              // the pool is closed when it is freed
+}
+
+typedef struct plain_work {
+    void (*fn)(void *arg);
+    void *arg;
+} plain_work;
+
+static void do_plain_work(void *arg)
+{
+    const plain_work w = *(plain_work *)arg;
+    bd_recycled_free(arg);
+    is_here = true;
+    w.fn(w.arg);
+}
+
+bool bd_blocking_run(bd_blocking *b, void (*fn)(void *arg), void *arg)
+{
+    bd_pool *pool = pool_of(b);
+    if (!pool) return false;
+    plain_work *w = bd_recycled_raw(sizeof *w);
+    *w = (plain_work){fn, arg};
+    if (bd_pool_submit(pool, do_plain_work, w)) return true;
+    bd_recycled_free(w);
+    return false;
+}
+
+bool bd_blocking_is_here(void)
+{
+    return is_here;
 }

@@ -22,10 +22,18 @@ bd_device *bd_device_new(const char *task_name, const char *type, int index, bd_
     return d;
 }
 
+void bd_device_close(bd_device *d)
+{
+    bd_resources_clear(d->resources,
+                       NULL); // what works in the background gives up, so that its threads can end
+    bd_blocking_free(d->blocking);
+    d->blocking = NULL;
+}
+
 void bd_device_free(bd_device *d)
 {
     if (!d) return;
-    bd_blocking_free(d->blocking);
+    bd_device_close(d);
     bd_resources_free(d->resources);
     bd_free((char *)d->type);
     bd_free(d->name);

@@ -361,6 +361,8 @@ static braid_code direct_await(bd_session *base, const char *key, int64_t seen, 
 
 static void destroy(direct_session *s)
 {
+    for (int i = 0; i < s->device_count; i++)
+        bd_device_close(s->devices[i]);
     bd_plan_cache_free(s->plans);
     bd_pool_free(s->pool); // runs what was submitted and came too late; frees the last plans
     bd_pool_free(s->intra);

@@ -174,11 +174,21 @@ static const char *tested_name(const char *op)
     return apply && is_update(op) ? apply + strlen("Apply") : op;
 }
 
+static bool is_written(const char *before, const char *name, const char *after)
+{
+    char *text = bd_asprintf("%s%s%s", before, name, after);
+    bool found = strstr(bd_strbuf_str(&tests), text) != NULL;
+    bd_free(text);
+    return found;
+}
+
+// Quoted, or in the text of a pipeline of datasets (ops/testing/pipeline.h).
 static bool is_tested(const char *name)
 {
-    char *quoted = bd_asprintf("\"%s\"", name);
-    bool found = strstr(bd_strbuf_str(&tests), quoted) != NULL;
-    bd_free(quoted);
+    static const char *const around[][2] = {{"\"", "\""}, {"\"", "("}, {" ", "("}, {"\"", "{"}, {" ", "{"}};
+    bool found = false;
+    for (size_t i = 0; i < BD_COUNTOF(around) && !found; i++)
+        found = is_written(around[i][0], name, around[i][1]);
     return found;
 }
 
@@ -188,6 +198,7 @@ static void test_each_has_a_test(void **state)
     gaps = 0;
     read_tests(BD_SOURCE_DIR "/src/ops", "_test.c");
     read_tests(BD_SOURCE_DIR "/src/ops/testing", "_nodes.c"); // what tests share
+    read_tests(BD_SOURCE_DIR "/src/ops/testing", "pipeline.c");
     read_tests(BD_SOURCE_DIR "/src/runtime", "_test.c");
     read_tests(BD_SOURCE_DIR "/tests/runtime", "_test.c"); // ops that call functions need a session
     for (size_t i = 0; i < bd_op_table_len; i++) {

@@ -1,0 +1,350 @@
+// Datasets of what files hold: TFRecordDataset, TextLineDataset, FixedLengthRecordDataset.
+//
+// An iterator goes from file to file and opens each when it comes to it. What reads runs on a thread that may block on the disk.
+#include "base/alloc.h"
+#include "base/strbuf.h"
+#include "io/fixed_records.h"
+#include "io/lines.h"
+#include "io/record.h"
+#include "ops/dataset.h"
+#include "ops/file_arg.h"
+#include <string.h>
+
+typedef struct files_dataset {
+    bd_dataset base;
+    int64_t count;
+    char **names; // [count], owned
+    bd_compression compression;
+    bd_fixed_format format; // of records of fixed length
+} files_dataset;
+
+typedef struct files_iterator {
+    bd_iterator base;
+    int64_t at; // the file that is being read, or comes next
+    bd_record_reader *records;
+    bd_lines *lines;
+    bd_fixed_records *fixed;
+    bd_strbuf text; // of a line
+} files_iterator;
+
+static files_dataset *dataset_of(const bd_dataset *d)
+{
+    return BD_CONTAINER_OF(d, files_dataset, base);
+}
+
+static files_iterator *iterator_of(bd_iterator *it)
+{
+    return BD_CONTAINER_OF(it, files_iterator, base);
+}
+
+static void destroy(bd_dataset *base)
+{
+    files_dataset *d = dataset_of(base);
+    for (int64_t i = 0; i < d->count; i++)
+        bd_free(d->names[i]);
+    bd_free(d->names);
+}
+
+static void close_file(files_iterator *f)
+{
+    bd_record_reader_close(f->records);
+    bd_lines_close(f->lines);
+    bd_fixed_records_close(f->fixed);
+    f->records = NULL;
+    f->lines = NULL;
+    f->fixed = NULL;
+}
+
+static void close_iterator(bd_iterator *it)
+{
+    close_file(iterator_of(it));
+    bd_strbuf_fini(&iterator_of(it)->text);
+}
+
+static const char *file_name(bd_iterator *it)
+{
+    return dataset_of(it->dataset)->names[iterator_of(it)->at];
+}
+
+static bool is_over(bd_iterator *it)
+{
+    return iterator_of(it)->at == dataset_of(it->dataset)->count;
+}
+
+static void next_file(bd_iterator *it)
+{
+    close_file(iterator_of(it));
+    iterator_of(it)->at++;
+}
+
+static bd_turn give_bytes(bd_iterator *it, const void *data, size_t len)
+{
+    braid_tensor *t = &it->answer.tensors[0];
+    char *copy = len ? bd_try_malloc(len) : NULL;
+    if ((len && !copy) || !bd_tensor_alloc(t, BRAID_STRING, &BD_SCALAR)) {
+        bd_free(copy);
+        return bd_give_out_of_memory(it);
+    }
+    if (len) memcpy(copy, data, len);
+    bd_tensor_str(t)[0] = (bd_string){.data = copy, .len = len};
+    return bd_give(it);
+}
+
+// A dataset of files from the input `filenames`, which is number 0.
+static files_dataset *new_dataset(bd_op_ctx *c, const bd_dataset_kind *kind)
+{
+    static const braid_dtype type = BRAID_STRING;
+    BD_STATUS(st);
+    bd_dataset *made;
+    const braid_tensor *names = bd_input(c, 0);
+    if (names->shape.rank > 1) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "`filenames` must be a scalar or a vector.");
+        return NULL;
+    }
+    if (bd_dataset_new(kind, 1, &type, &BD_SCALAR, NULL, 0, &made, st)) {
+        bd_op_fail_status(c, st);
+        return NULL;
+    }
+    files_dataset *d = dataset_of(made);
+    d->count = bd_tensor_count(names);
+    d->names = bd_calloc((size_t)d->count, sizeof *d->names);
+    for (int64_t i = 0; i < d->count && !bd_op_failed(c); i++)
+        d->names[i] = bd_input_text(c, 0, i);
+    if (!bd_op_failed(c)) return d;
+    bd_dataset_unref(made);
+    return NULL;
+}
+
+static bool read_compression(bd_op_ctx *c, int i, bd_compression *kind)
+{
+    BD_STATUS(st);
+    if (!bd_input_scalar(c, i, "compression_type", BRAID_STRING)) return false;
+    char *word = bd_input_text(c, i, 0);
+    if (word && bd_compression_parse(word, kind, st))
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Unsupported compression_type: \"%s\".", word);
+    bd_free(word);
+    return !bd_op_failed(c);
+}
+
+// How much is read at a time is our own affair; the input is only checked.
+static bool check_buffer_size(bd_op_ctx *c, int i, const char *zero_means)
+{
+    int64_t size;
+    if (!bd_input_scalar_int(c, i, "buffer_size", &size)) return false;
+    if (size < 0) bd_op_fail(c, BRAID_INVALID_ARGUMENT, "`buffer_size` must be >= 0 (0 == %s)", zero_means);
+    return size >= 0;
+}
+
+#define FILES_KIND(NAME, READ)                                                                               \
+    {                                                                                                        \
+        .name = (NAME), .dataset_size = sizeof(files_dataset), .iterator_size = sizeof(files_iterator),      \
+        .destroy = destroy, .next = (READ), .close = close_iterator                                          \
+    }
+
+// ---- TFRecordDataset ----
+
+static bd_turn read_record(bd_iterator *it)
+{
+    files_iterator *f = iterator_of(it);
+    while (!is_over(it)) {
+        BD_STATUS(st);
+        const uint8_t *data;
+        size_t len;
+        // A file that cannot be opened stays the next one.
+        if (!f->records &&
+            bd_record_reader_open(file_name(it), dataset_of(it->dataset)->compression, &f->records, st))
+            return bd_give_error(it, st);
+        braid_code code = bd_record_read(f->records, &data, &len, st);
+        if (!code) return give_bytes(it, data, len);
+        next_file(it);
+        if (code != BRAID_OUT_OF_RANGE)
+            return bd_give_error(it, st); // what ignores errors goes on with the next file
+    }
+    return bd_give_end(it);
+}
+
+static bd_turn record_next(bd_iterator *it)
+{
+    return bd_turn_on_disk(it, read_record);
+}
+
+static const bd_dataset_kind record_kind = FILES_KIND("TFRecord", record_next);
+
+static void record_run(bd_op_ctx *c)
+{
+    bd_compression compression;
+    if (!read_compression(c, 1, &compression) || !check_buffer_size(c, 2, "no buffering")) return;
+    files_dataset *d = new_dataset(c, &record_kind);
+    if (!d) return;
+    d->compression = compression;
+    bd_output_dataset(c, &d->base);
+}
+
+BD_OP(TFRecordDataset) = {
+    .signature = "(filenames: string, compression_type: string, buffer_size: int64) -> (handle: variant)",
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_scalar,
+    .kernels = BD_KERNELS({.run = record_run}),
+    .doc = "The records of TFRecord files, one file after the other.",
+};
+
+// ---- TextLineDataset ----
+
+// TensorFlow leaves out carriage returns wherever they stand.
+static bd_turn give_line(bd_iterator *it, const char *line, size_t len)
+{
+    bd_strbuf *text = &iterator_of(it)->text;
+    const char *end = line + len, *cr = memchr(line, '\r', len);
+    if (!cr) return give_bytes(it, line, len);
+    bd_strbuf_clear(text);
+    for (const char *at = line; at < end; at = cr + 1) {
+        cr = memchr(at, '\r', (size_t)(end - at));
+        if (!cr) cr = end;
+        bd_strbuf_append_n(text, at, (size_t)(cr - at));
+    }
+    return give_bytes(it, bd_strbuf_str(text), text->len);
+}
+
+static bd_turn read_line(bd_iterator *it)
+{
+    files_iterator *f = iterator_of(it);
+    while (!is_over(it)) {
+        BD_STATUS(st);
+        const char *line;
+        size_t len;
+        if (!f->lines && bd_lines_open(file_name(it), dataset_of(it->dataset)->compression, &f->lines, st))
+            return bd_give_error(it, st);
+        braid_code code = bd_lines_next(f->lines, &line, &len, st);
+        if (!code) return give_line(it, line, len);
+        if (code != BRAID_OUT_OF_RANGE) return bd_give_error(it, st);
+        next_file(it);
+    }
+    return bd_give_end(it);
+}
+
+static bd_turn text_next(bd_iterator *it)
+{
+    return bd_turn_on_disk(it, read_line);
+}
+
+static const bd_dataset_kind text_kind = FILES_KIND("TextLine", text_next);
+
+static void text_run(bd_op_ctx *c)
+{
+    bd_compression compression;
+    if (!read_compression(c, 1, &compression) || !check_buffer_size(c, 2, "default")) return;
+    files_dataset *d = new_dataset(c, &text_kind);
+    if (!d) return;
+    d->compression = compression;
+    bd_output_dataset(c, &d->base);
+}
+
+BD_OP(TextLineDataset) = {
+    .signature = "(filenames: string, compression_type: string, buffer_size: int64) -> (handle: variant)",
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_scalar,
+    .kernels = BD_KERNELS({.run = text_run}),
+    .doc = "The lines of text files, one file after the other, without line feeds and carriage returns.",
+};
+
+// ---- FixedLengthRecordDataset ----
+
+// Opens a file and checks, where its size is known, that it holds whole records.
+static braid_code open_fixed(bd_iterator *it, braid_status *st)
+{
+    const files_dataset *d = dataset_of(it->dataset);
+    const bd_fixed_format *f = &d->format;
+    uint64_t size = 0, around = (uint64_t)f->header + (uint64_t)f->footer;
+    if (f->compression == BD_COMPRESSION_NONE) {
+        braid_code code = bd_file_size(file_name(it), &size, st);
+        if (code) return code;
+        if (size < around || (size - around) % (uint64_t)f->record != 0)
+            return bd_fail(
+                st, BRAID_INVALID_ARGUMENT,
+                "Excess bytes in file %s: a header of %lld bytes, whole records of %lld and a footer of %lld "
+                "cannot be %llu bytes",
+                file_name(it), (long long)f->header, (long long)f->record, (long long)f->footer,
+                (unsigned long long)size);
+    }
+    return bd_fixed_records_open(file_name(it), f, &iterator_of(it)->fixed, st);
+}
+
+static bd_turn read_fixed(bd_iterator *it)
+{
+    files_iterator *f = iterator_of(it);
+    while (!is_over(it)) {
+        BD_STATUS(st);
+        const char *data;
+        uint64_t number;
+        if (!f->fixed && open_fixed(it, st)) return bd_give_error(it, st);
+        if (bd_fixed_records_next(f->fixed, &data, &number, st)) {
+            next_file(it);
+            return bd_give_error(it, st);
+        }
+        if (data) return give_bytes(it, data, (size_t)dataset_of(it->dataset)->format.record);
+        next_file(it);
+    }
+    return bd_give_end(it);
+}
+
+static bd_turn fixed_next(bd_iterator *it)
+{
+    return bd_turn_on_disk(it, read_fixed);
+}
+
+static const bd_dataset_kind fixed_kind = FILES_KIND("FixedLengthRecord", fixed_next);
+
+static bool read_sizes(bd_op_ctx *c, int64_t sizes[3])
+{
+    static const char *const names[] = {"header_bytes", "record_bytes", "footer_bytes"};
+    for (int i = 0; i < 3; i++) {
+        int64_t least = i == 1;
+        if (!bd_input_scalar_int(c, 1 + i, names[i], &sizes[i])) return false;
+        if (sizes[i] >= least && sizes[i] <= BD_FIXED_BYTES_MAX) continue;
+        if (sizes[i] < least)
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "`%s` must be %s 0", names[i], least ? ">" : ">=");
+        else
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "`%s` must be <= %lld", names[i],
+                       (long long)BD_FIXED_BYTES_MAX);
+        return false;
+    }
+    return true;
+}
+
+static void fixed_run(bd_op_ctx *c)
+{
+    int64_t sizes[3];
+    bd_compression compression = BD_COMPRESSION_NONE;
+    if (!read_sizes(c, sizes) || !check_buffer_size(c, 4, "default")) return;
+    if (c->input_count > 5 && !read_compression(c, 5, &compression)) return;
+    files_dataset *d = new_dataset(c, &fixed_kind);
+    if (!d) return;
+    d->format = (bd_fixed_format){.header = sizes[0],
+                                  .record = sizes[1],
+                                  .footer = sizes[2],
+                                  .hop = sizes[1],
+                                  .compression = compression};
+    bd_output_dataset(c, &d->base);
+}
+
+BD_OP(FixedLengthRecordDataset) = {
+    .signature =
+        "(filenames: string, header_bytes: int64, record_bytes: int64, footer_bytes: int64, buffer_size: int64) -> "
+        "(handle: variant)",
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_scalar,
+    .kernels = BD_KERNELS({.run = fixed_run}),
+    .doc =
+        "Records of `record_bytes` bytes of files, between a header and a footer, one file after the other.",
+};
+
+BD_OP(FixedLengthRecordDatasetV2) = {
+    .signature =
+        "(filenames: string, header_bytes: int64, record_bytes: int64, footer_bytes: int64, buffer_size: int64, "
+        "compression_type: string) -> (handle: variant)",
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_scalar,
+    .kernels = BD_KERNELS({.run = fixed_run}),
+    .doc =
+        "Records of `record_bytes` bytes of files, which may be compressed, between a header and a footer.",
+};

@@ -1,0 +1,24 @@
+// Iterators as resources: what GetNext waits on, and what is behind it.
+#ifndef BD_OPS_DATA_ITERATOR_H
+#define BD_OPS_DATA_ITERATOR_H
+
+#include "ops/dataset.h"
+#include "ops/waiting.h"
+
+extern const bd_resource_type bd_iterator_resource_type;
+
+typedef struct bd_iterator_resource bd_iterator_resource;
+
+// Copies the types and shapes in attrs output_types and output_shapes of the node: what every dataset that it runs over must have.
+// To be made by bd_resources_lookup_or_create, with the node as `arg`.
+braid_code bd_iterator_resource_create(void *node, bd_resource **out, braid_status *st);
+// InvalidArgument unless the resource promises components of the types and shapes in the attrs of the node.
+braid_code bd_iterator_resource_check(bd_resource *r, const braid_op *node, braid_status *st);
+// Begins a dataset from its beginning. Those that wait for an element of what went before still get it.
+braid_code bd_iterator_resource_set(bd_resource *r, bd_dataset *d, const bd_step *step, braid_status *st);
+
+// Ends the execution `c` with the next element as its outputs (or as one optional), with OutOfRange at the end, or with Cancelled
+// when its step is cancelled first: then the element is the next one's. Holds no thread.
+void bd_iterator_resource_get_next(bd_resource *r, bd_op_ctx *c, bool as_optional);
+
+#endif

@@ -1,0 +1,404 @@
+// The ops of iterators: making, initializing and naming them, and taking elements.
+#include "base/alloc.h"
+#include "ops/anonymous.h"
+#include "ops/data_iterator.h"
+#include "ops/handle.h"
+#include "tensor/tensor_proto.h"
+#include <string.h>
+
+// ---- Iterator, IteratorV2 ----
+
+static braid_code source_create(const braid_op *node, void *state, braid_status *st)
+{
+    (void)st;
+    bd_handle_source_init(state, node, &bd_iterator_resource_type);
+    return BRAID_OK;
+}
+
+static void source_destroy(void *state)
+{
+    bd_handle_source_fini(state);
+}
+
+static void source_run(bd_op_ctx *c)
+{
+    BD_STATUS(st);
+    bd_resource *r = bd_handle_source_output(c, c->state, bd_iterator_resource_create, (void *)c->node);
+    if (!r) return;
+    if (bd_iterator_resource_check(r, c->node, st)) bd_op_fail_status(c, st);
+    bd_resource_unref(r);
+}
+
+#define ITERATOR_OP(DOC)                                                                                     \
+    {                                                                                                        \
+        .signature = "() -> (handle: resource)",                                                             \
+        .attrs = "shared_name:string; container:string; " BD_DATASET_ATTRS,                                  \
+        .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalar,                     \
+        .kernels = BD_KERNELS({.state_size = sizeof(bd_handle_source),                                       \
+                               .create = source_create,                                                      \
+                               .destroy = source_destroy,                                                    \
+                               .run = source_run}),                                                          \
+        .doc = (DOC)                                                                                         \
+    }
+
+BD_OP(Iterator) = ITERATOR_OP("An iterator, to be given a dataset by MakeIterator.");
+BD_OP(IteratorV2) = ITERATOR_OP("An iterator, to be given a dataset by MakeIterator.");
+
+// ---- Anonymous iterators ----
+
+static void anonymous_run(bd_op_ctx *c)
+{
+    bd_output_anonymous(c, "AnonymousIterator", &bd_iterator_resource_type, bd_iterator_resource_create,
+                        (void *)c->node);
+}
+
+BD_OP(AnonymousIterator) = {
+    .signature = "() -> (handle: resource)",
+    .attrs = BD_DATASET_ATTRS,
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_scalar,
+    .kernels = BD_KERNELS({.run = anonymous_run}),
+    .doc = "A new iterator each time, under a name of its own.",
+};
+
+BD_OP(AnonymousIteratorV2) = {
+    .signature = "() -> (handle: resource, deleter: variant)",
+    .attrs = BD_DATASET_ATTRS,
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_scalar,
+    .kernels = BD_KERNELS({.run = anonymous_run}),
+    .doc = "A new iterator each time, which stops when nobody holds `deleter` any more.",
+};
+
+static void delete_run(bd_op_ctx *c)
+{
+    bd_delete_anonymous(c, &bd_iterator_resource_type);
+}
+
+BD_OP(DeleteIterator) = {
+    .signature = "(handle: resource, deleter: variant) -> ()",
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_scalars,
+    .kernels = BD_KERNELS({.run = delete_run}),
+    .doc = "Deletes an iterator; what still waits for its elements is cancelled.",
+};
+
+// ---- Initializing ----
+
+static void make_on_disk(bd_op_ctx *c)
+{
+    BD_STATUS(st);
+    bd_dataset *d = bd_input_dataset(c, 0);
+    bd_resource *r = d ? bd_input_resource(c, 1, &bd_iterator_resource_type) : NULL;
+    if (r && bd_iterator_resource_set(r, d, c->step, st)) bd_op_fail_status(c, st);
+    bd_resource_unref(r);
+}
+
+// Beginning a dataset may look at files.
+static void make_start(bd_op_ctx *c)
+{
+    bd_op_block(c, make_on_disk);
+}
+
+BD_OP(MakeIterator) = {
+    .signature = "(dataset: variant, iterator: resource) -> ()",
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_scalars,
+    .kernels = BD_KERNELS({.start = make_start}),
+    .doc = "Sets an iterator to the beginning of a dataset.",
+};
+
+// ---- GetNext ----
+
+static void get_next(bd_op_ctx *c, bool as_optional)
+{
+    bd_resource *r = bd_input_resource(c, 0, &bd_iterator_resource_type);
+    if (!r) {
+        bd_op_done(c);
+        return;
+    }
+    bd_iterator_resource_get_next(r, c, as_optional);
+    bd_resource_unref(r);
+}
+
+static void get_next_start(bd_op_ctx *c)
+{
+    get_next(c, false);
+}
+
+static void get_next_as_optional_start(bd_op_ctx *c)
+{
+    get_next(c, true);
+}
+
+#define GET_NEXT_OP(OUTPUT, SHAPE, START, DOC)                                                               \
+    {                                                                                                        \
+        .signature = "(iterator: resource) -> (" OUTPUT ")", .attrs = BD_DATASET_ATTRS,                      \
+        .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE, .shape = (SHAPE),                                \
+        .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .start = (START)}), .doc = (DOC)                \
+    }
+
+BD_OP(IteratorGetNext) = GET_NEXT_OP(
+    "components: output_types...", bd_shape_fn_output_shapes, get_next_start,
+    "The next element of an iterator; OutOfRange at the end. A step that is cancelled while it waits takes none.");
+BD_OP(IteratorGetNextSync) = GET_NEXT_OP("components: output_types...", bd_shape_fn_output_shapes,
+                                         get_next_start,
+                                         "The next element of an iterator; OutOfRange at the end.");
+BD_OP(IteratorGetNextAsOptional) =
+    GET_NEXT_OP("optional: variant", bd_shape_fn_scalar, get_next_as_optional_start,
+                "The next element of an iterator as an optional, which has no value at the end.");
+
+// ---- Handles as strings: a serialized ResourceHandleProto ----
+
+// The field of TensorProto that holds handles.
+#define HANDLE_FIELD 14
+
+static void to_string_run(bd_op_ctx *c)
+{
+    bd_resource *r = bd_input_resource(c, 0, &bd_iterator_resource_type);
+    if (!r) return;
+    bd_resource_unref(r);
+    bd_message m;
+    bd_wire_writer out;
+    bd_message_init(&m);
+    bd_wire_writer_init(&out, &m);
+    bd_tensor_proto_write(bd_input(c, 0), &out);
+    bd_wire_writer_finish(&out);
+    bd_wire_reader in = bd_wire_reader_of(&m);
+    uint32_t field;
+    bd_wire_type type;
+    while (bd_wire_next(&in, &field, &type) && field != HANDLE_FIELD)
+        bd_wire_skip(&in, type);
+    size_t len = 0;
+    char *text = bd_wire_get_string(&in, SIZE_MAX - 1, &len);
+    braid_tensor *y = bd_output(c, 0, BRAID_STRING, &BD_SCALAR);
+    if (y && text) bd_tensor_string_set(y, 0, text, len);
+    bd_free(text);
+    bd_message_fini(&m);
+}
+
+BD_OP(IteratorToStringHandle) = {
+    .signature = "(resource_handle: resource) -> (string_handle: string)",
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_scalars,
+    .kernels = BD_KERNELS({.run = to_string_run}),
+    .doc = "The handle of an iterator as a string that can be fed.",
+};
+
+// Reads a ResourceHandleProto, by reading a TensorProto that holds it.
+static bool parse_handle(const bd_string *s, braid_tensor *handle)
+{
+    BD_STATUS(unwanted);
+    bd_message m;
+    bd_wire_writer out;
+    bd_message_init(&m);
+    bd_wire_writer_init(&out, &m);
+    bd_wire_put_uint(&out, 1, BRAID_RESOURCE);
+    bd_wire_put_bytes(&out, HANDLE_FIELD, s->data ? s->data : "", s->len);
+    bd_wire_writer_finish(&out);
+    bd_wire_reader in = bd_wire_reader_of(&m);
+    bool ok = bd_tensor_proto_read(&in, handle, unwanted) == BRAID_OK;
+    bd_message_fini(&m);
+    return ok && bd_tensor_handle(handle)->name;
+}
+
+static void check_handle(bd_op_ctx *c, const bd_resource_handle *h)
+{
+    BD_STATUS(st);
+    bd_resource *r;
+    const char *device = c->node->assigned_device ? c->node->assigned_device : "",
+               *of_handle = h->device ? h->device : "";
+    if (strcmp(of_handle, device) != 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "Attempted create an iterator on device \"%s\" from handle defined on device \"%s\"",
+                   device, of_handle);
+        return;
+    }
+    if (bd_resources_lookup(c->step->resources, h->container, h->name, &bd_iterator_resource_type, &r, st) ||
+        bd_iterator_resource_check(r, c->node, st))
+        bd_op_fail_status(c, st);
+    bd_resource_unref(r);
+}
+
+static void from_string_run(bd_op_ctx *c)
+{
+    braid_tensor handle = {0};
+    if (!bd_input_scalar(c, 0, "string_handle", BRAID_STRING)) return;
+    if (parse_handle(&bd_tensor_str(bd_input(c, 0))[0], &handle)) {
+        check_handle(c, bd_tensor_handle(&handle));
+        bd_output_set(c, 0, &handle);
+    } else {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Could not parse string_handle as a valid ResourceHandle");
+    }
+    bd_tensor_fini(&handle);
+}
+
+static braid_code from_string_create(const braid_op *node, void *state, braid_status *st)
+{
+    (void)state;
+    int types = bd_node_attr(node, "output_types")->list.count,
+        shapes = bd_node_attr(node, "output_shapes")->list.count;
+    if (types == 0 || shapes == 0 || types == shapes) return BRAID_OK;
+    return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                   "If both 'output_types' and 'output_shapes' are set, they must have the same length.");
+}
+
+#define FROM_STRING_OP(DOC)                                                                                  \
+    {                                                                                                        \
+        .signature = "(string_handle: string) -> (resource_handle: resource)",                               \
+        .attrs = "output_types:list(type)>=0=[]; output_shapes:list(shape)>=0=[]",                           \
+        .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalars,                    \
+        .kernels = BD_KERNELS({.create = from_string_create, .run = from_string_run}), .doc = (DOC)          \
+    }
+
+BD_OP(IteratorFromStringHandle) =
+    FROM_STRING_OP("The iterator whose handle IteratorToStringHandle gave, on this device.");
+BD_OP(IteratorFromStringHandleV2) =
+    FROM_STRING_OP("The iterator whose handle IteratorToStringHandle gave, on this device.");
+
+static void get_device_run(bd_op_ctx *c)
+{
+    const char *device = c->node->assigned_device ? c->node->assigned_device : "";
+    braid_tensor *y = bd_output(c, 0, BRAID_STRING, &BD_SCALAR);
+    if (y) bd_tensor_string_set(y, 0, device, strlen(device));
+}
+
+#define GET_DEVICE_OP                                                                                        \
+    {                                                                                                        \
+        .signature = "(resource: resource) -> (device: string)",                                             \
+        .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalars,                    \
+        .kernels = BD_KERNELS({.run = get_device_run}),                                                      \
+        .doc = "The name of the device that an iterator is on."                                              \
+    }
+
+BD_OP(IteratorGetDevice) = GET_DEVICE_OP;
+BD_OP(ExperimentalIteratorGetDevice) = GET_DEVICE_OP;
+
+// ---- Saving an iterator's state: not done ----
+
+static void refuse_run(bd_op_ctx *c)
+{
+    bd_op_fail(
+        c, BRAID_UNIMPLEMENTED,
+        "%s '%s': the state of an iterator cannot be saved; save how far training has come, and skip so many "
+        "elements after a restart",
+        c->node->op_type, c->node->name);
+}
+
+BD_OP(SerializeIterator) = {
+    .signature = "(resource_handle: resource) -> (serialized: variant)",
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_scalars,
+    .kernels = BD_KERNELS({.run = refuse_run}),
+    .doc = "Refused: the state of an iterator cannot be saved.",
+};
+
+BD_OP(DeserializeIterator) = {
+    .signature = "(resource_handle: resource, serialized: variant) -> ()",
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_scalars,
+    .kernels = BD_KERNELS({.run = refuse_run}),
+    .doc = "Refused: the state of an iterator cannot be restored.",
+};
+
+// ---- Datasets without an iterator ----
+
+static void cardinality_run(bd_op_ctx *c)
+{
+    const bd_dataset *d = bd_input_dataset(c, 0);
+    braid_tensor *y = d ? bd_output(c, 0, BRAID_INT64, &BD_SCALAR) : NULL;
+    if (y) bd_tensor_i64(y)[0] = bd_dataset_cardinality(d);
+}
+
+#define CARDINALITY_OP                                                                                       \
+    {                                                                                                        \
+        .signature = "(input_dataset: variant) -> (cardinality: int64)", .flags = BD_OP_NOT_DIFFERENTIABLE,  \
+        .shape = bd_shape_fn_scalar, .kernels = BD_KERNELS({.run = cardinality_run}),                        \
+        .doc = "How many elements a dataset has; -1: without end, -2: unknown."                              \
+    }
+
+BD_OP(DatasetCardinality) = CARDINALITY_OP;
+BD_OP(ExperimentalDatasetCardinality) = CARDINALITY_OP;
+
+// DatasetToSingleElement pulls twice: the element, and then the end.
+typedef struct single_run {
+    bd_op_ctx *c;
+    bd_chain *chain;
+    bd_iterator *top;
+    bool has_element;
+} single_run;
+
+static void single_end(single_run *s)
+{
+    bd_op_ctx *c = s->c;
+    bd_iterator_close(s->top);
+    bd_chain_unref(s->chain);
+    bd_free(s);
+    bd_op_done(c);
+}
+
+static void single_output(bd_op_ctx *c, const bd_iterator *it)
+{
+    int count = it->dataset->count;
+    bool same = c->output_count == count;
+    for (int i = 0; i < count && same; i++)
+        same = c->node->output_types[i] == it->answer.tensors[i].dtype;
+    if (!same)
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "%s '%s' has outputs of other types than the dataset's components", c->node->op_type,
+                   c->node->name);
+    for (int i = 0; i < count && same; i++)
+        bd_output_set(c, i, &it->answer.tensors[i]);
+}
+
+static void single_answered(bd_chain *chain, bd_iterator *it)
+{
+    single_run *s = chain->arg;
+    if (it->answer.kind == BD_ANSWER_ERROR) {
+        bd_op_fail_status(s->c, &it->answer.st);
+    } else if (s->has_element) {
+        if (it->answer.kind == BD_ANSWER_ELEMENT)
+            bd_op_fail(s->c, BRAID_INVALID_ARGUMENT, "Dataset had more than one element.");
+    } else if (it->answer.kind == BD_ANSWER_END) {
+        bd_op_fail(s->c, BRAID_INVALID_ARGUMENT, "Dataset was empty.");
+    } else {
+        s->has_element = true;
+        single_output(s->c, it);
+        bd_answer_drop(it);
+        if (!bd_op_failed(s->c)) {
+            bd_turn_run(bd_pull(NULL, it));
+            return;
+        }
+    }
+    single_end(s);
+}
+
+static void single_start(bd_op_ctx *c)
+{
+    BD_STATUS(st);
+    bd_dataset *d = bd_input_dataset(c, 0);
+    if (!d) {
+        bd_op_done(c);
+        return;
+    }
+    single_run *s = bd_calloc(1, sizeof *s);
+    s->c = c;
+    s->chain = bd_chain_new(c->step, c->step->cancellation);
+    s->chain->answered = single_answered;
+    s->chain->arg = s;
+    if (bd_iterator_open(d, s->chain, NULL, 0, &s->top, st)) {
+        bd_op_fail_status(c, st);
+        single_end(s);
+    } else {
+        bd_turn_run(bd_pull(NULL, s->top));
+    }
+}
+
+BD_OP(DatasetToSingleElement) = {
+    .signature = "(dataset: variant) -> (components: output_types...)",
+    .attrs = BD_DATASET_ATTRS,
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_output_shapes,
+    .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .start = single_start}),
+    .doc = "The only element of a dataset; InvalidArgument when it has none or several.",
+};

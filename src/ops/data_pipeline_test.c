@@ -1,0 +1,202 @@
+// Pipelines of datasets without functions: what comes out, in which order, and how they end. The elements were worked out by plain
+// Python: see the comments.
+// labels: concurrent
+#include "base/testing/test.h"
+#include "ops/testing/op_test.h"
+#include "ops/testing/pipeline.h"
+
+#define RANGE(N) "RangeDataset(int64[] 0; int64[] " #N "; int64[] 1) "
+
+static void test_sources(void **state)
+{
+    (void)state;
+    static const pipeline_case cases[] = {
+        {RANGE(3), "int64", "int64[] 0 | int64[] 1 | int64[] 2 | end", 3},
+        {"RangeDataset(int64[] 5; int64[] -2; int64[] -3)", "int64",
+         "int64[] 5 | int64[] 2 | int64[] -1 | end", 3},
+        {"RangeDataset(int64[] 3; int64[] 3; int64[] 1)", "int64", "end", 0},
+        {"RangeDataset(int64[] 9223372036854775806; int64[] 9223372036854775807; int64[] 5)", "int64",
+         "int64[] 9223372036854775806 | end", 1},
+        {"TensorDataset(int32[2] 1 2; string[] a)", "int32,string", "int32[2] 1 2; string[] a | end", 1},
+        {"TensorSliceDataset(int32[2,2] 1 2 3 4; string[2] a b)", "int32,string",
+         "int32[2] 1 2; string[] a | int32[2] 3 4; string[] b | end", 2},
+        {"TensorSliceDataset(float[0,3])", "float", "end", 0},
+        // rows 0 and 2 of [[1, 0, 2], [0, 0, 0], [0, 3, 0]]
+        {"SparseTensorSliceDataset(int64[3,2] 0 0 0 2 2 1; float[3] 1 2 3; int64[2] 3 3)",
+         "int64,float,int64",
+         "int64[2,1] 0 2; float[2] 1 2; int64[1] 3 | int64[0,1]; float[0]; int64[1] 3 | int64[1,1] 1; float[1] 3; int64[1] 3 | end",
+         3},
+    };
+    PIPELINE_TEST(cases);
+}
+
+static void test_selections(void **state)
+{
+    (void)state;
+    static const pipeline_case cases[] = {
+        {RANGE(9) "TakeDataset(int64[] 2)", "int64", "int64[] 0 | int64[] 1 | end", 2},
+        {RANGE(2) "TakeDataset(int64[] -1)", "int64", "int64[] 0 | int64[] 1 | end", 2},
+        {RANGE(2) "TakeDataset(int64[] 0)", "int64", "end", 0},
+        {RANGE(2) "TakeDataset(int64[] 7)", "int64", "int64[] 0 | int64[] 1 | end", 2},
+        {RANGE(4) "SkipDataset(int64[] 3)", "int64", "int64[] 3 | end", 1},
+        {RANGE(4) "SkipDataset(int64[] 9)", "int64", "end", 0},
+        {RANGE(4) "SkipDataset(int64[] -1)", "int64", "end", 0},
+        {RANGE(7) "ShardDataset(int64[] 3; int64[] 1)", "int64", "int64[] 1 | int64[] 4 | end", 2},
+        {RANGE(7) "ShardDataset(int64[] 3; int64[] 0)", "int64", "int64[] 0 | int64[] 3 | int64[] 6 | end",
+         3},
+        {RANGE(3) "ShardDataset{require_non_empty=true}(int64[] 2; int64[] 0)", "int64",
+         "int64[] 0 | int64[] 2 | end", 2},
+        {RANGE(2) "ShardDataset{require_non_empty=true}(int64[] 3; int64[] 0)", "int64",
+         "InvalidArgument: (# elems = 2, # shards = 3)", 1},
+        {RANGE(4) "AutoShardDataset(int64[] 2; int64[] 1)", "int64", "int64[] 1 | int64[] 3 | end", 2},
+    };
+    PIPELINE_TEST(cases);
+}
+
+static void test_sequences(void **state)
+{
+    (void)state;
+    static const pipeline_case cases[] = {
+        {RANGE(2) "RepeatDataset(int64[] 2)", "int64", "int64[] 0 | int64[] 1 | int64[] 0 | int64[] 1 | end",
+         4},
+        {RANGE(2) "RepeatDataset(int64[] 0)", "int64", "end", 0},
+        {RANGE(2) "RepeatDataset(int64[] -1)", "int64",
+         "int64[] 0 | int64[] 1 | int64[] 0 | int64[] 1 | int64[] 0", PIPELINE_INFINITE},
+        {RANGE(0) "RepeatDataset(int64[] -1)", "int64", "end", 0},
+        {RANGE(2) "RepeatDataset(int64[] -1) TakeDataset(int64[] 3)", "int64",
+         "int64[] 0 | int64[] 1 | int64[] 0 | end", 3},
+        {RANGE(1) "RangeDataset(int64[] 5; int64[] 7; int64[] 1) ConcatenateDataset()", "int64",
+         "int64[] 0 | int64[] 5 | int64[] 6 | end", 3},
+        {RANGE(2) RANGE(3) "ZipDataset()", "int64,int64", "int64[] 0; int64[] 0 | int64[] 1; int64[] 1 | end",
+         2},
+        {RANGE(3) "TensorSliceDataset(string[2] a b) ZipDataset()", "int64,string",
+         "int64[] 0; string[] a | int64[] 1; string[] b | end", 2},
+        {RANGE(2) RANGE(0) "ZipDataset()", "int64,int64", "end", 0},
+    };
+    PIPELINE_TEST(cases);
+}
+
+static void test_batches(void **state)
+{
+    (void)state;
+    static const pipeline_case cases[] = {
+        {RANGE(5) "BatchDataset(int64[] 2)", "int64", "int64[2] 0 1 | int64[2] 2 3 | int64[1] 4 | end", 3},
+        {RANGE(5) "BatchDatasetV2(int64[] 2; bool[] true)", "int64", "int64[2] 0 1 | int64[2] 2 3 | end", 2},
+        {RANGE(4) "BatchDatasetV2(int64[] 2; bool[] false)", "int64", "int64[2] 0 1 | int64[2] 2 3 | end", 2},
+        {RANGE(1) "BatchDatasetV2(int64[] 2; bool[] true)", "int64", "end", 0},
+        {"TensorSliceDataset(string[3] a b c; float[3,2] 1 2 3 4 5 6) BatchDataset(int64[] 2)",
+         "string,float", "string[2] a b; float[2,2] 1 2 3 4 | string[1] c; float[1,2] 5 6 | end", 2},
+        // [0, 1], [2, 3], [4] as elements, in twos
+        {RANGE(5) "BatchDataset(int64[] 2) BatchDataset(int64[] 2)", "int64",
+         "int64[2,2] 0 1 2 3 | int64[1,1] 4 | end", 2},
+        {RANGE(5) "BatchDataset(int64[] 2) SkipDataset(int64[] 1) BatchDataset(int64[] 2)", "int64",
+         "InvalidArgument: Cannot batch tensors with different shapes in component 0. First element had shape [2] and element 1 "
+         "had shape [1]. | end",
+         1},
+        {RANGE(5) "BatchDataset(int64[] 2) PaddedBatchDataset(int64[] 3; int64[1] -1; int64[] -7)", "int64",
+         "int64[3,2] 0 1 2 3 4 -7 | end", 1},
+        {RANGE(
+             3) "BatchDataset(int64[] 2) PaddedBatchDatasetV2(int64[] 1; int64[1] 3; int64[] 9; bool[] false)",
+         "int64", "int64[1,3] 0 1 9 | int64[1,3] 2 9 9 | end", 2},
+        {RANGE(
+             3) "BatchDataset(int64[] 2) PaddedBatchDatasetV2(int64[] 1; int64[1] 1; int64[] 9; bool[] true)",
+         "int64", "DataLoss: Attempted to pad to a smaller size than the input element. | int64[1,1] 2 | end",
+         2},
+        {RANGE(1) "PaddedBatchDataset(int64[] 1; int64[1] -1; int64[] 0)", "int64",
+         "InvalidArgument: same rank as the padded shape for component0: expected rank 1 but got element with rank 0 | end",
+         1},
+        {RANGE(4) "BatchDataset(int64[] 3) UnbatchDataset()", "int64",
+         "int64[] 0 | int64[] 1 | int64[] 2 | int64[] 3 | end"},
+        {"TensorDataset(int64[2,0]; string[2] a b) ExperimentalUnbatchDataset()", "int64,string",
+         "int64[0]; string[] a | int64[0]; string[] b | end"},
+        {"TensorDataset(int64[2] 1 2; string[1] a) UnbatchDataset()", "int64,string",
+         "InvalidArgument: Component 0 had size 2 but component 1 had size, 1. | end"},
+        {RANGE(6) "BatchDataset(int64[] 4) RebatchDataset(int64[] 2)", "int64",
+         "int64[2] 0 1 | int64[2] 2 3 | int64[2] 4 5 | end"},
+        {RANGE(3) "BatchDataset(int64[] 3) RebatchDataset(int64[] 2)", "int64",
+         "InvalidArgument: A batch of 3 elements cannot be divided among 2 replicas | end"},
+    };
+    PIPELINE_TEST(cases);
+}
+
+// The orders are those of a Python program of TensorFlow's algorithm (a ring with a slice for each pass, over Philox 4x32-10 that takes
+// one word after the other; with reshuffling, an iterator's seeds are the next two words of a generator with the dataset's seeds):
+//   fill while there is input, fewer than `size` are held, and after an element while there are at most 3 slices;
+//   i = start + word % (end - start) of the first slice that has elements; give ring[i], ring[i] = ring[start], start += 1
+static void test_shuffling(void **state)
+{
+    (void)state;
+#define N(X) "int64[] " #X
+    static const pipeline_case cases[] = {
+        {RANGE(10) "ShuffleDataset{reshuffle_each_iteration=false}(int64[] 4; int64[] 1; int64[] 2)", "int64",
+         N(3) "|" N(4) "|" N(1) "|" N(2) "|" N(7) "|" N(0) "|" N(5) "|" N(8) "|" N(9) "|" N(6) "|end", 10},
+        {RANGE(6) "ShuffleDataset{reshuffle_each_iteration=false}(int64[] 100; int64[] 7; int64[] 0)",
+         "int64", N(3) "|" N(1) "|" N(4) "|" N(5) "|" N(0) "|" N(2) "|end", 6},
+        {RANGE(10) "ShuffleDataset(int64[] 4; int64[] 1; int64[] 2) RepeatDataset(int64[] 2)", "int64",
+         N(0) "|" N(2) "|" N(1) "|" N(3) "|" N(5) "|" N(8) "|" N(6) "|" N(4) "|" N(7) "|" N(9) "|" N(3) "|" N(
+             0) "|" N(2) "|" N(1) "|" N(4) "|" N(5) "|" N(6) "|" N(7) "|" N(9) "|" N(8) "|end",
+         20},
+        {RANGE(3) "ShuffleAndRepeatDataset(int64[] 4; int64[] 3; int64[] 4; int64[] 3)", "int64",
+         N(0) "|" N(1) "|" N(2) "|" N(2) "|" N(0) "|" N(1) "|" N(1) "|" N(2) "|" N(0) "|end", 9},
+        {RANGE(3) "ShuffleAndRepeatDataset(int64[] 20; int64[] 3; int64[] 4; int64[] -1)", "int64",
+         N(0) "|" N(1) "|" N(2) "|" N(2) "|" N(0) "|" N(1) "|" N(1) "|" N(2) "|" N(0) "|" N(2) "|" N(0) "|" N(1) "|" N(
+             2) "|" N(1) "|" N(0) "|" N(2) "|" N(0) "|" N(1) "|" N(1) "|" N(0) "|" N(2) "|" N(2) "|" N(1) "|" N(0),
+         PIPELINE_INFINITE},
+        {RANGE(2) "ShuffleAndRepeatDataset(int64[] 10; int64[] 5; int64[] 6; int64[] 5)", "int64",
+         N(1) "|" N(0) "|" N(1) "|" N(0) "|" N(1) "|" N(0) "|" N(1) "|" N(0) "|" N(1) "|" N(0) "|end", 10},
+        {RANGE(
+             5) "ShuffleDataset(int64[] 4; int64[] 1; int64[] 2) ShuffleDataset(int64[] 3; int64[] 3; int64[] 4) "
+                "RepeatDataset(int64[] 2)",
+         "int64",
+         N(1) "|" N(2) "|" N(0) "|" N(4) "|" N(3) "|" N(2) "|" N(4) "|" N(0) "|" N(3) "|" N(1) "|end", 10},
+        {RANGE(0) "ShuffleAndRepeatDataset(int64[] 10; int64[] 5; int64[] 6; int64[] -1)", "int64", "end",
+         PIPELINE_INFINITE},
+        {"RandomDataset(int64[] 11; int64[] 22)", "int64",
+         N(3205475699) "|" N(1786718780) "|" N(2454299978) "|" N(976016705) "|" N(1969843285),
+         PIPELINE_INFINITE},
+    };
+    PIPELINE_TEST(cases);
+}
+
+static void test_options(void **state)
+{
+    (void)state;
+    static const pipeline_case cases[] = {
+        {RANGE(2) "ModelDataset()", "int64", "int64[] 0 | int64[] 1 | end", 2},
+        {RANGE(2) "OptimizeDataset(string[0])", "int64", "int64[] 0 | int64[] 1 | end", 2},
+        {RANGE(1) "ExperimentalLatencyStatsDataset(string[] t)", "int64", "int64[] 0 | end", 1},
+        {RANGE(1) "PrivateThreadPoolDataset(int64[] 3)", "int64", "int64[] 0 | end", 1},
+        {RANGE(1) "MaxIntraOpParallelismDataset(int64[] 1) NonSerializableDataset()", "int64",
+         "int64[] 0 | end", 1},
+        {RANGE(5) "BatchDataset(int64[] 2) BatchDataset(int64[] 3) IgnoreErrorsDataset()", "int64", "end",
+         -2},
+        {RANGE(
+             5) "BatchDataset(int64[] 2) PaddedBatchDataset(int64[] 1; int64[1] 1; int64[] 0) IgnoreErrorsDataset()",
+         "int64", "int64[1,1] 4 | end"},
+        {RANGE(4) "PrefetchDataset(int64[] 2)", "int64",
+         "int64[] 0 | int64[] 1 | int64[] 2 | int64[] 3 | end", 4},
+        {RANGE(4) "PrefetchDataset(int64[] 0)", "int64",
+         "int64[] 0 | int64[] 1 | int64[] 2 | int64[] 3 | end", 4},
+        {RANGE(4) "PrefetchDataset(int64[] -1)", "int64",
+         "int64[] 0 | int64[] 1 | int64[] 2 | int64[] 3 | end", 4},
+        {RANGE(
+             2) "PrefetchDataset(int64[] 9) RepeatDataset(int64[] 2) PrefetchDataset(int64[] 1) PrefetchDataset(int64[] 1)",
+         "int64", "int64[] 0 | int64[] 1 | int64[] 0 | int64[] 1 | end", 4},
+        {RANGE(3) "BatchDataset(int64[] 2) BatchDataset(int64[] 2) PrefetchDataset(int64[] 2)", "int64",
+         "InvalidArgument: Cannot batch tensors | end", 1},
+        {RANGE(2) "CacheDataset(string[] \"\") RepeatDataset(int64[] 3)", "int64",
+         "int64[] 0 | int64[] 1 | int64[] 0 | int64[] 1 | int64[] 0 | int64[] 1 | end", 6},
+        {RANGE(3) "CacheDataset(string[] \"\") TakeDataset(int64[] 2) RepeatDataset(int64[] 2)", "int64",
+         "int64[] 0 | int64[] 1 | int64[] 0 | int64[] 1 | end", 4},
+    };
+    PIPELINE_TEST(cases);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sources), cmocka_unit_test(test_selections), cmocka_unit_test(test_sequences),
+        cmocka_unit_test(test_batches), cmocka_unit_test(test_shuffling),  cmocka_unit_test(test_options),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
