@@ -12,6 +12,8 @@
 #include <string.h>
 
 #define LOWER_ATTR "_lower_using_switch_merge"
+// So many nodes come of functions at most: those that call another twice, which does the same, double them each time.
+#define INLINED_MAX 200000
 
 // ---- What can be lowered ----
 
@@ -301,7 +303,7 @@ static void move_consumers(bd_lowering *l)
 void bd_graph_lower(braid_graph *g, int from)
 {
     if (!g->library) return;
-    bd_lowering l = {.g = g, .first = from};
+    bd_lowering l = {.g = g, .first = from, .nodes_max = g->nodes.len + INLINED_MAX};
     for (int i = from; i < (int)g->nodes.len; i++)
         bd_array_push(&l.from, NULL);
     for (int i = from; i < (int)g->nodes.len; i++) // what is added is looked at, too

@@ -6,9 +6,6 @@
 #include "graph/node_resolve.h"
 #include <string.h>
 
-// The graph does not get larger than this by inlining: functions that call others twice, and those others, double it each time.
-#define NODES_MAX 200000
-
 // ---- Beginning ----
 
 static bool is_within(const bd_inlined *chain, const char *function)
@@ -54,7 +51,7 @@ bool bd_inline_begin(bd_lowering *l, const braid_op *n, const char *attr, int ar
     bd_func f;
     *in = (bd_inline){0};
     const bd_attr *func = bd_node_attr(n, attr);
-    bool ok = l->g->nodes.len < NODES_MAX && !bd_func_parse(&func->s, &l->arena, &tensors, &f, st);
+    bool ok = l->g->nodes.len < l->nodes_max && !bd_func_parse(&func->s, &l->arena, &tensors, &f, st);
     const bd_function *def = ok ? bd_library_find(l->g->library, f.name) : NULL;
     ok = def && !refuses(def) && !is_within(chain_of(l, n), f.name) &&
          !bd_function_instantiate(l->g->library, &f, &in->body, st);
@@ -62,7 +59,7 @@ bool bd_inline_begin(bd_lowering *l, const braid_op *n, const char *attr, int ar
         braid_tensor_free(tensors.items[i]);
     bd_array_free(&tensors);
     if (!ok) return false;
-    if (in->body.arg_count != arg_count || l->g->nodes.len + in->body.graph->nodes.len > NODES_MAX)
+    if (in->body.arg_count != arg_count || l->g->nodes.len + in->body.graph->nodes.len > l->nodes_max)
         return false;
     bd_inlined *chain = BD_ARENA_NEW(&l->arena, bd_inlined);
     *chain = (bd_inlined){.function = def->name, .in = chain_of(l, n)};

@@ -14,7 +14,8 @@ typedef struct bd_lowering {
     braid_graph *g;
     BD_ARRAY(const bd_inlined *) from; // by node id, less `first`
     int first;
-    bd_imap values; // node that was lowered -> braid_out [output_count] that it hands on
+    size_t nodes_max; // the graph gets no larger by inlining
+    bd_imap values;   // node that was lowered -> braid_out [output_count] that it hands on
     bd_arena arena;
 } bd_lowering;
 

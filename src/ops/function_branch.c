@@ -90,7 +90,7 @@ static void if_start(bd_op_ctx *c)
 }
 
 #define BRANCH_KERNELS(CREATE, START)                                                                        \
-    BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE,                                                                \
+    BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_CALLS,                                              \
                 .state_size = sizeof(branch_state),                                                          \
                 .create = CREATE,                                                                            \
                 .destroy = branch_destroy,                                                                   \

@@ -81,7 +81,7 @@ static braid_code partitioned_create(const braid_op *node, void *state, braid_st
 }
 
 #define CALL_KERNELS(CREATE)                                                                                 \
-    BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE,                                                                \
+    BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_CALLS,                                              \
                 .state_size = sizeof(call_state),                                                            \
                 .create = CREATE,                                                                            \
                 .destroy = call_destroy,                                                                     \
@@ -198,7 +198,7 @@ BD_OP(RemoteCall) = {
     .attrs = "Tin:list(type)>=1; Tout:list(type)>=1; f:func",
     .flags = BD_OP_STATEFUL,
     .shape = bd_shape_fn_none,
-    .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE,
+    .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_CALLS,
                            .state_size = sizeof(call_state),
                            .create = remote_create,
                            .destroy = call_destroy,

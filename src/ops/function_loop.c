@@ -140,7 +140,7 @@ static void loop_destroy(void *state)
 }
 
 #define LOOP_KERNELS(CREATE, START)                                                                          \
-    BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE,                                                                \
+    BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_CALLS,                                              \
                 .state_size = sizeof(loop_state),                                                            \
                 .create = CREATE,                                                                            \
                 .destroy = loop_destroy,                                                                     \

@@ -242,7 +242,7 @@ BD_OP(MapDefun) = {
     .attrs = "Targuments:list(type)>=1; Tcaptured:list(type)>=0=[]; output_types:list(type)>=1; "
              "output_shapes:list(shape)>=1; f:func; max_intra_op_parallelism:int=1",
     .shape = map_shape,
-    .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE,
+    .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_CALLS,
                            .state_size = sizeof(map_state),
                            .create = map_create,
                            .destroy = map_destroy,

@@ -128,6 +128,7 @@ static braid_code make_item(bd_plan *p, const braid_op *n, int32_t frame, bd_ker
     it->counter = f->counter_count++;
     if (is_async) it->async = f->async_count++;
     bd_op_role role = bd_node_role(n);
+    p->calls_functions |= (kernel->flags & BD_KERNEL_CALLS) != 0;
     p->uses_rendezvous |= role == BD_ROLE_SEND || role == BD_ROLE_RECV;
     p->may_leave_values |= role == BD_ROLE_MERGE || frame > 0;
     if (n->output_count > p->output_count_max) p->output_count_max = n->output_count;
@@ -357,7 +358,7 @@ void bd_plan_unref(bd_plan *p)
 
 bool bd_plan_has_loops(const bd_plan *p)
 {
-    return p->frame_count > 1;
+    return p->frame_count > 1 || p->calls_functions;
 }
 
 const braid_graph *bd_plan_graph(const bd_plan *p)

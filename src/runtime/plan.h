@@ -23,7 +23,7 @@ braid_code bd_plan_compile(braid_graph *g, bd_device *device, bd_kernel_store *s
 bd_plan *bd_plan_ref(bd_plan *p);
 void bd_plan_unref(bd_plan *p);
 const braid_graph *bd_plan_graph(const bd_plan *p);
-// Whether how long an execution takes may depend on values: it has while loops.
+// Whether how long an execution takes may depend on values: it has while loops, or calls functions.
 bool bd_plan_has_loops(const bd_plan *p);
 bool bd_plan_uses_rendezvous(const bd_plan *p);
 

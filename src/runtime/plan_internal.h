@@ -96,6 +96,7 @@ struct bd_plan {
     int root_count;
     int output_count_max;
     bool uses_rendezvous;
+    bool calls_functions;
     bool may_leave_values; // loops and Merges: an execution may end with values in slots
     BD_ARRAY(struct owned_state {
         const bd_kernel *kernel;

@@ -3,8 +3,10 @@
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "base/testing/test.h"
+#include "graph/lower.h"
 #include "tensor/tensor.h"
 #include <braid/braid.h>
+#include <stdlib.h>
 
 // ---- Libraries as text ----
 
@@ -293,6 +295,12 @@ static const row rows[] = {
               INPUT("t") INPUT("x") TYPE("Tcond", "DT_BOOL") TYPES("Tin", F1) TYPES("Tout", F1)
                   FUNC("then_branch", "fact") FUNC("else_branch", "one_of")),
      9, 1, BRAID_OK, NULL},
+    {"constants only", SQUARE_PLUS_ONE,
+     X NODE("t", "Const", CONST_ATTRS("DT_BOOL", "bool_val", "true")) CONST("two", "2")
+         NODE("y", "StatelessIf",
+              INPUT("t") INPUT("two") TYPE("Tcond", "DT_BOOL") TYPES("Tin", F1) TYPES("Tout", F1)
+                  FUNC("then_branch", "F") FUNC("else_branch", "F")),
+     0, 5, BRAID_OK, NULL},
     {"MapDefun", SQUARE_PLUS_ONE,
      X NODE("n", "Const",
             TYPE("dtype", "DT_FLOAT")
@@ -383,10 +391,154 @@ static void test_rows(void **state)
     }
 }
 
+// ---- Text and bytes ----
+
+static void test_what_is_written_is_read_as_the_same(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < BD_COUNTOF(rows); i++) {
+        BD_STATUS(st);
+        char *text = text_of(&rows[i], true);
+        braid_graph *g = braid_graph_new(), *of_text = braid_graph_new(), *of_bytes = braid_graph_new();
+        braid_graph_import_text(g, text, strlen(text), st);
+        char *first = braid_graph_export_text(g, st);
+        braid_graph_import_text(of_text, first, strlen(first), st);
+        size_t len;
+        void *bytes = braid_graph_export(of_text, &len, st);
+        braid_graph_import(of_bytes, bytes, len, st);
+        assert_ok(st);
+        char *second = braid_graph_export_text(of_bytes, st);
+        assert_string_equal(first, second);
+        free(first);
+        free(second);
+        free(bytes);
+        braid_graph_free(g);
+        braid_graph_free(of_text);
+        braid_graph_free(of_bytes);
+        bd_free(text);
+    }
+}
+
+// ---- Lowering ----
+
+static bool has_op(const braid_graph *g, const char *op)
+{
+    for (int i = 0; i < braid_graph_num_ops(g); i++)
+        if (strcmp(braid_op_type(braid_graph_op(g, i)), op) == 0) return true;
+    return false;
+}
+
+static const row *find_row(const char *name)
+{
+    for (size_t i = 0; i < BD_COUNTOF(rows); i++)
+        if (strcmp(rows[i].name, name) == 0) return &rows[i];
+    fail_msg("%s", name);
+    return NULL;
+}
+
+static void test_what_is_lowered(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *row;
+        bool is_asked_for;
+        const char *gone, *there; // ops
+    } cases[] = {
+        {"If in While", true, "While", "NextIteration"},
+        {"If in While", true, "If", "Switch"},
+        {"If in While", false, "Switch", "While"},
+        {"PartitionedCall", false, "PartitionedCall", "Mul"},
+        {"by name", true, "Mul", "F"},
+        {"a call of a call of a loop, in a branch", true, "StatefulPartitionedCall", "Exit"},
+        {"If, true", true, "Switch", "If"},          // the condition is no bool
+        {"what has no truth", true, "Switch", "If"}, // the same
+        {"a condition that gives two values", true, "Enter", "While"},
+        {"a function that is not there", true, "Identity", "PartitionedCall"},
+    };
+    for (size_t i = 0; i < BD_COUNTOF(cases); i++) {
+        BD_STATUS(st);
+        char *text = text_of(find_row(cases[i].row), cases[i].is_asked_for);
+        braid_graph *g = braid_graph_new();
+        braid_graph_import_text(g, text, strlen(text), st);
+        assert_ok(st);
+        bd_graph_lower(g, 0);
+        if (has_op(g, cases[i].gone)) fail_msg("%s: %s is there", cases[i].row, cases[i].gone);
+        if (!has_op(g, cases[i].there)) fail_msg("%s: %s is not there", cases[i].row, cases[i].there);
+        braid_graph_free(g);
+        bd_free(text);
+    }
+}
+
+// A function that calls itself is inlined once; what grows without end is not inlined further.
+static void test_inlining_ends(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    bd_strbuf text = {0};
+    bd_strbuf_append(&text, "library { ");
+    for (int i = 0; i < 40; i++) {
+        bd_strbuf_appendf(&text,
+                          FUNCTION("f%d", IN("x") OUT("y"),
+                                   BODY("a", "PartitionedCall", INPUT("x") CALL_ATTRS(F1, F1, "f%d")) BODY(
+                                       "b", "PartitionedCall", INPUT("a:output:0") CALL_ATTRS(F1, F1, "f%d"))
+                                       RET("y", "b:output:0")),
+                          i, (i + 1) % 40, (i + 1) % 40);
+    }
+    bd_strbuf_append(&text, "} " X NODE("y", "PartitionedCall", INPUT("x") CALL_ATTRS(F1, F1, "f0")));
+    for (char *p = text.data; *p; p++)
+        if (*p == '\'') *p = '"';
+    braid_graph *g = braid_graph_new();
+    braid_graph_import_text(g, text.data, text.len, st);
+    assert_ok(st);
+    bd_graph_lower(g, 0);
+    assert_true(braid_graph_num_ops(g) > 100000 && braid_graph_num_ops(g) < 2000000);
+    braid_graph_free(g);
+    bd_strbuf_fini(&text);
+}
+
+// ---- Time limits ----
+
+static void test_an_endless_loop_can_be_ended(void **state)
+{
+    (void)state;
+    static const row endless = {
+        "endless",
+        LOOP FUNCTION("stay", IN("x") IN("n") OUT("y") OUT("m"), RET("y", "x") RET("m", "n")),
+        X CONST("n", "5") NODE(
+            "y", "While", INPUT("x") INPUT("n") TYPES("T", F1 F1) FUNC("cond", "less") FUNC("body", "stay")),
+        0,
+        0,
+        BRAID_DEADLINE_EXCEEDED,
+        ""};
+    for (int lowered = 0; lowered < 2; lowered++) {
+        BD_STATUS(st);
+        char *text = text_of(&endless, lowered);
+        braid_graph *g = braid_graph_new();
+        braid_graph_import_text(g, text, strlen(text), st);
+        braid_session *s = braid_session_open(g, NULL, st);
+        assert_ok(st);
+        braid_tensor *x = braid_tensor_float(1), *y = NULL;
+        braid_feed feed = {braid_graph_find_out(g, "x"), x};
+        braid_fetch fetch = {braid_graph_find_out(g, "y"), &y};
+        braid_run_args args = {
+            .feeds = &feed, .feed_count = 1, .fetches = &fetch, .fetch_count = 1, .timeout_ms = 100};
+        braid_session_run(s, &args, st);
+        assert_int_equal(st->code, BRAID_DEADLINE_EXCEEDED);
+        braid_tensor_free(x);
+        braid_session_close(s, NULL);
+        braid_graph_free(g);
+        bd_free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_what_is_written_is_read_as_the_same),
+        cmocka_unit_test(test_what_is_lowered),
+        cmocka_unit_test(test_inlining_ends),
+        cmocka_unit_test(test_an_endless_loop_can_be_ended),
     };
     return BD_RUN_TESTS(tests);
 }
