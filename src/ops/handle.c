@@ -18,6 +18,8 @@ void bd_handle_source_init(bd_handle_source *s, const braid_op *node, const bd_r
     const char *container = bd_node_attr_string(node, "container"),
                *shared = bd_node_attr_string(node, "shared_name");
     *s = (bd_handle_source){.type = type, .container = container[0] ? container : BD_DEFAULT_CONTAINER};
+    const bd_attr *by_node = bd_node_attr(node, "use_node_name_sharing"); // of tables
+    if (!shared[0] && by_node && by_node->b) shared = node->name;
     s->is_private = !shared[0];
     s->name = s->is_private ? bd_asprintf("_%llu_%s", (unsigned long long)next_number(), node->name)
                             : bd_strdup(shared);

@@ -11,7 +11,8 @@
 
 typedef struct row {
     char *op; // owned
-    int64_t nodes, ns, bytes;
+    int64_t nodes;
+    double ns, bytes; // sums of what a file says: no integers, which could overflow
 } row;
 
 typedef BD_ARRAY(row) row_list;
@@ -29,8 +30,8 @@ static void count_node(row_list *rows, bd_map *by_op, const Tensorflow__NodeExec
     }
     row *r = &rows->items[number - 1];
     r->nodes++;
-    r->ns += bd_stats_duration_ns(node);
-    r->bytes += bd_stats_output_bytes(node);
+    r->ns += (double)bd_stats_duration_ns(node);
+    r->bytes += (double)bd_stats_output_bytes(node);
     bd_timeline_label_fini(&label);
 }
 
@@ -41,23 +42,22 @@ static int longest_first(const void *a, const void *b)
     return strcmp(x->op, y->op);
 }
 
-static void print_bytes(int64_t bytes, char out[16])
+static void print_bytes(double value, char out[16])
 {
     static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB"};
-    double value = (double)bytes;
     size_t unit = 0;
     for (; value >= 1000 && unit + 1 < BD_COUNTOF(units); unit++)
         value /= 1000;
     snprintf(out, 16, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
 }
 
-static void print_row(const row *r, int64_t all_ns, bd_strbuf *out)
+static void print_row(const row *r, double all_ns, bd_strbuf *out)
 {
     char bytes[16];
     print_bytes(r->bytes, bytes);
     bd_strbuf_appendf(out, "  %-32s %7lld %11.3f %6.1f %11.1f %11s\n", r->op, (long long)r->nodes,
-                      (double)r->ns / 1e6, all_ns ? 100.0 * (double)r->ns / (double)all_ns : 0,
-                      (double)r->ns / 1e3 / (double)r->nodes, bytes);
+                      r->ns / 1e6, all_ns > 0 ? 100 * r->ns / all_ns : 0, r->ns / 1e3 / (double)r->nodes,
+                      bytes);
 }
 
 static void print_device(const Tensorflow__DeviceStepStats *device, size_t rows_max, bd_strbuf *out)

@@ -33,9 +33,10 @@ static json_t *text(const char *s)
     return j ? j : json_string("(not UTF-8)");
 }
 
-static double micros(int64_t ns)
+static double micros(int64_t from_ns, int64_t to_ns)
 {
-    return (double)ns / 1e3;
+    int64_t ns;
+    return (double)(__builtin_sub_overflow(to_ns, from_ns, &ns) ? INT64_MAX : ns) / 1e3;
 }
 
 static int by_start(const void *a, const void *b)
@@ -93,15 +94,15 @@ static void add_span(timeline *t, const span *s)
 {
     json_array_append_new(t->events, json_pack("{s:s, s:s, s:o, s:i, s:i, s:f, s:f, s:o}", "ph", "X", "cat",
                                                "Op", "name", text(s->label.op), "pid", s->pid, "tid", s->lane,
-                                               "ts", micros(s->start_ns - t->first_ns), "dur",
-                                               micros(s->end_ns - s->start_ns), "args", arguments(s)));
+                                               "ts", micros(t->first_ns, s->start_ns), "dur",
+                                               micros(s->start_ns, s->end_ns), "args", arguments(s)));
 }
 
 static void add_flow_end(timeline *t, const char *phase, const span *s, int64_t ns, const char *name)
 {
     json_array_append_new(t->events, json_pack("{s:s, s:s, s:o, s:i, s:i, s:f, s:i}", "ph", phase, "cat",
                                                "DataFlow", "name", text(name), "pid", s->pid, "tid", s->lane,
-                                               "ts", micros(ns - t->first_ns), "id", t->flows));
+                                               "ts", micros(t->first_ns, ns), "id", t->flows));
 }
 
 // Arrows from those that made the inputs of `s`.

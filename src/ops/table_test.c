@@ -1,0 +1,351 @@
+// What look-up tables promise: finding, filling once, changing, sharing, files. Expected values are TensorFlow 1.15's by its documentation
+// of tf.lookup.
+#include "base/alloc.h"
+#include "base/random.h"
+#include "base/testing/test.h"
+#include "io/file.h"
+#include "io/testing/temp_dir.h"
+#include "ops/testing/op_live.h"
+#include "ops/testing/op_test.h"
+#include <stdio.h>
+
+typedef struct table_nodes {
+    op_live *live;
+    braid_op *find, *insert, *import, *remove, *size, *export, *initialize;
+} table_nodes;
+
+static braid_op *user(op_live *l, const char *op, braid_out table, braid_dtype a, braid_dtype b)
+{
+    braid_op_desc *d = braid_op_begin(l->graph, op, NULL);
+    braid_op_input(d, table);
+    if (a) braid_op_input(d, op_live_placeholder(l, a));
+    if (b) braid_op_input(d, op_live_placeholder(l, b));
+    if (strstr(op, "Export")) {
+        braid_op_attr_type(d, "Tkeys", BRAID_INT64);
+        braid_op_attr_type(d, "Tvalues", BRAID_FLOAT);
+    }
+    return braid_op_end(d);
+}
+
+static table_nodes nodes_of(op_live *l, braid_out table, bool v2, braid_dtype key, braid_dtype value)
+{
+    table_nodes n = {.live = l};
+    n.find = user(l, v2 ? "LookupTableFindV2" : "LookupTableFind", table, key, value);
+    n.insert = user(l, v2 ? "LookupTableInsertV2" : "LookupTableInsert", table, key, value);
+    n.import = user(l, v2 ? "LookupTableImportV2" : "LookupTableImport", table, key, value);
+    n.initialize = user(l, v2 ? "InitializeTableV2" : "InitializeTable", table, key, value);
+    if (v2) n.remove = user(l, "LookupTableRemoveV2", table, key, 0);
+    n.size = user(l, v2 ? "LookupTableSizeV2" : "LookupTableSize", table, 0, 0);
+    if (key == BRAID_INT64 && value == BRAID_FLOAT)
+        n.export = user(l, v2 ? "LookupTableExportV2" : "LookupTableExport", table, 0, 0);
+    BD_STATUS(st);
+    if (braid_graph_status(l->graph, st)) fail_msg("%s", braid_status_message(st));
+    return n;
+}
+
+static braid_op_desc *begin_source(op_live *l, const char *op, braid_dtype key, braid_dtype value)
+{
+    braid_op_desc *d = braid_op_begin(l->graph, op, NULL);
+    braid_op_attr_type(d, "key_dtype", key);
+    braid_op_attr_type(d, "value_dtype", value);
+    return d;
+}
+
+static table_nodes table(op_live *l, const char *op, braid_dtype key, braid_dtype value)
+{
+    return nodes_of(l, braid_op_end_out(begin_source(l, op, key, value)), strstr(op, "V2") != NULL, key,
+                    value);
+}
+
+#define RUN(NODE, FEEDS, WANT) op_live_run(n.live, n.NODE, FEEDS, WANT)
+
+// ---- Filled once ----
+
+static void check_filled_once(const char *op)
+{
+    op_live *l = op_live_new();
+    table_nodes n = table(l, op, BRAID_STRING, BRAID_INT64);
+    RUN(size, "", "int64[] 0");
+    RUN(find, "string[1] a; int64[] -1", "FailedPrecondition: Table not initialized.");
+    RUN(initialize, "string[3] a b ''; int64[3] 10 20 30", "");
+    RUN(find, "string[2,2] b a nobody ''; int64[] -1", "int64[2,2] 20 10 -1 30");
+    RUN(find, "string[] b; int64[] -1", "int64[] 20");
+    RUN(find, "string[0]; int64[] -1", "int64[0]");
+    RUN(size, "", "int64[] 3");
+    RUN(initialize, "string[3] a b ''; int64[3] 10 20 30", "");
+    RUN(initialize, "string[1] a; int64[1] 10",
+        "FailedPrecondition: Table was already initialized with different data.");
+    RUN(insert, "string[1] a; int64[1] 10", "Unimplemented: Insert not supported");
+    RUN(find, "string[1] a; int64[1] -1", "InvalidArgument: Expected shape [] for default value, got [1]");
+    op_live_free(l);
+}
+
+static void a_hash_table_is_filled_once(void **state)
+{
+    (void)state;
+    check_filled_once("HashTableV2");
+    check_filled_once("HashTable");
+}
+
+static void a_key_has_one_value(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    table_nodes n = table(l, "HashTableV2", BRAID_INT64, BRAID_FLOAT);
+    RUN(initialize, "int64[3] 1 2 1; float[3] 5 6 7",
+        "FailedPrecondition: HashTable has different value for same key.");
+    RUN(size, "", "int64[] 0");
+    RUN(initialize, "int64[3] 1 2 1; float[3] 5 6 5", "");
+    RUN(find, "int64[3] 1 2 3; float[] 0.5", "float[3] 5 6 0.5");
+    op_live_free(l);
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    table_nodes n = table(l, "HashTableV2", BRAID_INT64, BRAID_FLOAT);
+    RUN(export, "", "Aborted: HashTable is not initialized.");
+    RUN(initialize, "int64[] 1; float[1] 5", "InvalidArgument: Keys must be a vector");
+    RUN(initialize, "int64[1] 1; float[1,1] 5", "InvalidArgument: Values must be a vector");
+    RUN(initialize, "int64[2] 1 2; float[1] 5",
+        "InvalidArgument: Keys and values must have the same size 2 vs 1");
+    n.find = user(l, "LookupTableFindV2", n.find->inputs[0], BRAID_INT32, BRAID_FLOAT);
+    RUN(find, "int32[1] 1; float[] 0", "InvalidArgument: Signature mismatch: the keys of table");
+    op_live_free(l);
+}
+
+// ---- Mutable ----
+
+static void check_mutable(const char *op, bool removes)
+{
+    op_live *l = op_live_new();
+    table_nodes n = table(l, op, BRAID_INT64, BRAID_FLOAT);
+    RUN(find, "int64[1] 1; float[] -1", "float[1] -1");
+    RUN(insert, "int64[2,1] 1 2; float[2,1] 10 20", "");
+    RUN(insert, "int64[2] 2 3; float[2] 21 30", "");
+    RUN(find, "int64[4] 1 2 3 4; float[] -1", "float[4] 10 21 30 -1");
+    RUN(insert, "int64[2] 2 3; float[] 21", "InvalidArgument: Expected shape [2] for value, got []");
+    RUN(initialize, "int64[1] 1; float[1] 10", "InvalidArgument: ");
+    if (removes) RUN(remove, "int64[2] 1 7", "");
+    if (removes) RUN(find, "int64[3] 1 2 3; float[] -1", "float[3] -1 21 30");
+    RUN(import, "int64[1] 9; float[1] 90", "");
+    RUN(export, "", "int64[1] 9; float[1] 90");
+    RUN(size, "", "int64[] 1");
+    RUN(import, "int64[0]; float[0]", "");
+    RUN(export, "", "int64[0]; float[0]");
+    op_live_free(l);
+}
+
+static void a_mutable_table_changes(void **state)
+{
+    (void)state;
+    check_mutable("MutableHashTableV2", true);
+    check_mutable("MutableHashTable", false);
+}
+
+static void rows_stay_right_however_they_move(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    table_nodes n = table(l, "MutableHashTableV2", BRAID_STRING, BRAID_STRING);
+    int64_t model[40]; // -1: not there
+    memset(model, -1, sizeof model);
+    bd_rng rng = bd_rng_init(3);
+    for (int step = 0; step < 600; step++) {
+        const int key = (int)(bd_rng_next(&rng) % BD_COUNTOF(model));
+        char text[96];
+        if (bd_rng_next(&rng) % 3) {
+            model[key] = step;
+            snprintf(text, sizeof text, "string[1] key%d; string[1] value%d", key, step);
+            RUN(insert, text, "");
+        } else {
+            model[key] = -1;
+            snprintf(text, sizeof text, "string[1] key%d", key);
+            RUN(remove, text, "");
+        }
+    }
+    for (size_t key = 0; key < BD_COUNTOF(model); key++) {
+        char text[96], want[96];
+        snprintf(text, sizeof text, "string[] key%zu; string[] none", key);
+        if (model[key] < 0)
+            snprintf(want, sizeof want, "string[] none");
+        else
+            snprintf(want, sizeof want, "string[] value%lld", (long long)model[key]);
+        RUN(find, text, want);
+    }
+    op_live_free(l);
+}
+
+// ---- Of tensors ----
+
+static void values_may_be_vectors(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    for (int v2 = 0; v2 < 2; v2++) {
+        const char *op = v2 ? "MutableHashTableOfTensorsV2" : "MutableHashTableOfTensors";
+        braid_op_desc *d = begin_source(l, op, BRAID_INT64, BRAID_FLOAT);
+        braid_op_attr_shape(d, "value_shape", bd_shape1(2));
+        table_nodes n = nodes_of(l, braid_op_end_out(d), v2, BRAID_INT64, BRAID_FLOAT);
+        RUN(insert, "int64[2] 1 2; float[2,2] 1 2 3 4", "");
+        RUN(find, "int64[3] 2 5 1; float[2] 0 -1", "float[3,2] 3 4 0 -1 1 2");
+        RUN(insert, "int64[2] 1 2; float[2] 1 2", "InvalidArgument: Expected shape [2,2] for value, got [2]");
+        RUN(find, "int64[1] 2; float[] 0", "InvalidArgument: Expected shape [2] for default value, got []");
+    }
+    table_nodes n = table(l, "MutableHashTableOfTensorsV2", BRAID_INT64, BRAID_FLOAT);
+    RUN(size, "", "InvalidArgument: Default value must be a vector, got shape []");
+    op_live_free(l);
+}
+
+static void a_dense_table_may_have_vectors_as_keys(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    braid_op_desc *d = begin_source(l, "MutableDenseHashTableV2", BRAID_INT64, BRAID_FLOAT);
+    braid_op_input(d, op_live_const(l, "int64[2] 0 0"));
+    braid_op_input(d, op_live_const(l, "int64[2] -1 -1"));
+    table_nodes n = nodes_of(l, braid_op_end_out(d), true, BRAID_INT64, BRAID_FLOAT);
+    RUN(insert, "int64[2,2] 0 1 1 0; float[2] 5 6", "");
+    RUN(find, "int64[3,2] 1 0 0 1 1 1; float[] -1", "float[3] 6 5 -1");
+    RUN(insert, "int64[2,2] 4 4 0 0; float[2] 1 2",
+        "InvalidArgument: Using the empty_key as a table key is not allowed");
+    RUN(remove, "int64[1,2] -1 -1", "InvalidArgument: Using the deleted_key as a table key is not allowed");
+    RUN(find, "int64[1,3] 1 0 0; float[] -1",
+        "InvalidArgument: Input key shape [1,3] must end with the table's key shape [2]");
+    RUN(remove, "int64[1,2] 0 1", "");
+    RUN(export, "", "int64[1,2] 1 0; float[1] 6");
+    op_live_free(l);
+}
+
+static void a_dense_table_of_strings(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    braid_op_desc *d = begin_source(l, "MutableDenseHashTable", BRAID_STRING, BRAID_STRING);
+    braid_op_input(d, op_live_const(l, "string[2] '' ''"));
+    table_nodes n = nodes_of(l, braid_op_end_out(d), false, BRAID_STRING, BRAID_STRING);
+    RUN(insert, "string[2,2] a bc ab c; string[2] first second", "");
+    RUN(find, "string[3,2] ab c a bc abc ''; string[] none", "string[3] second first none");
+    op_live_free(l);
+}
+
+// ---- Sharing ----
+
+static void tables_are_shared_by_name(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    table_nodes nodes[2];
+    for (int i = 0; i < 2; i++) {
+        braid_op_desc *d = begin_source(l, "MutableHashTableV2", BRAID_INT64, BRAID_FLOAT);
+        braid_op_attr_string(d, "shared_name", "both");
+        nodes[i] = nodes_of(l, braid_op_end_out(d), true, BRAID_INT64, BRAID_FLOAT);
+    }
+    op_live_run(l, nodes[0].insert, "int64[1] 1; float[1] 2", "");
+    op_live_run(l, nodes[1].find, "int64[1] 1; float[] 0", "float[1] 2");
+    braid_op_desc *d = begin_source(l, "MutableHashTableV2", BRAID_INT64, BRAID_INT64);
+    braid_op_attr_string(d, "shared_name", "both");
+    table_nodes n = nodes_of(l, braid_op_end_out(d), true, BRAID_INT64, BRAID_INT64);
+    RUN(size, "",
+        "InvalidArgument: Conflicting key/value dtypes int64->int64 with int64-float for table both");
+    op_live_free(l);
+}
+
+static void a_table_may_be_shared_by_the_name_of_its_node(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    braid_op_desc *d = braid_op_begin(l->graph, "MutableHashTableV2", "by_node");
+    braid_op_attr_type(d, "key_dtype", BRAID_INT64);
+    braid_op_attr_type(d, "value_dtype", BRAID_FLOAT);
+    braid_op_attr_bool(d, "use_node_name_sharing", true);
+    table_nodes a = nodes_of(l, braid_op_end_out(d), true, BRAID_INT64, BRAID_FLOAT);
+    d = begin_source(l, "MutableHashTableV2", BRAID_INT64, BRAID_FLOAT);
+    braid_op_attr_string(d, "shared_name", "by_node");
+    table_nodes b = nodes_of(l, braid_op_end_out(d), true, BRAID_INT64, BRAID_FLOAT);
+    op_live_run(l, a.insert, "int64[1] 1; float[1] 2", "");
+    op_live_run(l, b.find, "int64[1] 1; float[] 0", "float[1] 2");
+    op_live_free(l);
+}
+
+// ---- Files ----
+
+typedef struct file_case {
+    const char *content;
+    braid_dtype key, value;
+    int key_index, value_index, vocab_size;
+    const char *find, *want; // or, without `find`, the error
+} file_case;
+
+static void check_file(const char *path, const file_case *f, bool v2)
+{
+    BD_STATUS(st);
+    bd_file_write_atomic(path, f->content, strlen(f->content), st);
+    assert_ok(st);
+    op_live *l = op_live_new();
+    braid_out source = braid_op_end_out(begin_source(l, v2 ? "HashTableV2" : "HashTable", f->key, f->value));
+    table_nodes n = nodes_of(l, source, v2, f->key, f->value);
+    braid_op_desc *d =
+        braid_op_begin(l->graph, v2 ? "InitializeTableFromTextFileV2" : "InitializeTableFromTextFile", NULL);
+    braid_op_input(d, source);
+    braid_op_input(d, op_live_placeholder(l, BRAID_STRING));
+    braid_op_attr_int(d, "key_index", f->key_index);
+    braid_op_attr_int(d, "value_index", f->value_index);
+    braid_op_attr_int(d, "vocab_size", f->vocab_size);
+    braid_op_attr_string(d, "delimiter", ",");
+    n.initialize = braid_op_end(d);
+    char *feed = bd_asprintf("string[] %s", path);
+    RUN(initialize, feed, f->find ? "" : f->want);
+    if (f->find) RUN(find, f->find, f->want);
+    bd_free(feed);
+    op_live_free(l);
+}
+
+static void a_table_is_filled_from_a_file(void **state)
+{
+    (void)state;
+    static const file_case cases[] = {
+        {"a\nb\nc\n", BRAID_STRING, BRAID_INT64, -2, -1, -1, "string[3] c a d; int64[] -1",
+         "int64[3] 2 0 -1"},
+        {"a\nb\nc", BRAID_INT64, BRAID_STRING, -1, -2, -1, "int64[3] 2 0 7; string[] none",
+         "string[3] c a none"},
+        {"x,1,p\ny,2,q\n", BRAID_STRING, BRAID_INT64, 0, 1, -1, "string[2] y x; int64[] -1", "int64[2] 2 1"},
+        {"x,1,p\ny,2.5,q\n", BRAID_STRING, BRAID_FLOAT, 2, 1, -1, "string[2] q p; float[] -1",
+         "float[2] 2.5 1"},
+        {"a\nb\nc\n", BRAID_STRING, BRAID_INT64, -2, -1, 2, "string[3] c a b; int64[] -1", "int64[3] -1 0 1"},
+        {"7\n5\n", BRAID_INT64, BRAID_INT64, -2, -1, -1, "int64[2] 5 7; int64[] -1", "int64[2] 1 0"},
+        {"a\nb\n", BRAID_STRING, BRAID_INT64, -2, -1, 3, NULL, "InvalidArgument: expected 3 but got 2"},
+        {"x,1\ny\n", BRAID_STRING, BRAID_INT64, 0, 1, -1, NULL,
+         "InvalidArgument: Invalid number of columns in"},
+        {"x,1\ny,z\n", BRAID_STRING, BRAID_INT64, 0, 1, -1, NULL, "InvalidArgument: Field z in line 2"},
+        {"a\n", BRAID_STRING, BRAID_FLOAT, -2, -1, -1, NULL,
+         "InvalidArgument: Value index for line number requires table value dtype of int64, got float"},
+        {"a\na\n", BRAID_STRING, BRAID_INT64, -2, -1, -1, NULL,
+         "FailedPrecondition: HashTable has different value for same key."},
+    };
+    char *dir = bd_temp_dir_new(), *path = bd_path_join(dir, "vocabulary");
+    for (size_t i = 0; i < BD_COUNTOF(cases); i++)
+        for (int v2 = 0; v2 < 2; v2++)
+            check_file(path, &cases[i], v2);
+    bd_free(path);
+    bd_temp_dir_free(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_hash_table_is_filled_once),
+        cmocka_unit_test(a_key_has_one_value),
+        cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(a_mutable_table_changes),
+        cmocka_unit_test(rows_stay_right_however_they_move),
+        cmocka_unit_test(values_may_be_vectors),
+        cmocka_unit_test(a_dense_table_may_have_vectors_as_keys),
+        cmocka_unit_test(a_dense_table_of_strings),
+        cmocka_unit_test(tables_are_shared_by_name),
+        cmocka_unit_test(a_table_may_be_shared_by_the_name_of_its_node),
+        cmocka_unit_test(a_table_is_filled_from_a_file),
+    };
+    return BD_RUN_TESTS(tests);
+}
