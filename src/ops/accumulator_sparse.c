@@ -114,8 +114,8 @@ static void add_row(const bd_gradient_sum *sum, int64_t row, const bd_gradient_s
 {
     size_t size = (size_t)g->row_len * braid_dtype_size(sum->values.dtype);
     char *to = (char *)sum->values.data + (size_t)row * size;
-    const char *old = (const char *)held->values.data + (size_t)i * size,
-               *fresh = (const char *)g->values->data + (size_t)j * size;
+    const char *old = i < 0 ? NULL : (const char *)held->values.data + (size_t)i * size;
+    const char *fresh = j < 0 ? NULL : (const char *)g->values->data + (size_t)j * size;
     bd_tensor_i64(&sum->indices)[row] = i >= 0 ? bd_tensor_i64(&held->indices)[i] : indices[j];
     bd_tensor_i64(&sum->counts)[row] = (i >= 0 ? bd_tensor_i64(&held->counts)[i] : 0) + (j >= 0);
     if (size == 0) return;
