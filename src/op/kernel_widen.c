@@ -168,7 +168,7 @@ static void narrow_outputs(bd_op_ctx *c, const bd_kernel *kernel, bd_value *outp
 {
     for (int i = 0; i < c->output_count; i++) {
         int type = find_type(c->node->output_types[i]);
-        if (type < 0) {
+        if (type < 0 || outputs[i].tensor.dtype == types[type].narrow) { // of that type whatever T is
             c->outputs[i] = outputs[i];
             outputs[i] = (bd_value){0};
         } else if (!bd_op_failed(c)) {
