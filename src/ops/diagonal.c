@@ -346,3 +346,37 @@ BD_OP(MatrixBandPart) = {
     .doc =
         "Matrices without the elements that are further below or above the diagonal than the given numbers.",
 };
+
+// ---- Names of before GraphDef version 14 ----
+
+BD_OP(BatchMatrixDiag) = {
+    .signature = "(diagonal: T) -> (output: T)",
+    .attrs = "T:type",
+    .shape = matrix_diag_shape,
+    .kernels = BD_KERNELS({.run = matrix_diag_run}),
+    .doc = "The older name of MatrixDiag.",
+};
+
+BD_OP(BatchMatrixDiagPart) = {
+    .signature = "(input: T) -> (diagonal: T)",
+    .attrs = "T:type",
+    .shape = matrix_diag_part_shape,
+    .kernels = BD_KERNELS({.run = matrix_diag_part_run}),
+    .doc = "The older name of MatrixDiagPart.",
+};
+
+BD_OP(BatchMatrixSetDiag) = {
+    .signature = "(input: T, diagonal: T) -> (output: T)",
+    .attrs = "T:type",
+    .shape = matrix_set_diag_shape,
+    .kernels = BD_KERNELS({.run = matrix_set_diag_run}),
+    .doc = "The older name of MatrixSetDiag.",
+};
+
+BD_OP(BatchMatrixBandPart) = {
+    .signature = "(input: T, num_lower: int64, num_upper: int64) -> (band: T)",
+    .attrs = "T:type",
+    .shape = band_shape,
+    .kernels = BD_KERNELS({.run = band_run}),
+    .doc = "The older name of MatrixBandPart.",
+};

@@ -1,73 +1,51 @@
-// Systems of linear equations, inverses and determinants of matrices, by Gaussian elimination with partial pivoting.
+// Systems of linear equations and inverses of matrices, by Gaussian elimination with partial pivoting.
 //
 // All take batches: [.., M, M]. Computed in double, which costs little beside the traffic of small matrices.
+#include "ops/linear_algebra.h"
 #include "base/alloc.h"
 #include "graph/grad.h"
+#include "kernels/matrix.h"
 #include "ops/element.h"
 #include "ops/elementwise.h"
 #include "ops/grad_steps.h"
 
-#include <math.h>
 #include <string.h>
 
-// ---- One matrix ----
-
-// PA = LU in place: L below the diagonal (its own is 1), U above; row i of PA is row perm[i] of A. Returns the sign of the
-// permutation, or 0 when the matrix is singular.
-static int decompose(double *a, int64_t *perm, int64_t n)
-{
-    int sign = 1;
-    for (int64_t i = 0; i < n; i++)
-        perm[i] = i;
-    for (int64_t k = 0; k < n; k++) {
-        int64_t pivot = k;
-        for (int64_t i = k + 1; i < n; i++)
-            if (fabs(a[i * n + k]) > fabs(a[pivot * n + k])) pivot = i;
-        if (a[pivot * n + k] == 0 || isnan(a[pivot * n + k])) return 0;
-        if (pivot != k) {
-            for (int64_t j = 0; j < n; j++) {
-                double swap = a[k * n + j];
-                a[k * n + j] = a[pivot * n + j];
-                a[pivot * n + j] = swap;
-            }
-            int64_t swap = perm[k];
-            perm[k] = perm[pivot];
-            perm[pivot] = swap;
-            sign = -sign;
-        }
-        for (int64_t i = k + 1; i < n; i++) {
-            double factor = a[i * n + k] /= a[k * n + k];
-            for (int64_t j = k + 1; j < n; j++)
-                a[i * n + j] -= factor * a[k * n + j];
-        }
-    }
-    return sign;
-}
-
-// Solves a triangular system in place for the `count` columns of x [n, count]. False when the diagonal has a 0.
-static bool substitute(const double *a, int64_t n, bool lower, bool unit, double *x, int64_t count)
-{
-    for (int64_t step = 0; step < n; step++) {
-        int64_t i = lower ? step : n - 1 - step;
-        int64_t from = lower ? 0 : i + 1, to = lower ? i : n;
-        for (int64_t j = from; j < to; j++)
-            for (int64_t k = 0; k < count; k++)
-                x[i * count + k] -= a[i * n + j] * x[j * count + k];
-        if (unit) continue;
-        if (a[i * n + i] == 0) return false;
-        for (int64_t k = 0; k < count; k++)
-            x[i * count + k] /= a[i * n + i];
-    }
-    return true;
-}
-
-static void permute_rows(const double *from, const int64_t *perm, int64_t n, int64_t count, double *to)
-{
-    for (int64_t i = 0; i < n; i++)
-        memcpy(to + i * count, from + perm[i] * count, (size_t)count * sizeof *to);
-}
-
 // ---- Batches ----
+
+void bd_doubles_load(const braid_tensor *t, int64_t at, int64_t count, double *to)
+{
+    for (int64_t i = 0; i < count; i++)
+        to[i] = t->dtype == BRAID_FLOAT ? (double)bd_tensor_f32(t)[at + i] : bd_tensor_f64(t)[at + i];
+}
+
+void bd_matrix_load(const braid_tensor *t, int64_t m, int64_t n, bool transposed, double *to)
+{
+    int64_t at = m * n * n;
+    if (!transposed) bd_doubles_load(t, at, n * n, to);
+    for (int64_t i = 0; i < n * n && transposed; i++)
+        bd_doubles_load(t, at + i % n * n + i / n, 1, to + i);
+}
+
+void bd_doubles_store(const double *from, int64_t count, const braid_tensor *t, int64_t at)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (t->dtype == BRAID_FLOAT) {
+            bd_tensor_f32(t)[at + i] = (float)from[i];
+        } else {
+            bd_tensor_f64(t)[at + i] = from[i];
+        }
+    }
+}
+
+bool bd_matrices_check(bd_op_ctx *c)
+{
+    const braid_shape *a = &bd_input(c, 0)->shape;
+    if (a->rank >= 2 && a->dims[a->rank - 1] == a->dims[a->rank - 2]) return true;
+    char text[BD_SHAPE_STR_MAX];
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input matrices must be square, got %s", bd_shape_str(a, text));
+    return false;
+}
 
 typedef struct batch {
     int64_t count, n, columns; // matrices [n, n], right sides [n, columns]
@@ -77,10 +55,7 @@ static bool read_batch(bd_op_ctx *c, batch *b)
 {
     const braid_shape *a = &bd_input(c, 0)->shape;
     char text[BD_SHAPE_STR_MAX], other[BD_SHAPE_STR_MAX];
-    if (a->rank < 2 || a->dims[a->rank - 1] != a->dims[a->rank - 2]) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input matrices must be square, got %s", bd_shape_str(a, text));
-        return false;
-    }
+    if (!bd_matrices_check(c)) return false;
     *b = (batch){.count = bd_shape_count_range(a, 0, a->rank - 2), .n = a->dims[a->rank - 1]};
     b->columns = b->n;
     if (c->input_count == 1) return true;
@@ -95,32 +70,6 @@ static bool read_batch(bd_op_ctx *c, batch *b)
                    bd_shape_str(a, text), bd_shape_str(rhs, other));
     }
     return fits;
-}
-
-static void load(const braid_tensor *t, int64_t at, int64_t count, double *to)
-{
-    for (int64_t i = 0; i < count; i++)
-        to[i] = t->dtype == BRAID_FLOAT ? (double)bd_tensor_f32(t)[at + i] : bd_tensor_f64(t)[at + i];
-}
-
-// Matrix `m` of the batch, or its transpose.
-static void load_matrix(const braid_tensor *t, int64_t m, int64_t n, bool transposed, double *to)
-{
-    int64_t at = m * n * n;
-    if (!transposed) load(t, at, n * n, to);
-    for (int64_t i = 0; i < n * n && transposed; i++)
-        load(t, at + i % n * n + i / n, 1, to + i);
-}
-
-static void store(const double *from, int64_t count, const braid_tensor *t, int64_t at)
-{
-    for (int64_t i = 0; i < count; i++) {
-        if (t->dtype == BRAID_FLOAT) {
-            bd_tensor_f32(t)[at + i] = (float)from[i];
-        } else {
-            bd_tensor_f64(t)[at + i] = from[i];
-        }
-    }
 }
 
 // Memory for one matrix of a batch and its right side.
@@ -155,24 +104,30 @@ static void fail_singular(bd_op_ctx *c)
 
 // ---- Kernels ----
 
+static void permute_rows(const double *from, const int64_t *perm, int64_t n, int64_t count, double *to)
+{
+    for (int64_t i = 0; i < n; i++)
+        memcpy(to + i * count, from + perm[i] * count, (size_t)count * sizeof *to);
+}
+
 // A X = B, or with attr adjoint A^T X = B; B is the identity where there is no input for it.
 static void solve_batch(bd_op_ctx *c, const batch *b, const workspace *w, braid_tensor *y)
 {
     int64_t n = b->n, size = n * b->columns;
     bool adjoint = bd_node_attr_bool(c->node, "adjoint");
     for (int64_t m = 0; m < b->count && !bd_op_failed(c); m++) {
-        load_matrix(bd_input(c, 0), m, n, adjoint, w->a);
+        bd_matrix_load(bd_input(c, 0), m, n, adjoint, w->a);
         for (int64_t i = 0; i < size && c->input_count == 1; i++)
             w->y[i] = i % n == i / n;
-        if (c->input_count > 1) load(bd_input(c, 1), m * size, size, w->y);
-        if (!decompose(w->a, w->perm, n)) {
+        if (c->input_count > 1) bd_doubles_load(bd_input(c, 1), m * size, size, w->y);
+        if (!bd_matrix_lu(w->a, w->perm, n)) {
             fail_singular(c);
             return;
         }
         permute_rows(w->y, w->perm, n, b->columns, w->x);
-        substitute(w->a, n, true, true, w->x, b->columns);
-        substitute(w->a, n, false, false, w->x, b->columns);
-        store(w->x, size, y, m * size);
+        bd_matrix_substitute(w->a, n, true, true, w->x, b->columns);
+        bd_matrix_substitute(w->a, n, false, false, w->x, b->columns);
+        bd_doubles_store(w->x, size, y, m * size);
     }
 }
 
@@ -181,25 +136,13 @@ static void triangular_batch(bd_op_ctx *c, const batch *b, const workspace *w, b
     int64_t n = b->n, size = n * b->columns;
     bool adjoint = bd_node_attr_bool(c->node, "adjoint"), lower = bd_node_attr_bool(c->node, "lower");
     for (int64_t m = 0; m < b->count; m++) {
-        load_matrix(bd_input(c, 0), m, n, adjoint, w->a);
-        load(bd_input(c, 1), m * size, size, w->x);
-        if (!substitute(w->a, n, lower != adjoint, false, w->x, b->columns)) {
+        bd_matrix_load(bd_input(c, 0), m, n, adjoint, w->a);
+        bd_doubles_load(bd_input(c, 1), m * size, size, w->x);
+        if (!bd_matrix_substitute(w->a, n, lower != adjoint, false, w->x, b->columns)) {
             fail_singular(c);
             return;
         }
-        store(w->x, size, y, m * size);
-    }
-}
-
-static void determinant_batch(bd_op_ctx *c, const batch *b, const workspace *w, braid_tensor *y)
-{
-    int64_t n = b->n;
-    for (int64_t m = 0; m < b->count; m++) {
-        load_matrix(bd_input(c, 0), m, n, false, w->a);
-        double product = decompose(w->a, w->perm, n);
-        for (int64_t i = 0; i < n && product != 0; i++)
-            product *= w->a[i * n + i];
-        store(&product, 1, y, m);
+        bd_doubles_store(w->x, size, y, m * size);
     }
 }
 
@@ -209,10 +152,8 @@ static void run(bd_op_ctx *c, const braid_shape *shape,
     batch b;
     workspace w;
     if (!read_batch(c, &b)) return;
-    braid_shape scalars = *shape;
-    if (fn == determinant_batch) scalars.rank -= 2;
-    braid_tensor *y = bd_output(c, 0, bd_input(c, 0)->dtype, &scalars);
-    if (!y) return;
+    braid_tensor *y = bd_output(c, 0, bd_input(c, 0)->dtype, shape);
+    if (!y || bd_tensor_count(y) == 0) return;
     if (make_workspace(c, &b, &w)) fn(c, &b, &w, y);
     free_workspace(&w);
 }
@@ -232,14 +173,9 @@ static void inverse_run(bd_op_ctx *c)
     run(c, &bd_input(c, 0)->shape, solve_batch);
 }
 
-static void determinant_run(bd_op_ctx *c)
-{
-    run(c, &bd_input(c, 0)->shape, determinant_batch);
-}
-
 // ---- Shapes ----
 
-static braid_code check_square(bd_shape_ctx *c, braid_status *st)
+braid_code bd_shape_ctx_square(bd_shape_ctx *c, braid_status *st)
 {
     const braid_shape *a = &c->inputs[0];
     if (a->rank < 0) return BRAID_OK;
@@ -253,21 +189,13 @@ static braid_code check_square(bd_shape_ctx *c, braid_status *st)
 static braid_code inverse_shape(bd_shape_ctx *c, braid_status *st)
 {
     c->outputs[0] = c->inputs[0];
-    return check_square(c, st);
-}
-
-static braid_code determinant_shape(bd_shape_ctx *c, braid_status *st)
-{
-    braid_code code = check_square(c, st);
-    c->outputs[0] = c->inputs[0];
-    if (!code && c->outputs[0].rank >= 2) c->outputs[0].rank -= 2;
-    return code;
+    return bd_shape_ctx_square(c, st);
 }
 
 static braid_code solve_shape(bd_shape_ctx *c, braid_status *st)
 {
     braid_shape a = c->inputs[0], rhs = c->inputs[1];
-    braid_code code = check_square(c, st);
+    braid_code code = bd_shape_ctx_square(c, st);
     c->outputs[0] = rhs;
     if (code || a.rank < 0 || rhs.rank < 0) return code;
     if (a.rank == rhs.rank) {
@@ -330,57 +258,58 @@ static void inverse_gradient(bd_grad_ctx *c)
     c->input_grads[0] = bd_b1(g, "Neg", NULL, dx);
 }
 
-static void determinant_gradient(bd_grad_ctx *c)
-{
-    braid_graph *g = c->graph;
-    braid_op_desc *d = braid_op_begin(g, "MatrixInverse", NULL);
-    braid_op_input(d, c->op->inputs[0]);
-    braid_op_attr_bool(d, "adjoint", true);
-    braid_out inverse = braid_op_end_out(d), y = braid_output(c->op, 0);
-    braid_out sizes[2] = {bd_b_shape(g, "Shape", y), bd_b_const_i32_vector(g, "Const", (int32_t[]){1, 1}, 2)};
-    braid_out scale = bd_b2(g, "Mul", "mul", c->output_grads[0], y);
-    scale = bd_b2(g, "Reshape", NULL, scale, bd_grad_concat(g, sizes, 2, 0));
-    c->input_grads[0] = bd_b2(g, "Mul", "mul", scale, inverse);
-}
-
 // ---- Definitions ----
-
-#define MATRIX_KERNELS(RUN) BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_EXPENSIVE, .run = (RUN)})
-#define MATRIX_TYPES "T:type{complex128,complex64,double,float,half}"
 
 BD_OP(MatrixSolve) = {
     .signature = "(matrix: T, rhs: T) -> (output: T)",
-    .attrs = "adjoint:bool=false; " MATRIX_TYPES,
+    .attrs = "adjoint:bool=false; " BD_MATRIX_TYPES,
     .shape = solve_shape,
     .gradient = solve_gradient,
-    .kernels = MATRIX_KERNELS(solve_run),
+    .kernels = BD_MATRIX_KERNELS(solve_run),
     .doc = "Solves systems of linear equations: matrix * output = rhs.",
 };
 
 BD_OP(MatrixTriangularSolve) = {
     .signature = "(matrix: T, rhs: T) -> (output: T)",
-    .attrs = "lower:bool=true; adjoint:bool=false; " MATRIX_TYPES,
+    .attrs = "lower:bool=true; adjoint:bool=false; " BD_MATRIX_TYPES,
     .shape = solve_shape,
     .gradient = triangular_gradient,
-    .kernels = MATRIX_KERNELS(triangular_run),
+    .kernels = BD_MATRIX_KERNELS(triangular_run),
     .doc =
         "Solves systems of linear equations with triangular matrices; what lies on the other side of the diagonal is not used.",
 };
 
 BD_OP(MatrixInverse) = {
     .signature = "(input: T) -> (output: T)",
-    .attrs = "adjoint:bool=false; " MATRIX_TYPES,
+    .attrs = "adjoint:bool=false; " BD_MATRIX_TYPES,
     .shape = inverse_shape,
     .gradient = inverse_gradient,
-    .kernels = MATRIX_KERNELS(inverse_run),
+    .kernels = BD_MATRIX_KERNELS(inverse_run),
     .doc = "The inverses of square matrices, or of their transposes.",
 };
 
-BD_OP(MatrixDeterminant) = {
+// ---- Names of before GraphDef version 13 ----
+
+BD_OP(BatchMatrixSolve) = {
+    .signature = "(matrix: T, rhs: T) -> (output: T)",
+    .attrs = "adjoint:bool=false; T:type{double,float}",
+    .shape = solve_shape,
+    .kernels = BD_MATRIX_KERNELS(solve_run),
+    .doc = "The older name of MatrixSolve.",
+};
+
+BD_OP(BatchMatrixTriangularSolve) = {
+    .signature = "(matrix: T, rhs: T) -> (output: T)",
+    .attrs = "lower:bool=true; adjoint:bool=false; T:type{double,float}",
+    .shape = solve_shape,
+    .kernels = BD_MATRIX_KERNELS(triangular_run),
+    .doc = "The older name of MatrixTriangularSolve.",
+};
+
+BD_OP(BatchMatrixInverse) = {
     .signature = "(input: T) -> (output: T)",
-    .attrs = MATRIX_TYPES,
-    .shape = determinant_shape,
-    .gradient = determinant_gradient,
-    .kernels = MATRIX_KERNELS(determinant_run),
-    .doc = "The determinants of square matrices.",
+    .attrs = "adjoint:bool=false; T:type{double,float}",
+    .shape = inverse_shape,
+    .kernels = BD_MATRIX_KERNELS(inverse_run),
+    .doc = "The older name of MatrixInverse.",
 };

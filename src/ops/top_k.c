@@ -111,6 +111,7 @@ static void run_top(bd_op_ctx *c, int64_t k)
     shape.dims[rank - 1] = k;
     braid_tensor *values = bd_output(c, 0, x->dtype, &shape),
                  *places = values ? bd_output(c, 1, BRAID_INT32, &shape) : NULL;
+    if (k == 0) return; // there may be any number of empty rows
     int32_t *work = places ? make_work(c, n, k) : NULL;
     size_t size = braid_dtype_size(x->dtype);
     for (int64_t r = 0; work && r < bd_shape_count_range(&shape, 0, rank - 1); r++) {

@@ -35,7 +35,7 @@ static const char differentiable[] =
     "CumulativeLogsumexp SelectV2 SparseSegmentSumWithNumSegments "
     "SparseSegmentMeanWithNumSegments SparseSegmentSqrtNWithNumSegments LeakyRelu LeakyReluGrad ClipByValue BroadcastTo EnsureShape "
     "MatrixDiagV2 MatrixDiagPartV2 MatrixSetDiagV2 MatrixDiagV3 MatrixDiagPartV3 MatrixSetDiagV3 Roll TensorScatterUpdate TensorScatterAdd TensorScatterSub NthElement TopK "
-    "LogMatrixDeterminant Cholesky TridiagonalSolve TridiagonalMatMul ResourceGatherNd "
+    "LogMatrixDeterminant Cholesky TridiagonalSolve TridiagonalMatMul Einsum ResourceGatherNd "
     // random_grad.py
     "RandomGamma "
     // the others
@@ -51,7 +51,7 @@ static const char no_gradient_yet[] =
     " Enter RefEnter Exit RefExit NextIteration RefNextIteration " // there is none through loops
     "LoopCond "                                                    // registered there, and gives None
     "SparseDenseCwiseAdd SparseSparseMaximum SparseSparseMinimum " // registered there, to raise NotImplementedError
-    "Digamma ";
+    "Einsum TridiagonalSolve TridiagonalMatMul ";
 
 static bool lists(const char *list, const char *op)
 {

@@ -1,0 +1,150 @@
+// TridiagonalSolve and TridiagonalMatMul: matrices that are given by their three diagonals. All take batches.
+#include "base/alloc.h"
+#include "kernels/matrix.h"
+#include "ops/linear_algebra.h"
+
+// ---- TridiagonalSolve: diagonals [.., 3, M] (above, main, below), right sides [.., M, K] ----
+
+static braid_code solve_shape(bd_shape_ctx *c, braid_status *st)
+{
+    braid_shape want = c->inputs[0], rhs = c->inputs[1];
+    c->outputs[0] = rhs;
+    if (want.rank < 0 || rhs.rank < 0) return BRAID_OK;
+    if (want.rank < 2 || want.rank != rhs.rank)
+        return bd_shape_ctx_fail(c, st, "Shapes must be of equal rank, at least 2, but are of rank %d and %d",
+                                 want.rank, rhs.rank);
+    int64_t three = want.dims[want.rank - 2];
+    if (three >= 0 && three != 3)
+        return bd_shape_ctx_fail(c, st, "Dimension must be 3 but is %lld", (long long)three);
+    want.dims[want.rank - 2] = want.dims[want.rank - 1];
+    want.dims[want.rank - 1] = rhs.dims[rhs.rank - 1];
+    if (bd_shape_merge(&want, &rhs, &c->outputs[0])) return BRAID_OK;
+    c->outputs[0] = rhs;
+    return bd_shape_ctx_fail(c, st, "diagonals and rhs do not fit");
+}
+
+static bool check_solve(bd_op_ctx *c)
+{
+    braid_shape want = bd_input(c, 0)->shape;
+    const braid_shape *rhs = &bd_input(c, 1)->shape;
+    bool fits = want.rank >= 2 && want.dims[want.rank - 2] == 3 && rhs->rank == want.rank;
+    if (fits) {
+        want.dims[want.rank - 2] = want.dims[want.rank - 1];
+        want.dims[want.rank - 1] = rhs->dims[rhs->rank - 1];
+        fits = bd_shape_equal(&want, rhs);
+    }
+    if (fits) return true;
+    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+               "Expected diagonals of shape [.., 3, M] and right sides of [.., M, K], got %s and %s",
+               bd_shape_str(&bd_input(c, 0)->shape, a), bd_shape_str(rhs, b));
+    return false;
+}
+
+static void solve_run(bd_op_ctx *c)
+{
+    const braid_tensor *diagonals = bd_input(c, 0), *rhs = bd_input(c, 1);
+    if (!check_solve(c)) return;
+    braid_tensor *y = bd_output(c, 0, rhs->dtype, &rhs->shape);
+    if (!y || bd_tensor_count(y) == 0) return;
+    int64_t n = rhs->shape.dims[rhs->shape.rank - 2], k = rhs->shape.dims[rhs->shape.rank - 1];
+    double *d = bd_try_malloc((size_t)(4 * n) * sizeof *d), *x = bd_try_malloc((size_t)(n * k) * sizeof *x);
+    if (!d || !x)
+        bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when copying a matrix of %lld rows", (long long)n);
+    bool pivoting = bd_node_attr_bool(c->node, "partial_pivoting");
+    for (int64_t m = 0; !bd_op_failed(c) && m < bd_tensor_count(y) / (n * k); m++) {
+        bd_doubles_load(diagonals, m * 3 * n, 3 * n, d);
+        bd_doubles_load(rhs, m * n * k, n * k, x);
+        if (!bd_matrix_tridiagonal(d, d + n, d + 2 * n, d + 3 * n, n, pivoting, x, k))
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "The matrix is not invertible.%s",
+                       pivoting ? "" : " With attr partial_pivoting it may be.");
+        bd_doubles_store(x, n * k, y, m * n * k);
+    }
+    bd_free(d);
+    bd_free(x);
+}
+
+BD_OP(TridiagonalSolve) = {
+    .signature = "(diagonals: T, rhs: T) -> (output: T)",
+    .attrs = "partial_pivoting:bool=true; T:type{complex128,complex64,double,float}",
+    .shape = solve_shape,
+    .kernels = BD_MATRIX_KERNELS(solve_run),
+    .doc = "Solves systems of linear equations whose matrices have three diagonals: above, main, below.",
+};
+
+// ---- TridiagonalMatMul: each diagonal [.., 1, M], times [.., M, K] ----
+
+static braid_code product_shape(bd_shape_ctx *c, braid_status *st)
+{
+    braid_shape row = c->inputs[0];
+    for (int i = 1; i < 3; i++) {
+        if (!bd_shape_merge(&row, &c->inputs[i], &row))
+            return bd_shape_ctx_fail(c, st, "the diagonals must have equal shapes");
+    }
+    c->outputs[0] = c->inputs[3];
+    if (row.rank >= 0 && c->inputs[3].rank >= 0 && (row.rank < 2 || row.rank != c->inputs[3].rank))
+        return bd_shape_ctx_fail(c, st, "Shapes must be of equal rank, at least 2, but are of rank %d and %d",
+                                 row.rank, c->inputs[3].rank);
+    return BRAID_OK;
+}
+
+static bool check_product(bd_op_ctx *c)
+{
+    const braid_shape *rhs = &bd_input(c, 3)->shape;
+    braid_shape row = *rhs;
+    bool fits = rhs->rank >= 2;
+    if (fits) {
+        row.dims[row.rank - 1] = rhs->dims[rhs->rank - 2];
+        row.dims[row.rank - 2] = 1;
+    }
+    for (int i = 0; fits && i < 3; i++)
+        fits = bd_shape_equal(&bd_input(c, i)->shape, &row);
+    if (fits) return true;
+    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+               "Expected diagonals of shape [.., 1, M] and a factor of [.., M, K], got %s and %s",
+               bd_shape_str(&bd_input(c, 0)->shape, a), bd_shape_str(rhs, b));
+    return false;
+}
+
+// Row i is sup[i] x[i + 1] + main[i] x[i] + sub[i] x[i - 1].
+#define MULTIPLY(NAME, T)                                                                                    \
+    static void NAME(const T *sup, const T *main, const T *sub, const T *x, T *y, int64_t rows, int64_t n,   \
+                     int64_t k)                                                                              \
+    {                                                                                                        \
+        for (int64_t r = 0; r < rows; r++, x += k, y += k) {                                                 \
+            int64_t i = r % n;                                                                               \
+            for (int64_t j = 0; j < k; j++) {                                                                \
+                T sum = main[r] * x[j];                                                                      \
+                if (i + 1 < n) sum += sup[r] * x[j + k];                                                     \
+                if (i > 0) sum += sub[r] * x[j - k];                                                         \
+                y[j] = sum;                                                                                  \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+MULTIPLY(multiply_f32, float)
+MULTIPLY(multiply_f64, double)
+
+static void product_run(bd_op_ctx *c)
+{
+    const braid_tensor *x = bd_input(c, 3);
+    if (!check_product(c)) return;
+    braid_tensor *y = bd_output(c, 0, x->dtype, &x->shape);
+    if (!y || bd_tensor_count(y) == 0) return;
+    int64_t n = x->shape.dims[x->shape.rank - 2], k = x->shape.dims[x->shape.rank - 1];
+    int64_t rows = bd_tensor_count(y) / k;
+    const void *sup = bd_input(c, 0)->data, *main = bd_input(c, 1)->data, *sub = bd_input(c, 2)->data;
+    if (x->dtype == BRAID_FLOAT) {
+        multiply_f32(sup, main, sub, x->data, y->data, rows, n, k);
+    } else {
+        multiply_f64(sup, main, sub, x->data, y->data, rows, n, k);
+    }
+}
+
+BD_OP(TridiagonalMatMul) = {
+    .signature = "(superdiag: T, maindiag: T, subdiag: T, rhs: T) -> (output: T)",
+    .attrs = "T:type{complex128,complex64,double,float}",
+    .shape = product_shape,
+    .kernels = BD_MATRIX_KERNELS(product_run),
+    .doc = "Multiplies matrices that are given by their three diagonals by others.",
+};
