@@ -77,6 +77,8 @@ GRADIENT(atanh, x, reciprocal_of(g, one_minus_square(g, x)))
 GRADIENT(erf, x, bell(g, TWO_OVER_ROOT_PI, x))
 GRADIENT(erfc, x, bell(g, -TWO_OVER_ROOT_PI, x))
 GRADIENT(lgamma, x, bd_b1(g, "Digamma", NULL, x))
+GRADIENT(digamma, x,
+         bd_b2(g, "Polygamma", NULL, bd_b_const_f(g, "Const", bd_dtype_base(braid_out_dtype(x)), 1), x))
 
 // ---- Definitions ----
 
@@ -192,6 +194,7 @@ BD_OP(Digamma) = {
     .signature = "(x: T) -> (y: T)",
     .attrs = "T:type{bfloat16,double,float,half}",
     .shape = bd_shape_fn_unchanged,
+    .gradient = digamma_gradient,
     .kernels = BD_UNARY_KERNEL(digamma, BD_FLOATS),
     .doc = "Computes the derivative of Lgamma of each element.",
 };

@@ -49,6 +49,7 @@ static void test_gradients(void **state)
         {"Asinh", NULL, "double[3] -0.6 0.3 0.9"}, {"Acosh", NULL, "double[3] 1.6 3 9"},
         {"Atanh", NULL, "double[3] -0.6 0.3 0.8"}, {"Erf", NULL, "double[3] -0.6 0.3 0.9"},
         {"Erfc", NULL, "double[3] -0.6 0.3 0.9"},  {"Lgamma", NULL, "double[3] -0.6 0.3 9"},
+        {"Digamma", NULL, "double[3] 0.6 0.3 9"},
     };
     OP_TEST_GRADIENTS(cases);
 }

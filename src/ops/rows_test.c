@@ -106,6 +106,8 @@ static void test_gradients(void **state)
         {.op = "SegmentMin", .inputs = "double[3,2] 1 2 3 -4 5 6; int32[3] 0 0 1"},
         {.op = "SegmentMax", .inputs = "double[3,2] 1 2 3 -4 5 6; int32[3] 0 0 1"},
         {.op = "UnsortedSegmentMax", .inputs = "double[3,2] 1 2 3 -4 5 6; int32[3] 1 0 1; int32[] 2"},
+        {.op = "UnsortedSegmentMin", .inputs = "double[4] 1 5 3 2; int32[4] 1 0 1 0; int32[] 2"},
+        {.op = "UnsortedSegmentProd", .inputs = "double[3,2] 2 3 0 5 4 0; int32[3] 1 0 1; int32[] 2"},
         {.op = "SparseSegmentSum", .inputs = "double[3,2] 1 2 3 4 5 6; int32[3] 2 0 2; int32[3] 0 0 1"},
         {.op = "UnsortedSegmentSum", .inputs = "double[3,2] 1 2 3 4 5 6; int32[3] 2 0 2; int32[] 3"},
         {.op = "AccumulateNV2", .attrs = "shape=[2]", .inputs = "double[2] 1 2; double[2] 3 4"},

@@ -284,6 +284,25 @@ static void extreme_gradient(bd_grad_ctx *c)
     c->input_grads[0] = bd_b3(g, "Select", NULL, chosen, shares, bd_b1(g, "ZerosLike", "zeros_like", x));
 }
 
+// Of a product by one factor: the product over the factor, or that of the others where the factor is the only 0 of its segment.
+static void product_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    braid_out x = c->op->inputs[0], ids = c->op->inputs[1], count = c->op->inputs[2],
+              grad = c->output_grads[0];
+    braid_dtype dtype = bd_dtype_base(braid_out_dtype(x));
+    braid_out zero = bd_b_const_f(g, "zero", dtype, 0), one = bd_b_const_f(g, "one", dtype, 1);
+    braid_out is_zero = bd_b2(g, "Equal", NULL, x, zero);
+    braid_out zeros = bd_b3(g, "UnsortedSegmentSum", NULL, cast_like(g, is_zero, x), ids, count);
+    braid_out alone = bd_b3(g, "SelectV2", NULL, bd_b2(g, "Greater", NULL, zeros, one), zero, grad);
+    braid_out others =
+        bd_b3(g, "UnsortedSegmentProd", NULL, bd_b3(g, "SelectV2", NULL, is_zero, one, x), ids, count);
+    braid_out quotient =
+        bd_b2(g, "RealDiv", "truediv", bd_b2(g, "Gather", NULL, braid_output(c->op, 0), ids), x);
+    braid_out slope = bd_b3(g, "SelectV2", NULL, is_zero, bd_b2(g, "Gather", NULL, others, ids), quotient);
+    c->input_grads[0] = bd_b2(g, "Mul", "mul", bd_b2(g, "Gather", NULL, alone, ids), slope);
+}
+
 // ---- Definitions ----
 
 // Extremes of no row are the ends of the type's range.
@@ -358,6 +377,7 @@ BD_OP(UnsortedSegmentProd) = {
     .signature = UNSORTED_SIGNATURE,
     .attrs = "T:type{number}" UNSORTED_ATTRS,
     .shape = unsorted_shape,
+    .gradient = product_gradient,
     .kernels = SEGMENT_KERNELS(prod, unsorted_run, BD_NUMBERS BD_AND_COMPLEX, 0),
     .doc = "Row s of the output is the product of the rows of `data` whose segment id is s.",
 };
@@ -366,6 +386,7 @@ BD_OP(UnsortedSegmentMin) = {
     .signature = UNSORTED_SIGNATURE,
     .attrs = "T:type{realnumber}" UNSORTED_ATTRS,
     .shape = unsorted_shape,
+    .gradient = extreme_gradient,
     .kernels = SEGMENT_KERNELS(min, unsorted_run, BD_NUMBERS, BD_KERNEL_CLAMPS),
     .doc = "Row s of the output has the least elements of the rows of `data` whose segment id is s.",
 };

@@ -32,7 +32,7 @@ static const char differentiable[] =
     "BatchNormWithGlobalNormalization Dilation2D MaxPoolWithArgmax CropAndResize "
     // what came by TensorFlow 1.15
     "Angle ConjugateTranspose DivNoNan MulNoNan Xdivy Xlogy NextAfter Igamma Igammac Betainc Zeta Polygamma BesselI0e BesselI1e BatchMatMulV2 EuclideanNorm "
-    "CumulativeLogsumexp SelectV2 SparseSegmentSumWithNumSegments "
+    "CumulativeLogsumexp SelectV2 UnsortedSegmentMin UnsortedSegmentProd SparseSegmentSumWithNumSegments "
     "SparseSegmentMeanWithNumSegments SparseSegmentSqrtNWithNumSegments LeakyRelu LeakyReluGrad ClipByValue BroadcastTo EnsureShape "
     "MatrixDiagV2 MatrixDiagPartV2 MatrixSetDiagV2 MatrixDiagV3 MatrixDiagPartV3 MatrixSetDiagV3 Roll TensorScatterUpdate TensorScatterAdd TensorScatterSub NthElement TopK "
     "LogMatrixDeterminant Cholesky TridiagonalSolve TridiagonalMatMul Einsum ResourceGatherNd "
