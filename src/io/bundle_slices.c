@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "io/bundle_reader.h"
+#include "io/slice_copy.h"
 #include <string.h>
 
 // What is read, and into what.
@@ -83,36 +84,13 @@ static braid_code read_in_place(const struct request *r, bd_bytes key, const bd_
     return bd_bundle_data_get(shard, key, e, to, st);
 }
 
-static void copy_strings(const struct piece *p, const braid_tensor *from, const struct request *r)
-{
-    // Elements of strings are owned: the places of the source are copied, then the strings at them.
-    int64_t from_count = bd_tensor_count(from), to_count = bd_tensor_count(r->t);
-    int64_t *places = bd_malloc((size_t)from_count * sizeof *places);
-    int64_t *taken = bd_calloc((size_t)to_count, sizeof *taken);
-    for (int64_t i = 0; i < from_count; i++)
-        places[i] = i + 1;
-    bd_tensor_slice_copy(&p->common, places, &p->resolved, taken, &r->wanted, sizeof *places);
-    for (int64_t i = 0; i < to_count; i++) {
-        if (!taken[i]) continue;
-        const bd_string *s = &bd_tensor_str(from)[taken[i] - 1];
-        bd_tensor_string_set(r->t, i, s->data, s->len);
-    }
-    bd_free(places);
-    bd_free(taken);
-}
-
 static braid_code read_and_copy(const struct request *r, const struct piece *p, bd_bytes key,
                                 const bd_bundle_entry *e, braid_status *st)
 {
     braid_tensor stored;
     braid_code code = bd_bundle_read_entry(r->b, key, e, &stored, st);
     if (code) return code;
-    if (e->dtype == BRAID_STRING) {
-        copy_strings(p, &stored, r);
-    } else {
-        bd_tensor_slice_copy(&p->common, stored.data, &p->resolved, r->t->data, &r->wanted,
-                             braid_dtype_size(e->dtype));
-    }
+    bd_slice_copy(&p->common, &stored, &p->resolved, r->t, &r->wanted);
     bd_tensor_fini(&stored);
     return BRAID_OK;
 }

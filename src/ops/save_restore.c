@@ -1,12 +1,12 @@
-// Checkpoints: SaveV2, RestoreV2 and MergeV2Checkpoints over tensor bundles (io/bundle.h), and the first forms of restoring.
+// Checkpoints: SaveV2, RestoreV2 and MergeV2Checkpoints over tensor bundles (io/bundle.h), and the first forms of restoring, which
+// read either format. (save_slices.c writes the first one.)
 //
 // They block on the disk, so they run on threads that may (op/blocking.h). What is saved appears under its name when all of
 // it is on the disk; an error, a cancelled step or a crash leaves what was there before.
 #include "base/alloc.h"
 #include "graph/shape_fn.h"
-#include "io/bundle.h"
-#include "io/file.h"
 #include "op/blocking.h"
+#include "ops/checkpoint.h"
 #include "ops/file_arg.h"
 
 #include <string.h>
@@ -143,41 +143,28 @@ BD_OP(SaveV2) = {
 
 // ---- Restoring ----
 
-// The bundle, or an error in the words of whoever looks for either format of checkpoints.
-static braid_code open_checkpoint(const char *prefix, bd_bundle **b, braid_status *st)
-{
-    braid_code code = bd_bundle_open(prefix, b, st);
-    if (code != BRAID_NOT_FOUND) return code;
-    if (bd_file_exists(prefix)) {
-        return bd_fail(st, BRAID_UNIMPLEMENTED,
-                       "%s is no checkpoint of the second format, and those of the first are not read; "
-                       "TensorFlow's Saver writes the second with write_version=SaverDef.V2",
-                       prefix);
-    }
-    return bd_status_prefix(st, "Unsuccessful TensorSliceReader constructor: ");
-}
-
-static braid_code restore_tensor(bd_bundle *b, const char *name, const bd_string *spec, braid_tensor *t,
+static braid_code restore_tensor(bd_checkpoint *b, const char *name, const bd_string *spec, braid_tensor *t,
                                  braid_status *st)
 {
     part p;
-    bd_bundle_info info;
+    braid_dtype dtype;
+    braid_shape shape;
     braid_code code = read_part(spec, &p, st);
     if (code) return code;
-    if (!p.is_set) return bd_bundle_read(b, name, t, st);
-    code = bd_bundle_find(b, name, &info, st);
+    if (!p.is_set) return bd_checkpoint_read(b, name, NULL, t, st);
+    code = bd_checkpoint_find(b, name, &dtype, &shape, st);
     if (code) return code;
-    if (!bd_shape_equal(&info.shape, &p.full)) {
+    if (!bd_shape_equal(&shape, &p.full)) {
         return bd_fail(
             st, BRAID_INVALID_ARGUMENT,
             "tensor_name = %s; shape in shape_and_slice spec %s does not match the shape stored in "
             "checkpoint: %s",
-            name, SHAPE_STR(&p.full), SHAPE_STR(&info.shape));
+            name, SHAPE_STR(&p.full), SHAPE_STR(&shape));
     }
-    return bd_bundle_read_slice(b, name, &p.slice, t, st);
+    return bd_checkpoint_read(b, name, &p.slice, t, st);
 }
 
-static void restore_output(bd_op_ctx *c, bd_bundle *b, int i, const char *name, const bd_string *spec)
+static void restore_output(bd_op_ctx *c, bd_checkpoint *b, int i, const char *name, const bd_string *spec)
 {
     BD_STATUS(st);
     braid_tensor t = {0};
@@ -192,20 +179,21 @@ static void restore_output(bd_op_ctx *c, bd_bundle *b, int i, const char *name, 
 // ---- RestoreV2 ----
 
 // All names must be there, with the types that are expected: says of each that is not.
-static bool check_types(bd_op_ctx *c, bd_bundle *b, char *const *names)
+static bool check_types(bd_op_ctx *c, bd_checkpoint *b, char *const *names)
 {
     BD_STATUS(st);
     bd_strbuf wrong = {0};
     for (int i = 0; i < c->output_count; i++) {
-        bd_bundle_info info;
-        if (bd_bundle_find(b, names[i], &info, st)) {
+        braid_dtype dtype;
+        braid_shape shape;
+        if (bd_checkpoint_find(b, names[i], &dtype, &shape, st)) {
             bd_op_fail_status(c, st);
             break;
         }
-        if (info.dtype == c->node->output_types[i]) continue;
+        if (dtype == c->node->output_types[i]) continue;
         bd_strbuf_appendf(&wrong, "%stensor_name = %s; expected dtype %s does not equal original dtype %s",
                           wrong.len ? "\n" : "", names[i], braid_dtype_name(c->node->output_types[i]),
-                          braid_dtype_name(info.dtype));
+                          braid_dtype_name(dtype));
     }
     if (wrong.len > 0) bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s", bd_strbuf_str(&wrong));
     bd_strbuf_fini(&wrong);
@@ -215,17 +203,17 @@ static bool check_types(bd_op_ctx *c, bd_bundle *b, char *const *names)
 static void restore_named(bd_op_ctx *c, const char *prefix, char *const *names)
 {
     BD_STATUS(st);
-    bd_bundle *b;
-    if (open_checkpoint(prefix, &b, st)) {
+    bd_checkpoint b;
+    if (bd_checkpoint_open(prefix, &b, st)) {
         bd_op_fail_status(c, st);
         return;
     }
-    bool goes_on = check_types(c, b, names);
+    bool goes_on = check_types(c, &b, names);
     for (int i = 0; goes_on && i < c->output_count && !bd_op_cancelled(c); i++) {
-        restore_output(c, b, i, names[i], &bd_tensor_str(bd_input(c, SLICES))[i]);
+        restore_output(c, &b, i, names[i], &bd_tensor_str(bd_input(c, SLICES))[i]);
         goes_on = !bd_op_failed(c);
     }
-    bd_bundle_close(b);
+    bd_checkpoint_close(&b);
 }
 
 static void restore(bd_op_ctx *c)
@@ -271,26 +259,26 @@ BD_OP(RestoreV2) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = restore_shape,
     .kernels = BD_KERNELS({.start = restore_start}),
-    .doc = "Reads tensors, or slices of them, by their names from a checkpoint of the second format.",
+    .doc = "Reads tensors, or slices of them, by their names from a checkpoint of either format.",
 };
 
 // ---- Restore, RestoreSlice ----
 
-static void restore_first_form(bd_op_ctx *c, bd_bundle *b, const char *prefix, const char *name)
+static void restore_first_form(bd_op_ctx *c, bd_checkpoint *b, const char *prefix, const char *name)
 {
     static const bd_string no_spec = {0};
     BD_STATUS(st);
-    bd_bundle_info info;
-    braid_dtype type = c->node->output_types[0];
-    if (bd_bundle_find(b, name, &info, st)) {
+    braid_dtype dtype, type = c->node->output_types[0];
+    braid_shape shape;
+    if (bd_checkpoint_find(b, name, &dtype, &shape, st)) {
         if (st->code == BRAID_NOT_FOUND)
             bd_fail(st, st->code, "Tensor name \"%s\" not found in checkpoint files %s", name, prefix);
         bd_op_fail_status(c, st);
-    } else if (info.dtype != type) {
+    } else if (dtype != type) {
         bd_op_fail(
             c, BRAID_INVALID_ARGUMENT,
             "Expected to restore a tensor of type %s, got a tensor of type %s instead: tensor_name = %s",
-            braid_dtype_name(type), braid_dtype_name(info.dtype), name);
+            braid_dtype_name(type), braid_dtype_name(dtype), name);
     } else {
         restore_output(c, b, 0, name,
                        c->input_count > SLICES ? bd_tensor_str(bd_input(c, SLICES)) : &no_spec);
@@ -308,11 +296,11 @@ static void restore_one(bd_op_ctx *c)
                    c->node->def->inputs[i].name, (long long)count);
         return;
     }
-    bd_bundle *b = NULL;
+    bd_checkpoint b = {0};
     char *prefix = bd_input_text(c, PREFIX, 0), *name = prefix ? bd_input_text(c, NAMES, 0) : NULL;
-    if (name && open_checkpoint(prefix, &b, st)) bd_op_fail_status(c, st);
-    if (b) restore_first_form(c, b, prefix, name);
-    bd_bundle_close(b);
+    if (name && bd_checkpoint_open(prefix, &b, st)) bd_op_fail_status(c, st);
+    if (name && !bd_op_failed(c)) restore_first_form(c, &b, prefix, name);
+    bd_checkpoint_close(&b);
     bd_free(name);
     bd_free(prefix);
 }
@@ -342,13 +330,14 @@ static braid_code restore_one_shape(bd_shape_ctx *c, braid_status *st)
         .kernels = BD_KERNELS({.start = restore_one_start}), .doc = (DOC)                                    \
     }
 
-BD_OP(Restore) =
-    RESTORE("(file_pattern: string, tensor_name: string) -> (tensor: dt)",
-            "Reads a tensor from a checkpoint of the second format, whose prefix `file_pattern` is.");
-BD_OP(RestoreSlice) =
-    RESTORE("(file_pattern: string, tensor_name: string, shape_and_slice: string) -> (tensor: dt)",
-            "Reads a tensor, or a slice of it, from a checkpoint of the second format, whose prefix "
-            "`file_pattern` is.");
+BD_OP(Restore) = RESTORE(
+    "(file_pattern: string, tensor_name: string) -> (tensor: dt)",
+    "Reads a tensor from a checkpoint: from files of the first format, or from the second one's with the prefix "
+    "`file_pattern`.");
+BD_OP(RestoreSlice) = RESTORE(
+    "(file_pattern: string, tensor_name: string, shape_and_slice: string) -> (tensor: dt)",
+    "Reads a tensor, or a slice of it, from a checkpoint: from files of the first format, or from the second "
+    "one's with the prefix `file_pattern`.");
 
 // ---- MergeV2Checkpoints ----
 
