@@ -15,6 +15,8 @@
 #define NESTED_MAX 16
 // Elements of all arguments of all nodes: a number attr of a few bytes must not make us allocate without bound.
 #define ELEMENTS_MAX (1 << 22)
+// Bytes of the values that stand in the place of placeholders: each of them has a copy.
+#define BOUND_BYTES_MAX (1 << 28)
 
 // What an input may name: an argument, or an output argument of a node.
 typedef struct item {
@@ -33,6 +35,7 @@ typedef struct instantiation {
     int arg_count, ret_count;
     BD_ARRAY(braid_dtype) arg_types, ret_types;
     int64_t element_count; // of all arguments of all nodes
+    size_t bound_bytes;    // of values in the place of placeholders
 } instantiation;
 
 static braid_code fail(instantiation *in, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -232,6 +235,10 @@ static braid_code bind_attr(instantiation *in, const bd_attr *from, bd_attr *to,
         if (!value || value->kind == BD_ATTR_PLACEHOLDER)
             return fail(in, "Failed to bind all placeholders in $%.200s", from->s.data);
         *to = *value;
+        if (value->kind != BD_ATTR_TENSOR) in->bound_bytes += bd_attr_size(value); // tensors are shared
+        if (in->bound_bytes > BOUND_BYTES_MAX)
+            return fail(in, "the values of attrs of function %s have more than %d bytes in its nodes",
+                        in->f->name, BOUND_BYTES_MAX);
     } else if (from->kind == BD_ATTR_FUNC) {
         code = bind_func(in, &from->s, &to->s, depth);
     } else if (from->kind == BD_ATTR_LIST && from->item_kind == BD_ATTR_FUNC) {
@@ -248,6 +255,9 @@ static braid_code begin_node(instantiation *in, const bd_function_node *n)
     if (!def)
         return bd_fail(in->im.st, BRAID_NOT_FOUND, "Op type not registered '%s' in this process (node '%s')",
                        n->op, n->name);
+    if (def->op->role == BD_ROLE_ARG || def->op->role == BD_ROLE_RETVAL)
+        return fail(in, "a body has no %s of its own: arguments and results are those of the signature",
+                    n->op);
     bd_parsed_node *made = add_node(in, n->name, n->op);
     made->device = n->device;
     for (int i = 0; i < n->attr_count; i++) {

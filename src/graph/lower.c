@@ -12,8 +12,8 @@
 #include <string.h>
 
 #define LOWER_ATTR "_lower_using_switch_merge"
-// So many nodes come of functions at most: those that call another twice, which does the same, double them each time.
-#define INLINED_MAX 200000
+// So much memory the nodes of functions may take: those that call another twice, which does the same, double it each time.
+#define INLINED_BYTES_MAX ((int64_t)1 << 28)
 
 // ---- What can be lowered ----
 
@@ -303,7 +303,7 @@ static void move_consumers(bd_lowering *l)
 void bd_graph_lower(braid_graph *g, int from)
 {
     if (!g->library) return;
-    bd_lowering l = {.g = g, .first = from, .nodes_max = g->nodes.len + INLINED_MAX};
+    bd_lowering l = {.g = g, .first = from, .bytes_left = INLINED_BYTES_MAX};
     for (int i = from; i < (int)g->nodes.len; i++)
         bd_array_push(&l.from, NULL);
     for (int i = from; i < (int)g->nodes.len; i++) // what is added is looked at, too

@@ -6,6 +6,9 @@
 #include "graph/node_resolve.h"
 #include <string.h>
 
+// Functions within functions, no deeper: the names of their nodes grow with each.
+#define DEPTH_MAX 100
+
 // ---- Beginning ----
 
 static bool is_within(const bd_inlined *chain, const char *function)
@@ -44,6 +47,24 @@ static void find_effects(bd_inline *in, const bd_function *f)
     }
 }
 
+// What a copy of the body takes, about: names grow by that of the caller, attrs may be in each node.
+static int64_t cost_of(const braid_op *caller, const bd_bytes *func, const bd_function *f)
+{
+    enum {
+        NODE = 1024
+    };
+    return (int64_t)f->wire.len + (int64_t)f->node_count * (int64_t)(NODE + strlen(caller->name) + func->len);
+}
+
+// Pays for a copy, whatever comes of it: trying takes time, too.
+static bool pay(bd_lowering *l, const braid_op *caller, const bd_bytes *func, const bd_function *f)
+{
+    const int64_t cost = cost_of(caller, func, f);
+    if (cost > l->bytes_left) return false;
+    l->bytes_left -= cost;
+    return true;
+}
+
 bool bd_inline_begin(bd_lowering *l, const braid_op *n, const char *attr, int arg_count, bd_inline *in)
 {
     BD_STATUS(st);
@@ -51,18 +72,17 @@ bool bd_inline_begin(bd_lowering *l, const braid_op *n, const char *attr, int ar
     bd_func f;
     *in = (bd_inline){0};
     const bd_attr *func = bd_node_attr(n, attr);
-    bool ok = l->g->nodes.len < l->nodes_max && !bd_func_parse(&func->s, &l->arena, &tensors, &f, st);
+    const bd_inlined *outer = chain_of(l, n);
+    bool ok = !bd_func_parse(&func->s, &l->arena, &tensors, &f, st);
     const bd_function *def = ok ? bd_library_find(l->g->library, f.name) : NULL;
-    ok = def && !refuses(def) && !is_within(chain_of(l, n), f.name) &&
-         !bd_function_instantiate(l->g->library, &f, &in->body, st);
+    ok = def && !refuses(def) && (!outer || outer->depth < DEPTH_MAX) && !is_within(outer, f.name) &&
+         pay(l, n, &func->s, def) && !bd_function_instantiate(l->g->library, &f, &in->body, st);
     for (size_t i = 0; i < tensors.len; i++)
         braid_tensor_free(tensors.items[i]);
     bd_array_free(&tensors);
-    if (!ok) return false;
-    if (in->body.arg_count != arg_count || l->g->nodes.len + in->body.graph->nodes.len > l->nodes_max)
-        return false;
+    if (!ok || in->body.arg_count != arg_count) return false;
     bd_inlined *chain = BD_ARENA_NEW(&l->arena, bd_inlined);
-    *chain = (bd_inlined){.function = def->name, .in = chain_of(l, n)};
+    *chain = (bd_inlined){.function = def->name, .depth = outer ? outer->depth + 1 : 1, .in = outer};
     in->chain = chain;
     find_effects(in, def);
     return true;

@@ -7,6 +7,7 @@
 // The functions that a node was inlined from: none of them is inlined into itself.
 typedef struct bd_inlined {
     const char *function;
+    int depth;                   // how many there are
     const struct bd_inlined *in; // NULL: a node of the graph
 } bd_inlined;
 
@@ -14,8 +15,8 @@ typedef struct bd_lowering {
     braid_graph *g;
     BD_ARRAY(const bd_inlined *) from; // by node id, less `first`
     int first;
-    size_t nodes_max; // the graph gets no larger by inlining
-    bd_imap values;   // node that was lowered -> braid_out [output_count] that it hands on
+    int64_t bytes_left; // that nodes of functions may still take
+    bd_imap values;     // node that was lowered -> braid_out [output_count] that it hands on
     bd_arena arena;
 } bd_lowering;
 

@@ -203,5 +203,6 @@ BD_OP(RemoteCall) = {
                            .create = remote_create,
                            .destroy = call_destroy,
                            .start = remote_start}),
-    .doc = "Calls a function on the device that `target` names, which must be of this task.",
+    .doc = "Calls a function on the device that `target` names.",
+    .deviation = "The device must be one of the task that the node is on.",
 };
