@@ -429,7 +429,7 @@ bd_device *bd_local_worker_device(bd_local_worker *w)
 }
 
 bd_local_worker *bd_local_worker_new(const bd_peers *peers, bd_device *device, bd_timers *timers,
-                                     bd_held_parts *held_parts)
+                                     bd_held_parts *held_parts, bd_task_collectives *collectives)
 {
     static const bd_worker_ops ops = {
         .get_status = get_status,
@@ -447,6 +447,7 @@ bd_local_worker *bd_local_worker_new(const bd_peers *peers, bd_device *device, b
     w->peers = peers;
     w->device = device;
     w->held_parts = held_parts;
+    w->collectives = collectives;
     w->steps = bd_steps_new(peers, timers);
     bd_mutex_init(&w->mu);
     bd_cond_init(&w->idle);

@@ -3,6 +3,7 @@
 #define BD_CLUSTER_LOCAL_WORKER_H
 
 #include "base/timer.h"
+#include "cluster/collectives.h"
 #include "cluster/parts.h"
 #include "cluster/peers.h"
 #include "cluster/steps.h"
@@ -12,7 +13,7 @@ typedef struct bd_local_worker bd_local_worker;
 
 // All must outlive it. `device` is the only one of the task.
 bd_local_worker *bd_local_worker_new(const bd_peers *peers, bd_device *device, bd_timers *timers,
-                                     bd_held_parts *held_parts);
+                                     bd_held_parts *held_parts, bd_task_collectives *collectives);
 // Aborts all steps and refuses new ones; their callbacks come soon. What is registered stays until free.
 void bd_local_worker_close(bd_local_worker *w, const braid_status *why);
 // Waits until no graph runs any more. After close.

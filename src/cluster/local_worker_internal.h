@@ -37,6 +37,7 @@ struct bd_local_worker {
     bd_device *device;
     bd_steps *steps;
     bd_held_parts *held_parts; // of the steps
+    bd_task_collectives *collectives;
     bd_mutex mu;
     bd_cond idle;
     bd_imap partial_runs; // step id -> partial of worker_partial.c, one reference each; guarded by mu

@@ -53,10 +53,8 @@ static const bd_method *find_method(const char *path)
         const char *service;
         const bd_method *methods;
     } services[] = {
-        {BD_WORKER_SERVICE, bd_worker_methods},
-        {BD_MASTER_SERVICE, bd_master_methods},
-        {BD_CLUSTER_SERVICE, bd_cluster_methods},
-        {BD_HEALTH_SERVICE, bd_health_methods},
+        {BD_WORKER_SERVICE, bd_worker_methods},         {BD_MASTER_SERVICE, bd_master_methods},
+        {BD_CLUSTER_SERVICE, bd_cluster_methods},       {BD_HEALTH_SERVICE, bd_health_methods},
         {BD_REFLECTION_SERVICE, bd_reflection_methods},
     };
     for (size_t i = 0; i < BD_COUNTOF(services); i++) {
@@ -137,6 +135,7 @@ static void free_parts(braid_server *s)
     bd_peers_close(&s->peers);
     bd_master_free(s->master);
     bd_local_worker_free(s->worker);
+    bd_task_collectives_free(s->collectives);
     bd_held_parts_free(s->held_parts);
     bd_timers_free(s->timers);
     bd_announcements_free(s->announcements);
@@ -239,7 +238,8 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
     bd_peers_init(&s->peers, s->cluster, job, index, s->transport, s->timers);
     s->device = bd_device_new(s->peers.self->task, "CPU", 0, s->nodes);
     s->held_parts = bd_held_parts_new(s->timers, held_bytes_max());
-    s->worker = bd_local_worker_new(&s->peers, s->device, s->timers, s->held_parts);
+    s->collectives = bd_task_collectives_new(&s->peers, s->device);
+    s->worker = bd_local_worker_new(&s->peers, s->device, s->timers, s->held_parts, s->collectives);
     s->peers.self->worker = bd_local_worker_base(s->worker);
     s->master = bd_master_new(&(bd_master_env){.peers = &s->peers,
                                                .timers = s->timers,

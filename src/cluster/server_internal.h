@@ -7,6 +7,7 @@
 #include "base/timer.h"
 #include "cluster/announcements.h"
 #include "cluster/attendance.h"
+#include "cluster/collectives.h"
 #include "cluster/local_worker.h"
 #include "cluster/master.h"
 #include "cluster/parts.h"
@@ -28,6 +29,7 @@ struct braid_server {
     bd_cancellation *cancellation; // of everything the server does
     bd_device *device;
     bd_peers peers;
+    bd_task_collectives *collectives;
     bd_local_worker *worker;
     bd_held_parts *held_parts; // of tensors that other tasks are fetching
     bd_master *master;

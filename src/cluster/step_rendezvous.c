@@ -73,7 +73,7 @@ static braid_code send(bd_rendezvous *base, const bd_rendezvous_key *key, const 
 {
     step_rendezvous *r = of(base);
     bd_outbox *outbox = outbox_of(r);
-    if (!outbox || key->is_for_client) return send_local(r, key, tensor, is_dead, st);
+    if (!outbox || key->is_for_client || key->is_pulled) return send_local(r, key, tensor, is_dead, st);
     bd_rendezvous_key_parts parts;
     const braid_code code = bd_rendezvous_key_parse(key->text, key->len, &parts, st);
     if (code) return code;
@@ -176,7 +176,7 @@ static void recv(bd_rendezvous *base, const bd_rendezvous_key *key, bd_recv_fn f
     memcpy(in->key, key->text, key->len + 1);
     if (stats_of(r)) in->start_ns = bd_now_ns();
     bd_rendezvous_ref(base);
-    if (outbox_of(r))
+    if (outbox_of(r) && !key->is_pulled)
         r->arrived->ops->recv(r->arrived, key, arrived_done, in);
     else
         bd_remote_recv_tensor(peer, r->step_id, key, r->remote, remote_done, in);

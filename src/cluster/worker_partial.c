@@ -293,6 +293,8 @@ static partial *partial_new(bd_local_worker *w, const bd_run_graph *run, braid_s
         .container = bd_step_container(run->step_id, p->container),
         .pool = w->device->pool,
         .blocking = w->device->blocking,
+        .collectives = bd_task_collectives_base(w->collectives),
+        .collective_leader = graph->session->owner.task,
         .functions = graph->functions,
     };
     bd_mutex_init(&p->mu);

@@ -263,6 +263,8 @@ void bd_worker_run_graph(bd_worker *base, bd_run_graph *run, bd_cancellation *ca
         .pool = w->device->pool,
         .blocking = w->device->blocking,
         .stats = run->wants_stats ? bd_step_stats_new() : NULL,
+        .collectives = bd_task_collectives_base(w->collectives),
+        .collective_leader = graph->session->owner.task,
         .functions = graph->functions,
     };
     e->step_cancellation = step_cancellation;

@@ -11,4 +11,10 @@ void bd_serve_logging(struct braid_server *server, bd_incoming *call);
 void bd_serve_tracing(struct braid_server *server, bd_incoming *call);
 void bd_serve_mark_recv_finished(struct braid_server *server, bd_incoming *call);
 
+// collective_service.c
+void bd_serve_complete_group(struct braid_server *server, bd_incoming *call);
+void bd_serve_complete_instance(struct braid_server *server, bd_incoming *call);
+void bd_serve_get_step_sequence(struct braid_server *server, bd_incoming *call);
+void bd_serve_recv_buf(struct braid_server *server, bd_incoming *call);
+
 #endif

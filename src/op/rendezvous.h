@@ -11,6 +11,7 @@ typedef struct bd_rendezvous_key {
     const char *text; // zero-terminated; owned by whoever made the key
     size_t len;
     uint64_t hash;      // of the text
+    bool is_pulled;     // whoever receives the tensor asks for it; it is never pushed
     bool is_for_client; // the tensor is what a client feeds or fetches
 } bd_rendezvous_key;
 

@@ -31,8 +31,10 @@ typedef struct bd_step {
     struct bd_pool *pool;          // where a kernel may spread work; not owned
     bd_blocking *blocking;         // of the device, for work that blocks on the disk; not owned; NULL: none
     bd_step_stats *stats;          // NULL when not asked for
-    bd_functions *functions;       // that nodes may call; not owned; NULL: none
-    int call_depth;                // functions that called each other down to this step
+    struct bd_collectives *collectives; // op/collective.h; not owned; NULL: none
+    const char *collective_leader;      // the task that leads their groups; not owned; NULL: this process
+    bd_functions *functions;            // that nodes may call; not owned; NULL: none
+    int call_depth;                     // functions that called each other down to this step
 } bd_step;
 
 #endif

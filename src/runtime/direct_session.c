@@ -12,6 +12,7 @@
 #include "base/timer.h"
 #include "graph/lower.h"
 #include "runtime/announced.h"
+#include "runtime/collective_groups.h"
 #include "runtime/executable.h"
 #include "runtime/local_rendezvous.h"
 #include "runtime/placer.h"
@@ -38,6 +39,8 @@ typedef struct direct_session {
     bd_plan_cache *plans;
     bd_cancellation *cancellation;
     bd_announced announced;
+    bd_collectives collectives; // of its devices
+    bd_collective_groups *groups;
 
     bd_mutex graph_mu;
     braid_graph graph;           // guarded by graph_mu; grows only
@@ -309,6 +312,7 @@ static braid_code direct_run(bd_session *base, const bd_run_signature *sig,
         char container[40];
         bd_step step = {.id = draw_step_id(s), .frame = &f.frame, .pool = s->intra};
         step.container = container_name(container, step.id);
+        step.collectives = &s->collectives;
         if (metadata) step.stats = bd_step_stats_new();
         code = run_limited(s, entry, &step, timeout_ms, st);
         if (!code) code = take_results(&f, sig, fetch_values, st);
@@ -318,6 +322,24 @@ static braid_code direct_run(bd_session *base, const bd_run_signature *sig,
     }
     close_frame(&f);
     return code;
+}
+
+// ---- Collectives: the groups are of this process alone ----
+
+static void join_group(bd_collectives *base, const bd_collective_join *asked, const char *leader,
+                       bd_cancellation *cancellation, bd_collective_fn fn, void *arg)
+{
+    (void)leader;
+    direct_session *s = BD_CONTAINER_OF(base, direct_session, collectives);
+    bd_collective_join join = *asked;
+    for (int i = 0; i < s->device_count; i++)
+        if (strcmp(s->infos[i].name, join.device) == 0) join.incarnation = s->infos[i].incarnation;
+    bd_collective_groups_join(s->groups, &join, cancellation, fn, arg);
+}
+
+static void forget_group(bd_collectives *base, int32_t group_key)
+{
+    (void)base, (void)group_key; // nothing is remembered
 }
 
 // ---- Devices, announcements ----
@@ -367,6 +389,7 @@ static void destroy(direct_session *s)
     bd_pool_free(s->pool); // runs what was submitted and came too late; frees the last plans
     bd_pool_free(s->intra);
     bd_timers_free(s->timers);
+    bd_collective_groups_free(s->groups);
     bd_kernel_store_free(s->kernels);
     for (int i = 0; i < s->device_count; i++)
         bd_device_free(s->devices[i]);
@@ -450,6 +473,8 @@ braid_code bd_direct_session_new(const braid_session_options *options, bd_sessio
     bd_graph_init(&s->graph);
     s->rng = bd_rng_init(bd_random_u64());
     s->cancellation = bd_cancellation_new(NULL);
+    s->collectives = (bd_collectives){.join = join_group, .forget = forget_group};
+    s->groups = bd_collective_groups_new();
     s->kernels = bd_kernel_store_new();
     s->plans = bd_plan_cache_new(&cache_ops, s, PLANS_MAX);
     braid_code code = make_pools(s, o, st);

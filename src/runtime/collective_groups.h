@@ -1,0 +1,18 @@
+// The groups of collectives that this process leads: who has come, and who waits for the others.
+#ifndef BD_RUNTIME_COLLECTIVE_GROUPS_H
+#define BD_RUNTIME_COLLECTIVE_GROUPS_H
+
+#include "op/collective.h"
+
+typedef struct bd_collective_groups bd_collective_groups;
+
+bd_collective_groups *bd_collective_groups_new(void);
+// Nobody may wait any more: all tokens are cancelled before.
+void bd_collective_groups_free(bd_collective_groups *g); // NULL is accepted
+
+// As bd_collectives.join for the leader: waits for the group and then for the instance; `join->type` < 0: for the group only. InvalidArgument
+// for a group size or device that cannot be, ResourceExhausted for too many groups or instances.
+void bd_collective_groups_join(bd_collective_groups *g, const bd_collective_join *join,
+                               bd_cancellation *cancellation, bd_collective_fn fn, void *arg);
+
+#endif

@@ -1,0 +1,115 @@
+// Collectives between the devices of an in-process session.
+#include "runtime/testing/test_graph.h"
+#include <string.h>
+
+enum {
+    DEVICES = 3
+};
+
+static const char *device(int i)
+{
+    static const char *const names[DEVICES] = {"/cpu:0", "/cpu:1", "/cpu:2"};
+    return names[i];
+}
+
+static braid_op_desc *collective(braid_graph *g, const char *op, int index, int size)
+{
+    braid_op_desc *d = braid_op_begin(g, op, NULL);
+    braid_op_device(d, device(index));
+    braid_op_attr_type(d, "T", BRAID_FLOAT);
+    braid_op_attr_int(d, "group_size", size);
+    braid_op_attr_int(d, "group_key", 1);
+    braid_op_attr_int(d, "instance_key", 2);
+    return d;
+}
+
+static braid_out reduced(braid_graph *g, int index, braid_out x, const char *merge, const char *final)
+{
+    braid_op_desc *d = collective(g, "CollectiveReduce", index, DEVICES);
+    braid_op_input(d, x);
+    braid_op_attr_string(d, "merge_op", merge);
+    braid_op_attr_string(d, "final_op", final);
+    braid_op_attr_int_list(d, "subdiv_offsets", (int64_t[]){0}, 1);
+    return braid_op_end_out(d);
+}
+
+static braid_session *open_session(braid_graph *g)
+{
+    assert_int_equal(braid_graph_status(g, NULL), BRAID_OK);
+    return tg_session(g, &(braid_session_options){.cpu_devices = DEVICES});
+}
+
+static void all_devices_get_the_same(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *merge, *final;
+        float want;
+    } cases[] = {{"Add", "Id", 9}, {"Add", "Div", 3}, {"Mul", "Id", 24}, {"Min", "Id", 2}, {"Max", "Id", 4}};
+    for (size_t k = 0; k < BD_COUNTOF(cases); k++) {
+        braid_graph *g = braid_graph_new();
+        braid_tensor *out[DEVICES];
+        braid_fetch fetches[DEVICES];
+        for (int i = 0; i < DEVICES; i++)
+            fetches[i] = (braid_fetch){
+                reduced(g, i, tg_float(g, NULL, (float)(i + 2)), cases[k].merge, cases[k].final), &out[i]};
+        braid_session *s = open_session(g);
+        for (int round = 0; round < 3; round++) {
+            BD_STATUS(st);
+            braid_session_run(s, &(braid_run_args){.fetches = fetches, .fetch_count = DEVICES}, st);
+            assert_ok(st);
+            for (int i = 0; i < DEVICES; i++) {
+                assert_float_equal(bd_tensor_f32(out[i])[0], cases[k].want, 0);
+                braid_tensor_free(out[i]);
+            }
+        }
+        tg_close(s, g);
+    }
+}
+
+static void a_broadcast_reaches_the_other_devices(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_tensor *out[DEVICES];
+    braid_fetch fetches[DEVICES];
+    for (int i = 0; i < DEVICES; i++) {
+        braid_op_desc *d = collective(g, i == 1 ? "CollectiveBcastSend" : "CollectiveBcastRecv", i, DEVICES);
+        if (i == 1) braid_op_input(d, tg_float(g, NULL, 7));
+        braid_op_attr_shape(d, "shape", BRAID_SCALAR);
+        fetches[i] = (braid_fetch){braid_op_end_out(d), &out[i]};
+    }
+    braid_session *s = open_session(g);
+    BD_STATUS(st);
+    braid_session_run(s, &(braid_run_args){.fetches = fetches, .fetch_count = DEVICES}, st);
+    assert_ok(st);
+    for (int i = 0; i < DEVICES; i++) {
+        assert_float_equal(bd_tensor_f32(out[i])[0], 7, 0);
+        braid_tensor_free(out[i]);
+    }
+    tg_close(s, g);
+}
+
+static void a_member_that_does_not_come_is_waited_for_until_the_run_ends(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    const braid_out y = reduced(g, 0, tg_float(g, NULL, 1), "Add", "Id");
+    braid_session *s = open_session(g);
+    braid_tensor *out = NULL;
+    braid_fetch fetch = {y, &out};
+    BD_STATUS(st);
+    braid_session_run(s, &(braid_run_args){.fetches = &fetch, .fetch_count = 1, .timeout_ms = 50}, st);
+    assert_error(st, BRAID_DEADLINE_EXCEEDED, "timed out");
+    tg_close(s, g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_devices_get_the_same),
+        cmocka_unit_test(a_broadcast_reaches_the_other_devices),
+        cmocka_unit_test(a_member_that_does_not_come_is_waited_for_until_the_run_ends),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
