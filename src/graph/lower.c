@@ -53,9 +53,24 @@ static void copy_controls(const braid_op *from, braid_op *to)
         bd_node_add_control(to, from->controls[i]);
 }
 
-// The node becomes an IdentityN of the values (a NoOp of none) that runs after `last` (NULL: after the values).
-static void become(bd_lowering *l, braid_op *n, const braid_out *values, braid_op *last)
+static braid_out first(braid_op *n)
 {
+    return (braid_out){.op = n};
+}
+
+// Who takes a value lets all effects happen, though nothing else needs them.
+static void let_values_wait(bd_lowering *l, const braid_op *n, braid_out *values, braid_op *last)
+{
+    for (int i = 0; i < n->output_count; i++) {
+        values[i] = first(bd_lower_add(l, n, "output", "Identity", &values[i], 1, NULL, 0));
+        bd_node_add_control(values[i].op, last);
+    }
+}
+
+// The node becomes an IdentityN of the values (a NoOp of none), which are there after `last` (NULL: as soon as they are).
+static void become(bd_lowering *l, braid_op *n, braid_out *values, braid_op *last)
+{
+    if (last) let_values_wait(l, n, values, last);
     BD_STATUS(st);
     braid_graph *g = l->g;
     const int count = n->output_count;
@@ -71,7 +86,7 @@ static void become(bd_lowering *l, braid_op *n, const braid_out *values, braid_o
                                .attrs = &types,
                                .attr_count = count > 0};
     braid_op *made;
-    if (count) bd_imap_put(&l->values, (uintptr_t)n, (void *)values);
+    if (count) bd_imap_put(&l->values, (uintptr_t)n, values);
     bd_map_remove(&g->by_name, n->name);
     const braid_code code = bd_graph_make_node(g, &spec, &made, st);
     BD_ASSERT(!code);
@@ -82,12 +97,7 @@ static void become(bd_lowering *l, braid_op *n, const braid_out *values, braid_o
     *n = *made;
     for (int i = 0; i < count; i++)
         bd_node_set_input(n, i, values[i]);
-    if (last) bd_node_add_control(n, last);
-}
-
-static braid_out first(braid_op *n)
-{
-    return (braid_out){.op = n};
+    if (last && count == 0) bd_node_add_control(n, last);
 }
 
 // ---- If ----
@@ -128,10 +138,11 @@ static void add_switches(bd_lowering *l, const braid_op *n, side sides[2], braid
     }
 }
 
-// What runs when the side that was taken is over with its effects.
+// What runs when the side that was taken is over with its effects; NULL: there are none, and the results say it.
 static braid_op *join_sides(bd_lowering *l, const braid_op *n, side sides[2])
 {
     braid_out over[2];
+    if (n->output_count && !sides[0].f.effects.len && !sides[1].f.effects.len) return NULL;
     for (int k = 0; k < 2; k++) {
         const braid_out pivot = first(sides[k].pivot);
         over[k] = first(bd_lower_add(l, n, "branch_executed", "Identity", &pivot, 1, NULL, 0));

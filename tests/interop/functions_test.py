@@ -58,6 +58,20 @@ function {
   ret { key: "y" value: "c:output:0" }
 }
 """
+# Gives x back; that v grows is nothing that the result needs.
+BUMP = """
+function {
+  signature { name: "bump" input_arg { name: "v" type: DT_RESOURCE } input_arg { name: "x" type: DT_FLOAT }
+              output_arg { name: "y" type: DT_FLOAT } is_stateful: true }
+  node_def { name: "a" op: "AssignAddVariableOp" input: "v" input: "x" attr { key: "dtype" value { type: DT_FLOAT } } }
+  ret { key: "y" value: "x" }
+}
+function {
+  signature { name: "leave" input_arg { name: "v" type: DT_RESOURCE } input_arg { name: "x" type: DT_FLOAT }
+              output_arg { name: "y" type: DT_FLOAT } }
+  ret { key: "y" value: "x" }
+}
+"""
 # while v < 10: v += w; and the handles go round
 ADD_UP = """
 function {
@@ -193,6 +207,19 @@ class LoweringTest(InteropTest):
         call = func(node("y", "StatefulPartitionedCall", "v", "w", Tin=[RESOURCE, RESOURCE], Tout=[FLOAT],
                          device=WORKER), f="read_both")
         self.assertEqual(self.variables(call, library=READ_BOTH).run("y:0"), 5.0)
+
+    def test_effects_that_no_result_needs(self):
+        call = func(node("call", "StatefulPartitionedCall", "v", "v/value", Tin=[RESOURCE, FLOAT], Tout=[FLOAT]), f="bump")
+        branch = func(node("branch", "If", "p", "v", "w/value", Tcond=BOOL, Tin=[RESOURCE, FLOAT], Tout=[FLOAT],
+                           _lower_using_switch_merge=True), then_branch="bump", else_branch="leave")
+        s = self.variables(placeholder("p", BOOL, []), call, branch, node("r", "ReadVariableOp", "v", dtype=FLOAT),
+                           node("a", "Neg", "call", T=FLOAT), node("b", "Neg", "branch", T=FLOAT), library=BUMP)
+        self.assertEqual(s.run("a:0"), -2.0)
+        self.assertEqual(s.run("r:0"), 4.0)
+        self.assertEqual(s.run("b:0", {"p:0": True}), -3.0)
+        self.assertEqual(s.run("r:0"), 7.0)
+        self.assertEqual(s.run("b:0", {"p:0": False}), -3.0)
+        self.assertEqual(s.run("r:0"), 7.0)
 
     def test_a_loop_over_two_tasks(self):
         loop = func(node("y", "While", "v", "w", T=[RESOURCE, RESOURCE], _lower_using_switch_merge=True),
