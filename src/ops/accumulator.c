@@ -2,10 +2,12 @@
 #include "ops/accumulator.h"
 
 #include "base/alloc.h"
+#include "base/half.h"
 #include "base/log.h"
 #include "graph/grad.h"
 #include "ops/element.h"
 #include "ops/elementwise.h"
+#include "ops/variable.h"
 
 #include <string.h>
 
@@ -49,17 +51,28 @@ bool bd_accumulator_may_overwrite(const braid_tensor *t)
 
 void bd_accumulator_add(braid_dtype dtype, const void *x, const void *y, void *z, int64_t count)
 {
-    bd_kernels()->binary[BD_ADD][bd_number_of(dtype)](x, y, z, count, BD_SINGLE_NONE);
+    if (dtype == BRAID_HALF) {
+        if (z != x) memcpy(z, x, (size_t)count * sizeof(uint16_t));
+        bd_update_function(dtype, BD_UPDATE_ADD)(z, y, count);
+    } else {
+        bd_binary_loop(BD_ADD, bd_number_of(dtype))(x, y, z, count, BD_SINGLE_NONE);
+    }
 }
 
 void bd_accumulator_divide(braid_dtype dtype, const void *values, int64_t divisor, void *out, int64_t count)
 {
+    if (dtype == BRAID_HALF) {
+        for (int64_t i = 0; i < count; i++)
+            ((uint16_t *)out)[i] =
+                bd_half_of_float(bd_float_of_half(((const uint16_t *)values)[i]) / (float)divisor);
+        return;
+    }
     double f64 = (double)divisor;
     float f32 = (float)divisor;
     int32_t i32 = (int32_t)divisor;
     const void *divisors[] = {[BD_F32] = &f32, [BD_F64] = &f64, [BD_I32] = &i32, [BD_I64] = &divisor};
     bd_number type = bd_number_of(dtype);
-    bd_kernels()->binary[BD_DIV][type](values, divisors[type], out, count, BD_SINGLE_Y);
+    bd_binary_loop(BD_DIV, type)(values, divisors[type], out, count, BD_SINGLE_Y);
 }
 
 // ---- Taking ----

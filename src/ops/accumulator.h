@@ -69,7 +69,7 @@ void bd_accumulator_take(bd_op_ctx *c, const bd_accumulator_kind *kind, braid_dt
 // A handle and a scalar; nothing is known of the outputs.
 braid_code bd_shape_ctx_accumulator(bd_shape_ctx *c, braid_status *st);
 
-#define BD_ACCUMULATOR_TYPES "dtype=float|double|int32|int64"
+#define BD_ACCUMULATOR_TYPES "dtype=float|double|int32|int64|half"
 #define BD_ACCUMULATOR_ATTRS                                                                                 \
     "dtype:type{number}; shape:shape; container:string=''; shared_name:string=''; "                          \
     "reduction_type:string{MEAN,SUM}='MEAN'"

@@ -98,6 +98,8 @@ static void test_types_and_sums(void **state)
         const char *reduction, *first, *second, *want;
     } cases[] = {
         {BRAID_DOUBLE, "MEAN", "int64[] 0; double[] 1", "int64[] 0; double[] 2", "double[] 1.5"},
+        {BRAID_HALF, "MEAN", "int64[] 0; half[2] 0x3c00 0x4000", "int64[] 0; half[2] 0x4000 0xc000",
+         "half[2] 0x3e00 0"},
         {BRAID_INT32, "MEAN", "int64[] 0; int32[] 4", "int64[] 0; int32[] 3", "int32[] 3"},
         {BRAID_INT64, "SUM", "int64[] 0; int64[] 4", "int64[] 0; int64[] 3", "int64[] 7"},
         {BRAID_FLOAT, "SUM", "int64[] 0; float[0]", "int64[] 0; float[0]", "float[0]"},

@@ -95,6 +95,11 @@ static void test_pairs(void **state)
         {"NotEqual", NULL, "complex128[2] 1+2j 3; complex128[] 1+2j", "bool[2] false true"},
         {"AddN", "N=3", "complex64[1] 1; complex64[1] 2j; complex64[1] 3-1j", "complex64[1] 4+1j"},
         {"BiasAdd", NULL, "complex64[1,2] 1 1j; complex64[2] 1j 1", "complex64[1,2] 1+1j 1+1j"},
+        {"DivNoNan", NULL, "complex64[2] 1+2j 1; complex64[2] 2j 0", "complex64[2] 1-0.5j 0"},
+        {"MulNoNan", NULL, "complex128[2] 1+2j inf; complex128[2] 2j 0", "complex128[2] -4+2j 0"},
+        {"Xdivy", NULL, "complex128[2] 1+2j 0; complex128[2] 2j 0", "complex128[2] 1-0.5j 0"},
+        {"Xlogy", NULL, "complex128[2] 1+2j 0; complex128[2] 1j 0",
+         "complex128[2] -3.1415926535897931+1.5707963267948966j 0"},
         {"Less", NULL, "complex64[1] 1; complex64[1] 1", "InvalidArgument: complex64"},
     };
     OP_TEST_VALUES(cases);
@@ -166,6 +171,7 @@ static void test_matrices_and_axes(void **state)
         {"SegmentSum", NULL, "complex64[3] 1j 2 3; int32[3] 0 0 1", "complex64[2] 2+1j 3"},
         {"SegmentMean", NULL, "complex128[3] 1j 2 3; int32[3] 0 0 1", "complex128[2] 1+0.5j 3"},
         {"UnsortedSegmentProd", NULL, "complex128[2] 1j 1j; int32[2] 0 0; int32[] 2", "complex128[2] -1 1"},
+        {"Where", NULL, "complex64[3] 0 1j 1", "int64[2,1] 1 2"},
         {"Select", NULL, "bool[2] true false; complex128[2] 1j 2; complex128[2] 3 4", "complex128[2] 1j 4"},
         {"Fill", NULL, "int32[1] 2; complex64[] 1+2j", "complex64[2] 1+2j"},
         {"OnesLike", NULL, "complex64[2] 5j", "complex64[2] 1"},
@@ -240,6 +246,7 @@ static void test_gradients(void **state)
         {"Mul", NULL, X ";" Y},
         {"RealDiv", NULL, X ";" Y},
         {"Pow", NULL, X ";" Y},
+        {"DivNoNan", NULL, X ";" Y},
         {"Sum", NULL, A "; int32[1] 0"},
         {"Mean", NULL, A "; int32[1] 1"},
         {"Prod", NULL, A "; int32[1] 1"},

@@ -7,10 +7,10 @@
 #include <math.h>
 #include <tgmath.h>
 
-BD_FLOAT_PAIR(div_no_nan, y == 0 ? 0 : x / y)
-BD_FLOAT_PAIR(mul_no_nan, y == 0 ? 0 : x * y)
-BD_FLOAT_PAIR(xdivy, x == 0 ? 0 : x / y)
-BD_FLOAT_PAIR(xlogy, x == 0 ? 0 : x * log(y))
+BD_FIELD_PAIR(div_no_nan, y == 0 ? 0 : x / y)
+BD_FIELD_PAIR(mul_no_nan, y == 0 ? 0 : x * y)
+BD_FIELD_PAIR(xdivy, x == 0 ? 0 : x / y)
+BD_FIELD_PAIR(xlogy, x == 0 ? 0 : x * log(y))
 BD_FLOAT_PAIR(atan2, atan2(x, y))
 BD_FLOAT_PAIR(next_after, nextafter(x, y))
 
@@ -25,6 +25,7 @@ static void div_no_nan_gradient(bd_grad_ctx *c)
 {
     bd_grad_pair p;
     bd_grad_pair_begin(c, &p);
+    bd_grad_pair_conj(&p);
     bd_grad_pair_x(c, &p, bd_b2(p.g, "DivNoNan", "div_no_nan", p.grad, p.y));
     braid_out once = bd_b2(p.g, "DivNoNan", "div_no_nan", neg(p.g, p.x), p.y);
     bd_grad_pair_y(c, &p, bd_grad_mul(p.g, p.grad, bd_b2(p.g, "DivNoNan", "div_no_nan", once, p.y)));
@@ -158,7 +159,8 @@ BD_OP(DivNoNan) = {
     .attrs = PAIR_TYPES,
     .shape = bd_shape_fn_broadcast,
     .gradient = div_no_nan_gradient,
-    .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = div_no_nan_run}),
+    .kernels =
+        BD_KERNELS({.types = BD_FLOATS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = div_no_nan_run}),
     .doc = "Computes x / y, 0 where y is 0.",
 };
 
@@ -167,7 +169,8 @@ BD_OP(MulNoNan) = {
     .attrs = PAIR_TYPES,
     .shape = bd_shape_fn_broadcast,
     .gradient = mul_no_nan_gradient,
-    .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = mul_no_nan_run}),
+    .kernels =
+        BD_KERNELS({.types = BD_FLOATS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = mul_no_nan_run}),
     .doc = "Computes x * y, 0 where y is 0 even if x is infinite or NaN.",
 };
 
@@ -176,7 +179,7 @@ BD_OP(Xdivy) = {
     .attrs = PAIR_TYPES,
     .shape = bd_shape_fn_broadcast,
     .gradient = xdivy_gradient,
-    .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = xdivy_run}),
+    .kernels = BD_KERNELS({.types = BD_FLOATS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = xdivy_run}),
     .doc = "Computes x / y, 0 where x is 0.",
 };
 
@@ -185,7 +188,7 @@ BD_OP(Xlogy) = {
     .attrs = PAIR_TYPES,
     .shape = bd_shape_fn_broadcast,
     .gradient = xlogy_gradient,
-    .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = xlogy_run}),
+    .kernels = BD_KERNELS({.types = BD_FLOATS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = xlogy_run}),
     .doc = "Computes x log(y), 0 where x is 0.",
 };
 

@@ -26,4 +26,19 @@ void bd_singly_run(bd_op_ctx *c, const bd_single_table table, braid_dtype out);
         bd_pairwise_run(c, table, bd_input(c, 0)->dtype);                                                    \
     }
 
+// The same of operands that may be complex.
+#define BD_FIELD_PAIR(NAME, EXPR)                                                                            \
+    BD_PAIR_LOOP(NAME##_f32, float, float, EXPR)                                                             \
+    BD_PAIR_LOOP(NAME##_f64, double, double, EXPR)                                                           \
+    BD_PAIR_LOOP(NAME##_c64, float _Complex, float _Complex, EXPR)                                           \
+    BD_PAIR_LOOP(NAME##_c128, double _Complex, double _Complex, EXPR)                                        \
+    static void NAME##_run(bd_op_ctx *c)                                                                     \
+    {                                                                                                        \
+        static const bd_pair_table table = {[BRAID_FLOAT] = NAME##_f32,                                      \
+                                            [BRAID_DOUBLE] = NAME##_f64,                                     \
+                                            [BRAID_COMPLEX64] = NAME##_c64,                                  \
+                                            [BRAID_COMPLEX128] = NAME##_c128};                               \
+        bd_pairwise_run(c, table, bd_input(c, 0)->dtype);                                                    \
+    }
+
 #endif

@@ -176,7 +176,7 @@ static braid_code as_string_create(const braid_op *node, void *state, braid_stat
 {
     as_string_state *s = state;
     braid_dtype type = bd_node_attr_type(node, "T");
-    bool is_float = type == BRAID_FLOAT || type == BRAID_DOUBLE;
+    bool is_float = type == BRAID_FLOAT || type == BRAID_DOUBLE || bd_dtype_is_complex(type);
     int64_t precision = bd_node_attr_int(node, "precision"), width = bd_node_attr_int(node, "width");
     braid_code code = check_as_string(node, is_float, precision, st);
     if (code) return code;
@@ -195,12 +195,25 @@ static braid_code as_string_create(const braid_op *node, void *state, braid_stat
     return BRAID_OK;
 }
 
+static void append_complex(bd_strbuf *text, const char *format, double real, double imag)
+{
+    bd_strbuf_append(text, "(");
+    bd_strbuf_appendf(text, format, real);
+    bd_strbuf_append(text, ",");
+    bd_strbuf_appendf(text, format, imag);
+    bd_strbuf_append(text, ")");
+}
+
 static void append_element(bd_strbuf *text, const char *format, const braid_tensor *x, int64_t i)
 {
+    const float *f32 = x->data;
+    const double *f64 = x->data;
     switch (x->dtype) {
     case BRAID_BOOL: bd_strbuf_append(text, bd_tensor_bool(x)[i] ? "true" : "false"); break;
-    case BRAID_FLOAT: bd_strbuf_appendf(text, format, (double)bd_tensor_f32(x)[i]); break;
-    case BRAID_DOUBLE: bd_strbuf_appendf(text, format, bd_tensor_f64(x)[i]); break;
+    case BRAID_FLOAT: bd_strbuf_appendf(text, format, (double)f32[i]); break;
+    case BRAID_DOUBLE: bd_strbuf_appendf(text, format, f64[i]); break;
+    case BRAID_COMPLEX64: append_complex(text, format, (double)f32[2 * i], (double)f32[2 * i + 1]); break;
+    case BRAID_COMPLEX128: append_complex(text, format, f64[2 * i], f64[2 * i + 1]); break;
     case BRAID_INT8: bd_strbuf_appendf(text, format, (long long)((int8_t *)x->data)[i]); break;
     case BRAID_INT16: bd_strbuf_appendf(text, format, (long long)((int16_t *)x->data)[i]); break;
     default: bd_strbuf_appendf(text, format, (long long)bd_tensor_index(x, i)); break;
@@ -227,7 +240,7 @@ BD_OP(AsString) = {
              "scientific:bool=false; shortest:bool=false; width:int=-1; fill:string=''",
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_unchanged,
-    .kernels = BD_KERNELS({.types = "T=bool|double|float|int16|int32|int64|int8",
+    .kernels = BD_KERNELS({.types = "T=bool|double|float|int16|int32|int64|int8|complex64|complex128",
                            .state_size = sizeof(as_string_state),
                            .create = as_string_create,
                            .run = as_string_run}),

@@ -48,6 +48,8 @@ static void test_as_string(void **state)
          .inputs = "int32[2] 7 -7",
          .want = "string[2] 0007 -007"},
         {.op = "AsString", .attrs = "width=4; fill=-", .inputs = "int32[] 12345", .want = "string[] 12345"},
+        {.op = "AsString", .inputs = "complex64[1] 1.5-2j", .want = "string[1] (1.500000,-2.000000)"},
+        {.op = "AsString", .attrs = "shortest=true", .inputs = "complex128[] 3j", .want = "string[] (0,3)"},
         {.op = "AsString", .inputs = "float[2] 1.5 -0.25", .want = "string[2] 1.500000 -0.250000"},
         {.op = "AsString", .attrs = "precision=2", .inputs = "double[] 2.345678", .want = "string[] 2.35"},
         {.op = "AsString", .attrs = "shortest=true", .inputs = "double[] 0.5", .want = "string[] 0.5"},

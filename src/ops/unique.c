@@ -267,7 +267,7 @@ BD_OP(UniqueV2) = {
     .attrs = "T:type; Taxis:type{int32,int64}=int64; out_idx:type{int32,int64}=int32",
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = unique_v2_shape,
-    .kernels = BD_KERNELS({.types = TYPES, .run = unique_run}),
+    .kernels = BD_KERNELS({.types = TYPES, .flags = BD_KERNEL_WIDENS, .run = unique_run}),
     .doc =
         "The different slices of a tensor along an axis (none: of a vector), and for each slice its number among them.",
 };
@@ -277,7 +277,7 @@ BD_OP(UniqueWithCounts) = {
     .attrs = "T:type; out_idx:type{int32,int64}=int32",
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = unique_shape,
-    .kernels = BD_KERNELS({.types = TYPES, .run = unique_run}),
+    .kernels = BD_KERNELS({.types = TYPES, .flags = BD_KERNEL_WIDENS, .run = unique_run}),
     .doc =
         "The different elements of a vector, for each element its number among them, and how often each comes.",
 };
@@ -287,7 +287,7 @@ BD_OP(UniqueWithCountsV2) = {
     .attrs = "T:type; Taxis:type{int32,int64}=int64; out_idx:type{int32,int64}=int32",
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = unique_v2_shape,
-    .kernels = BD_KERNELS({.types = TYPES, .run = unique_run}),
+    .kernels = BD_KERNELS({.types = TYPES, .flags = BD_KERNEL_WIDENS, .run = unique_run}),
     .doc =
         "The different slices of a tensor along an axis, for each slice its number among them, and how often each comes.",
 };

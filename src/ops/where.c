@@ -20,6 +20,8 @@ static bool is_true(const braid_tensor *t, int64_t i)
     case BRAID_UINT8: return ((const uint8_t *)t->data)[i] != 0;
     case BRAID_INT16:
     case BRAID_UINT16: return ((const uint16_t *)t->data)[i] != 0;
+    case BRAID_COMPLEX64: return bd_tensor_f32(t)[2 * i] != 0 || bd_tensor_f32(t)[2 * i + 1] != 0;
+    case BRAID_COMPLEX128: return bd_tensor_f64(t)[2 * i] != 0 || bd_tensor_f64(t)[2 * i + 1] != 0;
     case BRAID_INT32:
     case BRAID_UINT32: return ((const uint32_t *)t->data)[i] != 0;
     default: return ((const uint64_t *)t->data)[i] != 0;
@@ -56,7 +58,10 @@ BD_OP(Where) = {
         "uint16,uint32,uint64,uint8}=bool",
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = where_shape,
-    .kernels = BD_KERNELS({.types = "T=bool|float|double|int8|uint8|int16|uint16|int32|uint32|int64|uint64",
-                           .run = where_run}),
+    .kernels = BD_KERNELS(
+        {.types =
+             "T=bool|float|double|int8|uint8|int16|uint16|int32|uint32|int64|uint64|complex64|complex128",
+         .flags = BD_KERNEL_WIDENS,
+         .run = where_run}),
     .doc = "The coordinates of the elements that are true (or not zero), a row each, in order.",
 };
