@@ -200,8 +200,10 @@ double bd_digamma(double x)
     if (isinf(x)) return x > 0 ? x : NAN;
     if (x < 0) return bd_digamma(1 - x) - M_PI / tan(M_PI * (x - floor(x))); // 5.5.4
     double shift = 0;
-    for (; x < 10; x += 1) // 5.5.2
+    while (x < 10) { // 5.5.2
         shift -= 1 / x;
+        x += 1;
+    }
     // 5.11.2, with B(2k) / 2k = (2k - 1)! times the numbers above.
     double sum = log(x) - 0.5 / x, factorial = 1, square = 1 / (x * x), power = square;
     for (int k = 0; k < BERNOULLI_COUNT; k++) {

@@ -1,4 +1,5 @@
 // BatchMatMul and BatchMatMulV2: products of the matrices in the last two dimensions, pair by pair; V2 broadcasts the others.
+#include "base/check.h"
 #include "graph/grad.h"
 #include "kernels/gemm.h"
 #include "ops/grad_steps.h"
@@ -82,8 +83,10 @@ static int64_t matrix_at(const braid_shape *x, const braid_shape *batch, int64_t
 {
     int64_t at = 0, stride = 1;
     for (int d = batch->rank - 1, k = x->rank - 3; k >= 0; d--, k--) {
-        if (x->dims[k] != 1) at += i % batch->dims[d] * stride;
-        i /= batch->dims[d];
+        int64_t size = batch->dims[d];
+        BD_ASSERT(size > 0); // there is a matrix
+        if (x->dims[k] != 1) at += i % size * stride;
+        i /= size;
         stride *= x->dims[k];
     }
     return at;
@@ -93,7 +96,7 @@ static void batch_matmul_run(bd_op_ctx *c)
 {
     const bd_matmul_state *s = c->state;
     const braid_tensor *x = bd_input(c, 0), *y = bd_input(c, 1);
-    braid_shape batch, shape;
+    braid_shape batch = BD_SCALAR, shape;
     if (!check_batches(c, s, &batch)) return;
     bd_gemm_shape g = {.m = x->shape.dims[x->shape.rank - (s->transpose_a ? 1 : 2)],
                        .k = x->shape.dims[x->shape.rank - (s->transpose_a ? 2 : 1)],

@@ -100,7 +100,7 @@ static void copy_band(const bd_band *b, const braid_tensor *to, const braid_tens
 static void diag_part_run(bd_op_ctx *c)
 {
     const braid_tensor *x = bd_input(c, 0), *padding = bd_input(c, 2);
-    bd_band b;
+    bd_band b = {0};
     if (!read_k(c, 1, &b) || !fit_matrices(c, &b) || !check_scalar(c, 2, "padding_value")) return;
     if (b.length < 0) b.length = 0;
     braid_shape shape = bd_band_shape(&b, &x->shape);
@@ -113,7 +113,7 @@ static void diag_part_run(bd_op_ctx *c)
 static void set_diag_run(bd_op_ctx *c)
 {
     const braid_tensor *x = bd_input(c, 0), *diagonal = bd_input(c, 1);
-    bd_band b;
+    bd_band b = {0};
     if (!read_k(c, 2, &b) || !fit_matrices(c, &b)) return;
     if (b.length < 0) b.length = 0;
     braid_shape want = bd_band_shape(&b, &x->shape);
@@ -136,7 +136,7 @@ static void set_diag_run(bd_op_ctx *c)
 static void diag_run(bd_op_ctx *c)
 {
     const braid_tensor *x = bd_input(c, 0);
-    bd_band b;
+    bd_band b = {0};
     BD_STATUS(st);
     braid_shape shape;
     int64_t count;
@@ -198,7 +198,7 @@ static braid_code part_shape_of(bd_shape_ctx *c, int k_input, braid_shape *out, 
 {
     const braid_shape *x = &c->inputs[0];
     braid_code code;
-    bd_band b;
+    bd_band b = {0};
     *out = BD_SHAPE_UNKNOWN;
     if (x->rank >= 0 && x->rank < 2)
         return bd_shape_ctx_fail(c, st, "Shape must be at least rank 2 but is rank %d", x->rank);
@@ -237,7 +237,7 @@ static braid_code diag_shape(bd_shape_ctx *c, braid_status *st)
 {
     const braid_shape *x = &c->inputs[0];
     braid_code code;
-    bd_band b;
+    bd_band b = {0};
     int64_t rows, columns;
     if (x->rank == 0) return bd_shape_ctx_fail(c, st, "Shape must be at least rank 1 but is rank 0");
     bool known = known_k(c, 1, &b, &code, st);

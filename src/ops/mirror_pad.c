@@ -155,7 +155,7 @@ static void mirror_all(bd_op_ctx *c, const bd_paddings *p, bool folds)
 
 static void mirror_pad_run(bd_op_ctx *c)
 {
-    bd_paddings p;
+    bd_paddings p = {0};
     braid_shape out;
     if (bd_paddings_read(c, &p) && check_mirror(c, &p, &bd_input(c, 0)->shape) &&
         bd_paddings_grow(c, &p, &out))
@@ -164,7 +164,7 @@ static void mirror_pad_run(bd_op_ctx *c)
 
 static void mirror_pad_grad_run(bd_op_ctx *c)
 {
-    bd_paddings p;
+    bd_paddings p = {0};
     if (!bd_paddings_read(c, &p)) return;
     braid_shape inner = bd_input(c, 0)->shape;
     for (int d = 0; d < inner.rank; d++) {

@@ -86,8 +86,8 @@ bool bd_paddings_grow(bd_op_ctx *c, const bd_paddings *p, braid_shape *out)
 
 static void pad_run(bd_op_ctx *c)
 {
-    bd_paddings p;
-    braid_shape out;
+    bd_paddings p = {0};
+    braid_shape out = BD_SCALAR;
     if (bd_paddings_read(c, &p) && bd_paddings_grow(c, &p, &out))
         bd_output_spread(c, 0, bd_input(c, 0), &bd_input(c, 0)->shape, p.before, NULL, &out);
 }
@@ -96,8 +96,8 @@ static void pad_run(bd_op_ctx *c)
 static void pad_v2_run(bd_op_ctx *c)
 {
     const braid_tensor *x = bd_input(c, 0), *value = bd_input(c, 2);
-    bd_paddings p;
-    braid_shape out;
+    bd_paddings p = {0};
+    braid_shape out = BD_SCALAR;
     if (value->shape.rank != 0) {
         char text[BD_SHAPE_STR_MAX];
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "constant_values must be a scalar. Found: %s",
