@@ -171,11 +171,17 @@ typedef struct bd_adagrad_da {
     double lr, l1, l2, global_step;
 } bd_adagrad_da;
 
+typedef struct bd_sign_step {
+    double lr, beta;
+    double same, opposite, neither; // factors of the gradient, by the signs of gradient and mean
+} bd_sign_step;
+
 typedef struct bd_training_fns {
     void (*gradient_descent)(void *var, const void *delta, int64_t n, double alpha);
     void (*momentum)(void *var, void *accum, const void *grad, int64_t n, double lr, double momentum,
                      bool nesterov);
-    void (*adagrad)(void *var, void *accum, const void *grad, int64_t n, double lr, bool update_slots);
+    void (*adagrad)(void *var, void *accum, const void *grad, int64_t n, double lr, double epsilon,
+                    bool update_slots);
     void (*adam)(void *var, void *m, void *v, const void *grad, int64_t n, const bd_adam *o);
     void (*rmsprop)(void *var, void *ms, void *mom, const void *grad, int64_t n, const bd_rmsprop *o);
     void (*ftrl)(void *var, void *accum, void *linear, const void *grad, int64_t n, const bd_ftrl *o);
@@ -187,6 +193,12 @@ typedef struct bd_training_fns {
                        const bd_adagrad_da *o);
     // accum NULL: gradient descent; else Adagrad.
     void (*proximal)(void *var, void *accum, const void *grad, int64_t n, const bd_proximal *o);
+    void (*amsgrad)(void *var, void *m, void *v, void *vhat, const void *grad, int64_t n, const bd_adam *o);
+    void (*adamax)(void *var, void *m, void *v, const void *grad, int64_t n,
+                   const bd_adam *o); // of beta1_power, not beta2_power
+    void (*keras_momentum)(void *var, void *accum, const void *grad, int64_t n, double lr, double momentum,
+                           bool nesterov);
+    void (*sign_step)(void *var, void *m, const void *grad, int64_t n, const bd_sign_step *o);
 } bd_training_fns;
 
 // ---- c [m, n] = a [m, k] b [k, n], either read transposed ----

@@ -5,7 +5,7 @@
 
 static void adagrad(const bd_update *u)
 {
-    u->fns->adagrad(u->vars[0], u->vars[1], u->grad, u->count, u->scalars[0], u->option);
+    u->fns->adagrad(u->vars[0], u->vars[1], u->grad, u->count, u->scalars[0], 0, u->option);
 }
 BD_OPTIMIZER(adagrad)
 
@@ -33,6 +33,41 @@ BD_OP(ResourceSparseApplyAdagrad) = {
     .flags = BD_OP_STATEFUL,
     BD_UPDATE_OP(adagrad, BD_UPDATE_INDICES "update_slots:bool=true; "),
     .doc = "SparseApplyAdagrad of resource variables.",
+};
+
+// ---- AdagradV2: with epsilon ----
+
+static void adagrad_v2(const bd_update *u)
+{
+    u->fns->adagrad(u->vars[0], u->vars[1], u->grad, u->count, u->scalars[0], u->scalars[1], u->option);
+}
+BD_OPTIMIZER(adagrad_v2)
+
+BD_OP(ApplyAdagradV2) = {
+    .signature = "(var: Ref(T), accum: Ref(T), lr: T, epsilon: T, grad: T) -> (out: Ref(T))",
+    BD_UPDATE_OP(adagrad_v2, "update_slots:bool=true; "),
+    .doc = "Takes a step of Adagrad: accum += grad^2; var -= lr * grad / (sqrt(accum) + epsilon).",
+};
+
+BD_OP(ResourceApplyAdagradV2) = {
+    .signature = "(var: resource, accum: resource, lr: T, epsilon: T, grad: T) -> ()",
+    .flags = BD_OP_STATEFUL,
+    BD_UPDATE_OP(adagrad_v2, "update_slots:bool=true; "),
+    .doc = "ApplyAdagradV2 of resource variables.",
+};
+
+BD_OP(SparseApplyAdagradV2) = {
+    .signature =
+        "(var: Ref(T), accum: Ref(T), lr: T, epsilon: T, grad: T, indices: Tindices) -> (out: Ref(T))",
+    BD_UPDATE_OP(adagrad_v2, BD_UPDATE_INDICES "update_slots:bool=true; "),
+    .doc = "ApplyAdagradV2 of the rows that indices name.",
+};
+
+BD_OP(ResourceSparseApplyAdagradV2) = {
+    .signature = "(var: resource, accum: resource, lr: T, epsilon: T, grad: T, indices: Tindices) -> ()",
+    .flags = BD_OP_STATEFUL,
+    BD_UPDATE_OP(adagrad_v2, BD_UPDATE_INDICES "update_slots:bool=true; "),
+    .doc = "SparseApplyAdagradV2 of resource variables.",
 };
 
 // ---- ProximalAdagrad ----

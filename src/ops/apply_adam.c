@@ -31,6 +31,57 @@ BD_OP(ResourceApplyAdam) = {
     .doc = "ApplyAdam of resource variables.",
 };
 
+// ---- Adam with Amsgrad ----
+
+static void amsgrad(const bd_update *u)
+{
+    const bd_adam o = {.beta1_power = u->scalars[0],
+                       .beta2_power = u->scalars[1],
+                       .lr = u->scalars[2],
+                       .beta1 = u->scalars[3],
+                       .beta2 = u->scalars[4],
+                       .epsilon = u->scalars[5]};
+    u->fns->amsgrad(u->vars[0], u->vars[1], u->vars[2], u->vars[3], u->grad, u->count, &o);
+}
+BD_OPTIMIZER(amsgrad)
+
+BD_OP(ResourceApplyAdamWithAmsgrad) = {
+    .signature =
+        "(var: resource, m: resource, v: resource, vhat: resource, beta1_power: T, beta2_power: T, lr: T, beta1: T, beta2: T, epsilon: T, grad: T) -> ()",
+    .flags = BD_OP_STATEFUL,
+    BD_UPDATE_OP(amsgrad, ""),
+    .doc = "Takes a step of Adam with the greatest v so far, vhat, in the place of v.",
+};
+
+// ---- AdaMax ----
+
+static void adamax(const bd_update *u)
+{
+    const bd_adam o = {.beta1_power = u->scalars[0],
+                       .lr = u->scalars[1],
+                       .beta1 = u->scalars[2],
+                       .beta2 = u->scalars[3],
+                       .epsilon = u->scalars[4]};
+    u->fns->adamax(u->vars[0], u->vars[1], u->vars[2], u->grad, u->count, &o);
+}
+BD_OPTIMIZER(adamax)
+
+BD_OP(ApplyAdaMax) = {
+    .signature =
+        "(var: Ref(T), m: Ref(T), v: Ref(T), beta1_power: T, lr: T, beta1: T, beta2: T, epsilon: T, grad: T) -> (out: Ref(T))",
+    BD_UPDATE_OP(adamax, ""),
+    .doc =
+        "Takes a step of AdaMax: v is the decaying maximum of |grad|; var -= lr / (1 - beta1_power) * m / (v + epsilon).",
+};
+
+BD_OP(ResourceApplyAdaMax) = {
+    .signature =
+        "(var: resource, m: resource, v: resource, beta1_power: T, lr: T, beta1: T, beta2: T, epsilon: T, grad: T) -> ()",
+    .flags = BD_OP_STATEFUL,
+    BD_UPDATE_OP(adamax, ""),
+    .doc = "ApplyAdaMax of resource variables.",
+};
+
 // ---- RMSProp, CenteredRMSProp ----
 
 static bd_rmsprop rmsprop_options(const bd_update *u)

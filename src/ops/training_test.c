@@ -50,6 +50,7 @@ typedef struct optimizer {
     const char *before, *behind;    // scalars before and behind the gradient in the signature
     double vars[4][2], after[4][2]; // the variable and its slots, for a gradient of 0.5 and -1
     bool dense_only;                // there is no form for rows
+    bool resource_only;             // nor of reference variables
 } optimizer;
 
 static const optimizer optimizers[] = {
@@ -113,6 +114,49 @@ static const optimizer optimizers[] = {
      "; double[] 0.1; double[] 0.001; double[] 0.01; double[] -0.5",
      {{1, 2}, {0.1, 0.2}, {0.3, -0.4}},
      {{0.3289716773165658, 1.3088244864138157}, {0.35, 1.2}, {-1.9538021229312361, -14.364630390207486}}},
+    {"AdagradV2",
+     2,
+     "; double[] 0.1; double[] 0.01",
+     "",
+     {{1, 2}, {0.1, 0.2}},
+     {{0.9168894000700255, 2.0904612980256965}, {0.35, 1.2}}},
+    {"AdaMax",
+     3,
+     "; double[] 0.9; double[] 0.001; double[] 0.9; double[] 0.999; double[] 1e-8",
+     "",
+     {{1, 2}, {0.1, -0.2}, {0.01, 0.02}},
+     {{0.997200000056, 2.002799999972}, {0.14, -0.28}, {0.5, 1.0}},
+     true},
+    {"AdamWithAmsgrad",
+     4,
+     "; double[] 0.9; double[] 0.999; double[] 0.001; double[] 0.9; double[] 0.999; double[] 1e-8",
+     "",
+     {{1, 2}, {0.1, -0.2}, {0.01, 0.02}, {0.5, 0.01}},
+     {{0.9999373900975155, 2.0006113012156357}, {0.14, -0.28}, {0.01024, 0.02098}, {0.5, 0.02098}},
+     true,
+     true},
+    {"KerasMomentum",
+     2,
+     "; double[] 0.1",
+     "; double[] 0.9",
+     {{1, 2}, {0.5, -1}},
+     {{1.4, 1.2}, {0.4, -0.8}},
+     false,
+     true},
+    {"AddSign",
+     2,
+     "; double[] 0.1; double[] 1; double[] 0.5; double[] 0.9",
+     "",
+     {{1, 2}, {-2, -0.2}},
+     {{0.975, 2.15}, {-1.75, -0.28}},
+     true},
+    {"PowerSign",
+     2,
+     "; double[] 0.1; double[] 2; double[] 0.5; double[] 0.9",
+     "",
+     {{1, 2}, {-2, -0.2}},
+     {{0.9816060279414279, 2.2718281828459044}, {-1.75, -0.28}},
+     true},
     {"FtrlV2",
      3,
      "",
@@ -161,7 +205,7 @@ static void test_forms(void **state)
 {
     (void)state;
     for (size_t i = 0; i < BD_COUNTOF(optimizers); i++) {
-        for (int is_resource = 0; is_resource < 2; is_resource++) {
+        for (int is_resource = optimizers[i].resource_only; is_resource < 2; is_resource++) {
             check_form(&optimizers[i], is_resource, false);
             if (!optimizers[i].dense_only) check_form(&optimizers[i], is_resource, true);
         }
@@ -177,6 +221,13 @@ static void test_rows(void **state)
          "ref double[2,2] 1 2 3 4; ref double[2,2] 0; double[] 1; double[2,2] 1 2 10 20; int64[2] 1 1; "
          "double[] 0.5",
          "double[2,2] 1 2 -8.5 -19", "double[2,2] 1 2 -8.5 -19; double[2,2] 0 0 10.5 21"},
+        {"ResourceApplyKerasMomentum", "use_nesterov=true",
+         "var double[2] 1 2; var double[2] 0.5 -1; double[] 0.1; double[2] 0.5 -1; double[] 0.9", "",
+         "double[2] 1.31 1.38; double[2] 0.4 -0.8"},
+        // The signs agree, differ, or one is 0.
+        {"ApplyAddSign", NULL,
+         "ref double[3] 1; ref double[3] 1 -1 1; double[] 0.1; double[] 1; double[] 0.5; double[] 1; double[3] 1 1 0",
+         "*", "double[3] 0.85 0.95 1; double[3] 1 -1 1"},
         {"SparseApplyAdagrad", "update_slots=false",
          "ref float[3] 1 2 3; ref float[3] 4; float[] 1; float[1] 6; int32[1] 1", "float[3] 1 -1 3",
          "float[3] 1 -1 3; float[3] 4"},
