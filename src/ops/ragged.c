@@ -50,6 +50,12 @@ static bool read_splits(bd_op_ctx *c, int i, bd_splits *s)
     return true;
 }
 
+bool bd_splits_vector(bd_op_ctx *c, int i, bd_splits *s)
+{
+    *s = (bd_splits){0};
+    return read_splits(c, i, s);
+}
+
 bool bd_splits_input(bd_op_ctx *c, int count, int64_t values_count, bool is_exact, bd_splits *s)
 {
     *s = (bd_splits){0};

@@ -19,6 +19,9 @@ void bd_splits_fini(bd_splits *s);
 // bd_splits_fini also when it fails. False: the kernel has failed.
 bool bd_splits_input(bd_op_ctx *c, int count, int64_t values_count, bool is_exact, bd_splits *s);
 
+// Reads input `i` alone as splits: not empty, in ascending order from 0 or above. Ends with bd_splits_fini also when it fails.
+bool bd_splits_vector(bd_op_ctx *c, int i, bd_splits *s);
+
 // Makes output `i` splits of the output's type. False: the kernel has failed.
 bool bd_output_splits(bd_op_ctx *c, int i, const int64_t *splits, int64_t len);
 

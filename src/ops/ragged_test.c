@@ -107,6 +107,72 @@ static void test_gather(void **state)
     OP_TEST_VALUES(cases);
 }
 
+#define SPLITS "num_row_partition_tensors=1; row_partition_types=[ROW_SPLITS]"
+#define ROWIDS "num_row_partition_tensors=2; row_partition_types=[FIRST_DIM_SIZE,VALUE_ROWIDS]"
+
+static void test_to_tensor(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        // [[1, 2], [], [3, 4, 5]]
+        {"RaggedTensorToTensor", SPLITS, "int64[] -1; int32[5] 1 2 3 4 5; int32[] 0; int64[4] 0 2 2 5",
+         "int32[3,3] 1 2 0 0 0 0 3 4 5"},
+        {"RaggedTensorToTensor", ROWIDS,
+         "int32[] -1; float[5] 1 2 3 4 5; float[] -1; int64[] 3; int64[5] 0 0 2 2 2",
+         "float[3,3] 1 2 -1 -1 -1 -1 3 4 5"},
+        // Cut off, and filled up.
+        {"RaggedTensorToTensor", SPLITS, "int64[2] -1 2; int32[5] 1 2 3 4 5; int32[] 0; int64[4] 0 2 2 5",
+         "int32[3,2] 1 2 0 0 3 4"},
+        {"RaggedTensorToTensor", ROWIDS,
+         "int32[2] 2 4; float[5] 1 2 3 4 5; float[] -1; int64[1] 3; int64[5] 0 0 2 2 2",
+         "float[2,4] 1 2 -1 -1 -1 -1 -1 -1"},
+        {"RaggedTensorToTensor", SPLITS, "int64[2] 4 1; string[3] a b c; string[] z; int32[4] 0 2 2 3",
+         "string[4,1] a z c z"},
+        // [[[1, 2], []], [], [[3], [4, 5]]]
+        {"RaggedTensorToTensor", "num_row_partition_tensors=2; row_partition_types=[ROW_SPLITS,ROW_SPLITS]",
+         "int64[] -1; int64[5] 1 2 3 4 5; int64[] 0; int64[4] 0 2 2 4; int64[5] 0 2 2 3 5",
+         "int64[3,2,2] 1 2 0 0 0 0 0 0 3 0 4 5"},
+        {"RaggedTensorToTensor",
+         "num_row_partition_tensors=3; row_partition_types=[FIRST_DIM_SIZE,ROW_SPLITS,VALUE_ROWIDS]",
+         "int64[3] -1 1 -1; int64[5] 1 2 3 4 5; int64[] 0; int64[] 3; int64[4] 0 2 2 4; int64[5] 0 0 2 3 3",
+         "int64[3,1,2] 1 2 0 0 3 0"},
+        // Values of two numbers each, and a default that is broadcast.
+        {"RaggedTensorToTensor", SPLITS, "int64[] -1; float[3,2] 1 2 3 4 5 6; float[2] 8 9; int64[3] 0 1 3",
+         "float[2,2,2] 1 2 8 9 3 4 5 6"},
+        {"RaggedTensorToTensor", SPLITS, "int64[] -1; float[3,2] 1 2 3 4 5 6; float[1] 8; int64[3] 0 1 3",
+         "float[2,2,2] 1 2 8 8 3 4 5 6"},
+        {"RaggedTensorToTensor", SPLITS, "int64[] -1; float[0]; float[] 8; int64[3] 0 0 0", "float[2,0]"},
+        {"RaggedTensorToTensor", SPLITS, "int64[] -1; float[0]; float[] 8; int64[1] 0", "float[0,0]"},
+        {"RaggedTensorToTensor", SPLITS, "int64[3] -1 2 2; int32[5] 1; int32[] 0; int64[4] 0 2 2 5",
+         "InvalidArgument: are incompatible: rt_input.rank = 2 but shape.rank = 3"},
+        {"RaggedTensorToTensor", SPLITS, "int64[2] -1 -2; int32[5] 1; int32[] 0; int64[4] 0 2 2 5",
+         "InvalidArgument: Invalid dimension size: -2"},
+        {"RaggedTensorToTensor", SPLITS, "int64[3] -1 2 3; float[3,2] 1; float[] 8; int64[3] 0 1 3",
+         "InvalidArgument: rt_input.shape[2] = 2 but shape[2] = 3"},
+        {"RaggedTensorToTensor", SPLITS, "int64[] -1; float[3,2] 1; float[3] 8; int64[3] 0 1 3",
+         "InvalidArgument: default_value.shape=[3] and a value's shape [2] are incompatible"},
+        {"RaggedTensorToTensor", SPLITS, "int64[] -1; float[2] 1; float[] 8; int64[3] 0 1 3",
+         "InvalidArgument: the row partitions name more values than there are: 3 of 2"},
+        {"RaggedTensorToTensor", SPLITS, "int64[] -1; float[2] 1; float[] 8; int64[0]",
+         "InvalidArgument: Invalid first partition input. Tensor requires at least one element"},
+        {"RaggedTensorToTensor", SPLITS, "int64[] -1; float[2] 1; float[] 8; int64[3] 0 2 1",
+         "InvalidArgument: Ragged splits must be sorted"},
+        {"RaggedTensorToTensor", ROWIDS, "int32[] -1; float[2] 1; float[] -1; int64[] 3; int64[2] 0 3",
+         "InvalidArgument: a value_rowid which is not less than the number of rows: 3 of 3"},
+        {"RaggedTensorToTensor", ROWIDS, "int32[] -1; float[2] 1; float[] -1; int64[] -3; int64[2] 0 1",
+         "InvalidArgument: the first dimension has -3 rows"},
+        {"RaggedTensorToTensor", "num_row_partition_tensors=1; row_partition_types=[VALUE_ROWIDS]",
+         "int32[] -1; float[2] 1; float[] -1; int64[2] 0 1",
+         "InvalidArgument: Cannot handle partition type VALUE_ROWIDS"},
+        {"RaggedTensorToTensor", "num_row_partition_tensors=1; row_partition_types=[ROW_LENGTHS]",
+         "int32[] -1; float[2] 1; float[] -1; int64[2] 0 1",
+         "InvalidArgument: Cannot handle partition type ROW_LENGTHS"},
+        {"RaggedTensorToTensor", "num_row_partition_tensors=1; row_partition_types=[]",
+         "int32[] -1; float[2] 1; float[] -1; int64[2] 0 1", "InvalidArgument: 0 row_partition_types for 1"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
 static void test_shapes(void **state)
 {
     (void)state;
@@ -120,6 +186,10 @@ static void test_shapes(void **state)
          "InvalidArgument: Shape must be rank 1"},
         {"RaggedGather", "PARAMS_RAGGED_RANK=1; OUTPUT_RAGGED_RANK=2", "int64[4]; [5,7]; int32[2,2]",
          "[?]; [?]; [?,7]"},
+        {"RaggedTensorToTensor", SPLITS, "int64[3] -1 4 -1; [5,7]; []; int64[?]", "[?,4,7]"},
+        {"RaggedTensorToTensor", ROWIDS, "int64[]; [5]; []; int64[]; int64[?]", "[?,?]"},
+        {"RaggedTensorToTensor", SPLITS, "int64[]; []; []; int64[?]",
+         "InvalidArgument: Shape must be at least rank 1"},
         {"RaggedGather", "PARAMS_RAGGED_RANK=1; OUTPUT_RAGGED_RANK=2", "int64[4]; [5,7]; int32[2]",
          "InvalidArgument: Shape must be rank 2 but is rank 1"},
     };
@@ -142,8 +212,8 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ranges), cmocka_unit_test(test_to_sparse), cmocka_unit_test(test_gather),
-        cmocka_unit_test(test_shapes), cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_ranges),    cmocka_unit_test(test_to_sparse), cmocka_unit_test(test_gather),
+        cmocka_unit_test(test_to_tensor), cmocka_unit_test(test_shapes),    cmocka_unit_test(test_gradients),
     };
     return BD_RUN_TESTS(tests);
 }
