@@ -226,6 +226,10 @@ static bool read_image(input *in)
     start_reading(in);
     choose_colors(in);
     check_size(in);
+    // Before libjpeg takes memory for the image, too.
+    in->samples = in->sink->allocate(in->sink->arg, &in->form);
+    in->is_refused = in->samples == NULL;
+    if (in->is_refused) return false;
     if (!jpeg_start_decompress(&in->jpeg)) give_up(in, "the data end too early");
     int64_t offset = crop_lines(in);
     if (in->jpeg.output_width != in->form.width || in->jpeg.out_color_space == JCS_CMYK) {
@@ -234,9 +238,6 @@ static bool read_image(input *in)
     } else if (in->jpeg.output_components != in->form.channels) {
         give_up(in, "its colors are not those that were asked for");
     }
-    in->samples = in->sink->allocate(in->sink->arg, &in->form);
-    in->is_refused = in->samples == NULL;
-    if (in->is_refused) return false;
     read_rows(in, offset, (size_t)(in->form.width * in->form.channels));
     float wanted = in->how->acceptable_fraction < 1.0f ? in->how->acceptable_fraction : 1.0f;
     if ((float)in->rows_read / (float)in->form.height < wanted) give_up(in, "the data end too early");

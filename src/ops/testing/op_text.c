@@ -242,9 +242,12 @@ static void set_list(braid_op_desc *desc, const bd_attr_def *def, const char *va
         braid_op_attr_int_list(desc, def->name, ints, count);
     } else if (def->item_kind == BD_ATTR_FLOAT) {
         float floats[BRAID_RANK_MAX * 2];
-        count = read_ints(value, ints);
-        for (int i = 0; i < count; i++)
-            floats[i] = (float)ints[i];
+        char *end;
+        for (const char *p = value + 1; *p && *p != ']' && count < BRAID_RANK_MAX * 2;
+             p = end + (*end == ',')) {
+            floats[count++] = strtof(p, &end);
+            if (end == p) fail_msg("no list of numbers: '%s'", value);
+        }
         braid_op_attr_float_list(desc, def->name, floats, count);
     } else if (def->item_kind == BD_ATTR_TYPE) {
         for (const char *p = value + 1; *p && *p != ']'; count++) {

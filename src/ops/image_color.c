@@ -1,0 +1,212 @@
+// RGBToHSV, HSVToRGB, AdjustHue, AdjustSaturation and AdjustContrastv2.
+#include "graph/shape_fn.h"
+#include "kernels/color.h"
+#include "op/kernel.h"
+
+#include <string.h>
+
+// Pixels that make a piece of work worth a thread of its own.
+#define PIXELS_PER_THREAD 2048
+
+typedef struct color_job {
+    const void *x;
+    void *y;
+    float by;
+} color_job;
+
+typedef void (*pixels_fn)(void *arg, int64_t from, int64_t to);
+
+static bool check_rank(bd_op_ctx *c, int rank_min)
+{
+    const braid_shape *s = &bd_input(c, 0)->shape;
+    if (s->rank >= rank_min) return true;
+    char text[BD_SHAPE_STR_MAX];
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input must be at least %d-D, got shape %s", rank_min,
+               bd_shape_str(s, text));
+    return false;
+}
+
+static bool check_channels(bd_op_ctx *c)
+{
+    const braid_shape *s = &bd_input(c, 0)->shape;
+    if (s->dims[s->rank - 1] == 3) return true;
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input must have 3 channels but instead has %lld channels.",
+               (long long)s->dims[s->rank - 1]);
+    return false;
+}
+
+// The scalar float in input 1.
+static bool scalar_input(bd_op_ctx *c, const char *what, float *value)
+{
+    const braid_tensor *t = bd_input(c, 1);
+    if (t->shape.rank == 0) {
+        *value = bd_tensor_f32(t)[0];
+        return true;
+    }
+    char text[BD_SHAPE_STR_MAX];
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be scalar: %s", what, bd_shape_str(&t->shape, text));
+    return false;
+}
+
+// Fills output 0, like input 0, pixel by pixel.
+static void run_pixels(bd_op_ctx *c, color_job job, pixels_fn fn)
+{
+    const braid_tensor *x = bd_input(c, 0);
+    job.x = x->data;
+    braid_tensor *y = bd_output_forward(c, 0, 0, x->dtype, &x->shape);
+    if (!y || bd_tensor_count(y) == 0) return;
+    job.y = y->data;
+    bd_parallel_for(c, bd_tensor_count(y) / 3, PIXELS_PER_THREAD, fn, &job);
+}
+
+// ---- RGBToHSV, HSVToRGB ----
+
+static braid_code colors_shape(bd_shape_ctx *c, braid_status *st)
+{
+    const braid_shape *s = &c->inputs[0];
+    c->outputs[0] = *s;
+    if (s->rank < 0) return BRAID_OK;
+    if (s->rank == 0) return bd_shape_ctx_fail(c, st, "Shape must be at least rank 1 but is rank 0");
+    int64_t *last = &c->outputs[0].dims[s->rank - 1];
+    if (*last >= 0 && *last != 3)
+        return bd_shape_ctx_fail(c, st, "Dimension must be 3 but is %lld", (long long)*last);
+    *last = 3;
+    return BRAID_OK;
+}
+
+#define DEFINE_PIXELS(NAME, T, FN)                                                                           \
+    static void NAME(void *arg, int64_t from, int64_t to)                                                    \
+    {                                                                                                        \
+        const color_job *job = arg;                                                                          \
+        FN((const T *)job->x, (T *)job->y, from, to);                                                        \
+    }
+DEFINE_PIXELS(to_hsv_f32, float, bd_rgb_to_hsv_f32)
+DEFINE_PIXELS(to_hsv_f64, double, bd_rgb_to_hsv_f64)
+DEFINE_PIXELS(to_rgb_f32, float, bd_hsv_to_rgb_f32)
+DEFINE_PIXELS(to_rgb_f64, double, bd_hsv_to_rgb_f64)
+
+static void to_hsv_run(bd_op_ctx *c)
+{
+    bool is_double = bd_input(c, 0)->dtype == BRAID_DOUBLE;
+    if (check_rank(c, 1) && check_channels(c))
+        run_pixels(c, (color_job){0}, is_double ? to_hsv_f64 : to_hsv_f32);
+}
+
+static void to_rgb_run(bd_op_ctx *c)
+{
+    bool is_double = bd_input(c, 0)->dtype == BRAID_DOUBLE;
+    if (check_rank(c, 1) && check_channels(c))
+        run_pixels(c, (color_job){0}, is_double ? to_rgb_f64 : to_rgb_f32);
+}
+
+#define COLOR_KERNELS(TYPES, RUN)                                                                            \
+    BD_KERNELS({.types = (TYPES), .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS, .run = (RUN)})
+
+BD_OP(RGBToHSV) = {
+    .signature = "(images: T) -> (output: T)",
+    .attrs = "T:type{bfloat16,double,float,half}=float",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = colors_shape,
+    .kernels = COLOR_KERNELS("T=float|double", to_hsv_run),
+    .doc = "Converts pixels [.., red, green, blue] to hue, saturation and value, all in [0, 1].",
+};
+
+BD_OP(HSVToRGB) = {
+    .signature = "(images: T) -> (output: T)",
+    .attrs = "T:type{bfloat16,double,float,half}=float",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = colors_shape,
+    .kernels = COLOR_KERNELS("T=float|double", to_rgb_run),
+    .doc = "Converts pixels [.., hue, saturation, value] to red, green and blue.",
+};
+
+// ---- AdjustHue, AdjustSaturation ----
+
+static braid_code adjust_shape(bd_shape_ctx *c, braid_status *st)
+{
+    const braid_shape *s = &c->inputs[0];
+    c->outputs[0] = *s;
+    if (s->rank >= 0 && s->rank < 3)
+        return bd_shape_ctx_fail(c, st, "Shape must be at least rank 3 but is rank %d", s->rank);
+    return bd_shape_ctx_rank(c, 1, 0, st);
+}
+
+static void hue_pixels(void *arg, int64_t from, int64_t to)
+{
+    const color_job *job = arg;
+    bd_adjust_hue(job->x, job->by, job->y, from, to);
+}
+
+static void saturation_pixels(void *arg, int64_t from, int64_t to)
+{
+    const color_job *job = arg;
+    bd_adjust_saturation(job->x, job->by, job->y, from, to);
+}
+
+static void hue_run(bd_op_ctx *c)
+{
+    color_job job = {0};
+    if (check_rank(c, 3) && scalar_input(c, "delta", &job.by) && check_channels(c))
+        run_pixels(c, job, hue_pixels);
+}
+
+static void saturation_run(bd_op_ctx *c)
+{
+    color_job job = {0};
+    if (check_rank(c, 3) && scalar_input(c, "scale", &job.by) && check_channels(c))
+        run_pixels(c, job, saturation_pixels);
+}
+
+BD_OP(AdjustHue) = {
+    .signature = "(images: T, delta: float) -> (output: T)",
+    .attrs = "T:type{float,half}=float",
+    .shape = adjust_shape,
+    .kernels = COLOR_KERNELS("T=float", hue_run),
+    .doc = "Turns the hue of RGB pixels by delta of a full circle.",
+};
+
+BD_OP(AdjustSaturation) = {
+    .signature = "(images: T, scale: float) -> (output: T)",
+    .attrs = "T:type{float,half}=float",
+    .shape = adjust_shape,
+    .kernels = COLOR_KERNELS("T=float", saturation_run),
+    .doc = "Multiplies the saturation of RGB pixels, which stays in [0, 1].",
+};
+
+// ---- AdjustContrastv2 ----
+
+// One channel of an image: its distance from its mean is multiplied.
+static void scale_channel(const float *x, float *y, int64_t pixels, int64_t channels, float factor)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < pixels; i++)
+        sum += (double)x[i * channels];
+    float mean = (float)(sum / (double)pixels);
+    for (int64_t i = 0; i < pixels; i++)
+        y[i * channels] = mean + (x[i * channels] - mean) * factor;
+}
+
+static void contrast_run(bd_op_ctx *c)
+{
+    const braid_tensor *x = bd_input(c, 0);
+    float factor;
+    if (!check_rank(c, 3) || !scalar_input(c, "contrast_factor", &factor)) return;
+    braid_tensor *y = bd_output_forward(c, 0, 0, BRAID_FLOAT, &x->shape);
+    if (!y || bd_tensor_count(y) == 0) return;
+    int rank = x->shape.rank;
+    int64_t channels = x->shape.dims[rank - 1], pixels = bd_shape_count_range(&x->shape, rank - 3, rank - 1);
+    for (int64_t b = 0; b < bd_shape_count_range(&x->shape, 0, rank - 3); b++) {
+        for (int64_t k = 0; k < channels; k++) {
+            int64_t at = b * pixels * channels + k;
+            scale_channel(bd_tensor_f32(x) + at, bd_tensor_f32(y) + at, pixels, channels, factor);
+        }
+    }
+}
+
+BD_OP(AdjustContrastv2) = {
+    .signature = "(images: T, contrast_factor: float) -> (output: T)",
+    .attrs = "T:type{float,half}=float",
+    .shape = adjust_shape,
+    .kernels = COLOR_KERNELS("T=float", contrast_run),
+    .doc = "Multiplies the distance of each pixel from the mean of its channel in its image.",
+};
