@@ -4,6 +4,7 @@
 #include "ops/element.h"
 #include "ops/elementwise.h"
 #include "ops/grad_math.h"
+#include "ops/pool_depth.h"
 #include "ops/window.h"
 
 // ---- Shapes ----
@@ -29,6 +30,18 @@ static braid_code pool_shape(bd_shape_ctx *c, braid_status *st)
     bd_window w;
     braid_code code = bd_window_read(c->node, &w, st);
     return code ? code : pooled_shape(c, &w, st);
+}
+
+// MaxPool's window may also be along the channels.
+static braid_code max_shape(bd_shape_ctx *c, braid_status *st)
+{
+    bd_window w;
+    braid_code code = bd_window_read(c->node, &w, st);
+    if (!code) code = pooled_shape(c, &w, st);
+    if (code) return code;
+    bd_depth_window depth = bd_depth_window_of(c->node, &w);
+    int64_t *channels = &c->outputs[0].dims[bd_window_channel_axis(&w)];
+    return bd_shape_ctx_depth_window(c, &w, &depth, *channels, channels, st);
 }
 
 // Sizes or steps given as a constant tensor of four.
@@ -84,6 +97,7 @@ static braid_code mean_grad_shape(bd_shape_ctx *c, braid_status *st)
 typedef struct pool_state {
     bd_window window; // size and stride come from inputs in the V2 ops
     bd_number type;
+    bd_depth_window depth; // of MaxPool, where there is one
     bd_prepared_cache cache;
 } pool_state;
 
@@ -96,6 +110,23 @@ static braid_code pool_create(const braid_op *node, void *state, braid_status *s
     s->type = bd_number_of(bd_node_attr_type(node, "T"));
     bd_prepared_cache_init(&s->cache);
     return BRAID_OK;
+}
+
+static braid_code max_create(const braid_op *node, void *state, braid_status *st)
+{
+    pool_state *s = state;
+    bd_window w;
+    braid_code code = bd_window_read(node, &w, st);
+    if (code) return code;
+    bd_depth_window depth = bd_depth_window_of(node, &w);
+    if (bd_depth_window_is_none(&depth)) {
+        code = pool_create(node, state, st);
+    } else {
+        code = bd_depth_window_check(node, &w, &depth, st);
+        if (!code) bd_prepared_cache_init(&s->cache);
+    }
+    s->depth = depth;
+    return code;
 }
 
 static void pool_destroy(void *state)
@@ -179,7 +210,12 @@ static void forward(bd_op_ctx *c, bd_pooling_kind kind, int v2)
 
 static void max_run(bd_op_ctx *c)
 {
-    forward(c, BD_POOLING_MAX, 0);
+    const bd_depth_window *depth = &((const pool_state *)c->state)->depth;
+    if (bd_depth_window_is_none(depth)) {
+        forward(c, BD_POOLING_MAX, 0);
+    } else {
+        bd_depth_pool_run(c, depth);
+    }
 }
 
 static void max_v2_run(bd_op_ctx *c)
@@ -339,20 +375,21 @@ static void mean_grad_gradient(bd_grad_ctx *c)
 #define MAX_ATTRS                                                                                            \
     "T:type{bfloat16,double,float,half,int16,int32,int64,int8,qint8,uint16,uint8}=float; "                   \
     "padding:string{SAME,VALID}; data_format:string{NHWC,NCHW,NCHW_VECT_C}='NHWC'"
-#define POOL_KERNELS(RUN)                                                                                    \
+#define POOL_KERNELS_OF(CREATE, RUN)                                                                         \
     BD_KERNELS({.types = BD_FLOATS,                                                                          \
                 .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,                                             \
                 .state_size = sizeof(pool_state),                                                            \
-                .create = pool_create,                                                                       \
+                .create = (CREATE),                                                                          \
                 .destroy = pool_destroy,                                                                     \
                 .run = (RUN)})
+#define POOL_KERNELS(RUN) POOL_KERNELS_OF(pool_create, RUN)
 
 BD_OP(MaxPool) = {
     .signature = "(input: T) -> (output: T)",
     .attrs = WINDOW_ATTRS MAX_ATTRS,
-    .shape = pool_shape,
+    .shape = max_shape,
     .gradient = max_gradient,
-    .kernels = POOL_KERNELS(max_run),
+    .kernels = POOL_KERNELS_OF(max_create, max_run),
     .doc =
         "The greatest element of each window of ksize that slides over images [batch, height, width, channels].",
 };

@@ -272,12 +272,46 @@ static void test_gradients(void **state)
     OP_TEST_GRADIENTS(cases);
 }
 
+// Along the depth. Values follow from the definition.
+static void test_depth(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"MaxPool", "ksize=[1,1,1,2]; strides=[1,1,1,2]; padding=VALID", "float[1,1,2,4] 1 2 4 3 -1 -2 0 5",
+         "float[1,1,2,2] 2 4 -1 5"},
+        {"MaxPool", "ksize=[1,1,1,3]; strides=[1,1,1,3]; padding=SAME", "float[1,1,1,3] 3 9 4",
+         "float[1,1,1,1] 9"},
+        {"MaxPool", "ksize=[1,1,1,2]; strides=[1,1,1,2]; padding=VALID", "half[1,1,1,2] 0x3c00 0x4000",
+         "half[1,1,1,1] 0x4000"},
+        {"MaxPool", "ksize=[1,1,1,2]; strides=[1,1,1,2]; padding=VALID", "double[0,2,2,4]",
+         "double[0,2,2,2]"},
+        {"MaxPool", "ksize=[1,1,1,2]; strides=[1,1,1,2]; padding=VALID", "float[1,1,1,3] 1",
+         "Unimplemented: evenly divide the input depth"},
+        {"MaxPool", "ksize=[1,1,1,2]; strides=[1,1,1,1]; padding=VALID", "float[1,1,1,2] 1",
+         "Unimplemented: the depth window to equal the depth stride"},
+        {"MaxPool", "ksize=[1,2,1,2]; strides=[1,1,1,2]; padding=VALID", "float[1,2,1,2] 1",
+         "Unimplemented: exactly one of pooling across depth or pooling across width/height"},
+        {"MaxPool", "ksize=[2,1,1,2]; strides=[1,1,1,2]; padding=VALID", "float[2,1,1,2] 1",
+         "Unimplemented: batch dimension"},
+        {"MaxPool", "ksize=[1,2,1,1]; strides=[1,2,1,1]; padding=VALID; data_format=NCHW", "float[1,2,1,1] 1",
+         "InvalidArgument: NHWC"},
+        {"MaxPoolGrad", "ksize=[1,1,1,2]; strides=[1,1,1,2]; padding=VALID",
+         "float[1,1,1,2] 1 2; float[1,1,1,1] 2; float[1,1,1,1] 3", "Unimplemented: depth dimension"},
+    };
+    OP_TEST_VALUES(cases);
+    static const op_shape_case shapes[] = {
+        {"MaxPool", "ksize=[1,1,1,2]; strides=[1,1,1,2]; padding=VALID", "[?,5,6,8]", "[?,5,6,4]"},
+        {"MaxPool", "ksize=[1,1,1,2]; strides=[1,1,1,2]; padding=SAME", "[?,5,6,?]", "[?,5,6,?]"},
+    };
+    OP_TEST_SHAPES(shapes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_max),         cmocka_unit_test(test_mean),   cmocka_unit_test(test_ties),
-        cmocka_unit_test(test_more_values), cmocka_unit_test(test_errors), cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_depth),  cmocka_unit_test(test_max),         cmocka_unit_test(test_mean),
+        cmocka_unit_test(test_ties),   cmocka_unit_test(test_more_values), cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_shapes), cmocka_unit_test(test_gradients),
     };
     return BD_RUN_TESTS(tests);
 }
