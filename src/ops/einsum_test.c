@@ -72,6 +72,8 @@ static void test_einsum(void **state)
         {"Einsum", "equation=ij,jk->ik", "int64[1,2] 1 2; int64[2,1] 3 4", "int64[1,1] 11"},
         {"Einsum", "equation=ij,jk->ik", "half[1,2] 0x3c00 0x4000; half[2,1] 0x3c00 0x4000",
          "half[1,1] 0x4500"},
+        {"Einsum", "equation=ij,jk->ik", "complex64[1,2] 1j 2; complex64[2,1] 1+1j 3j",
+         "complex64[1,1] -1+7j"},
         {"Einsum", "equation=->", "float[] 3", "float[] 3"},
         {"Einsum", "equation=,i->i", "float[] 3; float[2] 1 2", "float[2] 3 6"},
         {"Einsum", "equation=ij,jk->ik", "float[2,0]; float[0,1]", "float[2,1] 0"},

@@ -4,8 +4,7 @@
 #include "ops/grad_math.h"
 #include "ops/pairwise.h"
 
-#include <math.h>
-#include <tgmath.h>
+#include <tgmath.h> // also of complex numbers
 
 BD_FIELD_PAIR(div_no_nan, y == 0 ? 0 : x / y)
 BD_FIELD_PAIR(mul_no_nan, y == 0 ? 0 : x * y)
@@ -35,6 +34,7 @@ static void mul_no_nan_gradient(bd_grad_ctx *c)
 {
     bd_grad_pair p;
     bd_grad_pair_begin(c, &p);
+    bd_grad_pair_conj(&p);
     bd_grad_pair_x(c, &p, bd_b2(p.g, "MulNoNan", NULL, p.grad, p.y));
     bd_grad_pair_y(c, &p, bd_b2(p.g, "MulNoNan", NULL, p.x, p.grad));
 }
@@ -54,6 +54,7 @@ static void xlogy_gradient(bd_grad_ctx *c)
 {
     bd_grad_pair p;
     bd_grad_pair_begin(c, &p);
+    bd_grad_pair_conj(&p);
     bd_grad_after_begin(p.g, p.grad);
     braid_out dx = bd_b2(p.g, "Xlogy", "xlogy", is_not_zero(p.g, p.x), p.y);
     braid_out dy = bd_b2(p.g, "Xdivy", "xdivy", p.x, p.y);
@@ -66,6 +67,7 @@ static void xdivy_gradient(bd_grad_ctx *c)
 {
     bd_grad_pair p;
     bd_grad_pair_begin(c, &p);
+    bd_grad_pair_conj(&p);
     bd_grad_after_begin(p.g, p.grad);
     braid_out dx = bd_b2(p.g, "Xdivy", "xdivy", is_not_zero(p.g, p.x), p.y);
     braid_out dy =
