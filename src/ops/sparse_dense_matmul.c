@@ -4,6 +4,7 @@
 #include "ops/grad_steps.h"
 #include "ops/sparse.h"
 
+#include <complex.h>
 #include <string.h>
 
 static braid_code product_shape(bd_shape_ctx *c, braid_status *st)
@@ -40,6 +41,8 @@ DEFINE_ADD_ROW(f32, float, float)
 DEFINE_ADD_ROW(f64, double, double)
 DEFINE_ADD_ROW(i32, int32_t, uint32_t)
 DEFINE_ADD_ROW(i64, int64_t, uint64_t)
+DEFINE_ADD_ROW(c64, float _Complex, float _Complex)
+DEFINE_ADD_ROW(c128, double _Complex, double _Complex)
 
 typedef void (*add_row_fn)(void *out, const void *b, const void *a, int64_t columns);
 
@@ -49,7 +52,20 @@ static add_row_fn add_row_of(braid_dtype dtype)
     case BRAID_FLOAT: return add_row_f32;
     case BRAID_DOUBLE: return add_row_f64;
     case BRAID_INT32: return add_row_i32;
+    case BRAID_COMPLEX64: return add_row_c64;
+    case BRAID_COMPLEX128: return add_row_c128;
     default: return add_row_i64;
+    }
+}
+
+// Turns complex numbers into their conjugates, and leaves others as they are.
+static void conjugate(void *values, braid_dtype dtype, int64_t count)
+{
+    float *f32 = values;
+    double *f64 = values;
+    for (int64_t i = 0; i < count; i++) {
+        if (dtype == BRAID_COMPLEX64) f32[2 * i + 1] = -f32[2 * i + 1];
+        if (dtype == BRAID_COMPLEX128) f64[2 * i + 1] = -f64[2 * i + 1];
     }
 }
 
@@ -75,11 +91,14 @@ static void multiply(bd_op_ctx *c, const bd_sparse *a, bool adjoint_a, const bra
         if (!check_index(c, "k", k, i, 1 - left, b->shape.dims[0]) ||
             !check_index(c, "m", m, i, left, y->shape.dims[0]))
             return;
-        add_row((char *)y->data + (size_t)m * row, (const char *)b->data + (size_t)k * row,
-                (const char *)a->values->data + (size_t)i * size, columns);
+        double factor[2]; // room for any number
+        memcpy(factor, (const char *)a->values->data + (size_t)i * size, size);
+        if (adjoint_a) conjugate(factor, y->dtype, 1);
+        add_row((char *)y->data + (size_t)m * row, (const char *)b->data + (size_t)k * row, factor, columns);
     }
 }
 
+// The adjoint of b.
 static bool transposed(bd_op_ctx *c, const braid_tensor *b, braid_tensor *t)
 {
     braid_shape shape = bd_shape2(b->shape.dims[1], b->shape.dims[0]);
@@ -91,6 +110,8 @@ static bool transposed(bd_op_ctx *c, const braid_tensor *b, braid_tensor *t)
     block.to_strides[0] = 1;
     block.to_strides[1] = b->shape.dims[0];
     if (bd_tensor_count(b) > 0) bd_elements_copy_block(t, 0, b, 0, &block);
+    if (t->dtype == BRAID_COMPLEX64 || t->dtype == BRAID_COMPLEX128)
+        conjugate(t->data, t->dtype, bd_tensor_count(t));
     return true;
 }
 
@@ -170,6 +191,12 @@ static void product_gradient(bd_grad_ctx *c)
     braid_out indices = braid_op_get_input(c->op, 0), b = braid_op_get_input(c->op, 3),
               grad = c->output_grads[0];
     bool adjoint_a = bd_node_attr_bool(c->op, "adjoint_a"), adjoint_b = bd_node_attr_bool(c->op, "adjoint_b");
+    braid_dtype dtype = bd_dtype_base(braid_out_dtype(b));
+    if (dtype == BRAID_COMPLEX64 || dtype == BRAID_COMPLEX128) {
+        braid_graph_fail(g, BRAID_UNIMPLEMENTED,
+                         "SparseTensorDenseMatMul '%s' does not support complex gradients", c->op->name);
+        return;
+    }
     braid_op_desc *d = braid_op_begin(g, "SparseTensorDenseMatMul", NULL);
     for (int i = 0; i < 3; i++)
         braid_op_input(d, braid_op_get_input(c->op, i));
@@ -189,7 +216,8 @@ BD_OP(SparseTensorDenseMatMul) = {
     .attrs = "T:type; Tindices:type{int32,int64}=int64; adjoint_a:bool=false; adjoint_b:bool=false",
     .shape = product_shape,
     .gradient = product_gradient,
-    .kernels =
-        BD_KERNELS({.types = "T=float|double|int32|int64", .flags = BD_KERNEL_EXPENSIVE, .run = product_run}),
+    .kernels = BD_KERNELS({.types = "T=float|double|int32|int64|complex64|complex128",
+                           .flags = BD_KERNEL_EXPENSIVE,
+                           .run = product_run}),
     .doc = "The product of a sparse and a dense matrix, each turned round first where its attr says so.",
 };

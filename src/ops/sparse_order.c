@@ -63,13 +63,13 @@ static braid_code reshape_shape(bd_shape_ctx *c, braid_status *st)
 }
 
 static bool fail_sizes(bd_op_ctx *c, const braid_shape *from, const braid_shape *to, int64_t product,
-                       const char *what)
+                       const char *input, const char *what)
 {
     char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
     bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-               "Input to reshape is a SparseTensor with %lld dense values, but the requested shape %s %lld. "
+               "Input to reshape is a %s with %lld dense values, but the requested shape %s %lld. "
                "input_shape=%s output_shape=%s",
-               (long long)bd_shape_count(from), what, (long long)product, bd_shape_str(from, a),
+               input, (long long)bd_shape_count(from), what, (long long)product, bd_shape_str(from, a),
                bd_shape_str(to, b));
     return false;
 }
@@ -86,7 +86,8 @@ static bool infer_dimension(bd_op_ctx *c, const braid_shape *from, braid_shape *
                    "input sizes are non-zero");
         return false;
     }
-    if (count % product != 0) return fail_sizes(c, from, to, product, "requires a multiple of");
+    if (count % product != 0)
+        return fail_sizes(c, from, to, product, "SparseTensor", "requires a multiple of");
     to->dims[unknown] = count / product;
     return true;
 }
@@ -121,7 +122,8 @@ static bool new_shape(bd_op_ctx *c, const braid_shape *from, braid_shape *to)
     if (!bd_sparse_check_size(c, from) || (unknown >= 0 && !infer_dimension(c, from, to, unknown)) ||
         !bd_sparse_check_size(c, to))
         return false;
-    if (bd_shape_count(to) != bd_shape_count(from)) return fail_sizes(c, from, to, bd_shape_count(to), "has");
+    if (bd_shape_count(to) != bd_shape_count(from))
+        return fail_sizes(c, from, to, bd_shape_count(to), "tensor", "has");
     return true;
 }
 

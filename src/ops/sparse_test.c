@@ -53,7 +53,7 @@ static void test_reshape(void **state)
          "InvalidArgument: Input to reshape is a SparseTensor with 6 dense values, but the requested shape "
          "requires a multiple of 4"},
         {"SparseReshape", NULL, "int64[0,2]; int64[2] 2 3; int64[2] 4 2",
-         "InvalidArgument: but the requested shape has 8. input_shape=[2,3] output_shape=[4,2]"},
+         "InvalidArgument: Input to reshape is a tensor with 6 dense values, but the requested shape has 8. input_shape=[2,3] output_shape=[4,2]"},
         {"SparseReshape", NULL, "int64[0,2]; int64[2] 2 3; int64[] 6",
          "InvalidArgument: Target shape should be"},
         {"SparseReshape", NULL, "int64[1,2] 0 3; int64[2] 2 3; int64[1] 6",
