@@ -31,6 +31,6 @@ set(braid_proto_libs PkgConfig::PROTOBUF_C)
 set(braid_kernels_libs braid_dnnl gomp)
 set(braid_io_libs PkgConfig::ISAL PkgConfig::ZLIB PkgConfig::SNAPPY PkgConfig::PNG PkgConfig::JPEG)
 # RE2 is C++; its own part of src/ops is the one file that is.
-set(braid_ops_libs PkgConfig::RE2 PkgConfig::ICU stdc++)
+set(braid_ops_libs PkgConfig::RE2 PkgConfig::ICU PkgConfig::JANSSON stdc++)
 set(braid_runtime_libs PkgConfig::JANSSON)
 set(braid_cluster_libs PkgConfig::GRPC PkgConfig::JANSSON)

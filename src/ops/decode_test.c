@@ -133,6 +133,40 @@ static void test_tensors(void **state)
     OP_TEST_VALUES(cases);
 }
 
+// Messages after the .proto files and protobuf's mapping to JSON.
+static void test_json(void **state)
+{
+    (void)state;
+#define FEATURE(TEXT) "{\"features\":{\"feature\":{\"a\":" TEXT "}}}"
+    static const op_case cases[] = {
+        {"DecodeJSONExample", NULL, "string[] " FEATURE("{\"int64List\":{\"value\":[\"7\",-1,3.0]}}"),
+         "string[] \\x0a\\x17\\x0a\\x15\\x0a\\x01a\\x12\\x10\\x1a\\x0e\\x0a\\x0c\\x07\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xff"
+         "\\x01\\x03"},
+        {"DecodeJSONExample", NULL, "string[] " FEATURE("{\"bytes_list\":{\"value\":[\"YWI=\",\"\"]}}"),
+         "string[] \\x0a\\x0f\\x0a\\x0d\\x0a\\x01a\\x12\\x08\\x0a\\x06\\x0a\\x02ab\\x0a\\x00"},
+        {"DecodeJSONExample", NULL, "string[] " FEATURE("{\"floatList\":{\"value\":[1.5,\"-Infinity\"]}}"),
+         "string[] \\x0a\\x13\\x0a\\x11\\x0a\\x01a\\x12\\x0c\\x12\\x0a\\x0a\\x08\\x00\\x00\\xc0\\x3f\\x00\\x00\\x80\\xff"},
+        {"DecodeJSONExample", NULL, "string[3] {} {\"features\":{}} {\"features\":null}",
+         "string[3] '' \\x0a\\x00 ''"},
+        {"DecodeJSONExample", NULL, "string[] {", "InvalidArgument: Error while parsing JSON"},
+        {"DecodeJSONExample", NULL, "string[] []",
+         "InvalidArgument: Error while parsing JSON: an object is expected"},
+        {"DecodeJSONExample", NULL, "string[] {\"what\":1}",
+         "InvalidArgument: Error while parsing JSON: Cannot find field: what"},
+        {"DecodeJSONExample", NULL, "string[] " FEATURE("{\"int64List\":{\"value\":[\"x\"]}}"),
+         "InvalidArgument: no integer of 64 bits"},
+        {"DecodeJSONExample", NULL,
+         "string[] " FEATURE("{\"int64List\":{\"value\":[9223372036854775807.5]}}"),
+         "InvalidArgument: no integer of 64 bits"},
+        {"DecodeJSONExample", NULL, "string[] " FEATURE("{\"bytesList\":{\"value\":[\"a?\"]}}"),
+         "InvalidArgument: no base 64"},
+        {"DecodeJSONExample", NULL, "string[] " FEATURE("[1]"), "InvalidArgument: a feature is an object"},
+        {"DecodeJSONExample", NULL, "string[] " FEATURE("{\"floatList\":{\"value\":{\"x\":1}}}"),
+         "InvalidArgument: values are an array"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
 static void test_shapes(void **state)
 {
     (void)state;
@@ -143,6 +177,7 @@ static void test_shapes(void **state)
         {"DecodePaddedRaw", "out_type=int16", "string[2]; int32[]", "[2,?]"},
         {"DecodeCompressed", NULL, "string[2,?]", "[2,?]"},
         {"DecodeCSV", INT_TEXT, "string[4,?]; int32[1]; string[]", "[4,?]; [4,?]"},
+        {"DecodeJSONExample", NULL, "string[4,?]", "[4,?]"},
         {"DecodeCSV", INT_TEXT, "string[4]; int32[2]; string[]",
          "InvalidArgument: Shape of a default must be a length-0 or length-1 vector, or a scalar."},
         {"ParseTensor", "out_type=int32", "string[]", "?"},
@@ -155,7 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_raw),     cmocka_unit_test(test_compressed), cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_tensors), cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_tensors), cmocka_unit_test(test_json),       cmocka_unit_test(test_shapes),
     };
     return BD_RUN_TESTS(tests);
 }
