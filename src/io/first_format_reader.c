@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "base/wire.h"
+#include "io/first_format_meta.h"
 #include "io/first_format_wire.h"
 #include "io/glob.h"
 #include "io/slice_copy.h"
@@ -15,17 +16,6 @@
 
 #include <string.h>
 
-typedef struct stored_slice {
-    bd_tensor_slice slice; // as it is in the key
-    size_t file;
-} stored_slice;
-
-typedef struct stored_tensor {
-    braid_dtype dtype;
-    braid_shape shape; // whole
-    BD_ARRAY(stored_slice) slices;
-} stored_tensor;
-
 typedef struct shard {
     char *path; // owned
     bd_table *table;
@@ -33,7 +23,7 @@ typedef struct shard {
 
 struct bd_first_format {
     BD_ARRAY(shard) shards;
-    bd_map tensors; // name -> stored_tensor, owned
+    bd_map tensors; // name -> bd_stored_tensor, owned
 };
 
 static braid_code damaged(const char *path, const char *what, braid_status *st)
@@ -41,163 +31,7 @@ static braid_code damaged(const char *path, const char *what, braid_status *st)
     return bd_fail(st, BRAID_DATA_LOSS, "%s: %s", path, what);
 }
 
-// ---- What a file holds ----
-
-static bool read_extent(bd_wire_reader *in, int64_t *start, int64_t *length)
-{
-    uint32_t field;
-    bd_wire_type type;
-    *start = 0;
-    *length = BD_EXTENT_ALL;
-    while (bd_wire_next(in, &field, &type)) {
-        uint64_t value;
-        if (type != BD_WIRE_VARINT || field > EXTENT_LENGTH) {
-            bd_wire_skip(in, type);
-        } else if (bd_wire_get_varint(in, &value)) {
-            *(field == EXTENT_START ? start : length) = (int64_t)value;
-        }
-    }
-    return !in->failed && *start >= 0 && *length >= BD_EXTENT_ALL;
-}
-
-static bool read_slice(bd_wire_reader *in, bd_tensor_slice *s)
-{
-    uint32_t field;
-    bd_wire_type type;
-    *s = (bd_tensor_slice){0};
-    while (bd_wire_next(in, &field, &type)) {
-        bd_wire_reader extent;
-        if (type != BD_WIRE_BYTES || field != SLICE_EXTENT) {
-            bd_wire_skip(in, type);
-            continue;
-        }
-        if (s->rank == BRAID_RANK_MAX || !bd_wire_get_sub(in, &extent) ||
-            !read_extent(&extent, &s->start[s->rank], &s->length[s->rank]))
-            return false;
-        s->rank++;
-    }
-    return !in->failed;
-}
-
-static bool read_dim(bd_wire_reader *in, int64_t *size)
-{
-    uint32_t field;
-    bd_wire_type type;
-    uint64_t value;
-    *size = 0;
-    while (bd_wire_next(in, &field, &type)) {
-        if (type != BD_WIRE_VARINT || field != DIM_SIZE)
-            bd_wire_skip(in, type);
-        else if (bd_wire_get_varint(in, &value))
-            *size = (int64_t)value;
-    }
-    return !in->failed;
-}
-
-static bool read_shape(bd_wire_reader *in, braid_shape *s)
-{
-    uint32_t field;
-    bd_wire_type type;
-    int64_t count;
-    BD_STATUS(ignored);
-    *s = BD_SCALAR;
-    while (bd_wire_next(in, &field, &type)) {
-        bd_wire_reader dim;
-        if (type != BD_WIRE_BYTES || field != SHAPE_DIM) {
-            bd_wire_skip(in, type);
-            continue;
-        }
-        if (s->rank == BRAID_RANK_MAX || !bd_wire_get_sub(in, &dim) || !read_dim(&dim, &s->dims[s->rank]))
-            return false;
-        s->rank++;
-    }
-    return !in->failed && bd_shape_checked_count(s, &count, ignored) == BRAID_OK;
-}
-
-// A tensor of a file's list.
-typedef struct listed {
-    char *name; // owned
-    stored_tensor *tensor;
-} listed;
-
-static void free_tensor(stored_tensor *t)
-{
-    if (t) bd_array_free(&t->slices);
-    bd_free(t);
-}
-
-static bool read_listed_field(bd_wire_reader *in, uint32_t field, bd_wire_type type, size_t file, listed *l)
-{
-    bd_wire_reader sub;
-    stored_slice slice = {.file = file};
-    uint64_t number;
-    size_t len;
-    if (field == TENSOR_META_TYPE && type == BD_WIRE_VARINT) {
-        if (!bd_wire_get_varint(in, &number)) return false;
-        l->tensor->dtype =
-            number <= INT32_MAX && bd_dtype_is_valid((int)number) ? (braid_dtype)number : BRAID_INVALID;
-        return true;
-    }
-    if (type != BD_WIRE_BYTES || field > TENSOR_META_SLICE) return bd_wire_skip(in, type);
-    if (field == TENSOR_META_NAME) {
-        bd_free(l->name);
-        l->name = bd_wire_get_string(in, in->left, &len);
-        return l->name && strlen(l->name) == len;
-    }
-    if (!bd_wire_get_sub(in, &sub)) return false;
-    if (field == TENSOR_META_SHAPE) return read_shape(&sub, &l->tensor->shape);
-    if (!read_slice(&sub, &slice.slice)) return false;
-    bd_array_push(&l->tensor->slices, slice);
-    return true;
-}
-
-static bool read_listed(bd_wire_reader *in, size_t file, listed *l)
-{
-    uint32_t field;
-    bd_wire_type type;
-    while (bd_wire_next(in, &field, &type)) {
-        if (!read_listed_field(in, field, type, file, l)) return false;
-    }
-    BD_STATUS(ignored);
-    return !in->failed && l->name && l->tensor->dtype != BRAID_INVALID &&
-           !bd_dtype_is_ref(l->tensor->dtype) &&
-           bd_first_format_check_dtype(l->tensor->dtype, ignored) == BRAID_OK;
-}
-
-// Several files may hold slices of one tensor.
-static bool add_listed(bd_first_format *f, listed *l)
-{
-    stored_tensor *there = bd_map_get(&f->tensors, l->name);
-    if (!there) {
-        bd_map_put(&f->tensors, l->name, l->tensor);
-        l->tensor = NULL;
-        return true;
-    }
-    if (there->dtype != l->tensor->dtype || !bd_shape_equal(&there->shape, &l->tensor->shape)) return false;
-    for (size_t i = 0; i < l->tensor->slices.len; i++)
-        bd_array_push(&there->slices, l->tensor->slices.items[i]);
-    return true;
-}
-
-static bool read_meta(bd_first_format *f, bd_wire_reader *in, size_t file)
-{
-    uint32_t field;
-    bd_wire_type type;
-    while (bd_wire_next(in, &field, &type)) {
-        bd_wire_reader sub;
-        if (type != BD_WIRE_BYTES || field != META_TENSOR) {
-            bd_wire_skip(in, type);
-            continue;
-        }
-        if (!bd_wire_get_sub(in, &sub)) return false;
-        listed l = {.tensor = bd_calloc(1, sizeof *l.tensor)};
-        bool ok = read_listed(&sub, file, &l) && add_listed(f, &l);
-        bd_free(l.name);
-        free_tensor(l.tensor);
-        if (!ok) return false;
-    }
-    return !in->failed;
-}
+// ---- Opening ----
 
 // Makes `sub` the reader of field `want` of a message.
 static bool find_field(bd_wire_reader *in, uint32_t want, bd_wire_reader *sub)
@@ -222,15 +56,13 @@ static braid_code read_shard(bd_first_format *f, size_t file, braid_status *st)
         bd_slice slice;
         bd_bytes value = bd_table_iter_value(it);
         bd_wire_reader in = bd_wire_reader_block(&slice, value.data, value.len), meta;
-        if (!find_field(&in, SLICES_META, &meta) || !read_meta(f, &meta, file))
+        if (!find_field(&in, SLICES_META, &meta) || !bd_first_meta_read(&meta, file, &f->tensors))
             code = damaged(
                 s->path, "what it says of its tensors is damaged, or no checkpoint of the first format", st);
     }
     bd_table_iter_free(it);
     return code;
 }
-
-// ---- Opening ----
 
 static braid_code open_shard(bd_first_format *f, const char *path, braid_status *st)
 {
@@ -278,7 +110,7 @@ void bd_first_format_close(bd_first_format *f)
     void *tensor;
     if (!f) return;
     while (bd_map_next(&f->tensors, &pos, &name, &tensor))
-        free_tensor(tensor);
+        bd_stored_tensor_free(tensor);
     bd_map_fini(&f->tensors);
     for (size_t i = 0; i < f->shards.len; i++) {
         bd_table_close(f->shards.items[i].table);
@@ -290,7 +122,7 @@ void bd_first_format_close(bd_first_format *f)
 
 bool bd_first_format_find(const bd_first_format *f, const char *name, braid_dtype *dtype, braid_shape *shape)
 {
-    const stored_tensor *t = bd_map_get(&f->tensors, name);
+    const bd_stored_tensor *t = bd_map_get(&f->tensors, name);
     if (!t) return false;
     *dtype = t->dtype;
     *shape = t->shape;
@@ -303,7 +135,7 @@ bool bd_first_format_find(const bd_first_format *f, const char *name, braid_dtyp
 typedef struct request {
     bd_first_format *f;
     const char *name;
-    const stored_tensor *stored;
+    const bd_stored_tensor *stored;
     bd_tensor_slice wanted; // resolved
     braid_tensor *t;
 } request;
@@ -346,7 +178,7 @@ static braid_code read_values(bd_wire_reader *data, braid_dtype dtype, const bra
 }
 
 // Reads a stored slice, all of it.
-static braid_code read_stored(const request *r, const stored_slice *s, const braid_shape *shape,
+static braid_code read_stored(const request *r, const bd_stored_slice *s, const braid_shape *shape,
                               braid_tensor *t, braid_status *st)
 {
     const shard *file = &r->f->shards.items[s->file];
@@ -380,7 +212,7 @@ static braid_code read_stored(const request *r, const stored_slice *s, const bra
 // Copies what a stored slice has of what is wanted. *covered counts elements.
 static braid_code read_part(const request *r, size_t i, int64_t *covered, braid_status *st)
 {
-    const stored_slice *s = &r->stored->slices.items[i];
+    const bd_stored_slice *s = &r->stored->slices.items[i];
     bd_tensor_slice resolved, common;
     braid_tensor part = {0};
     braid_code code = bd_tensor_slice_resolve(&s->slice, &r->stored->shape, &resolved, st);

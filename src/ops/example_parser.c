@@ -11,73 +11,6 @@
 
 #include <string.h>
 
-// ---- Checks of what is asked for ----
-
-braid_code bd_example_check_dtype(braid_dtype dtype, braid_status *st)
-{
-    if (dtype == BRAID_FLOAT || dtype == BRAID_INT64 || dtype == BRAID_STRING) return BRAID_OK;
-    return bd_fail(st, BRAID_INVALID_ARGUMENT, "Received input dtype: %s, must be float, int64 or string",
-                   braid_dtype_name(dtype));
-}
-
-braid_code bd_example_check_shape(const braid_shape *shape, int i, braid_status *st)
-{
-    bool ok = shape->rank >= 0 && shape->rank < BRAID_RANK_MAX;
-    braid_shape inner = {0};
-    for (int d = 1; d < shape->rank && ok; d++)
-        inner.dims[inner.rank++] = shape->dims[d];
-    int64_t count;
-    BD_STATUS(ignored);
-    if (ok && bd_shape_checked_count(&inner, &count, ignored) == BRAID_OK) return BRAID_OK;
-    return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                   "dense_shapes[%d] has unknown rank or unknown inner dimensions: %s", i,
-                   bd_shape_str(shape, (char[BD_SHAPE_STR_MAX]){0}));
-}
-
-static bool is_variable(const bd_dense_feature *f)
-{
-    return f->shape.rank > 0 && f->shape.dims[0] < 0;
-}
-
-// The values of an example, or of a step of it along the first dimension when that is variable.
-static int64_t stride_of(const bd_dense_feature *f)
-{
-    return bd_shape_count_range(&f->shape, is_variable(f) ? 1 : 0, f->shape.rank);
-}
-
-static braid_code check_default(const bd_dense_feature *f, int i, braid_status *st)
-{
-    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
-    const braid_tensor *d = f->default_value;
-    braid_shape merged;
-    int64_t count;
-    if (d->dtype != f->dtype)
-        return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                       "dense_defaults[%d].dtype() == %s != dense_types_[%d] == %s", i,
-                       braid_dtype_name(d->dtype), i, braid_dtype_name(f->dtype));
-    if (is_variable(f)) {
-        if (bd_tensor_count(d) == 1) return BRAID_OK;
-        return bd_fail(
-            st, BRAID_INVALID_ARGUMENT,
-            "dense_shape[%d] is a variable length shape: %s, therefore def_value[%d] must contain a single "
-            "element (the padding element).  But its shape is: %s",
-            i, bd_shape_str(&f->shape, a), i, bd_shape_str(&d->shape, b));
-    }
-    if (bd_tensor_count(d) > 0 && !bd_shape_merge(&f->shape, &d->shape, &merged))
-        return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                       "def_value[%d].shape() == %s is not compatible with dense_shapes_[%d] == %s", i,
-                       bd_shape_str(&d->shape, a), i, bd_shape_str(&f->shape, b));
-    return bd_shape_checked_count(&f->shape, &count, st);
-}
-
-braid_code bd_example_check_defaults(const bd_example_spec *spec, braid_status *st)
-{
-    braid_code code = BRAID_OK;
-    for (int i = 0; i < spec->dense_count && !code; i++)
-        code = check_default(&spec->dense[i], i, st);
-    return code;
-}
-
 // ---- The first pass ----
 
 // A feature of an example.
@@ -181,8 +114,8 @@ static braid_code check_count(const parse *p, int64_t example, const bd_dense_fe
                               braid_status *st)
 {
     char text[BD_SHAPE_STR_MAX];
-    int64_t stride = stride_of(f);
-    if (is_variable(f)) {
+    int64_t stride = bd_dense_stride(f);
+    if (bd_dense_is_variable(f)) {
         if (stride > 0 ? count % stride == 0 : count == 0) return BRAID_OK;
         return fail_feature(
             p, example, &f->key, st,
@@ -210,7 +143,7 @@ static braid_code scan_feature(const parse *p, int64_t example, int i, braid_sta
     if (dtype == BRAID_INVALID) f->value.data = NULL;
     if (sparse) return BRAID_OK;
     if (f->value.data) return check_count(p, example, dense, f->count, st);
-    if (is_variable(dense) || bd_tensor_count(dense->default_value) > 0) return BRAID_OK;
+    if (bd_dense_is_variable(dense) || bd_tensor_count(dense->default_value) > 0) return BRAID_OK;
     return fail_missing(p, example, dense, st);
 }
 
@@ -270,8 +203,8 @@ static braid_code make_dense(const parse *p, int i, braid_status *st)
     if (!p->is_single) shape.dims[shape.rank++] = p->count;
     for (int d = 0; d < f->shape.rank; d++)
         shape.dims[shape.rank + d] = f->shape.dims[d];
-    if (is_variable(f)) {
-        int64_t longest = 0, stride = stride_of(f);
+    if (bd_dense_is_variable(f)) {
+        int64_t longest = 0, stride = bd_dense_stride(f);
         for (int64_t e = 0; e < p->count; e++)
             longest = bd_max(longest, features_of(p, e)[i].count);
         shape.dims[shape.rank] = stride > 0 ? longest / stride : 0;
@@ -309,7 +242,7 @@ static bool fill_dense(const parse *p, int64_t example, int i)
     const braid_tensor *t = &p->out->dense[i];
     int64_t row = p->count > 0 ? bd_tensor_count(t) / p->count : 0, at = example * row;
     if (there->value.data && !bd_feature_read(there->value, t, at)) return false;
-    if (!is_variable(f)) {
+    if (!bd_dense_is_variable(f)) {
         if (!there->value.data) bd_elements_copy(t, at, f->default_value, 0, row);
         return true;
     }

@@ -37,6 +37,18 @@ typedef struct bd_parsed_examples {
         *shapes; // [n,2] [n] [2] of a matrix with a row an example; [n,1] [n] [1] of a single one
 } bd_parsed_examples;
 
+// Whether examples may have different numbers of its values.
+static inline bool bd_dense_is_variable(const bd_dense_feature *f)
+{
+    return f->shape.rank > 0 && f->shape.dims[0] < 0;
+}
+
+// Its values in an example, or in a step of it along the first dimension when that is variable.
+static inline int64_t bd_dense_stride(const bd_dense_feature *f)
+{
+    return bd_shape_count_range(&f->shape, bd_dense_is_variable(f) ? 1 : 0, f->shape.rank);
+}
+
 // Whether a feature's values may be of this type: float, int64 or string. Otherwise InvalidArgument.
 braid_code bd_example_check_dtype(braid_dtype dtype, braid_status *st);
 // Whether a dense shape is one: of known rank, with no unknown dimension but the first. `i` names it in the error.
