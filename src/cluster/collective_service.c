@@ -104,7 +104,7 @@ void bd_serve_complete_group(braid_server *server, bd_incoming *call)
     if (r && r->n_device_name != 1)
         bd_fail(st, BRAID_INVALID_ARGUMENT, "CompleteGroup: one device joins at a time, not %zu",
                 r->n_device_name);
-    if (st->code) {
+    if (!r || st->code) {
         bd_served_reply_error(&c->base, st);
         return;
     }
@@ -144,7 +144,7 @@ void bd_serve_complete_instance(braid_server *server, bd_incoming *call)
         &tensorflow__complete_instance_request__descriptor, &call->request, &c->arena, st);
     if (r && r->type < 0)
         bd_fail(st, BRAID_INVALID_ARGUMENT, "CompleteInstance: %d is no type of collective", r->type);
-    if (st->code) {
+    if (!r || st->code) {
         bd_served_reply_error(&c->base, st);
         return;
     }
@@ -251,7 +251,7 @@ void bd_serve_recv_buf(braid_server *server, bd_incoming *call)
         bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "RecvBuf: a key is longer than %d", BD_RENDEZVOUS_KEY_LEN_MAX);
     else if (key && !bd_request_ids_add(&server->recv_ids, r->request_id))
         bd_fail(st, BRAID_ABORTED, "RecvBuf: request %lld has come before", (long long)r->request_id);
-    if (st->code) {
+    if (!r || st->code) {
         bd_incoming_reply_error(call, st);
     } else {
         recv_call *c = bd_malloc(sizeof *c);

@@ -273,23 +273,100 @@ static void join(bd_collectives *base, const bd_collective_join *asked, const ch
 
 // ---- Steps ----
 
+// The next step of a key, set when it was not known; NULL with an error.
+static int64_t *find_step_locked(bd_task_collectives *c, int64_t graph_key, int64_t if_new, braid_status *st)
+{
+    int64_t *next = bd_imap_get(&c->steps, (uint64_t)graph_key);
+    if (next) return next;
+    if (bd_imap_count(&c->steps) >= STEP_KEYS_MAX) {
+        bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "There are %d graph keys of collectives already",
+                STEP_KEYS_MAX);
+        return NULL;
+    }
+    next = bd_malloc(sizeof *next);
+    *next = if_new;
+    bd_imap_put(&c->steps, (uint64_t)graph_key, next);
+    return next;
+}
+
+static braid_code set_step(bd_task_collectives *c, int64_t graph_key, int64_t if_new, int64_t *step_id,
+                           braid_status *st)
+{
+    bd_mutex_lock(&c->mu);
+    const int64_t *next = find_step_locked(c, graph_key, if_new, st);
+    if (next) *step_id = *next;
+    bd_mutex_unlock(&c->mu);
+    return st->code;
+}
+
 braid_code bd_task_collectives_next_step(bd_task_collectives *c, int64_t graph_key, int64_t *step_id,
                                          braid_status *st)
 {
+    // TensorFlow's ids have the upper bits clear.
+    return set_step(c, graph_key, (int64_t)(bd_random_u64() >> 8) + 1, step_id, st);
+}
+
+void bd_task_collectives_end_step(bd_task_collectives *c, int64_t graph_key, int64_t step_id)
+{
     bd_mutex_lock(&c->mu);
     int64_t *next = bd_imap_get(&c->steps, (uint64_t)graph_key);
-    if (!next && bd_imap_count(&c->steps) < STEP_KEYS_MAX) {
-        next = bd_malloc(sizeof *next);
-        *next = (int64_t)(bd_random_u64() >> 8) + 1; // TensorFlow's have the upper bits clear
-        bd_imap_put(&c->steps, (uint64_t)graph_key, next);
-    }
-    if (next)
-        *step_id = *next;
+    if (next && *next == step_id)
+        ++*next;
     else
-        bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "GetStepSequence: there are %d graph keys already",
-                STEP_KEYS_MAX);
+        bd_free(bd_imap_remove(&c->steps, (uint64_t)graph_key));
     bd_mutex_unlock(&c->mu);
-    return st->code;
+}
+
+typedef struct step_asking {
+    bd_task_collectives *c;
+    const bd_peer *leader;
+    int64_t graph_key;
+    void (*fn)(void *arg, int64_t step_id, const braid_status *st);
+    void *arg;
+} step_asking;
+
+static void step_known(void *arg, bd_message *response, const braid_status *from)
+{
+    step_asking a = *(step_asking *)arg;
+    bd_free(arg);
+    BD_STATUS(st);
+    BD_PROTO_ARENA(arena);
+    const Tensorflow__GetStepSequenceResponse *r = NULL;
+    if (from->code)
+        bd_peer_explain(a.leader, "GetStepSequence", from, st);
+    else
+        r = bd_proto_unpack_message(&tensorflow__get_step_sequence_response__descriptor, response, arena, st);
+    int64_t step_id = 0;
+    if (r && (r->n_step_sequence != 1 || r->step_sequence[0]->graph_key != a.graph_key ||
+              r->step_sequence[0]->next_step_id <= 0))
+        bd_fail(st, BRAID_INTERNAL, "%s: the answer of GetStepSequence is not about graph key %lld",
+                a.leader->label, (long long)a.graph_key);
+    if (!st->code) set_step(a.c, a.graph_key, r->step_sequence[0]->next_step_id, &step_id, st);
+    a.fn(a.arg, step_id, st);
+}
+
+void bd_task_collectives_begin_step(bd_task_collectives *c, const bd_peer *leader, int64_t graph_key,
+                                    bd_cancellation *cancellation,
+                                    void (*fn)(void *arg, int64_t step_id, const braid_status *st), void *arg)
+{
+    BD_STATUS(st);
+    bd_mutex_lock(&c->mu);
+    const int64_t *next = bd_imap_get(&c->steps, (uint64_t)graph_key);
+    int64_t step_id = next ? *next : 0;
+    bd_mutex_unlock(&c->mu);
+    if (!next && (!leader || leader->is_self)) bd_task_collectives_next_step(c, graph_key, &step_id, st);
+    if (step_id || st->code) {
+        fn(arg, step_id, st);
+        return;
+    }
+    step_asking *a = bd_malloc(sizeof *a);
+    *a = (step_asking){c, leader, graph_key, fn, arg};
+    Tensorflow__GetStepSequenceRequest request = TENSORFLOW__GET_STEP_SEQUENCE_REQUEST__INIT;
+    request.n_graph_key = 1;
+    request.graph_key = &graph_key;
+    bd_rpc_options options = bd_peer_rpc(leader, BD_WORKER_SERVICE "GetStepSequence");
+    options.cancellation = cancellation;
+    bd_rpc_start_proto(&options, &request.base, step_known, a);
 }
 
 // ---- Beginning and end ----

@@ -17,10 +17,21 @@ bd_collectives *bd_task_collectives_base(bd_task_collectives *c);
 // Those that this task leads.
 bd_collective_groups *bd_task_collectives_groups(bd_task_collectives *c);
 
-// The id of the next step that is run with a graph key: masters that run parts of one step ask the same task for it. ResourceExhausted
-// for too many keys.
+// ---- Steps ----
+
+// Masters that run parts of one step give it the same graph key and the same leader, and get the same id: that of the step that is the
+// next, which it is until it ends here. Each runs its steps of a key one after the other.
+
+// What this task, as a leader, says is the next. ResourceExhausted for too many keys.
 braid_code bd_task_collectives_next_step(bd_task_collectives *c, int64_t graph_key, int64_t *step_id,
                                          braid_status *st);
+// The same for a step of this task's master; asks `leader` (NULL: this task) where it is not known. Calls back once.
+void bd_task_collectives_begin_step(bd_task_collectives *c, const bd_peer *leader, int64_t graph_key,
+                                    bd_cancellation *cancellation,
+                                    void (*fn)(void *arg, int64_t step_id, const braid_status *st),
+                                    void *arg);
+// It has ended: the next one is another. After steps that were not in order the leader is asked again.
+void bd_task_collectives_end_step(bd_task_collectives *c, int64_t graph_key, int64_t step_id);
 
 // Fields of CompleteGroup that TensorFlow does not have, and ignores: the incarnations of devices, of the one that joins and of all.
 #define BD_COMPLETE_GROUP_INCARNATION 1000

@@ -138,7 +138,7 @@ static void watch_health(braid_server *server, bd_incoming *call)
     if (request && !call->transport->send)
         bd_fail(st, BRAID_UNIMPLEMENTED, "Health.Watch: the transport %s does not stream",
                 call->transport->name);
-    if (st->code)
+    if (!request || st->code)
         bd_incoming_reply_error(call, st);
     else
         begin_watch(server, call, is_served(request->service));

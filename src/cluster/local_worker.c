@@ -31,7 +31,8 @@ static bd_worker_session *session_new(const char *handle, const bd_session_owner
 {
     bd_worker_session *s = bd_calloc(1, sizeof *s);
     s->handle = bd_strdup(handle);
-    s->owner = (bd_session_owner){bd_strdup(owner->task), owner->incarnation};
+    const char *leader = owner->collective_leader[0] ? owner->collective_leader : owner->task;
+    s->owner = (bd_session_owner){bd_strdup(owner->task), owner->incarnation, bd_strdup(leader)};
     s->kernels = bd_kernel_store_new();
     if (is_isolated) s->own_resources = bd_resources_new();
     s->was_created = was_created;
@@ -46,6 +47,7 @@ static void session_unref(bd_worker_session *s)
     if (s->own_resources) bd_resources_free(s->own_resources);
     bd_map_fini(&s->graphs);
     bd_free((char *)s->owner.task);
+    bd_free((char *)s->owner.collective_leader);
     bd_free(s->handle);
     bd_free(s);
 }
@@ -147,7 +149,7 @@ static bd_worker_session *find_session(bd_local_worker *w, const char *handle, b
     bd_mutex_lock(&w->mu);
     bd_worker_session *s = bd_map_get(&w->sessions, handle);
     if (!s && !was_created) {
-        s = session_new(handle, &(bd_session_owner){.task = ""}, false, false);
+        s = session_new(handle, &(bd_session_owner){.task = "", .collective_leader = ""}, false, false);
         bd_map_put(&w->sessions, handle, s);
     }
     if (s) atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);

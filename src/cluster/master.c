@@ -45,7 +45,8 @@ bd_master_session *bd_master_find_session(bd_master *m, const char *handle, brai
 typedef struct creation {
     bd_master *master;
     braid_graph graph;
-    bd_session_config config; // without the filters, which the finder has used
+    bd_session_config config; // without names: the finder has used the filters
+    const bd_peer *leader;
     bd_master_created_fn fn;
     void *arg;
     bd_found_tasks found;
@@ -76,7 +77,9 @@ static void tell_of_session(void *arg, bd_worker *w, bd_cancellation *cancellati
                             void *done_arg)
 {
     const creation *c = arg;
-    const bd_session_owner self = {c->master->env.peers->self->task, c->session->client->incarnation};
+    const bd_session_owner self = {.task = c->master->env.peers->self->task,
+                                   .incarnation = c->session->client->incarnation,
+                                   .collective_leader = c->leader ? c->leader->task : ""};
     w->ops->create_session(w, c->session->handle, &self, c->config.is_isolated, cancellation, done, done_arg);
 }
 
@@ -114,10 +117,12 @@ static void place(void *arg)
     creation *c = arg;
     BD_STATUS(st);
     c->session = bd_master_session_new(c->master, &c->found, &c->config, &c->graph, st);
-    if (c->session)
+    if (c->session) {
+        c->session->leader = c->leader;
         tell_tasks(c);
-    else
+    } else {
         creation_end(c, st);
+    }
 }
 
 static void tasks_found(void *arg, bd_found_tasks *found, const braid_status *from)
@@ -158,6 +163,12 @@ void bd_master_create_session(bd_master *m, braid_graph *graph, const bd_session
     c->arg = arg;
     c->deadline_ns = creation_deadline(m, config, deadline_ns);
     c->cancellation = bd_cancellation_ref(cancellation);
+    BD_STATUS(st);
+    c->leader = bd_master_leader(m, config, st);
+    if (st->code) {
+        creation_end(c, st);
+        return;
+    }
     const bd_find_options options = {
         .peers = m->env.peers,
         .timers = m->env.timers,

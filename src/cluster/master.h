@@ -5,6 +5,7 @@
 
 #include "base/pool.h"
 #include "base/timer.h"
+#include "cluster/collectives.h"
 #include "cluster/peers.h"
 #include "op/cancellation.h"
 #include "runtime/prepare.h"
@@ -19,10 +20,11 @@ typedef struct bd_master_env {
     bd_timers *timers;
     bd_pool *pool;                 // for what may wait for other tasks
     bd_cancellation *cancellation; // of the server: ends everything
-    int64_t session_timeout_ms;    // 0: none
-    int64_t client_gone_ms;        // a client that has let go of a session for so long is gone
-    int64_t session_idle_ms;       // for sessions that nobody has ever held; 0: none
-    int64_t caller_lost_ms;        // the same, when the connection they were used by is gone
+    bd_task_collectives *collectives;
+    int64_t session_timeout_ms; // 0: none
+    int64_t client_gone_ms;     // a client that has let go of a session for so long is gone
+    int64_t session_idle_ms;    // for sessions that nobody has ever held; 0: none
+    int64_t caller_lost_ms;     // the same, when the connection they were used by is gone
 } bd_master_env;
 
 // What `env` points to outlives it.
@@ -39,7 +41,8 @@ typedef struct bd_session_config {
     bool allow_soft_placement, log_device_placement;
     bool is_isolated; // variables and other resources of its own, which go with it
     int64_t operation_timeout_ms;
-    unsigned disabled_rewrites; // BRAID_REWRITE_...: of graph_options
+    unsigned disabled_rewrites;    // BRAID_REWRITE_...: of graph_options
+    const char *collective_leader; // the task that leads groups of collectives; NULL or "": the master's own
 } bd_session_config;
 
 // `session` is a reference for the callback; NULL on an error.
@@ -85,6 +88,7 @@ typedef struct bd_master_run_args {
     const braid_tensor *const *feeds; // [feeds of the signature]
     braid_tensor *fetches;            // [fetches] "no tensor" before; set on success, the caller's
     int64_t timeout_ms;               // 0: none but the session's
+    int64_t collective_graph_key;     // masters that run parts of one step say the same; 0: none
     bool wants_stats, wants_partition_graphs;
     bd_message *metadata; // receives a RunMetadata message when one of them is wanted; empty before
     // The calling thread waits for the step anyway, and for other tasks when its plan is to be made. Else the

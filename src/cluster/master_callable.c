@@ -7,7 +7,7 @@
 
 struct bd_callable {
     bd_kept_plan *kept;
-    int64_t timeout_ms;
+    int64_t timeout_ms, collective_graph_key;
     bool wants_stats, wants_partition_graphs;
     atomic_int refs;
 };
@@ -34,6 +34,7 @@ static int64_t publish(making *m, braid_status *st)
     bd_callable *c = bd_calloc(1, sizeof *c);
     c->kept = bd_kept_plan_ref(m->kept);
     c->timeout_ms = m->args.timeout_ms;
+    c->collective_graph_key = m->args.collective_graph_key;
     c->wants_stats = m->args.wants_stats;
     c->wants_partition_graphs = m->args.wants_partition_graphs;
     atomic_init(&c->refs, 1);
@@ -99,6 +100,7 @@ bd_master_run_args bd_callable_args(const bd_callable *c)
     return (bd_master_run_args){
         .signature = &c->kept->signature,
         .timeout_ms = c->timeout_ms,
+        .collective_graph_key = c->collective_graph_key,
         .wants_stats = c->wants_stats,
         .wants_partition_graphs = c->wants_partition_graphs,
         .kept = c->kept,

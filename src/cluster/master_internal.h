@@ -23,6 +23,7 @@ struct bd_master_session {
     bool allow_soft_placement, log_device_placement;
     int64_t operation_timeout_ms;
     unsigned disabled_rewrites; // BRAID_REWRITE_...
+    const bd_peer *leader;      // of collectives, when the session has named one; NULL
     bd_found_tasks tasks;
     bd_device_info *devices; // of all tasks, the own task's first [device_count]
     int device_count;
@@ -72,6 +73,7 @@ typedef struct bd_master_plan {
     bd_master_session *session; // not owned: outlives its plans
     bd_master_part *parts;      // the own task's is the last
     int part_count;
+    int64_t collective_graph_key; // of the instances in it, when the session has named a leader; 0: none
     bd_arena arena;
     atomic_int refs;
 } bd_master_plan;
@@ -115,6 +117,8 @@ void bd_master_tell(const bd_tell_options *o, bd_master_done_fn fn, void *arg);
 // Makes a session of the tasks found (taken over) and places `graph` (taken over). NULL with an error.
 bd_master_session *bd_master_session_new(bd_master *m, bd_found_tasks *tasks, const bd_session_config *config,
                                          braid_graph *graph, braid_status *st);
+// The leader of collectives that a session names; NULL: it names none, or (with an error) no task of the cluster.
+const bd_peer *bd_master_leader(const bd_master *m, const bd_session_config *config, braid_status *st);
 void bd_master_session_ref(bd_master_session *s);
 
 // master_plan.c: the functions of the plan cache; `arg` is the session.

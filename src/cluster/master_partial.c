@@ -308,6 +308,10 @@ static braid_code take(call *c, braid_status *st)
 static braid_code prepare(call *c, braid_status *st)
 {
     bd_master_session *s = c->session;
+    if (c->args.collective_graph_key)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       "PartialRun does not support Collective ops: collective_graph_key must be "
+                       "kNoCollectiveGraphKey (0)");
     bd_mutex_lock(&s->mu);
     c->partial = bd_map_get(&s->partial_runs, c->handle);
     if (c->partial) atomic_fetch_add_explicit(&c->partial->refs, 1, memory_order_relaxed);

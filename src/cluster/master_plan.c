@@ -194,6 +194,33 @@ static void connect_client(bd_master_plan *p, const bd_prepared *prepared)
     }
 }
 
+// TensorFlow's: made from the instance keys, in order and each once.
+static int64_t collective_graph_key(const braid_graph *g)
+{
+    BD_ARRAY(int64_t) keys = {0};
+    for (size_t i = 0; i < g->nodes.len; i++) {
+        const braid_op *n = g->nodes.items[i];
+        if (!n->def || !(n->def->op->flags & BD_OP_MEETS)) continue;
+        const int64_t key = bd_node_attr_int(n, "instance_key");
+        size_t at = 0;
+        while (at < keys.len && keys.items[at] < key)
+            at++;
+        if (at < keys.len && keys.items[at] == key) continue;
+        bd_array_push(&keys, key);
+        for (size_t k = keys.len - 1; k > at; k--)
+            keys.items[k] = keys.items[k - 1];
+        keys.items[at] = key;
+    }
+    uint64_t hash = 0x8774aa605c729c72;
+    for (size_t i = 0; i < keys.len; i++) {
+        const uint64_t key = (uint64_t)keys.items[i];
+        hash = key ^ (hash + 0x9e3779b97f4a7800 + (key << 10) + (key >> 4));
+    }
+    const bool has_any = keys.len > 0;
+    bd_array_free(&keys);
+    return has_any ? (int64_t)hash : 0;
+}
+
 static bd_master_plan *plan_new(bd_master_session *s, bd_partitions *graphs)
 {
     bd_master_plan *p = bd_calloc(1, sizeof *p);
@@ -234,6 +261,7 @@ static braid_code compile(void *arg, const bd_run_signature *signature, bd_cance
     braid_code code = cut(s, signature, &prepared, &graphs, st);
     if (code) return code;
     bd_master_plan *p = plan_new(s, &graphs);
+    if (s->leader) p->collective_graph_key = collective_graph_key(&prepared.graph);
     connect_client(p, &prepared);
     code = register_parts(p, &graphs, cancellation, st);
     bd_partitions_fini(&graphs);

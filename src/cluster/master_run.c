@@ -46,6 +46,8 @@ struct step {
     int *feed_of_plan; // [plan_feeds] the inverse; -1: not fed in this call
     int plan_feeds;
     int64_t id, timeout_ms;
+    int64_t collective_graph_key;  // 0: none
+    bool has_shared_id;            // that of the next step of the graph key
     bd_cancellation *cancellation; // below the caller's
     bd_master_done_fn fn;
     void *arg;
@@ -141,6 +143,8 @@ static void finish(step *s)
     }
     clean_up(s);
     s->status.derived = false; // for the client it is the cause
+    if (s->has_shared_id)
+        bd_task_collectives_end_step(s->session->master->env.collectives, s->collective_graph_key, s->id);
     bd_master_session *session = s->session;
     bd_master_plan_unref(s->plan);
     s->fn(s->arg, &s->status);
@@ -259,7 +263,7 @@ static int64_t timeout_of(const bd_master_session *s, const bd_master_run_args *
 static bool all_take_pushes(const step *s)
 {
     const bd_master_plan *plan = s->plan;
-    bool all = plan->part_count > 1 && s->args->phase == BD_RUN_WHOLE;
+    bool all = plan->part_count > 1 && s->args->phase == BD_RUN_WHOLE && !s->has_shared_id;
     for (int p = 0; all && p < plan->part_count; p++)
         all = atomic_load_explicit(&plan->parts[p].peer->worker->takes_pushes, memory_order_relaxed);
     return all;
@@ -345,17 +349,9 @@ static void make_parts(step *s)
     }
 }
 
-// The plan is there.
-static void begin(step *s, bd_master_plan *plan)
+static void begin_parts(step *s)
 {
-    if (s->args->keeps) {
-        *s->args->keeps = bd_kept_plan_new(s->args->signature, plan, s->order);
-        s->plan = plan;
-        finish(s);
-        return;
-    }
     bd_mutex_lock(&s->mu);
-    s->plan = plan;
     for (int i = 0; i < s->plan_feeds; i++)
         s->feed_of_plan[i] = -1;
     for (int i = 0; i < s->args->signature->feed_count; i++)
@@ -369,6 +365,40 @@ static void begin(step *s, bd_master_plan *plan)
         w->ops->run_graph(w, &part->run, s->cancellation, part_done, part);
     }
     leave(s);
+}
+
+static void id_known(void *arg, int64_t step_id, const braid_status *st)
+{
+    step *s = arg;
+    if (st->code) {
+        fail(s, st);
+        return;
+    }
+    s->id = step_id;
+    s->has_shared_id = true;
+    begin_parts(s);
+}
+
+// The plan is there.
+static void begin(step *s, bd_master_plan *plan)
+{
+    bd_mutex_lock(&s->mu);
+    s->plan = plan;
+    bd_mutex_unlock(&s->mu);
+    const bd_master_session *session = s->session;
+    if (s->args->collective_graph_key)
+        s->collective_graph_key = s->args->collective_graph_key;
+    else
+        s->collective_graph_key = plan->collective_graph_key;
+    if (s->args->keeps) {
+        *s->args->keeps = bd_kept_plan_new(s->args->signature, plan, s->order);
+        finish(s);
+    } else if (s->collective_graph_key && s->args->phase == BD_RUN_WHOLE) {
+        bd_task_collectives_begin_step(session->master->env.collectives, session->leader,
+                                       s->collective_graph_key, s->cancellation, id_known, s);
+    } else {
+        begin_parts(s);
+    }
 }
 
 static void begin_kept(step *s)

@@ -57,6 +57,7 @@ static void begin_create(braid_server *server, bd_incoming *call, const Tensorfl
         .is_isolated = config->isolate_session_state || bd_cluster_def_is_given(config->cluster_def),
         .operation_timeout_ms = config->operation_timeout_in_ms,
         .disabled_rewrites = bd_graph_options_read(config->graph_options),
+        .collective_leader = config->experimental ? config->experimental->collective_group_leader : NULL,
     };
     create_call *c = bd_calloc(1, sizeof *c);
     c->server = server;

@@ -10,6 +10,7 @@
 #include "graph/lower.h"
 #include "runtime/placer.h"
 #include <inttypes.h>
+#include <string.h>
 
 // Distinct (feeds, fetches, targets) that stay registered: a training program has a few, a test suite some
 // dozens.
@@ -109,6 +110,17 @@ static void list_devices(bd_master_session *s)
                 s->devices[at++] = task->devices[d];
         }
     s->client = &s->devices[0];
+}
+
+const bd_peer *bd_master_leader(const bd_master *m, const bd_session_config *config, braid_status *st)
+{
+    const char *name = config->collective_leader;
+    if (!name || !name[0]) return NULL;
+    const bd_peer *leader = bd_peers_of_device(m->env.peers, name, strlen(name));
+    if (!leader)
+        bd_fail(st, BRAID_INVALID_ARGUMENT,
+                "ConfigProto.experimental.collective_group_leader: %.256s is no task of the cluster", name);
+    return leader;
 }
 
 bd_master_session *bd_master_session_new(bd_master *m, bd_found_tasks *tasks, const bd_session_config *config,

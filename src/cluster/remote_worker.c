@@ -93,6 +93,13 @@ static void create_session(bd_worker *w, const char *session_handle, const bd_se
     request.isolate_session_state = is_isolated;
     request.master_task = (char *)owner->task;
     request.master_incarnation = (int64_t)owner->incarnation;
+    Tensorflow__ServerDef server = TENSORFLOW__SERVER_DEF__INIT;
+    Tensorflow__ConfigProto config = TENSORFLOW__CONFIG_PROTO__INIT;
+    Tensorflow__ConfigProto__Experimental experimental = TENSORFLOW__CONFIG_PROTO__EXPERIMENTAL__INIT;
+    experimental.collective_group_leader = (char *)owner->collective_leader;
+    config.experimental = &experimental;
+    server.default_session_config = &config;
+    if (owner->collective_leader[0]) request.server_def = &server;
     start_simple(w, BD_WORKER_SERVICE "CreateWorkerSession", &request.base, cancellation, fn, arg);
 }
 

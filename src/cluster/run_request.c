@@ -42,6 +42,7 @@ braid_code bd_run_options_read(const Tensorflow__RunOptions *o, bd_master_run_ar
         return bd_fail(st, BRAID_UNIMPLEMENTED,
                        "RunOptions.debug_options: tensors cannot be watched (tfdbg); fetch them instead");
     args->timeout_ms = o->timeout_in_ms;
+    if (o->experimental) args->collective_graph_key = o->experimental->collective_graph_key;
     args->wants_stats = o->trace_level > TENSORFLOW__RUN_OPTIONS__TRACE_LEVEL__NO_TRACE;
     args->wants_partition_graphs = o->output_partition_graphs;
     return BRAID_OK;

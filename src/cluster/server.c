@@ -245,6 +245,7 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
                                                .timers = s->timers,
                                                .pool = s->waiting,
                                                .cancellation = s->cancellation,
+                                               .collectives = s->collectives,
                                                .session_timeout_ms = options->session_timeout_ms,
                                                .client_gone_ms = gone_timeout_ms,
                                                .session_idle_ms = options->session_idle_timeout_ms,

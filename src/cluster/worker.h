@@ -65,6 +65,8 @@ typedef struct bd_run_graph {
 typedef struct bd_session_owner {
     const char *task;     // "/job:worker/replica:0/task:1"; "": not known
     uint64_t incarnation; // of its device
+    const char
+        *collective_leader; // the task that leads the session's groups of collectives; "": the master's own
 } bd_session_owner;
 
 typedef struct bd_worker_ops {

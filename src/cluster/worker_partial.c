@@ -294,7 +294,7 @@ static partial *partial_new(bd_local_worker *w, const bd_run_graph *run, braid_s
         .pool = w->device->pool,
         .blocking = w->device->blocking,
         .collectives = bd_task_collectives_base(w->collectives),
-        .collective_leader = graph->session->owner.task,
+        .collective_leader = graph->session->owner.collective_leader,
         .functions = graph->functions,
     };
     bd_mutex_init(&p->mu);

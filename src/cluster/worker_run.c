@@ -264,7 +264,7 @@ void bd_worker_run_graph(bd_worker *base, bd_run_graph *run, bd_cancellation *ca
         .blocking = w->device->blocking,
         .stats = run->wants_stats ? bd_step_stats_new() : NULL,
         .collectives = bd_task_collectives_base(w->collectives),
-        .collective_leader = graph->session->owner.task,
+        .collective_leader = graph->session->owner.collective_leader,
         .functions = graph->functions,
     };
     e->step_cancellation = step_cancellation;

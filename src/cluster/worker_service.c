@@ -40,6 +40,13 @@ static void get_status(braid_server *server, bd_incoming *call)
 
 // ---- Requests that are answered with nothing ----
 
+static const char *leader_in(const Tensorflow__CreateWorkerSessionRequest *request)
+{
+    const Tensorflow__ConfigProto *config =
+        request->server_def ? request->server_def->default_session_config : NULL;
+    return config && config->experimental ? config->experimental->collective_group_leader : "";
+}
+
 static void create_session(braid_server *server, bd_incoming *call)
 {
     BD_STATUS(st);
@@ -52,10 +59,10 @@ static void create_session(braid_server *server, bd_incoming *call)
     if (request && bd_cluster_def_is_given(cluster))
         bd_cluster_def_check(cluster, &server->peers, "CreateWorkerSessionRequest.server_def.cluster", st);
     if (request && !st->code)
-        w->ops->create_session(
-            w, request->session_handle,
-            &(bd_session_owner){request->master_task, (uint64_t)request->master_incarnation},
-            request->isolate_session_state, NULL, bd_incoming_reply_status, call);
+        w->ops->create_session(w, request->session_handle,
+                               &(bd_session_owner){request->master_task,
+                                                   (uint64_t)request->master_incarnation, leader_in(request)},
+                               request->isolate_session_state, NULL, bd_incoming_reply_status, call);
     else
         bd_incoming_reply_error(call, st);
 }

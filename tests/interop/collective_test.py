@@ -5,8 +5,9 @@ import struct
 
 from client import InteropTest, Session
 from cluster import Cluster, main
-from graphs import DOUBLE, FLOAT, INT32, INT64, Shape, const, graph, node, placeholder, shape_of, tensor_of_bytes
-from protos import grpc, worker_pb2
+from fake_worker import FakeWorker
+from graphs import DOUBLE, FLOAT, INT32, INT64, Shape, const, graph, node, placeholder, shape_of, tensor, tensor_of_bytes, value
+from protos import config_pb2, grpc, worker_pb2
 from tensorflow.core.protobuf import transport_options_pb2
 
 PS, WORKER, OTHER = "/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"
@@ -211,6 +212,45 @@ class EndTest(CollectiveTest):
             self.assertEqual(results, [3.0] * 3)
 
 
+class BetweenMastersTest(CollectiveTest):
+    """Each worker has a session of its own on its own master, as a program a worker makes it."""
+
+    def open(self, index, leader="/job:worker/replica:0/task:0"):
+        task = MEMBERS[1 + index]
+        experimental = config_pb2.ConfigProto.Experimental(collective_group_leader=leader)
+        return Session(cluster.master("worker", index), placeholder("x", FLOAT, [], task),
+                       self.reduce("y", "x", task, size=2),
+                       config=config_pb2.ConfigProto(experimental=experimental))
+
+    def test_steps_meet(self):
+        sessions = [self.open(0), self.open(1)]
+        for i in range(10):
+            steps = [s.start(["y:0"], {"x:0": float(i + k)}) for k, s in enumerate(sessions)]
+            for s in steps:
+                self.assertEqual(value(s.result().tensor[0].tensor), 2.0 * i + 1)
+        for s in sessions:
+            s.close()
+
+    def test_steps_meet_by_a_key_of_their_own(self):
+        sessions = [self.open(0), self.open(1)]
+        options = {"experimental": {"collective_graph_key": 77 + self.group}}
+        for order in sessions, sessions[::-1], sessions:
+            steps = [s.start(["y:0"], {"x:0": 1.0}, options=options) for s in order]
+            for s in steps:
+                self.assertEqual(value(s.result().tensor[0].tensor), 2.0)
+        for s in sessions:
+            s.close()
+
+    def test_who_is_left_alone_waits_until_its_step_ends(self):
+        s = self.open(1)
+        self.check_error(s.start(["y:0"], {"x:0": 1.0}, options={"timeout_in_ms": 300}), "DEADLINE_EXCEEDED")
+        s.close()
+
+    def test_a_leader_that_there_is_not(self):
+        with self.fails("INVALID_ARGUMENT", "collective_group_leader", "/job:chief/task:0"):
+            self.open(0, leader="/job:chief/task:0")
+
+
 class ServiceTest(CollectiveTest):
     """What a member that is no task of Braid's says to the leader, and hears."""
 
@@ -276,23 +316,26 @@ class ServiceTest(CollectiveTest):
 
     def test_fetching_the_bytes_of_a_member(self):
         """The test is the member on the parameter server: it joins, and asks a worker for what it gives."""
-        step = 4711 + self.group
-        worker = cluster.worker()
-        status = worker.call(worker_pb2.GetStatusRequest()).device_attributes[0]
-        handle = worker.call(worker_pb2.RegisterGraphRequest(session_handle=f"s{step}", graph_def=graph(
-            const("x", [1.0, 2.0], device=full(WORKER)),
-            self.reduce("y", "x", full(WORKER), size=2)))).graph_handle
-        run = worker.start(worker_pb2.RunGraphRequest(session_handle=f"s{step}", graph_handle=handle, step_id=step))
-        self.complete_group(full(PS)).result()
-        answer = worker.call(worker_pb2.RecvBufRequest(
-            step_id=step, buf_rendezvous_key=f"collective {self.group}:1:0:0", num_bytes=8, src_device=full(WORKER),
-            dst_device=full(PS), src_incarnation=status.incarnation))
-        extra = transport_options_pb2.RecvBufRespExtra()
-        self.assertTrue(answer.transport_options.Unpack(extra))
-        self.assertEqual(struct.unpack("<2f", b"".join(extra.tensor_content)), (1.0, 2.0))
-        self.assertEqual(answer.num_bytes, 8)
-        worker.call(worker_pb2.CleanupGraphRequest(step_id=step))
-        self.assertIsNotNone(run.exception())
+        with Cluster(ps=1, worker=1, absent=[("ps", 0), ("worker", 0)]) as mixed:
+            peer = FakeWorker(mixed.address("ps"), PS.replace("/task", "/replica:0/task"))
+            mixed.start("worker")
+            self.worker = worker = mixed.worker()
+            status = worker.call(worker_pb2.GetStatusRequest()).device_attributes[0]
+            nodes = graph(const("x", [1.0, 2.0], device=full(WORKER)), self.reduce("y", "x", full(WORKER), size=2))
+            handle = worker.call(worker_pb2.RegisterGraphRequest(session_handle="s", graph_def=nodes)).graph_handle
+            run = worker.start(worker_pb2.RunGraphRequest(session_handle="s", graph_handle=handle, step_id=4711))
+            self.complete_group(full(PS)).result()
+            recv = peer.next("RecvTensor", 4711)  # the worker wants what the test gives
+            answer = worker.call(worker_pb2.RecvBufRequest(
+                step_id=4711, buf_rendezvous_key=f"collective {self.group}:1:0:0", num_bytes=8,
+                src_device=full(WORKER), dst_device=full(PS), src_incarnation=status.incarnation))
+            extra = transport_options_pb2.RecvBufRespExtra()
+            self.assertTrue(answer.transport_options.Unpack(extra))
+            self.assertEqual(struct.unpack("<2f", b"".join(extra.tensor_content)), (1.0, 2.0))
+            self.assertEqual(answer.num_bytes, 8)
+            recv.answer(worker_pb2.RecvTensorResponse(tensor=tensor([3.0, 4.0])))
+            run.result()
+            peer.stop()
 
     def test_bytes_that_cannot_be_had(self):
         def ask(**fields):

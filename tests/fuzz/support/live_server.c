@@ -92,6 +92,11 @@ void live_call_wait(live_call *c)
     BD_ASSERT(c->st.code == BRAID_OK || c->st.message[0]);
 }
 
+void live_call_cancel(live_call *c)
+{
+    live.network->call_cancel(c->call);
+}
+
 void live_call_fini(live_call *c)
 {
     live.network->call_release(c->call);

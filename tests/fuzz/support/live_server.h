@@ -34,7 +34,8 @@ typedef struct live_call {
 
 // Begins a call and leaves `request` empty. Calls arrive in the order in which they were begun.
 void live_call_begin(live_call *c, const char *method, bd_message *request);
-void live_call_wait(live_call *c); // for the answer: st, and the response if it is OK
+void live_call_wait(live_call *c);   // for the answer: st, and the response if it is OK
+void live_call_cancel(live_call *c); // the answer comes then, whatever the call waits for
 void live_call_fini(live_call *c);
 
 // Ends a step: what still waits in it is answered.
