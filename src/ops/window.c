@@ -46,6 +46,10 @@ static braid_code read_explicit(const braid_op *node, bd_window *w, braid_status
             return bd_fail(st, BRAID_INVALID_ARGUMENT,
                            "All elements of explicit_paddings must be nonnegative and fit int32");
     }
+    int channel = bd_window_channel_axis(w);
+    if (attr->list.i[0] || attr->list.i[1] || attr->list.i[2 * channel] || attr->list.i[2 * channel + 1])
+        return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       "Nonzero explicit padding in the batch or depth dimensions is not supported");
     for (int d = 0; d < 2; d++) {
         w->before[d] = attr->list.i[2 * bd_window_axis(w, d)];
         w->after[d] = attr->list.i[2 * bd_window_axis(w, d) + 1];
