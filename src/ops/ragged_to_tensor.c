@@ -4,6 +4,7 @@
 // it begins; one that is cut off gets none, and so do all that it holds.
 #include "base/alloc.h"
 #include "graph/grad.h"
+#include "ops/grad_steps.h"
 #include "ops/ragged.h"
 
 #include <string.h>
@@ -308,12 +309,85 @@ static braid_code to_tensor_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
+// ---- Gradient ----
+
+// Everything of a shape but its first dimension.
+static braid_out inner_shape(braid_graph *g, braid_out shape)
+{
+    return bd_grad_slice(g, shape, &(bd_grad_index){.count = 1, .begin = {1}, .end_mask = 1});
+}
+
+// The same op over the numbers of the values: for each place of the output the value that it holds, -1 for the default.
+static braid_out value_numbers(bd_grad_ctx *c, braid_out count)
+{
+    braid_graph *g = c->graph;
+    const bd_attr *types = bd_node_attr(c->op, "row_partition_types");
+    const char *names[BRAID_RANK_MAX + 1] = {0};
+    int n = types->list.count;
+    for (int i = 0; i < n; i++)
+        names[i] = types->list.s[i].data;
+    int32_t ragged = n - (type_of(&types->list.s[0]) == FIRST_DIM_SIZE);
+    braid_out outer = bd_grad_slice(g, bd_b_shape(g, "Shape", c->output_grads[0]),
+                                    &(bd_grad_index){.count = 1, .end = {ragged + 1}, .begin_mask = 1});
+    braid_op_desc *d = braid_op_begin(g, "RaggedTensorToTensor", NULL);
+    braid_op_input(d, outer);
+    braid_op_input(d, bd_grad_range(g, count, 1));
+    braid_op_input(d, bd_b_const_i32(g, "default_value", -1));
+    braid_out rest[BRAID_RANK_MAX + 1] = {0};
+    for (int i = 0; i < n; i++)
+        rest[i] = braid_op_get_input(c->op, FIRST_PARTITION + i);
+    braid_op_input_list(d, rest, n);
+    braid_op_attr_string_list(d, "row_partition_types", names, n);
+    return braid_op_end_out(d);
+}
+
+// The sum of the gradients of all places that hold the default, over what it was broadcast along.
+static braid_out default_gradient(bd_grad_ctx *c, braid_out grads, braid_out numbers, braid_out value_shape)
+{
+    braid_graph *g = c->graph;
+    braid_op_desc *d = braid_op_begin(g, "Cast", NULL);
+    braid_op_input(d, bd_b2(g, "Equal", NULL, numbers, bd_b_const_i32(g, "none", -1)));
+    braid_op_attr_type(d, "DstT", BRAID_INT32);
+    braid_out is_default =
+        braid_op_end_out(d); // 1 where it is; less 1: 0 where it is, else a segment that is dropped
+    braid_out segments = bd_b2(g, "Sub", "sub", is_default, bd_b_const_i32(g, "one", 1));
+    braid_out sums =
+        bd_b3(g, "UnsortedSegmentSum", NULL, grads, segments, bd_b_const_i32(g, "num_segments", 1));
+    braid_out shape = bd_b_shape(g, "Shape", braid_op_get_input(c->op, 2));
+    braid_out axes = bd_b2(g, "BroadcastGradientArgs", NULL, shape, value_shape);
+    braid_out whole = bd_b2(g, "Reshape", NULL, sums, value_shape);
+    return bd_b2(g, "Reshape", NULL, bd_b2(g, "Sum", NULL, whole, axes), shape);
+}
+
+static void to_tensor_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    int n = c->op->input_count - FIRST_PARTITION;
+    if (n > BRAID_RANK_MAX + 1 || n != bd_node_attr(c->op, "row_partition_types")->list.count) {
+        braid_graph_fail(
+            g, BRAID_INVALID_ARGUMENT,
+            "RaggedTensorToTensor '%s' needs a type for each row partition, of which there are %d, at most %d",
+            c->op->name, n, BRAID_RANK_MAX + 1);
+        return;
+    }
+    braid_out values = braid_op_get_input(c->op, 1), shape = bd_b_shape(g, "Shape", values);
+    braid_out count =
+        bd_grad_slice(g, shape, &(bd_grad_index){.count = 1, .end = {1}, .shrink_axis_mask = 1});
+    braid_out numbers = bd_grad_flatten(g, value_numbers(c, count)), inner = inner_shape(g, shape);
+    braid_out any = bd_b_const_i32_vector(g, "Const", (int32_t[]){-1}, 1);
+    braid_out grads =
+        bd_b2(g, "Reshape", NULL, c->output_grads[0], bd_grad_concat(g, (braid_out[]){any, inner}, 2, 0));
+    c->input_grads[1] = bd_b3(g, "UnsortedSegmentSum", NULL, grads, numbers, count);
+    c->input_grads[2] = default_gradient(c, grads, numbers, inner);
+}
+
 BD_OP(RaggedTensorToTensor) = {
     .signature = "(shape: Tshape, values: T, default_value: T, row_partition_tensors: "
                  "num_row_partition_tensors*Tindex) -> (result: T)",
     .attrs = "T:type; Tindex:type{int32,int64}; Tshape:type{int32,int64}; num_row_partition_tensors:int>=1; "
              "row_partition_types:list(string)",
     .shape = to_tensor_shape,
+    .gradient = to_tensor_gradient,
     .kernels = BD_KERNELS({.run = to_tensor_run}),
     .doc =
         "A ragged tensor as a dense one: rows that are too short are filled up with default_value, those that "
