@@ -2,7 +2,7 @@
 // labels: concurrent
 #include "base/pool.h"
 #include "base/testing/test.h"
-#include "op/kernel.h"
+#include "op/kernel_widen.h"
 
 // ---- Outputs ----
 
@@ -149,6 +149,39 @@ static void the_first_kernel_whose_types_fit_is_taken(void **state)
     }
 }
 
+// Half is float's, and int8 int32's, where the kernel says so; a kernel for the type itself comes first.
+static void narrow_types_find_kernels_that_widen(void **state)
+{
+    (void)state;
+    static const bd_kernel kernels[] = {
+        {.types = "T=float|int32", .flags = BD_KERNEL_WIDENS | BD_KERNEL_EXPENSIVE, .run = run_nothing},
+        {.types = "T=double|int64", .run = run_nothing},
+        {.types = "T=int8", .run = run_nothing},
+    };
+    static const bd_op op = {.name = "Op", .kernels = kernels, .kernel_count = 3};
+    static const bd_op_def def = {.name = "Op", .op = &op};
+    static const struct {
+        braid_dtype t;
+        const bd_kernel *expected; // NULL: the first, widened
+    } cases[] = {
+        {BRAID_INT32, &kernels[0]}, {BRAID_INT8, &kernels[2]}, {BRAID_HALF, NULL},
+        {BRAID_BFLOAT16, NULL},     {BRAID_UINT16, NULL},
+    };
+    bd_named_attr attr = {.name = "T", .value = {.kind = BD_ATTR_TYPE}};
+    braid_op node = {.name = "n", .op_type = "Op", .def = &def, .attrs = &attr, .attr_count = 1};
+    const bd_kernel *kernel;
+    BD_STATUS(st);
+    for (size_t i = 0; i < BD_COUNTOF(cases); i++) {
+        attr.value.type = cases[i].t;
+        assert_int_equal(bd_kernel_find(&node, "CPU", &kernel, st), BRAID_OK);
+        assert_ptr_equal(kernel, cases[i].expected ? cases[i].expected : bd_kernel_widening(&kernels[0]));
+        assert_true(cases[i].expected || (kernel->flags & BD_KERNEL_EXPENSIVE));
+    }
+    attr.value.type = BRAID_UINT32;
+    bd_kernel_find(&node, "CPU", &kernel, st);
+    assert_error(st, BRAID_NOT_FOUND, "CPU [T=float|int32] and narrower, CPU [T=double|int64]");
+}
+
 static void an_op_nobody_knows_has_no_kernel(void **state)
 {
     (void)state;
@@ -217,6 +250,7 @@ int main(void)
         cmocka_unit_test(only_the_first_error_counts),
         cmocka_unit_test(an_output_that_does_not_fit_memory_is_an_error),
         cmocka_unit_test(the_first_kernel_whose_types_fit_is_taken),
+        cmocka_unit_test(narrow_types_find_kernels_that_widen),
         cmocka_unit_test(an_op_nobody_knows_has_no_kernel),
         cmocka_unit_test(a_loop_over_threads_does_everything_once),
     };
