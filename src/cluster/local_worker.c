@@ -220,12 +220,13 @@ static braid_code assign_devices(const bd_local_worker *w, braid_graph *g, braid
     return code;
 }
 
-static bd_functions *functions_new(const bd_local_worker *w, bd_library *library, unsigned disabled_rewrites)
+static bd_functions *functions_new(const bd_local_worker *w, const bd_worker_session *s, bd_library *library,
+                                   unsigned disabled_rewrites)
 {
     bd_device *d = w->device;
     const bd_device_info info = {d->name, d->type, d->incarnation, d->memory_limit};
     const bd_local_devices devices = {.devices = &d, .infos = &info, .count = 1};
-    return bd_functions_new(library, &devices, disabled_rewrites);
+    return bd_functions_new(library, &devices, bd_worker_session_resources(w, s), disabled_rewrites);
 }
 
 static bd_worker_graph *graph_new(bd_worker_session *s, bd_plan *plan)
@@ -266,7 +267,7 @@ void bd_local_worker_register_graph(bd_local_worker *w, const char *session_hand
     if (!code) code = bd_plan_compile(graph, w->device, s->kernels, &plan, st);
     if (!code) {
         g = graph_new(s, plan);
-        g->functions = functions_new(w, library, disabled_rewrites);
+        g->functions = functions_new(w, s, library, disabled_rewrites);
         code = publish(w, g, st);
     } else if (s) {
         give_up_registering(w, s);

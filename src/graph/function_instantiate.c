@@ -1,11 +1,10 @@
 // From a FunctionDef and values for its attrs to a graph: arguments and results become _Arg and _Retval nodes, placeholders the
 // values, and names of outputs ("node:sum:0") numbers ("node:0"). Then it is imported like a GraphDef.
-#include "graph/function_internal.h"
+#include "graph/function_items.h"
 
 #include "base/check.h"
 #include "base/strbuf.h"
 #include "graph/attr_wire.h"
-#include "graph/graph_def_internal.h"
 #include "graph/graph_internal.h"
 #include "graph/node_resolve.h"
 #include "graph/subgraph.h"
@@ -13,145 +12,12 @@
 
 // Attrs of type func may hold attrs of type func: no deeper than this.
 #define NESTED_MAX 16
-// Elements of all arguments of all nodes: a number attr of a few bytes must not make us allocate without bound.
-#define ELEMENTS_MAX (1 << 22)
 // Bytes of the values that stand in the place of placeholders: each of them has a copy.
 #define BOUND_BYTES_MAX (1 << 28)
 
-// What an input may name: an argument, or an output argument of a node.
-typedef struct item {
-    const char *node;   // of the graph to be made; of a list argument, its first node
-    bool is_arg;        // each element is a node of its own
-    int first, count;   // outputs of `node`; of an argument, its first position
-    braid_dtype *types; // [count]
-} item;
-
-typedef struct instantiation {
-    bd_library *library; // not owned
-    const bd_func *func;
-    const bd_function *f;
-    bd_import im;
-    bd_map items;
-    int arg_count, ret_count;
-    BD_ARRAY(braid_dtype) arg_types, ret_types;
-    int64_t element_count; // of all arguments of all nodes
-    size_t bound_bytes;    // of values in the place of placeholders
-} instantiation;
-
-static braid_code fail(instantiation *in, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static braid_code fail(instantiation *in, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    braid_code code = bd_vfail(in->im.st, BRAID_INVALID_ARGUMENT, format, args);
-    va_end(args);
-    return code;
-}
-
-// ---- Types of arguments ----
-
-static const bd_attr *attr_value(const bd_op_def *def, const bd_named_attr *attrs, int count,
-                                 const char *name)
-{
-    const bd_attr *value = bd_attrs_find(attrs, count, name);
-    if (value) return value;
-    const bd_attr_def *attr = bd_op_def_attr(def, name);
-    return attr && attr->has_default ? &attr->default_value : NULL;
-}
-
-static braid_code need_attr(instantiation *in, const bd_op_def *def, const bd_named_attr *attrs, int count,
-                            const char *name, bd_attr_kind kind, const bd_attr **out)
-{
-    *out = attr_value(def, attrs, count, name);
-    if (!*out) return fail(in, "type attr not found: %s", name);
-    if ((*out)->kind != kind)
-        return fail(in, "attr '%s' is of kind %s", name, bd_attr_kind_name((*out)->kind));
-    return BRAID_OK;
-}
-
-// The types of an argument's elements, into `it`.
-static braid_code set_types(instantiation *in, const bd_op_def *def, const bd_named_attr *attrs, int count,
-                            const bd_arg_def *arg, item *it)
-{
-    const bd_attr *attr;
-    braid_code code;
-    braid_dtype type = arg->type;
-    int64_t n = 1;
-    const bd_attr *list = NULL;
-    if (arg->type_list_attr) {
-        code = need_attr(in, def, attrs, count, arg->type_list_attr, BD_ATTR_LIST, &list);
-        if (code) return code;
-        if (list->list.count && list->item_kind != BD_ATTR_TYPE)
-            return fail(in, "attr '%s' is no list of types", arg->type_list_attr);
-        n = list->list.count;
-    } else {
-        if (arg->number_attr) {
-            code = need_attr(in, def, attrs, count, arg->number_attr, BD_ATTR_INT, &attr);
-            if (code) return code;
-            n = attr->i;
-        }
-        if (arg->type_attr) {
-            code = need_attr(in, def, attrs, count, arg->type_attr, BD_ATTR_TYPE, &attr);
-            if (code) return code;
-            type = attr->type;
-        }
-    }
-    if (n < 0 || n > BD_NODE_OUTPUTS_MAX)
-        return fail(in, "argument '%s' has %lld elements, not between 0 and %d", arg->name, (long long)n,
-                    BD_NODE_OUTPUTS_MAX);
-    in->element_count += n;
-    if (in->element_count > ELEMENTS_MAX)
-        return fail(in, "function %s has more than %d edges", in->f->name, ELEMENTS_MAX);
-    it->count = (int)n;
-    it->types = BD_ARENA_ARRAY(&in->im.arena, braid_dtype, (size_t)n);
-    for (int i = 0; i < it->count; i++) {
-        braid_dtype t = list ? list->list.type[i] : type;
-        it->types[i] = arg->is_ref ? bd_dtype_ref(t) : t;
-    }
-    return BRAID_OK;
-}
-
-// ---- What inputs may name ----
-
-static braid_code add_item(instantiation *in, const char *name, const item *value)
-{
-    item *kept = bd_arena_memdup(&in->im.arena, value, sizeof *value);
-    if (bd_map_put(&in->items, name, kept))
-        return fail(in, "Duplicated %s name: %s", value->is_arg ? "argument" : "node", name);
-    return BRAID_OK;
-}
-
-// "x", "x:2", "node:sum", "node:sum:0".
-static bool find_item(const instantiation *in, const char *name, item *out)
-{
-    const item *it = bd_map_get(&in->items, name);
-    if (it) {
-        *out = *it;
-        return true;
-    }
-    const char *colon = strrchr(name, ':');
-    int64_t index;
-    if (!colon || !bd_parse_int64(colon + 1, &index)) return false;
-    it = bd_map_get_n(&in->items, name, (size_t)(colon - name));
-    if (!it || index < 0 || index >= it->count) return false;
-    *out = *it;
-    out->first += (int)index;
-    out->count = 1;
-    out->types += index;
-    return true;
-}
-
-// "node:3", or the node of element `k` of an argument.
-static bd_bytes item_edge(instantiation *in, const item *it, int k)
-{
-    const char *text = it->is_arg ? in->im.nodes.items[it->first + k].name
-                                  : bd_arena_asprintf(&in->im.arena, "%s:%d", it->node, it->first + k);
-    return (bd_bytes){.data = text, .len = strlen(text)};
-}
-
 // ---- Nodes ----
 
-static bd_parsed_node *add_node(instantiation *in, const char *name, const char *op)
+static bd_parsed_node *add_node(bd_instantiation *in, const char *name, const char *op)
 {
     bd_parsed_node n = {.name = name, .op = op, .device = ""};
     bd_array_push(&in->im.nodes, n);
@@ -166,11 +32,11 @@ static void add_frame_attrs(bd_parsed_node *n, braid_dtype type, int index)
     bd_array_push(&n->attrs, i);
 }
 
-static braid_code add_argument(instantiation *in, const bd_arg_def *arg)
+static braid_code add_argument(bd_instantiation *in, const bd_arg_def *arg)
 {
-    item it = {.node = arg->name, .is_arg = true, .first = in->arg_count};
-    braid_code code = set_types(in, &in->f->def, in->func->attrs, in->func->attr_count, arg, &it);
-    if (!code) code = add_item(in, arg->name, &it);
+    bd_function_item it = {.node = arg->name, .is_arg = true, .first = in->arg_count};
+    braid_code code = bd_item_set_types(in, &in->f->def, in->func->attrs, in->func->attr_count, arg, &it);
+    if (!code) code = bd_item_add(in, arg->name, &it);
     for (int i = 0; i < it.count && !code; i++) {
         const char *name = it.count > 1 ? bd_arena_asprintf(&in->im.arena, "%s_%d", arg->name, i) : arg->name;
         add_frame_attrs(add_node(in, name, "_Arg"), it.types[i], in->arg_count++);
@@ -180,27 +46,27 @@ static braid_code add_argument(instantiation *in, const bd_arg_def *arg)
     return code;
 }
 
-static const bd_op_def *definition(const instantiation *in, const char *op)
+static const bd_op_def *definition(const bd_instantiation *in, const char *op)
 {
     const bd_op_def *def = bd_op_lookup(op);
     const bd_function *f = def ? NULL : bd_library_find(in->library, op);
     return f ? &f->def : def;
 }
 
-static braid_code add_outputs(instantiation *in, const bd_function_node *n, const bd_op_def *def,
+static braid_code add_outputs(bd_instantiation *in, const bd_function_node *n, const bd_op_def *def,
                               const bd_parsed_node *made)
 {
     int first = 0;
     braid_code code = BRAID_OK;
     if (def->output_count == 0) {
-        item none = {.node = n->name};
-        return add_item(in, n->name, &none);
+        bd_function_item none = {.node = n->name};
+        return bd_item_add(in, n->name, &none);
     }
     for (int i = 0; i < def->output_count && !code; i++) {
-        item it = {.node = n->name, .first = first};
-        code = set_types(in, def, made->attrs.items, (int)made->attrs.len, &def->outputs[i], &it);
+        bd_function_item it = {.node = n->name, .first = first};
+        code = bd_item_set_types(in, def, made->attrs.items, (int)made->attrs.len, &def->outputs[i], &it);
         if (code) break;
-        code = add_item(in, bd_arena_asprintf(&in->im.arena, "%s:%s", n->name, def->outputs[i].name), &it);
+        code = bd_item_add(in, bd_arena_asprintf(&in->im.arena, "%s:%s", n->name, def->outputs[i].name), &it);
         first += it.count;
     }
     return code;
@@ -208,12 +74,13 @@ static braid_code add_outputs(instantiation *in, const bd_function_node *n, cons
 
 // ---- Placeholders ----
 
-static braid_code bind_attr(instantiation *in, const bd_attr *from, bd_attr *to, int depth);
+static braid_code bind_attr(bd_instantiation *in, const bd_attr *from, bd_attr *to, int depth);
 
-static braid_code bind_func(instantiation *in, const bd_bytes *from, bd_bytes *to, int depth)
+static braid_code bind_func(bd_instantiation *in, const bd_bytes *from, bd_bytes *to, int depth)
 {
     bd_func f;
-    if (depth >= NESTED_MAX) return fail(in, "attrs of type func are nested deeper than %d", NESTED_MAX);
+    if (depth >= NESTED_MAX)
+        return bd_instantiation_fail(in, "attrs of type func are nested deeper than %d", NESTED_MAX);
     braid_code code = bd_func_parse(from, &in->im.arena, &in->im.tensors, &f, in->im.st);
     bd_named_attr *attrs = BD_ARENA_ARRAY(&in->im.arena, bd_named_attr, code ? 0 : (size_t)f.attr_count);
     for (int i = 0; !code && i < f.attr_count; i++) {
@@ -226,19 +93,21 @@ static braid_code bind_func(instantiation *in, const bd_bytes *from, bd_bytes *t
     return BRAID_OK;
 }
 
-static braid_code bind_attr(instantiation *in, const bd_attr *from, bd_attr *to, int depth)
+static braid_code bind_attr(bd_instantiation *in, const bd_attr *from, bd_attr *to, int depth)
 {
     braid_code code = BRAID_OK;
     *to = *from;
     if (from->kind == BD_ATTR_PLACEHOLDER) {
-        const bd_attr *value = attr_value(&in->f->def, in->func->attrs, in->func->attr_count, from->s.data);
+        const bd_attr *value =
+            bd_attr_or_default(&in->f->def, in->func->attrs, in->func->attr_count, from->s.data);
         if (!value || value->kind == BD_ATTR_PLACEHOLDER)
-            return fail(in, "Failed to bind all placeholders in $%.200s", from->s.data);
+            return bd_instantiation_fail(in, "Failed to bind all placeholders in $%.200s", from->s.data);
         *to = *value;
         if (value->kind != BD_ATTR_TENSOR) in->bound_bytes += bd_attr_size(value); // tensors are shared
         if (in->bound_bytes > BOUND_BYTES_MAX)
-            return fail(in, "the values of attrs of function %s have more than %d bytes in its nodes",
-                        in->f->name, BOUND_BYTES_MAX);
+            return bd_instantiation_fail(
+                in, "the values of attrs of function %s have more than %d bytes in its nodes", in->f->name,
+                BOUND_BYTES_MAX);
     } else if (from->kind == BD_ATTR_FUNC) {
         code = bind_func(in, &from->s, &to->s, depth);
     } else if (from->kind == BD_ATTR_LIST && from->item_kind == BD_ATTR_FUNC) {
@@ -249,15 +118,15 @@ static braid_code bind_attr(instantiation *in, const bd_attr *from, bd_attr *to,
     return code;
 }
 
-static braid_code begin_node(instantiation *in, const bd_function_node *n)
+static braid_code begin_node(bd_instantiation *in, const bd_function_node *n)
 {
     const bd_op_def *def = definition(in, n->op);
     if (!def)
         return bd_fail(in->im.st, BRAID_NOT_FOUND, "Op type not registered '%s' in this process (node '%s')",
                        n->op, n->name);
     if (def->op->role == BD_ROLE_ARG || def->op->role == BD_ROLE_RETVAL)
-        return fail(in, "a body has no %s of its own: arguments and results are those of the signature",
-                    n->op);
+        return bd_instantiation_fail(
+            in, "a body has no %s of its own: arguments and results are those of the signature", n->op);
     bd_parsed_node *made = add_node(in, n->name, n->op);
     made->device = n->device;
     for (int i = 0; i < n->attr_count; i++) {
@@ -271,65 +140,68 @@ static braid_code begin_node(instantiation *in, const bd_function_node *n)
 
 // ---- Inputs ----
 
-static braid_code check_type(instantiation *in, const bd_arg_def *arg, int j, braid_dtype expected,
+static braid_code check_type(bd_instantiation *in, const bd_arg_def *arg, int j, braid_dtype expected,
                              braid_dtype given, const char *from, int k)
 {
     if (expected == given || bd_dtype_base(given) == expected) return BRAID_OK;
-    return fail(in, "input %s[%d] expected type %s != %s, the type of %s[%d]", arg->name, j,
-                braid_dtype_name(expected), braid_dtype_name(given), from, k);
+    return bd_instantiation_fail(in, "input %s[%d] expected type %s != %s, the type of %s[%d]", arg->name, j,
+                                 braid_dtype_name(expected), braid_dtype_name(given), from, k);
 }
 
 // The edges of one argument of the node's op, from `*next` input of the node on.
-static braid_code connect_argument(instantiation *in, const bd_function_node *n, const bd_arg_def *arg,
-                                   const item *takes, int *next, bd_parsed_node *made)
+static braid_code connect_argument(bd_instantiation *in, const bd_function_node *n, const bd_arg_def *arg,
+                                   const bd_function_item *takes, int *next, bd_parsed_node *made)
 {
     for (int j = 0; j < takes->count; (*next)++) {
-        item it;
+        bd_function_item it;
         if (*next >= n->input_count)
-            return fail(in, "Attempt to access beyond input size: %d >= %d", *next, n->input_count);
+            return bd_instantiation_fail(in, "Attempt to access beyond input size: %d >= %d", *next,
+                                         n->input_count);
         const char *from = n->inputs[*next].data;
-        if (!find_item(in, from, &it)) return fail(in, "input %.200s is not found", from);
-        if (it.count > takes->count - j) return fail(in, "Input %s too long for %s", from, arg->name);
+        if (!bd_item_find(in, from, &it)) return bd_instantiation_fail(in, "input %.200s is not found", from);
+        if (it.count > takes->count - j)
+            return bd_instantiation_fail(in, "Input %s too long for %s", from, arg->name);
         for (int k = 0; k < it.count; k++, j++) {
             braid_code code = check_type(in, arg, j, takes->types[j], it.types[k], from, k);
             if (code) return code;
-            bd_array_push(&made->inputs, item_edge(in, &it, k));
+            bd_array_push(&made->inputs, bd_item_edge(in, &it, k));
         }
     }
     return BRAID_OK;
 }
 
-static braid_code connect_controls(instantiation *in, const bd_function_node *n, int from,
+static braid_code connect_controls(bd_instantiation *in, const bd_function_node *n, int from,
                                    bd_parsed_node *made)
 {
     for (int i = from; i < n->input_count; i++) {
         const bd_bytes *text = &n->inputs[i];
         if (text->data[0] != '^')
-            return fail(in, "Expected input[%d] == '%.200s' to be a control input.", i, text->data);
-        item arg;
+            return bd_instantiation_fail(in, "Expected input[%d] == '%.200s' to be a control input.", i,
+                                         text->data);
+        bd_function_item arg;
         bd_bytes edge = *text;
         if (bd_map_has(&in->im.by_name, text->data + 1)) {
             bd_array_push(&made->inputs, edge);
-        } else if (find_item(in, text->data + 1, &arg) && arg.is_arg && arg.count > 0) {
-            edge = item_edge(in, &arg, 0);
+        } else if (bd_item_find(in, text->data + 1, &arg) && arg.is_arg && arg.count > 0) {
+            edge = bd_item_edge(in, &arg, 0);
             edge.data = bd_arena_asprintf(&in->im.arena, "^%s", edge.data);
             edge.len++;
             bd_array_push(&made->inputs, edge);
         } else {
-            return fail(in, "input[%d] == '%.200s', is not found.", i, text->data);
+            return bd_instantiation_fail(in, "input[%d] == '%.200s', is not found.", i, text->data);
         }
     }
     return BRAID_OK;
 }
 
-static braid_code connect_node(instantiation *in, const bd_function_node *n, bd_parsed_node *made)
+static braid_code connect_node(bd_instantiation *in, const bd_function_node *n, bd_parsed_node *made)
 {
     const bd_op_def *def = definition(in, n->op);
     int next = 0;
     braid_code code = BRAID_OK;
     for (int i = 0; i < def->input_count && !code; i++) {
-        item takes = {0};
-        code = set_types(in, def, made->attrs.items, (int)made->attrs.len, &def->inputs[i], &takes);
+        bd_function_item takes = {0};
+        code = bd_item_set_types(in, def, made->attrs.items, (int)made->attrs.len, &def->inputs[i], &takes);
         if (!code) code = connect_argument(in, n, &def->inputs[i], &takes, &next, made);
     }
     return code ? code : connect_controls(in, n, next, made);
@@ -345,7 +217,7 @@ static const char *ret_value(const bd_function *f, const char *name)
     return NULL;
 }
 
-static bool same_types(const item *a, const item *b)
+static bool same_types(const bd_function_item *a, const bd_function_item *b)
 {
     bool same = a->count == b->count;
     for (int i = 0; i < a->count && same; i++)
@@ -353,38 +225,40 @@ static bool same_types(const item *a, const item *b)
     return same;
 }
 
-static void append_types(bd_strbuf *text, const item *it)
+static void append_types(bd_strbuf *text, const bd_function_item *it)
 {
     for (int i = 0; i < it->count; i++)
         bd_strbuf_appendf(text, "%s%s", i ? ", " : "", braid_dtype_name(it->types[i]));
 }
 
-static braid_code fail_types(instantiation *in, const char *name, const item *wants, const item *has)
+static braid_code fail_types(bd_instantiation *in, const char *name, const bd_function_item *wants,
+                             const bd_function_item *has)
 {
     bd_strbuf text = {0};
     append_types(&text, wants);
     bd_strbuf_append(&text, " vs. ");
     append_types(&text, has);
-    fail(in, "Invalid ret types %s : %s", name, bd_strbuf_str(&text));
+    bd_instantiation_fail(in, "Invalid ret types %s : %s", name, bd_strbuf_str(&text));
     bd_strbuf_fini(&text);
     return BRAID_INVALID_ARGUMENT;
 }
 
-static const char *free_name(instantiation *in, const char *name)
+static const char *free_name(bd_instantiation *in, const char *name)
 {
     while (bd_map_has(&in->im.by_name, name))
         name = bd_arena_asprintf(&in->im.arena, "%s_", name);
     return name;
 }
 
-static braid_code add_result(instantiation *in, const bd_arg_def *ret)
+static braid_code add_result(bd_instantiation *in, const bd_arg_def *ret)
 {
-    item wants = {0}, has;
+    bd_function_item wants = {0}, has;
     const char *value = ret_value(in->f, ret->name);
-    if (!value) return fail(in, "Return %s missing.", ret->name);
-    braid_code code = set_types(in, &in->f->def, in->func->attrs, in->func->attr_count, ret, &wants);
+    if (!value) return bd_instantiation_fail(in, "Return %s missing.", ret->name);
+    braid_code code = bd_item_set_types(in, &in->f->def, in->func->attrs, in->func->attr_count, ret, &wants);
     if (code) return code;
-    if (!find_item(in, value, &has)) return fail(in, "Return %s -> %s is not found.", ret->name, value);
+    if (!bd_item_find(in, value, &has))
+        return bd_instantiation_fail(in, "Return %s -> %s is not found.", ret->name, value);
     if (!same_types(&wants, &has)) return fail_types(in, ret->name, &wants, &has);
     for (int i = 0; i < wants.count; i++) {
         const char *name = wants.count > 1 ? bd_arena_asprintf(&in->im.arena, "%s_RetVal_%d", ret->name, i)
@@ -393,7 +267,7 @@ static braid_code add_result(instantiation *in, const bd_arg_def *ret)
         bd_parsed_node *n = add_node(in, name, "_Retval");
         bd_map_put(&in->im.by_name, name, (void *)(uintptr_t)in->im.nodes.len);
         add_frame_attrs(n, wants.types[i], in->ret_count++);
-        bd_array_push(&n->inputs, item_edge(in, &has, i));
+        bd_array_push(&n->inputs, bd_item_edge(in, &has, i));
         bd_array_push(&in->ret_types, wants.types[i]);
     }
     return BRAID_OK;
@@ -401,7 +275,7 @@ static braid_code add_result(instantiation *in, const bd_arg_def *ret)
 
 // ---- The whole ----
 
-static braid_code check_signature(instantiation *in)
+static braid_code check_signature(bd_instantiation *in)
 {
     const bd_op_def *def = &in->f->def;
     for (int i = 0; i < def->attr_count; i++) {
@@ -414,27 +288,28 @@ static braid_code check_signature(instantiation *in)
         bool fits = value->kind == a->kind &&
                     (a->kind != BD_ATTR_LIST || value->list.count == 0 || value->item_kind == a->item_kind);
         if (!fits)
-            return fail(in, "AttrValue had value with type '%s' when '%s' expected for attr '%s' of %s",
-                        bd_attr_type_name(value->kind, value->item_kind, (char[BD_ATTR_TYPE_NAME_MAX]){0}),
-                        bd_attr_type_name(a->kind, a->item_kind, (char[BD_ATTR_TYPE_NAME_MAX]){0}), a->name,
-                        in->f->name);
+            return bd_instantiation_fail(
+                in, "AttrValue had value with type '%s' when '%s' expected for attr '%s' of %s",
+                bd_attr_type_name(value->kind, value->item_kind, (char[BD_ATTR_TYPE_NAME_MAX]){0}),
+                bd_attr_type_name(a->kind, a->item_kind, (char[BD_ATTR_TYPE_NAME_MAX]){0}), a->name,
+                in->f->name);
     }
     return BRAID_OK;
 }
 
-static braid_code index_names(instantiation *in)
+static braid_code index_names(bd_instantiation *in)
 {
     for (size_t i = 0; i < in->im.nodes.len; i++) {
         const char *name = in->im.nodes.items[i].name;
         if (!bd_node_name_is_valid(name))
-            return fail(in, "Node '%.200s': Node name contains invalid characters", name);
+            return bd_instantiation_fail(in, "Node '%.200s': Node name contains invalid characters", name);
         if (bd_map_put(&in->im.by_name, name, (void *)(uintptr_t)(i + 1)))
-            return fail(in, "Duplicated node name: %s", name);
+            return bd_instantiation_fail(in, "Duplicated node name: %s", name);
     }
     return BRAID_OK;
 }
 
-static braid_code make_nodes(instantiation *in)
+static braid_code make_nodes(bd_instantiation *in)
 {
     const bd_function *f = in->f;
     braid_code code = check_signature(in);
@@ -457,7 +332,7 @@ static braid_code make_nodes(instantiation *in)
 }
 
 // What has an effect is run, as is what the function names as its control outputs.
-static bool is_root(const instantiation *in, const braid_op *n)
+static bool is_root(const bd_instantiation *in, const braid_op *n)
 {
     bd_op_role role = bd_node_role(n);
     if (role == BD_ROLE_ARG || role == BD_ROLE_RETVAL || bd_node_is_stateful(n)) return true;
@@ -467,7 +342,8 @@ static bool is_root(const instantiation *in, const braid_op *n)
     return false;
 }
 
-static braid_code prune(const instantiation *in, const braid_graph *whole, braid_graph *out, braid_status *st)
+static braid_code prune(const bd_instantiation *in, const braid_graph *whole, braid_graph *out,
+                        braid_status *st)
 {
     bd_op_list roots = {0};
     for (size_t i = 0; i < whole->nodes.len; i++) {
@@ -481,7 +357,7 @@ static braid_code prune(const instantiation *in, const braid_graph *whole, braid
     return code;
 }
 
-static void take_types(const instantiation *in, bd_function_body *out)
+static void take_types(const bd_instantiation *in, bd_function_body *out)
 {
     bd_arena *arena = &out->graph->arena;
     out->arg_count = (int)in->arg_types.len;
@@ -492,7 +368,7 @@ static void take_types(const instantiation *in, bd_function_body *out)
         bd_arena_memdup(arena, in->ret_types.items, in->ret_types.len * sizeof *in->ret_types.items);
 }
 
-static braid_code build(instantiation *in, bd_function_body *out)
+static braid_code build(bd_instantiation *in, bd_function_body *out)
 {
     braid_code code = make_nodes(in);
     braid_graph whole;
@@ -506,6 +382,7 @@ static braid_code build(instantiation *in, bd_function_body *out)
         code = prune(in, &whole, out->graph, in->im.st);
         take_types(in, out);
     }
+    in->im.g = NULL;
     bd_graph_fini(&whole);
     return code;
 }
@@ -523,7 +400,7 @@ braid_code bd_function_instantiate_as(bd_library *l, const bd_function *f, const
                                       bd_function_body *out, braid_status *st)
 {
     *out = (bd_function_body){0};
-    instantiation in = {.library = l, .func = func, .f = f, .im = {.st = st}};
+    bd_instantiation in = {.library = l, .func = func, .f = f, .im = {.st = st}};
     braid_code code = build(&in, out);
     bd_import_fini(&in.im);
     bd_map_fini(&in.items);

@@ -127,7 +127,7 @@ braid_code bd_executable_compile(braid_graph *g, const bd_local_devices *devices
 {
     bd_library *library = bd_library_ref(g->library); // the graph is used up
     braid_code code = compile(g, devices, disabled_rewrites, store, out, st);
-    if (!code) (*out)->functions = bd_functions_new(library, devices, disabled_rewrites);
+    if (!code) (*out)->functions = bd_functions_new(library, devices, NULL, disabled_rewrites);
     bd_library_unref(library);
     return code;
 }
@@ -148,6 +148,7 @@ static void set_part_step(const bd_executable *e, int i, const bd_step *model, b
     step->resources = device->resources;
     step->blocking = device->blocking;
     step->functions = functions ? bd_functions_on(functions, device) : NULL;
+    if (step->functions) step->resources = step->functions->resources; // of the session, where it has its own
 }
 
 // One run of an executable.

@@ -246,7 +246,7 @@ static void ended(void *arg, const braid_status *from)
     if (c->has_own_step) {
         const environment *e = environment_of(c->fs);
         for (int i = 0; i < e->device_count; i++)
-            bd_resources_clear(e->devices[i]->resources, c->container);
+            bd_resources_clear(e->views[i].resources, c->container);
     }
     bd_rendezvous_unref(c->step.rendezvous);
     bd_cancellation_unref(c->step.cancellation);
@@ -352,7 +352,7 @@ static void destroy(bd_functions *fs)
     bd_free(e);
 }
 
-bd_functions *bd_functions_new(bd_library *library, const bd_local_devices *devices,
+bd_functions *bd_functions_new(bd_library *library, const bd_local_devices *devices, bd_resources *resources,
                                unsigned disabled_rewrites)
 {
     static const bd_functions_ops ops = {.find = find, .call = call_function, .destroy = destroy};
@@ -372,7 +372,7 @@ bd_functions *bd_functions_new(bd_library *library, const bd_local_devices *devi
         e->views[i] = (bd_functions){.ops = &ops,
                                      .refs = &e->refs,
                                      .device = d->name,
-                                     .resources = d->resources,
+                                     .resources = resources ? resources : d->resources,
                                      .pool = d->pool,
                                      .blocking = d->blocking};
     }

@@ -41,7 +41,7 @@ static void open(fixture *f)
     f->device = bd_device_new("/job:localhost/replica:0/task:0", "CPU", 0, f->pool);
     const bd_device_info info = {.name = f->device->name, .type = f->device->type};
     const bd_local_devices devices = {.devices = &f->device, .infos = &info, .count = 1};
-    f->functions = bd_functions_new(f->g->library, &devices, 0);
+    f->functions = bd_functions_new(f->g->library, &devices, NULL, 0);
     braid_graph_free(f->g); // the environment needs the library only
 }
 

@@ -7,7 +7,7 @@ from client import InteropTest, Session
 from cluster import Cluster, main
 from fake_worker import FakeWorker
 from graphs import BOOL, FLOAT, Shape, Type, const, graph, node, placeholder, value
-from protos import worker_pb2
+from protos import config_pb2, worker_pb2
 
 PS, WORKER = "/job:ps/replica:0/task:0/device:CPU:0", "/job:worker/replica:0/task:0/device:CPU:0"
 
@@ -170,6 +170,16 @@ class SessionTest(InteropTest):
             node("y", "add_to", "v", "one")))
         s.run([], targets=["init"])
         self.assertEqual([s.run("y:0") for _ in range(3)], [2.0, 3.0, 4.0])
+
+    def test_a_function_of_an_isolated_session_has_its_variables(self):
+        nodes = [node("v", "VarHandleOp", device=PS, dtype=FLOAT, shape=Shape([]), shared_name="functions_test_own"),
+                 const("one", 1.0), node("init", "AssignVariableOp", "v", "one", dtype=FLOAT),
+                 node("y", "add_to", "v", "one")]
+        config = config_pb2.ConfigProto(isolate_session_state=True)
+        sessions = [Session(cluster.master(), with_library(ADD_TO, *nodes), config=config) for _ in range(2)]
+        for s in sessions:
+            s.run([], targets=["init"])
+        self.assertEqual([s.run("y:0") for s in sessions * 2], [2.0, 2.0, 3.0, 3.0])
 
     def test_a_session_is_extended_while_functions_run(self):
         s = self.session(with_library(SQUARE, const("x", 3.0), node("a0", "sq", "x", device=PS)))
