@@ -265,6 +265,7 @@ BD_OP(GatherV2) = {
     .gradient = gather_v2_gradient,
     .kernels = BD_KERNELS({.run = gather_v2_run}),
     .doc = "Slices along an axis, picked by `indices`.",
+    .deviation = "No gradient with attr batch_dims.",
 };
 
 // ---- ResourceGather ----
@@ -305,4 +306,5 @@ BD_OP(ResourceGather) = {
     .gradient = resource_gather_gradient,
     .kernels = BD_KERNELS({.run = resource_gather_run}),
     .doc = "Gather of the rows of a resource variable, without reading the whole.",
+    .deviation = "No gradient with attr batch_dims.",
 };

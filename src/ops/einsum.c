@@ -223,4 +223,5 @@ BD_OP(Einsum) = {
                            .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,
                            .run = einsum_run}),
     .doc = "Contracts one or two tensors by an equation in Einstein's notation, \"ij,jk->ik\".",
+    .deviation = "No gradient in the C library.",
 };

@@ -37,6 +37,7 @@ BD_OP(Copy) = {
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.run = copy_run}),
     .doc = "Hands on its input, of a variable its content.",
+    .deviation = "Attr debug_ops_spec is not looked at.",
 };
 
 BD_OP(CopyHost) = {
@@ -46,6 +47,7 @@ BD_OP(CopyHost) = {
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.run = copy_run}),
     .doc = "Hands on its input, of a variable its content.",
+    .deviation = "Attr debug_ops_spec is not looked at.",
 };
 
 // ---- RefSelect ----

@@ -83,6 +83,7 @@ BD_OP(InplaceUpdate) = {
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.run = inplace_update_run}),
     .doc = "x with row i[k] replaced by row k of v.",
+    .deviation = "Input x stays as it was where somebody else holds it too: take the output.",
 };
 
 BD_OP(InplaceAdd) = {
@@ -92,6 +93,7 @@ BD_OP(InplaceAdd) = {
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T"), .run = inplace_add_run}),
     .doc = "x with row k of v added to row i[k].",
+    .deviation = "Input x stays as it was where somebody else holds it too: take the output.",
 };
 
 BD_OP(InplaceSub) = {
@@ -101,6 +103,7 @@ BD_OP(InplaceSub) = {
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T"), .run = inplace_sub_run}),
     .doc = "x with row k of v subtracted from row i[k].",
+    .deviation = "Input x stays as it was where somebody else holds it too: take the output.",
 };
 
 // ---- DeepCopy, Empty ----
@@ -138,6 +141,7 @@ BD_OP(Empty) = {
     .shape = bd_shape_fn_from_input0,
     .kernels = BD_KERNELS({.run = empty_run}),
     .doc = "A tensor of the given shape, of zeros or empty strings.",
+    .deviation = "Always zeros (or empty strings), also without attr init.",
 };
 
 // ---- ParallelConcat ----

@@ -213,6 +213,11 @@ static void run_spread(bd_op_ctx *c, scaling how)
     bd_free(sizes);
 }
 
+static void sum_grad_run(bd_op_ctx *c)
+{
+    run_spread(c, SCALE_NONE);
+}
+
 static void mean_grad_run(bd_op_ctx *c)
 {
     run_spread(c, SCALE_MEAN);
@@ -347,6 +352,16 @@ BD_OP(SparseSegmentSqrtNWithNumSegments) = {
     .gradient = sqrt_n_gradient,
     .kernels = BD_KERNELS({.run = sqrt_n_run}),
     .doc = "SparseSegmentSqrtN where the number of segments is given; those without rows are 0.",
+};
+
+// TensorFlow 2's front end builds it.
+BD_OP(SparseSegmentSumGrad) = {
+    .signature = GRAD_SIGNATURE,
+    .attrs = "T:type{bfloat16,double,float,half}; Tidx:type{int32,int64}=int32",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = join_shape,
+    .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = sum_grad_run}),
+    .doc = "The gradient of SparseSegmentSum for its data, which has output_dim0 rows.",
 };
 
 BD_OP(SparseSegmentMeanGrad) = {

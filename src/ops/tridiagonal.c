@@ -70,6 +70,7 @@ BD_OP(TridiagonalSolve) = {
     .shape = solve_shape,
     .kernels = BD_MATRIX_KERNELS(solve_run),
     .doc = "Solves systems of linear equations whose matrices have three diagonals: above, main, below.",
+    .deviation = "No gradient in the C library.",
 };
 
 // ---- TridiagonalMatMul: each diagonal [.., 1, M], times [.., M, K] ----
@@ -147,4 +148,5 @@ BD_OP(TridiagonalMatMul) = {
     .shape = product_shape,
     .kernels = BD_MATRIX_KERNELS(product_run),
     .doc = "Multiplies matrices that are given by their three diagonals by others.",
+    .deviation = "No gradient in the C library.",
 };
