@@ -173,6 +173,7 @@ BD_OP(FusedBatchNorm) = {
     .doc =
         "Normalizes the channels of images to mean 0 and variance 1, then scales and shifts them: by the statistics "
         "of the batch in training, else by those given.",
+    .deviation = "NCHW is computed on a CPU, too.",
 };
 
 BD_OP(FusedBatchNormV2) = {
@@ -183,6 +184,7 @@ BD_OP(FusedBatchNormV2) = {
     .gradient = bd_fused_batch_norm_gradient,
     .kernels = NORM_KERNELS(norm_run),
     .doc = "FusedBatchNorm with statistics of a type of their own.",
+    .deviation = "NCHW is computed on a CPU, too.",
 };
 
 BD_OP(FusedBatchNormV3) = {
@@ -193,6 +195,7 @@ BD_OP(FusedBatchNormV3) = {
     .gradient = bd_fused_batch_norm_gradient,
     .kernels = NORM_KERNELS(norm_run),
     .doc = "FusedBatchNormV2 with one more output for the gradient, which a CPU has no use for.",
+    .deviation = "NCHW is computed on a CPU, too.",
 };
 
 // ---- FusedBatchNormGrad ----
@@ -283,6 +286,7 @@ BD_OP(FusedBatchNormGrad) = {
     .gradient = bd_fused_batch_norm_grad_gradient,
     .kernels = NORM_KERNELS(norm_grad_run),
     .doc = "The gradient of FusedBatchNorm, by the mean and variance that it normalized by.",
+    .deviation = "NCHW is computed on a CPU, too.",
 };
 
 BD_OP(FusedBatchNormGradV2) = {
@@ -294,6 +298,7 @@ BD_OP(FusedBatchNormGradV2) = {
     .gradient = bd_fused_batch_norm_grad_gradient,
     .kernels = NORM_KERNELS(norm_grad_run),
     .doc = "The gradient of FusedBatchNormV2.",
+    .deviation = "NCHW is computed on a CPU, too.",
 };
 
 BD_OP(FusedBatchNormGradV3) = {
@@ -305,4 +310,5 @@ BD_OP(FusedBatchNormGradV3) = {
     .gradient = bd_fused_batch_norm_grad_gradient,
     .kernels = NORM_KERNELS(norm_grad_run),
     .doc = "The gradient of FusedBatchNormV3.",
+    .deviation = "NCHW is computed on a CPU, too.",
 };

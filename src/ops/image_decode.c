@@ -271,6 +271,7 @@ BD_OP(DecodeJpeg) = {
     .shape = decode_shape,
     .kernels = DECODE_KERNELS(decode_run),
     .doc = "Decodes a JPEG file to an image [height, width, channels], made `ratio` times smaller.",
+    .deviation = "A file of more than 500 scans is refused.",
 };
 
 BD_OP(DecodeAndCropJpeg) = {
@@ -279,6 +280,7 @@ BD_OP(DecodeAndCropJpeg) = {
     .shape = decode_and_crop_shape,
     .kernels = DECODE_KERNELS(decode_and_crop_run),
     .doc = "Decodes a window [y, x, height, width] of a JPEG file without decoding all of it.",
+    .deviation = "A file of more than 500 scans is refused.",
 };
 
 BD_OP(DecodeGif) = {

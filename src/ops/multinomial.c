@@ -180,6 +180,7 @@ BD_OP(Multinomial) = {
     .doc =
         "Draws num_samples classes for each row of logits, the logarithms of what is in proportion to their "
         "probabilities.",
+    .deviation = "Rows take from the stream one after the other, as on a single thread of TensorFlow.",
 };
 
 BD_OP(StatelessMultinomial) = {
@@ -191,4 +192,5 @@ BD_OP(StatelessMultinomial) = {
                            .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,
                            .run = stateless_run}),
     .doc = "Multinomial, the same for the same seed and inputs.",
+    .deviation = "Rows take from the stream one after the other, as on a single thread of TensorFlow.",
 };

@@ -156,6 +156,7 @@ BD_OP(RandomGamma) = {
     .gradient = gamma_gradient,
     .kernels = SAMPLES_KERNEL("T=float|double", gamma_run),
     .doc = "Numbers of gamma distributions of the given shapes and scale 1: `shape` of them for each alpha.",
+    .deviation = "An alpha below 0, for which TensorFlow would draw without end, gives nan.",
 };
 
 BD_OP(RandomPoisson) = {
@@ -165,6 +166,7 @@ BD_OP(RandomPoisson) = {
     .shape = bd_random_shape_fn_samples,
     .kernels = SAMPLES_KERNEL("dtype=float|double", poisson_run),
     .doc = "Numbers of Poisson distributions: `shape` of them for each rate.",
+    .deviation = "A rate for which TensorFlow would draw without end gives nan, or of integers an error.",
 };
 
 BD_OP(RandomPoissonV2) = {
@@ -175,6 +177,7 @@ BD_OP(RandomPoissonV2) = {
     .shape = bd_random_shape_fn_samples,
     .kernels = SAMPLES_KERNEL("R=float|double|int32|int64; dtype=float|double|int32|int64", poisson_run),
     .doc = "Numbers of Poisson distributions: `shape` of them for each rate, of a type of their own.",
+    .deviation = "A rate for which TensorFlow would draw without end gives nan, or of integers an error.",
 };
 
 // ---- RandomGammaGrad ----

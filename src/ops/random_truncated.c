@@ -107,4 +107,5 @@ BD_OP(ParameterizedTruncatedNormal) = {
                            .run = truncated_run}),
     .doc =
         "Normal numbers between bounds; the parameters are those of all numbers or of each along the first dimension.",
+    .deviation = "Batches take from the stream one after the other, as on a single thread of TensorFlow.",
 };
