@@ -290,7 +290,7 @@ static braid_code put_entries(const writing *w, bd_table_writer *table, braid_st
     bd_bytes meta = {(const uint8_t *)bd_strbuf_str(w->meta), w->meta->len};
     braid_code code = bd_table_put(table, (bd_bytes){0}, meta, st);
     for (size_t i = 0; i < w->count && !code; i++) {
-        bd_bytes value;
+        bd_bytes value = {0};
         if (w->is_cancelled && w->is_cancelled(w->arg))
             return bd_fail(st, BRAID_CANCELLED, "saving was cancelled before tensor %s",
                            w->sorted[i].slice->name);

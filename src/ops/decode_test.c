@@ -122,6 +122,9 @@ static void test_tensors(void **state)
 #define PAIR "\\x08\\x03\\x12\\x04\\x12\\x02\\x08\\x02\\x22\\x08\\x01\\x00\\x00\\x00\\x02\\x00\\x00\\x00"
     static const op_case cases[] = {
         {"ParseTensor", "out_type=int32", "string[] " PAIR, "int32[2] 1 2"},
+        {"SerializeTensor", NULL, "int32[] 5", "string[] \\x08\\x03\\x12\\x00\\x22\\x04\\x05\\x00\\x00\\x00"},
+        {"SerializeTensor", NULL, "int32[0]", "string[] \\x08\\x03\\x12\\x02\\x12\\x00"},
+        {"SerializeTensor", NULL, "string[] ab", "string[] \\x08\\x07\\x12\\x00\\x42\\x02ab"},
         {"SerializeTensor", NULL, "int32[2] 1 2", "string[] " PAIR},
         {"ParseTensor", "out_type=float", "string[] " PAIR,
          "InvalidArgument: Type mismatch between parsed tensor (int32) and dtype (float)"},

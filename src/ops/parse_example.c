@@ -239,6 +239,7 @@ BD_OP(ParseExample) = {
     .doc =
         "The features of a batch of serialized Example messages: dense ones as tensors, with defaults where they are not "
         "there, others as sparse matrices.",
+    .deviation = "Takes what any parser of protobuf takes: fields in any order, and unknown ones.",
 };
 
 // ---- ParseSingleExample ----
@@ -314,4 +315,5 @@ BD_OP(ParseSingleExample) = {
                            .destroy = parse_destroy,
                            .run = single_run}),
     .doc = "The features of one serialized Example message: dense ones as tensors, others as sparse vectors.",
+    .deviation = "Takes what any parser of protobuf takes: fields in any order, and unknown ones.",
 };

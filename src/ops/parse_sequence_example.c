@@ -188,6 +188,7 @@ BD_OP(ParseSequenceExample) = {
     .doc =
         "The context and the feature lists of a batch of serialized SequenceExample messages; dense lists are filled up "
         "with zeros to the length of the longest.",
+    .deviation = "Takes what any parser of protobuf takes: fields in any order, and unknown ones.",
 };
 
 // ---- ParseSingleSequenceExample ----
@@ -280,4 +281,5 @@ BD_OP(ParseSingleSequenceExample) = {
                            .destroy = bd_sequence_attrs_fini,
                            .run = single_run}),
     .doc = "The context and the feature lists of one serialized SequenceExample message.",
+    .deviation = "Takes what any parser of protobuf takes: fields in any order, and unknown ones.",
 };

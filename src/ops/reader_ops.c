@@ -129,6 +129,7 @@ BD_OP(ReaderNumRecordsProduced) = {
     .shape = bd_shape_fn_handle_to_scalar,
     .kernels = BD_KERNELS({.run = records_run}),
     .doc = RECORDS_DOC,
+    .deviation = "Does not wait for a read that is in progress.",
 };
 
 BD_OP(ReaderNumRecordsProducedV2) = {
@@ -137,6 +138,7 @@ BD_OP(ReaderNumRecordsProducedV2) = {
     .shape = bd_shape_fn_handle_to_scalar,
     .kernels = BD_KERNELS({.run = records_run}),
     .doc = RECORDS_DOC,
+    .deviation = "Does not wait for a read that is in progress.",
 };
 
 BD_OP(ReaderNumWorkUnitsCompleted) = {
@@ -145,6 +147,7 @@ BD_OP(ReaderNumWorkUnitsCompleted) = {
     .shape = bd_shape_fn_handle_to_scalar,
     .kernels = BD_KERNELS({.run = works_run}),
     .doc = WORKS_DOC,
+    .deviation = "Does not wait for a read that is in progress.",
 };
 
 BD_OP(ReaderNumWorkUnitsCompletedV2) = {
@@ -153,6 +156,7 @@ BD_OP(ReaderNumWorkUnitsCompletedV2) = {
     .shape = bd_shape_fn_handle_to_scalar,
     .kernels = BD_KERNELS({.run = works_run}),
     .doc = WORKS_DOC,
+    .deviation = "Does not wait for a read that is in progress.",
 };
 
 // ---- State ----

@@ -37,7 +37,7 @@ static bool check_counts(bd_op_ctx *c, const saving *s)
             c, BRAID_INVALID_ARGUMENT,
             "Expected totally %lld inputs as input #1 (which is a string tensor of saved names) contains %lld names, "
             "but received %d inputs",
-            (long long)(s->count + s->first), (long long)s->count, c->input_count);
+            (long long)s->count + s->first, (long long)s->count, c->input_count);
     }
     return !bd_op_failed(c);
 }

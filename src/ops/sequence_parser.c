@@ -47,23 +47,21 @@ static bd_string name_of(const parse *p, int64_t message)
     return name;
 }
 
-static braid_code fail_type(const parse *p, int64_t message, int i, int64_t row, braid_dtype is,
-                            braid_dtype want, braid_status *st)
+static braid_code fail_type(const parse *p, int64_t message, const bd_bytes *key, bool is_dense, int64_t row,
+                            braid_dtype is, braid_dtype want, braid_status *st)
 {
     bd_string name = name_of(p, message);
-    bool dense = i < p->spec->dense_count;
-    const char *key = dense ? p->spec->dense[i].key.data : p->spec->sparse[i - p->spec->dense_count].key.data;
     const char *kind = is == BRAID_INVALID ? "not set" : braid_dtype_name(is);
     if (p->is_single)
         return bd_fail(
             st, BRAID_INVALID_ARGUMENT,
             "Name: %.*s, Feature %s: %s, Index: %lld.  Data types don't match. Expected type: %s  Feature is: %s",
-            (int)name.len, name.data, dense ? "list" : "List", key, (long long)row, braid_dtype_name(want),
-            kind);
+            (int)name.len, name.data, is_dense ? "list" : "List", key->data, (long long)row,
+            braid_dtype_name(want), kind);
     return bd_fail(
         st, BRAID_INVALID_ARGUMENT,
-        "Error in sequence feature %s in example %.*s, at index %lld: expected type: %s, feature is: %s", key,
-        (int)name.len, name.data, (long long)row, braid_dtype_name(want), kind);
+        "Error in sequence feature %s in example %.*s, at index %lld: expected type: %s, feature is: %s",
+        key->data, (int)name.len, name.data, (long long)row, braid_dtype_name(want), kind);
 }
 
 // Of a dense list: each feature has as many values as its shape.
@@ -116,7 +114,9 @@ static braid_code scan_list(const parse *p, int64_t message, int i, braid_status
 {
     found *f = &lists_of(p, message)[i];
     const bd_dense_list *dense = i < p->spec->dense_count ? &p->spec->dense[i] : NULL;
-    braid_dtype want = dense ? dense->dtype : p->spec->sparse[i - p->spec->dense_count].dtype;
+    const bd_sparse_feature *sparse = dense ? NULL : &p->spec->sparse[i - p->spec->dense_count];
+    const bd_bytes *key = dense ? &dense->key : &sparse->key;
+    braid_dtype want = dense ? dense->dtype : sparse->dtype;
     bd_span rest = f->list, feature;
     bool malformed = false;
     if (!rest.data) return dense && !dense->may_be_missing ? fail_missing(p, message, dense, st) : BRAID_OK;
@@ -125,7 +125,7 @@ static braid_code scan_list(const parse *p, int64_t message, int i, braid_status
         int64_t values;
         if (!bd_feature_scan(feature, &dtype, &values)) return fail_malformed(p, message, st);
         if (dtype != want && (dense || dtype != BRAID_INVALID))
-            return fail_type(p, message, i, f->rows, dtype, want, st);
+            return fail_type(p, message, key, dense, f->rows, dtype, want, st);
         braid_code code = dense ? check_row(p, message, dense, f->rows, values, st) : BRAID_OK;
         if (code) return code;
         f->values += values;

@@ -12,6 +12,9 @@
 
 // ---- Tensors as nested lists, with the ends of each dimension shown ----
 
+// No text gets longer: it is for people.
+#define TEXT_BYTES_MAX ((size_t)256 << 20)
+
 typedef struct summary {
     const braid_tensor *tensor;
     int64_t ends; // elements shown at either end of a dimension
@@ -62,7 +65,7 @@ static void append_dim(const summary *s, int d, int64_t at)
     int64_t count = shape->dims[d], size = bd_shape_count_range(shape, d + 1, shape->rank);
     bool is_cut = s->ends <= count / 2 && count > 2 * s->ends;
     bd_strbuf_append_char(s->out, '[');
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count && s->out->len <= TEXT_BYTES_MAX; i++) {
         if (is_cut && i == s->ends) {
             append_gap(s, d);
             bd_strbuf_append(s->out, "...");
@@ -123,7 +126,12 @@ static void format_run(bd_op_ctx *c)
         bd_strbuf_append_n(&text, part.data, part.len);
     }
     braid_tensor *y = bd_output(c, 0, BRAID_STRING, &BD_SCALAR);
-    if (y) bd_string_put(c, y, 0, bd_strbuf_str(&text), text.len);
+    if (text.len > TEXT_BYTES_MAX)
+        bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED,
+                   "The text is longer than %zu bytes: attr summarize says how much is shown",
+                   TEXT_BYTES_MAX);
+    else if (y)
+        bd_string_put(c, y, 0, bd_strbuf_str(&text), text.len);
     bd_strbuf_fini(&text);
 }
 
@@ -136,6 +144,7 @@ BD_OP(StringFormat) = {
     .doc =
         "The template with its placeholders replaced by the values of the inputs, of which the first and last `summarize` "
         "of each dimension are shown.",
+    .deviation = "A text of more than 256 MiB is refused.",
 };
 
 // ---- PrintV2 ----

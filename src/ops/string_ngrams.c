@@ -209,4 +209,5 @@ BD_OP(StringNGrams) = {
     .doc =
         "Joins each `ngram_widths` neighbouring strings of a row, with padding at its ends; rows are those of a ragged "
         "tensor.",
+    .deviation = "Widths are at most 65536.",
 };

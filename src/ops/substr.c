@@ -110,4 +110,5 @@ BD_OP(Substr) = {
     .doc =
         "Pieces of strings: `len` bytes (or characters) from `pos` on, which counts from the end when it is negative. "
         "`pos` and `len` broadcast with the strings.",
+    .deviation = "Broadcasts over more than two dimensions, too.",
 };
