@@ -192,6 +192,11 @@ typedef struct recv_call {
     int64_t num_bytes;
 } recv_call;
 
+static void unref_buffer(void *owner)
+{
+    bd_buffer_unref(owner);
+}
+
 // RecvBufRespExtra, which TensorFlow's gRPC carries the bytes in, as the Any of transport_options.
 static void write_bytes(const braid_tensor *t, size_t bytes, bd_message *out)
 {
@@ -201,7 +206,13 @@ static void write_bytes(const braid_tensor *t, size_t bytes, bd_message *out)
     bd_message_init(&any);
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, &extra);
-    bd_wire_put_bytes(&writer, 1, t->data, bytes); // tensor_content
+    bd_wire_put_tag(&writer, 1, BD_WIRE_BYTES); // tensor_content, by reference
+    bd_wire_put_varint(&writer, bytes);
+    if (bytes)
+        bd_wire_put_ref(&writer, (bd_slice){.data = t->data,
+                                            .len = bytes,
+                                            .release = unref_buffer,
+                                            .owner = bd_buffer_ref(t->buffer)});
     bd_wire_writer_finish(&writer);
     bd_wire_writer_init(&writer, &any);
     bd_wire_put_bytes(&writer, 1, type_url, strlen(type_url));
@@ -244,19 +255,19 @@ void bd_serve_recv_buf(braid_server *server, bd_incoming *call)
         bd_proto_unpack_message(&tensorflow__recv_buf_request__descriptor, &call->request, arena, st);
     if (r && (strchr(r->src_device, ';') || strchr(r->dst_device, ';') || strchr(r->buf_rendezvous_key, ';')))
         bd_fail(st, BRAID_INVALID_ARGUMENT, "RecvBuf: a device or the key holds a ';'");
-    char *key = st->code ? NULL
-                         : bd_rendezvous_key_format(r->src_device, r->src_incarnation, r->dst_device,
-                                                    r->buf_rendezvous_key, 0, 0);
+    char *key = !r || st->code ? NULL
+                               : bd_rendezvous_key_format(r->src_device, r->src_incarnation, r->dst_device,
+                                                          r->buf_rendezvous_key, 0, 0);
     if (key && strlen(key) > BD_RENDEZVOUS_KEY_LEN_MAX)
         bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "RecvBuf: a key is longer than %d", BD_RENDEZVOUS_KEY_LEN_MAX);
     else if (key && !bd_request_ids_add(&server->recv_ids, r->request_id))
         bd_fail(st, BRAID_ABORTED, "RecvBuf: request %lld has come before", (long long)r->request_id);
-    if (!r || st->code) {
-        bd_incoming_reply_error(call, st);
-    } else {
+    if (key && !st->code) {
         recv_call *c = bd_malloc(sizeof *c);
         *c = (recv_call){call, r->num_bytes};
         bd_local_worker_recv_tensor(server->worker, r->step_id, key, buf_received, c);
+    } else {
+        bd_incoming_reply_error(call, st);
     }
     bd_free(key);
 }

@@ -341,7 +341,7 @@ static void step_known(void *arg, bd_message *response, const braid_status *from
               r->step_sequence[0]->next_step_id <= 0))
         bd_fail(st, BRAID_INTERNAL, "%s: the answer of GetStepSequence is not about graph key %lld",
                 a.leader->label, (long long)a.graph_key);
-    if (!st->code) set_step(a.c, a.graph_key, r->step_sequence[0]->next_step_id, &step_id, st);
+    if (r && !st->code) set_step(a.c, a.graph_key, r->step_sequence[0]->next_step_id, &step_id, st);
     a.fn(a.arg, step_id, st);
 }
 

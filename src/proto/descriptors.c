@@ -52,7 +52,7 @@ static piece field_of(piece message, uint32_t wanted)
 
 static bool is(piece text, const char *name)
 {
-    return text.len == strlen(name) && memcmp(text.data, name, text.len) == 0;
+    return text.data && text.len == strlen(name) && memcmp(text.data, name, text.len) == 0;
 }
 
 // What is left of `symbol` after "NAME."; NULL when it does not begin so.

@@ -20,6 +20,8 @@
 #define GROUPS_MAX 4096
 #define INSTANCES_MAX 262144
 #define GROUP_SIZE_MAX 16384
+#define MEMBERS_MAX 262144 // of all groups
+#define TEXT_LEN_MAX 1024  // of a name
 
 typedef struct member {
     char *device; // owned
@@ -55,6 +57,7 @@ typedef struct waiter {
 struct bd_collective_groups {
     bd_mutex mu;
     bd_imap groups;     // by key; guarded by mu
+    int member_count;   // guarded by mu
     int instance_count; // guarded by mu
     waiter *waiters;    // guarded by mu
 };
@@ -133,8 +136,11 @@ static braid_code check_join(const bd_collective_join *j, braid_status *st)
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
                        "Collective Op %s: group_size must be a positive integer but got %d", j->name,
                        j->group_size);
-    if (bd_device_name_parse(j->device, &name, st)) return st->code;
-    return BRAID_OK;
+    if (strlen(j->device) > TEXT_LEN_MAX || strlen(j->device_type) > TEXT_LEN_MAX ||
+        strlen(j->name) > TEXT_LEN_MAX)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "A collective op's name, device or type is longer than %d",
+                       TEXT_LEN_MAX);
+    return bd_device_name_parse(j->device, &name, st);
 }
 
 static int compare_members(const void *a, const void *b)
@@ -186,6 +192,12 @@ static group *join_group_locked(bd_collective_groups *t, const bd_collective_joi
             j->name, j->device, j->group_key);
         return NULL;
     }
+    if (t->member_count >= MEMBERS_MAX) {
+        bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "Collective Op %s: groups have %d members already", j->name,
+                MEMBERS_MAX);
+        return NULL;
+    }
+    t->member_count++;
     const member m = {bd_strdup(j->device), j->incarnation};
     bd_array_push(&g->members, m);
     if ((int)g->members.len == g->size)

@@ -298,6 +298,7 @@ class ServiceTest(CollectiveTest):
         self.complete_group(full(WORKER)).result()
 
     def test_requests_that_cannot_be(self):
+        self.check_error(self.complete_group(full(PS) + "0" * 2000), "INVALID_ARGUMENT", "longer than")
         for size in 0, -1, 1 << 30:
             self.check_error(self.complete_group(full(PS), size), "INVALID_ARGUMENT", "group_size")
         self.check_error(self.complete_group("nowhere"), "INVALID_ARGUMENT", "nowhere")
