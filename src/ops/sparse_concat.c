@@ -85,12 +85,12 @@ static bool append(bd_op_ctx *c, int i, int n, int64_t dim, int64_t offset, cons
                    braid_tensor *values, int64_t *at)
 {
     BD_SPARSE(s);
-    if (!bd_sparse_input(c, i, n + i, 2 * n + i, &s) || !bd_sparse_check_bounds(c, &s)) return false;
+    if (!bd_sparse_input(c, i, n + i, 2 * n + i, &s)) return false;
     int rank = all->shape.rank;
     int64_t *to = bd_tensor_i64(&all->indices) + *at * rank;
     if (s.count > 0) memcpy(to, s.at, (size_t)(s.count * rank) * sizeof *to);
     for (int64_t k = 0; k < s.count; k++)
-        to[k * rank + dim] += offset;
+        to[k * rank + dim] = (int64_t)((uint64_t)to[k * rank + dim] + (uint64_t)offset);
     bd_elements_copy(values, *at, s.values, 0, s.count);
     *at += s.count;
     return true;
@@ -173,6 +173,20 @@ static braid_code split_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
+// Every entry must be within one of the pieces.
+static bool check_split_dim(bd_op_ctx *c, const bd_sparse *s, int64_t dim)
+{
+    for (int64_t i = 0; i < s->count; i++) {
+        int64_t index = bd_sparse_row(s, i)[dim];
+        if (index >= 0 && index < s->shape.dims[dim]) continue;
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "indices[%lld,%lld] = %lld is out of bounds: need 0 <= index < %lld", (long long)i,
+                   (long long)dim, (long long)index, (long long)s->shape.dims[dim]);
+        return false;
+    }
+    return true;
+}
+
 // How a dimension is cut: the first `longer` pieces have one more than the others.
 typedef struct pieces {
     int64_t dim, count, size, longer;
@@ -241,7 +255,7 @@ static void split_run(bd_op_ctx *c)
 {
     BD_SPARSE(s);
     pieces p;
-    if (!bd_sparse_input(c, 1, 2, 3, &s) || !read_pieces(c, &s, &p) || !bd_sparse_check_bounds(c, &s)) return;
+    if (!bd_sparse_input(c, 1, 2, 3, &s) || !read_pieces(c, &s, &p) || !check_split_dim(c, &s, p.dim)) return;
     int64_t *begins = bd_sparse_numbers(c, p.count + 1), *rows = bd_sparse_numbers(c, s.count);
     if (begins && rows) {
         sort_by_piece(&s, &p, begins, rows);

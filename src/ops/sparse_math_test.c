@@ -106,6 +106,8 @@ static void test_reductions(void **state)
         {"SparseReduceSumSparse", "keep_dims=true", X("float") "int32[1] 0",
          "int64[3,2] 0 0 0 1 0 2; float[3] 1 -4 2; int64[2] 1 3"},
         {"SparseReduceMaxSparse", NULL, X("int32") "int32[2] 0 1", "int64[1,0]; int32[1] 2; int64[0]"},
+        {"SparseReduceSumSparse", NULL, "int64[2,2] 0 9 0 -1; float[2] 1 2; int64[2] 2 3; int32[1] 0",
+         "int64[2,1] -1 9; float[2] 2 1; int64[1] 3"},
         {"SparseReduceMaxSparse", NULL, "int64[0,1]; int32[0]; int64[1] 4; int32[1] 0",
          "int64[0,0]; int32[0]; int64[0]"},
         {"SparseReduceSum", NULL, X("float") "int32[1] 2",

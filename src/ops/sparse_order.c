@@ -127,15 +127,17 @@ static bool new_shape(bd_op_ctx *c, const braid_shape *from, braid_shape *to)
     return true;
 }
 
+// What is out of bounds is computed with all the same, modulo 2^64. No dimension is 0 when there are entries.
 static void reshape_indices(const bd_sparse *s, const braid_shape *to, int64_t *out)
 {
     int64_t from_strides[BRAID_RANK_MAX], to_strides[BRAID_RANK_MAX];
     bd_row_strides(&s->shape, from_strides);
     bd_row_strides(to, to_strides);
     for (int64_t i = 0; i < s->count; i++) {
-        int64_t at = 0;
+        uint64_t sum = 0;
         for (int d = 0; d < s->shape.rank; d++)
-            at += bd_sparse_row(s, i)[d] * from_strides[d];
+            sum += (uint64_t)bd_sparse_row(s, i)[d] * (uint64_t)from_strides[d];
+        int64_t at = (int64_t)sum;
         for (int d = 0; d < to->rank; d++) {
             *out++ = at / to_strides[d];
             at %= to_strides[d];
@@ -153,7 +155,14 @@ static void reshape_run(bd_op_ctx *c)
         bd_output_set(c, 1, bd_input(c, 1));
         return;
     }
-    if (!bd_sparse_check_bounds(c, &s)) return;
+    if (s.count > 0 && bd_shape_count(&to) == 0) {
+        char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+        bd_op_fail(
+            c, BRAID_INVALID_ARGUMENT,
+            "Input tensor has %lld non zero elements but input shape (%s) or output shape (%s) is empty",
+            (long long)s.count, bd_shape_str(&s.shape, a), bd_shape_str(&to, b));
+        return;
+    }
     int64_t *out = bd_output_sparse_indices(c, 0, s.count, to.rank);
     if (out && bd_output_sparse_shape(c, 1, &to)) reshape_indices(&s, &to, out);
 }
