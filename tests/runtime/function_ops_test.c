@@ -250,6 +250,20 @@ static const row rows[] = {
               BODY("a", "Neg", INPUT("x") T_FLOAT "device: '/job:ps/task:3' ") RET("y", "a:y:0")),
      X NODE("y", "PartitionedCall", INPUT("x") CALL_ATTRS(F1, F1, "far")), 2, 0, BRAID_INVALID_ARGUMENT,
      "/job:ps"},
+    {"a body on two devices that is called",
+     FUNCTION("two", IN("x") OUT("y"),
+              ATTR("_noinline", "b: true") BODY("a", "Neg", INPUT("x") T_FLOAT "device: '/device:CPU:1' ")
+                  BODY("b", "Square", INPUT("a:y:0") T_FLOAT "device: '/device:CPU:0' ")
+                      BODY("c", "Neg", INPUT("b:y:0") T_FLOAT "device: '/device:CPU:1' ") RET("y", "c:y:0")),
+     X NODE("a", "PartitionedCall", INPUT("x") CALL_ATTRS(F1, F1, "two"))
+         NODE("y", "PartitionedCall", INPUT("a") CALL_ATTRS(F1, F1, "two")),
+     2, -16, BRAID_OK, NULL},
+    {"a body on another task that is called",
+     FUNCTION("far", IN("x") OUT("y"),
+              ATTR("_noinline", "b: true") BODY("a", "Neg", INPUT("x") T_FLOAT "device: '/job:ps/task:3' ")
+                  RET("y", "a:y:0")),
+     X NODE("y", "PartitionedCall", INPUT("x") CALL_ATTRS(F1, F1, "far")), 2, 0, BRAID_INVALID_ARGUMENT,
+     "/job:ps"},
     {"FakeParam", "",
      X NODE("p", "FakeParam",
             TYPE("dtype", "DT_FLOAT") ATTR("shape", "shape { dim { size: -1 } dim { size: 2 } } "))
