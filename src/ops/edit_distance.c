@@ -218,4 +218,5 @@ BD_OP(EditDistance) = {
     .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .run = distance_run}),
     .doc = "Levenshtein's distance between sequences along the last dimension, with normalize divided by the "
            "length of the true one.",
+    .deviation = "An index out of bounds of the output is an error.",
 };

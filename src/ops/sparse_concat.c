@@ -275,4 +275,5 @@ BD_OP(SparseSplit) = {
     .kernels = BD_KERNELS({.run = split_run}),
     .doc = "A sparse tensor cut into num_split pieces along a dimension; the first ones are longer by one "
            "where the size is not divided evenly.",
+    .deviation = "An index out of bounds of the dimension that is cut is an error.",
 };

@@ -221,6 +221,7 @@ BD_OP(SparseReduceSum) = {
     .gradient = sum_gradient,
     .kernels = KERNEL(BD_UPDATE_TYPES_OF, sum_run),
     .doc = "The sums of a sparse tensor's entries over some dimensions, as a dense tensor.",
+    .deviation = "An index out of bounds is an error.",
 };
 
 BD_OP(SparseReduceMax) = {
@@ -230,6 +231,7 @@ BD_OP(SparseReduceMax) = {
     .kernels = KERNEL(BD_UPDATE_REAL_TYPES_OF, max_run),
     .doc = "The largest of a sparse tensor's entries over some dimensions, as a dense tensor; 0 where there "
            "is no entry.",
+    .deviation = "An index out of bounds is an error.",
 };
 
 BD_OP(SparseReduceSumSparse) = {

@@ -286,6 +286,7 @@ BD_OP(DeserializeSparse) = {
     .kernels = BD_KERNELS({.run = deserialize_run}),
     .doc = "Serialized sparse tensors as one, which has the dimensions of serialized_sparse but the last "
            "before their own.",
+    .deviation = "Strings that stand for more than 2 GiB beyond their own length are refused.",
 };
 
 BD_OP(DeserializeManySparse) = {
@@ -296,4 +297,5 @@ BD_OP(DeserializeManySparse) = {
     .kernels = BD_KERNELS({.run = deserialize_run}),
     .doc = "The rows of a matrix of serialized sparse tensors as one sparse tensor, whose first dimension is "
            "the row.",
+    .deviation = "Strings that stand for more than 2 GiB beyond their own length are refused.",
 };

@@ -331,4 +331,5 @@ BD_OP(FixedUnigramCandidateSampler) = {
     .kernels = BD_SAMPLER_KERNELS(fixed_create),
     .doc =
         "Candidate classes drawn by weights from a list or a file, each raised to the power of distortion.",
+    .deviation = "More unique candidates than there are classes of a weight above 0 are refused at once.",
 };
