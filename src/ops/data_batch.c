@@ -1,7 +1,7 @@
 // Datasets whose elements are several of another's, stacked: BatchDataset, and PaddedBatchDataset, which makes them alike first.
+#include "ops/data_batch.h"
 #include "base/alloc.h"
 #include "base/array.h"
-#include "ops/dataset.h"
 #include "ops/element.h"
 #include <string.h>
 
@@ -248,7 +248,7 @@ static bd_dataset *new_batch(bd_op_ctx *c, const bd_dataset_kind *kind, int drop
     return d;
 }
 
-static void output_batch(bd_op_ctx *c, bd_dataset *d)
+static void set_shapes(bd_dataset *d)
 {
     for (int i = 0; i < d->count; i++) {
         braid_shape *s = &d->shapes[i], row = *s;
@@ -261,6 +261,25 @@ static void output_batch(bd_op_ctx *c, bd_dataset *d)
         s->dims[0] = dataset_of(d)->drop_remainder ? dataset_of(d)->size : -1;
         memcpy(s->dims + 1, row.dims, sizeof row.dims[0] * (size_t)row.rank);
     }
+}
+
+bd_dataset *bd_batch_dataset_new(bd_op_ctx *c, bd_dataset *input, int64_t size, bool drop_remainder)
+{
+    BD_STATUS(st);
+    bd_dataset *d;
+    if (bd_dataset_new(&batch_kind, input->count, input->types, input->shapes, &input, 1, &d, st)) {
+        bd_op_fail_status(c, st);
+        return NULL;
+    }
+    dataset_of(d)->size = size;
+    dataset_of(d)->drop_remainder = drop_remainder;
+    set_shapes(d);
+    return d;
+}
+
+static void output_batch(bd_op_ctx *c, bd_dataset *d)
+{
+    set_shapes(d);
     bd_output_dataset(c, d);
 }
 

@@ -137,7 +137,7 @@ static void go_on(data_run *r, bool on_this_thread)
         bd_turn_spawn(r->chain, turn);
 }
 
-static void answered(bd_chain *chain, bd_iterator *it)
+static bd_turn answered(bd_chain *chain, bd_iterator *it)
 {
     (void)it;
     data_run *r = chain->arg;
@@ -146,6 +146,7 @@ static void answered(bd_chain *chain, bd_iterator *it)
     bd_wait_room_unlock(&r->room);
     go_on(r, false);
     bd_resource_unref(&r->base);
+    return BD_WAIT;
 }
 
 static bool parks(bd_chain *chain, bd_turn turn)

@@ -351,7 +351,7 @@ static void single_output(bd_op_ctx *c, const bd_iterator *it)
         bd_output_set(c, i, &it->answer.tensors[i]);
 }
 
-static void single_answered(bd_chain *chain, bd_iterator *it)
+static bd_turn single_answered(bd_chain *chain, bd_iterator *it)
 {
     single_run *s = chain->arg;
     if (it->answer.kind == BD_ANSWER_ERROR) {
@@ -365,12 +365,10 @@ static void single_answered(bd_chain *chain, bd_iterator *it)
         s->has_element = true;
         single_output(s->c, it);
         bd_answer_drop(it);
-        if (!bd_op_failed(s->c)) {
-            bd_turn_run(bd_pull(NULL, it));
-            return;
-        }
+        if (!bd_op_failed(s->c)) return bd_pull(NULL, it);
     }
     single_end(s);
+    return BD_WAIT;
 }
 
 static void single_start(bd_op_ctx *c)

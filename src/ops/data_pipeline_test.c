@@ -192,11 +192,36 @@ static void test_options(void **state)
     PIPELINE_TEST(cases);
 }
 
+// An Example of f: [3, 4], i: [5], x: [1], as in parse_example_test.c; features come in the order of their names.
+#define EXAMPLE                                                                                                  \
+    "\\x0a*\\x0a\\x11\\x0a\\x01f\\x12\\x0c\\x12\\x0a\\x0d\\x00\\x00@@\\x0d\\x00\\x00\\x80@\\x0a\\x09\\x0a\\x01i" \
+    "\\x12\\x04\\x1a\\x02\\x08\\x05\\x0a\\x0a\\x0a\\x01x\\x12\\x05\\x1a\\x03\\x0a\\x01\\x01"
+
+static void test_examples(void **state)
+{
+    (void)state;
+    static const pipeline_case cases[] = {
+        {"TensorSliceDataset(string[3] " EXAMPLE " " EXAMPLE " " EXAMPLE ") BatchDataset(int64[] 2) "
+         "ParseExampleDataset{sparse_keys=[]; dense_keys=[i,f]; sparse_types=[]; Tdense=[int64,float]; dense_shapes=[[],[2]]}"
+         "(int64[] 2; int64[0]; float[0])",
+         "float,int64", "float[2,2] 3 4 3 4; int64[2] 5 5 | float[1,2] 3 4; int64[1] 5 | end", 2},
+        {"TensorDataset(string[2] " EXAMPLE " " EXAMPLE
+         ") ExperimentalParseExampleDataset{sparse_keys=[f]; dense_keys=[i]; "
+         "sparse_types=[float]; Tdense=[int64]; dense_shapes=[[]]}(int64[] -1; int64[0])",
+         "variant,int64", "*; int64[2] 5 5 | end", 1},
+        {"TensorDataset(string[2] nonsense " EXAMPLE ") ParseExampleDataset{sparse_keys=[]; dense_keys=[i]; "
+         "sparse_types=[]; Tdense=[int64]; dense_shapes=[[]]}(int64[] -1; int64[0])",
+         "int64", "InvalidArgument: Could not parse example input | end", 1},
+    };
+    PIPELINE_TEST(cases);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sources), cmocka_unit_test(test_selections), cmocka_unit_test(test_sequences),
-        cmocka_unit_test(test_batches), cmocka_unit_test(test_shuffling),  cmocka_unit_test(test_options),
+        cmocka_unit_test(test_sources),  cmocka_unit_test(test_selections), cmocka_unit_test(test_sequences),
+        cmocka_unit_test(test_batches),  cmocka_unit_test(test_shuffling),  cmocka_unit_test(test_options),
+        cmocka_unit_test(test_examples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,12 +92,9 @@ static bd_turn prefetch_next(bd_iterator *it)
         p->was_full = false;
         p->is_waiting = true;
     }
-    bool waits = p->is_waiting, fetches = starts_fetch_locked(it);
+    bool fetches = starts_fetch_locked(it);
     bd_mutex_unlock(&p->mu);
-    if (!fetches) return turn;
-    if (waits) return bd_pull(it, it->input); // on this thread, which has nothing else to do
-    bd_turn_spawn(p->below, bd_pull(it, it->input));
-    return turn;
+    return fetches ? bd_turn_spawn_beside(p->below, bd_pull(it, it->input), turn) : turn;
 }
 
 static void put_ready_locked(bd_iterator *it, bd_iterator *from)

@@ -1,7 +1,7 @@
 // Datasets of parts of another's elements, and of several: UnbatchDataset, RebatchDataset, WindowDataset.
 #include "base/alloc.h"
 #include "base/array.h"
-#include "ops/dataset.h"
+#include "ops/data_held.h"
 #include "ops/element.h"
 #include <string.h>
 
@@ -169,54 +169,6 @@ static void rebatch_run(bd_op_ctx *c)
 BD_OP(RebatchDataset) = REBATCH_OP;
 BD_OP(ExperimentalRebatchDataset) = REBATCH_OP;
 
-// ---- The elements of a window, as a dataset ----
-
-typedef struct held_dataset {
-    bd_dataset base;
-    int64_t len;
-    braid_tensor *tensors; // [len], owned
-} held_dataset;
-
-typedef struct held_iterator {
-    bd_iterator base;
-    int64_t at;
-} held_iterator;
-
-static held_dataset *held_of(const bd_dataset *d)
-{
-    return BD_CONTAINER_OF(d, held_dataset, base);
-}
-
-static void held_destroy(bd_dataset *d)
-{
-    for (int64_t i = 0; i < held_of(d)->len; i++)
-        bd_tensor_fini(&held_of(d)->tensors[i]);
-    bd_free(held_of(d)->tensors);
-}
-
-static int64_t held_count(const bd_dataset *d)
-{
-    return held_of(d)->len;
-}
-
-static bd_turn held_next(bd_iterator *it)
-{
-    held_iterator *h = BD_CONTAINER_OF(it, held_iterator, base);
-    const held_dataset *d = held_of(it->dataset);
-    if (h->at == d->len) return bd_give_end(it);
-    bd_tensor_ref(&it->answer.tensors[0], &d->tensors[h->at++]);
-    return bd_give(it);
-}
-
-static const bd_dataset_kind held_kind = {
-    .name = "WindowOf",
-    .dataset_size = sizeof(held_dataset),
-    .iterator_size = sizeof(held_iterator),
-    .destroy = held_destroy,
-    .cardinality = held_count,
-    .next = held_next,
-};
-
 // ---- WindowDataset ----
 
 typedef struct window_dataset {
@@ -290,13 +242,11 @@ static bd_turn make_windows(bd_iterator *it)
         bd_dataset *made;
         if (!bd_tensor_alloc(&it->answer.tensors[k], BRAID_VARIANT, &BD_SCALAR))
             return bd_give_out_of_memory(it);
-        if (bd_dataset_new(&held_kind, 1, &input->types[k], &input->shapes[k], NULL, 0, &made, st))
-            return bd_give_error(it, st);
+        braid_tensor *held = bd_held_dataset_new(1, &input->types[k], &input->shapes[k], len, &made, st);
+        if (!held) return bd_give_error(it, st);
         bd_tensor_variant(&it->answer.tensors[k])[0] = &made->base;
-        held_of(made)->tensors = bd_calloc((size_t)len, sizeof(braid_tensor));
-        held_of(made)->len = len;
         for (int64_t i = 0; i < len; i++)
-            bd_tensor_ref(&held_of(made)->tensors[i], &w->slots.items[i * d->stride].tensors[k]);
+            bd_tensor_ref(&held[i], &w->slots.items[i * d->stride].tensors[k]);
     }
     return bd_give(it);
 }

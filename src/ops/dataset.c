@@ -320,9 +320,8 @@ static bd_turn pulled(bd_iterator *it)
 static bd_turn answered(bd_iterator *it)
 {
     if (it->answer.kind == BD_ANSWER_END) it->has_ended = true;
-    if (it->parent) return it->parent->dataset->kind->received(it->parent, it);
-    it->chain->answered(it->chain, it);
-    return BD_WAIT;
+    return it->parent ? it->parent->dataset->kind->received(it->parent, it)
+                      : it->chain->answered(it->chain, it);
 }
 
 void bd_turn_run(bd_turn turn)
@@ -354,6 +353,13 @@ static void send_turn(bd_chain *chain, sent_turn turn)
 void bd_turn_spawn(bd_chain *chain, bd_turn turn)
 {
     send_turn(chain, (sent_turn){.turn = turn});
+}
+
+bd_turn bd_turn_spawn_beside(bd_chain *below, bd_turn turn, bd_turn next)
+{
+    if (next.kind == BD_TURN_WAIT && !below->pipeline->blocking) return turn;
+    bd_turn_spawn(below, turn);
+    return next;
 }
 
 bd_turn bd_turn_on_disk(bd_iterator *it, bd_turn (*fn)(bd_iterator *it))

@@ -142,6 +142,7 @@ struct bd_iterator {
     bd_dataset *dataset; // a reference
     bd_chain *chain;     // it takes its turns in; a reference
     uint64_t path;       // tells it from others of the pipeline, and is the same when it is opened anew
+    bd_chain *calls;     // whose token ends the calls of its functions; not owned; NULL: that of `chain`
     bd_iterator *parent; // that has pulled it; NULL at the top
     bd_iterator *input;  // owned; NULL
     bd_answer answer;
@@ -166,6 +167,9 @@ char *bd_iterator_shared_name(const bd_iterator *it, const char *what);
 void bd_turn_run(bd_turn turn);
 // The same on another thread, where there is one.
 void bd_turn_spawn(bd_chain *chain, bd_turn turn);
+// Starts the turn of a chain below while this one goes on with `next`, which is returned. Not on this thread, though it may have
+// nothing else to do: its step may be cancelled, while the chain below goes on. Where there are no threads, who waits goes along.
+bd_turn bd_turn_spawn_beside(bd_chain *below, bd_turn turn, bd_turn next);
 
 // The turns that an iterator returns. An element is first put into it->answer.tensors. (`it` is NULL for who pulls the topmost one.)
 bd_turn bd_pull(bd_iterator *it, bd_iterator *from);
@@ -201,8 +205,8 @@ struct bd_chain {
     atomic_int refs;
     bd_pipeline *pipeline;  // a reference
     bd_cancellation *token; // owned
-    // Called when the topmost iterator has answered. Not for a chain below a stage.
-    void (*answered)(bd_chain *chain, bd_iterator *it);
+    // The topmost iterator has answered; returns whose turn is next, perhaps its own again. Not for a chain below a stage.
+    bd_turn (*answered)(bd_chain *chain, bd_iterator *it);
     // Whether the turn is to be put off: the chain keeps it and goes on with it later. NULL: never.
     bool (*parks)(bd_chain *chain, bd_turn turn);
     void *arg; // of the two

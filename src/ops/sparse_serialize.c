@@ -3,37 +3,16 @@
 #include "graph/grad.h"
 #include "ops/sparse_batch.h"
 #include "ops/string_out.h"
+#include "ops/tensor_variant.h"
 #include "tensor/tensor_proto.h"
 
 #include <string.h>
 
-// ---- Tensors as variants ----
-
-typedef struct tensor_variant {
-    bd_variant base;
-    braid_tensor tensor; // owned
-} tensor_variant;
-
-static void destroy_tensor(bd_variant *v)
-{
-    tensor_variant *t = BD_CONTAINER_OF(v, tensor_variant, base);
-    bd_tensor_fini(&t->tensor);
-    bd_free(t);
-}
-
-static const bd_variant_type tensor_type = {.name = "tensorflow::Tensor", .destroy = destroy_tensor};
-
 static bool put_variant(bd_op_ctx *c, braid_tensor *y, int64_t i, const braid_tensor *t)
 {
-    tensor_variant *v = bd_calloc(1, sizeof *v);
-    bd_variant_init(&v->base, &tensor_type);
-    if (bd_tensor_keep(&v->tensor, t)) {
-        bd_tensor_variant_set(y, i, &v->base);
-    } else {
-        bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when keeping a tensor as a variant");
-    }
-    bd_variant_unref(&v->base);
-    return !bd_op_failed(c);
+    if (bd_tensor_variant_put(y, i, t)) return true;
+    bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when keeping a tensor as a variant");
+    return false;
 }
 
 static bool put_tensor(bd_op_ctx *c, braid_tensor *y, int64_t i, const braid_tensor *t)
@@ -147,13 +126,14 @@ static bool get_tensor(bd_op_ctx *c, const braid_tensor *from, int64_t at, budge
 {
     BD_STATUS(st);
     if (from->dtype == BRAID_VARIANT) {
-        bd_variant *v = bd_tensor_variant(from)[at];
-        if (v && v->type == &tensor_type) {
-            bd_tensor_ref(t, &BD_CONTAINER_OF(v, tensor_variant, base)->tensor);
+        const braid_tensor *held = bd_tensor_variant_get(from, at);
+        if (held) {
+            bd_tensor_ref(t, held);
             return true;
         }
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "serialized_sparse[%lld, %lld] holds %s, not a tensor",
-                   (long long)(at / 3), (long long)(at % 3), bd_variant_type_name(v));
+                   (long long)(at / 3), (long long)(at % 3),
+                   bd_variant_type_name(bd_tensor_variant(from)[at]));
         return false;
     }
     const bd_string *s = &bd_tensor_str(from)[at];
