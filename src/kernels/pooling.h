@@ -1,5 +1,5 @@
-// Pooling: the greatest or the mean element of windows that slide over images, and the gradients. Float by oneDNN, float
-// and double by plain loops.
+// Pooling: the greatest or the mean element of windows that slide over images, and the gradients. Float by oneDNN, all
+// number types by plain loops.
 #ifndef BD_KERNELS_POOLING_H
 #define BD_KERNELS_POOLING_H
 
@@ -32,7 +32,7 @@ typedef struct bd_pooling_data {
 // Pooling of float images prepared for one kind and shape, which runs over bd_pooling_data: as for convolutions, see conv.h.
 bd_prepared *bd_pooling_take(bd_prepared_cache *cache, bd_pooling_kind kind, const bd_pooling_shape *shape);
 
-// Any shape and kind, of BD_F32 or BD_F64.
+// Any shape and kind; of integers only the greatest, not the mean.
 void bd_pooling_plain(bd_number type, bd_pooling_kind kind, const bd_pooling_shape *shape,
                       const bd_pooling_data *data);
 

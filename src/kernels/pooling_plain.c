@@ -29,7 +29,8 @@ static void reach(const bd_pooling_shape *s, int d, int64_t at, int64_t *from, i
     if (*to > s->in[d]) *to = s->in[d];
 }
 
-#define POOLING(T)                                                                                           \
+// Sums are computed in U: without sign for integers, so that they wrap around.
+#define POOLING(T, U)                                                                                        \
     static void window_##T(bd_pooling_kind kind, const bd_pooling_shape *s, const plane *p, int64_t h,       \
                            int64_t w, const bd_pooling_data *d)                                              \
     {                                                                                                        \
@@ -43,7 +44,7 @@ static void reach(const bd_pooling_shape *s, int d, int64_t at, int64_t *from, i
             for (int64_t column = from; column < to; column++) {                                             \
                 int64_t x = p->x + row * p->x_step[0] + column * p->x_step[1];                               \
                 if (kind == BD_POOLING_MEAN) {                                                               \
-                    sum += xs[x];                                                                            \
+                    sum = (T)((U)sum + (U)xs[x]);                                                            \
                 } else if (kind == BD_POOLING_MEAN_GRAD) {                                                   \
                     dxs[x] += ((T *)d->dy)[y] / count;                                                       \
                 } else if (found < 0 || xs[found] < xs[x]) {                                                 \
@@ -53,7 +54,7 @@ static void reach(const bd_pooling_shape *s, int d, int64_t at, int64_t *from, i
         }                                                                                                    \
         if (kind == BD_POOLING_MEAN) ((T *)d->y)[y] = sum / count;                                           \
         if (kind == BD_POOLING_MAX) ((T *)d->y)[y] = xs[found];                                              \
-        if (kind == BD_POOLING_MAX_GRAD) dxs[found] += ((T *)d->dy)[y];                                      \
+        if (kind == BD_POOLING_MAX_GRAD) dxs[found] = (T)((U)dxs[found] + (U)((T *)d->dy)[y]);               \
         if (kind == BD_POOLING_MAX_PICK) ((T *)d->dy)[y] = dxs[found];                                       \
     }                                                                                                        \
     static void pool_##T(bd_pooling_kind kind, const bd_pooling_shape *s, const bd_pooling_data *d)          \
@@ -69,17 +70,20 @@ static void reach(const bd_pooling_shape *s, int d, int64_t at, int64_t *from, i
         }                                                                                                    \
     }
 
-POOLING(float)
-POOLING(double)
+POOLING(float, float)
+POOLING(double, double)
+POOLING(int32_t, uint32_t)
+POOLING(int64_t, uint64_t)
 
 void bd_pooling_plain(bd_number type, bd_pooling_kind kind, const bd_pooling_shape *s,
                       const bd_pooling_data *d)
 {
     size_t input = (size_t)(s->batch * s->channels * s->in[0] * s->in[1]) * bd_number_size(type);
     if (kind == BD_POOLING_MAX_GRAD || kind == BD_POOLING_MEAN_GRAD) memset(d->dx, 0, input);
-    if (type == BD_F32) {
-        pool_float(kind, s, d);
-    } else {
-        pool_double(kind, s, d);
+    switch (type) {
+    case BD_F32: pool_float(kind, s, d); break;
+    case BD_F64: pool_double(kind, s, d); break;
+    case BD_I32: pool_int32_t(kind, s, d); break;
+    default: pool_int64_t(kind, s, d); break;
     }
 }

@@ -375,21 +375,22 @@ static void mean_grad_gradient(bd_grad_ctx *c)
 #define MAX_ATTRS                                                                                            \
     "T:type{bfloat16,double,float,half,int16,int32,int64,int8,qint8,uint16,uint8}=float; "                   \
     "padding:string{SAME,VALID}; data_format:string{NHWC,NCHW,NCHW_VECT_C}='NHWC'"
-#define POOL_KERNELS_OF(CREATE, RUN)                                                                         \
-    BD_KERNELS({.types = BD_FLOATS,                                                                          \
+#define POOL_KERNELS_OF(TYPES, CREATE, RUN)                                                                  \
+    BD_KERNELS({.types = (TYPES),                                                                            \
                 .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,                                             \
                 .state_size = sizeof(pool_state),                                                            \
                 .create = (CREATE),                                                                          \
                 .destroy = pool_destroy,                                                                     \
                 .run = (RUN)})
-#define POOL_KERNELS(RUN) POOL_KERNELS_OF(pool_create, RUN)
+#define MAX_KERNELS(RUN) POOL_KERNELS_OF(BD_NUMBERS, pool_create, RUN)
+#define MEAN_KERNELS(RUN) POOL_KERNELS_OF(BD_FLOATS, pool_create, RUN)
 
 BD_OP(MaxPool) = {
     .signature = "(input: T) -> (output: T)",
     .attrs = WINDOW_ATTRS MAX_ATTRS,
     .shape = max_shape,
     .gradient = max_gradient,
-    .kernels = POOL_KERNELS_OF(max_create, max_run),
+    .kernels = POOL_KERNELS_OF(BD_NUMBERS, max_create, max_run),
     .doc =
         "The greatest element of each window of ksize that slides over images [batch, height, width, channels].",
 };
@@ -399,7 +400,7 @@ BD_OP(MaxPoolV2) = {
     .attrs = MAX_ATTRS,
     .shape = pool_v2_shape,
     .gradient = max_v2_gradient,
-    .kernels = POOL_KERNELS(max_v2_run),
+    .kernels = MAX_KERNELS(max_v2_run),
     .doc = "MaxPool with the window given by tensors.",
 };
 
@@ -408,7 +409,7 @@ BD_OP(MaxPoolGrad) = {
     .attrs = WINDOW_ATTRS GRAD_ATTRS "T:type{realnumber}=float",
     .shape = max_grad_shape,
     .gradient = max_grad_gradient,
-    .kernels = POOL_KERNELS(max_grad_run),
+    .kernels = MAX_KERNELS(max_grad_run),
     .doc = "The gradient of MaxPool: it goes to the first of the greatest elements of each window.",
 };
 
@@ -417,7 +418,7 @@ BD_OP(MaxPoolGradV2) = {
     .attrs = GRAD_ATTRS "T:type{realnumber}=float",
     .shape = max_grad_shape,
     .gradient = max_grad_v2_gradient,
-    .kernels = POOL_KERNELS(max_grad_v2_run),
+    .kernels = MAX_KERNELS(max_grad_v2_run),
     .doc = "The gradient of MaxPoolV2.",
 };
 
@@ -426,7 +427,7 @@ BD_OP(MaxPoolGradGrad) = {
     .attrs = WINDOW_ATTRS GRAD_ATTRS "T:type{realnumber}",
     .shape = max_pick_shape,
     .gradient = max_pick_gradient,
-    .kernels = POOL_KERNELS(max_pick_run),
+    .kernels = MAX_KERNELS(max_pick_run),
     .doc = "The gradient of MaxPoolGrad for its gradient.",
 };
 
@@ -434,7 +435,7 @@ BD_OP(MaxPoolGradGradV2) = {
     .signature = "(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> (output: T)",
     .attrs = GRAD_ATTRS "T:type{realnumber}",
     .shape = max_pick_shape,
-    .kernels = POOL_KERNELS(max_pick_v2_run),
+    .kernels = MAX_KERNELS(max_pick_v2_run),
     .doc = "The gradient of MaxPoolGradV2 for its gradient.",
 };
 
@@ -443,7 +444,7 @@ BD_OP(AvgPool) = {
     .attrs = WINDOW_ATTRS GRAD_ATTRS "T:type{bfloat16,double,float,half}",
     .shape = pool_shape,
     .gradient = mean_gradient,
-    .kernels = POOL_KERNELS(mean_run),
+    .kernels = MEAN_KERNELS(mean_run),
     .doc =
         "The mean of each window of ksize that slides over images [batch, height, width, channels]; padding does not count.",
 };
@@ -453,6 +454,6 @@ BD_OP(AvgPoolGrad) = {
     .attrs = WINDOW_ATTRS GRAD_ATTRS "T:type{bfloat16,double,float,half}",
     .shape = mean_grad_shape,
     .gradient = mean_grad_gradient,
-    .kernels = POOL_KERNELS(mean_grad_run),
+    .kernels = MEAN_KERNELS(mean_grad_run),
     .doc = "The gradient of AvgPool.",
 };

@@ -1,6 +1,8 @@
 // MaxPool along the depth: groups of channels, each made one.
 #include "ops/pool_depth.h"
 
+#include "ops/elementwise.h"
+
 bd_depth_window bd_depth_window_of(const braid_op *node, const bd_window *w)
 {
     int axis = bd_window_channel_axis(w);
@@ -43,20 +45,6 @@ braid_code bd_shape_ctx_depth_window(bd_shape_ctx *c, const bd_window *w, const 
     return BRAID_OK;
 }
 
-// Rows of `count` become one element each.
-#define MAX_OF_ROWS(NAME, T)                                                                                 \
-    static void NAME(const T *x, int64_t rows, int64_t count, T *y)                                          \
-    {                                                                                                        \
-        for (int64_t r = 0; r < rows; r++, x += count) {                                                     \
-            T most = x[0];                                                                                   \
-            for (int64_t i = 1; i < count; i++)                                                              \
-                most = x[i] > most ? x[i] : most;                                                            \
-            y[r] = most;                                                                                     \
-        }                                                                                                    \
-    }
-MAX_OF_ROWS(max_f32, float)
-MAX_OF_ROWS(max_f64, double)
-
 void bd_depth_pool_run(bd_op_ctx *c, const bd_depth_window *d)
 {
     const braid_tensor *x = bd_input(c, 0);
@@ -77,10 +65,5 @@ void bd_depth_pool_run(bd_op_ctx *c, const bd_depth_window *d)
     shape.dims[3] /= d->size;
     braid_tensor *y = bd_output(c, 0, x->dtype, &shape);
     if (!y) return;
-    int64_t rows = bd_tensor_count(y);
-    if (x->dtype == BRAID_FLOAT) {
-        max_f32(x->data, rows, d->size, y->data);
-    } else {
-        max_f64(x->data, rows, d->size, y->data);
-    }
+    bd_reduce_loop(BD_REDUCE_MAX, bd_number_of(x->dtype))(x->data, y->data, bd_tensor_count(y), d->size, 1);
 }

@@ -13,6 +13,23 @@ static void test_max(void **state)
          .inputs = "float[1,4,4,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
                    "1.25 0.25",
          .want = "float[1,2,2,1] 0.5 1.25 0.75 1.25"},
+        // Integers, of which sums wrap around.
+        {.op = "MaxPool",
+         .attrs = "ksize=[1,2,2,1]; strides=[1,1,1,1]; padding=SAME",
+         .inputs = "int64[1,2,2,1] 9007199254740993 -5 9007199254740992 7",
+         .want = "int64[1,2,2,1] 9007199254740993 7 9007199254740992 7"},
+        {.op = "MaxPool",
+         .attrs = "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=VALID",
+         .inputs = "uint8[1,2,2,2] 1 200 3 4 5 6 255 8",
+         .want = "uint8[1,1,1,2] 255 200"},
+        {.op = "MaxPool",
+         .attrs = "ksize=[1,1,1,2]; strides=[1,1,1,2]; padding=VALID",
+         .inputs = "int32[1,1,2,2] -7 -9 3 4",
+         .want = "int32[1,1,2,1] -7 4"},
+        {.op = "MaxPoolGrad",
+         .attrs = "ksize=[1,1,2,1]; strides=[1,1,1,1]; padding=VALID",
+         .inputs = "int32[1,1,3,1] 1 5 2; int32[1,1,2,1] 5; int32[1,1,2,1] 2147483647 1",
+         .want = "int32[1,1,3,1] 0 -2147483648 0"},
         {.op = "MaxPoolGrad",
          .attrs = "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=VALID",
          .inputs = "float[1,4,4,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
