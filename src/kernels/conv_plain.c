@@ -100,6 +100,7 @@ void bd_conv_plain(bd_number type, bd_conv_kind kind, const bd_conv_shape *s, co
     } else {
         memset(d->filter, 0, (size_t)filter * size);
     }
+    if (input == 0 || filter == 0 || output == 0) return; // other sizes may be as large as they like
     if (type == BD_F32) {
         conv_float(kind, s, d->input, d->filter, d->output);
     } else {

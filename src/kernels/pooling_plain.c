@@ -80,6 +80,7 @@ void bd_pooling_plain(bd_number type, bd_pooling_kind kind, const bd_pooling_sha
 {
     size_t input = (size_t)(s->batch * s->channels * s->in[0] * s->in[1]) * bd_number_size(type);
     if (kind == BD_POOLING_MAX_GRAD || kind == BD_POOLING_MEAN_GRAD) memset(d->dx, 0, input);
+    if (s->batch == 0 || s->channels == 0) return; // the other may be as large as it likes
     switch (type) {
     case BD_F32: pool_float(kind, s, d); break;
     case BD_F64: pool_double(kind, s, d); break;

@@ -61,7 +61,7 @@ static bool compare(const bd_suppress *s, const bd_suppressed *out, candidate *c
         } else if (o > s->overlap_max) {
             return false;
         }
-        if (c->score <= s->score_min) return false;
+        if (!(c->score > s->score_min)) return false; // nor is it when it is no number
     }
     c->compared = out->count;
     return true;

@@ -21,6 +21,8 @@ bool bd_batch_norm_images(bd_op_ctx *c, int i, const char *what, bool nchw, bd_c
     *out = (bd_channels){.outer = bd_shape_count_range(s, 0, axis),
                          .channels = s->dims[axis],
                          .inner = bd_shape_count_range(s, axis + 1, 4)};
+    // Sizes beside a size of 0 may be as large as they like.
+    if (bd_shape_count(s) == 0) out->outer = 0;
     return true;
 }
 

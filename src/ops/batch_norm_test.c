@@ -128,6 +128,10 @@ static void test_values(void **state)
         {.op = "FusedBatchNorm",
          .inputs = "float[1,2,2,0]; float[0]; float[0]; float[0]; float[0]",
          .want = "float[1,2,2,0]; float[0]; float[0]; float[0]; float[0]"},
+        // A size beside a size of 0 may be large.
+        {.op = "FusedBatchNorm",
+         .inputs = "float[1152921504606846976,1,1,0]; float[0]; float[0]; float[0]; float[0]",
+         .want = "float[1152921504606846976,1,1,0]; float[0]; float[0]; float[0]; float[0]"},
         // One element a channel: Bessel's correction divides by 1.
         {.op = "FusedBatchNorm",
          .inputs = "float[1,1,1,2] 3 4; float[2] 1; float[2] 5 6; float[0]; float[0]",

@@ -123,7 +123,7 @@ static bool read_inputs(bd_op_ctx *c, combined *m)
 
 typedef struct choice {
     float score;
-    int64_t class;
+    int64_t label;
     float box[4];
     int64_t number; // in the order of choice, for equal scores
 } choice;
@@ -165,12 +165,12 @@ static void free_work(work *w)
     bd_free(w->choices);
 }
 
-static bool choose_class(const combined *m, const float *boxes, const float *scores, int64_t class, work *w)
+static bool choose_class(const combined *m, const float *boxes, const float *scores, int64_t label, work *w)
 {
     for (int64_t i = 0; i < m->count; i++) {
-        int64_t from = i * m->box_classes + (m->box_classes > 1 ? class : 0);
+        int64_t from = i * m->box_classes + (m->box_classes > 1 ? label : 0);
         memcpy(w->boxes + 4 * i, boxes + 4 * from, 4 * sizeof *boxes);
-        w->scores[i] = scores[i * m->classes + class];
+        w->scores[i] = scores[i * m->classes + label];
     }
     bd_suppress s = {.boxes = w->boxes,
                      .scores = w->scores,
@@ -181,7 +181,7 @@ static bool choose_class(const combined *m, const float *boxes, const float *sco
     if (!bd_suppress_run(&s, &w->chosen)) return false;
     for (int64_t k = 0; k < w->chosen.count; k++) {
         choice *out = &w->choices[w->choice_count];
-        *out = (choice){.score = w->chosen.score[k], .class = class, .number = w->choice_count++};
+        *out = (choice){.score = w->chosen.score[k], .label = label, .number = w->choice_count++};
         memcpy(out->box, w->boxes + (int64_t)4 * w->chosen.index[k], sizeof out->box);
     }
     return true;
@@ -199,7 +199,7 @@ static void put_image(bd_op_ctx *c, const combined *m, int64_t image, work *w)
             bd_tensor_f32(&c->outputs[0].tensor)[4 * at + i] =
                 m->clips ? fmaxf(fminf(from->box[i], 1), 0) : from->box[i];
         bd_tensor_f32(&c->outputs[1].tensor)[at] = from->score;
-        bd_tensor_f32(&c->outputs[2].tensor)[at] = (float)from->class;
+        bd_tensor_f32(&c->outputs[2].tensor)[at] = (float)from->label;
     }
     bd_tensor_i32(&c->outputs[3].tensor)[image] = (int32_t)len;
 }
@@ -232,8 +232,8 @@ static void combined_run(bd_op_ctx *c)
         const float *boxes = bd_tensor_f32(bd_input(c, 0)) + b * m.count * m.box_classes * 4;
         const float *scores = bd_tensor_f32(bd_input(c, 1)) + b * m.count * m.classes;
         w.choice_count = 0;
-        for (int64_t class = 0; class < m.classes && ok; class ++)
-            ok = choose_class(&m, boxes, scores, class, &w);
+        for (int64_t label = 0; label < m.classes && m.count > 0 && ok; label++)
+            ok = choose_class(&m, boxes, scores, label, &w);
         if (ok) put_image(c, &m, b, &w);
     }
     if (!ok)

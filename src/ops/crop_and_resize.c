@@ -123,6 +123,12 @@ typedef struct place {
     int64_t nearest;
 } place;
 
+// A float may round the size of a large image.
+static int64_t bounded(const axis *a, float at)
+{
+    return (int64_t)at < a->image ? (int64_t)at : a->image - 1;
+}
+
 // Where in the image pixel `i` of the crop lies. False: beside it.
 static bool place_of(const axis *a, int64_t i, place *p)
 {
@@ -131,9 +137,9 @@ static bool place_of(const axis *a, int64_t i, place *p)
     float at = a->crop > 1 ? a->from * last + (float)i * scale
                            : (float)(0.5 * (double)(a->from + a->to) * (double)last);
     if (!(at >= 0 && at <= last)) return false;
-    *p = (place){.low = (int64_t)floorf(at), .high = (int64_t)ceilf(at), .nearest = (int64_t)roundf(at)};
-    p->part = at - (float)p->low;
-    if (p->high >= a->image) p->high = a->image - 1; // of sizes that a float rounds
+    *p = (place){
+        .low = bounded(a, floorf(at)), .high = bounded(a, ceilf(at)), .nearest = bounded(a, roundf(at))};
+    p->part = at - floorf(at);
     return true;
 }
 
@@ -258,7 +264,7 @@ static void crop_run(bd_op_ctx *c)
     w.is_nearest = is_nearest(c->node);
     braid_shape shape = {.rank = 4, .dims = {w.box_count, w.crop[0], w.crop[1], w.depth}};
     braid_tensor *y = bd_image_output(c, BRAID_FLOAT, &shape), floats = {0};
-    if (!y || !bd_image_floats(c, x, &floats)) return;
+    if (!y || bd_tensor_count(y) == 0 || !bd_image_floats(c, x, &floats)) return;
     float beside = bd_node_attr_float(c->node, "extrapolation_value");
     for (int64_t i = 0; i < bd_tensor_count(y); i++)
         bd_tensor_f32(y)[i] = beside;
@@ -345,7 +351,7 @@ static void grad_image_run(bd_op_ctx *c)
     w.depth = image.dims[3];
     w.is_nearest = is_nearest(c->node);
     braid_tensor *dx = bd_image_output(c, c->node->output_types[0], &image);
-    if (!dx) return;
+    if (!dx || bd_tensor_count(grads) == 0) return;
     if (dx->dtype == BRAID_DOUBLE) {
         walk_pixels(&w, spread_f64, &(spread_f64_job){bd_tensor_f32(grads), bd_tensor_f64(dx)});
     } else {
@@ -408,7 +414,7 @@ static void grad_boxes_run(bd_op_ctx *c)
     w.depth = x->shape.dims[3];
     braid_shape shape = bd_shape2(w.box_count, 4);
     braid_tensor *out = bd_image_output(c, BRAID_FLOAT, &shape), floats = {0};
-    if (!out || !bd_image_floats(c, x, &floats)) return;
+    if (!out || bd_tensor_count(grads) == 0 || !bd_image_floats(c, x, &floats)) return;
     walk_pixels(&w, move_box, &(boxes_job){bd_tensor_f32(grads), bd_tensor_f32(&floats), bd_tensor_f32(out)});
     bd_tensor_fini(&floats);
 }

@@ -172,7 +172,7 @@ static void dilation_run(bd_op_ctx *c)
     braid_shape shape;
     if (!dilation_of(c, &d, &shape)) return;
     braid_tensor *y = bd_window_output(c, x->dtype, &shape);
-    if (y) dilate_of(x->dtype)(&d, 0, x->data, filter->data, NULL, y->data);
+    if (y && bd_tensor_count(y) > 0) dilate_of(x->dtype)(&d, 0, x->data, filter->data, NULL, y->data);
 }
 
 // `op`: 1 for the image, 2 for the filter.

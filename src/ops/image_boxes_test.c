@@ -115,6 +115,14 @@ static void test_crops(void **state)
         {.op = "CropAndResize",
          .inputs = "float[1,2,2,1] 1; float[0,4]; int32[0]; int32[2] 3 2",
          .want = "float[0,3,2,1]"},
+        // Without channels there is nothing to walk over, however large.
+        {.op = "CropAndResize",
+         .inputs = "float[1,2,2,0]; float[1,4] 0; int32[1] 0; int32[2] 2147483647",
+         .want = "float[1,2147483647,2147483647,0]"},
+        {.op = "CropAndResizeGradImage",
+         .attrs = "T=float",
+         .inputs = "float[1,2147483647,2147483647,0]; float[1,4] 0; int32[1] 0; int32[4] 1 1 1 0",
+         .want = "float[1,1,1,0]"},
         // Boxes that are no numbers are beside the image.
         {.op = "CropAndResize",
          .attrs = "extrapolation_value=9",
@@ -308,6 +316,11 @@ static void test_suppression(void **state)
         {.op = "NonMaxSuppressionV5",
          .inputs = "float[3,4] 0; float[3] 1; int32[] 1; float[] 0.5; float[] 0; float[] -1",
          .want = "InvalidArgument: soft_nms_sigma_val must be >= 0"},
+        // A score that becomes no number is no score.
+        {.op = "NonMaxSuppressionV5",
+         .inputs =
+             "float[2,4] 0 0 inf inf 0 0 inf inf; float[2] 0.5 1; int32[] 2; float[] 0.5; float[] 0; float[] 0.5",
+         .want = "int32[1] 1; float[1] 1; int32[] 1"},
         {.op = "NonMaxSuppressionWithOverlaps",
          .inputs = "float[3,2] 0; float[3] 1; int32[] 1; float[] 0.5; float[] 0",
          .want = "InvalidArgument: overlaps must be square"},

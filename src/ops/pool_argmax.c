@@ -140,7 +140,7 @@ static void argmax_run(bd_op_ctx *c)
     if (!pooling_of(c, &p, &pooled)) return;
     braid_tensor *y = bd_window_output(c, x->dtype, &pooled);
     braid_tensor *places = y ? bd_output(c, 1, c->node->output_types[1], &pooled) : NULL;
-    if (!places) return;
+    if (!places || bd_tensor_count(y) == 0) return;
     greatest_fn greatest = greatest_of(x->dtype);
     int64_t image = p.in[0] * p.in[1] * p.channels, i = 0;
     for (int64_t b = 0; b < p.batch; b++) {

@@ -85,6 +85,10 @@ static void test_values(void **state)
          .want = "uint8[1,1,1,1] 200; int64[1,1,1,1] 1"},
         {.op = "MaxPoolWithArgmax",
          .attrs = POOL2,
+         .inputs = "float[576460752303423488,2,2,0]",
+         .want = "float[576460752303423488,1,1,0]; int64[576460752303423488,1,1,0]"},
+        {.op = "MaxPoolWithArgmax",
+         .attrs = POOL2,
          .inputs = "float[0,2,2,1]",
          .want = "float[0,1,1,1]; int64[0,1,1,1]"},
     };

@@ -22,7 +22,7 @@ static braid_code read_pair(const braid_op *node, const char *name, const char *
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "%s field must specify 2 dimensions", what);
     out[0] = attr->list.f[0];
     out[1] = attr->list.f[1];
-    if (out[0] > 0 && out[1] > 0) return BRAID_OK;
+    if (out[0] > 0 && out[1] > 0 && isfinite(out[0]) && isfinite(out[1])) return BRAID_OK;
     return bd_fail(st, BRAID_INVALID_ARGUMENT, "%s must be non-negative: [%g, %g]", what, (double)out[0],
                    (double)out[1]);
 }
