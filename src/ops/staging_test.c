@@ -1,0 +1,230 @@
+// What staging areas promise: order, waiting, limits, keys that come piece by piece. Expected values follow from TensorFlow 1.15's
+// documentation of the ops.
+// labels: concurrent
+#include "base/testing/test.h"
+#include "ops/testing/op_live.h"
+#include "ops/testing/op_test.h"
+
+static const braid_dtype types[] = {BRAID_INT32, BRAID_FLOAT};
+
+// A node of an area called "area" of int32 and float; the inputs are fed.
+static braid_op *node(op_live *l, const char *op, const char *attr, int64_t limit, const braid_dtype *inputs,
+                      int input_count, int first_value, const braid_dtype *outputs, int output_count)
+{
+    braid_op_desc *d = braid_op_begin(l->graph, op, NULL);
+    for (int i = 0; i < first_value && i < input_count; i++)
+        braid_op_input(d, op_live_placeholder(l, inputs[i]));
+    braid_out values[2];
+    for (int i = first_value; i < input_count; i++)
+        values[i - first_value] = op_live_placeholder(l, inputs[i]);
+    if (input_count > first_value) braid_op_input_list(d, values, input_count - first_value);
+    braid_op_attr_type_list(d, "dtypes", output_count ? outputs : types, output_count ? output_count : 2);
+    if (strstr(op, "MapStage")) braid_op_attr_type_list(d, "fake_dtypes", inputs + 2, input_count - 2);
+    if (attr) braid_op_attr_int(d, attr, limit);
+    braid_op_attr_string(d, "shared_name", "area");
+    braid_op *n = braid_op_end(d);
+    BD_STATUS(st);
+    if (braid_graph_status(l->graph, st)) fail_msg("%s", braid_status_message(st));
+    return n;
+}
+
+typedef struct stage_nodes {
+    op_live *live;
+    braid_op *stage, *unstage, *peek, *size, *clear;
+} stage_nodes;
+
+static stage_nodes stage_area(op_live *l, const char *attr, int64_t limit)
+{
+    static const braid_dtype index = BRAID_INT32;
+    stage_nodes n = {.live = l};
+    n.stage = node(l, "Stage", attr, limit, types, 2, 0, NULL, 0);
+    n.unstage = node(l, "Unstage", attr, limit, NULL, 0, 0, types, 2);
+    n.peek = node(l, "StagePeek", attr, limit, &index, 1, 1, types, 2);
+    n.size = node(l, "StageSize", attr, limit, NULL, 0, 0, NULL, 0);
+    n.clear = node(l, "StageClear", attr, limit, NULL, 0, 0, NULL, 0);
+    return n;
+}
+
+#define RUN(NODE, FEEDS, WANT) op_live_run(n.live, n.NODE, FEEDS, WANT)
+#define START(NODE, FEEDS) op_live_start(n.live, n.NODE, FEEDS)
+
+static void the_oldest_comes_out_first(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    stage_nodes n = stage_area(l, NULL, 0);
+    RUN(stage, "int32[] 1; float[2] 1 2", "");
+    RUN(stage, "int32[] 2; float[]  3", "");
+    RUN(peek, "int32[] 1", "int32[] 2; float[] 3");
+    RUN(size, "", "int32[] 2");
+    RUN(unstage, "", "int32[] 1; float[2] 1 2");
+    RUN(stage, "int32[] 3; float[] 4", "");
+    RUN(clear, "", "");
+    RUN(size, "", "int32[] 0");
+    op_live_free(l);
+}
+
+static void who_takes_waits_for_who_puts(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    stage_nodes n = stage_area(l, NULL, 0);
+    op_execution *third = START(peek, "int32[] 1"), *first = START(unstage, "");
+    assert_false(op_execution_has_ended(first));
+    RUN(stage, "int32[] 1; float[] 1", "");
+    op_execution_expect(first, "int32[] 1; float[] 1"); // though the peek came before: it waits for more
+    assert_false(op_execution_has_ended(third));
+    RUN(stage, "int32[] 2; float[] 2", "");
+    RUN(stage, "int32[] 3; float[] 3", "");
+    op_execution_expect(third, "int32[] 3; float[] 3");
+    op_execution *cancelled = START(peek, "int32[] 9");
+    op_execution_cancel(cancelled);
+    op_execution_expect(cancelled, "Cancelled: ");
+    op_live_free(l);
+}
+
+static void a_full_area_makes_who_puts_wait(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    stage_nodes n = stage_area(l, "capacity", 1);
+    RUN(stage, "int32[] 1; float[] 1", "");
+    op_execution *second = START(stage, "int32[] 2; float[] 2"),
+                 *third = START(stage, "int32[] 3; float[] 3");
+    assert_false(op_execution_has_ended(second));
+    RUN(unstage, "", "int32[] 1; float[] 1");
+    op_execution_expect(second, "");
+    assert_false(op_execution_has_ended(third));
+    RUN(clear, "", "");
+    op_execution_expect(third, "");
+    RUN(unstage, "", "int32[] 3; float[] 3");
+    op_live_free(l);
+}
+
+static void memory_may_be_limited(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    stage_nodes n = stage_area(l, "memory_limit", 20);
+    RUN(stage, "int32[] 1; float[5] 1",
+        "ResourceExhausted: Attempted to insert tensors with combined size of '24' bytes into Staging Area with a "
+        "memory limit of '20'.");
+    RUN(stage, "int32[] 1; float[2] 1 2", "");
+    op_execution *second = START(stage, "int32[] 2; float[2] 3 4");
+    assert_false(op_execution_has_ended(second));
+    RUN(unstage, "", "int32[] 1; float[2] 1 2");
+    op_execution_expect(second, "");
+    op_live_free(l);
+}
+
+// ---- Maps ----
+
+typedef struct map_nodes {
+    op_live *live;
+    braid_op *stage, *stage_first, *stage_second, *unstage, *unstage_first, *any, *peek, *size, *incomplete,
+        *clear;
+} map_nodes;
+
+static map_nodes map_area(op_live *l, bool ordered, int64_t capacity)
+{
+    static const braid_dtype both[] = {BRAID_INT64, BRAID_INT32, BRAID_INT32, BRAID_FLOAT},
+                             second[] = {BRAID_INT64, BRAID_INT32, BRAID_FLOAT};
+    static const char *const ops_of[][7] = {
+        {"MapStage", "MapUnstage", "MapUnstageNoKey", "MapPeek", "MapSize", "MapIncompleteSize", "MapClear"},
+        {"OrderedMapStage", "OrderedMapUnstage", "OrderedMapUnstageNoKey", "OrderedMapPeek", "OrderedMapSize",
+         "OrderedMapIncompleteSize", "OrderedMapClear"}};
+    const char *const *ops = ops_of[ordered];
+    map_nodes n = {.live = l};
+    n.size = node(l, ops[4], "capacity", capacity, NULL, 0, 0, NULL, 0); // runs first: it says the types
+    n.stage = node(l, ops[0], "capacity", capacity, both, 4, 2, NULL, 0);
+    n.stage_first = node(l, ops[0], "capacity", capacity, both, 3, 2, NULL, 0);
+    n.stage_second = node(l, ops[0], "capacity", capacity, second, 3, 2, NULL, 0);
+    n.unstage = node(l, ops[1], "capacity", capacity, both, 2, 2, types, 2);
+    n.unstage_first = node(l, ops[1], "capacity", capacity, both, 2, 2, types, 1);
+    n.any = node(l, ops[2], "capacity", capacity, both + 1, 1, 1, types, 2);
+    n.peek = node(l, ops[3], "capacity", capacity, both, 2, 2, types, 2);
+    n.incomplete = node(l, ops[5], "capacity", capacity, NULL, 0, 0, NULL, 0);
+    n.clear = node(l, ops[6], "capacity", capacity, NULL, 0, 0, NULL, 0);
+    op_live_run(l, n.size, "", "int32[] 0");
+    return n;
+}
+
+static void check_map(bool ordered)
+{
+    op_live *l = op_live_new();
+    map_nodes n = map_area(l, ordered, 0);
+    RUN(stage, "int64[] 7; int32[2] 0 1; int32[] 70; float[] 0.7", "");
+    RUN(stage, "int64[] 3; int32[2] 0 1; int32[] 30; float[] 0.3", "");
+    RUN(peek, "int64[] 7; int32[2] 0 1", "int32[] 70; float[] 0.7");
+    RUN(any, "int32[2] 0 1", "int64[] 3; int32[] 30; float[] 0.3");
+    op_execution *later = START(unstage, "int64[] 5; int32[2] 0 1");
+    RUN(unstage, "int64[] 7; int32[2] 0 1", "int32[] 70; float[] 0.7");
+    RUN(size, "", "int32[] 0");
+    RUN(stage_second, "int64[] 5; int32[1] 1; float[] 0.5", "");
+    RUN(incomplete, "", "int32[] 1");
+    assert_false(op_execution_has_ended(later));
+    RUN(stage_second, "int64[] 5; int32[1] 1; float[] 0.6",
+        "InvalidArgument: The tensor for index '1' for key '5' was already initialized '2'.");
+    RUN(stage_first, "int64[] 5; int32[1] 0; int32[] 50", "");
+    op_execution_expect(later, "int32[] 50; float[] 0.5");
+    RUN(incomplete, "", "int32[] 0");
+    RUN(stage, "int64[] 1; int32[2] 0 1; int32[] 10; float[] 0.1", "");
+    RUN(unstage_first, "int64[] 1; int32[1] 0", "int32[] 10");
+    RUN(size, "", "int32[] 1");
+    RUN(unstage_first, "int64[] 1; int32[1] 0",
+        "InvalidArgument: Tensor at index '0' for key '1' has already been removed.");
+    RUN(clear, "", "");
+    RUN(size, "", "int32[] 0");
+    op_live_free(l);
+}
+
+static void keys_may_come_piece_by_piece(void **state)
+{
+    (void)state;
+    check_map(false);
+    check_map(true);
+}
+
+static void a_full_map_makes_who_completes_a_key_wait(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    map_nodes n = map_area(l, true, 1);
+    RUN(stage, "int64[] 2; int32[2] 0 1; int32[] 20; float[] 0.2", "");
+    op_execution *second = START(stage, "int64[] 1; int32[2] 0 1; int32[] 10; float[] 0.1");
+    assert_false(op_execution_has_ended(second));
+    RUN(any, "int32[2] 0 1", "int64[] 2; int32[] 20; float[] 0.2");
+    op_execution_expect(second, "");
+    op_live_free(l);
+}
+
+static void wrong_indices_are_refused(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    map_nodes n = map_area(l, true, 0);
+    RUN(stage, "int64[] 2; int32[2] 1 0; int32[] 20; float[] 0.2",
+        "InvalidArgument: Indices are not strictly ordered");
+    RUN(stage, "int64[] 2; int32[2] 0 2; int32[] 20; float[] 0.2",
+        "InvalidArgument: Index '2' was out of bounds '2'.");
+    RUN(stage, "int64[] 2; int32[1] 0; int32[] 20; float[] 0.2",
+        "InvalidArgument: Mismatch stage/unstage: 1 vs. 2");
+    RUN(stage_second, "int64[] 2; int32[1] 0; float[] 0.2",
+        "InvalidArgument: Tensor 0 of staging area 'area' is int32");
+    RUN(unstage, "int64[2] 2; int32[2] 0 1", "InvalidArgument: key must be an int64 scalar, got shape [2]");
+    op_live_free(l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_oldest_comes_out_first),
+        cmocka_unit_test(who_takes_waits_for_who_puts),
+        cmocka_unit_test(a_full_area_makes_who_puts_wait),
+        cmocka_unit_test(memory_may_be_limited),
+        cmocka_unit_test(keys_may_come_piece_by_piece),
+        cmocka_unit_test(a_full_map_makes_who_completes_a_key_wait),
+        cmocka_unit_test(wrong_indices_are_refused),
+    };
+    return BD_RUN_TESTS(tests);
+}
