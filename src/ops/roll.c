@@ -40,7 +40,7 @@ static bool read_shifts(bd_op_ctx *c, int64_t shifts[BRAID_RANK_MAX])
         if (d < 0) d += rank;
         int64_t size = x->shape.dims[d] > 0 ? x->shape.dims[d] : 1;
         int64_t by = bd_tensor_index(shift, i) % size;
-        shifts[d] = (shifts[d] + by + size) % size;
+        shifts[d] = (shifts[d] + (by < 0 ? by + size : by)) % size;
     }
     return !bd_op_failed(c);
 }

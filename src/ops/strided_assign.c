@@ -36,7 +36,17 @@ static bool put_value(bd_op_ctx *c, const braid_tensor *to)
         at += sel.begin[d] * walk.to_strides[d];
         walk.to_strides[d] *= sel.strides[d];
     }
-    bd_elements_copy_block(to, at, value, 0, &walk);
+    if (value->buffer != to->buffer) {
+        bd_elements_copy_block(to, at, value, 0, &walk);
+        return true;
+    }
+    braid_tensor copy; // the value is another part of the same variable
+    if (!bd_tensor_snapshot(&copy, value)) {
+        bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when copying the value");
+        return false;
+    }
+    bd_elements_copy_block(to, at, &copy, 0, &walk);
+    bd_tensor_fini(&copy);
     return true;
 }
 

@@ -85,6 +85,38 @@ static void test_scatters(void **state)
     OP_TEST_VALUES(cases);
 }
 
+// v[1:4] = v[0:3]: what is read is a view of what is written.
+static void test_overlap(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_graph *g = braid_graph_new();
+    static const char *const feeds[] = {"float[4] 1 2 3 4", "int32[1] 0", "int32[1] 3", "int32[1] 1",
+                                        "int32[1] 4"};
+    op_binding bind[5] = {0};
+    braid_out in[5];
+    for (int i = 0; i < 5; i++) {
+        braid_op_desc *d = braid_op_begin(g, "Placeholder", NULL);
+        braid_op_attr_type(d, "dtype", i ? BRAID_INT32 : BRAID_FLOAT);
+        in[i] = braid_op_end_out(d);
+        bind[i].op = in[i].op;
+        op_test_tensor(&bind[i].value.tensor, feeds[i]);
+    }
+    braid_out v = {op_test_node(g, "TemporaryVariable", "dtype=float; shape=[4]; var_name=t", NULL, 0), 0};
+    braid_out set = {op_test_node(g, "AssignAdd", NULL, (braid_out[]){v, in[0]}, 2), 0};
+    braid_out part = {op_test_node(g, "StridedSlice", NULL, (braid_out[]){set, in[1], in[2], in[3]}, 4), 0};
+    braid_out put = {
+        op_test_node(g, "StridedSliceAssign", NULL, (braid_out[]){set, in[3], in[4], in[3], part}, 5), 0};
+    braid_tensor got;
+    op_test_eval(bind, 5, &put, 1, &got, st);
+    assert_ok(st);
+    op_test_expect(&got, "float[4] 1 1 2 3", 0, "StridedSliceAssign");
+    bd_tensor_fini(&got);
+    for (int i = 0; i < 5; i++)
+        bd_value_fini(&bind[i].value);
+    braid_graph_free(g);
+}
+
 static void test_along_axes(void **state)
 {
     (void)state;
@@ -185,8 +217,10 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gathers),    cmocka_unit_test(test_scatters), cmocka_unit_test(test_along_axes),
-        cmocka_unit_test(test_handing_on), cmocka_unit_test(test_shapes),   cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_gathers),    cmocka_unit_test(test_scatters),
+        cmocka_unit_test(test_along_axes), cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_handing_on), cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_gradients),
     };
     return BD_RUN_TESTS(tests);
 }
