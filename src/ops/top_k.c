@@ -208,14 +208,15 @@ static void nth_run(bd_op_ctx *c)
     if (!bd_input_int(c, 1, "n", &at)) return;
     int rank = x->shape.rank;
     int64_t n = rank > 0 ? x->shape.dims[rank - 1] : -1;
-    if (at < 0 || n <= at || n > INT32_MAX) {
-        char text[BD_SHAPE_STR_MAX];
-        bd_op_fail(
-            c, BRAID_INVALID_ARGUMENT,
-            "n must be non-negative and the input have at least n + 1 columns: n is %lld, the input has shape %s",
-            (long long)at, bd_shape_str(&x->shape, text));
-        return;
+    if (at < 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Need n >= 0, got %lld", (long long)at);
+    } else if (rank == 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input must be at least rank 1 but is rank 0");
+    } else if (n <= at || n > INT32_MAX) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input must have at least n+1 columns: n is %lld, columns %lld",
+                   (long long)at, (long long)n);
     }
+    if (bd_op_failed(c)) return;
     int64_t k = bd_node_attr_bool(c->node, "reverse") ? at + 1 : n - at; // the last of the k greatest
     braid_shape shape = x->shape;
     shape.rank--;

@@ -147,9 +147,9 @@ static void test_along_axes(void **state)
         {"NthElement", NULL, "int32[4] 3 1 5 4; int32[] 0", "int32[] 1"},
         {"NthElement", NULL, "double[0,2]; int32[] 0", "double[0]"},
         {"NthElement", NULL, "int64[100] 7; int32[] 20", "int64[] 7"},
-        {"NthElement", NULL, "float[2] 1; int32[] 2", "InvalidArgument: "},
-        {"NthElement", NULL, "float[2] 1; int32[] -1", "InvalidArgument: "},
-        {"NthElement", NULL, "float[] 1; int32[] 0", "InvalidArgument: "},
+        {"NthElement", NULL, "float[2] 1; int32[] 2", "InvalidArgument: at least n+1 columns"},
+        {"NthElement", NULL, "float[2] 1; int32[] -1", "InvalidArgument: Need n >= 0, got -1"},
+        {"NthElement", NULL, "float[] 1; int32[] 0", "InvalidArgument: at least rank 1"},
     };
     OP_TEST_VALUES(cases);
 }
