@@ -268,11 +268,7 @@ braid_code bd_first_format_read(bd_first_format *f, const char *name, const bd_t
     *t = (braid_tensor){0};
     if (!r.stored) return bd_fail(st, BRAID_NOT_FOUND, "Key %s not found in checkpoint", name);
     bd_tensor_slice all = bd_tensor_slice_all(r.stored->shape.rank);
-    if (r.stored->shape.rank == 0) return read_scalar(&r, st);
-    // A tensor without elements has no slice that could be resolved.
-    if (!slice && bd_shape_count(&r.stored->shape) == 0)
-        return bd_tensor_init(t, r.stored->dtype, &r.stored->shape, st);
     braid_code code = bd_tensor_slice_resolve(slice ? slice : &all, &r.stored->shape, &r.wanted, st);
     if (code) return bd_status_prefix(st, "tensor %s: ", name);
-    return read_parts(&r, st);
+    return r.wanted.rank == 0 ? read_scalar(&r, st) : read_parts(&r, st);
 }

@@ -95,6 +95,9 @@ static void all_types_come_back(void **state)
         expect(f, slices[i].name, NULL, &t[i]);
         bd_tensor_fini(&t[i]);
     }
+    bd_tensor_slice row = bd_tensor_slice_all(1);
+    bd_first_format_read(f, "scalar", &row, &(braid_tensor){0}, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "tensor scalar: slice '-' is not in a tensor of shape []");
     assert_false(bd_first_format_find(f, "none", &(braid_dtype){0}, &(braid_shape){0}));
     bd_first_format_close(f);
 }
