@@ -30,6 +30,7 @@ static const char differentiable[] =
     "AvgPool AvgPoolGrad MaxPool MaxPoolV2 MaxPoolGrad MaxPoolGradV2 MaxPoolGradGrad L2Loss TopKV2 FusedBatchNorm "
     "FusedBatchNormGrad FusedBatchNormV2 FusedBatchNormV3 FusedBatchNormGradV2 FusedBatchNormGradV3 "
     "BatchNormWithGlobalNormalization Dilation2D MaxPoolWithArgmax CropAndResize "
+    "FractionalMaxPool FractionalAvgPool "
     // what came by TensorFlow 1.15
     "Angle ConjugateTranspose DivNoNan MulNoNan Xdivy Xlogy NextAfter Igamma Igammac Betainc Zeta Polygamma BesselI0e BesselI1e BatchMatMulV2 EuclideanNorm "
     "CumulativeLogsumexp SelectV2 UnsortedSegmentMin UnsortedSegmentProd SparseSegmentSumWithNumSegments "
