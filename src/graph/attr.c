@@ -2,6 +2,7 @@
 #include "graph/attr.h"
 
 #include "base/check.h"
+#include "tensor/tensor_proto.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -37,6 +38,32 @@ static bool bytes_equal(const bd_bytes *a, const bd_bytes *b)
     return a->len == b->len && memcmp(a->data, b->data, a->len) == 0;
 }
 
+static char *written(const braid_tensor *t, size_t *len)
+{
+    bd_message m;
+    bd_wire_writer w;
+    bd_message_init(&m);
+    bd_wire_writer_init(&w, &m);
+    bd_tensor_proto_short_write(t, &w);
+    bd_wire_writer_finish(&w);
+    char *bytes = bd_malloc(m.bytes);
+    bd_message_gather(&m, bytes);
+    *len = m.bytes;
+    bd_message_fini(&m);
+    return bytes;
+}
+
+// Handles are the same when they are written the same.
+static bool handles_equal(const braid_tensor *a, const braid_tensor *b)
+{
+    size_t a_len, b_len;
+    char *x = written(a, &a_len), *y = written(b, &b_len);
+    bool same = a_len == b_len && memcmp(x, y, a_len) == 0;
+    bd_free(x);
+    bd_free(y);
+    return same;
+}
+
 static bool tensor_equal(const braid_tensor *a, const braid_tensor *b)
 {
     if (a == b) return true;
@@ -49,6 +76,7 @@ static bool tensor_equal(const braid_tensor *a, const braid_tensor *b)
         }
         return true;
     }
+    if (a->dtype == BRAID_RESOURCE) return handles_equal(a, b);
     if (braid_dtype_size(a->dtype) == 0) return bd_tensor_count(a) == 0;
     size_t bytes = bd_tensor_bytes(a);
     return bytes == 0 || memcmp(a->data, b->data, bytes) == 0;

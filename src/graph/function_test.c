@@ -19,6 +19,9 @@
 #define CALLS_NEG                                                                                            \
     FUNCTION("calls", "node_def { name: 'c' op: 'neg' input: 'x' } ret { key: 'y' value: 'c:y:0' } ")
 #define ATTRS(A, B) "attr { key: '" A "' value { i: 1 } } attr { key: '" B "' value { i: 1 } } "
+#define HANDLE(A, NAME)                                                                                      \
+    "attr { key: '" A                                                                                        \
+    "' value { tensor { dtype: DT_RESOURCE tensor_shape { } resource_handle_val { name: '" NAME "' } } } } "
 #define IDENTITY_WITH(ATTRS_) FUNCTION("same", ATTRS_ "ret { key: 'y' value: 'x' } ")
 
 static void import(braid_graph *g, const char *text, braid_status *st)
@@ -40,6 +43,10 @@ static void test_definitions_that_agree(void **state)
         {NEG, FUNCTION("neg", "ret { key: 'y' value: 'x' } "), "a different function with the same name"},
         {IDENTITY_WITH(ATTRS("a", "b")), IDENTITY_WITH(ATTRS("b", "a")), NULL},
         {IDENTITY_WITH(ATTRS("a", "b")), IDENTITY_WITH(ATTRS("a", "c")), "a different function"},
+        {IDENTITY_WITH(HANDLE("h", "x") ATTRS("a", "b")), IDENTITY_WITH(ATTRS("a", "b") HANDLE("h", "x")),
+         NULL},
+        {IDENTITY_WITH(HANDLE("h", "x") ATTRS("a", "b")), IDENTITY_WITH(ATTRS("a", "b") HANDLE("h", "y")),
+         "a different function"},
         {FUNCTION(
              "two",
              "node_def { name: 'a' op: 'NoOp' } node_def { name: 'b' op: 'NoOp' } ret { key: 'y' value: 'x' } "),
