@@ -52,7 +52,7 @@ static braid_code create_cache(void *arg, bd_resource **out, braid_status *st)
 
 typedef struct cache_dataset {
     bd_dataset base;
-    char *prefix;       // owned; NULL: in memory
+    char *prefix;       // owned; of the files
     bd_resource *given; // a reference to a memory_cache; NULL: one for each pipeline
 } cache_dataset;
 
@@ -323,19 +323,18 @@ static void cache_run(bd_op_ctx *c)
 {
     if (!bd_input_scalar(c, 1, "filename", BRAID_STRING)) return;
     char *prefix = bd_input_text(c, 1, 0);
+    if (!prefix) return;
+    bool is_file = *prefix;
     bd_resource *given = NULL;
-    if (prefix && !*prefix && c->input_count > 2) given = bd_input_resource(c, 2, &cache_type);
-    bd_dataset *d = bd_op_failed(c) ? NULL : bd_dataset_over_input(c, *prefix ? &file_kind : &memory_kind);
+    if (!is_file && c->input_count > 2) given = bd_input_resource(c, 2, &cache_type);
+    bd_dataset *d = bd_op_failed(c) ? NULL : bd_dataset_over_input(c, is_file ? &file_kind : &memory_kind);
     if (!d) {
         bd_resource_unref(given);
         bd_free(prefix);
         return;
     }
     dataset_of(d)->given = given;
-    if (*prefix)
-        dataset_of(d)->prefix = prefix;
-    else
-        bd_free(prefix);
+    dataset_of(d)->prefix = prefix;
     bd_output_dataset(c, d);
 }
 

@@ -118,6 +118,7 @@ static files_dataset *new_dataset(bd_op_ctx *c, const bd_dataset_kind *kind)
 static bool read_compression(bd_op_ctx *c, int i, bd_compression *kind)
 {
     BD_STATUS(st);
+    *kind = BD_COMPRESSION_NONE;
     if (!bd_input_scalar(c, i, "compression_type", BRAID_STRING)) return false;
     char *word = bd_input_text(c, i, 0);
     if (word && bd_compression_parse(word, kind, st))
@@ -149,7 +150,7 @@ static bd_turn read_record(bd_iterator *it)
     while (!is_over(it)) {
         BD_STATUS(st);
         const uint8_t *data;
-        size_t len;
+        size_t len = 0;
         // A file that cannot be opened stays the next one.
         if (!f->records &&
             bd_record_reader_open(file_name(it), dataset_of(it->dataset)->compression, &f->records, st))
@@ -211,7 +212,7 @@ static bd_turn read_line(bd_iterator *it)
     while (!is_over(it)) {
         BD_STATUS(st);
         const char *line;
-        size_t len;
+        size_t len = 0;
         if (!f->lines && bd_lines_open(file_name(it), dataset_of(it->dataset)->compression, &f->lines, st))
             return bd_give_error(it, st);
         braid_code code = bd_lines_next(f->lines, &line, &len, st);

@@ -258,7 +258,7 @@ static bd_turn reduce_state(bd_iterator *it)
 {
     group_iterator *g = iterator_of(it);
     int states = (int)g->at->tensors.len, count = it->input->dataset->count;
-    braid_tensor *args = bd_calloc((size_t)(states + count), sizeof *args);
+    braid_tensor *args = bd_calloc((size_t)states + (size_t)count, sizeof *args);
     bd_tensors_ref(args, g->at->tensors.items, states);
     memcpy(args + states, g->element, (size_t)count * sizeof *args);
     memset(g->element, 0, (size_t)count * sizeof *args);

@@ -212,6 +212,7 @@ BD_OP(ParallelInterleaveDatasetV2) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
     .kernels = BD_FUNC_KERNEL(f, parallel_v2_run),
+    .deviation = "One data set is read at a time: prefetch in them to read ahead. Never out of order.",
     .doc = "InterleaveDataset; a cycle_length of -1 is as many as there are processors.",
 };
 
@@ -237,7 +238,9 @@ static void parallel_run(bd_op_ctx *c)
             "(input_dataset: variant, other_arguments: Targuments..., cycle_length: int64, block_length: int64, " \
             "sloppy: bool, buffer_output_elements: int64, prefetch_input_elements: int64) -> (handle: variant)",  \
         .attrs = "f:func; Targuments:list(type)>=0; " BD_DATASET_ATTRS, .flags = BD_OP_NOT_DIFFERENTIABLE,        \
-        .shape = bd_shape_fn_scalar, .kernels = BD_FUNC_KERNEL(f, parallel_run), .doc = "InterleaveDataset."      \
+        .shape = bd_shape_fn_scalar, .kernels = BD_FUNC_KERNEL(f, parallel_run),                                  \
+        .deviation = "One data set is read at a time: prefetch in them to read ahead. Never out of order.",       \
+        .doc = "InterleaveDataset."                                                                               \
     }
 
 BD_OP(ParallelInterleaveDataset) = PARALLEL_OP;

@@ -135,7 +135,9 @@ static void get_next_as_optional_start(bd_op_ctx *c)
     {                                                                                                        \
         .signature = "(iterator: resource) -> (" OUTPUT ")", .attrs = BD_DATASET_ATTRS,                      \
         .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE, .shape = (SHAPE),                                \
-        .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .start = (START)}), .doc = (DOC)                \
+        .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .start = (START)}),                             \
+        .deviation = "An element that a cancelled step has asked for is kept for the next one.",             \
+        .doc = (DOC)                                                                                         \
     }
 
 BD_OP(IteratorGetNext) = GET_NEXT_OP(
@@ -290,6 +292,7 @@ BD_OP(SerializeIterator) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalars,
     .kernels = BD_KERNELS({.run = refuse_run}),
+    .deviation = "Refused.",
     .doc = "Refused: the state of an iterator cannot be saved.",
 };
 
@@ -298,6 +301,7 @@ BD_OP(DeserializeIterator) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalars,
     .kernels = BD_KERNELS({.run = refuse_run}),
+    .deviation = "Refused.",
     .doc = "Refused: the state of an iterator cannot be restored.",
 };
 

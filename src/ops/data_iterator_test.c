@@ -54,6 +54,8 @@ static void test_refused_datasets(void **state)
          "Unimplemented: must be ordered in the batch dimension"},
         {"SparseTensorSliceDataset(int64[1,1] 5; float[1] 1; int64[1] 2)",
          "InvalidArgument: is in slice 5 of 2"},
+        {"SparseTensorSliceDataset(int64[0,1]; float[0]; int64[1] -1)",
+         "InvalidArgument: cannot have -1 slices"},
         {"SparseTensorSliceDataset(int64[1,2] 0 0; float[1] 1; int64[1] 2)",
          "InvalidArgument: indices of shape [1,2]"},
         {"SparseTensorSliceDataset(int64[1] 0; float[1] 1; int64[1] 2)",

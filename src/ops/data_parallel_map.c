@@ -236,6 +236,7 @@ BD_OP(ParallelMapDataset) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
     .kernels = BD_FUNC_KERNEL(f, parallel_run),
+    .deviation = "Never out of order, also where sloppy.",
     .doc =
         "What a function makes of each element of a dataset, several at a time, in order; -1: as many as there are processors.",
 };
@@ -271,6 +272,7 @@ static void map_and_batch_run(bd_op_ctx *c)
         .attrs = "f:func; Targuments:list(type)>=0; " BD_DATASET_ATTRS "; preserve_cardinality:bool=false",  \
         .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalar,                                      \
         .kernels = BD_FUNC_KERNEL(f, map_and_batch_run),                                                     \
+        .deviation = "After an error the next batch begins with the next element.",                          \
         .doc = "Batches of what a function makes of each element of a dataset, several at a time."           \
     }
 

@@ -216,12 +216,31 @@ static void test_examples(void **state)
     PIPELINE_TEST(cases);
 }
 
+static void test_shapes(void **state)
+{
+    (void)state;
+#define COMPONENTS "output_types=[int64]; output_shapes=[[]]"
+    static const op_shape_case cases[] = {
+        {"RangeDataset", COMPONENTS, "int64[]; int64[]; int64[]", "[]"},
+        {"RangeDataset", COMPONENTS, "int64[2]; int64[]; int64[]",
+         "InvalidArgument: Shape must be rank 0 but is rank 1"},
+        {"TensorSliceDataset", "output_shapes=[[2]]", "int64[3,2]", "[]"},
+        {"RandomDataset", COMPONENTS, "int64[]; int64[1]",
+         "InvalidArgument: Shape must be rank 0 but is rank 1"},
+        {"IteratorV2", "shared_name=''; container=''; output_types=[int64,float]; output_shapes=[[2,?],?]",
+         "", "[]"},
+        {"AnonymousIteratorV2", COMPONENTS, "", "[]; []"},
+        {"OptionalNone", NULL, "", "[]"},
+    };
+    OP_TEST_SHAPES(cases);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sources),  cmocka_unit_test(test_selections), cmocka_unit_test(test_sequences),
         cmocka_unit_test(test_batches),  cmocka_unit_test(test_shuffling),  cmocka_unit_test(test_options),
-        cmocka_unit_test(test_examples),
+        cmocka_unit_test(test_examples), cmocka_unit_test(test_shapes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -242,6 +242,7 @@ static void auto_shard_run(bd_op_ctx *c)
         .signature = "(input_dataset: variant, num_workers: int64, index: int64) -> (handle: variant)",      \
         .attrs = BD_DATASET_ATTRS, .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalars,          \
         .kernels = BD_KERNELS({.run = auto_shard_run}),                                                      \
+        .deviation = "Elements are shared out, never files.",                                                \
         .doc = "A worker's share of a dataset: by elements, never by files."                                 \
     }
 

@@ -127,7 +127,8 @@ static braid_code shuffle_open(bd_iterator *it, braid_status *st)
 
 static braid_tensor *element_at(bd_iterator *it, int64_t position)
 {
-    shuffle_iterator *s = iterator_of(it);
+    const shuffle_iterator *s = iterator_of(it);
+    BD_ASSERT(s->capacity > 0);
     return &s->ring[position % s->capacity * it->dataset->count];
 }
 
@@ -141,7 +142,7 @@ static void grow(bd_iterator *it)
     s->capacity = old_capacity == 0 ? 16 : old_capacity * 2;
     if (s->capacity > buffer_size) s->capacity = buffer_size;
     s->ring = bd_calloc((size_t)s->capacity * count, sizeof *s->ring);
-    for (size_t i = 0; i < s->slices.len; i++)
+    for (size_t i = 0; old_capacity > 0 && i < s->slices.len; i++)
         for (int64_t at = s->slices.items[i].start; at < s->slices.items[i].end; at++)
             memcpy(element_at(it, at), &old[at % old_capacity * (int64_t)count], count * sizeof *old);
     bd_free(old);

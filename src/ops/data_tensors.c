@@ -244,6 +244,10 @@ static bool check_sparse_order(bd_op_ctx *c)
     const int64_t *indices = bd_tensor_i64(bd_input(c, INDICES)), count = bd_input(c, INDICES)->shape.dims[0],
                   rank = bd_input(c, INDICES)->shape.dims[1],
                   slices = bd_tensor_i64(bd_input(c, DENSE_SHAPE))[0];
+    if (slices < 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "A sparse tensor cannot have %lld slices", (long long)slices);
+        return false;
+    }
     for (int64_t i = 0; i < count; i++) {
         if (indices[i * rank] < 0 || indices[i * rank] >= slices) {
             bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Value %lld of the sparse tensor is in slice %lld of %lld",

@@ -162,6 +162,7 @@ static void rebatch_run(bd_op_ctx *c)
         .signature = "(input_dataset: variant, num_replicas: int64) -> (handle: variant)",                   \
         .attrs = BD_DATASET_ATTRS "; use_fallback:bool=true", .flags = BD_OP_NOT_DIFFERENTIABLE,             \
         .shape = bd_shape_fn_scalars, .kernels = BD_KERNELS({.run = rebatch_run}),                           \
+        .deviation = "Batches are divided as they come; the pipeline below is not rewritten.",               \
         .doc =                                                                                               \
             "Each batch of a dataset in `num_replicas` parts, of which the size of the first batch decides." \
     }

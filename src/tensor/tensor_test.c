@@ -179,6 +179,36 @@ static void test_variants(void **state)
     assert_int_equal(alive, 0);
 }
 
+// A variant that holds another one.
+struct nested {
+    bd_variant base;
+    bd_variant *inner;
+};
+
+static void nested_destroy(bd_variant *v)
+{
+    struct nested *n = BD_CONTAINER_OF(v, struct nested, base);
+    bd_variant_unref(n->inner);
+    bd_free(n);
+}
+
+// Deeper than any stack.
+static void test_variants_deep(void **state)
+{
+    (void)state;
+    static const bd_variant_type type = {.name = "Nested", .destroy = nested_destroy};
+    int alive = 0;
+    bd_variant *outer = counted_new(&alive);
+    for (int i = 0; i < 1000000; i++) {
+        struct nested *n = bd_malloc(sizeof *n);
+        bd_variant_init(&n->base, &type);
+        n->inner = outer;
+        outer = &n->base;
+    }
+    bd_variant_unref(outer);
+    assert_int_equal(alive, 0);
+}
+
 static void test_clone_and_reshape(void **state)
 {
     (void)state;
@@ -315,17 +345,12 @@ static void test_public_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_init),
-        cmocka_unit_test(test_init_refuses),
-        cmocka_unit_test(test_alloc_refuses),
-        cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_handles),
-        cmocka_unit_test(test_variants),
-        cmocka_unit_test(test_clone_and_reshape),
-        cmocka_unit_test(test_print),
-        cmocka_unit_test(test_public_tensors),
-        cmocka_unit_test(test_public_scalars),
-        cmocka_unit_test(test_public_errors),
+        cmocka_unit_test(test_init),           cmocka_unit_test(test_init_refuses),
+        cmocka_unit_test(test_alloc_refuses),  cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_handles),        cmocka_unit_test(test_variants),
+        cmocka_unit_test(test_variants_deep),  cmocka_unit_test(test_clone_and_reshape),
+        cmocka_unit_test(test_print),          cmocka_unit_test(test_public_tensors),
+        cmocka_unit_test(test_public_scalars), cmocka_unit_test(test_public_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,11 +20,13 @@ typedef struct bd_variant_type {
 struct bd_variant {
     const bd_variant_type *type;
     atomic_int refs;
+    bd_variant *next; // of those that wait for their end
 };
 
 static inline void bd_variant_init(bd_variant *v, const bd_variant_type *type)
 {
     v->type = type;
+    v->next = NULL;
     atomic_init(&v->refs, 1);
 }
 static inline bd_variant *bd_variant_ref(bd_variant *v)
@@ -32,9 +34,11 @@ static inline bd_variant *bd_variant_ref(bd_variant *v)
     if (v) atomic_fetch_add_explicit(&v->refs, 1, memory_order_relaxed);
     return v;
 }
+// For bd_variant_unref only: destroys it, at once or, where variants hold each other many deep, when those that hold it are gone.
+void bd_variant_destroy(bd_variant *v);
 static inline void bd_variant_unref(bd_variant *v)
 {
-    if (v && atomic_fetch_sub_explicit(&v->refs, 1, memory_order_acq_rel) == 1) v->type->destroy(v);
+    if (v && atomic_fetch_sub_explicit(&v->refs, 1, memory_order_acq_rel) == 1) bd_variant_destroy(v);
 }
 // For messages: "an empty variant" where there is none.
 static inline const char *bd_variant_type_name(const bd_variant *v)
