@@ -94,7 +94,8 @@ static braid_code mean_grad_shape(bd_shape_ctx *c, braid_status *st)
 // Cells of k and k + 1 by a random phase.
 static void pseudo_random_cells(bd_random_source *source, int64_t in, int64_t out, int64_t *cells)
 {
-    double alpha = (double)in / (double)out, k = (double)(in / out);
+    int64_t least = in / out;
+    double alpha = (double)in / (double)out, k = (double)least;
     // So that neither the first cell is too large nor the last too small.
     double u_max = fmin((k + 2) / alpha - 1, ((double)in + 1 - k) / alpha - (double)(out - 1));
     uint32_t x[4];
