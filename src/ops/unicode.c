@@ -63,6 +63,7 @@ static bool read_text(UConverter *converter, const bd_string *text, char_fn fn, 
 {
     bool is_malformed = false;
     UErrorCode error = U_ZERO_ERROR;
+    if (text->len == 0) return true;
     const char *at = text->data, *end = text->data + text->len;
     ucnv_reset(converter);
     ucnv_setToUCallBack(converter, note_malformed, &is_malformed, NULL, NULL, &error);
