@@ -306,13 +306,15 @@ braid_code bd_task_collectives_next_step(bd_task_collectives *c, int64_t graph_k
     return set_step(c, graph_key, (int64_t)(bd_random_u64() >> 8) + 1, step_id, st);
 }
 
-void bd_task_collectives_end_step(bd_task_collectives *c, int64_t graph_key, int64_t step_id)
+void bd_task_collectives_end_step(bd_task_collectives *c, const bd_peer *leader, int64_t graph_key,
+                                  int64_t step_id, bool has_failed)
 {
+    const bool is_leader = !leader || leader->is_self;
     bd_mutex_lock(&c->mu);
     int64_t *next = bd_imap_get(&c->steps, (uint64_t)graph_key);
-    if (next && *next == step_id)
+    if (next && *next == step_id && (is_leader || !has_failed))
         ++*next;
-    else
+    else if (!is_leader)
         bd_free(bd_imap_remove(&c->steps, (uint64_t)graph_key));
     bd_mutex_unlock(&c->mu);
 }

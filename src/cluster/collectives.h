@@ -30,8 +30,9 @@ void bd_task_collectives_begin_step(bd_task_collectives *c, const bd_peer *leade
                                     bd_cancellation *cancellation,
                                     void (*fn)(void *arg, int64_t step_id, const braid_status *st),
                                     void *arg);
-// It has ended: the next one is another. After steps that were not in order the leader is asked again.
-void bd_task_collectives_end_step(bd_task_collectives *c, int64_t graph_key, int64_t step_id);
+// It has ended: the next one is another. After one that has failed, perhaps at this task alone, the leader is asked again.
+void bd_task_collectives_end_step(bd_task_collectives *c, const bd_peer *leader, int64_t graph_key,
+                                  int64_t step_id, bool has_failed);
 
 // Fields of CompleteGroup that TensorFlow does not have, and ignores: the incarnations of devices, of the one that joins and of all.
 #define BD_COMPLETE_GROUP_INCARNATION 1000

@@ -144,7 +144,8 @@ static void finish(step *s)
     clean_up(s);
     s->status.derived = false; // for the client it is the cause
     if (s->has_shared_id)
-        bd_task_collectives_end_step(s->session->master->env.collectives, s->collective_graph_key, s->id);
+        bd_task_collectives_end_step(s->session->master->env.collectives, s->session->leader,
+                                     s->collective_graph_key, s->id, s->status.code != BRAID_OK);
     bd_master_session *session = s->session;
     bd_master_plan_unref(s->plan);
     s->fn(s->arg, &s->status);
