@@ -78,6 +78,11 @@ static void test_refused_datasets(void **state)
          "InvalidArgument: Number of padded shapes (2)"},
         {RANGE(1) "PaddedBatchDataset(int64[] 1; int64[1] -2; int64[] 0)",
          "InvalidArgument: has the size -2"},
+        {RANGE(1) "FilterByLastComponentDataset()",
+         "InvalidArgument: needs components besides the condition"},
+        {RANGE(
+             1) "ParseExampleDataset{sparse_keys=[]; dense_keys=[]; sparse_types=[]; Tdense=[]; dense_shapes=[]}(int64[] 1)",
+         "InvalidArgument: is to parse no features"},
         {RANGE(1) "UnbatchDataset()", "InvalidArgument: Cannot unbatch an input with scalar components."},
         {RANGE(1) "RebatchDataset(int64[] 0)", "InvalidArgument: num_replicas must be greater than zero."},
         {RANGE(1) "WindowDataset(int64[] 1; int64[] 0; int64[] 1; bool[] true)",

@@ -227,7 +227,10 @@ static void last_run(bd_op_ctx *c)
     BD_STATUS(st);
     bd_dataset *input = bd_input_dataset(c, 0), *d;
     if (!input) return;
-    if (bd_dataset_new(&last_kind, input->count - 1, input->types, input->shapes, &input, 1, &d, st))
+    if (input->count < 2)
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "FilterByLastComponentDataset '%s' needs components besides the condition", c->node->name);
+    else if (bd_dataset_new(&last_kind, input->count - 1, input->types, input->shapes, &input, 1, &d, st))
         bd_op_fail_status(c, st);
     else
         bd_output_dataset(c, d);

@@ -178,6 +178,11 @@ static void parse_run(bd_op_ctx *c)
     }
     int dense = bd_node_attr(c->node, "dense_keys")->list.count,
         sparse = bd_node_attr(c->node, "sparse_keys")->list.count, count = dense + sparse;
+    if (count == 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s '%s' is to parse no features", c->node->op_type,
+                   c->node->name);
+        return;
+    }
     if (bd_dataset_new(&parse_kind, count, NULL, NULL, &input, 1, &made, st)) {
         bd_op_fail_status(c, st);
         return;

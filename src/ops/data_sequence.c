@@ -1,4 +1,5 @@
-// Datasets one after the other and side by side: RepeatDataset, ConcatenateDataset, ZipDataset.
+// Datasets one after the other and side by side: RepeatDataset, ConcatenateDataset, ZipDataset,
+// DirectedInterleaveDataset.
 #include "base/alloc.h"
 #include "ops/dataset.h"
 
@@ -83,6 +84,7 @@ typedef struct several_iterator {
     bd_iterator **inputs; // [input_count of the dataset], owned; NULL: not open
     int at;               // the one that is pulled next
     int filled;           // of a zip: components of the element that are there
+    int open_count;       // of a directed interleave: data inputs that are not over
 } several_iterator;
 
 static several_iterator *several_of(bd_iterator *it)
@@ -164,7 +166,7 @@ static braid_shape common_shape(const braid_shape *a, const braid_shape *b)
     return common;
 }
 
-static bool same_types(bd_op_ctx *c, const bd_dataset *a, const bd_dataset *b)
+static bool same_types(bd_op_ctx *c, const bd_dataset *a, const bd_dataset *b, const char *what)
 {
     bool same = a->count == b->count;
     for (int i = 0; i < a->count && same; i++)
@@ -172,9 +174,9 @@ static bool same_types(bd_op_ctx *c, const bd_dataset *a, const bd_dataset *b)
     if (!same)
         bd_op_fail(
             c, BRAID_INVALID_ARGUMENT,
-            "input dataset and dataset to concatenate have different output_types: %d components, of which the "
-            "first is %s, and %d, of which the first is %s",
-            a->count, braid_dtype_name(a->types[0]), b->count, braid_dtype_name(b->types[0]));
+            "%s have different output_types: %d components, of which the first is %s, and %d, of which the "
+            "first is %s",
+            what, a->count, braid_dtype_name(a->types[0]), b->count, braid_dtype_name(b->types[0]));
     return same;
 }
 
@@ -186,7 +188,7 @@ static void concatenate_run(bd_op_ctx *c)
         inputs[i] = bd_input_dataset(c, i);
         if (!inputs[i]) return;
     }
-    if (!same_types(c, inputs[0], inputs[1])) return;
+    if (!same_types(c, inputs[0], inputs[1], "input dataset and dataset to concatenate")) return;
     if (bd_dataset_new(&concatenate_kind, inputs[0]->count, inputs[0]->types, NULL, inputs, 2, &d, st)) {
         bd_op_fail_status(c, st);
         return;
@@ -293,3 +295,86 @@ BD_OP(ZipDataset) = {
     .kernels = BD_KERNELS({.run = zip_run}),
     .doc = "Elements of several datasets side by side, as long as each has one.",
 };
+
+// ---- DirectedInterleaveDataset: the first input says which of the others gives the next element ----
+
+static braid_code directed_open(bd_iterator *it, braid_status *st)
+{
+    several_of(it)->open_count = it->dataset->input_count - 1;
+    return open_several(it, it->dataset->input_count, st);
+}
+
+static bd_turn directed_next(bd_iterator *it)
+{
+    return bd_pull(it, several_of(it)->inputs[0]);
+}
+
+static bd_turn selected(bd_iterator *it, bd_iterator *selector)
+{
+    several_iterator *s = several_of(it);
+    const braid_tensor *t = &selector->answer.tensors[0];
+    int64_t inputs = it->dataset->input_count - 1, index;
+    if (selector->answer.kind != BD_ANSWER_ELEMENT) return bd_pass(it, selector);
+    bool is_index = t->dtype == BRAID_INT64 && t->shape.rank == 0;
+    index = is_index ? bd_tensor_i64(t)[0] : -1;
+    bd_answer_drop(selector);
+    if (!is_index)
+        return bd_give_failure(it, BRAID_INVALID_ARGUMENT, "The selector must give scalars of int64.");
+    if (index < 0 || index >= inputs)
+        return bd_give_failure(it, BRAID_INVALID_ARGUMENT, "Selector index out of range: %lld >= %lld",
+                               (long long)index, (long long)inputs);
+    s->at = (int)index + 1;
+    return s->inputs[s->at] ? bd_pull(it, s->inputs[s->at]) : bd_pull(it, selector);
+}
+
+static bd_turn directed_received(bd_iterator *it, bd_iterator *from)
+{
+    several_iterator *s = several_of(it);
+    if (from == s->inputs[0]) return selected(it, from);
+    if (from->answer.kind != BD_ANSWER_END) return bd_pass(it, from);
+    bd_iterator_close(from);
+    s->inputs[s->at] = NULL;
+    return --s->open_count > 0 ? bd_pull(it, s->inputs[0]) : bd_give_end(it);
+}
+
+static const bd_dataset_kind directed_kind = {
+    .name = "DirectedInterleave",
+    .dataset_size = sizeof(bd_dataset),
+    .iterator_size = sizeof(several_iterator),
+    .open = directed_open,
+    .next = directed_next,
+    .received = directed_received,
+    .close = close_several,
+};
+
+static void directed_run(bd_op_ctx *c)
+{
+    BD_STATUS(st);
+    bd_dataset *d, **inputs = bd_calloc((size_t)c->input_count, sizeof(bd_dataset *));
+    for (int i = 0; i < c->input_count && !bd_op_failed(c); i++) {
+        inputs[i] = bd_input_dataset(c, i);
+        if (i > 1 && inputs[i]) same_types(c, inputs[1], inputs[i], "data_input_datasets");
+    }
+    if (!bd_op_failed(c) && bd_dataset_new(&directed_kind, inputs[1]->count, inputs[1]->types,
+                                           inputs[1]->shapes, inputs, c->input_count, &d, st))
+        bd_op_fail_status(c, st);
+    if (!bd_op_failed(c)) {
+        for (int i = 2; i < c->input_count; i++)
+            for (int k = 0; k < d->count; k++)
+                d->shapes[k] = common_shape(&d->shapes[k], &inputs[i]->shapes[k]);
+        bd_output_dataset(c, d);
+    }
+    bd_free(inputs);
+}
+
+#define DIRECTED_OP                                                                                          \
+    {                                                                                                        \
+        .signature =                                                                                         \
+            "(selector_input_dataset: variant, data_input_datasets: N*variant) -> (handle: variant)",        \
+        .attrs = BD_DATASET_ATTRS "; N:int>=1", .flags = BD_OP_NOT_DIFFERENTIABLE,                           \
+        .shape = bd_shape_fn_scalar, .kernels = BD_KERNELS({.run = directed_run}),                           \
+        .doc = "Elements of several datasets, each from the one whose number the first dataset gives."       \
+    }
+
+BD_OP(DirectedInterleaveDataset) = DIRECTED_OP;
+BD_OP(ExperimentalDirectedInterleaveDataset) = DIRECTED_OP;

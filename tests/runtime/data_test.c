@@ -39,7 +39,7 @@
     NODE("zero", "Const", INT("0"))                                                                          \
     NODE("n", "Const", INT(#N))                                                                              \
     NODE("one", "Const", INT("1"))                                                                           \
-        NODE("range", "RangeDataset", INPUT("zero") INPUT("n") INPUT("one") COMPONENTS)
+    NODE("range", "RangeDataset", INPUT("zero") INPUT("n") INPUT("one") COMPONENTS)
 #define BATCH(FROM, SIZE)                                                                                    \
     NODE("size", "Const", INT(#SIZE)) NODE("d", "BatchDataset", INPUT(FROM) INPUT("size") COMPONENTS)
 #define ITERATOR(DATASET)                                                                                    \
@@ -237,6 +237,22 @@ static const row rows[] = {
                       LIST("Tinit_func_other_arguments", "") LIST("Treduce_func_other_arguments", "")
                           LIST("Tfinalize_func_other_arguments", "") COMPONENTS) ITERATOR("d"),
      "!`key_func` end"},
+    // 0 1 2 0 1 2 0 1 of 0 1 2 3, of squares 0 1 4 and of 10 20 21 without the ends
+    {"DirectedInterleaveDataset",
+     RANGE(4) NODE("eight", "Const", INT("8"))
+         NODE("r8", "RangeDataset", INPUT("zero") INPUT("eight") INPUT("one") COMPONENTS)
+             NODE("sel", "MapDataset", INPUT("r8") MAP_ATTRS("mod3"))
+                 NODE("sq", "MapDataset", INPUT("range") MAP_ATTRS("square"))
+                     NODE("t", "FlatMapDataset", INPUT("range") MAP_ATTRS("tens"))
+                         NODE("d", "DirectedInterleaveDataset",
+                              INPUT("sel") INPUT("range") INPUT("sq") INPUT("t") ATTR("N", "i: 3") COMPONENTS)
+                             ITERATOR("d"),
+     "0 0 10 1 1 20 2 4 end"},
+    {"ExperimentalDirectedInterleaveDataset, out of range and over",
+     RANGE(3) NODE("c", "TakeDataset", INPUT("range") INPUT("one") COMPONENTS)
+         NODE("d", "ExperimentalDirectedInterleaveDataset",
+              INPUT("range") INPUT("c") INPUT("c") ATTR("N", "i: 2") COMPONENTS) ITERATOR("d"),
+     "0 0 !range end"},
     {"stages behind each other",
      RANGE(100) NODE("p", "Const", INT32("4"))
          NODE("m", "ParallelMapDataset", INPUT("range") INPUT("p") MAP_ATTRS("square"))
