@@ -241,7 +241,8 @@ static void test_errors(void **state)
         {.op = "Conv2D",
          .attrs = "strides=[1,1,1,1]; padding=EXPLICIT; explicit_paddings=[0,0,1,0,0,1,1,0]",
          .inputs = "float[1,2,2,1] 1; float[1,1,1,1] 1",
-         .want = "InvalidArgument: Nonzero explicit padding in the batch or depth dimensions is not supported"},
+         .want =
+             "InvalidArgument: Nonzero explicit padding in the batch or depth dimensions is not supported"},
         {.op = "Conv2D",
          .attrs = "strides=[1,1,1,1]; padding=VALID; dilations=[1,1,1,2]",
          .inputs = "float[1,2,2,1] 1; float[1,1,1,1] 1",
