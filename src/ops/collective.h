@@ -5,6 +5,10 @@
 #include "op/collective.h"
 #include "op/kernel.h"
 
+#define COLLECTIVE_DEVIATION                                                                                                      \
+    "Each member gives its tensor to each other one, not in a ring, so members are tasks of Braid; subdiv_offsets, wait_for and " \
+    "communication_hint change nothing."
+
 // Attributes that say which group a node meets.
 typedef struct bd_collective_state {
     int32_t group_key, group_size, instance_key;

@@ -83,6 +83,7 @@ BD_OP(CollectiveBcastSend) = {
     .flags = BD_OP_STATEFUL | BD_OP_MEETS,
     .shape = bd_shape_fn_from_attr,
     .kernels = GROUP_KERNELS(bcast_send_start),
+    .deviation = COLLECTIVE_DEVIATION,
     .doc = "Gives its input to all other members of a group, who take it by CollectiveBcastRecv.",
 };
 
@@ -92,6 +93,7 @@ BD_OP(CollectiveBcastRecv) = {
     .flags = BD_OP_STATEFUL | BD_OP_MEETS,
     .shape = bd_shape_fn_from_attr,
     .kernels = GROUP_KERNELS(bcast_recv_start),
+    .deviation = COLLECTIVE_DEVIATION,
     .doc = "Takes what the one member of its group with CollectiveBcastSend gives.",
 };
 
@@ -144,5 +146,6 @@ BD_OP(CollectiveGather) = {
     .flags = BD_OP_STATEFUL | BD_OP_MEETS,
     .shape = gather_shape,
     .kernels = GROUP_KERNELS(gather_start),
+    .deviation = COLLECTIVE_DEVIATION,
     .doc = "Gives every member of a group the rows that all have given, in the order of their ranks.",
 };

@@ -141,6 +141,7 @@ BD_OP(CollectiveReduce) = {
                            .state_size = sizeof(reduce_state),
                            .create = reduce_create,
                            .start = reduce_start}),
+    .deviation = COLLECTIVE_DEVIATION,
     .doc =
         "Gives every member of a group the sum, product, minimum or maximum of what all have given, or its share.",
 };
