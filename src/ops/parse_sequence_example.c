@@ -1,5 +1,6 @@
 // ParseSequenceExample and ParseSingleSequenceExample: context and feature lists of serialized SequenceExample messages.
 #include "base/alloc.h"
+#include "base/check.h"
 #include "graph/shape_fn.h"
 #include "ops/sequence_attrs.h"
 
@@ -128,12 +129,16 @@ static int dense_shapes(bd_shape_ctx *c, int at, const char *shapes_name, const 
 // Sets all shapes; lists have a dimension more.
 static braid_code set_shapes(bd_shape_ctx *c, const braid_shape *front, braid_status *st)
 {
-    static const char *const pairs[][2] = {{"Ncontext_dense", "context_dense_shapes"},
-                                           {"Nfeature_list_dense", "feature_list_dense_shapes"}};
+    static const char *const pairs[][2] = {{"Ncontext_dense", "Tcontext_dense"},
+                                           {"Ncontext_dense", "context_dense_shapes"},
+                                           {"Ncontext_sparse", "context_sparse_types"},
+                                           {"Nfeature_list_dense", "feature_list_dense_types"},
+                                           {"Nfeature_list_dense", "feature_list_dense_shapes"},
+                                           {"Nfeature_list_sparse", "feature_list_sparse_types"}};
     int columns = front->rank + 1;
     braid_shape steps = *front;
     steps.dims[steps.rank++] = -1;
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < BD_COUNTOF(pairs); i++) {
         if (bd_node_attr(c->node, pairs[i][1])->list.count != bd_node_attr_int(c->node, pairs[i][0]))
             return bd_shape_ctx_fail(c, st, "%s must match the size of %s", pairs[i][0], pairs[i][1]);
     }

@@ -130,6 +130,16 @@ static void test_shapes(void **state)
         {"ParseSingleSequenceExample", SINGLE("[2]"),
          "string[]; string?; string?; string?; string?; string?; int64?; string?",
          "[?,1]; [?]; [1]; [1]; [?,2]; [?]; [2]; [?,2]"},
+        // counts that say other outputs than there are types
+        {"ParseSequenceExample",
+         "context_dense_keys=[]; Tcontext_dense=[]; context_dense_shapes=[[1],[1],[1]]; Ncontext_dense=3; "
+         "context_sparse_keys=[]; " NO_LISTS,
+         "string[4]; string?", "InvalidArgument: Ncontext_dense must match the size of Tcontext_dense"},
+        {"ParseSequenceExample",
+         NO_CONTEXT "feature_list_dense_keys=[]; feature_list_sparse_keys=[]; Nfeature_list_sparse=1; "
+                    "feature_list_dense_missing_assumed_empty=[]",
+         "string[4]; string?",
+         "InvalidArgument: Nfeature_list_sparse must match the size of feature_list_sparse_types"},
     };
     OP_TEST_SHAPES(cases);
 }
