@@ -142,6 +142,22 @@ static void edges_between_frames_are_refused(void **state)
     tg_close(s, l.graph);
 }
 
+static void an_iteration_without_a_loop_is_refused(void **state)
+{
+    (void)state;
+    static const char *const ops[] = {"NextIteration", "Exit"};
+    for (size_t i = 0; i < BD_COUNTOF(ops); i++) {
+        braid_graph *g = braid_graph_new();
+        braid_out bad = tg1(g, ops[i], "bad", tg_int(g, NULL, 1));
+        braid_session *s = tg_session(g, NULL);
+        BD_STATUS(st);
+        braid_tensor *value;
+        tg_try(s, bad, NULL, &value, st);
+        assert_error(st, BRAID_INVALID_ARGUMENT, "'bad'");
+        tg_close(s, g);
+    }
+}
+
 static void an_error_within_a_loop_ends_the_run(void **state)
 {
     (void)state;
@@ -221,6 +237,7 @@ int main(void)
         cmocka_unit_test(a_loop_on_the_branch_not_taken_does_not_run),
         cmocka_unit_test(iterations_run_in_parallel_up_to_their_limit),
         cmocka_unit_test(edges_between_frames_are_refused),
+        cmocka_unit_test(an_iteration_without_a_loop_is_refused),
         cmocka_unit_test(an_error_within_a_loop_ends_the_run),
         cmocka_unit_test(threads_run_one_session_at_once),
     };

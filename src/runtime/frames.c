@@ -62,6 +62,9 @@ static braid_code frame_after(finder *f, const braid_op *n, int32_t *frame, brai
         if (*frame < 0)
             return bd_fail(st, BRAID_INVALID_ARGUMENT, "'%s' leaves a frame but is in none", n->name);
     }
+    if (role == BD_ROLE_NEXT_ITERATION && *frame == 0)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "'%s' begins an iteration of a frame but is in none",
+                       n->name);
     return BRAID_OK;
 }
 
