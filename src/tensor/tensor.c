@@ -133,11 +133,11 @@ braid_code bd_tensor_init(braid_tensor *t, braid_dtype dtype, const braid_shape 
 
 bool bd_tensor_alloc(braid_tensor *t, braid_dtype dtype, const braid_shape *shape)
 {
-    size_t size = element_size(dtype), bytes;
-    BD_ASSERT(size != 0);
-    // The number of elements fits, but they may take more bytes than there can be.
-    if (!__builtin_mul_overflow((size_t)bd_shape_count(shape), size, &bytes) && bytes <= INT64_MAX)
-        return make(t, dtype, shape, bytes);
+    BD_STATUS(st); // the caller words it
+    size_t bytes;
+    BD_ASSERT(element_size(dtype) != 0);
+    // Checked here too: a product that overflows would be a buffer too small, whoever trusted the shape.
+    if (checked_bytes(dtype, shape, &bytes, st) == BRAID_OK) return make(t, dtype, shape, bytes);
     *t = (braid_tensor){0};
     return false;
 }

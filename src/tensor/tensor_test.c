@@ -73,14 +73,16 @@ static void test_init_refuses(void **state)
     }
 }
 
-// A number of elements that fits, of more bytes than size_t counts: the product must not wrap around.
+// More bytes than size_t counts, of a number of elements that fits and of one that does not: no product may wrap around.
 static void test_alloc_refuses(void **state)
 {
     (void)state;
     braid_tensor t;
-    braid_shape shape = bd_shape1(((int64_t)1 << 61) + 1);
-    assert_false(bd_tensor_alloc(&t, BRAID_INT64, &shape));
-    assert_false(bd_tensor_is_set(&t));
+    const braid_shape shapes[] = {bd_shape1(((int64_t)1 << 61) + 1), BRAID_SHAPE(((int64_t)1 << 61) + 1, 8)};
+    for (size_t i = 0; i < BD_COUNTOF(shapes); i++) {
+        assert_false(bd_tensor_alloc(&t, BRAID_INT64, &shapes[i]));
+        assert_false(bd_tensor_is_set(&t));
+    }
 }
 
 static void test_strings(void **state)
