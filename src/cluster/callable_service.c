@@ -115,6 +115,7 @@ static braid_code read_make(braid_server *server, make_call *c, bd_incoming *cal
         return st->code;
     c->session = bd_master_find_session(server->master, c->request->session_handle, st);
     if (!c->session) return st->code;
+    bd_master_called_by(c->session, call);
     return bd_run_id_check(server, "MakeCallable", c->request->request_id, st);
 }
 

@@ -340,7 +340,7 @@ static void step_known(void *arg, bd_message *response, const braid_status *from
         r = bd_proto_unpack_message(&tensorflow__get_step_sequence_response__descriptor, response, arena, st);
     int64_t step_id = 0;
     if (r && (r->n_step_sequence != 1 || r->step_sequence[0]->graph_key != a.graph_key ||
-              r->step_sequence[0]->next_step_id <= 0))
+              r->step_sequence[0]->next_step_id <= 0 || r->step_sequence[0]->next_step_id == INT64_MAX))
         bd_fail(st, BRAID_INTERNAL, "%s: the answer of GetStepSequence is not about graph key %lld",
                 a.leader->label, (long long)a.graph_key);
     if (r && !st->code) set_step(a.c, a.graph_key, r->step_sequence[0]->next_step_id, &step_id, st);

@@ -104,6 +104,7 @@ static void extend_session(braid_server *server, bd_incoming *call)
     bd_master_session *s =
         request ? bd_master_find_session(server->master, request->session_handle, st) : NULL;
     int64_t version = s ? bd_max(request->current_graph_version, 0) : 0;
+    if (s) bd_master_called_by(s, call);
     if (s) bd_master_extend(s, &graph_def, &version, st);
     bd_message_fini(&graph_def);
     Tensorflow__ExtendSessionResponse response = TENSORFLOW__EXTEND_SESSION_RESPONSE__INIT;

@@ -53,6 +53,7 @@ static braid_code read_setup(braid_server *server, setup_call *c, bd_incoming *c
     if (bd_signature_check(&c->signature, st)) return st->code;
     c->session = bd_master_find_session(server->master, c->request->session_handle, st);
     if (!c->session) return st->code;
+    bd_master_called_by(c->session, call);
     return bd_run_id_check(server, "PartialRunSetup", c->request->request_id, st);
 }
 

@@ -58,14 +58,16 @@ static void partial_unref(partial *p)
     bd_free(p);
 }
 
-// What waits and what runs of the step ends, as a consequence.
+// What waits and what runs of the step ends, as a consequence: here, too, with whoever else holds the step.
 static void cancel(partial *p, const braid_status *from)
 {
     BD_STATUS(why);
     bd_status_copy(why, from);
     why->derived = true;
+    atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
     bd_cancellation_cancel(p->step.cancellation, why);
     p->rendezvous->ops->abort(p->rendezvous, why);
+    partial_unref(p);
 }
 
 // Takes the step out when it is done and over. Not with mu held.
@@ -250,8 +252,10 @@ static void begin_plan(partial *p)
 static void step_cancelled(bd_cancel_hook *hook, const braid_status *why)
 {
     partial *p = BD_CONTAINER_OF(hook, partial, step_hook);
+    atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
     cancel(p, why);
     set_over(p);
+    partial_unref(p);
 }
 
 static partial *find_locked(const bd_local_worker *w, int64_t step_id)

@@ -284,7 +284,7 @@ static const char *container_name(char buf[40], int64_t id)
     return at;
 }
 
-static void write_metadata(const direct_session *s, const bd_step_stats *stats, bd_message *metadata)
+static void write_metadata(const direct_session *s, bd_step_stats *stats, bd_message *metadata)
 {
     bd_message all;
     bd_message_init(&all);

@@ -225,7 +225,7 @@ static void a_traced_step_records_each_node_that_ran(void **state)
     assert_ok(st);
     static const char *const labels[] = {"x = Identity(c)", "y = TestAsync(x)", "z = Add(x, y)"};
     int count;
-    const bd_node_stats *items = bd_step_stats_items(stats, &count);
+    bd_node_stats *items = bd_step_stats_items(stats, &count);
     assert_int_equal(count, 3);
     for (int i = 0; i < 3; i++) {
         assert_string_equal(items[i].label, labels[i]);
@@ -233,6 +233,7 @@ static void a_traced_step_records_each_node_that_ran(void **state)
         assert_true(items[i].start_ns <= items[i].end_ns);
         if (i) assert_true(items[i - 1].end_ns <= items[i].start_ns);
     }
+    bd_free(items);
     bd_step_stats_unref(stats);
     bd_plan_unref(plan);
     bd_graph_fini(&g);

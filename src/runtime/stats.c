@@ -124,8 +124,11 @@ void bd_step_stats_add_transfer(bd_step_stats *s, const char *device, const bd_r
     add(s, item);
 }
 
-const bd_node_stats *bd_step_stats_items(const bd_step_stats *s, int *count)
+bd_node_stats *bd_step_stats_items(bd_step_stats *s, int *count)
 {
+    bd_mutex_lock(&s->mu);
     *count = (int)s->items.len;
-    return s->items.items;
+    bd_node_stats *items = bd_memdup(s->items.items, s->items.len * sizeof *items);
+    bd_mutex_unlock(&s->mu);
+    return items;
 }

@@ -39,7 +39,8 @@ void bd_step_stats_add(bd_step_stats *s, const char *device, const bd_op_ctx *ct
 void bd_step_stats_add_transfer(bd_step_stats *s, const char *device, const bd_rendezvous_key *key,
                                 const braid_tensor *tensor, int64_t start_ns, int64_t end_ns);
 
-// The records in the order of their ends; valid until the next one is added.
-const bd_node_stats *bd_step_stats_items(const bd_step_stats *s, int *count);
+// The records so far in the order of their ends, to be freed; what they point to is theirs. Any thread: a tensor that nobody waits for
+// any more may still come.
+bd_node_stats *bd_step_stats_items(bd_step_stats *s, int *count);
 
 #endif

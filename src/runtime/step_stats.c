@@ -81,11 +81,11 @@ static Tensorflow__NodeExecStats *make_node(bd_arena *a, const bd_node_stats *in
     return out;
 }
 
-void bd_step_stats_write(const bd_step_stats *stats, const char *device, bd_message *out)
+void bd_step_stats_write(bd_step_stats *stats, const char *device, bd_message *out)
 {
     bd_arena arena = {0};
     int count;
-    const bd_node_stats *items = bd_step_stats_items(stats, &count);
+    bd_node_stats *items = bd_step_stats_items(stats, &count);
     Tensorflow__NodeExecStats **nodes = BD_ARENA_ARRAY(&arena, Tensorflow__NodeExecStats *, (size_t)count);
     size_t used = 0;
     for (int i = 0; i < count; i++)
@@ -103,4 +103,5 @@ void bd_step_stats_write(const bd_step_stats *stats, const char *device, bd_mess
     bd_proto_pack(&message.base, &writer);
     bd_wire_writer_finish(&writer);
     bd_arena_fini(&arena);
+    bd_free(items);
 }
