@@ -40,7 +40,8 @@ static void find_effects(bd_inline *in, const bd_function *f)
     for (size_t i = 0; i < g->nodes.len; i++) {
         braid_op *n = g->nodes.items[i];
         const bd_op_role role = bd_node_role(n);
-        bool has_effect = bd_node_is_stateful(n) && role != BD_ROLE_ARG && role != BD_ROLE_RETVAL;
+        if (role == BD_ROLE_ARG || role == BD_ROLE_RETVAL) continue; // not copied
+        bool has_effect = bd_node_is_stateful(n);
         for (int k = 0; k < f->control_ret_count && !has_effect; k++)
             has_effect = strcmp(f->control_rets[k].value, n->name) == 0;
         if (has_effect) bd_array_push(&in->effects, n);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 struct bd_resources {
+    atomic_int refs;
     bd_mutex mu;
     bd_map containers; // guarded by mu; -> bd_map of bd_resource
 };
@@ -19,8 +20,15 @@ typedef BD_ARRAY(bd_resource *) resource_list;
 bd_resources *bd_resources_new(void)
 {
     bd_resources *rs = bd_calloc(1, sizeof *rs);
+    atomic_init(&rs->refs, 1);
     bd_mutex_init(&rs->mu);
     bd_map_init(&rs->containers);
+    return rs;
+}
+
+bd_resources *bd_resources_ref(bd_resources *rs)
+{
+    if (rs) atomic_fetch_add_explicit(&rs->refs, 1, memory_order_relaxed);
     return rs;
 }
 
@@ -28,6 +36,13 @@ void bd_resources_free(bd_resources *rs)
 {
     if (!rs) return;
     bd_resources_clear(rs, NULL);
+    bd_resources_unref(rs);
+}
+
+void bd_resources_unref(bd_resources *rs)
+{
+    if (!rs || atomic_fetch_sub_explicit(&rs->refs, 1, memory_order_acq_rel) != 1) return;
+    bd_resources_clear(rs, NULL); // what came after bd_resources_free
     bd_map_fini(&rs->containers);
     bd_mutex_fini(&rs->mu);
     bd_free(rs);

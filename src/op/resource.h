@@ -42,7 +42,11 @@ typedef struct bd_resources bd_resources;
 #define BD_DEFAULT_CONTAINER "localhost"
 
 bd_resources *bd_resources_new(void);
-void bd_resources_free(bd_resources *rs); // drops one reference to each resource
+void bd_resources_free(
+    bd_resources *rs); // drops one reference to each resource, and the owner's to the table
+// For what may outlive the owner of the table: a call that the session's end does not wait for. NULL stays NULL.
+bd_resources *bd_resources_ref(bd_resources *rs);
+void bd_resources_unref(bd_resources *rs);
 
 // Finds it; the caller gets a reference. NotFound; InvalidArgument when the name is of another kind.
 braid_code bd_resources_lookup(bd_resources *rs, const char *container, const char *name,

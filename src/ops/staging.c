@@ -97,6 +97,15 @@ static int tensors_in(const area *a, const entry *e)
     return count;
 }
 
+static int64_t bytes_in(const area *a, const entry *e)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < a->options.count; i++) {
+        if (bd_tensor_is_set(&e->tensors[i])) bytes += (int64_t)bd_tensor_bytes(&e->tensors[i]);
+    }
+    return bytes;
+}
+
 // ---- Waiters ----
 
 typedef enum staging_action {
@@ -152,6 +161,8 @@ static bool fill_locked(const area *a, const entry *e, const staging_waiter *w)
     }
     for (int i = 0; i < w->index_count; i++) {
         if (bd_tensor_keep(&e->tensors[index_at(w, i)], bd_input(w->base.c, w->first + i))) continue;
+        while (i-- > 0)
+            bd_tensor_fini(&e->tensors[index_at(w, i)]);
         bd_op_fail(w->base.c, BRAID_RESOURCE_EXHAUSTED, "OOM when staging a tensor");
         return false;
     }
@@ -172,10 +183,12 @@ static void put_locked(area *a, staging_waiter *w)
     if (ok) a->bytes += w->bytes;
     if ((!ok && was_empty) || tensors_in(a, e) == a->options.count) {
         entry done = take_out(&a->incomplete, e);
-        if (ok && !find(&a->complete, key))
+        if (ok && !find(&a->complete, key)) {
             insert(&a->complete, done);
-        else
-            entry_fini(a, &done); // a key that is there stays as it is
+        } else { // a key that is there stays as it is
+            if (ok) a->bytes -= bytes_in(a, &done);
+            entry_fini(a, &done);
+        }
     }
 }
 

@@ -198,6 +198,22 @@ static void a_full_map_makes_who_completes_a_key_wait(void **state)
     op_live_free(l);
 }
 
+// What is put under a key that is there is dropped, and takes no memory.
+static void a_key_that_is_there_stays(void **state)
+{
+    (void)state;
+    static const braid_dtype put[] = {BRAID_INT64, BRAID_INT32, BRAID_INT32, BRAID_FLOAT};
+    op_live *l = op_live_new();
+    map_nodes n = {.live = l};
+    n.stage = node(l, "MapStage", "memory_limit", 20, put, 4, 2, NULL, 0);
+    n.unstage = node(l, "MapUnstage", "memory_limit", 20, put, 2, 2, types, 2);
+    RUN(stage, "int64[] 1; int32[2] 0 1; int32[] 10; float[] 0.1", "");
+    RUN(stage, "int64[] 1; int32[2] 0 1; int32[] 11; float[] 0.2", "");
+    RUN(stage, "int64[] 2; int32[2] 0 1; int32[] 20; float[] 0.3", "");
+    RUN(unstage, "int64[] 1; int32[2] 0 1", "int32[] 10; float[] 0.1");
+    op_live_free(l);
+}
+
 static void wrong_indices_are_refused(void **state)
 {
     (void)state;
@@ -224,6 +240,7 @@ int main(void)
         cmocka_unit_test(memory_may_be_limited),
         cmocka_unit_test(keys_may_come_piece_by_piece),
         cmocka_unit_test(a_full_map_makes_who_completes_a_key_wait),
+        cmocka_unit_test(a_key_that_is_there_stays),
         cmocka_unit_test(wrong_indices_are_refused),
     };
     return BD_RUN_TESTS(tests);

@@ -226,8 +226,7 @@ static braid_code run_all(bd_executable *e, const bd_step *model, bd_pool *pool,
 braid_code bd_executable_run(bd_executable *e, const bd_step *model, bd_pool *pool, braid_status *st)
 {
     braid_code code = run_all(e, model, pool, st);
-    for (int i = 0; i < e->part_count; i++)
-        bd_resources_clear(e->parts[i].device->resources, model->container);
+    bd_functions_clear(e->functions, model->container);
     return code;
 }
 

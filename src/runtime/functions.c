@@ -29,6 +29,7 @@ typedef struct callee {
 typedef struct environment {
     atomic_int refs; // of all views
     bd_library *library;
+    bd_resources *own_resources; // a reference to those that were given; NULL: none
     unsigned disabled_rewrites;
     bd_mutex compile_mu; // held while a callee is made, so that it is made once
     bd_mutex mu;
@@ -199,6 +200,13 @@ static braid_code find(bd_functions *fs, const bd_func_ref *f, bd_callee_kind ki
 
 // ---- Calling ----
 
+void bd_functions_clear(bd_functions *fs, const char *container)
+{
+    const environment *e = environment_of(fs);
+    for (int i = 0; i < e->device_count; i++)
+        bd_resources_clear(e->views[i].resources, container);
+}
+
 typedef struct call {
     bd_functions *fs; // a reference
     const callee *callee;
@@ -243,11 +251,7 @@ static void ended(void *arg, const braid_status *from)
     bd_status_copy(st, from);
     if (!st->code) check_results(c, st);
     drop_values(c, 0, c->frame.arg_count);
-    if (c->has_own_step) {
-        const environment *e = environment_of(c->fs);
-        for (int i = 0; i < e->device_count; i++)
-            bd_resources_clear(e->views[i].resources, c->container);
-    }
+    if (c->has_own_step) bd_functions_clear(c->fs, c->container);
     bd_rendezvous_unref(c->step.rendezvous);
     bd_cancellation_unref(c->step.cancellation);
     c->done(c->arg, st->code ? NULL : c->frame.rets, st->code ? 0 : c->frame.ret_count, st);
@@ -346,6 +350,7 @@ static void destroy(bd_functions *fs)
     bd_mutex_fini(&e->mu);
     bd_mutex_fini(&e->compile_mu);
     bd_library_unref(e->library);
+    bd_resources_unref(e->own_resources);
     bd_free(e->devices);
     bd_free(e->infos);
     bd_free(e->views);
@@ -362,6 +367,7 @@ bd_functions *bd_functions_new(bd_library *library, const bd_local_devices *devi
     bd_mutex_init(&e->mu);
     bd_mutex_init(&e->compile_mu);
     e->library = bd_library_ref(library);
+    e->own_resources = bd_resources_ref(resources);
     e->disabled_rewrites = disabled_rewrites;
     e->device_count = devices->count;
     e->devices = bd_memdup(devices->devices, count * sizeof(bd_device *));

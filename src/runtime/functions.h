@@ -10,12 +10,16 @@
 #include "runtime/executable.h"
 
 // An environment with count 1, over `library` (one more reference is taken; NULL: no functions). The devices live longer than it; the arrays
-// are copied. Functions use `resources` (not owned; NULL: those of the device they run on).
+// are copied. Functions use `resources` (one more reference is taken; NULL: those of the device
+// they run on).
 // `disabled_rewrites` as for bd_executable_compile.
 bd_functions *bd_functions_new(bd_library *library, const bd_local_devices *devices, bd_resources *resources,
                                unsigned disabled_rewrites);
 
 // The view of the same environment from another of its devices.
 bd_functions *bd_functions_on(bd_functions *fs, const bd_device *device);
+
+// Empties a step's container on all devices: functions may have left something where the step's own nodes are not.
+void bd_functions_clear(bd_functions *fs, const char *container);
 
 #endif

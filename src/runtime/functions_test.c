@@ -22,6 +22,7 @@
 
 typedef struct fixture {
     braid_graph *g;
+    bd_library *library;
     bd_pool *pool;
     bd_device *device;
     bd_functions *functions;
@@ -41,13 +42,15 @@ static void open(fixture *f)
     f->device = bd_device_new("/job:localhost/replica:0/task:0", "CPU", 0, f->pool);
     const bd_device_info info = {.name = f->device->name, .type = f->device->type};
     const bd_local_devices devices = {.devices = &f->device, .infos = &info, .count = 1};
-    f->functions = bd_functions_new(f->g->library, &devices, NULL, 0);
+    f->library = bd_library_ref(f->g->library);
+    f->functions = bd_functions_new(f->library, &devices, NULL, 0);
     braid_graph_free(f->g); // the environment needs the library only
 }
 
 static void shut(fixture *f)
 {
     bd_functions_unref(f->functions);
+    bd_library_unref(f->library);
     bd_pool_free(f->pool);
     bd_device_free(f->device);
 }
@@ -151,6 +154,31 @@ static void a_call_that_waits_holds_no_thread_and_holds_its_environment(void **s
     shut(&f);
 }
 
+static void a_call_may_outlive_the_session_that_has_the_resources(void **state)
+{
+    (void)state;
+    fixture f;
+    open(&f);
+    bd_functions_unref(f.functions);
+    bd_resources *own = bd_resources_new();
+    const bd_device_info info = {.name = f.device->name, .type = f.device->type};
+    const bd_local_devices devices = {.devices = &f.device, .infos = &info, .count = 1};
+    f.functions = bd_functions_new(f.library, &devices, own, 0);
+    braid_tensor *x = braid_tensor_float(1);
+    result r;
+    start(&f, "wait", 0, x, 1, NULL, &r);
+    test_wait_for_waiters(1);
+    bd_functions_unref(f.functions);
+    f.functions = NULL;
+    bd_resources_free(own);
+    assert_true(test_wait_end(5));
+    bd_event_wait(&r.ended);
+    assert_ok(&r.status);
+    finish(&r);
+    braid_tensor_free(x);
+    shut(&f);
+}
+
 static void a_token_ends_the_calls_below_it_and_no_others(void **state)
 {
     (void)state;
@@ -248,6 +276,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_needs_no_step),
         cmocka_unit_test(a_call_that_waits_holds_no_thread_and_holds_its_environment),
+        cmocka_unit_test(a_call_may_outlive_the_session_that_has_the_resources),
         cmocka_unit_test(a_token_ends_the_calls_below_it_and_no_others),
         cmocka_unit_test(what_is_wrong_with_a_call_is_said),
         cmocka_unit_test(an_instance_keeps_its_state),
