@@ -152,12 +152,6 @@ static char *handle_input(bd_op_ctx *c)
     return NULL;
 }
 
-static void not_there(bd_op_ctx *c, const char *handle)
-{
-    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "The tensor with handle '%.512s' is not in the session store.",
-               handle);
-}
-
 static void get_run(bd_op_ctx *c)
 {
     BD_STATUS(st);
@@ -165,7 +159,8 @@ static void get_run(bd_op_ctx *c)
     char *handle = handle_input(c);
     if (!handle) return;
     if (bd_resources_lookup(c->step->resources, CONTAINER, handle, &session_tensor_type, &r, st)) {
-        not_there(c, handle);
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "The tensor with handle '%.512s' is not in the session store.",
+                   handle);
     } else {
         const braid_tensor *value = &BD_CONTAINER_OF(r, session_tensor, base)->value;
         if (value->dtype == c->node->output_types[0])
@@ -183,7 +178,8 @@ static void delete_run(bd_op_ctx *c)
     BD_STATUS(st);
     char *handle = handle_input(c);
     if (handle && bd_resources_delete(c->step->resources, CONTAINER, handle, &session_tensor_type, st))
-        not_there(c, handle);
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "Failed to delete a tensor with handle '%.512s' in the session store.", handle);
     bd_free(handle);
 }
 

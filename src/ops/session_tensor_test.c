@@ -61,7 +61,7 @@ static void check_handles(const char *op)
     get(l, BRAID_INT32, b, "InvalidArgument: is float, not int32");
     let_go(l, a, "");
     get(l, BRAID_FLOAT, a, "InvalidArgument: is not in the session store.");
-    let_go(l, a, "InvalidArgument: is not in the session store.");
+    let_go(l, a, "InvalidArgument: Failed to delete a tensor with handle");
     get(l, BRAID_FLOAT, b, "float[] 3");
     bd_free(a);
     bd_free(b);

@@ -62,17 +62,26 @@ static braid_code find_feeds(preparer *p, braid_status *st)
     return BRAID_OK;
 }
 
-// Whether `op` needs `of`, by whatever way.
-static bool depends_on(const braid_graph *g, const braid_op *op, const braid_op *of)
+// What stands for an output where one of the first `count` connections leads to it: another one; else itself.
+static braid_out connected_by(const preparer *p, int count, braid_out out)
 {
-    bool *seen = bd_calloc(g->nodes.len + 1, sizeof *seen);
+    for (int i = 0; i < count; i++)
+        if (same_out(p->to[i], out)) return p->from[i];
+    return out;
+}
+
+// Whether `op` needs `of`, by whatever way; the first `count` connections are made.
+static bool depends_on(const preparer *p, int count, const braid_op *op, const braid_op *of)
+{
+    bool *seen = bd_calloc(p->source->nodes.len + 1, sizeof *seen);
     BD_ARRAY(const braid_op *) open = {0};
     bd_array_push(&open, op);
     seen[op->id] = true;
     while (open.len && !seen[of->id]) {
         const braid_op *n = open.items[--open.len];
         for (int i = 0; i < n->input_count + n->control_count; i++) {
-            const braid_op *before = i < n->input_count ? n->inputs[i].op : n->controls[i - n->input_count];
+            const braid_op *before = i < n->input_count ? connected_by(p, count, n->inputs[i]).op
+                                                        : n->controls[i - n->input_count];
             if (seen[before->id]) continue;
             seen[before->id] = true;
             bd_array_push(&open, before);
@@ -95,7 +104,7 @@ static braid_code check_connection(const preparer *p, int i, braid_status *st)
         if (same_out(p->to[k], to))
             return bd_fail(st, BRAID_INVALID_ARGUMENT, "Duplicated feeds: %s is connected more than once",
                            p->signature->connect_to[i]);
-    if (depends_on(p->source, from.op, to.op))
+    if (depends_on(p, i, from.op, to.op))
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
                        "Requested Tensor connection between nodes \"%s\" and \"%s\" would create a cycle.",
                        to.op->name, from.op->name);
@@ -184,14 +193,6 @@ static int feed_of(const preparer *p, braid_out out)
         if (same_out(p->feeds[i], out)) return i;
     }
     return -1;
-}
-
-// What stands for an output where it is connected: another one; else itself.
-static braid_out connected(const preparer *p, braid_out out)
-{
-    for (int i = 0; i < p->signature->connection_count; i++)
-        if (same_out(p->to[i], out)) return p->from[i];
-    return out;
 }
 
 // ---- Types and places of endpoints ----
@@ -315,7 +316,7 @@ static braid_out fetched_output(const preparer *p, int i)
 {
     int feed = feed_of(p, p->fetches[i]);
     if (feed >= 0) return p->feed_nodes[feed];
-    const braid_out fetch = connected(p, p->fetches[i]);
+    const braid_out fetch = connected_by(p, p->signature->connection_count, p->fetches[i]);
     return (braid_out){.op = p->map[fetch.op->id], .index = fetch.index};
 }
 
@@ -346,7 +347,8 @@ static braid_code find_all(preparer *p, braid_status *st)
     if (!code) code = find_fetches(p, st);
     if (!code) code = find_targets(p, st);
     for (int i = 0; !code && i < p->signature->fetch_count; i++) {
-        if (feed_of(p, p->fetches[i]) < 0) bd_array_push(&p->roots, connected(p, p->fetches[i]).op);
+        const braid_out fetch = connected_by(p, p->signature->connection_count, p->fetches[i]);
+        if (feed_of(p, p->fetches[i]) < 0) bd_array_push(&p->roots, fetch.op);
     }
     return code;
 }

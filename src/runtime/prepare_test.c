@@ -73,6 +73,13 @@ static void a_connected_output_comes_from_another(void **state)
         .connect_from = NAMES("z:0"), .connect_to = NAMES("y:0"), .connection_count = 1};
     assert_int_equal(bd_prepare(g, &cycle, BD_FEED_BY_CALL_FRAME, &client, &p, st), BRAID_INVALID_ARGUMENT);
     assert_non_null(strstr(st->message, "\"y\" and \"z\" would create a cycle"));
+    // Two that are no cycle each.
+    braid_out b = tg_placeholder(g, "b", BRAID_FLOAT);
+    b.op->assigned_device = tg1(g, "Neg", "c", b).op->assigned_device = WORKER;
+    const bd_run_signature both = {
+        .connect_from = NAMES("c:0", "y:0"), .connect_to = NAMES("x:0", "b:0"), .connection_count = 2};
+    assert_int_equal(bd_prepare(g, &both, BD_FEED_BY_CALL_FRAME, &client, &p, st), BRAID_INVALID_ARGUMENT);
+    assert_non_null(strstr(st->message, "\"b\" and \"y\" would create a cycle"));
     braid_graph_free(g);
 }
 
