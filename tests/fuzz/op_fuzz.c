@@ -8,23 +8,23 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
-#include "base/random.h"
 #include "graph/builder.h"
 #include "graph/op.h"
+#include "graph/shape_fn.h"
 #include "io/testing/memory_fs.h"
 #include "op/kernel.h"
+#include "support/choices.h"
 #include <braid/braid.h>
-#include <float.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NODES_MAX 6    // under test in a program
+#define NODES_MAX 4    // under test in a program
 #define FEEDS_MAX 64   // of a program
 #define LIST_MAX 3     // inputs of a list
 #define ARGUMENT_MAX 8 // of any list: numbers may be hostile
 #define ATTRS_MAX 48   // of an op; asserted
+#define TRIES 8        // to make a node that runs
 #define RUN_MS 100     // then what waits ends
 #define SOURCES_DEEP 3 // a node that makes a resource for one that takes it, and so on
 #define POOL_BYTES ((size_t)1 << 26)
@@ -40,22 +40,20 @@ const char *__asan_default_options(void)
 }
 
 typedef struct program {
-    const uint8_t *data; // what is still to be taken of the input
-    size_t len;
-    bd_rng rng; // goes on behind it
+    choices in;
     braid_graph *graph;
     braid_session *session;
     BD_ARRAY(braid_out) outs; // of nodes that ran
     braid_out placeholders[FEEDS_MAX];
     braid_tensor *values[FEEDS_MAX];
     int feed_count;
-    braid_shape last_shape;
     BD_ARRAY(braid_tensor *) tensors; // of attrs
-    bd_arena arena;
 } program;
 
 // The values of a node's attrs, which its inputs' types depend on.
 typedef struct node_types {
+    const char *op;
+    braid_dtype type; // the first of its attrs
     bd_attr attrs[ATTRS_MAX];
 } node_types;
 
@@ -71,149 +69,13 @@ typedef BD_ARRAY(braid_out) input_list;
 
 static bool is_printing;
 
-// ---- Choices ----
-
-static uint64_t below(program *p, uint64_t n)
-{
-    uint64_t number = 0;
-    if (p->len == 0) return bd_rng_below(&p->rng, n);
-    for (uint64_t span = 1; span < n && p->len > 0; span *= 256) {
-        number = number << 8 | *p->data++;
-        p->len--;
-    }
-    return number % n;
-}
-
-static bool one_in(program *p, uint64_t n)
-{
-    return below(p, n) == 0;
-}
-
-static braid_dtype choose_type(program *p, bd_dtype_set set)
-{
-    const uint64_t count = (uint64_t)__builtin_popcount(set);
-    if (count == 0) return BRAID_FLOAT;
-    for (uint64_t k = below(p, count); k > 0; k--)
-        set &= set - 1;
-    return (braid_dtype)__builtin_ctz(set);
-}
-
-static int64_t hostile_int(program *p)
-{
-    static const int64_t ints[] = {
-        INT64_MIN, INT64_MAX, INT32_MIN,        INT32_MAX, (int64_t)1 << 62, (int64_t)1 << 32, UINT32_MAX, -2,
-        1 << 16,   1 << 28,   (int64_t)1 << 40, 46341,     INT64_MIN + 1,    INT64_MAX - 1};
-    return ints[below(p, BD_COUNTOF(ints))];
-}
-
-static int64_t choose_int(program *p)
-{
-    return one_in(p, 8) ? hostile_int(p) : (int64_t)below(p, 8) - 2;
-}
-
-static double choose_number(program *p)
-{
-    static const double numbers[] = {NAN,  INFINITY, -INFINITY, DBL_MAX, -DBL_MAX,
-                                     1e30, -1e10,    DBL_MIN,   0x1p63,  -0x1p31};
-    if (one_in(p, 8)) return numbers[below(p, BD_COUNTOF(numbers))];
-    return ((double)below(p, 64) - 16) / 8;
-}
-
-static bd_bytes choose_bytes(program *p)
-{
-    static const char *const words[] = {"",
-                                        "a",
-                                        "1",
-                                        "-2.5e3",
-                                        "/f",
-                                        "ab,cd,e",
-                                        "nan",
-                                        "9223372036854775808",
-                                        "\xc3\xa9",
-                                        "%d",
-                                        "f",
-                                        "[a-z]+(",
-                                        "(.*)",
-                                        "UTF-8",
-                                        "NHWC",
-                                        "/job:a/task:0",
-                                        "a\xff b",
-                                        "GZIP",
-                                        "{\"a\":1",
-                                        "i,ij->j",
-                                        "\n\x01",
-                                        "YWJj",
-                                        "\x08\x01\x12\x02\x08\x02"};
-    if (one_in(p, 6)) { // bytes of the input
-        const size_t len = p->len < 24 ? p->len : (size_t)below(p, 24);
-        char *copy = bd_arena_alloc(&p->arena, len + 1);
-        if (len > 0) memcpy(copy, p->data, len);
-        copy[len] = '\0';
-        return (bd_bytes){copy, len};
-    }
-    const char *word = words[below(p, BD_COUNTOF(words))];
-    return (bd_bytes){word, strlen(word)};
-}
-
-static braid_shape choose_shape(program *p)
-{
-    braid_shape s = p->last_shape;
-    const uint64_t how = below(p, 8);
-    if (how < 3) return s;
-    if (how == 3 && s.rank > 0) {
-        s.dims[below(p, (uint64_t)s.rank)] = (int64_t)below(p, 5);
-    } else {
-        s.rank = (int)below(p, 16);
-        if (s.rank > 5) s.rank = s.rank % 3 + (s.rank > 12 ? 3 : 0);
-        for (int i = 0; i < s.rank; i++)
-            s.dims[i] = one_in(p, 8) ? 0 : 1 + (int64_t)below(p, 4);
-    }
-    p->last_shape = s;
-    return s;
-}
-
-// ---- Tensors ----
-
-static void fill(program *p, braid_tensor *t)
-{
-    const int64_t count = bd_tensor_count(t);
-    for (int64_t i = 0; i < count; i++) {
-        switch (t->dtype) {
-        case BRAID_FLOAT: bd_tensor_f32(t)[i] = (float)choose_number(p); break;
-        case BRAID_DOUBLE: bd_tensor_f64(t)[i] = choose_number(p); break;
-        case BRAID_INT32:
-        case BRAID_QINT32:
-        case BRAID_UINT32: ((uint32_t *)t->data)[i] = (uint32_t)choose_int(p); break;
-        case BRAID_INT64:
-        case BRAID_UINT64: bd_tensor_i64(t)[i] = choose_int(p); break;
-        case BRAID_BOOL: bd_tensor_bool(t)[i] = below(p, 2); break;
-        case BRAID_STRING: {
-            const bd_bytes b = choose_bytes(p);
-            bd_tensor_string_set(t, i, b.data, b.len);
-            break;
-        }
-        default: {
-            const size_t size = braid_dtype_size(t->dtype);
-            for (size_t k = 0; k < size; k++)
-                ((uint8_t *)t->data)[(size_t)i * size + k] = (uint8_t)below(p, 256);
-        }
-        }
-    }
-}
-
-static braid_tensor *new_tensor(program *p, braid_dtype type)
-{
-    braid_tensor *t = braid_tensor_new(type, choose_shape(p), NULL);
-    BD_ASSERT(t);
-    fill(p, t);
-    return t;
-}
+// ---- Inputs ----
 
 // A constant, or a placeholder of which nothing is known until it is fed.
 static braid_out make_value(program *p, braid_dtype type)
 {
-    braid_tensor *t = new_tensor(p, type);
-    if (p->feed_count == FEEDS_MAX || one_in(p, 2)) {
+    braid_tensor *t = choose_tensor(&p->in, type);
+    if (p->feed_count == FEEDS_MAX || choose_one_in(&p->in, 2)) {
         braid_out out = braid_const(p->graph, NULL, t);
         braid_tensor_free(t);
         return out;
@@ -231,28 +93,30 @@ static bd_attr choose_scalar(program *p, const bd_attr_def *def, bd_attr_kind ki
     bd_attr a = {.kind = kind};
     switch (kind) {
     case BD_ATTR_STRING:
-        a.s = choose_bytes(p);
+        a.s = choose_bytes(&p->in);
         if (def->allowed_string_count > 0) {
-            const char *s = def->allowed_strings[below(p, (uint64_t)def->allowed_string_count)];
+            const char *s = def->allowed_strings[choose_below(&p->in, (uint64_t)def->allowed_string_count)];
             a.s = (bd_bytes){s, strlen(s)};
         }
         break;
-    case BD_ATTR_INT: a.i = choose_int(p); break;
-    case BD_ATTR_FLOAT: a.f = (float)choose_number(p); break;
-    case BD_ATTR_BOOL: a.b = below(p, 2); break;
+    case BD_ATTR_INT: a.i = choose_int(&p->in); break;
+    case BD_ATTR_FLOAT: a.f = (float)choose_number(&p->in); break;
+    case BD_ATTR_BOOL: a.b = choose_below(&p->in, 2); break;
     case BD_ATTR_TYPE: {
         const bd_dtype_set set =
             def->allowed_types ? def->allowed_types : USUAL_TYPES | BD_DTYPE_BIT(BRAID_VARIANT);
-        a.type = choose_type(p, set & USUAL_TYPES && !one_in(p, 4) ? set & USUAL_TYPES : set);
+        a.type =
+            choose_type(&p->in, set & USUAL_TYPES && !choose_one_in(&p->in, 4) ? set & USUAL_TYPES : set);
         break;
     }
     case BD_ATTR_SHAPE:
-        a.shape = choose_shape(p);
-        if (one_in(p, 4)) a.shape = BRAID_SHAPE_UNKNOWN;
-        if (a.shape.rank > 0 && one_in(p, 4)) a.shape.dims[0] = one_in(p, 2) ? -1 : llabs(hostile_int(p) / 2);
+        a.shape = choose_shape(&p->in);
+        if (choose_one_in(&p->in, 4)) a.shape = BRAID_SHAPE_UNKNOWN;
+        if (a.shape.rank > 0 && choose_one_in(&p->in, 4))
+            a.shape.dims[0] = choose_one_in(&p->in, 2) ? -1 : llabs(choose_hostile_int(&p->in) / 2);
         break;
     case BD_ATTR_TENSOR:
-        a.tensor = new_tensor(p, choose_type(p, USUAL_TYPES));
+        a.tensor = choose_tensor(&p->in, choose_type(&p->in, USUAL_TYPES));
         bd_array_push(&p->tensors, a.tensor);
         break;
     case BD_ATTR_FUNC:
@@ -268,10 +132,11 @@ static bd_attr choose_scalar(program *p, const bd_attr_def *def, bd_attr_kind ki
 static bd_attr choose_list(program *p, const bd_attr_def *def)
 {
     bd_attr a = {.kind = BD_ATTR_LIST, .item_kind = def->item_kind};
-    a.list.count = (int)below(p, one_in(p, 2) ? 5 : 2);
+    a.list.count =
+        choose_one_in(&p->in, 2) ? 4 : (int)choose_below(&p->in, 4); // four, as windows and strides are
     if (def->has_minimum && def->minimum < 8) a.list.count = (int)bd_max(a.list.count, def->minimum);
     const size_t n = (size_t)a.list.count + 1;
-    a.list.s = bd_arena_alloc(&p->arena, n * sizeof(braid_shape)); // the largest kind
+    a.list.s = bd_arena_alloc(&p->in.arena, n * sizeof(braid_shape)); // the largest kind
     for (int i = 0; i < a.list.count; i++) {
         const bd_attr item = choose_scalar(p, def, def->item_kind);
         switch (def->item_kind) {
@@ -301,14 +166,14 @@ static bd_attr choose_attr(program *p, const bd_op_def *def, int i, const bd_ker
     const bd_attr_def *ad = &def->attrs[i];
     if (ad->kind == BD_ATTR_LIST) return choose_list(p, ad);
     bd_attr a = choose_scalar(p, ad, ad->kind);
-    if (ad->kind == BD_ATTR_TYPE && kernel && !one_in(p, 16)) {
+    if (ad->kind == BD_ATTR_TYPE && kernel && !choose_one_in(&p->in, 16)) {
         const bd_dtype_set all = ((bd_dtype_set)1 << (BRAID_UINT64 + 1)) - 2;
         const bd_dtype_set served =
             bd_kernel_types(kernel, ad->name) & (ad->allowed_types ? ad->allowed_types : all);
-        if (served && served != all) a.type = choose_type(p, served);
+        if (served && served != all) a.type = choose_type(&p->in, served);
     }
     if (is_number_of_inputs(def, i))
-        a.i = (int64_t)bd_max(ad->has_minimum ? ad->minimum : 0, (int64_t)below(p, LIST_MAX + 1));
+        a.i = (int64_t)bd_max(ad->has_minimum ? ad->minimum : 0, (int64_t)choose_below(&p->in, LIST_MAX + 1));
     return a;
 }
 
@@ -317,15 +182,16 @@ static int choose_attrs(program *p, const bd_op_def *def, node_types *types, bd_
 {
     const bd_op *op = def->op;
     const bd_kernel *kernel =
-        op->kernel_count > 0 ? &op->kernels[below(p, (uint64_t)op->kernel_count)] : NULL;
+        op->kernel_count > 0 ? &op->kernels[choose_below(&p->in, (uint64_t)op->kernel_count)] : NULL;
     int count = 0;
     BD_ASSERT(def->attr_count <= ATTRS_MAX);
     for (int i = 0; i < def->attr_count; i++) {
         const bd_attr_def *ad = &def->attrs[i];
         bd_attr a = choose_attr(p, def, i, kernel);
         const bool says_types = a.kind == BD_ATTR_TYPE || is_number_of_inputs(def, i);
-        const bool is_default = ad->has_default && !one_in(p, says_types ? 2 : 4);
+        const bool is_default = ad->has_default && !choose_one_in(&p->in, says_types ? 2 : 4);
         types->attrs[i] = is_default ? ad->default_value : a;
+        if (ad->kind == BD_ATTR_TYPE && !types->type) types->type = types->attrs[i].type;
         if (!is_default) attrs[count++] = (bd_named_attr){.name = ad->name, .value = a};
     }
     return count;
@@ -334,10 +200,11 @@ static int choose_attrs(program *p, const bd_op_def *def, node_types *types, bd_
 // ---- Nodes ----
 
 static void add_node(program *p, const bd_op_entry *entry, int depth);
+static bool run_node(program *p, braid_op *n);
 
 static bool has_constants(braid_dtype type)
 {
-    return type != BRAID_RESOURCE && type != BRAID_VARIANT && !bd_dtype_is_ref(type);
+    return type != BRAID_INVALID && type != BRAID_RESOURCE && type != BRAID_VARIANT && !bd_dtype_is_ref(type);
 }
 
 static braid_out take_out(program *p, braid_dtype type)
@@ -346,19 +213,60 @@ static braid_out take_out(program *p, braid_dtype type)
     for (size_t i = 0; i < p->outs.len; i++)
         fitting += braid_out_dtype(p->outs.items[i]) == type;
     if (fitting == 0) return (braid_out){NULL, 0};
-    for (size_t i = 0, k = (size_t)below(p, (uint64_t)fitting);; i++) {
+    for (size_t i = 0, k = (size_t)choose_below(&p->in, (uint64_t)fitting);; i++) {
         if (braid_out_dtype(p->outs.items[i]) == type && k-- == 0) return p->outs.items[i];
     }
 }
 
+// The bytes that two names have in common, at most.
+static size_t likeness(const char *a, const char *b)
+{
+    size_t most = 0;
+    for (const char *x = a; *x; x++) {
+        for (const char *y = b; *y; y++) {
+            size_t n = 0;
+            while (x[n] && x[n] == y[n])
+                n++;
+            if (n > most) most = n;
+        }
+    }
+    return most;
+}
+
+// An op that gives a thing of this kind, most often one that is named like its user: a stack for StackPush.
+static const bd_op_entry *choose_source(program *p, size_t kind, const char *user)
+{
+    const bd_op_entry *best = sources[kind].items[choose_below(&p->in, sources[kind].len)];
+    if (choose_one_in(&p->in, 4)) return best;
+    for (size_t i = 0; i < sources[kind].len; i++) {
+        if (likeness(sources[kind].items[i]->name, user) > likeness(best->name, user))
+            best = sources[kind].items[i];
+    }
+    return best;
+}
+
+static braid_out make_resource(program *p, braid_dtype type)
+{
+    braid_tensor *t = choose_tensor(&p->in, type);
+    braid_op_desc *d = braid_op_begin(p->graph, "VarHandleOp", NULL);
+    braid_op_attr_type(d, "dtype", type);
+    braid_op_attr_shape(d, "shape", t->shape);
+    braid_out v = braid_op_end_out(d);
+    const braid_out inputs[] = {v, braid_const(p->graph, NULL, t)};
+    braid_op *assign = braid_op_add(p->graph, "AssignVariableOp", NULL, inputs, 2);
+    if (assign) run_node(p, assign);
+    braid_tensor_free(t);
+    return v;
+}
+
 static braid_out make_variable(program *p, braid_dtype type)
 {
-    braid_tensor *t = new_tensor(p, type);
+    braid_tensor *t = choose_tensor(&p->in, type);
     braid_op_desc *d = braid_op_begin(p->graph, "VariableV2", NULL);
     braid_op_attr_type(d, "dtype", type);
     braid_op_attr_shape(d, "shape", t->shape);
     braid_out v = braid_op_end_out(d);
-    if (v.op && !one_in(p, 8)) {
+    if (v.op && !choose_one_in(&p->in, 8)) {
         braid_op *assign =
             braid_op_add(p->graph, "Assign", NULL, (const braid_out[]){v, braid_const(p->graph, NULL, t)}, 2);
         if (assign) v = (braid_out){assign, 0};
@@ -367,18 +275,20 @@ static braid_out make_variable(program *p, braid_dtype type)
     return v;
 }
 
-static braid_out make_input(program *p, braid_dtype type, int depth)
+static braid_out make_input(program *p, braid_dtype type, const node_types *node, int depth)
 {
-    if (p->outs.len > 0 && (!has_constants(type) ? !one_in(p, 4) : one_in(p, 4))) {
+    if (p->outs.len > 0 && (!has_constants(type) ? !choose_one_in(&p->in, 4) : choose_one_in(&p->in, 4))) {
         braid_out out = take_out(p, type);
         if (out.op) return out;
     }
     if (has_constants(type)) return make_value(p, type);
     if (bd_dtype_is_ref(type) && (has_constants(bd_dtype_base(type)) && bd_dtype_base(type) != BRAID_STRING))
         return make_variable(p, bd_dtype_base(type));
+    if (type == BRAID_RESOURCE && has_constants(node->type) && choose_one_in(&p->in, 2))
+        return make_resource(p, node->type);
     const size_t kind = bd_dtype_is_ref(type) ? REF_SOURCES : (size_t)type;
     if (depth < SOURCES_DEEP && sources[kind].len > 0)
-        add_node(p, sources[kind].items[below(p, sources[kind].len)], depth + 1);
+        add_node(p, choose_source(p, kind, node->op), depth + 1);
     return take_out(p, type);
 }
 
@@ -392,7 +302,7 @@ static bool make_argument(program *p, const bd_arg_def *arg, const node_types *t
     if (list) count = list->list.count;
     for (int64_t i = 0; i < bd_min(count, ARGUMENT_MAX); i++) {
         if (list) type = list->list.type[i];
-        const braid_out input = make_input(p, arg->is_ref ? bd_dtype_ref(type) : type, depth);
+        const braid_out input = make_input(p, arg->is_ref ? bd_dtype_ref(type) : type, t, depth);
         if (!input.op) return false;
         bd_array_push(inputs, input);
     }
@@ -407,8 +317,28 @@ static void print_node(const braid_op *n)
     fprintf(stderr, ")\n");
 }
 
+// The shape function again, over memory whose ends the sanitizer knows: a graph's arena hides what goes beyond them.
+static void check_shape_function(const braid_op *n)
+{
+    if (!n->def->op->shape) return;
+    BD_STATUS(st);
+    braid_shape *inputs = bd_calloc((size_t)n->input_count, sizeof *inputs);
+    bd_shape_ctx c = {.node = n,
+                      .input_count = n->input_count,
+                      .output_count = n->output_count,
+                      .inputs = inputs,
+                      .outputs = bd_calloc((size_t)n->output_count, sizeof(braid_shape))};
+    for (int i = 0; i < n->input_count; i++)
+        inputs[i] = braid_out_shape(n->inputs[i]);
+    for (int i = 0; i < n->output_count; i++)
+        c.outputs[i] = BD_SHAPE_UNKNOWN;
+    n->def->op->shape(&c, st);
+    bd_free(inputs);
+    bd_free(c.outputs);
+}
+
 // Runs a node; what it gives is there for others if it succeeds.
-static void run_node(program *p, braid_op *n)
+static bool run_node(program *p, braid_op *n)
 {
     BD_STATUS(st);
     braid_feed feeds[FEEDS_MAX];
@@ -430,16 +360,19 @@ static void run_node(program *p, braid_op *n)
     if (is_printing) fprintf(stderr, "  %s\n", st->code ? braid_status_message(st) : "OK");
     for (int i = 0; i < fetch_count; i++) {
         if (!got[i]) continue;
+        BD_ASSERT(got[i]->dtype == bd_dtype_base(n->output_types[i]));
         bd_array_push(&p->outs, ((braid_out){n, i}));
         braid_tensor_free(got[i]);
     }
+    return !st->code;
 }
 
-static void add_node(program *p, const bd_op_entry *entry, int depth)
+// One node of the op, and whether it ran: most choices are refused.
+static bool try_node(program *p, const bd_op_entry *entry, int depth)
 {
     BD_STATUS(st);
     const bd_op_def *def = bd_op_lookup(entry->name);
-    node_types types;
+    node_types types = {.op = entry->name, .type = BRAID_INVALID};
     bd_named_attr attrs[ATTRS_MAX];
     input_list inputs = {0};
     const int attr_count = choose_attrs(p, def, &types, attrs);
@@ -454,12 +387,22 @@ static void add_node(program *p, const bd_op_entry *entry, int depth)
                                .attrs = attrs,
                                .attr_count = attr_count};
     braid_op *n;
+    bool runs = false;
     if (has_inputs && !bd_graph_add(p->graph, &spec, &n, st)) {
-        run_node(p, n);
+        check_shape_function(n);
+        runs = run_node(p, n);
     } else if (is_printing) {
         fprintf(stderr, "%s: %s\n", entry->name, st->code ? braid_status_message(st) : "no input");
     }
     bd_array_free(&inputs);
+    return runs;
+}
+
+static void add_node(program *p, const bd_op_entry *entry, int depth)
+{
+    for (int i = 0; i < (depth == 0 ? TRIES : 2); i++) {
+        if (try_node(p, entry, depth)) break;
+    }
 }
 
 // ---- Programs ----
@@ -509,9 +452,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 static void run_program(program *p)
 {
-    const uint64_t count = 1 + below(p, NODES_MAX);
+    const uint64_t count = 1 + choose_below(&p->in, NODES_MAX);
     for (uint64_t i = 0; i < count; i++) {
-        const bd_op_entry *entry = &bd_op_table[below(p, bd_op_table_len)];
+        const bd_op_entry *entry = &bd_op_table[choose_below(&p->in, bd_op_table_len)];
         if (!is_excluded(entry->name)) add_node(p, entry, 0);
     }
 }
@@ -527,15 +470,16 @@ static uint64_t hash_of(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     BD_STATUS(st);
-    program p = {
-        .data = data, .len = size, .rng = bd_rng_init(hash_of(data, size)), .graph = braid_graph_new()};
+    program p = {.in = {.data = data, .len = size, .rng = bd_rng_init(hash_of(data, size))},
+                 .graph = braid_graph_new()};
     bd_buffer_pool_set_limit(POOL_BYTES); // small nodes may ask for large tensors
     bd_memory_fs_install();
     braid_graph_import(p.graph, library, library_len, st);
     const braid_session_options options = {.inter_op_threads = 1,
                                            .intra_op_threads = 1,
                                            .operation_timeout_ms = RUN_MS,
-                                           .disabled_rewrites = one_in(&p, 2) ? 0 : BRAID_REWRITE_ALL};
+                                           .disabled_rewrites =
+                                               choose_one_in(&p.in, 2) ? 0 : BRAID_REWRITE_ALL};
     p.session = braid_session_open(p.graph, &options, st);
     BD_ASSERT(p.session);
     run_program(&p);
@@ -547,7 +491,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bd_array_free(&p.tensors);
     bd_array_free(&p.outs);
     braid_graph_free(p.graph);
-    bd_arena_fini(&p.arena);
+    bd_arena_fini(&p.in.arena);
     bd_memory_fs_uninstall();
     return 0;
 }
