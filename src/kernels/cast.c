@@ -18,20 +18,24 @@
         }                                                                                                    \
     }
 
-// C leaves the conversion of a value out of range undefined; LOW and HIGH are exact in either floating type.
-#define TRUNCATE(LOW, HIGH, OUTSIDE) (x > (LOW) && x < (HIGH) ? x : (OUTSIDE))
+// C leaves the conversion of a value out of range undefined. Here it is what TensorFlow's kernels give on x86: the lower bits of the
+// signed integer that the processor converts to, which is its least for what is beyond that, and for NaN. The limits are exact in
+// either floating type.
+#define AS_I32(F) (int32_t)(x > -0x1p31 && x < 0x1p31 ? x : (F)INT32_MIN)
+#define AS_I64(F) (int64_t)(x > -0x1p63 && x < 0x1p63 ? x : (F)INT64_MIN)
+#define AS_U64(F) (x < 0x1p63 || isnan(x) ? (uint64_t)AS_I64(F) : x < 0x1p64 ? (uint64_t)x : 0)
 
 #define FROM_FLOAT(FROM, F)                                                                                  \
     LOOP(FROM, F, f32, float, x)                                                                             \
     LOOP(FROM, F, f64, double, x)                                                                            \
-    LOOP(FROM, F, i8, int8_t, TRUNCATE(-129, 128, INT8_MIN))                                                 \
-    LOOP(FROM, F, i16, int16_t, TRUNCATE(-32769, 32768, INT16_MIN))                                          \
-    LOOP(FROM, F, i32, int32_t, TRUNCATE(-0x1p31, 0x1p31, (F)INT32_MIN))                                     \
-    LOOP(FROM, F, i64, int64_t, TRUNCATE(-0x1p63, 0x1p63, (F)INT64_MIN))                                     \
-    LOOP(FROM, F, u8, uint8_t, TRUNCATE(-1, 256, 0))                                                         \
-    LOOP(FROM, F, u16, uint16_t, TRUNCATE(-1, 65536, 0))                                                     \
-    LOOP(FROM, F, u32, uint32_t, TRUNCATE(-1, 0x1p32, 0))                                                    \
-    LOOP(FROM, F, u64, uint64_t, TRUNCATE(-1, 0x1p64, 0))                                                    \
+    LOOP(FROM, F, i8, int8_t, AS_I32(F))                                                                     \
+    LOOP(FROM, F, i16, int16_t, AS_I32(F))                                                                   \
+    LOOP(FROM, F, i32, int32_t, AS_I32(F))                                                                   \
+    LOOP(FROM, F, i64, int64_t, AS_I64(F))                                                                   \
+    LOOP(FROM, F, u8, uint8_t, AS_I32(F))                                                                    \
+    LOOP(FROM, F, u16, uint16_t, AS_I32(F))                                                                  \
+    LOOP(FROM, F, u32, uint32_t, AS_I64(F))                                                                  \
+    LOOP(FROM, F, u64, uint64_t, AS_U64(F))                                                                  \
     LOOP(FROM, F, b8, bool, x != 0)                                                                          \
     LOOP(FROM, F, c64, float complex, x)                                                                     \
     LOOP(FROM, F, c128, double complex, x)
