@@ -1,3 +1,4 @@
+// Choices: bytes of the input as long as there are any, then numbers that follow from them.
 #include "support/choices.h"
 
 #include "base/check.h"
