@@ -14,12 +14,12 @@ typedef struct bd_op_ctx bd_op_ctx;
 
 enum {
     BD_KERNEL_EXPENSIVE = 1, // worth a hand-over to another thread; others run where they became ready
-    BD_KERNEL_CALLS = 2,     // calls functions: how long it holds its thread depends on values
     // Serves narrow types too, as those that they widen to: float for half and bfloat16, int32 for integers of 8 and 16 bits
     // (op/kernel_widen.h). For kernels with `run` that take and give values, and whose results in the wider type are right.
     BD_KERNEL_WIDENS = 2,
-    BD_KERNEL_CLAMPS =
-        4, // and finite results beyond the narrow type's range become its ends: those of kernels that give ends of theirs
+    // And finite results beyond the narrow type's range become its ends: for kernels that give ends of theirs.
+    BD_KERNEL_CLAMPS = 4,
+    BD_KERNEL_CALLS = 8, // calls functions: how long it holds its thread depends on values
 };
 
 typedef struct bd_kernel {
