@@ -247,8 +247,7 @@ braid_code bd_table_initialize(bd_table *t, const braid_tensor *keys, const brai
 {
     if (t->options.is_mutable)
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                       "Table '%s' is mutable: it is not to be initialized, but inserted into",
-                       t->options.name);
+                       "Table %s is not initializable: it is mutable, and is inserted into", t->options.name);
     bd_mutex_lock(&t->mu);
     if (!t->is_initialized) {
         if (initialize_locked(t, keys, values, count, st))

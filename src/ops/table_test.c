@@ -112,6 +112,8 @@ static void what_does_not_fit_is_refused(void **state)
         "InvalidArgument: Keys and values must have the same size 2 vs 1");
     n.find = user(l, "LookupTableFindV2", n.find->inputs[0], BRAID_INT32, BRAID_FLOAT);
     RUN(find, "int32[1] 1; float[] 0", "InvalidArgument: Signature mismatch: the keys of table");
+    n = table(l, "MutableHashTableV2", BRAID_INT64, BRAID_FLOAT);
+    RUN(initialize, "int64[1] 1; float[1] 5", "InvalidArgument: is not initializable");
     op_live_free(l);
 }
 
