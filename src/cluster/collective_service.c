@@ -78,20 +78,20 @@ static void group_complete(void *arg, const bd_collective_group *g, const braid_
     bd_served_reply(&c->base, &message);
 }
 
-// The device's, if the caller has told it.
-static uint64_t incarnation_in(const bd_message *request)
+// A number that callers of Braid tell beside TensorFlow's fields; 0: not told.
+static uint64_t number_in(const bd_message *request, uint32_t number_field)
 {
     bd_wire_reader in = bd_wire_reader_of(request);
     uint32_t field;
     bd_wire_type type;
-    uint64_t incarnation = 0;
+    uint64_t number = 0;
     while (bd_wire_next(&in, &field, &type)) {
-        if (field == BD_COMPLETE_GROUP_INCARNATION && type == BD_WIRE_FIXED64)
-            bd_wire_get_fixed64(&in, &incarnation);
+        if (field == number_field && type == BD_WIRE_FIXED64)
+            bd_wire_get_fixed64(&in, &number);
         else
             bd_wire_skip(&in, type);
     }
-    return incarnation;
+    return number;
 }
 
 void bd_serve_complete_group(braid_server *server, bd_incoming *call)
@@ -100,7 +100,7 @@ void bd_serve_complete_group(braid_server *server, bd_incoming *call)
     join_call *c = begin_join(server, call);
     const Tensorflow__CompleteGroupRequest *r = c->group = bd_proto_unpack_message(
         &tensorflow__complete_group_request__descriptor, &call->request, &c->arena, st);
-    const uint64_t incarnation = incarnation_in(&call->request);
+    const uint64_t incarnation = number_in(&call->request, BD_COMPLETE_GROUP_INCARNATION);
     if (r && r->n_device_name != 1)
         bd_fail(st, BRAID_INVALID_ARGUMENT, "CompleteGroup: one device joins at a time, not %zu",
                 r->n_device_name);
@@ -175,10 +175,13 @@ void bd_serve_get_step_sequence(braid_server *server, bd_incoming *call)
     bd_message_init(&message);
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, &message);
+    const uint64_t told = number_in(&call->request, BD_GET_STEP_SEQUENCE_AFTER);
+    const int64_t after = told <= INT64_MAX ? (int64_t)told : 0;
     for (size_t i = 0; r && !st->code && i < r->n_graph_key; i++) {
         Tensorflow__StepSequence sequence = TENSORFLOW__STEP_SEQUENCE__INIT;
         sequence.graph_key = r->graph_key[i];
-        bd_task_collectives_next_step(server->collectives, r->graph_key[i], &sequence.next_step_id, st);
+        bd_task_collectives_next_step(server->collectives, r->graph_key[i], after, &sequence.next_step_id,
+                                      st);
         bd_proto_put(&sequence.base, 1, &writer);
     }
     bd_wire_writer_finish(&writer);

@@ -16,12 +16,20 @@
 // Graph keys that this task is asked for at most: one for each program that uses it.
 #define STEP_KEYS_MAX 4096
 #define REMEMBERED_MAX 65536
+// Far above the ids that are drawn: counting on does not overflow.
+#define STEP_ID_MAX (INT64_C(1) << 60)
 
 typedef struct remembered {
     bd_arena arena;
     int32_t group_key;
     bd_collective_group group;
 } remembered;
+
+// Steps of a graph key.
+typedef struct sequence {
+    int64_t next;     // id; -ID: the leader says which comes after ID
+    bool is_run_here; // now, by the leader's own master, which will count on
+} sequence;
 
 struct bd_task_collectives {
     bd_collectives base;
@@ -30,7 +38,7 @@ struct bd_task_collectives {
     bd_collective_groups *groups;
     bd_mutex mu;
     bd_map remembered; // by `key_of`; guarded by mu
-    bd_imap steps;     // graph key -> int64_t, the next step's id; guarded by mu
+    bd_imap steps;     // graph key -> sequence; guarded by mu
 };
 
 static bd_task_collectives *of(bd_collectives *c)
@@ -273,37 +281,41 @@ static void join(bd_collectives *base, const bd_collective_join *asked, const ch
 
 // ---- Steps ----
 
-// The next step of a key, set when it was not known; NULL with an error.
-static int64_t *find_step_locked(bd_task_collectives *c, int64_t graph_key, int64_t if_new, braid_status *st)
+// The sequence of a key, whose next step is set when it was not known; NULL with an error.
+static sequence *find_sequence_locked(bd_task_collectives *c, int64_t graph_key, int64_t if_new,
+                                      braid_status *st)
 {
-    int64_t *next = bd_imap_get(&c->steps, (uint64_t)graph_key);
-    if (next) return next;
+    sequence *q = bd_imap_get(&c->steps, (uint64_t)graph_key);
+    if (q && q->next < 0) q->next = if_new;
+    if (q) return q;
     if (bd_imap_count(&c->steps) >= STEP_KEYS_MAX) {
         bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "There are %d graph keys of collectives already",
                 STEP_KEYS_MAX);
         return NULL;
     }
-    next = bd_malloc(sizeof *next);
-    *next = if_new;
-    bd_imap_put(&c->steps, (uint64_t)graph_key, next);
-    return next;
+    q = bd_calloc(1, sizeof *q);
+    q->next = if_new;
+    bd_imap_put(&c->steps, (uint64_t)graph_key, q);
+    return q;
 }
 
-static braid_code set_step(bd_task_collectives *c, int64_t graph_key, int64_t if_new, int64_t *step_id,
-                           braid_status *st)
+static braid_code set_step(bd_task_collectives *c, int64_t graph_key, int64_t if_new, int64_t after,
+                           int64_t *step_id, braid_status *st)
 {
     bd_mutex_lock(&c->mu);
-    const int64_t *next = find_step_locked(c, graph_key, if_new, st);
-    if (next) *step_id = *next;
+    sequence *q = find_sequence_locked(c, graph_key, if_new, st);
+    if (q && !q->is_run_here && q->next <= after) q->next = after + 1;
+    if (q) *step_id = q->next;
     bd_mutex_unlock(&c->mu);
     return st->code;
 }
 
-braid_code bd_task_collectives_next_step(bd_task_collectives *c, int64_t graph_key, int64_t *step_id,
-                                         braid_status *st)
+braid_code bd_task_collectives_next_step(bd_task_collectives *c, int64_t graph_key, int64_t after,
+                                         int64_t *step_id, braid_status *st)
 {
     // TensorFlow's ids have the upper bits clear.
-    return set_step(c, graph_key, (int64_t)(bd_random_u64() >> 8) + 1, step_id, st);
+    return set_step(c, graph_key, (int64_t)(bd_random_u64() >> 8) + 1, bd_min(after, STEP_ID_MAX), step_id,
+                    st);
 }
 
 void bd_task_collectives_end_step(bd_task_collectives *c, const bd_peer *leader, int64_t graph_key,
@@ -311,11 +323,12 @@ void bd_task_collectives_end_step(bd_task_collectives *c, const bd_peer *leader,
 {
     const bool is_leader = !leader || leader->is_self;
     bd_mutex_lock(&c->mu);
-    int64_t *next = bd_imap_get(&c->steps, (uint64_t)graph_key);
-    if (next && *next == step_id && (is_leader || !has_failed))
-        ++*next;
-    else if (!is_leader)
-        bd_free(bd_imap_remove(&c->steps, (uint64_t)graph_key));
+    sequence *q = bd_imap_get(&c->steps, (uint64_t)graph_key);
+    if (q) q->is_run_here = false;
+    if (q && q->next == step_id && (is_leader || !has_failed))
+        q->next++;
+    else if (q && !is_leader)
+        q->next = -bd_max(step_id, q->next > 0 ? q->next - 1 : -q->next);
     bd_mutex_unlock(&c->mu);
 }
 
@@ -340,11 +353,29 @@ static void step_known(void *arg, bd_message *response, const braid_status *from
         r = bd_proto_unpack_message(&tensorflow__get_step_sequence_response__descriptor, response, arena, st);
     int64_t step_id = 0;
     if (r && (r->n_step_sequence != 1 || r->step_sequence[0]->graph_key != a.graph_key ||
-              r->step_sequence[0]->next_step_id <= 0 || r->step_sequence[0]->next_step_id == INT64_MAX))
+              r->step_sequence[0]->next_step_id <= 0 || r->step_sequence[0]->next_step_id > STEP_ID_MAX + 1))
         bd_fail(st, BRAID_INTERNAL, "%s: the answer of GetStepSequence is not about graph key %lld",
                 a.leader->label, (long long)a.graph_key);
-    if (r && !st->code) set_step(a.c, a.graph_key, r->step_sequence[0]->next_step_id, &step_id, st);
+    if (r && !st->code) set_step(a.c, a.graph_key, r->step_sequence[0]->next_step_id, 0, &step_id, st);
     a.fn(a.arg, step_id, st);
+}
+
+static void ask_for_step(const step_asking *a, int64_t after, bd_cancellation *cancellation)
+{
+    Tensorflow__GetStepSequenceRequest request = TENSORFLOW__GET_STEP_SEQUENCE_REQUEST__INIT;
+    int64_t graph_key = a->graph_key;
+    request.n_graph_key = 1;
+    request.graph_key = &graph_key;
+    bd_message message;
+    bd_message_init(&message);
+    bd_wire_writer writer;
+    bd_wire_writer_init(&writer, &message);
+    bd_proto_pack(&request.base, &writer);
+    if (after) bd_wire_put_fixed64(&writer, BD_GET_STEP_SEQUENCE_AFTER, (uint64_t)after);
+    bd_wire_writer_finish(&writer);
+    bd_rpc_options options = bd_peer_rpc(a->leader, BD_WORKER_SERVICE "GetStepSequence");
+    options.cancellation = cancellation;
+    bd_rpc_start(&options, &message, step_known, bd_memdup(a, sizeof *a));
 }
 
 void bd_task_collectives_begin_step(bd_task_collectives *c, const bd_peer *leader, int64_t graph_key,
@@ -352,23 +383,19 @@ void bd_task_collectives_begin_step(bd_task_collectives *c, const bd_peer *leade
                                     void (*fn)(void *arg, int64_t step_id, const braid_status *st), void *arg)
 {
     BD_STATUS(st);
+    const bool is_leader = !leader || leader->is_self;
+    int64_t step_id = 0;
+    if (is_leader) bd_task_collectives_next_step(c, graph_key, 0, &step_id, st);
     bd_mutex_lock(&c->mu);
-    const int64_t *next = bd_imap_get(&c->steps, (uint64_t)graph_key);
-    int64_t step_id = next ? *next : 0;
+    sequence *q = bd_imap_get(&c->steps, (uint64_t)graph_key);
+    if (q) q->is_run_here = is_leader;
+    const int64_t known = q ? q->next : 0;
     bd_mutex_unlock(&c->mu);
-    if (!next && (!leader || leader->is_self)) bd_task_collectives_next_step(c, graph_key, &step_id, st);
-    if (step_id || st->code) {
+    if (!st->code) step_id = bd_max(known, 0);
+    if (step_id || st->code)
         fn(arg, step_id, st);
-        return;
-    }
-    step_asking *a = bd_malloc(sizeof *a);
-    *a = (step_asking){c, leader, graph_key, fn, arg};
-    Tensorflow__GetStepSequenceRequest request = TENSORFLOW__GET_STEP_SEQUENCE_REQUEST__INIT;
-    request.n_graph_key = 1;
-    request.graph_key = &graph_key;
-    bd_rpc_options options = bd_peer_rpc(leader, BD_WORKER_SERVICE "GetStepSequence");
-    options.cancellation = cancellation;
-    bd_rpc_start_proto(&options, &request.base, step_known, a);
+    else
+        ask_for_step(&(step_asking){c, leader, graph_key, fn, arg}, -known, cancellation);
 }
 
 // ---- Beginning and end ----

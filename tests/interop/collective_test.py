@@ -2,6 +2,7 @@
 # labels: concurrent
 # timeout: 180
 import struct
+import time
 
 from client import InteropTest, Session
 from cluster import Cluster, main
@@ -222,6 +223,16 @@ class BetweenMastersTest(CollectiveTest):
                        self.reduce("y", "x", task, size=2),
                        config=config_pb2.ConfigProto(experimental=experimental))
 
+    def assert_meet(self, sessions):
+        """A step in each; who is told that its step is over begins another, whatever the others do."""
+        steps = [s.start(["y:0"], {"x:0": 1.0}) for s in sessions]
+        while not all(step.done() and step.code().name != "ABORTED" for step in steps):
+            for k, s in enumerate(sessions):
+                if steps[k].done() and steps[k].code().name == "ABORTED":
+                    steps[k] = s.start(["y:0"], {"x:0": 1.0})
+            time.sleep(0.01)
+        self.assertEqual([value(step.result().tensor[0].tensor) for step in steps], [2.0] * 2)
+
     def test_steps_meet(self):
         sessions = [self.open(0), self.open(1)]
         for i in range(10):
@@ -246,13 +257,18 @@ class BetweenMastersTest(CollectiveTest):
         self.check_error(s.start(["y:0"], {"x:0": 1.0}, options={"timeout_in_ms": 300}), "DEADLINE_EXCEEDED")
         # The step that it was alone in is over for all; then they are in step again.
         sessions = [s, self.open(0)]
-        for _ in range(5):
-            steps = [s.start(["y:0"], {"x:0": 1.0}) for s in sessions]
-            codes = {step.code().name for step in steps}
-            self.assertLessEqual(codes, {"OK", "ABORTED"})
-            if codes == {"OK"}:
-                break
-        self.assertEqual([value(step.result().tensor[0].tensor) for step in steps], [2.0] * 2)
+        self.assert_meet(sessions)
+        for s in sessions:
+            s.close()
+
+    def test_a_leader_that_runs_no_steps_keeps_others_in_step(self):
+        leader = "/job:ps/replica:0/task:0"
+        sessions = [self.open(0, leader), self.open(1, leader)]
+        for lone, other in sessions, sessions[::-1]:
+            for _ in range(2):
+                self.assert_meet(sessions)
+            self.check_error(lone.start(["y:0"], {"x:0": 1.0}, options={"timeout_in_ms": 300}), "DEADLINE_EXCEEDED")
+            self.assert_meet([other, lone])
         for s in sessions:
             s.close()
 
