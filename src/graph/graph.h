@@ -38,13 +38,13 @@ struct bd_builder; // names, scopes, collections: what only building needs (buil
 struct braid_graph {
     bd_arena arena;
     bd_op_list nodes;
-    bd_map by_name;               // -> braid_op
-    bd_map name_numbers;          // the last number that bd_graph_unique_name gave to a base
-    bd_attr_tensors tensors;      // of attrs, one reference each
-    bd_library *library;          // functions that nodes may call, one reference; NULL: none
-    int producer, min_consumer;   // VersionDef
-    braid_status status;          // the first error made while building
-    struct bd_builder *builder;   // NULL until something is built
+    bd_map by_name;             // -> braid_op
+    bd_map name_numbers;        // the last number that bd_graph_unique_name gave to a base
+    bd_attr_tensors tensors;    // of attrs, one reference each
+    bd_library *library;        // functions that nodes may call, one reference; NULL: none
+    int producer, min_consumer; // VersionDef
+    braid_status status;        // the first error made while building
+    struct bd_builder *builder; // NULL until something is built
 };
 
 void bd_graph_init(braid_graph *g);

@@ -105,9 +105,8 @@ braid_code bd_import_parse_node(bd_import *im, bd_wire_reader *in, bd_parsed_nod
 {
     braid_code code = parse_node_fields(im, in, n);
     if (!code) drop_repeated_attrs(n);
-    return code && *n->name
-               ? bd_status_prefix(im->st, "Node '%.200s' (op: '%.100s'): ", n->name, n->op)
-               : code;
+    return code && *n->name ? bd_status_prefix(im->st, "Node '%.200s' (op: '%.100s'): ", n->name, n->op)
+                            : code;
 }
 
 // Counts the attrs that a definition does not have, for one line of the log.

@@ -224,8 +224,7 @@ static braid_code make_with_library(bd_import *im)
 {
     braid_graph *g = im->g;
     bd_library *before = g->library, *after = NULL;
-    braid_code code =
-        bd_library_extend(before, im->libraries.items, (int)im->libraries.len, &after, im->st);
+    braid_code code = bd_library_extend(before, im->libraries.items, (int)im->libraries.len, &after, im->st);
     if (code) return code;
     g->library = after;
     code = bd_import_make(im);

@@ -318,7 +318,9 @@ static void test_unknown_op_comes_back_unchanged(void **state)
     char *data = graph_def(
         X "odd = NobodyKnows(x, x:0, ^x) device=/gpu:0 a=int:-5 b=string:text c=type:101 d=none e=bool:0\n"
           "user = Neg(odd:12) T=type:1",
-        "\x12\x07\x0a\x05\x0a\x03\x0a\x01" "F\x22\x04\x08\x18\x10\x05", 15, &len);
+        "\x12\x07\x0a\x05\x0a\x03\x0a\x01"
+        "F\x22\x04\x08\x18\x10\x05",
+        15, &len);
     // "x:0" is written as "x".
     braid_graph *g = braid_graph_new();
     braid_graph_import(g, data, len, st);
@@ -330,7 +332,9 @@ static void test_unknown_op_comes_back_unchanged(void **state)
     char *want = graph_def(
         X "odd = NobodyKnows(x, x, ^x) device=/gpu:0 a=int:-5 b=string:text c=type:101 d=none e=bool:0\n"
           "user = Neg(odd:12) T=type:1",
-        "\x12\x07\x0a\x05\x0a\x03\x0a\x01" "F\x22\x04\x08\x18\x10\x05", 15, &len);
+        "\x12\x07\x0a\x05\x0a\x03\x0a\x01"
+        "F\x22\x04\x08\x18\x10\x05",
+        15, &len);
     assert_int_equal(back_len, bd_graph_write_size(g, 0, false));
     // The device comes behind the inputs there and before them here: compare by importing.
     braid_graph *a = braid_graph_new(), *b = braid_graph_new();

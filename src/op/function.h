@@ -56,7 +56,7 @@ typedef struct bd_invocation {
     int arg_count;
     bd_step *
         step; // of the caller, valid until the call has ended: the function's step shares its id, container, rendezvous
-        // and statistics, and is cancelled with it. NULL: a step of its own
+    // and statistics, and is cancelled with it. NULL: a step of its own
     bd_cancellation *cancellation; // without `step`: cancels the call; NULL: nothing does
     bd_function_done_fn done;
     void *arg;
