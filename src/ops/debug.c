@@ -1,33 +1,58 @@
 // Ops that look at values while a graph runs: Assert and Print.
 #include "graph/grad.h"
 #include "ops/element.h"
+#include "ops/value_text.h"
 
 #include <stdio.h>
 #include <string.h>
 
-// The first elements of a tensor as messages show them: strings as they are, numbers in a row.
+// The first elements of a tensor, the dimensions but the first in brackets.
+typedef struct summary {
+    const braid_tensor *tensor;
+    int64_t shown, at; // elements to show, and shown
+    bd_strbuf *out;
+} summary;
+
+static void append_value(summary *s)
+{
+    if (s->tensor->dtype == BRAID_STRING) { // as it is
+        const bd_string *text = &bd_tensor_str(s->tensor)[s->at++];
+        bd_strbuf_append_n(s->out, text->data ? text->data : "", text->len);
+    } else {
+        bd_value_text(s->tensor, s->at++, s->out);
+    }
+}
+
+// Dimension `d` and those within. What is cut off within one is an ellipsis there.
+static void append_dim(summary *s, int d)
+{
+    const braid_shape *shape = &s->tensor->shape;
+    const bool is_last = d == shape->rank - 1;
+    for (int64_t i = 0; i < shape->dims[d]; i++) {
+        if (s->at >= s->shown) {
+            if (is_last && d > 0) bd_strbuf_append(s->out, "...");
+            return;
+        }
+        if (is_last) {
+            bd_strbuf_append(s->out, i > 0 ? " " : "");
+            append_value(s);
+        } else {
+            bd_strbuf_append_char(s->out, '[');
+            append_dim(s, d + 1);
+            bd_strbuf_append_char(s->out, ']');
+        }
+    }
+}
+
 static void summarize(const braid_tensor *t, int64_t most, bd_strbuf *out)
 {
-    int64_t n = bd_tensor_count(t), shown = most < 0 || most > n ? n : most;
-    if (t->dtype == BRAID_STRING) {
-        for (int64_t i = 0; i < shown; i++) {
-            const bd_string *s = &bd_tensor_str(t)[i];
-            if (i > 0) bd_strbuf_append_char(out, ' ');
-            bd_strbuf_append_n(out, s->data ? s->data : "", s->len);
-        }
-        if (shown < n) bd_strbuf_append(out, "...");
-        return;
-    }
-    // `float[2,3] [1 2 3]...` without type, shape and brackets.
-    bd_strbuf text = {0};
-    bd_tensor_print(t, shown > INT32_MAX ? INT32_MAX : (int)shown, &text);
-    const char *values = strchr(bd_strbuf_str(&text), ' ');
-    const char *open = values ? strchr(values, '[') : NULL, *close = values ? strrchr(values, ']') : NULL;
-    if (open && close) {
-        bd_strbuf_append_n(out, open + 1, (size_t)(close - open - 1));
-        bd_strbuf_append(out, close + 1);
-    }
-    bd_strbuf_fini(&text);
+    const int64_t count = bd_tensor_count(t);
+    summary s = {.tensor = t, .shown = most < 0 || most > count ? count : most, .out = out};
+    if (t->shape.rank > 0 && count > 0)
+        append_dim(&s, 0);
+    else if (s.shown > 0)
+        append_value(&s);
+    if (s.shown < count) bd_strbuf_append(out, "...");
 }
 
 // Inputs from `first` on, each in brackets.

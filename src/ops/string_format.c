@@ -1,10 +1,10 @@
 // Values as text for people: StringFormat, and PrintV2, which writes a string somewhere.
-#include "base/half.h"
 #include "base/log.h"
 #include "graph/shape_fn.h"
 #include "io/file.h"
 #include "op/blocking.h"
 #include "ops/string_out.h"
+#include "ops/value_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,36 +30,12 @@ static void append_gap(const summary *s, int d)
         bd_strbuf_append_char(s->out, ' ');
 }
 
-// Six digits when they say it, or else eight.
-static void append_float(const summary *s, float value)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%.6g", (double)value);
-    if (strtof(text, NULL) != value && value == value) snprintf(text, sizeof text, "%.8g", (double)value);
-    bd_strbuf_append(s->out, value == value ? text : "nan");
-}
-
-static void append_one(const summary *s, int64_t at)
-{
-    const braid_tensor *t = s->tensor;
-    switch (t->dtype) {
-    case BRAID_FLOAT: append_float(s, bd_tensor_f32(t)[at]); break;
-    case BRAID_HALF: append_float(s, bd_float_of_half(((const uint16_t *)t->data)[at])); break;
-    case BRAID_BFLOAT16: append_float(s, bd_float_of_bfloat16(((const uint16_t *)t->data)[at])); break;
-    case BRAID_BOOL: bd_strbuf_append_char(s->out, bd_tensor_bool(t)[at] ? '1' : '0'); break;
-    case BRAID_COMPLEX64:
-    case BRAID_COMPLEX128:
-    case BRAID_RESOURCE: bd_strbuf_append_char(s->out, '?'); break; // TensorFlow has no text for these
-    default: bd_tensor_print_element(t, at, s->out);
-    }
-}
-
 // Dimension `d` and those within, from element `at` on.
 static void append_dim(const summary *s, int d, int64_t at)
 {
     const braid_shape *shape = &s->tensor->shape;
     if (d == shape->rank) {
-        append_one(s, at);
+        bd_value_text(s->tensor, at, s->out);
         return;
     }
     int64_t count = shape->dims[d], size = bd_shape_count_range(shape, d + 1, shape->rank);
@@ -86,7 +62,7 @@ static void append_tensor(const braid_tensor *t, int64_t ends, bd_strbuf *out)
     else if (s.ends == 0)
         bd_strbuf_append(out, "...");
     else
-        append_one(&s, 0);
+        bd_value_text(t, 0, out);
 }
 
 // ---- StringFormat ----
