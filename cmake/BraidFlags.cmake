@@ -39,6 +39,8 @@ if(BRAID_SANITIZE)
     add_link_options(-fsanitize=${BRAID_SANITIZE})
     if(BRAID_SANITIZE MATCHES "undefined")
         add_compile_options(-fno-sanitize-recover=undefined)
+        # What clang checks of C++ needs a run-time library that programs linked as C have not.
+        add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,Clang>:-fno-sanitize=function,vptr>)
     endif()
 endif()
 if(BRAID_FUZZ)

@@ -113,7 +113,7 @@ char *braid_op_page(const char *name, braid_status *status)
         put_op(&bd_op_table[i], &out);
         count++;
     }
-    if (count == 0) not_found(name, st);
+    if (count == 0) not_found(name ? name : "", st);
     char *given =
         count ? strdup(bd_strbuf_str(&out)) : NULL; // the caller's, by free(): not from our allocator
     if (count && !given) bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "No memory for a page of %zu bytes", out.len);

@@ -140,8 +140,8 @@ static void endless(char out[512], const char *more)
 static void test_cancelled_step_puts_the_work_off(void **state)
 {
     (void)state;
-    static const char *const pipelines[] = {SKIP_ALL, SKIP_ALL " PrefetchDataset(int64[] 1)",
-                                            "PrefetchDataset(int64[] 1) " SKIP_ALL};
+    static const char *const pipelines[] = {SKIP_ALL, (SKIP_ALL " PrefetchDataset(int64[] 1)"),
+                                            ("PrefetchDataset(int64[] 1) " SKIP_ALL)};
     for (size_t i = 0; i < BD_COUNTOF(pipelines); i++) {
         char text[512];
         endless(text, pipelines[i]);

@@ -28,7 +28,7 @@ bool bd_output_optional(bd_op_ctx *c, int i, braid_tensor *tensors, int count)
     bd_variant_init(&o->base, &optional_type);
     o->has_value = tensors != NULL;
     o->count = count;
-    for (int k = 0; k < count; k++)
+    for (int k = 0; tensors && k < count; k++)
         bd_tensor_move(&o->tensors[k], &tensors[k]);
     return bd_output_variant(c, i, &o->base);
 }

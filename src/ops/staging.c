@@ -40,6 +40,7 @@ typedef struct area {
 static size_t place_of(const entry_list *list, int64_t key)
 {
     size_t from = 0, to = list->len;
+    BD_ASSERT(list->items || to == 0);
     while (from < to) {
         const size_t middle = from + (to - from) / 2;
         if (list->items[middle].key < key)
@@ -53,7 +54,7 @@ static size_t place_of(const entry_list *list, int64_t key)
 static entry *find(const entry_list *list, int64_t key)
 {
     const size_t at = place_of(list, key);
-    return at < list->len && list->items[at].key == key ? &list->items[at] : NULL;
+    return at < list->len && list->items && list->items[at].key == key ? &list->items[at] : NULL;
 }
 
 static entry *insert(entry_list *list, entry e)
