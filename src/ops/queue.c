@@ -414,6 +414,21 @@ void bd_queue_close(bd_queue *q, bd_op_ctx *c, bool cancel_pending)
     bd_op_done(c);
 }
 
+void bd_queue_put(bd_queue *q, braid_tensor *components)
+{
+    bd_wait_room_lock(&q->room);
+    memcpy(push_back_locked(q), components, (size_t)q->options.component_count * sizeof *components);
+    if (q->options.is_priority) bd_queue_heap_push_locked(q, q->back_turn++);
+    bd_wait_room_unlock(&q->room);
+}
+
+void bd_queue_end(bd_queue *q)
+{
+    bd_wait_room_lock(&q->room);
+    q->is_closed = true;
+    bd_wait_room_unlock(&q->room);
+}
+
 int64_t bd_queue_size(bd_queue *q)
 {
     bd_wait_room_lock(&q->room);

@@ -66,6 +66,11 @@ void bd_queue_close(bd_queue *q, bd_op_ctx *c, bool cancel_pending);
 int64_t bd_queue_size(bd_queue *q);
 bool bd_queue_is_closed(bd_queue *q);
 
+// For a resource that has a queue of its own: puts an element, a tensor for each component (taken over), however full or closed the
+// queue is; and closes it. With no lock held: executions that wait may end.
+void bd_queue_put(bd_queue *q, braid_tensor *components);
+void bd_queue_end(bd_queue *q);
+
 // ---- Of queue.c alone: the heap of a priority queue (queue_heap.c) ----
 
 // The last element has come: puts it in its place.
