@@ -4,20 +4,26 @@
 #include "tensor/tensor_proto.h"
 #include <string.h>
 
-// Field numbers of Summary, Summary.Value and Summary.Image.
+// Field numbers of Summary, Summary.Value, Summary.Image and Summary.Audio.
 enum {
     SUMMARY_VALUE = 1,
     VALUE_TAG = 1,
     VALUE_SIMPLE = 2,
     VALUE_IMAGE = 4,
     VALUE_HISTOGRAM = 5,
+    VALUE_AUDIO = 6,
     VALUE_NODE = 7,
     VALUE_TENSOR = 8,
     VALUE_METADATA = 9,
     IMAGE_HEIGHT = 1,
     IMAGE_WIDTH = 2,
     IMAGE_DEPTH = 3,
-    IMAGE_PNG = 4
+    IMAGE_PNG = 4,
+    AUDIO_RATE = 1,
+    AUDIO_CHANNELS = 2,
+    AUDIO_FRAMES = 3,
+    AUDIO_ENCODED = 4,
+    AUDIO_CONTENT_TYPE = 5
 };
 
 bd_summary_tag bd_summary_tag_of(const char *text)
@@ -88,6 +94,22 @@ void bd_summary_put_image(bd_wire_writer *out, bd_summary_tag tag, const bd_summ
     bd_wire_put_uint(&i.out, IMAGE_DEPTH, (uint64_t)image->depth);
     bd_wire_put_bytes(&i.out, IMAGE_PNG, image->png, image->png_len);
     end(&i, &v.out, VALUE_IMAGE);
+    end(&v, out, SUMMARY_VALUE);
+}
+
+void bd_summary_put_audio(bd_wire_writer *out, bd_summary_tag tag, const bd_summary_audio *audio)
+{
+    static const char content_type[] = "audio/wav";
+    nested v, a;
+    begin_value(&v, tag);
+    begin(&a);
+    bd_wire_put_tag(&a.out, AUDIO_RATE, BD_WIRE_FIXED32);
+    bd_wire_put_raw(&a.out, &audio->rate, sizeof audio->rate);
+    bd_wire_put_uint(&a.out, AUDIO_CHANNELS, (uint64_t)audio->channels);
+    bd_wire_put_uint(&a.out, AUDIO_FRAMES, (uint64_t)audio->frames);
+    bd_wire_put_bytes(&a.out, AUDIO_ENCODED, audio->wav, audio->wav_len);
+    bd_wire_put_bytes(&a.out, AUDIO_CONTENT_TYPE, content_type, sizeof content_type - 1);
+    end(&a, &v.out, VALUE_AUDIO);
     end(&v, out, SUMMARY_VALUE);
 }
 

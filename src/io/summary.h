@@ -23,6 +23,15 @@ typedef struct bd_summary_image {
 } bd_summary_image;
 void bd_summary_put_image(bd_wire_writer *out, bd_summary_tag tag, const bd_summary_image *image);
 
+// `wav` is a WAV file of samples at `rate` (Hz).
+typedef struct bd_summary_audio {
+    float rate;
+    int64_t channels, frames;
+    const void *wav; // borrowed
+    size_t wav_len;
+} bd_summary_audio;
+void bd_summary_put_audio(bd_wire_writer *out, bd_summary_tag tag, const bd_summary_audio *audio);
+
 // `metadata` is a SummaryMetadata message.
 void bd_summary_put_tensor(bd_wire_writer *out, bd_summary_tag tag, const braid_tensor *t,
                            const void *metadata, size_t metadata_len);

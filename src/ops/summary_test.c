@@ -8,6 +8,7 @@
 #include "tensor/tensor_proto.h"
 #include "tensorflow/core/framework/summary.pb-c.h"
 
+#include <math.h>
 #include <png.h>
 
 // A node over texts.
@@ -223,6 +224,35 @@ static void test_images(void **state)
     end(&r);
 }
 
+// The file is what Python's wave module writes of the same samples.
+static void test_sounds(void **state)
+{
+    (void)state;
+    static const char wav[] = "RIFF\x30\0\0\0WAVEfmt \x10\0\0\0\1\0\2\0\x40\x1f\0\0\0\x7d\0\0\4\0\x10\0"
+                              "data\x0c\0\0\0\0\0\0\x40\0\x80\xff\x7f\0\x20\0\xc0";
+    static const char sound[] = "float[1,3,2] 0 0.5 -1 1 0.25 -0.5";
+    const result results[] = {RUN("AudioSummary", "sample_rate=8000.0; max_outputs=1", "string[] s", sound),
+                              RUN("AudioSummaryV2", "max_outputs=1", "string[] s", sound, "float[] 8000.2")};
+    for (size_t i = 0; i < BD_COUNTOF(results); i++) {
+        result r = results[i];
+        assert_int_equal(r.summary->n_value, 1);
+        assert_string_equal(r.summary->value[0]->tag, "s/audio");
+        const Tensorflow__Summary__Audio *audio = r.summary->value[0]->audio;
+        assert_true(fabsf(audio->sample_rate - 8000) < 0.5F);
+        assert_int_equal(audio->num_channels, 2);
+        assert_int_equal(audio->length_frames, 3);
+        assert_string_equal(audio->content_type, "audio/wav");
+        assert_int_equal(audio->encoded_audio_string.len, sizeof wav - 1);
+        assert_memory_equal(audio->encoded_audio_string.data, wav, sizeof wav - 1);
+        end(&r);
+    }
+    result r = RUN("AudioSummaryV2", NULL, "string[] s", "float[4,2] 9 -9 1 2 3 4 5 6", "float[] 1");
+    assert_int_equal(r.summary->n_value, 3);
+    assert_string_equal(r.summary->value[2]->tag, "s/audio/2");
+    assert_memory_equal(r.summary->value[0]->audio->encoded_audio_string.data + 44, "\xff\x7f\x00\x80", 4);
+    end(&r);
+}
+
 // ---- Errors ----
 
 static void test_errors(void **state)
@@ -259,6 +289,22 @@ static void test_errors(void **state)
         {.op = "ImageSummary",
          .inputs = "string[] a; float[1,0,1,1]",
          .want = "InvalidArgument: input tensor must have non-zero dims. Found: [1,0,1,1]"},
+        {.op = "AudioSummaryV2",
+         .inputs = "string[] a; float[3] 1; float[] 1",
+         .want = "InvalidArgument: Tensor must be 3-D or 2-D, got: [3]"},
+        {.op = "AudioSummaryV2",
+         .inputs = "string[] a; float[1,3] 1; float[] nan",
+         .want = "InvalidArgument: sample_rate must be > 0"},
+        {.op = "AudioSummaryV2",
+         .inputs = "string[] a; float[1,3,0]; float[] 1",
+         .want = "InvalidArgument: num_channels must be in (0, 2^16), got: 0"},
+        {.op = "AudioSummaryV2",
+         .inputs = "string[] a; float[1,0]; float[] 1",
+         .want = "InvalidArgument: 0 frames"},
+        {.op = "AudioSummary",
+         .attrs = "sample_rate=0.0",
+         .inputs = "string[1] a; float[1,3] 1",
+         .want = "InvalidArgument: Tag must be a scalar"},
         {.op = "ImageSummary",
          .attrs = "bad_color=uint8[1] 3",
          .inputs = "string[] a; float[1,1,1,3] 1 2 3",
@@ -276,7 +322,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scalars), cmocka_unit_test(test_histogram),     cmocka_unit_test(test_tensors),
         cmocka_unit_test(test_merging), cmocka_unit_test(test_merging_fails), cmocka_unit_test(test_images),
-        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_sounds),  cmocka_unit_test(test_errors),
     };
     return BD_RUN_TESTS(tests);
 }
