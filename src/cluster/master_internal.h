@@ -51,7 +51,7 @@ struct bd_master_session {
     int holders;                 // guarded by mu
     bool was_held;               // guarded by mu
     bd_timer_id client_timer;    // guarded by mu; 0: none
-    _Atomic int64_t last_use_ns; // somebody has found it by its handle, or let go of it
+    _Atomic int64_t last_use_ns; // somebody has found it by its handle, let go of it, or a step has ended
     char *caller;                // the connection that used it last, if it was never held; guarded by mu
     int64_t lost_ns;             // since when that is known to be gone; 0: not known; guarded by mu
 };

@@ -172,6 +172,8 @@ void bd_master_session_leave(bd_master_session *s)
     bd_master_done_fn fn = NULL;
     void *arg = NULL;
     bd_mutex_lock(&s->mu);
+    // It has been in use until now: who counts how long it is idle begins here.
+    if (!s->was_held) atomic_store_explicit(&s->last_use_ns, bd_now_ns(), memory_order_relaxed);
     if (--s->running == 0 && s->is_closing) {
         fn = s->closed_fn;
         arg = s->closed_arg;
