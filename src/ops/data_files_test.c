@@ -3,13 +3,13 @@
 #include "io/bundle.h"
 #include "io/file.h"
 #include "io/record.h"
+#include "io/testing/temp_dir.h"
 #include "ops/testing/op_test.h"
 #include "ops/testing/pipeline.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-static char dir[] = "/tmp/braid-data-files-XXXXXX";
+static char *dir;
 
 static void write_file(const char *name, const char *data, size_t len)
 {
@@ -177,22 +177,15 @@ static void test_file_cache(void **state)
 static int make_dir(void **state)
 {
     (void)state;
-    return mkdtemp(dir) ? 0 : -1;
+    dir = bd_temp_dir_new();
+    return 0;
 }
 
 static int remove_dir(void **state)
 {
     (void)state;
-    BD_STATUS(st);
-    bd_name_list names = {0};
-    bd_dir_list(dir, &names, st);
-    for (size_t i = 0; i < names.len; i++) {
-        char *path = bd_path_join(dir, names.items[i]);
-        bd_file_remove(path, st);
-        bd_free(path);
-    }
-    bd_name_list_fini(&names);
-    return rmdir(dir);
+    bd_temp_dir_free(dir);
+    return 0;
 }
 
 int main(void)

@@ -2,13 +2,14 @@
 // labels: concurrent
 #include "base/testing/test.h"
 #include "base/thread.h"
+#include "io/file.h"
+#include "io/testing/temp_dir.h"
 #include "op/blocking.h"
 #include "ops/dataset.h"
 #include "ops/testing/op_test.h"
 #include "ops/testing/pipeline.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define RANGE(N) "RangeDataset(int64[] 0; int64[] " #N "; int64[] 1) "
 
@@ -127,7 +128,7 @@ static void test_depth(void **state)
 // ---- Waiting and cancelling ----
 
 // Lines of a file over and over, of which none is given: it goes on without end on a thread that may block.
-static char lines_path[64];
+static char *lines_path;
 
 static void endless(char out[512], const char *more)
 {
@@ -560,16 +561,17 @@ static void test_window_elements(void **state)
 
 static int write_lines(void **state)
 {
-    (void)state;
-    snprintf(lines_path, sizeof lines_path, "/tmp/braid-data-iterator-XXXXXX");
-    int fd = mkstemp(lines_path);
-    return fd >= 0 && write(fd, "a\nb\nc\n", 6) == 6 && close(fd) == 0 ? 0 : -1;
+    BD_STATUS(st);
+    *state = bd_temp_dir_new();
+    lines_path = bd_path_join(*state, "lines");
+    return bd_file_write_atomic(lines_path, "a\nb\nc\n", 6, st) ? -1 : 0;
 }
 
 static int remove_lines(void **state)
 {
-    (void)state;
-    return unlink(lines_path);
+    bd_free(lines_path);
+    bd_temp_dir_free(*state);
+    return 0;
 }
 
 int main(void)

@@ -2,7 +2,7 @@
 # labels: concurrent
 # timeout: 180
 import struct
-import time
+from concurrent.futures import ThreadPoolExecutor
 
 from client import InteropTest, Session
 from cluster import Cluster, main
@@ -225,13 +225,14 @@ class BetweenMastersTest(CollectiveTest):
 
     def assert_meet(self, sessions):
         """A step in each; who is told that its step is over begins another, whatever the others do."""
-        steps = [s.start(["y:0"], {"x:0": 1.0}) for s in sessions]
-        while not all(step.done() and step.code().name != "ABORTED" for step in steps):
-            for k, s in enumerate(sessions):
-                if steps[k].done() and steps[k].code().name == "ABORTED":
-                    steps[k] = s.start(["y:0"], {"x:0": 1.0})
-            time.sleep(0.01)
-        self.assertEqual([value(step.result().tensor[0].tensor) for step in steps], [2.0] * 2)
+
+        def step_of(s):
+            while (step := s.start(["y:0"], {"x:0": 1.0})).code().name == "ABORTED":  # waits for its end
+                pass
+            return value(step.result().tensor[0].tensor)
+
+        with ThreadPoolExecutor(len(sessions)) as clients:
+            self.assertEqual(list(clients.map(step_of, sessions)), [2.0] * 2)
 
     def test_steps_meet(self):
         sessions = [self.open(0), self.open(1)]
