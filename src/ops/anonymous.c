@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "ops/handle.h"
 #include "ops/variant.h"
+#include <string.h>
 
 typedef struct deleter {
     bd_variant base;
@@ -40,6 +41,21 @@ bool bd_output_anonymous(bd_op_ctx *c, const char *name, const bd_resource_type 
     bd_resource_unref(r);
     bd_free(full);
     return !bd_op_failed(c);
+}
+
+#define DUMMY_NAME "dummy_resource"
+
+bool bd_output_dummy(bd_op_ctx *c, const bd_resource_type *type)
+{
+    return bd_output_handle(c, "", DUMMY_NAME, type);
+}
+
+bool bd_input_is_dummy(bd_op_ctx *c, int i)
+{
+    const braid_tensor *t = bd_input(c, i);
+    if (t->dtype != BRAID_RESOURCE || bd_tensor_count(t) != 1) return false;
+    const bd_resource_handle *h = bd_tensor_handle(t);
+    return h->name && strcmp(h->name, DUMMY_NAME) == 0;
 }
 
 void bd_delete_anonymous(bd_op_ctx *c, const bd_resource_type *type)

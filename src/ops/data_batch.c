@@ -283,9 +283,10 @@ static void output_batch(bd_op_ctx *c, bd_dataset *d)
     bd_output_dataset(c, d);
 }
 
+// The inputs are a dataset, batch_size, in the parallel one num_parallel_calls, and drop_remainder, which the first version lacks.
 static void batch_run(bd_op_ctx *c)
 {
-    bd_dataset *d = new_batch(c, &batch_kind, c->input_count > 2 ? 2 : -1);
+    bd_dataset *d = new_batch(c, &batch_kind, c->input_count > 2 ? c->input_count - 1 : -1);
     if (d) output_batch(c, d);
 }
 
@@ -300,12 +301,35 @@ BD_OP(BatchDataset) = {
 
 BD_OP(BatchDatasetV2) = {
     .signature = "(input_dataset: variant, batch_size: int64, drop_remainder: bool) -> (handle: variant)",
-    .attrs = "parallel_copy:bool=false; " BD_DATASET_ATTRS,
+    .attrs = "parallel_copy:bool=false; " BD_DATASET_ATTRS "; " BD_DATASET_METADATA,
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalars,
     .kernels = BD_KERNELS({.run = batch_run}),
     .doc =
         "`batch_size` elements at a time, stacked; a last batch of fewer is dropped where `drop_remainder`.",
+};
+
+static void parallel_batch_run(bd_op_ctx *c)
+{
+    int64_t calls;
+    if (!bd_input_scalar_int(c, 2, "num_parallel_calls", &calls)) return;
+    if (calls <= 0 && calls != -1)
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "num_parallel_calls must be greater than zero.");
+    else
+        batch_run(c);
+}
+
+BD_OP(ParallelBatchDataset) = {
+    .signature =
+        "(input_dataset: variant, batch_size: int64, num_parallel_calls: int64, drop_remainder: bool) -> "
+        "(handle: variant)",
+    .attrs = "parallel_copy:bool=false; " BD_DATASET_ATTRS
+             "; deterministic:string='default'; " BD_DATASET_METADATA,
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_scalars,
+    .kernels = BD_KERNELS({.run = parallel_batch_run}),
+    .deviation = "One batch at a time.",
+    .doc = "BatchDatasetV2.",
 };
 
 // Inputs: dataset, batch_size, the padded shapes, the padding values, and in the second version drop_remainder.
@@ -389,7 +413,8 @@ BD_OP(PaddedBatchDatasetV2) = {
     .signature =
         "(input_dataset: variant, batch_size: int64, padded_shapes: N*int64, padding_values: Toutput_types..., "
         "drop_remainder: bool) -> (handle: variant)",
-    .attrs = "parallel_copy:bool=false; Toutput_types:list(type)>=1; output_shapes:list(shape)>=1; N:int>=1",
+    .attrs =
+        "parallel_copy:bool=false; Toutput_types:list(type)>=1; output_shapes:list(shape)>=1; N:int>=1; " BD_DATASET_METADATA,
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
     .kernels = BD_KERNELS({.run = padded_run}),

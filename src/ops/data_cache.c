@@ -208,7 +208,11 @@ static braid_code begin_file(bd_iterator *it, braid_status *st)
     char *path = bd_asprintf("%s_0.lockfile", prefix), *dir = bd_path_dir(prefix), text[64];
     bd_file *file = NULL;
     int len = snprintf(text, sizeof text, "Created at: %lld", (long long)(bd_wall_micros() / 1000000));
-    braid_code code = bd_dir_make(dir, st);
+    braid_code code = BRAID_OK;
+    if (bd_bundle_exists(prefix)) // somebody else was faster
+        code = bd_fail(st, BRAID_ALREADY_EXISTS,
+                       "Existing cache files found: %s. To continue delete the above files.", prefix);
+    if (!code) code = bd_dir_make(dir, st);
     if (!code) code = bd_file_open(path, BD_FILE_CREATE_NEW, &file, st);
     if (code == BRAID_ALREADY_EXISTS) code = refuse_locked(path, st);
     if (!code) c->lock_path = bd_strdup(path);
@@ -326,7 +330,8 @@ static void cache_run(bd_op_ctx *c)
     if (!prefix) return;
     bool is_file = *prefix;
     bd_resource *given = NULL;
-    if (!is_file && c->input_count > 2) given = bd_input_resource(c, 2, &cache_type);
+    if (!is_file && c->input_count > 2 && !bd_input_is_dummy(c, 2))
+        given = bd_input_resource(c, 2, &cache_type);
     bd_dataset *d = bd_op_failed(c) ? NULL : bd_dataset_over_input(c, is_file ? &file_kind : &memory_kind);
     if (!d) {
         bd_resource_unref(given);
@@ -350,7 +355,7 @@ BD_OP(CacheDataset) = {
 
 BD_OP(CacheDatasetV2) = {
     .signature = "(input_dataset: variant, filename: string, cache: resource) -> (handle: variant)",
-    .attrs = BD_DATASET_ATTRS,
+    .attrs = BD_DATASET_ATTRS "; " BD_DATASET_METADATA,
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalars,
     .kernels = BD_KERNELS({.run = cache_run}),
@@ -368,6 +373,19 @@ BD_OP(AnonymousMemoryCache) = {
     .shape = bd_shape_fn_scalars,
     .kernels = BD_KERNELS({.run = memory_cache_run}),
     .doc = "A cache in memory for CacheDatasetV2.",
+};
+
+static void dummy_cache_run(bd_op_ctx *c)
+{
+    bd_output_dummy(c, &cache_type);
+}
+
+BD_OP(DummyMemoryCache) = {
+    .signature = "() -> (handle: resource)",
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_scalar,
+    .kernels = BD_KERNELS({.run = dummy_cache_run}),
+    .doc = "Leaves it to CacheDatasetV2 to make a cache in memory.",
 };
 
 static void delete_cache_run(bd_op_ctx *c)

@@ -242,6 +242,7 @@ static void text_run(bd_op_ctx *c)
 
 BD_OP(TextLineDataset) = {
     .signature = "(filenames: string, compression_type: string, buffer_size: int64) -> (handle: variant)",
+    .attrs = BD_DATASET_METADATA,
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
     .kernels = BD_KERNELS({.run = text_run}),
@@ -262,10 +263,10 @@ static braid_code open_fixed(bd_iterator *it, braid_status *st)
         if (size < around || (size - around) % (uint64_t)f->record != 0)
             return bd_fail(
                 st, BRAID_INVALID_ARGUMENT,
-                "Excess bytes in file %s: a header of %lld bytes, whole records of %lld and a footer of %lld "
-                "cannot be %llu bytes",
-                file_name(it), (long long)f->header, (long long)f->record, (long long)f->footer,
-                (unsigned long long)size);
+                "Excluding the header (%lld bytes) and footer (%lld bytes), input file \"%s\" has body length "
+                "%lld bytes, which is not an exact multiple of the record length (%lld bytes).",
+                (long long)f->header, (long long)f->footer, file_name(it), (long long)(size - around),
+                (long long)f->record);
     }
     return bd_fixed_records_open(file_name(it), f, &iterator_of(it)->fixed, st);
 }
@@ -343,6 +344,7 @@ BD_OP(FixedLengthRecordDatasetV2) = {
     .signature =
         "(filenames: string, header_bytes: int64, record_bytes: int64, footer_bytes: int64, buffer_size: int64, "
         "compression_type: string) -> (handle: variant)",
+    .attrs = BD_DATASET_METADATA,
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
     .kernels = BD_KERNELS({.run = fixed_run}),

@@ -122,7 +122,7 @@ static void test_fixed(void **state)
         "FixedLengthRecordDatasetV2(string[] @/fz1; int64[] 2; int64[] 2; int64[] 1; int64[] 0; string[] GZIP)",
         "string[] aa | string[] bb | end");
     expect("FixedLengthRecordDataset(string[] @/f; int64[] 2; int64[] 4; int64[] 1; int64[] 0)",
-           "InvalidArgument: Excess bytes in file");
+           "InvalidArgument: footer (1 bytes), input file");
     expect("FixedLengthRecordDataset(string[] @/f; int64[] 3; int64[] 6; int64[] 0; int64[] 0)",
            "string[] abbccF | end");
 }

@@ -169,7 +169,8 @@ BD_OP(GeneratorDataset) = {
     .signature = "(init_func_other_args: Tinit_func_args..., next_func_other_args: Tnext_func_args..., "
                  "finalize_func_other_args: Tfinalize_func_args...) -> (handle: variant)",
     .attrs = "init_func:func; next_func:func; finalize_func:func; Tinit_func_args:list(type)>=0; "
-             "Tnext_func_args:list(type)>=0; Tfinalize_func_args:list(type)>=0; " BD_DATASET_ATTRS,
+             "Tnext_func_args:list(type)>=0; Tfinalize_func_args:list(type)>=0; " BD_DATASET_ATTRS
+             "; " BD_DATASET_METADATA,
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
     .kernels = BD_KERNELS({.state_size = sizeof(generator_state),

@@ -387,22 +387,23 @@ static void window_run(bd_op_ctx *c)
     output_groups(c, &window_kind, types, 3);
 }
 
-#define WINDOW_OP                                                                                                             \
-    {                                                                                                                         \
-        .signature =                                                                                                          \
-            "(input_dataset: variant, key_func_other_arguments: Tkey_func_other_arguments..., "                               \
-            "reduce_func_other_arguments: Treduce_func_other_arguments..., window_size_func_other_arguments: "                \
-            "Twindow_size_func_other_arguments...) -> (handle: variant)",                                                     \
-        .attrs =                                                                                                              \
-            "key_func:func; reduce_func:func; window_size_func:func; Tkey_func_other_arguments:list(type)>=0; "               \
-            "Treduce_func_other_arguments:list(type)>=0; Twindow_size_func_other_arguments:list(type)>=0; " BD_DATASET_ATTRS, \
-        .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalar,                                                       \
-        .kernels = BD_KERNELS({.state_size = sizeof(group_state),                                                             \
-                               .create = window_create,                                                                       \
-                               .destroy = state_destroy,                                                                      \
-                               .run = window_run}),                                                                           \
-        .doc =                                                                                                                \
-            "Elements with the same key, as many at a time as a function says of the key, as a dataset through a function."   \
+#define WINDOW_OP                                                                                                            \
+    {                                                                                                                        \
+        .signature =                                                                                                         \
+            "(input_dataset: variant, key_func_other_arguments: Tkey_func_other_arguments..., "                              \
+            "reduce_func_other_arguments: Treduce_func_other_arguments..., window_size_func_other_arguments: "               \
+            "Twindow_size_func_other_arguments...) -> (handle: variant)",                                                    \
+        .attrs =                                                                                                             \
+            "key_func:func; reduce_func:func; window_size_func:func; Tkey_func_other_arguments:list(type)>=0; "              \
+            "Treduce_func_other_arguments:list(type)>=0; Twindow_size_func_other_arguments:list(type)>=0; " BD_DATASET_ATTRS \
+            "; " BD_DATASET_METADATA,                                                                                        \
+        .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalar,                                                      \
+        .kernels = BD_KERNELS({.state_size = sizeof(group_state),                                                            \
+                               .create = window_create,                                                                      \
+                               .destroy = state_destroy,                                                                     \
+                               .run = window_run}),                                                                          \
+        .doc =                                                                                                               \
+            "Elements with the same key, as many at a time as a function says of the key, as a dataset through a function."  \
     }
 
 BD_OP(GroupByWindowDataset) = WINDOW_OP;

@@ -289,6 +289,7 @@ static void refuse_run(bd_op_ctx *c)
 
 BD_OP(SerializeIterator) = {
     .signature = "(resource_handle: resource) -> (serialized: variant)",
+    .attrs = "external_state_policy:int=0",
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalars,
     .kernels = BD_KERNELS({.run = refuse_run}),
@@ -314,15 +315,16 @@ static void cardinality_run(bd_op_ctx *c)
     if (y) bd_tensor_i64(y)[0] = bd_dataset_cardinality(d);
 }
 
-#define CARDINALITY_OP                                                                                       \
+#define CARDINALITY_OP(ATTRS)                                                                                \
     {                                                                                                        \
-        .signature = "(input_dataset: variant) -> (cardinality: int64)", .flags = BD_OP_NOT_DIFFERENTIABLE,  \
-        .shape = bd_shape_fn_scalar, .kernels = BD_KERNELS({.run = cardinality_run}),                        \
+        .signature = "(input_dataset: variant) -> (cardinality: int64)", .attrs = ATTRS,                     \
+        .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalar,                                      \
+        .kernels = BD_KERNELS({.run = cardinality_run}),                                                     \
         .doc = "How many elements a dataset has; -1: without end, -2: unknown."                              \
     }
 
-BD_OP(DatasetCardinality) = CARDINALITY_OP;
-BD_OP(ExperimentalDatasetCardinality) = CARDINALITY_OP;
+BD_OP(DatasetCardinality) = CARDINALITY_OP("cardinality_options:string=''");
+BD_OP(ExperimentalDatasetCardinality) = CARDINALITY_OP(NULL);
 
 // DatasetToSingleElement pulls twice: the element, and then the end.
 typedef struct single_run {
@@ -398,7 +400,7 @@ static void single_start(bd_op_ctx *c)
 
 BD_OP(DatasetToSingleElement) = {
     .signature = "(dataset: variant) -> (components: output_types...)",
-    .attrs = BD_DATASET_ATTRS,
+    .attrs = BD_DATASET_ATTRS "; " BD_DATASET_METADATA,
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_output_shapes,
     .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .start = single_start}),

@@ -59,11 +59,11 @@ static const bd_dataset_kind map_kind = {
     .received = map_received,
 };
 
-// A dataset over input 0, with the function of the kernel and inputs from 1 on captured.
-static bd_dataset *new_map(bd_op_ctx *c, const bd_dataset_kind *kind, bool has_components)
+// A dataset over input 0, with the function of the kernel and `captured` inputs from 1 on.
+static bd_dataset *new_map(bd_op_ctx *c, const bd_dataset_kind *kind, int captured, bool has_components)
 {
     bd_captured f;
-    if (!bd_captured_init(&f, c, c->state, 1, c->input_count - 1)) return NULL;
+    if (!bd_captured_init(&f, c, c->state, 1, captured)) return NULL;
     bd_dataset *d = has_components ? bd_dataset_of_attrs(c, kind, true) : bd_dataset_over_input(c, kind);
     if (d)
         dataset_of(d)->f = f;
@@ -74,7 +74,7 @@ static bd_dataset *new_map(bd_op_ctx *c, const bd_dataset_kind *kind, bool has_c
 
 static void map_run(bd_op_ctx *c)
 {
-    bd_dataset *d = new_map(c, &map_kind, true);
+    bd_dataset *d = new_map(c, &map_kind, c->input_count - 1, true);
     if (!d) return;
     dataset_of(d)->preserve_cardinality = bd_node_attr_bool(c->node, "preserve_cardinality");
     bd_output_dataset(c, d);
@@ -82,13 +82,14 @@ static void map_run(bd_op_ctx *c)
 
 BD_DEFINE_FUNC_STATE(f, "f")
 
-#define MAP_OP                                                                                               \
-    {                                                                                                        \
-        .signature = "(input_dataset: variant, other_arguments: Targuments...) -> (handle: variant)",        \
-        .attrs = "f:func; Targuments:list(type)>=0; " BD_DATASET_ATTRS                                       \
-                 "; use_inter_op_parallelism:bool=true; preserve_cardinality:bool=false",                    \
-        .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalar,                                      \
-        .kernels = BD_FUNC_KERNEL(f, map_run), .doc = "What a function makes of each element of a dataset."  \
+#define MAP_OP                                                                                                                           \
+    {                                                                                                                                    \
+        .signature = "(input_dataset: variant, other_arguments: Targuments...) -> (handle: variant)",                                    \
+        .attrs =                                                                                                                         \
+            "f:func; Targuments:list(type)>=0; " BD_DATASET_ATTRS                                                                        \
+            "; use_inter_op_parallelism:bool=true; preserve_cardinality:bool=false; force_synchronous:bool=false; " BD_DATASET_METADATA, \
+        .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalar,                                                                  \
+        .kernels = BD_FUNC_KERNEL(f, map_run), .doc = "What a function makes of each element of a dataset."                              \
     }
 
 BD_OP(MapDataset) = MAP_OP;
@@ -167,13 +168,13 @@ static const bd_dataset_kind take_while_kind = {
 
 static void filter_run(bd_op_ctx *c)
 {
-    bd_dataset *d = new_map(c, &filter_kind, false);
+    bd_dataset *d = new_map(c, &filter_kind, c->input_count - 1, false);
     if (d) bd_output_dataset(c, d);
 }
 
 static void take_while_run(bd_op_ctx *c)
 {
-    bd_dataset *d = new_map(c, &take_while_kind, false);
+    bd_dataset *d = new_map(c, &take_while_kind, c->input_count - 1, false);
     if (d) bd_output_dataset(c, d);
 }
 
@@ -182,12 +183,37 @@ BD_DEFINE_FUNC_STATE(predicate, "predicate")
 #define PREDICATE_OP(RUN, DOC)                                                                               \
     {                                                                                                        \
         .signature = "(input_dataset: variant, other_arguments: Targuments...) -> (handle: variant)",        \
-        .attrs = "predicate:func; Targuments:list(type)>=0; " BD_DATASET_ATTRS,                              \
+        .attrs = "predicate:func; Targuments:list(type)>=0; " BD_DATASET_ATTRS "; " BD_DATASET_METADATA,     \
         .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalar,                                      \
         .kernels = BD_FUNC_KERNEL(predicate, RUN), .doc = (DOC)                                              \
     }
 
 BD_OP(FilterDataset) = PREDICATE_OP(filter_run, "The elements of a dataset for which a function says true.");
+static void parallel_filter_run(bd_op_ctx *c)
+{
+    int64_t calls;
+    int last = c->input_count - 1;
+    if (!bd_input_scalar_int(c, last, "num_parallel_calls", &calls)) return;
+    if (calls <= 0 && calls != -1) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "num_parallel_calls must be greater than zero.");
+        return;
+    }
+    bd_dataset *d = new_map(c, &filter_kind, last - 1, false);
+    if (d) bd_output_dataset(c, d);
+}
+
+BD_OP(ParallelFilterDataset) = {
+    .signature =
+        "(input_dataset: variant, other_arguments: Targuments..., num_parallel_calls: int64) -> (handle: variant)",
+    .attrs = "predicate:func; deterministic:string='default'; Targuments:list(type)>=0; " BD_DATASET_ATTRS
+             "; " BD_DATASET_METADATA,
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_scalar,
+    .kernels = BD_FUNC_KERNEL(predicate, parallel_filter_run),
+    .deviation = "One element at a time.",
+    .doc = "FilterDataset.",
+};
+
 BD_OP(TakeWhileDataset) = PREDICATE_OP(
     take_while_run, "The elements of a dataset up to the first for which a function says false.");
 BD_OP(ExperimentalTakeWhileDataset) = PREDICATE_OP(

@@ -23,7 +23,7 @@ BD_OP(OptimizeDataset) = {
     .kernels = BD_KERNELS({.run = input_run}),
     .doc = "The same dataset: nothing is rewritten.",
 };
-BD_OP(ModelDataset) = SAME_OP("", "algorithm:int=0; cpu_budget:int=0; ",
+BD_OP(ModelDataset) = SAME_OP("", "algorithm:int=0; cpu_budget:int=0; ram_budget:int=0; ",
                               "The same dataset: its stages tune themselves.");
 
 #define NON_SERIALIZABLE_OP SAME_OP("", "", "The same dataset: no dataset's state can be saved.")
@@ -102,9 +102,10 @@ static void ignore_run(bd_op_ctx *c)
 
 #define IGNORE_ERRORS_OP                                                                                     \
     {                                                                                                        \
-        .signature = "(input_dataset: variant) -> (handle: variant)", .attrs = BD_DATASET_ATTRS,             \
-        .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalars,                                     \
-        .kernels = BD_KERNELS({.run = ignore_run}), .doc = "A dataset without the elements that fail."       \
+        .signature = "(input_dataset: variant) -> (handle: variant)",                                        \
+        .attrs = BD_DATASET_ATTRS "; log_warning:bool=false", .flags = BD_OP_NOT_DIFFERENTIABLE,             \
+        .shape = bd_shape_fn_scalars, .kernels = BD_KERNELS({.run = ignore_run}),                            \
+        .doc = "A dataset without the elements that fail."                                                   \
     }
 
 BD_OP(IgnoreErrorsDataset) = IGNORE_ERRORS_OP;

@@ -216,14 +216,16 @@ bd_dataset *bd_parallel_map_new(bd_op_ctx *c, bd_captured *f, int64_t parallel, 
 
 BD_DEFINE_FUNC_STATE(f, "f")
 
+// num_parallel_calls is int32, and int64 in the second version.
 static void parallel_run(bd_op_ctx *c)
 {
     bd_captured f;
     int last = c->input_count - 1;
-    if (!bd_input_scalar(c, last, "num_parallel_calls", BRAID_INT32) ||
+    const braid_tensor *parallel = bd_input(c, last);
+    if (!bd_input_scalar(c, last, "num_parallel_calls", parallel->dtype) ||
         !bd_captured_init(&f, c, c->state, 1, last - 1))
         return;
-    bd_dataset *d = bd_parallel_map_new(c, &f, bd_tensor_i32(bd_input(c, last))[0],
+    bd_dataset *d = bd_parallel_map_new(c, &f, bd_tensor_index(parallel, 0),
                                         bd_node_attr_bool(c->node, "preserve_cardinality"));
     if (d) bd_output_dataset(c, d);
 }
@@ -237,6 +239,20 @@ BD_OP(ParallelMapDataset) = {
     .shape = bd_shape_fn_scalar,
     .kernels = BD_FUNC_KERNEL(f, parallel_run),
     .deviation = "Never out of order, also where sloppy.",
+    .doc =
+        "What a function makes of each element of a dataset, several at a time, in order; -1: as many as there are processors.",
+};
+
+BD_OP(ParallelMapDatasetV2) = {
+    .signature =
+        "(input_dataset: variant, other_arguments: Targuments..., num_parallel_calls: int64) -> (handle: variant)",
+    .attrs = "f:func; Targuments:list(type)>=0; " BD_DATASET_ATTRS
+             "; use_inter_op_parallelism:bool=true; deterministic:string='default'; "
+             "preserve_cardinality:bool=false; use_unbounded_threadpool:bool=false; " BD_DATASET_METADATA,
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_scalar,
+    .kernels = BD_FUNC_KERNEL(f, parallel_run),
+    .deviation = "Never out of order, also where not deterministic.",
     .doc =
         "What a function makes of each element of a dataset, several at a time, in order; -1: as many as there are processors.",
 };
@@ -269,7 +285,8 @@ static void map_and_batch_run(bd_op_ctx *c)
     {                                                                                                        \
         .signature = "(input_dataset: variant, other_arguments: Targuments..., batch_size: int64, "          \
                      "num_parallel_calls: int64, drop_remainder: bool) -> (handle: variant)",                \
-        .attrs = "f:func; Targuments:list(type)>=0; " BD_DATASET_ATTRS "; preserve_cardinality:bool=false",  \
+        .attrs = "f:func; Targuments:list(type)>=0; " BD_DATASET_ATTRS                                       \
+                 "; preserve_cardinality:bool=false; " BD_DATASET_METADATA,                                  \
         .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalar,                                      \
         .kernels = BD_FUNC_KERNEL(f, map_and_batch_run),                                                     \
         .deviation = "After an error the next batch begins with the next element.",                          \

@@ -3,9 +3,10 @@
 // The input is in a chain of its own, which fills the buffer and stops when it is full, or over. One that finds the buffer empty
 // waits, and is served by the next answer of the input directly. With buffer_size -1 the buffer begins with a place for one element,
 // and doubles each time it was full and then found empty, as TensorFlow's does.
+#include "ops/data_prefetch.h"
+
 #include "base/alloc.h"
 #include "base/array.h"
-#include "ops/dataset.h"
 #include <string.h>
 
 typedef struct prefetch_dataset {
@@ -170,6 +171,23 @@ static const bd_dataset_kind prefetch_kind = {
     .close = prefetch_close,
 };
 
+braid_code bd_prefetch_dataset_new(bd_dataset *input, int64_t size, bd_dataset **out, braid_status *st)
+{
+    braid_code code =
+        bd_dataset_new(&prefetch_kind, input->count, input->types, input->shapes, &input, 1, out, st);
+    if (!code) BD_CONTAINER_OF(*out, prefetch_dataset, base)->buffer_size = size;
+    return code;
+}
+
+void bd_prefetch_begin(bd_iterator *it)
+{
+    prefetch_iterator *p = iterator_of(it);
+    bd_mutex_lock(&p->mu);
+    bool fetches = starts_fetch_locked(it);
+    bd_mutex_unlock(&p->mu);
+    if (fetches) bd_turn_spawn(p->below, bd_pull(it, it->input));
+}
+
 static void prefetch_run(bd_op_ctx *c)
 {
     int64_t size;
@@ -187,7 +205,8 @@ static void prefetch_run(bd_op_ctx *c)
 
 BD_OP(PrefetchDataset) = {
     .signature = "(input_dataset: variant, buffer_size: int64) -> (handle: variant)",
-    .attrs = "slack_period:int=0; legacy_autotune:bool=true; " BD_DATASET_ATTRS,
+    .attrs = "slack_period:int=0; legacy_autotune:bool=true; " BD_DATASET_ATTRS
+             "; buffer_size_min:int=0; " BD_DATASET_METADATA,
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalars,
     .kernels = BD_KERNELS({.run = prefetch_run}),

@@ -162,7 +162,7 @@ BD_DEFINE_FUNC_STATE(f, "f")
         .signature =                                                                                                   \
             "(input_dataset: variant, initial_state: Tstate..., other_arguments: Targuments...) -> (handle: variant)", \
         .attrs = "f:func; Tstate:list(type)>=1; Targuments:list(type)>=0; " BD_DATASET_ATTRS                           \
-                 "; preserve_cardinality:bool=false",                                                                  \
+                 "; preserve_cardinality:bool=false; use_default_device:bool=true; " BD_DATASET_METADATA,              \
         .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalar,                                                \
         .kernels = BD_FUNC_KERNEL(f, scan_run),                                                                        \
         .doc = "What a function makes of a state and each element, beside the next state."                             \
@@ -279,7 +279,7 @@ BD_OP(ReduceDataset) = {
     .signature =
         "(input_dataset: variant, initial_state: Tstate..., other_arguments: Targuments...) -> (components: output_types...)",
     .attrs = "f:func; Tstate:list(type)>=1; Targuments:list(type)>=0; " BD_DATASET_ATTRS
-             "; use_inter_op_parallelism:bool=true",
+             "; use_inter_op_parallelism:bool=true; " BD_DATASET_METADATA,
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_output_shapes,
     .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE,

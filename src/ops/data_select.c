@@ -77,7 +77,7 @@ static void take_run(bd_op_ctx *c)
 
 BD_OP(TakeDataset) = {
     .signature = "(input_dataset: variant, count: int64) -> (handle: variant)",
-    .attrs = BD_DATASET_ATTRS,
+    .attrs = BD_DATASET_ATTRS "; " BD_DATASET_METADATA,
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalars,
     .kernels = BD_KERNELS({.run = take_run}),
@@ -125,7 +125,7 @@ static void skip_run(bd_op_ctx *c)
 
 BD_OP(SkipDataset) = {
     .signature = "(input_dataset: variant, count: int64) -> (handle: variant)",
-    .attrs = BD_DATASET_ATTRS,
+    .attrs = BD_DATASET_ATTRS "; " BD_DATASET_METADATA,
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalars,
     .kernels = BD_KERNELS({.run = skip_run}),
@@ -224,7 +224,7 @@ static void shard_run(bd_op_ctx *c)
 
 BD_OP(ShardDataset) = {
     .signature = "(input_dataset: variant, num_shards: int64, index: int64) -> (handle: variant)",
-    .attrs = "require_non_empty:bool=false; " BD_DATASET_ATTRS,
+    .attrs = "require_non_empty:bool=false; " BD_DATASET_ATTRS "; " BD_DATASET_METADATA,
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalars,
     .kernels = BD_KERNELS({.run = shard_run}),
@@ -240,7 +240,8 @@ static void auto_shard_run(bd_op_ctx *c)
 #define AUTO_SHARD_OP                                                                                        \
     {                                                                                                        \
         .signature = "(input_dataset: variant, num_workers: int64, index: int64) -> (handle: variant)",      \
-        .attrs = BD_DATASET_ATTRS, .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalars,          \
+        .attrs = BD_DATASET_ATTRS "; auto_shard_policy:int=0; num_replicas:int=0",                           \
+        .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalars,                                     \
         .kernels = BD_KERNELS({.run = auto_shard_run}),                                                      \
         .deviation = "Elements are shared out, never files.",                                                \
         .doc = "A worker's share of a dataset: by elements, never by files."                                 \

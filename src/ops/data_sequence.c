@@ -70,7 +70,7 @@ static void repeat_run(bd_op_ctx *c)
 
 BD_OP(RepeatDataset) = {
     .signature = "(input_dataset: variant, count: int64) -> (handle: variant)",
-    .attrs = BD_DATASET_ATTRS,
+    .attrs = BD_DATASET_ATTRS "; " BD_DATASET_METADATA,
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalars,
     .kernels = BD_KERNELS({.run = repeat_run}),
@@ -200,7 +200,7 @@ static void concatenate_run(bd_op_ctx *c)
 
 BD_OP(ConcatenateDataset) = {
     .signature = "(input_dataset: variant, another_dataset: variant) -> (handle: variant)",
-    .attrs = BD_DATASET_ATTRS,
+    .attrs = BD_DATASET_ATTRS "; " BD_DATASET_METADATA,
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
     .kernels = BD_KERNELS({.run = concatenate_run}),
@@ -289,7 +289,7 @@ static void zip_run(bd_op_ctx *c)
 
 BD_OP(ZipDataset) = {
     .signature = "(input_datasets: N*variant) -> (handle: variant)",
-    .attrs = BD_DATASET_ATTRS "; N:int>=1",
+    .attrs = BD_DATASET_ATTRS "; N:int>=1; " BD_DATASET_METADATA,
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
     .kernels = BD_KERNELS({.run = zip_run}),
@@ -371,8 +371,9 @@ static void directed_run(bd_op_ctx *c)
     {                                                                                                        \
         .signature =                                                                                         \
             "(selector_input_dataset: variant, data_input_datasets: N*variant) -> (handle: variant)",        \
-        .attrs = BD_DATASET_ATTRS "; N:int>=1", .flags = BD_OP_NOT_DIFFERENTIABLE,                           \
-        .shape = bd_shape_fn_scalar, .kernels = BD_KERNELS({.run = directed_run}),                           \
+        .attrs = BD_DATASET_ATTRS "; N:int>=1; stop_on_empty_dataset:bool=false",                            \
+        .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalar,                                      \
+        .kernels = BD_KERNELS({.run = directed_run}),                                                        \
         .doc = "Elements of several datasets, each from the one whose number the first dataset gives."       \
     }
 

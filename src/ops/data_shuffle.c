@@ -18,9 +18,16 @@
 
 typedef struct seed_generator {
     bd_resource base;
+    int64_t seeds[2];
+    bool is_fixed; // each time the same seeds
     bd_mutex mu;
     bd_philox_stream stream; // guarded by mu
 } seed_generator;
+
+typedef struct generator_spec {
+    int64_t seeds[2];
+    bool is_fixed;
+} generator_spec;
 
 static void destroy_generator(bd_resource *r)
 {
@@ -32,15 +39,16 @@ static void destroy_generator(bd_resource *r)
 static const bd_resource_type generator_type = {.name = "tensorflow::data::RandomSeedGenerator",
                                                 .destroy = destroy_generator};
 
-// `seeds` is int64_t[2].
-static braid_code create_generator(void *seeds, bd_resource **out, braid_status *st)
+static braid_code create_generator(void *spec, bd_resource **out, braid_status *st)
 {
     (void)st;
-    const int64_t *s = seeds;
+    const generator_spec *s = spec;
     seed_generator *g = bd_calloc(1, sizeof *g);
+    memcpy(g->seeds, s->seeds, sizeof g->seeds);
+    g->is_fixed = s->is_fixed;
     bd_resource_init(&g->base, &generator_type);
     bd_mutex_init(&g->mu);
-    g->stream = bd_philox_stream_init((uint64_t)s[0], (uint64_t)s[1]);
+    g->stream = bd_philox_stream_init((uint64_t)s->seeds[0], (uint64_t)s->seeds[1]);
     *out = &g->base;
     return BRAID_OK;
 }
@@ -48,6 +56,7 @@ static braid_code create_generator(void *seeds, bd_resource **out, braid_status 
 static bd_philox_stream draw_stream(bd_resource *r)
 {
     seed_generator *g = BD_CONTAINER_OF(r, seed_generator, base);
+    if (g->is_fixed) return bd_philox_stream_init((uint64_t)g->seeds[0], (uint64_t)g->seeds[1]);
     bd_mutex_lock(&g->mu);
     uint32_t seed = bd_philox_stream_next(&g->stream), seed2 = bd_philox_stream_next(&g->stream);
     bd_mutex_unlock(&g->mu);
@@ -115,9 +124,10 @@ static braid_code shuffle_open(bd_iterator *it, braid_status *st)
     bd_resource *generator = d->generator ? bd_resource_ref(d->generator) : NULL;
     braid_code code = BRAID_OK;
     if (!generator) {
+        generator_spec spec = {.seeds = {d->seeds[0], d->seeds[1]}};
         char *name = bd_iterator_shared_name(it, "RandomSeedGenerator");
         code = bd_resources_lookup_or_create(it->chain->pipeline->resources, "tf_data", name, &generator_type,
-                                             create_generator, d->seeds, &generator, st);
+                                             create_generator, &spec, &generator, st);
         bd_free(name);
     }
     if (!code) s->stream = draw_stream(generator);
@@ -293,14 +303,18 @@ BD_OP(ShuffleDataset) = {
         "Elements drawn at random from a buffer of the next `buffer_size`; with seeds, in the same order each time.",
 };
 
+static bool read_count(bd_op_ctx *c, int64_t *count)
+{
+    if (!bd_input_scalar_int(c, 4, "count", count)) return false;
+    if (*count > 0 || *count == -1) return true;
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "count must be greater than zero or equal to -1.");
+    return false;
+}
+
 static void shuffle_and_repeat_run(bd_op_ctx *c)
 {
     int64_t seeds[2], count;
-    if (!read_seeds(c, seeds) || !bd_input_scalar_int(c, 4, "count", &count)) return;
-    if (count <= 0 && count != -1) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "count must be greater than zero or equal to -1.");
-        return;
-    }
+    if (!read_seeds(c, seeds) || !read_count(c, &count)) return;
     shuffle_dataset *d = new_shuffle(c, &repeat_kind);
     if (!d) return;
     memcpy(d->seeds, seeds, sizeof seeds);
@@ -317,6 +331,69 @@ BD_OP(ShuffleAndRepeatDataset) = {
     .kernels = BD_KERNELS({.run = shuffle_and_repeat_run}),
     .doc =
         "A dataset `count` times over (-1: without end), each time shuffled, the buffer filled across the passes.",
+};
+
+// The generator in an input, or where that is a dummy one of these seeds. NULL: the kernel has failed.
+static bd_resource *given_generator(bd_op_ctx *c, int i, int64_t seeds[2])
+{
+    BD_STATUS(unused);
+    bd_resource *r = NULL;
+    if (!bd_input_is_dummy(c, i)) return bd_input_resource(c, i, &generator_type);
+    generator_spec spec = {.seeds = {seeds[0], seeds[1]},
+                           .is_fixed = !bd_node_attr_bool(c->node, "reshuffle_each_iteration")};
+    create_generator(&spec, &r, unused);
+    return r;
+}
+
+static void output_with_generator(bd_op_ctx *c, const bd_dataset_kind *kind, int generator_input,
+                                  int64_t count)
+{
+    int64_t seeds[2];
+    if (!read_seeds(c, seeds)) return;
+    bd_resource *generator = given_generator(c, generator_input, seeds);
+    shuffle_dataset *d = generator ? new_shuffle(c, kind) : NULL;
+    if (!d) {
+        bd_resource_unref(generator);
+        return;
+    }
+    d->reshuffles = true;
+    d->generator = generator;
+    d->count = count;
+    bd_output_dataset(c, &d->base);
+}
+
+static void shuffle_v3_run(bd_op_ctx *c)
+{
+    output_with_generator(c, &shuffle_kind, 4, 1);
+}
+
+BD_OP(ShuffleDatasetV3) = {
+    .signature =
+        "(input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64, seed_generator: resource) -> "
+        "(handle: variant)",
+    .attrs = "reshuffle_each_iteration:bool=true; " BD_DATASET_ATTRS "; " BD_DATASET_METADATA,
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_scalars,
+    .kernels = BD_KERNELS({.run = shuffle_v3_run}),
+    .doc =
+        "ShuffleDataset with the seeds of each pass from a generator, or from one of its own that has these seeds.",
+};
+
+static void shuffle_and_repeat_v2_run(bd_op_ctx *c)
+{
+    int64_t count;
+    if (read_count(c, &count)) output_with_generator(c, &repeat_kind, 5, count);
+}
+
+BD_OP(ShuffleAndRepeatDatasetV2) = {
+    .signature = "(input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64, count: int64, "
+                 "seed_generator: resource) -> (handle: variant)",
+    .attrs = "reshuffle_each_iteration:bool=true; " BD_DATASET_ATTRS "; " BD_DATASET_METADATA,
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_scalars,
+    .kernels = BD_KERNELS({.run = shuffle_and_repeat_v2_run}),
+    .doc =
+        "ShuffleAndRepeatDataset with seeds from a generator, or from one of its own that has these seeds.",
 };
 
 static void shuffle_v2_run(bd_op_ctx *c)
@@ -344,12 +421,38 @@ BD_OP(ShuffleDatasetV2) = {
 
 static void generator_run(bd_op_ctx *c)
 {
-    int64_t seeds[2];
-    if (!bd_input_scalar_int(c, 0, "seed", &seeds[0]) || !bd_input_scalar_int(c, 1, "seed2", &seeds[1]))
+    generator_spec spec = {0};
+    if (!bd_input_scalar_int(c, 0, "seed", &spec.seeds[0]) ||
+        !bd_input_scalar_int(c, 1, "seed2", &spec.seeds[1]))
         return;
-    bd_seeds_or_random(&seeds[0], &seeds[1]);
-    bd_output_anonymous(c, "AnonymousSeedGenerator", &generator_type, create_generator, seeds);
+    if (c->input_count > 2) {
+        if (!bd_input_scalar(c, 2, "reshuffle", BRAID_BOOL)) return;
+        spec.is_fixed = !bd_tensor_bool(bd_input(c, 2))[0];
+    }
+    bd_seeds_or_random(&spec.seeds[0], &spec.seeds[1]);
+    bd_output_anonymous(c, "AnonymousSeedGenerator", &generator_type, create_generator, &spec);
 }
+
+BD_OP(AnonymousSeedGenerator) = {
+    .signature = "(seed: int64, seed2: int64, reshuffle: bool) -> (handle: resource, deleter: variant)",
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_scalars,
+    .kernels = BD_KERNELS({.run = generator_run}),
+    .doc = "A generator of seeds for ShuffleDatasetV3; without `reshuffle` they are the same each time.",
+};
+
+static void dummy_generator_run(bd_op_ctx *c)
+{
+    bd_output_dummy(c, &generator_type);
+}
+
+BD_OP(DummySeedGenerator) = {
+    .signature = "() -> (handle: resource)",
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_scalar,
+    .kernels = BD_KERNELS({.run = dummy_generator_run}),
+    .doc = "Leaves it to ShuffleDatasetV3 to make a generator of seeds.",
+};
 
 BD_OP(AnonymousRandomSeedGenerator) = {
     .signature = "(seed: int64, seed2: int64) -> (handle: resource, deleter: variant)",
@@ -364,10 +467,13 @@ static void delete_generator_run(bd_op_ctx *c)
     bd_delete_anonymous(c, &generator_type);
 }
 
-BD_OP(DeleteRandomSeedGenerator) = {
-    .signature = "(handle: resource, deleter: variant) -> ()",
-    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
-    .shape = bd_shape_fn_scalars,
-    .kernels = BD_KERNELS({.run = delete_generator_run}),
-    .doc = "Deletes a generator of seeds; datasets that hold it keep it.",
-};
+#define DELETE_OP                                                                                            \
+    {                                                                                                        \
+        .signature = "(handle: resource, deleter: variant) -> ()",                                           \
+        .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalars,                    \
+        .kernels = BD_KERNELS({.run = delete_generator_run}),                                                \
+        .doc = "Deletes a generator of seeds; datasets that hold it keep it."                                \
+    }
+
+BD_OP(DeleteRandomSeedGenerator) = DELETE_OP;
+BD_OP(DeleteSeedGenerator) = DELETE_OP;

@@ -133,9 +133,10 @@ static void unbatch_run(bd_op_ctx *c)
 
 #define UNBATCH_OP                                                                                           \
     {                                                                                                        \
-        .signature = "(input_dataset: variant) -> (handle: variant)", .attrs = BD_DATASET_ATTRS,             \
-        .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalars,                                     \
-        .kernels = BD_KERNELS({.run = unbatch_run}), .doc = "The rows of each element of a dataset."         \
+        .signature = "(input_dataset: variant) -> (handle: variant)",                                        \
+        .attrs = BD_DATASET_ATTRS "; " BD_DATASET_METADATA, .flags = BD_OP_NOT_DIFFERENTIABLE,               \
+        .shape = bd_shape_fn_scalars, .kernels = BD_KERNELS({.run = unbatch_run}),                           \
+        .doc = "The rows of each element of a dataset."                                                      \
     }
 
 BD_OP(UnbatchDataset) = UNBATCH_OP;
@@ -343,7 +344,7 @@ static void window_run(bd_op_ctx *c)
 BD_OP(WindowDataset) = {
     .signature =
         "(input_dataset: variant, size: int64, shift: int64, stride: int64, drop_remainder: bool) -> (handle: variant)",
-    .attrs = BD_DATASET_ATTRS,
+    .attrs = BD_DATASET_ATTRS "; " BD_DATASET_METADATA,
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalars,
     .kernels = BD_KERNELS({.run = window_run}),

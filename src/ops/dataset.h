@@ -120,6 +120,8 @@ braid_code bd_shape_fn_output_shapes(bd_shape_ctx *c, braid_status *st);
 
 // What most ops of datasets have.
 #define BD_DATASET_ATTRS "output_types:list(type)>=1; output_shapes:list(shape)>=1"
+// What TensorFlow 2 adds to most of them: names for its own diagnosis.
+#define BD_DATASET_METADATA "metadata:string=''"
 
 // ---- Iterators ----
 

@@ -1,0 +1,107 @@
+// The later versions of data sets, in the in-process session: what they do as the first ones, and what they do not.
+// labels: concurrent
+#include "runtime/testing/data_graph.h"
+
+#define TENS(OP, INPUTS)                                                                                     \
+    NODE("d", OP, INPUT("range") INPUTS MAP_ATTRS("tens"))                                                   \
+    ITERATOR("d")
+#define LENGTHS(CYCLE, BLOCK) NODE("c", "Const", INT(CYCLE)) NODE("b", "Const", INT(BLOCK))
+#define SHUFFLED "3 4 1 2 7 0 5 8 9 6 end" // of test_shuffling in data_pipeline_test.c, with these seeds
+#define SEEDS                                                                                                \
+    NODE("four", "Const", INT("4"))                                                                          \
+    NODE("seed", "Const", INT("1")) NODE("seed2", "Const", INT("2"))
+
+static const row rows[] = {
+    {"ParallelMapDatasetV2",
+     RANGE(6) NODE("p", "Const", INT("3")) NODE("d", "ParallelMapDatasetV2",
+                                                INPUT("range") INPUT("p") MAP_ATTRS("square")
+                                                    ATTR("deterministic", "s: 'false'")) ITERATOR("d"),
+     "0 1 4 9 16 25 end"},
+    {"ParallelFilterDataset",
+     RANGE(6) NODE("p", "Const", INT("-1"))
+         NODE("d", "ParallelFilterDataset",
+              INPUT("range") INPUT("p") FUNC("predicate", "even") NO_ARGS COMPONENTS) ITERATOR("d"),
+     "0 2 4 end"},
+    {"ParallelFilterDataset without calls",
+     RANGE(6) NODE("p", "Const", INT("0"))
+         NODE("d", "ParallelFilterDataset",
+              INPUT("range") INPUT("p") FUNC("predicate", "even") NO_ARGS COMPONENTS) ITERATOR("d"),
+     "?num_parallel_calls must be greater than zero."},
+    {"ParallelBatchDataset",
+     RANGE(5) NODE("p", "Const", INT("2")) NODE("r", "Const", BOOL("true"))
+         NODE("d", "ParallelBatchDataset", INPUT("range") INPUT("p") INPUT("p") INPUT("r") COMPONENTS)
+             ITERATOR("d"),
+     "[0 1] [2 3] end"},
+    // The same order as InterleaveDataset's, though all slots are read at the same time.
+    {"ParallelInterleaveDatasetV3",
+     RANGE(5) LENGTHS("2", "1") NODE("p", "Const", INT("2"))
+         TENS("ParallelInterleaveDatasetV3", INPUT("c") INPUT("b") INPUT("p")),
+     "10 20 21 30 31 40 32 41 42 43 end"},
+    {"ParallelInterleaveDatasetV4",
+     RANGE(5) LENGTHS("2", "2") NODE("p", "Const", INT("-1"))
+         TENS("ParallelInterleaveDatasetV4", INPUT("c") INPUT("b") INPUT("p") INPUT("p") INPUT("p")),
+     "10 20 21 30 31 32 40 41 42 43 end"},
+    {"LegacyParallelInterleaveDatasetV2",
+     RANGE(4) LENGTHS("9", "1") NODE("p", "Const", INT("1"))
+         TENS("LegacyParallelInterleaveDatasetV2", INPUT("c") INPUT("b") INPUT("p") INPUT("p")),
+     "10 20 30 21 31 32 end"},
+    {"more calls than slots",
+     RANGE(4) LENGTHS("2", "1") NODE("p", "Const", INT("3"))
+         TENS("ParallelInterleaveDatasetV2", INPUT("c") INPUT("b") INPUT("p")),
+     "?num_parallel_calls must less than or equal to cycle_length."},
+    {"a cycle of nothing", RANGE(4) LENGTHS("0", "1") TENS("InterleaveDataset", INPUT("c") INPUT("b")),
+     "?cycle_length must be greater than zero."},
+    // 12 / (x - 2) is -6, -12, an error, 12, 6 for 0 to 4; "tens" makes nothing of a negative number.
+    {"an error keeps its turn in a parallel form",
+     RANGE(5) LENGTHS("9", "1") NODE("p", "Const", INT("2"))
+         NODE("m", "MapDataset", INPUT("range") MAP_ATTRS("divide"))
+             NODE("d", "ParallelInterleaveDatasetV2",
+                  INPUT("m") INPUT("c") INPUT("b") INPUT("p") MAP_ATTRS("one")) ITERATOR("d"),
+     "-6 -12 !zero 12 6 end"},
+    {"an error in a block",
+     RANGE(5) LENGTHS("2", "3") NODE("p", "Const", INT("1"))
+         NODE("m", "MapDataset", INPUT("range") MAP_ATTRS("divide"))
+             NODE("d", "ParallelInterleaveDatasetV2",
+                  INPUT("m") INPUT("c") INPUT("b") INPUT("p") MAP_ATTRS("one")) ITERATOR("d"),
+     "-6 -12 !zero 12 6 end"},
+    {"ShuffleDatasetV3 with seeds of its own",
+     RANGE(10) SEEDS NODE("g", "DummySeedGenerator", "")
+         NODE("d", "ShuffleDatasetV3",
+              INPUT("range") INPUT("four") INPUT("seed") INPUT("seed2") INPUT("g")
+                  ATTR("reshuffle_each_iteration", "b: false") COMPONENTS) ITERATOR("d"),
+     SHUFFLED},
+    {"ShuffleDatasetV3, the same seeds each time",
+     RANGE(10) SEEDS NODE("no", "Const", BOOL("false"))
+         NODE("g", "AnonymousSeedGenerator", INPUT("seed") INPUT("seed2") INPUT("no"))
+             NODE("d", "ShuffleDatasetV3",
+                  INPUT("range") INPUT("four") INPUT("zero") INPUT("zero") INPUT("g") COMPONENTS)
+                 ITERATOR("d") NODE("delete", "DeleteSeedGenerator", INPUT("g") INPUT("g:1")),
+     SHUFFLED},
+    {"ShuffleAndRepeatDatasetV2",
+     RANGE(3) SEEDS NODE("s", "Const", INT("3")) NODE("g", "DummySeedGenerator", "")
+         NODE("d", "ShuffleAndRepeatDatasetV2",
+              INPUT("range") INPUT("four") INPUT("s") INPUT("four") INPUT("s") INPUT("g")
+                  ATTR("reshuffle_each_iteration", "b: false") COMPONENTS) ITERATOR("d"),
+     "0 1 2 2 0 1 1 2 0 end"},
+    {"CacheDatasetV2 with a cache of its own",
+     RANGE(3) NODE("name", "Const", CONST_ATTRS("DT_STRING", "string_val: ''"))
+         NODE("g", "DummyMemoryCache", "")
+             NODE("k", "CacheDatasetV2", INPUT("range") INPUT("name") INPUT("g") COMPONENTS)
+                 NODE("two", "Const", INT("2")) NODE("d", "RepeatDataset", INPUT("k") INPUT("two") COMPONENTS)
+                     ITERATOR("d"),
+     "0 1 2 0 1 2 end"},
+};
+
+static void test_rows(void **state)
+{
+    (void)state;
+    run_rows(rows, BD_COUNTOF(rows));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),
+    };
+    return BD_RUN_TESTS(tests);
+}
