@@ -47,6 +47,15 @@ static bool describe(dnnl_memory_desc_t *md, int64_t a, int64_t b, int64_t c, in
     return dnnl_memory_desc_init_by_tag(md, 4, (dnnl_dims_t){a, b, c, d}, dnnl_f32, tag) == dnnl_success;
 }
 
+static bool describe_filter(const bd_conv_shape *s, dnnl_memory_desc_t *md, dnnl_format_tag_t tag,
+                            dnnl_format_tag_t tag_of_groups)
+{
+    if (s->groups == 1) return describe(md, s->out_channels, s->in_channels, s->filter[0], s->filter[1], tag);
+    dnnl_dims_t dims = {s->groups, s->out_channels / s->groups, s->in_channels / s->groups, s->filter[0],
+                        s->filter[1]};
+    return dnnl_memory_desc_init_by_tag(md, 5, dims, dnnl_f32, tag_of_groups) == dnnl_success;
+}
+
 // What the user's tensors look like; the filter's order is left open in `filter`.
 typedef struct tensors {
     dnnl_memory_desc_t input, filter, user_filter, output, bias;
@@ -64,10 +73,8 @@ static bool describe_all(const bd_conv_shape *s, tensors *t)
     }
     return describe(&t->input, s->batch, s->in_channels, s->in[0], s->in[1], tag) &&
            describe(&t->output, s->batch, s->out_channels, s->out[0], s->out[1], tag) &&
-           describe(&t->filter, s->out_channels, s->in_channels, s->filter[0], s->filter[1],
-                    dnnl_format_tag_any) &&
-           describe(&t->user_filter, s->out_channels, s->in_channels, s->filter[0], s->filter[1],
-                    dnnl_hwio) &&
+           describe_filter(s, &t->filter, dnnl_format_tag_any, dnnl_format_tag_any) &&
+           describe_filter(s, &t->user_filter, dnnl_hwio, dnnl_hwigo) &&
            dnnl_memory_desc_init_by_tag(&t->bias, 1, (dnnl_dims_t){s->out_channels}, dnnl_f32, dnnl_x) ==
                dnnl_success;
 }
@@ -292,14 +299,16 @@ bd_prepared *bd_conv_take(bd_prepared_cache *cache, bd_conv_kind kind, const bd_
 {
     bd_prepared *p = bd_prepared_take(cache, shape, sizeof *shape);
     if (p) return p;
-    if (!has_elements(shape) || shape->depthwise) return NULL;
+    if (!has_elements(shape)) return NULL;
     bd_conv *c = bd_calloc(1, sizeof *c);
     c->kind = kind;
     c->shape = *shape;
     c->base =
         (bd_prepared){.free = conv_free, .shape = &c->shape, .shape_size = sizeof c->shape, .run = conv_run};
     bd_dnnl_one_thread();
-    if (kind == BD_CONV_INPUT_GRAD && shape->in_channels <= PRODUCT_CHANNELS_MAX && !shape->channels_first) {
+    bool is_image =
+        shape->in_channels <= PRODUCT_CHANNELS_MAX && !shape->channels_first && shape->groups == 1;
+    if (kind == BD_CONV_INPUT_GRAD && is_image) {
         prepare_product(c);
     } else if (!prepare_dnnl(c)) {
         conv_free(&c->base);

@@ -22,13 +22,15 @@ typedef struct bd_conv_shape {
     int64_t pad_before[2], pad_after[2]; // zeros around the input
     int64_t channels_first;              // 1: input and output are [batch, channels, height, width]
     int64_t has_bias;                    // of BD_CONV_OUTPUT by bd_prepared.run
-    int64_t depthwise; // 1: a channel has out_channels / in_channels filters of its own; bd_conv_plain only
+    // The channels are in so many groups, of `in` and of `out` ones, and each group is convolved apart from the others: 1 for an
+    // ordinary convolution, in_channels for a depthwise one. At least 1, and divides both.
+    int64_t groups;
 } bd_conv_shape;
 
 // Memory of the three tensors, which do not overlap. One is written, see bd_conv_kind.
 typedef struct bd_conv_data {
     void *input;  // [batch, height, width, in_channels]
-    void *filter; // [height, width, in_channels, out_channels]; depthwise: [height, width, out_channels]
+    void *filter; // [height, width, in_channels / groups, out_channels]
     void *output; // [batch, height, width, out_channels]
     void *bias;   // [out_channels]; NULL without one
 } bd_conv_data;

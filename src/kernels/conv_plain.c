@@ -31,7 +31,7 @@ static int64_t input_at(const bd_conv_shape *s, int d, int64_t out, int64_t k)
 
 static int64_t filter_channels(const bd_conv_shape *s)
 {
-    return s->depthwise ? s->out_channels : s->in_channels * s->out_channels;
+    return s->in_channels / s->groups * s->out_channels;
 }
 
 // All products of one output position and one element of the filter that meet in the input.
@@ -39,13 +39,13 @@ static int64_t filter_channels(const bd_conv_shape *s)
     static void point_##T(bd_conv_kind kind, const bd_conv_shape *s, const layout *l, T *in, T *filter,      \
                           T *out)                                                                            \
     {                                                                                                        \
-        int64_t own = !s->depthwise    ? s->out_channels                                                     \
-                      : s->in_channels ? s->out_channels / s->in_channels                                    \
-                                       : 0;                                                                  \
-        for (int64_t i = 0; i < s->in_channels; i++, filter += own) {                                        \
-            T *x = in + i * l->in_channel, *f = filter, sum = 0;                                             \
+        int64_t of_group = s->in_channels / s->groups, own = s->out_channels / s->groups;                    \
+        for (int64_t i = 0; i < s->in_channels; i++) {                                                       \
+            int64_t first = i / of_group * own;                                                              \
+            T *x = in + i * l->in_channel, *f = filter + i % of_group * s->out_channels + first;             \
+            T sum = 0;                                                                                       \
             for (int64_t o = 0; o < own; o++) {                                                              \
-                T *y = out + (s->depthwise ? i * own + o : o) * l->out_channel;                              \
+                T *y = out + (first + o) * l->out_channel;                                                   \
                 if (kind == BD_CONV_OUTPUT) {                                                                \
                     *y += *x * f[o];                                                                         \
                 } else if (kind == BD_CONV_INPUT_GRAD) {                                                     \

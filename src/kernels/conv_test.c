@@ -32,11 +32,14 @@ static void random_dimension(bd_rng *r, int64_t *in, int64_t *out, int64_t windo
     *out = (*in + before + after - extent) / stride + 1;
 }
 
+// Ordinary ones half of the time, and as many groups as channels now and then.
 static bd_conv_shape random_conv(bd_rng *r)
 {
+    int64_t groups = between(r, 0, 1) ? 1 : between(r, 1, 6), of_group = between(r, 1, groups == 1 ? 20 : 3);
     bd_conv_shape s = {.batch = between(r, 1, 3),
-                       .in_channels = between(r, 1, 20),
-                       .out_channels = between(r, 1, 20),
+                       .in_channels = groups * of_group,
+                       .out_channels = groups * between(r, 1, groups == 1 ? 20 : 3),
+                       .groups = groups,
                        .channels_first = between(r, 0, 3) == 0};
     for (int d = 0; d < 2; d++) {
         s.filter[d] = between(r, 1, 4);
@@ -62,7 +65,7 @@ static void expect_near(const float *got, const float *want, int64_t count, int 
 static void compare_conv(bd_rng *r, bd_prepared_cache caches[3], const bd_conv_shape *s, int number)
 {
     int64_t counts[] = {s->batch * s->in[0] * s->in[1] * s->in_channels,
-                        s->filter[0] * s->filter[1] * s->in_channels * s->out_channels,
+                        s->filter[0] * s->filter[1] * s->in_channels / s->groups * s->out_channels,
                         s->batch * s->out[0] * s->out[1] * s->out_channels};
     static const int written[] = {[BD_CONV_OUTPUT] = 2, [BD_CONV_INPUT_GRAD] = 0, [BD_CONV_FILTER_GRAD] = 1};
     for (int kind = 0; kind < 3; kind++) {
@@ -165,6 +168,7 @@ static void test_cache(void **state)
     bd_conv_shape s = {.batch = 1,
                        .in_channels = 1,
                        .out_channels = 1,
+                       .groups = 1,
                        .in = {4, 4},
                        .out = {4, 4},
                        .filter = {1, 1},

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-// The feature dimension is the last one, or with data_format NCHW the third from the end (BiasAddGrad and BiasAdd alike).
+// The feature dimension is the last one, or with data_format NCHW the second (BiasAddGrad and BiasAdd alike).
 static bool is_nchw(const braid_op *node)
 {
     const bd_attr *format = bd_node_attr(node, "data_format");
@@ -16,7 +16,7 @@ static bool is_nchw(const braid_op *node)
 
 static int feature_dimension(bool nchw, int rank)
 {
-    return nchw && rank >= 3 ? rank - 3 : rank - 1;
+    return nchw ? 1 : rank - 1;
 }
 
 static braid_code bias_shape(bd_shape_ctx *c, braid_status *st)
@@ -115,7 +115,7 @@ BD_OP(BiasAdd) = {
     .gradient = bias_add_gradient,
     .kernels =
         BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = bias_add_run}),
-    .doc = "Adds a vector along the last dimension of value (NCHW: along the third from the end).",
+    .doc = "Adds a vector along the last dimension of value (NCHW: along the second).",
 };
 
 static void bias_add_v1_gradient(bd_grad_ctx *c)
@@ -180,9 +180,9 @@ static void bias_grad_gradient(bd_grad_ctx *c)
     braid_out grad = c->output_grads[0], shape = bd_b_shape(g, "Shape", c->op->inputs[0]);
     braid_out features = bd_b_shape(g, "Shape", grad);
     braid_out before =
-        bd_grad_slice(g, shape, &(bd_grad_index){.count = 1, .end = {nchw ? -3 : -1}, .begin_mask = 1});
+        bd_grad_slice(g, shape, &(bd_grad_index){.count = 1, .end = {nchw ? 1 : -1}, .begin_mask = 1});
     braid_out after = before;
-    if (nchw) after = bd_grad_slice(g, shape, &(bd_grad_index){.count = 1, .begin = {-2}, .end_mask = 1});
+    if (nchw) after = bd_grad_slice(g, shape, &(bd_grad_index){.count = 1, .begin = {2}, .end_mask = 1});
     braid_out parts[3] = {ones_like(g, before), features, nchw ? ones_like(g, after) : before};
     braid_out expanded = bd_b2(g, "Reshape", NULL, grad, bd_grad_concat(g, parts, nchw ? 3 : 2, 0));
     braid_out one = bd_b_const_i32_vector(g, "concat_1/values_1", (int32_t[]){1}, 1);

@@ -40,6 +40,27 @@ static void known_dims(const braid_shape *s, int64_t dims[4])
         dims[i] = s->rank == 4 ? s->dims[i] : -1;
 }
 
+// As in TensorFlow 1.15, where a filter of fewer channels than the images have is that of a convolution in groups.
+static braid_code check_channels(bd_shape_ctx *c, int64_t channels, const int64_t filter[4], braid_status *st)
+{
+    if (channels < 0 || filter[2] < 0 || channels == filter[2]) return BRAID_OK;
+    if (is_depthwise(c->node))
+        return bd_shape_ctx_fail(c, st, "Dimensions must be equal, but are %lld and %lld",
+                                 (long long)channels, (long long)filter[2]);
+    if (filter[2] == 0) return bd_shape_ctx_fail(c, st, "Depth of filter must not be 0");
+    if (channels % filter[2])
+        return bd_shape_ctx_fail(c, st,
+                                 "Depth of input (%lld) is not a multiple of input depth of filter (%lld)",
+                                 (long long)channels, (long long)filter[2]);
+    int64_t groups = channels / filter[2];
+    if (groups == 0) return bd_shape_ctx_fail(c, st, "Number of groups must not be 0");
+    if (filter[3] >= 0 && filter[3] % groups)
+        return bd_shape_ctx_fail(c, st,
+                                 "Depth of output (%lld) is not a multiple of the number of groups (%lld)",
+                                 (long long)filter[3], (long long)groups);
+    return BRAID_OK;
+}
+
 braid_code bd_conv_shape_fn(bd_shape_ctx *c, braid_status *st)
 {
     bd_window w;
@@ -50,10 +71,7 @@ braid_code bd_conv_shape_fn(bd_shape_ctx *c, braid_status *st)
     int64_t in[4], filter[4], out[2];
     known_dims(&c->inputs[0], in);
     known_dims(&c->inputs[1], filter);
-    int64_t channels = in[bd_window_channel_axis(&w)];
-    if (channels >= 0 && filter[2] >= 0 && channels != filter[2])
-        return bd_shape_ctx_fail(c, st, "Dimensions must be equal, but are %lld and %lld",
-                                 (long long)channels, (long long)filter[2]);
+    code = check_channels(c, in[bd_window_channel_axis(&w)], filter, st);
     for (int d = 0; d < 2 && !code; d++)
         code = bd_shape_ctx_window(c, &w, d, in[bd_window_axis(&w, d)], filter[d], &out[d], st);
     if (!code) c->outputs[0] = images(&w, in[0], out, output_channels(c->node, filter));
@@ -159,6 +177,33 @@ static bool check_rank(bd_op_ctx *c, const char *what, const braid_shape *s)
     return false;
 }
 
+// Into how many groups the channels fall. False: the kernel has failed.
+static bool find_groups(bd_op_ctx *c, const int64_t filter[4], bd_conv_shape *out)
+{
+    int64_t in = out->in_channels, of_filter = filter[2];
+    out->groups = 1;
+    if (is_depthwise(c->node)) {
+        if (in != of_filter)
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input and filter must have the same depth: %lld vs %lld",
+                       (long long)in, (long long)of_filter);
+        else if (in > 0)
+            out->groups = in;
+    } else if (in != of_filter) {
+        if (of_filter == 0 || in % of_filter || in == 0) {
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                       "input depth must be evenly divisible by filter depth: %lld vs %lld", (long long)in,
+                       (long long)of_filter);
+            return false;
+        }
+        out->groups = in / of_filter;
+        if (out->out_channels % out->groups)
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                       "output depth must be evenly divisible by number of groups: %lld vs %lld",
+                       (long long)out->out_channels, (long long)out->groups);
+    }
+    return !bd_op_failed(c);
+}
+
 // What input and filter make together; `output` is the shape that comes out.
 static bool conv_sizes(bd_op_ctx *c, const bd_window *w, const braid_shape *input, const braid_shape *filter,
                        bd_conv_shape *out, braid_shape *output)
@@ -168,13 +213,8 @@ static bool conv_sizes(bd_op_ctx *c, const bd_window *w, const braid_shape *inpu
     *out = (bd_conv_shape){.batch = input->dims[0],
                            .in_channels = input->dims[bd_window_channel_axis(w)],
                            .out_channels = output_channels(c->node, filter->dims),
-                           .depthwise = is_depthwise(c->node),
                            .channels_first = w->channels_first};
-    if (out->in_channels != filter->dims[2]) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input and filter must have the same depth: %lld vs %lld",
-                   (long long)out->in_channels, (long long)filter->dims[2]);
-        return false;
-    }
+    if (!find_groups(c, filter->dims, out)) return false;
     for (int d = 0; d < 2; d++) {
         bd_window_fit fit;
         out->in[d] = input->dims[bd_window_axis(w, d)];

@@ -171,6 +171,40 @@ static void test_channels(void **state)
     CONV_TEST(cases);
 }
 
+// Values by numpy, from the definition.
+static void test_groups(void **state)
+{
+    (void)state;
+    static const conv_case cases[] = {
+        {.attrs = "strides=[1,1,1,1]; padding=VALID",
+         .input = "float[1,3,3,4] -1.25 1.5 1.75 -0.5 2 0.25 0 -1 -0.25 2 2 -0.25 1 1.75 -0.25 "
+                  "2 1 1.25 0.75 -1.75 1.75 0.25 0.5 0.25 0.25 -1.75 -0.25 2 1.5 -0.75 -2 2 -1 "
+                  "1.5 -1 0.25",
+         .filter = "float[2,2,2,2] -1.5 -1 -0.5 0.25 -0.25 -1 1 1.25 0.75 0.75 -1.25 -1.75 -1.25 "
+                   "1.5 -1.75 -0.25",
+         .output = "float[1,2,2,2] -4 -5.25 -4.5 1.75 0.4375 -9.375 -1.625 -7.9375",
+         .grad = "float[1,2,2,2] 2 1.5 0.25 -0.5 1.75 2 -0.75 -1.5",
+         .input_grad = "float[1,3,3,4] -3 -1 -1.5 0.375 -0.875 1.875 -1 1.75 -0.0625 0.25 0.5 -0.625 "
+                       "-1.125 -3.375 -0.875 -2.125 -1.625 -1.6875 1.375 2.625 -0.125 -1.1875 0.75 "
+                       "-1.75 1.3125 -2.1875 1.5 -3.5 -2.75 -2.125 1.875 2.125 0.9375 1.3125 -2.25 "
+                       "0.375",
+         .filter_grad = "float[2,2,2,2] -1 1 5.1875 6.375 4.375 -0.25 3 -5.25 1.5625 1.75 1.3125 "
+                        "4.875 5.8125 -1.625 0.125 0.875"},
+        {.attrs = "strides=[1,2,2,1]; padding=SAME",
+         .input = "float[1,3,3,3] 1.25 1.25 0.75 0 -2 1 1 -0.75 1.5 1.75 -2 -0.25 -0.25 2 -2 0 "
+                  "1 -0.75 0.75 -0.75 0.25 -0.75 -1.75 1.75 -0.5 -1.25 1.75",
+         .filter = "float[2,2,1,3] 0 -2 1.25 1.75 0.75 -1 -1 0.25 -2 0.5 1.75 -0.5",
+         .output = "float[1,2,2,3] -1.875 -1 1.4375 0 1.75 3.375 -1.3125 0.1875 -1.4375 0 2.5 "
+                   "2.1875",
+         .grad = "float[1,2,2,3] 0.25 1.5 -1.5 -2 0 0 -0.25 1 0 0.5 0 -2",
+         .input_grad = "float[1,3,3,3] 0 -3 -1.875 0.4375 1.125 1.5 0 0 0 -0.25 0.375 3 0.125 2.625 "
+                       "0.75 2 0 0 0 -2 0 -0.4375 0.75 0 0 0 -2.5",
+         .filter_grad = "float[2,2,1,3] -2.125 1.125 -4.625 0.1875 -4.75 -1.5 0.4375 -3 0.375 -0.0625 "
+                        "3 3"},
+    };
+    CONV_TEST(cases);
+}
+
 // ---- Other types, sizes and errors ----
 
 static void test_double(void **state)
@@ -224,7 +258,15 @@ static void test_errors(void **state)
         {.op = "Conv2D",
          .attrs = "strides=[1,1,1,1]; padding=VALID",
          .inputs = "float[1,2,2,2] 1; float[1,1,3,1] 1",
-         .want = "InvalidArgument: input and filter must have the same depth: 2 vs 3"},
+         .want = "InvalidArgument: input depth must be evenly divisible by filter depth: 2 vs 3"},
+        {.op = "Conv2D",
+         .attrs = "strides=[1,1,1,1]; padding=VALID",
+         .inputs = "float[1,2,2,2] 1; float[1,1,0,1]",
+         .want = "InvalidArgument: input depth must be evenly divisible by filter depth: 2 vs 0"},
+        {.op = "Conv2D",
+         .attrs = "strides=[1,1,1,1]; padding=VALID",
+         .inputs = "float[1,2,2,4] 1; float[1,1,2,3] 1",
+         .want = "InvalidArgument: output depth must be evenly divisible by number of groups: 3 vs 2"},
         {.op = "Conv2D",
          .attrs = "strides=[1,1,1,1]; padding=VALID",
          .inputs = "float[2,2] 1; float[1,1,3,1] 1",
@@ -293,7 +335,12 @@ static void test_shapes(void **state)
         {"Conv2D", "strides=[1,1,1,1]; padding=VALID", "[1,2,2]; [3,3,1,1]",
          "InvalidArgument: Shape must be rank 4 but is rank 3"},
         {"Conv2D", "strides=[1,1,1,1]; padding=VALID", "[1,2,2,3]; [3,3,4,1]",
-         "InvalidArgument: Dimensions must be equal, but are 3 and 4"},
+         "InvalidArgument: Depth of input (3) is not a multiple of input depth of filter (4)"},
+        {"Conv2D", "strides=[1,1,1,1]; padding=VALID", "[1,4,4,4]; [3,3,2,6]", "[1,2,2,6]"},
+        {"Conv2D", "strides=[1,1,1,1]; padding=VALID", "[1,4,4,4]; [3,3,2,5]",
+         "InvalidArgument: Depth of output (5) is not a multiple of the number of groups (2)"},
+        {"Conv2D", "strides=[1,1,1,1]; padding=VALID", "[1,4,4,4]; [3,3,0,5]",
+         "InvalidArgument: Depth of filter must not be 0"},
         {"Conv2D", "strides=[1,1,1]; padding=VALID", "?; ?",
          "InvalidArgument: Conv2D requires the stride attribute to contain 4 values, but got: 3"},
         {"Conv2D", "strides=[1,0,1,1]; padding=VALID", "?; ?",
@@ -314,11 +361,11 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_padding),       cmocka_unit_test(test_strides),
-        cmocka_unit_test(test_dilations),     cmocka_unit_test(test_channels_first),
-        cmocka_unit_test(test_channels),      cmocka_unit_test(test_double),
-        cmocka_unit_test(test_nothing_to_do), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_padding),   cmocka_unit_test(test_strides),
+        cmocka_unit_test(test_dilations), cmocka_unit_test(test_channels_first),
+        cmocka_unit_test(test_channels),  cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_double),    cmocka_unit_test(test_nothing_to_do),
+        cmocka_unit_test(test_errors),    cmocka_unit_test(test_shapes),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -1,5 +1,6 @@
 // Loss functions: cross entropies of softmax, and half the sum of squares.
 #include "graph/shape_fn.h"
+#include "ops/broadcast_to.h"
 #include "ops/elementwise.h"
 #include "ops/grad_math.h"
 #include "ops/grad_steps.h"
@@ -21,49 +22,75 @@ static braid_out scale_rows(braid_graph *g, braid_out vector, braid_out matrix)
     return bd_grad_mul(g, expand_dims(g, vector, -1), matrix);
 }
 
-static void fail_matrix(bd_op_ctx *c, const char *name, const braid_shape *shape)
-{
-    char text[BD_SHAPE_STR_MAX];
-    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be 2-dimensional, but has shape %s", name,
-               bd_shape_str(shape, text));
-}
-
 // ---- SoftmaxCrossEntropyWithLogits ----
 
+// Two matrices alike (one of unknown shape counts as such), or what broadcasts to a matrix.
 static braid_code cross_entropy_shape(bd_shape_ctx *c, braid_status *st)
 {
-    braid_shape matrix;
-    braid_code code = bd_shape_ctx_rank(c, 0, 2, st);
-    if (!code) code = bd_shape_ctx_rank(c, 1, 2, st);
-    if (code) return code;
-    if (!bd_shape_merge(&c->inputs[0], &c->inputs[1], &matrix))
-        return bd_shape_ctx_fail(c, st, "logits and labels must be same size");
-    if (matrix.rank < 0) matrix = bd_shape2(-1, -1);
+    braid_shape any = bd_shape2(-1, -1), features, matrix;
+    if (!bd_shape_merge(&c->inputs[0], &any, &features) ||
+        !bd_shape_merge(&features, &c->inputs[1], &matrix)) {
+        braid_code code = bd_shape_fn_broadcast(c, st);
+        if (code) return code;
+        matrix = c->outputs[0];
+    }
+    if (matrix.rank < 0)
+        return bd_shape_ctx_fail(c, st, "Shape must be broadcasted with rank 2, but is rank is unknown.");
+    if (matrix.rank != 2)
+        return bd_shape_ctx_fail(c, st, "Shape must be broadcasted with rank 2, but is rank %d", matrix.rank);
     c->outputs[0] = bd_shape1(matrix.dims[0]);
     c->outputs[1] = matrix;
     return BRAID_OK;
 }
 
+// Logits and labels are matrices of that shape.
+static void cross_entropy(bd_op_ctx *c, const braid_tensor *x, const braid_tensor *labels,
+                          const braid_shape *shape)
+{
+    braid_shape rows = bd_shape1(shape->dims[0]);
+    braid_tensor *loss = bd_output(c, 0, x->dtype, &rows);
+    braid_tensor *backprop = loss ? bd_output_forward(c, 1, 0, x->dtype, shape) : NULL;
+    if (!backprop) return;
+    bd_kernels()->rows[bd_number_of(x->dtype)].cross_entropy(x->data, labels->data, loss->data,
+                                                             backprop->data, shape->dims[0], shape->dims[1]);
+}
+
 static void cross_entropy_run(bd_op_ctx *c)
 {
-    const braid_tensor *x = bd_input(c, 0), *labels = bd_input(c, 1);
+    const braid_tensor *given[2] = {bd_input(c, 0), bd_input(c, 1)};
+    braid_shape shape;
+    braid_tensor whole[2];
     char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
-    if (!bd_shape_equal(&x->shape, &labels->shape)) {
+    if (!bd_shape_broadcast(&given[0]->shape, &given[1]->shape, &shape)) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                   "logits and labels must be same size: logits_size=%s labels_size=%s",
-                   bd_shape_str(&x->shape, a), bd_shape_str(&labels->shape, b));
+                   "logits and labels must be broadcastable: logits_size=%s labels_size=%s",
+                   bd_shape_str(&given[0]->shape, a), bd_shape_str(&given[1]->shape, b));
         return;
     }
-    if (x->shape.rank != 2) {
-        fail_matrix(c, "logits", &x->shape);
+    if (shape.rank != 2) {
+        bd_op_fail(
+            c, BRAID_INVALID_ARGUMENT,
+            "logits and labels must be either 2-dimensional, or broadcasted to be 2-dimensional, but they "
+            "make %s",
+            bd_shape_str(&shape, a));
         return;
     }
-    braid_shape rows = bd_shape1(x->shape.dims[0]);
-    braid_tensor *loss = bd_output(c, 0, x->dtype, &rows);
-    braid_tensor *backprop = loss ? bd_output_forward(c, 1, 0, x->dtype, &x->shape) : NULL;
-    if (!backprop) return;
-    bd_kernels()->rows[bd_number_of(x->dtype)].cross_entropy(
-        x->data, labels->data, loss->data, backprop->data, x->shape.dims[0], x->shape.dims[1]);
+    if (bd_shape_equal(&given[0]->shape, &given[1]->shape)) {
+        cross_entropy(c, given[0], given[1], &shape);
+        return;
+    }
+    bool ok = bd_broadcast_copy(given[0], &shape, &whole[0]);
+    if (ok && !bd_broadcast_copy(given[1], &shape, &whole[1])) {
+        bd_tensor_fini(&whole[0]);
+        ok = false;
+    }
+    if (!ok) {
+        bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when broadcasting to %s", bd_shape_str(&shape, a));
+        return;
+    }
+    cross_entropy(c, &whole[0], &whole[1], &shape);
+    for (int i = 0; i < 2; i++)
+        bd_tensor_fini(&whole[i]);
 }
 
 // x[:, None, :] (`middle`) or x[:, :, None] of a matrix.
@@ -158,9 +185,10 @@ static bool check_sparse(bd_op_ctx *c, const braid_shape *logits, const braid_sh
 {
     char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
     if (logits->rank != 2) {
-        fail_matrix(c, "logits", logits);
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "logits must be 2-D, but got shape %s",
+                   bd_shape_str(logits, a));
     } else if (labels->rank != 1) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "labels must be 1-dimensional, but has shape %s",
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "labels must be 1-D, but got shape %s",
                    bd_shape_str(labels, b));
     } else if (logits->dims[0] != labels->dims[0]) {
         bd_op_fail(

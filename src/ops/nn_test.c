@@ -10,6 +10,13 @@ static void test_bias(void **state)
         {"BiasAdd", NULL, "int32[1,2,2] 1 2 3 4; int32[2] 10 20", "int32[1,2,2] 11 22 13 24"},
         {"BiasAdd", "data_format=NCHW", "double[1,2,1,2] 1 2 3 4; double[2] 10 20",
          "double[1,2,1,2] 11 12 23 24"},
+        {"BiasAdd", "data_format=NCHW", "float[1,2,3] 1 2 3 4 5 6; float[2] 10 20",
+         "float[1,2,3] 11 12 13 24 25 26"},
+        {"BiasAdd", "data_format=NCHW", "int32[1,2,1,1,2] 1 2 3 4; int32[2] 10 20",
+         "int32[1,2,1,1,2] 11 12 23 24"},
+        {"BiasAdd", "data_format=NCHW", "float[0,4,3]; float[4] 1", "float[0,4,3]"},
+        {"BiasAdd", "data_format=NCHW", "float[1,2,3] 1; float[3] 1",
+         "InvalidArgument: Must provide as many biases as the channel dimension of the input tensor"},
         {"BiasAddV1", NULL, "float[2,2] 1 2 3 4; float[2] 1 -1", "float[2,2] 2 1 4 3"},
         {"BiasAdd", NULL, "float[0,3]; float[3] 1 2 3", "float[0,3]"},
         {"BiasAdd", NULL, "float[2,3] 1; float[2] 1",
@@ -19,6 +26,8 @@ static void test_bias(void **state)
         {"BiasAddGrad", NULL, "float[2,3] 1 2 3 4 5 6", "float[3] 5 7 9"},
         {"BiasAddGrad", NULL, "double[2,1,2] 1 2 3 4", "double[2] 4 6"},
         {"BiasAddGrad", "data_format=NCHW", "float[2,2,1,2] 1 2 3 4 5 6 7 8", "float[2] 14 22"},
+        {"BiasAddGrad", "data_format=NCHW", "float[1,2,3] 1 2 3 4 5 6", "float[2] 6 15"},
+        {"BiasAddGrad", "data_format=NCHW", "float[2,2,1,1,2] 1 2 3 4 5 6 7 8", "float[2] 14 22"},
         {"BiasAddGrad", NULL, "float[0,3]", "float[3] 0"},
         {"BiasAddGrad", NULL, "float[100,10] 0.5", "float[10] 50"},
     };
@@ -30,6 +39,8 @@ static void test_bias(void **state)
         {"BiasAdd", NULL, "[4];[4]", "InvalidArgument: Shape must be at least rank 2 but is rank 1"},
         {"BiasAddGrad", NULL, "[?,3]", "[3]"},
         {"BiasAddGrad", NULL, "?", "[?]"},
+        {"BiasAdd", "data_format=NCHW", "[?,?,5];[3]", "[?,3,5]"},
+        {"BiasAddGrad", "data_format=NCHW", "[2,3,4,5,6]", "[3]"},
     };
     OP_TEST_SHAPES(shapes);
     static const op_grad_case gradients[] = {
@@ -38,6 +49,7 @@ static void test_bias(void **state)
         {"BiasAddV1", NULL, "double[2,3] 1 2 3 4 5 6; double[3] 10 20 30"},
         {"BiasAddGrad", NULL, "double[2,3] 1 2 3 4 5 6"},
         {"BiasAddGrad", "data_format=NCHW", "double[2,2,1,2] 1 2 3 4 5 6 7 8"},
+        {"BiasAddGrad", "data_format=NCHW", "double[1,2,2,1,2] 1 2 3 4 5 6 7 8"},
     };
     OP_TEST_GRADIENTS(gradients);
 }
@@ -128,9 +140,22 @@ static void test_losses(void **state)
         {"SoftmaxCrossEntropyWithLogits", NULL, "float[600,10] 1; float[600,10] 0.1",
          "float[600] 2.302585093; *"},
         {"SoftmaxCrossEntropyWithLogits", NULL, "float[2,3] 1; float[2,4] 1",
-         "InvalidArgument: logits and labels must be same size: logits_size=[2,3] labels_size=[2,4]"},
+         "InvalidArgument: logits and labels must be broadcastable: logits_size=[2,3] labels_size=[2,4]"},
         {"SoftmaxCrossEntropyWithLogits", NULL, "float[3] 1; float[3] 1",
-         "InvalidArgument: logits must be 2-dimensional"},
+         "InvalidArgument: logits and labels must be either 2-dimensional, or broadcasted to be 2-dimensional"},
+        {"SoftmaxCrossEntropyWithLogits", NULL, "float[1,3] 1 2 3; float[2,3] 0 0 1 0.5 0.5 0",
+         "float[2] 0.4076059644 1.907605964; float[2,3] 0.09003057317 0.2447284711 -0.3347590442 -0.4099694268 "
+         "-0.2552715289 0.6652409558"},
+        {"SoftmaxCrossEntropyWithLogits", NULL, "double[2,2] 0 0 0 0; double[2,1] 0 2",
+         "double[2] 0 2.772588722239781; double[2,2] 0.5 0.5 -1.5 -1.5"},
+        {"SoftmaxCrossEntropyWithLogits", NULL, "float[2,2] 0; float[2] 0 1",
+         "float[2] 0.6931471806; float[2,2] 0.5 -0.5 0.5 -0.5"},
+        {"SoftmaxCrossEntropyWithLogits", NULL, "float[] 0; float[2,2] 1 0 0 1",
+         "float[2] 0.6931471806; float[2,2] -0.5 0.5 0.5 -0.5"},
+        {"SparseSoftmaxCrossEntropyWithLogits", NULL, "float[1,1] 7; int32[] 0",
+         "InvalidArgument: labels must be 1-D, but got shape []"},
+        {"SparseSoftmaxCrossEntropyWithLogits", NULL, "float[1] 7; int32[1] 0",
+         "InvalidArgument: logits must be 2-D, but got shape [1]"},
         {"SparseSoftmaxCrossEntropyWithLogits", NULL, "float[2,3] 1 2 3 0 0 0; int64[2] 2 0",
          "float[2] 0.4076059644 1.098612289; float[2,3] 0.09003057317 0.2447284711 -0.3347590442 -0.6666666667 "
          "0.3333333333 0.3333333333"},
@@ -152,8 +177,15 @@ static void test_losses(void **state)
     OP_TEST_VALUES(cases);
     static const op_shape_case shapes[] = {
         {"SoftmaxCrossEntropyWithLogits", NULL, "[?,10];[5,?]", "[5];[5,10]"},
+        {"SoftmaxCrossEntropyWithLogits", NULL, "[1,10];[5,?]", "[5];[5,10]"},
+        {"SoftmaxCrossEntropyWithLogits", NULL, "[2,3];[3]", "[2];[2,3]"},
+        {"SoftmaxCrossEntropyWithLogits", NULL, "?;?", "[?];[?,?]"},
         {"SoftmaxCrossEntropyWithLogits", NULL, "[2,10];[2,11]",
-         "InvalidArgument: logits and labels must be same size"},
+         "InvalidArgument: Dimensions must be equal, but are 10 and 11"},
+        {"SoftmaxCrossEntropyWithLogits", NULL, "[2,3,4];[2,3,4]",
+         "InvalidArgument: Shape must be broadcasted with rank 2, but is rank 3"},
+        {"SoftmaxCrossEntropyWithLogits", NULL, "[3];?",
+         "InvalidArgument: Shape must be broadcasted with rank 2, but is rank is unknown"},
         {"SparseSoftmaxCrossEntropyWithLogits", NULL, "[?,10];int64[5]", "[5];[5,10]"},
         {"SparseSoftmaxCrossEntropyWithLogits", NULL, "[4,10];int64[5]",
          "InvalidArgument: Dimensions must be equal, but are 4 and 5"},

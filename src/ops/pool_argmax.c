@@ -3,9 +3,7 @@
 // A place is the number of an element of the image ((row * width) + column) * channels + channel, or with
 // include_batch_in_index of the whole batch.
 #include "graph/grad.h"
-#include "ops/element.h"
-#include "ops/elementwise.h"
-#include "ops/window.h"
+#include "ops/pool.h"
 
 #include <string.h>
 
@@ -172,24 +170,16 @@ static int64_t place_at(bd_op_ctx *c, int64_t i, int64_t per_image, int64_t imag
     return -1;
 }
 
-// The shape of images and places. `per_image` is how many places an image has, `image` how many elements.
-static bool check_grad(bd_op_ctx *c, const braid_shape *grad, const braid_shape *want, int64_t *per_image,
-                       int64_t *image)
+// Input 0 are the images; the places are a window's each, and the gradient is of them (`per_window`) or of the images.
+static bool check_grad(bd_op_ctx *c, bool per_window, int64_t *per_image, int64_t *image)
 {
-    const braid_shape *x = &bd_input(c, 0)->shape, *places = &bd_input(c, 2)->shape;
-    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
-    if (x->rank != 4 || places->rank != 4 || places->dims[0] != x->dims[0]) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                   "tensor_in %s and argmax %s must be 4-dimensional, of the same batch", bd_shape_str(x, a),
-                   bd_shape_str(places, b));
+    const braid_shape *x = &bd_input(c, 0)->shape;
+    pooling p;
+    braid_shape pooled;
+    if (!pooling_of(c, &p, &pooled) || !bd_pool_check_shape(c, 1, "grad", "grad", per_window ? &pooled : x) ||
+        !bd_pool_check_shape(c, 2, "argmax", "argmax", &pooled))
         return false;
-    }
-    if (!bd_shape_equal(grad, want)) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Expected grad shape to be %s, but got %s",
-                   bd_shape_str(want, a), bd_shape_str(grad, b));
-        return false;
-    }
-    *per_image = bd_shape_count_range(places, 1, 4);
+    *per_image = bd_shape_count_range(&pooled, 1, 4);
     *image = bd_shape_count_range(x, 1, 4);
     return true;
 }
@@ -208,7 +198,7 @@ static void grad_run(bd_op_ctx *c)
 {
     const braid_tensor *x = bd_input(c, 0), *grad = bd_input(c, 1), *places = bd_input(c, 2);
     int64_t per_image, image;
-    if (!check_grad(c, &grad->shape, &places->shape, &per_image, &image)) return;
+    if (!check_grad(c, true, &per_image, &image)) return;
     braid_tensor *dx = bd_output(c, 0, x->dtype, &x->shape);
     if (!dx) return;
     memset(dx->data, 0, bd_tensor_bytes(dx));
@@ -227,7 +217,7 @@ static void grad_grad_run(bd_op_ctx *c)
 {
     const braid_tensor *x = bd_input(c, 0), *grad = bd_input(c, 1), *places = bd_input(c, 2);
     int64_t per_image, image;
-    if (!check_grad(c, &grad->shape, &x->shape, &per_image, &image)) return;
+    if (!check_grad(c, false, &per_image, &image)) return;
     braid_tensor *dy = bd_output(c, 0, x->dtype, &places->shape);
     for (int64_t i = 0; dy && i < bd_tensor_count(places); i++) {
         int64_t place = place_at(c, i, per_image, image);

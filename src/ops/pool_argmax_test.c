@@ -130,7 +130,7 @@ static void test_errors(void **state)
         {.op = "MaxPoolGradGradWithArgmax",
          .attrs = POOL2,
          .inputs = "float[1,2,2,1] 1; float[1,2,2,1] 1; int64[2,1,1,1] 0",
-         .want = "InvalidArgument: of the same batch"},
+         .want = "InvalidArgument: Expected argmax shape to be [1,1,1,1], but got [2,1,1,1]"},
     };
     OP_TEST_VALUES(cases);
 }

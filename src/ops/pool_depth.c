@@ -3,17 +3,17 @@
 
 #include "ops/elementwise.h"
 
-bd_depth_window bd_depth_window_of(const braid_op *node, const bd_window *w)
+bd_depth_window bd_depth_window_of(const bd_window *w, const int64_t size[4], const int64_t stride[4])
 {
     int axis = bd_window_channel_axis(w);
-    return (bd_depth_window){.size = bd_node_attr(node, "ksize")->list.i[axis],
-                             .stride = bd_node_attr(node, "strides")->list.i[axis]};
+    return (bd_depth_window){.size = size[axis], .stride = stride[axis]};
 }
 
-braid_code bd_depth_window_check(const braid_op *node, const bd_window *w, const bd_depth_window *d,
+braid_code bd_depth_window_check(const bd_window *w, const int64_t size[4], const int64_t stride[4],
                                  braid_status *st)
 {
-    if (bd_node_attr(node, "ksize")->list.i[0] != 1 || bd_node_attr(node, "strides")->list.i[0] != 1)
+    bd_depth_window d = bd_depth_window_of(w, size, stride);
+    if (size[0] != 1 || stride[0] != 1)
         return bd_fail(st, BRAID_UNIMPLEMENTED, "Pooling is not yet supported on the batch dimension.");
     if (w->channels_first)
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
@@ -22,11 +22,11 @@ braid_code bd_depth_window_check(const braid_op *node, const bd_window *w, const
         return bd_fail(
             st, BRAID_UNIMPLEMENTED,
             "MaxPooling supports exactly one of pooling across depth or pooling across width/height.");
-    if (d->size < 1 || d->size != d->stride)
+    if (d.size < 1 || d.size != d.stride)
         return bd_fail(
             st, BRAID_UNIMPLEMENTED,
             "Depthwise max pooling requires the depth window to equal the depth stride, not %lld and %lld.",
-            (long long)d->size, (long long)d->stride);
+            (long long)d.size, (long long)d.stride);
     return BRAID_OK;
 }
 

@@ -8,15 +8,15 @@ typedef struct bd_depth_window {
     int64_t size, stride; // 1 and 1: none
 } bd_depth_window;
 
-// Of attrs ksize and strides, which bd_window_read found well-formed.
-bd_depth_window bd_depth_window_of(const braid_op *node, const bd_window *w);
+// Of a window with these sizes and strides along all axes.
+bd_depth_window bd_depth_window_of(const bd_window *w, const int64_t size[4], const int64_t stride[4]);
 static inline bool bd_depth_window_is_none(const bd_depth_window *d)
 {
     return d->size == 1;
 }
 
 // For kernels: Unimplemented when there is a window over images, height or width too, or they overlap.
-braid_code bd_depth_window_check(const braid_op *node, const bd_window *w, const bd_depth_window *d,
+braid_code bd_depth_window_check(const bd_window *w, const int64_t size[4], const int64_t stride[4],
                                  braid_status *st);
 // For shape functions: how many channels there are in the end, -1 when `channels` is unknown.
 braid_code bd_shape_ctx_depth_window(bd_shape_ctx *c, const bd_window *w, const bd_depth_window *d,

@@ -212,7 +212,7 @@ static void test_errors(void **state)
         {.op = "MaxPoolGrad",
          .attrs = POOL2,
          .inputs = "float[1,2,2,1] 1; float[1,1,1,1] 1; float[1,2,1,1] 1",
-         .want = "InvalidArgument: Expected out_backprop shape to be [1,1,1,1], but got [1,2,1,1]"},
+         .want = "InvalidArgument: Expected grad shape to be [1,1,1,1], but got [1,2,1,1]"},
         {.op = "MaxPoolGrad",
          .attrs = POOL2,
          .inputs = "float[1,2,2,1] 1; float[1,1,1] 1; float[1,1,1,1] 1",
@@ -253,7 +253,7 @@ static void test_shapes(void **state)
         {"MaxPool", "ksize=[1,2,2,1,1]; strides=[1,2,2,1]; padding=SAME", "?",
          "InvalidArgument: MaxPool requires the ksize attribute to contain 4 values, but got: 5"},
         {"MaxPoolV2", "padding=SAME", "[1,7,7,2]; int32[4] 1 2 2 1; int32[4] 1 2 2 1", "[1,4,4,2]"},
-        {"MaxPoolV2", "padding=SAME", "[1,7,7,2]; int32[4]; int32[4]", "[1,?,?,2]"},
+        {"MaxPoolV2", "padding=SAME", "[1,7,7,2]; int32[4]; int32[4]", "[?,?,?,?]"},
         {"MaxPoolGrad", "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=SAME", "[?,7,7,2]; ?; ?", "[?,7,7,2]"},
         {"MaxPoolGradGradV2", "padding=SAME", "?; [1,4,4,2]; ?; int32[4]; int32[4]", "[1,4,4,2]"},
         {"AvgPoolGrad", "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=SAME", "int32[4] 1 2 3 4; ?",
@@ -312,6 +312,15 @@ static void test_depth(void **state)
          "Unimplemented: batch dimension"},
         {"MaxPool", "ksize=[1,2,1,1]; strides=[1,2,1,1]; padding=VALID; data_format=NCHW", "float[1,2,1,1] 1",
          "InvalidArgument: NHWC"},
+        {"MaxPoolV2", "padding=VALID", "float[1,1,2,4] 1 2 4 3 -1 -2 0 5; int32[4] 1 1 1 2; int32[4] 1 1 1 2",
+         "float[1,1,2,2] 2 4 -1 5"},
+        {"MaxPoolV2", "padding=VALID", "float[1,1,1,3] 1; int32[4] 1 1 1 2; int32[4] 1 1 1 2",
+         "Unimplemented: evenly divide the input depth"},
+        {"MaxPoolV2", "padding=VALID", "float[2,1,1,2] 1; int32[4] 2 1 1 1; int32[4] 1 1 1 1",
+         "Unimplemented: Pooling is not yet supported on the batch dimension."},
+        {"MaxPoolGradV2", "padding=VALID",
+         "float[1,1,1,2] 1 2; float[1,1,1,1] 2; float[1,1,1,1] 3; int32[4] 1 1 1 2; int32[4] 1 1 1 2",
+         "Unimplemented: depth dimension"},
         {"MaxPoolGrad", "ksize=[1,1,1,2]; strides=[1,1,1,2]; padding=VALID",
          "float[1,1,1,2] 1 2; float[1,1,1,1] 2; float[1,1,1,1] 3", "Unimplemented: depth dimension"},
     };
@@ -319,6 +328,7 @@ static void test_depth(void **state)
     static const op_shape_case shapes[] = {
         {"MaxPool", "ksize=[1,1,1,2]; strides=[1,1,1,2]; padding=VALID", "[?,5,6,8]", "[?,5,6,4]"},
         {"MaxPool", "ksize=[1,1,1,2]; strides=[1,1,1,2]; padding=SAME", "[?,5,6,?]", "[?,5,6,?]"},
+        {"MaxPoolV2", "padding=VALID", "[?,5,6,8]; int32[4] 1 1 1 2; int32[4] 1 1 1 2", "[?,5,6,4]"},
     };
     OP_TEST_SHAPES(shapes);
 }

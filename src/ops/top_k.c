@@ -101,12 +101,14 @@ static void run_top(bd_op_ctx *c, int64_t k)
     const braid_tensor *x = bd_input(c, 0);
     int rank = x->shape.rank;
     int64_t n = rank > 0 ? x->shape.dims[rank - 1] : -1;
-    if (k < 0 || rank == 0 || n < k || n > INT32_MAX) {
-        char text[BD_SHAPE_STR_MAX];
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input must have at least k = %lld columns, but has shape %s",
-                   (long long)k, bd_shape_str(&x->shape, text));
-        return;
-    }
+    if (k < 0)
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Need k >= 0, got %lld", (long long)k);
+    else if (rank == 0)
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input must be >= 1-D, got shape []");
+    else if (n < k || n > INT32_MAX)
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input must have at least k columns. Had %lld, needed %lld",
+                   (long long)n, (long long)k);
+    if (bd_op_failed(c)) return;
     braid_shape shape = x->shape;
     shape.dims[rank - 1] = k;
     braid_tensor *values = bd_output(c, 0, x->dtype, &shape),
@@ -195,10 +197,13 @@ static braid_code nth_shape(bd_shape_ctx *c, braid_status *st)
     if (out.rank == 0) return bd_shape_ctx_fail(c, st, "Shape must be at least rank 1 but is rank 0");
     int64_t last = out.dims[--out.rank];
     c->outputs[0] = out;
-    if (!bd_shape_ctx_constant_int(c, 1, &n) || (n >= 0 && (last < 0 || n < last))) return BRAID_OK;
-    return bd_shape_ctx_fail(c, st,
-                             "Input must have last dimension > n = %lld but is %lld, and n not be negative",
-                             (long long)n, (long long)last);
+    if (!bd_shape_ctx_constant_int(c, 1, &n)) return BRAID_OK;
+    if (n < 0)
+        return bd_shape_ctx_fail(
+            c, st, "Dimension size, given by scalar input 1, must be non-negative but is %lld", (long long)n);
+    if (last < 0 || n < last) return BRAID_OK;
+    return bd_shape_ctx_fail(c, st, "Input must have last dimension > n = %lld but is %lld", (long long)n,
+                             (long long)last);
 }
 
 static void nth_run(bd_op_ctx *c)
@@ -211,7 +216,7 @@ static void nth_run(bd_op_ctx *c)
     if (at < 0) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Need n >= 0, got %lld", (long long)at);
     } else if (rank == 0) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input must be at least rank 1 but is rank 0");
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input must be >= 1-D, got shape []");
     } else if (n <= at || n > INT32_MAX) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input must have at least n+1 columns: n is %lld, columns %lld",
                    (long long)at, (long long)n);
@@ -286,14 +291,18 @@ static bool is_in_top(const float *row, int64_t classes, int64_t target, int64_t
 static void in_top_k(bd_op_ctx *c, int64_t k)
 {
     const braid_tensor *x = bd_input(c, 0), *targets = bd_input(c, 1);
-    if (x->shape.rank != 2 || targets->shape.rank != 1 || x->shape.dims[0] != targets->shape.dims[0]) {
-        char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
-        bd_op_fail(
-            c, BRAID_INVALID_ARGUMENT,
-            "predictions must be a matrix and targets a vector with an element for each row, but they are %s and %s",
-            bd_shape_str(&x->shape, a), bd_shape_str(&targets->shape, b));
-        return;
-    }
+    char text[BD_SHAPE_STR_MAX];
+    if (x->shape.rank != 2)
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "predictions must be 2-dimensional, but they are %s",
+                   bd_shape_str(&x->shape, text));
+    else if (targets->shape.rank != 1)
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "targets must be 1-dimensional, but they are %s",
+                   bd_shape_str(&targets->shape, text));
+    else if (x->shape.dims[0] != targets->shape.dims[0])
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "First dimension of predictions %lld must match length of targets %lld",
+                   (long long)x->shape.dims[0], (long long)targets->shape.dims[0]);
+    if (bd_op_failed(c)) return;
     int64_t classes = x->shape.dims[1];
     braid_tensor *y = bd_output(c, 0, BRAID_BOOL, &targets->shape);
     for (int64_t i = 0; y && i < x->shape.dims[0]; i++)

@@ -96,6 +96,14 @@ braid_code bd_window_read(const braid_op *node, bd_window *w, braid_status *st)
     return code ? code : read_explicit(node, w, st);
 }
 
+void bd_window_set(bd_window *w, const int64_t size[4], const int64_t stride[4])
+{
+    for (int d = 0; d < 2; d++) {
+        w->size[d] = size[bd_window_axis(w, d)];
+        w->stride[d] = stride[bd_window_axis(w, d)];
+    }
+}
+
 // The numbers of a list along images and channels are 1.
 static bool stays(const braid_op *node, const bd_window *w, const char *name)
 {

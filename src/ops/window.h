@@ -35,6 +35,9 @@ static inline int bd_window_channel_axis(const bd_window *w)
 // InvalidArgument for numbers that cannot be.
 braid_code bd_window_read(const braid_op *node, bd_window *w, braid_status *st);
 
+// Gives a window that inputs describe its sizes and strides, of all four axes.
+void bd_window_set(bd_window *w, const int64_t size[4], const int64_t stride[4]);
+
 // For kernels, which slide over height and width alone: InvalidArgument (strides, dilations) or Unimplemented (ksize) when the
 // window has an extent along images or channels.
 braid_code bd_window_check_axes(const braid_op *node, const bd_window *w, braid_status *st);
