@@ -178,7 +178,9 @@ static braid_code split_strings(const bd_bundle_shard *shard, bd_bytes key, cons
         bd_get_varint(&lengths, end, &length);
         if (length > (uint64_t)(end - at))
             return lost(shard, key, e, "a string is longer than what is there", st);
-        bd_tensor_string_set(t, i, (const char *)at, (size_t)length);
+        if (!bd_tensor_string_try_set(t, i, (const char *)at, (size_t)length))
+            return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "no memory for a string of %" PRIu64 " bytes of %s",
+                           length, shard->file->path);
         at += length;
     }
     return code;

@@ -190,15 +190,24 @@ braid_code bd_event_writer_close(bd_event_writer *w, braid_status *st)
 
 // ---- Events ----
 
+braid_code bd_event_put(bd_event_writer *w, const void *event, size_t len, braid_status *st)
+{
+    bd_mutex_lock(&w->mu);
+    braid_code code = write_locked(w, event, len, st);
+    bd_mutex_unlock(&w->mu);
+    return code;
+}
+
 braid_code bd_event_put_summary(bd_event_writer *w, int64_t step, const void *summary, size_t len,
                                 braid_status *st)
 {
     return put_event(w, wall_time(), step, EVENT_SUMMARY, summary, len, st);
 }
 
-braid_code bd_event_put_graph(bd_event_writer *w, const void *graph_def, size_t len, braid_status *st)
+braid_code bd_event_put_graph(bd_event_writer *w, int64_t step, const void *graph_def, size_t len,
+                              braid_status *st)
 {
-    return put_event(w, wall_time(), 0, EVENT_GRAPH_DEF, graph_def, len, st);
+    return put_event(w, wall_time(), step, EVENT_GRAPH_DEF, graph_def, len, st);
 }
 
 braid_code bd_event_put_meta_graph(bd_event_writer *w, const void *meta_graph_def, size_t len,

@@ -11,8 +11,8 @@ typedef struct bd_event_writer bd_event_writer;
 // 0 and NULL stand for what TensorFlow does.
 typedef struct bd_event_options {
     const char *suffix; // at the end of the file's name
-    int queue_len;      // events are handed to the system when more than so many wait; 10
-    int64_t flush_ms;   // or when one comes and so much time has gone by since the last; 120 s
+    int queue_len; // events are handed to the system when more than so many wait; 10; negative: each at once
+    int64_t flush_ms; // or when one comes and so much time has gone by since the last; 120 s
 } bd_event_options;
 
 // Makes `DIR/events.out.tfevents.SECONDS.HOST[SUFFIX]`, and the directory if it is not there; a number is added where a file
@@ -32,7 +32,8 @@ braid_code bd_event_put_scalar(bd_event_writer *w, int64_t step, const char *tag
                                braid_status *st);
 
 // GraphDef and MetaGraphDef messages.
-braid_code bd_event_put_graph(bd_event_writer *w, const void *graph_def, size_t len, braid_status *st);
+braid_code bd_event_put_graph(bd_event_writer *w, int64_t step, const void *graph_def, size_t len,
+                              braid_status *st);
 braid_code bd_event_put_meta_graph(bd_event_writer *w, const void *meta_graph_def, size_t len,
                                    braid_status *st);
 
@@ -49,6 +50,9 @@ typedef enum bd_session_status { // the numbers are SessionLog's
 // `checkpoint_path` and `message` may be NULL.
 braid_code bd_event_put_session_log(bd_event_writer *w, int64_t step, bd_session_status status,
                                     const char *checkpoint_path, const char *message, braid_status *st);
+
+// A whole Event message, as it is.
+braid_code bd_event_put(bd_event_writer *w, const void *event, size_t len, braid_status *st);
 
 // Hands all events to the system. NotFound when somebody removed the file.
 braid_code bd_event_writer_flush(bd_event_writer *w, braid_status *st);

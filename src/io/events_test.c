@@ -151,7 +151,7 @@ static void test_every_kind_of_event(void **state)
     BD_STATUS(st);
     bd_event_writer *w = open_writer(*state, NULL);
     char *path = bd_strdup(bd_event_writer_path(w));
-    bd_event_put_graph(w, "graph", 5, st);
+    bd_event_put_graph(w, 0, "graph", 5, st);
     bd_event_put_meta_graph(w, "meta", 4, st);
     bd_event_put_session_log(w, 0, BD_SESSION_START, NULL, NULL, st);
     bd_event_put_scalar(w, 100, "loss", 0.25f, st);

@@ -16,7 +16,7 @@ static void copy_strings(const bd_tensor_slice *common, const braid_tensor *from
     for (int64_t i = 0; i < to_count; i++) {
         if (!taken[i]) continue;
         const bd_string *s = &bd_tensor_str(from)[taken[i] - 1];
-        bd_tensor_string_set(to, i, s->data, s->len);
+        bd_tensor_string_try_set(to, i, s->data, s->len);
     }
     bd_free(places);
     bd_free(taken);

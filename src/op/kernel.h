@@ -118,6 +118,8 @@ static inline bool bd_op_failed(const bd_op_ctx *c)
 {
     return c->status.code != BRAID_OK;
 }
+// Fails the execution (ResourceExhausted) when memory was short for a string of output `i`. For who runs kernels.
+void bd_op_check_strings(bd_op_ctx *c, int i);
 
 // Ends an execution begun by `start`; `c` is not the kernel's any more.
 static inline void bd_op_done(bd_op_ctx *c)

@@ -41,6 +41,12 @@ braid_tensor *bd_output_forward(bd_op_ctx *c, int i, int input, braid_dtype dtyp
     return &out->tensor;
 }
 
+void bd_op_check_strings(bd_op_ctx *c, int i)
+{
+    if (bd_tensor_is_incomplete(&c->outputs[i].tensor))
+        bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when making the strings of output %d", i);
+}
+
 void bd_output_set(bd_op_ctx *c, int i, const braid_tensor *t)
 {
     BD_ASSERT(i >= 0 && i < c->output_count);

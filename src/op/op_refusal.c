@@ -29,6 +29,7 @@ static const family families[] = {
     {"MatrixSquareRoot", false, "decompositions of matrices are not part of Braid"},
     {"MatrixLogarithm", false, "decompositions of matrices are not part of Braid"},
     {"MatrixExponential", false, "decompositions of matrices are not part of Braid"},
+    {"CreateSummaryDbWriter", true, "Braid writes no summaries to databases: see CreateSummaryFileWriter"},
     {"PyFunc", false, "a server cannot call functions of the client's Python"},
 };
 

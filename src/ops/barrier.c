@@ -181,13 +181,14 @@ static braid_tensor *begin_element_locked(barrier *b, const bd_string *key)
 {
     braid_tensor *element = bd_calloc((size_t)(LEADING + b->count), sizeof *element);
     if (!bd_tensor_alloc(&element[0], BRAID_INT64, &BD_SCALAR) ||
-        !bd_tensor_alloc(&element[1], BRAID_STRING, &BD_SCALAR)) {
+        !bd_tensor_alloc(&element[1], BRAID_STRING, &BD_SCALAR) ||
+        !bd_tensor_string_try_set(&element[1], 0, key->data, key->len)) {
         bd_tensor_fini(&element[0]);
+        bd_tensor_fini(&element[1]);
         bd_free(element);
         return NULL;
     }
     bd_tensor_i64(&element[0])[0] = INT64_MIN + b->next_index++;
-    bd_tensor_string_set(&element[1], 0, key->data, key->len);
     bd_map_put_n(&b->incomplete, key->len ? key->data : "", key->len, element);
     return element;
 }

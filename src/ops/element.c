@@ -35,7 +35,7 @@ static void copy_owning_run(void *arg, int64_t to_at, int64_t to_stride, int64_t
         int64_t to = c->to_at + to_at + i * to_stride, from = c->from_at + from_at + i * from_stride;
         if (c->to->dtype == BRAID_STRING) {
             const bd_string *s = &bd_tensor_str(c->from)[from];
-            bd_tensor_string_set((braid_tensor *)c->to, to, s->data, s->len);
+            bd_tensor_string_try_set(c->to, to, s->data, s->len);
         } else if (c->to->dtype == BRAID_VARIANT) {
             bd_tensor_variant_set((braid_tensor *)c->to, to, bd_tensor_variant(c->from)[from]);
         } else {
@@ -62,6 +62,7 @@ void bd_elements_copy(const braid_tensor *to, int64_t to_at, const braid_tensor 
     }
     owning_copy c = {.to = to, .from = from, .to_at = to_at, .from_at = from_at};
     copy_owning_run(&c, 0, 1, 0, 1, count);
+    bd_tensor_spread_incomplete(to, from);
 }
 
 void bd_elements_copy_block(const braid_tensor *to, int64_t to_at, const braid_tensor *from, int64_t from_at,
@@ -75,6 +76,7 @@ void bd_elements_copy_block(const braid_tensor *to, int64_t to_at, const braid_t
     }
     owning_copy c = {.to = to, .from = from, .to_at = to_at, .from_at = from_at};
     bd_strided_walk(block, copy_owning_run, &c);
+    bd_tensor_spread_incomplete(to, from);
 }
 
 void bd_elements_join(const braid_tensor *whole, int axis, int64_t at, const braid_tensor *part,
@@ -188,6 +190,10 @@ bool bd_tensor_snapshot(braid_tensor *t, const braid_tensor *from)
         copy_racing(t->data, from->data, (size_t)bd_tensor_count(from) * braid_dtype_size(from->dtype));
     } else {
         bd_elements_copy(t, 0, from, 0, bd_tensor_count(from));
+        if (bd_tensor_is_incomplete(t)) {
+            bd_tensor_fini(t);
+            return false;
+        }
     }
     return true;
 }

@@ -9,7 +9,8 @@
 // Bytes from one element to the next in a tensor's memory, also of strings, handles and variants.
 size_t bd_element_size(braid_dtype dtype);
 
-// Copies elements [from_at, from_at + count) to those from `to_at` on; both tensors have the same type.
+// Copies elements [from_at, from_at + count) to those from `to_at` on; both tensors have the same type. When memory is short for
+// strings, `to` is marked incomplete (tensor.h).
 void bd_elements_copy(const braid_tensor *to, int64_t to_at, const braid_tensor *from, int64_t from_at,
                       int64_t count);
 

@@ -27,7 +27,7 @@ static bool check_rank(bd_op_ctx *c)
 static void output_bytes(bd_op_ctx *c, uint8_t *data, size_t len)
 {
     braid_tensor *y = bd_output(c, 0, BRAID_STRING, &BD_SCALAR);
-    if (y) bd_tensor_string_set(y, 0, (const char *)data, len);
+    if (y) bd_tensor_string_try_set(y, 0, (const char *)data, len);
     bd_free(data);
 }
 

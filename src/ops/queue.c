@@ -147,7 +147,7 @@ static attempt_result try_enqueue_locked(bd_queue *q, queue_waiter *w)
 {
     if (w->action == CLOSE) {
         if (q->is_closed)
-            bd_op_fail(w->base.c, BRAID_ABORTED, "Queue '%s' is already closed.", q->options.name);
+            bd_op_fail(w->base.c, BRAID_CANCELLED, "Queue '%s' is already closed.", q->options.name);
         q->is_closed = true;
         return COMPLETE;
     }
@@ -453,11 +453,13 @@ static bool same_types(const bd_queue_options *a, const bd_queue_options *b)
            memcmp(a->types, b->types, sizeof *a->types * (size_t)a->component_count) == 0;
 }
 
+// Shapes that leave something open, those of a padding queue, need not say the same.
 static bool same_shapes(const bd_queue_options *a, const bd_queue_options *b)
 {
     if (!a->shapes || !b->shapes) return !a->shapes && !b->shapes;
     for (int i = 0; i < a->component_count; i++) {
-        if (!bd_shape_equal(&a->shapes[i], &b->shapes[i])) return false;
+        braid_shape both;
+        if (!bd_shape_merge(&a->shapes[i], &b->shapes[i], &both)) return false;
     }
     return true;
 }

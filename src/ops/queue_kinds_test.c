@@ -83,7 +83,8 @@ static void a_padding_queue_must_know_ranks(void **state)
     l = op_live_new();
     n = queue_nodes_make(
         l, (queue_spec){.op = "PaddingFIFOQueueV2", .types = &type, .count = 1, .no_shapes = true});
-    RUN(size, "", "InvalidArgument: Different number of component types.  Types: 1 Shapes: 0");
+    RUN(size, "",
+        "InvalidArgument: Shapes must be provided for all components, but received 1 dtypes and 0 shapes.");
     op_live_free(l);
 }
 

@@ -37,7 +37,11 @@ static braid_code check_shape(const braid_op *node, int i, const braid_shape *s,
 static braid_code read_components(const braid_op *node, bd_queue_options *o, bool pads, braid_status *st)
 {
     const bd_attr *types = bd_node_attr(node, "component_types"), *shapes = bd_node_attr(node, "shapes");
-    if ((pads || shapes->list.count > 0) && shapes->list.count != types->list.count)
+    if (pads && shapes->list.count != types->list.count)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       "Shapes must be provided for all components, but received %d dtypes and %d shapes.",
+                       types->list.count, shapes->list.count);
+    if (shapes->list.count > 0 && shapes->list.count != types->list.count)
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
                        "Different number of component types.  Types: %d Shapes: %d", types->list.count,
                        shapes->list.count);

@@ -123,7 +123,7 @@ static void test_closing(void **state)
     RUN(dequeue_up_to, "int32[] 5",
         "OutOfRange: FIFOQueue 'q' is closed and has insufficient elements (requested 5, current size 0)");
     RUN(dequeue_up_to, "int32[] 0", "int32[0]");
-    RUN(close, "", "Aborted: Queue 'q' is already closed.");
+    RUN(close, "", "Cancelled: Queue 'q' is already closed.");
     RUN(cancel, "", "");
     op_live_free(l);
 }

@@ -3,7 +3,7 @@
 #include "base/strbuf.h"
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
-#include "op/kernel.h"
+#include "ops/string_out.h"
 #include "ops/text_number.h"
 
 #include <stdio.h>
@@ -49,25 +49,35 @@ static bool joined_shape(bd_op_ctx *c, braid_shape *out)
     return true;
 }
 
+static const bd_string *joined_string(const bd_op_ctx *c, int input, int64_t k)
+{
+    const braid_tensor *x = bd_input(c, input);
+    return &bd_tensor_str(x)[x->shape.rank == 0 ? 0 : k];
+}
+
+static bool join_element(bd_op_ctx *c, const braid_tensor *y, int64_t k)
+{
+    const bd_bytes *separator = &bd_node_attr(c->node, "separator")->s;
+    size_t len = (size_t)(c->input_count - 1) * separator->len;
+    for (int i = 0; i < c->input_count; i++)
+        len += joined_string(c, i, k)->len;
+    char *out = bd_string_room(c, y, k, len);
+    for (int i = 0; out && i < c->input_count; i++) {
+        const bd_string *s = joined_string(c, i, k);
+        if (i > 0) out = mempcpy(out, separator->data, separator->len);
+        if (s->len > 0) out = mempcpy(out, s->data, s->len);
+    }
+    return out != NULL;
+}
+
 static void join_run(bd_op_ctx *c)
 {
     braid_shape shape;
     if (!joined_shape(c, &shape)) return;
     braid_tensor *y = bd_output(c, 0, BRAID_STRING, &shape);
     if (!y) return;
-    const bd_attr *separator = bd_node_attr(c->node, "separator");
-    bd_strbuf text = {0};
-    for (int64_t k = 0; k < bd_tensor_count(y); k++) {
-        bd_strbuf_clear(&text);
-        for (int i = 0; i < c->input_count; i++) {
-            const braid_tensor *x = bd_input(c, i);
-            const bd_string *s = &bd_tensor_str(x)[x->shape.rank == 0 ? 0 : k];
-            if (i > 0) bd_strbuf_append_n(&text, separator->s.data, separator->s.len);
-            bd_strbuf_append_n(&text, s->data, s->len);
-        }
-        bd_tensor_string_set(y, k, bd_strbuf_str(&text), text.len);
-    }
-    bd_strbuf_fini(&text);
+    for (int64_t k = 0; k < bd_tensor_count(y); k++)
+        if (!join_element(c, y, k)) return;
 }
 
 BD_OP(StringJoin) = {
@@ -109,11 +119,12 @@ static void output_sharded(bd_op_ctx *c, const char *shard, int32_t count)
     const bd_string *base = bd_tensor_str(bd_input(c, 0));
     braid_tensor *y = bd_output(c, 0, BRAID_STRING, &BD_SCALAR);
     if (!y) return;
-    bd_strbuf text = {0};
-    bd_strbuf_append_n(&text, base->data, base->len);
-    bd_strbuf_appendf(&text, "-%s-of-%05d", shard, count);
-    bd_tensor_string_set(y, 0, bd_strbuf_str(&text), text.len);
-    bd_strbuf_fini(&text);
+    char end[48];
+    int len = snprintf(end, sizeof end, "-%s-of-%05d", shard, count);
+    char *out = bd_string_room(c, y, 0, base->len + (size_t)len);
+    if (!out) return;
+    if (base->len > 0) memcpy(out, base->data, base->len);
+    memcpy(out + base->len, end, (size_t)len);
 }
 
 static void filename_run(bd_op_ctx *c)
@@ -163,10 +174,10 @@ static braid_code check_as_string(const braid_op *node, bool is_float, int64_t p
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "precision not supported for datatype %s", type);
     if (fill->s.len > 1)
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "Fill string must be one or fewer characters");
-    if (fill->s.len == 1 && !strchr(" +-0#", fill->s.data[0]))
-        return bd_fail(st, BRAID_INVALID_ARGUMENT, "Fill argument not supported: \"%s\"", fill->s.data);
     if (scientific && shortest)
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "Cannot select both scientific and shortest notation");
+    if (fill->s.len == 1 && !strchr(" +-0#", fill->s.data[0]))
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "Fill argument not supported: \"%s\"", fill->s.data);
     return BRAID_OK;
 }
 
@@ -184,7 +195,9 @@ static braid_code as_string_create(const braid_op *node, void *state, braid_stat
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "width and precision must be at most %d", WIDTH_MAX);
     bd_strbuf f = {0};
     bd_strbuf_append(&f, "%");
-    if (width > -1) bd_strbuf_appendf(&f, "%s%lld", bd_node_attr_string(node, "fill"), (long long)width);
+    bd_strbuf_append(
+        &f, bd_node_attr_string(node, "fill")); // a flag of printf's: `+` counts without a width, too
+    if (width > -1) bd_strbuf_appendf(&f, "%lld", (long long)width);
     if (precision > -1) bd_strbuf_appendf(&f, ".%lld", (long long)precision);
     bd_strbuf_append(&f, !is_float                               ? "lld"
                          : bd_node_attr_bool(node, "shortest")   ? "g"
@@ -226,10 +239,10 @@ static void as_string_run(bd_op_ctx *c)
     const braid_tensor *x = bd_input(c, 0);
     braid_tensor *y = bd_output(c, 0, BRAID_STRING, &x->shape);
     bd_strbuf text = {0};
-    for (int64_t i = 0; y && i < bd_tensor_count(x); i++) {
+    for (int64_t i = 0; y && i < bd_tensor_count(x) && !bd_op_failed(c); i++) {
         bd_strbuf_clear(&text);
         append_element(&text, s->format, x, i);
-        bd_tensor_string_set(y, i, bd_strbuf_str(&text), text.len);
+        bd_string_put(c, y, i, bd_strbuf_str(&text), text.len);
     }
     bd_strbuf_fini(&text);
 }

@@ -1,4 +1,5 @@
 // What the ops on strings promise.
+#include "base/alloc.h"
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -57,6 +58,10 @@ static void test_as_string(void **state)
          .attrs = "scientific=true",
          .inputs = "double[] 1500",
          .want = "string[] 1.500000e+03"},
+        {.op = "AsString",
+         .attrs = "fill=+",
+         .inputs = "float[2] 1 -1",
+         .want = "string[2] +1.000000 -1.000000"},
         {.op = "AsString", .inputs = "bool[2] true false", .want = "string[2] true false"},
         {.op = "AsString", .inputs = "int8[1] -128", .want = "string[1] -128"},
         {.op = "AsString",
@@ -108,6 +113,16 @@ static void test_string_to_number(void **state)
          .attrs = "out_type=int32",
          .inputs = "string[] 2147483648",
          .want = "InvalidArgument: StringToNumberOp could not correctly convert string: 2147483648"},
+        {.op = "StringToNumber",
+         .inputs = "string[3] \\x20\\x09 0x1f \\x20-.5e1\\x20",
+         .want = "float[3] 0 31 -5"},
+        {.op = "StringToNumber",
+         .attrs = "out_type=int32",
+         .inputs = "string[] \\x20",
+         .want = "InvalidArgument: convert string: "},
+        {.op = "StringToNumber",
+         .inputs = "string[] 0x1.8",
+         .want = "InvalidArgument: convert string: 0x1.8"},
         {.op = "StringToNumber", .inputs = "string[] 1x", .want = "InvalidArgument: convert string: 1x"},
         {.op = "StringToNumber", .inputs = "string[] ''", .want = "InvalidArgument: convert string: "},
     };
@@ -132,11 +147,51 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
+// Strings that do not fit the memory are an error of the op that makes them, at whichever of them it is short.
+static void short_memory(const char *op, const char *attrs, const char *first, const char *second,
+                         const char *want)
+{
+    static const char *const types[] = {"dtype=string", "dtype=int32"};
+    const bool is_text = strncmp(second, "string", 6) == 0;
+    braid_graph *g = braid_graph_new();
+    braid_op *inputs[] = {op_test_node(g, "Placeholder", types[0], NULL, 0),
+                          op_test_node(g, "Placeholder", types[!is_text], NULL, 0)};
+    const braid_out outs[] = {{inputs[0], 0}, {inputs[1], 0}};
+    const braid_out y = {op_test_node(g, op, attrs, outs, 2), 0};
+    op_binding bindings[] = {{.op = inputs[0]}, {.op = inputs[1]}};
+    op_test_tensor(&bindings[0].value.tensor, first);
+    op_test_tensor(&bindings[1].value.tensor, second);
+    braid_code code = BRAID_RESOURCE_EXHAUSTED;
+    int failures = 0;
+    for (int i = 0; code == BRAID_RESOURCE_EXHAUSTED; i++, failures++) {
+        BD_STATUS(st);
+        braid_tensor got = {0};
+        bd_alloc_fail_after(i);
+        code = op_test_eval(bindings, 2, &y, 1, &got, st);
+        bd_alloc_fail_after(-1);
+        if (code == BRAID_OK) op_test_expect(&got, want, 0, op);
+        bd_tensor_fini(&got);
+    }
+    assert_int_equal(code, BRAID_OK);
+    assert_in_range(failures, 3, 50); // each string, and more
+    bd_tensor_fini(&bindings[0].value.tensor);
+    bd_tensor_fini(&bindings[1].value.tensor);
+    braid_graph_free(g);
+}
+
+static void test_short_memory(void **state)
+{
+    (void)state;
+    short_memory("StringJoin", "N=2", "string[2] ab cd", "string[] ef", "string[2] abef cdef");
+    short_memory("Tile", NULL, "string[1] ab", "int32[1] 3", "string[3] ab ab ab");
+    short_memory("Gather", NULL, "string[2] ab c", "int32[2] 1 0", "string[2] c ab");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_joining), cmocka_unit_test(test_sharded_names),
-                                       cmocka_unit_test(test_as_string),
-                                       cmocka_unit_test(test_string_to_number),
-                                       cmocka_unit_test(test_shapes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_joining),   cmocka_unit_test(test_sharded_names),
+        cmocka_unit_test(test_as_string), cmocka_unit_test(test_string_to_number),
+        cmocka_unit_test(test_shapes),    cmocka_unit_test(test_short_memory)};
     return BD_RUN_TESTS(tests);
 }

@@ -50,6 +50,7 @@ static void add(pieces *p, const char *data, size_t len)
 // At every byte that is one of the separators; without any, into bytes.
 static void split_at_bytes(pieces *p, const bd_string *text, const bd_string *separators, bool skip_empty)
 {
+    if (text->len == 0) return; // has no pieces, not even an empty one
     if (separators->len == 0) {
         for (size_t i = 0; i < text->len; i++)
             add(p, text->data + i, 1);

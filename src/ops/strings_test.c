@@ -127,6 +127,8 @@ static void test_split(void **state)
          "int64[3,2] 0 0 0 1 2 0; string[3] a bc d; int64[2] 3 2"},
         {"StringSplit", "skip_empty=false", "string[2] a,,b ,; string[] ,",
          "int64[5,2] 0 0 0 1 0 2 1 0 1 1; string[5] a '' b '' ''; int64[2] 2 3"},
+        {"StringSplit", "skip_empty=false", "string[2] '' a; string[] ,",
+         "int64[1,2] 1 0; string[1] a; int64[2] 2 1"},
         {"StringSplit", NULL, "string[1] a|b,c; string[] ,|",
          "int64[3,2] 0 0 0 1 0 2; string[3] a b c; int64[2] 1 3"},
         {"StringSplit", NULL, "string[1] ab; string[] ''", "int64[2,2] 0 0 0 1; string[2] a b; int64[2] 1 2"},

@@ -19,4 +19,16 @@ typedef struct bd_summary_output {
 void bd_summary_begin(bd_summary_output *o);
 void bd_summary_end(bd_op_ctx *c, bd_summary_output *o);
 
+// What the ops share that give summaries and those that write them to files; they append to `out`, or the execution fails.
+// Images of a batch: input `tag` is their tag, input `tag + 1` the batch.
+typedef struct bd_summary_images {
+    bd_op_ctx *c;
+    int tag;
+    int64_t max_images;
+    const braid_tensor *bad_color; // a uint8 vector
+} bd_summary_images;
+void bd_summary_put_images(const bd_summary_images *images, bd_wire_writer *out);
+// Sounds of a batch: input `tag + 1` is the batch, input `tag + 2` the sample rate where it is no attr.
+void bd_summary_put_sounds(bd_op_ctx *c, int tag, bd_wire_writer *out);
+
 #endif

@@ -34,11 +34,11 @@ static void put_header(uint8_t *out, uint32_t rate, uint32_t channels, uint32_t 
 }
 
 // The tensor is [batch, frames, channels], or [batch, frames] of one channel; the rate an input, or in the older op an attr.
-static bool check_input(bd_op_ctx *c, bd_summary_audio *audio)
+static bool check_input(bd_op_ctx *c, int tag, bd_summary_audio *audio)
 {
-    const braid_shape *s = &bd_input(c, 1)->shape;
+    const braid_shape *s = &bd_input(c, tag + 1)->shape;
     char text[BD_SHAPE_STR_MAX];
-    if (bd_input(c, 0)->shape.rank != 0) {
+    if (bd_input(c, tag)->shape.rank != 0) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Tag must be a scalar");
         return false;
     }
@@ -46,9 +46,9 @@ static bool check_input(bd_op_ctx *c, bd_summary_audio *audio)
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Tensor must be 3-D or 2-D, got: %s", bd_shape_str(s, text));
         return false;
     }
-    if (c->input_count > 2 && !bd_summary_check_scalar(c, 2, "sample_rate must be a scalar")) return false;
-    audio->rate =
-        c->input_count > 2 ? bd_tensor_f32(bd_input(c, 2))[0] : bd_node_attr(c->node, "sample_rate")->f;
+    const bool has_rate = c->input_count > tag + 2;
+    if (has_rate && !bd_summary_check_scalar(c, tag + 2, "sample_rate must be a scalar")) return false;
+    audio->rate = has_rate ? bd_tensor_f32(bd_input(c, tag + 2))[0] : bd_node_attr(c->node, "sample_rate")->f;
     audio->frames = s->dims[1];
     audio->channels = s->rank == 2 ? 1 : s->dims[2];
     if (!(audio->rate > 0) || !(audio->rate < 4294967040.0F))
@@ -77,10 +77,9 @@ static void encode(const bd_summary_audio *audio, const float *samples, uint8_t 
     }
 }
 
-static void put_audio(const bd_op_ctx *c, int64_t i, int64_t max_outputs, const bd_summary_audio *audio,
+static void put_audio(bd_summary_tag base, int64_t i, int64_t max_outputs, const bd_summary_audio *audio,
                       bd_wire_writer *out)
 {
-    const bd_summary_tag base = bd_input_tag(c, 0, 0);
     bd_strbuf tag = {0};
     bd_strbuf_append_n(&tag, base.len ? base.text : "", base.len);
     bd_strbuf_append(&tag, "/audio");
@@ -89,11 +88,11 @@ static void put_audio(const bd_op_ctx *c, int64_t i, int64_t max_outputs, const 
     bd_strbuf_fini(&tag);
 }
 
-static void audio_run(bd_op_ctx *c)
+void bd_summary_put_sounds(bd_op_ctx *c, int tag, bd_wire_writer *out)
 {
     bd_summary_audio audio;
-    if (!check_input(c, &audio)) return;
-    const braid_tensor *t = bd_input(c, 1);
+    if (!check_input(c, tag, &audio)) return;
+    const braid_tensor *t = bd_input(c, tag + 1);
     const int64_t max_outputs = bd_node_attr_int(c->node, "max_outputs"),
                   count = bd_min(max_outputs, t->shape.dims[0]);
     const int64_t samples = audio.frames * audio.channels;
@@ -104,14 +103,19 @@ static void audio_run(bd_op_ctx *c)
         return;
     }
     audio.wav = wav;
-    bd_summary_output o;
-    bd_summary_begin(&o);
     for (int64_t i = 0; i < count; i++) {
         encode(&audio, bd_tensor_f32(t) + i * samples, wav);
-        put_audio(c, i, max_outputs, &audio, &o.out);
+        put_audio(bd_input_tag(c, tag, 0), i, max_outputs, &audio, out);
     }
-    bd_summary_end(c, &o);
     bd_free(wav);
+}
+
+static void audio_run(bd_op_ctx *c)
+{
+    bd_summary_output o;
+    bd_summary_begin(&o);
+    bd_summary_put_sounds(c, 0, &o.out);
+    bd_summary_end(c, &o);
 }
 
 #define AUDIO_DOC "A summary of the first sounds of a batch, as WAV; samples are between -1 and 1."

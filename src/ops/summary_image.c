@@ -97,12 +97,12 @@ static void scale_to_bytes(const samples *s, const uint8_t *bad_color, uint8_t *
 
 // ---- The op ----
 
-static bool check_input(bd_op_ctx *c)
+static bool check_input(const bd_summary_images *in)
 {
-    const image_state *state = c->state;
-    const braid_shape *s = &bd_input(c, 1)->shape;
+    bd_op_ctx *c = in->c;
+    const braid_shape *s = &bd_input(c, in->tag + 1)->shape;
     char text[BD_SHAPE_STR_MAX];
-    if (bd_input(c, 0)->shape.rank != 0) {
+    if (bd_input(c, in->tag)->shape.rank != 0) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Tags must be a scalar");
     } else if (s->rank != 4 || (s->dims[3] != 1 && s->dims[3] != 3 && s->dims[3] != 4)) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Tensor must be 4-D with last dim 1, 3, or 4, not %s",
@@ -113,72 +113,76 @@ static bool check_input(bd_op_ctx *c)
     } else if (s->dims[1] * s->dims[2] == 0) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input tensor must have non-zero dims. Found: %s",
                    bd_shape_str(s, text));
-    } else if (bd_input(c, 1)->dtype != BRAID_UINT8 && state->bad_color->shape.dims[0] < s->dims[3]) {
+    } else if (bd_input(c, in->tag + 1)->dtype != BRAID_UINT8 && in->bad_color->shape.dims[0] < s->dims[3]) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,
                    "expected depth <= bad_color.size, got depth = %lld, bad_color.size = %lld",
-                   (long long)s->dims[3], (long long)state->bad_color->shape.dims[0]);
+                   (long long)s->dims[3], (long long)in->bad_color->shape.dims[0]);
     }
     return !bd_op_failed(c);
 }
 
 // Where image `i` has its bytes: in the input, or scaled in `scratch`.
-static const uint8_t *pixels_of(bd_op_ctx *c, int64_t i, uint8_t *scratch)
+static const uint8_t *pixels_of(const bd_summary_images *in, int64_t i, uint8_t *scratch)
 {
-    const image_state *state = c->state;
-    const braid_tensor *t = bd_input(c, 1);
+    const braid_tensor *t = bd_input(in->c, in->tag + 1);
     int64_t size = bd_shape_count_range(&t->shape, 1, 4);
     if (t->dtype == BRAID_UINT8) return (const uint8_t *)t->data + i * size;
     samples s = {.t = t, .first = i * size, .depth = (int)t->shape.dims[3]};
     s.pixel_count = size / s.depth;
-    scale_to_bytes(&s, state->bad_color->data, scratch);
+    scale_to_bytes(&s, in->bad_color->data, scratch);
     return scratch;
 }
 
-static void put_image(bd_op_ctx *c, int64_t i, uint8_t *scratch, bd_wire_writer *out)
+static void put_image(const bd_summary_images *in, int64_t i, uint8_t *scratch, bd_wire_writer *out)
 {
     BD_STATUS(st);
-    const image_state *state = c->state;
-    const braid_shape *s = &bd_input(c, 1)->shape;
+    const braid_shape *s = &bd_input(in->c, in->tag + 1)->shape;
     bd_summary_image image = {(int32_t)s->dims[1], (int32_t)s->dims[2], (int32_t)s->dims[3], NULL, 0};
     uint8_t *png;
-    bd_png_image pixels = {.samples = pixels_of(c, i, scratch),
+    bd_png_image pixels = {.samples = pixels_of(in, i, scratch),
                            .height = image.height,
                            .width = image.width,
                            .depth = image.depth,
                            .bits = 8,
                            .compression = -1};
     if (bd_png_encode(&pixels, &png, &image.png_len, st)) {
-        bd_op_fail_status(c, st);
+        bd_op_fail_status(in->c, st);
         return;
     }
-    bd_summary_tag base = bd_input_tag(c, 0, 0);
+    bd_summary_tag base = bd_input_tag(in->c, in->tag, 0);
     bd_strbuf tag = {0};
     bd_strbuf_append_n(&tag, base.len ? base.text : "", base.len);
     bd_strbuf_append(&tag, "/image"); // so that images are never shown without a group
-    if (state->max_images > 1) bd_strbuf_appendf(&tag, "/%lld", (long long)i);
+    if (in->max_images > 1) bd_strbuf_appendf(&tag, "/%lld", (long long)i);
     image.png = png;
     bd_summary_put_image(out, (bd_summary_tag){bd_strbuf_str(&tag), tag.len}, &image);
     bd_strbuf_fini(&tag);
     bd_free(png);
 }
 
-static void image_run(bd_op_ctx *c)
+void bd_summary_put_images(const bd_summary_images *in, bd_wire_writer *out)
 {
-    if (!check_input(c)) return;
-    const image_state *state = c->state;
-    const braid_tensor *t = bd_input(c, 1);
-    int64_t count = t->shape.dims[0] < state->max_images ? t->shape.dims[0] : state->max_images;
+    if (!check_input(in)) return;
+    const braid_tensor *t = bd_input(in->c, in->tag + 1);
+    int64_t count = bd_min(t->shape.dims[0], in->max_images);
     uint8_t *scratch = bd_try_malloc((size_t)bd_shape_count_range(&t->shape, 1, 4));
     if (!scratch) {
-        bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "no memory for an image");
+        bd_op_fail(in->c, BRAID_RESOURCE_EXHAUSTED, "no memory for an image");
         return;
     }
+    for (int64_t i = 0; i < count && !bd_op_failed(in->c); i++)
+        put_image(in, i, scratch, out);
+    bd_free(scratch);
+}
+
+static void image_run(bd_op_ctx *c)
+{
+    const image_state *state = c->state;
+    bd_summary_images in = {.c = c, .max_images = state->max_images, .bad_color = state->bad_color};
     bd_summary_output o;
     bd_summary_begin(&o);
-    for (int64_t i = 0; i < count && !bd_op_failed(c); i++)
-        put_image(c, i, scratch, &o.out);
+    bd_summary_put_images(&in, &o.out);
     bd_summary_end(c, &o);
-    bd_free(scratch);
 }
 
 BD_OP(ImageSummary) = {

@@ -84,8 +84,9 @@ static braid_code set_element(const braid_tensor *column, int64_t row, const cha
                               const text_line *line, braid_status *st)
 {
     if (column->dtype == BRAID_STRING) {
-        bd_tensor_string_set((braid_tensor *)column, row, text, len);
-        return BRAID_OK;
+        if (bd_tensor_string_try_set(column, row, text, len)) return BRAID_OK;
+        return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "OOM when reading line %lld of '%s'",
+                       (long long)line->number + 1, line->path);
     }
     if (bd_text_to_number(text, len, column, row)) return BRAID_OK;
     return bd_fail(st, BRAID_INVALID_ARGUMENT, "Field %.*s in line %lld of '%s' is not a valid %s.",

@@ -31,8 +31,9 @@ static bool read_integer(const char *text, size_t len, int64_t min, int64_t max,
 static bool read_real(const char *text, size_t len, const braid_tensor *t, int64_t i)
 {
     char *end;
-    // What C reads and TensorFlow does not: infinity, nan(...), hexadecimal exponents.
-    if (len == 0 || strlen(text) != len || strpbrk(text, "yYpP(")) return false;
+    // What C reads and TensorFlow does not: infinity, nan(...), hexadecimal numbers that are not whole.
+    if (strlen(text) != len || strpbrk(text, "yYpP(") || (strpbrk(text, "xX") && strchr(text, '.')))
+        return false;
     if (t->dtype == BRAID_FLOAT)
         bd_tensor_f32(t)[i] = strtof(text, &end);
     else
@@ -43,6 +44,7 @@ static bool read_real(const char *text, size_t len, const braid_tensor *t, int64
 bool bd_text_to_number(const char *text, size_t len, const braid_tensor *t, int64_t i)
 {
     int64_t value;
+    bool is_empty = len == 0;
     while (len > 0 && is_blank(text[0]))
         text++, len--;
     while (len > 0 && is_blank(text[len - 1]))
@@ -59,6 +61,9 @@ bool bd_text_to_number(const char *text, size_t len, const braid_tensor *t, int6
     default: break;
     }
     BD_ASSERT(t->dtype == BRAID_FLOAT || t->dtype == BRAID_DOUBLE);
+    if (is_empty) return false;
+    // Blanks alone are a zero, as TensorFlow reads them.
+    if (len == 0) text = "0", len = 1;
     char local[64], *copy = len < sizeof local ? local : bd_try_malloc(len + 1);
     if (!copy) return false;
     if (len > 0) memcpy(copy, text, len);

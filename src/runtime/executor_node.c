@@ -227,15 +227,16 @@ static void set_context(bd_op_ctx *c, const bd_plan_item *it, bd_iteration *iter
     c->iteration = iteration->number;
 }
 
+// Whether each output is there, and whole.
 static bool has_all_outputs(const bd_plan_item *it, bd_op_ctx *c)
 {
     if (it->flags & BD_ITEM_MAY_LACK_OUTPUT) return true;
     for (int32_t i = 0; i < it->output_count; i++) {
-        if (is_live_value(&c->outputs[i])) continue;
-        bd_op_fail(c, BRAID_INTERNAL, "Missing %d-th output from op %s", i, it->node->op_type);
-        return false;
+        bd_op_check_strings(c, i);
+        if (!is_live_value(&c->outputs[i]))
+            bd_op_fail(c, BRAID_INTERNAL, "Missing %d-th output from op %s", i, it->node->op_type);
     }
-    return true;
+    return !bd_op_failed(c);
 }
 
 // After the kernel, or after the end of an asynchronous one.

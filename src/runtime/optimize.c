@@ -29,6 +29,8 @@ static braid_code run(const bd_kernel *kernel, const braid_op *node, void *state
     for (int i = 0; i < node->input_count; i++)
         bd_tensor_ref(&values[i].tensor, &inputs[i]);
     kernel->run(&c);
+    for (int i = 0; i < c.output_count; i++)
+        bd_op_check_strings(&c, i);
     for (int i = 0; i < node->input_count; i++)
         bd_value_fini(&values[i]);
     if (!bd_op_failed(&c)) {

@@ -17,8 +17,9 @@ typedef struct bd_buffer {
     // A reference variable's own memory: changes under its readers by design, never a target of in-place forwarding,
     // and copied when it is fetched.
     bool is_variable;
-    size_t size; // bytes asked for
-    void *data;  // aligned to 64 bytes when it is the pool's
+    atomic_bool is_incomplete; // memory was short for a string in it: no step may see it
+    size_t size;               // bytes asked for
+    void *data;                // aligned to 64 bytes when it is the pool's
     // Destroys the content (strings, borrowed memory) at the last unref; may be NULL.
     void (*release)(struct bd_buffer *);
     void *release_arg;

@@ -62,7 +62,8 @@ static char *copy_text(const char *text)
 static void clone_strings(const braid_tensor *to, const braid_tensor *from, int64_t count)
 {
     for (int64_t i = 0; i < count; i++)
-        bd_tensor_string_set((braid_tensor *)to, i, bd_tensor_str(from)[i].data, bd_tensor_str(from)[i].len);
+        bd_tensor_string_try_set(to, i, bd_tensor_str(from)[i].data, bd_tensor_str(from)[i].len);
+    bd_tensor_spread_incomplete(to, from);
 }
 
 static void clone_handles(const braid_tensor *to, const braid_tensor *from, int64_t count)
@@ -156,6 +157,11 @@ braid_code bd_tensor_clone(braid_tensor *to, const braid_tensor *from, braid_sta
         clone_variants(&made, from, count);
     else if (count)
         memcpy(made.data, from->data, (size_t)count * braid_dtype_size(from->dtype));
+    if (bd_tensor_is_incomplete(&made)) {
+        bd_tensor_fini(&made);
+        return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "out of memory for the strings of a tensor of shape %s",
+                       bd_shape_str(&from->shape, (char[BD_SHAPE_STR_MAX]){0}));
+    }
     *to = made;
     return BRAID_OK;
 }
@@ -192,6 +198,18 @@ void bd_tensor_string_set(braid_tensor *t, int64_t i, const char *data, size_t l
     char *copy = len ? bd_memdup(data, len) : NULL;
     bd_free(s->data);
     *s = (bd_string){.data = copy, .len = len};
+}
+
+bool bd_tensor_string_try_set(const braid_tensor *t, int64_t i, const char *data, size_t len)
+{
+    bd_string *s = &bd_tensor_str(t)[i];
+    char *copy = len ? bd_try_malloc(len) : NULL;
+    const bool is_short = len && !copy;
+    if (copy) memcpy(copy, data, len);
+    if (is_short) atomic_store_explicit(&t->buffer->is_incomplete, true, memory_order_relaxed);
+    bd_free(s->data);
+    *s = (bd_string){.data = copy, .len = is_short ? 0 : len};
+    return !is_short;
 }
 
 void bd_tensor_variant_set(braid_tensor *t, int64_t i, bd_variant *v)

@@ -110,8 +110,24 @@ static inline bd_variant **bd_tensor_variant(const braid_tensor *t)
 // Element `i` of an int32 or int64 tensor (asserted).
 int64_t bd_tensor_index(const braid_tensor *t, int64_t i);
 
-// Sets string element `i` to a copy.
+// Sets string element `i` to a copy. For small texts: memory for them is never short.
 void bd_tensor_string_set(braid_tensor *t, int64_t i, const char *data, size_t len);
+// The same for a length that a peer says. False when memory is short: the element is empty, and the tensor's buffer is marked
+// incomplete, which makes an execution fail that has it as an output.
+bool bd_tensor_string_try_set(const braid_tensor *t, int64_t i, const char *data, size_t len);
+
+// Whether a string is missing because memory was short.
+static inline bool bd_tensor_is_incomplete(const braid_tensor *t)
+{
+    return t->dtype == BRAID_STRING && t->buffer &&
+           atomic_load_explicit(&t->buffer->is_incomplete, memory_order_relaxed);
+}
+// What is copied from an incomplete tensor is incomplete, too.
+static inline void bd_tensor_spread_incomplete(const braid_tensor *to, const braid_tensor *from)
+{
+    if (bd_tensor_is_incomplete(from) && to->buffer)
+        atomic_store_explicit(&to->buffer->is_incomplete, true, memory_order_relaxed);
+}
 
 // Sets variant element `i`, with a reference of its own; NULL empties it.
 void bd_tensor_variant_set(braid_tensor *t, int64_t i, bd_variant *v);

@@ -67,6 +67,8 @@ braid_code op_run_node(const braid_op *node, bd_step *step, bd_value *inputs, bd
         if (!bd_event_wait_until(&run.ended, bd_now_ns() + OP_RUN_TIMEOUT_NS))
             bd_assert_failed(__FILE__, __LINE__, "a kernel that waits has not ended in time");
     }
+    for (int i = 0; i < node->output_count; i++)
+        bd_op_check_strings(&run.ctx, i);
     bd_event_fini(&run.ended);
     if (kernel->destroy) kernel->destroy(state);
     bd_free(state);
