@@ -83,6 +83,71 @@ BRAID_API braid_session *braid_session_open(braid_graph *graph, const braid_sess
 BRAID_API braid_code braid_session_run(braid_session *session, const braid_run_args *args,
                                        braid_status *status);
 
+/// What several runs ask for alike. The arrays are borrowed for the call.
+typedef struct braid_signature {
+    const braid_out *feeds;
+    int feed_count;
+    const braid_out *fetches;
+    int fetch_count;
+    braid_op *const *targets;
+    int target_count;
+} braid_signature;
+
+// ---- Callables: what is asked for is said once, and run many times ----
+
+/// A signature that a session has planned (tf.Session.make_callable). Several threads may run it at once.
+typedef struct braid_callable braid_callable;
+
+/// Within the runs of a callable, who takes `to` takes `from` instead.
+typedef struct braid_connection {
+    braid_out from, to;
+} braid_connection;
+
+typedef struct braid_callable_options {
+    const braid_connection *connections; ///< borrowed for the call
+    int connection_count;
+    int64_t timeout_ms; ///< of each run: DeadlineExceeded after this; 0: none but the session's
+    bool is_traced;     ///< runs are traced, which makes them slower, and may ask for what they did
+} braid_callable_options;
+
+/// Plans what runs of `signature` do. `options` NULL: none. NULL on an error, which is that of a run, or ResourceExhausted when the
+/// session has too many of them. The graph may grow later: the callable stays as it is. To be freed, before or after the session is closed.
+BRAID_API braid_callable *braid_callable_new(braid_session *session, const braid_signature *signature,
+                                             const braid_callable_options *options, braid_status *status);
+
+/// Runs it, blocks until done. `feeds` [feeds of the signature] are borrowed for the call; to `fetches` [fetches] tensors are stored
+/// that the caller frees; on an error none is. `metadata`, if not NULL, holds what a traced run did when it succeeded.
+/// Cancelled when the session is closed.
+BRAID_API braid_code braid_callable_run(braid_callable *callable, const braid_tensor *const *feeds,
+                                        braid_tensor **fetches, braid_run_metadata *metadata,
+                                        braid_status *status);
+
+/// Releases it; NULL is accepted. No run may be in progress.
+BRAID_API void braid_callable_free(braid_callable *callable);
+
+// ---- Partial runs: one step in several calls ----
+
+/// One step whose values are fed and fetched little by little (tf.Session.partial_run).
+typedef struct braid_partial_run braid_partial_run;
+
+/// Plans a step that runs the targets of `signature` and whose calls will feed and fetch what it names, each once. NULL
+/// on an error, as for braid_callable_new. To be freed, before or after the session is closed.
+BRAID_API braid_partial_run *braid_partial_run_new(braid_session *session, const braid_signature *signature,
+                                                   braid_status *status);
+
+/// One call of it: gives the step the feeds of `args` and blocks until its fetches are there; nodes that have all they need run
+/// whether or not they are asked for. The call that leaves nothing to be fed or fetched waits for the whole step. Targets and
+/// metadata of `args` must be empty. InvalidArgument, after which the step can go on: what the signature does not name, what
+/// comes a second time, or a fetch that needs what has not been fed. Any other error is the step's, and ends it.
+BRAID_API braid_code braid_partial_run_call(braid_partial_run *run, const braid_run_args *args,
+                                            braid_status *status);
+
+/// Ends the step, if it has not come to its end, and frees it; NULL is accepted. No call may be in progress. What waits in a server
+/// of another process does so until the session is closed.
+BRAID_API void braid_partial_run_free(braid_partial_run *run);
+
+// ---- The session again ----
+
 /// Ends calls in progress with Cancelled, waits until they have returned, closes and frees the session; NULL is accepted.
 /// The session is gone whatever is returned.
 BRAID_API braid_code braid_session_close(braid_session *session, braid_status *status);

@@ -109,9 +109,6 @@ void bd_master_run(bd_master_session *s, const bd_master_run_args *args, bd_canc
 
 // ---- Callables: a signature that is planned once and run by number ----
 
-// What the session keeps at once of callables and partial runs; more is ResourceExhausted.
-#define BD_MASTER_KEPT_MAX 65536
-
 // `args` says what its runs are to be: signature, timeout, what is wanted. Errors as those of a step's plan. Valid until fn.
 void bd_master_make_callable(bd_master_session *s, const bd_master_run_args *args,
                              bd_cancellation *cancellation,

@@ -41,14 +41,14 @@ static int64_t publish(making *m, braid_status *st)
     bd_master_session *s = m->session;
     int64_t handle = -1;
     bd_mutex_lock(&s->mu);
-    if (bd_imap_count(&s->callables) < BD_MASTER_KEPT_MAX) {
+    if (bd_imap_count(&s->callables) < BD_SESSION_KEPT_MAX) {
         handle = s->next_callable++;
         bd_imap_put(&s->callables, (uint64_t)handle, c);
     }
     bd_mutex_unlock(&s->mu);
     if (handle >= 0) return handle;
     bd_callable_unref(c);
-    bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "The session has %d callables: release some", BD_MASTER_KEPT_MAX);
+    bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "The session has %d callables: release some", BD_SESSION_KEPT_MAX);
     return handle;
 }
 

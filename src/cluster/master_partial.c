@@ -7,6 +7,7 @@
 // Several calls may be in progress at once. What is wrong with a call itself is found before it begins, and does not end the step.
 #include "base/alloc.h"
 #include "cluster/master_internal.h"
+#include "runtime/partial_calls.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,10 +15,8 @@
 typedef struct partial_run {
     bd_kept_plan *kept;
     int64_t step_id;
-    bool *
-        is_over; // whether each feed was fed and each fetch fetched, feeds first; guarded by the session's mu
-    int left;    // how many were not; guarded by the session's mu
-    bool has_begun; // guarded by the session's mu
+    bd_partial_calls calls; // guarded by the session's mu
+    bool has_begun;         // guarded by the session's mu
     atomic_int refs;
 } partial_run;
 
@@ -25,7 +24,7 @@ static void partial_unref(partial_run *p)
 {
     if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1) return;
     bd_kept_plan_unref(p->kept);
-    bd_free(p->is_over);
+    bd_partial_calls_fini(&p->calls);
     bd_free(p);
 }
 
@@ -72,12 +71,10 @@ typedef struct setup {
 
 static partial_run *partial_new(setup *u)
 {
-    const bd_run_signature *signature = &u->kept->signature;
     partial_run *p = bd_calloc(1, sizeof *p);
     p->kept = bd_kept_plan_ref(u->kept);
     p->step_id = bd_master_draw_step_id(u->session);
-    p->left = signature->feed_count + signature->fetch_count;
-    p->is_over = bd_calloc((size_t)p->left, sizeof *p->is_over);
+    bd_partial_calls_init(&p->calls, &u->kept->signature);
     atomic_init(&p->refs, 1);
     return p;
 }
@@ -87,7 +84,7 @@ static braid_code publish(setup *u, braid_status *st)
     partial_run *p = partial_new(u);
     bd_master_session *s = u->session;
     bd_mutex_lock(&s->mu);
-    const bool has_room = bd_map_count(&s->partial_runs) < BD_MASTER_KEPT_MAX;
+    const bool has_room = bd_map_count(&s->partial_runs) < BD_SESSION_KEPT_MAX;
     if (has_room) {
         snprintf(u->handle, sizeof u->handle, "%" PRId64, s->next_partial++);
         bd_map_put(&s->partial_runs, u->handle, p);
@@ -96,7 +93,7 @@ static braid_code publish(setup *u, braid_status *st)
     if (has_room) return BRAID_OK;
     partial_unref(p);
     return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "The session has %d partial runs: end some",
-                   BD_MASTER_KEPT_MAX);
+                   BD_SESSION_KEPT_MAX);
 }
 
 static void planned(void *arg, const braid_status *from)
@@ -139,123 +136,15 @@ typedef struct call {
     char handle[];
 } call;
 
-static int position(const char *const *names, int count, const char *name)
-{
-    for (int i = 0; i < count; i++)
-        if (strcmp(names[i], name) == 0) return i;
-    return -1;
-}
-
-static braid_code check_names(call *c, const char *what, const char *again, const char *const *names,
-                              int name_count, const char *const *known, int known_count, int first,
-                              int *positions, braid_status *st)
-{
-    for (int i = 0; i < name_count; i++) {
-        const int at = position(known, known_count, names[i]);
-        if (at < 0)
-            return bd_fail(st, BRAID_INVALID_ARGUMENT, "The %s %s was not specified in partial_run_setup.",
-                           what, names[i]);
-        bool is_over = c->partial->is_over[first + at];
-        for (int k = 0; k < i; k++)
-            is_over = is_over || positions[k] == first + at;
-        if (is_over)
-            return bd_fail(st, BRAID_INVALID_ARGUMENT, "The %s %s has already been %s.", what, names[i],
-                           again);
-        positions[i] = first + at;
-    }
-    return BRAID_OK;
-}
-
-static braid_code find_positions_locked(call *c, braid_status *st)
-{
-    const bd_run_signature *known = &c->partial->kept->signature, *mine = c->args.signature;
-    if (check_names(c, "feed", "fed", mine->feeds, mine->feed_count, known->feeds, known->feed_count, 0,
-                    c->positions, st))
-        return st->code;
-    return check_names(c, "fetch", "fetched", mine->fetches, mine->fetch_count, known->fetches,
-                       known->fetch_count, known->feed_count, c->positions + mine->feed_count, st);
-}
-
-static bool is_fed_now(const call *c, int feed)
-{
-    for (int i = 0; i < c->args.signature->feed_count; i++)
-        if (c->positions[i] == feed) return true;
-    return false;
-}
-
-// ---- Whether a call can compute what it fetches ----
-
-typedef struct search {
-    const braid_graph *graph;
-    braid_out *missing; // feeds that have no value yet
-    int missing_count;
-    bool *seen; // [nodes]
-    BD_ARRAY(const braid_op *) open;
-} search;
-
-static void visit(search *s, const braid_op *n)
-{
-    if (s->seen[n->id]) return;
-    s->seen[n->id] = true;
-    bd_array_push(&s->open, n);
-}
-
-static braid_code check_out(const search *s, braid_out out, braid_status *st)
-{
-    for (int i = 0; i < s->missing_count; i++)
-        if (s->missing[i].op == out.op && s->missing[i].index == out.index)
-            return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                           "Fetch %s:%d can't be computed from the feeds that have been fed so far.",
-                           out.op->name, out.index);
-    return BRAID_OK;
-}
-
-// As in TensorFlow, whatever is above a fetch in the graph counts, also what is above a feed.
-static braid_code search_up(search *s, braid_status *st)
-{
-    while (s->open.len) {
-        const braid_op *n = s->open.items[--s->open.len];
-        for (int i = 0; i < n->input_count; i++) {
-            if (check_out(s, n->inputs[i], st)) return st->code;
-            visit(s, n->inputs[i].op);
-        }
-        for (int i = 0; i < n->control_count; i++)
-            visit(s, n->controls[i]);
-    }
-    return BRAID_OK;
-}
-
-static braid_code check_fetches_locked(const call *c, const bool *is_over, braid_status *st)
-{
-    const bd_run_signature *known = &c->partial->kept->signature, *mine = c->args.signature;
-    const braid_graph *g = &c->session->graph;
-    search s = {.graph = g};
-    s.missing = bd_calloc((size_t)known->feed_count, sizeof *s.missing);
-    s.seen = bd_calloc(g->nodes.len, sizeof *s.seen);
-    for (int i = 0; i < known->feed_count; i++)
-        if (!is_over[i] && !is_fed_now(c, i))
-            s.missing[s.missing_count++] = braid_graph_find_out(g, known->feeds[i]);
-    for (int i = 0; i < mine->fetch_count && !st->code; i++) {
-        const braid_out out = braid_graph_find_out(g, mine->fetches[i]);
-        if (!check_out(&s, out, st)) visit(&s, out.op);
-    }
-    if (!st->code) search_up(&s, st);
-    bd_array_free(&s.open);
-    bd_free(s.seen);
-    bd_free(s.missing);
-    return st->code;
-}
-
 static braid_code check_fetches(const call *c, braid_status *st)
 {
     bd_master_session *s = c->session;
-    const bd_run_signature *known = &c->partial->kept->signature;
-    const size_t count = (size_t)known->feed_count + (size_t)known->fetch_count;
     bd_mutex_lock(&s->mu);
-    bool *is_over = bd_memdup(c->partial->is_over, count * sizeof *is_over);
+    bool *is_over = bd_partial_calls_copy_over(&c->partial->calls);
     bd_mutex_unlock(&s->mu);
     bd_mutex_lock(&s->graph_mu);
-    check_fetches_locked(c, is_over, st);
+    bd_partial_calls_check(&c->partial->calls.signature, is_over, c->args.signature, c->positions, &s->graph,
+                           st);
     bd_mutex_unlock(&s->graph_mu);
     bd_free(is_over);
     return st->code;
@@ -292,14 +181,13 @@ static braid_code take(call *c, braid_status *st)
     partial_run *p = c->partial;
     const int count = c->args.signature->feed_count + c->args.signature->fetch_count;
     bd_mutex_lock(&s->mu);
-    if (!find_positions_locked(c, st)) { // again: another call may have come meanwhile
-        for (int i = 0; i < count; i++) {
-            p->is_over[c->positions[i]] = true;
+    // Again: another call may have come meanwhile.
+    if (!bd_partial_calls_find(&p->calls, c->args.signature, c->positions, st)) {
+        for (int i = 0; i < count; i++)
             c->order[i] = p->kept->order[c->positions[i]];
-        }
-        p->left -= count;
         p->has_begun = true;
-        c->args.phase = p->left == 0 ? BD_RUN_PARTIAL_LAST : BD_RUN_PARTIAL;
+        c->args.phase =
+            bd_partial_calls_take(&p->calls, c->positions, count) ? BD_RUN_PARTIAL_LAST : BD_RUN_PARTIAL;
     }
     bd_mutex_unlock(&s->mu);
     return st->code;
@@ -315,7 +203,7 @@ static braid_code prepare(call *c, braid_status *st)
     bd_mutex_lock(&s->mu);
     c->partial = bd_map_get(&s->partial_runs, c->handle);
     if (c->partial) atomic_fetch_add_explicit(&c->partial->refs, 1, memory_order_relaxed);
-    if (c->partial) find_positions_locked(c, st);
+    if (c->partial) bd_partial_calls_find(&c->partial->calls, c->args.signature, c->positions, st);
     bd_mutex_unlock(&s->mu);
     if (!c->partial)
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "Must run PartialRunSetup before performing partial runs");

@@ -11,12 +11,11 @@
 #include "base/thread.h"
 #include "base/wire.h"
 #include "braid/cluster.pb-c.h"
-#include "cluster/client_session.h"
 #include "cluster/cluster_spec.h"
 #include "cluster/graph_options.h"
 #include "cluster/methods.h"
+#include "cluster/remote_session_internal.h"
 #include "cluster/request_id.h"
-#include "cluster/rpc.h"
 #include "proto/pack.h"
 #include "tensor/named_tensor.h"
 #include "tensorflow/core/protobuf/master.pb-c.h"
@@ -28,26 +27,6 @@
 #define CLOSE_MS 5000
 // The server ends a step at its timeout and says why; when not even that comes, the call ends so much later.
 #define TIMEOUT_SLACK_MS 5000
-
-typedef struct remote_session {
-    bd_session base;
-    char *target;
-    bd_transport *transport;
-    bool owns_transport;
-    bd_channel *channel;
-    bd_cancellation *cancellation;
-    bd_rpc_count calls;
-    char *handle;
-    int64_t operation_timeout_ms;
-    int64_t version; // of the graph; changed by extend, which is called by one thread at a time
-    bd_mutex mu;
-    bool is_ending; // no call may be begun any more; guarded by mu
-} remote_session;
-
-static remote_session *of(bd_session *s)
-{
-    return BD_CONTAINER_OF(s, remote_session, base);
-}
 
 // ---- Calls ----
 
@@ -65,7 +44,7 @@ static void wake(void *arg, bd_message *response, const braid_status *st)
     bd_event_set(&w->event);
 }
 
-static bd_rpc_options rpc_to(remote_session *s, const char *method)
+bd_rpc_options bd_remote_rpc(bd_remote_session *s, const char *method)
 {
     return (bd_rpc_options){.transport = s->transport,
                             .channel = s->channel,
@@ -75,9 +54,8 @@ static bd_rpc_options rpc_to(remote_session *s, const char *method)
                             .count = &s->calls};
 }
 
-// Says once that it waits when `what` is given and it takes a moment.
-static braid_code call(const remote_session *s, const bd_rpc_options *options, bd_message *request,
-                       const char *what, bd_message *response, braid_status *st)
+braid_code bd_remote_call(const bd_remote_session *s, const bd_rpc_options *options, bd_message *request,
+                          const char *what, bd_message *response, braid_status *st)
 {
     waiting w = {.response = response, .st = st};
     bd_event_init(&w.event);
@@ -94,19 +72,26 @@ static braid_code call(const remote_session *s, const bd_rpc_options *options, b
     return st->code;
 }
 
-static braid_code call_proto(const remote_session *s, const bd_rpc_options *options,
-                             const ProtobufCMessage *request, const char *what, bd_message *response,
-                             braid_status *st)
+braid_code bd_remote_call_proto(const bd_remote_session *s, const bd_rpc_options *options,
+                                const ProtobufCMessage *request, const char *what, bd_message *response,
+                                braid_status *st)
 {
     bd_message message;
     bd_message_init(&message);
     bd_proto_pack_message(request, &message);
-    return call(s, options, &message, what, response, st);
+    return bd_remote_call(s, options, &message, what, response, st);
+}
+
+void bd_remote_limit(const bd_remote_session *s, int64_t timeout_ms, bd_rpc_options *options)
+{
+    const int64_t limit_ms = timeout_ms > 0 ? timeout_ms : s->operation_timeout_ms;
+    if (limit_ms > 0 && limit_ms < INT64_MAX - TIMEOUT_SLACK_MS)
+        options->deadline_ns = bd_deadline_after_ms(limit_ms + TIMEOUT_SLACK_MS);
 }
 
 // ---- CreateSession ----
 
-static braid_code create(remote_session *s, const braid_session_options *o, braid_status *st)
+static braid_code create(bd_remote_session *s, const braid_session_options *o, braid_status *st)
 {
     Tensorflow__ConfigProto config = TENSORFLOW__CONFIG_PROTO__INIT;
     config.device_filters = (char **)o->device_filters;
@@ -122,14 +107,14 @@ static braid_code create(remote_session *s, const braid_session_options *o, brai
     Tensorflow__CreateSessionRequest request = TENSORFLOW__CREATE_SESSION_REQUEST__INIT;
     request.config = &config;
     request.target = s->target;
-    bd_rpc_options options = rpc_to(s, BD_MASTER_SERVICE "CreateSession");
+    bd_rpc_options options = bd_remote_rpc(s, BD_MASTER_SERVICE "CreateSession");
     options.wait_for_ready = true;
     // The server itself may not be there, then nobody else looks at the timeout.
     if (o->operation_timeout_ms > 0) options.deadline_ns = bd_deadline_after_ms(o->operation_timeout_ms);
     bd_message message;
     BD_PROTO_ARENA(arena);
     const Tensorflow__CreateSessionResponse *response = NULL;
-    if (!call_proto(s, &options, &request.base, "CreateSession", &message, st))
+    if (!bd_remote_call_proto(s, &options, &request.base, "CreateSession", &message, st))
         response =
             bd_proto_unpack_message(&tensorflow__create_session_response__descriptor, &message, arena, st);
     if (st->code == BRAID_DEADLINE_EXCEEDED) bd_status_prefix(st, "CreateSession on %s: ", s->target);
@@ -145,7 +130,7 @@ static braid_code create(remote_session *s, const braid_session_options *o, brai
 
 static braid_code extend(bd_session *base, const braid_graph *graph, int from, braid_status *st)
 {
-    remote_session *s = of(base);
+    bd_remote_session *s = bd_remote_of(base);
     Tensorflow__ExtendSessionRequest rest = TENSORFLOW__EXTEND_SESSION_REQUEST__INIT;
     rest.session_handle = s->handle;
     rest.current_graph_version = s->version;
@@ -158,10 +143,10 @@ static braid_code extend(bd_session *base, const braid_graph *graph, int from, b
     bd_wire_put_varint(&writer, bd_graph_write_size(graph, from, false));
     bd_graph_write(graph, from, false, &writer);
     bd_wire_writer_finish(&writer);
-    const bd_rpc_options options = rpc_to(s, BD_MASTER_SERVICE "ExtendSession");
+    const bd_rpc_options options = bd_remote_rpc(s, BD_MASTER_SERVICE "ExtendSession");
     BD_PROTO_ARENA(arena);
     const Tensorflow__ExtendSessionResponse *response = NULL;
-    if (!call(s, &options, &request, NULL, &message, st))
+    if (!bd_remote_call(s, &options, &request, NULL, &message, st))
         response =
             bd_proto_unpack_message(&tensorflow__extend_session_response__descriptor, &message, arena, st);
     if (response) s->version = response->new_graph_version;
@@ -171,13 +156,12 @@ static braid_code extend(bd_session *base, const braid_graph *graph, int from, b
 
 // ---- RunStep ----
 
-static void write_run(const remote_session *s, const bd_run_signature *signature,
-                      const braid_tensor *const *feeds, int64_t timeout_ms, bool is_traced,
-                      bd_message *request)
+static void write_run(const bd_remote_session *s, const bd_run_signature *signature,
+                      const braid_tensor *const *feeds, const bd_remote_step *step, bd_message *request)
 {
     Tensorflow__RunOptions options = TENSORFLOW__RUN_OPTIONS__INIT;
-    options.timeout_in_ms = timeout_ms;
-    if (is_traced) options.trace_level = TENSORFLOW__RUN_OPTIONS__TRACE_LEVEL__FULL_TRACE;
+    options.timeout_in_ms = step->timeout_ms;
+    if (step->metadata) options.trace_level = TENSORFLOW__RUN_OPTIONS__TRACE_LEVEL__FULL_TRACE;
     Tensorflow__RunStepRequest rest = TENSORFLOW__RUN_STEP_REQUEST__INIT;
     rest.session_handle = s->handle;
     rest.fetch = (char **)signature->fetches;
@@ -185,7 +169,8 @@ static void write_run(const remote_session *s, const bd_run_signature *signature
     rest.target = (char **)signature->targets;
     rest.n_target = (size_t)signature->target_count;
     rest.request_id = bd_request_id_next();
-    if (timeout_ms > 0 || is_traced) rest.options = &options;
+    if (step->timeout_ms > 0 || step->metadata) rest.options = &options;
+    if (step->partial_run) rest.partial_run_handle = (char *)step->partial_run;
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, request);
     bd_proto_pack(&rest.base, &writer);
@@ -214,8 +199,7 @@ static braid_code take_fetch(bd_wire_reader *sub, void *arg, braid_status *st)
     return code;
 }
 
-// `rest`: the answer without its tensors. RunMetadata is its field 2.
-static braid_code take_metadata(const void *rest, size_t len, bd_message *metadata, braid_status *st)
+braid_code bd_remote_take_metadata(const void *rest, size_t len, bd_message *metadata, braid_status *st)
 {
     bd_slice block;
     bd_wire_reader in = bd_wire_reader_block(&block, rest, len), sub;
@@ -241,7 +225,7 @@ static braid_code take_fetches(const bd_message *response, const bd_run_signatur
     fetching f = {signature, values};
     braid_code code = bd_wire_split(response, &tensorflow__run_step_response__descriptor, 1, take_fetch, &f,
                                     &rest, &len, st);
-    if (!code && metadata) code = take_metadata(rest, len, metadata, st);
+    if (!code && metadata) code = bd_remote_take_metadata(rest, len, metadata, st);
     bd_recycled_free(rest);
     for (int i = 0; !code && i < signature->fetch_count; i++)
         if (!bd_tensor_is_set(&values[i]))
@@ -252,22 +236,27 @@ static braid_code take_fetches(const bd_message *response, const bd_run_signatur
     return code;
 }
 
+braid_code bd_remote_run_step(bd_remote_session *s, const bd_run_signature *signature,
+                              const braid_tensor *const *feed_values, braid_tensor *fetch_values,
+                              const bd_remote_step *step, braid_status *st)
+{
+    bd_message request, response;
+    bd_message_init(&request);
+    write_run(s, signature, feed_values, step, &request);
+    bd_rpc_options options = bd_remote_rpc(s, BD_MASTER_SERVICE "RunStep");
+    bd_remote_limit(s, step->timeout_ms, &options);
+    if (!bd_remote_call(s, &options, &request, NULL, &response, st))
+        take_fetches(&response, signature, fetch_values, step->metadata, st);
+    bd_message_fini(&response);
+    return st->code;
+}
+
 static braid_code run(bd_session *base, const bd_run_signature *signature,
                       const braid_tensor *const *feed_values, braid_tensor *fetch_values, int64_t timeout_ms,
                       bd_message *metadata, braid_status *st)
 {
-    remote_session *s = of(base);
-    bd_message request, response;
-    bd_message_init(&request);
-    write_run(s, signature, feed_values, timeout_ms, metadata != NULL, &request);
-    bd_rpc_options options = rpc_to(s, BD_MASTER_SERVICE "RunStep");
-    const int64_t limit_ms = timeout_ms > 0 ? timeout_ms : s->operation_timeout_ms;
-    if (limit_ms > 0 && limit_ms < INT64_MAX - TIMEOUT_SLACK_MS)
-        options.deadline_ns = bd_deadline_after_ms(limit_ms + TIMEOUT_SLACK_MS);
-    if (!call(s, &options, &request, NULL, &response, st))
-        take_fetches(&response, signature, fetch_values, metadata, st);
-    bd_message_fini(&response);
-    return st->code;
+    const bd_remote_step step = {.timeout_ms = timeout_ms, .metadata = metadata};
+    return bd_remote_run_step(bd_remote_of(base), signature, feed_values, fetch_values, &step, st);
 }
 
 // ---- ListDevices ----
@@ -289,14 +278,14 @@ static void keep_devices(const Tensorflow__ListDevicesResponse *response, bd_dev
 
 static braid_code list_devices(bd_session *base, bd_device_info **devices, int *count, braid_status *st)
 {
-    remote_session *s = of(base);
+    bd_remote_session *s = bd_remote_of(base);
     Tensorflow__ListDevicesRequest request = TENSORFLOW__LIST_DEVICES_REQUEST__INIT;
     request.session_handle = s->handle;
-    const bd_rpc_options options = rpc_to(s, BD_MASTER_SERVICE "ListDevices");
+    const bd_rpc_options options = bd_remote_rpc(s, BD_MASTER_SERVICE "ListDevices");
     bd_message message;
     BD_PROTO_ARENA(arena);
     const Tensorflow__ListDevicesResponse *response = NULL;
-    if (!call_proto(s, &options, &request.base, NULL, &message, st))
+    if (!bd_remote_call_proto(s, &options, &request.base, NULL, &message, st))
         response =
             bd_proto_unpack_message(&tensorflow__list_devices_response__descriptor, &message, arena, st);
     if (response) keep_devices(response, devices, count);
@@ -308,13 +297,13 @@ static braid_code list_devices(bd_session *base, bd_device_info **devices, int *
 
 static braid_code announce(bd_session *base, const char *key, braid_status *st)
 {
-    remote_session *s = of(base);
+    bd_remote_session *s = bd_remote_of(base);
     Braid__AnnounceRequest request = BRAID__ANNOUNCE_REQUEST__INIT;
     request.key = (char *)key;
     request.forward = true;
-    const bd_rpc_options options = rpc_to(s, BD_CLUSTER_SERVICE "Announce");
+    const bd_rpc_options options = bd_remote_rpc(s, BD_CLUSTER_SERVICE "Announce");
     bd_message message;
-    call_proto(s, &options, &request.base, NULL, &message, st);
+    bd_remote_call_proto(s, &options, &request.base, NULL, &message, st);
     bd_message_fini(&message);
     return st->code;
 }
@@ -322,17 +311,17 @@ static braid_code announce(bd_session *base, const char *key, braid_status *st)
 static braid_code await(bd_session *base, const char *key, int64_t seen, int64_t timeout_ms,
                         int64_t *generation, braid_status *st)
 {
-    remote_session *s = of(base);
+    bd_remote_session *s = bd_remote_of(base);
     Braid__AwaitRequest request = BRAID__AWAIT_REQUEST__INIT;
     request.key = (char *)key;
     request.seen = (uint64_t)seen;
     request.forward = true;
-    bd_rpc_options options = rpc_to(s, BD_CLUSTER_SERVICE "Await");
+    bd_rpc_options options = bd_remote_rpc(s, BD_CLUSTER_SERVICE "Await");
     if (timeout_ms > 0) options.deadline_ns = bd_deadline_after_ms(timeout_ms);
     bd_message message;
     BD_PROTO_ARENA(arena);
     const Braid__AwaitResponse *response = NULL;
-    if (!call_proto(s, &options, &request.base, NULL, &message, st))
+    if (!bd_remote_call_proto(s, &options, &request.base, NULL, &message, st))
         response = bd_proto_unpack_message(&braid__await_response__descriptor, &message, arena, st);
     if (st->code == BRAID_DEADLINE_EXCEEDED) bd_fail(st, st->code, "'%s' was not announced in time", key);
     if (response && response->gone[0]) bd_fail(st, BRAID_UNAVAILABLE, "%s", response->gone);
@@ -343,7 +332,7 @@ static braid_code await(bd_session *base, const char *key, int64_t seen, int64_t
 
 // ---- Hold ----
 
-static void hold(remote_session *s);
+static void hold(bd_remote_session *s);
 
 // Again when the connection was lost. Else the session is gone, or the server does not know the method.
 static void hold_done(void *arg, bd_message *response, const braid_status *st)
@@ -355,11 +344,11 @@ static void hold_done(void *arg, bd_message *response, const braid_status *st)
         bd_debug("Hold: %s", st->message);
 }
 
-static void hold(remote_session *s)
+static void hold(bd_remote_session *s)
 {
     Braid__HoldRequest request = BRAID__HOLD_REQUEST__INIT;
     request.session_handle = s->handle;
-    bd_rpc_options options = rpc_to(s, BD_CLUSTER_SERVICE "Hold");
+    bd_rpc_options options = bd_remote_rpc(s, BD_CLUSTER_SERVICE "Hold");
     options.wait_for_ready = true;
     options.watches = true;
     bd_mutex_lock(&s->mu);
@@ -369,7 +358,7 @@ static void hold(remote_session *s)
 
 // ---- Beginning and end ----
 
-static void destroy(remote_session *s)
+static void destroy(bd_remote_session *s)
 {
     bd_mutex_lock(&s->mu);
     s->is_ending = true;
@@ -389,20 +378,20 @@ static void cancel(bd_session *base)
 {
     BD_STATUS(why);
     bd_fail(why, BRAID_CANCELLED, "Session has been closed.");
-    bd_cancellation_cancel(of(base)->cancellation, why);
+    bd_cancellation_cancel(bd_remote_of(base)->cancellation, why);
 }
 
 static braid_code close_session(bd_session *base, braid_status *st)
 {
-    remote_session *s = of(base);
+    bd_remote_session *s = bd_remote_of(base);
     Tensorflow__CloseSessionRequest request = TENSORFLOW__CLOSE_SESSION_REQUEST__INIT;
     request.session_handle = s->handle;
-    bd_rpc_options options = rpc_to(s, BD_MASTER_SERVICE "CloseSession");
+    bd_rpc_options options = bd_remote_rpc(s, BD_MASTER_SERVICE "CloseSession");
     options.cancellation = NULL;
     options.deadline_ns = bd_deadline_after_ms(CLOSE_MS);
     bd_message message;
     BD_STATUS(closed);
-    call_proto(s, &options, &request.base, NULL, &message, closed);
+    bd_remote_call_proto(s, &options, &request.base, NULL, &message, closed);
     bd_message_fini(&message);
     // A server that is gone, or has forgotten the session, has closed it.
     if (closed->code != BRAID_UNAVAILABLE && closed->code != BRAID_ABORTED) bd_status_move(st, closed);
@@ -428,6 +417,12 @@ braid_code bd_remote_session_new(const braid_session_options *options, bd_transp
 {
     static const bd_session_ops ops = {.extend = extend,
                                        .run = run,
+                                       .make_callable = bd_remote_make_callable,
+                                       .run_callable = bd_remote_run_callable,
+                                       .release_callable = bd_remote_release_callable,
+                                       .setup_partial_run = bd_remote_setup_partial_run,
+                                       .run_partial = bd_remote_run_partial,
+                                       .end_partial_run = bd_remote_end_partial_run,
                                        .list_devices = list_devices,
                                        .announce = announce,
                                        .await = await,
@@ -437,7 +432,7 @@ braid_code bd_remote_session_new(const braid_session_options *options, bd_transp
     const bool owns_transport = transport == NULL;
     if (owns_transport) transport = bd_grpc_transport_new(st);
     if (!transport) return st->code;
-    remote_session *s = bd_calloc(1, sizeof *s);
+    bd_remote_session *s = bd_calloc(1, sizeof *s);
     s->base.ops = &ops;
     s->target = bd_strdup(options->target);
     s->transport = transport;

@@ -28,6 +28,8 @@ typedef struct result {
     bd_device_info *devices;
     int device_count;
     int64_t generation;
+    int64_t callable;
+    char *partial_run;
 } result;
 
 static void set_done(void *arg, const braid_status *st)
@@ -77,6 +79,108 @@ static braid_code run(bd_session *base, const bd_run_signature *signature,
     bd_master_run(s->session, &args, bd_master_session_cancellation(s->session), set_done, &r);
     return wait(&r);
 }
+
+// ---- Callables and partial runs ----
+
+static void set_callable(void *arg, int64_t handle, const braid_status *st)
+{
+    result *r = arg;
+    r->callable = handle;
+    set_done(r, st);
+}
+
+static braid_code make_callable(bd_session *base, const bd_run_signature *signature,
+                                const bd_callable_options *options, int64_t *handle, braid_status *st)
+{
+    server_session *s = of(base);
+    const bd_master_run_args args = {
+        .signature = signature,
+        .timeout_ms = options->timeout_ms,
+        .wants_stats = options->is_traced,
+        .may_wait = true,
+    };
+    result r = {.st = st};
+    bd_event_init(&r.event);
+    bd_master_make_callable(s->session, &args, bd_master_session_cancellation(s->session), set_callable, &r);
+    wait(&r);
+    *handle = r.callable;
+    return st->code;
+}
+
+static braid_code run_callable(bd_session *base, int64_t handle, const bd_run_signature *signature,
+                               const braid_tensor *const *feed_values, braid_tensor *fetch_values,
+                               bd_message *metadata, braid_status *st)
+{
+    (void)signature; // the callable knows it
+    server_session *s = of(base);
+    bd_callable *c = bd_master_find_callable(s->session, handle, st);
+    if (!c) return st->code;
+    bd_message unwanted;
+    bd_message_init(&unwanted);
+    bd_master_run_args args = bd_callable_args(c);
+    args.feeds = feed_values;
+    args.fetches = fetch_values;
+    args.may_wait = true;
+    if (args.wants_stats) args.metadata = metadata ? metadata : &unwanted;
+    result r = {.st = st};
+    bd_event_init(&r.event);
+    bd_master_run(s->session, &args, bd_master_session_cancellation(s->session), set_done, &r);
+    wait(&r);
+    bd_callable_unref(c);
+    bd_message_fini(&unwanted);
+    return st->code;
+}
+
+static void release_callable(bd_session *base, int64_t handle)
+{
+    bd_master_release_callable(of(base)->session, handle);
+}
+
+static void set_partial_run(void *arg, const char *handle, const braid_status *st)
+{
+    result *r = arg;
+    if (handle) r->partial_run = bd_strdup(handle);
+    set_done(r, st);
+}
+
+static braid_code setup_partial_run(bd_session *base, const bd_run_signature *signature, char **handle,
+                                    braid_status *st)
+{
+    server_session *s = of(base);
+    result r = {.st = st};
+    bd_event_init(&r.event);
+    bd_master_setup_partial_run(s->session, signature, bd_master_session_cancellation(s->session),
+                                set_partial_run, &r);
+    wait(&r);
+    *handle = r.partial_run;
+    return st->code;
+}
+
+static braid_code run_partial(bd_session *base, const char *handle, const bd_run_signature *signature,
+                              const braid_tensor *const *feed_values, braid_tensor *fetch_values,
+                              int64_t timeout_ms, braid_status *st)
+{
+    server_session *s = of(base);
+    const bd_master_run_args args = {
+        .signature = signature,
+        .feeds = feed_values,
+        .fetches = fetch_values,
+        .timeout_ms = timeout_ms,
+        .may_wait = true,
+    };
+    result r = {.st = st};
+    bd_event_init(&r.event);
+    bd_master_run_partial(s->session, handle, &args, bd_master_session_cancellation(s->session), set_done,
+                          &r);
+    return wait(&r);
+}
+
+static void end_partial_run(bd_session *base, const char *handle)
+{
+    bd_master_end_partial(of(base)->session, handle);
+}
+
+// ---- Devices, announcements ----
 
 static void set_devices(void *arg, const bd_device_info *devices, int count, const braid_status *st)
 {
@@ -161,6 +265,12 @@ braid_code bd_server_session_new(const braid_session_options *options, bd_sessio
 {
     static const bd_session_ops ops = {.extend = extend,
                                        .run = run,
+                                       .make_callable = make_callable,
+                                       .run_callable = run_callable,
+                                       .release_callable = release_callable,
+                                       .setup_partial_run = setup_partial_run,
+                                       .run_partial = run_partial,
+                                       .end_partial_run = end_partial_run,
                                        .list_devices = list_devices,
                                        .announce = announce,
                                        .await = await,

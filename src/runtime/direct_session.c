@@ -3,20 +3,11 @@
 // A run gets its executable (one plan a device) from the plan cache, a step with a
 // random id and a cancellation token, child of the session's, and runs the plans: one
 // on the calling thread, the others from the pool. cancel cancels the session's token.
-#include "runtime/session.h"
+#include "runtime/direct_session_internal.h"
 
 #include "base/alloc.h"
-#include "base/pool.h"
-#include "base/random.h"
-#include "base/thread.h"
-#include "base/timer.h"
 #include "graph/lower.h"
-#include "runtime/announced.h"
-#include "runtime/collective_groups.h"
-#include "runtime/executable.h"
-#include "runtime/local_rendezvous.h"
 #include "runtime/placer.h"
-#include "runtime/plan_cache.h"
 #include "runtime/step_stats.h"
 #include <string.h>
 
@@ -25,48 +16,17 @@
 #define PLANS_MAX 256
 #define DEVICES_MAX 64
 
-typedef struct direct_session {
-    bd_session base;
-    bool allow_soft_placement, log_device_placement;
-    int64_t operation_timeout_ms;
-    unsigned disabled_rewrites; // BRAID_REWRITE_...
-    bd_pool *pool;              // runs nodes
-    bd_pool *intra;             // within nodes; NULL: one thread
-    bd_device **devices;
-    bd_device_info *infos; // [device_count]
-    int device_count;
-    bd_kernel_store *kernels;
-    bd_plan_cache *plans;
-    bd_cancellation *cancellation;
-    bd_announced announced;
-    bd_collectives collectives; // of its devices
-    bd_collective_groups *groups;
-
-    bd_mutex graph_mu;
-    braid_graph graph;           // guarded by graph_mu; grows only
-    BD_ARRAY(braid_op *) copies; // guarded by graph_mu: by the client's node id
-
-    bd_mutex mu;
-    bd_rng rng;        // guarded by mu; step ids
-    bd_timers *timers; // guarded by mu; made when first needed
-} direct_session;
-
 // Sessions that are open in this process: memory is given back when the last one ends.
 static atomic_int open_sessions;
 
-static direct_session *direct_of(bd_session *s)
-{
-    return BD_CONTAINER_OF(s, direct_session, base);
-}
-
 // ---- Extending ----
 
-static braid_op *copy_of(const direct_session *s, const braid_op *n)
+static braid_op *copy_of(const bd_direct_session *s, const braid_op *n)
 {
     return (size_t)n->id < s->copies.len ? s->copies.items[n->id] : NULL;
 }
 
-static void copy_node(direct_session *s, const braid_op *n)
+static void copy_node(bd_direct_session *s, const braid_op *n)
 {
     BD_ARRAY(braid_out) inputs = {0};
     bd_op_list controls = {0};
@@ -85,7 +45,7 @@ static void copy_node(direct_session *s, const braid_op *n)
     bd_array_free(&controls);
 }
 
-static void connect_later(direct_session *s, const braid_op *n)
+static void connect_later(bd_direct_session *s, const braid_op *n)
 {
     braid_op *copy = copy_of(s, n);
     for (int i = 0; i < n->input_count; i++) {
@@ -98,7 +58,7 @@ static void connect_later(direct_session *s, const braid_op *n)
 }
 
 // What came since: nodes of the client from `from` on, of the session's graph from `first` on.
-static void forget_from(direct_session *s, int from, int first)
+static void forget_from(bd_direct_session *s, int from, int first)
 {
     for (size_t i = (size_t)first; i < s->graph.nodes.len; i++)
         bd_map_remove(&s->graph.by_name, s->graph.nodes.items[i]->name);
@@ -106,7 +66,7 @@ static void forget_from(direct_session *s, int from, int first)
     s->copies.len = (size_t)from;
 }
 
-static braid_code extend_locked(direct_session *s, const braid_graph *graph, int from, braid_status *st)
+static braid_code extend_locked(bd_direct_session *s, const braid_graph *graph, int from, braid_status *st)
 {
     BD_ASSERT(s->copies.len == (size_t)from);
     const int first = (int)s->graph.nodes.len; // lowering adds nodes that the client does not have
@@ -130,7 +90,7 @@ static braid_code extend_locked(direct_session *s, const braid_graph *graph, int
 
 static braid_code direct_extend(bd_session *base, const braid_graph *graph, int from, braid_status *st)
 {
-    direct_session *s = direct_of(base);
+    bd_direct_session *s = bd_direct_of(base);
     bd_mutex_lock(&s->graph_mu);
     braid_code code = extend_locked(s, graph, from, st);
     bd_mutex_unlock(&s->graph_mu);
@@ -143,7 +103,7 @@ static braid_code compile(void *arg, const bd_run_signature *signature, bd_cance
                           void **entry, braid_status *st)
 {
     (void)cancellation; // waits for nobody
-    direct_session *s = arg;
+    bd_direct_session *s = arg;
     bd_prepared prepared;
     bd_mutex_lock(&s->graph_mu);
     braid_code code = bd_prepare(&s->graph, signature, BD_FEED_BY_CALL_FRAME, NULL, &prepared, st);
@@ -159,22 +119,15 @@ static braid_code compile(void *arg, const bd_run_signature *signature, bd_cance
 
 // ---- Time limits ----
 
-typedef struct time_limit {
-    bd_timers *timers;
-    bd_timer_id timer;
-    bd_cancellation *cancellation;
-    int64_t ms;
-} time_limit;
-
 static void time_is_up(void *arg)
 {
-    const time_limit *l = arg;
+    const bd_direct_limit *l = arg;
     BD_STATUS(why);
     bd_fail(why, BRAID_DEADLINE_EXCEEDED, "The run timed out after %lld ms", (long long)l->ms);
     bd_cancellation_cancel(l->cancellation, why);
 }
 
-static braid_code get_timers(direct_session *s, bd_timers **timers, braid_status *st)
+static braid_code get_timers(bd_direct_session *s, bd_timers **timers, braid_status *st)
 {
     bd_mutex_lock(&s->mu);
     braid_code code = s->timers ? BRAID_OK : bd_timers_new(&s->timers, st);
@@ -183,17 +136,19 @@ static braid_code get_timers(direct_session *s, bd_timers **timers, braid_status
     return code;
 }
 
-static braid_code start_limit(direct_session *s, time_limit *l, bd_cancellation *c, int64_t ms,
-                              braid_status *st)
+braid_code bd_direct_limit_start(bd_direct_session *s, bd_direct_limit *l, bd_cancellation *c, int64_t ms,
+                                 braid_status *st)
 {
-    *l = (time_limit){.cancellation = c, .ms = ms};
+    const int64_t own_ms = s->operation_timeout_ms;
+    if (own_ms > 0 && (ms <= 0 || own_ms < ms)) ms = own_ms;
+    *l = (bd_direct_limit){.cancellation = c, .ms = ms};
     if (ms <= 0) return BRAID_OK;
     braid_code code = get_timers(s, &l->timers, st);
     if (!code) l->timer = bd_timer_add(l->timers, bd_deadline_after_ms(ms), time_is_up, l);
     return code;
 }
 
-static void end_limit(time_limit *l)
+void bd_direct_limit_end(bd_direct_limit *l)
 {
     if (l->timer) bd_timer_cancel_wait(l->timers, l->timer);
 }
@@ -245,7 +200,7 @@ static braid_code take_results(frame_values *f, const bd_run_signature *sig, bra
     return BRAID_OK;
 }
 
-static int64_t draw_step_id(direct_session *s)
+int64_t bd_direct_draw_step_id(bd_direct_session *s)
 {
     bd_mutex_lock(&s->mu);
     int64_t id = (int64_t)(bd_rng_next(&s->rng) >> 2) + 1; // TensorFlow's ids have the two upper bits clear
@@ -253,27 +208,25 @@ static int64_t draw_step_id(direct_session *s)
     return id;
 }
 
-static braid_code run_limited(direct_session *s, bd_executable *e, bd_step *step, int64_t timeout_ms,
+static braid_code run_limited(bd_direct_session *s, bd_executable *e, bd_step *step, int64_t timeout_ms,
                               braid_status *st)
 {
-    int64_t ms = timeout_ms > 0 ? timeout_ms : s->operation_timeout_ms;
-    if (timeout_ms > 0 && s->operation_timeout_ms > 0) ms = bd_min(timeout_ms, s->operation_timeout_ms);
     step->cancellation = bd_cancellation_new(s->cancellation);
     if (bd_executable_uses_rendezvous(e)) step->rendezvous = bd_local_rendezvous_new();
-    time_limit limit;
-    braid_code code = start_limit(s, &limit, step->cancellation, ms, st);
+    bd_direct_limit limit;
+    braid_code code = bd_direct_limit_start(s, &limit, step->cancellation, timeout_ms, st);
     if (!code) code = bd_executable_run(e, step, s->pool, st);
-    end_limit(&limit);
+    bd_direct_limit_end(&limit);
     bd_rendezvous_unref(step->rendezvous);
     bd_cancellation_unref(step->cancellation);
     return code;
 }
 
-// "__per_step_ID__" without the price of printf.
-static const char *container_name(char buf[40], int64_t id)
+// Without the price of printf.
+const char *bd_direct_container(char buf[BD_DIRECT_CONTAINER_MAX], int64_t id)
 {
     static const char before[] = "__per_step_", after[] = "__";
-    char *at = buf + 39;
+    char *at = buf + BD_DIRECT_CONTAINER_MAX - 1;
     *at = 0;
     at -= sizeof after - 1;
     memcpy(at, after, sizeof after - 1);
@@ -284,7 +237,7 @@ static const char *container_name(char buf[40], int64_t id)
     return at;
 }
 
-static void write_metadata(const direct_session *s, bd_step_stats *stats, bd_message *metadata)
+static void write_metadata(const bd_direct_session *s, bd_step_stats *stats, bd_message *metadata)
 {
     bd_message all;
     bd_message_init(&all);
@@ -297,27 +250,47 @@ static void write_metadata(const direct_session *s, bd_step_stats *stats, bd_mes
     bd_message_fini(&all);
 }
 
+// Runs what was compiled for `sig`. `f` is open and knows the order.
+static braid_code run_entry(bd_direct_session *s, bd_executable *entry, frame_values *f,
+                            const bd_run_signature *sig, const bd_direct_values *v, braid_status *st)
+{
+    for (int i = 0; i < sig->feed_count; i++)
+        f->args[f->order[i]] = *v->feeds[i]; // borrowed
+    char container[BD_DIRECT_CONTAINER_MAX];
+    bd_step step = {.id = bd_direct_draw_step_id(s), .frame = &f->frame, .pool = s->intra};
+    step.container = bd_direct_container(container, step.id);
+    step.collectives = &s->collectives;
+    if (v->metadata) step.stats = bd_step_stats_new();
+    braid_code code = run_limited(s, entry, &step, v->timeout_ms, st);
+    if (!code) code = take_results(f, sig, v->fetches, st);
+    if (!code && v->metadata) write_metadata(s, step.stats, v->metadata);
+    bd_step_stats_unref(step.stats);
+    return code;
+}
+
+braid_code bd_direct_run_compiled(bd_direct_session *s, bd_executable *entry, const int *order,
+                                  const bd_run_signature *sig, const bd_direct_values *v, braid_status *st)
+{
+    frame_values f;
+    open_frame(&f, sig);
+    memcpy(f.order, order, (size_t)(sig->feed_count + sig->fetch_count) * sizeof *order);
+    braid_code code = run_entry(s, entry, &f, sig, v, st);
+    close_frame(&f);
+    return code;
+}
+
 static braid_code direct_run(bd_session *base, const bd_run_signature *sig,
                              const braid_tensor *const *feed_values, braid_tensor *fetch_values,
                              int64_t timeout_ms, bd_message *metadata, braid_status *st)
 {
-    direct_session *s = direct_of(base);
+    bd_direct_session *s = bd_direct_of(base);
+    const bd_direct_values v = {feed_values, fetch_values, timeout_ms, metadata};
     frame_values f;
     open_frame(&f, sig);
     void *entry;
     braid_code code = bd_plan_cache_get(s->plans, sig, NULL, &entry, f.order, f.order + sig->feed_count, st);
     if (!code) {
-        for (int i = 0; i < sig->feed_count; i++)
-            f.args[f.order[i]] = *feed_values[i]; // borrowed
-        char container[40];
-        bd_step step = {.id = draw_step_id(s), .frame = &f.frame, .pool = s->intra};
-        step.container = container_name(container, step.id);
-        step.collectives = &s->collectives;
-        if (metadata) step.stats = bd_step_stats_new();
-        code = run_limited(s, entry, &step, timeout_ms, st);
-        if (!code) code = take_results(&f, sig, fetch_values, st);
-        if (!code && metadata) write_metadata(s, step.stats, metadata);
-        bd_step_stats_unref(step.stats);
+        code = run_entry(s, entry, &f, sig, &v, st);
         bd_executable_unref(entry);
     }
     close_frame(&f);
@@ -330,7 +303,7 @@ static void join_group(bd_collectives *base, const bd_collective_join *asked, co
                        bd_cancellation *cancellation, bd_collective_fn fn, void *arg)
 {
     (void)leader;
-    direct_session *s = BD_CONTAINER_OF(base, direct_session, collectives);
+    bd_direct_session *s = BD_CONTAINER_OF(base, bd_direct_session, collectives);
     bd_collective_join join = *asked;
     for (int i = 0; i < s->device_count; i++)
         if (strcmp(s->infos[i].name, join.device) == 0) join.incarnation = s->infos[i].incarnation;
@@ -348,7 +321,7 @@ static braid_code direct_list_devices(bd_session *base, bd_device_info **devices
                                       braid_status *st)
 {
     (void)st;
-    direct_session *s = direct_of(base);
+    bd_direct_session *s = bd_direct_of(base);
     size_t bytes = 0;
     for (int i = 0; i < s->device_count; i++)
         bytes += strlen(s->infos[i].name) + strlen(s->infos[i].type) + 2;
@@ -369,23 +342,25 @@ static braid_code direct_list_devices(bd_session *base, bd_device_info **devices
 static braid_code direct_announce(bd_session *base, const char *key, braid_status *st)
 {
     (void)st;
-    bd_announced_add(&direct_of(base)->announced, key);
+    bd_announced_add(&bd_direct_of(base)->announced, key);
     return BRAID_OK;
 }
 
 static braid_code direct_await(bd_session *base, const char *key, int64_t seen, int64_t timeout_ms,
                                int64_t *generation, braid_status *st)
 {
-    return bd_announced_wait(&direct_of(base)->announced, key, seen, timeout_ms, generation, st);
+    return bd_announced_wait(&bd_direct_of(base)->announced, key, seen, timeout_ms, generation, st);
 }
 
 // ---- Beginning and end ----
 
-static void destroy(direct_session *s)
+static void destroy(bd_direct_session *s)
 {
     for (int i = 0; i < s->device_count; i++)
         bd_device_close(s->devices[i]);
+    bd_direct_drop_callables(s);
     bd_plan_cache_free(s->plans);
+    bd_plan_cache_free(s->partial_plans);
     bd_pool_free(s->pool); // runs what was submitted and came too late; frees the last plans
     bd_pool_free(s->intra);
     bd_timers_free(s->timers);
@@ -407,7 +382,7 @@ static void destroy(direct_session *s)
 
 static void direct_cancel(bd_session *base)
 {
-    direct_session *s = direct_of(base);
+    bd_direct_session *s = bd_direct_of(base);
     BD_STATUS(why);
     bd_fail(why, BRAID_CANCELLED, "Session has been closed.");
     bd_announced_end(&s->announced);
@@ -417,11 +392,12 @@ static void direct_cancel(bd_session *base)
 static braid_code direct_close(bd_session *base, braid_status *st)
 {
     (void)st;
-    destroy(direct_of(base));
+    bd_direct_end_partial_runs(bd_direct_of(base)); // while there are threads for them
+    destroy(bd_direct_of(base));
     return BRAID_OK;
 }
 
-static void make_devices(direct_session *s, int count)
+static void make_devices(bd_direct_session *s, int count)
 {
     s->device_count = count;
     s->devices = bd_calloc((size_t)count, sizeof(bd_device *));
@@ -433,7 +409,7 @@ static void make_devices(direct_session *s, int count)
     }
 }
 
-static braid_code make_pools(direct_session *s, const braid_session_options *o, braid_status *st)
+static braid_code make_pools(bd_direct_session *s, const braid_session_options *o, braid_status *st)
 {
     int inter = o->inter_op_threads > 0 ? o->inter_op_threads : bd_cpu_count();
     int intra = o->intra_op_threads > 0 ? o->intra_op_threads : bd_cpu_count();
@@ -446,6 +422,12 @@ braid_code bd_direct_session_new(const braid_session_options *options, bd_sessio
 {
     static const bd_session_ops ops = {.extend = direct_extend,
                                        .run = direct_run,
+                                       .make_callable = bd_direct_make_callable,
+                                       .run_callable = bd_direct_run_callable,
+                                       .release_callable = bd_direct_release_callable,
+                                       .setup_partial_run = bd_direct_setup_partial_run,
+                                       .run_partial = bd_direct_run_partial,
+                                       .end_partial_run = bd_direct_end_partial_run,
                                        .list_devices = direct_list_devices,
                                        .announce = direct_announce,
                                        .await = direct_await,
@@ -460,7 +442,7 @@ braid_code bd_direct_session_new(const braid_session_options *options, bd_sessio
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "cpu_devices is %d, not between 0 and %d", o->cpu_devices,
                        DEVICES_MAX);
     }
-    direct_session *s = bd_calloc(1, sizeof *s);
+    bd_direct_session *s = bd_calloc(1, sizeof *s);
     atomic_fetch_add(&open_sessions, 1);
     s->base.ops = &ops;
     s->allow_soft_placement = o->allow_soft_placement;
@@ -477,6 +459,7 @@ braid_code bd_direct_session_new(const braid_session_options *options, bd_sessio
     s->groups = bd_collective_groups_new();
     s->kernels = bd_kernel_store_new();
     s->plans = bd_plan_cache_new(&cache_ops, s, PLANS_MAX);
+    s->partial_plans = bd_plan_cache_new(&bd_direct_partial_plan_ops, s, PLANS_MAX);
     braid_code code = make_pools(s, o, st);
     if (code) {
         destroy(s);

@@ -226,8 +226,13 @@ static braid_code run_all(bd_executable *e, const bd_step *model, bd_pool *pool,
 braid_code bd_executable_run(bd_executable *e, const bd_step *model, bd_pool *pool, braid_status *st)
 {
     braid_code code = run_all(e, model, pool, st);
-    bd_functions_clear(e->functions, model->container);
+    bd_executable_clear(e, model->container);
     return code;
+}
+
+void bd_executable_clear(bd_executable *e, const char *container)
+{
+    bd_functions_clear(e->functions, container);
 }
 
 // ---- Running without waiting ----

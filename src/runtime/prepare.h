@@ -19,6 +19,9 @@ typedef struct bd_run_signature {
     int connection_count;
 } bd_run_signature;
 
+// What a session keeps at once of callables, and of partial runs; more is ResourceExhausted.
+#define BD_SESSION_KEPT_MAX 65536
+
 typedef enum bd_feed_style {
     BD_FEED_BY_CALL_FRAME, // _Arg and _Retval: position i of the signature
     BD_FEED_BY_RENDEZVOUS, // client-terminated _Recv and _Send, as TensorFlow's master does

@@ -8,6 +8,12 @@
 
 typedef struct bd_session bd_session;
 
+// How a callable runs.
+typedef struct bd_callable_options {
+    int64_t timeout_ms; // 0: none but the session's
+    bool is_traced;
+} bd_callable_options;
+
 // Each call blocks; several threads may be in calls at once, but only one in `extend`.
 typedef struct bd_session_ops {
     // Nodes [from, count) of `graph` are new.
@@ -17,6 +23,22 @@ typedef struct bd_session_ops {
     braid_code (*run)(bd_session *s, const bd_run_signature *signature,
                       const braid_tensor *const *feed_values, braid_tensor *fetch_values, int64_t timeout_ms,
                       bd_message *metadata, braid_status *st);
+    // Plans a signature (valid for the call) and gives it a number.
+    braid_code (*make_callable)(bd_session *s, const bd_run_signature *signature,
+                                const bd_callable_options *options, int64_t *handle, braid_status *st);
+    // As `run`, of what was planned under that number.
+    braid_code (*run_callable)(bd_session *s, int64_t handle, const bd_run_signature *signature,
+                               const braid_tensor *const *feed_values, braid_tensor *fetch_values,
+                               bd_message *metadata, braid_status *st);
+    void (*release_callable)(bd_session *s, int64_t handle); // no run of it is in progress
+    // Plans a partial run and gives it a name (bd_free).
+    braid_code (*setup_partial_run)(bd_session *s, const bd_run_signature *signature, char **handle,
+                                    braid_status *st);
+    // One call of it: `signature` says what it feeds and fetches.
+    braid_code (*run_partial)(bd_session *s, const char *handle, const bd_run_signature *signature,
+                              const braid_tensor *const *feed_values, braid_tensor *fetch_values,
+                              int64_t timeout_ms, braid_status *st);
+    void (*end_partial_run)(bd_session *s, const char *handle); // no call of it is in progress
     braid_code (*list_devices)(bd_session *s, bd_device_info **devices, int *count,
                                braid_status *st); // one block, bd_free
     braid_code (*announce)(bd_session *s, const char *key, braid_status *st);
@@ -24,7 +46,8 @@ typedef struct bd_session_ops {
                         braid_status *st);
     // Ends calls in progress, and those that begin later, with Cancelled. Once; does not wait for them.
     void (*cancel)(bd_session *s);
-    // Closes and frees the session. After `cancel`, when no call is in progress any more.
+    // Closes and frees the session, with callables and partial runs that it still keeps. After `cancel`, when no call is in
+    // progress any more.
     braid_code (*close)(bd_session *s, braid_status *st);
 } bd_session_ops;
 

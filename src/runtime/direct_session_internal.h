@@ -1,0 +1,103 @@
+// The in-process session: what its files share.
+#ifndef BD_RUNTIME_DIRECT_SESSION_INTERNAL_H
+#define BD_RUNTIME_DIRECT_SESSION_INTERNAL_H
+
+#include "base/pool.h"
+#include "base/random.h"
+#include "base/thread.h"
+#include "base/timer.h"
+#include "runtime/announced.h"
+#include "runtime/collective_groups.h"
+#include "runtime/executable.h"
+#include "runtime/local_rendezvous.h"
+#include "runtime/plan_cache.h"
+#include "runtime/session.h"
+
+typedef struct bd_direct_session {
+    bd_session base;
+    bool allow_soft_placement, log_device_placement;
+    int64_t operation_timeout_ms;
+    unsigned disabled_rewrites; // BRAID_REWRITE_...
+    bd_pool *pool;              // runs nodes
+    bd_pool *intra;             // within nodes; NULL: one thread
+    bd_device **devices;
+    bd_device_info *infos; // [device_count]
+    int device_count;
+    bd_kernel_store *kernels;
+    bd_plan_cache *plans, *partial_plans;
+    bd_cancellation *cancellation;
+    bd_announced announced;
+    bd_collectives collectives; // of its devices
+    bd_collective_groups *groups;
+
+    bd_mutex graph_mu;
+    braid_graph graph;           // guarded by graph_mu; grows only
+    BD_ARRAY(braid_op *) copies; // guarded by graph_mu: by the client's node id
+
+    bd_mutex mu;
+    bd_rng rng;                                // guarded by mu; step ids
+    bd_timers *timers;                         // guarded by mu; made when first needed
+    bd_imap callables;                         // guarded by mu: by their numbers (direct_callable.c)
+    bd_map partial_runs;                       // guarded by mu: by their names (direct_partial.c)
+    int64_t callables_made, partial_runs_made; // guarded by mu
+} bd_direct_session;
+
+static inline bd_direct_session *bd_direct_of(bd_session *s)
+{
+    return BD_CONTAINER_OF(s, bd_direct_session, base);
+}
+
+// A time limit on what a token cancels.
+typedef struct bd_direct_limit {
+    bd_timers *timers;
+    bd_timer_id timer;
+    bd_cancellation *cancellation;
+    int64_t ms;
+} bd_direct_limit;
+
+// After `ms`, and the session's own limit if that is shorter (0: none), `c` is cancelled with DeadlineExceeded.
+braid_code bd_direct_limit_start(bd_direct_session *s, bd_direct_limit *l, bd_cancellation *c, int64_t ms,
+                                 braid_status *st);
+void bd_direct_limit_end(bd_direct_limit *l);
+
+int64_t bd_direct_draw_step_id(bd_direct_session *s);
+// The name of a step's container, "__per_step_ID__", somewhere within `buf`.
+enum {
+    BD_DIRECT_CONTAINER_MAX = 40
+};
+const char *bd_direct_container(char buf[BD_DIRECT_CONTAINER_MAX], int64_t id);
+
+// The values of one run: as for `run` of bd_session_ops.
+typedef struct bd_direct_values {
+    const braid_tensor *const *feeds;
+    braid_tensor *fetches;
+    int64_t timeout_ms;
+    bd_message *metadata;
+} bd_direct_values;
+
+// Runs what was compiled for `sig`, whose feed i is its feed order[i]; fetches behind them.
+braid_code bd_direct_run_compiled(bd_direct_session *s, bd_executable *entry, const int *order,
+                                  const bd_run_signature *sig, const bd_direct_values *v, braid_status *st);
+
+// ---- Callables (direct_callable.c) ----
+
+braid_code bd_direct_make_callable(bd_session *base, const bd_run_signature *signature,
+                                   const bd_callable_options *options, int64_t *handle, braid_status *st);
+braid_code bd_direct_run_callable(bd_session *base, int64_t handle, const bd_run_signature *signature,
+                                  const braid_tensor *const *feed_values, braid_tensor *fetch_values,
+                                  bd_message *metadata, braid_status *st);
+void bd_direct_release_callable(bd_session *base, int64_t handle);
+void bd_direct_drop_callables(bd_direct_session *s); // all
+
+// ---- Partial runs (direct_partial.c) ----
+
+extern const bd_plan_cache_ops bd_direct_partial_plan_ops;
+braid_code bd_direct_setup_partial_run(bd_session *base, const bd_run_signature *signature, char **handle,
+                                       braid_status *st);
+braid_code bd_direct_run_partial(bd_session *base, const char *handle, const bd_run_signature *signature,
+                                 const braid_tensor *const *feed_values, braid_tensor *fetch_values,
+                                 int64_t timeout_ms, braid_status *st);
+void bd_direct_end_partial_run(bd_session *base, const char *handle);
+void bd_direct_end_partial_runs(bd_direct_session *s); // all
+
+#endif

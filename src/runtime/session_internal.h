@@ -1,0 +1,70 @@
+// The public session's own: what its files share.
+#ifndef BD_RUNTIME_SESSION_INTERNAL_H
+#define BD_RUNTIME_SESSION_INTERNAL_H
+
+#include "base/thread.h"
+#include "runtime/session.h"
+
+struct braid_session {
+    braid_graph *graph;               // not owned
+    bd_session *impl;                 // owned; not to be used once it is closed
+    bd_mutex mu;                      // held while nodes are sent
+    atomic_size_t sent;               // nodes of the graph that the implementation has; written under mu
+    braid_device_attributes *devices; // of the last braid_session_list_devices
+    bd_device_info *device_infos;
+    bd_mutex calls_mu;
+    bd_cond all_left; // `inside` has become 0 while closing
+    bool is_closing;  // guarded by calls_mu: no call begins
+    int inside;       // calls in progress; guarded by calls_mu
+    atomic_int refs;  // the caller's until it is closed, and one for each callable and partial run
+};
+
+// Every function but close is between enter and leave. False, and Cancelled: the session is closing or closed.
+bool bd_session_enter(braid_session *s, braid_status *st);
+// The session may be closed after this.
+void bd_session_leave(braid_session *s);
+braid_session *bd_session_ref(braid_session *s);
+void bd_session_unref(braid_session *s);
+
+// Hands `from` to the caller's status, which may be NULL.
+braid_code bd_session_report(braid_status *to, braid_status *from);
+
+// Sends the nodes that the implementation does not have yet.
+braid_code bd_session_send_new_nodes(braid_session *s, braid_status *st);
+
+// ---- What a call asks for (session_request.c) ----
+
+// InvalidArgument when `out`, number `i` among `what`, is no output of the session's graph.
+braid_code bd_session_check_output(const braid_session *s, const char *what, int i, braid_out out,
+                                   braid_status *st);
+braid_code bd_session_check_args(const braid_session *s, const braid_run_args *args, braid_status *st);
+
+enum {
+    BD_REQUEST_BYTES = 1024,
+    BD_REQUEST_NAMES = 16
+};
+
+// The signature of a run and what its implementation fills, in the struct when it is small.
+typedef struct bd_session_request {
+    bd_run_signature signature;
+    const char **names; // feeds, fetches, targets
+    char *text;
+    const braid_tensor **feed_values;
+    braid_tensor *fetch_values;
+    char *next; // in text
+    char inline_text[BD_REQUEST_BYTES];
+    const char *inline_names[BD_REQUEST_NAMES];
+    const braid_tensor *inline_feeds[BD_REQUEST_NAMES];
+    braid_tensor inline_fetches[BD_REQUEST_NAMES];
+} bd_session_request;
+
+// Fills `q` with the names of what `args`, which are checked, ask for.
+void bd_session_request_open(bd_session_request *q, const braid_run_args *args);
+void bd_session_request_close(bd_session_request *q);
+
+// A tensor of the caller's with the content of `value`, which is left empty.
+braid_tensor *bd_session_box(braid_tensor *value);
+// Gives the caller what was fetched.
+void bd_session_store_fetches(const braid_run_args *args, braid_tensor *values);
+
+#endif

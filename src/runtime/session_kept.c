@@ -1,0 +1,257 @@
+// What a public session keeps for its caller: callables and partial runs.
+//
+// Either may outlive the session: it holds on to the session's struct, in which every call finds that it is closed.
+#include "runtime/session_internal.h"
+
+#include "base/alloc.h"
+#include "runtime/run_metadata.h"
+
+// A signature by names that stay as long as it.
+typedef struct kept_signature {
+    bd_session_request request;
+    braid_feed *feeds;    // of `args`, without values
+    braid_fetch *fetches; // the same
+    braid_run_args args;
+    const char **connections; // from, then to
+} kept_signature;
+
+static braid_code check_signature(const braid_session *s, const braid_signature *g, braid_status *st)
+{
+    braid_code code = BRAID_OK;
+    for (int i = 0; !code && i < g->feed_count; i++)
+        code = bd_session_check_output(s, "feed", i, g->feeds[i], st);
+    for (int i = 0; !code && i < g->fetch_count; i++)
+        code = bd_session_check_output(s, "fetch", i, g->fetches[i], st);
+    for (int i = 0; !code && i < g->target_count; i++)
+        code = bd_session_check_output(s, "target", i, (braid_out){.op = g->targets[i]}, st);
+    return code;
+}
+
+static void kept_init(kept_signature *k, const braid_signature *g)
+{
+    k->feeds = bd_calloc((size_t)g->feed_count, sizeof *k->feeds);
+    k->fetches = bd_calloc((size_t)g->fetch_count, sizeof *k->fetches);
+    for (int i = 0; i < g->feed_count; i++)
+        k->feeds[i].out = g->feeds[i];
+    for (int i = 0; i < g->fetch_count; i++)
+        k->fetches[i].out = g->fetches[i];
+    k->args = (braid_run_args){.feeds = k->feeds,
+                               .feed_count = g->feed_count,
+                               .fetches = k->fetches,
+                               .fetch_count = g->fetch_count,
+                               .targets = g->targets,
+                               .target_count = g->target_count};
+    bd_session_request_open(&k->request, &k->args);
+}
+
+static void kept_fini(kept_signature *k)
+{
+    bd_session_request_close(&k->request);
+    bd_free(k->feeds);
+    bd_free(k->fetches);
+    for (int i = 0; k->connections && i < 2 * k->request.signature.connection_count; i++)
+        bd_free((char *)k->connections[i]);
+    bd_free(k->connections);
+}
+
+// ---- Callables ----
+
+struct braid_callable {
+    braid_session *session; // a reference
+    kept_signature kept;
+    int64_t handle;
+    bool is_traced;
+};
+
+static char *name_of(braid_out out)
+{
+    return bd_asprintf("%s:%d", out.op->name, out.index);
+}
+
+static braid_code set_connections(braid_callable *c, const braid_callable_options *o, braid_status *st)
+{
+    const int count = o->connection_count;
+    for (int i = 0; i < count; i++) {
+        if (bd_session_check_output(c->session, "end of connection", i, o->connections[i].from, st) ||
+            bd_session_check_output(c->session, "end of connection", i, o->connections[i].to, st))
+            return st->code;
+    }
+    c->kept.connections = bd_calloc(2 * (size_t)count, sizeof *c->kept.connections);
+    bd_run_signature *s = &c->kept.request.signature;
+    for (int i = 0; i < count; i++) {
+        c->kept.connections[i] = name_of(o->connections[i].from);
+        c->kept.connections[count + i] = name_of(o->connections[i].to);
+    }
+    s->connect_from = c->kept.connections;
+    s->connect_to = c->kept.connections + count;
+    s->connection_count = count;
+    return BRAID_OK;
+}
+
+static braid_code make(braid_callable *c, const braid_callable_options *o, braid_status *st)
+{
+    braid_session *s = c->session;
+    const bd_callable_options options = {.timeout_ms = o->timeout_ms, .is_traced = o->is_traced};
+    if (set_connections(c, o, st) || bd_session_send_new_nodes(s, st)) return st->code;
+    return s->impl->ops->make_callable(s->impl, &c->kept.request.signature, &options, &c->handle, st);
+}
+
+static void callable_drop(braid_callable *c)
+{
+    kept_fini(&c->kept);
+    bd_session_unref(c->session);
+    bd_free(c);
+}
+
+static braid_callable *callable_new(braid_session *session, const braid_signature *signature,
+                                    const braid_callable_options *options, braid_status *st)
+{
+    static const braid_callable_options none;
+    if (!options) options = &none;
+    if (braid_graph_status(session->graph, st) || check_signature(session, signature, st)) return NULL;
+    braid_callable *c = bd_calloc(1, sizeof *c);
+    c->session = bd_session_ref(session);
+    c->is_traced = options->is_traced;
+    kept_init(&c->kept, signature);
+    if (!make(c, options, st)) return c;
+    callable_drop(c);
+    return NULL;
+}
+
+braid_callable *braid_callable_new(braid_session *session, const braid_signature *signature,
+                                   const braid_callable_options *options, braid_status *status)
+{
+    BD_STATUS(st);
+    braid_callable *c = NULL;
+    if (bd_session_enter(session, st)) {
+        c = callable_new(session, signature, options, st);
+        bd_session_leave(session);
+    }
+    bd_session_report(status, st);
+    return c;
+}
+
+static braid_code run_callable(const braid_callable *c, const braid_tensor *const *feeds,
+                               braid_tensor **fetches, braid_run_metadata *metadata, braid_status *st)
+{
+    const bd_run_signature *signature = &c->kept.request.signature;
+    for (int i = 0; i < signature->feed_count; i++)
+        if (!feeds[i])
+            return bd_fail(st, BRAID_INVALID_ARGUMENT, "feed %d, '%s', has no value", i, signature->feeds[i]);
+    if (metadata && !c->is_traced)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       "Metadata of a callable whose runs are not traced: set is_traced in its options");
+    bd_session *impl = c->session->impl;
+    braid_tensor *values = bd_calloc((size_t)signature->fetch_count, sizeof *values);
+    bd_message message;
+    bd_message_init(&message);
+    if (!impl->ops->run_callable(impl, c->handle, signature, feeds, values, metadata ? &message : NULL, st)) {
+        for (int i = 0; i < signature->fetch_count; i++)
+            fetches[i] = bd_session_box(&values[i]);
+        if (metadata) bd_run_metadata_set(metadata, &message);
+    }
+    bd_message_fini(&message);
+    bd_free(values);
+    return st->code;
+}
+
+braid_code braid_callable_run(braid_callable *callable, const braid_tensor *const *feeds,
+                              braid_tensor **fetches, braid_run_metadata *metadata, braid_status *status)
+{
+    BD_STATUS(st);
+    if (bd_session_enter(callable->session, st)) {
+        run_callable(callable, feeds, fetches, metadata, st);
+        bd_session_leave(callable->session);
+    }
+    return bd_session_report(status, st);
+}
+
+void braid_callable_free(braid_callable *callable)
+{
+    if (!callable) return;
+    BD_STATUS(unwanted);
+    braid_session *s = callable->session;
+    if (bd_session_enter(s, unwanted)) {
+        s->impl->ops->release_callable(s->impl, callable->handle);
+        bd_session_leave(s);
+    }
+    callable_drop(callable);
+}
+
+// ---- Partial runs ----
+
+struct braid_partial_run {
+    braid_session *session; // a reference
+    char *handle;
+};
+
+static braid_partial_run *partial_new(braid_session *s, const braid_signature *signature, braid_status *st)
+{
+    if (braid_graph_status(s->graph, st) || check_signature(s, signature, st) ||
+        bd_session_send_new_nodes(s, st))
+        return NULL;
+    kept_signature kept = {0};
+    char *handle = NULL;
+    kept_init(&kept, signature);
+    s->impl->ops->setup_partial_run(s->impl, &kept.request.signature, &handle, st);
+    kept_fini(&kept);
+    if (st->code) return NULL;
+    braid_partial_run *r = bd_calloc(1, sizeof *r);
+    r->session = bd_session_ref(s);
+    r->handle = handle;
+    return r;
+}
+
+braid_partial_run *braid_partial_run_new(braid_session *session, const braid_signature *signature,
+                                         braid_status *status)
+{
+    BD_STATUS(st);
+    braid_partial_run *r = NULL;
+    if (bd_session_enter(session, st)) {
+        r = partial_new(session, signature, st);
+        bd_session_leave(session);
+    }
+    bd_session_report(status, st);
+    return r;
+}
+
+static braid_code call_partial(const braid_partial_run *r, const braid_run_args *args, braid_status *st)
+{
+    braid_session *s = r->session;
+    if (bd_session_check_args(s, args, st)) return st->code;
+    if (args->target_count > 0 || args->metadata)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       "A call of a partial run has %s: the signature says what it runs",
+                       args->metadata ? "metadata" : "targets");
+    bd_session_request q;
+    bd_session_request_open(&q, args);
+    if (!s->impl->ops->run_partial(s->impl, r->handle, &q.signature, q.feed_values, q.fetch_values,
+                                   args->timeout_ms, st))
+        bd_session_store_fetches(args, q.fetch_values);
+    bd_session_request_close(&q);
+    return st->code;
+}
+
+braid_code braid_partial_run_call(braid_partial_run *run, const braid_run_args *args, braid_status *status)
+{
+    BD_STATUS(st);
+    if (bd_session_enter(run->session, st)) {
+        call_partial(run, args, st);
+        bd_session_leave(run->session);
+    }
+    return bd_session_report(status, st);
+}
+
+void braid_partial_run_free(braid_partial_run *run)
+{
+    if (!run) return;
+    BD_STATUS(unwanted);
+    braid_session *s = run->session;
+    if (bd_session_enter(s, unwanted)) {
+        s->impl->ops->end_partial_run(s->impl, run->handle);
+        bd_session_leave(s);
+    }
+    bd_session_unref(s);
+    bd_free(run->handle);
+    bd_free(run);
+}

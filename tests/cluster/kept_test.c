@@ -1,0 +1,399 @@
+// Callables and partial runs, the same on every kind of session: in this process, on its server's master, on a server elsewhere.
+// labels: concurrent
+#include "base/alloc.h"
+#include "support/test_cluster.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum session_kind {
+    IN_PROCESS,
+    ON_TWO_DEVICES, // of this process
+    ON_SERVER,
+    ELSEWHERE
+} session_kind;
+
+static session_kind kind; // of the group that runs
+
+// sum = a + b on one task, product = sum * c on another; count counts how often it runs.
+typedef struct fixture {
+    test_cluster *cluster; // NULL: in this process
+    braid_graph *g;
+    braid_session *s;
+    braid_out a, b, c, sum, product, counter;
+    braid_op *init, *count;
+} fixture;
+
+static const char *place(const char *device)
+{
+    if (kind >= ON_SERVER) return device;
+    if (kind == IN_PROCESS) return "";
+    return strcmp(device, PS) == 0 ? "/cpu:0" : "/cpu:1";
+}
+
+static braid_out placeholder(fixture *f, const char *name, const char *device)
+{
+    braid_push_device(f->g, place(device));
+    const braid_out out = braid_placeholder(f->g, name, BRAID_FLOAT, BRAID_SCALAR);
+    braid_pop_device(f->g);
+    return out;
+}
+
+static int set_up(void **state)
+{
+    BD_STATUS(st);
+    fixture *f = *state = bd_calloc(1, sizeof *f);
+    f->g = braid_graph_new();
+    f->a = placeholder(f, "a", WORKER);
+    f->b = placeholder(f, "b", PS);
+    f->c = placeholder(f, "c", WORKER);
+    f->sum = NODE(f->g, "Add", "sum", place(PS), f->a, f->b);
+    f->product = NODE(f->g, "Mul", "product", place(WORKER), f->sum, f->c);
+    f->counter = test_variable(f->g, "counter", place(PS), 0, &f->init);
+    f->count =
+        NODE(f->g, "AssignAdd", "count", place(PS), f->counter, test_const(f->g, "one", place(PS), 1)).op;
+    if (kind < ON_SERVER) {
+        f->s = braid_session_open(
+            f->g, &(braid_session_options){.cpu_devices = kind == ON_TWO_DEVICES ? 2 : 1}, st);
+    } else {
+        f->cluster = test_cluster_new(TEST_GRPC, 1, 1);
+        test_start_all(f->cluster, NULL);
+        f->s = kind == ON_SERVER ? test_session(f->cluster, f->g, "worker", 0, NULL, st)
+                                 : test_remote_session(f->cluster, f->g, "worker", 0, NULL, st);
+    }
+    if (!f->s) fail_msg("%s", st->message);
+    test_run(f->s, f->init);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+    BD_STATUS(st);
+    if (f->s) assert_int_equal(braid_session_close(f->s, st), BRAID_OK);
+    braid_graph_free(f->g);
+    if (f->cluster) test_cluster_free(f->cluster);
+    bd_free(f);
+    return 0;
+}
+
+static float take(braid_tensor *t)
+{
+    const float value = *(const float *)braid_tensor_data(t);
+    braid_tensor_free(t);
+    return value;
+}
+
+// ---- Callables ----
+
+static braid_callable *product_callable(fixture *f, const braid_callable_options *options)
+{
+    BD_STATUS(st);
+    const braid_out feeds[] = {f->c, f->a, f->b}, fetches[] = {f->product, f->sum, f->product};
+    const braid_signature signature = {.feeds = feeds,
+                                       .feed_count = 3,
+                                       .fetches = fetches,
+                                       .fetch_count = 3,
+                                       .targets = &f->count,
+                                       .target_count = 1};
+    braid_callable *c = braid_callable_new(f->s, &signature, options, st);
+    if (!c) fail_msg("%s", st->message);
+    return c;
+}
+
+static braid_code run_product(braid_callable *callable, float c, float a, float b, float got[3],
+                              braid_run_metadata *metadata, braid_status *st)
+{
+    braid_tensor *in[3] = {braid_tensor_float(c), braid_tensor_float(a), braid_tensor_float(b)};
+    braid_tensor *out[3] = {0};
+    if (!braid_callable_run(callable, (const braid_tensor *const *)in, out, metadata, st))
+        for (int i = 0; i < 3; i++)
+            got[i] = take(out[i]);
+    else
+        assert_null(out[0]);
+    for (int i = 0; i < 3; i++)
+        braid_tensor_free(in[i]);
+    return st->code;
+}
+
+static void a_callable_runs_in_the_order_of_its_signature(void **state)
+{
+    fixture *f = *state;
+    BD_STATUS(st);
+    braid_callable *c = product_callable(f, NULL);
+    for (int i = 0; i < 5; i++) {
+        float got[3];
+        if (run_product(c, (float)i, 3, 4, got, NULL, st)) fail_msg("%s", st->message);
+        assert_true(got[0] == (float)i * 7 && got[1] == 7 && got[2] == got[0]);
+    }
+    assert_true(test_fetch(f->s, f->counter) == 5); // its target has run
+    braid_callable_free(c);
+    braid_callable_free(NULL);
+}
+
+static void a_traced_callable_says_what_it_did(void **state)
+{
+    fixture *f = *state;
+    BD_STATUS(st);
+    braid_callable *c = product_callable(f, &(braid_callable_options){.is_traced = true});
+    braid_run_metadata *metadata = braid_run_metadata_new();
+    float got[3];
+    if (run_product(c, 1, 2, 3, got, NULL, st)) fail_msg("%s", st->message);
+    if (run_product(c, 1, 2, 3, got, metadata, st)) fail_msg("%s", st->message);
+    char *summary = braid_run_metadata_summary(metadata, 100, st);
+    assert_non_null(summary);
+    assert_non_null(strstr(summary, "Mul"));
+    free(summary);
+    braid_callable *plain = product_callable(f, NULL);
+    run_product(plain, 1, 2, 3, got, metadata, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "not traced");
+    braid_run_metadata_free(metadata);
+    braid_callable_free(plain);
+    braid_callable_free(c);
+}
+
+static void a_connection_replaces_what_is_fed(void **state)
+{
+    fixture *f = *state;
+    BD_STATUS(st);
+    const braid_connection connection = {.from = f->sum, .to = f->c};
+    const braid_out feeds[] = {f->a, f->b};
+    const braid_signature signature = {
+        .feeds = feeds, .feed_count = 2, .fetches = &f->product, .fetch_count = 1};
+    braid_callable *c = braid_callable_new(
+        f->s, &signature, &(braid_callable_options){.connections = &connection, .connection_count = 1}, st);
+    if (!c) fail_msg("%s", st->message);
+    braid_tensor *in[2] = {braid_tensor_float(2), braid_tensor_float(3)}, *out = NULL;
+    if (braid_callable_run(c, (const braid_tensor *const *)in, &out, NULL, st)) fail_msg("%s", st->message);
+    assert_true(take(out) == 25);
+    const braid_tensor *none[2] = {in[0], NULL};
+    braid_callable_run(c, none, &out, NULL, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "feed 1, 'b:0', has no value");
+    braid_tensor_free(in[0]);
+    braid_tensor_free(in[1]);
+    braid_callable_free(c);
+}
+
+static void wrong_callables_are_refused(void **state)
+{
+    fixture *f = *state;
+    BD_STATUS(st);
+    const braid_out nowhere = {0}, beyond = {f->sum.op, 7};
+    assert_null(
+        braid_callable_new(f->s, &(braid_signature){.fetches = &nowhere, .fetch_count = 1}, NULL, st));
+    assert_error(st, BRAID_INVALID_ARGUMENT, "fetch 0 is no output");
+    bd_status_fini(st);
+    assert_null(braid_callable_new(f->s, &(braid_signature){.fetches = &beyond, .fetch_count = 1}, NULL, st));
+    assert_int_equal(st->code, BRAID_INVALID_ARGUMENT);
+    bd_status_fini(st);
+    const braid_connection circle = {.from = f->product, .to = f->a};
+    assert_null(braid_callable_new(f->s, &(braid_signature){.fetches = &f->product, .fetch_count = 1},
+                                   &(braid_callable_options){.connections = &circle, .connection_count = 1},
+                                   st));
+    assert_error(st, BRAID_INVALID_ARGUMENT, "would create a cycle");
+}
+
+static void a_callable_keeps_its_timeout(void **state)
+{
+    fixture *f = *state;
+    BD_STATUS(st);
+    const braid_out never = test_never(f->g, "never", place(PS), NULL);
+    braid_callable *c = braid_callable_new(f->s, &(braid_signature){.fetches = &never, .fetch_count = 1},
+                                           &(braid_callable_options){.timeout_ms = 30}, st);
+    if (!c) fail_msg("%s", st->message);
+    braid_tensor *out = NULL;
+    braid_callable_run(c, NULL, &out, NULL, st);
+    assert_int_equal(st->code, BRAID_DEADLINE_EXCEEDED);
+    braid_callable_free(c);
+}
+
+static void what_a_session_keeps_may_outlive_it(void **state)
+{
+    fixture *f = *state;
+    BD_STATUS(st);
+    braid_callable *c = product_callable(f, NULL);
+    braid_partial_run *r =
+        braid_partial_run_new(f->s, &(braid_signature){.fetches = &f->counter, .fetch_count = 1}, st);
+    if (!r) fail_msg("%s", st->message);
+    braid_session_close(f->s, st);
+    f->s = NULL;
+    float got[3];
+    run_product(c, 1, 2, 3, got, NULL, st);
+    assert_error(st, BRAID_CANCELLED, "Session has been closed");
+    bd_status_fini(st);
+    braid_partial_run_call(r, &(braid_run_args){0}, st);
+    assert_error(st, BRAID_CANCELLED, "Session has been closed");
+    braid_callable_free(c);
+    braid_partial_run_free(r);
+}
+
+// ---- Partial runs ----
+
+static braid_partial_run *partial_of_all(fixture *f)
+{
+    BD_STATUS(st);
+    const braid_out feeds[] = {f->a, f->b, f->c}, fetches[] = {f->sum, f->product};
+    const braid_signature signature = {.feeds = feeds,
+                                       .feed_count = 3,
+                                       .fetches = fetches,
+                                       .fetch_count = 2,
+                                       .targets = &f->count,
+                                       .target_count = 1};
+    braid_partial_run *r = braid_partial_run_new(f->s, &signature, st);
+    if (!r) fail_msg("%s", st->message);
+    return r;
+}
+
+// Feeds `in` (op NULL: nothing) and fetches `out` (the same).
+static braid_code call_with(braid_partial_run *r, braid_out in, float value, braid_out out, float *got,
+                            braid_status *st)
+{
+    braid_tensor *fed = braid_tensor_float(value), *fetched = NULL;
+    const braid_feed feed = {in, fed};
+    const braid_fetch fetch = {out, &fetched};
+    const braid_run_args args = {
+        .feeds = &feed, .feed_count = in.op != NULL, .fetches = &fetch, .fetch_count = out.op != NULL};
+    braid_partial_run_call(r, &args, st);
+    braid_tensor_free(fed);
+    if (fetched) *got = take(fetched);
+    return st->code;
+}
+
+static void call_ok(braid_partial_run *r, braid_out in, float value, braid_out out, float want)
+{
+    BD_STATUS(st);
+    float got = want;
+    if (call_with(r, in, value, out, &got, st)) fail_msg("%s", st->message);
+    assert_true(got == want);
+}
+
+static void a_step_goes_on_from_call_to_call(void **state)
+{
+    fixture *f = *state;
+    for (int i = 1; i <= 3; i++) {
+        braid_partial_run *r = partial_of_all(f);
+        call_ok(r, f->a, 3, BRAID_NONE, 0);
+        call_ok(r, f->b, (float)i, f->sum, (float)(3 + i));
+        call_ok(r, f->c, 10, f->product, (float)(30 + 10 * i));
+        assert_true(test_fetch(f->s, f->counter) == (float)i); // once a step
+        BD_STATUS(st);
+        float got;
+        call_with(r, f->c, 10, f->product, &got, st);
+        assert_int_equal(st->code, BRAID_INVALID_ARGUMENT); // it is over
+        braid_partial_run_free(r);
+    }
+}
+
+static void a_wrong_call_leaves_the_step_as_it_is(void **state)
+{
+    fixture *f = *state;
+    BD_STATUS(st);
+    float got;
+    braid_partial_run *r = partial_of_all(f);
+    call_with(r, f->a, 3, f->sum, &got, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "can't be computed from the feeds that have been fed so far");
+    bd_status_fini(st);
+    call_ok(r, f->a, 3, BRAID_NONE, 0);
+    call_with(r, f->a, 3, BRAID_NONE, &got, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "has already been fed");
+    bd_status_fini(st);
+    call_with(r, f->b, 4, f->counter, &got, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "was not specified in partial_run_setup");
+    bd_status_fini(st);
+    const braid_run_args with_target = {.targets = &f->count, .target_count = 1};
+    braid_partial_run_call(r, &with_target, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "has targets");
+    call_ok(r, f->b, 4, f->sum, 7);
+    call_ok(r, f->c, 2, f->product, 14);
+    braid_partial_run_free(r);
+}
+
+static void a_step_may_be_given_up(void **state)
+{
+    fixture *f = *state;
+    braid_partial_run *r = partial_of_all(f); // before its first call
+    braid_partial_run_free(r);
+    r = partial_of_all(f);
+    call_ok(r, f->a, 3, BRAID_NONE, 0);
+    braid_partial_run_free(r);
+    braid_partial_run_free(NULL);
+    r = partial_of_all(f); // left to the end of the session
+    call_ok(r, f->a, 3, BRAID_NONE, 0);
+    BD_STATUS(st);
+    assert_int_equal(braid_session_close(f->s, st), BRAID_OK);
+    f->s = NULL;
+    braid_partial_run_free(r);
+}
+
+// A node of one task fails: the call says so, wherever it waits, and the step is over.
+static void an_error_of_the_step_ends_it(void **state)
+{
+    fixture *f = *state;
+    BD_STATUS(st);
+    braid_op_desc *d = braid_op_begin(f->g, "CheckNumerics", "checked");
+    braid_op_input(d, f->a);
+    braid_op_attr_string(d, "message", "not a number");
+    braid_op_device(d, place(PS));
+    const braid_out checked = braid_op_end_out(d);
+    const braid_out fetches[] = {checked, f->sum}, feeds[] = {f->a, f->b};
+    const braid_signature signature = {.feeds = feeds, .feed_count = 2, .fetches = fetches, .fetch_count = 2};
+    braid_partial_run *r = braid_partial_run_new(f->s, &signature, st);
+    if (!r) fail_msg("%s", st->message);
+    float got;
+    call_with(r, f->a, NAN, checked, &got, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "not a number");
+    bd_status_fini(st);
+    call_with(r, f->b, 1, f->sum, &got, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "Must run PartialRunSetup");
+    braid_partial_run_free(r);
+}
+
+static void a_call_ends_at_its_timeout(void **state)
+{
+    fixture *f = *state;
+    BD_STATUS(st);
+    const braid_out never = test_never(f->g, "never", place(PS), NULL);
+    const braid_out late = NODE(f->g, "Add", "late", place(PS), never, f->a);
+    const braid_out fetches[] = {late, f->sum}, feeds[] = {f->a, f->b};
+    const braid_signature signature = {.feeds = feeds, .feed_count = 2, .fetches = fetches, .fetch_count = 2};
+    braid_partial_run *r = braid_partial_run_new(f->s, &signature, st);
+    if (!r) fail_msg("%s", st->message);
+    braid_tensor *value = braid_tensor_float(1), *out = NULL;
+    const braid_feed feed = {f->a, value};
+    const braid_fetch fetch = {late, &out};
+    const braid_run_args args = {
+        .feeds = &feed, .feed_count = 1, .fetches = &fetch, .fetch_count = 1, .timeout_ms = 30};
+    braid_partial_run_call(r, &args, st);
+    assert_int_equal(st->code, BRAID_DEADLINE_EXCEEDED);
+    assert_null(out);
+    bd_status_fini(st);
+    float got;
+    call_with(r, f->b, 1, f->sum, &got, st); // the step is gone
+    assert_int_equal(st->code, BRAID_INVALID_ARGUMENT);
+    braid_tensor_free(value);
+    braid_partial_run_free(r);
+}
+
+int main(void)
+{
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(a_callable_runs_in_the_order_of_its_signature),
+        TEST(a_traced_callable_says_what_it_did),
+        TEST(a_connection_replaces_what_is_fed),
+        TEST(wrong_callables_are_refused),
+        TEST(a_callable_keeps_its_timeout),
+        TEST(what_a_session_keeps_may_outlive_it),
+        TEST(a_step_goes_on_from_call_to_call),
+        TEST(a_wrong_call_leaves_the_step_as_it_is),
+        TEST(a_step_may_be_given_up),
+        TEST(an_error_of_the_step_ends_it),
+        TEST(a_call_ends_at_its_timeout),
+    };
+    static const char *const names[] = {"in this process", "on two devices of this process", "on its server",
+                                        "on a server elsewhere"};
+    int failed = 0;
+    for (kind = IN_PROCESS; kind <= ELSEWHERE; kind++)
+        failed += _cmocka_run_group_tests(names[kind], tests, sizeof tests / sizeof tests[0], NULL, NULL);
+    return failed;
+}
