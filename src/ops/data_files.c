@@ -1,19 +1,20 @@
 // Datasets of what files hold: TFRecordDataset, TextLineDataset, FixedLengthRecordDataset.
 //
 // An iterator goes from file to file and opens each when it comes to it. What reads runs on a thread that may block on the disk.
+#include "ops/data_files.h"
+
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "io/fixed_records.h"
 #include "io/lines.h"
 #include "io/record.h"
-#include "ops/dataset.h"
 #include "ops/file_arg.h"
 #include <string.h>
 
 typedef struct files_dataset {
     bd_dataset base;
-    int64_t count;
-    char **names; // [count], owned
+    bd_file_names names;
+    int64_t *offsets; // [names.count] where to begin; owned; NULL: at the beginning
     bd_compression compression;
     bd_fixed_format format; // of records of fixed length
 } files_dataset;
@@ -39,10 +40,8 @@ static files_iterator *iterator_of(bd_iterator *it)
 
 static void destroy(bd_dataset *base)
 {
-    files_dataset *d = dataset_of(base);
-    for (int64_t i = 0; i < d->count; i++)
-        bd_free(d->names[i]);
-    bd_free(d->names);
+    bd_file_names_fini(&dataset_of(base)->names);
+    bd_free(dataset_of(base)->offsets);
 }
 
 static void close_file(files_iterator *f)
@@ -63,12 +62,12 @@ static void close_iterator(bd_iterator *it)
 
 static const char *file_name(bd_iterator *it)
 {
-    return dataset_of(it->dataset)->names[iterator_of(it)->at];
+    return dataset_of(it->dataset)->names.items[iterator_of(it)->at];
 }
 
 static bool is_over(bd_iterator *it)
 {
-    return iterator_of(it)->at == dataset_of(it->dataset)->count;
+    return iterator_of(it)->at == dataset_of(it->dataset)->names.count;
 }
 
 static void next_file(bd_iterator *it)
@@ -77,7 +76,7 @@ static void next_file(bd_iterator *it)
     iterator_of(it)->at++;
 }
 
-static bd_turn give_bytes(bd_iterator *it, const void *data, size_t len)
+bd_turn bd_give_bytes(bd_iterator *it, const void *data, size_t len)
 {
     braid_tensor *t = &it->answer.tensors[0];
     char *copy = len ? bd_try_malloc(len) : NULL;
@@ -90,32 +89,48 @@ static bd_turn give_bytes(bd_iterator *it, const void *data, size_t len)
     return bd_give(it);
 }
 
+void bd_file_names_fini(bd_file_names *names)
+{
+    for (int64_t i = 0; i < names->count; i++)
+        bd_free(names->items[i]);
+    bd_free(names->items);
+    *names = (bd_file_names){0};
+}
+
+bool bd_input_file_names(bd_op_ctx *c, int input, bd_file_names *names)
+{
+    const braid_tensor *t = bd_input(c, input);
+    *names = (bd_file_names){0};
+    if (t->shape.rank > 1) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "`filenames` must be a scalar or a vector.");
+        return false;
+    }
+    names->count = bd_tensor_count(t);
+    names->items = bd_calloc((size_t)names->count, sizeof *names->items);
+    for (int64_t i = 0; i < names->count && !bd_op_failed(c); i++)
+        names->items[i] = bd_input_text(c, input, i);
+    if (bd_op_failed(c)) bd_file_names_fini(names);
+    return !bd_op_failed(c);
+}
+
 // A dataset of files from the input `filenames`, which is number 0.
 static files_dataset *new_dataset(bd_op_ctx *c, const bd_dataset_kind *kind)
 {
     static const braid_dtype type = BRAID_STRING;
     BD_STATUS(st);
     bd_dataset *made;
-    const braid_tensor *names = bd_input(c, 0);
-    if (names->shape.rank > 1) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "`filenames` must be a scalar or a vector.");
-        return NULL;
-    }
+    bd_file_names names;
+    if (!bd_input_file_names(c, 0, &names)) return NULL;
     if (bd_dataset_new(kind, 1, &type, &BD_SCALAR, NULL, 0, &made, st)) {
         bd_op_fail_status(c, st);
+        bd_file_names_fini(&names);
         return NULL;
     }
-    files_dataset *d = dataset_of(made);
-    d->count = bd_tensor_count(names);
-    d->names = bd_calloc((size_t)d->count, sizeof *d->names);
-    for (int64_t i = 0; i < d->count && !bd_op_failed(c); i++)
-        d->names[i] = bd_input_text(c, 0, i);
-    if (!bd_op_failed(c)) return d;
-    bd_dataset_unref(made);
-    return NULL;
+    dataset_of(made)->names = names;
+    return dataset_of(made);
 }
 
-static bool read_compression(bd_op_ctx *c, int i, bd_compression *kind)
+bool bd_input_compression(bd_op_ctx *c, int i, bd_compression *kind)
 {
     BD_STATUS(st);
     *kind = BD_COMPRESSION_NONE;
@@ -144,6 +159,16 @@ static bool check_buffer_size(bd_op_ctx *c, int i, const char *zero_means)
 
 // ---- TFRecordDataset ----
 
+static braid_code open_records(bd_iterator *it, braid_status *st)
+{
+    files_iterator *f = iterator_of(it);
+    const files_dataset *d = dataset_of(it->dataset);
+    braid_code code = bd_record_reader_open(file_name(it), d->compression, &f->records, st);
+    if (!code && d->offsets) code = bd_record_reader_seek(f->records, (uint64_t)d->offsets[f->at], st);
+    if (code) close_file(f);
+    return code;
+}
+
 static bd_turn read_record(bd_iterator *it)
 {
     files_iterator *f = iterator_of(it);
@@ -152,11 +177,9 @@ static bd_turn read_record(bd_iterator *it)
         const uint8_t *data;
         size_t len = 0;
         // A file that cannot be opened stays the next one.
-        if (!f->records &&
-            bd_record_reader_open(file_name(it), dataset_of(it->dataset)->compression, &f->records, st))
-            return bd_give_error(it, st);
+        if (!f->records && open_records(it, st)) return bd_give_error(it, st);
         braid_code code = bd_record_read(f->records, &data, &len, st);
-        if (!code) return give_bytes(it, data, len);
+        if (!code) return bd_give_bytes(it, data, len);
         next_file(it);
         if (code != BRAID_OUT_OF_RANGE)
             return bd_give_error(it, st); // what ignores errors goes on with the next file
@@ -171,15 +194,49 @@ static bd_turn record_next(bd_iterator *it)
 
 static const bd_dataset_kind record_kind = FILES_KIND("TFRecord", record_next);
 
+// An offset for each file; none where there are no offsets.
+static void read_offsets(bd_op_ctx *c, files_dataset *d)
+{
+    const braid_tensor *t = bd_input(c, 3);
+    int64_t count = bd_tensor_count(t);
+    if (t->shape.rank > 1) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "`byte_offsets` must be a scalar or a vector.");
+    } else if (count > 0 && count != d->names.count) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "`byte_offsets` must be of same size as `filenames`: %lld vs. %lld", (long long)count,
+                   (long long)d->names.count);
+    } else if (count > 0) {
+        d->offsets = bd_memdup(bd_tensor_i64(t), (size_t)count * sizeof *d->offsets);
+        for (int64_t i = 0; i < count && !bd_op_failed(c); i++)
+            if (d->offsets[i] < 0)
+                bd_op_fail(c, BRAID_INVALID_ARGUMENT, "`byte_offsets` must be >= 0, but %lld is not",
+                           (long long)d->offsets[i]);
+    }
+}
+
 static void record_run(bd_op_ctx *c)
 {
     bd_compression compression;
-    if (!read_compression(c, 1, &compression) || !check_buffer_size(c, 2, "no buffering")) return;
+    if (!bd_input_compression(c, 1, &compression) || !check_buffer_size(c, 2, "no buffering")) return;
     files_dataset *d = new_dataset(c, &record_kind);
     if (!d) return;
     d->compression = compression;
-    bd_output_dataset(c, &d->base);
+    if (c->input_count > 3) read_offsets(c, d);
+    if (bd_op_failed(c))
+        bd_dataset_unref(&d->base);
+    else
+        bd_output_dataset(c, &d->base);
 }
+
+BD_OP(TFRecordDatasetV2) = {
+    .signature = "(filenames: string, compression_type: string, buffer_size: int64, byte_offsets: int64) -> "
+                 "(handle: variant)",
+    .attrs = BD_DATASET_METADATA,
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_scalar,
+    .kernels = BD_KERNELS({.run = record_run}),
+    .doc = "The records of TFRecord files, one file after the other, each from a byte offset on.",
+};
 
 BD_OP(TFRecordDataset) = {
     .signature = "(filenames: string, compression_type: string, buffer_size: int64) -> (handle: variant)",
@@ -196,14 +253,14 @@ static bd_turn give_line(bd_iterator *it, const char *line, size_t len)
 {
     bd_strbuf *text = &iterator_of(it)->text;
     const char *end = line + len, *cr = memchr(line, '\r', len);
-    if (!cr) return give_bytes(it, line, len);
+    if (!cr) return bd_give_bytes(it, line, len);
     bd_strbuf_clear(text);
     for (const char *at = line; at < end; at = cr + 1) {
         cr = memchr(at, '\r', (size_t)(end - at));
         if (!cr) cr = end;
         bd_strbuf_append_n(text, at, (size_t)(cr - at));
     }
-    return give_bytes(it, bd_strbuf_str(text), text->len);
+    return bd_give_bytes(it, bd_strbuf_str(text), text->len);
 }
 
 static bd_turn read_line(bd_iterator *it)
@@ -233,7 +290,7 @@ static const bd_dataset_kind text_kind = FILES_KIND("TextLine", text_next);
 static void text_run(bd_op_ctx *c)
 {
     bd_compression compression;
-    if (!read_compression(c, 1, &compression) || !check_buffer_size(c, 2, "default")) return;
+    if (!bd_input_compression(c, 1, &compression) || !check_buffer_size(c, 2, "default")) return;
     files_dataset *d = new_dataset(c, &text_kind);
     if (!d) return;
     d->compression = compression;
@@ -283,7 +340,7 @@ static bd_turn read_fixed(bd_iterator *it)
             next_file(it);
             return bd_give_error(it, st);
         }
-        if (data) return give_bytes(it, data, (size_t)dataset_of(it->dataset)->format.record);
+        if (data) return bd_give_bytes(it, data, (size_t)dataset_of(it->dataset)->format.record);
         next_file(it);
     }
     return bd_give_end(it);
@@ -318,7 +375,7 @@ static void fixed_run(bd_op_ctx *c)
     int64_t sizes[3];
     bd_compression compression = BD_COMPRESSION_NONE;
     if (!read_sizes(c, sizes) || !check_buffer_size(c, 4, "default")) return;
-    if (c->input_count > 5 && !read_compression(c, 5, &compression)) return;
+    if (c->input_count > 5 && !bd_input_compression(c, 5, &compression)) return;
     files_dataset *d = new_dataset(c, &fixed_kind);
     if (!d) return;
     d->format = (bd_fixed_format){.header = sizes[0],

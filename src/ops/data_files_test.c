@@ -97,6 +97,11 @@ static void test_records(void **state)
     write_file("bad", "not a record at all", 19);
     expect("TFRecordDataset(string[2] @/r1 @/r1; string[] \"\"; int64[] 0)",
            "string[] a | string[] bc | string[] a | string[] bc | end");
+    // the second record of r1 begins behind the first, which takes 16 bytes more than its content
+    expect("TFRecordDatasetV2(string[2] @/r1 @/r1; string[] \"\"; int64[] 0; int64[2] 17 0)",
+           "string[] bc | string[] a | string[] bc | end");
+    expect("TFRecordDatasetV2(string[] @/r1; string[] \"\"; int64[] 0; int64[0])",
+           "string[] a | string[] bc | end");
     expect("TFRecordDataset(string[] @/r2; string[] ZLIB; int64[] 10)", "string[] d | end");
     expect("TFRecordDataset(string[2] @/bad @/r1; string[] \"\"; int64[] 0)",
            "DataLoss: corrupted record | string[] a | string[] bc | end");
