@@ -123,6 +123,23 @@ static const nodes_case unary_cases[] = {
 };
 
 static const nodes_case binary_cases[] = {
+    {"FakeQuantWithMinMaxArgs",
+     "num_bits=4",
+     {X},
+     "FakeQuantWithMinMaxArgsGradient = FakeQuantWithMinMaxArgsGradient(grad, x)"},
+    {"FakeQuantWithMinMaxVars",
+     NULL,
+     {X, "a float[]", "b float[]"},
+     "FakeQuantWithMinMaxVarsGradient = FakeQuantWithMinMaxVarsGradient(grad, x, a, b)"},
+    {"FakeQuantWithMinMaxVarsPerChannel",
+     NULL,
+     {X, "a float[3]", "b float[3]"},
+     "FakeQuantWithMinMaxVarsPerChannelGradient = FakeQuantWithMinMaxVarsPerChannelGradient(grad, x, a, b)"},
+    {"QuantizeAndDequantizeV2", NULL, {X, "a float[]", "b float[]"}, ""},
+    {"QuantizeAndDequantizeV4",
+     "axis=1",
+     {X, "a float[3]", "b float[3]"},
+     "QuantizeAndDequantizeV4Grad = QuantizeAndDequantizeV4Grad(grad, x, a, b)"},
     {"Sub",
      NULL,
      {X, Y},

@@ -22,7 +22,8 @@ static const char differentiable[] =
     "MatrixSetDiag MatrixBandPart Fill PreventGradient Gather GatherV2 GatherNd CheckNumerics PlaceholderWithDefault Identity "
     "RefIdentity IdentityN Snapshot Reshape ExpandDims Squeeze Transpose Tile Pad PadV2 ReverseSequence Reverse ReverseV2 "
     "SpaceToBatch SpaceToBatchND BatchToSpace BatchToSpaceND SpaceToDepth DepthToSpace MirrorPad MirrorPadGrad "
-    "ExtractImagePatches ScatterNd ScatterNdNonAliasingAdd "
+    "ExtractImagePatches ScatterNd ScatterNdNonAliasingAdd QuantizeAndDequantize QuantizeAndDequantizeV2 QuantizeAndDequantizeV3 "
+    "FakeQuantWithMinMaxArgs FakeQuantWithMinMaxVars FakeQuantWithMinMaxVarsPerChannel "
     // nn_grad.py
     "Conv2D Conv2DBackpropInput Conv2DBackpropFilter DepthwiseConv2dNative DepthwiseConv2dNativeBackpropInput "
     "DepthwiseConv2dNativeBackpropFilter Softmax LogSoftmax BiasAdd BiasAddGrad BiasAddV1 Relu ReluGrad Relu6 Relu6Grad Elu "
@@ -37,6 +38,8 @@ static const char differentiable[] =
     "SparseSegmentMeanWithNumSegments SparseSegmentSqrtNWithNumSegments LeakyRelu LeakyReluGrad ClipByValue BroadcastTo EnsureShape "
     "MatrixDiagV2 MatrixDiagPartV2 MatrixSetDiagV2 MatrixDiagV3 MatrixDiagPartV3 MatrixSetDiagV3 Roll TensorScatterUpdate TensorScatterAdd TensorScatterSub NthElement TopK "
     "LogMatrixDeterminant Cholesky TridiagonalSolve TridiagonalMatMul Einsum ResourceGatherNd "
+    // what came by TensorFlow 2
+    "QuantizeAndDequantizeV4 "
     // random_grad.py
     "RandomGamma "
     // the others

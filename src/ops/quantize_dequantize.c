@@ -1,0 +1,374 @@
+// QuantizeAndDequantize and its versions: numbers as they would come back out of a signed or unsigned integer of a few bits.
+//
+// The range, given or found, is scaled so that 0 stays 0 and the end that is farther out becomes that of the integer.
+#include "graph/grad.h"
+#include "graph/shape_fn.h"
+#include "op/kernel.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+typedef struct quantize_state {
+    int64_t bits;   // where an attr says it
+    int64_t axis;   // whose every place has a range of its own; -1: one range for all
+    float min, max; // where attrs say them
+    bool by_attrs;  // the range
+    bool is_signed, is_narrow, is_given, rounds_up;
+} quantize_state;
+
+static bool flag(const braid_op *node, const char *name)
+{
+    const bd_attr *attr = bd_node_attr(node, name);
+    return attr && attr->b;
+}
+
+static braid_code check_bits(const quantize_state *s, int64_t bits, braid_status *st)
+{
+    if (bits > 0 && bits < (s->is_signed ? 62 : 63)) return BRAID_OK;
+    return bd_fail(st, BRAID_INVALID_ARGUMENT, "num_bits is out of range: %lld with signed_input_ %d",
+                   (long long)bits, s->is_signed);
+}
+
+static braid_code check_range(double min, double max, braid_status *st)
+{
+    if (min <= max) return BRAID_OK;
+    return bd_fail(st, BRAID_INVALID_ARGUMENT, "Invalid range: input_min %g > input_max %g", min, max);
+}
+
+static braid_code quantize_create(const braid_op *node, void *state, braid_status *st)
+{
+    quantize_state *s = state;
+    const bd_attr *mode = bd_node_attr(node, "round_mode"), *axis = bd_node_attr(node, "axis");
+    *s = (quantize_state){.axis = axis ? axis->i : -1,
+                          .is_signed = flag(node, "signed_input"),
+                          .is_narrow = flag(node, "narrow_range"),
+                          .is_given = flag(node, "range_given"),
+                          .by_attrs = node->input_count == 1,
+                          .rounds_up = mode && strcmp(mode->s.data, "HALF_UP") == 0};
+    if (s->axis < -1)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "Axis must be at least -1. Found %lld",
+                       (long long)s->axis);
+    braid_code code = BRAID_OK;
+    if (bd_node_attr(node, "num_bits")) {
+        s->bits = bd_node_attr_int(node, "num_bits");
+        code = check_bits(s, s->bits, st);
+    }
+    if (!code && s->by_attrs && s->is_given) {
+        s->min = bd_node_attr_float(node, "input_min");
+        s->max = bd_node_attr_float(node, "input_max");
+        code = check_range((double)s->min, (double)s->max, st);
+    }
+    return code;
+}
+
+// From `min` to `max` as the integers `lowest` to `highest`.
+typedef struct quantization {
+    double min, max, scale, inverse;
+} quantization;
+
+// A tensor as [outer, count, inner], of which each place in the middle has a range.
+typedef struct places {
+    int64_t outer, count, inner;
+} places;
+
+// Products and quotients are those of the type T, as in TensorFlow.
+#define DEFINE_QUANTIZE(T, LIMIT, FLOOR, RINT)                                                               \
+    static void find_scale_##T(T min, T max, T lowest, T highest, quantization *q)                           \
+    {                                                                                                        \
+        T by_min = lowest * min > 0 ? lowest / min : (LIMIT);                                                \
+        T by_max = highest * max > 0 ? highest / max : (LIMIT);                                              \
+        T inverse;                                                                                           \
+        if (by_min < by_max) {                                                                               \
+            inverse = min / lowest;                                                                          \
+            max = highest * inverse;                                                                         \
+        } else {                                                                                             \
+            inverse = max / highest;                                                                         \
+            min = lowest * inverse;                                                                          \
+        }                                                                                                    \
+        *q = (quantization){(double)min, (double)max, (double)(by_min < by_max ? by_min : by_max),           \
+                            (double)inverse};                                                                \
+    }                                                                                                        \
+    static void quantize_##T(const quantize_state *s, const quantization *q, const T *x, T *y, int64_t n)    \
+    {                                                                                                        \
+        T min = (T)q->min, max = (T)q->max, scale = (T)q->scale, inverse = (T)q->inverse;                    \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            T v = x[i];                                                                                      \
+            if (s->is_given) {                                                                               \
+                v = v > max ? max : v;                                                                       \
+                v = v < min ? min : v;                                                                       \
+            }                                                                                                \
+            v *= scale;                                                                                      \
+            y[i] = (s->rounds_up ? FLOOR(v + (T)0.5) : RINT(v)) * inverse;                                   \
+        }                                                                                                    \
+    }                                                                                                        \
+    static void find_range_##T(const T *x, int64_t n, T *min, T *max)                                        \
+    {                                                                                                        \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            if (x[i] < *min) *min = x[i];                                                                    \
+            if (x[i] > *max) *max = x[i];                                                                    \
+        }                                                                                                    \
+    }                                                                                                        \
+    /* The part of all that has the range of place `p`: `outer` pieces of `inner` elements. */               \
+    static void run_##T(const quantize_state *s, const places *p, int64_t place, int64_t bits, T min, T max, \
+                        const T *x, T *y)                                                                    \
+    {                                                                                                        \
+        int64_t half = INT64_C(1) << (bits - 1), piece = p->count * p->inner;                                \
+        int64_t lowest = s->is_signed ? -half + s->is_narrow : 0;                                            \
+        int64_t highest = s->is_signed ? half - 1 : half - 1 + half;                                         \
+        quantization q;                                                                                      \
+        x += place * p->inner;                                                                               \
+        y += place * p->inner;                                                                               \
+        if (!s->is_given) {                                                                                  \
+            min = (T)INFINITY;                                                                               \
+            max = (T)-INFINITY;                                                                              \
+            for (int64_t i = 0; i < p->outer; i++)                                                           \
+                find_range_##T(x + i * piece, p->inner, &min, &max);                                         \
+        }                                                                                                    \
+        find_scale_##T(min, max, (T)lowest, (T)highest, &q);                                                 \
+        for (int64_t i = 0; i < p->outer; i++)                                                               \
+            quantize_##T(s, &q, x + i * piece, y + i * piece, p->inner);                                     \
+    }
+DEFINE_QUANTIZE(float, FLT_MAX, floorf, rintf)
+DEFINE_QUANTIZE(double, DBL_MAX, floor, rint)
+
+static double number_at(const braid_tensor *t, int64_t i)
+{
+    return t->dtype == BRAID_FLOAT ? (double)bd_tensor_f32(t)[i] : bd_tensor_f64(t)[i];
+}
+
+// Input `i`, NAME, must be a scalar, or a vector of a number for each place. False: the kernel has failed.
+static bool check_numbers(bd_op_ctx *c, int i, const char *name, int64_t axis, int64_t count)
+{
+    const braid_shape *s = &bd_input(c, i)->shape;
+    char text[BD_SHAPE_STR_MAX];
+    if (axis < 0 && s->rank != 0)
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be a scalar, but has shape %s", name,
+                   bd_shape_str(s, text));
+    else if (axis >= 0 && (s->rank != 1 || s->dims[0] != count))
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s has incorrect size, was %s expected [%lld]", name,
+                   bd_shape_str(s, text), (long long)count);
+    return !bd_op_failed(c);
+}
+
+// Shapes have been checked: where there are no elements, sizes are not multiplied.
+static bool places_of(bd_op_ctx *c, const braid_shape *s, int64_t axis, places *p)
+{
+    if (axis >= s->rank) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "Axis requested is larger than input dimensions. Axis: %lld Input Dimensions: %d",
+                   (long long)axis, s->rank);
+        return false;
+    }
+    int64_t count = bd_shape_count(s);
+    *p = (places){.outer = 1, .count = axis < 0 ? 1 : s->dims[axis], .inner = count};
+    if (axis >= 0 && count > 0) {
+        p->outer = bd_shape_count_range(s, 0, (int)axis);
+        p->inner = bd_shape_count_range(s, (int)axis + 1, s->rank);
+    }
+    return true;
+}
+
+static bool read_bits(bd_op_ctx *c, int64_t *bits)
+{
+    const quantize_state *s = c->state;
+    BD_STATUS(st);
+    *bits = s->bits;
+    if (c->input_count <= 3) return true;
+    if (!check_numbers(c, 3, "num_bits", -1, 1)) return false;
+    *bits = *bd_tensor_i32(bd_input(c, 3));
+    if (check_bits(s, *bits, st)) bd_op_fail_status(c, st);
+    return !bd_op_failed(c);
+}
+
+// The range at a place, where it is given.
+static bool read_range(bd_op_ctx *c, int64_t place, double *min, double *max)
+{
+    const quantize_state *s = c->state;
+    BD_STATUS(st);
+    *min = (double)s->min;
+    *max = (double)s->max;
+    if (s->by_attrs || !s->is_given) return true;
+    *min = number_at(bd_input(c, 1), place);
+    *max = number_at(bd_input(c, 2), place);
+    if (check_range(*min, *max, st)) bd_op_fail_status(c, st);
+    return !bd_op_failed(c);
+}
+
+static void quantize_run(bd_op_ctx *c)
+{
+    const quantize_state *s = c->state;
+    const braid_tensor *x = bd_input(c, 0);
+    int64_t bits;
+    places p;
+    if (!read_bits(c, &bits) || !places_of(c, &x->shape, s->axis, &p)) return;
+    bool has_range = !s->by_attrs && s->is_given;
+    if (has_range && (!check_numbers(c, 1, "input_min", s->axis, p.count) ||
+                      !check_numbers(c, 2, "input_max", s->axis, p.count)))
+        return;
+    braid_tensor *y = bd_output_forward(c, 0, 0, x->dtype, &x->shape);
+    for (int64_t i = 0; y && i < p.count; i++) {
+        double min, max;
+        if (!read_range(c, i, &min, &max)) return;
+        if (bd_tensor_count(x) == 0) continue;
+        if (x->dtype == BRAID_FLOAT) {
+            run_float(s, &p, i, bits, (float)min, (float)max, bd_tensor_f32(x), bd_tensor_f32(y));
+        } else {
+            run_double(s, &p, i, bits, min, max, bd_tensor_f64(x), bd_tensor_f64(y));
+        }
+    }
+}
+
+// The range and the number of bits are scalars, or the range are vectors along an axis.
+static braid_code quantize_shape(bd_shape_ctx *c, braid_status *st)
+{
+    const bd_attr *axis = bd_node_attr(c->node, "axis");
+    braid_code code = BRAID_OK;
+    for (int i = 1; i < c->input_count && !code; i++)
+        code = bd_shape_ctx_rank(c, i, i < 3 && axis && axis->i >= 0 ? 1 : 0, st);
+    c->outputs[0] = c->inputs[0];
+    return code;
+}
+
+// As if nothing had been rounded.
+static void quantize_gradient(bd_grad_ctx *c)
+{
+    c->input_grads[0] = c->output_grads[0];
+}
+
+#define QUANTIZE_KERNELS                                                                                     \
+    BD_KERNELS({.types = "T=float|double",                                                                   \
+                .flags = BD_KERNEL_WIDENS,                                                                   \
+                .state_size = sizeof(quantize_state),                                                        \
+                .create = quantize_create,                                                                   \
+                .run = quantize_run})
+
+BD_OP(QuantizeAndDequantize) = {
+    .signature = "(input: T) -> (output: T)",
+    .attrs =
+        "signed_input:bool=true; num_bits:int=8; range_given:bool=false; input_min:float=0; input_max:float=0; "
+        "T:type{bfloat16,double,float,half}",
+    .shape = quantize_shape,
+    .gradient = quantize_gradient,
+    .kernels = QUANTIZE_KERNELS,
+    .doc = "QuantizeAndDequantizeV2 with the range given by attrs.",
+    .deviation = "Graphs of any version may have it.",
+};
+
+BD_OP(QuantizeAndDequantizeV2) = {
+    .signature = "(input: T, input_min: T, input_max: T) -> (output: T)",
+    .attrs =
+        "signed_input:bool=true; num_bits:int=8; range_given:bool=false; T:type{bfloat16,double,float,half}; "
+        "round_mode:string{HALF_TO_EVEN,HALF_UP}='HALF_TO_EVEN'; narrow_range:bool=false",
+    .shape = quantize_shape,
+    .gradient = quantize_gradient,
+    .kernels = QUANTIZE_KERNELS,
+    .doc =
+        "Rounds numbers to those that an integer of num_bits over the range can stand for; the range is that of the "
+        "input where it is not given.",
+};
+
+BD_OP(QuantizeAndDequantizeV3) = {
+    .signature = "(input: T, input_min: T, input_max: T, num_bits: int32) -> (output: T)",
+    .attrs =
+        "signed_input:bool=true; range_given:bool=true; T:type{bfloat16,double,float,half}; narrow_range:bool=false",
+    .shape = quantize_shape,
+    .gradient = quantize_gradient,
+    .kernels = QUANTIZE_KERNELS,
+    .doc = "QuantizeAndDequantizeV2 with the number of bits given by a tensor.",
+};
+
+// ---- V4, whose gradient ends where the range does ----
+
+static void gradient_run(bd_op_ctx *c)
+{
+    const quantize_state *s = c->state;
+    const braid_tensor *dy = bd_input(c, 0), *x = bd_input(c, 1), *low = bd_input(c, 2),
+                       *high = bd_input(c, 3);
+    places p;
+    if (!bd_shape_equal(&dy->shape, &x->shape)) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "gradient and input must be the same size");
+        return;
+    }
+    if (!places_of(c, &x->shape, s->axis, &p) || !check_numbers(c, 2, "input_min", s->axis, p.count) ||
+        !check_numbers(c, 3, "input_max", s->axis, p.count))
+        return;
+    braid_tensor *dx = bd_output_forward(c, 0, 0, x->dtype, &x->shape);
+    for (int i = 1; i < 3; i++) {
+        braid_tensor *none = dx ? bd_output(c, i, x->dtype, &low->shape) : NULL;
+        if (!none) return;
+        memset(none->data, 0, bd_tensor_bytes(none));
+    }
+    for (int64_t i = 0; i < bd_tensor_count(x); i++) {
+        int64_t place = i / p.inner % p.count;
+        double v = number_at(x, i);
+        bool is_within = v >= number_at(low, place) && v <= number_at(high, place);
+        double d = number_at(dy, i) * (is_within ? 1.0 : 0.0);
+        if (x->dtype == BRAID_FLOAT) {
+            bd_tensor_f32(dx)[i] = (float)d;
+        } else {
+            bd_tensor_f64(dx)[i] = d;
+        }
+    }
+}
+
+static braid_code gradient_create(const braid_op *node, void *state, braid_status *st)
+{
+    *(quantize_state *)state = (quantize_state){.axis = bd_node_attr_int(node, "axis")};
+    if (bd_node_attr_int(node, "axis") >= -1) return BRAID_OK;
+    return bd_fail(st, BRAID_INVALID_ARGUMENT, "Axis must be at least -1. Found %lld",
+                   (long long)bd_node_attr_int(node, "axis"));
+}
+
+static braid_code gradient_shape(bd_shape_ctx *c, braid_status *st)
+{
+    int rank = bd_node_attr_int(c->node, "axis") >= 0 ? 1 : 0;
+    braid_code code = bd_shape_ctx_rank(c, 2, rank, st);
+    if (!code) code = bd_shape_ctx_rank(c, 3, rank, st);
+    if (code) return code;
+    if (!bd_shape_merge(&c->inputs[0], &c->inputs[1], &c->outputs[0]))
+        return bd_shape_ctx_fail(c, st, "Shapes of gradients and input must be equal");
+    if (!bd_shape_merge(&c->inputs[2], &c->inputs[3], &c->outputs[1]))
+        return bd_shape_ctx_fail(c, st, "Shapes of input_min and input_max must be equal");
+    c->outputs[2] = c->outputs[1];
+    return BRAID_OK;
+}
+
+static void v4_gradient(bd_grad_ctx *c)
+{
+    braid_op_desc *d = braid_op_begin(c->graph, "QuantizeAndDequantizeV4Grad", NULL);
+    braid_op_input(d, c->output_grads[0]);
+    for (int i = 0; i < 3; i++)
+        braid_op_input(d, c->op->inputs[i]);
+    braid_op_attr_int(d, "axis", bd_node_attr_int(c->op, "axis"));
+    braid_op *gradient = braid_op_end_out(d).op;
+    for (int i = 0; gradient && i < 3; i++)
+        c->input_grads[i] = braid_output(gradient, i);
+}
+
+BD_OP(QuantizeAndDequantizeV4) = {
+    .signature = "(input: T, input_min: T, input_max: T) -> (output: T)",
+    .attrs =
+        "signed_input:bool=true; num_bits:int=8; range_given:bool=false; T:type{bfloat16,double,float,half}; "
+        "round_mode:string{HALF_TO_EVEN,HALF_UP}='HALF_TO_EVEN'; narrow_range:bool=false; axis:int=-1",
+    .shape = quantize_shape,
+    .gradient = v4_gradient,
+    .kernels = QUANTIZE_KERNELS,
+    .doc =
+        "QuantizeAndDequantizeV2 with a gradient that is 0 outside of the range, and perhaps a range for each place along "
+        "an axis.",
+};
+
+BD_OP(QuantizeAndDequantizeV4Grad) = {
+    .signature =
+        "(gradients: T, input: T, input_min: T, input_max: T) -> (input_backprop: T, input_min_backprop: T, "
+        "input_max_backprop: T)",
+    .attrs = "T:type{bfloat16,double,float,half}; axis:int=-1",
+    .shape = gradient_shape,
+    .kernels = BD_KERNELS({.types = "T=float|double",
+                           .flags = BD_KERNEL_WIDENS,
+                           .state_size = sizeof(quantize_state),
+                           .create = gradient_create,
+                           .run = gradient_run}),
+    .doc = "Passes gradients on where inputs are within the range; the range gets none.",
+};
