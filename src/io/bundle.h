@@ -44,7 +44,8 @@ braid_code bd_bundle_finish(bd_bundle_writer *w, braid_status *st);
 void bd_bundle_writer_free(bd_bundle_writer *w);
 
 typedef struct bd_bundle_merge_options {
-    bool remove_dirs; // of the old bundles, those that are empty then and not that of the new one
+    bool allow_missing; // passes over bundles that are not there, but not over all of them
+    bool remove_dirs;   // of the old bundles, those that are empty then and not that of the new one
     // Asked before each file is read or brought to the disk; once it says yes the merge ends with Cancelled and nothing is
     // changed. It is not asked any more when files are renamed. NULL: never cancelled.
     bool (*is_cancelled)(void *arg);

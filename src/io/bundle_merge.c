@@ -179,8 +179,18 @@ braid_code bd_bundle_merge(const char *const *prefixes, size_t count, const char
     struct merge m = {.prefix = prefix, .options = options};
     braid_code code = BRAID_OK;
     if (count == 0) return bd_fail(st, BRAID_INVALID_ARGUMENT, "no checkpoints to merge into %s", prefix);
-    for (size_t i = 0; i < count && !code; i++)
+    size_t missing = 0;
+    for (size_t i = 0; i < count && !code; i++) {
         code = take_bundle(&m, prefixes[i], st);
+        if (code != BRAID_NOT_FOUND || !options->allow_missing) continue;
+        braid_status_clear(st);
+        code = BRAID_OK;
+        missing++;
+    }
+    if (missing == count)
+        code = bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       "At least one prefix checkpoint file must exist, but none of %zu does: %s", count,
+                       prefixes[0]);
     if (!code && m.data_paths.len >= BD_BUNDLE_SHARDS_MAX) {
         code = bd_fail(st, BRAID_INVALID_ARGUMENT, "too many data files to merge into %s", prefix);
     }

@@ -82,6 +82,21 @@ static void test_merging_what_was_merged(void **state)
     assert_int_equal(bd_memory_fs_file_count(), 4);
 }
 
+static void test_merging_what_is_there(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    static const bd_bundle_merge_options allow = {.remove_dirs = true, .allow_missing = true};
+    write_parts();
+    bd_bundle_merge((const char *[]){"/dir/none", "/dir/temp/part-0", "/dir/temp/part-1"}, 3, "/dir/v",
+                    &allow, st);
+    assert_ok(st);
+    expect_merged("/dir/v");
+    bd_bundle_merge((const char *[]){"/dir/none"}, 1, "/dir/v", &allow, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "At least one prefix checkpoint file must exist");
+    expect_merged("/dir/v");
+}
+
 static void test_merging_what_does_not_fit(void **state)
 {
     (void)state;
@@ -185,6 +200,7 @@ int main(void)
         ON_DISK(test_merging),
         ON_DISK(test_merging_keeps_directories_that_it_should),
         ON_DISK(test_merging_what_was_merged),
+        ON_DISK(test_merging_what_is_there),
         ON_DISK(test_merging_what_does_not_fit),
         ON_DISK(test_a_merge_that_is_cancelled_changes_nothing),
         ON_DISK(test_removing),

@@ -160,6 +160,7 @@ typedef struct bd_rmsprop {
 } bd_rmsprop;
 typedef struct bd_ftrl {
     double lr, l1, l2, l2_shrinkage, lr_power;
+    bool linear_has_lr; // linear holds what it is by the paper times lr, so that lr may be 0
 } bd_ftrl;
 typedef struct bd_adadelta {
     double lr, rho, epsilon;

@@ -87,21 +87,23 @@
     {                                                                                                                   \
         return y == (T)0.5 ? sqrt_##S(x) : pow_##S(x, y);                                                               \
     }                                                                                                                   \
-    /* McMahan et al. 2013, figure 1; the shrinkage of the second version is L2 added to the gradient. */               \
+    /* McMahan et al. 2013, figure 1; the second version's shrinkage is L2 added to the gradient that linear takes. */  \
     BD_HOGWILD static void ftrl_##S(void *var_p, void *accum_p, void *linear_p, const void *grad_p,                     \
                                     int64_t n, const bd_ftrl *o)                                                        \
     {                                                                                                                   \
         T *var = var_p, *accum = accum_p, *linear = linear_p;                                                           \
         const T *grad = grad_p;                                                                                         \
-        const T lr = (T)o->lr, l1 = (T)o->l1, l2 = (T)o->l2, power = -(T)o->lr_power;                                   \
+        const T lr = (T)o->lr, power = -(T)o->lr_power;                                                                 \
+        const T times = o->linear_has_lr ? lr : 1, by = o->linear_has_lr ? 1 : lr;                                      \
+        const T l1 = (T)o->l1 * times, l2 = (T)o->l2 * times;                                                           \
         const T shrinkage = 2 * (T)o->l2_shrinkage;                                                                     \
         for (int64_t i = 0; i < n; i++) {                                                                               \
-            T g = grad[i] + shrinkage * var[i], old = accum[i], sum = old + g * g;                                      \
+            T g = grad[i] + shrinkage * var[i], old = accum[i], sum = old + grad[i] * grad[i];                          \
             T root = power_##S(sum, power);                                                                             \
-            T z = linear[i] + g - (root - power_##S(old, power)) / lr * var[i];                                         \
+            T z = linear[i] + g * times - (root - power_##S(old, power)) / by * var[i];                                 \
             accum[i] = sum;                                                                                             \
             linear[i] = z;                                                                                              \
-            var[i] = abs_##S(z) > l1 ? ((z > 0 ? l1 : -l1) - z) / (root / lr + 2 * l2) : 0;                             \
+            var[i] = abs_##S(z) > l1 ? ((z > 0 ? l1 : -l1) - z) / (root / by + 2 * l2) : 0;                             \
         }                                                                                                               \
     }                                                                                                                   \
     /* Graves 2013, equations 38 to 41: RMSProp by the variance, ms - mg^2. */                                          \

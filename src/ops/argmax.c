@@ -80,10 +80,13 @@ static void no_gradient(bd_grad_ctx *c)
 
 BD_OP(ArgMax) = {
     .signature = "(input: T, dimension: Tidx) -> (output: output_type)",
-    .attrs = "T:type{number}; Tidx:type{int32,int64}=int32; output_type:type{int32,int64}=int64",
+    .attrs = "T:type{number}; Tidx:type{int16,int32,int64}=int32; "
+             "output_type:type{int16,int32,int64,uint16}=int64",
     .shape = argmax_shape,
     .gradient = no_gradient,
-    .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = argmax_run}),
+    .kernels = BD_KERNELS({.types = BD_NUMBERS "; Tidx=int32|int64; output_type=int32|int64",
+                           .flags = BD_KERNEL_WIDENS,
+                           .run = argmax_run}),
     .doc = "Gives the place of the greatest element along an axis, the first of equals.",
 };
 

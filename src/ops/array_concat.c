@@ -264,7 +264,7 @@ static void concat_offset_run(bd_op_ctx *c)
                    (long long)rank);
         return;
     }
-    int32_t offset = 0;
+    int64_t offset = 0;
     for (int i = 1; i < c->input_count; i++) {
         const braid_tensor *s = bd_input(c, i);
         if (!bd_shape_equal(&s->shape, &first->shape)) {
@@ -273,24 +273,29 @@ static void concat_offset_run(bd_op_ctx *c)
             return;
         }
         for (int64_t d = 0; d < rank; d++) {
-            if (d == axis || bd_tensor_i32(s)[d] == bd_tensor_i32(first)[d]) continue;
+            if (d == axis || bd_tensor_index(s, d) == bd_tensor_index(first, d)) continue;
             bd_op_fail(
                 c, BRAID_INVALID_ARGUMENT,
-                "All dimensions except %lld must match. Input %d has dimension %lld of size %d, and input 0 %d",
-                (long long)axis, i - 1, (long long)d, bd_tensor_i32(s)[d], bd_tensor_i32(first)[d]);
+                "All dimensions except %lld must match. Input %d has dimension %lld of size %lld, and input 0 %lld",
+                (long long)axis, i - 1, (long long)d, (long long)bd_tensor_index(s, d),
+                (long long)bd_tensor_index(first, d));
             return;
         }
-        braid_tensor *y = bd_output(c, i - 1, BRAID_INT32, &first->shape);
+        braid_tensor *y = bd_output(c, i - 1, first->dtype, &first->shape);
         if (!y) return;
-        for (int64_t d = 0; d < rank; d++)
-            bd_tensor_i32(y)[d] = d == axis ? offset : 0;
-        offset = (int32_t)((uint32_t)offset + (uint32_t)bd_tensor_i32(s)[axis]);
+        memset(y->data, 0, bd_tensor_bytes(y));
+        if (y->dtype == BRAID_INT64) {
+            bd_tensor_i64(y)[axis] = offset;
+        } else {
+            bd_tensor_i32(y)[axis] = (int32_t)offset;
+        }
+        offset = (int64_t)((uint64_t)offset + (uint64_t)bd_tensor_index(s, axis));
     }
 }
 
 BD_OP(ConcatOffset) = {
-    .signature = "(concat_dim: int32, shape: N*int32) -> (offset: N*int32)",
-    .attrs = "N:int>=2",
+    .signature = "(concat_dim: int32, shape: N*shape_type) -> (offset: N*shape_type)",
+    .attrs = "N:int>=2; shape_type:type{int32,int64}=int32",
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = concat_offset_shape,
     .kernels = BD_KERNELS({.run = concat_offset_run}),

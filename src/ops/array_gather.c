@@ -260,10 +260,10 @@ static void gather_v2_gradient(bd_grad_ctx *c)
 
 BD_OP(GatherV2) = {
     .signature = "(params: Tparams, indices: Tindices, axis: Taxis) -> (output: Tparams)",
-    .attrs = "batch_dims:int=0; Tparams:type; Tindices:type{int32,int64}; Taxis:type{int32,int64}",
+    .attrs = "batch_dims:int=0; Tparams:type; Tindices:type{int16,int32,int64}; Taxis:type{int32,int64}",
     .shape = gather_v2_shape,
     .gradient = gather_v2_gradient,
-    .kernels = BD_KERNELS({.run = gather_v2_run}),
+    .kernels = BD_KERNELS({.types = "Tindices=int32|int64", .flags = BD_KERNEL_WIDENS, .run = gather_v2_run}),
     .doc = "Slices along an axis, picked by `indices`.",
     .deviation = "No gradient with attr batch_dims.",
 };

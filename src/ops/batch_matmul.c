@@ -166,7 +166,8 @@ static void batch_matmul_v2_gradient(bd_grad_ctx *c)
 // ---- Definitions ----
 
 #define BATCH_ATTRS                                                                                          \
-    "T:type{bfloat16,complex128,complex64,double,float,half,int32,int64}; adj_x:bool=false; adj_y:bool=false"
+    "T:type{bfloat16,complex128,complex64,double,float,half,int16,int32,int64,int8,uint16,uint8}; "          \
+    "adj_x:bool=false; adj_y:bool=false; grad_x:bool=false; grad_y:bool=false"
 #define BATCH_KERNELS                                                                                        \
     BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX,                                                          \
                 .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,                                             \

@@ -1,7 +1,8 @@
 // FusedBatchNorm and FusedBatchNormGrad in their three versions, which compute the same.
 //
 // In training the statistics are those of the batch: outputs 3 and 4 carry its mean and variance to the gradient, and output 2
-// is the variance with Bessel's correction, for the moving average. Otherwise inputs 3 and 4 are the statistics.
+// is the variance with Bessel's correction, for the moving average; where attr exponential_avg_factor is not 1, outputs 1 and 2
+// are the moving averages, those in inputs 3 and 4 brought on. Otherwise inputs 3 and 4 are the statistics.
 #include "ops/batch_norm.h"
 
 #include "base/alloc.h"
@@ -10,15 +11,31 @@
 
 typedef struct norm_state {
     float epsilon;
+    float factor; // how much of the moving averages the batch's statistics are to be
     bool is_nchw, is_training;
+    bool takes_statistics; // inputs 3 and 4 are of use
 } norm_state;
+
+// Gradients have no such attr.
+static float factor_of(const braid_op *node)
+{
+    const char *name = "exponential_avg_factor";
+    return bd_node_attr(node, name) ? bd_node_attr_float(node, name) : 1;
+}
+
+static bool takes_statistics(const braid_op *node)
+{
+    return !bd_node_attr_bool(node, "is_training") || factor_of(node) != 1;
+}
 
 static braid_code norm_create(const braid_op *node, void *state, braid_status *st)
 {
     (void)st;
     *(norm_state *)state = (norm_state){.epsilon = bd_node_attr_float(node, "epsilon"),
+                                        .factor = factor_of(node),
                                         .is_nchw = bd_batch_norm_is_nchw(node),
-                                        .is_training = bd_node_attr_bool(node, "is_training")};
+                                        .is_training = bd_node_attr_bool(node, "is_training"),
+                                        .takes_statistics = takes_statistics(node)};
     return BRAID_OK;
 }
 
@@ -27,7 +44,7 @@ static braid_code norm_create(const braid_op *node, void *state, braid_status *s
 static braid_code norm_shape(bd_shape_ctx *c, braid_status *st)
 {
     bool nchw = bd_batch_norm_is_nchw(c->node);
-    int vectors_to = bd_node_attr_bool(c->node, "is_training") ? 3 : 5;
+    int vectors_to = takes_statistics(c->node) ? 5 : 3;
     int64_t channels = -1;
     braid_code code = bd_batch_norm_images_shape(c, 0, nchw, &channels, &c->outputs[0], st);
     for (int i = 1; i < vectors_to && !code; i++)
@@ -57,18 +74,15 @@ static braid_code norm_grad_shape(bd_shape_ctx *c, braid_status *st)
 
 // ---- FusedBatchNorm ----
 
-static bool check_empty(bd_op_ctx *c, int i, const char *what)
+// Statistics that are of no use: TensorFlow 1 wants them empty, 2 takes any.
+static bool check_vector(bd_op_ctx *c, int i, const char *what)
 {
     const braid_shape *s = &bd_input(c, i)->shape;
     char text[BD_SHAPE_STR_MAX];
-    if (s->rank != 1) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be 1-dimensional, but has shape %s", what,
-                   bd_shape_str(s, text));
-    } else if (s->dims[0] != 0) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be empty for training, but has shape %s", what,
-                   bd_shape_str(s, text));
-    }
-    return !bd_op_failed(c);
+    if (s->rank == 1) return true;
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be 1-dimensional, but has shape %s", what,
+               bd_shape_str(s, text));
+    return false;
 }
 
 static bool check_inputs(bd_op_ctx *c, bd_channels *v)
@@ -77,8 +91,8 @@ static bool check_inputs(bd_op_ctx *c, bd_channels *v)
     const norm_state *s = c->state;
     if (!bd_batch_norm_images(c, 0, names[0], s->is_nchw, v)) return false;
     for (int i = 1; i < 5; i++) {
-        if (s->is_training && i >= 3 ? !check_empty(c, i, names[i])
-                                     : !bd_batch_norm_vector(c, i, names[i], v->channels))
+        if (i >= 3 && !s->takes_statistics ? !check_vector(c, i, names[i])
+                                           : !bd_batch_norm_vector(c, i, names[i], v->channels))
             return false;
     }
     return true;
@@ -123,6 +137,9 @@ static void norm_statistics(bd_op_ctx *c, const bd_channels *v, double *sums, fl
         }
         out[1][i] = out[3][i];
         out[2][i] = s->is_training ? out[4][i] * correction : out[4][i];
+        if (!s->is_training || !s->takes_statistics) continue;
+        out[1][i] = (1 - s->factor) * mean[i] + s->factor * out[1][i];
+        out[2][i] = (1 - s->factor) * variance[i] + s->factor * out[2][i];
     }
 }
 
@@ -156,6 +173,7 @@ static void norm_run(bd_op_ctx *c)
 }
 
 #define NORM_ATTRS "epsilon:float=0.0001; data_format:string{NHWC,NCHW}='NHWC'; is_training:bool=true"
+#define MOVING_ATTRS NORM_ATTRS "; exponential_avg_factor:float=1"
 #define NORM_KERNELS(RUN)                                                                                    \
     BD_KERNELS({.types = "T=float",                                                                          \
                 .flags = BD_KERNEL_EXPENSIVE,                                                                \
@@ -166,7 +184,7 @@ static void norm_run(bd_op_ctx *c)
 BD_OP(FusedBatchNorm) = {
     .signature = "(x: T, scale: T, offset: T, mean: T, variance: T) -> (y: T, batch_mean: T, batch_variance: "
                  "T, reserve_space_1: T, reserve_space_2: T)",
-    .attrs = "T:type{float}; " NORM_ATTRS,
+    .attrs = "T:type{float}; " MOVING_ATTRS,
     .shape = norm_shape,
     .gradient = bd_fused_batch_norm_gradient,
     .kernels = NORM_KERNELS(norm_run),
@@ -179,7 +197,7 @@ BD_OP(FusedBatchNorm) = {
 BD_OP(FusedBatchNormV2) = {
     .signature = "(x: T, scale: U, offset: U, mean: U, variance: U) -> (y: T, batch_mean: U, batch_variance: "
                  "U, reserve_space_1: U, reserve_space_2: U)",
-    .attrs = "T:type{bfloat16,float,half}; U:type{float}; " NORM_ATTRS,
+    .attrs = "T:type{bfloat16,float,half}; U:type{float}; " MOVING_ATTRS,
     .shape = norm_shape,
     .gradient = bd_fused_batch_norm_gradient,
     .kernels = NORM_KERNELS(norm_run),
@@ -190,7 +208,7 @@ BD_OP(FusedBatchNormV2) = {
 BD_OP(FusedBatchNormV3) = {
     .signature = "(x: T, scale: U, offset: U, mean: U, variance: U) -> (y: T, batch_mean: U, batch_variance: "
                  "U, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U)",
-    .attrs = "T:type{bfloat16,float,half}; U:type{float}; " NORM_ATTRS,
+    .attrs = "T:type{bfloat16,float,half}; U:type{float}; " MOVING_ATTRS,
     .shape = norm_shape,
     .gradient = bd_fused_batch_norm_gradient,
     .kernels = NORM_KERNELS(norm_run),

@@ -281,6 +281,24 @@ static void test_gradient_values(void **state)
     OP_TEST_VALUES(cases);
 }
 
+// Statistics that are given do not count in training, but for the moving averages. Computed by hand.
+static void test_moving_averages(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {.op = "FusedBatchNormV3",
+         .attrs = "epsilon=0; exponential_avg_factor=0.25",
+         .inputs = "float[2,1,1,2] 1 2 3 6; float[2] 1; float[2] 0; float[2] 10 20; float[2] 4 8",
+         .want =
+             "float[2,1,1,2] -1 -1 1 1; float[2] 8 16; float[2] 3.5 8; float[2] 2 4; float[2] 1 4; float[] 0"},
+        {.op = "FusedBatchNorm",
+         .attrs = "epsilon=0",
+         .inputs = "float[2,1,1,2] 1 2 3 6; float[2] 1; float[2] 0; float[2] 10 20; float[2] 4 8",
+         .want = "float[2,1,1,2] -1 -1 1 1; float[2] 2 4; float[2] 2 8; float[2] 2 4; float[2] 1 4"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
 static void test_errors(void **state)
 {
     (void)state;
@@ -295,8 +313,12 @@ static void test_errors(void **state)
          .inputs = "float[1,1,1,2] 1; float[2] 1; float[3] 0; float[0]; float[0]",
          .want = "InvalidArgument: offset must have as many elements as the input has channels: 3 vs. 2"},
         {.op = "FusedBatchNorm",
-         .inputs = "float[1,1,1,2] 1; float[2] 1; float[2] 0; float[2] 1; float[0]",
-         .want = "InvalidArgument: estimated_mean must be empty for training"},
+         .inputs = "float[1,1,1,2] 1; float[2] 1; float[2] 0; float[] 1; float[0]",
+         .want = "InvalidArgument: estimated_mean must be 1-dimensional"},
+        {.op = "FusedBatchNormV3",
+         .attrs = "exponential_avg_factor=0.5",
+         .inputs = "float[1,1,1,2] 1; float[2] 1; float[2] 0; float[0]; float[0]",
+         .want = "InvalidArgument: estimated_mean must have as many elements"},
         {.op = "FusedBatchNorm",
          .attrs = "is_training=false",
          .inputs = "float[1,1,1,2] 1; float[2] 1; float[2] 0; float[0]; float[2] 1",
@@ -501,9 +523,10 @@ static void test_second_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),          cmocka_unit_test(test_gradient_values),
-        cmocka_unit_test(test_errors),          cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_first_gradients), cmocka_unit_test(test_second_gradients),
+        cmocka_unit_test(test_values),           cmocka_unit_test(test_gradient_values),
+        cmocka_unit_test(test_moving_averages),  cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_shapes),           cmocka_unit_test(test_first_gradients),
+        cmocka_unit_test(test_second_gradients),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -5,9 +5,9 @@
 #include "op/collective.h"
 #include "op/kernel.h"
 
-#define COLLECTIVE_DEVIATION                                                                                                      \
-    "Each member gives its tensor to each other one, not in a ring, so members are tasks of Braid; subdiv_offsets, wait_for and " \
-    "communication_hint change nothing."
+#define COLLECTIVE_DEVIATION                                                                                                   \
+    "Each member gives its tensor to each other one, not in a ring, so members are tasks of Braid; subdiv_offsets, wait_for, " \
+    "communication_hint and timeout_seconds change nothing."
 
 // Attributes that say which group a node meets.
 typedef struct bd_collective_state {

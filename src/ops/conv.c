@@ -346,7 +346,8 @@ BD_OP(Conv2DBackpropFilter) = {
 // ---- Depthwise ----
 
 #define DEPTHWISE_ATTRS                                                                                      \
-    "T:type{bfloat16,double,float,half}; strides:list(int); padding:string{SAME,VALID}; "                    \
+    "T:type{bfloat16,double,float,half}; strides:list(int); "                                                \
+    "padding:string{SAME,VALID,EXPLICIT}; explicit_paddings:list(int)=[]; "                                  \
     "data_format:string{NHWC,NCHW}='NHWC'; dilations:list(int)=[1,1,1,1]"
 
 BD_OP(DepthwiseConv2dNative) = {

@@ -5,6 +5,8 @@
 #define IMAGE "float[1,3,3,2] -5 2 -2 5 1 -3 4 0 -4 3 -1 -5 2 -2 5 1 -3 4"
 #define FILTER "float[2,2,2,2] -3 2 0 -2 3 1 -1 -3 2 0 -2 3 1 -1 -3 2"
 
+#define EXPLICIT "strides=[1,1,1,1]; padding=EXPLICIT; explicit_paddings=[0,0,1,0,1,0,0,0]"
+
 static void test_values(void **state)
 {
     (void)state;
@@ -24,6 +26,11 @@ static void test_values(void **state)
         {"DepthwiseConv2dNativeBackpropFilter", "strides=[1,1,1,1]; padding=VALID",
          "float[1,2,2,1] 1 2 3 4; int32[4] 2 2 1 2; float[1,1,1,2] 10 1",
          "float[2,2,1,2] 10 1 20 2 30 3 40 4"},
+        {"DepthwiseConv2dNative", EXPLICIT, "float[1,2,2,1] 1 2 3 4; float[2,2,1,1] 1",
+         "float[1,2,2,1] 1 3 4 10"},
+        {"DepthwiseConv2dNative", "strides=[1,1,1,1]; padding=EXPLICIT; explicit_paddings=[1,0]",
+         "float[1,2,2,1] 1; float[2,2,1,1] 1",
+         "InvalidArgument: explicit_paddings attribute must contain 8 values"},
         {"DepthwiseConv2dNative", "strides=[1,1,1,1]; padding=VALID", "float[1,2,2,0]; float[1,1,0,2]",
          "float[1,2,2,0]"},
         {"DepthwiseConv2dNativeBackpropFilter", "strides=[1,1,1,1]; padding=VALID",
@@ -53,6 +60,7 @@ static void test_gradients(void **state)
     static const op_grad_case cases[] = {
         {"DepthwiseConv2dNative", "strides=[1,1,1,1]; padding=SAME",
          "double[1,2,3,2] 1 -2 3 0.5 1 -1 2 0.25 1 1 -3 2; double[2,2,2,1] 1 2 -1 0.5 1 -2 3 1"},
+        {"DepthwiseConv2dNative", EXPLICIT, "double[1,2,2,1] 1 2 3 4; double[2,2,1,1] 1 2 -1 0.5"},
         {"DepthwiseConv2dNative", "strides=[1,2,2,1]; padding=VALID",
          "double[1,2,3,1] 1 -2 3 0.5 1 -1; double[2,2,1,2] 1 2 -1 0.5 1 -2 3 1"},
         {"DepthwiseConv2dNativeBackpropInput", "strides=[1,1,1,1]; padding=VALID",

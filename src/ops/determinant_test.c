@@ -42,6 +42,10 @@ static void test_tridiagonal(void **state)
         {"TridiagonalSolve", NULL, "double[3,4] 1 2 -1 0 4 5 3 2 0 -1 2 1; double[4,2] 1 2 3 4 5 6 7 8",
          "double[4,2] 0.34782608695652173 0.5739130434782609 -0.39130434782608686 -0.29565217391304344 "
          "2.652173913043478 3.026086956521739 2.1739130434782608 2.4869565217391307"},
+        {"TridiagonalSolve", "perturb_singular=true", "double[3,1] 0; double[1,1] 1",
+         "Unimplemented: perturb"},
+        {"TridiagonalSolve", "perturb_singular=true; partial_pivoting=false", "double[3,1] 0; double[1,1] 1",
+         "InvalidArgument: Setting perturb_singular requires"},
         {"TridiagonalSolve", "partial_pivoting=false",
          "double[3,4] 1 2 -1 0 4 5 3 2 0 -1 2 1; double[4,1] 1 3 5 7",
          "double[4,1] 0.34782608695652173 -0.39130434782608686 2.652173913043478 2.1739130434782608"},

@@ -31,10 +31,13 @@ static void gather_from(bd_op_ctx *c, const braid_tensor *params)
         !bd_slices_shape(c, &s, &params->shape, &indices->shape, &out))
         return;
     braid_tensor *y = bd_output(c, 0, params->dtype, &out);
+    // What no index names is zeros; strings are empty from the start.
+    if (y && s.ignores && y->dtype != BRAID_STRING && braid_dtype_size(y->dtype) > 0)
+        memset(y->data, 0, bd_tensor_bytes(y));
     for (int64_t i = 0; y && i < s.count; i++) {
         int64_t at = bd_slices_at(c, &s, &params->shape, indices, i);
-        if (at < 0) return;
-        if (s.len > 0) bd_elements_copy(y, i * s.len, params, at, s.len);
+        if (at < 0 && !s.ignores) return;
+        if (at >= 0 && s.len > 0) bd_elements_copy(y, i * s.len, params, at, s.len);
     }
 }
 
@@ -47,15 +50,15 @@ static void gather_nd_gradient(bd_grad_ctx *c)
 {
     braid_out params = c->op->inputs[0], indices = c->op->inputs[1];
     braid_out shape = bd_grad_shape(c->graph, params, bd_dtype_base(braid_out_dtype(indices)));
-    c->input_grads[0] = bd_b3(c->graph, "ScatterNd", NULL, indices, c->output_grads[0], shape);
+    c->input_grads[0] = bd_grad_by_slices(c, "ScatterNd", indices, c->output_grads[0], &shape);
 }
 
 BD_OP(GatherNd) = {
     .signature = "(params: Tparams, indices: Tindices) -> (output: Tparams)",
-    .attrs = "Tparams:type; Tindices:type{int32,int64}",
+    .attrs = "Tparams:type; Tindices:type{int16,int32,int64}" BD_BAD_INDICES_ATTR,
     .shape = gather_nd_shape,
     .gradient = gather_nd_gradient,
-    .kernels = BD_KERNELS({.run = gather_nd_run}),
+    .kernels = BD_KERNELS({.types = "Tindices=int32|int64", .flags = BD_KERNEL_WIDENS, .run = gather_nd_run}),
     .doc = "Gathers slices of `params`, each named by a row of `indices`.",
 };
 
@@ -130,12 +133,12 @@ static void scatter_nd_run(bd_op_ctx *c)
 
 static void scatter_nd_gradient(bd_grad_ctx *c)
 {
-    c->input_grads[1] = bd_b2(c->graph, "GatherNd", NULL, c->output_grads[0], c->op->inputs[0]);
+    c->input_grads[1] = bd_grad_by_slices(c, "GatherNd", c->output_grads[0], c->op->inputs[0], NULL);
 }
 
 BD_OP(ScatterNd) = {
     .signature = "(indices: Tindices, updates: T, shape: Tindices) -> (output: T)",
-    .attrs = "T:type; Tindices:type{int32,int64}",
+    .attrs = "T:type; Tindices:type{int16,int32,int64}" BD_BAD_INDICES_ATTR,
     .shape = scatter_nd_shape,
     .gradient = scatter_nd_gradient,
     .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T"), .run = scatter_nd_run}),

@@ -15,28 +15,73 @@ BD_BINARY(logical_and, BD_LOG_AND)
 BD_BINARY(logical_or, BD_LOG_OR)
 
 // ---- Equal, NotEqual: also of strings ----
+//
+// Without attr incompatible_shape_error (of TensorFlow 2), tensors that do not broadcast are not equal as a whole.
 
-#define EQUALITY_TYPES                                                                                       \
+static bool refuses_shapes(const braid_op *node)
+{
+    return bd_node_attr_bool(node, "incompatible_shape_error");
+}
+
+static braid_code equality_shape(bd_shape_ctx *c, braid_status *st)
+{
+    if (refuses_shapes(c->node)) return bd_shape_fn_broadcast(c, st);
+    const braid_shape *x = &c->inputs[0], *y = &c->inputs[1];
+    if (!bd_shape_broadcast(x, y, &c->outputs[0])) {
+        c->outputs[0] = BD_SCALAR;
+    } else if (!bd_shape_is_known(x) || !bd_shape_is_known(y)) {
+        c->outputs[0] = BD_SHAPE_UNKNOWN;
+    }
+    return BRAID_OK;
+}
+
+// Gives `differ` where the operands cannot be compared element by element; false: they can, or must not differ so.
+static bool settled_by_shapes(bd_op_ctx *c, bool differ)
+{
+    braid_shape ignored;
+    if (refuses_shapes(c->node) ||
+        bd_shape_broadcast(&bd_input(c, 0)->shape, &bd_input(c, 1)->shape, &ignored))
+        return false;
+    braid_tensor *z = bd_output(c, 0, BRAID_BOOL, &BD_SCALAR);
+    if (z) *bd_tensor_bool(z) = differ;
+    return true;
+}
+
+#define EQUALITY_RUN(NAME, DIFFER, RUN)                                                                      \
+    static void NAME(bd_op_ctx *c)                                                                           \
+    {                                                                                                        \
+        if (!settled_by_shapes(c, DIFFER)) RUN(c);                                                           \
+    }
+EQUALITY_RUN(equal_run, false, bd_binary_run)
+EQUALITY_RUN(not_equal_run, true, bd_binary_run)
+EQUALITY_RUN(strings_equal_run, false, bd_strings_equal_run)
+EQUALITY_RUN(strings_not_equal_run, true, bd_strings_not_equal_run)
+
+#define EQUALITY_ATTRS                                                                                       \
     "T:type{bfloat16,bool,complex128,complex64,double,float,half,int16,int32,int64,int8,qint32,qint8,"       \
-    "quint8,string,uint8}"
+    "quint8,string,uint16,uint32,uint64,uint8}; incompatible_shape_error:bool=true"
 #define EQUALITY_KERNELS(NAME)                                                                               \
-    BD_KERNELS(BD_BINARY_KERNEL_ITEM(NAME, BD_NUMBERS "|bool" BD_AND_COMPLEX),                               \
-               {.types = "T=string", .run = bd_strings_##NAME##_run})
+    BD_KERNELS({.types = BD_NUMBERS "|bool" BD_AND_COMPLEX,                                                  \
+                .flags = BD_KERNEL_WIDENS,                                                                   \
+                .state_size = sizeof(bd_binary_state),                                                       \
+                .create = create_##NAME,                                                                     \
+                .run = NAME##_run},                                                                          \
+               {.types = "T=string", .run = strings_##NAME##_run})
 
 BD_OP(Equal) = {
     .signature = "(x: T, y: T) -> (z: bool)",
-    .attrs = EQUALITY_TYPES,
+    .attrs = EQUALITY_ATTRS,
     .flags = BD_OP_COMMUTATIVE | BD_OP_NOT_DIFFERENTIABLE,
-    .shape = bd_shape_fn_broadcast,
+    .shape = equality_shape,
     .kernels = EQUALITY_KERNELS(equal),
     .doc = "Tells where x == y.",
 };
 
 BD_OP(NotEqual) = {
     .signature = "(x: T, y: T) -> (z: bool)",
-    .attrs = EQUALITY_TYPES,
+    .attrs = EQUALITY_ATTRS,
     .flags = BD_OP_COMMUTATIVE | BD_OP_NOT_DIFFERENTIABLE,
-    .shape = bd_shape_fn_broadcast,
+    .shape = equality_shape,
     .kernels = EQUALITY_KERNELS(not_equal),
     .doc = "Tells where x != y.",
 };

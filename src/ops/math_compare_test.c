@@ -2,12 +2,22 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
+#define LENIENT "incompatible_shape_error=false"
+
 static void test_values(void **state)
 {
     (void)state;
     static const op_case cases[] = {
         {"Equal", NULL, "float[4] 1 2 nan -0; float[4] 1 3 nan 0", "bool[4] true false false true"},
         {"Equal", NULL, "int64[2] 1 2; int64[] 2", "bool[2] false true"},
+        {"Equal", NULL, "float[2] 1 2; float[3] 1", "InvalidArgument: Incompatible shapes: [2] vs. [3]"},
+        {"Equal", LENIENT, "float[2] 1 2; float[3] 1", "bool[] false"},
+        {"Equal", LENIENT, "uint8[2] 1 2; uint8[3] 1", "bool[] false"},
+        {"Equal", LENIENT, "float[2] 1 2; float[2] 1 3", "bool[2] true false"},
+        {"Equal", LENIENT, "string[2] a b; string[3] a", "bool[] false"},
+        {"NotEqual", LENIENT, "int32[2,2] 1; int32[3] 1", "bool[] true"},
+        {"NotEqual", LENIENT, "string[2] a b; string[3] a", "bool[] true"},
+        {"NotEqual", LENIENT, "string[2] a b; string[] a", "bool[2] false true"},
         {"Equal", NULL, "bool[2] true false; bool[2] true true", "bool[2] true false"},
         {"Equal", NULL, "string[3] a bc ''; string[3] a bd ''", "bool[3] true false true"},
         {"Equal", NULL, "string[2] a bc; string[] bc", "bool[2] false true"},

@@ -39,6 +39,13 @@ void bd_pool_destroy(void *state)
     bd_prepared_cache_fini(&((bd_pool_state *)state)->cache);
 }
 
+// Every window reaches into the image; explicit padding may be too large for that.
+static bool reaches(const bd_window *w, int d, int64_t in, const bd_window_fit *fit)
+{
+    if (w->padding != BD_PADDING_EXPLICIT || fit->out == 0) return true;
+    return in > 0 && fit->before < w->size[d] && fit->after < w->size[d];
+}
+
 bool bd_pool_sizes(bd_op_ctx *c, const bd_window *w, const braid_shape *in, bd_pooling_shape *out,
                    braid_shape *pooled)
 {
@@ -60,6 +67,14 @@ bool bd_pool_sizes(bd_op_ctx *c, const bd_window *w, const braid_shape *in, bd_p
         out->stride[d] = w->stride[d];
         if (bd_window_fit_dimension(w, d, out->in[d], w->size[d], &fit, st)) {
             bd_op_fail_status(c, st);
+            return false;
+        }
+        if (!reaches(w, d, out->in[d], &fit)) {
+            bd_op_fail(
+                c, BRAID_INVALID_ARGUMENT,
+                "explicit_paddings must be less than the window: each window of %lld must reach into a "
+                "dimension of %lld, padded by %lld and %lld",
+                (long long)w->size[d], (long long)out->in[d], (long long)fit.before, (long long)fit.after);
             return false;
         }
         out->out[d] = pooled->dims[axis] = fit.out;

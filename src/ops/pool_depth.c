@@ -27,6 +27,8 @@ braid_code bd_depth_window_check(const bd_window *w, const int64_t size[4], cons
             st, BRAID_UNIMPLEMENTED,
             "Depthwise max pooling requires the depth window to equal the depth stride, not %lld and %lld.",
             (long long)d.size, (long long)d.stride);
+    if (w->padding == BD_PADDING_EXPLICIT)
+        return bd_fail(st, BRAID_UNIMPLEMENTED, "Depthwise max pooling does not support explicit padding.");
     return BRAID_OK;
 }
 

@@ -264,11 +264,15 @@ static void max_grad_v2_gradient(bd_grad_ctx *c)
 
 #define MAX_ATTRS                                                                                            \
     "T:type{bfloat16,double,float,half,int16,int32,int64,int8,qint8,uint16,uint8}=float; "                   \
-    "padding:string{SAME,VALID}; data_format:string{NHWC,NCHW,NCHW_VECT_C}='NHWC'"
+    "data_format:string{NHWC,NCHW,NCHW_VECT_C}='NHWC'"
+#define FORMAT "data_format:string{NHWC,NCHW}='NHWC'; "
+#define PADDING "padding:string{SAME,VALID}; "
+// Of the first versions in TensorFlow 2.
+#define ANY_PADDING "padding:string{SAME,VALID,EXPLICIT}; explicit_paddings:list(int)=[]; "
 
 BD_OP(MaxPool) = {
     .signature = "(input: T) -> (output: T)",
-    .attrs = BD_POOL_WINDOW_ATTRS MAX_ATTRS,
+    .attrs = BD_POOL_WINDOW_ATTRS ANY_PADDING MAX_ATTRS,
     .shape = max_shape,
     .gradient = max_gradient,
     .kernels = BD_POOL_KERNELS(BD_NUMBERS, max_create, max_run),
@@ -278,7 +282,7 @@ BD_OP(MaxPool) = {
 
 BD_OP(MaxPoolV2) = {
     .signature = "(input: T, ksize: int32, strides: int32) -> (output: T)",
-    .attrs = MAX_ATTRS,
+    .attrs = PADDING MAX_ATTRS,
     .shape = max_v2_shape,
     .gradient = max_v2_gradient,
     .kernels = BD_POOL_KERNELS(BD_NUMBERS, bd_pool_create, max_v2_run),
@@ -287,7 +291,7 @@ BD_OP(MaxPoolV2) = {
 
 BD_OP(MaxPoolGrad) = {
     .signature = "(orig_input: T, orig_output: T, grad: T) -> (output: T)",
-    .attrs = BD_POOL_WINDOW_ATTRS BD_POOL_PADDING_ATTRS "T:type{realnumber}=float",
+    .attrs = BD_POOL_WINDOW_ATTRS ANY_PADDING FORMAT "T:type{realnumber}=float",
     .shape = max_grad_shape,
     .gradient = max_grad_gradient,
     .kernels = BD_POOL_KERNELS(BD_NUMBERS, bd_pool_create, max_grad_run),
@@ -296,7 +300,7 @@ BD_OP(MaxPoolGrad) = {
 
 BD_OP(MaxPoolGradV2) = {
     .signature = "(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> (output: T)",
-    .attrs = BD_POOL_PADDING_ATTRS "T:type{realnumber}=float",
+    .attrs = PADDING FORMAT "T:type{realnumber}=float",
     .shape = max_grad_shape,
     .gradient = max_grad_v2_gradient,
     .kernels = BD_POOL_KERNELS(BD_NUMBERS, bd_pool_create, max_grad_v2_run),
@@ -305,7 +309,7 @@ BD_OP(MaxPoolGradV2) = {
 
 BD_OP(MaxPoolGradGrad) = {
     .signature = "(orig_input: T, orig_output: T, grad: T) -> (output: T)",
-    .attrs = BD_POOL_WINDOW_ATTRS BD_POOL_PADDING_ATTRS "T:type{realnumber}",
+    .attrs = BD_POOL_WINDOW_ATTRS ANY_PADDING FORMAT "T:type{realnumber}",
     .shape = max_pick_shape,
     .gradient = max_pick_gradient,
     .kernels = BD_POOL_KERNELS(BD_NUMBERS, bd_pool_create, max_pick_run),
@@ -314,7 +318,7 @@ BD_OP(MaxPoolGradGrad) = {
 
 BD_OP(MaxPoolGradGradV2) = {
     .signature = "(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> (output: T)",
-    .attrs = BD_POOL_PADDING_ATTRS "T:type{realnumber}",
+    .attrs = PADDING FORMAT "T:type{realnumber}",
     .shape = max_pick_shape,
     .kernels = BD_POOL_KERNELS(BD_NUMBERS, bd_pool_create, max_pick_v2_run),
     .doc = "The gradient of MaxPoolGradV2 for its gradient.",

@@ -4,6 +4,8 @@
 
 // ---- Values, computed with PyTorch 1.13 (torch.nn.functional.max_pool2d, avg_pool2d and their autograd, in double) ----
 
+#define EXPLICIT "ksize=[1,2,2,1]; strides=[1,1,1,1]; padding=EXPLICIT; "
+
 static void test_max(void **state)
 {
     (void)state;
@@ -13,6 +15,27 @@ static void test_max(void **state)
          .inputs = "float[1,4,4,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
                    "1.25 0.25",
          .want = "float[1,2,2,1] 0.5 1.25 0.75 1.25"},
+        // Explicit padding, by hand.
+        {.op = "MaxPool",
+         .attrs = EXPLICIT "explicit_paddings=[0,0,1,0,1,0,0,0]",
+         .inputs = "float[1,2,2,1] -1 -2 -3 -4",
+         .want = "float[1,2,2,1] -1"},
+        {.op = "MaxPoolGrad",
+         .attrs = EXPLICIT "explicit_paddings=[0,0,1,0,1,0,0,0]",
+         .inputs = "float[1,2,2,1] -1 -2 -3 -4; float[1,2,2,1] -1; float[1,2,2,1] 1 2 3 4",
+         .want = "float[1,2,2,1] 10 0 0 0"},
+        {.op = "MaxPoolGradGrad",
+         .attrs = EXPLICIT "explicit_paddings=[0,0,1,0,1,0,0,0]",
+         .inputs = "float[1,2,2,1] -1 -2 -3 -4; float[1,2,2,1] -1; float[1,2,2,1] 1 2 3 4",
+         .want = "float[1,2,2,1] 1"},
+        {.op = "MaxPool",
+         .attrs = EXPLICIT "explicit_paddings=[0,0,2,0,0,0,0,0]",
+         .inputs = "float[1,2,2,1] 1",
+         .want = "InvalidArgument: explicit_paddings must be less than the window"},
+        {.op = "MaxPool",
+         .attrs = EXPLICIT "explicit_paddings=[0,0,1,1,1,1,0,0]",
+         .inputs = "float[1,0,2,1]",
+         .want = "InvalidArgument: explicit_paddings must be less than the window"},
         // Integers, of which sums wrap around.
         {.op = "MaxPool",
          .attrs = "ksize=[1,2,2,1]; strides=[1,1,1,1]; padding=SAME",

@@ -53,6 +53,8 @@ static void test_values(void **state)
         {"Mean", NULL, "float[2,2] 1; int32[2] 1 -1",
          "InvalidArgument: Axes contains duplicate dimension: 1"},
         {"ArgMax", NULL, "float[2,3] 1 9 3 7 5 7; int32[] 1", "int64[2] 1 0"},
+        {"ArgMax", "output_type=uint16", "float[2,3] 1 9 3 7 5 7; int16[] 1", "uint16[2] 1 0"},
+        {"ArgMax", "output_type=int16", "int64[2,3] 1 9 3 7 5 7; int32[] 1", "int16[2] 1 0"},
         {"ArgMax", NULL, "float[2,3] 1 9 3 7 5 7; int32[] 0", "int64[3] 1 0 1"},
         {"ArgMax", "output_type=int32", "int32[3] 1 9 3; int64[] -1", "int32[] 1"},
         {"ArgMin", NULL, "double[2,3] 1 9 3 7 5 7; int32[] -1", "int64[2] 0 1"},

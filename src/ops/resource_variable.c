@@ -39,7 +39,8 @@ static void handle_run(bd_op_ctx *c)
 
 BD_OP(VarHandleOp) = {
     .signature = "() -> (resource: resource)",
-    .attrs = "container:string=''; shared_name:string=''; dtype:type; shape:shape",
+    .attrs = "container:string=''; shared_name:string=''; debug_name:string=''; dtype:type; shape:shape; "
+             "allowed_devices:list(string)=[]",
     .role = BD_ROLE_VARIABLE,
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = handle_shape,
@@ -165,6 +166,20 @@ static braid_code assign_shape(bd_shape_ctx *c, braid_status *st)
                              bd_shape_str(&c->inputs[1], b));
 }
 
+// A variable that has a value takes only another of its shape.
+static bool check_value_shape(bd_op_ctx *c, bd_variable *v)
+{
+    const braid_shape *shape = &bd_input(c, 1)->shape;
+    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+    bd_mutex_lock(&v->mu);
+    if (bd_tensor_is_set(&v->tensor) && !bd_shape_equal(&v->tensor.shape, shape))
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "Trying to assign to variable with tensor with wrong shape. Expected %s got %s",
+                   bd_shape_str(&v->tensor.shape, a), bd_shape_str(shape, b));
+    bd_mutex_unlock(&v->mu);
+    return !bd_op_failed(c);
+}
+
 static void assign_run(bd_op_ctx *c)
 {
     const bd_resource_handle *h = handle_input(c, 0);
@@ -179,13 +194,14 @@ static void assign_run(bd_op_ctx *c)
         bd_op_fail_status(c, st);
         return;
     }
-    if (bd_variable_assign(v, &c->inputs[1].tensor, st)) bd_op_fail_status(c, st);
+    bool fits = !bd_node_attr_bool(c->node, "validate_shape") || check_value_shape(c, v);
+    if (fits && bd_variable_assign(v, &c->inputs[1].tensor, st)) bd_op_fail_status(c, st);
     bd_resource_unref(&v->base);
 }
 
 BD_OP(AssignVariableOp) = {
     .signature = "(resource: resource, value: dtype) -> ()",
-    .attrs = "dtype:type",
+    .attrs = "dtype:type; validate_shape:bool=false",
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = assign_shape,
     .kernels = BD_KERNELS({.run = assign_run}),

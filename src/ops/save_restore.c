@@ -354,8 +354,10 @@ static void merge(bd_op_ctx *c)
     char *to = bd_input_text(c, 1, 0), **prefixes = bd_calloc(count, sizeof *prefixes);
     for (size_t i = 0; i < count && !bd_op_failed(c); i++)
         prefixes[i] = bd_input_text(c, 0, (int64_t)i);
-    bd_bundle_merge_options options = {
-        .remove_dirs = bd_node_attr_bool(c->node, "delete_old_dirs"), .is_cancelled = is_cancelled, .arg = c};
+    bd_bundle_merge_options options = {.allow_missing = bd_node_attr_bool(c->node, "allow_missing_files"),
+                                       .remove_dirs = bd_node_attr_bool(c->node, "delete_old_dirs"),
+                                       .is_cancelled = is_cancelled,
+                                       .arg = c};
     if (!bd_op_failed(c) && bd_bundle_merge((const char *const *)prefixes, count, to, &options, st))
         bd_op_fail_status(c, st);
     for (size_t i = 0; i < count; i++)
@@ -377,7 +379,7 @@ static braid_code merge_shape(bd_shape_ctx *c, braid_status *st)
 
 BD_OP(MergeV2Checkpoints) = {
     .signature = "(checkpoint_prefixes: string, destination_prefix: string) -> ()",
-    .attrs = "delete_old_dirs:bool=true",
+    .attrs = "delete_old_dirs:bool=true; allow_missing_files:bool=false",
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = merge_shape,
     .kernels = BD_KERNELS({.start = merge_start}),

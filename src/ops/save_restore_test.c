@@ -196,6 +196,8 @@ static void test_errors(void **state)
          "InvalidArgument: Input destination_prefix should be a scalar tensor, got [1] instead."},
         {"MergeV2Checkpoints", NULL, "string[1] /none; string[] /w",
          "NotFound: Failed to find any matching files for /none"},
+        {"MergeV2Checkpoints", "allow_missing_files=true", "string[1] /none; string[] /w",
+         "InvalidArgument: At least one prefix checkpoint file must exist"},
     };
     RUN_ALL(steps);
     assert_int_equal(bd_memory_fs_file_count(), 0); // nothing half written is left

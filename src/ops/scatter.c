@@ -4,6 +4,8 @@
 
 #include "base/strbuf.h"
 
+#include <string.h>
+
 // ---- Shapes ----
 
 bool bd_slices_known_shape(bool is_nd, const braid_shape *of, const braid_shape *indices, braid_shape *out)
@@ -36,6 +38,18 @@ braid_code bd_shape_ctx_updates(bd_shape_ctx *c, const braid_shape *of, int indi
                              bd_shape_str(&c->inputs[updates], a), bd_shape_str(&want, b));
 }
 
+// Attr bad_indices_policy, of TensorFlow 2; what has none takes no bad indices.
+static bool read_policy(bd_op_ctx *c, bool *ignores)
+{
+    const bd_attr *attr = bd_node_attr(c->node, "bad_indices_policy");
+    const char *policy = attr ? attr->s.data : "";
+    *ignores = strcmp(policy, "IGNORE") == 0;
+    if (*ignores || !*policy || strcmp(policy, "DEFAULT") == 0 || strcmp(policy, "ERROR") == 0) return true;
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+               "Unknown bad_indices_policy '%.64s': it is \"\", DEFAULT, ERROR or IGNORE", policy);
+    return false;
+}
+
 bool bd_slices_init(bd_op_ctx *c, bd_slices *s, bool is_nd, const braid_shape *of,
                     const braid_tensor *indices)
 {
@@ -57,10 +71,13 @@ bool bd_slices_init(bd_op_ctx *c, bd_slices *s, bool is_nd, const braid_shape *o
                    (long long)depth, of->rank);
         return false;
     }
+    bool ignores = false;
+    if (is_nd && !read_policy(c, &ignores)) return false;
     *s = (bd_slices){.depth = (int)depth,
                      .count = bd_shape_count_range(shape, 0, is_nd ? shape->rank - 1 : shape->rank),
                      .len = bd_shape_count_range(of, (int)depth, of->rank),
-                     .is_nd = is_nd};
+                     .is_nd = is_nd,
+                     .ignores = ignores};
     return true;
 }
 
@@ -100,7 +117,7 @@ int64_t bd_slices_at(bd_op_ctx *c, const bd_slices *s, const braid_shape *of, co
     for (int d = 0; d < s->depth; d++) {
         int64_t index = bd_tensor_index(indices, i * s->depth + d);
         if (index < 0 || index >= of->dims[d]) {
-            fail_index(c, s, of, indices, i);
+            if (!s->ignores) fail_index(c, s, of, indices, i);
             return -1;
         }
         at = at * of->dims[d] + index;
@@ -146,10 +163,25 @@ bool bd_scatter(bd_op_ctx *c, const braid_tensor *to, const bd_slices *s, const 
     bool one_for_all = updates->shape.rank == 0 && s->count * s->len != 1;
     for (int64_t i = 0; i < s->count; i++) {
         int64_t at = bd_slices_at(c, s, &to->shape, indices, i);
-        if (at < 0) return false;
+        if (at < 0 && !s->ignores) return false;
+        if (at < 0) continue;
         if (!one_for_all) update_slice(to, at, updates, i * s->len, s->len, update);
         for (int64_t k = 0; one_for_all && k < s->len; k++)
             update_slice(to, at + k, updates, 0, 1, update);
     }
     return true;
+}
+
+// ---- Gradients ----
+
+braid_out bd_grad_by_slices(bd_grad_ctx *c, const char *op, braid_out first, braid_out second,
+                            const braid_out *third)
+{
+    const bd_attr *policy = bd_node_attr(c->op, "bad_indices_policy");
+    braid_op_desc *d = braid_op_begin(c->graph, op, NULL);
+    braid_op_input(d, first);
+    braid_op_input(d, second);
+    if (third) braid_op_input(d, *third);
+    if (policy && policy->s.len > 0) braid_op_attr_string(d, "bad_indices_policy", policy->s.data);
+    return braid_op_end_out(d);
 }

@@ -5,6 +5,7 @@
 #ifndef BD_OPS_SCATTER_H
 #define BD_OPS_SCATTER_H
 
+#include "graph/grad.h"
 #include "ops/variable.h"
 
 // How indices name slices of a tensor.
@@ -13,6 +14,7 @@ typedef struct bd_slices {
     int64_t count; // slices named
     int64_t len;   // elements of a slice
     bool is_nd;    // ScatterNd's form
+    bool ignores;  // indices that name nothing are passed over (attr bad_indices_policy)
 } bd_slices;
 
 // Reads the form of `indices` for slices of a tensor of shape `of`. False: the kernel has failed.
@@ -21,8 +23,8 @@ bool bd_slices_init(bd_op_ctx *c, bd_slices *s, bool is_nd, const braid_shape *o
 // The shape of all slices named, one after the other: that of updates, or of what GatherNd gives.
 bool bd_slices_shape(bd_op_ctx *c, const bd_slices *s, const braid_shape *of, const braid_shape *indices,
                      braid_shape *out);
-// The first element of slice `i`; -1: the index is out of range and the kernel has failed. Indices in a variable's memory may
-// change between two looks.
+// The first element of slice `i`; -1: the index is out of range, and the kernel has failed unless such are passed over. Indices
+// in a variable's memory may change between two looks.
 int64_t bd_slices_at(bd_op_ctx *c, const bd_slices *s, const braid_shape *of, const braid_tensor *indices,
                      int64_t i);
 
@@ -37,5 +39,11 @@ bool bd_slices_known_shape(bool is_nd, const braid_shape *of, const braid_shape 
 // Checks inputs `indices` (of ScatterNd's form) and `updates` for a tensor of shape `of`.
 braid_code bd_shape_ctx_updates(bd_shape_ctx *c, const braid_shape *of, int indices, int updates,
                                 braid_status *st);
+
+// What ops of ScatterNd's form have beside their types; and the GatherNd or scattering op `op` of a gradient, which keeps to the policy
+// of the op that is differentiated.
+#define BD_BAD_INDICES_ATTR "; bad_indices_policy:string=''"
+braid_out bd_grad_by_slices(bd_grad_ctx *c, const char *op, braid_out first, braid_out second,
+                            const braid_out *third);
 
 #endif

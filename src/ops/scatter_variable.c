@@ -250,7 +250,7 @@ BD_OP(ResourceScatterUpdate) = {
 
 BD_OP(ScatterNdAdd) = {
     .signature = REF_SIGNATURE,
-    .attrs = "T:type{number}; Tindices:type{int32,int64}; use_locking:bool=false",
+    .attrs = "T:type{number}; Tindices:type{int32,int64}; use_locking:bool=false" BD_BAD_INDICES_ATTR,
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = scatter_shape,
     .kernels = SCATTER_KERNELS(BD_UPDATE_TYPES_OF("T"), create_add),
@@ -259,7 +259,7 @@ BD_OP(ScatterNdAdd) = {
 
 BD_OP(ScatterNdSub) = {
     .signature = REF_SIGNATURE,
-    .attrs = "T:type{number}; Tindices:type{int32,int64}; use_locking:bool=false",
+    .attrs = "T:type{number}; Tindices:type{int32,int64}; use_locking:bool=false" BD_BAD_INDICES_ATTR,
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = scatter_shape,
     .kernels = SCATTER_KERNELS(BD_UPDATE_TYPES_OF("T"), create_sub),
@@ -268,7 +268,7 @@ BD_OP(ScatterNdSub) = {
 
 BD_OP(ScatterNdUpdate) = {
     .signature = REF_SIGNATURE,
-    .attrs = "T:type; Tindices:type{int32,int64}; use_locking:bool=true",
+    .attrs = "T:type; Tindices:type{int32,int64}; use_locking:bool=true" BD_BAD_INDICES_ATTR,
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = scatter_shape,
     .kernels = SCATTER_KERNELS(BD_UPDATE_TYPES_OF("T") "|bool", create_set),
@@ -277,7 +277,7 @@ BD_OP(ScatterNdUpdate) = {
 
 BD_OP(ResourceScatterNdAdd) = {
     .signature = RESOURCE_ND_SIGNATURE,
-    .attrs = "T:type; Tindices:type{int32,int64}; use_locking:bool=true",
+    .attrs = "T:type; Tindices:type{int32,int64}; use_locking:bool=true" BD_BAD_INDICES_ATTR,
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = scatter_shape,
     .kernels = SCATTER_KERNELS(BD_UPDATE_TYPES_OF("T"), create_add),
@@ -286,7 +286,7 @@ BD_OP(ResourceScatterNdAdd) = {
 
 BD_OP(ResourceScatterNdSub) = {
     .signature = RESOURCE_ND_SIGNATURE,
-    .attrs = "T:type; Tindices:type{int32,int64}; use_locking:bool=true",
+    .attrs = "T:type; Tindices:type{int32,int64}; use_locking:bool=true" BD_BAD_INDICES_ATTR,
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = scatter_shape,
     .kernels = SCATTER_KERNELS(BD_UPDATE_TYPES_OF("T"), create_sub),
@@ -295,7 +295,7 @@ BD_OP(ResourceScatterNdSub) = {
 
 BD_OP(ResourceScatterNdUpdate) = {
     .signature = RESOURCE_ND_SIGNATURE,
-    .attrs = "T:type; Tindices:type{int32,int64}; use_locking:bool=true",
+    .attrs = "T:type; Tindices:type{int32,int64}; use_locking:bool=true" BD_BAD_INDICES_ATTR,
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = scatter_shape,
     .kernels = SCATTER_KERNELS(BD_UPDATE_TYPES_OF("T") "|bool", create_set),

@@ -51,6 +51,8 @@ static void test_order(void **state)
         {"ReverseSequence", "seq_dim=0", "int32[2,3] 1; int64[2] 2 2", "InvalidArgument: "},
 
         {"TopKV2", NULL, "float[5] 3 1 5 4 1; int32[] 2", "float[2] 5 4; int32[2] 2 3"},
+        {"TopKV2", "index_type=int64", "float[5] 3 1 5 4 1; int64[] 2", "float[2] 5 4; int64[2] 2 3"},
+        {"TopKV2", "index_type=int16", "int64[3] 3 1 5; int16[] 1", "int64[1] 5; int16[1] 2"},
         {"TopKV2", NULL, "int32[2,3] 1 1 1 7 9 8; int32[] 2", "int32[2,2] 1 1 9 8; int32[2,2] 0 1 1 2"},
         {"TopKV2", NULL, "double[2] 1 2; int32[] 0", "double[0]; int32[0]"},
         {"TopKV2", NULL, "int64[70] 5; int32[] 1", "int64[1] 5; int32[1] 0"},

@@ -91,7 +91,7 @@ static int64_t count_segments(bd_op_ctx *c)
     const braid_tensor *ids = bd_input(c, 2);
     int64_t n = bd_tensor_count(ids), last = -1, count;
     for (int64_t i = 0; i < n; i++) {
-        int64_t id = bd_tensor_i32(ids)[i];
+        int64_t id = bd_tensor_index(ids, i);
         if (id < 0 || id < last) {
             bd_op_fail(c, BRAID_INVALID_ARGUMENT,
                        id < 0 ? "segment ids must be >= 0" : "segment ids are not increasing");
@@ -288,18 +288,22 @@ static void sqrt_n_gradient(bd_grad_ctx *c)
 
 // ---- Definitions ----
 
-#define SIGNATURE "(data: T, indices: Tidx, segment_ids: int32) -> (output: T)"
+#define SIGNATURE "(data: T, indices: Tidx, segment_ids: Tsegmentids) -> (output: T)"
 #define COUNTED_SIGNATURE                                                                                    \
-    "(data: T, indices: Tidx, segment_ids: int32, num_segments: Tnumsegments) -> (output: T)"
-#define GRAD_SIGNATURE "(grad: T, indices: Tidx, segment_ids: int32, output_dim0: int32) -> (output: T)"
-#define REALS "T:type{realnumber}; Tidx:type{int32,int64}=int32"
-#define FLOATS "T:type{double,float}; Tidx:type{int32,int64}=int32"
+    "(data: T, indices: Tidx, segment_ids: Tsegmentids, num_segments: Tnumsegments) -> (output: T)"
+#define GRAD_SIGNATURE "(grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32) -> (output: T)"
+#define INDEX_TYPES "; Tidx:type{int32,int64}=int32; Tsegmentids:type{int32,int64}=int32"
+// What the front end makes gradients of: their values are the same.
+#define JOINS INDEX_TYPES "; sparse_gradient:bool=false"
+#define REALS "T:type{realnumber}"
+#define FLOATS "T:type{bfloat16,double,float,half}"
 #define COUNTED "; Tnumsegments:type{int32,int64}=int32"
+#define FLOAT_KERNELS(RUN) BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = (RUN)})
 #define SUM_KERNELS BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = sum_run})
 
 BD_OP(SparseSegmentSum) = {
     .signature = SIGNATURE,
-    .attrs = REALS,
+    .attrs = REALS JOINS,
     .shape = join_shape,
     .gradient = sum_gradient,
     .kernels = SUM_KERNELS,
@@ -308,7 +312,7 @@ BD_OP(SparseSegmentSum) = {
 
 BD_OP(SparseSegmentSumWithNumSegments) = {
     .signature = COUNTED_SIGNATURE,
-    .attrs = REALS COUNTED,
+    .attrs = REALS JOINS COUNTED,
     .shape = join_shape,
     .gradient = sum_gradient,
     .kernels = SUM_KERNELS,
@@ -318,46 +322,46 @@ BD_OP(SparseSegmentSumWithNumSegments) = {
 
 BD_OP(SparseSegmentMean) = {
     .signature = SIGNATURE,
-    .attrs = FLOATS,
+    .attrs = FLOATS JOINS,
     .shape = join_shape,
     .gradient = mean_gradient,
-    .kernels = BD_KERNELS({.run = mean_run}),
+    .kernels = FLOAT_KERNELS(mean_run),
     .doc = "SegmentMean of the rows of data that indices name.",
 };
 
 BD_OP(SparseSegmentMeanWithNumSegments) = {
     .signature = COUNTED_SIGNATURE,
-    .attrs = FLOATS COUNTED,
+    .attrs = FLOATS JOINS COUNTED,
     .shape = join_shape,
     .gradient = mean_gradient,
-    .kernels = BD_KERNELS({.run = mean_run}),
+    .kernels = FLOAT_KERNELS(mean_run),
     .doc =
         "SegmentMean of the rows of data that indices name; the number of segments is given, those without rows are 0.",
 };
 
 BD_OP(SparseSegmentSqrtN) = {
     .signature = SIGNATURE,
-    .attrs = FLOATS,
+    .attrs = FLOATS JOINS,
     .shape = join_shape,
     .gradient = sqrt_n_gradient,
-    .kernels = BD_KERNELS({.run = sqrt_n_run}),
+    .kernels = FLOAT_KERNELS(sqrt_n_run),
     .doc =
         "Sums by segments of the rows of data that indices name, divided by the roots of the numbers of rows.",
 };
 
 BD_OP(SparseSegmentSqrtNWithNumSegments) = {
     .signature = COUNTED_SIGNATURE,
-    .attrs = FLOATS COUNTED,
+    .attrs = FLOATS JOINS COUNTED,
     .shape = join_shape,
     .gradient = sqrt_n_gradient,
-    .kernels = BD_KERNELS({.run = sqrt_n_run}),
+    .kernels = FLOAT_KERNELS(sqrt_n_run),
     .doc = "SparseSegmentSqrtN where the number of segments is given; those without rows are 0.",
 };
 
 // TensorFlow 2's front end builds it.
 BD_OP(SparseSegmentSumGrad) = {
     .signature = GRAD_SIGNATURE,
-    .attrs = "T:type{bfloat16,double,float,half}; Tidx:type{int32,int64}=int32",
+    .attrs = FLOATS INDEX_TYPES,
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = join_shape,
     .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = sum_grad_run}),
@@ -366,18 +370,18 @@ BD_OP(SparseSegmentSumGrad) = {
 
 BD_OP(SparseSegmentMeanGrad) = {
     .signature = GRAD_SIGNATURE,
-    .attrs = FLOATS,
+    .attrs = FLOATS INDEX_TYPES,
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = join_shape,
-    .kernels = BD_KERNELS({.run = mean_grad_run}),
+    .kernels = FLOAT_KERNELS(mean_grad_run),
     .doc = "The gradient of SparseSegmentMean for its data, which has output_dim0 rows.",
 };
 
 BD_OP(SparseSegmentSqrtNGrad) = {
     .signature = GRAD_SIGNATURE,
-    .attrs = FLOATS,
+    .attrs = FLOATS INDEX_TYPES,
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = join_shape,
-    .kernels = BD_KERNELS({.run = sqrt_n_grad_run}),
+    .kernels = FLOAT_KERNELS(sqrt_n_grad_run),
     .doc = "The gradient of SparseSegmentSqrtN for its data, which has output_dim0 rows.",
 };

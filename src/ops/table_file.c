@@ -16,7 +16,7 @@ enum {
 };
 
 typedef struct file_state {
-    int64_t key_index, value_index, vocab_size;
+    int64_t key_index, value_index, vocab_size, offset;
     char delimiter;
 } file_state;
 
@@ -27,6 +27,7 @@ static braid_code file_create(const braid_op *node, void *state, braid_status *s
     *s = (file_state){.key_index = bd_node_attr_int(node, "key_index"),
                       .value_index = bd_node_attr_int(node, "value_index"),
                       .vocab_size = bd_node_attr_int(node, "vocab_size"),
+                      .offset = bd_node_attr_int(node, "offset"),
                       .delimiter = delimiter[0]};
     if (strlen(delimiter) == 1) return BRAID_OK;
     return bd_fail(st, BRAID_INVALID_ARGUMENT, "delimiter should be only 1 char");
@@ -118,7 +119,7 @@ static braid_code read_column(const file_state *s, const text_line *line, int64_
     size_t len = line->len;
     int64_t count;
     if (index == LINE_NUMBER) {
-        bd_tensor_i64(column)[row] = line->number;
+        bd_tensor_i64(column)[row] = (int64_t)((uint64_t)line->number + (uint64_t)s->offset);
         return BRAID_OK;
     }
     if (index != WHOLE_LINE && !find_column(line, s->delimiter, index, &text, &len, &count))
@@ -126,7 +127,12 @@ static braid_code read_column(const file_state *s, const text_line *line, int64_
                        "Invalid number of columns in %s line %lld (%.*s) : expected at least %lld got %lld",
                        line->path, (long long)line->number, (int)bd_min((int64_t)line->len, 256), line->text,
                        (long long)bd_max(s->key_index, s->value_index) + 1, (long long)count);
-    return set_element(column, row, text, len, line, st);
+    braid_code code = set_element(column, row, text, len, line, st);
+    // As in TensorFlow, the offset counts for line numbers and for numbers of this type alone.
+    if (!code && column->dtype == BRAID_INT32)
+        bd_tensor_i32(column)[row] =
+            (int32_t)((uint32_t)bd_tensor_i32(column)[row] + (uint32_t)(uint64_t)s->offset);
+    return code;
 }
 
 static braid_code read_line(const file_state *s, const text_line *line, const bd_table *t, columns *rows,
@@ -197,7 +203,8 @@ static braid_code file_shape(bd_shape_ctx *c, braid_status *st)
     return code ? code : bd_shape_ctx_rank(c, 1, 0, st);
 }
 
-#define FILE_ATTRS "key_index:int>=-2; value_index:int>=-2; vocab_size:int>=-1=-1; delimiter:string='\\t'"
+#define FILE_ATTRS                                                                                           \
+    "key_index:int>=-2; value_index:int>=-2; vocab_size:int>=-1=-1; delimiter:string='\\t'; offset:int=0"
 #define FILE_KERNEL BD_KERNELS({.state_size = sizeof(file_state), .create = file_create, .start = file_start})
 #define FILE_DOC                                                                                             \
     "Fills a table that is filled once from the lines of a file: keys and values are columns, the line's number or the whole line."

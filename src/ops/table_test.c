@@ -278,6 +278,7 @@ typedef struct file_case {
     braid_dtype key, value;
     int key_index, value_index, vocab_size;
     const char *find, *want; // or, without `find`, the error
+    int offset;
 } file_case;
 
 static void check_file(const char *path, const file_case *f, bool v2)
@@ -296,6 +297,7 @@ static void check_file(const char *path, const file_case *f, bool v2)
     braid_op_attr_int(d, "value_index", f->value_index);
     braid_op_attr_int(d, "vocab_size", f->vocab_size);
     braid_op_attr_string(d, "delimiter", ",");
+    if (f->offset) braid_op_attr_int(d, "offset", f->offset);
     n.initialize = braid_op_end(d);
     char *feed = bd_asprintf("string[] %s", path);
     RUN(initialize, feed, f->find ? "" : f->want);
@@ -313,6 +315,10 @@ static void a_table_is_filled_from_a_file(void **state)
         {"a\nb\nc", BRAID_INT64, BRAID_STRING, -1, -2, -1, "int64[3] 2 0 7; string[] none",
          "string[3] c a none"},
         {"x,1,p\ny,2,q\n", BRAID_STRING, BRAID_INT64, 0, 1, -1, "string[2] y x; int64[] -1", "int64[2] 2 1"},
+        {"a\nb\n", BRAID_STRING, BRAID_INT64, -2, -1, -1, "string[2] b a; int64[] -1", "int64[2] 11 10", 10},
+        {"x,1\ny,2\n", BRAID_STRING, BRAID_INT32, 0, 1, -1, "string[2] y x; int32[] -1", "int32[2] 12 11",
+         10},
+        {"x,1\ny,2\n", BRAID_STRING, BRAID_INT64, 0, 1, -1, "string[2] y x; int64[] -1", "int64[2] 2 1", 10},
         {"x,1,p\ny,2.5,q\n", BRAID_STRING, BRAID_FLOAT, 2, 1, -1, "string[2] q p; float[] -1",
          "float[2] 2.5 1"},
         {"a\nb\nc\n", BRAID_STRING, BRAID_INT64, -2, -1, 2, "string[3] c a b; int64[] -1", "int64[3] -1 0 1"},

@@ -41,7 +41,7 @@ static void update_run(bd_op_ctx *c)
 
 static braid_out updates_grad(bd_grad_ctx *c)
 {
-    return bd_b2(c->graph, "GatherNd", NULL, c->output_grads[0], c->op->inputs[1]);
+    return bd_grad_by_slices(c, "GatherNd", c->output_grads[0], c->op->inputs[1], NULL);
 }
 
 static void add_gradient(bd_grad_ctx *c)
@@ -60,7 +60,8 @@ static void update_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
     braid_out zeros = bd_b1(g, "ZerosLike", "zeros_like", c->op->inputs[2]);
-    c->input_grads[0] = bd_b3(g, "TensorScatterUpdate", NULL, c->output_grads[0], c->op->inputs[1], zeros);
+    c->input_grads[0] =
+        bd_grad_by_slices(c, "TensorScatterUpdate", c->output_grads[0], c->op->inputs[1], &zeros);
     c->input_grads[2] = updates_grad(c);
 }
 
@@ -71,7 +72,7 @@ static void update_gradient(bd_grad_ctx *c)
 
 BD_OP(TensorScatterUpdate) = {
     .signature = SIGNATURE,
-    .attrs = "T:type; Tindices:type{int32,int64}",
+    .attrs = "T:type; Tindices:type{int32,int64}" BD_BAD_INDICES_ATTR,
     .shape = tensor_scatter_shape,
     .gradient = update_gradient,
     .kernels = BD_KERNELS({.run = update_run}),
@@ -80,7 +81,7 @@ BD_OP(TensorScatterUpdate) = {
 
 BD_OP(TensorScatterAdd) = {
     .signature = SIGNATURE,
-    .attrs = "T:type; Tindices:type{int32,int64}",
+    .attrs = "T:type; Tindices:type{int32,int64}" BD_BAD_INDICES_ATTR,
     .shape = tensor_scatter_shape,
     .gradient = add_gradient,
     .kernels = ADD_KERNELS(add_run),
@@ -89,7 +90,7 @@ BD_OP(TensorScatterAdd) = {
 
 BD_OP(TensorScatterSub) = {
     .signature = SIGNATURE,
-    .attrs = "T:type; Tindices:type{int32,int64}",
+    .attrs = "T:type; Tindices:type{int32,int64}" BD_BAD_INDICES_ATTR,
     .shape = tensor_scatter_shape,
     .gradient = sub_gradient,
     .kernels = ADD_KERNELS(sub_run),
@@ -100,7 +101,7 @@ BD_OP(ScatterNdNonAliasingAdd) = {
     .signature = "(input: T, indices: Tindices, updates: T) -> (output: T)",
     .attrs =
         "T:type{bfloat16,bool,complex128,complex64,double,float,half,int16,int32,int64,int8,qint32,qint8,quint8,uint16,uint32,"
-        "uint64,uint8}; Tindices:type{int32,int64}",
+        "uint64,uint8}; Tindices:type{int32,int64}" BD_BAD_INDICES_ATTR,
     .shape = tensor_scatter_shape,
     .gradient = add_gradient,
     .kernels = ADD_KERNELS(add_run),

@@ -96,6 +96,17 @@ static int32_t *make_work(bd_op_ctx *c, int64_t n, int64_t k)
     return work;
 }
 
+static void put_places(const braid_tensor *y, int64_t at, const int32_t *places, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (y->dtype == BRAID_INT64) {
+            bd_tensor_i64(y)[at + i] = places[i];
+        } else {
+            bd_tensor_i32(y)[at + i] = places[i];
+        }
+    }
+}
+
 static void run_top(bd_op_ctx *c, int64_t k)
 {
     const braid_tensor *x = bd_input(c, 0);
@@ -112,17 +123,18 @@ static void run_top(bd_op_ctx *c, int64_t k)
     braid_shape shape = x->shape;
     shape.dims[rank - 1] = k;
     braid_tensor *values = bd_output(c, 0, x->dtype, &shape),
-                 *places = values ? bd_output(c, 1, BRAID_INT32, &shape) : NULL;
+                 *places = values ? bd_output(c, 1, c->node->output_types[1], &shape) : NULL;
     if (k == 0) return; // there may be any number of empty rows
-    int32_t *work = places ? make_work(c, n, k) : NULL;
+    int32_t *work = places ? make_work(c, n, k) : NULL, *top = work ? make_work(c, k, INT64_MAX) : NULL;
     size_t size = braid_dtype_size(x->dtype);
-    for (int64_t r = 0; work && r < bd_shape_count_range(&shape, 0, rank - 1); r++) {
-        int32_t *top = bd_tensor_i32(places) + r * k;
+    for (int64_t r = 0; top && r < bd_shape_count_range(&shape, 0, rank - 1); r++) {
         top_of_row(compare_of(x->dtype), (char *)x->data + (size_t)(r * n) * size, n, k, top, work);
         for (int64_t i = 0; i < k; i++)
             bd_elements_copy(values, r * k + i, x, r * n + top[i], 1);
+        put_places(places, r * k, top, k);
     }
     bd_free(work);
+    bd_free(top);
 }
 
 static void top_k_run(bd_op_ctx *c)
@@ -177,11 +189,14 @@ BD_OP(TopK) = {
 };
 
 BD_OP(TopKV2) = {
-    .signature = "(input: T, k: int32) -> (values: T, indices: int32)",
-    .attrs = "sorted:bool=true; T:type{realnumber}",
+    .signature = "(input: T, k: Tk) -> (values: T, indices: index_type)",
+    .attrs = "sorted:bool=true; T:type{realnumber}; Tk:type{int16,int32,int64}=int32; "
+             "index_type:type{int16,int32,int64}=int32",
     .shape = top_k_v2_shape,
     .gradient = top_k_gradient,
-    .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = top_k_v2_run}),
+    .kernels = BD_KERNELS({.types = BD_NUMBERS "; Tk=int32|int64; index_type=int32|int64",
+                           .flags = BD_KERNEL_WIDENS,
+                           .run = top_k_v2_run}),
     .doc =
         "The k greatest elements of each row and where they are, the greatest first, the earlier of equals first.",
 };

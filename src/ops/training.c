@@ -26,15 +26,14 @@ static bool is_indices(const bd_arg_def *arg)
 
 void bd_training_bind(const braid_op *node, bd_optimizer_fn fn, bd_training_state *s)
 {
-    const char *option = bd_node_attr(node, "use_nesterov")   ? "use_nesterov"
-                         : bd_node_attr(node, "update_slots") ? "update_slots"
-                                                              : NULL;
+    static const char *const options[] = {"use_nesterov", "update_slots", "multiply_linear_by_lr"};
     s->fn = fn;
     s->dtype = bd_node_attr_type(node, "T");
     s->fns = &bd_kernels()->training[s->dtype == BRAID_DOUBLE ? BD_F64 : BD_F32];
     s->is_resource = !node->def->inputs[0].is_ref;
     s->locks = s->is_resource || bd_node_attr_bool(node, "use_locking");
-    s->option = option && bd_node_attr_bool(node, option);
+    for (size_t i = 0; i < BD_COUNTOF(options); i++)
+        s->option = s->option || (bd_node_attr(node, options[i]) && bd_node_attr_bool(node, options[i]));
     s->grad = s->indices = -1;
     for (int i = 0; i < node->def->input_count; i++) {
         const bd_arg_def *arg = &node->def->inputs[i];

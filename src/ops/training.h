@@ -20,7 +20,7 @@ typedef struct bd_update {
     const void *grad;
     int64_t count;
     double scalars[BD_UPDATE_SCALARS_MAX]; // in the order of the signature
-    bool option;                           // attr use_nesterov or update_slots
+    bool option;                           // attr use_nesterov, update_slots or multiply_linear_by_lr
     const bd_training_fns *fns; // of float for 16-bit floating types, which are converted before and after
 } bd_update;
 

@@ -38,6 +38,14 @@ static void test_values(void **state)
          "ref double[1] 1; ref double[1] 1; ref double[1] 0.3; double[1] 0; double[] 0.1; double[] 0.5; double[] 0.01; "
          "double[] -0.5",
          "double[1] 0"},
+        {"ApplyFtrlV2", "multiply_linear_by_lr=true",
+         FTRL_VARIABLES "double[] 0.1; double[] 0.001; double[] 0.01; double[] 0.02; double[] -0.5", "*",
+         "double[2] -0.1322754925404254 1.6295694559667446; double[2] 0.35 1.2; "
+         "double[2] 0.07861978770687633 -1.7884630390207485"},
+        {"ApplyFtrl", "multiply_linear_by_lr=true", // without lr nothing of the gradient counts
+         "ref double[1] 1; ref double[1] 1; ref double[1] 3; double[1] 0; double[] 0; double[] 0.5; double[] 0.01; "
+         "double[] -0.5",
+         "double[1] -3"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -162,9 +170,7 @@ static const optimizer optimizers[] = {
      "",
      "; double[] 0.1; double[] 0.001; double[] 0.01; double[] 0.02; double[] -0.5",
      {{1, 2}, {0.1, 0.2}, {0.3, -0.4}},
-     {{0.359125684866503, 1.2521225892544539},
-      {0.39160000000000006, 1.0464},
-      {-2.2555174786964267, -12.834467054071917}}},
+     {{0.322233223410693, 1.3015348280148855}, {0.35, 1.2}, {-1.913802122931236, -14.284630390207486}}},
 };
 
 static void append_variables(bd_strbuf *text, const char *kind, int count, const double values[4][2],

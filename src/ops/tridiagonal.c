@@ -41,10 +41,24 @@ static bool check_solve(bd_op_ctx *c)
     return false;
 }
 
+static bool check_options(bd_op_ctx *c)
+{
+    if (!bd_node_attr_bool(c->node, "perturb_singular")) return true;
+    if (!bd_node_attr_bool(c->node, "partial_pivoting")) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "Setting perturb_singular requires also setting partial_pivoting.");
+    } else {
+        bd_op_fail(c, BRAID_UNIMPLEMENTED,
+                   "TridiagonalSolve does not perturb singular matrices: leave "
+                   "attr perturb_singular false");
+    }
+    return false;
+}
+
 static void solve_run(bd_op_ctx *c)
 {
     const braid_tensor *diagonals = bd_input(c, 0), *rhs = bd_input(c, 1);
-    if (!check_solve(c)) return;
+    if (!check_options(c) || !check_solve(c)) return;
     braid_tensor *y = bd_output(c, 0, rhs->dtype, &rhs->shape);
     if (!y || bd_tensor_count(y) == 0) return;
     int64_t n = rhs->shape.dims[rhs->shape.rank - 2], k = rhs->shape.dims[rhs->shape.rank - 1];
@@ -66,11 +80,12 @@ static void solve_run(bd_op_ctx *c)
 
 BD_OP(TridiagonalSolve) = {
     .signature = "(diagonals: T, rhs: T) -> (output: T)",
-    .attrs = "partial_pivoting:bool=true; T:type{complex128,complex64,double,float}",
+    .attrs =
+        "partial_pivoting:bool=true; perturb_singular:bool=false; T:type{complex128,complex64,double,float}",
     .shape = solve_shape,
     .kernels = BD_MATRIX_KERNELS(solve_run),
     .doc = "Solves systems of linear equations whose matrices have three diagonals: above, main, below.",
-    .deviation = "No gradient in the C library.",
+    .deviation = "No gradient in the C library; perturb_singular is refused.",
 };
 
 // ---- TridiagonalMatMul: each diagonal [.., 1, M], times [.., M, K] ----

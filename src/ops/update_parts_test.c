@@ -43,6 +43,8 @@ static void test_scatters(void **state)
         {"TensorScatterUpdate", NULL, "bool[2] true true; int32[1,1] 0; bool[1] false", "bool[2] false true"},
         {"TensorScatterAdd", NULL, "int32[2,2] 1 2 3 4; int32[3,2] 0 0 0 0 1 1; int32[3] 5 6 7",
          "int32[2,2] 12 2 3 11"},
+        {"TensorScatterAdd", "bad_indices_policy=IGNORE", "float[3] 1 2 3; int32[2,1] 1 9; float[2] 5 6",
+         "float[3] 1 7 3"},
         {"TensorScatterSub", NULL, "double[3] 1 2 3; int64[2,1] 1 1; double[2] 5 6", "double[3] 1 -9 3"},
         {"TensorScatterSub", NULL, "uint8[1] 1; int64[1,1] 0; uint8[1] 2", "uint8[1] 255"},
         {"TensorScatterAdd", NULL, "float[0]; int32[0,1]; float[0]", "float[0]"},

@@ -5,6 +5,23 @@
 #include "ops/testing/op_run.h"
 #include "ops/testing/op_test.h"
 
+static void test_assigned_shapes(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {.op = "AssignVariableOp",
+         .attrs = "validate_shape=true",
+         .inputs = "var float[2] 1 2; float[2] 3 4",
+         .want = "",
+         .after = "float[2] 3 4"},
+        {.op = "AssignVariableOp",
+         .attrs = "validate_shape=true",
+         .inputs = "var float[2] 1 2; float[3] 3 4 5",
+         .want = "InvalidArgument: "},
+    };
+    OP_TEST_VALUES(cases);
+}
+
 static void test_reference_variables(void **state)
 {
     (void)state;
@@ -351,6 +368,7 @@ static void test_an_empty_handle_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_assigned_shapes),
         cmocka_unit_test(test_reference_variables),
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_nodes_of_one_shared_name_are_one_variable),
