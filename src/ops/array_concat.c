@@ -252,14 +252,40 @@ static braid_code concat_offset_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
+static void append_sizes(bd_strbuf *text, const braid_tensor *sizes)
+{
+    for (int64_t d = 0; d < bd_tensor_count(sizes); d++)
+        bd_strbuf_appendf(text, "%s%lld", d ? " " : "[", (long long)bd_tensor_index(sizes, d));
+    bd_strbuf_append(text, "]");
+}
+
+static void fail_mismatch(bd_op_ctx *c, int64_t axis, int i)
+{
+    bd_strbuf sizes = {0}, first = {0};
+    append_sizes(&sizes, bd_input(c, i));
+    append_sizes(&first, bd_input(c, 1));
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+               "All dimensions except %lld must match. Input %d has shape %s and doesn't match input 0 with "
+               "shape %s.",
+               (long long)axis, i - 1, bd_strbuf_str(&sizes), bd_strbuf_str(&first));
+    bd_strbuf_fini(&sizes);
+    bd_strbuf_fini(&first);
+}
+
 static void concat_offset_run(bd_op_ctx *c)
 {
     int64_t axis;
     if (!bd_input_int(c, 0, "concat_dim", &axis)) return;
     const braid_tensor *first = bd_input(c, 1);
-    int64_t rank = first->shape.rank == 1 ? first->shape.dims[0] : -1;
-    if (axis < 0 && rank >= 0) axis += rank;
-    if (rank < 0 || axis < 0 || axis >= rank) {
+    for (int i = 1; i < c->input_count; i++) {
+        if (bd_input(c, i)->shape.rank == 1) continue;
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input %d should be a vector, but has rank %d", i,
+                   bd_input(c, i)->shape.rank);
+        return;
+    }
+    int64_t rank = first->shape.dims[0];
+    if (axis < 0) axis += rank;
+    if (axis < 0 || axis >= rank) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Concat dim is out of range: %lld vs. %lld", (long long)axis,
                    (long long)rank);
         return;
@@ -274,11 +300,7 @@ static void concat_offset_run(bd_op_ctx *c)
         }
         for (int64_t d = 0; d < rank; d++) {
             if (d == axis || bd_tensor_index(s, d) == bd_tensor_index(first, d)) continue;
-            bd_op_fail(
-                c, BRAID_INVALID_ARGUMENT,
-                "All dimensions except %lld must match. Input %d has dimension %lld of size %lld, and input 0 %lld",
-                (long long)axis, i - 1, (long long)d, (long long)bd_tensor_index(s, d),
-                (long long)bd_tensor_index(first, d));
+            fail_mismatch(c, axis, i);
             return;
         }
         braid_tensor *y = bd_output(c, i - 1, first->dtype, &first->shape);

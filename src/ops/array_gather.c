@@ -68,16 +68,10 @@ static braid_code gather_v2_shape(bd_shape_ctx *c, braid_status *st)
 static void fail_index(bd_op_ctx *c, int input, int64_t at, int64_t limit)
 {
     const braid_tensor *indices = bd_input(c, input);
-    bd_strbuf where = {0};
-    int64_t strides[BRAID_RANK_MAX], rest = at;
-    bd_row_strides(&indices->shape, strides);
-    for (int d = 0; d < indices->shape.rank; d++) {
-        bd_strbuf_appendf(&where, "%s%lld", d ? "," : "", (long long)(rest / strides[d]));
-        rest %= strides[d];
-    }
-    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "indices[%s] = %lld is not in [0, %lld)", bd_strbuf_str(&where),
-               (long long)bd_tensor_index(indices, at), (long long)limit);
-    bd_strbuf_fini(&where);
+    char place[BD_SHAPE_STR_MAX];
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "indices%s = %lld is not in [0, %lld)",
+               bd_element_place(&indices->shape, at, place), (long long)bd_tensor_index(indices, at),
+               (long long)limit);
 }
 
 // What is gathered: parts of `params` along an axis, the first `batch` dimensions being those of the indices too.
@@ -95,7 +89,8 @@ static bool plan_gather(bd_op_ctx *c, const braid_shape *params, const braid_sha
     if (rank == 0) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "params must be at least 1 dimensional");
     } else if (axis < -rank || axis >= rank) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "axis = %lld is not in [%d, %d)", (long long)axis, -rank, rank);
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Expected axis in the range [%d, %d), but got %lld", -rank,
+                   rank, (long long)axis);
     } else if (batch < 0 || batch > indices->rank) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Expected batch_dims in the range [%d, %d], but got %lld",
                    -indices->rank, indices->rank, (long long)bd_node_attr_int(c->node, "batch_dims"));

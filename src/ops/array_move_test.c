@@ -73,7 +73,7 @@ static void test_gather_and_where(void **state)
          .want = "InvalidArgument: indices[0,1] = -1 is not in [0, 3)"},
         {.op = "Gather",
          .inputs = "float[3] 1; int32[] 3",
-         .want = "InvalidArgument: indices[] = 3 is not in [0, 3)"},
+         .want = "InvalidArgument: indices = 3 is not in [0, 3)"},
         {.op = "Gather",
          .inputs = "float[] 1; int32[1] 0",
          .want = "InvalidArgument: params must be at least 1 dimensional"},

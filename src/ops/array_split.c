@@ -125,9 +125,8 @@ static bool read_sizes(bd_op_ctx *c, int64_t dim, int64_t *sizes)
         if (sizes[i] == -1 && rest < 0) {
             rest = i;
         } else if (sizes[i] < 0 || __builtin_add_overflow(sum, sizes[i], &sum)) {
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                       "Split size at index %d must be >= 0, or -1 for one of them. Got: %lld", i,
-                       (long long)sizes[i]);
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Split size at index %d must be >= 0. Got: %lld%s", i,
+                       (long long)sizes[i], sizes[i] == -1 ? ", which another size is, too" : "");
             return false;
         }
     }

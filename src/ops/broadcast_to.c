@@ -72,8 +72,8 @@ static void broadcast_to_run(bd_op_ctx *c)
     if (!bd_shape_broadcast(&x->shape, &shape, &both) || !bd_shape_equal(&both, &shape)) {
         char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                   "Incompatible shapes: %s vs. %s: unable to broadcast the first to the second",
-                   bd_shape_str(&x->shape, a), bd_shape_str(&shape, b));
+                   "Incompatible shapes: %s vs. %s. Unable to broadcast tensor of shape %s to the other.",
+                   bd_shape_str(&x->shape, a), bd_shape_str(&shape, b), a);
         return;
     }
     braid_tensor y;

@@ -49,6 +49,33 @@ static void test_cast(void **state)
     OP_TEST_GRADIENTS(gradients);
 }
 
+static void test_cast_types(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        // Toward zero: the last bits of the significand are cleared before. What is below the least normal half is rounded still.
+        {"Cast", "DstT=half; Truncate=true", "float[5] 0x1.006p0 -1.9999999 inf nan 65519",
+         "half[5] 0x3c01 0xbfff 0x7c00 0x7e00 0x7bff"},
+        {"Cast", "DstT=half", "float[2] 0x1.006p0 -1.9999999", "half[2] 0x3c02 0xc000"},
+        {"Cast", "DstT=bfloat16; Truncate=true", "float[3] -1.9999999 0x1.fffp127 0x1.03p0",
+         "bfloat16[3] 0xbfff 0x7f7f 0x3f81"},
+        {"Cast", "DstT=float; Truncate=true", "double[3] 0x1.000003p0 -0x1.ffffffp0 3",
+         "float[3] 0x1.000002p0 -0x1.fffffep0 3"},
+        {"Cast", "DstT=complex64; Truncate=true", "double[1] 0x1.000003p0", "complex64[1] 1.00000012"},
+        {"Cast", "DstT=int32; Truncate=true", "float[2] 1.75 -1.75", "int32[2] 1 -1"},
+        {"Cast", "DstT=double; Truncate=true", "float[1] 0.1", "double[1] 0x1.99999ap-4"},
+        {"Cast", "DstT=half; Truncate=true", "float[0,3]", "half[0,3]"},
+        {"Cast", "DstT=half; Truncate=true", "float[3000] 0x1.006p0", "half[3000] 0x3c01"},
+        // Quantized types are their integers; any type is itself.
+        {"Cast", "DstT=float", "qint8[2] -128 127", "float[2] -128 127"},
+        {"Cast", "DstT=quint8", "float[2] 250.5 3", "quint8[2] 250 3"},
+        {"Cast", "DstT=qint32", "qint8[2] -128 127", "qint32[2] -128 127"},
+        {"Cast", "DstT=string", "string[2] a b", "string[2] a b"},
+        {"Cast", "DstT=float", "string[1] a", "Unimplemented: Cast string to float is not supported"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
 static void test_add_n(void **state)
 {
     (void)state;
@@ -84,6 +111,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cast),
+        cmocka_unit_test(test_cast_types),
         cmocka_unit_test(test_add_n),
         cmocka_unit_test(test_broadcast_gradient_args),
     };

@@ -1,5 +1,6 @@
 // Determinants of square matrices, and Cholesky's decomposition. All take batches: [.., M, M].
 #include "base/alloc.h"
+#include "base/complex.h"
 #include "graph/grad.h"
 #include "kernels/matrix.h"
 #include "ops/grad_steps.h"
@@ -9,26 +10,33 @@
 
 // ---- Determinants ----
 
-// The determinant is sign * e^log_size: a product of many pivots alone would overflow.
+// The determinant is sign * e^log_size, the sign a number of absolute value 1 or 0: a product of many pivots alone would overflow.
+// The parts of complex numbers that are not used are 0.
 typedef struct determinant {
-    double sign, log_size, product;
+    double complex sign, log_size, product;
 } determinant;
 
-static determinant determinant_of(double *a, int64_t *perm, int64_t n)
+static double complex pivot_of(bool is_complex, const void *a, int64_t at)
 {
-    determinant d = {.sign = bd_matrix_lu(a, perm, n)};
+    return is_complex ? ((const double complex *)a)[at] : ((const double *)a)[at];
+}
+
+static determinant determinant_of(bool is_complex, void *a, int64_t *perm, int64_t n)
+{
+    determinant d = {.sign = bd_matrix_lu(is_complex, a, perm, n)};
     if (d.sign == 0) {
         for (int64_t i = 0; i < n * n; i++) {
-            if (isnan(a[i])) return (determinant){NAN, NAN, NAN};
+            if (isnan(cabs(pivot_of(is_complex, a, i)))) return (determinant){NAN, NAN, NAN};
         }
         return (determinant){.sign = 0, .log_size = -HUGE_VAL};
     }
     d.product = d.sign;
     for (int64_t i = 0; i < n; i++) {
-        double pivot = a[i * n + i];
+        double complex pivot = pivot_of(is_complex, a, i * n + i);
+        double size = cabs(pivot);
         d.product *= pivot;
-        d.log_size += log(fabs(pivot));
-        if (pivot < 0) d.sign = -d.sign;
+        d.log_size += log(size);
+        d.sign *= pivot / size;
     }
     return d;
 }
@@ -40,13 +48,14 @@ static void each_determinant(bd_op_ctx *c, int64_t count,
     const braid_tensor *x = bd_input(c, 0);
     int64_t n = x->shape.dims[x->shape.rank - 1];
     if (count == 0) return; // then n may be anything
-    double *a = bd_try_malloc((size_t)(n * n) * sizeof *a + 1);
+    bool is_complex = bd_dtype_is_complex(x->dtype);
+    void *a = bd_try_malloc((size_t)(n * n) * bd_wide_size(x->dtype) + 1);
     int64_t *perm = bd_try_malloc((size_t)n * sizeof *perm + 1);
     if (!a || !perm)
         bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when copying a matrix of %lld rows", (long long)n);
     for (int64_t m = 0; m < count && !bd_op_failed(c); m++) {
         bd_matrix_load(x, m, n, false, a);
-        determinant d = determinant_of(a, perm, n);
+        determinant d = determinant_of(is_complex, a, perm, n);
         put(c, m, &d);
     }
     bd_free(a);
@@ -63,13 +72,13 @@ static braid_tensor *scalars(bd_op_ctx *c, int i)
 
 static void put_product(bd_op_ctx *c, int64_t m, const determinant *d)
 {
-    bd_doubles_store(&d->product, 1, &c->outputs[0].tensor, m);
+    bd_wide_store(&d->product, 1, &c->outputs[0].tensor, m);
 }
 
 static void put_logarithm(bd_op_ctx *c, int64_t m, const determinant *d)
 {
-    bd_doubles_store(&d->sign, 1, &c->outputs[0].tensor, m);
-    bd_doubles_store(&d->log_size, 1, &c->outputs[1].tensor, m);
+    bd_wide_store(&d->sign, 1, &c->outputs[0].tensor, m);
+    bd_wide_store(&d->log_size, 1, &c->outputs[1].tensor, m);
 }
 
 static void determinant_run(bd_op_ctx *c)
@@ -158,11 +167,12 @@ static void cholesky_run(bd_op_ctx *c)
     braid_tensor *y = bd_output(c, 0, x->dtype, &x->shape);
     if (!y || bd_tensor_count(y) == 0) return;
     int64_t n = x->shape.dims[x->shape.rank - 1], size = n * n;
-    double *a = bd_try_malloc((size_t)size * sizeof *a);
+    bool is_complex = bd_dtype_is_complex(x->dtype);
+    void *a = bd_try_malloc((size_t)size * bd_wide_size(x->dtype));
     if (!a) bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when copying a matrix of %lld rows", (long long)n);
     for (int64_t m = 0; a && m < bd_tensor_count(x) / size; m++) {
         bd_matrix_load(x, m, n, false, a);
-        if (!bd_matrix_cholesky(a, n)) {
+        if (!bd_matrix_cholesky(is_complex, a, n)) {
             bd_op_fail(
                 c, BRAID_INVALID_ARGUMENT,
                 "Cholesky decomposition was not successful. The input might not be valid: matrix %lld of the "
@@ -170,7 +180,7 @@ static void cholesky_run(bd_op_ctx *c)
                 (long long)m);
             break;
         }
-        bd_doubles_store(a, size, y, m * size);
+        bd_wide_store(a, size, y, m * size);
     }
     bd_free(a);
 }

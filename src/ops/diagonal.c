@@ -115,8 +115,9 @@ static void matrix_diag_run(bd_op_ctx *c)
     const braid_tensor *x = bd_input(c, 0);
     braid_shape shape = x->shape;
     if (shape.rank == 0 || shape.rank == BRAID_RANK_MAX) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input must be at least 1-dim and less than %d-dim, not %d-dim",
-                   BRAID_RANK_MAX, shape.rank);
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "diagonal must be at least 1-dim and less than %d-dim, not %d-dim", BRAID_RANK_MAX,
+                   shape.rank);
         return;
     }
     int64_t n = shape.dims[shape.rank - 1], matrices = bd_shape_count_range(&shape, 0, shape.rank - 1);
@@ -204,7 +205,9 @@ static void matrix_set_diag_run(bd_op_ctx *c)
     want.dims[--want.rank - 1] = m.diagonal;
     if (!bd_shape_equal(&want, &diagonal->shape)) {
         char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "diagonal of shape %s does not fit, it must be %s",
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   diagonal->shape.rank == 0 ? "diagonal must be at least 1-dim, but has shape %s, not %s"
+                                             : "diagonal of shape %s does not fit, it must be %s",
                    bd_shape_str(&diagonal->shape, a), bd_shape_str(&want, b));
         return;
     }

@@ -110,11 +110,18 @@ static void diag_part_run(bd_op_ctx *c)
     copy_band(&b, y, x, false);
 }
 
+static bool check_diagonal(bd_op_ctx *c, int i)
+{
+    if (bd_input(c, i)->shape.rank > 0) return true;
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "diagonal must be at least 1-dim, but is a scalar");
+    return false;
+}
+
 static void set_diag_run(bd_op_ctx *c)
 {
     const braid_tensor *x = bd_input(c, 0), *diagonal = bd_input(c, 1);
     bd_band b = {0};
-    if (!read_k(c, 2, &b) || !fit_matrices(c, &b)) return;
+    if (!read_k(c, 2, &b) || !fit_matrices(c, &b) || !check_diagonal(c, 1)) return;
     if (b.length < 0) b.length = 0;
     braid_shape want = bd_band_shape(&b, &x->shape);
     if (!bd_shape_equal(&want, &diagonal->shape)) {
@@ -141,10 +148,10 @@ static void diag_run(bd_op_ctx *c)
     braid_shape shape;
     int64_t count;
     int rank = x->shape.rank;
-    if (!read_k(c, 1, &b) || !check_scalar(c, 2, "num_rows") || !check_scalar(c, 3, "num_cols") ||
-        !check_scalar(c, 4, "padding_value"))
+    if (!read_k(c, 1, &b) || !check_diagonal(c, 0) || !check_scalar(c, 2, "num_rows") ||
+        !check_scalar(c, 3, "num_cols") || !check_scalar(c, 4, "padding_value"))
         return;
-    if (rank < 1 || (bd_band_count(&b) > 1 && (rank < 2 || x->shape.dims[rank - 2] != bd_band_count(&b)))) {
+    if (bd_band_count(&b) > 1 && (rank < 2 || x->shape.dims[rank - 2] != bd_band_count(&b))) {
         char text[BD_SHAPE_STR_MAX];
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,
                    "The number of diagonals provided in the input does not match the lower_diag_index and "

@@ -36,8 +36,9 @@ static bool count_slices(bd_op_ctx *c, int64_t *counts)
             counts[part]++;
             continue;
         }
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "partitions[%lld] = %d is not in [0, %d)", (long long)i, part,
-                   c->output_count);
+        char place[BD_SHAPE_STR_MAX];
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "partitions%s = %d is not in [0, %d)",
+                   bd_element_place(&numbers->shape, i, place), part, c->output_count);
         return false;
     }
     return true;

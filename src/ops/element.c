@@ -278,12 +278,24 @@ bool bd_input_ints(bd_op_ctx *c, int i, const char *what, int count, int64_t val
     return true;
 }
 
+const char *bd_element_place(const braid_shape *s, int64_t at, char buf[BD_SHAPE_STR_MAX])
+{
+    braid_shape place = {.rank = s->rank};
+    for (int d = s->rank - 1; d >= 0; d--) {
+        place.dims[d] = at % s->dims[d];
+        at /= s->dims[d];
+    }
+    buf[0] = 0;
+    return place.rank == 0 ? buf : bd_shape_str(&place, buf);
+}
+
 bool bd_input_int(bd_op_ctx *c, int i, const char *what, int64_t *value)
 {
     const braid_tensor *t = bd_input(c, i);
     if (bd_tensor_count(t) != 1 || t->shape.rank > 1) {
         char text[BD_SHAPE_STR_MAX];
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be a scalar integer, but got shape %s", what,
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "%s must be a scalar: it must have exactly one element, but has shape %s", what,
                    bd_shape_str(&t->shape, text));
         return false;
     }

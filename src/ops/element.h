@@ -49,6 +49,9 @@ void bd_row_strides(const braid_shape *s, int64_t strides[BRAID_RANK_MAX]);
 // A block of `shape` that is row-major in both memories, to be adjusted by the caller.
 bd_strided bd_strided_of(const braid_shape *shape);
 
+// Where element `at` of a tensor of shape `s` is, for messages: "[0,2]", and nothing for a scalar. Returns `buf`.
+const char *bd_element_place(const braid_shape *s, int64_t at, char buf[BD_SHAPE_STR_MAX]);
+
 // A view of elements of `t` from element `at` on, without a copy.
 void bd_tensor_view(braid_tensor *view, const braid_tensor *t, int64_t at, const braid_shape *shape);
 

@@ -27,10 +27,18 @@ static void gather_from(bd_op_ctx *c, const braid_tensor *params)
     const braid_tensor *indices = bd_input(c, 1);
     bd_slices s;
     braid_shape out;
+    if (params->shape.rank == 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "params must be at least a vector");
+        return;
+    }
     if (!bd_slices_init(c, &s, true, &params->shape, indices) ||
         !bd_slices_shape(c, &s, &params->shape, &indices->shape, &out))
         return;
+    s.shape_name = "param shape";
     braid_tensor *y = bd_output(c, 0, params->dtype, &out);
+    if (y && bd_tensor_count(y) > 0 && bd_tensor_count(params) == 0 && !s.ignores)
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Requested more than 0 entries, but params is empty.");
+    if (bd_op_failed(c)) return;
     // What no index names is zeros; strings are empty from the start.
     if (y && s.ignores && y->dtype != BRAID_STRING && braid_dtype_size(y->dtype) > 0)
         memset(y->data, 0, bd_tensor_bytes(y));

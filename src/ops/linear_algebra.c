@@ -1,10 +1,11 @@
 // Systems of linear equations and inverses of matrices, by Gaussian elimination with partial pivoting.
 //
-// All take batches: [.., M, M]. Computed in double, which costs little beside the traffic of small matrices.
+// All take batches: [.., M, M]. Computed in double or double complex, which costs little beside the traffic of small matrices.
 #include "ops/linear_algebra.h"
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "kernels/matrix.h"
+#include "ops/cast.h"
 #include "ops/element.h"
 #include "ops/elementwise.h"
 #include "ops/grad_steps.h"
@@ -13,29 +14,32 @@
 
 // ---- Batches ----
 
-void bd_doubles_load(const braid_tensor *t, int64_t at, int64_t count, double *to)
+size_t bd_wide_size(braid_dtype dtype)
 {
-    for (int64_t i = 0; i < count; i++)
-        to[i] = t->dtype == BRAID_FLOAT ? (double)bd_tensor_f32(t)[at + i] : bd_tensor_f64(t)[at + i];
+    return bd_dtype_is_complex(dtype) ? 2 * sizeof(double) : sizeof(double);
 }
 
-void bd_matrix_load(const braid_tensor *t, int64_t m, int64_t n, bool transposed, double *to)
+static bd_cast_type wide_type(const braid_tensor *t)
 {
-    int64_t at = m * n * n;
-    if (!transposed) bd_doubles_load(t, at, n * n, to);
-    for (int64_t i = 0; i < n * n && transposed; i++)
-        bd_doubles_load(t, at + i % n * n + i / n, 1, to + i);
+    return bd_dtype_is_complex(t->dtype) ? BD_CAST_C128 : BD_CAST_F64;
 }
 
-void bd_doubles_store(const double *from, int64_t count, const braid_tensor *t, int64_t at)
+void bd_wide_load(const braid_tensor *t, int64_t at, int64_t count, void *to)
 {
-    for (int64_t i = 0; i < count; i++) {
-        if (t->dtype == BRAID_FLOAT) {
-            bd_tensor_f32(t)[at + i] = (float)from[i];
-        } else {
-            bd_tensor_f64(t)[at + i] = from[i];
-        }
-    }
+    const char *from = (const char *)t->data + (size_t)at * braid_dtype_size(t->dtype);
+    bd_cast(bd_cast_type_of(t->dtype), wide_type(t))(from, to, count);
+}
+
+void bd_wide_store(const void *from, int64_t count, const braid_tensor *t, int64_t at)
+{
+    char *to = (char *)t->data + (size_t)at * braid_dtype_size(t->dtype);
+    bd_cast(wide_type(t), bd_cast_type_of(t->dtype))(from, to, count);
+}
+
+void bd_matrix_load(const braid_tensor *t, int64_t m, int64_t n, bool adjoint, void *to)
+{
+    bd_wide_load(t, m * n * n, n * n, to);
+    if (adjoint) bd_matrix_adjoint(bd_dtype_is_complex(t->dtype), to, n);
 }
 
 bool bd_matrices_check(bd_op_ctx *c)
@@ -74,16 +78,22 @@ static bool read_batch(bd_op_ctx *c, batch *b)
 
 // Memory for one matrix of a batch and its right side.
 typedef struct workspace {
-    double *a, *x, *y;
+    bool is_complex;
+    size_t size; // of a number
+    void *a, *x, *y;
     int64_t *perm;
 } workspace;
 
 static bool make_workspace(bd_op_ctx *c, const batch *b, workspace *w)
 {
-    size_t n = (size_t)b->n, columns = (size_t)b->columns;
-    *w = (workspace){bd_try_malloc(n * n * sizeof(double) + 1),
-                     bd_try_malloc(n * columns * sizeof(double) + 1),
-                     bd_try_malloc(n * columns * sizeof(double) + 1), bd_try_malloc(n * sizeof(int64_t) + 1)};
+    braid_dtype dtype = bd_input(c, 0)->dtype;
+    size_t n = (size_t)b->n, columns = (size_t)b->columns, size = bd_wide_size(dtype);
+    *w = (workspace){.is_complex = bd_dtype_is_complex(dtype),
+                     .size = size,
+                     .a = bd_try_malloc(n * n * size + 1),
+                     .x = bd_try_malloc(n * columns * size + 1),
+                     .y = bd_try_malloc(n * columns * size + 1),
+                     .perm = bd_try_malloc(n * sizeof(int64_t) + 1)};
     if (w->a && w->x && w->y && w->perm) return true;
     bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when copying a matrix of %lld rows", (long long)b->n);
     return false;
@@ -99,35 +109,49 @@ static void free_workspace(workspace *w)
 
 static void fail_singular(bd_op_ctx *c)
 {
-    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input matrix is not invertible.");
+    bool has_rhs = c->input_count > 1;
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+               has_rhs ? "Input matrix is not invertible." : "Input is not invertible.");
 }
 
 // ---- Kernels ----
 
-static void permute_rows(const double *from, const int64_t *perm, int64_t n, int64_t count, double *to)
+static void permute_rows(const workspace *w, int64_t n, int64_t count)
 {
+    size_t row = (size_t)count * w->size;
     for (int64_t i = 0; i < n; i++)
-        memcpy(to + i * count, from + perm[i] * count, (size_t)count * sizeof *to);
+        memcpy((char *)w->x + (size_t)i * row, (const char *)w->y + (size_t)w->perm[i] * row, row);
 }
 
-// A X = B, or with attr adjoint A^T X = B; B is the identity where there is no input for it.
+static void load_identity(const workspace *w, int64_t n)
+{
+    static const double one = 1;
+    memset(w->y, 0, (size_t)(n * n) * w->size);
+    for (int64_t i = 0; i < n; i++)
+        memcpy((char *)w->y + (size_t)(i * n + i) * w->size, &one,
+               sizeof one); // of a complex number the real part
+}
+
+// A X = B, or with attr adjoint A^H X = B; B is the identity where there is no input for it.
 static void solve_batch(bd_op_ctx *c, const batch *b, const workspace *w, braid_tensor *y)
 {
     int64_t n = b->n, size = n * b->columns;
     bool adjoint = bd_node_attr_bool(c->node, "adjoint");
     for (int64_t m = 0; m < b->count && !bd_op_failed(c); m++) {
         bd_matrix_load(bd_input(c, 0), m, n, adjoint, w->a);
-        for (int64_t i = 0; i < size && c->input_count == 1; i++)
-            w->y[i] = i % n == i / n;
-        if (c->input_count > 1) bd_doubles_load(bd_input(c, 1), m * size, size, w->y);
-        if (!bd_matrix_lu(w->a, w->perm, n)) {
+        if (c->input_count == 1) {
+            load_identity(w, n);
+        } else {
+            bd_wide_load(bd_input(c, 1), m * size, size, w->y);
+        }
+        if (!bd_matrix_lu(w->is_complex, w->a, w->perm, n)) {
             fail_singular(c);
             return;
         }
-        permute_rows(w->y, w->perm, n, b->columns, w->x);
-        bd_matrix_substitute(w->a, n, true, true, w->x, b->columns);
-        bd_matrix_substitute(w->a, n, false, false, w->x, b->columns);
-        bd_doubles_store(w->x, size, y, m * size);
+        permute_rows(w, n, b->columns);
+        bd_matrix_substitute(w->is_complex, w->a, n, true, true, w->x, b->columns);
+        bd_matrix_substitute(w->is_complex, w->a, n, false, false, w->x, b->columns);
+        bd_wide_store(w->x, size, y, m * size);
     }
 }
 
@@ -137,12 +161,12 @@ static void triangular_batch(bd_op_ctx *c, const batch *b, const workspace *w, b
     bool adjoint = bd_node_attr_bool(c->node, "adjoint"), lower = bd_node_attr_bool(c->node, "lower");
     for (int64_t m = 0; m < b->count; m++) {
         bd_matrix_load(bd_input(c, 0), m, n, adjoint, w->a);
-        bd_doubles_load(bd_input(c, 1), m * size, size, w->x);
-        if (!bd_matrix_substitute(w->a, n, lower != adjoint, false, w->x, b->columns)) {
+        bd_wide_load(bd_input(c, 1), m * size, size, w->x);
+        if (!bd_matrix_substitute(w->is_complex, w->a, n, lower != adjoint, false, w->x, b->columns)) {
             fail_singular(c);
             return;
         }
-        bd_doubles_store(w->x, size, y, m * size);
+        bd_wide_store(w->x, size, y, m * size);
     }
 }
 

@@ -41,6 +41,57 @@ static void test_values(void **state)
     OP_TEST_VALUES(cases);
 }
 
+#define COMPLEX_A "complex128[2,2] 1+1j 2 0.5j 3-1j"
+#define COMPLEX_B "; complex128[2,1] 1 2j"
+
+// numpy's values.
+static void test_complex(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"MatrixInverse", NULL, COMPLEX_A,
+         "complex128[2,2] 0.6470588235294118-0.4117647058823529j -0.4705882352941176+0.1176470588235294j "
+         "-0.02941176470588236-0.1176470588235294j 0.2941176470588235+0.1764705882352941j"},
+        {"MatrixInverse", "adjoint=true", COMPLEX_A,
+         "complex128[2,2] 0.6470588235294118+0.4117647058823529j -0.02941176470588235+0.1176470588235294j "
+         "-0.4705882352941177-0.1176470588235294j 0.2941176470588235-0.1764705882352941j"},
+        {"MatrixSolve", NULL, COMPLEX_A COMPLEX_B,
+         "complex128[2,1] 0.4117647058823529-1.352941176470588j -0.3823529411764706+0.4705882352941177j"},
+        {"MatrixSolve", "adjoint=true", COMPLEX_A COMPLEX_B,
+         "complex128[2,1] 0.4117647058823529+0.3529411764705882j -0.1176470588235294+0.4705882352941177j"},
+        {"MatrixSolve", NULL, "complex64[1,1] 2j; complex64[1,2] 4 2j", "complex64[1,2] -2j 1"},
+        {"MatrixSolve", NULL, "complex64[2,2] 1j 2j 2j 4j; complex64[2,1] 1 1",
+         "InvalidArgument: Input matrix is not invertible."},
+        {"MatrixTriangularSolve", NULL, COMPLEX_A COMPLEX_B, "complex128[2,1] 0.5-0.5j -0.25+0.5j"},
+        {"MatrixTriangularSolve", "adjoint=true", COMPLEX_A COMPLEX_B, "complex128[2,1] 0.3+0.4j 0.2+0.6j"},
+        {"MatrixTriangularSolve", "lower=false", COMPLEX_A COMPLEX_B, "complex128[2,1] 0.1-1.3j -0.2+0.6j"},
+        {"MatrixDeterminant", NULL, COMPLEX_A, "complex128[] 4+1j"},
+        {"MatrixDeterminant", NULL, "complex64[2,1,1] 2j -3", "complex64[2] 2j -3"},
+        {"LogMatrixDeterminant", NULL, COMPLEX_A,
+         "complex128[] 0.9701425001453318+0.242535625036333j; complex128[] 1.416606672028108"},
+        {"LogMatrixDeterminant", NULL, "complex64[1,1] 0", "complex64[] 0; complex64[] -inf"},
+        {"Cholesky", NULL, "complex128[2,2] 4 99 1+1j 3", "complex128[2,2] 2 0 0.5+0.5j 1.58113883008419"},
+        {"Cholesky", NULL, "complex64[1,1] 1j",
+         "InvalidArgument: Cholesky decomposition was not successful."},
+        {"TridiagonalSolve", NULL, "complex128[3,3] 2j 1 0 1 0 1j 0 1+1j 2; complex128[3,1] 1 2 3j",
+         "complex128[3,1] 2j -1-0.5j 4-2j"},
+        {"TridiagonalMatMul", NULL,
+         "complex128[1,3] 2j 1 0; complex128[1,3] 1 0 1j; complex128[1,3] 0 1+1j 2; complex128[3,1] 1 2 3j",
+         "complex128[3,1] 1+4j 1+4j 1"},
+        {"TridiagonalMatMul", NULL,
+         "complex64[1,1] 0; complex64[1,1] 2j; complex64[1,1] 0; complex64[1,1] 1j", "complex64[1,1] -2"},
+    };
+    OP_TEST_VALUES(cases);
+    static const op_grad_case gradients[] = {
+        {"MatrixInverse", NULL, COMPLEX_A},
+        {"MatrixInverse", "adjoint=true", COMPLEX_A},
+        {"MatrixSolve", NULL, COMPLEX_A COMPLEX_B},
+        {"MatrixSolve", "adjoint=true", COMPLEX_A COMPLEX_B},
+        {"MatrixTriangularSolve", NULL, COMPLEX_A COMPLEX_B},
+    };
+    OP_TEST_GRADIENTS(gradients);
+}
+
 static void test_shapes(void **state)
 {
     (void)state;
@@ -76,6 +127,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
+        cmocka_unit_test(test_complex),
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_gradients),
     };

@@ -50,9 +50,13 @@ static void one_hot_run(bd_op_ctx *c)
     braid_shape shape;
     BD_STATUS(st);
     if (!check_scalars(c) || !bd_input_int(c, 1, "depth", &depth)) return;
-    if (depth < 0 || !hot_shape(&indices->shape, axis, depth, &shape)) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "depth %lld must not be negative, and axis %lld in [-1, %d]",
-                   (long long)depth, (long long)axis, indices->shape.rank);
+    if (depth < 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "depth must be non-negative, got: %lld", (long long)depth);
+        return;
+    }
+    if (!hot_shape(&indices->shape, axis, depth, &shape)) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Expected axis to be -1 or in [0, %d], but got %lld",
+                   indices->shape.rank, (long long)axis);
         return;
     }
     if (bd_shape_checked_count(&shape, &total, st)) {

@@ -94,24 +94,34 @@ BD_OP(ReverseV2) = {
 
 // ---- ReverseSequence ----
 
+// What is wrong with the dimensions of sequences and batches in an input of that rank; NULL: nothing.
+static const char *wrong_dims(int64_t seq, int64_t batch, int rank)
+{
+    if (seq < 0 || batch < 0) return "batch_dim and seq_dim must not be negative";
+    if (seq == batch) return "batch_dim == seq_dim, but they must be two dimensions";
+    if (seq >= rank) return "seq_dim must be < input rank";
+    return batch >= rank ? "batch_dim must be < input rank" : NULL;
+}
+
 static braid_code sequence_shape(bd_shape_ctx *c, braid_status *st)
 {
     int64_t seq = bd_node_attr_int(c->node, "seq_dim"), batch = bd_node_attr_int(c->node, "batch_dim");
     int rank = c->inputs[0].rank;
     c->outputs[0] = c->inputs[0];
-    if (rank >= 0 && (seq < 0 || batch < 0 || seq >= rank || batch >= rank || seq == batch))
-        return bd_shape_ctx_fail(
-            c, st, "seq_dim %lld and batch_dim %lld must be two dimensions of an input of rank %d",
-            (long long)seq, (long long)batch, rank);
+    const char *wrong =
+        rank < 0 || seq == batch ? NULL : wrong_dims(seq, batch, rank); // the kernel says that
+    if (wrong)
+        return bd_shape_ctx_fail(c, st, "%s: seq_dim is %lld, batch_dim %lld, rank %d", wrong, (long long)seq,
+                                 (long long)batch, rank);
     return bd_shape_ctx_rank(c, 1, 1, st);
 }
 
 static bool check_sequences(bd_op_ctx *c, int64_t seq, int64_t batch)
 {
     const braid_shape *x = &bd_input(c, 0)->shape, *lens = &bd_input(c, 1)->shape;
-    if (seq < 0 || batch < 0 || seq >= x->rank || batch >= x->rank || seq == batch) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                   "seq_dim %lld and batch_dim %lld must be two dimensions of an input of rank %d",
+    const char *wrong = wrong_dims(seq, batch, x->rank);
+    if (wrong) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s: seq_dim is %lld, batch_dim %lld, rank %d", wrong,
                    (long long)seq, (long long)batch, x->rank);
     } else if (lens->rank != 1 || lens->dims[0] != x->dims[batch]) {
         char text[BD_SHAPE_STR_MAX];

@@ -24,9 +24,9 @@ static bool read_shifts(bd_op_ctx *c, int64_t shifts[BRAID_RANK_MAX])
     if (rank < 1) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input must be 1-D or higher");
     } else if (shift->shape.rank > 1 || axis->shape.rank > 1) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                   "shift and axis must be a scalar or a 1-D vector. Found: %s and %s",
-                   bd_shape_str(&shift->shape, s), bd_shape_str(&axis->shape, t));
+        bool is_shift = shift->shape.rank > 1;
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be a scalar or a 1-D vector. Found: %s",
+                   is_shift ? "shift" : "axis", bd_shape_str(is_shift ? &shift->shape : &axis->shape, s));
     } else if (!bd_shape_equal(&shift->shape, &axis->shape)) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "shift and axis must have the same size. Found: %s and %s",
                    bd_shape_str(&shift->shape, s), bd_shape_str(&axis->shape, t));

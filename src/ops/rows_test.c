@@ -48,7 +48,7 @@ static void test_sums(void **state)
          .want = "InvalidArgument: segment ids are not increasing"},
         {.op = "SegmentSum",
          .inputs = "float[2] 1; int32[2] -1 0",
-         .want = "InvalidArgument: segment ids must be >= 0"},
+         .want = "InvalidArgument: Segment id -1 out of range [0, 1)"},
         {.op = "SegmentSum",
          .inputs = "float[2] 1; int32[3] 0 0 0",
          .want = "InvalidArgument: same size as dimension 0"},

@@ -55,9 +55,9 @@ bool bd_slices_init(bd_op_ctx *c, bd_slices *s, bool is_nd, const braid_shape *o
 {
     const braid_shape *shape = &indices->shape;
     char text[BD_SHAPE_STR_MAX];
-    if (!is_nd && of->rank == 0) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "params must be at least 1-D, got shape %s",
-                   bd_shape_str(of, text));
+    if (of->rank == 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be at least 1-D, got shape %s",
+                   is_nd ? "Output" : "params", bd_shape_str(of, text));
         return false;
     }
     if (is_nd && shape->rank == 0) {
@@ -77,6 +77,7 @@ bool bd_slices_init(bd_op_ctx *c, bd_slices *s, bool is_nd, const braid_shape *o
                      .count = bd_shape_count_range(shape, 0, is_nd ? shape->rank - 1 : shape->rank),
                      .len = bd_shape_count_range(of, (int)depth, of->rank),
                      .is_nd = is_nd,
+                     .shape_name = "shape",
                      .ignores = ignores};
     return true;
 }
@@ -95,18 +96,22 @@ bool bd_slices_shape(bd_op_ctx *c, const bd_slices *s, const braid_shape *of, co
 static void fail_index(bd_op_ctx *c, const bd_slices *s, const braid_shape *of, const braid_tensor *indices,
                        int64_t i)
 {
-    char text[BD_SHAPE_STR_MAX];
+    char text[BD_SHAPE_STR_MAX], place[BD_SHAPE_STR_MAX];
     if (!s->is_nd) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "indices[%lld] = %lld is not in [0, %lld)", (long long)i,
-                   (long long)bd_tensor_index(indices, i), (long long)of->dims[0]);
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "indices%s = %lld is not in [0, %lld)",
+                   bd_element_place(&indices->shape, i, place), (long long)bd_tensor_index(indices, i),
+                   (long long)of->dims[0]);
         return;
     }
     bd_strbuf index = {0};
     for (int d = 0; d < s->depth; d++)
         bd_strbuf_appendf(&index, "%s%lld", d ? ", " : "",
                           (long long)bd_tensor_index(indices, i * s->depth + d));
-    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "indices[%lld] = [%s] does not index into shape %s", (long long)i,
-               bd_strbuf_str(&index), bd_shape_str(of, text));
+    braid_shape slices = indices->shape;
+    slices.rank--;
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "indices%s = [%s] does not index into %s %s",
+               bd_element_place(&slices, i, place), bd_strbuf_str(&index), s->shape_name,
+               bd_shape_str(of, text));
     bd_strbuf_fini(&index);
 }
 
@@ -131,10 +136,16 @@ static bool check_updates(bd_op_ctx *c, const bd_slices *s, const braid_shape *o
                           const braid_tensor *indices, const braid_tensor *updates)
 {
     braid_shape want;
+    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX], p[BD_SHAPE_STR_MAX];
     if (!bd_slices_shape(c, s, of, &indices->shape, &want)) return false;
+    if (s->is_nd && !s->ignores && bd_shape_count(of) == 0 &&
+        (bd_tensor_count(indices) > 0 || bd_tensor_count(updates) > 0)) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Indices and updates specified for empty output shape %s",
+                   bd_shape_str(of, p));
+        return false;
+    }
     bool is_scalar = !s->is_nd && updates->shape.rank == 0;
     if (is_scalar || bd_shape_equal(&want, &updates->shape)) return true;
-    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX], p[BD_SHAPE_STR_MAX];
     bd_op_fail(c, BRAID_INVALID_ARGUMENT,
                s->is_nd
                    ? "Must have updates.shape = indices.shape[:-1] + params.shape[indices.shape[-1]:], got "

@@ -10,11 +10,12 @@
 
 // How indices name slices of a tensor.
 typedef struct bd_slices {
-    int depth;     // how many leading dimensions the indices go through
-    int64_t count; // slices named
-    int64_t len;   // elements of a slice
-    bool is_nd;    // ScatterNd's form
-    bool ignores;  // indices that name nothing are passed over (attr bad_indices_policy)
+    int depth;              // how many leading dimensions the indices go through
+    int64_t count;          // slices named
+    int64_t len;            // elements of a slice
+    bool is_nd;             // ScatterNd's form
+    const char *shape_name; // what messages call the shape of the tensor
+    bool ignores;           // indices that name nothing are passed over (attr bad_indices_policy)
 } bd_slices;
 
 // Reads the form of `indices` for slices of a tensor of shape `of`. False: the kernel has failed.

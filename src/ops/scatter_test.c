@@ -179,7 +179,7 @@ static void test_gathered_slices(void **state)
         {"GatherNd", NULL, "uint8[3] 1 2 200; int16[2,1] 2 0", "uint8[2] 200 1"},
         {"GatherV2", NULL, "string[3] a b c; int16[2] 2 0; int32[] 0", "string[2] c a"},
         {"GatherNd", NULL, "float[2] 1 2; int32[1,1] 2",
-         "InvalidArgument: indices[0] = [2] does not index into shape [2]"},
+         "InvalidArgument: indices[0] = [2] does not index into param shape [2]"},
         {"GatherNd", NULL, "float[2] 1 2; int32[] 1", "InvalidArgument: "},
         {"ResourceGather", "dtype=float", "var float[3,2] 1 2 3 4 5 6; int32[2,1] 2 0",
          "float[2,1,2] 5 6 1 2", "float[3,2] 1 2 3 4 5 6"},

@@ -98,11 +98,26 @@ static braid_tensor *segment_output(bd_op_ctx *c, int64_t count, int ids_rank)
 
 // ---- In order ----
 
+// Checks id `i` against the next one and the number of segments, which the last id says.
+static void check_id(bd_op_ctx *c, int64_t i, int64_t segments)
+{
+    const braid_tensor *ids = bd_input(c, 1);
+    int64_t id = bd_tensor_index(ids, i);
+    if (i + 1 < bd_tensor_count(ids) && bd_tensor_index(ids, i + 1) < id) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "segment ids are not increasing");
+    } else if (id < 0 || id >= segments) {
+        bd_op_fail(
+            c, BRAID_INVALID_ARGUMENT,
+            "Segment id %lld out of range [0, %lld), possibly because 'segment_ids' input is not sorted.",
+            (long long)id, (long long)segments);
+    }
+}
+
 // The number of segments; -1: the kernel has failed.
 static int64_t count_segments(bd_op_ctx *c)
 {
     const braid_tensor *data = bd_input(c, 0), *ids = bd_input(c, 1);
-    int64_t count = bd_tensor_count(ids), last = -1;
+    int64_t count = bd_tensor_count(ids);
     if (ids->shape.rank != 1) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "segment_ids should be a vector.");
     } else if (data->shape.rank == 0) {
@@ -112,15 +127,12 @@ static int64_t count_segments(bd_op_ctx *c)
     } else if (data->shape.dims[0] != count) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "segment_ids should be the same size as dimension 0 of input.");
     }
-    for (int64_t i = 0; i < count && !bd_op_failed(c); i++) {
-        int64_t id = bd_tensor_index(ids, i);
-        if (id < 0 || id == INT64_MAX) {
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "segment ids must be >= 0");
-        } else if (id < last) {
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "segment ids are not increasing");
-        }
-        last = id;
-    }
+    if (bd_op_failed(c)) return -1;
+    int64_t last = count > 0 ? bd_tensor_index(ids, count - 1) : -1;
+    if (count > 0 && (last < 0 || last == INT64_MAX))
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "segment ids must be >= 0 and below the greatest integer");
+    for (int64_t i = 0; i < count && !bd_op_failed(c); i++)
+        check_id(c, i, last + 1);
     return bd_op_failed(c) ? -1 : last + 1;
 }
 
@@ -200,8 +212,9 @@ static void unsorted_run(bd_op_ctx *c)
         int64_t id = bd_tensor_index(ids, i);
         if (id < 0) continue; // dropped
         if (id >= count) {
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "segment_ids[%lld] = %lld is out of range [0, %lld)",
-                       (long long)i, (long long)id, (long long)count);
+            char place[BD_SHAPE_STR_MAX];
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "segment_ids%s = %lld is out of range [0, %lld)",
+                       bd_element_place(&ids->shape, i, place), (long long)id, (long long)count);
             return;
         }
         char *to = (char *)y->data + (size_t)(id * len) * size;

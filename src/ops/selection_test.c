@@ -80,8 +80,9 @@ static void test_order(void **state)
         {"OneHot", NULL, "uint8[2,2] 0 2 1 3; int32[] 3; string[] a; string[] ''",
          "string[2,2,3] a '' '' '' '' a '' a '' '' '' ''"},
         {"OneHot", NULL, "int64[] 1; int32[] 2; float[] 1; float[] 0", "float[2] 0 1"},
-        {"OneHot", NULL, "int64[] 1; int32[] -2; float[] 1; float[] 0", "InvalidArgument: depth -2"},
-        {"OneHot", "axis=2", "int64[1] 1; int32[] 2; float[] 1; float[] 0", "InvalidArgument: axis 2"},
+        {"OneHot", NULL, "int64[] 1; int32[] -2; float[] 1; float[] 0",
+         "InvalidArgument: depth must be non-negative, got: -2"},
+        {"OneHot", "axis=2", "int64[1] 1; int32[] 2; float[] 1; float[] 0", "InvalidArgument: but got 2"},
     };
     OP_TEST_VALUES(cases);
 }

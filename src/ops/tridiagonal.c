@@ -1,5 +1,6 @@
 // TridiagonalSolve and TridiagonalMatMul: matrices that are given by their three diagonals. All take batches.
 #include "base/alloc.h"
+#include "base/complex.h"
 #include "kernels/matrix.h"
 #include "ops/linear_algebra.h"
 
@@ -62,17 +63,18 @@ static void solve_run(bd_op_ctx *c)
     braid_tensor *y = bd_output(c, 0, rhs->dtype, &rhs->shape);
     if (!y || bd_tensor_count(y) == 0) return;
     int64_t n = rhs->shape.dims[rhs->shape.rank - 2], k = rhs->shape.dims[rhs->shape.rank - 1];
-    double *d = bd_try_malloc((size_t)(4 * n) * sizeof *d), *x = bd_try_malloc((size_t)(n * k) * sizeof *x);
+    size_t size = bd_wide_size(rhs->dtype);
+    void *d = bd_try_malloc((size_t)(4 * n) * size), *x = bd_try_malloc((size_t)(n * k) * size);
     if (!d || !x)
         bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when copying a matrix of %lld rows", (long long)n);
     bool pivoting = bd_node_attr_bool(c->node, "partial_pivoting");
     for (int64_t m = 0; !bd_op_failed(c) && m < bd_tensor_count(y) / (n * k); m++) {
-        bd_doubles_load(diagonals, m * 3 * n, 3 * n, d);
-        bd_doubles_load(rhs, m * n * k, n * k, x);
-        if (!bd_matrix_tridiagonal(d, d + n, d + 2 * n, d + 3 * n, n, pivoting, x, k))
+        bd_wide_load(diagonals, m * 3 * n, 3 * n, d);
+        bd_wide_load(rhs, m * n * k, n * k, x);
+        if (!bd_matrix_tridiagonal(bd_dtype_is_complex(rhs->dtype), d, n, pivoting, x, k))
             bd_op_fail(c, BRAID_INVALID_ARGUMENT, "The matrix is not invertible.%s",
                        pivoting ? "" : " With attr partial_pivoting it may be.");
-        bd_doubles_store(x, n * k, y, m * n * k);
+        bd_wide_store(x, n * k, y, m * n * k);
     }
     bd_free(d);
     bd_free(x);
@@ -140,6 +142,8 @@ static bool check_product(bd_op_ctx *c)
     }
 MULTIPLY(multiply_f32, float)
 MULTIPLY(multiply_f64, double)
+MULTIPLY(multiply_c64, float complex)
+MULTIPLY(multiply_c128, double complex)
 
 static void product_run(bd_op_ctx *c)
 {
@@ -150,10 +154,11 @@ static void product_run(bd_op_ctx *c)
     int64_t n = x->shape.dims[x->shape.rank - 2], k = x->shape.dims[x->shape.rank - 1];
     int64_t rows = bd_tensor_count(y) / k;
     const void *sup = bd_input(c, 0)->data, *main = bd_input(c, 1)->data, *sub = bd_input(c, 2)->data;
-    if (x->dtype == BRAID_FLOAT) {
-        multiply_f32(sup, main, sub, x->data, y->data, rows, n, k);
-    } else {
-        multiply_f64(sup, main, sub, x->data, y->data, rows, n, k);
+    switch (x->dtype) {
+    case BRAID_FLOAT: multiply_f32(sup, main, sub, x->data, y->data, rows, n, k); break;
+    case BRAID_DOUBLE: multiply_f64(sup, main, sub, x->data, y->data, rows, n, k); break;
+    case BRAID_COMPLEX64: multiply_c64(sup, main, sub, x->data, y->data, rows, n, k); break;
+    default: multiply_c128(sup, main, sub, x->data, y->data, rows, n, k); break;
     }
 }
 

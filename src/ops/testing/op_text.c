@@ -116,13 +116,18 @@ static void set_element(braid_tensor *t, int64_t i, const char *word)
     switch (t->dtype) {
     case BRAID_FLOAT: bd_tensor_f32(t)[i] = strtof(word, NULL); break;
     case BRAID_DOUBLE: bd_tensor_f64(t)[i] = strtod(word, NULL); break;
-    case BRAID_INT32: bd_tensor_i32(t)[i] = (int32_t)strtoll(word, NULL, 0); break;
+    case BRAID_QINT32:
+    case BRAID_INT32: ((int32_t *)t->data)[i] = (int32_t)strtoll(word, NULL, 0); break;
     case BRAID_INT64: bd_tensor_i64(t)[i] = strtoll(word, NULL, 0); break;
+    case BRAID_QUINT8:
     case BRAID_UINT8: ((uint8_t *)t->data)[i] = (uint8_t)strtoll(word, NULL, 0); break;
+    case BRAID_QINT8:
     case BRAID_INT8: ((int8_t *)t->data)[i] = (int8_t)strtoll(word, NULL, 0); break;
     case BRAID_HALF:
     case BRAID_BFLOAT16: // their bits
+    case BRAID_QUINT16:
     case BRAID_UINT16: ((uint16_t *)t->data)[i] = (uint16_t)strtoll(word, NULL, 0); break;
+    case BRAID_QINT16:
     case BRAID_INT16: ((int16_t *)t->data)[i] = (int16_t)strtoll(word, NULL, 0); break;
     case BRAID_UINT32: ((uint32_t *)t->data)[i] = (uint32_t)strtoull(word, NULL, 0); break;
     case BRAID_UINT64: ((uint64_t *)t->data)[i] = strtoull(word, NULL, 0); break;

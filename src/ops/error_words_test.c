@@ -1,0 +1,108 @@
+// The words of array ops' errors that programs written for TensorFlow look for: its own tests match them.
+#include "base/testing/test.h"
+#include "ops/testing/op_test.h"
+
+static void test_bad_indices(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"Gather", NULL, "float[2] 1; int32[1,2] 0 7", "InvalidArgument: indices[0,1] = 7 is not in [0, 2)"},
+        {"GatherV2", NULL, "float[2] 1; int32[1] 0; int32[] 3",
+         "InvalidArgument: Expected axis in the range [-1, 1), but got 3"},
+        {"GatherNd", NULL, "float[3] 1; int32[1,2,1] 0 7",
+         "InvalidArgument: indices[0,1] = [7] does not index into param shape [3]"},
+        {"GatherNd", NULL, "float[0,3]; int32[1,2] 0 0",
+         "InvalidArgument: Requested more than 0 entries, but params is empty."},
+        {"GatherNd", NULL, "float[0,3]; int32[0,2]", "float[0]"},
+        {"GatherNd", NULL, "float[] 1; int32[1,0]", "InvalidArgument: params must be at least a vector"},
+        {"ScatterNd", NULL, "int32[1,2,1] 0 7; float[1,2] 1; int32[1] 3",
+         "InvalidArgument: indices[0,1] = [7] does not index into shape [3]"},
+        {"ScatterNd", NULL, "int32[2,2,2] 0; float[2,2,2] 1; int32[3] 0 3 2",
+         "InvalidArgument: Indices and updates specified for empty output"},
+        {"ScatterNd", NULL, "int32[0]; float[0]; int32[1] 0", "float[0]"},
+        {"ScatterNdUpdate", NULL, "ref float[] 1; int32[1,1] 0; float[1] 1",
+         "InvalidArgument: Output must be at least 1-D"},
+        {"ScatterUpdate", NULL, "ref float[2] 1; int32[1,2] 0 2; float[1,2] 1",
+         "InvalidArgument: indices[0,1] = 2 is not in [0, 2)"},
+        {"DynamicPartition", "num_partitions=7", "float[2] 1; int32[] 17",
+         "InvalidArgument: partitions = 17 is not in [0, 7)"},
+        {"DynamicPartition", "num_partitions=7", "float[1,2] 1; int32[1,2] 1 17",
+         "InvalidArgument: partitions[0,1] = 17 is not in [0, 7)"},
+        {"UnsortedSegmentSum", NULL, "float[1,2] 1; int32[1,2] 0 2; int32[] 2",
+         "InvalidArgument: segment_ids[0,1] = 2 is out of range [0, 2)"},
+        {"SegmentSum", NULL, "float[4] 1; int32[4] -1 -1 0 0",
+         "InvalidArgument: Segment id -1 out of range [0, 1), possibly because 'segment_ids' input is not sorted."},
+        {"SegmentSum", NULL, "float[4] 1; int32[4] 0 1 2 0",
+         "InvalidArgument: Segment id 1 out of range [0, 1), possibly because"},
+        {"SegmentSum", NULL, "float[4] 1; int32[4] 0 1 0 1",
+         "InvalidArgument: segment ids are not increasing"},
+        {"SegmentSum", NULL, "float[4] 1; int32[4] 0 0 0 -2", "InvalidArgument: segment ids must be >= 0"},
+        {"SegmentSum", NULL, "float[2] 1; int64[2] 0 9223372036854775807", "InvalidArgument: segment ids"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_bad_shapes(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"BroadcastTo", NULL, "float[3] 1; int32[2] 2 4",
+         "InvalidArgument: Unable to broadcast tensor of shape [3]"},
+        {"ConcatOffset", NULL, "int32[] 0; int32[1,2] 1; int32[1,2] 1",
+         "InvalidArgument: should be a vector"},
+        {"ConcatOffset", NULL, "int32[] 1; int32[2] 1 2; int32[3] 1 2 3",
+         "InvalidArgument: should contain 2 elem"},
+        {"ConcatOffset", NULL, "int32[] 1; int32[3] 2 3 5; int32[3] 2 7 10",
+         "InvalidArgument: All dimensions except 1 must match. Input 1 has shape [2 7 10] and doesn't match input 0 "
+         "with shape [2 3 5]."},
+        {"Roll", NULL, "float[2] 1; int32[1,1] 3; int32[] 0",
+         "InvalidArgument: shift must be a scalar or a 1-D vector"},
+        {"Roll", NULL, "float[2] 1; int32[] 3; int32[1,1] 0",
+         "InvalidArgument: axis must be a scalar or a 1-D vector"},
+        {"ReverseSequence", "seq_dim=0", "float[2,2] 1; int64[2] 1 1",
+         "InvalidArgument: batch_dim == seq_dim"},
+        {"ReverseSequence", "seq_dim=2", "float[2,2] 1; int64[2] 1 1",
+         "InvalidArgument: seq_dim must be < input rank"},
+        {"ReverseSequence", "seq_dim=0; batch_dim=2", "float[2,2] 1; int64[2] 1 1",
+         "InvalidArgument: batch_dim must be < input rank"},
+        {"SplitV", "num_split=2", "float[2] 1; int32[2] 1 1; int32[2] 0 0",
+         "InvalidArgument: must have exactly one element"},
+        {"SplitV", "num_split=2", "float[2] 1; int32[2] 4 -2; int32[] 0",
+         "InvalidArgument: Split size at index 1 must be >= 0. Got: -2"},
+        {"MatrixDiag", NULL, "float[] 1", "InvalidArgument: diagonal must be at least 1-dim"},
+        {"MatrixSetDiag", NULL, "float[2,2] 1; float[] 1",
+         "InvalidArgument: diagonal must be at least 1-dim"},
+        {"MatrixDiagV2", NULL, "float[] 1; int32[] 0; int32[] 3; int32[] 3; float[] 0",
+         "InvalidArgument: diagonal must be at least 1-dim"},
+        {"MatrixSetDiagV2", NULL, "float[2,2] 1; float[] 1; int32[] 0",
+         "InvalidArgument: diagonal must be at least 1-dim"},
+        {"TopKV2", NULL, "float[2] 1; int32[] -7", "InvalidArgument: Need k >= 0, got -7"},
+        {"TopKV2", NULL, "float[] 1; int32[] 1", "InvalidArgument: input must be >= 1-D"},
+        {"MatrixInverse", NULL, "float[2,2] 1", "InvalidArgument: Input is not invertible."},
+        {"Cast", "DstT=string", "int64[1] 1", "Unimplemented: Cast int64 to string is not supported"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+// What is wrong only when the kernel runs must not be found before.
+static void test_shapes(void **state)
+{
+    (void)state;
+    static const op_shape_case cases[] = {
+        {"ReverseSequence", "seq_dim=0", "[2,2]; int64[2]", "[2,2]"},
+        {"ReverseSequence", "seq_dim=3", "[2,2]; int64[2]", "InvalidArgument: seq_dim must be < input rank"},
+        {"ReverseSequence", "seq_dim=0; batch_dim=3", "[2,2]; int64[2]",
+         "InvalidArgument: batch_dim must be < input rank"},
+    };
+    OP_TEST_SHAPES(cases);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bad_indices),
+        cmocka_unit_test(test_bad_shapes),
+        cmocka_unit_test(test_shapes),
+    };
+    return BD_RUN_TESTS(tests);
+}
