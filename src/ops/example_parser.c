@@ -213,6 +213,36 @@ static braid_code make_dense(const parse *p, int i, braid_status *st)
     return bd_tensor_init(&p->out->dense[i], f->dtype, &shape, st);
 }
 
+braid_code bd_splits_init(braid_tensor *t, braid_dtype dtype, int64_t count, const bd_bytes *key,
+                          int64_t last, braid_status *st)
+{
+    braid_shape shape = bd_shape1(count);
+    if (dtype == BRAID_INT32 && last > INT32_MAX)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       "Feature %s has too many values for int32 row splits: %lld", key->data,
+                       (long long)last);
+    return bd_tensor_init(t, dtype, &shape, st);
+}
+
+void bd_splits_set(const braid_tensor *t, int64_t i, int64_t value)
+{
+    if (t->dtype == BRAID_INT32)
+        bd_tensor_i32(t)[i] = (int32_t)value;
+    else
+        bd_tensor_i64(t)[i] = value;
+}
+
+static braid_code make_splits(const parse *p, int i, int64_t total, braid_status *st)
+{
+    const bd_sparse_feature *f = &p->spec->sparse[i];
+    braid_tensor *splits = &p->out->indices[i];
+    const int64_t count = p->is_single ? 0 : p->count + 1, *starts = p->starts + i * p->count;
+    braid_code code = bd_splits_init(splits, f->splits, count, &f->key, total, st);
+    for (int64_t e = 0; e < count && !code; e++)
+        bd_splits_set(splits, e, e < p->count ? starts[e] : total);
+    return code;
+}
+
 static braid_code make_sparse(const parse *p, int i, braid_status *st)
 {
     int64_t total = 0, longest = 0, *starts = p->starts + i * p->count;
@@ -225,6 +255,7 @@ static braid_code make_sparse(const parse *p, int i, braid_status *st)
     int columns = p->is_single ? 1 : 2;
     braid_shape values = bd_shape1(total), indices = bd_shape2(total, columns), shape = bd_shape1(columns);
     braid_code code = bd_tensor_init(&p->out->values[i], p->spec->sparse[i].dtype, &values, st);
+    if (p->spec->sparse[i].splits != BRAID_INVALID) return code ? code : make_splits(p, i, total, st);
     if (!code) code = bd_tensor_init(&p->out->indices[i], BRAID_INT64, &indices, st);
     if (!code) code = bd_tensor_init(&p->out->shapes[i], BRAID_INT64, &shape, st);
     if (code) return code;
@@ -256,7 +287,8 @@ static bool fill_sparse(const parse *p, int64_t example, int i)
     const found *there = &features_of(p, example)[p->spec->dense_count + i];
     int64_t at = p->starts[i * p->count + example], *indices = bd_tensor_i64(&p->out->indices[i]);
     if (!there->value.data) return true;
-    for (int64_t k = 0; k < there->count; k++) {
+    const bool is_ragged = p->spec->sparse[i].splits != BRAID_INVALID;
+    for (int64_t k = 0; k < there->count && !is_ragged; k++) {
         if (p->is_single) {
             indices[at + k] = k;
         } else {

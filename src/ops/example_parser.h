@@ -1,7 +1,7 @@
 // Parses serialized Example messages into tensors: what the ops ParseExample and ParseSingleExample and datasets share.
 //
 // A dense feature has the same number of values in each example, or (its first dimension is -1) as many as the longest one, the
-// others being filled up. A sparse feature has any number. Messages are hostile: what is wrong in them is InvalidArgument,
+// others being filled up. A sparse feature has any number, and may be asked for as a ragged tensor. Messages are hostile: what is wrong in them is InvalidArgument,
 // naming example and feature, and memory that cannot be had is ResourceExhausted.
 #ifndef BD_OPS_EXAMPLE_PARSER_H
 #define BD_OPS_EXAMPLE_PARSER_H
@@ -20,6 +20,7 @@ typedef struct bd_dense_feature {
 typedef struct bd_sparse_feature {
     bd_bytes key; // not owned
     braid_dtype dtype;
+    braid_dtype splits; // of a ragged one: the type of its row splits; else BRAID_INVALID
 } bd_sparse_feature;
 
 typedef struct bd_example_spec {
@@ -35,6 +36,7 @@ typedef struct bd_parsed_examples {
     braid_tensor *dense; // [count, shape...], or shape... of a single example
     braid_tensor *indices, *values,
         *shapes; // [n,2] [n] [2] of a matrix with a row an example; [n,1] [n] [1] of a single one
+    // A ragged feature has its row splits in `indices`: [count + 1], [0] of a single example; it has no shape.
 } bd_parsed_examples;
 
 // Whether examples may have different numbers of its values.
@@ -48,6 +50,12 @@ static inline int64_t bd_dense_stride(const bd_dense_feature *f)
 {
     return bd_shape_count_range(&f->shape, bd_dense_is_variable(f) ? 1 : 0, f->shape.rank);
 }
+
+// Row splits: makes `t` a vector of `count` of them, the last of which is `last` (InvalidArgument when their type cannot hold it);
+// sets one.
+braid_code bd_splits_init(braid_tensor *t, braid_dtype dtype, int64_t count, const bd_bytes *key,
+                          int64_t last, braid_status *st);
+void bd_splits_set(const braid_tensor *t, int64_t i, int64_t value);
 
 // Whether a feature's values may be of this type: float, int64 or string. Otherwise InvalidArgument.
 braid_code bd_example_check_dtype(braid_dtype dtype, braid_status *st);

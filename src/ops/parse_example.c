@@ -1,27 +1,21 @@
 // ParseExample and ParseSingleExample: the features of serialized Example messages as tensors.
+#include "ops/parse_example.h"
 #include "base/alloc.h"
 #include "graph/shape_fn.h"
-#include "ops/example_parser.h"
 
 #include "op/kernel.h"
 #include <string.h>
 
-// What the attributes say; a single example's keys are attributes, too.
-typedef struct parse_state {
-    bd_dense_feature *dense;
-    bd_sparse_feature *sparse;
-    bd_example_spec spec;
-} parse_state;
-
-static void parse_destroy(void *state)
+void bd_parse_attrs_fini(void *attrs)
 {
-    parse_state *s = state;
+    bd_parse_attrs *s = attrs;
     bd_free(s->dense);
     bd_free(s->sparse);
 }
 
-static braid_code read_dense(const bd_attr *types, const bd_attr *shapes, parse_state *s, braid_status *st)
+braid_code bd_parse_attrs_read_dense(const braid_op *node, bd_parse_attrs *s, braid_status *st)
 {
+    const bd_attr *types = bd_node_attr(node, "Tdense"), *shapes = bd_node_attr(node, "dense_shapes");
     s->spec.dense_count = types->list.count;
     s->spec.dense = s->dense = bd_calloc((size_t)types->list.count + 1, sizeof *s->dense);
     if (shapes->list.count != types->list.count)
@@ -36,7 +30,7 @@ static braid_code read_dense(const bd_attr *types, const bd_attr *shapes, parse_
     return code;
 }
 
-static braid_code read_sparse(const bd_attr *types, parse_state *s, braid_status *st)
+static braid_code read_sparse(const bd_attr *types, bd_parse_attrs *s, braid_status *st)
 {
     s->spec.sparse_count = types->list.count;
     s->spec.sparse = s->sparse = bd_calloc((size_t)types->list.count + 1, sizeof *s->sparse);
@@ -55,9 +49,9 @@ static braid_code check_length(const char *what, int64_t is, int64_t must_be, br
                    (long long)is, (long long)must_be);
 }
 
-static braid_code read_types(const braid_op *node, parse_state *s, braid_status *st)
+static braid_code read_types(const braid_op *node, bd_parse_attrs *s, braid_status *st)
 {
-    braid_code code = read_dense(bd_node_attr(node, "Tdense"), bd_node_attr(node, "dense_shapes"), s, st);
+    braid_code code = bd_parse_attrs_read_dense(node, s, st);
     return code ? code : read_sparse(bd_node_attr(node, "sparse_types"), s, st);
 }
 
@@ -71,11 +65,11 @@ enum {
 
 static braid_code batch_create(const braid_op *node, void *state, braid_status *st)
 {
-    parse_state *s = state;
+    bd_parse_attrs *s = state;
     braid_code code = read_types(node, s, st);
     if (!code) code = check_length("sparse", bd_node_attr_int(node, "Nsparse"), s->spec.sparse_count, st);
     if (!code) code = check_length("dense", bd_node_attr_int(node, "Ndense"), s->spec.dense_count, st);
-    if (code) parse_destroy(s);
+    if (code) bd_parse_attrs_fini(s);
     return code;
 }
 
@@ -165,7 +159,7 @@ static void parse_batch(bd_op_ctx *c, const batch *b)
 
 static void batch_run(bd_op_ctx *c)
 {
-    const parse_state *s = c->state;
+    const bd_parse_attrs *s = c->state;
     size_t ndense = (size_t)s->spec.dense_count, nsparse = (size_t)s->spec.sparse_count;
     if (!check_batch(c)) return;
     batch b = {.spec = s->spec,
@@ -182,8 +176,7 @@ static void batch_run(bd_op_ctx *c)
     bd_free(b.sparse);
 }
 
-// Outputs from `first` on: indices, values and shapes of sparse features, of which each has its row when there is a batch.
-static void sparse_shapes(bd_shape_ctx *c, int first, int count, int columns)
+void bd_parse_sparse_shapes(bd_shape_ctx *c, int first, int count, int columns)
 {
     for (int i = 0; i < count; i++) {
         c->outputs[first + i] = bd_shape2(-1, columns);
@@ -192,10 +185,10 @@ static void sparse_shapes(bd_shape_ctx *c, int first, int count, int columns)
     }
 }
 
-static braid_code dense_shapes(bd_shape_ctx *c, int first, const braid_shape *rows, braid_status *st)
+braid_code bd_parse_dense_shapes(bd_shape_ctx *c, int first, const braid_shape *rows, braid_status *st)
 {
     const bd_attr *shapes = bd_node_attr(c->node, "dense_shapes");
-    if (first + shapes->list.count != c->output_count)
+    if (bd_node_attr(c->node, "Tdense")->list.count != shapes->list.count)
         return bd_shape_ctx_fail(c, st, "len(dense_keys) != len(dense_shapes)");
     for (int i = 0; i < shapes->list.count; i++) {
         const braid_shape *s = &shapes->list.shape[i];
@@ -218,8 +211,8 @@ static braid_code batch_shape(bd_shape_ctx *c, braid_status *st)
     braid_shape rows = bd_shape1(c->inputs[SERIALIZED].rank == 1 ? c->inputs[SERIALIZED].dims[0] : -1);
     if (bd_node_attr(c->node, "sparse_types")->list.count != count)
         return bd_shape_ctx_fail(c, st, "len(sparse_keys) != len(sparse_types)");
-    sparse_shapes(c, 0, count, 2);
-    return dense_shapes(c, 3 * count, &rows, st);
+    bd_parse_sparse_shapes(c, 0, count, 2);
+    return bd_parse_dense_shapes(c, 3 * count, &rows, st);
 }
 
 BD_OP(ParseExample) = {
@@ -232,9 +225,9 @@ BD_OP(ParseExample) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = batch_shape,
     .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE,
-                           .state_size = sizeof(parse_state),
+                           .state_size = sizeof(bd_parse_attrs),
                            .create = batch_create,
-                           .destroy = parse_destroy,
+                           .destroy = bd_parse_attrs_fini,
                            .run = batch_run}),
     .doc =
         "The features of a batch of serialized Example messages: dense ones as tensors, with defaults where they are not "
@@ -246,7 +239,7 @@ BD_OP(ParseExample) = {
 
 static braid_code single_create(const braid_op *node, void *state, braid_status *st)
 {
-    parse_state *s = state;
+    bd_parse_attrs *s = state;
     const bd_attr *dense_keys = bd_node_attr(node, "dense_keys"),
                   *sparse_keys = bd_node_attr(node, "sparse_keys");
     braid_code code = read_types(node, s, st);
@@ -254,7 +247,7 @@ static braid_code single_create(const braid_op *node, void *state, braid_status 
     if (!code) code = check_length("sparse", sparse_keys->list.count, s->spec.sparse_count, st);
     if (!code) code = check_length("sparse", bd_node_attr_int(node, "num_sparse"), s->spec.sparse_count, st);
     if (code) {
-        parse_destroy(s);
+        bd_parse_attrs_fini(s);
         return code;
     }
     for (int i = 0; i < s->spec.dense_count; i++)
@@ -267,7 +260,7 @@ static braid_code single_create(const braid_op *node, void *state, braid_status 
 static void single_run(bd_op_ctx *c)
 {
     BD_STATUS(st);
-    const parse_state *s = c->state;
+    const bd_parse_attrs *s = c->state;
     const braid_tensor *serialized = bd_input(c, SERIALIZED);
     if (serialized->shape.rank != 0) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Expected serialized to be a scalar, got shape: %s",
@@ -297,8 +290,8 @@ static braid_code single_shape(bd_shape_ctx *c, braid_status *st)
     if (code) return code;
     if (bd_node_attr(c->node, "sparse_types")->list.count != count)
         return bd_shape_ctx_fail(c, st, "len(sparse_keys) != len(sparse_types)");
-    sparse_shapes(c, 0, count, 1);
-    return dense_shapes(c, 3 * count, NULL, st);
+    bd_parse_sparse_shapes(c, 0, count, 1);
+    return bd_parse_dense_shapes(c, 3 * count, NULL, st);
 }
 
 BD_OP(ParseSingleExample) = {
@@ -310,9 +303,9 @@ BD_OP(ParseSingleExample) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = single_shape,
     .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE,
-                           .state_size = sizeof(parse_state),
+                           .state_size = sizeof(bd_parse_attrs),
                            .create = single_create,
-                           .destroy = parse_destroy,
+                           .destroy = bd_parse_attrs_fini,
                            .run = single_run}),
     .doc = "The features of one serialized Example message: dense ones as tensors, others as sparse vectors.",
     .deviation = "Takes what any parser of protobuf takes: fields in any order, and unknown ones.",

@@ -141,6 +141,51 @@ static void test_single(void **state)
     OP_TEST_VALUES(cases);
 }
 
+static void test_v2(void **state)
+{
+    (void)state;
+#define V2(SPLITS)                                                                                           \
+    "num_sparse=1; sparse_types=[string]; Tdense=[float]; dense_shapes=[[2]]; ragged_value_types=[int64]; "  \
+    "ragged_split_types=[" SPLITS "]"
+#define V2_KEYS "string[1] s; string[1] f; string[1] i; "
+    static const op_case cases[] = {
+        {"ParseExampleV2", V2("int32"),
+         "string[3] " FULL " " NOTHING " " LOOSE "; string[0]; " V2_KEYS "float[2] 7 8",
+         "int64[3,2] 0 0 0 1 0 2; string[3] ab '' c; int64[2] 3 3; float[3,2] 1.5 -2 7 8 3 4; int64[4] 7 -1 300 5; "
+         "int32[4] 0 3 3 4"},
+        {"ParseExampleV2", V2("int64"), "string[0]; string[0]; " V2_KEYS "float[0]",
+         "int64[0,2]; string[0]; int64[2] 0 0; float[0,2]; int64[0]; int64[1] 0"},
+        // one alone
+        {"ParseExampleV2", V2("int64"), "string[] " FULL "; string[0]; " V2_KEYS "float[0]",
+         "int64[3,1] 0 1 2; string[3] ab '' c; int64[1] 3; float[2] 1.5 -2; int64[3] 7 -1 300; int64[0]"},
+        {"ParseExampleV2",
+         "num_sparse=0; sparse_types=[]; Tdense=[]; dense_shapes=[]; ragged_value_types=[]; "
+         "ragged_split_types=[]",
+         "string[1] " FULL "; string[0]; string[0]; string[0]; string[0]", ""},
+        {"ParseExampleV2", V2("int64"), "string[1] " NOTHING "; string[1] b; " V2_KEYS "float[0]",
+         "InvalidArgument: Name: b, Feature: f (data type: float) is required but could not be found."},
+        {"ParseExampleV2", V2("int64"), "string[] " NOTHING "; string[] b; " V2_KEYS "float[0]",
+         "InvalidArgument: Feature: f (data type: float) is required but could not be found."},
+        {"ParseExampleV2", V2("int64"),
+         "string[1] " FULL "; string[0]; string[1] s; string[1] f; string[1] s; float[0]",
+         "InvalidArgument: is there twice"},
+        {"ParseExampleV2", V2("int64"),
+         "string[1] " FULL "; string[0]; string[1] i; string[1] f; string[1] s; float[0]",
+         "InvalidArgument: Name: <unknown>, Key: i, Index: 0.  Data types don't match."},
+        {"ParseExampleV2", V2("int64"), "string[1,1] " FULL "; string[0]; " V2_KEYS "float[0]",
+         "InvalidArgument: Expected serialized to be a scalar or vector, got shape: [1,1]"},
+        {"ParseExampleV2", V2("int64"), "string[1] " FULL "; string[] b; " V2_KEYS "float[0]",
+         "InvalidArgument: Expected names have the same shape as serialized: name.shape=[], serialized.shape=[1]"},
+        {"ParseExampleV2", V2("int64"),
+         "string[1] " FULL "; string[0]; string[2] s t; string[1] f; string[1] i; float[0]",
+         "InvalidArgument: Expected len(sparse_keys) == num_sparse but got: 2 vs. 1"},
+        {"ParseExampleV2", V2("int64"),
+         "string[1] " FULL "; string[0]; string[1] s; string[1] f; string[0]; float[0]",
+         "InvalidArgument: Expected len(ragged_keys) == len(ragged_value_types) but got: 0 vs. 1"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
 static void test_shapes(void **state)
 {
     (void)state;
@@ -152,6 +197,16 @@ static void test_shapes(void **state)
         {"ParseExample", DENSE_F, "string[]; string?; string[]; float?",
          "InvalidArgument: Shape must be rank 1 but is rank 0"},
         {"ParseSingleExample", SINGLE("[?,3]"), "string[]; int64?", "[?,1]; [?]; [1]; [?,3]"},
+        {"ParseExampleV2", V2("int32"), "string[4]; string?; string?; string?; string?; float?",
+         "[?,2]; [?]; [2]; [4,2]; [?]; [5]"},
+        {"ParseExampleV2", V2("int32"), "string[]; string?; string?; string?; string?; float?",
+         "[?,1]; [?]; [1]; [2]; [?]; [?]"},
+        {"ParseExampleV2", V2("int32"), "string?; string?; string?; string?; string?; float?",
+         "[?,?]; [?]; [?]; ?; [?]; [?]"},
+        {"ParseExampleV2", V2("int32"), "string[1,1]; string?; string?; string?; string?; float?",
+         "InvalidArgument: Shape must be at most rank 1 but is rank 2"},
+        {"ParseExampleV2", V2("int32,int64"), "string[4]; string?; string?; string?; string?; float?",
+         "InvalidArgument: len(ragged_value_types) != len(ragged_split_types)"},
     };
     OP_TEST_SHAPES(cases);
 }
@@ -185,8 +240,9 @@ static void test_short_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dense),  cmocka_unit_test(test_sparse), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_single), cmocka_unit_test(test_shapes), cmocka_unit_test(test_short_memory),
+        cmocka_unit_test(test_dense),        cmocka_unit_test(test_sparse), cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_single),       cmocka_unit_test(test_v2),     cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_short_memory),
     };
     return BD_RUN_TESTS(tests);
 }

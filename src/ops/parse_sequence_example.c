@@ -24,8 +24,7 @@ static braid_code batch_create(const braid_op *node, void *state, braid_status *
 
 // ---- Parsing ----
 
-// Defaults of the context from input `first` on. False: the kernel has failed.
-static bool read_defaults(bd_op_ctx *c, bd_sequence_attrs *s, int first)
+bool bd_sequence_read_defaults(bd_op_ctx *c, bd_sequence_attrs *s, int first)
 {
     char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
     for (int i = 0; i < s->context.dense_count; i++) {
@@ -96,7 +95,7 @@ static void batch_run(bd_op_ctx *c)
         }
     }
     bd_sequence_attrs s = bd_sequence_attrs_copy(c->state);
-    if (read_defaults(c, &s, 2))
+    if (bd_sequence_read_defaults(c, &s, 2))
         parse_all(c, &s, bd_tensor_count(names) > 0 ? bd_tensor_str(names) : NULL, false);
     bd_sequence_attrs_fini(&s);
 }
@@ -255,7 +254,7 @@ static void single_run(bd_op_ctx *c)
         return;
     bd_sequence_attrs s = bd_sequence_attrs_copy(c->state);
     key_reader r = {.c = c, .next = 2, .texts = bd_calloc((size_t)c->input_count, sizeof *r.texts)};
-    if (input_keys(&r, &s) && read_defaults(c, &s, r.next))
+    if (input_keys(&r, &s) && bd_sequence_read_defaults(c, &s, r.next))
         parse_all(c, &s, has_name ? bd_tensor_str(name) : NULL, true);
     for (int i = 0; i < r.used; i++)
         bd_strbuf_fini(&r.texts[i]);

@@ -119,10 +119,58 @@ static void test_single(void **state)
     OP_TEST_VALUES(cases);
 }
 
+static void test_v2(void **state)
+{
+    (void)state;
+#define V2                                                                                                   \
+    "Ncontext_sparse=0; Tcontext_dense=[int64]; context_sparse_types=[]; "                                   \
+    "context_ragged_value_types=[string]; context_ragged_split_types=[int64]; context_dense_shapes=[[1]]; "  \
+    "Nfeature_list_sparse=0; Nfeature_list_dense=1; feature_list_dense_types=[float]; "                      \
+    "feature_list_sparse_types=[]; feature_list_ragged_value_types=[int64]; "                                \
+    "feature_list_ragged_split_types=[int32]; feature_list_dense_shapes=[[2]]"
+#define V2_KEYS "string[0]; string[1] c; string[1] w; string[0]; string[1] d; string[1] s; "
+    static const op_case cases[] = {
+        {"ParseSequenceExampleV2", V2,
+         "string[3] " SHORT " " LONG " ''; string[0]; " V2_KEYS "bool[1] true; int64[1] 4",
+         "int64[3,1] 6 5 4; string[2] x y; int64[4] 0 0 2 2; float[3,3,2] 7 8 0 0 0 0 1 2 3 4 5 6 0 0 0 0 0 0; "
+         "int64[3] 1 3 0; int64[3] 7 8 9; int32[4] 0 0 3 3; int32[4] 0 1 1 3"},
+        {"ParseSequenceExampleV2", V2, "string[] " LONG "; string[0]; " V2_KEYS "bool[1] false; int64[0]",
+         "int64[1] 5; string[2] x y; int64[0]; float[3,2] 1 2 3 4 5 6; int64[] 3; int64[3] 7 8 9; int32[0]; "
+         "int32[4] 0 1 1 3"},
+        {"ParseSequenceExampleV2", V2, "string[0]; string[0]; " V2_KEYS "bool[1] false; int64[0]",
+         "int64[0,1]; string[0]; int64[1] 0; float[0,0,2]; int64[0]; int64[0]; int32[1] 0; int32[1] 0"},
+        {"ParseSequenceExampleV2", V2, "string[1] ''; string[1] me; " V2_KEYS "bool[1] false; int64[1] 4",
+         "InvalidArgument: Missing feature d in example me"},
+        {"ParseSequenceExampleV2", V2,
+         "string[1] " WRONG "; string[1] me; " V2_KEYS "bool[1] true; int64[1] 4",
+         "InvalidArgument: Error in sequence feature s in example me"},
+        {"ParseSequenceExampleV2", V2, "string[1] ''; string[0]; " V2_KEYS "bool[2] true; int64[1] 4",
+         "InvalidArgument: Expected len(feature_list_dense_missing_assumed_empty) == len(feature_list_dense_types)"},
+        {"ParseSequenceExampleV2", V2,
+         "string[1] ''; string[0]; string[1] q; string[1] c; string[1] w; string[0]; string[1] d; string[1] s; bool[1] "
+         "true; int64[1] 4",
+         "InvalidArgument: Expected len(context_sparse_keys) == len(context_sparse_types) but got: 1 vs. 0"},
+        {"ParseSequenceExampleV2", V2, "string[1,1] ''; string[0]; " V2_KEYS "bool[1] true; int64[1] 4",
+         "InvalidArgument: Expected serialized to be a scalar or vector, got shape: [1,1]"},
+        {"ParseSequenceExampleV2", V2, "string[1] ''; string[2] a b; " V2_KEYS "bool[1] true; int64[1] 4",
+         "InvalidArgument: example_names must be empty or have the same shape"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
 static void test_shapes(void **state)
 {
     (void)state;
+#define V2_UNKNOWN "string?; string?; string?; string?; string?; string?; string?; bool?; int64?"
     static const op_shape_case cases[] = {
+        {"ParseSequenceExampleV2", V2, "string[4]; " V2_UNKNOWN,
+         "[4,1]; [?]; [5]; [4,?,2]; [4]; [?]; [?]; [?]"},
+        {"ParseSequenceExampleV2", V2, "string[]; " V2_UNKNOWN, "[1]; [?]; [?]; [?,2]; []; [?]; [?]; [?]"},
+        {"ParseSequenceExampleV2", V2, "string?; " V2_UNKNOWN, "?; [?]; [?]; ?; ?; [?]; [?]; [?]"},
+        {"ParseSequenceExampleV2", V2, "string[1,1]; " V2_UNKNOWN,
+         "InvalidArgument: Shape must be at most rank 1 but is rank 2"},
+        {"ParseSequenceExampleV2", V2 "; context_ragged_split_types=[]", "string?; " V2_UNKNOWN,
+         "InvalidArgument: context_ragged_value_types must match the size of context_ragged_split_types"},
         {"ParseSequenceExample", CONTEXT LISTS("[2,3]", ""), "string[4]; string?; int64?",
          "[?,2]; [?]; [2]; [4,1]; [?,3]; [?]; [3]; [4,?,2,3]; [4]"},
         {"ParseSequenceExample", CONTEXT LISTS("[2,3]", ""), "string[]; string?; int64?",
@@ -149,6 +197,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batch),
         cmocka_unit_test(test_single),
+        cmocka_unit_test(test_v2),
         cmocka_unit_test(test_shapes),
     };
     return BD_RUN_TESTS(tests);

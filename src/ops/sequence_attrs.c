@@ -43,11 +43,11 @@ static braid_code check_dense(const braid_op *node, const char *types_name, cons
 {
     *types = bd_node_attr(node, types_name);
     *shapes = bd_node_attr(node, shapes_name);
-    int64_t count = bd_node_attr_int(node, count_name);
+    int64_t count = count_name ? bd_node_attr_int(node, count_name) : (*types)->list.count;
     if ((*types)->list.count != count || (*shapes)->list.count != count)
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "%s (%lld) must match the size of %s (%d) and %s (%d)",
-                       count_name, (long long)count, types_name, (*types)->list.count, shapes_name,
-                       (*shapes)->list.count);
+                       count_name ? count_name : types_name, (long long)count, types_name,
+                       (*types)->list.count, shapes_name, (*shapes)->list.count);
     for (int i = 0; i < count; i++) {
         int64_t elements;
         braid_code code = bd_example_check_dtype((*types)->list.type[i], st);
@@ -60,19 +60,33 @@ static braid_code check_dense(const braid_op *node, const char *types_name, cons
     return BRAID_OK;
 }
 
-static braid_code read_sparse(const braid_op *node, const char *types_name, const char *count_name,
-                              bd_sparse_feature **sparse, int *count, braid_status *st)
+// Attributes about sparse features, and about ragged ones (NULL: there are none), which come behind them.
+typedef struct sparse_names {
+    const char *types, *count, *ragged_types, *ragged_splits;
+} sparse_names;
+
+static braid_code read_sparse(const braid_op *node, const sparse_names *names, bd_sparse_feature **sparse,
+                              int *count, int *ragged_count, braid_status *st)
 {
-    const bd_attr *types = bd_node_attr(node, types_name);
-    int64_t want = bd_node_attr_int(node, count_name);
+    const bd_attr *types = bd_node_attr(node, names->types),
+                  *ragged = names->ragged_types ? bd_node_attr(node, names->ragged_types) : NULL,
+                  *splits = names->ragged_splits ? bd_node_attr(node, names->ragged_splits) : NULL;
+    int64_t want = bd_node_attr_int(node, names->count);
     if (types->list.count != want)
-        return bd_fail(st, BRAID_INVALID_ARGUMENT, "%s (%lld) must match the size of %s (%d)", count_name,
-                       (long long)want, types_name, types->list.count);
-    *count = types->list.count;
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "%s (%lld) must match the size of %s (%d)", names->count,
+                       (long long)want, names->types, types->list.count);
+    if (ragged && ragged->list.count != splits->list.count)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "The size of %s (%d) must match that of %s (%d)",
+                       names->ragged_types, ragged->list.count, names->ragged_splits, splits->list.count);
+    *ragged_count = ragged ? ragged->list.count : 0;
+    *count = types->list.count + *ragged_count;
     *sparse = bd_calloc((size_t)*count + 1, sizeof **sparse);
     braid_code code = BRAID_OK;
     for (int i = 0; i < *count && !code; i++) {
-        (*sparse)[i].dtype = types->list.type[i];
+        const int k = i - types->list.count;
+        (*sparse)[i] =
+            k < 0 ? (bd_sparse_feature){.dtype = types->list.type[i]}
+                  : (bd_sparse_feature){.dtype = ragged->list.type[k], .splits = splits->list.type[k]};
         code = bd_example_check_dtype((*sparse)[i].dtype, st);
     }
     return code;
@@ -81,8 +95,9 @@ static braid_code read_sparse(const braid_op *node, const char *types_name, cons
 static braid_code read_dense(const braid_op *node, bd_sequence_attrs *s, braid_status *st)
 {
     const bd_attr *types, *shapes;
+    const char *count_name = bd_node_attr(node, "Ncontext_dense") ? "Ncontext_dense" : NULL;
     braid_code code =
-        check_dense(node, "Tcontext_dense", "context_dense_shapes", "Ncontext_dense", &types, &shapes, st);
+        check_dense(node, "Tcontext_dense", "context_dense_shapes", count_name, &types, &shapes, st);
     if (code) return code;
     s->context.dense_count = types->list.count;
     s->context_dense = bd_calloc((size_t)types->list.count + 1, sizeof *s->context_dense);
@@ -101,13 +116,19 @@ static braid_code read_dense(const braid_op *node, bd_sequence_attrs *s, braid_s
 
 braid_code bd_sequence_attrs_read_types(const braid_op *node, bd_sequence_attrs *s, braid_status *st)
 {
+    sparse_names context = {"context_sparse_types", "Ncontext_sparse", NULL, NULL},
+                 lists = {"feature_list_sparse_types", "Nfeature_list_sparse", NULL, NULL};
+    if (bd_node_attr(node, "context_ragged_value_types")) { // the second form
+        context.ragged_types = "context_ragged_value_types";
+        context.ragged_splits = "context_ragged_split_types";
+        lists.ragged_types = "feature_list_ragged_value_types";
+        lists.ragged_splits = "feature_list_ragged_split_types";
+    }
     braid_code code = read_dense(node, s, st);
     if (!code)
-        code = read_sparse(node, "context_sparse_types", "Ncontext_sparse", &s->context_sparse,
-                           &s->context.sparse_count, st);
-    if (!code)
-        code = read_sparse(node, "feature_list_sparse_types", "Nfeature_list_sparse", &s->list_sparse,
-                           &s->lists.sparse_count, st);
+        code =
+            read_sparse(node, &context, &s->context_sparse, &s->context.sparse_count, &s->context_ragged, st);
+    if (!code) code = read_sparse(node, &lists, &s->list_sparse, &s->lists.sparse_count, &s->list_ragged, st);
     bind_specs(s);
     return code;
 }

@@ -1,15 +1,16 @@
-// What the nodes of ParseSequenceExample and ParseSingleSequenceExample ask for.
+// What the nodes of ParseSequenceExample, its second form and ParseSingleSequenceExample ask for.
 #ifndef BD_OPS_SEQUENCE_ATTRS_H
 #define BD_OPS_SEQUENCE_ATTRS_H
 
 #include "graph/graph.h"
 #include "ops/sequence_parser.h"
 
-// What is asked for. Keys and defaults of a single message are inputs, and then known to each execution only.
+// What is asked for. Keys and defaults of a single message, and of the second form, are inputs, and then known to each execution only.
 typedef struct bd_sequence_attrs {
     bd_dense_feature *context_dense;
     bd_sparse_feature *context_sparse, *list_sparse;
     bd_dense_list *list_dense;
+    int context_ragged, list_ragged; // how many of the sparse features, the last ones, are ragged
     bd_example_spec context;
     bd_sequence_spec lists;
 } bd_sequence_attrs;
@@ -22,5 +23,8 @@ void bd_sequence_attrs_fini(void *attrs); // of a bd_sequence_attrs
 
 // An execution's own copy, to take keys and defaults.
 bd_sequence_attrs bd_sequence_attrs_copy(const bd_sequence_attrs *s);
+
+// Takes defaults of the context from input `first` of an execution on. False: the kernel has failed.
+bool bd_sequence_read_defaults(struct bd_op_ctx *c, bd_sequence_attrs *s, int first);
 
 #endif

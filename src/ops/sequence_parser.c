@@ -233,6 +233,45 @@ static braid_code fill_sparse(const parse *p, int i, braid_status *st)
     return BRAID_OK;
 }
 
+// The values of a ragged list, and its splits: `indices` is one a feature, `shapes` one a message.
+static braid_code fill_ragged(const parse *p, int i, braid_status *st)
+{
+    const braid_tensor *inner = &p->out->indices[i], *outer = &p->out->shapes[i];
+    int64_t at = 0, rows = 0;
+    bd_splits_set(inner, 0, 0);
+    for (int64_t m = 0; m < p->count; m++) {
+        bd_span rest = lists_of(p, m)[p->spec->dense_count + i].list, feature;
+        bool malformed;
+        if (!p->is_single) bd_splits_set(outer, m, rows);
+        while (rest.data && bd_span_next_feature(&rest, &feature, &malformed)) {
+            braid_dtype dtype;
+            int64_t values;
+            bd_feature_scan(feature, &dtype, &values);
+            if (values > 0 && !bd_feature_read(feature, &p->out->values[i], at))
+                return out_of_memory(&p->spec->sparse[i].key, st);
+            at += values;
+            bd_splits_set(inner, ++rows, at);
+        }
+    }
+    if (!p->is_single) bd_splits_set(outer, p->count, rows);
+    return BRAID_OK;
+}
+
+static braid_code make_ragged(const parse *p, int i, int64_t total, braid_status *st)
+{
+    const bd_sparse_feature *f = &p->spec->sparse[i];
+    int64_t rows = 0;
+    for (int64_t m = 0; m < p->count; m++)
+        rows += lists_of(p, m)[p->spec->dense_count + i].rows;
+    braid_shape values = bd_shape1(total);
+    braid_code code = bd_tensor_init(&p->out->values[i], f->dtype, &values, st);
+    if (!code) code = bd_splits_init(&p->out->indices[i], f->splits, rows + 1, &f->key, total, st);
+    if (!code)
+        code =
+            bd_splits_init(&p->out->shapes[i], f->splits, p->is_single ? 0 : p->count + 1, &f->key, rows, st);
+    return code ? code : fill_ragged(p, i, st);
+}
+
 static braid_code make_sparse(const parse *p, int i, braid_status *st)
 {
     int64_t total = 0, rows = 0, longest = 0;
@@ -242,6 +281,7 @@ static braid_code make_sparse(const parse *p, int i, braid_status *st)
         rows = bd_max(rows, f->rows);
         longest = bd_max(longest, f->longest);
     }
+    if (p->spec->sparse[i].splits != BRAID_INVALID) return make_ragged(p, i, total, st);
     int columns = p->is_single ? 2 : 3;
     braid_shape values = bd_shape1(total), indices = bd_shape2(total, columns), shape = bd_shape1(columns);
     braid_code code = bd_tensor_init(&p->out->values[i], p->spec->sparse[i].dtype, &values, st);

@@ -25,6 +25,8 @@ typedef struct bd_parsed_sequences {
     braid_tensor *lengths; // [count] of each dense list; NULL: not wanted
     // [n,3] [n] [3] of a tensor with a matrix a message and a row a feature; [n,2] [n] [2] of a single one
     braid_tensor *indices, *values, *shapes;
+    // A ragged list has its inner splits in `indices`, one a feature and one more, and its outer splits in `shapes`: [count + 1], [0]
+    // of a single message.
 } bd_parsed_sequences;
 
 // Parses `count` messages, or (is_single) one. `names` are for errors (NULL: "<unknown>"). InvalidArgument names message and list;
