@@ -1,4 +1,4 @@
-// RandomGamma, RandomGammaGrad, RandomPoisson and RandomPoissonV2: samples for each of several parameters.
+// RandomGamma, RandomGammaGrad, RandomPoisson, their versions and stateless forms: samples for each of several parameters.
 #include "kernels/gamma_grad.h"
 #include "kernels/random_variates.h"
 #include "ops/element.h"
@@ -6,6 +6,7 @@
 #include "ops/grad_math.h"
 #include "ops/grad_steps.h"
 #include "ops/random_source.h"
+#include "ops/random_stateless.h"
 
 #include <float.h>
 #include <math.h>
@@ -74,6 +75,16 @@ static double highest_of(braid_dtype dtype)
 // Samples that make a piece of work worth a thread of its own.
 #define SAMPLES_PER_THREAD 128
 
+// Draws all samples of `s`, for an output that has been allocated.
+static void draw_all(bd_op_ctx *c, samples *s, int64_t total)
+{
+    s->highest = highest_of(s->out->dtype);
+    bd_parallel_for(c, total, SAMPLES_PER_THREAD, draw_some, s);
+    if (atomic_load(&s->failed))
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "a parameter is not finite, or too large for samples of %s",
+                   braid_dtype_name(s->out->dtype));
+}
+
 static void samples_output(bd_op_ctx *c, variate_fn draw)
 {
     const braid_tensor *parameters = bd_input(c, 1);
@@ -84,8 +95,7 @@ static void samples_output(bd_op_ctx *c, variate_fn draw)
     samples s = {.draw = draw,
                  .parameters = parameters,
                  .parameter_count = bd_tensor_count(parameters),
-                 .sample_count = bd_shape_count(&shape),
-                 .highest = highest_of(c->node->output_types[0])};
+                 .sample_count = bd_shape_count(&shape)};
     if (shape.rank + parameters->shape.rank > BRAID_RANK_MAX) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "samples would have %d dimensions, at most %d are possible",
                    shape.rank + parameters->shape.rank, BRAID_RANK_MAX);
@@ -100,10 +110,7 @@ static void samples_output(bd_op_ctx *c, variate_fn draw)
     s.out = bd_output(c, 0, c->node->output_types[0], &shape);
     if (!s.out || total == 0) return;
     s.stream = bd_random_source_take(c->state, (uint64_t)total * BD_RANDOM_STEPS_PER_OUTPUT);
-    bd_parallel_for(c, total, SAMPLES_PER_THREAD, draw_some, &s);
-    if (atomic_load(&s.failed))
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "a parameter is not finite, or too large for samples of %s",
-                   braid_dtype_name(s.out->dtype));
+    draw_all(c, &s, total);
 }
 
 static double draw_gamma(bd_philox stream, double alpha, double highest)
@@ -177,6 +184,101 @@ BD_OP(RandomPoissonV2) = {
     .shape = bd_random_shape_fn_samples,
     .kernels = SAMPLES_KERNEL("R=float|double|int32|int64; dtype=float|double|int32|int64", poisson_run),
     .doc = "Numbers of Poisson distributions: `shape` of them for each rate, of a type of their own.",
+    .deviation = "A rate for which TensorFlow would draw without end gives nan, or of integers an error.",
+};
+
+// ---- Stateless: the shape in input 0 ends with that of the parameters, which are the last input ----
+
+static void stateless_output(bd_op_ctx *c, variate_fn draw, bd_philox stream)
+{
+    const braid_tensor *parameters = bd_input(c, c->input_count - 1);
+    const braid_shape *each = &parameters->shape;
+    braid_shape shape;
+    if (!bd_input_shape(c, 0, "shape", &shape)) return;
+    int more = shape.rank - each->rank;
+    bool ends = more >= 0;
+    for (int d = 0; ends && d < each->rank; d++)
+        ends = shape.dims[more + d] == each->dims[d];
+    if (!ends) {
+        char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "Shape passed in must end with broadcasted shape: %s does not end with %s",
+                   bd_shape_str(&shape, a), bd_shape_str(each, b));
+        return;
+    }
+    samples s = {.draw = draw,
+                 .parameters = parameters,
+                 .out = bd_output(c, 0, c->node->output_types[0], &shape),
+                 .parameter_count = bd_tensor_count(parameters),
+                 .sample_count = bd_shape_count_range(&shape, 0, more),
+                 .stream = stream};
+    int64_t total = s.out ? bd_tensor_count(s.out) : 0;
+    if (total > 0) draw_all(c, &s, total);
+}
+
+static void seeded_gamma_run(bd_op_ctx *c)
+{
+    bd_philox stream;
+    if (bd_random_stateless_stream(c, 1, &stream)) stateless_output(c, draw_gamma, stream);
+}
+
+static void keyed_gamma_run(bd_op_ctx *c)
+{
+    bd_philox stream;
+    if (bd_random_keyed_stream(c, 1, &stream)) stateless_output(c, draw_gamma, stream);
+}
+
+static void seeded_poisson_run(bd_op_ctx *c)
+{
+    bd_philox stream;
+    if (bd_random_stateless_stream(c, 1, &stream)) stateless_output(c, bd_random_poisson, stream);
+}
+
+static braid_code seeded_shape(bd_shape_ctx *c, braid_status *st)
+{
+    braid_code code = bd_shape_ctx_random_seed(c, 1, st);
+    return code ? code : bd_shape_ctx_from_input(c, 0, st);
+}
+
+static braid_code keyed_shape(bd_shape_ctx *c, braid_status *st)
+{
+    braid_code code = bd_shape_ctx_random_key(c, 1, st);
+    return code ? code : bd_shape_ctx_from_input(c, 0, st);
+}
+
+#define STATELESS_KERNEL(TYPES, RUN)                                                                         \
+    BD_KERNELS({.types = (TYPES), .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS, .run = (RUN)})
+
+BD_OP(StatelessRandomGammaV2) = {
+    .signature = "(shape: T, seed: Tseed, alpha: dtype) -> (output: dtype)",
+    .attrs = "dtype:type{double,float,half}; T:type{int32,int64}=int32; Tseed:type{int32,int64}=int64",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = seeded_shape,
+    .kernels = STATELESS_KERNEL("dtype=float|double", seeded_gamma_run),
+    .doc = "Numbers of gamma distributions of scale 1, the same for the same seed and shape.",
+    .deviation = "An alpha below 0, for which TensorFlow would draw without end, gives nan.",
+};
+
+BD_OP(StatelessRandomGammaV3) = {
+    .signature =
+        "(shape: shape_dtype, key: uint64, counter: uint64, alg: int32, alpha: dtype) -> (output: dtype)",
+    .attrs = "dtype:type{double,float,half}; shape_dtype:type{int32,int64}=int32",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = keyed_shape,
+    .kernels = STATELESS_KERNEL("dtype=float|double", keyed_gamma_run),
+    .doc = "Numbers of gamma distributions of scale 1 of the stream that key and counter name.",
+    .deviation = "An alpha below 0, for which TensorFlow would draw without end, gives nan.",
+};
+
+BD_OP(StatelessRandomPoisson) = {
+    .signature = "(shape: T, seed: Tseed, lam: Rtype) -> (output: dtype)",
+    .attrs = "Rtype:type{double,float,half,int32,int64}; dtype:type{double,float,half,int32,int64}; "
+             "T:type{int32,int64}; Tseed:type{int32,int64}=int64",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = seeded_shape,
+    .kernels = STATELESS_KERNEL("Rtype=float|double|int32|int64; dtype=float|double|int32|int64",
+                                seeded_poisson_run),
+    .doc = "Numbers of Poisson distributions, the same for the same seed and shape.",
     .deviation = "A rate for which TensorFlow would draw without end gives nan, or of integers an error.",
 };
 

@@ -250,6 +250,40 @@ BD_OP(RngSkip) = {
     .doc = "Advances the generator in a variable as drawing delta numbers would.",
 };
 
+static braid_code read_and_skip_shape(bd_shape_ctx *c, braid_status *st)
+{
+    c->outputs[0] = bd_shape1(STATE_LEN);
+    return skip_shape(c, st);
+}
+
+static void read_and_skip_run(bd_op_ctx *c)
+{
+    const braid_tensor *algorithm = bd_input(c, 1), *delta = bd_input(c, 2);
+    char text[BD_SHAPE_STR_MAX];
+    bd_philox start;
+    for (int i = 1; i < 3; i++) {
+        if (bd_input(c, i)->shape.rank == 0) continue;
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be a scalar, not of shape %s",
+                   c->node->def->inputs[i].name, bd_shape_str(&bd_input(c, i)->shape, text));
+        return;
+    }
+    if (!check_algorithm(c, bd_tensor_index(algorithm, 0)) ||
+        !take_outputs(c, *(const int64_t *)delta->data, 0, &start))
+        return;
+    braid_tensor *y = bd_output(c, 0, BRAID_INT64, &c->node->output_shapes[0]);
+    if (!y) return;
+    write_state(bd_tensor_i64(y), &start);
+    bd_tensor_i64(y)[2] = (int64_t)((uint64_t)start.key[1] << 32 | start.key[0]);
+}
+
+BD_OP(RngReadAndSkip) = {
+    .signature = "(resource: resource, alg: int32, delta: uint64) -> (value: int64)",
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = read_and_skip_shape,
+    .kernels = BD_KERNELS({.run = read_and_skip_run}),
+    .doc = "RngSkip that gives the generator's state before: the counter in two numbers, and the key.",
+};
+
 static void entropy_run(bd_op_ctx *c)
 {
     braid_shape shape;

@@ -118,3 +118,24 @@ BD_OP(StatelessRandomUniformInt) = {
         BD_KERNELS({.types = "dtype=int32|int64", .flags = BD_KERNEL_EXPENSIVE, .run = stateless_int_run}),
     .doc = "Integers uniform in [minval, maxval), the same for the same seed and shape.",
 };
+
+static void stateless_full_run(bd_op_ctx *c)
+{
+    bd_random_fill fill = {0};
+    braid_tensor *y = stateless_output(c, &fill);
+    if (!y) return;
+    bool is_short = braid_dtype_size(y->dtype) == sizeof(int32_t);
+    bd_random_fill_output(c, y, is_short ? &bd_random_full_32 : &bd_random_full_64, fill);
+}
+
+BD_OP(StatelessRandomUniformFullInt) = {
+    .signature = "(shape: T, seed: Tseed) -> (output: dtype)",
+    .attrs = "dtype:type{int32,int64,uint32,uint64}=uint64; T:type{int32,int64}=int32; "
+             "Tseed:type{int32,int64,uint32,uint64}=int64",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = stateless_shape,
+    .kernels = BD_KERNELS({.types = "dtype=int32|int64|uint32|uint64; Tseed=int32|int64",
+                           .flags = BD_KERNEL_EXPENSIVE,
+                           .run = stateless_full_run}),
+    .doc = "Any integers of the type, the same for the same seed and shape.",
+};

@@ -12,4 +12,10 @@ bool bd_random_stateless_stream(bd_op_ctx *c, int i, bd_philox *out);
 // Checks the seed's shape.
 braid_code bd_shape_ctx_random_seed(bd_shape_ctx *c, int i, braid_status *st);
 
+// The stream of key, counter and algorithm in inputs `i` to i + 2. False: the kernel has failed.
+bool bd_random_keyed_stream(bd_op_ctx *c, int i, bd_philox *out);
+
+// Checks their shapes.
+braid_code bd_shape_ctx_random_key(bd_shape_ctx *c, int i, braid_status *st);
+
 #endif
