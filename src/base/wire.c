@@ -183,10 +183,15 @@ void bd_wire_put_uint(bd_wire_writer *w, uint32_t field, uint64_t value)
     bd_wire_put_varint(w, value);
 }
 
-void bd_wire_put_bytes(bd_wire_writer *w, uint32_t field, const void *data, size_t len)
+void bd_wire_put_head(bd_wire_writer *w, uint32_t field, size_t len)
 {
     bd_wire_put_tag(w, field, BD_WIRE_BYTES);
     bd_wire_put_varint(w, len);
+}
+
+void bd_wire_put_bytes(bd_wire_writer *w, uint32_t field, const void *data, size_t len)
+{
+    bd_wire_put_head(w, field, len);
     bd_wire_put_raw(w, data, len);
 }
 

@@ -60,6 +60,7 @@ void bd_wire_put_raw(bd_wire_writer *w, const void *data, size_t len);
 void bd_wire_put_ref(bd_wire_writer *w, bd_slice slice);                  // takes over the slice
 void bd_wire_put_uint(bd_wire_writer *w, uint32_t field, uint64_t value); // tag and varint
 void bd_wire_put_bytes(bd_wire_writer *w, uint32_t field, const void *data, size_t len); // tag, length, copy
+void bd_wire_put_head(bd_wire_writer *w, uint32_t field, size_t len); // tag and length of what follows
 // The content of a message, which is left empty: small slices are copied, large ones taken over; bd_wire_put_message is that as a field.
 void bd_wire_append(bd_wire_writer *w, bd_message *m);
 void bd_wire_put_message(bd_wire_writer *w, uint32_t field, bd_message *m);
@@ -67,6 +68,15 @@ void bd_wire_put_fixed64(bd_wire_writer *w, uint32_t field, uint64_t value);
 // Room for `len` bytes, contiguous, to be filled before the next call on the writer.
 uint8_t *bd_wire_put_space(bd_wire_writer *w, size_t len);
 size_t bd_wire_varint_size(uint64_t value);
+// What a field takes with its tag: an integer, and bytes with their length.
+static inline size_t bd_wire_uint_field_size(uint32_t field, uint64_t value)
+{
+    return bd_wire_varint_size((uint64_t)field << 3) + bd_wire_varint_size(value);
+}
+static inline size_t bd_wire_bytes_field_size(uint32_t field, size_t len)
+{
+    return bd_wire_uint_field_size(field, len) + len;
+}
 
 // Reads from slices in order. All functions return false after any error (truncated, malformed): check `failed` once.
 typedef struct bd_wire_reader {

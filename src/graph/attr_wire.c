@@ -1,7 +1,8 @@
-// AttrValue messages: reading and writing. Field numbers are those of attr_value.proto and tensor_shape.proto.
+// AttrValue messages: reading and writing. Field numbers are those of attr_value.proto.
 #include "graph/attr_wire.h"
 
 #include "base/check.h"
+#include "tensor/shape_proto.h"
 #include "tensor/tensor_proto.h"
 #include <string.h>
 
@@ -17,9 +18,6 @@ enum {
     ATTR_PLACEHOLDER = 9, // of AttrValue
     ATTR_FUNC = 10,       // of AttrValue
     LIST_FUNC = 9,        // of ListValue
-    SHAPE_DIM = 2,
-    SHAPE_UNKNOWN_RANK = 3,
-    DIM_SIZE = 1,
 };
 
 typedef struct attr_reader {
@@ -50,74 +48,19 @@ bool bd_wire_get_bytes(bd_wire_reader *in, bd_bytes *out, bd_arena *arena)
 
 // ---- Shapes ----
 
-static braid_code read_dim(const attr_reader *r, bd_wire_reader *in, int64_t *dim)
+static braid_code read_shape(const attr_reader *r, const bd_wire_reader *in, braid_shape *out)
 {
-    uint32_t field;
-    bd_wire_type type;
-    uint64_t value;
-    *dim = 0;
-    while (bd_wire_next(in, &field, &type)) {
-        if (field == DIM_SIZE && type == BD_WIRE_VARINT) {
-            if (bd_wire_get_varint(in, &value)) *dim = (int64_t)value;
-        } else {
-            bd_wire_skip(in, type);
-        }
-    }
-    if (in->failed) return malformed(r, "shape");
-    return *dim < -1 ? bd_fail(r->st, BRAID_INVALID_ARGUMENT, "a shape has dimension %lld", (long long)*dim)
-                     : BRAID_OK;
-}
-
-static braid_code read_shape(const attr_reader *r, bd_wire_reader *in, braid_shape *out)
-{
-    uint32_t field;
-    bd_wire_type type;
-    uint64_t value;
-    bool unknown_rank = false;
-    *out = BD_SCALAR;
-    while (bd_wire_next(in, &field, &type)) {
-        bd_wire_reader dim;
-        if (field == SHAPE_DIM && type == BD_WIRE_BYTES) {
-            if (!bd_wire_get_sub(in, &dim)) break;
-            if (out->rank == BRAID_RANK_MAX)
-                return bd_fail(r->st, BRAID_INVALID_ARGUMENT, "a shape has more than %d dimensions",
-                               BRAID_RANK_MAX);
-            braid_code code = read_dim(r, &dim, &out->dims[out->rank]);
-            if (code) return code;
-            out->rank++;
-        } else if (field == SHAPE_UNKNOWN_RANK && type == BD_WIRE_VARINT) {
-            if (bd_wire_get_varint(in, &value)) unknown_rank = value != 0;
-        } else {
-            bd_wire_skip(in, type);
-        }
-    }
-    if (in->failed) return malformed(r, "shape");
-    if (unknown_rank) *out = BD_SHAPE_UNKNOWN;
+    bd_shape_proto p = {0};
+    if (!bd_shape_proto_read(*in, &p)) return malformed(r, "shape");
+    if (p.rank > BRAID_RANK_MAX)
+        return bd_fail(r->st, BRAID_INVALID_ARGUMENT, "a shape has more than %d dimensions", BRAID_RANK_MAX);
+    for (int i = 0; i < p.rank; i++)
+        if (p.shape.dims[i] < -1)
+            return bd_fail(r->st, BRAID_INVALID_ARGUMENT, "a shape has dimension %lld",
+                           (long long)p.shape.dims[i]);
+    p.shape.rank = p.rank;
+    *out = p.unknown_rank ? BD_SHAPE_UNKNOWN : p.shape;
     return BRAID_OK;
-}
-
-static size_t dim_size(int64_t dim)
-{
-    return dim ? 1 + bd_wire_varint_size((uint64_t)dim) : 0;
-}
-
-static size_t shape_size(const braid_shape *s)
-{
-    if (s->rank < 0) return 2;
-    size_t size = 0;
-    for (int i = 0; i < s->rank; i++)
-        size += bd_wire_bytes_size(dim_size(s->dims[i]));
-    return size;
-}
-
-static void write_shape(const braid_shape *s, bd_wire_writer *out)
-{
-    if (s->rank < 0) bd_wire_put_uint(out, SHAPE_UNKNOWN_RANK, 1);
-    for (int i = 0; i < s->rank; i++) {
-        bd_wire_put_tag(out, SHAPE_DIM, BD_WIRE_BYTES);
-        bd_wire_put_varint(out, dim_size(s->dims[i]));
-        if (s->dims[i]) bd_wire_put_uint(out, DIM_SIZE, (uint64_t)s->dims[i]);
-    }
 }
 
 // ---- Reading values ----
@@ -318,8 +261,8 @@ static void put_float(bd_wire_writer *out, uint32_t field, float value)
 
 static void put_shape(bd_wire_writer *out, uint32_t field, const braid_shape *shape)
 {
-    put_message(out, field, shape_size(shape));
-    write_shape(shape, out);
+    put_message(out, field, bd_shape_proto_size(shape));
+    bd_shape_proto_write(shape, out);
 }
 
 static void put_tensor(bd_wire_writer *out, uint32_t field, const braid_tensor *t)
@@ -356,7 +299,7 @@ static size_t list_size(const bd_attr *a)
         return size;
     case BD_ATTR_SHAPE:
         for (int i = 0; i < a->list.count; i++)
-            size += bd_wire_bytes_size(shape_size(&a->list.shape[i]));
+            size += bd_wire_bytes_size(bd_shape_proto_size(&a->list.shape[i]));
         return size;
     case BD_ATTR_TENSOR:
         for (int i = 0; i < a->list.count; i++)
@@ -419,7 +362,7 @@ size_t bd_attr_size(const bd_attr *a)
     case BD_ATTR_FLOAT: return 5;
     case BD_ATTR_BOOL: return 2;
     case BD_ATTR_TYPE: return 1 + bd_wire_varint_size((uint64_t)a->type);
-    case BD_ATTR_SHAPE: return bd_wire_bytes_size(shape_size(&a->shape));
+    case BD_ATTR_SHAPE: return bd_wire_bytes_size(bd_shape_proto_size(&a->shape));
     case BD_ATTR_TENSOR: return bd_wire_bytes_size(bd_tensor_proto_short_size(a->tensor));
     case BD_ATTR_LIST: return bd_wire_bytes_size(list_size(a));
     }

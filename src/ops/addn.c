@@ -2,6 +2,7 @@
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "ops/elementwise.h"
+#include "ops/tensor_list_math.h"
 
 #define BLOCK 8192 // bytes of the sum that stay in the first cache while all inputs are added to them
 
@@ -59,8 +60,9 @@ BD_OP(AddN) = {
     .flags = BD_OP_COMMUTATIVE | BD_OP_AGGREGATE,
     .shape = bd_shape_fn_merged,
     .gradient = add_n_gradient,
-    .kernels = BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = add_n_run}),
-    .doc = "Adds up all inputs, which have the same shape.",
+    .kernels = BD_KERNELS({.types = "T=variant", .run = bd_variant_add_n},
+                          {.types = BD_NUMBERS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = add_n_run}),
+    .doc = "Adds up all inputs, which have the same shape; of lists of tensors, tensor by tensor.",
 };
 
 BD_OP(AccumulateNV2) = {

@@ -2,6 +2,7 @@
 #include "graph/grad.h"
 #include "ops/element.h"
 #include "ops/grad_steps.h"
+#include "ops/tensor_list_math.h"
 
 #include <string.h>
 
@@ -151,8 +152,8 @@ BD_OP(ZerosLike) = {
     .attrs = "T:type",
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_unchanged,
-    .kernels = BD_KERNELS({.run = zeros_like_run}),
-    .doc = "Zeros (or empty strings) in the shape of the input.",
+    .kernels = BD_KERNELS({.types = "T=variant", .run = bd_variant_zeros_like}, {.run = zeros_like_run}),
+    .doc = "Zeros (or empty strings) in the shape of the input; of a list of tensors, a list of such.",
 };
 
 // Writes the value 1 of a number type; false for a type that has none.

@@ -25,10 +25,11 @@ enum {
     HANDLE_HASH_CODE = 4,
     HANDLE_TYPE_NAME = 5
 };
-// Field numbers of TensorProto and VariantTensorDataProto.
+// Field numbers of VariantTensorDataProto.
 enum {
-    TENSOR_VARIANT = 15,
-    VARIANT_TYPE_NAME = 1
+    VARIANT_TYPE_NAME = 1,
+    VARIANT_METADATA = 2,
+    VARIANT_TENSORS = 3
 };
 
 enum value_kind {
@@ -38,7 +39,7 @@ enum value_kind {
     VALUE_UNSIGNED, // varints
     VALUE_STRING,
     VALUE_HANDLE,
-    VALUE_VARIANT // written by name only, never read
+    VALUE_VARIANT
 };
 
 struct value_form {

@@ -2,51 +2,23 @@
 #include "tensor/tensor_proto.h"
 
 #include "base/check.h"
+#include "tensor/shape_proto.h"
 #include "tensor/tensor_form.h"
+#include "tensor/variant_proto.h"
 #include <string.h>
 
 // ---- Sizes ----
 
-static size_t tag_size(uint32_t field)
-{
-    return bd_wire_varint_size((uint64_t)field << 3);
-}
-
-// A BYTES field with its tag and length.
-static size_t field_size(uint32_t field, size_t len)
-{
-    return tag_size(field) + bd_wire_varint_size(len) + len;
-}
-
-// Zero is what a reader takes when the field is not there.
-static size_t dim_size(int64_t dim)
-{
-    return dim ? tag_size(DIM_SIZE) + bd_wire_varint_size((uint64_t)dim) : 0;
-}
-
-static size_t shape_size(const braid_shape *shape)
-{
-    size_t size = 0;
-    for (int i = 0; i < shape->rank; i++)
-        size += field_size(SHAPE_DIM, dim_size(shape->dims[i]));
-    return size;
-}
-
 static size_t text_size(uint32_t field, const char *text)
 {
-    return text && *text ? field_size(field, strlen(text)) : 0;
+    return text && *text ? bd_wire_bytes_field_size(field, strlen(text)) : 0;
 }
 
 static size_t handle_size(const bd_resource_handle *h)
 {
     size_t size = text_size(HANDLE_DEVICE, h->device) + text_size(HANDLE_CONTAINER, h->container) +
                   text_size(HANDLE_NAME, h->name) + text_size(HANDLE_TYPE_NAME, h->type_name);
-    return size + (h->hash_code ? tag_size(HANDLE_HASH_CODE) + bd_wire_varint_size(h->hash_code) : 0);
-}
-
-static size_t variant_size(const bd_variant *v)
-{
-    return v ? text_size(VARIANT_TYPE_NAME, v->type->name) : 0;
+    return size + (h->hash_code ? bd_wire_uint_field_size(HANDLE_HASH_CODE, h->hash_code) : 0);
 }
 
 // The only element as the varint that it is on the wire.
@@ -63,9 +35,10 @@ static uint64_t varint_of(const void *data, struct value_form form)
 static size_t plain_size(const braid_tensor *t, struct value_form form, int64_t count)
 {
     if (count == 0) return 0;
-    if (count > 1) return field_size(TENSOR_CONTENT, bd_tensor_bytes(t));
-    if (form.kind == VALUE_FIXED) return field_size(form.field, (size_t)form.unit * form.per_element);
-    return field_size(form.field, bd_wire_varint_size(varint_of(t->data, form)));
+    if (count > 1) return bd_wire_bytes_field_size(TENSOR_CONTENT, bd_tensor_bytes(t));
+    if (form.kind == VALUE_FIXED)
+        return bd_wire_bytes_field_size(form.field, (size_t)form.unit * form.per_element);
+    return bd_wire_bytes_field_size(form.field, bd_wire_varint_size(varint_of(t->data, form)));
 }
 
 static size_t values_size(const braid_tensor *t, struct value_form form, int64_t count)
@@ -74,15 +47,15 @@ static size_t values_size(const braid_tensor *t, struct value_form form, int64_t
     switch (form.kind) {
     case VALUE_STRING:
         for (int64_t i = 0; i < count; i++)
-            size += field_size(form.field, bd_tensor_str(t)[i].len);
+            size += bd_wire_bytes_field_size(form.field, bd_tensor_str(t)[i].len);
         return size;
     case VALUE_HANDLE:
         for (int64_t i = 0; i < count; i++)
-            size += field_size(form.field, handle_size(&bd_tensor_handle(t)[i]));
+            size += bd_wire_bytes_field_size(form.field, handle_size(&bd_tensor_handle(t)[i]));
         return size;
     case VALUE_VARIANT:
         for (int64_t i = 0; i < count; i++)
-            size += field_size(form.field, variant_size(bd_tensor_variant(t)[i]));
+            size += bd_wire_bytes_field_size(form.field, bd_variant_proto_size(bd_tensor_variant(t)[i]));
         return size;
     default: return plain_size(t, form, count);
     }
@@ -90,8 +63,8 @@ static size_t values_size(const braid_tensor *t, struct value_form form, int64_t
 
 static size_t size_of(const braid_tensor *t, int64_t count)
 {
-    return tag_size(TENSOR_DTYPE) + bd_wire_varint_size((uint64_t)t->dtype) +
-           field_size(TENSOR_SHAPE, shape_size(&t->shape)) +
+    return bd_wire_uint_field_size(TENSOR_DTYPE, (uint64_t)t->dtype) +
+           bd_wire_bytes_field_size(TENSOR_SHAPE, bd_shape_proto_size(&t->shape)) +
            values_size(t, value_form_of((int)t->dtype), count);
 }
 
@@ -117,21 +90,6 @@ size_t bd_tensor_proto_short_size(const braid_tensor *t)
 
 // ---- Writing ----
 
-static void put_head(bd_wire_writer *out, uint32_t field, size_t len)
-{
-    bd_wire_put_tag(out, field, BD_WIRE_BYTES);
-    bd_wire_put_varint(out, len);
-}
-
-static void put_shape(const braid_shape *shape, bd_wire_writer *out)
-{
-    put_head(out, TENSOR_SHAPE, shape_size(shape));
-    for (int i = 0; i < shape->rank; i++) {
-        put_head(out, SHAPE_DIM, dim_size(shape->dims[i]));
-        if (shape->dims[i]) bd_wire_put_uint(out, DIM_SIZE, (uint64_t)shape->dims[i]);
-    }
-}
-
 static void unref_buffer(void *owner)
 {
     bd_buffer_unref(owner);
@@ -145,7 +103,7 @@ static void put_content(const braid_tensor *t, uint32_t field, const void *data,
         bd_wire_put_bytes(out, field, data, len);
         return;
     }
-    put_head(out, field, len);
+    bd_wire_put_head(out, field, len);
     bd_wire_put_ref(
         out,
         (bd_slice){.data = data, .len = len, .release = unref_buffer, .owner = bd_buffer_ref(t->buffer)});
@@ -158,7 +116,7 @@ static void put_text(uint32_t field, const char *text, bd_wire_writer *out)
 
 static void put_handle(const bd_resource_handle *h, uint32_t field, bd_wire_writer *out)
 {
-    put_head(out, field, handle_size(h));
+    bd_wire_put_head(out, field, handle_size(h));
     put_text(HANDLE_DEVICE, h->device, out);
     put_text(HANDLE_CONTAINER, h->container, out);
     put_text(HANDLE_NAME, h->name, out);
@@ -168,8 +126,8 @@ static void put_handle(const bd_resource_handle *h, uint32_t field, bd_wire_writ
 
 static void put_variant(const bd_variant *v, uint32_t field, bd_wire_writer *out)
 {
-    put_head(out, field, variant_size(v));
-    if (v) put_text(VARIANT_TYPE_NAME, v->type->name, out);
+    bd_wire_put_head(out, field, bd_variant_proto_size(v));
+    bd_variant_proto_write(v, out);
 }
 
 static void put_plain(const braid_tensor *t, struct value_form form, int64_t count, bd_wire_writer *out)
@@ -181,7 +139,7 @@ static void put_plain(const braid_tensor *t, struct value_form form, int64_t cou
         bd_wire_put_bytes(out, form.field, t->data, (size_t)form.unit * form.per_element);
     } else {
         uint64_t value = varint_of(t->data, form);
-        put_head(out, form.field, bd_wire_varint_size(value));
+        bd_wire_put_head(out, form.field, bd_wire_varint_size(value));
         bd_wire_put_varint(out, value);
     }
 }
@@ -191,7 +149,8 @@ static void write_values(const braid_tensor *t, int64_t count, bd_wire_writer *o
     struct value_form form = value_form_of((int)t->dtype);
     BD_ASSERT(form.kind != VALUE_NONE);
     bd_wire_put_uint(out, TENSOR_DTYPE, (uint64_t)t->dtype);
-    put_shape(&t->shape, out);
+    bd_wire_put_head(out, TENSOR_SHAPE, bd_shape_proto_size(&t->shape));
+    bd_shape_proto_write(&t->shape, out);
     switch (form.kind) {
     case VALUE_STRING:
         for (int64_t i = 0; i < count; i++)
@@ -221,6 +180,6 @@ void bd_tensor_proto_short_write(const braid_tensor *t, bd_wire_writer *out)
 
 void bd_tensor_proto_put(const braid_tensor *t, uint32_t field, bd_wire_writer *out)
 {
-    put_head(out, field, bd_tensor_proto_size(t));
+    bd_wire_put_head(out, field, bd_tensor_proto_size(t));
     bd_tensor_proto_write(t, out);
 }

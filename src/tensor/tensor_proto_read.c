@@ -4,18 +4,18 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "tensor/shape_proto.h"
 #include "tensor/tensor_form.h"
+#include "tensor/variant_proto.h"
 #include <string.h>
 
 // What the first pass finds.
 struct parts {
     bd_wire_reader whole; // for the second pass
     int64_t dtype;
-    braid_shape shape;
-    int rank; // dimensions seen; may be more than the shape holds
-    bool unknown_rank;
+    bd_shape_proto shape;
     bd_wire_reader content; // empty when there is none
-    bd_wire_reader variant; // the first of them, or empty
+    int depth;              // lists of tensors that the message is in
 };
 
 static braid_code invalid(braid_status *st, const char *what)
@@ -36,87 +36,25 @@ static braid_code no_memory(braid_status *st, size_t bytes)
 
 // ---- First pass ----
 
-static bool find_dim(bd_wire_reader in, int64_t *dim)
+static bool find_parts(bd_wire_reader *in, int depth, struct parts *p)
 {
     uint32_t field;
     bd_wire_type type;
-    uint64_t value = 0;
-    while (bd_wire_next(&in, &field, &type)) {
-        if (field == DIM_SIZE && type == BD_WIRE_VARINT)
-            bd_wire_get_varint(&in, &value);
-        else
-            bd_wire_skip(&in, type);
-    }
-    *dim = (int64_t)value;
-    return !in.failed;
-}
-
-static bool find_shape(bd_wire_reader in, struct parts *p)
-{
-    uint32_t field;
-    bd_wire_type type;
-    while (bd_wire_next(&in, &field, &type)) {
-        bd_wire_reader sub;
-        uint64_t value;
-        int64_t dim;
-        if (field == SHAPE_DIM && type == BD_WIRE_BYTES) {
-            if (!bd_wire_get_sub(&in, &sub) || !find_dim(sub, &dim)) return false;
-            if (p->rank < BRAID_RANK_MAX) p->shape.dims[p->rank] = dim;
-            if (p->rank < INT32_MAX) p->rank++;
-        } else if (field == SHAPE_UNKNOWN_RANK && type == BD_WIRE_VARINT) {
-            if (bd_wire_get_varint(&in, &value)) p->unknown_rank = value != 0;
-        } else {
-            bd_wire_skip(&in, type);
-        }
-    }
-    return !in.failed;
-}
-
-static bool find_parts(bd_wire_reader *in, struct parts *p)
-{
-    uint32_t field;
-    bd_wire_type type;
-    *p = (struct parts){.whole = *in};
+    *p = (struct parts){.whole = *in, .depth = depth};
     while (bd_wire_next(in, &field, &type)) {
         bd_wire_reader sub;
         uint64_t value;
         if (field == TENSOR_DTYPE && type == BD_WIRE_VARINT) {
             if (bd_wire_get_varint(in, &value)) p->dtype = (int64_t)value;
         } else if (field == TENSOR_SHAPE && type == BD_WIRE_BYTES) {
-            if (bd_wire_get_sub(in, &sub) && !find_shape(sub, p)) return false;
+            if (bd_wire_get_sub(in, &sub) && !bd_shape_proto_read(sub, &p->shape)) return false;
         } else if (field == TENSOR_CONTENT && type == BD_WIRE_BYTES) {
             bd_wire_get_sub(in, &p->content);
-        } else if (field == TENSOR_VARIANT && type == BD_WIRE_BYTES && p->variant.left == 0) {
-            bd_wire_get_sub(in, &p->variant);
         } else {
             bd_wire_skip(in, type);
         }
     }
     return !in->failed;
-}
-
-// A variant's objects live in the process that made them.
-static braid_code refuse_variant(bd_wire_reader in, braid_status *st)
-{
-    enum {
-        NAME_MAX_SHOWN = 256
-    };
-    uint32_t field;
-    bd_wire_type type;
-    char *name = NULL;
-    while (!name && bd_wire_next(&in, &field, &type)) {
-        if (field == VARIANT_TYPE_NAME && type == BD_WIRE_BYTES)
-            name = bd_wire_get_string(&in, NAME_MAX_SHOWN, NULL);
-        else
-            bd_wire_skip(&in, type);
-    }
-    bd_fail(
-        st, BRAID_UNIMPLEMENTED,
-        "TensorProto of type variant cannot be read: a value of type %s cannot leave the process that made it; "
-        "place the ops that make and use it on one task",
-        name ? name : "unknown");
-    bd_free(name);
-    return st->code;
 }
 
 static braid_code check_dtype(int64_t dtype, braid_status *st)
@@ -130,7 +68,7 @@ static braid_code check_dtype(int64_t dtype, braid_status *st)
                    (long long)dtype);
 }
 
-static braid_code check_shape(struct parts *p, int64_t *count, braid_status *st)
+static braid_code check_shape(bd_shape_proto *p, int64_t *count, braid_status *st)
 {
     if (p->unknown_rank) return invalid(st, "has a shape of unknown rank");
     if (p->rank > BRAID_RANK_MAX)
@@ -245,7 +183,7 @@ static braid_code read_plain(struct parts *p, struct value_form form, braid_tens
     return BRAID_OK;
 }
 
-// ---- Strings and handles ----
+// ---- Strings, handles and variants ----
 
 static braid_code read_string(bd_wire_reader *in, bd_string *s, braid_status *st)
 {
@@ -278,17 +216,21 @@ static braid_code read_handle(bd_wire_reader *in, bd_resource_handle *h, braid_s
     return in->failed ? truncated(st) : BRAID_OK;
 }
 
-static braid_code read_item(bd_wire_reader *in, braid_tensor *t, int64_t i, braid_status *st)
+static braid_code read_item(const struct parts *p, bd_wire_reader *in, braid_tensor *t, int64_t i,
+                            braid_status *st)
 {
-    return t->dtype == BRAID_STRING ? read_string(in, &bd_tensor_str(t)[i], st)
-                                    : read_handle(in, &bd_tensor_handle(t)[i], st);
+    switch (t->dtype) {
+    case BRAID_STRING: return read_string(in, &bd_tensor_str(t)[i], st);
+    case BRAID_VARIANT: return bd_variant_proto_read(*in, p->depth, &bd_tensor_variant(t)[i], st);
+    default: return read_handle(in, &bd_tensor_handle(t)[i], st);
+    }
 }
 
 // The form of tensor_content: all lengths as varints, then all bytes.
-static braid_code read_item_list(bd_wire_reader lengths, int64_t count, braid_tensor *t, braid_status *st)
+static braid_code read_item_list(const struct parts *p, int64_t count, braid_tensor *t, braid_status *st)
 {
     uint64_t len, sum = 0;
-    bd_wire_reader bytes = lengths, item;
+    bd_wire_reader lengths = p->content, bytes = lengths, item;
     for (int64_t i = 0; i < count; i++)
         if (!bd_wire_get_varint(&bytes, &len) || __builtin_add_overflow(sum, len, &sum)) return truncated(st);
     if (sum != bytes.left)
@@ -297,33 +239,38 @@ static braid_code read_item_list(bd_wire_reader lengths, int64_t count, braid_te
     for (int64_t i = 0; i < count; i++) {
         bd_wire_get_varint(&lengths, &len);
         bd_wire_get_span(&bytes, (size_t)len, &item);
-        braid_code code = read_item(&item, t, i, st);
+        braid_code code = read_item(p, &item, t, i, st);
         if (code) return code;
     }
     return BRAID_OK;
 }
 
 // The last value stands for all that follow.
-static braid_code splat_items(bd_wire_reader last, int64_t from, int64_t count, braid_tensor *t,
-                              braid_status *st)
+static braid_code splat_items(const struct parts *p, bd_wire_reader last, int64_t from, int64_t count,
+                              braid_tensor *t, braid_status *st)
 {
     size_t bytes;
+    if (t->dtype == BRAID_VARIANT) {
+        for (int64_t i = from; i < count; i++)
+            bd_tensor_variant_set(t, i, bd_tensor_variant(t)[from - 1]);
+        return BRAID_OK;
+    }
     if (__builtin_mul_overflow(last.left, (size_t)(count - from), &bytes) ||
         bytes > BD_TENSOR_PROTO_SPLAT_MAX)
         return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "TensorProto repeats a string of %zu bytes %lld times",
                        last.left, (long long)(count - from));
     for (int64_t i = from; i < count; i++) {
         bd_wire_reader in = last;
-        braid_code code = read_item(&in, t, i, st);
+        braid_code code = read_item(p, &in, t, i, st);
         if (code) return code;
     }
     return BRAID_OK;
 }
 
-static braid_code read_items(struct parts *p, struct value_form form, int64_t count, braid_tensor *t,
+static braid_code read_items(const struct parts *p, struct value_form form, int64_t count, braid_tensor *t,
                              braid_status *st)
 {
-    if (p->content.left) return read_item_list(p->content, count, t, st);
+    if (p->content.left) return read_item_list(p, count, t, st);
     bd_wire_reader in = p->whole, sub, last = {0};
     uint32_t field;
     bd_wire_type type;
@@ -335,24 +282,30 @@ static braid_code read_items(struct parts *p, struct value_form form, int64_t co
         }
         if (!bd_wire_get_sub(&in, &sub)) break;
         last = sub;
-        braid_code code = read_item(&sub, t, i++, st);
+        braid_code code = read_item(p, &sub, t, i++, st);
         if (code) return code;
     }
     if (in.failed) return truncated(st);
-    return i ? splat_items(last, i, count, t, st) : BRAID_OK;
+    return i ? splat_items(p, last, i, count, t, st) : BRAID_OK;
 }
 
 // ---- The whole ----
+
+static bool is_plain(struct value_form form)
+{
+    return form.kind != VALUE_STRING && form.kind != VALUE_HANDLE && form.kind != VALUE_VARIANT;
+}
 
 // Refuses a tensor that the message cannot fill, before memory is taken for it.
 static braid_code check_size(const struct parts *p, struct value_form form, int64_t count, braid_status *st)
 {
     char text[BD_SHAPE_STR_MAX];
     const char *name = braid_dtype_name((braid_dtype)p->dtype);
-    bool plain = form.kind != VALUE_STRING && form.kind != VALUE_HANDLE;
-    size_t element = plain                       ? (size_t)form.unit * form.per_element
-                     : form.kind == VALUE_STRING ? sizeof(bd_string)
-                                                 : sizeof(bd_resource_handle);
+    bool plain = is_plain(form);
+    size_t element = plain                        ? (size_t)form.unit * form.per_element
+                     : form.kind == VALUE_STRING  ? sizeof(bd_string)
+                     : form.kind == VALUE_VARIANT ? sizeof(bd_variant *)
+                                                  : sizeof(bd_resource_handle);
     size_t bytes;
     bool fits = !__builtin_mul_overflow((size_t)count, element, &bytes);
     if (p->content.left) {
@@ -360,34 +313,35 @@ static braid_code check_size(const struct parts *p, struct value_form form, int6
         if (holds) return BRAID_OK;
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
                        "TensorProto has %zu bytes of content for a %s tensor of shape %s", p->content.left,
-                       name, bd_shape_str(&p->shape, text));
+                       name, bd_shape_str(&p->shape.shape, text));
     }
     // A value takes at least one byte of the message; a shorter list of values is repeated, within limits.
     if (fits && (bytes <= BD_TENSOR_PROTO_SPLAT_MAX || (size_t)count <= p->whole.left)) return BRAID_OK;
     return bd_fail(st, BRAID_RESOURCE_EXHAUSTED,
                    "TensorProto of %zu bytes stands for a %s tensor of shape %s", p->whole.left, name,
-                   bd_shape_str(&p->shape, text));
+                   bd_shape_str(&p->shape.shape, text));
 }
 
-braid_code bd_tensor_proto_read(bd_wire_reader *in, braid_tensor *t, braid_status *st)
+braid_code bd_tensor_proto_read_nested(bd_wire_reader *in, int depth, braid_tensor *t, braid_status *st)
 {
     struct parts parts;
     int64_t count = 0;
     *t = (braid_tensor){0};
-    if (!find_parts(in, &parts)) return truncated(st);
+    if (!find_parts(in, depth, &parts)) return truncated(st);
     struct value_form form = value_form_of((int)parts.dtype);
-    braid_code code =
-        parts.dtype == BRAID_VARIANT ? refuse_variant(parts.variant, st) : check_dtype(parts.dtype, st);
-    if (!code) code = check_shape(&parts, &count, st);
+    braid_code code = check_dtype(parts.dtype, st);
+    if (!code) code = check_shape(&parts.shape, &count, st);
     if (!code) code = check_size(&parts, form, count, st);
-    if (!code) code = bd_tensor_init(t, (braid_dtype)parts.dtype, &parts.shape, st);
+    if (!code) code = bd_tensor_init(t, (braid_dtype)parts.dtype, &parts.shape.shape, st);
     if (code) return code;
-    if (form.kind == VALUE_STRING || form.kind == VALUE_HANDLE)
-        code = read_items(&parts, form, count, t, st);
-    else
-        code = read_plain(&parts, form, t, st);
+    code = is_plain(form) ? read_plain(&parts, form, t, st) : read_items(&parts, form, count, t, st);
     if (code) bd_tensor_fini(t);
     return code;
+}
+
+braid_code bd_tensor_proto_read(bd_wire_reader *in, braid_tensor *t, braid_status *st)
+{
+    return bd_tensor_proto_read_nested(in, 0, t, st);
 }
 
 braid_code bd_tensor_proto_parse(const void *data, size_t len, braid_tensor *t, braid_status *st)

@@ -1,7 +1,7 @@
 // Variants: counted objects of a registered type, as elements of a tensor of dtype variant: a dataset, an optional, a list.
 //
-// An object is shared by all tensors that hold it and never changes once it is in one. It lives in the process that made it: on
-// the wire goes its type's name alone, and who reads that refuses it by name.
+// An object is shared by all tensors that hold it and never changes once it is in one (but see tensor_list.h). It lives in the process
+// that made it: on the wire goes its type's name alone, and who reads that refuses it by name. Lists of tensors go as copies.
 #ifndef BD_TENSOR_VARIANT_H
 #define BD_TENSOR_VARIANT_H
 

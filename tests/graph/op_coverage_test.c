@@ -48,7 +48,11 @@ static const char differentiable[] =
     "MatrixTriangularSolve SparseReorder SparseAdd SparseSlice SparseTensorDenseAdd SparseReduceSum SparseTensorDenseMatMul "
     "SparseDenseCwiseAdd SparseDenseCwiseMul SparseDenseCwiseDiv SparseSoftmax SparseSparseMaximum SparseSparseMinimum "
     "SparseFillEmptyRows RaggedGather RaggedTensorToSparse RaggedTensorToTensor ResizeNearestNeighbor ResizeBilinear ResizeBicubic Print TensorArrayReadV3 TensorArrayWriteV3 "
-    "TensorArrayGatherV3 TensorArrayScatterV3 TensorArrayConcatV3 TensorArraySplitV3 ";
+    "TensorArrayGatherV3 TensorArrayScatterV3 TensorArrayConcatV3 TensorArraySplitV3 "
+    // list_ops.py
+    "TensorListPushBack TensorListPopBack TensorListStack TensorListConcat TensorListConcatV2 TensorListSplit "
+    "TensorListFromTensor TensorListGetItem TensorListSetItem TensorListResize TensorListGather TensorListScatter "
+    "TensorListScatterV2 TensorListScatterIntoExistingList ";
 
 // Known to be missing.
 static const char no_gradient_yet[] =

@@ -3,6 +3,7 @@
 // Tensors are written as text: `float[2,3] 1 2 3 4 5 6`, `int32[] 7`, `bool[2] true false`, `string[2] a bc`,
 // `float[0,3]`. One value for several elements fills them all. `inf`, `-inf` and `nan` are numbers; `nan` equals `nan`.
 // Elements of half and bfloat16 are their bits: `half[1] 0x3c00`; those of complex types `complex64[3] 1-2j 3 0.5j`.
+// Variants have no text, and are empty: `variant[2]`.
 // Several tensors are separated by `;`. In strings, also of attributes, `\xHH` is a byte: a blank, a semicolon.
 #ifndef BD_OPS_TESTING_OP_TEST_H
 #define BD_OPS_TESTING_OP_TEST_H

@@ -1,0 +1,42 @@
+// Lists of tensors as variants: what loops and recurrent layers of TensorFlow 2 gather values in.
+//
+// As every variant a list is shared and never changes, with one exception: who holds the only reference to a list that lies in a
+// tensor nobody else holds may change it in place. So a loop that appends to its own list copies nothing.
+#ifndef BD_TENSOR_TENSOR_LIST_H
+#define BD_TENSOR_TENSOR_LIST_H
+
+#include "base/check.h"
+#include "tensor/tensor.h"
+
+// A place costs some hundred bytes before it is filled, and a message of few bytes may ask for many.
+#define BD_TENSOR_LIST_MAX (INT64_C(1) << 24)
+
+typedef struct bd_tensor_list {
+    bd_variant base;
+    braid_dtype element_dtype;
+    braid_shape element_shape; // perhaps unknown
+    int64_t max_elements;      // pushing beyond it is an error; -1: none
+    int64_t count;
+    braid_tensor *items; // [count], in `memory`; "no tensor" where nothing has been set
+    bd_buffer *memory;   // owned; NULL while there are no items
+} bd_tensor_list;
+
+extern const bd_variant_type bd_tensor_list_type;
+
+// NULL: `v` is none, or empty.
+static inline bd_tensor_list *bd_tensor_list_of(bd_variant *v)
+{
+    return v && v->type == &bd_tensor_list_type ? BD_CONTAINER_OF(v, bd_tensor_list, base) : NULL;
+}
+
+// An empty list with count 1.
+bd_tensor_list *bd_tensor_list_new(braid_dtype element_dtype, const braid_shape *element_shape,
+                                   int64_t max_elements);
+// One of the same content with count 1, and with room for `more` elements. NULL: memory is short.
+bd_tensor_list *bd_tensor_list_copy(const bd_tensor_list *l, int64_t more);
+
+// Drops elements at the end, or adds ones that are not set. False: more than BD_TENSOR_LIST_MAX, or memory is short; the list
+// is as it was. Whoever changes a list must hold its only reference.
+bool bd_tensor_list_resize(bd_tensor_list *l, int64_t count);
+
+#endif
