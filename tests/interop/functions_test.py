@@ -1,12 +1,10 @@
 # Functions of a library, called on Braid servers: as a client sends them, as a master does, and as a TensorFlow worker gets them.
 # labels: concurrent
 # timeout: 180
-from google.protobuf import text_format
-
 from client import InteropTest, Session
 from cluster import Cluster, main
 from fake_worker import FakeWorker
-from graphs import BOOL, FLOAT, Shape, Type, const, graph, node, placeholder, value
+from graphs import BOOL, FLOAT, RESOURCE, Shape, const, func, graph, node, placeholder, value, with_library
 from protos import config_pb2, worker_pb2
 
 PS, WORKER = "/job:ps/replica:0/task:0/device:CPU:0", "/job:worker/replica:0/task:0/device:CPU:0"
@@ -103,18 +101,6 @@ def tearDownModule():
     cluster.stop()
 
 
-def with_library(library, *nodes):
-    g = graph(*nodes)
-    text_format.Merge(f"library {{ {library} }}", g)
-    return g
-
-
-def func(n, **functions):
-    for attr, name in functions.items():
-        n.attr[attr].func.name = name
-    return n
-
-
 def partitioned_call(name, f, *inputs, device=""):
     return func(node(name, "PartitionedCall", *inputs, device=device, Tin=[FLOAT] * len(inputs), Tout=[FLOAT]), f=f)
 
@@ -188,9 +174,6 @@ class SessionTest(InteropTest):
             s.extend(with_library(SQUARE.replace('"sq"', f'"sq{i}"'), node(f"a{i}", f"sq{i}", "x", device=PS)))
             for step in steps:
                 self.assertEqual(value(step.result().tensor[0].tensor), 9.0)
-
-
-RESOURCE = Type(20)
 
 
 class LoweringTest(InteropTest):

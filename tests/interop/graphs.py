@@ -1,6 +1,8 @@
 # Graphs and tensors as messages: NodeDefs with attrs, TensorProtos from and to plain Python values.
 import struct
 
+from google.protobuf import text_format
+
 from protos import attr_value_pb2, graph_pb2, node_def_pb2, tensor_pb2, tensor_shape_pb2, types_pb2
 
 # ---- Types ----
@@ -28,6 +30,7 @@ FLOAT, DOUBLE, INT32, UINT8 = Type(1), Type(2), Type(3), Type(4)
 INT16, INT8, STRING, COMPLEX64 = Type(5), Type(6), Type(7), Type(8)
 INT64, BOOL, UINT16, COMPLEX128 = Type(9), Type(10), Type(17), Type(18)
 HALF, UINT32, UINT64 = Type(19), Type(22), Type(23)
+RESOURCE, VARIANT = Type(20), Type(21)
 
 # struct's letter of an element, and the field of TensorProto that holds elements one by one.
 ELEMENTS = {
@@ -153,6 +156,20 @@ def graph(*nodes):
     g.versions.producer = 24
     g.node.extend(nodes)
     return g
+
+
+def with_library(library, *nodes):
+    """A graph with functions, which are given as text."""
+    g = graph(*nodes)
+    text_format.Merge(f"library {{ {library} }}", g)
+    return g
+
+
+def func(n, **functions):
+    """Sets attrs that name functions."""
+    for attr, name in functions.items():
+        n.attr[attr].func.name = name
+    return n
 
 
 def const(name, v, dtype=None, device=""):
