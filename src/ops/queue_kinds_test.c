@@ -190,6 +190,19 @@ static void inferred_shapes(void **state)
     op_live_free(l);
 }
 
+static void older_ops_take_newer_queues(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    queue_spec spec = {.shared_name = "q"};
+    braid_out queue = queue_make(l, spec);
+    op_live_run(l, queue_enqueue_node(l, "QueueEnqueueV2", queue, spec), "int32[] 7", "");
+    braid_out fake = {op_test_node(l->graph, "FakeQueue", NULL, &queue, 1), 0};
+    op_live_run(l, op_test_node(l->graph, "QueueSize", NULL, &fake, 1), "", "int32[] 1");
+    op_live_run(l, queue_dequeue_node(l, "QueueDequeue", fake, spec, false), "", "int32[] 7");
+    op_live_free(l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +214,7 @@ int main(void)
         cmocka_unit_test(what_a_dequeue_gives_back_keeps_its_turn),
         cmocka_unit_test(the_priority_is_a_scalar),
         cmocka_unit_test(many_come_out_in_order),
+        cmocka_unit_test(older_ops_take_newer_queues),
         cmocka_unit_test(inferred_shapes),
     };
     return BD_RUN_TESTS(tests);

@@ -79,6 +79,18 @@ static void test_encode(void **state)
     OP_TEST_VALUES(cases);
 }
 
+// Scripts as the Unicode Character Database has them: Common 0, Latin 25, Cyrillic 8, Han 17, Inherited 1, Unknown 103.
+static void test_script(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"UnicodeScript", NULL, "int32[2,3] 32 65 1041 12354 20013 769", "int32[2,3] 0 25 8 20 17 1"},
+        {"UnicodeScript", NULL, "int32[4] -1 1114112 1114111 2147483647", "int32[4] -1 -1 103 -1"},
+        {"UnicodeScript", NULL, "int32[0]", "int32[0]"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
 static void test_shapes(void **state)
 {
     (void)state;
@@ -96,10 +108,8 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_transcode),
-        cmocka_unit_test(test_decode),
-        cmocka_unit_test(test_encode),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_transcode), cmocka_unit_test(test_decode), cmocka_unit_test(test_encode),
+        cmocka_unit_test(test_script),    cmocka_unit_test(test_shapes),
     };
     return BD_RUN_TESTS(tests);
 }
