@@ -228,12 +228,21 @@ static void input_start(bd_op_ctx *c)
     bd_op_block(c, input_blocking);
 }
 
+// TensorFlow's says nothing either.
+static braid_code input_shape(bd_shape_ctx *c, braid_status *st)
+{
+    (void)st;
+    c->outputs[0] = BD_SHAPE_UNKNOWN;
+    return BRAID_OK;
+}
+
 BD_OP(RecordInput) = {
     .signature = "() -> (records: string)",
     .attrs =
         "file_pattern:string; file_random_seed:int=301; file_shuffle_shift_ratio:float=0; file_buffer_size:int=10000; "
         "file_parallelism:int=16; batch_size:int=32; compression_type:string=''",
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = input_shape,
     .kernels = BD_KERNELS({.state_size = sizeof(source),
                            .create = input_create,
                            .destroy = input_destroy,
