@@ -108,6 +108,13 @@ static braid_code stack(braid_tensor *out, const column *rows, int component, br
     return BRAID_OK;
 }
 
+braid_code bd_stack_rows(braid_tensor *out, braid_tensor *first, int stride, int64_t count, int component,
+                         braid_status *st)
+{
+    column rows = {.first = first, .stride = stride, .count = count};
+    return stack(out, &rows, component, st);
+}
+
 // ---- Padding ----
 
 // The shape that each row of a component is padded to: unknown sizes become the largest.
@@ -248,19 +255,20 @@ static bd_dataset *new_batch(bd_op_ctx *c, const bd_dataset_kind *kind, int drop
     return d;
 }
 
+braid_shape bd_batch_shape(const braid_shape *row, int64_t size)
+{
+    if (row->rank < 0 || row->rank == BRAID_RANK_MAX) // of the latter no element can come
+        return BD_SHAPE_UNKNOWN;
+    braid_shape s = {.rank = row->rank + 1, .dims = {size}};
+    memcpy(s.dims + 1, row->dims, sizeof s.dims[0] * (size_t)row->rank);
+    return s;
+}
+
 static void set_shapes(bd_dataset *d)
 {
-    for (int i = 0; i < d->count; i++) {
-        braid_shape *s = &d->shapes[i], row = *s;
-        if (row.rank < 0) continue;
-        if (row.rank == BRAID_RANK_MAX) { // no element can come of it
-            *s = BD_SHAPE_UNKNOWN;
-            continue;
-        }
-        s->rank = row.rank + 1;
-        s->dims[0] = dataset_of(d)->drop_remainder ? dataset_of(d)->size : -1;
-        memcpy(s->dims + 1, row.dims, sizeof row.dims[0] * (size_t)row.rank);
-    }
+    for (int i = 0; i < d->count; i++)
+        d->shapes[i] =
+            bd_batch_shape(&d->shapes[i], dataset_of(d)->drop_remainder ? dataset_of(d)->size : -1);
 }
 
 bd_dataset *bd_batch_dataset_new(bd_op_ctx *c, bd_dataset *input, int64_t size, bool drop_remainder)

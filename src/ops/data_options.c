@@ -23,6 +23,18 @@ BD_OP(OptimizeDataset) = {
     .kernels = BD_KERNELS({.run = input_run}),
     .doc = "The same dataset: nothing is rewritten.",
 };
+BD_OP(OptimizeDatasetV2) = {
+    .signature = "(input_dataset: variant, optimizations_enabled: string, optimizations_disabled: string, "
+                 "optimizations_default: string) -> (handle: variant)",
+    .attrs = BD_DATASET_ATTRS "; optimization_configs:list(string)=[]",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_scalar,
+    .kernels = BD_KERNELS({.run = input_run}),
+    .doc = "The same dataset: nothing is rewritten.",
+};
+BD_OP(FinalizeDataset) = SAME_OP("", "has_captured_ref:bool=false; ",
+                                 "The same dataset: nothing is left to do.");
+
 BD_OP(ModelDataset) = SAME_OP("", "algorithm:int=0; cpu_budget:int=0; ram_budget:int=0; ",
                               "The same dataset: its stages tune themselves.");
 

@@ -164,6 +164,8 @@ static void test_options(void **state)
     static const pipeline_case cases[] = {
         {RANGE(2) "ModelDataset()", "int64", "int64[] 0 | int64[] 1 | end", 2},
         {RANGE(2) "OptimizeDataset(string[0])", "int64", "int64[] 0 | int64[] 1 | end", 2},
+        {RANGE(1) "OptimizeDatasetV2(string[0]; string[0]; string[0]) FinalizeDataset()", "int64",
+         "int64[] 0 | end", 1},
         {RANGE(1) "ExperimentalLatencyStatsDataset(string[] t)", "int64", "int64[] 0 | end", 1},
         {RANGE(1) "PrivateThreadPoolDataset(int64[] 3)", "int64", "int64[] 0 | end", 1},
         {RANGE(1) "MaxIntraOpParallelismDataset(int64[] 1) NonSerializableDataset()", "int64",
