@@ -1,4 +1,4 @@
-// BatchMatMul and BatchMatMulV2: products of the matrices in the last two dimensions, pair by pair; V2 broadcasts the others.
+// BatchMatMul, V2 and V3: products of the matrices in the last two dimensions, pair by pair; later versions broadcast the others.
 #include "base/check.h"
 #include "graph/grad.h"
 #include "kernels/gemm.h"
@@ -50,12 +50,15 @@ static braid_code batch_matmul_shape(bd_shape_ctx *c, braid_status *st)
 
 static braid_code batch_matmul_create(const braid_op *node, void *state, braid_status *st)
 {
-    (void)st;
     bd_matmul_state *s = state;
+    braid_dtype type = node->output_types[0];
     s->transpose_a = bd_node_attr_bool(node, "adj_x");
     s->transpose_b = bd_node_attr_bool(node, "adj_y");
-    s->type = bd_number_of(bd_node_attr_type(node, "T"));
-    return BRAID_OK;
+    s->type = bd_number_of(type);
+    if (node->input_types[0] == type && node->input_types[1] == type) return BRAID_OK;
+    return bd_fail(st, BRAID_UNIMPLEMENTED, "%s of %s and %s that gives %s: cast them to one type",
+                   node->op_type, braid_dtype_name(node->input_types[0]),
+                   braid_dtype_name(node->input_types[1]), braid_dtype_name(type));
 }
 
 // Checks the shapes; `batch` are the dimensions of the result before the last two.
@@ -192,4 +195,21 @@ BD_OP(BatchMatMulV2) = {
     .kernels = BATCH_KERNELS,
     .doc =
         "Multiplies the matrices in the last two dimensions of x and y; the dimensions before are broadcast.",
+};
+
+#define V3_TYPES "type{bfloat16,complex128,complex64,double,float,half,int16,int32,int64,int8,uint16,uint8}"
+#define V3_KERNEL_TYPES "=float|double|int32|int64" BD_AND_COMPLEX
+
+BD_OP(BatchMatMulV3) = {
+    .signature = "(x: Ta, y: Tb) -> (output: Tout)",
+    .attrs = "Ta:" V3_TYPES "; Tb:" V3_TYPES "; Tout:" V3_TYPES
+             "; adj_x:bool=false; adj_y:bool=false; grad_x:bool=false; grad_y:bool=false",
+    .shape = batch_matmul_shape,
+    .kernels = BD_KERNELS({.types = "Ta" V3_KERNEL_TYPES "; Tb" V3_KERNEL_TYPES "; Tout" V3_KERNEL_TYPES,
+                           .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,
+                           .state_size = sizeof(bd_matmul_state),
+                           .create = batch_matmul_create,
+                           .run = batch_matmul_run}),
+    .doc = "BatchMatMulV2 whose output may be of a wider type than narrow integers.",
+    .deviation = "No gradient in the C library. Types that are not computed in the same one are refused.",
 };

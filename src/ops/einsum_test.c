@@ -6,6 +6,11 @@ static void test_batches(void **state)
 {
     (void)state;
     static const op_case cases[] = {
+        {"BatchMatMulV3", "Tout=int32", "int8[1,2] 100; int8[2,1] 100", "int32[1,1] 20000"},
+        {"BatchMatMulV3", "Tout=int32; adj_y=true", "uint8[2,1,1] 2 3; int8[1,1] -5", "int32[2,1,1] -10 -15"},
+        {"BatchMatMulV3", "Tout=float; grad_x=true", "float[1,2] 1 2; float[2,1] 3 4", "float[1,1] 11"},
+        {"BatchMatMulV3", "Tout=double", "float[1,2] 1 2; float[2,1] 3 4",
+         "Unimplemented: BatchMatMulV3 of float and float that gives double"},
         {"BatchMatMulV2", "adj_x=false; adj_y=false",
          "double[2,1,2,3] 1 2 3 4 5 6 7 8 9 10 11 12; double[2,3,2] 1 2 3 4 5 6 7 8 9 10 11 12",
          "double[2,2,2,2] 22 28 49 64 58 64 139 154 76 100 103 136 220 244 301 334"},

@@ -146,13 +146,70 @@ static void case_start(bd_op_ctx *c)
     bd_function_call_with_inputs(c, branch, BD_CALLEE_LOCAL, 1);
 }
 
+#define CASE_ATTRS                                                                                           \
+    "Tin:list(type)>=0; Tout:list(type)>=0; branches:list(func)>=1; output_shapes:list(shape)=[]"
+
 BD_OP(Case) = {
     .signature = "(branch_index: int32, input: Tin...) -> (output: Tout...)",
-    .attrs = "Tin:list(type)>=0; Tout:list(type)>=0; branches:list(func)>=1; output_shapes:list(shape)=[]",
+    .attrs = CASE_ATTRS,
     .flags = BD_OP_STATEFUL,
     .shape = branch_shape,
     .kernels = BRANCH_KERNELS(case_create, case_start),
     .doc = "Calls the branch of that index, or the last if there is none.",
+};
+
+BD_OP(StatelessCase) = {
+    .signature = "(branch_index: int32, input: Tin...) -> (output: Tout...)",
+    .attrs = CASE_ATTRS,
+    .shape = branch_shape,
+    .kernels = BRANCH_KERNELS(case_create, case_start),
+    .doc = "Case whose branches have no effects.",
+};
+
+// ---- What conditions are made of ----
+
+static braid_code scalar_shape(bd_shape_ctx *c, braid_status *st)
+{
+    (void)st;
+    c->outputs[0] = BD_SCALAR;
+    return BRAID_OK;
+}
+
+static void to_bool_run(bd_op_ctx *c)
+{
+    bool truth = false;
+    if (bd_truth(bd_input(c, 0), &truth, &c->status)) return;
+    braid_tensor *y = bd_output(c, 0, BRAID_BOOL, &BD_SCALAR);
+    if (y) *bd_tensor_bool(y) = truth;
+}
+
+BD_OP(ToBool) = {
+    .signature = "(input: T) -> (output: bool)",
+    .attrs = "T:type",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = scalar_shape,
+    .kernels = BD_KERNELS({.run = to_bool_run}),
+    .doc =
+        "Whether If would take the value for true: a scalar that is not 0 or empty, or a tensor of elements.",
+};
+
+static void device_index_run(bd_op_ctx *c)
+{
+    const bd_attr *names = bd_node_attr(c->node, "device_names");
+    int i = 0;
+    while (i < names->list.count && strcmp(names->list.s[i].data, "CPU") != 0)
+        i++;
+    braid_tensor *y = bd_output(c, 0, BRAID_INT32, &BD_SCALAR);
+    if (y) *bd_tensor_i32(y) = i;
+}
+
+BD_OP(DeviceIndex) = {
+    .signature = "() -> (index: int32)",
+    .attrs = "device_names:list(string)",
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = scalar_shape,
+    .kernels = BD_KERNELS({.run = device_index_run}),
+    .doc = "The place of the node's type of device, CPU, in a list; the list's length when it is not there.",
 };
 
 // ---- FakeParam ----

@@ -99,3 +99,11 @@ BD_OP(NoOp) = {
     .kernels = BD_KERNELS({.run = no_run}),
     .doc = "Does nothing; control edges meet in it.",
 };
+
+// What a CPU's kernels compute is there when they end.
+BD_OP(SyncDevice) = {
+    .signature = "() -> ()",
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .kernels = BD_KERNELS({.run = no_run}),
+    .doc = "Waits for the device's work, of which a CPU has none beside its nodes.",
+};

@@ -18,6 +18,16 @@ static void test_values(void **state)
         {.op = "PreventGradient", .inputs = "float[] 1", .want = "float[] 1"},
         {.op = "RefIdentity", .inputs = "ref float[2] 1 2", .want = "float[2] 1 2"},
         {.op = "NoOp", .inputs = "", .want = ""},
+        {.op = "SyncDevice", .inputs = "", .want = ""},
+        {.op = "DeviceIndex", .attrs = "device_names=[GPU,CPU]", .inputs = "", .want = "int32[] 1"},
+        {.op = "DeviceIndex", .attrs = "device_names=[GPU]", .inputs = "", .want = "int32[] 1"},
+        {.op = "DeviceIndex", .attrs = "device_names=[]", .inputs = "", .want = "int32[] 0"},
+        {.op = "ToBool", .inputs = "float[] 0.5", .want = "bool[] true"},
+        {.op = "ToBool", .inputs = "int64[] 0", .want = "bool[] false"},
+        {.op = "ToBool", .inputs = "string[] a", .want = "bool[] true"},
+        {.op = "ToBool", .inputs = "int32[2] 0 0", .want = "bool[] true"},
+        {.op = "ToBool", .inputs = "int32[0]", .want = "bool[] false"},
+        {.op = "ToBool", .inputs = "complex64[] 1", .want = "InvalidArgument: cannot be converted to a bool"},
     };
     OP_TEST_VALUES(cases);
 }

@@ -301,3 +301,39 @@ BD_OP(ResourceScatterNdUpdate) = {
     .kernels = SCATTER_KERNELS(BD_UPDATE_TYPES_OF("T") "|bool", create_set),
     .doc = "ScatterNdUpdate of a resource variable.",
 };
+
+BD_OP(ScatterNdMin) = {
+    .signature = REF_SIGNATURE,
+    .attrs = "T:type{number}; Tindices:type{int32,int64}; use_locking:bool=false" BD_BAD_INDICES_ATTR,
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = scatter_shape,
+    .kernels = SCATTER_KERNELS(BD_UPDATE_REAL_TYPES_OF("T"), create_min),
+    .doc = "Keeps the lesser of each element and its update in the slices of a variable that indices name.",
+};
+
+BD_OP(ResourceScatterNdMin) = {
+    .signature = RESOURCE_ND_SIGNATURE,
+    .attrs = "T:type; Tindices:type{int32,int64}; use_locking:bool=true" BD_BAD_INDICES_ATTR,
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = scatter_shape,
+    .kernels = SCATTER_KERNELS(BD_UPDATE_REAL_TYPES_OF("T"), create_min),
+    .doc = "ScatterNdMin of a resource variable.",
+};
+
+BD_OP(ScatterNdMax) = {
+    .signature = REF_SIGNATURE,
+    .attrs = "T:type{number}; Tindices:type{int32,int64}; use_locking:bool=false" BD_BAD_INDICES_ATTR,
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = scatter_shape,
+    .kernels = SCATTER_KERNELS(BD_UPDATE_REAL_TYPES_OF("T"), create_max),
+    .doc = "Keeps the greater of each element and its update in the slices of a variable that indices name.",
+};
+
+BD_OP(ResourceScatterNdMax) = {
+    .signature = RESOURCE_ND_SIGNATURE,
+    .attrs = "T:type; Tindices:type{int32,int64}; use_locking:bool=true" BD_BAD_INDICES_ATTR,
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = scatter_shape,
+    .kernels = SCATTER_KERNELS(BD_UPDATE_REAL_TYPES_OF("T"), create_max),
+    .doc = "ScatterNdMax of a resource variable.",
+};

@@ -412,3 +412,20 @@ BD_OP(UnsortedSegmentMax) = {
     .kernels = SEGMENT_KERNELS(max, unsorted_run, BD_NUMBERS, BD_KERNEL_CLAMPS),
     .doc = "Row s of the output has the greatest elements of the rows of `data` whose segment id is s.",
 };
+
+// ---- Segments in order, and a number of them, as TensorFlow 2 has them ----
+
+#define COUNTED_SEGMENT(NAME, TYPES, ALLOWED, FLAGS, DOC)                                                    \
+    {                                                                                                        \
+        .signature = UNSORTED_SIGNATURE, .attrs = ALLOWED UNSORTED_ATTRS, .shape = unsorted_shape,           \
+        .kernels = SEGMENT_KERNELS(NAME, unsorted_run, TYPES, FLAGS), .doc = (DOC)                           \
+    }
+
+BD_OP(SegmentSumV2) = COUNTED_SEGMENT(sum, BD_NUMBERS BD_AND_COMPLEX, "T:type{number}", 0,
+                                      "SegmentSum of which the number of segments is given.");
+BD_OP(SegmentProdV2) = COUNTED_SEGMENT(prod, BD_NUMBERS BD_AND_COMPLEX, "T:type{number}", 0,
+                                       "SegmentProd of which the number of segments is given.");
+BD_OP(SegmentMinV2) = COUNTED_SEGMENT(min, BD_NUMBERS, "T:type{realnumber}", BD_KERNEL_CLAMPS,
+                                      "SegmentMin of which the number of segments is given.");
+BD_OP(SegmentMaxV2) = COUNTED_SEGMENT(max, BD_NUMBERS, "T:type{realnumber}", BD_KERNEL_CLAMPS,
+                                      "SegmentMax of which the number of segments is given.");

@@ -32,6 +32,16 @@ static void sub_run(bd_op_ctx *c)
     scatter_into_copy(c, bd_update_function(bd_input(c, 0)->dtype, BD_UPDATE_SUB));
 }
 
+static void min_run(bd_op_ctx *c)
+{
+    scatter_into_copy(c, bd_update_function(bd_input(c, 0)->dtype, BD_UPDATE_MIN));
+}
+
+static void max_run(bd_op_ctx *c)
+{
+    scatter_into_copy(c, bd_update_function(bd_input(c, 0)->dtype, BD_UPDATE_MAX));
+}
+
 static void update_run(bd_op_ctx *c)
 {
     scatter_into_copy(c, NULL);
@@ -95,6 +105,26 @@ BD_OP(TensorScatterSub) = {
     .gradient = sub_gradient,
     .kernels = ADD_KERNELS(sub_run),
     .doc = "The tensor with updates subtracted from the slices that rows of `indices` name.",
+};
+
+BD_OP(TensorScatterMin) = {
+    .signature = SIGNATURE,
+    .attrs = "T:type; Tindices:type{int32,int64}" BD_BAD_INDICES_ATTR,
+    .shape = tensor_scatter_shape,
+    .kernels = BD_KERNELS({.types = BD_UPDATE_REAL_TYPES_OF("T"), .run = min_run}),
+    .doc =
+        "The tensor with the lesser of each element and its update in the slices that rows of `indices` name.",
+    .deviation = "No gradient in the C library.",
+};
+
+BD_OP(TensorScatterMax) = {
+    .signature = SIGNATURE,
+    .attrs = "T:type; Tindices:type{int32,int64}" BD_BAD_INDICES_ATTR,
+    .shape = tensor_scatter_shape,
+    .kernels = BD_KERNELS({.types = BD_UPDATE_REAL_TYPES_OF("T"), .run = max_run}),
+    .doc =
+        "The tensor with the greater of each element and its update in the slices that rows of `indices` name.",
+    .deviation = "No gradient in the C library.",
 };
 
 BD_OP(ScatterNdNonAliasingAdd) = {

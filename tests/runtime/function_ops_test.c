@@ -122,6 +122,12 @@ static const row rows[] = {
               INPUT("i") INPUT("x") TYPES("Tin", F1) TYPES("Tout", F1)
                   ATTR("branches", "list { func { name: 'F' } func { name: 'fact' } } ")),
      4, 24, BRAID_OK, NULL},
+    {"StatelessCase", SQUARE_PLUS_ONE FACTORIAL,
+     X NODE("i", "Const", CONST_ATTRS("DT_INT32", "int_val", "0"))
+         NODE("y", "StatelessCase",
+              INPUT("i") INPUT("x") TYPES("Tin", F1) TYPES("Tout", F1)
+                  ATTR("branches", "list { func { name: 'F' } func { name: 'fact' } } ")),
+     4, 17, BRAID_OK, NULL},
     {"While", LOOP,
      X CONST("n", "1000") NODE(
          "y", "While", INPUT("x") INPUT("n") TYPES("T", F1 F1) FUNC("cond", "less") FUNC("body", "more")),
