@@ -108,7 +108,9 @@ braid_code bd_variable_make_writable_locked(bd_variable *v, braid_status *st)
 {
     if (!bd_tensor_is_set(&v->tensor))
         return bd_fail(st, BRAID_FAILED_PRECONDITION, "the variable is uninitialized");
-    if (v->is_reference || bd_buffer_is_unique(v->tensor.buffer)) return BRAID_OK;
+    // Readers of a reference put up with changes to numbers, but not to strings and the like.
+    bool is_shared_freely = v->is_reference && braid_dtype_size(v->dtype) > 0;
+    if (is_shared_freely || bd_buffer_is_unique(v->tensor.buffer)) return BRAID_OK;
     braid_tensor copy = {0};
     braid_code code = bd_tensor_clone(&copy, &v->tensor, st);
     if (code) return code;

@@ -35,9 +35,14 @@ static braid_code gather_shape_along(bd_shape_ctx *c, const braid_shape *params,
 {
     const braid_shape *indices = &c->inputs[1];
     if (params->rank < 0) return BRAID_OK;
-    if (params->rank == 0) return bd_shape_ctx_fail(c, st, "Shape must be at least rank 1 but is rank 0");
-    braid_code code = bd_shape_ctx_axis(c, params->rank, &axis, st);
-    if (code || indices->rank < 0) return code;
+    int64_t rank_min = axis < 0            ? (axis == INT64_MIN ? INT64_MAX : -axis)
+                       : axis == INT64_MAX ? axis
+                                           : axis + 1;
+    if (params->rank < rank_min || params->rank == 0)
+        return bd_shape_ctx_fail(c, st, "Shape must be at least rank %lld but is rank %d",
+                                 (long long)rank_min, params->rank);
+    if (axis < 0) axis += params->rank;
+    if (indices->rank < 0) return BRAID_OK;
     int64_t batch = batch_dims_of(c->node, indices->rank);
     if (batch < 0 || batch > indices->rank || batch > axis)
         return bd_shape_ctx_fail(
@@ -60,8 +65,20 @@ static braid_code gather_shape(bd_shape_ctx *c, braid_status *st)
 
 static braid_code gather_v2_shape(bd_shape_ctx *c, braid_status *st)
 {
+    const braid_shape *params = &c->inputs[0], *indices = &c->inputs[1];
     int64_t axis;
-    return bd_shape_ctx_constant_int(c, 2, &axis) ? gather_shape_along(c, &c->inputs[0], axis, st) : BRAID_OK;
+    braid_code code = bd_shape_ctx_rank(c, 2, 0, st);
+    if (code) return code;
+    if (bd_shape_ctx_constant_int(c, 2, &axis)) return gather_shape_along(c, params, axis, st);
+    if (params->rank == 0) return bd_shape_ctx_fail(c, st, "Shape must be at least rank 1 but is rank 0");
+    if (params->rank < 0 || indices->rank < 0) return BRAID_OK;
+    // Of an axis that is not known yet only the rank is.
+    int64_t batch = batch_dims_of(c->node, indices->rank), rank = params->rank + indices->rank - 1 - batch;
+    if (batch < 0 || batch > indices->rank || rank < 0 || rank > BRAID_RANK_MAX) return BRAID_OK;
+    c->outputs[0].rank = (int)rank;
+    for (int d = 0; d < rank; d++)
+        c->outputs[0].dims[d] = -1;
+    return BRAID_OK;
 }
 
 // Words the error of a bad index with its place: "indices[0,2] = 5 is not in [0, 3)".

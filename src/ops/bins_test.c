@@ -117,7 +117,7 @@ static void test_layouts(void **state)
         {"UnravelIndex", NULL, "int32[1] -1; int32[2] 7 6", "InvalidArgument: index is out of bound"},
         {"UnravelIndex", NULL, "int32[1] 0; int32[2] 0 6", "InvalidArgument: dim of zero"},
         {"UnravelIndex", NULL, "int32[1,1] 0; int32[2] 7 6", "InvalidArgument: scalar or vector"},
-        {"UnravelIndex", NULL, "int64[1] 0; int64[2] 4611686018427387904 6", "InvalidArgument: too large"},
+        {"UnravelIndex", NULL, "int64[1] 0; int64[2] 4611686018427387904 6", "InvalidArgument: integer overflow"},
     };
     OP_TEST_VALUES(cases);
 }

@@ -78,17 +78,53 @@ static void test_bad_shapes(void **state)
          "InvalidArgument: diagonal must be at least 1-dim"},
         {"TopKV2", NULL, "float[2] 1; int32[] -7", "InvalidArgument: Need k >= 0, got -7"},
         {"TopKV2", NULL, "float[] 1; int32[] 1", "InvalidArgument: input must be >= 1-D"},
+        {"UnravelIndex", NULL, "int32[] -1048576; int32[2] 268435456 268435456",
+         "InvalidArgument: Input dims product is causing integer overflow"},
+        {"UnravelIndex", NULL, "int64[] 5; int64[2] 9223372036854775807 2",
+         "InvalidArgument: Input dims product is causing integer overflow"},
+        {"ExpandDims", NULL, "float[] 1; int32[2] 0 1",
+         "InvalidArgument: must be a tensor with a single value"},
+        {"ExpandDims", NULL, "float[] 1; int32[1,1] 0", "float[1] 1"},
         {"MatrixInverse", NULL, "float[2,2] 1", "InvalidArgument: Input is not invertible."},
         {"Cast", "DstT=string", "int64[1] 1", "Unimplemented: Cast int64 to string is not supported"},
     };
     OP_TEST_VALUES(cases);
 }
 
-// What is wrong only when the kernel runs must not be found before.
+// What the definition of an op says before it runs; the rest must not be found then.
 static void test_shapes(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
+        {"ReverseV2", NULL, "[2,3]; int32[1] -30", "InvalidArgument: is out of valid range"},
+        {"ReverseV2", NULL, "[2,3]; int32[1] 2", "InvalidArgument: is out of valid range"},
+        {"ReverseV2", NULL, "[2,3]; int32[2] 0 -2", "InvalidArgument: axis 0 specified more than once"},
+        {"ReverseV2", NULL, "?; int32[2] 0 -2", "?"},
+        {"ExpandDims", NULL, "[2]; int32[2] 0 1", "InvalidArgument: must be a tensor with a single value"},
+        {"GatherV2", NULL, "[3]; int32[]; int32[] 1",
+         "InvalidArgument: Shape must be at least rank 2 but is rank 1"},
+        {"GatherV2", NULL, "[3]; int32[]; int32[] -2",
+         "InvalidArgument: Shape must be at least rank 2 but is rank 1"},
+        {"GatherV2", NULL, "[3,4]; int32[5]; int32[]", "[?,?]"},
+        {"GatherV2", NULL, "[3,4]; int32[5]; int32[1]",
+         "InvalidArgument: Shape must be rank 0 but is rank 1"},
+        {"GatherV2", NULL, "[3,4]; int32[5]; int64[] -9223372036854775808", "InvalidArgument: "},
+        {"ScatterNd", NULL, "int32[3,2,2]; [2,2,2]; int32[3] 2 2 2",
+         "InvalidArgument: The outer 2 dimensions of indices.shape=[3,2,2] must match"},
+        {"ScatterNd", NULL, "int32[2,2,1]; [2,2]; int32[3] 2 2 2",
+         "InvalidArgument: The inner 2 dimensions of output.shape=[2,2,2] must match"},
+        {"ScatterNd", NULL, "int32[2,2,2]; [2,2,2]; int32[3] 0 3 2",
+         "InvalidArgument: Indices and updates specified for empty output shape"},
+        {"ScatterNd", NULL, "int32[0]; [0]; int32[1] 0", "[0]"},
+        {"ScatterNd", NULL, "int32[?,2]; [?]; int32[2] 4 5", "[4,5]"},
+        {"ScatterNd", NULL, "int32[]; []; int32[1] 2",
+         "InvalidArgument: Shape must be at least rank 1 but is rank 0"},
+        {"ScatterNd", NULL, "int32[1]; [1]; int32[1] 1", "InvalidArgument: The inner 0 dimensions"},
+        {"ScatterNd", NULL, "int32[2,3]; [2]; int32[2] 4 5", "InvalidArgument: "},
+        {"ScatterNdUpdate", NULL, "ref float[2,2,2]; int32[3,2,2]; [2,2,2]",
+         "InvalidArgument: The outer 2 dimensions of indices.shape="},
+        {"ScatterNdUpdate", NULL, "ref float[2,2,2]; int32[2,2,1]; [2,2]",
+         "InvalidArgument: The inner 2 dimensions of input.shape="},
         {"ReverseSequence", "seq_dim=0", "[2,2]; int64[2]", "[2,2]"},
         {"ReverseSequence", "seq_dim=3", "[2,2]; int64[2]", "InvalidArgument: seq_dim must be < input rank"},
         {"ReverseSequence", "seq_dim=0; batch_dim=3", "[2,2]; int64[2]",

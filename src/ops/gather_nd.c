@@ -127,6 +127,30 @@ static bd_update_fn adding(const braid_tensor *t)
     return bd_update_function(t->dtype, BD_UPDATE_ADD);
 }
 
+// Strings are put behind each other where several are for one element.
+static void join_strings(bd_op_ctx *c, const bd_slices *s, const braid_tensor *y)
+{
+    const braid_tensor *indices = bd_input(c, 0), *updates = bd_input(c, 1);
+    if (!bd_scatter_fits(c, s, &y->shape, indices, updates)) return;
+    for (int64_t i = 0; i < s->count; i++) {
+        int64_t at = bd_slices_at(c, s, &y->shape, indices, i);
+        if (at < 0 && !s->ignores) return;
+        for (int64_t k = 0; at >= 0 && k < s->len; k++) {
+            const bd_string *from = &bd_tensor_str(updates)[i * s->len + k];
+            bd_string *to = &bd_tensor_str(y)[at + k];
+            char *longer = from->len ? bd_try_malloc(to->len + from->len) : to->data;
+            if (from->len && !longer) {
+                bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when joining strings");
+                return;
+            }
+            if (from->len && to->len) memcpy(longer, to->data, to->len);
+            if (from->len) memcpy(longer + to->len, from->data, from->len);
+            if (from->len) bd_free(to->data);
+            *to = (bd_string){.data = longer, .len = to->len + from->len};
+        }
+    }
+}
+
 static void scatter_nd_run(bd_op_ctx *c)
 {
     const braid_tensor *indices = bd_input(c, 0), *updates = bd_input(c, 1);
@@ -135,6 +159,10 @@ static void scatter_nd_run(bd_op_ctx *c)
     if (!bd_input_shape(c, 2, "shape", &shape) || !bd_slices_init(c, &s, true, &shape, indices)) return;
     braid_tensor *y = bd_output(c, 0, updates->dtype, &shape);
     if (!y) return;
+    if (y->dtype == BRAID_STRING) {
+        join_strings(c, &s, y);
+        return;
+    }
     memset(y->data, 0, (size_t)bd_tensor_count(y) * braid_dtype_size(y->dtype));
     bd_scatter(c, y, &s, indices, updates, adding(y));
 }
@@ -149,6 +177,6 @@ BD_OP(ScatterNd) = {
     .attrs = "T:type; Tindices:type{int16,int32,int64}" BD_BAD_INDICES_ATTR,
     .shape = scatter_nd_shape,
     .gradient = scatter_nd_gradient,
-    .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T"), .run = scatter_nd_run}),
+    .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T") "|bool|string", .run = scatter_nd_run}),
     .doc = "A tensor of zeros with updates added to the slices that rows of `indices` name.",
 };

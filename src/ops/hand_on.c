@@ -9,12 +9,21 @@ static void forward_run(bd_op_ctx *c)
     bd_output_set(c, 0, bd_input(c, 0));
 }
 
+static void guarantee_run(bd_op_ctx *c)
+{
+    if (bd_input(c, 0)->dtype == BRAID_RESOURCE) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input tensor cannot be a resource variable handle.");
+    } else {
+        forward_run(c);
+    }
+}
+
 BD_OP(GuaranteeConst) = {
     .signature = "(input: T) -> (output: T)",
     .attrs = "T:type",
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_unchanged,
-    .kernels = BD_KERNELS({.run = forward_run}),
+    .kernels = BD_KERNELS({.run = guarantee_run}),
     .doc = "Hands on its input, which the program promises not to change; nothing is made of that.",
 };
 

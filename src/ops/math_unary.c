@@ -51,7 +51,7 @@ static void abs_gradient(bd_grad_ctx *c)
 
 BD_OP(Abs) = {
     .signature = "(x: T) -> (y: T)",
-    .attrs = "T:type{bfloat16,double,float,half,int32,int64}",
+    .attrs = "T:type{bfloat16,double,float,half,int16,int32,int64,int8}",
     .shape = bd_shape_fn_unchanged,
     .gradient = abs_gradient,
     .kernels = BD_UNARY_KERNEL(abs, BD_NUMBERS),

@@ -16,6 +16,8 @@ static void values(void **state)
         {"Neg", NULL, "int64[] 7", "int64[] -7"},
         {"Abs", NULL, "float[4] -1.5 2 -inf nan", "float[4] 1.5 2 inf nan"},
         {"Abs", NULL, "int64[2] -3 4", "int64[2] 3 4"},
+        {"Abs", NULL, "int8[3] -3 4 -128", "int8[3] 3 4 -128"},
+        {"Abs", NULL, "int16[2] -300 4", "int16[2] 300 4"},
         {"Sign", NULL, "float[4] -3 0 2 inf", "float[4] -1 0 1 1"},
         {"Sign", NULL, "int32[3] -7 0 7", "int32[3] -1 0 1"},
         {"Square", NULL, "float[2,2] 1 2 -3 0.5", "float[2,2] 1 4 9 0.25"},

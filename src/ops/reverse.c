@@ -35,35 +35,48 @@ static void reverse_run(bd_op_ctx *c)
     reverse_along(c, reversed);
 }
 
+// The dimensions that a vector of axes names.
+static braid_code read_axes(const braid_tensor *axes, int rank, bool reversed[BRAID_RANK_MAX], braid_status *st)
+{
+    for (int64_t i = 0; i < bd_tensor_count(axes); i++) {
+        int64_t axis = bd_tensor_index(axes, i), d = axis < 0 ? axis + rank : axis;
+        if (d < 0 || d >= rank)
+            return bd_fail(st, BRAID_INVALID_ARGUMENT, "'axis'[%lld] = %lld is out of valid range [%d, %d]",
+                           (long long)i, (long long)axis, -rank, rank - 1);
+        if (reversed[d])
+            return bd_fail(st, BRAID_INVALID_ARGUMENT, "axis %lld specified more than once.", (long long)d);
+        reversed[d] = true;
+    }
+    return BRAID_OK;
+}
+
 static void reverse_v2_run(bd_op_ctx *c)
 {
     const braid_tensor *axes = bd_input(c, 1);
-    int rank = bd_input(c, 0)->shape.rank;
     bool reversed[BRAID_RANK_MAX] = {0};
+    BD_STATUS(st);
     if (axes->shape.rank != 1) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "'axis' must be 1-dimensional, not %d", axes->shape.rank);
-        return;
+    } else if (read_axes(axes, bd_input(c, 0)->shape.rank, reversed, st)) {
+        bd_op_fail_status(c, st);
+    } else {
+        reverse_along(c, reversed);
     }
-    for (int64_t i = 0; i < bd_tensor_count(axes); i++) {
-        int64_t axis = bd_tensor_index(axes, i), d = axis < 0 ? axis + rank : axis;
-        if (d < 0 || d >= rank) {
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "'axis'[%lld] = %lld is out of valid range [%d, %d]",
-                       (long long)i, (long long)axis, -rank, rank - 1);
-            return;
-        }
-        if (reversed[d]) {
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "axis %lld specified more than once.", (long long)d);
-            return;
-        }
-        reversed[d] = true;
-    }
-    reverse_along(c, reversed);
 }
 
 static braid_code reverse_shape(bd_shape_ctx *c, braid_status *st)
 {
     c->outputs[0] = c->inputs[0];
     return bd_shape_ctx_rank(c, 1, 1, st);
+}
+
+static braid_code reverse_v2_shape(bd_shape_ctx *c, braid_status *st)
+{
+    bool reversed[BRAID_RANK_MAX] = {0};
+    const braid_tensor *axes = bd_shape_ctx_constant(c, 1);
+    braid_code code = reverse_shape(c, st);
+    if (code || !axes || axes->shape.rank != 1 || c->inputs[0].rank < 0) return code;
+    return read_axes(axes, c->inputs[0].rank, reversed, st);
 }
 
 // The same once more.
@@ -86,7 +99,7 @@ BD_OP(ReverseV2) = {
     .attrs =
         "Tidx:type{int32,int64}=int32; "
         "T:type{bfloat16,bool,complex128,complex64,double,float,half,int16,int32,int64,int8,string,uint16,uint8}",
-    .shape = reverse_shape,
+    .shape = reverse_v2_shape,
     .gradient = reverse_gradient,
     .kernels = BD_KERNELS({.run = reverse_v2_run}),
     .doc = "A tensor in the opposite order along the dimensions that `axis` names.",

@@ -25,17 +25,52 @@ bool bd_slices_known_shape(bool is_nd, const braid_shape *of, const braid_shape 
     return true;
 }
 
+// Dimensions [from, to) of a shape; unknown where the shape has not so many.
+static braid_shape dims_between(const braid_shape *s, int from, int to)
+{
+    braid_shape part = {0};
+    if (s->rank < to || from > to) return BD_SHAPE_UNKNOWN;
+    for (int d = from; d < to; d++)
+        part.dims[part.rank++] = s->dims[d];
+    return part;
+}
+
+static bool has_elements(const braid_shape *s)
+{
+    return bd_shape_is_known(s) && bd_shape_count(s) > 0;
+}
+
+static braid_code fail_updates(bd_shape_ctx *c, const char *where, int dims, const char *what,
+                               const braid_shape *s, int updates_dims, const braid_shape *updates,
+                               braid_status *st)
+{
+    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+    return bd_shape_ctx_fail(
+        c, st, "The %s %d dimensions of %s.shape=%s must match the %s %d dimensions of updates.shape=%s",
+        where, dims, what, bd_shape_str(s, a), where, updates_dims, bd_shape_str(updates, b));
+}
+
 braid_code bd_shape_ctx_updates(bd_shape_ctx *c, const braid_shape *of, int indices, int updates,
                                 braid_status *st)
 {
-    braid_shape want, merged;
-    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
-    if (!bd_slices_known_shape(true, of, &c->inputs[indices], &want))
-        return bd_shape_ctx_fail(c, st, "indices of shape %s do not fit a tensor of shape %s",
-                                 bd_shape_str(&c->inputs[indices], a), bd_shape_str(of, b));
-    if (bd_shape_merge(&want, &c->inputs[updates], &merged)) return BRAID_OK;
-    return bd_shape_ctx_fail(c, st, "Shapes must be equal, but are %s and %s",
-                             bd_shape_str(&c->inputs[updates], a), bd_shape_str(&want, b));
+    const braid_shape *in = &c->inputs[indices], *up = &c->inputs[updates];
+    if (in->rank == 0 || up->rank == 0)
+        return bd_shape_ctx_fail(c, st, "Shape must be at least rank 1 but is rank 0");
+    if (bd_shape_is_known(of) && bd_shape_count(of) == 0 && (has_elements(in) || has_elements(up)))
+        return bd_shape_ctx_fail(c, st, "Indices and updates specified for empty output shape");
+    int64_t depth = in->rank < 0 ? -1 : in->dims[in->rank - 1];
+    if (in->rank < 0 || up->rank < 0 || depth < 0) return BRAID_OK;
+    int lead = in->rank - 1;
+    braid_shape of_indices = dims_between(in, 0, lead), of_updates = dims_between(up, 0, lead), merged;
+    if (up->rank < lead || !bd_shape_merge(&of_indices, &of_updates, &merged))
+        return fail_updates(c, "outer", lead, "indices", in, lead, up, st);
+    if (of->rank < 0) return BRAID_OK;
+    if (depth > of->rank)
+        return bd_shape_ctx_fail(c, st, "Shape must be at least rank %lld but is rank %d", (long long)depth,
+                                 of->rank);
+    braid_shape slice = dims_between(of, (int)depth, of->rank), update = dims_between(up, lead, up->rank);
+    if (bd_shape_merge(&slice, &update, &merged)) return BRAID_OK;
+    return fail_updates(c, "inner", slice.rank, indices == 0 ? "output" : "input", of, update.rank, up, st);
 }
 
 // Attr bad_indices_policy, of TensorFlow 2; what has none takes no bad indices.
@@ -132,8 +167,8 @@ int64_t bd_slices_at(bd_op_ctx *c, const bd_slices *s, const braid_shape *of, co
 
 // ---- Updates ----
 
-static bool check_updates(bd_op_ctx *c, const bd_slices *s, const braid_shape *of,
-                          const braid_tensor *indices, const braid_tensor *updates)
+bool bd_scatter_fits(bd_op_ctx *c, const bd_slices *s, const braid_shape *of, const braid_tensor *indices,
+                     const braid_tensor *updates)
 {
     braid_shape want;
     char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX], p[BD_SHAPE_STR_MAX];
@@ -170,7 +205,7 @@ static void update_slice(const braid_tensor *to, int64_t at, const braid_tensor 
 bool bd_scatter(bd_op_ctx *c, const braid_tensor *to, const bd_slices *s, const braid_tensor *indices,
                 const braid_tensor *updates, bd_update_fn update)
 {
-    if (!check_updates(c, s, &to->shape, indices, updates)) return false;
+    if (!bd_scatter_fits(c, s, &to->shape, indices, updates)) return false;
     bool one_for_all = updates->shape.rank == 0 && s->count * s->len != 1;
     for (int64_t i = 0; i < s->count; i++) {
         int64_t at = bd_slices_at(c, s, &to->shape, indices, i);

@@ -29,6 +29,9 @@ bool bd_slices_shape(bd_op_ctx *c, const bd_slices *s, const braid_shape *of, co
 int64_t bd_slices_at(bd_op_ctx *c, const bd_slices *s, const braid_shape *of, const braid_tensor *indices,
                      int64_t i);
 
+// Whether `updates` fit the slices of a tensor of shape `of` that `indices` name. False: the kernel has failed.
+bool bd_scatter_fits(bd_op_ctx *c, const bd_slices *s, const braid_shape *of, const braid_tensor *indices,
+                     const braid_tensor *updates);
 // Updates the slices of `to`, one after the other; without `update` they are replaced, whatever the type. `updates` may be a scalar for
 // all elements. False: the kernel has failed; slices before a bad index have been updated.
 bool bd_scatter(bd_op_ctx *c, const braid_tensor *to, const bd_slices *s, const braid_tensor *indices,

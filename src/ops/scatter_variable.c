@@ -18,11 +18,11 @@ static braid_code scatter_shape(bd_shape_ctx *c, braid_status *st)
     if (c->output_count > 0) c->outputs[0] = var;
     if (var.rank == 0 && !is_nd(c->node))
         return bd_shape_ctx_fail(c, st, "Shape must be at least rank 1 but is rank 0");
-    if (!bd_slices_known_shape(is_nd(c->node), &var, indices, &want))
+    if (is_nd(c->node)) return bd_shape_ctx_updates(c, &var, 1, 2, st);
+    if (!bd_slices_known_shape(false, &var, indices, &want))
         return bd_shape_ctx_fail(c, st, "indices of shape %s do not fit a variable of shape %s",
                                  bd_shape_str(indices, a), bd_shape_str(&var, b));
-    bool is_scalar = updates->rank == 0 && !is_nd(c->node);
-    if (is_scalar || bd_shape_merge(&want, updates, &merged)) return BRAID_OK;
+    if (updates->rank == 0 || bd_shape_merge(&want, updates, &merged)) return BRAID_OK;
     return bd_shape_ctx_fail(c, st, "Shapes must be equal, but are %s and %s", bd_shape_str(updates, a),
                              bd_shape_str(&want, b));
 }
@@ -36,10 +36,13 @@ typedef struct scatter_state {
 static void bind_scatter(const braid_op *node, bd_update_op op, scatter_state *s)
 {
     s->is_resource = !node->def->inputs[0].is_ref;
-    s->locks = s->is_resource || bd_node_attr_bool(node, "use_locking");
+    braid_dtype dtype = bd_dtype_base(node->input_types[2]);
+    bool is_plain =
+        braid_dtype_size(dtype) > 0; // strings, handles and variants are never written while others read them
+    s->locks = s->is_resource || !is_plain || bd_node_attr_bool(node, "use_locking");
     s->is_nd = is_nd(node);
     s->op = op;
-    s->update = bd_update_function(bd_dtype_base(node->input_types[2]), op);
+    s->update = is_plain ? bd_update_function(dtype, op) : NULL;
 }
 
 #define SCATTER_CREATE(NAME, OP)                                                                             \
@@ -117,6 +120,8 @@ static void scatter_run(bd_op_ctx *c)
 
 // ---- Definitions ----
 
+// What can be replaced but not computed with.
+#define SCATTER_MOVED "|bool|string|resource|variant"
 #define SCATTER_REAL "T:type{bfloat16,double,float,half,int32,int64}"
 #define REF_SIGNATURE "(ref: Ref(T), indices: Tindices, updates: T) -> (output_ref: Ref(T))"
 #define RESOURCE_SIGNATURE "(resource: resource, indices: Tindices, updates: dtype) -> ()"
@@ -181,7 +186,7 @@ BD_OP(ScatterUpdate) = {
     .attrs = "T:type; Tindices:type{int32,int64}; use_locking:bool=true",
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = scatter_shape,
-    .kernels = SCATTER_KERNELS(BD_UPDATE_TYPES_OF("T") "|bool", create_set),
+    .kernels = SCATTER_KERNELS(BD_UPDATE_TYPES_OF("T") SCATTER_MOVED, create_set),
     .doc = "Replaces the rows of a variable that indices name; of a row named twice the last one stays.",
 };
 
@@ -244,7 +249,7 @@ BD_OP(ResourceScatterUpdate) = {
     .attrs = "dtype:type; Tindices:type{int32,int64}",
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = scatter_shape,
-    .kernels = SCATTER_KERNELS(BD_UPDATE_TYPES_OF("dtype") "|bool", create_set),
+    .kernels = SCATTER_KERNELS(BD_UPDATE_TYPES_OF("dtype") SCATTER_MOVED, create_set),
     .doc = "ScatterUpdate of a resource variable.",
 };
 
@@ -280,7 +285,7 @@ BD_OP(ResourceScatterNdAdd) = {
     .attrs = "T:type; Tindices:type{int32,int64}; use_locking:bool=true" BD_BAD_INDICES_ATTR,
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = scatter_shape,
-    .kernels = SCATTER_KERNELS(BD_UPDATE_TYPES_OF("T"), create_add),
+    .kernels = SCATTER_KERNELS(BD_UPDATE_TYPES_OF("T") "|bool", create_add),
     .doc = "ScatterNdAdd of a resource variable.",
 };
 
@@ -289,7 +294,7 @@ BD_OP(ResourceScatterNdSub) = {
     .attrs = "T:type; Tindices:type{int32,int64}; use_locking:bool=true" BD_BAD_INDICES_ATTR,
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = scatter_shape,
-    .kernels = SCATTER_KERNELS(BD_UPDATE_TYPES_OF("T"), create_sub),
+    .kernels = SCATTER_KERNELS(BD_UPDATE_TYPES_OF("T") "|bool", create_sub),
     .doc = "ScatterNdSub of a resource variable.",
 };
 

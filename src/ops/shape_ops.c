@@ -246,6 +246,9 @@ static braid_code expand_dims_shape(bd_shape_ctx *c, braid_status *st)
 {
     int64_t axis;
     braid_shape s = c->inputs[0];
+    const braid_tensor *dim = bd_shape_ctx_constant(c, 1);
+    if (dim && bd_tensor_count(dim) != 1)
+        return bd_shape_ctx_fail(c, st, "'dim' input must be a tensor with a single value");
     if (s.rank < 0) return BRAID_OK;
     if (s.rank == BRAID_RANK_MAX)
         return bd_shape_ctx_fail(c, st, "ExpandDims: more than %d dimensions", BRAID_RANK_MAX);
@@ -267,7 +270,11 @@ static void expand_dims_run(bd_op_ctx *c)
 {
     braid_shape s = bd_input(c, 0)->shape;
     int64_t axis;
-    if (!bd_input_int(c, 1, "dim", &axis)) return;
+    if (bd_tensor_count(bd_input(c, 1)) != 1) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "'dim' must be a tensor with a single value");
+        return;
+    }
+    axis = bd_tensor_index(bd_input(c, 1), 0);
     if (axis < -s.rank - 1 || axis > s.rank) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Tried to expand dim index %lld for tensor with %d dimensions.",
                    (long long)axis, s.rank);

@@ -134,6 +134,6 @@ BD_OP(ScatterNdNonAliasingAdd) = {
         "uint64,uint8}; Tindices:type{int32,int64}" BD_BAD_INDICES_ATTR,
     .shape = tensor_scatter_shape,
     .gradient = add_gradient,
-    .kernels = ADD_KERNELS(add_run),
+    .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T") "|bool", .run = add_run}),
     .doc = "The input with updates added to the slices that rows of `indices` name.",
 };

@@ -20,6 +20,7 @@ static bool check_dims(bd_op_ctx *c, int64_t *product)
 {
     const braid_tensor *indices = bd_input(c, 0), *dims = bd_input(c, 1);
     char text[BD_SHAPE_STR_MAX];
+    int64_t limit = dims->dtype == BRAID_INT64 ? INT64_MAX : INT32_MAX;
     *product = 1;
     if (indices->shape.rank > 1) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "The indices can only be scalar or vector, got \"%s\"",
@@ -34,8 +35,11 @@ static bool check_dims(bd_op_ctx *c, int64_t *product)
             bd_op_fail(c, BRAID_INVALID_ARGUMENT,
                        "Input dims cannot contain a dim of zero, or below: dims[%lld] = %lld", (long long)d,
                        (long long)size);
-        else if (__builtin_mul_overflow(*product, size, product))
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "the product of dims is too large");
+        else if (size > limit / *product)
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                       "Input dims product is causing integer overflow: it is more than %lld", (long long)limit);
+        else
+            *product *= size;
     }
     return !bd_op_failed(c);
 }

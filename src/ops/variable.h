@@ -43,7 +43,7 @@ typedef enum bd_update_op {
 typedef void (*bd_update_fn)(void *value, const void *delta, int64_t count);
 #define BD_UPDATE_REAL_TYPES_OF(ATTR) ATTR "=float|double|int8|int16|int32|int64|uint8|uint16|half|bfloat16"
 #define BD_UPDATE_TYPES_OF(ATTR) BD_UPDATE_REAL_TYPES_OF(ATTR) "|complex64|complex128"
-// NULL for a type that is not among them; bool can be set only, complex numbers have no minimum and maximum.
+// NULL for a type that is not among them; of bool there are no products, quotients and extremes, complex numbers have no minimum and maximum.
 bd_update_fn bd_update_function(braid_dtype dtype, bd_update_op op);
 
 // Updates a variable by a tensor of its shape. Without `lock` (and for a reference variable) others may read and write

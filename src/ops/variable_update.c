@@ -70,6 +70,10 @@ DEFINE_SHORT_UPDATES(bfloat16)
 DEFINE_COMPLEX_UPDATES(c64, float complex)
 DEFINE_COMPLEX_UPDATES(c128, double complex)
 
+// TensorFlow's sums and differences of truth values, whatever is not 0 being true.
+DEFINE_UPDATE(add_bool, bool, v || d)
+DEFINE_UPDATE(sub_bool, bool, v != d)
+
 #define UPDATES_WITH(SUFFIX, SET)                                                                            \
     {                                                                                                        \
         add_##SUFFIX, sub_##SUFFIX, mul_##SUFFIX, div_##SUFFIX, min_##SUFFIX, max_##SUFFIX, SET              \
@@ -91,7 +95,7 @@ bd_update_fn bd_update_function(braid_dtype dtype, bd_update_op op)
         [BRAID_UINT16] = UPDATES(u16),
         [BRAID_INT32] = UPDATES(i32),
         [BRAID_INT64] = UPDATES(i64),
-        [BRAID_BOOL] = {[BD_UPDATE_SET] = set_u8},
+        [BRAID_BOOL] = {[BD_UPDATE_ADD] = add_bool, [BD_UPDATE_SUB] = sub_bool, [BD_UPDATE_SET] = set_u8},
         [BRAID_HALF] = UPDATES_WITH(half, set_u16),
         [BRAID_BFLOAT16] = UPDATES_WITH(bfloat16, set_u16),
         [BRAID_COMPLEX64] = COMPLEX_UPDATES(c64),
