@@ -197,6 +197,21 @@ typedef struct braid_gradients_options {
 BRAID_API void braid_gradients_with(braid_graph *graph, const braid_out *ys, int num_ys, const braid_out *xs,
                                     int num_xs, const braid_gradients_options *options, braid_out *grads);
 
+/// A gradient: a tensor, or, where a few rows of a large one were gathered, these rows (tf.IndexedSlices).
+typedef struct braid_gradient {
+    braid_out values; ///< the tensor, or rows [n, ...]; op NULL: no gradient
+    braid_out
+        indices; ///< [n] which rows of the whole they are, perhaps some several times; op NULL: `values` is the whole
+    braid_out dense_shape; ///< of the whole, a vector; with `indices` only
+} braid_gradient;
+
+/// braid_gradients_with that leaves gradients of rows as they are.
+BRAID_API void braid_gradients_of_rows(braid_graph *graph, const braid_out *ys, int num_ys,
+                                       const braid_out *xs, int num_xs,
+                                       const braid_gradients_options *options, braid_gradient *grads);
+/// The whole of a gradient: a tensor of zeros but for the rows, which are added up (tf.convert_to_tensor).
+BRAID_API braid_out braid_gradient_whole(braid_graph *graph, const braid_gradient *gradient);
+
 #ifdef __cplusplus
 }
 #endif

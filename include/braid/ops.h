@@ -114,6 +114,12 @@ BRAID_API braid_out braid_avg_pool(braid_graph *graph, braid_out x, int size, in
 /// JMLR 2014). New in every run; seeded by braid_graph_set_seed.
 BRAID_API braid_out braid_dropout(braid_graph *graph, braid_out x, braid_out keep_prob);
 
+/// Rows of `params` picked by `indices` (int32 or int64) of any shape: [indices..., params.shape[1:]] (tf.gather).
+BRAID_API braid_out braid_gather(braid_graph *graph, braid_out params, braid_out indices);
+/// The rows `ids` of a variable (its `ref`), looked up where it lies (tf.nn.embedding_lookup). A resource variable is not
+/// read as a whole; gradients, and updates by optimizers, are of these rows alone.
+BRAID_API braid_out braid_embedding_lookup(braid_graph *graph, braid_out variable, braid_out ids);
+
 /// The same elements in another shape; one dimension may be -1: as many as are left.
 BRAID_API braid_out braid_reshape(braid_graph *graph, braid_out x, braid_shape shape);
 /// As a matrix [batch, all others], which must be known; the graph fails when they are not.

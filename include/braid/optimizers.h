@@ -96,7 +96,11 @@ BRAID_API braid_optimizer *braid_ftrl_with(braid_graph *graph, const braid_ftrl_
 
 typedef struct braid_grad_and_var {
     braid_out grad; ///< op NULL: `loss` does not depend on the variable
-    braid_out var;  ///< a reference
+    braid_out var;  ///< a reference or a handle
+    /// op NULL: `grad` is all of the gradient. Else it is rows of it, [n, ...], these [n], perhaps some several times; so it is for
+    /// variables whose rows are gathered only (braid_gradient of graph.h). Updates then touch these rows alone, but for Adam's.
+    braid_out indices;
+    braid_out dense_shape; ///< of all of the gradient, with `indices`
 } braid_grad_and_var;
 
 /// Builds the gradients of `loss` and their application, and counts `global_step` up after it (op NULL: no counting).
@@ -128,6 +132,11 @@ typedef struct braid_optimizer_type {
     void (*prepare)(braid_optimizer *optimizer);
     /// Makes the update of one variable and returns its node; runs in the scope update_VAR, colocated with `var`.
     braid_op *(*apply)(braid_optimizer *optimizer, braid_out grad, braid_out var);
+    /// The same when only `rows` [n, ...] of the gradient are not zero, those of `indices` [n], each once. Optional: `apply` is given all
+    /// of the gradient.
+    braid_op *(*apply_rows)(braid_optimizer *optimizer, braid_out rows, braid_out indices, braid_out var);
+    /// apply_rows takes indices that come several times, whose rows are to be added up.
+    bool adds_rows;
     /// Makes updates that come once a step, after `updates`, and returns the node that groups everything, called
     /// `name`. Optional: the group of `updates`.
     braid_op *(*finish)(braid_optimizer *optimizer, braid_op *const *updates, int count, const char *name);

@@ -7,12 +7,25 @@
 
 #include "graph/graph.h"
 
+// With rows [n, ...] of a gradient.
+typedef struct bd_grad_rows {
+    braid_out indices;     // [n], which ones they are
+    braid_out dense_shape; // of the whole
+} bd_grad_rows;
+
 typedef struct bd_grad_ctx {
     braid_graph *graph;
     braid_op *op;
     const braid_out *output_grads; // [outputs of op]; op is NULL where no gradient arrives
     braid_out *input_grads;        // [inputs of op]; all NULL at the start: no gradient
+    // What says of which rows a gradient is (TensorFlow's IndexedSlices); `indices.op` is NULL where it is the whole. Of outputs it
+    // is for an op with BD_OP_TAKES_ROWS only: others are given the whole.
+    const bd_grad_rows *output_rows; // [outputs of op]
+    bd_grad_rows *input_rows;        // [inputs of op]
 } bd_grad_ctx;
+
+// The gradient of input `to` is that of output `from`, be it the whole or rows.
+void bd_grad_pass(bd_grad_ctx *c, int to, int from);
 
 // Short forms over the builder: a node with the given inputs, named after its op unless `name` is given, output 0.
 braid_out bd_b1(braid_graph *g, const char *op, const char *name, braid_out a);

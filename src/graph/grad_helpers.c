@@ -1,4 +1,4 @@
-// Short forms over the builder that gradient functions are written in.
+// Short forms over the builder that gradient functions are written in; gradients of rows.
 #include "graph/grad.h"
 
 #include "base/check.h"
@@ -133,4 +133,43 @@ braid_out bd_b_shape(braid_graph *g, const char *name, braid_out x)
         dims[d] = (int32_t)shape.dims[d];
     }
     return bd_b_const_i32_vector(g, name, dims, shape.rank);
+}
+
+// ---- Gradients of rows ----
+
+void bd_grad_pass(bd_grad_ctx *c, int to, int from)
+{
+    c->input_grads[to] = c->output_grads[from];
+    c->input_rows[to] = c->output_rows[from];
+}
+
+// x[0]
+static braid_out first_of(braid_graph *g, braid_out x)
+{
+    const char *scope = braid_push_name_scope(g, "strided_slice");
+    const int32_t begin = 0, end = 1, step = 1;
+    braid_out bounds[3] = {bd_b_const_i32_vector(g, "stack", &begin, 1),
+                           bd_b_const_i32_vector(g, "stack_1", &end, 1),
+                           bd_b_const_i32_vector(g, "stack_2", &step, 1)};
+    braid_op_desc *d = braid_op_begin(g, "StridedSlice", scope);
+    braid_op_input(d, x);
+    for (int i = 0; i < 3; i++)
+        braid_op_input(d, bounds[i]);
+    braid_op_attr_int(d, "shrink_axis_mask", 1);
+    braid_out out = braid_op_end_out(d);
+    braid_pop_name_scope(g);
+    return out;
+}
+
+braid_out braid_gradient_whole(braid_graph *g, const braid_gradient *gradient)
+{
+    if (!gradient->values.op || !gradient->indices.op) return gradient->values;
+    if (!gradient->dense_shape.op) {
+        braid_graph_fail(g, BRAID_INVALID_ARGUMENT,
+                         "The gradient '%s' of rows has no dense_shape, which its whole needs",
+                         gradient->values.op->name);
+        return (braid_out){0};
+    }
+    return bd_b3(g, "UnsortedSegmentSum", NULL, gradient->values, gradient->indices,
+                 first_of(g, gradient->dense_shape));
 }

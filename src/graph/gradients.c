@@ -1,27 +1,28 @@
 // Symbolic gradients: walks the graph backward from ys to xs and lets each op build the gradients of its inputs.
 //
 // An op's turn comes when every op between it and the ys that uses it has had its own (its pending count is 0): then all
-// gradients of its outputs are there. Several gradients of one output are added up. The order of visits, names and
+// gradients of its outputs are there. Several gradients of one output are added up; those of rows are handed on as they are while ops
+// take them so, and joined. The order of visits, names and
 // structure are those of TensorFlow's Python front end, so that graphs agree node by node.
 #include "graph/builder.h"
 #include "graph/grad.h"
+#include "graph/gradients_internal.h"
 
 #include "base/check.h"
-#include <stdlib.h>
 #include <string.h>
 
-typedef BD_ARRAY(braid_out) out_list;
+typedef BD_ARRAY(braid_gradient) grad_list;
 
 typedef struct walk {
     braid_graph *g;
     const braid_gradients_options *options;
-    int count;          // nodes there were at the start: only these are differentiated
-    int *first_out;     // [count] number of output 0 of each node in `received`
-    out_list *received; // gradients of each output; one at most once the op had its turn
-    bool *between;      // [count] on a path from xs to ys
-    int *pending;       // [count] uses by nodes between that have not had their turn
-    bool *is_stop;      // [count] an x that no other x leads to: not differentiated
-    bd_op_list queue;   // nodes whose turn it is, in order
+    int count;           // nodes there were at the start: only these are differentiated
+    int *first_out;      // [count] number of output 0 of each node in `received`
+    grad_list *received; // gradients of each output; one at most once the op had its turn
+    bool *between;       // [count] on a path from xs to ys
+    int *pending;        // [count] uses by nodes between that have not had their turn
+    bool *is_stop;       // [count] an x that no other x leads to: not differentiated
+    bd_op_list queue;    // nodes whose turn it is, in order
 } walk;
 
 static bool has_failed(const walk *w)
@@ -101,12 +102,12 @@ static void mark_stops(walk *w, const braid_out *xs, int num_xs)
 
 // ---- Gradients of outputs ----
 
-static out_list *received(const walk *w, braid_out of)
+static grad_list *received(const walk *w, braid_out of)
 {
     return &w->received[w->first_out[of.op->id] + of.index];
 }
 
-static void receive(walk *w, braid_out of, braid_out grad)
+static void receive(walk *w, braid_out of, braid_gradient grad)
 {
     if (of.index < of.op->output_count)
         bd_array_push(received(w, of), grad);
@@ -143,56 +144,50 @@ static braid_out start_gradient(walk *w, braid_out y, int index)
     return given;
 }
 
-static int compare_by_device(const void *a, const void *b)
+// The gradients around an op whose turn it is.
+typedef struct turn {
+    braid_out *output_grads, *input_grads;
+    bd_grad_rows *output_rows, *input_rows;
+} turn;
+
+static void turn_init(turn *t, const braid_op *op)
 {
-    const braid_out *x = *(const braid_out *const *)a, *y = *(const braid_out *const *)b;
-    int order = strcmp(x->op->device, y->op->device);
-    return order ? order : (x > y) - (x < y); // those of one device stay in order
+    t->output_grads = bd_calloc((size_t)op->output_count + 1, sizeof *t->output_grads);
+    t->output_rows = bd_calloc((size_t)op->output_count + 1, sizeof *t->output_rows);
+    t->input_grads = bd_calloc((size_t)op->input_count + 1, sizeof *t->input_grads);
+    t->input_rows = bd_calloc((size_t)op->input_count + 1, sizeof *t->input_rows);
 }
 
-static braid_out add_n(braid_graph *g, const braid_out *items, int count)
+static void turn_fini(turn *t)
 {
-    if (count == 1) return items[0];
-    braid_op_desc *d = braid_op_begin(g, "AddN", NULL);
-    braid_op_input_list(d, items, count);
-    return braid_op_end_out(d);
+    bd_free(t->output_grads);
+    bd_free(t->output_rows);
+    bd_free(t->input_grads);
+    bd_free(t->input_rows);
 }
 
-// Adds up several gradients of one output: first those of each device, there; then the sums.
-static braid_out aggregate(braid_graph *g, const out_list *grads)
+static void set_output_grad(turn *t, int i, const braid_gradient *grad)
 {
-    const braid_out **sorted = bd_calloc(grads->len, sizeof *sorted);
-    braid_out *group = bd_calloc(grads->len, sizeof *group);
-    out_list sums = {0};
-    for (size_t i = 0; i < grads->len; i++)
-        sorted[i] = &grads->items[i];
-    qsort(sorted, grads->len, sizeof *sorted, compare_by_device);
-    for (size_t from = 0, to; from < grads->len; from = to) {
-        for (to = from; to < grads->len && strcmp(sorted[to]->op->device, sorted[from]->op->device) == 0;
-             to++)
-            group[to - from] = *sorted[to];
-        bd_builder_push_colocate_only(g, group[0].op);
-        bd_array_push(&sums, add_n(g, group, (int)(to - from)));
-        braid_pop_colocate(g);
-    }
-    braid_out sum = add_n(g, sums.items, (int)sums.len);
-    bd_array_free(&sums);
-    bd_free(sorted);
-    bd_free(group);
-    return sum;
+    t->output_grads[i] = grad->values;
+    t->output_rows[i] = (bd_grad_rows){grad->indices, grad->dense_shape};
+}
+
+static braid_gradient gradient_of(braid_out grad, const bd_grad_rows *rows)
+{
+    return (braid_gradient){grad, rows->indices, rows->dense_shape};
 }
 
 // Replaces what an op's outputs received by one gradient each. False when there is none.
-static bool settle_output_grads(walk *w, braid_op *op, braid_out *output_grads)
+static bool settle_output_grads(walk *w, braid_op *op, turn *t)
 {
     bool any = false;
     for (int i = 0; i < op->output_count && !has_failed(w); i++) {
-        out_list *list = received(w, braid_output(op, i));
+        grad_list *list = received(w, braid_output(op, i));
         if (list->len > 1) {
-            list->items[0] = aggregate(w->g, list);
+            list->items[0] = bd_gradients_sum(w->g, list->items, list->len);
             list->len = 1;
         }
-        output_grads[i] = list->len ? list->items[0] : (braid_out){0};
+        if (list->len) set_output_grad(t, i, &list->items[0]);
         any = any || list->len > 0;
     }
     return any;
@@ -216,11 +211,29 @@ static void fill_missing(walk *w, braid_op *op, braid_out *output_grads)
     }
 }
 
-static void call_gradient(walk *w, braid_op *op, const braid_out *output_grads, braid_out *input_grads)
+// Rows become the whole for an op that wants it.
+static void make_whole(walk *w, const braid_op *op, turn *t)
 {
-    bd_grad_ctx c = {.graph = w->g, .op = op, .output_grads = output_grads, .input_grads = input_grads};
+    for (int i = 0; i < op->output_count; i++) {
+        if (!t->output_rows[i].indices.op) continue;
+        const braid_gradient rows = gradient_of(t->output_grads[i], &t->output_rows[i]);
+        t->output_grads[i] = braid_gradient_whole(w->g, &rows);
+        t->output_rows[i] = (bd_grad_rows){0};
+    }
+}
+
+static void call_gradient(walk *w, braid_op *op, turn *t)
+{
+    braid_out *input_grads = t->input_grads;
+    bd_grad_ctx c = {.graph = w->g,
+                     .op = op,
+                     .output_grads = t->output_grads,
+                     .input_grads = input_grads,
+                     .output_rows = t->output_rows,
+                     .input_rows = t->input_rows};
     const char *scope = bd_arena_asprintf(&w->g->arena, "%s_grad", op->name);
     braid_push_name_scope(w->g, scope);
+    if (!(op->def->op->flags & BD_OP_TAKES_ROWS)) make_whole(w, op, t);
     op->def->op->gradient(&c);
     int present = 0;
     for (int i = 0; i < op->input_count; i++)
@@ -246,12 +259,13 @@ static void settle_shape(walk *w, const braid_op *op, int i, braid_out grad)
         bd_shape_str(&own, (char[BD_SHAPE_STR_MAX]){0}));
 }
 
-static void hand_on(walk *w, const braid_op *op, const braid_out *input_grads)
+static void hand_on(walk *w, const braid_op *op, const turn *t)
 {
     for (int i = 0; i < op->input_count && !has_failed(w); i++) {
-        if (!input_grads[i].op) continue;
-        if (bd_dtype_base(op->input_types[i]) != BRAID_RESOURCE) settle_shape(w, op, i, input_grads[i]);
-        receive(w, op->inputs[i], input_grads[i]);
+        if (!t->input_grads[i].op) continue;
+        if (bd_dtype_base(op->input_types[i]) != BRAID_RESOURCE && !t->input_rows[i].indices.op)
+            settle_shape(w, op, i, t->input_grads[i]);
+        receive(w, op->inputs[i], gradient_of(t->input_grads[i], &t->input_rows[i]));
     }
 }
 
@@ -267,21 +281,20 @@ static bool needs_gradient(walk *w, const braid_op *op)
 
 static void visit(walk *w, braid_op *op)
 {
-    braid_out *output_grads = bd_calloc((size_t)op->output_count + 1, sizeof *output_grads);
-    braid_out *input_grads = bd_calloc((size_t)op->input_count + 1, sizeof *input_grads);
+    turn t;
+    turn_init(&t, op);
     if (w->options->colocate) braid_push_colocate(w->g, op);
-    if (settle_output_grads(w, op, output_grads) && needs_gradient(w, op)) {
-        fill_missing(w, op, output_grads);
-        call_gradient(w, op, output_grads, input_grads);
-        hand_on(w, op, input_grads);
+    if (settle_output_grads(w, op, &t) && needs_gradient(w, op)) {
+        fill_missing(w, op, t.output_grads);
+        call_gradient(w, op, &t);
+        hand_on(w, op, &t);
     }
     if (w->options->colocate) braid_pop_colocate(w->g);
     for (int i = 0; i < op->input_count; i++) {
         braid_op *input = op->inputs[i].op;
         if (--w->pending[input->id] == 0) bd_array_push(&w->queue, input);
     }
-    bd_free(output_grads);
-    bd_free(input_grads);
+    turn_fini(&t);
 }
 
 // ---- The walk ----
@@ -346,8 +359,8 @@ static bool all_there(braid_graph *g, const braid_out *outs, int count, const ch
     return true;
 }
 
-void braid_gradients_with(braid_graph *g, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs,
-                          const braid_gradients_options *options, braid_out *grads)
+static void build(braid_graph *g, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs,
+                  const braid_gradients_options *options, bool wants_rows, braid_gradient *grads)
 {
     static const braid_gradients_options none;
     if (num_xs > 0) memset(grads, 0, (size_t)num_xs * sizeof *grads);
@@ -357,16 +370,33 @@ void braid_gradients_with(braid_graph *g, const braid_out *ys, int num_ys, const
     braid_push_name_scope(g, w.options->name ? w.options->name : "gradients");
     start(&w, ys, num_ys, xs, num_xs);
     for (int i = 0; i < num_ys && !has_failed(&w); i++)
-        receive(&w, ys[i], start_gradient(&w, ys[i], i));
+        receive(&w, ys[i], (braid_gradient){.values = start_gradient(&w, ys[i], i)});
     enqueue_ys(&w, ys, num_ys);
     for (size_t next = 0; next < w.queue.len && !has_failed(&w); next++)
         visit(&w, w.queue.items[next]);
     for (int i = 0; i < num_xs && !has_failed(&w); i++) {
-        const out_list *list = received(&w, xs[i]);
+        const grad_list *list = received(&w, xs[i]);
         if (list->len) grads[i] = list->items[0];
+        if (!wants_rows) grads[i] = (braid_gradient){.values = braid_gradient_whole(g, &grads[i])};
     }
     braid_pop_name_scope(g);
     walk_fini(&w);
+}
+
+void braid_gradients_of_rows(braid_graph *g, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs,
+                             const braid_gradients_options *options, braid_gradient *grads)
+{
+    build(g, ys, num_ys, xs, num_xs, options, true, grads);
+}
+
+void braid_gradients_with(braid_graph *g, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs,
+                          const braid_gradients_options *options, braid_out *grads)
+{
+    braid_gradient *wholes = bd_calloc((size_t)num_xs + 1, sizeof *wholes);
+    build(g, ys, num_ys, xs, num_xs, options, false, wholes);
+    for (int i = 0; i < num_xs; i++)
+        grads[i] = wholes[i].values;
+    bd_free(wholes);
 }
 
 void braid_gradients(braid_graph *g, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs,

@@ -172,14 +172,8 @@ static braid_out tail(braid_graph *g, braid_out x)
     return bd_grad_slice(g, x, &(bd_grad_index){.count = 1, .begin = {1}, .end_mask = 1});
 }
 
-// x[0]
-static braid_out head(braid_graph *g, braid_out x)
-{
-    return bd_grad_slice(g, x, &(bd_grad_index){.count = 1, .end = {1}, .shrink_axis_mask = 1});
-}
-
-// The rows of the gradient added up by their indices, in a tensor of the shape given.
-static void add_up_rows(bd_grad_ctx *c, braid_out shape)
+// The gradient of the rows that were gathered from a tensor of the shape given.
+static void gradient_of_rows(bd_grad_ctx *c, braid_out shape)
 {
     braid_graph *g = c->graph;
     braid_out indices = braid_op_get_input(c->op, 1);
@@ -190,12 +184,10 @@ static void add_up_rows(bd_grad_ctx *c, braid_out shape)
     braid_pop_name_scope(g);
     braid_out sizes[2] = {size, tail(g, shape)};
     braid_out values = bd_b2(g, "Reshape", "Reshape", c->output_grads[0], bd_grad_concat(g, sizes, 2, 0));
-    braid_out flat = bd_b2(g, "Reshape", "Reshape", indices, size);
-    c->input_grads[0] = bd_b3(g, "UnsortedSegmentSum", "UnsortedSegmentSum", values, flat, head(g, shape));
+    c->input_grads[0] = values;
+    c->input_rows[0] = (bd_grad_rows){bd_b2(g, "Reshape", "Reshape", indices, size), shape};
 }
 
-// TensorFlow keeps the slices and their indices apart until somebody needs the whole gradient; here the whole is made at once,
-// as its conversion does.
 static void gather_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -207,7 +199,7 @@ static void gather_gradient(bd_grad_ctx *c)
     braid_op_attr_type(d, "DstT", BRAID_INT32);
     braid_out shape = braid_op_end_out(d);
     braid_pop_colocate(g);
-    add_up_rows(c, shape);
+    gradient_of_rows(c, shape);
 }
 
 BD_OP(Gather) = {
@@ -307,7 +299,7 @@ static void resource_gather_run(bd_op_ctx *c)
 static void resource_gather_gradient(bd_grad_ctx *c)
 {
     if (has_batch(c)) return;
-    add_up_rows(c, bd_b1(c->graph, "VariableShape", NULL, braid_op_get_input(c->op, 0)));
+    gradient_of_rows(c, bd_b1(c->graph, "VariableShape", NULL, braid_op_get_input(c->op, 0)));
 }
 
 BD_OP(ResourceGather) = {

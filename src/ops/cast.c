@@ -169,7 +169,7 @@ static void cast_gradient(bd_grad_ctx *c)
     braid_dtype from = bd_dtype_base(braid_out_dtype(c->op->inputs[0])),
                 to = bd_dtype_base(braid_out_dtype(grad));
     if (!is_real(from) || !is_real(to)) return;
-    c->input_grads[0] = grad;
+    bd_grad_pass(c, 0, 0);
     if (from == to) return;
     braid_op_desc *d = braid_op_begin(c->graph, "Cast", NULL);
     braid_op_input(d, grad);
@@ -180,6 +180,7 @@ static void cast_gradient(bd_grad_ctx *c)
 BD_OP(Cast) = {
     .signature = "(x: SrcT) -> (y: DstT)",
     .attrs = "SrcT:type; DstT:type; Truncate:bool=false",
+    .flags = BD_OP_TAKES_ROWS,
     .shape = bd_shape_fn_unchanged,
     .gradient = cast_gradient,
     .kernels = BD_KERNELS({.state_size = sizeof(cast_state), .create = create_cast, .run = cast_run}),

@@ -54,11 +54,35 @@ static void gather_nd_run(bd_op_ctx *c)
     gather_from(c, bd_input(c, 0));
 }
 
+// Whether each index is known to be the number of a row, none of which is passed over.
+static bool are_rows(const bd_grad_ctx *c, braid_out indices)
+{
+    const braid_shape shape = braid_out_shape(indices);
+    const bd_attr *policy = bd_node_attr(c->op, "bad_indices_policy");
+    const bool ignores = policy && policy->s.len > 0 && strcmp(policy->s.data, "IGNORE") == 0;
+    return shape.rank == 2 && shape.dims[1] == 1 && !ignores &&
+           bd_dtype_base(braid_out_dtype(indices)) != BRAID_INT16;
+}
+
+// The gradient of a tensor of the shape given.
+static void scatter_gradient(bd_grad_ctx *c, braid_out indices, braid_out shape)
+{
+    if (!are_rows(c, indices)) {
+        c->input_grads[0] = bd_grad_by_slices(c, "ScatterNd", indices, c->output_grads[0], &shape);
+        return;
+    }
+    braid_op_desc *d = braid_op_begin(c->graph, "Squeeze", NULL);
+    braid_op_input(d, indices);
+    braid_op_attr_int_list(d, "squeeze_dims", (int64_t[]){-1}, 1);
+    c->input_grads[0] = c->output_grads[0];
+    c->input_rows[0] = (bd_grad_rows){braid_op_end_out(d), shape};
+}
+
 static void gather_nd_gradient(bd_grad_ctx *c)
 {
     braid_out params = c->op->inputs[0], indices = c->op->inputs[1];
     braid_out shape = bd_grad_shape(c->graph, params, bd_dtype_base(braid_out_dtype(indices)));
-    c->input_grads[0] = bd_grad_by_slices(c, "ScatterNd", indices, c->output_grads[0], &shape);
+    scatter_gradient(c, indices, shape);
 }
 
 BD_OP(GatherNd) = {
@@ -101,7 +125,7 @@ static void resource_gather_nd_gradient(bd_grad_ctx *c)
     braid_op_desc *d = braid_op_begin(g, "VariableShape", NULL);
     braid_op_input(d, c->op->inputs[0]);
     braid_op_attr_type(d, "out_type", bd_dtype_base(braid_out_dtype(indices)));
-    c->input_grads[0] = bd_b3(g, "ScatterNd", NULL, indices, c->output_grads[0], braid_op_end_out(d));
+    scatter_gradient(c, indices, braid_op_end_out(d));
 }
 
 BD_OP(ResourceGatherNd) = {

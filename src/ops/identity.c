@@ -21,7 +21,7 @@ static void no_run(bd_op_ctx *c)
 static void pass_gradient(bd_grad_ctx *c)
 {
     for (int i = 0; i < braid_op_num_inputs(c->op); i++)
-        c->input_grads[i] = c->output_grads[i];
+        bd_grad_pass(c, i, i);
 }
 
 static braid_code all_unchanged(bd_shape_ctx *c, braid_status *st)
@@ -35,6 +35,7 @@ static braid_code all_unchanged(bd_shape_ctx *c, braid_status *st)
 BD_OP(Identity) = {
     .signature = "(input: T) -> (output: T)",
     .attrs = "T:type",
+    .flags = BD_OP_TAKES_ROWS,
     .shape = bd_shape_fn_unchanged,
     .gradient = pass_gradient,
     .kernels = BD_KERNELS({.run = forward_run}),
@@ -44,6 +45,7 @@ BD_OP(Identity) = {
 BD_OP(IdentityN) = {
     .signature = "(input: T...) -> (output: T...)",
     .attrs = "T:list(type)>=1",
+    .flags = BD_OP_TAKES_ROWS,
     .shape = all_unchanged,
     .gradient = pass_gradient,
     .kernels = BD_KERNELS({.run = forward_run}),
@@ -53,7 +55,7 @@ BD_OP(IdentityN) = {
 BD_OP(RefIdentity) = {
     .signature = "(input: Ref(T)) -> (output: Ref(T))",
     .attrs = "T:type",
-    .flags = BD_OP_ALLOWS_UNINITIALIZED,
+    .flags = BD_OP_TAKES_ROWS | BD_OP_ALLOWS_UNINITIALIZED,
     .shape = bd_shape_fn_unchanged,
     .gradient = pass_gradient,
     .kernels = BD_KERNELS({.run = forward_ref_run}),
@@ -63,6 +65,7 @@ BD_OP(RefIdentity) = {
 BD_OP(Snapshot) = {
     .signature = "(input: T) -> (output: T)",
     .attrs = "T:type",
+    .flags = BD_OP_TAKES_ROWS,
     .shape = bd_shape_fn_unchanged,
     .gradient = pass_gradient,
     .kernels = BD_KERNELS({.run = forward_run}),

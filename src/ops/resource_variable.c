@@ -140,13 +140,13 @@ static void read_run(bd_op_ctx *c)
 
 static void read_gradient(bd_grad_ctx *c)
 {
-    c->input_grads[0] = c->output_grads[0];
+    bd_grad_pass(c, 0, 0);
 }
 
 BD_OP(ReadVariableOp) = {
     .signature = "(resource: resource) -> (value: dtype)",
     .attrs = "dtype:type",
-    .flags = BD_OP_STATEFUL,
+    .flags = BD_OP_STATEFUL | BD_OP_TAKES_ROWS,
     .shape = read_shape,
     .gradient = read_gradient,
     .kernels = BD_KERNELS({.run = read_run}),

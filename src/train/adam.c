@@ -5,7 +5,9 @@
 #include "train/update.h"
 
 #include "base/alloc.h"
-#include <braid/ops.h>
+#include "train/build.h"
+#include "train/variable_internal.h"
+#include <stdio.h>
 #include <string.h>
 
 typedef struct adam {
@@ -70,7 +72,74 @@ static braid_op *apply(braid_optimizer *opt, braid_out grad, braid_out var)
                         .scalar_count = 6,
                         .grad_at = 6,
                         .use_locking = s->options.use_locking},
-        grad, var);
+        grad, BRAID_NONE, var);
+}
+
+// ---- Rows: what is not among them decays, too, as if it had gradient 0 ----
+
+static braid_op_desc *begin_assign(braid_graph *g, const adam *s, const char *op_type, braid_out ref)
+{
+    braid_op_desc *d = braid_op_begin(g, op_type, NULL);
+    braid_op_input(d, ref);
+    braid_op_attr_bool(d, "use_locking", s->options.use_locking);
+    return d;
+}
+
+// OP(ref, value) of a reference, OPVariableOp(handle, value) of a resource variable.
+static braid_op *assign(braid_graph *g, const adam *s, const char *op_type, braid_out ref, braid_out value)
+{
+    if (train_kind_of(ref) == TRAIN_RESOURCE) {
+        char name[32];
+        snprintf(name, sizeof name, "%sVariableOp", op_type);
+        return train_node2(g, name, NULL, ref, value).op;
+    }
+    braid_op_desc *d = begin_assign(g, s, op_type, ref);
+    braid_op_input(d, value);
+    return braid_op_end(d);
+}
+
+// slot = beta * slot, and (1 - beta) * rows more in these rows; returns the slot after it.
+static braid_out decay(braid_graph *g, const adam *s, braid_out slot, braid_out beta, braid_out rows,
+                       braid_out indices)
+{
+    braid_out read = braid_variable_find(slot).read;
+    braid_out scaled = braid_mul(g, rows, train_number_op(g, "Sub", "sub", 1, beta));
+    braid_op *decayed = assign(g, s, "Assign", slot, braid_mul(g, read, beta));
+    if (!decayed) return BRAID_NONE;
+    braid_push_control(g, &decayed, 1);
+    braid_out after;
+    if (train_kind_of(slot) == TRAIN_RESOURCE) {
+        braid_op *added = train_node3(g, "ResourceScatterAdd", NULL, slot, indices, scaled).op;
+        braid_push_control(g, &added, added != NULL);
+        after = train_read(g, NULL, slot, train_base_dtype(braid_out_dtype(read)));
+        braid_pop_control(g);
+    } else {
+        braid_op_desc *d = begin_assign(g, s, "ScatterAdd", slot);
+        braid_op_input(d, indices);
+        braid_op_input(d, scaled);
+        after = braid_op_end_out(d);
+    }
+    braid_pop_control(g);
+    return after;
+}
+
+static braid_op *apply_rows(braid_optimizer *opt, braid_out rows, braid_out indices, braid_out var)
+{
+    const adam *s = braid_optimizer_state(opt);
+    braid_graph *g = braid_optimizer_graph(opt);
+    braid_dtype dtype = train_base_dtype(braid_out_dtype(rows));
+    braid_out power1 = braid_cast(g, s->beta1_power.read, dtype),
+              power2 = braid_cast(g, s->beta2_power.read, dtype),
+              rate = braid_cast(g, s->learning_rate, dtype), beta1 = braid_cast(g, s->beta1, dtype),
+              beta2 = braid_cast(g, s->beta2, dtype), epsilon = braid_cast(g, s->epsilon, dtype);
+    braid_out root = braid_sqrt(g, train_number_op(g, "Sub", "sub", 1, power2));
+    rate = braid_div(g, braid_mul(g, rate, root), train_number_op(g, "Sub", "sub", 1, power1));
+    braid_out m = decay(g, s, braid_optimizer_slot(opt, var, "m"), beta1, rows, indices);
+    braid_out v = decay(g, s, braid_optimizer_slot(opt, var, "v"), beta2, braid_mul(g, rows, rows), indices);
+    braid_out below = braid_add(g, braid_sqrt(g, v), epsilon);
+    braid_op *updates[3] = {assign(g, s, "AssignSub", var, braid_div(g, braid_mul(g, rate, m), below)), m.op,
+                            v.op};
+    return updates[0] ? braid_group(g, NULL, updates, 3) : NULL;
 }
 
 // power *= beta, beside the power.
@@ -103,8 +172,12 @@ static braid_op *finish(braid_optimizer *opt, braid_op *const *updates, int coun
     return node;
 }
 
-static const braid_optimizer_type type = {
-    .name = "Adam", .create_slots = create_slots, .prepare = prepare, .apply = apply, .finish = finish};
+static const braid_optimizer_type type = {.name = "Adam",
+                                          .create_slots = create_slots,
+                                          .prepare = prepare,
+                                          .apply = apply,
+                                          .apply_rows = apply_rows,
+                                          .finish = finish};
 
 braid_adam_options braid_adam_defaults(void)
 {

@@ -127,3 +127,20 @@ char *train_scope_name(const char *scope)
     size_t len = strlen(scope);
     return bd_strndup(scope, len && scope[len - 1] == '/' ? len - 1 : len);
 }
+
+braid_out train_first_of(braid_graph *g, braid_out x)
+{
+    const char *scope = braid_push_name_scope(g, "strided_slice");
+    const int32_t begin = 0, end = 1, step = 1;
+    braid_out bounds[3] = {braid_const_int32s(g, "stack", &begin, 1),
+                           braid_const_int32s(g, "stack_1", &end, 1),
+                           braid_const_int32s(g, "stack_2", &step, 1)};
+    braid_op_desc *d = braid_op_begin(g, "StridedSlice", scope);
+    braid_op_input(d, x);
+    for (int i = 0; i < 3; i++)
+        braid_op_input(d, bounds[i]);
+    braid_op_attr_int(d, "shrink_axis_mask", 1);
+    braid_out out = braid_op_end_out(d);
+    braid_pop_name_scope(g);
+    return out;
+}

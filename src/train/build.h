@@ -39,6 +39,9 @@ braid_out train_all_axes(braid_graph *g, braid_out x);
 // A reduction over axes that are a tensor.
 braid_out train_reduce(braid_graph *g, const char *op_type, braid_out x, braid_out axes, bool keep_dims);
 
+// x[0]
+braid_out train_first_of(braid_graph *g, braid_out x);
+
 // OP(x, y) with a number for one of them: the constant NAME/y or NAME/x, the node being NAME (or a scope with its '/').
 braid_out train_op_number(braid_graph *g, const char *op_type, const char *name, braid_out x, double y);
 braid_out train_number_op(braid_graph *g, const char *op_type, const char *name, double x, braid_out y);

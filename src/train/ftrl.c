@@ -42,7 +42,7 @@ static void prepare(braid_optimizer *opt)
     s->power = braid_const_float(g, "learning_rate_power", s->options.learning_rate_power);
 }
 
-static braid_op *apply(braid_optimizer *opt, braid_out grad, braid_out var)
+static braid_op *apply_rows(braid_optimizer *opt, braid_out grad, braid_out indices, braid_out var)
 {
     const ftrl *s = braid_optimizer_state(opt);
     return train_update_variable(opt,
@@ -52,11 +52,19 @@ static braid_op *apply(braid_optimizer *opt, braid_out grad, braid_out var)
                                                  .scalar_count = 4,
                                                  .grad_at = 0,
                                                  .use_locking = s->options.use_locking},
-                                 grad, var);
+                                 grad, indices, var);
 }
 
-static const braid_optimizer_type type = {
-    .name = "Ftrl", .create_slots = create_slots, .prepare = prepare, .apply = apply};
+static braid_op *apply(braid_optimizer *opt, braid_out grad, braid_out var)
+{
+    return apply_rows(opt, grad, (braid_out){NULL, 0}, var);
+}
+
+static const braid_optimizer_type type = {.name = "Ftrl",
+                                          .create_slots = create_slots,
+                                          .prepare = prepare,
+                                          .apply = apply,
+                                          .apply_rows = apply_rows};
 
 braid_ftrl_options braid_ftrl_defaults(void)
 {

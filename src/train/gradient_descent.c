@@ -1,7 +1,8 @@
 // The gradient descent optimizer: variable -= learning_rate * gradient.
 #include "train/update.h"
 
-#include <braid/ops.h>
+#include "train/build.h"
+#include "train/variable_internal.h"
 
 typedef struct gradient_descent {
     float learning_rate;
@@ -22,10 +23,27 @@ static braid_op *apply(braid_optimizer *opt, braid_out grad, braid_out var)
                                                  .scalars = {s->learning_rate_out},
                                                  .scalar_count = 1,
                                                  .grad_at = 1},
-                                 grad, var);
+                                 grad, BRAID_NONE, var);
 }
 
-static const braid_optimizer_type type = {.name = "GradientDescent", .prepare = prepare, .apply = apply};
+// Subtracted as they come, whichever comes how often.
+static braid_op *apply_rows(braid_optimizer *opt, braid_out rows, braid_out indices, braid_out var)
+{
+    const gradient_descent *s = braid_optimizer_state(opt);
+    braid_graph *g = braid_optimizer_graph(opt);
+    if (train_kind_of(var) == TRAIN_RESOURCE) {
+        braid_out step = train_op_number(g, "Mul", "mul", braid_neg(g, rows), s->learning_rate);
+        return train_node3(g, "ResourceScatterAdd", NULL, var, indices, step).op;
+    }
+    braid_out rate = braid_cast(g, s->learning_rate_out, train_base_dtype(braid_out_dtype(rows)));
+    return train_node3(g, "ScatterSub", NULL, var, indices, braid_mul(g, rows, rate)).op;
+}
+
+static const braid_optimizer_type type = {.name = "GradientDescent",
+                                          .prepare = prepare,
+                                          .apply = apply,
+                                          .apply_rows = apply_rows,
+                                          .adds_rows = true};
 
 braid_optimizer *braid_gradient_descent(braid_graph *graph, float learning_rate)
 {

@@ -100,10 +100,16 @@ const braid_grad_and_var *braid_compute_gradients(braid_optimizer *opt, braid_ou
         return NULL;
     }
     braid_out *xs = bd_memdup(vars, (size_t)count * sizeof *xs);
-    braid_out *grads = bd_calloc((size_t)count, sizeof *grads);
-    braid_gradients(opt->graph, &loss, 1, xs, count, NULL, grads);
-    for (int i = 0; i < count; i++)
-        bd_array_push(&opt->gradients, (braid_grad_and_var){grads[i], xs[i]});
+    braid_gradient *grads = bd_calloc((size_t)count, sizeof *grads);
+    const braid_gradients_options options = {.gate = true};
+    braid_gradients_of_rows(opt->graph, &loss, 1, xs, count, &options, grads);
+    for (int i = 0; i < count; i++) {
+        const braid_grad_and_var pair = {.grad = grads[i].values,
+                                         .var = xs[i],
+                                         .indices = grads[i].indices,
+                                         .dense_shape = grads[i].dense_shape};
+        bd_array_push(&opt->gradients, pair);
+    }
     bd_free(xs);
     bd_free(grads);
     *result_count = count;
@@ -112,12 +118,33 @@ const braid_grad_and_var *braid_compute_gradients(braid_optimizer *opt, braid_ou
 
 // ---- Updates ----
 
+// Rows of one index become one row: most updates by the same row twice are not one by the sum.
+static braid_out add_up_rows(braid_graph *g, braid_out rows, braid_out *indices)
+{
+    braid_op_desc *d = braid_op_begin(g, "Unique", NULL);
+    braid_op_input(d, *indices);
+    braid_op *unique = braid_op_end(d);
+    *indices = braid_output(unique, 0);
+    return train_node3(g, "UnsortedSegmentSum", NULL, rows, braid_output(unique, 1),
+                       train_first_of(g, train_shape_of(g, *indices)));
+}
+
+static braid_op *apply(braid_optimizer *opt, const braid_grad_and_var *gv)
+{
+    const braid_gradient gradient = {gv->grad, gv->indices, gv->dense_shape};
+    if (!gv->indices.op || !opt->type->apply_rows)
+        return opt->type->apply(opt, braid_gradient_whole(opt->graph, &gradient), gv->var);
+    braid_out rows = gv->grad, indices = gv->indices;
+    if (!opt->type->adds_rows) rows = add_up_rows(opt->graph, rows, &indices);
+    return opt->type->apply_rows(opt, rows, indices, gv->var);
+}
+
 static braid_op *update_variable(braid_optimizer *opt, const braid_grad_and_var *gv)
 {
     char *name = bd_asprintf("update_%s", braid_op_name(gv->var.op));
     (void)braid_push_name_scope(opt->graph, name);
     braid_push_colocate(opt->graph, gv->var.op);
-    braid_op *update = opt->type->apply(opt, gv->grad, gv->var);
+    braid_op *update = apply(opt, gv);
     braid_pop_colocate(opt->graph);
     braid_pop_name_scope(opt->graph);
     bd_free(name);

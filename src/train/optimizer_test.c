@@ -110,7 +110,8 @@ static void test_chosen_variables_and_changed_gradients(void **state)
     int count;
     const braid_grad_and_var *pairs = braid_compute_gradients(opt, p.loss, &p.w.ref, 1, &count);
     assert_int_equal(count, 1);
-    braid_grad_and_var doubled = {braid_add(p.graph, pairs[0].grad, pairs[0].grad), pairs[0].var};
+    braid_grad_and_var doubled = {.grad = braid_add(p.graph, pairs[0].grad, pairs[0].grad),
+                                  .var = pairs[0].var};
     braid_op *train = braid_apply_gradients(opt, &doubled, 1, BRAID_NONE);
     braid_session *s = problem_start(&p);
     float w, b;

@@ -13,10 +13,10 @@ static void test_adagrad(void **state)
     const char first[] = "Variable/Adagrad/Initializer/Const";
     braid_graph *want = recorded_graph(path, NULL), *got = recorded_graph(path, first);
     const braid_grad_and_var pairs[] = {
-        {braid_graph_find_out(got, "gradients/add_grad/tuple/control_dependency"),
-         braid_graph_find_out(got, "Variable")},
-        {braid_graph_find_out(got, "gradients/add_grad/tuple/control_dependency_1"),
-         braid_graph_find_out(got, "Variable_1")}};
+        {.grad = braid_graph_find_out(got, "gradients/add_grad/tuple/control_dependency"),
+         .var = braid_graph_find_out(got, "Variable")},
+        {.grad = braid_graph_find_out(got, "gradients/add_grad/tuple/control_dependency_1"),
+         .var = braid_graph_find_out(got, "Variable_1")}};
     braid_push_device(got, "/job:worker/replica:0/task:0");
     braid_op *train =
         braid_apply_gradients(braid_adagrad(got, 1e-4f), pairs, 2, braid_graph_find_out(got, "local_step"));

@@ -8,7 +8,8 @@
 
 // ---- Updates ----
 
-braid_op *train_update_variable(braid_optimizer *opt, const train_update *u, braid_out grad, braid_out var)
+braid_op *train_update_variable(braid_optimizer *opt, const train_update *u, braid_out grad,
+                                braid_out indices, braid_out var)
 {
     if (!grad.op || !var.op) return NULL;
     braid_graph *g = braid_optimizer_graph(opt);
@@ -18,14 +19,15 @@ braid_op *train_update_variable(braid_optimizer *opt, const train_update *u, bra
         scalars[i] = braid_cast(g, u->scalars[i], dtype);
 
     char op_type[64];
-    snprintf(op_type, sizeof op_type, "%s%s", train_kind_of(var) == TRAIN_RESOURCE ? "Resource" : "",
-             u->op_type);
+    snprintf(op_type, sizeof op_type, "%s%s%s", train_kind_of(var) == TRAIN_RESOURCE ? "Resource" : "",
+             indices.op ? "Sparse" : "", u->op_type);
     braid_op_desc *d = braid_op_begin(g, op_type, NULL);
     braid_op_input(d, var);
     for (int i = 0; i < TRAIN_SLOTS_MAX && u->slots[i]; i++)
         braid_op_input(d, braid_optimizer_slot(opt, var, u->slots[i]));
     for (int i = 0; i <= u->scalar_count; i++) {
         if (i == u->grad_at) braid_op_input(d, grad);
+        if (i == u->grad_at && indices.op) braid_op_input(d, indices);
         if (i < u->scalar_count) braid_op_input(d, scalars[i]);
     }
     braid_op_attr_bool(d, "use_locking", u->use_locking);

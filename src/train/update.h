@@ -19,8 +19,9 @@ typedef struct train_update {
     bool use_locking, use_nesterov;
 } train_update;
 
-// Adds the op for one variable: ResourceApplyX for a resource variable. Scalars are cast to the gradient's type.
+// Adds the op for one variable: ResourceApplyX for a resource variable. Scalars are cast to the gradient's type. With `indices`, `grad` is
+// rows of the gradient, each index once, and the op is SparseApplyX.
 braid_op *train_update_variable(braid_optimizer *opt, const train_update *update, braid_out grad,
-                                braid_out var);
+                                braid_out indices, braid_out var);
 
 #endif

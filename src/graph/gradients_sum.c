@@ -1,0 +1,98 @@
+// Adding up the gradients that one output receives: tensors by AddN, rows by joining them.
+#include "graph/gradients_internal.h"
+
+#include "base/array.h"
+#include "graph/builder.h"
+#include "graph/grad.h"
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_by_device(const void *a, const void *b)
+{
+    const braid_out *x = *(const braid_out *const *)a, *y = *(const braid_out *const *)b;
+    int order = strcmp(x->op->device, y->op->device);
+    return order ? order : (x > y) - (x < y); // those of one device stay in order
+}
+
+static braid_out add_n(braid_graph *g, const braid_out *items, int count)
+{
+    if (count == 1) return items[0];
+    braid_op_desc *d = braid_op_begin(g, "AddN", NULL);
+    braid_op_input_list(d, items, count);
+    return braid_op_end_out(d);
+}
+
+// Adds up tensors: first those of each device, there; then the sums.
+static braid_out add_by_device(braid_graph *g, const braid_out *grads, size_t count)
+{
+    const braid_out **sorted = bd_calloc(count, sizeof *sorted);
+    braid_out *group = bd_calloc(count, sizeof *group);
+    BD_ARRAY(braid_out) sums = {0};
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = &grads[i];
+    qsort(sorted, count, sizeof *sorted, compare_by_device);
+    for (size_t from = 0, to; from < count; from = to) {
+        for (to = from; to < count && strcmp(sorted[to]->op->device, sorted[from]->op->device) == 0; to++)
+            group[to - from] = *sorted[to];
+        bd_builder_push_colocate_only(g, group[0].op);
+        bd_array_push(&sums, add_n(g, group, (int)(to - from)));
+        braid_pop_colocate(g);
+    }
+    braid_out sum = add_n(g, sums.items, (int)sums.len);
+    bd_array_free(&sums);
+    bd_free(sorted);
+    bd_free(group);
+    return sum;
+}
+
+static braid_out join(braid_graph *g, const braid_out *parts, size_t count)
+{
+    const char *scope = braid_push_name_scope(g, "concat");
+    braid_out axis = bd_b_const_i32(g, "axis", 0);
+    braid_op_desc *d = braid_op_begin(g, "ConcatV2", scope);
+    braid_op_input_list(d, parts, (int)count);
+    braid_op_input(d, axis);
+    braid_out out = braid_op_end_out(d);
+    braid_pop_name_scope(g);
+    return out;
+}
+
+static braid_out as_int64(braid_graph *g, braid_out indices)
+{
+    if (bd_dtype_base(braid_out_dtype(indices)) == BRAID_INT64) return indices;
+    braid_op_desc *d = braid_op_begin(g, "Cast", NULL);
+    braid_op_input(d, indices);
+    braid_op_attr_type(d, "DstT", BRAID_INT64);
+    return braid_op_end_out(d);
+}
+
+// Rows are added up by standing behind each other: whoever uses them adds those of one index.
+static braid_gradient join_rows(braid_graph *g, const braid_gradient *grads, size_t count)
+{
+    braid_out *parts = bd_calloc(count, sizeof *parts);
+    bool same_type = true;
+    for (size_t i = 0; i < count; i++) {
+        parts[i] = grads[i].values;
+        same_type = same_type && braid_out_dtype(grads[i].indices) == braid_out_dtype(grads[0].indices);
+    }
+    braid_gradient out = {.values = join(g, parts, count), .dense_shape = grads[0].dense_shape};
+    for (size_t i = 0; i < count; i++)
+        parts[i] = same_type ? grads[i].indices : as_int64(g, grads[i].indices);
+    out.indices = join(g, parts, count);
+    bd_free(parts);
+    return out;
+}
+
+braid_gradient bd_gradients_sum(braid_graph *g, const braid_gradient *grads, size_t count)
+{
+    size_t rows = 0;
+    for (size_t i = 0; i < count; i++)
+        rows += grads[i].indices.op != NULL;
+    if (rows == count) return join_rows(g, grads, count);
+    braid_out *wholes = bd_calloc(count, sizeof *wholes);
+    for (size_t i = 0; i < count; i++)
+        wholes[i] = braid_gradient_whole(g, &grads[i]);
+    braid_gradient sum = {.values = rows ? add_n(g, wholes, (int)count) : add_by_device(g, wholes, count)};
+    bd_free(wholes);
+    return sum;
+}
