@@ -197,11 +197,68 @@ static void test_gradients(void **state)
     OP_TEST_GRADIENTS(cases);
 }
 
+// Counts by hand.
+static void test_counted_rows(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"DenseBincount", NULL, "int32[5] 1 3 1 9 0; int32[] 4; int32[0]", "int32[4] 1 2 0 1"},
+        {"DenseBincount", NULL, "int64[2,3] 1 1 0 2 2 2; int64[] 3; float[2,3] 1 2 3 4 5 6",
+         "float[2,3] 3 3 0 0 0 15"},
+        {"DenseBincount", "binary_output=true", "int32[2,3] 1 1 0 2 2 2; int32[] 3; double[0]",
+         "double[2,3] 1 1 0 0 0 1"},
+        {"DenseBincount", NULL, "int32[0,3]; int32[] 2; int64[0]", "int64[0,2]"},
+        {"DenseBincount", NULL, "int32[2,0]; int32[] 2; int64[0]", "int64[2,2] 0"},
+        {"DenseBincount", NULL, "int32[] 1; int32[] 2; int32[0]", "int32[2] 0 1"},
+        {"DenseBincount", NULL, "int32[2] 1 -1; int32[] 2; int32[0]",
+         "InvalidArgument: Input arr must be non-negative! arr[1] = -1"},
+        {"DenseBincount", NULL, "int32[2] 1 1; int32[] -2; int32[0]",
+         "InvalidArgument: size (-2) must be non-negative"},
+        {"DenseBincount", NULL, "int32[2] 1 1; int32[] 2; int32[3] 1",
+         "InvalidArgument: `weights` must be the same shape as `arr` or a length-0 `Tensor`"},
+        {"DenseBincount", NULL, "int32[1,1,1] 1; int32[] 2; int32[0]",
+         "InvalidArgument: Shape must be at most rank 2 but is rank 3"},
+        {"SparseBincount", NULL, "int64[3,2] 0 0 1 0 1 5; int32[3] 1 0 0; int64[2] 2 6; int32[] 2; int32[0]",
+         "int32[2,2] 0 1 2 0"},
+        {"SparseBincount", NULL, "int64[2,1] 0 3; int64[2] 1 1; int64[1] 4; int64[] 3; float[2] 0.5 2",
+         "float[3] 0 2.5 0"},
+        {"SparseBincount", NULL, "int64[1,2] 2 0; int32[1] 1; int64[2] 2 6; int32[] 2; int32[0]",
+         "InvalidArgument: Index out of bound. `batch` (2) must be less than the dimension size (2)."},
+        {"SparseBincount", NULL, "int64[1,1] 2; int32[1] 1; int64[2] 2 6; int32[] 2; int32[0]",
+         "InvalidArgument: Input indices must be a matrix"},
+        {"SparseBincount", NULL,
+         "int64[0,2]; int32[0]; int64[2] 9223372036854775807 6; int32[] 2147483647; int32[0]",
+         "InvalidArgument: "},
+        {"RaggedBincount", NULL, "int64[4] 0 2 2 3; int32[3] 1 1 0; int32[] 2; int32[0]",
+         "int32[3,2] 0 2 0 0 1 0"},
+        {"RaggedBincount", "binary_output=true", "int64[2] 0 2; int64[2] 1 1; int64[] 2; float[0]",
+         "float[1,2] 0 1"},
+        {"RaggedBincount", NULL, "int64[1] 0; int32[0]; int32[] 2; int32[0]", "int32[0,2]"},
+        {"RaggedBincount", NULL, "int64[2] 1 3; int32[3] 1 1 0; int32[] 2; int32[0]",
+         "InvalidArgument: Splits must start with 0, not with 1"},
+        {"RaggedBincount", NULL, "int64[2] 0 2; int32[3] 1 1 0; int32[] 2; int32[0]",
+         "InvalidArgument: Splits must end with the number of values, got 2 instead of 3"},
+        {"RaggedBincount", NULL, "int64[4] 0 3 1 3; int32[3] 1 1 0; int32[] 2; int32[0]",
+         "InvalidArgument: Splits must not decrease"},
+    };
+    OP_TEST_VALUES(cases);
+    static const op_shape_case shapes[] = {
+        {"DenseBincount", NULL, "int32[?,3]; int32[] 4; [0]", "[?,4]"},
+        {"DenseBincount", NULL, "int32[3]; int32[]; [0]", "[?]"},
+        {"DenseBincount", NULL, "int32[3]; int32[1]; [0]",
+         "InvalidArgument: Shape must be rank 0 but is rank 1"},
+        {"SparseBincount", NULL, "int64[?,2]; int32[?]; int64[2] 5 6; int32[] 4; [0]", "[5,4]"},
+        {"RaggedBincount", NULL, "int64[4]; int32[?]; int32[] 4; [0]", "[3,4]"},
+    };
+    OP_TEST_SHAPES(shapes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bins), cmocka_unit_test(test_bounds), cmocka_unit_test(test_layouts),
-        cmocka_unit_test(test_rows), cmocka_unit_test(test_shapes), cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_counted_rows), cmocka_unit_test(test_bins), cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_layouts),      cmocka_unit_test(test_rows), cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_gradients),
     };
     return BD_RUN_TESTS(tests);
 }
