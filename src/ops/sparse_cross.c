@@ -1,14 +1,14 @@
-// SparseCross: all combinations of the features of several columns, row by row of a batch, as joined strings or as hashes.
+// SparseCross, SparseCrossV2 and SparseCrossHashed: all combinations of the features of several columns, row by row of a batch, as joined strings or as hashes.
 #include "base/alloc.h"
 #include "base/fingerprint.h"
 #include "graph/grad.h"
+#include "io/little_endian.h"
+#include "ops/element.h"
 #include "ops/sparse.h"
 #include "ops/string_out.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-#define SEPARATOR "_X_"
 
 // ---- Columns ----
 
@@ -26,9 +26,12 @@ typedef struct crossing {
     column *columns; // owned
     int count, sparse;
     int64_t batch;
-    bool is_hashed;
+    bd_bytes separator;
+    uint64_t (*hash)(const struct crossing *x); // of a combination; NULL: it becomes a string
     int64_t buckets;
     uint64_t key;
+    bool is_strong;
+    uint64_t salt[2]; // of strong hashes
 } crossing;
 
 static void crossing_fini(crossing *x)
@@ -198,7 +201,7 @@ static bool next_combination(crossing *x)
     return false;
 }
 
-static uint64_t feature_hash(const column *col)
+static uint64_t plain_hash(const column *col)
 {
     int64_t at = col->from + col->pick;
     if (col->values->dtype != BRAID_STRING) return (uint64_t)bd_tensor_i64(col->values)[at];
@@ -206,12 +209,36 @@ static uint64_t feature_hash(const column *col)
     return bd_fingerprint64(s->data ? s->data : "", s->len);
 }
 
-static int64_t cross_hash(const crossing *x)
+static uint64_t hash_from_key(const crossing *x)
 {
     uint64_t hash = x->key;
     for (int i = 0; i < x->count; i++)
-        hash = bd_fingerprint_cat64(hash, feature_hash(&x->columns[i]));
-    return (int64_t)(hash % (x->buckets > 0 ? (uint64_t)x->buckets : (uint64_t)INT64_MAX));
+        hash = bd_fingerprint_cat64(hash, plain_hash(&x->columns[i]));
+    return hash;
+}
+
+// As TensorFlow has it: of a number the low half counts, and of a dense one that is not hashed strongly the number is its own hash.
+static uint64_t salted_hash(const crossing *x, const column *col)
+{
+    const int64_t at = col->from + col->pick;
+    uint8_t bytes[4];
+    bd_string s = {.data = (char *)bytes, .len = sizeof bytes};
+    if (col->values->dtype == BRAID_STRING)
+        s = bd_tensor_str(col->values)[at];
+    else if (!x->is_strong && !col->is_sparse)
+        return plain_hash(col);
+    else
+        bd_put_le32(bytes, (uint32_t)bd_tensor_i64(col->values)[at]);
+    const char *data = s.data ? s.data : "";
+    return x->is_strong ? bd_siphash(data, s.len, x->salt) : bd_fingerprint64(data, s.len);
+}
+
+static uint64_t hash_with_salt(const crossing *x)
+{
+    uint64_t hash = salted_hash(x, &x->columns[0]);
+    for (int i = 1; i < x->count; i++)
+        hash = bd_fingerprint_cat64(hash, salted_hash(x, &x->columns[i]));
+    return hash;
 }
 
 static void append_feature(bd_strbuf *text, const column *col)
@@ -227,13 +254,14 @@ static void append_feature(bd_strbuf *text, const column *col)
 
 static bool put_cross(bd_op_ctx *c, const crossing *x, const braid_tensor *y, int64_t at, bd_strbuf *text)
 {
-    if (x->is_hashed) {
-        bd_tensor_i64(y)[at] = cross_hash(x);
+    if (x->hash) {
+        const uint64_t limit = x->buckets > 0 ? (uint64_t)x->buckets : (uint64_t)INT64_MAX;
+        bd_tensor_i64(y)[at] = (int64_t)(x->hash(x) % limit);
         return true;
     }
     bd_strbuf_clear(text);
     for (int i = 0; i < x->count; i++) {
-        if (i > 0) bd_strbuf_append(text, SEPARATOR);
+        if (i > 0) bd_strbuf_append_n(text, x->separator.data, x->separator.len);
         append_feature(text, &x->columns[i]);
     }
     return bd_string_put(c, y, at, bd_strbuf_str(text), text->len);
@@ -256,21 +284,60 @@ static void output_crosses(bd_op_ctx *c, crossing *x, int64_t total, int64_t mos
     }
 }
 
-static void cross_run(bd_op_ctx *c)
+// Crosses the columns in all inputs but the last `others`, as `how` says.
+static void cross(bd_op_ctx *c, int others, const crossing *how)
 {
-    int n = (int)bd_node_attr_int(c->node, "N"), count = c->input_count - 2 * n;
+    const int n = (int)bd_node_attr_int(c->node, "N"), count = c->input_count - others - 2 * n;
     int64_t total = 0, most = 0;
-    __attribute__((cleanup(crossing_fini))) crossing x = {
-        .columns = bd_calloc((size_t)count, sizeof *x.columns),
-        .count = count,
-        .sparse = n,
-        .batch = -1,
-        .is_hashed = c->node->output_types[1] == BRAID_INT64,
-        .buckets = bd_node_attr_int(c->node, "num_buckets"),
-        .key = (uint64_t)bd_node_attr_int(c->node, "hash_key"),
-    };
+    __attribute__((cleanup(crossing_fini))) crossing x = *how;
+    x.columns = bd_calloc((size_t)count + 1, sizeof *x.columns);
+    x.count = count;
+    x.sparse = n;
+    x.batch = -1;
     if (!read_columns(c, &x)) return;
     if (count == 0 || count_crosses(c, &x, &total, &most)) output_crosses(c, &x, total, most);
+}
+
+static void cross_run(bd_op_ctx *c)
+{
+    cross(c, 0,
+          &(crossing){.separator = {"_X_", 3},
+                      .hash = c->node->output_types[1] == BRAID_INT64 ? hash_from_key : NULL,
+                      .buckets = bd_node_attr_int(c->node, "num_buckets"),
+                      .key = (uint64_t)bd_node_attr_int(c->node, "hash_key")});
+}
+
+static void cross_v2_run(bd_op_ctx *c)
+{
+    const braid_tensor *separator = bd_input(c, c->input_count - 1);
+    if (separator->shape.rank != 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input separator should be a scalar. Received: shape %s",
+                   bd_shape_str(&separator->shape, (char[BD_SHAPE_STR_MAX]){0}));
+        return;
+    }
+    const bd_string *s = bd_tensor_str(separator);
+    cross(c, 1, &(crossing){.separator = {s->data ? s->data : "", s->len}});
+}
+
+static void cross_hashed_run(bd_op_ctx *c)
+{
+    const int first = c->input_count - 3;
+    const braid_tensor *strong = bd_input(c, first + 1), *salt = bd_input(c, first + 2);
+    crossing how = {.hash = hash_with_salt};
+    if (!bd_input_int(c, first, "num_buckets", &how.buckets)) return;
+    if (bd_tensor_count(strong) != 1) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "strong_hash must be a scalar");
+        return;
+    }
+    if (bd_tensor_count(salt) != 2) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input \"salt\" must have length 2 but has length %lld",
+                   (long long)bd_tensor_count(salt));
+        return;
+    }
+    how.is_strong = bd_tensor_bool(strong)[0];
+    for (int i = 0; i < 2; i++)
+        how.salt[i] = (uint64_t)bd_tensor_i64(salt)[i];
+    cross(c, 3, &how);
 }
 
 static braid_code cross_shape(bd_shape_ctx *c, braid_status *st)
@@ -294,4 +361,29 @@ BD_OP(SparseCross) = {
     .doc =
         "All combinations of one feature of each column, row by row of a batch: joined by \"_X_\", or hashed "
         "into num_buckets (0: any number).",
+};
+
+#define COLUMNS "(indices: N*int64, values: sparse_types..., shapes: N*int64, dense_inputs: dense_types..., "
+#define COLUMN_ATTRS                                                                                         \
+    "N:int>=0; sparse_types:list(type){int64,string}>=0; dense_types:list(type){int64,string}>=0"
+
+BD_OP(SparseCrossV2) = {
+    .signature = COLUMNS
+    "sep: string) -> (output_indices: int64, output_values: string, output_shape: int64)",
+    .attrs = COLUMN_ATTRS,
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = cross_shape,
+    .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .run = cross_v2_run}),
+    .doc = "All combinations of one feature of each column, row by row of a batch, joined by `sep`.",
+};
+
+BD_OP(SparseCrossHashed) = {
+    .signature = COLUMNS "num_buckets: int64, strong_hash: bool, salt: int64) -> (output_indices: int64, "
+                         "output_values: int64, output_shape: int64)",
+    .attrs = COLUMN_ATTRS,
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = cross_shape,
+    .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .run = cross_hashed_run}),
+    .doc =
+        "All combinations of one feature of each column, row by row of a batch, hashed into num_buckets (0: any number).",
 };

@@ -63,6 +63,45 @@ static void test_strings(void **state)
     OP_TEST_VALUES(cases);
 }
 
+static void test_second_form(void **state)
+{
+    (void)state;
+#define COLUMNS(N, SPARSE, DENSE) "N=" N "; sparse_types=" SPARSE "; dense_types=" DENSE
+#define NUMBERS COLUMNS("0", "[]", "[int64,int64]")
+    static const op_case cases[] = {
+        {"SparseCrossV2", COLUMNS("1", "[int64]", "[string]"),
+         "int64[2,2] 0 0 1 0; int64[2] -5 7; int64[2] 2 1; string[2,2] p q r s; string[] -",
+         "int64[4,2] 0 0 0 1 1 0 1 1; string[4] -5-p -5-q 7-r 7-s; int64[2] 2 2"},
+        {"SparseCrossV2", COLUMNS("0", "[]", "[string,string]"), "string[1,1] a; string[1,1] b; string[] ''",
+         "int64[1,2] 0 0; string[1] ab; int64[2] 1 1"},
+        {"SparseCrossV2", COLUMNS("0", "[]", "[string]"), "string[1,1] a; string[1] x",
+         "InvalidArgument: Input separator should be a scalar."},
+        // One column: the numbers that TensorFlow's tests of StringToHashBucketFast and StringToHashBucketStrong have.
+        {"SparseCrossHashed", COLUMNS("0", "[]", "[string]"),
+         "string[1,4] a b c d; int64[] 10; bool[] false; int64[2] 98765 132",
+         "int64[4,2] 0 0 0 1 0 2 0 3; int64[4] 9 2 2 5; int64[2] 1 4"},
+        {"SparseCrossHashed", COLUMNS("1", "[string]", "[]"),
+         "int64[3,2] 0 0 0 1 1 0; string[3] a b c; int64[2] 2 2; int64[] 10; bool[] true; int64[2] 98765 132",
+         "int64[3,2] 0 0 0 1 1 0; int64[3] 4 2 8; int64[2] 2 2"},
+        // Dense numbers are their own hashes. From a Python program after the definition of FingerprintCat64.
+        {"SparseCrossHashed", NUMBERS,
+         "int64[1,2] 1 2; int64[1,2] 3 -4; int64[] 7; bool[] false; int64[2] 1 2",
+         "int64[4,2] 0 0 0 1 0 2 0 3; int64[4] 2 5 0 6; int64[2] 1 4"},
+        {"SparseCrossHashed", NUMBERS,
+         "int64[1,2] 1 2; int64[1,2] 3 -4; int64[] 0; bool[] false; int64[2] 1 2",
+         "int64[4,2] 0 0 0 1 0 2 0 3; int64[4] 5602092619259716659 6198811303873157989 6034959964952784978 5089364005523541939; int64[2] 1 4"},
+        {"SparseCrossHashed", NUMBERS, "int64[1,1] 1; int64[1,1] 3; int64[] 1; bool[] true; int64[2] 1 2",
+         "int64[1,2] 0 0; int64[1] 0; int64[2] 1 1"},
+        {"SparseCrossHashed", NUMBERS, "int64[1,1] 1; int64[1,1] 3; int64[] 1; bool[] true; int64[3] 1 2 3",
+         "InvalidArgument: Input \"salt\" must have length 2 but has length 3"},
+        {"SparseCrossHashed", NUMBERS, "int64[1,1] 1; int64[1,1] 3; int64[] 1; bool[2] true; int64[2] 1 2",
+         "InvalidArgument: strong_hash must be a scalar"},
+        {"SparseCrossHashed", COLUMNS("0", "[]", "[]"), "int64[] 1; bool[] true; int64[2] 1 2",
+         "int64[0,2]; int64[0]; int64[2] 0 0"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
 static void test_refused_crosses(void **state)
 {
     (void)state;
@@ -161,9 +200,9 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hashes),          cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_refused_crosses), cmocka_unit_test(test_distances),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_hashes),      cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_second_form), cmocka_unit_test(test_refused_crosses),
+        cmocka_unit_test(test_distances),   cmocka_unit_test(test_shapes),
     };
     return BD_RUN_TESTS(tests);
 }
