@@ -81,3 +81,12 @@ bool bd_matrix_tridiagonal(bool is_complex, void *diagonals, int64_t n, bool piv
     double *d = diagonals;
     return tridiagonal_f64(d, d + n, d + 2 * n, d + 3 * n, n, pivoting, x, count);
 }
+
+void bd_matrix_qr(bool is_complex, void *a, int64_t m, int64_t n, void *q, int64_t columns, void *work)
+{
+    if (is_complex) {
+        qr_c128(a, m, n, q, columns, work);
+    } else {
+        qr_f64(a, m, n, q, columns, work);
+    }
+}

@@ -27,4 +27,8 @@ void bd_matrix_adjoint(bool is_complex, void *a, int64_t n);
 bool bd_matrix_tridiagonal(bool is_complex, void *diagonals, int64_t n, bool pivoting, void *x,
                            int64_t count);
 
+// A = Q R in place of A [m, n]: R, whose diagonal may be negative, zeros below it; and the first `columns` of Q's m columns, by
+// Householder's reflections, in q [m, columns]. `work` is memory for min(m, n) numbers and max(n, columns) more.
+void bd_matrix_qr(bool is_complex, void *a, int64_t m, int64_t n, void *q, int64_t columns, void *work);
+
 #endif

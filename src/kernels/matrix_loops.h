@@ -102,3 +102,51 @@ static bool NAME(tridiagonal)(NUMBER *upper, NUMBER *main, NUMBER *lower, NUMBER
     }
     return true;
 }
+
+// Adds `factor` times the `count` numbers of x to y.
+static void NAME(add_row)(NUMBER *y, NUMBER factor, const NUMBER *x, int64_t count)
+{
+    for (int64_t j = 0; j < count; j++)
+        y[j] += factor * x[j];
+}
+
+// B -= factor v (v^H B) for rows [k, m) of B [m, n], columns from `from` on; v is 1 and then column k of `a` below the diagonal. `row` is
+// memory for n numbers.
+static void NAME(reflect)(const NUMBER *a, int64_t stride, int64_t m, int64_t k, NUMBER factor, NUMBER *b,
+                          int64_t n, int64_t from, NUMBER *row)
+{
+    for (int64_t j = from; j < n; j++)
+        row[j] = 0;
+    for (int64_t i = k; i < m; i++)
+        NAME(add_row)(row + from, i == k ? 1 : CONJUGATE(a[i * stride + k]), b + i * n + from, n - from);
+    for (int64_t i = k; i < m; i++)
+        NAME(add_row)(b + i * n + from, -factor * (i == k ? 1 : a[i * stride + k]), row + from, n - from);
+}
+
+static void NAME(qr)(NUMBER *a, int64_t m, int64_t n, NUMBER *q, int64_t columns, NUMBER *work)
+{
+    int64_t pivots = m < n ? m : n;
+    NUMBER *factors = work, *row = work + pivots;
+    for (int64_t k = 0; k < pivots; k++) {
+        NUMBER first = a[k * n + k];
+        double below = 0, imaginary = SIZE_OF(first - REAL(first));
+        for (int64_t i = k + 1; i < m; i++)
+            below = hypot(below, SIZE_OF(a[i * n + k]));
+        factors[k] = 0;
+        if (below == 0 && imaginary == 0) continue;
+        double length = hypot(SIZE_OF(first), below), pivot = REAL(first) >= 0 ? -length : length;
+        for (int64_t i = k + 1; i < m; i++)
+            a[i * n + k] /= first - pivot;
+        factors[k] = (pivot - first) / pivot;
+        NAME(reflect)(a, n, m, k, CONJUGATE(factors[k]), a, n, k + 1, row);
+        a[k * n + k] = pivot;
+    }
+    for (int64_t i = 0; i < m * columns; i++)
+        q[i] = i / columns == i % columns;
+    for (int64_t k = pivots - 1; k >= 0; k--)
+        NAME(reflect)(a, n, m, k, factors[k], q, columns, 0, row);
+    for (int64_t i = 0; i < m; i++) {
+        for (int64_t j = 0; j < n && j < i; j++)
+            a[i * n + j] = 0;
+    }
+}

@@ -34,16 +34,11 @@ static const family families[] = {
     {"PyFunc", false, "a server cannot call functions of the client's Python"},
 };
 
-// Whole names that are too short to be parts of others.
-static const char *const decompositions[] = {"Qr", "Lu"};
-
 const char *bd_op_refusal(const char *op_type)
 {
     for (size_t i = 0; i < BD_COUNTOF(families); i++) {
         const char *at = strstr(op_type, families[i].part);
         if (at && (at == op_type || !families[i].begins)) return families[i].why;
     }
-    for (size_t i = 0; i < BD_COUNTOF(decompositions); i++)
-        if (!strcmp(op_type, decompositions[i])) return "decompositions of matrices are not part of Braid";
     return NULL;
 }

@@ -1,7 +1,10 @@
-// Tile: a tensor repeated along its dimensions.
+// Tile: a tensor repeated along its dimensions; and TileGrad, the sum of the copies.
 #include "graph/grad.h"
 #include "ops/element.h"
 #include "ops/grad_steps.h"
+#include "ops/variable.h"
+
+#include <string.h>
 
 static braid_code tile_shape(bd_shape_ctx *c, braid_status *st)
 {
@@ -111,4 +114,65 @@ BD_OP(Tile) = {
     .gradient = tile_gradient,
     .kernels = BD_KERNELS({.run = tile_run}),
     .doc = "Repeats a tensor multiples[d] times along each dimension d.",
+};
+
+// ---- TileGrad ----
+
+// The shape of one copy. False: the kernel has failed.
+static bool copy_shape(bd_op_ctx *c, braid_shape *copy)
+{
+    const braid_tensor *x = bd_input(c, 0), *times = bd_input(c, 1);
+    int rank = x->shape.rank;
+    char text[BD_SHAPE_STR_MAX];
+    if (times->shape.rank != 1 || times->shape.dims[0] != rank) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "Expected multiples argument to be a vector of length %d but got shape %s", rank,
+                   bd_shape_str(&times->shape, text));
+        return false;
+    }
+    *copy = x->shape;
+    for (int d = 0; d < rank; d++) {
+        int64_t n = bd_tensor_index(times, d);
+        if (n > 0 && x->shape.dims[d] % n == 0) {
+            copy->dims[d] /= n;
+            continue;
+        }
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "Expected multiples[%d] > 0 to divide dimension %d of %s, but got %lld", d, d,
+                   bd_shape_str(&x->shape, text), (long long)n);
+        return false;
+    }
+    return true;
+}
+
+// A row of the input adds to a row of the output, whose place in each dimension is that within its copy.
+static void tile_grad_run(bd_op_ctx *c)
+{
+    const braid_tensor *x = bd_input(c, 0);
+    braid_shape copy;
+    if (!copy_shape(c, &copy)) return;
+    braid_tensor *y = bd_output(c, 0, x->dtype, &copy);
+    if (!y || bd_tensor_count(x) == 0) return;
+    size_t size = braid_dtype_size(x->dtype);
+    int64_t row = copy.rank > 0 ? copy.dims[copy.rank - 1] : 1, to_strides[BRAID_RANK_MAX];
+    bd_update_fn add = bd_update_function(x->dtype, BD_UPDATE_ADD);
+    bd_row_strides(&copy, to_strides);
+    memset(y->data, 0, (size_t)bd_tensor_count(y) * size);
+    for (int64_t at = 0; at < bd_tensor_count(x); at += row) {
+        int64_t rest = at, to = 0;
+        for (int d = copy.rank - 1; d >= 0; d--) {
+            to += rest % x->shape.dims[d] % copy.dims[d] * to_strides[d];
+            rest /= x->shape.dims[d];
+        }
+        add((char *)y->data + (size_t)to * size, (const char *)x->data + (size_t)at * size, row);
+    }
+}
+
+BD_OP(TileGrad) = {
+    .signature = "(input: T, multiples: int32) -> (output: T)",
+    .attrs = "T:type",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T"), .run = tile_grad_run}),
+    .doc =
+        "The sum of the multiples[d] copies of a tensor along each dimension d: the gradient of Tile in graphs of version 2.",
 };

@@ -54,6 +54,17 @@ BD_OP(Const) = {
     .doc = "Gives the tensor in attr `value`.",
 };
 
+BD_OP(HostConst) = {
+    .signature = "() -> (output: dtype)",
+    .attrs = "value:tensor; dtype:type",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .kernels = BD_KERNELS({.state_size = sizeof(const_state),
+                           .create = const_create,
+                           .destroy = const_destroy,
+                           .run = const_run}),
+    .doc = "Const, in the memory of the host, where everything is.",
+};
+
 // ---- Placeholders ----
 
 // The last GraphDef version in which the shape of a placeholder could not tell a scalar from "unknown".

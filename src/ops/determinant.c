@@ -236,3 +236,74 @@ BD_OP(BatchCholesky) = {
     .kernels = BD_MATRIX_KERNELS(cholesky_run),
     .doc = "The older name of Cholesky.",
 };
+
+// ---- CholeskyGrad ----
+
+// (S + S^T) / 2 in place of `g`, as above, of the lower triangle L and the lower triangle of its gradient.
+static void symmetric_gradient(double *l, double *g, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) { // M: row i needs rows from i on of what is there
+        for (int64_t j = 0; j <= i; j++) {
+            double sum = 0;
+            for (int64_t k = i; k < n; k++)
+                sum += l[k * n + i] * g[k * n + j];
+            g[i * n + j] = i == j ? sum / 2 : sum;
+        }
+        for (int64_t j = i + 1; j < n; j++)
+            g[i * n + j] = 0;
+    }
+    bd_matrix_adjoint(false, l, n);
+    bd_matrix_substitute(false, l, n, false, false, g, n); // L^-T M
+    bd_matrix_adjoint(false, g, n);
+    bd_matrix_substitute(false, l, n, false, false, g, n); // S^T
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < i; j++)
+            g[i * n + j] = g[j * n + i] = (g[i * n + j] + g[j * n + i]) / 2;
+    }
+}
+
+static void cholesky_grad_run(bd_op_ctx *c)
+{
+    const braid_tensor *l = bd_input(c, 0), *grad = bd_input(c, 1);
+    if (!bd_matrices_check(c)) return;
+    if (!bd_shape_equal(&l->shape, &grad->shape)) {
+        char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Inputs (L and grad) must have the same shape: %s and %s",
+                   bd_shape_str(&l->shape, a), bd_shape_str(&grad->shape, b));
+        return;
+    }
+    braid_tensor *y = bd_output(c, 0, l->dtype, &l->shape);
+    if (!y || bd_tensor_count(y) == 0) return;
+    int64_t n = l->shape.dims[l->shape.rank - 1], size = n * n;
+    double *a = bd_try_malloc((size_t)size * sizeof *a), *g = bd_try_malloc((size_t)size * sizeof *g);
+    if (!a || !g)
+        bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when copying a matrix of %lld rows", (long long)n);
+    for (int64_t m = 0; m < bd_tensor_count(l) / size && !bd_op_failed(c); m++) {
+        bd_matrix_load(l, m, n, false, a);
+        bd_matrix_load(grad, m, n, false, g);
+        symmetric_gradient(a, g, n);
+        bd_wide_store(g, size, y, m * size);
+    }
+    bd_free(a);
+    bd_free(g);
+}
+
+#define CHOLESKY_GRAD_KERNELS                                                                                \
+    BD_KERNELS({.types = "T=float|double", .flags = BD_KERNEL_EXPENSIVE, .run = cholesky_grad_run})
+
+BD_OP(CholeskyGrad) = {
+    .signature = "(l: T, grad: T) -> (output: T)",
+    .attrs = "T:type{double,float,half}",
+    .shape = cholesky_shape,
+    .kernels = CHOLESKY_GRAD_KERNELS,
+    .doc =
+        "The gradient of Cholesky by its input, of its output and the gradient by that; symmetric, as the input is.",
+};
+
+BD_OP(BatchCholeskyGrad) = {
+    .signature = "(l: T, grad: T) -> (output: T)",
+    .attrs = "T:type{double,float}",
+    .shape = cholesky_shape,
+    .kernels = CHOLESKY_GRAD_KERNELS,
+    .doc = "The older name of CholeskyGrad.",
+};

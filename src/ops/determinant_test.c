@@ -35,6 +35,22 @@ static void test_determinants(void **state)
     OP_TEST_VALUES(cases);
 }
 
+// By the formula, with numpy's matrices; what lies above the diagonals is not used.
+static void test_cholesky_grad(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"CholeskyGrad", NULL, "double[3,3] 2 0 0 0.5 1.5 0 -1 0.25 3; double[3,3] 1 9 9 2 3 9 -1 0.5 4",
+         "double[3,3] 0.2146990740740741 0.2800925925925926 0.0694444444444444 0.2800925925925926 "
+         "0.9907407407407407 0.0555555555555556 0.0694444444444444 0.0555555555555556 0.6666666666666666"},
+        {"CholeskyGrad", NULL, "float[2,1,1] 2 4; float[2,1,1] 8 8", "float[2,1,1] 2 1"},
+        {"CholeskyGrad", NULL, "float[0,0]; float[0,0]", "float[0,0]"},
+        {"CholeskyGrad", NULL, "float[1,1] 1; float[2,1,1] 1", "InvalidArgument: must have the same shape"},
+        {"BatchCholeskyGrad", NULL, "double[1,1] 2; double[1,1] 8", "double[1,1] 2"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
 static void test_tridiagonal(void **state)
 {
     (void)state;
@@ -172,13 +188,10 @@ static void test_cholesky_gradient(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_determinants),
-        cmocka_unit_test(test_tridiagonal),
-        cmocka_unit_test(test_older_names),
-        cmocka_unit_test(test_fingerprints),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_cholesky_gradient),
+        cmocka_unit_test(test_determinants), cmocka_unit_test(test_cholesky_grad),
+        cmocka_unit_test(test_tridiagonal),  cmocka_unit_test(test_older_names),
+        cmocka_unit_test(test_fingerprints), cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_gradients),    cmocka_unit_test(test_cholesky_gradient),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -1,0 +1,50 @@
+// What the ops of TensorFlow's debugger give.
+#include "base/testing/test.h"
+#include "ops/testing/op_test.h"
+
+static void test_values(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"DebugIdentity", NULL, "string[2] a b", "string[2] a b"},
+        {"DebugIdentity", NULL, "ref float[2] 1 2", "float[2] 1 2"},
+        {"DebugIdentity", "debug_urls=[file:///tmp/x]", "float[2] 1 2",
+         "Unimplemented: Braid sends nothing to attr debug_urls"},
+        {"DebugNanCount", NULL, "float[2,2] nan 1 nan inf", "int64[1] 2"},
+        {"DebugNanCount", NULL, "half[2] 0x7e00 0x7c00", "int64[1] 1"},
+        {"DebugNanCount", NULL, "int16[3] 1 2 3", "int64[1] 0"},
+        {"DebugNanCount", NULL, "double[1500] nan", "int64[1] 1500"},
+        {"DebugGradientIdentity", NULL, "float[2] 1 2", "float[2] 1 2"},
+        {"DebugGradientRefIdentity", NULL, "ref float[2] 1 2", "float[2] 1 2"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_numeric_summary(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        // Value?, elements, nan, -inf, negative, 0, positive, inf; least, greatest, mean, variance (numpy's); type, rank, sizes.
+        {"DebugNumericSummary", NULL, "double[2,4] 1 -2 nan inf 0 3 -inf 0.5",
+         "double[16] 1 8 1 1 1 1 3 1 -2 3 0.5 2.6 2 2 2 4"},
+        {"DebugNumericSummary", NULL, "bool[3] true false true",
+         "double[15] 1 3 0 0 0 1 2 0 0 1 0.6666666666666666 0.2222222222222222 10 1 3"},
+        {"DebugNumericSummary", NULL, "int8[] -5", "double[14] 1 1 0 0 1 0 0 0 -5 -5 -5 0 6 0"},
+        {"DebugNumericSummary", "lower_bound=-1.0; upper_bound=2.0", "float[5] -1 -3 0 2 1.5",
+         "double[15] 1 5 0 2 0 1 1 1 -3 2 -0.1 3.24 1 1 5"},
+        {"DebugNumericSummary", NULL, "float[2] nan nan",
+         "double[15] 1 2 2 0 0 0 0 0 inf -inf nan nan 1 1 2"},
+        {"DebugNumericSummary", NULL, "float[0]", "double[15] 1 0 0 0 0 0 0 0 inf -inf nan nan 1 1 0"},
+        {"DebugNumericSummary", "gated_grpc=true", "float[2] 1 2", "double[0]"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_numeric_summary),
+    };
+    return BD_RUN_TESTS(tests);
+}
