@@ -78,8 +78,8 @@ typedef struct braid_run_args {
 BRAID_API braid_session *braid_session_open(braid_graph *graph, const braid_session_options *options,
                                             braid_status *status);
 
-/// Runs what fetches and targets need, blocks until done. On an error no fetch is stored. Several threads may run at
-/// once on one session (while the graph does not change).
+/// Runs what fetches and targets need, blocks until done. On an error no fetch is stored. A fetch that is fed gives what was
+/// fed. Several threads may run at once on one session (while the graph does not change).
 BRAID_API braid_code braid_session_run(braid_session *session, const braid_run_args *args,
                                        braid_status *status);
 

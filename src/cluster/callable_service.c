@@ -8,7 +8,6 @@
 #include "proto/pack.h"
 #include "tensor/tensor_proto.h"
 #include "tensorflow/core/protobuf/master.pb-c.h"
-#include <string.h>
 
 // ---- MakeCallable ----
 
@@ -45,38 +44,14 @@ static void callable_made(void *arg, int64_t handle, const braid_status *st)
     bd_served_reply_proto(&c->base, &response.base);
 }
 
-static bool is_among(const char *name, char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(names[i], name) == 0) return true;
-    return false;
-}
-
-// Values are handed over in the memory of the host: another place for them is refused.
-static braid_code check_device(const char *field, const char *tensor, const char *device, char *const *names,
-                               size_t count, braid_status *st)
-{
-    if (!is_among(tensor, names, count))
-        return bd_fail(st, BRAID_INVALID_ARGUMENT, "CallableOptions.%s: '%s' is not one of the callable's",
-                       field, tensor);
-    if (strstr(device, "CPU:") || strstr(device, "cpu:")) return BRAID_OK;
-    return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                   "CallableOptions.%s: the device %s of '%s' is not found: there are CPU devices only",
-                   field, device, tensor);
-}
-
+// As in TensorFlow, whose remote sessions hand values over in the memory of the host.
 static braid_code check_devices(const Tensorflow__CallableOptions *o, braid_status *st)
 {
-    if (o->n_fetch_devices && !o->fetch_skip_sync)
-        return bd_fail(st, BRAID_UNIMPLEMENTED,
-                       "CallableOptions.fetch_skip_sync = false is not yet implemented (with fetch_devices)");
-    for (size_t i = 0; !st->code && i < o->n_feed_devices; i++)
-        check_device("feed_devices", o->feed_devices[i]->key, o->feed_devices[i]->value, o->feed, o->n_feed,
-                     st);
-    for (size_t i = 0; !st->code && i < o->n_fetch_devices; i++)
-        check_device("fetch_devices", o->fetch_devices[i]->key, o->fetch_devices[i]->value, o->fetch,
-                     o->n_fetch, st);
-    return st->code;
+    if (!o->n_feed_devices && !o->n_fetch_devices) return BRAID_OK;
+    return bd_fail(
+        st, BRAID_UNIMPLEMENTED,
+        "CallableOptions.feed_devices and fetch_devices, which would leave tensors in the memory of a "
+        "device, are not supported when using a remote session: leave them out");
 }
 
 static void set_make_args(make_call *c, const Tensorflow__CallableOptions *o)

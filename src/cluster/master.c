@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "cluster/master_internal.h"
 #include "graph/device_name.h"
+#include "runtime/session.h"
 #include <string.h>
 
 bd_master *bd_master_new(const bd_master_env *env)
@@ -36,7 +37,8 @@ bd_master_session *bd_master_find_session(bd_master *m, const char *handle, brai
     if (s) bd_master_session_ref(s);
     if (s) atomic_store_explicit(&s->last_use_ns, bd_now_ns(), memory_order_relaxed);
     bd_mutex_unlock(&m->mu);
-    if (!s) bd_fail(st, BRAID_ABORTED, "Session %s is not found.", handle);
+    if (!s)
+        bd_fail(st, BRAID_ABORTED, "Session %s is not found. Possibly, this master has restarted.", handle);
     return s;
 }
 
@@ -219,7 +221,7 @@ static void begin_closing(bd_master *m, bd_master_session *s, bd_master_done_fn 
     bd_master_unwatch_client(s);
     bd_master_session_ref(s);
     BD_STATUS(why);
-    bd_fail(why, BRAID_CANCELLED, "Session has been closed.");
+    bd_fail(why, BRAID_CANCELLED, BD_SESSION_CLOSED);
     bd_cancellation_cancel(s->cancellation, why);
     bd_master_session_leave(s);
     bd_master_session_unref(s);
@@ -236,7 +238,7 @@ void bd_master_close_session(bd_master *m, const char *handle, bd_master_done_fn
         return;
     }
     BD_STATUS(st);
-    bd_fail(st, BRAID_ABORTED, "Session %s is not found.", handle);
+    bd_fail(st, BRAID_ABORTED, "Session %s is not found. Possibly, this master has restarted.", handle);
     if (fn) fn(arg, st);
 }
 
@@ -293,6 +295,7 @@ void bd_master_list_devices(bd_master *m, const char *handle, bd_cancellation *c
     BD_STATUS(st);
     if (handle && handle[0]) {
         bd_master_session *s = bd_master_find_session(m, handle, st);
+        if (!s) st->code = BRAID_INVALID_ARGUMENT;
         fn(arg, s ? s->devices : NULL, s ? s->device_count : 0, st);
         bd_master_session_unref(s);
         return;

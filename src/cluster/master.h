@@ -143,7 +143,7 @@ void bd_master_end_partial(bd_master_session *s, const char *handle);
 void bd_master_close_session(bd_master *m, const char *handle, bd_master_done_fn fn, void *arg);
 
 // Devices of the session's tasks in the order of tasks, the own task's first; NULL: asks all tasks of the
-// cluster.
+// cluster. A handle that nobody has is InvalidArgument here, as in TensorFlow.
 typedef void (*bd_master_devices_fn)(void *arg, const bd_device_info *devices, int count,
                                      const braid_status *st);
 void bd_master_list_devices(bd_master *m, const char *handle, bd_cancellation *cancellation,

@@ -9,6 +9,7 @@
 #include "cluster/served.h"
 #include "cluster/server_internal.h"
 #include "cluster/services.h"
+#include "graph/graph_def_external.h"
 #include "proto/pack.h"
 #include "tensor/named_tensor.h"
 #include "tensorflow/core/protobuf/master.pb-c.h"
@@ -43,6 +44,14 @@ static void session_created(void *arg, bd_master_session *session, const braid_s
     bd_master_session_unref(session);
 }
 
+// TensorFlow isolates sessions that bring their cluster, and none that is to share its state.
+static bool is_isolated(const Tensorflow__ConfigProto *config)
+{
+    if (config->experimental && config->experimental->share_session_state_in_clusterspec_propagation)
+        return false;
+    return config->isolate_session_state || bd_cluster_def_is_given(config->cluster_def);
+}
+
 static void begin_create(braid_server *server, bd_incoming *call, const Tensorflow__ConfigProto *config,
                          braid_graph *graph)
 {
@@ -53,8 +62,7 @@ static void begin_create(braid_server *server, bd_incoming *call, const Tensorfl
         .device_filter_count = (int)config->n_device_filters,
         .allow_soft_placement = config->allow_soft_placement,
         .log_device_placement = config->log_device_placement,
-        // TensorFlow isolates sessions that bring their cluster.
-        .is_isolated = config->isolate_session_state || bd_cluster_def_is_given(config->cluster_def),
+        .is_isolated = is_isolated(config),
         .operation_timeout_ms = config->operation_timeout_in_ms,
         .disabled_rewrites = bd_graph_options_read(config->graph_options),
         .collective_leader = config->experimental ? config->experimental->collective_group_leader : NULL,
@@ -65,6 +73,15 @@ static void begin_create(braid_server *server, bd_incoming *call, const Tensorfl
     bd_served_init(&c->base, call, server->cancellation, server->cancellation, free_served);
     bd_master_create_session(server->master, graph, &wanted, deadline_ns, c->base.cancellation,
                              session_created, c);
+}
+
+// A server's threads are its own.
+static braid_code check_config(const Tensorflow__ConfigProto *config, braid_status *st)
+{
+    if (!config->use_per_session_threads && !config->n_session_inter_op_thread_pool) return BRAID_OK;
+    return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                   "Distributed session does not support session thread pool options: leave out "
+                   "ConfigProto.use_per_session_threads and session_inter_op_thread_pool");
 }
 
 static void create_session(braid_server *server, bd_incoming *call)
@@ -78,9 +95,11 @@ static void create_session(braid_server *server, bd_incoming *call)
     const Tensorflow__CreateSessionRequest *request =
         bd_proto_unpack_split(&tensorflow__create_session_request__descriptor, &call->request, 1,
                               bd_message_field_add, &graph_def, arena, st);
-    if (request && request->config && bd_cluster_def_is_given(request->config->cluster_def))
+    if (request && request->config) check_config(request->config, st);
+    if (request && !st->code && request->config && bd_cluster_def_is_given(request->config->cluster_def))
         bd_cluster_def_check(request->config->cluster_def, &server->peers, "ConfigProto.cluster_def", st);
-    if (request && !st->code) bd_graph_import_message(&graph, &graph_def, st);
+    if (request && !st->code && !bd_graph_def_check_external(&graph_def, st))
+        bd_graph_import_message(&graph, &graph_def, st);
     bd_message_fini(&graph_def);
     bd_message_fini(&call->request); // not kept while the session waits for its tasks
     if (request && !st->code)

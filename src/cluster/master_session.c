@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "cluster/master_internal.h"
+#include "graph/graph_def_external.h"
 #include "graph/lower.h"
 #include "runtime/placer.h"
 #include <inttypes.h>
@@ -81,6 +82,7 @@ braid_code bd_master_extend(bd_master_session *s, const bd_message *graph_def, i
     if (*version >= 0 && *version != s->version)
         code = bd_fail(st, BRAID_ABORTED, "Current version is %" PRId64 " but caller expected %" PRId64,
                        s->version, *version);
+    if (!code) code = bd_graph_def_check_external(graph_def, st);
     if (!code) code = bd_graph_import_message(&s->graph, graph_def, st);
     if (!code) {
         bd_graph_lower(&s->graph, (int)from);

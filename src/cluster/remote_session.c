@@ -377,7 +377,7 @@ static void destroy(bd_remote_session *s)
 static void cancel(bd_session *base)
 {
     BD_STATUS(why);
-    bd_fail(why, BRAID_CANCELLED, "Session has been closed.");
+    bd_fail(why, BRAID_CANCELLED, BD_SESSION_CLOSED);
     bd_cancellation_cancel(bd_remote_of(base)->cancellation, why);
 }
 

@@ -132,7 +132,8 @@ static braid_code parse_node(bd_import *im, bd_wire_reader *in)
     if (!bd_node_name_is_valid(n.name))
         return bd_fail(im->st, BRAID_INVALID_ARGUMENT, "Node '%.200s': Node name contains invalid characters",
                        n.name);
-    if (!*n.op) return bd_fail(im->st, BRAID_INVALID_ARGUMENT, "Node '%s': has no op", n.name);
+    if (!*n.op)
+        return bd_fail(im->st, BRAID_INVALID_ARGUMENT, "Node '%s' does not specify an operation", n.name);
     if (bd_map_put(&im->by_name, n.name, (void *)(uintptr_t)im->nodes.len))
         return bd_fail(im->st, BRAID_INVALID_ARGUMENT, "Node '%s' is not unique", n.name);
     if (bd_map_has(&im->g->by_name, n.name))

@@ -187,11 +187,11 @@ static void test_errors(void **state)
         {"bad:name = NoOp( )", "Node 'bad:name': Node name contains invalid characters"},
         {"^a = NoOp( )", "Node name contains invalid characters"},
         {"'' = NoOp( )", "Node name contains invalid characters"},
-        {"a = ''( )", "Node 'a': has no op"},
+        {"a = ''( )", "Node 'a' does not specify an operation"},
         {"a = Placeholder( ) dtype=int:1",
          "Node 'a' (op: 'Placeholder'): attr 'dtype' is of kind int, expected type"},
         {"a = Placeholder( ) dtype=none", "attr 'dtype' is of kind none, expected type"},
-        {"a = Placeholder( )", "Node 'a' (op: 'Placeholder'): missing attr 'dtype'"},
+        {"a = Placeholder( )", "Node 'a' (op: 'Placeholder'): NodeDef missing attr 'dtype'"},
         {"a = Placeholder( ) dtype=type:77",
          "Node 'a' (op: 'Placeholder'): Attr 'dtype': 77 is no element type"},
         {"a = Placeholder( ) dtype=garbage", "Attr 'dtype': malformed"},
@@ -201,7 +201,7 @@ static void test_errors(void **state)
          "Node 'v' (op: 'Variable'): attr 'shape' is of kind string"},
         {X "a = Assign(x, x)", "incompatible with expected float_ref"},
         {X "m = Merge(x, n) T=type:1 N=int:2\nn = NextIteration(i)\ni = Placeholder( ) dtype=type:3",
-         "Input 1 of node 'm' (op: 'Merge') was passed int32 from n:0 incompatible with expected float"},
+         "Input 1 of node m was passed int32 from n:0 incompatible with expected float."},
     };
     for (size_t i = 0; i < BD_COUNTOF(cases); i++) {
         BD_STATUS(st);

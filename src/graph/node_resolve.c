@@ -235,7 +235,8 @@ static braid_code settle_attrs(resolver *r)
         const bd_attr_def *def = &r->def->attrs[i];
         bd_attr *value = find_attr(r->n, def->name);
         if (!value && !infer_from_inputs(r, def)) {
-            if (!def->has_default) return fail(r, "missing attr '%s'", def->name);
+            if (!def->has_default)
+                return fail(r, "NodeDef missing attr '%s' from Op<name=%s>", def->name, r->n->op_type);
             bd_attr_copy(add_attr(r, def->name, true), &def->default_value, &r->g->arena, &r->g->tensors);
         }
         braid_code code = check_attr(r, def, find_attr(r->n, def->name));
@@ -280,7 +281,8 @@ static braid_code settle_types(resolver *r)
     braid_op *n = r->n;
     int64_t inputs = count_edges(n, r->def->inputs, r->def->input_count);
     if (inputs != n->input_count)
-        return fail(r, "takes %lld inputs, but got %d", (long long)inputs, n->input_count);
+        return fail(r, "NodeDef expected %lld inputs do not match %d inputs specified", (long long)inputs,
+                    n->input_count);
     int64_t outputs = count_edges(n, r->def->outputs, r->def->output_count);
     if (outputs > BD_NODE_OUTPUTS_MAX)
         return fail(r, "has %lld outputs, more than %d", (long long)outputs, BD_NODE_OUTPUTS_MAX);
@@ -301,10 +303,9 @@ static braid_code check_source(const braid_op *n, int index, braid_status *st)
 {
     braid_out in = n->inputs[index];
     if (in.index < 0 || (in.op->def && in.index >= in.op->output_count))
-        return bd_fail(
-            st, BRAID_INVALID_ARGUMENT,
-            "Node '%s' (op: '%s'): Connecting to invalid output %d of source node %s which has %d outputs",
-            n->name, n->op_type, in.index, in.op->name, in.op->output_count);
+        return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       "Node '%s': Connecting to invalid output %d of source node %s which has %d outputs",
+                       n->name, in.index, in.op->name, in.op->output_count);
     return BRAID_OK;
 }
 
@@ -317,9 +318,8 @@ braid_code bd_node_check_input(const braid_op *n, int index, braid_status *st)
     if (got == BRAID_INVALID || expected == BRAID_INVALID) return BRAID_OK;
     if (expected == got || expected == bd_dtype_base(got)) return BRAID_OK;
     return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                   "Input %d of node '%s' (op: '%s') was passed %s from %s:%d incompatible with expected %s",
-                   index, n->name, n->op_type, braid_dtype_name(got), in.op->name, in.index,
-                   braid_dtype_name(expected));
+                   "Input %d of node %s was passed %s from %s:%d incompatible with expected %s.", index,
+                   n->name, braid_dtype_name(got), in.op->name, in.index, braid_dtype_name(expected));
 }
 
 // An op that Braid does not know: takes what it is given, gives what nobody knows.

@@ -384,7 +384,7 @@ static void direct_cancel(bd_session *base)
 {
     bd_direct_session *s = bd_direct_of(base);
     BD_STATUS(why);
-    bd_fail(why, BRAID_CANCELLED, "Session has been closed.");
+    bd_fail(why, BRAID_CANCELLED, BD_SESSION_CLOSED);
     bd_announced_end(&s->announced);
     bd_cancellation_cancel(s->cancellation, why);
 }

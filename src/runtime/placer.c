@@ -68,7 +68,17 @@ static braid_code fail_node(const braid_op *n, braid_status *st, const char *for
     va_start(args, format);
     bd_vfail(st, BRAID_INVALID_ARGUMENT, format, args);
     va_end(args);
-    return bd_status_prefix(st, "Cannot assign a device for operation '%s': ", n->name);
+    bd_status_prefix(st, "Cannot assign a device for operation %s: ", n->name);
+    return bd_status_suffix(st, strstr(st->message, "{{node ") ? " [[%s]]" : " [[{{node %s}}]]", n->name);
+}
+
+// The first field that both give and that differs.
+static const char *first_conflict(const bd_device_name *x, const bd_device_name *y)
+{
+    if (x->has_job && y->has_job && strcmp(x->job, y->job) != 0) return "jobs";
+    if (x->has_replica && y->has_replica && x->replica != y->replica) return "replicas";
+    if (x->has_task && y->has_task && x->task != y->task) return "tasks";
+    return x->has_type && y->has_type && strcmp(x->type, y->type) != 0 ? "types" : "ids";
 }
 
 static braid_code fail_merge(placer *p, int a, int b, const bd_device_name *x, const bd_device_name *y,
@@ -76,8 +86,10 @@ static braid_code fail_merge(placer *p, int a, int b, const bd_device_name *x, c
 {
     char first[BD_DEVICE_NAME_MAX], second[BD_DEVICE_NAME_MAX];
     return fail_node(p->graph->nodes.items[b], st,
-                     "Cannot colocate nodes '%s' and '%s': they ask for '%s' and '%s'", name_of(p, a),
-                     name_of(p, b), bd_device_name_print(x, first), bd_device_name_print(y, second));
+                     "Cannot colocate nodes {{colocation_node %s}} and {{colocation_node %s}}: "
+                     "Cannot merge devices with incompatible %s: '%s' and '%s'",
+                     name_of(p, a), name_of(p, b), first_conflict(x, y), bd_device_name_print(x, first),
+                     bd_device_name_print(y, second));
 }
 
 // Joins the groups of nodes `a` and `b`.
@@ -92,17 +104,19 @@ static braid_code join(placer *p, int a, int b, braid_status *st)
     }
     group *to = &p->groups[x], *from = &p->groups[y];
     if (to->placed && from->placed && strcmp(to->placed, from->placed) != 0) {
-        return fail_node(p->graph->nodes.items[b], st,
-                         "Cannot colocate nodes '%s' and '%s': they are on '%s' and '%s' already",
-                         name_of(p, a), name_of(p, b), p->groups[find_root(p, a)].placed,
-                         p->groups[find_root(p, b)].placed);
+        return fail_node(
+            p->graph->nodes.items[b], st,
+            "Cannot colocate nodes {{colocation_node %s}} and {{colocation_node %s}}: they are on "
+            "'%s' and '%s' already",
+            name_of(p, a), name_of(p, b), p->groups[find_root(p, a)].placed,
+            p->groups[find_root(p, b)].placed);
     }
     if (from->has_spec) {
         if (!to->has_spec) {
             to->spec = from->spec;
             to->example = from->example;
         } else if (!bd_device_name_intersect(&to->spec, &from->spec, p->options->allow_soft_placement)) {
-            return fail_merge(p, to->example, from->example, &to->spec, &from->spec, st);
+            return fail_merge(p, a, b, &to->spec, &from->spec, st);
         }
         to->has_spec = true;
     }
@@ -119,7 +133,7 @@ static braid_code parse_device(placer *p, const braid_op *n, const char *text, c
     if (*out) return BRAID_OK;
     bd_device_name *spec = BD_ARENA_NEW(&p->arena, bd_device_name);
     if (bd_device_name_parse(text, spec, st))
-        return bd_status_prefix(st, "Cannot assign a device for operation '%s': ", n->name);
+        return bd_status_prefix(st, "Cannot assign a device for operation %s: ", n->name);
     bd_map_put(&p->specs, text, spec);
     *out = spec;
     return BRAID_OK;
@@ -263,15 +277,25 @@ static braid_code fail_no_device(const placer *p, const braid_op *n, const bd_de
     };
     char asked[BD_DEVICE_NAME_MAX];
     bd_strbuf names = {0};
+    bd_device_name own;
+    const bool is_own = !bd_device_name_parse(n->device, &own, st) && bd_device_name_equal(&own, spec);
     for (int i = 0; i < p->options->device_count && i < SHOWN_MAX; i++)
         bd_strbuf_appendf(&names, "%s%s", i ? ", " : "", p->candidates[i].text);
     if (p->options->device_count > SHOWN_MAX)
         bd_strbuf_appendf(&names, " and %d more", p->options->device_count - SHOWN_MAX);
-    braid_code code =
-        fail_node(n, st,
-                  "Operation was explicitly assigned to %s but available devices are [ %s ]. Make sure "
-                  "the device specification refers to a valid device.",
-                  bd_device_name_print(spec, asked), bd_strbuf_str(&names));
+    bd_device_name_print(spec, asked);
+    const braid_code code =
+        is_own ? fail_node(
+                     n, st,
+                     "{{node %s}} was explicitly assigned to %s but available devices are [ %s ]. Make sure "
+                     "the device specification refers to a valid device.",
+                     n->name, n->device, bd_strbuf_str(&names))
+               : fail_node(
+                     n, st,
+                     "Could not satisfy explicit device specification '%s' because the node "
+                     "{{colocation_node %s}} was colocated with a group of nodes that required incompatible "
+                     "device '%s'. All available devices [%s].",
+                     n->device, n->name, asked, bd_strbuf_str(&names));
     bd_strbuf_fini(&names);
     return code;
 }
@@ -319,8 +343,12 @@ static braid_code follow_group(placer *p, braid_op *n, const char *device, braid
     }
     if (conflicts) {
         char asked[BD_DEVICE_NAME_MAX];
-        return fail_node(n, st, "it is to be on %s, with what it is colocated with, but '%s' asks for %s",
-                         device, name_of(p, g->example), bd_device_name_print(&g->spec, asked));
+        return fail_node(
+            n, st,
+            "Could not satisfy explicit device specification '%s' of {{colocation_node %s}} because the "
+            "node {{colocation_node %s}} was colocated with a group of nodes that required incompatible "
+            "device '%s'",
+            bd_device_name_print(&g->spec, asked), name_of(p, g->example), n->name, device);
     }
     n->assigned_device = device;
     return BRAID_OK;

@@ -170,7 +170,7 @@ static void a_device_nobody_has_is_an_error_that_says_what_there_is(void **state
         const bd_placer_options *options;
     } cases[] = {
         {"/gpu:0",
-         "Cannot assign a device for operation 'v': Operation was explicitly assigned to /device:GPU:0 but available devices are [ " PS0
+         "Cannot assign a device for operation v: {{node v}} was explicitly assigned to /device:GPU:0 but available devices are [ " PS0
          ", " PS1 ", " W0 ", " W1 " ]",
          &hard},
         {"/job:foo/task:7", "explicitly assigned to /job:foo/task:7 but available devices are [ " PS0, &hard},
@@ -199,11 +199,31 @@ static void nodes_that_must_be_together_and_cannot_are_an_error(void **state)
     tg2(g, "Assign", "assign", v, tg_float(g, "one", 1));
     BD_STATUS(st);
     bd_place(g, 0, &soft, st);
-    assert_error(st, BRAID_INVALID_ARGUMENT,
-                 "Cannot assign a device for operation 'assign': Cannot colocate nodes 'v' and 'assign'");
+    assert_error(
+        st, BRAID_INVALID_ARGUMENT,
+        "Cannot assign a device for operation assign: Cannot colocate nodes {{colocation_node v}} and "
+        "{{colocation_node assign}}: Cannot merge devices with incompatible jobs: '/job:ps/task:1' and "
+        "'/job:worker/task:1' [[{{node assign}}]]");
     v.op->assigned_device = PS1;
     bd_place(g, 1, &soft, st);
-    assert_error(st, BRAID_INVALID_ARGUMENT, "'assign' asks for /job:worker/task:1");
+    assert_error(
+        st, BRAID_INVALID_ARGUMENT,
+        "Could not satisfy explicit device specification '/job:worker/task:1' of {{colocation_node assign}} "
+        "because the node {{colocation_node assign}} was colocated with a group of nodes that required "
+        "incompatible device '" PS1 "'");
+    braid_graph_free(g);
+    // A group that asks for what nobody has together.
+    g = braid_graph_new();
+    braid_push_device(g, "/job:ps");
+    v = tg_variable(g, "v", BRAID_FLOAT);
+    braid_push_device(g, "/task:7");
+    tg2(g, "Assign", "assign", v, tg_float(g, "one", 1));
+    bd_place(g, 0, &hard, st);
+    assert_error(
+        st, BRAID_INVALID_ARGUMENT,
+        "Cannot assign a device for operation v: Could not satisfy explicit device specification '/job:ps' "
+        "because the node {{colocation_node v}} was colocated with a group of nodes that required "
+        "incompatible device '/job:ps/task:7'. All available devices [" PS0);
     braid_graph_free(g);
 }
 

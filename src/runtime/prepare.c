@@ -46,17 +46,25 @@ static bool same_out(braid_out a, braid_out b)
     return a.op == b.op && a.index == b.index;
 }
 
+static braid_code find_feed(const preparer *p, const char *name, braid_out *out, braid_status *st)
+{
+    *out = braid_graph_find_out(p->source, name);
+    if (out->op) return BRAID_OK;
+    const braid_op *node = find_node(p->source, name);
+    if (!node) return bd_fail(st, BRAID_NOT_FOUND, "FeedInputs: unable to find feed output %s", name);
+    return bd_fail(st, BRAID_INVALID_ARGUMENT, "FeedInputs: %s should have output index < %d", name,
+                   node->output_count);
+}
+
 static braid_code find_feeds(preparer *p, braid_status *st)
 {
     for (int i = 0; i < p->signature->feed_count; i++) {
         const char *name = p->signature->feeds[i];
-        p->feeds[i] = braid_graph_find_out(p->source, name);
-        if (!p->feeds[i].op)
-            return bd_fail(st, BRAID_NOT_FOUND, "FeedInputs: unable to find feed output %s", name);
+        if (find_feed(p, name, &p->feeds[i], st)) return st->code;
         for (int k = 0; k < i; k++) {
             if (same_out(p->feeds[k], p->feeds[i]))
-                return bd_fail(st, BRAID_INVALID_ARGUMENT, "Duplicated feeds: %s is fed more than once",
-                               name);
+                return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                               "Duplicated feeds: Endpoint \"%s\" fed more than once.", name);
         }
     }
     return BRAID_OK;
@@ -98,11 +106,14 @@ static braid_code check_connection(const preparer *p, int i, braid_status *st)
     const braid_out from = p->from[i], to = p->to[i];
     for (int k = 0; k < p->signature->feed_count; k++)
         if (same_out(p->feeds[k], to))
-            return bd_fail(st, BRAID_INVALID_ARGUMENT, "Duplicated feeds: %s is fed and connected",
-                           p->signature->connect_to[i]);
+            return bd_fail(
+                st, BRAID_INVALID_ARGUMENT,
+                "Duplicated feeds: Endpoint \"%s\" fed more than once: by a feed and by a connection",
+                p->signature->connect_to[i]);
     for (int k = 0; k < i; k++)
         if (same_out(p->to[k], to))
-            return bd_fail(st, BRAID_INVALID_ARGUMENT, "Duplicated feeds: %s is connected more than once",
+            return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                           "Duplicated feeds: Endpoint \"%s\" fed more than once: by two connections",
                            p->signature->connect_to[i]);
     if (depends_on(p, i, from.op, to.op))
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
@@ -120,9 +131,7 @@ static braid_code find_connections(preparer *p, braid_status *st)
 {
     for (int i = 0; i < p->signature->connection_count; i++) {
         const char *from = p->signature->connect_from[i], *to = p->signature->connect_to[i];
-        p->to[i] = braid_graph_find_out(p->source, to);
-        if (!p->to[i].op)
-            return bd_fail(st, BRAID_NOT_FOUND, "FeedInputs: unable to find feed output %s", to);
+        if (find_feed(p, to, &p->to[i], st)) return st->code;
         p->from[i] = braid_graph_find_out(p->source, from);
         const braid_op *node = find_node(p->source, from);
         if (!p->from[i].op && node)
@@ -138,16 +147,37 @@ static braid_code find_connections(preparer *p, braid_status *st)
     return BRAID_OK;
 }
 
+static bool is_fed(const preparer *p, braid_out out)
+{
+    for (int i = 0; i < p->signature->feed_count; i++)
+        if (same_out(p->feeds[i], out)) return true;
+    for (int i = 0; i < p->signature->connection_count; i++)
+        if (same_out(p->to[i], out)) return true;
+    return false;
+}
+
+static braid_code no_such_fetch(const preparer *p, const char *name, braid_status *st)
+{
+    const braid_op *node = find_node(p->source, name);
+    if (!node) return bd_fail(st, BRAID_NOT_FOUND, "FetchOutputs node %s: not found", name);
+    if (node->output_count == 0)
+        return bd_fail(
+            st, BRAID_INVALID_ARGUMENT,
+            "Tried to fetch data for '%s', which produces no output. To run '%s' alone, make it a target",
+            name, node->name);
+    return bd_fail(st, BRAID_INVALID_ARGUMENT, "FetchOutputs %s: output index too large, must be < %d", name,
+                   node->output_count);
+}
+
+// Feeds and connections are known.
 static braid_code find_fetches(preparer *p, braid_status *st)
 {
     for (int i = 0; i < p->signature->fetch_count; i++) {
         const char *name = p->signature->fetches[i];
         p->fetches[i] = braid_graph_find_out(p->source, name);
-        if (p->fetches[i].op) continue;
-        const braid_op *node = find_node(p->source, name);
-        if (!node) return bd_fail(st, BRAID_NOT_FOUND, "FetchOutputs node %s: not found", name);
-        return bd_fail(st, BRAID_INVALID_ARGUMENT, "FetchOutputs %s: output index too large, must be < %d",
-                       name, node->output_count);
+        if (!p->fetches[i].op) return no_such_fetch(p, name, st);
+        if (is_fed(p, p->fetches[i]))
+            return bd_fail(st, BRAID_INVALID_ARGUMENT, "%s is both fed and fetched.", name);
     }
     return BRAID_OK;
 }
@@ -185,14 +215,6 @@ static braid_code find_targets(preparer *p, braid_status *st)
     }
     bd_strbuf_fini(&missing);
     return code;
-}
-
-static int feed_of(const preparer *p, braid_out out)
-{
-    for (int i = 0; i < p->signature->feed_count; i++) {
-        if (same_out(p->feeds[i], out)) return i;
-    }
-    return -1;
 }
 
 // ---- Types and places of endpoints ----
@@ -312,18 +334,10 @@ static void add_connections(preparer *p)
     }
 }
 
-static braid_out fetched_output(const preparer *p, int i)
-{
-    int feed = feed_of(p, p->fetches[i]);
-    if (feed >= 0) return p->feed_nodes[feed];
-    const braid_out fetch = connected_by(p, p->signature->connection_count, p->fetches[i]);
-    return (braid_out){.op = p->map[fetch.op->id], .index = fetch.index};
-}
-
 static braid_code add_fetch(preparer *p, int i, braid_status *st)
 {
     const bd_endpoint *e = &p->out->fetches[i];
-    braid_out input = fetched_output(p, i);
+    const braid_out input = {.op = p->map[p->fetches[i].op->id], .index = p->fetches[i].index};
     braid_op *node;
     if (p->style == BD_FEED_BY_CALL_FRAME) {
         bd_named_attr attrs[] = {type_attr("T", e->dtype), int_attr("index", i)};
@@ -342,14 +356,14 @@ static braid_code add_fetch(preparer *p, int i, braid_status *st)
 
 static braid_code find_all(preparer *p, braid_status *st)
 {
+    if (p->signature->fetch_count == 0 && p->signature->target_count == 0)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "Must specify at least one target to fetch or execute.");
     braid_code code = find_feeds(p, st);
     if (!code) code = find_connections(p, st);
     if (!code) code = find_fetches(p, st);
     if (!code) code = find_targets(p, st);
-    for (int i = 0; !code && i < p->signature->fetch_count; i++) {
-        const braid_out fetch = connected_by(p, p->signature->connection_count, p->fetches[i]);
-        if (feed_of(p, p->fetches[i]) < 0) bd_array_push(&p->roots, fetch.op);
-    }
+    for (int i = 0; !code && i < p->signature->fetch_count; i++)
+        bd_array_push(&p->roots, p->fetches[i].op);
     return code;
 }
 
@@ -360,12 +374,8 @@ static braid_code build(preparer *p, braid_status *st)
     bd_prepared *out = p->out;
     for (int i = 0; i < out->feed_count; i++)
         set_endpoint(p, &out->feeds[i], p->feeds[i]);
-    for (int i = 0; i < out->fetch_count; i++) {
-        bd_endpoint *e = &out->fetches[i];
-        set_endpoint(p, e, p->fetches[i]);
-        if (feed_of(p, p->fetches[i]) >= 0)
-            e->tensor = bd_arena_asprintf(&out->graph.arena, "%s/fed", e->tensor);
-    }
+    for (int i = 0; i < out->fetch_count; i++)
+        set_endpoint(p, &out->fetches[i], p->fetches[i]);
     for (int i = 0; !code && i < out->feed_count; i++)
         code = add_feed(p, i, st);
     if (code) return code;

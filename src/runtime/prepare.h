@@ -30,8 +30,7 @@ typedef enum bd_feed_style {
 // Where a feed or fetch ended up: for BD_FEED_BY_RENDEZVOUS the rendezvous key is made from these.
 typedef struct bd_endpoint {
     const char *device; // assigned device of the node fed or fetched
-    const char
-        *tensor; // the edge name: "name:index"; of a fetch that is fed, too, one that is not the feed's
+    const char *tensor; // the edge name: "name:index"
     braid_dtype dtype;
 } bd_endpoint;
 
@@ -43,7 +42,8 @@ typedef struct bd_prepared {
 
 // Makes the graph of one run signature from the placed graph `g` (which the caller keeps from changing). NotFound: "FeedInputs: unable to
 // find feed output NAME", "FetchOutputs node NAME: not found", "PruneForTargets: Some target nodes not found: ..."; InvalidArgument: "Duplicated feeds",
-// "Requested tensor connection from unknown node", "... would create a cycle".
+// "NAME is both fed and fetched.", "Must specify at least one target to fetch or execute.", "Requested tensor connection from unknown
+// node", "... would create a cycle".
 // `client_device` is where nodes are that have no place.
 braid_code bd_prepare(const braid_graph *g, const bd_run_signature *signature, bd_feed_style style,
                       const bd_device_info *client_device, bd_prepared *out, braid_status *st);

@@ -80,8 +80,9 @@ static braid_code run(braid_session *s, const braid_run_args *args, braid_status
     bd_session_request_open(&q, args);
     bd_message metadata;
     bd_message_init(&metadata);
-    code = s->impl->ops->run(s->impl, &q.signature, q.feed_values, q.fetch_values, args->timeout_ms,
-                             args->metadata ? &metadata : NULL, st);
+    if (q.signature.fetch_count || q.signature.target_count)
+        code = s->impl->ops->run(s->impl, &q.signature, q.feed_values, q.fetch_values, args->timeout_ms,
+                                 args->metadata ? &metadata : NULL, st);
     if (!code) bd_session_store_fetches(args, q.fetch_values);
     if (!code && args->metadata) bd_run_metadata_set(args->metadata, &metadata);
     bd_message_fini(&metadata);

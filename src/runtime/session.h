@@ -8,6 +8,10 @@
 
 typedef struct bd_session bd_session;
 
+// What a step is told that ends with its session, in words that clients look for.
+#define BD_SESSION_CLOSED                                                                                    \
+    "Session has been closed. Step was cancelled by an explicit call to `Session::Close()`."
+
 // How a callable runs.
 typedef struct bd_callable_options {
     int64_t timeout_ms; // 0: none but the session's

@@ -80,23 +80,32 @@ static size_t text_needed(const braid_run_args *args)
     return len;
 }
 
+// What is fed for an output; NULL: nothing.
+static const braid_tensor *fed_value(const braid_run_args *args, braid_out out)
+{
+    for (int i = 0; i < args->feed_count; i++)
+        if (args->feeds[i].out.op == out.op && args->feeds[i].out.index == out.index)
+            return args->feeds[i].value;
+    return NULL;
+}
+
+// What is fed and fetched, which no step takes, is not asked for: the caller gets it back.
 static void fill_names(bd_session_request *q, const braid_run_args *args)
 {
     const char **name = q->names;
-    q->signature = (bd_run_signature){.feeds = name,
-                                      .feed_count = args->feed_count,
-                                      .fetches = name + args->feed_count,
-                                      .fetch_count = args->fetch_count,
-                                      .targets = name + args->feed_count + args->fetch_count,
-                                      .target_count = args->target_count};
+    q->signature =
+        (bd_run_signature){.feeds = name, .feed_count = args->feed_count, .fetches = name + args->feed_count};
     for (int i = 0; i < args->feed_count; i++) {
         *name++ = put_output(q, args->feeds[i].out);
         q->feed_values[i] = args->feeds[i].value;
     }
     for (int i = 0; i < args->fetch_count; i++) {
+        if (fed_value(args, args->fetches[i].out)) continue;
         *name++ = put_output(q, args->fetches[i].out);
-        q->fetch_values[i] = (braid_tensor){0};
+        q->fetch_values[q->signature.fetch_count++] = (braid_tensor){0};
     }
+    q->signature.targets = name;
+    q->signature.target_count = args->target_count;
     for (int i = 0; i < args->target_count; i++) {
         *name++ = put_text(q, args->targets[i]->name);
         q->next++;
@@ -133,6 +142,10 @@ braid_tensor *bd_session_box(braid_tensor *value)
 
 void bd_session_store_fetches(const braid_run_args *args, braid_tensor *values)
 {
-    for (int i = 0; i < args->fetch_count; i++)
-        *args->fetches[i].value = bd_session_box(&values[i]);
+    for (int i = 0; i < args->fetch_count; i++) {
+        const braid_tensor *fed = fed_value(args, args->fetches[i].out);
+        braid_tensor again;
+        if (fed) bd_tensor_ref(&again, fed);
+        *args->fetches[i].value = bd_session_box(fed ? &again : values++);
+    }
 }

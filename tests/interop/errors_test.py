@@ -57,11 +57,13 @@ class StepErrorTest(ErrorTest):
             s.run("a:0", {"nobody:0": 1.0})
         with self.fails("NOT_FOUND", "FetchOutputs node nobody:0: not found"):
             s.run("nobody:0")
-        with self.fails("INVALID_ARGUMENT", "FetchOutputs", "a:1"):
+        with self.fails("INVALID_ARGUMENT", "FetchOutputs a:1: output index too large, must be < 1"):
             s.run("a:1")
+        with self.fails("INVALID_ARGUMENT", "FeedInputs: a:1 should have output index < 1"):
+            s.run("a:0", {"a:1": 1.0})
         with self.fails("NOT_FOUND", "nobody"):
             s.run(targets=["nobody"])
-        for empty in {"fetches": [""]}, {"targets": [""]}, {"feeds": {"": 1.0}}:
+        for empty in {"fetches": [""]}, {"targets": [""]}, {"fetches": ["a:0"], "feeds": {"": 1.0}}:
             with self.subTest(**empty):
                 with self.fails("NOT_FOUND"):
                     s.run(**empty)
@@ -75,20 +77,33 @@ class StepErrorTest(ErrorTest):
                     self.assertIn(step.code().name, ("NOT_FOUND", "INVALID_ARGUMENT"), step.details())
 
     def test_a_name_cannot_pass_for_several(self):
-        s = self.session(*variable("v", [], FLOAT, PS, initial=1.0), placeholder("x"), placeholder("y"))
-        feeds = {"x:0": 1.0, "y:0": 2.0}
-        s.run(["x:0", "y:0"], feeds, ["v/init", "v/read"])  # a plan that the others are not to be taken for
-        for fetches, feeds, targets in ((["x:0", "y:0"], {"x:0\n<y:0": 1.0}, ["v/init", "v/read"]),
-                                        (["x:0\n>y:0"], feeds, ["v/init", "v/read"]),
-                                        (["x:0", "y:0"], feeds, ["v/init\n!v/read"])):
+        s = self.session(*variable("v", [], FLOAT, PS, initial=1.0), placeholder("x"), placeholder("y"),
+                         node("sum", "Add", "x", "y", T=FLOAT), node("difference", "Sub", "x", "y", T=FLOAT))
+        feeds, fetches = {"x:0": 1.0, "y:0": 2.0}, ["sum:0", "difference:0"]
+        s.run(fetches, feeds, ["v/init", "v/read"])  # a plan that the others are not to be taken for
+        for fetches, feeds, targets in ((fetches, {"x:0\n<y:0": 1.0}, ["v/init", "v/read"]),
+                                        (["sum:0\n>difference:0"], feeds, ["v/init", "v/read"]),
+                                        (fetches, feeds, ["v/init\n!v/read"])):
             with self.fails("NOT_FOUND", "\n"):
                 s.run(fetches, feeds, targets)
 
     def test_the_same_feed_twice(self):
         s = self.session(placeholder("x"))
         for again in "x:0", "x":
-            with self.fails("INVALID_ARGUMENT", "Duplicated feeds"):
-                s.run("x:0", [("x:0", 1.0), (again, 2.0)])
+            with self.fails("INVALID_ARGUMENT", "Duplicated feeds: Endpoint", "fed more than once."):
+                s.run(targets=["x"], feeds=[("x:0", 1.0), (again, 2.0)])
+
+    def test_a_fetch_that_is_fed(self):
+        s = self.session(placeholder("x"), const("a", 1.0))
+        for feed, fetch in ("x:0", "x:0"), ("x", "x:0"), ("x:0", "x"):
+            with self.fails("INVALID_ARGUMENT", "x:0 is both fed and fetched."):
+                s.run(["a:0", fetch], {feed: 1.0})
+
+    def test_a_step_that_asks_for_nothing(self):
+        s = self.session(placeholder("x"))
+        for feeds in {}, {"x:0": 1.0}:
+            with self.fails("INVALID_ARGUMENT", "Must specify at least one target to fetch or execute."):
+                s.run(feeds=feeds)
 
     def test_a_feed_of_another_dtype_or_shape(self):
         s = self.session(placeholder("x", FLOAT, [2], PS), node("y", "Abs", "x", device=PS, T=FLOAT))
@@ -161,8 +176,16 @@ class GraphErrorTest(ErrorTest):
     def test_a_device_nobody_has(self):
         for device in "/job:nobody", "/job:ps/task:7", "/job:ps/task:0/device:GPU:0", "/job:ps/task:0/cpu:1":
             job = device.split("/")[1]
-            with self.fails("INVALID_ARGUMENT", "Cannot assign a device for operation", "a", job):
+            with self.fails("INVALID_ARGUMENT", "Cannot assign a device for operation a: {{node a}} was explicitly assigned",
+                            f"to {device} but available devices are [ /job:ps/replica:0/task:0/device:CPU:0,", job,
+                            "]. Make sure the device specification refers to a valid device. [[a]]"):
                 self.session(const("a", 1.0, device=device))
+
+    def test_nodes_that_cannot_be_together(self):
+        with self.fails("INVALID_ARGUMENT", "Cannot assign a device for operation b: Cannot colocate nodes "
+                        "{{colocation_node a}} and {{colocation_node b}}: Cannot merge devices with incompatible jobs: "
+                        "'/job:ps/task:0' and '/job:worker/task:0'"):
+            self.session(const("a", 1.0, device=PS), node("b", "NoOp", device=WORKER, _class=["loc:@a"]))
 
     def test_an_unknown_op_that_no_step_reaches_is_harmless(self):
         s = self.session(const("a", 1.0), node("odd", "NobodysOp", "a", T=FLOAT, level=3))
@@ -188,14 +211,31 @@ class GraphErrorTest(ErrorTest):
     def test_inputs_that_do_not_exist_or_do_not_fit(self):
         for words, nodes in (
             (["y", "nobody"], [node("y", "Abs", "nobody", T=FLOAT)]),
-            (["y", "a"], [const("a", 1.0), node("y", "Abs", "a:1", T=FLOAT)]),
-            (["y"], [const("a", 1.0), node("y", "Add", "a", T=FLOAT)]),
-            (["y"], [const("a", 1.0), const("b", 1), node("y", "Add", "a", "b", T=FLOAT)]),
-            (["'a'"], [const("a", 1.0), const("a", 2.0)]),
+            (["Node 'y': Connecting to invalid output 1 of source node a which has 1 outputs"],
+             [const("a", 1.0), node("y", "Abs", "a:1", T=FLOAT)]),
+            (["y", "NodeDef expected 2 inputs do not match 1 inputs specified"],
+             [const("a", 1.0), node("y", "Add", "a", T=FLOAT)]),
+            (["Input 1 of node y was passed int32 from b:0 incompatible with expected float."],
+             [const("a", 1.0), const("b", 1), node("y", "Add", "a", "b", T=FLOAT)]),
+            (["y", "NodeDef missing attr 'DstT' from Op<name=Cast"], [const("a", 1.0), node("y", "Cast", "a", SrcT=FLOAT)]),
+            (["Node 'a' is not unique"], [const("a", 1.0), const("a", 2.0)]),
         ):
             with self.subTest(nodes=str(nodes)):
                 with self.fails("INVALID_ARGUMENT", *words):
                     self.session(*nodes)
+
+    def test_names_that_only_a_master_gives(self):
+        for name in "a:b", "a:0", "_a", "":
+            with self.fails("INVALID_ARGUMENT", f"Illegal op name '{name}' [[{{{{node {name}}}}}]]"):
+                self.session(const(name, 1.0))
+        s = self.session(const("a", [[1.0]]))
+        for name in "a:first", "_a", "_a:0", "a:01":
+            with self.fails("INVALID_ARGUMENT", f"Illegal op input name '{name}' [[{{{{node b}}}}]]"):
+                s.extend(node("b", "MatMul", name, "a", T=FLOAT))
+        s.extend(node("b", "MatMul", "a", "a", T=FLOAT, transpose_a=False, transpose_b=False, _kernel="eigen"))
+        with self.fails("INVALID_ARGUMENT", "'b', which was created by a previous call"):
+            s.extend(node("b", "MatMul", "a", "a", T=FLOAT))
+        self.assertEqual(s.run("b:0"), [[1.0]])
 
     def test_a_cycle_without_a_loop(self):
         nodes = [node("a", "Abs", "b", T=FLOAT), node("b", "Abs", "a", T=FLOAT)]
@@ -261,7 +301,8 @@ class QueueErrorTest(ErrorTest):
         s, other = self.session(*queue()), self.session(*queue())
         waiting = s.start(["take:0"])
         s.close()
-        self.assertIn(waiting.code().name, ("CANCELLED", "ABORTED"))
+        self.check_error(waiting, "CANCELLED",
+                         "Step was cancelled by an explicit call to `Session::Close()`")
         self.put(other, 1)
         self.assertEqual(other.run("take:0"), 1)  # nobody has taken it
 
@@ -278,10 +319,17 @@ class SessionErrorTest(ErrorTest):
     def test_an_unknown_session_handle(self):
         s = self.session()
         s.handle = "no-such-session"
-        for use in (lambda: s.run(targets=[]), lambda: s.extend(const("a", 1.0)), s.close,
-                    lambda: self.master.call(master_pb2.ListDevicesRequest(session_handle=s.handle))):
+        for use in lambda: s.run(targets=[]), lambda: s.extend(const("a", 1.0)), s.close:
             with self.fails("ABORTED", "Session no-such-session is not found"):
                 use()
+        with self.fails("INVALID_ARGUMENT", "Session no-such-session is not found"):
+            self.master.call(master_pb2.ListDevicesRequest(session_handle=s.handle))
+
+    def test_thread_pools_of_a_session(self):
+        pool = config_pb2.ThreadPoolOptionProto(num_threads=1)
+        for config in {"use_per_session_threads": True}, {"session_inter_op_thread_pool": [pool]}:
+            with self.fails("INVALID_ARGUMENT", "Distributed session does not support session thread pool options"):
+                self.session(config=config_pb2.ConfigProto(**config))
 
     def test_device_filters_that_are_no_device_names(self):
         with self.fails("INVALID_ARGUMENT", "device_filters", "worker one"):

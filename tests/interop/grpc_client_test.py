@@ -109,10 +109,6 @@ class SessionTest(InteropTest):
         feeds = {"x:0": [[1.0, 1.0]], "w/read:0": [[1.0, 0.0], [0.0, 1.0]]}
         self.assertEqual(s.run("y:0", feeds), [[1.0, 1.0]])
 
-    def test_what_is_fed_can_be_fetched(self):
-        s = self.session(*linear_model())
-        self.assertEqual(s.run(["x:0"], {"x:0": [[1.0, 1.0]]}), [[[1.0, 1.0]]])
-
     def test_fetches_come_in_the_order_asked_for_each_as_often_as_asked_for(self):
         s = self.session(const("a", 1.0, device=PS), const("b", 2.0, device=WORKER))
         self.assertEqual(s.run(["b:0", "a:0", "b:0"]), [2.0, 1.0, 2.0])

@@ -139,12 +139,13 @@ class ProtocolTest(MasterTest):
         self.assertIn(["of the peer"], [[n.name for n in g.node] for g in metadata.partition_graphs])
 
     def test_values_in_any_form_and_order(self):
-        step = self.session.start(["y:0", "x:0"], {"x:0": 3.0})
+        self.session.extend(node("u", "Neg", "x", device=PS, T=FLOAT))
+        step = self.session.start(["y:0", "u:0"], {"x:0": 3.0})
         run = peer.next("RunGraph")
-        x_key, y_key = sorted(run.request.recv_key, key=lambda k: "y:0" in k)
-        run.answer(worker_pb2.RunGraphResponse(recv=[named(x_key, tensor_by_element([3.0], [], FLOAT)),
+        u_key, y_key = sorted(run.request.recv_key, key=lambda k: "y:0" in k)
+        run.answer(worker_pb2.RunGraphResponse(recv=[named(u_key, tensor_by_element([-3.0], [], FLOAT)),
                                                      named(y_key, tensor_by_element([9.0], [2, 2], FLOAT))]))
-        self.assertEqual([value(t.tensor) for t in step.result().tensor], [[[9.0] * 2] * 2, 3.0])
+        self.assertEqual([value(t.tensor) for t in step.result().tensor], [[[9.0] * 2] * 2, -3.0])
 
     def test_reset_clears_the_containers_of_all_tasks(self):
         cluster.master().call(master_pb2.ResetRequest(container=["a", "b"]))

@@ -93,8 +93,8 @@ class CallsTest(PartialRunTest):
             self.assertEqual(p.run(["r2:0"], {"c:0": 2.0}), [2 * i + 2.0])
 
     def test_the_last_call_waits_for_targets(self):
-        p = self.set_up(["a:0", "c:0"], ["a:0"], ["count"])
-        self.assertEqual(p.run(["a:0"], {"a:0": 1.0}), [1.0])
+        p = self.set_up(["b:0", "c:0"], ["r3:0"], ["count"])
+        self.assertEqual(p.run(["r3:0"], {"b:0": 1.0}), [-1.0])
         self.assertEqual(self.s.run("v:0"), 0.0)
         p.run([], {"c:0": 5.0})
         self.assertEqual(self.s.run("v:0"), 5.0)
@@ -152,11 +152,13 @@ class ErrorTest(PartialRunTest):
 
     def test_a_signature_that_cannot_be_planned(self):
         with self.fails("NOT_FOUND", "FeedInputs: unable to find feed output nobody:0"):
-            self.set_up(["nobody:0"])
+            self.set_up(["nobody:0"], ["v:0"])
         with self.fails("NOT_FOUND", "FetchOutputs node nobody:0: not found"):
             self.set_up([], ["nobody:0"])
         with self.fails("NOT_FOUND", "Some target nodes not found: nobody"):
             self.set_up([], [], ["nobody"])
+        with self.fails("INVALID_ARGUMENT", "Must specify at least one target to fetch or execute."):
+            self.set_up(["a:0"])
 
     def test_the_same_setup_twice(self):
         self.set_up([], ["v:0"], request_id=8101)
@@ -167,7 +169,7 @@ class ErrorTest(PartialRunTest):
         self.s.extend(placeholder("i", INT32, [], PS), const("one", 1, INT32, device=PS),
                       node("div", "FloorDiv", "one", "i", device=PS, T=INT32),
                       node("cast", "Cast", "div", device=WORKER, SrcT=INT32, DstT=FLOAT))
-        p = self.set_up(["i:0", "c:0"], ["cast:0", "c:0"])
+        p = self.set_up(["i:0", "c:0"], ["cast:0"])
         with self.fails("INVALID_ARGUMENT", "div"):
             p.run(["cast:0"], {"i:0": tensor(0, INT32)})
         with self.fails("INVALID_ARGUMENT", "Must run PartialRunSetup"):
@@ -200,7 +202,7 @@ class EndTest(PartialRunTest):
         with Cluster(ps=1, worker=1, absent=[("ps", 0), ("worker", 0)]) as mixed:
             peer = FakeWorker(mixed.address("ps"), "/job:ps/replica:0/task:0")
             mixed.start("worker")
-            p = PartialRun(Session(mixed.master(), *graph()), ["b:0", "c:0"], ["r3:0", "b:0"])
+            p = PartialRun(Session(mixed.master(), *graph()), ["b:0", "c:0"], ["r3:0"])
             waiting = p.start(["r3:0"], {"b:0": 1.0})
             run = peer.next("RunGraph")
             waiting.cancel()
@@ -248,10 +250,10 @@ class WireTest(InteropTest):
             self.assertEqual(value(last.result().tensor[0].tensor), -3.0)
             peer.next("CleanupGraph", run.request.step_id)
             # One that the session leaves open is cleaned up, too.
-            p = PartialRun(s, ["b:0"], ["r3:0", "b:0"])
-            first = p.start(["b:0"], {"b:0": 1.0})
+            p = PartialRun(s, ["b:0", "c:0"], ["r3:0"])
+            first = p.start([], {"c:0": 1.0})
             run = peer.next("RunGraph")
-            run.answer(worker_pb2.RunGraphResponse(recv=[named(run.request.recv_key[0], 1.0)]))
+            run.answer(worker_pb2.RunGraphResponse())
             first.result()
             s.close()
             peer.next("CleanupGraph", run.request.step_id)

@@ -58,6 +58,12 @@ class SessionConfigTest(InteropTest):
 
     # ---- cluster_def ----
 
+    def test_a_session_may_bring_the_cluster_and_share_its_state_all_the_same(self):
+        shared = {"cluster_def": cluster_def(cluster.spec), "isolate_session_state": True,
+                  "experimental": {"share_session_state_in_clusterspec_propagation": True}}
+        self.session(**shared).run(targets=["v/init"])
+        self.assertEqual(self.session(**shared).run("v/read:0"), 1.0)
+
     def test_a_session_may_bring_the_cluster_that_the_servers_have_and_is_isolated(self):
         self.assert_shares_nothing({"cluster_def": cluster_def(cluster.spec)})
 

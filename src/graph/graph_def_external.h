@@ -1,0 +1,11 @@
+// GraphDefs that clients send: their names must not look like those that a master gives to nodes of its own.
+#ifndef BD_GRAPH_GRAPH_DEF_EXTERNAL_H
+#define BD_GRAPH_GRAPH_DEF_EXTERNAL_H
+
+#include "base/wire.h"
+
+// The first node at fault, in TensorFlow's words, InvalidArgument: "Illegal op name 'NAME'", "Illegal op input name 'NAME'", "All control
+// inputs must follow all data inputs". What is malformed is left to the import.
+braid_code bd_graph_def_check_external(const bd_message *graph_def, braid_status *st);
+
+#endif
