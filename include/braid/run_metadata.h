@@ -33,6 +33,9 @@ BRAID_API const void *braid_run_metadata_data(const braid_run_metadata *metadata
 /// row for what ran at the same time, an arrow from each node to those that took its outputs. Caller frees with free(). NULL on an
 /// error: FailedPrecondition when nothing was traced.
 BRAID_API char *braid_run_metadata_timeline(const braid_run_metadata *metadata, braid_status *status);
+/// Writes the same to a file, which is replaced at once or not at all.
+BRAID_API braid_code braid_run_metadata_timeline_write(const braid_run_metadata *metadata, const char *path,
+                                                       braid_status *status);
 
 /// Returns a table for people: for each device the ops by the time they took in all (milliseconds), how many nodes, the mean
 /// (microseconds) and the bytes of their outputs. At most `rows_max` ops a device; 0: all. Otherwise as braid_run_metadata_timeline.

@@ -53,23 +53,21 @@ static int fail(const braid_status *st)
     return 1;
 }
 
-// To a file, or to stdout for "-".
-static int write_text(const char *text, const char *path)
+static int print(const char *text)
 {
-    const bool is_stdout = !strcmp(path, "-");
-    FILE *file = is_stdout ? stdout : fopen(path, "we");
-    bool ok = file && fputs(text, file) >= 0;
-    if (file && (is_stdout ? fflush(file) : fclose(file))) ok = false;
-    if (!ok) fprintf(stderr, "braid timeline: '%s': %s\n", path, strerror(errno));
-    return ok ? 0 : 1;
+    if (fputs(text, stdout) >= 0 && !fflush(stdout)) return 0;
+    fprintf(stderr, "braid timeline: stdout: %s\n", strerror(errno));
+    return 1;
 }
 
 static int show(const braid_run_metadata *m, const timeline_flags *f, braid_status *st)
 {
+    if (f->output && strcmp(f->output, "-") != 0)
+        return braid_run_metadata_timeline_write(m, f->output, st) ? fail(st) : 0;
     char *text =
         f->output ? braid_run_metadata_timeline(m, st) : braid_run_metadata_summary(m, (int)f->rows, st);
     if (!text) return fail(st);
-    const int code = write_text(text, f->output ? f->output : "-");
+    const int code = print(text);
     free(text); // the caller's, by free(): we are the caller
     return code;
 }

@@ -4,7 +4,8 @@
 // running  the first call has begun the step on all its tasks; each call goes to all of them
 // ended    the last call is over, or one has failed: out of the table, and the tasks have been told. So it is when the session
 //          closes, after the calls in progress
-// Several calls may be in progress at once. What is wrong with a call itself is found before it begins, and does not end the step.
+// Several calls may be in progress at once: which of them is the last is known when it ends, and it is then that the tasks are told, by
+// RunGraphs that ask for nothing. What is wrong with a call itself is found before it begins, and does not end the step.
 #include "base/alloc.h"
 #include "cluster/master_internal.h"
 #include "runtime/partial_calls.h"
@@ -15,8 +16,9 @@
 typedef struct partial_run {
     bd_kept_plan *kept;
     int64_t step_id;
-    bd_partial_calls calls; // guarded by the session's mu
-    bool has_begun;         // guarded by the session's mu
+    bd_partial_calls calls;     // guarded by the session's mu
+    int in_progress;            // calls; guarded by the session's mu
+    bool has_begun, has_failed; // guarded by the session's mu
     atomic_int refs;
 } partial_run;
 
@@ -131,6 +133,8 @@ typedef struct call {
     bd_master_run_args args;
     int *positions; // among the names that were set up: feeds, then fetches
     int *order;     // among those of the plan
+    bd_run_signature nothing;
+    bd_cancellation *cancellation; // not owned: until fn
     bd_master_done_fn fn;
     void *arg;
     char handle[];
@@ -161,7 +165,7 @@ static void call_free(call *c)
     bd_free(c);
 }
 
-static void call_done(void *arg, const braid_status *st)
+static void call_end(void *arg, const braid_status *st)
 {
     call *c = arg;
     if (st->code || c->args.phase == BD_RUN_PARTIAL_LAST) {
@@ -172,6 +176,34 @@ static void call_done(void *arg, const braid_status *st)
     }
     c->fn(c->arg, st);
     call_free(c);
+}
+
+// Nothing is left to be fed or fetched, and no other call is in progress.
+static void end_step(call *c)
+{
+    c->args.signature = &c->nothing;
+    c->args.feeds = NULL;
+    c->args.fetches = NULL;
+    c->args.metadata = NULL;
+    c->args.wants_stats = c->args.wants_partition_graphs = false;
+    c->args.phase = BD_RUN_PARTIAL_LAST;
+    bd_master_run(c->session, &c->args, c->cancellation, call_end, c);
+}
+
+static void call_done(void *arg, const braid_status *st)
+{
+    call *c = arg;
+    partial_run *p = c->partial;
+    bd_mutex_lock(&c->session->mu);
+    p->in_progress--;
+    p->has_failed = p->has_failed || st->code;
+    const bool is_last = c->args.phase == BD_RUN_PARTIAL && p->calls.left == 0 && p->in_progress == 0;
+    const bool ends_step = is_last && !p->has_failed;
+    bd_mutex_unlock(&c->session->mu);
+    if (ends_step)
+        end_step(c);
+    else
+        call_end(c, st);
 }
 
 // What the call is about is taken: no other call can have it any more.
@@ -186,8 +218,9 @@ static braid_code take(call *c, braid_status *st)
         for (int i = 0; i < count; i++)
             c->order[i] = p->kept->order[c->positions[i]];
         p->has_begun = true;
-        c->args.phase =
-            bd_partial_calls_take(&p->calls, c->positions, count) ? BD_RUN_PARTIAL_LAST : BD_RUN_PARTIAL;
+        const bool leaves_nothing = bd_partial_calls_take(&p->calls, c->positions, count);
+        const bool is_last = p->in_progress++ == 0 && leaves_nothing;
+        c->args.phase = is_last ? BD_RUN_PARTIAL_LAST : BD_RUN_PARTIAL;
     }
     bd_mutex_unlock(&s->mu);
     return st->code;
@@ -223,6 +256,7 @@ void bd_master_run_partial(bd_master_session *s, const char *handle, const bd_ma
     c->args = *args;
     c->positions = bd_calloc(count, sizeof *c->positions);
     c->order = bd_calloc(count, sizeof *c->order);
+    c->cancellation = cancellation;
     c->fn = fn;
     c->arg = arg;
     BD_STATUS(st);

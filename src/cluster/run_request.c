@@ -35,12 +35,25 @@ braid_code bd_signature_check(const bd_run_signature *s, braid_status *st)
     return BRAID_OK;
 }
 
+// A watch that names no place to send tensors to has nothing to do.
+static braid_code check_debug_options(const Tensorflow__DebugOptions *o, braid_status *st)
+{
+    for (size_t i = 0; i < o->n_debug_tensor_watch_opts; i++) {
+        const Tensorflow__DebugTensorWatch *watch = o->debug_tensor_watch_opts[i];
+        if (watch->n_debug_urls > 0)
+            return bd_fail(
+                st, BRAID_UNIMPLEMENTED,
+                "RunOptions.debug_options: tensors cannot be watched (tfdbg), and none of '%.200s' is sent to "
+                "'%.200s'; fetch it instead",
+                watch->node_name, watch->debug_urls[0]);
+    }
+    return BRAID_OK;
+}
+
 braid_code bd_run_options_read(const Tensorflow__RunOptions *o, bd_master_run_args *args, braid_status *st)
 {
     if (!o) return BRAID_OK;
-    if (o->debug_options && o->debug_options->n_debug_tensor_watch_opts > 0)
-        return bd_fail(st, BRAID_UNIMPLEMENTED,
-                       "RunOptions.debug_options: tensors cannot be watched (tfdbg); fetch them instead");
+    if (o->debug_options && check_debug_options(o->debug_options, st)) return st->code;
     args->timeout_ms = o->timeout_in_ms;
     if (o->experimental) args->collective_graph_key = o->experimental->collective_graph_key;
     args->wants_stats = o->trace_level > TENSORFLOW__RUN_OPTIONS__TRACE_LEVEL__NO_TRACE;

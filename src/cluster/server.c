@@ -77,7 +77,10 @@ static void handle(void *arg, bd_incoming *call)
 {
     braid_server *s = arg;
     const bd_method *m = find_method(call->method);
-    if (!m) {
+    if (bd_str_starts_with(call->method, BD_EAGER_SERVICE)) {
+        refuse(call, BRAID_UNIMPLEMENTED,
+               ": a server runs graphs of sessions (tf.compat.v1), not single operations (eager execution)");
+    } else if (!m) {
         refuse(call, BRAID_UNIMPLEMENTED, ": a server has no such method");
     } else if (!m->handle) {
         refuse(call, BRAID_UNIMPLEMENTED, " is not implemented");

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/map.h"
+#include "io/file.h"
 #include "runtime/run_metadata.h"
 #include <jansson.h>
 #include <stdio.h>
@@ -153,4 +154,15 @@ char *braid_run_metadata_timeline(const braid_run_metadata *m, braid_status *sta
     bd_array_free(&t.spans);
     bd_map_fini(&t.makers);
     return json;
+}
+
+braid_code braid_run_metadata_timeline_write(const braid_run_metadata *m, const char *path,
+                                             braid_status *status)
+{
+    BD_STATUS(own);
+    braid_status *st = status ? status : own;
+    char *json = braid_run_metadata_timeline(m, st);
+    if (json) bd_file_write_atomic(path, json, strlen(json), st);
+    free(json); // the caller's, by free(): we are the caller
+    return st->code;
 }

@@ -339,6 +339,11 @@ class SessionErrorTest(ErrorTest):
         for method in "NoSuchMethod", "":
             self.check_error(self.master.start_raw(method, b""), "UNIMPLEMENTED")
 
+    def test_eager_execution_is_not_served(self):
+        for method in "CreateContext", "Enqueue", "RegisterFunction":
+            call = self.master.channel.unary_unary(f"/tensorflow.eager.EagerService/{method}")
+            self.check_error(call.future(b"", 60), "UNIMPLEMENTED", "EagerService", method, "eager execution")
+
 
 class TimeoutTest(ErrorTest):
 

@@ -143,6 +143,17 @@ class ErrorTest(PartialRunTest):
             p.run(["r2:0"], {"a:0": 1.0, "b:0": 2.0})
         self.assertEqual(p.run(["r1:0", "r2:0"], {"a:0": 1.0, "b:0": 2.0, "c:0": 3.0}), [3.0, 9.0])
 
+    def test_calls_at_once(self):
+        for _ in range(50):
+            p = self.all()
+            calls = [p.start([], {"c:0": 3.0}), p.start(["r1:0"], {"a:0": 1.0, "b:0": 2.0})]
+            for call in calls:
+                call.result()
+            late = p.start(["r2:0"])
+            self.assertEqual(value(late.result().tensor[0].tensor), 9.0)
+            with self.fails("INVALID_ARGUMENT", "Must run PartialRunSetup"):
+                p.run(["r2:0"])
+
     def test_a_handle_that_nobody_has(self):
         p = self.all()
         p.run(["r1:0", "r2:0"], {"a:0": 1.0, "b:0": 2.0, "c:0": 3.0})  # it is over then
@@ -249,6 +260,7 @@ class WireTest(InteropTest):
             again.answer(worker_pb2.RunGraphResponse(recv=[named(again.request.recv_key[0], -3.0)]))
             self.assertEqual(value(last.result().tensor[0].tensor), -3.0)
             peer.next("CleanupGraph", run.request.step_id)
+            self.overlapping_calls(peer, s)
             # One that the session leaves open is cleaned up, too.
             p = PartialRun(s, ["b:0", "c:0"], ["r3:0"])
             first = p.start([], {"c:0": 1.0})
@@ -258,6 +270,37 @@ class WireTest(InteropTest):
             s.close()
             peer.next("CleanupGraph", run.request.step_id)
             peer.stop()
+
+
+    def overlapping_calls(self, peer, s):
+        """The step ends with the call that ends last, whichever began last."""
+        for late_is_first in True, False:
+            p = PartialRun(s, ["b:0", "c:0"], ["r3:0"])
+            first = p.start(["r3:0"], {"b:0": 3.0})
+            one = peer.next("RunGraph")
+            second = p.start([], {"c:0": 1.0})
+            two = peer.next("RunGraph")
+            for run in one, two:
+                self.assertTrue(run.request.is_partial)
+                self.assertFalse(run.request.is_last_partial_run)
+            value_of = worker_pb2.RunGraphResponse(recv=[named(one.request.recv_key[0], -3.0)])
+            if late_is_first:
+                two.answer(worker_pb2.RunGraphResponse())
+                second.result()
+                one.answer(value_of)
+            else:
+                one.answer(value_of)
+                first.result()
+                two.answer(worker_pb2.RunGraphResponse())
+            end = peer.next("RunGraph")
+            self.assertTrue(end.request.is_partial and end.request.is_last_partial_run)
+            self.assertEqual((len(end.request.send), len(end.request.recv_key)), (0, 0))
+            end.answer(worker_pb2.RunGraphResponse())
+            self.assertEqual(value(first.result().tensor[0].tensor), -3.0)
+            second.result()
+            peer.next("CleanupGraph", one.request.step_id)
+            with self.fails("INVALID_ARGUMENT", "Must run PartialRunSetup"):
+                p.run([], {"c:0": 1.0})
 
 
 if __name__ == "__main__":

@@ -87,10 +87,12 @@ class SessionConfigTest(InteropTest):
     # ---- RunOptions ----
 
     def test_watching_tensors_is_refused(self):
-        watch = debug_pb2.DebugTensorWatch(node_name="v")
-        with self.fails("UNIMPLEMENTED", "RunOptions.debug_options"):
-            self.session().run("v/one:0",
-                               options={"debug_options": debug_pb2.DebugOptions(debug_tensor_watch_opts=[watch])})
+        watch = debug_pb2.DebugTensorWatch(node_name="v", debug_ops=["DebugIdentity"])
+        options = {"debug_options": debug_pb2.DebugOptions(debug_tensor_watch_opts=[watch])}
+        self.assertEqual(self.session().run("v/one:0", options=options), 1.0)  # it is sent to nobody
+        options["debug_options"].debug_tensor_watch_opts[0].debug_urls.append("file:///tmp/tfdbg")
+        with self.fails("UNIMPLEMENTED", "RunOptions.debug_options", "'v'", "file:///tmp/tfdbg"):
+            self.session().run("v/one:0", options=options)
 
 
 if __name__ == "__main__":

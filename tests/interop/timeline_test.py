@@ -57,7 +57,14 @@ class TimelineTest(InteropTest):
             path, out = os.path.join(where, "run_metadata.pb"), os.path.join(where, "step.json")
             with open(path, "wb") as f:
                 f.write(self.traced().SerializeToString())
-            subprocess.run([program, "timeline", "--output", out, path], check=True)
+            with open(out, "w") as before:
+                subprocess.run([program, "timeline", "--output", out, path], check=True)
+                self.assertEqual(os.fstat(before.fileno()).st_nlink, 0)  # another file has taken its place, whole
+            self.assertEqual(sorted(os.listdir(where)), ["run_metadata.pb", "step.json"])
+            nowhere = subprocess.run([program, "timeline", "--output", f"{where}/no/step.json", path],
+                                     capture_output=True, text=True)
+            self.assertEqual(nowhere.returncode, 1)
+            self.assertIn(f"{where}/no", nowhere.stderr)
             with open(out) as f:
                 events = json.load(f)["traceEvents"]
             devices = {e["pid"]: e["args"]["name"] for e in events if e["ph"] == "M"}
