@@ -1,4 +1,4 @@
-// ExtractGlimpse: a window of one size from each image of a batch; what lies beside the image is noise, or 0.
+// ExtractGlimpse and ExtractGlimpseV2: a window of one size from each image of a batch; what lies beside the image is noise, or 0.
 #include "base/random.h"
 #include "graph/shape_fn.h"
 #include "ops/image.h"
@@ -14,6 +14,7 @@ typedef enum noise {
 
 typedef struct glimpse_state {
     bool is_centered, is_normalized;
+    bool is_v2; // offsets mean something else but when they are centered and normalized
     noise noise;
 } glimpse_state;
 
@@ -24,6 +25,7 @@ static braid_code glimpse_create(const braid_op *node, void *state, braid_status
     bool uniform = bd_node_attr_bool(node, "uniform_noise");
     s->is_centered = bd_node_attr_bool(node, "centered");
     s->is_normalized = bd_node_attr_bool(node, "normalized");
+    s->is_v2 = strcmp(node->op_type, "ExtractGlimpseV2") == 0;
     if (uniform && name[0] && strcmp(name, "uniform") != 0)
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
                        "The uniform_noise and noise should not be specified at the same time");
@@ -64,9 +66,11 @@ typedef struct overlap {
 
 static overlap overlap_of(const glimpse_state *s, float offset, int64_t image, int64_t window)
 {
+    bool is_plain = !s->is_v2 || s->is_normalized; // from the image's middle in halves of its size
     if (s->is_normalized) offset *= (float)image;
-    if (s->is_centered) offset = offset / 2.0f + (float)image / 2.0f;
-    offset -= (float)window / 2.0f;
+    if (s->is_centered) offset = (is_plain ? offset / 2.0f : offset) + (float)image / 2.0f;
+    // Of the second version only these name the window's middle, others where it begins.
+    if (!s->is_v2 || (s->is_centered && s->is_normalized)) offset -= (float)window / 2.0f;
     // Far beside the image there is nothing; nor where no number is.
     if (!(offset > -0x1p40f && offset < 0x1p40f)) return (overlap){0};
     int64_t from = (int64_t)offset, to = from + window;
@@ -164,14 +168,29 @@ static void glimpse_run(bd_op_ctx *c)
     }
 }
 
+#define GLIMPSE_ATTRS                                                                                        \
+    "centered:bool=true; normalized:bool=true; uniform_noise:bool=true; noise:string='uniform'"
+#define GLIMPSE_KERNELS                                                                                      \
+    BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE,                                                                \
+                .state_size = sizeof(glimpse_state),                                                         \
+                .create = glimpse_create,                                                                    \
+                .run = glimpse_run})
+
 BD_OP(ExtractGlimpse) = {
     .signature = "(input: float, size: int32, offsets: float) -> (glimpse: float)",
-    .attrs = "centered:bool=true; normalized:bool=true; uniform_noise:bool=true; noise:string='uniform'",
+    .attrs = GLIMPSE_ATTRS,
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = glimpse_shape,
-    .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE,
-                           .state_size = sizeof(glimpse_state),
-                           .create = glimpse_create,
-                           .run = glimpse_run}),
+    .kernels = GLIMPSE_KERNELS,
     .doc = "A window of `size` around the offset [y, x] of each image, with noise for what lies beside it.",
+};
+
+BD_OP(ExtractGlimpseV2) = {
+    .signature = "(input: float, size: int32, offsets: float) -> (glimpse: float)",
+    .attrs = GLIMPSE_ATTRS,
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = glimpse_shape,
+    .kernels = GLIMPSE_KERNELS,
+    .doc =
+        "ExtractGlimpse whose offsets, unless they are centered and normalized, say where a window begins.",
 };

@@ -272,6 +272,11 @@ static void test_decoding(void **state)
          "b95d00584c684d390022244359637d3c83a3618e1b48647fa12d9c0419002e6c962b021d84941a0c411d0c030b3aa828"
          "2a4242142406b1a1261e140009111656173819410c4a000922610c390e020f06005f369abe312258bba856a9c3200738"
          "2f60272c0f6e4e3bb2120c1b9e7726933589000706729689bc295000010070aa9277528066060c100208e5cfa2891276"},
+        {"DecodeImage", NULL, jpeg_cmyk, NULL, "uint8[8,8,3]",
+         "071419939bae027c39071613af4108fbe7411e1751031302261508b505883d7d725d55591a709459b03d5118001591b5"
+         "b95d00584c684d390022244359637d3c83a3618e1b48647fa12d9c0419002e6c962b021d84941a0c411d0c030b3aa828"
+         "2a4242142406b1a1261e140009111656173819410c4a000922610c390e020f06005f369abe312258bba856a9c3200738"
+         "2f60272c0f6e4e3bb2120c1b9e7726933589000706729689bc295000010070aa9277528066060c100208e5cfa2891276"},
         {"DecodeGif", NULL, gif_0, NULL, "uint8[1,6,7,3]",
          "7d71e7a9c6db2da041dfc7e0c3d7fd19731acee5964c0b1ee14ff583462e2ff88e4b05d6cf77d0bca2c12632bb121dbf"
          "7d71e7a9c6db2da041dfc7e0c3d7fd19731acee5964c0b1ee14ff583462e2ff88e4b05d6cf77d0bca2c12632bb121dbf"
@@ -294,6 +299,16 @@ static void test_decoding(void **state)
         {"DecodeBmp", NULL, bmp_rgba, NULL, "uint8[2,1,4]", "095bac4523c72256"},
         {"DecodeBmp", "channels=1", bmp_gray, NULL, "uint8[2,3,1]", "4dbc8cbc81ad"},
         {"DecodeGif", NULL, gif_long, NULL, "uint8[1,40,60,3]", "crc32 37ad1db6"},
+        {"DecodeImage", NULL, gif_animation, NULL, "uint8[3,2,3,3]",
+         "000000ff000000ff000000ff00ff00ff0000000000ff000000ff000000ff0000ff0000ff000000ff0000ff00000000ff"
+         "0000ff0000ff"},
+        {"DecodeImage", "expand_animations=false", gif_animation, NULL, "uint8[2,3,3]",
+         "000000ff000000ff000000ff00ff00ff0000"},
+        {"DecodeImage", NULL, bmp_rgb, NULL, "uint8[2,3,3]", "34653171560565368100341974091a592d90"},
+        {"DecodeImage", "dtype=uint16", bmp_gray, NULL, "uint16[2,3,1]", "004d00bc008c00bc008100ad"},
+        {"DecodeImage", "dtype=uint16", png_gray16, NULL, "uint16[2,3,1]", "455e681b6e1261769d196aa6"},
+        {"DecodeImage", NULL, png_gray16, NULL, "uint8[2,3,1]", "5e1b127619a6"},
+        {"DecodeImage", "dtype=float", png_gray2, NULL, "float[1,3,1]", "00000000abaaaa3e0000803f"},
     };
     for (size_t i = 0; i < BD_COUNTOF(cases); i++) {
         const decode_case *c = &cases[i];
@@ -415,6 +430,11 @@ static void test_errors(void **state)
         {"DecodePng", NULL, "", NULL, "Expected image (JPEG, PNG, or GIF), got empty file"},
         {"DecodePng", NULL, "00112233", NULL, "Expected image (JPEG, PNG, or GIF), got unknown format"},
         {"DecodePng", "channels=2", png_rgb, NULL, "channels must be 0, 1, 3, or 4, got 2"},
+        {"DecodeImage", "channels=2", png_rgb, NULL, "channels must be 0, 1, 3, or 4, got 2"},
+        {"DecodeImage", NULL, "00", NULL, "Unknown image file format. One of JPEG, PNG, GIF, BMP required."},
+        {"DecodeImage", "channels=1", gif_animation, NULL, "channels must be 0 or 3 for GIF, got 1"},
+        {"DecodeImage", "channels=4", jpeg_rgb, NULL, "channels must be 0, 1, or 3 for JPEG, got 4"},
+        {"DecodeImage", NULL, "424d", NULL, "Incomplete bmp content, requires at least 32 bytes"},
         {"DecodePng", "dtype=uint16", jpeg_gray, NULL, "JPEG does not support uint16 output"},
         {"DecodePng", NULL, "89504e470d0a1a0a00", NULL, "Invalid PNG header, data size 9"},
         // 2^27 pixels a row
@@ -586,6 +606,8 @@ static void test_shapes(void **state)
         {"DecodeAndCropJpeg", NULL, "string[]; int32[4]", "[?,?,?]"},
         {"DecodeGif", NULL, "string[]", "[?,?,?,3]"},
         {"DecodeBmp", "channels=4", "string[]", "[?,?,4]"},
+        {"DecodeImage", "channels=4", "string[]", "?"},
+        {"DecodeImage", "channels=1; expand_animations=false", "string[]", "[?,?,1]"},
         {"ExtractJpegShape", NULL, "string[]", "[3]"},
         {"EncodePng", NULL, "uint8[?,?,3]", "[]"},
         {"EncodeJpeg", NULL, "uint8[1,2]", "InvalidArgument: must be rank 3 but is rank 2"},

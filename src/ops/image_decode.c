@@ -7,17 +7,11 @@
 #include "io/jpeg.h"
 #include "io/png.h"
 #include "ops/element.h"
+#include "ops/image_contents.h"
 
 #include <string.h>
 
-typedef enum format {
-    FORMAT_NONE,
-    FORMAT_PNG,
-    FORMAT_JPEG,
-    FORMAT_GIF
-} format;
-
-static const char *const format_names[] = {"unknown format", "PNG", "JPEG", "GIF"};
+static const char *const format_names[] = {"unknown format", "PNG", "JPEG", "GIF", "BMP"};
 
 typedef struct decode_state {
     int channels, bits;
@@ -64,8 +58,7 @@ static braid_code decode_create(const braid_op *node, void *state, braid_status 
 
 // ---- Kernels ----
 
-// The scalar string in input 0. False: the kernel has failed.
-static bool contents_input(bd_op_ctx *c, bd_image_file *file)
+bool bd_image_contents(bd_op_ctx *c, bd_image_file *file)
 {
     const braid_tensor *t = bd_input(c, 0);
     if (t->shape.rank == 0) {
@@ -81,17 +74,20 @@ static bool contents_input(bd_op_ctx *c, bd_image_file *file)
     return false;
 }
 
-static format format_of(bd_image_file file)
+bd_image_format bd_image_format_of(bd_image_file file)
 {
     static const struct {
         const char *start;
-        format format;
-    } starts[] = {{"\x89PNG\r\n\x1a\n", FORMAT_PNG}, {"\xff\xd8\xff", FORMAT_JPEG}, {"GIF8", FORMAT_GIF}};
+        bd_image_format format;
+    } starts[] = {{"\x89PNG\r\n\x1a\n", BD_IMAGE_PNG},
+                  {"\xff\xd8\xff", BD_IMAGE_JPEG},
+                  {"GIF8", BD_IMAGE_GIF},
+                  {"BM", BD_IMAGE_BMP}};
     for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
         size_t len = strlen(starts[i].start);
         if (file.len >= len && memcmp(file.data, starts[i].start, len) == 0) return starts[i].format;
     }
-    return FORMAT_NONE;
+    return BD_IMAGE_NONE;
 }
 
 // Makes output 0 for an image of this form: the sink of the decoders.
@@ -113,17 +109,17 @@ static void *output_samples(void *arg, const bd_image_form *form)
     return y ? y->data : NULL;
 }
 
-static bool check_format(bd_op_ctx *c, bd_image_file file, format found)
+static bool check_format(bd_op_ctx *c, bd_image_file file, bd_image_format found)
 {
     const decode_state *s = c->state;
-    if (found == FORMAT_NONE) {
+    if (found == BD_IMAGE_NONE || found == BD_IMAGE_BMP) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Expected image (JPEG, PNG, or GIF), got %s",
                    file.len == 0 ? "empty file" : format_names[found]);
-    } else if (found != FORMAT_PNG && s->bits == 16) {
+    } else if (found != BD_IMAGE_PNG && s->bits == 16) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s does not support uint16 output", format_names[found]);
-    } else if (found == FORMAT_JPEG && s->channels == 4) {
+    } else if (found == BD_IMAGE_JPEG && s->channels == 4) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "channels must be 0, 1, or 3 for JPEG, got 4");
-    } else if (found == FORMAT_GIF && s->channels != 0 && s->channels != 3) {
+    } else if (found == BD_IMAGE_GIF && s->channels != 0 && s->channels != 3) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "channels must be 0 or 3 for GIF, got %d", s->channels);
     }
     return !bd_op_failed(c);
@@ -133,12 +129,12 @@ static void decode_file(bd_op_ctx *c, bd_image_file file, const bd_jpeg_decoding
 {
     const decode_state *s = c->state;
     bd_image_sink sink = {output_samples, c};
-    format found = format_of(file);
+    bd_image_format found = bd_image_format_of(file);
     BD_STATUS(st);
     if (!check_format(c, file, found)) return;
-    braid_code code = found == FORMAT_PNG    ? bd_png_decode(file, s->channels, s->bits, &sink, st)
-                      : found == FORMAT_JPEG ? bd_jpeg_decode(file, jpeg, &sink, st)
-                                             : bd_gif_decode(file, &sink, st);
+    braid_code code = found == BD_IMAGE_PNG    ? bd_png_decode(file, s->channels, s->bits, &sink, st)
+                      : found == BD_IMAGE_JPEG ? bd_jpeg_decode(file, jpeg, &sink, st)
+                                               : bd_gif_decode(file, &sink, st);
     if (code) bd_op_fail_status(c, st); // after what the sink said, if it did
 }
 
@@ -148,7 +144,7 @@ static void decode_run(bd_op_ctx *c)
     bd_jpeg_decoding jpeg = s->jpeg;
     bd_image_file file;
     jpeg.channels = s->channels;
-    if (contents_input(c, &file)) decode_file(c, file, &jpeg);
+    if (bd_image_contents(c, &file)) decode_file(c, file, &jpeg);
 }
 
 static void decode_and_crop_run(bd_op_ctx *c)
@@ -174,7 +170,7 @@ static void decode_and_crop_run(bd_op_ctx *c)
     jpeg.crop_x = bd_tensor_index(window, 1);
     jpeg.crop_height = bd_tensor_index(window, 2);
     jpeg.crop_width = bd_tensor_index(window, 3);
-    if (contents_input(c, &file)) decode_file(c, file, &jpeg);
+    if (bd_image_contents(c, &file)) decode_file(c, file, &jpeg);
 }
 
 static void decode_bmp_run(bd_op_ctx *c)
@@ -183,7 +179,7 @@ static void decode_bmp_run(bd_op_ctx *c)
     bd_image_sink sink = {output_samples, c};
     bd_image_file file;
     BD_STATUS(st);
-    if (contents_input(c, &file) && bd_bmp_decode(file, s->channels, &sink, st)) bd_op_fail_status(c, st);
+    if (bd_image_contents(c, &file) && bd_bmp_decode(file, s->channels, &sink, st)) bd_op_fail_status(c, st);
 }
 
 static void extract_shape_run(bd_op_ctx *c)
@@ -191,7 +187,7 @@ static void extract_shape_run(bd_op_ctx *c)
     bd_image_file file;
     bd_image_form form;
     BD_STATUS(st);
-    if (!contents_input(c, &file)) return;
+    if (!bd_image_contents(c, &file)) return;
     if (bd_jpeg_form(file, &form, st)) {
         bd_op_fail_status(c, st);
         return;

@@ -91,6 +91,27 @@ static void test_glimpses(void **state)
          .attrs = "noise=zero; uniform_noise=false",
          .inputs = "float[1,2,2,1] 1; int32[2] 1 1; float[1,2] nan inf",
          .want = "float[1,1,1,1] 0"},
+        // Of the second version an offset that is not both centered and normalized is where the window begins.
+        {.op = "ExtractGlimpseV2",
+         .attrs = "noise=zero; uniform_noise=false",
+         .inputs =
+             "float[1,4,5,1] 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19; int32[2] 2 3; float[1,2] 0 0",
+         .want = "float[1,2,3,1] 6 7 8 11 12 13"},
+        {.op = "ExtractGlimpseV2",
+         .attrs = "noise=zero; uniform_noise=false; centered=false; normalized=false",
+         .inputs =
+             "float[1,4,5,1] 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19; int32[2] 2 2; float[1,2] 1 2",
+         .want = "float[1,2,2,1] 7 8 12 13"},
+        {.op = "ExtractGlimpseV2",
+         .attrs = "noise=zero; uniform_noise=false; centered=false",
+         .inputs =
+             "float[1,4,5,1] 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19; int32[2] 2 2; float[1,2] 0.25 0.2",
+         .want = "float[1,2,2,1] 6 7 11 12"},
+        {.op = "ExtractGlimpseV2",
+         .attrs = "noise=zero; uniform_noise=false; normalized=false",
+         .inputs =
+             "float[1,4,5,1] 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19; int32[2] 2 2; float[1,2] -1 0.5",
+         .want = "float[1,2,2,1] 8 9 13 14"},
         // Of an image of one value, noise is that value.
         {.op = "ExtractGlimpse",
          .inputs = "float[1,2,2,1] 7; int32[2] 4 4; float[1,2] 1 1",

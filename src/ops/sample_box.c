@@ -3,6 +3,7 @@
 #include "kernels/random_convert.h"
 #include "ops/element.h"
 #include "ops/random_source.h"
+#include "ops/random_stateless.h"
 
 typedef struct sample_state {
     bd_random_source source; // first: see bd_random_source_create
@@ -47,6 +48,11 @@ static braid_code read_attrs(const braid_op *node, sample_state *s, braid_status
                    (double)s->covered_min);
 }
 
+static braid_code stateless_create(const braid_op *node, void *state, braid_status *st)
+{
+    return read_attrs(node, state, st);
+}
+
 static braid_code sample_create(const braid_op *node, void *state, braid_status *st)
 {
     braid_code code = read_attrs(node, state, st);
@@ -58,6 +64,7 @@ static braid_code sample_shape(bd_shape_ctx *c, braid_status *st)
     braid_code code = bd_shape_ctx_rank(c, 0, 1, st);
     if (!code) code = bd_shape_ctx_rank(c, 1, 3, st);
     if (!code && c->input_count > 2) code = bd_shape_ctx_rank(c, 2, 0, st);
+    if (!code && c->input_count > 3) code = bd_shape_ctx_random_seed(c, 3, st);
     if (code) return code;
     const braid_shape *size = &c->inputs[0], *boxes = &c->inputs[1];
     if (size->rank == 1 && size->dims[0] >= 0 && size->dims[0] != 3)
@@ -253,10 +260,21 @@ static void output_window(bd_op_ctx *c, const rect *image, const rect *w)
     out[3] = (float)w->right / width;
 }
 
+// The stateless op has its seed in input 3.
+static bool is_stateless(const bd_op_ctx *c)
+{
+    return c->input_count > 3;
+}
+
 static void sample(bd_op_ctx *c, const rect *image, float covered_min, const rect *boxes, int64_t count)
 {
     sample_state *s = c->state;
-    words w = {.stream = bd_random_source_take(&s->source, (uint64_t)s->attempts)};
+    words w = {0};
+    if (!is_stateless(c)) {
+        w.stream = bd_random_source_take(&s->source, (uint64_t)s->attempts);
+    } else if (!bd_random_stateless_stream(c, 3, &w.stream)) {
+        return;
+    }
     rect window = *image;
     bool found = false;
     for (int64_t i = 0; i < s->attempts && !found; i++) {
@@ -297,11 +315,12 @@ static void sample_run(bd_op_ctx *c)
     bd_free(boxes);
 }
 
-#define SAMPLE_ATTRS                                                                                         \
-    "T:type{int16,int32,int64,int8,uint8}; seed:int=0; seed2:int=0; "                                        \
+#define SAMPLE_TYPES "T:type{int16,int32,int64,int8,uint8}; "
+#define SAMPLE_RANGES                                                                                        \
     "aspect_ratio_range:list(float)=[0.75,1.3300000429153442]; "                                             \
     "area_range:list(float)=[0.05000000074505806,1.0]; max_attempts:int=100; "                               \
     "use_image_if_no_bounding_boxes:bool=false"
+#define SAMPLE_ATTRS SAMPLE_TYPES "seed:int=0; seed2:int=0; " SAMPLE_RANGES
 #define SAMPLE_KERNELS                                                                                       \
     BD_KERNELS({.types = "T=int32|int64",                                                                    \
                 .flags = BD_KERNEL_WIDENS,                                                                   \
@@ -330,4 +349,19 @@ BD_OP(SampleDistortedBoundingBoxV2) = {
     .shape = sample_shape,
     .kernels = SAMPLE_KERNELS,
     .doc = "SampleDistortedBoundingBox with min_object_covered given by a tensor.",
+};
+
+BD_OP(StatelessSampleDistortedBoundingBox) = {
+    .signature =
+        "(image_size: T, bounding_boxes: float, min_object_covered: float, seed: Tseed) -> (begin: T, "
+        "size: T, bboxes: float)",
+    .attrs = SAMPLE_TYPES "Tseed:type{int32,int64}; " SAMPLE_RANGES,
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = sample_shape,
+    .kernels = BD_KERNELS({.types = "T=int32|int64; Tseed=int32|int64",
+                           .flags = BD_KERNEL_WIDENS,
+                           .state_size = sizeof(sample_state),
+                           .create = stateless_create,
+                           .run = sample_run}),
+    .doc = "SampleDistortedBoundingBoxV2 that draws the same window for the same seed.",
 };
