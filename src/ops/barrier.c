@@ -88,6 +88,7 @@ static braid_code source_create(const braid_op *node, void *state, braid_status 
     for (int i = 0; i < s->shapes->list.count; i++) {
         const braid_shape *shape = &s->shapes->list.shape[i];
         int64_t count;
+        if (shape->rank < 0) continue; // TensorFlow takes it for a scalar's
         if (bd_shape_checked_count(shape, &count, st)) return st->code;
         if (count == 0 || shape->rank == BRAID_RANK_MAX)
             return bd_fail(st, BRAID_INVALID_ARGUMENT,
@@ -124,7 +125,7 @@ static braid_code create_barrier(void *arg, bd_resource **out, braid_status *st)
     for (int i = 0; i < b->count; i++)
         b->types[LEADING + i] = s->types->list.type[i];
     for (int i = 0; i < s->shapes->list.count; i++)
-        b->shapes[LEADING + i] = s->shapes->list.shape[i];
+        if (s->shapes->list.shape[i].rank >= 0) b->shapes[LEADING + i] = s->shapes->list.shape[i];
     b->ready = bd_queue_new(&(bd_queue_options){.kind = "PriorityQueue",
                                                 .name = b->name,
                                                 .is_priority = true,
@@ -242,6 +243,10 @@ static bool check_insert(bd_op_ctx *c, const barrier *b, int64_t component)
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Component %lld of barrier %s is %s, not %s",
                    (long long)component, b->name, braid_dtype_name(b->types[LEADING + component]),
                    braid_dtype_name(values->dtype));
+    } else if (bd_tensor_count(keys) > 0 && bd_tensor_count(values) == 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "Tensors with no elements are not supported %s: received shape %s", b->name,
+                   bd_shape_str(&values->shape, got_text));
     } else if (keys->shape.rank != 1 || values->shape.rank < 1 ||
                keys->shape.dims[0] != values->shape.dims[0]) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,

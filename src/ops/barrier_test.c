@@ -110,6 +110,8 @@ static void what_does_not_fit_is_refused(void **state)
         "InvalidArgument: Key a already has a value for component 0 in barrier b");
     RUN(first, "string[2] a b; float[1,2] 1 2",
         "InvalidArgument: keys must be a vector with one value for each");
+    RUN(first, "string[2] a b; float[2,0]",
+        "InvalidArgument: Tensors with no elements are not supported b: received shape [2,0]");
     RUN(first, "string[1] a; float[1,3] 1 2 3",
         "InvalidArgument: Shape mismatch in component 0 of barrier b. Expected [1,2]");
     RUN(take, "int32[] -1", "InvalidArgument: num_elements must be >= 0, got -1");

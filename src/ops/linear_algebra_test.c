@@ -34,7 +34,7 @@ static void test_values(void **state)
         {"SparseTensorDenseAdd", NULL, "int64[2,2] 0 1 1 0; float[2] 10 20; int64[2] 2 2; float[2,2] 1 2 3 4",
          "float[2,2] 1 12 23 4"},
         {"SparseTensorDenseAdd", NULL, "int32[1,1] 2; float[1] 10; int32[1] 2; float[2] 1 2",
-         "InvalidArgument: does not index into shape [2]"},
+         "InvalidArgument: Sparse tensor has some invalid index on dimension 0: 2; dense tensor shape: [2]"},
         {"SparseTensorDenseAdd", NULL, "int32[1,1] 1; float[1] 10; int32[1] 3; float[2] 1 2",
          "InvalidArgument: a_shape"},
     };

@@ -18,6 +18,20 @@ static braid_code add_shape(bd_shape_ctx *c, braid_status *st)
     return code ? code : bd_shape_ctx_rank(c, 2, 1, st);
 }
 
+static bool check_indices(bd_op_ctx *c, const braid_tensor *indices, const braid_shape *shape)
+{
+    for (int64_t i = 0; i < bd_tensor_count(indices); i++) {
+        const int d = (int)(i % shape->rank);
+        const int64_t index = bd_tensor_index(indices, i);
+        if (index >= 0 && index < shape->dims[d]) continue;
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "Sparse tensor has some invalid index on dimension %d: %lld; dense tensor shape: %s", d,
+                   (long long)index, bd_shape_str(shape, (char[BD_SHAPE_STR_MAX]){0}));
+        return false;
+    }
+    return true;
+}
+
 static void add_run(bd_op_ctx *c)
 {
     const braid_tensor *indices = bd_input(c, 0), *values = bd_input(c, 1), *b = bd_input(c, 3);
@@ -36,7 +50,7 @@ static void add_run(bd_op_ctx *c)
                    shape.rank, bd_shape_str(&indices->shape, text));
         return;
     }
-    if (!bd_slices_init(c, &s, true, &b->shape, indices)) return;
+    if (!check_indices(c, indices, &b->shape) || !bd_slices_init(c, &s, true, &b->shape, indices)) return;
     braid_tensor *y = bd_output_forward(c, 0, 3, b->dtype, &b->shape);
     if (!y) return;
     if (y->data != b->data && bd_tensor_count(b) > 0) bd_elements_copy(y, 0, b, 0, bd_tensor_count(b));

@@ -205,7 +205,13 @@ static int64_t piece_of(const pieces *p, int64_t index)
 
 static bool read_pieces(bd_op_ctx *c, const bd_sparse *s, pieces *p)
 {
-    if (!bd_input_int(c, 0, "split_dim", &p->dim)) return false;
+    const braid_shape *axis = &bd_input(c, 0)->shape;
+    if (axis->rank != 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input axis should be a scalar but received shape %s",
+                   bd_shape_str(axis, (char[BD_SHAPE_STR_MAX]){0}));
+        return false;
+    }
+    p->dim = bd_tensor_index(bd_input(c, 0), 0);
     if (p->dim < 0 || p->dim >= s->shape.rank) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input split_dim should be between 0 and rank (%d), got %lld",
                    s->shape.rank, (long long)p->dim);

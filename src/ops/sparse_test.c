@@ -121,7 +121,7 @@ static void test_split(void **state)
          "int64[3,2] 0 2 1 0 1 1; int64[2,2] 0 0 0 1; string[3] a b c; string[2] d e; int64[2] 2 4; int64[2] "
          "2 3"},
         // Seven rows in three: 3, 2 and 2.
-        {"SparseSplit", "num_split=3", "int64[1] 0; int64[4,1] 2 3 5 6; float[4] 1 2 3 4; int64[1] 7",
+        {"SparseSplit", "num_split=3", "int64[] 0; int64[4,1] 2 3 5 6; float[4] 1 2 3 4; int64[1] 7",
          "int64[1,1] 2; int64[1,1] 0; int64[2,1] 0 1; float[1] 1; float[1] 2; float[2] 3 4; int64[1] 3; "
          "int64[1] 2; int64[1] 2"},
         {"SparseSplit", "num_split=2", "int64[] 0; int64[0,1]; float[0]; int64[1] 2",

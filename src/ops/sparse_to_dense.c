@@ -1,4 +1,5 @@
 // SparseToDense: a tensor from the places and values of some of its elements.
+#include "base/strbuf.h"
 #include "graph/grad.h"
 #include "ops/element.h"
 
@@ -19,8 +20,10 @@ static bool read_places(bd_op_ctx *c, int rank, places *p)
     const braid_shape *s = &indices->shape;
     *p = (places){s->rank > 0 ? s->dims[0] : 1, s->rank > 1 ? s->dims[1] : 1};
     if (s->rank > 2) {
+        char text[BD_SHAPE_STR_MAX];
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                   "sparse_indices should be a scalar, vector, or matrix, got %d dimensions", s->rank);
+                   "sparse_indices should be a scalar, vector, or matrix, got shape %s",
+                   bd_shape_str(s, text));
     } else if (p->width != rank) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,
                    "output_shape has incorrect number of elements: %d should be: %lld", rank,
@@ -35,6 +38,19 @@ static bool read_places(bd_op_ctx *c, int rank, places *p)
     return !bd_op_failed(c);
 }
 
+// An error about row `i` of the indices: "indices[1] = [10] is out of bounds".
+static void fail_place(bd_op_ctx *c, const places *p, int64_t i, const char *what, const braid_shape *bounds)
+{
+    char text[BD_SHAPE_STR_MAX];
+    bd_strbuf index = {0};
+    for (int64_t d = 0; d < p->width; d++)
+        bd_strbuf_appendf(&index, "%s%lld", d > 0 ? "," : "",
+                          (long long)bd_tensor_index(bd_input(c, 0), i * p->width + d));
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "indices[%lld] = [%s] is %s%s", (long long)i, bd_strbuf_str(&index),
+               what, bounds ? bd_shape_str(bounds, text) : "");
+    bd_strbuf_fini(&index);
+}
+
 // The element that row `i` of the indices names; -1: out of bounds, the kernel has failed.
 static int64_t place_at(bd_op_ctx *c, const places *p, const braid_shape *out, int64_t i)
 {
@@ -42,9 +58,7 @@ static int64_t place_at(bd_op_ctx *c, const places *p, const braid_shape *out, i
     for (int d = 0; d < out->rank; d++) {
         int64_t index = bd_tensor_index(bd_input(c, 0), i * p->width + d);
         if (index < 0 || index >= out->dims[d]) {
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                       "indices[%lld,%d] = %lld is out of bounds: need 0 <= index < %lld", (long long)i, d,
-                       (long long)index, (long long)out->dims[d]);
+            fail_place(c, p, i, "out of bounds: need 0 <= index < ", out);
             return -1;
         }
         at = at * out->dims[d] + index;
@@ -67,8 +81,7 @@ static void sparse_to_dense_run(bd_op_ctx *c)
         int64_t at = place_at(c, &p, &out, i);
         if (at < 0) return;
         if (in_order && at <= last) {
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "indices[%lld] is %s", (long long)i,
-                       at == last ? "repeated" : "out of order");
+            fail_place(c, &p, i, at == last ? "repeated" : "out of order", NULL);
             return;
         }
         last = at;

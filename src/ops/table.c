@@ -262,6 +262,14 @@ braid_code bd_table_initialize(bd_table *t, const braid_tensor *keys, const brai
     return st->code;
 }
 
+bool bd_table_is_initialized(bd_table *t)
+{
+    bd_mutex_lock(&t->mu);
+    bool is_initialized = t->is_initialized;
+    bd_mutex_unlock(&t->mu);
+    return is_initialized;
+}
+
 // ---- The resource ----
 
 static void destroy(bd_resource *r)

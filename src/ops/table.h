@@ -56,5 +56,6 @@ braid_code bd_table_remove(bd_table *t, const braid_tensor *keys, int64_t count,
 // Of one that is not mutable. FailedPrecondition when a key has several values, or when it is initialized with another number of keys.
 braid_code bd_table_initialize(bd_table *t, const braid_tensor *keys, const braid_tensor *values,
                                int64_t count, braid_status *st);
+bool bd_table_is_initialized(bd_table *t);
 
 #endif

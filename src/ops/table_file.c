@@ -168,12 +168,13 @@ static void initialize(bd_op_ctx *c, const char *path, bd_table *t)
     const file_state *s = c->state;
     columns rows = {0};
     BD_STATUS(st);
-    if (check_column(true, s->key_index, t->options.key_dtype, st) ||
-        check_column(false, s->value_index, t->options.value_dtype, st) ||
-        read_lines(c, path, t, &rows, st) || bd_op_failed(c) ||
-        bd_table_initialize(t, &rows.keys, &rows.values, rows.count, st)) {
-        if (st->code) bd_op_fail_status(c, st);
-    }
+    if (!check_column(true, s->key_index, t->options.key_dtype, st) &&
+        !check_column(false, s->value_index, t->options.value_dtype, st) &&
+        !read_lines(c, path, t, &rows, st) && !bd_op_failed(c) &&
+        bd_table_initialize(t, &rows.keys, &rows.values, rows.count, st) == BRAID_FAILED_PRECONDITION &&
+        bd_table_is_initialized(t))
+        braid_status_clear(st); // as in TensorFlow a table that is filled already stays as it is
+    if (st->code) bd_op_fail_status(c, st);
     bd_tensor_fini(&rows.keys);
     bd_tensor_fini(&rows.values);
 }

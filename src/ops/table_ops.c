@@ -206,6 +206,9 @@ static void initialize_in(bd_op_ctx *c, bd_table *t)
     else if (keys->shape.dims[0] != values->shape.dims[0])
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Keys and values must have the same size %lld vs %lld",
                    (long long)keys->shape.dims[0], (long long)values->shape.dims[0]);
+    else if (keys->shape.dims[0] == 0)
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "keys and values cannot be empty tensors. (table '%s')",
+                   t->options.name);
     else if (bd_table_initialize(t, keys, values, keys->shape.dims[0], st))
         bd_op_fail_status(c, st);
 }
