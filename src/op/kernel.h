@@ -19,6 +19,8 @@ enum {
     BD_KERNEL_WIDENS = 2,
     // And finite results beyond the narrow type's range become its ends: for kernels that give ends of theirs.
     BD_KERNEL_CLAMPS = 4,
+    // And float attrs are numbers of the narrow type, too: rounded to it.
+    BD_KERNEL_ROUNDS_ATTRS = 16,
     BD_KERNEL_CALLS = 8, // calls functions: how long it holds its thread depends on values
 };
 

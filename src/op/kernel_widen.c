@@ -80,12 +80,23 @@ braid_dtype bd_dtype_widened(braid_dtype dtype)
 
 // ---- Binding ----
 
-static void widen_attrs(braid_op *node)
+// A number of the narrow type that is nearest, for attr T of a floating type.
+static float rounded(const braid_op *node, float x)
+{
+    const bd_attr *type = bd_node_attr(node, "T");
+    if (type && type->type == BRAID_HALF) return bd_float_of_half(bd_half_of_float(x));
+    if (type && type->type == BRAID_BFLOAT16) return bd_float_of_bfloat16(bd_bfloat16_of_float(x));
+    return x;
+}
+
+static void widen_attrs(braid_op *node, bool rounds)
 {
     bd_named_attr *attrs = bd_calloc((size_t)node->attr_count + 1, sizeof *attrs);
     for (int i = 0; i < node->attr_count; i++) {
         attrs[i] = node->attrs[i];
-        if (attrs[i].value.kind == BD_ATTR_TYPE) attrs[i].value.type = bd_dtype_widened(attrs[i].value.type);
+        bd_attr *value = &attrs[i].value;
+        if (value->kind == BD_ATTR_TYPE) value->type = bd_dtype_widened(value->type);
+        if (value->kind == BD_ATTR_FLOAT && rounds) value->f = rounded(node, value->f);
     }
     node->attrs = attrs;
 }
@@ -113,7 +124,7 @@ static braid_code create_widened(const braid_op *node, void *state, braid_status
     widened *w = state;
     w->kernel = bd_kernel_fitting(node, "CPU", true);
     w->node = *node;
-    widen_attrs(&w->node);
+    widen_attrs(&w->node, w->kernel->flags & BD_KERNEL_ROUNDS_ATTRS);
     w->node.input_types = widen_types(node->input_types, node->input_count);
     w->node.output_types = widen_types(node->output_types, node->output_count);
     void *made = bd_calloc(1, w->kernel->state_size + 1);

@@ -78,7 +78,8 @@ BD_OP(LeakyRelu) = {
     .attrs = "alpha:float=0.2; T:type{bfloat16,double,float,half}=float",
     .shape = bd_shape_fn_unchanged,
     .gradient = leaky_gradient,
-    .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = leaky_run}),
+    .kernels = BD_KERNELS(
+        {.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS | BD_KERNEL_ROUNDS_ATTRS, .run = leaky_run}),
     .doc = "Computes x of each element above 0, alpha * x of the others.",
 };
 
@@ -87,7 +88,8 @@ BD_OP(LeakyReluGrad) = {
     .attrs = "alpha:float=0.2; T:type{bfloat16,double,float,half}=float",
     .shape = bd_shape_fn_merged,
     .gradient = leaky_grad_gradient,
-    .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = leaky_grad_run}),
+    .kernels = BD_KERNELS(
+        {.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS | BD_KERNEL_ROUNDS_ATTRS, .run = leaky_grad_run}),
     .doc = "Passes gradients where features are above 0, alpha times them elsewhere.",
 };
 

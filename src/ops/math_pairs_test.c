@@ -79,6 +79,7 @@ static void test_bounds_and_slopes(void **state)
         {"ClipByValue", NULL, "float[2] 1; float[1] 0; float[] 1",
          "InvalidArgument: must be either of the same shape as input, or a scalar"},
         {"LeakyRelu", NULL, "float[4] -1 0 2 nan", "float[4] -0.2 0 2 nan"},
+        {"LeakyRelu", NULL, "half[2] 0xc200 0xc700", "half[2] 0xb8cc 0xbd99"}, // by alpha as a half
         {"LeakyRelu", "alpha=3", "double[2] -1 2", "double[2] -3 2"},
         {"LeakyReluGrad", NULL, "float[3] 5 6 7; float[3] -1 0 2", "float[3] 1 1.2 7"},
         {"LeakyReluGrad", "alpha=0.5", "double[2] 4 8; double[2] 1 -1", "double[2] 4 4"},

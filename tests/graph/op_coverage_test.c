@@ -38,6 +38,8 @@ static const char differentiable[] =
     "SparseSegmentMeanWithNumSegments SparseSegmentSqrtNWithNumSegments LeakyRelu LeakyReluGrad ClipByValue BroadcastTo EnsureShape "
     "MatrixDiagV2 MatrixDiagPartV2 MatrixSetDiagV2 MatrixDiagV3 MatrixDiagPartV3 MatrixSetDiagV3 Roll TensorScatterUpdate TensorScatterAdd TensorScatterSub NthElement TopK "
     "LogMatrixDeterminant Cholesky TridiagonalSolve TridiagonalMatMul Einsum ResourceGatherNd "
+    // rnn_grad.py
+    "BlockLSTM BlockLSTMV2 "
     // what came by TensorFlow 2
     "QuantizeAndDequantizeV4 "
     // random_grad.py
