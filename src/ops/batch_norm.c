@@ -43,14 +43,13 @@ static braid_code norm_create(const braid_op *node, void *state, braid_status *s
 
 static braid_code norm_shape(bd_shape_ctx *c, braid_status *st)
 {
-    bool nchw = bd_batch_norm_is_nchw(c->node);
     int vectors_to = takes_statistics(c->node) ? 5 : 3;
     int64_t channels = -1;
-    braid_code code = bd_batch_norm_images_shape(c, 0, nchw, &channels, &c->outputs[0], st);
+    braid_code code = bd_batch_norm_images_shape(c, 0, &channels, &c->outputs[0], st);
     for (int i = 1; i < vectors_to && !code; i++)
         code = bd_batch_norm_vector_shape(c, i, &channels, st);
     if (code) return code;
-    c->outputs[0].dims[nchw ? 1 : 3] = channels;
+    bd_batch_norm_set_channels(c, channels, &c->outputs[0]);
     for (int i = 1; i < 5; i++)
         c->outputs[i] = bd_shape1(channels);
     return BRAID_OK;
@@ -58,15 +57,14 @@ static braid_code norm_shape(bd_shape_ctx *c, braid_status *st)
 
 static braid_code norm_grad_shape(bd_shape_ctx *c, braid_status *st)
 {
-    bool nchw = bd_batch_norm_is_nchw(c->node);
     int64_t channels = -1;
     braid_shape x;
-    braid_code code = bd_batch_norm_images_shape(c, 0, nchw, &channels, &c->outputs[0], st);
-    if (!code) code = bd_batch_norm_images_shape(c, 1, nchw, &channels, &x, st);
+    braid_code code = bd_batch_norm_images_shape(c, 0, &channels, &c->outputs[0], st);
+    if (!code) code = bd_batch_norm_images_shape(c, 1, &channels, &x, st);
     for (int i = 2; i < 5 && !code; i++)
         code = bd_batch_norm_vector_shape(c, i, &channels, st);
     if (code) return code;
-    c->outputs[0].dims[nchw ? 1 : 3] = channels;
+    bd_batch_norm_set_channels(c, channels, &c->outputs[0]);
     c->outputs[1] = c->outputs[2] = bd_shape1(channels);
     c->outputs[3] = c->outputs[4] = bd_shape1(bd_node_attr_bool(c->node, "is_training") ? 0 : channels);
     return BRAID_OK;
@@ -172,11 +170,13 @@ static void norm_run(bd_op_ctx *c)
     bd_free(factor);
 }
 
-#define NORM_ATTRS "epsilon:float=0.0001; data_format:string{NHWC,NCHW}='NHWC'; is_training:bool=true"
-#define MOVING_ATTRS NORM_ATTRS "; exponential_avg_factor:float=1"
+#define NORM_ATTRS "epsilon:float=0.0001; is_training:bool=true; "
+#define IMAGES "data_format:string{NHWC,NCHW}='NHWC'"
+#define VOLUMES "data_format:string{NHWC,NCHW,NDHWC,NCDHW}='NHWC'"
+#define MOVING_ATTRS NORM_ATTRS "exponential_avg_factor:float=1; "
 #define NORM_KERNELS(RUN)                                                                                    \
     BD_KERNELS({.types = "T=float",                                                                          \
-                .flags = BD_KERNEL_EXPENSIVE,                                                                \
+                .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,                                             \
                 .state_size = sizeof(norm_state),                                                            \
                 .create = norm_create,                                                                       \
                 .run = (RUN)})
@@ -184,7 +184,7 @@ static void norm_run(bd_op_ctx *c)
 BD_OP(FusedBatchNorm) = {
     .signature = "(x: T, scale: T, offset: T, mean: T, variance: T) -> (y: T, batch_mean: T, batch_variance: "
                  "T, reserve_space_1: T, reserve_space_2: T)",
-    .attrs = "T:type{float}; " MOVING_ATTRS,
+    .attrs = "T:type{float}; " MOVING_ATTRS IMAGES,
     .shape = norm_shape,
     .gradient = bd_fused_batch_norm_gradient,
     .kernels = NORM_KERNELS(norm_run),
@@ -197,7 +197,7 @@ BD_OP(FusedBatchNorm) = {
 BD_OP(FusedBatchNormV2) = {
     .signature = "(x: T, scale: U, offset: U, mean: U, variance: U) -> (y: T, batch_mean: U, batch_variance: "
                  "U, reserve_space_1: U, reserve_space_2: U)",
-    .attrs = "T:type{bfloat16,float,half}; U:type{float}; " MOVING_ATTRS,
+    .attrs = "T:type{bfloat16,float,half}; U:type{float}; " MOVING_ATTRS IMAGES,
     .shape = norm_shape,
     .gradient = bd_fused_batch_norm_gradient,
     .kernels = NORM_KERNELS(norm_run),
@@ -208,7 +208,7 @@ BD_OP(FusedBatchNormV2) = {
 BD_OP(FusedBatchNormV3) = {
     .signature = "(x: T, scale: U, offset: U, mean: U, variance: U) -> (y: T, batch_mean: U, batch_variance: "
                  "U, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U)",
-    .attrs = "T:type{bfloat16,float,half}; U:type{float}; " MOVING_ATTRS,
+    .attrs = "T:type{bfloat16,float,half}; U:type{float}; " MOVING_ATTRS VOLUMES,
     .shape = norm_shape,
     .gradient = bd_fused_batch_norm_gradient,
     .kernels = NORM_KERNELS(norm_run),
@@ -299,7 +299,7 @@ static void norm_grad_run(bd_op_ctx *c)
 BD_OP(FusedBatchNormGrad) = {
     .signature = "(y_backprop: T, x: T, scale: T, reserve_space_1: T, reserve_space_2: T) -> (x_backprop: T, "
                  "scale_backprop: T, offset_backprop: T, reserve_space_3: T, reserve_space_4: T)",
-    .attrs = "T:type{float}; " NORM_ATTRS,
+    .attrs = "T:type{float}; " NORM_ATTRS VOLUMES,
     .shape = norm_grad_shape,
     .gradient = bd_fused_batch_norm_grad_gradient,
     .kernels = NORM_KERNELS(norm_grad_run),
@@ -311,7 +311,7 @@ BD_OP(FusedBatchNormGradV2) = {
     .signature =
         "(y_backprop: T, x: T, scale: float, reserve_space_1: U, reserve_space_2: U) -> (x_backprop: T, "
         "scale_backprop: U, offset_backprop: U, reserve_space_3: U, reserve_space_4: U)",
-    .attrs = "T:type{bfloat16,float,half}; U:type{float}; " NORM_ATTRS,
+    .attrs = "T:type{bfloat16,float,half}; U:type{float}; " NORM_ATTRS IMAGES,
     .shape = norm_grad_shape,
     .gradient = bd_fused_batch_norm_grad_gradient,
     .kernels = NORM_KERNELS(norm_grad_run),
@@ -323,7 +323,7 @@ BD_OP(FusedBatchNormGradV3) = {
     .signature =
         "(y_backprop: T, x: T, scale: float, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U) -> "
         "(x_backprop: T, scale_backprop: U, offset_backprop: U, reserve_space_4: U, reserve_space_5: U)",
-    .attrs = "T:type{bfloat16,float,half}; U:type{float}; " NORM_ATTRS,
+    .attrs = "T:type{bfloat16,float,half}; U:type{float}; " NORM_ATTRS VOLUMES,
     .shape = norm_grad_shape,
     .gradient = bd_fused_batch_norm_grad_gradient,
     .kernels = NORM_KERNELS(norm_grad_run),

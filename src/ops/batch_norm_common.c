@@ -5,22 +5,32 @@
 
 bool bd_batch_norm_is_nchw(const braid_op *node)
 {
-    return strcmp(bd_node_attr_string(node, "data_format"), "NCHW") == 0;
+    return bd_node_attr_string(node, "data_format")[1] == 'C';
+}
+
+int bd_batch_norm_rank(const braid_op *node)
+{
+    return (int)strlen(bd_node_attr_string(node, "data_format"));
+}
+
+static int channel_axis(bool nchw, int rank)
+{
+    return nchw ? 1 : rank - 1;
 }
 
 bool bd_batch_norm_images(bd_op_ctx *c, int i, const char *what, bool nchw, bd_channels *out)
 {
     const braid_shape *s = &bd_input(c, i)->shape;
     char text[BD_SHAPE_STR_MAX];
-    if (s->rank != 4) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be 4-dimensional, but has shape %s", what,
+    if (s->rank != 4 && s->rank != 5) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be 4 or 5-dimensional, but has shape %s", what,
                    bd_shape_str(s, text));
         return false;
     }
-    int axis = nchw ? 1 : 3;
+    int axis = channel_axis(nchw, s->rank);
     *out = (bd_channels){.outer = bd_shape_count_range(s, 0, axis),
                          .channels = s->dims[axis],
-                         .inner = bd_shape_count_range(s, axis + 1, 4)};
+                         .inner = bd_shape_count_range(s, axis + 1, s->rank)};
     // Sizes beside a size of 0 may be as large as they like.
     if (bd_shape_count(s) == 0) out->outer = 0;
     return true;
@@ -50,14 +60,20 @@ static braid_code merge_channels(bd_shape_ctx *c, int64_t dim, int64_t *channels
     return BRAID_OK;
 }
 
-braid_code bd_batch_norm_images_shape(bd_shape_ctx *c, int i, bool nchw, int64_t *channels, braid_shape *out,
+braid_code bd_batch_norm_images_shape(bd_shape_ctx *c, int i, int64_t *channels, braid_shape *out,
                                       braid_status *st)
 {
-    braid_code code = bd_shape_ctx_rank(c, i, 4, st);
+    int rank = bd_batch_norm_rank(c->node);
+    braid_code code = bd_shape_ctx_rank(c, i, rank, st);
     if (code) return code;
-    *out = (braid_shape){.rank = 4, .dims = {-1, -1, -1, -1}};
-    if (c->inputs[i].rank == 4) *out = c->inputs[i];
-    return merge_channels(c, out->dims[nchw ? 1 : 3], channels, st);
+    *out = (braid_shape){.rank = rank, .dims = {-1, -1, -1, -1, -1}};
+    if (c->inputs[i].rank == rank) *out = c->inputs[i];
+    return merge_channels(c, out->dims[channel_axis(bd_batch_norm_is_nchw(c->node), rank)], channels, st);
+}
+
+void bd_batch_norm_set_channels(const bd_shape_ctx *c, int64_t channels, braid_shape *images)
+{
+    images->dims[channel_axis(bd_batch_norm_is_nchw(c->node), images->rank)] = channels;
 }
 
 braid_code bd_batch_norm_vector_shape(bd_shape_ctx *c, int i, int64_t *channels, braid_status *st)

@@ -5,15 +5,17 @@
 
 #include <string.h>
 
-static braid_out transposed(braid_graph *g, braid_out x, const int32_t order[4])
+// Images or volumes with their channels moved to the end, or (`back`) to the second place again.
+static braid_out transposed(braid_graph *g, braid_out x, int rank, bool back)
 {
+    int32_t order[5] = {0};
+    for (int d = 1; d < rank; d++)
+        order[d] = back ? (d == 1 ? rank - 1 : d - 1) : (d == rank - 1 ? 1 : d + 1);
     const char *scope = braid_push_name_scope(g, "transpose");
-    braid_out out = bd_b2(g, "Transpose", scope, x, bd_b_const_i32_vector(g, "perm", order, 4));
+    braid_out out = bd_b2(g, "Transpose", scope, x, bd_b_const_i32_vector(g, "perm", order, rank));
     braid_pop_name_scope(g);
     return out;
 }
-
-static const int32_t to_nhwc[] = {0, 2, 3, 1}, to_nchw[] = {0, 3, 1, 2};
 
 // FusedBatchNormGrad of the version of the op that is differentiated, NHWC where that is given.
 static braid_op *grad_op(const bd_grad_ctx *c, braid_out grad, braid_out x, braid_out mean,
@@ -40,20 +42,22 @@ void bd_fused_batch_norm_gradient(bd_grad_ctx *c)
 {
     braid_out x = c->op->inputs[0], grad = c->output_grads[0];
     bool is_training = bd_node_attr_bool(c->op, "is_training"), nchw = bd_batch_norm_is_nchw(c->op);
+    int rank = bd_batch_norm_rank(c->op);
     braid_op *back;
     if (is_training) {
-        back = grad_op(c, grad, x, braid_output(c->op, 3), braid_output(c->op, 4), nchw ? "NCHW" : "NHWC");
+        back = grad_op(c, grad, x, braid_output(c->op, 3), braid_output(c->op, 4),
+                       bd_node_attr_string(c->op, "data_format"));
     } else {
         if (nchw) {
-            x = transposed(c->graph, x, to_nhwc);
-            grad = transposed(c->graph, grad, to_nhwc);
+            x = transposed(c->graph, x, rank, false);
+            grad = transposed(c->graph, grad, rank, false);
         }
-        back = grad_op(c, grad, x, c->op->inputs[3], c->op->inputs[4], "NHWC");
+        back = grad_op(c, grad, x, c->op->inputs[3], c->op->inputs[4], rank == 5 ? "NDHWC" : "NHWC");
     }
     if (!back) return; // the graph has failed
     for (int i = 0; i < (is_training ? 5 : 3); i++)
         c->input_grads[i] = braid_output(back, i);
-    if (!is_training && nchw) c->input_grads[0] = transposed(c->graph, c->input_grads[0], to_nchw);
+    if (!is_training && nchw) c->input_grads[0] = transposed(c->graph, c->input_grads[0], rank, true);
 }
 
 // ---- The gradient of the gradient: the same computed step by step, and that differentiated ----
@@ -64,13 +68,14 @@ typedef struct parts {
     braid_out dy, x, scale, mean, variance;
     float epsilon;
     bool is_nchw;
+    int rank;
 } parts;
 
 // Along all axes but that of the channels.
 static braid_out reduce(const parts *p, const char *op, braid_out x, bool keep)
 {
-    const int32_t nhwc[] = {0, 1, 2}, nchw[] = {0, 2, 3};
-    braid_out axes = bd_b_const_i32_vector(p->g, NULL, p->is_nchw ? nchw : nhwc, 3);
+    const int32_t last[] = {0, 1, 2, 3}, second[] = {0, 2, 3, 4};
+    braid_out axes = bd_b_const_i32_vector(p->g, NULL, p->is_nchw ? second : last, p->rank - 1);
     braid_op_desc *d = braid_op_begin(p->g, op, NULL);
     braid_op_input(d, x);
     braid_op_input(d, axes);
@@ -83,7 +88,7 @@ static braid_out as_channels(const parts *p, braid_out vector)
 {
     if (!p->is_nchw) return vector;
     return bd_b2(p->g, "Reshape", NULL, vector,
-                 bd_b_const_i32_vector(p->g, NULL, (int32_t[]){1, -1, 1, 1}, 4));
+                 bd_b_const_i32_vector(p->g, NULL, (int32_t[]){1, -1, 1, 1, 1}, p->rank));
 }
 
 static braid_out rsqrt_of(const parts *p, braid_out variance)
@@ -131,7 +136,8 @@ void bd_fused_batch_norm_grad_gradient(bd_grad_ctx *c)
                .mean = op->inputs[3],
                .variance = op->inputs[4],
                .epsilon = bd_node_attr_float(op, "epsilon"),
-               .is_nchw = bd_batch_norm_is_nchw(op)};
+               .is_nchw = bd_batch_norm_is_nchw(op),
+               .rank = bd_batch_norm_rank(op)};
     braid_out grads[3];
     if (bd_node_attr_bool(op, "is_training")) {
         training_steps(&p, grads);

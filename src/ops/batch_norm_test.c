@@ -282,6 +282,33 @@ static void test_gradient_values(void **state)
 }
 
 // Statistics that are given do not count in training, but for the moving averages. Computed by hand.
+// Volumes, and images of half with statistics of float.
+static void test_volumes_and_half(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {.op = "FusedBatchNormV3",
+         .attrs = "data_format=NDHWC; epsilon=0.001",
+         .inputs =
+             "float[1,2,1,3,2] -0.75 0.75 0.5 0.625 -0.75 0.625 -0.75 0.25 -0.875 -0.875 -0.25 0.625; float[2] -0.5 -0.875; float[2] 0.5 0.125; float[0]; float[0]",
+         .want =
+             "float[1,2,1,3,2] 0.7809397 -0.52256924 -0.51570506 -0.32829847 0.7809397 -0.32829847 0.7809397 0.25451385 0.91060418 2.0029508 0.26228179 -0.32829847; float[2] -0.47916667 0.33333333; float[2] 0.27760417 0.37916667; float[2] -0.47916667 0.33333333; float[2] 0.23133681 0.31597222; float[] 0",
+         .tolerance = 1e-05},
+        {.op = "FusedBatchNormV3",
+         .attrs = "data_format=NCDHW; epsilon=0.001",
+         .inputs =
+             "float[1,2,2,1,3] -0.75 0.5 -0.75 -0.75 -0.875 -0.25 0.75 0.625 0.625 0.25 -0.875 0.625; float[2] -0.5 -0.875; float[2] 0.5 0.125; float[0]; float[0]",
+         .want =
+             "float[1,2,2,1,3] 0.7809397 -0.51570506 0.7809397 0.7809397 0.91060418 0.26228179 -0.52256924 -0.32829847 -0.32829847 0.25451385 2.0029508 -0.32829847; float[2] -0.47916667 0.33333333; float[2] 0.27760417 0.37916667; float[2] -0.47916667 0.33333333; float[2] 0.23133681 0.31597222; float[] 0",
+         .tolerance = 1e-05},
+        {.op = "FusedBatchNormV2", // 1 and 3 have mean 2 and variance 1
+         .attrs = "epsilon=0",
+         .inputs = "half[1,1,2,1] 0x3c00 0x4200; float[1] 1; float[1] 0; float[0]; float[0]",
+         .want = "half[1,1,2,1] 0xbc00 0x3c00; float[1] 2; float[1] 2; float[1] 2; float[1] 1"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
 static void test_moving_averages(void **state)
 {
     (void)state;
@@ -305,7 +332,7 @@ static void test_errors(void **state)
     static const op_case cases[] = {
         {.op = "FusedBatchNorm",
          .inputs = "float[2,2] 1; float[2] 1; float[2] 0; float[0]; float[0]",
-         .want = "InvalidArgument: must be 4-dimensional"},
+         .want = "InvalidArgument: must be 4 or 5-dimensional"},
         {.op = "FusedBatchNorm",
          .inputs = "float[1,1,1,2] 1; float[] 1; float[2] 0; float[0]; float[0]",
          .want = "InvalidArgument: scale must be 1-dimensional"},
@@ -524,9 +551,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),           cmocka_unit_test(test_gradient_values),
-        cmocka_unit_test(test_moving_averages),  cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_shapes),           cmocka_unit_test(test_first_gradients),
-        cmocka_unit_test(test_second_gradients),
+        cmocka_unit_test(test_volumes_and_half), cmocka_unit_test(test_moving_averages),
+        cmocka_unit_test(test_errors),           cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_first_gradients),  cmocka_unit_test(test_second_gradients),
     };
     return BD_RUN_TESTS(tests);
 }
