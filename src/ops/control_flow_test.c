@@ -38,6 +38,9 @@ static void test_values(void **state)
          .attrs = "summarize=0",
          .inputs = "bool[] false; int32[] 1",
          .want = "InvalidArgument: assertion failed: [...]"},
+        {.op = "Assert",
+         .inputs = "bool[] false; string[] it's\\x0a\\x01",
+         .want = "InvalidArgument: assertion failed: [it\\'s\\n\\001]"},
         {.op = "Assert", .inputs = "bool[1] false; int32[] 1", .want = "InvalidArgument: should be a scalar"},
         {.op = "Print", .attrs = "first_n=0", .inputs = "float[2] 1 2; int32[] 1", .want = "float[2] 1 2"},
     };

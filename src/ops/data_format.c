@@ -4,12 +4,13 @@
 
 #include <string.h>
 
-#define LETTERS 4
+#define LETTERS_MAX 5
 
 // Where each letter is in the other format.
 typedef struct format_state {
-    int64_t to[LETTERS];   // of source place i
-    int64_t from[LETTERS]; // of destination place i
+    int count;
+    int64_t to[LETTERS_MAX];   // of source place i
+    int64_t from[LETTERS_MAX]; // of destination place i
 } format_state;
 
 static braid_code format_create(const braid_op *node, void *state, braid_status *st)
@@ -17,15 +18,17 @@ static braid_code format_create(const braid_op *node, void *state, braid_status 
     format_state *s = state;
     const char *source = bd_node_attr_string(node, "src_format"),
                *target = bd_node_attr_string(node, "dst_format");
-    if (strlen(source) != LETTERS)
+    size_t letters = strlen(source);
+    if (letters != 4 && letters != 5)
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                       "Source format must be of length 4, received src_format = %s", source);
-    if (strlen(target) != LETTERS)
+                       "Source format must be of length 4 or 5, received src_format = %s", source);
+    if (strlen(target) != 4 && strlen(target) != 5)
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                       "Destination format must be of length 4, received dst_format = %s", target);
-    for (int i = 0; i < LETTERS; i++) {
+                       "Destination format must be of length 4 or 5, received dst_format = %s", target);
+    s->count = (int)letters;
+    for (int i = 0; i < s->count; i++) {
         const char *there = strchr(target, source[i]), *back = strchr(source, target[i]);
-        if (!there || !back || strchr(source + i + 1, source[i]))
+        if (strlen(target) != letters || !there || !back || strchr(source + i + 1, source[i]))
             return bd_fail(st, BRAID_INVALID_ARGUMENT,
                            "Destination and source format must determine a permutation, got %s and %s",
                            source, target);
@@ -50,7 +53,7 @@ static void dim_map_run(bd_op_ctx *c)
     const braid_tensor *x = bd_input(c, 0);
     braid_tensor *y = bd_output(c, 0, x->dtype, &x->shape);
     for (int64_t i = 0; y && i < bd_tensor_count(x); i++)
-        put_index(y, i, s->to[(bd_tensor_index(x, i) % LETTERS + LETTERS) % LETTERS]);
+        put_index(y, i, s->to[(bd_tensor_index(x, i) % s->count + s->count) % s->count]);
 }
 
 static void vec_permute_run(bd_op_ctx *c)
@@ -59,15 +62,16 @@ static void vec_permute_run(bd_op_ctx *c)
     const braid_tensor *x = bd_input(c, 0);
     int rank = x->shape.rank;
     char text[BD_SHAPE_STR_MAX];
-    if ((rank != 1 && rank != 2) || x->shape.dims[0] != LETTERS || (rank == 2 && x->shape.dims[1] != 2)) {
+    bool fits = rank == 1 || (rank == 2 && x->shape.dims[1] == 2);
+    if (!fits || x->shape.dims[0] != s->count) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                   "input must be a vector of size 4 or of shape [4,2], but got shape %s",
-                   bd_shape_str(&x->shape, text));
+                   "input must be a vector or 2D tensor, of size %d or of shape [%d,2], but got shape %s",
+                   s->count, s->count, bd_shape_str(&x->shape, text));
         return;
     }
     int64_t columns = rank == 2 ? 2 : 1;
     braid_tensor *y = bd_output(c, 0, x->dtype, &x->shape);
-    for (int64_t i = 0; y && i < LETTERS; i++)
+    for (int64_t i = 0; y && i < s->count; i++)
         bd_elements_copy(y, i * columns, x, s->from[i] * columns, columns);
 }
 

@@ -15,9 +15,8 @@ typedef struct summary {
 
 static void append_value(summary *s)
 {
-    if (s->tensor->dtype == BRAID_STRING) { // as it is
-        const bd_string *text = &bd_tensor_str(s->tensor)[s->at++];
-        bd_strbuf_append_n(s->out, text->data ? text->data : "", text->len);
+    if (s->tensor->dtype == BRAID_STRING) { // without quotes
+        bd_escaped_text(&bd_tensor_str(s->tensor)[s->at++], s->out);
     } else {
         bd_value_text(s->tensor, s->at++, s->out);
     }

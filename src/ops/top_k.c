@@ -30,13 +30,26 @@ static braid_code top_k_shape(bd_shape_ctx *c, braid_status *st)
     return top_shape(c, true, bd_node_attr_int(c->node, "k"), st);
 }
 
+// A number of elements, or a place, that input 1 says: -1 when it is not known.
+static braid_code scalar_input(bd_shape_ctx *c, int64_t *value, braid_status *st)
+{
+    *value = -1;
+    const braid_tensor *t = bd_shape_ctx_constant(c, 1);
+    if (!t) return BRAID_OK;
+    if (t->shape.rank != 0)
+        return bd_shape_ctx_fail(c, st, "Input must be scalar but has rank %d", t->shape.rank);
+    *value = bd_tensor_index(t, 0);
+    if (*value >= 0) return BRAID_OK;
+    return bd_shape_ctx_fail(c, st,
+                             "Dimension size, given by scalar input 1, must be non-negative but is %lld",
+                             (long long)*value);
+}
+
 static braid_code top_k_v2_shape(bd_shape_ctx *c, braid_status *st)
 {
-    int64_t k = 0;
-    braid_code code = bd_shape_ctx_rank(c, 1, 0, st);
-    if (code) return code;
-    bool known = bd_shape_ctx_constant_int(c, 1, &k);
-    return top_shape(c, known, k, st);
+    int64_t k;
+    braid_code code = scalar_input(c, &k, st);
+    return code ? code : top_shape(c, k >= 0, k, st);
 }
 
 // Compares elements `a` and `b` of a row: negative when `a` comes first, the greater one, or the earlier of equals.
@@ -207,16 +220,12 @@ static braid_code nth_shape(bd_shape_ctx *c, braid_status *st)
 {
     int64_t n;
     braid_shape out = c->inputs[0];
-    braid_code code = bd_shape_ctx_rank(c, 1, 0, st);
+    braid_code code = scalar_input(c, &n, st);
     if (code || out.rank < 0) return code;
     if (out.rank == 0) return bd_shape_ctx_fail(c, st, "Shape must be at least rank 1 but is rank 0");
     int64_t last = out.dims[--out.rank];
     c->outputs[0] = out;
-    if (!bd_shape_ctx_constant_int(c, 1, &n)) return BRAID_OK;
-    if (n < 0)
-        return bd_shape_ctx_fail(
-            c, st, "Dimension size, given by scalar input 1, must be non-negative but is %lld", (long long)n);
-    if (last < 0 || n < last) return BRAID_OK;
+    if (n < 0 || last < 0 || n < last) return BRAID_OK;
     return bd_shape_ctx_fail(c, st, "Input must have last dimension > n = %lld but is %lld", (long long)n,
                              (long long)last);
 }

@@ -199,6 +199,7 @@ static void test_shapes(void **state)
         {"NthElement", NULL, "[4,5]; int32[]", "[4]"},
         {"NthElement", NULL, "[4,5]; int32[] 5",
          "InvalidArgument: Input must have last dimension > n = 5 but is 5"},
+        {"NthElement", NULL, "[4,5]; int32[1] 1", "InvalidArgument: Input must be scalar but has rank 1"},
         {"NthElement", NULL, "[4,5]; int32[] -1", "InvalidArgument: must be non-negative but is -1"},
         {"RefSelect", NULL, "int32[]; ref float[2]; ref float[2]", "[2]"},
         {"RefSelect", NULL, "int32[]; ref float[2]; ref float[3]", "?"},
