@@ -49,15 +49,22 @@ static bool make_resource_handle(const bd_op_ctx *c, const char *container, cons
     return true;
 }
 
+// What the oldest ops have for a handle.
+static bool make_names(const char *container, const char *name, braid_tensor *names)
+{
+    braid_shape two = bd_shape1(2);
+    if (!bd_tensor_alloc(names, BRAID_STRING, &two)) return false;
+    bd_tensor_string_set(names, 0, container, strlen(container));
+    bd_tensor_string_set(names, 1, name, strlen(name));
+    return true;
+}
+
 // NULL when memory is short.
 static bd_variable *make_reference(const char *container, const char *name)
 {
     braid_tensor names;
-    braid_shape two = bd_shape1(2);
     BD_STATUS(st);
-    if (!bd_tensor_alloc(&names, BRAID_STRING, &two)) return NULL;
-    bd_tensor_string_set(&names, 0, container, strlen(container));
-    bd_tensor_string_set(&names, 1, name, strlen(name));
+    if (!make_names(container, name, &names)) return NULL;
     bd_variable *ref = bd_variable_new(BRAID_STRING, true);
     bool ok = bd_variable_assign(ref, &names, st) == BRAID_OK;
     bd_tensor_fini(&names);
@@ -111,7 +118,9 @@ bool bd_output_handle(bd_op_ctx *c, const char *container, const char *name, con
         ref = make_reference(container, name);
         if (ref) bd_output_ref(c, 0, ref);
         if (ref) bd_resource_unref(&ref->base);
-    } else if (make_resource_handle(c, container, name, type, &handle)) {
+    } else if (c->node->output_types[0] == BRAID_STRING
+                   ? make_names(container, name, &handle)
+                   : make_resource_handle(c, container, name, type, &handle)) {
         bd_output_set(c, 0, &handle);
         bd_tensor_fini(&handle);
     }
@@ -155,28 +164,50 @@ static bd_resource *find(bd_op_ctx *c, const char *container, const char *name, 
     return r;
 }
 
-bd_resource *bd_input_resource(bd_op_ctx *c, int i, const bd_resource_type *type)
+static char *copy_of(const bd_string *s)
 {
-    bd_resource *r = NULL;
+    return bd_strndup(s->data ? s->data : "", s->len);
+}
+
+bool bd_input_handle(bd_op_ctx *c, int i, char **container, char **name)
+{
     braid_tensor names = {0};
     bd_variable *ref = bd_input_ref(c, i);
     const braid_tensor *t = bd_input(c, i);
+    bool ok = false;
     if (!ref && t->dtype == BRAID_RESOURCE && bd_tensor_count(t) == 1 && bd_tensor_handle(t)->name) {
         const bd_resource_handle *h = bd_tensor_handle(t);
-        return find(c, h->container, h->name, type);
+        *container = bd_strdup(h->container ? h->container : "");
+        *name = bd_strdup(h->name);
+        return true;
     }
-    if (ref && bd_variable_read(ref, &names) && names.dtype == BRAID_STRING && bd_tensor_count(&names) == 2) {
-        const bd_string *s = bd_tensor_str(&names);
-        char *container = bd_strndup(s[0].data ? s[0].data : "", s[0].len);
-        char *name = bd_strndup(s[1].data ? s[1].data : "", s[1].len);
-        r = find(c, container, name, type);
-        bd_free(container);
-        bd_free(name);
-    } else {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s '%s': input %d is no handle of a %s", c->node->op_type,
-                   c->node->name, i, type->name);
+    if (ref)
+        bd_variable_read(ref, &names);
+    else
+        bd_tensor_ref(&names, t);
+    if (names.dtype == BRAID_STRING && bd_tensor_count(&names) == 2) {
+        *container = copy_of(&bd_tensor_str(&names)[0]);
+        *name = copy_of(&bd_tensor_str(&names)[1]);
+        ok = true;
     }
     bd_tensor_fini(&names);
+    return ok;
+}
+
+bd_resource *bd_input_resource(bd_op_ctx *c, int i, const bd_resource_type *type)
+{
+    char *container, *name;
+    const braid_tensor *t = bd_input(c, i);
+    if (t->dtype == BRAID_RESOURCE && bd_tensor_count(t) == 1 && bd_tensor_handle(t)->name)
+        return find(c, bd_tensor_handle(t)->container, bd_tensor_handle(t)->name, type);
+    if (!bd_input_handle(c, i, &container, &name)) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s '%s': input %d is no handle of a %s", c->node->op_type,
+                   c->node->name, i, type->name);
+        return NULL;
+    }
+    bd_resource *r = find(c, container, name, type);
+    bd_free(container);
+    bd_free(name);
     return r;
 }
 
@@ -185,13 +216,13 @@ bd_resource *bd_input_resource(bd_op_ctx *c, int i, const bd_resource_type *type
 braid_code bd_shape_fn_handle(bd_shape_ctx *c, braid_status *st)
 {
     (void)st;
-    c->outputs[0] = bd_dtype_is_ref(c->node->output_types[0]) ? bd_shape1(2) : BD_SCALAR;
+    c->outputs[0] = bd_dtype_base(c->node->output_types[0]) == BRAID_STRING ? bd_shape1(2) : BD_SCALAR;
     return BRAID_OK;
 }
 
 braid_code bd_shape_ctx_handle(bd_shape_ctx *c, braid_status *st)
 {
-    if (!bd_dtype_is_ref(c->node->input_types[0])) return bd_shape_ctx_rank(c, 0, 0, st);
+    if (bd_dtype_base(c->node->input_types[0]) != BRAID_STRING) return bd_shape_ctx_rank(c, 0, 0, st);
     braid_code code = bd_shape_ctx_rank(c, 0, 1, st);
     const braid_shape *s = &c->inputs[0];
     if (code || s->rank < 0 || s->dims[0] < 0 || s->dims[0] == 2) return code;

@@ -22,7 +22,7 @@ static void destroy_optional(bd_variant *v)
 static const bd_variant_type optional_type = {.name = "tensorflow::data::Optional",
                                               .destroy = destroy_optional};
 
-bool bd_output_optional(bd_op_ctx *c, int i, braid_tensor *tensors, int count)
+bd_variant *bd_optional_new(braid_tensor *tensors, int count)
 {
     optional *o = bd_calloc(1, sizeof *o + (size_t)count * sizeof *o->tensors);
     bd_variant_init(&o->base, &optional_type);
@@ -30,7 +30,21 @@ bool bd_output_optional(bd_op_ctx *c, int i, braid_tensor *tensors, int count)
     o->count = count;
     for (int k = 0; tensors && k < count; k++)
         bd_tensor_move(&o->tensors[k], &tensors[k]);
-    return bd_output_variant(c, i, &o->base);
+    return &o->base;
+}
+
+bool bd_output_optional(bd_op_ctx *c, int i, braid_tensor *tensors, int count)
+{
+    return bd_output_variant(c, i, bd_optional_new(tensors, count));
+}
+
+bool bd_optional_get(const bd_variant *v, const braid_tensor **tensors, int *count)
+{
+    if (!v || v->type != &optional_type) return false;
+    const optional *o = BD_CONTAINER_OF(v, optional, base);
+    *tensors = o->has_value ? o->tensors : NULL;
+    *count = o->has_value ? o->count : 0;
+    return true;
 }
 
 bool bd_check_optional(bd_op_ctx *c, const braid_tensor *tensors, int count)

@@ -22,8 +22,9 @@ extern const bd_resource_type bd_tensor_array_type;
 
 // ResourceExhausted.
 braid_code bd_tensor_array_new(const bd_tensor_array_options *o, bd_tensor_array **a, braid_status *st);
-// The array of gradients of `of`, whose size is fixed from now on.
-braid_code bd_tensor_array_new_gradient(bd_tensor_array *of, bd_tensor_array **a, braid_status *st);
+// The array of gradients of `of`, whose size is fixed from now on; its elements have the shapes of those behind `prepend`.
+braid_code bd_tensor_array_new_gradient(bd_tensor_array *of, const braid_shape *prepend, bd_tensor_array **a,
+                                        braid_status *st);
 
 bd_resource *bd_tensor_array_resource(bd_tensor_array *a);
 bd_tensor_array *bd_tensor_array_of(bd_resource *r);
@@ -31,8 +32,14 @@ bd_tensor_array *bd_tensor_array_of(bd_resource *r);
 braid_dtype bd_tensor_array_dtype(const bd_tensor_array *a);
 // InvalidArgument once it is closed.
 braid_code bd_tensor_array_size(bd_tensor_array *a, int64_t *size, braid_status *st);
-// What all elements have in common, as far as it is known.
-braid_shape bd_tensor_array_element_shape(bd_tensor_array *a);
+// The size it will have when elements [0, count) are written: larger only where it may grow.
+braid_code bd_tensor_array_size_for(bd_tensor_array *a, int64_t count, int64_t *size, braid_status *st);
+// How many elements are read when all are put together. An array of gradients has as many as went into the array at once by
+// bd_tensor_array_mark, which may have grown afterwards.
+braid_code bd_tensor_array_whole(bd_tensor_array *a, int64_t *size, braid_status *st);
+void bd_tensor_array_mark(bd_tensor_array *a, int64_t size);
+// Adds what an op knows of all elements' shape, and gives what is known then. InvalidArgument: they contradict each other.
+braid_code bd_tensor_array_merge_shape(bd_tensor_array *a, braid_shape *shape, braid_status *st);
 
 // Keeps a reference to (of a variable: a copy of) `value`. InvalidArgument: out of range, another type or shape, written before.
 braid_code bd_tensor_array_write(bd_tensor_array *a, int64_t index, const braid_tensor *value,

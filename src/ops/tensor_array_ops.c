@@ -6,29 +6,44 @@
 
 // ---- Making and finding ----
 
-static bool output_flow(bd_op_ctx *c, int i)
+// Only the newest ops have one besides the handle.
+static void output_flow(bd_op_ctx *c)
 {
-    braid_tensor *flow = bd_output(c, i, BRAID_FLOAT, &BD_SCALAR);
+    braid_tensor *flow = c->output_count > 1 ? bd_output(c, 1, BRAID_FLOAT, &BD_SCALAR) : NULL;
     if (flow) *bd_tensor_f32(flow) = 0;
-    return flow != NULL;
 }
 
-static void array_run(bd_op_ctx *c)
+// Input `i`, a scalar int32.
+static bool scalar_input(bd_op_ctx *c, int i, const char *what, int64_t *value)
+{
+    char text[BD_SHAPE_STR_MAX];
+    const braid_tensor *t = bd_input(c, i);
+    if (t->shape.rank == 0) {
+        *value = *bd_tensor_i32(t);
+        return true;
+    }
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "TensorArray %s must be scalar, but had shape: %s", what,
+               bd_shape_str(&t->shape, text));
+    return false;
+}
+
+void bd_tensor_array_run(bd_op_ctx *c)
 {
     BD_STATUS(st);
+    const bd_attr *identical = bd_node_attr(c->node, "identical_element_shapes");
     const char *name = bd_node_attr_string(c->node, "tensor_array_name");
     bd_tensor_array_options o = {.dtype = bd_node_attr_type(c->node, "dtype"),
                                  .element_shape = bd_node_attr_shape(c->node, "element_shape"),
                                  .dynamic_size = bd_node_attr_bool(c->node, "dynamic_size"),
                                  .clear_after_read = bd_node_attr_bool(c->node, "clear_after_read"),
-                                 .identical_shapes = bd_node_attr_bool(c->node, "identical_element_shapes")};
+                                 .identical_shapes = identical && identical->b};
     bd_tensor_array *a;
-    if (!bd_input_int(c, 0, "size", &o.size)) return;
+    if (!scalar_input(c, 0, "size", &o.size)) return;
     if (bd_tensor_array_new(&o, &a, st)) {
         bd_op_fail_status(c, st);
     } else if (bd_output_step_resource(c, name[0] ? name : c->node->name, bd_tensor_array_resource(a),
                                        NULL)) {
-        output_flow(c, 1);
+        output_flow(c);
     }
 }
 
@@ -45,78 +60,105 @@ void bd_tensor_array_unref(bd_tensor_array *a)
 
 void bd_tensor_array_fail(bd_op_ctx *c, const braid_status *st)
 {
-    const braid_tensor *handle = bd_input(c, 0);
-    bd_op_fail(c, st->code, "TensorArray %s: %s", bd_tensor_handle(handle)->name, braid_status_message(st));
+    char *container, *name;
+    if (!bd_input_handle(c, 0, &container, &name)) {
+        bd_op_fail_status(c, st);
+        return;
+    }
+    bd_op_fail(c, st->code, "TensorArray %s: %s", name, braid_status_message(st));
+    bd_free(container);
+    bd_free(name);
 }
 
 typedef struct gradient_request {
     bd_tensor_array *of;
+    braid_shape prepend;
 } gradient_request;
 
 static braid_code create_gradient(void *arg, bd_resource **out, braid_status *st)
 {
+    const gradient_request *r = arg;
     bd_tensor_array *a;
-    braid_code code = bd_tensor_array_new_gradient(((gradient_request *)arg)->of, &a, st);
+    braid_code code = bd_tensor_array_new_gradient(r->of, &r->prepend, &a, st);
     if (!code) *out = bd_tensor_array_resource(a);
     return code;
 }
 
 // One array of gradients for each source, by name.
-static void grad_run(bd_op_ctx *c)
+static void find_gradient(bd_op_ctx *c, gradient_request *request, const char *container, const char *of)
 {
     BD_STATUS(st);
-    gradient_request request = {bd_tensor_array_input(c)};
-    if (!request.of) return;
-    const bd_resource_handle *h = bd_tensor_handle(bd_input(c, 0));
-    char *name = bd_asprintf("%s@%s", h->name, bd_node_attr_string(c->node, "source"));
+    char *name = bd_asprintf("%s@%s", of, bd_node_attr_string(c->node, "source"));
     bd_resource *r;
-    if (bd_resources_lookup_or_create(c->step->resources, h->container, name, &bd_tensor_array_type,
-                                      create_gradient, &request, &r, st)) {
+    if (bd_resources_lookup_or_create(c->step->resources, container, name, &bd_tensor_array_type,
+                                      create_gradient, request, &r, st)) {
         bd_tensor_array_fail(c, st);
     } else {
-        if (bd_output_handle(c, h->container, name, &bd_tensor_array_type))
-            bd_output_set(c, 1, bd_input(c, 1));
+        if (bd_output_handle(c, container, name, &bd_tensor_array_type)) output_flow(c);
         bd_resource_unref(r);
     }
     bd_free(name);
+}
+
+void bd_tensor_array_grad_run(bd_op_ctx *c)
+{
+    gradient_request request = {.prepend = BD_SCALAR};
+    char *container, *name;
+    if (c->input_count > 2 && !bd_input_shape(c, 2, "shape_to_prepend", &request.prepend)) return;
+    request.of = bd_tensor_array_input(c);
+    if (!request.of) return;
+    if (bd_input_handle(c, 0, &container, &name)) {
+        find_gradient(c, &request, container, name);
+        bd_free(container);
+        bd_free(name);
+    }
     bd_tensor_array_unref(request.of);
 }
 
 // ---- One element ----
 
-static void write_run(bd_op_ctx *c)
+bool bd_tensor_array_check_written(bd_op_ctx *c, const bd_tensor_array *a, braid_dtype dtype)
+{
+    if (bd_tensor_array_dtype(a) == dtype) return true;
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "TensorArray dtype is %s but Op is trying to write dtype %s.",
+               braid_dtype_name(bd_tensor_array_dtype(a)), braid_dtype_name(dtype));
+    return false;
+}
+
+void bd_tensor_array_write_run(bd_op_ctx *c)
 {
     BD_STATUS(st);
     int64_t index;
-    if (!bd_input_int(c, 1, "index", &index)) return;
+    if (!scalar_input(c, 1, "index", &index)) return;
     bd_tensor_array *a = bd_tensor_array_input(c);
     if (!a) return;
-    if (bd_tensor_array_write(a, index, bd_input(c, 2), st)) {
-        bd_tensor_array_fail(c, st);
-    } else {
-        bd_output_set(c, 0, bd_input(c, 3));
+    if (bd_tensor_array_check_written(c, a, bd_input(c, 2)->dtype)) {
+        if (bd_tensor_array_write(a, index, bd_input(c, 2), st))
+            bd_tensor_array_fail(c, st);
+        else
+            bd_output_set(c, 0, bd_input(c, 3));
     }
     bd_tensor_array_unref(a);
 }
 
-bool bd_tensor_array_check_dtype(bd_op_ctx *c, const bd_tensor_array *a)
+bool bd_tensor_array_check_read(bd_op_ctx *c, const bd_tensor_array *a)
 {
     braid_dtype wanted = c->node->output_types[0];
     if (bd_tensor_array_dtype(a) == wanted) return true;
-    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "TensorArray dtype is %s but Op is trying to read dtype %s.",
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "TensorArray dtype is %s but Op requested dtype %s.",
                braid_dtype_name(bd_tensor_array_dtype(a)), braid_dtype_name(wanted));
     return false;
 }
 
-static void read_run(bd_op_ctx *c)
+void bd_tensor_array_read_run(bd_op_ctx *c)
 {
     BD_STATUS(st);
     int64_t index;
-    if (!bd_input_int(c, 1, "index", &index)) return;
+    if (!scalar_input(c, 1, "index", &index)) return;
     bd_tensor_array *a = bd_tensor_array_input(c);
     if (!a) return;
     braid_tensor value;
-    if (bd_tensor_array_check_dtype(c, a)) {
+    if (bd_tensor_array_check_read(c, a)) {
         if (bd_tensor_array_read(a, index, &value, st)) {
             bd_tensor_array_fail(c, st);
         } else {
@@ -129,7 +171,7 @@ static void read_run(bd_op_ctx *c)
 
 // ---- Size, Close ----
 
-static void size_run(bd_op_ctx *c)
+void bd_tensor_array_size_run(bd_op_ctx *c)
 {
     BD_STATUS(st);
     int64_t size;
@@ -144,7 +186,7 @@ static void size_run(bd_op_ctx *c)
     bd_tensor_array_unref(a);
 }
 
-static void close_run(bd_op_ctx *c)
+void bd_tensor_array_close_run(bd_op_ctx *c)
 {
     bd_tensor_array *a = bd_tensor_array_input(c);
     if (!a) return;
@@ -162,30 +204,33 @@ braid_code bd_tensor_array_check_shapes(bd_shape_ctx *c, const char *scalars, br
     return code;
 }
 
-static braid_code array_shape(bd_shape_ctx *c, braid_status *st)
+braid_code bd_tensor_array_new_shape(bd_shape_ctx *c, braid_status *st)
 {
-    c->outputs[0] = c->outputs[1] = BD_SCALAR;
-    return bd_shape_ctx_rank(c, 0, 0, st);
+    if (c->output_count > 1) c->outputs[1] = BD_SCALAR;
+    braid_code code = bd_shape_ctx_rank(c, 0, 0, st);
+    return code ? code : bd_shape_fn_handle(c, st);
 }
 
-static braid_code grad_shape(bd_shape_ctx *c, braid_status *st)
+braid_code bd_tensor_array_grad_shape(bd_shape_ctx *c, braid_status *st)
 {
-    c->outputs[0] = c->outputs[1] = BD_SCALAR;
-    return bd_tensor_array_check_shapes(c, "1", st);
+    if (c->output_count > 1) c->outputs[1] = BD_SCALAR;
+    braid_code code = bd_tensor_array_check_shapes(c, "1", st);
+    if (!code && c->input_count > 2) code = bd_shape_ctx_rank(c, 2, 1, st);
+    return code ? code : bd_shape_fn_handle(c, st);
 }
 
-static braid_code write_shape(bd_shape_ctx *c, braid_status *st)
+braid_code bd_tensor_array_write_shape(bd_shape_ctx *c, braid_status *st)
 {
     c->outputs[0] = BD_SCALAR;
     return bd_tensor_array_check_shapes(c, "13", st);
 }
 
-static braid_code read_shape(bd_shape_ctx *c, braid_status *st)
+braid_code bd_tensor_array_read_shape(bd_shape_ctx *c, braid_status *st)
 {
     return bd_tensor_array_check_shapes(c, "12", st);
 }
 
-static braid_code size_shape(bd_shape_ctx *c, braid_status *st)
+braid_code bd_tensor_array_size_shape(bd_shape_ctx *c, braid_status *st)
 {
     c->outputs[0] = BD_SCALAR;
     return bd_tensor_array_check_shapes(c, "1", st);
@@ -198,8 +243,8 @@ BD_OP(TensorArrayV3) = {
     .attrs =
         "dtype:type; element_shape:shape=?; dynamic_size:bool=false; clear_after_read:bool=true; identical_element_shapes:bool=false; tensor_array_name:string=''",
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
-    .shape = array_shape,
-    .kernels = BD_KERNELS({.run = array_run}),
+    .shape = bd_tensor_array_new_shape,
+    .kernels = BD_KERNELS({.run = bd_tensor_array_run}),
     .doc =
         "A new array of tensors, which lasts as long as the step, and a flow: its ops are ordered by passing that on.",
 };
@@ -208,18 +253,28 @@ BD_OP(TensorArrayGradV3) = {
     .signature = "(handle: resource, flow_in: float) -> (grad_handle: resource, flow_out: float)",
     .attrs = "source:string",
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
-    .shape = grad_shape,
-    .kernels = BD_KERNELS({.run = grad_run}),
+    .shape = bd_tensor_array_grad_shape,
+    .kernels = BD_KERNELS({.run = bd_tensor_array_grad_run}),
     .doc = "The array of the gradients of an array, for one walk of gradients (attr source).",
+};
+
+BD_OP(TensorArrayGradWithShape) = {
+    .signature =
+        "(handle: resource, flow_in: float, shape_to_prepend: int32) -> (grad_handle: resource, flow_out: float)",
+    .attrs = "source:string",
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_tensor_array_grad_shape,
+    .kernels = BD_KERNELS({.run = bd_tensor_array_grad_run}),
+    .doc = "TensorArrayGradV3 of gradients that have further dimensions before those of the elements.",
 };
 
 BD_OP(TensorArrayWriteV3) = {
     .signature = "(handle: resource, index: int32, value: T, flow_in: float) -> (flow_out: float)",
     .attrs = "T:type",
     .flags = BD_OP_STATEFUL,
-    .shape = write_shape,
+    .shape = bd_tensor_array_write_shape,
     .gradient = bd_tensor_array_write_gradient,
-    .kernels = BD_KERNELS({.run = write_run}),
+    .kernels = BD_KERNELS({.run = bd_tensor_array_write_run}),
     .doc = "Writes an element of an array of tensors.",
 };
 
@@ -227,17 +282,17 @@ BD_OP(TensorArrayReadV3) = {
     .signature = "(handle: resource, index: int32, flow_in: float) -> (value: dtype)",
     .attrs = "dtype:type",
     .flags = BD_OP_STATEFUL,
-    .shape = read_shape,
+    .shape = bd_tensor_array_read_shape,
     .gradient = bd_tensor_array_read_gradient,
-    .kernels = BD_KERNELS({.run = read_run}),
+    .kernels = BD_KERNELS({.run = bd_tensor_array_read_run}),
     .doc = "Reads an element of an array of tensors.",
 };
 
 BD_OP(TensorArraySizeV3) = {
     .signature = "(handle: resource, flow_in: float) -> (size: int32)",
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
-    .shape = size_shape,
-    .kernels = BD_KERNELS({.run = size_run}),
+    .shape = bd_tensor_array_size_shape,
+    .kernels = BD_KERNELS({.run = bd_tensor_array_size_run}),
     .doc = "How many elements an array of tensors has.",
 };
 
@@ -245,6 +300,6 @@ BD_OP(TensorArrayCloseV3) = {
     .signature = "(handle: resource) -> ()",
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_ctx_handle,
-    .kernels = BD_KERNELS({.run = close_run}),
+    .kernels = BD_KERNELS({.run = bd_tensor_array_close_run}),
     .doc = "Empties an array of tensors; it cannot be used again.",
 };

@@ -84,20 +84,24 @@ static void test_errors(void **state)
 
     p = program_new();
     a = make_array(p, "dtype=float", "int32[] 2");
-    program_expect(p,
-                   (braid_out[]){OUT(p, "TensorArrayReadV3", "dtype=float", a.handle,
-                                     program_feed(p, "int32[] 1"), a.flow)},
-                   1, "InvalidArgument: it has not yet been written to");
+    program_expect(
+        p,
+        (braid_out[]){
+            OUT(p, "TensorArrayReadV3", "dtype=float", a.handle, program_feed(p, "int32[] 1"), a.flow)},
+        1,
+        "InvalidArgument: Could not read from TensorArray index 1.  Furthermore, the element shape is not fully "
+        "defined: <unknown>.");
 
     p = program_new();
     a = make_array(p, "dtype=float; element_shape=[?,2]", "int32[] 2");
-    program_expect(p, (braid_out[]){write(p, a, "int32[] 0", program_feed(p, "float[1,3] 1"), a.flow)}, 1,
-                   "InvalidArgument: incompatible with the TensorArray's element shape: [?,2].");
+    program_expect(
+        p, (braid_out[]){write(p, a, "int32[] 0", program_feed(p, "float[1,3] 1"), a.flow)}, 1,
+        "InvalidArgument: incompatible with the TensorArray's inferred element shape: [?,2] (consider");
 
     p = program_new();
     a = make_array(p, "dtype=float", "int32[] 2");
     program_expect(p, (braid_out[]){write(p, a, "int32[] 0", program_feed(p, "double[] 1"), a.flow)}, 1,
-                   "InvalidArgument: the value dtype is double but TensorArray dtype is float.");
+                   "InvalidArgument: TensorArray dtype is float but Op is trying to write dtype double.");
 
     p = program_new();
     program_expect(p, (braid_out[]){make_array(p, "dtype=float", "int32[] -1").handle}, 1,
@@ -123,7 +127,7 @@ static void test_errors(void **state)
         (braid_out[]){
             OUT(p, "TensorArrayGatherV3", "dtype=float", a.handle, program_feed(p, "int32[2] 0 1"), flow)},
         1,
-        "InvalidArgument: TensorArray has inconsistent shapes. Index 0 has shape: [1] but index 1 has shape: [2]");
+        "InvalidArgument: TensorArray has inconsistent shapes.  Index 0 has shape: [1] but index 1 has shape: [2]");
 }
 
 static void test_close(void **state)
@@ -140,6 +144,209 @@ static void test_close(void **state)
     braid_out size = braid_op_end_out(d);
     assert_int_equal(braid_graph_status(p->g, st), BRAID_OK);
     program_expect(p, &size, 1, "InvalidArgument: TensorArray has already been closed.");
+}
+
+// Phrases that programs look for.
+static void test_errors_of_many(void **state)
+{
+    (void)state;
+    program *p = program_new();
+    array a = make_array(p, "dtype=float", "int32[] 2");
+    braid_out flow = write(p, a, "int32[] 0", program_feed(p, "float[] 1"), a.flow);
+    flow = write(p, a, "int32[] 1", program_feed(p, "float[] 1"), flow);
+    program_expect(
+        p, (braid_out[]){OUT(p, "TensorArrayConcatV3", "dtype=float", a.handle, flow)}, 1,
+        "InvalidArgument: Concat saw a scalar shape at index 0 but requires at least vectors.  Did you mean");
+
+    p = program_new();
+    a = make_array(p, "dtype=float", "int32[] 0");
+    program_expect(
+        p, (braid_out[]){OUT(p, "TensorArrayConcatV3", "dtype=float", a.handle, a.flow)}, 1,
+        "Unimplemented: TensorArray has size zero, but element_shape_except0 <unknown> is not fully");
+
+    p = program_new();
+    a = make_array(p, "dtype=float", "int32[] 0");
+    program_expect(
+        p,
+        (braid_out[]){
+            OUT(p, "TensorArrayGatherV3", "dtype=float", a.handle, program_feed(p, "int32[0]"), a.flow)},
+        1, "Unimplemented: TensorArray has size zero, but element shape <unknown> is not fully defined.");
+
+    p = program_new();
+    a = make_array(p, "dtype=float; element_shape=[2]", "int32[] 1");
+    program_expect(p,
+                   (braid_out[]){OUT(p, "TensorArrayGatherV3", "dtype=float; element_shape=[3]", a.handle,
+                                     program_feed(p, "int32[1] 0"), a.flow)},
+                   1, "InvalidArgument: Incompatible shapes during merge: [2] vs. [3]");
+
+    p = program_new();
+    a = make_array(p, "dtype=float", "int32[] 1");
+    program_expect(p,
+                   (braid_out[]){OUT(p, "TensorArrayReadV3", "dtype=double", a.handle,
+                                     program_feed(p, "int32[] 0"), a.flow)},
+                   1, "InvalidArgument: TensorArray dtype is float but Op requested dtype double.");
+
+    p = program_new();
+    a = make_array(p, "dtype=float", "int32[] 1");
+    program_expect(p,
+                   (braid_out[]){OUT(p, "TensorArrayScatterV3", NULL, a.handle, program_feed(p, "int32[1] 1"),
+                                     program_feed(p, "float[1] 1"), a.flow)},
+                   1, "InvalidArgument: Max scatter index must be < array size (1 vs. 1)");
+
+    static const struct {
+        const char *value, *lengths, *want;
+    } rows[] = {
+        {"float[3] 1", "int64[] 1", "Expected lengths to be a vector, received shape: []"},
+        {"float[] 1", "int64[1] 1", "Expected value to be at least a vector, but received shape: []"},
+        {"float[3] 1", "int64[1] 1",
+         "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is 1 and value's shape is: [3]"},
+        {"float[1] 1", "int64[1] 1",
+         "TensorArray's size is not equal to the size of lengths (2 vs. 1), and the TensorArray is not marked as "
+         "dynamically resizeable"},
+        {"float[1] 1", "int64[2] -1 2", "Expected lengths that are not negative"},
+        {"float[1] 1", "int64[2] 9223372036854775807 2", "can be added up"},
+    };
+    for (size_t i = 0; i < BD_COUNTOF(rows); i++) {
+        char want[192];
+        snprintf(want, sizeof want, "InvalidArgument: %s", rows[i].want);
+        p = program_new();
+        a = make_array(p, "dtype=float", "int32[] 2");
+        program_expect(
+            p,
+            (braid_out[]){OUT(p, "TensorArraySplitV3", NULL, a.handle, program_feed(p, rows[i].value),
+                              program_feed(p, rows[i].lengths), a.flow)},
+            1, want);
+    }
+}
+
+// With identical shapes the first element written says what those are like that are not.
+static void test_identical_shapes(void **state)
+{
+    (void)state;
+    program *p = program_new();
+    array a = make_array(p, "dtype=float; identical_element_shapes=true", "int32[] 2");
+    braid_out flow = write(p, a, "int32[] 1", program_feed(p, "float[2] 1 2"), a.flow);
+    program_expect(p,
+                   (braid_out[]){OUT(p, "TensorArrayGatherV3", "dtype=float", a.handle,
+                                     program_feed(p, "int32[2] 0 1"), flow)},
+                   1, "float[2,2] 0 0 1 2");
+}
+
+// The ops of older programs, whose handles are strings or references to them.
+typedef struct names {
+    const char *make, *put, *take, *gather, *scatter, *split, *concat, *size, *grad, *close;
+} names;
+static const names references = {
+    "TensorArray",      "TensorArrayWrite",  "TensorArrayRead", "TensorArrayGather", "TensorArrayScatter",
+    "TensorArraySplit", "TensorArrayConcat", "TensorArraySize", "TensorArrayGrad",   "TensorArrayClose"};
+static const names strings = {"TensorArrayV2",       "TensorArrayWriteV2",   "TensorArrayReadV2",
+                              "TensorArrayGatherV2", "TensorArrayScatterV2", "TensorArraySplitV2",
+                              "TensorArrayConcatV2", "TensorArraySizeV2",    "TensorArrayGradV2",
+                              "TensorArrayCloseV2"};
+
+// The same by these, where `gather` may be the op that takes no indices.
+static void check_old(const names *by, const char *gather)
+{
+    for (int what = 0; what < 4; what++) {
+        program *p = program_new();
+        braid_out flow = program_feed(p, "float[] 0");
+        braid_out h = OUT(p, by->make, "dtype=float; clear_after_read=false", program_feed(p, "int32[] 2"));
+        flow = OUT(p, by->put, NULL, h, program_feed(p, "int32[] 1"), program_feed(p, "float[1] 7"), flow);
+        flow = OUT(p, by->put, NULL, h, program_feed(p, "int32[] 0"), program_feed(p, "float[1] 5"), flow);
+        if (what == 0)
+            program_expect(
+                p, (braid_out[]){OUT(p, by->take, "dtype=float", h, program_feed(p, "int32[] 1"), flow)}, 1,
+                "float[1] 7");
+        else if (what == 1)
+            program_expect(p, (braid_out[]){OUT(p, by->size, NULL, h, flow)}, 1, "int32[] 2");
+        else if (what == 2)
+            program_expect(
+                p,
+                (braid_out[]){strcmp(gather, "TensorArrayPack") == 0
+                                  ? OUT(p, gather, "dtype=float", h, flow)
+                                  : OUT(p, gather, "dtype=float", h, program_feed(p, "int32[2] 0 1"), flow)},
+                1, "float[2,1] 5 7");
+        else
+            program_expect(p, (braid_out[]){OUT(p, by->concat, "dtype=float", h, flow)}, 1, "float[2] 5 7");
+    }
+}
+
+static void test_old_versions(void **state)
+{
+    (void)state;
+    check_old(&references, "TensorArrayPack");
+    check_old(&references, references.gather);
+    check_old(&strings, strings.gather);
+}
+
+static void test_old_versions_of_many(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const names *by = i == 0 ? &references : &strings;
+        program *p = program_new(); // gradients are added up
+        braid_out zero = program_feed(p, "float[] 0"), one = program_feed(p, "int32[] 1");
+        braid_out h = OUT(p, by->make, "dtype=float", program_feed(p, "int32[] 2"));
+        braid_out handle = i == 0 ? OUT(p, "Identity", NULL, h) : h; // the first version takes a string there
+        braid_out g = OUT(p, by->grad, "source=a", handle, zero);
+        braid_out flow = OUT(p, by->put, NULL, g, one, program_feed(p, "float[1] 7"), zero);
+        flow = OUT(p, by->put, NULL, g, one, program_feed(p, "float[1] 5"), flow);
+        program_expect(p, (braid_out[]){OUT(p, by->take, "dtype=float", g, one, flow)}, 1, "float[1] 12");
+
+        p = program_new();
+        zero = program_feed(p, "float[] 0"), one = program_feed(p, "int32[] 1");
+        h = OUT(p, by->make, "dtype=float", program_feed(p, "int32[] 2"));
+        flow =
+            OUT(p, by->scatter, NULL, h, program_feed(p, "int32[1] 1"), program_feed(p, "float[1] 9"), zero);
+        program_expect(p, (braid_out[]){OUT(p, by->take, "dtype=float", h, one, flow)}, 1, "float[] 9");
+
+        p = program_new();
+        zero = program_feed(p, "float[] 0"), one = program_feed(p, "int32[] 1");
+        h = OUT(p, by->make, "dtype=float", program_feed(p, "int32[] 2"));
+        flow = OUT(p, by->split, NULL, h, program_feed(p, "float[3] 1 2 3"), program_feed(p, "int64[2] 1 2"),
+                   zero);
+        program_expect(p, (braid_out[]){OUT(p, by->take, "dtype=float", h, one, flow)}, 1, "float[2] 2 3");
+
+        p = program_new();
+        h = OUT(p, by->make, "dtype=float", program_feed(p, "int32[] 2"));
+        braid_op *closed = NODE(p, by->close, NULL, h);
+        braid_op_desc *d = braid_op_begin(p->g, by->take, NULL);
+        braid_op_input(d, h);
+        braid_op_input(d, program_feed(p, "int32[] 0"));
+        braid_op_input(d, program_feed(p, "float[] 0"));
+        braid_op_attr_type(d, "dtype", BRAID_FLOAT);
+        braid_op_control(d, closed);
+        braid_out late = braid_op_end_out(d);
+        program_expect(p, &late, 1, "InvalidArgument: has already been closed.");
+    }
+}
+
+static void test_unpack(void **state)
+{
+    (void)state;
+    program *p = program_new();
+    braid_out h = OUT(p, "TensorArray", "dtype=float", program_feed(p, "int32[] 2"));
+    braid_out flow =
+        OUT(p, "TensorArrayUnpack", NULL, h, program_feed(p, "float[2] 1 2"), program_feed(p, "float[] 0"));
+    program_expect(
+        p, (braid_out[]){OUT(p, "TensorArrayRead", "dtype=float", h, program_feed(p, "int32[] 1"), flow)}, 1,
+        "float[] 2");
+    p = program_new();
+    h = OUT(p, "TensorArray", "dtype=float", program_feed(p, "int32[] 2"));
+    flow = OUT(p, "TensorArrayUnpack", NULL, h, program_feed(p, "float[1] 1"), program_feed(p, "float[] 0"));
+    program_expect(
+        p, &flow, 1,
+        "InvalidArgument: Input value must have first dimension equal to the array size (1 vs. 2)");
+    p = program_new();
+    program_expect(p,
+                   (braid_out[]){OUT(p, "TensorArraySizeV2", NULL, program_feed(p, "string[3] a b c"),
+                                     program_feed(p, "float[] 0"))},
+                   1, "InvalidArgument: input 0 is no handle of a TensorArray");
+    p = program_new();
+    program_expect(p,
+                   (braid_out[]){OUT(p, "TensorArraySizeV2", NULL, program_feed(p, "string[2] a b"),
+                                     program_feed(p, "float[] 0"))},
+                   1, "NotFound: ");
 }
 
 // ---- Gradients ----
@@ -215,6 +422,40 @@ static void test_gradient_array(void **state)
                    1, "float[2,2] 0 0 11 22");
 }
 
+static void test_gradient_array_with_shape(void **state)
+{
+    (void)state;
+    program *p = program_new();
+    array a = make_array(p, "dtype=float; element_shape=[2]", "int32[] 2");
+    braid_op *op =
+        NODE(p, "TensorArrayGradWithShape", "source=a", a.handle, a.flow, program_feed(p, "int32[1] 3"));
+    array g = {{op, 0}, {op, 1}};
+    program_expect(p,
+                   (braid_out[]){OUT(p, "TensorArrayReadV3", "dtype=float", g.handle,
+                                     program_feed(p, "int32[] 1"), g.flow)},
+                   1, "float[3,2] 0");
+    p = program_new();
+    a = make_array(p, "dtype=float; element_shape=[2]", "int32[] 2");
+    op = NODE(p, "TensorArrayGradWithShape", "source=a", a.handle, a.flow, program_feed(p, "int32[8] 1"));
+    program_expect(p, (braid_out[]){{op, 0}}, 1, "InvalidArgument: A gradient would have 9 dimensions");
+}
+
+// What went in at once is what the gradients of all are, even when the array has grown since.
+static void test_gradient_of_a_grown_array(void **state)
+{
+    (void)state;
+    program *p = program_new();
+    array a = make_array(p, "dtype=float; dynamic_size=true", "int32[] 0");
+    braid_out x = program_feed(p, "float[3] 2 3 5"), w = program_feed(p, "float[4] 1 10 100 1000"), grad;
+    braid_out flow =
+        OUT(p, "TensorArraySplitV3", NULL, a.handle, x, program_feed(p, "int64[3] 1 1 1"), a.flow);
+    flow = write(p, a, "int32[] 3", program_feed(p, "float[1] 7"), flow);
+    braid_out all = OUT(p, "TensorArrayConcatV3", "dtype=float", a.handle, flow),
+              y = OUT(p, "Mul", NULL, all, w);
+    braid_gradients(p->g, &y, 1, &x, 1, NULL, &grad);
+    program_expect(p, (braid_out[]){y, grad}, 2, "float[3] 1 10 100");
+}
+
 // ---- Stacks ----
 
 static void check_stack(bool v2)
@@ -269,11 +510,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_write_and_gather),
         cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_errors_of_many),
+        cmocka_unit_test(test_identical_shapes),
+        cmocka_unit_test(test_old_versions),
+        cmocka_unit_test(test_old_versions_of_many),
+        cmocka_unit_test(test_unpack),
         cmocka_unit_test(test_close),
         cmocka_unit_test(test_gradient_of_reads),
         cmocka_unit_test(test_gradient_of_writes),
         cmocka_unit_test(test_gradient_of_pieces),
         cmocka_unit_test(test_gradient_array),
+        cmocka_unit_test(test_gradient_array_with_shape),
+        cmocka_unit_test(test_gradient_of_a_grown_array),
         cmocka_unit_test(test_stacks),
     };
     return BD_RUN_TESTS(tests);

@@ -1,4 +1,4 @@
-// Sums and zeros of variants: of lists of tensors, which may hold lists again.
+// Sums and zeros of variants: of lists of tensors, and of optionals, which may hold such again.
 #ifndef BD_OPS_TENSOR_LIST_MATH_H
 #define BD_OPS_TENSOR_LIST_MATH_H
 

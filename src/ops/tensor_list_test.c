@@ -643,6 +643,36 @@ static void test_zeros(void **state)
            "InvalidArgument: ZerosLike non-scalar Tensor with dtype=DT_VARIANT is not supported.");
 }
 
+// Conditionals' gradients pass values in optionals.
+static void test_optionals(void **state)
+{
+    (void)state;
+    program *p = program_new();
+    braid_out one = OUT(p, "OptionalFromValue", NULL, program_feed(p, "float[2] 1 2"));
+    braid_out sum = OUT(p, "AddN", NULL, one, one);
+    static const char attrs[] = "output_types=[float]; output_shapes=[?]";
+    expect(p, OUT(p, "OptionalGetValue", attrs, sum), "float[2] 2 4");
+    p = program_new();
+    one = OUT(p, "OptionalFromValue", NULL, from_tensor(p, "float[2] 1 2", "int32[0]"));
+    braid_out zeros = OUT(p, "OptionalGetValue", "output_types=[variant]; output_shapes=[?]",
+                          OUT(p, "ZerosLike", NULL, one));
+    expect_stack(p, zeros, "int32[] -1", "float[2] 0 0");
+    p = program_new();
+    braid_out none = {op_test_node(p->g, "OptionalNone", NULL, NULL, 0), 0};
+    expect(p, OUT(p, "OptionalHasValue", NULL, OUT(p, "ZerosLike", NULL, OUT(p, "AddN", NULL, none, none))),
+           "bool[] false");
+    p = program_new();
+    none = (braid_out){op_test_node(p->g, "OptionalNone", NULL, NULL, 0), 0};
+    one = OUT(p, "OptionalFromValue", NULL, program_feed(p, "float[2] 1 2"));
+    expect(p, OUT(p, "AddN", NULL, one, none),
+           "InvalidArgument: Cannot add optionals because one has a value and the other doesn't.");
+    p = program_new();
+    one = OUT(p, "OptionalFromValue", NULL, program_feed(p, "float[2] 1 2"));
+    braid_out two =
+        OUT(p, "OptionalFromValue", NULL, program_feed(p, "float[] 1"), program_feed(p, "float[] 1"));
+    expect(p, OUT(p, "AddN", NULL, one, two), "InvalidArgument: different numbers of components (1 vs. 2)");
+}
+
 // ---- Gradients ----
 
 static braid_out weighted(program *p, braid_out y, const char *weights)
@@ -788,6 +818,7 @@ int main(void)
         cmocka_unit_test(test_lists_of_lists),
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_zeros),
+        cmocka_unit_test(test_optionals),
         cmocka_unit_test(test_gradient_of_pushes),
         cmocka_unit_test(test_gradient_of_items),
         cmocka_unit_test(test_gradient_of_slices),
