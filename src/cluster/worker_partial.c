@@ -150,8 +150,9 @@ static void received(void *arg, braid_tensor *tensor, bool is_dead, const braid_
     BD_STATUS(st);
     bd_status_copy(st, from);
     if (!st->code && is_dead)
-        bd_fail(st, BRAID_INVALID_ARGUMENT, "The tensor returned for %s was not valid.",
-                c->run->recv_keys[r->index]);
+        bd_fail(st, BRAID_INVALID_ARGUMENT,
+                "The tensor returned for %s was not valid.  Retval[%d] does not have value",
+                c->run->recv_keys[r->index], r->index);
     if (!st->code) bd_tensor_move(&c->run->recvs[r->index], tensor);
     bd_recycled_free(r);
     leave_call(c, 1, st);

@@ -250,9 +250,17 @@ static void lower_while(bd_lowering *l, braid_op *n)
 
 // ---- Calls ----
 
+// Its kernel runs it, or says that there is none.
+static bool has_own_executor(const braid_op *n)
+{
+    const char *executor = bd_node_attr_string(n, "executor_type");
+    return executor[0] && strcmp(executor, "DEFAULT") != 0;
+}
+
 static void lower_call(bd_lowering *l, braid_op *n)
 {
     bd_inline f;
+    if (has_own_executor(n)) return;
     if (bd_inline_begin(l, n, "f", n->input_count, &f) && fits_types(n, 0, &f.body)) {
         braid_out *args = BD_ARENA_ARRAY(&l->arena, braid_out, (size_t)n->input_count);
         braid_out *rets = BD_ARENA_ARRAY(&l->arena, braid_out, (size_t)n->output_count);

@@ -76,6 +76,12 @@ static void call_start(bd_op_ctx *c)
 static braid_code partitioned_create(const braid_op *node, void *state, braid_status *st)
 {
     call_state *s = state;
+    const char *executor = bd_node_attr_string(node, "executor_type");
+    if (executor[0] && strcmp(executor, "DEFAULT") != 0 && strcmp(executor, "SINGLE_THREADED_EXECUTOR") != 0)
+        return bd_fail(
+            st, BRAID_NOT_FOUND,
+            "No executor factory registered for the given executor type: %s (attr executor_type of %s '%s')",
+            executor, node->op_type, node->name);
     s->kind = BD_CALLEE_PLACED;
     return bd_func_ref_read(node, "f", -1, &s->f, st);
 }
@@ -134,10 +140,19 @@ static braid_code gradient_create(const braid_op *node, void *state, braid_statu
     return bd_func_ref_read(node, "f", -1, &s->f, st);
 }
 
+// A gradient is shaped as what it is the gradient of.
+static braid_code gradient_shape(bd_shape_ctx *c, braid_status *st)
+{
+    if (c->input_count < c->output_count) return bd_shape_ctx_fail(c, st, "len(inputs) < len(outputs)");
+    for (int i = 0; i < c->output_count; i++)
+        c->outputs[i] = c->inputs[i];
+    return BRAID_OK;
+}
+
 BD_OP(SymbolicGradient) = {
     .signature = "(input: Tin...) -> (output: Tout...)",
     .attrs = "Tin:list(type)>=1; Tout:list(type)>=1; f:func",
-    .shape = bd_shape_fn_none,
+    .shape = gradient_shape,
     .kernels = CALL_KERNELS(gradient_create),
     .doc = "The gradients of a function's arguments, given the arguments and the gradients of the results.",
 };

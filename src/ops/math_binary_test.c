@@ -58,6 +58,7 @@ static void test_values(void **state)
         {"Mul", NULL, "float[2,2] 1; float[3,2] 1", "InvalidArgument: Incompatible shapes: [2,2] vs. [3,2]"},
         {"Div", NULL, "int32[2] 1 2; int32[2] 1 0", "InvalidArgument: Integer division by zero"},
         {"FloorMod", NULL, "int64[2] 1 2; int64[] 0", "InvalidArgument: Integer division by zero"},
+        {"FloorMod", NULL, "int32[0]; int32[] 0", "int32[0]"}, // nothing is divided
         {"Pow", NULL, "int32[2] 1 2; int32[2] 1 -1",
          "InvalidArgument: Integers to negative integer powers are not allowed"},
     };

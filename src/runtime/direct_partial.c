@@ -206,8 +206,9 @@ static void received(void *arg, braid_tensor *tensor, bool is_dead, const braid_
     BD_STATUS(st);
     bd_status_copy(st, from);
     if (!st->code && is_dead)
-        bd_fail(st, BRAID_INVALID_ARGUMENT, "The tensor returned for %s was not valid.",
-                c->signature->fetches[r->index]);
+        bd_fail(st, BRAID_INVALID_ARGUMENT,
+                "The tensor returned for %s was not valid.  Retval[%d] does not have value",
+                c->signature->fetches[r->index], r->index);
     if (!st->code) bd_tensor_move(&c->fetches[r->index], tensor);
     bd_mutex_lock(&p->mu);
     bd_status_update(&c->status, st);

@@ -240,6 +240,9 @@ static const row rows[] = {
      X CONST("n", "5") NODE(
          "y", "While", INPUT("x") INPUT("n") TYPES("T", F1 F1) FUNC("cond", "less") FUNC("body", "short")),
      3, 0, BRAID_INVALID_ARGUMENT, "While loop body returned 1 arguments. Expected: 2"},
+    {"an executor that nobody has", SQUARE_PLUS_ONE,
+     X NODE("y", "PartitionedCall", INPUT("x") CALL_ATTRS(F1, F1, "F") ATTR("executor_type", "s: 'Nobody'")),
+     3, 0, BRAID_NOT_FOUND, "No executor factory registered for the given executor type: Nobody"},
     {"RemoteCall on another device of the task", SQUARE_PLUS_ONE,
      X NODE("t", "Const", CONST_ATTRS("DT_STRING", "string_val", "'/device:CPU:1'"))
          NODE("y", "RemoteCall", INPUT("t") INPUT("x") CALL_ATTRS(F1, F1, "F")),
