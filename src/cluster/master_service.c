@@ -75,15 +75,6 @@ static void begin_create(braid_server *server, bd_incoming *call, const Tensorfl
                              session_created, c);
 }
 
-// A server's threads are its own.
-static braid_code check_config(const Tensorflow__ConfigProto *config, braid_status *st)
-{
-    if (!config->use_per_session_threads && !config->n_session_inter_op_thread_pool) return BRAID_OK;
-    return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                   "Distributed session does not support session thread pool options: leave out "
-                   "ConfigProto.use_per_session_threads and session_inter_op_thread_pool");
-}
-
 static void create_session(braid_server *server, bd_incoming *call)
 {
     BD_STATUS(st);
@@ -95,8 +86,7 @@ static void create_session(braid_server *server, bd_incoming *call)
     const Tensorflow__CreateSessionRequest *request =
         bd_proto_unpack_split(&tensorflow__create_session_request__descriptor, &call->request, 1,
                               bd_message_field_add, &graph_def, arena, st);
-    if (request && request->config) check_config(request->config, st);
-    if (request && !st->code && request->config && bd_cluster_def_is_given(request->config->cluster_def))
+    if (request && request->config && bd_cluster_def_is_given(request->config->cluster_def))
         bd_cluster_def_check(request->config->cluster_def, &server->peers, "ConfigProto.cluster_def", st);
     if (request && !st->code && !bd_graph_def_check_external(&graph_def, st))
         bd_graph_import_message(&graph, &graph_def, st);

@@ -325,12 +325,6 @@ class SessionErrorTest(ErrorTest):
         with self.fails("INVALID_ARGUMENT", "Session no-such-session is not found"):
             self.master.call(master_pb2.ListDevicesRequest(session_handle=s.handle))
 
-    def test_thread_pools_of_a_session(self):
-        pool = config_pb2.ThreadPoolOptionProto(num_threads=1)
-        for config in {"use_per_session_threads": True}, {"session_inter_op_thread_pool": [pool]}:
-            with self.fails("INVALID_ARGUMENT", "Distributed session does not support session thread pool options"):
-                self.session(config=config_pb2.ConfigProto(**config))
-
     def test_device_filters_that_are_no_device_names(self):
         with self.fails("INVALID_ARGUMENT", "device_filters", "worker one"):
             self.session(config=config_pb2.ConfigProto(device_filters=["worker one"]))
