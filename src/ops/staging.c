@@ -170,26 +170,52 @@ static bool fill_locked(const area *a, const entry *e, const staging_waiter *w)
     return true;
 }
 
+static entry new_entry(const area *a, int64_t key)
+{
+    return (entry){.key = key, .tensors = bd_calloc((size_t)a->options.count, sizeof(braid_tensor))};
+}
+
+// A key that is there stays as it is.
+static void complete_locked(area *a, entry *done)
+{
+    if (!find(&a->complete, done->key)) {
+        insert(&a->complete, *done);
+        return;
+    }
+    a->bytes -= bytes_in(a, done);
+    entry_fini(a, done);
+}
+
+// All tensors of a key at once; what there is of it in part has no part in it.
+static void put_whole_locked(area *a, staging_waiter *w, int64_t key)
+{
+    entry e = new_entry(a, key);
+    if (fill_locked(a, &e, w)) {
+        a->bytes += w->bytes;
+        complete_locked(a, &e);
+    } else {
+        entry_fini(a, &e);
+    }
+}
+
 static void put_locked(area *a, staging_waiter *w)
 {
     const int64_t key = w->has_key ? w->key : a->next_key++;
-    entry *e = find(&a->incomplete, key);
-    if (!e) {
-        const entry fresh = {.key = key,
-                             .tensors = bd_calloc((size_t)a->options.count, sizeof *fresh.tensors)};
-        e = insert(&a->incomplete, fresh);
+    if (w->index_count == a->options.count) {
+        put_whole_locked(a, w, key);
+        return;
     }
+    entry *e = find(&a->incomplete, key);
+    if (!e) e = insert(&a->incomplete, new_entry(a, key));
     const bool was_empty = tensors_in(a, e) == 0;
     const bool ok = fill_locked(a, e, w);
     if (ok) a->bytes += w->bytes;
     if ((!ok && was_empty) || tensors_in(a, e) == a->options.count) {
         entry done = take_out(&a->incomplete, e);
-        if (ok && !find(&a->complete, key)) {
-            insert(&a->complete, done);
-        } else { // a key that is there stays as it is
-            if (ok) a->bytes -= bytes_in(a, &done);
+        if (ok)
+            complete_locked(a, &done);
+        else
             entry_fini(a, &done);
-        }
     }
 }
 
@@ -356,6 +382,10 @@ static bool read_indices(bd_op_ctx *c, const area *a, int i, const int32_t **ind
     const braid_tensor *t = bd_input(c, i);
     *index = bd_tensor_i32(t);
     *count = (int)bd_min(bd_tensor_count(t), INT32_MAX);
+    if (*count == 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Indices are empty");
+        return false;
+    }
     for (int k = 0; k < *count; k++) {
         if ((*index)[k] < 0 || (*index)[k] >= a->options.count) {
             bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Index '%d' was out of bounds '%d'.", (*index)[k],

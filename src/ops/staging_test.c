@@ -165,6 +165,12 @@ static void check_map(bool ordered)
     assert_false(op_execution_has_ended(later));
     RUN(stage_second, "int64[] 5; int32[1] 1; float[] 0.6",
         "InvalidArgument: The tensor for index '1' for key '5' was already initialized '2'.");
+    // All of a key at once is another entry than what is there of it in part.
+    RUN(stage, "int64[] 5; int32[2] 0 1; int32[] 55; float[] 5.5", "");
+    op_execution_expect(later, "int32[] 55; float[] 5.5");
+    RUN(incomplete, "", "int32[] 1");
+    RUN(peek, "int64[] 5; int32[0]", "InvalidArgument: Indices are empty");
+    later = START(unstage, "int64[] 5; int32[2] 0 1");
     RUN(stage_first, "int64[] 5; int32[1] 0; int32[] 50", "");
     op_execution_expect(later, "int32[] 50; float[] 0.5");
     RUN(incomplete, "", "int32[] 0");
