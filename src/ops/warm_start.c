@@ -194,6 +194,18 @@ static bool read_mappings(matrix_task *t)
     return !bd_op_failed(c);
 }
 
+// Whether old ids, inputs of the kernel, are below `limit`.
+static bool check_ids(bd_op_ctx *c, int input, const int64_t *old, int64_t count, int64_t limit)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (old[i] < limit) continue;
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s[%lld] is %lld, but the old tensor has only %lld of them",
+                   c->node->def->inputs[input].name, (long long)i, (long long)old[i], (long long)limit);
+        return false;
+    }
+    return true;
+}
+
 static bool find_matrix(matrix_task *t)
 {
     BD_STATUS(st);
@@ -218,11 +230,8 @@ static bool find_matrix(matrix_task *t)
             "Tensor %s has shape %s, where the size of its 2nd dimension is %lld instead of being equal to "
             "num_cols=%lld",
             t->name, bd_shape_str(&shape, text), (long long)shape.dims[1], (long long)t->cols);
-    for (int64_t i = 0; t->old_col && i < t->cols && !bd_op_failed(c); i++)
-        if (t->old_col[i] >= shape.dims[1])
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                       "col_remapping[%lld] is %lld, but tensor %s has %lld columns", (long long)i,
-                       (long long)t->old_col[i], t->name, (long long)shape.dims[1]);
+    else if (check_ids(c, ROW_REMAPPING, t->old_row, t->rows, shape.dims[0]) && t->old_col)
+        check_ids(c, COL_REMAPPING, t->old_col, t->cols, shape.dims[1]);
     t->old_cols = shape.rank == 2 ? shape.dims[1] : 0;
     return !bd_op_failed(c);
 }

@@ -127,9 +127,12 @@ static void test_matrix_errors(void **state)
     run("LoadAndRemapMatrix", MATRIX(1, 3, -1), "string[] @/m; string[] w; int64[1] 1; int64[0]; float[0]",
         "InvalidArgument: where the size of its 2nd dimension is 2 instead of being equal to num_cols=3");
     run("LoadAndRemapMatrix", MATRIX(1, 1, -1), "string[] @/m; string[] w; int64[1] 1; int64[1] 2; float[0]",
-        "InvalidArgument: col_remapping[0] is 2, but tensor w has 2 columns");
+        "InvalidArgument: col_remapping[0] is 2, but the old tensor has only 2 of them");
     run("LoadAndRemapMatrix", MATRIX(1, 2, -1), "string[] @/m; string[] w; int64[1] 3; int64[0]; float[0]",
-        "InvalidArgument: ");
+        "InvalidArgument: row_remapping[0] is 3, but the old tensor has only 3 of them");
+    run("LoadAndRemapMatrix", MATRIX(2, 2, -1),
+        "string[] @/m; string[] w; int64[2] 0 9223372036854775807; int64[0]; float[0]",
+        "InvalidArgument: row_remapping[1] is 9223372036854775807");
     run("LoadAndRemapMatrix", MATRIX(1, 2, -1), "string[] @/m; string[] w; int64[1] -1; int64[0]; float[1] 1",
         "InvalidArgument: initializing_values contained 1 elements, but more missing values remain.");
     run("LoadAndRemapMatrix", MATRIX(1, 2, -1), "string[] @/m; string[] w; int64[1] 0; int64[0]; float[1] 1",
