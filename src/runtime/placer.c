@@ -1,7 +1,8 @@
 // Placement by constraint groups, then by preference.
 //
 // Nodes that must share a device (attr `_class`, reference and resource edges) form a group (union-find). A group knows the
-// device of a member that was placed before, and what its other members ask for, merged. Nodes are placed in graph order:
+// device of a member that was placed before, and what its other members ask for, merged. What takes a reference or a handle goes
+// where that is made, whatever it asks for. Nodes are placed in graph order:
 //   1. a node placed before, or whose group was, stays there;
 //   2. a node that only looks at the type and shape of its input goes where the input is, if it may;
 //   3. a node without inputs whose consumers are all on one device goes there, if it may (decided last);
@@ -27,6 +28,7 @@ typedef struct group {
     int parent; // union-find, by node id; a root points to itself
     int rank;
     bool has_spec;       // of the root: `spec` says something
+    bool has_source;     // of the root: a member that makes a reference or a handle says it
     int example;         // of the root: a member that says it
     bd_device_name spec; // of the root: what the members ask for
     const char *placed;  // of the root: where a member is already; NULL
@@ -119,6 +121,7 @@ static braid_code join(placer *p, int a, int b, braid_status *st)
             return fail_merge(p, a, b, &to->spec, &from->spec, st);
         }
         to->has_spec = true;
+        to->has_source = to->has_source || from->has_source;
     }
     if (from->placed) to->placed = from->placed;
     from->parent = x;
@@ -139,6 +142,12 @@ static braid_code parse_device(placer *p, const braid_op *n, const char *text, c
     return BRAID_OK;
 }
 
+// Of references and handles.
+static bool is_shared(braid_dtype type)
+{
+    return bd_dtype_is_ref(type) || type == BRAID_RESOURCE;
+}
+
 static braid_code init_group(placer *p, const braid_op *n, braid_status *st)
 {
     group *g = &p->groups[n->id];
@@ -152,6 +161,8 @@ static braid_code init_group(placer *p, const braid_op *n, braid_status *st)
     if (code) return code;
     g->spec = *spec;
     g->has_spec = true;
+    for (int i = 0; i < n->output_count && n->def && n->input_count == 0; i++)
+        g->has_source = g->has_source || is_shared(n->output_types[i]);
     return BRAID_OK;
 }
 
@@ -181,16 +192,28 @@ static braid_code join_classes(placer *p, bd_map *absent, const braid_op *n, bra
     return code;
 }
 
-// What takes a reference to a variable, or the handle of a resource, is where that is.
+// Node `n` takes a reference or a handle from `source`: what it asks for does not count where that is elsewhere.
+static braid_code join_source(placer *p, const braid_op *source, const braid_op *n, braid_status *st)
+{
+    const group *from = &p->groups[find_root(p, source->id)];
+    group *to = &p->groups[find_root(p, n->id)];
+    if (from != to && to->has_spec && !to->has_source && (from->has_spec || from->placed)) {
+        const bd_device_name *placed = &from->spec;
+        braid_code code = from->placed ? parse_device(p, source, from->placed, &placed, st) : BRAID_OK;
+        if (code) return code;
+        bd_device_name both = *placed;
+        if (!bd_device_name_intersect(&both, &to->spec, false)) to->has_spec = false;
+    }
+    return join(p, source->id, n->id, st);
+}
+
 static braid_code join_references(placer *p, const braid_op *n, braid_status *st)
 {
     braid_code code = BRAID_OK;
     // What hands on several handles need not be where each is: lowered calls are such, for whoever fetches them.
     if (!n->def || (n->input_count > 1 && strcmp(n->op_type, "IdentityN") == 0)) return BRAID_OK;
-    for (int i = 0; !code && i < n->input_count; i++) {
-        if (bd_dtype_is_ref(n->input_types[i]) || n->input_types[i] == BRAID_RESOURCE)
-            code = join(p, n->inputs[i].op->id, n->id, st);
-    }
+    for (int i = 0; !code && i < n->input_count; i++)
+        if (is_shared(n->input_types[i])) code = join_source(p, n->inputs[i].op, n, st);
     return code;
 }
 
@@ -201,12 +224,11 @@ static braid_code make_groups(placer *p, braid_status *st)
     size_t count = p->graph->nodes.len;
     for (size_t i = 0; !code && i < count; i++)
         code = init_group(p, p->graph->nodes.items[i], st);
-    for (size_t i = 0; !code && i < count; i++) {
-        const braid_op *n = p->graph->nodes.items[i];
-        if (n->id < p->from) continue; // among nodes placed before all is settled
-        code = join_classes(p, &absent, n, st);
-        if (!code) code = join_references(p, n, st);
-    }
+    // Among nodes placed before all is settled.
+    for (size_t i = (size_t)p->from; !code && i < count; i++)
+        code = join_references(p, p->graph->nodes.items[i], st);
+    for (size_t i = (size_t)p->from; !code && i < count; i++)
+        code = join_classes(p, &absent, p->graph->nodes.items[i], st);
     bd_map_fini(&absent);
     return code;
 }

@@ -188,16 +188,44 @@ static void a_device_nobody_has_is_an_error_that_says_what_there_is(void **state
     }
 }
 
+// `assign` asks for another task than the variable it changes.
+static braid_op *assign_elsewhere(braid_graph *g, braid_out *v, bool by_class)
+{
+    braid_push_device(g, "/job:ps/task:1");
+    *v = tg_variable(g, "v", BRAID_FLOAT);
+    braid_pop_device(g);
+    braid_push_device(g, "/job:worker/task:1");
+    if (!by_class) return tg2(g, "Assign", "assign", *v, tg_float(g, "one", 1)).op;
+    braid_op_desc *d = braid_op_begin(g, "Const", "assign");
+    braid_op_attr_type(d, "dtype", BRAID_FLOAT);
+    braid_op_attr_string_list(d, "_class", (const char *[]){"loc:@v"}, 1);
+    braid_op_attr_tensor(d, "value", bd_node_attr_tensor(tg_float(g, "one", 1).op, "value"));
+    return braid_op_end(d);
+}
+
+static void what_takes_a_reference_goes_where_that_is(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    for (int placed = 0; placed < 2; placed++) {
+        braid_graph *g = braid_graph_new();
+        braid_out v;
+        const braid_op *assign = assign_elsewhere(g, &v, false);
+        if (placed) v.op->assigned_device = PS1;
+        bd_place(g, placed, &hard, st);
+        assert_ok(st);
+        assert_string_equal(assign->assigned_device, PS1);
+        braid_graph_free(g);
+    }
+}
+
 static void nodes_that_must_be_together_and_cannot_are_an_error(void **state)
 {
     (void)state;
-    braid_graph *g = braid_graph_new();
-    braid_push_device(g, "/job:ps/task:1");
-    braid_out v = tg_variable(g, "v", BRAID_FLOAT);
-    braid_pop_device(g);
-    braid_push_device(g, "/job:worker/task:1");
-    tg2(g, "Assign", "assign", v, tg_float(g, "one", 1));
     BD_STATUS(st);
+    braid_graph *g = braid_graph_new();
+    braid_out v;
+    assign_elsewhere(g, &v, true);
     bd_place(g, 0, &soft, st);
     assert_error(
         st, BRAID_INVALID_ARGUMENT,
@@ -273,6 +301,7 @@ int main(void)
         cmocka_unit_test(what_only_looks_at_its_input_is_with_it_and_a_source_with_its_consumers),
         cmocka_unit_test(soft_placement_gives_up_type_and_number_only),
         cmocka_unit_test(a_device_nobody_has_is_an_error_that_says_what_there_is),
+        cmocka_unit_test(what_takes_a_reference_goes_where_that_is),
         cmocka_unit_test(nodes_that_must_be_together_and_cannot_are_an_error),
         cmocka_unit_test(ops_without_kernels_are_placed_all_the_same),
         cmocka_unit_test(placement_is_logged_a_line_a_node),
