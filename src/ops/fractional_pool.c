@@ -256,8 +256,10 @@ static void forward(bd_op_ctx *c, pooling kind)
         p.in[d] = x->shape.dims[1 + d];
         p.out[d] = shape.dims[1 + d] = pooled_size(p.in[d], s->ratio[d]);
         if (p.out[d] > 0 && p.in[d] <= INT32_MAX) continue;
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "a size of %lld divided by a ratio of %g leaves nothing",
-                   (long long)p.in[d], (double)s->ratio[d]);
+        bd_op_fail(
+            c, BRAID_INVALID_ARGUMENT,
+            "Pooling ratio is higher than input dimension size for dimension %d. Input dim size: %lld pooling ratio: %g",
+            1 + d, (long long)p.in[d], (double)s->ratio[d]);
         return;
     }
     braid_tensor *y = bd_output(c, 0, x->dtype, &shape);
@@ -303,10 +305,23 @@ static bool sequence_input(bd_op_ctx *c, int i, int d, cells *p)
     return ok;
 }
 
+static bool check_places(bd_op_ctx *c, int i, const char *what)
+{
+    const braid_tensor *t = bd_input(c, i);
+    for (int64_t k = 0; k < bd_tensor_count(t); k++) {
+        if (bd_tensor_i64(t)[k] >= 0) continue;
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s sequence tensor values must not be negative, got %lld",
+                   what, (long long)bd_tensor_i64(t)[k]);
+        return false;
+    }
+    return true;
+}
+
 // Cells of a gradient op: `grad` and the sequences from input `first` on, for images of shape `in`.
 static bool grad_cells(bd_op_ctx *c, const braid_shape *in, const braid_shape *grad, int first, cells *p)
 {
     char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+    if (!check_places(c, first, "Row") || !check_places(c, first + 1, "Column")) return false;
     if (in->rank != 4 || grad->rank != 4 || in->dims[0] != grad->dims[0] || in->dims[3] != grad->dims[3]) {
         bd_op_fail(
             c, BRAID_INVALID_ARGUMENT,

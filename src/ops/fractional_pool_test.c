@@ -203,7 +203,7 @@ static void test_errors(void **state)
         {.op = "FractionalMaxPool",
          .attrs = RATIO,
          .inputs = "float[1,1,3,1] 1",
-         .want = "InvalidArgument: leaves nothing"},
+         .want = "InvalidArgument: Pooling ratio is higher than input dimension size for dimension 1"},
         {.op = "FractionalAvgPool",
          .attrs = "pooling_ratio=[2,1.5,1.5,1]",
          .inputs = "float[2,3,3,1] 1",

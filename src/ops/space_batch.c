@@ -177,45 +177,89 @@ static void batch_to_space_run(bd_op_ctx *c)
 
 // ---- Shapes ----
 
-// Sizes that constants say; -1 where they do not.
+// What becomes of a size `n`, -1 when it is not known.
+static braid_code moved_size(bd_shape_ctx *c, bool to_batch, int64_t n, int64_t block, int64_t before,
+                             int64_t after, int64_t *out, braid_status *st)
+{
+    int64_t pad, all;
+    if (before < 0 || after < 0)
+        return bd_shape_ctx_fail(c, st, "%s cannot be negative", to_batch ? "paddings" : "crops");
+    *out = -1;
+    if (n < 0 || block < 0) return BRAID_OK;
+    if (__builtin_add_overflow(before, after, &pad) ||
+        (to_batch ? __builtin_add_overflow(n, pad, &all) : __builtin_mul_overflow(n, block, &all)))
+        return bd_shape_ctx_fail(c, st, "Sizes are too large");
+    if (to_batch && all % block)
+        return bd_shape_ctx_fail(c, st, "Dimension size must be evenly divisible by %lld but is %lld",
+                                 (long long)block, (long long)all);
+    if (!to_batch && all < pad)
+        return bd_shape_ctx_fail(c, st, "Negative dimension size caused by subtracting %lld from %lld",
+                                 (long long)pad, (long long)all);
+    *out = to_batch ? all / block : all - pad;
+    return BRAID_OK;
+}
+
+// The batch after blocks of `block` along one more dimension; -1 stays.
+static braid_code moved_batch(bd_shape_ctx *c, bool to_batch, int64_t block, int64_t *batch, braid_status *st)
+{
+    if (block < 1) return bd_shape_ctx_fail(c, st, "block_shape must be positive");
+    if (*batch < 0) return BRAID_OK;
+    if (to_batch) {
+        if (!__builtin_mul_overflow(*batch, block, batch)) return BRAID_OK;
+        return bd_shape_ctx_fail(c, st, "Sizes are too large");
+    }
+    if (*batch % block)
+        return bd_shape_ctx_fail(c, st, "Dimension size must be evenly divisible by %lld but is %lld",
+                                 (long long)block, (long long)*batch);
+    *batch /= block;
+    return BRAID_OK;
+}
+
+// Along how many dimensions blocks go, by the shapes of the inputs that say it; -1: they do not say, and nothing is known.
+static braid_code blocked_dims(bd_shape_ctx *c, bool is_nd, int64_t *dims, braid_status *st)
+{
+    const braid_shape *in = &c->inputs[0], *pads = &c->inputs[c->input_count - 1];
+    *dims = 2;
+    if (is_nd) {
+        braid_code code = bd_shape_ctx_rank(c, 1, 1, st);
+        *dims = c->inputs[1].rank == 1 ? c->inputs[1].dims[0] : -1;
+        if (code || *dims < 0) return code;
+        if (in->rank >= 0 && *dims >= in->rank)
+            return bd_shape_ctx_fail(c, st, "Shape must be at least rank %lld but is rank %d",
+                                     (long long)*dims + 1, in->rank);
+    } else {
+        braid_code code = bd_shape_ctx_rank(c, 0, 4, st);
+        if (code) return code;
+    }
+    braid_shape want = bd_shape2(*dims, 2), merged;
+    if (bd_shape_merge(pads, &want, &merged)) return BRAID_OK;
+    return bd_shape_ctx_fail(c, st, "paddings and crops must have shape [%lld,2]", (long long)*dims);
+}
+
 static braid_code move_shape(bd_shape_ctx *c, bool to_batch, braid_status *st)
 {
     bool is_nd = c->input_count == 3;
     const braid_tensor *block = is_nd ? bd_shape_ctx_constant(c, 1) : NULL;
     const braid_tensor *pads = bd_shape_ctx_constant(c, c->input_count - 1);
+    int64_t dims;
+    braid_code code = blocked_dims(c, is_nd, &dims, st);
     braid_shape in = c->inputs[0];
-    braid_code code = bd_shape_ctx_rank(c, c->input_count - 1, 2, st);
-    if (!code) code = is_nd ? bd_shape_ctx_rank(c, 1, 1, st) : bd_shape_ctx_rank(c, 0, 4, st);
-    if (code || in.rank < 0) return code;
-    int64_t dims = !is_nd ? 2 : c->inputs[1].rank == 1 ? c->inputs[1].dims[0] : -1, count = 1;
-    if (dims >= in.rank)
-        return bd_shape_ctx_fail(c, st, "Shape must be at least rank %lld but is rank %d",
-                                 (long long)dims + 1, in.rank);
+    if (code || dims < 0 || (in.rank < 0 && is_nd)) return code;
+    if (in.rank < 0) in = (braid_shape){.rank = 4, .dims = {-1, -1, -1, -1}};
     c->outputs[0] = in;
-    for (int d = 1; d < in.rank && (dims < 0 || d <= dims); d++)
-        c->outputs[0].dims[d] = -1;
-    c->outputs[0].dims[0] = -1;
-    bool known = dims >= 0 && (block || !is_nd) && pads && pads->shape.rank == 2 &&
-                 pads->shape.dims[0] == dims && pads->shape.dims[1] == 2;
-    for (int d = 0; known && d < dims; d++) {
-        int64_t size = is_nd ? bd_tensor_index(block, d) : bd_node_attr_int(c->node, "block_size");
-        int64_t before = bd_tensor_index(pads, 2 * d), after = bd_tensor_index(pads, 2 * d + 1);
-        int64_t n = in.dims[d + 1], *out = &c->outputs[0].dims[d + 1];
-        if (n > INT32_MAX || size > INT32_MAX || before > INT32_MAX || after > INT32_MAX) return BRAID_OK;
-        int64_t pad = before + after, rest = size < 1 ? 0 : to_batch ? (n + pad) % size : n * size - pad;
-        if (size < 1 || before < 0 || after < 0 || (n >= 0 && (to_batch ? rest != 0 : rest < 0)))
-            return bd_shape_ctx_fail(
-                c, st,
-                "Dimension %d of size %lld, blocks of %lld and paddings or crops of %lld in "
-                "all do not fit",
-                d + 1, (long long)n, (long long)size, (long long)pad);
-        if (__builtin_mul_overflow(count, size, &count)) return BRAID_OK;
-        if (n >= 0) *out = to_batch ? (n + pad) / size : rest;
+    int64_t *out = c->outputs[0].dims;
+    if (is_nd && !block && dims > 0) out[0] = -1;
+    for (int d = 0; d < dims && !code; d++) {
+        int64_t size = !is_nd  ? bd_node_attr_int(c->node, "block_size")
+                       : block ? bd_tensor_index(block, d)
+                               : -1;
+        out[d + 1] = -1;
+        if (!is_nd || block) code = moved_batch(c, to_batch, size, &out[0], st);
+        if (!code && pads)
+            code = moved_size(c, to_batch, in.dims[d + 1], size, bd_tensor_index(pads, 2 * d),
+                              bd_tensor_index(pads, 2 * d + 1), &out[d + 1], st);
     }
-    int64_t images;
-    if (known && in.dims[0] >= 0 && !__builtin_mul_overflow(in.dims[0], count, &images))
-        c->outputs[0].dims[0] = to_batch ? images : in.dims[0] / count;
-    return BRAID_OK;
+    return code;
 }
 
 static braid_code space_to_batch_shape(bd_shape_ctx *c, braid_status *st)

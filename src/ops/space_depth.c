@@ -40,6 +40,7 @@ static braid_code check_depth_shape(bd_shape_ctx *c, bool to_depth, braid_status
     image_axes a;
     if (!read_axes(c->node, &a)) return BRAID_OK;
     braid_code code = bd_shape_ctx_rank(c, 0, 4, st);
+    c->outputs[0] = (braid_shape){.rank = 4, .dims = {-1, -1, -1, -1}};
     if (code || c->inputs[0].rank < 0) return code;
     int64_t block = bd_node_attr_int(c->node, "block_size");
     if (block < 65536 && depth_shape(&a, block, to_depth, &c->inputs[0], &c->outputs[0])) return BRAID_OK;
