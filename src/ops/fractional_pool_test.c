@@ -218,7 +218,7 @@ static void test_errors(void **state)
          .want = "InvalidArgument: row_pooling_sequence must be a vector of 2 places"},
         {.op = "FractionalMaxPoolGrad",
          .inputs = "float[1,2,2,1] 1; float[1,1,1,1] 1; float[1,1,1,1] 1; int64[2] 0 2; int64[2] -1 2",
-         .want = "InvalidArgument: col_pooling_sequence must be a vector of 2 places"},
+         .want = "InvalidArgument: Column sequence tensor values must not be negative, got -1"},
         {.op = "FractionalMaxPoolGrad",
          .inputs = "float[1,2,2,1] 1; float[1,1,1,1] 1; float[1,2,1,1] 1; int64[2] 0 2; int64[2] 0 2",
          .want = "InvalidArgument: must have the same shape"},

@@ -49,7 +49,7 @@ static const char differentiable[] =
     "NextIteration RefNextIteration LoopCond ReadVariableOp ResourceGather MatrixInverse MatrixDeterminant MatrixSolve "
     "MatrixTriangularSolve SparseReorder SparseAdd SparseSlice SparseTensorDenseAdd SparseReduceSum SparseTensorDenseMatMul "
     "SparseDenseCwiseAdd SparseDenseCwiseMul SparseDenseCwiseDiv SparseSoftmax SparseSparseMaximum SparseSparseMinimum "
-    "SparseFillEmptyRows RaggedGather RaggedTensorToSparse RaggedTensorToTensor ResizeNearestNeighbor ResizeBilinear ResizeBicubic Print TensorArrayReadV3 TensorArrayWriteV3 "
+    "SparseFillEmptyRows RaggedGather RaggedTensorToSparse RaggedTensorToTensor ResizeNearestNeighbor ResizeBilinear ResizeBicubic ScaleAndTranslate Print TensorArrayReadV3 TensorArrayWriteV3 "
     "TensorArrayGatherV3 TensorArrayScatterV3 TensorArrayConcatV3 TensorArraySplitV3 "
     // list_ops.py
     "TensorListPushBack TensorListPopBack TensorListStack TensorListConcat TensorListConcatV2 TensorListSplit "
