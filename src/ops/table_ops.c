@@ -170,6 +170,18 @@ static void find_in(bd_op_ctx *c, bd_table *t)
     if (values && bd_table_find(t, keys, count, default_value, values, st)) bd_op_fail_status(c, st);
 }
 
+// Of a table that is filled once.
+static void fill_once(bd_op_ctx *c, bd_table *t, const braid_tensor *keys, const braid_tensor *values,
+                      int64_t count)
+{
+    BD_STATUS(st);
+    if (count == 0)
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "keys and values cannot be empty tensors. (table '%s')",
+                   t->options.name);
+    else if (bd_table_initialize(t, keys, values, count, st))
+        bd_op_fail_status(c, st);
+}
+
 static void insert_in(bd_op_ctx *c, bd_table *t, bool clear)
 {
     const braid_tensor *keys = bd_input(c, 1), *values = bd_input(c, 2);
@@ -181,6 +193,8 @@ static void insert_in(bd_op_ctx *c, bd_table *t, bool clear)
     if (!bd_shape_equal(&shape, &values->shape))
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Expected shape %s for value, got %s", bd_shape_str(&shape, a),
                    bd_shape_str(&values->shape, b));
+    else if (clear && !t->options.is_mutable)
+        fill_once(c, t, keys, values, count); // how TensorFlow's front end fills tables from tensors
     else if (bd_table_insert(t, keys, values, count, clear, st))
         bd_op_fail_status(c, st);
 }
@@ -198,7 +212,6 @@ static void initialize_in(bd_op_ctx *c, bd_table *t)
 {
     const braid_tensor *keys = bd_input(c, 1), *values = bd_input(c, 2);
     char a[BD_SHAPE_STR_MAX];
-    BD_STATUS(st);
     if (keys->shape.rank != 1 || values->shape.rank != 1)
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be a vector, but received shape%s",
                    keys->shape.rank != 1 ? "Keys" : "Values",
@@ -206,11 +219,8 @@ static void initialize_in(bd_op_ctx *c, bd_table *t)
     else if (keys->shape.dims[0] != values->shape.dims[0])
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Keys and values must have the same size %lld vs %lld",
                    (long long)keys->shape.dims[0], (long long)values->shape.dims[0]);
-    else if (keys->shape.dims[0] == 0)
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "keys and values cannot be empty tensors. (table '%s')",
-                   t->options.name);
-    else if (bd_table_initialize(t, keys, values, keys->shape.dims[0], st))
-        bd_op_fail_status(c, st);
+    else
+        fill_once(c, t, keys, values, keys->shape.dims[0]);
 }
 
 static void export_rows(bd_op_ctx *c, const bd_table *t, int i, const braid_tensor *rows, braid_dtype dtype,

@@ -87,6 +87,30 @@ static void a_hash_table_is_filled_once(void **state)
     check_filled_once("HashTable");
 }
 
+// As TensorFlow's front end has done it since 1.12, with LookupTableImport.
+static void a_hash_table_is_filled_by_importing(void **state)
+{
+    (void)state;
+    static const char *const ops[] = {"HashTableV2", "HashTable"};
+    for (int i = 0; i < 2; i++) {
+        op_live *l = op_live_new();
+        table_nodes n = table(l, ops[i], BRAID_STRING, BRAID_INT64);
+        RUN(import, "string[0]; int64[0]", "InvalidArgument: keys and values cannot be empty tensors.");
+        RUN(import, "string[2] a b; int64[1] 1", "InvalidArgument: Expected shape [2] for value, got [1]");
+        RUN(import, "string[2] a b; int64[2] 10 20", "");
+        RUN(find, "string[3] b a nobody; int64[] -1", "int64[3] 20 10 -1");
+        RUN(import, "string[2] a b; int64[2] 10 20", "");
+        RUN(import, "string[1] a; int64[1] 10",
+            "FailedPrecondition: Table was already initialized with different data.");
+        op_live_free(l);
+        l = op_live_new();
+        n = table(l, ops[i], BRAID_STRING, BRAID_INT64);
+        RUN(import, "string[2,2] a b c d; int64[2,2] 1 2 3 4", "");
+        RUN(find, "string[2] d a; int64[] -1", "int64[2] 4 1");
+        op_live_free(l);
+    }
+}
+
 static void a_key_has_one_value(void **state)
 {
     (void)state;
@@ -351,6 +375,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_hash_table_is_filled_once),
+        cmocka_unit_test(a_hash_table_is_filled_by_importing),
         cmocka_unit_test(a_key_has_one_value),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(a_mutable_table_changes),
