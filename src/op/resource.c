@@ -71,7 +71,7 @@ static braid_code not_found(const char *container, const char *name, const bd_re
                             braid_status *st)
 {
     return bd_fail(st, BRAID_NOT_FOUND, "Resource %s/%s/%s does not exist.", container_or_default(container),
-                   type->name, name);
+                   name, type->name);
 }
 
 braid_code bd_resources_lookup(bd_resources *rs, const char *container, const char *name,

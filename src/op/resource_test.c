@@ -79,14 +79,14 @@ static void a_missing_or_other_kind_of_resource_is_an_error(void **state)
     bd_resource *r;
     bd_resources_lookup(rs, "c", "a", &thing_type, &r, st);
     assert_null(r);
-    assert_error(st, BRAID_NOT_FOUND, "Resource c/Thing/a does not exist");
+    assert_error(st, BRAID_NOT_FOUND, "Resource c/a/Thing does not exist");
     get(rs, "c", "a", 1);
     bd_resources_lookup(rs, "c", "a", &other_type, &r, st);
     assert_error(st, BRAID_INVALID_ARGUMENT, "is a Thing, not a Other");
     bd_resources_lookup_or_create(rs, "c", "b", &thing_type, refuse, NULL, &r, st);
     assert_error(st, BRAID_RESOURCE_EXHAUSTED, "no more things");
     bd_resources_delete(rs, "c", "b", &thing_type, st);
-    assert_error(st, BRAID_NOT_FOUND, "c/Thing/b");
+    assert_error(st, BRAID_NOT_FOUND, "c/b/Thing");
     bd_resources_delete(rs, "c", "a", &other_type, st);
     assert_error(st, BRAID_INVALID_ARGUMENT, "");
     bd_resources_free(rs);

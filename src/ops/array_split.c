@@ -24,8 +24,10 @@ static braid_code split_shape(bd_shape_ctx *c, braid_status *st)
         braid_code code = bd_shape_ctx_axis(c, piece.rank, &axis, st);
         if (code) return code;
         if (piece.dims[axis] >= 0 && piece.dims[axis] % c->output_count) {
-            return bd_shape_ctx_fail(c, st, "Dimension size must be evenly divisible by %d but is %lld",
-                                     c->output_count, (long long)piece.dims[axis]);
+            return bd_shape_ctx_fail(
+                c, st,
+                "Number of ways to split should evenly divide the split dimension, but %d does not divide %lld",
+                c->output_count, (long long)piece.dims[axis]);
         }
         if (piece.dims[axis] >= 0) piece.dims[axis] /= c->output_count;
     } else {
@@ -82,29 +84,48 @@ BD_OP(Split) = {
 
 // ---- SplitV ----
 
+// Gives the pieces the sizes of the vector `sizes` along an axis of that length (-1: not known); one may be -1, the rest.
+static braid_code set_sizes(bd_shape_ctx *c, const braid_tensor *sizes, int64_t axis, int64_t length,
+                            braid_status *st)
+{
+    int64_t sum = 0;
+    int rest = -1;
+    for (int i = 0; i < c->output_count; i++) {
+        int64_t size = bd_tensor_index(sizes, i);
+        if (size == -1 && rest >= 0) return bd_shape_ctx_fail(c, st, "size_splits can only have one -1");
+        if (size < -1 || (size >= 0 && __builtin_add_overflow(sum, size, &sum)))
+            return bd_shape_ctx_fail(c, st, "Split size at index %d must be >= 0. Got: %lld", i,
+                                     (long long)size);
+        if (size == -1) rest = i;
+        c->outputs[i].dims[axis] = size;
+    }
+    if (length >= 0 && (rest < 0 ? sum != length : sum > length))
+        return bd_shape_ctx_fail(c, st, "can't split axis of size %lld into pieces of size %lld in all",
+                                 (long long)length, (long long)sum);
+    if (rest >= 0) c->outputs[rest].dims[axis] = length < 0 ? -1 : length - sum;
+    return BRAID_OK;
+}
+
 static braid_code split_v_shape(bd_shape_ctx *c, braid_status *st)
 {
     braid_shape piece = c->inputs[0];
     int64_t axis;
-    if (piece.rank < 0) return BRAID_OK;
-    bool axis_known = bd_shape_ctx_constant_int(c, 2, &axis);
-    if (axis_known) {
-        braid_code code = bd_shape_ctx_axis(c, piece.rank, &axis, st);
-        if (code) return code;
-    }
+    braid_code code = bd_shape_ctx_rank(c, 1, 1, st);
     const braid_tensor *sizes = bd_shape_ctx_constant(c, 1);
-    for (int i = 0; i < c->output_count; i++) {
-        braid_shape out = piece;
-        for (int d = 0; d < out.rank; d++) {
-            if (!axis_known) out.dims[d] = -1;
-        }
-        if (axis_known) {
-            bool size_known = sizes && sizes->shape.rank == 1 && sizes->shape.dims[0] == c->output_count;
-            out.dims[axis] = size_known ? bd_tensor_index(sizes, i) : -1;
-        }
-        c->outputs[i] = out;
-    }
-    return BRAID_OK;
+    int64_t given = c->inputs[1].rank == 1 ? c->inputs[1].dims[0] : -1;
+    if (!code && given >= 0 && given != c->output_count)
+        code = bd_shape_ctx_fail(c, st, "Length of size_splits should be equal to num_outputs: %lld and %d",
+                                 (long long)given, c->output_count);
+    if (code || piece.rank < 0) return code;
+    bool axis_known = bd_shape_ctx_constant_int(c, 2, &axis);
+    if (axis_known) code = bd_shape_ctx_axis(c, piece.rank, &axis, st);
+    if (code) return code;
+    int64_t length = axis_known ? piece.dims[axis] : -1;
+    for (int d = 0; d < piece.rank; d++)
+        if (!axis_known || d == axis) piece.dims[d] = -1;
+    for (int i = 0; i < c->output_count; i++)
+        c->outputs[i] = piece;
+    return axis_known && sizes ? set_sizes(c, sizes, axis, length, st) : BRAID_OK;
 }
 
 // The sizes in input 1, a -1 among them worked out; false: the kernel has failed.

@@ -145,6 +145,17 @@ static bool copy_shape(bd_op_ctx *c, braid_shape *copy)
     return true;
 }
 
+static braid_code tile_grad_shape(bd_shape_ctx *c, braid_status *st)
+{
+    const braid_shape *x = &c->inputs[0];
+    braid_code code = bd_shape_ctx_rank(c, 1, 1, st);
+    if (code || x->rank < 0) return code;
+    c->outputs[0].rank = x->rank;
+    for (int d = 0; d < x->rank; d++)
+        c->outputs[0].dims[d] = -1;
+    return BRAID_OK;
+}
+
 // A row of the input adds to a row of the output, whose place in each dimension is that within its copy.
 static void tile_grad_run(bd_op_ctx *c)
 {
@@ -172,6 +183,7 @@ BD_OP(TileGrad) = {
     .signature = "(input: T, multiples: int32) -> (output: T)",
     .attrs = "T:type",
     .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = tile_grad_shape,
     .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T"), .run = tile_grad_run}),
     .doc =
         "The sum of the multiples[d] copies of a tensor along each dimension d: the gradient of Tile in graphs of version 2.",

@@ -58,6 +58,7 @@ BD_OP(HostConst) = {
     .signature = "() -> (output: dtype)",
     .attrs = "value:tensor; dtype:type",
     .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = const_shape,
     .kernels = BD_KERNELS({.state_size = sizeof(const_state),
                            .create = const_create,
                            .destroy = const_destroy,
@@ -231,8 +232,11 @@ static braid_code fill_shape(bd_shape_ctx *c, braid_status *st)
     braid_code code = bd_shape_ctx_rank(c, 0, 1, st);
     if (code) return code;
     code = bd_shape_ctx_rank(c, 1, 0, st);
-    if (code) return code;
-    return bd_shape_fn_from_input0(c, st);
+    const braid_tensor *dims = bd_shape_ctx_constant(c, 0);
+    for (int64_t i = 0; !code && dims && i < bd_tensor_count(dims); i++) {
+        if (bd_tensor_index(dims, i) < 0) code = bd_shape_ctx_fail(c, st, "Fill dimensions must be >= 0");
+    }
+    return code ? code : bd_shape_fn_from_input0(c, st);
 }
 
 static void fill_run(bd_op_ctx *c)

@@ -85,6 +85,14 @@ static void count_nan(void *arg, double number)
     *count += isnan(number) != 0;
 }
 
+// TensorFlow says a scalar; the kernel gives a vector, there and here.
+static braid_code nan_count_shape(bd_shape_ctx *c, braid_status *st)
+{
+    (void)st;
+    c->outputs[0] = bd_shape1(bd_node_attr_bool(c->node, "gated_grpc") ? -1 : 1);
+    return BRAID_OK;
+}
+
 static void nan_count_run(bd_op_ctx *c)
 {
     int64_t count = 0;
@@ -99,6 +107,7 @@ BD_OP(DebugNanCount) = {
     .signature = "(input: T) -> (output: int64)",
     .attrs = "T:type; " WATCH_ATTRS,
     .flags = WATCH_FLAGS,
+    .shape = nan_count_shape,
     .kernels = BD_KERNELS({.types = "T=float|double|half|bfloat16|int8|int16|int32|int64|uint8|uint16",
                            .create = create_watch,
                            .run = nan_count_run}),
@@ -107,6 +116,9 @@ BD_OP(DebugNanCount) = {
 };
 
 // ---- DebugNumericSummary ----
+
+// Before the sizes of the dimensions.
+#define SUMMARY_NUMBERS 14
 
 typedef struct numeric_summary {
     double lower,
@@ -147,6 +159,14 @@ static void add_square(void *arg, double x)
     if (isfinite(x)) s->squares += (x - s->mean) * (x - s->mean);
 }
 
+static braid_code summary_shape(bd_shape_ctx *c, braid_status *st)
+{
+    (void)st;
+    bool is_sure = c->inputs[0].rank >= 0 && !bd_node_attr_bool(c->node, "gated_grpc");
+    c->outputs[0] = bd_shape1(is_sure ? SUMMARY_NUMBERS + c->inputs[0].rank : -1);
+    return BRAID_OK;
+}
+
 static void summary_run(bd_op_ctx *c)
 {
     const braid_tensor *x = bd_input(c, 0);
@@ -161,27 +181,26 @@ static void summary_run(bd_op_ctx *c)
     each_number(x, count_number, &s);
     if (s.finite > 0) s.mean = s.sum / s.finite;
     each_number(x, add_square, &s);
-    const double numbers[] = {is_set,
-                              is_set ? (double)bd_tensor_count(x) : 0,
-                              s.nan,
-                              s.below,
-                              s.negative,
-                              s.zero,
-                              s.positive,
-                              s.above,
-                              s.min,
-                              s.max,
-                              s.mean,
-                              s.finite > 0 ? s.squares / s.finite : NAN,
-                              bd_dtype_base(c->node->input_types[0]),
-                              rank};
-    const int count = (int)BD_COUNTOF(numbers);
-    braid_shape shape = bd_shape1(count + rank);
+    const double numbers[SUMMARY_NUMBERS] = {is_set,
+                                             is_set ? (double)bd_tensor_count(x) : 0,
+                                             s.nan,
+                                             s.below,
+                                             s.negative,
+                                             s.zero,
+                                             s.positive,
+                                             s.above,
+                                             s.min,
+                                             s.max,
+                                             s.mean,
+                                             s.finite > 0 ? s.squares / s.finite : NAN,
+                                             bd_dtype_base(c->node->input_types[0]),
+                                             rank};
+    braid_shape shape = bd_shape1(SUMMARY_NUMBERS + rank);
     braid_tensor *y = bd_output(c, 0, BRAID_DOUBLE, &shape);
-    for (int i = 0; y && i < count; i++)
+    for (int i = 0; y && i < SUMMARY_NUMBERS; i++)
         bd_tensor_f64(y)[i] = numbers[i];
     for (int d = 0; y && d < rank; d++)
-        bd_tensor_f64(y)[count + d] = (double)x->shape.dims[d];
+        bd_tensor_f64(y)[SUMMARY_NUMBERS + d] = (double)x->shape.dims[d];
 }
 
 BD_OP(DebugNumericSummary) = {
@@ -190,6 +209,7 @@ BD_OP(DebugNumericSummary) = {
         "T:type; device_name:string=''; tensor_name:string=''; debug_urls:list(string)=[]; lower_bound:float=-inf; "
         "upper_bound:float=inf; mute_if_healthy:bool=false; gated_grpc:bool=false",
     .flags = WATCH_FLAGS,
+    .shape = summary_shape,
     .kernels = BD_KERNELS({.types = "T=float|double|bool|int8|int16|int32|int64|uint8|uint16",
                            .create = create_watch,
                            .run = summary_run}),

@@ -29,7 +29,8 @@ static braid_code diag_shape(bd_shape_ctx *c, braid_status *st)
 {
     braid_shape in = c->inputs[0];
     if (in.rank < 0) return BRAID_OK;
-    if (in.rank == 0 || 2 * in.rank > BRAID_RANK_MAX)
+    if (in.rank == 0) return bd_shape_ctx_fail(c, st, "Shape must be at least rank 1 but is rank 0");
+    if (2 * in.rank > BRAID_RANK_MAX)
         return bd_shape_ctx_fail(c, st, "Shape must be of rank 1 to %d but is rank %d", BRAID_RANK_MAX / 2,
                                  in.rank);
     c->outputs[0].rank = 2 * in.rank;
@@ -102,7 +103,8 @@ static braid_code matrix_diag_shape(bd_shape_ctx *c, braid_status *st)
 {
     braid_shape in = c->inputs[0];
     if (in.rank < 0) return BRAID_OK;
-    if (in.rank == 0 || in.rank == BRAID_RANK_MAX)
+    if (in.rank == 0) return bd_shape_ctx_fail(c, st, "Shape must be at least rank 1 but is rank 0");
+    if (in.rank == BRAID_RANK_MAX)
         return bd_shape_ctx_fail(c, st, "Shape must be of rank 1 to %d but is rank %d", BRAID_RANK_MAX - 1,
                                  in.rank);
     c->outputs[0] = in;
@@ -187,6 +189,8 @@ static braid_code matrix_set_diag_shape(bd_shape_ctx *c, braid_status *st)
     braid_shape *out = &c->outputs[0], diagonal;
     braid_code code = matrix_diag_part_shape(c, st);
     if (code) return code;
+    if (c->inputs[1].rank == 0)
+        return bd_shape_ctx_fail(c, st, "Shape must be at least rank 1 but is rank 0");
     if (!bd_shape_merge(out, &c->inputs[1], &diagonal)) {
         char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
         return bd_shape_ctx_fail(c, st, "diagonal of shape %s does not fit, it must be %s",

@@ -234,6 +234,8 @@ static braid_code set_diag_shape(bd_shape_ctx *c, braid_status *st)
     braid_shape want, merged;
     braid_code code = part_shape_of(c, 2, &want, st);
     c->outputs[0] = c->inputs[0];
+    if (!code && c->inputs[1].rank == 0)
+        code = bd_shape_ctx_fail(c, st, "Shape must be at least rank 1 but is rank 0");
     if (code || bd_shape_merge(&want, &c->inputs[1], &merged)) return code;
     char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
     return bd_shape_ctx_fail(c, st, "diagonal of shape %s does not fit, it must be %s",

@@ -136,6 +136,20 @@ static bool output_shape(bd_op_ctx *c, const braid_shape *hypothesis, const brai
     return bd_sparse_check_size(c, out);
 }
 
+static void fail_group(bd_op_ctx *c, const int64_t *group, int d)
+{
+    const braid_tensor *y = &c->outputs[0].tensor;
+    char text[BD_SHAPE_STR_MAX];
+    uint64_t at = 0;
+    for (int i = 0; i < y->shape.rank; i++)
+        at = at * (uint64_t)y->shape.dims[i] + (uint64_t)group[i];
+    bd_op_fail(
+        c, BRAID_INTERNAL,
+        "Got an inner product %lld which would require writing to outside of the buffer for the output tensor: "
+        "index %lld of dimension %d is out of bounds of shape %s",
+        (long long)(int64_t)at, (long long)group[d], d, bd_shape_str(&y->shape, text));
+}
+
 // The output's element for a group. NULL: the kernel has failed.
 static float *element_of(bd_op_ctx *c, const int64_t *group)
 {
@@ -143,10 +157,7 @@ static float *element_of(bd_op_ctx *c, const int64_t *group)
     int64_t at = 0;
     for (int d = 0; d < y->shape.rank; d++) {
         if (group[d] < 0 || group[d] >= y->shape.dims[d]) {
-            char text[BD_SHAPE_STR_MAX];
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                       "index %lld of dimension %d is out of bounds of output shape %s", (long long)group[d],
-                       d, bd_shape_str(&y->shape, text));
+            fail_group(c, group, d);
             return NULL;
         }
         at = at * y->shape.dims[d] + group[d];

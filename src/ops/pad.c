@@ -78,7 +78,8 @@ bool bd_paddings_grow(bd_op_ctx *c, const bd_paddings *p, braid_shape *out)
             return false;
         }
     }
-    if (bd_shape_checked_count(out, &count, st)) bd_op_fail_status(c, st);
+    if (bd_shape_checked_count(out, &count, st)) // as TensorFlow's code for it
+        bd_op_fail(c, BRAID_INTERNAL, "The paddings make the output too large: %s", st->message);
     return !bd_op_failed(c);
 }
 

@@ -12,7 +12,13 @@ static braid_code roll_shape(bd_shape_ctx *c, braid_status *st)
         if (c->inputs[i].rank > 1)
             return bd_shape_ctx_fail(c, st, "Shape must be at most rank 1 but is rank %d", c->inputs[i].rank);
     }
-    return BRAID_OK;
+    braid_shape merged;
+    if (bd_shape_merge(&c->inputs[1], &c->inputs[2], &merged)) return BRAID_OK;
+    if (c->inputs[1].rank != c->inputs[2].rank)
+        return bd_shape_ctx_fail(c, st, "Shapes must be equal rank, but are %d and %d", c->inputs[1].rank,
+                                 c->inputs[2].rank);
+    return bd_shape_ctx_fail(c, st, "Dimension 0 in both shapes must be equal, but are %lld and %lld",
+                             (long long)c->inputs[1].dims[0], (long long)c->inputs[2].dims[0]);
 }
 
 // How far each dimension is moved, in [0, its size). False: the kernel has failed.

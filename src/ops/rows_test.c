@@ -109,6 +109,12 @@ static void test_gradients(void **state)
         {.op = "UnsortedSegmentMin", .inputs = "double[4] 1 5 3 2; int32[4] 1 0 1 0; int32[] 2"},
         {.op = "UnsortedSegmentProd", .inputs = "double[3,2] 2 3 0 5 4 0; int32[3] 1 0 1; int32[] 2"},
         {.op = "SparseSegmentSum", .inputs = "double[3,2] 1 2 3 4 5 6; int32[3] 2 0 2; int32[3] 0 0 1"},
+        // Of rows that are dropped there is none.
+        {.op = "UnsortedSegmentSum", .inputs = "double[3,2] 1 2 3 4 5 6; int32[3] 2 -1 0; int32[] 3"},
+        {.op = "UnsortedSegmentSum", .inputs = "double[2,2] 1 2 3 4; int64[2,2] 1 -1 -5 1; int32[] 2"},
+        {.op = "UnsortedSegmentMax", .inputs = "double[4,2] 1 2 0 -4 5 6 3 7; int32[4] 1 -1 1 0; int32[] 2"},
+        {.op = "UnsortedSegmentMin", .inputs = "double[4] 1 5 0 2; int32[4] 1 0 -1 0; int32[] 2"},
+        {.op = "UnsortedSegmentProd", .inputs = "double[4] 2 3 0 5; int32[4] 1 0 -1 1; int32[] 2"},
         {.op = "UnsortedSegmentSum", .inputs = "double[3,2] 1 2 3 4 5 6; int32[3] 2 0 2; int32[] 3"},
         {.op = "AccumulateNV2", .attrs = "shape=[2]", .inputs = "double[2] 1 2; double[2] 3 4"},
     };

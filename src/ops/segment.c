@@ -256,9 +256,27 @@ static braid_code unsorted_shape(bd_shape_ctx *c, braid_status *st)
 
 // ---- Gradients ----
 
+// For each row of the data what `segments` has for its segment: zeros where an unsorted op has dropped it.
+static braid_out rows_of(bd_grad_ctx *c, braid_out segments)
+{
+    braid_graph *g = c->graph;
+    braid_out ids = c->op->inputs[1];
+    if (c->op->input_count == 2) return bd_b2(g, "Gather", NULL, segments, ids);
+    braid_out zero = bd_b1(g, "ZerosLike", "zeros_like", ids);
+    braid_out rows = bd_b2(g, "Gather", NULL, segments, bd_b2(g, "Maximum", NULL, ids, zero));
+    // Whether a row was kept, of the shape of the ids with dimensions of size 1 behind, to be broadcast.
+    braid_out further = bd_b2(g, "Sub", "sub", bd_grad_rank(g, rows), bd_grad_rank(g, ids));
+    further = bd_b2(g, "Reshape", NULL, further, bd_b_const_i32_vector(g, "Const", (int32_t[]){1}, 1));
+    braid_out ones = bd_b2(g, "Fill", NULL, further, bd_b_const_i32(g, "value", 1));
+    braid_out sizes[2] = {bd_b_shape(g, "Shape", ids), ones};
+    braid_out kept =
+        bd_b2(g, "Reshape", NULL, bd_b2(g, "GreaterEqual", NULL, ids, zero), bd_grad_concat(g, sizes, 2, 0));
+    return bd_b3(g, "SelectV2", NULL, kept, rows, bd_b1(g, "ZerosLike", "zeros_like", rows));
+}
+
 static void sum_gradient(bd_grad_ctx *c)
 {
-    c->input_grads[0] = bd_b2(c->graph, "Gather", NULL, c->output_grads[0], c->op->inputs[1]);
+    c->input_grads[0] = rows_of(c, c->output_grads[0]);
 }
 
 // Sums by the segments of the op that is differentiated.
@@ -283,17 +301,17 @@ static void mean_gradient(bd_grad_ctx *c)
     braid_out one = bd_b_const_f(g, "Const", bd_dtype_base(braid_out_dtype(grad)), 1);
     braid_out count = sum_like(c, bd_b2(g, "Fill", NULL, bd_b_shape(g, "Shape", x), one));
     braid_out scaled = bd_b2(g, "RealDiv", "truediv", grad, count);
-    c->input_grads[0] = bd_b2(g, "Gather", NULL, scaled, c->op->inputs[1]);
+    c->input_grads[0] = rows_of(c, scaled);
 }
 
 // Shared by the elements that are equal to the extreme of their segment.
 static void extreme_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
-    braid_out x = c->op->inputs[0], ids = c->op->inputs[1], grad = c->output_grads[0];
-    braid_out chosen = bd_b2(g, "Equal", NULL, x, bd_b2(g, "Gather", NULL, braid_output(c->op, 0), ids));
+    braid_out x = c->op->inputs[0], grad = c->output_grads[0];
+    braid_out chosen = bd_b2(g, "Equal", NULL, x, rows_of(c, braid_output(c->op, 0)));
     braid_out count = sum_like(c, cast_like(g, chosen, grad));
-    braid_out shares = bd_b2(g, "Gather", NULL, bd_b2(g, "RealDiv", "truediv", grad, count), ids);
+    braid_out shares = rows_of(c, bd_b2(g, "RealDiv", "truediv", grad, count));
     c->input_grads[0] = bd_b3(g, "Select", NULL, chosen, shares, bd_b1(g, "ZerosLike", "zeros_like", x));
 }
 
@@ -310,10 +328,9 @@ static void product_gradient(bd_grad_ctx *c)
     braid_out alone = bd_b3(g, "SelectV2", NULL, bd_b2(g, "Greater", NULL, zeros, one), zero, grad);
     braid_out others =
         bd_b3(g, "UnsortedSegmentProd", NULL, bd_b3(g, "SelectV2", NULL, is_zero, one, x), ids, count);
-    braid_out quotient =
-        bd_b2(g, "RealDiv", "truediv", bd_b2(g, "Gather", NULL, braid_output(c->op, 0), ids), x);
-    braid_out slope = bd_b3(g, "SelectV2", NULL, is_zero, bd_b2(g, "Gather", NULL, others, ids), quotient);
-    c->input_grads[0] = bd_b2(g, "Mul", "mul", bd_b2(g, "Gather", NULL, alone, ids), slope);
+    braid_out quotient = bd_b2(g, "RealDiv", "truediv", rows_of(c, braid_output(c->op, 0)), x);
+    braid_out slope = bd_b3(g, "SelectV2", NULL, is_zero, rows_of(c, others), quotient);
+    c->input_grads[0] = bd_b2(g, "Mul", "mul", rows_of(c, alone), slope);
 }
 
 // ---- Definitions ----

@@ -111,7 +111,7 @@ static void test_life(void **state)
 {
     const char *dir = *state;
     writer w = new_writer("w");
-    RUN(&w, "NotFound: Resource localhost/SummaryWriter/w does not exist", "WriteScalarSummary", NULL,
+    RUN(&w, "NotFound: Resource localhost/w/SummaryWriter does not exist", "WriteScalarSummary", NULL,
         "int64[] 1", "string[] a", "float[] 1");
     create(&w, dir, "int32[] 2", "");
     create(&w, dir, "int32[] 2", ""); // it is there already
