@@ -260,7 +260,7 @@ static void read_and_skip_run(bd_op_ctx *c)
 {
     const braid_tensor *algorithm = bd_input(c, 1), *delta = bd_input(c, 2);
     char text[BD_SHAPE_STR_MAX];
-    bd_philox start;
+    bd_philox start = {0};
     for (int i = 1; i < 3; i++) {
         if (bd_input(c, i)->shape.rank == 0) continue;
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be a scalar, not of shape %s",
