@@ -102,4 +102,8 @@ braid_code bd_function_instantiate(bd_library *l, const bd_func *f, bd_function_
 braid_code bd_function_gradient(bd_library *l, const bd_func *f, bd_function_body *out, braid_status *st);
 void bd_function_body_fini(bd_function_body *b);
 
+// The op by which a function, or one that it calls, depends on more than its arguments or has an effect: a variable's, a random one.
+// NULL: there is none. The name is valid as long as the process.
+const char *bd_function_state(const bd_library *l, const char *function);
+
 #endif

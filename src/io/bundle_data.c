@@ -5,7 +5,11 @@
 //     varint64 length of each element | uint32 masked crc32c of the lengths | the bytes of all elements
 //
 // where the checksum is that of each length as uint32, or as uint64 if it does not fit. The entry's checksum goes on from
-// there over the four bytes of that masked one and all bytes.
+// there over the four bytes of that masked one and all bytes. A tensor of variants is, for each element,
+//
+//     varint64 length | VariantTensorDataProto | uint32 masked crc32c
+//
+// where the checksum is the entry's so far, which goes on over each length as uint64, the bytes and the masked one.
 #include "io/bundle_data.h"
 
 #include "base/alloc.h"
@@ -13,6 +17,8 @@
 #include "io/crc32c.h"
 #include "io/little_endian.h"
 #include "io/varint.h"
+#include "tensor/tensor_list.h"
+#include "tensor/variant_proto.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -25,7 +31,8 @@
 
 bool bd_bundle_type_ok(braid_dtype dtype)
 {
-    return dtype == BRAID_STRING || (!bd_dtype_is_ref(dtype) && braid_dtype_size(dtype) > 0);
+    return dtype == BRAID_STRING || dtype == BRAID_VARIANT ||
+           (!bd_dtype_is_ref(dtype) && braid_dtype_size(dtype) > 0);
 }
 
 // ---- Writing ----
@@ -82,11 +89,51 @@ static braid_code put_strings(bd_output *out, const braid_tensor *t, bd_bundle_e
     return code;
 }
 
+static braid_code put_variant(bd_output *out, const bd_variant *v, uint32_t *crc, braid_status *st)
+{
+    size_t len = bd_variant_proto_size(v);
+    char *data = bd_try_malloc(len + 1);
+    uint8_t head[BD_VARINT_BYTES_MAX], bytes[8];
+    if (!data) return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "no memory for a variant of %zu bytes", len);
+    bd_message m;
+    bd_wire_writer w;
+    bd_message_init(&m);
+    bd_wire_writer_init(&w, &m);
+    bd_variant_proto_write(v, &w);
+    bd_wire_writer_finish(&w);
+    bd_message_gather(&m, data);
+    bd_message_fini(&m);
+    bd_put_le64(bytes, len);
+    *crc = bd_crc32c_extend(*crc, bytes, 8);
+    braid_code code = bd_output_put(out, head, bd_put_varint(head, len), st);
+    if (!code) code = put_checked(out, data, len, crc, st);
+    bd_put_le32(bytes, bd_crc32c_mask(*crc));
+    if (!code) code = put_checked(out, bytes, 4, crc, st);
+    bd_free(data);
+    return code;
+}
+
+static braid_code put_variants(bd_output *out, const braid_tensor *t, bd_bundle_entry *e, uint32_t *crc,
+                               braid_status *st)
+{
+    uint64_t start = bd_output_offset(out);
+    for (int64_t i = 0; i < bd_tensor_count(t); i++) {
+        bd_variant *v = bd_tensor_variant(t)[i];
+        if (v && !bd_tensor_list_of(v))
+            return bd_fail(st, BRAID_UNIMPLEMENTED, "a value of type %s cannot be saved", v->type->name);
+        braid_code code = put_variant(out, v, crc, st);
+        if (code) return code;
+    }
+    e->size = (int64_t)(bd_output_offset(out) - start);
+    return BRAID_OK;
+}
+
 braid_code bd_bundle_data_put(bd_output *out, const braid_tensor *t, bd_bundle_entry *e, braid_status *st)
 {
     uint32_t crc = 0;
-    braid_code code =
-        t->dtype == BRAID_STRING ? put_strings(out, t, e, &crc, st) : put_plain(out, t, e, &crc, st);
+    braid_code code = t->dtype == BRAID_STRING    ? put_strings(out, t, e, &crc, st)
+                      : t->dtype == BRAID_VARIANT ? put_variants(out, t, e, &crc, st)
+                                                  : put_plain(out, t, e, &crc, st);
     e->crc = bd_crc32c_mask(crc);
     return code;
 }
@@ -119,6 +166,8 @@ static braid_code check_size(const bd_bundle_shard *shard, bd_bytes key, const b
     bool fits;
     if (e->dtype == BRAID_STRING) {
         fits = count <= e->size && (count == 0 || count <= e->size - 4);
+    } else if (e->dtype == BRAID_VARIANT) {
+        fits = count <= e->size / 5;
     } else {
         fits =
             !__builtin_mul_overflow(count, (int64_t)braid_dtype_size(e->dtype), &bytes) && bytes == e->size;
@@ -186,7 +235,36 @@ static braid_code split_strings(const bd_bundle_shard *shard, bd_bytes key, cons
     return code;
 }
 
-static braid_code read_strings(const bd_bundle_shard *shard, bd_bytes key, const bd_bundle_entry *e,
+static braid_code split_variants(const bd_bundle_shard *shard, bd_bytes key, const bd_bundle_entry *e,
+                                 const uint8_t *at, braid_tensor *t, braid_status *st)
+{
+    const uint8_t *end = at + e->size;
+    uint32_t crc = 0;
+    for (int64_t i = 0; i < bd_tensor_count(t); i++) {
+        uint64_t len = 0;
+        uint8_t bytes[8];
+        bd_variant *v;
+        if (!bd_get_varint(&at, end, &len) || end - at < 4 || len > (uint64_t)(end - at) - 4)
+            return lost(shard, key, e, "a variant is longer than what is there", st);
+        bd_put_le64(bytes, len);
+        crc = bd_crc32c_extend(bd_crc32c_extend(crc, bytes, 8), at, (size_t)len);
+        if (bd_get_le32(at + len) != bd_crc32c_mask(crc))
+            return lost(shard, key, e, "The checksum after a variant does not match", st);
+        crc = bd_crc32c_extend(crc, at + len, 4);
+        bd_message m;
+        bd_message_init(&m);
+        bd_message_add_copy(&m, at, (size_t)len);
+        braid_code code = bd_variant_proto_read(bd_wire_reader_of(&m), 0, &v, st);
+        bd_message_fini(&m);
+        if (code) return code;
+        bd_tensor_variant_set(t, i, v);
+        bd_variant_unref(v);
+        at += len + 4;
+    }
+    return check_crc(shard, key, e, crc, st);
+}
+
+static braid_code read_objects(const bd_bundle_shard *shard, bd_bytes key, const bd_bundle_entry *e,
                                braid_tensor *t, braid_status *st)
 {
     if (e->size == 0) return BRAID_OK; // no elements, and no checksum of their lengths
@@ -196,7 +274,9 @@ static braid_code read_strings(const bd_bundle_shard *shard, bd_bytes key, const
                        shard->file->path);
     }
     braid_code code = bd_file_read_exact(shard->file, (uint64_t)e->offset, bytes, (size_t)e->size, st);
-    if (!code) code = split_strings(shard, key, e, bytes, t, st);
+    if (!code)
+        code = t->dtype == BRAID_STRING ? split_strings(shard, key, e, bytes, t, st)
+                                        : split_variants(shard, key, e, bytes, t, st);
     bd_free(bytes);
     return code;
 }
@@ -208,8 +288,9 @@ braid_code bd_bundle_data_read(const bd_bundle_shard *shard, bd_bytes key, const
     braid_code code = check_size(shard, key, e, st);
     if (!code) code = bd_tensor_init(t, e->dtype, &e->shape, st);
     if (code) return code;
-    code = e->dtype == BRAID_STRING ? read_strings(shard, key, e, t, st)
-                                    : bd_bundle_data_get(shard, key, e, t->data, st);
+    code = e->dtype == BRAID_STRING || e->dtype == BRAID_VARIANT
+               ? read_objects(shard, key, e, t, st)
+               : bd_bundle_data_get(shard, key, e, t->data, st);
     if (code) bd_tensor_fini(t);
     return code;
 }

@@ -6,7 +6,7 @@
 #include "io/output.h"
 #include "tensor/tensor.h"
 
-// True for types that a bundle can hold: plain bytes and strings.
+// True for types that a bundle can hold: plain bytes, strings and variants (of which only lists can be written).
 bool bd_bundle_type_ok(braid_dtype dtype);
 
 // Writes the elements of `t` and sets e->size and e->crc.

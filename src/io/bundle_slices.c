@@ -133,8 +133,8 @@ static braid_code read_partitioned(const struct request *r, braid_status *st)
     struct piece *pieces;
     size_t count;
     braid_code code = find_pieces(r, &pieces, &count, st);
-    if (!code && !bd_bundle_type_ok(r->whole->dtype)) {
-        code = fail_slices(r, BRAID_UNIMPLEMENTED, "Type that cannot be read", st);
+    if (!code && (!bd_bundle_type_ok(r->whole->dtype) || r->whole->dtype == BRAID_VARIANT)) {
+        code = fail_slices(r, BRAID_UNIMPLEMENTED, "Type that cannot be read in slices", st);
     }
     if (!code) code = read_pieces(r, pieces, count, st);
     bd_free(pieces);
@@ -148,6 +148,8 @@ static braid_code read_of_whole(const struct request *r, braid_status *st)
     bd_tensor_slice all = bd_tensor_slice_all(r->whole->shape.rank);
     braid_shape shape = bd_tensor_slice_shape(&r->wanted);
     if (bd_shape_equal(&shape, &r->whole->shape)) return bd_bundle_read_entry(r->b, key, r->whole, r->t, st);
+    if (r->whole->dtype == BRAID_VARIANT)
+        return fail_slices(r, BRAID_UNIMPLEMENTED, "Type that cannot be read in slices", st);
     struct piece p = {.stored = &all, .common = r->wanted};
     braid_code code = bd_tensor_slice_resolve(&all, &r->whole->shape, &p.resolved, st);
     if (!code) code = bd_tensor_init(r->t, r->whole->dtype, &shape, st);

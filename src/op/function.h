@@ -43,6 +43,7 @@ typedef enum bd_callee_kind {
 typedef struct bd_callee {
     const braid_dtype *arg_types, *ret_types;
     int arg_count, ret_count;
+    const char *state; // bd_function_state
 } bd_callee;
 
 typedef struct bd_functions bd_functions;

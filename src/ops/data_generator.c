@@ -162,7 +162,9 @@ static void generator_run(bd_op_ctx *c)
         }
         at += count;
     }
-    if (d) bd_output_dataset(c, d);
+    if (!d) return;
+    d->state = c->node->def->name;
+    bd_output_dataset(c, d);
 }
 
 BD_OP(GeneratorDataset) = {

@@ -9,6 +9,7 @@
 #include "ops/data_iterator.h"
 
 #include "base/alloc.h"
+#include "ops/data_iterator_place.h"
 #include "ops/optional.h"
 #include <string.h>
 
@@ -28,6 +29,10 @@ typedef struct data_run {
     atomic_int wanted; // how many wait, or have just ended
     bd_chain *chain;
     bd_iterator *top;
+    bd_dataset *dataset;    // a reference; without what passes over
+    bd_iterator_place from; // where it began
+    int64_t given;          // elements and errors since
+    bool has_ended;
 } data_run;
 
 typedef struct next_waiter {
@@ -58,6 +63,10 @@ static void serve_locked(bd_wait_room *room)
     int count = r->top->dataset->count;
     w->has_answer = true;
     w->answer.kind = r->top->answer.kind;
+    if (w->answer.kind == BD_ANSWER_END)
+        r->has_ended = true;
+    else
+        r->given++;
     w->answer_count = count;
     w->answer.tensors = bd_calloc((size_t)count, sizeof *w->answer.tensors);
     if (w->answer.kind == BD_ANSWER_ELEMENT) bd_answer_take(r->top, w->answer.tensors);
@@ -172,14 +181,17 @@ static void destroy_run(bd_resource *base)
     bd_chain_stop(r->chain);
     bd_iterator_close(r->top);
     bd_chain_unref(r->chain);
+    bd_dataset_unref(r->dataset);
     bd_wait_room_fini(&r->room);
     bd_free(r);
 }
 
 static const bd_resource_type run_type = {.name = "IteratorRun", .destroy = destroy_run};
 
-static braid_code run_new(bd_dataset *d, const bd_step *step, data_run **out, braid_status *st)
+static braid_code run_new(bd_dataset *d, const bd_iterator_place *from, const bd_step *step, data_run **out,
+                          braid_status *st)
 {
+    bd_dataset *rest;
     data_run *r = bd_calloc(1, sizeof *r);
     bd_resource_init(&r->base, &run_type);
     bd_wait_room_init(&r->room, &wait_kind, &r->base);
@@ -188,7 +200,13 @@ static braid_code run_new(bd_dataset *d, const bd_step *step, data_run **out, br
     r->chain->answered = answered;
     r->chain->parks = parks;
     r->chain->arg = r;
-    braid_code code = bd_iterator_open(d, r->chain, NULL, 0, &r->top, st);
+    r->dataset = bd_dataset_ref(d);
+    r->from = (bd_iterator_place){.given = from->given, .has_ended = from->has_ended};
+    for (int64_t i = 0; i < from->seed_count; i++)
+        bd_chain_restore_seeds(r->chain, from->seeds[i].path, from->seeds[i].seeds);
+    braid_code code = bd_dataset_rest(d, from, &rest, st);
+    if (!code) code = bd_iterator_open(rest, r->chain, NULL, 0, &r->top, st);
+    bd_dataset_unref(rest);
     if (code) bd_resource_unref(&r->base);
     *out = code ? NULL : r;
     return code;
@@ -300,14 +318,99 @@ braid_code bd_iterator_resource_check(bd_resource *base, const braid_op *node, b
                                r->shapes, st);
 }
 
+static braid_code begin(bd_iterator_resource *r, bd_dataset *d, const bd_iterator_place *from,
+                        const bd_step *step, braid_status *st)
+{
+    data_run *run;
+    braid_code code = run_new(d, from, step, &run, st);
+    if (!code) run_retire(swap_run(r, run, false));
+    return code;
+}
+
 braid_code bd_iterator_resource_set(bd_resource *base, bd_dataset *d, const bd_step *step, braid_status *st)
 {
     bd_iterator_resource *r = resource_of(base);
-    data_run *run;
+    bd_iterator_place beginning = {0};
     braid_code code = bd_check_components(r->count, r->types, r->shapes, d->count, d->types, d->shapes, st);
-    if (!code) code = run_new(d, step, &run, st);
-    if (!code) run_retire(swap_run(r, run, false));
-    return code;
+    return code ? code : begin(r, d, &beginning, step, st);
+}
+
+// A reference to the run. NULL: there is none, and the kernel has failed.
+static data_run *run_to(bd_iterator_resource *r, bd_op_ctx *c, const char *name, const char *what)
+{
+    bd_mutex_lock(&r->mu);
+    data_run *run = r->run;
+    if (run) bd_resource_ref(&run->base);
+    bd_mutex_unlock(&r->mu);
+    if (!run)
+        bd_op_fail(c, BRAID_FAILED_PRECONDITION,
+                   "%s() failed because the iterator has not been initialized. Ensure that you have run the "
+                   "initializer operation for this iterator before %s it.",
+                   name, what);
+    return run;
+}
+
+// ---- Saving how far it has gone ----
+
+static bool save_run(data_run *run, bd_op_ctx *c)
+{
+    bd_pipeline *p = run->chain->pipeline;
+    bd_iterator_place place = {0};
+    bd_wait_room_lock(&run->room);
+    place.given = run->from.given + run->given;
+    place.has_ended = run->from.has_ended || run->has_ended;
+    bd_wait_room_unlock(&run->room);
+    bd_mutex_lock(&p->mu);
+    bool fits = !p->has_other_seeds;
+    size_t pos = 0;
+    void *seeds;
+    uint64_t path;
+    place.seeds = bd_calloc(bd_imap_count(&p->seeds), sizeof *place.seeds);
+    while (bd_imap_next(&p->seeds, &pos, &path, &seeds)) {
+        bd_path_seeds *at = &place.seeds[place.seed_count++];
+        at->path = path;
+        memcpy(at->seeds, seeds, sizeof at->seeds);
+    }
+    bd_mutex_unlock(&p->mu);
+    if (fits)
+        bd_output_iterator_place(c, &place);
+    else
+        bd_op_fail(
+            c, BRAID_FAILED_PRECONDITION,
+            "The iterator cannot be saved: more than %d of its datasets draw random seeds; give them seeds",
+            BD_PIPELINE_SEEDS_MAX);
+    bd_free(place.seeds);
+    return !bd_op_failed(c);
+}
+
+bool bd_iterator_resource_save(bd_resource *base, bd_op_ctx *c)
+{
+    data_run *run = run_to(resource_of(base), c, "Save", "saving");
+    if (!run) return false;
+    if (run->dataset->state)
+        bd_op_fail(
+            c, BRAID_FAILED_PRECONDITION,
+            "The iterator cannot be saved, since its elements depend on external state: %s is stateful.",
+            run->dataset->state);
+    else
+        save_run(run, c);
+    bd_resource_unref(&run->base);
+    return !bd_op_failed(c);
+}
+
+bool bd_iterator_resource_restore(bd_resource *base, bd_op_ctx *c, int i)
+{
+    BD_STATUS(st);
+    bd_iterator_place from;
+    bd_iterator_resource *r = resource_of(base);
+    data_run *run = run_to(r, c, "Restore", "restoring");
+    if (!run) return false;
+    if (bd_input_iterator_place(c, i, &from)) {
+        if (begin(r, run->dataset, &from, c->step, st)) bd_op_fail_status(c, st);
+        bd_free(from.seeds);
+    }
+    bd_resource_unref(&run->base);
+    return !bd_op_failed(c);
 }
 
 void bd_iterator_resource_get_next(bd_resource *base, bd_op_ctx *c, bool as_optional)

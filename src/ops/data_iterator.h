@@ -17,6 +17,13 @@ braid_code bd_iterator_resource_check(bd_resource *r, const braid_op *node, brai
 // Begins a dataset from its beginning. Those that wait for an element of what went before still get it.
 braid_code bd_iterator_resource_set(bd_resource *r, bd_dataset *d, const bd_step *step, braid_status *st);
 
+// How far it has gone, as a scalar variant that may be saved: a list of one tensor. FailedPrecondition before the first dataset, or when
+// the dataset's elements depend on more than itself.
+bool bd_iterator_resource_save(bd_resource *r, bd_op_ctx *c);
+// Begins the dataset that it runs over anew, where a saved state (input `i` of the node) was: what was given then is passed over when
+// the next element is wanted. False: the kernel has failed.
+bool bd_iterator_resource_restore(bd_resource *r, bd_op_ctx *c, int i);
+
 // Ends the execution `c` with the next element as its outputs (or as one optional), with OutOfRange at the end, or with Cancelled
 // when its step is cancelled first: then the element is the next one's. Holds no thread.
 void bd_iterator_resource_get_next(bd_resource *r, bd_op_ctx *c, bool as_optional);

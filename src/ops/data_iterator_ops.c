@@ -276,15 +276,13 @@ static void get_device_run(bd_op_ctx *c)
 BD_OP(IteratorGetDevice) = GET_DEVICE_OP;
 BD_OP(ExperimentalIteratorGetDevice) = GET_DEVICE_OP;
 
-// ---- Saving an iterator's state: not done ----
+// ---- Saving how far an iterator has gone ----
 
-static void refuse_run(bd_op_ctx *c)
+static void serialize_run(bd_op_ctx *c)
 {
-    bd_op_fail(
-        c, BRAID_UNIMPLEMENTED,
-        "%s '%s': the state of an iterator cannot be saved; save how far training has come, and skip so many "
-        "elements after a restart",
-        c->node->op_type, c->node->name);
+    bd_resource *r = bd_input_resource(c, 0, &bd_iterator_resource_type);
+    if (r) bd_iterator_resource_save(r, c);
+    bd_resource_unref(r);
 }
 
 BD_OP(SerializeIterator) = {
@@ -292,18 +290,32 @@ BD_OP(SerializeIterator) = {
     .attrs = "external_state_policy:int=0",
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalars,
-    .kernels = BD_KERNELS({.run = refuse_run}),
-    .deviation = "Refused.",
-    .doc = "Refused: the state of an iterator cannot be saved.",
+    .kernels = BD_KERNELS({.run = serialize_run}),
+    .deviation =
+        "A state of TensorFlow's own cannot be restored here, nor the other way round. What depends on external state is "
+        "refused whatever `external_state_policy` says.",
+    .doc = "How many elements an iterator has given, with the random seeds of its datasets.",
 };
+
+static void restore_on_disk(bd_op_ctx *c)
+{
+    bd_resource *r = bd_input_resource(c, 0, &bd_iterator_resource_type);
+    if (r) bd_iterator_resource_restore(r, c, 1);
+    bd_resource_unref(r);
+}
+
+static void deserialize_start(bd_op_ctx *c)
+{
+    bd_op_block(c, restore_on_disk);
+}
 
 BD_OP(DeserializeIterator) = {
     .signature = "(resource_handle: resource, serialized: variant) -> ()",
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalars,
-    .kernels = BD_KERNELS({.run = refuse_run}),
-    .deviation = "Refused.",
-    .doc = "Refused: the state of an iterator cannot be restored.",
+    .kernels = BD_KERNELS({.start = deserialize_start}),
+    .deviation = "The elements before are made once more and passed over, when the next one is wanted.",
+    .doc = "Sets an iterator, which has been initialized with the same dataset, to where it was saved.",
 };
 
 // ---- Datasets without an iterator ----

@@ -343,7 +343,6 @@ static void test_string_handles(void **state)
     braid_out nonsense = op_live_const(l, "string[] nonsense");
     op_live_run(l, node(l, "IteratorFromStringHandle", "int64", &nonsense, 1), "",
                 "InvalidArgument: Could not parse string_handle as a valid ResourceHandle");
-    op_live_run(l, node(l, "SerializeIterator", NULL, &iterator, 1), "", "Unimplemented: SerializeIterator");
     op_live_free(l);
 }
 
@@ -366,7 +365,6 @@ static void test_twins(void **state)
     static const char *const twins[][2] = {
         {"IteratorV2", "Iterator"},
         {"AnonymousIteratorV2", "AnonymousIterator"},
-        {"SerializeIterator", "DeserializeIterator"},
         {"IteratorGetDevice", "ExperimentalIteratorGetDevice"},
         {"DatasetCardinality", "ExperimentalDatasetCardinality"},
         {"AutoShardDataset", "ExperimentalAutoShardDataset"},

@@ -6,6 +6,7 @@ typedef struct numbers_dataset {
     bd_dataset base;
     int64_t start, stop, step; // of a range
     int64_t seed, seed2;       // of random numbers
+    bool has_random_seeds;
 } numbers_dataset;
 
 typedef struct numbers_iterator {
@@ -127,7 +128,9 @@ static braid_code random_open(bd_iterator *it, braid_status *st)
 {
     (void)st;
     const numbers_dataset *d = dataset_of(it->dataset);
-    iterator_of(it)->stream = bd_philox_stream_init((uint64_t)d->seed, (uint64_t)d->seed2);
+    int64_t seeds[2] = {d->seed, d->seed2};
+    if (d->has_random_seeds) bd_iterator_note_seeds(it, seeds);
+    iterator_of(it)->stream = bd_philox_stream_init((uint64_t)seeds[0], (uint64_t)seeds[1]);
     return BRAID_OK;
 }
 
@@ -151,7 +154,7 @@ static void random_run(bd_op_ctx *c)
     if (!bd_input_scalar_int(c, 0, "seed", &seed) || !bd_input_scalar_int(c, 1, "seed2", &seed2)) return;
     numbers_dataset *d = new_dataset(c, &random_kind);
     if (!d) return;
-    bd_seeds_or_random(&seed, &seed2);
+    d->has_random_seeds = bd_seeds_or_random(&seed, &seed2);
     d->seed = seed;
     d->seed2 = seed2;
     bd_output_dataset(c, &d->base);

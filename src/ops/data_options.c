@@ -1,5 +1,5 @@
 // Datasets that only tune or watch how another one is gone through. What they ask for is not needed here: they give their input.
-// IgnoreErrorsDataset leaves elements out.
+// NonSerializableDataset cannot be saved, and IgnoreErrorsDataset leaves elements out.
 #include "ops/dataset.h"
 
 static void input_run(bd_op_ctx *c)
@@ -37,10 +37,6 @@ BD_OP(FinalizeDataset) = SAME_OP("", "has_captured_ref:bool=false; ",
 
 BD_OP(ModelDataset) = SAME_OP("", "algorithm:int=0; cpu_budget:int=0; ram_budget:int=0; ",
                               "The same dataset: its stages tune themselves.");
-
-#define NON_SERIALIZABLE_OP SAME_OP("", "", "The same dataset: no dataset's state can be saved.")
-BD_OP(NonSerializableDataset) = NON_SERIALIZABLE_OP;
-BD_OP(ExperimentalNonSerializableDataset) = NON_SERIALIZABLE_OP;
 
 #define LATENCY_STATS_OP SAME_OP(", tag: string", "", "The same dataset: statistics are not gathered.")
 BD_OP(LatencyStatsDataset) = LATENCY_STATS_OP;
@@ -83,12 +79,43 @@ BD_OP(ExperimentalMaxIntraOpParallelismDataset) = THREADS_OP("max_intra_op_paral
 BD_OP(PrivateThreadPoolDataset) = THREADS_OP("num_threads", private_threads_run);
 BD_OP(ExperimentalPrivateThreadPoolDataset) = THREADS_OP("num_threads", private_threads_run);
 
-// ---- IgnoreErrorsDataset ----
+// ---- NonSerializableDataset ----
 
 static bd_turn pull_input(bd_iterator *it)
 {
     return bd_pull(it, it->input);
 }
+
+static const bd_dataset_kind non_serializable_kind = {
+    .name = "NonSerializable",
+    .dataset_size = sizeof(bd_dataset),
+    .iterator_size = sizeof(bd_iterator),
+    .opens_input = true,
+    .cardinality = bd_cardinality_of_input,
+    .next = pull_input,
+    .received = bd_pass,
+};
+
+static void non_serializable_run(bd_op_ctx *c)
+{
+    bd_dataset *d = bd_dataset_over_input(c, &non_serializable_kind);
+    if (!d) return;
+    d->state = c->node->def->name;
+    bd_output_dataset(c, d);
+}
+
+#define NON_SERIALIZABLE_OP                                                                                  \
+    {                                                                                                        \
+        .signature = "(input_dataset: variant) -> (handle: variant)", .attrs = BD_DATASET_ATTRS,             \
+        .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalar,                                      \
+        .kernels = BD_KERNELS({.run = non_serializable_run}),                                                \
+        .doc = "The same elements, of which no iterator can be saved."                                       \
+    }
+
+BD_OP(NonSerializableDataset) = NON_SERIALIZABLE_OP;
+BD_OP(ExperimentalNonSerializableDataset) = NON_SERIALIZABLE_OP;
+
+// ---- IgnoreErrorsDataset ----
 
 // Cancelling is no error of an element.
 static bd_turn ignore_received(bd_iterator *it, bd_iterator *from)

@@ -69,7 +69,7 @@ typedef struct shuffle_dataset {
     bd_dataset base;
     int64_t buffer_size, count; // count: passes over the input; -1: without end
     int64_t seeds[2];
-    bool reshuffles;
+    bool reshuffles, has_random_seeds;
     bd_resource *generator; // a reference; NULL: one for each pipeline
 } shuffle_dataset;
 
@@ -119,12 +119,13 @@ static braid_code shuffle_open(bd_iterator *it, braid_status *st)
     shuffle_dataset *d = dataset_of(it->dataset);
     shuffle_iterator *s = iterator_of(it);
     bd_array_push(&s->slices, (slice){0});
-    s->stream = bd_philox_stream_init((uint64_t)d->seeds[0], (uint64_t)d->seeds[1]);
+    generator_spec spec = {.seeds = {d->seeds[0], d->seeds[1]}};
+    if (d->has_random_seeds) bd_iterator_note_seeds(it, spec.seeds);
+    s->stream = bd_philox_stream_init((uint64_t)spec.seeds[0], (uint64_t)spec.seeds[1]);
     if (!d->reshuffles) return BRAID_OK;
     bd_resource *generator = d->generator ? bd_resource_ref(d->generator) : NULL;
     braid_code code = BRAID_OK;
     if (!generator) {
-        generator_spec spec = {.seeds = {d->seeds[0], d->seeds[1]}};
         char *name = bd_iterator_shared_name(it, "RandomSeedGenerator");
         code = bd_resources_lookup_or_create(it->chain->pipeline->resources, "tf_data", name, &generator_type,
                                              create_generator, &spec, &generator, st);
@@ -274,19 +275,21 @@ static shuffle_dataset *new_shuffle(bd_op_ctx *c, const bd_dataset_kind *kind)
     return dataset_of(d);
 }
 
-static bool read_seeds(bd_op_ctx *c, int64_t seeds[2])
+static bool read_seeds(bd_op_ctx *c, int64_t seeds[2], bool *are_random)
 {
     if (!bd_input_scalar_int(c, 2, "seed", &seeds[0]) || !bd_input_scalar_int(c, 3, "seed2", &seeds[1]))
         return false;
-    bd_seeds_or_random(&seeds[0], &seeds[1]);
+    *are_random = bd_seeds_or_random(&seeds[0], &seeds[1]);
     return true;
 }
 
 static void shuffle_run(bd_op_ctx *c)
 {
     int64_t seeds[2];
-    shuffle_dataset *d = read_seeds(c, seeds) ? new_shuffle(c, &shuffle_kind) : NULL;
+    bool are_random;
+    shuffle_dataset *d = read_seeds(c, seeds, &are_random) ? new_shuffle(c, &shuffle_kind) : NULL;
     if (!d) return;
+    d->has_random_seeds = are_random;
     memcpy(d->seeds, seeds, sizeof seeds);
     d->reshuffles = bd_node_attr_bool(c->node, "reshuffle_each_iteration");
     bd_output_dataset(c, &d->base);
@@ -314,10 +317,12 @@ static bool read_count(bd_op_ctx *c, int64_t *count)
 static void shuffle_and_repeat_run(bd_op_ctx *c)
 {
     int64_t seeds[2], count;
-    if (!read_seeds(c, seeds) || !read_count(c, &count)) return;
+    bool are_random;
+    if (!read_seeds(c, seeds, &are_random) || !read_count(c, &count)) return;
     shuffle_dataset *d = new_shuffle(c, &repeat_kind);
     if (!d) return;
     memcpy(d->seeds, seeds, sizeof seeds);
+    d->has_random_seeds = are_random;
     d->count = count;
     bd_output_dataset(c, &d->base);
 }
@@ -349,7 +354,8 @@ static void output_with_generator(bd_op_ctx *c, const bd_dataset_kind *kind, int
                                   int64_t count)
 {
     int64_t seeds[2];
-    if (!read_seeds(c, seeds)) return;
+    bool are_random;
+    if (!read_seeds(c, seeds, &are_random)) return;
     bd_resource *generator = given_generator(c, generator_input, seeds);
     shuffle_dataset *d = generator ? new_shuffle(c, kind) : NULL;
     if (!d) {
@@ -358,6 +364,7 @@ static void output_with_generator(bd_op_ctx *c, const bd_dataset_kind *kind, int
     }
     d->reshuffles = true;
     d->generator = generator;
+    d->base.state = c->node->def->name; // other pipelines draw from it, too
     d->count = count;
     bd_output_dataset(c, &d->base);
 }
@@ -406,6 +413,7 @@ static void shuffle_v2_run(bd_op_ctx *c)
     }
     d->reshuffles = true;
     d->generator = generator;
+    d->base.state = c->node->def->name; // other pipelines draw from it, too
     bd_output_dataset(c, &d->base);
 }
 

@@ -11,6 +11,7 @@ typedef struct sift_dataset {
     bd_dataset base;
     float rate; // of a sample
     int64_t seeds[2];
+    bool has_random_seeds;
 } sift_dataset;
 
 typedef struct sift_iterator {
@@ -35,7 +36,9 @@ static braid_code sampling_open(bd_iterator *it, braid_status *st)
 {
     (void)st;
     const sift_dataset *d = BD_CONTAINER_OF(it->dataset, sift_dataset, base);
-    iterator_of(it)->stream = bd_philox_stream_init((uint64_t)d->seeds[0], (uint64_t)d->seeds[1]);
+    int64_t seeds[2] = {d->seeds[0], d->seeds[1]};
+    if (d->has_random_seeds) bd_iterator_note_seeds(it, seeds);
+    iterator_of(it)->stream = bd_philox_stream_init((uint64_t)seeds[0], (uint64_t)seeds[1]);
     return BRAID_OK;
 }
 
@@ -68,7 +71,7 @@ static void sampling_run(bd_op_ctx *c)
     bd_dataset *made = bd_dataset_over_input(c, &sampling_kind);
     if (!made) return;
     sift_dataset *d = BD_CONTAINER_OF(made, sift_dataset, base);
-    bd_seeds_or_random(&seeds[0], &seeds[1]);
+    d->has_random_seeds = bd_seeds_or_random(&seeds[0], &seeds[1]);
     memcpy(d->seeds, seeds, sizeof seeds);
     d->rate = bd_tensor_f32(bd_input(c, 1))[0];
     bd_output_dataset(c, made);

@@ -2,8 +2,9 @@
 #include "ops/dataset.h"
 
 #include "base/alloc.h"
-#include "base/map.h"
+#include "base/fingerprint.h"
 #include "base/recycler.h"
+#include "op/function.h"
 #include <string.h>
 
 // ---- Datasets ----
@@ -47,8 +48,10 @@ braid_code bd_dataset_new(const bd_dataset_kind *kind, int count, const braid_dt
     }
     d->inputs = bd_calloc((size_t)input_count, sizeof(bd_dataset *));
     d->input_count = input_count;
-    for (int i = 0; i < input_count; i++)
+    for (int i = 0; i < input_count; i++) {
         d->inputs[i] = bd_dataset_ref(inputs[i]);
+        if (!d->state) d->state = inputs[i]->state;
+    }
     *out = d;
     return BRAID_OK;
 }
@@ -105,8 +108,28 @@ bd_dataset *bd_dataset_over_input(bd_op_ctx *c, const bd_dataset_kind *kind)
     return d;
 }
 
+// The op by which the functions of a dataset's node depend on more than their arguments.
+static const char *state_of_functions(bd_op_ctx *c)
+{
+    BD_STATUS(ignored);
+    const char *state = NULL;
+    const bd_op_def *def = c->node->def;
+    for (int i = 0; i < def->attr_count && !state; i++) {
+        bd_func_ref ref = {0};
+        const bd_callee *callee;
+        if (def->attrs[i].kind != BD_ATTR_FUNC ||
+            bd_func_ref_read(c->node, def->attrs[i].name, -1, &ref, ignored))
+            continue;
+        if (!bd_function_find(c->step->functions, &ref, BD_CALLEE_PLACED, &callee, ignored))
+            state = callee->state;
+        bd_func_ref_fini(&ref);
+    }
+    return state;
+}
+
 bool bd_output_dataset(bd_op_ctx *c, bd_dataset *d)
 {
+    if (!d->state) d->state = state_of_functions(c);
     return bd_output_variant(c, 0, &d->base);
 }
 
@@ -212,8 +235,8 @@ static braid_code open_input(bd_iterator *it, braid_status *st)
 
 static uint64_t path_of(const char *name, const bd_iterator *owner, int64_t index)
 {
-    uint64_t step[] = {owner ? owner->path : 0, (uint64_t)index, bd_hash_bytes(name, strlen(name))};
-    return bd_hash_bytes(step, sizeof step);
+    uint64_t step[] = {owner ? owner->path : 0, (uint64_t)index, bd_fingerprint64(name, strlen(name))};
+    return bd_fingerprint64((const char *)step, sizeof step); // the same in every process: it may be saved
 }
 
 braid_code bd_iterator_open(bd_dataset *d, bd_chain *chain, const bd_iterator *owner, int64_t index,
@@ -245,6 +268,29 @@ braid_code bd_iterator_reopen_input(bd_iterator *it, braid_status *st)
 char *bd_iterator_shared_name(const bd_iterator *it, const char *what)
 {
     return bd_asprintf("%s::%016llx::%s", it->dataset->kind->name, (unsigned long long)it->path, what);
+}
+
+static int64_t *put_seeds(bd_pipeline *p, uint64_t path, const int64_t seeds[2])
+{
+    int64_t *kept = bd_memdup(seeds, 2 * sizeof *seeds);
+    bd_free(bd_imap_put(&p->seeds, path, kept));
+    return kept;
+}
+
+void bd_iterator_note_seeds(const bd_iterator *it, int64_t seeds[2])
+{
+    bd_pipeline *p = it->chain->pipeline;
+    bd_mutex_lock(&p->mu);
+    const int64_t *kept = bd_imap_get(&p->seeds, it->path);
+    if (!kept && bd_imap_count(&p->seeds) < BD_PIPELINE_SEEDS_MAX) kept = put_seeds(p, it->path, seeds);
+    p->has_other_seeds |= !kept;
+    if (kept) memcpy(seeds, kept, 2 * sizeof *seeds);
+    bd_mutex_unlock(&p->mu);
+}
+
+void bd_chain_restore_seeds(bd_chain *top, uint64_t path, const int64_t seeds[2])
+{
+    put_seeds(top->pipeline, path, seeds);
 }
 
 // ---- Turns ----
@@ -387,6 +433,7 @@ bd_chain *bd_chain_new(const bd_step *step, bd_cancellation *parent)
     p->blocking = bd_blocking_ref(step->blocking);
     p->device = step->resources;
     p->resources = bd_resources_new();
+    bd_mutex_init(&p->mu);
     return make_chain(p, parent);
 }
 
@@ -405,6 +452,13 @@ bd_chain *bd_chain_ref(bd_chain *chain)
 static void unref_pipeline(bd_pipeline *p)
 {
     if (atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1) return;
+    size_t pos = 0;
+    uint64_t path;
+    void *seeds;
+    while (bd_imap_next(&p->seeds, &pos, &path, &seeds))
+        bd_free(seeds);
+    bd_imap_fini(&p->seeds);
+    bd_mutex_fini(&p->mu);
     bd_resources_free(p->resources);
     bd_blocking_unref(p->blocking);
     bd_free(p);

@@ -15,6 +15,7 @@
 #ifndef BD_OPS_DATASET_H
 #define BD_OPS_DATASET_H
 
+#include "base/map.h"
 #include "base/thread.h"
 #include "graph/shape_fn.h"
 #include "op/blocking.h"
@@ -78,6 +79,8 @@ struct bd_dataset {
     braid_shape *shapes; // [count], as far as they are known
     int input_count;
     bd_dataset **inputs; // references
+    const char *
+        state; // the op by which its elements depend on more than the dataset; NULL: they are the same each time. Not owned
 };
 
 static inline bd_dataset *bd_dataset_ref(bd_dataset *d)
@@ -163,6 +166,11 @@ braid_code bd_iterator_reopen_input(bd_iterator *it, braid_status *st);
 // A name for what iterators of the same path share in pipeline->resources; the caller frees it.
 char *bd_iterator_shared_name(const bd_iterator *it, const char *what);
 
+// Notes seeds that were drawn at random for the iterator's dataset; where seeds are restored, `seeds` becomes those.
+void bd_iterator_note_seeds(const bd_iterator *it, int64_t seeds[2]);
+// Restores the seeds of a path, before any iterator is opened.
+void bd_chain_restore_seeds(bd_chain *top, uint64_t path, const int64_t seeds[2]);
+
 // ---- Turns ----
 
 // Gives turns until everybody waits.
@@ -201,7 +209,13 @@ typedef struct bd_pipeline {
     bd_blocking *blocking;   // a reference; NULL: whoever has a turn runs on
     bd_resources *device;    // not owned: for functions
     bd_resources *resources; // of this pipeline: seed generators and caches, by path
+    bd_mutex mu;
+    bd_imap seeds;        // path -> the seeds that were drawn for it, owned; guarded by mu, as all below
+    bool has_other_seeds; // there were more than fit
 } bd_pipeline;
+
+// So many random seeds of a pipeline can be saved.
+#define BD_PIPELINE_SEEDS_MAX 4096
 
 struct bd_chain {
     atomic_int refs;

@@ -1,6 +1,7 @@
 // ParseTensor and SerializeTensor: tensors as strings that hold a TensorProto.
 #include "graph/shape_fn.h"
 #include "ops/string_out.h"
+#include "tensor/tensor_list.h"
 #include "tensor/tensor_proto.h"
 
 static void parse_run(bd_op_ctx *c)
@@ -44,8 +45,11 @@ BD_OP(ParseTensor) = {
 
 static void serialize_run(bd_op_ctx *c)
 {
-    if (bd_input(c, 0)->dtype == BRAID_VARIANT) {
-        bd_op_fail(c, BRAID_UNIMPLEMENTED, "A tensor of variants cannot be serialized");
+    const braid_tensor *x = bd_input(c, 0);
+    for (int64_t i = 0; x->dtype == BRAID_VARIANT && i < bd_tensor_count(x); i++) {
+        bd_variant *v = bd_tensor_variant(x)[i];
+        if (!v || bd_tensor_list_of(v)) continue;
+        bd_op_fail(c, BRAID_UNIMPLEMENTED, "A value of type %s cannot be serialized", v->type->name);
         return;
     }
     braid_tensor *y = bd_output(c, 0, BRAID_STRING, &BD_SCALAR);

@@ -24,12 +24,13 @@ static inline uint32_t bd_philox_stream_next(bd_philox_stream *s)
     return s->words[4 - s->left--];
 }
 
-// Two seeds of 0 stand for random ones.
-static inline void bd_seeds_or_random(int64_t *seed, int64_t *seed2)
+// Two seeds of 0 stand for random ones; whether that is so.
+static inline bool bd_seeds_or_random(int64_t *seed, int64_t *seed2)
 {
-    if (*seed != 0 || *seed2 != 0) return;
+    if (*seed != 0 || *seed2 != 0) return false;
     *seed = (int64_t)bd_random_u64();
     *seed2 = (int64_t)bd_random_u64();
+    return true;
 }
 
 #endif

@@ -139,6 +139,7 @@ static braid_code compile(environment *e, const bd_func_ref *f, bd_callee_kind k
     braid_code code = instantiate(e, f, kind, &body, st);
     if (code) return code;
     callee *c = make_callee(&body, f->name);
+    c->base.state = bd_function_state(e->library, f->name);
     code = compile_body(e, &body, kind, device, &c->executable, st);
     bd_function_body_fini(&body);
     if (code) {

@@ -82,6 +82,21 @@
     FUNCTION("mod3", IN("x", I) OUT("y", I),                                                                 \
              BODY("three", "Const", INT("3"))                                                                \
                  BODY("m", "FloorMod", INPUT("x") INPUT("three:output:0") T_INT) RET("y", "m:z:0"))          \
+    /* a number in [0, x], and five of them */                                                               \
+    FUNCTION("random", IN("x", I) OUT("y", I) "is_stateful: true ",                                          \
+             BODY("shape", "Const",                                                                          \
+                  TYPE("dtype", I)                                                                           \
+                      ATTR("value", "tensor { dtype: " I " tensor_shape { dim { size: 0 } } } "))            \
+                 BODY("one", "Const", INT("1")) BODY("a", "Add", INPUT("x") INPUT("one:output:0") T_INT)     \
+                     BODY("r", "RandomUniformInt",                                                           \
+                          INPUT("shape:output:0") INPUT("x") INPUT("a:z:0") TYPE("T", I) TYPE("Tout", I))    \
+                         RET("y", "r:output:0"))                                                             \
+    FUNCTION("randoms", IN("x", I) OUT("y", V),                                                              \
+             BODY("z", "Const", INT("0")) BODY("n", "Const", INT("5")) BODY("o", "Const", INT("1"))          \
+                 BODY("r", "RangeDataset",                                                                   \
+                      INPUT("z:output:0") INPUT("n:output:0") INPUT("o:output:0") COMPONENTS)                \
+                     BODY("m", "MapDataset", INPUT("r:handle:0") MAP_ATTRS("random"))                        \
+                         RET("y", "m:handle:0"))                                                             \
     /* the data set of x alone */                                                                            \
     FUNCTION("one", IN("x", I) OUT("y", V),                                                                  \
              BODY("t", "TensorDataset",                                                                      \
