@@ -179,7 +179,7 @@ static braid_code set_run_args(run_call *c, braid_status *st)
     c->fetches = bd_calloc((size_t)s->fetch_count, sizeof *c->fetches);
     c->args.feeds = c->feed_values;
     c->args.fetches = c->fetches;
-    if (c->args.wants_stats || c->args.wants_partition_graphs) c->args.metadata = &c->metadata;
+    c->args.metadata = &c->metadata;
     return BRAID_OK;
 }
 

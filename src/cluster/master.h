@@ -41,7 +41,9 @@ typedef struct bd_session_config {
     bool allow_soft_placement, log_device_placement;
     bool is_isolated; // variables and other resources of its own, which go with it
     int64_t operation_timeout_ms;
-    unsigned disabled_rewrites;    // BRAID_REWRITE_...: of graph_options
+    unsigned disabled_rewrites; // BRAID_REWRITE_...: of graph_options
+    // Run number `after` of a signature has a cost model in its metadata, and so has each that is a multiple of `every` from it; 0: none.
+    int64_t cost_model_every, cost_model_after;
     const char *collective_leader; // the task that leads groups of collectives; NULL or "": the master's own
 } bd_session_config;
 
@@ -90,7 +92,9 @@ typedef struct bd_master_run_args {
     int64_t timeout_ms;               // 0: none but the session's
     int64_t collective_graph_key;     // masters that run parts of one step say the same; 0: none
     bool wants_stats, wants_partition_graphs;
-    bd_message *metadata; // receives a RunMetadata message when one of them is wanted; empty before
+    // Receives a RunMetadata message when one of them is wanted, or the session builds a cost model of this run; empty before. NULL: nobody
+    // looks.
+    bd_message *metadata;
     // The calling thread waits for the step anyway, and for other tasks when its plan is to be made. Else the
     // master's pool makes the plan.
     bool may_wait;

@@ -23,7 +23,8 @@ struct bd_master_session {
     bool allow_soft_placement, log_device_placement;
     int64_t operation_timeout_ms;
     unsigned disabled_rewrites; // BRAID_REWRITE_...
-    const bd_peer *leader;      // of collectives, when the session has named one; NULL
+    int64_t cost_model_every, cost_model_after;
+    const bd_peer *leader; // of collectives, when the session has named one; NULL
     bd_found_tasks tasks;
     bd_device_info *devices; // of all tasks, the own task's first [device_count]
     int device_count;
@@ -74,6 +75,7 @@ typedef struct bd_master_plan {
     bd_master_part *parts;      // the own task's is the last
     int part_count;
     int64_t collective_graph_key; // of the instances in it, when the session has named a leader; 0: none
+    atomic_llong runs;            // counted where the session builds cost models
     bd_arena arena;
     atomic_int refs;
 } bd_master_plan;

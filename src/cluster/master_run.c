@@ -12,12 +12,14 @@
 //            and nobody waits for that.
 // `pending` counts parts in progress, and one for the function that begins them.
 #include "base/alloc.h"
+#include "base/log.h"
 #include "base/recycler.h"
 #include "base/strbuf.h"
 #include "base/wire.h"
 #include "cluster/local_worker.h"
 #include "cluster/master_internal.h"
 #include "cluster/message_field.h"
+#include "runtime/cost_graph.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -46,8 +48,9 @@ struct step {
     int *feed_of_plan; // [plan_feeds] the inverse; -1: not fed in this call
     int plan_feeds;
     int64_t id, timeout_ms;
-    int64_t collective_graph_key;  // 0: none
-    bool has_shared_id;            // that of the next step of the graph key
+    int64_t collective_graph_key; // 0: none
+    bool has_shared_id;           // that of the next step of the graph key
+    bool wants_costs;
     bd_cancellation *cancellation; // below the caller's
     bd_master_done_fn fn;
     void *arg;
@@ -95,24 +98,45 @@ static void give_fetches(step *s)
     }
 }
 
-// RunMetadata: step_stats = 1, which is the StepStats of all parts one after the other; partition_graphs = 3.
-static void give_metadata(step *s)
+// What all parts say, one after the other.
+static void join_parts(const step *s, const bd_message *(*of)(const step_part *part), bd_message *out)
 {
-    if (!s->args->metadata) return;
-    size_t bytes = 0;
+    bd_wire_writer writer;
+    bd_message_init(out);
+    bd_wire_writer_init(&writer, out);
     for (int p = 0; p < s->part_count; p++)
-        bytes += s->parts[p].stats.bytes;
+        bd_message_field_put(of(&s->parts[p]), 0, &writer);
+    bd_wire_writer_finish(&writer);
+}
+
+static const bd_message *stats_of(const step_part *part)
+{
+    return &part->stats;
+}
+
+static const bd_message *graphs_of(const step_part *part)
+{
+    return &part->graphs;
+}
+
+// RunMetadata: step_stats = 1, cost_graph = 2, partition_graphs = 3.
+static void give_metadata(const step *s)
+{
+    const bd_master_run_args *args = s->args;
+    if (!args->metadata || (!args->wants_stats && !args->wants_partition_graphs && !s->wants_costs)) return;
+    BD_STATUS(st);
+    bd_message stats, graphs;
+    join_parts(s, stats_of, &stats);
+    join_parts(s, graphs_of, &graphs);
     bd_wire_writer out;
-    bd_wire_writer_init(&out, s->args->metadata);
-    if (bytes) {
-        bd_wire_put_tag(&out, 1, BD_WIRE_BYTES);
-        bd_wire_put_varint(&out, bytes);
-    }
-    for (int p = 0; p < s->part_count; p++)
-        bd_message_field_put(&s->parts[p].stats, 0, &out);
-    for (int p = 0; p < s->part_count; p++)
-        bd_message_field_put(&s->parts[p].graphs, 0, &out);
+    bd_wire_writer_init(&out, args->metadata);
+    if (args->wants_stats && stats.bytes) bd_message_field_put(&stats, 1, &out);
+    if (s->wants_costs && bd_cost_graph_put(&stats, &graphs, 2, &out, st))
+        bd_warn("No cost model of a step: %s", st->message);
+    if (args->wants_partition_graphs) bd_message_field_put(&graphs, 0, &out);
     bd_wire_writer_finish(&out);
+    bd_message_fini(&stats);
+    bd_message_fini(&graphs);
 }
 
 static void clean_up(step *s)
@@ -332,8 +356,8 @@ static void make_parts(step *s)
             .sends = send,
             .recv_keys = recv_key,
             .recvs = recv,
-            .wants_stats = s->args->wants_stats,
-            .wants_partition_graphs = s->args->wants_partition_graphs,
+            .wants_stats = s->args->wants_stats || s->wants_costs,
+            .wants_partition_graphs = s->args->wants_partition_graphs || s->wants_costs,
             .stats = &part->stats,
             .partition_graphs = &part->graphs,
             .may_wait = s->args->may_wait,
@@ -380,9 +404,18 @@ static void id_known(void *arg, int64_t step_id, const braid_status *st)
     begin_parts(s);
 }
 
+static bool is_run_of_cost_model(const step *s, bd_master_plan *plan)
+{
+    const bd_master_session *session = s->session;
+    if (session->cost_model_every <= 0 || s->args->phase != BD_RUN_WHOLE || s->args->keeps) return false;
+    const int64_t run = atomic_fetch_add_explicit(&plan->runs, 1, memory_order_relaxed) + 1;
+    return (run - session->cost_model_after) % session->cost_model_every == 0;
+}
+
 // The plan is there.
 static void begin(step *s, bd_master_plan *plan)
 {
+    s->wants_costs = is_run_of_cost_model(s, plan);
     bd_mutex_lock(&s->mu);
     s->plan = plan;
     bd_mutex_unlock(&s->mu);

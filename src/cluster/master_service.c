@@ -65,6 +65,8 @@ static void begin_create(braid_server *server, bd_incoming *call, const Tensorfl
         .is_isolated = is_isolated(config),
         .operation_timeout_ms = config->operation_timeout_in_ms,
         .disabled_rewrites = bd_graph_options_read(config->graph_options),
+        .cost_model_every = config->graph_options ? config->graph_options->build_cost_model : 0,
+        .cost_model_after = config->graph_options ? config->graph_options->build_cost_model_after : 0,
         .collective_leader = config->experimental ? config->experimental->collective_group_leader : NULL,
     };
     create_call *c = bd_calloc(1, sizeof *c);
@@ -274,7 +276,7 @@ static braid_code read_run(run_call *c, bd_incoming *call, braid_status *st)
     bd_master_called_by(c->session, call);
     set_args(c);
     if (bd_run_options_read(c->request->options, &c->args, st)) return st->code;
-    if (c->args.wants_stats || c->args.wants_partition_graphs) c->args.metadata = &c->metadata;
+    c->args.metadata = &c->metadata;
     return bd_run_id_check(c->server, "RunStep", c->request->request_id, st);
 }
 

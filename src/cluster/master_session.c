@@ -135,6 +135,8 @@ bd_master_session *bd_master_session_new(bd_master *m, bd_found_tasks *tasks, co
     s->log_device_placement = config->log_device_placement;
     s->operation_timeout_ms = config->operation_timeout_ms;
     s->disabled_rewrites = config->disabled_rewrites;
+    s->cost_model_every = config->cost_model_every;
+    s->cost_model_after = config->cost_model_after;
     s->tasks = *tasks;
     *tasks = (bd_found_tasks){0};
     s->cancellation = bd_cancellation_new(m->env.cancellation);

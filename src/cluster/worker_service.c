@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/recycler.h"
 #include "cluster/cluster_def.h"
 #include "cluster/graph_options.h"
@@ -13,6 +14,7 @@
 #include "cluster/services.h"
 #include "cluster/tensor_answer.h"
 #include "proto/pack.h"
+#include "runtime/cost_graph.h"
 #include "tensor/named_tensor.h"
 #include "tensorflow/core/protobuf/worker.pb-c.h"
 #include <string.h>
@@ -210,14 +212,30 @@ static void put_partition_graphs(const bd_message *graphs, bd_wire_writer *out)
     }
 }
 
+static const Tensorflow__ExecutorOpts *options_of(const Tensorflow__RunGraphRequest *request)
+{
+    static const Tensorflow__ExecutorOpts none = TENSORFLOW__EXECUTOR_OPTS__INIT;
+    return request->exec_opts ? request->exec_opts : &none;
+}
+
+// What was asked for: step_stats = 2, cost_graph = 3, partition_graph = 4.
+static void put_records(const run_call *c, bd_wire_writer *out)
+{
+    const Tensorflow__ExecutorOpts *o = options_of(c->request);
+    BD_STATUS(st);
+    if (o->record_timeline && c->stats.bytes) bd_message_field_put(&c->stats, 2, out);
+    if (o->record_costs && bd_cost_graph_put(&c->stats, &c->partition_graphs, 3, out, st))
+        bd_warn("No cost model of step %lld: %s", (long long)c->request->step_id, st->message);
+    if (o->record_partition_graphs) put_partition_graphs(&c->partition_graphs, out);
+}
+
 static void write_response(run_call *c, const braid_status *st, bd_message *out)
 {
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, out);
     for (int i = 0; !st->code && i < c->run.recv_count; i++)
         bd_named_tensor_put(c->run.recv_keys[i], &c->recvs[i], 1, &writer);
-    if (c->stats.bytes) bd_message_field_put(&c->stats, 2, &writer);
-    put_partition_graphs(&c->partition_graphs, &writer);
+    put_records(c, &writer);
     if (!st->code) bd_wire_append(&writer, &c->returned);
     if (c->run.ends_by_itself) bd_wire_put_uint(&writer, BD_RUN_GRAPH_RESPONSE_ENDS_BY_ITSELF, 1);
     if (st->code) {
@@ -249,6 +267,7 @@ static void run_done(void *arg, const braid_status *from)
 static void set_run(run_call *c)
 {
     const Tensorflow__RunGraphRequest *request = c->request;
+    const Tensorflow__ExecutorOpts *o = options_of(request);
     c->sends = bd_recycled(c->sent.len * sizeof *c->sends);
     for (size_t i = 0; i < c->sent.len; i++)
         c->sends[i] = (bd_run_graph_send){c->sent.items[i].name, &c->sent.items[i].tensor};
@@ -262,8 +281,8 @@ static void set_run(run_call *c)
         .recv_keys = (const char *const *)request->recv_key,
         .recvs = c->recvs,
         .recv_count = (int)request->n_recv_key,
-        .wants_stats = request->exec_opts && request->exec_opts->record_timeline,
-        .wants_partition_graphs = request->exec_opts && request->exec_opts->record_partition_graphs,
+        .wants_stats = o->record_timeline || o->record_costs,
+        .wants_partition_graphs = o->record_partition_graphs || o->record_costs,
         .stats = &c->stats,
         .partition_graphs = &c->partition_graphs,
         .is_partial = request->is_partial,

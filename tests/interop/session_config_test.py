@@ -84,6 +84,32 @@ class SessionConfigTest(InteropTest):
             cluster.worker("worker", 0).call(
                 worker_pb2.CreateWorkerSessionRequest(session_handle="brought", server_def=server))
 
+    # ---- graph_options ----
+
+    def test_a_cost_model_of_every_so_many_runs_of_a_signature(self):
+        s = self.session(graph_options={"build_cost_model": 3, "build_cost_model_after": 1})
+        s.run(targets=["v/init"])
+        s.extend(node("minus", "Neg", "v/read", "^v/one", device=WORKER, T=FLOAT))
+        for run in range(1, 9):
+            metadata = s.step(["minus:0"]).metadata
+            self.assertEqual(metadata.HasField("cost_graph"), run in (1, 4, 7), run)
+            self.assertFalse(metadata.HasField("step_stats"))
+            self.assertEqual(len(metadata.partition_graphs), 0)
+            if not metadata.HasField("cost_graph"):
+                continue
+            nodes = {n.name: n for n in metadata.cost_graph.node}
+            self.assertEqual(sorted(n.id for n in metadata.cost_graph.node), list(range(len(metadata.cost_graph.node))))
+            minus, read = nodes["minus"], nodes["v/read"]
+            self.assertEqual((minus.device, read.device), (WORKER.replace("/task", "/replica:0/task") + "/device:CPU:0",
+                                                           PS.replace("/task", "/replica:0/task") + "/device:CPU:0"))
+            self.assertEqual([(o.dtype, o.size, len(o.shape.dim)) for o in minus.output_info], [(FLOAT, 4, 0)])
+            (source,) = minus.input_info
+            self.assertIn(source.preceding_node, [n.id for n in metadata.cost_graph.node])
+            self.assertTrue(any(n.is_final for n in metadata.cost_graph.node))
+            self.assertFalse(minus.is_final)
+            self.assertTrue(any(minus.id in [i.preceding_node for i in n.input_info] and n.is_final
+                                for n in metadata.cost_graph.node))
+
     # ---- RunOptions ----
 
     def test_watching_tensors_is_refused(self):

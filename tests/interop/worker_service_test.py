@@ -218,6 +218,17 @@ class RunGraphTest(WorkerTest):
         self.assertIn("square", [n.node_name for n in device.node_stats])
         self.assertIn("square", [n.name for n in response.partition_graph[0].node])
 
+    def test_a_cost_model(self):
+        g = self.double_and_square()
+        response = self.start(g, self.new_step(), {self.x: 1.0}, [self.double],
+                              exec_opts=worker_pb2.ExecutorOpts(record_costs=True)).result()
+        nodes = {n.name: n for n in response.cost_graph.node}
+        self.assertEqual((nodes["square"].device, nodes["square"].output_info[0].dtype), (WORKER, FLOAT))
+        self.assertEqual([i.preceding_node for i in nodes["square/send"].input_info], [nodes["square"].id])
+        self.assertTrue(nodes["square/send"].is_final)
+        self.assertFalse(response.HasField("step_stats"))
+        self.assertEqual(len(response.partition_graph), 0)
+
     def test_an_error_names_the_node(self):
         x, y = key(WORKER, 1, WORKER, "x:0"), key(WORKER, self.incarnation, PS, "edge_1_y")
         g = self.register(recv("x", "x:0", WORKER, 1, of_client=True),
