@@ -195,7 +195,7 @@ braid_code bd_parse_dense_shapes(bd_shape_ctx *c, int first, const braid_shape *
         braid_shape out = rows ? *rows : BD_SCALAR;
         braid_code code = bd_example_check_shape(s, i, st);
         if (code) return code;
-        for (int d = 0; d < s->rank; d++)
+        for (int d = 0; d < s->rank && out.rank >= 0; d++)
             out.dims[out.rank++] = s->dims[d];
         c->outputs[first + i] = out;
     }

@@ -19,7 +19,8 @@ void bd_parse_attrs_fini(void *attrs); // of a bd_parse_attrs
 
 // Outputs from `first` on: indices, values and shapes of sparse features, of which each has its row when there is a batch.
 void bd_parse_sparse_shapes(bd_shape_ctx *c, int first, int count, int columns);
-// Outputs from `first` on: the shapes that attr dense_shapes says, behind `rows` (NULL: of a single example).
+// Outputs from `first` on: the shapes that attr dense_shapes says, behind `rows` (NULL: of a single example; unknown ones
+// make them unknown).
 braid_code bd_parse_dense_shapes(bd_shape_ctx *c, int first, const braid_shape *rows, braid_status *st);
 
 // Keys that stand in a string input, in one block of memory that the caller frees (bd_free); messages want the zero that is behind

@@ -216,8 +216,6 @@ static braid_code v2_shape(bd_shape_ctx *c, braid_status *st)
         return bd_shape_ctx_fail(c, st, "len(ragged_value_types) != len(ragged_split_types)");
     bd_parse_sparse_shapes(c, 0, sparse, serialized->rank < 0 ? -1 : serialized->rank + 1);
     braid_code code = bd_parse_dense_shapes(c, 3 * sparse, serialized, st);
-    for (int i = 0; i < dense && !code && serialized->rank < 0; i++)
-        c->outputs[3 * sparse + i] = BD_SHAPE_UNKNOWN;
     ragged_shapes(c, 3 * sparse + dense, ragged, serialized->rank == 1 ? serialized->dims[0] : -1);
     return code;
 }

@@ -292,7 +292,8 @@ static void test_resource_variables(void **state)
              *add = on_variable(&w, "AssignAddVariableOp", v, NULL, true);
     braid_op *sub = on_variable(&w, "AssignSubVariableOp", v, NULL, true),
              *read = on_variable(&w, "ReadVariableOp", v, "dtype=float", false);
-    braid_op *destroy = on_variable(&w, "DestroyResourceOp", v, NULL, false);
+    braid_op *destroy = on_variable(&w, "DestroyResourceOp", v, NULL, false),
+             *no_copy = on_variable(&w, "DisableCopyOnRead", v, NULL, false);
     bd_value got = {0}, old = {0};
     run(&w, is_set, (bd_value[]){reference_of(&w, v)}, &got, st);
     op_test_expect(&got.tensor, "bool[] false", 0, "nothing assigned");
@@ -314,6 +315,8 @@ static void test_resource_variables(void **state)
     op_test_expect(&old.tensor, "float[2] 1 2", 0, "a value once read does not change");
     bd_value_fini(&got);
     bd_value_fini(&old);
+    run(&w, no_copy, (bd_value[]){reference_of(&w, v)}, NULL, st);
+    assert_ok(st);
     run(&w, shape, (bd_value[]){reference_of(&w, v)}, &got, st);
     op_test_expect(&got.tensor, "int32[1] 2", 0, "shape");
     bd_value_fini(&got);
@@ -324,6 +327,8 @@ static void test_resource_variables(void **state)
     run(&w, is_set, (bd_value[]){reference_of(&w, v)}, &got, st);
     op_test_expect(&got.tensor, "bool[] false", 0, "destroyed");
     bd_value_fini(&got);
+    run(&w, no_copy, (bd_value[]){reference_of(&w, v)}, NULL, st);
+    assert_error(st, BRAID_FAILED_PRECONDITION, "Error while reading resource variable v");
     close_world(&w);
 }
 
