@@ -13,7 +13,7 @@ typedef struct counting {
     int64_t size; // bins of a row
 } counting;
 
-// out[row, values[i]] += weight. What is beyond the bins is left out.
+// out[row, values[i]] += weight. What is beyond the bins is left out (SparseBincount of a matrix refuses it).
 #define COUNT_ONE(NAME, T, SUM)                                                                              \
     static void NAME(const counting *s, int64_t row, int64_t i, int64_t value)                               \
     {                                                                                                        \
@@ -170,6 +170,12 @@ static void sparse_run(bd_op_ctx *c)
             bd_op_fail(c, BRAID_INVALID_ARGUMENT,
                        "Index out of bound. `batch` (%lld) must be less than the dimension size (%lld).",
                        (long long)row, (long long)rows);
+            return;
+        }
+        if (rows >= 0 && bd_tensor_index(values, i) >= s.size) {
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                       "Index out of bound. `bin` (%lld) must be less than the dimension size (%lld).",
+                       (long long)bd_tensor_index(values, i), (long long)s.size);
             return;
         }
         if (!count(c, &s, row, i)) return;

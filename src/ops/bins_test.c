@@ -121,7 +121,8 @@ static void test_layouts(void **state)
         {"UnravelIndex", NULL, "int32[1] -1; int32[2] 7 6", "InvalidArgument: index is out of bound"},
         {"UnravelIndex", NULL, "int32[1] 0; int32[2] 0 6", "InvalidArgument: dim of zero"},
         {"UnravelIndex", NULL, "int32[1,1] 0; int32[2] 7 6", "InvalidArgument: scalar or vector"},
-        {"UnravelIndex", NULL, "int64[1] 0; int64[2] 4611686018427387904 6", "InvalidArgument: integer overflow"},
+        {"UnravelIndex", NULL, "int64[1] 0; int64[2] 4611686018427387904 6",
+         "InvalidArgument: integer overflow"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -228,6 +229,9 @@ static void test_counted_rows(void **state)
          "float[3] 0 2.5 0"},
         {"SparseBincount", NULL, "int64[1,2] 2 0; int32[1] 1; int64[2] 2 6; int32[] 2; int32[0]",
          "InvalidArgument: Index out of bound. `batch` (2) must be less than the dimension size (2)."},
+        {"SparseBincount", NULL, "int64[1,2] 1 0; int32[1] 7; int64[2] 2 6; int32[] 2; int32[0]",
+         "InvalidArgument: Index out of bound. `bin` (7) must be less than the dimension size (2)."},
+        {"SparseBincount", NULL, "int64[1,1] 0; int32[1] 7; int64[1] 6; int32[] 2; int32[0]", "int32[2] 0"},
         {"SparseBincount", NULL, "int64[1,1] 2; int32[1] 1; int64[2] 2 6; int32[] 2; int32[0]",
          "InvalidArgument: Input indices must be a matrix"},
         {"SparseBincount", NULL,

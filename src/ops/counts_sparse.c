@@ -20,15 +20,16 @@ typedef struct counts {
     int64_t least_len, greatest_len;      // attrs minlength and maxlength
 } counts;
 
-static bool counts_begin(bd_op_ctx *c, counts *s)
+// `what` are the values in messages.
+static bool counts_begin(bd_op_ctx *c, const char *what, counts *s)
 {
     int64_t n = bd_tensor_count(s->values);
     const braid_tensor *weights = bd_input(c, c->input_count - 1);
     char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
     if (bd_tensor_count(weights) > 0 && !bd_shape_equal(&weights->shape, &s->values->shape)) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                   "Weights and values must have the same shape. Weight shape: %s; data shape: %s",
-                   bd_shape_str(&weights->shape, a), bd_shape_str(&s->values->shape, b));
+                   "Weights and %s must have the same shape. Weight shape: %s; %s shape: %s", what,
+                   bd_shape_str(&weights->shape, a), what, bd_shape_str(&s->values->shape, b));
         return false;
     }
     if (bd_tensor_count(weights) > 0) s->weights = weights;
@@ -141,8 +142,12 @@ static void dense_run(bd_op_ctx *c)
                    bd_shape_str(&x->shape, text));
         return;
     }
+    if (x->shape.rank == 2 && x->shape.dims[0] == 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Invalid input: Shapes dimension cannot be 0.");
+        return;
+    }
     counts s = {.values = x, .rows = x->shape.rank == 2 ? x->shape.dims[0] : -1};
-    if (!counts_begin(c, &s)) return;
+    if (!counts_begin(c, "data", &s)) return;
     int64_t columns = x->shape.dims[x->shape.rank - 1];
     for (int64_t i = 0; i < bd_tensor_count(x); i++)
         counts_add(&s, s.rows < 0 ? 0 : i / columns, i);
@@ -212,30 +217,39 @@ static bool check_sparse(bd_op_ctx *c)
     return !bd_op_failed(c);
 }
 
-static void sparse_run(bd_op_ctx *c)
+// The first dimension is there, and every index within the shape.
+static bool check_indices(bd_op_ctx *c)
 {
-    const braid_tensor *indices = bd_input(c, 0), *values = bd_input(c, 1), *dense = bd_input(c, 2);
-    if (!check_sparse(c)) return;
-    int64_t columns = indices->shape.dims[1];
-    counts s = {.values = values, .rows = columns == 1 ? -1 : bd_max(bd_tensor_i64(dense)[0], 0)};
-    if (!counts_begin(c, &s)) return;
-    for (int64_t i = 0; i < bd_tensor_count(values) && !bd_op_failed(c); i++) {
-        int64_t row = s.rows < 0 ? 0 : bd_tensor_i64(indices)[columns * i];
-        if (s.rows < 0 || (row >= 0 && row < s.rows)) {
-            counts_add(&s, row, i);
-            continue;
-        }
+    const braid_tensor *indices = bd_input(c, 0);
+    const int64_t *dims = bd_tensor_i64(bd_input(c, 2)), columns = indices->shape.dims[1];
+    if (columns > 1 && dims[0] <= 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Cannot allocate %lld batches, is the dense shape too wide?",
+                   (long long)dims[0]);
+        return false;
+    }
+    for (int64_t i = 0; i < bd_tensor_count(indices); i++) {
+        int64_t index = bd_tensor_i64(indices)[i], size = dims[i % columns];
+        if (index >= 0 && index < size) continue;
         bd_op_fail(
             c, BRAID_INVALID_ARGUMENT,
-            "Indices value along the first dimension must be lower than the first index of the shape. Got "
-            "%lld as batch and %lld as the first dimension of the shape.",
-            (long long)row, (long long)s.rows);
+            "Invalid index value at %lld: dimension %lld has value %lld which is not in [0, %lld) (as given "
+            "by dense shape)",
+            (long long)(i / columns), (long long)(i % columns), (long long)index, (long long)size);
+        return false;
     }
-    if (bd_op_failed(c)) {
-        bd_free(s.entries);
-    } else {
-        counts_end(c, &s);
-    }
+    return true;
+}
+
+static void sparse_run(bd_op_ctx *c)
+{
+    const braid_tensor *indices = bd_input(c, 0), *values = bd_input(c, 1);
+    if (!check_sparse(c) || !check_indices(c)) return;
+    int64_t columns = indices->shape.dims[1];
+    counts s = {.values = values, .rows = columns == 1 ? -1 : bd_tensor_i64(bd_input(c, 2))[0]};
+    if (!counts_begin(c, "values", &s)) return;
+    for (int64_t i = 0; i < bd_tensor_count(values); i++)
+        counts_add(&s, s.rows < 0 ? 0 : bd_tensor_i64(indices)[columns * i], i);
+    counts_end(c, &s);
 }
 
 static braid_code sparse_shape(bd_shape_ctx *c, braid_status *st)
@@ -281,7 +295,7 @@ static void ragged_run(bd_op_ctx *c)
     if (!check_splits(c)) return;
     counts s = {.values = values, .rows = splits->shape.dims[0] - 1};
     int64_t row = 0;
-    if (!counts_begin(c, &s)) return;
+    if (!counts_begin(c, "values", &s)) return;
     for (int64_t i = 0; i < bd_tensor_count(values); i++) {
         while (row < s.rows - 1 && i >= bd_tensor_i64(splits)[row + 1])
             row++;
