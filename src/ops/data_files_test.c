@@ -132,6 +132,20 @@ static void test_fixed(void **state)
            "string[] abbccF | end");
 }
 
+// ---- Patterns ----
+
+static void test_patterns(void **state)
+{
+    (void)state;
+    write_file("p1.txt", "", 0);
+    write_file("p2.txt", "", 0);
+    write_file("q.py", "", 0);
+    expect("MatchingFilesDataset(string[2] @/p*.txt @/q.*) SkipDataset(int64[] 1)", "* | * | end");
+    expect("ExperimentalMatchingFilesDataset(string[2] @/none* @/p1.*) TakeDataset(int64[] 2)", "* | end");
+    expect("MatchingFilesDataset(string[] @/none*)", "NotFound: Don't find any matched files | end");
+    expect("MatchingFilesDataset(string[] @/nowhere/*)", "NotFound: Don't find any matched files | end");
+}
+
 // ---- Caches ----
 
 static bool exists(const char *name)
@@ -196,8 +210,8 @@ static int remove_dir(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines), cmocka_unit_test(test_long_line),  cmocka_unit_test(test_records),
-        cmocka_unit_test(test_fixed), cmocka_unit_test(test_file_cache),
+        cmocka_unit_test(test_lines),    cmocka_unit_test(test_long_line), cmocka_unit_test(test_records),
+        cmocka_unit_test(test_patterns), cmocka_unit_test(test_fixed),     cmocka_unit_test(test_file_cache),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }

@@ -83,6 +83,31 @@ static const row rows[] = {
               INPUT("range") INPUT("four") INPUT("s") INPUT("four") INPUT("s") INPUT("g")
                   ATTR("reshuffle_each_iteration", "b: false") COMPONENTS) ITERATOR("d"),
      "0 1 2 2 0 1 1 2 0 end"},
+    {"ThreadPoolDataset",
+     RANGE(2) NODE("t", "ThreadPoolHandle", ATTR("num_threads", "i: 2") ATTR("display_name", "s: 'p'"))
+         NODE("e", "ThreadPoolDataset", INPUT("range") INPUT("t") COMPONENTS)
+             NODE("d", "ExperimentalThreadPoolDataset", INPUT("e") INPUT("t") COMPONENTS) ITERATOR("d"),
+     "0 1 end"},
+    {"a pool without threads",
+     RANGE(2)
+         NODE("t", "ExperimentalThreadPoolHandle", ATTR("num_threads", "i: 0") ATTR("display_name", "s: 'p'"))
+             NODE("d", "ThreadPoolDataset", INPUT("range") INPUT("t") COMPONENTS) ITERATOR("d"),
+     "?`num_threads` must be greater than zero."},
+    {"ChooseFastestDataset",
+     RANGE(2) NODE("c", "ChooseFastestDataset",
+                   INPUT("range") INPUT("range") ATTR("N", "i: 2") ATTR("num_experiments", "i: 1") COMPONENTS)
+         NODE("e", "ExperimentalChooseFastestDataset",
+              INPUT("c") INPUT("range") ATTR("N", "i: 2") ATTR("num_experiments", "i: 1") COMPONENTS)
+             NODE("w", "WrapDatasetVariant", INPUT("e")) NODE("d", "UnwrapDatasetVariant", INPUT("w"))
+                 ITERATOR("d"),
+     "0 1 end"},
+    {"ChooseFastestBranchDataset",
+     RANGE(3) NODE("d", "ChooseFastestBranchDataset",
+                   INPUT("range") INPUT("one") INPUT("one") INPUT("n") LIST("Targuments", "type: DT_INT64")
+                       ATTR("num_elements_per_branch", "i: 1")
+                           LIST("branches", "func { name: 'skip' } func { name: 'skip' }")
+                               LIST("other_arguments_lengths", "i: 1 i: 0") COMPONENTS) ITERATOR("d"),
+     "1 2 end"},
     {"CacheDatasetV2 with a cache of its own",
      RANGE(3) NODE("name", "Const", CONST_ATTRS("DT_STRING", "string_val: ''"))
          NODE("g", "DummyMemoryCache", "")

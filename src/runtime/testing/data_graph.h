@@ -97,6 +97,10 @@
                       INPUT("z:output:0") INPUT("n:output:0") INPUT("o:output:0") COMPONENTS)                \
                      BODY("m", "MapDataset", INPUT("r:handle:0") MAP_ATTRS("random"))                        \
                          RET("y", "m:handle:0"))                                                             \
+    /* a data set from its second element on; the captured value is not used */                              \
+    FUNCTION("skip", IN("d", V) IN("c", I) OUT("y", V),                                                      \
+             BODY("o", "Const", INT("1"))                                                                    \
+                 BODY("s", "SkipDataset", INPUT("d") INPUT("o:output:0") COMPONENTS) RET("y", "s:handle:0")) \
     /* the data set of x alone */                                                                            \
     FUNCTION("one", IN("x", I) OUT("y", V),                                                                  \
              BODY("t", "TensorDataset",                                                                      \
