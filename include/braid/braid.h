@@ -4,6 +4,7 @@
 
 #include <braid/clip.h>
 #include <braid/cluster.h>
+#include <braid/control.h>
 #include <braid/device_setter.h>
 #include <braid/graph.h>
 #include <braid/layers.h>

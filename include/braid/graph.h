@@ -181,7 +181,8 @@ BRAID_API braid_code braid_graph_write(const braid_graph *graph, const char *pat
 /// section 4.1), under the name scope "gradients", as TensorFlow's tf.gradients does, and stores them to `grads` [num_xs];
 /// one whose op is NULL: no path, or no gradient along it. `grad_ys` [num_ys] are the gradients to begin with, NULL (or
 /// one whose op is NULL) for ones. All gradients of an op are there before any is used, as optimizers want it
-/// (GATE_OP). An op without a gradient on a path makes the graph fail (NotFound).
+/// (GATE_OP). An op without a gradient on a path makes the graph fail (NotFound). Gradients go through conditionals and loops
+/// (control.h, or as TensorFlow builds them), also within each other; gradients of a loop's gradients are refused (Unimplemented).
 BRAID_API void braid_gradients(braid_graph *graph, const braid_out *ys, int num_ys, const braid_out *xs,
                                int num_xs, const braid_out *grad_ys, braid_out *grads);
 

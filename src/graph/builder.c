@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "graph/graph_internal.h"
 #include "graph/node_resolve.h"
+#include "graph/region.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -355,9 +356,11 @@ static braid_op *make_node(braid_op_desc *d, const bd_op_list *bound)
     BD_STATUS(st);
     braid_op *n;
     bd_op_list controls = {0};
+    bd_region *region = g->builder->region;
     bd_builder_controls(g, d->inputs.items, (int)d->inputs.len, &controls);
     for (size_t i = 0; i < d->controls.len; i++)
         bd_array_push(&controls, d->controls.items[i]);
+    if (region) bd_region_settle(region, d->inputs.items, (int)d->inputs.len, &controls);
     bd_node_spec spec = {.name = d->name,
                          .op_type = d->op_type,
                          .inputs = d->inputs.items,
@@ -375,6 +378,7 @@ static braid_op *make_node(braid_op_desc *d, const bd_op_list *bound)
     n->device = bd_builder_device(g, n, d->device, bound, d->colocated.len > 0);
     if (g->status.code) return NULL;
     bd_graph_append(g, n);
+    bd_region_add(region, n, false);
     return n;
 }
 

@@ -55,6 +55,7 @@ typedef struct bd_builder {
     BD_ARRAY(bd_owned) owned; // released in reverse order, before the graph's own content
     bool has_seed;
     int64_t seed;
+    struct bd_region *region; // what new nodes belong to (region.h); NULL; not owned
 } bd_builder;
 
 // Sets an attr of any kind; the value is copied.

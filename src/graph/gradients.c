@@ -6,6 +6,7 @@
 // structure are those of TensorFlow's Python front end, so that graphs agree node by node.
 #include "graph/builder.h"
 #include "graph/grad.h"
+#include "graph/gradient_loops.h"
 #include "graph/gradients_internal.h"
 
 #include "base/check.h"
@@ -16,13 +17,14 @@ typedef BD_ARRAY(braid_gradient) grad_list;
 typedef struct walk {
     braid_graph *g;
     const braid_gradients_options *options;
-    int count;           // nodes there were at the start: only these are differentiated
-    int *first_out;      // [count] number of output 0 of each node in `received`
-    grad_list *received; // gradients of each output; one at most once the op had its turn
-    bool *between;       // [count] on a path from xs to ys
-    int *pending;        // [count] uses by nodes between that have not had their turn
-    bool *is_stop;       // [count] an x that no other x leads to: not differentiated
-    bd_op_list queue;    // nodes whose turn it is, in order
+    int count;                // nodes there were at the start: only these are differentiated
+    int *first_out;           // [count] number of output 0 of each node in `received`
+    grad_list *received;      // gradients of each output; one at most once the op had its turn
+    bool *between;            // [count] on a path from xs to ys
+    int *pending;             // [count] uses by nodes between that have not had their turn
+    bool *is_stop;            // [count] an x that no other x leads to: not differentiated
+    bd_op_list queue;         // nodes whose turn it is, in order; the Switch of a loop has two
+    bd_gradient_loops *loops; // NULL: there are none on a path
 } walk;
 
 static bool has_failed(const walk *w)
@@ -54,12 +56,6 @@ static void mark_reached(const walk *w, const braid_out *ys, int num_ys, const b
     bd_consumers_fini(&consumers);
 }
 
-static bool is_loop_op(const braid_op *op)
-{
-    bd_op_role role = bd_node_role(op);
-    return role == BD_ROLE_ENTER || role == BD_ROLE_EXIT || role == BD_ROLE_NEXT_ITERATION;
-}
-
 static void mark_between(walk *w, const braid_out *ys, int num_ys, bool *reached)
 {
     bd_op_list open = {0};
@@ -70,14 +66,26 @@ static void mark_between(walk *w, const braid_out *ys, int num_ys, bool *reached
         if (!reached[op->id]) continue;
         reached[op->id] = false;
         w->between[op->id] = true;
-        if (is_loop_op(op))
-            braid_graph_fail(w->g, BRAID_UNIMPLEMENTED,
-                             "No gradient through loops: operation '%s' (op type: %s)", op->name,
-                             op->op_type);
         for (int i = 0; i < op->input_count; i++)
             bd_array_push(&open, op->inputs[i].op);
     }
     bd_array_free(&open);
+}
+
+// Makes the gradient loops of loops on a path, all of whose Exits then are.
+static void find_loops(walk *w)
+{
+    for (int id = 0; id < w->count && !has_failed(w); id++) {
+        const braid_op *op = w->g->nodes.items[id];
+        if (!w->between[id] || bd_node_role(op) != BD_ROLE_EXIT) continue;
+        if (!w->loops) w->loops = bd_gradient_loops_new(w->g);
+        if (w->loops) bd_gradient_loops_add(w->loops, op);
+    }
+    for (int i = 0; i < bd_gradient_loop_count(w->loops) && !has_failed(w); i++) {
+        const bd_gradient_exits *exits = bd_gradient_exits_at(w->loops, i);
+        for (size_t k = 0; exits && k < exits->all.len; k++)
+            w->between[exits->all.items[k]->id] = true;
+    }
 }
 
 static void count_pending(walk *w)
@@ -206,7 +214,8 @@ static bool is_trainable(braid_dtype type)
 static void fill_missing(walk *w, braid_op *op, braid_out *output_grads)
 {
     for (int i = 0; i < op->output_count; i++) {
-        if (!output_grads[i].op && is_trainable(op->output_types[i]))
+        if (!output_grads[i].op && is_trainable(op->output_types[i]) &&
+            !bd_gradient_is_loop_switch(w->loops, op))
             output_grads[i] = bd_b1(w->g, "ZerosLike", "zeros_like", braid_output(op, i));
     }
 }
@@ -234,11 +243,13 @@ static void call_gradient(walk *w, braid_op *op, turn *t)
     const char *scope = bd_arena_asprintf(&w->g->arena, "%s_grad", op->name);
     braid_push_name_scope(w->g, scope);
     if (!(op->def->op->flags & BD_OP_TAKES_ROWS)) make_whole(w, op, t);
-    op->def->op->gradient(&c);
+    const bool is_loop_op = w->loops && bd_gradient_of_loop_op(w->loops, op, t->output_grads, input_grads);
+    if (!is_loop_op) op->def->op->gradient(&c);
     int present = 0;
     for (int i = 0; i < op->input_count; i++)
         present += input_grads[i].op != NULL;
-    if (w->options->gate && present > 1) braid_tuple(w->g, input_grads, op->input_count, input_grads);
+    if (w->options->gate && present > 1 && !is_loop_op)
+        braid_tuple(w->g, input_grads, op->input_count, input_grads);
     braid_pop_name_scope(w->g);
 }
 
@@ -263,20 +274,68 @@ static void hand_on(walk *w, const braid_op *op, const turn *t)
 {
     for (int i = 0; i < op->input_count && !has_failed(w); i++) {
         if (!t->input_grads[i].op) continue;
-        if (bd_dtype_base(op->input_types[i]) != BRAID_RESOURCE && !t->input_rows[i].indices.op)
+        // What goes through a loop may change its shape.
+        if (bd_dtype_base(op->input_types[i]) != BRAID_RESOURCE && !t->input_rows[i].indices.op &&
+            !bd_gradient_loop_of(w->loops, op))
             settle_shape(w, op, i, t->input_grads[i]);
         receive(w, op->inputs[i], gradient_of(t->input_grads[i], &t->input_rows[i]));
     }
 }
 
+static bool is_loop_border(const walk *w, const braid_op *op)
+{
+    const bd_op_role role = bd_node_role(op);
+    return (role == BD_ROLE_ENTER || role == BD_ROLE_EXIT || role == BD_ROLE_NEXT_ITERATION) &&
+           bd_gradient_loop_of(w->loops, op);
+}
+
 static bool needs_gradient(walk *w, const braid_op *op)
 {
     if (w->is_stop[op->id]) return false;
-    if (op->def && op->def->op->gradient) return true;
+    if (op->def && (op->def->op->gradient || is_loop_border(w, op))) return true;
     if (!op->def || !(op->def->op->flags & BD_OP_NOT_DIFFERENTIABLE))
         braid_graph_fail(w->g, BRAID_NOT_FOUND, "No gradient defined for operation '%s' (op type: %s)",
                          op->name, op->op_type);
     return false;
+}
+
+static bool has_received(const walk *w, braid_op *op)
+{
+    return op->output_count > 0 && received(w, braid_output(op, 0))->len > 0;
+}
+
+// All Exits of a loop are ready, or have begun. If one has a gradient, those without one have gradient 0.
+static void begin_exits(walk *w, bd_gradient_exits *exits)
+{
+    bool any = exits->begun > 0;
+    for (size_t i = 0; i < exits->ready.len; i++)
+        any = any || has_received(w, exits->ready.items[i]);
+    for (size_t i = 0; i < exits->ready.len && !has_failed(w); i++) {
+        braid_op *exit = exits->ready.items[i];
+        if (any && !has_received(w, exit) && is_trainable(exit->output_types[0])) {
+            const braid_out zeros = bd_gradient_zeros_for_exit(w->loops, exit);
+            receive(w, braid_output(exit, 0), (braid_gradient){.values = zeros});
+        }
+        bd_array_push(&w->queue, exit);
+    }
+}
+
+static void exit_is_ready(walk *w, braid_op *exit)
+{
+    bd_gradient_exits *exits = bd_gradient_exits_of(w->loops, exit);
+    bd_array_push(&exits->ready, exit);
+    if (exits->ready.len + (size_t)exits->begun == exits->all.len) begin_exits(w, exits);
+}
+
+// One of those who use `op` has had its turn. The Switch of a loop has a turn for what leaves the loop, and one when all are over.
+static void use_is_over(walk *w, braid_op *op)
+{
+    const int left = --w->pending[op->id];
+    if (left != 0 && (left < 0 || !bd_gradient_is_loop_switch(w->loops, op))) return;
+    if (bd_node_role(op) == BD_ROLE_EXIT && bd_gradient_loop_of(w->loops, op))
+        exit_is_ready(w, op);
+    else
+        bd_array_push(&w->queue, op);
 }
 
 static void visit(walk *w, braid_op *op)
@@ -284,16 +343,19 @@ static void visit(walk *w, braid_op *op)
     turn t;
     turn_init(&t, op);
     if (w->options->colocate) braid_push_colocate(w->g, op);
-    if (settle_output_grads(w, op, &t) && needs_gradient(w, op)) {
+    bd_region *before = bd_region_swap(w->g, NULL);
+    bd_region_swap(w->g, w->loops ? bd_gradient_region(w->loops, op, true) : before);
+    const bool has_gradient = settle_output_grads(w, op, &t);
+    bd_region_swap(w->g, w->loops ? bd_gradient_region(w->loops, op, false) : before);
+    if (has_gradient && needs_gradient(w, op)) {
         fill_missing(w, op, t.output_grads);
         call_gradient(w, op, &t);
         hand_on(w, op, &t);
     }
+    bd_region_swap(w->g, before);
     if (w->options->colocate) braid_pop_colocate(w->g);
-    for (int i = 0; i < op->input_count; i++) {
-        braid_op *input = op->inputs[i].op;
-        if (--w->pending[input->id] == 0) bd_array_push(&w->queue, input);
-    }
+    for (int i = 0; i < op->input_count && !has_failed(w); i++)
+        use_is_over(w, op->inputs[i].op);
     turn_fini(&t);
 }
 
@@ -325,6 +387,7 @@ static void walk_fini(walk *w)
     bd_free(w->pending);
     bd_free(w->is_stop);
     bd_array_free(&w->queue);
+    bd_gradient_loops_free(w->loops);
 }
 
 static void start(walk *w, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs)
@@ -333,6 +396,7 @@ static void start(walk *w, const braid_out *ys, int num_ys, const braid_out *xs,
     mark_reached(w, ys, num_ys, xs, num_xs, reached);
     mark_between(w, ys, num_ys, reached);
     bd_free(reached);
+    find_loops(w);
     count_pending(w);
     mark_stops(w, xs, num_xs);
 }
@@ -344,6 +408,24 @@ static void enqueue_ys(walk *w, const braid_out *ys, int num_ys)
         for (size_t k = 0; k < w->queue.len; k++)
             queued = queued || w->queue.items[k] == ys[i].op;
         if (!queued) bd_array_push(&w->queue, ys[i].op);
+    }
+}
+
+// Exits that nobody between uses: a y is in the queue, and no gradient comes to the others.
+static void enqueue_unused_exits(walk *w)
+{
+    for (int i = 0; i < bd_gradient_loop_count(w->loops) && !has_failed(w); i++) {
+        bd_gradient_exits *exits = bd_gradient_exits_at(w->loops, i);
+        for (size_t k = 0; exits && k < exits->all.len; k++) {
+            braid_op *exit = exits->all.items[k];
+            if (w->pending[exit->id] != 0) continue;
+            if (has_received(w, exit))
+                exits->begun++;
+            else
+                bd_array_push(&exits->ready, exit);
+        }
+        const bool all_known = exits && exits->ready.len + (size_t)exits->begun == exits->all.len;
+        if (all_known && exits->begun > 0) begin_exits(w, exits);
     }
 }
 
@@ -372,8 +454,10 @@ static void build(braid_graph *g, const braid_out *ys, int num_ys, const braid_o
     for (int i = 0; i < num_ys && !has_failed(&w); i++)
         receive(&w, ys[i], (braid_gradient){.values = start_gradient(&w, ys[i], i)});
     enqueue_ys(&w, ys, num_ys);
+    enqueue_unused_exits(&w);
     for (size_t next = 0; next < w.queue.len && !has_failed(&w); next++)
         visit(&w, w.queue.items[next]);
+    if (w.loops && !has_failed(&w)) bd_gradient_loops_finish(w.loops);
     for (int i = 0; i < num_xs && !has_failed(&w); i++) {
         const grad_list *list = received(&w, xs[i]);
         if (list->len) grads[i] = list->items[0];

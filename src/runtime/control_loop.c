@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
-#include "runtime/frames.h"
+#include "graph/frames.h"
 #include <string.h>
 
 #define PREFIX "_cloop"

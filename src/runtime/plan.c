@@ -3,7 +3,7 @@
 #include "runtime/plan_internal.h"
 
 #include "runtime/executor_internal.h"
-#include "runtime/frames.h"
+#include "graph/frames.h"
 #include <string.h>
 
 // ---- Which constants need no execution ----

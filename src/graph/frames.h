@@ -1,6 +1,6 @@
 // Which frame each node of a graph runs in: the root, or the body of a loop, between its Enter and Exit nodes.
-#ifndef BD_RUNTIME_FRAMES_H
-#define BD_RUNTIME_FRAMES_H
+#ifndef BD_GRAPH_FRAMES_H
+#define BD_GRAPH_FRAMES_H
 
 #include "graph/graph.h"
 

@@ -1,5 +1,5 @@
 // Finding the frame of each node.
-#include "runtime/frames.h"
+#include "graph/frames.h"
 
 #include <string.h>
 

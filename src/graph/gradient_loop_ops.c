@@ -1,0 +1,105 @@
+// The gradients of the ops that steer a loop: Exit, Switch, Merge, NextIteration, Enter.
+#include "graph/gradient_loops_internal.h"
+
+#include "base/alloc.h"
+#include "graph/grad.h"
+
+// Visited twice: first for what leaves the loop, which comes in here, then for what the body does, which goes to the iteration before.
+static void switch_gradient(bd_gradient_loop *l, const braid_op *n, const braid_out *grads, braid_out *inputs)
+{
+    braid_op *merge = bd_imap_get(&l->switches, (uint64_t)n->id);
+    if (merge) {
+        if (!grads[1].op) return;
+        bd_region_next(&l->back, braid_output(merge, 0), bd_b1(l->all->g, "NextIteration", NULL, grads[1]));
+    } else if (grads[0].op) {
+        inputs[0] = bd_region_merge(&l->back, grads[0], "b_switch");
+        if (inputs[0].op) bd_imap_put(&l->switches, (uint64_t)n->id, inputs[0].op);
+    }
+}
+
+// Zeros to begin a sum with that has the shape of what an Enter takes in; in the loop around.
+static braid_out zeros_for(bd_gradient_loop *l, const braid_op *enter, braid_out grad)
+{
+    braid_graph *g = l->all->g;
+    const braid_out of = enter->inputs[0];
+    bd_region *before = bd_region_swap(g, l->outer ? &l->outer->back : NULL);
+    braid_out zeros;
+    if (bd_dtype_base(braid_out_dtype(of)) == BRAID_RESOURCE) {
+        braid_out shape = bd_b1(g, "VariableShape", NULL, of);
+        zeros = bd_b2(g, "Fill", "zeros", shape, bd_b_const_f(g, NULL, braid_out_dtype(grad), 0));
+    } else {
+        zeros = bd_b1(g, "ZerosLike", "zeros_like", of);
+    }
+    bd_region_swap(g, before);
+    return zeros;
+}
+
+// The gradient of a constant of the loop: the sum over its iterations.
+static braid_out sum_gradients(bd_gradient_loop *l, const braid_op *enter, braid_out grad)
+{
+    braid_graph *g = l->all->g;
+    bd_region *r = &l->back;
+    const braid_out merge =
+        bd_region_merge(r, bd_region_enter(r, zeros_for(l, enter, grad), "b_acc", false), "b_acc");
+    braid_op *chosen = bd_region_switch(r, merge, l->goes_on, "Switch");
+    const braid_out sum = bd_b2(g, "Add", "Add", braid_output(chosen, 1), grad);
+    bd_region_next(r, merge, bd_b1(g, "NextIteration", NULL, sum));
+    return bd_region_exit(r, braid_output(chosen, 0), "b_acc");
+}
+
+static void enter_gradient(bd_gradient_loop *l, const braid_op *n, braid_out grad, braid_out *input)
+{
+    if (!grad.op) return;
+    *input = bd_node_attr_bool(n, "is_constant") ? sum_gradients(l, n, grad)
+                                                 : bd_region_exit(&l->back, grad, "b_enter");
+}
+
+bool bd_gradient_of_loop_op(bd_gradient_loops *all, const braid_op *n, const braid_out *output_grads,
+                            braid_out *input_grads)
+{
+    bd_gradient_loop *l = bd_gradient_loop_of(all, n);
+    if (!l) return false;
+    switch (bd_node_role(n)) {
+    case BD_ROLE_SWITCH:
+        if (!bd_gradient_is_loop_switch(all, n)) return false;
+        switch_gradient(l, n, output_grads, input_grads);
+        return true;
+    case BD_ROLE_MERGE:
+        if (!bd_gradient_is_loop_merge(n)) return false;
+        if (output_grads[0].op) {
+            braid_op *chosen = bd_region_switch(&l->back, output_grads[0], l->goes_on, "Switch");
+            input_grads[0] = braid_output(chosen, 0);
+            input_grads[1] = braid_output(chosen, 1);
+        }
+        return true;
+    case BD_ROLE_NEXT_ITERATION: input_grads[0] = output_grads[0]; return true;
+    case BD_ROLE_ENTER: enter_gradient(l, n, output_grads[0], &input_grads[0]); return true;
+    case BD_ROLE_EXIT:
+        if (output_grads[0].op) input_grads[0] = bd_region_enter(&l->back, output_grads[0], "b_exit", false);
+        return true;
+    default: return false;
+    }
+}
+
+// A variable whose next value does not depend on it: the body gave its gradient no way back.
+static void finish_switch(bd_gradient_loop *l, braid_op *merge)
+{
+    braid_graph *g = l->all->g;
+    if (merge->inputs[0].op != merge->inputs[1].op) return;
+    bd_region *before = bd_region_swap(g, l->outer ? &l->outer->back : NULL);
+    const braid_out zeros = bd_b1(g, "ZerosLike", "zeros_like", merge->inputs[0].op->inputs[0]);
+    bd_region_swap(g, &l->back);
+    bd_region_next(&l->back, braid_output(merge, 0), bd_b1(g, "NextIteration", NULL, zeros));
+    bd_region_swap(g, before);
+}
+
+void bd_gradient_loops_finish(bd_gradient_loops *all)
+{
+    for (int i = 0; i < all->frames.count && !bd_gradient_has_failed(all); i++) {
+        size_t pos = 0;
+        void *merge;
+        while (all->loops[i] && !bd_gradient_has_failed(all) &&
+               bd_imap_next(&all->loops[i]->switches, &pos, NULL, &merge))
+            finish_switch(all->loops[i], merge);
+    }
+}

@@ -1,0 +1,78 @@
+// Gradient loops: what the files that build them share.
+//
+// Order: an iteration of the forward loop pushes before its counter goes to the next, and a push comes after the counter's addition. The
+// gradient loop pops before its counter goes on. A loop within another one begins after the outer counter's addition, and is over
+// before that goes on. So stacks are pushed and popped in the order of iterations, whichever run in parallel.
+// A value of a branch is pushed only when the branch is taken, and its stack goes through a Switch by the same predicate before the
+// pop; a trigger, which runs in any case, then stands between it and the counter.
+#ifndef BD_GRAPH_GRADIENT_LOOPS_INTERNAL_H
+#define BD_GRAPH_GRADIENT_LOOPS_INTERNAL_H
+
+#include "graph/frames.h"
+#include "graph/gradient_loops.h"
+
+// An attr of the LoopCond of each gradient loop.
+#define BD_GRADIENT_LOOP "_gradient_loop"
+
+// The branches that a node is within, the innermost first; in the arena.
+typedef struct bd_branch {
+    braid_out pred;
+    int taken;
+    int depth;
+    const struct bd_branch *outer;
+} bd_branch;
+
+struct bd_gradient_loop {
+    bd_gradient_loops *all;
+    bd_gradient_loop *outer;
+    int32_t frame; // of the forward loop
+    const braid_op *condition;
+    bd_gradient_exits exits;
+    bd_region forward;              // of the nodes that are added to the forward loop
+    braid_op *counted, *count_on;   // its counter's addition, and NextIteration
+    braid_op *push_sync, *pop_sync; // triggers; NULL until needed
+    bd_region back;                 // the gradient loop
+    braid_out goes_on;              // its condition
+    braid_op *back_on;              // its counter's NextIteration
+    bd_imap switches;               // forward Switch -> Merge of its gradient
+};
+
+struct bd_gradient_loops {
+    braid_graph *g;
+    int count; // of nodes of the graph when the walk began
+    bd_consumers consumers;
+    bd_frames frames;
+    bd_gradient_loop **loops;   // by frame; NULL: none
+    const bd_branch **branches; // by node
+    bool *has_branch;           // by node: `branches` is known
+    bd_arena arena;
+};
+
+static inline bool bd_gradient_has_failed(const bd_gradient_loops *all)
+{
+    return all->g->status.code != BRAID_OK;
+}
+
+// The frame that the output of a node is in.
+int32_t bd_gradient_frame_of(const bd_gradient_loops *all, const braid_op *n);
+bool bd_gradient_is_loop_merge(const braid_op *n);
+
+// ---- Branches (gradient_branches.c) ----
+
+// Those that a node is within; those of what takes an output.
+const bd_branch *bd_branch_of(bd_gradient_loops *all, const braid_op *n);
+const bd_branch *bd_branch_of_output(bd_gradient_loops *all, braid_out out);
+
+// ---- Values of the forward loop (gradient_recall.c) ----
+
+// `n`, which may not run, is over before `goes_on`: by the trigger `*sync` of that region.
+void bd_gradient_add_to_trigger(bd_gradient_loop *l, bd_region *r, braid_op **sync, const char *name,
+                                braid_op *goes_on, braid_op *n);
+// Pushes the value of each iteration on a stack; returns the stack. `within`: the branches it is in.
+braid_out bd_gradient_push(bd_gradient_loop *l, braid_out value, const bd_branch *within);
+// Pops in each iteration of the gradient loop what was pushed on the stack.
+braid_out bd_gradient_pop(bd_gradient_loop *l, braid_out stack, braid_out value, const bd_branch *within);
+// For bd_region.bring: the value that the forward loop had in the iteration that the gradient loop goes through again.
+bool bd_gradient_recall(bd_region *r, braid_out from, braid_out *here);
+
+#endif
