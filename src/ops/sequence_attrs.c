@@ -81,14 +81,14 @@ static braid_code read_sparse(const braid_op *node, const sparse_names *names, b
     *ragged_count = ragged ? ragged->list.count : 0;
     *count = types->list.count + *ragged_count;
     *sparse = bd_calloc((size_t)*count + 1, sizeof **sparse);
+    for (int i = 0; i < types->list.count; i++)
+        (*sparse)[i].dtype = types->list.type[i];
+    for (int i = 0; ragged && i < ragged->list.count; i++)
+        (*sparse)[types->list.count + i] =
+            (bd_sparse_feature){.dtype = ragged->list.type[i], .splits = splits->list.type[i]};
     braid_code code = BRAID_OK;
-    for (int i = 0; i < *count && !code; i++) {
-        const int k = i - types->list.count;
-        (*sparse)[i] =
-            k < 0 ? (bd_sparse_feature){.dtype = types->list.type[i]}
-                  : (bd_sparse_feature){.dtype = ragged->list.type[k], .splits = splits->list.type[k]};
+    for (int i = 0; i < *count && !code; i++)
         code = bd_example_check_dtype((*sparse)[i].dtype, st);
-    }
     return code;
 }
 

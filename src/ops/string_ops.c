@@ -1,5 +1,6 @@
 // Ops on strings: joining, file names of shards, numbers as text and text as numbers.
 #include "base/alloc.h"
+#include "base/half.h"
 #include "base/strbuf.h"
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
@@ -187,7 +188,8 @@ static braid_code as_string_create(const braid_op *node, void *state, braid_stat
 {
     as_string_state *s = state;
     braid_dtype type = bd_node_attr_type(node, "T");
-    bool is_float = type == BRAID_FLOAT || type == BRAID_DOUBLE || bd_dtype_is_complex(type);
+    bool is_float = type == BRAID_FLOAT || type == BRAID_DOUBLE || type == BRAID_HALF ||
+                    type == BRAID_BFLOAT16 || bd_dtype_is_complex(type);
     int64_t precision = bd_node_attr_int(node, "precision"), width = bd_node_attr_int(node, "width");
     braid_code code = check_as_string(node, is_float, precision, st);
     if (code) return code;
@@ -199,7 +201,8 @@ static braid_code as_string_create(const braid_op *node, void *state, braid_stat
         &f, bd_node_attr_string(node, "fill")); // a flag of printf's: `+` counts without a width, too
     if (width > -1) bd_strbuf_appendf(&f, "%lld", (long long)width);
     if (precision > -1) bd_strbuf_appendf(&f, ".%lld", (long long)precision);
-    bd_strbuf_append(&f, !is_float                               ? "lld"
+    bd_strbuf_append(&f, type == BRAID_UINT64                    ? "llu"
+                         : !is_float                             ? "lld"
                          : bd_node_attr_bool(node, "shortest")   ? "g"
                          : bd_node_attr_bool(node, "scientific") ? "e"
                                                                  : "f");
@@ -221,6 +224,7 @@ static void append_element(bd_strbuf *text, const char *format, const braid_tens
 {
     const float *f32 = x->data;
     const double *f64 = x->data;
+    const uint16_t *bits = x->data;
     switch (x->dtype) {
     case BRAID_BOOL: bd_strbuf_append(text, bd_tensor_bool(x)[i] ? "true" : "false"); break;
     case BRAID_FLOAT: bd_strbuf_appendf(text, format, (double)f32[i]); break;
@@ -229,6 +233,12 @@ static void append_element(bd_strbuf *text, const char *format, const braid_tens
     case BRAID_COMPLEX128: append_complex(text, format, f64[2 * i], f64[2 * i + 1]); break;
     case BRAID_INT8: bd_strbuf_appendf(text, format, (long long)((int8_t *)x->data)[i]); break;
     case BRAID_INT16: bd_strbuf_appendf(text, format, (long long)((int16_t *)x->data)[i]); break;
+    case BRAID_UINT8: bd_strbuf_appendf(text, format, (long long)((uint8_t *)x->data)[i]); break;
+    case BRAID_UINT16: bd_strbuf_appendf(text, format, (long long)bits[i]); break;
+    case BRAID_UINT32: bd_strbuf_appendf(text, format, (long long)((uint32_t *)x->data)[i]); break;
+    case BRAID_UINT64: bd_strbuf_appendf(text, format, ((unsigned long long *)x->data)[i]); break;
+    case BRAID_HALF: bd_strbuf_appendf(text, format, (double)bd_float_of_half(bits[i])); break;
+    case BRAID_BFLOAT16: bd_strbuf_appendf(text, format, (double)bd_float_of_bfloat16(bits[i])); break;
     default: bd_strbuf_appendf(text, format, (long long)bd_tensor_index(x, i)); break;
     }
 }
@@ -249,14 +259,13 @@ static void as_string_run(bd_op_ctx *c)
 
 BD_OP(AsString) = {
     .signature = "(input: T) -> (output: string)",
-    .attrs = "T:type{bool,complex128,complex64,double,float,int16,int32,int64,int8}; precision:int=-1; "
-             "scientific:bool=false; shortest:bool=false; width:int=-1; fill:string=''",
+    .attrs =
+        "T:type{bfloat16,bool,complex128,complex64,double,float,half,int16,int32,int64,int8,uint16,uint32,uint64,uint8}; precision:int=-1; "
+        "scientific:bool=false; shortest:bool=false; width:int=-1; fill:string=''",
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_unchanged,
-    .kernels = BD_KERNELS({.types = "T=bool|double|float|int16|int32|int64|int8|complex64|complex128",
-                           .state_size = sizeof(as_string_state),
-                           .create = as_string_create,
-                           .run = as_string_run}),
+    .kernels =
+        BD_KERNELS({.state_size = sizeof(as_string_state), .create = as_string_create, .run = as_string_run}),
     .doc = "Writes numbers as text.",
 };
 

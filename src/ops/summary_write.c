@@ -270,7 +270,7 @@ BD_OP(WriteHistogramSummary) = WRITE_OP(
     histogram_start, "Writes how the elements of a tensor are distributed to a file of events.");
 BD_OP(WriteImageSummary) =
     WRITE_OP("(writer: resource, step: int64, tag: string, tensor: T, bad_color: uint8) -> ()",
-             "max_images:int>=1=3; T:type{float,half,uint8}=float", images_create, images_start,
+             "max_images:int>=1=3; T:type{double,float,half,uint8}=float", images_create, images_start,
              "Writes the first images of a batch to a file of events, as ImageSummary makes them.");
 BD_OP(WriteAudioSummary) =
     WRITE_OP("(writer: resource, step: int64, tag: string, tensor: float, sample_rate: float) -> ()",
