@@ -70,6 +70,16 @@ BD_OP(AnonymousIteratorV2) = {
     .doc = "A new iterator each time, which stops when nobody holds `deleter` any more.",
 };
 
+BD_OP(AnonymousIteratorV3) = {
+    .signature = "() -> (handle: resource)",
+    .attrs = BD_DATASET_ATTRS,
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_scalar,
+    .kernels = BD_KERNELS({.run = anonymous_run}),
+    .deviation = "It stays as long as its container, also when nobody holds its handle.",
+    .doc = "A new iterator each time, under a name of its own.",
+};
+
 static void delete_run(bd_op_ctx *c)
 {
     bd_delete_anonymous(c, &bd_iterator_resource_type);

@@ -365,6 +365,7 @@ static void test_twins(void **state)
     static const char *const twins[][2] = {
         {"IteratorV2", "Iterator"},
         {"AnonymousIteratorV2", "AnonymousIterator"},
+        {"AnonymousIteratorV2", "AnonymousIteratorV3"},
         {"IteratorGetDevice", "ExperimentalIteratorGetDevice"},
         {"DatasetCardinality", "ExperimentalDatasetCardinality"},
         {"AutoShardDataset", "ExperimentalAutoShardDataset"},

@@ -171,6 +171,11 @@ static void parse_run(bd_op_ctx *c)
     BD_STATUS(st);
     int64_t parallel;
     bd_dataset *input = bd_input_dataset(c, 0), *made;
+    if (bd_op_def_attr(c->node->def, "ragged_keys") && bd_node_attr(c->node, "ragged_keys")->list.count > 0) {
+        bd_op_fail(c, BRAID_UNIMPLEMENTED, "%s '%s' cannot parse ragged features; parse them as sparse ones",
+                   c->node->op_type, c->node->name);
+        return;
+    }
     if (!input || !check_counts(c) || !bd_input_scalar_int(c, 1, "num_parallel_calls", &parallel)) return;
     if (parallel <= 0 && parallel != -1) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "num_parallel_calls must be greater than zero.");
@@ -204,18 +209,22 @@ static void parse_run(bd_op_ctx *c)
         bd_output_dataset(c, made);
 }
 
-#define PARSE_OP                                                                                                        \
+#define PARSE_OP(MORE_ATTRS, DEVIATION)                                                                                 \
     {                                                                                                                   \
         .signature =                                                                                                    \
             "(input_dataset: variant, num_parallel_calls: int64, dense_defaults: Tdense...) -> (handle: variant)",      \
         .attrs =                                                                                                        \
             "sparse_keys:list(string)>=0; dense_keys:list(string)>=0; sparse_types:list(type){float,int64,string}>=0; " \
             "Tdense:list(type){float,int64,string}>=0; dense_shapes:list(shape)>=0; " BD_DATASET_ATTRS                  \
-            "; sloppy:bool=false",                                                                                      \
+                MORE_ATTRS,                                                                                             \
         .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalar,                                                 \
-        .kernels = BD_KERNELS({.run = parse_run}),                                                                      \
+        .kernels = BD_KERNELS({.run = parse_run}), .deviation = (DEVIATION),                                            \
         .doc = "Batches of serialized Examples, parsed: components in the order of the features' names."                \
     }
 
-BD_OP(ParseExampleDataset) = PARSE_OP;
-BD_OP(ExperimentalParseExampleDataset) = PARSE_OP;
+BD_OP(ParseExampleDataset) = PARSE_OP("; sloppy:bool=false", NULL);
+BD_OP(ExperimentalParseExampleDataset) = PARSE_OP("; sloppy:bool=false", NULL);
+BD_OP(ParseExampleDatasetV2) = PARSE_OP("; deterministic:string='default'; ragged_keys:list(string)>=0=[]; "
+                                        "ragged_value_types:list(type){float,int64,string}>=0=[]; "
+                                        "ragged_split_types:list(type){int32,int64}>=0=[]",
+                                        "Ragged features are refused.");

@@ -164,6 +164,18 @@ static void test_options(void **state)
     static const pipeline_case cases[] = {
         {RANGE(2) "ModelDataset()", "int64", "int64[] 0 | int64[] 1 | end", 2},
         {RANGE(2) "OptimizeDataset(string[0])", "int64", "int64[] 0 | int64[] 1 | end", 2},
+        {RANGE(2) "AssertCardinalityDataset(int64[] 2)", "int64", "int64[] 0 | int64[] 1 | end", 2},
+        {RANGE(2) "AssertCardinalityDataset(int64[] 1)", "int64",
+         "int64[] 0 | FailedPrecondition: Input dataset was expected to contain 1 element but contained at least 2 "
+         "elements. | end",
+         1},
+        {RANGE(1) "AssertCardinalityDataset(int64[] 3)", "int64",
+         "int64[] 0 | FailedPrecondition: expected to contain 3 elements but contained only 1 element. | end",
+         3},
+        {RANGE(1) "AssertCardinalityDataset(int64[] -1)", "int64",
+         "int64[] 0 | FailedPrecondition: an infinite number of elements but contained only 1 element. | end",
+         PIPELINE_INFINITE},
+        {RANGE(1) "OptionsDataset{serialized_options=x}()", "int64", "int64[] 0 | end", 1},
         {RANGE(1) "OptimizeDatasetV2(string[0]; string[0]; string[0]) FinalizeDataset()", "int64",
          "int64[] 0 | end", 1},
         {RANGE(1) "ExperimentalLatencyStatsDataset(string[] t)", "int64", "int64[] 0 | end", 1},
@@ -211,6 +223,10 @@ static void test_examples(void **state)
          ") ExperimentalParseExampleDataset{sparse_keys=[f]; dense_keys=[i]; "
          "sparse_types=[float]; Tdense=[int64]; dense_shapes=[[]]}(int64[] -1; int64[0])",
          "variant,int64", "*; int64[2] 5 5 | end", 1},
+        {"TensorDataset(string[1] " EXAMPLE
+         ") ParseExampleDatasetV2{sparse_keys=[]; dense_keys=[i]; sparse_types=[]; Tdense=[int64]; "
+         "dense_shapes=[[]]}(int64[] -1; int64[0])",
+         "int64", "int64[1] 5 | end", 1},
         {"TensorDataset(string[2] nonsense " EXAMPLE ") ParseExampleDataset{sparse_keys=[]; dense_keys=[i]; "
          "sparse_types=[]; Tdense=[int64]; dense_shapes=[[]]}(int64[] -1; int64[0])",
          "int64", "InvalidArgument: Could not parse example input | end", 1},

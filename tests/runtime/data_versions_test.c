@@ -1,5 +1,8 @@
 // The later versions of data sets, in the in-process session: what they do as the first ones, and what they do not.
 // labels: concurrent
+#include "io/file.h"
+#include "io/record.h"
+#include "io/testing/temp_dir.h"
 #include "runtime/testing/data_graph.h"
 
 #define TENS(OP, INPUTS)                                                                                     \
@@ -123,10 +126,79 @@ static void test_rows(void **state)
     run_rows(rows, BD_COUNTOF(rows));
 }
 
+// Written and read again; and what has no such elements.
+static void test_written(void **state)
+{
+    (void)state;
+    char *dir = bd_temp_dir_new();
+    static const char *const ops[] = {"DatasetToTFRecord", "ExperimentalDatasetToTFRecord"};
+    for (int i = 0; i < 2; i++) {
+        char *nodes = bd_asprintf(
+            "%s" NODE("path", "Const", CONST_ATTRS("DT_STRING", "string_val: '%s/f'"))
+                NODE("write", "%s", INPUT("words") INPUT("path") INPUT("gzip"))
+                    NODE("wrong", "%s", INPUT("range") INPUT("path") INPUT("gzip")),
+            RANGE(1) NODE("gzip", "Const", CONST_ATTRS("DT_STRING", "string_val: 'GZIP'"))
+                NODE("both", "Const",
+                     TYPE("dtype", "DT_STRING")
+                         ATTR("value",
+                              "tensor { dtype: DT_STRING tensor_shape { dim { size: 2 } } string_val: 'ab' "
+                              "string_val: 'c' } "))
+                    NODE("words", "TensorSliceDataset",
+                         INPUT("both") LIST("Toutput_types", "type: DT_STRING")
+                             LIST("output_shapes", "shape { }")),
+            dir, ops[i], ops[i]);
+        braid_graph *g = read_graph(ops[i], nodes);
+        braid_session *s = open_session(g);
+        BD_STATUS(st);
+        run_target(s, g, "write", st);
+        if (st->code) fail_msg("%s: %s", ops[i], st->message);
+        char *path = bd_asprintf("%s/f", dir);
+        bd_record_reader *r;
+        const uint8_t *data;
+        size_t len;
+        assert_int_equal(bd_record_reader_open(path, BD_COMPRESSION_GZIP, &r, st), BRAID_OK);
+        assert_int_equal(bd_record_read(r, &data, &len, st), BRAID_OK);
+        assert_int_equal(len, 2);
+        assert_memory_equal(data, "ab", 2);
+        assert_int_equal(bd_record_read(r, &data, &len, st), BRAID_OK);
+        assert_int_equal(bd_record_read(r, &data, &len, st), BRAID_OUT_OF_RANGE);
+        bd_record_reader_close(r);
+        BD_STATUS(wrong);
+        run_target(s, g, "wrong", wrong);
+        assert_int_equal(wrong->code, BRAID_INVALID_ARGUMENT);
+        assert_non_null(strstr(wrong->message, "currently only supports DT_STRING"));
+        bd_free(path);
+        bd_free(nodes);
+        braid_session_close(s, NULL);
+        braid_graph_free(g);
+    }
+    bd_temp_dir_free(dir);
+}
+
+// The options of all below, one message after the other.
+static void test_options(void **state)
+{
+    (void)state;
+    static const row r = {
+        "GetOptions",
+        RANGE(1) NODE("a", "OptionsDataset", INPUT("range") ATTR("serialized_options", "s: 'ab'") COMPONENTS)
+            NODE("t", "TakeDataset", INPUT("a") INPUT("one") COMPONENTS)
+                NODE("b", "OptionsDataset", INPUT("t") ATTR("serialized_options", "s: 'c'") COMPONENTS)
+                    NODE("next", "GetOptions", INPUT("b")),
+        "\"abc\""};
+    braid_graph *g = read_graph(r.name, r.nodes);
+    braid_session *s = open_session(g);
+    check_elements(&r, s, g, "next");
+    braid_session_close(s, NULL);
+    braid_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_written),
+        cmocka_unit_test(test_options),
     };
     return BD_RUN_TESTS(tests);
 }
