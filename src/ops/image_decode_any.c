@@ -19,7 +19,7 @@ static braid_code any_create(const braid_op *node, void *state, braid_status *st
     *(any_state *)state =
         (any_state){.channels = (int)channels, .keeps_frames = bd_node_attr_bool(node, "expand_animations")};
     if (channels == 0 || channels == 1 || channels == 3 || channels == 4) return BRAID_OK;
-    return bd_fail(st, BRAID_INVALID_ARGUMENT, "channels must be 0, 1, 3, or 4, got %lld",
+    return bd_fail(st, BRAID_INVALID_ARGUMENT, "`channels` must be 0, 1, 3 or 4 but got %lld",
                    (long long)channels);
 }
 
@@ -47,9 +47,11 @@ static bool check_channels(bd_op_ctx *c, bd_image_format format)
 {
     int channels = ((const any_state *)c->state)->channels;
     if (format == BD_IMAGE_JPEG && channels == 4) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "channels must be 0, 1, or 3 for JPEG, got 4");
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "JPEG does not support 4 channels");
     } else if (format == BD_IMAGE_GIF && channels != 0 && channels != 3) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "channels must be 0 or 3 for GIF, got %d", channels);
+    } else if (format == BD_IMAGE_BMP && channels == 1) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "`channels` must be 0, 3 or 4 for BMP, but got 1");
     } else if (format == BD_IMAGE_NONE) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,
                    "Unknown image file format. One of JPEG, PNG, GIF, BMP required.");
@@ -57,15 +59,18 @@ static bool check_channels(bd_op_ctx *c, bd_image_format format)
     return !bd_op_failed(c);
 }
 
+static bool check_not_empty(bd_op_ctx *c, bd_image_file file)
+{
+    if (file.len == 0) bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input is empty.");
+    return file.len > 0;
+}
+
 static bool decode(bd_op_ctx *c, bd_image_file file, decoded *d)
 {
     const any_state *s = c->state;
     bd_image_format format = bd_image_format_of(file);
-    bd_jpeg_decoding jpeg = {.channels = s->channels,
-                             .ratio = 1,
-                             .fancy_upscaling = true,
-                             .accurate_dct = true,
-                             .acceptable_fraction = 1};
+    bd_jpeg_decoding jpeg = {
+        .channels = s->channels, .ratio = 1, .fancy_upscaling = true, .acceptable_fraction = 1};
     bd_image_sink sink = {take_samples, d};
     BD_STATUS(st);
     if (!check_channels(c, format)) return false;
@@ -105,7 +110,7 @@ static void any_run(bd_op_ctx *c)
 {
     bd_image_file file;
     decoded d = {.c = c};
-    if (bd_image_contents(c, &file) && decode(c, file, &d)) {
+    if (bd_image_contents(c, &file) && check_not_empty(c, file) && decode(c, file, &d)) {
         const bd_image_form *f = &d.form;
         braid_shape shape = {.rank = 3, .dims = {f->height, f->width, f->channels}};
         if (d.samples.shape.rank == 4)
