@@ -6,6 +6,8 @@
 //
 // Who must wait hangs on the table's list of waiters with a hook on its token. A waiter is taken off the list by who ends it, under mu: who
 // completes what it waits for, or its hook. So it is ended once.
+//
+// When the table is full, the group that nobody has joined for the longest time, and nobody waits for, makes room with its instances.
 #include "runtime/collective_groups.h"
 #include "base/alloc.h"
 #include "base/arena.h"
@@ -39,6 +41,7 @@ typedef struct group {
     char *device_type;        // owned
     BD_ARRAY(member) members; // by name, once they are all there
     bd_imap instances;        // by instance key
+    uint64_t joined;          // when last, by the table's count of joins
 } group;
 
 typedef struct waiter {
@@ -59,6 +62,7 @@ struct bd_collective_groups {
     bd_imap groups;     // by key; guarded by mu
     int member_count;   // guarded by mu
     int instance_count; // guarded by mu
+    uint64_t joins;     // guarded by mu
     waiter *waiters;    // guarded by mu
 };
 
@@ -148,10 +152,36 @@ static int compare_members(const void *a, const void *b)
     return strcmp(((const member *)a)->device, ((const member *)b)->device);
 }
 
+static bool is_waited_for_locked(const bd_collective_groups *t, const group *g)
+{
+    for (const waiter *w = t->waiters; w; w = w->next)
+        if (w->group == g) return true;
+    return false;
+}
+
+// Forgets the group that was joined longest ago, but not `keep`. False: there is none that can go.
+static bool forget_oldest_locked(bd_collective_groups *t, const group *keep)
+{
+    group *oldest = NULL;
+    size_t pos = 0;
+    void *found;
+    while (bd_imap_next(&t->groups, &pos, NULL, &found)) {
+        group *g = found;
+        if (g == keep || (oldest && g->joined >= oldest->joined) || is_waited_for_locked(t, g)) continue;
+        oldest = g;
+    }
+    if (!oldest) return false;
+    t->member_count -= (int)oldest->members.len;
+    t->instance_count -= (int)bd_imap_count(&oldest->instances);
+    bd_imap_remove(&t->groups, (uint32_t)oldest->key);
+    group_free(oldest);
+    return true;
+}
+
 static group *find_group_locked(bd_collective_groups *t, const bd_collective_join *j, braid_status *st)
 {
     group *g = bd_imap_get(&t->groups, (uint32_t)j->group_key);
-    if (!g && bd_imap_count(&t->groups) >= GROUPS_MAX) {
+    if (!g && bd_imap_count(&t->groups) >= GROUPS_MAX && !forget_oldest_locked(t, NULL)) {
         bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "Collective Op %s: there are %d groups already", j->name,
                 GROUPS_MAX);
         return NULL;
@@ -163,6 +193,7 @@ static group *find_group_locked(bd_collective_groups *t, const bd_collective_joi
         g->device_type = bd_strdup(j->device_type);
         bd_imap_put(&t->groups, (uint32_t)j->group_key, g);
     }
+    g->joined = ++t->joins;
     if (strcmp(g->device_type, j->device_type) != 0)
         bd_fail(
             st, BRAID_INTERNAL,
@@ -192,6 +223,7 @@ static group *join_group_locked(bd_collective_groups *t, const bd_collective_joi
             j->name, j->device, j->group_key);
         return NULL;
     }
+    while (t->member_count >= MEMBERS_MAX && forget_oldest_locked(t, g)) {}
     if (t->member_count >= MEMBERS_MAX) {
         bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "Collective Op %s: groups have %d members already", j->name,
                 MEMBERS_MAX);
@@ -211,6 +243,7 @@ static instance *find_instance_locked(bd_collective_groups *t, group *g, const b
                                       braid_status *st)
 {
     instance *i = bd_imap_get(&g->instances, (uint32_t)j->instance_key);
+    while (!i && t->instance_count >= INSTANCES_MAX && forget_oldest_locked(t, g)) {}
     if (!i && t->instance_count >= INSTANCES_MAX) {
         bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "Collective Op %s: there are %d instances already", j->name,
                 INSTANCES_MAX);

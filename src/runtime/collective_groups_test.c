@@ -147,6 +147,54 @@ static void cancelling_ends_a_wait(void **state)
 
 // ---- Many threads ----
 
+static void count_answer(void *arg, const bd_collective_group *group, const braid_status *st)
+{
+    assert_true((group != NULL) == (st->code == BRAID_OK));
+    atomic_fetch_add((atomic_int *)arg, 1);
+}
+
+static void count_ok(void *arg, const bd_collective_group *group, const braid_status *st)
+{
+    assert_int_equal(st->code, BRAID_OK);
+    count_answer(arg, group, st);
+}
+
+// More groups than are remembered: those that nobody has joined for long are forgotten, and none that somebody waits for.
+static void old_groups_make_room(void **state)
+{
+    (void)state;
+    enum {
+        REMEMBERED = 4096
+    };
+    static const char *const devices[] = {"/job:worker/replica:0/task:0/device:CPU:0",
+                                          "/job:worker/replica:0/task:1/device:CPU:0"};
+    bd_cancellation *token = bd_cancellation_new(NULL);
+    bd_collective_groups *g = bd_collective_groups_new();
+    atomic_int answers = 0;
+    bd_collective_join m = member(devices[0], 2, BD_COLLECTIVE_REDUCTION, false);
+    m.group_key = -1;
+    bd_collective_groups_join(g, &m, token, count_answer, &answers); // waits for the other
+    for (int i = 0; i < 2 * REMEMBERED; i++) {
+        bd_collective_join one = member(devices[0], 1, BD_COLLECTIVE_REDUCTION, false);
+        one.group_key = i;
+        bd_collective_groups_join(g, &one, token, count_ok, &answers);
+    }
+    assert_int_equal(atomic_load(&answers), 2 * REMEMBERED);
+    // Of a group that is forgotten another size is none too many; one that is remembered keeps its own.
+    for (int old = 1; old >= 0; old--) {
+        bd_collective_join other = member(devices[1], 1, BD_COLLECTIVE_REDUCTION, false);
+        other.group_key = old ? 0 : 2 * REMEMBERED - 1;
+        atomic_int ok = 0;
+        bd_collective_groups_join(g, &other, token, old ? count_ok : count_answer, &ok);
+        assert_int_equal(atomic_load(&ok), 1);
+    }
+    m.device = devices[1];
+    bd_collective_groups_join(g, &m, token, count_ok, &answers);
+    assert_int_equal(atomic_load(&answers), 2 * REMEMBERED + 2);
+    bd_collective_groups_free(g);
+    bd_cancellation_unref(token);
+}
+
 enum {
     THREADS = 4,
     ROUNDS = 300,
@@ -158,12 +206,6 @@ typedef struct joiner {
     int index;
     atomic_int *answers;
 } joiner;
-
-static void count_answer(void *arg, const bd_collective_group *group, const braid_status *st)
-{
-    assert_true((group != NULL) == (st->code == BRAID_OK));
-    atomic_fetch_add((atomic_int *)arg, 1);
-}
 
 // Joins group after group, and cancels every other one, while the other threads do the same.
 static void join_many(void *arg)
@@ -211,6 +253,7 @@ int main(void)
         cmocka_unit_test(a_broadcast_waits_for_its_source),
         cmocka_unit_test(members_must_agree),
         cmocka_unit_test(cancelling_ends_a_wait),
+        cmocka_unit_test(old_groups_make_room),
         cmocka_unit_test(every_wait_of_many_threads_ends_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
