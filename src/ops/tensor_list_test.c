@@ -159,7 +159,6 @@ static void test_unset_elements(void **state)
                "InvalidArgument: Trying to read an uninitialized tensor but element_shape is not fully "
                "defined: <unknown> and no list element is set.");
     p = program_new();
-    p = program_new();
     expect(p, reserve(p, "int32[0]", "int32[] -1"),
            "InvalidArgument: The num_elements to reserve must be a non negative number, but got -1");
     p = program_new();
