@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "ops/element.h"
+#include "ops/table_dense.h"
 #include <string.h>
 
 #define ROWS_MIN 16
@@ -18,6 +19,22 @@ int64_t bd_table_key_size(const bd_table *t)
 int64_t bd_table_value_size(const bd_table *t)
 {
     return bd_shape_count(&t->options.value_shape);
+}
+
+bool bd_table_is_dense(const bd_table *t)
+{
+    return bd_tensor_is_set(&t->options.empty_key);
+}
+
+bool bd_table_same_element(const braid_tensor *a, int64_t i, const braid_tensor *b, int64_t j)
+{
+    if (a->dtype == BRAID_STRING) {
+        const bd_string *x = &bd_tensor_str(a)[i], *y = &bd_tensor_str(b)[j];
+        return x->len == y->len && (x->len == 0 || memcmp(x->data, y->data, x->len) == 0);
+    }
+    const size_t size = braid_dtype_size(a->dtype);
+    return memcmp((const char *)a->data + (size_t)i * size, (const char *)b->data + (size_t)j * size, size) ==
+           0;
 }
 
 // The bytes that key `row` of `keys` is found by; those of several strings need `space`.
@@ -53,14 +70,11 @@ static int64_t find_row_locked(const bd_table *t, const braid_tensor *keys, int6
 
 static bool is_key(const bd_table *t, const braid_tensor *keys, int64_t row, const braid_tensor *key)
 {
+    const int64_t size = bd_table_key_size(t);
     if (!bd_tensor_is_set(key)) return false;
-    bd_strbuf a = {0}, b = {0};
-    size_t a_len, b_len;
-    const void *x = key_bytes(t, keys, row, &a, &a_len), *y = key_bytes(t, key, 0, &b, &b_len);
-    const bool same = a_len == b_len && memcmp(x, y, a_len) == 0;
-    bd_strbuf_fini(&a);
-    bd_strbuf_fini(&b);
-    return same;
+    for (int64_t i = 0; i < size; i++)
+        if (!bd_table_same_element(keys, row * size + i, key, i)) return false;
+    return true;
 }
 
 static braid_code check_key(const bd_table *t, const braid_tensor *keys, int64_t row, braid_status *st)
@@ -158,7 +172,7 @@ braid_code bd_table_find(bd_table *t, const braid_tensor *keys, int64_t count,
     if (!t->is_initialized)
         bd_fail(st, BRAID_FAILED_PRECONDITION, "Table not initialized. (table '%s')", t->options.name);
     for (int64_t i = 0; i < count && !st->code; i++) {
-        if (bd_tensor_is_set(&t->options.empty_key) && check_key(t, keys, i, st)) break;
+        if (bd_table_is_dense(t) && check_key(t, keys, i, st)) break;
         const int64_t row = find_row_locked(t, keys, i, &space);
         if (row >= 0)
             bd_elements_copy(values, i * size, &t->values, row * size, size);
@@ -178,22 +192,43 @@ static braid_code check_mutable(const bd_table *t, const char *what, braid_statu
                    t->options.name);
 }
 
-braid_code bd_table_insert(bd_table *t, const braid_tensor *keys, const braid_tensor *values, int64_t count,
-                           bool clear, braid_status *st)
+static braid_code put_locked(bd_table *t, const braid_tensor *keys, const braid_tensor *values, int64_t i,
+                             bd_strbuf *space, braid_status *st)
 {
-    if (check_mutable(t, clear ? "Import" : "Insert", st)) return st->code;
+    const int64_t row = find_row_locked(t, keys, i, space);
+    if (row < 0) return add_locked(t, keys, values, i, space, st);
+    set_value_locked(t, row, values, i);
+    return BRAID_OK;
+}
+
+braid_code bd_table_insert(bd_table *t, const braid_tensor *keys, const braid_tensor *values, int64_t count,
+                           braid_status *st)
+{
+    if (check_mutable(t, "Insert", st)) return st->code;
     bd_strbuf space = {0};
     bd_mutex_lock(&t->mu);
     for (int64_t i = 0; i < count && !st->code; i++)
         check_key(t, keys, i, st);
-    if (clear && !st->code) clear_locked(t);
-    for (int64_t i = 0; i < count && !st->code; i++) {
-        const int64_t row = find_row_locked(t, keys, i, &space);
-        if (row >= 0)
-            set_value_locked(t, row, values, i);
-        else
-            add_locked(t, keys, values, i, &space, st);
-    }
+    // As if all keys were new: this is how many buckets TensorFlow has, which who reads an export sees.
+    if (!st->code && bd_table_is_dense(t))
+        t->buckets = bd_dense_buckets_for(t->buckets, t->options.max_load, t->count + count);
+    for (int64_t i = 0; i < count && !st->code; i++)
+        put_locked(t, keys, values, i, &space, st);
+    bd_mutex_unlock(&t->mu);
+    bd_strbuf_fini(&space);
+    return st->code;
+}
+
+braid_code bd_table_import(bd_table *t, const braid_tensor *keys, const braid_tensor *values, int64_t count,
+                           braid_status *st)
+{
+    bd_strbuf space = {0};
+    bd_mutex_lock(&t->mu);
+    clear_locked(t);
+    for (int64_t i = 0; i < count && !st->code; i++)
+        if (!is_key(t, keys, i, &t->options.empty_key) && !is_key(t, keys, i, &t->options.deleted_key))
+            put_locked(t, keys, values, i, &space, st);
+    if (bd_table_is_dense(t)) t->buckets = bd_dense_buckets_of_import(t->options.max_load, count, t->count);
     bd_mutex_unlock(&t->mu);
     bd_strbuf_fini(&space);
     return st->code;
@@ -213,17 +248,6 @@ braid_code bd_table_remove(bd_table *t, const braid_tensor *keys, int64_t count,
     return st->code;
 }
 
-static bool same_element(const braid_tensor *a, int64_t i, const braid_tensor *b, int64_t j)
-{
-    if (a->dtype == BRAID_STRING) {
-        const bd_string *x = &bd_tensor_str(a)[i], *y = &bd_tensor_str(b)[j];
-        return x->len == y->len && (x->len == 0 || memcmp(x->data, y->data, x->len) == 0);
-    }
-    const size_t size = braid_dtype_size(a->dtype);
-    return memcmp((const char *)a->data + (size_t)i * size, (const char *)b->data + (size_t)j * size, size) ==
-           0;
-}
-
 static braid_code initialize_locked(bd_table *t, const braid_tensor *keys, const braid_tensor *values,
                                     int64_t count, braid_status *st)
 {
@@ -232,7 +256,7 @@ static braid_code initialize_locked(bd_table *t, const braid_tensor *keys, const
         const int64_t row = find_row_locked(t, keys, i, &space);
         if (row < 0)
             add_locked(t, keys, values, i, &space, st);
-        else if (!same_element(&t->values, row, values, i))
+        else if (!bd_table_same_element(&t->values, row, values, i))
             bd_fail(
                 st, BRAID_FAILED_PRECONDITION,
                 "HashTable has different value for same key. Key number %lld has another value than before (table '%s')",
@@ -295,6 +319,7 @@ bd_table *bd_table_new(bd_table_options *options)
     t->options.name = bd_strdup(options->name);
     options->empty_key = options->deleted_key = (braid_tensor){0};
     t->is_initialized = options->is_mutable;
+    t->buckets = options->buckets;
     return t;
 }
 

@@ -20,6 +20,8 @@ typedef struct bd_table_options {
     braid_shape key_shape, value_shape; // of one of them
     // Of a dense table: keys that cannot be in it; "no tensor" of others. Owned.
     braid_tensor empty_key, deleted_key;
+    int64_t buckets; // of a new dense table
+    double max_load; // of its buckets
 } bd_table_options;
 
 typedef struct bd_table {
@@ -29,6 +31,7 @@ typedef struct bd_table {
     bool is_initialized;       // guarded by mu, as all below
     braid_tensor keys, values; // [capacity] rows
     int64_t count, capacity;   // rows
+    int64_t buckets;           // of a dense table: how many rows it exports
     bd_map index;              // row + 1
 } bd_table;
 
@@ -42,15 +45,22 @@ braid_code bd_table_check_options(const bd_table *t, const bd_table_options *opt
 int64_t bd_table_key_size(const bd_table *t);
 int64_t bd_table_value_size(const bd_table *t);
 
+bool bd_table_is_dense(const bd_table *t);
+// Whether elements i of `a` and j of `b` are equal.
+bool bd_table_same_element(const braid_tensor *a, int64_t i, const braid_tensor *b, int64_t j);
+
 // `keys` holds keys of the table's type and shape one after the other, `values` as many values; `count` of them. What a function
 // changes it changes for all or, on an error, for some first ones.
 
 // Row k of `values` becomes the value of key k, or `default_value`. FailedPrecondition when the table is not initialized.
 braid_code bd_table_find(bd_table *t, const braid_tensor *keys, int64_t count,
                          const braid_tensor *default_value, const braid_tensor *values, braid_status *st);
-// Of a mutable table. With `clear`, what was in it before goes. InvalidArgument for a key that a dense table cannot hold.
+// Of a mutable table. InvalidArgument for a key that a dense table cannot hold.
 braid_code bd_table_insert(bd_table *t, const braid_tensor *keys, const braid_tensor *values, int64_t count,
-                           bool clear, braid_status *st);
+                           braid_status *st);
+// Of a mutable table: what was in it before goes. Rows of a dense table are its buckets, also those that hold nothing.
+braid_code bd_table_import(bd_table *t, const braid_tensor *keys, const braid_tensor *values, int64_t count,
+                           braid_status *st);
 // Of a mutable table; keys that are not there do no harm.
 braid_code bd_table_remove(bd_table *t, const braid_tensor *keys, int64_t count, braid_status *st);
 // Of one that is not mutable. FailedPrecondition when a key has several values, or when it is initialized with another number of keys.

@@ -1,7 +1,7 @@
 // Ops on look-up tables. Older ones name a table by a reference to strings, the V2 ones by a resource.
 #include "ops/element.h"
 #include "ops/handle.h"
-#include "ops/table.h"
+#include "ops/table_dense.h"
 
 #include "base/alloc.h"
 #include <string.h>
@@ -80,13 +80,26 @@ static void source_run(bd_op_ctx *c)
     make_table(c, &options);
 }
 
+static bool same_tensor(const braid_tensor *a, const braid_tensor *b)
+{
+    for (int64_t i = 0; i < bd_tensor_count(a); i++)
+        if (!bd_table_same_element(a, i, b, i)) return false;
+    return true;
+}
+
 // Keys of a dense table are tensors like its empty key, which is never in it; V2 has a second such key.
 static void dense_run(bd_op_ctx *c)
 {
     bd_table_options options = ((source_state *)c->state)->options;
     const braid_tensor *empty = bd_input(c, 0), *deleted = c->input_count > 1 ? bd_input(c, 1) : NULL;
     char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+    BD_STATUS(st);
     options.key_shape = empty->shape;
+    if (options.value_shape.rank > 1) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Empty value must be a scalar or a vector, got shape %s",
+                   bd_shape_str(&options.value_shape, a));
+        return;
+    }
     if (options.key_shape.rank > 1) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Empty key must be a scalar or a vector, got shape %s",
                    bd_shape_str(&empty->shape, a));
@@ -96,6 +109,16 @@ static void dense_run(bd_op_ctx *c)
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,
                    "Empty and deleted keys must have same shape, got shapes: %s and %s",
                    bd_shape_str(&empty->shape, a), bd_shape_str(&deleted->shape, b));
+        return;
+    }
+    if (deleted && same_tensor(empty, deleted)) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Empty and deleted keys cannot be equal");
+        return;
+    }
+    options.buckets = bd_node_attr_int(c->node, "initial_num_buckets");
+    options.max_load = (double)bd_node_attr_float(c->node, "max_load_factor");
+    if (bd_dense_check(options.buckets, options.max_load, st)) {
+        bd_op_fail_status(c, st);
         return;
     }
     if (!bd_tensor_keep(&options.empty_key, empty) ||
@@ -141,6 +164,12 @@ static bool values_shape(bd_op_ctx *c, const bd_table *t, const braid_tensor *ke
                    bd_shape_str(&keys->shape, a), bd_shape_str(key, b));
         return false;
     }
+    if (bd_table_is_dense(t) && outer > 1) {
+        const braid_shape rows = {.rank = 1 + key->rank, .dims = {keys->shape.dims[0], key->dims[0]}};
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Expected key shape %s got %s", bd_shape_str(&rows, a),
+                   bd_shape_str(&keys->shape, b));
+        return false;
+    }
     if (outer + value->rank > BRAID_RANK_MAX) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "The values of keys of shape %s have too many dimensions",
                    bd_shape_str(&keys->shape, a));
@@ -182,20 +211,55 @@ static void fill_once(bd_op_ctx *c, bd_table *t, const braid_tensor *keys, const
         bd_op_fail_status(c, st);
 }
 
-static void insert_in(bd_op_ctx *c, bd_table *t, bool clear)
+static bool check_values(bd_op_ctx *c, const braid_shape *want)
 {
-    const braid_tensor *keys = bd_input(c, 1), *values = bd_input(c, 2);
+    const braid_tensor *values = bd_input(c, 2);
     char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+    if (bd_shape_equal(want, &values->shape)) return true;
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Expected shape %s for value, got %s", bd_shape_str(want, a),
+               bd_shape_str(&values->shape, b));
+    return false;
+}
+
+static void insert_in(bd_op_ctx *c, bd_table *t)
+{
+    const braid_tensor *keys = bd_input(c, 1);
     braid_shape shape;
     int64_t count;
     BD_STATUS(st);
-    if (!values_shape(c, t, keys, &shape, &count)) return;
-    if (!bd_shape_equal(&shape, &values->shape))
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Expected shape %s for value, got %s", bd_shape_str(&shape, a),
-                   bd_shape_str(&values->shape, b));
-    else if (clear && !t->options.is_mutable)
+    if (!values_shape(c, t, keys, &shape, &count) || !check_values(c, &shape)) return;
+    if (bd_table_insert(t, keys, bd_input(c, 2), count, st)) bd_op_fail_status(c, st);
+}
+
+// Buckets of a dense table: [buckets, key size] and [buckets, value size].
+static bool check_buckets(bd_op_ctx *c, const bd_table *t, int64_t *count)
+{
+    const braid_tensor *keys = bd_input(c, 1);
+    char a[BD_SHAPE_STR_MAX];
+    if (keys->shape.rank != 2 || keys->shape.dims[1] != bd_table_key_size(t)) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Expected keys of shape [buckets,%lld], got %s",
+                   (long long)bd_table_key_size(t), bd_shape_str(&keys->shape, a));
+        return false;
+    }
+    *count = keys->shape.dims[0];
+    const braid_shape want = bd_shape2(*count, bd_table_value_size(t));
+    return check_values(c, &want);
+}
+
+static void import_in(bd_op_ctx *c, bd_table *t)
+{
+    const braid_tensor *keys = bd_input(c, 1), *values = bd_input(c, 2);
+    braid_shape shape;
+    int64_t count;
+    BD_STATUS(st);
+    if (bd_table_is_dense(t)) {
+        if (!check_buckets(c, t, &count)) return;
+    } else if (!values_shape(c, t, keys, &shape, &count) || !check_values(c, &shape)) {
+        return;
+    }
+    if (!t->options.is_mutable)
         fill_once(c, t, keys, values, count); // how TensorFlow's front end fills tables from tensors
-    else if (bd_table_insert(t, keys, values, count, clear, st))
+    else if (bd_table_import(t, keys, values, count, st))
         bd_op_fail_status(c, st);
 }
 
@@ -232,6 +296,15 @@ static void export_rows(bd_op_ctx *c, const bd_table *t, int i, const braid_tens
     if (out && t->count > 0) bd_elements_copy(out, 0, rows, 0, t->count * bd_shape_count(one));
 }
 
+static void export_buckets(bd_op_ctx *c, const bd_table *t)
+{
+    const braid_shape keys_shape = bd_shape2(t->buckets, bd_table_key_size(t));
+    const braid_shape values_shape = bd_shape2(t->buckets, bd_table_value_size(t));
+    const braid_tensor *keys = bd_output(c, 0, t->options.key_dtype, &keys_shape);
+    const braid_tensor *values = keys ? bd_output(c, 1, t->options.value_dtype, &values_shape) : NULL;
+    if (values) bd_dense_lay_out(t, keys, values);
+}
+
 static void export_from(bd_op_ctx *c, bd_table *t)
 {
     const bd_table_options *o = &t->options;
@@ -244,8 +317,12 @@ static void export_from(bd_op_ctx *c, bd_table *t)
     bd_mutex_lock(&t->mu);
     if (!t->is_initialized)
         bd_op_fail(c, BRAID_ABORTED, "HashTable is not initialized. (table '%s')", o->name);
-    if (!bd_op_failed(c)) export_rows(c, t, 0, &t->keys, o->key_dtype, &o->key_shape);
-    if (!bd_op_failed(c)) export_rows(c, t, 1, &t->values, o->value_dtype, &o->value_shape);
+    if (bd_table_is_dense(t))
+        export_buckets(c, t);
+    else if (!bd_op_failed(c))
+        export_rows(c, t, 0, &t->keys, o->key_dtype, &o->key_shape);
+    if (!bd_table_is_dense(t) && !bd_op_failed(c))
+        export_rows(c, t, 1, &t->values, o->value_dtype, &o->value_shape);
     bd_mutex_unlock(&t->mu);
 }
 
@@ -257,16 +334,6 @@ static void size_of(bd_op_ctx *c, bd_table *t)
     bd_mutex_unlock(&t->mu);
 }
 
-static void insert_into(bd_op_ctx *c, bd_table *t)
-{
-    insert_in(c, t, false);
-}
-
-static void import_into(bd_op_ctx *c, bd_table *t)
-{
-    insert_in(c, t, true);
-}
-
 #define RUN(NAME, FN)                                                                                        \
     static void NAME##_run(bd_op_ctx *c)                                                                     \
     {                                                                                                        \
@@ -276,8 +343,8 @@ static void import_into(bd_op_ctx *c, bd_table *t)
         bd_resource_unref(&t->base);                                                                         \
     }
 RUN(find, find_in)
-RUN(insert, insert_into)
-RUN(import, import_into)
+RUN(insert, insert_in)
+RUN(import, import_in)
 RUN(remove, remove_in)
 RUN(initialize, initialize_in)
 RUN(export, export_from)
@@ -290,30 +357,67 @@ static const braid_op *source_of(const bd_shape_ctx *c)
     return c->node->input_count > 0 ? c->node->inputs[0].op : NULL;
 }
 
+static bool is_of(const braid_op *source, const char *kind)
+{
+    const size_t len = strlen(kind);
+    const char *rest = source->op_type + len;
+    return strncmp(source->op_type, kind, len) == 0 && (*rest == 0 || strcmp(rest, "V2") == 0);
+}
+
+// The shape of one key, which of a dense table is that of its empty key.
+static braid_shape key_shape_of(const braid_op *source)
+{
+    if (!is_of(source, "MutableDenseHashTable")) return BD_SCALAR;
+    const braid_out empty = source->inputs[0];
+    return empty.op->output_shapes[empty.index];
+}
+
+static braid_shape value_shape_of(const braid_op *source)
+{
+    if (is_of(source, "HashTable") || is_of(source, "MutableHashTable")) return BD_SCALAR;
+    if (is_of(source, "MutableHashTableOfTensors") || is_of(source, "MutableDenseHashTable"))
+        return bd_node_attr(source, "value_shape")->shape;
+    return BD_SHAPE_UNKNOWN;
+}
+
 // [..., key] -> [..., value] where the table's node is known.
 static braid_code find_shape(bd_shape_ctx *c, braid_status *st)
 {
     const braid_op *source = source_of(c);
-    const bd_attr *value = source ? bd_node_attr(source, "value_shape") : NULL;
-    const bool is_simple = source && !strncmp(source->op_type, "HashTable", strlen("HashTable"));
-    const bool is_mutable = source && (!strcmp(source->op_type, "MutableHashTable") ||
-                                       !strcmp(source->op_type, "MutableHashTableV2"));
     const braid_shape *keys = &c->inputs[1];
     c->outputs[0] = BD_SHAPE_UNKNOWN;
-    if (is_simple || is_mutable) c->outputs[0] = *keys;
-    if (value &&
-        !strncmp(source->op_type, "MutableHashTableOfTensors", strlen("MutableHashTableOfTensors")) &&
-        keys->rank >= 0 && value->shape.rank == 1 && keys->rank < BRAID_RANK_MAX) {
-        c->outputs[0] = *keys;
-        c->outputs[0].dims[c->outputs[0].rank++] = value->shape.dims[0];
+    if (bd_shape_ctx_handle(c, st)) return st->code;
+    if (!source || keys->rank < 0) return BRAID_OK;
+    const braid_shape value = value_shape_of(source), key = key_shape_of(source);
+    const int outer = keys->rank - key.rank;
+    if (key.rank < 0 || value.rank < 0 || outer + value.rank > BRAID_RANK_MAX) return BRAID_OK;
+    if (outer < 0) {
+        char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "Expected keys to have suffix %s but saw shape: %s",
+                       bd_shape_str(&key, a), bd_shape_str(keys, b));
     }
-    return bd_shape_ctx_handle(c, st);
+    c->outputs[0] = (braid_shape){.rank = outer + value.rank};
+    memcpy(c->outputs[0].dims, keys->dims, sizeof keys->dims[0] * (size_t)outer);
+    memcpy(c->outputs[0].dims + outer, value.dims, sizeof value.dims[0] * (size_t)value.rank);
+    return BRAID_OK;
 }
 
 static braid_code export_shape(bd_shape_ctx *c, braid_status *st)
 {
     c->outputs[0] = c->outputs[1] = BD_SHAPE_UNKNOWN;
     return bd_shape_ctx_handle(c, st);
+}
+
+// As many keys as values; TensorFlow says no more of it before the run.
+static braid_code import_shape(bd_shape_ctx *c, braid_status *st)
+{
+    const braid_shape *keys = &c->inputs[1], *values = &c->inputs[2];
+    if (bd_shape_ctx_handle(c, st)) return st->code;
+    if (keys->rank < 1 || values->rank < 1) return BRAID_OK;
+    const int64_t a = keys->dims[0], b = values->dims[0];
+    if (a < 0 || b < 0 || a == b) return BRAID_OK;
+    return bd_shape_ctx_fail(c, st, "Dimension 0 in both shapes must be equal, but are %lld and %lld",
+                             (long long)a, (long long)b);
 }
 
 static braid_code initialize_shape(bd_shape_ctx *c, braid_status *st)
@@ -354,7 +458,8 @@ static braid_code initialize_shape(bd_shape_ctx *c, braid_status *st)
 #define MUTABLE_DOC "A table from keys to values that may change."
 #define TENSORS_DOC "A table from keys to vectors that may change."
 #define DENSE_DOC                                                                                            \
-    "A table from keys, which may be vectors, to tensors; empty_key and deleted_key are never in it."
+    "A table from keys, which may be vectors, to tensors; empty_key and deleted_key are never in it. "       \
+    "Exports hold its buckets; those of removed keys are empty again."
 BD_OP(HashTable) = SOURCE("() -> (table_handle: Ref(string))", TABLE_ATTRS, constant_create, source_run,
                           CONSTANT_DOC);
 BD_OP(HashTableV2) = SOURCE("() -> (table_handle: resource)", TABLE_ATTRS, constant_create, source_run,
@@ -390,9 +495,9 @@ BD_OP(LookupTableInsert) = USER("(table_handle: Ref(string), keys: Tin, values: 
 BD_OP(LookupTableInsertV2) = USER("(table_handle: resource, keys: Tin, values: Tout) -> ()", FIND_ATTRS,
                                   BD_OP_STATEFUL, bd_shape_ctx_handle, insert_run, INSERT_DOC);
 BD_OP(LookupTableImport) = USER("(table_handle: Ref(string), keys: Tin, values: Tout) -> ()", FIND_ATTRS, 0,
-                                bd_shape_ctx_handle, import_run, IMPORT_DOC);
+                                import_shape, import_run, IMPORT_DOC);
 BD_OP(LookupTableImportV2) = USER("(table_handle: resource, keys: Tin, values: Tout) -> ()", FIND_ATTRS,
-                                  BD_OP_STATEFUL, bd_shape_ctx_handle, import_run, IMPORT_DOC);
+                                  BD_OP_STATEFUL, import_shape, import_run, IMPORT_DOC);
 BD_OP(LookupTableRemoveV2) = USER("(table_handle: resource, keys: Tin) -> ()", "Tin:type", BD_OP_STATEFUL,
                                   bd_shape_ctx_handle, remove_run, REMOVE_DOC);
 BD_OP(LookupTableSize) = USER("(table_handle: Ref(string)) -> (size: int64)", NULL, 0,

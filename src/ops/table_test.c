@@ -139,6 +139,14 @@ static void what_does_not_fit_is_refused(void **state)
     RUN(find, "int32[1] 1; float[] 0", "InvalidArgument: Signature mismatch: the keys of table");
     n = table(l, "MutableHashTableV2", BRAID_INT64, BRAID_FLOAT);
     RUN(initialize, "int64[1] 1; float[1] 5", "InvalidArgument: is not initializable");
+    braid_op_desc *d = braid_op_begin(l->graph, "LookupTableImportV2", NULL);
+    braid_op_input(d, n.find->inputs[0]);
+    braid_op_input(d, op_live_const(l, "int64[3] 1 2 3"));
+    braid_op_input(d, op_live_const(l, "float[2] 1 2"));
+    braid_op_end(d);
+    BD_STATUS(st);
+    braid_graph_status(l->graph, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "Dimension 0 in both shapes must be equal, but are 3 and 2");
     op_live_free(l);
 }
 
@@ -241,7 +249,62 @@ static void a_dense_table_may_have_vectors_as_keys(void **state)
     RUN(find, "int64[1,3] 1 0 0; float[] -1",
         "InvalidArgument: Input key shape [1,3] must end with the table's key shape [2]");
     RUN(remove, "int64[1,2] 0 1", "");
-    RUN(export, "", "int64[1,2] 1 0; float[1] 6");
+    RUN(size, "", "int64[] 1");
+    RUN(find, "int64[2,2] 1 0 0 1; float[] -1", "float[2] 6 -1");
+    op_live_free(l);
+}
+
+static table_nodes dense_of_numbers(op_live *l, int64_t buckets, const char *empty, const char *deleted)
+{
+    braid_op_desc *d = begin_source(l, "MutableDenseHashTableV2", BRAID_INT64, BRAID_FLOAT);
+    braid_op_input(d, op_live_const(l, empty));
+    braid_op_input(d, op_live_const(l, deleted));
+    braid_op_attr_int(d, "initial_num_buckets", buckets);
+    return nodes_of(l, braid_op_end_out(d), true, BRAID_INT64, BRAID_FLOAT);
+}
+
+// Key k of a table of numbers belongs into bucket k modulo the number of buckets, then into the 1st, 3rd, 6th, ... after it.
+static void a_dense_table_is_exported_in_buckets(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    table_nodes n = dense_of_numbers(l, 4, "int64[] 100", "int64[] 200");
+    RUN(export, "", "int64[4,1] 100 100 100 100; float[4,1] 0 0 0 0");
+    RUN(insert, "int64[2] 1 5; float[2] 10 50", "");
+    RUN(export, "", "int64[4,1] 100 1 5 100; float[4,1] 0 10 50 0");
+    RUN(insert, "int64[2] 9 4; float[2] 90 40", ""); // more than 4 * 0.8 keys: 8 buckets
+    RUN(export, "", "int64[8,1] 100 1 9 100 4 5 100 100; float[8,1] 0 10 90 0 40 50 0 0");
+    RUN(insert, "int64[1,2] 1 2; float[1,2] 1 2", "InvalidArgument: Expected key shape [1] got [1,2]");
+    op_live_free(l);
+}
+
+// What a checkpoint holds: buckets, of which some are empty and some were deleted.
+static void buckets_are_imported_into_a_dense_table(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    table_nodes n = dense_of_numbers(l, 8, "int64[] 100", "int64[] 200");
+    RUN(insert, "int64[1] 7; float[1] 7", "");
+    RUN(import, "int64[4,1] 100 1 5 200; float[4,1] 0 10 50 20", "");
+    RUN(size, "", "int64[] 2");
+    RUN(find, "int64[3] 7 1 5; float[] -1", "float[3] -1 10 50");
+    RUN(export, "", "int64[4,1] 100 1 5 100; float[4,1] 0 10 50 0");
+    RUN(import, "int64[2] 1 5; float[2] 10 50",
+        "InvalidArgument: Expected keys of shape [buckets,1], got [2]");
+    RUN(import, "int64[2,1] 1 5; float[2] 10 50", "InvalidArgument: Expected shape [2,1] for value, got [2]");
+    op_live_free(l);
+}
+
+static void bad_dense_tables_are_refused(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    table_nodes n = dense_of_numbers(l, 6, "int64[] 1", "int64[] 2");
+    RUN(size, "", "InvalidArgument: Number of buckets must be at least 4 and a power of 2, got: 6");
+    n = dense_of_numbers(l, 4, "int64[] 1", "int64[] 1");
+    RUN(size, "", "InvalidArgument: Empty and deleted keys cannot be equal");
+    n = dense_of_numbers(l, (int64_t)1 << 40, "int64[] 1", "int64[] 2");
+    RUN(export, "", "ResourceExhausted: ");
     op_live_free(l);
 }
 
@@ -382,6 +445,9 @@ int main(void)
         cmocka_unit_test(rows_stay_right_however_they_move),
         cmocka_unit_test(values_may_be_vectors),
         cmocka_unit_test(a_dense_table_may_have_vectors_as_keys),
+        cmocka_unit_test(a_dense_table_is_exported_in_buckets),
+        cmocka_unit_test(buckets_are_imported_into_a_dense_table),
+        cmocka_unit_test(bad_dense_tables_are_refused),
         cmocka_unit_test(a_dense_table_of_strings),
         cmocka_unit_test(tables_are_shared_by_name),
         cmocka_unit_test(a_table_may_be_shared_by_the_name_of_its_node),
