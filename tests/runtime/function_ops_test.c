@@ -76,6 +76,16 @@
             BODY("broken", "Reshape", INPUT("x") INPUT("two:output:0") T_FLOAT TYPE("Tshape", "DT_INT32"))   \
                 RET("y", "broken:output:0"))
 
+// A batch of x alone, and the sum of what comes of it.
+#define BATCH_OF_X(MOST)                                                                                     \
+    X NODE("axis", "Const", CONST_ATTRS("DT_INT32", "int_val", "0"))                                         \
+        NODE("v", "ExpandDims", INPUT("x") INPUT("axis") T_FLOAT TYPE("Tdim", "DT_INT32"))                   \
+            NODE("b", "BatchFunction",                                                                       \
+                 INPUT("v") TYPES("Tin", F1) TYPES("Tcaptured", "") TYPES("Tout", F1) FUNC("f", "F")         \
+                     ATTR("num_batch_threads", "i: 1") ATTR("max_batch_size", "i: " MOST)                    \
+                         ATTR("batch_timeout_micros", "i: 1000"))
+#define SUM_OF_BATCH NODE("y", "Sum", INPUT("b") INPUT("axis") T_FLOAT TYPE("Tidx", "DT_INT32"))
+
 typedef struct row {
     const char *name;
     const char *library; // what stands in `library { }`
@@ -98,6 +108,9 @@ static const row rows[] = {
      4, 17, BRAID_OK, NULL},
     {"StatefulPartitionedCall", SQUARE_PLUS_ONE,
      X NODE("y", "StatefulPartitionedCall", INPUT("x") CALL_ATTRS(F1, F1, "F")), -1, 2, BRAID_OK, NULL},
+    {"BatchFunction", SQUARE_PLUS_ONE, BATCH_OF_X("4") SUM_OF_BATCH, 4, 17, BRAID_OK, NULL},
+    {"BatchFunction, too many at once", SQUARE_PLUS_ONE, BATCH_OF_X("0") SUM_OF_BATCH, 4, 0,
+     BRAID_INVALID_ARGUMENT, "Task size 1 is larger than maximum batch size 0"},
     {"attrs of a func attr", TRIPLE,
      X NODE("y", "PartitionedCall",
             INPUT("x") TYPES("Tin", F1) TYPES("Tout", F1)
