@@ -157,7 +157,7 @@ class Player:
             try:
                 self.run(session, run, number)
             except grpc.RpcError as e:  # a queue runner closes what its coordinator has closed, and does not care
-                if e.code() != grpc.StatusCode.ABORTED or "is already closed" not in e.details():
+                if e.code() != grpc.StatusCode.CANCELLED or "is already closed" not in e.details():
                     raise
         if recorded.is_closed:
             with self.stage.doing(f"{self.role.name} closes its session"):
