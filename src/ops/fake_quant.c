@@ -254,14 +254,14 @@ static braid_code merge_channels(bd_shape_ctx *c, const braid_shape *x, int from
 
 static braid_code channels_shape(bd_shape_ctx *c, braid_status *st)
 {
-    int64_t channels;
+    int64_t channels = -1;
     c->outputs[0] = c->inputs[0];
     return merge_channels(c, &c->inputs[0], 1, &channels, st);
 }
 
 static braid_code channels_gradient_shape(bd_shape_ctx *c, braid_status *st)
 {
-    int64_t channels;
+    int64_t channels = -1;
     braid_code code = merge_gradient(c, &c->outputs[0], st);
     if (!code && c->outputs[0].rank > 4)
         return bd_shape_ctx_fail(c, st, "Shape must be at most rank 4 but is rank %d", c->outputs[0].rank);

@@ -134,7 +134,7 @@ static bd_lstm_step step_at(const bd_lstm *m, const braid_tensor *const tensors[
     int64_t at = t * m->batch * m->cell;
     float *data[7];
     for (int i = 0; i < 7; i++)
-        data[i] = tensors[i] ? bd_tensor_f32(tensors[i]) + at : NULL;
+        data[i] = bd_tensor_f32(tensors[i]) + at;
     return (bd_lstm_step){data[0], data[1], data[2], data[3], data[4], data[5], data[6]};
 }
 
@@ -206,9 +206,9 @@ static void cell_grad_run(bd_op_ctx *c)
     braid_shape shape = bd_shape2(m.batch, m.cell), gates = bd_shape2(m.batch, 4 * m.cell);
     braid_shape vector = bd_shape1(m.cell);
     if (!check_forward(c, 0, &shape)) return;
-    const braid_tensor *forward[7] = {NULL};
-    for (int i = 0; i < 6; i++)
-        forward[i] = bd_input(c, FORWARD + i);
+    const braid_tensor *forward[7];
+    for (int i = 0; i < 7; i++) // h is not among the inputs, and not looked at
+        forward[i] = bd_input(c, FORWARD + (i < 6 ? i : 5));
     braid_tensor *cs_prev_grad = zeros(c, 0, &shape), *dgates = cs_prev_grad ? zeros(c, 1, &gates) : NULL;
     bd_lstm_sums sums;
     float **const parts[] = {&sums.wci, &sums.wcf, &sums.wco};

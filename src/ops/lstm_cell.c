@@ -75,8 +75,7 @@ static void run_row(const bd_lstm *m, const float *row, const float *cs_prev, co
 static bd_lstm_step row_of(const bd_lstm *m, const bd_lstm_step *s, int64_t r)
 {
     int64_t at = r * m->cell;
-    return (bd_lstm_step){
-        s->i + at, s->cs + at, s->f + at, s->o + at, s->ci + at, s->co + at, s->h ? s->h + at : NULL};
+    return (bd_lstm_step){s->i + at, s->cs + at, s->f + at, s->o + at, s->ci + at, s->co + at, s->h + at};
 }
 
 void bd_lstm_run(const bd_lstm *m, const float *x, const float *cs_prev, const float *h_prev,

@@ -1,37 +1,10 @@
 // AudioSummary: sounds of a batch as WAV files of 16 bits a sample.
 #include "base/alloc.h"
 #include "graph/shape_fn.h"
-#include "io/little_endian.h"
 #include "ops/summary.h"
+#include "ops/wav.h"
 
 #include <math.h>
-#include <string.h>
-
-#define WAV_HEADER 44
-#define BYTES_A_SAMPLE 2
-
-static int16_t sample_of(float x)
-{
-    const float scaled = roundf(x * 32768.0F);
-    return (int16_t)(scaled > INT16_MAX   ? INT16_MAX
-                     : scaled > INT16_MIN ? scaled
-                                          : INT16_MIN); // nan: the least
-}
-
-// The fields of the header, in the order of RIFF.
-static void put_header(uint8_t *out, uint32_t rate, uint32_t channels, uint32_t data_bytes)
-{
-    memcpy(out, "RIFF", 4);
-    bd_put_le32(out + 4, WAV_HEADER - 8 + data_bytes);
-    memcpy(out + 8, "WAVEfmt ", 8);
-    bd_put_le32(out + 16, 16);                 // bytes of this part
-    bd_put_le32(out + 20, 1 | channels << 16); // PCM
-    bd_put_le32(out + 24, rate);
-    bd_put_le32(out + 28, rate * channels * BYTES_A_SAMPLE);
-    bd_put_le32(out + 32, channels * BYTES_A_SAMPLE | (8U * BYTES_A_SAMPLE) << 16);
-    memcpy(out + 36, "data", 4);
-    bd_put_le32(out + 40, data_bytes);
-}
 
 // The tensor is [batch, frames, channels], or [batch, frames] of one channel; the rate an input, or in the older op an attr.
 static bool check_input(bd_op_ctx *c, int tag, bd_summary_audio *audio)
@@ -57,8 +30,7 @@ static bool check_input(bd_op_ctx *c, int tag, bd_summary_audio *audio)
     else if (audio->channels < 1 || audio->channels > UINT16_MAX)
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "num_channels must be in (0, 2^16), got: %lld",
                    (long long)audio->channels);
-    else if (audio->frames < 1 ||
-             audio->frames > (UINT32_MAX - WAV_HEADER) / (BYTES_A_SAMPLE * audio->channels))
+    else if (bd_wav_size(audio->frames, audio->channels) == 0)
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%lld frames of %lld channels are no WAV file",
                    (long long)audio->frames, (long long)audio->channels);
     return !bd_op_failed(c);
@@ -66,15 +38,8 @@ static bool check_input(bd_op_ctx *c, int tag, bd_summary_audio *audio)
 
 static void encode(const bd_summary_audio *audio, const float *samples, uint8_t *out)
 {
-    const int64_t count = audio->frames * audio->channels;
     const long rounded = lrintf(audio->rate);
-    put_header(out, rounded > 0 ? (uint32_t)rounded : 1, (uint32_t)audio->channels,
-               (uint32_t)(count * BYTES_A_SAMPLE));
-    for (int64_t i = 0; i < count; i++) {
-        const uint16_t bits = (uint16_t)sample_of(samples[i]);
-        out[WAV_HEADER + 2 * i] = (uint8_t)bits;
-        out[WAV_HEADER + 2 * i + 1] = (uint8_t)(bits >> 8);
-    }
+    bd_wav_write(samples, audio->frames, audio->channels, rounded > 0 ? (uint32_t)rounded : 1, out);
 }
 
 static void put_audio(bd_summary_tag base, int64_t i, int64_t max_outputs, const bd_summary_audio *audio,
@@ -96,7 +61,7 @@ void bd_summary_put_sounds(bd_op_ctx *c, int tag, bd_wire_writer *out)
     const int64_t max_outputs = bd_node_attr_int(c->node, "max_outputs"),
                   count = bd_min(max_outputs, t->shape.dims[0]);
     const int64_t samples = audio.frames * audio.channels;
-    audio.wav_len = WAV_HEADER + (size_t)samples * BYTES_A_SAMPLE;
+    audio.wav_len = bd_wav_size(audio.frames, audio.channels);
     uint8_t *wav = bd_try_malloc(audio.wav_len);
     if (!wav) {
         bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "no memory for a sound");
