@@ -1,5 +1,6 @@
 // Ops that TensorFlow's debugger puts on edges: DebugIdentity, DebugNanCount, DebugNumericSummary, and the identities that mark
 // gradients. Nothing is sent anywhere: what they give is fetched.
+#include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "ops/cast.h"
 #include "ops/variable.h"
@@ -226,11 +227,17 @@ static void reference_run(bd_op_ctx *c)
     bd_output_ref(c, 0, bd_input_ref(c, 0));
 }
 
+static void pass_gradient(bd_grad_ctx *c)
+{
+    bd_grad_pass(c, 0, 0);
+}
+
 BD_OP(DebugGradientIdentity) = {
     .signature = "(input: T) -> (output: T)",
     .attrs = "T:type",
-    .flags = WATCH_FLAGS,
+    .flags = BD_OP_ALLOWS_UNINITIALIZED | BD_OP_TAKES_ROWS,
     .shape = bd_shape_fn_unchanged,
+    .gradient = pass_gradient,
     .kernels = BD_KERNELS({.run = value_run}),
     .doc = "Hands on its input; the debugger finds gradients by it.",
 };
@@ -238,8 +245,9 @@ BD_OP(DebugGradientIdentity) = {
 BD_OP(DebugGradientRefIdentity) = {
     .signature = "(input: Ref(T)) -> (output: Ref(T))",
     .attrs = "T:type",
-    .flags = WATCH_FLAGS,
+    .flags = BD_OP_ALLOWS_UNINITIALIZED | BD_OP_TAKES_ROWS,
     .shape = bd_shape_fn_unchanged,
+    .gradient = pass_gradient,
     .kernels = BD_KERNELS({.run = reference_run}),
     .doc = "Hands on its reference; the debugger finds gradients by it.",
 };

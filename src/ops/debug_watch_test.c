@@ -40,11 +40,21 @@ static void test_numeric_summary(void **state)
     OP_TEST_VALUES(cases);
 }
 
+static void test_gradients(void **state)
+{
+    (void)state;
+    static const op_grad_case cases[] = {
+        {"DebugGradientIdentity", NULL, "double[2] 1 2"},
+    };
+    OP_TEST_GRADIENTS(cases);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_numeric_summary),
+        cmocka_unit_test(test_gradients),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -274,6 +274,10 @@ static void test_gradients(void **state)
         {"GatherNd", NULL, "double[3,2] 1 2 3 4 5 6; int32[3,1] 2 0 2"},
         {"ScatterNd", NULL, "int32[3,1] 2 0 2; double[3,2] 1 2 3 4 5 6; int32[2] 3 2"},
         {"ScatterNdNonAliasingAdd", NULL, "double[3,2] 1 2 3 4 5 6; int64[2,2] 2 0 2 0; double[2] 7 8"},
+        {"SparseToDense", NULL, "int32[2,2] 0 1 1 0; int32[2] 2 2; double[2] 3 4; double[] -1"},
+        {"SparseToDense", NULL, "int32[2] 0 3; int32[1] 4; double[2] 3 4; double[] -1"},
+        {"SparseToDense", NULL, "int64[2] 0 3; int64[1] 4; double[2] 3 1; double[] -1"},
+        {"SparseToDense", NULL, "int32[] 2; int32[1] 4; double[] 3; double[] -1"},
     };
     OP_TEST_GRADIENTS(cases);
 }

@@ -2,6 +2,7 @@
 #include "base/strbuf.h"
 #include "graph/grad.h"
 #include "ops/element.h"
+#include "ops/grad_steps.h"
 
 static braid_code sparse_to_dense_shape(bd_shape_ctx *c, braid_status *st)
 {
@@ -89,12 +90,31 @@ static void sparse_to_dense_run(bd_op_ctx *c)
     }
 }
 
+// One place a row, however the indices are laid out: there are as many numbers in each as the output has dimensions.
+static braid_out places_by_row(braid_graph *g, braid_out indices, braid_out output_shape)
+{
+    const braid_out layout[2] = {bd_b_const_i32(g, NULL, -1), bd_grad_size(g, output_shape)};
+    braid_op_desc *d = braid_op_begin(g, "Pack", "stack");
+    braid_op_input_list(d, layout, 2);
+    return bd_b2(g, "Reshape", NULL, indices, braid_op_end_out(d));
+}
+
+// The values where they went; the default value everywhere else.
+static void sparse_to_dense_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    const braid_out *in = c->op->inputs, grad = c->output_grads[0];
+    braid_out values = bd_b2(g, "GatherNd", NULL, grad, places_by_row(g, in[0], in[1]));
+    c->input_grads[2] = bd_grad_reshape_like(g, values, in[2]);
+    c->input_grads[3] = bd_b2(g, "Sub", "sub", bd_grad_sum_all(g, grad), bd_grad_sum_all(g, values));
+}
+
 BD_OP(SparseToDense) = {
     .signature =
         "(sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, default_value: T) -> (dense: T)",
     .attrs = "validate_indices:bool=true; T:type; Tindices:type{int32,int64}",
-    .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = sparse_to_dense_shape,
+    .gradient = sparse_to_dense_gradient,
     .kernels = BD_KERNELS({.run = sparse_to_dense_run}),
     .doc = "A tensor of default_value but for the elements at sparse_indices, which are sparse_values.",
 };

@@ -45,6 +45,7 @@ static const char differentiable[] =
     // random_grad.py
     "RandomGamma "
     // the others
+    "SparseToDense DebugGradientIdentity DebugGradientRefIdentity "
     "DynamicPartition DynamicStitch ParallelDynamicStitch Switch RefSwitch Merge RefMerge Enter RefEnter Exit RefExit "
     "NextIteration RefNextIteration LoopCond ReadVariableOp ResourceGather MatrixInverse MatrixDeterminant MatrixSolve "
     "MatrixTriangularSolve SparseReorder SparseAdd SparseSlice SparseTensorDenseAdd SparseReduceSum SparseTensorDenseMatMul "
@@ -58,7 +59,7 @@ static const char differentiable[] =
 
 // Known to be missing.
 static const char no_gradient_yet[] =
-    " Enter RefEnter Exit RefExit NextIteration RefNextIteration " // there is none through loops
+    " Enter RefEnter Exit RefExit NextIteration RefNextIteration " // the walk makes it (graph/gradient_loops.h)
     "LoopCond "                                                    // registered there, and gives None
     "SparseDenseCwiseAdd SparseSparseMaximum SparseSparseMinimum " // registered there, to raise NotImplementedError
     "Einsum TridiagonalSolve TridiagonalMatMul ";
@@ -202,30 +203,87 @@ static bool is_tested(const char *name)
     return found;
 }
 
-static void test_each_has_a_test(void **state)
+static void read_all_tests(void)
 {
-    (void)state;
-    gaps = 0;
+    if (tests.len > 0) return;
     read_tests(BD_SOURCE_DIR "/src/ops", "_test.c");
     read_tests(BD_SOURCE_DIR "/src/ops/testing", "_nodes.c"); // what tests share
     read_tests(BD_SOURCE_DIR "/src/ops/testing", "pipeline.c");
     read_tests(BD_SOURCE_DIR "/src/runtime", "_test.c");
     read_tests(BD_SOURCE_DIR "/tests/runtime", "_test.c"); // ops that call functions need a session
+}
+
+static void test_each_has_a_test(void **state)
+{
+    (void)state;
+    gaps = 0;
+    read_all_tests();
     for (size_t i = 0; i < bd_op_table_len; i++) {
         const char *name = bd_op_table[i].name;
         bool is_internal = name[0] == '_'; // made by rewrites and by partitioning, and tested there
         if (!is_internal && !is_tested(name) && !is_tested(tested_name(name))) gap(name, "in no test");
     }
-    bd_strbuf_fini(&tests);
     assert_int_equal(gaps, 0);
+}
+
+// ---- Gradients against finite differences ----
+
+// What no row of a table can say: checked by tests of their own.
+static const char checked_otherwise[] =
+    // by differences in single precision, or of outputs that belong together: batch_norm_test, image_*_test, lstm_block_test, ...
+    " CropAndResize "
+    "FusedBatchNorm FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 "
+    "FusedBatchNormV2 FusedBatchNormV3 LRN MaxPoolGradGrad "
+    "ResizeBicubic ResizeBilinear ResizeNearestNeighbor ScaleAndTranslate BlockLSTM BlockLSTMV2 "
+    // of resources, of values that live for a step, or of branches
+    "ReadVariableOp ResourceGather ResourceGatherNd TensorArrayConcatV3 TensorArrayGatherV3 TensorArrayReadV3 "
+    "TensorArrayScatterV3 TensorArraySplitV3 TensorArrayWriteV3 TensorListConcat TensorListConcatV2 TensorListFromTensor "
+    "TensorListGather TensorListGetItem TensorListPopBack TensorListPushBack TensorListResize TensorListScatter "
+    "TensorListScatterIntoExistingList TensorListScatterV2 TensorListSetItem TensorListSplit TensorListStack Switch Merge "
+    "RefSwitch RefMerge RaggedTensorToTensor "
+    // by other values than those of a difference: straight through steps, by chance, an error, or none
+    "ArgMax ArgMin Ceil Rint NextAfter TruncateDiv FakeQuantWithMinMaxArgs FakeQuantWithMinMaxVars "
+    "FakeQuantWithMinMaxVarsPerChannel QuantizeAndDequantize QuantizeAndDequantizeV2 QuantizeAndDequantizeV3 "
+    "QuantizeAndDequantizeV4 RandomGamma PreventGradient "
+    // handing on what they get, be it a reference; of types without differences in double
+    "Print RefIdentity DebugGradientRefIdentity Snapshot SparseMatMul ";
+
+// Whether a row of a table of gradients is about the op.
+static bool has_gradient_case(const char *name)
+{
+    static const char table[] = "op_grad_case ";
+    char *row = bd_asprintf("\"%s\"", name);
+    bool found = false;
+    for (const char *at = strstr(bd_strbuf_str(&tests), table); at && !found; at = strstr(at + 1, table)) {
+        const char *end = strstr(at, "};"), *in = strstr(at, row);
+        found = in && end && in < end;
+    }
+    bd_free(row);
+    return found;
+}
+
+static void test_each_gradient_is_compared(void **state)
+{
+    (void)state;
+    gaps = 0;
+    read_all_tests();
+    for (size_t i = 0; i < bd_op_table_len; i++) {
+        const char *name = bd_op_table[i].name;
+        if (!bd_op_table[i].op->gradient || name[0] == '_') continue;
+        const bool has_case = has_gradient_case(name), is_listed = lists(checked_otherwise, name);
+        if (!has_case && !is_listed) gap(name, "its gradient is in no table of finite differences");
+        if (has_case && is_listed) gap(name, "need not be listed: its gradient is in a table");
+    }
+    assert_int_equal(gaps, 0);
+    bd_strbuf_fini(&tests);
 }
 
 int main(void)
 {
     const struct CMUnitTest all[] = {
-        cmocka_unit_test(test_definitions),
-        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_definitions), cmocka_unit_test(test_types),
         cmocka_unit_test(test_each_has_a_test),
+        cmocka_unit_test(test_each_gradient_is_compared), // the last: it ends what they share
     };
     return BD_RUN_TESTS(all);
 }
