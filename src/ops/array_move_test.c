@@ -7,22 +7,6 @@ static void test_tile_and_transpose(void **state)
     (void)state;
     static const op_case cases[] = {
         {.op = "Tile", .inputs = "float[2] 1 2; int32[1] 3", .want = "float[6] 1 2 1 2 1 2"},
-        {.op = "TileGrad", .inputs = "float[6] 1 2 3 4 5 6; int32[1] 3", .want = "float[2] 9 12"},
-        {.op = "TileGrad", .inputs = "int64[2,4] 1 2 3 4 5 6 7 8; int32[2] 2 2", .want = "int64[1,2] 16 20"},
-        {.op = "TileGrad",
-         .inputs = "double[2,2,2] 1 2 3 4 5 6 7 8; int32[3] 2 1 1",
-         .want = "double[1,2,2] 6 8 10 12"},
-        {.op = "TileGrad", .inputs = "float[] 5; int32[0]", .want = "float[] 5"},
-        {.op = "TileGrad", .inputs = "float[0,4]; int32[2] 1 2", .want = "float[0,2]"},
-        {.op = "TileGrad",
-         .inputs = "float[6] 1; int32[1] 4",
-         .want = "InvalidArgument: to divide dimension 0"},
-        {.op = "TileGrad",
-         .inputs = "float[6] 1; int32[1] 0",
-         .want = "InvalidArgument: to divide dimension 0"},
-        {.op = "TileGrad",
-         .inputs = "float[6] 1; int32[2] 1 1",
-         .want = "InvalidArgument: vector of length 1"},
         {.op = "Tile",
          .inputs = "int32[2,2] 1 2 3 4; int64[2] 2 2",
          .want = "int32[4,4] 1 2 1 2 3 4 3 4 1 2 1 2 3 4 3 4"},
@@ -107,6 +91,30 @@ static void test_gather_and_where(void **state)
         {.op = "Where", .inputs = "bool[0,2]", .want = "int64[0,2]"},
         {.op = "Where", .inputs = "float[3] 0 -1.5 nan", .want = "int64[2,1] 1 2"},
         {.op = "Where", .inputs = "int64[2] 4294967296 0", .want = "int64[1,1] 0"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_tile_grad(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {.op = "TileGrad", .inputs = "float[6] 1 2 3 4 5 6; int32[1] 3", .want = "float[2] 9 12"},
+        {.op = "TileGrad", .inputs = "int64[2,4] 1 2 3 4 5 6 7 8; int32[2] 2 2", .want = "int64[1,2] 16 20"},
+        {.op = "TileGrad",
+         .inputs = "double[2,2,2] 1 2 3 4 5 6 7 8; int32[3] 2 1 1",
+         .want = "double[1,2,2] 6 8 10 12"},
+        {.op = "TileGrad", .inputs = "float[] 5; int32[0]", .want = "float[] 5"},
+        {.op = "TileGrad", .inputs = "float[0,4]; int32[2] 1 2", .want = "float[0,2]"},
+        {.op = "TileGrad",
+         .inputs = "float[6] 1; int32[1] 4",
+         .want = "InvalidArgument: to divide dimension 0"},
+        {.op = "TileGrad",
+         .inputs = "float[6] 1; int32[1] 0",
+         .want = "InvalidArgument: to divide dimension 0"},
+        {.op = "TileGrad",
+         .inputs = "float[6] 1; int32[2] 1 1",
+         .want = "InvalidArgument: vector of length 1"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -279,9 +287,13 @@ static void test_transpose_of_a_large_matrix(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tile_and_transpose), cmocka_unit_test(test_gather_and_where),
-        cmocka_unit_test(test_range_and_stitch),   cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_gradients),          cmocka_unit_test(test_transpose_of_a_large_matrix),
+        cmocka_unit_test(test_tile_and_transpose),
+        cmocka_unit_test(test_gather_and_where),
+        cmocka_unit_test(test_tile_grad),
+        cmocka_unit_test(test_range_and_stitch),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_transpose_of_a_large_matrix),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -3,7 +3,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_values(void **state)
+static void test_left_aligned(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -39,6 +39,14 @@ static void test_values(void **state)
          "float[3,4] 7 7 7 7 5 7 7 7 9 10 7 7"},
         {"MatrixSetDiagV2", NULL, "float[3,4] 7; float[2,2] 5 10 9 9; int32[2] -2 -1",
          "float[3,4] 7 7 7 7 5 7 7 7 9 10 7 7"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_right_left(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {"MatrixDiagPartV3", "align=RIGHT_LEFT",
          "float[3,4] 1 2 3 4 5 6 7 8 9 10 11 12; int32[2] -1 2; float[] 9",
          "float[4,3] 9 3 8 2 7 12 1 6 11 5 10 9"},
@@ -77,6 +85,14 @@ static void test_values(void **state)
          "float[3,4] 7 7 7 7 5 7 7 7 9 10 7 7"},
         {"MatrixSetDiagV3", "align=RIGHT_LEFT", "float[3,4] 7; float[2,2] 5 10 9 9; int32[2] -2 -1",
          "float[3,4] 7 7 7 7 5 7 7 7 9 10 7 7"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_left_right(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {"MatrixDiagPartV3", "align=LEFT_RIGHT",
          "float[3,4] 1 2 3 4 5 6 7 8 9 10 11 12; int32[2] -1 2; float[] 9",
          "float[4,3] 3 8 9 2 7 12 1 6 11 9 5 10"},
@@ -115,6 +131,14 @@ static void test_values(void **state)
          "float[3,4] 7 7 7 7 5 7 7 7 9 10 7 7"},
         {"MatrixSetDiagV3", "align=LEFT_RIGHT", "float[3,4] 7; float[2,2] 5 10 9 9; int32[2] -2 -1",
          "float[3,4] 7 7 7 7 5 7 7 7 9 10 7 7"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_right_right(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {"MatrixDiagPartV3", "align=RIGHT_RIGHT",
          "float[3,4] 1 2 3 4 5 6 7 8 9 10 11 12; int32[2] -1 2; float[] 9",
          "float[4,3] 9 3 8 2 7 12 1 6 11 9 5 10"},
@@ -153,7 +177,14 @@ static void test_values(void **state)
          "float[3,4] 7 7 7 7 5 7 7 7 9 10 7 7"},
         {"MatrixSetDiagV3", "align=RIGHT_RIGHT", "float[3,4] 7; float[2,2] 5 10 9 9; int32[2] -2 -1",
          "float[3,4] 7 7 7 7 5 7 7 7 9 10 7 7"},
+    };
+    OP_TEST_VALUES(cases);
+}
 
+static void test_sizes(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         // The size of the matrices is worked out when it is not given.
         {"MatrixDiagV2", NULL, "float[2] 1 2; int32[] 1; int32[] -1; int32[] -1; float[] 0",
          "float[3,3] 0 1 0 0 0 2 0 0 0"},
@@ -227,8 +258,9 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_left_aligned), cmocka_unit_test(test_right_left),
+        cmocka_unit_test(test_left_right),   cmocka_unit_test(test_right_right),
+        cmocka_unit_test(test_sizes),        cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_gradients),
     };
     return BD_RUN_TESTS(tests);

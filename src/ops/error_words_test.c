@@ -38,6 +38,20 @@ static void test_bad_indices(void **state)
          "InvalidArgument: segment ids are not increasing"},
         {"SegmentSum", NULL, "float[4] 1; int32[4] 0 0 0 -2", "InvalidArgument: segment ids must be >= 0"},
         {"SegmentSum", NULL, "float[2] 1; int64[2] 0 9223372036854775807", "InvalidArgument: segment ids"},
+        {"SparseSegmentSum", NULL, "float[10] 1; int32[4] 8 3 0 9; int32[4] 0 1 2 0",
+         "InvalidArgument: Segment id 1 out of range [0, 1), possibly because 'segment_ids' input is not sorted"},
+        {"SparseSegmentMean", NULL, "float[10] 1; int32[4] 8 3 0 9; int32[4] -1 0 1 1",
+         "InvalidArgument: Segment id -1 out of range [0, 2), possibly because"},
+        {"SparseSegmentSum", NULL, "float[10] 1; int32[2] 8 3; int32[2] 0 -1",
+         "InvalidArgument: segment ids must be >= 0"},
+        {"SparseSegmentMeanGrad", NULL, "float[3] 1; int32[2] 0 10; int32[2] 0 2; int32[] 10",
+         "InvalidArgument: Index 10 out of range [0, 10)"},
+        {"SparseSegmentMeanGrad", NULL, "float[3] 1; int32[2] 0 1; int32[2] 0 4; int32[] 10",
+         "InvalidArgument: Invalid number of segments"},
+        {"SparseSegmentSqrtNGrad", NULL, "float[1] 1; int32[3] 0 1 2; int32[3] 0 1 0; int32[] 10",
+         "InvalidArgument: Segment id 1 out of range [0, 1)"},
+        {"SparseSegmentSqrtNGrad", NULL, "float[0]; int32[2] 0 1; int32[2] 0 -1; int32[] 10",
+         "InvalidArgument: Segment id 0 out of range [0, 0)"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -122,6 +136,18 @@ static void test_shapes(void **state)
         {"ReverseV2", NULL, "[2,3]; int32[2] 0 -2", "InvalidArgument: axis 0 specified more than once"},
         {"ReverseV2", NULL, "?; int32[2] 0 -2", "?"},
         {"ExpandDims", NULL, "[2]; int32[2] 0 1", "InvalidArgument: must be a tensor with a single value"},
+        {"ReverseSequence", "seq_dim=0", "[2,2]; int64[2]", "[2,2]"},
+        {"ReverseSequence", "seq_dim=3", "[2,2]; int64[2]", "InvalidArgument: seq_dim must be < input rank"},
+        {"ReverseSequence", "seq_dim=0; batch_dim=3", "[2,2]; int64[2]",
+         "InvalidArgument: batch_dim must be < input rank"},
+    };
+    OP_TEST_SHAPES(cases);
+}
+
+static void test_shapes_of_indices(void **state)
+{
+    (void)state;
+    static const op_shape_case cases[] = {
         {"GatherV2", NULL, "[3]; int32[]; int32[] 1",
          "InvalidArgument: Shape must be at least rank 2 but is rank 1"},
         {"GatherV2", NULL, "[3]; int32[]; int32[] -2",
@@ -146,10 +172,6 @@ static void test_shapes(void **state)
          "InvalidArgument: The outer 2 dimensions of indices.shape="},
         {"ScatterNdUpdate", NULL, "ref float[2,2,2]; int32[2,2,1]; [2,2]",
          "InvalidArgument: The inner 2 dimensions of input.shape="},
-        {"ReverseSequence", "seq_dim=0", "[2,2]; int64[2]", "[2,2]"},
-        {"ReverseSequence", "seq_dim=3", "[2,2]; int64[2]", "InvalidArgument: seq_dim must be < input rank"},
-        {"ReverseSequence", "seq_dim=0; batch_dim=3", "[2,2]; int64[2]",
-         "InvalidArgument: batch_dim must be < input rank"},
     };
     OP_TEST_SHAPES(cases);
 }
@@ -160,6 +182,7 @@ int main(void)
         cmocka_unit_test(test_bad_indices),
         cmocka_unit_test(test_bad_shapes),
         cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_shapes_of_indices),
     };
     return BD_RUN_TESTS(tests);
 }

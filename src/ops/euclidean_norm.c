@@ -1,4 +1,5 @@
 // EuclideanNorm: the root of the sum of squares over axes.
+#include "base/complex.h"
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "ops/element.h"
@@ -14,21 +15,40 @@ typedef struct adding {
     double *sums;
 } adding;
 
-#define ADD_SQUARES(NAME, T)                                                                                 \
+// SQUARE is that of `value`, of a complex number that of its absolute value.
+#define ADD_SQUARES(NAME, T, WIDE, SQUARE)                                                                   \
     static void NAME(void *arg, int64_t to_at, int64_t to_stride, int64_t from_at, int64_t from_stride,      \
                      int64_t n)                                                                              \
     {                                                                                                        \
         const adding *a = arg;                                                                               \
         const T *x = a->x->data;                                                                             \
         for (int64_t i = 0; i < n; i++) {                                                                    \
-            double value = (double)x[from_at + i * from_stride];                                             \
-            a->sums[to_at + i * to_stride] += value * value;                                                 \
+            WIDE value = (WIDE)x[from_at + i * from_stride];                                                 \
+            a->sums[to_at + i * to_stride] += (SQUARE);                                                      \
         }                                                                                                    \
     }
-ADD_SQUARES(add_f32, float)
-ADD_SQUARES(add_f64, double)
-ADD_SQUARES(add_i32, int32_t)
-ADD_SQUARES(add_i64, int64_t)
+#define OF_COMPLEX creal(value) * creal(value) + cimag(value) * cimag(value)
+ADD_SQUARES(add_f32, float, double, value *value)
+ADD_SQUARES(add_f64, double, double, value *value)
+ADD_SQUARES(add_i32, int32_t, double, value *value)
+ADD_SQUARES(add_i64, int64_t, double, value *value)
+ADD_SQUARES(add_c64, float complex, double complex, OF_COMPLEX)
+ADD_SQUARES(add_c128, double complex, double complex, OF_COMPLEX)
+
+typedef void (*add_fn)(void *arg, int64_t to_at, int64_t to_stride, int64_t from_at, int64_t from_stride,
+                       int64_t n);
+
+static add_fn add_of(braid_dtype dtype)
+{
+    switch (dtype) {
+    case BRAID_FLOAT: return add_f32;
+    case BRAID_DOUBLE: return add_f64;
+    case BRAID_INT32: return add_i32;
+    case BRAID_COMPLEX64: return add_c64;
+    case BRAID_COMPLEX128: return add_c128;
+    default: return add_i64;
+    }
+}
 
 // A walk over the input in which reduced axes stay where they are in the output, whose shape it gives. False: the kernel has failed.
 static bool plan(bd_op_ctx *c, bd_strided *walk, braid_shape *out)
@@ -73,6 +93,8 @@ static void put_roots(const double *sums, const braid_tensor *y)
         switch (y->dtype) {
         case BRAID_FLOAT: bd_tensor_f32(y)[i] = (float)root; break;
         case BRAID_DOUBLE: bd_tensor_f64(y)[i] = root; break;
+        case BRAID_COMPLEX64: ((float complex *)y->data)[i] = (float)root; break;
+        case BRAID_COMPLEX128: ((double complex *)y->data)[i] = root; break;
         case BRAID_INT32: bd_tensor_i32(y)[i] = root < INT32_MAX ? (int32_t)root : INT32_MAX; break;
         default: bd_tensor_i64(y)[i] = root < 0x1p63 ? (int64_t)root : INT64_MAX; break;
         }
@@ -93,13 +115,7 @@ static void norm_run(bd_op_ctx *c)
     }
     memset(sums.data, 0, (size_t)bd_tensor_count(&sums) * sizeof(double));
     adding a = {.x = x, .sums = bd_tensor_f64(&sums)};
-    if (bd_tensor_count(x) > 0)
-        bd_strided_walk(&walk,
-                        x->dtype == BRAID_FLOAT    ? add_f32
-                        : x->dtype == BRAID_DOUBLE ? add_f64
-                        : x->dtype == BRAID_INT32  ? add_i32
-                                                   : add_i64,
-                        &a);
+    if (bd_tensor_count(x) > 0) bd_strided_walk(&walk, add_of(x->dtype), &a);
     put_roots(a.sums, y);
     bd_tensor_fini(&sums);
 }
@@ -127,6 +143,6 @@ BD_OP(EuclideanNorm) = {
     .attrs = "keep_dims:bool=false; T:type{number}; Tidx:type{int32,int64}=int32",
     .shape = bd_shape_fn_reduction,
     .gradient = norm_gradient,
-    .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = norm_run}),
+    .kernels = BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = norm_run}),
     .doc = "The root of the sum of the squares over the given axes.",
 };

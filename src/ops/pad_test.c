@@ -50,7 +50,7 @@ static void test_segments(void **state)
         {"SparseSegmentSum", NULL, "float[3] 1 2 3; int32[2] 0 1; int32[2] 1 0",
          "InvalidArgument: not increasing"},
         {"SparseSegmentSum", NULL, "float[3] 1 2 3; int32[2] 0 1; int32[2] -1 0",
-         "InvalidArgument: must be >= 0"},
+         "InvalidArgument: Segment id -1 out of range [0, 1)"},
         {"SparseSegmentSumWithNumSegments", NULL, "int64[3] 1 2 3; int64[2] 2 1; int32[2] 1 1; int32[] 4",
          "int64[4] 0 5 0 0"},
         {"SparseSegmentSumWithNumSegments", NULL, "uint8[3] 100 200 3; int32[2] 0 1; int32[2] 0 0; int64[] 1",

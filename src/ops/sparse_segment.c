@@ -86,33 +86,46 @@ static int64_t place_at(bd_op_ctx *c, int input, const char *what, int64_t i, in
     return -1;
 }
 
-// The number of segments: what input 3 says, or one more than the last id. -1: the kernel has failed.
+static void fail_id(bd_op_ctx *c, int64_t id, int64_t segments)
+{
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+               "Segment id %lld out of range [0, %lld), possibly because 'segment_ids' input is not sorted.",
+               (long long)id, (long long)segments);
+}
+
+// What input 3 says, or one more than the last id. -1: the kernel has failed.
+static int64_t read_count(bd_op_ctx *c, int64_t last)
+{
+    if (c->input_count == 3 && (last < -1 || last == INT64_MAX)) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "segment ids must be >= 0 and below the greatest integer");
+    } else if (c->input_count > 3 && bd_input(c, 3)->shape.rank != 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "num_segments should be a scalar, not shape of rank %d",
+                   bd_input(c, 3)->shape.rank);
+    }
+    if (bd_op_failed(c)) return -1;
+    int64_t count = c->input_count > 3 ? bd_tensor_index(bd_input(c, 3), 0) : last + 1;
+    if (count > last && count >= 0) return count;
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "segment ids must be < num_segments: %lld is not below %lld",
+               (long long)last, (long long)count);
+    return -1;
+}
+
+// The number of segments, whose ids do not decrease. -1: the kernel has failed.
 static int64_t count_segments(bd_op_ctx *c)
 {
     const braid_tensor *ids = bd_input(c, 2);
-    int64_t n = bd_tensor_count(ids), last = -1, count;
-    for (int64_t i = 0; i < n; i++) {
+    int64_t n = bd_tensor_count(ids), count = read_count(c, n > 0 ? bd_tensor_index(ids, n - 1) : -1);
+    if (c->input_count == 3 && n > 0 && count == 0)
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "segment ids must be >= 0");
+    for (int64_t i = 0; i < n && !bd_op_failed(c); i++) {
         int64_t id = bd_tensor_index(ids, i);
-        if (id < 0 || id < last) {
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                       id < 0 ? "segment ids must be >= 0" : "segment ids are not increasing");
-            return -1;
+        if (i + 1 < n && bd_tensor_index(ids, i + 1) < id) {
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "segment ids are not increasing");
+        } else if (id < 0 || id >= count) {
+            fail_id(c, id, count);
         }
-        last = id;
     }
-    if (c->input_count == 3) return last + 1;
-    if (bd_input(c, 3)->shape.rank != 0) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "num_segments should be a scalar, not shape of rank %d",
-                   bd_input(c, 3)->shape.rank);
-        return -1;
-    }
-    count = bd_tensor_index(bd_input(c, 3), 0);
-    if (count <= last || count < 0) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "segment ids must be < num_segments: %lld is not below %lld",
-                   (long long)last, (long long)count);
-        return -1;
-    }
-    return count;
+    return bd_op_failed(c) ? -1 : count;
 }
 
 // Output 0, zeros: `rows` rows like those of the data. NULL: the kernel has failed.
@@ -177,12 +190,21 @@ static void sqrt_n_run(bd_op_ctx *c)
 // How many rows each segment has. NULL: the kernel has failed.
 static int64_t *segment_sizes(bd_op_ctx *c, int64_t segments)
 {
+    const braid_tensor *ids = bd_input(c, 2);
+    int64_t n = bd_tensor_count(ids);
+    if (n > 0 && bd_tensor_index(ids, n - 1) >= segments) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "Invalid number of segments: the last id is %lld, and there are %lld",
+                   (long long)bd_tensor_index(ids, n - 1), (long long)segments);
+        return NULL;
+    }
     int64_t *sizes = bd_try_calloc((size_t)segments + 1, sizeof *sizes);
     if (!sizes)
         bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when counting %lld segments", (long long)segments);
-    for (int64_t i = 0; sizes && i < bd_tensor_count(bd_input(c, 2)); i++) {
-        int64_t id = place_at(c, 2, "segment_ids", i, segments);
-        if (id < 0) {
+    for (int64_t i = 0; sizes && i < n; i++) {
+        int64_t id = bd_tensor_index(ids, i);
+        if (id < 0 || id >= segments) {
+            fail_id(c, id, segments);
             bd_free(sizes);
             return NULL;
         }
@@ -206,8 +228,11 @@ static void run_spread(bd_op_ctx *c, scaling how)
     braid_tensor *y = sizes ? make_rows(c, rows, &len) : NULL;
     int64_t size = (int64_t)braid_dtype_size(grad->dtype);
     for (int64_t i = 0; y && i < n; i++) {
-        int64_t id = place_at(c, 2, "segment_ids", i, segments), row = place_at(c, 1, "indices", i, rows);
-        if (id < 0 || row < 0) break;
+        int64_t id = place_at(c, 2, "segment_ids", i, segments), row = bd_tensor_index(bd_input(c, 1), i);
+        if (row < 0 || row >= rows)
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Index %lld out of range [0, %lld)", (long long)row,
+                       (long long)rows);
+        if (bd_op_failed(c)) break;
         add_row_of(grad->dtype)((char *)y->data + row * len * size,
                                 (const char *)grad->data + id * len * size, len, divisor_of(how, sizes[id]));
     }
@@ -247,7 +272,8 @@ static braid_code join_shape(bd_shape_ctx *c, braid_status *st)
     if (c->outputs[0].rank < 0) return BRAID_OK;
     int64_t rows = -1;
     if (c->input_count > 3 && bd_shape_ctx_constant_int(c, 3, &rows) && rows < 0)
-        return bd_shape_ctx_fail(c, st, "Cannot specify a negative value: %lld", (long long)rows);
+        return bd_shape_ctx_fail(c, st, "Cannot specify a negative value for %s: %lld",
+                                 c->node->def->inputs[3].name, (long long)rows);
     c->outputs[0].dims[0] = rows;
     return BRAID_OK;
 }

@@ -144,6 +144,8 @@ static void test_along_axes(void **state)
          "double[2] 3.1622776601683795 4.47213595499958"},
         {"EuclideanNorm", "keep_dims=true", "float[2,2] 1 2 3 4; int64[2] 1 0", "float[1,1] 5.47722558"},
         {"EuclideanNorm", NULL, "int32[2] 3 -4; int32[] 0", "int32[] 5"},
+        {"EuclideanNorm", NULL, "complex64[2,2] 3j 1 4 1+1j; int32[1] 0", "complex64[2] 5 1.73205081"},
+        {"EuclideanNorm", "keep_dims=true", "complex128[1] 3-4j; int32[1] 0", "complex128[1] 5"},
         {"EuclideanNorm", NULL, "float[2] 3 -4; int32[0]", "float[2] 3 4"},
         {"EuclideanNorm", NULL, "float[0,2]; int32[1] 0", "float[2] 0"},
         {"EuclideanNorm", NULL, "float[2] 1; int32[1] 1", "InvalidArgument: "},
