@@ -153,8 +153,8 @@ static braid_code reshape_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// Reads input 1 as a shape. *product is that of its sizes; *unknown is which of them is -1 and so does not count, or -1.
-static bool read_sizes(bd_op_ctx *c, braid_shape *shape, int64_t *product, int *unknown)
+// Reads input 1 as a shape. *product is that of its sizes but those of 0; *unknown is which of them is -1 and so does not count, or -1.
+static bool read_sizes(bd_op_ctx *c, braid_shape *shape, int64_t *product, int *unknown, bool *has_zero)
 {
     const braid_tensor *sizes = bd_input(c, 1);
     char text[BD_SHAPE_STR_MAX];
@@ -167,8 +167,10 @@ static bool read_sizes(bd_op_ctx *c, braid_shape *shape, int64_t *product, int *
     shape->rank = (int)sizes->shape.dims[0];
     *unknown = -1;
     *product = 1;
+    *has_zero = false;
     for (int d = 0; d < shape->rank; d++) {
         int64_t size = shape->dims[d] = bd_tensor_index(sizes, d);
+        if (size == 0) *has_zero = true;
         if (size == -1 && *unknown < 0) {
             *unknown = d;
         } else if (size == -1) {
@@ -177,7 +179,7 @@ static bool read_sizes(bd_op_ctx *c, braid_shape *shape, int64_t *product, int *
         } else if (size < 0) {
             bd_op_fail(c, BRAID_INVALID_ARGUMENT, "size %d must be non-negative, not %lld", d,
                        (long long)size);
-        } else if (__builtin_mul_overflow(*product, size, product)) {
+        } else if (size > 0 && __builtin_mul_overflow(*product, size, product)) {
             bd_op_fail(c, BRAID_INVALID_ARGUMENT, "the requested shape has too many elements");
         }
         if (bd_op_failed(c)) return false;
@@ -185,36 +187,50 @@ static bool read_sizes(bd_op_ctx *c, braid_shape *shape, int64_t *product, int *
     return true;
 }
 
-// Reads input 1 as the new shape of `count` elements; a -1 is worked out.
-static bool read_new_shape(bd_op_ctx *c, int64_t count, braid_shape *shape)
+// The size that is missing beside sizes of that product. Where one of them is 0, sizes of 0 are left out on both sides, so that
+// [0, 6] can become [0, -1, 3].
+static int64_t missing_size(bd_op_ctx *c, int64_t product, bool has_zero)
 {
-    int unknown;
-    int64_t product;
-    if (!read_sizes(c, shape, &product, &unknown)) return false;
-    if (unknown >= 0 && product == 0) {
-        bd_op_fail(
-            c, BRAID_INVALID_ARGUMENT,
-            "reshape cannot infer the missing input size for an empty tensor unless all specified input sizes are "
-            "non-zero");
-    } else if (unknown >= 0 && count % product) {
+    const braid_shape *x = &bd_input(c, 0)->shape;
+    int64_t count = 1;
+    bool left_out = false;
+    for (int d = 0; d < x->rank; d++) {
+        if (x->dims[d] == 0 && has_zero) {
+            left_out = true;
+        } else if (__builtin_mul_overflow(count, x->dims[d], &count)) {
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "the sizes of the tensor to reshape are too large");
+            return 0;
+        }
+    }
+    if (!left_out && count % product)
         bd_op_fail(
             c, BRAID_INVALID_ARGUMENT,
             "Input to reshape is a tensor with %lld values, but the requested shape requires a multiple of %lld",
             (long long)count, (long long)product);
-    } else if (unknown >= 0) {
-        shape->dims[unknown] = count / product;
-    } else if (product != count) {
+    return count / product;
+}
+
+// Reads input 1 as the new shape of input 0; a -1 is worked out.
+static bool read_new_shape(bd_op_ctx *c, braid_shape *shape)
+{
+    int unknown;
+    int64_t product, count = bd_tensor_count(bd_input(c, 0)), total;
+    bool has_zero;
+    if (!read_sizes(c, shape, &product, &unknown, &has_zero)) return false;
+    if (unknown >= 0) shape->dims[unknown] = missing_size(c, product, has_zero);
+    if (bd_op_failed(c)) return false;
+    total = has_zero ? 0 : unknown >= 0 ? product * shape->dims[unknown] : product;
+    if (total != count)
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,
                    "Input to reshape is a tensor with %lld values, but the requested shape has %lld",
-                   (long long)count, (long long)product);
-    }
+                   (long long)count, (long long)total);
     return !bd_op_failed(c);
 }
 
 static void reshape_run(bd_op_ctx *c)
 {
     braid_shape shape;
-    if (read_new_shape(c, bd_tensor_count(bd_input(c, 0)), &shape)) output_reshaped(c, &shape);
+    if (read_new_shape(c, &shape)) output_reshaped(c, &shape);
 }
 
 static void reshape_gradient(bd_grad_ctx *c)
