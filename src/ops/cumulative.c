@@ -5,15 +5,6 @@
 #include "ops/elementwise.h"
 #include "ops/grad_math.h"
 
-static braid_code cumulative_shape(bd_shape_ctx *c, braid_status *st)
-{
-    int64_t axis;
-    c->outputs[0] = c->inputs[0];
-    braid_code code = bd_shape_ctx_rank(c, 1, 0, st);
-    if (code || c->inputs[0].rank < 0 || !bd_shape_ctx_constant_int(c, 1, &axis)) return code;
-    return bd_shape_ctx_axis(c, c->inputs[0].rank, &axis, st);
-}
-
 static void run_cumulative(bd_op_ctx *c, bool product)
 {
     const braid_tensor *x = bd_input(c, 0);
@@ -80,7 +71,7 @@ static void cumprod_gradient(bd_grad_ctx *c)
 BD_OP(Cumsum) = {
     .signature = "(x: T, axis: Tidx) -> (out: T)",
     .attrs = "exclusive:bool=false; reverse:bool=false; T:type{number}; Tidx:type{int32,int64}=int32",
-    .shape = cumulative_shape,
+    .shape = bd_shape_fn_unchanged,
     .gradient = cumsum_gradient,
     .kernels = BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = cumsum_run}),
     .doc = "Running sums along an axis; exclusive ones leave each element itself out.",
@@ -89,7 +80,7 @@ BD_OP(Cumsum) = {
 BD_OP(Cumprod) = {
     .signature = "(x: T, axis: Tidx) -> (out: T)",
     .attrs = "exclusive:bool=false; reverse:bool=false; T:type{number}; Tidx:type{int32,int64}=int32",
-    .shape = cumulative_shape,
+    .shape = bd_shape_fn_unchanged,
     .gradient = cumprod_gradient,
     .kernels =
         BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = cumprod_run}),

@@ -7,15 +7,6 @@
 #include <float.h>
 #include <math.h>
 
-static braid_code logsumexp_shape(bd_shape_ctx *c, braid_status *st)
-{
-    int64_t axis;
-    c->outputs[0] = c->inputs[0];
-    braid_code code = bd_shape_ctx_rank(c, 1, 0, st);
-    if (code || c->inputs[0].rank < 0 || !bd_shape_ctx_constant_int(c, 1, &axis)) return code;
-    return bd_shape_ctx_axis(c, c->inputs[0].rank, &axis, st);
-}
-
 // log(e^a + e^b) without overflow.
 static double add_exponentials(double a, double b)
 {
@@ -106,7 +97,7 @@ BD_OP(CumulativeLogsumexp) = {
     .signature = "(x: T, axis: Tidx) -> (out: T)",
     .attrs =
         "exclusive:bool=false; reverse:bool=false; T:type{double,float,half}; Tidx:type{int32,int64}=int32",
-    .shape = logsumexp_shape,
+    .shape = bd_shape_fn_unchanged,
     .gradient = logsumexp_gradient,
     .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = logsumexp_run}),
     .doc =

@@ -127,7 +127,7 @@ static void lu_run(bd_op_ctx *c)
     int64_t *rows = bd_try_malloc((size_t)n * sizeof *rows);
     if (!a || !rows)
         bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when copying a matrix of %lld rows", (long long)n);
-    for (int64_t m = 0; m < bd_tensor_count(x) / (n * n) && !bd_op_failed(c); m++) {
+    for (int64_t m = 0; a && rows && m < bd_tensor_count(x) / (n * n) && !bd_op_failed(c); m++) {
         bd_matrix_load(x, m, n, false, a);
         if (!bd_matrix_lu(bd_dtype_is_complex(x->dtype), a, rows, n))
             bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input is not invertible.");

@@ -278,7 +278,7 @@ static void cholesky_grad_run(bd_op_ctx *c)
     double *a = bd_try_malloc((size_t)size * sizeof *a), *g = bd_try_malloc((size_t)size * sizeof *g);
     if (!a || !g)
         bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when copying a matrix of %lld rows", (long long)n);
-    for (int64_t m = 0; m < bd_tensor_count(l) / size && !bd_op_failed(c); m++) {
+    for (int64_t m = 0; a && g && m < bd_tensor_count(l) / size; m++) {
         bd_matrix_load(l, m, n, false, a);
         bd_matrix_load(grad, m, n, false, g);
         symmetric_gradient(a, g, n);
