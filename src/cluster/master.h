@@ -39,7 +39,8 @@ typedef struct bd_session_config {
     const char *const *device_filters;
     int device_filter_count;
     bool allow_soft_placement, log_device_placement;
-    bool is_isolated; // variables and other resources of its own, which go with it
+    bool place_pruned_graph; // only the nodes of a run must be where they ask to be
+    bool is_isolated;        // variables and other resources of its own, which go with it
     int64_t operation_timeout_ms;
     unsigned disabled_rewrites; // BRAID_REWRITE_...: of graph_options
     // Run number `after` of a signature has a cost model in its metadata, and so has each that is a multiple of `every` from it; 0: none.

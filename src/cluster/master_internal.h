@@ -20,7 +20,7 @@ struct bd_master {
 struct bd_master_session {
     bd_master *master; // not owned
     char *handle;
-    bool allow_soft_placement, log_device_placement;
+    bool allow_soft_placement, log_device_placement, place_pruned_graph;
     int64_t operation_timeout_ms;
     unsigned disabled_rewrites; // BRAID_REWRITE_...
     int64_t cost_model_every, cost_model_after;

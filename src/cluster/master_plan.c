@@ -7,6 +7,7 @@
 #include "base/strbuf.h"
 #include "cluster/master_internal.h"
 #include "runtime/partition.h"
+#include "runtime/placer.h"
 #include <string.h>
 
 void *bd_master_plan_ref(void *plan)
@@ -245,6 +246,11 @@ static braid_code cut(bd_master_session *s, const bd_run_signature *signature, b
     braid_code code = bd_prepare(&s->graph, signature, BD_FEED_BY_RENDEZVOUS, s->client, prepared, st);
     bd_mutex_unlock(&s->graph_mu);
     if (code) return code;
+    const bd_placer_options devices = {.devices = s->devices, .device_count = s->device_count};
+    if (s->place_pruned_graph && !s->allow_soft_placement && bd_place_check(&prepared->graph, &devices, st)) {
+        bd_prepared_fini(prepared);
+        return st->code;
+    }
     const bd_partition_options options = {
         .by_device = false, .devices = s->devices, .device_count = s->device_count};
     code = bd_partition_graph(&prepared->graph, &options, graphs, st);

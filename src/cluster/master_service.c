@@ -62,6 +62,7 @@ static void begin_create(braid_server *server, bd_incoming *call, const Tensorfl
         .device_filter_count = (int)config->n_device_filters,
         .allow_soft_placement = config->allow_soft_placement,
         .log_device_placement = config->log_device_placement,
+        .place_pruned_graph = config->graph_options && config->graph_options->place_pruned_graph,
         .is_isolated = is_isolated(config),
         .operation_timeout_ms = config->operation_timeout_in_ms,
         .disabled_rewrites = bd_graph_options_read(config->graph_options),

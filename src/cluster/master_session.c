@@ -56,7 +56,7 @@ static braid_code place_locked(bd_master_session *s, int from, braid_status *st)
         .devices = s->devices,
         .device_count = s->device_count,
         .default_device = s->client->name,
-        .allow_soft_placement = s->allow_soft_placement,
+        .allow_soft_placement = s->allow_soft_placement || s->place_pruned_graph,
         .log_device_placement = s->log_device_placement,
     };
     return bd_place(&s->graph, from, &options, st);
@@ -132,6 +132,7 @@ bd_master_session *bd_master_session_new(bd_master *m, bd_found_tasks *tasks, co
     s->master = m;
     s->handle = bd_asprintf("%016" PRIx64, bd_random_u64());
     s->allow_soft_placement = config->allow_soft_placement;
+    s->place_pruned_graph = config->place_pruned_graph;
     s->log_device_placement = config->log_device_placement;
     s->operation_timeout_ms = config->operation_timeout_ms;
     s->disabled_rewrites = config->disabled_rewrites;

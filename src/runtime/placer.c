@@ -467,3 +467,26 @@ braid_code bd_place(braid_graph *g, int from, const bd_placer_options *options, 
     bd_arena_fini(&p.arena);
     return code;
 }
+
+static bool is_where_it_asks(const braid_op *n)
+{
+    bd_device_name asked, is;
+    BD_STATUS(st);
+    if (!n->device[0] || !n->assigned_device) return true;
+    if (bd_device_name_parse(n->device, &asked, st) || bd_device_name_parse(n->assigned_device, &is, st))
+        return false;
+    return bd_device_name_matches(&asked, &is);
+}
+
+braid_code bd_place_check(braid_graph *g, const bd_placer_options *options, braid_status *st)
+{
+    bd_placer_options strict = *options;
+    strict.allow_soft_placement = strict.log_device_placement = false;
+    bool is_right = true;
+    for (size_t i = 0; i < g->nodes.len; i++) {
+        if (is_where_it_asks(g->nodes.items[i])) continue;
+        g->nodes.items[i]->assigned_device = NULL;
+        is_right = false;
+    }
+    return is_right ? BRAID_OK : bd_place(g, 0, &strict, st);
+}

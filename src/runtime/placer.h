@@ -24,4 +24,8 @@ typedef struct bd_placer_options {
 // device for operation NAME: ..." says what was asked for and what there is; then no node has been placed.
 braid_code bd_place(braid_graph *g, int from, const bd_placer_options *options, braid_status *st);
 
+// Of `g`, a part of a graph that was placed with allow_soft_placement: the error that bd_place without it has for a node which is not
+// on the device it asks for.
+braid_code bd_place_check(braid_graph *g, const bd_placer_options *options, braid_status *st);
+
 #endif

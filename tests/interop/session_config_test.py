@@ -56,6 +56,18 @@ class SessionConfigTest(InteropTest):
     def test_isolated_sessions_share_nothing(self):
         self.assert_shares_nothing({"isolate_session_state": True})
 
+    # ---- graph_options ----
+
+    def test_only_what_runs_must_have_its_device(self):
+        graph = [const("a", 1.0, device="/device:GPU:0"), const("b", 2.0), node("c", "Identity", "a", T=FLOAT)]
+        config = config_pb2.ConfigProto(graph_options=config_pb2.GraphOptions(place_pruned_graph=True))
+        session = Session(cluster.master(), *graph, config=config)
+        self.assertEqual(session.run("b:0"), 2.0)
+        with self.fails("INVALID_ARGUMENT", "Cannot assign a device for operation a: {{node a}} was explicitly assigned to"):
+            session.run("c:0")
+        with self.fails("INVALID_ARGUMENT", "Cannot assign a device for operation a"):
+            Session(cluster.master(), *graph).run("b:0")
+
     # ---- cluster_def ----
 
     def test_a_session_may_bring_the_cluster_and_share_its_state_all_the_same(self):
