@@ -4,6 +4,7 @@
 #include "base/complex.h"
 #include "kernels/loops.h"
 #include "kernels/pair_loop.h"
+#include "kernels/special.h"
 
 #include <math.h>
 
@@ -39,7 +40,7 @@ static inline c128 expm1_z(c128 x)
 }
 
 // The logarithm of |1 + x| from |1 + x|^2 - 1 = a (2 + a) + b^2 where that is small.
-static inline c128 log1p_z(c128 x)
+c128 bd_log1p_complex(c128 x)
 {
     double a = creal(x), b = cimag(x);
     bool is_small = fabs(a) < 0.5 && fabs(b) < 0.5;
@@ -57,7 +58,7 @@ UNARY(reciprocal, 1 / x, 1 / x)
 LIBRARY(exp, cexp)
 UNARY(expm1, expm1_z(x), expm1_z(x))
 LIBRARY(log, clog)
-UNARY(log1p, log1p_z(x), log1p_z(x))
+UNARY(log1p, bd_log1p_complex(x), bd_log1p_complex(x))
 LIBRARY(sin, csin)
 LIBRARY(cos, ccos)
 LIBRARY(tan, ctan)

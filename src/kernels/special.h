@@ -40,4 +40,7 @@ double bd_fresnel_sin(double x);
 // Spence's function: the integral of ln(t) / (1 - t) from 1 to x. NaN below 0.
 double bd_spence(double x);
 
+// log(1 + x) of a complex number, exactly also near 0.
+double _Complex bd_log1p_complex(double _Complex x);
+
 #endif

@@ -205,11 +205,12 @@ BD_OP(BatchMatMulV3) = {
     .attrs = "Ta:" V3_TYPES "; Tb:" V3_TYPES "; Tout:" V3_TYPES
              "; adj_x:bool=false; adj_y:bool=false; grad_x:bool=false; grad_y:bool=false",
     .shape = batch_matmul_shape,
+    .gradient = batch_matmul_v2_gradient, // of floats, which are all of one type
     .kernels = BD_KERNELS({.types = "Ta" V3_KERNEL_TYPES "; Tb" V3_KERNEL_TYPES "; Tout" V3_KERNEL_TYPES,
                            .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,
                            .state_size = sizeof(bd_matmul_state),
                            .create = batch_matmul_create,
                            .run = batch_matmul_run}),
     .doc = "BatchMatMulV2 whose output may be of a wider type than narrow integers.",
-    .deviation = "No gradient in the C library. Types that are not computed in the same one are refused.",
+    .deviation = "Types that are not computed in the same one are refused.",
 };

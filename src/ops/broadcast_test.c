@@ -102,6 +102,7 @@ static void test_gradients(void **state)
         {"SelectV2", NULL, "bool[2,1] true false; double[2] 1 2; double[] 9"},
         {"EnsureShape", "shape=[2]", "double[2] 1 2"},
         {"CheckNumerics", "message=m", "double[2] 1 2"},
+        {"CheckNumericsV2", "message=m", "double[2] 1 2"},
     };
     OP_TEST_GRADIENTS(cases);
 }

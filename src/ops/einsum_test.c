@@ -134,6 +134,7 @@ static void test_gradients(void **state)
         {"BatchMatMulV2", "adj_x=true", "double[2,1] 1 2; double[2,2,1] 3 4 5 6"},
         {"BatchMatMulV2", "adj_y=true", "double[1,1,2] 1 2; double[2,1,2] 3 4 5 6"},
         {"BatchMatMulV2", "adj_x=true; adj_y=true", "double[1,2,1] 1 2; double[1,1,2] 3 4"},
+        {"BatchMatMulV3", "Tout=double; adj_x=true", "double[2,1] 1 2; double[2,2,1] 3 4 5 6"},
     };
     OP_TEST_GRADIENTS(cases);
 }

@@ -142,7 +142,7 @@ static void check_v2_run(bd_op_ctx *c)
 
 static void check_gradient(bd_grad_ctx *c)
 {
-    braid_op_desc *d = braid_op_begin(c->graph, "CheckNumerics", NULL);
+    braid_op_desc *d = braid_op_begin(c->graph, c->op->op_type, NULL);
     braid_op_input(d, c->output_grads[0]);
     braid_op_attr_string(d, "message", "Not a number (NaN) or infinity (Inf) values detected in gradient.");
     c->input_grads[0] = braid_op_end_out(d);
@@ -163,7 +163,7 @@ BD_OP(CheckNumericsV2) = {
     .attrs = "T:type{bfloat16,double,float,half}; message:string",
     .flags = BD_OP_STATEFUL,
     .shape = bd_shape_fn_unchanged,
+    .gradient = check_gradient,
     .kernels = BD_KERNELS({.run = check_v2_run}),
     .doc = "CheckNumerics that tells infinities by their signs.",
-    .deviation = "No gradient in the C library.",
 };

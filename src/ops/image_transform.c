@@ -1,9 +1,11 @@
 // ImageProjectiveTransformV2 and V3: images seen through projective transforms, as tf.image has them since TensorFlow 2.
 //
 // Pixel (x, y) of an output is taken from place ((a0 x + a1 y + a2) / k, (b0 x + b1 y + b2) / k) of the image, k = c0 x + c1 y + 1.
+#include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "ops/element.h"
 #include "ops/elementwise.h"
+#include "ops/grad_steps.h"
 #include "ops/image.h"
 
 #include <math.h>
@@ -204,6 +206,47 @@ static braid_code transform_shape(bd_shape_ctx *c, braid_status *st)
     return code ? code : bd_image_sized_shape(c, 2, st);
 }
 
+// ---- The gradient: the gradient that arrives, transformed back ----
+
+static braid_out reshape(braid_graph *g, braid_out x, const int32_t *dims, int rank)
+{
+    return bd_b2(g, "Reshape", NULL, x, bd_b_const_i32_vector(g, "shape", dims, rank));
+}
+
+// The inverse transforms. As a matrix, a transform has a ninth number, which is 1.
+static braid_out inverse_of(braid_graph *g, braid_out transforms)
+{
+    const int32_t widths[4] = {0, 0, 0, 1}, square[3] = {-1, 3, 3}, flat[2] = {-1, TRANSFORM_LEN + 1};
+    braid_out paddings = reshape(g, bd_b_const_i32_vector(g, "paddings", widths, 4), (int32_t[]){2, 2}, 2);
+    braid_out nine = bd_b3(g, "PadV2", NULL, transforms, paddings, bd_b_const_f(g, "one", BRAID_FLOAT, 1));
+    braid_out inverse = bd_b1(g, "MatrixInverse", NULL, reshape(g, nine, square, 3));
+    nine = reshape(g, inverse, flat, 2);
+    bd_grad_index ninth = {.count = 2,
+                           .begin = {0, TRANSFORM_LEN},
+                           .end = {0, TRANSFORM_LEN + 1},
+                           .begin_mask = 1,
+                           .end_mask = 1},
+                  others = {.count = 2, .end = {0, TRANSFORM_LEN}, .begin_mask = 3, .end_mask = 1};
+    nine = bd_b2(g, "RealDiv", "truediv", nine, bd_grad_slice(g, nine, &ninth));
+    return bd_grad_slice(g, nine, &others);
+}
+
+static void transform_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    braid_out inverse = inverse_of(g, c->op->inputs[1]), shape = bd_b_shape(g, "Shape", c->op->inputs[0]);
+    braid_op_desc *d = braid_op_begin(g, c->op->op_type, NULL);
+    braid_op_input(d, c->output_grads[0]);
+    braid_op_input(d, inverse);
+    braid_op_input(d, bd_grad_slice(g, shape, &(bd_grad_index){.count = 1, .begin = {1}, .end = {3}}));
+    if (c->op->input_count > 3) braid_op_input(d, bd_b_const_f(g, "fill_value", BRAID_FLOAT, 0));
+    braid_op_attr_string(d, "interpolation", bd_node_attr_string(c->op, "interpolation"));
+    braid_op_attr_string(d, "fill_mode", bd_node_attr_string(c->op, "fill_mode"));
+    c->input_grads[0] = braid_op_end_out(d);
+}
+
+// ---- Definitions ----
+
 #define TRANSFORM_ATTRS                                                                                      \
     "dtype:type{double,float,half,int32,int64,uint8}; interpolation:string; fill_mode:string='CONSTANT'"
 #define TRANSFORM_KERNELS                                                                                    \
@@ -217,10 +260,10 @@ BD_OP(ImageProjectiveTransformV2) = {
     .signature = "(images: dtype, transforms: float, output_shape: int32) -> (transformed_images: dtype)",
     .attrs = TRANSFORM_ATTRS,
     .shape = transform_shape,
+    .gradient = transform_gradient,
     .kernels = TRANSFORM_KERNELS,
     .doc =
         "Takes each pixel from the place of the image that a projective transform says; 0 beside the image.",
-    .deviation = "No gradient in the C library.",
 };
 
 BD_OP(ImageProjectiveTransformV3) = {
@@ -228,7 +271,7 @@ BD_OP(ImageProjectiveTransformV3) = {
                  "(transformed_images: dtype)",
     .attrs = TRANSFORM_ATTRS,
     .shape = transform_shape,
+    .gradient = transform_gradient,
     .kernels = TRANSFORM_KERNELS,
     .doc = "ImageProjectiveTransformV2 that is told the value beside the image.",
-    .deviation = "No gradient in the C library.",
 };

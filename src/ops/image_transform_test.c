@@ -76,9 +76,23 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
+// What arrives, transformed back, is the gradient where every pixel is one of the image, or none.
+static void test_gradients(void **state)
+{
+    (void)state;
+    static const op_grad_case cases[] = {
+        {"ImageProjectiveTransformV2", NEAREST,
+         "double[1,2,3,1] 1 2 3 4 5 6; float[1,8] 1 0 1 0 1 0 0 0; int32[2] 2 3"},
+        {"ImageProjectiveTransformV3", NEAREST,
+         "double[2,2,3,1] 1 2 3 4 5 6 7 8 9 1 2 3; float[2,8] 1 0 1 0 1 0 0 0 -1 0 2 0 1 1 0 0; int32[2] 4 3; "
+         "float[] 9"},
+    };
+    OP_TEST_GRADIENTS(cases);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_errors),
-                                       cmocka_unit_test(test_shapes)};
+                                       cmocka_unit_test(test_shapes), cmocka_unit_test(test_gradients)};
     return BD_RUN_TESTS(tests);
 }

@@ -1,5 +1,6 @@
 // Functions of two operands beyond arithmetic: quotients and products that avoid NaN, x log y, the angle, the next number.
 #include "graph/shape_fn.h"
+#include "kernels/special.h"
 #include "ops/elementwise.h"
 #include "ops/grad_math.h"
 #include "ops/pairwise.h"
@@ -10,6 +11,8 @@ BD_FIELD_PAIR(div_no_nan, y == 0 ? 0 : x / y)
 BD_FIELD_PAIR(mul_no_nan, y == 0 ? 0 : x * y)
 BD_FIELD_PAIR(xdivy, x == 0 ? 0 : x / y)
 BD_FIELD_PAIR(xlogy, x == 0 ? 0 : x * log(y))
+#define LOG1P(X) _Generic((X), float : log1pf, double : (log1p), default : bd_log1p_complex)(X)
+BD_FIELD_PAIR(xlog1py, x == 0 ? 0 : x * LOG1P(y))
 BD_FLOAT_PAIR(atan2, atan2(x, y))
 BD_FLOAT_PAIR(next_after, nextafter(x, y))
 
@@ -50,17 +53,29 @@ static braid_out is_not_zero(braid_graph *g, braid_out x)
     return braid_op_end_out(d);
 }
 
-static void xlogy_gradient(bd_grad_ctx *c)
+// Of x log(y + above), by the op itself and x / (y + above).
+static void logarithm_gradient(bd_grad_ctx *c, const char *name, double above)
 {
     bd_grad_pair p;
     bd_grad_pair_begin(c, &p);
     bd_grad_pair_conj(&p);
     bd_grad_after_begin(p.g, p.grad);
-    braid_out dx = bd_b2(p.g, "Xlogy", "xlogy", is_not_zero(p.g, p.x), p.y);
-    braid_out dy = bd_b2(p.g, "Xdivy", "xdivy", p.x, p.y);
+    braid_out dx = bd_b2(p.g, c->op->op_type, name, is_not_zero(p.g, p.x), p.y);
+    braid_out arg = above == 0 ? p.y : bd_grad_number_right(p.g, "Add", "add", p.y, above);
+    braid_out dy = bd_b2(p.g, "Xdivy", "xdivy", p.x, arg);
     bd_grad_pair_x(c, &p, bd_grad_mul(p.g, dx, p.grad));
     bd_grad_pair_y(c, &p, bd_grad_mul(p.g, dy, p.grad));
     bd_grad_after_end(p.g);
+}
+
+static void xlogy_gradient(bd_grad_ctx *c)
+{
+    logarithm_gradient(c, "xlogy", 0);
+}
+
+static void xlog1py_gradient(bd_grad_ctx *c)
+{
+    logarithm_gradient(c, "xlog1py", 1);
 }
 
 static void xdivy_gradient(bd_grad_ctx *c)
@@ -192,6 +207,15 @@ BD_OP(Xlogy) = {
     .gradient = xlogy_gradient,
     .kernels = BD_KERNELS({.types = BD_FLOATS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = xlogy_run}),
     .doc = "Computes x log(y), 0 where x is 0.",
+};
+
+BD_OP(Xlog1py) = {
+    .signature = "(x: T, y: T) -> (z: T)",
+    .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
+    .shape = bd_shape_fn_broadcast,
+    .gradient = xlog1py_gradient,
+    .kernels = BD_KERNELS({.types = BD_FLOATS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = xlog1py_run}),
+    .doc = "Computes x log(1 + y), 0 where x is 0.",
 };
 
 BD_OP(Atan2) = {

@@ -75,6 +75,32 @@ static void update_gradient(bd_grad_ctx *c)
     c->input_grads[2] = updates_grad(c);
 }
 
+// 1 where a and b are equal, else 0.
+static braid_out where_equal(braid_graph *g, braid_out a, braid_out b)
+{
+    braid_op_desc *d = braid_op_begin(g, "Cast", NULL);
+    braid_op_input(d, bd_b2(g, "Equal", NULL, a, b));
+    braid_op_attr_type(d, "DstT", bd_dtype_base(braid_out_dtype(a)));
+    return braid_op_end_out(d);
+}
+
+// An element's gradient is shared among all that are the extreme: the element that was there and updates.
+static void extreme_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    const braid_out x = c->op->inputs[0], indices = c->op->inputs[1], updates = c->op->inputs[2],
+                    y = braid_output(c->op, 0);
+    braid_out is_x = where_equal(g, x, y),
+              is_update = where_equal(g, updates, bd_grad_by_slices(c, "GatherNd", y, indices, NULL));
+    braid_out shape = bd_grad_shape(g, x, bd_dtype_base(braid_out_dtype(indices)));
+    braid_out count =
+        bd_b2(g, "Add", "add", is_x, bd_grad_by_slices(c, "ScatterNd", indices, is_update, &shape));
+    braid_out share = bd_b2(g, "RealDiv", "truediv", c->output_grads[0], count);
+    c->input_grads[0] = bd_b2(g, "Mul", "mul", share, is_x);
+    c->input_grads[2] =
+        bd_b2(g, "Mul", "mul", bd_grad_by_slices(c, "GatherNd", share, indices, NULL), is_update);
+}
+
 // ---- Definitions ----
 
 #define SIGNATURE "(tensor: T, indices: Tindices, updates: T) -> (output: T)"
@@ -111,20 +137,20 @@ BD_OP(TensorScatterMin) = {
     .signature = SIGNATURE,
     .attrs = "T:type; Tindices:type{int32,int64}" BD_BAD_INDICES_ATTR,
     .shape = tensor_scatter_shape,
+    .gradient = extreme_gradient,
     .kernels = BD_KERNELS({.types = BD_UPDATE_REAL_TYPES_OF("T"), .run = min_run}),
     .doc =
         "The tensor with the lesser of each element and its update in the slices that rows of `indices` name.",
-    .deviation = "No gradient in the C library.",
 };
 
 BD_OP(TensorScatterMax) = {
     .signature = SIGNATURE,
     .attrs = "T:type; Tindices:type{int32,int64}" BD_BAD_INDICES_ATTR,
     .shape = tensor_scatter_shape,
+    .gradient = extreme_gradient,
     .kernels = BD_KERNELS({.types = BD_UPDATE_REAL_TYPES_OF("T"), .run = max_run}),
     .doc =
         "The tensor with the greater of each element and its update in the slices that rows of `indices` name.",
-    .deviation = "No gradient in the C library.",
 };
 
 BD_OP(ScatterNdNonAliasingAdd) = {

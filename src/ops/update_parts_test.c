@@ -215,6 +215,8 @@ static void test_gradients(void **state)
     (void)state;
     static const op_grad_case cases[] = {
         {"TensorScatterUpdate", NULL, "double[4] 1 2 3 4; int32[2,1] 3 0; double[2] 9 8"},
+        {"TensorScatterMax", NULL, "double[4] 1 2 3 4; int32[3,1] 3 0 0; double[3] 2 8 9"},
+        {"TensorScatterMin", NULL, "double[2,2] 1 2 3 4; int64[2,1] 1 1; double[2,2] 2 8 5 3"},
         {"TensorScatterAdd", NULL, "double[4] 1 2 3 4; int32[2,1] 3 3; double[2] 9 8"},
         {"TensorScatterSub", NULL, "double[4] 1 2 3 4; int32[2,1] 3 3; double[2] 9 8"},
         {"CumulativeLogsumexp", NULL, "double[2,3] 1 2 -1 0.5 3 2; int32[] 1"},
