@@ -130,6 +130,8 @@ static void test_tensors(void **state)
          "InvalidArgument: Type mismatch between parsed tensor (int32) and dtype (float)"},
         {"ParseTensor", "out_type=int32", "string[] \\x08",
          "InvalidArgument: Could not parse `serialized` as TensorProto"},
+        {"ParseTensor", "out_type=uint16", "string[] bogus",
+         "InvalidArgument: Could not parse `serialized` as TensorProto: 'bogus'"},
         {"ParseTensor", "out_type=int32", "string[1] " PAIR,
          "InvalidArgument: Expected `serialized` to be a scalar, got shape: [1]"},
     };

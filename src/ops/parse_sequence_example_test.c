@@ -99,7 +99,8 @@ static void test_single(void **state)
          "shape: [1]"},
         {"ParseSingleSequenceExample", SINGLE("[2]"),
          "string[] " WRONG "; string[1] d; " KEYS "int64[1] 1; string[] in1",
-         "InvalidArgument: Name: in1, Feature List: s, Index: 0.  Data types don't match. Expected type: int64"},
+         "InvalidArgument: Name: in1, Feature List: s, Index: 0.  Data types don't match. Expected type: int64  "
+         "Feature is: float_list"},
         {"ParseSingleSequenceExample", SINGLE("[2]"),
          "string[] " LONG
          "; string[0]; string[] c; string[] w; string[] s; string[] d; int64[0]; string[] in1",

@@ -4,6 +4,9 @@
 #include "tensor/tensor_list.h"
 #include "tensor/tensor_proto.h"
 
+// Of a string that is no tensor, at most so many bytes are shown.
+#define SHOWN_BYTES 1024
+
 static void parse_run(bd_op_ctx *c)
 {
     BD_STATUS(st);
@@ -17,7 +20,8 @@ static void parse_run(bd_op_ctx *c)
     }
     const bd_string *s = bd_tensor_str(x);
     if (bd_tensor_proto_parse(s->data ? s->data : "", s->len, &t, st)) {
-        bd_op_fail(c, st->code, "Could not parse `serialized` as TensorProto: %s", st->message);
+        bd_op_fail(c, st->code, "Could not parse `serialized` as TensorProto: '%.*s': %s",
+                   (int)bd_min((int64_t)s->len, SHOWN_BYTES), s->data ? s->data : "", st->message);
         return;
     }
     if (t.dtype == want)

@@ -195,6 +195,9 @@ static attempt_result try_dequeue_locked(bd_queue *q, queue_waiter *w)
         if (w->action != DEQUEUE_UP_TO || q->count == 0) return fail_short_locked(q, w);
         w->wanted = q->count;
     }
+    // Parts of a batch, each in order, are together not in order: all come at once, if the queue can ever hold so many.
+    if (q->options.is_priority && q->count < w->wanted && w->wanted <= q->options.capacity)
+        return NO_PROGRESS;
     int64_t available = q->is_closed ? q->count : q->count - q->options.min_after_dequeue, before = w->done;
     for (; available > 0 && w->done < w->wanted; available--) {
         size_t n = (size_t)q->options.component_count;

@@ -121,6 +121,22 @@ static void the_least_comes_out_first_of_equal_ones_the_oldest(void **state)
     check_priority("PriorityQueue");
 }
 
+static void a_batch_waits_until_it_is_whole(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    queue_nodes n = priority_queue(l, "PriorityQueueV2", 4);
+    op_execution *e = START(dequeue_many, "int32[] 3");
+    RUN(enqueue_many, "int64[2] 5 4; string[2] a b", "");
+    RUN(size, "", "int32[] 2");
+    RUN(enqueue, "int64[] 3; string[] c", "");
+    op_execution_expect(e, "int64[3] 3 4 5; string[3] c b a");
+    e = START(dequeue_many, "int32[] 5"); // more than there is room for: in parts
+    RUN(enqueue_many, "int64[5] 5 4 3 2 1; string[5] a b c d e", "");
+    op_execution_expect(e, "int64[5] 2 3 4 5 1; string[5] d c b a e");
+    op_live_free(l);
+}
+
 static void what_a_dequeue_gives_back_keeps_its_turn(void **state)
 {
     (void)state;
@@ -139,6 +155,14 @@ static void the_priority_is_a_scalar(void **state)
     (void)state;
     op_live *l = op_live_new();
     queue_nodes n = priority_queue(l, "PriorityQueueV2", 0);
+    RUN(enqueue, "int64[1] 1; string[] a",
+        "InvalidArgument: Shape mismatch in tuple component 0. Expected [], got [1]");
+    RUN(enqueue_many, "int64[1,1] 1; string[1] a",
+        "InvalidArgument: Shape mismatch in tuple component 0. Expected [1], got [1,1]");
+    op_live_free(l);
+    l = op_live_new();
+    n = queue_nodes_make(
+        l, (queue_spec){.op = "PriorityQueueV2", .types = ranked_types, .count = 2, .no_shapes = true});
     RUN(enqueue, "int64[1] 1; string[] a", "InvalidArgument: Expected the priority element to be a scalar");
     RUN(enqueue_many, "int64[1,1] 1; string[1] a",
         "InvalidArgument: Expected the priority element to be a vector");
@@ -211,6 +235,7 @@ int main(void)
         cmocka_unit_test(elements_large_in_different_directions_do_not_crash),
         cmocka_unit_test(a_padding_queue_must_know_ranks),
         cmocka_unit_test(the_least_comes_out_first_of_equal_ones_the_oldest),
+        cmocka_unit_test(a_batch_waits_until_it_is_whole),
         cmocka_unit_test(what_a_dequeue_gives_back_keeps_its_turn),
         cmocka_unit_test(the_priority_is_a_scalar),
         cmocka_unit_test(many_come_out_in_order),

@@ -164,13 +164,6 @@ static bool check_component(bd_op_ctx *c, const bd_queue_options *o, int i, bool
                    "Component %d of a batch of elements must have at least one dimension", i);
         return false;
     }
-    if (o->is_priority && i == 0 && t->shape.rank != (many ? 1 : 0)) {
-        char text[BD_SHAPE_STR_MAX];
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                   "Expected the priority element to be a %s, but received shape: %s",
-                   many ? "vector" : "scalar", bd_shape_str(&t->shape, text));
-        return false;
-    }
     if (o->shapes) {
         braid_shape want = o->shapes[i], both;
         if (many) {
@@ -178,6 +171,11 @@ static bool check_component(bd_op_ctx *c, const bd_queue_options *o, int i, bool
             memcpy(want.dims + 1, o->shapes[i].dims, sizeof want.dims[0] * (size_t)o->shapes[i].rank);
         }
         if (!bd_shape_merge(&want, &t->shape, &both)) fail_shape(c, i, &want, &t->shape);
+    } else if (o->is_priority && i == 0 && t->shape.rank != (many ? 1 : 0)) {
+        char text[BD_SHAPE_STR_MAX];
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "Expected the priority element to be a %s, but received shape: %s",
+                   many ? "vector" : "scalar", bd_shape_str(&t->shape, text));
     } else if (many && t->shape.dims[0] != first->shape.dims[0]) {
         bd_op_fail(
             c, BRAID_INVALID_ARGUMENT,

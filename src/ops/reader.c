@@ -32,6 +32,7 @@ static void destroy(bd_resource *base)
     bd_reader *r = BD_CONTAINER_OF(base, bd_reader, base);
     if (r->kind->close) r->kind->close(r->state);
     bd_wait_room_fini(&r->room);
+    bd_free(r->name);
     bd_free(r->work);
     bd_free(r->state);
     bd_free(r);
@@ -65,13 +66,14 @@ static void finish_waiter(bd_waiter *w)
 static const bd_wait_kind wait_kind = {
     .waiter_size = sizeof(bd_waiter), .serve_locked = serve_locked, .finish = finish_waiter};
 
-bd_reader *bd_reader_new(const bd_reader_kind *kind, const void *options)
+bd_reader *bd_reader_new(const bd_reader_kind *kind, const char *name, const void *options)
 {
     bd_reader *r = bd_calloc(1, sizeof *r);
     bd_resource_init(&r->base, &bd_reader_type);
     bd_wait_room_init(&r->room, &wait_kind, &r->base);
     r->turns.what = "Reader";
     r->kind = kind;
+    r->name = bd_strdup(name);
     r->state = bd_calloc(1, kind->state_size + 1);
     if (kind->options_size > 0) memcpy(r->state, options, kind->options_size);
     return r;

@@ -31,6 +31,7 @@ typedef struct bd_reader_kind {
 typedef struct bd_reader {
     bd_resource base;
     const bd_reader_kind *kind;
+    char *name; // owned; of the node that made it
     bd_wait_room room;
     bd_wait_line turns;                              // guarded by room.mu, as the next four
     bool is_taken;                                   // somebody has the turn
@@ -39,8 +40,8 @@ typedef struct bd_reader {
     void *state; // of the kind
 } bd_reader;
 
-// Options of the kind are copied.
-bd_reader *bd_reader_new(const bd_reader_kind *kind, const void *options);
+// `name` (that of the node, for messages) and the options of the kind are copied.
+bd_reader *bd_reader_new(const bd_reader_kind *kind, const char *name, const void *options);
 
 // Waits for the turn, and then calls act(r, c) on a thread that may block (op/blocking.h), after which the execution ends.
 // The caller holds a reference to the reader until it returns.

@@ -37,7 +37,8 @@ static braid_code give(bd_record *record, const char *path, uint64_t number, con
 typedef struct source_state {
     bd_handle_source handle;
     const bd_reader_kind *kind;
-    void *options; // owned
+    const char *node; // its name, not owned
+    void *options;    // owned
 } source_state;
 
 static braid_code source_create(const braid_op *node, source_state *s, const bd_reader_kind *kind,
@@ -45,6 +46,7 @@ static braid_code source_create(const braid_op *node, source_state *s, const bd_
 {
     bd_handle_source_init(&s->handle, node, &bd_reader_type);
     s->kind = kind;
+    s->node = node->name;
     s->options = kind->options_size > 0 ? bd_memdup(options, kind->options_size) : NULL;
     return BRAID_OK;
 }
@@ -60,7 +62,7 @@ static braid_code make_reader(void *arg, bd_resource **out, braid_status *st)
 {
     const source_state *s = arg;
     (void)st;
-    *out = &bd_reader_new(s->kind, s->options)->base;
+    *out = &bd_reader_new(s->kind, s->node, s->options)->base;
     return BRAID_OK;
 }
 
@@ -274,18 +276,15 @@ static braid_code fixed_create(const braid_op *node, void *state, braid_status *
 {
     bd_fixed_format o = {.compression = BD_COMPRESSION_NONE};
     const bd_attr *encoding = bd_node_attr(node, "encoding"); // of the second form
+    const char *word = encoding ? encoding->s.data : "";
     braid_code code = read_bytes_attr(node, "header_bytes", 0, &o.header, st);
     if (!code) code = read_bytes_attr(node, "record_bytes", 1, &o.record, st);
     if (!code) code = read_bytes_attr(node, "footer_bytes", 0, &o.footer, st);
     if (!code) code = read_bytes_attr(node, "hop_bytes", 0, &o.hop, st);
     if (code) return code;
     if (o.hop == 0) o.hop = o.record;
-    if (encoding && strcmp(encoding->s.data, "ZLIB") == 0)
-        o.compression = BD_COMPRESSION_ZLIB;
-    else if (encoding && encoding->s.len > 0)
-        return bd_fail(st, BRAID_INVALID_ARGUMENT, "Unsupported encoding: '%s': it is \"\" or ZLIB",
-                       encoding->s.data);
-    return source_create(node, state, &fixed_kind, &o);
+    code = bd_compression_parse(word, &o.compression, st);
+    return code ? code : source_create(node, state, &fixed_kind, &o);
 }
 
 #define FIXED_ATTRS "header_bytes:int=0; record_bytes:int; footer_bytes:int=0; hop_bytes:int=0; "

@@ -256,16 +256,17 @@ static void restore(bd_reader *r, bd_op_ctx *c)
         bd_reader_reset(r);
         return;
     }
+    const char *kind = r->kind->name;
     if (!parse_state(s, &state))
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Could not parse state for %s: %zu bytes", r->kind->name,
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Could not parse state for %s '%s': %zu bytes", kind, r->name,
                    s->len);
     else if ((state.started | state.finished | state.produced) > INT64_MAX)
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Unexpected negative value when restoring in %s",
-                   r->kind->name);
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Unexpected negative value when restoring in %s '%s'", kind,
+                   r->name);
     else if (state.started < state.finished)
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                   "Inconsistent work started vs. finished when restoring in %s: %llu vs. %llu",
-                   r->kind->name, (unsigned long long)state.started, (unsigned long long)state.finished);
+                   "Inconsistent work started vs. finished when restoring in %s '%s': %llu vs. %llu", kind,
+                   r->name, (unsigned long long)state.started, (unsigned long long)state.finished);
     if (bd_op_failed(c))
         bd_reader_reset(r);
     else

@@ -140,8 +140,19 @@ static void test_fixed_length(void **state)
     n = make("FixedLengthRecordReader", "record_bytes=0");
     READ(n, "InvalidArgument: record_bytes must be >= 1");
     op_live_free(n.live);
-    n = make("FixedLengthRecordReaderV2", "record_bytes=1; encoding=GZIP");
-    READ(n, "InvalidArgument: Unsupported encoding: 'GZIP'");
+    // Python's gzip.compress(b"Habcdef--", mtime=0)
+    static const unsigned char zipped[] = {0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03,
+                                           0xf3, 0x48, 0x4c, 0x4a, 0x4e, 0x49, 0x4d, 0xd3, 0xd5, 0x05,
+                                           0x00, 0x18, 0x52, 0xae, 0x44, 0x09, 0x00, 0x00, 0x00};
+    BD_STATUS(st);
+    bd_file_write_atomic("/a", (const char *)zipped, sizeof zipped, st);
+    assert_ok(st);
+    n = make("FixedLengthRecordReaderV2", "header_bytes=1; record_bytes=2; footer_bytes=2; encoding=GZIP");
+    FILES(n, "string[1] /a");
+    READ_UP_TO(n, 9, "string[3] /a:0 /a:1 /a:2; string[3] ab cd ef");
+    op_live_free(n.live);
+    n = make("FixedLengthRecordReaderV2", "record_bytes=1; encoding=LZO");
+    READ(n, "InvalidArgument: unknown compression 'LZO'");
     op_live_free(n.live);
 }
 
@@ -272,12 +283,14 @@ static void test_states(void **state)
     DO(n, works, "int64[] 5");
     READ(n, "string[] b; string[] b");
     op_live_run(n.live, n.restore, "string[] \\x08",
-                "InvalidArgument: Could not parse state for IdentityReader");
+                "InvalidArgument: Could not parse state for IdentityReader 'IdentityReader");
     DO(n, records, "int64[] 0");
-    op_live_run(n.live, n.restore, "string[] \\x08\\x01\\x10\\x02",
-                "InvalidArgument: Inconsistent work started vs. finished when restoring in IdentityReader");
-    op_live_run(n.live, n.restore, "string[] \\x18\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\x01",
-                "InvalidArgument: Unexpected negative value when restoring in IdentityReader");
+    op_live_run(
+        n.live, n.restore, "string[] \\x08\\x01\\x10\\x02",
+        "InvalidArgument: Inconsistent work started vs. finished when restoring in IdentityReader 'IdentityReader");
+    op_live_run(
+        n.live, n.restore, "string[] \\x18\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\x01",
+        "InvalidArgument: Unexpected negative value when restoring in IdentityReader 'IdentityReader");
     op_live_run(n.live, n.restore, "string[1] a",
                 "InvalidArgument: Reader state must be scalar, but had shape: [1]");
     op_live_free(n.live);

@@ -51,7 +51,10 @@ static braid_code fail_type(const parse *p, int64_t message, const bd_bytes *key
                             braid_dtype is, braid_dtype want, braid_status *st)
 {
     bd_string name = name_of(p, message);
-    const char *kind = is == BRAID_INVALID ? "not set" : braid_dtype_name(is);
+    const char *kind = is == BRAID_INVALID  ? "not set"
+                       : is == BRAID_STRING ? "bytes_list"
+                       : is == BRAID_INT64  ? "int64_list"
+                                            : "float_list";
     if (p->is_single)
         return bd_fail(
             st, BRAID_INVALID_ARGUMENT,

@@ -122,6 +122,8 @@ static void test_reductions(void **state)
          "InvalidArgument: indices[0] = [0,-1] is out of bounds"},
         {"SparseReduceSum", NULL, "int64[0,3]; float[0]; int64[3] 4611686018427387904 4 2; int32[1] 2",
          "InvalidArgument: "},
+        {"SparseReduceMaxSparse", NULL,
+         "int64[1,2] 1 2; int32[1] 1; int64[2] 4294967296 2147483648; int32[1] 0", "InvalidArgument: "},
     };
     OP_TEST_VALUES(cases);
 }
@@ -141,6 +143,8 @@ static void test_softmax(void **state)
         {"SparseSoftmax", NULL, "int64[0,2]; float[0]; int64[2] 0 0", "float[0]"},
         {"SparseSoftmax", NULL, "int64[1,1] 0; float[1] 1; int64[1] 1",
          "InvalidArgument: Input should have rank >= 2, but received shape: [1]"},
+        {"SparseSoftmax", NULL, "int64[1,2] 1 1; float[1] 2; int64[2] 4294967296 2147483648",
+         "InvalidArgument: "},
     };
     OP_TEST_VALUES(cases);
 }

@@ -106,7 +106,7 @@ static void output_dense(bd_op_ctx *c, const groups *g)
 {
     const reduction *r = g->r;
     int64_t strides[BRAID_RANK_MAX];
-    if (!bd_sparse_check_size(c, &r->shape) || !bd_sparse_check_bounds(c, g->s)) return;
+    if (!bd_sparse_check_bounds(c, g->s)) return;
     braid_tensor *y = bd_output(c, 0, g->s->values->dtype, &r->shape);
     if (!y) return;
     if (bd_tensor_count(y) > 0) memset(y->data, 0, (size_t)bd_tensor_count(y) * braid_dtype_size(y->dtype));
@@ -145,7 +145,9 @@ static void reduce_run(bd_op_ctx *c, bd_update_op op, void (*output)(bd_op_ctx *
 {
     BD_SPARSE(s);
     reduction r = {0};
-    if (!bd_sparse_input(c, 0, 1, 2, &s) || !read_axes(c, s.shape.rank, &r)) return;
+    if (!bd_sparse_input(c, 0, 1, 2, &s) || !read_axes(c, s.shape.rank, &r) ||
+        !bd_sparse_check_size(c, &s.shape))
+        return;
     plan_reduction(&r, &s.shape, bd_node_attr_bool(c->node, "keep_dims"));
     int64_t *rows = bd_sparse_order(c, &s, r.order);
     if (rows)

@@ -42,7 +42,7 @@ static int64_t group_end(const bd_sparse *s, const int64_t *rows, int64_t from)
 static void softmax_run(bd_op_ctx *c)
 {
     BD_SPARSE(s);
-    if (!bd_sparse_input(c, 0, 1, 2, &s)) return;
+    if (!bd_sparse_input(c, 0, 1, 2, &s) || !bd_sparse_check_size(c, &s.shape)) return;
     if (s.shape.rank < 2) {
         char text[BD_SHAPE_STR_MAX];
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input should have rank >= 2, but received shape: %s",

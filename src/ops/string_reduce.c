@@ -30,7 +30,8 @@ static bool read_axes(bd_op_ctx *c, const braid_shape *shape, walk *joined, walk
     const braid_tensor *axes = bd_input(c, 1);
     bool is_joined[BRAID_RANK_MAX] = {0};
     *joined = *kept = (walk){.size = 1};
-    for (int64_t i = bd_tensor_count(axes) - 1; i >= 0; i--) {
+    const int64_t count = bd_tensor_count(axes);
+    for (int64_t i = 0; i < count; i++) {
         int64_t axis = bd_tensor_index(axes, i), d = axis < 0 ? axis + shape->rank : axis;
         if (d < 0 || d >= shape->rank) {
             bd_op_fail(c, BRAID_OUT_OF_RANGE,
@@ -43,6 +44,9 @@ static bool read_axes(bd_op_ctx *c, const braid_shape *shape, walk *joined, walk
             return false;
         }
         is_joined[d] = true;
+    }
+    for (int64_t i = count - 1; i >= 0; i--) {
+        int64_t axis = bd_tensor_index(axes, i), d = axis < 0 ? axis + shape->rank : axis;
         joined->dims[joined->count++] = (int)d;
         joined->size *= shape->dims[d];
     }

@@ -169,7 +169,7 @@ static void test_reduce_join(void **state)
         {"ReduceJoin", NULL, "string[2] a b; int32[] 1",
          "OutOfRange: Invalid reduction dimension 1 for input with 1 dimension(s)"},
         {"ReduceJoin", NULL, "string[2] a b; int32[2] 0 -1",
-         "InvalidArgument: Duplicate reduction dimension"},
+         "InvalidArgument: Duplicate reduction dimension -1"},
     };
     OP_TEST_VALUES(cases);
 }
