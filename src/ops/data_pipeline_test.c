@@ -111,10 +111,25 @@ static void test_batches(void **state)
          "int64[0]; string[] a | int64[0]; string[] b | end"},
         {"TensorDataset(int64[2] 1 2; string[1] a) UnbatchDataset()", "int64,string",
          "InvalidArgument: Component 0 had size 2 but component 1 had size, 1. | end"},
+        // each batch in parts of ceil(rows / replicas), as rebatch_dataset_test.py has it
         {RANGE(6) "BatchDataset(int64[] 4) RebatchDataset(int64[] 2)", "int64",
-         "int64[2] 0 1 | int64[2] 2 3 | int64[2] 4 5 | end"},
-        {RANGE(3) "BatchDataset(int64[] 3) RebatchDataset(int64[] 2)", "int64",
-         "InvalidArgument: A batch of 3 elements cannot be divided among 2 replicas | end"},
+         "int64[2] 0 1 | int64[2] 2 3 | int64[1] 4 | int64[1] 5 | end"},
+        {RANGE(7) "BatchDataset(int64[] 5) RebatchDataset(int64[] 4)", "int64",
+         "int64[2] 0 1 | int64[2] 2 3 | int64[1] 4 | int64[0] | int64[1] 5 | int64[1] 6 | int64[0] | int64[0] | end"},
+        {"TensorDataset(int64[2] 1 2; string[1] a) RebatchDataset(int64[] 2)", "int64,string",
+         "int64[1] 1; string[1] a | int64[1] 2; string[0] | end"},
+        {RANGE(1) "RebatchDataset(int64[] 2)", "int64",
+         "InvalidArgument: All components must have at least one dimension | end"},
+        {RANGE(8) "BatchDataset(int64[] 3) RebatchDatasetV2(int64[3] 2 0 4; bool[] false)", "int64",
+         "int64[2] 0 1 | int64[0] | int64[4] 2 3 4 5 | int64[2] 6 7 | int64[0] | end"},
+        {RANGE(5) "BatchDataset(int64[] 2) RebatchDatasetV2(int64[] 3; bool[] false)", "int64",
+         "int64[3] 0 1 2 | int64[2] 3 4 | end"},
+        {RANGE(5) "BatchDataset(int64[] 2) RebatchDatasetV2(int64[] 3; bool[] true)", "int64",
+         "int64[3] 0 1 2 | end"},
+        {"TensorDataset(int64[2] 1 2; string[1] a) RebatchDatasetV2(int64[] 2; bool[] true)", "int64,string",
+         "InvalidArgument: Component 0 had size 2 but component 1 had size, 1. | end"},
+        {RANGE(1) "RebatchDatasetV2(int64[] 2; bool[] true)", "int64",
+         "InvalidArgument: Input element must have a non-scalar value in each component. | end"},
     };
     PIPELINE_TEST(cases);
 }

@@ -1,28 +1,17 @@
-// Datasets of parts of another's elements, and of several: UnbatchDataset, RebatchDataset, WindowDataset.
+// Datasets of parts of another's elements, and of several: UnbatchDataset, WindowDataset.
 #include "base/alloc.h"
 #include "base/array.h"
 #include "ops/data_held.h"
 #include "ops/element.h"
 #include <string.h>
 
-// ---- UnbatchDataset and RebatchDataset: rows of each element, one or several at a time ----
-
-typedef struct rows_dataset {
-    bd_dataset base;
-    int64_t replicas; // of a rebatch: parts of the first batch; 0: single rows
-} rows_dataset;
+// ---- UnbatchDataset: the rows of each element ----
 
 typedef struct rows_iterator {
     bd_iterator base;
     braid_tensor *batch; // [base.dataset->count], owned; "no tensor" before the first
     int64_t at, count;   // rows given, and in the batch
-    int64_t part;        // rows that go together; 0: not known yet
 } rows_iterator;
-
-static rows_dataset *rows_dataset_of(const bd_dataset *d)
-{
-    return BD_CONTAINER_OF(d, rows_dataset, base);
-}
 
 static rows_iterator *rows_of(bd_iterator *it)
 {
@@ -43,34 +32,28 @@ static void rows_close(bd_iterator *it)
     bd_free(r->batch);
 }
 
-static bd_turn give_rows(bd_iterator *it)
+static bd_turn give_row(bd_iterator *it)
 {
     rows_iterator *r = rows_of(it);
-    bool is_single = rows_dataset_of(it->dataset)->replicas == 0;
-    int64_t rows = bd_min(r->part, r->count - r->at);
     for (int i = 0; i < it->dataset->count; i++) {
         braid_shape shape = r->batch[i].shape;
         int64_t size = bd_shape_count_range(&shape, 1, shape.rank);
-        if (is_single)
-            memmove(shape.dims, shape.dims + 1, sizeof shape.dims[0] * (size_t)--shape.rank);
-        else
-            shape.dims[0] = rows;
+        memmove(shape.dims, shape.dims + 1, sizeof shape.dims[0] * (size_t)--shape.rank);
         bd_tensor_view(&it->answer.tensors[i], &r->batch[i], r->at * size, &shape);
     }
-    r->at += rows;
+    r->at++;
     return bd_give(it);
 }
 
 static bd_turn rows_next(bd_iterator *it)
 {
     const rows_iterator *r = rows_of(it);
-    return r->at < r->count ? give_rows(it) : bd_pull(it, it->input);
+    return r->at < r->count ? give_row(it) : bd_pull(it, it->input);
 }
 
 static braid_code take_batch(bd_iterator *it, bd_iterator *from, braid_status *st)
 {
     rows_iterator *r = rows_of(it);
-    int64_t replicas = rows_dataset_of(it->dataset)->replicas;
     bd_tensors_fini(r->batch, it->dataset->count);
     bd_answer_take(from, r->batch);
     r->at = r->count = 0;
@@ -86,13 +69,7 @@ static braid_code take_batch(bd_iterator *it, bd_iterator *from, braid_status *s
                 "component %d had size, %lld.",
                 (long long)r->batch[0].shape.dims[0], i, (long long)r->batch[i].shape.dims[0]);
     }
-    int64_t count = r->batch[0].shape.dims[0];
-    if (r->part == 0 && replicas > 0 && count % replicas != 0)
-        return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                       "A batch of %lld elements cannot be divided among %lld replicas", (long long)count,
-                       (long long)replicas);
-    if (r->part == 0 && count > 0) r->part = replicas > 0 ? count / replicas : 1;
-    r->count = count;
+    r->count = r->batch[0].shape.dims[0];
     return BRAID_OK;
 }
 
@@ -104,15 +81,16 @@ static bd_turn rows_received(bd_iterator *it, bd_iterator *from)
     return rows_next(it);
 }
 
-#define ROWS_KIND(NAME)                                                                                      \
-    {                                                                                                        \
-        .name = (NAME), .dataset_size = sizeof(rows_dataset), .iterator_size = sizeof(rows_iterator),        \
-        .opens_input = true, .open = rows_open, .next = rows_next, .received = rows_received,                \
-        .close = rows_close                                                                                  \
-    }
-
-static const bd_dataset_kind unbatch_kind = ROWS_KIND("Unbatch");
-static const bd_dataset_kind rebatch_kind = ROWS_KIND("Rebatch");
+static const bd_dataset_kind unbatch_kind = {
+    .name = "Unbatch",
+    .dataset_size = sizeof(bd_dataset),
+    .iterator_size = sizeof(rows_iterator),
+    .opens_input = true,
+    .open = rows_open,
+    .next = rows_next,
+    .received = rows_received,
+    .close = rows_close,
+};
 
 static void unbatch_run(bd_op_ctx *c)
 {
@@ -141,35 +119,6 @@ static void unbatch_run(bd_op_ctx *c)
 
 BD_OP(UnbatchDataset) = UNBATCH_OP;
 BD_OP(ExperimentalUnbatchDataset) = UNBATCH_OP;
-
-static void rebatch_run(bd_op_ctx *c)
-{
-    int64_t replicas;
-    if (!bd_input_scalar_int(c, 1, "num_replicas", &replicas)) return;
-    if (replicas <= 0) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "num_replicas must be greater than zero.");
-        return;
-    }
-    bd_dataset *d = bd_dataset_over_input(c, &rebatch_kind);
-    if (!d) return;
-    rows_dataset_of(d)->replicas = replicas;
-    for (int i = 0; i < d->count; i++)
-        if (d->shapes[i].rank > 0) d->shapes[i].dims[0] = -1;
-    bd_output_dataset(c, d);
-}
-
-#define REBATCH_OP                                                                                           \
-    {                                                                                                        \
-        .signature = "(input_dataset: variant, num_replicas: int64) -> (handle: variant)",                   \
-        .attrs = BD_DATASET_ATTRS "; use_fallback:bool=true", .flags = BD_OP_NOT_DIFFERENTIABLE,             \
-        .shape = bd_shape_fn_scalars, .kernels = BD_KERNELS({.run = rebatch_run}),                           \
-        .deviation = "Batches are divided as they come; the pipeline below is not rewritten.",               \
-        .doc =                                                                                               \
-            "Each batch of a dataset in `num_replicas` parts, of which the size of the first batch decides." \
-    }
-
-BD_OP(RebatchDataset) = REBATCH_OP;
-BD_OP(ExperimentalRebatchDataset) = REBATCH_OP;
 
 // ---- WindowDataset ----
 

@@ -60,7 +60,8 @@ static const bd_resource_handle *handle_input(bd_op_ctx *c, int i)
     return NULL;
 }
 
-bd_variable *bd_input_variable(bd_op_ctx *c, int i, braid_dtype dtype)
+// `is_value_wanted`: its absence means that it was not initialized yet.
+static bd_variable *input_variable(bd_op_ctx *c, int i, braid_dtype dtype, bool is_value_wanted)
 {
     const bd_resource_handle *h = handle_input(c, i);
     if (!h) return NULL;
@@ -68,7 +69,7 @@ bd_variable *bd_input_variable(bd_op_ctx *c, int i, braid_dtype dtype)
     BD_STATUS(st);
     braid_code code =
         bd_resources_lookup(c->step->resources, h->container, h->name, &bd_variable_type, &r, st);
-    if (code == BRAID_NOT_FOUND) {
+    if (code == BRAID_NOT_FOUND && is_value_wanted) {
         bd_op_fail(
             c, BRAID_FAILED_PRECONDITION,
             "Error while reading resource variable %s from Container: %s. This could mean that the variable was "
@@ -86,6 +87,11 @@ bd_variable *bd_input_variable(bd_op_ctx *c, int i, braid_dtype dtype)
                h->name, braid_dtype_name(dtype), braid_dtype_name(v->dtype));
     bd_resource_unref(r);
     return NULL;
+}
+
+bd_variable *bd_input_variable(bd_op_ctx *c, int i, braid_dtype dtype)
+{
+    return input_variable(c, i, dtype, true);
 }
 
 // The VarHandleOp that input `i` comes from; NULL: not known here.
@@ -212,7 +218,7 @@ static void update(bd_op_ctx *c, bd_update_op op)
 {
     braid_dtype dtype = bd_input(c, 1)->dtype;
     bd_update_fn fn = bd_update_function(dtype, op);
-    bd_variable *v = bd_input_variable(c, 0, dtype);
+    bd_variable *v = input_variable(c, 0, dtype, false); // in TensorFlow NotFound unless it exists
     if (!v) return;
     bd_variable_update(c, v, bd_input(c, 1), fn, true);
     bd_resource_unref(&v->base);

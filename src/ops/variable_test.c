@@ -301,6 +301,8 @@ static void test_resource_variables(void **state)
     run(&w, read, (bd_value[]){reference_of(&w, v)}, NULL, st);
     assert_error(st, BRAID_FAILED_PRECONDITION,
                  "Error while reading resource variable v from Container: localhost");
+    run(&w, add, (bd_value[]){reference_of(&w, v), tensor_value("float[2] 1 2")}, NULL, st);
+    assert_error(st, BRAID_NOT_FOUND, "does not exist");
     run(&w, assign, (bd_value[]){reference_of(&w, v), tensor_value("float[2] 1 2")}, NULL, st);
     assert_ok(st);
     run(&w, is_set, (bd_value[]){reference_of(&w, v)}, &got, st);
