@@ -110,7 +110,8 @@ braid_code bd_shape_fn_reduction(bd_shape_ctx *c, braid_status *st)
 {
     const braid_tensor *axes = bd_shape_ctx_constant(c, 1);
     const braid_shape *in = &c->inputs[0];
-    if (c->inputs[1].rank > 1) return bd_shape_ctx_rank(c, 1, 1, st);
+    if (c->inputs[1].rank > 1)
+        return bd_shape_ctx_fail(c, st, "Shape must be at most rank 1 but is rank %d", c->inputs[1].rank);
     if (!axes || in->rank < 0) {
         reduce_unknown(c);
         return BRAID_OK;

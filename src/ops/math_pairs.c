@@ -1,4 +1,5 @@
 // Functions of two operands beyond arithmetic: quotients and products that avoid NaN, x log y, the angle, the next number.
+#include "base/half.h"
 #include "graph/shape_fn.h"
 #include "kernels/special.h"
 #include "ops/elementwise.h"
@@ -15,6 +16,25 @@ BD_FIELD_PAIR(xlogy, x == 0 ? 0 : x * log(y))
 BD_FIELD_PAIR(xlog1py, x == 0 ? 0 : x * LOG1P(y))
 BD_FLOAT_PAIR(atan2, atan2(x, y))
 BD_FLOAT_PAIR(next_after, nextafter(x, y))
+
+// Of halves the logarithm is rounded, too, so that the product is that of Mul and Log.
+static uint16_t half_log(uint16_t y)
+{
+    return bd_half_of_float(logf(bd_float_of_half(y)));
+}
+
+static uint16_t half_product(uint16_t x, uint16_t y)
+{
+    return bd_half_of_float(bd_float_of_half(x) * bd_float_of_half(y));
+}
+
+BD_PAIR_LOOP(xlogy_f16, uint16_t, uint16_t, bd_float_of_half(x) == 0 ? 0 : half_product(x, half_log(y)))
+
+static void xlogy_half_run(bd_op_ctx *c)
+{
+    static const bd_pair_table table = {[BRAID_HALF] = xlogy_f16};
+    bd_pairwise_run(c, table, BRAID_HALF);
+}
 
 // ---- Gradients ----
 
@@ -205,7 +225,8 @@ BD_OP(Xlogy) = {
     .attrs = PAIR_TYPES,
     .shape = bd_shape_fn_broadcast,
     .gradient = xlogy_gradient,
-    .kernels = BD_KERNELS({.types = BD_FLOATS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = xlogy_run}),
+    .kernels = BD_KERNELS({.types = BD_FLOATS BD_AND_COMPLEX, .run = xlogy_run},
+                          {.types = "T=half", .run = xlogy_half_run}),
     .doc = "Computes x log(y), 0 where x is 0.",
 };
 

@@ -18,6 +18,9 @@ static void test_pairs(void **state)
         {"Xlogy", NULL, "double[4] 0.5 -2 0 0; double[4] 3 0.25 0 nan",
          "double[4] 0.5493061443340549 2.772588722239781 0 0"},
         {"Xlogy", NULL, "float[2] 1 0; float[] 0", "float[2] -inf 0"},
+        // numpy: the logarithm as a half, times x
+        {"Xlogy", NULL, "half[4] 0x4300 0xc500 0x4f80 0; half[4] 0x4300 0x4400 0x4000 0",
+         "half[4] 0x4463 0xc6ef 0x4d33 0"},
         {"DivNoNan", NULL, "complex64[2] 4+2j 1j; complex64[2] 2j 0", "complex64[2] 1-2j 0"},
         {"MulNoNan", NULL, "complex128[2] 4+2j 1j; complex128[1] 2j", "complex128[2] -4+8j -2"},
         {"Xdivy", NULL, "complex128[2] 4+2j 0; complex128[2] 2j 0", "complex128[2] 1-2j 0"},

@@ -77,6 +77,7 @@ static void test_shapes(void **state)
         {"Sum", NULL, "[2,3]; int32[1]", "?"},
         {"Sum", "keep_dims=true", "[2,3]; int32[1]", "[?,?]"},
         {"Mean", NULL, "?; int32[1] 0", "?"},
+        {"Sum", NULL, "[2,3]; int32[2,1] 0 1", "InvalidArgument: Shape must be at most rank 1 but is rank 2"},
         {"Sum", NULL, "[2,3]; int32[1] 2",
          "InvalidArgument: Invalid reduction dimension 2 for input with 2 dimensions"},
         {"ArgMax", NULL, "[2,3,4]; int32[] 1", "[2,4]"},
