@@ -99,6 +99,9 @@ static braid_code histogram_shape(bd_shape_ctx *c, braid_status *st)
     int64_t bounds = c->inputs[1].rank == 1 ? c->inputs[1].dims[0] : -1;
     if (bounds >= 0 && bounds != 2)
         return bd_shape_ctx_fail(c, st, "Dimension must be 2 but is %lld", (long long)bounds);
+    int64_t bins = 1;
+    if (c->inputs[2].rank == 0 && bd_shape_ctx_constant_int(c, 2, &bins) && bins <= 0)
+        return bd_shape_ctx_fail(c, st, "Requires nbins > 0: %lld", (long long)bins);
     return vector_of(c, 2, "nbins", st);
 }
 

@@ -168,6 +168,7 @@ static void test_shapes(void **state)
         {"Bincount", NULL, "int32[?]; int32[] -4; ?", "InvalidArgument: "},
         {"HistogramFixedWidth", NULL, "[5]; [2]; int32[] 4", "[4]"},
         {"HistogramFixedWidth", NULL, "[5]; [3]; int32[] 4", "InvalidArgument: "},
+        {"HistogramFixedWidth", NULL, "[5]; [2]; int32[] 0", "InvalidArgument: Requires nbins > 0: 0"},
         {"Bucketize", "boundaries=[1]", "[5,?]", "[5,?]"},
         {"LowerBound", NULL, "[2,5]; [2,?]", "[2,?]"},
         {"LowerBound", NULL, "[2]; [2,?]", "InvalidArgument: rank"},

@@ -482,7 +482,8 @@ braid_code bd_queue_check_options(const bd_queue *q, const bd_queue_options *wan
             st, BRAID_INVALID_ARGUMENT,
             "Shared queue '%s' has min_after_dequeue %lld but requested min_after_dequeue was %lld.", o->name,
             (long long)o->min_after_dequeue, (long long)wanted->min_after_dequeue);
-    if (o->seed != wanted->seed || o->seed2 != wanted->seed2)
+    bool any_seed = wanted->seed == 0 && wanted->seed2 == 0;
+    if (!any_seed && (o->seed != wanted->seed || o->seed2 != wanted->seed2))
         return bd_fail(
             st, BRAID_INVALID_ARGUMENT,
             "Shared queue '%s' has random seeds (%lld, %lld) but requested seeds are (%lld, %lld).", o->name,

@@ -240,6 +240,24 @@ static void test_sharing(void **state)
     op_live_free(l);
 }
 
+// Who asks for no seeds takes a queue of any.
+static void test_sharing_of_seeds(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    queue_spec spec = {.op = "RandomShuffleQueueV2", .shared_name = "shuffled", .capacity = 7, .seed = 3};
+    queue_nodes n = queue_nodes_make(l, spec);
+    RUN(size, "", "int32[] 0");
+    spec.seed = 0;
+    n = queue_nodes_make(l, spec);
+    RUN(size, "", "int32[] 0");
+    spec.seed2 = 3;
+    n = queue_nodes_make(l, spec);
+    RUN(size, "",
+        "InvalidArgument: Shared queue 'shuffled' has random seeds (3, 0) but requested seeds are (0, 3).");
+    op_live_free(l);
+}
+
 // Without a shared name each session has its own.
 static void test_private(void **state)
 {
@@ -389,6 +407,7 @@ int main(void)
         cmocka_unit_test(test_cancelling),
         cmocka_unit_test(test_container_cleared),
         cmocka_unit_test(test_sharing),
+        cmocka_unit_test(test_sharing_of_seeds),
         cmocka_unit_test(test_private),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_variables),
