@@ -27,7 +27,7 @@ typedef struct barrier {
     bd_map
         incomplete; // by key -> braid_tensor [LEADING + count], "no tensor" for what is missing; guarded by mu
     int64_t moving;               // guarded by mu
-    int64_t next_index;           // guarded by mu
+    int64_t next_index;           // of what the next insertion begins; guarded by mu
     bool is_closed, is_cancelled; // guarded by mu
 } barrier;
 
@@ -189,7 +189,7 @@ static braid_tensor *begin_element_locked(barrier *b, const bd_string *key)
         bd_free(element);
         return NULL;
     }
-    bd_tensor_i64(&element[0])[0] = INT64_MIN + b->next_index++;
+    bd_tensor_i64(&element[0])[0] = INT64_MIN + b->next_index;
     bd_map_put_n(&b->incomplete, key->len ? key->data : "", key->len, element);
     return element;
 }
@@ -201,8 +201,9 @@ static bool is_complete(const barrier *b, const braid_tensor *element)
     return true;
 }
 
-// What it completes is added to `complete`.
-static void insert_one_locked(bd_op_ctx *c, barrier *b, int component, int64_t row, element_list *complete)
+// What it completes is added to `complete`; *begun when it has begun an element.
+static void insert_one_locked(bd_op_ctx *c, barrier *b, int component, int64_t row, element_list *complete,
+                              bool *begun)
 {
     const bd_string *key = &bd_tensor_str(bd_input(c, 1))[row];
     const char *text = key->len ? key->data : "";
@@ -221,7 +222,10 @@ static void insert_one_locked(bd_op_ctx *c, barrier *b, int component, int64_t r
                    shown, text, component, b->name);
         return;
     }
-    if (!element) element = begin_element_locked(b, key);
+    if (!element) {
+        element = begin_element_locked(b, key);
+        *begun = true;
+    }
     if (!element || !copy_row(b, component, bd_input(c, 2), row, &element[LEADING + component])) {
         bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when copying a value into barrier %s", b->name);
         return;
@@ -274,8 +278,10 @@ static void insert_all_locked(bd_op_ctx *c, barrier *b, int component, element_l
             "Barrier %s is closed.  Pending enqueues cancelled: %d.  Number of new insertions: %lld.  Number of "
             "incomplete keys: %zu.",
             b->name, b->is_cancelled, (long long)count, bd_map_count(&b->incomplete));
+    bool begun = false;
     for (int64_t i = 0; i < count && !bd_op_failed(c); i++)
-        insert_one_locked(c, b, component, i, complete);
+        insert_one_locked(c, b, component, i, complete, &begun);
+    if (begun) b->next_index++;
 }
 
 static void move_to_queue(barrier *b, element_list *complete)
@@ -336,11 +342,36 @@ static bool check_take(bd_op_ctx *c, const barrier *b, int64_t *n)
     return !bd_op_failed(c);
 }
 
+// Of a closed barrier nothing is waited for that cannot come: a small batch is what is there now, a whole one may wait for what
+// lacks components. False: the kernel has failed.
+static bool limit_take_locked(bd_op_ctx *c, const barrier *b, int64_t *n)
+{
+    if (!b->is_closed) return true;
+    int64_t available = bd_queue_size(b->ready);
+    if (bd_node_attr_bool(c->node, "allow_small_batch"))
+        *n = bd_min(*n, available);
+    else
+        available += (int64_t)bd_map_count(&b->incomplete) + b->moving;
+    if (available >= bd_max(*n, (int64_t)1)) return true;
+    bd_op_fail(c, BRAID_OUT_OF_RANGE,
+               "Barrier '%s' is closed and has insufficient elements (requested %lld, total size %lld)",
+               b->name, (long long)*n, (long long)available);
+    return false;
+}
+
+static bool limit_take(bd_op_ctx *c, barrier *b, int64_t *n)
+{
+    bd_mutex_lock(&b->mu);
+    const bool ok = limit_take_locked(c, b, n);
+    bd_mutex_unlock(&b->mu);
+    return ok;
+}
+
 static void take_start(bd_op_ctx *c)
 {
     barrier *b = barrier_input(c);
     int64_t n = 0;
-    if (b && check_take(c, b, &n))
+    if (b && check_take(c, b, &n) && limit_take(c, b, &n))
         bd_queue_dequeue_many(b->ready, c, n, bd_node_attr_bool(c->node, "allow_small_batch"));
     else
         bd_op_done(c);

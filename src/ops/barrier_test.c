@@ -79,9 +79,9 @@ static void elements_are_taken_when_they_are_complete(void **state)
     assert_false(op_execution_has_ended(taken));
     RUN(incomplete, "", "int32[] 2");
     RUN(second, "string[1] a; string[1] A", "");
-    // The execution took b when it came; within what it has, the order is that of the queue at the time.
-    op_execution_expect(taken, "int64[2] " SECOND_INDEX " " FIRST_INDEX
-                               "; string[2] b a; float[2,2] 3 4 1 2; string[2] B A");
+    op_execution_expect(taken,
+                        "int64[2] " FIRST_INDEX " " FIRST_INDEX // of one insertion: as they became complete
+                        "; string[2] b a; float[2,2] 3 4 1 2; string[2] B A");
     RUN(second, "string[1] c; string[1] C", "");
     RUN(ready, "", "int32[] 1");
     RUN(take, "int32[] 0", "int64[0]; string[0]; float[0,2]; string[0]");
@@ -93,7 +93,8 @@ static void the_oldest_comes_first(void **state)
     (void)state;
     op_live *l = op_live_new();
     barrier_nodes n = barrier_make(l, -1);
-    RUN(first, "string[2] a b; float[2,2] 1 2 3 4", "");
+    RUN(first, "string[1] a; float[1,2] 1 2", "");
+    RUN(first, "string[1] b; float[1,2] 3 4", "");
     RUN(second, "string[2] b a; string[2] B A", "");
     RUN(take, "int32[] 2",
         "int64[2] " FIRST_INDEX " " SECOND_INDEX "; string[2] a b; float[2,2] 1 2 3 4; string[2] A B");
@@ -132,11 +133,15 @@ static void a_closed_barrier_completes_what_it_has(void **state)
     RUN(close, "", "");
     RUN(close, "", "Cancelled: Barrier 'b' is already closed.");
     RUN(first, "string[1] new; float[1,2] 1 2", "Cancelled: attempted to insert a brand new key: new.");
-    op_execution *taken = START(take_some, "int32[] 5");
+    RUN(take_some, "int32[] 5", "int64[1] " FIRST_INDEX "; string[1] a; float[1,2] 1 2; string[1] A");
+    RUN(take_some, "int32[] 5",
+        "OutOfRange: Barrier 'b' is closed and has insufficient elements (requested 0, total size 0)");
+    RUN(take, "int32[] 2",
+        "OutOfRange: Barrier 'b' is closed and has insufficient elements (requested 2, total size 1)");
+    op_execution *taken = START(take, "int32[] 1");
     assert_false(op_execution_has_ended(taken));
     RUN(second, "string[1] b; string[1] B", "");
-    op_execution_expect(taken, "int64[2] " FIRST_INDEX " " SECOND_INDEX
-                               "; string[2] a b; float[2,2] 1 2 3 4; string[2] A B");
+    op_execution_expect(taken, "int64[1] " FIRST_INDEX "; string[1] b; float[1,2] 3 4; string[1] B");
     RUN(take_some, "int32[] 1", "OutOfRange: is closed and has insufficient elements");
     RUN(first, "string[1] a; float[1,2] 1 2", "Cancelled: Barrier b is closed.");
     op_live_free(l);
