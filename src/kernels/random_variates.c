@@ -85,3 +85,60 @@ double bd_random_poisson(bd_philox stream, double rate, double highest)
     }
     return NAN;
 }
+
+// How many trials succeed, by the gaps between those that do.
+static double few_successes(pairs *uniforms, double count, double chance)
+{
+    double trials = 0, log_failure = log1p(-chance);
+    for (double successes = 0;; successes++) {
+        trials += ceil(log(next_uniform(uniforms)) / log_failure);
+        if (trials > count) return successes;
+    }
+}
+
+// log(k!) beyond Stirling's formula for it.
+static double stirling_rest(double k)
+{
+    static const double of[] = {
+        0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211,
+        0.0138761288230707, 0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287};
+    if (k <= 9) return of[(int)k];
+    double square = (k + 1) * (k + 1);
+    return (1.0 / 12 - (1.0 / 360 + 1.0 / 1260 / square) / square) / (k + 1);
+}
+
+static double many_successes(pairs *uniforms, double count, double chance)
+{
+    // The names of the paper.
+    double spq = sqrt(count * chance * (1 - chance)), b = 1.15 + 2.53 * spq;
+    double a = -0.0873 + 0.0248 * b + 0.01 * chance, c = count * chance + 0.5;
+    double alpha = (2.83 + 5.1 / b) * spq, r = chance / (1 - chance), m = floor((count + 1) * chance);
+    for (;;) {
+        double u = next_uniform(uniforms) - 0.5, v = next_uniform(uniforms), rest = 0.5 - fabs(u);
+        double k = floor((2 * a / rest + b) * u + c);
+        if (rest >= 0.07 && v <= 0.92 - 4.2 / b) return k;
+        if (k < 0 || k > count) continue;
+        double limit = (m + 0.5) * log((m + 1) / (r * (count - m + 1))) +
+                       (count + 1) * log((count - m + 1) / (count - k + 1)) +
+                       (k + 0.5) * log(r * (count - k + 1) / (k + 1)) + stirling_rest(m) +
+                       stirling_rest(count - m) - stirling_rest(k) - stirling_rest(count - k);
+        if (log(v * alpha / (a / (rest * rest) + b)) <= limit) return k;
+    }
+}
+
+// Steps of the stream that belong to one output, by how it is drawn.
+#define FEW_STEPS 42
+#define MANY_STEPS 256
+
+double bd_random_binomial(bd_philox stream, int64_t place, double count, double chance)
+{
+    if (isnan(count) || isnan(chance) || isinf(count)) return NAN;
+    if (count <= 0 || chance <= 0) return 0;
+    if (chance >= 1) return count;
+    double rarer = chance <= 0.5 ? chance : 1 - chance;
+    bool is_many = count * rarer >= 10;
+    bd_philox_skip(&stream, (uint64_t)place * (is_many ? MANY_STEPS : FEW_STEPS));
+    pairs uniforms = {.stream = &stream};
+    double k = is_many ? many_successes(&uniforms, count, rarer) : few_successes(&uniforms, count, rarer);
+    return chance <= 0.5 ? k : count - k;
+}

@@ -17,6 +17,11 @@ double bd_random_gamma(bd_philox stream, double alpha);
 // rate is no finite number, or so far above `highest` that no draw falls below.
 double bd_random_poisson(bd_philox stream, double rate, double highest);
 
+// One number of a binomial distribution, that of an output's place among those of `stream`: below 10 expected successes (or failures,
+// when those are fewer) by sums of geometric numbers, from there on by transformed rejection (Hoermann, The Generation of Binomial
+// Random Variates, 1993). NaN when `count` is no finite number, or `chance` none.
+double bd_random_binomial(bd_philox stream, int64_t place, double count, double chance);
+
 // A normal distribution of which only the part between two bounds is drawn from.
 typedef struct bd_truncated_normal {
     double mean, deviation, low, high;

@@ -31,6 +31,10 @@ uint32_t bd_random_word(bd_random_words *w);
 // Steps of the stream that belong to one element, whatever it needs, in the ops that say so.
 #define BD_RANDOM_STEPS_PER_OUTPUT 256
 
+// Takes the steps of so many outputs from the stream of the variable in input 0, for the algorithm in input 1. False: the kernel has
+// failed.
+bool bd_random_variable_stream(bd_op_ctx *c, int64_t outputs, bd_philox *start);
+
 // Create and destroy of a kernel whose state begins with a bd_random_source.
 braid_code bd_random_source_create(const braid_op *node, void *state, braid_status *st);
 void bd_random_source_destroy(void *state);

@@ -91,6 +91,11 @@ static bool take_outputs(bd_op_ctx *c, int64_t outputs, int skip, bd_philox *sta
     return !bd_op_failed(c);
 }
 
+bool bd_random_variable_stream(bd_op_ctx *c, int64_t outputs, bd_philox *start)
+{
+    return input_algorithm(c) && take_outputs(c, outputs, 0, start);
+}
+
 // Output 0, of the shape in input `shape_input`.
 static void stateful_output(bd_op_ctx *c, int shape_input, int skip, const bd_random_kind *kind,
                             bd_random_fill fill)
