@@ -106,7 +106,7 @@ static const char not_of_all_types[] =
     " RealDiv Reciprocal Inv Tan Asin Acos Atan TruncateDiv BatchNormWithGlobalNormalization BatchNormWithGlobalNormalizationGrad "
     // random numbers of one kind only
     "Multinomial StatelessMultinomial NonDeterministicInts StatefulStandardNormal StatefulStandardNormalV2 StatefulTruncatedNormal "
-    "StatefulUniform StatefulUniformFullInt StatefulUniformInt ";
+    "StatefulUniform StatefulUniformFullInt StatefulUniformInt StatefulRandomBinomial StatelessRandomBinomial ";
 
 static bool is_update(const char *op)
 {
