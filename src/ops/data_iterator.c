@@ -75,31 +75,11 @@ static void serve_locked(bd_wait_room *room)
     bd_waiter_end_locked(&w->base);
 }
 
-static void output_element(bd_op_ctx *c, const next_waiter *w)
-{
-    bool same = c->output_count == w->answer_count;
-    for (int i = 0; i < c->output_count && same; i++)
-        same = c->node->output_types[i] == w->answer.tensors[i].dtype;
-    if (!same) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                   "%s '%s' has outputs of other types than the iterator's components", c->node->op_type,
-                   c->node->name);
-        return;
-    }
-    for (int i = 0; i < c->output_count; i++)
-        bd_output_set(c, i, &w->answer.tensors[i]);
-}
-
 static void output_answer(next_waiter *w)
 {
     bd_op_ctx *c = w->base.c;
-    if (w->answer.kind == BD_ANSWER_ERROR) {
-        bd_op_fail_status(c, &w->answer.st);
-    } else if (!w->as_optional) {
-        if (w->answer.kind == BD_ANSWER_END)
-            bd_op_fail(c, BRAID_OUT_OF_RANGE, "End of sequence");
-        else
-            output_element(c, w);
+    if (!w->as_optional || w->answer.kind == BD_ANSWER_ERROR) {
+        bd_output_answer(c, &w->answer, w->answer_count);
     } else if (w->answer.kind == BD_ANSWER_END) {
         bd_output_optional(c, 0, NULL, 0);
     } else if (bd_check_optional(c, w->answer.tensors, w->answer_count)) {
@@ -246,9 +226,7 @@ static void run_abandon(data_run *r)
 
 struct bd_iterator_resource {
     bd_resource base;
-    int count;
-    const braid_dtype *types;  // [count], owned
-    const braid_shape *shapes; // [count], owned
+    bd_promised_components components;
     bd_mutex mu;
     data_run *run;     // guarded by mu; a reference; NULL before the first dataset
     bool is_abandoned; // guarded by mu: its container was cleared
@@ -274,8 +252,7 @@ static void destroy(bd_resource *base)
     bd_iterator_resource *r = resource_of(base);
     run_retire(r->run);
     bd_mutex_fini(&r->mu);
-    bd_free((void *)r->types);
-    bd_free((void *)r->shapes);
+    bd_promised_components_fini(&r->components);
     bd_free(r);
 }
 
@@ -289,33 +266,19 @@ const bd_resource_type bd_iterator_resource_type = {
 
 braid_code bd_iterator_resource_create(void *arg, bd_resource **out, braid_status *st)
 {
-    const braid_op *node = arg;
-    const bd_attr *types = bd_node_attr(node, "output_types"), *shapes = bd_node_attr(node, "output_shapes");
-    int count = types->list.count;
-    if (shapes->list.count != count)
-        return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                       "`output_shapes` must be the same length as `output_types` (%d vs. %d)",
-                       shapes->list.count, count);
+    bd_promised_components components;
+    if (bd_promised_components_read(&components, arg, st)) return st->code;
     bd_iterator_resource *r = bd_calloc(1, sizeof *r);
     bd_resource_init(&r->base, &bd_iterator_resource_type);
     bd_mutex_init(&r->mu);
-    r->count = count;
-    r->types = bd_memdup(types->list.type, (size_t)count * sizeof *r->types);
-    r->shapes = bd_memdup(shapes->list.shape, (size_t)count * sizeof *r->shapes);
+    r->components = components;
     *out = &r->base;
     return BRAID_OK;
 }
 
 braid_code bd_iterator_resource_check(bd_resource *base, const braid_op *node, braid_status *st)
 {
-    const bd_iterator_resource *r = resource_of(base);
-    const bd_attr *types = bd_node_attr(node, "output_types"), *shapes = bd_node_attr(node, "output_shapes");
-    if (types->list.count == 0) return BRAID_OK; // IteratorFromStringHandle need not say
-    if (shapes->list.count != types->list.count)
-        return bd_check_components(types->list.count, types->list.type, r->shapes, r->count, r->types,
-                                   r->shapes, st);
-    return bd_check_components(types->list.count, types->list.type, shapes->list.shape, r->count, r->types,
-                               r->shapes, st);
+    return bd_promised_components_check(&resource_of(base)->components, node, st);
 }
 
 static braid_code begin(bd_iterator_resource *r, bd_dataset *d, const bd_iterator_place *from,
@@ -331,7 +294,8 @@ braid_code bd_iterator_resource_set(bd_resource *base, bd_dataset *d, const bd_s
 {
     bd_iterator_resource *r = resource_of(base);
     bd_iterator_place beginning = {0};
-    braid_code code = bd_check_components(r->count, r->types, r->shapes, d->count, d->types, d->shapes, st);
+    const bd_promised_components *p = &r->components;
+    braid_code code = bd_check_components(p->count, p->types, p->shapes, d->count, d->types, d->shapes, st);
     return code ? code : begin(r, d, &beginning, step, st);
 }
 

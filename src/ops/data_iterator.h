@@ -9,6 +9,23 @@ extern const bd_resource_type bd_iterator_resource_type;
 
 typedef struct bd_iterator_resource bd_iterator_resource;
 
+// What attrs output_types and output_shapes of a node promise.
+typedef struct bd_promised_components {
+    int count;
+    const braid_dtype *types;  // [count], owned
+    const braid_shape *shapes; // [count], owned
+} bd_promised_components;
+
+// Copies the attrs of a node. InvalidArgument: they are of different lengths, and nothing is to be freed.
+braid_code bd_promised_components_read(bd_promised_components *p, const braid_op *node, braid_status *st);
+void bd_promised_components_fini(bd_promised_components *p);
+// InvalidArgument unless the attrs of another node, where it has them, promise the same.
+braid_code bd_promised_components_check(const bd_promised_components *p, const braid_op *node,
+                                        braid_status *st);
+
+// Makes an answer of `count` components the outputs of an execution, or fails it: with the answer's error, with OutOfRange at the end.
+void bd_output_answer(bd_op_ctx *c, bd_answer *answer, int count);
+
 // Copies the types and shapes in attrs output_types and output_shapes of the node: what every dataset that it runs over must have.
 // To be made by bd_resources_lookup_or_create, with the node as `arg`.
 braid_code bd_iterator_resource_create(void *node, bd_resource **out, braid_status *st);

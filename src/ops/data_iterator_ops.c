@@ -3,7 +3,6 @@
 #include "ops/anonymous.h"
 #include "ops/data_iterator.h"
 #include "ops/handle.h"
-#include "tensor/tensor_proto.h"
 #include <string.h>
 
 // ---- Iterator, IteratorV2 ----
@@ -160,113 +159,7 @@ BD_OP(IteratorGetNextAsOptional) =
     GET_NEXT_OP("optional: variant", bd_shape_fn_scalar, get_next_as_optional_start,
                 "The next element of an iterator as an optional, which has no value at the end.");
 
-// ---- Handles as strings: a serialized ResourceHandleProto ----
-
-// The field of TensorProto that holds handles.
-#define HANDLE_FIELD 14
-
-static void to_string_run(bd_op_ctx *c)
-{
-    bd_resource *r = bd_input_resource(c, 0, &bd_iterator_resource_type);
-    if (!r) return;
-    bd_resource_unref(r);
-    bd_message m;
-    bd_wire_writer out;
-    bd_message_init(&m);
-    bd_wire_writer_init(&out, &m);
-    bd_tensor_proto_write(bd_input(c, 0), &out);
-    bd_wire_writer_finish(&out);
-    bd_wire_reader in = bd_wire_reader_of(&m);
-    uint32_t field;
-    bd_wire_type type;
-    while (bd_wire_next(&in, &field, &type) && field != HANDLE_FIELD)
-        bd_wire_skip(&in, type);
-    size_t len = 0;
-    char *text = bd_wire_get_string(&in, SIZE_MAX - 1, &len);
-    braid_tensor *y = bd_output(c, 0, BRAID_STRING, &BD_SCALAR);
-    if (y && text) bd_tensor_string_set(y, 0, text, len);
-    bd_free(text);
-    bd_message_fini(&m);
-}
-
-BD_OP(IteratorToStringHandle) = {
-    .signature = "(resource_handle: resource) -> (string_handle: string)",
-    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
-    .shape = bd_shape_fn_scalars,
-    .kernels = BD_KERNELS({.run = to_string_run}),
-    .doc = "The handle of an iterator as a string that can be fed.",
-};
-
-// Reads a ResourceHandleProto, by reading a TensorProto that holds it.
-static bool parse_handle(const bd_string *s, braid_tensor *handle)
-{
-    BD_STATUS(unwanted);
-    bd_message m;
-    bd_wire_writer out;
-    bd_message_init(&m);
-    bd_wire_writer_init(&out, &m);
-    bd_wire_put_uint(&out, 1, BRAID_RESOURCE);
-    bd_wire_put_bytes(&out, HANDLE_FIELD, s->data ? s->data : "", s->len);
-    bd_wire_writer_finish(&out);
-    bd_wire_reader in = bd_wire_reader_of(&m);
-    bool ok = bd_tensor_proto_read(&in, handle, unwanted) == BRAID_OK;
-    bd_message_fini(&m);
-    return ok && bd_tensor_handle(handle)->name;
-}
-
-static void check_handle(bd_op_ctx *c, const bd_resource_handle *h)
-{
-    BD_STATUS(st);
-    bd_resource *r;
-    const char *device = c->node->assigned_device ? c->node->assigned_device : "",
-               *of_handle = h->device ? h->device : "";
-    if (strcmp(of_handle, device) != 0) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                   "Attempted create an iterator on device \"%s\" from handle defined on device \"%s\"",
-                   device, of_handle);
-        return;
-    }
-    if (bd_resources_lookup(c->step->resources, h->container, h->name, &bd_iterator_resource_type, &r, st) ||
-        bd_iterator_resource_check(r, c->node, st))
-        bd_op_fail_status(c, st);
-    bd_resource_unref(r);
-}
-
-static void from_string_run(bd_op_ctx *c)
-{
-    braid_tensor handle = {0};
-    if (!bd_input_scalar(c, 0, "string_handle", BRAID_STRING)) return;
-    if (parse_handle(&bd_tensor_str(bd_input(c, 0))[0], &handle)) {
-        check_handle(c, bd_tensor_handle(&handle));
-        bd_output_set(c, 0, &handle);
-    } else {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Could not parse string_handle as a valid ResourceHandle");
-    }
-    bd_tensor_fini(&handle);
-}
-
-static braid_code from_string_create(const braid_op *node, void *state, braid_status *st)
-{
-    (void)state;
-    int types = bd_node_attr(node, "output_types")->list.count,
-        shapes = bd_node_attr(node, "output_shapes")->list.count;
-    if (types == 0 || shapes == 0 || types == shapes) return BRAID_OK;
-    return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                   "If both 'output_types' and 'output_shapes' are set, they must have the same length.");
-}
-
-#define FROM_STRING_OP(DOC)                                                                                  \
-    {                                                                                                        \
-        .signature = "(string_handle: string) -> (resource_handle: resource)",                               \
-        .attrs = "output_types:list(type)>=0=[]; output_shapes:list(shape)>=0=[]",                           \
-        .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalars,                    \
-        .kernels = BD_KERNELS({.create = from_string_create, .run = from_string_run}), .doc = (DOC)          \
-    }
-
-BD_OP(IteratorFromStringHandle) =
-    FROM_STRING_OP("The iterator whose handle IteratorToStringHandle gave, on this device.");
-BD_OP(IteratorFromStringHandleV2) =
-    FROM_STRING_OP("The iterator whose handle IteratorToStringHandle gave, on this device.");
+// ---- IteratorGetDevice ----
 
 static void get_device_run(bd_op_ctx *c)
 {
@@ -365,20 +258,6 @@ static void single_end(single_run *s)
     bd_op_done(c);
 }
 
-static void single_output(bd_op_ctx *c, const bd_iterator *it)
-{
-    int count = it->dataset->count;
-    bool same = c->output_count == count;
-    for (int i = 0; i < count && same; i++)
-        same = c->node->output_types[i] == it->answer.tensors[i].dtype;
-    if (!same)
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                   "%s '%s' has outputs of other types than the dataset's components", c->node->op_type,
-                   c->node->name);
-    for (int i = 0; i < count && same; i++)
-        bd_output_set(c, i, &it->answer.tensors[i]);
-}
-
 static bd_turn single_answered(bd_chain *chain, bd_iterator *it)
 {
     single_run *s = chain->arg;
@@ -391,7 +270,7 @@ static bd_turn single_answered(bd_chain *chain, bd_iterator *it)
         bd_op_fail(s->c, BRAID_INVALID_ARGUMENT, "Dataset was empty.");
     } else {
         s->has_element = true;
-        single_output(s->c, it);
+        bd_output_answer(s->c, &it->answer, it->dataset->count);
         bd_answer_drop(it);
         if (!bd_op_failed(s->c)) return bd_pull(NULL, it);
     }
