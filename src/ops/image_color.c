@@ -1,7 +1,8 @@
-// RGBToHSV, HSVToRGB, AdjustHue, AdjustSaturation and AdjustContrastv2.
+// RGBToHSV, HSVToRGB, AdjustHue, AdjustSaturation, AdjustContrast and AdjustContrastv2.
 #include "graph/shape_fn.h"
 #include "kernels/color.h"
 #include "op/kernel.h"
+#include "ops/image.h"
 
 #include <string.h>
 
@@ -35,10 +36,10 @@ static bool check_channels(bd_op_ctx *c)
     return false;
 }
 
-// The scalar float in input 1.
-static bool scalar_input(bd_op_ctx *c, const char *what, float *value)
+// The scalar float in input `i`.
+static bool scalar_input(bd_op_ctx *c, int i, const char *what, float *value)
 {
-    const braid_tensor *t = bd_input(c, 1);
+    const braid_tensor *t = bd_input(c, i);
     if (t->shape.rank == 0) {
         *value = bd_tensor_f32(t)[0];
         return true;
@@ -128,7 +129,10 @@ static braid_code adjust_shape(bd_shape_ctx *c, braid_status *st)
     c->outputs[0] = *s;
     if (s->rank >= 0 && s->rank < 3)
         return bd_shape_ctx_fail(c, st, "Shape must be at least rank 3 but is rank %d", s->rank);
-    return bd_shape_ctx_rank(c, 1, 0, st);
+    braid_code code = BRAID_OK;
+    for (int i = 1; i < c->input_count && !code; i++)
+        code = bd_shape_ctx_rank(c, i, 0, st);
+    return code;
 }
 
 static void hue_pixels(void *arg, int64_t from, int64_t to)
@@ -146,14 +150,14 @@ static void saturation_pixels(void *arg, int64_t from, int64_t to)
 static void hue_run(bd_op_ctx *c)
 {
     color_job job = {0};
-    if (check_rank(c, 3) && scalar_input(c, "delta", &job.by) && check_channels(c))
+    if (check_rank(c, 3) && scalar_input(c, 1, "delta", &job.by) && check_channels(c))
         run_pixels(c, job, hue_pixels);
 }
 
 static void saturation_run(bd_op_ctx *c)
 {
     color_job job = {0};
-    if (check_rank(c, 3) && scalar_input(c, "scale", &job.by) && check_channels(c))
+    if (check_rank(c, 3) && scalar_input(c, 1, "scale", &job.by) && check_channels(c))
         run_pixels(c, job, saturation_pixels);
 }
 
@@ -173,7 +177,7 @@ BD_OP(AdjustSaturation) = {
     .doc = "Multiplies the saturation of RGB pixels, which stays in [0, 1].",
 };
 
-// ---- AdjustContrastv2 ----
+// ---- AdjustContrast, AdjustContrastv2 ----
 
 // One channel of an image: its distance from its mean is multiplied.
 static void scale_channel(const float *x, float *y, int64_t pixels, int64_t channels, float factor)
@@ -186,13 +190,8 @@ static void scale_channel(const float *x, float *y, int64_t pixels, int64_t chan
         y[i * channels] = mean + (x[i * channels] - mean) * factor;
 }
 
-static void contrast_run(bd_op_ctx *c)
+static void scale_all(const braid_tensor *x, const braid_tensor *y, float factor)
 {
-    const braid_tensor *x = bd_input(c, 0);
-    float factor;
-    if (!check_rank(c, 3) || !scalar_input(c, "contrast_factor", &factor)) return;
-    braid_tensor *y = bd_output_forward(c, 0, 0, BRAID_FLOAT, &x->shape);
-    if (!y || bd_tensor_count(y) == 0) return;
     int rank = x->shape.rank;
     int64_t channels = x->shape.dims[rank - 1], pixels = bd_shape_count_range(&x->shape, rank - 3, rank - 1);
     for (int64_t b = 0; b < bd_shape_count_range(&x->shape, 0, rank - 3); b++) {
@@ -203,10 +202,46 @@ static void contrast_run(bd_op_ctx *c)
     }
 }
 
+static void contrast_v2_run(bd_op_ctx *c)
+{
+    const braid_tensor *x = bd_input(c, 0);
+    float factor;
+    if (!check_rank(c, 3) || !scalar_input(c, 1, "contrast_factor", &factor)) return;
+    braid_tensor *y = bd_output_forward(c, 0, 0, BRAID_FLOAT, &x->shape);
+    if (y && bd_tensor_count(y) > 0) scale_all(x, y, factor);
+}
+
 BD_OP(AdjustContrastv2) = {
     .signature = "(images: T, contrast_factor: float) -> (output: T)",
     .attrs = "T:type{float,half}=float",
     .shape = adjust_shape,
-    .kernels = COLOR_KERNELS("T=float", contrast_run),
+    .kernels = COLOR_KERNELS("T=float", contrast_v2_run),
     .doc = "Multiplies the distance of each pixel from the mean of its channel in its image.",
+};
+
+// The one before: of any numbers, with bounds.
+static void contrast_run(bd_op_ctx *c)
+{
+    const braid_tensor *x = bd_input(c, 0);
+    float factor, min, max;
+    if (!check_rank(c, 3) || !scalar_input(c, 1, "contrast_factor", &factor) ||
+        !scalar_input(c, 2, "min_value", &min) || !scalar_input(c, 3, "max_value", &max))
+        return;
+    braid_tensor *y = bd_output(c, 0, BRAID_FLOAT, &x->shape), floats;
+    if (!y || bd_tensor_count(y) == 0 || !bd_image_floats(c, x, &floats)) return;
+    scale_all(&floats, y, factor);
+    bd_tensor_fini(&floats);
+    float *values = bd_tensor_f32(y);
+    for (int64_t i = 0; i < bd_tensor_count(y); i++) {
+        float below = max < values[i] ? max : values[i];
+        values[i] = below < min ? min : below;
+    }
+}
+
+BD_OP(AdjustContrast) = {
+    .signature = "(images: T, contrast_factor: float, min_value: float, max_value: float) -> (output: float)",
+    .attrs = "T:type{double,float,int16,int32,int64,int8,uint8}",
+    .shape = adjust_shape,
+    .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .run = contrast_run}),
+    .doc = "AdjustContrastv2 of pixels of any type, whose results stay between min_value and max_value.",
 };

@@ -91,6 +91,12 @@ static void test_values(void **state)
          .want = "float[2,3,2] 0.5 -0.14583333 0.5 -0.14583333 0.5 -0.14583333 0.5 -0.14583333 0.5 "
                  "-0.14583333 0.5 -0.14583333",
          .tolerance = 2e-06},
+        {.op = "AdjustContrast",
+         .inputs = "uint8[1,3,2] 1 2 3 4 5 10; float[] 2; float[] 0; float[] 9",
+         .want = "float[1,3,2] 0 0 3 2.6666667 7 9"},
+        {.op = "AdjustContrast",
+         .inputs = "double[0,3,2]; float[] 2; float[] 0; float[] 9",
+         .want = "float[0,3,2]"},
         {.op = "RGBToHSV", .inputs = "float[0,3]", .want = "float[0,3]"},
         {.op = "AdjustHue", .inputs = "float[0,2,3]; float[] 1", .want = "float[0,2,3]"},
         {.op = "AdjustContrastv2", .inputs = "float[2,0,2,3]; float[] 1", .want = "float[2,0,2,3]"},
@@ -124,6 +130,12 @@ static void test_errors(void **state)
         {.op = "AdjustContrastv2",
          .inputs = "float[1,2,4] 1; float[2] 1",
          .want = "InvalidArgument: contrast_factor must be scalar: [2]"},
+        {.op = "AdjustContrast",
+         .inputs = "int8[1,2,4] 1; float[] 2; float[1] 1; float[] 2",
+         .want = "InvalidArgument: min_value must be scalar: [1]"},
+        {.op = "AdjustContrast",
+         .inputs = "int8[2,4] 1; float[] 2; float[] 1; float[] 2",
+         .want = "InvalidArgument: input must be at least 3-D, got shape [2,4]"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -137,6 +149,8 @@ static void test_shapes(void **state)
         {"HSVToRGB", NULL, "[]", "InvalidArgument: must be at least rank 1 but is rank 0"},
         {"AdjustHue", NULL, "[?,2,3]; []", "[?,2,3]"},
         {"AdjustSaturation", NULL, "[2,3]; []", "InvalidArgument: must be at least rank 3 but is rank 2"},
+        {"AdjustContrast", NULL, "uint8[1,2,?]; []; []; []", "[1,2,?]"},
+        {"AdjustContrast", NULL, "[1,2,3]; []; []; [1]", "InvalidArgument: must be rank 0 but is rank 1"},
         {"AdjustContrastv2", NULL, "[1,2,3]; [1]", "InvalidArgument: must be rank 0 but is rank 1"},
     };
     OP_TEST_SHAPES(cases);

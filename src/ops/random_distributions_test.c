@@ -91,6 +91,17 @@ static void test_values(void **state)
           "double[5] 2.252902573108984 1.304382381995502 1.955581304665756 1.603381923086383 "
           "3.927052509049051"}},
         {"RandomShuffle", "seed=87654321; seed2=1234", {"string[3] a b c"}, 1, {"string[3] b c a"}},
+        {"RandomCrop",
+         "seed=87654321; seed2=1234",
+         {"int32[3,4,1] 0 1 2 3 10 11 12 13 20 21 22 23", "int64[2] 1 2"},
+         2,
+         {"int32[1,2,1] 1 2", "int32[1,2,1] 20 21"}},
+        // A direction without a choice takes no number.
+        {"RandomCrop",
+         "seed=87654321; seed2=1234",
+         {"uint8[3,1,2] 0 1 2 3 4 5", "int64[2] 1 1"},
+         2,
+         {"uint8[1,1,2] 2 3", "uint8[1,1,2] 0 1"}},
     };
     op_random_check(cases, BD_COUNTOF(cases));
 }
@@ -100,6 +111,23 @@ static void test_errors_and_empty(void **state)
     (void)state;
     static const op_case cases[] = {
         {.op = "RandomShuffle", .inputs = "float[] 3", .want = "float[] 3"},
+        {.op = "RandomCrop", .inputs = "float[1,2,1] 3 4; int64[2] 1 2", .want = "float[1,2,1] 3 4"},
+        {.op = "RandomCrop", .inputs = "float[1,2,1] 3 4; int64[2] 0 2", .want = "float[0,2,1]"},
+        {.op = "RandomCrop",
+         .inputs = "float[1,2,1] 3 4; int64[2] 1 3",
+         .want = "FailedPrecondition: width must be >= target_width: width = 2, target_width = 3"},
+        {.op = "RandomCrop",
+         .inputs = "float[1,2,1] 3 4; int64[2] 2 1",
+         .want = "FailedPrecondition: height must be >= target_height: height = 1, target_height = 2"},
+        {.op = "RandomCrop",
+         .inputs = "float[1,2,1] 3 4; int64[2] 1 -1",
+         .want = "InvalidArgument: Dimension -1 must be >= 0"},
+        {.op = "RandomCrop",
+         .inputs = "float[1,2] 3 4; int64[2] 1 1",
+         .want = "InvalidArgument: input must be 3-dimensional[1,2]"},
+        {.op = "RandomCrop",
+         .inputs = "float[1,2,1] 3 4; int64[1] 1",
+         .want = "InvalidArgument: shape_t must have two elements[1]"},
         {.op = "RandomShuffle", .inputs = "int32[0,4]", .want = "int32[0,4]"},
         {.op = "RandomShuffle", .inputs = "int32[4,0]", .want = "int32[4,0]"},
         {.op = "RandomShuffle", .inputs = "int32[1,2] 7 8", .want = "int32[1,2] 7 8"},
@@ -212,6 +240,10 @@ static void test_shapes(void **state)
     (void)state;
     static const op_shape_case cases[] = {
         {"RandomShuffle", NULL, "[?,3]", "[?,3]"},
+        {"RandomCrop", NULL, "[?,3,4]; int64[2] 5 2", "[5,2,4]"},
+        {"RandomCrop", NULL, "?; int64[2]", "[?,?,?]"},
+        {"RandomCrop", NULL, "[2,3]; int64[2]", "InvalidArgument: must be rank 3 but is rank 2"},
+        {"RandomCrop", NULL, "[1,2,3]; int64[3]", "InvalidArgument: Dimension must be 2 but is 3"},
         {"Multinomial", NULL, "[7,3]; int32[] 4", "[7,4]"},
         {"Multinomial", NULL, "?; int32[]", "[?,?]"},
         {"Multinomial", NULL, "[3]; int32[]", "InvalidArgument: must be rank 2 but is rank 1"},
