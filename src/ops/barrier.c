@@ -88,7 +88,7 @@ static braid_code source_create(const braid_op *node, void *state, braid_status 
     for (int i = 0; i < s->shapes->list.count; i++) {
         const braid_shape *shape = &s->shapes->list.shape[i];
         int64_t count;
-        if (shape->rank < 0) continue; // TensorFlow takes it for a scalar's
+        if (shape->rank < 0) continue;
         if (bd_shape_checked_count(shape, &count, st)) return st->code;
         if (count == 0 || shape->rank == BRAID_RANK_MAX)
             return bd_fail(st, BRAID_INVALID_ARGUMENT,
@@ -109,6 +109,13 @@ static void source_destroy(void *state)
     bd_handle_source_fini(&((source_state *)state)->handle);
 }
 
+// A component's shape: a scalar's where none is given, or an unknown one.
+static braid_shape wanted_shape(const bd_attr *shapes, int component)
+{
+    const bool is_given = component < shapes->list.count && shapes->list.shape[component].rank >= 0;
+    return is_given ? shapes->list.shape[component] : BD_SCALAR;
+}
+
 static braid_code create_barrier(void *arg, bd_resource **out, braid_status *st)
 {
     (void)st;
@@ -122,10 +129,10 @@ static braid_code create_barrier(void *arg, bd_resource **out, braid_status *st)
     b->shapes = bd_calloc((size_t)(LEADING + b->count), sizeof *b->shapes); // scalars
     b->types[0] = BRAID_INT64;
     b->types[1] = BRAID_STRING;
-    for (int i = 0; i < b->count; i++)
+    for (int i = 0; i < b->count; i++) {
         b->types[LEADING + i] = s->types->list.type[i];
-    for (int i = 0; i < s->shapes->list.count; i++)
-        if (s->shapes->list.shape[i].rank >= 0) b->shapes[LEADING + i] = s->shapes->list.shape[i];
+        b->shapes[LEADING + i] = wanted_shape(s->shapes, i);
+    }
     b->ready = bd_queue_new(&(bd_queue_options){.kind = "PriorityQueue",
                                                 .name = b->name,
                                                 .is_priority = true,
@@ -137,18 +144,36 @@ static braid_code create_barrier(void *arg, bd_resource **out, braid_status *st)
     return BRAID_OK;
 }
 
+static bool has_types(const barrier *b, const bd_attr *types)
+{
+    bool same = b->count == types->list.count;
+    for (int i = 0; i < b->count && same; i++)
+        same = b->types[LEADING + i] == types->list.type[i];
+    return same;
+}
+
+static bool has_shapes(const barrier *b, const bd_attr *shapes)
+{
+    bool same = true;
+    for (int i = 0; i < b->count && same; i++) {
+        const braid_shape shape = wanted_shape(shapes, i);
+        same = bd_shape_equal(&b->shapes[LEADING + i], &shape);
+    }
+    return same;
+}
+
 static void source_run(bd_op_ctx *c)
 {
     source_state *s = c->state;
     bd_resource *r = bd_handle_source_output(c, &s->handle, create_barrier, s);
     if (!r) return;
     const barrier *b = BD_CONTAINER_OF(r, barrier, base);
-    bool same = b->count == s->types->list.count;
-    for (int i = 0; i < b->count && same; i++)
-        same = b->types[LEADING + i] == s->types->list.type[i];
-    if (!same)
+    if (!has_types(b, s->types))
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,
                    "Shared barrier '%s' has component types other than those requested", b->name);
+    else if (!has_shapes(b, s->shapes))
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "Shared barrier '%s' has component shapes other than those requested", b->name);
     bd_resource_unref(r);
 }
 

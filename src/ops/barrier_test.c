@@ -116,6 +116,11 @@ static void what_does_not_fit_is_refused(void **state)
     RUN(first, "string[1] a; float[1,3] 1 2 3",
         "InvalidArgument: Shape mismatch in component 0 of barrier b. Expected [1,2]");
     RUN(take, "int32[] -1", "InvalidArgument: num_elements must be >= 0, got -1");
+    braid_op_desc *d = braid_op_begin(l->graph, "Barrier", NULL);
+    braid_op_attr_type_list(d, "component_types", types, 2);
+    braid_op_attr_string(d, "shared_name", "b");
+    op_live_run(l, braid_op_end(d), "",
+                "InvalidArgument: Shared barrier 'b' has component shapes other than those requested");
     op_live_free(l);
     l = op_live_new();
     n = barrier_make(l, 5);

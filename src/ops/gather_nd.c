@@ -142,8 +142,8 @@ BD_OP(ResourceGatherNd) = {
 
 static braid_code scatter_nd_shape(bd_shape_ctx *c, braid_status *st)
 {
-    bd_shape_ctx_constant_shape(c, 2, &c->outputs[0]);
-    return bd_shape_ctx_updates(c, &c->outputs[0], 0, 1, st);
+    braid_code code = bd_shape_ctx_from_input(c, 2, st);
+    return code ? code : bd_shape_ctx_updates(c, &c->outputs[0], 0, 1, st);
 }
 
 static bd_update_fn adding(const braid_tensor *t)

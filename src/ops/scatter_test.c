@@ -263,6 +263,7 @@ static void test_shapes(void **state)
         {"ScatterNdAdd", NULL, "ref float[4,3]; int32[5,1]; [5,4]", "InvalidArgument: "},
         {"ScatterNdAdd", NULL, "ref float[4,3]; int32[5,3]; ?", "[4,3]"},
         {"ScatterNd", NULL, "int32[5,1]; [5,3]; int32[2] 4 3", "[4,3]"},
+        {"ScatterNd", NULL, "int32?; ?; int32[2]", "[?,?]"},
         {"ScatterNd", NULL, "int32[5,1]; [5,2]; int32[2] 4 3", "InvalidArgument: "},
         {"ScatterNdNonAliasingAdd", NULL, "[4,3]; int32[5,2]; [5]", "[4,3]"},
         {"GatherNd", NULL, "[4,?,6]; int32[?,7,1]", "[?,7,?,6]"},
@@ -270,6 +271,7 @@ static void test_shapes(void **state)
         {"GatherNd", NULL, "[4,5]; int32[2,?]", "?"},
         {"ResourceGather", "dtype=float", "var float[4,5]; int32[2]", "[2,5]"},
         {"SparseToDense", NULL, "int32[2,2]; int32[2] 4 3; []; []", "[4,3]"},
+        {"SparseToDense", NULL, "int64?; int64[3]; []; []", "[?,?,?]"},
         {"SparseToDense", NULL, "int32[2,2]; int32[]; []; []", "InvalidArgument: "},
     };
     OP_TEST_SHAPES(cases);

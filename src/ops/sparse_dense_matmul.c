@@ -1,4 +1,5 @@
 // SparseTensorDenseMatMul: a sparse matrix times a dense one.
+#include "base/half.h"
 #include "graph/grad.h"
 #include "ops/grad_math.h"
 #include "ops/grad_steps.h"
@@ -44,11 +45,27 @@ DEFINE_ADD_ROW(i64, int64_t, uint64_t)
 DEFINE_ADD_ROW(c64, float _Complex, float _Complex)
 DEFINE_ADD_ROW(c128, double _Complex, double _Complex)
 
+// The same of numbers of 16 bits, of which each product and each sum is rounded.
+#define DEFINE_ADD_ROW_16(SUFFIX, TO_FLOAT, OF_FLOAT)                                                        \
+    static void add_row_##SUFFIX(void *out, const void *b, const void *a, int64_t columns)                   \
+    {                                                                                                        \
+        uint16_t *y = out;                                                                                   \
+        const uint16_t *x = b;                                                                               \
+        const float factor = TO_FLOAT(*(const uint16_t *)a);                                                 \
+        for (int64_t n = 0; n < columns; n++)                                                                \
+            y[n] = OF_FLOAT(TO_FLOAT(y[n]) + TO_FLOAT(OF_FLOAT(factor * TO_FLOAT(x[n]))));                   \
+    }
+
+DEFINE_ADD_ROW_16(half, bd_float_of_half, bd_half_of_float)
+DEFINE_ADD_ROW_16(bfloat16, bd_float_of_bfloat16, bd_bfloat16_of_float)
+
 typedef void (*add_row_fn)(void *out, const void *b, const void *a, int64_t columns);
 
 static add_row_fn add_row_of(braid_dtype dtype)
 {
     switch (dtype) {
+    case BRAID_HALF: return add_row_half;
+    case BRAID_BFLOAT16: return add_row_bfloat16;
     case BRAID_FLOAT: return add_row_f32;
     case BRAID_DOUBLE: return add_row_f64;
     case BRAID_INT32: return add_row_i32;
@@ -216,7 +233,7 @@ BD_OP(SparseTensorDenseMatMul) = {
     .attrs = "T:type; Tindices:type{int32,int64}=int64; adjoint_a:bool=false; adjoint_b:bool=false",
     .shape = product_shape,
     .gradient = product_gradient,
-    .kernels = BD_KERNELS({.types = "T=float|double|int32|int64|complex64|complex128",
+    .kernels = BD_KERNELS({.types = "T=half|bfloat16|float|double|int32|int64|complex64|complex128",
                            .flags = BD_KERNEL_EXPENSIVE,
                            .run = product_run}),
     .doc = "The product of a sparse and a dense matrix, each turned round first where its attr says so.",

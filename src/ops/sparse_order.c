@@ -57,7 +57,7 @@ BD_OP(SparseReorder) = {
 static braid_code reshape_shape(bd_shape_ctx *c, braid_status *st)
 {
     c->outputs[0] = bd_shape2(bd_shape_dim(&c->inputs[0], 0), bd_shape_dim(&c->inputs[2], 0));
-    c->outputs[1] = c->inputs[2];
+    c->outputs[1] = bd_shape1(bd_shape_dim(&c->inputs[2], 0));
     braid_code code = bd_shape_ctx_sparse(c, 0, -1, 1, st);
     return code ? code : bd_shape_ctx_rank(c, 2, 1, st);
 }

@@ -32,7 +32,12 @@ static bool read_block(bd_op_ctx *c, const braid_shape *of, block *b)
             bd_op_fail(c, BRAID_INVALID_ARGUMENT, "size[%d] = %lld must be >= 0", d, (long long)size);
             return false;
         }
-        b->shape.dims[d] = start < whole - size ? size : start < whole ? whole - start : 0;
+        if (start > whole) {
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "start[%d] = %lld is behind the end, of size %lld", d,
+                       (long long)start, (long long)whole);
+            return false;
+        }
+        b->shape.dims[d] = start < whole - size ? size : whole - start;
     }
     return true;
 }

@@ -6,8 +6,7 @@
 
 static braid_code sparse_to_dense_shape(bd_shape_ctx *c, braid_status *st)
 {
-    bd_shape_ctx_constant_shape(c, 1, &c->outputs[0]);
-    return bd_shape_ctx_rank(c, 1, 1, st);
+    return bd_shape_ctx_from_input(c, 1, st);
 }
 
 // How the indices are laid out: a scalar is one place in a vector, a vector several, a matrix one place a row.
