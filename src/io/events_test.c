@@ -316,7 +316,7 @@ static void test_a_directory_that_cannot_be(void **state)
     bd_test_write(file, "x", 1);
     bd_event_writer_open(file, NULL, &w, st);
     assert_null(w);
-    assert_error(st, BRAID_ALREADY_EXISTS, file);
+    assert_error(st, BRAID_FAILED_PRECONDITION, file);
     bd_free(file);
 }
 

@@ -117,8 +117,9 @@ static braid_code make_one_dir(const char *path, braid_status *st)
     BD_STATUS(make_st);
     bd_file_info info;
     braid_code code = bd_fs_current->make_dir(path, make_st);
-    if (code == BRAID_ALREADY_EXISTS && bd_file_get_info(path, &info, st) == BRAID_OK && info.is_dir) {
-        return BRAID_OK; // somebody else was faster
+    if (code == BRAID_ALREADY_EXISTS && bd_file_get_info(path, &info, st) == BRAID_OK) {
+        if (info.is_dir) return BRAID_OK; // somebody else was faster
+        return bd_fail(st, BRAID_FAILED_PRECONDITION, "cannot make directory %s: a file has this name", path);
     }
     if (code) return bd_status_copy(st, make_st);
     char *parent = bd_path_dir(path);

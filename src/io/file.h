@@ -95,7 +95,7 @@ braid_code bd_file_remove(const char *path, braid_status *st);
 // Makes what an open file of this path holds survive a power cut.
 braid_code bd_file_sync_path(const char *path, braid_status *st);
 
-// Makes a directory and those above it; fine when it is there. What it makes survives a power cut.
+// Makes a directory and those above it; fine when it is there, FailedPrecondition where a file has its name. What it makes survives a power cut.
 braid_code bd_dir_make(const char *path, braid_status *st);
 braid_code bd_dir_remove(const char *path, braid_status *st); // an empty one
 // Returns when the names in a directory would survive a power cut.

@@ -78,7 +78,7 @@ class CheckpointErrorTest(InteropTest):
         self.path = str(self.folder / "taken" / "model.ckpt")
         s = self.session()
         s.run(targets=["v/init"])
-        with self.fails("ALREADY_EXISTS", str(self.folder / "taken"), "[[{{node save}}"):
+        with self.fails("FAILED_PRECONDITION", str(self.folder / "taken"), "[[{{node save}}"):
             s.run(targets=["save"], feeds={"path:0": self.path})
 
     def test_damage_anywhere_in_a_checkpoint_is_found(self):
