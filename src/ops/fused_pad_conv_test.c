@@ -31,6 +31,8 @@ static void test_values(void **state)
          IMAGE("double") "; int32[2] 3 5; int32[4,2] 0 0 0 2 1 0 0 0; " FILTER("double"),
          "double[2,3,3,2] 2.5 1.5 7.5 -5 8.5 -2.5 0 0 15 -2.5 16 4 0 1.25 -0.5 2.75 -0.5 5.25 -2.5 -1.5 5.5 0 "
          "13.5 2 0 0 3 -0.5 11 -0.5 0 -1.25 -1.5 3.25 0 6.25"},
+        {"FusedPadConv2D", ATTRS("REFLECT", "1", "SAME"), IMAGE("float") "; " NO_PADDING "; float[0,2,1,1]",
+         "*"},
         {"FusedPadConv2D", ATTRS("REFLECT", "1", "VALID"),
          "half[1,1,1,1] 0x4000; " NO_PADDING "; half[1,1,1,1] 0x4000", "half[1,1,1,1] 0x4400"},
     };
@@ -71,6 +73,9 @@ static void test_errors(void **state)
          IMAGE("float") "; " NO_PADDING "; " FILTER("float"), "InvalidArgument: batch and depth dimensions"},
         {"FusedResizeAndPadConv2D", valid, IMAGE("float") "; int32[2] 0 2; " NO_PADDING "; " FILTER("float"),
          "InvalidArgument: output dimensions must be positive"},
+        {"FusedResizeAndPadConv2D", valid,
+         IMAGE("float") "; int32[2] 2147483647 2147483647; " NO_PADDING "; " FILTER("float"),
+         "ResourceExhausted: "},
         {"FusedResizeAndPadConv2D", valid, IMAGE("float") "; int32[1] 2; " NO_PADDING "; " FILTER("float"),
          "InvalidArgument: shape_t must have two elements"},
     };

@@ -161,13 +161,14 @@ GRADIENT(k1e, k1e_of(g, x, y))
 
 // ---- Definitions ----
 
-#define SPECIAL_OP(NAME, DOC)                                                                                \
+#define SPECIAL_OP_BUT(NAME, DOC, DEVIATION)                                                                 \
     {                                                                                                        \
         .signature = "(x: T) -> (y: T)", .attrs = "T:type{bfloat16,double,float,half}",                      \
         .shape = bd_shape_fn_unchanged, .gradient = NAME##_gradient,                                         \
         .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = NAME##_run}),           \
-        .doc = (DOC)                                                                                         \
+        .doc = (DOC), .deviation = (DEVIATION)                                                               \
     }
+#define SPECIAL_OP(NAME, DOC) SPECIAL_OP_BUT(NAME, DOC, NULL)
 
 BD_OP(Erfinv) = SPECIAL_OP(erfinv, "Computes the inverse of the error function of each element.");
 BD_OP(Ndtri) = SPECIAL_OP(ndtri,
@@ -178,7 +179,8 @@ BD_OP(FresnelCos) = SPECIAL_OP(fresnel_cos, "Computes Fresnel's cosine integral 
 BD_OP(FresnelSin) = SPECIAL_OP(fresnel_sin, "Computes Fresnel's sine integral of each element.");
 BD_OP(Spence) = SPECIAL_OP(spence, "Computes the dilogarithm of 1 - x for each element, NaN below 0.");
 BD_OP(BesselI0) = SPECIAL_OP(i0, "Computes the modified Bessel function I0 of each element.");
-BD_OP(BesselI1) = SPECIAL_OP(i1, "Computes the modified Bessel function I1 of each element.");
+BD_OP(BesselI1) = SPECIAL_OP_BUT(i1, "Computes the modified Bessel function I1 of each element.",
+                                 "The slope at 0 is 1/2, which TensorFlow's gradient takes for 1.");
 BD_OP(BesselJ0) = SPECIAL_OP(j0, "Computes the Bessel function J0 of each element.");
 BD_OP(BesselJ1) = SPECIAL_OP(j1, "Computes the Bessel function J1 of each element.");
 BD_OP(BesselY0) = SPECIAL_OP(y0, "Computes the Bessel function Y0 of each element.");
