@@ -383,6 +383,12 @@ static void test_twins(void **state)
         {"NonSerializableDataset", "ExperimentalNonSerializableDataset"},
         {"RandomDataset", "ExperimentalRandomDataset"},
         {"RebatchDataset", "ExperimentalRebatchDataset"},
+        {"AssertNextDataset", "ExperimentalAssertNextDataset"},
+        {"AssertNextDataset", "AssertPrevDataset"},
+        {"StatsAggregatorHandle", "StatsAggregatorHandleV2"},
+        {"StatsAggregatorHandle", "ExperimentalStatsAggregatorHandle"},
+        {"StatsAggregatorSummary", "ExperimentalStatsAggregatorSummary"},
+        {"SetStatsAggregatorDataset", "ExperimentalSetStatsAggregatorDataset"},
     };
     for (size_t i = 0; i < BD_COUNTOF(twins); i++) {
         const bd_op *a = bd_op_lookup(twins[i][0])->op, *b = bd_op_lookup(twins[i][1])->op;
@@ -455,6 +461,59 @@ static void test_shared_generator(void **state)
         "", "");
     op_live_run(l, d.op, "", "NotFound: RandomSeedGenerator");
     bd_tensors_fini(keep, 2);
+    op_live_free(l);
+}
+
+// The seeds of an iterator are the dataset's (11, 22), or the next two words of a generator with these: Philox 4x32-10 in plain Python.
+static void test_random_numbers_with_a_generator(void **state)
+{
+    (void)state;
+    static const struct {
+        bool rerandomizes;
+        const char *want; // two of the first iterator, two of the second
+    } rows[] = {
+        {false, "int64[] 3205475699 | int64[] 1786718780 | int64[] 3205475699 | int64[] 1786718780 | end"},
+        {true, "int64[] 3411485307 | int64[] 3357615958 | int64[] 2831728558 | int64[] 3718677400 | end"},
+    };
+    for (size_t i = 0; i < BD_COUNTOF(rows); i++) {
+        op_live *l = op_live_new();
+        braid_op_desc *d = braid_op_begin(l->graph, "RandomDatasetV2", NULL);
+        braid_op_input(d, op_live_const(l, "int64[] 11"));
+        braid_op_input(d, op_live_const(l, "int64[] 22"));
+        braid_op_input(d, (braid_out){.op = node(l, "DummySeedGenerator", NULL, NULL, 0)});
+        braid_op_attr_bool(d, "rerandomize_each_iteration", rows[i].rerandomizes);
+        braid_op_attr_type_list(d, "output_types", (braid_dtype[]){BRAID_INT64}, 1);
+        braid_op_attr_shape_list(d, "output_shapes", &BD_SCALAR, 1);
+        braid_out in[] = {braid_op_end_out(d), op_live_const(l, "int64[] 2")};
+        in[0] = (braid_out){.op = node(l, "TakeDataset", "int64", in, 2)};
+        pipeline p = pipeline_over(l, (braid_out){.op = node(l, "RepeatDataset", "int64", in, 2)}, "int64");
+        op_live_run(l, p.make, "", "");
+        pipeline_expect(&p, rows[i].want);
+        op_live_free(l);
+    }
+}
+
+// Nothing is gathered: the data set passes through, and the summary is empty.
+static void test_statistics(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    braid_out aggregator = {.op = node(l, "StatsAggregatorHandle", NULL, NULL, 0)};
+    braid_out in[] = {pipeline_make(l, RANGE(2), "int64"), aggregator, op_live_const(l, "string[] tag"),
+                      op_live_const(l, "string[] prefix")};
+    pipeline p =
+        pipeline_over(l, (braid_out){.op = node(l, "SetStatsAggregatorDataset", "int64", in, 4)}, "int64");
+    op_live_run(l, p.make, "", "");
+    pipeline_expect(&p, "int64[] 0 | int64[] 1 | end");
+    op_execution *e = op_live_start(l, node(l, "StatsAggregatorSummary", NULL, &aggregator, 1), "");
+    op_execution_wait(e);
+    assert_int_equal(e->ctx.status.code, BRAID_OK);
+    assert_int_equal(bd_tensor_str(&e->ctx.outputs[0].tensor)[0].len, 0);
+    op_execution_free(e);
+    op_live_run(l, node(l, "StatsAggregatorSetSummaryWriter", NULL, (braid_out[]){aggregator, aggregator}, 2),
+                "", "");
+    op_live_run(l, node(l, "StatsAggregatorSummary", NULL, p.next->inputs, 1), "",
+                "InvalidArgument: StatsAggregator");
     op_live_free(l);
 }
 
@@ -594,6 +653,8 @@ int main(void)
         cmocka_unit_test(test_twins),
         cmocka_unit_test(test_device),
         cmocka_unit_test(test_shared_generator),
+        cmocka_unit_test(test_random_numbers_with_a_generator),
+        cmocka_unit_test(test_statistics),
         cmocka_unit_test(test_shared_cache),
         cmocka_unit_test(test_single_element),
         cmocka_unit_test(test_windows),

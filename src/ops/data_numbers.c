@@ -1,12 +1,13 @@
 // Datasets of numbers: ranges and random ones.
+#include "ops/data_seeds.h"
 #include "ops/dataset.h"
-#include "ops/philox_stream.h"
 
 typedef struct numbers_dataset {
     bd_dataset base;
     int64_t start, stop, step; // of a range
     int64_t seed, seed2;       // of random numbers
     bool has_random_seeds;
+    bd_resource *generator; // of RandomDatasetV2: where an iterator's seeds come from; a reference; NULL
 } numbers_dataset;
 
 typedef struct numbers_iterator {
@@ -124,11 +125,20 @@ static int64_t without_end(const bd_dataset *d)
     return BD_CARDINALITY_INFINITE;
 }
 
+static void random_destroy(bd_dataset *d)
+{
+    bd_resource_unref(dataset_of(d)->generator);
+}
+
 static braid_code random_open(bd_iterator *it, braid_status *st)
 {
     (void)st;
     const numbers_dataset *d = dataset_of(it->dataset);
     int64_t seeds[2] = {d->seed, d->seed2};
+    if (d->generator) {
+        iterator_of(it)->stream = bd_seed_generator_stream(d->generator);
+        return BRAID_OK;
+    }
     if (d->has_random_seeds) bd_iterator_note_seeds(it, seeds);
     iterator_of(it)->stream = bd_philox_stream_init((uint64_t)seeds[0], (uint64_t)seeds[1]);
     return BRAID_OK;
@@ -143,6 +153,7 @@ static const bd_dataset_kind random_kind = {
     .name = "Random",
     .dataset_size = sizeof(numbers_dataset),
     .iterator_size = sizeof(numbers_iterator),
+    .destroy = random_destroy,
     .cardinality = without_end,
     .open = random_open,
     .next = random_next,
@@ -171,3 +182,31 @@ static void random_run(bd_op_ctx *c)
 
 BD_OP(RandomDataset) = RANDOM_OP;
 BD_OP(ExperimentalRandomDataset) = RANDOM_OP;
+
+static void random_v2_run(bd_op_ctx *c)
+{
+    int64_t seeds[2];
+    if (!bd_input_scalar_int(c, 0, "seed", &seeds[0]) || !bd_input_scalar_int(c, 1, "seed2", &seeds[1]))
+        return;
+    bd_seeds_or_random(&seeds[0], &seeds[1]);
+    bd_resource *generator =
+        bd_input_seed_generator(c, 2, seeds, !bd_node_attr_bool(c->node, "rerandomize_each_iteration"));
+    numbers_dataset *d = generator ? new_dataset(c, &random_kind) : NULL;
+    if (!d) {
+        bd_resource_unref(generator);
+        return;
+    }
+    d->generator = generator;
+    d->base.state = c->node->def->name; // other pipelines draw from it, too
+    bd_output_dataset(c, &d->base);
+}
+
+BD_OP(RandomDatasetV2) = {
+    .signature = "(seed: int64, seed2: int64, seed_generator: resource) -> (handle: variant)",
+    .attrs = "rerandomize_each_iteration:bool=false; " BD_DATASET_ATTRS "; " BD_DATASET_METADATA,
+    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_scalars,
+    .kernels = BD_KERNELS({.run = random_v2_run}),
+    .doc =
+        "RandomDataset with the seeds of each iteration from a generator, or from one of its own that has these seeds.",
+};

@@ -38,6 +38,25 @@ BD_OP(FinalizeDataset) = SAME_OP("", "has_captured_ref:bool=false; ",
 BD_OP(ModelDataset) = SAME_OP("", "algorithm:int=0; cpu_budget:int=0; ram_budget:int=0; ",
                               "The same dataset: its stages tune themselves.");
 
+static braid_code assert_shape(bd_shape_ctx *c, braid_status *st)
+{
+    braid_code code = bd_shape_ctx_rank(c, 1, 1, st);
+    return code ? code : bd_shape_fn_scalar(c, st);
+}
+
+#define ASSERT_OP                                                                                            \
+    {                                                                                                        \
+        .signature = "(input_dataset: variant, transformations: string) -> (handle: variant)",               \
+        .attrs = BD_DATASET_ATTRS, .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = assert_shape,                 \
+        .kernels = BD_KERNELS({.run = input_run}),                                                           \
+        .deviation =                                                                                         \
+            "It never fails: pipelines are not rewritten, so what a rewriting leaves cannot be seen.",       \
+        .doc = "The same dataset."                                                                           \
+    }
+BD_OP(AssertNextDataset) = ASSERT_OP;
+BD_OP(ExperimentalAssertNextDataset) = ASSERT_OP;
+BD_OP(AssertPrevDataset) = ASSERT_OP;
+
 #define LATENCY_STATS_OP SAME_OP(", tag: string", "", "The same dataset: statistics are not gathered.")
 BD_OP(LatencyStatsDataset) = LATENCY_STATS_OP;
 BD_OP(ExperimentalLatencyStatsDataset) = LATENCY_STATS_OP;

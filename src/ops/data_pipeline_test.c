@@ -190,6 +190,7 @@ static void test_options(void **state)
         {RANGE(1) "AssertCardinalityDataset(int64[] -1)", "int64",
          "int64[] 0 | FailedPrecondition: an infinite number of elements but contained only 1 element. | end",
          PIPELINE_INFINITE},
+        {RANGE(2) "AssertNextDataset(string[1] Map)", "int64", "int64[] 0 | int64[] 1 | end", 2},
         {RANGE(1) "OptionsDataset{serialized_options=x}()", "int64", "int64[] 0 | end", 1},
         {RANGE(1) "OptimizeDatasetV2(string[0]; string[0]; string[0]) FinalizeDataset()", "int64",
          "int64[] 0 | end", 1},

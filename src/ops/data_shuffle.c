@@ -8,60 +8,11 @@
 // path; ShuffleDatasetV2 is given a generator that all pipelines over it share.
 #include "base/alloc.h"
 #include "base/array.h"
-#include "ops/anonymous.h"
+#include "ops/data_seeds.h"
 #include "ops/dataset.h"
 #include "ops/handle.h"
 #include "ops/philox_stream.h"
 #include <string.h>
-
-// ---- Generators of seeds ----
-
-typedef struct seed_generator {
-    bd_resource base;
-    int64_t seeds[2];
-    bool is_fixed; // each time the same seeds
-    bd_mutex mu;
-    bd_philox_stream stream; // guarded by mu
-} seed_generator;
-
-typedef struct generator_spec {
-    int64_t seeds[2];
-    bool is_fixed;
-} generator_spec;
-
-static void destroy_generator(bd_resource *r)
-{
-    seed_generator *g = BD_CONTAINER_OF(r, seed_generator, base);
-    bd_mutex_fini(&g->mu);
-    bd_free(g);
-}
-
-static const bd_resource_type generator_type = {.name = "tensorflow::data::RandomSeedGenerator",
-                                                .destroy = destroy_generator};
-
-static braid_code create_generator(void *spec, bd_resource **out, braid_status *st)
-{
-    (void)st;
-    const generator_spec *s = spec;
-    seed_generator *g = bd_calloc(1, sizeof *g);
-    memcpy(g->seeds, s->seeds, sizeof g->seeds);
-    g->is_fixed = s->is_fixed;
-    bd_resource_init(&g->base, &generator_type);
-    bd_mutex_init(&g->mu);
-    g->stream = bd_philox_stream_init((uint64_t)s->seeds[0], (uint64_t)s->seeds[1]);
-    *out = &g->base;
-    return BRAID_OK;
-}
-
-static bd_philox_stream draw_stream(bd_resource *r)
-{
-    seed_generator *g = BD_CONTAINER_OF(r, seed_generator, base);
-    if (g->is_fixed) return bd_philox_stream_init((uint64_t)g->seeds[0], (uint64_t)g->seeds[1]);
-    bd_mutex_lock(&g->mu);
-    uint32_t seed = bd_philox_stream_next(&g->stream), seed2 = bd_philox_stream_next(&g->stream);
-    bd_mutex_unlock(&g->mu);
-    return bd_philox_stream_init(seed, seed2);
-}
 
 // ---- The iterator ----
 
@@ -119,7 +70,7 @@ static braid_code shuffle_open(bd_iterator *it, braid_status *st)
     shuffle_dataset *d = dataset_of(it->dataset);
     shuffle_iterator *s = iterator_of(it);
     bd_array_push(&s->slices, (slice){0});
-    generator_spec spec = {.seeds = {d->seeds[0], d->seeds[1]}};
+    bd_seed_generator_spec spec = {.seeds = {d->seeds[0], d->seeds[1]}};
     if (d->has_random_seeds) bd_iterator_note_seeds(it, spec.seeds);
     s->stream = bd_philox_stream_init((uint64_t)spec.seeds[0], (uint64_t)spec.seeds[1]);
     if (!d->reshuffles) return BRAID_OK;
@@ -127,11 +78,12 @@ static braid_code shuffle_open(bd_iterator *it, braid_status *st)
     braid_code code = BRAID_OK;
     if (!generator) {
         char *name = bd_iterator_shared_name(it, "RandomSeedGenerator");
-        code = bd_resources_lookup_or_create(it->chain->pipeline->resources, "tf_data", name, &generator_type,
-                                             create_generator, &spec, &generator, st);
+        code = bd_resources_lookup_or_create(it->chain->pipeline->resources, "tf_data", name,
+                                             &bd_seed_generator_type, bd_seed_generator_create, &spec,
+                                             &generator, st);
         bd_free(name);
     }
-    if (!code) s->stream = draw_stream(generator);
+    if (!code) s->stream = bd_seed_generator_stream(generator);
     bd_resource_unref(generator);
     return code;
 }
@@ -338,25 +290,14 @@ BD_OP(ShuffleAndRepeatDataset) = {
         "A dataset `count` times over (-1: without end), each time shuffled, the buffer filled across the passes.",
 };
 
-// The generator in an input, or where that is a dummy one of these seeds. NULL: the kernel has failed.
-static bd_resource *given_generator(bd_op_ctx *c, int i, int64_t seeds[2])
-{
-    BD_STATUS(unused);
-    bd_resource *r = NULL;
-    if (!bd_input_is_dummy(c, i)) return bd_input_resource(c, i, &generator_type);
-    generator_spec spec = {.seeds = {seeds[0], seeds[1]},
-                           .is_fixed = !bd_node_attr_bool(c->node, "reshuffle_each_iteration")};
-    create_generator(&spec, &r, unused);
-    return r;
-}
-
 static void output_with_generator(bd_op_ctx *c, const bd_dataset_kind *kind, int generator_input,
                                   int64_t count)
 {
     int64_t seeds[2];
     bool are_random;
     if (!read_seeds(c, seeds, &are_random)) return;
-    bd_resource *generator = given_generator(c, generator_input, seeds);
+    bd_resource *generator = bd_input_seed_generator(c, generator_input, seeds,
+                                                     !bd_node_attr_bool(c->node, "reshuffle_each_iteration"));
     shuffle_dataset *d = generator ? new_shuffle(c, kind) : NULL;
     if (!d) {
         bd_resource_unref(generator);
@@ -405,7 +346,7 @@ BD_OP(ShuffleAndRepeatDatasetV2) = {
 
 static void shuffle_v2_run(bd_op_ctx *c)
 {
-    bd_resource *generator = bd_input_resource(c, 2, &generator_type);
+    bd_resource *generator = bd_input_resource(c, 2, &bd_seed_generator_type);
     shuffle_dataset *d = generator ? new_shuffle(c, &shuffle_kind) : NULL;
     if (!d) {
         bd_resource_unref(generator);
@@ -426,62 +367,3 @@ BD_OP(ShuffleDatasetV2) = {
     .kernels = BD_KERNELS({.run = shuffle_v2_run}),
     .doc = "ShuffleDataset with the seeds of each pass from a generator that outlives the pipeline.",
 };
-
-static void generator_run(bd_op_ctx *c)
-{
-    generator_spec spec = {0};
-    if (!bd_input_scalar_int(c, 0, "seed", &spec.seeds[0]) ||
-        !bd_input_scalar_int(c, 1, "seed2", &spec.seeds[1]))
-        return;
-    if (c->input_count > 2) {
-        if (!bd_input_scalar(c, 2, "reshuffle", BRAID_BOOL)) return;
-        spec.is_fixed = !bd_tensor_bool(bd_input(c, 2))[0];
-    }
-    bd_seeds_or_random(&spec.seeds[0], &spec.seeds[1]);
-    bd_output_anonymous(c, "AnonymousSeedGenerator", &generator_type, create_generator, &spec);
-}
-
-BD_OP(AnonymousSeedGenerator) = {
-    .signature = "(seed: int64, seed2: int64, reshuffle: bool) -> (handle: resource, deleter: variant)",
-    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
-    .shape = bd_shape_fn_scalars,
-    .kernels = BD_KERNELS({.run = generator_run}),
-    .doc = "A generator of seeds for ShuffleDatasetV3; without `reshuffle` they are the same each time.",
-};
-
-static void dummy_generator_run(bd_op_ctx *c)
-{
-    bd_output_dummy(c, &generator_type);
-}
-
-BD_OP(DummySeedGenerator) = {
-    .signature = "() -> (handle: resource)",
-    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
-    .shape = bd_shape_fn_scalar,
-    .kernels = BD_KERNELS({.run = dummy_generator_run}),
-    .doc = "Leaves it to ShuffleDatasetV3 to make a generator of seeds.",
-};
-
-BD_OP(AnonymousRandomSeedGenerator) = {
-    .signature = "(seed: int64, seed2: int64) -> (handle: resource, deleter: variant)",
-    .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
-    .shape = bd_shape_fn_scalars,
-    .kernels = BD_KERNELS({.run = generator_run}),
-    .doc = "A generator of seeds for ShuffleDatasetV2.",
-};
-
-static void delete_generator_run(bd_op_ctx *c)
-{
-    bd_delete_anonymous(c, &generator_type);
-}
-
-#define DELETE_OP                                                                                            \
-    {                                                                                                        \
-        .signature = "(handle: resource, deleter: variant) -> ()",                                           \
-        .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalars,                    \
-        .kernels = BD_KERNELS({.run = delete_generator_run}),                                                \
-        .doc = "Deletes a generator of seeds; datasets that hold it keep it."                                \
-    }
-
-BD_OP(DeleteRandomSeedGenerator) = DELETE_OP;
-BD_OP(DeleteSeedGenerator) = DELETE_OP;
