@@ -126,8 +126,7 @@ static bool eval_pack(evaluator *e, const braid_op *n, int output, partial *out)
     for (int i = 0; i < n->input_count; i++) {
         partial p;
         if (!eval_input(e, n, i, &p)) {
-            braid_shape s = braid_out_shape(n->inputs[i]);
-            if (s.rank != 0) return false;
+            if (n->output_shapes[0].rank != 1) return false; // perhaps not of scalars
             set_scalar(&p, 0, false);
         }
         if (p.rank != 0 || !append(out, p.v[0], p.known[0])) return false;

@@ -178,6 +178,9 @@ static void test_constants_as_shapes(void **state)
     assert_fills(g, slice(g, shape, 2, 1, 1, 0, false), "[]");
     assert_fills(g, pack(g, slice(g, shape, 1, 2, 1, 0, true), slice(g, shape, 0, 1, 1, 0, true)), "[784,?]");
     assert_fills(g, pack(g, unknown, i32(g, 5)), "[?,5]");
+    braid_out any =
+        test_placeholder(g, "scalar", BRAID_INT32, BRAID_SHAPE_UNKNOWN); // 5 beside it is a scalar
+    assert_fills(g, pack(g, i32(g, 5), any), "[5,?]");
     assert_fills(g, concat(g, slice(g, shape, 0, 1, 1, 0, false), one(g, 7)), "[?,7]");
     assert_fills(g, concat(g, slice(g, shape, 1, 0, 1, 2, false), one(g, 7)), "[784,3,7]");
     braid_out product = bd_b2(g, "Prod", NULL, slice(g, shape, 1, 0, 1, 2, false), one(g, 0));

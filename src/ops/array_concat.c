@@ -111,8 +111,14 @@ static bool concat_whole(bd_op_ctx *c, concat_inputs in, int64_t axis, braid_sha
 
 static void concat_run(bd_op_ctx *c, concat_inputs in)
 {
-    int64_t axis;
-    if (!bd_input_int(c, in.axis, "ConcatOp : axis", &axis)) return;
+    const braid_tensor *t = bd_input(c, in.axis);
+    char text[BD_SHAPE_STR_MAX];
+    if (t->shape.rank != 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s tensor should be a scalar integer, but got shape %s",
+                   in.axis == 0 ? "concat_dim" : "axis", bd_shape_str(&t->shape, text));
+        return;
+    }
+    int64_t axis = bd_tensor_index(t, 0);
     int rank = bd_input(c, in.first)->shape.rank;
     if (axis < -rank || axis >= rank) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,

@@ -19,7 +19,7 @@ static void test_concat(void **state)
          .inputs = "string[1] ab; string[2] c def; int32[] 0",
          .want = "string[3] ab c def"},
         {.op = "ConcatV2", .inputs = "float[0,2]; float[0,2]; int32[] 0", .want = "float[0,2]"},
-        {.op = "ConcatV2", .inputs = "bool[1] true; bool[1] false; int32[1] 0", .want = "bool[2] true false"},
+        {.op = "ConcatV2", .inputs = "bool[1] true; bool[1] false; int32[] 0", .want = "bool[2] true false"},
         {.op = "ConcatV2",
          .inputs = "float[1] 1; float[1] 2; int32[] 1",
          .want =

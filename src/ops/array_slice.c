@@ -57,7 +57,19 @@ static void slice_run(bd_op_ctx *c)
     const braid_tensor *x = bd_input(c, 0);
     int rank = x->shape.rank;
     int64_t begin[BRAID_RANK_MAX], size[BRAID_RANK_MAX];
-    if (!bd_input_ints(c, 1, "begin", rank, begin) || !bd_input_ints(c, 2, "size", rank, size)) return;
+    const braid_shape *begins = &bd_input(c, 1)->shape, *sizes = &bd_input(c, 2)->shape;
+    if (begins->rank != 1 || sizes->rank != 1 || begins->dims[0] != rank || sizes->dims[0] != rank) {
+        char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "Expected begin and size arguments to be 1-D tensors of size %d, but got shapes %s and %s "
+                   "instead.",
+                   rank, bd_shape_str(begins, a), bd_shape_str(sizes, b));
+        return;
+    }
+    for (int d = 0; d < rank; d++) {
+        begin[d] = bd_tensor_index(bd_input(c, 1), d);
+        size[d] = bd_tensor_index(bd_input(c, 2), d);
+    }
     braid_shape out = {.rank = rank};
     for (int d = 0; d < rank; d++) {
         if (!check_range(c, d, x->shape.dims[d], begin[d], &size[d])) return;

@@ -25,7 +25,8 @@ static void test_slice(void **state)
          .want = "InvalidArgument: Expected begin[0] in [0, 3], but got -1"},
         {.op = "Slice",
          .inputs = "float[3] 1 2 3; int32[2] 0 0; int32[2] 1 1",
-         .want = "InvalidArgument: begin to be a vector of length 1"},
+         .want =
+             "InvalidArgument: Expected begin and size arguments to be 1-D tensors of size 1, but got shapes [2] and [2]"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -155,7 +156,10 @@ static void test_pad(void **state)
          .want = "InvalidArgument: Paddings must be non-negative"},
         {.op = "Pad",
          .inputs = "float[2] 1 2; int32[2,2] 1 2 3 4",
-         .want = "InvalidArgument: paddings must be a matrix"},
+         .want = "InvalidArgument: The first dimension of paddings must be the rank of inputs"},
+        {.op = "Pad",
+         .inputs = "float[2] 1 2; int32[1,3] 1 2 3",
+         .want = "InvalidArgument: paddings must be a matrix with 2 columns: [1,3]"},
     };
     OP_TEST_VALUES(cases);
 }

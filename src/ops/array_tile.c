@@ -33,8 +33,13 @@ static void tile_run(bd_op_ctx *c)
 {
     const braid_tensor *x = bd_input(c, 0), *times = bd_input(c, 1);
     int rank = x->shape.rank;
-    if (times->shape.rank != 1 || times->shape.dims[0] != rank) {
-        char text[BD_SHAPE_STR_MAX];
+    char text[BD_SHAPE_STR_MAX];
+    if (times->shape.rank != 1) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Expected multiples to be 1-D, but got shape %s",
+                   bd_shape_str(&times->shape, text));
+        return;
+    }
+    if (times->shape.dims[0] != rank) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,
                    "Expected multiples argument to be a vector of length %d but got shape %s", rank,
                    bd_shape_str(&times->shape, text));

@@ -2,6 +2,35 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
+// What was once taken for a scalar or a vector, and is not any more.
+static void test_ranks(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"ConcatV2", NULL, "int32[1] 2; int32[1] 3; int32[1] 0",
+         "InvalidArgument: axis tensor should be a scalar integer, but got shape [1]"},
+        {"Concat", NULL, "int32[1] 0; int32[1] 2; int32[1] 3",
+         "InvalidArgument: concat_dim tensor should be a scalar integer, but got shape [1]"},
+        {"ConcatV2", NULL, "int32[] 2; int32[1] 3; int32[] 0",
+         "InvalidArgument: Expected concatenating dimensions in the range [0, 0), but got 0"},
+        {"Pad", NULL, "int32[] 7; int32[1,2] 1 2",
+         "InvalidArgument: The first dimension of paddings must be the rank of inputs"},
+        {"UnsortedSegmentSum", NULL, "int32[] 7; int32[] 1; int32[1] 4",
+         "InvalidArgument: num_segments should be a scalar, not shape [1]"},
+        {"Range", NULL, "int32[1] 0; int32[] 3; int32[] 2",
+         "InvalidArgument: start must be a scalar, not shape [1]"},
+        {"Range", NULL, "int32[] 0; int32[1] 3; int32[] 2", "InvalidArgument: limit must be a scalar"},
+        {"Range", NULL, "int32[] 0; int32[] 3; int32[1] 2", "InvalidArgument: delta must be a scalar"},
+        {"Slice", NULL, "int32[4] 1; int32[] 2; int32[1] 1",
+         "InvalidArgument: Expected begin and size arguments to be 1-D tensors of size 1, but got shapes [] and [1]"},
+        {"SparseToDense", NULL, "int32[] 1; int32[] 4; int32[] 7; int32[] 0",
+         "InvalidArgument: output_shape should be a vector, got shape []"},
+        {"Tile", NULL, "int32[1] 7; int32[] 2",
+         "InvalidArgument: Expected multiples to be 1-D, but got shape []"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
 static void test_bad_indices(void **state)
 {
     (void)state;
@@ -179,6 +208,7 @@ static void test_shapes_of_indices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ranks),
         cmocka_unit_test(test_bad_indices),
         cmocka_unit_test(test_bad_shapes),
         cmocka_unit_test(test_shapes),

@@ -48,10 +48,15 @@ bool bd_paddings_read(bd_op_ctx *c, bd_paddings *p)
 {
     const braid_tensor *x = bd_input(c, 0), *pads = bd_input(c, 1);
     int rank = x->shape.rank;
-    if (pads->shape.rank != 2 || pads->shape.dims[0] != rank || pads->shape.dims[1] != 2) {
-        char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+    if (pads->shape.rank != 2 || pads->shape.dims[1] != 2) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "paddings must be a matrix with 2 columns: %s",
+                   bd_shape_str(&pads->shape, a));
+        return false;
+    }
+    if (pads->shape.dims[0] != rank) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                   "paddings must be a matrix with 2 columns and a row a dimension of the input: %s for %s",
+                   "The first dimension of paddings must be the rank of inputs: %s for %s",
                    bd_shape_str(&pads->shape, a), bd_shape_str(&x->shape, b));
         return false;
     }

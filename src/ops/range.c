@@ -110,7 +110,7 @@ static void range_run(bd_op_ctx *c)
 {
     static const char *const names[] = {"start", "limit", "delta"};
     for (int i = 0; i < 3; i++) {
-        if (bd_tensor_count(bd_input(c, i)) == 1 && bd_input(c, i)->shape.rank <= 1) continue;
+        if (bd_input(c, i)->shape.rank == 0) continue;
         char text[BD_SHAPE_STR_MAX];
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be a scalar, not shape %s", names[i],
                    bd_shape_str(&bd_input(c, i)->shape, text));

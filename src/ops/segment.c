@@ -168,12 +168,17 @@ static void sorted_run(bd_op_ctx *c)
 static bool check_unsorted(bd_op_ctx *c, int64_t *count)
 {
     const braid_shape *data = &bd_input(c, 0)->shape, *ids = &bd_input(c, 1)->shape;
-    if (!bd_input_int(c, 2, "num_segments", count)) return false;
+    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+    if (bd_input(c, 2)->shape.rank != 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "num_segments should be a scalar, not shape %s",
+                   bd_shape_str(&bd_input(c, 2)->shape, a));
+        return false;
+    }
+    *count = bd_tensor_index(bd_input(c, 2), 0);
     bool fits = data->rank >= ids->rank;
     for (int d = 0; fits && d < ids->rank; d++)
         fits = data->dims[d] == ids->dims[d];
     if (!fits) {
-        char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "data.shape = %s does not start with segment_ids.shape = %s",
                    bd_shape_str(data, a), bd_shape_str(ids, b));
         return false;

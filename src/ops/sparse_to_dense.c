@@ -72,6 +72,12 @@ static void sparse_to_dense_run(bd_op_ctx *c)
     bool in_order = bd_node_attr_bool(c->node, "validate_indices");
     braid_shape out;
     places p;
+    char text[BD_SHAPE_STR_MAX];
+    if (bd_input(c, 1)->shape.rank != 1) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "output_shape should be a vector, got shape %s",
+                   bd_shape_str(&bd_input(c, 1)->shape, text));
+        return;
+    }
     if (!bd_input_shape(c, 1, "output_shape", &out) || !read_places(c, out.rank, &p)) return;
     braid_tensor *y = bd_output(c, 0, values->dtype, &out);
     if (!y) return;
