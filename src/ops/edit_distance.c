@@ -133,7 +133,10 @@ static bool output_shape(bd_op_ctx *c, const braid_shape *hypothesis, const brai
     out->rank--;
     for (int d = 0; d < out->rank; d++)
         if (hypothesis->dims[d] > out->dims[d]) out->dims[d] = hypothesis->dims[d];
-    return bd_sparse_check_size(c, out);
+    if (!bd_sparse_check_size(c, out)) return false;
+    if (bd_shape_count(out) > 0) return true;
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Got output shape %s which has 0 elements", bd_shape_str(out, a));
+    return false;
 }
 
 static void fail_group(bd_op_ctx *c, const int64_t *group, int d)

@@ -170,6 +170,8 @@ static void test_distances(void **state)
          "float[1] 1"},
         {"EditDistance", NULL, "int64[0,2]; int32[0]; int64[2] 3 0; int64[0,2]; int32[0]; int64[2] 2 5",
          "float[3] 0"},
+        {"EditDistance", NULL, "int64[0,2]; int32[0]; int64[2] 0 3; int64[0,2]; int32[0]; int64[2] 0 5",
+         "InvalidArgument: Got output shape [0] which has 0 elements"},
         {"EditDistance", NULL, "int64[0,2]; int32[0]; int64[2] 3 0; int64[0,1]; int32[0]; int64[1] 2",
          "InvalidArgument: "},
         {"EditDistance", NULL, "int64[0,1]; int32[0]; int64[1] 3; int64[0,1]; int32[0]; int64[1] 2",
