@@ -34,14 +34,11 @@ static bool has_failed(const walk *w)
 
 // ---- What lies between ----
 
-static void mark_reached(const walk *w, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs,
-                         bool *reached)
+static void mark_reached(const walk *w, const braid_out *xs, int num_xs, bool *reached)
 {
     bd_consumers consumers;
     bd_op_list open = {0};
     bd_graph_consumers(w->g, &consumers);
-    for (int i = 0; i < num_ys; i++)
-        reached[ys[i].op->id] = true;
     for (int i = 0; i < num_xs; i++)
         bd_array_push(&open, xs[i].op);
     while (open.len) {
@@ -393,7 +390,7 @@ static void walk_fini(walk *w)
 static void start(walk *w, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs)
 {
     bool *reached = bd_calloc((size_t)w->count + 1, sizeof *reached);
-    mark_reached(w, ys, num_ys, xs, num_xs, reached);
+    mark_reached(w, xs, num_xs, reached);
     mark_between(w, ys, num_ys, reached);
     bd_free(reached);
     find_loops(w);
@@ -401,10 +398,11 @@ static void start(walk *w, const braid_out *ys, int num_ys, const braid_out *xs,
     mark_stops(w, xs, num_xs);
 }
 
+// A y that another y uses waits for its turn; one that no x leads to has none.
 static void enqueue_ys(walk *w, const braid_out *ys, int num_ys)
 {
     for (int i = 0; i < num_ys; i++) {
-        bool queued = w->pending[ys[i].op->id] != 0;
+        bool queued = !w->between[ys[i].op->id] || w->pending[ys[i].op->id] != 0;
         for (size_t k = 0; k < w->queue.len; k++)
             queued = queued || w->queue.items[k] == ys[i].op;
         if (!queued) bd_array_push(&w->queue, ys[i].op);

@@ -60,6 +60,26 @@ static void test_chain(void **state)
     braid_graph_free(g);
 }
 
+static void test_y_of_a_y(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out x = ph(g, "x"), other = bd_b1(g, "Neg", "other", ph(g, "o")), grad;
+    braid_out first = bd_b1(g, "Neg", "first", x), between = bd_b1(g, "Neg", "between", first);
+    braid_out second = bd_b1(g, "Neg", "second", between);
+    braid_out starts[] = {ph(g, "s0"), ph(g, "s1"), ph(g, "s2")};
+    int from = braid_graph_num_ops(g);
+    braid_gradients(g, (braid_out[]){second, first, other}, 3, &x, 1, starts, &grad);
+    assert_graph_ok(g);
+    assert_nodes(g, from,
+                 "gradients/second_grad/Neg = Neg(s0)\n"
+                 "gradients/between_grad/Neg = Neg(gradients/second_grad/Neg)\n"
+                 "gradients/AddN = AddN(s1, gradients/between_grad/Neg) loc:@s1\n"
+                 "gradients/first_grad/Neg = Neg(gradients/AddN)\n");
+    assert_string_equal(grad.op->name, "gradients/first_grad/Neg");
+    braid_graph_free(g);
+}
+
 static void test_variable_through_read(void **state)
 {
     (void)state;
@@ -224,10 +244,15 @@ static void test_wrong_arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chain),           cmocka_unit_test(test_variable_through_read),
-        cmocka_unit_test(test_tuple_and_sum),   cmocka_unit_test(test_options),
-        cmocka_unit_test(test_sum_by_device),   cmocka_unit_test(test_unused_outputs_get_zeros),
-        cmocka_unit_test(test_no_path),         cmocka_unit_test(test_waits_for_all_uses),
+        cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_y_of_a_y),
+        cmocka_unit_test(test_variable_through_read),
+        cmocka_unit_test(test_tuple_and_sum),
+        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_sum_by_device),
+        cmocka_unit_test(test_unused_outputs_get_zeros),
+        cmocka_unit_test(test_no_path),
+        cmocka_unit_test(test_waits_for_all_uses),
         cmocka_unit_test(test_wrong_arguments),
     };
     return BD_RUN_TESTS(tests);
