@@ -163,6 +163,7 @@ static void test_shapes(void **state)
         {"ReverseSequence", "seq_dim=1", "[4,?]; int64[4]", "[4,?]"},
         {"ReverseSequence", "seq_dim=2", "[4,?]; int64[4]", "InvalidArgument: "},
         {"TopKV2", NULL, "[4,?]; int32[] 3", "[4,3]; [4,3]"},
+        {"TopKV2", NULL, "[4,?]; int16[] 3", "[4,3]; [4,3]"},
         {"TopKV2", NULL, "[4,5]; int32[]", "[4,?]; [4,?]"},
         {"TopKV2", NULL, "[4,2]; int32[] 3", "InvalidArgument: "},
         {"InTopK", "k=1", "[?,10]; int32[4]", "[4]"},

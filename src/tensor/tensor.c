@@ -188,6 +188,7 @@ size_t bd_tensor_bytes(const braid_tensor *t)
 int64_t bd_tensor_index(const braid_tensor *t, int64_t i)
 {
     if (t->dtype == BRAID_INT32) return bd_tensor_i32(t)[i];
+    if (t->dtype == BRAID_INT16) return ((const int16_t *)t->data)[i];
     BD_ASSERT(t->dtype == BRAID_INT64);
     return bd_tensor_i64(t)[i];
 }

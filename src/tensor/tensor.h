@@ -107,7 +107,7 @@ static inline bd_variant **bd_tensor_variant(const braid_tensor *t)
     return (bd_variant **)t->data;
 }
 
-// Element `i` of an int32 or int64 tensor (asserted).
+// Element `i` of an int16, int32 or int64 tensor (asserted).
 int64_t bd_tensor_index(const braid_tensor *t, int64_t i);
 
 // Sets string element `i` to a copy. For small texts: memory for them is never short.
