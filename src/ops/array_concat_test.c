@@ -159,7 +159,8 @@ static void test_shapes(void **state)
         {"Unpack", "num=3", "[2]", "InvalidArgument: Dimension must be 3 but is 2"},
         {"Split", "num_split=2", "int32[] 0; [4,?]", "[2,?]; [2,?]"},
         {"Split", "num_split=2", "int32[]; [4,?]", "[?,?]; [?,?]"},
-        {"Split", "num_split=2", "int32[] 0; [5]", "InvalidArgument: should evenly divide the split dimension"},
+        {"Split", "num_split=2", "int32[] 0; [5]",
+         "InvalidArgument: should evenly divide the split dimension"},
         {"SplitV", "num_split=2", "[4,3]; int32[2] 1 3; int32[] 0", "[1,3]; [3,3]"},
     };
     OP_TEST_SHAPES(cases);

@@ -36,7 +36,8 @@ static void reverse_run(bd_op_ctx *c)
 }
 
 // The dimensions that a vector of axes names.
-static braid_code read_axes(const braid_tensor *axes, int rank, bool reversed[BRAID_RANK_MAX], braid_status *st)
+static braid_code read_axes(const braid_tensor *axes, int rank, bool reversed[BRAID_RANK_MAX],
+                            braid_status *st)
 {
     for (int64_t i = 0; i < bd_tensor_count(axes); i++) {
         int64_t axis = bd_tensor_index(axes, i), d = axis < 0 ? axis + rank : axis;

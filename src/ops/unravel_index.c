@@ -37,7 +37,8 @@ static bool check_dims(bd_op_ctx *c, int64_t *product)
                        (long long)size);
         else if (size > limit / *product)
             bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                       "Input dims product is causing integer overflow: it is more than %lld", (long long)limit);
+                       "Input dims product is causing integer overflow: it is more than %lld",
+                       (long long)limit);
         else
             *product *= size;
     }

@@ -54,14 +54,15 @@ static void set_outputs(builder *b, cost_node *to, const Tensorflow__NodeExecSta
     int last = -1;
     for (size_t i = 0; i < ran->n_output; i++)
         if (ran->output[i]->slot > last && ran->output[i]->slot < OUTPUTS_MAX) last = ran->output[i]->slot;
-    to->n_output_info = (size_t)(last + 1);
+    const int count = last + 1;
+    to->n_output_info = (size_t)count;
     to->output_info = BD_ARENA_ARRAY(&b->arena, output_info *, to->n_output_info);
-    for (int i = 0; i <= last; i++)
+    for (int i = 0; i < count; i++)
         to->output_info[i] = NULL;
     for (size_t i = 0; i < ran->n_output; i++)
         if (ran->output[i]->slot >= 0 && ran->output[i]->slot <= last)
             to->output_info[ran->output[i]->slot] = make_output(b, ran->output[i]);
-    for (int i = 0; i <= last; i++)
+    for (int i = 0; i < count; i++)
         if (!to->output_info[i]) to->output_info[i] = make_output(b, NULL);
 }
 

@@ -2,8 +2,8 @@
 #include "base/alloc.h"
 #include "runtime/plan_internal.h"
 
-#include "runtime/executor_internal.h"
 #include "graph/frames.h"
+#include "runtime/executor_internal.h"
 #include <string.h>
 
 // ---- Which constants need no execution ----

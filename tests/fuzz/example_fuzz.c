@@ -48,7 +48,7 @@ static void parse_examples(const bd_string *messages, int64_t count, uint8_t mod
     make_defaults(defaults);
     for (int i = 0; i < KINDS; i++) {
         dense[i] = (bd_dense_feature){{keys[i], 1}, dtypes[i], bd_shape2(-1, i + 1), &defaults[i]};
-        sparse[i] = (bd_sparse_feature){{keys[KINDS + i], 1}, dtypes[i]};
+        sparse[i] = (bd_sparse_feature){.key = {keys[KINDS + i], 1}, .dtype = dtypes[i]};
     }
     bd_example_spec spec = {dense, sparse, KINDS, KINDS, mode & CONTEXT};
     bd_parsed_examples out = {t, t + KINDS, t + 2 * KINDS, t + 3 * KINDS};
@@ -76,7 +76,7 @@ static void parse_sequences(const bd_string *messages, int64_t count, bool is_si
     bd_sparse_feature sparse[KINDS];
     for (int i = 0; i < KINDS; i++) {
         dense[i] = (bd_dense_list){{keys[i], 1}, dtypes[i], bd_shape1(i), true};
-        sparse[i] = (bd_sparse_feature){{keys[KINDS + i], 1}, dtypes[i]};
+        sparse[i] = (bd_sparse_feature){.key = {keys[KINDS + i], 1}, .dtype = dtypes[i]};
     }
     bd_sequence_spec spec = {dense, sparse, KINDS, KINDS};
     bd_parsed_sequences out = {t, is_single ? NULL : t + KINDS, t + 2 * KINDS, t + 3 * KINDS, t + 4 * KINDS};
