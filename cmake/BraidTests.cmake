@@ -23,8 +23,12 @@ if(NOT BUILD_TESTING)
 endif()
 
 # Environment of every test. Suppressions are for other people's libraries, never for our own files.
-# BRAID_SANITIZE in the environment tells a test that times do not count.
+# BRAID_SANITIZE in the environment tells a test that times do not count; tests of ops note in BRAID_OP_ROWS what they ran
+# (src/ops/testing/op_rows.h).
+set(BRAID_OP_ROWS_DIR ${CMAKE_BINARY_DIR}/op_rows)
+file(MAKE_DIRECTORY ${BRAID_OP_ROWS_DIR})
 set(BRAID_TEST_ENV
+    "BRAID_OP_ROWS=${BRAID_OP_ROWS_DIR}"
     "BRAID_SANITIZE=${BRAID_SANITIZE}"
     "UBSAN_OPTIONS=print_stacktrace=1"
     "ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1"
@@ -71,7 +75,7 @@ function(braid_add_test target test module source)
     target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/examples/common)
     target_compile_definitions(${target} PRIVATE
         BD_SOURCE_DIR="${CMAKE_SOURCE_DIR}" BD_SHARED_DIR="${CMAKE_SOURCE_DIR}/../shared"
-        BD_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+        BD_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}" BD_OP_ROWS_DIR="${BRAID_OP_ROWS_DIR}")
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${BRAID_TEST_DIR} LINKER_LANGUAGE C)
     target_link_libraries(${target} PRIVATE PkgConfig::CMOCKA)
     braid_link_modules(${target} ${module} ON)
@@ -87,6 +91,9 @@ foreach(module IN LISTS BRAID_MODULES)
             get_filename_component(name ${source} NAME_WE)
             string(REGEX REPLACE "_test$" "" name ${name})
             braid_add_test(${module}_${name}_test ${module}.${name} ${module} ${source})
+            if(module STREQUAL ops)
+                set_tests_properties(${module}.${name} PROPERTIES FIXTURES_SETUP op_rows)
+            endif()
         endif()
     endforeach()
 endforeach()
@@ -101,6 +108,10 @@ foreach(source IN LISTS cross_tests)
     file(GLOB support CONFIGURE_DEPENDS ${dir}/support/*.c)
     braid_add_test(tests_${group}_${name}_test ${group}.${name} cli ${source} ${support})
 endforeach()
+# It reads what all tests of ops have noted.
+if(TEST graph.op_coverage)
+    set_tests_properties(graph.op_coverage PROPERTIES FIXTURES_REQUIRED op_rows)
+endif()
 # tests/interop/leveldb_*_test.c compare with LevelDB, where it is installed.
 find_path(LEVELDB_INCLUDE_DIR leveldb/table.h)
 find_library(LEVELDB_LIBRARY leveldb)

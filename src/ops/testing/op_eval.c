@@ -1,6 +1,7 @@
 // Evaluates graphs of tests: each node once, inputs first, on this thread.
 #include "base/alloc.h"
 #include "base/thread.h"
+#include "ops/testing/op_rows.h"
 #include "ops/testing/op_run.h"
 #include "ops/testing/op_test.h"
 #include <string.h>
@@ -35,8 +36,8 @@ static braid_code read_reference(const braid_op *node, int i, bd_value *v, braid
     return BRAID_OK;
 }
 
-braid_code op_run_node(const braid_op *node, bd_step *step, bd_value *inputs, bd_value *outputs,
-                       braid_status *st)
+static braid_code run_node(const braid_op *node, bd_step *step, bd_value *inputs, bd_value *outputs,
+                           braid_status *st)
 {
     const bd_kernel *kernel;
     braid_code code = bd_kernel_find(node, "CPU", &kernel, st);
@@ -74,6 +75,19 @@ braid_code op_run_node(const braid_op *node, bd_step *step, bd_value *inputs, bd
     bd_free(state);
     code = bd_status_copy(st, &run.ctx.status);
     bd_status_fini(&run.ctx.status);
+    return code;
+}
+
+braid_code op_run_node(const braid_op *node, bd_step *step, bd_value *inputs, bd_value *outputs,
+                       braid_status *st)
+{
+    const op_row row = op_row_of_values(inputs, node->input_count);
+    braid_code code = run_node(node, step, inputs, outputs, st);
+    if (code) {
+        op_row_note_error(&row, node->op_type);
+    } else {
+        op_row_note_outputs(&row, node->op_type, outputs, node->output_count);
+    }
     return code;
 }
 

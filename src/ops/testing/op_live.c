@@ -124,6 +124,11 @@ static op_execution *new_execution(op_live *l, const braid_op *node)
 
 void op_execution_free(op_execution *e)
 {
+    if (e->ctx.status.code) {
+        op_row_note_error(&e->row, e->ctx.node->op_type);
+    } else {
+        op_row_note_outputs(&e->row, e->ctx.node->op_type, e->ctx.outputs, e->ctx.output_count);
+    }
     for (int i = 0; i < e->ctx.input_count; i++)
         bd_value_fini(&e->ctx.inputs[i]);
     for (int i = 0; i < e->ctx.output_count; i++)
@@ -166,6 +171,7 @@ static op_execution *start(op_live *l, braid_op *node, const op_text *feeds, int
     BD_STATUS(st);
     for (int i = 0; i < node->input_count && !e->ctx.status.code; i++)
         make_input(l, e, i, feeds, feed_count, fed);
+    e->row = op_row_of_values(e->ctx.inputs, node->input_count);
     const bd_kernel *kernel = bind(l, node, &e->ctx.state, st);
     if (!kernel) bd_op_fail_status(&e->ctx, st);
     if (e->ctx.status.code) {

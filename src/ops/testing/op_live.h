@@ -5,6 +5,7 @@
 #include "base/thread.h"
 #include "graph/graph.h"
 #include "op/kernel.h"
+#include "ops/testing/op_rows.h"
 
 // A graph whose nodes are bound when they first run, over one device's resources.
 typedef struct op_live {
@@ -32,6 +33,7 @@ typedef struct op_execution {
     bd_op_ctx ctx; // first member
     bd_step step;
     bd_event ended;
+    op_row row; // of its inputs
 } op_execution;
 
 // Starts a node whose inputs are made by other nodes of the graph, which run first and must not wait. Placeholders among them

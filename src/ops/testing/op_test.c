@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "ops/testing/op_case.h"
+#include "ops/testing/op_rows.h"
 #include "ops/testing/op_run.h"
 #include "ops/testing/op_text.h"
 // cmocka wants these before it.
@@ -313,6 +314,8 @@ static void run_case(const case_run *r, bool with_shapes)
     if (braid_graph_status(g, st)) {
         if (!with_shapes) op_case_expect_error(st, r->c->want, r->where);
         if (with_shapes && !r->is_error) fail_msg("%s: %s", r->where, braid_status_message(st));
+        const op_row row = op_row_of_texts(r->inputs, r->input_count);
+        op_row_note_error(&row, r->c->op);
     } else {
         run_values(r, node, true);
         run_values(r, node, false);
@@ -380,14 +383,17 @@ void op_test_shapes(const op_shape_case *cases, size_t count)
         for (int k = 0; k < input_count; k++)
             in[k] = shape_input(g, &inputs[k]);
         braid_op *node = op_test_node(g, c->op, c->attrs, in, input_count);
+        const op_row row = op_row_of_texts(inputs, input_count);
         const char *code, *words;
         size_t code_len;
         if (braid_graph_status(g, st)) {
             op_case_expect_error(st, c->want, where);
+            op_row_note_error(&row, c->op);
         } else if (op_text_error(c->want, &code, &code_len, &words)) {
             fail_msg("%s: no error", where);
         } else {
             check_inferred(c, node, where);
+            op_row_note_shapes(&row, c->op);
         }
         braid_graph_free(g);
         op_text_fini(inputs, input_count);

@@ -1,0 +1,96 @@
+#include "ops/testing/op_rows.h"
+
+#include "base/alloc.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static FILE *open_notes(void)
+{
+    const char *dir = getenv("BRAID_OP_ROWS");
+    if (!dir) return NULL;
+    char *path = bd_asprintf("%s/%s", dir, program_invocation_short_name);
+    FILE *f = fopen(path, "w"); // closed when the program ends
+    if (!f) perror(path);
+    bd_free(path);
+    return f;
+}
+
+// One write a line: tests have threads.
+static void note(const op_row *row, const char *op, char outcome, const char *outputs)
+{
+    static FILE *notes;
+    static bool is_open;
+    if (!is_open) notes = open_notes();
+    is_open = true;
+    if (notes) fprintf(notes, "%s %c %s; %s\n", op, outcome, row->inputs, outputs);
+}
+
+static char letter_of_shape(const braid_shape *shape)
+{
+    if (shape->rank == 0) return 's';
+    for (int i = 0; i < shape->rank; i++) {
+        if (shape->dims[i] == 0) return 'e';
+    }
+    return 'n';
+}
+
+static bool has_own_shape(braid_dtype type)
+{
+    return type != BRAID_RESOURCE && type != BRAID_VARIANT;
+}
+
+static char letter_of_value(const bd_value *v)
+{
+    braid_tensor content = {0};
+    if (v->ref) {
+        bd_variable_read(v->ref, &content);
+    } else if (bd_tensor_is_set(&v->tensor)) {
+        bd_tensor_ref(&content, &v->tensor);
+    }
+    char letter =
+        bd_tensor_is_set(&content) && has_own_shape(content.dtype) ? letter_of_shape(&content.shape) : '-';
+    bd_tensor_fini(&content);
+    return letter;
+}
+
+static void letters_of_values(const bd_value *values, int count, char letters[2 * OP_TEXT_MAX + 1])
+{
+    int n = count < 2 * OP_TEXT_MAX ? count : 2 * OP_TEXT_MAX;
+    for (int i = 0; i < n; i++)
+        letters[i] = letter_of_value(&values[i]);
+    letters[n] = 0;
+}
+
+op_row op_row_of_values(const bd_value *inputs, int count)
+{
+    op_row row;
+    letters_of_values(inputs, count, row.inputs);
+    return row;
+}
+
+op_row op_row_of_texts(const op_text *inputs, int count)
+{
+    op_row row = {{0}};
+    for (int i = 0; i < count; i++)
+        row.inputs[i] =
+            inputs[i].is_var || !has_own_shape(inputs[i].dtype) ? '-' : letter_of_shape(&inputs[i].shape);
+    return row;
+}
+
+void op_row_note_outputs(const op_row *row, const char *op, const bd_value *outputs, int count)
+{
+    char letters[2 * OP_TEXT_MAX + 1];
+    letters_of_values(outputs, count, letters);
+    note(row, op, 'V', letters);
+}
+
+void op_row_note_error(const op_row *row, const char *op)
+{
+    note(row, op, 'E', "");
+}
+
+void op_row_note_shapes(const op_row *row, const char *op)
+{
+    note(row, op, 'S', "");
+}

@@ -1,0 +1,23 @@
+// Notes of what tests have run of each op, for the test that sees to it that no op goes without (tests/graph/op_coverage_test.c).
+//
+// Each test program writes a file of its own into the directory that BRAID_OP_ROWS in the environment names; without it nothing is
+// written. A line is "Op V ns- e": what came of it (V: outputs, E: an error, S: inferred shapes), then a letter for each input, then
+// one for each output: s scalar, e empty, n another shape, - nothing with a shape of its own (a handle, a variant).
+#ifndef BD_OPS_TESTING_OP_ROWS_H
+#define BD_OPS_TESTING_OP_ROWS_H
+
+#include "op/kernel.h"
+#include "ops/testing/op_text.h"
+
+// The letters of a run's inputs, which are to be taken before it: kernels may take their inputs over.
+typedef struct op_row {
+    char inputs[2 * OP_TEXT_MAX + 1];
+} op_row;
+op_row op_row_of_values(const bd_value *inputs, int count);
+op_row op_row_of_texts(const op_text *inputs, int count);
+
+void op_row_note_outputs(const op_row *row, const char *op, const bd_value *outputs, int count);
+void op_row_note_error(const op_row *row, const char *op);
+void op_row_note_shapes(const op_row *row, const char *op);
+
+#endif
