@@ -1,28 +1,29 @@
 #include "ops/testing/op_rows.h"
 
 #include "base/alloc.h"
+#include "base/thread.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static FILE *open_notes(void)
+static FILE *notes; // NULL: not asked for; closed when the program ends
+
+static void open_notes(void *arg)
 {
+    (void)arg;
     const char *dir = getenv("BRAID_OP_ROWS");
-    if (!dir) return NULL;
+    if (!dir) return;
     char *path = bd_asprintf("%s/%s", dir, program_invocation_short_name);
-    FILE *f = fopen(path, "w"); // closed when the program ends
-    if (!f) perror(path);
+    notes = fopen(path, "w");
+    if (!notes) perror(path);
     bd_free(path);
-    return f;
 }
 
 // One write a line: tests have threads.
 static void note(const op_row *row, const char *op, char outcome, const char *outputs)
 {
-    static FILE *notes;
-    static bool is_open;
-    if (!is_open) notes = open_notes();
-    is_open = true;
+    static bd_once once = BD_ONCE_INIT;
+    bd_once_run(&once, open_notes, NULL);
     if (notes) fprintf(notes, "%s %c %s; %s\n", op, outcome, row->inputs, outputs);
 }
 
