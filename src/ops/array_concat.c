@@ -281,12 +281,19 @@ static void fail_mismatch(bd_op_ctx *c, int64_t axis, int i)
 static void concat_offset_run(bd_op_ctx *c)
 {
     int64_t axis;
+    char text[BD_SHAPE_STR_MAX];
+    if (bd_input(c, 0)->shape.rank != 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "Concat dim tensor should be a scalar integer, but got shape %s",
+                   bd_shape_str(&bd_input(c, 0)->shape, text));
+        return;
+    }
     if (!bd_input_int(c, 0, "concat_dim", &axis)) return;
     const braid_tensor *first = bd_input(c, 1);
     for (int i = 1; i < c->input_count; i++) {
         if (bd_input(c, i)->shape.rank == 1) continue;
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input %d should be a vector, but has rank %d", i,
-                   bd_input(c, i)->shape.rank);
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input %d should be a vector, but got shape %s", i,
+                   bd_shape_str(&bd_input(c, i)->shape, text));
         return;
     }
     int64_t rank = first->shape.dims[0];
@@ -300,8 +307,8 @@ static void concat_offset_run(bd_op_ctx *c)
     for (int i = 1; i < c->input_count; i++) {
         const braid_tensor *s = bd_input(c, i);
         if (!bd_shape_equal(&s->shape, &first->shape)) {
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input %d should contain %lld elements", i,
-                       (long long)rank);
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input %d should contain %lld elements, but got %lld",
+                       i - 1, (long long)rank, (long long)s->shape.dims[0]);
             return;
         }
         for (int64_t d = 0; d < rank; d++) {

@@ -42,6 +42,11 @@ static braid_code split_shape(bd_shape_ctx *c, braid_status *st)
 static void split_run(bd_op_ctx *c)
 {
     const braid_tensor *value = bd_input(c, 1);
+    if (bd_input(c, 0)->shape.rank != 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "split_dim must be a scalar but has rank %d",
+                   bd_input(c, 0)->shape.rank);
+        return;
+    }
     int axis = read_axis(c, 0, value->shape.rank);
     if (axis < 0) return;
     int64_t dim = value->shape.dims[axis];

@@ -62,11 +62,14 @@ static void vec_permute_run(bd_op_ctx *c)
     const braid_tensor *x = bd_input(c, 0);
     int rank = x->shape.rank;
     char text[BD_SHAPE_STR_MAX];
-    bool fits = rank == 1 || (rank == 2 && x->shape.dims[1] == 2);
-    if (!fits || x->shape.dims[0] != s->count) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                   "input must be a vector or 2D tensor, of size %d or of shape [%d,2], but got shape %s",
-                   s->count, s->count, bd_shape_str(&x->shape, text));
+    const char *wrong = rank != 1 && rank != 2 ? "input must be a vector or 2D tensor"
+                        : rank == 2 && x->shape.dims[1] != 2
+                            ? "Second dimension of 2D input must be of size 2"
+                        : x->shape.dims[0] == s->count ? NULL
+                        : rank == 2                    ? "First dimension of 2D input must be of size 4"
+                                                       : "1D input must be of size 4 or 5";
+    if (wrong) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s, but got shape %s", wrong, bd_shape_str(&x->shape, text));
         return;
     }
     int64_t columns = rank == 2 ? 2 : 1;

@@ -82,8 +82,7 @@ static bool stitched_shape(bd_op_ctx *c, int n, braid_shape *whole)
         }
         for (int64_t k = 0; k < bd_tensor_count(indices); k++) {
             if (bd_tensor_i32(indices)[k] >= 0) continue;
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "indices[%d] is out of range: %d", i,
-                       bd_tensor_i32(indices)[k]);
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "indices[%lld] is out of range", (long long)k);
             return false;
         }
         rows = bd_max(rows, largest_index(indices) + 1);

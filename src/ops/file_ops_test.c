@@ -34,12 +34,37 @@ static void test_files(void **state)
     run("MatchingFiles", "string[0]", NULL, "string[0]");
 }
 
+// Lines are put behind what the file has.
+static void test_print(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    braid_out line = op_live_unknown(l, "string[] a"), path = op_live_unknown(l, "string[] /printed");
+    braid_op *print = op_test_node(l->graph, "PrintV2", "output_stream=file:///printed", &line, 1);
+    braid_op *bare = op_test_node(l->graph, "PrintV2", "output_stream=file:///printed; end=", &line, 1);
+    braid_op *read = op_test_node(l->graph, "ReadFile", NULL, &path, 1);
+    op_live_run(l, print, "", "");
+    op_live_run(l, bare, "", "");
+    op_live_run(l, print, "", "");
+    op_live_run(l, read, "", "string[] a\\x0aaa\\x0a");
+    braid_out lines = op_live_unknown(l, "string[0]");
+    op_live_run(l, op_test_node(l->graph, "PrintV2", NULL, &lines, 1), "",
+                "InvalidArgument: Input is expected to be scalar, but got [0]");
+    op_live_run(l, op_test_node(l->graph, "PrintV2", "output_stream=paper", &line, 1), "",
+                "InvalidArgument: Unknown output stream: paper");
+    op_live_free(l);
+}
+
 static void test_errors(void **state)
 {
     (void)state;
     run("ReadFile", "string[] /none", NULL, "NotFound: /none");
     run("ReadFile", "string[1] /none", NULL,
         "InvalidArgument: Input filename tensor must be scalar, but had shape: [1]");
+    run("ReadFile", "string[0]", NULL,
+        "InvalidArgument: Input filename tensor must be scalar, but had shape: [0]");
+    run("WriteFile", "string[0]", "string[] b",
+        "InvalidArgument: Input filename tensor must be scalar, but had shape: [0]");
     run("WriteFile", "string[] /a", "string[2] b c",
         "InvalidArgument: Contents tensor must be scalar, but had shape: [2]");
     run("MatchingFiles", "string[2] /* /none/*", NULL, "NotFound: /none");
@@ -69,6 +94,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_files, bd_case_install, bd_case_uninstall),
+        cmocka_unit_test_setup_teardown(test_print, bd_case_install, bd_case_uninstall),
         cmocka_unit_test_setup_teardown(test_errors, bd_case_install, bd_case_uninstall),
         cmocka_unit_test(test_shapes),
     };

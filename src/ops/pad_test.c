@@ -3,6 +3,8 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
+#include <stdio.h>
+
 static void test_pads(void **state)
 {
     (void)state;
@@ -31,6 +33,12 @@ static void test_pads(void **state)
         {"MirrorPad", "mode=SYMMETRIC", "float[3] 1 2 3; int32[1,2] -1 0", "InvalidArgument: non-negative"},
         {"MirrorPad", "mode=SYMMETRIC", "float[3] 1 2 3; int32[2,2] 0", "InvalidArgument: "},
         {"MirrorPadGrad", "mode=REFLECT", "float[7] 1 2 3 4 5 6 7; int32[1,2] 2 2", "float[3] 10 12 6"},
+        {"MirrorPadGrad", "mode=SYMMETRIC", "double[] 3; int64[0,2]", "double[] 3"},
+        {"MirrorPadGrad", "mode=SYMMETRIC", "float[0,2]; int32[2,2] 0 0 1 0", "float[0,1]"},
+        {"MirrorPadGrad", "mode=SYMMETRIC", "float[2] 1; int32[] 0",
+         "InvalidArgument: paddings must be a matrix with 2 columns: []"},
+        {"MirrorPadGrad", "mode=SYMMETRIC", "float[2] 1; int32[2,2] 0",
+         "InvalidArgument: The first dimension of paddings must be the rank of inputs"},
         {"MirrorPadGrad", "mode=SYMMETRIC", "int32[2,4] 1 2 3 4 5 6 7 8; int32[2,2] 0 0 1 1",
          "int32[2,2] 3 7 11 15"},
         {"MirrorPadGrad", "mode=SYMMETRIC", "float[3] 1; int32[1,2] 2 2", "InvalidArgument: "},
@@ -107,6 +115,78 @@ static void test_segments(void **state)
     OP_TEST_VALUES(cases);
 }
 
+typedef struct sized_case {
+    const char *inputs, *want;
+} sized_case;
+
+// Runs each case for the sums, the means and the sums over square roots: SparseSegmentXFORM.
+static void run_forms(const char *form, const sized_case *cases, size_t count)
+{
+    static const char *const names[] = {"Sum", "Mean", "SqrtN"};
+    for (size_t i = 0; i < 3 * count; i++) {
+        char op[64];
+        snprintf(op, sizeof op, "SparseSegment%s%s", names[i % 3], form);
+        op_case one = {op, NULL, cases[i / 3].inputs, cases[i / 3].want};
+        op_test_values(&one, 1);
+    }
+}
+#define RUN_FORMS(form, cases) run_forms(form, cases, BD_COUNTOF(cases))
+
+// A row of its own for each segment, none, and sizes that are wrong: the same for all forms.
+static void test_segment_sizes(void **state)
+{
+    (void)state;
+    static const sized_case sums[] = {
+        {"double[2,2] 1 2 3 4; int64[2] 1 0; int32[2] 0 1", "double[2,2] 3 4 1 2"},
+        {"float[3,2] 1; int32[0]; int32[0]", "float[0,2]"},
+        {"half[0]; int32[0]; int32[0]", "half[0]"},
+        {"float[2,0]; int32[1] 1; int32[1] 1", "float[2,0]"},
+        {"float[0]; int32[1] 0; int32[1] 0", "InvalidArgument: indices[0] == 0 out of range [0, 0)"},
+        {"float[] 1; int32[1] 0; int32[1] 0", "InvalidArgument: "},
+        {"float[3] 1; int32[] 0; int32[1] 0", "InvalidArgument: indices should be a vector."},
+        {"float[3] 1; int32[1] 0; int32[] 0", "InvalidArgument: segment_ids should be a vector."},
+        {"float[3] 1; int32[2] 0; int32[1] 0",
+         "InvalidArgument: segment_ids and indices should have same size."},
+    };
+    RUN_FORMS("", sums);
+    static const sized_case counted[] = {
+        {"double[2,2] 1 2 3 4; int64[2] 1 0; int32[2] 0 2; int32[] 4", "double[4,2] 3 4 0 0 1 2 0 0"},
+        {"float[3,2] 1; int32[0]; int32[0]; int32[] 1", "float[1,2] 0"},
+        {"float[0,2]; int32[0]; int32[0]; int32[] 0", "float[0,2]"},
+        {"float[] 1; int32[1] 0; int32[1] 0; int32[] 1", "InvalidArgument: "},
+        {"float[3] 1; int32[1] 0; int32[1] 0; int32[] 0",
+         "InvalidArgument: segment ids must be < num_segments"},
+        {"float[3] 1; int32[1] 0; int32[1] 0; int32[] -1", "InvalidArgument: segment ids must be >= 0"},
+        {"float[3] 1; int32[1] 0; int32[1] 0; int32[1] 2",
+         "InvalidArgument: num_segments should be a scalar, not shape [1]"},
+        {"float[3] 1; int32[] 0; int32[1] 0; int32[] 1", "InvalidArgument: indices should be a vector."},
+        {"float[3] 1; int32[1] 0; int32[] 0; int32[] 1", "InvalidArgument: segment_ids should be a vector."},
+    };
+    RUN_FORMS("WithNumSegments", counted);
+    static const sized_case gradients[] = {
+        {"double[2,2] 3 4 1 2; int64[2] 1 0; int32[2] 0 1; int32[] 3", "double[3,2] 1 2 3 4 0 0"},
+        {"float[2,1] 1; int32[0]; int32[0]; int32[] 2", "float[2,1] 0"},
+        {"float[0]; int32[0]; int32[0]; int32[] 0", "float[0]"},
+        {"float[0]; int32[1] 0; int32[1] 0; int32[] 1", "InvalidArgument: Invalid number of segments"},
+        {"float[1] 1; int32[] 0; int32[1] 0; int32[] 1", "InvalidArgument: indices should be a vector."},
+        {"float[1] 1; int32[1] 0; int32[] 0; int32[] 1", "InvalidArgument: segment_ids should be a vector."},
+        {"float[1] 1; int32[1] 0; int32[1] 0; int32[1] 1",
+         "InvalidArgument: output_dim0 should be a scalar."},
+        {"float[1] 1; int32[2] 0; int32[1] 0; int32[] 1",
+         "InvalidArgument: segment_ids and indices should have same size."},
+    };
+    RUN_FORMS("Grad", gradients);
+    static const sized_case rows[] = {
+        {"double[2,2] 3 4 1 2; int64[2] 1 0; int32[2] 0 1; int32[] 3", "double[2,2] 1 2 3 4; int64[2] 0 1"},
+        {"float[2,1] 1; int32[0]; int32[0]; int32[] 2", "float[0,1]; int32[0]"},
+        {"float[0]; int32[1] 0; int32[1] 0; int32[] 1", "InvalidArgument: Invalid number of segments"},
+        {"float[1] 1; int32[] 0; int32[1] 0; int32[] 1", "InvalidArgument: indices should be a vector."},
+        {"float[1] 1; int32[1] 0; int32[1] 0; int32[1] 1",
+         "InvalidArgument: dense_output_dim0 should be a scalar."},
+    };
+    RUN_FORMS("GradV2", rows);
+}
+
 static void test_equal_ones(void **state)
 {
     (void)state;
@@ -117,6 +197,17 @@ static void test_equal_ones(void **state)
          "string[2] b a; int64[3] 0 1 0; int64[2] 2 1"},
         {"UniqueWithCounts", NULL, "float[0]", "float[0]; int32[0]; int32[0]"},
         {"UniqueWithCounts", NULL, "float[1,1] 1", "InvalidArgument: unique expects a 1D vector."},
+        {"UniqueWithCounts", NULL, "float[] 1", "InvalidArgument: unique expects a 1D vector."},
+        {"UniqueWithCountsV2", NULL, "int32[0,2]; int64[1] 0", "int32[0,2]; int32[0]; int32[0]"},
+        {"UniqueWithCountsV2", "out_idx=int64", "double[0]; int64[0]", "double[0]; int64[0]; int64[0]"},
+        {"UniqueWithCountsV2", NULL, "int32[2,2] 1; int64[0]",
+         "InvalidArgument: unique expects a 1D vector."},
+        {"UniqueWithCountsV2", NULL, "int32[] 1; int64[0]", "InvalidArgument: unique expects a 1D vector."},
+        {"UniqueWithCountsV2", NULL, "int32[2] 1; int64[] 0", "InvalidArgument: axis expects a 1D vector."},
+        {"UniqueWithCountsV2", NULL, "int32[2] 1; int64[2] 0 1",
+         "InvalidArgument: axis does not support input tensors larger than 1 elements"},
+        {"UniqueWithCountsV2", NULL, "int32[2] 1; int64[1] 1",
+         "InvalidArgument: axis has to be between [0, 1)"},
         {"UniqueV2", NULL, "int32[3,3] 1 0 0 1 0 0 2 0 0; int64[1] 0",
          "int32[2,3] 1 0 0 2 0 0; int32[3] 0 0 1"},
         {"UniqueV2", NULL, "int32[3,3] 1 0 0 1 0 0 2 0 0; int32[1] -1",
@@ -192,8 +283,9 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pads),   cmocka_unit_test(test_segments),  cmocka_unit_test(test_equal_ones),
-        cmocka_unit_test(test_shapes), cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_pads),          cmocka_unit_test(test_segments),
+        cmocka_unit_test(test_segment_sizes), cmocka_unit_test(test_equal_ones),
+        cmocka_unit_test(test_shapes),        cmocka_unit_test(test_gradients),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -22,11 +22,16 @@ static void reverse_along(bd_op_ctx *c, const bool reversed[BRAID_RANK_MAX])
 static void reverse_run(bd_op_ctx *c)
 {
     const braid_tensor *x = bd_input(c, 0), *dims = bd_input(c, 1);
-    if (dims->shape.rank != 1 || dims->shape.dims[0] != x->shape.rank) {
-        char text[BD_SHAPE_STR_MAX];
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                   "'dims' must have a value for each of the %d dimensions, but has shape %s", x->shape.rank,
-                   bd_shape_str(&dims->shape, text));
+    if (dims->shape.rank != 1) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "'dims' must be 1-dimension, not %d", dims->shape.rank);
+        return;
+    }
+    if (dims->shape.dims[0] != x->shape.rank) {
+        bd_op_fail(
+            c, BRAID_INVALID_ARGUMENT,
+            "'dims' must have the same number of values as 'input' has dimensions. 'input' has %d'dims' has "
+            "%lld values",
+            x->shape.rank, (long long)dims->shape.dims[0]);
         return;
     }
     bool reversed[BRAID_RANK_MAX] = {0};
@@ -57,7 +62,7 @@ static void reverse_v2_run(bd_op_ctx *c)
     bool reversed[BRAID_RANK_MAX] = {0};
     BD_STATUS(st);
     if (axes->shape.rank != 1) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "'axis' must be 1-dimensional, not %d", axes->shape.rank);
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "'dims' must be 1-dimension, not %d", axes->shape.rank);
     } else if (read_axes(axes, bd_input(c, 0)->shape.rank, reversed, st)) {
         bd_op_fail_status(c, st);
     } else {
@@ -67,15 +72,23 @@ static void reverse_v2_run(bd_op_ctx *c)
 
 static braid_code reverse_shape(bd_shape_ctx *c, braid_status *st)
 {
+    braid_code code = bd_shape_ctx_rank(c, 1, 1, st);
+    const braid_shape *dims = &c->inputs[1];
     c->outputs[0] = c->inputs[0];
-    return bd_shape_ctx_rank(c, 1, 1, st);
+    if (code || dims->rank < 0 || dims->dims[0] < 0) return code;
+    if (dims->dims[0] > BRAID_RANK_MAX)
+        return bd_shape_ctx_fail(c, st, "reverse does not work on tensors with more than 8 dimensions");
+    if (c->inputs[0].rank >= 0) return bd_shape_ctx_rank(c, 0, (int)dims->dims[0], st);
+    c->outputs[0] = (braid_shape){.rank = (int)dims->dims[0], .dims = {-1, -1, -1, -1, -1, -1, -1, -1}};
+    return BRAID_OK;
 }
 
 static braid_code reverse_v2_shape(bd_shape_ctx *c, braid_status *st)
 {
     bool reversed[BRAID_RANK_MAX] = {0};
     const braid_tensor *axes = bd_shape_ctx_constant(c, 1);
-    braid_code code = reverse_shape(c, st);
+    braid_code code = bd_shape_ctx_rank(c, 1, 1, st);
+    c->outputs[0] = c->inputs[0];
     if (code || !axes || axes->shape.rank != 1 || c->inputs[0].rank < 0) return code;
     return read_axes(axes, c->inputs[0].rank, reversed, st);
 }
@@ -108,58 +121,77 @@ BD_OP(ReverseV2) = {
 
 // ---- ReverseSequence ----
 
-// What is wrong with the dimensions of sequences and batches in an input of that rank; NULL: nothing.
-static const char *wrong_dims(int64_t seq, int64_t batch, int rank)
-{
-    if (seq < 0 || batch < 0) return "batch_dim and seq_dim must not be negative";
-    if (seq == batch) return "batch_dim == seq_dim, but they must be two dimensions";
-    if (seq >= rank) return "seq_dim must be < input rank";
-    return batch >= rank ? "batch_dim must be < input rank" : NULL;
-}
-
 static braid_code sequence_shape(bd_shape_ctx *c, braid_status *st)
 {
     int64_t seq = bd_node_attr_int(c->node, "seq_dim"), batch = bd_node_attr_int(c->node, "batch_dim");
-    int rank = c->inputs[0].rank;
-    c->outputs[0] = c->inputs[0];
-    const char *wrong =
-        rank < 0 || seq == batch ? NULL : wrong_dims(seq, batch, rank); // the kernel says that
-    if (wrong)
-        return bd_shape_ctx_fail(c, st, "%s: seq_dim is %lld, batch_dim %lld, rank %d", wrong, (long long)seq,
-                                 (long long)batch, rank);
-    return bd_shape_ctx_rank(c, 1, 1, st);
+    const braid_shape *lens = &c->inputs[1];
+    braid_shape *out = &c->outputs[0];
+    *out = c->inputs[0];
+    braid_code code = bd_shape_ctx_rank(c, 1, 1, st);
+    if (code || out->rank < 0) return code;
+    if (batch >= out->rank)
+        return bd_shape_ctx_fail(c, st, "batch_dim must be < input rank: %lld vs. %d", (long long)batch,
+                                 out->rank);
+    if (seq >= out->rank)
+        return bd_shape_ctx_fail(c, st, "seq_dim must be < input rank: %lld vs. %d", (long long)seq,
+                                 out->rank);
+    if (batch < 0) return bd_shape_ctx_fail(c, st, "batch_dim must be >=0, got %lld", (long long)batch);
+    if (lens->rank < 0 || lens->dims[0] < 0) return BRAID_OK;
+    if (out->dims[batch] >= 0 && out->dims[batch] != lens->dims[0])
+        return bd_shape_ctx_fail(c, st, "Dimensions must be equal, but are %lld and %lld",
+                                 (long long)out->dims[batch], (long long)lens->dims[0]);
+    out->dims[batch] = lens->dims[0];
+    return BRAID_OK;
 }
 
-static bool check_sequences(bd_op_ctx *c, int64_t seq, int64_t batch)
+static bool check_dims(bd_op_ctx *c, int64_t seq, int64_t batch)
 {
     const braid_shape *x = &bd_input(c, 0)->shape, *lens = &bd_input(c, 1)->shape;
-    const char *wrong = wrong_dims(seq, batch, x->rank);
-    if (wrong) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s: seq_dim is %lld, batch_dim %lld, rank %d", wrong,
-                   (long long)seq, (long long)batch, x->rank);
-    } else if (lens->rank != 1 || lens->dims[0] != x->dims[batch]) {
-        char text[BD_SHAPE_STR_MAX];
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "seq_lens must be a vector of %lld lengths, but has shape %s",
-                   (long long)x->dims[batch], bd_shape_str(lens, text));
+    if (lens->rank != 1) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "seq_lens input must be 1-dim, not %d", lens->rank);
+    } else if (seq < 0 || batch < 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "seq_dim and batch_dim must be >= 0: %lld, %lld",
+                   (long long)seq, (long long)batch);
+    } else if (seq == batch) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "batch_dim == seq_dim == %lld", (long long)seq);
+    } else if (seq >= x->rank || batch >= x->rank) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be < input.dims()( %lld vs. %d)",
+                   seq >= x->rank ? "seq_dim" : "batch_dim", (long long)(seq >= x->rank ? seq : batch),
+                   x->rank);
+    } else if (lens->dims[0] != x->dims[batch]) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "len(seq_lens) != input.dims(%lld), (%lld vs. %lld)",
+                   (long long)batch, (long long)lens->dims[0], (long long)x->dims[batch]);
     }
     return !bd_op_failed(c);
+}
+
+static bool check_lengths(bd_op_ctx *c, int64_t seq)
+{
+    const braid_tensor *lens = bd_input(c, 1);
+    for (int64_t i = 0; i < bd_tensor_count(lens); i++) {
+        int64_t len = bd_tensor_index(lens, i);
+        if (len >= 0 && len <= bd_input(c, 0)->shape.dims[seq]) continue;
+        if (len < 0) {
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "seq_lens(%lld) < 0", (long long)i);
+        } else {
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "seq_lens(%lld) > input.dims(%lld)", (long long)i,
+                       (long long)seq);
+        }
+        return false;
+    }
+    return true;
 }
 
 static void sequence_run(bd_op_ctx *c)
 {
     const braid_tensor *x = bd_input(c, 0), *lens = bd_input(c, 1);
     int64_t seq = bd_node_attr_int(c->node, "seq_dim"), batch = bd_node_attr_int(c->node, "batch_dim");
-    if (!check_sequences(c, seq, batch)) return;
+    if (!check_dims(c, seq, batch) || !check_lengths(c, seq)) return;
     braid_tensor *y = bd_output(c, 0, x->dtype, &x->shape);
     if (!y || bd_tensor_count(y) == 0) return;
     bd_strided whole = bd_strided_of(&x->shape);
     for (int64_t i = 0; i < x->shape.dims[batch]; i++) {
         int64_t len = bd_tensor_index(lens, i), at = i * whole.to_strides[batch];
-        if (len < 0 || len > x->shape.dims[seq]) {
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "seq_lens[%lld] = %lld is not in [0, %lld]", (long long)i,
-                       (long long)len, (long long)x->shape.dims[seq]);
-            return;
-        }
         bd_strided part = whole;
         int64_t stride = whole.to_strides[seq];
         part.dims[batch] = 1;

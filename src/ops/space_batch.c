@@ -11,7 +11,7 @@ typedef struct blocks {
     int64_t block[BRAID_RANK_MAX], before[BRAID_RANK_MAX], after[BRAID_RANK_MAX];
 } blocks;
 
-static bool check_numbers(bd_op_ctx *c, const blocks *b)
+static bool check_numbers(bd_op_ctx *c, const blocks *b, bool to_batch)
 {
     for (int d = 0; d < b->dims; d++) {
         if (b->block[d] < 1) {
@@ -19,15 +19,15 @@ static bool check_numbers(bd_op_ctx *c, const blocks *b)
                        "All values in block_shape must be positive, got value %lld at index %d",
                        (long long)b->block[d], d);
         } else if (b->before[d] < 0 || b->after[d] < 0) {
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "paddings and crops must be non-negative: %lld %lld",
-                       (long long)b->before[d], (long long)b->after[d]);
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be non-negative: %lld %lld",
+                       to_batch ? "Paddings" : "Crops", (long long)b->before[d], (long long)b->after[d]);
         }
     }
     return !bd_op_failed(c);
 }
 
 // The blocks of an op: inputs block_shape and paddings (or crops), or attr block_size and input 1. False: the kernel has failed.
-static bool read_blocks(bd_op_ctx *c, blocks *b)
+static bool read_blocks(bd_op_ctx *c, blocks *b, bool to_batch)
 {
     const braid_tensor *x = bd_input(c, 0), *pads = bd_input(c, c->input_count - 1);
     char text[BD_SHAPE_STR_MAX];
@@ -40,13 +40,15 @@ static bool read_blocks(bd_op_ctx *c, blocks *b)
         return false;
     }
     if (b->dims >= x->shape.rank || (!is_nd && x->shape.rank != 4)) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input rank should be %s %d instead of %d", is_nd ? ">=" : "=",
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   is_nd ? "input rank should be >= %d instead of %d"
+                         : "Input rank should be: %d instead of: %d",
                    is_nd ? b->dims + 1 : 4, x->shape.rank);
         return false;
     }
     if (pads->shape.rank != 2 || pads->shape.dims[0] != b->dims || pads->shape.dims[1] != 2) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "paddings and crops should have shape [%d, 2] instead of %s",
-                   b->dims, bd_shape_str(&pads->shape, text));
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s should have shape [%d, 2] instead of %s",
+                   to_batch ? "paddings" : "crops", b->dims, bd_shape_str(&pads->shape, text));
         return false;
     }
     for (int d = 0; d < b->dims; d++) {
@@ -54,7 +56,7 @@ static bool read_blocks(bd_op_ctx *c, blocks *b)
         b->before[d] = bd_tensor_index(pads, 2 * d);
         b->after[d] = bd_tensor_index(pads, 2 * d + 1);
     }
-    return check_numbers(c, b);
+    return check_numbers(c, b, to_batch);
 }
 
 static int64_t blocks_count(const blocks *b)
@@ -113,35 +115,52 @@ static void move_place(const blocks *b, const braid_tensor *space, const braid_t
     }
 }
 
+// The batch of the batch tensor from that of the space tensor, or the other way round. False: the kernel has failed.
+static bool moved_images(bd_op_ctx *c, const blocks *b, bool to_batch, int64_t images, int64_t *out)
+{
+    int64_t count = blocks_count(b);
+    if (to_batch && __builtin_mul_overflow(images, count, out)) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "Input batch dimension %lld is too large for the blocks of %lld elements",
+                   (long long)images, (long long)count);
+    } else if (!to_batch && images % count != 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "Input batch dimension (%lld) is not divisible by product of block sizes (%lld)",
+                   (long long)images, (long long)count);
+    } else if (!to_batch) {
+        *out = images / count;
+    }
+    return !bd_op_failed(c);
+}
+
+// What becomes of size `n` of blocked dimension `d`. False: the kernel has failed.
+static bool moved_dim(bd_op_ctx *c, const blocks *b, bool to_batch, int d, int64_t n, int64_t *out)
+{
+    int64_t pads, all;
+    if (__builtin_add_overflow(b->before[d], b->after[d], &pads) ||
+        (to_batch ? __builtin_add_overflow(n, pads, &all) : __builtin_mul_overflow(n, b->block[d], &all))) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Sizes are too large");
+    } else if (to_batch && all % b->block[d] != 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "padded_shape[%d]=%lld is not divisible by block_shape[%d]=%lld", d, (long long)all, d,
+                   (long long)b->block[d]);
+    } else if (!to_batch && all < pads) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "cropped_shape[%d]=%lld must be non-negative", d,
+                   (long long)(all - pads));
+    } else {
+        *out = to_batch ? all / b->block[d] : all - pads;
+    }
+    return !bd_op_failed(c);
+}
+
 // The batch tensor's shape from the space tensor's, or the other way round. False: the kernel has failed.
 static bool moved_shape(bd_op_ctx *c, const blocks *b, bool to_batch, const braid_shape *x, braid_shape *y)
 {
-    int64_t count = blocks_count(b);
     *y = *x;
-    if (to_batch ? __builtin_mul_overflow(x->dims[0], count, &y->dims[0]) : x->dims[0] % count != 0) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input batch dimension %lld %s the blocks of %lld elements",
-                   (long long)x->dims[0], to_batch ? "is too large for" : "is not divisible by",
-                   (long long)count);
-        return false;
-    }
-    if (!to_batch) y->dims[0] = x->dims[0] / count;
-    for (int d = 0; d < b->dims; d++) {
-        int64_t pads, *size = &y->dims[d + 1];
-        bool fits = !__builtin_add_overflow(b->before[d], b->after[d], &pads);
-        if (to_batch) {
-            fits = fits && !__builtin_add_overflow(*size, pads, size) && *size % b->block[d] == 0;
-            *size /= b->block[d];
-        } else {
-            fits = fits && !__builtin_mul_overflow(*size, b->block[d], size) && (*size -= pads) >= 0;
-        }
-        if (fits) continue;
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                   "dimension %d of size %lld, blocks of %lld, paddings or crops %lld and %lld do not fit",
-                   d + 1, (long long)x->dims[d + 1], (long long)b->block[d], (long long)b->before[d],
-                   (long long)b->after[d]);
-        return false;
-    }
-    return true;
+    bool fits = moved_images(c, b, to_batch, x->dims[0], &y->dims[0]);
+    for (int d = 0; d < b->dims && fits; d++)
+        fits = moved_dim(c, b, to_batch, d, x->dims[d + 1], &y->dims[d + 1]);
+    return fits;
 }
 
 static void move_blocks(bd_op_ctx *c, bool to_batch)
@@ -151,7 +170,7 @@ static void move_blocks(bd_op_ctx *c, bool to_batch)
     blocks b;
     braid_shape shape;
     int64_t total;
-    if (!read_blocks(c, &b) || !moved_shape(c, &b, to_batch, &x->shape, &shape)) return;
+    if (!read_blocks(c, &b, to_batch) || !moved_shape(c, &b, to_batch, &x->shape, &shape)) return;
     if (bd_shape_checked_count(&shape, &total, st)) {
         bd_op_fail_status(c, st);
         return;

@@ -17,22 +17,30 @@ static bool read_axes(const braid_op *node, image_axes *a)
     return strcmp(format, "NCHW_VECT_C") != 0;
 }
 
-// Sizes after a move by blocks of `block`; -1 stays. False when they do not divide.
-static bool depth_shape(const image_axes *a, int64_t block, bool to_depth, const braid_shape *x,
-                        braid_shape *y)
+// No larger than its square can be.
+static int64_t block_size(const braid_op *node)
 {
+    int64_t size = bd_node_attr_int(node, "block_size");
+    return size < INT32_MAX ? size : INT32_MAX;
+}
+
+// Sizes after a move by blocks of `block`; -1 stays. Returns the first axis whose size does not divide or is too large, -1: none.
+static int depth_shape(const image_axes *a, int64_t block, bool to_depth, const braid_shape *x,
+                       braid_shape *y)
+{
+    const int axes[3] = {a->height, a->width, a->depth};
     *y = *x;
-    int64_t *height = &y->dims[a->height], *width = &y->dims[a->width], *depth = &y->dims[a->depth];
-    if (to_depth) {
-        if ((*height > 0 && *height % block) || (*width > 0 && *width % block)) return false;
-        if (*height > 0) *height /= block;
-        if (*width > 0) *width /= block;
-        return *depth < 0 || !__builtin_mul_overflow(*depth, block * block, depth);
+    for (int i = 0; i < 3; i++) {
+        int64_t factor = axes[i] == a->depth ? block * block : block, *size = &y->dims[axes[i]];
+        if (*size < 0) continue;
+        if (to_depth == (axes[i] == a->depth)) {
+            if (__builtin_mul_overflow(*size, factor, size)) return axes[i];
+        } else {
+            if (*size % factor) return axes[i];
+            *size /= factor;
+        }
     }
-    if (*depth > 0 && *depth % (block * block)) return false;
-    if (*depth > 0) *depth /= block * block;
-    return (*height < 0 || !__builtin_mul_overflow(*height, block, height)) &&
-           (*width < 0 || !__builtin_mul_overflow(*width, block, width));
+    return -1;
 }
 
 static braid_code check_depth_shape(bd_shape_ctx *c, bool to_depth, braid_status *st)
@@ -42,9 +50,14 @@ static braid_code check_depth_shape(bd_shape_ctx *c, bool to_depth, braid_status
     braid_code code = bd_shape_ctx_rank(c, 0, 4, st);
     c->outputs[0] = (braid_shape){.rank = 4, .dims = {-1, -1, -1, -1}};
     if (code || c->inputs[0].rank < 0) return code;
-    int64_t block = bd_node_attr_int(c->node, "block_size");
-    if (block < 65536 && depth_shape(&a, block, to_depth, &c->inputs[0], &c->outputs[0])) return BRAID_OK;
-    return bd_shape_ctx_fail(c, st, "Dimensions are not divisible by the block size %lld", (long long)block);
+    int64_t block = block_size(c->node);
+    int bad = depth_shape(&a, block, to_depth, &c->inputs[0], &c->outputs[0]);
+    if (bad < 0) return BRAID_OK;
+    if (to_depth == (bad == a.depth))
+        return bd_shape_ctx_fail(c, st, "Sizes are too large for a block size of %lld", (long long)block);
+    return bd_shape_ctx_fail(c, st, "Dimension size must be evenly divisible by %lld but is %lld",
+                             (long long)(bad == a.depth ? block * block : block),
+                             (long long)c->inputs[0].dims[bad]);
 }
 
 static braid_code space_to_depth_shape(bd_shape_ctx *c, braid_status *st)
@@ -57,10 +70,38 @@ static braid_code depth_to_space_shape(bd_shape_ctx *c, braid_status *st)
     return check_depth_shape(c, false, st);
 }
 
+// The output's shape for an input of `x`. False: the kernel has failed.
+static bool moved_shape(bd_op_ctx *c, const image_axes *a, bool to_depth, const braid_shape *x,
+                        braid_shape *y)
+{
+    int64_t block = block_size(c->node);
+    if (x->rank != 4) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   to_depth ? "Input rank should be 4 instead of %d"
+                            : "Input rank should be: 4 instead of: %d",
+                   x->rank);
+        return false;
+    }
+    int bad = depth_shape(a, block, to_depth, x, y);
+    if (bad < 0) return true;
+    if (to_depth == (bad == a->depth)) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Sizes are too large for a block size of %lld",
+                   (long long)block);
+    } else if (to_depth) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "Image width %lld and height %lld should be divisible by block_size: %lld",
+                   (long long)x->dims[a->width], (long long)x->dims[a->height], (long long)block);
+    } else {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input depth dimension %lld should be divisible by: %lld",
+                   (long long)x->dims[a->depth], (long long)(block * block));
+    }
+    return false;
+}
+
 static void move_depth(bd_op_ctx *c, bool to_depth)
 {
     const braid_tensor *x = bd_input(c, 0);
-    int64_t block = bd_node_attr_int(c->node, "block_size"), total;
+    int64_t block = block_size(c->node), total;
     image_axes a;
     braid_shape shape;
     BD_STATUS(st);
@@ -69,12 +110,7 @@ static void move_depth(bd_op_ctx *c, bool to_depth)
                    c->node->op_type);
         return;
     }
-    if (x->shape.rank != 4 || block >= 65536 || !depth_shape(&a, block, to_depth, &x->shape, &shape)) {
-        char text[BD_SHAPE_STR_MAX];
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input of shape %s does not fit a block size of %lld",
-                   bd_shape_str(&x->shape, text), (long long)block);
-        return;
-    }
+    if (!moved_shape(c, &a, to_depth, &x->shape, &shape)) return;
     if (bd_shape_checked_count(&shape, &total, st)) {
         bd_op_fail_status(c, st);
         return;

@@ -99,12 +99,17 @@ static int64_t read_count(bd_op_ctx *c, int64_t last)
     if (c->input_count == 3 && (last < -1 || last == INT64_MAX)) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "segment ids must be >= 0 and below the greatest integer");
     } else if (c->input_count > 3 && bd_input(c, 3)->shape.rank != 0) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "num_segments should be a scalar, not shape of rank %d",
-                   bd_input(c, 3)->shape.rank);
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "num_segments should be a scalar, not shape %s",
+                   bd_shape_str(&bd_input(c, 3)->shape, (char[BD_SHAPE_STR_MAX]){0}));
     }
     if (bd_op_failed(c)) return -1;
     int64_t count = c->input_count > 3 ? bd_tensor_index(bd_input(c, 3), 0) : last + 1;
     if (count > last && count >= 0) return count;
+    if (count < 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "segment ids must be >= 0, and num_segments is %lld",
+                   (long long)count);
+        return -1;
+    }
     bd_op_fail(c, BRAID_INVALID_ARGUMENT, "segment ids must be < num_segments: %lld is not below %lld",
                (long long)last, (long long)count);
     return -1;
@@ -220,7 +225,7 @@ static void run_spread(bd_op_ctx *c, scaling how)
     int64_t len, n = bd_tensor_count(bd_input(c, 2));
     if (!check_vectors(c)) return;
     if (bd_input(c, 3)->shape.rank != 0 || bd_tensor_i32(bd_input(c, 3))[0] < 0) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "output_dim0 should be a scalar, and not negative.");
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "output_dim0 should be a scalar. It must not be negative.");
         return;
     }
     int64_t rows = bd_tensor_i32(bd_input(c, 3))[0], segments = grad->shape.dims[0];
@@ -477,7 +482,8 @@ static void run_unique(bd_op_ctx *c, scaling how)
     const braid_tensor *limit = bd_input(c, 3);
     if (!check_vectors(c)) return;
     if (limit->shape.rank != 0 || bd_tensor_i32(limit)[0] < 0) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "dense_output_dim0 should be a scalar, and not negative.");
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "dense_output_dim0 should be a scalar. It must not be negative.");
         return;
     }
     int64_t *rows = unique_rows(c, bd_tensor_i32(limit)[0], &count);

@@ -30,6 +30,18 @@ static void test_sharded_names(void **state)
         {.op = "ShardedFilename",
          .inputs = "string[1] x; int32[] 3; int32[] 10",
          .want = "InvalidArgument: basename must be a scalar, got shape: [1]"},
+        {.op = "ShardedFilename",
+         .inputs = "string[] x; int32[0]; int32[] 10",
+         .want = "InvalidArgument: shard must be a scalar, got shape: [0]"},
+        {.op = "ShardedFilename",
+         .inputs = "string[] x; int32[] 3; int32[1] 10",
+         .want = "InvalidArgument: num_shards must be a scalar, got shape: [1]"},
+        {.op = "ShardedFilespec",
+         .inputs = "string[0]; int32[] 10",
+         .want = "InvalidArgument: basename must be a scalar, got shape: [0]"},
+        {.op = "ShardedFilespec",
+         .inputs = "string[] x; int32[1] 10",
+         .want = "InvalidArgument: num_shards must be a scalar, got shape: [1]"},
         {.op = "ShardedFilespec",
          .inputs = "string[] m; int32[] 123456",
          .want = "string[] m-????"
@@ -43,6 +55,7 @@ static void test_as_string(void **state)
     (void)state;
     static const op_case cases[] = {
         {.op = "AsString", .inputs = "int32[3] 1 -20 2147483647", .want = "string[3] 1 -20 2147483647"},
+        {.op = "AsString", .inputs = "int32[0,2]", .want = "string[0,2]"},
         {.op = "AsString", .inputs = "int64[] -9223372036854775808", .want = "string[] -9223372036854775808"},
         {.op = "AsString",
          .attrs = "width=4; fill=0",
@@ -104,6 +117,7 @@ static void test_string_to_number(void **state)
     (void)state;
     static const op_case cases[] = {
         {.op = "StringToNumber", .inputs = "string[3] 1.5 -2 1e3", .want = "float[3] 1.5 -2 1000"},
+        {.op = "StringToNumber", .inputs = "string[0]", .want = "float[0]"},
         {.op = "StringToNumber",
          .attrs = "out_type=double",
          .inputs = "string[] 0.1",

@@ -32,8 +32,12 @@ static braid_code transpose_shape(bd_shape_ctx *c, braid_status *st)
 static bool read_permutation(bd_op_ctx *c, int rank, int *perm)
 {
     const braid_tensor *t = bd_input(c, 1);
-    if (t->shape.rank != 1 || t->shape.dims[0] != rank) {
-        char text[BD_SHAPE_STR_MAX];
+    char text[BD_SHAPE_STR_MAX];
+    if (t->shape.rank != 1) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "perm must be a vector, not %s", bd_shape_str(&t->shape, text));
+        return false;
+    }
+    if (t->shape.dims[0] != rank) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,
                    "transpose expects a vector of size %d. But input(1) is a tensor of shape %s", rank,
                    bd_shape_str(&t->shape, text));

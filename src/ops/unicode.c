@@ -330,9 +330,11 @@ BD_OP(UnicodeDecodeWithOffsets) = {
 static bool check_splits(bd_op_ctx *c, const braid_tensor *splits, int64_t size)
 {
     int64_t before = 0;
-    if (bd_input(c, 0)->shape.rank != 1 || splits->shape.rank != 1 || bd_tensor_count(splits) == 0)
+    if (bd_input(c, 0)->shape.rank != 1 || splits->shape.rank != 1)
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input_values and input_splits must be vectors");
+    else if (bd_tensor_count(splits) == 0)
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                   "input_values and input_splits must be vectors, and input_splits not empty");
+                   "Input_splits should contain elements, but given input_values has 0 elements");
     for (int64_t i = 0; i < bd_tensor_count(splits) && !bd_op_failed(c); i++) {
         int64_t at = bd_tensor_index(splits, i);
         if (at < before)

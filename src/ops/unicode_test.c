@@ -13,6 +13,7 @@ static void test_transcode(void **state)
          "string[] \\x00\\x01\\xf6\\x00"},
         {"UnicodeTranscode", TO("UTF-16-BE", "UTF-8", ""), "string[] \\xd8\\x3d\\xde\\x00\\x00a",
          "string[] \\xf0\\x9f\\x98\\x80a"},
+        {"UnicodeTranscode", TO("UTF-16-BE", "UTF-8", ""), "string[0,2]", "string[0,2]"},
         {"UnicodeTranscode", TO("ISO-8859-1", "UTF-8", ""), "string[] \\xe4\\xff",
          "string[] \\xc3\\xa4\\xc3\\xbf"},
         {"UnicodeTranscode", TO("Shift_JIS", "UTF-8", ""), "string[] \\x82\\xa0", "string[] \\xe3\\x81\\x82"},
@@ -47,6 +48,16 @@ static void test_decode(void **state)
         {"UnicodeDecode", "input_encoding=UTF-8; errors=strict", "string[1] a\\xff",
          "InvalidArgument: Invalid formatting on input string"},
         {"UnicodeDecode", "input_encoding=UTF-8", "string[0]", "int64[1] 0; int32[0]"},
+        {"UnicodeDecode", "input_encoding=UTF-8", "string[] ab", "int64[2] 0 2; int32[2] 97 98"},
+        {"UnicodeDecode", "input_encoding=none", "string[] ab",
+         "InvalidArgument: Could not create converter for input encoding: none"},
+        {"UnicodeDecodeWithOffsets", "input_encoding=UTF-16-BE", "string[] \\x00a\\xd8\\x3d\\xde\\x00\\x00b",
+         "int64[2] 0 3; int32[3] 97 128512 98; int64[3] 0 2 6"},
+        {"UnicodeDecodeWithOffsets", "input_encoding=UTF-8", "string[0]", "int64[1] 0; int32[0]; int64[0]"},
+        {"UnicodeDecodeWithOffsets", "input_encoding=UTF-8", "string[2] '' ''",
+         "int64[3] 0; int32[0]; int64[0]"},
+        {"UnicodeDecodeWithOffsets", "input_encoding=UTF-8; errors=strict", "string[1] a\\xff",
+         "InvalidArgument: Invalid formatting on input string"},
         {"UnicodeDecode", "input_encoding=UTF-8", "string[2,1] a b", "int64[3] 0 1 2; int32[2] 97 98"},
     };
     OP_TEST_VALUES(cases);
@@ -73,7 +84,7 @@ static void test_encode(void **state)
         {"UnicodeEncode", "output_encoding=UTF-8", "int32[1] 97; int64[3] 0 1 0",
          "InvalidArgument: Values in input_splits must be equal or in ascending order"},
         {"UnicodeEncode", "output_encoding=UTF-8", "int32[1] 97; int64[0]",
-         "InvalidArgument: must be vectors"},
+         "InvalidArgument: Input_splits should contain elements, but given input_values has 0 elements"},
         {"UnicodeEncode", "output_encoding=UTF-8", "int32[0]; int64[1] 0", "string[0]"},
     };
     OP_TEST_VALUES(cases);
@@ -87,6 +98,8 @@ static void test_script(void **state)
         {"UnicodeScript", NULL, "int32[2,3] 32 65 1041 12354 20013 769", "int32[2,3] 0 25 8 20 17 1"},
         {"UnicodeScript", NULL, "int32[4] -1 1114112 1114111 2147483647", "int32[4] -1 -1 103 -1"},
         {"UnicodeScript", NULL, "int32[0]", "int32[0]"},
+        {"UnicodeScript", NULL, "int32[] 65", "int32[] 25"},
+        {"UnicodeScript", NULL, "int64[] 65", "InvalidArgument: int64"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -99,6 +112,10 @@ static void test_shapes(void **state)
         {"UnicodeDecode", "input_encoding=UTF-8", "string[2,3]", "[7]; [?]"},
         {"UnicodeDecodeWithOffsets", "input_encoding=UTF-8", "string[?]", "[?]; [?]; [?]"},
         {"UnicodeEncode", "output_encoding=UTF-8", "int32[?]; int64[4]", "[3]"},
+        {"UnicodeEncode", "output_encoding=UTF-8", "int32[]; int64[4]",
+         "InvalidArgument: Shape must be rank 1 but is rank 0"},
+        {"UnicodeEncode", "output_encoding=UTF-8", "int32[3]; int64[]",
+         "InvalidArgument: Shape must be rank 1 but is rank 0"},
         {"UnicodeEncode", "output_encoding=UTF-8", "int32[1,1]; int64[4]",
          "InvalidArgument: Shape must be rank 1 but is rank 2"},
     };
