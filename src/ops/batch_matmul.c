@@ -66,17 +66,25 @@ static bool check_batches(bd_op_ctx *c, const bd_matmul_state *s, braid_shape *b
 {
     const braid_shape *x = &bd_input(c, 0)->shape, *y = &bd_input(c, 1)->shape;
     char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+    bd_shape_str(x, a);
+    bd_shape_str(y, b);
+    if (!broadcasts(c->node) && x->rank != y->rank) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "In[0] and In[1] has different ndims: %s vs. %s", a, b);
+        return false;
+    }
     if (x->rank < 2 || y->rank < 2) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "In[0] and In[1] ndims must be >= 2: In[0]: %s, In[1]: %s",
-                   bd_shape_str(x, a), bd_shape_str(y, b));
-    } else if (broadcasts(c->node) && !batch_of(c->node, x, y, batch)) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                   "In[0] and In[1] must have compatible batch dimensions: In[0]: %s, In[1]: %s",
-                   bd_shape_str(x, a), bd_shape_str(y, b));
-    } else if (!batch_of(c->node, x, y, batch) ||
-               x->dims[x->rank - (s->transpose_a ? 2 : 1)] != y->dims[y->rank - (s->transpose_b ? 1 : 2)]) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Matrix size-incompatible: In[0]: %s, In[1]: %s",
-                   bd_shape_str(x, a), bd_shape_str(y, b));
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "In[%d] ndims must be >= 2: In[0]: %s, In[1]: %s", x->rank >= 2,
+                   a, b);
+        return false;
+    }
+    int64_t columns = x->dims[x->rank - (s->transpose_a ? 2 : 1)],
+            rows = y->dims[y->rank - (s->transpose_b ? 1 : 2)];
+    if (!batch_of(c->node, x, y, batch)) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "In[0] and In[1] must have %s batch dimensions: %s vs. %s",
+                   broadcasts(c->node) ? "compatible" : "the same", a, b);
+    } else if (columns != rows) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "In[0] mismatch In[1] shape: %lld vs. %lld: %s %s %d %d",
+                   (long long)columns, (long long)rows, a, b, s->transpose_a, s->transpose_b);
     }
     return !bd_op_failed(c);
 }

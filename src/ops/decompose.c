@@ -65,7 +65,7 @@ static void qr_run(bd_op_ctx *c)
 {
     const braid_tensor *x = bd_input(c, 0);
     if (x->shape.rank < 2) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input tensor must have rank >= 2, got %d", x->shape.rank);
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input tensor 0 must have rank >= 2, got %d", x->shape.rank);
         return;
     }
     qr_sizes s = sizes_of(c->node, &x->shape);

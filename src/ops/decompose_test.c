@@ -33,7 +33,7 @@ static void test_qr(void **state)
         {"Qr", NULL, "float[4000000000,2,0]", "float[4000000000,2,0]; float[4000000000,0,0]"},
         {"Qr", "full_matrices=true", "float[8000000000,0]", "InvalidArgument: too many elements"},
         {"Qr", NULL, "float[1,1] nan", "float[1,1] nan; float[1,1] nan"},
-        {"Qr", NULL, "float[2] 1", "InvalidArgument: rank >= 2"},
+        {"Qr", NULL, "float[] 1", "InvalidArgument: Input tensor 0 must have rank >= 2, got 0"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -48,7 +48,8 @@ static void test_lu(void **state)
         {"Lu", NULL, "complex128[2,2] 1 2 2j 0", "complex128[2,2] 2j 0 -0.5j 2; int32[2] 1 0"},
         {"Lu", NULL, "float[0,0]", "float[0,0]; int32[0]"},
         {"Lu", NULL, "float[2,2] 1 2 2 4", "InvalidArgument: Input is not invertible."},
-        {"Lu", NULL, "float[2,3] 1", "InvalidArgument: must be square"},
+        {"Lu", NULL, "float[2,3] 1", "InvalidArgument: Input matrix must be square."},
+        {"Lu", NULL, "float[] 1", "InvalidArgument: must have rank >= 2, got 0"},
     };
     OP_TEST_VALUES(cases);
 }

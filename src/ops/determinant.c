@@ -262,16 +262,24 @@ static void symmetric_gradient(double *l, double *g, int64_t n)
     }
 }
 
+static bool check_cholesky_grad(bd_op_ctx *c)
+{
+    const braid_shape *l = &bd_input(c, 0)->shape, *grad = &bd_input(c, 1)->shape;
+    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+    if (!bd_matrices_check_batch(c)) return false;
+    if (!bd_shape_equal(l, grad)) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Inputs (L and grad) must have the same shape. Got %s and %s",
+                   bd_shape_str(l, a), bd_shape_str(grad, b));
+    } else if (l->dims[l->rank - 1] != l->dims[l->rank - 2]) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Inputs must be a square matrices. Got %s", bd_shape_str(l, a));
+    }
+    return !bd_op_failed(c);
+}
+
 static void cholesky_grad_run(bd_op_ctx *c)
 {
     const braid_tensor *l = bd_input(c, 0), *grad = bd_input(c, 1);
-    if (!bd_matrices_check(c)) return;
-    if (!bd_shape_equal(&l->shape, &grad->shape)) {
-        char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Inputs (L and grad) must have the same shape: %s and %s",
-                   bd_shape_str(&l->shape, a), bd_shape_str(&grad->shape, b));
-        return;
-    }
+    if (!check_cholesky_grad(c)) return;
     braid_tensor *y = bd_output(c, 0, l->dtype, &l->shape);
     if (!y || bd_tensor_count(y) == 0) return;
     int64_t n = l->shape.dims[l->shape.rank - 1], size = n * n;

@@ -19,7 +19,12 @@ static void test_determinants(void **state)
         // Would overflow as a product.
         {"LogMatrixDeterminant", NULL, "double[2,2] 1e200 0 0 1e200",
          "double[] 1; double[] 921.0340371976183"},
-        {"LogMatrixDeterminant", NULL, "float[2,3] 1", "InvalidArgument: must be square"},
+        {"LogMatrixDeterminant", NULL, "float[2,3] 1",
+         "InvalidArgument: Input matrix must be square. Got [2,3]"},
+        {"LogMatrixDeterminant", NULL, "float[] 1",
+         "InvalidArgument: Input tensor 0 must have rank >= 2, got 0"},
+        {"MatrixDeterminant", NULL, "float[] 1",
+         "InvalidArgument: Input tensor 0 must have rank >= 2, got 0"},
         {"MatrixDeterminant", NULL, "float[0,1000000000,1000000000]", "float[0]"},
         {"MatrixDeterminant", NULL, "float[1,1] nan", "float[] nan"},
         {"Cholesky", NULL, SYMMETRIC,
@@ -30,7 +35,8 @@ static void test_determinants(void **state)
         {"Cholesky", NULL, "float[2,2] 1 2 2 1",
          "InvalidArgument: Cholesky decomposition was not successful."},
         {"Cholesky", NULL, "float[1,1] nan", "InvalidArgument: Cholesky decomposition was not successful."},
-        {"Cholesky", NULL, "float[1,2] 1", "InvalidArgument: must be square"},
+        {"Cholesky", NULL, "float[1,2] 1", "InvalidArgument: Input matrix must be square. Got [1,2]"},
+        {"Cholesky", NULL, "float[] 1", "InvalidArgument: Input tensor 0 must have rank >= 2, got 0"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -45,7 +51,16 @@ static void test_cholesky_grad(void **state)
          "0.9907407407407407 0.0555555555555556 0.0694444444444444 0.0555555555555556 0.6666666666666666"},
         {"CholeskyGrad", NULL, "float[2,1,1] 2 4; float[2,1,1] 8 8", "float[2,1,1] 2 1"},
         {"CholeskyGrad", NULL, "float[0,0]; float[0,0]", "float[0,0]"},
-        {"CholeskyGrad", NULL, "float[1,1] 1; float[2,1,1] 1", "InvalidArgument: must have the same shape"},
+        {"CholeskyGrad", NULL, "float[1,1] 1; float[2,1,1] 1",
+         "InvalidArgument: All input tensors must have the same rank."},
+        {"CholeskyGrad", NULL, "float[1,1,1] 1; float[2,1,1] 1",
+         "InvalidArgument: All input tensors must have the same outer dimensions."},
+        {"CholeskyGrad", NULL, "float[1,1] 1; float[2,2] 1",
+         "InvalidArgument: Inputs (L and grad) must have the same shape."},
+        {"CholeskyGrad", NULL, "float[1,2] 1; float[1,2] 1",
+         "InvalidArgument: Inputs must be a square matrices."},
+        {"CholeskyGrad", NULL, "float[] 1; float[1,1] 1",
+         "InvalidArgument: Input tensor 0 must have rank >= 2, got 0"},
         {"BatchCholeskyGrad", NULL, "double[1,1] 2; double[1,1] 8", "double[1,1] 2"},
     };
     OP_TEST_VALUES(cases);
@@ -69,14 +84,20 @@ static void test_tridiagonal(void **state)
         {"TridiagonalSolve", NULL, "double[3,4] 1 2 1 nan 0 1 1 2 nan 3 1 1; double[4,2] 1 2 3 4 5 6 7 8",
          "double[4,2] 0 0.6666666666666666 1 2 1 0 3 4"},
         {"TridiagonalSolve", "partial_pivoting=false", "float[3,2] 1 0 0 1 0 1; float[2,1] 1 2",
-         "InvalidArgument: not invertible. With attr partial_pivoting it may be."},
+         "InvalidArgument: The matrix is either not invertible, or requires pivoting. Try setting "
+         "partial_pivoting = True."},
         {"TridiagonalSolve", NULL, "float[3,2] 0; float[2,1] 1",
          "InvalidArgument: The matrix is not invertible."},
+        {"TridiagonalSolve", NULL, "float[3,1] 0; float[1,1] 1",
+         "InvalidArgument: The matrix is not invertible: it is a scalar with value zero."},
         {"TridiagonalSolve", NULL, "float[2,3,1] 0 2 0 0 4 0; float[2,1,1] 4 4", "float[2,1,1] 2 1"},
         {"TridiagonalSolve", NULL, "float[3,0]; float[0,2]", "float[0,2]"},
         {"TridiagonalSolve", NULL, "float[3,2] 1; float[3,2] 1",
-         "InvalidArgument: Expected diagonals of shape"},
-        {"TridiagonalSolve", NULL, "float[2,2] 1; float[2,2] 1", "InvalidArgument: "},
+         "InvalidArgument: Expected the same number of left-hand sides and right-hand sides, got 2 and 3."},
+        {"TridiagonalSolve", NULL, "float[2,2] 1; float[2,2] 1",
+         "InvalidArgument: Expected diagonals to be provided as a matrix with 3 rows, got 2 rows."},
+        {"TridiagonalSolve", NULL, "float[3,1] 1; float[] 1",
+         "InvalidArgument: All input tensors must have the same rank."},
         {"TridiagonalMatMul", NULL,
          "double[1,4] 1 2 -1 nan; double[1,4] 4 5 3 2; double[1,4] nan -1 2 1; double[4,2] 1 2 3 4 5 6 7 8",
          "double[4,2] 7 12 24 30 14 18 19 22"},
@@ -84,7 +105,11 @@ static void test_tridiagonal(void **state)
          "float[2,1,1] 8 15"},
         {"TridiagonalMatMul", NULL, "float[1,0]; float[1,0]; float[1,0]; float[0,2]", "float[0,2]"},
         {"TridiagonalMatMul", NULL, "float[1,2] 1; float[1,2] 1; float[1,2] 1; float[3,2] 1",
-         "InvalidArgument: Expected diagonals"},
+         "InvalidArgument: Invalid superdiagonal shape."},
+        {"TridiagonalMatMul", NULL, "float[1,3] 1; float[2,3] 1; float[1,3] 1; float[3,2] 1",
+         "InvalidArgument: Invalid main diagonal shape."},
+        {"TridiagonalMatMul", NULL, "float[1,1] 1; float[1,1] 1; float[1,1] 1; float[] 1",
+         "InvalidArgument: All input tensors must have the same rank."},
     };
     OP_TEST_VALUES(cases);
 }
@@ -105,6 +130,38 @@ static void test_older_names(void **state)
         {"BatchMatrixSetDiag", NULL, "float[2,2] 1 2 3 4; float[2] 5 6", "float[2,2] 5 2 3 6"},
         {"BatchMatrixBandPart", NULL, "float[2,2] 1 2 3 4; int64[] 0; int64[] -1", "float[2,2] 1 2 0 4"},
         {"TopK", "k=0", "float[4000000000,0]", "float[4000000000,0]; int32[4000000000,0]"},
+        {"TopK", "k=1", "float[] 1", "InvalidArgument: input must be >= 1-D, got shape []"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+// The older names with nothing to compute, and with what they refuse as the newer ones do.
+static void test_edges_of_older_names(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"BatchMatrixDeterminant", NULL, "float[2,0,0]", "float[2] 1"},
+        {"BatchMatrixDeterminant", NULL, "float[] 1", "InvalidArgument: must have rank >= 2, got 0"},
+        {"BatchMatrixInverse", NULL, "float[2,0,0]", "float[2,0,0]"},
+        {"BatchMatrixInverse", NULL, "float[] 1", "InvalidArgument: must have rank >= 2, got 0"},
+        {"BatchMatrixSolve", NULL, "double[0,2,2]; double[0,2,1]", "double[0,2,1]"},
+        {"BatchMatrixSolve", NULL, "double[1,1] 1; double[] 1", "InvalidArgument: must have the same rank."},
+        {"BatchMatrixTriangularSolve", NULL, "double[] 1; double[1,1] 1",
+         "InvalidArgument: must have rank >= 2, got 0"},
+        {"BatchCholesky", NULL, "double[0,0]", "double[0,0]"},
+        {"BatchCholesky", NULL, "double[] 1", "InvalidArgument: must have rank >= 2, got 0"},
+        {"BatchCholeskyGrad", NULL, "double[0,1,1]; double[0,1,1]", "double[0,1,1]"},
+        {"BatchCholeskyGrad", NULL, "double[1,1] 1; double[] 1", "InvalidArgument: must have the same rank."},
+        {"BatchMatrixDiag", NULL, "float[3,0]", "float[3,0,0]"},
+        {"BatchMatrixDiag", NULL, "float[] 1", "InvalidArgument: diagonal must be at least 1-dim"},
+        {"BatchMatrixDiagPart", NULL, "float[0,3]", "float[0]"},
+        {"BatchMatrixDiagPart", NULL, "float[] 1", "InvalidArgument: input must be at least 2-dim"},
+        {"BatchMatrixSetDiag", NULL, "float[3,0]; float[0]", "float[3,0]"},
+        {"BatchMatrixSetDiag", NULL, "float[1,1] 1; float[] 1",
+         "InvalidArgument: diagonal must be at least 1-dim"},
+        {"BatchMatrixBandPart", NULL, "float[0,3]; int64[] 0; int64[] 0", "float[0,3]"},
+        {"BatchMatrixBandPart", NULL, "float[] 1; int64[] 0; int64[] 0",
+         "InvalidArgument: input must be at least 2-dim"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -188,10 +245,15 @@ static void test_cholesky_gradient(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_determinants), cmocka_unit_test(test_cholesky_grad),
-        cmocka_unit_test(test_tridiagonal),  cmocka_unit_test(test_older_names),
-        cmocka_unit_test(test_fingerprints), cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_gradients),    cmocka_unit_test(test_cholesky_gradient),
+        cmocka_unit_test(test_determinants),
+        cmocka_unit_test(test_cholesky_grad),
+        cmocka_unit_test(test_tridiagonal),
+        cmocka_unit_test(test_older_names),
+        cmocka_unit_test(test_edges_of_older_names),
+        cmocka_unit_test(test_fingerprints),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_cholesky_gradient),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -44,8 +44,8 @@ static void diag_run(bd_op_ctx *c)
     const braid_tensor *x = bd_input(c, 0);
     int rank = x->shape.rank;
     if (rank == 0 || 2 * rank > BRAID_RANK_MAX) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input must be of rank 1 to %d, not %d", BRAID_RANK_MAX / 2,
-                   rank);
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input must be at least rank 1, got %d; at most %d", rank,
+                   BRAID_RANK_MAX / 2);
         return;
     }
     braid_shape shape = {.rank = 2 * rank};
@@ -79,18 +79,19 @@ static void diag_part_run(bd_op_ctx *c)
 {
     const braid_tensor *x = bd_input(c, 0);
     int rank = x->shape.rank / 2;
-    bool fits = x->shape.rank > 0 && x->shape.rank % 2 == 0;
+    char text[BD_SHAPE_STR_MAX];
+    bd_shape_str(&x->shape, text);
+    if (rank == 0 || x->shape.rank % 2)
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "The rank of the tensor should be even and positive, got shape %s", text);
     braid_shape shape = {.rank = rank};
-    for (int d = 0; d < rank && fits; d++) {
+    for (int d = 0; d < rank && !bd_op_failed(c); d++) {
         shape.dims[d] = x->shape.dims[d];
-        fits = x->shape.dims[d] == x->shape.dims[d + rank];
+        if (x->shape.dims[d] != x->shape.dims[d + rank])
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Invalid shape %s: dimensions %d and %d do not match.",
+                       text, d, d + rank);
     }
-    if (!fits) {
-        char text[BD_SHAPE_STR_MAX];
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "The shape must be that of a square twice over, but is %s",
-                   bd_shape_str(&x->shape, text));
-        return;
-    }
+    if (bd_op_failed(c)) return;
     braid_tensor *y = bd_output(c, 0, x->dtype, &shape);
     int64_t n = y ? bd_tensor_count(y) : 0;
     bd_strided walk = {.rank = 1, .dims = {n}, .to_strides = {1}, .from_strides = {n + 1}};
@@ -152,8 +153,9 @@ static bool read_matrices(bd_op_ctx *c, matrices *m)
 {
     const braid_shape *s = &bd_input(c, 0)->shape;
     if (s->rank < 2) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input must be at least 2-dim, received shape of rank %d",
-                   s->rank);
+        char text[BD_SHAPE_STR_MAX];
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input must be at least 2-dim, received shape: %s",
+                   bd_shape_str(s, text));
         return false;
     }
     *m = (matrices){.count = bd_shape_count_range(s, 0, s->rank - 2),
@@ -238,21 +240,21 @@ static void band_run(bd_op_ctx *c)
     const braid_tensor *x = bd_input(c, 0);
     matrices m;
     int64_t lower, upper;
-    if (!read_matrices(c, &m) || !bd_input_int(c, 1, "num_lower", &lower) ||
-        !bd_input_int(c, 2, "num_upper", &upper))
+    if (!read_matrices(c, &m) || !bd_input_scalar_index(c, 1, "num_lower", &lower) ||
+        !bd_input_scalar_index(c, 2, "num_upper", &upper))
         return;
     if (lower > m.rows || upper > m.columns) {
-        bd_op_fail(
-            c, BRAID_INVALID_ARGUMENT,
-            "num_lower and num_upper must be negative or at most the number of rows and columns, (%lld, %lld), "
-            "got: (%lld, %lld)",
-            (long long)m.rows, (long long)m.columns, (long long)lower, (long long)upper);
+        bool is_lower = lower > m.rows;
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "%s must be negative or less or equal to number of %s (%lld) got: %lld",
+                   is_lower ? "num_lower" : "num_upper", is_lower ? "rows" : "columns",
+                   (long long)(is_lower ? m.rows : m.columns), (long long)(is_lower ? lower : upper));
         return;
     }
     if (lower < 0) lower = m.rows;
     if (upper < 0) upper = m.columns;
     braid_tensor *y;
-    if (!start_with_zeros(c, x->dtype, &x->shape, &y)) return;
+    if (!start_with_zeros(c, x->dtype, &x->shape, &y) || bd_tensor_count(y) == 0) return;
     for (int64_t i = 0; i < m.count * m.rows; i++) {
         int64_t row = i % m.rows, from = row > lower ? row - lower : 0,
                 to = lesser(row + upper + 1, m.columns);

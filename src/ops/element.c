@@ -289,6 +289,19 @@ const char *bd_element_place(const braid_shape *s, int64_t at, char buf[BD_SHAPE
     return place.rank == 0 ? buf : bd_shape_str(&place, buf);
 }
 
+bool bd_input_scalar_index(bd_op_ctx *c, int i, const char *what, int64_t *value)
+{
+    const braid_tensor *t = bd_input(c, i);
+    if (t->shape.rank != 0) {
+        char text[BD_SHAPE_STR_MAX];
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be scalar, got shape %s", what,
+                   bd_shape_str(&t->shape, text));
+        return false;
+    }
+    *value = bd_tensor_index(t, 0);
+    return true;
+}
+
 bool bd_input_int(bd_op_ctx *c, int i, const char *what, int64_t *value)
 {
     const braid_tensor *t = bd_input(c, i);

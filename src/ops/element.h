@@ -61,7 +61,9 @@ void bd_tensor_view(braid_tensor *view, const braid_tensor *t, int64_t at, const
 bool bd_input_shape(bd_op_ctx *c, int i, const char *what, braid_shape *shape);
 // Input `i` (int32 or int64 vector of `count` elements) into `values`.
 bool bd_input_ints(bd_op_ctx *c, int i, const char *what, int count, int64_t values[BRAID_RANK_MAX]);
-// Input `i`, an int32 or int64 scalar (or, as TensorFlow allows, a vector of one element).
+// Input `i`, an int32 or int64 scalar.
+bool bd_input_scalar_index(bd_op_ctx *c, int i, const char *what, int64_t *value);
+// The same, or a vector of one element, which TensorFlow allows in the older ops.
 bool bd_input_int(bd_op_ctx *c, int i, const char *what, int64_t *value);
 
 // ---- Shape functions ----

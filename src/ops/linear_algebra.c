@@ -42,12 +42,36 @@ void bd_matrix_load(const braid_tensor *t, int64_t m, int64_t n, bool adjoint, v
     if (adjoint) bd_matrix_adjoint(bd_dtype_is_complex(t->dtype), to, n);
 }
 
+bool bd_matrices_check_batch(bd_op_ctx *c)
+{
+    const braid_shape *a = &bd_input(c, 0)->shape;
+    if (a->rank < 2)
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input tensor 0 must have rank >= 2, got %d", a->rank);
+    for (int i = 1; i < c->input_count && !bd_op_failed(c); i++) {
+        const braid_shape *b = &bd_input(c, i)->shape;
+        if (b->rank != a->rank) {
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "All input tensors must have the same rank. Got %d and %d",
+                       a->rank, b->rank);
+        } else if (memcmp(a->dims, b->dims, (size_t)(a->rank - 2) * sizeof *a->dims) != 0) {
+            char text[BD_SHAPE_STR_MAX], other[BD_SHAPE_STR_MAX];
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                       "All input tensors must have the same outer dimensions. Got %s and %s",
+                       bd_shape_str(a, text), bd_shape_str(b, other));
+        }
+    }
+    return !bd_op_failed(c);
+}
+
 bool bd_matrices_check(bd_op_ctx *c)
 {
     const braid_shape *a = &bd_input(c, 0)->shape;
-    if (a->rank >= 2 && a->dims[a->rank - 1] == a->dims[a->rank - 2]) return true;
+    if (!bd_matrices_check_batch(c)) return false;
+    if (a->dims[a->rank - 1] == a->dims[a->rank - 2]) return true;
     char text[BD_SHAPE_STR_MAX];
-    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input matrices must be square, got %s", bd_shape_str(a, text));
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s Got %s",
+               c->input_count == 1 ? "Input matrix must be square."
+                                   : "First input (lhs) must be a square matrix.",
+               bd_shape_str(a, text));
     return false;
 }
 
@@ -64,16 +88,11 @@ static bool read_batch(bd_op_ctx *c, batch *b)
     b->columns = b->n;
     if (c->input_count == 1) return true;
     const braid_shape *rhs = &bd_input(c, 1)->shape;
-    bool fits = rhs->rank == a->rank;
-    for (int d = 0; fits && d < a->rank - 1; d++)
-        fits = rhs->dims[d] == a->dims[d];
-    if (fits) {
-        b->columns = rhs->dims[a->rank - 1];
-    } else {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input matrix and rhs are incompatible: %s and %s",
-                   bd_shape_str(a, text), bd_shape_str(rhs, other));
-    }
-    return fits;
+    b->columns = rhs->dims[a->rank - 1];
+    if (rhs->dims[a->rank - 2] == b->n) return true;
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input matrix and rhs are incompatible. Got %s and %s",
+               bd_shape_str(a, text), bd_shape_str(rhs, other));
+    return false;
 }
 
 // Memory for one matrix of a batch and its right side.

@@ -14,7 +14,9 @@ void bd_wide_store(const void *from, int64_t count, const braid_tensor *t, int64
 // Matrix `m` of a batch of [n, n], or its conjugate transpose.
 void bd_matrix_load(const braid_tensor *t, int64_t m, int64_t n, bool adjoint, void *to);
 
-// Checks that input 0 is [.., n, n]. False: the kernel has failed.
+// Checks that the inputs are matrices, of the same batch. False: the kernel has failed.
+bool bd_matrices_check_batch(bd_op_ctx *c);
+// The same, and that input 0 is [.., n, n].
 bool bd_matrices_check(bd_op_ctx *c);
 // The same of what a shape function knows.
 braid_code bd_shape_ctx_square(bd_shape_ctx *c, braid_status *st);

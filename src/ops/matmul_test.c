@@ -29,6 +29,7 @@ static void test_values(void **state)
          "InvalidArgument: Matrix size-incompatible: In[0]: [2,3], In[1]: [2,3]"},
         {"MatMul", NULL, "float[2] 1; float[2,3] 1", "InvalidArgument: In[0] is not a matrix"},
         {"MatMul", NULL, "float[2,2] 1; float[2] 1", "InvalidArgument: In[1] is not a matrix"},
+        {"MatMul", NULL, "float[] 1; float[] 1", "InvalidArgument: In[0] is not a matrix"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -73,9 +74,13 @@ static void test_batches(void **state)
         {"BatchMatMul", NULL, "float[0,2,3]; float[0,3,1]", "float[0,2,1]"},
         {"BatchMatMul", NULL, "float[2,1,0]; float[2,0,1]", "float[2,1,1] 0"},
         {"BatchMatMul", NULL, "float[2,1,2] 1; float[3,2,1] 1",
-         "InvalidArgument: Matrix size-incompatible: In[0]: [2,1,2], In[1]: [3,2,1]"},
-        {"BatchMatMul", NULL, "float[2,1,2] 1; float[2,3,1] 1", "InvalidArgument: Matrix size-incompatible"},
+         "InvalidArgument: In[0] and In[1] must have the same batch dimensions: [2,1,2] vs. [3,2,1]"},
+        {"BatchMatMul", NULL, "float[2,1,2] 1; float[2,3,1] 1",
+         "InvalidArgument: In[0] mismatch In[1] shape: 2 vs. 3: [2,1,2] [2,3,1] 0 0"},
         {"BatchMatMul", NULL, "float[2] 1; float[2] 1", "InvalidArgument: ndims must be >= 2"},
+        {"BatchMatMul", NULL, "float[] 1; float[] 1", "InvalidArgument: ndims must be >= 2"},
+        {"BatchMatMul", NULL, "float[2,2] 1; float[1,2,2] 1",
+         "InvalidArgument: In[0] and In[1] has different ndims: [2,2] vs. [1,2,2]"},
     };
     OP_TEST_VALUES(cases);
     static const op_shape_case shapes[] = {

@@ -55,8 +55,9 @@ static void one_hot_run(bd_op_ctx *c)
         return;
     }
     if (!hot_shape(&indices->shape, axis, depth, &shape)) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Expected axis to be -1 or in [0, %d], but got %lld",
-                   indices->shape.rank, (long long)axis);
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "Expected axis to be -1 or between [0, %d).  But received: %lld", indices->shape.rank + 1,
+                   (long long)axis);
         return;
     }
     if (bd_shape_checked_count(&shape, &total, st)) {

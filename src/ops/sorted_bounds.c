@@ -46,20 +46,24 @@ static find_fn find_of(braid_dtype dtype)
 static void run_bound(bd_op_ctx *c, bool is_upper)
 {
     const braid_tensor *sorted = bd_input(c, 0), *values = bd_input(c, 1);
-    if (sorted->shape.rank != 2 || values->shape.rank != 2 ||
-        sorted->shape.dims[0] != values->shape.dims[0]) {
-        char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
-        bd_op_fail(
-            c, BRAID_INVALID_ARGUMENT,
-            "Leading dim_size of both tensors must match, and both be matrices, but they are %s and %s",
-            bd_shape_str(&sorted->shape, a), bd_shape_str(&values->shape, b));
+    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+    if (sorted->shape.rank != 2 || values->shape.rank != 2) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s argument must be a matrix. Got %s and %s",
+                   sorted->shape.rank != 2 ? "sorted input" : "values", bd_shape_str(&sorted->shape, a),
+                   bd_shape_str(&values->shape, b));
+        return;
+    }
+    if (sorted->shape.dims[0] != values->shape.dims[0]) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Leading dim_size of both tensors must match. Got %s and %s",
+                   bd_shape_str(&sorted->shape, a), bd_shape_str(&values->shape, b));
         return;
     }
     braid_dtype out = c->node->output_types[0];
     int64_t n = sorted->shape.dims[1], per_row = values->shape.dims[1],
             size = (int64_t)braid_dtype_size(sorted->dtype);
     if (out == BRAID_INT32 && n > INT32_MAX) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "rows of %lld elements are too long for int32", (long long)n);
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "trailing dim_size must less than INT_MAX for int32 output type, was %lld", (long long)n);
         return;
     }
     braid_tensor *y = bd_output(c, 0, out, &values->shape);

@@ -158,7 +158,7 @@ static void top_k_run(bd_op_ctx *c)
 static void top_k_v2_run(bd_op_ctx *c)
 {
     int64_t k;
-    if (bd_input_int(c, 1, "k", &k)) run_top(c, k);
+    if (bd_input_scalar_index(c, 1, "k", &k)) run_top(c, k);
 }
 
 static braid_out ints(braid_graph *g, int32_t value)
@@ -234,7 +234,7 @@ static void nth_run(bd_op_ctx *c)
 {
     const braid_tensor *x = bd_input(c, 0);
     int64_t at;
-    if (!bd_input_int(c, 1, "n", &at)) return;
+    if (!bd_input_scalar_index(c, 1, "n", &at)) return;
     int rank = x->shape.rank;
     int64_t n = rank > 0 ? x->shape.dims[rank - 1] : -1;
     if (at < 0) {
@@ -342,7 +342,7 @@ static void in_top_k_run(bd_op_ctx *c)
 static void in_top_k_v2_run(bd_op_ctx *c)
 {
     int64_t k;
-    if (bd_input_int(c, 2, "k", &k)) in_top_k(c, k);
+    if (bd_input_scalar_index(c, 2, "k", &k)) in_top_k(c, k);
 }
 
 BD_OP(InTopK) = {

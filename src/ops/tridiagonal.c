@@ -26,20 +26,19 @@ static braid_code solve_shape(bd_shape_ctx *c, braid_status *st)
 
 static bool check_solve(bd_op_ctx *c)
 {
-    braid_shape want = bd_input(c, 0)->shape;
-    const braid_shape *rhs = &bd_input(c, 1)->shape;
-    bool fits = want.rank >= 2 && want.dims[want.rank - 2] == 3 && rhs->rank == want.rank;
-    if (fits) {
-        want.dims[want.rank - 2] = want.dims[want.rank - 1];
-        want.dims[want.rank - 1] = rhs->dims[rhs->rank - 1];
-        fits = bd_shape_equal(&want, rhs);
+    const braid_shape *diagonals = &bd_input(c, 0)->shape, *rhs = &bd_input(c, 1)->shape;
+    if (!bd_matrices_check_batch(c)) return false;
+    int rank = rhs->rank;
+    if (diagonals->dims[rank - 2] != 3) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "Expected diagonals to be provided as a matrix with 3 rows, got %lld rows.",
+                   (long long)diagonals->dims[rank - 2]);
+    } else if (diagonals->dims[rank - 1] != rhs->dims[rank - 2]) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "Expected the same number of left-hand sides and right-hand sides, got %lld and %lld.",
+                   (long long)diagonals->dims[rank - 1], (long long)rhs->dims[rank - 2]);
     }
-    if (fits) return true;
-    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
-    bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-               "Expected diagonals of shape [.., 3, M] and right sides of [.., M, K], got %s and %s",
-               bd_shape_str(&bd_input(c, 0)->shape, a), bd_shape_str(rhs, b));
-    return false;
+    return !bd_op_failed(c);
 }
 
 static bool check_options(bd_op_ctx *c)
@@ -72,8 +71,11 @@ static void solve_run(bd_op_ctx *c)
         bd_wide_load(diagonals, m * 3 * n, 3 * n, d);
         bd_wide_load(rhs, m * n * k, n * k, x);
         if (!bd_matrix_tridiagonal(bd_dtype_is_complex(rhs->dtype), d, n, pivoting, x, k))
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "The matrix is not invertible.%s",
-                       pivoting ? "" : " With attr partial_pivoting it may be.");
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "The matrix is %s",
+                       n == 1     ? "not invertible: it is a scalar with value zero."
+                       : pivoting ? "not invertible."
+                                  : "either not invertible, or requires pivoting. Try setting "
+                                    "partial_pivoting = True.");
         bd_wide_store(x, n * k, y, m * n * k);
     }
     bd_free(d);
@@ -108,21 +110,18 @@ static braid_code product_shape(bd_shape_ctx *c, braid_status *st)
 
 static bool check_product(bd_op_ctx *c)
 {
+    static const char *const names[] = {"superdiagonal", "main diagonal", "subdiagonal"};
     const braid_shape *rhs = &bd_input(c, 3)->shape;
-    braid_shape row = *rhs;
-    bool fits = rhs->rank >= 2;
-    if (fits) {
-        row.dims[row.rank - 1] = rhs->dims[rhs->rank - 2];
-        row.dims[row.rank - 2] = 1;
+    if (!bd_matrices_check_batch(c)) return false;
+    for (int i = 0; i < 3; i++) {
+        const braid_shape *row = &bd_input(c, i)->shape;
+        if (row->dims[row->rank - 2] == 1 && row->dims[row->rank - 1] == rhs->dims[rhs->rank - 2]) continue;
+        char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Invalid %s shape. Got %s for a matrix %s", names[i],
+                   bd_shape_str(row, a), bd_shape_str(rhs, b));
+        return false;
     }
-    for (int i = 0; fits && i < 3; i++)
-        fits = bd_shape_equal(&bd_input(c, i)->shape, &row);
-    if (fits) return true;
-    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
-    bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-               "Expected diagonals of shape [.., 1, M] and a factor of [.., M, K], got %s and %s",
-               bd_shape_str(&bd_input(c, 0)->shape, a), bd_shape_str(rhs, b));
-    return false;
+    return true;
 }
 
 // Row i is sup[i] x[i + 1] + main[i] x[i] + sub[i] x[i - 1].
