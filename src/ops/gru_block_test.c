@@ -17,6 +17,9 @@ static void test_values(void **state)
          "float[0,1]; float[0,1]; float[0,1]; float[0,1]"},
         {"GRUBlockCell", NULL, "float[1,0]; float[1,1] 2; float[1,2] 0; float[1,1] 0; float[2] 0; float[1] 0",
          "float[1,1] 0.5; float[1,1] 0.5; float[1,1] 0; float[1,1] 1"},
+        {"GRUBlockCellGrad", NULL,
+         "float[0,2]; float[0,1]; float[3,2] 1; float[3,1] 1; float[2] 1; float[1] 1; float[0,1]; float[0,1]; float[0,1]; float[0,1]",
+         "float[0,2]; float[0,1]; float[0,1]; float[0,2]"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -54,6 +57,11 @@ static void test_errors(void **state)
         {"GRUBlockCellGrad", NULL,
          "float[1,2] 1; float[1,3] 1; float[5,6] 1; float[5,3] 1; float[6] 1; float[3] 1; float[1,3] 1; float[1,2] 1; float[1,3] 1; float[1,3] 1",
          "InvalidArgument: u.dims(1) != cell_size: 2 vs. 3"},
+        {"GRUBlockCell", NULL, "float[] 1; float[1,3] 1; float[5,6] 1; float[5,3] 1; float[6] 1; float[3] 1",
+         "InvalidArgument: Rank of x must be 2, but is 0"},
+        {"GRUBlockCellGrad", NULL,
+         "float[1,2] 1; float[1,3] 1; float[5,6] 1; float[5,3] 1; float[6] 1; float[3] 1; float[1,3] 1; float[1,3] 1; float[1,3] 1; float[] 1",
+         "InvalidArgument: Rank of d_h must be 2, but is 0"},
     };
     OP_TEST_VALUES(cases);
     static const op_shape_case shapes[] = {

@@ -217,6 +217,7 @@ static void cell_grad_run(bd_op_ctx *c)
         if (!t) return;
         *parts[i] = bd_tensor_f32(t);
     }
+    if (m.batch == 0 || m.cell == 0) return;
     bd_lstm_step step = step_at(&m, forward, 0);
     bd_lstm_back(&m, bd_tensor_f32(bd_input(c, CS_PREV)), &step, bd_tensor_f32(bd_input(c, FORWARD + 6)),
                  bd_tensor_f32(bd_input(c, FORWARD + 7)), bd_tensor_f32(dgates), bd_tensor_f32(cs_prev_grad),

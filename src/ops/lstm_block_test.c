@@ -37,6 +37,12 @@ static void test_forwards(void **state)
         {"LSTMBlockCell", NULL,
          "half[1,1] 0; half[1,1] 0; half[1,1] 0; half[2,4] 0; half[1] 0; half[1] 0; half[1] 0; half[4] 0",
          "half[1,1] 0x3800; half[1,1] 0; half[1,1] 0x39d9; half[1,1] 0x3800; half[1,1] 0; half[1,1] 0; half[1,1] 0"},
+        {"LSTMBlockCell", NULL,
+         "float[0,2]; float[0,1]; float[0,1]; float[3,4] 1; float[1] 1; float[1] 1; float[1] 1; float[4] 1",
+         "float[0,1]; float[0,1]; float[0,1]; float[0,1]; float[0,1]; float[0,1]; float[0,1]"},
+        {"BlockLSTMV2", NULL,
+         "int64[] 3; float[3,0,2]; float[0,1]; float[0,1]; float[3,4] 1; float[1] 1; float[1] 1; float[1] 1; float[4] 1",
+         "float[3,0,1]; float[3,0,1]; float[3,0,1]; float[3,0,1]; float[3,0,1]; float[3,0,1]; float[3,0,1]"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -61,6 +67,18 @@ static void test_backwards(void **state)
          "int64[] 3; float[3,2,1] 0.375 0.375 -0.875 -1 0.875 0.5; float[2,2] 0.875 0.5 0.75 -0.75; float[2,2] 0 -0.5 0.375 -0.625; float[3,8] -0.875 0.75 0.125 0.5 0.25 0.375 0.375 0.125 -1 -0.875 0.375 0.25 -0.625 0.375 0 0.875 0.125 -0.375 -0.625 -0.25 -0.5 -0.125 -0.25 0.25; float[2] 0.375 -0.5; float[2] 0.75 0.125; float[2] -0.5 -0.125; float[8] -0.125 -0.25 -0.25 -0.625 0.25 -0.25 -0.625 0.875; float[3,2,2] 0.37387582 0.55447046 0.28776782 0.48438008 0.60312294 0.2383444 0.62575626 0.2487992 0.28071413 0.59492279 0.34428193 0.52981361; float[3,2,2] 0.66052347 0.18528053 0.55065534 -0.28717757 0.16545125 -0.062440784 0.23607924 -0.19498059 0.20036164 0.030969063 0.24500621 -0.093027101; float[3,2,2] 0.52731652 0.42250463 0.58130309 0.45326185 0.41360607 0.26219527 0.45872837 0.26498688 0.47617564 0.45885852 0.48047796 0.41951226; float[3,2,2] 0.41111087 0.68930562 0.41869691 0.74908721 0.27196152 0.73211281 0.27935747 0.70707111 0.42911535 0.73340704 0.40048037 0.72314622; float[3,2,2] 0.53258729 -0.046840698 0.39850884 0.10894093 -0.17864561 -0.4657985 -0.026403225 -0.4778243 0.43310174 0.10021561 0.38217322 -0.021196799; float[3,2,2] 0.57871167 0.18318909 0.50101121 -0.27953498 0.16395791 -0.062359762 0.23178902 -0.19254671 0.19772284 0.030959166 0.24021872 -0.092759673; float[3,2,2] 0.23791466 0.12627327 0.20977185 -0.20939608 0.044590242 -0.04565438 0.064751997 -0.13614422 0.084845907 0.022705671 0.096202881 -0.067078807; float[3,2,2] 0.875 1 0.375 -0.75 0.5 0.75 0.875 0.625 -0.25 0.125 0.5 -0.125; float[3,2,2] 0.875 0.125 -0.625 0.125 0.875 1 0.5 -1 0.25 -1 -0.375 -0.25",
          "float[3,2,1] 0.34607915 -0.14701668 0.1679898 0.2204123 -0.13461934 -0.057593751; float[2,2] 0.7282633 0.5215376 0.34048815 -0.46823063; float[2,2] 0.011080311 -0.50176846 -0.19405292 -0.072648207; float[3,8] 0.1176277 0.045453046 -0.087080796 0.09309859 -0.82407762 -0.4860893 -0.038115652 -0.028617811 0.011408361 -0.032212544 0.098216423 0.086447897 0.29674516 -0.16496196 -0.036959097 0.012120701 -0.12157926 0.0079229208 -0.23982623 -0.19451878 -0.38889332 0.043650458 0.016016108 -0.018767931; float[2] 0 0; float[2] 0 0; float[2] 0 0; float[8] 0.20380724 -0.14201753 0.6813357 0.4228825 1.6693939 -0.13840868 0.035142253 0.038913496",
          .tolerance = 2e-5},
+        {"LSTMBlockCellGrad", "use_peephole=true",
+         "float[0,2]; float[0,1]; float[0,1]; float[3,4] 1; float[1] 1; float[1] 1; float[1] 1; float[4] 1; float[0,1]; float[0,1]; float[0,1]; float[0,1]; float[0,1]; float[0,1]; float[0,1]; float[0,1]",
+         "float[0,1]; float[0,4]; float[1] 0; float[1] 0; float[1] 0"},
+        {"BlockLSTMGrad", "use_peephole=true",
+         "int64[] 3; float[3,0,2]; float[0,1]; float[0,1]; float[3,4] 1; float[1] 1; float[1] 1; float[1] 1; float[4] 1; float[3,0,1]; float[3,0,1]; float[3,0,1]; float[3,0,1]; float[3,0,1]; float[3,0,1]; float[3,0,1]; float[3,0,1]; float[3,0,1]",
+         "float[3,0,2]; float[0,1]; float[0,1]; float[3,4] 0; float[1] 0; float[1] 0; float[1] 0; float[4] 0"},
+        {"BlockLSTMGradV2", "use_peephole=true",
+         "int64[] 3; float[3,0,2]; float[0,1]; float[0,1]; float[3,4] 1; float[1] 1; float[1] 1; float[1] 1; float[4] 1; float[3,0,1]; float[3,0,1]; float[3,0,1]; float[3,0,1]; float[3,0,1]; float[3,0,1]; float[3,0,1]; float[3,0,1]; float[3,0,1]",
+         "float[3,0,2]; float[0,1]; float[0,1]; float[3,4] 0; float[1] 0; float[1] 0; float[1] 0; float[4] 0"},
+        {"BlockLSTMGradV2", "use_peephole=false",
+         "int64[] 0; float[2,1,1] 1; float[1,1] 1; float[1,1] 1; float[2,4] 1; float[1] 1; float[1] 1; float[1] 1; float[4] 1; float[2,1,1] 1; float[2,1,1] 1; float[2,1,1] 1; float[2,1,1] 1; float[2,1,1] 1; float[2,1,1] 1; float[2,1,1] 1; float[2,1,1] 1; float[2,1,1] 1",
+         "float[2,1,1] 0; float[1,1] 0; float[1,1] 0; float[2,4] 0; float[1] 0; float[1] 0; float[1] 0; float[4] 0"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -114,6 +132,30 @@ static void test_errors(void **state)
         {"BlockLSTMGrad", "use_peephole=false",
          "int64[] 1; float[4,1,2] 1; float[1,3] 1; float[1,3] 1; float[5,12] 1; float[3] 1; float[3] 1; float[3] 1; float[12] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[1,1,3] 1; float[4,1,3] 1; float[4,1,3] 1",
          "InvalidArgument: h must have shape [4,1,3], but has [1,1,3]"},
+        {"LSTMBlockCell", NULL,
+         "float[] 1; float[1,3] 1; float[1,3] 1; float[5,12] 1; float[3] 1; float[3] 1; float[3] 1; float[12] 1",
+         "InvalidArgument: x must be 2D"},
+        {"LSTMBlockCellGrad", "use_peephole=false",
+         "float[] 1; float[1,3] 1; float[1,3] 1; float[5,12] 1; float[3] 1; float[3] 1; float[3] 1; float[12] 1; float[1,3] 1; float[1,3] 1; float[1,3] 1; float[1,3] 1; float[1,3] 1; float[1,3] 1; float[1,3] 1; float[1,3] 1",
+         "InvalidArgument: x must be 2D"},
+        {"BlockLSTMV2", NULL,
+         "int64[0]; float[4,1,2] 1; float[1,3] 1; float[1,3] 1; float[5,12] 1; float[3] 1; float[3] 1; float[3] 1; float[12] 1",
+         "InvalidArgument: seq_len_max must be a scalar, but has shape [0]"},
+        {"BlockLSTMV2", NULL,
+         "int64[] 1; float[] 1; float[1,3] 1; float[1,3] 1; float[5,12] 1; float[3] 1; float[3] 1; float[3] 1; float[12] 1",
+         "InvalidArgument: x must be 3D"},
+        {"BlockLSTMGrad", "use_peephole=false",
+         "int64[2] 1; float[4,1,2] 1; float[1,3] 1; float[1,3] 1; float[5,12] 1; float[3] 1; float[3] 1; float[3] 1; float[12] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1",
+         "InvalidArgument: seq_len_max must be a scalar, but has shape [2]"},
+        {"BlockLSTMGrad", "use_peephole=false",
+         "int64[] 1; float[] 1; float[1,3] 1; float[1,3] 1; float[5,12] 1; float[3] 1; float[3] 1; float[3] 1; float[12] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1",
+         "InvalidArgument: x must be 3D"},
+        {"BlockLSTMGradV2", "use_peephole=false",
+         "int64[2] 1; float[4,1,2] 1; float[1,3] 1; float[1,3] 1; float[5,12] 1; float[3] 1; float[3] 1; float[3] 1; float[12] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1",
+         "InvalidArgument: seq_len_max must be a scalar, but has shape [2]"},
+        {"BlockLSTMGradV2", "use_peephole=false",
+         "int64[] 1; float[] 1; float[1,3] 1; float[1,3] 1; float[5,12] 1; float[3] 1; float[3] 1; float[3] 1; float[12] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1; float[4,1,3] 1",
+         "InvalidArgument: x must be 3D"},
     };
     OP_TEST_VALUES(cases);
 }
