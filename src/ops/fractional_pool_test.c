@@ -5,7 +5,7 @@
 #define RATIO "pooling_ratio=[1,1.5,1.5,1]"
 
 // Cells by TensorFlow's stream and steps, and what is made of them, by an independent program in Python.
-static void test_values(void **state)
+static void test_disjoint(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -45,6 +45,14 @@ static void test_values(void **state)
                  "0.4375 0.4375 -0.15625 -0.15625 0.03125 0.03125 0.03125 0.03125 -0.28125 -0.28125 "
                  "-0.15625 -0.15625 0.03125 0.03125 0.03125 0.03125 -0.28125 -0.28125 0.125 0.125 0.5 0.5 "
                  "-0.25 -0.25 0.21875 0.21875 0.125 0.125 0.5 0.5 -0.25 -0.25 0.21875 0.21875"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_overlapping(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "FractionalMaxPool",
          .attrs =
              "pooling_ratio=[1,1.4,2.3,1]; seed=87654321; seed2=1234; pseudo_random=true; overlapping=true",
@@ -88,6 +96,14 @@ static void test_values(void **state)
                  "0.01041666666666667 0.25 0.8958333333333334 -0.125 0.4375 0.53125 0.25 -0.09375 0.40625 "
                  "-0.3333333333333333 0.125 0.96875 0.1875 0.1875 -0.875; int64[5] 0 2 4 5 6; int64[4] 0 2 "
                  "5 7"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_overlapping_gradients(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "FractionalMaxPoolGrad",
          .attrs = "overlapping=true",
          .inputs = "double[2,6,7,2] -0.125 1.75 0.5 0.625 0.625 0.25 -1.375 1.375 -1.375 0.25 0.625 -0.875 "
@@ -155,6 +171,14 @@ static void test_values(void **state)
                  "0.02083333333333333 0.3541666666666667 -0.6041666666666667 0.3541666666666667 "
                  "-0.6041666666666667 0.8385416666666667 -0.08854166666666674 0.484375 0.515625 0.484375 "
                  "0.515625 0.421875 0.515625 -0.0625 0"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_integers(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "FractionalMaxPool",
          .attrs = "pooling_ratio=[1,2,1.2,1]; seed=87654321; seed2=1234; overlapping=true",
          .inputs = "int32[1,9,5,1] -2 -1 2 -9 4 -3 3 -9 -6 -1 7 6 3 -8 -1 -3 0 2 -8 3 -9 6 2 -1 -8 -7 2 -8 "
@@ -181,6 +205,14 @@ static void test_values(void **state)
                    "7 9; int64[5] 0 2 3 4 5",
          .want = "int32[1,9,5,1] -1 -1 -1 0 2 -1 -1 -1 0 2 -2 -2 -3 -3 3 -1 -1 -2 -2 1 0 0 -1 -1 2 0 0 0 1 "
                  "0 0 0 0 1 0 1 1 2 0 -4 0 0 1 0 -5"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_empty(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "FractionalMaxPool",
          .attrs = RATIO,
          .inputs = "float[0,3,3,1]",
@@ -188,6 +220,17 @@ static void test_values(void **state)
         {.op = "FractionalAvgPoolGrad",
          .inputs = "int64[4] 1 2 2 0; float[1,1,1,0]; int64[2] 0 2; int64[2] 0 2",
          .want = "float[1,2,2,0]"},
+        {.op = "FractionalMaxPool",
+         .attrs = RATIO,
+         .inputs = "float[2,3,3,0]",
+         .want = "float[2,2,2,0]; *; *"},
+        {.op = "FractionalAvgPool",
+         .attrs = RATIO,
+         .inputs = "double[0,3,3,1]",
+         .want = "double[0,2,2,1]; *; *"},
+        {.op = "FractionalMaxPoolGrad",
+         .inputs = "float[0,2,2,1]; float[0,1,1,1]; float[0,1,1,1]; int64[2] 0 2; int64[2] 0 2",
+         .want = "float[0,2,2,1]"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -228,6 +271,26 @@ static void test_errors(void **state)
         {.op = "FractionalAvgPoolGrad",
          .inputs = "int64[4] 1 2 2 1; float[1,1,1,1] 1; int64[3] 0 1 2; int64[2] 0 2",
          .want = "InvalidArgument: row_pooling_sequence must be a vector of 2 places"},
+        {.op = "FractionalMaxPool",
+         .attrs = RATIO,
+         .inputs = "float[] 1",
+         .want = "InvalidArgument: tensor_in must be 4-dimensional"},
+        {.op = "FractionalAvgPool",
+         .attrs = RATIO,
+         .inputs = "float[] 1",
+         .want = "InvalidArgument: tensor_in must be 4-dimensional"},
+        {.op = "FractionalMaxPoolGrad",
+         .inputs = "float[1,2,2,1] 1; float[] 1; float[] 1; int64[2] 0 2; int64[2] 0 2",
+         .want = "InvalidArgument: orig_input and out_backprop must be 4-dimensional"},
+        {.op = "FractionalMaxPoolGrad",
+         .inputs = "float[1,2,2,1] 1; float[1,1,1,1] 1; float[1,1,1,1] 1; int64[] 0; int64[2] 0 2",
+         .want = "InvalidArgument: row_pooling_sequence must be a vector"},
+        {.op = "FractionalAvgPoolGrad",
+         .inputs = "int64[] 1; float[1,1,1,1] 1; int64[2] 0 2; int64[2] 0 2",
+         .want = "InvalidArgument: orig_input_tensor_shape"},
+        {.op = "FractionalAvgPoolGrad",
+         .inputs = "int64[4] 1 2 2 1; float[1,1,1,1] 1; int64[2] 0 2; int64[0]",
+         .want = "InvalidArgument: col_pooling_sequence must be a vector of 2 places"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -261,7 +324,11 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_disjoint),
+        cmocka_unit_test(test_overlapping),
+        cmocka_unit_test(test_overlapping_gradients),
+        cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_empty),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_gradients),

@@ -91,6 +91,18 @@ static void test_values(void **state)
          .attrs = POOL2,
          .inputs = "float[0,2,2,1]",
          .want = "float[0,1,1,1]; int64[0,1,1,1]"},
+        {.op = "MaxPoolGradWithArgmax",
+         .attrs = POOL2,
+         .inputs = "float[0,2,2,1]; float[0,1,1,1]; int64[0,1,1,1]",
+         .want = "float[0,2,2,1]"},
+        {.op = "MaxPoolGradGradWithArgmax",
+         .attrs = POOL2,
+         .inputs = "float[0,2,2,1]; float[0,2,2,1]; int32[0,1,1,1]",
+         .want = "float[0,1,1,1]"},
+        {.op = "MaxPoolGradWithArgmax",
+         .attrs = POOL2,
+         .inputs = "float[1,1,2,1] 1; float[1,0,1,1]; int64[1,0,1,1]",
+         .want = "float[1,1,2,1] 0"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -131,6 +143,18 @@ static void test_errors(void **state)
          .attrs = POOL2,
          .inputs = "float[1,2,2,1] 1; float[1,2,2,1] 1; int64[2,1,1,1] 0",
          .want = "InvalidArgument: Expected argmax shape to be [1,1,1,1], but got [2,1,1,1]"},
+        {.op = "MaxPoolWithArgmax",
+         .attrs = POOL2,
+         .inputs = "float[] 1",
+         .want = "InvalidArgument: tensor_in must be 4-dimensional"},
+        {.op = "MaxPoolGradWithArgmax",
+         .attrs = POOL2,
+         .inputs = "float[1,2,2,1] 1; float[1,1,1,1] 1; int64[] 0",
+         .want = "InvalidArgument: argmax must be 4-dimensional"},
+        {.op = "MaxPoolGradGradWithArgmax",
+         .attrs = POOL2,
+         .inputs = "float[1,2,2,1] 1; float[] 1; int64[1,1,1,1] 0",
+         .want = "InvalidArgument: grad must be 4-dimensional"},
     };
     OP_TEST_VALUES(cases);
 }

@@ -6,7 +6,7 @@
 
 #define EXPLICIT "ksize=[1,2,2,1]; strides=[1,1,1,1]; padding=EXPLICIT; "
 
-static void test_max(void **state)
+static void test_max_valid(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -15,44 +15,6 @@ static void test_max(void **state)
          .inputs = "float[1,4,4,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
                    "1.25 0.25",
          .want = "float[1,2,2,1] 0.5 1.25 0.75 1.25"},
-        // Explicit padding, by hand.
-        {.op = "MaxPool",
-         .attrs = EXPLICIT "explicit_paddings=[0,0,1,0,1,0,0,0]",
-         .inputs = "float[1,2,2,1] -1 -2 -3 -4",
-         .want = "float[1,2,2,1] -1"},
-        {.op = "MaxPoolGrad",
-         .attrs = EXPLICIT "explicit_paddings=[0,0,1,0,1,0,0,0]",
-         .inputs = "float[1,2,2,1] -1 -2 -3 -4; float[1,2,2,1] -1; float[1,2,2,1] 1 2 3 4",
-         .want = "float[1,2,2,1] 10 0 0 0"},
-        {.op = "MaxPoolGradGrad",
-         .attrs = EXPLICIT "explicit_paddings=[0,0,1,0,1,0,0,0]",
-         .inputs = "float[1,2,2,1] -1 -2 -3 -4; float[1,2,2,1] -1; float[1,2,2,1] 1 2 3 4",
-         .want = "float[1,2,2,1] 1"},
-        {.op = "MaxPool",
-         .attrs = EXPLICIT "explicit_paddings=[0,0,2,0,0,0,0,0]",
-         .inputs = "float[1,2,2,1] 1",
-         .want = "InvalidArgument: explicit_paddings must be less than the window"},
-        {.op = "MaxPool",
-         .attrs = EXPLICIT "explicit_paddings=[0,0,1,1,1,1,0,0]",
-         .inputs = "float[1,0,2,1]",
-         .want = "InvalidArgument: explicit_paddings must be less than the window"},
-        // Integers, of which sums wrap around.
-        {.op = "MaxPool",
-         .attrs = "ksize=[1,2,2,1]; strides=[1,1,1,1]; padding=SAME",
-         .inputs = "int64[1,2,2,1] 9007199254740993 -5 9007199254740992 7",
-         .want = "int64[1,2,2,1] 9007199254740993 7 9007199254740992 7"},
-        {.op = "MaxPool",
-         .attrs = "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=VALID",
-         .inputs = "uint8[1,2,2,2] 1 200 3 4 5 6 255 8",
-         .want = "uint8[1,1,1,2] 255 200"},
-        {.op = "MaxPool",
-         .attrs = "ksize=[1,1,1,2]; strides=[1,1,1,2]; padding=VALID",
-         .inputs = "int32[1,1,2,2] -7 -9 3 4",
-         .want = "int32[1,1,2,1] -7 4"},
-        {.op = "MaxPoolGrad",
-         .attrs = "ksize=[1,1,2,1]; strides=[1,1,1,1]; padding=VALID",
-         .inputs = "int32[1,1,3,1] 1 5 2; int32[1,1,2,1] 5; int32[1,1,2,1] 2147483647 1",
-         .want = "int32[1,1,3,1] 0 -2147483648 0"},
         {.op = "MaxPoolGrad",
          .attrs = "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=VALID",
          .inputs = "float[1,4,4,1] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
@@ -64,6 +26,14 @@ static void test_max(void **state)
                    "1.25 0.25; float[1,2,2,1] 0.5 1.25 0.75 1.25; float[1,4,4,1] -2.5 0 2.5 -0.5 2 "
                    "-1 1.5 -1.5 1 -2 0.5 -2.5 0 2.5 -0.5 2",
          .want = "float[1,2,2,1] 0 -0.5 -2 -0.5"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_max_same(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "MaxPool",
          .attrs = "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=SAME",
          .inputs = "float[1,3,3,2] -1.25 0.5 -0.5 1.25 0.25 -0.75 1 0 -1 0.75 -0.25 -1.25 0.5 -0.5 "
@@ -98,6 +68,14 @@ static void test_max(void **state)
                    "1.25 0.25; float[1,4,2,1] 1 1.25 1 1.25 1.25 1.25 1.25 1.25; float[1,4,4,1] "
                    "-2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 2.5 -0.5 2",
          .want = "float[1,4,2,1] 1.5 -0.5 1.5 -0.5 -0.5 -0.5 -0.5 -0.5"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_max_channels_first(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "MaxPool",
          .attrs = "ksize=[1,1,2,2]; strides=[1,1,1,2]; padding=VALID; data_format=NCHW",
          .inputs = "float[1,2,3,4] -1.25 -0.5 0.25 1 -1 -0.25 0.5 1.25 -0.75 0 0.75 -1.25 0.5 1.25 "
@@ -116,6 +94,60 @@ static void test_max(void **state)
                    "1.25 0.25 1 0.5; float[1,2,3,4] -2.5 0 2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0 "
                    "2.5 -0.5 2 -1 1.5 -1.5 1 -2 0.5 -2.5 0",
          .want = "float[1,2,2,2] -1 -1.5 -2 -1.5 2.5 1 -2 0"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+// Sums of integers wrap around.
+static void test_max_of_integers(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {.op = "MaxPool",
+         .attrs = "ksize=[1,2,2,1]; strides=[1,1,1,1]; padding=SAME",
+         .inputs = "int64[1,2,2,1] 9007199254740993 -5 9007199254740992 7",
+         .want = "int64[1,2,2,1] 9007199254740993 7 9007199254740992 7"},
+        {.op = "MaxPool",
+         .attrs = "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=VALID",
+         .inputs = "uint8[1,2,2,2] 1 200 3 4 5 6 255 8",
+         .want = "uint8[1,1,1,2] 255 200"},
+        {.op = "MaxPool",
+         .attrs = "ksize=[1,1,1,2]; strides=[1,1,1,2]; padding=VALID",
+         .inputs = "int32[1,1,2,2] -7 -9 3 4",
+         .want = "int32[1,1,2,1] -7 4"},
+        {.op = "MaxPoolGrad",
+         .attrs = "ksize=[1,1,2,1]; strides=[1,1,1,1]; padding=VALID",
+         .inputs = "int32[1,1,3,1] 1 5 2; int32[1,1,2,1] 5; int32[1,1,2,1] 2147483647 1",
+         .want = "int32[1,1,3,1] 0 -2147483648 0"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+// By hand.
+static void test_explicit_padding(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {.op = "MaxPool",
+         .attrs = EXPLICIT "explicit_paddings=[0,0,1,0,1,0,0,0]",
+         .inputs = "float[1,2,2,1] -1 -2 -3 -4",
+         .want = "float[1,2,2,1] -1"},
+        {.op = "MaxPoolGrad",
+         .attrs = EXPLICIT "explicit_paddings=[0,0,1,0,1,0,0,0]",
+         .inputs = "float[1,2,2,1] -1 -2 -3 -4; float[1,2,2,1] -1; float[1,2,2,1] 1 2 3 4",
+         .want = "float[1,2,2,1] 10 0 0 0"},
+        {.op = "MaxPoolGradGrad",
+         .attrs = EXPLICIT "explicit_paddings=[0,0,1,0,1,0,0,0]",
+         .inputs = "float[1,2,2,1] -1 -2 -3 -4; float[1,2,2,1] -1; float[1,2,2,1] 1 2 3 4",
+         .want = "float[1,2,2,1] 1"},
+        {.op = "MaxPool",
+         .attrs = EXPLICIT "explicit_paddings=[0,0,2,0,0,0,0,0]",
+         .inputs = "float[1,2,2,1] 1",
+         .want = "InvalidArgument: explicit_paddings must be less than the window"},
+        {.op = "MaxPool",
+         .attrs = EXPLICIT "explicit_paddings=[0,0,1,1,1,1,0,0]",
+         .inputs = "float[1,0,2,1]",
+         .want = "InvalidArgument: explicit_paddings must be less than the window"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -220,6 +252,62 @@ static void test_more_values(void **state)
     OP_TEST_VALUES(cases);
 }
 
+static void test_empty(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"AvgPool", POOL2, "float[0,4,4,3]", "float[0,2,2,3]"},
+        {"AvgPool", POOL2, "double[2,4,4,0]", "double[2,2,2,0]"},
+        {"AvgPool", "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=SAME", "float[2,0,4,3]", "float[2,0,2,3]"},
+        {"AvgPoolGrad", POOL2, "int32[4] 2 4 4 0; float[2,2,2,0]", "float[2,4,4,0]"},
+        {"MaxPool", POOL2, "int8[2,4,4,0]", "int8[2,2,2,0]"},
+        {"MaxPoolV2", "padding=VALID", "float[0,4,4,3]; int32[4] 1 2 2 1; int32[4] 1 2 2 1",
+         "float[0,2,2,3]"},
+        {"MaxPoolGradV2", "padding=VALID",
+         "float[0,4,4,3]; float[0,2,2,3]; float[0,2,2,3]; int32[4] 1 2 2 1; int32[4] 1 2 2 1",
+         "float[0,4,4,3]"},
+        {"MaxPoolGradGradV2", "padding=VALID",
+         "float[0,4,4,3]; float[0,2,2,3]; float[0,4,4,3]; int32[4] 1 2 2 1; int32[4] 1 2 2 1",
+         "float[0,2,2,3]"},
+        {"MaxPoolGradGrad", POOL2, "float[0,4,4,3]; float[0,2,2,3]; float[0,4,4,3]", "float[0,2,2,3]"},
+        // A window that is larger than the image fits nowhere.
+        {"MaxPool", "ksize=[1,3,2,1]; strides=[1,1,1,1]; padding=VALID", "float[1,1,4,1] 1",
+         "InvalidArgument: Computed output size would be negative"},
+        {"MaxPoolGrad", POOL2, "float[1,1,2,1] 1; float[1,0,1,1]; float[1,0,1,1]", "float[1,1,2,1] 0"},
+        {"AvgPoolGrad", POOL2, "int32[4] 1 1 2 1; float[1,0,1,1]", "float[1,1,2,1] 0"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_scalars(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"MaxPool", POOL2, "float[] 1", "InvalidArgument: tensor_in must be 4-dimensional"},
+        {"AvgPool", POOL2, "float[] 1", "InvalidArgument: tensor_in must be 4-dimensional"},
+        {"AvgPoolGrad", POOL2, "int32[] 1; float[1,1,1,1] 1", "InvalidArgument: orig_input_shape"},
+        {"AvgPoolGrad", POOL2, "int32[4] 1 2 2 1; float[] 1",
+         "InvalidArgument: out_backprop must be 4-dimensional"},
+        {"MaxPoolV2", "padding=VALID", "float[1,2,2,1] 1; int32[] 1; int32[4] 1",
+         "InvalidArgument: Sliding window ksize field must specify 4 dimensions"},
+        {"MaxPoolV2", "padding=VALID", "float[1,2,2,1] 1; int32[4] 1; int32[] 1",
+         "InvalidArgument: Sliding window strides field must specify 4 dimensions"},
+        {"MaxPoolGrad", POOL2, "float[1,2,2,1] 1; float[1,1,1,1] 1; float[] 1",
+         "InvalidArgument: out_backprop must be 4-dimensional"},
+        {"MaxPoolGradV2", "padding=VALID",
+         "float[1,2,2,1] 1; float[1,1,1,1] 1; float[] 1; int32[4] 1 2 2 1; int32[4] 1 2 2 1",
+         "InvalidArgument: out_backprop must be 4-dimensional"},
+        {"MaxPoolGradGrad", POOL2, "float[1,2,2,1] 1; float[1,1,1,1] 1; float[] 1",
+         "InvalidArgument: out_grad_backprop must be 4-dimensional"},
+        {"MaxPoolGradGrad", POOL2, "float[1,2,2,1] 1; float[1,1,1,1] 1; float[1,1,1,1] 1",
+         "InvalidArgument: Expected grad shape to be [1,2,2,1], but got [1,1,1,1]"},
+        {"MaxPoolGradGradV2", "padding=VALID",
+         "float[] 1; float[1,1,1,1] 1; float[1,2,2,1] 1; int32[4] 1 2 2 1; int32[4] 1 2 2 1",
+         "InvalidArgument: tensor_in must be 4-dimensional"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
 static void test_errors(void **state)
 {
     (void)state;
@@ -312,56 +400,22 @@ static void test_gradients(void **state)
     OP_TEST_GRADIENTS(cases);
 }
 
-// Along the depth. Values follow from the definition.
-static void test_depth(void **state)
-{
-    (void)state;
-    static const op_case cases[] = {
-        {"MaxPool", "ksize=[1,1,1,2]; strides=[1,1,1,2]; padding=VALID", "float[1,1,2,4] 1 2 4 3 -1 -2 0 5",
-         "float[1,1,2,2] 2 4 -1 5"},
-        {"MaxPool", "ksize=[1,1,1,3]; strides=[1,1,1,3]; padding=SAME", "float[1,1,1,3] 3 9 4",
-         "float[1,1,1,1] 9"},
-        {"MaxPool", "ksize=[1,1,1,2]; strides=[1,1,1,2]; padding=VALID", "half[1,1,1,2] 0x3c00 0x4000",
-         "half[1,1,1,1] 0x4000"},
-        {"MaxPool", "ksize=[1,1,1,2]; strides=[1,1,1,2]; padding=VALID", "double[0,2,2,4]",
-         "double[0,2,2,2]"},
-        {"MaxPool", "ksize=[1,1,1,2]; strides=[1,1,1,2]; padding=VALID", "float[1,1,1,3] 1",
-         "Unimplemented: evenly divide the input depth"},
-        {"MaxPool", "ksize=[1,1,1,2]; strides=[1,1,1,1]; padding=VALID", "float[1,1,1,2] 1",
-         "Unimplemented: the depth window to equal the depth stride"},
-        {"MaxPool", "ksize=[1,2,1,2]; strides=[1,1,1,2]; padding=VALID", "float[1,2,1,2] 1",
-         "Unimplemented: exactly one of pooling across depth or pooling across width/height"},
-        {"MaxPool", "ksize=[2,1,1,2]; strides=[1,1,1,2]; padding=VALID", "float[2,1,1,2] 1",
-         "Unimplemented: batch dimension"},
-        {"MaxPool", "ksize=[1,2,1,1]; strides=[1,2,1,1]; padding=VALID; data_format=NCHW", "float[1,2,1,1] 1",
-         "InvalidArgument: NHWC"},
-        {"MaxPoolV2", "padding=VALID", "float[1,1,2,4] 1 2 4 3 -1 -2 0 5; int32[4] 1 1 1 2; int32[4] 1 1 1 2",
-         "float[1,1,2,2] 2 4 -1 5"},
-        {"MaxPoolV2", "padding=VALID", "float[1,1,1,3] 1; int32[4] 1 1 1 2; int32[4] 1 1 1 2",
-         "Unimplemented: evenly divide the input depth"},
-        {"MaxPoolV2", "padding=VALID", "float[2,1,1,2] 1; int32[4] 2 1 1 1; int32[4] 1 1 1 1",
-         "Unimplemented: Pooling is not yet supported on the batch dimension."},
-        {"MaxPoolGradV2", "padding=VALID",
-         "float[1,1,1,2] 1 2; float[1,1,1,1] 2; float[1,1,1,1] 3; int32[4] 1 1 1 2; int32[4] 1 1 1 2",
-         "Unimplemented: depth dimension"},
-        {"MaxPoolGrad", "ksize=[1,1,1,2]; strides=[1,1,1,2]; padding=VALID",
-         "float[1,1,1,2] 1 2; float[1,1,1,1] 2; float[1,1,1,1] 3", "Unimplemented: depth dimension"},
-    };
-    OP_TEST_VALUES(cases);
-    static const op_shape_case shapes[] = {
-        {"MaxPool", "ksize=[1,1,1,2]; strides=[1,1,1,2]; padding=VALID", "[?,5,6,8]", "[?,5,6,4]"},
-        {"MaxPool", "ksize=[1,1,1,2]; strides=[1,1,1,2]; padding=SAME", "[?,5,6,?]", "[?,5,6,?]"},
-        {"MaxPoolV2", "padding=VALID", "[?,5,6,8]; int32[4] 1 1 1 2; int32[4] 1 1 1 2", "[?,5,6,4]"},
-    };
-    OP_TEST_SHAPES(shapes);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_depth),  cmocka_unit_test(test_max),         cmocka_unit_test(test_mean),
-        cmocka_unit_test(test_ties),   cmocka_unit_test(test_more_values), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_shapes), cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_max_valid),
+        cmocka_unit_test(test_max_same),
+        cmocka_unit_test(test_max_channels_first),
+        cmocka_unit_test(test_max_of_integers),
+        cmocka_unit_test(test_explicit_padding),
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_scalars),
+        cmocka_unit_test(test_mean),
+        cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_more_values),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_gradients),
     };
     return BD_RUN_TESTS(tests);
 }
