@@ -46,6 +46,12 @@ static void test_values(void **state)
         {"BatchNormWithGlobalNormalizationGrad", ATTRS,
          "float[1,1,1,2] 1; float[2] 1; float[2] 1; float[2] 1; float[2] 1",
          "InvalidArgument: out_backprop must be 4-dimensional"},
+        {"BatchNormWithGlobalNormalization", ATTRS,
+         "float[] 1; float[2] 1; float[2] 1; float[2] 1; float[2] 1",
+         "InvalidArgument: input must be 4-dimensional"},
+        {"BatchNormWithGlobalNormalizationGrad", ATTRS,
+         "float[1,1,1,2] 1; float[2] 1; float[2] 1; float[] 1; float[1,1,1,2] 1",
+         "InvalidArgument: gamma must be 1-dimensional"},
     };
     OP_TEST_VALUES(cases);
 }

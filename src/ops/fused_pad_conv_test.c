@@ -78,6 +78,22 @@ static void test_errors(void **state)
          "ResourceExhausted: "},
         {"FusedResizeAndPadConv2D", valid, IMAGE("float") "; int32[1] 2; " NO_PADDING "; " FILTER("float"),
          "InvalidArgument: shape_t must have two elements"},
+        {.op = "FusedPadConv2D",
+         .attrs = "mode=REFLECT; strides=[1,1,1,1]; padding=VALID",
+         .inputs = "float[] 1; int32[4,2] 0; float[1,1,1,1] 1",
+         .want = "InvalidArgument: input must be 4-dimensional"},
+        {.op = "FusedPadConv2D",
+         .attrs = "mode=REFLECT; strides=[1,1,1,1]; padding=VALID",
+         .inputs = "float[1,1,1,1] 1; int32[4,2] 0; float[] 1",
+         .want = "InvalidArgument: filter must be 4-dimensional"},
+        {.op = "FusedResizeAndPadConv2D",
+         .attrs = "mode=REFLECT; strides=[1,1,1,1]; padding=VALID",
+         .inputs = "float[1,0,2,1]; int32[2] 2 2; int32[4,2] 0; float[1,1,1,1] 1",
+         .want = "InvalidArgument: Input tensor can't be empty"},
+        {.op = "FusedResizeAndPadConv2D",
+         .attrs = "mode=REFLECT; strides=[1,1,1,1]; padding=VALID",
+         .inputs = "float[1,2,2,1] 1; int32[] 2; int32[4,2] 0; float[1,1,1,1] 1",
+         .want = "InvalidArgument: shape_t must be 1-dimensional"},
     };
     OP_TEST_VALUES(cases);
 }

@@ -56,6 +56,10 @@ static void test_patches(void **state)
          .attrs = "ksizes=[1,2147483647,2147483647,1]; strides=[1,1,1,1]; rates=[1,1,1,1]; padding=SAME",
          .inputs = "float[1,3,3,2] 1",
          .want = "InvalidArgument: "},
+        {.op = "ExtractImagePatches",
+         .attrs = PATCH2,
+         .inputs = "float[] 1",
+         .want = "InvalidArgument: input must be 4-dimensional"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -147,6 +151,22 @@ static void test_dilation(void **state)
          .attrs = DILATE,
          .inputs = "float[1,2,2,1] 1; float[2,2,1] 0; float[1,2,1,1] 1",
          .want = "InvalidArgument: out_backprop has incompatible size: [1,2,1,1] instead of [1,1,1,1]"},
+        {.op = "Dilation2D",
+         .attrs = DILATE,
+         .inputs = "float[1,1,1,1] 1; float[] 1",
+         .want = "InvalidArgument: input must be 4-dimensional and filter 3-dimensional"},
+        {.op = "Dilation2DBackpropInput",
+         .attrs = DILATE,
+         .inputs = "float[1,2,2,1] 1; float[1,1,1] 1; float[] 1",
+         .want = "InvalidArgument: out_backprop has incompatible size"},
+        {.op = "Dilation2DBackpropFilter",
+         .attrs = DILATE,
+         .inputs = "float[0,2,2,1]; float[1,1,1] 1; float[0,2,2,1]",
+         .want = "float[1,1,1] 0"},
+        {.op = "Dilation2DBackpropFilter",
+         .attrs = DILATE,
+         .inputs = "float[1,2,2,1] 1; float[1,1,1] 1; float[] 1",
+         .want = "InvalidArgument: out_backprop has incompatible size"},
     };
     OP_TEST_VALUES(cases);
 }

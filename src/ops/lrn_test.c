@@ -71,6 +71,13 @@ static void test_errors(void **state)
         {.op = "LRNGrad",
          .inputs = "float[1,1,1,2] 1; float[1,1,1,1] 1; float[1,1,1,2] 1",
          .want = "InvalidArgument: should have the same shape"},
+        {.op = "LRN", .inputs = "float[] 1", .want = "InvalidArgument: must be 4-dimensional"},
+        {.op = "LRNGrad",
+         .inputs = "float[0,2,2,3]; float[0,2,2,3]; float[0,2,2,3]",
+         .want = "float[0,2,2,3]"},
+        {.op = "LRNGrad",
+         .inputs = "float[] 1; float[] 1; float[] 1",
+         .want = "InvalidArgument: must be 4-dimensional"},
     };
     OP_TEST_VALUES(cases);
 }
