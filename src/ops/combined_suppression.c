@@ -64,8 +64,8 @@ static bool check_scalars(bd_op_ctx *c)
 
 static bool check_numbers(bd_op_ctx *c, const combined *m)
 {
-    if (m->class_max < 0) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "max_size_per_class must be >= 0, is %lld",
+    if (m->class_max <= 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "max_size_per_class must be positive, is %lld",
                    (long long)m->class_max);
     } else if (m->total <= 0) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "max_total_size must be > 0, is %lld", (long long)m->total);

@@ -103,7 +103,8 @@ static bool check_images(bd_op_ctx *c, const braid_shape *s, const char *what)
     if (s->rank != 4) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s image must be 4-D, but has shape %s", what, text);
     } else if (s->dims[1] <= 0 || s->dims[2] <= 0) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s dimensions must be positive, but are %s", what, text);
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s dimensions must be positive, but are %s",
+                   strcmp(what, "input") == 0 ? "image" : what, text);
     } else if (s->dims[1] > INT32_MAX || s->dims[2] > INT32_MAX) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s dimensions must fit int32, but are %s", what, text);
     }
@@ -343,7 +344,9 @@ static void grad_image_run(bd_op_ctx *c)
     }
     if (!check_images(c, &image, "image") || !check_boxes(c, 1, image.dims[0], &w.box_count)) return;
     if (grads->shape.dims[0] != w.box_count || grads->shape.dims[3] != image.dims[3]) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "boxes, image_size and grads have incompatible shape");
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   grads->shape.dims[0] != w.box_count ? "boxes and grads have incompatible shape"
+                                                       : "image_size and grads are incompatible");
         return;
     }
     memcpy(w.crop, &grads->shape.dims[1], sizeof w.crop);
@@ -406,7 +409,9 @@ static void grad_boxes_run(bd_op_ctx *c)
         !check_boxes(c, 2, x->shape.dims[0], &w.box_count))
         return;
     if (grads->shape.dims[0] != w.box_count || grads->shape.dims[3] != x->shape.dims[3]) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "boxes, image and grads have incompatible shape");
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   grads->shape.dims[0] != w.box_count ? "boxes and grads have incompatible shape"
+                                                       : "image, grads depth differ");
         return;
     }
     memcpy(w.crop, &grads->shape.dims[1], sizeof w.crop);

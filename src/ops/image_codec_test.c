@@ -626,9 +626,49 @@ static void test_encoding_errors(void **state)
         {.op = "EncodeJpegVariableQuality",
          .inputs = "uint8[2,2,3] 1; int32[] -1",
          .want = "InvalidArgument: quality must be in [0,100], got -1"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_input_shapes(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "DecodePng",
          .inputs = "string[1] a",
          .want = "InvalidArgument: contents must be scalar, got shape [1]"},
+        {.op = "DecodePng",
+         .inputs = "string[0]",
+         .want = "InvalidArgument: contents must be scalar, got shape [0]"},
+        {.op = "DecodeJpeg",
+         .inputs = "string[0]",
+         .want = "InvalidArgument: contents must be scalar, got shape [0]"},
+        {.op = "DecodeGif",
+         .inputs = "string[0]",
+         .want = "InvalidArgument: contents must be scalar, got shape [0]"},
+        {.op = "DecodeBmp",
+         .inputs = "string[0]",
+         .want = "InvalidArgument: contents must be scalar, got shape [0]"},
+        {.op = "DecodeImage",
+         .inputs = "string[0]",
+         .want = "InvalidArgument: contents must be scalar, got shape [0]"},
+        {.op = "ExtractJpegShape",
+         .inputs = "string[0]",
+         .want = "InvalidArgument: contents must be scalar, got shape [0]"},
+        {.op = "DecodeAndCropJpeg",
+         .inputs = "string[1] a; int32[4] 0 0 1 1",
+         .want = "InvalidArgument: contents must be scalar, got shape [1]"},
+        {.op = "DecodeAndCropJpeg",
+         .inputs = "string[] a; int32[] 0",
+         .want = "InvalidArgument: crop_window must be 1-D"},
+        {.op = "DecodeAndCropJpeg",
+         .inputs = "string[] a; int32[0]",
+         .want = "InvalidArgument: crop_size must have four elements"},
+        {.op = "EncodePng", .inputs = "uint8[] 1", .want = "InvalidArgument: image must be 3-dimensional"},
+        {.op = "EncodeJpeg", .inputs = "uint8[] 1", .want = "InvalidArgument: image must be 3-dimensional"},
+        {.op = "EncodeJpegVariableQuality",
+         .inputs = "uint8[0,2,3]; int32[] 90",
+         .want = "Internal: JPEG encoding failed"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -674,6 +714,7 @@ int main(void)
         cmocka_unit_test(test_jpeg_density),
         cmocka_unit_test(test_encoding_errors),
         cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_input_shapes),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -136,6 +136,11 @@ static void test_errors(void **state)
         {.op = "AdjustContrast",
          .inputs = "int8[2,4] 1; float[] 2; float[] 1; float[] 2",
          .want = "InvalidArgument: input must be at least 3-D, got shape [2,4]"},
+        {.op = "HSVToRGB", .inputs = "float[0,3]", .want = "float[0,3]"},
+        {.op = "AdjustSaturation", .inputs = "float[0,2,3]; float[] 1", .want = "float[0,2,3]"},
+        {.op = "AdjustSaturation",
+         .inputs = "float[1,1,3] 1; float[1] 1",
+         .want = "InvalidArgument: scale must be scalar: [1]"},
     };
     OP_TEST_VALUES(cases);
 }

@@ -38,6 +38,10 @@ static void test_values(void **state)
          "float[0,2,2,1]"},
         {"ImageProjectiveTransformV2", NEAREST "; fill_mode=REFLECT",
          "float[1,0,0,1]; float[1,8] 1 0 0 0 1 0 0 0; int32[2] 1 2", "float[1,1,2,1] 0"},
+        {.op = "ImageProjectiveTransformV3",
+         .attrs = BILINEAR,
+         .inputs = "float[0,2,2,1]; float[1,8] 1; int32[2] 3 3; float[] 0",
+         .want = "float[0,3,3,1]"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -60,6 +64,10 @@ static void test_errors(void **state)
          "InvalidArgument: output shape must have two elements"},
         {"ImageProjectiveTransformV3", NEAREST, IMAGE "; float[1,8] 1; int32[2] 1 3; float[1] 1",
          "InvalidArgument: fill_value must be a scalar"},
+        {.op = "ImageProjectiveTransformV2",
+         .attrs = BILINEAR,
+         .inputs = "float[] 1; float[1,8] 1; int32[2] 3 3",
+         .want = "InvalidArgument: Input images must have rank 4"},
     };
     OP_TEST_VALUES(cases);
 }

@@ -115,6 +115,12 @@ static void test_errors(void **state)
          "InvalidArgument: input_grad must be 4-dimensional"},
         {"ScaleAndTranslateGrad", NULL, "float[1,1,1,1] 1; float[1,1,1,1] 1; float[2] 1; float[] 1",
          "InvalidArgument: translation must be a vector of two elements"},
+        {.op = "ScaleAndTranslate",
+         .inputs = "float[] 1; int32[2] 2 2; float[2] 1; float[2] 0",
+         .want = "InvalidArgument: input must be 4-dimensional"},
+        {.op = "ScaleAndTranslate",
+         .inputs = "float[1,2,2,1] 1; int32[2] 2 2; float[] 1; float[2] 0",
+         .want = "InvalidArgument: scale must be a vector of two elements"},
     };
     OP_TEST_VALUES(cases);
     static const op_shape_case shapes[] = {

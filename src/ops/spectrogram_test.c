@@ -26,6 +26,10 @@ static void test_spectrogram(void **state)
          "InvalidArgument: Spectrogram initialization failed"},
         {"AudioSpectrogram", "window_size=4; stride=1", "float[7] 1",
          "InvalidArgument: input must be 2-dimensional[7]"},
+        {.op = "AudioSpectrogram",
+         .attrs = "window_size=4; stride=2",
+         .inputs = "float[] 1",
+         .want = "InvalidArgument: input must be 2-dimensional[]"},
     };
     OP_TEST_VALUES(cases);
 }

@@ -141,6 +141,12 @@ static void test_tensors(void **state)
     assert_string_equal(r.summary->value[0]->tag, "");
     expect_tensor(r.summary->value[0], "int64[] 7");
     end(&r);
+    r = RUN("TensorSummary", NULL, "float[2,0]");
+    expect_tensor(r.summary->value[0], "float[2,0]");
+    end(&r);
+    r = RUN("TensorSummaryV2", NULL, "string[] t", "string[0]", "string[] ''");
+    expect_tensor(r.summary->value[0], "string[0]");
+    end(&r);
 }
 
 static void test_merging(void **state)
@@ -152,6 +158,9 @@ static void test_merging(void **state)
     result r = run_op("MergeSummary", NULL, inputs, 2);
     EXPECT_BYTES(r, "\n\x08\n\x01x\x15\x01\x01\x80\x3f\n\x05\x15\x01\x01\x01\x01"
                     "\n\x05\x15\x02\x02\x02\x02\n\x08\n\x01y\x15\x01\x01\x01\x40");
+    end(&r);
+    r = run_op("MergeSummary", NULL, (const char *[]){"string[0]"}, 1);
+    EXPECT_BYTES(r, "");
     end(&r);
 }
 
@@ -313,6 +322,16 @@ static void test_errors(void **state)
          .attrs = "bad_color=uint8[] 3",
          .inputs = "string[] a; float[1,1,1,3] 1 2 3",
          .want = "InvalidArgument: bad_color must be a vector, got shape []"},
+        {.op = "AudioSummaryV2",
+         .inputs = "string[] a; float[] 1; float[] 1",
+         .want = "InvalidArgument: Tensor must be 3-D or 2-D, got: []"},
+        {.op = "AudioSummaryV2",
+         .inputs = "string[] a; float[1,3] 1; float[2] 1",
+         .want = "InvalidArgument: sample_rate must be a scalar"},
+        {.op = "AudioSummary",
+         .attrs = "sample_rate=8.0",
+         .inputs = "string[] a; float[2,0,1]",
+         .want = "InvalidArgument: 0 frames"},
     };
     OP_TEST_VALUES(cases);
 }

@@ -199,12 +199,49 @@ static void test_errors(void **state)
     op_live_free(w.live);
 }
 
+// What must be scalars, and is not; tensors without elements are written as such.
+static void test_inputs(void **state)
+{
+    const char *dir = *state;
+    writer w = new_writer("w");
+    RUN(&w, "InvalidArgument: max_queue must be a scalar", "CreateSummaryFileWriter", NULL, "string[] x",
+        "int32[0]", "int32[] 1", "string[] x");
+    create(&w, dir, "int32[] 0", "");
+    RUN(&w, "InvalidArgument: step must be scalar, got shape [0]", "WriteSummary", NULL, "int64[0]",
+        "float[0]", "string[] t", "string[] ''");
+    RUN(&w, "InvalidArgument: tag must be scalar, got shape [2]", "WriteSummary", NULL, "int64[] 1",
+        "float[0]", "string[2] t", "string[] ''");
+    RUN(&w, "InvalidArgument: sample_rate must be a scalar", "WriteAudioSummary", NULL, "int64[] 1",
+        "string[] s", "float[1,3] 0", "float[0]");
+    RUN(&w, "InvalidArgument: 0 frames", "WriteAudioSummary", NULL, "int64[] 1", "string[] s", "float[1,0]",
+        "float[] 8000");
+    RUN(&w, "InvalidArgument: step must be scalar, got shape [1]", "WriteHistogramSummary", NULL,
+        "int64[1] 1", "string[] h", "float[1] 1");
+    RUN(&w, "InvalidArgument: input tensor must have non-zero dims. Found: [1,0,1,1]", "WriteImageSummary",
+        NULL, "int64[] 1", "string[] i", "uint8[1,0,1,1]", "uint8[1] 0");
+    RUN(&w, "InvalidArgument: step must be scalar, got shape [0]", "WriteGraphSummary", NULL, "int64[0]",
+        "string[] ''");
+    RUN(&w, "InvalidArgument: event must be scalar, got shape [0]", "ImportEvent", NULL, "string[0]");
+    expect_count(dir, 1);
+    RUN(&w, "", "WriteHistogramSummary", NULL, "int64[] 1", "string[] h", "float[0]");
+    RUN(&w, "", "WriteSummary", NULL, "int64[] 1", "float[0]", "string[] t", "string[] ''");
+    RUN(&w, "", "WriteRawProtoSummary", NULL, "int64[] 1", "string[0]");
+    events e = read_events(dir);
+    assert_int_equal(e.count, 4);
+    assert_true(e.list[1]->summary->value[0]->histo->num == 0);
+    assert_int_equal(e.list[2]->summary->value[0]->tensor->tensor_content.len, 0);
+    assert_int_equal(e.list[3]->summary->n_value, 0);
+    end_events(&e);
+    op_live_free(w.live);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_life, in_temp_dir, remove_temp_dir),
         cmocka_unit_test_setup_teardown(test_values, in_temp_dir, remove_temp_dir),
         cmocka_unit_test_setup_teardown(test_errors, in_temp_dir, remove_temp_dir),
+        cmocka_unit_test_setup_teardown(test_inputs, in_temp_dir, remove_temp_dir),
     };
     return BD_RUN_TESTS(tests);
 }
