@@ -91,6 +91,8 @@ static void test_gather_and_where(void **state)
         {.op = "Where", .inputs = "bool[0,2]", .want = "int64[0,2]"},
         {.op = "Where", .inputs = "float[3] 0 -1.5 nan", .want = "int64[2,1] 1 2"},
         {.op = "Where", .inputs = "int64[2] 4294967296 0", .want = "int64[1,1] 0"},
+        {.op = "Where", .inputs = "complex64[3] 0 1j 2", .want = "int64[2,1] 1 2"},
+        {.op = "Where", .inputs = "string[1] a", .want = "InvalidArgument: string"},
     };
     OP_TEST_VALUES(cases);
 }

@@ -207,11 +207,30 @@ static void sequences_fini(sequences *q)
     bd_sparse_fini(&q->s);
 }
 
+static bool check_ranks(bd_op_ctx *c)
+{
+    static const struct {
+        int input, rank;
+        const char *name;
+    } wanted[] = {{0, 2, "hypothesis_indices"}, {3, 2, "truth_indices"},    {1, 1, "hypothesis_values"},
+                  {4, 1, "truth_values"},       {2, 1, "hypothesis_shape"}, {5, 1, "truth_shape"}};
+    for (size_t i = 0; i < BD_COUNTOF(wanted); i++) {
+        const braid_shape *shape = &bd_input(c, wanted[i].input)->shape;
+        if (shape->rank == wanted[i].rank) continue;
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s should be a %s, but got shape: %s", wanted[i].name,
+                   wanted[i].rank == 2 ? "matrix" : "vector",
+                   bd_shape_str(shape, (char[BD_SHAPE_STR_MAX]){0}));
+        return false;
+    }
+    return true;
+}
+
 static void distance_run(bd_op_ctx *c)
 {
     __attribute__((cleanup(sequences_fini))) sequences hypothesis = {0}, truth = {0};
     braid_shape shape;
-    if (!bd_sparse_input(c, 0, 1, 2, &hypothesis.s) || !bd_sparse_input(c, 3, 4, 5, &truth.s) ||
+    if (!check_ranks(c) || !bd_sparse_input(c, 0, 1, 2, &hypothesis.s) ||
+        !bd_sparse_input(c, 3, 4, 5, &truth.s) ||
         !output_shape(c, &hypothesis.s.shape, &truth.s.shape, &shape))
         return;
     braid_tensor *y = bd_output(c, 0, BRAID_FLOAT, &shape);

@@ -42,6 +42,9 @@ static void test_batches(void **state)
         {"SparseMatMul", NULL, "float[0,2]; float[2,3] 1", "float[0,3]"},
         {"SparseMatMul", NULL, "float[2,2] 1; float[3,1] 1", "InvalidArgument: Matrix size incompatible"},
         {"SparseMatMul", NULL, "float[2] 1; float[3,1] 1", "InvalidArgument: a is not a matrix"},
+        {"SparseMatMul", NULL, "float[] 1; float[1,1] 1", "InvalidArgument: a is not a matrix"},
+        {"SparseMatMul", NULL, "float[1,1] 1; float[] 1", "InvalidArgument: b is not a matrix"},
+        {"SparseMatMul", NULL, "float[2,0]; float[0,1]", "float[2,1] 0"},
     };
     OP_TEST_VALUES(cases);
 }

@@ -64,14 +64,7 @@ static bool plan(bd_op_ctx *c, bd_strided *walk, braid_shape *out)
                        rank);
             return false;
         }
-        if (axis < 0) axis += rank;
-        if (reduced[axis]) {
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                       "Invalid reduction arguments: Axes contains duplicate dimension: %lld",
-                       (long long)axis);
-            return false;
-        }
-        reduced[axis] = true;
+        reduced[axis < 0 ? axis + rank : axis] = true; // also when it is named twice
     }
     *walk = bd_strided_of(&x->shape);
     *out = BD_SCALAR;

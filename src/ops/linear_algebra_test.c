@@ -48,7 +48,14 @@ static void test_values(void **state)
         {"SparseTensorDenseAdd", NULL, "int32[1,1] 2; float[1] 10; int32[1] 2; float[2] 1 2",
          "InvalidArgument: Sparse tensor has some invalid index on dimension 0: 2; dense tensor shape: [2]"},
         {"SparseTensorDenseAdd", NULL, "int32[1,1] 1; float[1] 10; int32[1] 3; float[2] 1 2",
-         "InvalidArgument: a_shape"},
+         "InvalidArgument: Dimension 0 does not equal (no broadcasting is supported): sparse side 3 vs dense side 2"},
+        {"SparseTensorDenseAdd", NULL, "int64[0,2]; double[0]; int64[2] 1 2; double[1,2] 1 2",
+         "double[1,2] 1 2"},
+        {"SparseTensorDenseAdd", NULL, "int64[0,2]; int32[0]; int64[2] 0 3; int32[0,3]", "int32[0,3]"},
+        {"SparseTensorDenseAdd", NULL, "int64[0,1]; float[0]; int64[1] 2; float[] 1",
+         "InvalidArgument: Two operands have different ranks; received: 1 and 0"},
+        {"SparseTensorDenseAdd", NULL, "int64[1,1] 0; float[] 1; int64[1] 2; float[2] 1",
+         "InvalidArgument: Inputs a_values and a_shape should be vectors but received shapes: [] and [1]"},
     };
     OP_TEST_VALUES(cases);
 }

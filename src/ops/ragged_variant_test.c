@@ -155,6 +155,12 @@ static void test_gradient(void **state)
     static const op_case cases[] = {
         {"RaggedTensorToVariantGradient", "Tvalues=float", "variant[2]; int32[3] 0 1 3; int32[2] 3 2",
          "float[3,2] 0"},
+        {"RaggedTensorToVariantGradient", "Tvalues=int32", "variant[1]; int64[2] 0 0; int32[1] 0",
+         "int32[0]"},
+        {"RaggedTensorToVariantGradient", "Tvalues=float", "variant[0]; int64[1] 0; int32[2] 0 2",
+         "float[0,2]"},
+        {"RaggedTensorToVariantGradient", "Tvalues=float", "variant[2]; int32[] 0; int32[2] 3 2",
+         "InvalidArgument: Ragged splits must be a vector, got shape []"},
         {"RaggedTensorToVariantGradient", "Tvalues=float", "variant[2]; int32[2] 0 1; int32[2] 3 2",
          "InvalidArgument: row_splits must have 3 elements"},
         {"RaggedTensorToVariantGradient", "Tvalues=float", "variant[1]; int64[2] 0 4; int32[2] 3 2",

@@ -21,14 +21,7 @@ static bool read_axes(bd_op_ctx *c, bool reduced[BRAID_RANK_MAX])
                        rank);
             return false;
         }
-        if (axis < 0) axis += rank;
-        if (reduced[axis]) {
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                       "Invalid reduction arguments: Axes contains duplicate dimension: %lld",
-                       (long long)axis);
-            return false;
-        }
-        reduced[axis] = true;
+        reduced[axis < 0 ? axis + rank : axis] = true; // also when it is named twice
     }
     return true;
 }

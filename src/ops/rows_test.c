@@ -17,6 +17,7 @@ static void test_sets(void **state)
         {.op = "Unique", .inputs = "float[4] 0 -0 nan nan", .want = "float[3] 0 nan nan; int32[4] 0 0 1 2"},
         {.op = "Unique", .inputs = "int64[0]", .want = "int64[0]; int32[0]"},
         {.op = "Unique", .inputs = "int32[2,1] 1", .want = "InvalidArgument: unique expects a 1D vector."},
+        {.op = "Unique", .inputs = "int32[] 1", .want = "InvalidArgument: unique expects a 1D vector."},
 
         // The example of TensorFlow's documentation of tf.setdiff1d.
         {.op = "ListDiff",

@@ -219,6 +219,8 @@ static void test_gathered_slices(void **state)
         {"GatherNd", NULL, "float[2] 1 2; int32[] 1", "InvalidArgument: "},
         {"ResourceGather", "dtype=float", "var float[3,2] 1 2 3 4 5 6; int32[2,1] 2 0",
          "float[2,1,2] 5 6 1 2", "float[3,2] 1 2 3 4 5 6"},
+        {"ResourceGather", "dtype=float", "var float[3,2] 1 2 3 4 5 6; int32[] 1", "float[2] 3 4"},
+        {"ResourceGather", "dtype=float", "var float[3,2] 1 2 3 4 5 6; int32[0]", "float[0,2]"},
         {"ResourceGather", "dtype=float", "var float[3,2] 1 2 3 4 5 6; int64[1] 3",
          "InvalidArgument: indices[0] = 3 is not in [0, 3)"},
         {"ResourceGather", "dtype=float", "var float[3,2]; int64[1] 3",
@@ -232,6 +234,9 @@ static void test_sparse_to_dense(void **state)
     (void)state;
     static const op_case cases[] = {
         {"SparseToDense", NULL, "int32[] 2; int32[1] 4; float[] 7; float[] 0", "float[4] 0 0 7 0"},
+        {"SparseToDense", NULL, "int32[0,2]; int32[2] 2 1; float[0]; float[] 1", "float[2,1] 1 1"},
+        {"SparseToDense", NULL, "int32[0,2]; int32[2] 0 3; bool[0]; bool[] true", "bool[0,3]"},
+        {"SparseToDense", NULL, "int64[0]; int64[1] 2; uint8[] 5; uint8[] 1", "uint8[2] 1 1"},
         {"SparseToDense", NULL, "int64[2] 0 3; int64[1] 4; string[2] a b; string[] ''",
          "string[4] a '' '' b"},
         {"SparseToDense", NULL, "int32[2,2] 0 1 1 0; int32[2] 2 2; int32[] 1; int32[] -1",

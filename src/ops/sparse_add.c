@@ -32,24 +32,43 @@ static bool check_indices(bd_op_ctx *c, const braid_tensor *indices, const braid
     return true;
 }
 
+// The sparse tensor has the shape of the dense one. False: the kernel has failed.
+static bool check_shapes(bd_op_ctx *c)
+{
+    const braid_tensor *indices = bd_input(c, 0), *values = bd_input(c, 1), *a = bd_input(c, 2),
+                       *b = bd_input(c, 3);
+    char x[BD_SHAPE_STR_MAX], y[BD_SHAPE_STR_MAX];
+    int rank = b->shape.rank;
+    if (indices->shape.rank != 2) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input a_indices should be a matrix but received shape: %s",
+                   bd_shape_str(&indices->shape, x));
+    } else if (values->shape.rank != 1 || a->shape.rank != 1) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "Inputs a_values and a_shape should be vectors but received shapes: %s and %s",
+                   bd_shape_str(&values->shape, x), bd_shape_str(&a->shape, y));
+    } else if (a->shape.dims[0] != rank) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Two operands have different ranks; received: %lld and %d",
+                   (long long)a->shape.dims[0], rank);
+    } else if (indices->shape.dims[1] != rank || indices->shape.dims[0] != values->shape.dims[0]) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "Input a_indices of shape %s should have %d columns, and a row for each of the values %s",
+                   bd_shape_str(&indices->shape, x), rank, bd_shape_str(&values->shape, y));
+    }
+    for (int d = 0; d < rank && !bd_op_failed(c); d++) {
+        if (bd_tensor_index(a, d) == b->shape.dims[d]) continue;
+        bd_op_fail(
+            c, BRAID_INVALID_ARGUMENT,
+            "Dimension %d does not equal (no broadcasting is supported): sparse side %lld vs dense side %lld",
+            d, (long long)bd_tensor_index(a, d), (long long)b->shape.dims[d]);
+    }
+    return !bd_op_failed(c);
+}
+
 static void add_run(bd_op_ctx *c)
 {
     const braid_tensor *indices = bd_input(c, 0), *values = bd_input(c, 1), *b = bd_input(c, 3);
-    braid_shape shape;
     bd_slices s;
-    if (!bd_input_shape(c, 2, "a_shape", &shape)) return;
-    if (!bd_shape_equal(&shape, &b->shape)) {
-        char x[BD_SHAPE_STR_MAX], y[BD_SHAPE_STR_MAX];
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "a_shape %s and the shape of b, %s, must be equal",
-                   bd_shape_str(&shape, x), bd_shape_str(&b->shape, y));
-        return;
-    }
-    if (indices->shape.rank != 2 || indices->shape.dims[1] != shape.rank) {
-        char text[BD_SHAPE_STR_MAX];
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "a_indices must be a matrix with %d columns, but has shape %s",
-                   shape.rank, bd_shape_str(&indices->shape, text));
-        return;
-    }
+    if (!check_shapes(c)) return;
     if (!check_indices(c, indices, &b->shape) || !bd_slices_init(c, &s, true, &b->shape, indices)) return;
     braid_tensor *y = bd_output_forward(c, 0, 3, b->dtype, &b->shape);
     if (!y) return;

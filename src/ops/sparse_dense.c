@@ -54,15 +54,18 @@ static int64_t dense_at(bd_op_ctx *c, const bd_sparse *s, const int64_t *strides
     return at;
 }
 
-static bool is_integer(braid_dtype dtype)
+// Of either sign, where the type has two.
+static bool is_zero(const char *value, braid_dtype dtype)
 {
-    return (BD_DTYPE_BIT(dtype) & bd_dtypes_integer) != 0;
-}
-
-static bool is_zero(const char *value, size_t size)
-{
-    static const char zeros[8];
-    return memcmp(value, zeros, size) == 0;
+    size_t size = braid_dtype_size(dtype);
+    bool is_complex = dtype == BRAID_COMPLEX64 || dtype == BRAID_COMPLEX128;
+    bool is_integer = (BD_DTYPE_BIT(dtype) & bd_dtypes_integer) != 0;
+    size_t part = is_complex ? size / 2 : size;
+    for (size_t i = 0; i < size; i++) {
+        bool has_sign = !is_integer && i % part == part - 1;
+        if (value[i] & (has_sign ? 0x7f : 0xff)) return false;
+    }
+    return true;
 }
 
 static void combine(bd_op_ctx *c, const bd_sparse *s, const int64_t *strides, bd_update_op op)
@@ -70,7 +73,6 @@ static void combine(bd_op_ctx *c, const bd_sparse *s, const int64_t *strides, bd
     const braid_tensor *dense = bd_input(c, 3);
     size_t size = braid_dtype_size(dense->dtype);
     bd_update_fn update = bd_update_function(dense->dtype, op);
-    bool refuses_zero = op == BD_UPDATE_DIV && is_integer(dense->dtype);
     braid_tensor *y = bd_output_sparse_values(c, 0, dense->dtype, s->count);
     if (!y) return;
     bd_elements_copy(y, 0, s->values, 0, s->count);
@@ -78,8 +80,9 @@ static void combine(bd_op_ctx *c, const bd_sparse *s, const int64_t *strides, bd
         int64_t at = dense_at(c, s, strides, i);
         if (at < 0) return;
         const char *other = (const char *)dense->data + (size_t)at * size;
-        if (refuses_zero && is_zero(other, size)) {
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Integer division by zero");
+        if (op == BD_UPDATE_DIV && is_zero(other, dense->dtype)) {
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                       "SparseDenseCwiseDiv cannot divide by zero,but input dense tensor contains zero");
             return;
         }
         update((char *)y->data + (size_t)i * size, other, 1);

@@ -131,8 +131,10 @@ static void test_refusals(void **state)
 {
     (void)state;
     static const op_case cases[] = {
-        {"DeserializeSparse", "dtype=float", "string[] a", "InvalidArgument: "},
-        {"DeserializeSparse", "dtype=float", "string[2] a b", "InvalidArgument: "},
+        {"DeserializeSparse", "dtype=float", "string[] a",
+         "InvalidArgument: Serialized sparse should have non-zero rank []"},
+        {"DeserializeSparse", "dtype=float", "string[2] a b",
+         "InvalidArgument: Serialized sparse should have 3 as the last dimension [2]"},
         {"DeserializeSparse", "dtype=float", "string[3] a b c",
          "InvalidArgument: Could not parse serialized proto: serialized_sparse[0, 0]"},
         {"SerializeManySparse", NULL, "int64[0,1]; float[0]; int64[1] 1",
@@ -141,6 +143,18 @@ static void test_refusals(void **state)
          "InvalidArgument: indices[1] = [0,0] is out of order"},
         {"SerializeSparse", NULL, "int64[1] 0; float[1] 0; int64[1] 2",
          "InvalidArgument: Input indices should be a matrix but received shape [1]"},
+        {"SerializeSparse", NULL, "int64[] 0; float[1] 0; int64[1] 2",
+         "InvalidArgument: Input indices should be a matrix but received shape []"},
+        {"SerializeManySparse", NULL, "int64[1,2] 0; float[] 0; int64[2] 2 2",
+         "InvalidArgument: Input values should be a vector but received shape []"},
+        {"DeserializeSparse", "dtype=float", "string[0,3]",
+         "InvalidArgument: Serialized sparse should have at least 1 serialized tensor, but has a zero dimension [0,3]"},
+        {"DeserializeManySparse", "dtype=float", "string[] a",
+         "InvalidArgument: Serialized sparse should have non-zero rank []"},
+        {"AddSparseToTensorsMap", NULL, "int64[1,2] 0; float[1] 0; int64[] 2",
+         "InvalidArgument: Input shape should be a vector but received shape []"},
+        {"AddManySparseToTensorsMap", NULL, "int64[] 0; float[1] 0; int64[2] 2 2",
+         "InvalidArgument: Input indices should be a matrix but received shape []"},
     };
     OP_TEST_VALUES(cases);
 }

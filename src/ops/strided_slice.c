@@ -87,6 +87,11 @@ static void strided_slice_grad_run(bd_op_ctx *c)
     braid_shape shape;
     bd_strided_selection sel;
     const braid_tensor *dy = bd_input(c, 4);
+    if (bd_input(c, 0)->shape.rank != 1) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "shape must be 1-D, got shape.shape = %s",
+                   bd_shape_str(&bd_input(c, 0)->shape, (char[BD_SHAPE_STR_MAX]){0}));
+        return;
+    }
     if (!bd_input_shape(c, 0, "shape", &shape) || !bd_strided_read(c, 1, &shape, &sel)) return;
     if (!bd_shape_equal(&dy->shape, &sel.out)) {
         char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];

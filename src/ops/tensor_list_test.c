@@ -652,6 +652,18 @@ static void test_optionals(void **state)
     static const char attrs[] = "output_types=[float]; output_shapes=[?]";
     expect(p, OUT(p, "OptionalGetValue", attrs, sum), "float[2] 2 4");
     p = program_new();
+    expect(
+        p,
+        OUT(p, "OptionalGetValue", attrs, OUT(p, "OptionalFromValue", NULL, program_feed(p, "float[0,3]"))),
+        "float[0,3]");
+    p = program_new();
+    expect(p, OUT(p, "OptionalHasValue", NULL, program_feed(p, "variant[]")),
+           "InvalidArgument: tensorflow::data::Optional");
+    static const op_case nothing[] = {
+        {"OptionalFromValue", NULL, "", "InvalidArgument: Toutput_types"},
+    };
+    OP_TEST_VALUES(nothing);
+    p = program_new();
     one = OUT(p, "OptionalFromValue", NULL, from_tensor(p, "float[2] 1 2", "int32[0]"));
     braid_out zeros = OUT(p, "OptionalGetValue", "output_types=[variant]; output_shapes=[?]",
                           OUT(p, "ZerosLike", NULL, one));
