@@ -107,6 +107,9 @@ foreach(source IN LISTS cross_tests)
     get_filename_component(group ${dir} NAME)
     file(GLOB support CONFIGURE_DEPENDS ${dir}/support/*.c)
     braid_add_test(tests_${group}_${name}_test ${group}.${name} cli ${source} ${support})
+    if(group STREQUAL runtime) # ops that call functions run only in sessions
+        set_tests_properties(${group}.${name} PROPERTIES FIXTURES_SETUP op_rows)
+    endif()
 endforeach()
 # It reads what all tests of ops have noted.
 if(TEST graph.op_coverage)

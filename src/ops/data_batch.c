@@ -405,13 +405,19 @@ static void padded_run(bd_op_ctx *c)
         output_batch(c, d);
 }
 
+static braid_code padded_handle_shape(bd_shape_ctx *c, braid_status *st)
+{
+    braid_code code = bd_shape_ctx_rank(c, 1, 0, st);
+    return code ? code : bd_shape_fn_scalar(c, st);
+}
+
 BD_OP(PaddedBatchDataset) = {
     .signature =
         "(input_dataset: variant, batch_size: int64, padded_shapes: N*int64, padding_values: Toutput_types...) -> "
         "(handle: variant)",
     .attrs = "Toutput_types:list(type)>=1; output_shapes:list(shape)>=1; N:int>=1",
     .flags = BD_OP_NOT_DIFFERENTIABLE,
-    .shape = bd_shape_fn_scalar,
+    .shape = padded_handle_shape,
     .kernels = BD_KERNELS({.run = padded_run}),
     .doc =
         "`batch_size` elements at a time, padded to the same shape and stacked; a size of -1 becomes the largest of the batch.",
@@ -424,7 +430,7 @@ BD_OP(PaddedBatchDatasetV2) = {
     .attrs =
         "parallel_copy:bool=false; Toutput_types:list(type)>=1; output_shapes:list(shape)>=1; N:int>=1; " BD_DATASET_METADATA,
     .flags = BD_OP_NOT_DIFFERENTIABLE,
-    .shape = bd_shape_fn_scalar,
+    .shape = padded_handle_shape,
     .kernels = BD_KERNELS({.run = padded_run}),
     .doc =
         "`batch_size` elements at a time, padded to the same shape and stacked; a size of -1 becomes the largest of the batch.",

@@ -65,6 +65,22 @@ static braid_code branch_create(const braid_op *node, void *state, braid_status 
     return bd_func_ref_read(node, "branches", 0, state, st);
 }
 
+// Those that are not taken must be there, too.
+static bool other_branches_exist(bd_op_ctx *c)
+{
+    BD_STATUS(st);
+    const int count = bd_node_attr(c->node, "branches")->list.count;
+    for (int i = 1; i < count && !st->code; i++) {
+        bd_func_ref f = {0};
+        const bd_callee *callee;
+        if (!bd_func_ref_read(c->node, "branches", i, &f, st))
+            bd_function_find(c->step->functions, &f, BD_CALLEE_PLACED, &callee, st);
+        bd_func_ref_fini(&f);
+    }
+    if (st->code) bd_op_fail_status(c, st);
+    return !st->code;
+}
+
 // The inputs are the dataset, a ratio, and the arguments of all branches.
 static void branch_run(bd_op_ctx *c)
 {
@@ -86,7 +102,7 @@ static void branch_run(bd_op_ctx *c)
             "branches and other_arguments_lengths must have the same length, and all arguments must be there");
         return;
     }
-    if (!bd_captured_init(&f, c, c->state, 3, (int)lengths->list.i[0])) return;
+    if (!other_branches_exist(c) || !bd_captured_init(&f, c, c->state, 3, (int)lengths->list.i[0])) return;
     bd_dataset *d = bd_dataset_of_attrs(c, &branch_kind, true);
     if (!d) {
         bd_captured_fini(&f);

@@ -228,12 +228,25 @@ static void record_run(bd_op_ctx *c)
         bd_output_dataset(c, &d->base);
 }
 
+// One file or several; the rest are scalars, but for the offsets that TFRecordDatasetV2 has of the files.
+static braid_code files_shape(bd_shape_ctx *c, braid_status *st)
+{
+    for (int i = 0; i < c->input_count; i++) {
+        const bool is_of_files = i == 0 || strcmp(c->node->def->inputs[i].name, "byte_offsets") == 0;
+        if (is_of_files && c->inputs[i].rank > 1)
+            return bd_shape_ctx_fail(c, st, "Shape must be at most rank 1 but is rank %d", c->inputs[i].rank);
+        braid_code code = is_of_files ? BRAID_OK : bd_shape_ctx_rank(c, i, 0, st);
+        if (code) return code;
+    }
+    return bd_shape_fn_scalar(c, st);
+}
+
 BD_OP(TFRecordDatasetV2) = {
     .signature = "(filenames: string, compression_type: string, buffer_size: int64, byte_offsets: int64) -> "
                  "(handle: variant)",
     .attrs = BD_DATASET_METADATA,
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
-    .shape = bd_shape_fn_scalar,
+    .shape = files_shape,
     .kernels = BD_KERNELS({.run = record_run}),
     .doc = "The records of TFRecord files, one file after the other, each from a byte offset on.",
 };
@@ -241,7 +254,7 @@ BD_OP(TFRecordDatasetV2) = {
 BD_OP(TFRecordDataset) = {
     .signature = "(filenames: string, compression_type: string, buffer_size: int64) -> (handle: variant)",
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
-    .shape = bd_shape_fn_scalar,
+    .shape = files_shape,
     .kernels = BD_KERNELS({.run = record_run}),
     .doc = "The records of TFRecord files, one file after the other.",
 };
@@ -301,7 +314,7 @@ BD_OP(TextLineDataset) = {
     .signature = "(filenames: string, compression_type: string, buffer_size: int64) -> (handle: variant)",
     .attrs = BD_DATASET_METADATA,
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
-    .shape = bd_shape_fn_scalar,
+    .shape = files_shape,
     .kernels = BD_KERNELS({.run = text_run}),
     .doc = "The lines of text files, one file after the other, without line feeds and carriage returns.",
 };
@@ -391,7 +404,7 @@ BD_OP(FixedLengthRecordDataset) = {
         "(filenames: string, header_bytes: int64, record_bytes: int64, footer_bytes: int64, buffer_size: int64) -> "
         "(handle: variant)",
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
-    .shape = bd_shape_fn_scalar,
+    .shape = files_shape,
     .kernels = BD_KERNELS({.run = fixed_run}),
     .doc =
         "Records of `record_bytes` bytes of files, between a header and a footer, one file after the other.",
@@ -403,7 +416,7 @@ BD_OP(FixedLengthRecordDatasetV2) = {
         "compression_type: string) -> (handle: variant)",
     .attrs = BD_DATASET_METADATA,
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
-    .shape = bd_shape_fn_scalar,
+    .shape = files_shape,
     .kernels = BD_KERNELS({.run = fixed_run}),
     .doc =
         "Records of `record_bytes` bytes of files, which may be compressed, between a header and a footer.",

@@ -281,13 +281,22 @@ static void map_and_batch_run(bd_op_ctx *c)
     if (batches) bd_output_dataset(c, batches);
 }
 
+static braid_code map_and_batch_shape(bd_shape_ctx *c, braid_status *st)
+{
+    for (int i = c->input_count - 3; i < c->input_count; i++) { // behind what the function takes
+        braid_code code = bd_shape_ctx_rank(c, i, 0, st);
+        if (code) return code;
+    }
+    return bd_shape_fn_scalar(c, st);
+}
+
 #define MAP_AND_BATCH_OP                                                                                     \
     {                                                                                                        \
         .signature = "(input_dataset: variant, other_arguments: Targuments..., batch_size: int64, "          \
                      "num_parallel_calls: int64, drop_remainder: bool) -> (handle: variant)",                \
         .attrs = "f:func; Targuments:list(type)>=0; " BD_DATASET_ATTRS                                       \
                  "; preserve_cardinality:bool=false; " BD_DATASET_METADATA,                                  \
-        .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalar,                                      \
+        .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = map_and_batch_shape,                                     \
         .kernels = BD_FUNC_KERNEL(f, map_and_batch_run),                                                     \
         .deviation = "After an error the next batch begins with the next element.",                          \
         .doc = "Batches of what a function makes of each element of a dataset, several at a time."           \

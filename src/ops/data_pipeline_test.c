@@ -49,6 +49,14 @@ static void test_selections(void **state)
         {RANGE(2) "ShardDataset{require_non_empty=true}(int64[] 3; int64[] 0)", "int64",
          "InvalidArgument: (# elems = 2, # shards = 3)", 1},
         {RANGE(4) "AutoShardDataset(int64[] 2; int64[] 1)", "int64", "int64[] 1 | int64[] 3 | end", 2},
+        {RANGE(2) "AutoShardDataset{auto_shard_policy=2}(int64[] 2; int64[] 1)", "int64", "int64[] 1 | end",
+         1},
+        {RANGE(1) "AutoShardDataset(int64[] 2; int64[] 0)", "int64",
+         "InvalidArgument: aren't enough elements in this dataset for each shard to have at least one element",
+         1},
+        {RANGE(1) "AutoShardDataset(int64[] 1; int64[] 0)", "int64", "int64[] 0 | end", 1},
+        {RANGE(2) "AutoShardDataset{auto_shard_policy=-1}(int64[] 2; int64[] 0)", "int64",
+         "int64[] 0 | int64[] 1 | end", 2},
     };
     PIPELINE_TEST(cases);
 }
@@ -258,6 +266,11 @@ static void test_shapes(void **state)
         {"RangeDataset", COMPONENTS, "int64[]; int64[]; int64[]", "[]"},
         {"RangeDataset", COMPONENTS, "int64[2]; int64[]; int64[]",
          "InvalidArgument: Shape must be rank 0 but is rank 1"},
+        {"TextLineDataset", NULL, "string[1,1]; string[]; int64[]",
+         "InvalidArgument: Shape must be at most rank 1 but is rank 2"},
+        {"TFRecordDatasetV2", NULL, "string[2]; string[]; int64[]; int64[2]", "[]"},
+        {"TFRecordDatasetV2", NULL, "string[2]; string[]; int64[]; int64[2,2]",
+         "InvalidArgument: Shape must be at most rank 1 but is rank 2"},
         {"TensorSliceDataset", "output_shapes=[[2]]", "int64[3,2]", "[]"},
         {"RandomDataset", COMPONENTS, "int64[]; int64[1]",
          "InvalidArgument: Shape must be rank 0 but is rank 1"},

@@ -193,22 +193,8 @@ static const bd_dataset_kind shard_kind = {
     .received = shard_received,
 };
 
-static void make_shard(bd_op_ctx *c, bool require_non_empty)
+static void make_shard(bd_op_ctx *c, int64_t count, int64_t index, bool require_non_empty)
 {
-    int64_t count, index;
-    if (!bd_input_scalar_int(c, 1, "num_shards", &count) || !bd_input_scalar_int(c, 2, "index", &index))
-        return;
-    if (count <= 0) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                   "Number of shards must be greater than zero (currently num_shards = %lld).",
-                   (long long)count);
-        return;
-    }
-    if (index < 0 || index >= count) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Index must be between 0 and %lld (currently index = %lld).",
-                   (long long)count - 1, (long long)index);
-        return;
-    }
     bd_dataset *d = bd_dataset_over_input(c, &shard_kind);
     if (!d) return;
     dataset_of(d)->count = count;
@@ -219,7 +205,18 @@ static void make_shard(bd_op_ctx *c, bool require_non_empty)
 
 static void shard_run(bd_op_ctx *c)
 {
-    make_shard(c, bd_node_attr_bool(c->node, "require_non_empty"));
+    int64_t count, index;
+    if (!bd_input_scalar_int(c, 1, "num_shards", &count) || !bd_input_scalar_int(c, 2, "index", &index))
+        return;
+    if (count <= 0)
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "Number of shards must be greater than zero (currently num_shards = %lld).",
+                   (long long)count);
+    else if (index < 0 || index >= count)
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Index must be between 0 and %lld (currently index = %lld).",
+                   (long long)count - 1, (long long)index);
+    else
+        make_shard(c, count, index, bd_node_attr_bool(c->node, "require_non_empty"));
 }
 
 BD_OP(ShardDataset) = {
@@ -231,9 +228,29 @@ BD_OP(ShardDataset) = {
     .doc = "Every `num_shards`th element of a dataset, beginning with that of number `index`.",
 };
 
+// TensorFlow's AutoShardPolicy.
+enum {
+    SHARD_OFF = -1,
+    SHARD_HINT = 3
+};
+
 static void auto_shard_run(bd_op_ctx *c)
 {
-    make_shard(c, false);
+    int64_t count, index, policy = bd_node_attr_int(c->node, "auto_shard_policy");
+    if (!bd_input_scalar_int(c, 1, "num_workers", &count) || !bd_input_scalar_int(c, 2, "index", &index))
+        return;
+    if (count <= 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "num_workers must be greater than zero.");
+    } else if (index < 0 || index >= count) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "index must be between 0 and %lld", (long long)count - 1);
+    } else if (policy < SHARD_OFF || policy >= SHARD_HINT) {
+        bd_op_fail(c, BRAID_UNIMPLEMENTED, "auto_shard_policy %lld is not served", (long long)policy);
+    } else if (policy == SHARD_OFF || count == 1) {
+        bd_dataset *d = bd_input_dataset(c, 0);
+        if (d) bd_output_dataset(c, bd_dataset_ref(d));
+    } else {
+        make_shard(c, count, index, true);
+    }
 }
 
 // TensorFlow shards by files where it can find them, which leaves each worker other elements, but as many of them.
@@ -243,8 +260,8 @@ static void auto_shard_run(bd_op_ctx *c)
         .attrs = BD_DATASET_ATTRS "; auto_shard_policy:int=0; num_replicas:int=0",                           \
         .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalars,                                     \
         .kernels = BD_KERNELS({.run = auto_shard_run}),                                                      \
-        .deviation = "Elements are shared out, never files.",                                                \
-        .doc = "A worker's share of a dataset: by elements, never by files."                                 \
+        .deviation = "Elements are shared out, never files; the policy HINT is not served.",                 \
+        .doc = "A worker's share of a dataset, which must not be empty; all of it with the policy OFF."      \
     }
 
 BD_OP(AutoShardDataset) = AUTO_SHARD_OP;

@@ -94,8 +94,16 @@ braid_code bd_check_components(int count, const braid_dtype *types, const braid_
 
 bd_dataset *bd_input_dataset(bd_op_ctx *c, int i)
 {
-    bd_variant *v = bd_input_variant(c, i, &bd_dataset_type);
-    return v ? BD_CONTAINER_OF(v, bd_dataset, base) : NULL;
+    const braid_tensor *t = bd_input(c, i);
+    if (t->dtype != BRAID_VARIANT || t->shape.rank != 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Dataset tensor must be a scalar of dtype DT_VARIANT.");
+        return NULL;
+    }
+    bd_variant *v = bd_tensor_variant(t)[0];
+    if (v && v->type == &bd_dataset_type) return BD_CONTAINER_OF(v, bd_dataset, base);
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Tensor must be a Dataset object. Input %d holds %s", i,
+               bd_variant_type_name(v));
+    return NULL;
 }
 
 bd_dataset *bd_dataset_over_input(bd_op_ctx *c, const bd_dataset_kind *kind)

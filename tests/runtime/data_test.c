@@ -17,7 +17,7 @@ static const row rows[] = {
     {"ParallelMapDataset",
      RANGE(6) NODE("p", "Const", INT32("3"))
          NODE("d", "ParallelMapDataset", INPUT("range") INPUT("p") MAP_ATTRS("square")) ITERATOR("d"),
-     "0 1 4 9 16 25 end"},
+     "0 1 4 9 16 25 end", "p num_parallel_calls"},
     {"ParallelMapDataset, an error",
      RANGE(5) NODE("p", "Const", INT32("-1"))
          NODE("d", "ParallelMapDataset", INPUT("range") INPUT("p") MAP_ATTRS("divide")) ITERATOR("d"),
@@ -26,12 +26,12 @@ static const row rows[] = {
      RANGE(5) NODE("b", "Const", INT("2")) NODE("p", "Const", INT("2")) NODE("r", "Const", BOOL("false"))
          NODE("d", "MapAndBatchDataset", INPUT("range") INPUT("b") INPUT("p") INPUT("r") MAP_ATTRS("square"))
              ITERATOR("d"),
-     "[0 1] [4 9] [16] end"},
+     "[0 1] [4 9] [16] end", "b batch_size; p num_parallel_calls; r drop_remainder"},
     {"ExperimentalMapAndBatchDataset, dropping",
      RANGE(5) NODE("b", "Const", INT("2")) NODE("p", "Const", INT("2")) NODE("r", "Const", BOOL("true"))
          NODE("d", "ExperimentalMapAndBatchDataset",
               INPUT("range") INPUT("b") INPUT("p") INPUT("r") MAP_ATTRS("square")) ITERATOR("d"),
-     "[0 1] [4 9] end"},
+     "[0 1] [4 9] end", "b batch_size; p num_parallel_calls; r drop_remainder"},
     {"FilterDataset",
      RANGE(6) NODE("d", "FilterDataset", INPUT("range") FUNC("predicate", "even") NO_ARGS COMPONENTS)
          ITERATOR("d"),
@@ -56,18 +56,18 @@ static const row rows[] = {
     {"InterleaveDataset",
      RANGE(5) NODE("c", "Const", INT("2")) NODE("b", "Const", INT("1"))
          NODE("d", "InterleaveDataset", INPUT("range") INPUT("c") INPUT("b") MAP_ATTRS("tens")) ITERATOR("d"),
-     "10 20 21 30 31 40 32 41 42 43 end"},
+     "10 20 21 30 31 40 32 41 42 43 end", "c cycle_length; b block_length"},
     {"ParallelInterleaveDatasetV2",
      RANGE(4) NODE("c", "Const", INT("2")) NODE("b", "Const", INT("2")) NODE("p", "Const", INT("2"))
          NODE("d", "ParallelInterleaveDatasetV2",
               INPUT("range") INPUT("c") INPUT("b") INPUT("p") MAP_ATTRS("tens")) ITERATOR("d"),
-     "10 20 21 30 31 32 end"},
+     "10 20 21 30 31 32 end", "c cycle_length; b block_length; p num_parallel_calls"},
     {"ParallelInterleaveDataset",
      RANGE(4) NODE("c", "Const", INT("9")) NODE("b", "Const", INT("1")) NODE("s", "Const", BOOL("false"))
          NODE("d", "ParallelInterleaveDataset",
-              INPUT("range") INPUT("c") INPUT("b") INPUT("s") INPUT("b") INPUT("b") MAP_ATTRS("tens"))
+              INPUT("range") INPUT("c") INPUT("b") INPUT("s") INPUT("one") INPUT("one") MAP_ATTRS("tens"))
              ITERATOR("d"),
-     "10 20 30 21 31 32 end"},
+     "10 20 30 21 31 32 end", "c cycle_length; b block_length; s sloppy"},
     {"ScanDataset",
      RANGE(5) NODE("s", "Const", INT("100"))
          NODE("d", "ScanDataset", INPUT("range") INPUT("s") LIST("Tstate", "type: DT_INT64") MAP_ATTRS("sum"))
@@ -113,9 +113,9 @@ static const row rows[] = {
     {"ExperimentalParallelInterleaveDataset",
      RANGE(3) NODE("c", "Const", INT("2")) NODE("b", "Const", INT("1")) NODE("s", "Const", BOOL("true"))
          NODE("d", "ExperimentalParallelInterleaveDataset",
-              INPUT("range") INPUT("c") INPUT("b") INPUT("s") INPUT("b") INPUT("b") MAP_ATTRS("tens"))
+              INPUT("range") INPUT("c") INPUT("b") INPUT("s") INPUT("one") INPUT("one") MAP_ATTRS("tens"))
              ITERATOR("d"),
-     "10 20 21 end"},
+     "10 20 21 end", "c cycle_length; b block_length; s sloppy"},
     {"ExperimentalGroupByWindowDataset, a window of no size",
      RANGE(2) NODE("d", "ExperimentalGroupByWindowDataset",
                    INPUT("range") FUNC("key_func", "mod3") FUNC("reduce_func", "batch9")

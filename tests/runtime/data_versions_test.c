@@ -19,12 +19,12 @@ static const row rows[] = {
      RANGE(6) NODE("p", "Const", INT("3")) NODE("d", "ParallelMapDatasetV2",
                                                 INPUT("range") INPUT("p") MAP_ATTRS("square")
                                                     ATTR("deterministic", "s: 'false'")) ITERATOR("d"),
-     "0 1 4 9 16 25 end"},
+     "0 1 4 9 16 25 end", "p num_parallel_calls"},
     {"ParallelFilterDataset",
      RANGE(6) NODE("p", "Const", INT("-1"))
          NODE("d", "ParallelFilterDataset",
               INPUT("range") INPUT("p") FUNC("predicate", "even") NO_ARGS COMPONENTS) ITERATOR("d"),
-     "0 2 4 end"},
+     "0 2 4 end", "p num_parallel_calls"},
     {"ParallelFilterDataset without calls",
      RANGE(6) NODE("p", "Const", INT("0"))
          NODE("d", "ParallelFilterDataset",
@@ -39,15 +39,15 @@ static const row rows[] = {
     {"ParallelInterleaveDatasetV3",
      RANGE(5) LENGTHS("2", "1") NODE("p", "Const", INT("2"))
          TENS("ParallelInterleaveDatasetV3", INPUT("c") INPUT("b") INPUT("p")),
-     "10 20 21 30 31 40 32 41 42 43 end"},
+     "10 20 21 30 31 40 32 41 42 43 end", "c cycle_length; b block_length; p num_parallel_calls"},
     {"ParallelInterleaveDatasetV4",
      RANGE(5) LENGTHS("2", "2") NODE("p", "Const", INT("-1"))
-         TENS("ParallelInterleaveDatasetV4", INPUT("c") INPUT("b") INPUT("p") INPUT("p") INPUT("p")),
-     "10 20 21 30 31 32 40 41 42 43 end"},
+         TENS("ParallelInterleaveDatasetV4", INPUT("c") INPUT("b") INPUT("one") INPUT("one") INPUT("p")),
+     "10 20 21 30 31 32 40 41 42 43 end", "c cycle_length; b block_length; p num_parallel_calls"},
     {"LegacyParallelInterleaveDatasetV2",
      RANGE(4) LENGTHS("9", "1") NODE("p", "Const", INT("1"))
          TENS("LegacyParallelInterleaveDatasetV2", INPUT("c") INPUT("b") INPUT("p") INPUT("p")),
-     "10 20 30 21 31 32 end"},
+     "10 20 30 21 31 32 end", "c cycle_length; b block_length; p buffer_output_elements"},
     {"more calls than slots",
      RANGE(4) LENGTHS("2", "1") NODE("p", "Const", INT("3"))
          TENS("ParallelInterleaveDatasetV2", INPUT("c") INPUT("b") INPUT("p")),

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static FILE *notes; // NULL: not asked for; closed when the program ends
 
@@ -94,4 +95,62 @@ void op_row_note_error(const op_row *row, const char *op)
 void op_row_note_shapes(const op_row *row, const char *op)
 {
     note(row, op, 'S', "");
+}
+
+// ---- In sessions ----
+
+static char letter_of_inferred(braid_dtype type, const braid_shape *shape)
+{
+    if (!has_own_shape(bd_dtype_base(type)) || shape->rank < 0) return '-';
+    return letter_of_shape(shape);
+}
+
+op_row op_row_of_node(const braid_op *node)
+{
+    op_row row = {{0}};
+    for (int i = 0; i < node->input_count && i < 2 * OP_TEXT_MAX; i++) {
+        const braid_out from = node->inputs[i];
+        row.inputs[i] = letter_of_inferred(node->input_types[i], &from.op->output_shapes[from.index]);
+    }
+    return row;
+}
+
+static void note_node(const braid_op *node)
+{
+    const op_row row = op_row_of_node(node);
+    char letters[2 * OP_TEXT_MAX + 1] = {0};
+    for (int i = 0; i < node->output_count && i < 2 * OP_TEXT_MAX; i++)
+        letters[i] = letter_of_inferred(node->output_types[i], &node->output_shapes[i]);
+    note(&row, node->op_type, 'V', letters);
+}
+
+static void note_with_inputs(const braid_op *node, bool *seen)
+{
+    if (seen[node->id]) return;
+    seen[node->id] = true;
+    note_node(node);
+    for (int i = 0; i < node->input_count; i++)
+        note_with_inputs(node->inputs[i].op, seen);
+    for (int i = 0; i < node->control_count; i++)
+        note_with_inputs(node->controls[i], seen);
+}
+
+void op_row_note_ran(const braid_op *node)
+{
+    bool *seen = bd_calloc(node->graph->nodes.len, sizeof *seen);
+    note_with_inputs(node, seen);
+    bd_free(seen);
+}
+
+void op_row_note_failed(const braid_graph *g, const char *message, const char *otherwise)
+{
+    for (size_t i = 0; i < g->nodes.len; i++) {
+        const braid_op *node = g->nodes.items[i];
+        char *named = bd_asprintf("{{node %s}}", node->name);
+        const bool is_it = strstr(message, named) || (otherwise && strcmp(node->name, otherwise) == 0);
+        bd_free(named);
+        if (!is_it) continue;
+        const op_row row = op_row_of_node(node);
+        op_row_note_error(&row, node->op_type);
+    }
 }

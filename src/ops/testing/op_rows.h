@@ -16,8 +16,16 @@ typedef struct op_row {
 op_row op_row_of_values(const bd_value *inputs, int count);
 op_row op_row_of_texts(const op_text *inputs, int count);
 
+// Of a node in a session, whose values nobody sees: by what is known of its inputs before it runs.
+op_row op_row_of_node(const braid_op *node);
+
 void op_row_note_outputs(const op_row *row, const char *op, const bd_value *outputs, int count);
 void op_row_note_error(const op_row *row, const char *op);
 void op_row_note_shapes(const op_row *row, const char *op);
+
+// A session has run `node`, and with it all that it takes something from: notes outputs for each.
+void op_row_note_ran(const braid_op *node);
+// A session has failed in a node of the graph: the ones that the message names, and `otherwise` (may be NULL).
+void op_row_note_failed(const braid_graph *g, const char *message, const char *otherwise);
 
 #endif

@@ -5,9 +5,13 @@
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "base/testing/test.h"
+#include "ops/testing/op_rows.h"
 #include "tensor/tensor.h"
 #include <braid/braid.h>
 #include <stdio.h>
+
+// Rows leave out the last member.
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 // ---- Graphs as text ----
 
@@ -131,19 +135,28 @@
 
 typedef struct row {
     const char *name, *nodes;
-    const char *want; // elements, as tensors print without their type; "!words" an error; "end"
+    const char *
+        want; // elements, as tensors print without their type; "!words" an error; "end"; "?words": an error of the iterator
+    // "c cycle_length; b block_length": constants, and the arguments that take them, which must be scalars. NULL: none.
+    const char *scalars;
 } row;
 
-static inline braid_graph *read_graph(const char *name, const char *nodes)
+static inline braid_graph *import_graph(const char *nodes, braid_status *st)
 {
-    BD_STATUS(st);
     char *text = bd_asprintf("%s library { " LIBRARY " } versions { producer: 134 }", nodes);
     for (char *c = text; *c; c++)
         if (*c == '\'') *c = '"';
     braid_graph *g = braid_graph_new();
     braid_graph_import_text(g, text, strlen(text), st);
-    if (st->code) fail_msg("%s: %s", name, braid_status_message(st));
     bd_free(text);
+    return g;
+}
+
+static inline braid_graph *read_graph(const char *name, const char *nodes)
+{
+    BD_STATUS(st);
+    braid_graph *g = import_graph(nodes, st);
+    if (st->code) fail_msg("%s: %s", name, braid_status_message(st));
     return g;
 }
 
@@ -203,14 +216,85 @@ static inline void check_elements(const row *r, braid_session *s, braid_graph *g
         if (words && (!st->code || !strstr(st->message, words)))
             fail_msg("%s: wanted '%s', got '%s'", r->name, want, st->code ? st->message : "an element");
         if (!words && st->code) fail_msg("%s: wanted %s, got '%s'", r->name, want, st->message);
+        // What goes wrong with an element is the fault of the data set, which the message need not name.
+        if (*want == '!') op_row_note_failed(g, st->message, "d");
         if (!words) print_element(t, got, sizeof got);
         if (!words && strcmp(want, "*") != 0 && strcmp(want, got) != 0)
             fail_msg("%s: wanted %s, got %s", r->name, want, got);
         braid_tensor_free(t);
     }
+    op_row_note_ran(braid_graph_find(g, from));
 }
 
-// Each row twice: the iterator is set to the beginning again.
+// ---- Rows that something is wrong with ----
+
+// `text` with what stands in [from, from + len) replaced.
+static inline char *replaced(const char *text, const char *from, size_t len, const char *by)
+{
+    return bd_asprintf("%.*s%s%s", (int)(from - text), text, by, from + len);
+}
+
+// The node that "make" runs, or the graph before it, is refused.
+static inline void expect_refused_row(const row *r, const char *nodes, const char *words,
+                                      const op_row *inputs)
+{
+    BD_STATUS(st);
+    braid_graph *g = import_graph(nodes, st);
+    if (st->code) {
+        if (!strstr(st->message, "Shape must be rank 0 but is rank 1"))
+            fail_msg("%s without '%s': '%s'", r->name, words, st->message);
+        char op[64];
+        assert_int_equal(sscanf(strstr(nodes, "node { name: 'd' "), "node { name: 'd' op: '%63[^']", op), 1);
+        op_row_note_error(inputs, op);
+        braid_graph_free(g);
+        return;
+    }
+    braid_session *s = open_session(g);
+    run_target(s, g, "make", st);
+    if (!st->code || !strstr(st->message, words)) fail_msg("%s: '%s', not '%s'", r->name, st->message, words);
+    op_row_note_failed(g, st->message, "d");
+    braid_session_close(s, NULL);
+    braid_graph_free(g);
+}
+
+// With each function of the last data set missing, one after the other.
+static inline void run_without_functions(const row *r)
+{
+    const char *at = strstr(r->nodes, "node { name: 'd' "), *end = at ? strstr(at + 1, "node { ") : NULL;
+    for (at = at ? strstr(at, "func { name: '") : NULL; at && (!end || at < end);
+         at = strstr(at + 1, "func { name: '")) {
+        const char *name = strchr(at, '\'') + 1;
+        char *nodes = replaced(r->nodes, name, strcspn(name, "'"), "nowhere");
+        expect_refused_row(r, nodes, "nowhere is not defined", NULL);
+        bd_free(nodes);
+    }
+}
+
+// With a vector, and with no elements, for each scalar.
+static inline void run_without_scalars(const row *r)
+{
+    const char *rest = r->scalars, *piece;
+    size_t len;
+    while (rest && bd_split_next(&rest, ';', &piece, &len)) {
+        char one[96], node[64], words[96];
+        snprintf(one, sizeof one, "%.*s", (int)len, piece);
+        const char *name = one + strspn(one, " "), *argument = strchr(name, ' ') + 1;
+        snprintf(node, sizeof node, "node { name: '%.*s' op: 'Const' ", (int)(argument - 1 - name), name);
+        snprintf(words, sizeof words, "%s must be a scalar", argument);
+        const char *at = strstr(r->nodes, node), *shape = at ? strstr(at, "tensor_shape { }") : NULL;
+        if (!shape) fail_msg("%s has no scalar '%s'", r->name, name);
+        for (int i = 0; i < 2; i++) {
+            static const op_row inputs[] = {{"e"}, {"n"}};
+            char *nodes =
+                replaced(r->nodes, shape, strlen("tensor_shape { }"),
+                         i ? "tensor_shape { dim { size: 2 } }" : "tensor_shape { dim { size: 0 } }");
+            expect_refused_row(r, nodes, words, &inputs[i]);
+            bd_free(nodes);
+        }
+    }
+}
+
+// Each row twice: the iterator is set to the beginning again. Then with what it must not have.
 static inline void run_rows(const row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -223,13 +307,17 @@ static inline void run_rows(const row *rows, size_t count)
             if (*r->want == '?') {
                 if (!st->code || !strstr(st->message, r->want + 1))
                     fail_msg("%s: '%s'", r->name, st->message);
+                op_row_note_failed(g, st->message, NULL);
                 continue;
             }
             if (st->code) fail_msg("%s: %s", r->name, st->message);
+            op_row_note_ran(braid_graph_find(g, "make"));
             check_elements(r, s, g, "next");
         }
         braid_session_close(s, NULL);
         braid_graph_free(g);
+        if (*r->want != '?') run_without_functions(r);
+        run_without_scalars(r);
     }
 }
 
