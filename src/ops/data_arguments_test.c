@@ -12,7 +12,7 @@ typedef struct argument_case {
     const char *
         datasets; // a digit for each: a dataset of int64, of so many elements; b: of (int64, bool), s: string[0], v: int64[1]
     // "name value; name value", the others in order. A scalar is written `int64[] 2`; what may have other shapes `*name value` (it is
-    // not replaced), what no shape function looks at `+name value`, a handle `name @MakerOp attr=value, attr=value`.
+    // not replaced), a vector `^name value`, what no shape function looks at `+name value`, a handle `name @MakerOp attr=value, attr=value`.
     const char *arguments;
     const char *types; // of an element; NULL: int64
 } argument_case;
@@ -96,11 +96,11 @@ static const argument_case cases[] = {
     {"FinalizeDataset", NULL, "3", ""},
     {"OptionsDataset", "serialized_options=x", "3", ""},
     {"GetOptions", NULL, "3", ""},
-    ALSO("AssertNextDataset", NULL, "3", "*transformations string[1] Map"),
-    {"AssertPrevDataset", NULL, "3", "*transformations string[1] Map"},
-    {"OptimizeDataset", NULL, "3", "*optimizations string[1] noop"},
+    ALSO("AssertNextDataset", NULL, "3", "^transformations string[1] Map"),
+    {"AssertPrevDataset", NULL, "3", "^transformations string[1] Map"},
+    {"OptimizeDataset", NULL, "3", "^optimizations string[1] noop"},
     {"OptimizeDatasetV2", NULL, "3",
-     "*optimizations_enabled string[1] noop; *optimizations_disabled string[0]; *optimizations_default string[0]"},
+     "^optimizations_enabled string[1] noop; ^optimizations_disabled string[0]; ^optimizations_default string[0]"},
     {"FilterByLastComponentDataset", NULL, "b", ""},
     {"ConcatenateDataset", NULL, "33", ""},
     {"ZipDataset", NULL, "33", "", "int64,int64"},
@@ -112,6 +112,11 @@ static const argument_case cases[] = {
     {"WrapDatasetVariant", NULL, "3", ""},
     {"UnwrapDatasetVariant", NULL, "3", ""},
     {"DatasetToSingleElement", NULL, "1", ""},
+    {"MultiDeviceIteratorInit", NULL, "3",
+     "multi_device_iterator @MultiDeviceIterator devices=[/cpu:0], shared_name='', container='', "
+     "output_types=[int64], output_shapes=[[]]; +max_buffer_size int64[] 1"},
+    {"AnonymousSeedGenerator", NULL, "", SEEDS "; reshuffle bool[] true"},
+    {"AnonymousRandomSeedGenerator", NULL, "", SEEDS},
 };
 
 // ---- One row ----
@@ -122,7 +127,7 @@ enum {
 
 // A row's inputs: the datasets, then what `arguments` has.
 typedef struct parts {
-    char text[PARTS_MAX][128]; // of an argument: name and value
+    char text[PARTS_MAX][192]; // of an argument: name and value
     int dataset_count, count;
 } parts;
 
@@ -171,7 +176,7 @@ static braid_out handle(op_live *l, const char *maker, change how)
 {
     if (how != AS_IT_IS)
         return (braid_out){.op = op_test_node(l->graph, "VarHandleOp", "dtype=float; shape=[]", NULL, 0)};
-    char op[64], attrs[128];
+    char op[64], attrs[192];
     size_t len = strcspn(maker, " ");
     snprintf(op, sizeof op, "%.*s", (int)len, maker);
     snprintf(attrs, sizeof attrs, "%s", maker + len);
@@ -193,8 +198,11 @@ static braid_out argument(op_live *l, const char *text, change how, bool is_know
     char changed[128];
     const char *element = strchr(value, ']') + 1;
     int type_len = (int)strcspn(value, "[");
+    const bool is_vector = *text == '^'; // a scalar is wrong there
     if (strcmp(element, " \"\"") == 0) element = " x";
-    if (how == VECTOR)
+    if (is_vector)
+        snprintf(changed, sizeof changed, "%.*s%s", type_len, value, how == VECTOR ? "[] x" : "[0]");
+    else if (how == VECTOR)
         snprintf(changed, sizeof changed, "%.*s[2] %s%s", type_len, value, element, element);
     else
         snprintf(changed, sizeof changed, "%.*s[0]", type_len, value);
@@ -262,6 +270,11 @@ static void check_argument(const argument_case *c, const parts *p, int i)
         expect(c, p, i, NO_ELEMENTS, "InvalidArgument: Dataset tensor must be a scalar of dtype DT_VARIANT.");
     } else if (strchr(text, '@')) {
         expect(c, p, i, OTHER, "NotFound: does not exist");
+    } else if (*text == '^') {
+        snprintf(want, sizeof want, "InvalidArgument: %.*s must be a vector", (int)strcspn(text + 1, " "),
+                 text + 1);
+        expect(c, p, i, VECTOR, want);
+        expect(c, p, i, NO_ELEMENTS, "*");
     } else if (*text != '*') {
         text += *text == '+';
         snprintf(want, sizeof want, "InvalidArgument: %.*s must be a scalar", (int)strcspn(text, " "), text);
@@ -279,7 +292,7 @@ static void test_arguments(void **state)
         parts p = {.count = 0};
         print_message("%s\n", cases[i].op);
         read_parts(&cases[i], &p);
-        expect(&cases[i], &p, -1, AS_IT_IS, "*");
+        expect(&cases[i], &p, -1, AS_IT_IS, bd_op_lookup(cases[i].op)->output_count == 2 ? "*; *" : "*");
         for (int k = 0; k < p.count; k++)
             check_argument(&cases[i], &p, k);
     }

@@ -143,7 +143,23 @@ static void test_patterns(void **state)
     expect("MatchingFilesDataset(string[2] @/p*.txt @/q.*) SkipDataset(int64[] 1)", "* | * | end");
     expect("ExperimentalMatchingFilesDataset(string[2] @/none* @/p1.*) TakeDataset(int64[] 2)", "* | end");
     expect("MatchingFilesDataset(string[] @/none*)", "NotFound: Don't find any matched files | end");
+    expect("MatchingFilesDataset(string[0])", "NotFound: Don't find any matched files | end");
+    expect("ExperimentalMatchingFilesDataset(string[0])", "NotFound: Don't find any matched files | end");
     expect("MatchingFilesDataset(string[] @/nowhere/*)", "NotFound: Don't find any matched files | end");
+}
+
+static void test_refused_patterns(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"MatchingFilesDataset", NULL, "string[1,1] a", "InvalidArgument: must be a scalar or a vector"},
+        {"ExperimentalMatchingFilesDataset", NULL, "string[0,2]",
+         "InvalidArgument: must be a scalar or a vector"},
+        {"ExperimentalMatchingFilesDataset", NULL, "string[] a", "*"},
+        {"TextLineDataset", NULL, "string[1,1] a; string[] GZIP; int64[] 0",
+         "InvalidArgument: `filenames` must be a scalar or a vector."},
+    };
+    OP_TEST_VALUES(cases);
 }
 
 // ---- Caches ----
@@ -210,8 +226,13 @@ static int remove_dir(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),    cmocka_unit_test(test_long_line), cmocka_unit_test(test_records),
-        cmocka_unit_test(test_patterns), cmocka_unit_test(test_fixed),     cmocka_unit_test(test_file_cache),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_long_line),
+        cmocka_unit_test(test_records),
+        cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_refused_patterns),
+        cmocka_unit_test(test_fixed),
+        cmocka_unit_test(test_file_cache),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }

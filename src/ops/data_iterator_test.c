@@ -59,6 +59,12 @@ static void test_refused_datasets(void **state)
          "InvalidArgument: cannot have -1 slices"},
         {"SparseTensorSliceDataset(int64[1,2] 0 0; float[1] 1; int64[1] 2)",
          "InvalidArgument: indices of shape [1,2]"},
+        {"SparseTensorSliceDataset(int64[] 0; float[1] 1; int64[1] 2)",
+         "InvalidArgument: Input indices should be a matrix but received shape []"},
+        {"SparseTensorSliceDataset(int64[1,1] 0; float[] 1; int64[1] 2)",
+         "InvalidArgument: Input values should be a vector but received shape []"},
+        {"SparseTensorSliceDataset(int64[1,1] 0; float[1] 1; int64[] 2)",
+         "InvalidArgument: Input shape should be a vector but received shape []"},
         {"SparseTensorSliceDataset(int64[1] 0; float[1] 1; int64[1] 2)",
          "InvalidArgument: Input indices should be a matrix but received shape [1]"},
         {RANGE(1) "BatchDataset(int64[] 0)", "InvalidArgument: Batch size must be greater than zero."},
@@ -401,17 +407,6 @@ static void test_twins(void **state)
     }
 }
 
-static void test_device(void **state)
-{
-    (void)state;
-    op_live *l = op_live_new();
-    pipeline p = pipeline_open(l, RANGE(1), "int64");
-    braid_op *device = node(l, "IteratorGetDevice", NULL, p.next->inputs, 1);
-    device->assigned_device = "/job:a/replica:0/task:1/device:CPU:0";
-    op_live_run(l, device, "", "string[] /job:a/replica:0/task:1/device:CPU:0");
-    op_live_free(l);
-}
-
 // A node over a pipeline that takes one thing more.
 static braid_out over(op_live *l, const char *op, braid_out input, const char *text, braid_out resource)
 {
@@ -562,6 +557,7 @@ static void test_single_element(void **state)
         const char *text, *want;
     } rows[] = {
         {RANGE(9) "SkipDataset(int64[] 8)", "int64[] 8"},
+        {"TensorDataset(int64[0])", "int64[0]"},
         {RANGE(0), "InvalidArgument: Dataset was empty."},
         {RANGE(2), "InvalidArgument: Dataset had more than one element."},
         {RANGE(3) "BatchDataset(int64[] 2) BatchDataset(int64[] 2)", "InvalidArgument: Cannot batch"},
@@ -569,7 +565,10 @@ static void test_single_element(void **state)
     for (size_t i = 0; i < BD_COUNTOF(rows); i++) {
         op_live *l = op_live_new();
         braid_out d = pipeline_make(l, rows[i].text, "int64");
-        op_live_run(l, node(l, "DatasetToSingleElement", "int64", &d, 1), "", rows[i].want);
+        op_live_run(l,
+                    op_test_node(l->graph, "DatasetToSingleElement",
+                                 "output_types=[int64]; output_shapes=[?]", &d, 1),
+                    "", rows[i].want);
         op_live_free(l);
     }
 }
@@ -655,7 +654,6 @@ int main(void)
         cmocka_unit_test(test_string_handles),
         cmocka_unit_test(test_anonymous),
         cmocka_unit_test(test_twins),
-        cmocka_unit_test(test_device),
         cmocka_unit_test(test_shared_generator),
         cmocka_unit_test(test_random_numbers_with_a_generator),
         cmocka_unit_test(test_statistics),

@@ -8,6 +8,17 @@ static void input_run(bd_op_ctx *c)
     if (d) bd_output_dataset(c, bd_dataset_ref(d));
 }
 
+// The other inputs are vectors of strings, which are read only to be refused if they are none.
+static void with_vectors_run(bd_op_ctx *c)
+{
+    for (int i = 1; i < c->input_count; i++) {
+        if (bd_input(c, i)->shape.rank == 1) continue;
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be a vector", c->node->def->inputs[i].name);
+        return;
+    }
+    input_run(c);
+}
+
 #define SAME_OP(MORE_INPUTS, MORE_ATTRS, DOC)                                                                \
     {                                                                                                        \
         .signature = "(input_dataset: variant" MORE_INPUTS ") -> (handle: variant)",                         \
@@ -20,7 +31,7 @@ BD_OP(OptimizeDataset) = {
     .attrs = BD_DATASET_ATTRS "; optimization_configs:list(string)=[]",
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
-    .kernels = BD_KERNELS({.run = input_run}),
+    .kernels = BD_KERNELS({.run = with_vectors_run}),
     .doc = "The same dataset: nothing is rewritten.",
 };
 BD_OP(OptimizeDatasetV2) = {
@@ -29,7 +40,7 @@ BD_OP(OptimizeDatasetV2) = {
     .attrs = BD_DATASET_ATTRS "; optimization_configs:list(string)=[]",
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
-    .kernels = BD_KERNELS({.run = input_run}),
+    .kernels = BD_KERNELS({.run = with_vectors_run}),
     .doc = "The same dataset: nothing is rewritten.",
 };
 BD_OP(FinalizeDataset) = SAME_OP("", "has_captured_ref:bool=false; ",
@@ -48,7 +59,7 @@ static braid_code assert_shape(bd_shape_ctx *c, braid_status *st)
     {                                                                                                        \
         .signature = "(input_dataset: variant, transformations: string) -> (handle: variant)",               \
         .attrs = BD_DATASET_ATTRS, .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = assert_shape,                 \
-        .kernels = BD_KERNELS({.run = input_run}),                                                           \
+        .kernels = BD_KERNELS({.run = with_vectors_run}),                                                    \
         .deviation =                                                                                         \
             "It never fails: pipelines are not rewritten, so what a rewriting leaves cannot be seen.",       \
         .doc = "The same dataset."                                                                           \

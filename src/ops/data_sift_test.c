@@ -76,6 +76,8 @@ static void test_lists(void **state)
          3},
         {"ListDataset(int64[] 7; int64[2] 8 9; int64[] 1; int64[1] 3)", "int64,int64",
          "int64[] 7; int64[2] 8 9 | int64[] 1; int64[1] 3 | end", 2},
+        {"ListDataset(int64[0]; int64[0])", "int64", "int64[0] | int64[0] | end", 2},
+        {"WindowOp(float[0,2])", "float", "float[0,2] | end", 1},
         {"WindowOp(float[] 1; float[] 2)", "float", "float[] 1 | float[] 2 | end", 2},
     };
     PIPELINE_TEST(cases);
@@ -105,6 +107,7 @@ static void test_refused(void **state)
         {RANGE(1) RANGE(1) "ZipDataset() DenseToSparseBatchDataset(int64[] 1; int64[0])",
          "InvalidArgument: only supports inputs with a single component."},
         {"ListDataset(float[] 1)", "InvalidArgument: expected int64 but got float"},
+        {"WindowOp(float[] 1)", "InvalidArgument: expected int64 but got float"},
     };
     for (size_t i = 0; i < BD_COUNTOF(rows); i++) {
         op_live *l = op_live_new();

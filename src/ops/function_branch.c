@@ -137,7 +137,7 @@ static void case_start(bd_op_ctx *c)
     const branch_state *s = c->state;
     const braid_tensor *index = bd_input(c, 0);
     if (index->shape.rank != 0) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Case '%s': branch_index must be a scalar", c->node->name);
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Case '%s': branch_index must be scalar", c->node->name);
         bd_op_done(c);
         return;
     }

@@ -1,4 +1,6 @@
 // Collectives between the devices of an in-process session.
+#include "ops/testing/op_rows.h"
+#include "ops/testing/op_test.h"
 #include "runtime/testing/test_graph.h"
 #include <string.h>
 
@@ -90,6 +92,62 @@ static void a_broadcast_reaches_the_other_devices(void **state)
     tg_close(s, g);
 }
 
+// Each device gives the same tensor.
+static void tensors_of_any_shape_are_exchanged(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *op, *given, *want;
+    } cases[] = {
+        {"CollectiveReduce", "float[] 2", "float[] 6"},
+        {"CollectiveReduce", "float[2] 1 2", "float[2] 3 6"},
+        {"CollectiveReduce", "float[2,0]", "float[2,0]"},
+        {"CollectiveGather", "float[2] 1 2", "float[6] 1 2 1 2 1 2"},
+        {"CollectiveGather", "float[1,2] 1 2", "float[3,2] 1 2 1 2 1 2"},
+        {"CollectiveGather", "float[0,2]", "float[0,2]"},
+        {"CollectiveBcastSend", "float[] 2", "float[] 2"},
+        {"CollectiveBcastSend", "float[2,1] 1 2", "float[2,1] 1 2"},
+        {"CollectiveBcastSend", "float[2,0]", "float[2,0]"},
+    };
+    for (size_t k = 0; k < BD_COUNTOF(cases); k++) {
+        BD_STATUS(st);
+        braid_graph *g = braid_graph_new();
+        braid_tensor want, *out[DEVICES];
+        braid_fetch fetches[DEVICES];
+        op_test_tensor(&want, cases[k].want);
+        for (int i = 0; i < DEVICES; i++) {
+            const bool receives = i > 0 && strcmp(cases[k].op, "CollectiveBcastSend") == 0;
+            const bool reduces = strcmp(cases[k].op, "CollectiveReduce") == 0;
+            braid_tensor given;
+            op_test_tensor(&given, cases[k].given);
+            braid_op_desc *c = braid_op_begin(g, "Const", NULL);
+            braid_op_attr_type(c, "dtype", BRAID_FLOAT);
+            braid_op_attr_tensor(c, "value", &given);
+            const braid_out x = braid_op_end_out(c);
+            bd_tensor_fini(&given);
+            braid_op_desc *d = collective(g, receives ? "CollectiveBcastRecv" : cases[k].op, i, DEVICES);
+            if (!receives) braid_op_input(d, x);
+            if (!reduces) braid_op_attr_shape(d, "shape", want.shape);
+            if (reduces) {
+                braid_op_attr_string(d, "merge_op", "Add");
+                braid_op_attr_string(d, "final_op", "Id");
+                braid_op_attr_int_list(d, "subdiv_offsets", (int64_t[]){0}, 1);
+            }
+            fetches[i] = (braid_fetch){braid_op_end_out(d), &out[i]};
+        }
+        braid_session *s = open_session(g);
+        braid_session_run(s, &(braid_run_args){.fetches = fetches, .fetch_count = DEVICES}, st);
+        assert_ok(st);
+        for (int i = 0; i < DEVICES; i++) {
+            op_test_expect(out[i], cases[k].want, 0, cases[k].op);
+            op_row_note_ran(fetches[i].out.op);
+            braid_tensor_free(out[i]);
+        }
+        bd_tensor_fini(&want);
+        tg_close(s, g);
+    }
+}
+
 static void a_member_that_does_not_come_is_waited_for_until_the_run_ends(void **state)
 {
     (void)state;
@@ -109,6 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_devices_get_the_same),
         cmocka_unit_test(a_broadcast_reaches_the_other_devices),
+        cmocka_unit_test(tensors_of_any_shape_are_exchanged),
         cmocka_unit_test(a_member_that_does_not_come_is_waited_for_until_the_run_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

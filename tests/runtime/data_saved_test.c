@@ -62,6 +62,7 @@ static void run(braid_session *s, braid_graph *g, const char *target)
     BD_STATUS(st);
     run_target(s, g, target, st);
     if (st->code) fail_msg("%s: %s", target, st->message);
+    op_row_note_ran(braid_graph_find(g, target));
 }
 
 static void test_places(void **state)
@@ -176,6 +177,7 @@ static void expect_refused(const char *nodes, bool makes, const char *target, co
     run_target(s, g, target, st);
     if (st->code != BRAID_FAILED_PRECONDITION || !strstr(st->message, words))
         fail_msg("%s: '%s'", words, st->message);
+    op_row_note_failed(g, st->message, NULL);
     braid_session_close(s, NULL);
     braid_graph_free(g);
 }

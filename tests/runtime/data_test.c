@@ -12,6 +12,25 @@ static const row rows[] = {
               INPUT("range") INPUT("c") FUNC("f", "plus") LIST("Targuments", "type: DT_INT64") COMPONENTS)
              ITERATOR("d"),
      "5 6 7 end"},
+    {"with a captured value without elements",
+     RANGE(2) NODE("c", "Const", NO_INTS)
+         NODE("d", "MapDataset",
+              INPUT("range") INPUT("c") FUNC("f", "plus") LIST("Targuments", "type: DT_INT64") COMPONENTS)
+             ITERATOR("d"),
+     "[] [] end"},
+    {"ExperimentalMapDataset",
+     RANGE(3) NODE("d", "ExperimentalMapDataset", INPUT("range") MAP_ATTRS("square")) ITERATOR("d"),
+     "0 1 4 end"},
+    {"a function that gives another type",
+     RANGE(1) NODE("d", "MapDataset", INPUT("range") MAP_ATTRS("even")) ITERATOR("d"), "!bool end"},
+    {"a function that gives too much",
+     RANGE(1) NODE("c", "Const", INT("0"))
+         NODE("d", "ParallelMapDataset", INPUT("range") INPUT("c32") MAP_ATTRS("square"))
+             NODE("c32", "Const", INT32("1"))
+                 NODE("e", "MapDataset",
+                      INPUT("d") INPUT("c") FUNC("f", "sum") LIST("Targuments", "type: DT_INT64") COMPONENTS)
+                     ITERATOR("e"),
+     "!components, end"},
     {"an error goes on", RANGE(5) NODE("d", "MapDataset", INPUT("range") MAP_ATTRS("divide")) ITERATOR("d"),
      "-6 -12 !zero 12 6 end"},
     {"ParallelMapDataset",
@@ -73,6 +92,11 @@ static const row rows[] = {
          NODE("d", "ScanDataset", INPUT("range") INPUT("s") LIST("Tstate", "type: DT_INT64") MAP_ATTRS("sum"))
              ITERATOR("d"),
      "100 101 103 106 110 end"},
+    {"ScanDataset, a state without elements",
+     RANGE(2) NODE("s", "Const", NO_INTS)
+         NODE("d", "ScanDataset", INPUT("range") INPUT("s") LIST("Tstate", "type: DT_INT64") MAP_ATTRS("sum"))
+             ITERATOR("d"),
+     "[] [] end"},
     // keys 0: 0 3 6, 1: 1 4, 2: 2 5; two at a time
     {"GroupByWindowDataset",
      RANGE(7) NODE("d", "GroupByWindowDataset",
@@ -110,6 +134,16 @@ static const row rows[] = {
          NODE("d", "ExperimentalScanDataset",
               INPUT("range") INPUT("s") LIST("Tstate", "type: DT_INT64") MAP_ATTRS("sum")) ITERATOR("d"),
      "1 2 4 end"},
+    {"ExperimentalScanDataset, a state without elements",
+     RANGE(2) NODE("s", "Const", NO_INTS)
+         NODE("d", "ExperimentalScanDataset",
+              INPUT("range") INPUT("s") LIST("Tstate", "type: DT_INT64") MAP_ATTRS("sum")) ITERATOR("d"),
+     "[] [] end"},
+    {"ScanDataset, no state given back",
+     RANGE(1) NODE("s", "Const", INT("1"))
+         NODE("d", "ScanDataset", INPUT("range") INPUT("s") LIST("Tstate", "type: DT_INT64") MAP_ATTRS("add"))
+             ITERATOR("d"),
+     "!components, end"},
     {"ExperimentalParallelInterleaveDataset",
      RANGE(3) NODE("c", "Const", INT("2")) NODE("b", "Const", INT("1")) NODE("s", "Const", BOOL("true"))
          NODE("d", "ExperimentalParallelInterleaveDataset",
@@ -177,6 +211,10 @@ static void test_one_shot(void **state)
     check_elements(&r, s, g, "next");
     braid_session_close(s, NULL);
     braid_graph_free(g);
+    static const row missing = {"OneShotIterator without its function",
+                                NODE("it", "OneShotIterator", FUNC("dataset_factory", "nowhere") COMPONENTS)
+                                    NODE("make", "IteratorGetNext", INPUT("it") COMPONENTS)};
+    expect_refused_row(&missing, missing.nodes, "nowhere is not defined", NULL);
 }
 
 static void test_reduce(void **state)
@@ -192,12 +230,17 @@ static void test_reduce(void **state)
                                   NODE("sum", "ReduceDataset",
                                        INPUT("range") INPUT("s") LIST("Tstate", "type: DT_INT64")
                                            MAP_ATTRS("sum")),
-                              "!(initial_state=1,"};
-    const row *both[] = {&ok, &wrong};
-    for (size_t i = 0; i < 2; i++) {
-        braid_graph *g = read_graph(both[i]->name, both[i]->nodes);
+                              "!(initial_state=1,"},
+                     none = {"ReduceDataset, a state without elements",
+                             RANGE(3) NODE("s", "Const", NO_INTS) NODE(
+                                 "sum", "ReduceDataset",
+                                 INPUT("range") INPUT("s") LIST("Tstate", "type: DT_INT64") MAP_ATTRS("add")),
+                             "[]"};
+    const row *all[] = {&ok, &wrong, &none};
+    for (size_t i = 0; i < BD_COUNTOF(all); i++) {
+        braid_graph *g = read_graph(all[i]->name, all[i]->nodes);
         braid_session *s = open_session(g);
-        check_elements(both[i], s, g, "sum");
+        check_elements(all[i], s, g, "sum");
         braid_session_close(s, NULL);
         braid_graph_free(g);
     }

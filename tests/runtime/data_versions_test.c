@@ -105,12 +105,13 @@ static const row rows[] = {
                  ITERATOR("d"),
      "0 1 end"},
     {"ChooseFastestBranchDataset",
-     RANGE(3) NODE("d", "ChooseFastestBranchDataset",
-                   INPUT("range") INPUT("one") INPUT("one") INPUT("n") LIST("Targuments", "type: DT_INT64")
-                       ATTR("num_elements_per_branch", "i: 1")
-                           LIST("branches", "func { name: 'skip' } func { name: 'skip' }")
-                               LIST("other_arguments_lengths", "i: 1 i: 0") COMPONENTS) ITERATOR("d"),
-     "1 2 end"},
+     RANGE(3) NODE("rn", "Const", INT("1")) NODE("rd", "Const", INT("1"))
+         NODE("d", "ChooseFastestBranchDataset",
+              INPUT("range") INPUT("rn") INPUT("rd") INPUT("n") LIST("Targuments", "type: DT_INT64")
+                  ATTR("num_elements_per_branch", "i: 1")
+                      LIST("branches", "func { name: 'skip' } func { name: 'skip' }")
+                          LIST("other_arguments_lengths", "i: 1 i: 0") COMPONENTS) ITERATOR("d"),
+     "1 2 end", "rn ratio_numerator; rd ratio_denominator"},
     {"CacheDatasetV2 with a cache of its own",
      RANGE(3) NODE("name", "Const", CONST_ATTRS("DT_STRING", "string_val: ''"))
          NODE("g", "DummyMemoryCache", "")
@@ -164,7 +165,9 @@ static void test_written(void **state)
         assert_int_equal(bd_record_read(r, &data, &len, st), BRAID_OUT_OF_RANGE);
         bd_record_reader_close(r);
         BD_STATUS(wrong);
+        op_row_note_ran(braid_graph_find(g, "write"));
         run_target(s, g, "wrong", wrong);
+        op_row_note_failed(g, wrong->message, NULL);
         assert_int_equal(wrong->code, BRAID_INVALID_ARGUMENT);
         assert_non_null(strstr(wrong->message, "currently only supports DT_STRING"));
         bd_free(path);
@@ -173,6 +176,23 @@ static void test_written(void **state)
         braid_graph_free(g);
     }
     bd_temp_dir_free(dir);
+}
+
+static void test_not_written(void **state)
+{
+    (void)state;
+    static const char *const ops[] = {"DatasetToTFRecord", "ExperimentalDatasetToTFRecord"};
+    for (int i = 0; i < 2; i++) {
+        char *nodes =
+            bd_asprintf("%s" NODE("d", "%s", INPUT("range") INPUT("path") INPUT("none"))
+                            NODE("make", "NoOp", INPUT("^d")),
+                        RANGE(1) NODE("path", "Const", CONST_ATTRS("DT_STRING", "string_val: '/nowhere/f'"))
+                            NODE("none", "Const", CONST_ATTRS("DT_STRING", "string_val: ''")),
+                        ops[i]);
+        const row r = {ops[i], nodes, .scalars = "path filename; none compression_type"};
+        run_without_scalars(&r);
+        bd_free(nodes);
+    }
 }
 
 // The options of all below, one message after the other.
@@ -198,6 +218,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_written),
+        cmocka_unit_test(test_not_written),
         cmocka_unit_test(test_options),
     };
     return BD_RUN_TESTS(tests);

@@ -4,6 +4,7 @@
 #include "base/strbuf.h"
 #include "base/testing/test.h"
 #include "graph/lower.h"
+#include "ops/testing/op_rows.h"
 #include "tensor/tensor.h"
 #include <braid/braid.h>
 #include <stdlib.h>
@@ -402,6 +403,10 @@ static void check(const row *r, braid_session *s, const braid_graph *g)
     if (st->code != r->code) fail_msg("%s: %d %s", r->name, st->code, braid_status_message(st));
     if (r->code && !strstr(braid_status_message(st), r->words))
         fail_msg("%s: %s", r->name, braid_status_message(st));
+    if (r->code)
+        op_row_note_failed(g, braid_status_message(st), NULL);
+    else
+        op_row_note_ran(braid_graph_find(g, "y"));
     if (!r->code && *(const float *)braid_tensor_data(y) != r->want)
         fail_msg("%s: %g, not %g", r->name, (double)*(const float *)braid_tensor_data(y), (double)r->want);
     braid_tensor_free(x);

@@ -30,6 +30,9 @@
     TYPE("dtype", TYPE_) ATTR("value", "tensor { dtype: " TYPE_ " tensor_shape { } " VALUE " } ")
 #define INT(VALUE) CONST_ATTRS("DT_INT64", "int64_val: " VALUE)
 #define INT32(VALUE) CONST_ATTRS("DT_INT32", "int_val: " VALUE)
+#define NO_INTS                                                                                              \
+    TYPE("dtype", "DT_INT64")                                                                                \
+    ATTR("value", "tensor { dtype: DT_INT64 tensor_shape { dim { size: 0 } } } ")
 #define BOOL(VALUE) CONST_ATTRS("DT_BOOL", "bool_val: " VALUE)
 #define T_INT TYPE("T", "DT_INT64")
 #define I "DT_INT64"
@@ -101,6 +104,10 @@
                       INPUT("z:output:0") INPUT("n:output:0") INPUT("o:output:0") COMPONENTS)                \
                      BODY("m", "MapDataset", INPUT("r:handle:0") MAP_ATTRS("random"))                        \
                          RET("y", "m:handle:0"))                                                             \
+    /* i + x, which a For passes on */                                                                       \
+    FUNCTION("add_turn", IN("i", "DT_INT32") IN("x", I) OUT("y", I),                                         \
+             BODY("c", "Cast", INPUT("i") TYPE("SrcT", "DT_INT32") TYPE("DstT", I))                          \
+                 BODY("a", "Add", INPUT("x") INPUT("c:y:0") T_INT) RET("y", "a:z:0"))                        \
     /* a data set from its second element on; the captured value is not used */                              \
     FUNCTION("skip", IN("d", V) IN("c", I) OUT("y", V),                                                      \
              BODY("o", "Const", INT("1"))                                                                    \
@@ -284,7 +291,7 @@ static inline void run_without_scalars(const row *r)
         const char *at = strstr(r->nodes, node), *shape = at ? strstr(at, "tensor_shape { }") : NULL;
         if (!shape) fail_msg("%s has no scalar '%s'", r->name, name);
         for (int i = 0; i < 2; i++) {
-            static const op_row inputs[] = {{"e"}, {"n"}};
+            static const op_row inputs[] = {{"-e"}, {"-n"}};
             char *nodes =
                 replaced(r->nodes, shape, strlen("tensor_shape { }"),
                          i ? "tensor_shape { dim { size: 2 } }" : "tensor_shape { dim { size: 0 } }");
