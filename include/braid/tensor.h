@@ -39,8 +39,8 @@ typedef enum braid_dtype {
     BRAID_UINT64 = 23
 } braid_dtype;
 
-/// The most dimensions a tensor may have. TensorFlow's kernels stop at 8 too.
-#define BRAID_RANK_MAX 8
+/// The most dimensions a tensor may have. Most of TensorFlow's kernels stop at 8, its reductions and gathers go further.
+#define BRAID_RANK_MAX 12
 
 /// A shape. In shape inference and placeholders a dimension may be -1 (unknown) and the rank may be -1 (unknown).
 typedef struct braid_shape {

@@ -298,7 +298,7 @@ static void build_wrongly(braid_graph *g, int what)
     if (what == 3) braid_op_attr_int(d, "nonsense", 1);
     if (what == 4) braid_op_attr_tensor(d, "T", NULL);
     if (what == 6) braid_op_control(d, NULL);
-    if (what == 8) braid_op_attr_shape(d, "_shape", (braid_shape){.rank = 9});
+    if (what == 8) braid_op_attr_shape(d, "_shape", (braid_shape){.rank = 13});
     if (what == 9) braid_op_attr_shape(d, "_shape", BRAID_SHAPE(-2));
     if (what == 11) {
         braid_tensor t;

@@ -96,7 +96,7 @@ static const char *parse_shape(const Tensorflow__TensorShapeProto *proto, braid_
     *shape = (braid_shape){.rank = 0};
     if (!proto) return NULL; // a scalar
     if (proto->unknown_rank) return "its shape is unknown";
-    if (proto->n_dim > BRAID_RANK_MAX) return "it has more than 8 dimensions";
+    if (proto->n_dim > BRAID_RANK_MAX) return "it has more than 12 dimensions";
     shape->rank = (int)proto->n_dim;
     int64_t count = 1;
     for (int d = 0; d < shape->rank; d++) {

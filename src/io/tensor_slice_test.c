@@ -45,8 +45,8 @@ static void test_wrong_text(void **state)
         bd_tensor_slice_parse(texts[i], strlen(texts[i]), &s, st);
         assert_error(st, BRAID_INVALID_ARGUMENT, texts[i]);
     }
-    bd_tensor_slice_parse("-:-:-:-:-:-:-:-:-", 17, &s, st);
-    assert_error(st, BRAID_INVALID_ARGUMENT, "more than 8 dimensions");
+    bd_tensor_slice_parse("-:-:-:-:-:-:-:-:-:-:-:-:-", 25, &s, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "more than 12 dimensions");
 }
 
 static void test_shape_and_slice(void **state)

@@ -4,7 +4,7 @@
 
 #include "kernels/simd.h"
 
-#define BD_BROADCAST_RANK_MAX 8
+#define BD_BROADCAST_RANK_MAX 12
 
 // How to go through x and y in the order of z: neighbouring dimensions that all three go through alike are one, dimensions
 // of size 1 are gone.

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 // Twice a tensor's: a tiled copy has two for each dimension.
-#define BD_STRIDED_RANK_MAX 16
+#define BD_STRIDED_RANK_MAX 24
 
 // A block of dims[0] x ... x dims[rank - 1] elements and how to go through two memories; strides count elements and may
 // be 0 or negative.

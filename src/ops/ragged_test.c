@@ -63,7 +63,7 @@ static void test_to_sparse(void **state)
          "InvalidArgument: Ragged splits must not point past values"},
         {"RaggedTensorToSparse", "RAGGED_RANK=1", "int64[2] 0 -1; float[0]", "InvalidArgument: "},
         {"RaggedTensorToSparse", "RAGGED_RANK=1", "int64[2] 0 1; float[] 1", "InvalidArgument: "},
-        {"RaggedTensorToSparse", "RAGGED_RANK=1", "int64[2] 0 1; float[1,1,1,1,1,1,1,1] 1",
+        {"RaggedTensorToSparse", "RAGGED_RANK=1", "int64[2] 0 1; float[1,1,1,1,1,1,1,1,1,1,1,1] 1",
          "InvalidArgument: "},
     };
     OP_TEST_VALUES(cases);

@@ -9,6 +9,7 @@ static void test_values(void **state)
         {"Sum", NULL, "float[2,3] 1 2 3 4 5 6; int32[1] 0", "float[3] 5 7 9"},
         {"Sum", NULL, "float[2,3] 1 2 3 4 5 6; int32[1] 1", "float[2] 6 15"},
         {"Sum", NULL, "float[2,3] 1 2 3 4 5 6; int32[2] 0 1", "float[] 21"},
+        {"Sum", NULL, "float[1,2,1,1,1,1,1,1,1,2] 1 2 3 4; int32[1] 9", "float[1,2,1,1,1,1,1,1,1] 3 7"},
         {"Sum", NULL, "float[2,3] 1 2 3 4 5 6; int32[] -1", "float[2] 6 15"},
         {"Sum", "keep_dims=true", "float[2,3] 1 2 3 4 5 6; int64[1] 1", "float[2,1] 6 15"},
         {"Sum", "keep_dims=true", "float[2,3] 1 2 3 4 5 6; int32[2] 1 0", "float[1,1] 21"},

@@ -71,8 +71,8 @@ static void test_dimensions_of_size_1(void **state)
          .inputs = "float[2] 1; int32[] 2",
          .want = "InvalidArgument: Tried to expand dim index 2 for tensor with 1 dimensions."},
         {.op = "ExpandDims",
-         .inputs = "float[1,1,1,1,1,1,1,1] 1; int32[] 0",
-         .want = "InvalidArgument: more than 8"},
+         .inputs = "float[1,1,1,1,1,1,1,1,1,1,1,1] 1; int32[] 0",
+         .want = "InvalidArgument: more than 12"},
 
         {.op = "Squeeze", .inputs = "float[1,2,1,3] 1", .want = "float[2,3] 1"},
         {.op = "Squeeze",

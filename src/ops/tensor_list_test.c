@@ -133,7 +133,7 @@ static void test_push_and_pop(void **state)
     p = program_new();
     expect(p, empty(p, "int32[2] 3 -2", "int32[] -1"), "InvalidArgument: Dimension -2");
     p = program_new();
-    expect(p, empty(p, "int32[9] 1", "int32[] -1"), "InvalidArgument: at most 8 dimensions");
+    expect(p, empty(p, "int32[13] 1", "int32[] -1"), "InvalidArgument: at most 12 dimensions");
 }
 
 // What was not set is zeros where the shape is known.

@@ -126,7 +126,7 @@ const char *bd_shape_str(const braid_shape *s, char buf[BD_SHAPE_STR_MAX])
         if (i) buf[at++] = ',';
         if (s->dims[i] < 0)
             buf[at++] = '?';
-        else // at most 19 digits, so that 8 dimensions fit
+        else // at most 19 digits, so that twelve fit
             at += (size_t)snprintf(buf + at, BD_SHAPE_STR_MAX - at, "%lld", (long long)s->dims[i]);
     }
     buf[at++] = ']';

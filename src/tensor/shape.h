@@ -39,7 +39,7 @@ bool bd_shape_merge(const braid_shape *a, const braid_shape *b, braid_shape *out
 // Appends "[2,?,3]"; "[]" for a scalar and "?" for unknown rank... as messages print shapes.
 void bd_shape_print(const braid_shape *s, bd_strbuf *out);
 // The same into a buffer of the caller; returns `buf`. For messages: bd_shape_str(&s, (char[BD_SHAPE_STR_MAX]){0}).
-#define BD_SHAPE_STR_MAX 192
+#define BD_SHAPE_STR_MAX (BRAID_RANK_MAX * 20 + 16)
 const char *bd_shape_str(const braid_shape *s, char buf[BD_SHAPE_STR_MAX]);
 
 // Reads "[2,?,3]", "[]", "?" (the form of bd_shape_print). For tests and tables.

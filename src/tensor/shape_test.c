@@ -109,7 +109,7 @@ static void test_text_that_is_no_shape(void **state)
                                         "[?3]",
                                         "[2 ]",
                                         "[9223372036854775808]",
-                                        "[1,2,3,4,5,6,7,8,9]"};
+                                        "[1,2,3,4,5,6,7,8,9,10,11,12,13]"};
     braid_shape s;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (bd_shape_parse(texts[i], &s)) fail_msg("'%s' should be no shape", texts[i]);
@@ -147,9 +147,9 @@ static void test_checked_count(void **state)
     }
     BD_STATUS(st);
     int64_t count;
-    braid_shape wild = {.rank = 9};
+    braid_shape wild = {.rank = 13};
     assert_int_equal(bd_shape_checked_count(&wild, &count, st), BRAID_INVALID_ARGUMENT);
-    assert_non_null(strstr(st->message, "9 dimensions; at most 8"));
+    assert_non_null(strstr(st->message, "13 dimensions; at most 12"));
 }
 
 static void test_count_range(void **state)
@@ -170,7 +170,7 @@ static void test_public(void **state)
     assert_false(braid_shape_equal(a, BRAID_SHAPE(2)));
     assert_true(braid_shape_equal(braid_shape_make(-1, NULL), BRAID_SHAPE_UNKNOWN));
     assert_true(braid_shape_equal(braid_shape_make(0, NULL), BRAID_SCALAR));
-    assert_true(braid_shape_equal(braid_shape_make(9, NULL), BRAID_SHAPE_UNKNOWN));
+    assert_true(braid_shape_equal(braid_shape_make(13, NULL), BRAID_SHAPE_UNKNOWN));
     assert_int_equal(braid_shape_num_elements(BRAID_SHAPE(2, -1)), -1);
 }
 

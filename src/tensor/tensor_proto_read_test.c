@@ -74,8 +74,9 @@ static void test_malformed(void **state)
         {MESSAGE("\x08\x01\x12\x02\x18\x01"), BRAID_INVALID_ARGUMENT, "a shape of unknown rank"},
         {MESSAGE("\x08\x01\x12\x0d\x12\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
          BRAID_INVALID_ARGUMENT, "the negative dimension -1"},
-        {MESSAGE("\x08\x01\x12\x12\x12\x00\x12\x00\x12\x00\x12\x00\x12\x00\x12\x00\x12\x00\x12\x00\x12\x00"),
-         BRAID_INVALID_ARGUMENT, "TensorProto has 9 dimensions; at most 8 are supported"},
+        {MESSAGE(
+             "\x08\x01\x12\x1a\x12\x00\x12\x00\x12\x00\x12\x00\x12\x00\x12\x00\x12\x00\x12\x00\x12\x00\x12\x00\x12\x00\x12\x00\x12\x00"),
+         BRAID_INVALID_ARGUMENT, "TensorProto has 13 dimensions; at most 12 are supported"},
         {MESSAGE("\x08\x01\x12\x10\x12\x06\x08\x80\x80\x80\x80\x10\x12\x06\x08\x80\x80\x80\x80\x10"),
          BRAID_INVALID_ARGUMENT, "TensorProto: shape [4294967296,4294967296] has too many elements"},
         {MESSAGE("\x08\x01\x12\x08\x12\x06\x08\x80\x80\x80\x80\x10"), BRAID_RESOURCE_EXHAUSTED,
