@@ -77,7 +77,7 @@ static void proximal_adagrad(const bd_update *u)
     bd_proximal o = {.lr = u->scalars[0], .l1 = u->scalars[1], .l2 = u->scalars[2]};
     u->fns->proximal(u->vars[0], u->vars[1], u->grad, u->count, &o);
 }
-BD_OPTIMIZER(proximal_adagrad)
+BD_RANGED_OPTIMIZER(proximal_adagrad)
 
 BD_OP(ApplyProximalAdagrad) = {
     .signature = "(var: Ref(T), accum: Ref(T), lr: T, l1: T, l2: T, grad: T) -> (out: Ref(T))",

@@ -10,7 +10,7 @@ static void ftrl(const bd_update *u)
                  .linear_has_lr = u->option};
     u->fns->ftrl(u->vars[0], u->vars[1], u->vars[2], u->grad, u->count, &o);
 }
-BD_OPTIMIZER(ftrl)
+BD_RANGED_OPTIMIZER(ftrl)
 
 static void ftrl_v2(const bd_update *u)
 {
@@ -22,7 +22,7 @@ static void ftrl_v2(const bd_update *u)
                  .linear_has_lr = u->option};
     u->fns->ftrl(u->vars[0], u->vars[1], u->vars[2], u->grad, u->count, &o);
 }
-BD_OPTIMIZER(ftrl_v2)
+BD_RANGED_OPTIMIZER(ftrl_v2)
 
 #define TIMES_LR "multiply_linear_by_lr:bool=false; "
 

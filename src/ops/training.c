@@ -69,17 +69,53 @@ static double scalar_value(const braid_tensor *t)
     }
 }
 
+// The signs that scalars have in the definitions of proximal Adagrad and FTRL, and their names in errors where those of the
+// inputs are too short.
+static const struct scalar_range {
+    const char *name, *words;
+    int sign;       // of the values: 1, -1
+    bool with_zero; // which is a value too
+} ranges[] = {
+    {"lr", "lr", 1, false},
+    {"l1", "l1 regularization strength", 1, true},
+    {"l2", "l2 regularization strength", 1, true},
+    {"l2_shrinkage", "l2 shrinkage regularization strength", 1, true},
+    {"lr_power", "lr_power", -1, true},
+};
+
+static const struct scalar_range *range_of(const char *name)
+{
+    for (size_t i = 0; i < BD_COUNTOF(ranges); i++) {
+        if (strcmp(ranges[i].name, name) == 0) return &ranges[i];
+    }
+    return NULL;
+}
+
+// Where lr scales the linear term, a rate of 0 divides nothing.
+static bool is_in_range(const bd_training_state *s, const struct scalar_range *r, double value)
+{
+    return value * r->sign > 0 || (value == 0 && (r->with_zero || s->option));
+}
+
+static const char *words_of_range(const struct scalar_range *r)
+{
+    if (r->sign < 0) return "non-positive ";
+    return r->with_zero ? "non-negative " : "positive ";
+}
+
 static bool read_scalars(bd_op_ctx *c, const bd_training_state *s, bd_update *u)
 {
     for (int i = 0; i < s->scalar_count; i++) {
         const braid_tensor *t = bd_input(c, s->scalars[i]);
-        if (t->shape.rank != 0) {
-            char text[BD_SHAPE_STR_MAX];
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s is not a scalar: %s", input_name(c, s->scalars[i]),
-                       bd_shape_str(&t->shape, text));
-            return false;
-        }
-        u->scalars[i] = scalar_value(t);
+        const char *name = input_name(c, s->scalars[i]);
+        const struct scalar_range *r = range_of(name);
+        bool is_ranged = r && s->has_ranges;
+        if (t->shape.rank == 0) u->scalars[i] = scalar_value(t);
+        if (t->shape.rank == 0 && (!is_ranged || is_in_range(s, r, u->scalars[i]))) continue;
+        char text[BD_SHAPE_STR_MAX];
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s is not a %sscalar: %s", r ? r->words : name,
+                   is_ranged ? words_of_range(r) : "", bd_shape_str(&t->shape, text));
+        return false;
     }
     return true;
 }
@@ -96,26 +132,28 @@ static bool check_shape(bd_op_ctx *c, const braid_shape *var, int i, const braid
 // The gradient of some rows: as many as there are indices, each like a row of the variable.
 static bool check_rows(bd_op_ctx *c, const bd_training_state *s, const braid_shape *var)
 {
-    const braid_shape *grad = &bd_input(c, s->grad)->shape, *indices = &bd_input(c, s->indices)->shape;
+    const braid_tensor *indices = bd_input(c, s->indices);
+    const braid_shape *grad = &bd_input(c, s->grad)->shape;
     char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
     if (var->rank < 1) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "var must be at least 1 dimensional");
-    } else if (indices->rank != 1) {
+    } else if (indices->shape.rank != 1) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "indices must be one-dimensional, not %s",
-                   bd_shape_str(indices, a));
-    } else if (grad->rank < 1 || grad->dims[0] != indices->dims[0]) {
+                   bd_shape_str(&indices->shape, a));
+    } else if (grad->rank < 1 || grad->dims[0] != indices->shape.dims[0]) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,
                    "grad must be the same size as indices in the first dimension: %s, %s",
-                   bd_shape_str(grad, a), bd_shape_str(indices, b));
-    } else {
-        braid_shape rows = *var;
-        rows.dims[0] = indices->dims[0];
-        if (bd_shape_equal(&rows, grad)) return true;
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                   "var and grad must match in all dimensions but the first: %s, %s", bd_shape_str(var, a),
-                   bd_shape_str(grad, b));
+                   bd_shape_str(grad, a), bd_shape_str(&indices->shape, b));
+    } else if (grad->rank != var->rank) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "var and grad do not have the same rank: %s, %s",
+                   bd_shape_str(var, a), bd_shape_str(grad, b));
     }
-    return false;
+    for (int d = 1; d < var->rank && !bd_op_failed(c); d++) {
+        if (grad->dims[d] != var->dims[d])
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "var and grad must match in dimension %d: %s, %s", d,
+                       bd_shape_str(var, a), bd_shape_str(grad, b));
+    }
+    return !bd_op_failed(c);
 }
 
 // ---- The variables ----
@@ -125,10 +163,21 @@ typedef struct var_list {
     bd_variable *items[BD_UPDATE_VARS_MAX]; // a reference each
 } var_list;
 
+// TensorFlow's updates call a variable that does not exist their own mistake.
+static bd_variable *input_resource(bd_op_ctx *c, int i, braid_dtype dtype)
+{
+    bd_variable *v = bd_input_variable(c, i, dtype);
+    if (v || c->status.code != BRAID_NOT_FOUND) return v;
+    BD_STATUS(missing);
+    bd_status_move(missing, &c->status);
+    bd_op_fail(c, BRAID_INTERNAL, "Invalid variable reference. %s", braid_status_message(missing));
+    return NULL;
+}
+
 static bool take_variables(bd_op_ctx *c, const bd_training_state *s, var_list *vars)
 {
     for (vars->count = 0; vars->count < s->var_count; vars->count++) {
-        bd_variable *v = s->is_resource ? bd_input_variable(c, vars->count, bd_input(c, s->grad)->dtype)
+        bd_variable *v = s->is_resource ? input_resource(c, vars->count, bd_input(c, s->grad)->dtype)
                                         : bd_input_ref(c, vars->count);
         if (!v) return false;
         if (!s->is_resource) bd_resource_ref(&v->base);
@@ -252,7 +301,7 @@ static void update_rows(bd_op_ctx *c, bd_update *u, const bd_training_state *s, 
     size_t size = braid_dtype_size(grad->dtype);
     u->count = bd_shape_count_range(&grad->shape, 1, grad->shape.rank);
     for (int64_t i = 0; i < grad->shape.dims[0]; i++) {
-        int64_t row = bd_tensor_index(indices, i);
+        int64_t row = bd_tensor_index(indices, i); // once: others may write to a reference
         if (row < 0 || row >= rows) {
             bd_op_fail(c, BRAID_INVALID_ARGUMENT,
                        "Index %lld at offset %lld in indices is out of range [0, %lld)", (long long)row,

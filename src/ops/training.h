@@ -31,6 +31,7 @@ typedef struct bd_training_state {
     const bd_training_fns *fns;
     braid_dtype dtype;
     bool is_resource, locks, option;
+    bool has_ranges;   // of its scalars, as proximal Adagrad and FTRL
     int var_count;     // the first inputs
     int grad, indices; // inputs; -1: none
     int scalar_count, scalars[BD_UPDATE_SCALARS_MAX];
@@ -42,14 +43,18 @@ braid_code bd_training_shape(bd_shape_ctx *c, braid_status *st);
 
 #define BD_TRAINING_TYPES "T=float|double|half|bfloat16"
 
-// Defines the `create` of the kernels of the optimizer whose function is FN.
-#define BD_OPTIMIZER(FN)                                                                                     \
+// Defines the `create` of the kernels of the optimizer whose function is FN; HAS_RANGES: its scalars must have the signs they
+// have in the definition.
+#define BD_OPTIMIZER_OF(FN, HAS_RANGES)                                                                      \
     static braid_code create_##FN(const braid_op *node, void *state, braid_status *st)                       \
     {                                                                                                        \
         (void)st;                                                                                            \
         bd_training_bind(node, FN, state);                                                                   \
+        ((bd_training_state *)state)->has_ranges = HAS_RANGES;                                               \
         return BRAID_OK;                                                                                     \
     }
+#define BD_OPTIMIZER(FN) BD_OPTIMIZER_OF(FN, false)
+#define BD_RANGED_OPTIMIZER(FN) BD_OPTIMIZER_OF(FN, true)
 
 // The members of an update op that its signature does not say. ATTRS are those beyond T and use_locking: "" or "a:bool=false; ".
 #define BD_UPDATE_OP(FN, ATTRS)                                                                              \

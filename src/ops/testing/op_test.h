@@ -19,8 +19,8 @@ typedef struct op_case {
     const char *op;
     // "transpose_a=true; T=float; ksize=[1,2,2,1]; shapes=[[2],[]]; keys=[a,b]"; NULL: none. Types follow from the inputs.
     const char *attrs;
-    // "ref float[2] 1 2" is a variable of that content, "ref float[2]" one that is uninitialized; "var ..." the handle
-    // of a resource variable.
+    // "ref float[2] 1 2" is a variable of that content, "ref float[2]" one that is uninitialized, "ref float[0] empty" one
+    // that was assigned no elements; "var ..." the handle of a resource variable.
     const char *inputs;
     const char *want;  // the outputs, "*" for any; or the error: "InvalidArgument: words of the message"
     const char *after; // what the variables among the inputs hold afterwards; NULL: not looked at
