@@ -3,7 +3,7 @@
 
 static void disable_run(bd_op_ctx *c)
 {
-    bd_variable *v = bd_input_variable(c, 0, BRAID_INVALID);
+    bd_variable *v = bd_input_variable_to_read(c, 0, BRAID_INVALID);
     if (v) bd_resource_unref(&v->base);
 }
 

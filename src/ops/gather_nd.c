@@ -35,9 +35,12 @@ static void gather_from(bd_op_ctx *c, const braid_tensor *params)
         !bd_slices_shape(c, &s, &params->shape, &indices->shape, &out))
         return;
     s.shape_name = "param shape";
+    char text[BD_SHAPE_STR_MAX];
     braid_tensor *y = bd_output(c, 0, params->dtype, &out);
-    if (y && bd_tensor_count(y) > 0 && bd_tensor_count(params) == 0 && !s.ignores)
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Requested more than 0 entries, but params is empty.");
+    if (s.count > 0 && bd_tensor_count(params) == 0 && !s.ignores)
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "Requested more than 0 entries, but params is empty.  Params shape: %s",
+                   bd_shape_str(&params->shape, text));
     if (bd_op_failed(c)) return;
     // What no index names is zeros; strings are empty from the start.
     if (y && s.ignores && y->dtype != BRAID_STRING && braid_dtype_size(y->dtype) > 0)

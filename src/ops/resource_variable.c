@@ -60,24 +60,13 @@ static const bd_resource_handle *handle_input(bd_op_ctx *c, int i)
     return NULL;
 }
 
-// `is_value_wanted`: its absence means that it was not initialized yet.
-static bd_variable *input_variable(bd_op_ctx *c, int i, braid_dtype dtype, bool is_value_wanted)
+bd_variable *bd_input_variable(bd_op_ctx *c, int i, braid_dtype dtype)
 {
     const bd_resource_handle *h = handle_input(c, i);
     if (!h) return NULL;
     bd_resource *r;
     BD_STATUS(st);
-    braid_code code =
-        bd_resources_lookup(c->step->resources, h->container, h->name, &bd_variable_type, &r, st);
-    if (code == BRAID_NOT_FOUND && is_value_wanted) {
-        bd_op_fail(
-            c, BRAID_FAILED_PRECONDITION,
-            "Error while reading resource variable %s from Container: %s. This could mean that the variable was "
-            "uninitialized. %s",
-            h->name, h->container ? h->container : BD_DEFAULT_CONTAINER, st->message);
-        return NULL;
-    }
-    if (code) {
+    if (bd_resources_lookup(c->step->resources, h->container, h->name, &bd_variable_type, &r, st)) {
         bd_op_fail_status(c, st);
         return NULL;
     }
@@ -89,9 +78,19 @@ static bd_variable *input_variable(bd_op_ctx *c, int i, braid_dtype dtype, bool 
     return NULL;
 }
 
-bd_variable *bd_input_variable(bd_op_ctx *c, int i, braid_dtype dtype)
+bd_variable *bd_input_variable_to_read(bd_op_ctx *c, int i, braid_dtype dtype)
 {
-    return input_variable(c, i, dtype, true);
+    bd_variable *v = bd_input_variable(c, i, dtype);
+    if (v || c->status.code != BRAID_NOT_FOUND) return v;
+    const bd_resource_handle *h = bd_tensor_handle(bd_input(c, i));
+    BD_STATUS(missing);
+    bd_status_move(missing, &c->status);
+    bd_op_fail(
+        c, BRAID_FAILED_PRECONDITION,
+        "Error while reading resource variable %s from Container: %s. This could mean that the variable was "
+        "uninitialized. %s",
+        h->name, h->container ? h->container : BD_DEFAULT_CONTAINER, braid_status_message(missing));
+    return NULL;
 }
 
 // The VarHandleOp that input `i` comes from; NULL: not known here.
@@ -131,7 +130,7 @@ static braid_code read_shape(bd_shape_ctx *c, braid_status *st)
 
 static void read_run(bd_op_ctx *c)
 {
-    bd_variable *v = bd_input_variable(c, 0, c->node->output_types[0]);
+    bd_variable *v = bd_input_variable_to_read(c, 0, c->node->output_types[0]);
     if (!v) return;
     braid_tensor value = {0};
     if (bd_variable_read(v, &value)) {
@@ -218,7 +217,7 @@ static void update(bd_op_ctx *c, bd_update_op op)
 {
     braid_dtype dtype = bd_input(c, 1)->dtype;
     bd_update_fn fn = bd_update_function(dtype, op);
-    bd_variable *v = input_variable(c, 0, dtype, false); // in TensorFlow NotFound unless it exists
+    bd_variable *v = bd_input_variable(c, 0, dtype);
     if (!v) return;
     bd_variable_update(c, v, bd_input(c, 1), fn, true);
     bd_resource_unref(&v->base);

@@ -179,7 +179,11 @@ bool bd_scatter_fits(bd_op_ctx *c, const bd_slices *s, const braid_shape *of, co
                    bd_shape_str(of, p));
         return false;
     }
-    bool is_scalar = !s->is_nd && updates->shape.rank == 0;
+    if (s->is_nd && updates->shape.rank == 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Updates shape must have rank at least one. Found: []");
+        return false;
+    }
+    bool is_scalar = updates->shape.rank == 0;
     if (is_scalar || bd_shape_equal(&want, &updates->shape)) return true;
     bd_op_fail(c, BRAID_INVALID_ARGUMENT,
                s->is_nd
@@ -206,6 +210,7 @@ bool bd_scatter(bd_op_ctx *c, const braid_tensor *to, const bd_slices *s, const 
                 const braid_tensor *updates, bd_update_fn update)
 {
     if (!bd_scatter_fits(c, s, &to->shape, indices, updates)) return false;
+    if (s->depth == 0 && s->len == 0) return true; // whatever the number of these slices
     bool one_for_all = updates->shape.rank == 0 && s->count * s->len != 1;
     for (int64_t i = 0; i < s->count; i++) {
         int64_t at = bd_slices_at(c, s, &to->shape, indices, i);

@@ -60,14 +60,29 @@ SCATTER_CREATE(min, BD_UPDATE_MIN)
 SCATTER_CREATE(max, BD_UPDATE_MAX)
 SCATTER_CREATE(set, BD_UPDATE_SET)
 
+// Floating-point numbers have two zeros, which differ in the highest bit.
+static bool is_zero(const braid_tensor *t, int64_t i)
+{
+    const bool is_complex = t->dtype == BRAID_COMPLEX64 || t->dtype == BRAID_COMPLEX128;
+    const size_t size = braid_dtype_size(t->dtype), part = is_complex ? size / 2 : size;
+    const bool has_sign = !(BD_DTYPE_BIT(t->dtype) & bd_dtypes_integer);
+    const unsigned char *bytes = (const unsigned char *)t->data + (size_t)i * size;
+    for (size_t k = 0; k < size; k++) {
+        bool is_highest = (k + 1) % part == 0;
+        if (bytes[k] & (has_sign && is_highest ? 0x7f : 0xff)) return false;
+    }
+    return true;
+}
+
+// Of a resource variable nothing is divided by 0, of a reference variable no integer.
 static bool divides_by_zero(bd_op_ctx *c, const scatter_state *s, const braid_tensor *updates)
 {
-    if (s->op != BD_UPDATE_DIV || !(BD_DTYPE_BIT(updates->dtype) & bd_dtypes_integer)) return false;
-    static const char zero[8];
-    size_t size = braid_dtype_size(updates->dtype);
+    if (s->op != BD_UPDATE_DIV) return false;
+    if (!s->is_resource && !(BD_DTYPE_BIT(updates->dtype) & bd_dtypes_integer)) return false;
     for (int64_t i = 0; i < bd_tensor_count(updates); i++) {
-        if (memcmp((const char *)updates->data + (size_t)i * size, zero, size) != 0) continue;
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Integer division by zero");
+        if (!is_zero(updates, i)) continue;
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s",
+                   s->is_resource ? "updates must not contain 0" : "Integer division by zero");
         return true;
     }
     return false;

@@ -253,8 +253,6 @@ static void test_shapes(void **state)
         {"OneHot", NULL, "int64[4]; int32[1]; []; []", "InvalidArgument: "},
         {"DynamicPartition", "num_partitions=2", "[4,5,6]; int32[4]", "[?,5,6]; [?,5,6]"},
         {"DynamicPartition", "num_partitions=2", "[4,5,6]; int32[3]", "InvalidArgument: "},
-        {"TemporaryVariable", "dtype=float; shape=[2,3]", "", "[2,3]"},
-        {"CountUpTo", "limit=2", "ref int32[]", "[]"},
     };
     OP_TEST_SHAPES(cases);
 }
@@ -279,51 +277,11 @@ static void test_gradients(void **state)
     OP_TEST_GRADIENTS(cases);
 }
 
-// ---- Variables within a step, counters ----
-
-static void test_temporary(void **state)
-{
-    (void)state;
-    BD_STATUS(st);
-    braid_graph *g = braid_graph_new();
-    braid_out v = {op_test_node(g, "TemporaryVariable", "dtype=float; shape=[2]; var_name=t", NULL, 0), 0};
-    braid_op_desc *d = braid_op_begin(g, "Placeholder", NULL);
-    braid_op_attr_type(d, "dtype", BRAID_FLOAT);
-    op_binding bind = {.op = braid_op_end(d)};
-    op_test_tensor(&bind.value.tensor, "float[2] 1 2");
-    braid_out added = {op_test_node(g, "AssignAdd", NULL, (braid_out[]){v, {bind.op, 0}}, 2), 0};
-    braid_out last = {op_test_node(g, "DestroyTemporaryVariable", "var_name=t", &added, 1), 0};
-    braid_out gone = {op_test_node(g, "DestroyTemporaryVariable", "var_name=t", &added, 1), 0};
-    braid_tensor value[2];
-    op_test_eval(&bind, 1, &last, 1, value, st);
-    assert_ok(st);
-    op_test_expect(&value[0], "float[2] 1 2", 0, "DestroyTemporaryVariable");
-    bd_tensor_fini(&value[0]);
-    assert_int_equal(op_test_eval(&bind, 1, (braid_out[]){last, gone}, 2, value, st),
-                     BRAID_FAILED_PRECONDITION);
-    bd_tensor_fini(&value[0]);
-    bd_value_fini(&bind.value);
-    braid_graph_free(g);
-}
-
-static void test_count(void **state)
-{
-    (void)state;
-    static const op_case cases[] = {
-        {"CountUpTo", "limit=3", "ref int32[] 2", "int32[] 2", "int32[] 3"},
-        {"CountUpTo", "limit=3", "ref int64[] 3", "OutOfRange: Reached limit of 3", "int64[] 3"},
-        {"CountUpTo", "limit=3", "ref int64[]", "FailedPrecondition: uninitialized value"},
-        {"CountUpTo", "limit=3", "ref int64[1] 1", "InvalidArgument: scalar"},
-    };
-    OP_TEST_VALUES(cases);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_diagonals), cmocka_unit_test(test_order),  cmocka_unit_test(test_large_top_k),
         cmocka_unit_test(test_partition), cmocka_unit_test(test_shapes), cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_temporary), cmocka_unit_test(test_count),
     };
     return BD_RUN_TESTS(tests);
 }

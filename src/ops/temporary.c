@@ -17,9 +17,15 @@ static char *temporary_name(const bd_op_ctx *c)
                        (long long)c->iteration);
 }
 
+typedef struct temporary {
+    const braid_op *node;
+    bool is_made; // and not found
+} temporary;
+
 static braid_code create_temporary(void *arg, bd_resource **out, braid_status *st)
 {
-    const braid_op *node = arg;
+    temporary *t = arg;
+    const braid_op *node = t->node;
     braid_dtype dtype = bd_node_attr_type(node, "dtype");
     braid_shape shape = bd_node_attr_shape(node, "shape");
     braid_tensor zeros;
@@ -31,6 +37,7 @@ static braid_code create_temporary(void *arg, bd_resource **out, braid_status *s
     code = bd_variable_assign(v, &zeros, st);
     bd_tensor_fini(&zeros);
     *out = &v->base;
+    t->is_made = !code;
     if (code) bd_resource_unref(&v->base);
     return code;
 }
@@ -38,15 +45,18 @@ static braid_code create_temporary(void *arg, bd_resource **out, braid_status *s
 static void temporary_run(bd_op_ctx *c)
 {
     BD_STATUS(st);
-    bd_resource *r;
+    bd_resource *r = NULL;
+    temporary t = {.node = c->node};
     char *name = temporary_name(c);
     if (bd_resources_lookup_or_create(c->step->resources, c->step->container, name, &bd_variable_type,
-                                      create_temporary, (void *)c->node, &r, st)) {
+                                      create_temporary, &t, &r, st)) {
         bd_op_fail_status(c, st);
+    } else if (!t.is_made) {
+        bd_op_fail(c, BRAID_ALREADY_EXISTS, "Resource %s/%s already exists.", c->step->container, name);
     } else {
         bd_output_ref(c, 0, BD_CONTAINER_OF(r, bd_variable, base));
-        bd_resource_unref(r);
     }
+    bd_resource_unref(r);
     bd_free(name);
 }
 
@@ -64,11 +74,12 @@ static void destroy_run(bd_op_ctx *c)
     BD_STATUS(st);
     braid_tensor value = {0};
     char *name = temporary_name(c);
-    if (!bd_variable_read(bd_input_ref(c, 0), &value)) {
+    bool is_set = bd_variable_read(bd_input_ref(c, 0), &value);
+    if (bd_resources_delete(c->step->resources, c->step->container, name, &bd_variable_type, st)) {
+        bd_op_fail_status(c, st);
+    } else if (!is_set) {
         bd_op_fail(c, BRAID_FAILED_PRECONDITION, "Attempting to use uninitialized value %s",
                    bd_node_attr_string(c->node, "var_name"));
-    } else if (bd_resources_delete(c->step->resources, c->step->container, name, &bd_variable_type, st)) {
-        bd_op_fail_status(c, st);
     } else {
         bd_output_set(c, 0, &value);
     }

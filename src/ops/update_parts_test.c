@@ -84,11 +84,6 @@ static void test_scatters(void **state)
          "float[2,2] 1 8 3 9"},
         {"TensorStridedSliceUpdate", NULL, "float[2] 1 2; int32[1] 0; int32[1] 1; int32[1] 1; float[2] 8 9",
          "Unimplemented: does not match r-value shape [2]"},
-        {"ResourceCountUpTo", "limit=3; T=int32", "var int32[] 2", "int32[] 2", "int32[] 3"},
-        {"ResourceCountUpTo", "limit=3; T=int64", "var int64[] 3", "OutOfRange: Reached limit of 3",
-         "int64[] 3"},
-        {"ResourceCountUpTo", "limit=3; T=int64", "var int32[] 1", "InvalidArgument: wrong dtype"},
-        {"ResourceCountUpTo", "limit=3; T=int64", "var int64[1] 1", "InvalidArgument: "},
     };
     OP_TEST_VALUES(cases);
 }
@@ -193,7 +188,6 @@ static void test_shapes(void **state)
         {"TensorScatterAdd", NULL, "[2,3]; int32[5,1]; [5,4]", "InvalidArgument: "},
         {"StridedSliceAssign", NULL, "ref float[2,3]; int32[1]; int32[1]; int32[1]; [3]", "[2,3]"},
         {"TensorStridedSliceUpdate", NULL, "[2,3]; int32[1]; int32[]; int32[1]; [3]", "InvalidArgument: "},
-        {"ResourceCountUpTo", "limit=3; T=int32", "var int32[]", "[]"},
         {"CumulativeLogsumexp", NULL, "[2,?]; int32[] 1", "[2,?]"},
         {"CumulativeLogsumexp", NULL, "[2,?]; int32[] 2", "[2,?]"},
         {"EuclideanNorm", NULL, "[2,?]; int32[1] 0", "[?]"},

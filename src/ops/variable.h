@@ -22,8 +22,10 @@ braid_code bd_variable_find(const bd_variable_binding *b, bd_resources *rs, bd_v
                             braid_status *st);
 
 // The resource variable that the handle in input `i` names, of type `dtype` (BRAID_INVALID: any); the caller gives the reference
-// back. NULL: the kernel has failed.
+// back. NULL: the kernel has failed, NotFound if there is no such variable. Who is to read its value says FailedPrecondition
+// then: it was not assigned yet.
 bd_variable *bd_input_variable(bd_op_ctx *c, int i, braid_dtype dtype);
+bd_variable *bd_input_variable_to_read(bd_op_ctx *c, int i, braid_dtype dtype);
 
 // What shape functions know of the variable in input `i`: of a reference
 // the shape of the edge, of a handle what its VarHandleOp declares.

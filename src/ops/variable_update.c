@@ -104,10 +104,17 @@ bd_update_fn bd_update_function(braid_dtype dtype, bd_update_op op)
     return (size_t)dtype < BD_COUNTOF(fns) ? fns[dtype][op] : NULL;
 }
 
-static bool check_update(bd_op_ctx *c, const braid_tensor *value, const braid_tensor *delta)
+static bool check_update(bd_op_ctx *c, bool is_reference, const braid_tensor *value,
+                         const braid_tensor *delta)
 {
     if (value->dtype == delta->dtype && bd_shape_equal(&value->shape, &delta->shape)) return true;
     char v[BD_SHAPE_STR_MAX], d[BD_SHAPE_STR_MAX];
+    if (!is_reference) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "Cannot update variable with shape %s using a Tensor with shape %s, shapes must be equal.",
+                   bd_shape_str(&value->shape, v), bd_shape_str(&delta->shape, d));
+        return false;
+    }
     bd_op_fail(c, BRAID_INVALID_ARGUMENT,
                "Parameters and update must be the same size: the variable is %s%s, the update %s%s",
                braid_dtype_name(value->dtype), bd_shape_str(&value->shape, v), braid_dtype_name(delta->dtype),
@@ -126,7 +133,7 @@ static bool fail_uninitialized(bd_op_ctx *c)
 static bool update_locked(bd_op_ctx *c, bd_variable *v, const braid_tensor *delta, bd_update_fn update)
 {
     if (!bd_tensor_is_set(&v->tensor)) return fail_uninitialized(c);
-    if (!check_update(c, &v->tensor, delta)) return false;
+    if (!check_update(c, v->is_reference, &v->tensor, delta)) return false;
     BD_STATUS(st);
     if (bd_variable_make_writable_locked(v, st)) {
         bd_op_fail_status(c, st);
@@ -148,7 +155,7 @@ bool bd_variable_update(bd_op_ctx *c, bd_variable *v, const braid_tensor *delta,
     // The memory stays while we hold a reference, also when somebody assigns another shape.
     braid_tensor value = {0};
     if (!bd_variable_read(v, &value)) return fail_uninitialized(c);
-    bool ok = check_update(c, &value, delta);
+    bool ok = check_update(c, true, &value, delta);
     if (ok) update(value.data, delta->data, bd_tensor_count(delta));
     bd_tensor_fini(&value);
     return ok;

@@ -1,0 +1,114 @@
+// What variables within a step and counters promise.
+#include "base/testing/test.h"
+#include "ops/testing/op_test.h"
+#include "ops/testing/program.h"
+
+#define TEMPORARY(P, ATTRS) ((braid_out){op_test_node((P)->g, "TemporaryVariable", ATTRS, NULL, 0), 0})
+
+static void test_a_temporary_variable(void **state)
+{
+    static const struct {
+        const char *attrs, *value;
+    } cases[] = {
+        {"dtype=float; shape=[2]; var_name=t", "float[2] 1 2"},
+        {"dtype=int32; shape=[]; var_name=t", "int32[] 3"},
+        {"dtype=string; shape=[0,2]; var_name=t", "string[0,2]"},
+    };
+    (void)state;
+    for (size_t i = 0; i < BD_COUNTOF(cases); i++) {
+        program *p = program_new();
+        braid_out v = TEMPORARY(p, cases[i].attrs);
+        braid_out set = PROGRAM_OUT(p, "Assign", NULL, v, program_feed(p, cases[i].value));
+        braid_out last = PROGRAM_OUT(p, "DestroyTemporaryVariable", "var_name=t", set);
+        program_expect(p, &last, 1, cases[i].value);
+    }
+}
+
+static void test_a_temporary_variable_starts_with_zeros(void **state)
+{
+    (void)state;
+    program *p = program_new();
+    braid_out last = PROGRAM_OUT(p, "DestroyTemporaryVariable", "var_name=t",
+                                 TEMPORARY(p, "dtype=float; shape=[2]; var_name=t"));
+    program_expect(p, &last, 1, "float[2] 0");
+}
+
+static void test_a_temporary_variable_ends_once(void **state)
+{
+    (void)state;
+    program *p = program_new();
+    braid_out v = TEMPORARY(p, "dtype=float; shape=[2]; var_name=t");
+    braid_out last[2] = {PROGRAM_OUT(p, "DestroyTemporaryVariable", "var_name=t", v),
+                         PROGRAM_OUT(p, "DestroyTemporaryVariable", "var_name=t", v)};
+    program_expect(p, last, 2, "NotFound: does not exist");
+    p = program_new();
+    last[0] = PROGRAM_OUT(p, "DestroyTemporaryVariable", "var_name=another",
+                          TEMPORARY(p, "dtype=float; shape=[2]; var_name=t"));
+    program_expect(p, last, 1, "NotFound: does not exist");
+}
+
+static void test_a_name_is_of_one_temporary_variable(void **state)
+{
+    (void)state;
+    program *p = program_new();
+    braid_out both[2] = {TEMPORARY(p, "dtype=float; shape=[2]; var_name=t"),
+                         TEMPORARY(p, "dtype=float; shape=[2]; var_name=t")};
+    program_expect(p, both, 2, "AlreadyExists: Resource step/t/");
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"TemporaryVariable", "dtype=float; shape=?", "", "InvalidArgument: "},
+        {"TemporaryVariable", "dtype=float; shape=[1099511627776,1048576]", "", "ResourceExhausted: "},
+        {"DestroyTemporaryVariable", "var_name=t", "ref float[2] 1", "NotFound: does not exist"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_count(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"CountUpTo", "limit=3", "ref int32[] 2", "int32[] 2", "int32[] 3"},
+        {"CountUpTo", "limit=3", "ref int64[] 3", "OutOfRange: Reached limit of 3", "int64[] 3"},
+        {"CountUpTo", "limit=3", "ref int64[]", "FailedPrecondition: uninitialized value"},
+        {"CountUpTo", "limit=3", "ref int64[1] 1", "InvalidArgument: input is not a scalar: [1]"},
+        {"CountUpTo", "limit=3", "ref int64[0] empty", "InvalidArgument: input is not a scalar: [0]"},
+        {"ResourceCountUpTo", "limit=3; T=int32", "var int32[] 2", "int32[] 2", "int32[] 3"},
+        {"ResourceCountUpTo", "limit=3; T=int64", "var int64[] 3", "OutOfRange: Reached limit of 3",
+         "int64[] 3"},
+        {"ResourceCountUpTo", "limit=3; T=int64", "var int32[] 1", "InvalidArgument: wrong dtype"},
+        {"ResourceCountUpTo", "limit=3; T=int64", "var int64[1] 1",
+         "InvalidArgument: input is not a scalar: [1]"},
+        {"ResourceCountUpTo", "limit=3; T=int32", "var int32[0] empty",
+         "InvalidArgument: input is not a scalar: [0]"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_shapes(void **state)
+{
+    (void)state;
+    static const op_shape_case cases[] = {
+        {"TemporaryVariable", "dtype=float; shape=[2,3]", "", "[2,3]"},
+        {"CountUpTo", "limit=2", "ref int32[]", "[]"},
+        {"ResourceCountUpTo", "limit=3; T=int32", "var int32[]", "[]"},
+    };
+    OP_TEST_SHAPES(cases);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_temporary_variable),
+        cmocka_unit_test(test_a_temporary_variable_starts_with_zeros),
+        cmocka_unit_test(test_a_temporary_variable_ends_once),
+        cmocka_unit_test(test_a_name_is_of_one_temporary_variable),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_count),
+        cmocka_unit_test(test_shapes),
+    };
+    return BD_RUN_TESTS(tests);
+}
