@@ -194,6 +194,21 @@ bool bd_input_handle(bd_op_ctx *c, int i, char **container, char **name)
     return ok;
 }
 
+static void fail_no_handle(bd_op_ctx *c, int i, const bd_resource_type *type)
+{
+    braid_tensor names = {0};
+    char shape[BD_SHAPE_STR_MAX];
+    bd_variable *ref = bd_input_ref(c, i);
+    if (ref && bd_variable_read(ref, &names)) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Resource handle must have 2 elements, but had shape: %s",
+                   bd_shape_str(&names.shape, shape));
+    } else {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s '%s': input %d is no handle of a %s", c->node->op_type,
+                   c->node->name, i, type->name);
+    }
+    bd_tensor_fini(&names);
+}
+
 bd_resource *bd_input_resource(bd_op_ctx *c, int i, const bd_resource_type *type)
 {
     char *container, *name;
@@ -201,8 +216,7 @@ bd_resource *bd_input_resource(bd_op_ctx *c, int i, const bd_resource_type *type
     if (t->dtype == BRAID_RESOURCE && bd_tensor_count(t) == 1 && bd_tensor_handle(t)->name)
         return find(c, bd_tensor_handle(t)->container, bd_tensor_handle(t)->name, type);
     if (!bd_input_handle(c, i, &container, &name)) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s '%s': input %d is no handle of a %s", c->node->op_type,
-                   c->node->name, i, type->name);
+        fail_no_handle(c, i, type);
         return NULL;
     }
     bd_resource *r = find(c, container, name, type);

@@ -7,6 +7,7 @@
 
 typedef struct stack {
     bd_resource base;
+    char *name; // owned; for messages
     bd_mutex mu;
     braid_dtype elem_type;
     int64_t max_size;             // negative: none
@@ -26,6 +27,7 @@ static void stack_destroy(bd_resource *r)
     stack *s = BD_CONTAINER_OF(r, stack, base);
     clear_locked(s);
     bd_mutex_fini(&s->mu);
+    bd_free(s->name);
     bd_free(s);
 }
 
@@ -35,13 +37,14 @@ static const bd_resource_type stack_type = {.name = "Stack", .destroy = stack_de
 
 static void make_stack(bd_op_ctx *c, int64_t max_size)
 {
-    const char *name = bd_node_attr_string(c->node, "stack_name");
+    const char *given = bd_node_attr_string(c->node, "stack_name");
     stack *s = bd_calloc(1, sizeof *s);
+    s->name = bd_strdup(given[0] ? given : c->node->name);
     bd_resource_init(&s->base, &stack_type);
     bd_mutex_init(&s->mu);
     s->elem_type = bd_node_attr_type(c->node, "elem_type");
     s->max_size = max_size;
-    bd_output_step_resource(c, name[0] ? name : c->node->name, &s->base, NULL);
+    bd_output_step_resource(c, s->name, &s->base, NULL);
 }
 
 static void stack_run(bd_op_ctx *c)
@@ -51,28 +54,39 @@ static void stack_run(bd_op_ctx *c)
 
 static void stack_v2_run(bd_op_ctx *c)
 {
-    int64_t max_size;
-    if (bd_input_int(c, 0, "max_size", &max_size)) make_stack(c, max_size);
+    const braid_tensor *size = bd_input(c, 0);
+    char text[BD_SHAPE_STR_MAX];
+    if (size->shape.rank == 0) {
+        make_stack(c, *bd_tensor_i32(size));
+    } else {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Stack size must be a scalar, but had shape: %s",
+                   bd_shape_str(&size->shape, text));
+    }
 }
 
-// The open stack in input 0, locked; NULL: the kernel has failed.
+// The stack in input 0, locked; NULL: the kernel has failed.
 static stack *lock_input(bd_op_ctx *c)
 {
     bd_resource *r = bd_input_resource(c, 0, &stack_type);
     if (!r) return NULL;
     stack *s = BD_CONTAINER_OF(r, stack, base);
     bd_mutex_lock(&s->mu);
-    if (!s->is_closed) return s;
-    bd_mutex_unlock(&s->mu);
-    bd_resource_unref(r);
-    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Stack '%s' has already been closed.", c->node->name);
-    return NULL;
+    return s;
 }
 
 static void unlock(stack *s)
 {
     bd_mutex_unlock(&s->mu);
     bd_resource_unref(&s->base);
+}
+
+static stack *lock_open_input(bd_op_ctx *c)
+{
+    stack *s = lock_input(c);
+    if (!s || !s->is_closed) return s;
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Stack[%s] has already been closed.", s->name);
+    unlock(s);
+    return NULL;
 }
 
 // ---- Pushing and popping ----
@@ -86,7 +100,7 @@ static void push_locked(bd_op_ctx *c, stack *s)
         return;
     }
     if (s->max_size >= 0 && (int64_t)s->items.len >= s->max_size) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Stack overflow: the stack holds %lld elements at most",
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Stack[%s] overflowed its max_size (%lld)", s->name,
                    (long long)s->max_size);
         return;
     }
@@ -101,7 +115,7 @@ static void push_locked(bd_op_ctx *c, stack *s)
 
 static void push_run(bd_op_ctx *c)
 {
-    stack *s = lock_input(c);
+    stack *s = lock_open_input(c);
     if (!s) return;
     push_locked(c, s);
     unlock(s);
@@ -109,10 +123,10 @@ static void push_run(bd_op_ctx *c)
 
 static void pop_run(bd_op_ctx *c)
 {
-    stack *s = lock_input(c);
+    stack *s = lock_open_input(c);
     if (!s) return;
     if (s->items.len == 0) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Stack is empty when calling Pop()");
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Stack[%s] is empty when calling Pop().", s->name);
     } else if (c->node->output_types[0] != s->elem_type) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Must have type %s but got %s", braid_dtype_name(s->elem_type),
                    braid_dtype_name(c->node->output_types[0]));

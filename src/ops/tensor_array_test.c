@@ -456,55 +456,6 @@ static void test_gradient_of_a_grown_array(void **state)
     program_expect(p, (braid_out[]){y, grad}, 2, "float[3] 1 10 100");
 }
 
-// ---- Stacks ----
-
-static void check_stack(bool v2)
-{
-    const char *push = v2 ? "StackPushV2" : "StackPush", *pop = v2 ? "StackPopV2" : "StackPop";
-    program *p = program_new();
-    braid_out stack = v2 ? OUT(p, "StackV2", "elem_type=float", program_feed(p, "int32[] 2"))
-                         : (braid_out){op_test_node(p->g, "Stack", "elem_type=float", NULL, 0), 0};
-    braid_out one = OUT(p, push, NULL, stack, program_feed(p, "float[] 1"));
-    braid_out two = OUT(p, push, NULL, stack, program_feed(p, "float[2] 2 3"));
-    braid_out top = OUT(p, pop, "elem_type=float", stack), below = OUT(p, pop, "elem_type=float", stack);
-    program_expect(p, (braid_out[]){one, two, top, below}, 4, "float[] 1");
-
-    p = program_new();
-    stack = v2 ? OUT(p, "StackV2", "elem_type=float", program_feed(p, "int32[] 2"))
-               : (braid_out){op_test_node(p->g, "Stack", "elem_type=float", NULL, 0), 0};
-    program_expect(p, (braid_out[]){OUT(p, pop, "elem_type=float", stack)}, 1,
-                   "InvalidArgument: Stack is empty when calling Pop()");
-
-    p = program_new();
-    stack = v2 ? OUT(p, "StackV2", "elem_type=float", program_feed(p, "int32[] 2"))
-               : (braid_out){op_test_node(p->g, "Stack", "elem_type=float", NULL, 0), 0};
-    program_expect(p, (braid_out[]){OUT(p, push, NULL, stack, program_feed(p, "int32[] 1"))}, 1,
-                   "InvalidArgument: Must have type float");
-
-    p = program_new();
-    stack = v2 ? OUT(p, "StackV2", "elem_type=float", program_feed(p, "int32[] 2"))
-               : (braid_out){op_test_node(p->g, "Stack", "elem_type=float", NULL, 0), 0};
-    braid_op *closed = NODE(p, v2 ? "StackCloseV2" : "StackClose", NULL, stack);
-    braid_op_desc *d = braid_op_begin(p->g, push, NULL);
-    braid_op_input(d, stack);
-    braid_op_input(d, program_feed(p, "float[] 1"));
-    braid_op_control(d, closed);
-    braid_out late = braid_op_end_out(d);
-    program_expect(p, &late, 1, "InvalidArgument: has already been closed.");
-}
-
-static void test_stacks(void **state)
-{
-    (void)state;
-    check_stack(false);
-    check_stack(true);
-    program *p = program_new();
-    braid_out stack = OUT(p, "StackV2", "elem_type=float", program_feed(p, "int32[] 1"));
-    braid_out one = OUT(p, "StackPushV2", NULL, stack, program_feed(p, "float[] 1"));
-    braid_out two = OUT(p, "StackPushV2", NULL, stack, program_feed(p, "float[] 1"));
-    program_expect(p, (braid_out[]){one, two}, 2, "InvalidArgument: Stack overflow");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -522,7 +473,6 @@ int main(void)
         cmocka_unit_test(test_gradient_array),
         cmocka_unit_test(test_gradient_array_with_shape),
         cmocka_unit_test(test_gradient_of_a_grown_array),
-        cmocka_unit_test(test_stacks),
     };
     return BD_RUN_TESTS(tests);
 }
