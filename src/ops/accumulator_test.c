@@ -93,7 +93,7 @@ static void test_by_resource(void **state)
 static void test_types_and_sums(void **state)
 {
     (void)state;
-    static const struct {
+    static const struct sum_case {
         braid_dtype dtype;
         const char *reduction, *first, *second, *want;
     } cases[] = {
@@ -104,12 +104,14 @@ static void test_types_and_sums(void **state)
         {BRAID_INT64, "SUM", "int64[] 0; int64[] 4", "int64[] 0; int64[] 3", "int64[] 7"},
         {BRAID_FLOAT, "SUM", "int64[] 0; float[0]", "int64[] 0; float[0]", "float[0]"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < 2 * BD_COUNTOF(cases); i++) {
         op_live *l = op_live_new();
-        accumulator_nodes n = make_nodes(l, cases[i].dtype, BD_SHAPE_UNKNOWN, "", cases[i].reduction);
-        RUN(apply, cases[i].first, "");
-        RUN(apply, cases[i].second, "");
-        RUN(take, "int32[] 1", cases[i].want);
+        const struct sum_case *c = &cases[i % BD_COUNTOF(cases)];
+        const accumulator_ops *ops = i < BD_COUNTOF(cases) ? &by_reference : &by_resource;
+        accumulator_nodes n = make_nodes_of(l, ops, c->dtype, BD_SHAPE_UNKNOWN, "", c->reduction);
+        RUN(apply, c->first, "");
+        RUN(apply, c->second, "");
+        RUN(take, "int32[] 1", c->want);
         op_live_free(l);
     }
 }
@@ -154,25 +156,43 @@ static void test_waiting_in_turn(void **state)
     op_live_free(l);
 }
 
-static void test_errors(void **state)
+static accumulator_nodes shared_vectors(op_live *l, const accumulator_ops *ops, braid_dtype dtype)
 {
-    (void)state;
+    return make_nodes_of(l, ops, dtype, bd_shape1(-1), "shared", "MEAN");
+}
+
+static void check_errors(const accumulator_ops *ops)
+{
     op_live *l = op_live_new();
-    accumulator_nodes n = make_nodes(l, BRAID_FLOAT, bd_shape1(-1), "shared", "MEAN");
+    accumulator_nodes n = shared_vectors(l, ops, BRAID_FLOAT);
     RUN(apply, "int64[] 0; float[2,1] 1", "InvalidArgument: Shape mismatch: expected [?], got [2,1]");
+    RUN(apply, "int64[] 0; float[] 1", "InvalidArgument: Shape mismatch: expected [?], got []");
     RUN(apply, "int64[] 0; float[2] 1", "");
     RUN(apply, "int64[] 0; float[3] 1", "InvalidArgument: Shape mismatch: expected [2], got [3]");
     RUN(apply, "int64[1] 0; float[2] 1",
         "InvalidArgument: Argument local_step must be scalar, but had bad shape [1]");
+    RUN(apply, "int64[0]; float[2] 1",
+        "InvalidArgument: Argument local_step must be scalar, but had bad shape [0]");
     RUN(take, "int32[] 0", "InvalidArgument: Argument num_required must be positive, but was 0");
-    RUN(take, "int32[2] 1 1", "InvalidArgument: Argument num_required must be scalar");
-    RUN(set_step, "int64[2] 1 1", "InvalidArgument: Argument new_global_step must be scalar");
+    RUN(take, "int32[2] 1 1", "InvalidArgument: Argument num_required must be scalar, but had bad shape [2]");
+    RUN(take, "int32[0]", "InvalidArgument: Argument num_required must be scalar, but had bad shape [0]");
+    RUN(set_step, "int64[2] 1 1",
+        "InvalidArgument: Argument new_global_step must be scalar, but had bad shape [2]");
+    RUN(set_step, "int64[0]",
+        "InvalidArgument: Argument new_global_step must be scalar, but had bad shape [0]");
     RUN(count, "", "int32[] 1");
-    accumulator_nodes other = make_nodes(l, BRAID_DOUBLE, bd_shape1(-1), "shared", "MEAN");
+    accumulator_nodes other = shared_vectors(l, ops, BRAID_DOUBLE);
     op_live_run(l, other.count, "", "InvalidArgument: Shared accumulator 'shared' has type float");
-    accumulator_nodes same = make_nodes(l, BRAID_FLOAT, bd_shape1(-1), "shared", "MEAN");
+    accumulator_nodes same = shared_vectors(l, ops, BRAID_FLOAT);
     op_live_run(l, same.count, "", "int32[] 1");
     op_live_free(l);
+}
+
+static void test_errors(void **state)
+{
+    (void)state;
+    check_errors(&by_reference);
+    check_errors(&by_resource);
 }
 
 // What is taken or held must not change when its owners write on.

@@ -146,38 +146,6 @@ static void test_layouts(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_rows(void **state)
-{
-    (void)state;
-    static const op_case cases[] = {
-        {"InplaceUpdate", NULL, "float[3,2] 1 2 3 4 5 6; int32[2] 2 0; float[2,2] 7 8 9 10",
-         "float[3,2] 9 10 3 4 7 8"},
-        {"InplaceUpdate", NULL, "string[2] a b; int32[1] -1; string[1] c", "string[2] a c"},
-        {"InplaceAdd", NULL, "int32[2] 1 2; int32[3] 0 0 1; int32[3] 5 6 7", "int32[2] 12 9"},
-        {"InplaceSub", NULL, "double[2,1] 1 2; int32[1] 3; double[1,1] 5", "double[2,1] 1 -3"},
-        {"InplaceAdd", NULL, "float[0,2]; int32[0]; float[0,2]", "float[0,2]"},
-        {"InplaceAdd", NULL, "float[0,2]; int32[1] 0; float[1,2] 1", "InvalidArgument: no rows"},
-        {"InplaceAdd", NULL, "float[2] 1; int32[] 0; float[1] 1", "InvalidArgument: i must be a vector"},
-        {"InplaceAdd", NULL, "float[2] 1; int32[1] 0; float[1,1] 1", "InvalidArgument: ranks differ"},
-        {"InplaceAdd", NULL, "float[2,2] 1; int32[1] 0; float[1,1] 1",
-         "InvalidArgument: doesn't match at index 1"},
-        {"InplaceAdd", NULL, "float[2] 1; int32[1] 0; float[2] 1",
-         "InvalidArgument: doesn't match at index 0"},
-        {"DeepCopy", NULL, "string[2] a b", "string[2] a b"},
-        {"DeepCopy", NULL, "float[0]", "float[0]"},
-        {"Empty", "dtype=float", "int32[2] 1 2", "float[1,2] 0 0"},
-        {"Empty", "dtype=string; init=true", "int32[1] 2", "string[2] '' ''"},
-        {"Empty", "dtype=int64", "int32[1] -1", "InvalidArgument: "},
-        {"Empty", "dtype=int64", "int32[3] 2147483647 2147483647 2147483647", "InvalidArgument: "},
-        {"ParallelConcat", "shape=[2,2]", "float[1,2] 1 2; float[1,2] 3 4", "float[2,2] 1 2 3 4"},
-        {"ParallelConcat", "shape=[1]", "string[1] a", "string[1] a"},
-        {"ParallelConcat", "shape=[2,2]", "float[1,2] 1 2; float[2,2] 3", "InvalidArgument: values[1]"},
-        {"ParallelConcat", "shape=[3,2]", "float[1,2] 1 2; float[1,2] 3",
-         "InvalidArgument: one for each value"},
-    };
-    OP_TEST_VALUES(cases);
-}
-
 static void test_shapes(void **state)
 {
     (void)state;
@@ -202,12 +170,6 @@ static void test_shapes(void **state)
         {"Roll", NULL, "[2,?]; int32[1,1]; int32[]", "InvalidArgument: rank"},
         {"UnravelIndex", NULL, "int32[]; int32[3]", "[3]"},
         {"UnravelIndex", NULL, "int32[5]; int32[3]", "[3,5]"},
-        {"InplaceUpdate", NULL, "[2,?]; int32[1]; [1,3]", "[2,?]"},
-        {"Empty", "dtype=float", "int32[2] 3 4", "[3,4]"},
-        {"ParallelConcat", "shape=[2,2]", "[1,2]; [1,2]", "[2,2]"},
-        {"ParallelConcat", "shape=[2,2]", "[1,2]; [?,?]", "[2,2]"},
-        {"ParallelConcat", "shape=[2,2]", "[1,2]; [2,2]",
-         "InvalidArgument: Size of first dimension must be 1."},
     };
     OP_TEST_SHAPES(cases);
 }
@@ -284,9 +246,8 @@ static void test_counted_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counted_rows), cmocka_unit_test(test_bins), cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_layouts),      cmocka_unit_test(test_rows), cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_counted_rows), cmocka_unit_test(test_bins),   cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_layouts),      cmocka_unit_test(test_shapes), cmocka_unit_test(test_gradients),
     };
     return BD_RUN_TESTS(tests);
 }

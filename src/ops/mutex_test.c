@@ -74,6 +74,12 @@ static void clearing_its_container_ends_who_waits(void **state)
 static void a_lock_is_consumed(void **state)
 {
     (void)state;
+    mutex_nodes n = new_mutex("shared_name=m");
+    const braid_out held = {n.lock, 0};
+    braid_op *consume = op_test_node(n.live->graph, "ConsumeMutexLock", NULL, &held, 1);
+    for (int i = 0; i < 2; i++) // and free again afterwards
+        op_live_run(n.live, consume, "", "");
+    op_live_free(n.live);
     static const op_case cases[] = {
         {"ConsumeMutexLock", NULL, "variant[]",
          "InvalidArgument: Expected input to contain a SharedLockReleaser object, but saw variant: 'an empty variant'"},

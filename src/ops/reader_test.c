@@ -94,12 +94,11 @@ static void test_lines(void **state)
     check_lines("TextLineReader"); // the same through references
 }
 
-static void test_whole_files(void **state)
+static void check_whole_files(const char *reader)
 {
-    (void)state;
     write_text("/a", "one\ntwo\n");
     write_text("/empty", "");
-    reader_nodes n = make("WholeFileReader", NULL);
+    reader_nodes n = make(reader, NULL);
     FILES(n, "string[3] /a /none /empty");
     READ(n, "string[] /a; string[] one\\x0atwo\\x0a");
     READ(n, "NotFound: /none");
@@ -107,6 +106,13 @@ static void test_whole_files(void **state)
     DO(n, reset, "");
     READ(n, "string[] /empty; string[] ''");
     op_live_free(n.live);
+}
+
+static void test_whole_files(void **state)
+{
+    (void)state;
+    check_whole_files("WholeFileReader");
+    check_whole_files("WholeFileReaderV2");
 }
 
 static void test_names(void **state)
@@ -268,10 +274,9 @@ static void test_with_threads(void **state)
 
 // ---- States and errors ----
 
-static void test_states(void **state)
+static void check_states(const char *reader, const char *without)
 {
-    (void)state;
-    reader_nodes n = make("IdentityReader", NULL);
+    reader_nodes n = make(reader, NULL);
     FILES(n, "string[2] a b");
     READ(n, "string[] a; string[] a");
     // work_started: 1, work_finished: 1, num_records_produced: 1, current_work: "a"
@@ -283,7 +288,7 @@ static void test_states(void **state)
     DO(n, works, "int64[] 5");
     READ(n, "string[] b; string[] b");
     op_live_run(n.live, n.restore, "string[] \\x08",
-                "InvalidArgument: Could not parse state for IdentityReader 'IdentityReader");
+                "InvalidArgument: Could not parse state for IdentityReader '");
     DO(n, records, "int64[] 0");
     op_live_run(
         n.live, n.restore, "string[] \\x08\\x01\\x10\\x02",
@@ -293,11 +298,20 @@ static void test_states(void **state)
         "InvalidArgument: Unexpected negative value when restoring in IdentityReader 'IdentityReader");
     op_live_run(n.live, n.restore, "string[1] a",
                 "InvalidArgument: Reader state must be scalar, but had shape: [1]");
+    op_live_run(n.live, n.restore, "string[0]",
+                "InvalidArgument: Reader state must be scalar, but had shape: [0]");
     op_live_free(n.live);
-    n = make("TextLineReaderV2", NULL);
+    n = make(without, NULL);
     DO(n, serialize, "Unimplemented: Reader SerializeState");
     op_live_run(n.live, n.restore, "string[] ''", "Unimplemented: Reader RestoreState");
     op_live_free(n.live);
+}
+
+static void test_states(void **state)
+{
+    (void)state;
+    check_states("IdentityReader", "TextLineReader");
+    check_states("IdentityReaderV2", "TextLineReaderV2");
 }
 
 static void test_errors(void **state)

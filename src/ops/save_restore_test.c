@@ -192,6 +192,8 @@ static void test_errors(void **state)
                 "/none/v"),
         {"MergeV2Checkpoints", NULL, "string[] /v; string[] /w",
          "InvalidArgument: Input checkpoint_prefixes should be an 1-D tensor, got [] instead."},
+        {"MergeV2Checkpoints", NULL, "string[0]; string[] /w",
+         "InvalidArgument: no checkpoints to merge into /w"}, // which TensorFlow would make one of nothing
         {"MergeV2Checkpoints", NULL, "string[1] /v; string[1] /w",
          "InvalidArgument: Input destination_prefix should be a scalar tensor, got [1] instead."},
         {"MergeV2Checkpoints", NULL, "string[1] /none; string[] /w",

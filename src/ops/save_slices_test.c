@@ -40,6 +40,11 @@ static void test_saving(void **state)
     // The second op of that name reads both formats, too.
     run("RestoreV2", "dtypes=[float,int64]", "string[] /m; string[2] w step; string[2] '' ''",
         "float[2,2] 1 2 3 4; int64[] -7");
+    run("Save", NULL, "string[] /e; string[1] none; float[0,2]", "");
+    run("Restore", "dt=float", "string[] /e; string[] none", "float[0,2]");
+    run("RestoreSlice", "dt=float", "string[] /e; string[] none; string[] ''", "float[0,2]");
+    run("SaveSlices", NULL, "string[] /f; string[1] none; string[1] ''; float[0,2]", "");
+    run("Restore", "dt=float", "string[] /f; string[] none", "float[0,2]");
     run("Save", NULL, "string[] /m; string[1] w; float[1] 9", ""); // in the place of the other
     run("Restore", "dt=float", "string[] /m; string[] w", "float[1] 9");
 }
@@ -64,6 +69,15 @@ static void test_errors(void **state)
     (void)state;
     run("Save", NULL, "string[2] /m /n; string[1] w; float[1] 9",
         "InvalidArgument: Input 0 (filename) must be a string scalar; got a tensor of 2 elements");
+    run("Save", NULL, "string[0]; string[1] w; float[1] 9",
+        "InvalidArgument: Input 0 (filename) must be a string scalar; got a tensor of 0 elements");
+    run("Save", NULL, "string[] /m; string[0]; float[1] 9",
+        "InvalidArgument: Expected totally 2 inputs as input #1");
+    run("Restore", "dt=float", "string[0]; string[] v", "InvalidArgument: ");
+    run("Restore", "dt=float", "string[] /m; string[0]", "InvalidArgument: ");
+    run("RestoreSlice", "dt=float", "string[] /m; string[] v; string[0]", "InvalidArgument: ");
+    run("SaveSlices", NULL, "string[] /m; string[1] w; string[0]; float[1] 9",
+        "InvalidArgument: Expected 1 elements for the tensor shapes and slices but got 0");
     run("Save", NULL, "string[] /m; string[2] w x; float[1] 9",
         "InvalidArgument: Expected totally 4 inputs as input #1");
     run("SaveSlices", NULL, "string[] /m; string[1] w; string[2] '' ''; float[1] 9",

@@ -25,6 +25,14 @@ static char *handle_of(op_live *l, braid_op *make, const char *value)
     return handle;
 }
 
+static void run_on_const(op_live *l, const char *op, braid_dtype dtype, braid_out handle, const char *want)
+{
+    braid_op_desc *d = braid_op_begin(l->graph, op, NULL);
+    braid_op_input(d, handle);
+    if (dtype) braid_op_attr_type(d, "dtype", dtype);
+    op_live_run(l, braid_op_end(d), "", want);
+}
+
 // Runs an op on a handle (which as a feed would have to be without `;`).
 static void run_on(op_live *l, const char *op, braid_dtype dtype, const char *handle, const char *want)
 {
@@ -32,10 +40,7 @@ static void run_on(op_live *l, const char *op, braid_dtype dtype, const char *ha
     braid_op_desc *c = braid_op_begin(l->graph, "Const", NULL);
     braid_op_attr_type(c, "dtype", BRAID_STRING);
     braid_op_attr_tensor(c, "value", text);
-    braid_op_desc *d = braid_op_begin(l->graph, op, NULL);
-    braid_op_input(d, braid_op_end_out(c));
-    if (dtype) braid_op_attr_type(d, "dtype", dtype);
-    op_live_run(l, braid_op_end(d), "", want);
+    run_on_const(l, op, dtype, braid_op_end_out(c), want);
     braid_tensor_free(text);
 }
 
@@ -63,6 +68,10 @@ static void check_handles(const char *op)
     get(l, BRAID_FLOAT, a, "InvalidArgument: is not in the session store.");
     let_go(l, a, "InvalidArgument: Failed to delete a tensor with handle");
     get(l, BRAID_FLOAT, b, "float[] 3");
+    let_go(l, b, "");
+    bd_free(b);
+    b = handle_of(l, make, "float[0,2]");
+    get(l, BRAID_FLOAT, b, "float[0,2]");
     bd_free(a);
     bd_free(b);
     op_live_free(l);
@@ -91,11 +100,25 @@ static void many_handles_made_and_deleted(void **state)
     op_live_free(l); // what was not deleted goes with the session: leaks would show
 }
 
+static void a_handle_is_a_scalar(void **state)
+{
+    (void)state;
+    static const char *const handles[] = {"string[0]", "string[1] a", "string[2] a b"};
+    for (size_t i = 0; i < BD_COUNTOF(handles); i++) {
+        op_live *l = op_live_new();
+        braid_out handle = op_live_unknown(l, handles[i]);
+        run_on_const(l, "GetSessionTensor", BRAID_FLOAT, handle, "InvalidArgument: must be a scalar string");
+        run_on_const(l, "DeleteSessionTensor", 0, handle, "InvalidArgument: must be a scalar string");
+        op_live_free(l);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_live_from_step_to_step),
         cmocka_unit_test(many_handles_made_and_deleted),
+        cmocka_unit_test(a_handle_is_a_scalar),
     };
     return BD_RUN_TESTS(tests);
 }

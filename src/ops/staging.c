@@ -120,12 +120,12 @@ typedef enum staging_action {
 typedef struct staging_waiter {
     bd_waiter base;
     staging_action action;
-    bool has_key;         // of a PUT: else the area numbers it
-    int64_t key;          // or number
-    int64_t bytes;        // of a PUT
-    const int32_t *index; // which tensors [index_count], an input's; NULL: all in order
-    int index_count;      // of a PUT, as many inputs from `first` on
-    int first;            // input of a PUT, output of the others
+    bool has_key;    // of a PUT: else the area numbers it
+    int64_t key;     // or number
+    int64_t bytes;   // of a PUT
+    int32_t *index;  // which tensors [index_count]; NULL: all in order; owned
+    int index_count; // of a PUT, as many inputs from `first` on
+    int first;       // input of a PUT, output of the others
     BD_ARRAY(braid_tensor) tuple;
 } staging_waiter;
 
@@ -293,6 +293,8 @@ static void finish(bd_waiter *base)
         bd_tensor_fini(&w->tuple.items[i]);
     }
     w->tuple.len = 0;
+    bd_free(w->index);
+    w->index = NULL;
     const braid_tensor *key = ok && w->first == 1 ? bd_output(c, 0, BRAID_INT64, &BD_SCALAR) : NULL;
     if (key) bd_tensor_i64(key)[0] = w->key;
 }
@@ -376,28 +378,28 @@ static area *area_of(bd_op_ctx *c)
 
 // ---- Kernels ----
 
-// The indices in input `i` (NULL: all), which must be of the area's tensors and rise. False: the kernel has failed.
-static bool read_indices(bd_op_ctx *c, const area *a, int i, const int32_t **index, int *count)
+static bool check_indices(bd_op_ctx *c, const area *a, const int32_t *index, int count)
+{
+    if (count == 0) bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Indices are empty");
+    for (int k = 0; k < count && !bd_op_failed(c); k++) {
+        if (index[k] < 0 || index[k] >= a->options.count) {
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Index '%d' was out of bounds '%d'.", index[k],
+                       a->options.count);
+        } else if (k > 0 && index[k] <= index[k - 1]) {
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Indices are not strictly ordered");
+        }
+    }
+    return !bd_op_failed(c);
+}
+
+// The indices in input `i`, which must be of the area's tensors and rise: a copy (the caller frees it), as others may write to a
+// reference while this waits. False: the kernel has failed.
+static bool read_indices(bd_op_ctx *c, const area *a, int i, int32_t **index, int *count)
 {
     const braid_tensor *t = bd_input(c, i);
-    *index = bd_tensor_i32(t);
-    *count = (int)bd_min(bd_tensor_count(t), INT32_MAX);
-    if (*count == 0) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Indices are empty");
-        return false;
-    }
-    for (int k = 0; k < *count; k++) {
-        if ((*index)[k] < 0 || (*index)[k] >= a->options.count) {
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Index '%d' was out of bounds '%d'.", (*index)[k],
-                       a->options.count);
-            return false;
-        }
-        if (k > 0 && (*index)[k] <= (*index)[k - 1]) {
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Indices are not strictly ordered");
-            return false;
-        }
-    }
-    return true;
+    *count = (int)bd_min(bd_tensor_count(t), a->options.count + 1); // one more than fit is refused
+    *index = bd_memdup(bd_tensor_i32(t), (size_t)*count * sizeof **index);
+    return check_indices(c, a, *index, *count);
 }
 
 static bool read_key(bd_op_ctx *c, int64_t *key)
@@ -460,6 +462,7 @@ static void start(bd_op_ctx *c, staging_action action, int key_input, int index_
                     check_types(c, a, &plan, count) && (action != PUT || check_size(c, a, &plan));
     if (action == PEEK_AT && ok) plan.key = bd_max(bd_tensor_i32(bd_input(c, 0))[0], 0);
     if (!ok) {
+        bd_free(plan.index);
         bd_op_done(c);
     } else {
         staging_waiter *w = waiter_of(bd_waiter_new(&a->room, c));

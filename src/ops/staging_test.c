@@ -58,6 +58,12 @@ static void the_oldest_comes_out_first(void **state)
     RUN(peek, "int32[] 1", "int32[] 2; float[] 3");
     RUN(size, "", "int32[] 2");
     RUN(unstage, "", "int32[] 1; float[2] 1 2");
+    RUN(stage, "int32[0]; float[0,2]", "");
+    RUN(unstage, "", "int32[] 2; float[] 3");
+    RUN(peek, "int32[] 0", "int32[0]; float[0,2]");
+    RUN(peek, "int32[2] 0", "InvalidArgument: index must be scalar");
+    RUN(peek, "int32[0]", "InvalidArgument: index must be scalar");
+    RUN(unstage, "", "int32[0]; float[0,2]");
     RUN(stage, "int32[] 3; float[] 4", "");
     RUN(clear, "", "");
     RUN(size, "", "int32[] 0");
@@ -191,6 +197,24 @@ static void keys_may_come_piece_by_piece(void **state)
     check_map(true);
 }
 
+static void tensors_of_a_map_may_be_empty(void **state)
+{
+    (void)state;
+    for (int ordered = 0; ordered < 2; ordered++) {
+        op_live *l = op_live_new();
+        map_nodes n = map_area(l, ordered, 0);
+        RUN(stage, "int64[] 7; int32[2] 0 1; int32[0]; float[0,2]", "");
+        RUN(peek, "int64[] 7; int32[2] 0 1", "int32[0]; float[0,2]");
+        RUN(unstage, "int64[] 7; int32[2] 0 1", "int32[0]; float[0,2]");
+        RUN(stage, "int64[] 8; int32[2] 0 1; int32[] 1; float[0,2]", "");
+        RUN(any, "int32[2] 0 1", "int64[] 8; int32[] 1; float[0,2]");
+        RUN(stage_first, "int64[] 9; int32[] 0; int32[0]", ""); // one index may be a scalar
+        RUN(stage_second, "int64[] 9; int32[] 1; float[] 2", "");
+        RUN(unstage_first, "int64[] 9; int32[] 0", "int32[0]");
+        op_live_free(l);
+    }
+}
+
 static void a_full_map_makes_who_completes_a_key_wait(void **state)
 {
     (void)state;
@@ -220,21 +244,47 @@ static void a_key_that_is_there_stays(void **state)
     op_live_free(l);
 }
 
-static void wrong_indices_are_refused(void **state)
+static void wrong_keys_and_indices_are_refused(void **state)
 {
     (void)state;
-    op_live *l = op_live_new();
-    map_nodes n = map_area(l, true, 0);
-    RUN(stage, "int64[] 2; int32[2] 1 0; int32[] 20; float[] 0.2",
-        "InvalidArgument: Indices are not strictly ordered");
-    RUN(stage, "int64[] 2; int32[2] 0 2; int32[] 20; float[] 0.2",
-        "InvalidArgument: Index '2' was out of bounds '2'.");
-    RUN(stage, "int64[] 2; int32[1] 0; int32[] 20; float[] 0.2",
-        "InvalidArgument: Mismatch stage/unstage: 1 vs. 2");
-    RUN(stage_second, "int64[] 2; int32[1] 0; float[] 0.2",
-        "InvalidArgument: Tensor 0 of staging area 'area' is int32");
-    RUN(unstage, "int64[2] 2; int32[2] 0 1", "InvalidArgument: key must be an int64 scalar, got shape [2]");
-    op_live_free(l);
+    for (int ordered = 0; ordered < 2; ordered++) {
+        op_live *l = op_live_new();
+        map_nodes n = map_area(l, ordered, 0);
+        RUN(stage, "int64[] 2; int32[2] 1 0; int32[] 20; float[] 0.2",
+            "InvalidArgument: Indices are not strictly ordered");
+        RUN(stage, "int64[] 2; int32[2] 0 2; int32[] 20; float[] 0.2",
+            "InvalidArgument: Index '2' was out of bounds '2'.");
+        RUN(stage, "int64[] 2; int32[1] 0; int32[] 20; float[] 0.2",
+            "InvalidArgument: Mismatch stage/unstage: 1 vs. 2");
+        RUN(stage, "int64[] 2; int32[0]; int32[] 20; float[] 0.2", "InvalidArgument: Indices are empty");
+        RUN(stage, "int64[2] 2; int32[2] 0 1; int32[] 20; float[] 0.2",
+            "InvalidArgument: key must be an int64 scalar, got shape [2]");
+        RUN(stage_second, "int64[] 2; int32[1] 0; float[] 0.2",
+            "InvalidArgument: Tensor 0 of staging area 'area' is int32");
+        RUN(unstage, "int64[2] 2; int32[2] 0 1",
+            "InvalidArgument: key must be an int64 scalar, got shape [2]");
+        RUN(unstage, "int64[] 2; int32[0]", "InvalidArgument: Indices are empty");
+        RUN(peek, "int64[0]; int32[2] 0 1", "InvalidArgument: key must be an int64 scalar, got shape [0]");
+        RUN(peek, "int64[] 2; int32[3] 0 1 2", "InvalidArgument: Index '2' was out of bounds '2'.");
+        RUN(any, "int32[0]", "InvalidArgument: Indices are empty");
+        RUN(any, "int32[] 0", "InvalidArgument: Mismatch stage/unstage: 1 vs. 2");
+        op_live_free(l);
+    }
+}
+
+static void limits_are_not_negative(void **state)
+{
+    (void)state;
+    static const char *const ops[] = {"StageSize",      "StageClear",      "Unstage",
+                                      "MapSize",        "MapClear",        "MapIncompleteSize",
+                                      "OrderedMapSize", "OrderedMapClear", "OrderedMapIncompleteSize"};
+    for (size_t i = 0; i < BD_COUNTOF(ops); i++) {
+        const op_case cases[] = {
+            {ops[i], "dtypes=[int32]; capacity=-1", "", "InvalidArgument: capacity"},
+            {ops[i], "dtypes=[int32]; memory_limit=-1", "", "InvalidArgument: memory_limit"},
+        };
+        OP_TEST_VALUES(cases);
+    }
 }
 
 int main(void)
@@ -247,7 +297,9 @@ int main(void)
         cmocka_unit_test(keys_may_come_piece_by_piece),
         cmocka_unit_test(a_full_map_makes_who_completes_a_key_wait),
         cmocka_unit_test(a_key_that_is_there_stays),
-        cmocka_unit_test(wrong_indices_are_refused),
+        cmocka_unit_test(tensors_of_a_map_may_be_empty),
+        cmocka_unit_test(wrong_keys_and_indices_are_refused),
+        cmocka_unit_test(limits_are_not_negative),
     };
     return BD_RUN_TESTS(tests);
 }
