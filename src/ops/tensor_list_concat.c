@@ -225,21 +225,23 @@ static bool check_split(bd_op_ctx *c, const braid_tensor *t, const braid_shape *
     return !bd_op_failed(c);
 }
 
+static bool check_length(bd_op_ctx *c, int64_t length, int64_t start, int64_t rows)
+{
+    if (length >= 0 && length <= rows - start) return true;
+    if (length < 0)
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Invalid value in lengths: %lld", (long long)length);
+    else
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Attempting to slice [%lld, %llu] from tensor with length %lld",
+                   (long long)start, (unsigned long long)start + (unsigned long long)length, (long long)rows);
+    return false;
+}
+
 static bool check_lengths(bd_op_ctx *c, const braid_tensor *lengths, int64_t rows)
 {
     int64_t start = 0;
     for (int64_t i = 0; i < bd_tensor_count(lengths); i++) {
         int64_t length = bd_tensor_i64(lengths)[i];
-        if (length < 0) {
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Invalid value in lengths: %lld", (long long)length);
-            return false;
-        }
-        if (length > rows - start) {
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                       "Attempting to slice [%lld, %llu] from tensor with length %lld", (long long)start,
-                       (unsigned long long)start + (unsigned long long)length, (long long)rows);
-            return false;
-        }
+        if (!check_length(c, length, start, rows)) return false;
         start += length;
     }
     if (start == rows) return true;
@@ -259,8 +261,11 @@ static void split_run(bd_op_ctx *c)
     bd_tensor_list *l = bd_output_new_list(c, 0, t->dtype, &element, -1, count);
     for (int64_t i = 0; l && i < count; i++) {
         braid_shape piece = t->shape;
-        piece.dims[0] = bd_tensor_i64(lengths)[i];
-        if (!bd_list_set_part(c, l, i, t, at * row, &piece)) return;
+        piece.dims[0] =
+            bd_tensor_i64(lengths)[i]; // which others may have written to since, if it is a reference
+        if (!check_length(c, piece.dims[0], at, t->shape.dims[0]) ||
+            !bd_list_set_part(c, l, i, t, at * row, &piece))
+            return;
         at += piece.dims[0];
     }
 }

@@ -11,6 +11,17 @@ static void fill_zeros(const braid_tensor *y, int64_t at, int64_t count)
     if (size > 0 && count > 0) memset((char *)y->data + (size_t)at * size, 0, (size_t)count * size);
 }
 
+// The element in the place that indices[i] names (NULL: i); an error when there is none, also if somebody else writes to the indices,
+// which may be a reference variable.
+static braid_tensor *item(bd_op_ctx *c, const bd_tensor_list *l, const braid_tensor *indices, int64_t i)
+{
+    int64_t at = indices ? bd_tensor_index(indices, i) : i;
+    if (at >= 0 && at < l->count) return &l->items[at];
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Index %lld out o range; list only has %lld elements.",
+               (long long)at, (long long)l->count);
+    return NULL;
+}
+
 // Output 0: `count` elements of shape `one`, those that `indices` name (NULL: all in order). They have that shape.
 static void output_stacked(bd_op_ctx *c, const bd_tensor_list *l, const braid_tensor *indices, int64_t count,
                            const braid_shape *one)
@@ -29,7 +40,8 @@ static void output_stacked(bd_op_ctx *c, const bd_tensor_list *l, const braid_te
     }
     braid_tensor *y = bd_output(c, 0, l->element_dtype, &shape);
     for (int64_t i = 0; y && len > 0 && i < count; i++) {
-        const braid_tensor *t = &l->items[indices ? bd_tensor_index(indices, i) : i];
+        const braid_tensor *t = item(c, l, indices, i);
+        if (!t) return;
         if (bd_tensor_is_set(t))
             bd_elements_copy(y, i * len, t, 0, len);
         else
@@ -101,13 +113,8 @@ static bool check_gather(bd_op_ctx *c, const bd_tensor_list *l, const braid_tens
         return false;
     }
     for (int64_t i = 0; i < count; i++) {
-        int64_t at = bd_tensor_index(indices, i);
-        if (at < 0 || at >= l->count) {
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Index %lld out o range; list only has %lld elements.",
-                       (long long)at, (long long)l->count);
-            return false;
-        }
-        const braid_tensor *t = &l->items[at];
+        const braid_tensor *t = item(c, l, indices, i);
+        if (!t) return false;
         if (bd_tensor_is_set(t) && !bd_merge_element_shape(c, one, &t->shape)) return false;
     }
     if (bd_shape_is_known(one)) return true;
@@ -169,8 +176,10 @@ static void set_rows(bd_op_ctx *c, bd_tensor_list *l, const braid_tensor *t, con
 {
     braid_shape row = bd_shape_behind_first(&t->shape);
     int64_t len = bd_shape_count(&row);
-    for (int64_t i = 0; i < t->shape.dims[0]; i++)
-        if (!bd_list_set_part(c, l, indices ? bd_tensor_index(indices, i) : i, t, i * len, &row)) return;
+    for (int64_t i = 0; i < t->shape.dims[0]; i++) {
+        const braid_tensor *to = item(c, l, indices, i);
+        if (!to || !bd_list_set_part(c, l, to - l->items, t, i * len, &row)) return;
+    }
 }
 
 static void from_tensor_run(bd_op_ctx *c)
