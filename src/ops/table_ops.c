@@ -100,7 +100,7 @@ static void dense_run(bd_op_ctx *c)
                    bd_shape_str(&options.value_shape, a));
         return;
     }
-    if (options.key_shape.rank > 1) {
+    if (options.key_shape.rank > 1 || bd_tensor_count(empty) == 0) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Empty key must be a scalar or a vector, got shape %s",
                    bd_shape_str(&empty->shape, a));
         return;

@@ -164,9 +164,19 @@ static void check_mutable(const char *op, bool removes)
     RUN(initialize, "int64[1] 1; float[1] 10", "InvalidArgument: ");
     if (removes) RUN(remove, "int64[2] 1 7", "");
     if (removes) RUN(find, "int64[3] 1 2 3; float[] -1", "float[3] -1 21 30");
+    if (removes) RUN(remove, "int64[] 2", "");
+    if (removes) RUN(remove, "int64[0]", "");
+    if (removes) RUN(find, "int64[2] 2 3; float[] -1", "float[2] -1 30");
     RUN(import, "int64[1] 9; float[1] 90", "");
     RUN(export, "", "int64[1] 9; float[1] 90");
     RUN(size, "", "int64[] 1");
+    RUN(import, "int64[] 8; float[] 80", "");
+    RUN(find, "int64[] 8; float[] -1", "float[] 80");
+    RUN(find, "int64[] 8; float[0]", "InvalidArgument: Expected shape [] for default value, got [0]");
+    RUN(insert, "int64[0]; float[0]", "");
+    RUN(insert, "int64[] 7; float[] 70", "");
+    RUN(insert, "int64[0]; float[1] 1", "InvalidArgument: Expected shape [0] for value, got [1]");
+    RUN(size, "", "int64[] 2");
     RUN(import, "int64[0]; float[0]", "");
     RUN(export, "", "int64[0]; float[0]");
     op_live_free(l);
@@ -308,6 +318,24 @@ static void bad_dense_tables_are_refused(void **state)
     op_live_free(l);
 }
 
+static void keys_that_are_never_in_a_dense_table(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"MutableDenseHashTable", "value_dtype=float; value_shape=[1,1]", "int64[] 0",
+         "InvalidArgument: Empty value must be a scalar or a vector, got shape [1,1]"},
+        {"MutableDenseHashTable", "value_dtype=float", "int64[0]",
+         "InvalidArgument: Empty key must be a scalar or a vector, got shape [0]"},
+        {"MutableDenseHashTable", "value_dtype=float", "int64[1,1] 0",
+         "InvalidArgument: Empty key must be a scalar or a vector, got shape [1,1]"},
+        {"MutableDenseHashTableV2", "value_dtype=float", "int64[0]; int64[0]",
+         "InvalidArgument: Empty key must be a scalar or a vector, got shape [0]"},
+        {"MutableDenseHashTableV2", "value_dtype=float", "int64[] 0; int64[1] 1",
+         "InvalidArgument: Empty and deleted keys must have same shape, got shapes: [] and [1]"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
 static void a_dense_table_of_strings(void **state)
 {
     (void)state;
@@ -388,6 +416,8 @@ static void check_file(const char *path, const file_case *f, bool v2)
     if (f->offset) braid_op_attr_int(d, "offset", f->offset);
     n.initialize = braid_op_end(d);
     char *feed = bd_asprintf("string[] %s", path);
+    RUN(initialize, "string[0]", "InvalidArgument: filename");
+    RUN(initialize, "string[2] a b", "InvalidArgument: filename");
     RUN(initialize, feed, f->find ? "" : f->want);
     if (f->find) RUN(find, f->find, f->want);
     if (f->find && f->key_index < 0) { // another file changes nothing, and is no error
@@ -448,6 +478,7 @@ int main(void)
         cmocka_unit_test(a_dense_table_is_exported_in_buckets),
         cmocka_unit_test(buckets_are_imported_into_a_dense_table),
         cmocka_unit_test(bad_dense_tables_are_refused),
+        cmocka_unit_test(keys_that_are_never_in_a_dense_table),
         cmocka_unit_test(a_dense_table_of_strings),
         cmocka_unit_test(tables_are_shared_by_name),
         cmocka_unit_test(a_table_may_be_shared_by_the_name_of_its_node),
