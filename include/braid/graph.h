@@ -183,6 +183,9 @@ BRAID_API braid_code braid_graph_write(const braid_graph *graph, const char *pat
 /// one whose op is NULL) for ones. All gradients of an op are there before any is used, as optimizers want it
 /// (GATE_OP). An op without a gradient on a path makes the graph fail (NotFound). Gradients go through conditionals and loops
 /// (control.h, or as TensorFlow builds them), also within each other; gradients of a loop's gradients are refused (Unimplemented).
+/// If, Case, While and PartitionedCall on a path become the nodes of their functions, in the graph itself, so that nothing is computed
+/// or happens twice; a session that has such a node already keeps it as it was. Functions that are called by their name, or call
+/// themselves, have a SymbolicGradient, which computes anew what it needs of them.
 BRAID_API void braid_gradients(braid_graph *graph, const braid_out *ys, int num_ys, const braid_out *xs,
                                int num_xs, const braid_out *grad_ys, braid_out *grads);
 

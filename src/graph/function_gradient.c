@@ -171,7 +171,7 @@ braid_code bd_function_gradient(bd_library *l, const bd_func *f, bd_function_bod
     return bd_function_instantiate(l, &g, out, st);
 }
 
-// ---- The gradient of a node whose op is a function ----
+// ---- The gradient of a call ----
 
 static void set_types(braid_op_desc *d, const char *name, const braid_out *items, int count)
 {
@@ -182,7 +182,7 @@ static void set_types(braid_op_desc *d, const char *name, const braid_out *items
     bd_free(types);
 }
 
-void bd_function_op_gradient(bd_grad_ctx *c)
+void bd_grad_call(bd_grad_ctx *c, const bd_attr *f)
 {
     braid_op *n = c->op;
     int count = n->input_count + n->output_count;
@@ -194,16 +194,21 @@ void bd_function_op_gradient(bd_grad_ctx *c)
         inputs[n->input_count + i] =
             dy.op ? dy : bd_b1(c->graph, "ZerosLike", "zeros_like", braid_output(n, i));
     }
-    const bd_func f = bd_func_of_node(n, &c->graph->arena);
-    const bd_attr func = {.kind = BD_ATTR_FUNC, .s = bd_func_bytes(&f, &c->graph->arena)};
     braid_op_desc *d = braid_op_begin(c->graph, "SymbolicGradient", NULL);
     braid_op_input_list(d, inputs, count);
     set_types(d, "Tin", inputs, count);
     set_types(d, "Tout", inputs, n->input_count);
-    bd_op_desc_attr(d, "f", &func);
+    bd_op_desc_attr(d, "f", f);
     braid_op *gradient = braid_op_end(d);
     for (int i = 0; gradient && i < n->input_count; i++) {
         if (is_trainable(bd_dtype_base(n->input_types[i]))) c->input_grads[i] = braid_output(gradient, i);
     }
     bd_free(inputs);
+}
+
+void bd_function_op_gradient(bd_grad_ctx *c)
+{
+    const bd_func f = bd_func_of_node(c->op, &c->graph->arena);
+    const bd_attr func = {.kind = BD_ATTR_FUNC, .s = bd_func_bytes(&f, &c->graph->arena)};
+    bd_grad_call(c, &func);
 }

@@ -27,6 +27,9 @@ typedef struct bd_grad_ctx {
 // The gradient of input `to` is that of output `from`, be it the whole or rows.
 void bd_grad_pass(bd_grad_ctx *c, int to, int from);
 
+// The gradients of a call of `f` (an attr of type func) with the op's inputs: a SymbolicGradient, which computes anew what it needs of `f`.
+void bd_grad_call(bd_grad_ctx *c, const bd_attr *f);
+
 // Short forms over the builder: a node with the given inputs, named after its op unless `name` is given, output 0.
 braid_out bd_b1(braid_graph *g, const char *op, const char *name, braid_out a);
 braid_out bd_b2(braid_graph *g, const char *op, const char *name, braid_out a, braid_out b);

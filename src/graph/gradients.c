@@ -2,12 +2,13 @@
 //
 // An op's turn comes when every op between it and the ys that uses it has had its own (its pending count is 0): then all
 // gradients of its outputs are there. Several gradients of one output are added up; those of rows are handed on as they are while ops
-// take them so, and joined. The order of visits, names and
+// take them so, and joined. Functional conditionals, loops and calls on a path are lowered before (lower.h). The order of visits, names and
 // structure are those of TensorFlow's Python front end, so that graphs agree node by node.
 #include "graph/builder.h"
 #include "graph/grad.h"
 #include "graph/gradient_loops.h"
 #include "graph/gradients_internal.h"
+#include "graph/lower.h"
 
 #include "base/check.h"
 #include <string.h>
@@ -291,8 +292,12 @@ static bool needs_gradient(walk *w, const braid_op *op)
     if (w->is_stop[op->id]) return false;
     if (op->def && (op->def->op->gradient || is_loop_border(w, op))) return true;
     if (!op->def || !(op->def->op->flags & BD_OP_NOT_DIFFERENTIABLE))
-        braid_graph_fail(w->g, BRAID_NOT_FOUND, "No gradient defined for operation '%s' (op type: %s)",
-                         op->name, op->op_type);
+        braid_graph_fail(
+            w->g, BRAID_NOT_FOUND, "No gradient defined for operation '%s' (op type: %s)%s", op->name,
+            op->op_type,
+            bd_op_can_be_lowered(op->op_type)
+                ? ": its functions, which are not there, call themselves or do not fit, cannot take its place"
+                : "");
     return false;
 }
 
@@ -387,12 +392,23 @@ static void walk_fini(walk *w)
     bd_gradient_loops_free(w->loops);
 }
 
-static void start(walk *w, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs)
+static void mark_paths(walk *w, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs)
 {
     bool *reached = bd_calloc((size_t)w->count + 1, sizeof *reached);
     mark_reached(w, xs, num_xs, reached);
     mark_between(w, ys, num_ys, reached);
     bd_free(reached);
+}
+
+static void start(walk *w, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs)
+{
+    mark_paths(w, ys, num_ys, xs, num_xs);
+    if (bd_graph_lower_for_gradients(w->g, w->between, w->count)) {
+        const walk before = *w;
+        walk_fini(w);
+        walk_init(w, before.g, before.options);
+        mark_paths(w, ys, num_ys, xs, num_xs);
+    }
     find_loops(w);
     count_pending(w);
     mark_stops(w, xs, num_xs);

@@ -1,14 +1,18 @@
 // Lowering functional conditionals, loops and calls: see lower.h.
 //
 //     If: each argument goes through a Switch by the condition to the two bodies, each result through a Merge out of them; what
-//         has no inputs waits for the pivot of its side, a Switch of the condition itself.
-//     While: each value goes Enter, Merge, [cond, LoopCond], Switch, then either Exit or [body], NextIteration, back to Merge.
+//         has no inputs waits for the pivot of its side, a Switch of the condition itself. Case: the same with a condition and a Switch
+//         for each branch.
+//     While: each value goes Enter, Merge, [cond, LoopCond], Switch, then either Exit or [body], NextIteration, back to Merge; one that
+//         the body hands on as it is goes through an Enter that is there in every iteration.
 //     PartitionedCall: arguments go through Identity nodes, which wait for what the call waits for.
 // Effects of a side are over before the node hands on values or lets run what waits for it, those of a turn of a loop before the next.
 #include "graph/lower_internal.h"
 
 #include "base/check.h"
+#include "graph/builder.h"
 #include "graph/graph_internal.h"
+#include "graph/region.h"
 #include <string.h>
 
 #define LOWER_ATTR "_lower_using_switch_merge"
@@ -23,8 +27,7 @@ static bool is_asked_for(const braid_op *n)
     return a && a->kind == BD_ATTR_BOOL && a->b;
 }
 
-// Inputs [from, input_count) go in, and the node's outputs come out.
-static bool fits_types(const braid_op *n, int from, const bd_function_body *f)
+bool bd_lower_fits(const braid_op *n, int from, const bd_function_body *f)
 {
     bool fits = f->arg_count == n->input_count - from && f->ret_count == n->output_count;
     for (int i = 0; fits && i < f->arg_count; i++)
@@ -34,20 +37,15 @@ static bool fits_types(const braid_op *n, int from, const bd_function_body *f)
     return fits;
 }
 
-static bool may_be_true(braid_out out)
-{
-    return braid_out_dtype(out) == BRAID_BOOL && braid_out_shape(out).rank <= 0;
-}
-
 // ---- What takes the node's place ----
 
-static void wait_for(braid_op *n, const bd_op_list *before)
+void bd_lower_wait_for(braid_op *n, const bd_op_list *before)
 {
     for (size_t i = 0; i < before->len; i++)
         bd_node_add_control(n, before->items[i]);
 }
 
-static void copy_controls(const braid_op *from, braid_op *to)
+void bd_lower_copy_controls(const braid_op *from, braid_op *to)
 {
     for (int i = 0; i < from->control_count; i++)
         bd_node_add_control(to, from->controls[i]);
@@ -67,8 +65,7 @@ static void let_values_wait(bd_lowering *l, const braid_op *n, braid_out *values
     }
 }
 
-// The node becomes an IdentityN of the values (a NoOp of none), which are there after `last` (NULL: as soon as they are).
-static void become(bd_lowering *l, braid_op *n, braid_out *values, braid_op *last)
+void bd_lower_become(bd_lowering *l, braid_op *n, braid_out *values, braid_op *last)
 {
     if (last) let_values_wait(l, n, values, last);
     BD_STATUS(st);
@@ -100,111 +97,64 @@ static void become(bd_lowering *l, braid_op *n, braid_out *values, braid_op *las
     if (last && count == 0) bd_node_add_control(n, last);
 }
 
-// ---- If ----
+// ---- While ----
 
 // Attrs of nodes that join two values.
 static const bd_named_attr two = {.name = "N", .value = {.kind = BD_ATTR_INT, .i = 2}};
 
-typedef struct side {
-    bd_inline f;
-    braid_out *args, *rets;
-    braid_op *pivot;
-} side;
-
-static void add_side(bd_lowering *l, const braid_op *n, side *s, const char *name)
-{
-    s->rets = BD_ARENA_ARRAY(&l->arena, braid_out, (size_t)n->output_count);
-    bd_inline_add(l, &s->f, n, bd_arena_asprintf(&l->arena, "%s/%s", n->name, name), s->args, s->pivot,
-                  s->rets);
-}
-
-static void add_switches(bd_lowering *l, const braid_op *n, side sides[2], braid_op *control)
-{
-    static const char *const pivots[2] = {"pivot_f", "pivot_t"};
-    const braid_out pred = n->inputs[0];
-    const int args = n->input_count - 1;
-    braid_op *s = bd_lower_add(l, n, "switch_pred", "Switch", (braid_out[]){pred, pred}, 2, NULL, 0);
-    if (control) bd_node_add_control(s, control);
-    for (int k = 0; k < 2; k++) {
-        const braid_out from = {.op = s, .index = k};
-        sides[k].pivot = bd_lower_add(l, n, pivots[k], "Identity", &from, 1, NULL, 0);
-        sides[k].args = BD_ARENA_ARRAY(&l->arena, braid_out, (size_t)args);
-    }
-    for (int i = 0; i < args; i++) {
-        s = bd_lower_add(l, n, "switch", "Switch", (braid_out[]){n->inputs[i + 1], pred}, 2, NULL, 0);
-        if (control) bd_node_add_control(s, control);
-        for (int k = 0; k < 2; k++)
-            sides[k].args[i] = (braid_out){.op = s, .index = k};
-    }
-}
-
-// What runs when the side that was taken is over with its effects; NULL: there are none, and the results say it.
-static braid_op *join_sides(bd_lowering *l, const braid_op *n, side sides[2])
-{
-    braid_out over[2];
-    if (n->output_count && !sides[0].f.effects.len && !sides[1].f.effects.len) return NULL;
-    for (int k = 0; k < 2; k++) {
-        const braid_out pivot = first(sides[k].pivot);
-        over[k] = first(bd_lower_add(l, n, "branch_executed", "Identity", &pivot, 1, NULL, 0));
-        wait_for(over[k].op, &sides[k].f.effects);
-    }
-    return bd_lower_add(l, n, "executed", "Merge", over, 2, &two, 1);
-}
-
-static void lower_if(bd_lowering *l, braid_op *n)
-{
-    side sides[2] = {0};
-    const int args = n->input_count - 1;
-    const bool ok = may_be_true(n->inputs[0]) && bd_inline_begin(l, n, "else_branch", args, &sides[0].f) &&
-                    fits_types(n, 1, &sides[0].f.body) &&
-                    bd_inline_begin(l, n, "then_branch", args, &sides[1].f) &&
-                    fits_types(n, 1, &sides[1].f.body);
-    if (ok) {
-        braid_op *control = n->control_count ? bd_lower_add(l, n, "control", "NoOp", NULL, 0, NULL, 0) : NULL;
-        if (control) copy_controls(n, control);
-        add_switches(l, n, sides, control);
-        add_side(l, n, &sides[0], "else");
-        add_side(l, n, &sides[1], "then");
-        braid_out *values = BD_ARENA_ARRAY(&l->arena, braid_out, (size_t)n->output_count);
-        for (int i = 0; i < n->output_count; i++)
-            values[i] = first(bd_lower_add(l, n, "merge", "Merge",
-                                           (braid_out[]){sides[0].rets[i], sides[1].rets[i]}, 2, &two, 1));
-        become(l, n, values, join_sides(l, n, sides));
-    }
-    bd_inline_fini(&sides[0].f);
-    bd_inline_fini(&sides[1].f);
-}
-
-// ---- While ----
-
 typedef struct turn {
-    int count;
+    int count, lead;                               // `lead`: a variable that comes and goes
+    bool *stays;                                   // [count] the body hands it on as it is
     braid_out *merged, *going_on, *leaving, *next; // values [count]
 } turn;
 
+static void turn_init(bd_lowering *l, const braid_op *n, const bd_inline *body, turn *t)
+{
+    const int count = n->input_count;
+    braid_out *values = BD_ARENA_ARRAY(&l->arena, braid_out, 4 * (size_t)count);
+    *t = (turn){.count = count,
+                .stays = BD_ARENA_ARRAY(&l->arena, bool, (size_t)count),
+                .merged = values,
+                .going_on = values + count,
+                .leaving = values + 2 * (size_t)count,
+                .next = values + 3 * (size_t)count};
+    for (int i = count - 1; i >= 0; i--) {
+        t->stays[i] = bd_inline_hands_on(body, i);
+        if (!t->stays[i]) t->lead = i;
+    }
+    t->stays[t->lead] = false;
+}
+
 static void enter(bd_lowering *l, const braid_op *n, turn *t)
 {
-    const bd_attr *parallel = bd_node_attr(n, "parallel_iterations");
-    const bd_named_attr attrs[] = {
-        {.name = "frame_name",
-         .value = {.kind = BD_ATTR_STRING, .s = {.data = n->name, .len = strlen(n->name)}}},
-        {.name = "parallel_iterations", .value = *parallel},
+    const char *frame = bd_lower_scope(l, n);
+    bd_named_attr attrs[] = {
+        {.name = "frame_name", .value = {.kind = BD_ATTR_STRING, .s = {.data = frame, .len = strlen(frame)}}},
+        {.name = "is_constant", .value = {.kind = BD_ATTR_BOOL}},
+        {.name = "parallel_iterations", .value = *bd_node_attr(n, "parallel_iterations")},
     };
     for (int i = 0; i < t->count; i++) {
-        braid_op *e = bd_lower_add(l, n, "enter", "Enter", &n->inputs[i], 1, attrs, 2);
-        copy_controls(n, e);
-        t->merged[i] = first(bd_lower_add(l, n, "merge", "Merge", (braid_out[]){first(e), {0}}, 2, &two, 1));
+        attrs[1].value.b = t->stays[i];
+        braid_op *e = bd_lower_add(l, n, "enter", "Enter", &n->inputs[i], 1, attrs, 3);
+        bd_lower_copy_controls(n, e);
+        t->merged[i] = first(e);
+        if (!t->stays[i])
+            t->merged[i] =
+                first(bd_lower_add(l, n, "merge", "Merge", (braid_out[]){first(e), {0}}, 2, &two, 1));
     }
 }
 
 static void ask(bd_lowering *l, const braid_op *n, turn *t, bd_inline *cond)
 {
     braid_out truth;
-    bd_inline_add(l, cond, n, bd_arena_asprintf(&l->arena, "%s/cond", n->name), t->merged, t->merged[0].op,
-                  &truth);
+    bd_inline_add(l, cond, n, bd_arena_asprintf(&l->arena, "%s/cond", bd_lower_scope(l, n)), t->merged,
+                  t->merged[t->lead].op, &truth);
+    if (cond->body.ret_types[0] != BRAID_BOOL)
+        truth = first(bd_lower_add(l, n, "pred", "ToBool", &truth, 1, NULL, 0));
     braid_op *loop_cond = bd_lower_add(l, n, "loop_cond", "LoopCond", &truth, 1, NULL, 0);
-    wait_for(loop_cond, &cond->effects);
+    bd_lower_wait_for(loop_cond, &cond->effects);
     for (int i = 0; i < t->count; i++) {
+        if (t->stays[i]) continue;
         braid_op *s =
             bd_lower_add(l, n, "switch", "Switch", (braid_out[]){t->merged[i], first(loop_cond)}, 2, NULL, 0);
         t->leaving[i] = (braid_out){.op = s, .index = 0};
@@ -214,35 +164,49 @@ static void ask(bd_lowering *l, const braid_op *n, turn *t, bd_inline *cond)
 
 static void go_on(bd_lowering *l, const braid_op *n, turn *t, bd_inline *body)
 {
-    braid_op *pivot = bd_lower_add(l, n, "pivot", "Identity", &t->going_on[0], 1, NULL, 0);
-    bd_inline_add(l, body, n, bd_arena_asprintf(&l->arena, "%s/body", n->name), t->going_on, pivot, t->next);
+    braid_op *pivot = bd_lower_add(l, n, "pivot", "Identity", &t->going_on[t->lead], 1, NULL, 0);
     for (int i = 0; i < t->count; i++) {
+        if (!t->stays[i]) continue;
+        t->going_on[i] = first(bd_lower_add(l, n, "constant", "Identity", &t->merged[i], 1, NULL, 0));
+        bd_node_add_control(t->going_on[i].op, pivot); // the body runs only when the condition holds
+    }
+    bd_inline_add(l, body, n, bd_arena_asprintf(&l->arena, "%s/body", bd_lower_scope(l, n)), t->going_on,
+                  pivot, t->next);
+    for (int i = 0; i < t->count; i++) {
+        if (t->stays[i]) continue;
         braid_op *next = bd_lower_add(l, n, "next_iteration", "NextIteration", &t->next[i], 1, NULL, 0);
-        wait_for(next, &body->effects);
+        bd_lower_wait_for(next, &body->effects);
         bd_node_set_input(t->merged[i].op, 1, first(next));
+    }
+}
+
+static void leave(bd_lowering *l, const braid_op *n, turn *t)
+{
+    for (int i = 0; i < t->count; i++)
+        if (!t->stays[i])
+            t->leaving[i] = first(bd_lower_add(l, n, "exit", "Exit", &t->leaving[i], 1, NULL, 0));
+    for (int i = 0; i < t->count; i++) {
+        if (!t->stays[i]) continue;
+        t->leaving[i] = first(bd_lower_add(l, n, "exit", "Identity", &n->inputs[i], 1, NULL, 0));
+        bd_node_add_control(t->leaving[i].op, t->leaving[t->lead].op); // who takes it waits for the loop
     }
 }
 
 static void lower_while(bd_lowering *l, braid_op *n)
 {
     bd_inline cond = {0}, body = {0};
-    const bool ok = n->input_count > 0 && bd_inline_begin(l, n, "cond", n->input_count, &cond) &&
-                    cond.body.ret_count == 1 && cond.body.ret_types[0] == BRAID_BOOL &&
-                    bd_inline_begin(l, n, "body", n->input_count, &body) && fits_types(n, 0, &body.body);
+    const bool ok = n->input_count > 0 && bd_inline_begin(l, n, "cond", -1, n->input_count, &cond) &&
+                    cond.body.ret_count == 1 && (cond.body.ret_types[0] == BRAID_BOOL || l->for_gradients) &&
+                    bd_inline_begin(l, n, "body", -1, n->input_count, &body) &&
+                    bd_lower_fits(n, 0, &body.body);
     if (ok) {
-        const size_t count = (size_t)n->input_count;
-        braid_out *values = BD_ARENA_ARRAY(&l->arena, braid_out, 4 * count);
-        turn t = {.count = n->input_count,
-                  .merged = values,
-                  .going_on = values + count,
-                  .leaving = values + 2 * count,
-                  .next = values + 3 * count};
+        turn t;
+        turn_init(l, n, &body, &t);
         enter(l, n, &t);
         ask(l, n, &t, &cond);
         go_on(l, n, &t, &body);
-        for (int i = 0; i < t.count; i++)
-            t.leaving[i] = first(bd_lower_add(l, n, "exit", "Exit", &t.leaving[i], 1, NULL, 0));
-        become(l, n, t.leaving, NULL);
+        leave(l, n, &t);
+        bd_lower_become(l, n, t.leaving, NULL);
     }
     bd_inline_fini(&cond);
     bd_inline_fini(&body);
@@ -261,23 +225,23 @@ static void lower_call(bd_lowering *l, braid_op *n)
 {
     bd_inline f;
     if (has_own_executor(n)) return;
-    if (bd_inline_begin(l, n, "f", n->input_count, &f) && fits_types(n, 0, &f.body)) {
+    if (bd_inline_begin(l, n, "f", -1, n->input_count, &f) && bd_lower_fits(n, 0, &f.body)) {
         braid_out *args = BD_ARENA_ARRAY(&l->arena, braid_out, (size_t)n->input_count);
         braid_out *rets = BD_ARENA_ARRAY(&l->arena, braid_out, (size_t)n->output_count);
         braid_op *pivot = NULL, *over = NULL;
         for (int i = 0; i < n->input_count; i++) {
             args[i] = first(bd_lower_add(l, n, "input", "Identity", &n->inputs[i], 1, NULL, 0));
-            copy_controls(n, args[i].op);
+            bd_lower_copy_controls(n, args[i].op);
         }
         if (n->input_count || n->control_count) pivot = bd_lower_add(l, n, "begin", "NoOp", NULL, 0, NULL, 0);
-        if (pivot) copy_controls(n, pivot);
+        if (pivot) bd_lower_copy_controls(n, pivot);
         for (int i = 0; i < n->input_count; i++)
             bd_node_add_control(pivot, args[i].op);
-        bd_inline_add(l, &f, n, n->name, args, pivot, rets);
+        bd_inline_add(l, &f, n, bd_lower_scope(l, n), args, pivot, rets);
         if (f.effects.len || n->output_count == 0) over = bd_lower_add(l, n, "end", "NoOp", NULL, 0, NULL, 0);
-        if (over) wait_for(over, &f.effects);
+        if (over) bd_lower_wait_for(over, &f.effects);
         if (over && pivot) bd_node_add_control(over, pivot);
-        become(l, n, rets, over);
+        bd_lower_become(l, n, rets, over);
     }
     bd_inline_fini(&f);
 }
@@ -289,21 +253,33 @@ static const struct {
     void (*lower)(bd_lowering *l, braid_op *n);
     bool only_if_asked;
 } kinds[] = {
-    {"If", lower_if, true},
-    {"StatelessIf", lower_if, true},
+    {"If", bd_lower_if, true},
+    {"StatelessIf", bd_lower_if, true},
+    {"Case", bd_lower_case, true},
+    {"StatelessCase", bd_lower_case, true},
     {"While", lower_while, true},
     {"StatelessWhile", lower_while, true},
     {"PartitionedCall", lower_call, false},
     {"StatefulPartitionedCall", lower_call, false},
 };
 
+static int kind_of(const char *op_type)
+{
+    int i = (int)BD_COUNTOF(kinds) - 1;
+    while (i >= 0 && strcmp(op_type, kinds[i].op) != 0)
+        i--;
+    return i;
+}
+
+bool bd_op_can_be_lowered(const char *op_type)
+{
+    return kind_of(op_type) >= 0;
+}
+
 static void lower_node(bd_lowering *l, braid_op *n)
 {
-    for (size_t i = 0; i < BD_COUNTOF(kinds); i++) {
-        if (strcmp(n->op_type, kinds[i].op) != 0) continue;
-        if (!kinds[i].only_if_asked || is_asked_for(n)) kinds[i].lower(l, n);
-        return;
-    }
+    const int i = kind_of(n->op_type);
+    if (i >= 0 && (!kinds[i].only_if_asked || l->for_gradients || is_asked_for(n))) kinds[i].lower(l, n);
 }
 
 // Consumers that are there take the values themselves, so that handles of several tasks need not come together in one node.
@@ -319,6 +295,13 @@ static void move_consumers(bd_lowering *l)
     }
 }
 
+static void lowering_fini(bd_lowering *l)
+{
+    bd_array_free(&l->from);
+    bd_imap_fini(&l->values);
+    bd_arena_fini(&l->arena);
+}
+
 void bd_graph_lower(braid_graph *g, int from)
 {
     if (!g->library) return;
@@ -328,7 +311,31 @@ void bd_graph_lower(braid_graph *g, int from)
     for (int i = from; i < (int)g->nodes.len; i++) // what is added is looked at, too
         lower_node(&l, g->nodes.items[i]);
     move_consumers(&l);
-    bd_array_free(&l.from);
-    bd_imap_fini(&l.values);
-    bd_arena_fini(&l.arena);
+    lowering_fini(&l);
+}
+
+// What takes the place of a node is in the region that the node is in.
+static void add_to_region(braid_graph *g, const braid_op *n, int from)
+{
+    bd_region *r = bd_graph_builder(g)->region;
+    for (int i = from; r && bd_region_has(r, n) && i < (int)g->nodes.len; i++)
+        bd_region_add(r, g->nodes.items[i], false);
+}
+
+bool bd_graph_lower_for_gradients(braid_graph *g, const bool *marked, int count)
+{
+    if (!g->library) return false;
+    bd_lowering l = {.g = g, .first = count, .bytes_left = INLINED_BYTES_MAX, .for_gradients = true};
+    for (int i = 0, next = count; i < count; i++) {
+        if (!marked[i]) continue;
+        lower_node(&l, g->nodes.items[i]);
+        const int first = next;
+        for (; next < (int)g->nodes.len; next++)
+            lower_node(&l, g->nodes.items[next]);
+        add_to_region(g, g->nodes.items[i], first);
+    }
+    const bool any = (int)g->nodes.len > count;
+    bd_builder_note_foreign(g, count, (int)g->nodes.len);
+    lowering_fini(&l);
+    return any;
 }

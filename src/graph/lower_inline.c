@@ -34,6 +34,24 @@ static bool refuses(const bd_function *f)
     return false;
 }
 
+// Gradients go into functions that say "_noinline", too; but not into a call whose gradient the library has.
+static bool may_be_inlined(const bd_lowering *l, const char *attr, const bd_function *f)
+{
+    if (!l->for_gradients) return !refuses(f);
+    return strcmp(attr, "f") != 0 || !bd_library_gradient(l->g->library, f->name);
+}
+
+// A call that leads to the same one again has a gradient that does so, too, when it is left as it is.
+static bool is_better_called(const bd_lowering *l, const char *attr, const bd_function *f,
+                             const braid_graph *body)
+{
+    if (!l->for_gradients || strcmp(attr, "f") != 0) return false;
+    bd_library *called = bd_library_reachable(l->g->library, body);
+    const bool again = bd_library_find(called, f->name) != NULL;
+    bd_library_unref(called);
+    return again;
+}
+
 static void find_effects(bd_inline *in, const bd_function *f)
 {
     const braid_graph *g = in->body.graph;
@@ -66,27 +84,45 @@ static bool pay(bd_lowering *l, const braid_op *caller, const bd_bytes *func, co
     return true;
 }
 
-bool bd_inline_begin(bd_lowering *l, const braid_op *n, const char *attr, int arg_count, bd_inline *in)
+bool bd_inline_begin(bd_lowering *l, const braid_op *n, const char *attr, int index, int arg_count,
+                     bd_inline *in)
 {
     BD_STATUS(st);
     bd_attr_tensors tensors = {0};
     bd_func f;
     *in = (bd_inline){0};
-    const bd_attr *func = bd_node_attr(n, attr);
+    const bd_attr *a = bd_node_attr(n, attr);
+    const bd_bytes *func = index < 0 ? &a->s : &a->list.s[index];
     const bd_inlined *outer = chain_of(l, n);
-    bool ok = !bd_func_parse(&func->s, &l->arena, &tensors, &f, st);
+    bool ok = !bd_func_parse(func, &l->arena, &tensors, &f, st);
     const bd_function *def = ok ? bd_library_find(l->g->library, f.name) : NULL;
-    ok = def && !refuses(def) && (!outer || outer->depth < DEPTH_MAX) && !is_within(outer, f.name) &&
-         pay(l, n, &func->s, def) && !bd_function_instantiate(l->g->library, &f, &in->body, st);
+    ok = def && may_be_inlined(l, attr, def) && (!outer || outer->depth < DEPTH_MAX) &&
+         !is_within(outer, f.name) && pay(l, n, func, def) &&
+         !bd_function_instantiate(l->g->library, &f, &in->body, st);
     for (size_t i = 0; i < tensors.len; i++)
         braid_tensor_free(tensors.items[i]);
     bd_array_free(&tensors);
-    if (!ok || in->body.arg_count != arg_count) return false;
+    if (!ok || in->body.arg_count != arg_count || is_better_called(l, attr, def, in->body.graph))
+        return false;
     bd_inlined *chain = BD_ARENA_NEW(&l->arena, bd_inlined);
     *chain = (bd_inlined){.function = def->name, .depth = outer ? outer->depth + 1 : 1, .in = outer};
     in->chain = chain;
     find_effects(in, def);
     return true;
+}
+
+bool bd_inline_hands_on(const bd_inline *in, int i)
+{
+    const braid_graph *g = in->body.graph;
+    for (size_t k = 0; k < g->nodes.len; k++) {
+        const braid_op *n = g->nodes.items[k];
+        if (bd_node_role(n) != BD_ROLE_RETVAL || bd_node_attr_int(n, "index") != i) continue;
+        do
+            n = n->inputs[0].op;
+        while (n->control_count == 0 && strcmp(n->op_type, "Identity") == 0);
+        return bd_node_role(n) == BD_ROLE_ARG && bd_node_attr_int(n, "index") == i;
+    }
+    return false;
 }
 
 void bd_inline_fini(bd_inline *in)
@@ -234,6 +270,12 @@ void bd_inline_add(bd_lowering *l, bd_inline *in, const braid_op *caller, const 
 
 // ---- Nodes between ----
 
+const char *bd_lower_scope(bd_lowering *l, const braid_op *n)
+{
+    const bool is_shared = l->for_gradients && n->id < l->first;
+    return is_shared ? bd_arena_asprintf(&l->arena, "%s/lowered", n->name) : n->name;
+}
+
 // Inputs come when the node is there, so that no shape function looks at them: shapes that do not fit are errors of the run.
 braid_op *bd_lower_add(bd_lowering *l, const braid_op *caller, const char *name, const char *op,
                        const braid_out *inputs, int input_count, const bd_named_attr *attrs, int attr_count)
@@ -241,21 +283,20 @@ braid_op *bd_lower_add(bd_lowering *l, const braid_op *caller, const char *name,
     BD_STATUS(st);
     braid_op *node;
     bd_named_attr all[4];
-    BD_ASSERT(attr_count < (int)BD_COUNTOF(all) && input_count <= BD_LOWER_INPUTS_MAX);
+    BD_ASSERT(attr_count < (int)BD_COUNTOF(all));
     for (int i = 0; i < attr_count; i++)
         all[i] = attrs[i];
     const braid_dtype type = input_count > 0 ? bd_dtype_base(braid_out_dtype(inputs[0])) : BRAID_INVALID;
     all[attr_count] = (bd_named_attr){.name = "T", .value = {.kind = BD_ATTR_TYPE, .type = type}};
-    const bool is_typed = input_count > 0 && strcmp(op, "LoopCond") != 0;
-    static const braid_out later[BD_LOWER_INPUTS_MAX];
-    const bd_node_spec spec = {
-        .name = bd_graph_unique_name(l->g, bd_arena_asprintf(&l->arena, "%s/%s", caller->name, name)),
-        .op_type = op,
-        .device = type == BRAID_RESOURCE ? "" : caller->device, // with the handle
-        .inputs = later,
-        .input_count = input_count,
-        .attrs = all,
-        .attr_count = attr_count + is_typed};
+    const bool is_typed = input_count > 0 && bd_op_def_attr(bd_op_lookup(op), "T") != NULL;
+    const char *full = bd_arena_asprintf(&l->arena, "%s/%s", bd_lower_scope(l, caller), name);
+    const bd_node_spec spec = {.name = bd_graph_unique_name(l->g, full),
+                               .op_type = op,
+                               .device = type == BRAID_RESOURCE ? "" : caller->device, // with the handle
+                               .inputs = BD_ARENA_ARRAY(&l->arena, braid_out, (size_t)input_count),
+                               .input_count = input_count,
+                               .attrs = all,
+                               .attr_count = attr_count + is_typed};
     const braid_code code = bd_graph_add(l->g, &spec, &node, st);
     BD_ASSERT(!code); // these ops take any type
     for (int i = 0; i < input_count; i++)

@@ -1,6 +1,7 @@
 // The page on the ops that Braid has, made from their definitions.
 #include "base/alloc.h"
 #include "base/strbuf.h"
+#include "graph/lower.h"
 #include "graph/op.h"
 #include "op/kernel.h"
 #include "tensor/dtype.h"
@@ -61,9 +62,18 @@ static void put_types(const bd_op_def *def, bd_strbuf *out)
 
 // ---- One op ----
 
-static const char *gradient_of(const bd_op *op)
+// The walk of gradients takes what is lowered apart, and goes through loops by itself.
+static bool is_walked_through(const bd_op_entry *e)
 {
-    if (op->gradient) return "yes";
+    const bd_op_role role = e->op->role;
+    return role == BD_ROLE_ENTER || role == BD_ROLE_EXIT || role == BD_ROLE_NEXT_ITERATION ||
+           bd_op_can_be_lowered(e->name);
+}
+
+static const char *gradient_of(const bd_op_entry *e)
+{
+    const bd_op *op = e->op;
+    if (op->gradient || is_walked_through(e)) return "yes";
     return op->flags & BD_OP_NOT_DIFFERENTIABLE ? "none" : "-";
 }
 
@@ -74,7 +84,7 @@ static void put_op(const bd_op_entry *entry, bd_strbuf *out)
                       op->signature, op->flags & BD_OP_STATEFUL ? ", stateful" : "");
     if (op->attrs) bd_strbuf_appendf(out, "- attrs `%s`\n", op->attrs);
     put_types(bd_op_lookup(entry->name), out);
-    bd_strbuf_appendf(out, "- gradient: %s\n", gradient_of(op));
+    bd_strbuf_appendf(out, "- gradient: %s\n", gradient_of(entry));
     if (op->deviation) bd_strbuf_appendf(out, "- differs from TensorFlow's: %s\n", op->deviation);
 }
 

@@ -219,9 +219,9 @@ BD_OP(Einsum) = {
     .signature = "(inputs: N*T) -> (output: T)",
     .attrs = "equation:string; N:int>=1; T:type",
     .shape = einsum_shape,
+    .gradient = bd_einsum_gradient,
     .kernels = BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX,
                            .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,
                            .run = einsum_run}),
     .doc = "Contracts one or two tensors by an equation in Einstein's notation, \"ij,jk->ik\".",
-    .deviation = "No gradient in the C library.",
 };

@@ -31,4 +31,7 @@ braid_code bd_einsum_read(bd_einsum *e, const char *equation, const braid_shape 
 // The shape of the output, -1 where unknown.
 braid_shape bd_einsum_shape(const bd_einsum *e);
 
+struct bd_grad_ctx;
+void bd_einsum_gradient(struct bd_grad_ctx *c); // einsum_grad.c
+
 #endif

@@ -143,6 +143,33 @@ static void test_gradients(void **state)
         {"BatchMatMulV2", "adj_y=true", "double[1,1,2] 1 2; double[2,1,2] 3 4 5 6"},
         {"BatchMatMulV2", "adj_x=true; adj_y=true", "double[1,2,1] 1 2; double[1,1,2] 3 4"},
         {"BatchMatMulV3", "Tout=double; adj_x=true", "double[2,1] 1 2; double[2,2,1] 3 4 5 6"},
+        {"Einsum", "equation=ij,jk->ik", "double[2,2] 1 2 3 4; double[2,1] 5 6"},
+        {"Einsum", "equation=ij,kj->", "double[2,2] 1 2 3 4; double[1,2] 5 6"},
+        {"Einsum", "equation=bij,bjk->bki", "double[2,1,2] 1 2 3 4; double[2,2,1] 5 6 7 8"},
+        {"Einsum", "equation=ij,jk->ik", "complex128[1,2] 1+2j 3; complex128[2,1] 5j 6-1j"},
+        {"Einsum", "equation=ij->ji", "double[2,3] 1 2 3 4 5 6"},
+        {"Einsum", "equation=i,j->ij", "double[2] 1 2; double[3] 3 4 5"},
+        {"Einsum", "equation=,->", "double[] 2; double[] 3"},
+        // labels that one operand alone has
+        {"Einsum", "equation=ij->i", "double[2,3] 1 2 3 4 5 6"},
+        {"Einsum", "equation=ijk->", "double[1,2,3] 1 2 3 4 5 6"},
+        {"Einsum", "equation=ij,k->j", "double[2,2] 1 2 3 4; double[3] 5 6 7"},
+        // the same label several times: diagonals, in operands and in the output
+        {"Einsum", "equation=ii->i", "double[2,2] 1 2 3 4"},
+        {"Einsum", "equation=ii->", "double[2,2] 1 2 3 4"},
+        {"Einsum", "equation=i->ii", "double[2] 1 2"},
+        {"Einsum", "equation=iij,jkk->ik", "double[2,2,1] 1 2 3 4; double[1,2,2] 5 6 7 8"},
+        {"Einsum", "equation=iij,k->jk", "double[2,2,1] 1 2 3 4; double[2] 5 6"},
+        {"Einsum", "equation=ij,j->jji", "double[2,2] 1 2 3 4; double[2] 5 6"},
+        // dimensions that are broadcast
+        {"Einsum", "equation=...ij,...jk->...ik", "double[2,1,1,2] 1 2 3 4; double[2,2,1] 5 6 7 8"},
+        {"Einsum", "equation=i...,...->...i", "double[2,1,2] 1 2 3 4; double[3,1] 5 6 7"},
+        {"Einsum", "equation=...i,i->...", "double[2,2] 1 2 3 4; double[2] 5 6"},
+        {"Einsum", "equation=i...j,j->...", "double[2,2,2] 1 2 3 4 5 6 7 8; double[2] 5 6"},
+        {"Einsum", "equation=...ii->...", "double[2,2,2] 1 2 3 4 5 6 7 8"},
+        {"Einsum", "equation=...->...", "double[2] 1 2"},
+        {"Einsum", "equation=...ij,k->k...", "double[2,1,2] 1 2 3 4; double[2] 5 6"},
+        {"Einsum", "equation=...i,...i->...", "double[2] 1 2; double[2] 3 4"},
     };
     OP_TEST_GRADIENTS(cases);
 }

@@ -2,6 +2,7 @@
 #include "ops/function_ops.h"
 
 #include "base/recycler.h"
+#include "graph/grad.h"
 #include <string.h>
 
 typedef struct call_state {
@@ -86,6 +87,12 @@ static braid_code partitioned_create(const braid_op *node, void *state, braid_st
     return bd_func_ref_read(node, "f", -1, &s->f, st);
 }
 
+// Of a call that is not lowered: it calls itself, or the library has its gradient.
+static void partitioned_gradient(bd_grad_ctx *c)
+{
+    bd_grad_call(c, bd_node_attr(c->op, "f"));
+}
+
 #define CALL_KERNELS(CREATE)                                                                                 \
     BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_CALLS,                                              \
                 .state_size = sizeof(call_state),                                                            \
@@ -98,6 +105,7 @@ BD_OP(PartitionedCall) = {
     .attrs = "Tin:list(type)>=0; Tout:list(type)>=0; f:func; config:string=''; config_proto:string=''; "
              "executor_type:string=''",
     .shape = bd_shape_fn_none,
+    .gradient = partitioned_gradient,
     .kernels = CALL_KERNELS(partitioned_create),
     .doc = "Calls a function without effects; its nodes run on the devices of this task that they ask for.",
 };
@@ -108,6 +116,7 @@ BD_OP(StatefulPartitionedCall) = {
              "executor_type:string=''",
     .flags = BD_OP_STATEFUL,
     .shape = bd_shape_fn_none,
+    .gradient = partitioned_gradient,
     .kernels = CALL_KERNELS(partitioned_create),
     .doc = "PartitionedCall of a function with effects.",
 };

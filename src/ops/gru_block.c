@@ -1,10 +1,13 @@
 // GRUBlockCell, a step of a gated recurrent unit (K. Cho and others, 2014), and its gradient:
 //     [r, u] = sigmoid([x, h_prev] w_ru + b_ru)    c = tanh([x, h_prev r] w_c + b_c)    h = u h_prev + (1 - u) c
 #include "base/alloc.h"
+#include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "kernels/gemm.h"
 #include "kernels/loops.h"
 #include "op/kernel.h"
+#include "ops/grad_math.h"
+#include "ops/grad_steps.h"
 
 #include <string.h>
 
@@ -211,6 +214,42 @@ static braid_code gru_grad_shape(bd_shape_ctx *c, braid_status *st)
     return code;
 }
 
+// ---- Gradients ----
+
+// Of weights and of what is added to their product, which is what `x` and `h` are multiplied for.
+static void weights_gradient(bd_grad_ctx *c, braid_out x, braid_out h, braid_out grad, int weights, int bias)
+{
+    braid_op_desc *d = braid_op_begin(c->graph, "MatMul", NULL);
+    braid_op_input(d, bd_grad_concat(c->graph, (braid_out[]){x, h}, 2, 1));
+    braid_op_input(d, grad);
+    braid_op_attr_bool(d, "transpose_a", true);
+    c->input_grads[weights] = braid_op_end_out(d);
+    c->input_grads[bias] = bd_b1(c->graph, "BiasAddGrad", NULL, grad);
+}
+
+// Only the state passes gradients on.
+static void gru_gradient(bd_grad_ctx *c)
+{
+    enum {
+        R,
+        OUT_H = 3,
+        INPUTS = 10
+    };
+    braid_graph *g = c->graph;
+    braid_out inputs[INPUTS];
+    for (int i = 0; i < FORWARD; i++)
+        inputs[i] = c->op->inputs[i];
+    for (int i = 0; i < OUT_H; i++)
+        inputs[FORWARD + i] = braid_output(c->op, i);
+    inputs[FORWARD + OUT_H] = c->output_grads[OUT_H];
+    braid_op *gradient = braid_op_add(g, "GRUBlockCellGrad", NULL, inputs, INPUTS);
+    c->input_grads[X] = braid_output(gradient, 0);
+    c->input_grads[H_PREV] = braid_output(gradient, 1);
+    weights_gradient(c, inputs[X], inputs[H_PREV], braid_output(gradient, 3), W_RU, B_RU);
+    weights_gradient(c, inputs[X], bd_grad_mul(g, inputs[H_PREV], inputs[FORWARD + R]),
+                     braid_output(gradient, 2), W_C, B_C);
+}
+
 #define CELL_INPUTS "x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T"
 #define GRU_KERNELS(RUN) BD_KERNELS({.types = "T=float", .flags = BD_KERNEL_EXPENSIVE, .run = (RUN)})
 
@@ -218,6 +257,7 @@ BD_OP(GRUBlockCell) = {
     .signature = "(" CELL_INPUTS ") -> (r: T, u: T, c: T, h: T)",
     .attrs = "T:type{float}",
     .shape = gru_shape,
+    .gradient = gru_gradient,
     .kernels = GRU_KERNELS(gru_run),
     .doc =
         "One step of a gated recurrent unit for a batch: its gates, the state that is proposed and the state.",

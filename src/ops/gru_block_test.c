@@ -1,6 +1,7 @@
 // GRUBlockCell and its gradient. Values computed with numpy in double: from the equations, and by central differences.
+#include "base/check.h"
 #include "base/testing/test.h"
-#include "ops/testing/op_test.h"
+#include "ops/testing/program.h"
 
 static void test_values(void **state)
 {
@@ -73,11 +74,45 @@ static void test_errors(void **state)
     OP_TEST_SHAPES(shapes);
 }
 
+// The gradients of all inputs, from those of some outputs.
+static void test_gradients(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *input, *gradient;
+    } rows[] = {
+        {"float[2,3] 0.875 -0.5 -0.625 -0.125 0.75 0",
+         "float[2,3] -0.21364648 -0.31873472 -0.14734226 -0.18278037 0.15807736 -0.24733447"},
+        {"float[2,2] 0.75 0.25 0 -0.125", "float[2,2] -0.88792804 -0.059721627 0.26263361 0.044571081"},
+        {"float[5,4] -0.25 -0.5 1 -0.125 0.5 -1 0.375 -0.25 0.5 -0.375 1 -1 -0.75 0.125 0.75 -0.25 -0.5 0.75 0.125 -0.625",
+         "float[5,4] -0.0061474156 -0.0023894113 -0.28974596 -0.0043019225 0.0035128089 0.00071506912 0.13904057 0.025811535 0.0043910112 0.0017922893 0.210452 0 -0.0052692135 -0.0021507471 -0.2525424 0 -0.0017564045 -0.00059712199 -0.079293961 -0.0043019225"},
+        {"float[5,2] -0.625 0 1 -0.875 -1 1 0.5 -0.125 0.25 0.125",
+         "float[5,2] -0.19581366 -0.0061996114 0.26374468 0.037197668 0.11988649 0 -0.015782688 0 -0.023025504 -0.00089366686"},
+        {"float[4] -0.625 -1 -0.125 -1", "float[4] -0.0070256179 -0.0038260127 -0.37581791 0.03441538"},
+        {"float[2] -0.5 -0.625", "float[2] 0.031962277 0.049596891"},
+    };
+    enum {
+        INPUTS = BD_COUNTOF(rows)
+    };
+    for (int k = 0; k < INPUTS; k++) {
+        program *p = program_new();
+        braid_out inputs[INPUTS], grads[INPUTS];
+        for (int i = 0; i < INPUTS; i++)
+            inputs[i] = program_feed(p, rows[i].input);
+        braid_op *op = op_test_node(p->g, "GRUBlockCell", NULL, inputs, INPUTS);
+        const braid_out ys[] = {{op, 3}};
+        const braid_out dys[] = {program_feed(p, "float[2,2] -1 0 0.5 0.25")};
+        braid_gradients(p->g, ys, 1, inputs, INPUTS, dys, grads);
+        program_expect(p, &grads[k], 1, rows[k].gradient);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_gradients),
     };
     return BD_RUN_TESTS(tests);
 }

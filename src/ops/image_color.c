@@ -1,7 +1,9 @@
 // RGBToHSV, HSVToRGB, AdjustHue, AdjustSaturation, AdjustContrast and AdjustContrastv2.
+#include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "kernels/color.h"
 #include "op/kernel.h"
+#include "ops/grad_math.h"
 #include "ops/image.h"
 
 #include <string.h>
@@ -103,11 +105,117 @@ static void to_rgb_run(bd_op_ctx *c)
 #define COLOR_KERNELS(TYPES, RUN)                                                                            \
     BD_KERNELS({.types = (TYPES), .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS, .run = (RUN)})
 
+// ---- The gradient of RGBToHSV ----
+
+static braid_out last_axis(braid_graph *g)
+{
+    return bd_b_const_i32(g, "axis", -1);
+}
+
+// The least or greatest channel of each pixel, [.., 1].
+static braid_out extreme(braid_graph *g, const char *op, braid_out x)
+{
+    braid_op_desc *d = braid_op_begin(g, op, NULL);
+    braid_op_input(d, x);
+    braid_op_input(d, last_axis(g));
+    braid_op_attr_bool(d, "keep_dims", true);
+    return braid_op_end_out(d);
+}
+
+// 1 at the channel that `op` says, else 0: the first of those that are equal.
+static braid_out mark(braid_graph *g, const char *op, braid_out x)
+{
+    const braid_dtype type = bd_dtype_base(braid_out_dtype(x));
+    const braid_out inputs[] = {bd_b2(g, op, NULL, x, last_axis(g)), bd_b_const_i32(g, "depth", 3),
+                                bd_b_const_f(g, "on", type, 1), bd_b_const_f(g, "off", type, 0)};
+    return braid_output(braid_op_add(g, "OneHot", NULL, inputs, 4), 0);
+}
+
+static braid_out reverse(braid_graph *g, braid_out x)
+{
+    return bd_b2(g, "ReverseV2", NULL, x, bd_b_const_i32_vector(g, "axis", (int32_t[]){-1}, 1));
+}
+
+static braid_out roll(braid_graph *g, braid_out x, int by)
+{
+    return bd_b3(g, "Roll", NULL, x, bd_b_const_i32(g, "shift", by), last_axis(g));
+}
+
+static braid_out sub(braid_graph *g, braid_out a, braid_out b)
+{
+    return bd_b2(g, "Sub", "sub", a, b);
+}
+
+static braid_out divide(braid_graph *g, braid_out a, braid_out b)
+{
+    return bd_b2(g, "DivNoNan", NULL, a, b);
+}
+
+// A pixel while its gradient is built.
+typedef struct pixel {
+    braid_out x, max, min;            // max and min [.., 1]
+    braid_out is_max, is_min;         // [.., 3]
+    braid_out hue, saturation, value; // gradients that arrive [.., 1]
+} pixel;
+
+static void read_pixel(bd_grad_ctx *c, pixel *p)
+{
+    braid_graph *g = c->graph;
+    p->x = c->op->inputs[0];
+    p->max = extreme(g, "Max", p->x);
+    p->min = extreme(g, "Min", p->x);
+    p->is_max = mark(g, "ArgMax", p->x);
+    p->is_min = reverse(g, mark(g, "ArgMin", reverse(g, p->x))); // the last of those that are equal
+    braid_op_desc *d = braid_op_begin(g, "Split", NULL);
+    braid_op_input(d, last_axis(g));
+    braid_op_input(d, c->output_grads[0]);
+    braid_op_attr_int(d, "num_split", 3);
+    braid_op *split = braid_op_end(d);
+    p->hue = braid_output(split, 0);
+    p->saturation = braid_output(split, 1);
+    p->value = braid_output(split, 2);
+}
+
+// s = (max - min) / max. A channel of 0 gets none, as in TensorFlow.
+static braid_out by_saturation(braid_graph *g, const pixel *p)
+{
+    const braid_out by_max = bd_grad_mul(g, p->is_max, divide(g, p->min, bd_b1(g, "Square", NULL, p->max)));
+    const braid_out slope = sub(g, by_max, divide(g, p->is_min, p->max));
+    braid_op_desc *d = braid_op_begin(g, "Cast", NULL);
+    braid_op_input(d, bd_grad_number_right(g, "Greater", "Greater", p->x, 0));
+    braid_op_attr_type(d, "DstT", bd_dtype_base(braid_out_dtype(p->x)));
+    return bd_grad_mul(g, p->saturation, bd_grad_mul(g, braid_op_end_out(d), slope));
+}
+
+// h = difference / 6 (max - min) + what depends on which is max; the difference is that of the two channels behind max.
+static braid_out by_hue(braid_graph *g, const pixel *p)
+{
+    const braid_out signs = sub(g, roll(g, p->is_max, 1), roll(g, p->is_max, 2));
+    braid_op_desc *d = braid_op_begin(g, "Sum", NULL);
+    braid_op_input(d, bd_grad_mul(g, p->x, signs));
+    braid_op_input(d, last_axis(g));
+    braid_op_attr_bool(d, "keep_dims", true);
+    const braid_out difference = braid_op_end_out(d);
+    const braid_out chroma = sub(g, p->max, p->min);
+    const braid_out by_chroma = bd_grad_mul(g, divide(g, difference, chroma), sub(g, p->is_max, p->is_min));
+    const braid_out slope = divide(g, sub(g, signs, by_chroma), chroma);
+    return bd_grad_mul(g, p->hue, bd_grad_number_right(g, "Mul", "mul", slope, 1.0 / 6));
+}
+
+static void to_hsv_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    pixel p;
+    read_pixel(c, &p);
+    const braid_out sum = bd_b2(g, "Add", "add", bd_grad_mul(g, p.value, p.is_max), by_saturation(g, &p));
+    c->input_grads[0] = bd_b2(g, "Add", "add", sum, by_hue(g, &p));
+}
+
 BD_OP(RGBToHSV) = {
     .signature = "(images: T) -> (output: T)",
     .attrs = "T:type{bfloat16,double,float,half}=float",
-    .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = colors_shape,
+    .gradient = to_hsv_gradient,
     .kernels = COLOR_KERNELS("T=float|double", to_hsv_run),
     .doc = "Converts pixels [.., red, green, blue] to hue, saturation and value, all in [0, 1].",
 };

@@ -161,12 +161,24 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
+static void test_gradients(void **state)
+{
+    (void)state;
+    static const op_grad_case cases[] = {
+        // each order of the channels
+        {"RGBToHSV", NULL,
+         "double[2,3,3] 0.9 0.5 0.1 0.7 0.2 0.4 0.3 0.8 0.1 0.2 0.6 0.5 0.5 0.1 0.7 0.3 0.4 0.9"},
+    };
+    OP_TEST_GRADIENTS(cases);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_gradients),
     };
     return BD_RUN_TESTS(tests);
 }

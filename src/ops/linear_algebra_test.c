@@ -107,6 +107,9 @@ static void test_complex(void **state)
         {"MatrixSolve", NULL, COMPLEX_A COMPLEX_B},
         {"MatrixSolve", "adjoint=true", COMPLEX_A COMPLEX_B},
         {"MatrixTriangularSolve", NULL, COMPLEX_A COMPLEX_B},
+        {"TridiagonalSolve", NULL, "complex128[3,2] 1+1j 9 2 3-1j 9 1j; complex128[2,1] 1 2-2j"},
+        {"TridiagonalMatMul", NULL,
+         "complex128[1,2] 1+1j 9; complex128[1,2] 2 3-1j; complex128[1,2] 9 1j; complex128[2,1] 1 2-2j"},
     };
     OP_TEST_GRADIENTS(gradients);
 }
@@ -136,6 +139,14 @@ static void test_gradients(void **state)
         {"MatrixInverse", NULL, "double[2,2] 1 2 4 6"},
         {"MatrixInverse", "adjoint=true", "double[1,2,2] 1 2 4 6"},
         {"MatrixDeterminant", NULL, "double[2,2,2] 1 2 4 6 3 1 1 2"},
+        {"TridiagonalSolve", NULL, "double[3,3] 1 2 9 4 5 3 9 1 2; double[3,2] 1 2 3 4 5 6"},
+        {"TridiagonalSolve", "partial_pivoting=false",
+         "double[2,3,2] 1 9 4 5 9 1 2 9 5 6 9 -1; double[2,2,1] 1 2 3 4"},
+        {"TridiagonalSolve", NULL, "double[3,1] 9 4 9; double[1,2] 1 2"},
+        {"TridiagonalMatMul", NULL,
+         "double[1,3] 1 2 9; double[1,3] 4 5 3; double[1,3] 9 1 2; double[3,2] 1 2 3 4 5 6"},
+        {"TridiagonalMatMul", NULL,
+         "double[2,1,2] 1 9 2 9; double[2,1,2] 1 2 3 4; double[2,1,2] 9 5 9 6; double[2,2,1] 1 2 3 4"},
         {"SparseTensorDenseAdd", NULL,
          "int64[2,2] 0 1 1 0; double[2] 10 20; int64[2] 2 2; double[2,2] 1 2 3 4"},
     };

@@ -6,6 +6,7 @@
 #include "kernels/loops.h"
 #include "op/kernel.h"
 #include "ops/grad_math.h"
+#include "ops/grad_steps.h"
 #include "ops/lstm_cell.h"
 
 #include <string.h>
@@ -390,6 +391,66 @@ static void block_gradient(bd_grad_ctx *c)
         c->input_grads[1 + i] = braid_output(gradient, i);
 }
 
+// [columns of x, columns of h]
+static braid_out column_counts(braid_graph *g, braid_out x, braid_out h)
+{
+    static const bd_grad_index columns = {.count = 1, .begin = {1}, .end = {2}};
+    const braid_out counts[] = {bd_grad_slice(g, bd_b_shape(g, NULL, x), &columns),
+                                bd_grad_slice(g, bd_b_shape(g, NULL, h), &columns)};
+    return bd_grad_concat(g, counts, 2, 0);
+}
+
+static braid_out product(braid_graph *g, braid_out a, braid_out b, const char *transposed)
+{
+    braid_op_desc *d = braid_op_begin(g, "MatMul", NULL);
+    braid_op_input(d, a);
+    braid_op_input(d, b);
+    braid_op_attr_bool(d, transposed, true);
+    return braid_op_end_out(d);
+}
+
+// From the gradient of the gates' sums, [x, h] w + b, to those of x, h, w and b.
+static void gates_gradient(bd_grad_ctx *c, braid_out gates)
+{
+    braid_graph *g = c->graph;
+    const braid_out *in = c->op->inputs;
+    braid_op_desc *d = braid_op_begin(g, "SplitV", NULL);
+    braid_op_input(d, product(g, gates, in[W], "transpose_b"));
+    braid_op_input(d, column_counts(g, in[X], in[H_PREV]));
+    braid_op_input(d, bd_b_const_i32(g, "split_dim", 1));
+    braid_op_attr_int(d, "num_split", 2);
+    braid_op *split = braid_op_end(d);
+    c->input_grads[X] = braid_output(split, 0);
+    c->input_grads[H_PREV] = braid_output(split, 1);
+    const braid_out xh = bd_grad_concat(g, (braid_out[]){in[X], in[H_PREV]}, 2, 1);
+    c->input_grads[W] = product(g, xh, gates, "transpose_a");
+    c->input_grads[B] = bd_b1(g, "BiasAddGrad", NULL, gates);
+}
+
+// As of BlockLSTM, the state and the output alone.
+static void cell_gradient(bd_grad_ctx *c)
+{
+    enum {
+        CS = 1,
+        H = 6,
+        GATES = 1,
+        PEEPHOLE
+    };
+    braid_op_desc *d = braid_op_begin(c->graph, "LSTMBlockCellGrad", NULL);
+    for (int i = 0; i < FORWARD; i++)
+        braid_op_input(d, c->op->inputs[i]);
+    for (int i = 0; i < H; i++)
+        braid_op_input(d, braid_output(c->op, i));
+    braid_op_input(d, c->output_grads[CS]);
+    braid_op_input(d, c->output_grads[H]);
+    braid_op_attr_bool(d, "use_peephole", bd_node_attr_bool(c->op, "use_peephole"));
+    braid_op *gradient = braid_op_end(d);
+    gates_gradient(c, braid_output(gradient, GATES));
+    c->input_grads[CS_PREV] = braid_output(gradient, 0);
+    for (int i = 0; i < 3; i++)
+        c->input_grads[WCI + i] = braid_output(gradient, PEEPHOLE + i);
+}
+
 // ---- Ops ----
 
 #define CELL_INPUTS "x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T"
@@ -407,6 +468,7 @@ BD_OP(LSTMBlockCell) = {
     .signature = "(" CELL_INPUTS ") -> (" STEP_OUTPUTS ")",
     .attrs = "forget_bias:float=1; cell_clip:float=3; use_peephole:bool=false; T:type{float,half}",
     .shape = cell_shape,
+    .gradient = cell_gradient,
     .kernels = LSTM_KERNELS(cell_run),
     .doc = "One step of a long short-term memory for a batch: its gates, its state and its output.",
 };

@@ -1,7 +1,8 @@
 // LSTMBlockCell, BlockLSTM and their gradients. Values computed with numpy in double: forwards from the equations, gradients by
 // central differences of a sum of cs and h with the gradients that arrive as weights.
+#include "base/check.h"
 #include "base/testing/test.h"
-#include "ops/testing/op_test.h"
+#include "ops/testing/program.h"
 
 static void test_forwards(void **state)
 {
@@ -181,13 +182,47 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
+// The gradients of all inputs, from those of some outputs.
+static void test_gradients(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *input, *gradient;
+    } rows[] = {
+        {"float[2,3] -0.875 -0.625 -0.875 -0.5 -0.875 -0.375",
+         "float[2,3] 0.038518231 0.0014470057 0.45329701 -0.099396582 0.10823325 0.047605193"},
+        {"float[2,2] 0.125 -0.75 -0.625 0.375", "float[2,2] 0.48925339 0.19327671 -0.069636389 0.49430731"},
+        {"float[2,2] 0.875 1 0.5 0.375", "float[2,2] 0.23072876 -0.1430717 -0.17255752 -0.046816368"},
+        {"float[5,8] 0.125 0.125 0.5 -0.625 0.75 0.75 0.875 -0.625 1 -0.5 0.375 0 0.375 0.875 0.625 -0.125 -0.625 0.5 0.5 0.875 0 -0.25 -0.25 0.5 -0.125 0.25 0.875 -0.375 -0.5 0.125 0.125 -1 -0.75 0.5 -0.25 0 -0.75 0.25 0.75 -0.25",
+         "float[5,8] 0.11259309 0.11560667 -0.37166152 -0.18740745 -0.052175762 0.030724072 0.016513234 -0.09249705 0.071334489 0.13756437 -0.21577637 -0.24766462 -0.057102379 -0.010594668 0.011795167 -0.048536911 0.11478703 0.10233366 -0.38365714 -0.15993797 -0.04738825 0.038578659 0.016513234 -0.096729011 -0.11259309 -0.11560667 0.37166152 0.18740745 0.052175762 -0.030724072 -0.016513234 0.09249705 -0.13212543 -0.11126432 0.44360628 0.17101361 0.052106209 -0.047456148 -0.018872267 0.11236114"},
+        {"float[2] 0.25 -0.375", "float[2] -0.028308066 0.013764937"},
+        {"float[2] 0.875 0.5", "float[2] -0.0192196 0.076828695"},
+        {"float[2] 0.125 0", "float[2] 0.0029277631 -0.10552973"},
+        {"float[8] 0.875 -0.375 0.125 -0.5 0.5 0.125 0.375 -0.25",
+         "float[8] -0.12115577 -0.17762937 0.38362818 0.30836104 0.076043768 -0.0081832106 -0.018872267 0.091201333"},
+    };
+    enum {
+        INPUTS = BD_COUNTOF(rows)
+    };
+    for (int k = 0; k < INPUTS; k++) {
+        program *p = program_new();
+        braid_out inputs[INPUTS], grads[INPUTS];
+        for (int i = 0; i < INPUTS; i++)
+            inputs[i] = program_feed(p, rows[i].input);
+        braid_op *op = op_test_node(p->g, "LSTMBlockCell", "use_peephole=true; cell_clip=0", inputs, INPUTS);
+        const braid_out ys[] = {{op, 1}, {op, 6}};
+        const braid_out dys[] = {program_feed(p, "float[2,2] 1 0.5 -0.25 0"),
+                                 program_feed(p, "float[2,2] 0.5 -1 0 2")};
+        braid_gradients(p->g, ys, 2, inputs, INPUTS, dys, grads);
+        program_expect(p, &grads[k], 1, rows[k].gradient);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forwards),
-        cmocka_unit_test(test_backwards),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_forwards), cmocka_unit_test(test_backwards), cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_shapes),   cmocka_unit_test(test_gradients),
     };
     return BD_RUN_TESTS(tests);
 }

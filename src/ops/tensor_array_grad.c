@@ -1,5 +1,6 @@
 // Gradients of the ops of TensorArrays: an array has one array of gradients for each walk of tf.gradients, which TensorArrayGradV3
-// makes or finds by the name of the walk's name scope. What was read is written there, what was written is read.
+// makes or finds by the name of the walk's name scope. What was read is written there, what was written is read, by ops of the same
+// version as the array's.
 #include "ops/tensor_array_ops.h"
 
 #include "base/strbuf.h"
@@ -16,6 +17,13 @@ static char *grad_source(braid_out grad)
     return end ? bd_strndup(name, (size_t)(end - name)) : bd_strdup(name);
 }
 
+// TensorArrayNAME of the version of the op: "", "V2" or "V3".
+static const char *op_called(const bd_grad_ctx *c, const char *name)
+{
+    const char *type = c->op->op_type, *end = type + strlen(type) - 2;
+    return bd_arena_asprintf(&c->graph->arena, "TensorArray%s%s", name, *end == 'V' ? end : "");
+}
+
 // The array of gradients of the array in input 0, and the flow of those who use it.
 typedef struct grad_array {
     braid_out handle, flow;
@@ -26,7 +34,7 @@ static grad_array begin(bd_grad_ctx *c, braid_out source_of, braid_out flow)
     braid_graph *g = c->graph;
     char *source = grad_source(source_of);
     braid_push_name_scope(g, "TensorArrayGrad");
-    braid_op_desc *d = braid_op_begin(g, "TensorArrayGradV3", NULL);
+    braid_op_desc *d = braid_op_begin(g, op_called(c, "Grad"), NULL);
     braid_op_input(d, c->op->inputs[0]);
     braid_op_input(d, flow);
     braid_op_attr_string(d, "source", source);
@@ -48,7 +56,7 @@ static braid_dtype dtype_of(const bd_grad_ctx *c)
 // A node that takes from the array: (handle, argument.., flow) -> value
 static braid_out take(bd_grad_ctx *c, const char *op, const grad_array *a, const braid_out *argument)
 {
-    braid_op_desc *d = braid_op_begin(c->graph, op, NULL);
+    braid_op_desc *d = braid_op_begin(c->graph, op_called(c, op), NULL);
     braid_op_input(d, a->handle);
     if (argument) braid_op_input(d, *argument);
     braid_op_input(d, a->flow);
@@ -59,7 +67,7 @@ static braid_out take(bd_grad_ctx *c, const char *op, const grad_array *a, const
 // A node that puts into the array: (handle, x, y, flow) -> flow
 static braid_out put(bd_grad_ctx *c, const char *op, const grad_array *a, braid_out x, braid_out y)
 {
-    braid_op_desc *d = braid_op_begin(c->graph, op, NULL);
+    braid_op_desc *d = braid_op_begin(c->graph, op_called(c, op), NULL);
     braid_op_input(d, a->handle);
     braid_op_input(d, x);
     braid_op_input(d, y);
@@ -70,38 +78,38 @@ static braid_out put(bd_grad_ctx *c, const char *op, const grad_array *a, braid_
 void bd_tensor_array_read_gradient(bd_grad_ctx *c)
 {
     grad_array a = begin(c, c->output_grads[0], c->op->inputs[2]);
-    c->input_grads[2] = put(c, "TensorArrayWriteV3", &a, c->op->inputs[1], c->output_grads[0]);
+    c->input_grads[2] = put(c, "Write", &a, c->op->inputs[1], c->output_grads[0]);
 }
 
 void bd_tensor_array_write_gradient(bd_grad_ctx *c)
 {
     grad_array a = begin(c, c->output_grads[0], c->output_grads[0]);
-    c->input_grads[2] = take(c, "TensorArrayReadV3", &a, &c->op->inputs[1]);
+    c->input_grads[2] = take(c, "Read", &a, &c->op->inputs[1]);
     c->input_grads[3] = c->output_grads[0];
 }
 
 void bd_tensor_array_gather_gradient(bd_grad_ctx *c)
 {
     grad_array a = begin(c, c->output_grads[0], c->op->inputs[2]);
-    c->input_grads[2] = put(c, "TensorArrayScatterV3", &a, c->op->inputs[1], c->output_grads[0]);
+    c->input_grads[2] = put(c, "Scatter", &a, c->op->inputs[1], c->output_grads[0]);
 }
 
 void bd_tensor_array_scatter_gradient(bd_grad_ctx *c)
 {
     grad_array a = begin(c, c->output_grads[0], c->output_grads[0]);
-    c->input_grads[2] = take(c, "TensorArrayGatherV3", &a, &c->op->inputs[1]);
+    c->input_grads[2] = take(c, "Gather", &a, &c->op->inputs[1]);
     c->input_grads[3] = c->output_grads[0];
 }
 
 void bd_tensor_array_concat_gradient(bd_grad_ctx *c)
 {
     grad_array a = begin(c, c->output_grads[0], c->op->inputs[1]);
-    c->input_grads[1] = put(c, "TensorArraySplitV3", &a, c->output_grads[0], braid_output(c->op, 1));
+    c->input_grads[1] = put(c, "Split", &a, c->output_grads[0], braid_output(c->op, 1));
 }
 
 void bd_tensor_array_split_gradient(bd_grad_ctx *c)
 {
     grad_array a = begin(c, c->output_grads[0], c->output_grads[0]);
-    c->input_grads[1] = take(c, "TensorArrayConcatV3", &a, NULL);
+    c->input_grads[1] = take(c, "Concat", &a, NULL);
     c->input_grads[3] = c->output_grads[0];
 }

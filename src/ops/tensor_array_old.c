@@ -26,8 +26,8 @@ BD_OP(TensorArrayGrad) = {
 BD_OP(TensorArrayWrite) = {
     .signature = "(handle: Ref(string), index: int32, value: T, flow_in: float) -> (flow_out: float)",
     .attrs = "T:type",
-    .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_none,
+    .gradient = bd_tensor_array_write_gradient,
     .kernels = BD_KERNELS({.run = bd_tensor_array_write_run}),
     .doc = "An old form of TensorArrayWriteV3.",
 };
@@ -35,8 +35,8 @@ BD_OP(TensorArrayWrite) = {
 BD_OP(TensorArrayRead) = {
     .signature = "(handle: Ref(string), index: int32, flow_in: float) -> (value: dtype)",
     .attrs = "dtype:type",
-    .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_none,
+    .gradient = bd_tensor_array_read_gradient,
     .kernels = BD_KERNELS({.run = bd_tensor_array_read_run}),
     .doc = "An old form of TensorArrayReadV3.",
 };
@@ -63,8 +63,8 @@ BD_OP(TensorArrayUnpack) = {
 BD_OP(TensorArrayGather) = {
     .signature = "(handle: Ref(string), indices: int32, flow_in: float) -> (value: dtype)",
     .attrs = "dtype:type; element_shape:shape=?",
-    .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_none,
+    .gradient = bd_tensor_array_gather_gradient,
     .kernels = BD_KERNELS({.run = bd_tensor_array_gather_run}),
     .doc = "An old form of TensorArrayGatherV3.",
 };
@@ -72,8 +72,8 @@ BD_OP(TensorArrayGather) = {
 BD_OP(TensorArrayScatter) = {
     .signature = "(handle: Ref(string), indices: int32, value: T, flow_in: float) -> (flow_out: float)",
     .attrs = "T:type",
-    .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_none,
+    .gradient = bd_tensor_array_scatter_gradient,
     .kernels = BD_KERNELS({.run = bd_tensor_array_scatter_run}),
     .doc = "An old form of TensorArrayScatterV3.",
 };
@@ -81,8 +81,8 @@ BD_OP(TensorArrayScatter) = {
 BD_OP(TensorArrayConcat) = {
     .signature = "(handle: Ref(string), flow_in: float) -> (value: dtype, lengths: int64)",
     .attrs = "dtype:type; element_shape_except0:shape=?",
-    .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_none,
+    .gradient = bd_tensor_array_concat_gradient,
     .kernels = BD_KERNELS({.run = bd_tensor_array_concat_run}),
     .doc = "An old form of TensorArrayConcatV3.",
 };
@@ -90,8 +90,8 @@ BD_OP(TensorArrayConcat) = {
 BD_OP(TensorArraySplit) = {
     .signature = "(handle: Ref(string), value: T, lengths: int64, flow_in: float) -> (flow_out: float)",
     .attrs = "T:type",
-    .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_none,
+    .gradient = bd_tensor_array_split_gradient,
     .kernels = BD_KERNELS({.run = bd_tensor_array_split_run}),
     .doc = "An old form of TensorArraySplitV3.",
 };
@@ -136,8 +136,8 @@ BD_OP(TensorArrayGradV2) = {
 BD_OP(TensorArrayWriteV2) = {
     .signature = "(handle: string, index: int32, value: T, flow_in: float) -> (flow_out: float)",
     .attrs = "T:type",
-    .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_tensor_array_write_shape,
+    .gradient = bd_tensor_array_write_gradient,
     .kernels = BD_KERNELS({.run = bd_tensor_array_write_run}),
     .doc = "An old form of TensorArrayWriteV3.",
 };
@@ -145,8 +145,8 @@ BD_OP(TensorArrayWriteV2) = {
 BD_OP(TensorArrayReadV2) = {
     .signature = "(handle: string, index: int32, flow_in: float) -> (value: dtype)",
     .attrs = "dtype:type",
-    .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_tensor_array_read_shape,
+    .gradient = bd_tensor_array_read_gradient,
     .kernels = BD_KERNELS({.run = bd_tensor_array_read_run}),
     .doc = "An old form of TensorArrayReadV3.",
 };
@@ -154,8 +154,8 @@ BD_OP(TensorArrayReadV2) = {
 BD_OP(TensorArrayGatherV2) = {
     .signature = "(handle: string, indices: int32, flow_in: float) -> (value: dtype)",
     .attrs = "dtype:type; element_shape:shape=?",
-    .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_tensor_array_gather_shape,
+    .gradient = bd_tensor_array_gather_gradient,
     .kernels = BD_KERNELS({.run = bd_tensor_array_gather_run}),
     .doc = "An old form of TensorArrayGatherV3.",
 };
@@ -163,8 +163,8 @@ BD_OP(TensorArrayGatherV2) = {
 BD_OP(TensorArrayScatterV2) = {
     .signature = "(handle: string, indices: int32, value: T, flow_in: float) -> (flow_out: float)",
     .attrs = "T:type",
-    .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_tensor_array_scatter_shape,
+    .gradient = bd_tensor_array_scatter_gradient,
     .kernels = BD_KERNELS({.run = bd_tensor_array_scatter_run}),
     .doc = "An old form of TensorArrayScatterV3.",
 };
@@ -172,8 +172,8 @@ BD_OP(TensorArrayScatterV2) = {
 BD_OP(TensorArrayConcatV2) = {
     .signature = "(handle: string, flow_in: float) -> (value: dtype, lengths: int64)",
     .attrs = "dtype:type; element_shape_except0:shape=?",
-    .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_tensor_array_concat_shape,
+    .gradient = bd_tensor_array_concat_gradient,
     .kernels = BD_KERNELS({.run = bd_tensor_array_concat_run}),
     .doc = "An old form of TensorArrayConcatV3.",
 };
@@ -181,8 +181,8 @@ BD_OP(TensorArrayConcatV2) = {
 BD_OP(TensorArraySplitV2) = {
     .signature = "(handle: string, value: T, lengths: int64, flow_in: float) -> (flow_out: float)",
     .attrs = "T:type",
-    .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_tensor_array_split_shape,
+    .gradient = bd_tensor_array_split_gradient,
     .kernels = BD_KERNELS({.run = bd_tensor_array_split_run}),
     .doc = "An old form of TensorArraySplitV3.",
 };

@@ -406,6 +406,37 @@ static void test_gradient_of_pieces(void **state)
     program_expect(p, (braid_out[]){y, grad}, 2, "float[3] 1 10 100");
 }
 
+// x [2] written by one of the old ops, and what another reads.
+static braid_out through_old(program *p, const names *by, int what, braid_out x)
+{
+    braid_out flow = program_feed(p, "float[] 0"), one = program_feed(p, "int32[] 1");
+    const braid_out h = OUT(p, by->make, "dtype=float", program_feed(p, "int32[] 2"));
+    if (what == 0) {
+        flow = OUT(p, by->scatter, NULL, h, program_feed(p, "int32[2] 1 0"), x, flow);
+        return OUT(p, by->gather, "dtype=float", h, program_feed(p, "int32[2] 0 1"), flow);
+    }
+    if (what == 1) {
+        flow = OUT(p, by->split, NULL, h, x, program_feed(p, "int64[2] 1 1"), flow);
+        return OUT(p, by->concat, "dtype=float", h, flow);
+    }
+    flow = OUT(p, by->put, NULL, h, one, x, flow);
+    return OUT(p, by->take, "dtype=float", h, one, flow);
+}
+
+static void test_gradients_of_old_versions(void **state)
+{
+    (void)state;
+    static const char *const want[] = {"float[2] 100 10", "float[2] 10 100", "float[2] 10 100"};
+    for (int i = 0; i < 6; i++) {
+        program *p = program_new();
+        braid_out x = program_feed(p, "float[2] 2 3"), grad;
+        const braid_out back = through_old(p, i < 3 ? &references : &strings, i % 3, x);
+        braid_out y = OUT(p, "Mul", NULL, back, program_feed(p, "float[2] 10 100"));
+        braid_gradients(p->g, &y, 1, &x, 1, NULL, &grad);
+        program_expect(p, (braid_out[]){y, grad}, 2, want[i % 3]);
+    }
+}
+
 static void test_gradient_array(void **state)
 {
     (void)state;
@@ -470,6 +501,7 @@ int main(void)
         cmocka_unit_test(test_gradient_of_reads),
         cmocka_unit_test(test_gradient_of_writes),
         cmocka_unit_test(test_gradient_of_pieces),
+        cmocka_unit_test(test_gradients_of_old_versions),
         cmocka_unit_test(test_gradient_array),
         cmocka_unit_test(test_gradient_array_with_shape),
         cmocka_unit_test(test_gradient_of_a_grown_array),

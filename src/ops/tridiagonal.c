@@ -1,7 +1,10 @@
 // TridiagonalSolve and TridiagonalMatMul: matrices that are given by their three diagonals. All take batches.
 #include "base/alloc.h"
 #include "base/complex.h"
+#include "graph/grad.h"
 #include "kernels/matrix.h"
+#include "ops/grad_math.h"
+#include "ops/grad_steps.h"
 #include "ops/linear_algebra.h"
 
 // ---- TridiagonalSolve: diagonals [.., 3, M] (above, main, below), right sides [.., M, K] ----
@@ -82,14 +85,78 @@ static void solve_run(bd_op_ctx *c)
     bd_free(x);
 }
 
+// ---- Steps of gradients ----
+
+// A node that takes an axis: the last (-1), or the one before it (-2).
+static braid_out along(braid_graph *g, const char *op, braid_out x, int axis)
+{
+    return bd_b2(g, op, NULL, x, bd_b_const_i32(g, "axis", axis));
+}
+
+// The sums of rows, which are columns of a product's diagonal: [.., M, K] -> [.., M]
+static braid_out dot(braid_graph *g, braid_out x, braid_out y)
+{
+    return along(g, "Sum", bd_grad_mul(g, x, y), -1);
+}
+
+// Row i + by becomes row i, of zeros where there is none. `diagonal`: one of the matrix, [.., 1, M].
+static braid_out shift_rows(braid_graph *g, braid_out x, braid_out diagonal, int by)
+{
+    const braid_out ones = bd_b1(g, "OnesLike", "ones_like", diagonal);
+    const braid_out zeros = bd_b1(g, "ZerosLike", "zeros_like", diagonal);
+    const braid_out inputs[] = {by > 0 ? ones : zeros, zeros, by < 0 ? ones : zeros, x};
+    return braid_output(braid_op_add(g, "TridiagonalMatMul", NULL, inputs, 4), 0);
+}
+
+// Goes round, which is as good: a diagonal above or below has an element that is not looked at.
+static braid_out roll(braid_graph *g, braid_out diagonal, int by)
+{
+    return bd_b3(g, "Roll", NULL, diagonal, bd_b_const_i32(g, "shift", by), bd_b_const_i32(g, "axis", -1));
+}
+
+// ---- The gradient of TridiagonalSolve ----
+
+static void split_diagonals(braid_graph *g, braid_out diagonals, braid_out out[3])
+{
+    braid_op_desc *d = braid_op_begin(g, "Split", NULL);
+    braid_op_input(d, bd_b_const_i32(g, "split_dim", -2));
+    braid_op_input(d, diagonals);
+    braid_op_attr_int(d, "num_split", 3);
+    braid_op *split = braid_op_end(d);
+    for (int i = 0; i < 3; i++)
+        out[i] = braid_output(split, i);
+}
+
+// dB = A^-H dX, dA = -dB X^H, of which the three diagonals are taken.
+static void solve_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    braid_out parts[3];
+    split_diagonals(g, bd_grad_conj(g, c->op->inputs[0]), parts);
+    const braid_out transposed[] = {roll(g, parts[2], -1), parts[1], roll(g, parts[0], 1)};
+    braid_op_desc *d = braid_op_begin(g, "TridiagonalSolve", NULL);
+    braid_op_input(d, bd_grad_concat(g, transposed, 3, -2));
+    braid_op_input(d, c->output_grads[0]);
+    braid_op_attr_bool(d, "partial_pivoting", bd_node_attr_bool(c->op, "partial_pivoting"));
+    const braid_out rhs = c->input_grads[1] = braid_op_end_out(d);
+    const braid_out x = bd_grad_conj(g, braid_output(c->op, 0));
+    const braid_out diagonals[] = {dot(g, rhs, shift_rows(g, x, parts[1], 1)), dot(g, rhs, x),
+                                   dot(g, rhs, shift_rows(g, x, parts[1], -1))};
+    d = braid_op_begin(g, "Pack", "stack");
+    braid_op_input_list(d, diagonals, 3);
+    braid_op_attr_int(d, "axis", -2);
+    c->input_grads[0] = bd_b1(g, "Neg", NULL, braid_op_end_out(d));
+}
+
 BD_OP(TridiagonalSolve) = {
     .signature = "(diagonals: T, rhs: T) -> (output: T)",
     .attrs =
         "partial_pivoting:bool=true; perturb_singular:bool=false; T:type{complex128,complex64,double,float}",
     .shape = solve_shape,
+    .gradient = solve_gradient,
     .kernels = BD_MATRIX_KERNELS(solve_run),
     .doc = "Solves systems of linear equations whose matrices have three diagonals: above, main, below.",
-    .deviation = "No gradient in the C library; perturb_singular is refused.",
+    .deviation = "perturb_singular is refused.",
 };
 
 // ---- TridiagonalMatMul: each diagonal [.., 1, M], times [.., M, K] ----
@@ -161,11 +228,38 @@ static void product_run(bd_op_ctx *c)
     }
 }
 
+static braid_out as_row(braid_graph *g, braid_out x)
+{
+    return along(g, "ExpandDims", x, -2);
+}
+
+// A diagonal [.., 1, M] as a column [.., M, 1], times x.
+static braid_out scale_rows(braid_graph *g, braid_out diagonal, braid_out x)
+{
+    braid_op_desc *d = braid_op_begin(g, "Squeeze", NULL);
+    braid_op_input(d, bd_grad_conj(g, diagonal));
+    braid_op_attr_int_list(d, "squeeze_dims", (int64_t[]){-2}, 1);
+    return bd_grad_mul(g, along(g, "ExpandDims", braid_op_end_out(d), -1), x);
+}
+
+static void product_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    const braid_out *in = c->op->inputs, grad = c->output_grads[0], x = bd_grad_conj(g, in[3]);
+    c->input_grads[0] = as_row(g, dot(g, shift_rows(g, x, in[1], 1), grad));
+    c->input_grads[1] = as_row(g, dot(g, x, grad));
+    c->input_grads[2] = as_row(g, dot(g, shift_rows(g, x, in[1], -1), grad));
+    const braid_out from_above = shift_rows(g, scale_rows(g, in[0], grad), in[1], -1);
+    const braid_out from_below = shift_rows(g, scale_rows(g, in[2], grad), in[1], 1);
+    const braid_out sum = bd_b2(g, "Add", "add", from_above, scale_rows(g, in[1], grad));
+    c->input_grads[3] = bd_b2(g, "Add", "add", sum, from_below);
+}
+
 BD_OP(TridiagonalMatMul) = {
     .signature = "(superdiag: T, maindiag: T, subdiag: T, rhs: T) -> (output: T)",
     .attrs = "T:type{complex128,complex64,double,float}",
     .shape = product_shape,
+    .gradient = product_gradient,
     .kernels = BD_MATRIX_KERNELS(product_run),
     .doc = "Multiplies matrices that are given by their three diagonals by others.",
-    .deviation = "No gradient in the C library.",
 };

@@ -40,6 +40,8 @@ static const char differentiable[] =
     "LogMatrixDeterminant Cholesky TridiagonalSolve TridiagonalMatMul Einsum ResourceGatherNd "
     // rnn_grad.py
     "BlockLSTM BlockLSTMV2 "
+    // contrib/rnn: lstm_ops.py, gru_ops.py
+    "LSTMBlockCell GRUBlockCell "
     // what came by TensorFlow 2
     "QuantizeAndDequantizeV4 BatchMatMulV3 CheckNumericsV2 TensorScatterMax TensorScatterMin ImageProjectiveTransformV2 "
     "ImageProjectiveTransformV3 Xlog1py Erfinv Ndtri Dawsn Expint FresnelCos FresnelSin Spence BesselI0 BesselI1 BesselJ0 BesselJ1 "
@@ -52,8 +54,12 @@ static const char differentiable[] =
     "NextIteration RefNextIteration LoopCond ReadVariableOp ResourceGather MatrixInverse MatrixDeterminant MatrixSolve "
     "MatrixTriangularSolve SparseReorder SparseAdd SparseSlice SparseTensorDenseAdd SparseReduceSum SparseTensorDenseMatMul "
     "SparseDenseCwiseAdd SparseDenseCwiseMul SparseDenseCwiseDiv SparseSoftmax SparseSparseMaximum SparseSparseMinimum "
-    "SparseFillEmptyRows RaggedGather RaggedTensorToSparse RaggedTensorToTensor ResizeNearestNeighbor ResizeBilinear ResizeBicubic ScaleAndTranslate Print TensorArrayReadV3 TensorArrayWriteV3 "
+    "SparseFillEmptyRows RaggedGather RaggedTensorToSparse RaggedTensorToTensor ResizeNearestNeighbor ResizeBilinear ResizeBicubic ScaleAndTranslate RGBToHSV Print TensorArrayReadV3 TensorArrayWriteV3 "
     "TensorArrayGatherV3 TensorArrayScatterV3 TensorArrayConcatV3 TensorArraySplitV3 "
+    "TensorArrayReadV2 TensorArrayWriteV2 TensorArrayGatherV2 TensorArrayScatterV2 TensorArrayConcatV2 TensorArraySplitV2 "
+    "TensorArrayRead TensorArrayWrite TensorArrayGather TensorArrayScatter TensorArrayConcat TensorArraySplit "
+    // function.py, cond_v2.py, while_v2.py
+    "PartitionedCall StatefulPartitionedCall If StatelessIf Case StatelessCase While StatelessWhile "
     // list_ops.py
     "TensorListPushBack TensorListPopBack TensorListStack TensorListConcat TensorListConcatV2 TensorListSplit "
     "TensorListFromTensor TensorListGetItem TensorListSetItem TensorListResize TensorListGather TensorListScatter "
@@ -62,9 +68,9 @@ static const char differentiable[] =
 // Known to be missing.
 static const char no_gradient_yet[] =
     " Enter RefEnter Exit RefExit NextIteration RefNextIteration " // the walk makes it (graph/gradient_loops.h)
+    "If StatelessIf Case StatelessCase While StatelessWhile "      // lowered before the walk (graph/lower.h)
     "LoopCond "                                                    // registered there, and gives None
-    "SparseDenseCwiseAdd SparseSparseMaximum SparseSparseMinimum " // registered there, to raise NotImplementedError
-    "Einsum TridiagonalSolve TridiagonalMatMul ";
+    "SparseDenseCwiseAdd SparseSparseMaximum SparseSparseMinimum "; // registered there, to raise NotImplementedError
 
 static bool lists(const char *list, const char *op)
 {
@@ -236,10 +242,12 @@ static const char checked_otherwise[] =
     " CropAndResize "
     "FusedBatchNorm FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 "
     "FusedBatchNormV2 FusedBatchNormV3 LRN MaxPoolGradGrad "
-    "ResizeBicubic ResizeBilinear ResizeNearestNeighbor ScaleAndTranslate BlockLSTM BlockLSTMV2 "
-    // of resources, of values that live for a step, or of branches
-    "ReadVariableOp ResourceGather ResourceGatherNd TensorArrayConcatV3 TensorArrayGatherV3 TensorArrayReadV3 "
-    "TensorArrayScatterV3 TensorArraySplitV3 TensorArrayWriteV3 TensorListConcat TensorListConcatV2 TensorListFromTensor "
+    "ResizeBicubic ResizeBilinear ResizeNearestNeighbor ScaleAndTranslate BlockLSTM BlockLSTMV2 LSTMBlockCell GRUBlockCell "
+    // of resources, of values that live for a step, of branches, or of functions
+    "PartitionedCall StatefulPartitionedCall ReadVariableOp ResourceGather ResourceGatherNd TensorArrayConcatV3 TensorArrayGatherV3 TensorArrayReadV3 "
+    "TensorArrayScatterV3 TensorArraySplitV3 TensorArrayWriteV3 "
+    "TensorArrayConcatV2 TensorArrayGatherV2 TensorArrayReadV2 TensorArrayScatterV2 TensorArraySplitV2 TensorArrayWriteV2 "
+    "TensorArrayConcat TensorArrayGather TensorArrayRead TensorArrayScatter TensorArraySplit TensorArrayWrite TensorListConcat TensorListConcatV2 TensorListFromTensor "
     "TensorListGather TensorListGetItem TensorListPopBack TensorListPushBack TensorListResize TensorListScatter "
     "TensorListScatterIntoExistingList TensorListScatterV2 TensorListSetItem TensorListSplit TensorListStack Switch Merge "
     "RefSwitch RefMerge RaggedTensorToTensor "

@@ -3,69 +3,12 @@
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "base/testing/test.h"
+#include "function_text.h"
 #include "graph/lower.h"
 #include "ops/testing/op_rows.h"
 #include "tensor/tensor.h"
 #include <braid/braid.h>
 #include <stdlib.h>
-
-// ---- Libraries as text ----
-
-// Text of a GraphDef from short forms, one a macro. ARG and the like stand within a signature, NODE within a function.
-#define FUNCTION(NAME, SIGNATURE, BODY) "function { signature { name: '" NAME "' " SIGNATURE " } " BODY " } "
-#define STATEFUL "is_stateful: true "
-#define IN(NAME) "input_arg { name: '" NAME "' type: DT_FLOAT } "
-#define OUT(NAME) "output_arg { name: '" NAME "' type: DT_FLOAT } "
-#define IN_T(NAME, TYPE) "input_arg { name: '" NAME "' type: " TYPE " } "
-#define OUT_T(NAME, TYPE) "output_arg { name: '" NAME "' type: " TYPE " } "
-#define RET(NAME, VALUE) "ret { key: '" NAME "' value: '" VALUE "' } "
-#define ATTR(NAME, VALUE) "attr { key: '" NAME "' value { " VALUE " } } "
-#define TYPE(NAME, VALUE) ATTR(NAME, "type: " VALUE)
-#define T_FLOAT TYPE("T", "DT_FLOAT")
-#define FUNC(NAME, F) ATTR(NAME, "func { name: '" F "' } ")
-#define INPUT(NAME) "input: '" NAME "' "
-#define BODY(NAME, OP, REST) "node_def { name: '" NAME "' op: '" OP "' " REST " } "
-#define NODE(NAME, OP, REST) "node { name: '" NAME "' op: '" OP "' " REST " } "
-#define CONST_ATTRS(TYPE_, FIELD, VALUE)                                                                     \
-    TYPE("dtype", TYPE_) ATTR("value", "tensor { dtype: " TYPE_ " tensor_shape { } " FIELD ": " VALUE " } ")
-#define CONST_F(VALUE) CONST_ATTRS("DT_FLOAT", "float_val", VALUE)
-#define TYPES(NAME, LIST) ATTR(NAME, "list { " LIST " } ")
-#define F1 "type: DT_FLOAT "
-#define CALL_ATTRS(IN_TYPES, OUT_TYPES, F) TYPES("Tin", IN_TYPES) TYPES("Tout", OUT_TYPES) FUNC("f", F)
-
-// f(x) = x * x + 1
-#define SQUARE_PLUS_ONE                                                                                      \
-    FUNCTION("F", IN("x") OUT("y"),                                                                          \
-             BODY("m", "Mul", INPUT("x") INPUT("x") T_FLOAT) BODY("one", "Const", CONST_F("1"))              \
-                 BODY("s", "Add", INPUT("m:z:0") INPUT("one:output:0") T_FLOAT) RET("y", "s:z:0"))
-// g(x) = 3 x, typed by T
-#define TRIPLE                                                                                               \
-    FUNCTION(                                                                                                \
-        "G",                                                                                                 \
-        "input_arg { name: 'x' type_attr: 'T' } output_arg { name: 'y' type_attr: 'T' } "                    \
-        "attr { name: 'T' type: 'type' } ",                                                                  \
-        BODY("a", "AddN", INPUT("x") INPUT("x") INPUT("x") ATTR("N", "i: 3") ATTR("T", "placeholder: 'T'"))  \
-            RET("y", "a:sum:0"))
-// bigger(x, n) = x < n; add_one(x, n) = x + 1, n
-#define LOOP                                                                                                 \
-    FUNCTION("less", IN("x") IN("n") OUT_T("z", "DT_BOOL"),                                                  \
-             BODY("l", "Less", INPUT("x") INPUT("n") T_FLOAT) RET("z", "l:z:0"))                             \
-    FUNCTION("more", IN("x") IN("n") OUT("y") OUT("m"),                                                      \
-             BODY("one", "Const", CONST_F("1")) BODY("s", "Add", INPUT("x") INPUT("one:output:0") T_FLOAT)   \
-                 RET("y", "s:z:0") RET("m", "n"))
-// fact(n) = n < 2 ? 1 : n * fact(n - 1)
-#define FACTORIAL                                                                                            \
-    FUNCTION("one_of", IN("n") OUT("y"), BODY("one", "Const", CONST_F("1")) RET("y", "one:output:0"))        \
-    FUNCTION("times", IN("n") OUT("y"),                                                                      \
-             BODY("one", "Const", CONST_F("1")) BODY("d", "Sub", INPUT("n") INPUT("one:output:0") T_FLOAT)   \
-                 BODY("r", "fact", INPUT("d:z:0")) BODY("m", "Mul", INPUT("n") INPUT("r:y:0") T_FLOAT)       \
-                     RET("y", "m:z:0"))                                                                      \
-    FUNCTION("fact", IN("n") OUT("y"),                                                                       \
-             BODY("two", "Const", CONST_F("2")) BODY("l", "Less", INPUT("n") INPUT("two:output:0") T_FLOAT)  \
-                 BODY("i", "If",                                                                             \
-                      INPUT("l:z:0") INPUT("n") TYPE("Tcond", "DT_BOOL") TYPES("Tin", F1) TYPES("Tout", F1)  \
-                          FUNC("then_branch", "one_of") FUNC("else_branch", "times"))                        \
-                     RET("y", "i:output:0"))
 
 // reshapes one element to two
 #define BROKEN                                                                                               \
@@ -96,9 +39,6 @@ typedef struct row {
     braid_code code; // of the error
     const char *words;
 } row;
-
-#define X NODE("x", "Placeholder", TYPE("dtype", "DT_FLOAT"))
-#define CONST(NAME, VALUE) NODE(NAME, "Const", CONST_F(VALUE))
 
 static const row rows[] = {
     {"by name", SQUARE_PLUS_ONE, X NODE("y", "F", INPUT("x")), 3, 10, BRAID_OK, NULL},
@@ -366,7 +306,8 @@ static const row rows[] = {
 // As Python's cond and while_loop ask for it.
 static char *ask_for_lowering(char *text)
 {
-    static const char *const ops[] = {"If", "StatelessIf", "While", "StatelessWhile"};
+    static const char *const ops[] = {"If",    "StatelessIf",   "Case", "StatelessCase",
+                                      "While", "StatelessWhile"};
     bd_strbuf out = {0};
     for (const char *p = text; *p; p++) {
         bd_strbuf_append_char(&out, *p);
@@ -497,6 +438,8 @@ static void test_what_is_lowered(void **state)
         {"If in While", true, "While", "NextIteration"},
         {"If in While", true, "If", "Switch"},
         {"If in While", false, "Switch", "While"},
+        {"Case beyond the last", true, "Case", "Switch"},
+        {"Case beyond the last", false, "Switch", "Case"},
         {"PartitionedCall", false, "PartitionedCall", "Mul"},
         {"by name", true, "Mul", "F"},
         {"a call of a call of a loop, in a branch", true, "StatefulPartitionedCall", "Exit"},
