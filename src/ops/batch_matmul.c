@@ -89,8 +89,7 @@ static bool check_batches(bd_op_ctx *c, const bd_matmul_state *s, braid_shape *b
     return !bd_op_failed(c);
 }
 
-// Which matrix of an operand of shape `x` goes with matrix `i` of a result whose batch is `batch`.
-static int64_t matrix_at(const braid_shape *x, const braid_shape *batch, int64_t i)
+int64_t bd_matmul_batch_at(const braid_shape *x, const braid_shape *batch, int64_t i)
 {
     int64_t at = 0, stride = 1;
     for (int d = batch->rank - 1, k = x->rank - 3; k >= 0; d--, k--) {
@@ -129,8 +128,8 @@ static void batch_matmul_run(bd_op_ctx *c)
     if (!out || count == 0) return;
     int64_t size = (int64_t)braid_dtype_size(x->dtype);
     for (int64_t i = 0; i < bd_shape_count(&batch); i++)
-        bd_gemm(s->type, &g, (char *)x->data + matrix_at(&x->shape, &batch, i) * g.m * g.k * size,
-                (char *)y->data + matrix_at(&y->shape, &batch, i) * g.k * g.n * size,
+        bd_gemm(s->type, &g, (char *)x->data + bd_matmul_batch_at(&x->shape, &batch, i) * g.m * g.k * size,
+                (char *)y->data + bd_matmul_batch_at(&y->shape, &batch, i) * g.k * g.n * size,
                 (char *)out->data + i * g.m * g.n * size);
 }
 

@@ -227,6 +227,50 @@ static void test_double(void **state)
     OP_TEST_VALUES(cases);
 }
 
+// Computed with numpy from the definition.
+static void test_filters_larger_than_the_image(void **state)
+{
+    (void)state;
+    static const conv_case cases[] = {
+        {.attrs = "strides=[1,1,1,1]; dilations=[1,1,1,1]; padding=SAME",
+         .input = "float[1,2,2,1] 0 -1 -1.75 -1.75",
+         .filter =
+             "float[5,4,1,2] 0.25 0.75 -1.5 0 -2 1.25 0 -0.5 -0.25 -1.5 -1 -1 1.25 -1.75 0.5 1.75 -1 0.5 1.5 -0.25 -1.25 -1.25 -1.25 -0.5 0 -1.75 -0.25 -1 0 -0.75 -0.75 1.75 0.5 -2 2 0.75 1 -1 -1.5 -1",
+         .output = "float[1,2,2,2] 1.6875 4.3125 -1.0625 5.0625 -1.6875 4.375 0.125 0.5625",
+         .grad = "float[1,2,2,2] 1 -1.5 1 -1.75 -1.25 1.5 -1.5 2",
+         .input_grad = "float[1,2,2,1] -2.875 -2.125 4.5625 -0.4375",
+         .filter_grad =
+             "float[5,4,1,2] 0 0 0 0 0 0 0 0 0 0 1.5 -2 1.25 -1.5 0 0 2.625 -3.5 3.8125 -4.375 1.1875 -1.125 0 0 -1.75 3.0625 -3.5 5.6875 -1.75 2.625 0 0 0 0 0 0 0 0 0 0"},
+        {.attrs = "strides=[1,2,1,1]; dilations=[1,3,2,1]; padding=SAME",
+         .input =
+             "float[2,2,3,2] 0.75 1.75 -2 0.75 0.25 -0.25 1.25 -1.5 1 1.25 0.5 0.5 1 0.75 0.75 -0.5 -1.75 -0.5 0.25 1.5 1.75 1.75 -1.25 -1",
+         .filter =
+             "float[3,3,2,1] -0.75 -1.75 0.5 1 -1.5 -2 -0.25 -1.75 2 2 1.5 -1.5 -1.5 -1.25 -1.75 0.75 0.5 0.75",
+         .output = "float[2,1,3,1] -0.5 4.5 4.3125 3.125 7 -7.1875",
+         .grad = "float[2,1,3,1] 2 -2 -1.75 0.75 -0.25 1.25",
+         .input_grad =
+             "float[2,2,3,2] 0 0 0 0 0 0 4.4375 7.0625 -4 -4 -0.5 -6.5 0 0 0 0 0 0 1.1875 -0.6875 -0.5 -0.5 3.625 1.375",
+         .filter_grad = "float[3,3,2,1] 0 0 0 0 0 0 -1.875 4.5 -2.1875 -6.9375 0.0625 0.25 0 0 0 0 0 0"},
+        {.attrs = "strides=[1,1,1,2]; dilations=[1,1,1,1]; padding=SAME; data_format=NCHW",
+         .input = "float[1,2,2,2] 1.5 -1.75 -0.5 -0.25 -2 0.25 -0.25 -0.75",
+         .filter =
+             "float[4,5,2,1] 2 0.25 -1.25 1.25 1.5 -1.75 -1 0.75 0.75 0.75 2 -1.25 1.5 2 -1.25 0.25 -1.75 -1.25 -0.75 1.75 -1.75 1.5 1 -1.5 -1 1.25 1 2 1.75 -1.75 -0.75 -1.25 0.75 0 0.25 0.5 1.5 -1 -0.5 0.75",
+         .output = "float[1,1,2,1] -0.3125 -8.5625",
+         .grad = "float[1,1,2,1] -2 -1.25",
+         .input_grad = "float[1,2,2,2] -1.4375 0.625 -3.875 3.5625 -5.5625 1.6875 0.5 -2.8125",
+         .filter_grad =
+             "float[4,5,2,1] 0 0 -1.875 2.5 2.1875 -0.3125 0 0 0 0 0 0 -2.375 4.3125 3.8125 0.4375 0 0 0 0 0 0 1 0.5 0.5 1.5 0 0 0 0 0 0 0 0 0 0 0 0 0 0"},
+        {.attrs = "strides=[1,3,2,1]; dilations=[1,1,1,1]; padding=SAME",
+         .input = "float[1,4,3,1] 1.5 -0.75 0.75 1.25 -1 -1.5 -0.5 0 2 1.25 -0.25 0.25",
+         .filter = "float[1,1,1,2] -1 0.25",
+         .output = "float[1,2,2,2] -1.5 0.375 -0.75 0.1875 -1.25 0.3125 -0.25 0.0625",
+         .grad = "float[1,2,2,2] -1.5 0 -0.25 0.75 1.75 -1.5 -0.25 -1.5",
+         .input_grad = "float[1,4,3,1] 1.5 0 0.4375 0 0 0 0 0 0 -2.125 0 -0.125",
+         .filter_grad = "float[1,1,1,2] -0.3125 -1.6875"},
+    };
+    CONV_TEST(cases);
+}
+
 static void test_nothing_to_do(void **state)
 {
     (void)state;
@@ -385,11 +429,17 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_padding),   cmocka_unit_test(test_strides),
-        cmocka_unit_test(test_dilations), cmocka_unit_test(test_channels_first),
-        cmocka_unit_test(test_channels),  cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_double),    cmocka_unit_test(test_nothing_to_do),
-        cmocka_unit_test(test_errors),    cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_padding),
+        cmocka_unit_test(test_strides),
+        cmocka_unit_test(test_dilations),
+        cmocka_unit_test(test_channels_first),
+        cmocka_unit_test(test_channels),
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_double),
+        cmocka_unit_test(test_nothing_to_do),
+        cmocka_unit_test(test_filters_larger_than_the_image),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_shapes),
     };
     return BD_RUN_TESTS(tests);
 }

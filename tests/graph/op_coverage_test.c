@@ -45,7 +45,7 @@ static const char differentiable[] =
     // what came by TensorFlow 2
     "QuantizeAndDequantizeV4 BatchMatMulV3 CheckNumericsV2 TensorScatterMax TensorScatterMin ImageProjectiveTransformV2 "
     "ImageProjectiveTransformV3 Xlog1py Erfinv Ndtri Dawsn Expint FresnelCos FresnelSin Spence BesselI0 BesselI1 BesselJ0 BesselJ1 "
-    "BesselY0 BesselY1 BesselK0 BesselK0e BesselK1 BesselK1e "
+    "BesselY0 BesselY1 BesselK0 BesselK0e BesselK1 BesselK1e BandedTriangularSolve IsotonicRegression "
     // random_grad.py
     "RandomGamma "
     // the others
