@@ -154,6 +154,16 @@ static void test_gradient_values_of_later_versions(void **state)
         {.op = "FusedBatchNormGradV3",
          .inputs = "float[0,1,1,2]; float[0,1,1,2]; float[2] 1; float[2] 0; float[2] 1; float[0]",
          .want = "float[0,1,1,2]; float[2] 0; float[2] 0; *; *"},
+        {.op = "FusedBatchNormGradV2",
+         .attrs = "is_training=false; epsilon=1",
+         .inputs =
+             "half[1,1,2,1] 0x4000 0x4400; half[1,1,2,1] 0x3c00 0x4500; float[1] 4; float[1] 3; float[1] 3",
+         .want = "half[1,1,2,1] 0x4400 0x4800; float[1] 2; float[1] 6; *; *"},
+        {.op = "FusedBatchNormGradV3",
+         .attrs = "is_training=false; epsilon=1",
+         .inputs =
+             "half[1,1,2,1] 0x4000 0x4400; half[1,1,2,1] 0x3c00 0x4500; float[1] 4; float[1] 3; float[1] 3; float[0]",
+         .want = "half[1,1,2,1] 0x4400 0x4800; float[1] 2; float[1] 6; *; *"},
     };
     OP_TEST_VALUES(cases);
 }

@@ -184,6 +184,10 @@ static void test_volumes_and_half(void **state)
          .attrs = "epsilon=0",
          .inputs = "half[1,1,2,1] 0x3c00 0x4200; float[1] 1; float[1] 0; float[0]; float[0]",
          .want = "half[1,1,2,1] 0xbc00 0x3c00; float[1] 2; float[1] 2; float[1] 2; float[1] 1"},
+        {.op = "FusedBatchNormV3",
+         .attrs = "is_training=false; epsilon=1",
+         .inputs = "bfloat16[1,1,2,1] 0x3f80 0x40a0; float[1] 4; float[1] 1; float[1] 3; float[1] 3",
+         .want = "bfloat16[1,1,2,1] 0xc040 0x40a0; float[1] 3; float[1] 3; *; *; *"},
     };
     OP_TEST_VALUES(cases);
 }

@@ -70,6 +70,13 @@ static void test_bounds(void **state)
         {"CompareAndBitpack", NULL, "float[] 1; float[] 1", "InvalidArgument: at least a vector"},
         {"CompareAndBitpack", NULL, "float[8] 1; float[1] 1",
          "InvalidArgument: threshold should be a scalar"},
+        {.op = "LowerBound",
+         .inputs = "half[1,3] 0x3c00 0x4000 0x4400; half[1,2] 0x4000 0x4200",
+         .want = "int32[1,2] 1 2"},
+        {.op = "UpperBound",
+         .attrs = "out_type=int64",
+         .inputs = "bfloat16[1,3] 0x3f80 0x4000 0x4080; bfloat16[1,2] 0x4000 0x4040",
+         .want = "int64[1,2] 2 2"},
     };
     OP_TEST_VALUES(cases);
 }

@@ -295,6 +295,27 @@ static void test_nothing_to_do(void **state)
     OP_TEST_VALUES(cases);
 }
 
+// Computed by hand.
+static void test_half(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {.op = "Conv2D",
+         .attrs = "strides=[1,1,1,1]; padding=VALID",
+         .inputs = "half[1,1,2,1] 0x4000 0x4200; half[1,1,1,2] 0x4400 0xbc00",
+         .want = "half[1,1,2,2] 0x4800 0xc000 0x4a00 0xc200"},
+        {.op = "Conv2DBackpropInput",
+         .attrs = "strides=[1,1,1,1]; padding=VALID",
+         .inputs = "int32[4] 1 1 2 1; half[1,1,1,2] 0x4400 0xbc00; half[1,1,2,2] 0x3c00 0x4000 0x4200 0x4400",
+         .want = "half[1,1,2,1] 0x4000 0x4800"},
+        {.op = "Conv2DBackpropFilter",
+         .attrs = "strides=[1,1,1,1]; padding=VALID",
+         .inputs = "half[1,1,2,1] 0x4000 0x4200; int32[4] 1 1 1 2; half[1,1,2,2] 0x3c00 0x4000 0x4200 0x4400",
+         .want = "half[1,1,1,2] 0x4980 0x4c00"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
 static void test_errors(void **state)
 {
     (void)state;
@@ -440,6 +461,7 @@ int main(void)
         cmocka_unit_test(test_filters_larger_than_the_image),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_half),
     };
     return BD_RUN_TESTS(tests);
 }

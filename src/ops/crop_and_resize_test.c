@@ -61,6 +61,18 @@ static void test_crops(void **state)
          .attrs = "extrapolation_value=9",
          .inputs = "float[1,2,2,1] 1; float[1,4] nan nan inf -inf; int32[1] 0; int32[2] 2 2",
          .want = "float[1,2,2,1] 9"},
+        {.op = "CropAndResize",
+         .inputs = "half[1,2,2,1] 0x3c00 0x4000 0x4200 0x4400; float[1,4] 0 0 1 1; int32[1] 0; int32[2] 2 2",
+         .want = "float[1,2,2,1] 1 2 3 4"},
+        {.op = "CropAndResize",
+         .inputs = "double[1,2,2,1] 1 2 3 4; float[1,4] 0 0 1 1; int32[1] 0; int32[2] 2 2",
+         .want = "float[1,2,2,1] 1 2 3 4"},
+        {.op = "CropAndResize",
+         .inputs = "int16[1,2,2,1] 1 2 3 4; float[1,4] 0 0 1 1; int32[1] 0; int32[2] 2 2",
+         .want = "float[1,2,2,1] 1 2 3 4"},
+        {.op = "CropAndResize",
+         .inputs = "int64[1,2,2,1] 1 2 3 4; float[1,4] 0 0 1 1; int32[1] 0; int32[2] 2 2",
+         .want = "float[1,2,2,1] 1 2 3 4"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -145,6 +157,10 @@ static void test_crop_gradient_values(void **state)
          .attrs = "T=float",
          .inputs = "float[0,3,2,1]; float[0,4]; int32[0]; int32[4] 1 1 2 1",
          .want = "float[1,1,2,1] 0"},
+        {.op = "CropAndResizeGradImage",
+         .attrs = "T=half",
+         .inputs = "float[1,2,2,1] 1 2 3 4; float[1,4] 0 0 1 1; int32[1] 0; int32[4] 1 2 2 1",
+         .want = "half[1,2,2,1] 0x3c00 0x4000 0x4200 0x4400"},
     };
     OP_TEST_VALUES(cases);
 }

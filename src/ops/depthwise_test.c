@@ -64,6 +64,18 @@ static void test_values(void **state)
          .attrs = "strides=[1,1,1,1]; padding=VALID",
          .inputs = "int32[4] 1 3 3 1; float[2,2,1,1] 1; float[1,3,3,1] 1",
          .want = "InvalidArgument: Size of out_backprop"},
+        {.op = "DepthwiseConv2dNative",
+         .attrs = "strides=[1,1,1,1]; padding=VALID",
+         .inputs = "half[1,1,2,1] 0x4000 0x4200; half[1,1,1,2] 0x4400 0xbc00",
+         .want = "half[1,1,2,2] 0x4800 0xc000 0x4a00 0xc200"},
+        {.op = "DepthwiseConv2dNativeBackpropInput",
+         .attrs = "strides=[1,1,1,1]; padding=VALID",
+         .inputs = "int32[4] 1 1 2 1; half[1,1,1,2] 0x4400 0xbc00; half[1,1,2,2] 0x3c00 0x4000 0x4200 0x4400",
+         .want = "half[1,1,2,1] 0x4000 0x4800"},
+        {.op = "DepthwiseConv2dNativeBackpropFilter",
+         .attrs = "strides=[1,1,1,1]; padding=VALID",
+         .inputs = "half[1,1,2,1] 0x4000 0x4200; int32[4] 1 1 1 2; half[1,1,2,2] 0x3c00 0x4000 0x4200 0x4400",
+         .want = "half[1,1,1,2] 0x4980 0x4c00"},
     };
     OP_TEST_VALUES(cases);
 }

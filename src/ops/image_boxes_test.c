@@ -66,6 +66,9 @@ static void test_drawing(void **state)
         {.op = "DrawBoundingBoxesV2",
          .inputs = "float[1,2,2,1] 1; float[1,1,4] 0; float[] 0",
          .want = "InvalidArgument: colors must be a 2-D matrix"},
+        {.op = "DrawBoundingBoxes",
+         .inputs = "half[1,2,2,1] 0; float[1,1,4] 0 0 1 1",
+         .want = "half[1,2,2,1] 0x3c00 0x3c00 0x3c00 0x3c00"},
     };
     OP_TEST_VALUES(cases);
 }

@@ -106,6 +106,19 @@ static void test_values(void **state)
         {.op = "AdjustHue", .inputs = "float[1,1,3] nan 0.25 0; float[] 0.5", .want = "*"},
         {.op = "AdjustSaturation", .inputs = "float[1,1,3] nan inf 0; float[] 0.5", .want = "*"},
         {.op = "HSVToRGB", .inputs = "half[3] 0x0000 0x0000 0x3c00", .want = "half[3] 0x3c00"},
+        {.op = "AdjustContrastv2",
+         .inputs = "half[1,1,2,3] 0x3c00 0x4000 0x4200 0x4200 0x4400 0x4500; float[] 2",
+         .want = "half[1,1,2,3] 0x0000 0x3c00 0x4000 0x4400 0x4500 0x4600"},
+        {.op = "AdjustSaturation",
+         .inputs = "half[1,1,3] 0x3c00 0x3800 0x3400; float[] 0",
+         .want = "half[1,1,3] 0x3c00 0x3c00 0x3c00"},
+        {.op = "AdjustHue",
+         .inputs = "half[1,1,3] 0x3c00 0x0000 0x0000; float[] 0.5",
+         .want = "half[1,1,3] 0x0000 0x3c00 0x3c00"},
+        {.op = "RGBToHSV", .inputs = "half[3] 0x3c00 0x3800 0x3800", .want = "half[3] 0x0000 0x3800 0x3c00"},
+        {.op = "RGBToHSV",
+         .inputs = "bfloat16[3] 0x0000 0x0000 0x4000",
+         .want = "bfloat16[3] 0x3f2b 0x3f80 0x4000"},
     };
     OP_TEST_VALUES(cases);
 }

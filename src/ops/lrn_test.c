@@ -55,6 +55,10 @@ static void test_values(void **state)
          .inputs = "float[1,1,1,2] 3 0",
          .want = "float[1,1,1,2] 0.9486833 0"},
         {.op = "LRN", .inputs = "half[1,1,1,1] 0x0000", .want = "half[1,1,1,1] 0x0000"},
+        {.op = "LRNGrad",
+         .attrs = "alpha=0.0",
+         .inputs = "half[1,1,1,2] 0x3c00 0x4000; half[1,1,1,2] 0x4200 0x4400; half[1,1,1,2] 0x4200 0x4400",
+         .want = "half[1,1,1,2] 0x3c00 0x4000"},
     };
     OP_TEST_VALUES(cases);
 }

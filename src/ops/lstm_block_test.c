@@ -44,6 +44,11 @@ static void test_forwards(void **state)
         {"BlockLSTMV2", NULL,
          "int64[] 3; float[3,0,2]; float[0,1]; float[0,1]; float[3,4] 1; float[1] 1; float[1] 1; float[1] 1; float[4] 1",
          "float[3,0,1]; float[3,0,1]; float[3,0,1]; float[3,0,1]; float[3,0,1]; float[3,0,1]; float[3,0,1]"},
+        {.op = "BlockLSTMV2",
+         .inputs =
+             "int64[] 1; half[1,1,1] 0; half[1,1] 0; half[1,1] 0; half[2,4] 0; half[1] 0; half[1] 0; half[1] 0; half[4] 0",
+         .want =
+             "half[1,1,1] 0x3800; half[1,1,1] 0x0000; half[1,1,1] 0x3800; half[1,1,1] 0x3800; half[1,1,1] 0x0000; half[1,1,1] 0x0000; half[1,1,1] 0x0000"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -80,6 +85,11 @@ static void test_backwards(void **state)
         {"BlockLSTMGradV2", "use_peephole=false",
          "int64[] 0; float[2,1,1] 1; float[1,1] 1; float[1,1] 1; float[2,4] 1; float[1] 1; float[1] 1; float[1] 1; float[4] 1; float[2,1,1] 1; float[2,1,1] 1; float[2,1,1] 1; float[2,1,1] 1; float[2,1,1] 1; float[2,1,1] 1; float[2,1,1] 1; float[2,1,1] 1; float[2,1,1] 1",
          "float[2,1,1] 0; float[1,1] 0; float[1,1] 0; float[2,4] 0; float[1] 0; float[1] 0; float[1] 0; float[4] 0"},
+        {.op = "LSTMBlockCellGrad",
+         .attrs = "use_peephole=true",
+         .inputs =
+             "half[1,1] 0; half[1,1] 0; half[1,1] 0; half[2,4] 0; half[1] 0; half[1] 0; half[1] 0; half[4] 0; half[1,1] 0x3800; half[1,1] 0x0000; half[1,1] 0x3800; half[1,1] 0x3800; half[1,1] 0x0000; half[1,1] 0x0000; half[1,1] 0x3c00; half[1,1] 0x3c00",
+         .want = "half[1,1] 0x3a00; half[1,4] 0x0000 0x3a00 0x0000 0x0000; half[1] 0; half[1] 0; half[1] 0"},
     };
     OP_TEST_VALUES(cases);
 }

@@ -117,6 +117,31 @@ static void test_suppression(void **state)
     OP_TEST_VALUES(cases);
 }
 
+static void test_half(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {.op = "NonMaxSuppressionV3",
+         .inputs =
+             "half[3,4] 0x0000 0x0000 0x3c00 0x3c00 0x0000 0x0000 0x3c00 0x3c00 0x4000 0x4000 0x4200 0x4200; half[3] 0x3800 0x3a00 0x3400; int32[] 3; half[] 0x3800; half[] 0x3000",
+         .want = "int32[2] 1 2"},
+        {.op = "NonMaxSuppressionV3",
+         .inputs =
+             "half[3,4] 0x0000 0x0000 0x3c00 0x3c00 0x0000 0x0000 0x3c00 0x3c00 0x4000 0x4000 0x4200 0x4200; half[3] 0x3800 0x3a00 0x3400; int32[] 3; float[] 0.5; float[] 0.3",
+         .want = "int32[1] 1"},
+        {.op = "NonMaxSuppressionV4",
+         .attrs = "pad_to_max_output_size=true",
+         .inputs =
+             "half[3,4] 0x0000 0x0000 0x3c00 0x3c00 0x0000 0x0000 0x3c00 0x3c00 0x4000 0x4000 0x4200 0x4200; half[3] 0x3800 0x3a00 0x3400; int32[] 3; half[] 0x3800; half[] 0x3000",
+         .want = "int32[3] 1 2 0; int32[] 2"},
+        {.op = "NonMaxSuppressionV5",
+         .inputs =
+             "half[3,4] 0x0000 0x0000 0x3c00 0x3c00 0x0000 0x0000 0x3c00 0x3c00 0x4000 0x4000 0x4200 0x4200; half[3] 0x3800 0x3a00 0x3400; int32[] 3; half[] 0x3800; half[] 0x3000; half[] 0",
+         .want = "int32[2] 1 2; half[2] 0x3a00 0x3400; int32[] 2"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
 static void test_suppressing_nothing(void **state)
 {
     (void)state;
@@ -220,6 +245,7 @@ int main(void)
         cmocka_unit_test(test_suppressing_nothing),
         cmocka_unit_test(test_suppression_errors),
         cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_half),
     };
     return BD_RUN_TESTS(tests);
 }

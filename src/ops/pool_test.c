@@ -252,6 +252,32 @@ static void test_more_values(void **state)
     OP_TEST_VALUES(cases);
 }
 
+static void test_narrow_types(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"MaxPoolGrad", "ksize=[1,1,2,1]; strides=[1,1,2,1]; padding=VALID",
+         "half[1,1,4,1] 0x3c00 0x4200 0xc000 0xc400; half[1,1,2,1] 0x4200 0xc000; half[1,1,2,1] 0x4500 0x4700",
+         "half[1,1,4,1] 0x0000 0x4500 0x4700 0x0000"},
+        {"MaxPoolGradV2", "padding=VALID",
+         "half[1,1,4,1] 0x3c00 0x4200 0xc000 0xc400; half[1,1,2,1] 0x4200 0xc000; half[1,1,2,1] 0x4500 0x4700; int32[4] 1 1 2 1; int32[4] 1 1 2 1",
+         "half[1,1,4,1] 0x0000 0x4500 0x4700 0x0000"},
+        {"MaxPoolGradGrad", "ksize=[1,1,2,1]; strides=[1,1,2,1]; padding=VALID",
+         "half[1,1,4,1] 0x3c00 0x4200 0xc000 0xc400; half[1,1,2,1] 0x4200 0xc000; half[1,1,4,1] 0x3c00 0x4000 0x4200 0x4400",
+         "half[1,1,2,1] 0x4000 0x4200"},
+        {"MaxPoolGradGrad", "ksize=[1,1,2,1]; strides=[1,1,2,1]; padding=VALID",
+         "int16[1,1,4,1] 1 3 -2 -4; int16[1,1,2,1] 3 -2; int16[1,1,4,1] 1 2 3 4", "int16[1,1,2,1] 2 3"},
+        {"MaxPoolV2", "padding=VALID",
+         "bfloat16[1,1,4,1] 0x3f80 0x4040 0xc000 0xc080; int32[4] 1 1 2 1; int32[4] 1 1 2 1",
+         "bfloat16[1,1,2,1] 0x4040 0xc000"},
+        {"AvgPool", "ksize=[1,1,2,1]; strides=[1,1,2,1]; padding=VALID",
+         "bfloat16[1,1,4,1] 0x3f80 0x4040 0xc000 0xc080", "bfloat16[1,1,2,1] 0x4000 0xc040"},
+        {"AvgPoolGrad", "ksize=[1,1,2,1]; strides=[1,1,2,1]; padding=VALID",
+         "int32[4] 1 1 4 1; half[1,1,2,1] 0x4500 0x4700", "half[1,1,4,1] 0x4100 0x4100 0x4300 0x4300"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
 static void test_empty(void **state)
 {
     (void)state;
@@ -416,6 +442,7 @@ int main(void)
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_narrow_types),
     };
     return BD_RUN_TESTS(tests);
 }
