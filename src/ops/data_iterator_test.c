@@ -1,5 +1,6 @@
 // What iterators promise: beginnings, ends, errors of use, waiting and cancelling, many threads, handles, optionals.
 // labels: concurrent
+#include "base/clock.h"
 #include "base/testing/test.h"
 #include "base/thread.h"
 #include "io/file.h"
@@ -31,92 +32,6 @@ static void test_use(void **state)
     op_live_run(l, wrong.make, "",
                 "InvalidArgument: Number of components does not match: expected 2 types but got 1.");
     op_live_free(l);
-}
-
-static void expect_refused(const char *text, const char *want)
-{
-    op_live *l = op_live_new();
-    braid_out d = pipeline_make(l, text, "int64");
-    op_live_run(l, d.op, "", want);
-    op_live_free(l);
-}
-
-static void test_refused_datasets(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *text, *want;
-    } rows[] = {
-        {"RangeDataset(int64[] 0; int64[] 1; int64[] 0)",
-         "InvalidArgument: step must be a non-zero integer."},
-        {"TensorSliceDataset(int64[] 1)", "InvalidArgument: All components must be at least 1-dimensional"},
-        {"TensorSliceDataset(int64[1] 1; int64[2] 1 2)", "InvalidArgument: same size in the 0th dimension"},
-        {"SparseTensorSliceDataset(int64[2,1] 1 0; float[2] 1 2; int64[1] 2)",
-         "Unimplemented: must be ordered in the batch dimension"},
-        {"SparseTensorSliceDataset(int64[1,1] 5; float[1] 1; int64[1] 2)",
-         "InvalidArgument: is in slice 5 of 2"},
-        {"SparseTensorSliceDataset(int64[0,1]; float[0]; int64[1] -1)",
-         "InvalidArgument: cannot have -1 slices"},
-        {"SparseTensorSliceDataset(int64[1,2] 0 0; float[1] 1; int64[1] 2)",
-         "InvalidArgument: indices of shape [1,2]"},
-        {"SparseTensorSliceDataset(int64[] 0; float[1] 1; int64[1] 2)",
-         "InvalidArgument: Input indices should be a matrix but received shape []"},
-        {"SparseTensorSliceDataset(int64[1,1] 0; float[] 1; int64[1] 2)",
-         "InvalidArgument: Input values should be a vector but received shape []"},
-        {"SparseTensorSliceDataset(int64[1,1] 0; float[1] 1; int64[] 2)",
-         "InvalidArgument: Input shape should be a vector but received shape []"},
-        {"SparseTensorSliceDataset(int64[1] 0; float[1] 1; int64[1] 2)",
-         "InvalidArgument: Input indices should be a matrix but received shape [1]"},
-        {RANGE(1) "BatchDataset(int64[] 0)", "InvalidArgument: Batch size must be greater than zero."},
-        {RANGE(1) "ShuffleDataset(int64[] 0; int64[] 1; int64[] 1)",
-         "InvalidArgument: buffer_size must be greater than zero."},
-        {RANGE(1) "ShuffleAndRepeatDataset(int64[] 1; int64[] 1; int64[] 1; int64[] 0)",
-         "InvalidArgument: count must be greater than zero or equal to -1."},
-        {RANGE(1) "ShardDataset(int64[] 0; int64[] 0)",
-         "InvalidArgument: Number of shards must be greater than zero (currently num_shards = 0)."},
-        {RANGE(1) "ShardDataset(int64[] 2; int64[] 2)",
-         "InvalidArgument: Index must be between 0 and 1 (currently index = 2)."},
-        {RANGE(1) "AutoShardDataset(int64[] 0; int64[] 0)",
-         "InvalidArgument: num_workers must be greater than zero."},
-        {RANGE(1) "AutoShardDataset(int64[] 2; int64[] -1)",
-         "InvalidArgument: index must be between 0 and 1"},
-        {RANGE(1) "AutoShardDataset{auto_shard_policy=3}(int64[] 2; int64[] 0)",
-         "Unimplemented: auto_shard_policy 3"},
-        {RANGE(1) "PrefetchDataset(int64[] -2)", "InvalidArgument: buffer_size must be >= 0"},
-        {RANGE(1) "TensorDataset(float[] 1) ConcatenateDataset()",
-         "InvalidArgument: have different output_types"},
-        {RANGE(1) "PaddedBatchDataset(int64[] 1; int64[0] ; float[] 0)",
-         "InvalidArgument: Mismatched type between padding value 0 and input dataset's component 0: float vs. int64"},
-        {RANGE(1) "PaddedBatchDataset(int64[] 1; int64[0] ; int64[0] ; int64[] 0; int64[] 0)",
-         "InvalidArgument: Number of padded shapes (2)"},
-        {RANGE(1) "PaddedBatchDataset(int64[] 1; int64[1] -2; int64[] 0)",
-         "InvalidArgument: has the size -2"},
-        {RANGE(1) "FilterByLastComponentDataset()",
-         "InvalidArgument: needs components besides the condition"},
-        {RANGE(
-             1) "ParseExampleDataset{sparse_keys=[]; dense_keys=[]; sparse_types=[]; Tdense=[]; dense_shapes=[]}(int64[] 1)",
-         "InvalidArgument: is to parse no features"},
-        {RANGE(1) "UnbatchDataset()", "InvalidArgument: Cannot unbatch an input with scalar components."},
-        {RANGE(1) "RebatchDataset(int64[] 0)", "InvalidArgument: num_replicas must be greater than zero."},
-        {RANGE(1) "RebatchDatasetV2(int64[0] ; bool[] true)", "InvalidArgument: must not be empty"},
-        {RANGE(1) "RebatchDatasetV2(int64[1] -1; bool[] true)",
-         "InvalidArgument: must be >= 0, but number 0 is -1"},
-        {RANGE(1) "RebatchDatasetV2(int64[1,1] 1; bool[] true)",
-         "InvalidArgument: `batch_sizes` must be a scalar or a vector."},
-        {RANGE(1) "WindowDataset(int64[] 1; int64[] 0; int64[] 1; bool[] true)",
-         "InvalidArgument: Window shift must be greater than zero."},
-        {RANGE(1) "PrivateThreadPoolDataset(int64[] -1)", "InvalidArgument: `num_threads` must be >= 0"},
-        {"TextLineDataset(string[] a; string[] LZ4; int64[] 0)",
-         "InvalidArgument: Unsupported compression_type"},
-        {"TFRecordDataset(string[] a; string[] GZIP; int64[] -1)",
-         "InvalidArgument: `buffer_size` must be >= 0"},
-        {"FixedLengthRecordDataset(string[] a; int64[] 0; int64[] 0; int64[] 0; int64[] 0)",
-         "InvalidArgument: `record_bytes` must be > 0"},
-        {"FixedLengthRecordDataset(string[] a; int64[] -1; int64[] 1; int64[] 0; int64[] 0)",
-         "InvalidArgument: `header_bytes` must be >= 0"},
-    };
-    for (size_t i = 0; i < BD_COUNTOF(rows); i++)
-        expect_refused(rows[i].text, rows[i].want);
 }
 
 // A pipeline deeper than what can be opened on a stack.
@@ -177,6 +92,28 @@ static void test_cancelled_step_puts_the_work_off(void **state)
         bd_blocking_free(blocking); // its threads come to an end
         op_live_free(l);
     }
+}
+
+// A pause is made before each element; the end of the iterator ends one that is long.
+static void test_pauses(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    bd_blocking *blocking = l->blocking = bd_blocking_new();
+    pipeline p = pipeline_open(l, RANGE(2) "SleepDataset(int64[] 3000)", "int64");
+    op_live_run(l, p.make, "", "");
+    const int64_t start = bd_now_ns();
+    pipeline_expect(&p, "int64[] 0 | int64[] 1 | end");
+    assert_true(bd_now_ns() - start >= 3 * 3000 * 1000); // before the end, too
+    pipeline forever =
+        pipeline_open(l, RANGE(2) "ExperimentalSleepDataset(int64[] 9223372036854775807)", "int64");
+    op_live_run(l, forever.make, "", "");
+    op_execution *e = op_live_start(l, forever.next, "");
+    assert_false(op_execution_has_ended(e));
+    bd_resources_clear(l->resources, NULL);
+    op_execution_expect(e, "Cancelled: was cancelled");
+    bd_blocking_free(blocking);
+    op_live_free(l);
 }
 
 // One cancelled takes no element: all of the numbers come, each once, in order.
@@ -305,7 +242,7 @@ static void test_dropped(void **state)
     }
 }
 
-// ---- Optionals, handles, single elements, windows ----
+// ---- Optionals and handles ----
 
 static braid_op *node(op_live *l, const char *op, const char *types, const braid_out *inputs, int count)
 {
@@ -385,8 +322,8 @@ static void test_twins(void **state)
         {"DatasetCardinality", "ExperimentalDatasetCardinality"},
         {"AutoShardDataset", "ExperimentalAutoShardDataset"},
         {"LatencyStatsDataset", "ExperimentalLatencyStatsDataset"},
-        {"LatencyStatsDataset", "BytesProducedStatsDataset"},
-        {"LatencyStatsDataset", "ExperimentalBytesProducedStatsDataset"},
+        {"BytesProducedStatsDataset", "ExperimentalBytesProducedStatsDataset"},
+        {"SleepDataset", "ExperimentalSleepDataset"},
         {"IgnoreErrorsDataset", "ExperimentalIgnoreErrorsDataset"},
         {"MaxIntraOpParallelismDataset", "ExperimentalMaxIntraOpParallelismDataset"},
         {"PrivateThreadPoolDataset", "ExperimentalPrivateThreadPoolDataset"},
@@ -492,30 +429,6 @@ static void test_random_numbers_with_a_generator(void **state)
     }
 }
 
-// Nothing is gathered: the data set passes through, and the summary is empty.
-static void test_statistics(void **state)
-{
-    (void)state;
-    op_live *l = op_live_new();
-    braid_out aggregator = {.op = node(l, "StatsAggregatorHandle", NULL, NULL, 0)};
-    braid_out in[] = {pipeline_make(l, RANGE(2), "int64"), aggregator, op_live_const(l, "string[] tag"),
-                      op_live_const(l, "string[] prefix")};
-    pipeline p =
-        pipeline_over(l, (braid_out){.op = node(l, "SetStatsAggregatorDataset", "int64", in, 4)}, "int64");
-    op_live_run(l, p.make, "", "");
-    pipeline_expect(&p, "int64[] 0 | int64[] 1 | end");
-    op_execution *e = op_live_start(l, node(l, "StatsAggregatorSummary", NULL, &aggregator, 1), "");
-    op_execution_wait(e);
-    assert_int_equal(e->ctx.status.code, BRAID_OK);
-    assert_int_equal(bd_tensor_str(&e->ctx.outputs[0].tensor)[0].len, 0);
-    op_execution_free(e);
-    op_live_run(l, node(l, "StatsAggregatorSetSummaryWriter", NULL, (braid_out[]){aggregator, aggregator}, 2),
-                "", "");
-    op_live_run(l, node(l, "StatsAggregatorSummary", NULL, p.next->inputs, 1), "",
-                "InvalidArgument: StatsAggregator");
-    op_live_free(l);
-}
-
 static void test_shared_cache(void **state)
 {
     (void)state;
@@ -550,81 +463,6 @@ static void test_shared_cache(void **state)
     op_live_free(l);
 }
 
-static void test_single_element(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *text, *want;
-    } rows[] = {
-        {RANGE(9) "SkipDataset(int64[] 8)", "int64[] 8"},
-        {"TensorDataset(int64[0])", "int64[0]"},
-        {RANGE(0), "InvalidArgument: Dataset was empty."},
-        {RANGE(2), "InvalidArgument: Dataset had more than one element."},
-        {RANGE(3) "BatchDataset(int64[] 2) BatchDataset(int64[] 2)", "InvalidArgument: Cannot batch"},
-    };
-    for (size_t i = 0; i < BD_COUNTOF(rows); i++) {
-        op_live *l = op_live_new();
-        braid_out d = pipeline_make(l, rows[i].text, "int64");
-        op_live_run(l,
-                    op_test_node(l->graph, "DatasetToSingleElement",
-                                 "output_types=[int64]; output_shapes=[?]", &d, 1),
-                    "", rows[i].want);
-        op_live_free(l);
-    }
-}
-
-// Windows as lists, worked out by hand: of 0..6, size 3, shift 2, stride 2: 0 2 4 | 2 4 6 | 4 6 | 6.
-static void test_windows(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *text;
-        const char *counts;
-    } rows[] = {
-        {RANGE(7) "WindowDataset(int64[] 3; int64[] 2; int64[] 2; bool[] false)", "3321"},
-        {RANGE(7) "WindowDataset(int64[] 3; int64[] 2; int64[] 2; bool[] true)", "33"},
-        {RANGE(7) "WindowDataset(int64[] 2; int64[] 3; int64[] 1; bool[] false)", "221"},
-        {RANGE(7) "WindowDataset(int64[] 2; int64[] 3; int64[] 1; bool[] true)", "22"},
-        {RANGE(3) "WindowDataset(int64[] 9; int64[] 9; int64[] 1; bool[] false)", "3"},
-        {RANGE(
-             3) "WindowDataset(int64[] 9223372036854775807; int64[] 1; int64[] 9223372036854775807; bool[] true)",
-         ""},
-    };
-    for (size_t i = 0; i < BD_COUNTOF(rows); i++) {
-        op_live *l = op_live_new();
-        pipeline p = pipeline_open(l, rows[i].text, "variant");
-        op_live_run(l, p.make, "", "");
-        braid_out window = {.op = p.next};
-        braid_op *count = node(l, "DatasetCardinality", NULL, &window, 1);
-        for (const char *n = rows[i].counts; *n; n++) {
-            char want[32];
-            snprintf(want, sizeof want, "int64[] %c", *n);
-            op_live_run(l, count, "", want);
-        }
-        op_live_run(l, count, "", "OutOfRange: End of sequence");
-        op_live_run(
-            l,
-            node(l, "DatasetCardinality", NULL, (braid_out[]){pipeline_make(l, rows[i].text, "variant")}, 1),
-            "", (char[]){'i', 'n', 't', '6', '4', '[', ']', ' ', (char)('0' + strlen(rows[i].counts)), 0});
-        op_live_free(l);
-    }
-}
-
-static void test_window_elements(void **state)
-{
-    (void)state;
-    op_live *l = op_live_new();
-    pipeline p =
-        pipeline_open(l, RANGE(5) "WindowDataset(int64[] 1; int64[] 2; int64[] 1; bool[] false)", "variant");
-    op_live_run(l, p.make, "", "");
-    braid_out window = {.op = p.next};
-    braid_op *element = node(l, "DatasetToSingleElement", "int64", &window, 1);
-    op_live_run(l, element, "", "int64[] 0");
-    op_live_run(l, element, "", "int64[] 2");
-    op_live_run(l, element, "", "int64[] 4");
-    op_live_free(l);
-}
-
 static int write_lines(void **state)
 {
     BD_STATUS(st);
@@ -644,9 +482,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_use),
-        cmocka_unit_test(test_refused_datasets),
         cmocka_unit_test(test_depth),
         cmocka_unit_test(test_cancelled_step_puts_the_work_off),
+        cmocka_unit_test(test_pauses),
         cmocka_unit_test(test_cancelling_loses_nothing),
         cmocka_unit_test(test_crowd),
         cmocka_unit_test(test_dropped),
@@ -656,11 +494,7 @@ int main(void)
         cmocka_unit_test(test_twins),
         cmocka_unit_test(test_shared_generator),
         cmocka_unit_test(test_random_numbers_with_a_generator),
-        cmocka_unit_test(test_statistics),
         cmocka_unit_test(test_shared_cache),
-        cmocka_unit_test(test_single_element),
-        cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_window_elements),
     };
     return cmocka_run_group_tests(tests, write_lines, remove_lines);
 }

@@ -2,11 +2,13 @@
 #include "ops/data_map.h"
 
 #include "base/alloc.h"
+#include "ops/data_stats.h"
 
 typedef struct map_dataset {
     bd_dataset base;
     bd_captured f;
     bool preserve_cardinality;
+    char *node; // for statistics; owned
 } map_dataset;
 
 static map_dataset *dataset_of(const bd_dataset *d)
@@ -17,6 +19,7 @@ static map_dataset *dataset_of(const bd_dataset *d)
 static void destroy(bd_dataset *d)
 {
     bd_captured_fini(&dataset_of(d)->f);
+    bd_free(dataset_of(d)->node);
 }
 
 static bd_turn pull_input(bd_iterator *it)
@@ -65,10 +68,12 @@ static bd_dataset *new_map(bd_op_ctx *c, const bd_dataset_kind *kind, int captur
     bd_captured f;
     if (!bd_captured_init(&f, c, c->state, 1, captured)) return NULL;
     bd_dataset *d = has_components ? bd_dataset_of_attrs(c, kind, true) : bd_dataset_over_input(c, kind);
-    if (d)
-        dataset_of(d)->f = f;
-    else
+    if (!d) {
         bd_captured_fini(&f);
+        return NULL;
+    }
+    dataset_of(d)->f = f;
+    dataset_of(d)->node = bd_strdup(c->node->name);
     return d;
 }
 
@@ -110,6 +115,21 @@ static bd_turn ask(bd_iterator *it, bd_iterator *from, bd_results_fn then)
     return turn;
 }
 
+typedef struct filter_iterator {
+    bd_iterator base;
+    int64_t given, dropped;
+} filter_iterator;
+
+static void count_filtered(bd_iterator *it, bool keeps)
+{
+    filter_iterator *f = BD_CONTAINER_OF(it, filter_iterator, base);
+    int64_t *count = keeps ? &f->given : &f->dropped, step = f->given;
+    ++*count;
+    if (bd_stats_are_gathered(it))
+        bd_stats_set_of(it, dataset_of(it->dataset)->node, keeps ? "filtered_elements" : "dropped_elements",
+                        (double)*count, step);
+}
+
 static bd_turn filtered(bd_iterator *it, void *arg, braid_tensor *rets, int ret_count, braid_status *st)
 {
     (void)arg;
@@ -118,6 +138,7 @@ static bd_turn filtered(bd_iterator *it, void *arg, braid_tensor *rets, int ret_
         bd_result_bool(rets, ret_count, "Filter predicate `predicate` must return a scalar bool.", &keeps,
                        st);
     if (st->code) return bd_give_error(it, st);
+    count_filtered(it, keeps);
     if (keeps) return bd_give(it);
     bd_answer_drop(it);
     return bd_pull(it, it->input);
@@ -131,7 +152,7 @@ static bd_turn filter_received(bd_iterator *it, bd_iterator *from)
 static const bd_dataset_kind filter_kind = {
     .name = "Filter",
     .dataset_size = sizeof(map_dataset),
-    .iterator_size = sizeof(bd_iterator),
+    .iterator_size = sizeof(filter_iterator),
     .destroy = destroy,
     .opens_input = true,
     .next = pull_input,

@@ -68,12 +68,6 @@ BD_OP(AssertNextDataset) = ASSERT_OP;
 BD_OP(ExperimentalAssertNextDataset) = ASSERT_OP;
 BD_OP(AssertPrevDataset) = ASSERT_OP;
 
-#define LATENCY_STATS_OP SAME_OP(", tag: string", "", "The same dataset: statistics are not gathered.")
-BD_OP(LatencyStatsDataset) = LATENCY_STATS_OP;
-BD_OP(ExperimentalLatencyStatsDataset) = LATENCY_STATS_OP;
-BD_OP(BytesProducedStatsDataset) = LATENCY_STATS_OP;
-BD_OP(ExperimentalBytesProducedStatsDataset) = LATENCY_STATS_OP;
-
 // ---- Numbers of threads ----
 
 static void threads(bd_op_ctx *c, const char *name)

@@ -7,11 +7,13 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "ops/data_stats.h"
 #include <string.h>
 
 typedef struct prefetch_dataset {
     bd_dataset base;
     int64_t buffer_size; // -1: found out
+    char *node;          // for statistics; owned; NULL: none are put
 } prefetch_dataset;
 
 // An element or an error that was got ready.
@@ -28,6 +30,7 @@ typedef struct prefetch_iterator {
     size_t first;
     int64_t limit;
     bool was_full, is_fetching, is_over, is_waiting;
+    int64_t given;
 } prefetch_iterator;
 
 // Found out by itself, the buffer gets no larger: elements may be large.
@@ -63,6 +66,18 @@ static bool starts_fetch_locked(bd_iterator *it)
     return true;
 }
 
+// What was ready when an element was asked for.
+static void note_stats_locked(bd_iterator *it)
+{
+    const char *node = BD_CONTAINER_OF(it->dataset, prefetch_dataset, base)->node;
+    const prefetch_iterator *p = iterator_of(it);
+    if (!bd_stats_are_gathered(it) || !node) return;
+    const double held = (double)held_locked(p), limit = (double)p->limit;
+    if (held > 0) bd_stats_add_of(it, node, "buffer_utilization", held / limit, p->given);
+    bd_stats_set_of(it, node, "buffer_size", held, p->given);
+    bd_stats_set_of(it, node, "buffer_capacity", limit, p->given);
+}
+
 static void take_ready_locked(bd_iterator *it, bd_turn *turn)
 {
     prefetch_iterator *p = iterator_of(it);
@@ -83,7 +98,9 @@ static bd_turn prefetch_next(bd_iterator *it)
     prefetch_iterator *p = iterator_of(it);
     bd_turn turn = BD_WAIT;
     bd_mutex_lock(&p->mu);
+    note_stats_locked(it);
     if (held_locked(p) > 0) {
+        p->given++;
         take_ready_locked(it, &turn);
     } else if (p->is_over) {
         turn = bd_give_end(it);
@@ -126,6 +143,7 @@ static bd_turn prefetch_received(bd_iterator *it, bd_iterator *from)
     bool serves = p->is_waiting;
     p->is_waiting = p->is_fetching = false;
     p->is_over = from->answer.kind == BD_ANSWER_END;
+    p->given += serves;
     if (serves)
         turn = bd_pass(it, from);
     else if (!p->is_over)
@@ -159,8 +177,14 @@ static void prefetch_close(bd_iterator *it)
     bd_chain_unref(p->below);
 }
 
+static void prefetch_destroy(bd_dataset *d)
+{
+    bd_free(BD_CONTAINER_OF(d, prefetch_dataset, base)->node);
+}
+
 static const bd_dataset_kind prefetch_kind = {
     .name = "Prefetch",
+    .destroy = prefetch_destroy,
     .dataset_size = sizeof(prefetch_dataset),
     .iterator_size = sizeof(prefetch_iterator),
     .cardinality = bd_cardinality_of_input,
@@ -200,6 +224,7 @@ static void prefetch_run(bd_op_ctx *c)
     bd_dataset *d = bd_dataset_over_input(c, &prefetch_kind);
     if (!d) return;
     BD_CONTAINER_OF(d, prefetch_dataset, base)->buffer_size = size;
+    BD_CONTAINER_OF(d, prefetch_dataset, base)->node = bd_strdup(c->node->name);
     bd_output_dataset(c, d);
 }
 

@@ -298,6 +298,11 @@ BD_OP(ZipDataset) = {
 
 // ---- DirectedInterleaveDataset: the first input says which of the others gives the next element ----
 
+typedef struct directed_dataset {
+    bd_dataset base;
+    bool stops_on_empty; // with the first of the others that is over; else with the last
+} directed_dataset;
+
 static braid_code directed_open(bd_iterator *it, braid_status *st)
 {
     several_of(it)->open_count = it->dataset->input_count - 1;
@@ -331,7 +336,9 @@ static bd_turn directed_received(bd_iterator *it, bd_iterator *from)
 {
     several_iterator *s = several_of(it);
     if (from == s->inputs[0]) return selected(it, from);
-    if (from->answer.kind != BD_ANSWER_END) return bd_pass(it, from);
+    if (from->answer.kind != BD_ANSWER_END ||
+        BD_CONTAINER_OF(it->dataset, directed_dataset, base)->stops_on_empty)
+        return bd_pass(it, from);
     bd_iterator_close(from);
     s->inputs[s->at] = NULL;
     return --s->open_count > 0 ? bd_pull(it, s->inputs[0]) : bd_give_end(it);
@@ -339,7 +346,7 @@ static bd_turn directed_received(bd_iterator *it, bd_iterator *from)
 
 static const bd_dataset_kind directed_kind = {
     .name = "DirectedInterleave",
-    .dataset_size = sizeof(bd_dataset),
+    .dataset_size = sizeof(directed_dataset),
     .iterator_size = sizeof(several_iterator),
     .open = directed_open,
     .next = directed_next,
@@ -362,6 +369,8 @@ static void directed_run(bd_op_ctx *c)
         for (int i = 2; i < c->input_count; i++)
             for (int k = 0; k < d->count; k++)
                 d->shapes[k] = common_shape(&d->shapes[k], &inputs[i]->shapes[k]);
+        BD_CONTAINER_OF(d, directed_dataset, base)->stops_on_empty =
+            bd_node_attr_bool(c->node, "stop_on_empty_dataset");
         bd_output_dataset(c, d);
     }
     bd_free(inputs);

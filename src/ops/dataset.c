@@ -215,6 +215,7 @@ static void free_iterator(bd_iterator *it)
     bd_free(it->answer.tensors);
     bd_status_fini(&it->answer.st);
     bd_chain_unref(it->chain);
+    bd_dataset_unref(it->stats);
     bd_dataset_unref(it->dataset);
     bd_free(it);
 }
@@ -256,6 +257,8 @@ braid_code bd_iterator_open(bd_dataset *d, bd_chain *chain, const bd_iterator *o
     it->dataset = bd_dataset_ref(d);
     it->chain = bd_chain_ref(chain);
     it->path = path_of(d->kind->name, owner, index);
+    it->stats = d->kind->gathers_stats ? d : owner ? owner->stats : NULL;
+    if (it->stats) bd_dataset_ref(it->stats);
     it->answer.tensors = bd_calloc((size_t)d->count, sizeof *it->answer.tensors);
     braid_code code = d->kind->opens_input ? open_input(it, st) : BRAID_OK;
     if (!code && d->kind->open) code = d->kind->open(it, st);

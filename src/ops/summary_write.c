@@ -32,7 +32,7 @@ static void write_summary(bd_op_ctx *c, void (*put)(bd_op_ctx *c, bd_wire_writer
     bd_message m;
     bd_wire_writer out;
     bd_resource *r;
-    bd_event_writer *events = check_scalar(c, STEP) ? bd_input_event_writer(c, &r) : NULL;
+    bd_event_writer *events = check_scalar(c, STEP) ? bd_input_event_writer(c, 0, &r) : NULL;
     if (!events) return;
     bd_message_init(&m);
     bd_wire_writer_init(&out, &m);
@@ -222,7 +222,7 @@ static void graph_blocking(bd_op_ctx *c)
 {
     BD_STATUS(st);
     bd_resource *r;
-    bd_event_writer *events = check_scalar(c, STEP) ? bd_input_event_writer(c, &r) : NULL;
+    bd_event_writer *events = check_scalar(c, STEP) ? bd_input_event_writer(c, 0, &r) : NULL;
     if (!events) return;
     const bd_string *graph = input_message(c, TAG, &tensorflow__graph_def__descriptor, "tf.GraphDef");
     if (graph && bd_event_put_graph(events, bd_tensor_i64(bd_input(c, STEP))[0], graph->data, graph->len, st))
@@ -239,7 +239,7 @@ static void import_blocking(bd_op_ctx *c)
 {
     BD_STATUS(st);
     bd_resource *r;
-    bd_event_writer *events = bd_input_event_writer(c, &r);
+    bd_event_writer *events = bd_input_event_writer(c, 0, &r);
     if (!events) return;
     const bd_string *event = input_message(c, 1, &tensorflow__event__descriptor, "tf.Event");
     if (event && bd_event_put(events, event->data, event->len, st)) bd_op_fail_status(c, st);

@@ -38,9 +38,9 @@ static braid_code create(void *arg, bd_resource **out, braid_status *st)
     return BRAID_OK;
 }
 
-bd_event_writer *bd_input_event_writer(bd_op_ctx *c, bd_resource **r)
+bd_event_writer *bd_input_event_writer(bd_op_ctx *c, int i, bd_resource **r)
 {
-    *r = bd_input_resource(c, 0, &writer_type);
+    *r = bd_input_resource(c, i, &writer_type);
     if (!*r) return NULL;
     summary_writer *w = BD_CONTAINER_OF(*r, summary_writer, base);
     bd_mutex_lock(&w->mu);
@@ -49,6 +49,7 @@ bd_event_writer *bd_input_event_writer(bd_op_ctx *c, bd_resource **r)
     if (events) return events;
     bd_op_fail(c, BRAID_FAILED_PRECONDITION, "The summary writer was not properly initialized.");
     bd_resource_unref(*r);
+    *r = NULL;
     return NULL;
 }
 
@@ -157,7 +158,7 @@ static void flush_blocking(bd_op_ctx *c)
 {
     BD_STATUS(st);
     bd_resource *r;
-    bd_event_writer *events = bd_input_event_writer(c, &r);
+    bd_event_writer *events = bd_input_event_writer(c, 0, &r);
     if (!events) return;
     if (bd_event_writer_flush(events, st)) bd_op_fail_status(c, st);
     bd_resource_unref(r);

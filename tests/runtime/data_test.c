@@ -76,6 +76,32 @@ static const row rows[] = {
      RANGE(5) NODE("c", "Const", INT("2")) NODE("b", "Const", INT("1"))
          NODE("d", "InterleaveDataset", INPUT("range") INPUT("c") INPUT("b") MAP_ATTRS("tens")) ITERATOR("d"),
      "10 20 21 30 31 40 32 41 42 43 end", "c cycle_length; b block_length"},
+    {"InterleaveDataset, no data set",
+     RANGE(1) NODE("d", "InterleaveDataset", INPUT("range") INPUT("one") INPUT("one") MAP_ATTRS("square"))
+         ITERATOR("d"),
+     "!DT_VARIANT"},
+    {"ParallelInterleaveDatasetV2, no data set",
+     RANGE(1) NODE("d", "ParallelInterleaveDatasetV2",
+                   INPUT("range") INPUT("one") INPUT("one") INPUT("one") MAP_ATTRS("even")) ITERATOR("d"),
+     "!DT_VARIANT"},
+    {"TakeWhileDataset, not a truth",
+     RANGE(1) NODE("d", "TakeWhileDataset", INPUT("range") FUNC("predicate", "square") NO_ARGS COMPONENTS)
+         ITERATOR("d"),
+     "!scalar"},
+    {"GroupByWindowDataset, a size that is no number",
+     RANGE(1) NODE("d", "GroupByWindowDataset",
+                   INPUT("range") FUNC("key_func", "mod3") FUNC("reduce_func", "batch9")
+                       FUNC("window_size_func", "even") LIST("Tkey_func_other_arguments", "")
+                           LIST("Treduce_func_other_arguments", "")
+                               LIST("Twindow_size_func_other_arguments", "") COMPONENTS) ITERATOR("d"),
+     "!`window_size_func`"},
+    {"GroupByWindowDataset, a key that is no number",
+     RANGE(1) NODE("d", "GroupByWindowDataset",
+                   INPUT("range") FUNC("key_func", "even") FUNC("reduce_func", "batch9")
+                       FUNC("window_size_func", "two") LIST("Tkey_func_other_arguments", "")
+                           LIST("Treduce_func_other_arguments", "")
+                               LIST("Twindow_size_func_other_arguments", "") COMPONENTS) ITERATOR("d"),
+     "!`key_func`"},
     {"ParallelInterleaveDatasetV2",
      RANGE(4) NODE("c", "Const", INT("2")) NODE("b", "Const", INT("2")) NODE("p", "Const", INT("2"))
          NODE("d", "ParallelInterleaveDatasetV2",
@@ -176,6 +202,14 @@ static const row rows[] = {
                               INPUT("sel") INPUT("range") INPUT("sq") INPUT("t") ATTR("N", "i: 3") COMPONENTS)
                              ITERATOR("d"),
      "0 0 10 1 1 20 2 4 end"},
+    // 1 is over when it is asked for the second time
+    {"DirectedInterleaveDataset that stops on an empty one",
+     RANGE(4) NODE("c", "TakeDataset", INPUT("range") INPUT("one") COMPONENTS)
+         NODE("sel", "MapDataset", INPUT("range") MAP_ATTRS("mod2"))
+             NODE("d", "DirectedInterleaveDataset",
+                  INPUT("sel") INPUT("range") INPUT("c") ATTR("N", "i: 2")
+                      ATTR("stop_on_empty_dataset", "b: true") COMPONENTS) ITERATOR("d"),
+     "0 0 1 end"},
     {"ExperimentalDirectedInterleaveDataset, out of range and over",
      RANGE(3) NODE("c", "TakeDataset", INPUT("range") INPUT("one") COMPONENTS)
          NODE("d", "ExperimentalDirectedInterleaveDataset",

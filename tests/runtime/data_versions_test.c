@@ -3,7 +3,9 @@
 #include "io/file.h"
 #include "io/record.h"
 #include "io/testing/temp_dir.h"
+#include "proto/pack.h"
 #include "runtime/testing/data_graph.h"
+#include "tensorflow/core/framework/summary.pb-c.h"
 
 #define TENS(OP, INPUTS)                                                                                     \
     NODE("d", OP, INPUT("range") INPUTS MAP_ATTRS("tens"))                                                   \
@@ -25,6 +27,11 @@ static const row rows[] = {
          NODE("d", "ParallelFilterDataset",
               INPUT("range") INPUT("p") FUNC("predicate", "even") NO_ARGS COMPONENTS) ITERATOR("d"),
      "0 2 4 end", "p num_parallel_calls"},
+    {"ParallelFilterDataset, not a truth",
+     RANGE(1) NODE("p", "Const", INT("2"))
+         NODE("d", "ParallelFilterDataset",
+              INPUT("range") INPUT("p") FUNC("predicate", "square") NO_ARGS COMPONENTS) ITERATOR("d"),
+     "!scalar"},
     {"ParallelFilterDataset without calls",
      RANGE(6) NODE("p", "Const", INT("0"))
          NODE("d", "ParallelFilterDataset",
@@ -195,6 +202,41 @@ static void test_not_written(void **state)
     }
 }
 
+// A filter tells how many elements it has let through, and how many not: of 0 1 2 3 4 three and two.
+static void test_filter_statistics(void **state)
+{
+    (void)state;
+    braid_graph *g = read_graph(
+        "statistics",
+        RANGE(5) NODE("tag", "Const", CONST_ATTRS("DT_STRING", "string_val: 't'"))
+            NODE("a", "StatsAggregatorHandle", "")
+                NODE("f", "FilterDataset", INPUT("range") FUNC("predicate", "even") NO_ARGS COMPONENTS)
+                    NODE("d", "SetStatsAggregatorDataset",
+                         INPUT("f") INPUT("a") INPUT("tag") INPUT("tag") COMPONENTS) ITERATOR("d")
+                        NODE("summary", "StatsAggregatorSummary", INPUT("a")));
+    braid_session *s = open_session(g);
+    BD_STATUS(st);
+    run_target(s, g, "make", st);
+    assert_int_equal(st->code, BRAID_OK);
+    static const row r = {"FilterDataset's statistics", NULL, "0 2 4 end"};
+    check_elements(&r, s, g, "next");
+    braid_tensor *t = next(s, g, "summary", st);
+    assert_int_equal(st->code, BRAID_OK);
+    const bd_string *bytes = bd_tensor_str(t);
+    bd_proto_arena arena = {0};
+    const Tensorflow__Summary *all =
+        bd_proto_unpack(&tensorflow__summary__descriptor, bytes->data, bytes->len, &arena, st);
+    assert_int_equal(all->n_value, 2);
+    assert_string_equal(all->value[0]->tag, "t::f::filtered_elements");
+    assert_true(all->value[0]->simple_value == 3);
+    assert_string_equal(all->value[1]->tag, "t::f::dropped_elements");
+    assert_true(all->value[1]->simple_value == 2);
+    bd_proto_arena_fini(&arena);
+    braid_tensor_free(t);
+    braid_session_close(s, NULL);
+    braid_graph_free(g);
+}
+
 // The options of all below, one message after the other.
 static void test_options(void **state)
 {
@@ -216,9 +258,8 @@ static void test_options(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_written),
-        cmocka_unit_test(test_not_written),
+        cmocka_unit_test(test_rows),        cmocka_unit_test(test_written),
+        cmocka_unit_test(test_not_written), cmocka_unit_test(test_filter_statistics),
         cmocka_unit_test(test_options),
     };
     return BD_RUN_TESTS(tests);

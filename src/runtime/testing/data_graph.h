@@ -85,6 +85,10 @@
                          BODY("r", "RangeDataset",                                                           \
                               INPUT("m:z:0") INPUT("a:z:0") INPUT("one:output:0") COMPONENTS)                \
                              RET("y", "r:handle:0"))                                                         \
+    /* x % 2 */                                                                                              \
+    FUNCTION("mod2", IN("x", I) OUT("y", I),                                                                 \
+             BODY("two", "Const", INT("2")) BODY("m", "FloorMod", INPUT("x") INPUT("two:output:0") T_INT)    \
+                 RET("y", "m:z:0"))                                                                          \
     /* x % 3 */                                                                                              \
     FUNCTION("mod3", IN("x", I) OUT("y", I),                                                                 \
              BODY("three", "Const", INT("3"))                                                                \
