@@ -1,5 +1,5 @@
 // Distributed MNIST training with parameter servers and between-graph replication: a network with one hidden layer, its
-// variables on the parameter servers, trained by all workers asynchronously.
+// variables on the parameter servers, trained by all workers asynchronously or, with --sync_replicas, in step.
 //
 //     braid run --ps 1 --workers 2 mnist_replica
 //
@@ -24,18 +24,19 @@ static flag flag_list[] = {
     {"hidden_units", FLAG_INT, &flags.hidden_units,
      "Units of the hidden layer. 0: no hidden layer (softmax regression).", 0},
     {"num_gpus", FLAG_INT, &flags.num_gpus, "GPUs of each machine. Only 0 in this version.", 0},
-    {"sync_replicas", FLAG_BOOL, &flags.sync_replicas, "Synchronous training. Not in this version.", 0},
+    {"sync_replicas", FLAG_BOOL, &flags.sync_replicas,
+     "Train in step: an update is by the mean of several workers' gradients.", 0},
     {"replicas_to_aggregate", FLAG_INT, &flags.replicas_to_aggregate,
-     "Gradients to collect for a synchronous step. Not in this version.", 0},
+     "Gradients that an update of --sync_replicas is the mean of. 0: one of each worker.", 0},
 };
 
 // What is wrong with the flags, or NULL.
 static const char *check_flags(void)
 {
-    if (flags.sync_replicas)
-        return "--sync_replicas is not there yet: this version trains asynchronously; leave the flag out";
-    if (flags.replicas_to_aggregate != 0)
-        return "--replicas_to_aggregate is not there yet: it belongs to --sync_replicas; leave it out";
+    if (flags.replicas_to_aggregate != 0 && !flags.sync_replicas)
+        return "--replicas_to_aggregate belongs to --sync_replicas";
+    if (flags.replicas_to_aggregate < 0 || flags.replicas_to_aggregate > 100000)
+        return "--replicas_to_aggregate must be 0 to 100000";
     if (flags.num_gpus != 0) return "this version computes on CPUs only: --num_gpus=0";
     if (flags.hidden_units < 0 || flags.hidden_units > 100000) return "--hidden_units must be 0 to 100000";
     return NULL;
@@ -54,7 +55,22 @@ static braid_variable biases(braid_graph *g, const char *name, int64_t units)
     return braid_variable_new(g, name, braid_zeros(g, BRAID_FLOAT, BRAID_SHAPE(units)), true);
 }
 
-static mnist_model build_model(braid_graph *g)
+static void build_training(braid_graph *g, mnist_model *m, braid_out global_step, int workers)
+{
+    braid_optimizer *adam = braid_adam(g, (float)mnist_task_flags.learning_rate);
+    if (!flags.sync_replicas) {
+        m->train = braid_minimize(adam, m->loss, global_step);
+        return;
+    }
+    const int asked = (int)flags.replicas_to_aggregate;
+    m->sync = braid_sync_replicas_new(
+        adam, &(braid_sync_replicas_options){.replicas_to_aggregate = asked ? asked : workers,
+                                             .total_num_replicas = workers,
+                                             .name = "mnist_sync_replicas"});
+    m->train = braid_sync_replicas_minimize(m->sync, m->loss, global_step);
+}
+
+static mnist_model build_model(braid_graph *g, int workers)
 {
     braid_tensor *zero = braid_tensor_int32(0);
     braid_variable global_step = braid_variable_of(g, "global_step", zero, false);
@@ -76,7 +92,7 @@ static mnist_model build_model(braid_graph *g)
 
     braid_out log_likely = braid_log(g, braid_clip_by_value(g, m.scores, 1e-10, 1.0));
     m.loss = braid_neg(g, braid_reduce_sum(g, braid_mul(g, m.labels, log_likely)));
-    m.train = braid_minimize(braid_adam(g, (float)mnist_task_flags.learning_rate), m.loss, global_step.ref);
+    build_training(g, &m, global_step.ref, workers);
     return m;
 }
 

@@ -183,22 +183,24 @@ static int train(const mnist_program *program, braid_cluster *cluster, const cha
                                        .strategy =
                                            FLAGS.greedy_placement ? BRAID_PS_GREEDY : BRAID_PS_ROUND_ROBIN});
     braid_push_device_setter(g, setter);
-    mnist_model m = program->build(g);
+    const int workers = braid_cluster_num_tasks(cluster, "worker");
+    mnist_model m = program->build(g, workers > 0 ? workers : 1);
     braid_out accuracy = mnist_accuracy(g, &m);
     if (chief) braid_device_setter_log(setter);
 
     const char *const filters[] = {"/job:ps", own_task}; // other workers may come and go
     braid_monitored_session *s = braid_monitored_session_open(
-        g,
-        &(braid_session_config){.session = {.server = server,
-                                            .target = FLAGS.existing_servers ? target : NULL,
-                                            .device_filters = filters,
-                                            .device_filter_count = address ? 2 : 0,
-                                            .allow_soft_placement = true,
-                                            .log_device_placement = FLAGS.log_device_placement && chief},
-                                .is_chief = chief,
-                                .hooks = BRAID_HOOKS(braid_stop_at_step(FLAGS.train_steps), first_step_hook(),
-                                                     braid_progress(m.loss, FLAGS.train_steps))});
+        g, &(braid_session_config){.session = {.server = server,
+                                               .target = FLAGS.existing_servers ? target : NULL,
+                                               .device_filters = filters,
+                                               .device_filter_count = address ? 2 : 0,
+                                               .allow_soft_placement = true,
+                                               .log_device_placement = FLAGS.log_device_placement && chief},
+                                   .is_chief = chief,
+                                   .hooks = (braid_hook *const[]){
+                                       braid_stop_at_step(FLAGS.train_steps), first_step_hook(),
+                                       braid_progress(m.loss, FLAGS.train_steps),
+                                       m.sync ? braid_sync_replicas_hook(m.sync, chief) : NULL, NULL}});
     train_steps(s, &m, data);
     if (chief) test(program, s, &m, accuracy, data);
     braid_code code = braid_monitored_session_close(s);

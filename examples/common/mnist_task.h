@@ -23,6 +23,7 @@ typedef struct mnist_model {
     braid_out scores;         // [batch, 10]: the largest is the digit that is recognized
     braid_out loss;           // a scalar
     braid_op *train;
+    braid_sync_replicas *sync; // what makes workers train in step; NULL: they do not
 } mnist_model;
 
 typedef struct mnist_program {
@@ -33,8 +34,8 @@ typedef struct mnist_program {
     int flag_count;
     const char *device;         // what follows the task in the name of a device: "/cpu:0" or ""
     const char *(*check)(void); // says what is wrong with its flags; NULL: nothing
-    mnist_model (*build)(braid_graph *g);
-    int test_batch; // images in a step of the test: what bounds its memory
+    mnist_model (*build)(braid_graph *g, int workers); // of so many, at least 1
+    int test_batch;                                    // images in a step of the test: what bounds its memory
 } mnist_program;
 
 // A model's placeholders of images and labels; the rest is for the caller to fill in.

@@ -18,6 +18,7 @@
 #include <braid/server.h>
 #include <braid/session.h>
 #include <braid/status.h>
+#include <braid/sync_replicas.h>
 #include <braid/tensor.h>
 #include <braid/variables.h>
 #include <braid/version.h>

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "train/build.h"
 #include "train/slot.h"
+#include "train/update.h"
 #include <braid/ops.h>
 #include <string.h>
 
@@ -118,8 +119,7 @@ const braid_grad_and_var *braid_compute_gradients(braid_optimizer *opt, braid_ou
 
 // ---- Updates ----
 
-// Rows of one index become one row: most updates by the same row twice are not one by the sum.
-static braid_out add_up_rows(braid_graph *g, braid_out rows, braid_out *indices)
+braid_out train_add_up_rows(braid_graph *g, braid_out rows, braid_out *indices)
 {
     braid_op_desc *d = braid_op_begin(g, "Unique", NULL);
     braid_op_input(d, *indices);
@@ -135,7 +135,7 @@ static braid_op *apply(braid_optimizer *opt, const braid_grad_and_var *gv)
     if (!gv->indices.op || !opt->type->apply_rows)
         return opt->type->apply(opt, braid_gradient_whole(opt->graph, &gradient), gv->var);
     braid_out rows = gv->grad, indices = gv->indices;
-    if (!opt->type->adds_rows) rows = add_up_rows(opt->graph, rows, &indices);
+    if (!opt->type->adds_rows) rows = train_add_up_rows(opt->graph, rows, &indices);
     return opt->type->apply_rows(opt, rows, indices, gv->var);
 }
 

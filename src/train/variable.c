@@ -81,6 +81,16 @@ braid_variable train_make_variable(braid_graph *g, train_variable_kind kind, con
     return v;
 }
 
+braid_variable train_local_variable(braid_graph *g, const char *name, const braid_tensor *value)
+{
+    const char *scope = braid_push_name_scope(g, name);
+    braid_variable v = {.initial_value = braid_const(g, "initial_value", value)};
+    if (v.initial_value.op) reference_nodes(g, scope, NULL, &v);
+    braid_pop_name_scope(g);
+    if (v.ref.op) braid_collect(g, BRAID_LOCAL_VARIABLES, v.ref);
+    return v;
+}
+
 static braid_variable variable_of_kind(braid_graph *g, train_variable_kind kind, const char *name,
                                        braid_out initial_value, bool trainable)
 {

@@ -26,6 +26,9 @@ static inline braid_out train_typed(braid_out ref)
 braid_variable train_make_variable(braid_graph *g, train_variable_kind kind, const char *scope,
                                    braid_out initial_value, bool trainable, const char *place_class);
 
+// Makes a variable of this process alone: in the collection of local variables, whose initializers each session runs.
+braid_variable train_local_variable(braid_graph *g, const char *name, const braid_tensor *value);
+
 // A node that reads a variable, called `name` (NULL: after its op). `dtype` counts for a resource variable only.
 braid_out train_read(braid_graph *g, const char *name, braid_out ref, braid_dtype dtype);
 

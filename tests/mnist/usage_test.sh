@@ -14,8 +14,8 @@ unset TF_CONFIG
 says 2 'Give --job_name=worker --task_index=0'
 says 2 '--job_name needs --task_index' --job_name=worker
 says 2 'did you mean --train_steps?' --train_step=5
-says 2 '--sync_replicas is not there yet' --sync_replicas
-says 2 '--replicas_to_aggregate is not there yet' --replicas_to_aggregate=2
+says 2 '--replicas_to_aggregate belongs to --sync_replicas' --replicas_to_aggregate=2
+says 2 '--replicas_to_aggregate must be 0 to 100000' --sync_replicas --replicas_to_aggregate=-1
 says 2 '--num_gpus=0' --num_gpus=1
 says 2 '--batch_size' --batch_size=0
 says 2 'localhost' --job_name=worker --task_index=0 --worker_hosts=localhost
@@ -32,4 +32,16 @@ check "one process without a cluster: exit code 0" test $? = 0
 check "one process without a cluster: it learns" at_least "$(accuracy)" 0.9
 check "--log_dir: says that nothing is written yet" grep -q -- '--log_dir: this version writes no' "$dir/err"
 check "the first step is reported" grep -q '^first step after [0-9.]* s$' "$dir/err"
+
+TF_CONFIG='{}' "$bin/mnist_replica" --train_steps 50 --sync_replicas --replicas_to_aggregate=3 >"$dir/out" 2>"$dir/err"
+check "in step, three gradients to an update: exit code 0" test $? = 0
+check "in step, three gradients to an update: it learns" at_least "$(accuracy)" 0.8
+
+# Every worker's gradient, and the first of three to come.
+for aggregate in 0 2; do
+    "$bin/braid" run --ps 2 --workers 3 mnist_replica --train_steps=100 --sync_replicas \
+        --replicas_to_aggregate=$aggregate >"$dir/out" 2>"$dir/err"
+    check "three workers in step, $aggregate to aggregate: exit code 0" test $? = 0
+    check "three workers in step, $aggregate to aggregate: they learn" at_least "$(accuracy)" 0.85
+done
 [ $failures = 0 ]
