@@ -228,6 +228,30 @@ static void a_full_map_makes_who_completes_a_key_wait(void **state)
     op_live_free(l);
 }
 
+// Else who waits for that key would wait for who takes another.
+static void parts_of_a_key_do_not_wait_for_room(void **state)
+{
+    (void)state;
+    for (int ordered = 0; ordered < 2; ordered++) {
+        op_live *l = op_live_new();
+        map_nodes n = map_area(l, ordered, 1);
+        RUN(stage, "int64[] 2; int32[2] 0 1; int32[] 20; float[] 0.2", "");
+        op_execution *whole = START(stage, "int64[] 1; int32[2] 0 1; int32[] 10; float[] 0.1"),
+                     *after = START(stage, "int64[] 4; int32[2] 0 1; int32[] 40; float[] 0.4"),
+                     *taken = START(unstage, "int64[] 3; int32[2] 0 1");
+        RUN(stage_first, "int64[] 3; int32[1] 0; int32[] 30", "");
+        RUN(stage_second, "int64[] 3; int32[1] 1; float[] 0.3", "");
+        op_execution_expect(taken, "int32[] 30; float[] 0.3");
+        assert_false(op_execution_has_ended(whole));
+        RUN(unstage, "int64[] 2; int32[2] 0 1", "int32[] 20; float[] 0.2");
+        op_execution_expect(whole, "");
+        assert_false(op_execution_has_ended(after));
+        RUN(unstage, "int64[] 1; int32[2] 0 1", "int32[] 10; float[] 0.1");
+        op_execution_expect(after, "");
+        op_live_free(l);
+    }
+}
+
 // What is put under a key that is there is dropped, and takes no memory.
 static void a_key_that_is_there_stays(void **state)
 {
@@ -296,6 +320,7 @@ int main(void)
         cmocka_unit_test(memory_may_be_limited),
         cmocka_unit_test(keys_may_come_piece_by_piece),
         cmocka_unit_test(a_full_map_makes_who_completes_a_key_wait),
+        cmocka_unit_test(parts_of_a_key_do_not_wait_for_room),
         cmocka_unit_test(a_key_that_is_there_stays),
         cmocka_unit_test(tensors_of_a_map_may_be_empty),
         cmocka_unit_test(wrong_keys_and_indices_are_refused),
