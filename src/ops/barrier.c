@@ -349,7 +349,11 @@ static braid_code take_create(const braid_op *node, void *state, braid_status *s
 
 static bool check_take(bd_op_ctx *c, const barrier *b, int64_t *n)
 {
-    if (!bd_input_int(c, 1, "num_elements", n)) return false;
+    if (bd_input(c, 1)->shape.rank != 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "num_elements must be a scalar.");
+        return false;
+    }
+    *n = *bd_tensor_i32(bd_input(c, 1));
     bool same = c->output_count == LEADING + b->count;
     for (int i = 0; i < c->output_count && same; i++)
         same = c->node->output_types[i] == b->types[i];

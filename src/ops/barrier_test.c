@@ -115,7 +115,13 @@ static void what_does_not_fit_is_refused(void **state)
         "InvalidArgument: Tensors with no elements are not supported b: received shape [2,0]");
     RUN(first, "string[1] a; float[1,3] 1 2 3",
         "InvalidArgument: Shape mismatch in component 0 of barrier b. Expected [1,2]");
+    RUN(first, "string[] a; float[1,2] 1 2",
+        "InvalidArgument: keys must be a vector with one value for each");
+    RUN(first, "string[0]; float[0,2]", ""); // nothing is inserted
+    RUN(incomplete, "", "int32[] 1");
     RUN(take, "int32[] -1", "InvalidArgument: num_elements must be >= 0, got -1");
+    RUN(take, "int32[1] 1", "InvalidArgument: num_elements must be a scalar.");
+    RUN(take, "int32[0]", "InvalidArgument: num_elements must be a scalar.");
     braid_op_desc *d = braid_op_begin(l->graph, "Barrier", NULL);
     braid_op_attr_type_list(d, "component_types", types, 2);
     braid_op_attr_string(d, "shared_name", "b");
