@@ -1,14 +1,17 @@
 // Where the greatest (or least) elements are: one pass in the order of memory, row after row.
 #include "kernels/argmax.h"
 
-#define ARGMAX(NAME, T, BETTER)                                                                              \
+#include <math.h>
+
+// WORST is what no element is worse than; NaN is better than nothing.
+#define ARGMAX(NAME, T, BETTER, WORST)                                                                       \
     static void NAME(const T *x, int64_t *at, int64_t outer, int64_t count, int64_t inner)                   \
     {                                                                                                        \
         for (int64_t i = 0; i < outer; i++, x += count * inner, at += inner) {                               \
             for (int64_t k = 0; k < inner; k++) {                                                            \
-                T best = x[k];                                                                               \
+                T best = (WORST);                                                                            \
                 int64_t best_at = 0;                                                                         \
-                for (int64_t j = 1; j < count; j++) {                                                        \
+                for (int64_t j = 0; j < count; j++) {                                                        \
                     T candidate = x[j * inner + k];                                                          \
                     if (candidate BETTER best) {                                                             \
                         best = candidate;                                                                    \
@@ -20,14 +23,14 @@
         }                                                                                                    \
     }
 
-ARGMAX(max_f32, float, >)
-ARGMAX(max_f64, double, >)
-ARGMAX(max_i32, int32_t, >)
-ARGMAX(max_i64, int64_t, >)
-ARGMAX(min_f32, float, <)
-ARGMAX(min_f64, double, <)
-ARGMAX(min_i32, int32_t, <)
-ARGMAX(min_i64, int64_t, <)
+ARGMAX(max_f32, float, >, -INFINITY)
+ARGMAX(max_f64, double, >, -INFINITY)
+ARGMAX(max_i32, int32_t, >, INT32_MIN)
+ARGMAX(max_i64, int64_t, >, INT64_MIN)
+ARGMAX(min_f32, float, <, INFINITY)
+ARGMAX(min_f64, double, <, INFINITY)
+ARGMAX(min_i32, int32_t, <, INT32_MAX)
+ARGMAX(min_i64, int64_t, <, INT64_MAX)
 
 void bd_argmax(bd_number type, bool least, const void *x, int64_t *at, int64_t outer, int64_t count,
                int64_t inner)

@@ -223,7 +223,7 @@ static void tanh_grad_gradient(bd_grad_ctx *c)
 BD_OP(TanhGrad) = {
     .signature = "(y: T, dy: T) -> (z: T)",
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
-    .shape = bd_shape_fn_merged,
+    .shape = bd_shape_fn_unchanged,
     .gradient = tanh_grad_gradient,
     .kernels = BD_BINARY_KERNEL(tanh_grad, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes the gradient of y = tanh(x): dy * (1 - y^2).",
@@ -260,7 +260,7 @@ static void sigmoid_grad_gradient(bd_grad_ctx *c)
 BD_OP(SigmoidGrad) = {
     .signature = "(y: T, dy: T) -> (z: T)",
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
-    .shape = bd_shape_fn_merged,
+    .shape = bd_shape_fn_unchanged,
     .gradient = sigmoid_grad_gradient,
     .kernels = BD_BINARY_KERNEL(sigmoid_grad, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes the gradient of y = sigmoid(x): dy * y * (1 - y).",

@@ -23,13 +23,6 @@ LEAKY(leaky_f64, double)
 static void run_leaky(bd_op_ctx *c, int x_input, int y_input)
 {
     const braid_tensor *x = bd_input(c, x_input), *y = bd_input(c, y_input);
-    if (!bd_shape_equal(&x->shape, &y->shape)) {
-        char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                   "inputs must have the same shape, but gradients have %s and features %s",
-                   bd_shape_str(&y->shape, a), bd_shape_str(&x->shape, b));
-        return;
-    }
     float alpha = bd_node_attr_float(c->node, "alpha");
     braid_tensor *z = bd_output_forward(c, 0, y_input, x->dtype, &x->shape);
     if (!z) return;
@@ -48,7 +41,7 @@ static void leaky_run(bd_op_ctx *c)
 
 static void leaky_grad_run(bd_op_ctx *c)
 {
-    run_leaky(c, 1, 0);
+    if (bd_check_same_size(c)) run_leaky(c, 1, 0);
 }
 
 static braid_out leaky_grad(bd_grad_ctx *c, braid_out features)
@@ -109,6 +102,11 @@ static void selu_run(bd_op_ctx *c)
     bd_singly_run(c, table, bd_input(c, 0)->dtype);
 }
 
+static void check_and_run_selu_grad(bd_op_ctx *c)
+{
+    if (bd_check_same_size(c)) selu_grad_run(c);
+}
+
 static void selu_gradient(bd_grad_ctx *c)
 {
     c->input_grads[0] = bd_b2(c->graph, "SeluGrad", NULL, c->output_grads[0], braid_output(c->op, 0));
@@ -139,6 +137,6 @@ BD_OP(SeluGrad) = {
     .attrs = "T:type{bfloat16,double,float,half}",
     .shape = bd_shape_fn_merged,
     .gradient = selu_grad_gradient,
-    .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = selu_grad_run}),
+    .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = check_and_run_selu_grad}),
     .doc = "Computes the gradient of Selu from its outputs.",
 };

@@ -30,6 +30,12 @@ static void run_argmax(bd_op_ctx *c, bool least)
     const braid_tensor *x = bd_input(c, 0);
     int rank = x->shape.rank;
     int64_t axis;
+    char text[BD_SHAPE_STR_MAX];
+    if (bd_input(c, 1)->shape.rank != 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "dim must be a scalar, but received tensor of shape: %s",
+                   bd_shape_str(&bd_input(c, 1)->shape, text));
+        return;
+    }
     if (!bd_input_int(c, 1, "dimension", &axis)) return;
     if (axis < -rank || axis >= rank) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Expected dimension in the range [%d, %d), but got %lld", -rank,
@@ -40,9 +46,8 @@ static void run_argmax(bd_op_ctx *c, bool least)
     braid_shape shape = {.rank = rank - 1};
     for (int d = 0; d < rank - 1; d++)
         shape.dims[d] = x->shape.dims[d + (d >= at)];
-    if (x->shape.dims[at] == 0 && bd_shape_count(&shape) > 0) {
-        char text[BD_SHAPE_STR_MAX];
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Reduction axis %d is empty in shape %s", at,
+    if (x->shape.dims[at] == 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Reduction axis %lld is empty in shape %s", (long long)axis,
                    bd_shape_str(&x->shape, text));
         return;
     }

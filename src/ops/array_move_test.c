@@ -1,4 +1,4 @@
-// What Tile, Transpose, Gather, Where, Range, DynamicStitch and UnsortedSegmentSum promise.
+// What Tile, Transpose, Gather, Where, Range and DynamicStitch promise.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -169,37 +169,6 @@ static void test_range_and_stitch(void **state)
         {.op = "DynamicStitch",
          .inputs = "int32[1] 0; int32[1] 1; float[1,2] 1; float[1,3] 1",
          .want = "InvalidArgument: Need data[0].shape[1:] = data[1].shape[1:]"},
-
-        {.op = "SegmentSumV2",
-         .inputs = "float[3] 1 2 3; int32[3] 0 0 2; int32[] 4",
-         .want = "float[4] 3 0 3 0"},
-        {.op = "SegmentProdV2",
-         .inputs = "int64[3,1] 2 3 4; int64[3] 0 0 1; int64[] 3",
-         .want = "int64[3,1] 6 4 1"},
-        {.op = "SegmentMinV2",
-         .inputs = "double[3] 1 -2 3; int32[3] 0 0 1; int32[] 2",
-         .want = "double[2] -2 3"},
-        {.op = "SegmentMaxV2",
-         .inputs = "int32[3] 1 -2 3; int32[3] 0 0 2; int32[] 3",
-         .want = "int32[3] 1 -2147483648 3"},
-        {.op = "SegmentSumV2",
-         .inputs = "float[2] 1 2; int32[2] 0 2; int32[] 2",
-         .want = "InvalidArgument: segment_ids[1] = 2 is out of range [0, 2)"},
-        {.op = "UnsortedSegmentSum",
-         .inputs = "float[3,2] 1 2 3 4 5 6; int32[3] 2 0 2; int32[] 3",
-         .want = "float[3,2] 3 4 0 0 6 8"},
-        {.op = "UnsortedSegmentSum",
-         .inputs = "int64[2,2] 1 2 3 4; int64[2,2] 0 1 -1 1; int32[] 2",
-         .want = "int64[2] 1 6"},
-        {.op = "UnsortedSegmentSum",
-         .inputs = "float[1] 1; int32[1] 2; int32[] 2",
-         .want = "InvalidArgument: segment_ids[0] = 2 is out of range [0, 2)"},
-        {.op = "UnsortedSegmentSum",
-         .inputs = "float[2] 1; int32[1] 0; int32[] 2",
-         .want = "InvalidArgument: does not start with segment_ids.shape"},
-        {.op = "UnsortedSegmentSum",
-         .inputs = "float[1] 1; int32[1] 0; int32[] -2",
-         .want = "InvalidArgument: must not be negative"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -227,8 +196,6 @@ static void test_shapes(void **state)
         {"Range", NULL, "int32[1]; int32[]; int32[]", "InvalidArgument: must be rank 0 but is rank 1"},
         {"DynamicStitch", NULL, "int32[2] 0 4; int32[1] 7; [2,3]; [1,3]", "[8,3]"},
         {"DynamicStitch", NULL, "int32[2]; int32[1] 7; [2,3]; [1,?]", "[?,3]"},
-        {"UnsortedSegmentSum", NULL, "[4,3]; int32[4]; int32[] 7", "[7,3]"},
-        {"UnsortedSegmentSum", NULL, "[4,3]; int32[4]; int32[]", "[?,3]"},
     };
     OP_TEST_SHAPES(cases);
 }

@@ -118,7 +118,9 @@ static double number_at(const braid_tensor *t, int64_t i)
 static bool check_histogram(bd_op_ctx *c)
 {
     const braid_tensor *range = bd_input(c, 1), *bins = bd_input(c, 2);
-    if (range->shape.rank != 1 || range->shape.dims[0] != 2) {
+    if (range->shape.rank != 1) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "value_range should be a vector.");
+    } else if (range->shape.dims[0] != 2) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "value_range should be a vector of 2 elements.");
     } else if (bins->shape.rank != 0) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "nbins should be a scalar.");

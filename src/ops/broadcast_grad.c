@@ -40,6 +40,13 @@ static void put_axes(bd_op_ctx *c, int output, const braid_shape *own, const bra
 static void broadcast_args_run(bd_op_ctx *c)
 {
     braid_shape s0, s1, both;
+    for (int i = 0; i < 2; i++) {
+        char text[BD_SHAPE_STR_MAX];
+        const braid_shape *in = &bd_input(c, i)->shape;
+        if (in->rank == 1) continue;
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "In[%d] must be a vector.%s", i, bd_shape_str(in, text));
+        return;
+    }
     if (!bd_input_shape(c, 0, "s0", &s0) || !bd_input_shape(c, 1, "s1", &s1)) return;
     if (!bd_shape_broadcast(&s0, &s1, &both)) {
         char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];

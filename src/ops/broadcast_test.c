@@ -50,6 +50,8 @@ static void test_looks(void **state)
     static const op_case cases[] = {
         {"EnsureShape", "shape=[2,?]", "float[2,3] 1 2 3 4 5 6", "float[2,3] 1 2 3 4 5 6"},
         {"EnsureShape", "shape=?", "string[1] a", "string[1] a"},
+        {"EnsureShape", "shape=[]", "int32[] 4", "int32[] 4"},
+        {"EnsureShape", "shape=[?,3]", "int32[0,3]", "int32[0,3]"},
         {"EnsureShape", "shape=[2]", "float[3] 1",
          "InvalidArgument: [3] is not compatible with expected shape [2]."},
         {"CheckNumerics", "message=here", "float[2] 1 2", "float[2] 1 2"},
@@ -69,6 +71,9 @@ static void test_looks(void **state)
         {"CheckNumerics", "message=here", "half[1] 0xfc00", "InvalidArgument: Tensor had Inf values"},
         {"CheckNumerics", "message=here", "bfloat16[1] 0x7fc0", "InvalidArgument: Tensor had NaN values"},
         {"CheckNumerics", "message=here", "float[0]", "float[0]"},
+        {"CheckNumerics", "message=here", "double[] 1", "double[] 1"},
+        {"CheckNumericsV2", "message=here", "double[] 1", "double[] 1"},
+        {"CheckNumericsV2", "message=here", "float[2,0]", "float[2,0]"},
     };
     OP_TEST_VALUES(cases);
 }

@@ -6,6 +6,7 @@
 #include "io/testing/temp_dir.h"
 #include "ops/testing/op_live.h"
 #include "ops/testing/op_test.h"
+#include <stdio.h>
 
 #define SEEDS "; seed=7; seed2=11"
 
@@ -77,10 +78,6 @@ static void test_refusals(void **state)
     static const op_case cases[] = {
         {"UniformCandidateSampler", "num_true=1; num_sampled=5; unique=true; range_max=4", "int64[1,1] 0",
          "InvalidArgument: Sampler's range is too small"},
-        {"UniformCandidateSampler", "num_true=1; num_sampled=5; unique=false; range_max=4", "int64[1] 0",
-         "InvalidArgument: "},
-        {"UniformCandidateSampler", "num_true=2; num_sampled=5; unique=false; range_max=4", "int64[1,1] 0",
-         "InvalidArgument: true_classes must have num_true columns, expected: 1 was: 2"},
         {"UniformCandidateSampler", "num_true=1; num_sampled=2305843009213693953; unique=false; range_max=4",
          "int64[1,1] 0", "ResourceExhausted: "},
         {"LearnedUnigramCandidateSampler", "num_true=1; num_sampled=1; unique=true; range_max=4",
@@ -113,6 +110,35 @@ static void test_refusals(void **state)
          "NotFound: /no/such/file"},
     };
     OP_TEST_VALUES(cases);
+}
+
+static void test_true_classes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *op, *attrs;
+    } ops[] = {
+        {"UniformCandidateSampler", "range_max=8"},
+        {"LogUniformCandidateSampler", "range_max=8"},
+        {"LearnedUnigramCandidateSampler", "range_max=8"},
+        {"ThreadUnsafeUnigramCandidateSampler", "range_max=8"},
+        {"FixedUnigramCandidateSampler", "range_max=5; unigrams=[1,2,3,4,6]"},
+        {"AllCandidateSampler", ""},
+    };
+    for (size_t i = 0; i < BD_COUNTOF(ops); i++) {
+        const char *op = ops[i].op;
+        char attrs[128];
+        snprintf(attrs, sizeof attrs, "num_true=2; num_sampled=3; unique=true%s%s",
+                 ops[i].attrs[0] ? "; " : "", ops[i].attrs);
+        const op_case cases[] = {
+            {op, attrs, "int64[0,2]", "*; float[0,2]; *"},
+            {op, attrs, "int64[] 1", "InvalidArgument: true_classes must be a matrix"},
+            {op, attrs, "int64[2] 1", "InvalidArgument: true_classes must be a matrix"},
+            {op, attrs, "int64[3,1] 1",
+             "InvalidArgument: true_classes must have num_true columns, expected: 1 was: 2"},
+        };
+        OP_TEST_VALUES(cases);
+    }
 }
 
 static braid_op *sampler(op_live *l, const char *op, const char *attrs)
@@ -220,10 +246,10 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_uniform),         cmocka_unit_test(test_weighted),
-        cmocka_unit_test(test_refusals),        cmocka_unit_test(test_sequences),
-        cmocka_unit_test(test_vocabulary_file), cmocka_unit_test(test_hits),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_uniform),   cmocka_unit_test(test_weighted),
+        cmocka_unit_test(test_refusals),  cmocka_unit_test(test_true_classes),
+        cmocka_unit_test(test_sequences), cmocka_unit_test(test_vocabulary_file),
+        cmocka_unit_test(test_hits),      cmocka_unit_test(test_shapes),
     };
     return BD_RUN_TESTS(tests);
 }

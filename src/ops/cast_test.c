@@ -82,6 +82,9 @@ static void test_add_n(void **state)
     static const op_case cases[] = {
         {"AddN", NULL, "float[2] 1 2; float[2] 10 20; float[2] 100 200", "float[2] 111 222"},
         {"AddN", NULL, "int64[] 5", "int64[] 5"},
+        {"AddN", NULL, "float[0,2]; float[0,2]", "float[0,2]"},
+        {"AddN", NULL, "half[] 0x3c00; half[] 0x4000", "half[] 0x4200"},
+        {"AddN", NULL, "bfloat16[1] 0x3f80; bfloat16[1] 0x3b80; bfloat16[1] 0x3b80", "bfloat16[1] 0x3f81"},
         {"AddN", NULL, "double[2,2] 1 2 3 4; double[2,2] 1 1 1 1", "double[2,2] 2 3 4 5"},
         {"AddN", NULL, "float[5000] 1; float[5000] 2; float[5000] 3", "float[5000] 6"},
         {"AddN", NULL, "float[2] 1 2; float[3] 1 2 3",
@@ -103,6 +106,11 @@ static void test_broadcast_gradient_args(void **state)
         {"BroadcastGradientArgs", NULL, "int32[3] 2 1 4; int32[2] 1 1", "int32[1] 1; int32[3] 0 1 2"},
         {"BroadcastGradientArgs", NULL, "int32[1] 2; int32[1] 3",
          "InvalidArgument: Incompatible shapes: [2] vs. [3]"},
+        {"BroadcastGradientArgs", NULL, "int32[] 2; int32[1] 3",
+         "InvalidArgument: In[0] must be a vector.[]"},
+        {"BroadcastGradientArgs", NULL, "int32[1] 2; int32[] 3",
+         "InvalidArgument: In[1] must be a vector.[]"},
+        {"BroadcastGradientArgs", NULL, "int32[0]; int32[0]", "int32[0]; int32[0]"},
     };
     OP_TEST_VALUES(cases);
 }

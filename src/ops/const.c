@@ -24,8 +24,8 @@ static braid_code const_create(const braid_op *node, void *state, braid_status *
     const braid_tensor *value = bd_node_attr_tensor(node, "value");
     braid_dtype dtype = bd_node_attr_type(node, "dtype");
     if (value->dtype != dtype) {
-        return bd_fail(st, BRAID_INVALID_ARGUMENT, "Const '%s' has dtype %s but a value of type %s",
-                       node->name, braid_dtype_name(dtype), braid_dtype_name(value->dtype));
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "%s '%s': Type mismatch between value (%s) and dtype (%s)",
+                       node->op_type, node->name, braid_dtype_name(value->dtype), braid_dtype_name(dtype));
     }
     bd_tensor_ref(&((const_state *)state)->value, value);
     return BRAID_OK;

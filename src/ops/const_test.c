@@ -15,10 +15,12 @@ static void test_values(void **state)
         {.op = "OnesLike", .inputs = "int32[3] 5 6 7", .want = "int32[3] 1"},
         {.op = "OnesLike", .inputs = "bool[2] false true", .want = "bool[2] true"},
         {.op = "OnesLike", .inputs = "uint8[2] 3 4", .want = "uint8[2] 1"},
-        {.op = "HostConst",
-         .attrs = "value=float[2] 1.5 -2; dtype=float",
-         .inputs = "",
-         .want = "float[2] 1.5 -2"},
+        {.op = "OnesLike", .inputs = "float[0,3]", .want = "float[0,3]"},
+        {.op = "OnesLike", .inputs = "half[] 0x4000", .want = "half[] 0x3c00"},
+        {.op = "OnesLike", .inputs = "complex64[1] 2j", .want = "complex64[1] 1"},
+        {.op = "OnesLike",
+         .inputs = "string[1] a",
+         .want = "InvalidArgument: Value for attr 'T' of string is not in the list of allowed values: "},
         {.op = "Fill", .inputs = "int32[2] 2 3; float[] 1.5", .want = "float[2,3] 1.5"},
         {.op = "Fill",
          .inputs = "int64[1] 4; int32[] -7",
@@ -47,6 +49,11 @@ static void test_values(void **state)
          .want =
              "InvalidArgument: You must feed a value for placeholder tensor 'Placeholder' with dtype float and shape "
              "[?,784]"},
+        {.op = "PlaceholderV2",
+         .attrs = "dtype=int32; shape=[2,?]",
+         .inputs = "",
+         .want =
+             "InvalidArgument: You must feed a value for placeholder tensor 'PlaceholderV2' with dtype int32 and shape [2,?]"},
         {.op = "Placeholder",
          .attrs = "dtype=int32",
          .inputs = "",
@@ -54,6 +61,24 @@ static void test_values(void **state)
              "InvalidArgument: You must feed a value for placeholder tensor 'Placeholder' with dtype int32"},
     };
     OP_TEST_VALUES(cases);
+}
+
+// Const, and HostConst, which is the same here.
+static void test_constants(void **state)
+{
+    (void)state;
+    static const char *const ops[] = {"Const", "HostConst"};
+    for (size_t i = 0; i < BD_COUNTOF(ops); i++) {
+        const char *op = ops[i];
+        const op_case cases[] = {
+            {op, "value=float[2] 1.5 -2; dtype=float", "", "float[2] 1.5 -2"},
+            {op, "value=string[] ab; dtype=string", "", "string[] ab"},
+            {op, "value=int64[2,0]; dtype=int64", "", "int64[2,0]"},
+            {op, "value=float[1] 1; dtype=int32", "",
+             "InvalidArgument: Type mismatch between value (float) and dtype (int32)"},
+        };
+        OP_TEST_VALUES(cases);
+    }
 }
 
 static void test_shapes(void **state)
@@ -113,9 +138,8 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_const_gives_its_value),
+        cmocka_unit_test(test_values),    cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_shapes),    cmocka_unit_test(test_const_gives_its_value),
         cmocka_unit_test(test_gradients),
     };
     return BD_RUN_TESTS(tests);

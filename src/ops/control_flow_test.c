@@ -43,6 +43,51 @@ static void test_values(void **state)
          .want = "InvalidArgument: assertion failed: [it\\'s\\n\\001]"},
         {.op = "Assert", .inputs = "bool[1] false; int32[] 1", .want = "InvalidArgument: should be a scalar"},
         {.op = "Print", .attrs = "first_n=0", .inputs = "float[2] 1 2; int32[] 1", .want = "float[2] 1 2"},
+        {.op = "Enter", .attrs = "frame_name=loop", .inputs = "float[] 3", .want = "float[] 3"},
+        {.op = "Enter", .attrs = "frame_name=loop", .inputs = "string[2] a b", .want = "string[2] a b"},
+        {.op = "Enter", .attrs = "frame_name=loop", .inputs = "int32[2,0]", .want = "int32[2,0]"},
+        {.op = "Exit", .inputs = "float[] 3", .want = "float[] 3"},
+        {.op = "Exit", .inputs = "string[2] a b", .want = "string[2] a b"},
+        {.op = "Exit", .inputs = "int32[2,0]", .want = "int32[2,0]"},
+        {.op = "NextIteration", .inputs = "float[] 3", .want = "float[] 3"},
+        {.op = "NextIteration", .inputs = "string[2] a b", .want = "string[2] a b"},
+        {.op = "NextIteration", .inputs = "int32[2,0]", .want = "int32[2,0]"},
+        {.op = "RefEnter", .attrs = "frame_name=loop", .inputs = "ref float[] 3", .want = "float[] 3"},
+        {.op = "RefEnter", .attrs = "frame_name=loop", .inputs = "ref int32[2] 3 4", .want = "int32[2] 3 4"},
+        {.op = "RefEnter",
+         .attrs = "frame_name=loop",
+         .inputs = "ref int32[2,0] empty",
+         .want = "int32[2,0]"},
+        {.op = "RefEnter",
+         .attrs = "frame_name=loop",
+         .inputs = "float[] 3",
+         .want = "InvalidArgument: was passed float from Placeholder:0 incompatible with expected float_ref"},
+        {.op = "RefExit", .inputs = "ref float[] 3", .want = "float[] 3"},
+        {.op = "RefExit", .inputs = "ref int32[2] 3 4", .want = "int32[2] 3 4"},
+        {.op = "RefExit", .inputs = "ref int32[2,0] empty", .want = "int32[2,0]"},
+        {.op = "RefExit",
+         .inputs = "float[] 3",
+         .want = "InvalidArgument: was passed float from Placeholder:0 incompatible with expected float_ref"},
+        {.op = "RefNextIteration", .inputs = "ref float[] 3", .want = "float[] 3"},
+        {.op = "RefNextIteration", .inputs = "ref int32[2] 3 4", .want = "int32[2] 3 4"},
+        {.op = "RefNextIteration", .inputs = "ref int32[2,0] empty", .want = "int32[2,0]"},
+        {.op = "RefNextIteration",
+         .inputs = "float[] 3",
+         .want = "InvalidArgument: was passed float from Placeholder:0 incompatible with expected float_ref"},
+        {.op = "LoopCond",
+         .inputs = "int32[] 1",
+         .want = "InvalidArgument: was passed int32 from Placeholder:0 incompatible with expected bool"},
+        {.op = "Merge", .inputs = "float[0]", .want = "float[0]; int32[] 0"},
+        {.op = "Merge",
+         .attrs = "N=0; T=float",
+         .inputs = "",
+         .want = "InvalidArgument: Value for attr 'N' of 0 must be at least minimum 1"},
+        {.op = "RefMerge", .inputs = "ref float[0] empty", .want = "float[0]; int32[] 0"},
+        {.op = "RefMerge",
+         .inputs = "float[] 1",
+         .want = "InvalidArgument: incompatible with expected float_ref"},
+        {.op = "Print", .attrs = "first_n=0", .inputs = "int32[]  4; float[0]", .want = "int32[] 4"},
+        {.op = "Print", .attrs = "first_n=0; U=[]", .inputs = "string[0,2]", .want = "string[0,2]"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -60,6 +105,9 @@ static void test_shapes(void **state)
         {"Enter", "frame_name=loop", "[2]", "?"},
         {"Exit", NULL, "[2]", "[2]"},
         {"LoopCond", NULL, "bool[]", "[]"},
+        {"LoopCond", NULL, "bool[0]", "InvalidArgument: Shape must be rank 0 but is rank 1"},
+        {"RefSwitch", NULL, "ref float[0]; bool[]", "[0]; [0]"},
+        {"RefSwitch", NULL, "ref float[2]; bool[1]", "InvalidArgument: must be rank 0 but is rank 1"},
     };
     OP_TEST_SHAPES(cases);
 }
@@ -112,6 +160,8 @@ static void test_switch_sets_one_output(void **state)
     (void)state;
     check_switch("Switch", "float[2] 1 2", true);
     check_switch("Switch", "string[1] a", false);
+    check_switch("Switch", "int32[2,0]", true);
+    check_switch("Switch", "int32[] 7", false);
     check_switch("RefSwitch", "float[2] 1 2", true);
     check_switch("RefSwitch", "float[2] 1 2", false);
 }

@@ -40,10 +40,12 @@ static void cross_run(bd_op_ctx *c)
                    bd_shape_str(&a->shape, s), bd_shape_str(&b->shape, t));
         return;
     }
-    if (rank == 0 || a->shape.dims[rank - 1] != 3) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                   "Cross-products are only defined for 3-element vectors, but the inputs have shape %s",
-                   bd_shape_str(&a->shape, s));
+    if (rank == 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input must be at least 1D[]");
+        return;
+    }
+    if (a->shape.dims[rank - 1] != 3) {
+        bd_op_fail(c, BRAID_FAILED_PRECONDITION, "Cross-products are only defined for 3-element vectors.");
         return;
     }
     braid_tensor *y = bd_output(c, 0, a->dtype, &a->shape);

@@ -11,13 +11,16 @@ static void run_cumulative(bd_op_ctx *c, bool product)
     int64_t axis;
     int rank = x->shape.rank;
     if (bd_input(c, 1)->shape.rank != 0) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s: axis must be a scalar", c->node->op_type);
+        char text[BD_SHAPE_STR_MAX];
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "ScanOp: axis must be a scalar, not %s",
+                   bd_shape_str(&bd_input(c, 1)->shape, text));
         return;
     }
     if (!bd_input_int(c, 1, "axis", &axis)) return;
     if (axis < -rank || axis >= rank) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s: Expected scan axis in the range [%d, %d), but got %lld",
-                   c->node->op_type, -rank, rank, (long long)axis);
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "ScanOp: Expected scan axis in the range [%d, %d), but got %lld", -rank, rank,
+                   (long long)axis);
         return;
     }
     if (axis < 0) axis += rank;

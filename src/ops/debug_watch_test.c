@@ -8,14 +8,28 @@ static void test_values(void **state)
     static const op_case cases[] = {
         {"DebugIdentity", NULL, "string[2] a b", "string[2] a b"},
         {"DebugIdentity", NULL, "ref float[2] 1 2", "float[2] 1 2"},
+        {"DebugIdentity", NULL, "ref float?", "float[0]"},
+        {"DebugIdentity", NULL, "int32[] 7", "int32[] 7"},
         {"DebugIdentity", "debug_urls=[file:///tmp/x]", "float[2] 1 2",
          "Unimplemented: Braid sends nothing to attr debug_urls"},
         {"DebugNanCount", NULL, "float[2,2] nan 1 nan inf", "int64[1] 2"},
         {"DebugNanCount", NULL, "half[2] 0x7e00 0x7c00", "int64[1] 1"},
         {"DebugNanCount", NULL, "int16[3] 1 2 3", "int64[1] 0"},
         {"DebugNanCount", NULL, "double[1500] nan", "int64[1] 1500"},
+        {"DebugNanCount", NULL, "float[] nan", "int64[1] 1"},
+        {"DebugNanCount", NULL, "float[0,2]", "int64[1] 0"},
+        {"DebugNanCount", NULL, "ref float[2]", "int64[1] 0"},
+        {"DebugNanCount", "gated_grpc=true", "float[] nan", "int64[0]"},
+        {"DebugNanCount", "debug_urls=[grpc://h:1]", "float[1] 1",
+         "Unimplemented: Braid sends nothing to attr debug_urls"},
         {"DebugGradientIdentity", NULL, "float[2] 1 2", "float[2] 1 2"},
         {"DebugGradientRefIdentity", NULL, "ref float[2] 1 2", "float[2] 1 2"},
+        {"DebugGradientIdentity", NULL, "float[] 1", "float[] 1"},
+        {"DebugGradientIdentity", NULL, "float[0]", "float[0]"},
+        {"DebugGradientRefIdentity", NULL, "ref float[] 1", "float[] 1"},
+        {"DebugGradientRefIdentity", NULL, "ref float[0] empty", "float[0]"},
+        {"DebugGradientRefIdentity", NULL, "float[1] 1",
+         "InvalidArgument: incompatible with expected float_ref"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -36,6 +50,11 @@ static void test_numeric_summary(void **state)
          "double[15] 1 2 2 0 0 0 0 0 inf -inf nan nan 1 1 2"},
         {"DebugNumericSummary", NULL, "float[0]", "double[15] 1 0 0 0 0 0 0 0 inf -inf nan nan 1 1 0"},
         {"DebugNumericSummary", "gated_grpc=true", "float[2] 1 2", "double[0]"},
+        {"DebugNumericSummary", NULL, "ref float?", "double[14] 0 0 0 0 0 0 0 0 inf -inf nan nan 1 0"},
+        {"DebugNumericSummary", "debug_urls=[grpc://h:1]", "float[1] 1",
+         "Unimplemented: Braid sends nothing to attr debug_urls"},
+        {"DebugNumericSummary", NULL, "string[1] a",
+         "NotFound: No OpKernel was registered to support Op 'DebugNumericSummary'"},
     };
     OP_TEST_VALUES(cases);
 }

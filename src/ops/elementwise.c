@@ -88,6 +88,25 @@ static bool check_integers(bd_op_ctx *c, bd_binary_op op, const braid_tensor *y)
     return !bd_op_failed(c);
 }
 
+bool bd_check_same_size(bd_op_ctx *c)
+{
+    if (bd_shape_equal(&bd_input(c, 0)->shape, &bd_input(c, 1)->shape)) return true;
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "g and a must be the same size");
+    return false;
+}
+
+// Gradients do not broadcast. Those that are of the function's value take, as TensorFlow's, anything of as many elements.
+static bool check_gradient(bd_op_ctx *c, bd_binary_op op)
+{
+    if (op > BD_RECIPROCAL_GRAD) return bd_check_same_size(c);
+    int64_t x = bd_tensor_count(bd_input(c, 0)), y = bd_tensor_count(bd_input(c, 1));
+    if (x != y)
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "The two arguments to a cwise op must have same number of elements, got %lld and %lld",
+                   (long long)x, (long long)y);
+    return x == y;
+}
+
 static bool is_single(const braid_tensor *t, const braid_shape *of)
 {
     return t->shape.rank <= of->rank && bd_tensor_count(t) == 1;
@@ -98,7 +117,9 @@ void bd_binary_run(bd_op_ctx *c)
     const bd_binary_state *s = c->state;
     const braid_tensor *x = bd_input(c, 0), *y = bd_input(c, 1);
     braid_shape shape = x->shape;
-    bool same = bd_shape_equal(&x->shape, &y->shape);
+    bool is_gradient = s->op >= BD_TANH_GRAD && s->op <= BD_SOFTSIGN_GRAD;
+    if (is_gradient && !check_gradient(c, s->op)) return;
+    bool same = is_gradient || bd_shape_equal(&x->shape, &y->shape);
     if (!same && !bd_shape_broadcast(&x->shape, &y->shape, &shape)) {
         char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s", bd_shape_str(&x->shape, a),

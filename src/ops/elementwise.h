@@ -28,9 +28,12 @@ typedef struct bd_binary_state {
     bd_binary_op op;
 } bd_binary_state;
 
-// Prepares z = op(x, y), broadcasting.
+// Prepares z = op(x, y), broadcasting unless it is a gradient.
 void bd_binary_bind(const braid_op *node, bd_binary_op op, bd_binary_state *state);
 void bd_binary_run(bd_op_ctx *c);
+
+// Fails the kernel of an activation's gradient unless both inputs have one shape.
+bool bd_check_same_size(bd_op_ctx *c);
 
 // The `create` of a kernel of one of these ops: BD_UNARY(neg, BD_NEG) defines it for BD_UNARY_KERNEL(neg, BD_NUMBERS).
 #define BD_UNARY(NAME, OP)                                                                                   \

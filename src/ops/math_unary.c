@@ -127,7 +127,7 @@ static void sqrt_grad_gradient(bd_grad_ctx *c)
 BD_OP(SqrtGrad) = {
     .signature = "(y: T, dy: T) -> (z: T)",
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
-    .shape = bd_shape_fn_merged,
+    .shape = bd_shape_fn_unchanged,
     .gradient = sqrt_grad_gradient,
     .kernels = BD_BINARY_KERNEL(sqrt_grad, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes the gradient of y = sqrt(x): dy * 0.5 / y.",
@@ -162,7 +162,7 @@ static void rsqrt_grad_gradient(bd_grad_ctx *c)
 BD_OP(RsqrtGrad) = {
     .signature = "(y: T, dy: T) -> (z: T)",
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
-    .shape = bd_shape_fn_merged,
+    .shape = bd_shape_fn_unchanged,
     .gradient = rsqrt_grad_gradient,
     .kernels = BD_BINARY_KERNEL(rsqrt_grad, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes the gradient of y = 1 / sqrt(x): dy * -0.5 * y^3.",
@@ -206,7 +206,7 @@ static void reciprocal_grad_gradient(bd_grad_ctx *c)
 BD_OP(ReciprocalGrad) = {
     .signature = "(y: T, dy: T) -> (z: T)",
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
-    .shape = bd_shape_fn_merged,
+    .shape = bd_shape_fn_unchanged,
     .gradient = reciprocal_grad_gradient,
     .kernels = BD_BINARY_KERNEL(reciprocal_grad, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes the gradient of y = 1 / x: -dy * y^2.",
@@ -215,7 +215,7 @@ BD_OP(ReciprocalGrad) = {
 BD_OP(InvGrad) = {
     .signature = "(y: T, dy: T) -> (z: T)",
     .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
-    .shape = bd_shape_fn_merged,
+    .shape = bd_shape_fn_unchanged,
     .gradient = reciprocal_grad_gradient,
     .kernels = BD_BINARY_KERNEL(reciprocal_grad, BD_FLOATS BD_AND_COMPLEX),
     .doc = "Computes the gradient of y = 1 / x: -dy * y^2; an older name of ReciprocalGrad.",

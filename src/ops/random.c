@@ -6,20 +6,25 @@
 
 // Of the 16-bit types normal numbers are those of float; uniform ones have bits of their own.
 
-// Fills output 0, of the shape in input 0, from the node's stream.
-static void random_output(bd_op_ctx *c, const bd_random_kind *kind, bd_random_fill fill)
+// Allocates output 0, of the shape in input 0. NULL: the kernel has failed.
+static braid_tensor *random_output(bd_op_ctx *c)
 {
     braid_shape shape;
-    if (!bd_input_shape(c, 0, "shape", &shape)) return;
-    braid_tensor *y = bd_output(c, 0, c->node->output_types[0], &shape);
-    if (!y) return;
+    if (!bd_input_shape(c, 0, "shape", &shape)) return NULL;
+    return bd_output(c, 0, c->node->output_types[0], &shape);
+}
+
+// Fills output 0 from the node's stream.
+static void fill_output(bd_op_ctx *c, braid_tensor *y, const bd_random_kind *kind, bd_random_fill fill)
+{
     fill.start = bd_random_source_take(c->state, (uint64_t)bd_tensor_count(y) * BD_RANDOM_STEPS_PER_OUTPUT);
     bd_random_fill_output(c, y, kind, fill);
 }
 
 static void random_floats(bd_op_ctx *c, const bd_random_kinds *kinds)
 {
-    random_output(c, bd_random_kind_of(kinds, c->node->output_types[0]), (bd_random_fill){0});
+    braid_tensor *y = random_output(c);
+    if (y) fill_output(c, y, bd_random_kind_of(kinds, y->dtype), (bd_random_fill){0});
 }
 
 static void uniform_run(bd_op_ctx *c)
@@ -72,9 +77,10 @@ static braid_code random_int_shape(bd_shape_ctx *c, braid_status *st)
 static void random_int_run(bd_op_ctx *c)
 {
     bd_random_fill fill = {0};
-    if (!bd_random_bounds(c, 1, &fill)) return;
-    bool is_short = c->node->output_types[0] == BRAID_INT32;
-    random_output(c, is_short ? &bd_random_int_i32 : &bd_random_int_i64, fill);
+    braid_tensor *y = bd_random_check_bounds(c, 1) ? random_output(c) : NULL;
+    // As in TensorFlow, bounds that cannot be are no error where nothing is drawn.
+    if (!y || bd_tensor_count(y) == 0 || !bd_random_bounds(c, 1, &fill)) return;
+    fill_output(c, y, y->dtype == BRAID_INT32 ? &bd_random_int_i32 : &bd_random_int_i64, fill);
 }
 
 BD_OP(RandomUniformInt) = {

@@ -131,6 +131,18 @@ static void test_errors_and_empty(void **state)
         {.op = "RandomShuffle", .inputs = "int32[0,4]", .want = "int32[0,4]"},
         {.op = "RandomShuffle", .inputs = "int32[4,0]", .want = "int32[4,0]"},
         {.op = "RandomShuffle", .inputs = "int32[1,2] 7 8", .want = "int32[1,2] 7 8"},
+        {.op = "RandomCrop",
+         .inputs = "float[] 1; int64[2] 1 1",
+         .want = "InvalidArgument: input must be 3-dimensional[]"},
+        {.op = "RandomCrop",
+         .inputs = "float[1,2,1] 3 4; int64[] 1",
+         .want = "InvalidArgument: shape_t must be 1-dimensional[]"},
+        {.op = "RandomPoisson", .inputs = "int32[1] 2; float[] 0", .want = "float[2] 0"},
+        {.op = "RandomPoisson", .inputs = "int32[1] 2; half[0]", .want = "half[2,0]"},
+        {.op = "RandomPoisson",
+         .inputs = "int32[] 2; float[1] 1",
+         .want = "InvalidArgument: shape must be a vector"},
+        {.op = "RandomPoissonV2", .inputs = "int64[2] 2 0; int32[] 4", .want = "int64[2,0]"},
         {.op = "Multinomial", .inputs = "float[0,2]; int32[] 3", .want = "int64[0,3]"},
         {.op = "Multinomial", .inputs = "float[2,2] 1; int32[] 0", .want = "int64[2,0]"},
         // No class can be: the number after the last.
@@ -207,6 +219,13 @@ static void test_gamma_grad(void **state)
          .inputs = "double[3] 1 -1 nan; double[3] 0 1 1",
          .want = "double[3] 0 nan nan"},
         {.op = "RandomGammaGrad", .inputs = "double[0]; double[0]", .want = "double[0]"},
+        {.op = "RandomGammaGrad",
+         .inputs = "double[] 1; double[] 1",
+         .want = "double[] 1.17356303",
+         .tolerance = 1e-07},
+        {.op = "RandomGammaGrad",
+         .inputs = "double[2] 1; double[3] 1",
+         .want = "InvalidArgument: Incompatible shapes: [2] vs. [3]"},
     };
     OP_TEST_VALUES(cases);
 }

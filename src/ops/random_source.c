@@ -103,20 +103,24 @@ static int64_t scalar_bits(const braid_tensor *t)
     }
 }
 
+bool bd_random_check_bounds(bd_op_ctx *c, int i)
+{
+    static const char *const names[] = {"minval", "maxval"};
+    for (int k = 0; k < 2; k++) {
+        const braid_shape *shape = &bd_input(c, i + k)->shape;
+        char text[BD_SHAPE_STR_MAX];
+        if (shape->rank == 0) continue;
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be 0-D, got shape %s", names[k],
+                   bd_shape_str(shape, text));
+        return false;
+    }
+    return true;
+}
+
 bool bd_random_bounds(bd_op_ctx *c, int i, bd_random_fill *fill)
 {
-    const char *names[] = {"minval", "maxval"};
-    int64_t bounds[2];
-    for (int k = 0; k < 2; k++) {
-        const braid_tensor *t = bd_input(c, i + k);
-        if (t->shape.rank != 0) {
-            char text[BD_SHAPE_STR_MAX];
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be 0-D, got shape %s", names[k],
-                       bd_shape_str(&t->shape, text));
-            return false;
-        }
-        bounds[k] = scalar_bits(t);
-    }
+    if (!bd_random_check_bounds(c, i)) return false;
+    const int64_t bounds[2] = {scalar_bits(bd_input(c, i)), scalar_bits(bd_input(c, i + 1))};
     uint64_t low = (uint64_t)bounds[0], high = (uint64_t)bounds[1];
     bool is_unsigned = bd_input(c, i)->dtype == BRAID_UINT64;
     if (is_unsigned && low >= high) {

@@ -42,6 +42,8 @@ void bd_random_source_destroy(void *state);
 // Fills all of `y` from the stream in `fill`; `out` and `count` are set here.
 void bd_random_fill_output(bd_op_ctx *c, braid_tensor *y, const bd_random_kind *kind, bd_random_fill fill);
 
+// Whether inputs `i` and `i` + 1, minval and maxval, are scalars. False: the kernel has failed.
+bool bd_random_check_bounds(bd_op_ctx *c, int i);
 // Scalars minval (input `i`) and maxval of 32 or 64 bits into `low` and `range` of *fill. False: the kernel has failed.
 bool bd_random_bounds(bd_op_ctx *c, int i, bd_random_fill *fill);
 

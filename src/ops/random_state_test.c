@@ -1,6 +1,7 @@
 // What random ops promise whose generator is an input: a seed, or the content of a variable.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
+#include <stdio.h>
 
 // Values are worked out from the definitions of TensorFlow's kernels by an independent program (in Python).
 
@@ -45,25 +46,51 @@ static void test_stateless(void **state)
          .attrs = "output_dtype=int32",
          .inputs = "double[3,4] 0.5 -1 2 0 1 1 -inf nan -3 4 inf 1; int32[] 2; int32[2] 3 4",
          .want = "int32[3,2] 3 2 0 1 1 1"},
-        {.op = "StatelessRandomUniform", .inputs = "int32[1] 0; int64[2] 1 2", .want = "float[0]"},
         {.op = "StatelessRandomUniformInt",
          .inputs = "int32[1] 0; int64[2] 1 2; int32[] 5; int32[] 5",
          .want = "int32[0]"},
         {.op = "StatelessMultinomial", .inputs = "float[0,2]; int32[] 3; int64[2] 1", .want = "int64[0,3]"},
-        {.op = "StatelessRandomUniform",
-         .inputs = "int32[1] 2; int64[3] 1 2 3",
-         .want = "InvalidArgument: seed must have shape [2], not [3]"},
-        {.op = "StatelessRandomNormal",
-         .inputs = "int32[] 2; int64[2] 1 2",
-         .want = "InvalidArgument: shape must be a vector"},
         {.op = "StatelessRandomUniformInt",
          .inputs = "int32[1] 2; int64[2] 1 2; int32[] 5; int32[] 5",
          .want = "InvalidArgument: Need minval < maxval, got 5 >= 5"},
         {.op = "StatelessMultinomial",
          .inputs = "float[2] 1; int32[] 3; int64[2] 1",
-         .want = "InvalidArgument: logits should be a matrix"},
+         .want = "InvalidArgument: logits should be a matrix, got shape [2]"},
+        {.op = "StatelessMultinomial",
+         .inputs = "float[] 1; int32[] 3; int64[2] 1",
+         .want = "InvalidArgument: logits should be a matrix, got shape []"},
+        {.op = "StatelessMultinomial",
+         .inputs = "float[1,2] 1; int32[1] 3; int64[2] 1",
+         .want = "InvalidArgument: num_samples should be a scalar, got shape [1]"},
+        {.op = "StatelessMultinomial",
+         .inputs = "float[1,2] 1; int32[] 3; int64[] 1",
+         .want = "InvalidArgument: seed must have shape [2], not []"},
+        {.op = "StatelessRandomUniformInt",
+         .inputs = "int32[1] 2; int64[2] 1 2; int32[1] 5; int32[] 5",
+         .want = "InvalidArgument: minval must be 0-D, got shape [1]"},
     };
     OP_TEST_VALUES(cases);
+}
+
+// Of all that draw numbers of a type by a seed.
+static void test_stateless_shapes(void **state)
+{
+    (void)state;
+    static const char *const ops[] = {"StatelessRandomUniform", "StatelessRandomNormal",
+                                      "StatelessTruncatedNormal", "StatelessRandomUniformFullInt"};
+    for (size_t i = 0; i < BD_COUNTOF(ops); i++) {
+        const char *op = ops[i], *type = strstr(op, "Int") ? "uint64" : "float";
+        char nothing[32];
+        snprintf(nothing, sizeof nothing, "%s[2,0]", type);
+        const op_case cases[] = {
+            {op, NULL, "int32[2] 2 0; int64[2] 1 2", nothing},
+            {op, NULL, "int32[] 2; int64[2] 1 2", "InvalidArgument: shape must be a vector"},
+            {op, NULL, "int32[1] 2; int64[] 1", "InvalidArgument: seed must have shape [2], not []"},
+            {op, NULL, "int32[1] 2; int64[3] 1 2 3", "InvalidArgument: seed must have shape [2], not [3]"},
+            {op, NULL, "int32[1] -2; int64[2] 1 2", "InvalidArgument: must be >= 0"},
+        };
+        OP_TEST_VALUES(cases);
+    }
 }
 
 static void test_stateful(void **state)
@@ -166,16 +193,6 @@ static void test_stateful(void **state)
          .want = "",
          .after = "int64[3] 256005 7 -9"},
         {.op = "StatefulUniform",
-         .inputs = "var int64[3] 1 2 3; int64[] 1; int64[1] 0",
-         .want = "float[0]",
-         .after = "int64[3] 1 2 3"},
-        {.op = "StatefulUniform",
-         .inputs = "var int64[3] 1 2 3; int64[] 2; int64[1] 1",
-         .want = "InvalidArgument: Unsupported algorithm id: 2"},
-        {.op = "StatefulUniform",
-         .inputs = "var int64[3] 1 2 3; int64[1] 1; int64[1] 1",
-         .want = "InvalidArgument: input 1 (0-based) must have shape [], not [1]"},
-        {.op = "StatefulUniform",
          .inputs = "var int32[3] 1 2 3; int64[] 1; int64[1] 1",
          .want = "InvalidArgument: dtype of RNG state variable must be int64, not int32"},
         {.op = "StatefulUniform",
@@ -188,6 +205,13 @@ static void test_stateful(void **state)
          .inputs = "var int64[3]; int64[] 1; int64[1] 1",
          .want = "FailedPrecondition: Attempting to use uninitialized value"},
         {.op = "StatefulStandardNormal",
+         .inputs = "var int64[4] 1 2 3 4; int64[2] 0 2",
+         .want = "float[0,2]",
+         .after = "int64[4] 1 2 3 4"},
+        {.op = "StatefulStandardNormal",
+         .inputs = "var int64[4] 1 2 3 4; int64[] 2",
+         .want = "InvalidArgument: shape must be a vector"},
+        {.op = "StatefulStandardNormal",
          .inputs = "var int64[3] 1 2 3; int64[1] 1",
          .want = "InvalidArgument: the size of state must be at least 4; got 3"},
         {.op = "StatefulStandardNormal",
@@ -199,11 +223,43 @@ static void test_stateful(void **state)
         {.op = "RngSkip",
          .inputs = "var int64[3] 1 2 3; int64[] 1; int64[1] 1",
          .want = "InvalidArgument: input 2 (0-based) must have shape [], not [1]"},
+        {.op = "RngSkip",
+         .inputs = "var int64[3] 1 2 3; int64[0]; int64[] 1",
+         .want = "InvalidArgument: input 1 (0-based) must have shape [], not [0]"},
         {.op = "NonDeterministicInts", .inputs = "int64[2] 2 3", .want = "*"},
         {.op = "NonDeterministicInts", .attrs = "dtype=uint32", .inputs = "int32[1] 0", .want = "uint32[0]"},
         {.op = "NonDeterministicInts", .inputs = "int64[] 2", .want = "InvalidArgument: must be a vector"},
     };
     OP_TEST_VALUES(cases);
+}
+
+// Of all that draw numbers by the generator in a variable.
+static void test_stateful_shapes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *op, *type, *bounds;
+    } ops[] = {{"StatefulUniform", "float", ""},
+               {"StatefulStandardNormalV2", "float", ""},
+               {"StatefulTruncatedNormal", "float", ""},
+               {"StatefulUniformFullInt", "uint64", ""},
+               {"StatefulUniformInt", "int64", "; int64[] 1; int64[] 9"}};
+    for (size_t i = 0; i < BD_COUNTOF(ops); i++) {
+        static const char *const refused[][2] = {
+            {"int64[] 1; int64[] 2", "InvalidArgument: shape must be a vector"},
+            {"int64[1] 1; int64[1] 2", "InvalidArgument: input 1 (0-based) must have shape [], not [1]"},
+            {"int64[0]; int64[1] 2", "InvalidArgument: input 1 (0-based) must have shape [], not [0]"},
+            {"int64[] 2; int64[1] 2", "InvalidArgument: Unsupported algorithm id: 2"},
+        };
+        char inputs[128], nothing[32];
+        snprintf(inputs, sizeof inputs, "var int64[3] 5 7 -9; int64[] 1; int32[2] 2 0%s", ops[i].bounds);
+        snprintf(nothing, sizeof nothing, "%s[2,0]", ops[i].type);
+        op_test_values(&(op_case){ops[i].op, NULL, inputs, nothing, "int64[3] 5 7 -9"}, 1);
+        for (size_t k = 0; k < BD_COUNTOF(refused); k++) {
+            snprintf(inputs, sizeof inputs, "var int64[3] 5 7 -9; %s%s", refused[k][0], ops[i].bounds);
+            op_test_values(&(op_case){ops[i].op, NULL, inputs, refused[k][1], "int64[3] 5 7 -9"}, 1);
+        }
+    }
 }
 
 static void test_shapes(void **state)
@@ -230,8 +286,8 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stateless),
-        cmocka_unit_test(test_stateful),
+        cmocka_unit_test(test_stateless), cmocka_unit_test(test_stateless_shapes),
+        cmocka_unit_test(test_stateful),  cmocka_unit_test(test_stateful_shapes),
         cmocka_unit_test(test_shapes),
     };
     return BD_RUN_TESTS(tests);

@@ -1,6 +1,7 @@
 // What random ops promise that TensorFlow 2 has beside those of 1.15: streams named by key and counter.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
+#include <stdio.h>
 
 // Values are worked out from the definitions of TensorFlow's kernels by an independent program (in Python). The stream of key -9 and
 // counter 5, 7 is also that of StatefulUniform's test, and the stream of gamma numbers that of RandomGamma's.
@@ -26,6 +27,16 @@ static void test_streams(void **state)
          "InvalidArgument: the size of state must be at least 3; got 2"},
         {"RngReadAndSkip", NULL, "var int64[3] 5 7 -9; int32[] 2; uint64[] 6",
          "InvalidArgument: Unsupported algorithm id: 2"},
+        {"StatelessRandomGetKeyCounter", NULL, "int32[] 1",
+         "InvalidArgument: seed must have shape [2], not []"},
+        {"StatelessRandomGetKeyCounter", NULL, "int32[0]",
+         "InvalidArgument: seed must have shape [2], not [0]"},
+        {"StatelessRandomGetKeyCounterAlg", NULL, "int64[] 1",
+         "InvalidArgument: seed must have shape [2], not []"},
+        {"StatelessRandomGetKeyCounterAlg", NULL, "int64[0]",
+         "InvalidArgument: seed must have shape [2], not [0]"},
+        {"RngReadAndSkip", NULL, "var int64[3] 5 7 -9; int32[] 1; uint64[0]",
+         "InvalidArgument: delta must be a scalar"},
         {"RngReadAndSkip", NULL, "var int64[3] 5 7 -9; int32[1] 1; uint64[] 6",
          "InvalidArgument: alg must be a scalar"},
     };
@@ -99,12 +110,48 @@ static void test_errors(void **state)
          "InvalidArgument: input 3 (0-based) must have shape [], not [1]"},
         {"StatelessRandomUniformIntV2", NULL, "int32[1] 2; " STREAM "; int32[] 5; int32[] 5",
          "InvalidArgument: Need minval < maxval, got 5 >= 5"},
+        {"StatelessRandomGammaV2", NULL, "int32[] 3; int64[2] 1 2; float[] 1",
+         "InvalidArgument: shape must be a vector"},
+        {"StatelessRandomGammaV2", NULL, "int32[1] 3; int64[] 1; float[] 1",
+         "InvalidArgument: seed must have shape [2], not []"},
+        {"StatelessRandomGammaV3", NULL, "int32[2] 2 0; " GAMMA_STREAM "; float[0]", "float[2,0]"},
+        {"StatelessRandomGammaV3", NULL, "int32[1] 1; " GAMMA_STREAM "; double[] 0.3",
+         "double[1] 0.009152994736937925"},
+        {"StatelessRandomPoisson", "dtype=int64", "int32[2] 2 0; int32[2] 1 2; float[0]", "int64[2,0]"},
+        {"StatelessRandomPoisson", "dtype=int64", "int32[1] 2; int32[2] 1 2; float[] 0", "int64[2] 0"},
+        {"StatelessShuffle", NULL, "float[2] 1; uint64[1] 1; uint64[2] 0; int32[] 2",
+         "InvalidArgument: Unsupported algorithm id: 2"},
         {"StatelessRandomGammaV3", NULL, "int32[2] 3 4; " GAMMA_STREAM "; float[3] 1",
          "InvalidArgument: Shape passed in must end with broadcasted shape"},
         {"StatelessRandomPoisson", "dtype=float", "int32[1] 3; int32[2] 1 2; float[1,3] 1",
          "InvalidArgument: Shape passed in must end with broadcasted shape"},
     };
     OP_TEST_VALUES(cases);
+}
+
+// Of all that draw numbers of a type by key and counter.
+static void test_shapes_drawn(void **state)
+{
+    (void)state;
+    static const char *const ops[] = {"StatelessRandomUniformV2", "StatelessRandomNormalV2",
+                                      "StatelessTruncatedNormalV2", "StatelessRandomUniformFullIntV2"};
+    for (size_t i = 0; i < BD_COUNTOF(ops); i++) {
+        const char *op = ops[i], *type = strstr(op, "Int") ? "uint64" : "float";
+        char nothing[32];
+        snprintf(nothing, sizeof nothing, "%s[0,2]", type);
+        const op_case cases[] = {
+            {op, NULL, "int32[2] 0 2; " STREAM, nothing},
+            {op, NULL, "int32[] 2; " STREAM, "InvalidArgument: shape must be a vector"},
+            {op, NULL, "int64[1] -2; " STREAM, "InvalidArgument: must be >= 0"},
+            {op, NULL, "int32[1] 2; uint64[] 1; uint64[2] 0; int32[] 1",
+             "InvalidArgument: key must have shape [1], not []"},
+            {op, NULL, "int32[1] 2; uint64[1] 1; uint64[] 0; int32[] 1",
+             "InvalidArgument: counter must be a vector with length at least 2; got shape: []"},
+            {op, NULL, "int32[1] 2; uint64[1] 1; uint64[2] 0; int32[] 2",
+             "InvalidArgument: Unsupported algorithm id: 2"},
+        };
+        OP_TEST_VALUES(cases);
+    }
 }
 
 static void test_shapes(void **state)
@@ -136,6 +183,7 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_streams), cmocka_unit_test(test_numbers),
-                                       cmocka_unit_test(test_errors), cmocka_unit_test(test_shapes)};
+                                       cmocka_unit_test(test_errors), cmocka_unit_test(test_shapes_drawn),
+                                       cmocka_unit_test(test_shapes)};
     return BD_RUN_TESTS(tests);
 }

@@ -207,19 +207,40 @@ static void test_distributions(void **state)
     }
 }
 
+static void test_shapes_of_floats(void **state)
+{
+    (void)state;
+    // The first number of those above.
+    static const struct {
+        const char *op, *number;
+    } ops[] = {{"RandomUniform", "float[] 0.848307"},
+               {"RandomStandardNormal", "float[] 0.51340485"},
+               {"TruncatedNormal", "float[] 0.51340485"}};
+    for (size_t i = 0; i < BD_COUNTOF(ops); i++) {
+        const char *op = ops[i].op, *attrs = "dtype=float; seed=87654321; seed2=1234";
+        const op_case cases[] = {
+            {op, attrs, "int32[0]", ops[i].number, .tolerance = 2e-7},
+            {op, attrs, "int64[3] 2 0 3", "float[2,0,3]"},
+            {op, attrs, "int32[2] 3 -1", "InvalidArgument: must be >= 0"},
+            {op, attrs, "int32[] 3", "InvalidArgument: must be a vector"},
+            {op, "dtype=int32", "int32[1] 3",
+             "InvalidArgument: Value for attr 'dtype' of int32 is not in the list of allowed values: "},
+        };
+        OP_TEST_VALUES(cases);
+    }
+}
+
 static void test_errors_and_empty(void **state)
 {
     (void)state;
     static const op_case cases[] = {
-        {.op = "RandomUniform", .attrs = "dtype=float", .inputs = "int32[2] 2 0", .want = "float[2,0]"},
-        {.op = "TruncatedNormal", .attrs = "dtype=float", .inputs = "int32[1] 0", .want = "float[0]"},
-        {.op = "RandomUniform",
-         .attrs = "dtype=float",
-         .inputs = "int32[1] -1",
-         .want = "InvalidArgument: must be >= 0"},
-        {.op = "RandomUniform",
-         .attrs = "dtype=float",
-         .inputs = "int32[] 3",
+        // Bounds that cannot be are no error where nothing is drawn.
+        {.op = "RandomUniformInt", .inputs = "int64[2] 2 0; int32[] 5; int32[] 5", .want = "int32[2,0]"},
+        {.op = "RandomUniformInt",
+         .inputs = "int64[1] 0; int64[] 5; int64[0]",
+         .want = "InvalidArgument: maxval must be 0-D, got shape [0]"},
+        {.op = "RandomUniformInt",
+         .inputs = "int64[] 2; int64[] 5; int64[] 7",
          .want = "InvalidArgument: must be a vector"},
         {.op = "RandomUniformInt",
          .inputs = "int32[1] 3; int32[] 5; int32[] 5",
@@ -253,6 +274,7 @@ int main(void)
         cmocka_unit_test(test_values_do_not_depend_on_threads),
         cmocka_unit_test(test_without_seeds_no_two_are_alike),
         cmocka_unit_test(test_distributions),
+        cmocka_unit_test(test_shapes_of_floats),
         cmocka_unit_test(test_errors_and_empty),
         cmocka_unit_test(test_shapes),
     };

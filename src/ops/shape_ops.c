@@ -33,8 +33,13 @@ static void shape_run(bd_op_ctx *c)
         if (!y) return;
         for (int d = 0; d < s->rank; d++) {
             if (put_int(y, d, s->dims[d])) continue;
-            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Shape output type is 32-bit but dim %d is %lld", d,
-                       (long long)s->dims[d]);
+            if (bd_node_attr(c->node, "N"))
+                bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                           "ShapeN output type is 32-bit but shape %d dim %d is %lld", i, d,
+                           (long long)s->dims[d]);
+            else
+                bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Shape output type is 32-bit  but dim %d is %lld", d,
+                           (long long)s->dims[d]);
             return;
         }
     }

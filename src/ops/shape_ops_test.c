@@ -16,6 +16,18 @@ static void test_size_of_tensors(void **state)
         {.op = "Size", .inputs = "bool[0,3]", .want = "int32[] 0"},
         {.op = "Rank", .inputs = "float[2,3] 1", .want = "int32[] 2"},
         {.op = "Rank", .inputs = "int32[] 1", .want = "int32[] 0"},
+        {.op = "Rank", .inputs = "int32[0,2]", .want = "int32[] 2"},
+        {.op = "Shape",
+         .inputs = "float[0,3000000000]",
+         .want = "InvalidArgument: Shape output type is 32-bit  but dim 1 is 3000000000"},
+        {.op = "ShapeN",
+         .inputs = "float[1] 1; float[3000000000,0]",
+         .want = "InvalidArgument: ShapeN output type is 32-bit but shape 1 dim 0 is 3000000000"},
+        {.op = "Size",
+         .inputs = "float[1] 1",
+         .attrs = "out_type=float",
+         .want =
+             "InvalidArgument: Value for attr 'out_type' of float is not in the list of allowed values: int32, int64"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -67,6 +79,10 @@ static void test_dimensions_of_size_1(void **state)
         {.op = "ExpandDims", .inputs = "float[2,3] 1; int64[] -1", .want = "float[2,3,1] 1"},
         {.op = "ExpandDims", .inputs = "float[] 4; int32[] 0", .want = "float[1] 4"},
         {.op = "ExpandDims", .inputs = "float[2] 1 2; int32[1] 0", .want = "float[1,2] 1 2"},
+        {.op = "ExpandDims", .inputs = "float[0,2]; int32[] -2", .want = "float[0,1,2]"},
+        {.op = "ExpandDims",
+         .inputs = "float[2] 1; int32[0]",
+         .want = "InvalidArgument: 'dim' must be a tensor with a single value"},
         {.op = "ExpandDims",
          .inputs = "float[2] 1; int32[] 2",
          .want = "InvalidArgument: Tried to expand dim index 2 for tensor with 1 dimensions."},
@@ -82,6 +98,7 @@ static void test_dimensions_of_size_1(void **state)
         {.op = "Squeeze", .inputs = "int64[5,1] 3", .attrs = "squeeze_dims=[-1]", .want = "int64[5] 3"},
         {.op = "Squeeze", .inputs = "float[1,1] 7", .want = "float[] 7"},
         {.op = "Squeeze", .inputs = "float[0,1]", .want = "float[0]"},
+        {.op = "Squeeze", .inputs = "string[] a", .want = "string[] a"},
         {.op = "Squeeze",
          .inputs = "float[2,1] 1",
          .attrs = "squeeze_dims=[0]",

@@ -165,12 +165,22 @@ static void test_handing_on(void **state)
     (void)state;
     static const op_case cases[] = {
         {"GuaranteeConst", NULL, "string[1] a", "string[1] a"},
+        {"GuaranteeConst", NULL, "int32[] 4", "int32[] 4"},
+        {"GuaranteeConst", NULL, "float[0]", "float[0]"},
+        {"GuaranteeConst", NULL, "var float[1] 1",
+         "InvalidArgument: Input tensor cannot be a resource variable handle."},
         {"Copy", NULL, "float[2] 1 2", "float[2] 1 2"},
         {"CopyHost", NULL, "int32[0]", "int32[0]"},
+        {"Copy", NULL, "string[] a", "string[] a"},
+        {"Copy", NULL, "ref float?", "float[0]"},
+        {"CopyHost", NULL, "ref float[2] 1 2", "float[2] 1 2"},
+        {"CopyHost", NULL, "int32[] 3", "int32[] 3"},
         {"RefSelect", NULL, "int32[] 1; ref float[1] 1; ref float[2] 2 3", "float[2] 2 3"},
         {"RefSelect", NULL, "int32[] 2; ref float[1] 1; ref float[2] 2 3",
          "InvalidArgument: Index must be in the range [0, 2) but got 2"},
         {"RefSelect", NULL, "int32[1] 0; ref float[1] 1", "InvalidArgument: "},
+        {"RefSelect", NULL, "int32[0]; ref float[1] 1",
+         "InvalidArgument: Index must be a scalar, but it has shape [0]"},
         {"Timestamp", NULL, "", "*"},
     };
     OP_TEST_VALUES(cases);

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/testing/test.h"
+#include "ops/testing/op_rows.h"
 
 void op_random_open(op_random_source *s, const char *op, const char *attrs, const char *inputs[], int count)
 {
@@ -36,8 +37,10 @@ void op_random_draw(op_random_source *s, braid_tensor *out)
                    .outputs = &output,
                    .output_count = 1,
                    .step = &step};
+    const op_row row = op_row_of_values(s->inputs, c.input_count);
     s->kernel->run(&c);
     assert_ok(&c.status);
+    op_row_note_outputs(&row, s->node->op_type, &output, 1);
     *out = output.tensor;
 }
 
