@@ -105,6 +105,12 @@ static inline bool bd_binary_gives_bool(bd_binary_op op)
     return op >= BD_EQUAL;
 }
 
+// Gradients have operands of one shape.
+static inline bool bd_binary_is_gradient(bd_binary_op op)
+{
+    return op >= BD_TANH_GRAD && op <= BD_SOFTSIGN_GRAD;
+}
+
 // Which operands are one element for all of z.
 typedef enum bd_single {
     BD_SINGLE_NONE,

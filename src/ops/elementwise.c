@@ -117,7 +117,7 @@ void bd_binary_run(bd_op_ctx *c)
     const bd_binary_state *s = c->state;
     const braid_tensor *x = bd_input(c, 0), *y = bd_input(c, 1);
     braid_shape shape = x->shape;
-    bool is_gradient = s->op >= BD_TANH_GRAD && s->op <= BD_SOFTSIGN_GRAD;
+    bool is_gradient = bd_binary_is_gradient(s->op);
     if (is_gradient && !check_gradient(c, s->op)) return;
     bool same = is_gradient || bd_shape_equal(&x->shape, &y->shape);
     if (!same && !bd_shape_broadcast(&x->shape, &y->shape, &shape)) {

@@ -185,6 +185,17 @@ static void set_up(const bd_op_ctx *c, machine *m, const braid_shape *shape)
     }
 }
 
+// A gradient has operands of different shapes, which is its to refuse.
+static bool has_gradient_apart(const machine *m)
+{
+    for (int i = 0; i < m->p->count; i++) {
+        const instruction *in = &m->p->code[i];
+        if (in->is_unary || !bd_binary_is_gradient(in->state.binary.op)) continue;
+        if (m->values[in->operands[0]].is_single != m->values[in->operands[1]].is_single) return true;
+    }
+    return false;
+}
+
 // An input that has the output's shape and that nobody else holds gives its memory: a tile is read before it is written.
 static braid_tensor *make_output(bd_op_ctx *c, const machine *m, const braid_shape *shape)
 {
@@ -270,6 +281,10 @@ static void program_run(bd_op_ctx *c)
     }
     const braid_shape shape = *common;
     set_up(c, &m, &shape);
+    if (has_gradient_apart(&m)) {
+        run_apart(c, c->state);
+        return;
+    }
     braid_tensor *y = make_output(c, &m, &shape);
     if (y) run_tiles(&m, y->data, bd_tensor_count(y));
 }

@@ -345,6 +345,11 @@ static braid_out wrong_bias(braid_graph *g) // of a shape that only a run settle
     return tg1(g, "Relu", "relu", tg2(g, "BiasAdd", "bias", square, vector(g, NULL, 4)));
 }
 
+static braid_out wrong_slope(braid_graph *g) // gradients do not broadcast
+{
+    return tg1(g, "Neg", NULL, tg2(g, "ReluGrad", "slope", tg_float(g, NULL, 1), x_of(g)));
+}
+
 static void errors_name_the_node_that_was_built(void **state)
 {
     (void)state;
@@ -352,6 +357,7 @@ static void errors_name_the_node_that_was_built(void **state)
     assert_same_error(dense_relu, BRAID_SHAPE(2), "{{node product}}");
     assert_same_error(wrong_bias, BRAID_SHAPE(3, 3), "(BiasAdd on");
     assert_same_error(chain, BRAID_SHAPE(3, 5), "{{node sum}}");
+    assert_same_error(wrong_slope, BRAID_SHAPE(3, 5), "g and a must be the same size");
 }
 
 int main(void)
