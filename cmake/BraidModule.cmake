@@ -135,7 +135,7 @@ function(braid_link_modules target module with_testing)
     target_link_libraries(${target} PRIVATE "$<LINK_GROUP:RESCAN,${joined}>" ${libs})
 endfunction()
 
-# An empty op table for tests of modules below ops; the linker takes it only when nothing else defines one.
-add_library(braid_no_ops STATIC ${CMAKE_SOURCE_DIR}/cmake/no_ops.c)
+# An empty op table and no kernels for tests of modules below ops; the linker takes each only when nothing else defines it.
+add_library(braid_no_ops STATIC ${CMAKE_SOURCE_DIR}/cmake/no_ops.c ${CMAKE_SOURCE_DIR}/cmake/no_evaluate.c)
 target_include_directories(braid_no_ops PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
 set_target_properties(braid_no_ops PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/modules)

@@ -1,29 +1,23 @@
 // Constant propagation for shape inference: what small integer tensors, those that shapes are made of, must be, as far as
-// the graph says. Elements may be unknown one by one, and no kernel runs.
-#include "graph/shape_fn.h"
+// the graph says. Elements may be unknown one by one. Through other ops, types and ranks than those here, values follow from
+// constants alone (const_run.h).
+#include "graph/const_eval.h"
 
 #include "base/check.h"
+#include "graph/const_run.h"
 #include <string.h>
 
-#define ELEMENTS_MAX 32 // shapes are shorter; longer tensors are not looked into
-#define DEPTH_MAX 32    // nodes behind one another
-#define VISITS_MAX 512  // nodes looked at for one question
-
-// A scalar or vector whose elements may be unknown.
-typedef struct partial {
-    int rank; // 0 or 1
-    int count;
-    int64_t v[ELEMENTS_MAX];
-    bool known[ELEMENTS_MAX];
-} partial;
+#define DEPTH_MAX 32   // nodes behind one another
+#define VISITS_MAX 512 // nodes looked at for one question
+#define RUNS_MAX 8     // constant subgraphs run for one question
 
 typedef struct evaluator {
-    int visits, depth;
+    int visits, depth, runs;
 } evaluator;
 
-static bool eval(evaluator *e, braid_out from, partial *out);
+static bool eval(evaluator *e, braid_out from, bd_partial *out);
 
-static bool eval_input(evaluator *e, const braid_op *n, int i, partial *out)
+static bool eval_input(evaluator *e, const braid_op *n, int i, bd_partial *out)
 {
     return i >= 0 && i < n->input_count && n->inputs[i].op && eval(e, n->inputs[i], out);
 }
@@ -31,22 +25,22 @@ static bool eval_input(evaluator *e, const braid_op *n, int i, partial *out)
 // A fully known scalar.
 static bool eval_scalar(evaluator *e, const braid_op *n, int i, int64_t *out)
 {
-    partial p;
+    bd_partial p;
     if (!eval_input(e, n, i, &p) || p.rank != 0 || !p.known[0]) return false;
     *out = p.v[0];
     return true;
 }
 
-static void set_scalar(partial *out, int64_t value, bool known)
+static void set_scalar(bd_partial *out, int64_t value, bool known)
 {
-    *out = (partial){.rank = 0, .count = 1};
+    *out = (bd_partial){.rank = 0, .count = 1};
     out->v[0] = value;
     out->known[0] = known;
 }
 
-static bool append(partial *out, int64_t value, bool known)
+static bool append(bd_partial *out, int64_t value, bool known)
 {
-    if (out->count == ELEMENTS_MAX) return false;
+    if (out->count == BD_PARTIAL_MAX) return false;
     out->v[out->count] = value;
     out->known[out->count++] = known;
     return true;
@@ -60,32 +54,43 @@ static int64_t int_attr(const braid_op *n, const char *name, int64_t otherwise)
 
 // ---- Where values come from ----
 
-static bool eval_const(evaluator *e, const braid_op *n, int output, partial *out)
+bool bd_partial_read(const braid_tensor *t, bd_partial *out)
 {
-    (void)e, (void)output;
-    const bd_attr *attr = bd_node_attr(n, "value");
-    if (!attr || attr->kind != BD_ATTR_TENSOR) return false;
-    const braid_tensor *t = attr->tensor;
     if ((t->dtype != BRAID_INT32 && t->dtype != BRAID_INT64) || t->shape.rank > 1) return false;
-    *out = (partial){.rank = t->shape.rank};
+    *out = (bd_partial){.rank = t->shape.rank};
     for (int64_t i = 0; i < bd_tensor_count(t); i++) {
         if (!append(out, bd_tensor_index(t, i), true)) return false;
     }
     return true;
 }
 
-static bool eval_shape(evaluator *e, const braid_op *n, int output, partial *out)
+static bool eval_const(evaluator *e, const braid_op *n, int output, bd_partial *out)
+{
+    (void)e, (void)output;
+    const bd_attr *attr = bd_node_attr(n, "value");
+    return attr && attr->kind == BD_ATTR_TENSOR && bd_partial_read(attr->tensor, out);
+}
+
+static bool eval_run(evaluator *e, braid_out from, bd_partial *out)
+{
+    braid_tensor t = {0};
+    bool ok = e->runs++ < RUNS_MAX && bd_const_run(from, &t) && bd_partial_read(&t, out);
+    bd_tensor_fini(&t);
+    return ok;
+}
+
+static bool eval_shape(evaluator *e, const braid_op *n, int output, bd_partial *out)
 {
     (void)e;
     if (output >= n->input_count) return false;
     braid_shape s = braid_out_shape(n->inputs[output]);
-    *out = (partial){.rank = 1};
+    *out = (bd_partial){.rank = 1};
     for (int d = 0; d < s.rank; d++)
         append(out, s.dims[d], s.dims[d] >= 0);
     return s.rank >= 0;
 }
 
-static bool eval_size(evaluator *e, const braid_op *n, int output, partial *out)
+static bool eval_size(evaluator *e, const braid_op *n, int output, bd_partial *out)
 {
     (void)e, (void)output;
     braid_shape s = braid_out_shape(n->inputs[0]);
@@ -94,7 +99,7 @@ static bool eval_size(evaluator *e, const braid_op *n, int output, partial *out)
     return true;
 }
 
-static bool eval_rank(evaluator *e, const braid_op *n, int output, partial *out)
+static bool eval_rank(evaluator *e, const braid_op *n, int output, bd_partial *out)
 {
     (void)e, (void)output;
     int rank = braid_out_shape(n->inputs[0]).rank;
@@ -104,13 +109,13 @@ static bool eval_rank(evaluator *e, const braid_op *n, int output, partial *out)
 
 // ---- Arrangement ----
 
-static bool eval_identity(evaluator *e, const braid_op *n, int output, partial *out)
+static bool eval_identity(evaluator *e, const braid_op *n, int output, bd_partial *out)
 {
     (void)output;
     return eval_input(e, n, 0, out);
 }
 
-static bool eval_cast(evaluator *e, const braid_op *n, int output, partial *out)
+static bool eval_cast(evaluator *e, const braid_op *n, int output, bd_partial *out)
 {
     if (!eval_identity(e, n, output, out)) return false;
     if (n->output_types[0] == BRAID_INT64) return true;
@@ -119,12 +124,12 @@ static bool eval_cast(evaluator *e, const braid_op *n, int output, partial *out)
     return n->output_types[0] == BRAID_INT32;
 }
 
-static bool eval_pack(evaluator *e, const braid_op *n, int output, partial *out)
+static bool eval_pack(evaluator *e, const braid_op *n, int output, bd_partial *out)
 {
     (void)output;
-    *out = (partial){.rank = 1};
+    *out = (bd_partial){.rank = 1};
     for (int i = 0; i < n->input_count; i++) {
-        partial p;
+        bd_partial p;
         if (!eval_input(e, n, i, &p)) {
             if (n->output_shapes[0].rank != 1) return false; // perhaps not of scalars
             set_scalar(&p, 0, false);
@@ -135,15 +140,15 @@ static bool eval_pack(evaluator *e, const braid_op *n, int output, partial *out)
 }
 
 // Vectors one behind the other: inputs [from, to).
-static bool concat(evaluator *e, const braid_op *n, int from, int to, partial *out)
+static bool concat(evaluator *e, const braid_op *n, int from, int to, bd_partial *out)
 {
-    *out = (partial){.rank = 1};
+    *out = (bd_partial){.rank = 1};
     for (int i = from; i < to; i++) {
-        partial p;
+        bd_partial p;
         if (!eval_input(e, n, i, &p)) {
             braid_shape s = braid_out_shape(n->inputs[i]);
-            if (s.rank != 1 || s.dims[0] < 0 || s.dims[0] > ELEMENTS_MAX) return false;
-            p = (partial){.rank = 1, .count = (int)s.dims[0]};
+            if (s.rank != 1 || s.dims[0] < 0 || s.dims[0] > BD_PARTIAL_MAX) return false;
+            p = (bd_partial){.rank = 1, .count = (int)s.dims[0]};
         }
         if (p.rank != 1) return false;
         for (int k = 0; k < p.count; k++) {
@@ -153,20 +158,20 @@ static bool concat(evaluator *e, const braid_op *n, int from, int to, partial *o
     return true;
 }
 
-static bool eval_concat_v2(evaluator *e, const braid_op *n, int output, partial *out)
+static bool eval_concat_v2(evaluator *e, const braid_op *n, int output, bd_partial *out)
 {
     (void)output;
     return concat(e, n, 0, n->input_count - 1, out);
 }
 
-static bool eval_concat(evaluator *e, const braid_op *n, int output, partial *out)
+static bool eval_concat(evaluator *e, const braid_op *n, int output, bd_partial *out)
 {
     (void)output;
     return concat(e, n, 1, n->input_count, out);
 }
 
 // Scalars and vectors of one element become each other.
-static bool eval_relabel(evaluator *e, const braid_op *n, int output, partial *out)
+static bool eval_relabel(evaluator *e, const braid_op *n, int output, bd_partial *out)
 {
     (void)output;
     int rank = n->output_shapes[0].rank;
@@ -175,29 +180,29 @@ static bool eval_relabel(evaluator *e, const braid_op *n, int output, partial *o
     return rank == 1 || out->count == 1;
 }
 
-static bool eval_fill(evaluator *e, const braid_op *n, int output, partial *out)
+static bool eval_fill(evaluator *e, const braid_op *n, int output, bd_partial *out)
 {
     (void)output;
-    partial dims;
+    bd_partial dims;
     int64_t value;
     if (!eval_input(e, n, 0, &dims) || !eval_scalar(e, n, 1, &value) || dims.count > 1) return false;
     if (dims.count == 1 && !dims.known[0]) return false;
     int64_t count = dims.count ? dims.v[0] : 1;
-    if (count < 0 || count > ELEMENTS_MAX) return false;
-    *out = (partial){.rank = dims.count};
+    if (count < 0 || count > BD_PARTIAL_MAX) return false;
+    *out = (bd_partial){.rank = dims.count};
     for (int64_t i = 0; i < count; i++)
         append(out, value, true);
     return true;
 }
 
-static bool eval_range(evaluator *e, const braid_op *n, int output, partial *out)
+static bool eval_range(evaluator *e, const braid_op *n, int output, bd_partial *out)
 {
     (void)output;
     int64_t start, limit, delta;
     if (!eval_scalar(e, n, 0, &start) || !eval_scalar(e, n, 1, &limit) || !eval_scalar(e, n, 2, &delta))
         return false;
     if (delta == 0) return false;
-    *out = (partial){.rank = 1};
+    *out = (bd_partial){.rank = 1};
     for (__int128 i = start; delta > 0 ? i < limit : i > limit; i += delta) {
         if (!append(out, (int64_t)i, true)) return false;
     }
@@ -214,10 +219,10 @@ static int64_t clip_index(int64_t index, int64_t size, int64_t low, int64_t high
 }
 
 // x[begin:end:stride] or x[begin] of a vector.
-static bool eval_strided_slice(evaluator *e, const braid_op *n, int output, partial *out)
+static bool eval_strided_slice(evaluator *e, const braid_op *n, int output, bd_partial *out)
 {
     (void)output;
-    partial x, bounds[3];
+    bd_partial x, bounds[3];
     if (!eval_input(e, n, 0, &x) || x.rank != 1) return false;
     for (int i = 0; i < 3; i++) {
         if (!eval_input(e, n, i + 1, &bounds[i]) || bounds[i].count != 1 || !bounds[i].known[0]) return false;
@@ -236,16 +241,16 @@ static bool eval_strided_slice(evaluator *e, const braid_op *n, int output, part
         int_attr(n, "begin_mask", 0) & 1 ? (stride > 0 ? low : high) : clip_index(begin, x.count, low, high);
     int64_t to =
         int_attr(n, "end_mask", 0) & 1 ? (stride > 0 ? high : low) : clip_index(end, x.count, low, high);
-    *out = (partial){.rank = 1};
+    *out = (bd_partial){.rank = 1};
     for (__int128 i = from; stride > 0 ? i < to : i > to; i += stride)
         append(out, x.v[i], x.known[i]);
     return true;
 }
 
-static bool eval_slice(evaluator *e, const braid_op *n, int output, partial *out)
+static bool eval_slice(evaluator *e, const braid_op *n, int output, bd_partial *out)
 {
     (void)output;
-    partial x, begin, size;
+    bd_partial x, begin, size;
     if (!eval_input(e, n, 0, &x) || x.rank != 1 || !eval_input(e, n, 1, &begin) ||
         !eval_input(e, n, 2, &size))
         return false;
@@ -254,19 +259,19 @@ static bool eval_slice(evaluator *e, const braid_op *n, int output, partial *out
     if (from < 0 || from > x.count) return false;
     int64_t count = size.v[0] == -1 ? x.count - from : size.v[0];
     if (count < 0 || count > x.count - from) return false;
-    *out = (partial){.rank = 1};
+    *out = (bd_partial){.rank = 1};
     for (int64_t i = from; i < from + count; i++)
         append(out, x.v[i], x.known[i]);
     return true;
 }
 
 // x[indices] along axis 0.
-static bool eval_gather(evaluator *e, const braid_op *n, int output, partial *out)
+static bool eval_gather(evaluator *e, const braid_op *n, int output, bd_partial *out)
 {
     (void)output;
-    partial x, indices;
+    bd_partial x, indices;
     if (!eval_input(e, n, 0, &x) || x.rank != 1 || !eval_input(e, n, 1, &indices)) return false;
-    *out = (partial){.rank = indices.rank};
+    *out = (bd_partial){.rank = indices.rank};
     for (int i = 0; i < indices.count; i++) {
         int64_t at = indices.v[i];
         if (!indices.known[i]) {
@@ -332,12 +337,12 @@ static bool fits(const braid_op *n, int64_t value)
            (n->output_types[0] == BRAID_INT32 && value == (int32_t)value);
 }
 
-static bool eval_binary(evaluator *e, const braid_op *n, binary_fn fn, partial *out)
+static bool eval_binary(evaluator *e, const braid_op *n, binary_fn fn, bd_partial *out)
 {
-    partial a, b;
+    bd_partial a, b;
     if (!eval_input(e, n, 0, &a) || !eval_input(e, n, 1, &b)) return false;
     if (a.count != b.count && a.count != 1 && b.count != 1) return false;
-    *out = (partial){.rank = a.rank > b.rank ? a.rank : b.rank};
+    *out = (bd_partial){.rank = a.rank > b.rank ? a.rank : b.rank};
     int count = a.count == 1 ? b.count : a.count;
     for (int i = 0; i < count; i++) {
         int x = a.count == 1 ? 0 : i, y = b.count == 1 ? 0 : i;
@@ -350,9 +355,9 @@ static bool eval_binary(evaluator *e, const braid_op *n, binary_fn fn, partial *
 
 // All elements into one.
 static bool eval_reduce(evaluator *e, const braid_op *n, binary_fn fn, int64_t start, bool has_start,
-                        partial *out)
+                        bd_partial *out)
 {
-    partial x, axes;
+    bd_partial x, axes;
     const bd_attr *keep = bd_node_attr(n, "keep_dims");
     if (!eval_input(e, n, 0, &x) || !eval_input(e, n, 1, &axes)) return false;
     if (axes.count != x.rank) return false;
@@ -377,7 +382,7 @@ typedef enum reducer {
 
 static const struct {
     const char *op;
-    bool (*eval)(evaluator *e, const braid_op *n, int output, partial *out); // or
+    bool (*eval)(evaluator *e, const braid_op *n, int output, bd_partial *out); // or
     binary_fn binary;
     reducer reducer; // `binary` over all elements
     int64_t start;
@@ -416,79 +421,33 @@ static const struct {
     {.op = "Min", .binary = minimum, .reducer = REDUCER},
 };
 
-static bool eval(evaluator *e, braid_out from, partial *out)
+static bool eval_by_table(evaluator *e, braid_out from, bd_partial *out)
 {
-    braid_op *n = from.op;
+    const braid_op *n = from.op;
+    for (size_t i = 0; i < BD_COUNTOF(evaluators); i++) {
+        if (strcmp(evaluators[i].op, n->op_type) != 0) continue;
+        if (evaluators[i].eval) return evaluators[i].eval(e, n, from.index, out);
+        if (evaluators[i].reducer == NO_REDUCER) return eval_binary(e, n, evaluators[i].binary, out);
+        return eval_reduce(e, n, evaluators[i].binary, evaluators[i].start,
+                           evaluators[i].reducer == REDUCER_WITH_START, out);
+    }
+    return false;
+}
+
+static bool eval(evaluator *e, braid_out from, bd_partial *out)
+{
     braid_dtype type = bd_dtype_base(braid_out_dtype(from));
-    if (!n->def || (type != BRAID_INT32 && type != BRAID_INT64)) return false;
+    if (!from.op->def || (type != BRAID_INT32 && type != BRAID_INT64)) return false;
     if (e->depth == DEPTH_MAX || e->visits == VISITS_MAX) return false;
     e->visits++;
     e->depth++;
-    bool ok = false;
-    for (size_t i = 0; i < BD_COUNTOF(evaluators); i++) {
-        if (strcmp(evaluators[i].op, n->op_type) != 0) continue;
-        if (evaluators[i].eval)
-            ok = evaluators[i].eval(e, n, from.index, out);
-        else if (evaluators[i].reducer == NO_REDUCER)
-            ok = eval_binary(e, n, evaluators[i].binary, out);
-        else
-            ok = eval_reduce(e, n, evaluators[i].binary, evaluators[i].start,
-                             evaluators[i].reducer == REDUCER_WITH_START, out);
-        break;
-    }
+    bool ok = eval_by_table(e, from, out) || eval_run(e, from, out);
     e->depth--;
     return ok;
 }
 
-// ---- What shape functions ask ----
-
-// The tensor of a Const, also through Identity.
-static const braid_tensor *const_tensor(braid_out from)
+bool bd_const_eval(braid_out from, bd_partial *out)
 {
-    for (int depth = 0; depth < DEPTH_MAX && from.op; depth++) {
-        const braid_op *n = from.op;
-        const bd_attr *attr = bd_node_attr(n, "value");
-        if (bd_node_role(n) == BD_ROLE_CONST)
-            return attr && attr->kind == BD_ATTR_TENSOR ? attr->tensor : NULL;
-        if (strcmp(n->op_type, "Identity") != 0 || n->input_count == 0) return NULL;
-        from = n->inputs[0];
-    }
-    return NULL;
-}
-
-const braid_tensor *bd_shape_ctx_constant(bd_shape_ctx *c, int input)
-{
-    braid_out from = c->node->inputs[input];
-    if (!from.op) return NULL;
-    const braid_tensor *t = const_tensor(from);
-    if (t) return t;
-    partial p;
     evaluator e = {0};
-    if (!eval(&e, from, &p)) return NULL;
-    for (int i = 0; i < p.count; i++) {
-        if (!p.known[i]) return NULL;
-    }
-    braid_shape shape = p.rank ? bd_shape1(p.count) : BD_SCALAR;
-    braid_tensor *made = braid_tensor_new(bd_dtype_base(braid_out_dtype(from)), shape, NULL);
-    if (!made) return NULL;
-    for (int i = 0; i < p.count; i++) {
-        if (made->dtype == BRAID_INT64)
-            bd_tensor_i64(made)[i] = p.v[i];
-        else
-            bd_tensor_i32(made)[i] = (int32_t)p.v[i];
-    }
-    bd_array_push(&c->node->graph->tensors, made);
-    return made;
-}
-
-bool bd_shape_ctx_constant_shape(bd_shape_ctx *c, int input, braid_shape *out)
-{
-    braid_out from = c->node->inputs[input];
-    partial p;
-    evaluator e = {0};
-    if (!from.op || !eval(&e, from, &p) || p.rank != 1 || p.count > BRAID_RANK_MAX) return false;
-    *out = (braid_shape){.rank = p.count};
-    for (int i = 0; i < p.count; i++)
-        out->dims[i] = p.known[i] && p.v[i] >= 0 ? p.v[i] : -1;
-    return true;
+    return eval(&e, from, out);
 }

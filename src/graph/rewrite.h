@@ -14,14 +14,8 @@
 #ifndef BD_GRAPH_REWRITE_H
 #define BD_GRAPH_REWRITE_H
 
-#include "graph/graph.h"
+#include "graph/evaluate.h"
 #include <braid/session.h>
-
-// Runs the kernel of `node` over `inputs` [input_count], with nothing else in the world, into `outputs` [output_count],
-// "no tensor" before. On an error all outputs are "no tensor". A tensor without memory stands for one whose type and shape are
-// all that counts (BD_ROLE_METADATA).
-typedef braid_code (*bd_evaluate_fn)(const braid_op *node, const braid_tensor *inputs, braid_tensor *outputs,
-                                     braid_status *st);
 
 // Constants do not grow beyond this by folding: TensorFlow's limit.
 #define BD_FOLDED_BYTES_MAX (INT64_C(10) << 20)

@@ -1,0 +1,143 @@
+// Static shapes that follow from constants through any op: those that TensorFlow's Python API shows of the same graphs, worked out
+// by hand.
+#include "base/testing/test.h"
+#include "ops/testing/op_test.h"
+
+#include <string.h>
+
+static braid_graph *g;
+
+static int open_graph(void **state)
+{
+    (void)state;
+    g = braid_graph_new();
+    return 0;
+}
+
+static int close_graph(void **state)
+{
+    (void)state;
+    braid_graph_free(g);
+    return 0;
+}
+
+static braid_out lit(const char *text)
+{
+    braid_tensor t;
+    op_test_tensor(&t, text);
+    braid_op_desc *d = braid_op_begin(g, "Const", NULL);
+    braid_op_attr_type(d, "dtype", t.dtype);
+    braid_op_attr_tensor(d, "value", &t);
+    bd_tensor_fini(&t);
+    return braid_op_end_out(d);
+}
+
+static braid_out fed(const char *attrs)
+{
+    return (braid_out){op_test_node(g, "Placeholder", attrs, NULL, 0), 0};
+}
+
+// Output 0 of a node over the other arguments.
+#define OUT(op, attrs, ...)                                                                                  \
+    ((braid_out){op_test_node(g, op, attrs, (braid_out[]){__VA_ARGS__},                                      \
+                              (int)(sizeof((braid_out[]){__VA_ARGS__}) / sizeof(braid_out))),                \
+                 0})
+
+static void expect(braid_out y, const char *want)
+{
+    BD_STATUS(st);
+    char text[BD_SHAPE_STR_MAX];
+    braid_shape shape = braid_out_shape(y);
+    if (braid_graph_status(g, st)) fail_msg("%s", braid_status_message(st));
+    if (strcmp(bd_shape_str(&shape, text), want) != 0)
+        fail_msg("%s of %s: %s, not %s", y.op->name, y.op->op_type, text, want);
+}
+
+// tf.sequence_mask(lengths).
+static braid_out sequence_mask(braid_out lengths)
+{
+    braid_out axes = OUT("Range", NULL, lit("int32[] 0"), OUT("Rank", NULL, lengths), lit("int32[] 1"));
+    braid_out longest = OUT("Maximum", NULL, lit("int32[] 0"), OUT("Max", NULL, lengths, axes));
+    braid_out row = OUT("Range", NULL, lit("int32[] 0"), longest, lit("int32[] 1"));
+    return OUT("Less", NULL, row, OUT("ExpandDims", NULL, lengths, lit("int32[] -1")));
+}
+
+static void test_integers(void **state)
+{
+    (void)state;
+    expect(sequence_mask(lit("int32[3] 1 3 2")), "[3,3]");
+    expect(sequence_mask(lit("int32[2,2] 1 3 5 2")), "[2,2,5]");
+    // tf.reshape(x, shape * 2), tf.transpose with the inverse of a permutation.
+    braid_out x = fed("dtype=float; shape=[6,4,2]"), shape = lit("int32[2] 2 6");
+    expect(OUT("Reshape", NULL, x, OUT("Mul", NULL, shape, lit("int32[] 2"))), "[4,12]");
+    expect(OUT("Transpose", NULL, x, OUT("InvertPermutation", NULL, lit("int32[3] 1 2 0"))), "[2,6,4]");
+    expect(OUT("Tile", NULL, x,
+               OUT("Select", NULL, lit("bool[3] true false true"), lit("int32[3] 1 2 3"),
+                   lit("int32[3] 7 8 9"))),
+           "[6,32,6]");
+    expect(OUT("Fill", NULL, OUT("Neg", NULL, lit("int32[2] -2 -3")), lit("float[] 0")), "[2,3]");
+    expect(
+        OUT("Fill", NULL, OUT("ReverseV2", NULL, OUT("Shape", NULL, x), lit("int32[1] 0")), lit("float[] 0")),
+        "[2,4,6]");
+}
+
+static void test_other_types(void **state)
+{
+    (void)state;
+    braid_out half = OUT("RealDiv", NULL, lit("float[] 7"), lit("float[] 2"));
+    expect(OUT("Range", NULL, lit("float[] 0"), half, lit("float[] 1")), "[4]");
+    braid_out count = OUT("Cast", "DstT=int32", OUT("Ceil", NULL, half));
+    expect(OUT("Range", NULL, lit("int32[] 0"), count, lit("int32[] 1")), "[4]");
+    // One size from numbers, the other from a feed: [?,4].
+    braid_out rows = fed("dtype=int32; shape=[]");
+    expect(OUT("Fill", NULL, OUT("Pack", NULL, rows, count), lit("float[] 0")), "[?,4]");
+    expect(OUT("Fill", NULL, OUT("StringToNumber", "out_type=int32", lit("string[2] 3 5")), lit("float[] 0")),
+           "[3,5]");
+    // The places of what is true.
+    braid_out places =
+        OUT("Reshape", NULL, OUT("Where", NULL, lit("bool[4] false false true true")), lit("int32[1] -1"));
+    expect(OUT("Fill", NULL, places, lit("float[] 0")), "[2,3]");
+}
+
+static void test_matrices(void **state)
+{
+    (void)state;
+    braid_out x = fed("dtype=float; shape=[?,3]");
+    braid_out pads = OUT("Pack", NULL, lit("int32[2] 1 2"), lit("int32[2] 3 5"));
+    expect(OUT("Pad", NULL, x, pads), "[?,11]");
+    expect(OUT("Pad", NULL, x, OUT("Transpose", NULL, pads, lit("int32[2] 1 0"))), "[?,10]");
+    braid_out blocks = fed("dtype=float; shape=[1,5]"),
+              edges = OUT("ExpandDims", NULL, lit("int32[2] 1 2"), lit("int32[] 0"));
+    expect(OUT("SpaceToBatchND", NULL, blocks, lit("int32[1] 2"), edges), "[2,4]");
+}
+
+// What a feed, chance or a variable has to do with, and what is large, is not known.
+static void test_not_constant(void **state)
+{
+    (void)state;
+    braid_out dims = lit("int32[2] 2 3"), zero = lit("float[] 0");
+    braid_out given = OUT("PlaceholderWithDefault", "shape=[2]", dims);
+    expect(OUT("Fill", NULL, OUT("Neg", NULL, OUT("Neg", NULL, given)), zero), "[?,?]");
+    braid_out drawn =
+        OUT("RandomUniformInt", "seed=1", lit("int32[1] 2"), lit("int32[] 1"), lit("int32[] 2"));
+    expect(OUT("Fill", NULL, OUT("Neg", NULL, drawn), zero), "[?,?]");
+    braid_out many = OUT("Fill", NULL, lit("int32[1] 100000"), lit("int32[] 1"));
+    expect(OUT("Fill", NULL,
+               OUT("Reshape", NULL, OUT("Sum", NULL, OUT("Neg", NULL, many), lit("int32[] 0")),
+                   lit("int32[1] 1")),
+               zero),
+           "[?]");
+    // An error of a kernel is one of the run.
+    expect(OUT("Fill", NULL, OUT("InvertPermutation", NULL, lit("int32[2] 7 7")), zero), "[?,?]");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_integers, open_graph, close_graph),
+        cmocka_unit_test_setup_teardown(test_other_types, open_graph, close_graph),
+        cmocka_unit_test_setup_teardown(test_matrices, open_graph, close_graph),
+        cmocka_unit_test_setup_teardown(test_not_constant, open_graph, close_graph),
+    };
+    return BD_RUN_TESTS(tests);
+}
