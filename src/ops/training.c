@@ -91,10 +91,10 @@ static const struct scalar_range *range_of(const char *name)
     return NULL;
 }
 
-// Where lr scales the linear term, a rate of 0 divides nothing.
+// Where lr scales the linear term, a rate of 0 divides nothing. NULL: any value.
 static bool is_in_range(const bd_training_state *s, const struct scalar_range *r, double value)
 {
-    return value * r->sign > 0 || (value == 0 && (r->with_zero || s->option));
+    return !r || value * r->sign > 0 || (value == 0 && (r->with_zero || s->option));
 }
 
 static const char *words_of_range(const struct scalar_range *r)
@@ -103,18 +103,23 @@ static const char *words_of_range(const struct scalar_range *r)
     return r->with_zero ? "non-negative " : "positive ";
 }
 
+static void fail_scalar(bd_op_ctx *c, const bd_training_state *s, int input)
+{
+    const struct scalar_range *r = range_of(input_name(c, input));
+    char text[BD_SHAPE_STR_MAX];
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s is not a %sscalar: %s", r ? r->words : input_name(c, input),
+               r && s->has_ranges ? words_of_range(r) : "", bd_shape_str(&bd_input(c, input)->shape, text));
+}
+
 static bool read_scalars(bd_op_ctx *c, const bd_training_state *s, bd_update *u)
 {
     for (int i = 0; i < s->scalar_count; i++) {
         const braid_tensor *t = bd_input(c, s->scalars[i]);
-        const char *name = input_name(c, s->scalars[i]);
-        const struct scalar_range *r = range_of(name);
-        bool is_ranged = r && s->has_ranges;
-        if (t->shape.rank == 0) u->scalars[i] = scalar_value(t);
-        if (t->shape.rank == 0 && (!is_ranged || is_in_range(s, r, u->scalars[i]))) continue;
-        char text[BD_SHAPE_STR_MAX];
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s is not a %sscalar: %s", r ? r->words : name,
-                   is_ranged ? words_of_range(r) : "", bd_shape_str(&t->shape, text));
+        bool ok = t->shape.rank == 0;
+        if (ok) u->scalars[i] = scalar_value(t);
+        if (ok && s->has_ranges) ok = is_in_range(s, range_of(input_name(c, s->scalars[i])), u->scalars[i]);
+        if (ok) continue;
+        fail_scalar(c, s, s->scalars[i]);
         return false;
     }
     return true;
