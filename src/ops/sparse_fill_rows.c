@@ -1,4 +1,4 @@
-// SparseFillEmptyRows and its gradient: a sparse tensor that has an entry in every row.
+// SparseFillEmptyRows, RaggedFillEmptyRows and their gradients: a sparse or ragged tensor that has a value in every row.
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "ops/sparse.h"
@@ -20,6 +20,46 @@ static braid_code fill_shape(bd_shape_ctx *c, braid_status *st)
     c->outputs[2] = bd_shape1(known ? bd_shape_dim(&dense, 0) : -1);
     c->outputs[3] = bd_shape1(count < 0 ? bd_shape_dim(&c->inputs[1], 0) : count);
     return BRAID_OK;
+}
+
+static braid_code ragged_shape(bd_shape_ctx *c, braid_status *st)
+{
+    int64_t rows, count = bd_shape_dim(&c->inputs[0], 0);
+    for (int i = 0; i < 4; i++) {
+        braid_code code = bd_shape_ctx_rank(c, i, i < 2 ? 1 : 0, st);
+        if (code) return code;
+    }
+    bool known = bd_shape_ctx_constant_int(c, 2, &rows) && rows >= 0;
+    c->outputs[0] = c->outputs[1] = bd_shape1(-1);
+    c->outputs[2] = bd_shape1(known ? rows : -1);
+    c->outputs[3] = bd_shape1(count < 0 ? bd_shape_dim(&c->inputs[1], 0) : count);
+    return BRAID_OK;
+}
+
+// Values by row numbers, read as a sparse tensor of one dimension. False: the kernel has failed.
+static bool ragged_input(bd_op_ctx *c, bd_sparse *s)
+{
+    static const char *const names[] = {"value_rowids", "values", "nrows"};
+    const braid_tensor *ids = bd_input(c, 0), *values = bd_input(c, 1);
+    for (int i = 0; i < 3; i++) {
+        const braid_shape *shape = &bd_input(c, i)->shape;
+        if (shape->rank == (i < 2 ? 1 : 0)) continue;
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be a %s, saw: %s", names[i],
+                   i < 2 ? "vector" : "scalar", bd_shape_str(shape, (char[BD_SHAPE_STR_MAX]){0}));
+        return false;
+    }
+    int64_t rows = bd_tensor_i64(bd_input(c, 2))[0];
+    if (ids->shape.dims[0] != values->shape.dims[0] || rows < 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%lld value_rowids for %lld values in %lld rows",
+                   (long long)ids->shape.dims[0], (long long)values->shape.dims[0], (long long)rows);
+    } else if (!bd_tensor_keep(&s->indices, ids)) {
+        bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when copying value_rowids");
+    }
+    s->at = bd_op_failed(c) ? NULL : bd_tensor_i64(&s->indices);
+    s->values = values;
+    s->count = ids->shape.dims[0];
+    s->shape = bd_shape1(rows);
+    return !bd_op_failed(c);
 }
 
 static bool check_rows(bd_op_ctx *c, const bd_sparse *s)
@@ -88,25 +128,53 @@ static void place_entries(bd_op_ctx *c, const bd_sparse *s, int64_t *next, int64
     }
 }
 
+// Output 0: a matrix of indices, or a vector of row numbers. NULL: the kernel has failed.
+static int64_t *output_places(bd_op_ctx *c, const bd_sparse *s, bool is_ragged, int64_t count)
+{
+    if (!is_ragged) return bd_output_sparse_indices(c, 0, count, s->shape.rank);
+    braid_tensor *ids = bd_output_sparse_values(c, 0, BRAID_INT64, count);
+    return ids ? bd_tensor_i64(ids) : NULL;
+}
+
+static void fill_rows(bd_op_ctx *c, const bd_sparse *s, bool is_ragged)
+{
+    if (!check_rows(c, s)) return;
+    int64_t *next = bd_sparse_numbers(c, s->shape.dims[0]), *at = NULL;
+    int64_t count = next ? count_rows(c, s, next) : -1;
+    braid_tensor *y = NULL, *moved = NULL;
+    if (count >= 0) at = output_places(c, s, is_ragged, count);
+    if (at) y = bd_output_sparse_values(c, 1, s->values->dtype, count);
+    if (y) moved = bd_output_sparse_values(c, 3, BRAID_INT64, s->count);
+    if (moved) place_entries(c, s, next, at, y, bd_tensor_i64(moved));
+    bd_free(next);
+}
+
 static void fill_run(bd_op_ctx *c)
 {
     BD_SPARSE(s);
-    if (!bd_sparse_input(c, 0, 1, 2, &s) || !check_rows(c, &s)) return;
-    int64_t *next = bd_sparse_numbers(c, s.shape.dims[0]), *at = NULL;
-    int64_t count = next ? count_rows(c, &s, next) : -1;
-    braid_tensor *y = NULL, *moved = NULL;
-    if (count >= 0) at = bd_output_sparse_indices(c, 0, count, s.shape.rank);
-    if (at) y = bd_output_sparse_values(c, 1, s.values->dtype, count);
-    if (y) moved = bd_output_sparse_values(c, 3, BRAID_INT64, s.count);
-    if (moved) place_entries(c, &s, next, at, y, bd_tensor_i64(moved));
-    bd_free(next);
+    if (bd_sparse_input(c, 0, 1, 2, &s)) fill_rows(c, &s, false);
+}
+
+static void ragged_run(bd_op_ctx *c)
+{
+    BD_SPARSE(s);
+    if (ragged_input(c, &s)) fill_rows(c, &s, true);
+}
+
+static void gradient_by(bd_grad_ctx *c, const char *op)
+{
+    c->input_grads[1] = bd_b2(c->graph, op, NULL, (braid_out){c->op, 3}, c->output_grads[1]);
+    c->input_grads[3] = (braid_out){c->input_grads[1].op, 1};
 }
 
 static void fill_gradient(bd_grad_ctx *c)
 {
-    c->input_grads[1] =
-        bd_b2(c->graph, "SparseFillEmptyRowsGrad", NULL, (braid_out){c->op, 3}, c->output_grads[1]);
-    c->input_grads[3] = (braid_out){c->input_grads[1].op, 1};
+    gradient_by(c, "SparseFillEmptyRowsGrad");
+}
+
+static void ragged_gradient(bd_grad_ctx *c)
+{
+    gradient_by(c, "RaggedFillEmptyRowsGrad");
 }
 
 BD_OP(SparseFillEmptyRows) = {
@@ -120,7 +188,19 @@ BD_OP(SparseFillEmptyRows) = {
            "also which rows those are, and where each entry went.",
 };
 
-// ---- SparseFillEmptyRowsGrad ----
+BD_OP(RaggedFillEmptyRows) = {
+    .signature = "(value_rowids: int64, values: T, nrows: int64, default_value: T) -> (output_value_rowids: "
+                 "int64, output_values: T, empty_row_indicator: bool, reverse_index_map: int64)",
+    .attrs = "T:type",
+    .shape = ragged_shape,
+    .gradient = ragged_gradient,
+    .kernels = BD_KERNELS({.run = ragged_run}),
+    .doc =
+        "A ragged tensor's values by row, with default_value in each row that has none; also which rows those "
+        "are, and where each value went.",
+};
+
+// ---- The gradients ----
 
 static braid_code fill_grad_shape(bd_shape_ctx *c, braid_status *st)
 {
@@ -183,4 +263,12 @@ BD_OP(SparseFillEmptyRowsGrad) = {
     .shape = fill_grad_shape,
     .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T"), .run = fill_grad_run}),
     .doc = "The gradients of SparseFillEmptyRows for the values, and for the default value.",
+};
+
+BD_OP(RaggedFillEmptyRowsGrad) = {
+    .signature = "(reverse_index_map: int64, grad_values: T) -> (d_values: T, d_default_value: T)",
+    .attrs = "T:type",
+    .shape = fill_grad_shape,
+    .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T"), .run = fill_grad_run}),
+    .doc = "The gradients of RaggedFillEmptyRows for the values, and for the default value.",
 };

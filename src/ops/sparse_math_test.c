@@ -236,6 +236,53 @@ static void test_filled_rows(void **state)
     OP_TEST_VALUES(cases);
 }
 
+// The rows of the example above.
+static void test_filled_ragged_rows(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"RaggedFillEmptyRows", NULL, "int64[4] 0 0 2 3; string[4] a b c d; int64[] 5; string[] z",
+         "int64[6] 0 0 1 2 3 4; string[6] a b z c d z; bool[5] false true false false true; int64[4] 0 1 3 4"},
+        {"RaggedFillEmptyRows", NULL, "int64[3] 2 0 2; float[3] 1 2 3; int64[] 3; float[] -1",
+         "int64[4] 0 1 2 2; float[4] 2 -1 1 3; bool[3] false true false; int64[3] 2 0 3"},
+        {"RaggedFillEmptyRows", NULL, "int64[0]; int32[0]; int64[] 0; int32[] 7",
+         "int64[0]; int32[0]; bool[0]; int64[0]"},
+        {"RaggedFillEmptyRows", NULL, "int64[1] 3; int32[1] 1; int64[] 3; int32[] 7",
+         "InvalidArgument: is invalid: 3 >= 3"},
+        {"RaggedFillEmptyRows", NULL, "int64[1] -1; int32[1] 1; int64[] 3; int32[] 7",
+         "InvalidArgument: is invalid: -1 >= 3"},
+        {"RaggedFillEmptyRows", NULL, "int64[2] 1; int32[1] 1; int64[] 3; int32[] 7",
+         "InvalidArgument: 2 value_rowids for 1 values in 3 rows"},
+        {"RaggedFillEmptyRows", NULL, "int64[0]; int32[0]; int64[] -3; int32[] 7",
+         "InvalidArgument: in -3 rows"},
+        {"RaggedFillEmptyRows", NULL, "int64[] 1; int32[1] 1; int64[] 3; int32[] 7",
+         "InvalidArgument: value_rowids must be a vector, saw: []"},
+        {"RaggedFillEmptyRows", NULL, "int64[1] 1; int32[1] 1; int64[1] 3; int32[] 7",
+         "InvalidArgument: nrows must be a scalar, saw: [1]"},
+        {"RaggedFillEmptyRows", NULL, "int64[1] 1; int32[1] 1; int64[] 3; int32[1] 7",
+         "InvalidArgument: default_value must be a scalar, saw: [1]"},
+        {"RaggedFillEmptyRowsGrad", NULL, "int64[3] 2 0 3; float[5] 1 2 3 4 10",
+         "float[3] 3 1 4; float[] 12"},
+        {"RaggedFillEmptyRowsGrad", NULL, "int64[0]; double[0]", "double[0]; double[] 0"},
+        {"RaggedFillEmptyRowsGrad", NULL, "int64[] 2; float[2] 1 2",
+         "InvalidArgument: reverse_index_map must be a vector, saw: []"},
+        {"RaggedFillEmptyRowsGrad", NULL, "int64[1] 2; float[2] 1 2",
+         "InvalidArgument: Elements in reverse index must be in [0, 2) but got 2"},
+    };
+    OP_TEST_VALUES(cases);
+    static const op_shape_case shapes[] = {
+        {"RaggedFillEmptyRows", NULL, "int64[4]; [?]; int64[] 5; []", "[?]; [?]; [5]; [4]"},
+        {"RaggedFillEmptyRows", NULL, "int64[?]; [?]; int64[1]; []",
+         "InvalidArgument: Shape must be rank 0 but is rank 1"},
+        {"RaggedFillEmptyRowsGrad", NULL, "int64[8]; [9]", "[8]; []"},
+    };
+    OP_TEST_SHAPES(shapes);
+    static const op_grad_case gradients[] = {
+        {"RaggedFillEmptyRows", NULL, "int64[3] 2 0 2; double[3] 1 2 3; int64[] 4; double[] 7"},
+    };
+    OP_TEST_GRADIENTS(gradients);
+}
+
 static void test_shapes(void **state)
 {
     (void)state;
@@ -292,8 +339,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_products),    cmocka_unit_test(test_entries),
         cmocka_unit_test(test_reductions),  cmocka_unit_test(test_softmax),
-        cmocka_unit_test(test_filled_rows), cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_filled_rows), cmocka_unit_test(test_filled_ragged_rows),
+        cmocka_unit_test(test_shapes),      cmocka_unit_test(test_gradients),
     };
     return BD_RUN_TESTS(tests);
 }
