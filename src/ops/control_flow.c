@@ -48,14 +48,25 @@ static braid_out switch_branch(braid_graph *g, braid_out data, braid_out pred, i
     return braid_output(braid_op_end(d), branch);
 }
 
+// The gradient of a variable's handle that a branch does not use, where the other has one of type `dtype`.
+static braid_out zeros_of_variable(braid_graph *g, braid_out handle, braid_dtype dtype)
+{
+    const braid_out shape = bd_b1(g, "VariableShape", NULL, handle);
+    return bd_b2(g, "Fill", "zeros", shape, bd_b_const_f(g, NULL, dtype, 0));
+}
+
 // Outside loops: the gradient of the branch that was taken. Each is switched again, because one that is a constant is there
 // also when its branch was not taken.
 static void switch_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
     braid_out pred = c->op->inputs[1], branches[2];
-    for (int i = 0; i < 2; i++)
-        branches[i] = switch_branch(g, c->output_grads[i], pred, i);
+    for (int i = 0; i < 2; i++) {
+        braid_out grad = c->output_grads[i];
+        if (!grad.op)
+            grad = zeros_of_variable(g, braid_output(c->op, i), braid_out_dtype(c->output_grads[!i]));
+        branches[i] = switch_branch(g, grad, pred, i);
+    }
     braid_op_desc *d = braid_op_begin(g, "Merge", NULL);
     braid_op_input_list(d, branches, 2);
     c->input_grads[0] = braid_output(braid_op_end(d), 0);

@@ -334,35 +334,116 @@ static void test_the_gradient_of_the_library(void **state)
     braid_graph_free(g);
 }
 
-// A variable's handle goes into a loop, which reads it in each iteration: v = v * w, three times.
-static void test_a_variable_in_a_loop(void **state)
+#define RESOURCE "type: DT_RESOURCE "
+// times(v, h) = v * the variable; leave(v, h) = v; some(v, h) = v < 5 ? times(v, h) : leave(v, h)
+#define BY_VARIABLE                                                                                          \
+    FUNCTION("times", IN("v") IN_T("h", "DT_RESOURCE") OUT("y"),                                             \
+             BODY("w", "ReadVariableOp", INPUT("h") TYPE("dtype", "DT_FLOAT"))                               \
+                 BODY("m", "Mul", INPUT("v") INPUT("w:value:0") T_FLOAT) RET("y", "m:z:0"))                  \
+    FUNCTION("leave", IN("v") IN_T("h", "DT_RESOURCE") OUT("y"), RET("y", "v"))                              \
+    FUNCTION("some", IN("v") IN_T("h", "DT_RESOURCE") OUT("y"),                                              \
+             BODY("c", "Const", CONST_F("5")) BODY("l", "Less", INPUT("v") INPUT("c:output:0") T_FLOAT)      \
+                 BODY("i", "If",                                                                             \
+                      INPUT("l:z:0") INPUT("v") INPUT("h") TYPE("Tcond", "DT_BOOL")                          \
+                          TYPES("Tin", F1 RESOURCE) TYPES("Tout", F1) FUNC("then_branch", "times")           \
+                              FUNC("else_branch", "leave")) RET("y", "i:output:0"))
+// x, assigned to variable h
+#define VARIABLE                                                                                             \
+    X CONST("zero", "0") NODE("h", "VarHandleOp", TYPE("dtype", "DT_FLOAT") ATTR("shape", "shape { }"))      \
+        NODE("set", "AssignVariableOp", INPUT("h") INPUT("x") TYPE("dtype", "DT_FLOAT"))
+
+static void check_variable(const char *library, const char *nodes, double x, double y, double dw)
 {
-    (void)state;
     BD_STATUS(st);
-    braid_graph *g = graph_of(
-        FUNCTION("more", IN("i") IN("v") IN_T("h", "DT_RESOURCE") OUT_T("z", "DT_BOOL"),
-                 BODY("c", "Const", CONST_F("3")) BODY("l", "Less", INPUT("i") INPUT("c:output:0") T_FLOAT)
-                     RET("z", "l:z:0"))
-            FUNCTION(
-                "step", IN("i") IN("v") IN_T("h", "DT_RESOURCE") OUT("j") OUT("u") OUT_T("k", "DT_RESOURCE"),
-                BODY("one", "Const", CONST_F("1")) BODY("a", "Add", INPUT("i") INPUT("one:output:0") T_FLOAT)
-                    BODY("w", "ReadVariableOp", INPUT("h") TYPE("dtype", "DT_FLOAT"))
-                        BODY("m", "Mul", INPUT("v") INPUT("w:value:0") T_FLOAT) RET("j", "a:z:0")
-                            RET("u", "m:z:0") RET("k", "h")),
-        X CONST("zero", "0") NODE("h", "VarHandleOp", TYPE("dtype", "DT_FLOAT") ATTR("shape", "shape { }"))
-            NODE("set", "AssignVariableOp", INPUT("h") INPUT("x") TYPE("dtype", "DT_FLOAT"))
-                NODE("loop", "While",
-                     INPUT("zero") INPUT("x") INPUT("h") INPUT("^set") TYPES("T", F1 F1 "type: DT_RESOURCE ")
-                         FUNC("cond", "more") FUNC("body", "step"))
-                    NODE("y", "Identity", INPUT("loop:1") T_FLOAT));
-    braid_out y = braid_graph_find_out(g, "y"), h = braid_graph_find_out(g, "h"), dw;
-    braid_gradients(g, &y, 1, &h, 1, NULL, &dw);
+    braid_graph *g = graph_of(library, nodes);
+    braid_out of = braid_graph_find_out(g, "y"), h = braid_graph_find_out(g, "h"), grad;
+    braid_gradients(g, &of, 1, &h, 1, NULL, &grad);
     braid_graph_status(g, st);
     assert_ok(st);
     braid_session *s = braid_session_open(g, NULL, st);
-    assert_true(run(s, g, y, 2) == 16);
-    assert_true(run(s, g, dw, 2) == 3 * 2 * 4); // x * 3 w^2
+    assert_true(run(s, g, of, x) == y);
+    assert_true(run(s, g, grad, x) == dw);
     braid_session_close(s, st);
+    braid_graph_free(g);
+}
+
+// A variable's handle goes into a loop, which uses it in each of three iterations, or in those where v < 5.
+static void test_a_variable_in_a_loop(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *by;
+        double x, y, dw;
+    } cases[] = {{"times", 2, 16, 3 * 2 * 4}, {"some", 2, 8, 2 * 2 * 2}, {"some", 7, 7, 0}};
+    for (size_t i = 0; i < BD_COUNTOF(cases); i++) {
+        char *library = bd_asprintf(
+            BY_VARIABLE FUNCTION("more", IN("i") IN("v") IN_T("h", "DT_RESOURCE") OUT_T("z", "DT_BOOL"),
+                                 BODY("c", "Const", CONST_F("3")) BODY(
+                                     "l", "Less", INPUT("i") INPUT("c:output:0") T_FLOAT) RET("z", "l:z:0"))
+                FUNCTION("step",
+                         IN("i") IN("v") IN_T("h", "DT_RESOURCE") OUT("j") OUT("u") OUT_T("k", "DT_RESOURCE"),
+                         BODY("one", "Const", CONST_F("1"))
+                             BODY("a", "Add", INPUT("i") INPUT("one:output:0") T_FLOAT)
+                                 BODY("f", "PartitionedCall",
+                                      INPUT("v") INPUT("h") CALL_ATTRS(F1 RESOURCE, F1, "%s"))
+                                     RET("j", "a:z:0") RET("u", "f:output:0") RET("k", "h")),
+            cases[i].by);
+        check_variable(library,
+                       VARIABLE NODE("loop", "While",
+                                     INPUT("zero") INPUT("x") INPUT("h") INPUT("^set")
+                                         TYPES("T", F1 F1 RESOURCE) FUNC("cond", "more") FUNC("body", "step"))
+                           NODE("y", "Identity", INPUT("loop:1") T_FLOAT),
+                       cases[i].x, cases[i].y, cases[i].dw);
+        bd_free(library);
+    }
+}
+
+// A variable's handle goes into branches, of which one or both use it: y = x > 0 ? x * w : x, or x * w in both.
+static void test_a_variable_in_branches(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *branch;
+        double x, y, dw;
+    } cases[] = {{"leave", 2, 4, 2}, {"leave", -2, -2, 0}, {"times", 2, 4, 2}, {"times", -2, 4, -2}};
+    for (size_t i = 0; i < BD_COUNTOF(cases); i++) {
+        char *nodes =
+            bd_asprintf(VARIABLE NODE("p", "Greater", INPUT("x") INPUT("zero") T_FLOAT)
+                            NODE("y", "If",
+                                 INPUT("p") INPUT("x") INPUT("h") INPUT("^set") TYPE("Tcond", "DT_BOOL")
+                                     TYPES("Tin", F1 RESOURCE) TYPES("Tout", F1) FUNC("then_branch", "times")
+                                         FUNC("else_branch", "%s")),
+                        cases[i].branch);
+        check_variable(BY_VARIABLE, nodes, cases[i].x, cases[i].y, cases[i].dw);
+        bd_free(nodes);
+    }
+}
+
+// What a called function gathers has gradients of rows, as without the call.
+static void test_rows_that_a_function_gathers(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_graph *g =
+        graph_of(FUNCTION("look_up", IN_T("h", "DT_RESOURCE") IN_T("i", "DT_INT32") OUT("y"),
+                          BODY("r", "ResourceGather",
+                               INPUT("h") INPUT("i") TYPE("dtype", "DT_FLOAT") TYPE("Tindices", "DT_INT32"))
+                              RET("y", "r:output:0")),
+                 NODE("h", "VarHandleOp",
+                      TYPE("dtype", "DT_FLOAT") ATTR("shape", "shape { dim { size: 3 } dim { size: 2 } }"))
+                     NODE("i", "Const",
+                          TYPE("dtype", "DT_INT32")
+                              ATTR("value", "tensor { dtype: DT_INT32 tensor_shape { dim { size: 2 } } "
+                                            "int_val: 2 int_val: 0 } "))
+                         NODE("y", "PartitionedCall",
+                              INPUT("h") INPUT("i") CALL_ATTRS(RESOURCE "type: DT_INT32 ", F1, "look_up")));
+    braid_out y = braid_graph_find_out(g, "y"), h = braid_graph_find_out(g, "h");
+    braid_gradient grad;
+    braid_gradients_of_rows(g, &y, 1, &h, 1, NULL, &grad);
+    braid_graph_status(g, st);
+    assert_ok(st);
+    assert_non_null(grad.values.op);
+    assert_non_null(grad.indices.op);
     braid_graph_free(g);
 }
 
@@ -392,6 +473,8 @@ int main(void)
         cmocka_unit_test(test_effects_happen_once),
         cmocka_unit_test(test_the_gradient_of_the_library),
         cmocka_unit_test(test_a_variable_in_a_loop),
+        cmocka_unit_test(test_a_variable_in_branches),
+        cmocka_unit_test(test_rows_that_a_function_gathers),
         cmocka_unit_test(test_what_cannot_be_lowered),
     };
     return BD_RUN_TESTS(tests);
