@@ -1,3 +1,4 @@
+// Writes down what tests have run of each op.
 #include "ops/testing/op_rows.h"
 
 #include "base/alloc.h"
