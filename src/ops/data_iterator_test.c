@@ -28,6 +28,8 @@ static void test_use(void **state)
     pipeline wrong = pipeline_open(l, RANGE(2), "string");
     op_live_run(l, wrong.make, "",
                 "InvalidArgument: Data type mismatch at component 0: expected string but got int64.");
+    wrong = pipeline_open(l, RANGE(2) "ShardDataset(int64[] -1; int64[] -1)", "int64");
+    op_live_run(l, wrong.make, "", "FailedPrecondition: can only be used below an AutoShardDataset");
     wrong = pipeline_open(l, RANGE(2), "int64,int64");
     op_live_run(l, wrong.make, "",
                 "InvalidArgument: Number of components does not match: expected 2 types but got 1.");

@@ -54,6 +54,15 @@ static void test_selections(void **state)
         {RANGE(1) "AutoShardDataset(int64[] 2; int64[] 0)", "int64",
          "InvalidArgument: aren't enough elements in this dataset for each shard to have at least one element",
          1},
+        // 1 3 of 0 1 2 3, twice
+        {RANGE(4) "ShardDataset(int64[] -1; int64[] -1) RepeatDataset(int64[] 2) "
+                  "AutoShardDataset{auto_shard_policy=3}(int64[] 2; int64[] 1)",
+         "int64", "int64[] 1 | int64[] 3 | int64[] 1 | int64[] 3 | end"},
+        {RANGE(2) "ShardDataset{require_non_empty=true}(int64[] -1; int64[] -1) "
+                  "AutoShardDataset{auto_shard_policy=3}(int64[] 3; int64[] 0)",
+         "int64", "InvalidArgument: (# elems = 2, # shards = 3)"},
+        {RANGE(2) "AutoShardDataset{auto_shard_policy=3}(int64[] 2; int64[] 1)", "int64",
+         "int64[] 0 | int64[] 1 | end", 2},
         {RANGE(1) "AutoShardDataset(int64[] 1; int64[] 0)", "int64", "int64[] 0 | end", 1},
         {RANGE(2) "AutoShardDataset{auto_shard_policy=-1}(int64[] 2; int64[] 0)", "int64",
          "int64[] 0 | int64[] 1 | end", 2},

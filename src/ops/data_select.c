@@ -134,10 +134,29 @@ BD_OP(SkipDataset) = {
 
 // ---- ShardDataset ----
 
+// TensorFlow's SHARD_HINT: an AutoShardDataset above says how many shards there are and which one is meant.
+#define OPEN_SHARDS (-1)
+
+// Whose count and index are the iterator's.
+static const select_dataset *shard_of(const bd_iterator *it)
+{
+    const select_dataset *d = dataset_of(it->dataset);
+    return d->count == OPEN_SHARDS ? dataset_of(it->shard) : d;
+}
+
+static braid_code shard_open(bd_iterator *it, braid_status *st)
+{
+    if (dataset_of(it->dataset)->count != OPEN_SHARDS || it->shard) return BRAID_OK;
+    return bd_fail(st, BRAID_FAILED_PRECONDITION,
+                   "`tf.data.Dataset.shard(SHARD_HINT, ...)` can only be used below an AutoShardDataset with "
+                   "`tf.data.experimental.AutoShardPolicy.HINT` policy.");
+}
+
 static int64_t shard_count(const bd_dataset *base)
 {
     const select_dataset *d = dataset_of(base);
     int64_t n = bd_cardinality_of_input(base);
+    if (d->count == OPEN_SHARDS) return BD_CARDINALITY_UNKNOWN;
     return n < 0 ? n : n / d->count + (d->index < n % d->count);
 }
 
@@ -149,22 +168,22 @@ static bd_turn too_few(bd_iterator *it)
         "There aren't enough elements in this dataset for each shard to have at least one element (# "
         "elems = %lld, # shards = %lld). If you are using datasets with distribution strategy, consider "
         "turning dataset autosharding off with `tf.data.Options`.",
-        (long long)iterator_of(it)->seen, (long long)dataset_of(it->dataset)->count);
+        (long long)iterator_of(it)->seen, (long long)shard_of(it)->count);
 }
 
 // With require_non_empty, the first element is given only when there is one for every shard.
 static bd_turn give_found(bd_iterator *it)
 {
-    const select_dataset *d = dataset_of(it->dataset);
     select_iterator *s = iterator_of(it);
-    if (d->require_non_empty && s->seen < d->count) return bd_pull(it, it->input);
+    if (dataset_of(it->dataset)->require_non_empty && s->seen < shard_of(it)->count)
+        return bd_pull(it, it->input);
     s->has_found = false;
     return bd_give(it);
 }
 
 static bd_turn shard_received(bd_iterator *it, bd_iterator *from)
 {
-    const select_dataset *d = dataset_of(it->dataset);
+    const select_dataset *d = shard_of(it);
     select_iterator *s = iterator_of(it);
     if (from->answer.kind != BD_ANSWER_ELEMENT) {
         bool is_short = s->has_found && from->answer.kind == BD_ANSWER_END;
@@ -189,13 +208,15 @@ static const bd_dataset_kind shard_kind = {
     .iterator_size = sizeof(select_iterator),
     .opens_input = true,
     .cardinality = shard_count,
+    .open = shard_open,
     .next = pull_input,
     .received = shard_received,
 };
 
-static void make_shard(bd_op_ctx *c, int64_t count, int64_t index, bool require_non_empty)
+static void make_shard(bd_op_ctx *c, const bd_dataset_kind *kind, int64_t count, int64_t index,
+                       bool require_non_empty)
 {
-    bd_dataset *d = bd_dataset_over_input(c, &shard_kind);
+    bd_dataset *d = bd_dataset_over_input(c, kind);
     if (!d) return;
     dataset_of(d)->count = count;
     dataset_of(d)->index = index;
@@ -208,15 +229,15 @@ static void shard_run(bd_op_ctx *c)
     int64_t count, index;
     if (!bd_input_scalar_int(c, 1, "num_shards", &count) || !bd_input_scalar_int(c, 2, "index", &index))
         return;
-    if (count <= 0)
+    if (count <= 0 && count != OPEN_SHARDS)
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,
                    "Number of shards must be greater than zero (currently num_shards = %lld).",
                    (long long)count);
-    else if (index < 0 || index >= count)
+    else if (count != OPEN_SHARDS && (index < 0 || index >= count))
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Index must be between 0 and %lld (currently index = %lld).",
                    (long long)count - 1, (long long)index);
     else
-        make_shard(c, count, index, bd_node_attr_bool(c->node, "require_non_empty"));
+        make_shard(c, &shard_kind, count, index, bd_node_attr_bool(c->node, "require_non_empty"));
 }
 
 BD_OP(ShardDataset) = {
@@ -225,13 +246,26 @@ BD_OP(ShardDataset) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalars,
     .kernels = BD_KERNELS({.run = shard_run}),
-    .doc = "Every `num_shards`th element of a dataset, beginning with that of number `index`.",
+    .doc =
+        "Every `num_shards`th element of a dataset, beginning with that of number `index`; with -1 shards, those that an "
+        "AutoShardDataset with the policy HINT says.",
 };
 
 // TensorFlow's AutoShardPolicy.
 enum {
     SHARD_OFF = -1,
     SHARD_HINT = 3
+};
+
+static const bd_dataset_kind hint_kind = {
+    .name = "AutoShard",
+    .dataset_size = sizeof(select_dataset),
+    .iterator_size = sizeof(bd_iterator),
+    .opens_input = true,
+    .says_shard = true,
+    .cardinality = bd_cardinality_of_input,
+    .next = pull_input,
+    .received = bd_pass,
 };
 
 static void auto_shard_run(bd_op_ctx *c)
@@ -243,25 +277,29 @@ static void auto_shard_run(bd_op_ctx *c)
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "num_workers must be greater than zero.");
     } else if (index < 0 || index >= count) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "index must be between 0 and %lld", (long long)count - 1);
-    } else if (policy < SHARD_OFF || policy >= SHARD_HINT) {
-        bd_op_fail(c, BRAID_UNIMPLEMENTED, "auto_shard_policy %lld is not served", (long long)policy);
+    } else if (policy < SHARD_OFF || policy > SHARD_HINT) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "auto_shard_policy %lld is none of AutoShardPolicy",
+                   (long long)policy);
+    } else if (policy == SHARD_HINT) {
+        make_shard(c, &hint_kind, count, index, false);
     } else if (policy == SHARD_OFF || count == 1) {
         bd_dataset *d = bd_input_dataset(c, 0);
         if (d) bd_output_dataset(c, bd_dataset_ref(d));
     } else {
-        make_shard(c, count, index, true);
+        make_shard(c, &shard_kind, count, index, true);
     }
 }
 
 // TensorFlow shards by files where it can find them, which leaves each worker other elements, but as many of them.
-#define AUTO_SHARD_OP                                                                                        \
-    {                                                                                                        \
-        .signature = "(input_dataset: variant, num_workers: int64, index: int64) -> (handle: variant)",      \
-        .attrs = BD_DATASET_ATTRS "; auto_shard_policy:int=0; num_replicas:int=0",                           \
-        .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalars,                                     \
-        .kernels = BD_KERNELS({.run = auto_shard_run}),                                                      \
-        .deviation = "Elements are shared out, never files; the policy HINT is not served.",                 \
-        .doc = "A worker's share of a dataset, which must not be empty; all of it with the policy OFF."      \
+#define AUTO_SHARD_OP                                                                                                             \
+    {                                                                                                                             \
+        .signature = "(input_dataset: variant, num_workers: int64, index: int64) -> (handle: variant)",                           \
+        .attrs = BD_DATASET_ATTRS "; auto_shard_policy:int=0; num_replicas:int=0",                                                \
+        .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalars,                                                          \
+        .kernels = BD_KERNELS({.run = auto_shard_run}),                                                                           \
+        .deviation = "Elements are shared out, never files.",                                                                     \
+        .doc =                                                                                                                    \
+            "A worker's share of a dataset, which must not be empty; all of it with OFF; with HINT what shards below leave open." \
     }
 
 BD_OP(AutoShardDataset) = AUTO_SHARD_OP;

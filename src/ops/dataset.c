@@ -215,6 +215,7 @@ static void free_iterator(bd_iterator *it)
     bd_free(it->answer.tensors);
     bd_status_fini(&it->answer.st);
     bd_chain_unref(it->chain);
+    bd_dataset_unref(it->shard);
     bd_dataset_unref(it->stats);
     bd_dataset_unref(it->dataset);
     bd_free(it);
@@ -249,6 +250,11 @@ static uint64_t path_of(const char *name, const bd_iterator *owner, int64_t inde
     return bd_fingerprint64((const char *)step, sizeof step); // the same in every process: it may be saved
 }
 
+static bd_dataset *inherited(bd_dataset *d)
+{
+    return d ? bd_dataset_ref(d) : NULL;
+}
+
 braid_code bd_iterator_open(bd_dataset *d, bd_chain *chain, const bd_iterator *owner, int64_t index,
                             bd_iterator **out, braid_status *st)
 {
@@ -257,8 +263,8 @@ braid_code bd_iterator_open(bd_dataset *d, bd_chain *chain, const bd_iterator *o
     it->dataset = bd_dataset_ref(d);
     it->chain = bd_chain_ref(chain);
     it->path = path_of(d->kind->name, owner, index);
-    it->stats = d->kind->gathers_stats ? d : owner ? owner->stats : NULL;
-    if (it->stats) bd_dataset_ref(it->stats);
+    it->shard = inherited(d->kind->says_shard ? d : owner ? owner->shard : NULL);
+    it->stats = inherited(d->kind->gathers_stats ? d : owner ? owner->stats : NULL);
     it->answer.tensors = bd_calloc((size_t)d->count, sizeof *it->answer.tensors);
     braid_code code = d->kind->opens_input ? open_input(it, st) : BRAID_OK;
     if (!code && d->kind->open) code = d->kind->open(it, st);

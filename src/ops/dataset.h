@@ -57,9 +57,9 @@ typedef struct bd_dataset_kind {
     size_t dataset_size, iterator_size;          // of the kind's own structs, which start with those below
     void (*destroy)(bd_dataset *d);              // frees what is the kind's own; may be NULL
     int64_t (*cardinality)(const bd_dataset *d); // NULL: unknown
-    bool
-        gathers_stats; // what its iterators open puts statistics to the dataset's aggregator (ops/data_stats.c)
-    bool opens_input; // an iterator has one over the first input from its beginning: it->input
+    bool says_shard;    // shards below that are left open are those that it says (ops/data_select.c)
+    bool gathers_stats; // iterators below put statistics to its aggregator (ops/data_stats.c)
+    bool opens_input;   // an iterator has one over the first input from its beginning: it->input
     // The beginning of an iterator, whose memory is zero. On an error `close` is called. May be NULL.
     braid_code (*open)(bd_iterator *it, braid_status *st);
     // It was pulled. It has not answered "end" before.
@@ -152,7 +152,8 @@ struct bd_iterator {
     bd_chain *calls;     // whose token ends the calls of its functions; not owned; NULL: that of `chain`
     bd_iterator *parent; // that has pulled it; NULL at the top
     bd_iterator *input;  // owned; NULL
-    bd_dataset *stats;   // above it, of a kind that gathers statistics; a reference; NULL: there is none
+    bd_dataset *shard; // above it, of a kind that says which shard is meant; a reference; NULL: there is none
+    bd_dataset *stats; // above it, of a kind that gathers statistics; a reference; NULL: there is none
     bd_answer answer;
 };
 
