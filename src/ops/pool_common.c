@@ -98,10 +98,17 @@ bool bd_pool_check_shape(bd_op_ctx *c, int i, const char *kind, const char *name
     return false;
 }
 
+static bool is_empty(const bd_pooling_shape *s, const int64_t size[2])
+{
+    return s->batch == 0 || s->channels == 0 || size[0] == 0 || size[1] == 0;
+}
+
 void bd_pool_run(bd_op_ctx *c, bd_pooling_kind kind, const bd_pooling_shape *shape,
                  const bd_pooling_data *data)
 {
     bd_pool_state *s = c->state;
+    // Beside a size of 0 the others may be too large to walk over. Gradients of no window are zeros.
+    if (is_empty(shape, shape->in) || (!data->dx && is_empty(shape, shape->out))) return;
     if (s->type != BD_F32 || !bd_run_prepared(c, &s->cache, bd_pooling_take(&s->cache, kind, shape), data))
         bd_pooling_plain(s->type, kind, shape, data);
 }

@@ -296,6 +296,11 @@ static void test_empty(void **state)
          "float[0,4,4,3]; float[0,2,2,3]; float[0,4,4,3]; int32[4] 1 2 2 1; int32[4] 1 2 2 1",
          "float[0,2,2,3]"},
         {"MaxPoolGradGrad", POOL2, "float[0,4,4,3]; float[0,2,2,3]; float[0,4,4,3]", "float[0,2,2,3]"},
+        // A size beside a size of 0 may be large.
+        {"AvgPool", POOL2, "double[1000000000,1000000000,2,0]", "double[1000000000,500000000,1,0]"},
+        {"MaxPool", POOL2, "float[1000000000,1000000000,2,0]", "float[1000000000,500000000,1,0]"},
+        {"AvgPoolGrad", POOL2, "int32[4] 1000000000 1000000000 2 0; double[1000000000,500000000,1,0]",
+         "double[1000000000,1000000000,2,0]"},
         // A window that is larger than the image fits nowhere.
         {"MaxPool", "ksize=[1,3,2,1]; strides=[1,1,1,1]; padding=VALID", "float[1,1,4,1] 1",
          "InvalidArgument: Computed output size would be negative"},
