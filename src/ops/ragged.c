@@ -22,7 +22,7 @@ static bool fail_splits(bd_op_ctx *c, const char *what)
     return false;
 }
 
-static bool read_splits(bd_op_ctx *c, int i, bd_splits *s)
+static bool read_splits(bd_op_ctx *c, int i, bool is_exact, bd_splits *s)
 {
     const braid_tensor *t = bd_input(c, i);
     if (t->shape.rank != 1) {
@@ -32,18 +32,21 @@ static bool read_splits(bd_op_ctx *c, int i, bd_splits *s)
         return false;
     }
     int64_t len = t->shape.dims[0];
-    if (len == 0) return fail_splits(c, "Ragged splits may not be empty");
+    if (len == 0)
+        return fail_splits(c,
+                           is_exact ? "ragged splits may not be empty." : "Ragged splits may not be empty");
     int64_t *splits = bd_sparse_numbers(c, len);
     if (!splits) return false;
     s->of[s->count] = splits;
     s->len[s->count++] = len;
     for (int64_t k = 0; k < len; k++)
         splits[k] = bd_tensor_index(t, k);
+    if (is_exact && splits[0] != 0) return fail_splits(c, "First value of ragged splits must be 0.");
     if (splits[0] < 0) return fail_splits(c, "Ragged splits must be non-negative");
     for (int64_t k = 1; k < len; k++) {
         if (splits[k - 1] <= splits[k]) continue;
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                   "Ragged splits must be sorted (non decreasing), but we got %lld followed by %lld",
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Ragged splits %s, but we got %lld followed by %lld",
+                   is_exact ? "should be non decreasing" : "must be sorted (non decreasing)",
                    (long long)splits[k - 1], (long long)splits[k]);
         return false;
     }
@@ -53,7 +56,7 @@ static bool read_splits(bd_op_ctx *c, int i, bd_splits *s)
 bool bd_splits_vector(bd_op_ctx *c, int i, bd_splits *s)
 {
     *s = (bd_splits){0};
-    return read_splits(c, i, s);
+    return read_splits(c, i, false, s);
 }
 
 bool bd_splits_input(bd_op_ctx *c, int count, int64_t values_count, bool is_exact, bd_splits *s)
@@ -65,11 +68,10 @@ bool bd_splits_input(bd_op_ctx *c, int count, int64_t values_count, bool is_exac
         return false;
     }
     for (int i = 0; i < count; i++)
-        if (!read_splits(c, i, s)) return false;
+        if (!read_splits(c, i, is_exact, s)) return false;
     for (int i = 0; i < count; i++) {
         int64_t last = s->of[i][s->len[i] - 1], end = i + 1 < count ? s->len[i + 1] - 1 : values_count;
-        if (last > end) return fail_splits(c, "Ragged splits must not point past values");
-        if (is_exact && s->of[i][0] != 0) return fail_splits(c, "First value of ragged splits must be 0.");
+        if (last > end && !is_exact) return fail_splits(c, "Ragged splits must not point past values");
         if (is_exact && last != end)
             return fail_splits(c,
                                "Final value of ragged splits must match the length the corresponding ragged "

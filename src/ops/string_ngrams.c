@@ -32,6 +32,10 @@ static braid_code ngrams_create(const braid_op *node, void *state, braid_status 
     for (int i = 0; i < s->width_count; i++) {
         if (s->widths[i] <= 0)
             return bd_fail(st, BRAID_INVALID_ARGUMENT, "ngram_widths must contain positive values");
+        int64_t pad = s->pad_width < 0 || s->pad_width > s->widths[i] - 1 ? s->widths[i] - 1 : s->pad_width;
+        if (pad > NGRAM_WIDTH_MAX)
+            return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                           "Pad width could lead to integer overflow, got pad_width = %lld", (long long)pad);
         if (s->widths[i] > NGRAM_WIDTH_MAX)
             return bd_fail(st, BRAID_INVALID_ARGUMENT, "ngram_widths must be at most %d: %lld",
                            NGRAM_WIDTH_MAX, (long long)s->widths[i]);

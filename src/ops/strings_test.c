@@ -254,6 +254,11 @@ static void test_ngrams(void **state)
         {"StringNGrams", PADS "ngram_widths=[2]; pad_width=0; preserve_short_sequences=false",
          "string[2] a b; int64[2] 0 1",
          "InvalidArgument: Last split value must be data size. Expected 2, got 1"},
+        {"StringNGrams", PADS "ngram_widths=[1073741825]; pad_width=-1; preserve_short_sequences=false",
+         "string[2] a b; int64[2] 0 2",
+         "InvalidArgument: Pad width could lead to integer overflow, got pad_width = 1073741824"},
+        {"StringNGrams", PADS "ngram_widths=[65537]; pad_width=0; preserve_short_sequences=false",
+         "string[2] a b; int64[2] 0 2", "InvalidArgument: ngram_widths must be at most 65536: 65537"},
     };
     OP_TEST_VALUES(cases);
 }
