@@ -67,11 +67,10 @@ static braid_code check_type(const bd_resource *r, const char *container, const 
                    container_or_default(container), name, r->type->name, type->name);
 }
 
-static braid_code not_found(const char *container, const char *name, const bd_resource_type *type,
-                            braid_status *st)
+static braid_code not_found(const char *container, const char *name, const char *kind, braid_status *st)
 {
     return bd_fail(st, BRAID_NOT_FOUND, "Resource %s/%s/%s does not exist.", container_or_default(container),
-                   name, type->name);
+                   name, kind);
 }
 
 braid_code bd_resources_lookup(bd_resources *rs, const char *container, const char *name,
@@ -82,7 +81,7 @@ braid_code bd_resources_lookup(bd_resources *rs, const char *container, const ch
     bd_resource *r = find_locked(rs, container, name);
     if (r) bd_resource_ref(r);
     bd_mutex_unlock(&rs->mu);
-    if (!r) return not_found(container, name, type, st);
+    if (!r) return not_found(container, name, type->name, st);
     braid_code code = check_type(r, container, name, type, st);
     if (code) {
         bd_resource_unref(r);
@@ -140,16 +139,33 @@ static void drop(bd_resource *r)
     bd_resource_unref(r);
 }
 
-braid_code bd_resources_delete(bd_resources *rs, const char *container, const char *name,
-                               const bd_resource_type *type, braid_status *st)
+// `type` NULL: of any kind.
+static braid_code take_out(bd_resources *rs, const char *container, const char *name,
+                           const bd_resource_type *type, const char *kind, braid_status *st)
 {
     bd_mutex_lock(&rs->mu);
     bd_resource *r = find_locked(rs, container, name);
-    braid_code code = r ? check_type(r, container, name, type, st) : not_found(container, name, type, st);
+    braid_code code = BRAID_OK;
+    if (!r)
+        code = not_found(container, name, kind, st);
+    else if (type)
+        code = check_type(r, container, name, type, st);
     if (!code) bd_map_remove(bd_map_get(&rs->containers, container_or_default(container)), name);
     bd_mutex_unlock(&rs->mu);
     if (!code) drop(r);
     return code;
+}
+
+braid_code bd_resources_delete(bd_resources *rs, const char *container, const char *name,
+                               const bd_resource_type *type, braid_status *st)
+{
+    return take_out(rs, container, name, type, type->name, st);
+}
+
+braid_code bd_resources_delete_any(bd_resources *rs, const char *container, const char *name,
+                                   const char *kind, braid_status *st)
+{
+    return take_out(rs, container, name, NULL, kind, st);
 }
 
 static void take_all_locked(bd_map *m, resource_list *taken)

@@ -89,6 +89,9 @@ static void a_missing_or_other_kind_of_resource_is_an_error(void **state)
     assert_error(st, BRAID_NOT_FOUND, "c/b/Thing");
     bd_resources_delete(rs, "c", "a", &other_type, st);
     assert_error(st, BRAID_INVALID_ARGUMENT, "");
+    assert_int_equal(bd_resources_delete_any(rs, "c", "a", "Other", st), BRAID_OK);
+    bd_resources_delete_any(rs, "c", "a", "Other", st);
+    assert_error(st, BRAID_NOT_FOUND, "c/a/Other");
     bd_resources_free(rs);
 }
 

@@ -324,7 +324,8 @@ static void destroy_run(bd_op_ctx *c)
     const bd_resource_handle *h = handle_input(c, 0);
     if (!h) return;
     BD_STATUS(st);
-    braid_code code = bd_resources_delete(c->step->resources, h->container, h->name, &bd_variable_type, st);
+    const char *kind = h->type_name ? h->type_name : bd_variable_type.name;
+    braid_code code = bd_resources_delete_any(c->step->resources, h->container, h->name, kind, st);
     if (code == BRAID_NOT_FOUND && bd_node_attr_bool(c->node, "ignore_lookup_error")) return;
     if (code) bd_op_fail_status(c, st);
 }
@@ -334,5 +335,5 @@ BD_OP(DestroyResourceOp) = {
     .attrs = "ignore_lookup_error:bool=true",
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .kernels = BD_KERNELS({.run = destroy_run}),
-    .doc = "Takes a resource variable out of its container.",
+    .doc = "Takes a resource, a variable or any other, out of its container.",
 };
