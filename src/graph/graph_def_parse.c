@@ -178,6 +178,9 @@ braid_code bd_import_parse(bd_import *im, bd_wire_reader *in)
     }
     if (in->failed) return malformed(im, "truncated message");
     if (im->nodes.len + im->g->nodes.len > INT_MAX / 2) return malformed(im, "too many nodes");
+    if (im->producer < 0)
+        return bd_fail(im->st, BRAID_INVALID_ARGUMENT, "GraphDef producer version %d below min producer 0",
+                       im->producer);
     if (im->min_consumer > BD_GRAPH_DEF_VERSION)
         return bd_fail(im->st, BRAID_INVALID_ARGUMENT,
                        "GraphDef min consumer version %d above current version %d", im->min_consumer,

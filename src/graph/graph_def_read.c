@@ -181,7 +181,6 @@ static void publish(bd_import *im)
     bd_array_reserve(&g->nodes, g->nodes.len + im->nodes.len);
     for (size_t i = 0; i < im->nodes.len; i++)
         bd_graph_append(g, im->nodes.items[i].node);
-    if (im->producer > 0 && (from == 0 || im->producer < g->producer)) g->producer = im->producer;
     if (im->min_consumer > g->min_consumer) g->min_consumer = im->min_consumer;
     bd_builder_note_foreign(g, from, (int)g->nodes.len);
     if (im->unknown_attrs)
@@ -233,11 +232,21 @@ static braid_code make_with_library(bd_import *im)
     return code;
 }
 
+// Before nodes are made: their shape functions ask which version they are of.
+static void note_producer(bd_import *im)
+{
+    braid_graph *g = im->g;
+    if (im->producer > 0 && (g->nodes.len == 0 || im->producer < g->producer)) g->producer = im->producer;
+}
+
 static braid_code import_graph(braid_graph *g, bd_wire_reader *in, braid_status *st)
 {
     bd_import im = {.g = g, .st = st};
+    int producer = g->producer;
     braid_code code = bd_import_parse(&im, in);
+    note_producer(&im);
     if (!code) code = im.libraries.len ? make_with_library(&im) : bd_import_make(&im);
+    if (code) g->producer = producer;
     bd_import_fini(&im);
     return code;
 }

@@ -233,6 +233,8 @@ static void test_malformed_bytes(void **state)
         {"\x22\x02\x10\x7f"
          "\x22\x03\x10\xff\x01",
          9, "min consumer version 255 above current version 134"},
+        {"\x22\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 13,
+         "GraphDef producer version -1 below min producer 0"},
         {"\x22\x04\x1a\x02\x86\x01", 6, "GraphDef disallows consumer version 134"}, // packed
         {"\x22\x03\x18\x86\x01", 5, "GraphDef disallows consumer version 134"},     // not packed
         {"\x22\x02\x0a", 3, "Malformed GraphDef"},

@@ -123,6 +123,26 @@ static void test_const_gives_its_value(void **state)
     braid_graph_free(g);
 }
 
+// Until version 21 an empty shape of a placeholder meant that nothing was known of it.
+static void test_placeholders_of_old_graphs(void **state)
+{
+    (void)state;
+    static const struct {
+        int producer, rank;
+    } cases[] = {{21, -1}, {22, 0}};
+    for (size_t i = 0; i < BD_COUNTOF(cases); i++) {
+        braid_graph *g = braid_graph_new();
+        char *text =
+            bd_asprintf("node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } "
+                        "attr { key: 'shape' value { shape { } } } } versions { producer: %d }",
+                        cases[i].producer);
+        assert_int_equal(braid_graph_import_text(g, text, strlen(text), NULL), BRAID_OK);
+        assert_int_equal(braid_out_shape(braid_graph_find_out(g, "x")).rank, cases[i].rank);
+        bd_free(text);
+        braid_graph_free(g);
+    }
+}
+
 static void test_gradients(void **state)
 {
     (void)state;
@@ -138,8 +158,11 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),    cmocka_unit_test(test_constants),
-        cmocka_unit_test(test_shapes),    cmocka_unit_test(test_const_gives_its_value),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_const_gives_its_value),
+        cmocka_unit_test(test_placeholders_of_old_graphs),
         cmocka_unit_test(test_gradients),
     };
     return BD_RUN_TESTS(tests);
