@@ -81,9 +81,10 @@ braid_code bd_shape_fn_broadcast(bd_shape_ctx *c, braid_status *st)
 {
     const braid_shape *a = &c->inputs[0], *b = &c->inputs[1];
     if (bd_shape_broadcast(a, b, &c->outputs[0])) return BRAID_OK;
-    for (int d = 1; d <= a->rank && d <= b->rank; d++) {
+    int common = a->rank < b->rank ? a->rank : b->rank; // of the last dimensions, from the left
+    for (int d = common; d >= 1; d--) {
         int64_t x = a->dims[a->rank - d], y = b->dims[b->rank - d];
-        if (x != y && x > 1 && y > 1)
+        if (x != y && x >= 0 && y >= 0 && x != 1 && y != 1)
             return bd_shape_ctx_fail(c, st, "Dimensions must be equal, but are %lld and %lld", (long long)x,
                                      (long long)y);
     }

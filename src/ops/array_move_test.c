@@ -180,9 +180,13 @@ static void test_shapes(void **state)
         {"Tile", NULL, "[2,?]; int32[2] 3 4", "[6,?]"},
         {"Tile", NULL, "[2,?]; int32[2]", "[?,?]"},
         {"Tile", NULL, "?; int32[2]", "[?,?]"},
+        {"Tile", NULL, "[?,?]; int32[3]", "InvalidArgument: Shape must be rank 3 but is rank 2"},
+        {"Tile", NULL, "[2,2]; int32[1] 3", "InvalidArgument: Shape must be rank 1 but is rank 2"},
         {"Transpose", NULL, "[2,?,4]; int32[3] 2 0 1", "[4,2,?]"},
         {"Transpose", NULL, "[2,?,4]; int32[3]", "[?,?,?]"},
         {"Transpose", NULL, "?; int32[?]", "?"},
+        {"Transpose", NULL, "?; int32[2] 1 0", "[?,?]"},
+        {"Transpose", NULL, "?; int32[1] 0", "?"}, // may be a scalar
         {"Transpose", NULL, "[2,3]; int32[3]", "InvalidArgument: Dimension must be 2 but is 3"},
         {"InvertPermutation", NULL, "int32[3]", "[3]"},
         {"Gather", NULL, "[5,?]; int32[2,3]", "[2,3,?]"},

@@ -11,16 +11,18 @@ static braid_code tile_shape(bd_shape_ctx *c, braid_status *st)
     braid_code code = bd_shape_ctx_rank(c, 1, 1, st);
     if (code) return code;
     braid_shape in = c->inputs[0], times;
-    if (!bd_shape_ctx_constant_shape(c, 1, &times) || times.rank < 0) {
-        int64_t rank = in.rank >= 0 ? in.rank : c->inputs[1].rank == 1 ? c->inputs[1].dims[0] : -1;
+    bool is_known = bd_shape_ctx_constant_shape(c, 1, &times);
+    int64_t length = is_known ? times.rank : c->inputs[1].rank == 1 ? c->inputs[1].dims[0] : -1;
+    if (in.rank >= 0 && length >= 0 && length != in.rank)
+        return bd_shape_ctx_fail(c, st, "Shape must be rank %lld but is rank %d", (long long)length, in.rank);
+    if (!is_known) {
+        int64_t rank = in.rank >= 0 ? in.rank : length;
         if (rank < 0 || rank > BRAID_RANK_MAX) return BRAID_OK;
         c->outputs[0].rank = (int)rank;
         for (int d = 0; d < rank; d++)
             c->outputs[0].dims[d] = -1;
         return BRAID_OK;
     }
-    if (in.rank >= 0 && in.rank != times.rank)
-        return bd_shape_ctx_fail(c, st, "Shape must be rank %d but is rank %d", times.rank, in.rank);
     c->outputs[0].rank = times.rank;
     for (int d = 0; d < times.rank; d++) {
         int64_t size = in.rank < 0 ? -1 : in.dims[d];

@@ -71,6 +71,8 @@ static void test_shapes(void **state)
     static const op_shape_case cases[] = {
         {"Add", NULL, "[2,3];[3]", "[2,3]"},
         {"Add", NULL, "[2,1];[3]", "[2,3]"},
+        {"Add", NULL, "[1,2,3];[4,5,6]", "InvalidArgument: Dimensions must be equal, but are 2 and 5"},
+        {"Add", NULL, "[3,0];[7,3,4]", "InvalidArgument: Dimensions must be equal, but are 0 and 4"},
         {"Add", NULL, "[?,3];[2,1]", "[2,3]"},
         {"Add", NULL, "?;[3]", "?"},
         {"Mul", NULL, "[2];[3]",
