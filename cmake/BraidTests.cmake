@@ -112,8 +112,8 @@ foreach(source IN LISTS cross_tests)
     endif()
 endforeach()
 # It reads what all tests of ops have noted.
-if(TEST graph.op_coverage)
-    set_tests_properties(graph.op_coverage PROPERTIES FIXTURES_REQUIRED op_rows)
+if(TEST graph.op_rows)
+    set_tests_properties(graph.op_rows PROPERTIES FIXTURES_REQUIRED op_rows)
 endif()
 # tests/interop/leveldb_*_test.c compare with LevelDB, where it is installed.
 find_path(LEVELDB_INCLUDE_DIR leveldb/table.h)
