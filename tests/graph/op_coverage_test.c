@@ -54,7 +54,7 @@ static const char differentiable[] =
     "NextIteration RefNextIteration LoopCond ReadVariableOp ResourceGather MatrixInverse MatrixDeterminant MatrixSolve "
     "MatrixTriangularSolve SparseReorder SparseAdd SparseSlice SparseTensorDenseAdd SparseReduceSum SparseTensorDenseMatMul "
     "SparseDenseCwiseAdd SparseDenseCwiseMul SparseDenseCwiseDiv SparseSoftmax SparseSparseMaximum SparseSparseMinimum "
-    "SparseFillEmptyRows RaggedGather RaggedTensorToSparse RaggedTensorToTensor ResizeNearestNeighbor ResizeBilinear ResizeBicubic ScaleAndTranslate RGBToHSV Print TensorArrayReadV3 TensorArrayWriteV3 "
+    "SparseFillEmptyRows RaggedFillEmptyRows RaggedGather RaggedTensorToSparse RaggedTensorToTensor ResizeNearestNeighbor ResizeBilinear ResizeBicubic ScaleAndTranslate RGBToHSV Print TensorArrayReadV3 TensorArrayWriteV3 "
     "TensorArrayGatherV3 TensorArrayScatterV3 TensorArrayConcatV3 TensorArraySplitV3 "
     "TensorArrayReadV2 TensorArrayWriteV2 TensorArrayGatherV2 TensorArrayScatterV2 TensorArrayConcatV2 TensorArraySplitV2 "
     "TensorArrayRead TensorArrayWrite TensorArrayGather TensorArrayScatter TensorArrayConcat TensorArraySplit "
