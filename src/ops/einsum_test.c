@@ -108,8 +108,8 @@ static void test_einsum(void **state)
          "InvalidArgument: Expected dimension 2 but got dimension 3"},
         {"Einsum", "equation=...i,...i->...", "float[2,1] 1; float[3,1] 1",
          "InvalidArgument: Expected dimension"},
-        {"Einsum", "equation=abcdefg,hijklmn->abcdefghijklmn", "float[1,1,1,1,1,1,1] 1; float[1,1,1,1,1,1,1] 1",
-         "InvalidArgument: more than 12 dimensions"},
+        {"Einsum", "equation=abcdefg,hijklmn->abcdefghijklmn",
+         "float[1,1,1,1,1,1,1] 1; float[1,1,1,1,1,1,1] 1", "InvalidArgument: more than 12 dimensions"},
         {"Einsum", "equation=a-b->a", "float[1] 1; float[1] 1", "InvalidArgument: Invalid character"},
     };
     OP_TEST_VALUES(cases);
