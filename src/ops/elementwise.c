@@ -126,7 +126,13 @@ void bd_binary_run(bd_op_ctx *c)
                    bd_shape_str(&y->shape, b));
         return;
     }
-    if (bd_shape_count(&shape) > 0 && !check_integers(c, s->op, y)) return;
+    int64_t count;
+    BD_STATUS(st);
+    if (bd_shape_checked_count(&shape, &count, st)) { // each may be large beside a 0 of the other
+        bd_op_fail_status(c, st);
+        return;
+    }
+    if (count > 0 && !check_integers(c, s->op, y)) return;
     braid_tensor *z = bd_output_over_either(c, bd_binary_gives_bool(s->op) ? BRAID_BOOL : x->dtype, &shape);
     if (!z) return;
     int64_t n = bd_tensor_count(z);

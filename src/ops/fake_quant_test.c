@@ -131,6 +131,8 @@ static void test_quantize(void **state)
         {"QuantizeAndDequantizeV3", "range_given=false", "float[] -1; float[] 0; float[] 0; int32[] 5",
          "float[] -1"},
         {"QuantizeAndDequantizeV4", "axis=1", "float[0,2]; float[2] 0; float[2] 1", "float[0,2]"},
+        {"QuantizeAndDequantizeV4", "axis=0", "float[1000000000000,0]; float[1] 0; float[1] 0",
+         "float[1000000000000,0]"},
         {"QuantizeAndDequantizeV4", "num_bits=4", "float[] -1; float[] 0; float[] 0", "float[] -1"},
         // Not a number is no end of a range that is found, and stays what it is.
         {"QuantizeAndDequantizeV2", NULL, "float[3] nan -1 0.3; float[] 0; float[] 0",

@@ -55,6 +55,8 @@ static void test_values(void **state)
         {"Add", NULL, "string[2] a b; string[3] a b c", "InvalidArgument: Incompatible shapes: [2] vs. [3]"},
         // Errors of a run.
         {"Add", NULL, "float[2] 1 2; float[3] 1 2 3", "InvalidArgument: Incompatible shapes: [2] vs. [3]"},
+        {"Add", NULL, "float[1,9223372036854775807,0]; float[9,1,1] 1",
+         "InvalidArgument: has too many elements"},
         {"Mul", NULL, "float[2,2] 1; float[3,2] 1", "InvalidArgument: Incompatible shapes: [2,2] vs. [3,2]"},
         {"Div", NULL, "int32[2] 1 2; int32[2] 1 0", "InvalidArgument: Integer division by zero"},
         {"FloorMod", NULL, "int64[2] 1 2; int64[] 0", "InvalidArgument: Integer division by zero"},

@@ -153,9 +153,12 @@ static bool find_places(bd_op_ctx *c, places *p)
                    (long long)s->axis, x->rank);
         return false;
     }
-    if (s->axis >= 0)
+    if (s->axis >= 0 && p->inner == 0) {
+        *p = (places){0, x->dims[s->axis], 0}; // sizes beside a 0 may be too large to multiply
+    } else if (s->axis >= 0) {
         *p = (places){bd_shape_count_range(x, 0, (int)s->axis), x->dims[s->axis],
                       bd_shape_count_range(x, (int)s->axis + 1, x->rank)};
+    }
     return is_range(c, 1, "min_range", p->ranges) && is_range(c, 2, "max_range", p->ranges);
 }
 

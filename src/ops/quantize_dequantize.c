@@ -207,10 +207,12 @@ static void quantize_run(bd_op_ctx *c)
                       !check_numbers(c, 2, "input_max", s->axis, p.count)))
         return;
     braid_tensor *y = bd_output_forward(c, 0, 0, x->dtype, &x->shape);
-    for (int64_t i = 0; y && i < p.count; i++) {
+    const bool is_empty = bd_tensor_count(x) == 0;
+    const int64_t ranges = is_empty && !has_range ? 0 : p.count; // an empty input may have places without end
+    for (int64_t i = 0; y && i < ranges; i++) {
         double min, max;
         if (!read_range(c, i, &min, &max)) return;
-        if (bd_tensor_count(x) == 0) continue;
+        if (is_empty) continue;
         if (x->dtype == BRAID_FLOAT) {
             run_float(s, &p, i, bits, (float)min, (float)max, bd_tensor_f32(x), bd_tensor_f32(y));
         } else {

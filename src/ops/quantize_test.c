@@ -25,6 +25,8 @@ static void test_quantize(void **state)
         // A range of no width is made one of a hundredth.
         {"QuantizeV2", "T=quint8", "float[1] 0; float[] 0; float[] 0",
          "quint8[1] 0; float[] 0; float[] 0.01"},
+        {"QuantizeV2", "T=quint8; axis=1", "float[1000000000000,1,0]; float[1] 0; float[1] 1",
+         "quint8[1000000000000,1,0]; float[1] 0; float[1] 1"},
         {"QuantizeV2", "T=quint8; axis=1", "float[2,2] 1 1 2 4; float[2] 0 0; float[2] 2 4",
          "quint8[2,2] 128 64 255 255; float[2] 0; float[2] 2 4"},
         {"QuantizeV2", "T=qint32; mode=MIN_FIRST", "float[3] nan inf -inf; float[] -inf; float[] inf",
