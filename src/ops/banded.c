@@ -84,9 +84,10 @@ static void solve_each(bd_op_ctx *c, const banded *b, const braid_shape *batch, 
     int64_t bands = b->bands * b->size, values = b->size * b->columns;
     size_t size = bd_wide_size(y->dtype);
     void *wide_bands = bd_try_malloc((size_t)bands * size), *x = bd_try_malloc((size_t)values * size);
-    if (!wide_bands || !x)
+    const bool has_room = wide_bands && x;
+    if (!has_room)
         bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when copying a matrix of %lld rows", (long long)b->size);
-    for (int64_t m = 0; m < bd_shape_count(batch) && !bd_op_failed(c); m++) {
+    for (int64_t m = 0; has_room && m < bd_shape_count(batch) && !bd_op_failed(c); m++) {
         bd_wide_load(a, bd_matmul_batch_at(&a->shape, batch, m) * bands, bands, wide_bands);
         bd_wide_load(rhs, bd_matmul_batch_at(&rhs->shape, batch, m) * values, values, x);
         if (bd_dtype_is_complex(y->dtype) ? !solve_c128(b, wide_bands, x) : !solve_f64(b, wide_bands, x))

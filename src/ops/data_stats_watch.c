@@ -38,8 +38,8 @@ static void put(bd_iterator *it, double value)
 static bd_turn latency_received(bd_iterator *it, bd_iterator *from)
 {
     watch_iterator *w = BD_CONTAINER_OF(it, watch_iterator, base);
-    if (bd_stats_are_gathered(it) && from->answer.kind != BD_ANSWER_END)
-        put(it, (double)((bd_now_ns() - w->start_ns) / 1000));
+    const int64_t microseconds = (bd_now_ns() - w->start_ns) / 1000;
+    if (bd_stats_are_gathered(it) && from->answer.kind != BD_ANSWER_END) put(it, (double)microseconds);
     w->given += from->answer.kind == BD_ANSWER_ELEMENT;
     return bd_pass(it, from);
 }

@@ -32,8 +32,9 @@ typedef struct value_case {
 #define BATCHES(F)                                                                                           \
     LIST("Tin", T1)                                                                                          \
     LIST("Tcaptured", "")                                                                                    \
-    LIST("Tout", T1) FUNC("f", F) ATTR("num_batch_threads", "i: 1") ATTR("max_batch_size", "i: 3")           \
-        ATTR("batch_timeout_micros", "i: 0")
+    LIST("Tout", T1)                                                                                         \
+    FUNC("f", F)                                                                                             \
+    ATTR("num_batch_threads", "i: 1") ATTR("max_batch_size", "i: 3") ATTR("batch_timeout_micros", "i: 0")
 
 #define BOTH(A, B, ...)                                                                                      \
     {A, __VA_ARGS__},                                                                                        \
