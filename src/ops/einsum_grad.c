@@ -109,12 +109,12 @@ static braid_out sum_dots(differentiation *d, braid_out x, braid_out operand, co
     return bd_b2(g, "Reshape", NULL, sum, bd_grad_concat(g, parts, 2, 0));
 }
 
-// Ones, labelled as the operand's own labels.
+// Ones, labelled as the operand's own labels, of which there is one at least.
 static braid_out ones_for(differentiation *d, braid_out operand, const part *labels, const part *own)
 {
     braid_graph *g = d->g;
     const braid_out shape = bd_b1(g, "Shape", NULL, operand);
-    braid_out sizes[BRAID_RANK_MAX];
+    braid_out sizes[BRAID_RANK_MAX] = {{0}};
     int count = 0;
     for (const char *c = own->text; *c && count < BRAID_RANK_MAX; c++) {
         const int at = place_of(labels, *c);
