@@ -93,7 +93,7 @@ static bool moved_shape(bd_op_ctx *c, const image_axes *a, bool to_depth, const 
                    (long long)x->dims[a->width], (long long)x->dims[a->height], (long long)block);
     } else {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input depth dimension %lld should be divisible by: %lld",
-                   (long long)x->dims[a->depth], (long long)(block * block));
+                   (long long)x->dims[a->depth], (long long)block * block);
     }
     return false;
 }
