@@ -79,33 +79,18 @@ static void sqrt_n_grad_run(bd_op_ctx *c)
 
 #define GRAD_SIGNATURE "(grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32) -> (output: T)"
 
+#define GRAD(RUN, OF)                                                                                        \
+    {                                                                                                        \
+        .signature = GRAD_SIGNATURE, .attrs = BD_SPARSE_SEGMENT_FLOATS BD_SPARSE_SEGMENT_INDEX_TYPES,        \
+        .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_sparse_segment,                              \
+        .kernels = BD_SPARSE_SEGMENT_FLOAT_KERNELS(RUN),                                                     \
+        .doc = "The gradient of " OF " for its data, which has output_dim0 rows."                            \
+    }
+
 // TensorFlow 2's front end builds it.
-BD_OP(SparseSegmentSumGrad) = {
-    .signature = GRAD_SIGNATURE,
-    .attrs = BD_SPARSE_SEGMENT_FLOATS BD_SPARSE_SEGMENT_INDEX_TYPES,
-    .flags = BD_OP_NOT_DIFFERENTIABLE,
-    .shape = bd_shape_fn_sparse_segment,
-    .kernels = BD_SPARSE_SEGMENT_FLOAT_KERNELS(sum_grad_run),
-    .doc = "The gradient of SparseSegmentSum for its data, which has output_dim0 rows.",
-};
-
-BD_OP(SparseSegmentMeanGrad) = {
-    .signature = GRAD_SIGNATURE,
-    .attrs = BD_SPARSE_SEGMENT_FLOATS BD_SPARSE_SEGMENT_INDEX_TYPES,
-    .flags = BD_OP_NOT_DIFFERENTIABLE,
-    .shape = bd_shape_fn_sparse_segment,
-    .kernels = BD_SPARSE_SEGMENT_FLOAT_KERNELS(mean_grad_run),
-    .doc = "The gradient of SparseSegmentMean for its data, which has output_dim0 rows.",
-};
-
-BD_OP(SparseSegmentSqrtNGrad) = {
-    .signature = GRAD_SIGNATURE,
-    .attrs = BD_SPARSE_SEGMENT_FLOATS BD_SPARSE_SEGMENT_INDEX_TYPES,
-    .flags = BD_OP_NOT_DIFFERENTIABLE,
-    .shape = bd_shape_fn_sparse_segment,
-    .kernels = BD_SPARSE_SEGMENT_FLOAT_KERNELS(sqrt_n_grad_run),
-    .doc = "The gradient of SparseSegmentSqrtN for its data, which has output_dim0 rows.",
-};
+BD_OP(SparseSegmentSumGrad) = GRAD(sum_grad_run, "SparseSegmentSum");
+BD_OP(SparseSegmentMeanGrad) = GRAD(mean_grad_run, "SparseSegmentMean");
+BD_OP(SparseSegmentSqrtNGrad) = GRAD(sqrt_n_grad_run, "SparseSegmentSqrtN");
 
 // ---- Gradients as rows and their numbers, as TensorFlow 2 has them ----
 
