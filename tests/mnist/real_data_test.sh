@@ -7,19 +7,20 @@
 [ -d "$shared/mnist" ] || { echo SKIPPED: no "$shared/mnist"; exit 77; }
 flags=(--data_dir="$shared/mnist" --train_steps=2000 --learning_rate=0.003)
 
-accuracies=()
-for _ in 1 2 3; do
-    "$bin/braid" run --ps 1 --workers 2 mnist_replica "${flags[@]}" >"$dir/out" 2>"$dir/err"
-    check "exit code 0" test $? = 0
-    accuracies+=("$(accuracy)")
-done
-echo "accuracies: ${accuracies[*]}"
-check "1 ps, 2 workers: median accuracy of at least 0.955" \
-    at_least "$(printf '%s\n' "${accuracies[@]}" | sort | sed -n 2p)" 0.955
-
-"$bin/braid" run --ps 2 --workers 3 mnist_replica "${flags[@]}" --log_device_placement >"$dir/out" 2>"$dir/err"
-check "exit code 0" test $? = 0
-check "2 ps, 3 workers: accuracy of at least 0.955" at_least "$(accuracy)" 0.955
+# Workers that train asynchronously disturb each other by chance, the more of them the more: of 45 runs with 3 workers the
+# worst had 0.949, the median 0.966. So the median of three is asked for, and of a single run only that it has learned.
+check_accuracy() { # PS WORKERS FLAGS...
+    local accuracies=() workload="$1 ps, $2 workers"
+    for _ in 1 2 3; do
+        "$bin/braid" run --ps "$1" --workers "$2" mnist_replica "${flags[@]}" "${@:3}" >"$dir/out" 2>"$dir/err"
+        check "exit code 0" test $? = 0
+        accuracies+=("$(accuracy)")
+    done
+    check "$workload: median of at least 0.955 of accuracies ${accuracies[*]}" \
+        at_least "$(printf '%s\n' "${accuracies[@]}" | sort | sed -n 2p)" 0.955
+}
+check_accuracy 1 2
+check_accuracy 2 3 --log_device_placement
 placed() { # the task of a node, from the placement log
     sed -nE "s|.* $1: \(VariableV2\): /job:ps/replica:0/task:([0-9])/.*|\1|p" "$dir/err" | sort -u
 }
@@ -38,7 +39,7 @@ ps=$!
 worker=$!
 "$bin/mnist_replica" --job_name=worker --task_index=0 "${hosts[@]}" "${flags[@]}" >"$dir/out" 2>"$dir/err"
 check "by hand: worker 0 exits with 0" test $? = 0
-check "by hand: accuracy of at least 0.955" at_least "$(accuracy)" 0.955
+check "by hand: accuracy of at least 0.93: $(accuracy)" at_least "$(accuracy)" 0.93
 wait $worker
 check "by hand: worker 1 exits with 0" test $? = 0
 wait $ps
