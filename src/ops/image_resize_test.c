@@ -7,7 +7,7 @@
 
 // Values are computed with numpy in double: a matrix of weights for each axis, and its transpose for gradients.
 
-static void test_values(void **state)
+static void test_bilinear(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -60,6 +60,16 @@ static void test_values(void **state)
          .inputs = "double[1,2,2,1] -0.125 0.25 -2.125 -0.75; int32[2] 1 1",
          .want = "float[1,1,1,1] -0.125",
          .tolerance = 3e-05},
+        {.op = "ResizeBilinear", .inputs = "float[1,1,2,1] 3 4; int32[2] 1 2", .want = "float[1,1,2,1] 3 4"},
+        {.op = "ResizeBilinear", .inputs = "int16[1,1,2,1] 3 4; int32[2] 1 2", .want = "float[1,1,2,1] 3 4"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_bicubic(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "ResizeBicubic",
          .inputs = "float[1,3,4,1] -0.125 -0.25 -0.25 1.25 -1.375 -1.25 -0.375 -0.25 -0.5 1.25 0.25 1.125; "
                    "int32[2] 5 7",
@@ -112,6 +122,14 @@ static void test_values(void **state)
          .inputs = "double[1,2,2,1] 1.25 0.625 0 -1.125; int32[2] 1 1",
          .want = "float[1,1,1,1] 1.25",
          .tolerance = 3e-05},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_area(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "ResizeArea",
          .inputs = "float[1,3,4,1] -1 -0.625 -0.75 -0.25 0.5 0.125 -0.125 1.5 0.5 -1 -0.875 -0.125; int32[2] "
                    "5 7",
@@ -127,6 +145,17 @@ static void test_values(void **state)
                  "28 75.333333 102 39.666667 85.666667 63.666667 41 47 57 36 30 93 96 134 83 96.333333 "
                  "158.66667 74 37 104 66 36 30 93 96 134 83 96.333333 158.66667 74 37 104 66",
          .tolerance = 3e-05},
+        {.op = "ResizeArea",
+         .inputs = "half[1,1,2,1] 0x3c00 0x4000; int32[2] 1 1",
+         .want = "float[1,1,1,1] 1.5"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_nearest_neighbor(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "ResizeNearestNeighbor",
          .inputs = "float[1,3,4,1] -1.5 1.25 -0.375 1.875 -0.375 -0 -1 -1.875 -1.25 0.625 -0.75 1.75; "
                    "int32[2] 5 7",
@@ -167,23 +196,14 @@ static void test_values(void **state)
          .attrs = "align_corners=true",
          .inputs = "double[1,2,2,1] -2.625 0.875 0.125 0.5; int32[2] 1 1",
          .want = "double[1,1,1,1] -2.625"},
-        {.op = "ResizeBilinear", .inputs = "float[1,1,2,1] 3 4; int32[2] 1 2", .want = "float[1,1,2,1] 3 4"},
-        {.op = "ResizeBilinear", .inputs = "int16[1,1,2,1] 3 4; int32[2] 1 2", .want = "float[1,1,2,1] 3 4"},
-        {.op = "ResizeBilinear", .inputs = "float[0,1,2,1]; int32[2] 3 3", .want = "float[0,3,3,1]"},
         {.op = "ResizeNearestNeighbor",
          .inputs = "half[1,1,2,1] 0x3c00 0x4000; int32[2] 1 4",
          .want = "half[1,1,4,1] 0x3c00 0x3c00 0x4000 0x4000"},
-        {.op = "ResizeArea",
-         .inputs = "half[1,1,2,1] 0x3c00 0x4000; int32[2] 1 1",
-         .want = "float[1,1,1,1] 1.5"},
-        {.op = "ResizeArea", .inputs = "float[0,2,3,1]; int32[2] 4 5", .want = "float[0,4,5,1]"},
-        {.op = "ResizeBicubic", .inputs = "float[0,2,3,1]; int32[2] 4 5", .want = "float[0,4,5,1]"},
-        {.op = "ResizeNearestNeighbor", .inputs = "int32[0,2,3,1]; int32[2] 4 5", .want = "int32[0,4,5,1]"},
     };
     OP_TEST_VALUES(cases);
 }
 
-static void test_gradient_values(void **state)
+static void test_bilinear_gradient(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -226,6 +246,17 @@ static void test_gradient_values(void **state)
          .inputs = "float[1,1,1,1] -0.75; double[1,2,2,1] -0.125 0.25 -2.125 -0.75",
          .want = "double[1,2,2,1] -0.75 0 0 0",
          .tolerance = 3e-05},
+        {.op = "ResizeBilinearGrad",
+         .inputs = "float[1,1,2,1] 2 4; half[1,1,1,1] 0",
+         .want = "half[1,1,1,1] 0x4600"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_bicubic_gradient(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "ResizeBicubicGrad",
          .inputs = "float[1,5,7,1] -1 -3 1.125 -0.125 -0.5 0 -0 -0.375 0.25 0.375 -1.5 -0.625 -0.625 0 "
                    "-0.875 1.375 0.5 0.625 -1.125 0.75 0.625 0.125 -1.25 0 -0.25 -1.25 -0.75 0.75 -0.5 1.625 "
@@ -267,6 +298,14 @@ static void test_gradient_values(void **state)
          .inputs = "float[1,1,1,1] -0.25; double[1,2,2,1] 1.25 0.625 0 -1.125",
          .want = "double[1,2,2,1] -0.25 0 0 0",
          .tolerance = 3e-05},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_nearest_neighbor_gradient(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "ResizeNearestNeighborGrad",
          .inputs = "float[1,5,7,1] -0.25 0.625 -1.75 0.375 -1.125 1.375 1 1.5 0.625 1.25 -2.125 -1.875 0.625 "
                    "0.25 -1.25 0.5 0 -0.25 -0.25 -0.625 -0.375 -0.625 -1.125 1.25 -1.875 0.125 -1.75 -1.25 "
@@ -298,9 +337,18 @@ static void test_gradient_values(void **state)
         {.op = "ResizeNearestNeighborGrad",
          .inputs = "uint8[1,1,2,1] 200 100; int32[2] 1 1",
          .want = "uint8[1,1,1,1] 44"},
-        {.op = "ResizeBilinearGrad",
-         .inputs = "float[1,1,2,1] 2 4; half[1,1,1,1] 0",
-         .want = "half[1,1,1,1] 0x4600"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_empty(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {.op = "ResizeBilinear", .inputs = "float[0,1,2,1]; int32[2] 3 3", .want = "float[0,3,3,1]"},
+        {.op = "ResizeArea", .inputs = "float[0,2,3,1]; int32[2] 4 5", .want = "float[0,4,5,1]"},
+        {.op = "ResizeBicubic", .inputs = "float[0,2,3,1]; int32[2] 4 5", .want = "float[0,4,5,1]"},
+        {.op = "ResizeNearestNeighbor", .inputs = "int32[0,2,3,1]; int32[2] 4 5", .want = "int32[0,4,5,1]"},
         {.op = "ResizeBilinearGrad",
          .inputs = "float[1,0,2,1]; float[1,1,2,1] 5",
          .want = "float[1,1,2,1] 0"},
@@ -357,6 +405,14 @@ static void test_errors(void **state)
         {.op = "ResizeNearestNeighborGrad",
          .inputs = "float[1,2,2,1] 1; int32[2] 0 1",
          .want = "InvalidArgument: must be positive"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_scalars(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "ResizeArea",
          .inputs = "float[] 1; int32[2] 4 5",
          .want = "InvalidArgument: input must be 4-dimensional"},
@@ -442,8 +498,18 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values), cmocka_unit_test(test_gradient_values), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_shapes), cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_bilinear),
+        cmocka_unit_test(test_bicubic),
+        cmocka_unit_test(test_area),
+        cmocka_unit_test(test_nearest_neighbor),
+        cmocka_unit_test(test_bilinear_gradient),
+        cmocka_unit_test(test_bicubic_gradient),
+        cmocka_unit_test(test_nearest_neighbor_gradient),
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_scalars),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_gradients),
     };
     return BD_RUN_TESTS(tests);
 }
