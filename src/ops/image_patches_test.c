@@ -12,7 +12,7 @@ static void test_patches(void **state)
     (void)state;
     static const op_case cases[] = {
         {.op = "ExtractImagePatches",
-         .attrs = "ksizes=[1,2,2,1]; strides=[1,1,1,1]; rates=[1,1,1,1]; padding=VALID",
+         .attrs = PATCH2,
          .inputs = "float[1,3,3,1] -0.125 -1.75 0.375 -2.125 -0.75 0.25 0.375 1.625 -2.375",
          .want = "float[1,2,2,4] -0.125 -1.75 -2.125 -0.75 -1.75 0.375 -0.75 0.25 -2.125 -0.75 0.375 1.625 "
                  "-0.75 0.25 1.625 -2.375"},
@@ -69,22 +69,30 @@ static void test_dilation(void **state)
     (void)state;
     static const op_case cases[] = {
         {.op = "Dilation2D",
-         .attrs = "strides=[1,1,1,1]; rates=[1,1,1,1]; padding=VALID",
+         .attrs = DILATE,
          .inputs = "float[1,4,4,1] 0.5 -1 2 0.25 1.25 1 0.625 0.5 0.25 -0.75 -1.625 0.5 -0.375 -0.75 0.375 "
                    "0.75; float[2,2,1] -0.125 1.625 0.875 -0.125",
          .want = "float[1,3,3,1] 2.125 3.625 1.875 2.625 2.25 2.125 0.875 0.25 2.125"},
         {.op = "Dilation2DBackpropInput",
-         .attrs = "strides=[1,1,1,1]; rates=[1,1,1,1]; padding=VALID",
+         .attrs = DILATE,
          .inputs = "float[1,4,4,1] 0.5 -1 2 0.25 1.25 1 0.625 0.5 0.25 -0.75 -1.625 0.5 -0.375 -0.75 0.375 "
                    "0.75; float[2,2,1] -0.125 1.625 0.875 -0.125; float[1,3,3,1] -0.625 -1 -0.375 0 2.5 "
                    "1.875 0.625 -1.375 0.75",
          .want = "float[1,4,4,1] 0 0 -1.375 0 -0.625 0 2.5 1.875 0 0.625 0 0.75 0 0 -1.375 0"},
         {.op = "Dilation2DBackpropFilter",
-         .attrs = "strides=[1,1,1,1]; rates=[1,1,1,1]; padding=VALID",
+         .attrs = DILATE,
          .inputs = "float[1,4,4,1] 0.5 -1 2 0.25 1.25 1 0.625 0.5 0.25 -0.75 -1.625 0.5 -0.375 -0.75 0.375 "
                    "0.75; float[2,2,1] -0.125 1.625 0.875 -0.125; float[1,3,3,1] -0.625 -1 -0.375 0 2.5 "
                    "1.875 0.625 -1.375 0.75",
          .want = "float[2,2,1] -0.375 4.75 -0.625 -1.375"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_dilation_at_strides(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "Dilation2D",
          .attrs = "strides=[1,2,1,1]; rates=[1,1,1,1]; padding=SAME",
          .inputs = "double[2,4,3,2] -0 -0.875 1.375 1.75 -1.125 0.625 0.125 -1.375 0.75 -0.125 0.25 -0.25 "
@@ -113,6 +121,14 @@ static void test_dilation(void **state)
                    "-0.25 0.375 -1.75 0 -0.125; double[2,2,3,2] -1 -0.25 -0.5 -0.375 1.125 0.625 1 -0.625 "
                    "0.25 0.375 -1 0.25 1.375 0.375 -1 0.75 -2.375 0.375 -0.875 0.25 -0.5 0.125 1.375 0",
          .want = "double[2,3,2] 2.5 1.25 -1 1.25 -2.125 -0.875 0 0 -2.875 0 1.375 0.25"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_dilation_at_rates(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "Dilation2D",
          .attrs = "strides=[1,1,2,1]; rates=[1,2,2,1]; padding=SAME",
          .inputs = "int32[1,5,4,1] 4 2 -2 7 -7 0 2 5 0 -9 3 5 5 -2 5 3 3 2 6 0; int32[2,2,1] 1 -1 -8 -7",
@@ -127,18 +143,47 @@ static void test_dilation(void **state)
          .inputs = "int32[1,5,4,1] 4 2 -2 7 -7 0 2 5 0 -9 3 5 5 -2 5 3 3 2 6 0; int32[2,2,1] 1 -1 -8 -7; "
                    "int32[1,5,2,1] -9 5 -6 0 -2 3 -6 5 4 0",
          .want = "int32[2,2,1] 6 -8 5 -9"},
-        {.op = "Dilation2D",
-         .attrs = DILATE,
-         .inputs = "float[0,2,2,1]; float[2,2,1] 0",
-         .want = "float[0,1,1,1]"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+// A maximum starts at the lowest number, and nan is not above it.
+static void test_dilation_of_nan(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "Dilation2D",
          .attrs = DILATE,
          .inputs = "float[1,2,2,1] nan; float[1,1,1] 0",
          .want = "float[1,2,2,1] -3.4028235e38"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_dilation_of_nothing(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {.op = "Dilation2D",
+         .attrs = DILATE,
+         .inputs = "float[0,2,2,1]; float[2,2,1] 0",
+         .want = "float[0,1,1,1]"},
         {.op = "Dilation2DBackpropInput",
          .attrs = DILATE,
          .inputs = "float[1,2,2,1] 1; float[0,1,1]; float[1,3,2,1] 1",
          .want = "float[1,2,2,1] 0"},
+        {.op = "Dilation2DBackpropFilter",
+         .attrs = DILATE,
+         .inputs = "float[0,2,2,1]; float[1,1,1] 1; float[0,2,2,1]",
+         .want = "float[1,1,1] 0"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_dilation_errors(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "Dilation2D",
          .attrs = DILATE,
          .inputs = "float[2,2,1] 1; float[2,2,1] 0",
@@ -161,48 +206,60 @@ static void test_dilation(void **state)
          .want = "InvalidArgument: out_backprop has incompatible size"},
         {.op = "Dilation2DBackpropFilter",
          .attrs = DILATE,
-         .inputs = "float[0,2,2,1]; float[1,1,1] 1; float[0,2,2,1]",
-         .want = "float[1,1,1] 0"},
-        {.op = "Dilation2DBackpropFilter",
-         .attrs = DILATE,
          .inputs = "float[1,2,2,1] 1; float[1,1,1] 1; float[] 1",
          .want = "InvalidArgument: out_backprop has incompatible size"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_dilation_of_half(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "Dilation2D",
-         .attrs = "strides=[1,1,1,1]; rates=[1,1,1,1]; padding=VALID",
+         .attrs = DILATE,
          .inputs = "half[1,1,3,1] 0x3c00 0x4500 0x4000; half[1,2,1] 0x4200 0xc000",
          .want = "half[1,1,2,1] 0x4400 0x4800"},
         {.op = "Dilation2DBackpropInput",
-         .attrs = "strides=[1,1,1,1]; rates=[1,1,1,1]; padding=VALID",
+         .attrs = DILATE,
          .inputs =
              "half[1,1,3,1] 0x3c00 0x4500 0x4000; half[1,2,1] 0x4200 0xc000; half[1,1,2,1] 0x4700 0x4880",
          .want = "half[1,1,3,1] 0x4700 0x4880 0x0000"},
         {.op = "Dilation2DBackpropFilter",
-         .attrs = "strides=[1,1,1,1]; rates=[1,1,1,1]; padding=VALID",
+         .attrs = DILATE,
          .inputs =
              "half[1,1,3,1] 0x3c00 0x4500 0x4000; half[1,2,1] 0x4200 0xc000; half[1,1,2,1] 0x4700 0x4880",
          .want = "half[1,2,1] 0x4c00 0x0000"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_dilation_of_integers(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "Dilation2D",
-         .attrs = "strides=[1,1,1,1]; rates=[1,1,1,1]; padding=VALID",
+         .attrs = DILATE,
          .inputs = "int8[1,1,3,1] 1 5 2; int8[1,2,1] 3 -2",
          .want = "int8[1,1,2,1] 4 8"},
         {.op = "Dilation2DBackpropInput",
-         .attrs = "strides=[1,1,1,1]; rates=[1,1,1,1]; padding=VALID",
+         .attrs = DILATE,
          .inputs = "int8[1,1,3,1] 1 5 2; int8[1,2,1] 3 -2; int8[1,1,2,1] 7 9",
          .want = "int8[1,1,3,1] 7 9 0"},
         {.op = "Dilation2DBackpropFilter",
-         .attrs = "strides=[1,1,1,1]; rates=[1,1,1,1]; padding=VALID",
+         .attrs = DILATE,
          .inputs = "int8[1,1,3,1] 1 5 2; int8[1,2,1] 3 -2; int8[1,1,2,1] 7 9",
          .want = "int8[1,2,1] 16 0"},
         {.op = "Dilation2D",
-         .attrs = "strides=[1,1,1,1]; rates=[1,1,1,1]; padding=VALID",
+         .attrs = DILATE,
          .inputs = "int64[1,1,3,1] 1 5 2; int64[1,2,1] 3 -2",
          .want = "int64[1,1,2,1] 4 8"},
         {.op = "Dilation2DBackpropInput",
-         .attrs = "strides=[1,1,1,1]; rates=[1,1,1,1]; padding=VALID",
+         .attrs = DILATE,
          .inputs = "int64[1,1,3,1] 1 5 2; int64[1,2,1] 3 -2; int64[1,1,2,1] 7 9",
          .want = "int64[1,1,3,1] 7 9 0"},
         {.op = "Dilation2DBackpropFilter",
-         .attrs = "strides=[1,1,1,1]; rates=[1,1,1,1]; padding=VALID",
+         .attrs = DILATE,
          .inputs = "int64[1,1,3,1] 1 5 2; int64[1,2,1] 3 -2; int64[1,1,2,1] 7 9",
          .want = "int64[1,2,1] 16 0"},
     };
@@ -247,6 +304,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_patches),
         cmocka_unit_test(test_dilation),
+        cmocka_unit_test(test_dilation_at_strides),
+        cmocka_unit_test(test_dilation_at_rates),
+        cmocka_unit_test(test_dilation_of_nan),
+        cmocka_unit_test(test_dilation_of_nothing),
+        cmocka_unit_test(test_dilation_errors),
+        cmocka_unit_test(test_dilation_of_half),
+        cmocka_unit_test(test_dilation_of_integers),
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_gradients),
     };
