@@ -93,7 +93,7 @@ static void test_stateless_shapes(void **state)
     }
 }
 
-static void test_stateful(void **state)
+static void test_stateful_floats(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -128,6 +128,18 @@ static void test_stateful(void **state)
          .inputs = "var int64[4] 1 -1 7 -9; int64[1] 5",
          .want = "float[5] 0.44084814 0.83877099 0.71665037 0.7349413 1.4100122",
          .after = "int64[4] 1 1279 8 -9"},
+        {.op = "StatefulStandardNormal",
+         .inputs = "var int64[4] 1 2 3 4; int64[2] 0 2",
+         .want = "float[0,2]",
+         .after = "int64[4] 1 2 3 4"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_stateful_binomials(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "StatefulRandomBinomial",
          .attrs = "dtype=float",
          .inputs = "var int64[3] 5 7 -9; int64[] 1; int32[1] 4; float[] 20; float[] 0.25",
@@ -152,6 +164,14 @@ static void test_stateful(void **state)
         {.op = "StatefulRandomBinomial",
          .inputs = "var int64[3] 5 7 -9; int64[] 2; int64[1] 2; double[] 1; double[] 0.3",
          .want = "InvalidArgument: Unsupported algorithm id: 2"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_stateful_integers(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "StatefulUniformInt",
          .inputs = "var int64[4] 5 7 -9 99; int64[] 1; int64[1] 3; int64[] -5; int64[] 500",
          .want = "int64[3] 175 39 438",
@@ -188,10 +208,32 @@ static void test_stateful(void **state)
          .inputs = "var int64[3] 5 7 -9; int64[] 1; int64[1] 3",
          .want = "uint64[3] 11751072107472817960 2942753088164821249 1883514942527462548",
          .after = "int64[3] 773 7 -9"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_skipping(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "RngSkip",
          .inputs = "var int64[3] 5 7 -9; int64[] 1; int64[] 1000",
          .want = "",
          .after = "int64[3] 256005 7 -9"},
+        {.op = "RngSkip",
+         .inputs = "var int64[3] 1 2 3; int64[] 1; int64[1] 1",
+         .want = "InvalidArgument: input 2 (0-based) must have shape [], not [1]"},
+        {.op = "RngSkip",
+         .inputs = "var int64[3] 1 2 3; int64[0]; int64[] 1",
+         .want = "InvalidArgument: input 1 (0-based) must have shape [], not [0]"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_stateful_errors(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "StatefulUniform",
          .inputs = "var int32[3] 1 2 3; int64[] 1; int64[1] 1",
          .want = "InvalidArgument: dtype of RNG state variable must be int64, not int32"},
@@ -205,10 +247,6 @@ static void test_stateful(void **state)
          .inputs = "var int64[3]; int64[] 1; int64[1] 1",
          .want = "FailedPrecondition: Attempting to use uninitialized value"},
         {.op = "StatefulStandardNormal",
-         .inputs = "var int64[4] 1 2 3 4; int64[2] 0 2",
-         .want = "float[0,2]",
-         .after = "int64[4] 1 2 3 4"},
-        {.op = "StatefulStandardNormal",
          .inputs = "var int64[4] 1 2 3 4; int64[] 2",
          .want = "InvalidArgument: shape must be a vector"},
         {.op = "StatefulStandardNormal",
@@ -220,12 +258,14 @@ static void test_stateful(void **state)
         {.op = "StatefulUniformInt",
          .inputs = "var int64[3] 1 2 3; int64[] 1; int64[1] 1; uint64[] 9223372036854775808; uint64[] 7",
          .want = "InvalidArgument: Need minval < maxval, got 9223372036854775808 >= 7"},
-        {.op = "RngSkip",
-         .inputs = "var int64[3] 1 2 3; int64[] 1; int64[1] 1",
-         .want = "InvalidArgument: input 2 (0-based) must have shape [], not [1]"},
-        {.op = "RngSkip",
-         .inputs = "var int64[3] 1 2 3; int64[0]; int64[] 1",
-         .want = "InvalidArgument: input 1 (0-based) must have shape [], not [0]"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_nondeterministic_integers(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "NonDeterministicInts", .inputs = "int64[2] 2 3", .want = "*"},
         {.op = "NonDeterministicInts", .attrs = "dtype=uint32", .inputs = "int32[1] 0", .want = "uint32[0]"},
         {.op = "NonDeterministicInts", .inputs = "int64[] 2", .want = "InvalidArgument: must be a vector"},
@@ -286,9 +326,11 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stateless), cmocka_unit_test(test_stateless_shapes),
-        cmocka_unit_test(test_stateful),  cmocka_unit_test(test_stateful_shapes),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_stateless),         cmocka_unit_test(test_stateless_shapes),
+        cmocka_unit_test(test_stateful_floats),   cmocka_unit_test(test_stateful_binomials),
+        cmocka_unit_test(test_stateful_integers), cmocka_unit_test(test_skipping),
+        cmocka_unit_test(test_stateful_errors),   cmocka_unit_test(test_nondeterministic_integers),
+        cmocka_unit_test(test_stateful_shapes),   cmocka_unit_test(test_shapes),
     };
     return BD_RUN_TESTS(tests);
 }
