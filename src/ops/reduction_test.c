@@ -2,7 +2,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_values(void **state)
+static void test_sum(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -29,6 +29,14 @@ static void test_values(void **state)
         {"Sum", NULL, "float[100,7] 0.1; int32[1] 0", "float[7] 10"},
         {"Sum", NULL, "float[7,100] 0.1; int32[1] 1", "float[7] 10"},
         {"Sum", NULL, "float[70000] 0.1; int32[1] 0", "float[] 7000"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_mean_and_product(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {"Mean", NULL, "float[2,3] 1 2 3 4 5 6; int32[1] 0", "float[3] 2.5 3.5 4.5"},
         {"Mean", NULL, "double[4] 1 2 3 5; int32[1] 0", "double[] 2.75"},
         {"Mean", NULL, "int32[4] 1 2 3 5; int32[1] 0", "int32[] 2"},
@@ -37,24 +45,60 @@ static void test_values(void **state)
         {"Prod", NULL, "float[2,2] 1 2 3 4; int32[1] 1", "float[2] 2 12"},
         {"Prod", NULL, "int32[3] 2 3 4; int32[1] 0", "int32[] 24"},
         {"Prod", NULL, "int32[0]; int32[1] 0", "int32[] 1"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_extremes(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {"Max", NULL, "float[2,3] 1 9 3 -4 -5 -6; int32[1] 1", "float[2] 9 -4"},
         {"Max", NULL, "float[100] -3; int32[1] 0", "float[] -3"},
         {"Max", NULL, "float[0]; int32[1] 0", "float[] -inf"},
-        // NaN is not an extreme, as Eigen's MaxReducer and MinReducer have it.
+        {"Max", NULL, "int32[2,2] 1 9 3 4; int32[1] 0", "int32[2] 3 9"},
+        {"Min", NULL, "double[2,3] 1 9 3 -4 -5 -6; int32[1] 1", "double[2] 1 -6"},
+        {"Min", NULL, "int64[2] 5 -7; int32[1] 0", "int64[] -7"},
+        {"Min", NULL, "int64[0]; int32[1] 0", "int64[] 9223372036854775807"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+// NaN is not an extreme, as Eigen's MaxReducer and MinReducer have it.
+static void test_extremes_of_nan(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {"Max", NULL, "float[3] nan 1 3; int32[1] 0", "float[] 3"},
         {"Max", NULL, "float[2] nan nan; int32[1] 0", "float[] -inf"},
         {"Min", NULL, "double[2,2] nan 1 nan nan; int32[1] 1", "double[2] 1 inf"},
         {"Max", NULL, "float[2,40] nan; int32[1] 0", "float[40] -inf"},
         {"Min", NULL, "half[3] 0x7e00 0x3c00 0x4000; int32[1] 0", "half[] 0x3c00"},
-        {"Max", NULL, "int32[2,2] 1 9 3 4; int32[1] 0", "int32[2] 3 9"},
-        {"Min", NULL, "double[2,3] 1 9 3 -4 -5 -6; int32[1] 1", "double[2] 1 -6"},
-        {"Min", NULL, "int64[2] 5 -7; int32[1] 0", "int64[] -7"},
-        {"Min", NULL, "int64[0]; int32[1] 0", "int64[] 9223372036854775807"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_all_and_any(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {"All", NULL, "bool[2,2] true true true false; int32[1] 1", "bool[2] true false"},
         {"All", NULL, "bool[0]; int32[1] 0", "bool[] true"},
         {"Any", NULL, "bool[2,2] false true false false; int32[1] 1", "bool[2] true false"},
         {"Any", NULL, "bool[0]; int32[1] 0", "bool[] false"},
         {"All", NULL, "bool[100] true; int32[1] 0", "bool[] true"},
+        {"All", NULL, "float[2] 1; int32[1] 0",
+         "InvalidArgument: was passed float from Placeholder:0 incompatible with expected bool"},
+        {"Any", NULL, "float[2] 1; int32[1] 0",
+         "InvalidArgument: was passed float from Placeholder:0 incompatible with expected bool"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_scalars(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {"Sum", NULL, "float[] 3; int32[0]", "float[] 3"},
         {"Prod", NULL, "float[] 3; int32[0]", "float[] 3"},
         {"Mean", NULL, "float[] 3; int32[0]", "float[] 3"},
@@ -62,6 +106,14 @@ static void test_values(void **state)
         {"Min", NULL, "float[] 3; int32[0]", "float[] 3"},
         {"All", NULL, "bool[] true; int32[0]", "bool[] true"},
         {"Any", NULL, "bool[] true; int32[0]", "bool[] true"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_axes(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {"Mean", NULL, "float[2] 1; int32[1] 1",
          "InvalidArgument: Invalid reduction dimension (1 for input with 1 dimension(s)"},
         {"Mean", NULL, "int8[2] 1; int64[1] -2",
@@ -82,16 +134,20 @@ static void test_values(void **state)
          "InvalidArgument: Invalid reduction dimension (1 for input with 1 dimension(s)"},
         {"Any", NULL, "bool[2] true; int32[] 0", "bool[] true"},
         {"Mean", NULL, "double[2] 1 2; int32[] 0", "double[] 1.5"},
-        {"All", NULL, "float[2] 1; int32[1] 0",
-         "InvalidArgument: was passed float from Placeholder:0 incompatible with expected bool"},
-        {"Any", NULL, "float[2] 1; int32[1] 0",
-         "InvalidArgument: was passed float from Placeholder:0 incompatible with expected bool"},
         {"Sum", NULL, "float[2,2] 1; int32[1] 2", "InvalidArgument: Invalid reduction dimension"},
         {"Sum", NULL, "float[2,2] 1; int32[1] -3", "InvalidArgument: Invalid reduction dimension"},
         // An axis may be named twice.
         {"Mean", NULL, "float[2,2] 1 2 3 4; int32[2] 1 -1", "float[2] 1.5 3.5"},
         {"Sum", "keep_dims=true", "int32[2,2] 1 2 3 4; int64[3] 0 0 -2", "int32[1,2] 4 6"},
         {"All", NULL, "bool[2] true false; int32[2] 0 0", "bool[] false"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_places_of_extremes(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {"ArgMax", NULL, "float[2,3] 1 9 3 7 5 7; int32[] 1", "int64[2] 1 0"},
         {"ArgMax", "output_type=uint16", "float[2,3] 1 9 3 7 5 7; int16[] 1", "uint16[2] 1 0"},
         {"ArgMax", "output_type=int16", "int64[2,3] 1 9 3 7 5 7; int32[] 1", "int16[2] 1 0"},
@@ -207,9 +263,11 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_cumulative),
+        cmocka_unit_test(test_sum),         cmocka_unit_test(test_mean_and_product),
+        cmocka_unit_test(test_extremes),    cmocka_unit_test(test_extremes_of_nan),
+        cmocka_unit_test(test_all_and_any), cmocka_unit_test(test_scalars),
+        cmocka_unit_test(test_axes),        cmocka_unit_test(test_places_of_extremes),
+        cmocka_unit_test(test_shapes),      cmocka_unit_test(test_cumulative),
         cmocka_unit_test(test_gradients),
     };
     return BD_RUN_TESTS(tests);
