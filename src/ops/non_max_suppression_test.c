@@ -2,61 +2,57 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
+// Three groups of boxes that overlap, in the last of them one upside down; one box without area; their scores.
+#define EIGHT_BOXES                                                                                          \
+    "float[8,4] 0 0 1 1 0 0.1 1 1.1 0 -0.1 1 0.9 0 10 1 11 0 10.1 1 11.1 "                                   \
+    "0 100 1 101 1 101 0 100.5 2 2 2 3; float[8] 0.9 0.75 0.6 0.95 0.5 0.3 0.31 0.2"
+
 static void test_suppression(void **state)
 {
     (void)state;
     static const op_case cases[] = {
-        {.op = "NonMaxSuppression",
-         .inputs = "float[8,4] 0 0 1 1 0 0.1 1 1.1 0 -0.1 1 0.9 0 10 1 11 0 10.1 1 11.1 0 100 1 101 1 101 0 "
-                   "100.5 2 2 2 3; float[8] 0.9 0.75 0.6 0.95 0.5 0.3 0.31 0.2; int32[] 3",
-         .want = "int32[3] 3 0 6"},
+        {.op = "NonMaxSuppression", .inputs = EIGHT_BOXES "; int32[] 3", .want = "int32[3] 3 0 6"},
         {.op = "NonMaxSuppression",
          .attrs = "iou_threshold=0.9",
-         .inputs = "float[8,4] 0 0 1 1 0 0.1 1 1.1 0 -0.1 1 0.9 0 10 1 11 0 10.1 1 11.1 0 100 1 101 1 101 0 "
-                   "100.5 2 2 2 3; float[8] 0.9 0.75 0.6 0.95 0.5 0.3 0.31 0.2; int32[] 30",
+         .inputs = EIGHT_BOXES "; int32[] 30",
          .want = "int32[8] 3 0 1 2 4 6 5 7"},
         {.op = "NonMaxSuppressionV2",
-         .inputs = "float[8,4] 0 0 1 1 0 0.1 1 1.1 0 -0.1 1 0.9 0 10 1 11 0 10.1 1 11.1 0 100 1 101 1 101 0 "
-                   "100.5 2 2 2 3; float[8] 0.9 0.75 0.6 0.95 0.5 0.3 0.31 0.2; int32[] 30; float[] 0.4",
+         .inputs = EIGHT_BOXES "; int32[] 30; float[] 0.4",
          .want = "int32[4] 3 0 6 7"},
         {.op = "NonMaxSuppressionV3",
-         .inputs = "float[8,4] 0 0 1 1 0 0.1 1 1.1 0 -0.1 1 0.9 0 10 1 11 0 10.1 1 11.1 0 100 1 101 1 101 0 "
-                   "100.5 2 2 2 3; float[8] 0.9 0.75 0.6 0.95 0.5 0.3 0.31 0.2; int32[] 30; float[] 0.5; "
-                   "float[] 0.4",
+         .inputs = EIGHT_BOXES "; int32[] 30; float[] 0.5; float[] 0.4",
          .want = "int32[2] 3 0"},
         {.op = "NonMaxSuppressionV4",
-         .inputs = "float[8,4] 0 0 1 1 0 0.1 1 1.1 0 -0.1 1 0.9 0 10 1 11 0 10.1 1 11.1 0 100 1 101 1 101 0 "
-                   "100.5 2 2 2 3; float[8] 0.9 0.75 0.6 0.95 0.5 0.3 0.31 0.2; int32[] 30; float[] 0.5; "
-                   "float[] 0.4",
+         .inputs = EIGHT_BOXES "; int32[] 30; float[] 0.5; float[] 0.4",
          .want = "int32[2] 3 0; int32[] 2"},
         {.op = "NonMaxSuppressionV4",
          .attrs = "pad_to_max_output_size=true",
-         .inputs = "float[8,4] 0 0 1 1 0 0.1 1 1.1 0 -0.1 1 0.9 0 10 1 11 0 10.1 1 11.1 0 100 1 101 1 101 0 "
-                   "100.5 2 2 2 3; float[8] 0.9 0.75 0.6 0.95 0.5 0.3 0.31 0.2; int32[] 5; float[] 0.5; "
-                   "float[] 0.4",
+         .inputs = EIGHT_BOXES "; int32[] 5; float[] 0.5; float[] 0.4",
          .want = "int32[5] 3 0 0 0 0; int32[] 2"},
+        // Boxes without area overlap nothing; of equal scores the first comes first.
+        {.op = "NonMaxSuppression", .inputs = "float[3,4] 0; float[3] 1; int32[] 2", .want = "int32[2] 0 1"},
+        {.op = "NonMaxSuppression",
+         .inputs = "float[3,4] 0; float[3] nan 1 -inf; int32[] 3",
+         .want = "int32[1] 1"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_soft_suppression(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "NonMaxSuppressionV5",
-         .inputs = "float[8,4] 0 0 1 1 0 0.1 1 1.1 0 -0.1 1 0.9 0 10 1 11 0 10.1 1 11.1 0 100 1 101 1 101 0 "
-                   "100.5 2 2 2 3; float[8] 0.9 0.75 0.6 0.95 0.5 0.3 0.31 0.2; int32[] 30; float[] 0.5; "
-                   "float[] 0; float[] 0.5",
+         .inputs = EIGHT_BOXES "; int32[] 30; float[] 0.5; float[] 0; float[] 0.5",
          .want = "int32[8] 3 0 1 6 4 5 7 2; float[8] 0.95 0.9 0.38400352 0.31 0.25600235 0.23364023 0.2 "
                  "0.19697242; int32[] 8"},
         {.op = "NonMaxSuppressionV5",
          .attrs = "pad_to_max_output_size=true",
-         .inputs = "float[8,4] 0 0 1 1 0 0.1 1 1.1 0 -0.1 1 0.9 0 10 1 11 0 10.1 1 11.1 0 100 1 101 1 101 0 "
-                   "100.5 2 2 2 3; float[8] 0.9 0.75 0.6 0.95 0.5 0.3 0.31 0.2; int32[] 4; float[] 0.5; "
-                   "float[] 0.3; float[] 0.2",
+         .inputs = EIGHT_BOXES "; int32[] 4; float[] 0.5; float[] 0.3; float[] 0.2",
          .want = "int32[4] 3 0 6 0; float[4] 0.95 0.9 0.31 0; int32[] 3"},
         {.op = "NonMaxSuppressionV5",
-         .inputs = "float[8,4] 0 0 1 1 0 0.1 1 1.1 0 -0.1 1 0.9 0 10 1 11 0 10.1 1 11.1 0 100 1 101 1 101 0 "
-                   "100.5 2 2 2 3; float[8] 0.9 0.75 0.6 0.95 0.5 0.3 0.31 0.2; int32[] 30; float[] 0.5; "
-                   "float[] 0; float[] 0",
+         .inputs = EIGHT_BOXES "; int32[] 30; float[] 0.5; float[] 0; float[] 0",
          .want = "int32[5] 3 0 6 5 7; float[5] 0.95 0.9 0.31 0.3 0.2; int32[] 5"},
-        {.op = "NonMaxSuppressionWithOverlaps",
-         .inputs = "float[5,5] 0.875 0.75 0.625 0.375 0.625 0.75 0.375 0.875 0.375 0.375 0.875 0 0.625 0.75 "
-                   "0.5 0.5 0.375 0.25 0.75 0 0.5 0.5 0.875 1 0; float[5] 0.5 0.4 0.5 0.3 0.2; int32[] 4; "
-                   "float[] 0.5; float[] 0.25",
-         .want = "int32[2] 0 3"},
         {.op = "NonMaxSuppressionV5",
          .inputs = "float[20,4] 0.234375 0.078125 0.6875 0.484375 0.515625 0.546875 0.59375 0.90625 0.703125 "
                    "0.421875 0.203125 0.453125 0.078125 0.578125 0.609375 1 0.53125 0.140625 0.578125 "
@@ -71,48 +67,24 @@ static void test_suppression(void **state)
          .want = "int32[10] 3 0 13 19 17 4 10 5 2 16; float[10] 0.988 0.926 0.92083563 0.84587448 "
                  "0.73364244 0.67681256 0.62654055 0.60944515 0.52249618 0.35653136; int32[] 10",
          .tolerance = 1e-05},
-        {.op = "NonMaxSuppression", .inputs = "float[0,4]; float[0]; int32[] 3", .want = "int32[0]"},
-        {.op = "NonMaxSuppression", .inputs = "float[1,4] 0; float[1] 1; int32[] 0", .want = "int32[0]"},
-        // Boxes without area overlap nothing; of equal scores the first comes first.
-        {.op = "NonMaxSuppression", .inputs = "float[3,4] 0; float[3] 1; int32[] 2", .want = "int32[2] 0 1"},
-        {.op = "NonMaxSuppression",
-         .inputs = "float[3,4] 0; float[3] nan 1 -inf; int32[] 3",
-         .want = "int32[1] 1"},
-        {.op = "NonMaxSuppression",
-         .inputs = "float[3,4] 0; float[3] 1; int32[] -1",
-         .want = "InvalidArgument: output size must be non-negative, got -1"},
-        {.op = "NonMaxSuppression",
-         .inputs = "float[3,4] 0; float[3] 1; int32[1] 1",
-         .want = "InvalidArgument: max_output_size must be 0-D, got shape [1]"},
-        {.op = "NonMaxSuppression",
-         .attrs = "iou_threshold=1.5",
-         .inputs = "float[3,4] 0; float[3] 1; int32[] 1",
-         .want = "InvalidArgument: iou_threshold must be in [0, 1]"},
-        {.op = "NonMaxSuppressionV2",
-         .inputs = "float[3,4] 0; float[3] 1; int32[] 1; float[] nan",
-         .want = "InvalidArgument: iou_threshold must be in [0, 1]"},
-        {.op = "NonMaxSuppressionV2",
-         .inputs =
-             "half[2,4] 0x0000 0x0000 0x3c00 0x3c00 0x0000 0x0000 0x3c00 0x3c00; half[2] 0x3800 0x3c00; int32[] 2; "
-             "half[] 0x3800",
-         .want = "int32[1] 1"},
-        {.op = "NonMaxSuppressionV3",
-         .inputs = "float[3,3] 0; float[3] 1; int32[] 1; float[] 0.5; float[] 0",
-         .want = "InvalidArgument: boxes must have 4 columns"},
-        {.op = "NonMaxSuppressionV3",
-         .inputs = "float[3,4] 0; float[2] 1; int32[] 1; float[] 0.5; float[] 0",
-         .want = "InvalidArgument: scores has incompatible shape"},
-        {.op = "NonMaxSuppressionV5",
-         .inputs = "float[3,4] 0; float[3] 1; int32[] 1; float[] 0.5; float[] 0; float[] -1",
-         .want = "InvalidArgument: soft_nms_sigma_val must be >= 0"},
         // A score that becomes no number is no score.
         {.op = "NonMaxSuppressionV5",
          .inputs =
              "float[2,4] 0 0 inf inf 0 0 inf inf; float[2] 0.5 1; int32[] 2; float[] 0.5; float[] 0; float[] 0.5",
          .want = "int32[1] 1; float[1] 1; int32[] 1"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_suppression_by_overlaps(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "NonMaxSuppressionWithOverlaps",
-         .inputs = "float[3,2] 0; float[3] 1; int32[] 1; float[] 0.5; float[] 0",
-         .want = "InvalidArgument: overlaps must be square"},
+         .inputs = "float[5,5] 0.875 0.75 0.625 0.375 0.625 0.75 0.375 0.875 0.375 0.375 0.875 0 0.625 0.75 "
+                   "0.5 0.5 0.375 0.25 0.75 0 0.5 0.5 0.875 1 0; float[5] 0.5 0.4 0.5 0.3 0.2; int32[] 4; "
+                   "float[] 0.5; float[] 0.25",
+         .want = "int32[2] 0 3"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -121,6 +93,11 @@ static void test_half(void **state)
 {
     (void)state;
     static const op_case cases[] = {
+        {.op = "NonMaxSuppressionV2",
+         .inputs =
+             "half[2,4] 0x0000 0x0000 0x3c00 0x3c00 0x0000 0x0000 0x3c00 0x3c00; half[2] 0x3800 0x3c00; int32[] 2; "
+             "half[] 0x3800",
+         .want = "int32[1] 1"},
         {.op = "NonMaxSuppressionV3",
          .inputs =
              "half[3,4] 0x0000 0x0000 0x3c00 0x3c00 0x0000 0x0000 0x3c00 0x3c00 0x4000 0x4000 0x4200 0x4200; half[3] 0x3800 0x3a00 0x3400; int32[] 3; half[] 0x3800; half[] 0x3000",
@@ -146,6 +123,8 @@ static void test_suppressing_nothing(void **state)
 {
     (void)state;
     static const op_case cases[] = {
+        {.op = "NonMaxSuppression", .inputs = "float[0,4]; float[0]; int32[] 3", .want = "int32[0]"},
+        {.op = "NonMaxSuppression", .inputs = "float[1,4] 0; float[1] 1; int32[] 0", .want = "int32[0]"},
         {.op = "NonMaxSuppressionV2",
          .inputs = "float[0,4]; float[0]; int32[] 3; float[] 0.5",
          .want = "int32[0]"},
@@ -169,10 +148,34 @@ static void test_suppressing_nothing(void **state)
     OP_TEST_VALUES(cases);
 }
 
+static void test_refused_numbers(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {.op = "NonMaxSuppression",
+         .inputs = "float[3,4] 0; float[3] 1; int32[] -1",
+         .want = "InvalidArgument: output size must be non-negative, got -1"},
+        {.op = "NonMaxSuppression",
+         .attrs = "iou_threshold=1.5",
+         .inputs = "float[3,4] 0; float[3] 1; int32[] 1",
+         .want = "InvalidArgument: iou_threshold must be in [0, 1]"},
+        {.op = "NonMaxSuppressionV2",
+         .inputs = "float[3,4] 0; float[3] 1; int32[] 1; float[] nan",
+         .want = "InvalidArgument: iou_threshold must be in [0, 1]"},
+        {.op = "NonMaxSuppressionV5",
+         .inputs = "float[3,4] 0; float[3] 1; int32[] 1; float[] 0.5; float[] 0; float[] -1",
+         .want = "InvalidArgument: soft_nms_sigma_val must be >= 0"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
 static void test_suppression_errors(void **state)
 {
     (void)state;
     static const op_case cases[] = {
+        {.op = "NonMaxSuppression",
+         .inputs = "float[3,4] 0; float[3] 1; int32[1] 1",
+         .want = "InvalidArgument: max_output_size must be 0-D, got shape [1]"},
         {.op = "NonMaxSuppressionV2",
          .inputs = "float[] 1; float[1] 1; int32[] 3; float[] 0.5",
          .want = "InvalidArgument: boxes must be 2-D"},
@@ -191,6 +194,12 @@ static void test_suppression_errors(void **state)
         {.op = "NonMaxSuppressionV3",
          .inputs = "float[1,4] 0; float[1] 1; int32[] 3; float[1] 0.5; float[] 0",
          .want = "InvalidArgument: iou_threshold must be 0-D, got shape [1]"},
+        {.op = "NonMaxSuppressionV3",
+         .inputs = "float[3,3] 0; float[3] 1; int32[] 1; float[] 0.5; float[] 0",
+         .want = "InvalidArgument: boxes must have 4 columns"},
+        {.op = "NonMaxSuppressionV3",
+         .inputs = "float[3,4] 0; float[2] 1; int32[] 1; float[] 0.5; float[] 0",
+         .want = "InvalidArgument: scores has incompatible shape"},
         {.op = "NonMaxSuppressionV4",
          .inputs = "float[] 1; float[1] 1; int32[] 3; float[] 0.5; float[] 0",
          .want = "InvalidArgument: boxes must be 2-D"},
@@ -218,6 +227,9 @@ static void test_suppression_errors(void **state)
         {.op = "NonMaxSuppressionWithOverlaps",
          .inputs = "float[1,1] 0; float[1] 1; int32[] 3; float[1] 0.5; float[] 0",
          .want = "InvalidArgument: overlap_threshold must be 0-D, got shape [1]"},
+        {.op = "NonMaxSuppressionWithOverlaps",
+         .inputs = "float[3,2] 0; float[3] 1; int32[] 1; float[] 0.5; float[] 0",
+         .want = "InvalidArgument: overlaps must be square"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -242,10 +254,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_suppression),
+        cmocka_unit_test(test_soft_suppression),
+        cmocka_unit_test(test_suppression_by_overlaps),
+        cmocka_unit_test(test_half),
         cmocka_unit_test(test_suppressing_nothing),
+        cmocka_unit_test(test_refused_numbers),
         cmocka_unit_test(test_suppression_errors),
         cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_half),
     };
     return BD_RUN_TESTS(tests);
 }
