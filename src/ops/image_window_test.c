@@ -72,62 +72,76 @@ static void test_combined(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// Windows cut out with numpy.
+// ---- Glimpses: windows cut out with numpy ----
+
+// A pixel's value is its place.
+#define IMAGE "float[1,4,5,1] 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19"
+#define TWO_IMAGES                                                                                           \
+    "float[2,4,5,1] 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 "                                      \
+    "20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39"
+
 static void test_glimpses(void **state)
 {
     (void)state;
     static const op_case cases[] = {
         {.op = "ExtractGlimpse",
          .attrs = "noise=zero; uniform_noise=false",
-         .inputs = "float[2,4,5,1] 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 "
-                   "28 29 30 31 32 33 34 35 36 37 38 39; int32[2] 2 3; float[2,2] 0 0 0.5 -0.5",
+         .inputs = TWO_IMAGES "; int32[2] 2 3; float[2,2] 0 0 0.5 -0.5",
          .want = "float[2,2,3,1] 6 7 8 11 12 13 30 31 32 35 36 37"},
         {.op = "ExtractGlimpse",
          .attrs = "noise=zero; uniform_noise=false",
-         .inputs = "float[2,4,5,1] 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 "
-                   "28 29 30 31 32 33 34 35 36 37 38 39; int32[2] 3 3; float[2,2] -1 1 0.9 0.9",
+         .inputs = TWO_IMAGES "; int32[2] 3 3; float[2,2] -1 1 0.9 0.9",
          .want = "float[2,3,3,1] 0 0 0 3 4 0 8 9 0 33 34 0 38 39 0 0 0 0"},
         {.op = "ExtractGlimpse",
          .attrs = "noise=zero; uniform_noise=false; centered=false; normalized=false",
-         .inputs = "float[2,4,5,1] 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 "
-                   "28 29 30 31 32 33 34 35 36 37 38 39; int32[2] 2 2; float[2,2] 2 2 0 4.5",
+         .inputs = TWO_IMAGES "; int32[2] 2 2; float[2,2] 2 2 0 4.5",
          .want = "float[2,2,2,1] 6 7 11 12 0 0 23 24"},
         {.op = "ExtractGlimpse",
          .attrs = "noise=zero; uniform_noise=false; centered=false",
-         .inputs = "float[2,4,5,1] 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 "
-                   "28 29 30 31 32 33 34 35 36 37 38 39; int32[2] 2 2; float[2,2] 0.5 0.5 1 1",
+         .inputs = TWO_IMAGES "; int32[2] 2 2; float[2,2] 0.5 0.5 1 1",
          .want = "float[2,2,2,1] 6 7 11 12 39 0 0 0"},
         {.op = "ExtractGlimpse",
          .attrs = "noise=zero; uniform_noise=false; normalized=false",
-         .inputs = "float[2,4,5,1] 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 "
-                   "28 29 30 31 32 33 34 35 36 37 38 39; int32[2] 2 3; float[2,2] 1 -2 9 0",
+         .inputs = TWO_IMAGES "; int32[2] 2 3; float[2,2] 1 -2 9 0",
          .want = "float[2,2,3,1] 5 6 7 10 11 12 0 0 0 0 0 0"},
         {.op = "ExtractGlimpse",
          .attrs = "noise=zero; uniform_noise=false",
          .inputs = "float[1,2,2,1] 1; int32[2] 1 1; float[1,2] nan inf",
          .want = "float[1,1,1,1] 0"},
-        // Of the second version an offset that is not both centered and normalized is where the window begins.
+    };
+    OP_TEST_VALUES(cases);
+}
+
+// Of the second version an offset that is not both centered and normalized is where the window begins.
+static void test_glimpses_of_second_version(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "ExtractGlimpseV2",
          .attrs = "noise=zero; uniform_noise=false",
-         .inputs =
-             "float[1,4,5,1] 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19; int32[2] 2 3; float[1,2] 0 0",
+         .inputs = IMAGE "; int32[2] 2 3; float[1,2] 0 0",
          .want = "float[1,2,3,1] 6 7 8 11 12 13"},
         {.op = "ExtractGlimpseV2",
          .attrs = "noise=zero; uniform_noise=false; centered=false; normalized=false",
-         .inputs =
-             "float[1,4,5,1] 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19; int32[2] 2 2; float[1,2] 1 2",
+         .inputs = IMAGE "; int32[2] 2 2; float[1,2] 1 2",
          .want = "float[1,2,2,1] 7 8 12 13"},
         {.op = "ExtractGlimpseV2",
          .attrs = "noise=zero; uniform_noise=false; centered=false",
-         .inputs =
-             "float[1,4,5,1] 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19; int32[2] 2 2; float[1,2] 0.25 0.2",
+         .inputs = IMAGE "; int32[2] 2 2; float[1,2] 0.25 0.2",
          .want = "float[1,2,2,1] 6 7 11 12"},
         {.op = "ExtractGlimpseV2",
          .attrs = "noise=zero; uniform_noise=false; normalized=false",
-         .inputs =
-             "float[1,4,5,1] 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19; int32[2] 2 2; float[1,2] -1 0.5",
+         .inputs = IMAGE "; int32[2] 2 2; float[1,2] -1 0.5",
          .want = "float[1,2,2,1] 8 9 13 14"},
-        // Of an image of one value, noise is that value.
+    };
+    OP_TEST_VALUES(cases);
+}
+
+// Of an image of one value, noise is that value.
+static void test_noise(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "ExtractGlimpse",
          .inputs = "float[1,2,2,1] 7; int32[2] 4 4; float[1,2] 1 1",
          .want = "float[1,4,4,1] 7"},
@@ -136,9 +150,6 @@ static void test_glimpses(void **state)
          .inputs = "float[1,2,2,1] 7; int32[2] 4 4; float[1,2] 1 1",
          .want = "float[1,4,4,1] 7"},
         {.op = "ExtractGlimpse",
-         .inputs = "float[0,2,2,1]; int32[2] 4 4; float[0,2]",
-         .want = "float[0,4,4,1]"},
-        {.op = "ExtractGlimpse",
          .attrs = "noise=gaussian",
          .inputs = "float[1,2,2,1] 7; int32[2] 4 4; float[1,2] 1 1",
          .want = "InvalidArgument: The uniform_noise and noise should not be specified at the same time"},
@@ -146,6 +157,28 @@ static void test_glimpses(void **state)
          .attrs = "noise=pink; uniform_noise=false",
          .inputs = "float[1,2,2,1] 7; int32[2] 4 4; float[1,2] 1 1",
          .want = "InvalidArgument: The noise should be uniform, gaussian, or zero, but got: pink"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_empty_glimpses(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {.op = "ExtractGlimpse",
+         .inputs = "float[0,2,2,1]; int32[2] 4 4; float[0,2]",
+         .want = "float[0,4,4,1]"},
+        {.op = "ExtractGlimpseV2",
+         .inputs = "float[0,2,2,3]; int32[2] 1 2; float[0,2]",
+         .want = "float[0,1,2,3]"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_glimpse_errors(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "ExtractGlimpse",
          .inputs = "float[2,2,1] 7; int32[2] 4 4; float[1,2] 1 1",
          .want = "InvalidArgument: input must be 4-dimensional"},
@@ -167,9 +200,6 @@ static void test_glimpses(void **state)
         {.op = "ExtractGlimpse",
          .inputs = "float[1,2,2,1] 7; int32[2] 0 4; float[1,2] 1",
          .want = "InvalidArgument: "},
-        {.op = "ExtractGlimpseV2",
-         .inputs = "float[0,2,2,3]; int32[2] 1 2; float[0,2]",
-         .want = "float[0,1,2,3]"},
         {.op = "ExtractGlimpseV2",
          .inputs = "float[] 7; int32[2] 4 4; float[1,2] 1",
          .want = "InvalidArgument: input must be 4-dimensional"},
@@ -199,6 +229,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_combined),
         cmocka_unit_test(test_glimpses),
+        cmocka_unit_test(test_glimpses_of_second_version),
+        cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_empty_glimpses),
+        cmocka_unit_test(test_glimpse_errors),
         cmocka_unit_test(test_shapes),
     };
     return BD_RUN_TESTS(tests);
