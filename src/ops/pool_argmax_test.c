@@ -4,8 +4,9 @@
 
 #define POOL2 "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=VALID"
 
-// Computed with numpy from the definition.
-static void test_values(void **state)
+// ---- Values, computed with numpy from the definition ----
+
+static void test_places_in_an_image(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -37,6 +38,14 @@ static void test_values(void **state)
                    "0.25; int64[2,3,2,2] 0 9 4 11 12 15 10 11 12 15 16 17 2 1 4 5 12 13 10 17 12 13 16 17",
          .want = "float[2,3,2,2] -2 0.25 0.5 1.875 -1.125 -0.125 0.125 1.875 -1.125 -0.125 1.625 0.375 "
                  "0.75 0.125 -0.25 1.5 0.375 0.125 -1.5 0.25 0.375 0.125 0.5 0.25"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_places_in_the_batch(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "MaxPoolWithArgmax",
          .attrs =
              "ksize=[1,2,3,1]; strides=[1,2,1,1]; padding=VALID; include_batch_in_index=true; Targmax=int32",
@@ -56,6 +65,14 @@ static void test_values(void **state)
                    "0.125 -1.125 0.125 -1.5 1.5 -0.125 0.25 -0.125 -1.625 -1.375 -0 1.5 -1.125 -0.75 -0 "
                    "-1.625 -1.75 -0.375 -0 -0.375 1.5 -0.125 0.375; int32[2,1,2,1] 2 2 17 17",
          .want = "double[2,1,2,1] -1.125 -1.125 -1.75 -1.75"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_integers(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "MaxPoolWithArgmax",
          .attrs = "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=SAME",
          .inputs = "int32[1,4,3,1] -2 3 -4 -1 1 -4 -3 -5 1 0 4 -1",
@@ -70,7 +87,21 @@ static void test_values(void **state)
          .inputs = "int32[1,4,3,1] -2 3 -4 -1 1 -4 -3 -5 1 0 4 -1; int32[1,4,3,1] 1 0 5 3 0 -4 -4 0 -2 -4 2 "
                    "2; int64[1,2,2,1] 1 2 10 8",
          .want = "int32[1,2,2,1] 0 5 2 -2"},
-        // The first of equals; a number before nan stays, and so does nan.
+        {.op = "MaxPoolWithArgmax",
+         .attrs = POOL2,
+         .inputs = "uint8[1,2,2,1] 7 200 3 1",
+         .want = "uint8[1,1,1,1] 200; int64[1,1,1,1] 1"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+// ---- Ties, sizes and errors ----
+
+// The first of equals; a number before nan stays, and so does nan.
+static void test_ties_and_nan(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "MaxPoolWithArgmax",
          .attrs = POOL2,
          .inputs = "float[1,2,2,1] 7",
@@ -79,10 +110,14 @@ static void test_values(void **state)
          .attrs = POOL2,
          .inputs = "float[1,2,2,1] -inf nan -inf -inf",
          .want = "float[1,1,1,1] -inf; int64[1,1,1,1] 0"},
-        {.op = "MaxPoolWithArgmax",
-         .attrs = POOL2,
-         .inputs = "uint8[1,2,2,1] 7 200 3 1",
-         .want = "uint8[1,1,1,1] 200; int64[1,1,1,1] 1"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
+static void test_empty(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {.op = "MaxPoolWithArgmax",
          .attrs = POOL2,
          .inputs = "float[576460752303423488,2,2,0]",
@@ -188,7 +223,11 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_places_in_an_image),
+        cmocka_unit_test(test_places_in_the_batch),
+        cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_ties_and_nan),
+        cmocka_unit_test(test_empty),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_gradients),
