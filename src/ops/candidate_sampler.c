@@ -8,34 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-// ---- Words to integers ----
-
-uint32_t bd_random_below32(bd_random_words *w, uint32_t n)
-{
-    if ((n & (n - 1)) == 0) return bd_random_word(w) & (n - 1);
-    uint32_t rest = UINT32_MAX % n + 1, word;
-    do
-        word = bd_random_word(w);
-    while (word < rest);
-    return word % n;
-}
-
-static uint64_t next_word64(bd_random_words *w)
-{
-    uint64_t low = bd_random_word(w);
-    return low | (uint64_t)bd_random_word(w) << 32;
-}
-
-uint64_t bd_random_below64(bd_random_words *w, uint64_t n)
-{
-    if ((n & (n - 1)) == 0) return next_word64(w) & (n - 1);
-    uint64_t rest = UINT64_MAX % n + 1, word;
-    do
-        word = next_word64(w);
-    while (word < rest);
-    return word % n;
-}
-
 // ---- State ----
 
 braid_code bd_sampler_init(bd_sampler *s, const bd_sampler_kind *kind, const braid_op *node, braid_status *st)

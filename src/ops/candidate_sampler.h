@@ -36,10 +36,6 @@ void bd_sampler_destroy(void *state);
 void bd_sampler_run(bd_op_ctx *c);
 braid_code bd_sampler_shape(bd_shape_ctx *c, braid_status *st);
 
-// Uniform in [0, n), without bias: what would give one is drawn again. n > 0.
-uint64_t bd_random_below64(bd_random_words *w, uint64_t n);
-uint32_t bd_random_below32(bd_random_words *w, uint32_t n);
-
 #define BD_SAMPLER_SIGNATURE                                                                                 \
     "(true_classes: int64) -> (sampled_candidates: int64, true_expected_count: float, "                      \
     "sampled_expected_count: float)"

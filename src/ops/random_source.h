@@ -27,6 +27,9 @@ typedef struct bd_random_words {
     int left; // of `word`
 } bd_random_words;
 uint32_t bd_random_word(bd_random_words *w);
+// Uniform in [0, n), without bias: what would give one is drawn again. n > 0.
+uint64_t bd_random_below64(bd_random_words *w, uint64_t n);
+uint32_t bd_random_below32(bd_random_words *w, uint32_t n);
 
 // Steps of the stream that belong to one element, whatever it needs, in the ops that say so.
 #define BD_RANDOM_STEPS_PER_OUTPUT 256

@@ -109,37 +109,13 @@ static bool covers_enough(const rect *window, float covered_min, const rect *box
     return false;
 }
 
-// The words of a stream, one after the other.
-typedef struct words {
-    bd_philox stream;
-    uint32_t word[4];
-    int used;
-} words;
-
-static uint32_t next_word(words *w)
-{
-    if (w->used % 4 == 0) bd_philox_next4(&w->stream, w->word);
-    return w->word[w->used++ % 4];
-}
-
-// Uniform in [0, n), n > 0: words that would make low numbers likelier are drawn again.
-static uint32_t below(words *w, uint32_t n)
-{
-    if ((n & (n - 1)) == 0) return next_word(w) & (n - 1);
-    uint32_t excess = UINT32_MAX % n + 1, word;
-    do {
-        word = next_word(w);
-    } while (word < excess);
-    return word % n;
-}
-
 static int64_t width_of(int64_t height, float aspect)
 {
     return lrintf((float)height * aspect);
 }
 
 // A random height between that of the least area and that of the greatest, both within the image.
-static int64_t draw_height(const rect *image, const float area[2], float aspect, words *w)
+static int64_t draw_height(const rect *image, const float area[2], float aspect, bd_random_words *w)
 {
     int64_t height = lrintf(sqrtf(area[0] / aspect)), most = lrintf(sqrtf(area[1] / aspect));
     if (width_of(most, aspect) > image->right) {
@@ -149,10 +125,10 @@ static int64_t draw_height(const rect *image, const float area[2], float aspect,
     }
     if (most > image->bottom) most = image->bottom;
     if (height >= most) return most;
-    return height + below(w, (uint32_t)(most - height + 1));
+    return height + bd_random_below32(w, (uint32_t)(most - height + 1));
 }
 
-static bool draw_window(const sample_state *s, const rect *image, float aspect, words *w, rect *out)
+static bool draw_window(const sample_state *s, const rect *image, float aspect, bd_random_words *w, rect *out)
 {
     float size = (float)image->right, area[2];
     if (s->area[0] > s->area[1] || image->right <= 0 || image->bottom <= 0) return false;
@@ -166,8 +142,8 @@ static bool draw_window(const sample_state *s, const rect *image, float aspect, 
     if (got < area[0] || got > area[1] || width > image->right || height > image->bottom || width <= 0 ||
         height <= 0)
         return false;
-    out->top = height < image->bottom ? below(w, (uint32_t)(image->bottom - height)) : 0;
-    out->left = width < image->right ? below(w, (uint32_t)(image->right - width)) : 0;
+    out->top = height < image->bottom ? bd_random_below32(w, (uint32_t)(image->bottom - height)) : 0;
+    out->left = width < image->right ? bd_random_below32(w, (uint32_t)(image->right - width)) : 0;
     out->right = out->left + width;
     out->bottom = out->top + height;
     return true;
@@ -269,7 +245,7 @@ static bool is_stateless(const bd_op_ctx *c)
 static void sample(bd_op_ctx *c, const rect *image, float covered_min, const rect *boxes, int64_t count)
 {
     sample_state *s = c->state;
-    words w = {0};
+    bd_random_words w = {0};
     if (!is_stateless(c)) {
         w.stream = bd_random_source_take(&s->source, (uint64_t)s->attempts);
     } else if (!bd_random_stateless_stream(c, 3, &w.stream)) {
@@ -278,7 +254,7 @@ static void sample(bd_op_ctx *c, const rect *image, float covered_min, const rec
     rect window = *image;
     bool found = false;
     for (int64_t i = 0; i < s->attempts && !found; i++) {
-        float aspect = bd_uniform_f32(next_word(&w)) * (s->aspect[1] - s->aspect[0]) + s->aspect[0];
+        float aspect = bd_uniform_f32(bd_random_word(&w)) * (s->aspect[1] - s->aspect[0]) + s->aspect[0];
         found =
             draw_window(s, image, aspect, &w, &window) && covers_enough(&window, covered_min, boxes, count);
     }
