@@ -230,7 +230,7 @@ static void step_done(void *arg, const braid_status *from)
     run_call *c = arg;
     BD_STATUS(st);
     bd_served_error(&c->base, from, st);
-    if (st->code && !c->request->store_errors_in_response_body) {
+    if (st->code && !(c->request && c->request->store_errors_in_response_body)) {
         bd_served_reply_error(&c->base, st);
         return;
     }
@@ -291,7 +291,7 @@ static void run_step(braid_server *server, bd_incoming *call)
     bd_cancellation *parent = c->session ? bd_master_session_cancellation(c->session) : server->cancellation;
     bd_served_init(&c->base, call, parent, server->cancellation, free_run);
     if (code)
-        bd_served_reply_error(&c->base, st);
+        step_done(c, st);
     else if (c->request->partial_run_handle[0])
         bd_master_run_partial(c->session, c->request->partial_run_handle, &c->args, c->base.cancellation,
                               step_done, c);

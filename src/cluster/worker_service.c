@@ -254,7 +254,7 @@ static void run_done(void *arg, const braid_status *from)
     run_call *c = arg;
     BD_STATUS(st);
     bd_served_error(&c->base, from, st);
-    if (st->code && !c->request->store_errors_in_response_body) {
+    if (st->code && !(c->request && c->request->store_errors_in_response_body)) {
         bd_served_reply_error(&c->base, st);
         return;
     }
@@ -316,7 +316,7 @@ static void run_graph(braid_server *server, bd_incoming *call)
     bd_served_init(&c->base, call, server->cancellation, server->cancellation, free_run);
     bd_worker *w = bd_local_worker_base(server->worker);
     if (code)
-        bd_served_reply_error(&c->base, st);
+        run_done(c, st);
     else
         w->ops->run_graph(w, &c->run, c->base.cancellation, run_done, c);
 }

@@ -163,6 +163,8 @@ class StepErrorTest(ErrorTest):
         response = s.step(["v:0"], store_errors_in_response_body=True)
         self.check_status(response, "FAILED_PRECONDITION", "Attempting to use uninitialized value v")
         self.assertEqual(len(response.tensor), 0)
+        s.handle = "nobody"
+        self.check_status(s.step(["v:0"], store_errors_in_response_body=True), "ABORTED", "Session nobody is not found")
 
     def test_the_same_request_twice(self):
         s = self.session(const("a", 1.0))

@@ -274,6 +274,8 @@ class RunGraphTest(WorkerTest):
         self.run_graph(g, step, {self.x: 3.0}, request_id=run_id)
         with self.fails("ABORTED", str(run_id)):
             self.run_graph(g, self.new_step(), {self.x: 3.0}, request_id=run_id)
+        again = self.start(g, self.new_step(), {self.x: 3.0}, request_id=run_id, store_errors_in_response_body=True)
+        self.check_status(again.result(), "ABORTED", str(run_id))
         self.start_recv(step, self.square, request_id=recv_id).result()
         self.check_error(self.start_recv(step, self.square, request_id=recv_id), "ABORTED", str(recv_id))
 
