@@ -44,7 +44,8 @@ typedef struct braid_session_options {
     bool isolate_session_state;
     const char *const *device_filters; ///< tasks to use ("/job:ps"); others are not waited for
     int device_filter_count;
-    int64_t operation_timeout_ms; ///< every blocking call ends with DeadlineExceeded after this; 0: never
+    /// Every blocking call that has no timeout of its own ends with DeadlineExceeded after this; 0: never.
+    int64_t operation_timeout_ms;
     int cpu_devices; ///< CPU devices of an in-process session (device_count of ConfigProto); 0: one
     unsigned disabled_rewrites; ///< BRAID_REWRITE_...: those not wanted, on any device of the session
 } braid_session_options;
@@ -67,7 +68,7 @@ typedef struct braid_run_args {
     int fetch_count;
     braid_op *const *targets; ///< nodes to run without a value
     int target_count;
-    int64_t timeout_ms; ///< DeadlineExceeded after this; 0: none but the session's
+    int64_t timeout_ms; ///< DeadlineExceeded after this; 0: after the session's
     /// Not NULL: the run is traced (RunOptions.FULL_TRACE), which makes it slower, and this holds what it did when it succeeded.
     braid_run_metadata *metadata;
 } braid_run_args;
@@ -106,7 +107,7 @@ typedef struct braid_connection {
 typedef struct braid_callable_options {
     const braid_connection *connections; ///< borrowed for the call
     int connection_count;
-    int64_t timeout_ms; ///< of each run: DeadlineExceeded after this; 0: none but the session's
+    int64_t timeout_ms; ///< of each run: DeadlineExceeded after this; 0: after the session's
     bool is_traced;     ///< runs are traced, which makes them slower, and may ask for what they did
 } braid_callable_options;
 

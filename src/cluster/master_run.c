@@ -281,8 +281,7 @@ int64_t bd_master_draw_step_id(bd_master_session *s)
 
 static int64_t timeout_of(const bd_master_session *s, const bd_master_run_args *args)
 {
-    if (args->timeout_ms <= 0) return s->operation_timeout_ms;
-    return s->operation_timeout_ms > 0 ? bd_min(args->timeout_ms, s->operation_timeout_ms) : args->timeout_ms;
+    return args->timeout_ms > 0 ? args->timeout_ms : s->operation_timeout_ms;
 }
 
 static bool all_take_pushes(const step *s)

@@ -139,8 +139,7 @@ static braid_code get_timers(bd_direct_session *s, bd_timers **timers, braid_sta
 braid_code bd_direct_limit_start(bd_direct_session *s, bd_direct_limit *l, bd_cancellation *c, int64_t ms,
                                  braid_status *st)
 {
-    const int64_t own_ms = s->operation_timeout_ms;
-    if (own_ms > 0 && (ms <= 0 || own_ms < ms)) ms = own_ms;
+    if (ms <= 0) ms = s->operation_timeout_ms;
     *l = (bd_direct_limit){.cancellation = c, .ms = ms};
     if (ms <= 0) return BRAID_OK;
     braid_code code = get_timers(s, &l->timers, st);

@@ -153,6 +153,9 @@ static void a_session_has_a_time_limit_of_its_own(void **state)
     braid_tensor *value;
     tg_try(s, wait, NULL, &value, st);
     assert_error(st, BRAID_DEADLINE_EXCEEDED, "timed out after 15 ms; waiting for wait (TestWait)");
+    braid_fetch fetch = {wait, &value}; // a run's own goes before it
+    braid_session_run(s, &(braid_run_args){.fetches = &fetch, .fetch_count = 1, .timeout_ms = 30}, st);
+    assert_error(st, BRAID_DEADLINE_EXCEEDED, "timed out after 30 ms");
     tg_assert_fetch(s, tg_float(g, NULL, 1), NULL, 1);
     tg_close(s, g);
 }

@@ -346,6 +346,8 @@ static void the_operation_timeout_of_a_session_holds_for_steps(void **state)
         float value;
         test_fetch_status(s, never, 0, &value, st);
         assert_error(st, BRAID_DEADLINE_EXCEEDED, "300 ms");
+        test_fetch_status(s, never, 400, &value, st);
+        assert_error(st, BRAID_DEADLINE_EXCEEDED, "400 ms");
         close_session(s);
     }
 }

@@ -353,8 +353,10 @@ class TimeoutTest(ErrorTest):
     def test_the_operation_timeout_of_a_session(self):
         config = config_pb2.ConfigProto(operation_timeout_in_ms=300)
         s = self.session(*endless_loop("loop", PS), config=config)
-        with self.fails("DEADLINE_EXCEEDED", PS):
+        with self.fails("DEADLINE_EXCEEDED", "300 ms", PS):
             s.run("loop/exit:0")
+        with self.fails("DEADLINE_EXCEEDED", "400 ms", PS):  # a run's own goes before it
+            s.run("loop/exit:0", options={"timeout_in_ms": 400})
 
     def test_a_task_that_hangs(self):
         s = self.session(*variable("v", [], FLOAT, PS, initial=1.0),
