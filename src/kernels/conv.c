@@ -130,6 +130,17 @@ static bool make_reorder(bd_conv *c, const dnnl_memory_desc_t *user, const dnnl_
     return ok;
 }
 
+// Where a filter of one element strides, oneDNN copies the positions that it meets into its scratch memory, for a filter's
+// gradient in whole registers each, also when it has asked for fewer channels' worth.
+static size_t scratch_beyond(const bd_conv_shape *s)
+{
+    enum {
+        REGISTER_SIZE = 64
+    };
+    bool is_strided_point = s->filter[0] == 1 && s->filter[1] == 1 && (s->stride[0] > 1 || s->stride[1] > 1);
+    return is_strided_point ? (size_t)(s->out[0] * s->out[1]) * REGISTER_SIZE : 0;
+}
+
 static bool make_conv(bd_conv *c, const tensors *t)
 {
     if (dnnl_primitive_create(&c->conv, c->desc) != dnnl_success) return false;
@@ -138,7 +149,7 @@ static bool make_conv(bd_conv *c, const tensors *t)
     const dnnl_memory_desc_t *scratch = dnnl_primitive_desc_query_md(c->desc, dnnl_query_scratchpad_md, 0);
     if (!dnnl_memory_desc_equal(filter, &t->user_filter) && !make_reorder(c, &t->user_filter, filter))
         return false;
-    size_t size = dnnl_memory_desc_get_size(scratch);
+    size_t size = dnnl_memory_desc_get_size(scratch) + scratch_beyond(&c->shape);
     if (size > c->scratch_size) c->scratch_size = size;
     return make_memory(&c->memory[INPUT], &t->input) && make_memory(&c->memory[FILTER], filter) &&
            make_memory(&c->memory[OUTPUT], &t->output) && make_memory(&c->scratch, scratch) &&
