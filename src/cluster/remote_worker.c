@@ -273,9 +273,6 @@ enum {
     METADATA_PARTITION_GRAPHS = 3, // of RunMetadata
 };
 
-// An error message that is longer is cut: it is for people.
-#define ERROR_MESSAGE_MAX (1 << 20)
-
 static braid_code read_recv(bd_wire_reader *sub, const bd_run_graph *run, braid_status *st)
 {
     bd_named_tensor named = {0};
@@ -317,7 +314,7 @@ static braid_code read_response_field(bd_wire_reader *in, uint32_t field, bd_wir
         if (bd_wire_get_varint(in, &ends_by_itself)) run->ends_by_itself = ends_by_itself != 0;
     } else if (field == RESPONSE_STATUS_MESSAGE && type == BD_WIRE_BYTES) {
         bd_free(*text);
-        *text = bd_wire_get_string(in, ERROR_MESSAGE_MAX, NULL);
+        *text = bd_wire_get_string(in, SIZE_MAX - 1, NULL); // no longer than the answer, which is here
     } else if (field == BD_RUN_GRAPH_RESPONSE_PUSHED && type == BD_WIRE_BYTES && run->home) {
         if (bd_wire_get_sub(in, &sub))
             return bd_local_worker_take_pushed(run->home, run->step_id, sub, NULL, st);

@@ -3,7 +3,7 @@
 # timeout: 180
 from client import InteropTest, Session, master_service
 from cluster import Cluster, main
-from graphs import (FLOAT, INT32, Shape, const, endless_loop, node, placeholder, tensor, tensor_by_element,
+from graphs import (FLOAT, INT32, STRING, Shape, const, endless_loop, node, placeholder, tensor, tensor_by_element,
                     tensor_of_bytes, value, variable)
 from protos import config_pb2, master_pb2
 
@@ -165,6 +165,14 @@ class StepErrorTest(ErrorTest):
         self.assertEqual(len(response.tensor), 0)
         s.handle = "nobody"
         self.check_status(s.step(["v:0"], store_errors_in_response_body=True), "ABORTED", "Session nobody is not found")
+
+    def test_a_long_error_comes_whole(self):
+        text = "x" * (1 << 20) + " to the end"
+        for device in PS, WORKER:
+            s = self.session(const("no", False, device=device), const("text", text, device=device),
+                             node("check", "Assert", "no", "text", device=device, T=[STRING]))
+            response = s.step(targets=["check"], store_errors_in_response_body=True)
+            self.check_status(response, "INVALID_ARGUMENT", "assertion failed", text)
 
     def test_the_same_request_twice(self):
         s = self.session(const("a", 1.0))
