@@ -360,10 +360,12 @@ static braid_code check_sender(const bd_local_worker *w, const char *key, size_t
                        (int)parts.src_device_len, parts.src_device, (int)parts.edge_len, parts.edge,
                        w->peers->self->label);
     if (parts.src_incarnation != d->incarnation)
-        return bd_fail(st, BRAID_ABORTED,
-                       "RecvTensor expects a different device incarnation: %" PRIu64 " vs. %" PRIu64
-                       ". The task (\"%s\") was probably restarted.",
-                       parts.src_incarnation, d->incarnation, w->peers->self->task);
+        return bd_fail(
+            st, BRAID_ABORTED,
+            "RecvTensor expects a different device incarnation: %" PRIu64 " vs. %" PRIu64
+            ". Your worker job (\"%s\") was probably restarted. Check your worker job for the reason why "
+            "it was restarted.",
+            parts.src_incarnation, d->incarnation, w->peers->self->task);
     return BRAID_OK;
 }
 

@@ -80,7 +80,7 @@ braid_code bd_master_extend(bd_master_session *s, const bd_message *graph_def, i
     bd_library *library = bd_library_ref(s->graph.library);
     braid_code code = BRAID_OK;
     if (*version >= 0 && *version != s->version)
-        code = bd_fail(st, BRAID_ABORTED, "Current version is %" PRId64 " but caller expected %" PRId64,
+        code = bd_fail(st, BRAID_ABORTED, "Current version is %" PRId64 " but caller expected %" PRId64 ".",
                        s->version, *version);
     if (!code) code = bd_graph_def_check_external(graph_def, st);
     if (!code) code = bd_graph_import_message(&s->graph, graph_def, st);

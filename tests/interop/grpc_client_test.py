@@ -216,7 +216,7 @@ class SessionTest(InteropTest):
         s = self.session(const("a", 1.0))
         s.extend(const("b", 1.0))
         for version in s.version - 1, s.version + 1:
-            with self.fails("ABORTED", f"Current version is {s.version}"):
+            with self.fails("ABORTED", f"Current version is {s.version} but caller expected {version}."):
                 s.extend(const("c", 1.0), version=version)
         s.extend(const("c", 3.0))
         self.assertEqual(s.run("c:0"), 3.0)

@@ -377,7 +377,7 @@ class RecvTensorTest(WorkerTest):
         self.run_graph(g, step, {self.x: 1.0})
         old = self.incarnation ^ 1
         recv = self.start_recv(step, key(WORKER, old, PS, "edge_3_square"))
-        self.check_error(recv, "ABORTED", str(self.incarnation), str(old))
+        self.check_error(recv, "ABORTED", str(self.incarnation), str(old), "Your worker job", "was probably restarted")
 
     def test_keys_that_name_no_device_of_the_task(self):
         for source in (PS, "/job:worker/replica:0/task:1/device:CPU:0", WORKER_TASK + "/device:GPU:0",
