@@ -135,7 +135,7 @@ void bd_cancellation_cancel(bd_cancellation *c, const braid_status *why)
 
 bool bd_cancellation_is_cancelled(const bd_cancellation *c)
 {
-    return atomic_load_explicit(&c->cancelled, memory_order_acquire);
+    return c && atomic_load_explicit(&c->cancelled, memory_order_acquire);
 }
 
 braid_code bd_cancellation_status(const bd_cancellation *c, braid_status *st)

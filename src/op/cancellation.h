@@ -19,6 +19,7 @@ void bd_cancellation_unref(bd_cancellation *c);
 // the order of their adding, with no lock held. Later calls have no effect.
 void bd_cancellation_cancel(bd_cancellation *c, const braid_status *why);
 
+// NULL is never cancelled: what runs while a graph is built has no token.
 bool bd_cancellation_is_cancelled(const bd_cancellation *c);
 // Copies why, if cancelled; returns its code, BRAID_OK if not.
 braid_code bd_cancellation_status(const bd_cancellation *c, braid_status *st);

@@ -39,6 +39,14 @@ static void a_token_is_cancelled_once_with_its_first_reason(void **state)
     bd_cancellation_unref(c);
 }
 
+static void no_token_is_never_cancelled(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    assert_false(bd_cancellation_is_cancelled(NULL));
+    assert_int_equal(bd_cancellation_status(NULL, st), BRAID_OK);
+}
+
 static void a_hook_runs_once_and_not_when_taken_back(void **state)
 {
     (void)state;
@@ -201,6 +209,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_token_is_cancelled_once_with_its_first_reason),
+        cmocka_unit_test(no_token_is_never_cancelled),
         cmocka_unit_test(a_hook_runs_once_and_not_when_taken_back),
         cmocka_unit_test(cancelling_a_parent_cancels_children_and_not_the_other_way_round),
         cmocka_unit_test(a_child_that_is_freed_leaves_its_parent),
