@@ -175,27 +175,46 @@ static void select_gradient(bd_grad_ctx *c)
     c->input_grads[2] = bd_b3(g, "Select", NULL, condition, zeros, grad);
 }
 
+// Of a condition for each element.
+static bool fail_elements(bd_op_ctx *c, int differs)
+{
+    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+    bd_op_fail(
+        c, BRAID_INVALID_ARGUMENT,
+        "Inputs to operation %s of type Select must have the same size and shape.  Input 0: %s != input %d: %s",
+        c->node->name, bd_shape_str(&bd_input(c, 0)->shape, a), differs,
+        bd_shape_str(&bd_input(c, differs)->shape, b));
+    return false;
+}
+
 // Checks the shapes; a run of `*run` elements has one condition.
 static bool check_select(bd_op_ctx *c, int64_t *run)
 {
     const braid_shape *condition = &bd_input(c, 0)->shape, *t = &bd_input(c, 1)->shape,
                       *e = &bd_input(c, 2)->shape;
-    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+    bool has_rows = condition->rank == 1 && t->rank != 1;
+    *run = 1;
+    if (condition->rank > 0 && !has_rows) {
+        if (!bd_shape_equal(condition, t)) return fail_elements(c, 1);
+        return bd_shape_equal(condition, e) || fail_elements(c, 2);
+    }
     if (!bd_shape_equal(t, e)) {
+        char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-                   "'then' and 'else' must have the same size, but received: %s vs. %s", bd_shape_str(t, a),
+                   "'then' and 'else' must have the same size.  but received: %s vs. %s", bd_shape_str(t, a),
                    bd_shape_str(e, b));
         return false;
     }
-    *run = 1;
-    if (bd_shape_equal(condition, t)) return true;
-    *run = bd_shape_count(t);
-    if (condition->rank == 0) return true;
-    *run = t->rank > 0 ? bd_shape_count_range(t, 1, t->rank) : 1;
-    if (condition->rank == 1 && t->rank > 1 && condition->dims[0] == t->dims[0]) return true;
+    *run = has_rows && t->rank > 0 ? bd_shape_count_range(t, 1, t->rank) : bd_shape_count(t);
+    if (!has_rows) return true;
+    if (t->rank == 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "'then' must be at least a vector, but saw shape: []");
+        return false;
+    }
+    if (t->dims[0] == condition->dims[0]) return true;
     bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-               "'cond' must be a scalar, a vector of rows or of the shape of 'then', but received: %s vs. %s",
-               bd_shape_str(condition, a), bd_shape_str(t, b));
+               "Number of batches of 'then' must match size of 'cond', but saw: %lld vs. %lld",
+               (long long)t->dims[0], (long long)condition->dims[0]);
     return false;
 }
 

@@ -47,9 +47,15 @@ static void test_values(void **state)
          "InvalidArgument: Incompatible shapes: [2] vs. [3]"},
         {"Less", NULL, "float[2] 1 2; float[3] 1 2 3", "InvalidArgument: Incompatible shapes: [2] vs. [3]"},
         {"Select", NULL, "bool[2] true false; float[2] 1 2; float[3] 1 2 3",
-         "InvalidArgument: 'then' and 'else' must have the same size, but received: [2] vs. [3]"},
+         "InvalidArgument: must have the same size and shape.  Input 0: [2] != input 2: [3]"},
+        {"Select", NULL, "bool[2] true false; float[3] 1 2 3; float[3] 1 2 3",
+         "InvalidArgument: of type Select must have the same size and shape.  Input 0: [2] != input 1: [3]"},
+        {"Select", NULL, "bool[] true; float[2] 1 2; float[3] 1 2 3",
+         "InvalidArgument: 'then' and 'else' must have the same size.  but received: [2] vs. [3]"},
+        {"Select", NULL, "bool[1] true; float[] 1; float[] 2",
+         "InvalidArgument: 'then' must be at least a vector, but saw shape: []"},
         {"Select", NULL, "bool[3] true false true; float[2,2] 1; float[2,2] 2",
-         "InvalidArgument: 'cond' must be a scalar, a vector of rows or of the shape of 'then'"},
+         "InvalidArgument: Number of batches of 'then' must match size of 'cond', but saw: 2 vs. 3"},
     };
     OP_TEST_VALUES(cases);
 }

@@ -88,7 +88,7 @@ bd_variable *bd_input_variable_to_read(bd_op_ctx *c, int i, braid_dtype dtype)
     bd_op_fail(
         c, BRAID_FAILED_PRECONDITION,
         "Error while reading resource variable %s from Container: %s. This could mean that the variable was "
-        "uninitialized. %s",
+        "uninitialized. Not found: %s",
         h->name, h->container ? h->container : BD_DEFAULT_CONTAINER, braid_status_message(missing));
     return NULL;
 }

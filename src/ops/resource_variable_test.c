@@ -64,7 +64,8 @@ static void test_variables_that_do_not_exist(void **state)
         const char *op, *attrs, *inputs, *want;
     } cases[] = {
         {"ReadVariableOp", "dtype=float", "",
-         "FailedPrecondition: Error while reading resource variable v from Container: localhost"},
+         "FailedPrecondition: Error while reading resource variable v from Container: localhost. This could mean that the "
+         "variable was uninitialized. Not found: Resource localhost/v/"},
         {"VarIsInitializedOp", NULL, "", "bool[] false"},
         {"DestroyResourceOp", NULL, "", ""},
         {"DestroyResourceOp", "ignore_lookup_error=false", "", "NotFound: Resource localhost/v/"},

@@ -248,6 +248,29 @@ braid_code bd_table_remove(bd_table *t, const braid_tensor *keys, int64_t count,
     return st->code;
 }
 
+static void append_element(bd_strbuf *text, const braid_tensor *t, int64_t i)
+{
+    if (t->dtype == BRAID_STRING)
+        bd_strbuf_append_n(text, bd_tensor_str(t)[i].data, bd_tensor_str(t)[i].len);
+    else
+        bd_tensor_print_element(t, i, text);
+}
+
+// For key `i`, which has another value in `row` of `there`.
+static void fail_two_values(const braid_tensor *keys, const braid_tensor *values, int64_t i,
+                            const braid_tensor *there, int64_t row, braid_status *st)
+{
+    bd_strbuf text = {0};
+    bd_strbuf_append(&text, "HashTable has different value for same key. Key ");
+    append_element(&text, keys, i);
+    bd_strbuf_append(&text, " has ");
+    append_element(&text, there, row);
+    bd_strbuf_append(&text, " and trying to add value ");
+    append_element(&text, values, i);
+    bd_fail(st, BRAID_FAILED_PRECONDITION, "%s", bd_strbuf_str(&text));
+    bd_strbuf_fini(&text);
+}
+
 static braid_code initialize_locked(bd_table *t, const braid_tensor *keys, const braid_tensor *values,
                                     int64_t count, braid_status *st)
 {
@@ -257,10 +280,7 @@ static braid_code initialize_locked(bd_table *t, const braid_tensor *keys, const
         if (row < 0)
             add_locked(t, keys, values, i, &space, st);
         else if (!bd_table_same_element(&t->values, row, values, i))
-            bd_fail(
-                st, BRAID_FAILED_PRECONDITION,
-                "HashTable has different value for same key. Key number %lld has another value than before (table '%s')",
-                (long long)i, t->options.name);
+            fail_two_values(keys, values, i, &t->values, row, st);
     }
     bd_strbuf_fini(&space);
     return st->code;

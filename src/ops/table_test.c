@@ -117,7 +117,7 @@ static void a_key_has_one_value(void **state)
     op_live *l = op_live_new();
     table_nodes n = table(l, "HashTableV2", BRAID_INT64, BRAID_FLOAT);
     RUN(initialize, "int64[3] 1 2 1; float[3] 5 6 7",
-        "FailedPrecondition: HashTable has different value for same key.");
+        "FailedPrecondition: HashTable has different value for same key. Key 1 has 5 and trying to add value 7");
     RUN(size, "", "int64[] 0");
     RUN(initialize, "int64[3] 1 2 1; float[3] 5 6 5", "");
     RUN(find, "int64[3] 1 2 3; float[] 0.5", "float[3] 5 6 0.5");
@@ -454,7 +454,7 @@ static void a_table_is_filled_from_a_file(void **state)
         {"a\n", BRAID_STRING, BRAID_FLOAT, -2, -1, -1, NULL,
          "InvalidArgument: Value index for line number requires table value dtype of int64, got float"},
         {"a\na\n", BRAID_STRING, BRAID_INT64, -2, -1, -1, NULL,
-         "FailedPrecondition: HashTable has different value for same key."},
+         "FailedPrecondition: HashTable has different value for same key. Key a has 0 and trying to add value 1"},
     };
     char *dir = bd_temp_dir_new(), *path = bd_path_join(dir, "vocabulary");
     for (size_t i = 0; i < BD_COUNTOF(cases); i++)
