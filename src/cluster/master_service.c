@@ -78,6 +78,19 @@ static void begin_create(braid_server *server, bd_incoming *call, const Tensorfl
                              session_created, c);
 }
 
+// Tasks have threads of their own, which all sessions share.
+static braid_code check_config(const braid_server *server, const Tensorflow__ConfigProto *config,
+                               braid_status *st)
+{
+    if (config->use_per_session_threads || config->n_session_inter_op_thread_pool > 0)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       "Distributed session does not support session thread pool options. (ConfigProto.%s)",
+                       config->use_per_session_threads ? "use_per_session_threads"
+                                                       : "session_inter_op_thread_pool");
+    if (!bd_cluster_def_is_given(config->cluster_def)) return BRAID_OK;
+    return bd_cluster_def_check(config->cluster_def, &server->peers, "ConfigProto.cluster_def", st);
+}
+
 static void create_session(braid_server *server, bd_incoming *call)
 {
     BD_STATUS(st);
@@ -89,8 +102,7 @@ static void create_session(braid_server *server, bd_incoming *call)
     const Tensorflow__CreateSessionRequest *request =
         bd_proto_unpack_split(&tensorflow__create_session_request__descriptor, &call->request, 1,
                               bd_message_field_add, &graph_def, arena, st);
-    if (request && request->config && bd_cluster_def_is_given(request->config->cluster_def))
-        bd_cluster_def_check(request->config->cluster_def, &server->peers, "ConfigProto.cluster_def", st);
+    if (request && request->config) check_config(server, request->config, st);
     if (request && !st->code && !bd_graph_def_check_external(&graph_def, st))
         bd_graph_import_message(&graph, &graph_def, st);
     bd_message_fini(&graph_def);

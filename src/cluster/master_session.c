@@ -14,8 +14,8 @@
 #include <string.h>
 
 // Distinct (feeds, fetches, targets) that stay registered: a training program has a few, a test suite some
-// dozens.
-#define PLANS_MAX 256
+// hundreds.
+#define PLANS_MAX 1024
 
 void bd_master_session_ref(bd_master_session *s)
 {

@@ -59,7 +59,7 @@ static void abort_rendezvous(bd_rendezvous *r, const braid_status *why)
 }
 
 // The plan has run, so what it sends is there; what is not will never come.
-static braid_code fetch(bd_rendezvous *r, const char *text, int index, braid_tensor *to, braid_status *st)
+static braid_code fetch(bd_rendezvous *r, int64_t step, const char *text, braid_tensor *to, braid_status *st)
 {
     const bd_rendezvous_key key = bd_rendezvous_key_of(text);
     fetched f = {.to = to};
@@ -72,8 +72,11 @@ static braid_code fetch(bd_rendezvous *r, const char *text, int index, braid_ten
     bd_event_wait(&f.has_come); // ends: this abort, or one that came before it, ends the receive
     if (!st->code) bd_status_copy(st, &f.st);
     if (!st->code && f.is_dead)
-        bd_fail(st, BRAID_INVALID_ARGUMENT,
-                "The tensor returned for %s was not valid.  Retval[%d] does not have value", text, index);
+        bd_fail(
+            st, BRAID_INTERNAL,
+            "Failed to fetch outputs for step %lld. (Original error message: Invalid argument: The tensor "
+            "returned for %s was not valid.)",
+            (long long)step, text);
     bd_status_fini(&f.st);
     bd_event_fini(&f.has_come);
     return st->code;
@@ -83,7 +86,7 @@ static void fetch_all(execution *e, braid_status *st)
 {
     const bd_run_graph *run = e->run;
     for (int i = 0; i < run->recv_count; i++)
-        if (fetch(e->rendezvous, run->recv_keys[i], i, &run->recvs[i], st)) break;
+        if (fetch(e->rendezvous, run->step_id, run->recv_keys[i], &run->recvs[i], st)) break;
     for (int i = 0; st->code && i < run->recv_count; i++)
         bd_tensor_fini(&run->recvs[i]);
 }

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #define TASK "/job:localhost/replica:0/task:0"
-// Distinct (feeds, fetches, targets) that stay compiled: a training program has a few, a test suite some dozens.
-#define PLANS_MAX 256
+// Distinct (feeds, fetches, targets) that stay compiled: a training program has a few, a test suite some hundreds.
+#define PLANS_MAX 1024
 #define DEVICES_MAX 64
 
 // Sessions that are open in this process: memory is given back when the last one ends.

@@ -8,7 +8,8 @@
 //     compilation failed is taken out before the waiting threads are woken, so the next caller tries again; so does
 //     who waited, if it was given up because the compiling thread's token was cancelled.
 //  2. Records of `exact` point to entries of `sorted` that are ready; they go out together with it.
-//  3. `sorted` holds at most `capacity` ready entries: the oldest goes.
+//  3. `sorted` holds at most `capacity` ready entries: the oldest goes that was not used since another went (second chance;
+//     Corbato, "A paging experiment with the Multics system", 1969).
 #include "runtime/plan_cache.h"
 
 #include "base/alloc.h"
@@ -24,6 +25,7 @@
 typedef struct cached {
     char *key;         // of the sorted names; owned
     void *entry;       // one reference; NULL while compiling
+    bool was_used;     // since it was passed over when another went
     int users;         // threads that compile it or wait for it
     bool is_over;      // compiled or failed
     bool was_given_up; // failed, and nobody of those who wait caused it
@@ -214,7 +216,7 @@ static void forget_records_locked(bd_plan_cache *c, const cached *e)
     }
 }
 
-// Takes the oldest ready entries out until there is room; the caller frees them with mu released.
+// Takes ready entries out until there is room; the caller frees them with mu released.
 typedef BD_ARRAY(cached *) cached_list;
 static void make_room_locked(bd_plan_cache *c, int keep, cached_list *out)
 {
@@ -223,14 +225,18 @@ static void make_room_locked(bd_plan_cache *c, int keep, cached_list *out)
     int ready = 0;
     while (bd_map_next(&c->sorted, &pos, NULL, &value))
         ready += ((cached *)value)->entry != NULL;
-    pos = 0;
-    while (ready > keep && bd_map_next(&c->sorted, &pos, NULL, &value)) {
-        cached *e = value;
-        if (!e->entry || e->users > 0) continue;
-        forget_records_locked(c, e);
-        bd_map_remove(&c->sorted, e->key);
-        bd_array_push(out, e);
-        ready--;
+    for (int round = 0; round < 2; round++) {
+        pos = 0;
+        while (ready > keep && bd_map_next(&c->sorted, &pos, NULL, &value)) {
+            cached *e = value;
+            const bool stays = e->was_used && round == 0;
+            e->was_used = false;
+            if (stays || !e->entry || e->users > 0) continue;
+            forget_records_locked(c, e);
+            bd_map_remove(&c->sorted, e->key);
+            bd_array_push(out, e);
+            ready--;
+        }
     }
 }
 
@@ -306,6 +312,7 @@ static cached *find_or_compile_locked(bd_plan_cache *c, const char *key, const b
         else if (!e->is_over)
             wait_locked(c, e, token);
         e->users--;
+        e->was_used = true;
         if (e->entry) return e;
         if (is_mine || (e->is_over && !e->was_given_up)) bd_status_copy(st, &e->error);
         if (e->is_over && e->users == 0) bd_array_push(out, e);
@@ -359,6 +366,7 @@ static bool get_exact_locked(bd_plan_cache *c, const signature_key *key, const b
     const record *r = bd_map_get_n(&c->exact, key->text, key->len);
     if (!r) return false;
     *entry = c->ops->ref(r->to->entry);
+    r->to->was_used = true;
     copy_order(order_feeds, r->order, s->feed_count);
     copy_order(order_fetches, r->order + s->feed_count, s->fetch_count);
     return true;

@@ -1,7 +1,7 @@
 // A bounded cache from run signature to whatever a session compiled for it.
 //
 // The key is the sorted feeds, fetches and targets and whether the run is partial. Two threads that miss together compile
-// once; a failure is not cached; the oldest goes out when the cache is full. What an entry is compiled for has its names sorted,
+// once; a failure is not cached; when the cache is full, the oldest goes out of those not used for long. What an entry is compiled for has its names sorted,
 // outputs in full form ("x:0"), and each fetch and target once; a feed that is given twice stays, for the error.
 #ifndef BD_RUNTIME_PLAN_CACHE_H
 #define BD_RUNTIME_PLAN_CACHE_H

@@ -186,6 +186,26 @@ static void the_oldest_goes_out_and_lives_as_long_as_it_is_used(void **state)
     bd_plan_cache_free(cache);
 }
 
+static void what_was_used_stays(void **state)
+{
+    (void)state;
+    compiler c = {0};
+    bd_plan_cache *cache = new_cache(&c, 2);
+    bd_run_signature s[4];
+    const char *const names[] = {"a", "b", "c", "d"};
+    for (int i = 0; i < 4; i++)
+        s[i] = (bd_run_signature){.targets = &names[i], .target_count = 1};
+    for (int i = 0; i < 3; i++)
+        get(cache, s[i], NULL, NULL); // a goes
+    get(cache, s[1], NULL, NULL);
+    get(cache, s[3], NULL, NULL); // c goes, which nobody used after that
+    assert_int_equal(atomic_load(&c.compiled), 4);
+    get(cache, s[1], NULL, NULL);
+    get(cache, s[3], NULL, NULL);
+    assert_int_equal(atomic_load(&c.compiled), 4);
+    bd_plan_cache_free(cache);
+}
+
 static void a_lookup_that_must_not_wait_finds_what_is_there(void **state)
 {
     (void)state;
@@ -338,6 +358,7 @@ int main(void)
         cmocka_unit_test(a_feed_that_is_given_twice_reaches_the_compiler),
         cmocka_unit_test(a_failure_is_not_kept),
         cmocka_unit_test(the_oldest_goes_out_and_lives_as_long_as_it_is_used),
+        cmocka_unit_test(what_was_used_stays),
         cmocka_unit_test(a_lookup_that_must_not_wait_finds_what_is_there),
         cmocka_unit_test(threads_that_miss_together_compile_once),
         cmocka_unit_test(threads_that_miss_together_all_get_the_failure),

@@ -131,7 +131,7 @@ class UnderAMasterTest(InteropTest):
     def test_a_dead_tensor_reaches_what_takes_it(self):
         step, run = self.begin(3.0, ["z:0"])
         self.peer.compute(run, deadness=["y"])
-        self.check_error(step, "INVALID_ARGUMENT", "z:0", "was not valid")
+        self.check_error(step, "INTERNAL", "Failed to fetch outputs for step", "z:0", "was not valid")
         self.check_good()
 
     def test_a_task_that_fails(self):

@@ -56,6 +56,15 @@ class SessionConfigTest(InteropTest):
     def test_isolated_sessions_share_nothing(self):
         self.assert_shares_nothing({"isolate_session_state": True})
 
+    # ---- use_per_session_threads, session_inter_op_thread_pool ----
+
+    def test_sessions_have_no_threads_of_their_own(self):
+        for field, config in [("use_per_session_threads", {"use_per_session_threads": True}),
+                              ("session_inter_op_thread_pool",
+                               {"session_inter_op_thread_pool": [config_pb2.ThreadPoolOptionProto(num_threads=2)]})]:
+            with self.fails("INVALID_ARGUMENT", "Distributed session does not support session thread pool options", field):
+                self.session(**config)
+
     # ---- graph_options ----
 
     def test_only_what_runs_must_have_its_device(self):

@@ -191,7 +191,7 @@ class RunGraphTest(WorkerTest):
         self.assertEqual((value(response.tensor), response.is_dead), (5.0, False))
         self.run_graph(g, dead, {pred: False})
         self.assertTrue(self.start_recv(dead, to_ps).result().is_dead)
-        with self.fails("INVALID_ARGUMENT", "was not valid", "on:0"):
+        with self.fails("INTERNAL", "Failed to fetch outputs for step", "on:0", "was not valid"):
             self.run_graph(g, sends={pred: False}, recvs=[to_client])
 
     def test_strings(self):
@@ -436,7 +436,7 @@ class PeerTest(WorkerTest):
     def test_a_dead_tensor(self):
         run, call = self.begin()
         call.answer(worker_pb2.RecvTensorResponse(is_dead=True))
-        self.check_error(run, "INVALID_ARGUMENT", "was not valid", "total:0")
+        self.check_error(run, "INTERNAL", "Failed to fetch outputs for step", "total:0", "was not valid")
 
     def test_the_error_of_a_peer_is_that_of_the_run(self):
         run, call = self.begin()
