@@ -1,4 +1,5 @@
-# A host that vanishes without a word is noticed by every task that waits for it: run by hand, as root.
+# A host that vanishes without a word is noticed by every task that waits for it, and by the master that keeps a session of a
+# client there: run by hand, as root.
 #
 #     /usr/bin/python3 tests/interop/vanished_host.py build/release/bin
 #
@@ -7,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 
 NOTICED_WITHIN = 35  # seconds; 10 until a connection is tested, 10 more until nobody has answered, and a slow machine
@@ -45,10 +47,10 @@ def outside(programs):
             subprocess.run(["ip", "netns", "del", space])
 
 
-def start_server(programs, job, index, space=None):
+def start_server(programs, job, index, space=None, **options):
     command = [f"{programs}/braid", "server", "--job", job, "--task", str(index), "--cluster", json.dumps(SPEC),
-               "--insecure"]
-    return subprocess.Popen((["ip", "netns", "exec", space] if space else []) + command)
+               "--insecure", "--client-lost-timeout", "0.2"]
+    return subprocess.Popen((["ip", "netns", "exec", space] if space else []) + command, **options)
 
 
 def check(master, there, name):
@@ -70,16 +72,43 @@ def check(master, there, name):
     return seconds < NOTICED_WITHIN and code == "UNAVAILABLE" and "/job:worker/task:1" in words
 
 
+def wait_as_client():
+    """A client on the other host: makes a session and does not call again."""
+    from client import Session, master_service
+    from graphs import const
+    session = Session(master_service(SPEC["worker"][0]), const("a", 1.0, device="/job:worker/task:0"))
+    print(session.handle, flush=True)
+    sys.stdin.read()
+
+
+def check_client(server, there):
+    """The server says that it has closed the session of a client whose host is gone, though nobody calls."""
+    client = subprocess.Popen(["ip", "netns", "exec", there, sys.executable, __file__, "client"], text=True,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    words = f"Session {client.stdout.readline().strip()} is closed"
+    begin = time.monotonic()
+    ip("-n", there, "address", "del", f"{ADDRESS_THERE}/24", "dev", "there")
+    watchdog = threading.Timer(NOTICED_WITHIN, server.kill)
+    watchdog.start()
+    said = next((line for line in server.stderr if words in line), None)
+    watchdog.cancel()
+    print(f"a client: {time.monotonic() - begin:.1f} s: {said}", flush=True)
+    client.kill()
+    return said is not None
+
+
 def inside(programs, here, there):
     from client import worker_service
     from protos import worker_pb2
-    servers = [start_server(programs, "ps", 0), start_server(programs, "worker", 0),
+    servers = [start_server(programs, "ps", 0),
+               start_server(programs, "worker", 0, stderr=subprocess.PIPE, text=True),
                start_server(programs, "worker", 1, there)]
     try:
         for addresses in SPEC.values():
             for address in addresses:
                 worker_service(address).call(worker_pb2.GetStatusRequest(), wait_for_ready=True)
-        good = [check(("worker", 0), there, "a worker's master"), check(("ps", 0), there, "a parameter server's master")]
+        good = [check(("worker", 0), there, "a worker's master"), check(("ps", 0), there, "a parameter server's master"),
+                check_client(servers[1], there)]
         return 0 if all(good) else 1
     finally:
         for server in servers:
@@ -87,5 +116,7 @@ def inside(programs, here, there):
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == "client":
+        sys.exit(wait_as_client())
     programs = sys.argv[1]
     sys.exit(inside(*sys.argv[1:]) if len(sys.argv) > 2 else outside(programs))

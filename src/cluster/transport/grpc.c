@@ -28,18 +28,20 @@
         INTEGER(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 16777215), INTEGER(GRPC_ARG_TCP_READ_CHUNK_SIZE, 4 << 20),    \
         INTEGER(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, 4 << 20),                                                  \
         STRING(GRPC_ARG_OPTIMIZATION_TARGET, "throughput"), INTEGER(GRPC_ARG_MAX_METADATA_SIZE, 64 << 10),   \
-        INTEGER(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000), INTEGER(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0),    \
-        INTEGER(GRPC_ARG_HTTP2_BDP_PROBE, 1), INTEGER(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 8 << 20)
+        INTEGER(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0), INTEGER(GRPC_ARG_HTTP2_BDP_PROBE, 1),             \
+        INTEGER(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 8 << 20)
 
 // MIN_RECONNECT_BACKOFF is, in spite of its name, how long an attempt to connect may take: a busy host is slow to
 // answer, not gone. Whether a call may be repeated (RETRIES) is ours to decide.
 #define CLIENT_ARGS                                                                                          \
-    COMMON_ARGS, INTEGER(GRPC_ARG_ENABLE_CHANNELZ, 0), INTEGER(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20),   \
+    COMMON_ARGS, INTEGER(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000), INTEGER(GRPC_ARG_ENABLE_CHANNELZ, 0),        \
+        INTEGER(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20),                                                  \
         INTEGER(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000), INTEGER(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000),  \
         INTEGER(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 1000), INTEGER(GRPC_ARG_ENABLE_HTTP_PROXY, 0), \
         INTEGER(GRPC_ARG_ENABLE_RETRIES, 0), INTEGER(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1)
 
-// A host that is gone without a word is noticed within 20 s, by a server and by whoever watches one.
+// A host that is gone without a word is noticed within 20 s by whoever watches a server of it, and by a server in
+// grpc_keepalive.c.
 #define PING_MS 10000
 // Servers that are not told otherwise end a connection on which more than one ping in 5 minutes comes without
 // data.
@@ -63,9 +65,7 @@ const grpc_channel_args *bd_grpc_server_args(void)
 {
     static grpc_arg args[] = {
         COMMON_ARGS,
-        INTEGER(GRPC_ARG_KEEPALIVE_TIME_MS, PING_MS),
-        INTEGER(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1), // a session's client calls now and then
-        INTEGER(GRPC_ARG_ENABLE_CHANNELZ, 1),                // see grpc_peers.c
+        INTEGER(GRPC_ARG_ENABLE_CHANNELZ, 1), // see grpc_peers.c
         INTEGER(GRPC_ARG_MAX_CHANNEL_TRACE_EVENT_MEMORY_PER_NODE, 0),
         INTEGER(GRPC_ARG_ALLOW_REUSEPORT, 0), // two servers on one port are an error
         INTEGER(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000),

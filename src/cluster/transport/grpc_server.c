@@ -366,6 +366,7 @@ braid_code bd_grpc_listen(bd_transport *t, const char *address, bd_handler_fn ha
     grpc_server_credentials *credentials = grpc_insecure_server_credentials_create();
     const int port = grpc_server_add_http2_port(l->server, address, credentials);
     grpc_server_credentials_release(credentials);
+    if (port) bd_grpc_keep_alive(port);
     grpc_server_start(l->server);
     if (!port) {
         bd_grpc_listener_stop(l, 0);
