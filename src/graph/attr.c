@@ -2,6 +2,7 @@
 #include "graph/attr.h"
 
 #include "base/check.h"
+#include "tensor/tensor_list.h"
 #include "tensor/tensor_proto.h"
 #include <stdio.h>
 #include <string.h>
@@ -64,7 +65,42 @@ static bool handles_equal(const braid_tensor *a, const braid_tensor *b)
     return same;
 }
 
-static bool tensor_equal(const braid_tensor *a, const braid_tensor *b)
+// Lists in lists go so deep, and so many elements are compared: one list may be in many places. What is more is not the same.
+#define DEPTH_MAX 64
+#define VARIANTS_MAX 1000000
+
+typedef struct comparison {
+    int depth, left;
+} comparison;
+
+static bool tensor_equal(const braid_tensor *a, const braid_tensor *b, comparison *c);
+
+static bool lists_equal(const bd_tensor_list *a, const bd_tensor_list *b, comparison *c)
+{
+    if (a->count != b->count || a->element_dtype != b->element_dtype || a->max_elements != b->max_elements ||
+        !bd_shape_equal(&a->element_shape, &b->element_shape))
+        return false;
+    for (int64_t i = 0; i < a->count; i++) {
+        const braid_tensor *x = &a->items[i], *y = &b->items[i];
+        if (--c->left < 0 || bd_tensor_is_set(x) != bd_tensor_is_set(y)) return false;
+        if (bd_tensor_is_set(x) && !tensor_equal(x, y, c)) return false;
+    }
+    return true;
+}
+
+// Lists are the same when their elements are, other variants only as themselves.
+static bool variant_equal(bd_variant *a, bd_variant *b, comparison *c)
+{
+    if (a == b) return true;
+    const bd_tensor_list *x = bd_tensor_list_of(a), *y = bd_tensor_list_of(b);
+    if (!x || !y || --c->left < 0 || c->depth == DEPTH_MAX) return false;
+    c->depth++;
+    bool same = lists_equal(x, y, c);
+    c->depth--;
+    return same;
+}
+
+static bool tensor_equal(const braid_tensor *a, const braid_tensor *b, comparison *c)
 {
     if (a == b) return true;
     if (a->dtype != b->dtype || !bd_shape_equal(&a->shape, &b->shape)) return false;
@@ -77,9 +113,19 @@ static bool tensor_equal(const braid_tensor *a, const braid_tensor *b)
         return true;
     }
     if (a->dtype == BRAID_RESOURCE) return handles_equal(a, b);
+    if (a->dtype == BRAID_VARIANT) {
+        for (int64_t i = 0; i < bd_tensor_count(a); i++)
+            if (!variant_equal(bd_tensor_variant(a)[i], bd_tensor_variant(b)[i], c)) return false;
+        return true;
+    }
     if (braid_dtype_size(a->dtype) == 0) return bd_tensor_count(a) == 0;
     size_t bytes = bd_tensor_bytes(a);
     return bytes == 0 || memcmp(a->data, b->data, bytes) == 0;
+}
+
+static bool tensors_equal(const braid_tensor *a, const braid_tensor *b)
+{
+    return tensor_equal(a, b, &(comparison){.left = VARIANTS_MAX});
 }
 
 // Floats are compared by their bits: an attr that is NaN equals itself.
@@ -98,7 +144,7 @@ static bool list_item_equal(const bd_attr *a, const bd_attr *b, int i)
     case BD_ATTR_BOOL: return a->list.b[i] == b->list.b[i];
     case BD_ATTR_TYPE: return a->list.type[i] == b->list.type[i];
     case BD_ATTR_SHAPE: return bd_shape_equal(&a->list.shape[i], &b->list.shape[i]);
-    case BD_ATTR_TENSOR: return tensor_equal(a->list.tensor[i], b->list.tensor[i]);
+    case BD_ATTR_TENSOR: return tensors_equal(a->list.tensor[i], b->list.tensor[i]);
     default: BD_UNREACHABLE();
     }
 }
@@ -116,7 +162,7 @@ bool bd_attr_equal(const bd_attr *a, const bd_attr *b)
     case BD_ATTR_BOOL: return a->b == b->b;
     case BD_ATTR_TYPE: return a->type == b->type;
     case BD_ATTR_SHAPE: return bd_shape_equal(&a->shape, &b->shape);
-    case BD_ATTR_TENSOR: return tensor_equal(a->tensor, b->tensor);
+    case BD_ATTR_TENSOR: return tensors_equal(a->tensor, b->tensor);
     case BD_ATTR_LIST: break;
     }
     if (a->list.count != b->list.count) return false;

@@ -22,6 +22,16 @@
 #define HANDLE(A, NAME)                                                                                      \
     "attr { key: '" A                                                                                        \
     "' value { tensor { dtype: DT_RESOURCE tensor_shape { } resource_handle_val { name: '" NAME "' } } } } "
+#define VARIANT(A, VALUE)                                                                                    \
+    "attr { key: '" A "' value { tensor { dtype: DT_VARIANT tensor_shape { } " VALUE " } } } "
+// Lists of at most 5 scalars: of one int32, of one list, of one place that is not set.
+#define LIST(METADATA, ELEMENT)                                                                              \
+    "variant_val { type_name: 'tensorflow::TensorList' metadata: '" METADATA "' " ELEMENT " } "
+#define LIST_OF_INT(VALUE)                                                                                   \
+    LIST("\\000\\003\\005", "tensors { dtype: DT_INT32 tensor_shape { } int_val: " VALUE " } ")
+#define LIST_OF_LIST(INNER)                                                                                  \
+    LIST("\\000\\025\\005", "tensors { dtype: DT_VARIANT tensor_shape { } " INNER " } ")
+#define LIST_OF_NOTHING LIST("\\001\\000\\003\\005", "")
 #define IDENTITY_WITH(ATTRS_) FUNCTION("same", ATTRS_ "ret { key: 'y' value: 'x' } ")
 
 static void import(braid_graph *g, const char *text, braid_status *st)
@@ -47,6 +57,19 @@ static void test_definitions_that_agree(void **state)
          NULL},
         {IDENTITY_WITH(HANDLE("h", "x") ATTRS("a", "b")), IDENTITY_WITH(ATTRS("a", "b") HANDLE("h", "y")),
          "a different function"},
+        // Variants too: one without a value, lists.
+        {IDENTITY_WITH(VARIANT("v", "") ATTRS("a", "b")), IDENTITY_WITH(ATTRS("a", "b") VARIANT("v", "")),
+         NULL},
+        {IDENTITY_WITH(VARIANT("v", LIST_OF_LIST(LIST_OF_INT("7"))) ATTRS("a", "b")),
+         IDENTITY_WITH(ATTRS("a", "b") VARIANT("v", LIST_OF_LIST(LIST_OF_INT("7")))), NULL},
+        {IDENTITY_WITH(VARIANT("v", LIST_OF_LIST(LIST_OF_INT("7"))) ATTRS("a", "b")),
+         IDENTITY_WITH(ATTRS("a", "b") VARIANT("v", LIST_OF_LIST(LIST_OF_INT("8")))), "a different function"},
+        {IDENTITY_WITH(VARIANT("v", LIST_OF_NOTHING) ATTRS("a", "b")),
+         IDENTITY_WITH(ATTRS("a", "b") VARIANT("v", LIST_OF_NOTHING)), NULL},
+        {IDENTITY_WITH(VARIANT("v", LIST_OF_NOTHING) ATTRS("a", "b")),
+         IDENTITY_WITH(ATTRS("a", "b") VARIANT("v", LIST_OF_INT("7"))), "a different function"},
+        {IDENTITY_WITH(VARIANT("v", LIST_OF_NOTHING) ATTRS("a", "b")),
+         IDENTITY_WITH(ATTRS("a", "b") VARIANT("v", "")), "a different function"},
         {FUNCTION(
              "two",
              "node_def { name: 'a' op: 'NoOp' } node_def { name: 'b' op: 'NoOp' } ret { key: 'y' value: 'x' } "),

@@ -12,7 +12,7 @@
 struct bd_resources {
     atomic_int refs;
     bd_mutex mu;
-    bd_map containers; // guarded by mu; -> bd_map of bd_resource
+    bd_map containers; // guarded by mu; -> bd_map of the first bd_resource of a name
 };
 
 typedef BD_ARRAY(bd_resource *) resource_list;
@@ -53,18 +53,19 @@ static const char *container_or_default(const char *container)
     return container && container[0] ? container : BD_DEFAULT_CONTAINER;
 }
 
-static bd_resource *find_locked(bd_resources *rs, const char *container, const char *name)
+// The first resource of that name.
+static bd_resource *first_locked(bd_resources *rs, const char *container, const char *name)
 {
     const bd_map *m = bd_map_get(&rs->containers, container_or_default(container));
     return m ? bd_map_get(m, name) : NULL;
 }
 
-static braid_code check_type(const bd_resource *r, const char *container, const char *name,
-                             const bd_resource_type *type, braid_status *st)
+// Of those from `r` on the one of the kind, or NULL.
+static bd_resource *of_type(bd_resource *r, const bd_resource_type *type)
 {
-    if (r->type == type) return BRAID_OK;
-    return bd_fail(st, BRAID_INVALID_ARGUMENT, "Resource %s/%s is a %s, not a %s",
-                   container_or_default(container), name, r->type->name, type->name);
+    while (r && r->type != type)
+        r = r->next;
+    return r;
 }
 
 static braid_code not_found(const char *container, const char *name, const char *kind, braid_status *st)
@@ -76,19 +77,11 @@ static braid_code not_found(const char *container, const char *name, const char 
 braid_code bd_resources_lookup(bd_resources *rs, const char *container, const char *name,
                                const bd_resource_type *type, bd_resource **out, braid_status *st)
 {
-    *out = NULL;
     bd_mutex_lock(&rs->mu);
-    bd_resource *r = find_locked(rs, container, name);
-    if (r) bd_resource_ref(r);
+    bd_resource *r = of_type(first_locked(rs, container, name), type);
+    *out = r ? bd_resource_ref(r) : NULL;
     bd_mutex_unlock(&rs->mu);
-    if (!r) return not_found(container, name, type->name, st);
-    braid_code code = check_type(r, container, name, type, st);
-    if (code) {
-        bd_resource_unref(r);
-        return code;
-    }
-    *out = r;
-    return BRAID_OK;
+    return r ? BRAID_OK : not_found(container, name, type->name, st);
 }
 
 static bd_map *container_locked(bd_resources *rs, const char *container)
@@ -109,6 +102,7 @@ static braid_code create_locked(bd_resources *rs, const char *container, const c
     bd_resource *r = NULL;
     braid_code code = create(arg, &r, st);
     if (code) return code;
+    r->next = first_locked(rs, container, name);
     bd_map_put(container_locked(rs, container), name, r); // keeps the first reference
     *out = bd_resource_ref(r);
     return BRAID_OK;
@@ -122,13 +116,11 @@ braid_code bd_resources_lookup_or_create(bd_resources *rs, const char *container
     *out = NULL;
     braid_code code = BRAID_OK;
     bd_mutex_lock(&rs->mu);
-    bd_resource *r = find_locked(rs, container, name);
-    if (!r) {
+    bd_resource *r = of_type(first_locked(rs, container, name), type);
+    if (r)
+        *out = bd_resource_ref(r);
+    else
         code = create_locked(rs, container, name, create, arg, out, st);
-    } else {
-        code = check_type(r, container, name, type, st);
-        if (!code) *out = bd_resource_ref(r);
-    }
     bd_mutex_unlock(&rs->mu);
     return code;
 }
@@ -139,33 +131,45 @@ static void drop(bd_resource *r)
     bd_resource_unref(r);
 }
 
-// `type` NULL: of any kind.
-static braid_code take_out(bd_resources *rs, const char *container, const char *name,
-                           const bd_resource_type *type, const char *kind, braid_status *st)
+static void take_out_locked(bd_resources *rs, const char *container, const char *name, bd_resource *r)
 {
-    bd_mutex_lock(&rs->mu);
-    bd_resource *r = find_locked(rs, container, name);
-    braid_code code = BRAID_OK;
-    if (!r)
-        code = not_found(container, name, kind, st);
-    else if (type)
-        code = check_type(r, container, name, type, st);
-    if (!code) bd_map_remove(bd_map_get(&rs->containers, container_or_default(container)), name);
-    bd_mutex_unlock(&rs->mu);
-    if (!code) drop(r);
-    return code;
+    bd_map *m = bd_map_get(&rs->containers, container_or_default(container));
+    bd_resource *first = bd_map_get(m, name);
+    if (first != r) {
+        while (first->next != r)
+            first = first->next;
+        first->next = r->next;
+    } else if (r->next) {
+        bd_map_put(m, name, r->next);
+    } else {
+        bd_map_remove(m, name);
+    }
 }
 
 braid_code bd_resources_delete(bd_resources *rs, const char *container, const char *name,
                                const bd_resource_type *type, braid_status *st)
 {
-    return take_out(rs, container, name, type, type->name, st);
+    bd_mutex_lock(&rs->mu);
+    bd_resource *r = of_type(first_locked(rs, container, name), type);
+    if (r) take_out_locked(rs, container, name, r);
+    bd_mutex_unlock(&rs->mu);
+    if (!r) return not_found(container, name, type->name, st);
+    drop(r);
+    return BRAID_OK;
 }
 
 braid_code bd_resources_delete_any(bd_resources *rs, const char *container, const char *name,
                                    const char *kind, braid_status *st)
 {
-    return take_out(rs, container, name, NULL, kind, st);
+    bd_mutex_lock(&rs->mu);
+    bd_resource *r = first_locked(rs, container, name);
+    while (r && strcmp(r->type->name, kind) != 0)
+        r = r->next;
+    if (r) take_out_locked(rs, container, name, r);
+    bd_mutex_unlock(&rs->mu);
+    if (!r) return not_found(container, name, kind, st);
+    drop(r);
+    return BRAID_OK;
 }
 
 static void take_all_locked(bd_map *m, resource_list *taken)
@@ -173,7 +177,8 @@ static void take_all_locked(bd_map *m, resource_list *taken)
     size_t pos = 0;
     void *value;
     while (bd_map_next(m, &pos, NULL, &value))
-        bd_array_push(taken, value);
+        for (bd_resource *r = value; r; r = r->next)
+            bd_array_push(taken, r);
     bd_map_fini(m);
     bd_free(m);
 }

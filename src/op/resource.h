@@ -4,12 +4,13 @@
 
 #include "base/status.h"
 #include <stdatomic.h>
+#include <stddef.h>
 
 typedef struct bd_resource bd_resource;
 
-// A kind of resource.
+// A kind of resource. Each has names of its own: a queue and a variable may both be called "x".
 typedef struct bd_resource_type {
-    const char *name; // "Variable", for messages: a name held by another kind is an error
+    const char *name; // "Variable": what handles say, and messages
     void (*destroy)(bd_resource *r);
     // Tells the resource that its container is cleared: whoever waits on it must end with Cancelled. May be NULL.
     void (*abandon)(bd_resource *r);
@@ -19,11 +20,13 @@ typedef struct bd_resource_type {
 struct bd_resource {
     const bd_resource_type *type;
     atomic_int refs;
+    bd_resource *next; // of the same name and another kind; the table's
 };
 
 static inline void bd_resource_init(bd_resource *r, const bd_resource_type *type)
 {
     r->type = type;
+    r->next = NULL;
     atomic_init(&r->refs, 1);
 }
 static inline bd_resource *bd_resource_ref(bd_resource *r)
@@ -36,7 +39,7 @@ static inline void bd_resource_unref(bd_resource *r)
     if (r && atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) == 1) r->type->destroy(r);
 }
 
-// The resources of a device, by container and name. Any thread.
+// The resources of a device, by container, kind and name. Any thread.
 typedef struct bd_resources bd_resources;
 
 #define BD_DEFAULT_CONTAINER "localhost"
@@ -48,7 +51,7 @@ void bd_resources_free(
 bd_resources *bd_resources_ref(bd_resources *rs);
 void bd_resources_unref(bd_resources *rs);
 
-// Finds it; the caller gets a reference. NotFound; InvalidArgument when the name is of another kind.
+// Finds it; the caller gets a reference. NotFound.
 braid_code bd_resources_lookup(bd_resources *rs, const char *container, const char *name,
                                const bd_resource_type *type, bd_resource **out, braid_status *st);
 // Finds it or makes it with `create(arg)` (called under the lock of the table; must not look up). The caller gets a reference.
@@ -59,7 +62,7 @@ braid_code bd_resources_lookup_or_create(bd_resources *rs, const char *container
 // Takes it out of its container. NotFound.
 braid_code bd_resources_delete(bd_resources *rs, const char *container, const char *name,
                                const bd_resource_type *type, braid_status *st);
-// The same whatever it is; `kind` is what an error calls it.
+// The same by the name of its type.
 braid_code bd_resources_delete_any(bd_resources *rs, const char *container, const char *name,
                                    const char *kind, braid_status *st);
 // Empties a container (NULL: all of them): Reset, and the end of a step's container.

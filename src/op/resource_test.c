@@ -28,13 +28,20 @@ static void abandon_thing(bd_resource *r)
 static const bd_resource_type thing_type = {
     .name = "Thing", .destroy = destroy_thing, .abandon = abandon_thing};
 static const bd_resource_type other_type = {.name = "Other", .destroy = destroy_thing};
+static const bd_resource_type third_type = {.name = "Third", .destroy = destroy_thing};
+
+typedef struct wanted_thing {
+    const bd_resource_type *type;
+    int number;
+} wanted_thing;
 
 static braid_code create_thing(void *arg, bd_resource **out, braid_status *st)
 {
     (void)st;
+    const wanted_thing *wanted = arg;
     thing *t = bd_calloc(1, sizeof *t);
-    bd_resource_init(&t->base, &thing_type);
-    t->number = *(int *)arg;
+    bd_resource_init(&t->base, wanted->type);
+    t->number = wanted->number;
     atomic_fetch_add(&alive, 1);
     *out = &t->base;
     return BRAID_OK;
@@ -51,7 +58,8 @@ static int get(bd_resources *rs, const char *container, const char *name, int nu
 {
     BD_STATUS(st);
     bd_resource *r;
-    bd_resources_lookup_or_create(rs, container, name, &thing_type, create_thing, &number, &r, st);
+    wanted_thing wanted = {&thing_type, number};
+    bd_resources_lookup_or_create(rs, container, name, &thing_type, create_thing, &wanted, &r, st);
     assert_ok(st);
     int found = BD_CONTAINER_OF(r, thing, base)->number;
     bd_resource_unref(r);
@@ -71,7 +79,7 @@ static void a_resource_is_made_once_and_found_again(void **state)
     assert_int_equal(atomic_load(&alive), 0);
 }
 
-static void a_missing_or_other_kind_of_resource_is_an_error(void **state)
+static void a_missing_resource_is_an_error(void **state)
 {
     (void)state;
     bd_resources *rs = bd_resources_new();
@@ -82,16 +90,48 @@ static void a_missing_or_other_kind_of_resource_is_an_error(void **state)
     assert_error(st, BRAID_NOT_FOUND, "Resource c/a/Thing does not exist");
     get(rs, "c", "a", 1);
     bd_resources_lookup(rs, "c", "a", &other_type, &r, st);
-    assert_error(st, BRAID_INVALID_ARGUMENT, "is a Thing, not a Other");
+    assert_error(st, BRAID_NOT_FOUND, "Resource c/a/Other does not exist");
     bd_resources_lookup_or_create(rs, "c", "b", &thing_type, refuse, NULL, &r, st);
     assert_error(st, BRAID_RESOURCE_EXHAUSTED, "no more things");
     bd_resources_delete(rs, "c", "b", &thing_type, st);
     assert_error(st, BRAID_NOT_FOUND, "c/b/Thing");
     bd_resources_delete(rs, "c", "a", &other_type, st);
-    assert_error(st, BRAID_INVALID_ARGUMENT, "");
-    assert_int_equal(bd_resources_delete_any(rs, "c", "a", "Other", st), BRAID_OK);
+    assert_error(st, BRAID_NOT_FOUND, "c/a/Other");
     bd_resources_delete_any(rs, "c", "a", "Other", st);
     assert_error(st, BRAID_NOT_FOUND, "c/a/Other");
+    bd_resources_free(rs);
+}
+
+static void each_kind_has_names_of_its_own(void **state)
+{
+    (void)state;
+    static const bd_resource_type *const types[] = {&thing_type, &other_type, &third_type};
+    bd_resources *rs = bd_resources_new();
+    BD_STATUS(st);
+    bd_resource *r[3] = {0};
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 3; i++) {
+            bd_resource *before = r[i];
+            wanted_thing wanted = {types[i], i};
+            bd_resources_lookup_or_create(rs, "c", "a", types[i], create_thing, &wanted, &r[i], st);
+            assert_ok(st);
+            if (round == 1) assert_ptr_equal(r[i], before);
+            bd_resource_unref(r[i]);
+        }
+    }
+    assert_int_equal(atomic_load(&alive), 3);
+    // The one in the middle of those of the name, the last, the only one.
+    assert_int_equal(bd_resources_delete_any(rs, "c", "a", "Other", st), BRAID_OK);
+    bd_resources_lookup(rs, "c", "a", &other_type, &r[1], st);
+    assert_error(st, BRAID_NOT_FOUND, "c/a/Other");
+    assert_int_equal(bd_resources_delete(rs, "c", "a", &thing_type, st), BRAID_OK);
+    bd_resources_lookup(rs, "c", "a", &third_type, &r[2], st);
+    assert_ok(st);
+    bd_resource_unref(r[2]);
+    assert_int_equal(bd_resources_delete(rs, "c", "a", &third_type, st), BRAID_OK);
+    assert_int_equal(atomic_load(&alive), 0);
+    bd_resources_delete(rs, "c", "a", &third_type, st);
+    assert_error(st, BRAID_NOT_FOUND, "c/a/Third");
     bd_resources_free(rs);
 }
 
@@ -148,7 +188,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_resource_is_made_once_and_found_again),
-        cmocka_unit_test(a_missing_or_other_kind_of_resource_is_an_error),
+        cmocka_unit_test(a_missing_resource_is_an_error),
+        cmocka_unit_test(each_kind_has_names_of_its_own),
         cmocka_unit_test(clearing_a_container_tells_its_resources_and_keeps_those_in_use),
         cmocka_unit_test(threads_may_get_and_clear_at_once),
     };

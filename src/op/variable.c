@@ -22,11 +22,12 @@ static void abandon(bd_resource *r)
 }
 
 const bd_resource_type bd_variable_type = {.name = "Variable", .destroy = destroy, .abandon = abandon};
+const bd_resource_type bd_ref_variable_type = {.name = "LegacyVar", .destroy = destroy, .abandon = abandon};
 
 bd_variable *bd_variable_new(braid_dtype dtype, bool is_reference)
 {
     bd_variable *v = bd_calloc(1, sizeof *v);
-    bd_resource_init(&v->base, &bd_variable_type);
+    bd_resource_init(&v->base, is_reference ? &bd_ref_variable_type : &bd_variable_type);
     bd_mutex_init(&v->mu);
     v->dtype = bd_dtype_base(dtype);
     v->tensor.shape = BD_SHAPE_UNKNOWN;

@@ -21,7 +21,8 @@ typedef struct bd_variable {
     atomic_bool abandoned; // taken out of its container (Reset): its content is gone, look it up again
 } bd_variable;
 
-extern const bd_resource_type bd_variable_type;
+extern const bd_resource_type bd_variable_type;     // of resource variables
+extern const bd_resource_type bd_ref_variable_type; // of reference variables
 
 bd_variable *bd_variable_new(braid_dtype dtype, bool is_reference);
 

@@ -68,6 +68,7 @@ void bd_delete_anonymous(bd_op_ctx *c, const bd_resource_type *type)
         return;
     }
     const bd_resource_handle *h = bd_tensor_handle(t);
+    if (!bd_handle_check_kind(c, h, type)) return;
     braid_code code = bd_resources_delete(c->step->resources, h->container, h->name, type, st);
     if (code && code != BRAID_NOT_FOUND) bd_op_fail_status(c, st);
 }

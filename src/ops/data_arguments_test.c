@@ -272,7 +272,7 @@ static void check_argument(const argument_case *c, const parts *p, int i)
         expect(c, p, i, VECTOR, "InvalidArgument: Dataset tensor must be a scalar of dtype DT_VARIANT.");
         expect(c, p, i, NO_ELEMENTS, "InvalidArgument: Dataset tensor must be a scalar of dtype DT_VARIANT.");
     } else if (strchr(text, '@')) {
-        expect(c, p, i, OTHER, "NotFound: does not exist");
+        expect(c, p, i, OTHER, "InvalidArgument: is a Variable, not a ");
     } else if (*text == '^') {
         snprintf(want, sizeof want, "InvalidArgument: %.*s must be a vector", (int)strcspn(text + 1, " "),
                  text + 1);

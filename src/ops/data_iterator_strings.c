@@ -90,6 +90,7 @@ static void check_handle(bd_op_ctx *c, const bd_resource_handle *h, const bd_res
                    device, of_handle);
         return;
     }
+    if (!bd_handle_check_kind(c, h, type)) return;
     if (bd_resources_lookup(c->step->resources, h->container, h->name, type, &r, st) || check(r, c->node, st))
         bd_op_fail_status(c, st);
     bd_resource_unref(r);

@@ -235,8 +235,7 @@ static void test_names(void **state)
     for (size_t i = 0; i < BD_COUNTOF(ops); i++) {
         op_live *l = op_live_new();
         op_live_run(l, node(l, "FIFOQueueV2", "component_types=[float]; shared_name=x", NULL, 0), "", "*");
-        op_live_run(l, node(l, ops[i], "shared_name=x", NULL, 0), "",
-                    "InvalidArgument: Resource localhost/x is a ");
+        op_live_run(l, node(l, ops[i], "shared_name=x", NULL, 0), "", "*"); // beside a queue of that name
         op_live_free(l);
     }
 }

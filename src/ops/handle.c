@@ -169,6 +169,15 @@ static char *copy_of(const bd_string *s)
     return bd_strndup(s->data ? s->data : "", s->len);
 }
 
+bool bd_handle_check_kind(bd_op_ctx *c, const bd_resource_handle *h, const bd_resource_type *type)
+{
+    if (!h->type_name || !h->type_name[0] || strcmp(h->type_name, type->name) == 0) return true;
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+               "Trying to access resource using the wrong type. Resource %s/%s is a %s, not a %s",
+               h->container ? h->container : "", h->name, h->type_name, type->name);
+    return false;
+}
+
 bool bd_input_handle(bd_op_ctx *c, int i, char **container, char **name)
 {
     braid_tensor names = {0};
@@ -213,8 +222,10 @@ bd_resource *bd_input_resource(bd_op_ctx *c, int i, const bd_resource_type *type
 {
     char *container, *name;
     const braid_tensor *t = bd_input(c, i);
-    if (t->dtype == BRAID_RESOURCE && bd_tensor_count(t) == 1 && bd_tensor_handle(t)->name)
-        return find(c, bd_tensor_handle(t)->container, bd_tensor_handle(t)->name, type);
+    if (t->dtype == BRAID_RESOURCE && bd_tensor_count(t) == 1 && bd_tensor_handle(t)->name) {
+        const bd_resource_handle *h = bd_tensor_handle(t);
+        return bd_handle_check_kind(c, h, type) ? find(c, h->container, h->name, type) : NULL;
+    }
     if (!bd_input_handle(c, i, &container, &name)) {
         fail_no_handle(c, i, type);
         return NULL;

@@ -41,6 +41,9 @@ bool bd_output_step_resource(bd_op_ctx *c, const char *name, bd_resource *r, cha
 // The resource that input `i` is a handle of; the caller gets a reference. NULL: the kernel has failed.
 bd_resource *bd_input_resource(bd_op_ctx *c, int i, const bd_resource_type *type);
 
+// Whether a handle is one of that kind, or does not say. False: the kernel has failed. bd_input_resource sees for itself.
+bool bd_handle_check_kind(bd_op_ctx *c, const bd_resource_handle *h, const bd_resource_type *type);
+
 // What the handle in input `i` says; the caller frees both. False: it is none; the kernel has not failed.
 bool bd_input_handle(bd_op_ctx *c, int i, char **container, char **name);
 

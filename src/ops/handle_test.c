@@ -236,18 +236,45 @@ static braid_op *source_node(op_live *l, const handle_case *s, const char *name)
     return node;
 }
 
-static void a_name_is_of_one_kind_of_resource(void **state)
+// Each kind of resource has names of its own.
+static void a_name_may_be_of_several_kinds(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
-    braid_out v = {op_test_node(l->graph, "VarHandleOp", "dtype=float; shape=[]; shared_name=taken", NULL, 0),
-                   0};
-    braid_out in[2] = {v, op_live_const(l, "float[] 1")};
-    op_live_run(l, op_test_node(l->graph, "AssignVariableOp", NULL, in, 2), "", "");
+    braid_out value = op_live_const(l, "float[] 1");
     for (size_t i = 0; i < BD_COUNTOF(sources); i++) {
-        op_live_run(l, source_node(l, &sources[i], "taken"), "",
-                    "InvalidArgument: Resource localhost/taken is a Variable, not a ");
+        char *attrs = bd_asprintf("dtype=float; shape=[]; shared_name=%s", sources[i].op);
+        braid_out in[2] = {{op_test_node(l->graph, "VarHandleOp", attrs, NULL, 0), 0}, value};
+        op_live_run(l, op_test_node(l->graph, "AssignVariableOp", NULL, in, 2), "", "");
         op_live_run(l, source_node(l, &sources[i], sources[i].op), "", "*");
+        op_live_run(l, op_test_node(l->graph, "ReadVariableOp", "dtype=float", in, 1), "", "float[] 1");
+        bd_free(attrs);
+    }
+    op_live_free(l);
+}
+
+// Rivals differ in what they hold.
+static void of_one_kind_a_name_is_of_one_resource(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *family;
+        handle_case rival;
+    } rivals[] = {
+        {"Queue", {"FIFOQueueV2", "component_types=[string]; shapes=[[]]; ", ""}},
+        {"Table", {"HashTableV2", "key_dtype=string; value_dtype=string; ", ""}},
+        {"Barrier", {"Barrier", "component_types=[string]; ", ""}},
+        {"Accumulator", {"ConditionalAccumulator", "dtype=double; shape=[3]; ", ""}},
+        {"WholeFileReader", {"IdentityReaderV2", "", ""}},
+        {"Reader", {"WholeFileReaderV2", "", ""}},
+    };
+    op_live *l = op_live_new();
+    for (size_t i = 0; i < BD_COUNTOF(sources); i++) {
+        size_t k = 0;
+        while (!strstr(sources[i].op, rivals[k].family))
+            k++;
+        op_live_run(l, source_node(l, &rivals[k].rival, sources[i].op), "", "*");
+        op_live_run(l, source_node(l, &sources[i], sources[i].op), "", "InvalidArgument: ");
     }
     op_live_free(l);
 }
@@ -269,7 +296,8 @@ int main(void)
         cmocka_unit_test(a_reference_to_two_strings_names_a_resource),
         cmocka_unit_test(two_strings_name_a_resource),
         cmocka_unit_test(a_handle_is_of_a_kind_of_resource),
-        cmocka_unit_test(a_name_is_of_one_kind_of_resource),
+        cmocka_unit_test(a_name_may_be_of_several_kinds),
+        cmocka_unit_test(of_one_kind_a_name_is_of_one_resource),
         cmocka_unit_test(a_fake_queue_needs_a_handle),
     };
     return BD_RUN_TESTS(tests);

@@ -1,4 +1,5 @@
 // Loss functions: cross entropies of softmax, and half the sum of squares.
+#include "base/strbuf.h"
 #include "graph/shape_fn.h"
 #include "ops/broadcast_to.h"
 #include "ops/elementwise.h"
@@ -158,27 +159,41 @@ static braid_code sparse_cross_entropy_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
+// As many labels as an error shows.
+#define LABELS_SHOWN_MAX 1000
+
+static void fail_label(bd_op_ctx *c, const braid_tensor *labels, int64_t label, int64_t classes)
+{
+    bd_strbuf text = {0};
+    int64_t n = bd_tensor_count(labels);
+    for (int64_t i = 0; i < n && i < LABELS_SHOWN_MAX; i++)
+        bd_strbuf_appendf(&text, "%s%lld", i ? " " : "", (long long)bd_tensor_index(labels, i));
+    if (n > LABELS_SHOWN_MAX) bd_strbuf_append(&text, "...");
+    bd_op_fail(
+        c, BRAID_INVALID_ARGUMENT,
+        "Received a label value of %lld which is outside the valid range of [0, %lld).  Label values: %s",
+        (long long)label, (long long)classes, bd_strbuf_str(&text));
+    bd_strbuf_fini(&text);
+}
+
 // The labels as int64 in [0, classes). False: the kernel has failed.
 static bool read_labels(bd_op_ctx *c, const braid_tensor *labels, int64_t classes, braid_tensor *out)
 {
-    int64_t n = bd_tensor_count(labels);
     if (!bd_tensor_alloc(out, BRAID_INT64, &labels->shape)) {
         bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when reading labels");
         return false;
     }
+    int64_t n = bd_tensor_count(labels), least = 0, most = -1;
     for (int64_t i = 0; i < n; i++) {
         int64_t label = bd_tensor_index(labels, i);
-        if (label < 0 || label >= classes) {
-            bd_op_fail(
-                c, BRAID_INVALID_ARGUMENT,
-                "Received a label value of %lld which is outside the valid range of [0, %lld): label %lld of %lld",
-                (long long)label, (long long)classes, (long long)i, (long long)n);
-            bd_tensor_fini(out);
-            return false;
-        }
         bd_tensor_i64(out)[i] = label;
+        if (label < least) least = label;
+        if (label > most) most = label;
     }
-    return true;
+    if (least >= 0 && most < classes) return true;
+    fail_label(c, labels, least < 0 ? least : most, classes);
+    bd_tensor_fini(out);
+    return false;
 }
 
 static bool check_sparse(bd_op_ctx *c, const braid_shape *logits, const braid_shape *labels)

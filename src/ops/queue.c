@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/strbuf.h"
 #include "ops/element.h"
 #include <string.h>
 
@@ -467,6 +468,35 @@ static bool same_shapes(const bd_queue_options *a, const bd_queue_options *b)
     return true;
 }
 
+static void put_types(bd_strbuf *to, const bd_queue_options *o)
+{
+    for (int i = 0; i < o->component_count; i++)
+        bd_strbuf_appendf(to, "%s%s", i ? ", " : "", braid_dtype_name(o->types[i]));
+}
+
+static void put_shapes(bd_strbuf *to, const bd_queue_options *o)
+{
+    char shape[BD_SHAPE_STR_MAX];
+    bd_strbuf_append_char(to, '[');
+    for (int i = 0; o->shapes && i < o->component_count; i++)
+        bd_strbuf_appendf(to, "%s%s", i ? ", " : "", bd_shape_str(&o->shapes[i], shape));
+    bd_strbuf_append_char(to, ']');
+}
+
+static braid_code fail_components(const char *what, void (*put)(bd_strbuf *to, const bd_queue_options *o),
+                                  const bd_queue_options *has, const bd_queue_options *wanted,
+                                  braid_status *st)
+{
+    bd_strbuf text = {0};
+    put(&text, has);
+    bd_strbuf_appendf(&text, " but requested component %s were ", what);
+    put(&text, wanted);
+    bd_fail(st, BRAID_INVALID_ARGUMENT, "Shared queue '%s' has component %s %s", has->name, what,
+            bd_strbuf_str(&text));
+    bd_strbuf_fini(&text);
+    return st->code;
+}
+
 braid_code bd_queue_check_options(const bd_queue *q, const bd_queue_options *wanted, braid_status *st)
 {
     const bd_queue_options *o = &q->options;
@@ -488,11 +518,7 @@ braid_code bd_queue_check_options(const bd_queue *q, const bd_queue_options *wan
             st, BRAID_INVALID_ARGUMENT,
             "Shared queue '%s' has random seeds (%lld, %lld) but requested seeds are (%lld, %lld).", o->name,
             (long long)o->seed, (long long)o->seed2, (long long)wanted->seed, (long long)wanted->seed2);
-    if (!same_types(o, wanted))
-        return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                       "Shared queue '%s' has component types other than those requested", o->name);
-    if (!same_shapes(o, wanted))
-        return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                       "Shared queue '%s' has component shapes other than those requested", o->name);
+    if (!same_types(o, wanted)) return fail_components("types", put_types, o, wanted, st);
+    if (!same_shapes(o, wanted)) return fail_components("shapes", put_shapes, o, wanted, st);
     return BRAID_OK;
 }

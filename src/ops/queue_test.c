@@ -228,8 +228,10 @@ static void test_sharing(void **state)
     } others[] = {
         {{.capacity = 8},
          "InvalidArgument: Shared queue 'tokens' has capacity 7 but requested capacity was 8"},
-        {{.capacity = 7, .types = types, .count = 2}, "InvalidArgument: component types"},
-        {{.capacity = 7, .no_shapes = true}, "InvalidArgument: component shapes"},
+        {{.capacity = 7, .types = types, .count = 2},
+         "InvalidArgument: has component types int32 but requested component types were int32, int32"},
+        {{.capacity = 7, .no_shapes = true},
+         "InvalidArgument: has component shapes [[]] but requested component shapes were []"},
         {{.capacity = 7, .op = "RandomShuffleQueueV2"}, "InvalidArgument: has type 'FIFOQueue'"},
     };
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {

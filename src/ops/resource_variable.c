@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "ops/element.h"
+#include "ops/handle.h"
 #include "ops/variable.h"
 
 // ---- VarHandleOp ----
@@ -63,7 +64,7 @@ static const bd_resource_handle *handle_input(bd_op_ctx *c, int i)
 bd_variable *bd_input_variable(bd_op_ctx *c, int i, braid_dtype dtype)
 {
     const bd_resource_handle *h = handle_input(c, i);
-    if (!h) return NULL;
+    if (!h || !bd_handle_check_kind(c, h, &bd_variable_type)) return NULL;
     bd_resource *r;
     BD_STATUS(st);
     if (bd_resources_lookup(c->step->resources, h->container, h->name, &bd_variable_type, &r, st)) {
@@ -188,7 +189,7 @@ static bool check_value_shape(bd_op_ctx *c, bd_variable *v)
 static void assign_run(bd_op_ctx *c)
 {
     const bd_resource_handle *h = handle_input(c, 0);
-    if (!h) return;
+    if (!h || !bd_handle_check_kind(c, h, &bd_variable_type)) return;
     bd_variable_binding b = {.container = h->container ? h->container : BD_DEFAULT_CONTAINER,
                              .name = h->name,
                              .dtype = bd_input(c, 1)->dtype,

@@ -48,7 +48,7 @@ static void temporary_run(bd_op_ctx *c)
     bd_resource *r = NULL;
     temporary t = {.node = c->node};
     char *name = temporary_name(c);
-    if (bd_resources_lookup_or_create(c->step->resources, c->step->container, name, &bd_variable_type,
+    if (bd_resources_lookup_or_create(c->step->resources, c->step->container, name, &bd_ref_variable_type,
                                       create_temporary, &t, &r, st)) {
         bd_op_fail_status(c, st);
     } else if (!t.is_made) {
@@ -75,7 +75,7 @@ static void destroy_run(bd_op_ctx *c)
     braid_tensor value = {0};
     char *name = temporary_name(c);
     bool is_set = bd_variable_read(bd_input_ref(c, 0), &value);
-    if (bd_resources_delete(c->step->resources, c->step->container, name, &bd_variable_type, st)) {
+    if (bd_resources_delete(c->step->resources, c->step->container, name, &bd_ref_variable_type, st)) {
         bd_op_fail_status(c, st);
     } else if (!is_set) {
         bd_op_fail(c, BRAID_FAILED_PRECONDITION, "Attempting to use uninitialized value %s",

@@ -33,16 +33,14 @@ void bd_variable_bind(const braid_op *node, bool is_reference, bd_variable_bindi
 braid_code bd_variable_find(const bd_variable_binding *b, bd_resources *rs, bd_variable **v, braid_status *st)
 {
     bd_resource *r;
-    braid_code code = bd_resources_lookup_or_create(rs, b->container, b->name, &bd_variable_type,
-                                                    create_variable, (void *)b, &r, st);
+    braid_code code = bd_resources_lookup_or_create(
+        rs, b->container, b->name, b->is_reference ? &bd_ref_variable_type : &bd_variable_type,
+        create_variable, (void *)b, &r, st);
     if (code) return code;
     *v = BD_CONTAINER_OF(r, bd_variable, base);
-    if ((*v)->dtype == b->dtype && (*v)->is_reference == b->is_reference) return BRAID_OK;
-    code = bd_fail(st, BRAID_INVALID_ARGUMENT,
-                   "Variable '%s' in container '%s' is a %s variable of type %s, not a %s one of type %s",
-                   b->name, b->container, (*v)->is_reference ? "reference" : "resource",
-                   braid_dtype_name((*v)->dtype), b->is_reference ? "reference" : "resource",
-                   braid_dtype_name(b->dtype));
+    if ((*v)->dtype == b->dtype) return BRAID_OK;
+    code = bd_fail(st, BRAID_INVALID_ARGUMENT, "Variable '%s' in container '%s' is of type %s, not %s",
+                   b->name, b->container, braid_dtype_name((*v)->dtype), braid_dtype_name(b->dtype));
     bd_resource_unref(r);
     *v = NULL;
     return code;

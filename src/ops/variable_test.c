@@ -214,7 +214,7 @@ static void test_nodes_of_one_shared_name_are_one_variable(void **state)
     assert_ptr_not_equal(a.ref, d.ref);
     run(&w, variable_node(&w, "VariableV2", "e", "w", BRAID_INT32), NULL, NULL, st);
     assert_error(st, BRAID_INVALID_ARGUMENT,
-                 "Variable 'w' in container 'localhost' is a reference variable of type float");
+                 "Variable 'w' in container 'localhost' is of type float, not int32");
     bd_value_fini(&a);
     bd_value_fini(&b);
     bd_value_fini(&c);

@@ -19,8 +19,9 @@ static const exception exceptions[] = {
     // runs only as an error: a session feeds it, or it ends the step
     {" PlaceholderV2 Abort ", .of_values = true, .of_empty = true, .of_scalars = true},
     // takes nothing, or looks at none of it: nothing can be wrong
-    {" AnonymousMemoryCache ControlTrigger DeviceIndex DummyMemoryCache DummySeedGenerator ExperimentalIteratorGetDevice FakeParam "
-     "IteratorGetDevice MutexV2 NoOp OptionalNone StatelessRandomGetAlg SummaryWriter SyncDevice Timestamp ",
+    {" AnonymousMemoryCache ControlTrigger DeviceIndex DummyMemoryCache DummySeedGenerator ExperimentalIteratorGetDevice "
+     "ExperimentalStatsAggregatorHandle FakeParam IteratorGetDevice MutexV2 NoOp OptionalNone StatelessRandomGetAlg "
+     "StatsAggregatorHandle StatsAggregatorHandleV2 SummaryWriter SyncDevice Timestamp ",
      .of_errors = true},
     // takes tensors of any type and shape
     {" Copy CopyHost DebugGradientIdentity DeepCopy Enter Exit GetSessionHandle GetSessionHandleV2 NextIteration PreventGradient "

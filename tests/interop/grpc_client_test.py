@@ -5,7 +5,7 @@ from threading import Thread
 
 from client import InteropTest, Session
 from cluster import Cluster, main
-from graphs import (BOOL, DOUBLE, ELEMENTS, FLOAT, HALF, INT32, STRING, const, elements_of, endless_loop,
+from graphs import (BOOL, DOUBLE, ELEMENTS, FLOAT, HALF, INT32, STRING, Shape, const, elements_of, endless_loop,
                     node, placeholder, shape_of, tensor, tensor_by_element, tensor_of_bytes, value, variable)
 from protos import config_pb2, master_pb2, rewriter_config_pb2
 
@@ -196,6 +196,23 @@ class SessionTest(InteropTest):
         other = self.session(*variable("yours", [], FLOAT, PS, shared_name="ours"))
         one.run(targets=["mine/init"])
         self.assertEqual(other.run("yours:0"), 5.0)
+
+    def test_a_name_is_of_one_resource_of_each_kind(self):
+        ref = self.session(*variable("same", [], FLOAT, PS, initial=5.0))
+        resource = self.session(const("one", 1.0, device=PS),
+                                node("same", "VarHandleOp", device=PS, dtype=FLOAT, shape=Shape([])),
+                                node("assign", "AssignVariableOp", "same", "one", device=PS, dtype=FLOAT),
+                                node("read", "ReadVariableOp", "same", device=PS, dtype=FLOAT),
+                                node("destroy", "DestroyResourceOp", "same", device=PS))
+        queue = self.session(node("q", "FIFOQueueV2", device=PS, component_types=[FLOAT], shared_name="same"),
+                             node("size", "QueueSizeV2", "q", device=PS))
+        ref.run(targets=["same/init"])
+        resource.run(targets=["assign"])
+        self.assertEqual((ref.run("same/read:0"), resource.run("read:0"), queue.run("size:0")), (5.0, 1.0, 0))
+        resource.run(targets=["destroy"])
+        with self.fails("FAILED_PRECONDITION", "Error while reading resource variable same"):
+            resource.run("read:0")
+        self.assertEqual((ref.run("same/read:0"), queue.run("size:0")), (5.0, 0))
 
     def test_extending_a_session(self):
         s = self.session()

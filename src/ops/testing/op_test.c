@@ -217,8 +217,9 @@ static bd_variable *make_resource(const op_text *text, bd_step *step, int i, bd_
                                       create_resource, (void *)text, &r, st) ||
         bd_tensor_init(&v->tensor, BRAID_RESOURCE, &BD_SCALAR, st))
         fail_msg("%s", braid_status_message(st));
-    *bd_tensor_handle(&v->tensor) =
-        (bd_resource_handle){.container = bd_strdup(BD_DEFAULT_CONTAINER), .name = bd_strdup(name)};
+    *bd_tensor_handle(&v->tensor) = (bd_resource_handle){.container = bd_strdup(BD_DEFAULT_CONTAINER),
+                                                         .name = bd_strdup(name),
+                                                         .type_name = bd_strdup(bd_variable_type.name)};
     return BD_CONTAINER_OF(r, bd_variable, base);
 }
 
