@@ -146,20 +146,8 @@ static void take_out_locked(bd_resources *rs, const char *container, const char 
     }
 }
 
-braid_code bd_resources_delete(bd_resources *rs, const char *container, const char *name,
-                               const bd_resource_type *type, braid_status *st)
-{
-    bd_mutex_lock(&rs->mu);
-    bd_resource *r = of_type(first_locked(rs, container, name), type);
-    if (r) take_out_locked(rs, container, name, r);
-    bd_mutex_unlock(&rs->mu);
-    if (!r) return not_found(container, name, type->name, st);
-    drop(r);
-    return BRAID_OK;
-}
-
-braid_code bd_resources_delete_any(bd_resources *rs, const char *container, const char *name,
-                                   const char *kind, braid_status *st)
+braid_code bd_resources_delete_kind(bd_resources *rs, const char *container, const char *name,
+                                    const char *kind, braid_status *st)
 {
     bd_mutex_lock(&rs->mu);
     bd_resource *r = first_locked(rs, container, name);
@@ -170,6 +158,12 @@ braid_code bd_resources_delete_any(bd_resources *rs, const char *container, cons
     if (!r) return not_found(container, name, kind, st);
     drop(r);
     return BRAID_OK;
+}
+
+braid_code bd_resources_delete(bd_resources *rs, const char *container, const char *name,
+                               const bd_resource_type *type, braid_status *st)
+{
+    return bd_resources_delete_kind(rs, container, name, type->name, st);
 }
 
 static void take_all_locked(bd_map *m, resource_list *taken)

@@ -62,9 +62,9 @@ braid_code bd_resources_lookup_or_create(bd_resources *rs, const char *container
 // Takes it out of its container. NotFound.
 braid_code bd_resources_delete(bd_resources *rs, const char *container, const char *name,
                                const bd_resource_type *type, braid_status *st);
-// The same by the name of its type.
-braid_code bd_resources_delete_any(bd_resources *rs, const char *container, const char *name,
-                                   const char *kind, braid_status *st);
+// The same by the name of its type, which no other has: what a handle says.
+braid_code bd_resources_delete_kind(bd_resources *rs, const char *container, const char *name,
+                                    const char *kind, braid_status *st);
 // Empties a container (NULL: all of them): Reset, and the end of a step's container.
 void bd_resources_clear(bd_resources *rs, const char *container);
 

@@ -97,7 +97,7 @@ static void a_missing_resource_is_an_error(void **state)
     assert_error(st, BRAID_NOT_FOUND, "c/b/Thing");
     bd_resources_delete(rs, "c", "a", &other_type, st);
     assert_error(st, BRAID_NOT_FOUND, "c/a/Other");
-    bd_resources_delete_any(rs, "c", "a", "Other", st);
+    bd_resources_delete_kind(rs, "c", "a", "Other", st);
     assert_error(st, BRAID_NOT_FOUND, "c/a/Other");
     bd_resources_free(rs);
 }
@@ -121,7 +121,7 @@ static void each_kind_has_names_of_its_own(void **state)
     }
     assert_int_equal(atomic_load(&alive), 3);
     // The one in the middle of those of the name, the last, the only one.
-    assert_int_equal(bd_resources_delete_any(rs, "c", "a", "Other", st), BRAID_OK);
+    assert_int_equal(bd_resources_delete_kind(rs, "c", "a", "Other", st), BRAID_OK);
     bd_resources_lookup(rs, "c", "a", &other_type, &r[1], st);
     assert_error(st, BRAID_NOT_FOUND, "c/a/Other");
     assert_int_equal(bd_resources_delete(rs, "c", "a", &thing_type, st), BRAID_OK);

@@ -258,15 +258,21 @@ static void of_one_kind_a_name_is_of_one_resource(void **state)
 {
     (void)state;
     static const struct {
-        const char *family;
+        const char *family, *want;
         handle_case rival;
     } rivals[] = {
-        {"Queue", {"FIFOQueueV2", "component_types=[string]; shapes=[[]]; ", ""}},
-        {"Table", {"HashTableV2", "key_dtype=string; value_dtype=string; ", ""}},
-        {"Barrier", {"Barrier", "component_types=[string]; ", ""}},
-        {"Accumulator", {"ConditionalAccumulator", "dtype=double; shape=[3]; ", ""}},
-        {"WholeFileReader", {"IdentityReaderV2", "", ""}},
-        {"Reader", {"WholeFileReaderV2", "", ""}},
+        {"Queue",
+         "InvalidArgument: Shared queue",
+         {"FIFOQueueV2", "component_types=[string]; shapes=[[]]; ", ""}},
+        {"Table",
+         "InvalidArgument: Conflicting key/value dtypes",
+         {"HashTableV2", "key_dtype=string; value_dtype=string; ", ""}},
+        {"Barrier", "InvalidArgument: Shared barrier", {"Barrier", "component_types=[string]; ", ""}},
+        {"Accumulator",
+         "InvalidArgument: Shared accumulator",
+         {"ConditionalAccumulator", "dtype=double; shape=[3]; ", ""}},
+        {"WholeFileReader", "InvalidArgument: Shared reader", {"IdentityReaderV2", "", ""}},
+        {"Reader", "InvalidArgument: Shared reader", {"WholeFileReaderV2", "", ""}},
     };
     op_live *l = op_live_new();
     for (size_t i = 0; i < BD_COUNTOF(sources); i++) {
@@ -274,7 +280,7 @@ static void of_one_kind_a_name_is_of_one_resource(void **state)
         while (!strstr(sources[i].op, rivals[k].family))
             k++;
         op_live_run(l, source_node(l, &rivals[k].rival, sources[i].op), "", "*");
-        op_live_run(l, source_node(l, &sources[i], sources[i].op), "", "InvalidArgument: ");
+        op_live_run(l, source_node(l, &sources[i], sources[i].op), "", rivals[k].want);
     }
     op_live_free(l);
 }

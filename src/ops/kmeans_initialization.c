@@ -62,7 +62,7 @@ static int64_t place_above(const seeding *s, float v)
 // Where all that is left is as near as rounding can tell, none of it may ever be drawn.
 #define DRAWS_MAX 10000
 
-// A point with a probability by its distance; `count` may come where all points were chosen or are the same.
+// A point with a probability by its distance; the last one where no running sum is above what was drawn.
 static int64_t draw(seeding *s, bool is_first)
 {
     if (is_first) return (int64_t)bd_random_below64(&s->words, (uint64_t)s->count);

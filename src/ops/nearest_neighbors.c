@@ -54,7 +54,6 @@ static void offer(nearest *of, neighbor n)
 }
 
 typedef struct search {
-    bd_op_ctx *c;
     const float *points, *centers, *center_norms;
     int64_t dims, point_count, center_count, k;
     int64_t *indices;
@@ -138,7 +137,7 @@ static void nearest_run(bd_op_ctx *c)
     const braid_tensor *points = bd_input(c, 0), *centers = bd_input(c, 1);
     int64_t k = check(c);
     if (k < 0) return;
-    search s = {.c = c, .k = k, .point_count = points->shape.dims[0], .dims = points->shape.dims[1]};
+    search s = {.k = k, .point_count = points->shape.dims[0], .dims = points->shape.dims[1]};
     // Of no dimensions, all are equally near.
     s.center_count = s.dims > 0 ? centers->shape.dims[0] : k;
     braid_shape shape = bd_shape2(s.point_count, k);

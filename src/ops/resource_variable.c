@@ -326,7 +326,7 @@ static void destroy_run(bd_op_ctx *c)
     if (!h) return;
     BD_STATUS(st);
     const char *kind = h->type_name ? h->type_name : bd_variable_type.name;
-    braid_code code = bd_resources_delete_any(c->step->resources, h->container, h->name, kind, st);
+    braid_code code = bd_resources_delete_kind(c->step->resources, h->container, h->name, kind, st);
     if (code == BRAID_NOT_FOUND && bd_node_attr_bool(c->node, "ignore_lookup_error")) return;
     if (code) bd_op_fail_status(c, st);
 }

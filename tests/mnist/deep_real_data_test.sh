@@ -5,7 +5,7 @@
 # serial: yes
 . "$(dirname "$0")/lib.sh"
 [ -d "$shared/mnist" ] || { echo SKIPPED: no "$shared/mnist"; exit 77; }
-if [ "${BRAID_DEEP:-}" = full ]; then steps=1500 least=0.98; else steps=300 least=0.94; fi
+if [ "${BRAID_DEEP:-}" = full ]; then steps=1500 least=0.98; else steps=300 least=0.95; fi
 
 "$bin/braid" run --ps 1 --workers 2 deep_mnist --data_dir="$shared/mnist" --train_steps=$steps \
     --learning_rate=0.001 >"$dir/out" 2>"$dir/err"

@@ -8,7 +8,7 @@
 flags=(--data_dir="$shared/mnist" --train_steps=2000 --learning_rate=0.003)
 
 # Workers that train asynchronously disturb each other by chance, the more of them the more: of 45 runs with 3 workers the
-# worst had 0.949, the median 0.966. So the median of three is asked for, and of a single run only that it has learned.
+# worst had 0.949, the median 0.966. So the median of three is asked for.
 check_accuracy() { # PS WORKERS FLAGS...
     local accuracies=() workload="$1 ps, $2 workers"
     for _ in 1 2 3; do
@@ -39,7 +39,7 @@ ps=$!
 worker=$!
 "$bin/mnist_replica" --job_name=worker --task_index=0 "${hosts[@]}" "${flags[@]}" >"$dir/out" 2>"$dir/err"
 check "by hand: worker 0 exits with 0" test $? = 0
-check "by hand: accuracy of at least 0.93: $(accuracy)" at_least "$(accuracy)" 0.93
+check "by hand: accuracy of at least 0.955: $(accuracy)" at_least "$(accuracy)" 0.955
 wait $worker
 check "by hand: worker 1 exits with 0" test $? = 0
 wait $ps
