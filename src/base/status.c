@@ -2,7 +2,7 @@
 #include "base/status.h"
 #include "base/alloc.h"
 #include "base/check.h"
-#include "base/recycler.h"
+#include "base/slab.h"
 #include <stdio.h>
 #include <string.h>
 

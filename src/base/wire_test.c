@@ -1,5 +1,5 @@
 // The wire format: what is written is read back however the message is cut into slices, and damage is an error.
-#include "base/recycler.h"
+#include "base/slab.h"
 #include "base/wire.h"
 
 #include "base/alloc.h"

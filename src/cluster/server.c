@@ -4,7 +4,7 @@
 // starting -> serving -> stopping (braid_server_stop, once) -> stopped -> freed
 // Stopping, in order: those who attend are told; no new calls; everything in progress is cancelled, sessions
 // first; handlers have replied; pools have run dry. Freeing, in order: calls to other tasks have ended; no
-// timer fires any more; the rest. The end of a parameter server is decided by the attendance (attendance.c);
+// timer fires any more; the rest. The end of a parameter server is decided by the attendance (membership.c);
 // join waits for that or for stopping.
 #include "cluster/server.h"
 #include "base/alloc.h"
@@ -12,10 +12,10 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/strbuf.h"
-#include "cluster/methods.h"
+#include "cluster/rpc/methods.h"
 #include "cluster/server_internal.h"
 #include "cluster/server_signals.h"
-#include "cluster/services.h"
+#include "cluster/service/services.h"
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

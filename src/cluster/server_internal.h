@@ -2,17 +2,17 @@
 #ifndef BD_CLUSTER_SERVER_INTERNAL_H
 #define BD_CLUSTER_SERVER_INTERNAL_H
 
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "base/thread.h"
 #include "base/timer.h"
-#include "cluster/announcements.h"
-#include "cluster/attendance.h"
-#include "cluster/collectives.h"
-#include "cluster/local_worker.h"
-#include "cluster/master.h"
-#include "cluster/parts.h"
-#include "cluster/peers.h"
-#include "cluster/request_id.h"
+#include "cluster/membership/notifications.h"
+#include "cluster/membership/membership.h"
+#include "cluster/worker/collectives.h"
+#include "cluster/worker/local_worker.h"
+#include "cluster/master/master.h"
+#include "cluster/rpc/tensor_chunks.h"
+#include "cluster/rpc/peers.h"
+#include "cluster/rpc/request_id.h"
 #include "cluster/server.h"
 #include "op/cancellation.h"
 

@@ -1,6 +1,6 @@
 // Opening a session: in this process, on a server of this process, or on a server elsewhere.
 #include "base/alloc.h"
-#include "cluster/client_session.h"
+#include "cluster/session/client_session.h"
 #include <string.h>
 
 bd_device_info *bd_device_infos_copy(const bd_device_info *devices, int count)

@@ -63,7 +63,7 @@ bool bd_gradient_is_loop_merge(const braid_op *n);
 const bd_branch *bd_branch_of(bd_gradient_loops *all, const braid_op *n);
 const bd_branch *bd_branch_of_output(bd_gradient_loops *all, braid_out out);
 
-// ---- Values of the forward loop (gradient_recall.c) ----
+// ---- Values of the forward loop (gradient_stacks.c) ----
 
 // `n`, which may not run, is over before `goes_on`: by the trigger `*sync` of that region.
 void bd_gradient_add_to_trigger(bd_gradient_loop *l, bd_region *r, braid_op **sync, const char *name,

@@ -2,8 +2,8 @@
 #include "graph/shape_fn.h"
 
 #include "base/alloc.h"
-#include "graph/const_eval.h"
-#include "graph/const_run.h"
+#include "graph/partial_tensor_eval.h"
+#include "graph/subgraph_eval.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // Tensor bundles: checkpoints as TensorFlow's SaveV2 writes and RestoreV2 reads them.
 //
-// A bundle with the prefix P is P.index, a table (io/table.h) from names to where
+// A bundle with the prefix P is P.index, a table (io/sstable.h) from names to where
 // and what the tensors are, and P.data-00000-of-00001 and so on, the elements. A
 // partitioned variable has an entry that lists its slices, and one for each slice.
 //

@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/testing/test.h"
 #include "io/file.h"
-#include "io/table.h"
+#include "io/sstable.h"
 #include "io/testing/bundle_case.h"
 #include "io/testing/temp_dir.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
-#include "io/table.h"
+#include "io/sstable.h"
 #include "io/tensor_slice.h"
 #include "tensor/dtype.h"
 

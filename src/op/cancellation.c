@@ -11,7 +11,7 @@
 //  4. bd_cancellation_remove returns false only when fn has returned, unless it is called from within that fn.
 #include "op/cancellation.h"
 
-#include "base/recycler.h"
+#include "base/slab.h"
 #include "base/thread.h"
 
 struct bd_cancellation {

@@ -1,4 +1,4 @@
-// Calling functions of a graph's library: what kernels see. The runtime implements it (runtime/functions.h).
+// Calling functions of a graph's library: what kernels see. The runtime implements it (runtime/function_runtime.h).
 //
 // A step has an environment of functions (bd_step.functions): the library of the graph and the device that the caller is on.
 // A kernel names a function by a bd_func_ref, made once from an attr; finds the callee, which is compiled at the first time; and

@@ -1,6 +1,6 @@
 // What kernels call: outputs over the memory of inputs, errors, choosing a kernel, loops over threads.
 // labels: concurrent
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "base/testing/test.h"
 #include "op/kernel_widen.h"
 

@@ -4,7 +4,7 @@
 // helper ever starts; it then waits only for pieces that a helper has begun. Helpers that come late find
 // nothing and drop their reference to the job.
 #include "base/alloc.h"
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "base/thread.h"
 #include "op/kernel.h"
 

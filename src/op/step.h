@@ -7,7 +7,7 @@
 #include "op/resource.h"
 
 struct bd_pool;
-typedef struct bd_blocking bd_blocking;   // op/blocking.h
+typedef struct bd_blocking bd_blocking;   // op/io_pool.h
 typedef struct bd_functions bd_functions; // op/function.h
 
 // Values handed in and out by position: what _Arg and _Retval use.
@@ -19,7 +19,7 @@ typedef struct bd_call_frame {
 } bd_call_frame;
 
 // Collects NodeExecStats when a run asks for them.
-typedef struct bd_step_stats bd_step_stats; // src/runtime/stats.h
+typedef struct bd_step_stats bd_step_stats; // src/runtime/step_stats_collector.h
 
 typedef struct bd_step {
     int64_t id;

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
-#include "base/recycler.h"
+#include "base/slab.h"
 
 // ---- Arena ----
 

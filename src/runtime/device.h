@@ -2,8 +2,8 @@
 #ifndef BD_RUNTIME_DEVICE_H
 #define BD_RUNTIME_DEVICE_H
 
-#include "base/pool.h"
-#include "op/blocking.h"
+#include "base/thread_pool.h"
+#include "op/io_pool.h"
 #include "op/resource.h"
 #include <stdint.h>
 

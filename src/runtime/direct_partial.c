@@ -8,7 +8,7 @@
 #include "runtime/direct_session_internal.h"
 
 #include "base/alloc.h"
-#include "runtime/partial_calls.h"
+#include "runtime/partial_run_state.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

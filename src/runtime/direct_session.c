@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "graph/lower.h"
 #include "runtime/placer.h"
-#include "runtime/step_stats.h"
+#include "runtime/step_stats_proto.h"
 #include <string.h>
 
 #define TASK "/job:localhost/replica:0/task:0"

@@ -2,11 +2,11 @@
 #ifndef BD_RUNTIME_DIRECT_SESSION_INTERNAL_H
 #define BD_RUNTIME_DIRECT_SESSION_INTERNAL_H
 
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "base/random.h"
 #include "base/thread.h"
 #include "base/timer.h"
-#include "runtime/announced.h"
+#include "runtime/local_notifications.h"
 #include "runtime/collective_groups.h"
 #include "runtime/executable.h"
 #include "runtime/local_rendezvous.h"

@@ -2,9 +2,9 @@
 #include "runtime/executable.h"
 
 #include "base/alloc.h"
-#include "base/recycler.h"
+#include "base/slab.h"
 #include "base/thread.h"
-#include "runtime/functions.h"
+#include "runtime/function_runtime.h"
 #include "runtime/optimize.h"
 #include "runtime/partition.h"
 #include <string.h>

@@ -1,7 +1,7 @@
 // What happens to one node: its inputs are read, its kernel runs, its outputs go to the consumers. See executor.c.
 #include "runtime/executor_internal.h"
 
-#include "runtime/stats.h"
+#include "runtime/step_stats_collector.h"
 #include <string.h>
 
 // ---- Activation ----

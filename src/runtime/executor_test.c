@@ -3,7 +3,7 @@
 #include "runtime/testing/test_ops.h"
 
 #include "runtime/plan.h"
-#include "runtime/stats.h"
+#include "runtime/step_stats_collector.h"
 #include "runtime/testing/test_graph.h"
 
 // ---- Dataflow ----

@@ -11,7 +11,7 @@
 #include "runtime/local_rendezvous.h"
 
 #include "base/alloc.h"
-#include "base/recycler.h"
+#include "base/slab.h"
 #include "base/thread.h"
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #define BD_RUNTIME_PLAN_CACHE_H
 
 #include "op/cancellation.h"
-#include "runtime/prepare.h"
+#include "runtime/client_graph.h"
 
 typedef struct bd_plan_cache bd_plan_cache;
 

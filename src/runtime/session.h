@@ -3,7 +3,7 @@
 #define BD_RUNTIME_SESSION_H
 
 #include "base/wire.h"
-#include "runtime/prepare.h"
+#include "runtime/client_graph.h"
 #include <braid/session.h>
 
 typedef struct bd_session bd_session;

@@ -10,8 +10,8 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/testing/simulation.h"
-#include "cluster/client_session.h"
-#include "cluster/cluster_spec.h"
+#include "cluster/session/client_session.h"
+#include "cluster/spec/cluster_spec.h"
 #include "support/test_cluster.h"
 #include <math.h>
 #include <signal.h>

@@ -7,7 +7,7 @@
 #include "io/crc32c.h"
 #include "io/file.h"
 #include "io/little_endian.h"
-#include "io/table_block.h"
+#include "io/sstable_block.h"
 #include "io/testing/memory_fs.h"
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 // and with memory that runs out.
 #include "base/alloc.h"
 #include "base/check.h"
-#include "ops/sequence_parser.h"
+#include "ops/parsing/sequence_parser.h"
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -5,8 +5,8 @@
 // right key behind it. A second byte decides whether a push comes before its step.
 #include "base/alloc.h"
 #include "base/check.h"
-#include "cluster/outbox.h"
-#include "cluster/tensor_answer.h"
+#include "cluster/worker/outbox.h"
+#include "cluster/rpc/recv_tensor_response.h"
 #include "proto/pack.h"
 #include "support/live_server.h"
 #include "tensorflow/core/protobuf/worker.pb-c.h"

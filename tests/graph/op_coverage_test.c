@@ -168,19 +168,28 @@ static void test_types(void **state)
 
 static bd_strbuf tests;
 
+static void read_file(const char *path)
+{
+    char text[4096];
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    for (size_t n; (n = fread(text, 1, sizeof text, f)) > 0;)
+        bd_strbuf_append_n(&tests, text, n);
+    fclose(f);
+}
+
+// Reads the files below `dir` whose names contain `ending`.
 static void read_tests(const char *dir, const char *ending)
 {
     DIR *d = opendir(dir);
     assert_non_null(d);
-    char text[4096];
     for (struct dirent *e = readdir(d); e; e = readdir(d)) {
-        if (!strstr(e->d_name, ending) || strcmp(e->d_name, "op_coverage_test.c") == 0) continue;
+        if (e->d_name[0] == '.' || strcmp(e->d_name, "op_coverage_test.c") == 0) continue;
         char *path = bd_asprintf("%s/%s", dir, e->d_name);
-        FILE *f = fopen(path, "r");
-        assert_non_null(f);
-        for (size_t n; (n = fread(text, 1, sizeof text, f)) > 0;)
-            bd_strbuf_append_n(&tests, text, n);
-        fclose(f);
+        if (e->d_type == DT_DIR)
+            read_tests(path, ending);
+        else if (strstr(e->d_name, ending))
+            read_file(path);
         bd_free(path);
     }
     closedir(d);

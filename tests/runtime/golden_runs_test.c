@@ -8,7 +8,7 @@
 #include "runtime/partition.h"
 #include "runtime/placer.h"
 #include "runtime/plan.h"
-#include "runtime/prepare.h"
+#include "runtime/client_graph.h"
 #include <glob.h>
 #include <jansson.h>
 #include <stdio.h>

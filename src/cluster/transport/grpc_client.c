@@ -10,7 +10,7 @@
 // A call is one batch of all six operations of a unary call, so it completes with one tag. It holds two
 // references: the tag's, dropped after `done`, and the handle's, dropped by release. A channel holds one for
 // its owner and one for each call until its tag has run.
-#include "base/recycler.h"
+#include "base/slab.h"
 #include "cluster/transport/grpc_internal.h"
 #include <grpc/byte_buffer.h>
 #include <grpc/grpc_security.h>

@@ -1,5 +1,5 @@
 // Messages of Braid as byte buffers of gRPC and back, without a copy of large pieces.
-#include "base/recycler.h"
+#include "base/slab.h"
 #include "cluster/transport/grpc_internal.h"
 #include <grpc/byte_buffer.h>
 #include <grpc/slice.h>

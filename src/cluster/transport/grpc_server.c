@@ -11,7 +11,7 @@
 // It is freed when both the chain to `sent` and `ended` have run, so the handler's call is valid until its
 // reply whatever the client does. `ended` tells on_end; when it runs before the reply, the client is gone and
 // the reply fails by itself.
-#include "base/recycler.h"
+#include "base/slab.h"
 #include "cluster/transport/grpc_internal.h"
 #include <arpa/inet.h>
 #include <errno.h>

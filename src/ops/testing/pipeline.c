@@ -2,7 +2,7 @@
 #include "ops/testing/pipeline.h"
 
 #include "base/testing/test.h"
-#include "op/blocking.h"
+#include "op/io_pool.h"
 #include "ops/testing/op_test.h"
 #include "ops/testing/op_text.h"
 #include <stdio.h>

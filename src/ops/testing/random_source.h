@@ -2,7 +2,7 @@
 #ifndef BD_OPS_TESTING_RANDOM_SOURCE_H
 #define BD_OPS_TESTING_RANDOM_SOURCE_H
 
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "ops/testing/op_test.h"
 
 typedef struct op_random_source {

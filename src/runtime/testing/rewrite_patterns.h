@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "runtime/optimize.h"
 #include "runtime/placer.h"
-#include "runtime/prepare.h"
+#include "runtime/client_graph.h"
 #include "runtime/testing/test_graph.h"
 #include <braid/braid.h>
 

@@ -2,8 +2,8 @@
 #include "test_cluster.h"
 #include "base/alloc.h"
 #include "base/status.h"
-#include "cluster/client_session.h"
-#include "cluster/cluster_spec.h"
+#include "cluster/session/client_session.h"
+#include "cluster/spec/cluster_spec.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"
-#include "cluster/cluster_spec.h"
+#include "cluster/spec/cluster_spec.h"
 #include "cluster/server.h"
 #include "proto/pack.h"
 #include "proto/text_format.h"

@@ -1,0 +1,114 @@
+// Lists of free blocks, one for each power of two. AddressSanitizer is to see every piece come and go: there, nothing is kept.
+#include "base/slab.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/thread.h"
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define KEEPS 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define KEEPS 0
+#endif
+#endif
+#ifndef KEEPS
+#define KEEPS BD_RECYCLED_KEEPS
+#endif
+
+#define SIZE_BITS_MIN 6
+#define SIZE_BITS_MAX 14
+#define LISTS (SIZE_BITS_MAX - SIZE_BITS_MIN + 1)
+_Static_assert(BD_RECYCLED_SIZE_MAX == (size_t)1 << SIZE_BITS_MAX,
+               "the last list is that of the largest pieces");
+
+// Before each piece.
+typedef union block {
+    struct {
+        union block *next; // of a free one
+        int list;          // LISTS: not recycled
+    };
+    max_align_t aligns;
+} block;
+
+static struct list {
+    bd_mutex mu;
+    block *first; // guarded by mu
+    size_t bytes; // guarded by mu; of the free ones
+} lists[LISTS] = {[0 ... LISTS - 1] = {.mu = BD_MUTEX_INIT}};
+
+static size_t list_size(int list)
+{
+    return (size_t)1 << (SIZE_BITS_MIN + list);
+}
+
+static int list_of(size_t size)
+{
+    if (KEEPS == 0) return LISTS; // each piece ends where it was asked to
+    int list = 0;
+    while (list < LISTS && list_size(list) < size)
+        list++;
+    return list;
+}
+
+static block *take(struct list *l, size_t size)
+{
+    bd_mutex_lock(&l->mu);
+    block *b = l->first;
+    if (b) {
+        l->first = b->next;
+        l->bytes -= size;
+    }
+    bd_mutex_unlock(&l->mu);
+    return b;
+}
+
+static void *new_piece(size_t size, void *(*alloc)(size_t size))
+{
+    if (size == 0) size = 1; // whoever looks for leaks takes no pointer past the end of a block for one to it
+    const int list = list_of(size);
+    block *b = list < LISTS ? take(&lists[list], list_size(list)) : NULL;
+    if (!b && size > SIZE_MAX - sizeof *b) return NULL;
+    if (!b) b = alloc(sizeof *b + (list < LISTS ? list_size(list) : size));
+    if (!b) return NULL;
+    b->list = list;
+    return b + 1;
+}
+
+void *bd_recycled_raw(size_t size)
+{
+    void *p = new_piece(size, bd_malloc);
+    BD_ASSERT(p);
+    return p;
+}
+
+void *bd_recycled_try(size_t size)
+{
+    return bd_alloc_is_to_fail() ? NULL : new_piece(size, bd_try_malloc);
+}
+
+void *bd_recycled(size_t size)
+{
+    return memset(bd_recycled_raw(size), 0, size);
+}
+
+static bool keep(struct list *l, size_t size, block *b)
+{
+    bd_mutex_lock(&l->mu);
+    const bool is_kept = l->bytes + size <= KEEPS;
+    if (is_kept) {
+        b->next = l->first;
+        l->first = b;
+        l->bytes += size;
+    }
+    bd_mutex_unlock(&l->mu);
+    return is_kept;
+}
+
+void bd_recycled_free(void *p)
+{
+    if (!p) return;
+    block *b = (block *)p - 1;
+    if (b->list == LISTS || !keep(&lists[b->list], list_size(b->list), b)) bd_free(b);
+}

@@ -1,0 +1,22 @@
+// Recycled memory: what is made and freed at every step comes from lists of what was freed before, by size, so that a step in the
+// steady state asks the system for nothing. For structures of a step or a call and their small arrays; tensors have a pool of their
+// own (tensor/buffer.h). Any thread.
+#ifndef BD_BASE_SLAB_H
+#define BD_BASE_SLAB_H
+
+#include <stddef.h>
+
+// Larger pieces are not recycled, and of each size this much is kept at most: what a burst leaves goes back to the system.
+#define BD_RECYCLED_SIZE_MAX ((size_t)16 << 10)
+#define BD_RECYCLED_KEEPS ((size_t)256 << 10)
+
+// Memory full of zeros, aligned to 16 bytes; freed with bd_recycled_free.
+void *bd_recycled(size_t size) __attribute__((returns_nonnull));
+// The same, uninitialized.
+void *bd_recycled_raw(size_t size) __attribute__((returns_nonnull));
+// Uninitialized; NULL when the system has no more. For sizes that come from a peer, a file or a user.
+void *bd_recycled_try(size_t size);
+// NULL is accepted.
+void bd_recycled_free(void *p);
+
+#endif

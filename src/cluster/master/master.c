@@ -1,0 +1,391 @@
+// The master: its sessions, from their making to their end.
+//
+// A session is made in four parts: its tasks are found (device_finder.c, holding no thread), its graph is
+// placed (on the master's pool), each task is told of it, and it goes into the table. Closing takes it out of
+// the table, cancels its steps and waits for the last of them to leave, holding no thread either.
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "cluster/master/master_internal.h"
+#include "graph/device_name.h"
+#include "runtime/session.h"
+#include <string.h>
+
+bd_master *bd_master_new(const bd_master_env *env)
+{
+    bd_master *m = bd_calloc(1, sizeof *m);
+    m->env = *env;
+    bd_mutex_init(&m->mu);
+    bd_cond_init(&m->changed);
+    return m;
+}
+
+void bd_master_free(bd_master *m)
+{
+    if (!m) return;
+    BD_ASSERT(bd_map_count(&m->sessions) == 0 && m->closing == 0);
+    bd_map_fini(&m->sessions);
+    bd_cond_fini(&m->changed);
+    bd_mutex_fini(&m->mu);
+    bd_free(m);
+}
+
+bd_master_session *bd_master_find_session(bd_master *m, const char *handle, braid_status *st)
+{
+    bd_mutex_lock(&m->mu);
+    bd_master_session *s = bd_map_get(&m->sessions, handle);
+    if (s) bd_master_session_ref(s);
+    if (s) atomic_store_explicit(&s->last_use_ns, bd_now_ns(), memory_order_relaxed);
+    bd_mutex_unlock(&m->mu);
+    if (!s)
+        bd_fail(st, BRAID_ABORTED, "Session %s is not found. Possibly, this master has restarted.", handle);
+    return s;
+}
+
+// ---- Making a session ----
+
+typedef struct creation {
+    bd_master *master;
+    braid_graph graph;
+    bd_session_config config; // without names: the finder has used the filters
+    const bd_peer *leader;
+    bd_master_created_fn fn;
+    void *arg;
+    bd_found_tasks found;
+    bd_master_session *session;
+    int64_t deadline_ns;
+    bd_cancellation *cancellation; // a reference to the caller's
+} creation;
+
+static void creation_end(creation *c, const braid_status *st)
+{
+    c->fn(c->arg, st->code ? NULL : c->session, st);
+    if (st->code) bd_master_session_unref(c->session);
+    bd_graph_fini(&c->graph);
+    bd_found_tasks_fini(&c->found);
+    bd_cancellation_unref(c->cancellation);
+    bd_free(c);
+}
+
+static void tell_tasks_of_end(const bd_master_session *s)
+{
+    for (int i = 0; i < s->tasks.count; i++) {
+        bd_worker *w = s->tasks.items[i].peer->worker;
+        w->ops->delete_session(w, s->handle, NULL, NULL);
+    }
+}
+
+static void tell_of_session(void *arg, bd_worker *w, bd_cancellation *cancellation, bd_worker_done_fn done,
+                            void *done_arg)
+{
+    const creation *c = arg;
+    const bd_session_owner self = {.task = c->master->env.peers->self->task,
+                                   .incarnation = c->session->client->incarnation,
+                                   .collective_leader = c->leader ? c->leader->task : ""};
+    w->ops->create_session(w, c->session->handle, &self, c->config.is_isolated, cancellation, done, done_arg);
+}
+
+static void tasks_told(void *arg, const braid_status *st)
+{
+    creation *c = arg;
+    bd_master *m = c->master;
+    if (st->code) {
+        tell_tasks_of_end(c->session);
+    } else {
+        bd_mutex_lock(&m->mu);
+        bd_map_put(&m->sessions, c->session->handle, c->session);
+        bd_master_session_ref(c->session);
+        bd_mutex_unlock(&m->mu);
+        bd_master_watch_client(c->session);
+    }
+    creation_end(c, st);
+}
+
+static void tell_tasks(creation *c)
+{
+    const bd_tell_options options = {
+        .timers = c->master->env.timers,
+        .what = "CreateSession",
+        .tasks = &c->session->tasks,
+        .deadline_ns = c->deadline_ns,
+        .cancellation = c->cancellation,
+        .tell = tell_of_session,
+    };
+    bd_master_tell(&options, tasks_told, c);
+}
+
+static void place(void *arg)
+{
+    creation *c = arg;
+    BD_STATUS(st);
+    c->session = bd_master_session_new(c->master, &c->found, &c->config, &c->graph, st);
+    if (c->session) {
+        c->session->leader = c->leader;
+        tell_tasks(c);
+    } else {
+        creation_end(c, st);
+    }
+}
+
+static void tasks_found(void *arg, bd_found_tasks *found, const braid_status *from)
+{
+    creation *c = arg;
+    BD_STATUS(st);
+    bd_status_copy(st, from);
+    if (!st->code) {
+        c->found = *found;
+        *found = (bd_found_tasks){0};
+        if (bd_pool_submit(c->master->env.pool, place, c)) return;
+        bd_fail(st, BRAID_CANCELLED, "The server is stopping");
+    }
+    creation_end(c, st);
+}
+
+static int64_t creation_deadline(const bd_master *m, const bd_session_config *config, int64_t deadline_ns)
+{
+    if (config->operation_timeout_ms > 0)
+        deadline_ns = bd_min(deadline_ns, bd_deadline_after_ms(config->operation_timeout_ms));
+    if (m->env.session_timeout_ms > 0)
+        deadline_ns = bd_min(deadline_ns, bd_deadline_after_ms(m->env.session_timeout_ms));
+    return deadline_ns;
+}
+
+void bd_master_create_session(bd_master *m, braid_graph *graph, const bd_session_config *config,
+                              int64_t deadline_ns, bd_cancellation *cancellation, bd_master_created_fn fn,
+                              void *arg)
+{
+    creation *c = bd_calloc(1, sizeof *c);
+    c->master = m;
+    c->graph = *graph;
+    bd_graph_init(graph);
+    for (size_t i = 0; i < c->graph.nodes.len; i++)
+        c->graph.nodes.items[i]->graph = &c->graph;
+    c->config = *config;
+    c->fn = fn;
+    c->arg = arg;
+    c->deadline_ns = creation_deadline(m, config, deadline_ns);
+    c->cancellation = bd_cancellation_ref(cancellation);
+    BD_STATUS(st);
+    c->leader = bd_master_leader(m, config, st);
+    if (st->code) {
+        creation_end(c, st);
+        return;
+    }
+    const bd_find_options options = {
+        .peers = m->env.peers,
+        .timers = m->env.timers,
+        .what = "CreateSession",
+        .filters = config->device_filters,
+        .filter_count = config->device_filter_count,
+        .deadline_ns = c->deadline_ns,
+        .cancellation = cancellation,
+    };
+    bd_find_tasks(&options, tasks_found, c);
+}
+
+// ---- Closing ----
+
+typedef struct closing {
+    bd_master *master;
+    bd_master_session *session; // the table's reference
+    bd_master_done_fn fn;
+    void *arg;
+} closing;
+
+static void session_closed(void *arg, const braid_status *st)
+{
+    closing *c = arg;
+    bd_master *m = c->master;
+    bd_master_drop_partial_runs(c->session);
+    tell_tasks_of_end(c->session);
+    bd_master_session_unref(c->session);
+    if (c->fn) c->fn(c->arg, st);
+    bd_mutex_lock(&m->mu);
+    m->closing--;
+    bd_cond_broadcast(&m->changed);
+    bd_mutex_unlock(&m->mu);
+    bd_free(c);
+}
+
+// The session is out of the table, and `closing` counts it.
+static void begin_closing(bd_master *m, bd_master_session *s, bd_master_done_fn fn, void *arg)
+{
+    closing *c = bd_malloc(sizeof *c);
+    *c = (closing){m, s, fn, arg};
+    bd_mutex_lock(&s->mu);
+    s->running++; // until all is said
+    s->is_closing = true;
+    s->closed_fn = session_closed;
+    s->closed_arg = c;
+    bd_mutex_unlock(&s->mu);
+    bd_master_unwatch_client(s);
+    bd_master_session_ref(s);
+    BD_STATUS(why);
+    bd_fail(why, BRAID_CANCELLED, BD_SESSION_CLOSED);
+    bd_cancellation_cancel(s->cancellation, why);
+    bd_master_session_leave(s);
+    bd_master_session_unref(s);
+}
+
+void bd_master_close_session(bd_master *m, const char *handle, bd_master_done_fn fn, void *arg)
+{
+    bd_mutex_lock(&m->mu);
+    bd_master_session *s = bd_map_remove(&m->sessions, handle);
+    if (s) m->closing++;
+    bd_mutex_unlock(&m->mu);
+    if (s) {
+        begin_closing(m, s, fn, arg);
+        return;
+    }
+    BD_STATUS(st);
+    bd_fail(st, BRAID_ABORTED, "Session %s is not found. Possibly, this master has restarted.", handle);
+    if (fn) fn(arg, st);
+}
+
+static void close_all(bd_master *m)
+{
+    for (;;) {
+        size_t pos = 0;
+        const char *handle;
+        void *found = NULL;
+        bd_mutex_lock(&m->mu);
+        if (bd_map_next(&m->sessions, &pos, &handle, &found)) {
+            bd_map_remove(&m->sessions, handle);
+            m->closing++;
+        }
+        bd_mutex_unlock(&m->mu);
+        if (!found) return;
+        begin_closing(m, found, NULL, NULL);
+    }
+}
+
+void bd_master_stop(bd_master *m)
+{
+    close_all(m);
+    bd_mutex_lock(&m->mu);
+    while (m->closing > 0) // ends: their steps are cancelled
+        bd_cond_wait(&m->changed, &m->mu);
+    bd_mutex_unlock(&m->mu);
+}
+
+// ---- Devices ----
+
+typedef struct listing {
+    bd_master_devices_fn fn;
+    void *arg;
+} listing;
+
+static void give_found(void *arg, bd_found_tasks *found, const braid_status *st)
+{
+    listing *l = arg;
+    BD_ARRAY(bd_device_info) devices = {0};
+    for (int own = 1; own >= 0 && !st->code; own--)
+        for (int i = 0; i < found->count; i++)
+            for (int d = 0; d < found->items[i].device_count && found->items[i].peer->is_self == (own == 1);
+                 d++)
+                bd_array_push(&devices, found->items[i].devices[d]);
+    l->fn(l->arg, devices.items, (int)devices.len, st);
+    bd_array_free(&devices);
+    bd_free(l);
+}
+
+void bd_master_list_devices(bd_master *m, const char *handle, bd_cancellation *cancellation,
+                            bd_master_devices_fn fn, void *arg)
+{
+    BD_STATUS(st);
+    if (handle && handle[0]) {
+        bd_master_session *s = bd_master_find_session(m, handle, st);
+        if (!s) st->code = BRAID_INVALID_ARGUMENT;
+        fn(arg, s ? s->devices : NULL, s ? s->device_count : 0, st);
+        bd_master_session_unref(s);
+        return;
+    }
+    listing *l = bd_malloc(sizeof *l);
+    *l = (listing){fn, arg};
+    const bd_session_config no_config = {0};
+    const bd_find_options options = {
+        .peers = m->env.peers,
+        .timers = m->env.timers,
+        .what = "ListDevices",
+        .deadline_ns = creation_deadline(m, &no_config, BD_FOREVER),
+        .cancellation = cancellation,
+    };
+    bd_find_tasks(&options, give_found, l);
+}
+
+// ---- Reset ----
+
+typedef struct reset {
+    bd_master *master;
+    bd_arena arena;
+    const char **containers;
+    int container_count;
+    bd_master_done_fn fn;
+    void *arg;
+    int64_t deadline_ns;
+    bd_cancellation *cancellation; // a reference to the caller's
+} reset;
+
+static void reset_end(void *arg, const braid_status *st)
+{
+    reset *r = arg;
+    r->fn(r->arg, st);
+    bd_arena_fini(&r->arena);
+    bd_cancellation_unref(r->cancellation);
+    bd_free(r);
+}
+
+static void clear_task(void *arg, bd_worker *w, bd_cancellation *cancellation, bd_worker_done_fn done,
+                       void *done_arg)
+{
+    const reset *r = arg;
+    w->ops->cleanup_all(w, r->containers, r->container_count, cancellation, done, done_arg);
+}
+
+// Which tasks were found is which there are: those that are not there have nothing to clear, but whoever
+// resets wants to know that they came.
+static void clear_tasks(void *arg, bd_found_tasks *found, const braid_status *st)
+{
+    reset *r = arg;
+    if (st->code) {
+        reset_end(r, st);
+        return;
+    }
+    const bd_tell_options options = {
+        .timers = r->master->env.timers,
+        .what = "Reset",
+        .tasks = found,
+        .deadline_ns = r->deadline_ns,
+        .cancellation = r->cancellation,
+        .tell = clear_task,
+    };
+    bd_master_tell(&options, reset_end, r);
+}
+
+void bd_master_reset(bd_master *m, const char *const *containers, int container_count,
+                     const char *const *filters, int filter_count, bd_cancellation *cancellation,
+                     bd_master_done_fn fn, void *arg)
+{
+    close_all(m);
+    reset *r = bd_calloc(1, sizeof *r);
+    r->master = m;
+    r->fn = fn;
+    r->arg = arg;
+    r->containers = BD_ARENA_ARRAY(&r->arena, const char *, (size_t)container_count);
+    r->container_count = container_count;
+    for (int i = 0; i < container_count; i++)
+        r->containers[i] = bd_arena_strdup(&r->arena, containers[i]);
+    const bd_session_config no_config = {0};
+    r->deadline_ns = creation_deadline(m, &no_config, BD_FOREVER);
+    r->cancellation = bd_cancellation_ref(cancellation);
+    const bd_find_options options = {
+        .peers = m->env.peers,
+        .timers = m->env.timers,
+        .what = "Reset",
+        .filters = filters,
+        .filter_count = filter_count,
+        .deadline_ns = r->deadline_ns,
+        .cancellation = cancellation,
+    };
+    bd_find_tasks(&options, clear_tasks, r);
+}

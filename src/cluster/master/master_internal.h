@@ -1,0 +1,144 @@
+// What the files of the master share.
+#ifndef BD_CLUSTER_MASTER_MASTER_INTERNAL_H
+#define BD_CLUSTER_MASTER_MASTER_INTERNAL_H
+
+#include "base/map.h"
+#include "base/random.h"
+#include "base/thread.h"
+#include "cluster/master/master.h"
+#include "cluster/membership/device_finder.h"
+#include "runtime/plan_cache.h"
+
+struct bd_master {
+    bd_master_env env;
+    bd_mutex mu;
+    bd_cond changed;
+    bd_map sessions; // handle -> bd_master_session, one reference each; guarded by mu
+    int closing;     // sessions whose closing is in progress; guarded by mu
+};
+
+struct bd_master_session {
+    bd_master *master; // not owned
+    char *handle;
+    bool allow_soft_placement, log_device_placement, place_pruned_graph;
+    int64_t operation_timeout_ms;
+    unsigned disabled_rewrites; // BRAID_REWRITE_...
+    int64_t cost_model_every, cost_model_after;
+    const bd_peer *leader; // of collectives, when the session has named one; NULL
+    bd_found_tasks tasks;
+    bd_device_info *devices; // of all tasks, the own task's first [device_count]
+    int device_count;
+    const bd_device_info *client; // the device that stands for the client in keys: the own task's first
+    bd_cancellation *cancellation;
+    bd_plan_cache *plans;
+    atomic_int refs;
+
+    bd_mutex graph_mu; // held while the graph grows and while a plan's graph is made from it
+    braid_graph graph; // guarded by graph_mu
+    int64_t version;   // guarded by graph_mu
+
+    bd_mutex mu;
+    bd_rng rng;                  // guarded by mu; step ids
+    int running;                 // steps; guarded by mu
+    bool is_closing;             // guarded by mu
+    bd_master_done_fn closed_fn; // guarded by mu; who closed it
+    void *closed_arg;
+    bd_imap callables;     // by handle -> bd_callable, one reference each; guarded by mu
+    int64_t next_callable; // guarded by mu
+    bd_map partial_runs;   // by handle -> partial_run of master_partial.c, one reference each; guarded by mu
+    int64_t next_partial;  // guarded by mu
+
+    // client_liveness.c
+    int holders;                 // guarded by mu
+    bool was_held;               // guarded by mu
+    bd_timer_id client_timer;    // guarded by mu; 0: none
+    _Atomic int64_t last_use_ns; // somebody has found it by its handle, let go of it, or a step has ended
+    char *caller;                // the connection that used it last, if it was never held; guarded by mu
+    int64_t lost_ns;             // since when that is known to be gone; 0: not known; guarded by mu
+};
+
+// What one task does in the steps of a plan.
+typedef struct bd_master_part {
+    const bd_peer *peer;
+    char *graph_handle;
+    const char **send_keys; // values that the client feeds [send_count]
+    int *send_feeds;        // and which ones
+    int send_count;
+    const char **recv_keys; // values that the client fetches [recv_count]
+    int *recv_fetches;
+    int recv_count;
+} bd_master_part;
+
+// A run signature, registered on the tasks that take part.
+typedef struct bd_master_plan {
+    bd_master_session *session; // not owned: outlives its plans
+    bd_master_part *parts;      // the own task's is the last
+    int part_count;
+    int64_t collective_graph_key; // of the instances in it, when the session has named a leader; 0: none
+    atomic_llong runs;            // counted where the session builds cost models
+    bd_arena arena;
+    atomic_int refs;
+} bd_master_plan;
+
+// A plan that is kept with the signature it was made for: that of a callable or a partial run. It belongs to the session, which
+// outlives it.
+struct bd_kept_plan {
+    bd_run_signature signature; // as it was asked for; a copy
+    bd_master_plan *plan;       // a reference
+    int *order;                 // feed i is the plan's order[i]; fetches behind them
+    bd_arena arena;
+    atomic_int refs;
+};
+// With count 1; takes one more reference to `plan`.
+bd_kept_plan *bd_kept_plan_new(const bd_run_signature *signature, bd_master_plan *plan, const int *order);
+bd_kept_plan *bd_kept_plan_ref(bd_kept_plan *k);
+void bd_kept_plan_unref(bd_kept_plan *k); // NULL is accepted
+
+// master_callable.c: when the session is gone.
+void bd_master_drop_callables(bd_master_session *s);
+
+// master_partial.c: when the session's steps have ended.
+void bd_master_drop_partial_runs(bd_master_session *s);
+
+// worker_fanout.c
+typedef struct bd_tell_options {
+    bd_timers *timers;
+    const char *what;            // "CreateSession", as errors say it
+    const bd_found_tasks *tasks; // at least one; read only before the function returns
+    int64_t deadline_ns;         // BD_FOREVER: none
+    bd_cancellation *cancellation;
+    void (*tell)(void *arg, bd_worker *w, bd_cancellation *cancellation, bd_worker_done_fn done,
+                 void *done_arg);
+} bd_tell_options;
+
+// Calls tell(arg, ...) for each task and fn(arg, status) when all have answered, with the first error.
+// DeadlineExceeded names the tasks that have not; cancelling ends it with why it was cancelled.
+void bd_master_tell(const bd_tell_options *o, bd_master_done_fn fn, void *arg);
+
+// master_session.c
+// Makes a session of the tasks found (taken over) and places `graph` (taken over). NULL with an error.
+bd_master_session *bd_master_session_new(bd_master *m, bd_found_tasks *tasks, const bd_session_config *config,
+                                         braid_graph *graph, braid_status *st);
+// The leader of collectives that a session names; NULL: it names none, or (with an error) no task of the cluster.
+const bd_peer *bd_master_leader(const bd_master *m, const bd_session_config *config, braid_status *st);
+void bd_master_session_ref(bd_master_session *s);
+
+// master_plan.c: the functions of the plan cache; `arg` is the session.
+extern const bd_plan_cache_ops bd_master_plan_ops;
+void *bd_master_plan_ref(void *plan);
+void bd_master_plan_unref(void *plan);
+
+// client_liveness.c: whether the client is still there.
+// The session is in the table: begins to watch it. Not for one that is held.
+void bd_master_watch_client(bd_master_session *s);
+// Ends that for a session that is closing.
+void bd_master_unwatch_client(bd_master_session *s);
+
+// master_run.c: a number for a step.
+int64_t bd_master_draw_step_id(bd_master_session *s);
+
+// Steps of the session in progress. False: it is closing.
+bool bd_master_session_enter(bd_master_session *s, braid_status *st);
+void bd_master_session_leave(bd_master_session *s);
+
+#endif

@@ -1,0 +1,190 @@
+// A session of the master: its graph, placed over the session's tasks, and the count of its steps.
+//
+// The graph grows under graph_mu, all or nothing: nodes that cannot be placed are taken off again. Nodes that
+// are there never change, so plans made from them stay valid.
+// open -> closing (bd_master_close_session): no step begins; those in progress are cancelled; the last to
+// leave tells.
+#include "base/alloc.h"
+#include "base/check.h"
+#include "cluster/master/master_internal.h"
+#include "graph/graph_def_external.h"
+#include "graph/lower.h"
+#include "runtime/placer.h"
+#include <inttypes.h>
+#include <string.h>
+
+// Distinct (feeds, fetches, targets) that stay registered: a training program has a few, a test suite some
+// hundreds.
+#define PLANS_MAX 1024
+
+void bd_master_session_ref(bd_master_session *s)
+{
+    atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+}
+
+void bd_master_session_unref(bd_master_session *s)
+{
+    if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1) return;
+    bd_master_drop_callables(s);
+    bd_plan_cache_free(s->plans);
+    bd_graph_fini(&s->graph);
+    bd_found_tasks_fini(&s->tasks);
+    bd_cancellation_unref(s->cancellation);
+    bd_mutex_fini(&s->graph_mu);
+    bd_mutex_fini(&s->mu);
+    bd_free(s->devices);
+    bd_free(s->caller);
+    bd_free(s->handle);
+    bd_free(s);
+}
+
+const char *bd_master_session_handle(const bd_master_session *s)
+{
+    return s->handle;
+}
+
+bd_cancellation *bd_master_session_cancellation(bd_master_session *s)
+{
+    return s->cancellation;
+}
+
+// ---- The graph ----
+
+static braid_code place_locked(bd_master_session *s, int from, braid_status *st)
+{
+    const bd_placer_options options = {
+        .devices = s->devices,
+        .device_count = s->device_count,
+        .default_device = s->client->name,
+        .allow_soft_placement = s->allow_soft_placement || s->place_pruned_graph,
+        .log_device_placement = s->log_device_placement,
+    };
+    return bd_place(&s->graph, from, &options, st);
+}
+
+// What came since: nodes from `from` on, and functions that `library`, which the graph had, has not.
+static void forget_locked(bd_master_session *s, size_t from, bd_library *library)
+{
+    for (size_t i = from; i < s->graph.nodes.len; i++)
+        bd_map_remove(&s->graph.by_name, s->graph.nodes.items[i]->name);
+    s->graph.nodes.len = from;
+    bd_library_unref(s->graph.library);
+    s->graph.library = bd_library_ref(library);
+}
+
+braid_code bd_master_extend(bd_master_session *s, const bd_message *graph_def, int64_t *version,
+                            braid_status *st)
+{
+    bd_mutex_lock(&s->graph_mu);
+    const size_t from = s->graph.nodes.len;
+    bd_library *library = bd_library_ref(s->graph.library);
+    braid_code code = BRAID_OK;
+    if (*version >= 0 && *version != s->version)
+        code = bd_fail(st, BRAID_ABORTED, "Current version is %" PRId64 " but caller expected %" PRId64 ".",
+                       s->version, *version);
+    if (!code) code = bd_graph_def_check_external(graph_def, st);
+    if (!code) code = bd_graph_import_message(&s->graph, graph_def, st);
+    if (!code) {
+        bd_graph_lower(&s->graph, (int)from);
+        code = place_locked(s, (int)from, st);
+        if (code) forget_locked(s, from, library);
+    }
+    bd_library_unref(library);
+    if (!code) s->version++;
+    *version = s->version;
+    bd_mutex_unlock(&s->graph_mu);
+    return code;
+}
+
+// ---- Beginning ----
+
+static void list_devices(bd_master_session *s)
+{
+    for (int i = 0; i < s->tasks.count; i++)
+        s->device_count += s->tasks.items[i].device_count;
+    s->devices = bd_calloc((size_t)s->device_count, sizeof *s->devices);
+    int at = 0;
+    for (int own = 1; own >= 0; own--)
+        for (int i = 0; i < s->tasks.count; i++) {
+            const bd_found_task *task = &s->tasks.items[i];
+            if (task->peer->is_self != (own == 1)) continue;
+            for (int d = 0; d < task->device_count; d++)
+                s->devices[at++] = task->devices[d];
+        }
+    s->client = &s->devices[0];
+}
+
+const bd_peer *bd_master_leader(const bd_master *m, const bd_session_config *config, braid_status *st)
+{
+    const char *name = config->collective_leader;
+    if (!name || !name[0]) return NULL;
+    const bd_peer *leader = bd_peers_of_device(m->env.peers, name, strlen(name));
+    if (!leader)
+        bd_fail(st, BRAID_INVALID_ARGUMENT,
+                "ConfigProto.experimental.collective_group_leader: %.256s is no task of the cluster", name);
+    return leader;
+}
+
+bd_master_session *bd_master_session_new(bd_master *m, bd_found_tasks *tasks, const bd_session_config *config,
+                                         braid_graph *graph, braid_status *st)
+{
+    bd_master_session *s = bd_calloc(1, sizeof *s);
+    s->master = m;
+    s->handle = bd_asprintf("%016" PRIx64, bd_random_u64());
+    s->allow_soft_placement = config->allow_soft_placement;
+    s->place_pruned_graph = config->place_pruned_graph;
+    s->log_device_placement = config->log_device_placement;
+    s->operation_timeout_ms = config->operation_timeout_ms;
+    s->disabled_rewrites = config->disabled_rewrites;
+    s->cost_model_every = config->cost_model_every;
+    s->cost_model_after = config->cost_model_after;
+    s->tasks = *tasks;
+    *tasks = (bd_found_tasks){0};
+    s->cancellation = bd_cancellation_new(m->env.cancellation);
+    s->plans = bd_plan_cache_new(&bd_master_plan_ops, s, PLANS_MAX);
+    s->rng = bd_rng_init(bd_random_u64());
+    atomic_init(&s->refs, 1);
+    bd_mutex_init(&s->graph_mu);
+    bd_mutex_init(&s->mu);
+    list_devices(s);
+    s->graph = *graph;
+    bd_graph_init(graph);
+    for (size_t i = 0; i < s->graph.nodes.len; i++)
+        s->graph.nodes.items[i]->graph = &s->graph;
+    bd_mutex_lock(&s->graph_mu);
+    bd_graph_lower(&s->graph, 0);
+    const braid_code code = place_locked(s, 0, st);
+    bd_mutex_unlock(&s->graph_mu);
+    if (!code) return s;
+    bd_master_session_unref(s);
+    return NULL;
+}
+
+// ---- Steps in progress ----
+
+bool bd_master_session_enter(bd_master_session *s, braid_status *st)
+{
+    bd_mutex_lock(&s->mu);
+    const bool is_open = !s->is_closing;
+    if (is_open) s->running++;
+    bd_mutex_unlock(&s->mu);
+    if (!is_open) bd_fail(st, BRAID_CANCELLED, "Session has been closed.");
+    return is_open;
+}
+
+void bd_master_session_leave(bd_master_session *s)
+{
+    bd_master_done_fn fn = NULL;
+    void *arg = NULL;
+    bd_mutex_lock(&s->mu);
+    // It has been in use until now: who counts how long it is idle begins here.
+    if (!s->was_held) atomic_store_explicit(&s->last_use_ns, bd_now_ns(), memory_order_relaxed);
+    if (--s->running == 0 && s->is_closing) {
+        fn = s->closed_fn;
+        arg = s->closed_arg;
+        s->closed_fn = NULL;
+    }
+    bd_mutex_unlock(&s->mu);
+    BD_STATUS(ok);
+    if (fn) fn(arg, ok);
+}

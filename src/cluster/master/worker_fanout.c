@@ -1,0 +1,127 @@
+// Telling all tasks of a session or a reset one thing, and waiting for their answers.
+//
+// The end is the last answer; the deadline and the caller's token cancel the calls, so that a task that is
+// stopped keeps nobody. Whose answer is long in coming is logged, once.
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "cluster/master/master_internal.h"
+
+// A healthy task takes less.
+#define SAY_AFTER_MS 1000
+
+typedef struct telling telling;
+
+typedef struct told {
+    telling *all;
+    const bd_peer *peer;
+    bool has_answered; // guarded by the mu of `all`
+} told;
+
+struct telling {
+    bd_tell_options options;
+    bd_master_done_fn fn;
+    void *arg;
+    bd_cancellation *cancellation; // below the caller's
+    bd_timer_id say_timer, deadline_timer;
+    int64_t begin_ns;
+    atomic_int refs; // one until the end, one for each timer, one for the function that begins
+    bd_mutex mu;
+    int pending;         // guarded by mu
+    braid_status status; // guarded by mu
+    int count;
+    told *tasks; // [count]
+};
+
+static void unref(telling *t)
+{
+    if (atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) != 1) return;
+    bd_cancellation_unref(t->cancellation);
+    bd_status_fini(&t->status);
+    bd_mutex_fini(&t->mu);
+    bd_free(t->tasks);
+    bd_free(t);
+}
+
+static void end_timer(telling *t, bd_timer_id timer)
+{
+    if (timer && bd_timer_cancel(t->options.timers, timer)) unref(t);
+}
+
+static void answered(void *arg, const braid_status *st)
+{
+    told *task = arg;
+    telling *t = task->all;
+    bd_mutex_lock(&t->mu);
+    task->has_answered = true;
+    bd_status_update(&t->status, st);
+    const bool is_last = --t->pending == 0;
+    bd_mutex_unlock(&t->mu);
+    if (!is_last) return;
+    end_timer(t, t->say_timer);
+    end_timer(t, t->deadline_timer);
+    t->fn(t->arg, &t->status);
+    unref(t);
+}
+
+static char *list_missing(telling *t)
+{
+    bd_strbuf missing = {0};
+    bd_mutex_lock(&t->mu);
+    for (int i = 0; i < t->count; i++)
+        if (!t->tasks[i].has_answered)
+            bd_strbuf_appendf(&missing, "%s%s", missing.len ? ", " : "", t->tasks[i].peer->label);
+    bd_mutex_unlock(&t->mu);
+    return bd_strbuf_take(&missing);
+}
+
+static void say(void *arg)
+{
+    telling *t = arg;
+    char *missing = list_missing(t);
+    if (missing[0]) bd_info("%s still waits for the answer of %s", t->options.what, missing);
+    bd_free(missing);
+    unref(t);
+}
+
+static void deadline_passed(void *arg)
+{
+    telling *t = arg;
+    char *missing = list_missing(t);
+    BD_STATUS(st);
+    bd_fail(st, BRAID_DEADLINE_EXCEEDED, "%s waited %.1f s for %s", t->options.what,
+            (double)(bd_now_ns() - t->begin_ns) / 1e9, missing);
+    bd_free(missing);
+    bd_cancellation_cancel(t->cancellation, st);
+    unref(t);
+}
+
+static bd_timer_id start_timer(telling *t, int64_t deadline_ns, void (*fn)(void *arg))
+{
+    atomic_fetch_add_explicit(&t->refs, 1, memory_order_relaxed);
+    return bd_timer_add(t->options.timers, deadline_ns, fn, t);
+}
+
+void bd_master_tell(const bd_tell_options *o, bd_master_done_fn fn, void *arg)
+{
+    telling *t = bd_calloc(1, sizeof *t);
+    t->options = *o;
+    t->fn = fn;
+    t->arg = arg;
+    t->cancellation = bd_cancellation_new(o->cancellation);
+    t->begin_ns = bd_now_ns();
+    bd_mutex_init(&t->mu);
+    t->count = t->pending = o->tasks->count;
+    t->tasks = bd_calloc((size_t)t->count, sizeof *t->tasks);
+    for (int i = 0; i < t->count; i++)
+        t->tasks[i] = (told){.all = t, .peer = o->tasks->items[i].peer};
+    atomic_init(&t->refs, 2);
+    if (t->count > 1)
+        t->say_timer =
+            start_timer(t, bd_deadline_after_ms(SAY_AFTER_MS), say); // the own task answers at once
+    if (o->deadline_ns != BD_FOREVER) t->deadline_timer = start_timer(t, o->deadline_ns, deadline_passed);
+    for (int i = 0; i < t->count; i++)
+        o->tell(arg, t->tasks[i].peer->worker, t->cancellation, answered, &t->tasks[i]);
+    unref(t);
+}

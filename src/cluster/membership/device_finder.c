@@ -1,0 +1,266 @@
+// Finding the tasks of a session.
+//
+// Each task is asked (GetStatus) until it answers: the call waits for the address to be there; when it breaks
+// nevertheless, it is made again after a pause. `pending` counts tasks that have neither answered nor given
+// up; who brings it to 0 calls back. The first error (a wrong answer, the deadline, cancelling) cancels the
+// calls of the others.
+#include "cluster/membership/device_finder.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "base/thread.h"
+#include "graph/device_name.h"
+#include <string.h>
+
+// A start of a whole cluster takes less; who waits longer wants to know for whom.
+#define SAY_AFTER_MS 1000
+#define PAUSE_MIN_MS 20
+#define PAUSE_MAX_MS 200 // also how long cancelling may take
+
+typedef struct finder finder;
+
+typedef struct asked {
+    finder *f;
+    int index; // in found.items
+    bool has_answered;
+    int64_t pause_ms;
+} asked;
+
+struct finder {
+    bd_timers *timers;
+    const char *what;
+    bd_find_fn fn;
+    void *arg;
+    bd_cancellation *cancellation; // below the caller's
+    atomic_int refs;               // one until the end, one for each timer
+    bd_mutex mu;
+    bd_found_tasks found; // guarded by mu
+    asked *asked;         // [found.count] guarded by mu
+    int pending;          // guarded by mu
+    braid_status status;  // guarded by mu
+    bd_timer_id say_timer, deadline_timer;
+    int64_t begin_ns;
+};
+
+void bd_found_tasks_fini(bd_found_tasks *f)
+{
+    bd_arena_fini(&f->arena);
+    *f = (bd_found_tasks){0};
+}
+
+// ---- The end ----
+
+static void unref(finder *f)
+{
+    if (atomic_fetch_sub_explicit(&f->refs, 1, memory_order_acq_rel) != 1) return;
+    bd_found_tasks_fini(&f->found);
+    bd_cancellation_unref(f->cancellation);
+    bd_status_fini(&f->status);
+    bd_mutex_fini(&f->mu);
+    bd_free(f->asked);
+    bd_free(f);
+}
+
+static void end_timer(finder *f, bd_timer_id timer)
+{
+    if (timer && bd_timer_cancel(f->timers, timer)) unref(f);
+}
+
+// One task less to wait for.
+static void settle(finder *f)
+{
+    bd_mutex_lock(&f->mu);
+    const bool is_last = --f->pending == 0;
+    bd_mutex_unlock(&f->mu);
+    if (!is_last) return;
+    end_timer(f, f->say_timer);
+    end_timer(f, f->deadline_timer);
+    f->fn(f->arg, &f->found, &f->status);
+    unref(f);
+}
+
+static void fail(finder *f, const braid_status *st)
+{
+    bd_mutex_lock(&f->mu);
+    const bool is_first = f->status.code == BRAID_OK;
+    if (is_first) bd_status_copy(&f->status, st);
+    bd_mutex_unlock(&f->mu);
+    if (is_first) bd_cancellation_cancel(f->cancellation, st);
+}
+
+// ---- Saying for whom it waits ----
+
+static char *list_missing_locked(const finder *f)
+{
+    bd_strbuf text = {0};
+    for (int i = 0; i < f->found.count; i++)
+        if (!f->asked[i].has_answered)
+            bd_strbuf_appendf(&text, "%s%s", text.len ? ", " : "", f->found.items[i].peer->label);
+    return bd_strbuf_take(&text);
+}
+
+static void say(void *arg)
+{
+    finder *f = arg;
+    bd_mutex_lock(&f->mu);
+    char *missing = list_missing_locked(f);
+    bd_mutex_unlock(&f->mu);
+    if (missing[0]) bd_info("%s still waits for %s", f->what, missing);
+    bd_free(missing);
+    unref(f);
+}
+
+static void deadline_passed(void *arg)
+{
+    finder *f = arg;
+    BD_STATUS(st);
+    bd_mutex_lock(&f->mu);
+    char *missing = list_missing_locked(f);
+    bd_mutex_unlock(&f->mu);
+    bd_fail(st, BRAID_DEADLINE_EXCEEDED, "%s waited %.1f s for %s", f->what,
+            (double)(bd_now_ns() - f->begin_ns) / 1e9, missing);
+    bd_free(missing);
+    fail(f, st);
+    unref(f);
+}
+
+// ---- Asking ----
+
+static void ask(void *arg);
+
+static void keep_devices_locked(finder *f, bd_found_task *task, const bd_device_info *devices, int count)
+{
+    bd_arena *arena = &f->found.arena;
+    task->devices = BD_ARENA_ARRAY(arena, bd_device_info, (size_t)count);
+    task->device_count = count;
+    for (int i = 0; i < count; i++) {
+        task->devices[i] = devices[i];
+        task->devices[i].name = bd_arena_strdup(arena, devices[i].name);
+        task->devices[i].type = bd_arena_strdup(arena, devices[i].type);
+    }
+}
+
+static braid_code check_devices(const bd_peer *peer, const bd_device_info *devices, int count,
+                                braid_status *st)
+{
+    if (count == 0) return bd_fail(st, BRAID_INTERNAL, "%s has no devices", peer->label);
+    const size_t len = strlen(peer->task);
+    for (int i = 0; i < count; i++)
+        if (strncmp(devices[i].name, peer->task, len) != 0 || devices[i].name[len] != '/')
+            return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                           "The server at %s is not /job:%s/task:%d: it has the device %s", peer->address,
+                           peer->job, peer->index, devices[i].name);
+    return BRAID_OK;
+}
+
+static void pause_and_ask_again(asked *a)
+{
+    finder *f = a->f;
+    a->pause_ms = bd_min(bd_max(a->pause_ms * 2, PAUSE_MIN_MS), PAUSE_MAX_MS);
+    bd_timer_add(f->timers, bd_deadline_after_ms(a->pause_ms), ask, a);
+}
+
+static void answered(void *arg, const bd_device_info *devices, int count, const braid_status *from)
+{
+    asked *a = arg;
+    finder *f = a->f;
+    BD_STATUS(st);
+    bd_status_copy(st, from);
+    if (st->code == BRAID_UNAVAILABLE && !bd_cancellation_is_cancelled(f->cancellation)) {
+        pause_and_ask_again(a);
+        return;
+    }
+    const bd_peer *peer = f->found.items[a->index].peer;
+    if (!st->code) check_devices(peer, devices, count, st);
+    if (st->code) {
+        fail(f, st);
+    } else {
+        bd_mutex_lock(&f->mu);
+        a->has_answered = true;
+        keep_devices_locked(f, &f->found.items[a->index], devices, count);
+        bd_mutex_unlock(&f->mu);
+    }
+    settle(f);
+}
+
+static void ask(void *arg)
+{
+    asked *a = arg;
+    bd_worker *w = a->f->found.items[a->index].peer->worker;
+    w->ops->get_status(w, true, a->f->cancellation, answered, a);
+}
+
+// ---- The beginning ----
+
+static braid_code parse_filters(const bd_find_options *o, bd_device_name *filters, braid_status *st)
+{
+    for (int i = 0; i < o->filter_count; i++)
+        if (bd_device_name_parse(o->filters[i], &filters[i], st)) {
+            bd_status_prefix(st, "device_filters: ");
+            return st->code;
+        }
+    return BRAID_OK;
+}
+
+static bool is_wanted(const bd_peer *peer, const bd_device_name *filters, int count)
+{
+    if (peer->is_self || count == 0) return true;
+    BD_STATUS(unwanted);
+    bd_device_name task;
+    if (bd_device_name_parse(peer->task, &task, unwanted)) return false;
+    for (int i = 0; i < count; i++) {
+        bd_device_name both = task;
+        if (bd_device_name_intersect(&both, &filters[i], false)) return true;
+    }
+    return false;
+}
+
+static void choose_tasks(finder *f, const bd_find_options *o, const bd_device_name *filters)
+{
+    const bd_peers *peers = o->peers;
+    f->found.items = BD_ARENA_ARRAY(&f->found.arena, bd_found_task, (size_t)peers->count);
+    f->asked = bd_calloc((size_t)peers->count, sizeof *f->asked);
+    for (int i = 0; i < peers->count; i++) {
+        if (!is_wanted(&peers->items[i], filters, o->filter_count)) continue;
+        f->asked[f->found.count] = (asked){.f = f, .index = f->found.count};
+        f->found.items[f->found.count++].peer = &peers->items[i];
+    }
+    f->pending = f->found.count;
+}
+
+static void start_timers(finder *f, const bd_find_options *o)
+{
+    atomic_fetch_add_explicit(&f->refs, 1, memory_order_relaxed);
+    f->say_timer = bd_timer_add(f->timers, bd_deadline_after_ms(SAY_AFTER_MS), say, f);
+    if (o->deadline_ns == BD_FOREVER) return;
+    atomic_fetch_add_explicit(&f->refs, 1, memory_order_relaxed);
+    f->deadline_timer = bd_timer_add(f->timers, o->deadline_ns, deadline_passed, f);
+}
+
+void bd_find_tasks(const bd_find_options *o, bd_find_fn fn, void *arg)
+{
+    BD_STATUS(st);
+    bd_device_name *filters = bd_calloc((size_t)o->filter_count, sizeof *filters);
+    if (parse_filters(o, filters, st)) {
+        bd_free(filters);
+        fn(arg, NULL, st);
+        return;
+    }
+    finder *f = bd_calloc(1, sizeof *f);
+    f->timers = o->timers;
+    f->what = o->what;
+    f->fn = fn;
+    f->arg = arg;
+    f->cancellation = bd_cancellation_new(o->cancellation);
+    f->begin_ns = bd_now_ns();
+    atomic_init(&f->refs, 2); // until the end, and for this function
+    bd_mutex_init(&f->mu);
+    choose_tasks(f, o, filters);
+    bd_free(filters);
+    if (f->pending > 1) start_timers(f, o); // the own task answers at once
+    const int count = f->found.count;
+    for (int i = 0; i < count; i++)
+        ask(&f->asked[i]);
+    unref(f);
+}

@@ -1,0 +1,42 @@
+// Finding the tasks of a session: asks each for its devices and waits for those that are not there yet.
+#ifndef BD_CLUSTER_MEMBERSHIP_DEVICE_FINDER_H
+#define BD_CLUSTER_MEMBERSHIP_DEVICE_FINDER_H
+
+#include "base/arena.h"
+#include "base/timer.h"
+#include "cluster/rpc/peers.h"
+#include "op/cancellation.h"
+
+typedef struct bd_found_task {
+    const bd_peer *peer;
+    bd_device_info *devices;
+    int device_count;
+} bd_found_task;
+
+typedef struct bd_found_tasks {
+    bd_found_task *items; // in the order of the peers
+    int count;
+    bd_arena arena; // holds all of it
+} bd_found_tasks;
+
+void bd_found_tasks_fini(bd_found_tasks *f);
+
+typedef struct bd_find_options {
+    const bd_peers *peers;
+    bd_timers *timers;
+    const char *what;              // who waits, for messages: "CreateSession"; static
+    const char *const *filters;    // device names; a task that none of them may mean is left out. Copied.
+    int filter_count;              // 0: all tasks
+    int64_t deadline_ns;           // BD_FOREVER: none
+    bd_cancellation *cancellation; // not NULL
+} bd_find_options;
+
+// `found` is OK's only; who keeps it takes it (moves the struct and zeroes it).
+typedef void (*bd_find_fn)(void *arg, bd_found_tasks *found, const braid_status *st);
+
+// Calls back exactly once, on any thread, perhaps before it returns. The server's own task is always among
+// those found. Says once, after a moment, which tasks it waits for. DeadlineExceeded names them;
+// InvalidArgument for a filter that is no device name; Cancelled.
+void bd_find_tasks(const bd_find_options *options, bd_find_fn fn, void *arg);
+
+#endif

@@ -1,0 +1,527 @@
+// Who of the cluster is there, done or gone.
+//
+// TensorFlow's parameter servers never end. Ours do: every other task keeps a call open to each of them
+// (Attend) and says Done when its work is done, so they know without polling who is left. The same call tells
+// a worker at once when a parameter server is gone.
+//
+// Anchors are the tasks that others attend to: the parameter servers (job "ps"), or without any the first
+// task of the first job. All others but evaluators, which work beside the cluster, are expected at each
+// anchor.
+//
+// At an anchor, states of an expected task:
+//   unseen     it has never attended: it may be about to start, and is waited for
+//   attending  a call of Attend of it is open
+//   lost       its last call has broken; a timer runs
+//   gone       the timer has fired: it is not waited for
+//   done       it said so: it is not waited for, whatever becomes of its connection
+// An Attend of another incarnation than before is a new life: it leads from gone and done to attending, too;
+// one of the same incarnation leads from gone to attending.
+//
+// At another task, for each anchor: asking (GetStatus, which waits until the anchor is there and says which
+// incarnation it is) -> attending (Attend) -> ended (it was answered: the anchor has ended, and said why) or
+// lost (it broke); both ask again after a pause. An anchor that does not know the method is TensorFlow's own
+// and left alone.
+//
+// A server is over (join returns):
+//   an anchor       when at least one task is expected and each is done or gone, and it is a parameter server
+//   or its own
+//                   task is done
+//   any other task  when it is done itself and each anchor has ended or is lost
+#include "cluster/membership/membership.h"
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "braid/cluster.pb-c.h"
+#include "cluster/rpc/methods.h"
+#include "cluster/rpc/rpc.h"
+#include "proto/pack.h"
+#include <string.h>
+
+#define PAUSE_MIN_MS 20
+#define PAUSE_MAX_MS 1000
+// Longer than a healthy anchor takes to answer; a stopped one must not keep a task from ending.
+#define SAY_DONE_MS 1000
+
+typedef struct expected {
+    bd_attendance *a;
+    const bd_peer *peer;
+    int attending; // calls open
+    bool is_done, is_gone;
+    bool was_seen;
+    uint64_t incarnation;
+    bd_timer_id gone_timer; // 0: none
+    int64_t gone_at_ns;     // of the last loss
+} expected;
+
+// A call of Attend at this anchor. Its two references are of the transport, until the call has ended, and of
+// who begins.
+typedef struct attending {
+    expected *who;
+    int refs;                       // guarded by mu
+    bool has_ended;                 // guarded by mu
+    bd_incoming *call;              // guarded by mu; NULL when somebody answers it
+    struct attending *next, **link; // in `open` while `call` is set
+} attending;
+
+// An anchor that this task attends to.
+typedef struct anchor {
+    bd_attendance *a;
+    const bd_peer *peer;
+    int64_t pause_ms;
+    bool has_left;        // ended or lost
+    uint64_t incarnation; // 0: never met
+} anchor;
+
+struct bd_attendance {
+    bd_attendance_env env;
+    bool is_anchor;
+    bd_mutex mu;
+    bd_cond said;
+    expected *expected; // [expected_count] guarded by mu
+    int expected_count;
+    anchor *anchors; // [anchor_count] guarded by mu
+    int anchor_count;
+    attending *open; // guarded by mu
+    char *reason;    // this server has ended; guarded by mu
+    bool is_done;    // this task; guarded by mu
+    int saying;      // Done calls in progress; guarded by mu
+};
+
+// ---- Roles ----
+
+static bool is_ps(const bd_peer *p)
+{
+    return strcmp(p->job, "ps") == 0;
+}
+
+static bool has_ps(const bd_peers *peers)
+{
+    for (int i = 0; i < peers->count; i++)
+        if (is_ps(&peers->items[i])) return true;
+    return false;
+}
+
+bool bd_attendance_is_anchor(const bd_peers *peers, const bd_peer *peer)
+{
+    return has_ps(peers) ? is_ps(peer) : peer == &peers->items[0];
+}
+
+const bd_peer *bd_attendance_first_anchor(const bd_peers *peers)
+{
+    for (int i = 0; i < peers->count; i++)
+        if (bd_attendance_is_anchor(peers, &peers->items[i])) return &peers->items[i];
+    BD_UNREACHABLE();
+}
+
+static bool is_expected(const bd_peers *peers, const bd_peer *peer)
+{
+    return !bd_attendance_is_anchor(peers, peer) && strcmp(peer->job, "evaluator") != 0;
+}
+
+static void tell_changed(const bd_attendance *a)
+{
+    a->env.changed(a->env.arg);
+}
+
+// ---- At an anchor: who attends ----
+
+static expected *find_expected(bd_attendance *a, const char *job, int task)
+{
+    for (int i = 0; i < a->expected_count; i++) {
+        const bd_peer *p = a->expected[i].peer;
+        if (p->index == task && strcmp(p->job, job) == 0) return &a->expected[i];
+    }
+    return NULL;
+}
+
+static void task_is_gone(void *arg)
+{
+    expected *e = arg;
+    bd_attendance *a = e->a;
+    bd_mutex_lock(&a->mu);
+    // A timer of an earlier loss that could not be cancelled any more has nothing to say about the last one.
+    const bool is_due = bd_now_ns() >= e->gone_at_ns;
+    const bool is_gone = is_due && e->attending == 0 && !e->is_done && !e->is_gone && !a->reason;
+    if (is_due) e->gone_timer = 0;
+    if (is_gone) e->is_gone = true;
+    bd_mutex_unlock(&a->mu);
+    if (!is_gone) return;
+    bd_warn("%s has not come back within %.1f s: it is gone for good", e->peer->label,
+            (double)a->env.gone_timeout_ms / 1000);
+    tell_changed(a);
+}
+
+static void unref_locked(attending *c)
+{
+    if (--c->refs == 0) bd_free(c);
+}
+
+// From now on the call may be answered by the end of this server or of the call.
+static void link_locked(attending *c, bd_incoming *call)
+{
+    bd_attendance *a = c->who->a;
+    c->call = call;
+    c->next = a->open;
+    c->link = &a->open;
+    if (c->next) c->next->link = &c->next;
+    a->open = c;
+}
+
+// The call for whoever answers it; NULL when somebody else does.
+static bd_incoming *take_call_locked(attending *c)
+{
+    bd_incoming *call = c->call;
+    if (!call) return NULL;
+    c->call = NULL;
+    *c->link = c->next;
+    if (c->next) c->next->link = c->link;
+    return call;
+}
+
+static void reply_gone(bd_incoming *call)
+{
+    BD_STATUS(st);
+    bd_fail(st, BRAID_CANCELLED, "The caller is gone");
+    bd_incoming_reply(call, NULL, st);
+}
+
+static void attending_ended(void *arg, bool cancelled)
+{
+    (void)cancelled;
+    attending *c = arg;
+    expected *e = c->who;
+    bd_attendance *a = e->a;
+    bd_mutex_lock(&a->mu);
+    c->has_ended = true;
+    bd_incoming *call = take_call_locked(c);
+    const bool is_lost = --e->attending == 0 && !e->is_done && !a->reason;
+    if (is_lost) {
+        e->gone_at_ns = bd_deadline_after_ms(a->env.gone_timeout_ms);
+        e->gone_timer = bd_timer_add(a->env.timers, e->gone_at_ns, task_is_gone, e);
+    }
+    unref_locked(c);
+    bd_mutex_unlock(&a->mu);
+    if (is_lost)
+        bd_warn("Lost %s; it is given up unless it comes back within %.1f s", e->peer->label,
+                (double)a->env.gone_timeout_ms / 1000);
+    if (call) reply_gone(call);
+}
+
+// The task attends (again). Returns whether that is news for others.
+static bool seen_locked(expected *e, uint64_t incarnation)
+{
+    const bool was_away = e->is_gone || e->is_done;
+    if (e->was_seen && e->incarnation != incarnation) e->is_done = false; // a new life
+    e->is_gone = false;
+    e->was_seen = true;
+    e->incarnation = incarnation;
+    e->attending++;
+    // Too late: it finds that somebody attends, or that the loss was a later one.
+    if (e->gone_timer) bd_timer_cancel(e->a->env.timers, e->gone_timer);
+    e->gone_timer = 0;
+    return was_away && !e->is_done;
+}
+
+static void reply_reason(bd_incoming *call, const char *reason)
+{
+    Braid__AttendResponse response = BRAID__ATTEND_RESPONSE__INIT;
+    response.reason = (char *)reason;
+    bd_incoming_reply_proto(call, &response.base);
+}
+
+// Keeps a call until this server ends or the call does. Nobody else may answer it before on_end has returned;
+// and after the answer this server may be freed, so that nothing follows it.
+static void hold(expected *e, bd_incoming *call)
+{
+    bd_attendance *a = e->a;
+    attending *c = bd_calloc(1, sizeof *c);
+    c->who = e;
+    c->refs = 2;
+    call->transport->on_end(call, attending_ended, c);
+    bd_mutex_lock(&a->mu);
+    const bool has_ended = c->has_ended;
+    const char *reason = a->reason; // never changes once it is set
+    if (!has_ended && !reason) link_locked(c, call);
+    unref_locked(c);
+    bd_mutex_unlock(&a->mu);
+    if (has_ended)
+        reply_gone(call);
+    else if (reason)
+        reply_reason(call, reason);
+}
+
+void bd_attendance_attend(bd_attendance *a, bd_incoming *call, const char *job, int task,
+                          uint64_t incarnation)
+{
+    expected *e = find_expected(a, job, task);
+    if (!e) {
+        BD_STATUS(st);
+        bd_fail(st, BRAID_INVALID_ARGUMENT, "%s does not expect /job:%s/task:%d", a->env.peers->self->label,
+                job, task);
+        bd_incoming_reply_error(call, st);
+        return;
+    }
+    bd_mutex_lock(&a->mu);
+    const bool is_closed = a->reason != NULL;
+    const bool is_news = !is_closed && seen_locked(e, incarnation);
+    bd_mutex_unlock(&a->mu);
+    if (is_closed) {
+        reply_reason(call, a->reason); // never changes once it is set
+        return;
+    }
+    bd_debug("%s attends", e->peer->label);
+    if (is_news) {
+        bd_info("%s is back", e->peer->label);
+        tell_changed(a);
+    }
+    hold(e, call);
+}
+
+void bd_attendance_close(bd_attendance *a, const char *reason)
+{
+    bd_mutex_lock(&a->mu);
+    if (!a->reason) a->reason = bd_strdup(reason);
+    bd_mutex_unlock(&a->mu);
+    for (;;) {
+        bd_mutex_lock(&a->mu);
+        bd_incoming *call = a->open ? take_call_locked(a->open) : NULL;
+        bd_mutex_unlock(&a->mu);
+        if (!call) return;
+        reply_reason(call, reason);
+    }
+}
+
+// ---- Done ----
+
+static bd_rpc_options rpc_to(const bd_attendance *a, const bd_peer *peer, const char *method)
+{
+    bd_rpc_options options = bd_peer_rpc(peer, method);
+    options.cancellation = a->env.cancellation;
+    return options;
+}
+
+static void done_said(void *arg, bd_message *response, const braid_status *st)
+{
+    (void)response;
+    bd_attendance *a = arg;
+    if (st->code) bd_debug("Done: %s", st->message);
+    bd_mutex_lock(&a->mu);
+    a->saying--;
+    bd_cond_broadcast(&a->said);
+    bd_mutex_unlock(&a->mu);
+}
+
+void bd_attendance_say_done(bd_attendance *a)
+{
+    const bd_peer *self = a->env.peers->self;
+    bd_mutex_lock(&a->mu);
+    const bool is_first = !a->is_done;
+    a->is_done = true;
+    if (is_first) a->saying += a->anchor_count;
+    bd_mutex_unlock(&a->mu);
+    if (!is_first) return;
+    Braid__DoneRequest request = BRAID__DONE_REQUEST__INIT;
+    request.job = (char *)self->job;
+    request.task = self->index;
+    for (int i = 0; i < a->anchor_count; i++) {
+        bd_rpc_options options = rpc_to(a, a->anchors[i].peer, BD_CLUSTER_SERVICE "Done");
+        options.deadline_ns = bd_deadline_after_ms(SAY_DONE_MS);
+        bd_rpc_start_proto(&options, &request.base, done_said, a);
+    }
+    tell_changed(a);
+}
+
+void bd_attendance_wait_said(bd_attendance *a, int64_t deadline_ns)
+{
+    bd_mutex_lock(&a->mu);
+    while (a->saying > 0 && !bd_cond_wait_until(&a->said, &a->mu, deadline_ns)) {}
+    bd_mutex_unlock(&a->mu);
+}
+
+braid_code bd_attendance_done(bd_attendance *a, const char *job, int task, braid_status *st)
+{
+    const bd_peer *self = a->env.peers->self;
+    if (strcmp(job, self->job) == 0 && task == self->index) {
+        bd_attendance_say_done(a);
+        return BRAID_OK;
+    }
+    expected *e = find_expected(a, job, task);
+    if (!e)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "%s does not expect /job:%s/task:%d", self->label, job,
+                       task);
+    bd_mutex_lock(&a->mu);
+    const bool is_news = !e->is_done;
+    e->is_done = true;
+    bd_mutex_unlock(&a->mu);
+    if (is_news) {
+        bd_info("%s is done", e->peer->label);
+        tell_changed(a);
+    }
+    return BRAID_OK;
+}
+
+// ---- At another task: attending to an anchor ----
+
+static void ask(void *arg);
+
+static bool is_ending(const bd_attendance *a)
+{
+    return bd_cancellation_is_cancelled(a->env.cancellation);
+}
+
+static void pause_and_ask(anchor *to)
+{
+    to->pause_ms = bd_min(bd_max(to->pause_ms * 2, PAUSE_MIN_MS), PAUSE_MAX_MS);
+    bd_timer_add(to->a->env.timers, bd_deadline_after_ms(to->pause_ms), ask, to);
+}
+
+// The anchor has ended, or the connection has.
+static void anchor_left(anchor *to)
+{
+    bd_attendance *a = to->a;
+    bd_mutex_lock(&a->mu);
+    to->has_left = true;
+    bd_mutex_unlock(&a->mu);
+    tell_changed(a);
+    pause_and_ask(to);
+}
+
+static void attend_done(void *arg, bd_message *response, const braid_status *st)
+{
+    anchor *to = arg;
+    if (is_ending(to->a)) return;
+    if (st->code == BRAID_UNIMPLEMENTED || st->code == BRAID_INVALID_ARGUMENT) {
+        bd_debug("%s cannot be attended: %s", to->peer->label, st->message);
+        return;
+    }
+    BD_STATUS(malformed);
+    BD_PROTO_ARENA(arena);
+    const Braid__AttendResponse *message =
+        st->code ? NULL
+                 : bd_proto_unpack_message(&braid__attend_response__descriptor, response, arena, malformed);
+    if (message)
+        bd_info("%s has ended: %s", to->peer->label, message->reason);
+    else
+        bd_warn("Lost %s: %s", to->peer->label, st->code ? st->message : malformed->message);
+    anchor_left(to);
+}
+
+static void attend(anchor *to)
+{
+    const bd_attendance *a = to->a;
+    const bd_peer *self = a->env.peers->self;
+    Braid__AttendRequest request = BRAID__ATTEND_REQUEST__INIT;
+    request.job = (char *)self->job;
+    request.task = self->index;
+    request.incarnation = a->env.incarnation;
+    const bd_rpc_options options = rpc_to(a, to->peer, BD_CLUSTER_SERVICE "Attend");
+    bd_rpc_start_proto(&options, &request.base, attend_done, to);
+}
+
+static void anchor_is_there(anchor *to, uint64_t incarnation)
+{
+    bd_attendance *a = to->a;
+    bd_mutex_lock(&a->mu);
+    const bool was_lost = to->has_left;
+    to->has_left = false;
+    bd_mutex_unlock(&a->mu);
+    if (was_lost)
+        bd_info("%s is %s", to->peer->label,
+                incarnation == to->incarnation ? "back" : "there again, restarted");
+    to->incarnation = incarnation;
+    to->pause_ms = 0;
+    attend(to);
+}
+
+static void asked(void *arg, const bd_device_info *devices, int count, const braid_status *st)
+{
+    anchor *to = arg;
+    if (is_ending(to->a)) return;
+    if (st->code)
+        pause_and_ask(to);
+    else
+        anchor_is_there(to, count > 0 ? devices[0].incarnation : 0);
+}
+
+static void ask(void *arg)
+{
+    anchor *to = arg;
+    bd_worker *w = to->peer->worker;
+    if (!is_ending(to->a)) w->ops->get_status(w, true, to->a->env.cancellation, asked, to);
+}
+
+void bd_attendance_start(bd_attendance *a)
+{
+    for (int i = 0; i < a->anchor_count; i++)
+        ask(&a->anchors[i]);
+}
+
+// ---- What follows from it ----
+
+static bool anchor_is_over_locked(const bd_attendance *a)
+{
+    if (!is_ps(a->env.peers->self) && !a->is_done) return false;
+    for (int i = 0; i < a->expected_count; i++)
+        if (!a->expected[i].is_done && !a->expected[i].is_gone) return false;
+    return a->expected_count > 0 || a->is_done;
+}
+
+static bool other_is_over_locked(const bd_attendance *a)
+{
+    for (int i = 0; i < a->anchor_count; i++)
+        if (!a->anchors[i].has_left) return false;
+    return a->is_done;
+}
+
+bool bd_attendance_is_over(bd_attendance *a)
+{
+    bd_mutex_lock(&a->mu);
+    const bool is_over = a->is_anchor ? anchor_is_over_locked(a) : other_is_over_locked(a);
+    bd_mutex_unlock(&a->mu);
+    return is_over;
+}
+
+bool bd_attendance_has_left(bd_attendance *a, const bd_peer *peer, bool *is_done)
+{
+    bd_mutex_lock(&a->mu);
+    const expected *e = find_expected(a, peer->job, peer->index);
+    *is_done = e ? e->is_done : false;
+    const bool has_left = e && (e->is_done || e->is_gone);
+    bd_mutex_unlock(&a->mu);
+    return has_left;
+}
+
+// ---- Beginning and end ----
+
+bd_attendance *bd_attendance_new(const bd_attendance_env *env)
+{
+    bd_attendance *a = bd_calloc(1, sizeof *a);
+    const bd_peers *peers = env->peers;
+    a->env = *env;
+    a->is_anchor = bd_attendance_is_anchor(peers, peers->self);
+    bd_mutex_init(&a->mu);
+    bd_cond_init(&a->said);
+    a->expected = bd_calloc((size_t)peers->count, sizeof *a->expected);
+    a->anchors = bd_calloc((size_t)peers->count, sizeof *a->anchors);
+    for (int i = 0; i < peers->count; i++) {
+        const bd_peer *p = &peers->items[i];
+        if (a->is_anchor && is_expected(peers, p))
+            a->expected[a->expected_count++] = (expected){.a = a, .peer = p};
+        if (!a->is_anchor && is_expected(peers, peers->self) && bd_attendance_is_anchor(peers, p))
+            a->anchors[a->anchor_count++] = (anchor){.a = a, .peer = p};
+    }
+    return a;
+}
+
+void bd_attendance_free(bd_attendance *a)
+{
+    if (!a) return;
+    BD_ASSERT(!a->open);
+    bd_cond_fini(&a->said);
+    bd_mutex_fini(&a->mu);
+    bd_free(a->expected);
+    bd_free(a->anchors);
+    bd_free(a->reason);
+    bd_free(a);
+}

@@ -1,0 +1,173 @@
+// The receiver's side of tensors in parts: the calls that fetch them, WINDOW at a time, each straight to its place in the tensor.
+#include "base/alloc.h"
+#include "base/thread.h"
+#include "braid/cluster.pb-c.h"
+#include "cluster/rpc/methods.h"
+#include "cluster/rpc/tensor_chunks.h"
+#include "proto/pack.h"
+#include "tensor/shape.h"
+
+// One part is sent while another is gathered. More would only need more memory, which is then no longer in the caches.
+enum {
+    WINDOW = 2
+};
+
+// A call in progress.
+typedef struct slot {
+    struct fetch *fetch;
+    size_t part;
+} slot;
+
+typedef struct fetch {
+    const bd_peer *peer;           // not owned
+    bd_cancellation *cancellation; // a reference; NULL
+    bd_recv_fn fn;
+    void *arg;
+    uint64_t id;
+    size_t bytes, part_bytes, parts;
+    braid_tensor tensor;
+    slot slots[WINDOW];
+    bd_mutex mu;
+    size_t next;     // part to be asked for; guarded by mu
+    int in_progress; // calls; guarded by mu
+    braid_status st; // the first error; guarded by mu
+} fetch;
+
+static size_t part_len(const fetch *f, size_t part)
+{
+    const size_t left = f->bytes - part * f->part_bytes;
+    return left < f->part_bytes ? left : f->part_bytes;
+}
+
+static void end(fetch *f)
+{
+    f->fn(f->arg, &f->tensor, false, &f->st);
+    bd_tensor_fini(&f->tensor);
+    bd_cancellation_unref(f->cancellation);
+    bd_status_fini(&f->st);
+    bd_mutex_fini(&f->mu);
+    bd_free(f);
+}
+
+// ---- Calls ----
+
+static void part_came(void *arg, bd_message *response, const braid_status *from);
+
+static void ask(slot *s)
+{
+    const fetch *f = s->fetch;
+    Braid__RecvPartRequest request = BRAID__RECV_PART_REQUEST__INIT;
+    request.id = f->id;
+    request.part = s->part;
+    bd_rpc_options options = bd_peer_rpc(f->peer, BD_CLUSTER_SERVICE "RecvPart");
+    options.cancellation = f->cancellation;
+    bd_rpc_start_proto(&options, &request.base, part_came, s);
+}
+
+// The next part for a slot that is free; false when there is none to ask for.
+static bool next_part_locked(fetch *f, slot *s)
+{
+    if (f->st.code || f->next == f->parts) return false;
+    s->part = f->next++;
+    f->in_progress++;
+    return true;
+}
+
+static void gather(const fetch *f, const slot *s, const bd_message *response, braid_status *st)
+{
+    const size_t len = part_len(f, s->part);
+    if (response->bytes == len)
+        bd_message_gather(response, (char *)f->tensor.data + s->part * f->part_bytes);
+    else
+        bd_fail(st, BRAID_INTERNAL, "%s: RecvPart: %zu bytes came instead of %zu", f->peer->label,
+                response->bytes, len);
+}
+
+static void part_came(void *arg, bd_message *response, const braid_status *from)
+{
+    slot *s = arg;
+    fetch *f = s->fetch;
+    BD_STATUS(st);
+    if (from->code)
+        bd_peer_explain(f->peer, "RecvPart", from, st);
+    else
+        gather(f, s, response, st);
+    bd_mutex_lock(&f->mu);
+    if (st->code && !f->st.code) bd_status_copy(&f->st, st);
+    f->in_progress--;
+    const bool goes_on = next_part_locked(f, s), is_over = f->in_progress == 0;
+    bd_mutex_unlock(&f->mu);
+    if (goes_on)
+        ask(s);
+    else if (is_over)
+        end(f);
+}
+
+// ---- The beginning ----
+
+static braid_code read_shape(const Braid__TensorParts *parts, braid_shape *shape, braid_status *st)
+{
+    if (parts->n_dim > BRAID_RANK_MAX || !bd_dtype_is_valid(parts->dtype) ||
+        bd_dtype_is_ref((braid_dtype)parts->dtype) || braid_dtype_size((braid_dtype)parts->dtype) == 0)
+        return bd_fail(st, BRAID_INTERNAL, "the description of its parts is malformed");
+    shape->rank = (int)parts->n_dim;
+    for (size_t i = 0; i < parts->n_dim; i++)
+        shape->dims[i] = parts->dim[i];
+    int64_t count;
+    return bd_shape_checked_count(shape, &count, st);
+}
+
+// The tensor with its first part.
+static braid_code read_head(fetch *f, bd_wire_reader *in, bd_wire_reader *first, braid_status *st)
+{
+    BD_PROTO_ARENA(arena);
+    bd_message message;
+    bd_message_init(&message);
+    const uint8_t *data;
+    size_t len;
+    while (bd_wire_get_piece(in, &data, &len))
+        bd_message_add_copy(&message, data, len);
+    const Braid__TensorParts *parts =
+        bd_proto_unpack_message(&braid__tensor_parts__descriptor, &message, arena, st);
+    bd_message_fini(&message);
+    braid_shape shape = {0};
+    if (!parts || read_shape(parts, &shape, st)) return st->code;
+    const braid_code code = bd_tensor_init(&f->tensor, (braid_dtype)parts->dtype, &shape, st);
+    if (code) return code;
+    f->id = parts->id;
+    f->bytes = bd_tensor_bytes(&f->tensor);
+    f->part_bytes = parts->part_bytes;
+    if (f->part_bytes == 0 || f->part_bytes >= f->bytes || first->left != f->part_bytes)
+        return bd_fail(st, BRAID_INTERNAL, "its first part has %zu bytes of %zu", first->left, f->part_bytes);
+    f->parts = (f->bytes + f->part_bytes - 1) / f->part_bytes;
+    f->next = 1;
+    bd_wire_get_raw(first, f->tensor.data, f->part_bytes);
+    return BRAID_OK;
+}
+
+void bd_fetch_parts(const bd_peer *peer, bd_wire_reader *parts, bd_wire_reader *first,
+                    bd_cancellation *cancellation, bd_recv_fn fn, void *arg)
+{
+    fetch *f = bd_calloc(1, sizeof *f);
+    f->peer = peer;
+    f->cancellation = cancellation ? bd_cancellation_ref(cancellation) : NULL;
+    f->fn = fn;
+    f->arg = arg;
+    bd_mutex_init(&f->mu);
+    if (read_head(f, parts, first, &f->st)) {
+        bd_status_prefix(&f->st, "%s: the answer of RecvTensor: ", peer->label);
+        bd_tensor_fini(&f->tensor);
+        end(f);
+        return;
+    }
+    slot *asked[WINDOW];
+    int count = 0;
+    bd_mutex_lock(&f->mu);
+    for (int i = 0; i < WINDOW; i++) {
+        f->slots[i].fetch = f;
+        if (next_part_locked(f, &f->slots[i])) asked[count++] = &f->slots[i];
+    }
+    bd_mutex_unlock(&f->mu);
+    for (int i = 0; i < count; i++)
+        ask(asked[i]); // the last that comes ends `f`
+}

@@ -1,0 +1,298 @@
+// Tensors in parts, the receiver's side: a peer that answers well, wrongly, not at all, and descriptions that are none.
+// labels: concurrent
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/thread.h"
+#include "braid/cluster.pb-c.h"
+#include "cluster/rpc/tensor_chunks.h"
+#include "proto/pack.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum {
+    PART_BYTES = 64,
+    PARTS = 5,
+    FLOATS = (PARTS - 1) * PART_BYTES / 4 + 3,
+    BYTES = FLOATS * 4,
+    PATIENCE_MS = 30000
+};
+
+// How the peer answers.
+typedef enum answer {
+    WELL,
+    TOO_SHORT,
+    TOO_LONG,
+    WITH_ABORTED,
+    NEVER // ... before its caller has cancelled
+} answer;
+
+typedef struct fixture {
+    bd_transport *transport;
+    bd_listener *listener;
+    bd_rpc_count calls;
+    bd_peer peer;
+    float values[FLOATS];
+    uint64_t bad_part;
+    answer how;         // the bad part is answered
+    bd_event has_asked; // for the bad part
+    bd_cancellation *cancellation;
+    bd_event has_come;
+    int results;
+    braid_tensor tensor;
+    braid_status st;
+} fixture;
+
+// ---- The peer ----
+
+static void give_up(void *arg, bool cancelled)
+{
+    (void)cancelled;
+    BD_STATUS(st);
+    bd_fail(st, BRAID_CANCELLED, "the caller is gone");
+    bd_incoming_reply(arg, NULL, st);
+}
+
+static void reply_part(const fixture *f, bd_incoming *call, uint64_t part, size_t len)
+{
+    static const uint8_t more[1];
+    bd_message response;
+    bd_message_init(&response);
+    const size_t from = part * PART_BYTES, left = BYTES - from, real = left < PART_BYTES ? left : PART_BYTES;
+    bd_message_add_copy(&response, (const uint8_t *)f->values + from, len < real ? len : real);
+    if (len > real) bd_message_add_copy(&response, more, 1);
+    BD_STATUS(ok);
+    bd_incoming_reply(call, &response, ok);
+}
+
+static void serve(void *arg, bd_incoming *call)
+{
+    fixture *f = arg;
+    BD_STATUS(st);
+    BD_PROTO_ARENA(arena);
+    const Braid__RecvPartRequest *request =
+        bd_proto_unpack_message(&braid__recv_part_request__descriptor, &call->request, arena, st);
+    assert_non_null(request);
+    assert_int_equal(request->id, 7);
+    const uint64_t part = request->part;
+    const answer how = part == f->bad_part ? f->how : WELL;
+    const size_t len = part == PARTS - 1 ? BYTES % PART_BYTES : PART_BYTES;
+    if (part == f->bad_part) bd_event_set(&f->has_asked);
+    if (how == WITH_ABORTED) {
+        bd_fail(st, BRAID_ABORTED, "RecvPart: the tensor is not held any more");
+        bd_incoming_reply(call, NULL, st);
+    } else if (how == NEVER) {
+        call->transport->on_end(call, give_up, call);
+    } else {
+        reply_part(f, call, part, how == TOO_SHORT ? len - 1 : how == TOO_LONG ? len + 1 : len);
+    }
+}
+
+static int set_up(void **state)
+{
+    fixture *f = bd_calloc(1, sizeof *f);
+    BD_STATUS(st);
+    f->transport = bd_inprocess_transport_new(NULL, NULL, st);
+    char *bound;
+    assert_int_equal(f->transport->listen(f->transport, "127.0.0.1:1234", serve, f, &f->listener, &bound, st),
+                     BRAID_OK);
+    bd_free(bound);
+    bd_rpc_count_init(&f->calls);
+    f->peer = (bd_peer){.job = "ps",
+                        .address = "127.0.0.1:1234",
+                        .label = (char *)"/job:ps/task:0 at 127.0.0.1:1234",
+                        .transport = f->transport,
+                        .calls = &f->calls};
+    f->peer.channel = f->transport->connect(f->transport, f->peer.address);
+    for (int i = 0; i < FLOATS; i++)
+        f->values[i] = (float)i;
+    f->cancellation = bd_cancellation_new(NULL);
+    bd_event_init(&f->has_asked);
+    bd_event_init(&f->has_come);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+    f->transport->channel_close(f->peer.channel);
+    bd_rpc_count_wait(&f->calls);
+    bd_rpc_count_fini(&f->calls);
+    f->transport->listener_stop(f->listener, 0);
+    f->transport->listener_free(f->listener);
+    f->transport->free(f->transport);
+    bd_cancellation_unref(f->cancellation);
+    bd_event_fini(&f->has_asked);
+    bd_event_fini(&f->has_come);
+    bd_tensor_fini(&f->tensor);
+    bd_status_fini(&f->st);
+    bd_free(f);
+    return 0;
+}
+
+// ---- The receiver ----
+
+static void came(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st)
+{
+    fixture *f = arg;
+    f->results++;
+    assert_false(is_dead);
+    bd_status_copy(&f->st, st);
+    if (!st->code) bd_tensor_move(&f->tensor, tensor);
+    bd_event_set(&f->has_come);
+}
+
+static void fetch(fixture *f, const Braid__TensorParts *description, size_t first_len)
+{
+    bd_message head, first;
+    bd_message_init(&head);
+    bd_message_init(&first);
+    bd_proto_pack_message(&description->base, &head);
+    if (first_len) bd_message_add_copy(&first, f->values, first_len);
+    bd_wire_reader in = bd_wire_reader_of(&head), in_first = bd_wire_reader_of(&first);
+    bd_fetch_parts(&f->peer, &in, &in_first, f->cancellation, came, f);
+    bd_message_fini(&head);
+    bd_message_fini(&first);
+}
+
+static void fetch_well(fixture *f)
+{
+    Braid__TensorParts description = BRAID__TENSOR_PARTS__INIT;
+    int64_t dim[] = {FLOATS};
+    description.id = 7;
+    description.dtype = BRAID_FLOAT;
+    description.dim = dim;
+    description.n_dim = 1;
+    description.part_bytes = PART_BYTES;
+    fetch(f, &description, PART_BYTES);
+}
+
+static void wait_for_it(fixture *f)
+{
+    assert_true(bd_event_wait_until(&f->has_come, bd_deadline_after_ms(PATIENCE_MS)));
+    assert_int_equal(f->results, 1);
+}
+
+static void expect_error(fixture *f, braid_code code, const char *words)
+{
+    wait_for_it(f);
+    if (f->st.code != code || !strstr(f->st.message, words))
+        fail_msg("code %d: %s", (int)f->st.code, f->st.message ? f->st.message : "");
+    assert_false(bd_tensor_is_set(&f->tensor));
+}
+
+static void parts_make_the_tensor(void **state)
+{
+    fixture *f = *state;
+    fetch_well(f);
+    wait_for_it(f);
+    assert_int_equal(f->st.code, BRAID_OK);
+    assert_int_equal(bd_tensor_bytes(&f->tensor), BYTES);
+    assert_memory_equal(f->tensor.data, f->values, BYTES);
+}
+
+static void a_part_that_comes_wrong_names_the_peer(void **state)
+{
+    static const struct {
+        answer how;
+        braid_code code;
+        const char *words;
+    } cases[] = {
+        {TOO_SHORT, BRAID_INTERNAL,
+         "/job:ps/task:0 at 127.0.0.1:1234: RecvPart: 63 bytes came instead of 64"},
+        {TOO_LONG, BRAID_INTERNAL, "/job:ps/task:0 at 127.0.0.1:1234: RecvPart: 65 bytes came instead of 64"},
+        {WITH_ABORTED, BRAID_ABORTED, "RecvPart: the tensor is not held any more"},
+    };
+    fixture *f = *state;
+    f->bad_part = 3;
+    for (size_t i = 0; i < BD_COUNTOF(cases); i++) {
+        f->how = cases[i].how;
+        fetch_well(f);
+        expect_error(f, cases[i].code, cases[i].words);
+        f->results = 0;
+        bd_event_fini(&f->has_come);
+        bd_event_init(&f->has_come);
+    }
+}
+
+static void a_peer_that_is_lost_meanwhile_is_named(void **state)
+{
+    fixture *f = *state;
+    f->bad_part = 2;
+    f->how = NEVER;
+    fetch_well(f);
+    assert_true(bd_event_wait_until(&f->has_asked, bd_deadline_after_ms(PATIENCE_MS)));
+    bd_inprocess_set_down(f->transport, f->peer.address, true);
+    expect_error(f, BRAID_UNAVAILABLE, "RecvPart: /job:ps/task:0 at 127.0.0.1:1234 is unavailable: ");
+}
+
+static void cancelling_ends_it(void **state)
+{
+    fixture *f = *state;
+    f->bad_part = 2;
+    f->how = NEVER;
+    fetch_well(f);
+    assert_true(bd_event_wait_until(&f->has_asked, bd_deadline_after_ms(PATIENCE_MS)));
+    BD_STATUS(why);
+    bd_fail(why, BRAID_CANCELLED, "the step is over");
+    bd_cancellation_cancel(f->cancellation, why);
+    expect_error(f, BRAID_CANCELLED, "the step is over");
+}
+
+static void descriptions_that_are_none_are_refused(void **state)
+{
+    static const struct {
+        int32_t dtype;
+        int64_t dims[3];
+        size_t rank;
+        uint64_t part_bytes;
+        size_t first_len;
+    } cases[] = {
+        {BRAID_FLOAT, {FLOATS}, 1, 0, 0},                   // no parts
+        {BRAID_FLOAT, {FLOATS}, 1, BYTES, BYTES},           // one
+        {BRAID_FLOAT, {FLOATS}, 1, UINT64_MAX, PART_BYTES}, // none that long
+        {BRAID_FLOAT, {FLOATS}, 1, PART_BYTES, PART_BYTES - 1},
+        {BRAID_FLOAT, {FLOATS}, 1, PART_BYTES, 0},
+        {BRAID_FLOAT, {-1}, 1, PART_BYTES, PART_BYTES},
+        {BRAID_FLOAT, {INT64_MAX}, 1, PART_BYTES, PART_BYTES},
+        {BRAID_FLOAT, {INT64_MAX / 4, 3, 5}, 3, PART_BYTES, PART_BYTES},
+        {BRAID_FLOAT, {INT64_C(1) << 50}, 1, PART_BYTES, PART_BYTES}, // nobody has so much
+        {BRAID_FLOAT, {0}, 1, PART_BYTES, PART_BYTES},
+        {BRAID_STRING, {FLOATS}, 1, PART_BYTES, PART_BYTES},
+        {BRAID_FLOAT + 100, {FLOATS}, 1, PART_BYTES, PART_BYTES}, // a reference
+        {-1, {FLOATS}, 1, PART_BYTES, PART_BYTES},
+        {9999, {FLOATS}, 1, PART_BYTES, PART_BYTES},
+    };
+    fixture *f = *state;
+    for (size_t i = 0; i < BD_COUNTOF(cases); i++) {
+        Braid__TensorParts description = BRAID__TENSOR_PARTS__INIT;
+        description.dtype = cases[i].dtype;
+        description.dim = (int64_t *)cases[i].dims;
+        description.n_dim = cases[i].rank;
+        description.part_bytes = cases[i].part_bytes;
+        fetch(f, &description, cases[i].first_len);
+        wait_for_it(f);
+        if (!f->st.code) fail_msg("case %zu is taken", i);
+        assert_non_null(strstr(f->st.message, f->peer.label));
+        f->results = 0;
+        bd_event_fini(&f->has_come);
+        bd_event_init(&f->has_come);
+    }
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(parts_make_the_tensor),
+        TEST(a_part_that_comes_wrong_names_the_peer),
+        TEST(a_peer_that_is_lost_meanwhile_is_named),
+        TEST(cancelling_ends_it),
+        TEST(descriptions_that_are_none_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,254 @@
+// The sender's side of tensors in parts: those that are held until they have been fetched.
+//
+// A tensor leaves the table with the last of its parts, with its step, or when nobody has asked for one for HELD_NS: then its
+// receiver is gone. A part may be asked for again (the network may repeat a request), it counts once.
+#include "base/alloc.h"
+#include "base/map.h"
+#include "base/random.h"
+#include "base/thread.h"
+#include "braid/cluster.pb-c.h"
+#include "cluster/rpc/tensor_chunks.h"
+#include "proto/pack.h"
+
+// Large beside what a message costs, small beside the caches.
+#define PART_BYTES ((size_t)1 << 20)
+#define HELD_NS ((int64_t)60000000000)
+
+typedef struct held {
+    uint64_t id;
+    int64_t step_id;
+    braid_tensor tensor;
+    size_t parts, fetched;
+    int64_t used_ns;
+    struct held *prev, *next; // in order of use, the one used last at the end
+    bool is_fetched[];        // [parts]
+} held;
+
+struct bd_held_parts {
+    bd_timers *timers; // not owned
+    size_t bytes_max;
+    bd_mutex mu;
+    size_t bytes;       // of the tensors held; guarded by mu
+    bd_imap by_id;      // guarded by mu
+    held *first, *last; // guarded by mu
+    bd_timer_id timer;  // guarded by mu; also while it runs; 0: none
+    bool is_closed;     // guarded by mu
+};
+
+static size_t part_count(const braid_tensor *t)
+{
+    return (bd_tensor_bytes(t) + PART_BYTES - 1) / PART_BYTES;
+}
+
+// ---- The table ----
+
+static void append_locked(bd_held_parts *h, held *e)
+{
+    e->used_ns = bd_now_ns();
+    e->prev = h->last;
+    e->next = NULL;
+    *(h->last ? &h->last->next : &h->first) = e;
+    h->last = e;
+}
+
+static void take_off_locked(bd_held_parts *h, held *e)
+{
+    *(e->prev ? &e->prev->next : &h->first) = e->next;
+    *(e->next ? &e->next->prev : &h->last) = e->prev;
+}
+
+static held *take_out_locked(bd_held_parts *h, held *e)
+{
+    take_off_locked(h, e);
+    bd_imap_remove(&h->by_id, e->id);
+    h->bytes -= bd_tensor_bytes(&e->tensor);
+    return e;
+}
+
+static void held_free(held *e)
+{
+    if (!e) return;
+    bd_tensor_fini(&e->tensor);
+    bd_free(e);
+}
+
+static void drop_unused(void *arg);
+
+static void arm_timer_locked(bd_held_parts *h)
+{
+    if (h->timer || !h->first || h->is_closed) return;
+    h->timer = bd_timer_add(h->timers, h->first->used_ns + HELD_NS, drop_unused, h);
+}
+
+static void drop_unused(void *arg)
+{
+    bd_held_parts *h = arg;
+    for (;;) {
+        held *e = NULL;
+        bd_mutex_lock(&h->mu);
+        if (h->first && h->first->used_ns + HELD_NS <= bd_now_ns()) {
+            e = take_out_locked(h, h->first);
+        } else {
+            h->timer = 0;
+            arm_timer_locked(h);
+        }
+        bd_mutex_unlock(&h->mu);
+        if (!e) return;
+        held_free(e);
+    }
+}
+
+bd_held_parts *bd_held_parts_new(bd_timers *timers, size_t bytes_max)
+{
+    bd_held_parts *h = bd_calloc(1, sizeof *h);
+    h->timers = timers;
+    h->bytes_max = bytes_max;
+    bd_mutex_init(&h->mu);
+    return h;
+}
+
+void bd_held_parts_free(bd_held_parts *h)
+{
+    if (!h) return;
+    bd_mutex_lock(&h->mu);
+    h->is_closed = true;
+    const bd_timer_id timer = h->timer;
+    bd_mutex_unlock(&h->mu);
+    if (timer) bd_timer_cancel_wait(h->timers, timer);
+    while (h->first)
+        held_free(take_out_locked(h, h->first));
+    bd_imap_fini(&h->by_id);
+    bd_mutex_fini(&h->mu);
+    bd_free(h);
+}
+
+// ---- Parts ----
+
+bool bd_tensor_has_parts(const braid_tensor *t)
+{
+    return braid_dtype_size(t->dtype) > 0 && bd_tensor_bytes(t) > 2 * PART_BYTES;
+}
+
+static void unref_buffer(void *owner)
+{
+    bd_buffer_unref(owner);
+}
+
+// The part refers to the tensor's memory.
+static bd_slice part_of(const braid_tensor *t, size_t part)
+{
+    const size_t from = part * PART_BYTES, left = bd_tensor_bytes(t) - from;
+    return (bd_slice){.data = (const uint8_t *)t->data + from,
+                      .len = left < PART_BYTES ? left : PART_BYTES,
+                      .release = unref_buffer,
+                      .owner = bd_buffer_ref(t->buffer)};
+}
+
+// False when there is no room for it.
+static bool hold_locked(bd_held_parts *h, held *e)
+{
+    const size_t bytes = bd_tensor_bytes(&e->tensor);
+    if (h->bytes && (h->bytes >= h->bytes_max || bytes > h->bytes_max - h->bytes)) return false;
+    h->bytes += bytes;
+    bd_imap_put(&h->by_id, e->id, e);
+    append_locked(h, e);
+    arm_timer_locked(h);
+    return true;
+}
+
+static bool hold(bd_held_parts *h, int64_t step_id, const braid_tensor *t, uint64_t *id)
+{
+    const size_t parts = part_count(t);
+    held *e = bd_calloc(1, sizeof *e + parts * sizeof *e->is_fetched);
+    *id = e->id = bd_random_u64() | 1; // 0 is none
+    e->step_id = step_id;
+    bd_tensor_ref(&e->tensor, t);
+    e->parts = parts;
+    e->fetched = 1; // it goes with the description
+    e->is_fetched[0] = true;
+    bd_mutex_lock(&h->mu);
+    const bool is_held = hold_locked(h, e);
+    bd_mutex_unlock(&h->mu);
+    if (!is_held) held_free(e);
+    return is_held;
+}
+
+uint64_t bd_held_parts_put(bd_held_parts *h, int64_t step_id, const braid_tensor *t, bd_wire_writer *out)
+{
+    Braid__TensorParts parts = BRAID__TENSOR_PARTS__INIT;
+    if (!hold(h, step_id, t, &parts.id)) return 0;
+    parts.dtype = (int32_t)t->dtype;
+    parts.dim = (int64_t *)t->shape.dims;
+    parts.n_dim = (size_t)t->shape.rank;
+    parts.part_bytes = PART_BYTES;
+    bd_proto_put(&parts.base, BD_RECV_PARTS, out);
+    const bd_slice first = part_of(t, 0);
+    bd_wire_put_tag(out, BD_RECV_FIRST_PART, BD_WIRE_BYTES);
+    bd_wire_put_varint(out, first.len);
+    bd_wire_put_ref(out, first);
+    return parts.id;
+}
+
+void bd_held_parts_forget(bd_held_parts *h, uint64_t id)
+{
+    if (!id) return;
+    bd_mutex_lock(&h->mu);
+    held *e = bd_imap_get(&h->by_id, id);
+    if (e) take_out_locked(h, e);
+    bd_mutex_unlock(&h->mu);
+    held_free(e);
+}
+
+static held *take_of_step_locked(bd_held_parts *h, int64_t step_id)
+{
+    held *e = h->first;
+    while (e && e->step_id != step_id)
+        e = e->next;
+    return e ? take_out_locked(h, e) : NULL;
+}
+
+void bd_held_parts_drop(bd_held_parts *h, int64_t step_id)
+{
+    held *e;
+    do {
+        bd_mutex_lock(&h->mu);
+        e = take_of_step_locked(h, step_id);
+        bd_mutex_unlock(&h->mu);
+        held_free(e);
+    } while (e);
+}
+
+// The entry with this use of it noted. *over goes to held_free.
+static held *use_locked(bd_held_parts *h, uint64_t id, uint64_t part, held **over, braid_status *st)
+{
+    held *e = bd_imap_get(&h->by_id, id);
+    if (!e) {
+        bd_fail(st, BRAID_ABORTED, "RecvPart: the tensor is not held any more");
+        return NULL;
+    }
+    if (part >= e->parts) {
+        bd_fail(st, BRAID_OUT_OF_RANGE, "RecvPart: part %llu of a tensor of %zu parts",
+                (unsigned long long)part, e->parts);
+        return NULL;
+    }
+    if (!e->is_fetched[part]) e->fetched++;
+    e->is_fetched[part] = true;
+    if (e->fetched == e->parts) {
+        *over = take_out_locked(h, e);
+    } else {
+        take_off_locked(h, e);
+        append_locked(h, e);
+    }
+    return e;
+}
+
+braid_code bd_held_parts_get(bd_held_parts *h, uint64_t id, uint64_t part, bd_message *out, braid_status *st)
+{
+    held *over = NULL;
+    bd_mutex_lock(&h->mu);
+    held *e = use_locked(h, id, part, &over, st);
+    if (e) bd_message_add(out, part_of(&e->tensor, (size_t)part));
+    bd_mutex_unlock(&h->mu);
+    held_free(over);
+    return st->code;
+}

@@ -1,0 +1,103 @@
+// The tasks of a cluster and the channels to them.
+#include "cluster/rpc/peers.h"
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "cluster/rpc/methods.h"
+#include "cluster/worker/remote_worker.h"
+#include <string.h>
+
+static void peer_init(bd_peer *p, const char *job, const bd_cluster_task *task, bd_transport *transport,
+                      bool is_self)
+{
+    *p = (bd_peer){.job = job,
+                   .index = task->index,
+                   .address = task->address,
+                   .transport = transport,
+                   .is_self = is_self};
+    p->task = bd_asprintf("/job:%s/replica:0/task:%d", job, task->index);
+    p->label = bd_asprintf("/job:%s/task:%d at %s", job, task->index, task->address);
+    if (is_self) return;
+    p->channel = transport->connect(transport, task->address);
+    p->worker = bd_remote_worker_new(p);
+}
+
+void bd_peers_init(bd_peers *p, const braid_cluster *cluster, const char *job, int index,
+                   bd_transport *transport, bd_timers *timers)
+{
+    *p = (bd_peers){.items = bd_calloc((size_t)bd_cluster_task_count(cluster), sizeof(bd_peer))};
+    bd_rpc_count_init(&p->calls);
+    bd_rpc_count_init(&p->fetches);
+    for (size_t j = 0; j < cluster->jobs.len; j++) {
+        const bd_cluster_job *in = &cluster->jobs.items[j];
+        for (size_t i = 0; i < in->tasks.len; i++) {
+            bd_peer *peer = &p->items[p->count++];
+            const bool is_self = strcmp(in->name, job) == 0 && in->tasks.items[i].index == index;
+            peer_init(peer, in->name, &in->tasks.items[i], transport, is_self);
+            peer->calls = &p->calls;
+            peer->fetches = &p->fetches;
+            peer->timers = timers;
+            if (is_self) p->self = peer;
+            bd_map_put(&p->by_task, peer->task, peer);
+        }
+    }
+    BD_ASSERT(p->self);
+}
+
+void bd_peers_close(bd_peers *p)
+{
+    bd_rpc_count_wait(&p->fetches);
+    for (int i = 0; i < p->count; i++) {
+        if (p->items[i].channel) p->items[i].transport->channel_close(p->items[i].channel);
+        p->items[i].channel = NULL;
+    }
+    bd_rpc_count_wait(&p->calls);
+}
+
+void bd_peers_fini(bd_peers *p)
+{
+    for (int i = 0; i < p->count; i++) {
+        bd_peer *peer = &p->items[i];
+        if (!peer->is_self) bd_remote_worker_free(peer->worker);
+        bd_free(peer->task);
+        bd_free(peer->label);
+    }
+    bd_rpc_count_fini(&p->calls);
+    bd_rpc_count_fini(&p->fetches);
+    bd_map_fini(&p->by_task);
+    bd_free(p->items);
+    *p = (bd_peers){0};
+}
+
+bd_rpc_options bd_peer_rpc(const bd_peer *peer, const char *method)
+{
+    BD_ASSERT(peer->channel);
+    return (bd_rpc_options){.transport = peer->transport,
+                            .channel = peer->channel,
+                            .method = method,
+                            .deadline_ns = BD_FOREVER,
+                            .watches = strcmp(method, BD_CLUSTER_SERVICE "Attend") == 0,
+                            .count = peer->calls};
+}
+
+void bd_peer_explain(const bd_peer *peer, const char *method, const braid_status *from, braid_status *st)
+{
+    bd_status_copy(st, from);
+    bd_wire_error_unmark(st);
+    if (st->code == BRAID_UNAVAILABLE && !st->derived)
+        bd_status_prefix(st, "%s: %s is unavailable: ", method, peer->label);
+}
+
+size_t bd_task_name_len(const char *device, size_t len)
+{
+    int slashes = 0;
+    size_t at = 0;
+    for (; at < len; at++)
+        if (device[at] == '/' && ++slashes == 4) break;
+    return at;
+}
+
+const bd_peer *bd_peers_of_device(const bd_peers *p, const char *device, size_t len)
+{
+    return bd_map_get_n(&p->by_task, device, bd_task_name_len(device, len));
+}

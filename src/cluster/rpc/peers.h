@@ -1,0 +1,58 @@
+// The tasks of a cluster as a server sees them: names, addresses, and a channel to each.
+#ifndef BD_CLUSTER_RPC_PEERS_H
+#define BD_CLUSTER_RPC_PEERS_H
+
+#include "base/map.h"
+#include "base/timer.h"
+#include "cluster/spec/cluster_spec.h"
+#include "cluster/rpc/rpc.h"
+#include "cluster/transport/transport.h"
+#include "cluster/rpc/worker_interface.h"
+
+typedef struct bd_peer {
+    const char *job; // owned by the cluster
+    int index;
+    const char *address; // owned by the cluster
+    char *task;          // "/job:ps/replica:0/task:1"
+    char *label;         // "/job:ps/task:1 at 127.0.0.1:2222", as messages name it
+    bool is_self;
+    bd_transport *transport; // not owned
+    bd_channel *channel;     // NULL for the server's own task: it is never called
+    bd_rpc_count *calls;     // of the server
+    bd_rpc_count *fetches;   // of the server
+    bd_timers *timers;       // of the server
+    bd_worker *worker;       // the local one for the server's own task, else a remote one
+} bd_peer;
+
+// Immutable once made, but for the local worker; read by any thread.
+typedef struct bd_peers {
+    bd_peer *items; // by job, then index
+    int count;
+    bd_peer *self;
+    bd_map by_task;
+    bd_rpc_count calls; // in progress, to any of them
+    bd_rpc_count
+        fetches; // several calls one after the other that no execution waits for; cancelled before bd_peers_close
+} bd_peers;
+
+// Channels connect when they are first used. `cluster` and `transport` outlive it.
+void bd_peers_init(bd_peers *p, const braid_cluster *cluster, const char *job, int index,
+                   bd_transport *transport, bd_timers *timers);
+// Ends calls in progress with Cancelled and waits for their callbacks. No call may be begun any more.
+void bd_peers_close(bd_peers *p);
+void bd_peers_fini(bd_peers *p); // after close
+
+// A call to a peer, without a deadline: fill in the rest. Attend, which is held open, watches the peer.
+bd_rpc_options bd_peer_rpc(const bd_peer *peer, const char *method);
+
+// What a caller of `method` (its name without the service) sees of an error of the call itself: a peer that cannot be reached is
+// named. A consequence of another error names its own cause, which is not this peer.
+void bd_peer_explain(const bd_peer *peer, const char *method, const braid_status *from, braid_status *st);
+
+// The peer whose task a full device or task name begins with; NULL when there is none.
+const bd_peer *bd_peers_of_device(const bd_peers *p, const char *device, size_t len);
+
+// How many bytes of a device name are its task: "/job:J/replica:0/task:N".
+size_t bd_task_name_len(const char *device, size_t len);
+
+#endif

@@ -1,0 +1,204 @@
+// Calls to peers, tied to cancellation tokens; errors on the wire.
+#include "cluster/rpc/rpc.h"
+#include "base/alloc.h"
+#include "base/slab.h"
+#include "base/strbuf.h"
+#include "base/thread.h"
+#include <string.h>
+
+// Two references: `done` and the starter. The one that comes last frees it; the handle of the call is known
+// only to the starter at first, so a cancellation that comes before is kept in `cancelled`.
+typedef struct rpc {
+    bd_transport *transport;
+    bd_cancellation *cancellation; // a reference; NULL
+    bd_cancel_hook hook;
+    bool is_hooked;
+    bd_call_done_fn done;
+    void *arg;
+    bd_mutex mu;
+    bd_call *call;       // guarded by mu; NULL before it is known
+    bool cancelled;      // guarded by mu
+    bool has_ended;      // there is nothing to cancel; guarded by mu
+    bd_rpc_count *count; // NULL
+    atomic_int refs;
+} rpc;
+
+void bd_rpc_count_init(bd_rpc_count *c)
+{
+    bd_mutex_init(&c->mu);
+    bd_cond_init(&c->none);
+    c->count = 0;
+}
+
+void bd_rpc_count_fini(bd_rpc_count *c)
+{
+    bd_cond_fini(&c->none);
+    bd_mutex_fini(&c->mu);
+}
+
+void bd_rpc_count_wait(bd_rpc_count *c)
+{
+    bd_mutex_lock(&c->mu);
+    while (c->count > 0) // ends: the calls are cancelled
+        bd_cond_wait(&c->none, &c->mu);
+    bd_mutex_unlock(&c->mu);
+}
+
+void bd_rpc_count_change(bd_rpc_count *c, int change)
+{
+    bd_mutex_lock(&c->mu);
+    c->count += change;
+    if (c->count == 0) bd_cond_broadcast(&c->none);
+    bd_mutex_unlock(&c->mu);
+}
+
+static void rpc_unref(rpc *r)
+{
+    if (atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) != 1) return;
+    if (r->is_hooked) bd_cancellation_remove(r->cancellation, &r->hook);
+    bd_cancellation_unref(r->cancellation);
+    r->transport->call_release(r->call);
+    bd_mutex_fini(&r->mu);
+    bd_rpc_count *count = r->count;
+    bd_recycled_free(r);
+    if (count) bd_rpc_count_change(count, -1);
+}
+
+static void token_cancelled(bd_cancel_hook *hook, const braid_status *why)
+{
+    (void)why;
+    rpc *r = BD_CONTAINER_OF(hook, rpc, hook);
+    bd_mutex_lock(&r->mu);
+    r->cancelled = true;
+    if (r->call && !r->has_ended) r->transport->call_cancel(r->call);
+    bd_mutex_unlock(&r->mu);
+}
+
+static void call_done(void *arg, bd_message *response, const braid_status *st)
+{
+    rpc *r = arg;
+    BD_STATUS(why);
+    const bool is_echo =
+        st->code == BRAID_CANCELLED && r->cancellation && bd_cancellation_status(r->cancellation, why);
+    bd_mutex_lock(&r->mu);
+    r->has_ended = true;
+    bd_mutex_unlock(&r->mu);
+    r->done(r->arg, response, is_echo ? why : st); // may cancel the token: a step ends with its last call
+    rpc_unref(r);
+}
+
+void bd_rpc_start(const bd_rpc_options *options, bd_message *request, bd_call_done_fn done, void *arg)
+{
+    rpc *r = bd_recycled(sizeof *r);
+    r->transport = options->transport;
+    r->done = done;
+    r->arg = arg;
+    r->hook.fn = token_cancelled;
+    r->count = options->count;
+    if (r->count) bd_rpc_count_change(r->count, +1);
+    atomic_init(&r->refs, 2);
+    bd_mutex_init(&r->mu);
+    if (options->cancellation) {
+        r->cancellation = bd_cancellation_ref(options->cancellation);
+        r->is_hooked = true;
+        if (!bd_cancellation_add(r->cancellation, &r->hook)) r->cancelled = true;
+    }
+    const bd_call_options call_options = {.method = options->method,
+                                          .deadline_ns = options->deadline_ns,
+                                          .wait_for_ready = options->wait_for_ready,
+                                          .watches = options->watches};
+    bd_call *call = options->transport->call(options->channel, &call_options, request, call_done, r);
+    bd_mutex_lock(&r->mu);
+    r->call = call;
+    const bool cancelled = r->cancelled && !r->has_ended;
+    bd_mutex_unlock(&r->mu);
+    if (cancelled) options->transport->call_cancel(call);
+    rpc_unref(r);
+}
+
+void bd_rpc_start_proto(const bd_rpc_options *options, const ProtobufCMessage *request, bd_call_done_fn done,
+                        void *arg)
+{
+    bd_message message;
+    bd_message_init(&message);
+    bd_proto_pack_message(request, &message);
+    bd_rpc_start(options, &message, done, arg);
+}
+
+typedef struct waiting {
+    bd_event event;
+    bd_message *response;
+    braid_status *st;
+} waiting;
+
+static void wake(void *arg, bd_message *response, const braid_status *st)
+{
+    waiting *w = arg;
+    bd_message_move(w->response, response);
+    bd_status_copy(w->st, st);
+    bd_event_set(&w->event);
+}
+
+braid_code bd_rpc_wait(const bd_rpc_options *options, const ProtobufCMessage *request, bd_message *response,
+                       braid_status *st)
+{
+    waiting w = {.response = response, .st = st};
+    bd_event_init(&w.event);
+    bd_rpc_start_proto(options, request, wake, &w);
+    bd_event_wait(&w.event); // ends with the call: by an answer, its deadline, its token, or the peer's end
+    bd_event_fini(&w.event);
+    return st->code;
+}
+
+// ---- Errors on the wire ----
+
+char *bd_wire_error_message(const braid_status *st)
+{
+    return bd_asprintf("%s%s", st->derived ? BD_DERIVED_MARKER : "", st->message ? st->message : "");
+}
+
+void bd_wire_error_read(braid_status *st, int code, const char *message)
+{
+    const bool derived = bd_str_starts_with(message, BD_DERIVED_MARKER);
+    const bool known = code > BRAID_OK && code <= BRAID_UNAUTHENTICATED;
+    bd_fail(st, known ? (braid_code)code : BRAID_UNKNOWN, "%s",
+            message + (derived ? strlen(BD_DERIVED_MARKER) : 0));
+    st->derived = derived;
+}
+
+void bd_wire_error_unmark(braid_status *st)
+{
+    if (!st->message || !bd_str_starts_with(st->message, BD_DERIVED_MARKER)) return;
+    char *text = bd_strdup(st->message + strlen(BD_DERIVED_MARKER));
+    bd_fail(st, st->code, "%s", text);
+    st->derived = true;
+    bd_free(text);
+}
+
+void bd_incoming_reply_proto(bd_incoming *call, const ProtobufCMessage *response)
+{
+    bd_message message;
+    bd_message_init(&message);
+    bd_proto_pack_message(response, &message);
+    BD_STATUS(ok);
+    bd_incoming_reply(call, &message, ok);
+}
+
+void bd_incoming_reply_status(void *call, const braid_status *st)
+{
+    bd_message empty;
+    bd_message_init(&empty);
+    if (st->code)
+        bd_incoming_reply_error(call, st);
+    else
+        bd_incoming_reply(call, &empty, st);
+}
+
+void bd_incoming_reply_error(bd_incoming *call, const braid_status *st)
+{
+    BD_STATUS(marked);
+    char *text = bd_wire_error_message(st);
+    bd_fail(marked, st->code, "%s", text);
+    bd_free(text);
+    bd_incoming_reply(call, NULL, marked);
+}

@@ -1,0 +1,64 @@
+// One call to a peer: a transport's call tied to a cancellation token, and protobuf-c messages as requests.
+#ifndef BD_CLUSTER_RPC_RPC_H
+#define BD_CLUSTER_RPC_RPC_H
+
+#include "base/thread.h"
+#include "cluster/transport/transport.h"
+#include "op/cancellation.h"
+#include "proto/pack.h"
+
+// Counts what is in progress, so that somebody can wait for the last of it.
+typedef struct bd_rpc_count {
+    bd_mutex mu;
+    bd_cond none;
+    int count; // guarded by mu
+} bd_rpc_count;
+
+void bd_rpc_count_init(bd_rpc_count *c);
+void bd_rpc_count_fini(bd_rpc_count *c);
+void bd_rpc_count_change(bd_rpc_count *c, int change);
+// Waits until nothing is in progress: cancel it before.
+void bd_rpc_count_wait(bd_rpc_count *c);
+
+typedef struct bd_rpc_options {
+    bd_transport *transport;
+    bd_channel *channel;
+    const char *method;            // static
+    int64_t deadline_ns;           // BD_FOREVER for none
+    bool wait_for_ready, watches;  // as in bd_call_options
+    bd_cancellation *cancellation; // NULL: none; cancels the call
+    bd_rpc_count *count;           // NULL: none; outlives the call
+} bd_rpc_options;
+
+// Begins a call; `done` runs exactly once, as bd_call_done_fn says. When the token was cancelled, the status
+// is why. `request` is taken over.
+void bd_rpc_start(const bd_rpc_options *options, bd_message *request, bd_call_done_fn done, void *arg);
+
+// The same with a small message as the request.
+void bd_rpc_start_proto(const bd_rpc_options *options, const ProtobufCMessage *request, bd_call_done_fn done,
+                        void *arg);
+
+// Begins a call and waits for its end. `response` is empty before; the caller ends it (bd_message_fini).
+braid_code bd_rpc_wait(const bd_rpc_options *options, const ProtobufCMessage *request, bd_message *response,
+                       braid_status *st);
+
+// ---- Errors on the wire ----
+
+// An error that is a consequence of another one of the same step begins with this on the wire, as in
+// TensorFlow.
+#define BD_DERIVED_MARKER "[_Derived_]"
+
+// The message of `st` as a peer gets it (bd_free).
+char *bd_wire_error_message(const braid_status *st);
+// Sets `st` from what a peer sent: takes the marker off.
+void bd_wire_error_read(braid_status *st, int code, const char *message);
+// Takes the marker off a status that came as it is.
+void bd_wire_error_unmark(braid_status *st);
+
+// Answers a call: with a small message, or with an error (`st` not OK).
+void bd_incoming_reply_proto(bd_incoming *call, const ProtobufCMessage *response);
+void bd_incoming_reply_error(bd_incoming *call, const braid_status *st);
+// With an error, or with the message that has no fields set. `call` is a bd_incoming.
+void bd_incoming_reply_status(void *call, const braid_status *st);
+
+#endif

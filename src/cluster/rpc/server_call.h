@@ -1,0 +1,41 @@
+// A call that a server works on: tied to a token that is cancelled when the client is gone, and to what the
+// work holds.
+#ifndef BD_CLUSTER_RPC_SERVER_CALL_H
+#define BD_CLUSTER_RPC_SERVER_CALL_H
+
+#include "cluster/rpc/rpc.h"
+#include "cluster/transport/transport.h"
+#include "op/cancellation.h"
+#include <stdatomic.h>
+
+// First member of what a call's work holds. Two references: the work's, dropped after the reply, and that of
+// the call's end. `destroy` frees it with the last one.
+typedef struct bd_served {
+    bd_incoming *call; // valid until the reply
+    bd_cancellation *cancellation;
+    const bd_cancellation *server; // of the server; not owned
+    void (*destroy)(struct bd_served *s);
+    atomic_int refs;
+} bd_served;
+
+// The token is a child of `parent`: that of `server`, the server's own, or one below it.
+void bd_served_init(bd_served *s, bd_incoming *call, bd_cancellation *parent, const bd_cancellation *server,
+                    void (*destroy)(bd_served *s));
+// Whether the client has cancelled or is gone.
+static inline bool bd_served_is_cancelled(const bd_served *s)
+{
+    return bd_cancellation_is_cancelled(s->cancellation);
+}
+
+// What the caller gets to know of an error: what is cancelled because the server stops is Aborted to others,
+// so that they try again.
+void bd_served_error(const bd_served *s, const braid_status *from, braid_status *st);
+
+// Answer the call and drop the work's reference.
+void bd_served_reply(bd_served *s, bd_message *response);
+void bd_served_reply_proto(bd_served *s, const ProtobufCMessage *response);
+void bd_served_reply_error(bd_served *s, const braid_status *st);
+// With an error, or with the message that has no fields set. `served` is a bd_served.
+void bd_served_reply_status(void *served, const braid_status *st);
+
+#endif

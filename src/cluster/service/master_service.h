@@ -1,0 +1,31 @@
+// What the files of MasterService share: its handlers, and reading what several requests have.
+#ifndef BD_CLUSTER_SERVICE_MASTER_SERVICE_H
+#define BD_CLUSTER_SERVICE_MASTER_SERVICE_H
+
+#include "cluster/master/master.h"
+#include "cluster/transport/transport.h"
+#include "tensorflow/core/protobuf/config.pb-c.h"
+
+struct braid_server;
+
+// callable_service.c
+void bd_serve_make_callable(struct braid_server *server, bd_incoming *call);
+void bd_serve_run_callable(struct braid_server *server, bd_incoming *call);
+void bd_serve_release_callable(struct braid_server *server, bd_incoming *call);
+
+// partial_service.c
+void bd_serve_partial_run_setup(struct braid_server *server, bd_incoming *call);
+
+// run_step_request.c
+// Whether text can be a name: no node's name holds a control character, and the plan cache relies on that.
+bool bd_is_name(const uint8_t *text, size_t len);
+// NotFound, as for names that there are not, when a name of the signature cannot be one.
+braid_code bd_signature_check(const bd_run_signature *signature, braid_status *st);
+// What a run heeds of RunOptions (NULL: none were given). Unimplemented, by name, what would change what it does and is not there.
+braid_code bd_run_options_read(const Tensorflow__RunOptions *options, bd_master_run_args *args,
+                               braid_status *st);
+// Aborted when a request of this number has come before; 0 is no number.
+braid_code bd_run_id_check(struct braid_server *server, const char *method, int64_t request_id,
+                           braid_status *st);
+
+#endif

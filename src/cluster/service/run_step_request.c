@@ -1,0 +1,69 @@
+// What the requests of MasterService that run something have in common.
+#include "cluster/service/master_service.h"
+#include "cluster/server_internal.h"
+#include <string.h>
+
+bool bd_is_name(const uint8_t *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (text[i] < ' ') return false;
+    return true;
+}
+
+static const char *find_bad(const char *const *names, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (!bd_is_name((const uint8_t *)names[i], strlen(names[i]))) return names[i];
+    return NULL;
+}
+
+braid_code bd_signature_check(const bd_run_signature *s, braid_status *st)
+{
+    const char *bad;
+    if ((bad = find_bad(s->feeds, s->feed_count)) || (bad = find_bad(s->connect_to, s->connection_count)) ||
+        (bad = find_bad(s->connect_from, s->connection_count)))
+        return bd_fail(st, BRAID_NOT_FOUND,
+                       "FeedInputs: unable to find feed output %.256s: the name holds a control character",
+                       bad);
+    if ((bad = find_bad(s->fetches, s->fetch_count)))
+        return bd_fail(st, BRAID_NOT_FOUND,
+                       "FetchOutputs node %.256s: not found: the name holds a control character", bad);
+    if ((bad = find_bad(s->targets, s->target_count)))
+        return bd_fail(
+            st, BRAID_NOT_FOUND,
+            "PruneForTargets: Some target nodes not found: %.256s (the name holds a control character)", bad);
+    return BRAID_OK;
+}
+
+// A watch that names no place to send tensors to has nothing to do.
+static braid_code check_debug_options(const Tensorflow__DebugOptions *o, braid_status *st)
+{
+    for (size_t i = 0; i < o->n_debug_tensor_watch_opts; i++) {
+        const Tensorflow__DebugTensorWatch *watch = o->debug_tensor_watch_opts[i];
+        if (watch->n_debug_urls > 0)
+            return bd_fail(
+                st, BRAID_UNIMPLEMENTED,
+                "RunOptions.debug_options: tensors cannot be watched (tfdbg), and none of '%.200s' is sent to "
+                "'%.200s'; fetch it instead",
+                watch->node_name, watch->debug_urls[0]);
+    }
+    return BRAID_OK;
+}
+
+braid_code bd_run_options_read(const Tensorflow__RunOptions *o, bd_master_run_args *args, braid_status *st)
+{
+    if (!o) return BRAID_OK;
+    if (o->debug_options && check_debug_options(o->debug_options, st)) return st->code;
+    args->timeout_ms = o->timeout_in_ms;
+    if (o->experimental) args->collective_graph_key = o->experimental->collective_graph_key;
+    args->wants_stats = o->trace_level > TENSORFLOW__RUN_OPTIONS__TRACE_LEVEL__NO_TRACE;
+    args->wants_partition_graphs = o->output_partition_graphs;
+    return BRAID_OK;
+}
+
+braid_code bd_run_id_check(braid_server *server, const char *method, int64_t request_id, braid_status *st)
+{
+    if (bd_request_ids_add(&server->run_ids, request_id)) return BRAID_OK;
+    return bd_fail(st, BRAID_ABORTED, "The same %s request was received twice: request %lld has come before",
+                   method, (long long)request_id);
+}

@@ -1,0 +1,34 @@
+// Calls of WorkerService that need nothing of this worker: TensorFlow's masters and tasks make them, and want an answer.
+//
+// Logging: transfers of a traced step are in the StepStats of its RunGraph already, so there are no steps to be told of apart. Tracing:
+// there is no profiler of the process. MarkRecvFinished: answers are not kept for a repeated request, so there is none to be dropped.
+#include "cluster/rpc/rpc.h"
+#include "cluster/service/worker_service.h"
+#include "proto/pack.h"
+#include "tensorflow/core/protobuf/worker.pb-c.h"
+
+static void answer(bd_incoming *call, const ProtobufCMessageDescriptor *request)
+{
+    BD_STATUS(st);
+    BD_PROTO_ARENA(arena);
+    bd_proto_unpack_message(request, &call->request, arena, st);
+    bd_incoming_reply_status(call, st);
+}
+
+void bd_serve_logging(struct braid_server *server, bd_incoming *call)
+{
+    (void)server;
+    answer(call, &tensorflow__logging_request__descriptor);
+}
+
+void bd_serve_tracing(struct braid_server *server, bd_incoming *call)
+{
+    (void)server;
+    answer(call, &tensorflow__tracing_request__descriptor);
+}
+
+void bd_serve_mark_recv_finished(struct braid_server *server, bd_incoming *call)
+{
+    (void)server;
+    answer(call, &tensorflow__mark_recv_finished_request__descriptor);
+}

@@ -1,0 +1,19 @@
+// Sessions on a cluster: the implementations behind braid_session_open.
+#ifndef BD_CLUSTER_SESSION_CLIENT_SESSION_H
+#define BD_CLUSTER_SESSION_CLIENT_SESSION_H
+
+#include "cluster/transport/transport.h"
+#include "runtime/session.h"
+
+// On the master of a server in this process, called directly (server_session.c). Waits for the tasks.
+braid_code bd_server_session_new(const braid_session_options *options, bd_session **out, braid_status *st);
+
+// On the master of another process, over TensorFlow's MasterService (remote_session.c). Waits for the server
+// and the tasks. `transport` NULL: a gRPC transport of its own; else it outlives the session.
+braid_code bd_remote_session_new(const braid_session_options *options, bd_transport *transport,
+                                 bd_session **out, braid_status *st);
+
+// A list of devices with names as one block (bd_free).
+bd_device_info *bd_device_infos_copy(const bd_device_info *devices, int count);
+
+#endif

@@ -1,0 +1,70 @@
+// The session on a server of another process: what its files share.
+#ifndef BD_CLUSTER_SESSION_REMOTE_SESSION_INTERNAL_H
+#define BD_CLUSTER_SESSION_REMOTE_SESSION_INTERNAL_H
+
+#include "base/thread.h"
+#include "cluster/session/client_session.h"
+#include "cluster/rpc/rpc.h"
+
+typedef struct bd_remote_session {
+    bd_session base;
+    char *target;
+    bd_transport *transport;
+    bool owns_transport;
+    bd_channel *channel;
+    bd_cancellation *cancellation;
+    bd_rpc_count calls;
+    char *handle;
+    int64_t operation_timeout_ms;
+    int64_t version; // of the graph; changed by extend, which is called by one thread at a time
+    bd_mutex mu;
+    bool is_ending; // no call may be begun any more; guarded by mu
+} bd_remote_session;
+
+static inline bd_remote_session *bd_remote_of(bd_session *s)
+{
+    return BD_CONTAINER_OF(s, bd_remote_session, base);
+}
+
+// A call of the server with the session's token, and no deadline.
+bd_rpc_options bd_remote_rpc(bd_remote_session *s, const char *method);
+// Gives a call the deadline of a step with this timeout (0: the session's own): a little after the server's.
+void bd_remote_limit(const bd_remote_session *s, int64_t timeout_ms, bd_rpc_options *options);
+
+// Calls and waits. `request` is used up. Says once that it waits when `what` is given and it takes a moment.
+braid_code bd_remote_call(const bd_remote_session *s, const bd_rpc_options *options, bd_message *request,
+                          const char *what, bd_message *response, braid_status *st);
+braid_code bd_remote_call_proto(const bd_remote_session *s, const bd_rpc_options *options,
+                                const ProtobufCMessage *request, const char *what, bd_message *response,
+                                braid_status *st);
+
+// How a step is to be run, beside its signature.
+typedef struct bd_remote_step {
+    int64_t timeout_ms;
+    bd_message *metadata;    // NULL: not traced
+    const char *partial_run; // the one it is a call of; NULL: none
+} bd_remote_step;
+
+braid_code bd_remote_run_step(bd_remote_session *s, const bd_run_signature *signature,
+                              const braid_tensor *const *feed_values, braid_tensor *fetch_values,
+                              const bd_remote_step *step, braid_status *st);
+
+// The RunMetadata in `rest`, an answer without its tensors, where it is field 2.
+braid_code bd_remote_take_metadata(const void *rest, size_t len, bd_message *metadata, braid_status *st);
+
+// ---- Callables and partial runs (remote_handles.c): as in bd_session_ops ----
+
+braid_code bd_remote_make_callable(bd_session *base, const bd_run_signature *signature,
+                                   const bd_callable_options *options, int64_t *handle, braid_status *st);
+braid_code bd_remote_run_callable(bd_session *base, int64_t handle, const bd_run_signature *signature,
+                                  const braid_tensor *const *feed_values, braid_tensor *fetch_values,
+                                  bd_message *metadata, braid_status *st);
+void bd_remote_release_callable(bd_session *base, int64_t handle);
+braid_code bd_remote_setup_partial_run(bd_session *base, const bd_run_signature *signature, char **handle,
+                                       braid_status *st);
+braid_code bd_remote_run_partial(bd_session *base, const char *handle, const bd_run_signature *signature,
+                                 const braid_tensor *const *feed_values, braid_tensor *fetch_values,
+                                 int64_t timeout_ms, braid_status *st);
+void bd_remote_end_partial_run(bd_session *base, const char *handle);
+
+#endif

@@ -1,0 +1,302 @@
+// The session on a server of this process: calls its master directly, so that nothing is serialized but the
+// graph.
+//
+// A run waits on its own thread, and the part of the step that is this task's runs on it, too.
+#include "base/alloc.h"
+#include "base/thread.h"
+#include "base/wire.h"
+#include "cluster/session/client_session.h"
+#include "cluster/server_internal.h"
+
+typedef struct server_session {
+    bd_session base;
+    braid_server *server;
+    bd_master_session *session; // a reference
+    int64_t operation_timeout_ms;
+} server_session;
+
+static server_session *of(bd_session *s)
+{
+    return BD_CONTAINER_OF(s, server_session, base);
+}
+
+// What a call that ends by a callback leaves for the thread that waits for it.
+typedef struct result {
+    bd_event event;
+    braid_status *st; // not owned
+    bd_master_session *session;
+    bd_device_info *devices;
+    int device_count;
+    int64_t generation;
+    int64_t callable;
+    char *partial_run;
+} result;
+
+static void set_done(void *arg, const braid_status *st)
+{
+    result *r = arg;
+    bd_status_copy(r->st, st);
+    bd_event_set(&r->event);
+}
+
+static braid_code wait(result *r)
+{
+    bd_event_wait(&r->event); // ends as the operation does: see master.h and notifications.h
+    bd_event_fini(&r->event);
+    return r->st->code;
+}
+
+static braid_code extend(bd_session *base, const braid_graph *graph, int from, braid_status *st)
+{
+    bd_message graph_def;
+    bd_message_init(&graph_def);
+    bd_wire_writer writer;
+    bd_wire_writer_init(&writer, &graph_def);
+    bd_graph_write(graph, from, false, &writer);
+    bd_wire_writer_finish(&writer);
+    int64_t version = -1;
+    bd_master_extend(of(base)->session, &graph_def, &version, st);
+    bd_message_fini(&graph_def);
+    return st->code;
+}
+
+static braid_code run(bd_session *base, const bd_run_signature *signature,
+                      const braid_tensor *const *feed_values, braid_tensor *fetch_values, int64_t timeout_ms,
+                      bd_message *metadata, braid_status *st)
+{
+    server_session *s = of(base);
+    const bd_master_run_args args = {
+        .signature = signature,
+        .feeds = feed_values,
+        .fetches = fetch_values,
+        .timeout_ms = timeout_ms,
+        .may_wait = true,
+        .wants_stats = metadata != NULL,
+        .metadata = metadata,
+    };
+    result r = {.st = st};
+    bd_event_init(&r.event);
+    bd_master_run(s->session, &args, bd_master_session_cancellation(s->session), set_done, &r);
+    return wait(&r);
+}
+
+// ---- Callables and partial runs ----
+
+static void set_callable(void *arg, int64_t handle, const braid_status *st)
+{
+    result *r = arg;
+    r->callable = handle;
+    set_done(r, st);
+}
+
+static braid_code make_callable(bd_session *base, const bd_run_signature *signature,
+                                const bd_callable_options *options, int64_t *handle, braid_status *st)
+{
+    server_session *s = of(base);
+    const bd_master_run_args args = {
+        .signature = signature,
+        .timeout_ms = options->timeout_ms,
+        .wants_stats = options->is_traced,
+        .may_wait = true,
+    };
+    result r = {.st = st};
+    bd_event_init(&r.event);
+    bd_master_make_callable(s->session, &args, bd_master_session_cancellation(s->session), set_callable, &r);
+    wait(&r);
+    *handle = r.callable;
+    return st->code;
+}
+
+static braid_code run_callable(bd_session *base, int64_t handle, const bd_run_signature *signature,
+                               const braid_tensor *const *feed_values, braid_tensor *fetch_values,
+                               bd_message *metadata, braid_status *st)
+{
+    (void)signature; // the callable knows it
+    server_session *s = of(base);
+    bd_callable *c = bd_master_find_callable(s->session, handle, st);
+    if (!c) return st->code;
+    bd_message unwanted;
+    bd_message_init(&unwanted);
+    bd_master_run_args args = bd_callable_args(c);
+    args.feeds = feed_values;
+    args.fetches = fetch_values;
+    args.may_wait = true;
+    if (args.wants_stats) args.metadata = metadata ? metadata : &unwanted;
+    result r = {.st = st};
+    bd_event_init(&r.event);
+    bd_master_run(s->session, &args, bd_master_session_cancellation(s->session), set_done, &r);
+    wait(&r);
+    bd_callable_unref(c);
+    bd_message_fini(&unwanted);
+    return st->code;
+}
+
+static void release_callable(bd_session *base, int64_t handle)
+{
+    bd_master_release_callable(of(base)->session, handle);
+}
+
+static void set_partial_run(void *arg, const char *handle, const braid_status *st)
+{
+    result *r = arg;
+    if (handle) r->partial_run = bd_strdup(handle);
+    set_done(r, st);
+}
+
+static braid_code setup_partial_run(bd_session *base, const bd_run_signature *signature, char **handle,
+                                    braid_status *st)
+{
+    server_session *s = of(base);
+    result r = {.st = st};
+    bd_event_init(&r.event);
+    bd_master_setup_partial_run(s->session, signature, bd_master_session_cancellation(s->session),
+                                set_partial_run, &r);
+    wait(&r);
+    *handle = r.partial_run;
+    return st->code;
+}
+
+static braid_code run_partial(bd_session *base, const char *handle, const bd_run_signature *signature,
+                              const braid_tensor *const *feed_values, braid_tensor *fetch_values,
+                              int64_t timeout_ms, braid_status *st)
+{
+    server_session *s = of(base);
+    const bd_master_run_args args = {
+        .signature = signature,
+        .feeds = feed_values,
+        .fetches = fetch_values,
+        .timeout_ms = timeout_ms,
+        .may_wait = true,
+    };
+    result r = {.st = st};
+    bd_event_init(&r.event);
+    bd_master_run_partial(s->session, handle, &args, bd_master_session_cancellation(s->session), set_done,
+                          &r);
+    return wait(&r);
+}
+
+static void end_partial_run(bd_session *base, const char *handle)
+{
+    bd_master_end_partial(of(base)->session, handle);
+}
+
+// ---- Devices, announcements ----
+
+static void set_devices(void *arg, const bd_device_info *devices, int count, const braid_status *st)
+{
+    result *r = arg;
+    if (!st->code) r->devices = bd_device_infos_copy(devices, count);
+    r->device_count = count;
+    set_done(r, st);
+}
+
+static braid_code list_devices(bd_session *base, bd_device_info **devices, int *count, braid_status *st)
+{
+    server_session *s = of(base);
+    result r = {.st = st};
+    bd_event_init(&r.event);
+    bd_master_list_devices(s->server->master, bd_master_session_handle(s->session),
+                           bd_master_session_cancellation(s->session), set_devices, &r);
+    wait(&r);
+    *devices = r.devices;
+    *count = r.device_count;
+    return st->code;
+}
+
+static void set_generation(void *arg, int64_t generation, const braid_status *st)
+{
+    result *r = arg;
+    r->generation = generation;
+    set_done(r, st);
+}
+
+static braid_code announce(bd_session *base, const char *key, braid_status *st)
+{
+    server_session *s = of(base);
+    result r = {.st = st};
+    bd_event_init(&r.event);
+    bd_announcements_announce(s->server->announcements, key, true, bd_master_session_cancellation(s->session),
+                              set_generation, &r);
+    return wait(&r);
+}
+
+static braid_code await(bd_session *base, const char *key, int64_t seen, int64_t timeout_ms,
+                        int64_t *generation, braid_status *st)
+{
+    server_session *s = of(base);
+    result r = {.st = st};
+    bd_event_init(&r.event);
+    bd_announcements_await(s->server->announcements, key, seen, true,
+                           timeout_ms > 0 ? bd_deadline_after_ms(timeout_ms) : BD_FOREVER,
+                           bd_master_session_cancellation(s->session), set_generation, &r);
+    wait(&r);
+    *generation = r.generation;
+    return st->code;
+}
+
+// Closes the master's session, which ends what is in progress. Somebody may have closed it before: a Reset,
+// or the end of the server. It is gone either way.
+static void cancel(bd_session *base)
+{
+    server_session *s = of(base);
+    BD_STATUS(unwanted);
+    result r = {.st = unwanted};
+    bd_event_init(&r.event);
+    bd_master_close_session(s->server->master, bd_master_session_handle(s->session), set_done, &r);
+    wait(&r);
+}
+
+static braid_code close_session(bd_session *base, braid_status *st)
+{
+    server_session *s = of(base);
+    bd_master_session_unref(s->session);
+    bd_free(s);
+    return st->code;
+}
+
+static void set_session(void *arg, bd_master_session *session, const braid_status *st)
+{
+    result *r = arg;
+    r->session = session;
+    set_done(r, st);
+}
+
+braid_code bd_server_session_new(const braid_session_options *options, bd_session **out, braid_status *st)
+{
+    static const bd_session_ops ops = {.extend = extend,
+                                       .run = run,
+                                       .make_callable = make_callable,
+                                       .run_callable = run_callable,
+                                       .release_callable = release_callable,
+                                       .setup_partial_run = setup_partial_run,
+                                       .run_partial = run_partial,
+                                       .end_partial_run = end_partial_run,
+                                       .list_devices = list_devices,
+                                       .announce = announce,
+                                       .await = await,
+                                       .cancel = cancel,
+                                       .close = close_session};
+    const bd_session_config config = {
+        .device_filters = options->device_filters,
+        .device_filter_count = options->device_filter_count,
+        .allow_soft_placement = options->allow_soft_placement,
+        .log_device_placement = options->log_device_placement,
+        .is_isolated = options->isolate_session_state,
+        .operation_timeout_ms = options->operation_timeout_ms,
+        .disabled_rewrites = options->disabled_rewrites,
+    };
+    braid_graph empty;
+    bd_graph_init(&empty);
+    result r = {.st = st};
+    bd_event_init(&r.event);
+    bd_master_create_session(options->server->master, &empty, &config, BD_FOREVER,
+                             options->server->cancellation, set_session, &r);
+    if (wait(&r)) return st->code;
+    server_session *s = bd_calloc(1, sizeof *s);
+    s->base.ops = &ops;
+    s->server = options->server;
+    s->session = r.session;
+    bd_master_hold(r.session); // its client is this process
+    *out = &s->base;
+    return BRAID_OK;
+}

@@ -1,0 +1,186 @@
+// Clusters from JSON and from TF_CONFIG.
+//
+//     {"ps": ["host:port"], "worker": {"1": "host:port"}}                                  JSON: lists, or
+//     maps from index {"cluster": {...}, "task": {"type": "worker", "index": 0}, "environment": "cloud"}
+//     TF_CONFIG {"sparseCluster": {"worker": {"1": ...}, "ps": [...]}, "task": {...}}
+//     TF_CONFIG of dynamic workers
+//
+// What else TF_CONFIG holds (job, model_dir, rpc_layer, ...) is for others. An evaluator is never part of the
+// cluster it evaluates: the job is left out, and to an evaluator itself the cluster is empty.
+#include "base/strbuf.h"
+#include "cluster/spec/cluster_spec.h"
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EVALUATOR "evaluator"
+
+static const char *type_name(const json_t *value)
+{
+    static const char *const names[] = {
+        [JSON_OBJECT] = "an object", [JSON_ARRAY] = "a list",  [JSON_STRING] = "a string",
+        [JSON_INTEGER] = "a number", [JSON_REAL] = "a number", [JSON_TRUE] = "a boolean",
+        [JSON_FALSE] = "a boolean",  [JSON_NULL] = "null",
+    };
+    return value ? names[json_typeof(value)] : "missing";
+}
+
+static braid_code add_task(braid_cluster *c, const char *job, int64_t index, const json_t *address,
+                           braid_status *st)
+{
+    if (!json_is_string(address))
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "/job:%s/task:%lld is %s, not \"host:port\"", job,
+                       (long long)index, type_name(address));
+    return bd_cluster_add(c, job, index, json_string_value(address), st);
+}
+
+static braid_code add_task_list(braid_cluster *c, const char *job, const json_t *list, braid_status *st)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const braid_code code = add_task(c, job, (int64_t)i, json_array_get(list, i), st);
+        if (code) return code;
+    }
+    return BRAID_OK;
+}
+
+static braid_code add_task_map(braid_cluster *c, const char *job, json_t *map, braid_status *st)
+{
+    const char *key;
+    json_t *address;
+    json_object_foreach(map, key, address)
+    {
+        int64_t index;
+        if (!bd_parse_int64(key, &index) || index < 0)
+            return bd_fail(st, BRAID_INVALID_ARGUMENT, "job '%s': '%s' is no task index", job, key);
+        const braid_code code = add_task(c, job, index, address, st);
+        if (code) return code;
+    }
+    return BRAID_OK;
+}
+
+static braid_code add_jobs(braid_cluster *c, json_t *jobs, braid_status *st)
+{
+    if (!json_is_object(jobs))
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "a cluster is an object of jobs, not %s", type_name(jobs));
+    const char *job;
+    json_t *tasks;
+    json_object_foreach(jobs, job, tasks)
+    {
+        braid_code code;
+        if (json_is_array(tasks))
+            code = add_task_list(c, job, tasks, st);
+        else if (json_is_object(tasks))
+            code = add_task_map(c, job, tasks, st);
+        else
+            code = bd_fail(st, BRAID_INVALID_ARGUMENT, "job '%s' is %s, not a list of addresses", job,
+                           type_name(tasks));
+        if (code) return code;
+    }
+    if (braid_cluster_num_tasks(c, "chief") && braid_cluster_num_tasks(c, "master"))
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "a cluster has a chief or a master, not both");
+    return BRAID_OK;
+}
+
+// The text as JSON (json_decref), NULL with an error.
+static json_t *parse(const char *text, braid_status *st)
+{
+    json_error_t error;
+    json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+    if (!root)
+        bd_fail(st, BRAID_INVALID_ARGUMENT, "no valid JSON: %s (line %d, column %d)", error.text, error.line,
+                error.column);
+    return root;
+}
+
+braid_cluster *braid_cluster_from_json(const char *json, braid_status *status)
+{
+    BD_STATUS(unwanted);
+    braid_status *st = status ? status : unwanted;
+    json_t *root = parse(json, st);
+    braid_cluster *c = bd_cluster_new();
+    if (!root || add_jobs(c, root, st)) {
+        bd_status_prefix(st, "Cluster: ");
+        braid_cluster_free(c);
+        c = NULL;
+    }
+    json_decref(root);
+    return c;
+}
+
+// ---- TF_CONFIG ----
+
+static braid_code read_index(const json_t *index, int64_t *out, braid_status *st)
+{
+    *out = 0;
+    if (!index) return BRAID_OK;
+    if (json_is_integer(index))
+        *out = json_integer_value(index);
+    else if (!json_is_string(index) || !bd_parse_int64(json_string_value(index), out))
+        *out = -1;
+    if (*out < 0 || *out > INT32_MAX)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "task: index is no task index");
+    return BRAID_OK;
+}
+
+static braid_code read_this_task(braid_cluster *c, const json_t *task, braid_status *st)
+{
+    if (!task) return BRAID_OK;
+    if (!json_is_object(task))
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "task is %s, not an object with type and index",
+                       type_name(task));
+    const json_t *type = json_object_get(task, "type");
+    if (!type) return BRAID_OK;
+    if (!json_is_string(type) || !json_string_value(type)[0])
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "task: type is %s, not the name of a job",
+                       type_name(type));
+    int64_t index;
+    const braid_code code = read_index(json_object_get(task, "index"), &index, st);
+    if (code) return code;
+    c->this_job = bd_strdup(json_string_value(type));
+    c->this_task = (int)index;
+    return BRAID_OK;
+}
+
+static braid_code check_this_task(const braid_cluster *c, braid_status *st)
+{
+    if (!c->this_job || c->jobs.len == 0 || braid_cluster_address(c, c->this_job, c->this_task))
+        return BRAID_OK;
+    return bd_fail(st, BRAID_INVALID_ARGUMENT, "this is /job:%s/task:%d, which the cluster does not have",
+                   c->this_job, c->this_task);
+}
+
+static braid_code read_tf_config(braid_cluster *c, json_t *root, braid_status *st)
+{
+    if (!json_is_object(root))
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "it is %s, not an object with cluster and task",
+                       type_name(root));
+    braid_code code = read_this_task(c, json_object_get(root, "task"), st);
+    if (code) return code;
+    json_t *jobs = json_object_get(root, "cluster");
+    if (!jobs) jobs = json_object_get(root, "sparseCluster");
+    if (!jobs || (c->this_job && strcmp(c->this_job, EVALUATOR) == 0)) return BRAID_OK;
+    if (json_is_object(jobs)) json_object_del(jobs, EVALUATOR);
+    code = add_jobs(c, jobs, st);
+    return code ? code : check_this_task(c, st);
+}
+
+braid_cluster *braid_cluster_from_tf_config(const char *tf_config, braid_status *status)
+{
+    BD_STATUS(unwanted);
+    braid_status *st = status ? status : unwanted;
+    json_t *root = parse(tf_config, st);
+    braid_cluster *c = bd_cluster_new();
+    if (!root || read_tf_config(c, root, st)) {
+        bd_status_prefix(st, "TF_CONFIG: ");
+        braid_cluster_free(c);
+        c = NULL;
+    }
+    json_decref(root);
+    return c;
+}
+
+braid_cluster *braid_cluster_from_env(braid_status *status)
+{
+    const char *tf_config = getenv("TF_CONFIG");
+    return tf_config && tf_config[0] ? braid_cluster_from_tf_config(tf_config, status) : bd_cluster_new();
+}

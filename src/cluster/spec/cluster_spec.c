@@ -1,0 +1,277 @@
+// Clusters: jobs, tasks and addresses, and what is checked of them.
+#include "cluster/spec/cluster_spec.h"
+#include "base/check.h"
+#include "base/strbuf.h"
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+// Longer job names do not fit device names (graph/device_name.h).
+#define JOB_NAME_MAX 127
+
+// ---- Addresses ----
+
+static bool parse_port(const char *text, int *port)
+{
+    int64_t value;
+    if (!isdigit((unsigned char)text[0]) || !bd_parse_int64(text, &value) || value < 1 || value > 65535)
+        return false;
+    *port = (int)value;
+    return true;
+}
+
+static bool host_is_valid(const char *host, bool in_brackets)
+{
+    struct in6_addr v6;
+    if (in_brackets) return inet_pton(AF_INET6, host, &v6) == 1;
+    for (const char *at = host; *at; at++)
+        if (!isalnum((unsigned char)*at) && !strchr("-._", *at)) return false;
+    return host[0] != 0;
+}
+
+braid_code bd_host_port_parse(const char *text, char host[BD_HOST_LEN_MAX + 1], int *port, braid_status *st)
+{
+    if (strstr(text, "://"))
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "'%s' is no host:port (without a scheme)", text);
+    const char *colon = strrchr(text, ':');
+    if (!colon) return bd_fail(st, BRAID_INVALID_ARGUMENT, "'%s' is no host:port: the port is missing", text);
+    if (!parse_port(colon + 1, port))
+        return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       "'%s' is no host:port: the port is a number from 1 to 65535", text);
+    size_t len = (size_t)(colon - text);
+    const bool in_brackets = len >= 2 && text[0] == '[' && colon[-1] == ']';
+    if (in_brackets) {
+        text++;
+        len -= 2;
+    }
+    if (len > BD_HOST_LEN_MAX) return bd_fail(st, BRAID_INVALID_ARGUMENT, "'%s': the host is too long", text);
+    memcpy(host, text, len);
+    host[len] = 0;
+    if (!host_is_valid(host, in_brackets))
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "'%s' is no host:port: '%s' is no host name or address",
+                       text, host);
+    return BRAID_OK;
+}
+
+bool bd_host_is_loopback(const char *host)
+{
+    struct in_addr v4;
+    struct in6_addr v6;
+    if (inet_pton(AF_INET, host, &v4) == 1) return ntohl(v4.s_addr) >> 24 == 127;
+    if (inet_pton(AF_INET6, host, &v6) == 1) return IN6_IS_ADDR_LOOPBACK(&v6);
+    return strcasecmp(host, "localhost") == 0;
+}
+
+// ---- Jobs and tasks ----
+
+braid_cluster *bd_cluster_new(void)
+{
+    return bd_calloc(1, sizeof(braid_cluster));
+}
+
+void braid_cluster_free(braid_cluster *c)
+{
+    if (!c) return;
+    for (size_t j = 0; j < c->jobs.len; j++) {
+        bd_cluster_job *job = &c->jobs.items[j];
+        for (size_t i = 0; i < job->tasks.len; i++)
+            bd_free(job->tasks.items[i].address);
+        bd_array_free(&job->tasks);
+        bd_free(job->name);
+    }
+    bd_array_free(&c->jobs);
+    bd_free(c->this_job);
+    bd_free(c);
+}
+
+braid_cluster *bd_cluster_copy(const braid_cluster *c)
+{
+    braid_cluster *copy = bd_cluster_new();
+    for (size_t j = 0; j < c->jobs.len; j++) {
+        const bd_cluster_job *from = &c->jobs.items[j];
+        bd_cluster_job to = {.name = bd_strdup(from->name)};
+        for (size_t i = 0; i < from->tasks.len; i++)
+            bd_array_push(&to.tasks, (bd_cluster_task){from->tasks.items[i].index,
+                                                       bd_strdup(from->tasks.items[i].address)});
+        bd_array_push(&copy->jobs, to);
+    }
+    if (c->this_job) copy->this_job = bd_strdup(c->this_job);
+    copy->this_task = c->this_task;
+    return copy;
+}
+
+static bd_cluster_job *find_job(const braid_cluster *c, const char *name)
+{
+    for (size_t j = 0; j < c->jobs.len; j++)
+        if (strcmp(c->jobs.items[j].name, name) == 0) return &c->jobs.items[j];
+    return NULL;
+}
+
+static bd_cluster_task *find_task(const braid_cluster *c, const char *job, int index)
+{
+    const bd_cluster_job *found = job ? find_job(c, job) : NULL;
+    for (size_t i = 0; found && i < found->tasks.len; i++)
+        if (found->tasks.items[i].index == index) return &found->tasks.items[i];
+    return NULL;
+}
+
+static braid_code check_job_name(const char *name, braid_status *st)
+{
+    bool valid = isalpha((unsigned char)name[0]) && strlen(name) <= JOB_NAME_MAX;
+    for (const char *at = name; valid && *at; at++)
+        valid = isalnum((unsigned char)*at) || *at == '_';
+    if (valid) return BRAID_OK;
+    return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                   "'%s' is no job name: letters, digits and '_', beginning with a letter, at most %d", name,
+                   JOB_NAME_MAX);
+}
+
+static braid_code check_new_address(const braid_cluster *c, const char *job, int64_t index,
+                                    const char *address, braid_status *st)
+{
+    char host[BD_HOST_LEN_MAX + 1];
+    int port;
+    braid_code code = bd_host_port_parse(address, host, &port, st);
+    if (code) {
+        bd_status_prefix(st, "/job:%s/task:%lld: ", job, (long long)index);
+        return code;
+    }
+    for (size_t j = 0; j < c->jobs.len; j++) {
+        const bd_cluster_job *other = &c->jobs.items[j];
+        for (size_t i = 0; i < other->tasks.len; i++)
+            if (strcasecmp(other->tasks.items[i].address, address) == 0)
+                return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                               "/job:%s/task:%lld has the address %s of /job:%s/task:%d", job,
+                               (long long)index, address, other->name, other->tasks.items[i].index);
+    }
+    return BRAID_OK;
+}
+
+// Puts an empty item at `at` of an array with room for it.
+static void make_gap(void *items, size_t item_size, size_t len, size_t at)
+{
+    char *base = items;
+    memmove(base + (at + 1) * item_size, base + at * item_size, (len - at) * item_size);
+}
+
+static bd_cluster_job *find_or_add_job(braid_cluster *c, const char *name)
+{
+    bd_cluster_job *job = find_job(c, name);
+    if (job) return job;
+    size_t at = 0;
+    while (at < c->jobs.len && strcmp(c->jobs.items[at].name, name) < 0)
+        at++;
+    bd_array_reserve(&c->jobs, c->jobs.len + 1);
+    make_gap(c->jobs.items, sizeof c->jobs.items[0], c->jobs.len++, at);
+    c->jobs.items[at] = (bd_cluster_job){.name = bd_strdup(name)};
+    return &c->jobs.items[at];
+}
+
+braid_code bd_cluster_add(braid_cluster *c, const char *job_name, int64_t index, const char *address,
+                          braid_status *st)
+{
+    braid_code code = check_job_name(job_name, st);
+    if (code) return code;
+    if (index < 0 || index > INT32_MAX)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "job '%s': %lld is no task index", job_name,
+                       (long long)index);
+    if (find_task(c, job_name, (int)index))
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "/job:%s/task:%lld is given twice", job_name,
+                       (long long)index);
+    code = check_new_address(c, job_name, index, address, st);
+    if (code) return code;
+    bd_cluster_job *job = find_or_add_job(c, job_name);
+    size_t at = 0;
+    while (at < job->tasks.len && job->tasks.items[at].index < index)
+        at++;
+    bd_array_reserve(&job->tasks, job->tasks.len + 1);
+    make_gap(job->tasks.items, sizeof job->tasks.items[0], job->tasks.len++, at);
+    job->tasks.items[at] = (bd_cluster_task){(int)index, bd_strdup(address)};
+    return BRAID_OK;
+}
+
+void bd_cluster_set_address(braid_cluster *c, const char *job, int index, const char *address)
+{
+    bd_cluster_task *task = find_task(c, job, index);
+    BD_ASSERT(task);
+    bd_free(task->address);
+    task->address = bd_strdup(address);
+}
+
+// ---- From lists of hosts ----
+
+static braid_code add_hosts(braid_cluster *c, const char *job, const char *hosts, braid_status *st)
+{
+    if (!hosts || !hosts[0]) return BRAID_OK;
+    const char *piece;
+    size_t len;
+    int64_t index = 0;
+    while (bd_split_next(&hosts, ',', &piece, &len)) {
+        char *address = bd_strndup(piece, len);
+        const braid_code code = bd_cluster_add(c, job, index++, address, st);
+        bd_free(address);
+        if (code) return code;
+    }
+    return BRAID_OK;
+}
+
+braid_cluster *braid_cluster_from_hosts(const char *ps_hosts, const char *worker_hosts, braid_status *status)
+{
+    BD_STATUS(unwanted);
+    braid_status *st = status ? status : unwanted;
+    braid_cluster *c = bd_cluster_new();
+    if (add_hosts(c, "ps", ps_hosts, st) || add_hosts(c, "worker", worker_hosts, st)) {
+        braid_cluster_free(c);
+        return NULL;
+    }
+    return c;
+}
+
+// ---- Reading ----
+
+int braid_cluster_num_jobs(const braid_cluster *c)
+{
+    return (int)c->jobs.len;
+}
+
+const char *braid_cluster_job(const braid_cluster *c, int index)
+{
+    return index >= 0 && (size_t)index < c->jobs.len ? c->jobs.items[index].name : NULL;
+}
+
+int braid_cluster_num_tasks(const braid_cluster *c, const char *name)
+{
+    const bd_cluster_job *job = name ? find_job(c, name) : NULL;
+    return job ? (int)job->tasks.len : 0;
+}
+
+int braid_cluster_task_index(const braid_cluster *c, const char *name, int i)
+{
+    const bd_cluster_job *job = name ? find_job(c, name) : NULL;
+    return job && i >= 0 && (size_t)i < job->tasks.len ? job->tasks.items[i].index : -1;
+}
+
+const char *braid_cluster_address(const braid_cluster *c, const char *job, int index)
+{
+    const bd_cluster_task *task = find_task(c, job, index);
+    return task ? task->address : NULL;
+}
+
+const char *braid_cluster_this_job(const braid_cluster *c)
+{
+    return c->this_job;
+}
+
+int braid_cluster_this_task(const braid_cluster *c)
+{
+    return c->this_task;
+}
+
+int bd_cluster_task_count(const braid_cluster *c)
+{
+    int count = 0;
+    for (size_t j = 0; j < c->jobs.len; j++)
+        count += (int)c->jobs.items[j].tasks.len;
+    return count;
+}

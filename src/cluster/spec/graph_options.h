@@ -1,0 +1,22 @@
+// Which rewrites of graphs a client's GraphOptions switch off, and saying so to other tasks.
+#ifndef BD_CLUSTER_SPEC_GRAPH_OPTIONS_H
+#define BD_CLUSTER_SPEC_GRAPH_OPTIONS_H
+
+#include "tensorflow/core/protobuf/config.pb-c.h"
+
+// BRAID_REWRITE_... that are off. optimizer_options: L0 switches all off but those whose do_... flag is set.
+// rewrite_options: a toggle switches its rewrite off or, over L0, on; disable_meta_optimizer leaves what
+// TensorFlow does without the meta-optimizer, constants and common subexpressions. `o` may be NULL.
+unsigned bd_graph_options_read(const Tensorflow__GraphOptions *o);
+
+// The memory of a message that bd_graph_options_make makes.
+typedef struct bd_graph_options {
+    Tensorflow__GraphOptions message;
+    Tensorflow__OptimizerOptions optimizer;
+    Tensorflow__RewriterConfig rewriter;
+} bd_graph_options;
+
+// GraphOptions that bd_graph_options_read reads as `disabled`; NULL for none.
+Tensorflow__GraphOptions *bd_graph_options_make(unsigned disabled, bd_graph_options *memory);
+
+#endif

@@ -1,0 +1,491 @@
+// The worker of this process: sessions, graphs and what ends them. Running a graph is in worker_run.c.
+//
+// A plan's kernels of stateful nodes live in its session (bd_kernel_store), so a graph holds its session; an
+// execution holds its graph. Deleting a session or a graph takes it out of the tables, and what runs goes on
+// to its end. A session is deleted by its master; when that is gone for good, or there in another incarnation, by
+// this worker.
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "cluster/worker/local_worker_internal.h"
+#include "graph/device_name.h"
+#include "runtime/optimize.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static bd_local_worker *of(bd_worker *w)
+{
+    return BD_CONTAINER_OF(w, bd_local_worker, base);
+}
+
+static void done(bd_worker_done_fn fn, void *arg, const braid_status *st)
+{
+    if (fn) fn(arg, st);
+}
+
+// ---- Sessions and graphs ----
+
+static bd_worker_session *session_new(const char *handle, const bd_session_owner *owner, bool is_isolated,
+                                      bool was_created)
+{
+    bd_worker_session *s = bd_calloc(1, sizeof *s);
+    s->handle = bd_strdup(handle);
+    const char *leader = owner->collective_leader[0] ? owner->collective_leader : owner->task;
+    s->owner = (bd_session_owner){bd_strdup(owner->task), owner->incarnation, bd_strdup(leader)};
+    s->kernels = bd_kernel_store_new();
+    if (is_isolated) s->own_resources = bd_resources_new();
+    s->was_created = was_created;
+    atomic_init(&s->refs, 1);
+    return s;
+}
+
+static void session_unref(bd_worker_session *s)
+{
+    if (atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1) return;
+    bd_kernel_store_free(s->kernels);
+    if (s->own_resources) bd_resources_free(s->own_resources);
+    bd_map_fini(&s->graphs);
+    bd_free((char *)s->owner.task);
+    bd_free((char *)s->owner.collective_leader);
+    bd_free(s->handle);
+    bd_free(s);
+}
+
+bd_resources *bd_worker_session_resources(const bd_local_worker *w, const bd_worker_session *s)
+{
+    return s->own_resources ? s->own_resources : w->device->resources;
+}
+
+void bd_worker_graph_unref(bd_worker_graph *g)
+{
+    if (!g || atomic_fetch_sub_explicit(&g->refs, 1, memory_order_acq_rel) != 1) return;
+    bd_plan_unref(g->plan);
+    bd_functions_unref(g->functions);
+    session_unref(g->session);
+    bd_free(g->handle);
+    bd_free(g);
+}
+
+// Drops a session that is out of the table, and its graphs and what is left of its steps.
+static void session_drop(bd_local_worker *w, bd_worker_session *s)
+{
+    size_t pos = 0;
+    void *graph;
+    bd_worker_cancel_partials(w, s);
+    bd_steps_forget(w->steps, s);
+    while (bd_map_next(&s->graphs, &pos, NULL, &graph))
+        bd_worker_graph_unref(graph);
+    session_unref(s);
+}
+
+// Of the table, out of it: one that `task` has made in another incarnation than this; NULL: none.
+static bd_worker_session *take_session_of(bd_local_worker *w, const char *task, uint64_t but_incarnation)
+{
+    bd_mutex_lock(&w->mu);
+    size_t pos = 0;
+    void *found;
+    bd_worker_session *s = NULL;
+    while (!s && bd_map_next(&w->sessions, &pos, NULL, &found)) {
+        s = found;
+        if (s->owner.incarnation == but_incarnation || strcmp(s->owner.task, task) != 0) s = NULL;
+    }
+    if (s) bd_map_remove(&w->sessions, s->handle);
+    bd_mutex_unlock(&w->mu);
+    return s;
+}
+
+static void drop_sessions_of(bd_local_worker *w, const char *task, uint64_t but_incarnation)
+{
+    for (bd_worker_session *s; (s = take_session_of(w, task, but_incarnation));) {
+        bd_debug("The master of session %s, %s, is gone or has restarted", s->handle, task);
+        session_drop(w, s);
+    }
+}
+
+void bd_local_worker_master_gone(bd_local_worker *w, const char *task)
+{
+    drop_sessions_of(w, task, 0); // no incarnation is 0
+}
+
+static void create_session(bd_worker *base, const char *handle, const bd_session_owner *owner,
+                           bool is_isolated, bd_cancellation *cancellation, bd_worker_done_fn fn, void *arg)
+{
+    (void)cancellation; // waits for nobody
+    bd_local_worker *w = of(base);
+    BD_STATUS(st);
+    if (!*handle) {
+        bd_fail(st, BRAID_INVALID_ARGUMENT,
+                "Session must be non-empty: CreateWorkerSession has no session_handle");
+        done(fn, arg, st);
+        return;
+    }
+    if (owner->task[0]) drop_sessions_of(w, owner->task, owner->incarnation);
+    bd_mutex_lock(&w->mu);
+    bd_worker_session *s = bd_map_get(&w->sessions, handle);
+    if (s)
+        s->was_created = true;
+    else
+        bd_map_put(&w->sessions, handle, session_new(handle, owner, is_isolated, true));
+    bd_mutex_unlock(&w->mu);
+    done(fn, arg, st);
+}
+
+static void delete_session(bd_worker *base, const char *handle, bd_worker_done_fn fn, void *arg)
+{
+    bd_local_worker *w = of(base);
+    bd_mutex_lock(&w->mu);
+    bd_worker_session *s = bd_map_remove(&w->sessions, handle);
+    bd_mutex_unlock(&w->mu);
+    if (s) session_drop(w, s);
+    BD_STATUS(ok);
+    done(fn, arg, ok);
+}
+
+// The session with a reference, for a graph that is registered in it; made when masters need not create them.
+static bd_worker_session *find_session(bd_local_worker *w, const char *handle, bool was_created,
+                                       braid_status *st)
+{
+    bd_mutex_lock(&w->mu);
+    bd_worker_session *s = bd_map_get(&w->sessions, handle);
+    if (!s && !was_created) {
+        s = session_new(handle, &(bd_session_owner){.task = "", .collective_leader = ""}, false, false);
+        bd_map_put(&w->sessions, handle, s);
+    }
+    if (s) atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+    if (s) s->registering++;
+    bd_mutex_unlock(&w->mu);
+    if (!s)
+        bd_fail(st, BRAID_ABORTED,
+                "Session handle is not found: %s. Possibly this worker (\"%s\") just restarted.", handle,
+                w->peers->self->task);
+    return s;
+}
+
+braid_code bd_worker_graph_find(bd_local_worker *w, const char *session_handle, const char *graph_handle,
+                                bd_worker_graph **out, braid_status *st)
+{
+    bd_mutex_lock(&w->mu);
+    const bd_worker_session *s = bd_map_get(&w->sessions, session_handle);
+    bd_worker_graph *g = s ? bd_map_get(&s->graphs, graph_handle) : NULL;
+    if (g) atomic_fetch_add_explicit(&g->refs, 1, memory_order_relaxed);
+    bd_mutex_unlock(&w->mu);
+    *out = g;
+    if (g) return BRAID_OK;
+    return bd_fail(st, BRAID_ABORTED,
+                   "Graph handle is not found: %s. Possibly, this worker (\"%s\") just restarted.",
+                   graph_handle, w->peers->self->task);
+}
+
+// Takes a session that nobody created out of the table when it has no graphs and gets none; the caller drops
+// the table's reference.
+static bd_worker_session *take_if_empty_locked(bd_local_worker *w, const char *handle)
+{
+    const bd_worker_session *s = bd_map_get(&w->sessions, handle);
+    const bool is_empty = s && !s->was_created && s->registering == 0 && bd_map_count(&s->graphs) == 0;
+    return is_empty ? bd_map_remove(&w->sessions, handle) : NULL;
+}
+
+// A graph of the session could not be registered. The reference of find_session goes.
+static void give_up_registering(bd_local_worker *w, bd_worker_session *s)
+{
+    bd_mutex_lock(&w->mu);
+    s->registering--;
+    bd_worker_session *empty = take_if_empty_locked(w, s->handle);
+    bd_mutex_unlock(&w->mu);
+    if (empty) session_unref(empty);
+    session_unref(s);
+}
+
+// ---- RegisterGraph ----
+
+// Nodes that came over the wire carry their device as the one asked for; all must be of this task.
+static braid_code assign_devices(const bd_local_worker *w, braid_graph *g, braid_status *st)
+{
+    bd_device_name mine;
+    braid_code code = bd_device_name_parse(w->device->name, &mine, st);
+    for (size_t i = 0; !code && i < g->nodes.len; i++) {
+        braid_op *n = g->nodes.items[i];
+        const char *asked = n->assigned_device ? n->assigned_device : n->device;
+        if (strcmp(asked, w->device->name) != 0) {
+            bd_device_name name;
+            code = bd_device_name_parse(asked, &name, st);
+            if (!code && !bd_device_name_matches(&name, &mine))
+                code = bd_fail(st, BRAID_INVALID_ARGUMENT,
+                               "node '%s' (%s) is placed on %s, which is no device of %s (%s)", n->name,
+                               n->op_type, asked, w->peers->self->task, w->device->name);
+        }
+        n->assigned_device = w->device->name; // outlives the graph
+    }
+    return code;
+}
+
+static bd_functions *functions_new(const bd_local_worker *w, const bd_worker_session *s, bd_library *library,
+                                   unsigned disabled_rewrites)
+{
+    bd_device *d = w->device;
+    const bd_device_info info = {d->name, d->type, d->incarnation, d->memory_limit};
+    const bd_local_devices devices = {.devices = &d, .infos = &info, .count = 1};
+    return bd_functions_new(library, &devices, bd_worker_session_resources(w, s), disabled_rewrites);
+}
+
+static bd_worker_graph *graph_new(bd_worker_session *s, bd_plan *plan)
+{
+    bd_worker_graph *g = bd_calloc(1, sizeof *g);
+    g->handle = bd_asprintf("%016" PRIx64, bd_random_u64());
+    g->session = s;
+    g->plan = plan;
+    atomic_init(&g->refs, 2);            // the session's and the caller's
+    atomic_init(&g->held_ns, INT64_MAX); // not known: not on a thread that polls
+    return g;
+}
+
+// Puts the graph into its session, unless that has been deleted meanwhile.
+static braid_code publish(bd_local_worker *w, bd_worker_graph *g, braid_status *st)
+{
+    bd_mutex_lock(&w->mu);
+    g->session->registering--;
+    const bool is_there = bd_map_get(&w->sessions, g->session->handle) == g->session;
+    if (is_there) bd_map_put(&g->session->graphs, g->handle, g);
+    bd_mutex_unlock(&w->mu);
+    if (is_there) return BRAID_OK;
+    bd_worker_graph_unref(g); // the session's
+    return bd_fail(st, BRAID_ABORTED, "Session handle is not found: %s. It was deleted.", g->session->handle);
+}
+
+void bd_local_worker_register_graph(bd_local_worker *w, const char *session_handle, bool was_created,
+                                    braid_graph *graph, unsigned disabled_rewrites, bd_worker_graph_fn fn,
+                                    void *arg)
+{
+    BD_STATUS(st);
+    bd_plan *plan = NULL;
+    bd_worker_graph *g = NULL;
+    bd_worker_session *s = find_session(w, session_handle, was_created, st);
+    bd_library *library = bd_library_ref(graph->library); // compiling uses the graph up
+    braid_code code = s ? assign_devices(w, graph, st) : st->code;
+    if (!code) code = bd_optimize(graph, disabled_rewrites, st);
+    if (!code) code = bd_plan_compile(graph, w->device, s->kernels, &plan, st);
+    if (!code) {
+        g = graph_new(s, plan);
+        g->functions = functions_new(w, s, library, disabled_rewrites);
+        code = publish(w, g, st);
+    } else if (s) {
+        give_up_registering(w, s);
+    }
+    bd_library_unref(library);
+    bd_graph_fini(graph);
+    bd_graph_init(graph);
+    fn(arg, code ? NULL : g->handle, st);
+    bd_worker_graph_unref(g);
+}
+
+// Waits for nobody: there is nothing to cancel.
+static void register_graph(bd_worker *base, const char *session_handle, braid_graph *graph,
+                           unsigned disabled_rewrites, bd_cancellation *cancellation, bd_worker_graph_fn fn,
+                           void *arg)
+{
+    (void)cancellation;
+    bd_local_worker_register_graph(of(base), session_handle, true, graph, disabled_rewrites, fn, arg);
+}
+
+static void deregister_graph(bd_worker *base, const char *session_handle, const char *graph_handle,
+                             bd_worker_done_fn fn, void *arg)
+{
+    bd_local_worker *w = of(base);
+    BD_STATUS(st);
+    bd_mutex_lock(&w->mu);
+    bd_worker_session *s = bd_map_get(&w->sessions, session_handle);
+    bd_worker_graph *g = s ? bd_map_remove(&s->graphs, graph_handle) : NULL;
+    bd_worker_session *empty = take_if_empty_locked(w, session_handle);
+    bd_mutex_unlock(&w->mu);
+    if (!g)
+        bd_fail(st, BRAID_ABORTED, "Graph handle is not found: %s. Possibly, this worker just restarted.",
+                graph_handle);
+    bd_worker_graph_unref(g);
+    if (empty) session_unref(empty);
+    done(fn, arg, st);
+}
+
+// ---- The rest ----
+
+static void get_status(bd_worker *base, bool wait, bd_cancellation *cancellation, bd_worker_devices_fn fn,
+                       void *arg)
+{
+    (void)wait;
+    (void)cancellation;
+    const bd_device *d = of(base)->device;
+    const bd_device_info info = {d->name, d->type, d->incarnation, d->memory_limit};
+    BD_STATUS(ok);
+    fn(arg, &info, 1, ok);
+}
+
+const char *bd_step_container(int64_t step_id, char buf[BD_STEP_CONTAINER_MAX])
+{
+    snprintf(buf, BD_STEP_CONTAINER_MAX, "__per_step_%" PRId64, step_id);
+    return buf;
+}
+
+static void cleanup_graph(bd_worker *base, int64_t step_id, bd_worker_done_fn fn, void *arg)
+{
+    bd_local_worker *w = of(base);
+    char container[BD_STEP_CONTAINER_MAX];
+    bd_steps_cleanup(w->steps, step_id);
+    bd_held_parts_drop(w->held_parts, step_id);
+    bd_resources_clear(w->device->resources, bd_step_container(step_id, container));
+    BD_STATUS(ok);
+    done(fn, arg, ok);
+}
+
+static void cleanup_all(bd_worker *base, const char *const *containers, int count,
+                        bd_cancellation *cancellation, bd_worker_done_fn fn, void *arg)
+{
+    (void)cancellation; // waits for nobody
+    bd_resources *resources = of(base)->device->resources;
+    for (int i = 0; i < count; i++)
+        bd_resources_clear(resources, containers[i][0] ? containers[i] : BD_DEFAULT_CONTAINER);
+    if (count == 0) bd_resources_clear(resources, BD_DEFAULT_CONTAINER);
+    BD_STATUS(ok);
+    done(fn, arg, ok);
+}
+
+static braid_code check_sender(const bd_local_worker *w, const char *key, size_t len, braid_status *st)
+{
+    bd_rendezvous_key_parts parts;
+    const braid_code code = bd_rendezvous_key_parse(key, len, &parts, st);
+    if (code) return code;
+    const bd_device *d = w->device;
+    if (parts.src_device_len != strlen(d->name) ||
+        memcmp(parts.src_device, d->name, parts.src_device_len) != 0)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "%.*s, which is to send %.*s, is no device of %s",
+                       (int)parts.src_device_len, parts.src_device, (int)parts.edge_len, parts.edge,
+                       w->peers->self->label);
+    if (parts.src_incarnation != d->incarnation)
+        return bd_fail(
+            st, BRAID_ABORTED,
+            "RecvTensor expects a different device incarnation: %" PRIu64 " vs. %" PRIu64
+            ". Your worker job (\"%s\") was probably restarted. Check your worker job for the reason why "
+            "it was restarted.",
+            parts.src_incarnation, d->incarnation, w->peers->self->task);
+    return BRAID_OK;
+}
+
+void bd_local_worker_recv_tensor(bd_local_worker *w, int64_t step_id, const char *key, bd_recv_fn fn,
+                                 void *arg)
+{
+    BD_STATUS(st);
+    const bd_rendezvous_key k = bd_rendezvous_key_of(key);
+    if (check_sender(w, key, k.len, st)) {
+        braid_tensor none = {0};
+        fn(arg, &none, false, st);
+        return;
+    }
+    bd_steps_recv(w->steps, step_id, &k, fn, arg);
+}
+
+// The task that a pushed tensor comes from; NULL with an error.
+static const bd_peer *pushing_peer(const bd_local_worker *w, const char *text, size_t len, braid_status *st)
+{
+    bd_rendezvous_key_parts parts;
+    if (bd_rendezvous_key_parse(text, len, &parts, st)) return NULL;
+    const bd_peer *from = bd_peers_of_device(w->peers, parts.src_device, parts.src_device_len);
+    const bd_peer *to = bd_peers_of_device(w->peers, parts.dst_device, parts.dst_device_len);
+    if (from && !from->is_self && to && to->is_self) return from;
+    bd_fail(st, BRAID_INVALID_ARGUMENT, "%s is not to be pushed to %s", text, w->peers->self->label);
+    return NULL;
+}
+
+braid_code bd_local_worker_take_pushed(bd_local_worker *w, int64_t step_id, bd_wire_reader pushed,
+                                       bool *is_refused, braid_status *st)
+{
+    bd_tensor_answer answer;
+    char text[BD_RENDEZVOUS_KEY_LEN_MAX + 1];
+    if (bd_tensor_answer_read(pushed, &answer, st)) {
+        if (st->code == BRAID_INTERNAL) bd_fail(st, BRAID_INVALID_ARGUMENT, "A pushed tensor is malformed");
+        return st->code;
+    }
+    const size_t len = answer.key.left;
+    if (len > BD_RENDEZVOUS_KEY_LEN_MAX) {
+        bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "PushTensors: a key is longer than %d",
+                BD_RENDEZVOUS_KEY_LEN_MAX);
+    } else {
+        bd_wire_get_raw(&answer.key, text, len);
+        text[len] = '\0';
+        const bd_rendezvous_key key = bd_rendezvous_key_of(text);
+        const bd_peer *peer = pushing_peer(w, text, key.len, st);
+        if (peer) bd_steps_push(w->steps, step_id, peer, &key, &answer, is_refused, st);
+    }
+    bd_tensor_answer_fini(&answer);
+    return st->code;
+}
+
+bd_local_worker *bd_local_worker_of(bd_worker *base)
+{
+    return of(base);
+}
+
+bd_worker *bd_local_worker_base(bd_local_worker *w)
+{
+    return &w->base;
+}
+
+bd_device *bd_local_worker_device(bd_local_worker *w)
+{
+    return w->device;
+}
+
+bd_local_worker *bd_local_worker_new(const bd_peers *peers, bd_device *device, bd_timers *timers,
+                                     bd_held_parts *held_parts, bd_task_collectives *collectives)
+{
+    static const bd_worker_ops ops = {
+        .get_status = get_status,
+        .create_session = create_session,
+        .delete_session = delete_session,
+        .deregister_graph = deregister_graph,
+        .cleanup_graph = cleanup_graph,
+        .register_graph = register_graph,
+        .run_graph = bd_worker_run_graph,
+        .cleanup_all = cleanup_all,
+    };
+    bd_local_worker *w = bd_calloc(1, sizeof *w);
+    w->base.ops = &ops;
+    atomic_init(&w->base.takes_pushes, true);
+    w->peers = peers;
+    w->device = device;
+    w->held_parts = held_parts;
+    w->collectives = collectives;
+    w->steps = bd_steps_new(peers, timers);
+    bd_mutex_init(&w->mu);
+    bd_cond_init(&w->idle);
+    return w;
+}
+
+void bd_local_worker_close(bd_local_worker *w, const braid_status *why)
+{
+    bd_mutex_lock(&w->mu);
+    w->is_closed = true;
+    bd_mutex_unlock(&w->mu);
+    bd_steps_close(w->steps, why);
+}
+
+void bd_local_worker_stop(bd_local_worker *w)
+{
+    bd_mutex_lock(&w->mu);
+    while (w->running > 0) // ends: their tokens are cancelled and their rendezvous aborted
+        bd_cond_wait(&w->idle, &w->mu);
+    bd_mutex_unlock(&w->mu);
+}
+
+void bd_local_worker_free(bd_local_worker *w)
+{
+    if (!w) return;
+    size_t pos = 0;
+    void *session;
+    while (bd_map_next(&w->sessions, &pos, NULL, &session))
+        session_drop(w, session);
+    bd_map_fini(&w->sessions);
+    bd_imap_fini(&w->partial_runs);
+    bd_steps_free(w->steps);
+    bd_cond_fini(&w->idle);
+    bd_mutex_fini(&w->mu);
+    bd_free(w);
+}

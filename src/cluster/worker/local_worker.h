@@ -1,0 +1,46 @@
+// The worker of this process: registered graphs, and their execution.
+#ifndef BD_CLUSTER_WORKER_LOCAL_WORKER_H
+#define BD_CLUSTER_WORKER_LOCAL_WORKER_H
+
+#include "base/timer.h"
+#include "cluster/worker/collectives.h"
+#include "cluster/rpc/tensor_chunks.h"
+#include "cluster/rpc/peers.h"
+#include "cluster/worker/step_table.h"
+#include "cluster/rpc/worker_interface.h"
+
+typedef struct bd_local_worker bd_local_worker;
+
+// All must outlive it. `device` is the only one of the task.
+bd_local_worker *bd_local_worker_new(const bd_peers *peers, bd_device *device, bd_timers *timers,
+                                     bd_held_parts *held_parts, bd_task_collectives *collectives);
+// Aborts all steps and refuses new ones; their callbacks come soon. What is registered stays until free.
+void bd_local_worker_close(bd_local_worker *w, const braid_status *why);
+// Waits until no graph runs any more. After close.
+void bd_local_worker_stop(bd_local_worker *w);
+void bd_local_worker_free(bd_local_worker *w);
+
+// The master `task` is gone for good: its sessions are deleted.
+void bd_local_worker_master_gone(bd_local_worker *w, const char *task);
+
+bd_worker *bd_local_worker_base(bd_local_worker *w);
+bd_local_worker *bd_local_worker_of(bd_worker *base); // the inverse
+bd_device *bd_local_worker_device(bd_local_worker *w);
+
+// The same as the functions of bd_worker, but for sessions that the master did not create: TensorFlow masters
+// register graphs under any session handle. Such a session lives as long as it has graphs.
+void bd_local_worker_register_graph(bd_local_worker *w, const char *session_handle, bool was_created,
+                                    braid_graph *graph, unsigned disabled_rewrites, bd_worker_graph_fn fn,
+                                    void *arg);
+
+// Another task asks for a tensor by key, which names this task as the sender. Aborted naming both
+// incarnations when the key is of an earlier life of this task.
+void bd_local_worker_recv_tensor(bd_local_worker *w, int64_t step_id, const char *key, bd_recv_fn fn,
+                                 void *arg);
+
+// Another task sends a tensor unasked: `pushed` is a PushedTensor. *is_refused as bd_steps_push says. InvalidArgument when its key does
+// not name this task as the receiver and another one as the sender.
+braid_code bd_local_worker_take_pushed(bd_local_worker *w, int64_t step_id, bd_wire_reader pushed,
+                                       bool *is_refused, braid_status *st);
+
+#endif

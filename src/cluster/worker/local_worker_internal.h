@@ -1,0 +1,74 @@
+// What the files of the local worker share.
+#ifndef BD_CLUSTER_WORKER_LOCAL_WORKER_INTERNAL_H
+#define BD_CLUSTER_WORKER_LOCAL_WORKER_INTERNAL_H
+
+#include "base/map.h"
+#include "base/thread.h"
+#include "cluster/worker/local_worker.h"
+#include "runtime/function_runtime.h"
+#include "runtime/plan.h"
+
+// A session of a master, held by the table and by its graphs.
+typedef struct bd_worker_session {
+    char *handle;
+    bd_kernel_store *kernels;
+    bd_resources *own_resources; // of an isolated session; NULL: those of the device
+    bd_map graphs;               // handle -> bd_worker_graph, one reference each; guarded by the worker's mu
+    int registering;             // graphs that are about to be there; guarded by the worker's mu
+    bool was_created; // by CreateWorkerSession: stays until DeleteWorkerSession, or while its master does
+    bd_session_owner owner; // its task owned; "": not known
+    atomic_int refs;
+} bd_worker_session;
+
+// A registered graph, held by its session and by its executions.
+typedef struct bd_worker_graph {
+    char *handle;
+    bd_worker_session *session; // a reference
+    bd_plan *plan;
+    bd_functions *functions; // that its nodes call
+    atomic_int refs;
+    // How long the last execution held the thread that began it: what is long goes to the pool.
+    _Atomic int64_t held_ns;
+} bd_worker_graph;
+
+struct bd_local_worker {
+    bd_worker base;
+    const bd_peers *peers;
+    bd_device *device;
+    bd_steps *steps;
+    bd_held_parts *held_parts; // of the steps
+    bd_task_collectives *collectives;
+    bd_mutex mu;
+    bd_cond idle;
+    bd_imap partial_runs; // step id -> partial of worker_partial.c, one reference each; guarded by mu
+    bd_map sessions;      // handle -> bd_worker_session, one reference each; guarded by mu
+    int running;          // executions, and threads that begin one; guarded by mu
+    bool is_closed;       // guarded by mu
+};
+
+// Where the session's steps find variables and other resources.
+bd_resources *bd_worker_session_resources(const bd_local_worker *w, const bd_worker_session *s);
+
+// The graph with a reference. Aborted "Graph handle is not found" when there is no such graph (or session).
+braid_code bd_worker_graph_find(bd_local_worker *w, const char *session_handle, const char *graph_handle,
+                                bd_worker_graph **out, braid_status *st);
+void bd_worker_graph_unref(bd_worker_graph *g);
+
+// worker_run.c
+void bd_worker_run_graph(bd_worker *base, bd_run_graph *run, bd_cancellation *cancellation,
+                         bd_worker_done_fn fn, void *arg);
+
+// Executions, and threads that begin one: bd_local_worker_stop waits for them.
+void bd_worker_count_running(bd_local_worker *w, int change);
+
+// worker_partial.c: a RunGraph with is_partial set.
+void bd_worker_run_partial(bd_local_worker *w, bd_run_graph *run, bd_cancellation *cancellation,
+                           bd_worker_done_fn fn, void *arg);
+// Ends the partial runs of a session that is gone.
+void bd_worker_cancel_partials(bd_local_worker *w, const bd_worker_session *session);
+
+// The container of a step's own resources.
+#define BD_STEP_CONTAINER_MAX 40
+const char *bd_step_container(int64_t step_id, char buf[BD_STEP_CONTAINER_MAX]);
+
+#endif

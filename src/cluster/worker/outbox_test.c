@@ -1,0 +1,438 @@
+// Tensors on their way out of a step: how they are gathered, refused, given away and lost.
+// labels: concurrent
+#include "base/alloc.h"
+#include "base/thread.h"
+#include "cluster/worker/outbox.h"
+#include "cluster/rpc/recv_tensor_response.h"
+#include "runtime/local_rendezvous.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define SELF "/job:ps/replica:0/task:0/device:CPU:0"
+#define OTHER "/job:worker/replica:0/task:0/device:CPU:0"
+
+enum {
+    STEP = 7,
+    HELD_MAX = 4 << 20,
+    LARGE = 3 << 20, // goes in parts; two do not fit in HELD_MAX
+    PATIENCE_MS = 30000
+};
+
+// How a receiver answers.
+typedef enum answer {
+    TAKES,
+    REFUSES_THE_SECOND,
+    REFUSES_A_THIRD, // of two
+    REFUSES_ONE_TWICE,
+    FAILS,
+    IS_OVER,
+    NEVER // ... before its caller has cancelled
+} answer;
+
+typedef struct receiver {
+    bd_listener *listener;
+    answer how;
+    int calls;
+    char got[200]; // the tensors of each call: edge=value
+} receiver;
+
+typedef struct fixture {
+    bd_transport *network;
+    bd_timers *timers;
+    braid_cluster *cluster;
+    bd_peers peers;
+    receiver receivers[2];
+    const bd_peer *to[2];
+    bd_held_parts *held;
+    bd_rendezvous *local;
+    bd_cancellation *execution;
+    bd_outbox *outbox;
+    bd_event has_ended;
+    braid_status st; // with which the outbox has ended
+} fixture;
+
+// ---- The receivers ----
+
+static void note_pushed(receiver *r, bd_wire_reader in)
+{
+    BD_STATUS(st);
+    bd_tensor_answer a;
+    char key[200] = "";
+    assert_int_equal(bd_tensor_answer_read(in, &a, st), BRAID_OK);
+    assert_true(a.key.left < sizeof key);
+    const size_t len = a.key.left;
+    bd_wire_get_raw(&a.key, key, len);
+    bd_rendezvous_key_parts parts;
+    assert_int_equal(bd_rendezvous_key_parse(key, len, &parts, st), BRAID_OK);
+    const size_t at = strlen(r->got);
+    const int value = a.is_dead ? -1 : a.has_parts ? -2 : (int)*bd_tensor_f32(&a.tensor);
+    snprintf(r->got + at, sizeof r->got - at, "%.*s=%d ", (int)parts.edge_len, parts.edge, value);
+    bd_tensor_answer_fini(&a);
+}
+
+static void give_up(void *arg, bool cancelled)
+{
+    (void)cancelled;
+    BD_STATUS(st);
+    bd_fail(st, BRAID_CANCELLED, "the caller is gone");
+    bd_incoming_reply(arg, NULL, st);
+}
+
+static void reply(bd_incoming *call, answer how)
+{
+    BD_STATUS(st);
+    bd_message response;
+    bd_message_init(&response);
+    bd_wire_writer out;
+    bd_wire_writer_init(&out, &response);
+    if (how == REFUSES_THE_SECOND || how == REFUSES_ONE_TWICE) bd_wire_put_uint(&out, BD_PUSH_REFUSED, 1);
+    if (how == REFUSES_ONE_TWICE) bd_wire_put_uint(&out, BD_PUSH_REFUSED, 1);
+    if (how == REFUSES_A_THIRD) bd_wire_put_uint(&out, BD_PUSH_REFUSED, 2);
+    bd_wire_writer_finish(&out);
+    if (how == FAILS) bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "too much");
+    if (how == IS_OVER) bd_fail(st, BRAID_ABORTED, "[_Derived_]Step 7 is over");
+    bd_incoming_reply(call, &response, st);
+    bd_message_fini(&response);
+}
+
+static void serve(void *arg, bd_incoming *call)
+{
+    receiver *r = arg;
+    bd_wire_reader in = bd_wire_reader_of(&call->request), tensor;
+    uint32_t field;
+    bd_wire_type type;
+    assert_string_equal(call->method, "/braid.ClusterService/PushTensors");
+    r->calls++;
+    strcat(r->got, "[");
+    while (bd_wire_next(&in, &field, &type)) {
+        if (field == BD_PUSH_TENSOR && bd_wire_get_sub(&in, &tensor))
+            note_pushed(r, tensor);
+        else
+            bd_wire_skip(&in, type);
+    }
+    strcat(r->got, "]");
+    if (r->how == NEVER)
+        call->transport->on_end(call, give_up, call);
+    else
+        reply(call, r->how);
+}
+
+// ---- The outbox ----
+
+static void start_receiver(fixture *f, int i, const char *address, const char *device)
+{
+    BD_STATUS(st);
+    char *bound;
+    receiver *r = &f->receivers[i];
+    assert_int_equal(f->network->listen(f->network, address, serve, r, &r->listener, &bound, st), BRAID_OK);
+    bd_free(bound);
+    f->to[i] = bd_peers_of_device(&f->peers, device, strlen(device));
+    assert_non_null(f->to[i]);
+}
+
+static int set_up(void **state)
+{
+    BD_STATUS(st);
+    fixture *f = bd_calloc(1, sizeof *f);
+    assert_int_equal(bd_timers_new(&f->timers, st), BRAID_OK);
+    f->network = bd_inprocess_transport_new(NULL, NULL, st);
+    f->cluster = braid_cluster_from_hosts("a:1", "b:1,c:1", st);
+    bd_peers_init(&f->peers, f->cluster, "ps", 0, f->network, f->timers);
+    start_receiver(f, 0, "b:1", "/job:worker/replica:0/task:0");
+    start_receiver(f, 1, "c:1", "/job:worker/replica:0/task:1");
+    f->held = bd_held_parts_new(f->timers, HELD_MAX);
+    f->local = bd_local_rendezvous_new();
+    f->execution = bd_cancellation_new(NULL);
+    f->outbox = bd_outbox_new(&(bd_outbox_options){
+        .step_id = STEP, .held_parts = f->held, .refused = f->local, .cancellation = f->execution});
+    bd_event_init(&f->has_ended);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+    bd_outbox_unref(f->outbox);
+    bd_cancellation_unref(f->execution);
+    bd_rendezvous_unref(f->local);
+    bd_peers_close(&f->peers);
+    for (int i = 0; i < 2; i++) {
+        f->network->listener_close(f->receivers[i].listener);
+        f->network->listener_stop(f->receivers[i].listener, 0);
+        f->network->listener_free(f->receivers[i].listener);
+    }
+    bd_held_parts_free(f->held);
+    bd_peers_fini(&f->peers);
+    bd_timers_free(f->timers);
+    f->network->free(f->network);
+    braid_cluster_free(f->cluster);
+    bd_event_fini(&f->has_ended);
+    bd_status_fini(&f->st);
+    bd_free(f);
+    return 0;
+}
+
+static void put_tensor(fixture *f, int to, const char *edge, const braid_tensor *t, bool is_dead)
+{
+    char *text = bd_rendezvous_key_format(SELF, 1, OTHER, edge, 0, 0);
+    const bd_rendezvous_key key = bd_rendezvous_key_of(text);
+    bd_outbox_put(f->outbox, f->to[to], &key, t, is_dead);
+    bd_free(text);
+}
+
+static void put(fixture *f, int to, const char *edge, float value)
+{
+    braid_tensor *t = braid_tensor_float(value);
+    put_tensor(f, to, edge, t, false);
+    braid_tensor_free(t);
+}
+
+static void put_bytes(fixture *f, const char *edge, size_t bytes)
+{
+    BD_STATUS(st);
+    braid_tensor t = {0};
+    const braid_shape shape = {.rank = 1, .dims = {(int64_t)(bytes / sizeof(float))}};
+    assert_int_equal(bd_tensor_init(&t, BRAID_FLOAT, &shape, st), BRAID_OK);
+    memset(t.data, 0, bytes);
+    put_tensor(f, 0, edge, &t, false);
+    bd_tensor_fini(&t);
+}
+
+static void ended(void *arg, const braid_status *st)
+{
+    fixture *f = arg;
+    assert_false(bd_event_is_set(&f->has_ended));
+    bd_status_copy(&f->st, st);
+    bd_event_set(&f->has_ended);
+}
+
+static braid_code finish(fixture *f)
+{
+    bd_outbox_finish(f->outbox, ended, f);
+    if (!bd_event_wait_until(&f->has_ended, bd_deadline_after_ms(PATIENCE_MS))) fail_msg("It does not end");
+    return f->st.code;
+}
+
+static void assert_words(const braid_status *st, const char *words)
+{
+    if (!strstr(st->message, words)) fail_msg("'%s' is not in: %s", words, st->message);
+}
+
+// Whether the sender still has the tensor, and takes it.
+static void store(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st)
+{
+    if (!st->code && (is_dead || bd_tensor_is_set(tensor))) *(bool *)arg = true;
+}
+
+static bool is_kept(fixture *f, const char *edge)
+{
+    BD_STATUS(why);
+    bool kept = false;
+    char *text = bd_rendezvous_key_format(SELF, 1, OTHER, edge, 0, 0);
+    const bd_rendezvous_key key = bd_rendezvous_key_of(text);
+    f->local->ops->recv(f->local, &key, store, &kept);
+    bd_free(text);
+    bd_fail(why, BRAID_CANCELLED, "not here");
+    if (!kept) f->local->ops->abort(f->local, why);
+    return kept;
+}
+
+// ---- Tests ----
+
+static void what_is_ready_together_goes_in_one_call_to_each_task(void **state)
+{
+    fixture *f = *state;
+    const braid_tensor none = {0};
+    put(f, 0, "a:0", 1);
+    put(f, 1, "b:0", 2);
+    put_tensor(f, 0, "c:0", &none, true);
+    put(f, 0, "d:0", 3);
+    assert_int_equal(f->receivers[0].calls, 0);
+    bd_outbox_flush(f->outbox);
+    put(f, 0, "e:0", 4);
+    assert_int_equal(finish(f), BRAID_OK);
+    assert_string_equal(f->receivers[0].got, "[a:0=1 c:0=-1 d:0=3 ][e:0=4 ]");
+    assert_string_equal(f->receivers[1].got, "[b:0=2 ]");
+    assert_true(bd_local_rendezvous_is_empty(f->local));
+}
+
+static void nothing_to_send_ends_at_once(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(finish(f), BRAID_OK);
+    assert_int_equal(f->receivers[0].calls, 0);
+}
+
+static void many_bytes_are_not_held_back(void **state)
+{
+    fixture *f = *state;
+    put_bytes(f, "a:0", 300 << 10);
+    bd_rpc_count_wait(&f->peers.calls);
+    assert_int_equal(f->receivers[0].calls, 1);
+    assert_int_equal(finish(f), BRAID_OK);
+    assert_int_equal(f->receivers[0].calls, 1);
+}
+
+// A refused tensor is there before the end is told: the step must not be over while it waits.
+static void what_was_refused_waits_to_be_asked_for(void **state)
+{
+    fixture *f = *state;
+    f->receivers[0].how = REFUSES_THE_SECOND;
+    put(f, 0, "a:0", 1);
+    put(f, 0, "b:0", 2);
+    put(f, 0, "c:0", 3);
+    assert_int_equal(finish(f), BRAID_OK);
+    assert_true(is_kept(f, "b:0"));
+    assert_true(bd_local_rendezvous_is_empty(f->local));
+}
+
+static void a_large_tensor_that_was_refused_is_not_held_twice(void **state)
+{
+    fixture *f = *state;
+    f->receivers[0].how = REFUSES_THE_SECOND;
+    put(f, 0, "a:0", 1);
+    put_bytes(f, "b:0", LARGE);
+    assert_int_equal(finish(f), BRAID_OK);
+    assert_string_equal(f->receivers[0].got, "[a:0=1 b:0=-2 ]"); // in parts, which took their place
+    assert_true(is_kept(f, "b:0"));
+    f->receivers[0].how = TAKES;
+    put_bytes(f, "c:0", LARGE);
+    bd_outbox_flush(f->outbox);
+    bd_rpc_count_wait(&f->peers.calls);
+    assert_string_equal(f->receivers[0].got, "[a:0=1 b:0=-2 ][c:0=-2 ]"); // so did these
+}
+
+static void a_failure_is_the_executions(void **state)
+{
+    static const struct {
+        answer how;
+        braid_code code;
+        const char *words;
+    } cases[] = {
+        {FAILS, BRAID_RESOURCE_EXHAUSTED, "too much"},
+        {REFUSES_A_THIRD, BRAID_INTERNAL,
+         "/job:worker/task:0 at b:1: the answer of PushTensors: it refuses a tensor that it has not got"},
+        {REFUSES_ONE_TWICE, BRAID_INTERNAL, "it refuses a tensor that it has not got"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (i > 0) {
+            tear_down(state);
+            set_up(state);
+        }
+        fixture *f = *state;
+        f->receivers[0].how = cases[i].how;
+        put(f, 0, "a:0", 1);
+        put(f, 0, "b:0", 2);
+        put(f, 1, "c:0", 3);
+        assert_int_equal(finish(f), cases[i].code);
+        assert_words(&f->st, cases[i].words);
+        assert_true(bd_cancellation_is_cancelled(f->execution));
+    }
+}
+
+static void an_unreachable_task_is_named(void **state)
+{
+    fixture *f = *state;
+    bd_inprocess_set_down(f->network, "b:1", true);
+    put(f, 0, "a:0", 1);
+    assert_int_equal(finish(f), BRAID_UNAVAILABLE);
+    assert_words(&f->st, "PushTensors: /job:worker/task:0 at b:1 is unavailable");
+}
+
+// It says itself why it has ended, or it needs the tensor no more.
+static void a_step_that_is_over_at_its_receiver_is_no_failure_here(void **state)
+{
+    fixture *f = *state;
+    f->receivers[0].how = IS_OVER;
+    put_bytes(f, "a:0", LARGE);
+    assert_int_equal(finish(f), BRAID_OK);
+    assert_false(bd_cancellation_is_cancelled(f->execution));
+    f->receivers[0].how = TAKES;
+    put_bytes(f, "b:0", LARGE);
+    bd_outbox_flush(f->outbox);
+    bd_rpc_count_wait(&f->peers.calls);
+    assert_string_equal(f->receivers[0].got, "[a:0=-2 ][b:0=-2 ]"); // nothing was left of the first
+}
+
+static void a_cancelled_execution_waits_for_no_answer(void **state)
+{
+    fixture *f = *state;
+    f->receivers[0].how = NEVER;
+    put(f, 0, "a:0", 1);
+    bd_outbox_finish(f->outbox, ended, f);
+    assert_false(bd_event_is_set(&f->has_ended));
+    BD_STATUS(why);
+    bd_fail(why, BRAID_DEADLINE_EXCEEDED, "the step took too long");
+    bd_cancellation_cancel(f->execution, why);
+    assert_true(bd_event_wait_until(&f->has_ended, bd_deadline_after_ms(PATIENCE_MS)));
+    assert_int_equal(f->st.code, BRAID_DEADLINE_EXCEEDED);
+}
+
+static void an_abort_ends_what_waits_and_what_is_on_its_way(void **state)
+{
+    fixture *f = *state;
+    f->receivers[0].how = NEVER;
+    put(f, 0, "a:0", 1);
+    bd_outbox_flush(f->outbox);
+    put(f, 1, "b:0", 1);
+    BD_STATUS(why);
+    bd_fail(why, BRAID_ABORTED, "Step 7 is over");
+    why->derived = true;
+    bd_outbox_abort(f->outbox, why);
+    assert_int_equal(finish(f), BRAID_ABORTED);
+    assert_words(&f->st, "Step 7 is over");
+    assert_int_equal(f->receivers[1].calls, 0);
+}
+
+// What goes with the answer of RunGraph; a large tensor does not.
+static void what_waits_for_a_task_can_be_given_to_it(void **state)
+{
+    fixture *f = *state;
+    put(f, 0, "a:0", 1);
+    put(f, 1, "b:0", 2);
+    put(f, 0, "c:0", 3);
+    bd_message given;
+    bd_message_init(&given);
+    bd_wire_writer out;
+    bd_wire_writer_init(&out, &given);
+    bd_outbox_give(f->outbox, f->to[0], &out);
+    bd_wire_writer_finish(&out);
+    bd_wire_reader in = bd_wire_reader_of(&given), tensor;
+    receiver home = {0};
+    uint32_t field;
+    bd_wire_type type;
+    while (bd_wire_next(&in, &field, &type)) {
+        assert_int_equal(field, BD_RUN_GRAPH_RESPONSE_PUSHED);
+        assert_true(bd_wire_get_sub(&in, &tensor));
+        note_pushed(&home, tensor);
+    }
+    bd_message_fini(&given);
+    assert_string_equal(home.got, "a:0=1 c:0=3 ");
+    assert_int_equal(finish(f), BRAID_OK);
+    assert_int_equal(f->receivers[0].calls, 0);
+    assert_string_equal(f->receivers[1].got, "[b:0=2 ]");
+}
+
+int main(void)
+{
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_ready_together_goes_in_one_call_to_each_task),
+        TEST(nothing_to_send_ends_at_once),
+        TEST(many_bytes_are_not_held_back),
+        TEST(what_was_refused_waits_to_be_asked_for),
+        TEST(a_large_tensor_that_was_refused_is_not_held_twice),
+        TEST(a_failure_is_the_executions),
+        TEST(an_unreachable_task_is_named),
+        TEST(a_step_that_is_over_at_its_receiver_is_no_failure_here),
+        TEST(a_cancelled_execution_waits_for_no_answer),
+        TEST(an_abort_ends_what_waits_and_what_is_on_its_way),
+        TEST(what_waits_for_a_task_can_be_given_to_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,292 @@
+// The rendezvous of one step on one task.
+//
+// What is sent goes to the local table, where a local receiver or a RecvTensor of another task takes it. A
+// receive whose sender is another task becomes a RecvTensor to it; those in progress hang on a token of the
+// rendezvous, so that an abort ends them. What is fed and fetched is in the local table, whichever devices its key names.
+//
+// A step that pushes has an outbox for what is sent to other tasks, and a second table for what has arrived from them: there
+// a receive waits. "No tensor" in it stands for one that was refused: it becomes a RecvTensor.
+#include "cluster/worker/remote_rendezvous.h"
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/slab.h"
+#include "base/thread.h"
+#include "cluster/worker/remote_worker.h"
+#include "op/cancellation.h"
+#include "runtime/local_rendezvous.h"
+#include <string.h>
+
+typedef struct step_rendezvous {
+    bd_rendezvous base;
+    bd_rendezvous *local, *arrived;
+    // A reference; NULL: tensors are asked for. Set once, before a graph of the step runs.
+    _Atomic(bd_outbox *) outbox;
+    int64_t step_id;
+    const bd_peers *peers;          // not owned
+    _Atomic(bd_step_stats *) stats; // a reference; NULL: not traced
+    const char *stats_device;       // set before `stats`; not owned
+    bd_cancellation *remote;        // of the receives from other tasks
+    bd_mutex mu;                    // held while `stats` is set
+} step_rendezvous;
+
+// A receive from another task in progress; holds a reference to the rendezvous.
+typedef struct remote_recv {
+    step_rendezvous *r;
+    const bd_peer *peer; // not owned
+    bd_recv_fn fn;
+    void *arg;
+    int64_t start_ns; // of a traced one
+    char key[];       // zero-terminated
+} remote_recv;
+
+static step_rendezvous *of(bd_rendezvous *r)
+{
+    return BD_CONTAINER_OF(r, step_rendezvous, base);
+}
+
+static bd_outbox *outbox_of(step_rendezvous *r)
+{
+    return atomic_load_explicit(&r->outbox, memory_order_acquire);
+}
+
+static bool is_task_of(const char *task, const char *device, size_t len)
+{
+    const size_t task_len = strlen(task);
+    return len > task_len && device[task_len] == '/' && memcmp(device, task, task_len) == 0;
+}
+
+static bool is_local(const step_rendezvous *r, const bd_rendezvous_key_parts *parts)
+{
+    return is_task_of(r->peers->self->task, parts->src_device, parts->src_device_len) ||
+           (parts->src_device_len == parts->dst_device_len &&
+            memcmp(parts->src_device, parts->dst_device, parts->src_device_len) == 0);
+}
+
+static braid_code send_local(const step_rendezvous *r, const bd_rendezvous_key *key,
+                             const braid_tensor *tensor, bool is_dead, braid_status *st)
+{
+    return r->local->ops->send(r->local, key, tensor, is_dead, st);
+}
+
+static braid_code send(bd_rendezvous *base, const bd_rendezvous_key *key, const braid_tensor *tensor,
+                       bool is_dead, braid_status *st)
+{
+    step_rendezvous *r = of(base);
+    bd_outbox *outbox = outbox_of(r);
+    if (!outbox || key->is_for_client || key->is_pulled) return send_local(r, key, tensor, is_dead, st);
+    bd_rendezvous_key_parts parts;
+    const braid_code code = bd_rendezvous_key_parse(key->text, key->len, &parts, st);
+    if (code) return code;
+    const bd_peer *peer = bd_peers_of_device(r->peers, parts.dst_device, parts.dst_device_len);
+    if (!peer || peer->is_self) return send_local(r, key, tensor, is_dead, st);
+    bd_outbox_put(outbox, peer, key, tensor, is_dead);
+    return BRAID_OK;
+}
+
+static void flush(bd_rendezvous *base)
+{
+    bd_outbox *outbox = outbox_of(of(base));
+    if (outbox) bd_outbox_flush(outbox);
+}
+
+braid_code bd_step_rendezvous_feed(bd_rendezvous *base, const bd_rendezvous_key *key,
+                                   const braid_tensor *tensor, braid_status *st)
+{
+    bd_rendezvous_key_parts parts;
+    const braid_code code = bd_rendezvous_key_parse(key->text, key->len, &parts, st);
+    return code ? code : send_local(of(base), key, tensor, false, st);
+}
+
+void bd_step_rendezvous_recv_local(bd_rendezvous *r, const bd_rendezvous_key *key, bd_recv_fn fn, void *arg)
+{
+    bd_rendezvous *local = of(r)->local;
+    local->ops->recv(local, key, fn, arg);
+}
+
+static bd_step_stats *stats_of(step_rendezvous *r)
+{
+    return atomic_load_explicit(&r->stats, memory_order_acquire);
+}
+
+static void record(const remote_recv *in, const braid_tensor *tensor)
+{
+    bd_step_stats *stats = stats_of(in->r);
+    if (!stats) return;
+    const bd_rendezvous_key key = bd_rendezvous_key_of(in->key);
+    bd_step_stats_add_transfer(stats, in->r->stats_device, &key, tensor, in->start_ns, bd_now_ns());
+}
+
+static void remote_done(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st)
+{
+    remote_recv *in = arg;
+    // The sender's task has ended the step, or has restarted: its answer to RunGraph says why, this is a
+    // consequence.
+    BD_STATUS(derived);
+    if (st->code == BRAID_ABORTED && !st->derived) {
+        bd_status_copy(derived, st);
+        derived->derived = true;
+        st = derived;
+    }
+    if (!st->code) record(in, tensor);
+    in->fn(in->arg, tensor, is_dead, st);
+    bd_rendezvous_unref(&in->r->base);
+    bd_recycled_free(in);
+}
+
+// A tensor has arrived, or the sender was told that it was refused.
+static void arrived_done(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st)
+{
+    remote_recv *in = arg;
+    if (st->code || is_dead || bd_tensor_is_set(tensor)) {
+        remote_done(arg, tensor, is_dead, st);
+        return;
+    }
+    const bd_rendezvous_key key = bd_rendezvous_key_of(in->key);
+    bd_remote_recv_tensor(in->peer, in->r->step_id, &key, in->r->remote, remote_done, in);
+}
+
+static void fail(bd_recv_fn fn, void *arg, const braid_status *st)
+{
+    braid_tensor none = {0};
+    fn(arg, &none, false, st);
+}
+
+static void recv(bd_rendezvous *base, const bd_rendezvous_key *key, bd_recv_fn fn, void *arg)
+{
+    step_rendezvous *r = of(base);
+    BD_STATUS(st);
+    bd_rendezvous_key_parts parts;
+    if (bd_rendezvous_key_parse(key->text, key->len, &parts, st)) {
+        fail(fn, arg, st);
+        return;
+    }
+    if (key->is_for_client || is_local(r, &parts)) {
+        bd_step_rendezvous_recv_local(base, key, fn, arg);
+        return;
+    }
+    const bd_peer *peer = bd_peers_of_device(r->peers, parts.src_device, parts.src_device_len);
+    if (!peer) {
+        bd_fail(st, BRAID_INVALID_ARGUMENT, "The cluster of %s has no task that sends %s",
+                r->peers->self->task, key->text);
+        fail(fn, arg, st);
+        return;
+    }
+    remote_recv *in = bd_recycled_raw(sizeof *in + key->len + 1);
+    *in = (remote_recv){.r = r, .peer = peer, .fn = fn, .arg = arg};
+    memcpy(in->key, key->text, key->len + 1);
+    if (stats_of(r)) in->start_ns = bd_now_ns();
+    bd_rendezvous_ref(base);
+    if (outbox_of(r) && !key->is_pulled)
+        r->arrived->ops->recv(r->arrived, key, arrived_done, in);
+    else
+        bd_remote_recv_tensor(peer, r->step_id, key, r->remote, remote_done, in);
+}
+
+// ---- Pushes ----
+
+bool bd_step_rendezvous_push(bd_rendezvous *base, bd_outbox *outbox)
+{
+    bd_outbox *none = NULL;
+    bd_outbox_ref(outbox);
+    if (atomic_compare_exchange_strong(&of(base)->outbox, &none, outbox)) return true;
+    bd_outbox_unref(outbox);
+    return false;
+}
+
+void bd_step_rendezvous_trace(bd_rendezvous *base, bd_step_stats *stats, const char *device)
+{
+    step_rendezvous *r = of(base);
+    bd_step_stats *none = NULL;
+    bd_mutex_lock(&r->mu);
+    if (!stats_of(r)) r->stats_device = device;
+    if (atomic_compare_exchange_strong(&r->stats, &none, stats)) bd_step_stats_ref(stats);
+    bd_mutex_unlock(&r->mu);
+}
+
+bd_rendezvous *bd_step_rendezvous_local(bd_rendezvous *base)
+{
+    return of(base)->local;
+}
+
+braid_code bd_step_rendezvous_arrive(bd_rendezvous *base, const bd_rendezvous_key *key,
+                                     const braid_tensor *tensor, bool is_dead, braid_status *st)
+{
+    bd_rendezvous *arrived = of(base)->arrived;
+    return arrived->ops->send(arrived, key, tensor, is_dead, st);
+}
+
+// A tensor whose parts are being fetched; holds a reference to the rendezvous.
+typedef struct fetched {
+    step_rendezvous *r;
+    bd_rpc_count *fetches; // of which it is one
+    char key[];            // zero-terminated
+} fetched;
+
+static void parts_fetched(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *from)
+{
+    fetched *f = arg;
+    bd_rendezvous *base = &f->r->base;
+    BD_STATUS(st);
+    bd_status_copy(st, from);
+    const bd_rendezvous_key key = bd_rendezvous_key_of(f->key);
+    if (st->code || bd_step_rendezvous_arrive(base, &key, tensor, is_dead, st)) base->ops->abort(base, st);
+    bd_rendezvous_unref(base);
+    bd_rpc_count *fetches = f->fetches;
+    bd_recycled_free(f);
+    bd_rpc_count_change(fetches, -1);
+}
+
+void bd_step_rendezvous_arrive_in_parts(bd_rendezvous *base, const bd_peer *peer,
+                                        const bd_rendezvous_key *key, bd_tensor_answer *answer)
+{
+    fetched *f = bd_recycled_raw(sizeof *f + key->len + 1);
+    f->r = of(base);
+    f->fetches = peer->fetches;
+    bd_rpc_count_change(f->fetches, +1);
+    memcpy(f->key, key->text, key->len + 1);
+    bd_rendezvous_ref(base);
+    bd_fetch_parts(peer, &answer->parts, &answer->first_part, f->r->remote, parts_fetched, f);
+}
+
+bool bd_step_rendezvous_is_empty(bd_rendezvous *r)
+{
+    return bd_local_rendezvous_is_empty(of(r)->local);
+}
+
+static void abort_step(bd_rendezvous *base, const braid_status *why)
+{
+    step_rendezvous *r = of(base);
+    bd_cancellation_cancel(r->remote, why);
+    bd_outbox *outbox = outbox_of(r);
+    if (outbox) bd_outbox_abort(outbox, why);
+    r->local->ops->abort(r->local, why);
+    r->arrived->ops->abort(r->arrived, why);
+}
+
+static void destroy(bd_rendezvous *base)
+{
+    step_rendezvous *r = of(base);
+    bd_outbox_unref(outbox_of(r));
+    bd_step_stats_unref(stats_of(r));
+    bd_rendezvous_unref(r->local);
+    bd_rendezvous_unref(r->arrived);
+    bd_cancellation_unref(r->remote);
+    bd_mutex_fini(&r->mu);
+    bd_recycled_free(r);
+}
+
+bd_rendezvous *bd_step_rendezvous_new(int64_t step_id, const bd_peers *peers)
+{
+    static const bd_rendezvous_ops ops = {
+        .send = send, .recv = recv, .flush = flush, .abort = abort_step, .destroy = destroy};
+    step_rendezvous *r = bd_recycled(sizeof *r);
+    r->base.ops = &ops;
+    atomic_init(&r->base.refs, 1);
+    r->local = bd_local_rendezvous_new();
+    r->arrived = bd_local_rendezvous_new();
+    r->step_id = step_id;
+    r->peers = peers;
+    r->remote = bd_cancellation_new(NULL);
+    bd_mutex_init(&r->mu);
+    return &r->base;
+}

@@ -1,0 +1,452 @@
+// The steps of a task.
+//
+// States of a step:
+//   early    a RecvTensor or a pushed tensor came before any RunGraph. At most STEPS_EARLY_MAX, the oldest goes; for at most
+//            EARLY_NS; with at most EARLY_RECVS_MAX receives, as many pushes and EARLY_BYTES_MAX of tensors in all.
+//   running  bd_steps_begin: RunGraphs in progress.
+//   done     all of them have ended; other tasks may still fetch what was sent here. At most STEPS_DONE_MAX,
+//            the oldest goes: a master that dies before its CleanupGraph leaves no more behind, and nothing when
+//            its sessions go (bd_steps_forget).
+//   over     all of them succeeded and what they sent is received, bd_steps_cleanup, or one of the
+//            limits: the rendezvous is aborted, the step gone from the table, its number in a bounded memory, so that
+//            whoever comes late is told so instead of waiting for what never comes.
+//
+// Invariant: an entry is on the list of early ones, on that of done ones, or running.
+#include "cluster/worker/step_table.h"
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/map.h"
+#include "base/slab.h"
+#include "base/thread.h"
+#include "cluster/worker/remote_rendezvous.h"
+
+#define STEPS_EARLY_MAX 1024
+#define STEPS_DONE_MAX 1024
+#define STEPS_OVER_REMEMBERED 4096
+// Receives in progress that came to an early step, of all steps.
+#define EARLY_RECVS_MAX 65536
+// What was pushed to early steps: tensors, or the notes that they were refused, and the bytes of those that were taken.
+#define EARLY_PUSHES_MAX 65536
+#define EARLY_BYTES_MAX ((size_t)256 << 20)
+// All RunGraphs of a step are sent at the same time: one that is so late does not come.
+#define EARLY_NS ((int64_t)60000000000)
+
+typedef struct entry {
+    int64_t id;
+    bd_rendezvous *rendezvous;
+    bd_cancellation *cancellation; // of the RunGraphs; NULL until the first
+    const void *session;           // of the RunGraphs; only compared
+    int running;                   // RunGraphs in progress
+    bool has_begun, ends_by_itself;
+    bool is_forgotten; // its session is gone: it is over when it is done
+    int early_pushes;  // its part in the limits
+    size_t early_bytes;
+    int64_t created_ns;
+    struct entry *prev, *next; // on a list
+} entry;
+
+// Oldest first.
+typedef struct list {
+    entry *first, *last;
+    int count;
+} list;
+
+struct bd_steps {
+    const bd_peers *peers;
+    bd_timers *timers;
+    bd_mutex mu;
+    bd_imap by_id;    // guarded by mu
+    list early, done; // guarded by mu
+    bd_imap over;     // guarded by mu
+    int64_t over_ring[STEPS_OVER_REMEMBERED];
+    size_t over_next, over_count;
+    int early_recvs;     // in progress; guarded by mu
+    int early_pushes;    // guarded by mu
+    size_t early_bytes;  // guarded by mu
+    bd_timer_id timer;   // of the oldest early one, also while it runs; 0: none; guarded by mu
+    braid_status closed; // guarded by mu
+};
+
+// ---- Lists ----
+
+static void append(list *l, entry *e)
+{
+    e->prev = l->last;
+    e->next = NULL;
+    *(l->last ? &l->last->next : &l->first) = e;
+    l->last = e;
+    l->count++;
+}
+
+static void take_off(list *l, entry *e)
+{
+    *(e->prev ? &e->prev->next : &l->first) = e->next;
+    *(e->next ? &e->next->prev : &l->last) = e->prev;
+    e->prev = e->next = NULL;
+    l->count--;
+}
+
+// ---- The table ----
+
+static void remember_over_locked(bd_steps *s, int64_t id)
+{
+    int64_t *slot = &s->over_ring[s->over_next];
+    if (s->over_count == STEPS_OVER_REMEMBERED)
+        bd_imap_remove(&s->over, (uint64_t)*slot);
+    else
+        s->over_count++;
+    *slot = id;
+    s->over_next = (s->over_next + 1) % STEPS_OVER_REMEMBERED;
+    bd_imap_put(&s->over, (uint64_t)id, s);
+}
+
+// The step is not early any more.
+static void leave_early_locked(bd_steps *s, entry *e)
+{
+    take_off(&s->early, e);
+    s->early_pushes -= e->early_pushes;
+    s->early_bytes -= e->early_bytes;
+    e->early_pushes = 0;
+    e->early_bytes = 0;
+}
+
+// Takes the step out of the table; the caller ends the entry with end_entry, without the lock.
+static entry *take_out_locked(bd_steps *s, entry *e)
+{
+    bd_imap_remove(&s->by_id, (uint64_t)e->id);
+    if (!e->has_begun)
+        leave_early_locked(s, e);
+    else if (e->running == 0)
+        take_off(&s->done, e);
+    if (!bd_imap_get(&s->over, (uint64_t)e->id)) remember_over_locked(s, e->id);
+    return e;
+}
+
+static void end_entry(entry *e, braid_code code, const char *text)
+{
+    if (!e) return;
+    BD_STATUS(why);
+    bd_fail(why, code, "Step %lld %s", (long long)e->id, text);
+    why->derived = true;
+    if (e->cancellation) bd_cancellation_cancel(e->cancellation, why);
+    e->rendezvous->ops->abort(e->rendezvous, why);
+    bd_cancellation_unref(e->cancellation);
+    bd_rendezvous_unref(e->rendezvous);
+    bd_recycled_free(e);
+}
+
+static void late(void *arg);
+
+static void arm_timer_locked(bd_steps *s)
+{
+    if (s->timer || !s->early.first) return;
+    s->timer = bd_timer_add(s->timers, s->early.first->created_ns + EARLY_NS, late, s);
+}
+
+static void late(void *arg)
+{
+    bd_steps *s = arg;
+    for (;;) {
+        entry *e = NULL;
+        bd_mutex_lock(&s->mu);
+        if (s->early.first && s->early.first->created_ns + EARLY_NS <= bd_now_ns()) {
+            e = take_out_locked(s, s->early.first);
+        } else {
+            s->timer = 0; // nothing more to do: until here bd_steps_free waits for the end of this function
+            if (!s->closed.code) arm_timer_locked(s);
+        }
+        bd_mutex_unlock(&s->mu);
+        if (!e) return;
+        end_entry(e, BRAID_ABORTED,
+                  "did not begin on this task within 60 s after another task asked for a tensor of it");
+    }
+}
+
+// The entry of a step, made if need be (early, but for the caller to begin it at once); NULL with an error
+// when the step is over.
+static entry *find_or_add_locked(bd_steps *s, int64_t id, braid_status *st)
+{
+    if (s->closed.code) {
+        bd_status_copy(st, &s->closed);
+        return NULL;
+    }
+    entry *e = bd_imap_get(&s->by_id, (uint64_t)id);
+    if (e) return e;
+    if (bd_imap_get(&s->over, (uint64_t)id)) {
+        bd_fail(st, BRAID_ABORTED, "Step %lld is over", (long long)id);
+        st->derived = true;
+        return NULL;
+    }
+    e = bd_recycled(sizeof *e);
+    e->id = id;
+    e->rendezvous = bd_step_rendezvous_new(id, s->peers);
+    e->created_ns = bd_now_ns();
+    bd_imap_put(&s->by_id, (uint64_t)id, e);
+    append(&s->early, e);
+    return e;
+}
+
+braid_code bd_steps_begin(bd_steps *s, int64_t step_id, const void *session, bd_rendezvous **rendezvous,
+                          bd_cancellation **cancellation, braid_status *st)
+{
+    bd_mutex_lock(&s->mu);
+    entry *e = find_or_add_locked(s, step_id, st);
+    if (e) {
+        if (!e->has_begun)
+            leave_early_locked(s, e);
+        else if (e->running == 0)
+            take_off(&s->done, e);
+        e->has_begun = true;
+        e->session = session;
+        e->running++;
+        if (!e->cancellation) e->cancellation = bd_cancellation_new(NULL);
+        *rendezvous = bd_rendezvous_ref(e->rendezvous);
+        *cancellation = bd_cancellation_ref(e->cancellation);
+    }
+    bd_mutex_unlock(&s->mu);
+    return st->code;
+}
+
+// Takes a step out that ends by itself and has nothing left; the caller ends the entry.
+static entry *take_if_drained_locked(bd_steps *s, entry *e)
+{
+    const bool is_drained =
+        e->has_begun && e->running == 0 && e->ends_by_itself && bd_step_rendezvous_is_empty(e->rendezvous);
+    return is_drained ? take_out_locked(s, e) : NULL;
+}
+
+void bd_steps_end(bd_steps *s, int64_t step_id, bool succeeded)
+{
+    entry *dropped = NULL, *over = NULL;
+    bd_mutex_lock(&s->mu);
+    entry *e = bd_imap_get(&s->by_id, (uint64_t)step_id);
+    if (e && --e->running == 0) {
+        append(&s->done, e);
+        e->ends_by_itself = succeeded;
+        over = e->is_forgotten ? take_out_locked(s, e) : take_if_drained_locked(s, e);
+        if (s->done.count > STEPS_DONE_MAX) dropped = take_out_locked(s, s->done.first);
+    }
+    bd_mutex_unlock(&s->mu);
+    end_entry(over, BRAID_ABORTED, "is over");
+    end_entry(dropped, BRAID_ABORTED, "was dropped: its master did not clean it up");
+}
+
+// A receive of another task: holds the rendezvous until it has ended.
+typedef struct holding_recv {
+    bd_steps *steps;
+    int64_t step_id;
+    bool is_early;
+    bd_rendezvous *rendezvous;
+    bd_recv_fn fn;
+    void *arg;
+} holding_recv;
+
+static void leave(const holding_recv *in)
+{
+    bd_steps *s = in->steps;
+    bd_mutex_lock(&s->mu);
+    if (in->is_early) s->early_recvs--;
+    entry *e = bd_imap_get(&s->by_id, (uint64_t)in->step_id);
+    entry *over = e ? take_if_drained_locked(s, e) : NULL;
+    bd_mutex_unlock(&s->mu);
+    end_entry(over, BRAID_ABORTED, "is over");
+}
+
+static void holding_done(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st)
+{
+    holding_recv *in = arg;
+    leave(in); // before the answer, after which the steps may be freed
+    in->fn(in->arg, tensor, is_dead, st);
+    bd_rendezvous_unref(in->rendezvous);
+    bd_recycled_free(in);
+}
+
+// The entry of a step that has not begun; NULL with an error. *dropped goes to end_entry.
+static entry *find_early_locked(bd_steps *s, int64_t step_id, entry **dropped, braid_status *st)
+{
+    entry *e = find_or_add_locked(s, step_id, st);
+    if (!e) return NULL;
+    if (s->early.count > STEPS_EARLY_MAX) *dropped = take_out_locked(s, s->early.first);
+    arm_timer_locked(s);
+    return e;
+}
+
+// The entry that a receive goes to, counted when it is early; NULL with an error. *dropped goes to end_entry.
+static entry *enter_locked(bd_steps *s, int64_t step_id, entry **dropped, braid_status *st)
+{
+    *dropped = NULL;
+    entry *e = bd_imap_get(&s->by_id, (uint64_t)step_id);
+    if (e && e->has_begun) return e;
+    if (s->early_recvs >= EARLY_RECVS_MAX) {
+        bd_fail(st, BRAID_RESOURCE_EXHAUSTED,
+                "Step %lld has not begun, and %d tensors of such steps are already asked for",
+                (long long)step_id, EARLY_RECVS_MAX);
+        return NULL;
+    }
+    e = find_early_locked(s, step_id, dropped, st);
+    if (e) s->early_recvs++;
+    return e;
+}
+
+void bd_steps_recv(bd_steps *s, int64_t step_id, const bd_rendezvous_key *key, bd_recv_fn fn, void *arg)
+{
+    BD_STATUS(st);
+    entry *dropped;
+    holding_recv *in = NULL;
+    bd_mutex_lock(&s->mu);
+    const entry *e = enter_locked(s, step_id, &dropped, st);
+    if (e) {
+        in = bd_recycled_raw(sizeof *in);
+        *in = (holding_recv){s, step_id, !e->has_begun, bd_rendezvous_ref(e->rendezvous), fn, arg};
+    }
+    bd_mutex_unlock(&s->mu);
+    end_entry(dropped, BRAID_RESOURCE_EXHAUSTED, "was dropped: too many steps wait for their beginning");
+    if (in) {
+        bd_step_rendezvous_recv_local(in->rendezvous, key, holding_done, in);
+    } else {
+        braid_tensor none = {0};
+        fn(arg, &none, false, st);
+    }
+}
+
+// ---- Pushed tensors ----
+
+// What a tensor takes that waits.
+static size_t memory_of(const braid_tensor *t)
+{
+    if (!bd_tensor_is_set(t)) return 0;
+    const size_t handles =
+        t->dtype == BRAID_STRING ? (size_t)bd_tensor_count(t) * sizeof *bd_tensor_str(t) : 0;
+    return bd_tensor_bytes(t) + handles;
+}
+
+// Counts a tensor of an early step; refuses it when there is no room, or when it would have to be fetched.
+static void count_early_locked(bd_steps *s, entry *e, const bd_tensor_answer *answer, bool *is_refused)
+{
+    const size_t bytes = memory_of(&answer->tensor);
+    const size_t left = s->early_bytes < EARLY_BYTES_MAX ? EARLY_BYTES_MAX - s->early_bytes : 0;
+    if (is_refused) *is_refused = answer->has_parts || bytes > left;
+    e->early_pushes++;
+    s->early_pushes++;
+    if (is_refused && *is_refused) return;
+    e->early_bytes += bytes;
+    s->early_bytes += bytes;
+}
+
+// The rendezvous (a reference) that a tensor goes to; NULL: nobody waits for it any more, or an error. *dropped goes to end_entry.
+static bd_rendezvous *make_room_locked(bd_steps *s, int64_t step_id, const bd_tensor_answer *answer,
+                                       bool *is_refused, entry **dropped, braid_status *st)
+{
+    entry *e = bd_imap_get(&s->by_id, (uint64_t)step_id);
+    if (e && e->has_begun) return e->running ? bd_rendezvous_ref(e->rendezvous) : NULL;
+    if (is_refused && s->early_pushes >= EARLY_PUSHES_MAX) {
+        bd_fail(st, BRAID_RESOURCE_EXHAUSTED,
+                "Step %lld has not begun on %s, and %d tensors of such steps have already been pushed to it",
+                (long long)step_id, s->peers->self->label, EARLY_PUSHES_MAX);
+        return NULL;
+    }
+    e = find_early_locked(s, step_id, dropped, st);
+    if (!e) return NULL;
+    count_early_locked(s, e, answer, is_refused);
+    return bd_rendezvous_ref(e->rendezvous);
+}
+
+braid_code bd_steps_push(bd_steps *s, int64_t step_id, const bd_peer *peer, const bd_rendezvous_key *key,
+                         bd_tensor_answer *answer, bool *is_refused, braid_status *st)
+{
+    entry *dropped = NULL;
+    if (is_refused) *is_refused = false;
+    bd_mutex_lock(&s->mu);
+    bd_rendezvous *r = make_room_locked(s, step_id, answer, is_refused, &dropped, st);
+    bd_mutex_unlock(&s->mu);
+    end_entry(dropped, BRAID_RESOURCE_EXHAUSTED, "was dropped: too many steps wait for their beginning");
+    if (!r) return st->code;
+    const braid_tensor none = {0};
+    if (is_refused && *is_refused)
+        bd_step_rendezvous_arrive(r, key, &none, false, st);
+    else if (answer->has_parts)
+        bd_step_rendezvous_arrive_in_parts(r, peer, key, answer);
+    else
+        bd_step_rendezvous_arrive(r, key, &answer->tensor, answer->is_dead, st);
+    bd_rendezvous_unref(r);
+    return st->code;
+}
+
+// ---- The end of steps ----
+
+void bd_steps_cleanup(bd_steps *s, int64_t step_id)
+{
+    bd_mutex_lock(&s->mu);
+    entry *e = bd_imap_get(&s->by_id, (uint64_t)step_id);
+    if (e)
+        take_out_locked(s, e);
+    else if (!bd_imap_get(&s->over, (uint64_t)step_id))
+        remember_over_locked(s, step_id);
+    bd_mutex_unlock(&s->mu);
+    end_entry(e, BRAID_ABORTED, "is over");
+}
+
+// One that is done is taken out; those that run are marked.
+static entry *take_forgotten_locked(bd_steps *s, const void *session)
+{
+    size_t pos = 0;
+    void *found;
+    while (bd_imap_next(&s->by_id, &pos, NULL, &found)) {
+        entry *e = found;
+        if (!e->has_begun || e->session != session) continue;
+        if (e->running == 0) return take_out_locked(s, e);
+        e->is_forgotten = true;
+    }
+    return NULL;
+}
+
+void bd_steps_forget(bd_steps *s, const void *session)
+{
+    entry *over;
+    do {
+        bd_mutex_lock(&s->mu);
+        over = take_forgotten_locked(s, session);
+        bd_mutex_unlock(&s->mu);
+        end_entry(over, BRAID_ABORTED, "is over: its session is gone");
+    } while (over);
+}
+
+void bd_steps_close(bd_steps *s, const braid_status *why)
+{
+    bd_mutex_lock(&s->mu);
+    if (!s->closed.code) bd_status_copy(&s->closed, why);
+    bd_mutex_unlock(&s->mu);
+    for (;;) {
+        size_t pos = 0;
+        void *found = NULL;
+        bd_mutex_lock(&s->mu);
+        if (bd_imap_next(&s->by_id, &pos, NULL, &found)) take_out_locked(s, found);
+        bd_mutex_unlock(&s->mu);
+        if (!found) return;
+        end_entry(found, why->code, why->message);
+    }
+}
+
+bd_steps *bd_steps_new(const bd_peers *peers, bd_timers *timers)
+{
+    bd_steps *s = bd_calloc(1, sizeof *s);
+    s->peers = peers;
+    s->timers = timers;
+    bd_mutex_init(&s->mu);
+    return s;
+}
+
+void bd_steps_free(bd_steps *s)
+{
+    if (!s) return;
+    bd_mutex_lock(&s->mu);
+    const bd_timer_id timer = s->timer;
+    BD_ASSERT(s->closed.code && bd_imap_count(&s->by_id) == 0);
+    bd_mutex_unlock(&s->mu);
+    if (timer) bd_timer_cancel_wait(s->timers, timer);
+    bd_imap_fini(&s->by_id);
+    bd_imap_fini(&s->over);
+    bd_status_fini(&s->closed);
+    bd_mutex_fini(&s->mu);
+    bd_free(s);
+}

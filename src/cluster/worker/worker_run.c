@@ -1,0 +1,282 @@
+// One execution of a registered graph: RunGraph.
+//
+// begun    the step's rendezvous holds what is fed; the plan runs, on this thread or from the pool
+// run      the plan is done: on success what is asked for is taken from the rendezvous, else the rendezvous is aborted
+// leaving  what was pushed to other tasks is on its way: a push that fails is the execution's failure
+// ended    the step has one execution less on this task; the callback runs
+// The execution has a token of its own, below the caller's: its failure does not cancel what the caller does
+// elsewhere. A hook on the step's token cancels it, too, when the step is cleaned up while it runs.
+#include "base/alloc.h"
+#include "base/slab.h"
+#include "base/wire.h"
+#include "cluster/worker/local_worker_internal.h"
+#include "cluster/worker/remote_rendezvous.h"
+#include "runtime/step_stats_proto.h"
+#include <string.h>
+
+// A plan that holds its thread longer than this is begun from the pool, so that whoever polls goes on
+// polling: a hand-over costs about a fifth of it.
+#define HELD_MAX_NS 200000
+
+typedef struct execution {
+    bd_local_worker *w;
+    bd_worker_graph *graph; // a reference
+    bd_run_graph *run;      // the caller's, until the callback
+    bd_rendezvous *rendezvous;
+    bd_outbox *outbox;                  // a reference; NULL when the step does not push
+    bd_cancellation *step_cancellation; // of the step on this task; a reference
+    bd_cancel_hook step_hook;
+    bd_step step;
+    bd_worker_done_fn fn;
+    void *arg;
+    char container[BD_STEP_CONTAINER_MAX];
+} execution;
+
+// ---- The end ----
+
+typedef struct fetched {
+    braid_tensor *to;
+    bool is_dead;
+    braid_status st;
+    bd_event has_come; // the last that is done with it: it lives on the receiver's stack
+} fetched;
+
+static void store(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st)
+{
+    fetched *f = arg;
+    f->is_dead = is_dead;
+    bd_status_copy(&f->st, st);
+    if (!st->code && !is_dead) bd_tensor_move(f->to, tensor);
+    bd_event_set(&f->has_come);
+}
+
+static void abort_rendezvous(bd_rendezvous *r, const braid_status *why)
+{
+    BD_STATUS(derived);
+    bd_status_copy(derived, why);
+    derived->derived = true;
+    r->ops->abort(r, derived);
+}
+
+// The plan has run, so what it sends is there; what is not will never come.
+static braid_code fetch(bd_rendezvous *r, int64_t step, const char *text, braid_tensor *to, braid_status *st)
+{
+    const bd_rendezvous_key key = bd_rendezvous_key_of(text);
+    fetched f = {.to = to};
+    bd_event_init(&f.has_come);
+    bd_step_rendezvous_recv_local(r, &key, store, &f);
+    if (!bd_event_is_set(&f.has_come)) {
+        bd_fail(st, BRAID_INTERNAL, "No node of the graph sends %s", text);
+        abort_rendezvous(r, st);
+    }
+    bd_event_wait(&f.has_come); // ends: this abort, or one that came before it, ends the receive
+    if (!st->code) bd_status_copy(st, &f.st);
+    if (!st->code && f.is_dead)
+        bd_fail(
+            st, BRAID_INTERNAL,
+            "Failed to fetch outputs for step %lld. (Original error message: Invalid argument: The tensor "
+            "returned for %s was not valid.)",
+            (long long)step, text);
+    bd_status_fini(&f.st);
+    bd_event_fini(&f.has_come);
+    return st->code;
+}
+
+static void fetch_all(execution *e, braid_status *st)
+{
+    const bd_run_graph *run = e->run;
+    for (int i = 0; i < run->recv_count; i++)
+        if (fetch(e->rendezvous, run->step_id, run->recv_keys[i], &run->recvs[i], st)) break;
+    for (int i = 0; st->code && i < run->recv_count; i++)
+        bd_tensor_fini(&run->recvs[i]);
+}
+
+static void write_partition_graph(const execution *e)
+{
+    const braid_graph *g = bd_plan_graph(e->graph->plan);
+    bd_wire_writer writer;
+    bd_wire_writer_init(&writer, e->run->partition_graphs);
+    bd_wire_put_tag(&writer, 3, BD_WIRE_BYTES);
+    bd_wire_put_varint(&writer, bd_graph_write_size(g, 0, true));
+    bd_graph_write(g, 0, true, &writer);
+    bd_wire_writer_finish(&writer);
+}
+
+void bd_worker_count_running(bd_local_worker *w, int change)
+{
+    bd_mutex_lock(&w->mu);
+    w->running += change;
+    if (w->running == 0) bd_cond_broadcast(&w->idle);
+    bd_mutex_unlock(&w->mu);
+}
+
+static void step_cancelled(bd_cancel_hook *hook, const braid_status *why)
+{
+    const execution *e = BD_CONTAINER_OF(hook, execution, step_hook);
+    bd_cancellation_cancel(e->step.cancellation, why);
+}
+
+static void execution_free(execution *e)
+{
+    bd_outbox_unref(e->outbox);
+    bd_cancellation_unref(e->step_cancellation);
+    bd_cancellation_unref(e->step.cancellation);
+    bd_rendezvous_unref(e->rendezvous);
+    bd_step_stats_unref(e->step.stats);
+    bd_worker_graph_unref(e->graph);
+    bd_recycled_free(e);
+}
+
+static void end(execution *e, braid_status *st)
+{
+    bd_local_worker *w = e->w;
+    if (st->code) abort_rendezvous(e->rendezvous, st);
+    if (e->step.stats) bd_step_stats_write(e->step.stats, w->device->name, e->run->stats);
+    if (e->run->wants_partition_graphs) write_partition_graph(e);
+    bd_steps_end(w->steps, e->run->step_id, st->code == BRAID_OK);
+    e->run->ends_by_itself = st->code == BRAID_OK;
+    bd_resources_clear(e->step.resources, e->container);
+    const bd_worker_done_fn fn = e->fn;
+    void *fn_arg = e->arg;
+    bd_cancellation_remove(e->step_cancellation, &e->step_hook);
+    execution_free(e);
+    fn(fn_arg, st);
+    bd_worker_count_running(w, -1);
+}
+
+static void pushes_done(void *arg, const braid_status *from)
+{
+    execution *e = arg;
+    BD_STATUS(st);
+    bd_status_copy(st, from);
+    for (int i = 0; st->code && i < e->run->recv_count; i++)
+        bd_tensor_fini(&e->run->recvs[i]);
+    end(e, st);
+}
+
+// What is left in the outbox for the master's task goes there with the answer, the rest is pushed.
+static void empty_outbox(execution *e)
+{
+    const bd_run_graph *run = e->run;
+    const char *master = e->graph->session->owner.task;
+    const bd_peer *home = run->returned ? bd_peers_of_device(e->w->peers, master, strlen(master)) : NULL;
+    if (home) {
+        bd_wire_writer writer;
+        bd_wire_writer_init(&writer, run->returned);
+        bd_outbox_give(e->outbox, home, &writer);
+        bd_wire_writer_finish(&writer);
+    }
+    bd_outbox_finish(e->outbox, pushes_done, e);
+}
+
+static void plan_done(void *arg, const braid_status *from)
+{
+    execution *e = arg;
+    BD_STATUS(st);
+    bd_status_copy(st, from);
+    if (!st->code) fetch_all(e, st);
+    if (!st->code && e->outbox)
+        empty_outbox(e);
+    else
+        end(e, st);
+}
+
+// ---- The beginning ----
+
+static braid_code start_pushing(execution *e, braid_status *st)
+{
+    e->outbox = bd_outbox_new(&(bd_outbox_options){
+        .step_id = e->run->step_id,
+        .held_parts = e->w->held_parts,
+        .refused = bd_step_rendezvous_local(e->rendezvous),
+        .cancellation = e->step.cancellation,
+    });
+    if (bd_step_rendezvous_push(e->rendezvous, e->outbox)) return BRAID_OK;
+    return bd_fail(st, BRAID_INVALID_ARGUMENT, "Step %lld runs on %s already", (long long)e->run->step_id,
+                   e->w->peers->self->task);
+}
+
+static braid_code feed_all(execution *e, braid_status *st)
+{
+    const bd_run_graph *run = e->run;
+    for (int i = 0; i < run->send_count; i++) {
+        const bd_rendezvous_key key = bd_rendezvous_key_of(run->sends[i].key);
+        const braid_code code = bd_step_rendezvous_feed(e->rendezvous, &key, run->sends[i].tensor, st);
+        if (code) return code;
+    }
+    return BRAID_OK;
+}
+
+static void run_plan(void *arg)
+{
+    execution *e = arg;
+    bd_local_worker *w = e->w; // `e` may be gone when the plan returns
+    bd_worker_graph *graph = e->graph;
+    atomic_fetch_add_explicit(&graph->refs, 1, memory_order_relaxed);
+    bd_worker_count_running(w, +1); // this function, whose graph may be the last reference to its plan
+    const int64_t begin_ns = bd_now_ns();
+    bd_plan_run(graph->plan, &e->step, plan_done, e);
+    if (!bd_plan_has_loops(graph->plan)) // else the next one may take any time
+        atomic_store_explicit(&graph->held_ns, bd_now_ns() - begin_ns, memory_order_relaxed);
+    bd_worker_graph_unref(graph);
+    bd_worker_count_running(w, -1);
+}
+
+static void begin(execution *e)
+{
+    BD_STATUS(st);
+    bd_pool *pool = e->w->device->pool;
+    if ((e->run->pushes && start_pushing(e, st)) || feed_all(e, st)) {
+        plan_done(e, st);
+    } else if (e->run->may_wait) {
+        bd_plan_run_wait(e->graph->plan, &e->step, st);
+        plan_done(e, st);
+    } else if (atomic_load_explicit(&e->graph->held_ns, memory_order_relaxed) <= HELD_MAX_NS ||
+               !bd_pool_submit(pool, run_plan, e)) {
+        run_plan(e);
+    }
+}
+
+void bd_worker_run_graph(bd_worker *base, bd_run_graph *run, bd_cancellation *cancellation,
+                         bd_worker_done_fn fn, void *arg)
+{
+    bd_local_worker *w = BD_CONTAINER_OF(base, bd_local_worker, base);
+    if (run->is_partial) {
+        bd_worker_run_partial(w, run, cancellation, fn, arg);
+        return;
+    }
+    BD_STATUS(st);
+    bd_worker_graph *graph;
+    bd_rendezvous *rendezvous = NULL;
+    bd_cancellation *step_cancellation = NULL;
+    if (bd_worker_graph_find(w, run->session_handle, run->graph_handle, &graph, st) ||
+        bd_steps_begin(w->steps, run->step_id, graph->session, &rendezvous, &step_cancellation, st)) {
+        bd_worker_graph_unref(graph);
+        fn(arg, st);
+        return;
+    }
+    bd_worker_count_running(w, +1);
+    execution *e = bd_recycled(sizeof *e);
+    *e = (execution){.w = w, .graph = graph, .run = run, .rendezvous = rendezvous, .fn = fn, .arg = arg};
+    e->step = (bd_step){
+        .id = run->step_id,
+        .rendezvous = rendezvous,
+        .cancellation = bd_cancellation_new(cancellation),
+        .resources = bd_worker_session_resources(w, graph->session),
+        .container = bd_step_container(run->step_id, e->container),
+        .pool = w->device->pool,
+        .blocking = w->device->blocking,
+        .stats = run->wants_stats ? bd_step_stats_new() : NULL,
+        .collectives = bd_task_collectives_base(w->collectives),
+        .collective_leader = graph->session->owner.collective_leader,
+        .functions = graph->functions,
+    };
+    e->step_cancellation = step_cancellation;
+    e->step_hook.fn = step_cancelled;
+    if (!bd_cancellation_add(step_cancellation, &e->step_hook)) {
+        bd_cancellation_status(step_cancellation, st);
+        bd_cancellation_cancel(e->step.cancellation, st);
+    }
+    if (e->step.stats) bd_step_rendezvous_trace(rendezvous, e->step.stats, w->device->name);
+    begin(e);
+}

@@ -1,0 +1,48 @@
+// Checkpoints of the first format, as TensorFlow's ops Save and SaveSlices write and Restore and RestoreSlice read them.
+//
+// A checkpoint is one file, or several (shards), that are tables (io/sstable.h). Under the empty key each says which tensors and
+// slices of them it holds (a SavedTensorSlices message with a SavedTensorSliceMeta); under the key of each slice
+// (bd_tensor_slice_key) are its values (the same message with a SavedSlice), in the typed fields of a TensorProto.
+#ifndef BD_IO_CHECKPOINT_V1_H
+#define BD_IO_CHECKPOINT_V1_H
+
+#include "io/tensor_slice.h"
+#include "tensor/tensor.h"
+
+// ---- Writing ----
+
+// A slice of a tensor, or (bd_tensor_slice_all) all of it.
+typedef struct bd_saved_slice {
+    const char *name; // of the tensor; not owned
+    braid_shape full; // of the whole tensor
+    bd_tensor_slice slice;
+    const braid_tensor *tensor; // not owned; its memory does not change meanwhile
+} bd_saved_slice;
+
+// Whether tensors of this type can be saved. Unimplemented says that they cannot.
+braid_code bd_first_format_check_dtype(braid_dtype dtype, braid_status *st);
+
+// Writes a checkpoint of one file, which appears under its path when it is on the disk; until then, and after an error, the
+// file that was there stays. `is_cancelled` is asked between slices (NULL: never), and then Cancelled. InvalidArgument when a slice
+// is there twice or is too large (2 GiB); Internal when slices of a tensor say different types or shapes.
+braid_code bd_first_format_write(const char *path, const bd_saved_slice *slices, size_t count,
+                                 bool (*is_cancelled)(void *arg), void *arg, braid_status *st);
+
+// ---- Reading; one thread at a time ----
+
+typedef struct bd_first_format bd_first_format;
+
+// Opens all files that match the pattern. NotFound when there are none; DataLoss, naming the file, when one is no checkpoint of
+// this format. On an error *f is NULL.
+braid_code bd_first_format_open(const char *pattern, bd_first_format **f, braid_status *st);
+void bd_first_format_close(bd_first_format *f); // NULL is accepted
+
+// Type and whole shape of a tensor; false when there is none of that name.
+bool bd_first_format_find(const bd_first_format *f, const char *name, braid_dtype *dtype, braid_shape *shape);
+
+// Reads a slice of a tensor that is there, put together of those that are stored; NULL: all of it. InvalidArgument when some of
+// it is not stored; DataLoss, naming the file. On an error `t` is "no tensor".
+braid_code bd_first_format_read(bd_first_format *f, const char *name, const bd_tensor_slice *slice,
+                                braid_tensor *t, braid_status *st);
+
+#endif

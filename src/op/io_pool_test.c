@@ -1,0 +1,183 @@
+// Work that blocks: it holds no thread of its caller's, waits its turn, and can be cancelled while it does.
+// labels: concurrent
+#include "base/testing/test.h"
+#include "base/thread.h"
+#include "op/io_pool.h"
+#include <stdlib.h>
+
+#define TIMEOUT_NS (10 * INT64_C(1000000000))
+
+typedef struct execution {
+    bd_op_ctx ctx;
+    bd_step step;
+    bd_event began, may_end, ended;
+    bool has_run;
+} execution;
+
+static braid_op node = {.name = "save", .op_type = "SaveV2"};
+
+static void set_ended(bd_op_ctx *c)
+{
+    bd_event_set(&BD_CONTAINER_OF(c, execution, ctx)->ended);
+}
+
+static void open_execution(execution *e, bd_blocking *b)
+{
+    *e = (execution){0};
+    e->step = (bd_step){.blocking = b, .cancellation = bd_cancellation_new(NULL)};
+    e->ctx = (bd_op_ctx){.node = &node, .step = &e->step, .done = set_ended};
+    bd_event_init(&e->began);
+    bd_event_init(&e->may_end);
+    bd_event_init(&e->ended);
+}
+
+static void close_execution(execution *e)
+{
+    assert_true(bd_event_wait_until(&e->ended, bd_now_ns() + TIMEOUT_NS));
+    bd_cancellation_unref(e->step.cancellation);
+    bd_status_fini(&e->ctx.status);
+    bd_event_fini(&e->began);
+    bd_event_fini(&e->may_end);
+    bd_event_fini(&e->ended);
+}
+
+static void cancel(execution *e)
+{
+    BD_STATUS(why);
+    bd_fail(why, BRAID_ABORTED, "another part of the step failed");
+    bd_cancellation_cancel(e->step.cancellation, why);
+}
+
+// A slow disk.
+static void block(bd_op_ctx *c)
+{
+    execution *e = BD_CONTAINER_OF(c, execution, ctx);
+    e->has_run = true;
+    bd_event_set(&e->began);
+    if (!bd_event_wait_until(&e->may_end, bd_now_ns() + TIMEOUT_NS)) abort();
+    bd_op_cancelled(c);
+}
+
+static void the_caller_goes_on_while_the_work_blocks(void **state)
+{
+    (void)state;
+    bd_blocking *b = bd_blocking_new();
+    execution e;
+    open_execution(&e, b);
+    bd_op_block(&e.ctx, block);
+    assert_true(bd_event_wait_until(&e.began, bd_now_ns() + TIMEOUT_NS));
+    assert_false(bd_event_is_set(&e.ended));
+    bd_event_set(&e.may_end);
+    close_execution(&e);
+    bd_blocking_free(b);
+}
+
+enum {
+    MANY = 20 // more than there are threads
+};
+
+static void what_waits_for_its_turn_ends_when_it_is_cancelled(void **state)
+{
+    (void)state;
+    bd_blocking *b = bd_blocking_new();
+    execution slow[MANY], late;
+    for (int i = 0; i < MANY; i++) {
+        open_execution(&slow[i], b);
+        bd_op_block(&slow[i].ctx, block);
+    }
+    open_execution(&late, b);
+    bd_op_block(&late.ctx, block);
+    assert_false(bd_event_is_set(&late.ended));
+    cancel(&late);
+    assert_true(bd_event_is_set(&late.ended)); // though every thread is held
+    assert_error(&late.ctx.status, BRAID_CANCELLED, "SaveV2 was cancelled");
+    assert_false(late.has_run);
+    close_execution(&late); // its step is over while its record is still queued
+    for (int i = 0; i < MANY; i++)
+        bd_event_set(&slow[i].may_end);
+    for (int i = 0; i < MANY; i++) {
+        close_execution(&slow[i]);
+        assert_true(slow[i].has_run);
+    }
+    bd_blocking_free(b);
+}
+
+static void what_runs_is_not_cut_short_but_learns_of_it(void **state)
+{
+    (void)state;
+    bd_blocking *b = bd_blocking_new();
+    execution e;
+    open_execution(&e, b);
+    bd_op_block(&e.ctx, block);
+    assert_true(bd_event_wait_until(&e.began, bd_now_ns() + TIMEOUT_NS));
+    cancel(&e);
+    assert_false(bd_event_is_set(&e.ended));
+    bd_event_set(&e.may_end);
+    assert_true(bd_event_wait_until(&e.ended, bd_now_ns() + TIMEOUT_NS));
+    assert_error(&e.ctx.status, BRAID_CANCELLED, "SaveV2 was cancelled");
+    close_execution(&e);
+    bd_blocking_free(b);
+}
+
+static void a_cancelled_step_begins_nothing(void **state)
+{
+    (void)state;
+    bd_blocking *b = bd_blocking_new();
+    for (int i = 0; i < 2; i++) {
+        execution e;
+        open_execution(&e, i ? b : NULL);
+        cancel(&e);
+        bd_op_block(&e.ctx, block);
+        assert_true(bd_event_is_set(&e.ended));
+        assert_error(&e.ctx.status, BRAID_CANCELLED, "SaveV2 was cancelled");
+        assert_false(e.has_run);
+        close_execution(&e);
+    }
+    bd_blocking_free(b);
+}
+
+static void without_threads_it_runs_here(void **state)
+{
+    (void)state;
+    execution e;
+    open_execution(&e, NULL);
+    bd_event_set(&e.may_end);
+    bd_op_block(&e.ctx, block);
+    assert_true(bd_event_is_set(&e.ended));
+    assert_int_equal(e.ctx.status.code, BRAID_OK);
+    close_execution(&e);
+}
+
+// Cancelling and taking meet: each execution ends once, whoever wins.
+static void cancelling_races_with_its_turn(void **state)
+{
+    (void)state;
+    enum {
+        ROUNDS = 300
+    };
+    bd_blocking *b = bd_blocking_new();
+    for (int i = 0; i < ROUNDS; i++) {
+        execution e;
+        open_execution(&e, b);
+        bd_event_set(&e.may_end);
+        bd_op_block(&e.ctx, block);
+        cancel(&e);
+        assert_true(bd_event_wait_until(&e.ended, bd_now_ns() + TIMEOUT_NS));
+        assert_true(e.ctx.status.code == BRAID_CANCELLED || e.has_run);
+        close_execution(&e);
+    }
+    bd_blocking_free(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_caller_goes_on_while_the_work_blocks),
+        cmocka_unit_test(what_waits_for_its_turn_ends_when_it_is_cancelled),
+        cmocka_unit_test(what_runs_is_not_cut_short_but_learns_of_it),
+        cmocka_unit_test(a_cancelled_step_begins_nothing),
+        cmocka_unit_test(without_threads_it_runs_here),
+        cmocka_unit_test(cancelling_races_with_its_turn),
+    };
+    return BD_RUN_TESTS(tests);
+}

@@ -1,0 +1,40 @@
+// Short sequences of nodes that gradient functions of mathematical ops share, named as TensorFlow's Python names them.
+#ifndef BD_OPS_COMMON_GRAD_MATH_H
+#define BD_OPS_COMMON_GRAD_MATH_H
+
+#include "graph/grad.h"
+
+// A Python expression of a number and an output, `2.0 * x` or `x - 1`: a constant "x" (or "y") and the op in a name scope
+// of the name given ("mul", "sub", "add", "Maximum"). The constant has x's type.
+braid_out bd_grad_number_left(braid_graph *g, const char *op, const char *name, double number, braid_out x);
+braid_out bd_grad_number_right(braid_graph *g, const char *op, const char *name, braid_out x, double number);
+
+static inline braid_out bd_grad_mul(braid_graph *g, braid_out a, braid_out b)
+{
+    return bd_b2(g, "Mul", "mul", a, b);
+}
+
+// The conjugate of complex numbers; anything else as it is.
+braid_out bd_grad_conj(braid_graph *g, braid_out x);
+
+// tf.zeros(shape, dtype) of a shape in an output; tf.zeros_like(x), a Const when the shape is fully known.
+braid_out bd_grad_zeros(braid_graph *g, braid_out shape, braid_dtype dtype);
+braid_out bd_grad_zeros_like(braid_graph *g, braid_out x);
+
+// Everything within runs after `grad` is there, so that memory for it is not taken too early.
+void bd_grad_after_begin(braid_graph *g, braid_out grad);
+void bd_grad_after_end(braid_graph *g);
+
+// The shapes of the operands of a broadcasting op, and the axes over which each one's gradient is to be summed.
+typedef struct bd_grad_pair {
+    braid_graph *g;
+    braid_out x, y, grad; // the operands and the gradient that arrives
+    braid_out x_shape, y_shape, x_axes, y_axes;
+} bd_grad_pair;
+void bd_grad_pair_begin(bd_grad_ctx *c, bd_grad_pair *p);
+void bd_grad_pair_conj(bd_grad_pair *p); // takes the conjugates of complex operands
+// Sums over the axes, reshapes, and makes that the gradient of input 0 (or 1).
+void bd_grad_pair_x(bd_grad_ctx *c, const bd_grad_pair *p, braid_out grad);
+void bd_grad_pair_y(bd_grad_ctx *c, const bd_grad_pair *p, braid_out grad);
+
+#endif

@@ -1,0 +1,13 @@
+// Single values as TensorFlow writes them for people, in Print, Assert, PrintV2 and StringFormat.
+#ifndef BD_OPS_COMMON_VALUE_TEXT_H
+#define BD_OPS_COMMON_VALUE_TEXT_H
+
+#include "tensor/tensor.h"
+
+// Appends element `at`: floats by six digits when these say it, or else by eight, booleans as 1 and 0, strings in quotes.
+void bd_value_text(const braid_tensor *t, int64_t at, bd_strbuf *out);
+
+// Appends a string with what is not to be printed, quotes and backslashes as escapes of C.
+void bd_escaped_text(const bd_string *s, bd_strbuf *out);
+
+#endif

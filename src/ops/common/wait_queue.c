@@ -1,0 +1,174 @@
+// Waiting in lines.
+//
+// A waiter is made, stands in a line, has ended, is finished, is spare.
+//  1. It leaves its line once, under the room's lock; who takes it off puts it among the ended.
+//  2. Who releases the lock finishes those that have ended. Before that the step's hook is taken back, which waits for a
+//     hook that runs; that hook finds that its waiter has left the line and returns at once, so the wait is short and no two
+//     wait for each other.
+//  3. A waiter holds a reference to the resource until it is finished.
+#include "ops/common/wait_queue.h"
+
+#include "base/alloc.h"
+
+#define SPARE_MAX 16 // waiters kept: as many as steps usually wait at the same time
+
+void bd_wait_room_init(bd_wait_room *room, const bd_wait_kind *kind, bd_resource *owner)
+{
+    *room = (bd_wait_room){.kind = kind, .owner = owner};
+    bd_mutex_init(&room->mu);
+}
+
+static void free_waiter(const bd_wait_kind *kind, bd_waiter *w)
+{
+    if (kind->destroy) kind->destroy(w);
+    bd_free(w);
+}
+
+void bd_wait_room_fini(bd_wait_room *room)
+{
+    BD_ASSERT(!room->ended);
+    for (bd_waiter *w; (w = room->spare);) {
+        room->spare = w->next;
+        free_waiter(room->kind, w);
+    }
+    bd_mutex_fini(&room->mu);
+}
+
+bd_waiter *bd_waiter_new(bd_wait_room *room, bd_op_ctx *c)
+{
+    bd_mutex_lock(&room->mu);
+    bd_waiter *w = room->spare;
+    if (w) {
+        room->spare = w->next;
+        room->spare_count--;
+    }
+    bd_mutex_unlock(&room->mu);
+    if (!w) w = bd_calloc(1, room->kind->waiter_size);
+    bd_resource_ref(room->owner);
+    w->room = room;
+    w->c = c;
+    w->line = NULL;
+    w->next = w->prev = NULL;
+    w->cancelled = NULL;
+    w->is_hooked = false;
+    return w;
+}
+
+// ---- Lines ----
+
+static void enter_locked(bd_waiter *w, bd_wait_line *line)
+{
+    w->line = line;
+    w->prev = line->last;
+    *(line->last ? &line->last->next : &line->first) = w;
+    line->last = w;
+}
+
+void bd_waiter_end_locked(bd_waiter *w)
+{
+    bd_wait_line *line = w->line;
+    *(w->prev ? &w->prev->next : &line->first) = w->next;
+    *(w->next ? &w->next->prev : &line->last) = w->prev;
+    w->line = NULL;
+    w->prev = NULL;
+    w->next = w->room->ended;
+    w->room->ended = w;
+}
+
+static void cancel_locked(bd_waiter *w)
+{
+    BD_ASSERT(w->line);
+    w->cancelled = w->line->what;
+    if (w->room->kind->give_back_locked) w->room->kind->give_back_locked(w->room, w);
+    bd_waiter_end_locked(w);
+}
+
+void bd_wait_line_cancel_locked(bd_wait_room *room, bd_wait_line *line)
+{
+    (void)room;
+    while (line->first)
+        cancel_locked(line->first);
+}
+
+// ---- Ending ----
+
+static void keep(bd_wait_room *room, bd_waiter *w)
+{
+    bd_mutex_lock(&room->mu);
+    bool has_room = room->spare_count < SPARE_MAX;
+    if (has_room) {
+        w->next = room->spare;
+        room->spare = w;
+        room->spare_count++;
+    }
+    bd_mutex_unlock(&room->mu);
+    if (!has_room) free_waiter(room->kind, w);
+}
+
+static void finish(bd_waiter *w)
+{
+    bd_wait_room *room = w->room;
+    bd_resource *owner = room->owner;
+    bd_op_ctx *c = w->c;
+    if (w->is_hooked) bd_cancellation_remove(c->step->cancellation, &w->hook);
+    if (w->cancelled) bd_op_fail(c, BRAID_CANCELLED, "%s operation was cancelled", w->cancelled);
+    room->kind->finish(w);
+    keep(room, w);
+    bd_resource_unref(owner); // the room may be gone now
+    bd_op_done(c);
+}
+
+void bd_wait_room_unlock(bd_wait_room *room)
+{
+    room->kind->serve_locked(room);
+    bd_waiter *last = room->ended, *first = NULL;
+    room->ended = NULL;
+    bd_mutex_unlock(&room->mu);
+    for (bd_waiter *w; (w = last);) { // in the order in which they ended
+        last = w->next;
+        w->next = first;
+        first = w;
+    }
+    for (bd_waiter *w; (w = first);) {
+        first = w->next;
+        finish(w);
+    }
+}
+
+static void step_cancelled(bd_cancel_hook *hook, const braid_status *why)
+{
+    (void)why; // the executor knows
+    bd_waiter *w = BD_CONTAINER_OF(hook, bd_waiter, hook);
+    bd_wait_room *room = w->room;
+    bd_mutex_lock(&room->mu);
+    if (!w->line) { // who took it off its line waits for this hook
+        bd_mutex_unlock(&room->mu);
+        return;
+    }
+    w->is_hooked = false; // it is running, and will not run again
+    cancel_locked(w);
+    bd_resource *owner = bd_resource_ref(room->owner);
+    bd_wait_room_unlock(room);
+    bd_resource_unref(owner);
+}
+
+void bd_wait(bd_waiter *w, bd_wait_line *line)
+{
+    bd_wait_room *room = w->room;
+    bd_cancellation *token = w->c->step->cancellation;
+    bd_resource *owner = bd_resource_ref(room->owner);
+    bd_mutex_lock(&room->mu);
+    enter_locked(w, line);
+    if (token && bd_cancellation_is_cancelled(token)) {
+        cancel_locked(w);
+    } else {
+        room->kind->serve_locked(room);
+        w->hook.fn = step_cancelled;
+        if (w->line && token) {
+            w->is_hooked = bd_cancellation_add(token, &w->hook);
+            if (!w->is_hooked) cancel_locked(w);
+        }
+    }
+    bd_wait_room_unlock(room);
+    bd_resource_unref(owner);
+}

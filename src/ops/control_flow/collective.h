@@ -1,0 +1,40 @@
+// What collective ops share: finding the group and exchanging tensors with its members.
+#ifndef BD_OPS_CONTROL_FLOW_COLLECTIVE_H
+#define BD_OPS_CONTROL_FLOW_COLLECTIVE_H
+
+#include "op/collective.h"
+#include "op/kernel.h"
+
+#define COLLECTIVE_DEVIATION                                                                                                   \
+    "Each member gives its tensor to each other one, not in a ring, so members are tasks of Braid; subdiv_offsets, wait_for, " \
+    "communication_hint and timeout_seconds change nothing."
+
+// Attributes that say which group a node meets.
+typedef struct bd_collective_state {
+    int32_t group_key, group_size, instance_key;
+} bd_collective_state;
+// InvalidArgument when group_size is not positive or a number is out of range.
+braid_code bd_collective_state_read(const braid_op *node, bd_collective_state *s, braid_status *st);
+
+// What came of an exchange.
+typedef struct bd_exchanged {
+    const braid_tensor *values; // [size] by rank; "no tensor" of those that sent nothing to this one
+    int size, rank;             // of the group, of this member
+} bd_exchanged;
+
+typedef struct bd_exchange_options {
+    const bd_collective_state *group;
+    bd_collective_type type;
+    bool is_source;                                         // of a broadcast
+    const braid_tensor *own;                                // what this member gives; NULL: nothing
+    void (*done)(bd_op_ctx *c, const bd_exchanged *result); // sets the output, or fails
+} bd_exchange_options;
+
+// The last thing that `start` does. Each member sends its tensor to every other; of a broadcast the source to the others. Ends the execution
+// after `done`, or with the first error, whatever other members still do.
+void bd_collective_exchange(bd_op_ctx *c, const bd_exchange_options *options);
+
+// Whether what member `rank` has given has the type and shape of `own`; false: the kernel has failed, and says so.
+bool bd_collective_check_alike(bd_op_ctx *c, const braid_tensor *own, const braid_tensor *other, int rank);
+
+#endif

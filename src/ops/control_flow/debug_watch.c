@@ -1,0 +1,253 @@
+// Ops that TensorFlow's debugger puts on edges: DebugIdentity, DebugNanCount, DebugNumericSummary, and the identities that mark
+// gradients. Nothing is sent anywhere: what they give is fetched.
+#include "graph/grad.h"
+#include "graph/shape_fn.h"
+#include "ops/math/cast.h"
+#include "ops/state/variable.h"
+
+#include <math.h>
+
+#define WATCH_ATTRS                                                                                          \
+    "device_name:string=''; tensor_name:string=''; debug_urls:list(string)=[]; gated_grpc:bool=false"
+#define WATCH_FLAGS (BD_OP_ALLOWS_UNINITIALIZED | BD_OP_NOT_DIFFERENTIABLE)
+#define WATCH_DEVIATION "Sends nothing: attr debug_urls must be empty."
+
+static braid_code create_watch(const braid_op *node, void *state, braid_status *st)
+{
+    (void)state;
+    if (bd_node_attr(node, "debug_urls")->list.count == 0) return BRAID_OK;
+    return bd_fail(
+        st, BRAID_UNIMPLEMENTED,
+        "%s '%s': Braid sends nothing to attr debug_urls; leave it empty and fetch the output instead",
+        node->op_type, node->name);
+}
+
+// A gate that nobody has opened (attr gated_grpc) lets nothing through: output 0 is a vector without elements then.
+static bool is_shut(bd_op_ctx *c)
+{
+    if (!bd_node_attr_bool(c->node, "gated_grpc")) return false;
+    braid_shape nothing = bd_shape1(0);
+    bd_output(c, 0, c->node->output_types[0], &nothing);
+    return true;
+}
+
+// ---- DebugIdentity ----
+
+static void value_run(bd_op_ctx *c)
+{
+    braid_shape nothing = bd_shape1(0);
+    if (bd_tensor_is_set(bd_input(c, 0))) {
+        bd_output_set(c, 0, bd_input(c, 0));
+    } else {
+        bd_output(c, 0, c->node->output_types[0], &nothing);
+    }
+}
+
+static void identity_run(bd_op_ctx *c)
+{
+    if (!is_shut(c)) value_run(c);
+}
+
+BD_OP(DebugIdentity) = {
+    .signature = "(input: T) -> (output: T)",
+    .attrs = "T:type; " WATCH_ATTRS,
+    .flags = WATCH_FLAGS,
+    .shape = bd_shape_fn_unchanged,
+    .kernels = BD_KERNELS({.create = create_watch, .run = identity_run}),
+    .doc =
+        "Hands on its input, of a variable its content; a vector without elements of a variable that nobody assigned.",
+    .deviation = WATCH_DEVIATION,
+};
+
+// ---- Numbers, a piece at a time as doubles ----
+
+#define PIECE 512
+
+static void each_number(const braid_tensor *x, void (*visit)(void *arg, double number), void *arg)
+{
+    double piece[PIECE];
+    if (!bd_tensor_is_set(x)) return;
+    bd_cast_fn convert = bd_cast(bd_cast_type_of(x->dtype), BD_CAST_F64);
+    size_t size = braid_dtype_size(x->dtype);
+    int64_t count = bd_tensor_count(x);
+    for (int64_t at = 0; at < count; at += PIECE) {
+        int64_t len = count - at < PIECE ? count - at : PIECE;
+        convert((const char *)x->data + (size_t)at * size, piece, len);
+        for (int64_t i = 0; i < len; i++)
+            visit(arg, piece[i]);
+    }
+}
+
+// ---- DebugNanCount ----
+
+static void count_nan(void *arg, double number)
+{
+    int64_t *count = arg;
+    *count += isnan(number) != 0;
+}
+
+// TensorFlow says a scalar; the kernel gives a vector, there and here.
+static braid_code nan_count_shape(bd_shape_ctx *c, braid_status *st)
+{
+    (void)st;
+    c->outputs[0] = bd_shape1(bd_node_attr_bool(c->node, "gated_grpc") ? -1 : 1);
+    return BRAID_OK;
+}
+
+static void nan_count_run(bd_op_ctx *c)
+{
+    int64_t count = 0;
+    braid_shape one = bd_shape1(1);
+    if (is_shut(c)) return;
+    each_number(bd_input(c, 0), count_nan, &count);
+    braid_tensor *y = bd_output(c, 0, BRAID_INT64, &one);
+    if (y) bd_tensor_i64(y)[0] = count;
+}
+
+BD_OP(DebugNanCount) = {
+    .signature = "(input: T) -> (output: int64)",
+    .attrs = "T:type; " WATCH_ATTRS,
+    .flags = WATCH_FLAGS,
+    .shape = nan_count_shape,
+    .kernels = BD_KERNELS({.types = "T=float|double|half|bfloat16|int8|int16|int32|int64|uint8|uint16",
+                           .create = create_watch,
+                           .run = nan_count_run}),
+    .doc = "How many elements are not a number, as a vector of one element.",
+    .deviation = WATCH_DEVIATION,
+};
+
+// ---- DebugNumericSummary ----
+
+// Before the sizes of the dimensions.
+#define SUMMARY_NUMBERS 14
+
+typedef struct numeric_summary {
+    double lower,
+        upper; // finite numbers at them or beyond count as infinite; an infinite bound bounds nothing
+    double nan, below, negative, zero, positive, above;
+    double finite, min, max, sum, squares; // squares of distances from `mean`
+    double mean;
+} numeric_summary;
+
+static void count_number(void *arg, double x)
+{
+    numeric_summary *s = arg;
+    if (isnan(x)) {
+        s->nan++;
+        return;
+    }
+    if (x == -INFINITY || (isfinite(s->lower) && x <= s->lower && isfinite(x))) {
+        s->below++;
+    } else if (x == INFINITY || (isfinite(s->upper) && x >= s->upper)) {
+        s->above++;
+    } else if (x < 0) {
+        s->negative++;
+    } else if (x > 0) {
+        s->positive++;
+    } else {
+        s->zero++;
+    }
+    if (!isfinite(x)) return;
+    s->finite++;
+    s->min = fmin(s->min, x);
+    s->max = fmax(s->max, x);
+    s->sum += x;
+}
+
+static void add_square(void *arg, double x)
+{
+    numeric_summary *s = arg;
+    if (isfinite(x)) s->squares += (x - s->mean) * (x - s->mean);
+}
+
+static braid_code summary_shape(bd_shape_ctx *c, braid_status *st)
+{
+    (void)st;
+    bool is_sure = c->inputs[0].rank >= 0 && !bd_node_attr_bool(c->node, "gated_grpc");
+    c->outputs[0] = bd_shape1(is_sure ? SUMMARY_NUMBERS + c->inputs[0].rank : -1);
+    return BRAID_OK;
+}
+
+static void summary_run(bd_op_ctx *c)
+{
+    const braid_tensor *x = bd_input(c, 0);
+    numeric_summary s = {.lower = bd_node_attr_float(c->node, "lower_bound"),
+                         .upper = bd_node_attr_float(c->node, "upper_bound"),
+                         .min = INFINITY,
+                         .max = -INFINITY,
+                         .mean = NAN};
+    bool is_set = bd_tensor_is_set(x);
+    int rank = is_set ? x->shape.rank : 0;
+    if (is_shut(c)) return;
+    each_number(x, count_number, &s);
+    if (s.finite > 0) s.mean = s.sum / s.finite;
+    each_number(x, add_square, &s);
+    const double numbers[SUMMARY_NUMBERS] = {is_set,
+                                             is_set ? (double)bd_tensor_count(x) : 0,
+                                             s.nan,
+                                             s.below,
+                                             s.negative,
+                                             s.zero,
+                                             s.positive,
+                                             s.above,
+                                             s.min,
+                                             s.max,
+                                             s.mean,
+                                             s.finite > 0 ? s.squares / s.finite : NAN,
+                                             bd_dtype_base(c->node->input_types[0]),
+                                             rank};
+    braid_shape shape = bd_shape1(SUMMARY_NUMBERS + rank);
+    braid_tensor *y = bd_output(c, 0, BRAID_DOUBLE, &shape);
+    for (int i = 0; y && i < SUMMARY_NUMBERS; i++)
+        bd_tensor_f64(y)[i] = numbers[i];
+    for (int d = 0; y && d < rank; d++)
+        bd_tensor_f64(y)[SUMMARY_NUMBERS + d] = (double)x->shape.dims[d];
+}
+
+BD_OP(DebugNumericSummary) = {
+    .signature = "(input: T) -> (output: double)",
+    .attrs =
+        "T:type; device_name:string=''; tensor_name:string=''; debug_urls:list(string)=[]; lower_bound:float=-inf; "
+        "upper_bound:float=inf; mute_if_healthy:bool=false; gated_grpc:bool=false",
+    .flags = WATCH_FLAGS,
+    .shape = summary_shape,
+    .kernels = BD_KERNELS({.types = "T=float|double|bool|int8|int16|int32|int64|uint8|uint16",
+                           .create = create_watch,
+                           .run = summary_run}),
+    .doc =
+        "A vector: whether there is a value, its number of elements, how many are nan, -inf or not above lower_bound, negative, 0, "
+        "positive, inf or not below upper_bound; least, greatest, mean and variance of the finite ones; type, rank and sizes.",
+    .deviation = WATCH_DEVIATION,
+};
+
+// ---- Marks of gradients ----
+
+static void reference_run(bd_op_ctx *c)
+{
+    bd_output_ref(c, 0, bd_input_ref(c, 0));
+}
+
+static void pass_gradient(bd_grad_ctx *c)
+{
+    bd_grad_pass(c, 0, 0);
+}
+
+BD_OP(DebugGradientIdentity) = {
+    .signature = "(input: T) -> (output: T)",
+    .attrs = "T:type",
+    .flags = BD_OP_ALLOWS_UNINITIALIZED | BD_OP_TAKES_ROWS,
+    .shape = bd_shape_fn_unchanged,
+    .gradient = pass_gradient,
+    .kernels = BD_KERNELS({.run = value_run}),
+    .doc = "Hands on its input; the debugger finds gradients by it.",
+};
+
+BD_OP(DebugGradientRefIdentity) = {
+    .signature = "(input: Ref(T)) -> (output: Ref(T))",
+    .attrs = "T:type",
+    .flags = BD_OP_ALLOWS_UNINITIALIZED | BD_OP_TAKES_ROWS,
+    .shape = bd_shape_fn_unchanged,
+    .gradient = pass_gradient,
+    .kernels = BD_KERNELS({.run = reference_run}),
+    .doc = "Hands on its reference; the debugger finds gradients by it.",
+};

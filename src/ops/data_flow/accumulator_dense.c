@@ -1,0 +1,111 @@
+// ConditionalAccumulator: sums dense gradients that are fresh enough until somebody takes their mean.
+#include "graph/grad.h"
+#include "ops/data_flow/accumulator.h"
+#include "ops/common/element.h"
+
+static braid_code check_shape_locked(const bd_accumulator *a, const braid_shape *got, braid_status *st)
+{
+    const braid_shape *sum = &a->sum.values.shape;
+    const braid_shape *want = a->count > 0 && !bd_shape_equal(sum, got) ? sum : &a->shape;
+    braid_shape merged;
+    char x[BD_SHAPE_STR_MAX], y[BD_SHAPE_STR_MAX];
+    if (bd_shape_merge(want, got, &merged)) return BRAID_OK;
+    return bd_fail(st, BRAID_INVALID_ARGUMENT, "Shape mismatch: expected %s, got %s", bd_shape_str(want, x),
+                   bd_shape_str(got, y));
+}
+
+// The first gradient is held, not copied; the second is added to it in memory of the accumulator's own.
+static braid_code add_locked(bd_accumulator *a, bd_op_ctx *c, braid_status *st)
+{
+    const braid_tensor *gradient = bd_input(c, 2);
+    braid_tensor sum = {0};
+    bool ok = true;
+    braid_code code = check_shape_locked(a, &gradient->shape, st);
+    if (code) return code;
+    if (a->count == 0) {
+        ok = bd_tensor_keep(&sum, gradient);
+    } else {
+        if (bd_accumulator_may_overwrite(&a->sum.values)) {
+            bd_tensor_ref(&sum, &a->sum.values);
+        } else {
+            ok = bd_tensor_alloc(&sum, a->dtype, &gradient->shape);
+        }
+        if (ok)
+            bd_accumulator_add(a->dtype, a->sum.values.data, gradient->data, sum.data, bd_tensor_count(&sum));
+    }
+    if (!ok) return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "OOM when adding to accumulator '%s'", a->name);
+    bd_tensor_fini(&a->sum.values);
+    a->sum.values = sum;
+    return BRAID_OK;
+}
+
+// sum / count, over the sum where nobody else holds it.
+static void output(const bd_accumulator *a, bd_op_ctx *c, bd_gradient_sum *sum, int64_t count)
+{
+    braid_tensor *values = &sum->values;
+    bool divides = a->is_mean && count > 1;
+    if (!divides || bd_accumulator_may_overwrite(values)) {
+        bd_output_set(c, 0, values);
+    } else if (!bd_output(c, 0, values->dtype, &values->shape)) {
+        return;
+    }
+    if (divides)
+        bd_accumulator_divide(values->dtype, values->data, count, c->outputs[0].tensor.data,
+                              bd_tensor_count(values));
+}
+
+static const bd_accumulator_kind dense = {.name = "dense", .add_locked = add_locked, .output = output};
+
+static braid_code source_create(const braid_op *node, void *state, braid_status *st)
+{
+    (void)st;
+    bd_accumulator_source_init(state, &dense, node);
+    return BRAID_OK;
+}
+
+static void apply_run(bd_op_ctx *c)
+{
+    bd_accumulator_apply(c, &dense, bd_input(c, 2)->dtype);
+}
+
+static void take_start(bd_op_ctx *c)
+{
+    bd_accumulator_take(c, &dense, c->node->output_types[0]);
+}
+
+// The output's shape is the accumulator's, where its node says one.
+static braid_code take_shape(bd_shape_ctx *c, braid_status *st)
+{
+    const braid_op *source = c->node->inputs[0].op;
+    const bd_attr *shape = source ? bd_node_attr(source, "shape") : NULL;
+    c->outputs[0] = shape && shape->kind == BD_ATTR_SHAPE ? shape->shape : BD_SHAPE_UNKNOWN;
+    return bd_shape_ctx_accumulator(c, st);
+}
+
+#define SOURCE(HANDLE)                                                                                       \
+    {                                                                                                        \
+        .signature = "() -> (handle: " HANDLE ")", .attrs = BD_ACCUMULATOR_ATTRS,                            \
+        .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_handle,                     \
+        .kernels = BD_ACCUMULATOR_SOURCE_KERNELS(source_create),                                             \
+        .doc = "Sums gradients until their mean is taken; gradients of a step that is over are dropped.",    \
+    }
+#define APPLY(HANDLE)                                                                                        \
+    .signature = "(handle: " HANDLE ", local_step: int64, gradient: dtype) -> ()",                           \
+    .attrs = "dtype:type{number}", .shape = bd_shape_ctx_accumulator,                                        \
+    .kernels = BD_KERNELS({.types = BD_ACCUMULATOR_TYPES, .flags = BD_KERNEL_EXPENSIVE, .run = apply_run}),  \
+    .doc = "Adds a gradient to an accumulator, unless local_step is before the accumulator's step."
+#define TAKE(HANDLE)                                                                                         \
+    .signature = "(handle: " HANDLE ", num_required: int32) -> (average: dtype)",                            \
+    .attrs = "dtype:type{number}", .shape = take_shape,                                                      \
+    .kernels = BD_KERNELS({.types = BD_ACCUMULATOR_TYPES, .start = take_start}),                             \
+    .doc =                                                                                                   \
+        "Waits for num_required gradients, takes the mean of all there are, and ends the accumulator's step."
+
+BD_OP(ConditionalAccumulator) = SOURCE("Ref(string)");
+BD_OP(ResourceConditionalAccumulator) = SOURCE("resource");
+BD_OP(AccumulatorApplyGradient) = {.flags = BD_OP_NOT_DIFFERENTIABLE, APPLY("Ref(string)")};
+BD_OP(ResourceAccumulatorApplyGradient) = {.flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+                                           APPLY("resource")};
+BD_OP(AccumulatorTakeGradient) = {.flags = BD_OP_NOT_DIFFERENTIABLE, TAKE("Ref(string)")};
+BD_OP(ResourceAccumulatorTakeGradient) = {.flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+                                          TAKE("resource")};

@@ -1,0 +1,18 @@
+// Batches, for datasets that are made of several parts.
+#ifndef BD_OPS_DATASET_BATCH_H
+#define BD_OPS_DATASET_BATCH_H
+
+#include "ops/dataset/dataset.h"
+
+// Stacks `count` tensors, the first of them `first` and each `stride` after the one before: they must be of one type and shape, which
+// is that of component `component`.
+braid_code bd_stack_rows(braid_tensor *out, braid_tensor *first, int stride, int64_t count, int component,
+                         braid_status *st);
+
+// What the shape of a component becomes in a batch of `size` (-1: not known).
+braid_shape bd_batch_shape(const braid_shape *row, int64_t size);
+
+// Batches of `size` elements of `input`. NULL: the kernel has failed.
+bd_dataset *bd_batch_dataset_new(bd_op_ctx *c, bd_dataset *input, int64_t size, bool drop_remainder);
+
+#endif

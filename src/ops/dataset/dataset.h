@@ -1,0 +1,243 @@
+// Datasets, and the iterators that run over them.
+//
+// A dataset is a variant: what a node of tf.data makes, from the datasets that come in. It never changes, and it keeps its inputs;
+// all that changes is an iterator's. A kind of dataset is one struct of functions, in the file of its ops.
+//
+// Iterators are connected as their datasets are, and take turns. One that wants an element pulls its input; one that has been pulled
+// answers with an element, the end or an error, or waits for something else and answers later. A function of an iterator never calls
+// another iterator: it returns whose turn is next, and bd_turn_run gives the turns. So a pipeline of any depth needs little stack,
+// an iterator that waits holds no thread, and each is a small state machine over `next` (it was pulled) and `received` (its input has
+// answered), with never more than one of its functions running.
+//
+// A chain is a line of iterators that take turns; a stage that works ahead (prefetching, parallel calls) has a chain of its own below
+// it, which runs at the same time, so that stage has a lock. A chain ends by its token: once that is cancelled, whoever is pulled
+// answers Cancelled.
+#ifndef BD_OPS_DATASET_DATASET_H
+#define BD_OPS_DATASET_DATASET_H
+
+#include "base/map.h"
+#include "base/thread.h"
+#include "graph/shape_fn.h"
+#include "op/io_pool.h"
+#include "ops/common/variant.h"
+
+typedef struct bd_dataset bd_dataset;
+typedef struct bd_iterator bd_iterator;
+typedef struct bd_chain bd_chain;
+
+// ---- Datasets ----
+
+#define BD_CARDINALITY_INFINITE (-1)
+#define BD_CARDINALITY_UNKNOWN (-2)
+
+// Deeper pipelines are refused: opening and freeing one goes down step by step on the stack.
+#define BD_DATASET_DEPTH_MAX 1000
+
+extern const bd_variant_type bd_dataset_type;
+
+typedef enum bd_turn_kind {
+    BD_TURN_WAIT, // nobody's: the iterator answers later, by bd_turn_run. It may have done so already, and be gone
+    BD_TURN_PULL,  // `it` is asked for an element
+    BD_TURN_ANSWER // `it` answers whoever has pulled it
+} bd_turn_kind;
+
+typedef struct bd_turn {
+    bd_turn_kind kind;
+    bd_iterator *it;
+} bd_turn;
+
+#define BD_WAIT                                                                                              \
+    (bd_turn)                                                                                                \
+    {                                                                                                        \
+        .kind = BD_TURN_WAIT                                                                                 \
+    }
+
+typedef struct bd_dataset_kind {
+    const char *name;                            // "Batch"
+    size_t dataset_size, iterator_size;          // of the kind's own structs, which start with those below
+    void (*destroy)(bd_dataset *d);              // frees what is the kind's own; may be NULL
+    int64_t (*cardinality)(const bd_dataset *d); // NULL: unknown
+    bool says_shard;    // shards below that are left open are those that it says (ops/dataset/take_skip_shard.c)
+    bool gathers_stats; // iterators below put statistics to its aggregator (ops/dataset/stats.c)
+    bool opens_input;   // an iterator has one over the first input from its beginning: it->input
+    // The beginning of an iterator, whose memory is zero. On an error `close` is called. May be NULL.
+    braid_code (*open)(bd_iterator *it, braid_status *st);
+    // It was pulled. It has not answered "end" before.
+    bd_turn (*next)(bd_iterator *it);
+    // `from`, which it has pulled, has answered. NULL for a source.
+    bd_turn (*received)(bd_iterator *it, bd_iterator *from);
+    // Nobody will pull it any more: a stage that works ahead stops. May be NULL.
+    void (*stop)(bd_iterator *it);
+    // The last reference is gone: frees what is the kind's own. May be NULL.
+    void (*close)(bd_iterator *it);
+} bd_dataset_kind;
+
+struct bd_dataset {
+    bd_variant base;
+    const bd_dataset_kind *kind;
+    int depth;
+    int count;           // components of an element
+    braid_dtype *types;  // [count]
+    braid_shape *shapes; // [count], as far as they are known
+    int input_count;
+    bd_dataset **inputs; // references
+    const char *
+        state; // the op by which its elements depend on more than the dataset; NULL: they are the same each time. Not owned
+};
+
+static inline bd_dataset *bd_dataset_ref(bd_dataset *d)
+{
+    bd_variant_ref(&d->base);
+    return d;
+}
+static inline void bd_dataset_unref(bd_dataset *d)
+{
+    if (d) bd_variant_unref(&d->base);
+}
+
+// A new dataset with count 1. Types (NULL: left invalid) and shapes (NULL: unknown) are copied; references to the inputs are taken.
+// InvalidArgument when it is deeper than BD_DATASET_DEPTH_MAX: then *out is NULL.
+braid_code bd_dataset_new(const bd_dataset_kind *kind, int count, const braid_dtype *types,
+                          const braid_shape *shapes, bd_dataset *const *inputs, int input_count,
+                          bd_dataset **out, braid_status *st);
+
+int64_t bd_dataset_cardinality(const bd_dataset *d);
+int64_t bd_cardinality_of_input(const bd_dataset *d); // for kinds that have as many elements as their input
+
+// InvalidArgument, in TensorFlow's words, unless components of these types and shapes may come out of one that promises the others.
+braid_code bd_check_components(int count, const braid_dtype *types, const braid_shape *shapes, int got_count,
+                               const braid_dtype *got_types, const braid_shape *got_shapes, braid_status *st);
+
+// ---- For kernels. False or NULL: the kernel has failed ----
+
+bd_dataset *bd_input_dataset(bd_op_ctx *c, int i); // borrowed from the input
+// A dataset over that of input 0, with the same components.
+bd_dataset *bd_dataset_over_input(bd_op_ctx *c, const bd_dataset_kind *kind);
+bool bd_output_dataset(bd_op_ctx *c, bd_dataset *d); // takes the reference
+// A scalar input; `name` for messages.
+bool bd_input_scalar(bd_op_ctx *c, int i, const char *name, braid_dtype type);
+bool bd_input_scalar_int(bd_op_ctx *c, int i, const char *name, int64_t *value);
+
+// Every input is a scalar, and so is the output.
+braid_code bd_shape_fn_scalars(bd_shape_ctx *c, braid_status *st);
+// Outputs have the shapes in attr output_shapes.
+braid_code bd_shape_fn_output_shapes(bd_shape_ctx *c, braid_status *st);
+
+// What most ops of datasets have.
+#define BD_DATASET_ATTRS "output_types:list(type)>=1; output_shapes:list(shape)>=1"
+// What TensorFlow 2 adds to most of them: names for its own diagnosis.
+#define BD_DATASET_METADATA "metadata:string=''"
+
+// ---- Iterators ----
+
+typedef enum bd_answer_kind {
+    BD_ANSWER_END,
+    BD_ANSWER_ELEMENT,
+    BD_ANSWER_ERROR
+} bd_answer_kind;
+
+typedef struct bd_answer {
+    bd_answer_kind kind;
+    braid_tensor *tensors; // [count of the dataset], "no tensor" unless an element
+    braid_status st;       // of an error
+} bd_answer;
+
+// First member of an iterator.
+struct bd_iterator {
+    atomic_int refs;
+    bool has_ended;
+    bd_dataset *dataset; // a reference
+    bd_chain *chain;     // it takes its turns in; a reference
+    uint64_t path;       // tells it from others of the pipeline, and is the same when it is opened anew
+    bd_chain *calls;     // whose token ends the calls of its functions; not owned; NULL: that of `chain`
+    bd_iterator *parent; // that has pulled it; NULL at the top
+    bd_iterator *input;  // owned; NULL
+    bd_dataset *shard; // above it, of a kind that says which shard is meant; a reference; NULL: there is none
+    bd_dataset *stats; // above it, of a kind that gathers statistics; a reference; NULL: there is none
+    bd_answer answer;
+};
+
+// An iterator over `d` in a chain, opened by `owner` (NULL: nobody) as its number `index` (0 where there is one), with count 1.
+braid_code bd_iterator_open(bd_dataset *d, bd_chain *chain, const bd_iterator *owner, int64_t index,
+                            bd_iterator **out, braid_status *st);
+bd_iterator *bd_iterator_ref(bd_iterator *it);
+void bd_iterator_unref(bd_iterator *it);
+// Stops it and drops the reference of who has opened it. NULL is accepted.
+void bd_iterator_close(bd_iterator *it);
+// Closes it->input and opens it anew.
+braid_code bd_iterator_reopen_input(bd_iterator *it, braid_status *st);
+
+// A name for what iterators of the same path share in pipeline->resources; the caller frees it.
+char *bd_iterator_shared_name(const bd_iterator *it, const char *what);
+
+// Notes seeds that were drawn at random for the iterator's dataset; where seeds are restored, `seeds` becomes those.
+void bd_iterator_note_seeds(const bd_iterator *it, int64_t seeds[2]);
+// Restores the seeds of a path, before any iterator is opened.
+void bd_chain_restore_seeds(bd_chain *top, uint64_t path, const int64_t seeds[2]);
+
+// ---- Turns ----
+
+// Gives turns until everybody waits.
+void bd_turn_run(bd_turn turn);
+// The same on another thread, where there is one.
+void bd_turn_spawn(bd_chain *chain, bd_turn turn);
+// Starts the turn of a chain below while this one goes on with `next`, which is returned. Not on this thread, though it may have
+// nothing else to do: its step may be cancelled, while the chain below goes on. Where there are no threads, who waits goes along.
+bd_turn bd_turn_spawn_beside(bd_chain *below, bd_turn turn, bd_turn next);
+
+// The turns that an iterator returns. An element is first put into it->answer.tensors. (`it` is NULL for who pulls the topmost one.)
+bd_turn bd_pull(bd_iterator *it, bd_iterator *from);
+bd_turn bd_give(bd_iterator *it);
+bd_turn bd_give_end(bd_iterator *it);
+bd_turn bd_give_error(bd_iterator *it, braid_status *st); // moves `st`
+bd_turn bd_give_failure(bd_iterator *it, braid_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+bd_turn bd_give_out_of_memory(bd_iterator *it);
+// Answers what `from` has answered.
+bd_turn bd_pass(bd_iterator *it, bd_iterator *from);
+
+// fn(it) on a thread that may block on the disk, this one if it is such a one; what it returns is whose turn it is.
+bd_turn bd_turn_on_disk(bd_iterator *it, bd_turn (*fn)(bd_iterator *it));
+
+// Who receives an element takes its components (to what holds none), passes them on, or drops them.
+void bd_answer_take(bd_iterator *from, braid_tensor *to);
+void bd_answer_drop(bd_iterator *from);
+void bd_tensors_fini(braid_tensor *tensors, int count);
+void bd_tensors_ref(braid_tensor *to, const braid_tensor *from, int count);
+
+// ---- Chains ----
+
+// What all chains of a pipeline share.
+typedef struct bd_pipeline {
+    atomic_int refs;
+    bd_blocking *blocking;   // a reference; NULL: whoever has a turn runs on
+    bd_resources *device;    // not owned: for functions
+    bd_resources *resources; // of this pipeline: seed generators and caches, by path
+    bd_mutex mu;
+    bd_imap seeds;        // path -> the seeds that were drawn for it, owned; guarded by mu, as all below
+    bool has_other_seeds; // there were more than fit
+} bd_pipeline;
+
+// So many random seeds of a pipeline can be saved.
+#define BD_PIPELINE_SEEDS_MAX 4096
+
+struct bd_chain {
+    atomic_int refs;
+    bd_pipeline *pipeline;  // a reference
+    bd_cancellation *token; // owned
+    // The topmost iterator has answered; returns whose turn is next, perhaps its own again. Not for a chain below a stage.
+    bd_turn (*answered)(bd_chain *chain, bd_iterator *it);
+    // Whether the turn is to be put off: the chain keeps it and goes on with it later. NULL: never.
+    bool (*parks)(bd_chain *chain, bd_turn turn);
+    void *arg; // of the two
+};
+
+// The chain of a pipeline's top; `parent` (may be NULL) cancels its token. With count 1.
+bd_chain *bd_chain_new(const bd_step *step, bd_cancellation *parent);
+// One below a stage that works ahead.
+bd_chain *bd_chain_below(bd_chain *chain);
+bd_chain *bd_chain_ref(bd_chain *chain);
+void bd_chain_unref(bd_chain *chain);
+void bd_chain_stop(bd_chain *chain); // cancels its token
+
+#endif

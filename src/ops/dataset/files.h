@@ -1,0 +1,23 @@
+// Datasets that read files: what their kernels take from their inputs, and what their iterators give.
+#ifndef BD_OPS_DATASET_FILES_H
+#define BD_OPS_DATASET_FILES_H
+
+#include "io/compression.h"
+#include "ops/dataset/dataset.h"
+
+typedef struct bd_file_names {
+    int64_t count;
+    char **items; // [count], owned
+} bd_file_names;
+
+// The scalar or vector of strings at input `i`. False: the kernel has failed, and there are none.
+bool bd_input_file_names(bd_op_ctx *c, int i, bd_file_names *names);
+void bd_file_names_fini(bd_file_names *names);
+
+// The scalar `compression_type` at input `i`. False: the kernel has failed.
+bool bd_input_compression(bd_op_ctx *c, int i, bd_compression *kind);
+
+// Answers an element of one string, or that there is no memory for it.
+bd_turn bd_give_bytes(bd_iterator *it, const void *data, size_t len);
+
+#endif

@@ -1,0 +1,13 @@
+// Getting elements of a dataset ready, for datasets that are made of several parts.
+#ifndef BD_OPS_DATASET_PREFETCH_H
+#define BD_OPS_DATASET_PREFETCH_H
+
+#include "ops/dataset/dataset.h"
+
+// A dataset of the elements of `input`, of which up to `size` are got ready while others are used.
+braid_code bd_prefetch_dataset_new(bd_dataset *input, int64_t size, bd_dataset **out, braid_status *st);
+
+// An iterator over such a dataset begins, before anybody wants an element.
+void bd_prefetch_begin(bd_iterator *it);
+
+#endif

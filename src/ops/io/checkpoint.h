@@ -1,0 +1,26 @@
+// Checkpoints of either format, for the ops that restore.
+#ifndef BD_OPS_IO_CHECKPOINT_H
+#define BD_OPS_IO_CHECKPOINT_H
+
+#include "io/bundle.h"
+#include "io/checkpoint_v1.h"
+
+typedef struct bd_checkpoint {
+    bd_bundle *bundle;      // of the second format; NULL
+    bd_first_format *first; // of the first; NULL
+} bd_checkpoint;
+
+// Opens the bundle of this prefix, or the files of the first format that match it as a pattern. NotFound in TensorFlow's words
+// when there are neither. On an error it is closed.
+braid_code bd_checkpoint_open(const char *prefix, bd_checkpoint *c, braid_status *st);
+void bd_checkpoint_close(bd_checkpoint *c); // also one that was never opened, all zero
+
+// Type and whole shape of a tensor. NotFound.
+braid_code bd_checkpoint_find(bd_checkpoint *c, const char *name, braid_dtype *dtype, braid_shape *shape,
+                              braid_status *st);
+
+// Reads a tensor, or (slice not NULL) a slice of it.
+braid_code bd_checkpoint_read(bd_checkpoint *c, const char *name, const bd_tensor_slice *slice,
+                              braid_tensor *t, braid_status *st);
+
+#endif

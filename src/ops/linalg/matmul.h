@@ -1,0 +1,31 @@
+// The product of two matrices, for MatMul and the op that does more with it.
+#ifndef BD_OPS_LINALG_MATMUL_H
+#define BD_OPS_LINALG_MATMUL_H
+
+#include "graph/grad.h"
+#include "graph/shape_fn.h"
+#include "ops/common/elementwise.h"
+
+typedef struct bd_matmul_state {
+    bool transpose_a, transpose_b;
+    bd_number type;
+} bd_matmul_state;
+
+#define BD_MATMUL_ATTRS "transpose_a:bool=false; transpose_b:bool=false; "
+
+// The shape of inputs 0 and 1 multiplied; there may be more.
+braid_code bd_matmul_shape(bd_shape_ctx *c, braid_status *st);
+
+// Reads the attrs.
+void bd_matmul_bind(const braid_op *node, bd_matmul_state *s);
+
+// Computes output 0 from inputs 0 and 1. NULL: the kernel has failed.
+braid_tensor *bd_matmul_compute(bd_op_ctx *c, const bd_matmul_state *s);
+
+// Which matrix of an operand of shape `x` goes with matrix `i` of a result whose batch is `batch`.
+int64_t bd_matmul_batch_at(const braid_shape *x, const braid_shape *batch, int64_t i);
+
+// The gradients of the product of inputs 0 and 1, read transposed or not (`adjoint`: and conjugated then), as further products.
+void bd_matmul_gradient(bd_grad_ctx *c, bool adjoint, bool transpose_a, bool transpose_b);
+
+#endif

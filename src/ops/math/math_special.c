@@ -1,0 +1,200 @@
+// Trigonometric and hyperbolic functions and their inverses, the error and the gamma function.
+#include "graph/shape_fn.h"
+#include "ops/common/elementwise.h"
+#include "ops/common/grad_math.h"
+
+BD_UNARY(tan, BD_TAN)
+BD_UNARY(asin, BD_ASIN)
+BD_UNARY(acos, BD_ACOS)
+BD_UNARY(atan, BD_ATAN)
+BD_UNARY(sinh, BD_SINH)
+BD_UNARY(cosh, BD_COSH)
+BD_UNARY(asinh, BD_ASINH)
+BD_UNARY(acosh, BD_ACOSH)
+BD_UNARY(atanh, BD_ATANH)
+BD_UNARY(erf, BD_ERF)
+BD_UNARY(erfc, BD_ERFC)
+BD_UNARY(lgamma, BD_LGAMMA)
+BD_UNARY(digamma, BD_DIGAMMA)
+
+// ---- Gradients: that which arrives times the slope ----
+
+static braid_out square_of(braid_graph *g, braid_out x)
+{
+    return bd_b1(g, "Square", NULL, x);
+}
+
+static braid_out reciprocal_of(braid_graph *g, braid_out x)
+{
+    return bd_b1(g, "Reciprocal", NULL, x);
+}
+
+// 1 - x^2
+static braid_out one_minus_square(braid_graph *g, braid_out x)
+{
+    return bd_grad_number_left(g, "Sub", "sub", 1, square_of(g, x));
+}
+
+static braid_out value_x(const braid_op *op)
+{
+    return op->inputs[0];
+}
+
+static braid_out value_y(braid_op *op)
+{
+    return braid_output(op, 0);
+}
+
+// Defines a gradient function: SLOPE is of X, which is the argument (`x`) or the value (`y`).
+#define GRADIENT(NAME, X, SLOPE)                                                                             \
+    static void NAME##_gradient(bd_grad_ctx *c)                                                              \
+    {                                                                                                        \
+        braid_graph *g = c->graph;                                                                           \
+        bd_grad_after_begin(g, c->output_grads[0]);                                                          \
+        braid_out X = bd_grad_conj(g, value_##X(c->op));                                                     \
+        braid_out slope = (SLOPE);                                                                           \
+        c->input_grads[0] = bd_grad_mul(g, c->output_grads[0], slope);                                       \
+        bd_grad_after_end(g);                                                                                \
+    }
+
+#define TWO_OVER_ROOT_PI 1.12837916709551257390 // of e^-x^2
+
+static braid_out bell(braid_graph *g, double factor, braid_out x)
+{
+    braid_out e = bd_b1(g, "Exp", NULL, bd_b1(g, "Neg", NULL, square_of(g, x)));
+    return bd_grad_number_left(g, "Mul", "mul", factor, e);
+}
+
+GRADIENT(tan, x, square_of(g, reciprocal_of(g, bd_b1(g, "Cos", NULL, x))))
+GRADIENT(asin, x, reciprocal_of(g, bd_b1(g, "Sqrt", NULL, one_minus_square(g, x))))
+GRADIENT(acos, x, bd_b1(g, "Neg", NULL, reciprocal_of(g, bd_b1(g, "Sqrt", NULL, one_minus_square(g, x)))))
+GRADIENT(atan, x, reciprocal_of(g, bd_grad_number_left(g, "Add", "add", 1, square_of(g, x))))
+GRADIENT(sinh, x, bd_b1(g, "Cosh", NULL, x))
+GRADIENT(cosh, x, bd_b1(g, "Sinh", NULL, x))
+GRADIENT(asinh, y, reciprocal_of(g, bd_b1(g, "Cosh", NULL, y)))
+GRADIENT(acosh, y, reciprocal_of(g, bd_b1(g, "Sinh", NULL, y)))
+GRADIENT(atanh, x, reciprocal_of(g, one_minus_square(g, x)))
+GRADIENT(erf, x, bell(g, TWO_OVER_ROOT_PI, x))
+GRADIENT(erfc, x, bell(g, -TWO_OVER_ROOT_PI, x))
+GRADIENT(lgamma, x, bd_b1(g, "Digamma", NULL, x))
+GRADIENT(digamma, x,
+         bd_b2(g, "Polygamma", NULL, bd_b_const_f(g, "Const", bd_dtype_base(braid_out_dtype(x)), 1), x))
+
+// ---- Definitions ----
+
+BD_OP(Tan) = {
+    .signature = "(x: T) -> (y: T)",
+    .attrs = "T:type{bfloat16,complex128,complex64,double,float,half,int32,int64}",
+    .shape = bd_shape_fn_unchanged,
+    .gradient = tan_gradient,
+    .kernels = BD_UNARY_KERNEL(tan, BD_FLOATS BD_AND_COMPLEX),
+    .doc = "Computes the tangent of each element.",
+};
+
+BD_OP(Asin) = {
+    .signature = "(x: T) -> (y: T)",
+    .attrs = "T:type{bfloat16,complex128,complex64,double,float,half,int32,int64}",
+    .shape = bd_shape_fn_unchanged,
+    .gradient = asin_gradient,
+    .kernels = BD_UNARY_KERNEL(asin, BD_FLOATS BD_AND_COMPLEX),
+    .doc = "Computes the inverse sine of each element.",
+};
+
+BD_OP(Acos) = {
+    .signature = "(x: T) -> (y: T)",
+    .attrs = "T:type{bfloat16,complex128,complex64,double,float,half,int32,int64}",
+    .shape = bd_shape_fn_unchanged,
+    .gradient = acos_gradient,
+    .kernels = BD_UNARY_KERNEL(acos, BD_FLOATS BD_AND_COMPLEX),
+    .doc = "Computes the inverse cosine of each element.",
+};
+
+BD_OP(Atan) = {
+    .signature = "(x: T) -> (y: T)",
+    .attrs = "T:type{bfloat16,complex128,complex64,double,float,half,int32,int64}",
+    .shape = bd_shape_fn_unchanged,
+    .gradient = atan_gradient,
+    .kernels = BD_UNARY_KERNEL(atan, BD_FLOATS BD_AND_COMPLEX),
+    .doc = "Computes the inverse tangent of each element.",
+};
+
+BD_OP(Sinh) = {
+    .signature = "(x: T) -> (y: T)",
+    .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
+    .shape = bd_shape_fn_unchanged,
+    .gradient = sinh_gradient,
+    .kernels = BD_UNARY_KERNEL(sinh, BD_FLOATS BD_AND_COMPLEX),
+    .doc = "Computes the hyperbolic sine of each element.",
+};
+
+BD_OP(Cosh) = {
+    .signature = "(x: T) -> (y: T)",
+    .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
+    .shape = bd_shape_fn_unchanged,
+    .gradient = cosh_gradient,
+    .kernels = BD_UNARY_KERNEL(cosh, BD_FLOATS BD_AND_COMPLEX),
+    .doc = "Computes the hyperbolic cosine of each element.",
+};
+
+BD_OP(Asinh) = {
+    .signature = "(x: T) -> (y: T)",
+    .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
+    .shape = bd_shape_fn_unchanged,
+    .gradient = asinh_gradient,
+    .kernels = BD_UNARY_KERNEL(asinh, BD_FLOATS BD_AND_COMPLEX),
+    .doc = "Computes the inverse hyperbolic sine of each element.",
+};
+
+BD_OP(Acosh) = {
+    .signature = "(x: T) -> (y: T)",
+    .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
+    .shape = bd_shape_fn_unchanged,
+    .gradient = acosh_gradient,
+    .kernels = BD_UNARY_KERNEL(acosh, BD_FLOATS BD_AND_COMPLEX),
+    .doc = "Computes the inverse hyperbolic cosine of each element.",
+};
+
+BD_OP(Atanh) = {
+    .signature = "(x: T) -> (y: T)",
+    .attrs = "T:type{bfloat16,complex128,complex64,double,float,half}",
+    .shape = bd_shape_fn_unchanged,
+    .gradient = atanh_gradient,
+    .kernels = BD_UNARY_KERNEL(atanh, BD_FLOATS BD_AND_COMPLEX),
+    .doc = "Computes the inverse hyperbolic tangent of each element.",
+};
+
+BD_OP(Erf) = {
+    .signature = "(x: T) -> (y: T)",
+    .attrs = "T:type{bfloat16,double,float,half}",
+    .shape = bd_shape_fn_unchanged,
+    .gradient = erf_gradient,
+    .kernels = BD_UNARY_KERNEL(erf, BD_FLOATS),
+    .doc = "Computes the error function of each element.",
+};
+
+BD_OP(Erfc) = {
+    .signature = "(x: T) -> (y: T)",
+    .attrs = "T:type{bfloat16,double,float,half}",
+    .shape = bd_shape_fn_unchanged,
+    .gradient = erfc_gradient,
+    .kernels = BD_UNARY_KERNEL(erfc, BD_FLOATS),
+    .doc = "Computes the complement of the error function of each element.",
+};
+
+BD_OP(Lgamma) = {
+    .signature = "(x: T) -> (y: T)",
+    .attrs = "T:type{bfloat16,double,float,half}",
+    .shape = bd_shape_fn_unchanged,
+    .gradient = lgamma_gradient,
+    .kernels = BD_UNARY_KERNEL(lgamma, BD_FLOATS),
+    .doc = "Computes the logarithm of the absolute value of the gamma function of each element.",
+};
+
+BD_OP(Digamma) = {
+    .signature = "(x: T) -> (y: T)",
+    .attrs = "T:type{bfloat16,double,float,half}",
+    .shape = bd_shape_fn_unchanged,
+    .gradient = digamma_gradient,
+    .kernels = BD_UNARY_KERNEL(digamma, BD_FLOATS),
+    .doc = "Computes the derivative of Lgamma of each element.",
+};

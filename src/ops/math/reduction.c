@@ -1,0 +1,452 @@
+// Reductions over axes: Sum, Mean, Prod, Max, Min, All, Any.
+#include "base/check.h"
+#include "graph/shape_fn.h"
+#include "ops/common/elementwise.h"
+#include "ops/common/grad_math.h"
+#include "ops/common/grad_steps.h"
+
+// ---- Which axes, and how the tensor is gone through ----
+
+// Marks the axes that input 1 names. False: the kernel has failed.
+static bool read_axes(bd_op_ctx *c, bool reduced[BRAID_RANK_MAX])
+{
+    const braid_tensor *axes = bd_input(c, 1);
+    int rank = bd_input(c, 0)->shape.rank;
+    int64_t n = bd_tensor_count(axes);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t axis = bd_tensor_index(axes, i);
+        if (axis < -rank || axis >= rank) {
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                       "Invalid reduction dimension (%lld for input with %d dimension(s))", (long long)axis,
+                       rank);
+            return false;
+        }
+        reduced[axis < 0 ? axis + rank : axis] = true; // also when it is named twice
+    }
+    return true;
+}
+
+// Runs of neighbouring axes that are all reduced or all kept, without those of size 1.
+typedef struct axis_runs {
+    int count;
+    int64_t sizes[BRAID_RANK_MAX];
+    bool reduced[BRAID_RANK_MAX];
+} axis_runs;
+
+static axis_runs runs_of(const braid_shape *shape, const bool *reduced)
+{
+    axis_runs r = {0};
+    for (int d = 0; d < shape->rank; d++) {
+        if (shape->dims[d] == 1) continue;
+        if (r.count == 0 || r.reduced[r.count - 1] != reduced[d]) {
+            r.sizes[r.count] = 1;
+            r.reduced[r.count++] = reduced[d];
+        }
+        r.sizes[r.count - 1] *= shape->dims[d];
+    }
+    return r;
+}
+
+static bool any_reduced(const axis_runs *r)
+{
+    for (int i = 0; i < r->count; i++) {
+        if (r->reduced[i]) return true;
+    }
+    return false;
+}
+
+static int64_t product(const int64_t *sizes, int from, int to)
+{
+    int64_t p = 1;
+    for (int i = from; i < to; i++)
+        p *= sizes[i];
+    return p;
+}
+
+static braid_shape reduced_shape(const braid_shape *in, const bool *reduced, bool keep_dims)
+{
+    braid_shape out = BD_SCALAR;
+    for (int d = 0; d < in->rank; d++) {
+        if (!reduced[d]) {
+            out.dims[out.rank++] = in->dims[d];
+        } else if (keep_dims) {
+            out.dims[out.rank++] = 1;
+        }
+    }
+    return out;
+}
+
+// ---- Kernels ----
+
+typedef struct reduction_state {
+    bd_reduce_fn fn;
+    bd_binary_fn divide; // of Mean
+    bool keep_dims;
+    bool is_wide; // the mean of int32: of int64, so that the sum does not overflow
+} reduction_state;
+
+static void bind_reduction(const braid_op *node, bd_reduce_op op, bool is_mean, reduction_state *s)
+{
+    bd_number type = bd_number_of(bd_node_attr(node, "T") ? bd_node_attr_type(node, "T") : BRAID_BOOL);
+    s->is_wide = is_mean && type == BD_I32;
+    if (s->is_wide) type = BD_I64;
+    s->fn = bd_reduce_loop(op, type);
+    s->divide = is_mean ? bd_binary_loop(BD_DIV, type) : NULL;
+    s->keep_dims = bd_node_attr_bool(node, "keep_dims");
+    BD_ASSERT(s->fn);
+}
+
+// Reduces one run of axes after another, from the last: each pass is [outer, count, inner] -> [outer, inner]. All but the
+// last pass write to temporary tensors. False when memory is short.
+static bool reduce_runs(const reduction_state *s, const braid_tensor *x, axis_runs r, braid_tensor *y)
+{
+    braid_tensor part = {0};
+    const void *from = x->data;
+    int left = 0;
+    for (int i = 0; i < r.count; i++)
+        left += r.reduced[i];
+    bool ok = true;
+    for (int i = r.count - 1; i >= 0 && ok; i--) {
+        if (!r.reduced[i]) continue;
+        int64_t outer = product(r.sizes, 0, i), inner = product(r.sizes, i + 1, r.count), count = r.sizes[i];
+        braid_tensor next = {0};
+        braid_shape next_shape = bd_shape1(outer * inner);
+        ok = --left == 0 || bd_tensor_alloc(&next, x->dtype, &next_shape);
+        if (ok) s->fn(from, left == 0 ? y->data : next.data, outer, count, inner);
+        r.sizes[i] = 1;
+        bd_tensor_fini(&part);
+        bd_tensor_move(&part, &next);
+        from = part.data;
+    }
+    bd_tensor_fini(&part);
+    return ok;
+}
+
+static void divide_by_count(const reduction_state *s, int64_t count, braid_tensor *y)
+{
+    union {
+        float f32;
+        double f64;
+        int64_t i64;
+        float c64[2];
+        double c128[2];
+    } n = {.c128 = {0}};
+    switch (y->dtype) {
+    case BRAID_FLOAT: n.f32 = (float)count; break;
+    case BRAID_DOUBLE: n.f64 = (double)count; break;
+    case BRAID_COMPLEX64: n.c64[0] = (float)count; break;
+    case BRAID_COMPLEX128: n.c128[0] = (double)count; break;
+    default: n.i64 = count; break;
+    }
+    if (y->dtype != BRAID_INT64 || count != 0)
+        s->divide(y->data, &n, y->data, bd_tensor_count(y), BD_SINGLE_Y);
+}
+
+// False when memory is short.
+static bool reduce_to(const reduction_state *s, const braid_tensor *x, axis_runs runs, braid_tensor *y)
+{
+    if (!reduce_runs(s, x, runs, y)) return false;
+    if (s->divide && bd_tensor_count(y) > 0) divide_by_count(s, bd_tensor_count(x) / bd_tensor_count(y), y);
+    return true;
+}
+
+// The same for int32 by way of int64.
+static bool reduce_wide(const reduction_state *s, const braid_tensor *x, axis_runs runs, braid_tensor *y)
+{
+    braid_tensor wide_x = {0}, wide_y = {0};
+    bool ok =
+        bd_tensor_alloc(&wide_x, BRAID_INT64, &x->shape) && bd_tensor_alloc(&wide_y, BRAID_INT64, &y->shape);
+    for (int64_t i = 0; ok && i < bd_tensor_count(x); i++)
+        bd_tensor_i64(&wide_x)[i] = bd_tensor_i32(x)[i];
+    ok = ok && reduce_to(s, &wide_x, runs, &wide_y);
+    for (int64_t i = 0; ok && i < bd_tensor_count(y); i++)
+        bd_tensor_i32(y)[i] = (int32_t)bd_tensor_i64(&wide_y)[i];
+    bd_tensor_fini(&wide_x);
+    bd_tensor_fini(&wide_y);
+    return ok;
+}
+
+static void reduction_run(bd_op_ctx *c)
+{
+    const reduction_state *s = c->state;
+    const braid_tensor *x = bd_input(c, 0);
+    bool reduced[BRAID_RANK_MAX] = {0};
+    if (!read_axes(c, reduced)) return;
+    braid_shape shape = reduced_shape(&x->shape, reduced, s->keep_dims);
+    axis_runs runs = runs_of(&x->shape, reduced);
+    if (!any_reduced(&runs)) { // another shape of the same content
+        braid_tensor same;
+        bd_tensor_reshape(&same, x, &shape);
+        bd_output_set(c, 0, &same);
+        bd_tensor_fini(&same);
+        return;
+    }
+    braid_tensor *y = bd_output(c, 0, x->dtype, &shape);
+    if (!y) return;
+    if (!(s->is_wide ? reduce_wide : reduce_to)(s, x, runs, y))
+        bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when reducing a tensor");
+}
+
+#define REDUCTION(NAME, OP, IS_MEAN)                                                                         \
+    static braid_code create_##NAME(const braid_op *node, void *state, braid_status *st)                     \
+    {                                                                                                        \
+        (void)st;                                                                                            \
+        bind_reduction(node, OP, IS_MEAN, state);                                                            \
+        return BRAID_OK;                                                                                     \
+    }
+REDUCTION(sum, BD_REDUCE_SUM, false)
+REDUCTION(mean, BD_REDUCE_SUM, true)
+REDUCTION(prod, BD_REDUCE_PROD, false)
+REDUCTION(max, BD_REDUCE_MAX, false)
+REDUCTION(min, BD_REDUCE_MIN, false)
+REDUCTION(all, BD_REDUCE_ALL, false)
+REDUCTION(any, BD_REDUCE_ANY, false)
+
+// Over nothing Max and Min give the ends of the type's range.
+#define REDUCTION_KERNEL(NAME, TYPES, FLAGS)                                                                 \
+    BD_KERNELS({.types = (TYPES),                                                                            \
+                .flags = BD_KERNEL_WIDENS | (FLAGS),                                                         \
+                .state_size = sizeof(reduction_state),                                                       \
+                .create = create_##NAME,                                                                     \
+                .run = reduction_run})
+
+// ---- Gradients ----
+
+static braid_out product_of_all(braid_graph *g, braid_out x)
+{
+    return bd_b2(g, "Prod", NULL, x, bd_b_const_i32_vector(g, "Const", (int32_t[]){0}, 1));
+}
+
+static braid_out cast_to_int32(braid_graph *g, const char *name, braid_out x)
+{
+    if (bd_dtype_base(braid_out_dtype(x)) == BRAID_INT32) return x;
+    braid_op_desc *cast = braid_op_begin(g, "Cast", name);
+    braid_op_input(cast, x);
+    braid_op_attr_type(cast, "DstT", BRAID_INT32);
+    return braid_op_end_out(cast);
+}
+
+// math_ops.reduced_shape: the output's shape as if the reduced axes were kept with size 1.
+static braid_out kept_dims_shape(bd_grad_ctx *c, braid_out input_shape)
+{
+    braid_graph *g = c->graph;
+    braid_out axes = cast_to_int32(g, "ToInt32", c->op->inputs[1]);
+    braid_out rank = bd_grad_size(g, input_shape);
+    axes = bd_b2(g, "FloorMod", "mod", bd_b2(g, "Add", "add", axes, rank), rank);
+    braid_out axes_shape = bd_b_shape(g, "Shape", axes);
+    braid_out indices[2] = {bd_grad_range(g, rank, 1), axes};
+    const char *scope = braid_push_name_scope(g, "Fill");
+    braid_out ones = bd_b2(g, "Fill", scope, axes_shape, bd_b_const_i32(g, "value", 1));
+    braid_pop_name_scope(g);
+    braid_out data[2] = {input_shape, ones};
+    braid_op_desc *stitch = braid_op_begin(g, "DynamicStitch", NULL);
+    braid_op_input_list(stitch, indices, 2);
+    braid_op_input_list(stitch, data, 2);
+    return braid_op_end_out(stitch);
+}
+
+// math_grad._safe_shape_div: x // maximum(y, 1)
+static braid_out safe_divide(braid_graph *g, braid_out x, braid_out y)
+{
+    return bd_b2(g, "FloorDiv", "floordiv", x, bd_grad_number_right(g, "Maximum", "Maximum", y, 1));
+}
+
+static bool reduces_all(bd_grad_ctx *c)
+{
+    int rank = braid_out_shape(c->op->inputs[0]).rank;
+    bd_shape_ctx shape = {.node = c->op, .input_count = c->op->input_count};
+    const braid_tensor *axes = rank < 0 ? NULL : bd_shape_ctx_constant(&shape, 1);
+    if (!axes || axes->shape.rank != 1 || axes->shape.dims[0] != rank) return false;
+    for (int i = 0; i < rank; i++) {
+        if (bd_tensor_index(axes, i) != i) return false;
+    }
+    return true;
+}
+
+// Everything to a scalar of known rank: tile(reshape(grad, [1, 1, ..]), shape)
+static braid_out spread_over_all(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    braid_out x = c->op->inputs[0];
+    braid_shape shape = braid_out_shape(x);
+    int32_t sizes[BRAID_RANK_MAX];
+    for (int i = 0; i < shape.rank; i++)
+        sizes[i] = 1;
+    const char *scope = braid_push_name_scope(g, "Reshape");
+    braid_out ones = bd_b_const_i32_vector(g, "shape", sizes, shape.rank);
+    braid_out grad = bd_b2(g, "Reshape", scope, c->output_grads[0], ones);
+    braid_pop_name_scope(g);
+    if (!bd_shape_is_known(&shape)) return bd_b2(g, "Tile", NULL, grad, bd_b_shape(g, "Shape", x));
+    for (int i = 0; i < shape.rank; i++)
+        sizes[i] = (int32_t)shape.dims[i];
+    scope = braid_push_name_scope(g, "Tile");
+    braid_out tiled = bd_b2(g, "Tile", scope, grad, bd_b_const_i32_vector(g, "multiples", sizes, shape.rank));
+    braid_pop_name_scope(g);
+    return tiled;
+}
+
+static void sum_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    if (reduces_all(c)) {
+        c->input_grads[0] = spread_over_all(c);
+        return;
+    }
+    braid_out input_shape = bd_b_shape(g, "Shape", c->op->inputs[0]);
+    braid_out kept = kept_dims_shape(c, input_shape);
+    braid_out multiples = safe_divide(g, input_shape, kept);
+    braid_out grad = bd_b2(g, "Reshape", NULL, c->output_grads[0], kept);
+    c->input_grads[0] = bd_b2(g, "Tile", NULL, grad, multiples);
+}
+
+// Sum's gradient divided by how many elements went into one.
+static void mean_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    sum_gradient(c);
+    braid_out input_shape = bd_b_shape(g, "Shape", c->op->inputs[0]);
+    braid_out output_shape = bd_b_shape(g, "Shape", braid_output(c->op, 0));
+    braid_out inputs = product_of_all(g, input_shape);
+    braid_out count = safe_divide(g, inputs, product_of_all(g, output_shape));
+    braid_op_desc *cast = braid_op_begin(g, "Cast", NULL);
+    braid_op_input(cast, count);
+    braid_op_attr_type(cast, "DstT", bd_dtype_base(braid_out_dtype(c->output_grads[0])));
+    c->input_grads[0] = bd_b2(g, "RealDiv", "truediv", c->input_grads[0], braid_op_end_out(cast));
+}
+
+// Axes that are reduced first, then the others; and how many elements either have.
+typedef struct axis_order {
+    braid_out perm, reduced_count, other_count;
+} axis_order;
+
+static axis_order order_axes(bd_grad_ctx *c, braid_out input_shape, braid_out axes)
+{
+    braid_graph *g = c->graph;
+    axis_order order;
+    braid_out rank = bd_grad_rank(g, c->op->inputs[0]);
+    braid_out reduced = bd_b2(g, "FloorMod", "mod", bd_b2(g, "Add", "add", axes, rank), rank);
+    braid_out other = bd_b2(g, "ListDiff", NULL, bd_grad_range(g, rank, 1), reduced);
+    order.perm = bd_grad_concat(g, (braid_out[]){reduced, other}, 2, 0);
+    order.reduced_count = product_of_all(g, bd_b2(g, "Gather", NULL, input_shape, reduced));
+    order.other_count = product_of_all(g, bd_b2(g, "Gather", NULL, input_shape, other));
+    return order;
+}
+
+static braid_out exclusive_product(braid_graph *g, braid_out x, bool reverse)
+{
+    const char *scope = braid_push_name_scope(g, "Cumprod");
+    braid_out axis = bd_b_const_i32(g, "axis", 0);
+    braid_op_desc *d = braid_op_begin(g, "Cumprod", scope);
+    braid_op_input(d, x);
+    braid_op_input(d, axis);
+    braid_op_attr_bool(d, "exclusive", true);
+    braid_op_attr_bool(d, "reverse", reverse);
+    braid_out out = braid_op_end_out(d);
+    braid_pop_name_scope(g);
+    return out;
+}
+
+// The product of the other elements: of those before times of those behind, which is right also where some are 0.
+static void prod_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    braid_out x = c->op->inputs[0], input_shape = bd_b_shape(g, "Shape", x);
+    braid_out axes = cast_to_int32(g, "ToInt32", bd_grad_flatten(g, c->op->inputs[1]));
+    braid_out kept = kept_dims_shape(c, input_shape);
+    braid_out multiples = safe_divide(g, input_shape, kept);
+    braid_out grad = bd_b2(g, "Tile", NULL, bd_b2(g, "Reshape", NULL, c->output_grads[0], kept), multiples);
+    axis_order order = order_axes(c, input_shape, axes);
+    braid_out permuted = bd_b2(g, "Transpose", "transpose", x, order.perm);
+    braid_op_desc *d = braid_op_begin(g, "Pack", "Reshape/shape");
+    braid_op_input_list(d, (braid_out[]){order.reduced_count, order.other_count}, 2);
+    braid_out columns = bd_b2(g, "Reshape", NULL, permuted, braid_op_end_out(d));
+    braid_out others = bd_grad_mul(g, bd_grad_conj(g, exclusive_product(g, columns, false)),
+                                   bd_grad_conj(g, exclusive_product(g, columns, true)));
+    others = bd_b2(g, "Reshape", NULL, others, bd_b_shape(g, "Shape", permuted));
+    others = bd_b2(g, "Transpose", "transpose", others, bd_b1(g, "InvertPermutation", NULL, order.perm));
+    c->input_grads[0] = bd_b2(g, "Reshape", NULL, bd_grad_mul(g, grad, others), input_shape);
+}
+
+// Shared by the elements that are equal to the extreme.
+static void extreme_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    braid_out x = c->op->inputs[0];
+    braid_out kept = kept_dims_shape(c, bd_b_shape(g, "Shape", x));
+    braid_out y = bd_b2(g, "Reshape", NULL, braid_output(c->op, 0), kept);
+    braid_out grad = bd_b2(g, "Reshape", NULL, c->output_grads[0], kept);
+    braid_op_desc *cast = braid_op_begin(g, "Cast", NULL);
+    braid_op_input(cast, bd_b2(g, "Equal", NULL, y, x));
+    braid_op_attr_type(cast, "DstT", bd_dtype_base(braid_out_dtype(grad)));
+    braid_out chosen = braid_op_end_out(cast);
+    braid_out count = bd_b2(g, "Reshape", NULL, bd_b2(g, "Sum", NULL, chosen, c->op->inputs[1]), kept);
+    c->input_grads[0] = bd_grad_mul(g, bd_b2(g, "RealDiv", "div", chosen, count), grad);
+}
+
+// ---- Definitions ----
+
+#define REDUCTION_SIGNATURE "(input: T, reduction_indices: Tidx) -> (output: T)"
+#define REDUCTION_ATTRS "keep_dims:bool=false; T:type{number}; Tidx:type{int32,int64}=int32"
+
+BD_OP(Sum) = {
+    .signature = REDUCTION_SIGNATURE,
+    .attrs = REDUCTION_ATTRS,
+    .shape = bd_shape_fn_reduction,
+    .gradient = sum_gradient,
+    .kernels = REDUCTION_KERNEL(sum, BD_NUMBERS BD_AND_COMPLEX, 0),
+    .doc = "Adds up elements along the given axes.",
+};
+
+BD_OP(Mean) = {
+    .signature = REDUCTION_SIGNATURE,
+    .attrs = REDUCTION_ATTRS,
+    .shape = bd_shape_fn_reduction,
+    .gradient = mean_gradient,
+    .kernels = REDUCTION_KERNEL(mean, BD_NUMBERS BD_AND_COMPLEX, 0),
+    .doc = "Takes the mean of elements along the given axes; nan over nothing.",
+};
+
+BD_OP(Prod) = {
+    .signature = REDUCTION_SIGNATURE,
+    .attrs = REDUCTION_ATTRS,
+    .shape = bd_shape_fn_reduction,
+    .gradient = prod_gradient,
+    .kernels = REDUCTION_KERNEL(prod, BD_NUMBERS BD_AND_COMPLEX, 0),
+    .doc = "Multiplies elements along the given axes.",
+};
+
+BD_OP(Max) = {
+    .signature = REDUCTION_SIGNATURE,
+    .attrs = REDUCTION_ATTRS,
+    .shape = bd_shape_fn_reduction,
+    .gradient = extreme_gradient,
+    .kernels = REDUCTION_KERNEL(max, BD_NUMBERS, BD_KERNEL_CLAMPS),
+    .doc = "Gives the greatest element along the given axes; the least value of the type over nothing.",
+};
+
+BD_OP(Min) = {
+    .signature = REDUCTION_SIGNATURE,
+    .attrs = REDUCTION_ATTRS,
+    .shape = bd_shape_fn_reduction,
+    .gradient = extreme_gradient,
+    .kernels = REDUCTION_KERNEL(min, BD_NUMBERS, BD_KERNEL_CLAMPS),
+    .doc = "Gives the least element along the given axes; the greatest value of the type over nothing.",
+};
+
+BD_OP(All) = {
+    .signature = "(input: bool, reduction_indices: Tidx) -> (output: bool)",
+    .attrs = "keep_dims:bool=false; Tidx:type{int32,int64}=int32",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_reduction,
+    .kernels = REDUCTION_KERNEL(all, NULL, 0),
+    .doc = "Tells whether all elements along the given axes are true.",
+};
+
+BD_OP(Any) = {
+    .signature = "(input: bool, reduction_indices: Tidx) -> (output: bool)",
+    .attrs = "keep_dims:bool=false; Tidx:type{int32,int64}=int32",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_reduction,
+    .kernels = REDUCTION_KERNEL(any, NULL, 0),
+    .doc = "Tells whether any element along the given axes is true.",
+};

@@ -1,0 +1,197 @@
+// BatchNormWithGlobalNormalization, what tf.nn.batch_normalization was made of before TensorFlow took it apart, and its gradient.
+#include "ops/nn/batch_norm.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct global_state {
+    float epsilon;
+    bool scales; // by gamma
+} global_state;
+
+static braid_code global_create(const braid_op *node, void *state, braid_status *st)
+{
+    (void)st;
+    *(global_state *)state = (global_state){.epsilon = bd_node_attr_float(node, "variance_epsilon"),
+                                            .scales = bd_node_attr_bool(node, "scale_after_normalization")};
+    return BRAID_OK;
+}
+
+// Images are input 0, and vectors of their channels inputs 1 to `to`. False: the kernel has failed.
+static bool check_inputs(bd_op_ctx *c, int to, const char *const names[], bd_channels *v)
+{
+    const braid_shape *s = &bd_input(c, 0)->shape;
+    char text[BD_SHAPE_STR_MAX];
+    if (s->rank != 4) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input must be 4-dimensional, but has shape %s",
+                   bd_shape_str(s, text));
+        return false;
+    }
+    if (!bd_batch_norm_images(c, 0, "input", false, v)) return false;
+    for (int i = 1; i <= to; i++) {
+        if (!bd_batch_norm_vector(c, i, names[i - 1], v->channels)) return false;
+    }
+    return true;
+}
+
+// ---- Loops over [outer, channels] ----
+
+#define DEFINE_LOOPS(T, SQRT)                                                                                \
+    static T inverse_##T(const global_state *s, T variance)                                                  \
+    {                                                                                                        \
+        return 1 / SQRT(variance + (T)s->epsilon);                                                           \
+    }                                                                                                        \
+    static void normalize_##T(const global_state *s, const bd_channels *v, const T *x, const T *mean,        \
+                              const T *variance, const T *beta, const T *gamma, T *y)                        \
+    {                                                                                                        \
+        for (int64_t k = 0; k < v->channels; k++) {                                                          \
+            T factor = inverse_##T(s, variance[k]) * (s->scales ? gamma[k] : 1);                             \
+            for (int64_t i = k; i < v->outer * v->channels; i += v->channels)                                \
+                y[i] = (x[i] - mean[k]) * factor + beta[k];                                                  \
+        }                                                                                                    \
+    }                                                                                                        \
+    /* out: dx, dm, dv, db, dg; dx may be x or dy */                                                         \
+    static void gradients_##T(const global_state *s, const bd_channels *v, const T *x, const T *mean,        \
+                              const T *variance, const T *gamma, const T *dy, T *const out[5])               \
+    {                                                                                                        \
+        for (int64_t k = 0; k < v->channels; k++) {                                                          \
+            T inverse = inverse_##T(s, variance[k]), scale = s->scales ? gamma[k] : 1;                       \
+            double sum = 0, product = 0;                                                                     \
+            for (int64_t i = k; i < v->outer * v->channels; i += v->channels) {                              \
+                sum += (double)dy[i];                                                                        \
+                product += (double)(dy[i] * (x[i] - mean[k]));                                               \
+                out[0][i] = dy[i] * inverse * scale;                                                         \
+            }                                                                                                \
+            out[1][k] = -(T)sum * inverse * scale;                                                           \
+            out[2][k] = (T)product * scale * inverse * (T)-0.5 / (variance[k] + (T)s->epsilon);              \
+            out[3][k] = (T)sum;                                                                              \
+            out[4][k] = s->scales ? (T)product * inverse : 0;                                                \
+        }                                                                                                    \
+    }
+DEFINE_LOOPS(float, sqrtf)
+DEFINE_LOOPS(double, sqrt)
+
+// ---- Kernels ----
+
+static void global_run(bd_op_ctx *c)
+{
+    static const char *const names[] = {"mean", "var", "beta", "gamma"};
+    const braid_tensor *x = bd_input(c, 0);
+    bd_channels v;
+    if (!check_inputs(c, 4, names, &v)) return;
+    braid_tensor *y = bd_output_forward(c, 0, 0, x->dtype, &x->shape);
+    if (!y || v.outer == 0) return;
+    const void *in[4];
+    for (int i = 0; i < 4; i++)
+        in[i] = bd_input(c, i + 1)->data;
+    if (x->dtype == BRAID_FLOAT) {
+        normalize_float(c->state, &v, x->data, in[0], in[1], in[2], in[3], y->data);
+    } else {
+        normalize_double(c->state, &v, x->data, in[0], in[1], in[2], in[3], y->data);
+    }
+}
+
+static void global_grad_run(bd_op_ctx *c)
+{
+    static const char *const names[] = {"mean", "var", "gamma"};
+    const braid_tensor *x = bd_input(c, 0), *dy = bd_input(c, 4);
+    const void *in[3];
+    void *out[5];
+    bd_channels v;
+    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+    if (!check_inputs(c, 3, names, &v)) return;
+    if (!bd_shape_equal(&x->shape, &dy->shape)) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "out_backprop must be 4-dimensional, of the input's shape %s, not %s",
+                   bd_shape_str(&x->shape, a), bd_shape_str(&dy->shape, b));
+        return;
+    }
+    braid_shape vector = bd_shape1(v.channels);
+    for (int i = 0; i < 5; i++) {
+        braid_tensor *t = bd_output(c, i, x->dtype, i == 0 ? &x->shape : &vector);
+        if (!t) return;
+        out[i] = t->data;
+    }
+    for (int i = 0; i < 3; i++)
+        in[i] = bd_input(c, i + 1)->data;
+    if (x->dtype == BRAID_FLOAT) {
+        float *const to[] = {out[0], out[1], out[2], out[3], out[4]};
+        gradients_float(c->state, &v, x->data, in[0], in[1], in[2], dy->data, to);
+    } else {
+        double *const to[] = {out[0], out[1], out[2], out[3], out[4]};
+        gradients_double(c->state, &v, x->data, in[0], in[1], in[2], dy->data, to);
+    }
+}
+
+// ---- Shapes and gradient ----
+
+// Images in input 0 and vectors in inputs 1 to `to`: *images gets the shape of the first, and what is known of the channels.
+static braid_code channels_shape(bd_shape_ctx *c, int to, braid_shape *images, braid_status *st)
+{
+    braid_code code = bd_shape_ctx_rank(c, 0, 4, st);
+    if (code) return code;
+    *images = (braid_shape){.rank = 4, .dims = {-1, -1, -1, -1}};
+    if (c->inputs[0].rank == 4) *images = c->inputs[0];
+    for (int i = 1; i <= to && !code; i++)
+        code = bd_batch_norm_vector_shape(c, i, &images->dims[3], st);
+    return code;
+}
+
+static braid_code global_shape(bd_shape_ctx *c, braid_status *st)
+{
+    return channels_shape(c, 4, &c->outputs[0], st);
+}
+
+static braid_code global_grad_shape(bd_shape_ctx *c, braid_status *st)
+{
+    braid_shape images;
+    braid_code code = channels_shape(c, 3, &images, st);
+    if (code) return code;
+    if (!bd_shape_merge(&images, &c->inputs[4], &c->outputs[0]))
+        return bd_shape_ctx_fail(c, st, "Shapes of t and backprop must be equal");
+    for (int i = 1; i < 5; i++)
+        c->outputs[i] = bd_shape1(c->outputs[0].dims[3]);
+    return BRAID_OK;
+}
+
+static void global_gradient(bd_grad_ctx *c)
+{
+    const braid_op *op = c->op;
+    braid_op_desc *d = braid_op_begin(c->graph, "BatchNormWithGlobalNormalizationGrad", NULL);
+    braid_out inputs[] = {op->inputs[0], op->inputs[1], op->inputs[2], op->inputs[4], c->output_grads[0]};
+    for (int i = 0; i < 5; i++)
+        braid_op_input(d, inputs[i]);
+    braid_op_attr_float(d, "variance_epsilon", bd_node_attr_float(op, "variance_epsilon"));
+    braid_op_attr_bool(d, "scale_after_normalization", bd_node_attr_bool(op, "scale_after_normalization"));
+    braid_op *back = braid_op_end_out(d).op;
+    for (int i = 0; back && i < 5; i++)
+        c->input_grads[i] = braid_output(back, i);
+}
+
+#define GLOBAL_ATTRS "T:type{number}; variance_epsilon:float; scale_after_normalization:bool"
+#define GLOBAL_KERNELS(RUN)                                                                                  \
+    BD_KERNELS({.types = "T=float|double",                                                                   \
+                .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,                                             \
+                .state_size = sizeof(global_state),                                                          \
+                .create = global_create,                                                                     \
+                .run = (RUN)})
+
+BD_OP(BatchNormWithGlobalNormalization) = {
+    .signature = "(t: T, m: T, v: T, beta: T, gamma: T) -> (result: T)",
+    .attrs = GLOBAL_ATTRS,
+    .shape = global_shape,
+    .gradient = global_gradient,
+    .kernels = GLOBAL_KERNELS(global_run),
+    .doc =
+        "Computes (t - m) / sqrt(v + variance_epsilon) * gamma + beta of each channel, without gamma if so said.",
+    .deviation = "Graphs of any version may have it.",
+};
+
+BD_OP(BatchNormWithGlobalNormalizationGrad) = {
+    .signature = "(t: T, m: T, v: T, gamma: T, backprop: T) -> (dx: T, dm: T, dv: T, db: T, dg: T)",
+    .attrs = GLOBAL_ATTRS,
+    .shape = global_grad_shape,
+    .kernels = GLOBAL_KERNELS(global_grad_run),
+    .doc = "The gradient of BatchNormWithGlobalNormalization.",
+    .deviation = "Graphs of any version may have it.",
+};

@@ -1,0 +1,364 @@
+// TopK, NthElement and InTopK with their versions: the greatest elements of rows, and the ones at a place in their order.
+#include "base/alloc.h"
+#include "graph/grad.h"
+#include "ops/common/element.h"
+#include "ops/common/elementwise.h"
+#include "ops/common/grad_steps.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+// ---- TopK, TopKV2 ----
+
+// `known` is whether k is.
+static braid_code top_shape(bd_shape_ctx *c, bool known, int64_t k, braid_status *st)
+{
+    braid_shape out = c->inputs[0];
+    if (out.rank < 0) return BRAID_OK;
+    if (out.rank == 0) return bd_shape_ctx_fail(c, st, "input must have at least 1 dimension");
+    int64_t *last = &out.dims[out.rank - 1];
+    if (known && (k < 0 || (*last >= 0 && *last < k)))
+        return bd_shape_ctx_fail(c, st, "input must have last dimension >= k = %lld but is %lld",
+                                 (long long)k, (long long)*last);
+    *last = known ? k : -1;
+    c->outputs[0] = c->outputs[1] = out;
+    return BRAID_OK;
+}
+
+static braid_code top_k_shape(bd_shape_ctx *c, braid_status *st)
+{
+    return top_shape(c, true, bd_node_attr_int(c->node, "k"), st);
+}
+
+// A number of elements, or a place, that input 1 says: -1 when it is not known.
+static braid_code scalar_input(bd_shape_ctx *c, int64_t *value, braid_status *st)
+{
+    *value = -1;
+    const braid_tensor *t = bd_shape_ctx_constant(c, 1);
+    if (!t) return BRAID_OK;
+    if (t->shape.rank != 0)
+        return bd_shape_ctx_fail(c, st, "Input must be scalar but has rank %d", t->shape.rank);
+    *value = bd_tensor_index(t, 0);
+    if (*value >= 0) return BRAID_OK;
+    return bd_shape_ctx_fail(c, st,
+                             "Dimension size, given by scalar input 1, must be non-negative but is %lld",
+                             (long long)*value);
+}
+
+static braid_code top_k_v2_shape(bd_shape_ctx *c, braid_status *st)
+{
+    int64_t k;
+    braid_code code = scalar_input(c, &k, st);
+    return code ? code : top_shape(c, k >= 0, k, st);
+}
+
+// Compares elements `a` and `b` of a row: negative when `a` comes first, the greater one, or the earlier of equals.
+#define DEFINE_COMPARE(NAME, T)                                                                              \
+    static int NAME(const void *a, const void *b, void *row)                                                 \
+    {                                                                                                        \
+        int32_t i = *(const int32_t *)a, j = *(const int32_t *)b;                                            \
+        T x = ((const T *)row)[i], y = ((const T *)row)[j];                                                  \
+        return x > y ? -1 : x < y ? 1 : (i > j) - (i < j);                                                   \
+    }
+DEFINE_COMPARE(compare_f32, float)
+DEFINE_COMPARE(compare_f64, double)
+DEFINE_COMPARE(compare_i32, int32_t)
+DEFINE_COMPARE(compare_i64, int64_t)
+
+typedef int (*compare_fn)(const void *a, const void *b, void *row);
+
+static compare_fn compare_of(braid_dtype dtype)
+{
+    switch (dtype) {
+    case BRAID_FLOAT: return compare_f32;
+    case BRAID_DOUBLE: return compare_f64;
+    case BRAID_INT32: return compare_i32;
+    default: return compare_i64;
+    }
+}
+
+// Sorting a whole row costs more than keeping the best up to about this many in order.
+#define KEEP_MAX 64
+
+// The places of the k greatest elements of a row of n, in order. `work` has room for n places.
+static void top_of_row(compare_fn compare, void *row, int64_t n, int64_t k, int32_t *top, int32_t *work)
+{
+    if (k > KEEP_MAX) {
+        for (int32_t i = 0; i < n; i++)
+            work[i] = i;
+        qsort_r(work, (size_t)n, sizeof *work, compare, row);
+        for (int64_t i = 0; i < k; i++)
+            top[i] = work[i];
+        return;
+    }
+    int64_t len = 0;
+    for (int32_t i = 0; i < n; i++) {
+        if (len == k && (k == 0 || compare(&i, &top[k - 1], row) > 0)) continue;
+        int64_t at = len < k ? len++ : k - 1;
+        for (; at > 0 && compare(&i, &top[at - 1], row) < 0; at--)
+            top[at] = top[at - 1];
+        top[at] = i;
+    }
+}
+
+// Memory for sorting a row of n when k of it are wanted. NULL: the kernel has failed.
+static int32_t *make_work(bd_op_ctx *c, int64_t n, int64_t k)
+{
+    int32_t *work = bd_try_malloc((k > KEEP_MAX ? (size_t)n : 0) * sizeof *work + 1);
+    if (!work) bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when sorting rows of %lld", (long long)n);
+    return work;
+}
+
+static void put_places(const braid_tensor *y, int64_t at, const int32_t *places, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (y->dtype == BRAID_INT64) {
+            bd_tensor_i64(y)[at + i] = places[i];
+        } else {
+            bd_tensor_i32(y)[at + i] = places[i];
+        }
+    }
+}
+
+static void run_top(bd_op_ctx *c, int64_t k)
+{
+    const braid_tensor *x = bd_input(c, 0);
+    int rank = x->shape.rank;
+    int64_t n = rank > 0 ? x->shape.dims[rank - 1] : -1;
+    if (k < 0)
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Need k >= 0, got %lld", (long long)k);
+    else if (rank == 0)
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input must be >= 1-D, got shape []");
+    else if (n < k || n > INT32_MAX)
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input must have at least k columns. Had %lld, needed %lld",
+                   (long long)n, (long long)k);
+    if (bd_op_failed(c)) return;
+    braid_shape shape = x->shape;
+    shape.dims[rank - 1] = k;
+    braid_tensor *values = bd_output(c, 0, x->dtype, &shape),
+                 *places = values ? bd_output(c, 1, c->node->output_types[1], &shape) : NULL;
+    if (k == 0) return; // there may be any number of empty rows
+    int32_t *work = places ? make_work(c, n, k) : NULL, *top = work ? make_work(c, k, INT64_MAX) : NULL;
+    size_t size = braid_dtype_size(x->dtype);
+    for (int64_t r = 0; top && r < bd_shape_count_range(&shape, 0, rank - 1); r++) {
+        top_of_row(compare_of(x->dtype), (char *)x->data + (size_t)(r * n) * size, n, k, top, work);
+        for (int64_t i = 0; i < k; i++)
+            bd_elements_copy(values, r * k + i, x, r * n + top[i], 1);
+        put_places(places, r * k, top, k);
+    }
+    bd_free(work);
+    bd_free(top);
+}
+
+static void top_k_run(bd_op_ctx *c)
+{
+    run_top(c, bd_node_attr_int(c->node, "k"));
+}
+
+static void top_k_v2_run(bd_op_ctx *c)
+{
+    int64_t k;
+    if (bd_input_scalar_index(c, 1, "k", &k)) run_top(c, k);
+}
+
+static braid_out ints(braid_graph *g, int32_t value)
+{
+    return bd_b_const_i32_vector(g, "Const", &value, 1);
+}
+
+// The last dimension of a shape in an output, as a vector of one element.
+static braid_out last_dim(braid_graph *g, braid_out shape)
+{
+    braid_out rank = bd_b2(g, "Reshape", NULL, bd_grad_size(g, shape), ints(g, 1));
+    return bd_b3(g, "Slice", NULL, shape, bd_b2(g, "Sub", "sub", rank, ints(g, 1)), ints(g, 1));
+}
+
+// Gradients go where the values came from: place p of row r is element r n + p of the flat input.
+static void top_k_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    braid_out x = c->op->inputs[0], places = braid_output(c->op, 1), shape = bd_b_shape(g, "Shape", x);
+    braid_out k = last_dim(g, bd_b_shape(g, "Shape", places)), n = last_dim(g, shape);
+    braid_out sizes[2] = {ints(g, -1), k};
+    braid_out rows = bd_b2(g, "Reshape", NULL, places, bd_grad_concat(g, sizes, 2, 0));
+    braid_out total = bd_b2(g, "Prod", NULL, shape, ints(g, 0));
+    braid_out step = bd_b2(g, "Reshape", NULL, n, bd_b_const_i32_vector(g, "Const", NULL, 0));
+    braid_out starts = bd_b3(g, "Range", NULL, bd_b_const_i32(g, "start", 0), total, step);
+    braid_out column = bd_b2(g, "ExpandDims", NULL, starts, bd_b_const_i32(g, "dim", -1));
+    braid_out flat = bd_grad_flatten(g, bd_b2(g, "Add", "add", rows, column));
+    braid_out indices = bd_b2(g, "ExpandDims", NULL, flat, bd_b_const_i32(g, "dim", -1));
+    braid_out size = bd_b2(g, "Reshape", NULL, total, ints(g, 1));
+    braid_out sums = bd_b3(g, "ScatterNd", NULL, indices, bd_grad_flatten(g, c->output_grads[0]), size);
+    c->input_grads[0] = bd_b2(g, "Reshape", NULL, sums, shape);
+}
+
+BD_OP(TopK) = {
+    .signature = "(input: T) -> (values: T, indices: int32)",
+    .attrs = "k:int>=0; sorted:bool=true; T:type{realnumber}",
+    .shape = top_k_shape,
+    .gradient = top_k_gradient,
+    .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = top_k_run}),
+    .doc = "TopKV2 where an attr says how many.",
+};
+
+BD_OP(TopKV2) = {
+    .signature = "(input: T, k: Tk) -> (values: T, indices: index_type)",
+    .attrs = "sorted:bool=true; T:type{realnumber}; Tk:type{int16,int32,int64}=int32; "
+             "index_type:type{int16,int32,int64}=int32",
+    .shape = top_k_v2_shape,
+    .gradient = top_k_gradient,
+    .kernels = BD_KERNELS({.types = BD_NUMBERS "; Tk=int32|int64; index_type=int32|int64",
+                           .flags = BD_KERNEL_WIDENS,
+                           .run = top_k_v2_run}),
+    .doc =
+        "The k greatest elements of each row and where they are, the greatest first, the earlier of equals first.",
+};
+
+// ---- NthElement ----
+
+static braid_code nth_shape(bd_shape_ctx *c, braid_status *st)
+{
+    int64_t n;
+    braid_shape out = c->inputs[0];
+    braid_code code = scalar_input(c, &n, st);
+    if (code || out.rank < 0) return code;
+    if (out.rank == 0) return bd_shape_ctx_fail(c, st, "Shape must be at least rank 1 but is rank 0");
+    int64_t last = out.dims[--out.rank];
+    c->outputs[0] = out;
+    if (n < 0 || last < 0 || n < last) return BRAID_OK;
+    return bd_shape_ctx_fail(c, st, "Input must have last dimension > n = %lld but is %lld", (long long)n,
+                             (long long)last);
+}
+
+static void nth_run(bd_op_ctx *c)
+{
+    const braid_tensor *x = bd_input(c, 0);
+    int64_t at;
+    if (!bd_input_scalar_index(c, 1, "n", &at)) return;
+    int rank = x->shape.rank;
+    int64_t n = rank > 0 ? x->shape.dims[rank - 1] : -1;
+    if (at < 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Need n >= 0, got %lld", (long long)at);
+    } else if (rank == 0) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input must be >= 1-D, got shape []");
+    } else if (n <= at || n > INT32_MAX) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input must have at least n+1 columns: n is %lld, columns %lld",
+                   (long long)at, (long long)n);
+    }
+    if (bd_op_failed(c)) return;
+    int64_t k = bd_node_attr_bool(c->node, "reverse") ? at + 1 : n - at; // the last of the k greatest
+    braid_shape shape = x->shape;
+    shape.rank--;
+    braid_tensor *y = bd_output(c, 0, x->dtype, &shape);
+    int32_t *work = y ? make_work(c, n, k) : NULL, *top = work ? make_work(c, k, INT64_MAX) : NULL;
+    size_t size = braid_dtype_size(x->dtype);
+    for (int64_t r = 0; top && r < bd_tensor_count(y); r++) {
+        top_of_row(compare_of(x->dtype), (char *)x->data + (size_t)(r * n) * size, n, k, top, work);
+        bd_elements_copy(y, r, x, r * n + top[k - 1], 1);
+    }
+    bd_free(work);
+    bd_free(top);
+}
+
+// Shared by the elements of a row that are equal to the result.
+static void nth_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    braid_out x = c->op->inputs[0], last = bd_b_const_i32(g, "dim", -1);
+    braid_op_desc *d = braid_op_begin(g, "Cast", NULL);
+    braid_op_input(d, bd_b2(g, "Equal", NULL, bd_b2(g, "ExpandDims", NULL, braid_output(c->op, 0), last), x));
+    braid_op_attr_type(d, "DstT", bd_dtype_base(braid_out_dtype(c->output_grads[0])));
+    braid_out chosen = braid_op_end_out(d);
+    braid_out grad = bd_b2(g, "ExpandDims", NULL, c->output_grads[0], last);
+    braid_out count = bd_b2(g, "ExpandDims", NULL, bd_b2(g, "Sum", NULL, chosen, last), last);
+    c->input_grads[0] = bd_b2(g, "Mul", "mul", bd_b2(g, "RealDiv", "truediv", chosen, count), grad);
+}
+
+BD_OP(NthElement) = {
+    .signature = "(input: T, n: int32) -> (values: T)",
+    .attrs = "reverse:bool=false; T:type{realnumber}",
+    .shape = nth_shape,
+    .gradient = nth_gradient,
+    .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = nth_run}),
+    .doc =
+        "The element of each row that would be at place n if the row were sorted, the greatest first with attr `reverse`.",
+};
+
+// ---- InTopK, InTopKV2 ----
+
+static braid_code in_top_k_shape(bd_shape_ctx *c, braid_status *st)
+{
+    braid_code code = bd_shape_ctx_rank(c, 0, 2, st);
+    if (!code) code = bd_shape_ctx_rank(c, 1, 1, st);
+    if (code) return code;
+    int64_t rows = c->inputs[0].rank == 2 ? c->inputs[0].dims[0] : -1;
+    int64_t targets = c->inputs[1].rank == 1 ? c->inputs[1].dims[0] : -1;
+    if (rows >= 0 && targets >= 0 && rows != targets)
+        return bd_shape_ctx_fail(c, st, "Dimensions must be equal, but are %lld and %lld", (long long)rows,
+                                 (long long)targets);
+    c->outputs[0] = bd_shape1(rows >= 0 ? rows : targets);
+    return BRAID_OK;
+}
+
+// Whether fewer than k elements of the row are greater than that of the target.
+static bool is_in_top(const float *row, int64_t classes, int64_t target, int64_t k)
+{
+    if (target < 0 || target >= classes || !isfinite(row[target])) return false;
+    int64_t greater = 0;
+    for (int64_t i = 0; i < classes; i++) {
+        if (!isfinite(row[i])) return false;
+        greater += row[i] > row[target];
+    }
+    return greater < k;
+}
+
+static void in_top_k(bd_op_ctx *c, int64_t k)
+{
+    const braid_tensor *x = bd_input(c, 0), *targets = bd_input(c, 1);
+    char text[BD_SHAPE_STR_MAX];
+    if (x->shape.rank != 2)
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "predictions must be 2-dimensional, but they are %s",
+                   bd_shape_str(&x->shape, text));
+    else if (targets->shape.rank != 1)
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "targets must be 1-dimensional, but they are %s",
+                   bd_shape_str(&targets->shape, text));
+    else if (x->shape.dims[0] != targets->shape.dims[0])
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "First dimension of predictions %lld must match length of targets %lld",
+                   (long long)x->shape.dims[0], (long long)targets->shape.dims[0]);
+    if (bd_op_failed(c)) return;
+    int64_t classes = x->shape.dims[1];
+    braid_tensor *y = bd_output(c, 0, BRAID_BOOL, &targets->shape);
+    for (int64_t i = 0; y && i < x->shape.dims[0]; i++)
+        bd_tensor_bool(y)[i] =
+            is_in_top(bd_tensor_f32(x) + i * classes, classes, bd_tensor_index(targets, i), k);
+}
+
+static void in_top_k_run(bd_op_ctx *c)
+{
+    in_top_k(c, bd_node_attr_int(c->node, "k"));
+}
+
+static void in_top_k_v2_run(bd_op_ctx *c)
+{
+    int64_t k;
+    if (bd_input_scalar_index(c, 2, "k", &k)) in_top_k(c, k);
+}
+
+BD_OP(InTopK) = {
+    .signature = "(predictions: float, targets: T) -> (precision: bool)",
+    .attrs = "k:int; T:type{int32,int64}=int32",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = in_top_k_shape,
+    .kernels = BD_KERNELS({.run = in_top_k_run}),
+    .doc = "Tells for each row whether its target is among the k greatest predictions.",
+};
+
+BD_OP(InTopKV2) = {
+    .signature = "(predictions: float, targets: T, k: T) -> (precision: bool)",
+    .attrs = "T:type{int32,int64}=int32",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = in_top_k_shape,
+    .kernels = BD_KERNELS({.run = in_top_k_v2_run}),
+    .doc = "Tells for each row whether its target is among the k greatest predictions.",
+};

@@ -1,0 +1,33 @@
+// What the forms of ParseExample share: their attributes and the shapes of their outputs.
+#ifndef BD_OPS_PARSING_PARSE_EXAMPLE_H
+#define BD_OPS_PARSING_PARSE_EXAMPLE_H
+
+#include "graph/shape_fn.h"
+#include "op/kernel.h"
+#include "ops/parsing/example_parser.h"
+
+// What the attributes say; a single example's keys are attributes, too. `spec` refers to the arrays.
+typedef struct bd_parse_attrs {
+    bd_dense_feature *dense;
+    bd_sparse_feature *sparse;
+    bd_example_spec spec;
+} bd_parse_attrs;
+
+// Reads Tdense and dense_shapes; after an error, too, bd_parse_attrs_fini is to be called. `s` is all zero.
+braid_code bd_parse_attrs_read_dense(const braid_op *node, bd_parse_attrs *s, braid_status *st);
+void bd_parse_attrs_fini(void *attrs); // of a bd_parse_attrs
+
+// Outputs from `first` on: indices, values and shapes of sparse features, of which each has its row when there is a batch.
+void bd_parse_sparse_shapes(bd_shape_ctx *c, int first, int count, int columns);
+// Outputs from `first` on: the shapes that attr dense_shapes says, behind `rows` (NULL: of a single example; unknown ones
+// make them unknown).
+braid_code bd_parse_dense_shapes(bd_shape_ctx *c, int first, const braid_shape *rows, braid_status *st);
+
+// Keys that stand in a string input, in one block of memory that the caller frees (bd_free); messages want the zero that is behind
+// each. `want` of them (`what` says of what) are to be there. NULL: the kernel has failed.
+bd_bytes *bd_parse_input_keys(bd_op_ctx *c, int input, int want, const char *what);
+
+// Moves `count` results to the outputs from *next on.
+void bd_parse_output(bd_op_ctx *c, int *next, braid_tensor *results, int count);
+
+#endif

@@ -1,0 +1,46 @@
+// What a traced step did: one record for each execution of a node, and one for each tensor received from another task.
+#ifndef BD_RUNTIME_STEP_STATS_COLLECTOR_H
+#define BD_RUNTIME_STEP_STATS_COLLECTOR_H
+
+#include "graph/graph.h"
+#include "op/kernel.h"
+
+// An output of a node: what it is and where it lies.
+typedef struct bd_stats_output {
+    int slot;
+    braid_dtype dtype;
+    braid_shape shape;
+    size_t bytes;
+    const void *ptr; // an address to compare, not to read
+    bool is_new;     // memory that no input shares
+} bd_stats_output;
+
+typedef struct bd_node_stats {
+    char *node; // name; "RecvTensor" for a transfer
+    char *
+        label; // "NAME = Op(input, input)", or "[BYTES] EDGE from DEVICE to DEVICE", as timeline tools show it
+    const char *device;       // of the device that ran it; not owned
+    int64_t start_micros;     // wall clock
+    int64_t start_ns, end_ns; // monotonic: kernel begun, kernel (or async operation) ended
+    uint32_t thread;          // small number of the thread that began it
+    bd_stats_output *outputs; // in the order of their slots
+    int output_count;
+} bd_node_stats;
+
+bd_step_stats *bd_step_stats_new(void); // with count 1
+bd_step_stats *bd_step_stats_ref(bd_step_stats *s);
+void bd_step_stats_unref(bd_step_stats *s); // NULL is accepted
+
+// A node that has run, while its outputs are there. Any thread.
+void bd_step_stats_add(bd_step_stats *s, const char *device, const bd_op_ctx *ctx, int64_t start_ns,
+                       int64_t end_ns);
+
+// A tensor that came from another task by `key`. Any thread.
+void bd_step_stats_add_transfer(bd_step_stats *s, const char *device, const bd_rendezvous_key *key,
+                                const braid_tensor *tensor, int64_t start_ns, int64_t end_ns);
+
+// The records so far in the order of their ends, to be freed; what they point to is theirs. Any thread: a tensor that nobody waits for
+// any more may still come.
+bd_node_stats *bd_step_stats_items(bd_step_stats *s, int *count);
+
+#endif
