@@ -31,7 +31,7 @@ static void build(braid_graph *g, bool by_rows, bench_step *b)
     braid_grad_and_var pair = computed[0];
     if (!by_rows) {
         const braid_gradient gradient = {pair.grad, pair.indices, pair.dense_shape};
-        pair = (braid_grad_and_var){.grad = braid_gradient_whole(g, &gradient), .var = pair.var};
+        pair = (braid_grad_and_var){.grad = braid_gradient_to_dense(g, &gradient), .var = pair.var};
     }
     b->target = braid_apply_gradients(opt, &pair, 1, braid_global_step(g));
 }

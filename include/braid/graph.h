@@ -210,11 +210,11 @@ typedef struct braid_gradient {
 } braid_gradient;
 
 /// braid_gradients_with that leaves gradients of rows as they are.
-BRAID_API void braid_gradients_of_rows(braid_graph *graph, const braid_out *ys, int num_ys,
-                                       const braid_out *xs, int num_xs,
-                                       const braid_gradients_options *options, braid_gradient *grads);
+BRAID_API void braid_gradients_sparse(braid_graph *graph, const braid_out *ys, int num_ys,
+                                      const braid_out *xs, int num_xs, const braid_gradients_options *options,
+                                      braid_gradient *grads);
 /// The whole of a gradient: a tensor of zeros but for the rows, which are added up (tf.convert_to_tensor).
-BRAID_API braid_out braid_gradient_whole(braid_graph *graph, const braid_gradient *gradient);
+BRAID_API braid_out braid_gradient_to_dense(braid_graph *graph, const braid_gradient *gradient);
 
 #ifdef __cplusplus
 }

@@ -134,9 +134,9 @@ typedef struct braid_optimizer_type {
     braid_op *(*apply)(braid_optimizer *optimizer, braid_out grad, braid_out var);
     /// The same when only `rows` [n, ...] of the gradient are not zero, those of `indices` [n], each once. Optional: `apply` is given all
     /// of the gradient.
-    braid_op *(*apply_rows)(braid_optimizer *optimizer, braid_out rows, braid_out indices, braid_out var);
-    /// apply_rows takes indices that come several times, whose rows are to be added up.
-    bool adds_rows;
+    braid_op *(*apply_sparse)(braid_optimizer *optimizer, braid_out rows, braid_out indices, braid_out var);
+    /// apply_sparse takes indices that come several times, whose rows are to be added up.
+    bool sums_duplicates;
     /// Makes updates that come once a step, after `updates`, and returns the node that groups everything, called
     /// `name`. Optional: the group of `updates`.
     braid_op *(*finish)(braid_optimizer *optimizer, braid_op *const *updates, int count, const char *name);

@@ -166,16 +166,17 @@ BRAID_API braid_code braid_session_list_devices(braid_session *session,
                                                 const braid_device_attributes **devices, int *count,
                                                 braid_status *status);
 
-/// Tells every process that waits for `key` (braid_session_await) that it has come: the chief says so when the
+/// Tells every process that waits for `key` (braid_session_wait_notification) that it has come: the chief says so when the
 /// variables are initialized. Kept by one task of the cluster for as long as that lives, beside the variables.
-BRAID_API braid_code braid_session_announce(braid_session *session, const char *key, braid_status *status);
+BRAID_API braid_code braid_session_notify(braid_session *session, const char *key, braid_status *status);
 
 /// Waits until `key` is announced after generation `seen`, and stores its generation then, which grows with each
-/// announcement, to `*generation`. `seen` is an earlier generation, or 0 for any announcement; -1 returns at once. May
-/// also end without an announcement when the task that keeps it has restarted since `seen`: look again at what you wait for.
+/// notification, to `*generation`. `seen` is an earlier generation, or 0 for any notification; -1 returns at once. May
+/// also end without an notification when the task that keeps it has restarted since `seen`: look again at what you wait for.
 /// `timeout_ms` 0: for ever, but Unavailable when the task that keeps it, or the chief, is gone for good.
-BRAID_API braid_code braid_session_await(braid_session *session, const char *key, int64_t seen,
-                                         int64_t timeout_ms, int64_t *generation, braid_status *status);
+BRAID_API braid_code braid_session_wait_notification(braid_session *session, const char *key, int64_t seen,
+                                                     int64_t timeout_ms, int64_t *generation,
+                                                     braid_status *status);
 
 #ifdef __cplusplus
 }

@@ -14,14 +14,13 @@
 #endif
 #endif
 #ifndef KEEPS
-#define KEEPS BD_RECYCLED_KEEPS
+#define KEEPS BD_SLAB_CACHE_BYTES_MAX
 #endif
 
 #define SIZE_BITS_MIN 6
 #define SIZE_BITS_MAX 14
 #define LISTS (SIZE_BITS_MAX - SIZE_BITS_MIN + 1)
-_Static_assert(BD_RECYCLED_SIZE_MAX == (size_t)1 << SIZE_BITS_MAX,
-               "the last list is that of the largest pieces");
+_Static_assert(BD_SLAB_SIZE_MAX == (size_t)1 << SIZE_BITS_MAX, "the last list is that of the largest pieces");
 
 // Before each piece.
 typedef union block {
@@ -76,21 +75,21 @@ static void *new_piece(size_t size, void *(*alloc)(size_t size))
     return b + 1;
 }
 
-void *bd_recycled_raw(size_t size)
+void *bd_slab_alloc_raw(size_t size)
 {
     void *p = new_piece(size, bd_malloc);
     BD_ASSERT(p);
     return p;
 }
 
-void *bd_recycled_try(size_t size)
+void *bd_slab_try_alloc(size_t size)
 {
     return bd_alloc_is_to_fail() ? NULL : new_piece(size, bd_try_malloc);
 }
 
-void *bd_recycled(size_t size)
+void *bd_slab_alloc(size_t size)
 {
-    return memset(bd_recycled_raw(size), 0, size);
+    return memset(bd_slab_alloc_raw(size), 0, size);
 }
 
 static bool keep(struct list *l, size_t size, block *b)
@@ -106,7 +105,7 @@ static bool keep(struct list *l, size_t size, block *b)
     return is_kept;
 }
 
-void bd_recycled_free(void *p)
+void bd_slab_free(void *p)
 {
     if (!p) return;
     block *b = (block *)p - 1;

@@ -7,16 +7,16 @@
 #include <stddef.h>
 
 // Larger pieces are not recycled, and of each size this much is kept at most: what a burst leaves goes back to the system.
-#define BD_RECYCLED_SIZE_MAX ((size_t)16 << 10)
-#define BD_RECYCLED_KEEPS ((size_t)256 << 10)
+#define BD_SLAB_SIZE_MAX ((size_t)16 << 10)
+#define BD_SLAB_CACHE_BYTES_MAX ((size_t)256 << 10)
 
-// Memory full of zeros, aligned to 16 bytes; freed with bd_recycled_free.
-void *bd_recycled(size_t size) __attribute__((returns_nonnull));
+// Memory full of zeros, aligned to 16 bytes; freed with bd_slab_free.
+void *bd_slab_alloc(size_t size) __attribute__((returns_nonnull));
 // The same, uninitialized.
-void *bd_recycled_raw(size_t size) __attribute__((returns_nonnull));
+void *bd_slab_alloc_raw(size_t size) __attribute__((returns_nonnull));
 // Uninitialized; NULL when the system has no more. For sizes that come from a peer, a file or a user.
-void *bd_recycled_try(size_t size);
+void *bd_slab_try_alloc(size_t size);
 // NULL is accepted.
-void bd_recycled_free(void *p);
+void bd_slab_free(void *p);
 
 #endif

@@ -35,36 +35,36 @@ static bool is_zero(const char *p, size_t size)
 static void what_was_freed_is_used_again_full_of_zeros(void **state)
 {
     (void)state;
-    static const size_t sizes[] = {0, 1, 64, 65, 1000, 4096, BD_RECYCLED_SIZE_MAX, BD_RECYCLED_SIZE_MAX + 1};
+    static const size_t sizes[] = {0, 1, 64, 65, 1000, 4096, BD_SLAB_SIZE_MAX, BD_SLAB_SIZE_MAX + 1};
     for (size_t i = 0; i < BD_COUNTOF(sizes); i++) {
-        char *first = bd_recycled(sizes[i]);
+        char *first = bd_slab_alloc(sizes[i]);
         assert_int_equal((uintptr_t)first % 16, 0);
         assert_true(is_zero(first, sizes[i]));
         memset(first, 1, sizes[i]);
-        bd_recycled_free(first);
+        bd_slab_free(first);
         const uint64_t before = bd_alloc_count();
-        char *again = bd_recycled(sizes[i]);
-        assert_int_equal(bd_alloc_count() - before, RECYCLES && sizes[i] <= BD_RECYCLED_SIZE_MAX ? 0 : 1);
+        char *again = bd_slab_alloc(sizes[i]);
+        assert_int_equal(bd_alloc_count() - before, RECYCLES && sizes[i] <= BD_SLAB_SIZE_MAX ? 0 : 1);
         assert_true(is_zero(again, sizes[i]));
-        bd_recycled_free(again);
+        bd_slab_free(again);
     }
-    bd_recycled_free(NULL);
+    bd_slab_free(NULL);
 }
 
 static void a_burst_is_not_kept(void **state)
 {
     (void)state;
-    static void *all[2 * BD_RECYCLED_KEEPS / 1024];
+    static void *all[2 * BD_SLAB_CACHE_BYTES_MAX / 1024];
     for (size_t i = 0; i < BD_COUNTOF(all); i++)
-        all[i] = bd_recycled_raw(1024);
+        all[i] = bd_slab_alloc_raw(1024);
     for (size_t i = 0; i < BD_COUNTOF(all); i++)
-        bd_recycled_free(all[i]);
+        bd_slab_free(all[i]);
     const uint64_t before = bd_alloc_count();
     for (size_t i = 0; i < BD_COUNTOF(all); i++)
-        all[i] = bd_recycled_raw(1024);
+        all[i] = bd_slab_alloc_raw(1024);
     assert_in_range(bd_alloc_count() - before, BD_COUNTOF(all) / 2, BD_COUNTOF(all));
     for (size_t i = 0; i < BD_COUNTOF(all); i++)
-        bd_recycled_free(all[i]);
+        bd_slab_free(all[i]);
 }
 
 // AddressSanitizer is to see what is written behind a piece, also where its list would have larger ones.
@@ -72,11 +72,11 @@ static void a_piece_ends_where_it_was_asked_to(void **state)
 {
     (void)state;
 #ifdef SANITIZES
-    static const size_t sizes[] = {1, 65, 1000, BD_RECYCLED_SIZE_MAX - 1};
+    static const size_t sizes[] = {1, 65, 1000, BD_SLAB_SIZE_MAX - 1};
     for (size_t i = 0; i < BD_COUNTOF(sizes); i++) {
-        char *p = bd_recycled(sizes[i]);
+        char *p = bd_slab_alloc(sizes[i]);
         assert_true(__asan_address_is_poisoned(p + sizes[i]));
-        bd_recycled_free(p);
+        bd_slab_free(p);
         assert_true(__asan_address_is_poisoned(p));
     }
 #else

@@ -26,7 +26,7 @@ void braid_status_clear(braid_status *st)
 static char *copy_text(const char *text)
 {
     const size_t size = strlen(text) + 1;
-    return memcpy(bd_recycled_raw(size), text, size);
+    return memcpy(bd_slab_alloc_raw(size), text, size);
 }
 
 static char *format_text(const char *format, va_list args)
@@ -36,7 +36,7 @@ static char *format_text(const char *format, va_list args)
     const int len = vsnprintf(NULL, 0, format, again);
     va_end(again);
     BD_ASSERT(len >= 0);
-    char *text = bd_recycled_raw((size_t)len + 1);
+    char *text = bd_slab_alloc_raw((size_t)len + 1);
     vsnprintf(text, (size_t)len + 1, format, args);
     return text;
 }
@@ -86,7 +86,7 @@ const char *braid_code_name(braid_code code)
 
 void bd_status_fini(braid_status *st)
 {
-    bd_recycled_free(st->message);
+    bd_slab_free(st->message);
     *st = (braid_status){0};
 }
 
@@ -113,10 +113,10 @@ braid_code bd_vfail(braid_status *st, braid_code code, const char *format, va_li
 static void set_joined(braid_status *st, const char *first, const char *second)
 {
     const size_t len = strlen(first), size = strlen(second) + 1;
-    char *joined = bd_recycled_raw(len + size);
+    char *joined = bd_slab_alloc_raw(len + size);
     memcpy(joined, first, len);
     memcpy(joined + len, second, size);
-    bd_recycled_free(st->message);
+    bd_slab_free(st->message);
     st->message = joined;
 }
 
@@ -128,7 +128,7 @@ braid_code bd_status_prefix(braid_status *st, const char *format, ...)
     char *text = format_text(format, args);
     va_end(args);
     set_joined(st, text, braid_status_message(st));
-    bd_recycled_free(text);
+    bd_slab_free(text);
     return st->code;
 }
 
@@ -140,7 +140,7 @@ braid_code bd_status_suffix(braid_status *st, const char *format, ...)
     char *text = format_text(format, args);
     va_end(args);
     set_joined(st, braid_status_message(st), text);
-    bd_recycled_free(text);
+    bd_slab_free(text);
     return st->code;
 }
 

@@ -21,7 +21,7 @@ struct task {
     void *arg;
 };
 
-struct bd_pool {
+struct bd_thread_pool {
     bd_mutex mu;
     bd_cond wake;
     struct task *ring;      // guarded by mu [ring_cap]
@@ -61,7 +61,7 @@ static inline void cpu_pause(void)
 }
 
 // Spins until there may be something to do, SPIN_NS at most.
-static void spin(bd_pool *pool)
+static void spin(bd_thread_pool *pool)
 {
     int64_t deadline = bd_now_ns() + SPIN_NS;
     do {
@@ -73,7 +73,7 @@ static void spin(bd_pool *pool)
     } while (bd_now_ns() < deadline);
 }
 
-static void spin_unlocked(bd_pool *pool)
+static void spin_unlocked(bd_thread_pool *pool)
 {
     if (!may_spin()) return;
     pool->spinning++;
@@ -85,7 +85,7 @@ static void spin_unlocked(bd_pool *pool)
 }
 
 // Waits for a task and takes it; false when the pool is closed and empty.
-static bool take_locked(bd_pool *pool, struct task *task)
+static bool take_locked(bd_thread_pool *pool, struct task *task)
 {
     if (atomic_load(&pool->queued) == 0 && !atomic_load(&pool->closed)) spin_unlocked(pool);
     while (atomic_load(&pool->queued) == 0) {
@@ -102,7 +102,7 @@ static bool take_locked(bd_pool *pool, struct task *task)
 
 static void worker_main(void *arg)
 {
-    bd_pool *pool = arg;
+    bd_thread_pool *pool = arg;
     struct task task;
     bd_float_mode_flush_denormals(); // parts of kernels run here
     bd_mutex_lock(&pool->mu);
@@ -114,11 +114,11 @@ static void worker_main(void *arg)
     bd_mutex_unlock(&pool->mu);
 }
 
-braid_code bd_pool_new(const char *name, int threads, bd_pool **out, braid_status *st)
+braid_code bd_thread_pool_new(const char *name, int threads, bd_thread_pool **out, braid_status *st)
 {
     BD_ASSERT(threads >= 1);
     *out = NULL;
-    bd_pool *pool = bd_calloc(1, sizeof *pool);
+    bd_thread_pool *pool = bd_calloc(1, sizeof *pool);
     bd_mutex_init(&pool->mu);
     bd_mutex_init(&pool->stop_mu);
     bd_cond_init(&pool->wake);
@@ -128,7 +128,7 @@ braid_code bd_pool_new(const char *name, int threads, bd_pool **out, braid_statu
     for (; pool->thread_count < threads; pool->thread_count++) {
         braid_code code = bd_thread_start(&pool->threads[pool->thread_count], name, worker_main, pool, st);
         if (code) {
-            bd_pool_free(pool);
+            bd_thread_pool_free(pool);
             return code;
         }
     }
@@ -136,7 +136,7 @@ braid_code bd_pool_new(const char *name, int threads, bd_pool **out, braid_statu
     return BRAID_OK;
 }
 
-static void grow_ring_locked(bd_pool *pool, size_t queued)
+static void grow_ring_locked(bd_thread_pool *pool, size_t queued)
 {
     struct task *ring = bd_calloc(pool->ring_cap * 2, sizeof *ring);
     for (size_t i = 0; i < queued; i++)
@@ -147,7 +147,7 @@ static void grow_ring_locked(bd_pool *pool, size_t queued)
     pool->head = 0;
 }
 
-bool bd_pool_submit(bd_pool *pool, bd_task_fn fn, void *arg)
+bool bd_thread_pool_submit(bd_thread_pool *pool, bd_task_fn fn, void *arg)
 {
     bd_mutex_lock(&pool->mu);
     bool open = !atomic_load(&pool->closed);
@@ -162,7 +162,7 @@ bool bd_pool_submit(bd_pool *pool, bd_task_fn fn, void *arg)
     return open;
 }
 
-void bd_pool_close(bd_pool *pool)
+void bd_thread_pool_close(bd_thread_pool *pool)
 {
     bd_mutex_lock(&pool->mu);
     atomic_store(&pool->closed, true);
@@ -170,9 +170,9 @@ void bd_pool_close(bd_pool *pool)
     bd_mutex_unlock(&pool->mu);
 }
 
-void bd_pool_stop(bd_pool *pool)
+void bd_thread_pool_stop(bd_thread_pool *pool)
 {
-    bd_pool_close(pool);
+    bd_thread_pool_close(pool);
     bd_mutex_lock(&pool->stop_mu);
     for (int i = 0; i < pool->thread_count && !pool->joined; i++)
         bd_thread_join(&pool->threads[i]);
@@ -180,10 +180,10 @@ void bd_pool_stop(bd_pool *pool)
     bd_mutex_unlock(&pool->stop_mu);
 }
 
-void bd_pool_free(bd_pool *pool)
+void bd_thread_pool_free(bd_thread_pool *pool)
 {
     if (!pool) return;
-    bd_pool_stop(pool);
+    bd_thread_pool_stop(pool);
     bd_cond_fini(&pool->wake);
     bd_mutex_fini(&pool->stop_mu);
     bd_mutex_fini(&pool->mu);
@@ -192,7 +192,7 @@ void bd_pool_free(bd_pool *pool)
     bd_free(pool);
 }
 
-int bd_pool_threads(const bd_pool *pool)
+int bd_thread_pool_threads(const bd_thread_pool *pool)
 {
     return pool->thread_count;
 }

@@ -7,25 +7,25 @@
 
 #include "base/status.h"
 
-typedef struct bd_pool bd_pool;
+typedef struct bd_thread_pool bd_thread_pool;
 typedef void (*bd_task_fn)(void *arg);
 
 // Starts `threads` (at least 1) threads called `name`. On an error *pool is NULL.
-braid_code bd_pool_new(const char *name, int threads, bd_pool **pool, braid_status *st);
+braid_code bd_thread_pool_new(const char *name, int threads, bd_thread_pool **pool, braid_status *st);
 
 // Queues fn(arg); never blocks, and allocates only when the queue is longer than ever before. False when the pool is
 // closed: fn will not run. Any thread, tasks included.
-bool bd_pool_submit(bd_pool *pool, bd_task_fn fn, void *arg);
+bool bd_thread_pool_submit(bd_thread_pool *pool, bd_task_fn fn, void *arg);
 
-// From now on bd_pool_submit refuses. Any thread, any number of times.
-void bd_pool_close(bd_pool *pool);
+// From now on bd_thread_pool_submit refuses. Any thread, any number of times.
+void bd_thread_pool_close(bd_thread_pool *pool);
 
 // Closes, then waits until every queued task has run and the threads have ended. Not from a task. Once or again.
-void bd_pool_stop(bd_pool *pool);
+void bd_thread_pool_stop(bd_thread_pool *pool);
 
 // Stops and frees. NULL is accepted.
-void bd_pool_free(bd_pool *pool);
+void bd_thread_pool_free(bd_thread_pool *pool);
 
-int bd_pool_threads(const bd_pool *pool);
+int bd_thread_pool_threads(const bd_thread_pool *pool);
 
 #endif

@@ -26,7 +26,7 @@ void bd_message_fini(bd_message *m)
 {
     for (size_t i = 0; i < m->slice_count; i++)
         release_slice(&m->slices[i]);
-    if (m->slices != m->inline_slices) bd_recycled_free(m->slices);
+    if (m->slices != m->inline_slices) bd_slab_free(m->slices);
     bd_message_init(m);
 }
 
@@ -40,9 +40,9 @@ void bd_message_move(bd_message *to, bd_message *from)
 static void message_grow(bd_message *m)
 {
     size_t cap = m->slice_cap * 2;
-    bd_slice *slices = bd_recycled_raw(cap * sizeof *slices);
+    bd_slice *slices = bd_slab_alloc_raw(cap * sizeof *slices);
     memcpy(slices, m->slices, m->slice_count * sizeof *slices);
-    if (m->slices != m->inline_slices) bd_recycled_free(m->slices);
+    if (m->slices != m->inline_slices) bd_slab_free(m->slices);
     m->slices = slices;
     m->slice_cap = cap;
 }
@@ -61,8 +61,8 @@ void bd_message_add(bd_message *m, bd_slice slice)
 void bd_message_add_copy(bd_message *m, const void *data, size_t len)
 {
     if (len == 0) return;
-    uint8_t *copy = memcpy(bd_recycled_raw(len), data, len);
-    bd_message_add(m, (bd_slice){.data = copy, .len = len, .release = bd_recycled_free, .owner = copy});
+    uint8_t *copy = memcpy(bd_slab_alloc_raw(len), data, len);
+    bd_message_add(m, (bd_slice){.data = copy, .len = len, .release = bd_slab_free, .owner = copy});
 }
 
 void bd_message_gather(const bd_message *m, void *out)
@@ -89,7 +89,7 @@ typedef struct chunk {
 static void chunk_unref(void *owner)
 {
     chunk *c = owner;
-    if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) == 1) bd_recycled_free(c);
+    if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) == 1) bd_slab_free(c);
 }
 
 void bd_wire_writer_init(bd_wire_writer *w, bd_message *out)
@@ -131,7 +131,7 @@ static void new_chunk(bd_wire_writer *w, size_t need)
     if (cap > CHUNK_MAX) cap = CHUNK_MAX;
     if (cap < need) cap = need;
     drop_chunk(w);
-    chunk *c = bd_recycled_raw(sizeof *c + cap);
+    chunk *c = bd_slab_alloc_raw(sizeof *c + cap);
     atomic_init(&c->refs, 1);
     w->chunk_owner = c;
     w->chunk = c->bytes;

@@ -25,7 +25,7 @@ static uint8_t *block_of(const bd_message *m)
 static void cut(bd_message *m, const uint8_t *data, size_t len, bd_rng *rng)
 {
     bd_message_init(m);
-    m->slices = bd_recycled_raw((2 * len + 16) * sizeof *m->slices);
+    m->slices = bd_slab_alloc_raw((2 * len + 16) * sizeof *m->slices);
     m->slice_cap = 2 * len + 16;
     for (size_t at = 0; at < len;) {
         size_t piece = bd_rng_below(rng, 9);

@@ -8,7 +8,7 @@
 static int print_page(const char *name)
 {
     braid_status *st = braid_status_new();
-    char *page = braid_op_page(name, st);
+    char *page = braid_op_doc(name, st);
     if (page) fputs(page, stdout);
     if (!page)
         fprintf(stderr, "braid ops: %s: %s\n", braid_code_name(braid_status_code(st)),

@@ -1,10 +1,10 @@
 // A server: one task of a cluster in this process. It listens, hands each call to the service that knows the
-// method, and owns what the services work with: worker, master, attendance, announcements.
+// method, and owns what the services work with: worker, master, membership, notifications.
 //
 // starting -> serving -> stopping (braid_server_stop, once) -> stopped -> freed
 // Stopping, in order: those who attend are told; no new calls; everything in progress is cancelled, sessions
 // first; handlers have replied; pools have run dry. Freeing, in order: calls to other tasks have ended; no
-// timer fires any more; the rest. The end of a parameter server is decided by the attendance (membership.c);
+// timer fires any more; the rest. The end of a parameter server is decided by the membership (membership.c);
 // join waits for that or for stopping.
 #include "cluster/server.h"
 #include "base/alloc.h"
@@ -15,7 +15,7 @@
 #include "cluster/rpc/methods.h"
 #include "cluster/server_internal.h"
 #include "cluster/server_signals.h"
-#include "cluster/service/services.h"
+#include "cluster/worker/remote_worker.h"
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@
 // ---- Dispatch ----
 
 typedef struct pooled_call {
-    braid_server *server;
+    bd_service_env *env;
     const bd_method *method;
     bd_incoming *call;
 } pooled_call;
@@ -44,7 +44,7 @@ static void run_pooled(void *arg)
 {
     const pooled_call p = *(pooled_call *)arg;
     bd_free(arg);
-    p.method->handle(p.server, p.call);
+    p.method->handle(p.env, p.call);
 }
 
 static const bd_method *find_method(const char *path)
@@ -85,11 +85,11 @@ static void handle(void *arg, bd_incoming *call)
     } else if (!m->handle) {
         refuse(call, BRAID_UNIMPLEMENTED, " is not implemented");
     } else if (m->place == BD_ON_ARRIVAL) {
-        m->handle(s, call);
+        m->handle(&s->env, call);
     } else {
         pooled_call *p = bd_malloc(sizeof *p);
-        *p = (pooled_call){s, m, call};
-        if (bd_pool_submit(s->control, run_pooled, p)) return;
+        *p = (pooled_call){&s->env, m, call};
+        if (bd_thread_pool_submit(s->control, run_pooled, p)) return;
         bd_free(p);
         refuse(call, BRAID_UNAVAILABLE, ": the server is stopping");
     }
@@ -102,16 +102,16 @@ static void stop_work(braid_server *s, int64_t deadline_ns)
     BD_STATUS(why);
     bd_fail(why, BRAID_CANCELLED, "The server %s is stopping", s->peers.self->label);
     if (s->listener) s->transport->listener_close(s->listener);
-    bd_cancellation_cancel(s->cancellation, why);
+    bd_cancellation_cancel(s->env.cancellation, why);
     why->code = BRAID_ABORTED; // to other tasks
-    bd_local_worker_close(s->worker, why);
-    bd_master_stop(s->master);
+    bd_local_worker_close(s->env.worker, why);
+    bd_master_stop(s->env.master);
     if (s->listener) s->transport->listener_stop(s->listener, deadline_ns);
-    bd_local_worker_stop(s->worker);
+    bd_local_worker_stop(s->env.worker);
     bd_device_close(s->device);
-    bd_pool_stop(s->control);
-    bd_pool_stop(s->waiting);
-    bd_pool_stop(s->nodes);
+    bd_thread_pool_stop(s->control);
+    bd_thread_pool_stop(s->waiting);
+    bd_thread_pool_stop(s->nodes);
 }
 
 void braid_server_stop(braid_server *s, int64_t grace_ms)
@@ -124,8 +124,8 @@ void braid_server_stop(braid_server *s, int64_t grace_ms)
         bd_cond_wait(&s->changed, &s->mu);
     bd_mutex_unlock(&s->mu);
     if (!is_first) return;
-    bd_attendance_close(s->attendance,
-                        bd_attendance_is_over(s->attendance) ? "its work is done" : "it was stopped");
+    bd_membership_close(s->env.membership,
+                        bd_membership_is_over(s->env.membership) ? "its work is done" : "it was stopped");
     stop_work(s, bd_deadline_after_ms(bd_max(grace_ms, STOP_GRACE_MIN_MS)));
     bd_mutex_lock(&s->mu);
     s->is_stopped = true;
@@ -136,23 +136,24 @@ void braid_server_stop(braid_server *s, int64_t grace_ms)
 static void free_parts(braid_server *s)
 {
     bd_peers_close(&s->peers);
-    bd_master_free(s->master);
-    bd_local_worker_free(s->worker);
-    bd_task_collectives_free(s->collectives);
-    bd_held_parts_free(s->held_parts);
+    bd_master_free(s->env.master);
+    bd_local_worker_free(s->env.worker);
+    bd_task_collectives_free(s->env.collectives);
+    bd_chunk_store_free(s->env.chunk_store);
     bd_timers_free(s->timers);
-    bd_announcements_free(s->announcements);
-    bd_attendance_free(s->attendance);
-    bd_pool_free(s->control);
-    bd_pool_free(s->waiting);
+    bd_notifications_free(s->env.notifications);
+    bd_membership_free(s->env.membership);
+    bd_thread_pool_free(s->control);
+    bd_thread_pool_free(s->waiting);
     bd_device_free(s->device);
-    bd_pool_free(s->nodes);
+    bd_thread_pool_free(s->nodes);
+    bd_remote_workers_free(&s->peers);
     bd_peers_fini(&s->peers);
     if (s->listener) s->transport->listener_free(s->listener);
     if (s->owns_transport) s->transport->free(s->transport);
-    bd_cancellation_unref(s->cancellation);
-    bd_request_ids_fini(&s->run_ids);
-    bd_request_ids_fini(&s->recv_ids);
+    bd_cancellation_unref(s->env.cancellation);
+    bd_request_ids_fini(&s->env.run_ids);
+    bd_request_ids_fini(&s->env.recv_ids);
     bd_cond_fini(&s->changed);
     bd_mutex_fini(&s->mu);
     braid_cluster_free(s->cluster);
@@ -169,7 +170,7 @@ void braid_server_free(braid_server *s)
     bd_mutex_unlock(&s->mu);
     if (!was_stopped) {
         braid_server_done(s);
-        bd_attendance_wait_said(s->attendance, bd_deadline_after_ms(SAY_DONE_MS));
+        bd_membership_wait_notified(s->env.membership, bd_deadline_after_ms(SAY_DONE_MS));
     }
     braid_server_stop(s, FREE_GRACE_MS);
     free_parts(s);
@@ -177,14 +178,14 @@ void braid_server_free(braid_server *s)
 
 // ---- Starting ----
 
-static void attendance_changed(void *arg)
+static void membership_changed(void *arg)
 {
     braid_server *s = arg;
-    bd_announcements_check(s->announcements);
+    bd_notifications_check(s->env.notifications);
     for (int i = 0; i < s->peers.count; i++) {
         bool is_done;
-        if (bd_attendance_has_left(s->attendance, &s->peers.items[i], &is_done) && !is_done)
-            bd_local_worker_master_gone(s->worker, s->peers.items[i].task);
+        if (bd_membership_has_left(s->env.membership, &s->peers.items[i], &is_done) && !is_done)
+            bd_local_worker_master_gone(s->env.worker, s->peers.items[i].task);
     }
     bd_mutex_lock(&s->mu);
     bd_cond_broadcast(&s->changed);
@@ -221,9 +222,9 @@ static braid_code start_pools(braid_server *s, const braid_server_options *optio
 {
     const int threads = options->inter_op_threads > 0 ? options->inter_op_threads : bd_cpu_count();
     braid_code code = bd_timers_new(&s->timers, st);
-    if (!code) code = bd_pool_new("bd-nodes", threads, &s->nodes, st);
-    if (!code) code = bd_pool_new("bd-control", CONTROL_THREADS, &s->control, st);
-    if (!code) code = bd_pool_new("bd-waiting", WAITING_THREADS, &s->waiting, st);
+    if (!code) code = bd_thread_pool_new("bd-nodes", threads, &s->nodes, st);
+    if (!code) code = bd_thread_pool_new("bd-control", CONTROL_THREADS, &s->control, st);
+    if (!code) code = bd_thread_pool_new("bd-waiting", WAITING_THREADS, &s->waiting, st);
     return code;
 }
 
@@ -239,34 +240,36 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
     const int64_t gone_timeout_ms =
         options->worker_gone_timeout_ms > 0 ? options->worker_gone_timeout_ms : GONE_TIMEOUT_DEFAULT_MS;
     bd_peers_init(&s->peers, s->cluster, job, index, s->transport, s->timers);
+    bd_remote_workers_new(&s->peers);
     s->device = bd_device_new(s->peers.self->task, "CPU", 0, s->nodes);
-    s->held_parts = bd_held_parts_new(s->timers, held_bytes_max());
-    s->collectives = bd_task_collectives_new(&s->peers, s->device);
-    s->worker = bd_local_worker_new(&s->peers, s->device, s->timers, s->held_parts, s->collectives);
-    s->peers.self->worker = bd_local_worker_base(s->worker);
-    s->master = bd_master_new(&(bd_master_env){.peers = &s->peers,
-                                               .timers = s->timers,
-                                               .pool = s->waiting,
-                                               .cancellation = s->cancellation,
-                                               .collectives = s->collectives,
-                                               .session_timeout_ms = options->session_timeout_ms,
-                                               .client_gone_ms = gone_timeout_ms,
-                                               .session_idle_ms = options->session_idle_timeout_ms,
-                                               .caller_lost_ms = options->client_lost_timeout_ms > 0
-                                                                     ? options->client_lost_timeout_ms
-                                                                     : CLIENT_LOST_TIMEOUT_DEFAULT_MS});
-    s->attendance = bd_attendance_new(&(bd_attendance_env){.peers = &s->peers,
-                                                           .timers = s->timers,
-                                                           .cancellation = s->cancellation,
-                                                           .incarnation = s->device->incarnation,
-                                                           .gone_timeout_ms = gone_timeout_ms,
-                                                           .changed = attendance_changed,
-                                                           .arg = s});
-    s->announcements = bd_announcements_new(&(bd_announcements_env){.peers = &s->peers,
-                                                                    .timers = s->timers,
-                                                                    .cancellation = s->cancellation,
-                                                                    .attendance = s->attendance,
-                                                                    .gone_timeout_ms = gone_timeout_ms});
+    s->env.chunk_store = bd_chunk_store_new(s->timers, held_bytes_max());
+    s->env.collectives = bd_task_collectives_new(&s->peers, s->device);
+    s->env.worker =
+        bd_local_worker_new(&s->peers, s->device, s->timers, s->env.chunk_store, s->env.collectives);
+    s->peers.self->worker = bd_local_worker_base(s->env.worker);
+    s->env.master = bd_master_new(&(bd_master_env){.peers = &s->peers,
+                                                   .timers = s->timers,
+                                                   .pool = s->waiting,
+                                                   .cancellation = s->env.cancellation,
+                                                   .collectives = s->env.collectives,
+                                                   .session_timeout_ms = options->session_timeout_ms,
+                                                   .client_gone_ms = gone_timeout_ms,
+                                                   .session_idle_ms = options->session_idle_timeout_ms,
+                                                   .caller_lost_ms = options->client_lost_timeout_ms > 0
+                                                                         ? options->client_lost_timeout_ms
+                                                                         : CLIENT_LOST_TIMEOUT_DEFAULT_MS});
+    s->env.membership = bd_membership_new(&(bd_membership_env){.peers = &s->peers,
+                                                               .timers = s->timers,
+                                                               .cancellation = s->env.cancellation,
+                                                               .incarnation = s->device->incarnation,
+                                                               .gone_timeout_ms = gone_timeout_ms,
+                                                               .changed = membership_changed,
+                                                               .arg = s});
+    s->env.notifications = bd_notifications_new(&(bd_notifications_env){.peers = &s->peers,
+                                                                        .timers = s->timers,
+                                                                        .cancellation = s->env.cancellation,
+                                                                        .membership = s->env.membership,
+                                                                        .gone_timeout_ms = gone_timeout_ms});
 }
 
 static braid_code listen_at(braid_server *s, const char *address, braid_status *st)
@@ -282,12 +285,14 @@ static braid_server *server_new(const braid_cluster *cluster, bd_transport *tran
 {
     braid_server *s = bd_calloc(1, sizeof *s);
     s->cluster = bd_cluster_copy(cluster);
+    s->env.cluster = s->cluster;
+    s->env.peers = &s->peers;
     s->transport = transport;
-    s->cancellation = bd_cancellation_new(NULL);
+    s->env.cancellation = bd_cancellation_new(NULL);
     bd_mutex_init(&s->mu);
     bd_cond_init(&s->changed);
-    bd_request_ids_init(&s->run_ids);
-    bd_request_ids_init(&s->recv_ids);
+    bd_request_ids_init(&s->env.run_ids);
+    bd_request_ids_init(&s->env.recv_ids);
     return s;
 }
 
@@ -307,7 +312,7 @@ static braid_code start(braid_server *s, const char *job, int index, const char 
     if (code)
         stop_work(s, 0);
     else
-        bd_attendance_start(s->attendance);
+        bd_membership_start(s->env.membership);
     return code;
 }
 
@@ -370,7 +375,7 @@ braid_code braid_server_join(braid_server *s, braid_status *status)
 {
     (void)status; // nothing fails
     bd_mutex_lock(&s->mu);
-    while (!s->is_stopping && !bd_attendance_is_over(s->attendance)) // also ends with braid_server_stop
+    while (!s->is_stopping && !bd_membership_is_over(s->env.membership)) // also ends with braid_server_stop
         bd_cond_wait(&s->changed, &s->mu);
     const bool was_stopped = s->is_stopping;
     bd_mutex_unlock(&s->mu);
@@ -380,5 +385,5 @@ braid_code braid_server_join(braid_server *s, braid_status *status)
 
 void braid_server_done(braid_server *s)
 {
-    bd_attendance_say_done(s->attendance);
+    bd_membership_notify_done(s->env.membership);
 }

@@ -8,10 +8,10 @@
 #include "graph/graph.h"
 
 // With rows [n, ...] of a gradient.
-typedef struct bd_grad_rows {
+typedef struct bd_indexed_slices {
     braid_out indices;     // [n], which ones they are
     braid_out dense_shape; // of the whole
-} bd_grad_rows;
+} bd_indexed_slices;
 
 typedef struct bd_grad_ctx {
     braid_graph *graph;
@@ -19,9 +19,9 @@ typedef struct bd_grad_ctx {
     const braid_out *output_grads; // [outputs of op]; op is NULL where no gradient arrives
     braid_out *input_grads;        // [inputs of op]; all NULL at the start: no gradient
     // What says of which rows a gradient is (TensorFlow's IndexedSlices); `indices.op` is NULL where it is the whole. Of outputs it
-    // is for an op with BD_OP_TAKES_ROWS only: others are given the whole.
-    const bd_grad_rows *output_rows; // [outputs of op]
-    bd_grad_rows *input_rows;        // [inputs of op]
+    // is for an op with BD_OP_SPARSE_GRAD only: others are given the whole.
+    const bd_indexed_slices *output_rows; // [outputs of op]
+    bd_indexed_slices *input_rows;        // [inputs of op]
 } bd_grad_ctx;
 
 // The gradient of input `to` is that of output `from`, be it the whole or rows.

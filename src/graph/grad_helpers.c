@@ -161,7 +161,7 @@ static braid_out first_of(braid_graph *g, braid_out x)
     return out;
 }
 
-braid_out braid_gradient_whole(braid_graph *g, const braid_gradient *gradient)
+braid_out braid_gradient_to_dense(braid_graph *g, const braid_gradient *gradient)
 {
     if (!gradient->values.op || !gradient->indices.op) return gradient->values;
     if (!gradient->dense_shape.op) {

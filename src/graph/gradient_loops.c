@@ -218,7 +218,7 @@ static bd_gradient_loop *loop_new(bd_gradient_loops *all, int32_t frame, bd_grad
     bd_region_init_loop(&l->forward, all->g, outer ? &outer->forward : NULL, f->name, f->parallel_iterations);
     bd_region_init_loop(&l->back, all->g, outer ? &outer->back : NULL, back_frame(all, f->name),
                         f->parallel_iterations);
-    l->back.bring = bd_gradient_recall;
+    l->back.bring = bd_gradient_real_value;
     l->back.arg = l;
     all->loops[frame] = l;
     return l;

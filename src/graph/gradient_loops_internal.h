@@ -73,6 +73,6 @@ braid_out bd_gradient_push(bd_gradient_loop *l, braid_out value, const bd_branch
 // Pops in each iteration of the gradient loop what was pushed on the stack.
 braid_out bd_gradient_pop(bd_gradient_loop *l, braid_out stack, braid_out value, const bd_branch *within);
 // For bd_region.bring: the value that the forward loop had in the iteration that the gradient loop goes through again.
-bool bd_gradient_recall(bd_region *r, braid_out from, braid_out *here);
+bool bd_gradient_real_value(bd_region *r, braid_out from, braid_out *here);
 
 #endif

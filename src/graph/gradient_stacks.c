@@ -99,7 +99,7 @@ braid_out bd_gradient_pop(bd_gradient_loop *l, braid_out stack, braid_out value,
     return popped;
 }
 
-bool bd_gradient_recall(bd_region *r, braid_out from, braid_out *here)
+bool bd_gradient_real_value(bd_region *r, braid_out from, braid_out *here)
 {
     bd_gradient_loop *l = r->arg;
     bd_gradient_loops *all = l->all;

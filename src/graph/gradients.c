@@ -153,7 +153,7 @@ static braid_out start_gradient(walk *w, braid_out y, int index)
 // The gradients around an op whose turn it is.
 typedef struct turn {
     braid_out *output_grads, *input_grads;
-    bd_grad_rows *output_rows, *input_rows;
+    bd_indexed_slices *output_rows, *input_rows;
 } turn;
 
 static void turn_init(turn *t, const braid_op *op)
@@ -175,10 +175,10 @@ static void turn_fini(turn *t)
 static void set_output_grad(turn *t, int i, const braid_gradient *grad)
 {
     t->output_grads[i] = grad->values;
-    t->output_rows[i] = (bd_grad_rows){grad->indices, grad->dense_shape};
+    t->output_rows[i] = (bd_indexed_slices){grad->indices, grad->dense_shape};
 }
 
-static braid_gradient gradient_of(braid_out grad, const bd_grad_rows *rows)
+static braid_gradient gradient_of(braid_out grad, const bd_indexed_slices *rows)
 {
     return (braid_gradient){grad, rows->indices, rows->dense_shape};
 }
@@ -224,8 +224,8 @@ static void make_whole(walk *w, const braid_op *op, turn *t)
     for (int i = 0; i < op->output_count; i++) {
         if (!t->output_rows[i].indices.op) continue;
         const braid_gradient rows = gradient_of(t->output_grads[i], &t->output_rows[i]);
-        t->output_grads[i] = braid_gradient_whole(w->g, &rows);
-        t->output_rows[i] = (bd_grad_rows){0};
+        t->output_grads[i] = braid_gradient_to_dense(w->g, &rows);
+        t->output_rows[i] = (bd_indexed_slices){0};
     }
 }
 
@@ -240,7 +240,7 @@ static void call_gradient(walk *w, braid_op *op, turn *t)
                      .input_rows = t->input_rows};
     const char *scope = bd_arena_asprintf(&w->g->arena, "%s_grad", op->name);
     braid_push_name_scope(w->g, scope);
-    if (!(op->def->op->flags & BD_OP_TAKES_ROWS)) make_whole(w, op, t);
+    if (!(op->def->op->flags & BD_OP_SPARSE_GRAD)) make_whole(w, op, t);
     const bool is_loop_op = w->loops && bd_gradient_of_loop_op(w->loops, op, t->output_grads, input_grads);
     if (!is_loop_op) op->def->op->gradient(&c);
     int present = 0;
@@ -475,14 +475,14 @@ static void build(braid_graph *g, const braid_out *ys, int num_ys, const braid_o
     for (int i = 0; i < num_xs && !has_failed(&w); i++) {
         const grad_list *list = received(&w, xs[i]);
         if (list->len) grads[i] = list->items[0];
-        if (!wants_rows) grads[i] = (braid_gradient){.values = braid_gradient_whole(g, &grads[i])};
+        if (!wants_rows) grads[i] = (braid_gradient){.values = braid_gradient_to_dense(g, &grads[i])};
     }
     braid_pop_name_scope(g);
     walk_fini(&w);
 }
 
-void braid_gradients_of_rows(braid_graph *g, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs,
-                             const braid_gradients_options *options, braid_gradient *grads)
+void braid_gradients_sparse(braid_graph *g, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs,
+                            const braid_gradients_options *options, braid_gradient *grads)
 {
     build(g, ys, num_ys, xs, num_xs, options, true, grads);
 }

@@ -91,7 +91,7 @@ braid_gradient bd_gradients_sum(braid_graph *g, const braid_gradient *grads, siz
     if (rows == count) return join_rows(g, grads, count);
     braid_out *wholes = bd_calloc(count, sizeof *wholes);
     for (size_t i = 0; i < count; i++)
-        wholes[i] = braid_gradient_whole(g, &grads[i]);
+        wholes[i] = braid_gradient_to_dense(g, &grads[i]);
     braid_gradient sum = {.values = rows ? add_n(g, wholes, (int)count) : add_by_device(g, wholes, count)};
     bd_free(wholes);
     return sum;

@@ -45,8 +45,8 @@ enum {
     BD_OP_AGGREGATE = 4,
     BD_OP_ALLOWS_UNINITIALIZED = 8, // takes a reference to a variable nobody assigned
     BD_OP_NOT_DIFFERENTIABLE = 16,  // gradient is None by definition (tf.NotDifferentiable)
-    BD_OP_TAKES_ROWS = 64,          // its gradient function takes gradients of rows as they are (grad.h)
-    BD_OP_MEETS = 32,               // uses the step's rendezvous, though it is no Send or Recv
+    BD_OP_SPARSE_GRAD = 64,         // its gradient function takes gradients of rows as they are (grad.h)
+    BD_OP_USES_RENDEZVOUS = 32,     // uses the step's rendezvous, though it is no Send or Recv
 };
 
 typedef struct bd_op {

@@ -15,9 +15,9 @@ typedef struct evaluator {
     int visits, depth, runs;
 } evaluator;
 
-static bool eval(evaluator *e, braid_out from, bd_partial *out);
+static bool eval(evaluator *e, braid_out from, bd_partial_tensor *out);
 
-static bool eval_input(evaluator *e, const braid_op *n, int i, bd_partial *out)
+static bool eval_input(evaluator *e, const braid_op *n, int i, bd_partial_tensor *out)
 {
     return i >= 0 && i < n->input_count && n->inputs[i].op && eval(e, n->inputs[i], out);
 }
@@ -25,22 +25,22 @@ static bool eval_input(evaluator *e, const braid_op *n, int i, bd_partial *out)
 // A fully known scalar.
 static bool eval_scalar(evaluator *e, const braid_op *n, int i, int64_t *out)
 {
-    bd_partial p;
+    bd_partial_tensor p;
     if (!eval_input(e, n, i, &p) || p.rank != 0 || !p.known[0]) return false;
     *out = p.v[0];
     return true;
 }
 
-static void set_scalar(bd_partial *out, int64_t value, bool known)
+static void set_scalar(bd_partial_tensor *out, int64_t value, bool known)
 {
-    *out = (bd_partial){.rank = 0, .count = 1};
+    *out = (bd_partial_tensor){.rank = 0, .count = 1};
     out->v[0] = value;
     out->known[0] = known;
 }
 
-static bool append(bd_partial *out, int64_t value, bool known)
+static bool append(bd_partial_tensor *out, int64_t value, bool known)
 {
-    if (out->count == BD_PARTIAL_MAX) return false;
+    if (out->count == BD_PARTIAL_TENSOR_MAX) return false;
     out->v[out->count] = value;
     out->known[out->count++] = known;
     return true;
@@ -54,43 +54,43 @@ static int64_t int_attr(const braid_op *n, const char *name, int64_t otherwise)
 
 // ---- Where values come from ----
 
-bool bd_partial_read(const braid_tensor *t, bd_partial *out)
+bool bd_partial_tensor_read(const braid_tensor *t, bd_partial_tensor *out)
 {
     if ((t->dtype != BRAID_INT32 && t->dtype != BRAID_INT64) || t->shape.rank > 1) return false;
-    *out = (bd_partial){.rank = t->shape.rank};
+    *out = (bd_partial_tensor){.rank = t->shape.rank};
     for (int64_t i = 0; i < bd_tensor_count(t); i++) {
         if (!append(out, bd_tensor_index(t, i), true)) return false;
     }
     return true;
 }
 
-static bool eval_const(evaluator *e, const braid_op *n, int output, bd_partial *out)
+static bool eval_const(evaluator *e, const braid_op *n, int output, bd_partial_tensor *out)
 {
     (void)e, (void)output;
     const bd_attr *attr = bd_node_attr(n, "value");
-    return attr && attr->kind == BD_ATTR_TENSOR && bd_partial_read(attr->tensor, out);
+    return attr && attr->kind == BD_ATTR_TENSOR && bd_partial_tensor_read(attr->tensor, out);
 }
 
-static bool eval_run(evaluator *e, braid_out from, bd_partial *out)
+static bool eval_run(evaluator *e, braid_out from, bd_partial_tensor *out)
 {
     braid_tensor t = {0};
-    bool ok = e->runs++ < RUNS_MAX && bd_const_run(from, &t) && bd_partial_read(&t, out);
+    bool ok = e->runs++ < RUNS_MAX && bd_subgraph_eval(from, &t) && bd_partial_tensor_read(&t, out);
     bd_tensor_fini(&t);
     return ok;
 }
 
-static bool eval_shape(evaluator *e, const braid_op *n, int output, bd_partial *out)
+static bool eval_shape(evaluator *e, const braid_op *n, int output, bd_partial_tensor *out)
 {
     (void)e;
     if (output >= n->input_count) return false;
     braid_shape s = braid_out_shape(n->inputs[output]);
-    *out = (bd_partial){.rank = 1};
+    *out = (bd_partial_tensor){.rank = 1};
     for (int d = 0; d < s.rank; d++)
         append(out, s.dims[d], s.dims[d] >= 0);
     return s.rank >= 0;
 }
 
-static bool eval_size(evaluator *e, const braid_op *n, int output, bd_partial *out)
+static bool eval_size(evaluator *e, const braid_op *n, int output, bd_partial_tensor *out)
 {
     (void)e, (void)output;
     braid_shape s = braid_out_shape(n->inputs[0]);
@@ -99,7 +99,7 @@ static bool eval_size(evaluator *e, const braid_op *n, int output, bd_partial *o
     return true;
 }
 
-static bool eval_rank(evaluator *e, const braid_op *n, int output, bd_partial *out)
+static bool eval_rank(evaluator *e, const braid_op *n, int output, bd_partial_tensor *out)
 {
     (void)e, (void)output;
     int rank = braid_out_shape(n->inputs[0]).rank;
@@ -109,13 +109,13 @@ static bool eval_rank(evaluator *e, const braid_op *n, int output, bd_partial *o
 
 // ---- Arrangement ----
 
-static bool eval_identity(evaluator *e, const braid_op *n, int output, bd_partial *out)
+static bool eval_identity(evaluator *e, const braid_op *n, int output, bd_partial_tensor *out)
 {
     (void)output;
     return eval_input(e, n, 0, out);
 }
 
-static bool eval_cast(evaluator *e, const braid_op *n, int output, bd_partial *out)
+static bool eval_cast(evaluator *e, const braid_op *n, int output, bd_partial_tensor *out)
 {
     if (!eval_identity(e, n, output, out)) return false;
     if (n->output_types[0] == BRAID_INT64) return true;
@@ -124,12 +124,12 @@ static bool eval_cast(evaluator *e, const braid_op *n, int output, bd_partial *o
     return n->output_types[0] == BRAID_INT32;
 }
 
-static bool eval_pack(evaluator *e, const braid_op *n, int output, bd_partial *out)
+static bool eval_pack(evaluator *e, const braid_op *n, int output, bd_partial_tensor *out)
 {
     (void)output;
-    *out = (bd_partial){.rank = 1};
+    *out = (bd_partial_tensor){.rank = 1};
     for (int i = 0; i < n->input_count; i++) {
-        bd_partial p;
+        bd_partial_tensor p;
         if (!eval_input(e, n, i, &p)) {
             if (n->output_shapes[0].rank != 1) return false; // perhaps not of scalars
             set_scalar(&p, 0, false);
@@ -140,15 +140,15 @@ static bool eval_pack(evaluator *e, const braid_op *n, int output, bd_partial *o
 }
 
 // Vectors one behind the other: inputs [from, to).
-static bool concat(evaluator *e, const braid_op *n, int from, int to, bd_partial *out)
+static bool concat(evaluator *e, const braid_op *n, int from, int to, bd_partial_tensor *out)
 {
-    *out = (bd_partial){.rank = 1};
+    *out = (bd_partial_tensor){.rank = 1};
     for (int i = from; i < to; i++) {
-        bd_partial p;
+        bd_partial_tensor p;
         if (!eval_input(e, n, i, &p)) {
             braid_shape s = braid_out_shape(n->inputs[i]);
-            if (s.rank != 1 || s.dims[0] < 0 || s.dims[0] > BD_PARTIAL_MAX) return false;
-            p = (bd_partial){.rank = 1, .count = (int)s.dims[0]};
+            if (s.rank != 1 || s.dims[0] < 0 || s.dims[0] > BD_PARTIAL_TENSOR_MAX) return false;
+            p = (bd_partial_tensor){.rank = 1, .count = (int)s.dims[0]};
         }
         if (p.rank != 1) return false;
         for (int k = 0; k < p.count; k++) {
@@ -158,20 +158,20 @@ static bool concat(evaluator *e, const braid_op *n, int from, int to, bd_partial
     return true;
 }
 
-static bool eval_concat_v2(evaluator *e, const braid_op *n, int output, bd_partial *out)
+static bool eval_concat_v2(evaluator *e, const braid_op *n, int output, bd_partial_tensor *out)
 {
     (void)output;
     return concat(e, n, 0, n->input_count - 1, out);
 }
 
-static bool eval_concat(evaluator *e, const braid_op *n, int output, bd_partial *out)
+static bool eval_concat(evaluator *e, const braid_op *n, int output, bd_partial_tensor *out)
 {
     (void)output;
     return concat(e, n, 1, n->input_count, out);
 }
 
 // Scalars and vectors of one element become each other.
-static bool eval_relabel(evaluator *e, const braid_op *n, int output, bd_partial *out)
+static bool eval_relabel(evaluator *e, const braid_op *n, int output, bd_partial_tensor *out)
 {
     (void)output;
     int rank = n->output_shapes[0].rank;
@@ -180,29 +180,29 @@ static bool eval_relabel(evaluator *e, const braid_op *n, int output, bd_partial
     return rank == 1 || out->count == 1;
 }
 
-static bool eval_fill(evaluator *e, const braid_op *n, int output, bd_partial *out)
+static bool eval_fill(evaluator *e, const braid_op *n, int output, bd_partial_tensor *out)
 {
     (void)output;
-    bd_partial dims;
+    bd_partial_tensor dims;
     int64_t value;
     if (!eval_input(e, n, 0, &dims) || !eval_scalar(e, n, 1, &value) || dims.count > 1) return false;
     if (dims.count == 1 && !dims.known[0]) return false;
     int64_t count = dims.count ? dims.v[0] : 1;
-    if (count < 0 || count > BD_PARTIAL_MAX) return false;
-    *out = (bd_partial){.rank = dims.count};
+    if (count < 0 || count > BD_PARTIAL_TENSOR_MAX) return false;
+    *out = (bd_partial_tensor){.rank = dims.count};
     for (int64_t i = 0; i < count; i++)
         append(out, value, true);
     return true;
 }
 
-static bool eval_range(evaluator *e, const braid_op *n, int output, bd_partial *out)
+static bool eval_range(evaluator *e, const braid_op *n, int output, bd_partial_tensor *out)
 {
     (void)output;
     int64_t start, limit, delta;
     if (!eval_scalar(e, n, 0, &start) || !eval_scalar(e, n, 1, &limit) || !eval_scalar(e, n, 2, &delta))
         return false;
     if (delta == 0) return false;
-    *out = (bd_partial){.rank = 1};
+    *out = (bd_partial_tensor){.rank = 1};
     for (__int128 i = start; delta > 0 ? i < limit : i > limit; i += delta) {
         if (!append(out, (int64_t)i, true)) return false;
     }
@@ -219,10 +219,10 @@ static int64_t clip_index(int64_t index, int64_t size, int64_t low, int64_t high
 }
 
 // x[begin:end:stride] or x[begin] of a vector.
-static bool eval_strided_slice(evaluator *e, const braid_op *n, int output, bd_partial *out)
+static bool eval_strided_slice(evaluator *e, const braid_op *n, int output, bd_partial_tensor *out)
 {
     (void)output;
-    bd_partial x, bounds[3];
+    bd_partial_tensor x, bounds[3];
     if (!eval_input(e, n, 0, &x) || x.rank != 1) return false;
     for (int i = 0; i < 3; i++) {
         if (!eval_input(e, n, i + 1, &bounds[i]) || bounds[i].count != 1 || !bounds[i].known[0]) return false;
@@ -241,16 +241,16 @@ static bool eval_strided_slice(evaluator *e, const braid_op *n, int output, bd_p
         int_attr(n, "begin_mask", 0) & 1 ? (stride > 0 ? low : high) : clip_index(begin, x.count, low, high);
     int64_t to =
         int_attr(n, "end_mask", 0) & 1 ? (stride > 0 ? high : low) : clip_index(end, x.count, low, high);
-    *out = (bd_partial){.rank = 1};
+    *out = (bd_partial_tensor){.rank = 1};
     for (__int128 i = from; stride > 0 ? i < to : i > to; i += stride)
         append(out, x.v[i], x.known[i]);
     return true;
 }
 
-static bool eval_slice(evaluator *e, const braid_op *n, int output, bd_partial *out)
+static bool eval_slice(evaluator *e, const braid_op *n, int output, bd_partial_tensor *out)
 {
     (void)output;
-    bd_partial x, begin, size;
+    bd_partial_tensor x, begin, size;
     if (!eval_input(e, n, 0, &x) || x.rank != 1 || !eval_input(e, n, 1, &begin) ||
         !eval_input(e, n, 2, &size))
         return false;
@@ -259,19 +259,19 @@ static bool eval_slice(evaluator *e, const braid_op *n, int output, bd_partial *
     if (from < 0 || from > x.count) return false;
     int64_t count = size.v[0] == -1 ? x.count - from : size.v[0];
     if (count < 0 || count > x.count - from) return false;
-    *out = (bd_partial){.rank = 1};
+    *out = (bd_partial_tensor){.rank = 1};
     for (int64_t i = from; i < from + count; i++)
         append(out, x.v[i], x.known[i]);
     return true;
 }
 
 // x[indices] along axis 0.
-static bool eval_gather(evaluator *e, const braid_op *n, int output, bd_partial *out)
+static bool eval_gather(evaluator *e, const braid_op *n, int output, bd_partial_tensor *out)
 {
     (void)output;
-    bd_partial x, indices;
+    bd_partial_tensor x, indices;
     if (!eval_input(e, n, 0, &x) || x.rank != 1 || !eval_input(e, n, 1, &indices)) return false;
-    *out = (bd_partial){.rank = indices.rank};
+    *out = (bd_partial_tensor){.rank = indices.rank};
     for (int i = 0; i < indices.count; i++) {
         int64_t at = indices.v[i];
         if (!indices.known[i]) {
@@ -337,12 +337,12 @@ static bool fits(const braid_op *n, int64_t value)
            (n->output_types[0] == BRAID_INT32 && value == (int32_t)value);
 }
 
-static bool eval_binary(evaluator *e, const braid_op *n, binary_fn fn, bd_partial *out)
+static bool eval_binary(evaluator *e, const braid_op *n, binary_fn fn, bd_partial_tensor *out)
 {
-    bd_partial a, b;
+    bd_partial_tensor a, b;
     if (!eval_input(e, n, 0, &a) || !eval_input(e, n, 1, &b)) return false;
     if (a.count != b.count && a.count != 1 && b.count != 1) return false;
-    *out = (bd_partial){.rank = a.rank > b.rank ? a.rank : b.rank};
+    *out = (bd_partial_tensor){.rank = a.rank > b.rank ? a.rank : b.rank};
     int count = a.count == 1 ? b.count : a.count;
     for (int i = 0; i < count; i++) {
         int x = a.count == 1 ? 0 : i, y = b.count == 1 ? 0 : i;
@@ -355,9 +355,9 @@ static bool eval_binary(evaluator *e, const braid_op *n, binary_fn fn, bd_partia
 
 // All elements into one.
 static bool eval_reduce(evaluator *e, const braid_op *n, binary_fn fn, int64_t start, bool has_start,
-                        bd_partial *out)
+                        bd_partial_tensor *out)
 {
-    bd_partial x, axes;
+    bd_partial_tensor x, axes;
     const bd_attr *keep = bd_node_attr(n, "keep_dims");
     if (!eval_input(e, n, 0, &x) || !eval_input(e, n, 1, &axes)) return false;
     if (axes.count != x.rank) return false;
@@ -382,7 +382,7 @@ typedef enum reducer {
 
 static const struct {
     const char *op;
-    bool (*eval)(evaluator *e, const braid_op *n, int output, bd_partial *out); // or
+    bool (*eval)(evaluator *e, const braid_op *n, int output, bd_partial_tensor *out); // or
     binary_fn binary;
     reducer reducer; // `binary` over all elements
     int64_t start;
@@ -421,7 +421,7 @@ static const struct {
     {.op = "Min", .binary = minimum, .reducer = REDUCER},
 };
 
-static bool eval_by_table(evaluator *e, braid_out from, bd_partial *out)
+static bool eval_by_table(evaluator *e, braid_out from, bd_partial_tensor *out)
 {
     const braid_op *n = from.op;
     for (size_t i = 0; i < BD_COUNTOF(evaluators); i++) {
@@ -434,7 +434,7 @@ static bool eval_by_table(evaluator *e, braid_out from, bd_partial *out)
     return false;
 }
 
-static bool eval(evaluator *e, braid_out from, bd_partial *out)
+static bool eval(evaluator *e, braid_out from, bd_partial_tensor *out)
 {
     braid_dtype type = bd_dtype_base(braid_out_dtype(from));
     if (!from.op->def || (type != BRAID_INT32 && type != BRAID_INT64)) return false;
@@ -446,7 +446,7 @@ static bool eval(evaluator *e, braid_out from, bd_partial *out)
     return ok;
 }
 
-bool bd_const_eval(braid_out from, bd_partial *out)
+bool bd_partial_tensor_eval(braid_out from, bd_partial_tensor *out)
 {
     evaluator e = {0};
     return eval(&e, from, out);

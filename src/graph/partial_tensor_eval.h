@@ -4,19 +4,19 @@
 
 #include "graph/graph.h"
 
-#define BD_PARTIAL_MAX 32 // shapes are shorter; longer tensors are not looked into
+#define BD_PARTIAL_TENSOR_MAX 32 // shapes are shorter; longer tensors are not looked into
 
 // A scalar or vector whose elements may be unknown.
-typedef struct bd_partial {
+typedef struct bd_partial_tensor {
     int rank; // 0 or 1
     int count;
-    int64_t v[BD_PARTIAL_MAX];
-    bool known[BD_PARTIAL_MAX];
-} bd_partial;
+    int64_t v[BD_PARTIAL_TENSOR_MAX];
+    bool known[BD_PARTIAL_TENSOR_MAX];
+} bd_partial_tensor;
 
 // False when nothing is known of `from`, or it is no small scalar or vector of int32 or int64.
-bool bd_const_eval(braid_out from, bd_partial *out);
+bool bd_partial_tensor_eval(braid_out from, bd_partial_tensor *out);
 // All elements of `t`; false when it is none of these.
-bool bd_partial_read(const braid_tensor *t, bd_partial *out);
+bool bd_partial_tensor_read(const braid_tensor *t, bd_partial_tensor *out);
 
 #endif

@@ -24,7 +24,7 @@ static const braid_tensor *const_tensor(braid_out from)
 }
 
 // A tensor that lives as long as the graph; NULL when memory is short.
-static braid_tensor *made_of(const bd_partial *p, braid_dtype type)
+static braid_tensor *made_of(const bd_partial_tensor *p, braid_dtype type)
 {
     braid_shape shape = p->rank ? bd_shape1(p->count) : BD_SCALAR;
     braid_tensor *made = braid_tensor_new(type, shape, NULL);
@@ -40,7 +40,7 @@ static braid_tensor *made_of(const bd_partial *p, braid_dtype type)
 static braid_tensor *made_by_kernels(braid_out from)
 {
     braid_tensor t = {0};
-    if (!bd_const_run(from, &t)) return NULL;
+    if (!bd_subgraph_eval(from, &t)) return NULL;
     braid_tensor *made = bd_calloc(1, sizeof *made);
     bd_tensor_move(made, &t);
     return made;
@@ -52,8 +52,8 @@ const braid_tensor *bd_shape_ctx_constant(bd_shape_ctx *c, int input)
     if (!from.op) return NULL;
     const braid_tensor *t = const_tensor(from);
     if (t) return t;
-    bd_partial p;
-    bool is_partial = bd_const_eval(from, &p);
+    bd_partial_tensor p;
+    bool is_partial = bd_partial_tensor_eval(from, &p);
     for (int i = 0; is_partial && i < p.count; i++) {
         if (!p.known[i]) return NULL;
     }
@@ -66,8 +66,9 @@ const braid_tensor *bd_shape_ctx_constant(bd_shape_ctx *c, int input)
 bool bd_shape_ctx_constant_shape(bd_shape_ctx *c, int input, braid_shape *out)
 {
     braid_out from = c->node->inputs[input];
-    bd_partial p;
-    if (!from.op || !bd_const_eval(from, &p) || p.rank != 1 || p.count > BRAID_RANK_MAX) return false;
+    bd_partial_tensor p;
+    if (!from.op || !bd_partial_tensor_eval(from, &p) || p.rank != 1 || p.count > BRAID_RANK_MAX)
+        return false;
     *out = (braid_shape){.rank = p.count};
     for (int i = 0; i < p.count; i++)
         out->dims[i] = p.known[i] && p.v[i] >= 0 ? p.v[i] : -1;

@@ -103,7 +103,7 @@ static bool run(runner *r, braid_out from, braid_tensor *out)
     return ok;
 }
 
-bool bd_const_run(braid_out from, braid_tensor *out)
+bool bd_subgraph_eval(braid_out from, braid_tensor *out)
 {
     runner r = {0};
     if (!is_constant(&r, from.op)) return false;

@@ -91,11 +91,11 @@ static void write_entry(const void *header, size_t header_len, bd_bytes key, con
     BD_STATUS(st);
     bd_output *out;
     bd_output_open("/v.index", BD_FILE_CREATE, BD_COMPRESSION_NONE, &out, st);
-    bd_table_writer *w = bd_table_writer_new(out, NULL);
-    bd_table_put(w, (bd_bytes){0}, (bd_bytes){header, header_len}, st);
-    bd_table_put(w, key, (bd_bytes){entry, entry_len}, st);
-    bd_table_finish(w, st);
-    bd_table_writer_free(w);
+    bd_sstable_writer *w = bd_sstable_writer_new(out, NULL);
+    bd_sstable_put(w, (bd_bytes){0}, (bd_bytes){header, header_len}, st);
+    bd_sstable_put(w, key, (bd_bytes){entry, entry_len}, st);
+    bd_sstable_finish(w, st);
+    bd_sstable_writer_free(w);
     bd_output_close(out, st);
     assert_ok(st);
 }
@@ -179,9 +179,9 @@ static void test_malformed_headers_are_refused(void **state)
     BD_STATUS(st);
     bd_output *out;
     bd_output_open("/v.index", BD_FILE_CREATE, BD_COMPRESSION_NONE, &out, st);
-    bd_table_writer *w = bd_table_writer_new(out, NULL);
-    bd_table_finish(w, st);
-    bd_table_writer_free(w);
+    bd_sstable_writer *w = bd_sstable_writer_new(out, NULL);
+    bd_sstable_finish(w, st);
+    bd_sstable_writer_free(w);
     bd_output_close(out, st);
     bd_case_expect_read_error("/v", "a", BRAID_DATA_LOSS, "/v.index has no header");
 }

@@ -64,37 +64,37 @@ static braid_code check_header(bd_bytes value, const char *path, int32_t *shard_
     return check_version(header->version, path, st);
 }
 
-static braid_code open_table(const char *prefix, const char *path, bd_table **t, braid_status *st)
+static braid_code open_table(const char *prefix, const char *path, bd_sstable **t, braid_status *st)
 {
-    braid_code code = bd_table_open(path, t, st);
+    braid_code code = bd_sstable_open(path, t, st);
     if (code != BRAID_NOT_FOUND) return code;
     return bd_fail(st, BRAID_NOT_FOUND, "Failed to find any matching files for %s: there is no %s", prefix,
                    path);
 }
 
-static braid_code seek_header(bd_table_iter *it, const char *path, int32_t *shard_count, braid_status *st)
+static braid_code seek_header(bd_sstable_iter *it, const char *path, int32_t *shard_count, braid_status *st)
 {
-    braid_code code = bd_table_iter_seek(it, (bd_bytes){0}, st);
+    braid_code code = bd_sstable_iter_seek(it, (bd_bytes){0}, st);
     if (code) return code;
-    if (!bd_table_iter_valid(it) || bd_table_iter_key(it).len > 0) {
+    if (!bd_sstable_iter_valid(it) || bd_sstable_iter_key(it).len > 0) {
         return bd_fail(st, BRAID_DATA_LOSS, "%s has no header: it is not the index of a checkpoint", path);
     }
-    return check_header(bd_table_iter_value(it), path, shard_count, st);
+    return check_header(bd_sstable_iter_value(it), path, shard_count, st);
 }
 
-braid_code bd_bundle_index_open(const char *prefix, bd_table **t, bd_table_iter **it, int32_t *shard_count,
-                                braid_status *st)
+braid_code bd_bundle_index_open(const char *prefix, bd_sstable **t, bd_sstable_iter **it,
+                                int32_t *shard_count, braid_status *st)
 {
     char *path = bd_bundle_index_path(prefix);
     *it = NULL;
     braid_code code = open_table(prefix, path, t, st);
     if (!code) {
-        *it = bd_table_iter_new(*t);
+        *it = bd_sstable_iter_new(*t);
         code = seek_header(*it, path, shard_count, st);
     }
     if (code) {
-        bd_table_iter_free(*it);
-        bd_table_close(*t);
+        bd_sstable_iter_free(*it);
+        bd_sstable_close(*t);
         *it = NULL;
         *t = NULL;
     }
@@ -113,12 +113,12 @@ bool bd_bundle_exists(const char *prefix)
 // The number of data files of a bundle; 0 when there is none that could be read.
 static int32_t count_shards(const char *prefix, braid_status *st)
 {
-    bd_table *t;
-    bd_table_iter *it;
+    bd_sstable *t;
+    bd_sstable_iter *it;
     int32_t count = 0;
     if (bd_bundle_index_open(prefix, &t, &it, &count, st)) return 0;
-    bd_table_iter_free(it);
-    bd_table_close(t);
+    bd_sstable_iter_free(it);
+    bd_sstable_close(t);
     return count;
 }
 
@@ -179,17 +179,17 @@ static const bd_map_entry **sort_nodes(const bd_map *nodes)
     return sorted;
 }
 
-static braid_code put_entries(bd_table_writer *w, const bd_bundle_index *index, int32_t shard_count,
+static braid_code put_entries(bd_sstable_writer *w, const bd_bundle_index *index, int32_t shard_count,
                               bd_arena *arena, braid_status *st)
 {
     const bd_map_entry **sorted = sort_nodes(&index->nodes);
-    braid_code code = bd_table_put(w, (bd_bytes){0}, pack_header(shard_count, arena), st);
+    braid_code code = bd_sstable_put(w, (bd_bytes){0}, pack_header(shard_count, arena), st);
     for (size_t i = 0; i < bd_map_count(&index->nodes) && !code; i++) {
-        code = bd_table_put(w, key_of(sorted[i]), bd_bundle_entry_pack(sorted[i]->value, arena), st);
+        code = bd_sstable_put(w, key_of(sorted[i]), bd_bundle_entry_pack(sorted[i]->value, arena), st);
         bd_arena_reset(arena);
     }
     bd_free(sorted);
-    return code ? code : bd_table_finish(w, st);
+    return code ? code : bd_sstable_finish(w, st);
 }
 
 static braid_code write_index(const char *path, const bd_bundle_index *index, int32_t shard_count,
@@ -200,9 +200,9 @@ static braid_code write_index(const char *path, const bd_bundle_index *index, in
     braid_code code = bd_output_open(path, BD_FILE_CREATE_NEW, BD_COMPRESSION_NONE, &out, st);
     if (code) return code;
     bd_arena_init(&arena);
-    bd_table_writer *w = bd_table_writer_new(out, NULL);
+    bd_sstable_writer *w = bd_sstable_writer_new(out, NULL);
     code = put_entries(w, index, shard_count, &arena, st);
-    bd_table_writer_free(w);
+    bd_sstable_writer_free(w);
     bd_arena_fini(&arena);
     if (!code) return bd_output_close_synced(out, st);
     bd_output_abandon(out);

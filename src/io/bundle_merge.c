@@ -92,14 +92,15 @@ static braid_code take_entry(struct merge *m, bd_bytes key, bd_bytes value, cons
     return code;
 }
 
-static braid_code take_entries(struct merge *m, const char *prefix, bd_table_iter *it, int32_t shard_count,
+static braid_code take_entries(struct merge *m, const char *prefix, bd_sstable_iter *it, int32_t shard_count,
                                braid_status *st)
 {
     char *path = bd_bundle_index_path(prefix);
-    braid_code code = bd_table_iter_next(it, st); // past the header
-    while (!code && bd_table_iter_valid(it)) {
-        code = take_entry(m, bd_table_iter_key(it), bd_table_iter_value(it), prefix, path, shard_count, st);
-        if (!code) code = bd_table_iter_next(it, st);
+    braid_code code = bd_sstable_iter_next(it, st); // past the header
+    while (!code && bd_sstable_iter_valid(it)) {
+        code =
+            take_entry(m, bd_sstable_iter_key(it), bd_sstable_iter_value(it), prefix, path, shard_count, st);
+        if (!code) code = bd_sstable_iter_next(it, st);
     }
     bd_free(path);
     return code;
@@ -107,15 +108,15 @@ static braid_code take_entries(struct merge *m, const char *prefix, bd_table_ite
 
 static braid_code take_bundle(struct merge *m, const char *prefix, braid_status *st)
 {
-    bd_table *t;
-    bd_table_iter *it;
+    bd_sstable *t;
+    bd_sstable_iter *it;
     int32_t shard_count;
     braid_code code = check_cancelled(m, st);
     if (!code) code = bd_bundle_index_open(prefix, &t, &it, &shard_count, st);
     if (code) return code;
     code = take_entries(m, prefix, it, shard_count, st);
-    bd_table_iter_free(it);
-    bd_table_close(t);
+    bd_sstable_iter_free(it);
+    bd_sstable_close(t);
     return code;
 }
 

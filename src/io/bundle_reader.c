@@ -10,15 +10,15 @@ struct bd_bundle {
     char *prefix, *index_path; // owned
     int32_t shard_count;
     bd_mutex mu;
-    bd_table *table;         // guarded by mu
-    bd_table_iter *it;       // guarded by mu
+    bd_sstable *table;       // guarded by mu
+    bd_sstable_iter *it;     // guarded by mu
     bd_bundle_shard *shards; // [shard_count]; a file, once open, stays: guarded by mu until then
 };
 
 braid_code bd_bundle_open(const char *prefix, bd_bundle **b, braid_status *st)
 {
-    bd_table *t;
-    bd_table_iter *it;
+    bd_sstable *t;
+    bd_sstable_iter *it;
     int32_t shard_count;
     *b = NULL;
     braid_code code = bd_bundle_index_open(prefix, &t, &it, &shard_count, st);
@@ -41,8 +41,8 @@ void bd_bundle_close(bd_bundle *b)
         BD_STATUS(ignored); // it was only read
         bd_file_close(b->shards[i].file, ignored);
     }
-    bd_table_iter_free(b->it);
-    bd_table_close(b->table);
+    bd_sstable_iter_free(b->it);
+    bd_sstable_close(b->table);
     bd_mutex_fini(&b->mu);
     bd_free(b->shards);
     bd_free(b->prefix);
@@ -54,10 +54,10 @@ void bd_bundle_close(bd_bundle *b)
 
 static braid_code find_locked(bd_bundle *b, bd_bytes key, bd_bundle_entry *e, braid_status *st)
 {
-    braid_code code = bd_table_iter_seek(b->it, key, st);
+    braid_code code = bd_sstable_iter_seek(b->it, key, st);
     if (code) return code;
-    if (bd_table_iter_valid(b->it) && bd_bytes_compare(bd_table_iter_key(b->it), key) == 0) {
-        return bd_bundle_entry_parse(key, bd_table_iter_value(b->it), b->index_path, e, st);
+    if (bd_sstable_iter_valid(b->it) && bd_bytes_compare(bd_sstable_iter_key(b->it), key) == 0) {
+        return bd_bundle_entry_parse(key, bd_sstable_iter_value(b->it), b->index_path, e, st);
     }
     char *name = bd_bundle_key_print(key);
     bd_fail(st, BRAID_NOT_FOUND, "Key %s not found in checkpoint %s", name, b->prefix);
@@ -102,19 +102,19 @@ static braid_code next_tensor_locked(bd_bundle *b, char **name, bd_bundle_entry 
     bd_strbuf sliced = {0};
     braid_code code = BRAID_OK;
     *name = NULL;
-    while (!code && bd_table_iter_valid(b->it)) {
-        bd_bytes key = bd_table_iter_key(b->it);
+    while (!code && bd_sstable_iter_valid(b->it)) {
+        bd_bytes key = bd_sstable_iter_key(b->it);
         bd_strbuf_clear(&sliced);
         if (key.len > 0 && !bd_tensor_slice_key_parse(key.data, key.len, &sliced, &slice)) break;
-        code = bd_table_iter_next(b->it, st);
+        code = bd_sstable_iter_next(b->it, st);
     }
-    if (!code && bd_table_iter_valid(b->it)) {
-        bd_bytes key = bd_table_iter_key(b->it);
+    if (!code && bd_sstable_iter_valid(b->it)) {
+        bd_bytes key = bd_sstable_iter_key(b->it);
         if (memchr(key.data, 0, key.len)) {
             code = bd_fail(st, BRAID_DATA_LOSS, "%s: a key is neither a name nor that of a slice",
                            b->index_path);
         } else {
-            code = bd_bundle_entry_parse(key, bd_table_iter_value(b->it), b->index_path, e, st);
+            code = bd_bundle_entry_parse(key, bd_sstable_iter_value(b->it), b->index_path, e, st);
         }
         if (!code) *name = bd_strndup((const char *)key.data, key.len);
     }
@@ -130,10 +130,10 @@ static braid_code find_next(bd_bundle *b, const char *after, char **name, bd_bun
     *e = (bd_bundle_entry){0};
     bd_bytes key = after ? bd_bundle_name_key(after) : (bd_bytes){0};
     bd_mutex_lock(&b->mu);
-    braid_code code = bd_table_iter_seek(b->it, key, st);
-    if (!code && after && bd_table_iter_valid(b->it) &&
-        bd_bytes_compare(bd_table_iter_key(b->it), key) == 0) {
-        code = bd_table_iter_next(b->it, st);
+    braid_code code = bd_sstable_iter_seek(b->it, key, st);
+    if (!code && after && bd_sstable_iter_valid(b->it) &&
+        bd_bytes_compare(bd_sstable_iter_key(b->it), key) == 0) {
+        code = bd_sstable_iter_next(b->it, st);
     }
     if (!code) code = next_tensor_locked(b, name, e, st);
     bd_mutex_unlock(&b->mu);

@@ -125,7 +125,7 @@ static bool read_listed(bd_wire_reader *in, size_t file, listed *l)
     BD_STATUS(ignored);
     return !in->failed && l->name && l->tensor->dtype != BRAID_INVALID &&
            !bd_dtype_is_ref(l->tensor->dtype) &&
-           bd_first_format_check_dtype(l->tensor->dtype, ignored) == BRAID_OK;
+           bd_checkpoint_v1_check_dtype(l->tensor->dtype, ignored) == BRAID_OK;
 }
 
 // Several files may hold slices of one tensor.

@@ -18,10 +18,10 @@
 
 typedef struct shard {
     char *path; // owned
-    bd_table *table;
+    bd_sstable *table;
 } shard;
 
-struct bd_first_format {
+struct bd_checkpoint_v1 {
     BD_ARRAY(shard) shards;
     bd_map tensors; // name -> bd_stored_tensor, owned
 };
@@ -45,29 +45,29 @@ static bool find_field(bd_wire_reader *in, uint32_t want, bd_wire_reader *sub)
     return false;
 }
 
-static braid_code read_shard(bd_first_format *f, size_t file, braid_status *st)
+static braid_code read_shard(bd_checkpoint_v1 *f, size_t file, braid_status *st)
 {
     const shard *s = &f->shards.items[file];
-    bd_table_iter *it = bd_table_iter_new(s->table);
-    braid_code code = bd_table_iter_seek(it, (bd_bytes){0}, st);
-    if (!code && (!bd_table_iter_valid(it) || bd_table_iter_key(it).len > 0))
+    bd_sstable_iter *it = bd_sstable_iter_new(s->table);
+    braid_code code = bd_sstable_iter_seek(it, (bd_bytes){0}, st);
+    if (!code && (!bd_sstable_iter_valid(it) || bd_sstable_iter_key(it).len > 0))
         code = damaged(s->path, "it says not what it holds: it is no checkpoint of the first format", st);
     if (!code) {
         bd_slice slice;
-        bd_bytes value = bd_table_iter_value(it);
+        bd_bytes value = bd_sstable_iter_value(it);
         bd_wire_reader in = bd_wire_reader_block(&slice, value.data, value.len), meta;
         if (!find_field(&in, SLICES_META, &meta) || !bd_first_meta_read(&meta, file, &f->tensors))
             code = damaged(
                 s->path, "what it says of its tensors is damaged, or no checkpoint of the first format", st);
     }
-    bd_table_iter_free(it);
+    bd_sstable_iter_free(it);
     return code;
 }
 
-static braid_code open_shard(bd_first_format *f, const char *path, braid_status *st)
+static braid_code open_shard(bd_checkpoint_v1 *f, const char *path, braid_status *st)
 {
     shard s = {0};
-    braid_code code = bd_table_open(path, &s.table, st);
+    braid_code code = bd_sstable_open(path, &s.table, st);
     if (code == BRAID_DATA_LOSS) {
         bd_status_prefix(st, "Unable to open table file %s: ", path);
         return bd_status_suffix(
@@ -80,7 +80,7 @@ static braid_code open_shard(bd_first_format *f, const char *path, braid_status 
     return read_shard(f, f->shards.len - 1, st);
 }
 
-braid_code bd_first_format_open(const char *pattern, bd_first_format **f, braid_status *st)
+braid_code bd_checkpoint_v1_open(const char *pattern, bd_checkpoint_v1 **f, braid_status *st)
 {
     bd_name_list paths;
     *f = NULL;
@@ -91,19 +91,19 @@ braid_code bd_first_format_open(const char *pattern, bd_first_format **f, braid_
         bd_name_list_fini(&paths);
         return bd_fail(st, BRAID_NOT_FOUND, "Failed to find any matching files for %s", pattern);
     }
-    bd_first_format *made = bd_calloc(1, sizeof *made);
+    bd_checkpoint_v1 *made = bd_calloc(1, sizeof *made);
     bd_map_init(&made->tensors);
     for (size_t i = 0; i < paths.len && !code; i++)
         code = open_shard(made, paths.items[i], st);
     bd_name_list_fini(&paths);
     if (code)
-        bd_first_format_close(made);
+        bd_checkpoint_v1_close(made);
     else
         *f = made;
     return code;
 }
 
-void bd_first_format_close(bd_first_format *f)
+void bd_checkpoint_v1_close(bd_checkpoint_v1 *f)
 {
     size_t pos = 0;
     const char *name;
@@ -113,14 +113,15 @@ void bd_first_format_close(bd_first_format *f)
         bd_stored_tensor_free(tensor);
     bd_map_fini(&f->tensors);
     for (size_t i = 0; i < f->shards.len; i++) {
-        bd_table_close(f->shards.items[i].table);
+        bd_sstable_close(f->shards.items[i].table);
         bd_free(f->shards.items[i].path);
     }
     bd_array_free(&f->shards);
     bd_free(f);
 }
 
-bool bd_first_format_find(const bd_first_format *f, const char *name, braid_dtype *dtype, braid_shape *shape)
+bool bd_checkpoint_v1_find(const bd_checkpoint_v1 *f, const char *name, braid_dtype *dtype,
+                           braid_shape *shape)
 {
     const bd_stored_tensor *t = bd_map_get(&f->tensors, name);
     if (!t) return false;
@@ -133,7 +134,7 @@ bool bd_first_format_find(const bd_first_format *f, const char *name, braid_dtyp
 
 // What is read, and into what.
 typedef struct request {
-    bd_first_format *f;
+    bd_checkpoint_v1 *f;
     const char *name;
     const bd_stored_tensor *stored;
     bd_tensor_slice wanted; // resolved
@@ -185,14 +186,14 @@ static braid_code read_stored(const request *r, const bd_stored_slice *s, const 
     bd_strbuf key = {0};
     bd_tensor_slice_key(r->name, strlen(r->name), &s->slice, &key);
     bd_bytes want = {(const uint8_t *)key.data, key.len};
-    bd_table_iter *it = bd_table_iter_new(file->table);
-    braid_code code = bd_table_iter_seek(it, want, st);
-    if (!code && (!bd_table_iter_valid(it) || bd_bytes_compare(bd_table_iter_key(it), want) != 0))
+    bd_sstable_iter *it = bd_sstable_iter_new(file->table);
+    braid_code code = bd_sstable_iter_seek(it, want, st);
+    if (!code && (!bd_sstable_iter_valid(it) || bd_bytes_compare(bd_sstable_iter_key(it), want) != 0))
         code = bd_fail(st, BRAID_DATA_LOSS, "%s lacks a slice of tensor %s that it says it has", file->path,
                        r->name);
     if (!code) {
         bd_slice slice;
-        bd_bytes value = bd_table_iter_value(it);
+        bd_bytes value = bd_sstable_iter_value(it);
         bd_wire_reader in = bd_wire_reader_block(&slice, value.data, value.len), saved, data;
         bool found = find_field(&in, SLICES_DATA, &saved) && find_field(&saved, SAVED_DATA, &data);
         code = found ? read_values(&data, r->stored->dtype, shape, t, st)
@@ -204,7 +205,7 @@ static braid_code read_stored(const request *r, const bd_stored_slice *s, const 
         }
         if (code) bd_status_prefix(st, "%s: ", file->path);
     }
-    bd_table_iter_free(it);
+    bd_sstable_iter_free(it);
     bd_strbuf_fini(&key);
     return code;
 }
@@ -261,8 +262,8 @@ static braid_code read_parts(const request *r, braid_status *st)
     return code;
 }
 
-braid_code bd_first_format_read(bd_first_format *f, const char *name, const bd_tensor_slice *slice,
-                                braid_tensor *t, braid_status *st)
+braid_code bd_checkpoint_v1_read(bd_checkpoint_v1 *f, const char *name, const bd_tensor_slice *slice,
+                                 braid_tensor *t, braid_status *st)
 {
     request r = {.f = f, .name = name, .stored = bd_map_get(&f->tensors, name), .t = t};
     *t = (braid_tensor){0};

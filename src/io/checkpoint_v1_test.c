@@ -1,8 +1,8 @@
 // Checkpoints of the first format: round trips, slices, what is wrong with damaged ones.
 #include "base/alloc.h"
 #include "base/testing/test.h"
-#include "io/file.h"
 #include "io/checkpoint_v1.h"
+#include "io/file.h"
 #include "io/testing/bundle_case.h"
 #include "io/testing/memory_fs.h"
 
@@ -39,12 +39,12 @@ static bd_saved_slice rows(const char *name, braid_shape full, int64_t start, co
     return s;
 }
 
-static void expect(bd_first_format *f, const char *name, const bd_tensor_slice *slice,
+static void expect(bd_checkpoint_v1 *f, const char *name, const bd_tensor_slice *slice,
                    const braid_tensor *want)
 {
     BD_STATUS(st);
     braid_tensor t;
-    bd_first_format_read(f, name, slice, &t, st);
+    bd_checkpoint_v1_read(f, name, slice, &t, st);
     assert_ok(st);
     assert_int_equal(t.dtype, want->dtype);
     assert_true(bd_shape_equal(&t.shape, &want->shape));
@@ -55,11 +55,11 @@ static void expect(bd_first_format *f, const char *name, const bd_tensor_slice *
     bd_tensor_fini(&t);
 }
 
-static bd_first_format *open_file(const char *pattern)
+static bd_checkpoint_v1 *open_file(const char *pattern)
 {
     BD_STATUS(st);
-    bd_first_format *f;
-    bd_first_format_open(pattern, &f, st);
+    bd_checkpoint_v1 *f;
+    bd_checkpoint_v1_open(pattern, &f, st);
     assert_ok(st);
     return f;
 }
@@ -84,22 +84,22 @@ static void all_types_come_back(void **state)
     t[COUNT + 1] = numbers(BRAID_FLOAT, bd_shape2(0, 3), 0);
     slices[COUNT] = whole("scalar", &t[COUNT]);
     slices[COUNT + 1] = whole("empty", &t[COUNT + 1]);
-    bd_first_format_write("/ckpt", slices, COUNT + 2, NULL, NULL, st);
+    bd_checkpoint_v1_write("/ckpt", slices, COUNT + 2, NULL, NULL, st);
     assert_ok(st);
     assert_int_equal(bd_memory_fs_file_count(), 1);
-    bd_first_format *f = open_file("/ckpt");
+    bd_checkpoint_v1 *f = open_file("/ckpt");
     for (int i = 0; i < COUNT + 2; i++) {
         braid_dtype dtype;
         braid_shape shape;
-        assert_true(bd_first_format_find(f, slices[i].name, &dtype, &shape));
+        assert_true(bd_checkpoint_v1_find(f, slices[i].name, &dtype, &shape));
         expect(f, slices[i].name, NULL, &t[i]);
         bd_tensor_fini(&t[i]);
     }
     bd_tensor_slice row = bd_tensor_slice_all(1);
-    bd_first_format_read(f, "scalar", &row, &(braid_tensor){0}, st);
+    bd_checkpoint_v1_read(f, "scalar", &row, &(braid_tensor){0}, st);
     assert_error(st, BRAID_INVALID_ARGUMENT, "tensor scalar: slice '-' is not in a tensor of shape []");
-    assert_false(bd_first_format_find(f, "none", &(braid_dtype){0}, &(braid_shape){0}));
-    bd_first_format_close(f);
+    assert_false(bd_checkpoint_v1_find(f, "none", &(braid_dtype){0}, &(braid_shape){0}));
+    bd_checkpoint_v1_close(f);
 }
 
 static void slices_are_put_together(void **state)
@@ -110,21 +110,21 @@ static void slices_are_put_together(void **state)
     braid_tensor a = numbers(BRAID_INT32, bd_shape2(2, 2), 0), b = numbers(BRAID_INT32, bd_shape2(3, 2), 4);
     braid_tensor all = numbers(BRAID_INT32, full, 0), middle = numbers(BRAID_INT32, bd_shape2(2, 2), 2);
     bd_saved_slice first = rows("v", full, 0, &a), second = rows("v", full, 2, &b);
-    bd_first_format_write("/part-0", &first, 1, NULL, NULL, st);
-    bd_first_format_write("/part-1", &second, 1, NULL, NULL, st);
+    bd_checkpoint_v1_write("/part-0", &first, 1, NULL, NULL, st);
+    bd_checkpoint_v1_write("/part-1", &second, 1, NULL, NULL, st);
     assert_ok(st);
-    bd_first_format *f = open_file("/part-?");
+    bd_checkpoint_v1 *f = open_file("/part-?");
     bd_tensor_slice some = bd_tensor_slice_all(2);
     some.start[0] = 1;
     some.length[0] = 2;
     expect(f, "v", NULL, &all);
     expect(f, "v", &some, &middle);
-    bd_first_format_close(f);
+    bd_checkpoint_v1_close(f);
     f = open_file("/part-0");
     braid_tensor t;
-    bd_first_format_read(f, "v", NULL, &t, st);
+    bd_checkpoint_v1_read(f, "v", NULL, &t, st);
     assert_error(st, BRAID_INVALID_ARGUMENT, "Does not have sufficient slices for partitioned tensor v");
-    bd_first_format_close(f);
+    bd_checkpoint_v1_close(f);
     bd_tensor_fini(&a);
     bd_tensor_fini(&b);
     bd_tensor_fini(&all);
@@ -141,25 +141,25 @@ static void errors_are_named(void **state)
 {
     (void)state;
     BD_STATUS(st);
-    bd_first_format *f;
+    bd_checkpoint_v1 *f;
     braid_tensor a = numbers(BRAID_INT32, bd_shape1(2), 0), b = numbers(BRAID_FLOAT, bd_shape1(2), 0);
     bd_saved_slice twice[] = {whole("v", &a), whole("v", &a)}, mixed[] = {whole("v", &a), whole("v", &b)};
-    bd_first_format_write("/c", twice, 2, NULL, NULL, st);
+    bd_checkpoint_v1_write("/c", twice, 2, NULL, NULL, st);
     assert_error(st, BRAID_INVALID_ARGUMENT, "Tensor v is to be saved twice");
-    bd_first_format_write("/c", mixed, 2, NULL, NULL, st);
+    bd_checkpoint_v1_write("/c", mixed, 2, NULL, NULL, st);
     assert_error(st, BRAID_INTERNAL, "Mismatching types");
-    bd_first_format_write("/c", twice, 1, always, NULL, st);
+    bd_checkpoint_v1_write("/c", twice, 1, always, NULL, st);
     assert_error(st, BRAID_CANCELLED, "before tensor v");
     bd_memory_fs_fail_after(1, false);
-    bd_first_format_write("/c", twice, 1, NULL, NULL, st);
+    bd_checkpoint_v1_write("/c", twice, 1, NULL, NULL, st);
     assert_int_equal(st->code, BRAID_RESOURCE_EXHAUSTED);
     braid_status_clear(st);
     assert_int_equal(bd_memory_fs_file_count(), 0);
-    bd_first_format_open("/c*", &f, st);
+    bd_checkpoint_v1_open("/c*", &f, st);
     assert_error(st, BRAID_NOT_FOUND, "Failed to find any matching files for /c*");
     bd_file_write_atomic("/text", "this is no table", 16, st);
     assert_ok(st);
-    bd_first_format_open("/text", &f, st);
+    bd_checkpoint_v1_open("/text", &f, st);
     assert_error(st, BRAID_DATA_LOSS, "perhaps your file is in a different file format");
     bd_tensor_fini(&a);
     bd_tensor_fini(&b);
@@ -174,21 +174,21 @@ static void damage_is_found(void **state)
     size_t len;
     braid_tensor a = numbers(BRAID_INT32, bd_shape1(3), 300);
     bd_saved_slice s = whole("v", &a);
-    bd_first_format_write("/c", &s, 1, NULL, NULL, st);
+    bd_checkpoint_v1_write("/c", &s, 1, NULL, NULL, st);
     bd_file_read_all("/c", 1 << 20, &data, &len, st);
     assert_ok(st);
     for (size_t i = 0; i < len; i++) {
-        bd_first_format *f;
+        bd_checkpoint_v1 *f;
         braid_tensor t = {0};
         data[i] ^= 0x41;
         bd_file_write_atomic("/d", data, len, st);
         assert_ok(st);
-        if (bd_first_format_open("/d", &f, st) == BRAID_OK &&
-            bd_first_format_read(f, "v", NULL, &t, st) == BRAID_OK)
+        if (bd_checkpoint_v1_open("/d", &f, st) == BRAID_OK &&
+            bd_checkpoint_v1_read(f, "v", NULL, &t, st) == BRAID_OK)
             assert_memory_equal(t.data, a.data, 12);
         braid_status_clear(st);
         bd_tensor_fini(&t);
-        bd_first_format_close(f);
+        bd_checkpoint_v1_close(f);
         data[i] ^= 0x41;
     }
     bd_free(data);
@@ -208,7 +208,7 @@ static void the_bytes_are_tensorflows(void **state)
     size_t len;
     braid_tensor a = numbers(BRAID_INT32, bd_shape1(2), 5);
     bd_saved_slice s = whole("v", &a);
-    bd_first_format_write("/c", &s, 1, NULL, NULL, st);
+    bd_checkpoint_v1_write("/c", &s, 1, NULL, NULL, st);
     bd_file_read_all("/c", 1 << 20, &data, &len, st);
     assert_ok(st);
     assert_non_null(memmem(data, len, meta, sizeof meta - 1));

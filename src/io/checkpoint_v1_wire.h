@@ -22,6 +22,6 @@ enum {
 };
 
 // The version of the format that TensorFlow and we write.
-#define FIRST_FORMAT_VERSION 1
+#define CHECKPOINT_V1_VERSION 1
 
 #endif

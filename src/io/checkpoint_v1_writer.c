@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-braid_code bd_first_format_check_dtype(braid_dtype dtype, braid_status *st)
+braid_code bd_checkpoint_v1_check_dtype(braid_dtype dtype, braid_status *st)
 {
     uint8_t kind = value_form_of((int)dtype).kind;
     if (kind == VALUE_FIXED || kind == VALUE_SIGNED || kind == VALUE_UNSIGNED || kind == VALUE_STRING)
@@ -129,7 +129,7 @@ static braid_code make_meta(const bd_saved_slice *slices, size_t count, bd_strbu
     for (size_t i = 0; i < count && !code; i++) {
         if (c.is_head[i]) put_tensor_meta(&meta, &c, slices, i);
     }
-    put_uint(&versions, VERSION_PRODUCER, FIRST_FORMAT_VERSION);
+    put_uint(&versions, VERSION_PRODUCER, CHECKPOINT_V1_VERSION);
     put_message(&meta, META_VERSIONS, &versions);
     put_message(out, SLICES_META, &meta);
     bd_map_fini(&c.last);
@@ -285,10 +285,10 @@ typedef struct writing {
     void *arg;
 } writing;
 
-static braid_code put_entries(const writing *w, bd_table_writer *table, braid_status *st)
+static braid_code put_entries(const writing *w, bd_sstable_writer *table, braid_status *st)
 {
     bd_bytes meta = {(const uint8_t *)bd_strbuf_str(w->meta), w->meta->len};
-    braid_code code = bd_table_put(table, (bd_bytes){0}, meta, st);
+    braid_code code = bd_sstable_put(table, (bd_bytes){0}, meta, st);
     for (size_t i = 0; i < w->count && !code; i++) {
         bd_bytes value = {0};
         if (w->is_cancelled && w->is_cancelled(w->arg))
@@ -296,10 +296,10 @@ static braid_code put_entries(const writing *w, bd_table_writer *table, braid_st
                            w->sorted[i].slice->name);
         code = make_value(w->sorted[i].slice, &value, st);
         if (code) return code;
-        code = bd_table_put(table, key_of(&w->sorted[i]), value, st);
+        code = bd_sstable_put(table, key_of(&w->sorted[i]), value, st);
         bd_free((void *)value.data);
     }
-    return code ? code : bd_table_finish(table, st);
+    return code ? code : bd_sstable_finish(table, st);
 }
 
 static braid_code write_table(const writing *w, const char *path, braid_status *st)
@@ -307,9 +307,9 @@ static braid_code write_table(const writing *w, const char *path, braid_status *
     bd_output *out;
     braid_code code = bd_output_open(path, BD_FILE_CREATE, BD_COMPRESSION_NONE, &out, st);
     if (code) return code;
-    bd_table_writer *table = bd_table_writer_new(out, NULL);
+    bd_sstable_writer *table = bd_sstable_writer_new(out, NULL);
     code = put_entries(w, table, st);
-    bd_table_writer_free(table);
+    bd_sstable_writer_free(table);
     if (code)
         bd_output_abandon(out);
     else
@@ -333,8 +333,8 @@ static braid_code write_file(const writing *w, const char *path, braid_status *s
     return code;
 }
 
-braid_code bd_first_format_write(const char *path, const bd_saved_slice *slices, size_t count,
-                                 bool (*is_cancelled)(void *arg), void *arg, braid_status *st)
+braid_code bd_checkpoint_v1_write(const char *path, const bd_saved_slice *slices, size_t count,
+                                  bool (*is_cancelled)(void *arg), void *arg, braid_status *st)
 {
     bd_strbuf meta = {0};
     keyed *sorted = bd_calloc(count, sizeof *sorted);

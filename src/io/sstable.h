@@ -19,46 +19,46 @@ int bd_bytes_compare(bd_bytes a, bd_bytes b);
 // ---- Writing ----
 
 // 0 stands for the value that TensorFlow uses.
-typedef struct bd_table_options {
+typedef struct bd_sstable_options {
     size_t block_bytes;   // a block ends with the entry that makes it this long; 262144
     int restart_interval; // every so many entries a key is written in full; 16
-} bd_table_options;
+} bd_sstable_options;
 
-typedef struct bd_table_writer bd_table_writer;
+typedef struct bd_sstable_writer bd_sstable_writer;
 
 // Writes to `out`, which stays the caller's. `options` may be NULL.
-bd_table_writer *bd_table_writer_new(bd_output *out, const bd_table_options *options);
-void bd_table_writer_free(bd_table_writer *w); // NULL is accepted
+bd_sstable_writer *bd_sstable_writer_new(bd_output *out, const bd_sstable_options *options);
+void bd_sstable_writer_free(bd_sstable_writer *w); // NULL is accepted
 
 // Adds an entry; its key is greater than the one before (asserted).
-braid_code bd_table_put(bd_table_writer *w, bd_bytes key, bd_bytes value, braid_status *st);
+braid_code bd_sstable_put(bd_sstable_writer *w, bd_bytes key, bd_bytes value, braid_status *st);
 
-// Writes what is left, index and footer. No more calls but bd_table_writer_free. `out` is not flushed.
-braid_code bd_table_finish(bd_table_writer *w, braid_status *st);
+// Writes what is left, index and footer. No more calls but bd_sstable_writer_free. `out` is not flushed.
+braid_code bd_sstable_finish(bd_sstable_writer *w, braid_status *st);
 
 // ---- Reading; one thread at a time ----
 
-typedef struct bd_table bd_table;
+typedef struct bd_sstable bd_sstable;
 
 // Opens a table. Memory is that of the index and a few blocks. Blocks are checked when they are read: DataLoss, naming file
 // and offset, for whatever is wrong with them. On an error *t is NULL.
-braid_code bd_table_open(const char *path, bd_table **t, braid_status *st);
-void bd_table_close(bd_table *t); // NULL is accepted
+braid_code bd_sstable_open(const char *path, bd_sstable **t, braid_status *st);
+void bd_sstable_close(bd_sstable *t); // NULL is accepted
 
 // A position in a table that stays open.
-typedef struct bd_table_iter bd_table_iter;
+typedef struct bd_sstable_iter bd_sstable_iter;
 
-bd_table_iter *bd_table_iter_new(bd_table *t);
-void bd_table_iter_free(bd_table_iter *it); // NULL is accepted
+bd_sstable_iter *bd_sstable_iter_new(bd_sstable *t);
+void bd_sstable_iter_free(bd_sstable_iter *it); // NULL is accepted
 
 // Goes to the first key that is not less than `key`. After an error the position is none.
-braid_code bd_table_iter_seek(bd_table_iter *it, bd_bytes key, braid_status *st);
+braid_code bd_sstable_iter_seek(bd_sstable_iter *it, bd_bytes key, braid_status *st);
 // Goes to the next key; there must be a position (asserted).
-braid_code bd_table_iter_next(bd_table_iter *it, braid_status *st);
+braid_code bd_sstable_iter_next(bd_sstable_iter *it, braid_status *st);
 // False at the end, before the first seek and after an error.
-bool bd_table_iter_valid(const bd_table_iter *it);
+bool bd_sstable_iter_valid(const bd_sstable_iter *it);
 // Of the position; valid until it changes.
-bd_bytes bd_table_iter_key(const bd_table_iter *it);
-bd_bytes bd_table_iter_value(const bd_table_iter *it);
+bd_bytes bd_sstable_iter_key(const bd_sstable_iter *it);
+bd_bytes bd_sstable_iter_value(const bd_sstable_iter *it);
 
 #endif

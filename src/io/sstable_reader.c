@@ -12,7 +12,7 @@
 // Blocks kept. With TensorFlow's block size that is room for an index of some ten thousand tensors.
 #define CACHE_BLOCKS 8
 
-struct bd_table {
+struct bd_sstable {
     bd_file *file; // owned
     uint64_t size; // of the file
     bd_block *index;
@@ -20,8 +20,8 @@ struct bd_table {
     size_t next_in_cache;
 };
 
-struct bd_table_iter {
-    bd_table *table; // not owned
+struct bd_sstable_iter {
+    bd_sstable *table; // not owned
     bd_block_iter index, data;
     bd_strbuf floor; // what the keys of the next block must exceed
     bool valid;
@@ -29,7 +29,7 @@ struct bd_table_iter {
 
 // ---- Blocks ----
 
-static braid_code damaged(bd_table *t, uint64_t offset, const char *why, braid_status *st)
+static braid_code damaged(bd_sstable *t, uint64_t offset, const char *why, braid_status *st)
 {
     return bd_fail(st, BRAID_DATA_LOSS, "damaged table %s: %s, at offset %" PRIu64, t->file->path, why,
                    offset);
@@ -40,14 +40,14 @@ static bool get_handle(const uint8_t **at, const uint8_t *end, bd_block_handle *
     return bd_get_varint(at, end, &handle->offset) && bd_get_varint(at, end, &handle->size);
 }
 
-static braid_code no_memory(bd_table *t, uint64_t bytes, braid_status *st)
+static braid_code no_memory(bd_sstable *t, uint64_t bytes, braid_status *st)
 {
     return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "no memory for a block of %" PRIu64 " bytes of %s", bytes,
                    t->file->path);
 }
 
 // Replaces *memory by what Snappy made it of.
-static braid_code decompress(bd_table *t, bd_block_handle handle, uint8_t **memory, size_t *len,
+static braid_code decompress(bd_sstable *t, bd_block_handle handle, uint8_t **memory, size_t *len,
                              braid_status *st)
 {
     size_t full;
@@ -68,7 +68,7 @@ static braid_code decompress(bd_table *t, bd_block_handle handle, uint8_t **memo
 }
 
 // Checks the trailer after the block in *memory and decompresses it.
-static braid_code check_block(bd_table *t, bd_block_handle handle, uint8_t **memory, size_t *len,
+static braid_code check_block(bd_sstable *t, bd_block_handle handle, uint8_t **memory, size_t *len,
                               braid_status *st)
 {
     const uint8_t *trailer = *memory + *len;
@@ -84,7 +84,7 @@ static braid_code check_block(bd_table *t, bd_block_handle handle, uint8_t **mem
 }
 
 // Reads the content of a block into new memory.
-static braid_code load(bd_table *t, bd_block_handle handle, uint8_t **memory, size_t *len, braid_status *st)
+static braid_code load(bd_sstable *t, bd_block_handle handle, uint8_t **memory, size_t *len, braid_status *st)
 {
     *memory = NULL;
     *len = 0;
@@ -99,7 +99,7 @@ static braid_code load(bd_table *t, bd_block_handle handle, uint8_t **memory, si
     return code ? code : check_block(t, handle, memory, len, st);
 }
 
-static braid_code read_block(bd_table *t, bd_block_handle handle, bd_block **block, braid_status *st)
+static braid_code read_block(bd_sstable *t, bd_block_handle handle, bd_block **block, braid_status *st)
 {
     uint8_t *memory = NULL;
     size_t len = 0;
@@ -119,7 +119,7 @@ static braid_code read_block(bd_table *t, bd_block_handle handle, bd_block **blo
 }
 
 // A data block with a reference for the caller, from the cache or from the file.
-static braid_code get_block(bd_table *t, bd_block_handle handle, bd_block **block, braid_status *st)
+static braid_code get_block(bd_sstable *t, bd_block_handle handle, bd_block **block, braid_status *st)
 {
     for (size_t i = 0; i < CACHE_BLOCKS; i++) {
         if (t->cache[i] && t->cache[i]->offset == handle.offset) {
@@ -139,7 +139,7 @@ static braid_code get_block(bd_table *t, bd_block_handle handle, bd_block **bloc
 
 // ---- Opening ----
 
-static braid_code read_footer(bd_table *t, bd_block_handle *index, braid_status *st)
+static braid_code read_footer(bd_sstable *t, bd_block_handle *index, braid_status *st)
 {
     uint8_t footer[BD_TABLE_FOOTER_BYTES];
     if (t->size < sizeof footer) {
@@ -160,27 +160,27 @@ static braid_code read_footer(bd_table *t, bd_block_handle *index, braid_status 
     return BRAID_OK;
 }
 
-braid_code bd_table_open(const char *path, bd_table **t, braid_status *st)
+braid_code bd_sstable_open(const char *path, bd_sstable **t, braid_status *st)
 {
     *t = NULL;
     bd_file *file;
     bd_block_handle index;
     braid_code code = bd_file_open(path, BD_FILE_READ, &file, st);
     if (code) return code;
-    bd_table *table = bd_calloc(1, sizeof *table);
+    bd_sstable *table = bd_calloc(1, sizeof *table);
     table->file = file;
     code = bd_file_size(path, &table->size, st);
     if (!code) code = read_footer(table, &index, st);
     if (!code) code = read_block(table, index, &table->index, st);
     if (code) {
-        bd_table_close(table);
+        bd_sstable_close(table);
         return code;
     }
     *t = table;
     return BRAID_OK;
 }
 
-void bd_table_close(bd_table *t)
+void bd_sstable_close(bd_sstable *t)
 {
     if (!t) return;
     BD_STATUS(ignored); // it was only read
@@ -193,16 +193,16 @@ void bd_table_close(bd_table *t)
 
 // ---- Positions ----
 
-bd_table_iter *bd_table_iter_new(bd_table *t)
+bd_sstable_iter *bd_sstable_iter_new(bd_sstable *t)
 {
-    bd_table_iter *it = bd_calloc(1, sizeof *it);
+    bd_sstable_iter *it = bd_calloc(1, sizeof *it);
     it->table = t;
     t->index->refs++;
     bd_block_iter_reset(&it->index, t->index);
     return it;
 }
 
-void bd_table_iter_free(bd_table_iter *it)
+void bd_sstable_iter_free(bd_sstable_iter *it)
 {
     if (!it) return;
     bd_block_iter_fini(&it->index);
@@ -211,29 +211,29 @@ void bd_table_iter_free(bd_table_iter *it)
     bd_free(it);
 }
 
-bool bd_table_iter_valid(const bd_table_iter *it)
+bool bd_sstable_iter_valid(const bd_sstable_iter *it)
 {
     return it->valid;
 }
 
-bd_bytes bd_table_iter_key(const bd_table_iter *it)
+bd_bytes bd_sstable_iter_key(const bd_sstable_iter *it)
 {
     return bd_block_iter_key(&it->data);
 }
 
-bd_bytes bd_table_iter_value(const bd_table_iter *it)
+bd_bytes bd_sstable_iter_value(const bd_sstable_iter *it)
 {
     return it->data.value;
 }
 
-static braid_code check_position(bd_table_iter *it, const bd_block_iter *in, braid_status *st)
+static braid_code check_position(bd_sstable_iter *it, const bd_block_iter *in, braid_status *st)
 {
     if (!in->damaged) return BRAID_OK;
     return damaged(it->table, in->block->offset, "a block's entries are malformed or out of order", st);
 }
 
 // Opens the data block that the index points to; it->data stands before its first entry.
-static braid_code open_data(bd_table_iter *it, braid_status *st)
+static braid_code open_data(bd_sstable_iter *it, braid_status *st)
 {
     bd_block *block;
     bd_block_handle handle;
@@ -247,19 +247,19 @@ static braid_code open_data(bd_table_iter *it, braid_status *st)
     return code;
 }
 
-static bd_bytes floor_of(const bd_table_iter *it)
+static bd_bytes floor_of(const bd_sstable_iter *it)
 {
     return (bd_bytes){(const uint8_t *)bd_strbuf_str(&it->floor), it->floor.len};
 }
 
-static braid_code out_of_order(bd_table_iter *it, braid_status *st)
+static braid_code out_of_order(bd_sstable_iter *it, braid_status *st)
 {
     return damaged(it->table, it->data.block->offset, "a block's keys are not those of its place", st);
 }
 
 // From the end of a data block to the first entry of the one after it, if there is one. The index's keys increase, and
 // lie between those of one block and of the next: with this, all keys of a table increase.
-static braid_code enter_next_block(bd_table_iter *it, braid_status *st)
+static braid_code enter_next_block(bd_sstable_iter *it, braid_status *st)
 {
     bd_bytes separator = bd_block_iter_key(&it->index);
     if (bd_bytes_compare(bd_block_iter_key(&it->data), separator) > 0) return out_of_order(it, st);
@@ -278,7 +278,7 @@ static braid_code enter_next_block(bd_table_iter *it, braid_status *st)
 }
 
 // Goes past ended blocks; the position is valid unless the table ends.
-static braid_code settle(bd_table_iter *it, braid_status *st)
+static braid_code settle(bd_sstable_iter *it, braid_status *st)
 {
     braid_code code = check_position(it, &it->data, st);
     while (!code && it->index.valid && !it->data.valid)
@@ -287,7 +287,7 @@ static braid_code settle(bd_table_iter *it, braid_status *st)
     return code;
 }
 
-braid_code bd_table_iter_seek(bd_table_iter *it, bd_bytes key, braid_status *st)
+braid_code bd_sstable_iter_seek(bd_sstable_iter *it, bd_bytes key, braid_status *st)
 {
     it->valid = false;
     bd_block_iter_seek(&it->index, key);
@@ -299,7 +299,7 @@ braid_code bd_table_iter_seek(bd_table_iter *it, bd_bytes key, braid_status *st)
     return settle(it, st);
 }
 
-braid_code bd_table_iter_next(bd_table_iter *it, braid_status *st)
+braid_code bd_sstable_iter_next(bd_sstable_iter *it, braid_status *st)
 {
     BD_ASSERT(it->valid);
     it->valid = false;

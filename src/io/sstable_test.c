@@ -93,28 +93,28 @@ static size_t random_pairs(bd_rng *rng, struct pair *pairs, size_t count)
     return kept;
 }
 
-static void write_table(const char *path, const bd_table_options *options, const struct pair *pairs,
+static void write_table(const char *path, const bd_sstable_options *options, const struct pair *pairs,
                         size_t count)
 {
     BD_STATUS(st);
     bd_output *out;
     bd_output_open(path, BD_FILE_CREATE, BD_COMPRESSION_NONE, &out, st);
     assert_ok(st);
-    bd_table_writer *w = bd_table_writer_new(out, options);
+    bd_sstable_writer *w = bd_sstable_writer_new(out, options);
     for (size_t i = 0; i < count; i++)
-        bd_table_put(w, pairs[i].key, pairs[i].value, st);
-    bd_table_finish(w, st);
-    bd_table_writer_free(w);
+        bd_sstable_put(w, pairs[i].key, pairs[i].value, st);
+    bd_sstable_finish(w, st);
+    bd_sstable_writer_free(w);
     bd_output_close(out, st);
     assert_ok(st);
 }
 
-static void expect_at(bd_table_iter *it, const struct pair *pairs, size_t count, size_t i)
+static void expect_at(bd_sstable_iter *it, const struct pair *pairs, size_t count, size_t i)
 {
-    assert_int_equal(bd_table_iter_valid(it), i < count);
+    assert_int_equal(bd_sstable_iter_valid(it), i < count);
     if (i >= count) return;
-    assert_int_equal(bd_bytes_compare(bd_table_iter_key(it), pairs[i].key), 0);
-    assert_int_equal(bd_bytes_compare(bd_table_iter_value(it), pairs[i].value), 0);
+    assert_int_equal(bd_bytes_compare(bd_sstable_iter_key(it), pairs[i].key), 0);
+    assert_int_equal(bd_bytes_compare(bd_sstable_iter_value(it), pairs[i].value), 0);
 }
 
 static size_t first_not_less(const struct pair *pairs, size_t count, bd_bytes key)
@@ -128,32 +128,32 @@ static size_t first_not_less(const struct pair *pairs, size_t count, bd_bytes ke
 static void expect_table(const char *path, bd_rng *rng, const struct pair *pairs, size_t count)
 {
     BD_STATUS(st);
-    bd_table *t;
-    bd_table_open(path, &t, st);
+    bd_sstable *t;
+    bd_sstable_open(path, &t, st);
     assert_ok(st);
-    bd_table_iter *it = bd_table_iter_new(t);
-    assert_false(bd_table_iter_valid(it));
-    bd_table_iter_seek(it, (bd_bytes){0}, st);
+    bd_sstable_iter *it = bd_sstable_iter_new(t);
+    assert_false(bd_sstable_iter_valid(it));
+    bd_sstable_iter_seek(it, (bd_bytes){0}, st);
     for (size_t i = 0; i < count; i++) {
         assert_ok(st);
         expect_at(it, pairs, count, i);
-        bd_table_iter_next(it, st);
+        bd_sstable_iter_next(it, st);
     }
-    assert_false(bd_table_iter_valid(it));
+    assert_false(bd_sstable_iter_valid(it));
     for (int i = 0; i < 100; i++) {
         bd_bytes key = i < 50 || count == 0 ? random_key(rng) : pairs[bd_rng_below(rng, count)].key;
         size_t at = first_not_less(pairs, count, key);
-        bd_table_iter_seek(it, key, st);
+        bd_sstable_iter_seek(it, key, st);
         for (size_t k = at; k < at + 3 && k <= count; k++) {
             assert_ok(st);
             expect_at(it, pairs, count, k);
-            if (k < count) bd_table_iter_next(it, st);
+            if (k < count) bd_sstable_iter_next(it, st);
         }
         if (i < 50 || count == 0) bd_free((void *)key.data);
     }
     assert_ok(st);
-    bd_table_iter_free(it);
-    bd_table_close(t);
+    bd_sstable_iter_free(it);
+    bd_sstable_close(t);
 }
 
 static void test_random_tables_against_a_sorted_list(void **state)
@@ -165,8 +165,8 @@ static void test_random_tables_against_a_sorted_list(void **state)
     struct pair *pairs = bd_malloc(MAX * sizeof *pairs);
     for (uint64_t seed = 0; seed < 60; seed++) {
         bd_rng rng = bd_rng_init(seed);
-        bd_table_options options = {.block_bytes = 1 + bd_rng_below(&rng, 5000),
-                                    .restart_interval = 1 + (int)bd_rng_below(&rng, 20)};
+        bd_sstable_options options = {.block_bytes = 1 + bd_rng_below(&rng, 5000),
+                                      .restart_interval = 1 + (int)bd_rng_below(&rng, 20)};
         size_t count = seed < 5 ? seed : bd_rng_below(&rng, MAX);
         count = random_pairs(&rng, pairs, count);
         write_table(p->path, seed % 3 ? &options : NULL, pairs, count);
@@ -209,7 +209,7 @@ static void expect_index(const char *path, size_t count, const char *const *keys
     struct pair *pairs = bd_malloc(count * sizeof *pairs);
     for (size_t i = 0; i < count; i++)
         pairs[i] = (struct pair){text(keys[i]), text("value")};
-    write_table(path, &(bd_table_options){.block_bytes = 1}, pairs, count);
+    write_table(path, &(bd_sstable_options){.block_bytes = 1}, pairs, count);
     bd_free(pairs);
     uint8_t *bytes = (uint8_t *)bd_test_read(path, &len);
     const uint8_t *footer = bytes + len - BD_TABLE_FOOTER_BYTES;
@@ -245,17 +245,17 @@ static void test_the_index_has_short_separators(void **state)
 // Reads the whole table; the error it meets is left in `st`.
 static size_t count_entries(const char *path, braid_status *st)
 {
-    bd_table *t;
+    bd_sstable *t;
     size_t count = 0;
-    if (bd_table_open(path, &t, st)) return 0;
-    bd_table_iter *it = bd_table_iter_new(t);
-    bd_table_iter_seek(it, (bd_bytes){0}, st);
-    while (bd_table_iter_valid(it)) {
+    if (bd_sstable_open(path, &t, st)) return 0;
+    bd_sstable_iter *it = bd_sstable_iter_new(t);
+    bd_sstable_iter_seek(it, (bd_bytes){0}, st);
+    while (bd_sstable_iter_valid(it)) {
         count++;
-        bd_table_iter_next(it, st);
+        bd_sstable_iter_next(it, st);
     }
-    bd_table_iter_free(it);
-    bd_table_close(t);
+    bd_sstable_iter_free(it);
+    bd_sstable_close(t);
     return count;
 }
 

@@ -7,7 +7,7 @@
 #include "io/varint.h"
 #include <string.h>
 
-struct bd_table_writer {
+struct bd_sstable_writer {
     bd_output *out; // not owned
     uint64_t start; // of the table in `out`
     size_t block_bytes;
@@ -18,10 +18,10 @@ struct bd_table_writer {
     bd_block_handle handle; // of that block
 };
 
-bd_table_writer *bd_table_writer_new(bd_output *out, const bd_table_options *options)
+bd_sstable_writer *bd_sstable_writer_new(bd_output *out, const bd_sstable_options *options)
 {
-    bd_table_options o = options ? *options : (bd_table_options){0};
-    bd_table_writer *w = bd_calloc(1, sizeof *w);
+    bd_sstable_options o = options ? *options : (bd_sstable_options){0};
+    bd_sstable_writer *w = bd_calloc(1, sizeof *w);
     w->out = out;
     w->start = bd_output_offset(out);
     w->block_bytes = o.block_bytes ? o.block_bytes : 262144;
@@ -30,7 +30,7 @@ bd_table_writer *bd_table_writer_new(bd_output *out, const bd_table_options *opt
     return w;
 }
 
-void bd_table_writer_free(bd_table_writer *w)
+void bd_sstable_writer_free(bd_sstable_writer *w)
 {
     if (!w) return;
     bd_block_builder_fini(&w->data);
@@ -40,7 +40,7 @@ void bd_table_writer_free(bd_table_writer *w)
 }
 
 // Writes a block with its trailer, and empties the builder.
-static braid_code write_block(bd_table_writer *w, bd_block_builder *b, bd_block_handle *handle,
+static braid_code write_block(bd_sstable_writer *w, bd_block_builder *b, bd_block_handle *handle,
                               braid_status *st)
 {
     bd_bytes block = bd_block_builder_finish(b);
@@ -60,7 +60,7 @@ static size_t put_handle(uint8_t *at, bd_block_handle handle)
     return n + bd_put_varint(at + n, handle.size);
 }
 
-static void add_to_index(bd_table_writer *w, bd_bytes key)
+static void add_to_index(bd_sstable_writer *w, bd_bytes key)
 {
     uint8_t value[BD_TABLE_HANDLE_BYTES_MAX];
     bd_block_builder_add(&w->index, key, (bd_bytes){value, put_handle(value, w->handle)});
@@ -91,19 +91,19 @@ static void shorten_last(bd_strbuf *last)
     }
 }
 
-static bd_bytes last_key(const bd_table_writer *w)
+static bd_bytes last_key(const bd_sstable_writer *w)
 {
     return (bd_bytes){(const uint8_t *)bd_strbuf_str(&w->last_key), w->last_key.len};
 }
 
-static braid_code end_block(bd_table_writer *w, braid_status *st)
+static braid_code end_block(bd_sstable_writer *w, braid_status *st)
 {
     if (bd_block_builder_is_empty(&w->data)) return BRAID_OK;
     w->pending = true;
     return write_block(w, &w->data, &w->handle, st);
 }
 
-braid_code bd_table_put(bd_table_writer *w, bd_bytes key, bd_bytes value, braid_status *st)
+braid_code bd_sstable_put(bd_sstable_writer *w, bd_bytes key, bd_bytes value, braid_status *st)
 {
     BD_ASSERT(!w->any || bd_bytes_compare(last_key(w), key) < 0);
     w->any = true;
@@ -122,7 +122,7 @@ braid_code bd_table_put(bd_table_writer *w, bd_bytes key, bd_bytes value, braid_
     return bd_block_builder_size(&w->data) >= w->block_bytes ? end_block(w, st) : BRAID_OK;
 }
 
-braid_code bd_table_finish(bd_table_writer *w, braid_status *st)
+braid_code bd_sstable_finish(bd_sstable_writer *w, braid_status *st)
 {
     bd_block_builder meta; // names blocks of other kinds, of which there are none
     bd_block_handle meta_handle, index_handle;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define ONE_LOOP(X, Y, EXPR)                                                                                 \
-    BD_INDEPENDENT                                                                                           \
+    BD_VECTORIZE                                                                                             \
     for (int64_t i = 0; i < n; i++) {                                                                        \
         X;                                                                                                   \
         Y;                                                                                                   \
@@ -194,7 +194,7 @@ const bd_binary_fn BD_SIMD_NAME(bd_binary_table)[BD_BINARY_COUNT][BD_SIMD_NUMBER
 #define SELECT(NAME, T)                                                                                      \
     static void NAME(const bool *condition, const T *t, const T *e, T *out, int64_t n)                       \
     {                                                                                                        \
-        BD_INDEPENDENT                                                                                       \
+        BD_VECTORIZE                                                                                         \
         for (int64_t i = 0; i < n; i++) {                                                                    \
             T a = t[i], b = e[i];                                                                            \
             out[i] = condition[i] ? a : b;                                                                   \

@@ -100,7 +100,7 @@ static void compare_conv(bd_rng *r, bd_prepared_cache caches[3], const bd_conv_s
         *out[written[kind]] = want;
         bd_conv_plain(BD_F32, (bd_conv_kind)kind, s, &plain);
         for (int run = 0; run < 2; run++) { // the second time out of the cache
-            bd_prepared *c = bd_conv_take(&caches[kind], (bd_conv_kind)kind, s);
+            bd_client_graph *c = bd_conv_take(&caches[kind], (bd_conv_kind)kind, s);
             assert_non_null(c);
             void *scratch = guarded(c->scratch_size);
             assert_true(c->run(c, &data, scratch));
@@ -173,7 +173,7 @@ static void compare_pooling(bd_rng *r, const bd_pooling_shape *s, int number)
         bd_pooling_plain(BD_F32, kinds[k], s, &plain);
         bd_prepared_cache cache;
         bd_prepared_cache_init(&cache);
-        bd_prepared *p = bd_pooling_take(&cache, kinds[k], s);
+        bd_client_graph *p = bd_pooling_take(&cache, kinds[k], s);
         assert_non_null(p);
         void *scratch = guarded(p->scratch_size);
         assert_true(p->run(p, &data, scratch));
@@ -212,7 +212,8 @@ static void test_cache(void **state)
                        .filter = {1, 1},
                        .stride = {1, 1},
                        .dilation = {1, 1}};
-    bd_prepared *a = bd_conv_take(&cache, BD_CONV_OUTPUT, &s), *b = bd_conv_take(&cache, BD_CONV_OUTPUT, &s);
+    bd_client_graph *a = bd_conv_take(&cache, BD_CONV_OUTPUT, &s),
+                    *b = bd_conv_take(&cache, BD_CONV_OUTPUT, &s);
     assert_ptr_not_equal(a, b);
     bd_prepared_give(&cache, a);
     bd_prepared_give(&cache, b);
@@ -230,7 +231,7 @@ static void test_cache(void **state)
     s.batch = 1; // pushed out by the others
     assert_null(bd_prepared_take(&cache, &s, sizeof s));
     s.batch = 11;
-    bd_prepared *last = bd_prepared_take(&cache, &s, sizeof s);
+    bd_client_graph *last = bd_prepared_take(&cache, &s, sizeof s);
     assert_non_null(last);
     bd_prepared_give(&cache, last);
     bd_prepared_cache_fini(&cache);

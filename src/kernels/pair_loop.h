@@ -10,7 +10,7 @@
     static void NAME(const void *xs, const void *ys, void *zs, int64_t n, bd_single single)                  \
     {                                                                                                        \
         int64_t x_step = single != BD_SINGLE_X, y_step = single != BD_SINGLE_Y;                              \
-        BD_INDEPENDENT                                                                                       \
+        BD_VECTORIZE                                                                                         \
         for (int64_t i = 0; i < n; i++) {                                                                    \
             const T x = ((const T *)xs)[i * x_step], y = ((const T *)ys)[i * y_step];                        \
             ((R *)zs)[i] = (R)(EXPR);                                                                        \
@@ -21,7 +21,7 @@
 #define BD_SINGLE_LOOP(NAME, T, R, EXPR)                                                                     \
     static void NAME(const void *xs, void *ys, int64_t n)                                                    \
     {                                                                                                        \
-        BD_INDEPENDENT                                                                                       \
+        BD_VECTORIZE                                                                                         \
         for (int64_t i = 0; i < n; i++) {                                                                    \
             const T x = ((const T *)xs)[i];                                                                  \
             ((R *)ys)[i] = (R)(EXPR);                                                                        \

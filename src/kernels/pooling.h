@@ -30,7 +30,8 @@ typedef struct bd_pooling_data {
 } bd_pooling_data;
 
 // Pooling of float images prepared for one kind and shape, which runs over bd_pooling_data: as for convolutions, see conv.h.
-bd_prepared *bd_pooling_take(bd_prepared_cache *cache, bd_pooling_kind kind, const bd_pooling_shape *shape);
+bd_client_graph *bd_pooling_take(bd_prepared_cache *cache, bd_pooling_kind kind,
+                                 const bd_pooling_shape *shape);
 
 // Any shape and kind; of integers only the greatest, not the mean.
 void bd_pooling_plain(bd_number type, bd_pooling_kind kind, const bd_pooling_shape *shape,

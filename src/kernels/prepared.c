@@ -14,34 +14,34 @@ void bd_prepared_cache_init(bd_prepared_cache *c)
 
 void bd_prepared_cache_fini(bd_prepared_cache *c)
 {
-    for (bd_prepared *p; (p = c->idle);) {
+    for (bd_client_graph *p; (p = c->idle);) {
         c->idle = p->next;
         p->free(p);
     }
     bd_mutex_fini(&c->mu);
 }
 
-bd_prepared *bd_prepared_take(bd_prepared_cache *c, const void *shape, size_t shape_size)
+bd_client_graph *bd_prepared_take(bd_prepared_cache *c, const void *shape, size_t shape_size)
 {
     bd_mutex_lock(&c->mu);
-    bd_prepared **link = &c->idle;
+    bd_client_graph **link = &c->idle;
     while (*link && ((*link)->shape_size != shape_size || memcmp((*link)->shape, shape, shape_size) != 0))
         link = &(*link)->next;
-    bd_prepared *p = *link;
+    bd_client_graph *p = *link;
     if (p) *link = p->next;
     bd_mutex_unlock(&c->mu);
     return p;
 }
 
-void bd_prepared_give(bd_prepared_cache *c, bd_prepared *p)
+void bd_prepared_give(bd_prepared_cache *c, bd_client_graph *p)
 {
     bd_mutex_lock(&c->mu);
     p->next = c->idle;
     c->idle = p;
-    bd_prepared **link = &c->idle;
+    bd_client_graph **link = &c->idle;
     for (int i = 0; i < IDLE_MAX && *link; i++)
         link = &(*link)->next;
-    bd_prepared *last = *link;
+    bd_client_graph *last = *link;
     *link = NULL;
     bd_mutex_unlock(&c->mu);
     if (last) last->free(last); // there is never more than one too many

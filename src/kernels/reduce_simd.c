@@ -24,7 +24,7 @@
         for (int64_t c = 0; c < width; c++)                                                                  \
             tile[c] = START;                                                                                 \
         for (int64_t r = 0; r < rows; r++, xs += stride) {                                                   \
-            BD_INDEPENDENT                                                                                   \
+            BD_VECTORIZE                                                                                     \
             for (int64_t c = 0; c < width; c++) {                                                            \
                 T a = tile[c], x = xs[c];                                                                    \
                 tile[c] = (T)(TAKE);                                                                         \
@@ -72,7 +72,7 @@
     }                                                                                                        \
     static void join_##NAME(const T *part, T *ys, int64_t n)                                                 \
     {                                                                                                        \
-        BD_INDEPENDENT                                                                                       \
+        BD_VECTORIZE                                                                                         \
         for (int64_t c = 0; c < n; c++) {                                                                    \
             T a = ys[c], b = part[c];                                                                        \
             ys[c] = (T)(JOIN);                                                                               \

@@ -59,7 +59,7 @@ static inline int64_t block_rows(int64_t rows, int64_t cols)
             for (int l = 0; l < WIDE; l++)                                                                   \
                 lanes[l] = max;                                                                              \
             for (i = 0; i + WIDE <= n; i += WIDE) {                                                          \
-                BD_INDEPENDENT                                                                               \
+                BD_VECTORIZE                                                                                 \
                 for (int l = 0; l < WIDE; l++)                                                               \
                     lanes[l] = lanes[l] < xs[i + l] ? xs[i + l] : lanes[l];                                  \
             }                                                                                                \
@@ -75,14 +75,14 @@ static inline int64_t block_rows(int64_t rows, int64_t cols)
     {                                                                                                        \
         for (int64_t r = 0; r < rows; r++, xs += cols, ys += cols) {                                         \
             T max = max_##S(xs, cols);                                                                       \
-            BD_INDEPENDENT                                                                                   \
+            BD_VECTORIZE                                                                                     \
             for (int64_t c = 0; c < cols; c++)                                                               \
                 ys[c] = xs[c] - max;                                                                         \
         }                                                                                                    \
     }                                                                                                        \
     static void exp_all_##S(const T *xs, T *ys, int64_t n)                                                   \
     {                                                                                                        \
-        BD_INDEPENDENT                                                                                       \
+        BD_VECTORIZE                                                                                         \
         for (int64_t i = 0; i < n; i++)                                                                      \
             ys[i] = exp_##S(xs[i]);                                                                          \
     }                                                                                                        \
@@ -97,7 +97,7 @@ static inline int64_t block_rows(int64_t rows, int64_t cols)
             exp_all_##S(ys, ys, block *cols);                                                                \
             for (int64_t r = 0; r < block; r++, ys += cols) {                                                \
                 T scale = 1 / sum_##S(ys, cols);                                                             \
-                BD_INDEPENDENT                                                                               \
+                BD_VECTORIZE                                                                                 \
                 for (int64_t c = 0; c < cols; c++)                                                           \
                     ys[c] *= scale;                                                                          \
             }                                                                                                \
@@ -116,7 +116,7 @@ static inline int64_t block_rows(int64_t rows, int64_t cols)
                 sum += sum_##S(p, n);                                                                        \
             }                                                                                                \
             T log_sum = log_##S(sum);                                                                        \
-            BD_INDEPENDENT                                                                                   \
+            BD_VECTORIZE                                                                                     \
             for (int64_t c = 0; c < cols; c++)                                                               \
                 ys[c] -= log_sum;                                                                            \
         }                                                                                                    \
@@ -139,7 +139,7 @@ static inline int64_t block_rows(int64_t rows, int64_t cols)
             for (int64_t r = 0; r < block; r++, back += cols, labels += cols, loss++) {                      \
                 T sum = sum_##S(back, cols), scale = 1 / sum;                                                \
                 *loss += sum_##S(labels, cols) * log_##S(sum);                                               \
-                BD_INDEPENDENT                                                                               \
+                BD_VECTORIZE                                                                                 \
                 for (int64_t c = 0; c < cols; c++)                                                           \
                     back[c] = back[c] * scale - labels[c];                                                   \
             }                                                                                                \
@@ -160,7 +160,7 @@ static inline int64_t block_rows(int64_t rows, int64_t cols)
             for (int64_t r = 0; r < block; r++, back += cols, labels++, loss++) {                            \
                 T sum = sum_##S(back, cols), scale = 1 / sum;                                                \
                 *loss += log_##S(sum);                                                                       \
-                BD_INDEPENDENT                                                                               \
+                BD_VECTORIZE                                                                                 \
                 for (int64_t c = 0; c < cols; c++)                                                           \
                     back[c] *= scale;                                                                        \
                 back[*labels] -= 1;                                                                          \

@@ -11,9 +11,9 @@
 // (a result over its operand must not fall back to the scalar loop).
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wpass-failed" // a loop with calls stays scalar: no mistake
-#define BD_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#define BD_VECTORIZE _Pragma("clang loop vectorize(assume_safety)")
 #else
-#define BD_INDEPENDENT _Pragma("GCC ivdep")
+#define BD_VECTORIZE _Pragma("GCC ivdep")
 #endif
 
 #endif

@@ -18,7 +18,7 @@
     {                                                                                                                   \
         T *var = var_p, alpha = (T)alpha_;                                                                              \
         const T *delta = delta_p;                                                                                       \
-        BD_INDEPENDENT                                                                                                  \
+        BD_VECTORIZE                                                                                                    \
         for (int64_t i = 0; i < n; i++)                                                                                 \
             var[i] -= alpha * delta[i];                                                                                 \
     }                                                                                                                   \
@@ -28,7 +28,7 @@
     {                                                                                                                   \
         T *var = var_p, *accum = accum_p, lr = (T)lr_, momentum = (T)momentum_;                                         \
         const T *grad = grad_p;                                                                                         \
-        BD_INDEPENDENT                                                                                                  \
+        BD_VECTORIZE                                                                                                    \
         for (int64_t i = 0; i < n; i++) {                                                                               \
             T g = grad[i], a = accum[i] * momentum + g;                                                                 \
             accum[i] = a;                                                                                               \
@@ -41,7 +41,7 @@
     {                                                                                                                   \
         T *var = var_p, *accum = accum_p, lr = (T)lr_, epsilon = (T)epsilon_;                                           \
         const T *grad = grad_p;                                                                                         \
-        BD_INDEPENDENT                                                                                                  \
+        BD_VECTORIZE                                                                                                    \
         for (int64_t i = 0; i < n; i++) {                                                                               \
             T g = grad[i], a = update_slots ? accum[i] + g * g : accum[i];                                              \
             accum[i] = a;                                                                                               \
@@ -57,7 +57,7 @@
         const T beta1 = (T)o->beta1, rest1 = 1 - beta1, rest2 = 1 - (T)o->beta2, epsilon = (T)o->epsilon;               \
         const T lr = (T)o->lr * sqrt_##S(1 - (T)o->beta2_power) / (1 - (T)o->beta1_power);                              \
         const bool nesterov = o->nesterov;                                                                              \
-        BD_INDEPENDENT                                                                                                  \
+        BD_VECTORIZE                                                                                                    \
         for (int64_t i = 0; i < n; i++) {                                                                               \
             T g = grad[i], m = ms[i], v = vs[i];                                                                        \
             m += (g - m) * rest1;                                                                                       \
@@ -74,7 +74,7 @@
         T *var = var_p, *ms = ms_p, *moms = mom_p;                                                                      \
         const T *grad = grad_p;                                                                                         \
         const T lr = (T)o->lr, rest = 1 - (T)o->rho, momentum = (T)o->momentum, epsilon = (T)o->epsilon;                \
-        BD_INDEPENDENT                                                                                                  \
+        BD_VECTORIZE                                                                                                    \
         for (int64_t i = 0; i < n; i++) {                                                                               \
             T g = grad[i], s = ms[i] + (g * g - ms[i]) * rest;                                                          \
             T mom = moms[i] * momentum + g * lr / sqrt_##S(s + epsilon);                                                \
@@ -113,7 +113,7 @@
         T *var = var_p, *mg = mg_p, *ms = ms_p, *moms = mom_p;                                                          \
         const T *grad = grad_p;                                                                                         \
         const T lr = (T)o->lr, rest = 1 - (T)o->rho, momentum = (T)o->momentum, epsilon = (T)o->epsilon;                \
-        BD_INDEPENDENT                                                                                                  \
+        BD_VECTORIZE                                                                                                    \
         for (int64_t i = 0; i < n; i++) {                                                                               \
             T g = grad[i], s = ms[i] + (g * g - ms[i]) * rest, m = mg[i] + (g - mg[i]) * rest;                          \
             T mom = moms[i] * momentum + g * lr / sqrt_##S(s - m * m + epsilon);                                        \
@@ -130,7 +130,7 @@
         T *var = var_p, *accum = accum_p, *updates = update_p;                                                          \
         const T *grad = grad_p;                                                                                         \
         const T lr = (T)o->lr, rho = (T)o->rho, rest = 1 - rho, epsilon = (T)o->epsilon;                                \
-        BD_INDEPENDENT                                                                                                  \
+        BD_VECTORIZE                                                                                                    \
         for (int64_t i = 0; i < n; i++) {                                                                               \
             T g = grad[i], a = accum[i] * rho + g * g * rest;                                                           \
             T step = sqrt_##S(updates[i] + epsilon) / sqrt_##S(a + epsilon) * g;                                        \
@@ -167,7 +167,7 @@
         const T *grad = grad_p;                                                                                         \
         const T rest1 = 1 - (T)o->beta1, rest2 = 1 - (T)o->beta2, epsilon = (T)o->epsilon;                              \
         const T lr = (T)o->lr * sqrt_##S(1 - (T)o->beta2_power) / (1 - (T)o->beta1_power);                              \
-        BD_INDEPENDENT                                                                                                  \
+        BD_VECTORIZE                                                                                                    \
         for (int64_t i = 0; i < n; i++) {                                                                               \
             T g = grad[i], m = ms[i], v = vs[i], vhat = vhats[i];                                                       \
             m += (g - m) * rest1;                                                                                       \
@@ -187,7 +187,7 @@
         const T *grad = grad_p;                                                                                         \
         const T rest1 = 1 - (T)o->beta1, beta2 = (T)o->beta2, epsilon = (T)o->epsilon;                                  \
         const T lr = (T)o->lr / (1 - (T)o->beta1_power);                                                                \
-        BD_INDEPENDENT                                                                                                  \
+        BD_VECTORIZE                                                                                                    \
         for (int64_t i = 0; i < n; i++) {                                                                               \
             T g = grad[i], m = ms[i], v = vs[i] * beta2, size = abs_##S(g);                                             \
             m += (g - m) * rest1;                                                                                       \
@@ -203,7 +203,7 @@
     {                                                                                                                   \
         T *var = var_p, *accum = accum_p, lr = (T)lr_, momentum = (T)momentum_;                                         \
         const T *grad = grad_p;                                                                                         \
-        BD_INDEPENDENT                                                                                                  \
+        BD_VECTORIZE                                                                                                    \
         for (int64_t i = 0; i < n; i++) {                                                                               \
             T g = grad[i], a = accum[i] * momentum - g * lr;                                                            \
             accum[i] = a;                                                                                               \

@@ -9,7 +9,7 @@
     {                                                                                                        \
         const T *xs = xp;                                                                                    \
         R *ys = yp;                                                                                          \
-        BD_INDEPENDENT                                                                                       \
+        BD_VECTORIZE                                                                                         \
         for (int64_t i = 0; i < n; i++) {                                                                    \
             T x = xs[i];                                                                                     \
             ys[i] = (R)(EXPR);                                                                               \

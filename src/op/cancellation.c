@@ -57,7 +57,7 @@ static void parent_cancelled(bd_cancel_hook *hook, const braid_status *why)
 
 bd_cancellation *bd_cancellation_new(bd_cancellation *parent)
 {
-    bd_cancellation *c = bd_recycled(sizeof *c);
+    bd_cancellation *c = bd_slab_alloc(sizeof *c);
     atomic_init(&c->refs, 1);
     bd_mutex_init(&c->mu);
     bd_cond_init(&c->ran);
@@ -85,7 +85,7 @@ static void destroy(bd_cancellation *c)
     bd_status_fini(&c->why);
     bd_cond_fini(&c->ran);
     bd_mutex_fini(&c->mu);
-    bd_recycled_free(c);
+    bd_slab_free(c);
 }
 
 void bd_cancellation_unref(bd_cancellation *c)

@@ -60,7 +60,7 @@ void bd_func_ref_fini(bd_func_ref *f)
 
 // ---- Finding and calling ----
 
-braid_code bd_function_find_on(bd_functions *fs, const bd_func_ref *f, bd_callee_kind kind,
+braid_code bd_function_find_on(bd_function_runtime *fs, const bd_func_ref *f, bd_callee_kind kind,
                                const char *device, const bd_callee **out, braid_status *st)
 {
     *out = NULL;
@@ -68,13 +68,13 @@ braid_code bd_function_find_on(bd_functions *fs, const bd_func_ref *f, bd_callee
     return fs->ops->find(fs, f, kind, device, out, st);
 }
 
-braid_code bd_function_find(bd_functions *fs, const bd_func_ref *f, bd_callee_kind kind,
+braid_code bd_function_find(bd_function_runtime *fs, const bd_func_ref *f, bd_callee_kind kind,
                             const bd_callee **out, braid_status *st)
 {
     return bd_function_find_on(fs, f, kind, fs ? fs->device : NULL, out, st);
 }
 
-void bd_function_call(bd_functions *fs, const bd_callee *f, const bd_invocation *call)
+void bd_function_call(bd_function_runtime *fs, const bd_callee *f, const bd_invocation *call)
 {
     fs->ops->call(fs, f, call);
 }

@@ -46,7 +46,7 @@ typedef struct bd_callee {
     const char *state; // bd_function_state
 } bd_callee;
 
-typedef struct bd_functions bd_functions;
+typedef struct bd_function_runtime bd_function_runtime;
 
 // Called exactly once, on any thread, with no lock held; perhaps before bd_function_call returns. `rets` [ret_count] are borrowed for the call
 // (take them with bd_tensor_move); none on an error. The error names the node of the body that failed, and not the caller.
@@ -64,29 +64,29 @@ typedef struct bd_invocation {
 } bd_invocation;
 
 // The interface of an environment.
-typedef struct bd_functions_ops {
-    braid_code (*find)(bd_functions *fs, const bd_func_ref *f, bd_callee_kind kind, const char *device,
+typedef struct bd_function_runtime_ops {
+    braid_code (*find)(bd_function_runtime *fs, const bd_func_ref *f, bd_callee_kind kind, const char *device,
                        const bd_callee **out, braid_status *st);
-    void (*call)(bd_functions *fs, const bd_callee *f, const bd_invocation *call);
-    void (*destroy)(bd_functions *fs);
-} bd_functions_ops;
+    void (*call)(bd_function_runtime *fs, const bd_callee *f, const bd_invocation *call);
+    void (*destroy)(bd_function_runtime *fs);
+} bd_function_runtime_ops;
 
 // An environment as a device sees it, counted with its other views.
-struct bd_functions {
-    const bd_functions_ops *ops;
+struct bd_function_runtime {
+    const bd_function_runtime_ops *ops;
     atomic_int *refs;
-    const char *device;      // full name of the device the caller is on
-    bd_resources *resources; // of the same; not owned
-    struct bd_pool *pool;    // of the same; not owned; NULL: none
-    bd_blocking *blocking;   // of the same; not owned; NULL: none
+    const char *device;          // full name of the device the caller is on
+    bd_resources *resources;     // of the same; not owned
+    struct bd_thread_pool *pool; // of the same; not owned; NULL: none
+    bd_io_pool *io_pool;         // of the same; not owned; NULL: none
 };
 
-static inline bd_functions *bd_functions_ref(bd_functions *fs)
+static inline bd_function_runtime *bd_function_runtime_ref(bd_function_runtime *fs)
 {
     atomic_fetch_add_explicit(fs->refs, 1, memory_order_relaxed);
     return fs;
 }
-static inline void bd_functions_unref(bd_functions *fs)
+static inline void bd_function_runtime_unref(bd_function_runtime *fs)
 {
     if (fs && atomic_fetch_sub_explicit(fs->refs, 1, memory_order_acq_rel) == 1) fs->ops->destroy(fs);
 }
@@ -94,15 +94,15 @@ static inline void bd_functions_unref(bd_functions *fs)
 // The callee for `f`; it is compiled on this thread the first time. `fs` may be NULL (a step without functions): NotFound
 // "Function NAME is not defined.", as for a function that the library does not have. Else the errors of bd_function_instantiate and of
 // compiling. Any thread.
-braid_code bd_function_find(bd_functions *fs, const bd_func_ref *f, bd_callee_kind kind,
+braid_code bd_function_find(bd_function_runtime *fs, const bd_func_ref *f, bd_callee_kind kind,
                             const bd_callee **out, braid_status *st);
 // The same on another device of this task; InvalidArgument when it is of another task.
-braid_code bd_function_find_on(bd_functions *fs, const bd_func_ref *f, bd_callee_kind kind,
+braid_code bd_function_find_on(bd_function_runtime *fs, const bd_func_ref *f, bd_callee_kind kind,
                                const char *device, const bd_callee **out, braid_status *st);
 
 // Calls it: see bd_invocation. The environment and the arguments are held until the end. InvalidArgument when the arguments are not what
 // the function takes; ResourceExhausted beyond BD_CALL_DEPTH_MAX.
-void bd_function_call(bd_functions *fs, const bd_callee *f, const bd_invocation *call);
+void bd_function_call(bd_function_runtime *fs, const bd_callee *f, const bd_invocation *call);
 
 // From a kernel: finds `f` in the step's environment and calls it with the step. `done` gets the error of finding, too.
 void bd_step_call(bd_step *step, const bd_func_ref *f, bd_callee_kind kind, const braid_tensor *args,

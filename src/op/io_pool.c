@@ -6,18 +6,18 @@
 #include "op/io_pool.h"
 
 #include "base/alloc.h"
-#include "base/thread_pool.h"
 #include "base/slab.h"
 #include "base/thread.h"
+#include "base/thread_pool.h"
 
 // As many as keep a disk, or some servers of files, busy; they wait, most of the time.
 #define BLOCKING_THREADS 4
 
-struct bd_blocking {
+struct bd_io_pool {
     atomic_int refs;
     bd_mutex mu;
-    bd_pool *pool;  // guarded by mu until it is there; freed with the last reference
-    bool has_ended; // guarded by mu
+    bd_thread_pool *pool; // guarded by mu until it is there; freed with the last reference
+    bool has_ended;       // guarded by mu
 };
 
 static _Thread_local bool is_here;
@@ -36,36 +36,36 @@ typedef struct work {
     atomic_int state; // work_state
 } work;
 
-bd_blocking *bd_blocking_new(void)
+bd_io_pool *bd_io_pool_new(void)
 {
-    bd_blocking *b = bd_calloc(1, sizeof *b);
+    bd_io_pool *b = bd_calloc(1, sizeof *b);
     atomic_init(&b->refs, 1);
     bd_mutex_init(&b->mu);
     return b;
 }
 
-void bd_blocking_free(bd_blocking *b)
+void bd_io_pool_free(bd_io_pool *b)
 {
     if (!b) return;
     bd_mutex_lock(&b->mu);
     b->has_ended = true;
-    bd_pool *pool = b->pool;
+    bd_thread_pool *pool = b->pool;
     bd_mutex_unlock(&b->mu);
-    if (pool) bd_pool_stop(pool);
-    bd_blocking_unref(b);
+    if (pool) bd_thread_pool_stop(pool);
+    bd_io_pool_unref(b);
 }
 
-bd_blocking *bd_blocking_ref(bd_blocking *b)
+bd_io_pool *bd_io_pool_ref(bd_io_pool *b)
 {
     if (b) atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
     return b;
 }
 
 // The owner's reference lasts until no thread runs any more, so that the last one never goes on a thread of the pool.
-void bd_blocking_unref(bd_blocking *b)
+void bd_io_pool_unref(bd_io_pool *b)
 {
     if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1) return;
-    bd_pool_free(b->pool);
+    bd_thread_pool_free(b->pool);
     bd_mutex_fini(&b->mu);
     bd_free(b);
 }
@@ -111,13 +111,13 @@ static void do_work(void *arg)
 }
 
 // NULL when there is none and the system gives no threads.
-static bd_pool *pool_of(bd_blocking *b)
+static bd_thread_pool *pool_of(bd_io_pool *b)
 {
     BD_STATUS(unwanted);
     if (!b) return NULL;
     bd_mutex_lock(&b->mu);
-    if (!b->pool && !b->has_ended) bd_pool_new("bd-disk", BLOCKING_THREADS, &b->pool, unwanted);
-    bd_pool *pool = b->pool;
+    if (!b->pool && !b->has_ended) bd_thread_pool_new("bd-disk", BLOCKING_THREADS, &b->pool, unwanted);
+    bd_thread_pool *pool = b->pool;
     bd_mutex_unlock(&b->mu);
     return pool;
 }
@@ -132,9 +132,9 @@ static bool hang_on_token(work *w, bd_cancellation *token)
     return false;
 }
 
-void bd_op_block(bd_op_ctx *c, void (*fn)(bd_op_ctx *c))
+void bd_op_run_io(bd_op_ctx *c, void (*fn)(bd_op_ctx *c))
 {
-    bd_pool *pool = pool_of(c->step->blocking);
+    bd_thread_pool *pool = pool_of(c->step->io_pool);
     if (!pool) {
         run_here(c, fn);
         return;
@@ -147,8 +147,9 @@ void bd_op_block(bd_op_ctx *c, void (*fn)(bd_op_ctx *c))
         run_here(c, fn);
         return;
     }
-    bool is_queued = bd_pool_submit(pool, do_work, w); // also when it is dropped by now: there it is freed
-    BD_ASSERT(is_queued);                              // the pool is closed when it is freed
+    bool is_queued =
+        bd_thread_pool_submit(pool, do_work, w); // also when it is dropped by now: there it is freed
+    BD_ASSERT(is_queued);                        // the pool is closed when it is freed
 }
 
 typedef struct plain_work {
@@ -159,23 +160,23 @@ typedef struct plain_work {
 static void do_plain_work(void *arg)
 {
     const plain_work w = *(plain_work *)arg;
-    bd_recycled_free(arg);
+    bd_slab_free(arg);
     is_here = true;
     w.fn(w.arg);
 }
 
-bool bd_blocking_run(bd_blocking *b, void (*fn)(void *arg), void *arg)
+bool bd_io_pool_run(bd_io_pool *b, void (*fn)(void *arg), void *arg)
 {
-    bd_pool *pool = pool_of(b);
+    bd_thread_pool *pool = pool_of(b);
     if (!pool) return false;
-    plain_work *w = bd_recycled_raw(sizeof *w);
+    plain_work *w = bd_slab_alloc_raw(sizeof *w);
     *w = (plain_work){fn, arg};
-    if (bd_pool_submit(pool, do_plain_work, w)) return true;
-    bd_recycled_free(w);
+    if (bd_thread_pool_submit(pool, do_plain_work, w)) return true;
+    bd_slab_free(w);
     return false;
 }
 
-bool bd_blocking_is_here(void)
+bool bd_io_pool_is_here(void)
 {
     return is_here;
 }

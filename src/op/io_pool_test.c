@@ -21,10 +21,10 @@ static void set_ended(bd_op_ctx *c)
     bd_event_set(&BD_CONTAINER_OF(c, execution, ctx)->ended);
 }
 
-static void open_execution(execution *e, bd_blocking *b)
+static void open_execution(execution *e, bd_io_pool *b)
 {
     *e = (execution){0};
-    e->step = (bd_step){.blocking = b, .cancellation = bd_cancellation_new(NULL)};
+    e->step = (bd_step){.io_pool = b, .cancellation = bd_cancellation_new(NULL)};
     e->ctx = (bd_op_ctx){.node = &node, .step = &e->step, .done = set_ended};
     bd_event_init(&e->began);
     bd_event_init(&e->may_end);
@@ -61,15 +61,15 @@ static void block(bd_op_ctx *c)
 static void the_caller_goes_on_while_the_work_blocks(void **state)
 {
     (void)state;
-    bd_blocking *b = bd_blocking_new();
+    bd_io_pool *b = bd_io_pool_new();
     execution e;
     open_execution(&e, b);
-    bd_op_block(&e.ctx, block);
+    bd_op_run_io(&e.ctx, block);
     assert_true(bd_event_wait_until(&e.began, bd_now_ns() + TIMEOUT_NS));
     assert_false(bd_event_is_set(&e.ended));
     bd_event_set(&e.may_end);
     close_execution(&e);
-    bd_blocking_free(b);
+    bd_io_pool_free(b);
 }
 
 enum {
@@ -79,14 +79,14 @@ enum {
 static void what_waits_for_its_turn_ends_when_it_is_cancelled(void **state)
 {
     (void)state;
-    bd_blocking *b = bd_blocking_new();
+    bd_io_pool *b = bd_io_pool_new();
     execution slow[MANY], late;
     for (int i = 0; i < MANY; i++) {
         open_execution(&slow[i], b);
-        bd_op_block(&slow[i].ctx, block);
+        bd_op_run_io(&slow[i].ctx, block);
     }
     open_execution(&late, b);
-    bd_op_block(&late.ctx, block);
+    bd_op_run_io(&late.ctx, block);
     assert_false(bd_event_is_set(&late.ended));
     cancel(&late);
     assert_true(bd_event_is_set(&late.ended)); // though every thread is held
@@ -99,16 +99,16 @@ static void what_waits_for_its_turn_ends_when_it_is_cancelled(void **state)
         close_execution(&slow[i]);
         assert_true(slow[i].has_run);
     }
-    bd_blocking_free(b);
+    bd_io_pool_free(b);
 }
 
 static void what_runs_is_not_cut_short_but_learns_of_it(void **state)
 {
     (void)state;
-    bd_blocking *b = bd_blocking_new();
+    bd_io_pool *b = bd_io_pool_new();
     execution e;
     open_execution(&e, b);
-    bd_op_block(&e.ctx, block);
+    bd_op_run_io(&e.ctx, block);
     assert_true(bd_event_wait_until(&e.began, bd_now_ns() + TIMEOUT_NS));
     cancel(&e);
     assert_false(bd_event_is_set(&e.ended));
@@ -116,24 +116,24 @@ static void what_runs_is_not_cut_short_but_learns_of_it(void **state)
     assert_true(bd_event_wait_until(&e.ended, bd_now_ns() + TIMEOUT_NS));
     assert_error(&e.ctx.status, BRAID_CANCELLED, "SaveV2 was cancelled");
     close_execution(&e);
-    bd_blocking_free(b);
+    bd_io_pool_free(b);
 }
 
 static void a_cancelled_step_begins_nothing(void **state)
 {
     (void)state;
-    bd_blocking *b = bd_blocking_new();
+    bd_io_pool *b = bd_io_pool_new();
     for (int i = 0; i < 2; i++) {
         execution e;
         open_execution(&e, i ? b : NULL);
         cancel(&e);
-        bd_op_block(&e.ctx, block);
+        bd_op_run_io(&e.ctx, block);
         assert_true(bd_event_is_set(&e.ended));
         assert_error(&e.ctx.status, BRAID_CANCELLED, "SaveV2 was cancelled");
         assert_false(e.has_run);
         close_execution(&e);
     }
-    bd_blocking_free(b);
+    bd_io_pool_free(b);
 }
 
 static void without_threads_it_runs_here(void **state)
@@ -142,7 +142,7 @@ static void without_threads_it_runs_here(void **state)
     execution e;
     open_execution(&e, NULL);
     bd_event_set(&e.may_end);
-    bd_op_block(&e.ctx, block);
+    bd_op_run_io(&e.ctx, block);
     assert_true(bd_event_is_set(&e.ended));
     assert_int_equal(e.ctx.status.code, BRAID_OK);
     close_execution(&e);
@@ -155,18 +155,18 @@ static void cancelling_races_with_its_turn(void **state)
     enum {
         ROUNDS = 300
     };
-    bd_blocking *b = bd_blocking_new();
+    bd_io_pool *b = bd_io_pool_new();
     for (int i = 0; i < ROUNDS; i++) {
         execution e;
         open_execution(&e, b);
         bd_event_set(&e.may_end);
-        bd_op_block(&e.ctx, block);
+        bd_op_run_io(&e.ctx, block);
         cancel(&e);
         assert_true(bd_event_wait_until(&e.ended, bd_now_ns() + TIMEOUT_NS));
         assert_true(e.ctx.status.code == BRAID_CANCELLED || e.has_run);
         close_execution(&e);
     }
-    bd_blocking_free(b);
+    bd_io_pool_free(b);
 }
 
 int main(void)

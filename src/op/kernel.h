@@ -49,14 +49,14 @@ braid_code bd_kernel_find(const braid_op *node, const char *device_type, const b
 bd_dtype_set bd_kernel_types(const bd_kernel *k, const char *attr);
 
 // Why Braid does not have an op of TensorFlow's and is not about to: "it is for TPUs". NULL: no such reason is known.
-const char *bd_op_refusal(const char *op_type);
+const char *bd_op_unsupported(const char *op_type);
 
 // The attr of a fused node that says what it stands for: name and op, one after the other, of each node, in the order in which they
 // would have run.
-#define BD_PARTS_ATTR "_parts"
+#define BD_FUSED_NODES_ATTR "_parts"
 
 // Whom an error of `node` in part `part` is to name: see bd_op_ctx.failed_part.
-void bd_node_part(const braid_op *node, int part, const char **name, const char **op_type);
+void bd_node_fused(const braid_op *node, int part, const char **name, const char **op_type);
 
 // What travels along an edge: a tensor, or a reference to a variable.
 typedef struct bd_value {
@@ -114,7 +114,7 @@ void bd_output_ref(bd_op_ctx *c, int i, bd_variable *v); // takes one more refer
 // The kernel's error. The executor adds the node: ` [[{{node NAME}}]]`. Only the first counts.
 void bd_op_fail(bd_op_ctx *c, braid_code code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void bd_op_fail_status(bd_op_ctx *c, const braid_status *st);
-// The error is that of node `part` of those that the fused node stands for (attr BD_PARTS_ATTR): messages name that one.
+// The error is that of node `part` of those that the fused node stands for (attr BD_FUSED_NODES_ATTR): messages name that one.
 void bd_op_fail_part(bd_op_ctx *c, int part);
 static inline bool bd_op_failed(const bd_op_ctx *c)
 {

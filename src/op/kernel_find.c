@@ -156,7 +156,7 @@ braid_code bd_kernel_find(const braid_op *node, const char *device_type, const b
 {
     *kernel = NULL;
     if (!node->def) {
-        const char *why = bd_op_refusal(node->op_type);
+        const char *why = bd_op_unsupported(node->op_type);
         return bd_fail(st, BRAID_NOT_FOUND, "Op type not registered '%s' in this process (node '%s')%s%s",
                        node->op_type, node->name, why ? ": " : "", why ? why : "");
     }

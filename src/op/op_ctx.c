@@ -78,9 +78,9 @@ void bd_op_fail_part(bd_op_ctx *c, int part)
     c->failed_part = part + 1;
 }
 
-void bd_node_part(const braid_op *node, int part, const char **name, const char **op_type)
+void bd_node_fused(const braid_op *node, int part, const char **name, const char **op_type)
 {
-    const bd_attr *parts = bd_node_attr(node, BD_PARTS_ATTR);
+    const bd_attr *parts = bd_node_attr(node, BD_FUSED_NODES_ATTR);
     *name = node->name;
     *op_type = node->op_type;
     if (part == 0 || !parts || parts->item_kind != BD_ATTR_STRING || 2 * part > parts->list.count) return;

@@ -1,7 +1,7 @@
 // What kernels call: outputs over the memory of inputs, errors, choosing a kernel, loops over threads.
 // labels: concurrent
-#include "base/thread_pool.h"
 #include "base/testing/test.h"
+#include "base/thread_pool.h"
 #include "op/kernel_widen.h"
 
 // ---- Outputs ----
@@ -222,8 +222,8 @@ static void a_loop_over_threads_does_everything_once(void **state)
 {
     (void)state;
     BD_STATUS(st);
-    bd_pool *pool;
-    bd_pool_new("test", 3, &pool, st);
+    bd_thread_pool *pool;
+    bd_thread_pool_new("test", 3, &pool, st);
     assert_ok(st);
     bd_step step = {.pool = pool};
     bd_op_ctx c = {.step = &step};
@@ -234,9 +234,9 @@ static void a_loop_over_threads_does_everything_once(void **state)
     }
     touch_all(&c, 1500, 1000);
     assert_int_equal(atomic_load(&pieces), 1); // not worth two
-    bd_pool_close(pool);
+    bd_thread_pool_close(pool);
     touch_all(&c, COUNT, 10); // nobody helps any more
-    bd_pool_free(pool);
+    bd_thread_pool_free(pool);
     step.pool = NULL;
     touch_all(&c, COUNT, 10);
     assert_int_equal(atomic_load(&pieces), 1);

@@ -105,13 +105,13 @@ static void not_found(const char *wanted, braid_status *st)
     for (size_t i = 0; i < bd_op_table_len; i++)
         if (is_like(bd_op_table[i].name, wanted))
             bd_strbuf_appendf(&like, "%s%s", like.len ? ", " : ": there are ", bd_op_table[i].name);
-    const char *why = bd_op_refusal(wanted);
+    const char *why = bd_op_unsupported(wanted);
     bd_fail(st, BRAID_NOT_FOUND, "No op has the name '%s'%s%s%s", wanted, why ? ": " : "", why ? why : "",
             bd_strbuf_str(&like));
     bd_strbuf_fini(&like);
 }
 
-char *braid_op_page(const char *name, braid_status *status)
+char *braid_op_doc(const char *name, braid_status *status)
 {
     BD_STATUS(own);
     braid_status *st = status ? status : own;

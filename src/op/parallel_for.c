@@ -4,8 +4,8 @@
 // helper ever starts; it then waits only for pieces that a helper has begun. Helpers that come late find
 // nothing and drop their reference to the job.
 #include "base/alloc.h"
-#include "base/thread_pool.h"
 #include "base/thread.h"
+#include "base/thread_pool.h"
 #include "op/kernel.h"
 
 // More pieces than threads, so that a slow thread does not hold up the others.
@@ -51,8 +51,8 @@ void bd_parallel_for(bd_op_ctx *c, int64_t count, int64_t grain,
 {
     if (count <= 0) return;
     if (grain < 1) grain = 1;
-    bd_pool *pool = c->step ? c->step->pool : NULL;
-    int64_t threads = pool ? bd_pool_threads(pool) : 1;
+    bd_thread_pool *pool = c->step ? c->step->pool : NULL;
+    int64_t threads = pool ? bd_thread_pool_threads(pool) : 1;
     int64_t pieces = bd_min(count / grain, threads * PIECES_PER_THREAD);
     if (threads < 2 || pieces < 2) {
         fn(arg, 0, count);
@@ -67,7 +67,7 @@ void bd_parallel_for(bd_op_ctx *c, int64_t count, int64_t grain,
     bd_event_init(&j->done);
     for (int64_t i = 0; i < helpers; i++) {
         atomic_fetch_add_explicit(&j->refs, 1, memory_order_relaxed);
-        if (!bd_pool_submit(pool, help, j)) job_unref(j);
+        if (!bd_thread_pool_submit(pool, help, j)) job_unref(j);
     }
     take_pieces(j);
     bd_event_wait(&j->done); // for pieces that helpers have begun: fn does not wait

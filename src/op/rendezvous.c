@@ -62,7 +62,7 @@ static bool is_device(const char *text, size_t len)
     return len > 5 && memcmp(text, "/job:", 5) == 0;
 }
 
-braid_code bd_rendezvous_key_parse(const char *text, size_t len, bd_rendezvous_key_parts *parts,
+braid_code bd_rendezvous_key_parse(const char *text, size_t len, bd_rendezvous_parsed_key *parsed,
                                    braid_status *st)
 {
     enum {
@@ -83,18 +83,18 @@ braid_code bd_rendezvous_key_parse(const char *text, size_t len, bd_rendezvous_k
         if (!separator) break;
         rest = separator + 1;
     }
-    *parts = (bd_rendezvous_key_parts){0};
+    *parsed = (bd_rendezvous_parsed_key){0};
     if (count != PIECES || !is_device(piece[0], piece_len[0]) ||
-        !parse_hex(piece[1], piece_len[1], &parts->src_incarnation) || !is_device(piece[2], piece_len[2]) ||
+        !parse_hex(piece[1], piece_len[1], &parsed->src_incarnation) || !is_device(piece[2], piece_len[2]) ||
         piece_len[3] == 0 || !is_frame_and_iteration(piece[4], piece_len[4])) {
         int shown = len > 512 ? 512 : (int)len; // as much of a peer's text as a message needs
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "Invalid rendezvous key: %.*s", shown, text);
     }
-    parts->src_device = piece[0];
-    parts->src_device_len = piece_len[0];
-    parts->dst_device = piece[2];
-    parts->dst_device_len = piece_len[2];
-    parts->edge = piece[3];
-    parts->edge_len = piece_len[3];
+    parsed->src_device = piece[0];
+    parsed->src_device_len = piece_len[0];
+    parsed->dst_device = piece[2];
+    parsed->dst_device_len = piece_len[2];
+    parsed->edge = piece[3];
+    parsed->edge_len = piece_len[3];
     return BRAID_OK;
 }

@@ -22,13 +22,13 @@ char *bd_rendezvous_key_format(const char *src_device, uint64_t src_incarnation,
 bd_rendezvous_key bd_rendezvous_key_of(const char *text);
 
 // Its parts, as pieces of the text.
-typedef struct bd_rendezvous_key_parts {
+typedef struct bd_rendezvous_parsed_key {
     const char *src_device, *dst_device, *edge;
     size_t src_device_len, dst_device_len, edge_len;
     uint64_t src_incarnation;
-} bd_rendezvous_key_parts;
+} bd_rendezvous_parsed_key;
 // InvalidArgument for a text that is no key.
-braid_code bd_rendezvous_key_parse(const char *text, size_t len, bd_rendezvous_key_parts *parts,
+braid_code bd_rendezvous_key_parse(const char *text, size_t len, bd_rendezvous_parsed_key *parsed,
                                    braid_status *st);
 
 // Called exactly once for each receive, on any thread, with no lock held: with the tensor (borrowed for the call; take

@@ -14,11 +14,11 @@ static void a_key_is_the_text_that_tensorflow_makes(void **state)
     bd_free(text);
     text = bd_rendezvous_key_format(PS, UINT64_MAX, WORKER, "x:0", UINT64_MAX, 12);
     assert_string_equal(text, PS ";ffffffffffffffff;" WORKER ";x:0;18446744073709551615:12");
-    bd_rendezvous_key_parts parts;
+    bd_rendezvous_parsed_key parsed;
     BD_STATUS(st);
-    bd_rendezvous_key_parse(text, strlen(text), &parts, st);
+    bd_rendezvous_key_parse(text, strlen(text), &parsed, st);
     assert_ok(st);
-    assert_int_equal(parts.src_incarnation, UINT64_MAX);
+    assert_int_equal(parsed.src_incarnation, UINT64_MAX);
     bd_free(text);
 }
 
@@ -26,7 +26,7 @@ static void a_key_falls_apart_into_what_it_was_made_of(void **state)
 {
     (void)state;
     static const char text[] = PS ";00000000000000aB;" WORKER ";edge_7_W/read;5:3 and more";
-    bd_rendezvous_key_parts p;
+    bd_rendezvous_parsed_key p;
     BD_STATUS(st);
     bd_rendezvous_key_parse(text, strlen(text) - strlen(" and more"), &p, st);
     assert_ok(st);
@@ -58,7 +58,7 @@ static void what_is_no_key_is_refused(void **state)
         PS ";1f;" WORKER ";edge;:",
     };
     for (size_t i = 0; i < BD_COUNTOF(bad); i++) {
-        bd_rendezvous_key_parts p;
+        bd_rendezvous_parsed_key p;
         BD_STATUS(st);
         bd_rendezvous_key_parse(bad[i], strlen(bad[i]), &p, st);
         assert_error(st, BRAID_INVALID_ARGUMENT, "Invalid rendezvous key");

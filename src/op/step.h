@@ -6,9 +6,9 @@
 #include "op/rendezvous.h"
 #include "op/resource.h"
 
-struct bd_pool;
-typedef struct bd_blocking bd_blocking;   // op/io_pool.h
-typedef struct bd_functions bd_functions; // op/function.h
+struct bd_thread_pool;
+typedef struct bd_io_pool bd_io_pool;                   // op/io_pool.h
+typedef struct bd_function_runtime bd_function_runtime; // op/function.h
 
 // Values handed in and out by position: what _Arg and _Retval use.
 typedef struct bd_call_frame {
@@ -19,21 +19,21 @@ typedef struct bd_call_frame {
 } bd_call_frame;
 
 // Collects NodeExecStats when a run asks for them.
-typedef struct bd_step_stats bd_step_stats; // src/runtime/step_stats_collector.h
+typedef struct bd_step_stats_collector bd_step_stats_collector; // src/runtime/step_stats_collector.h
 
 typedef struct bd_step {
     int64_t id;
-    bd_rendezvous *rendezvous;     // not owned; NULL when the plan has no Send or Recv
-    bd_cancellation *cancellation; // not owned
-    bd_resources *resources;       // of the device; not owned
-    const char *container;         // the step's own container in `resources`, for temporary resources
-    bd_call_frame *frame;          // NULL when there is none
-    struct bd_pool *pool;          // where a kernel may spread work; not owned
-    bd_blocking *blocking;         // of the device, for work that blocks on the disk; not owned; NULL: none
-    bd_step_stats *stats;          // NULL when not asked for
+    bd_rendezvous *rendezvous;      // not owned; NULL when the plan has no Send or Recv
+    bd_cancellation *cancellation;  // not owned
+    bd_resources *resources;        // of the device; not owned
+    const char *container;          // the step's own container in `resources`, for temporary resources
+    bd_call_frame *frame;           // NULL when there is none
+    struct bd_thread_pool *pool;    // where a kernel may spread work; not owned
+    bd_io_pool *io_pool;            // of the device, for work that blocks on the disk; not owned; NULL: none
+    bd_step_stats_collector *stats; // NULL when not asked for
     struct bd_collectives *collectives; // op/collective.h; not owned; NULL: none
     const char *collective_leader;      // the task that leads their groups; not owned; NULL: this process
-    bd_functions *functions;            // that nodes may call; not owned; NULL: none
+    bd_function_runtime *functions;     // that nodes may call; not owned; NULL: none
     int call_depth;                     // functions that called each other down to this step
 } bd_step;
 

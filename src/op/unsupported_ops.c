@@ -32,7 +32,7 @@ static const family families[] = {
     {"PyFunc", false, "a server cannot call functions of the client's Python"},
 };
 
-const char *bd_op_refusal(const char *op_type)
+const char *bd_op_unsupported(const char *op_type)
 {
     for (size_t i = 0; i < BD_COUNTOF(families); i++) {
         const char *at = strstr(op_type, families[i].part);

@@ -18,7 +18,7 @@ void bd_proto_arena_fini(bd_proto_arena *arena)
 {
     for (struct bd_proto_chunk *chunk = arena->chunks, *older; chunk; chunk = older) {
         older = chunk->older;
-        bd_recycled_free(chunk);
+        bd_slab_free(chunk);
     }
     *arena = (bd_proto_arena){0};
 }
@@ -31,7 +31,7 @@ static bool add_chunk(bd_proto_arena *arena, size_t need)
     if (bytes > arena->limit - arena->held) bytes = arena->limit - arena->held;
     if (bytes < need) bytes = need;
     if (bytes > arena->limit - arena->held) return false;
-    struct bd_proto_chunk *chunk = bd_recycled_try(sizeof *chunk + bytes);
+    struct bd_proto_chunk *chunk = bd_slab_try_alloc(sizeof *chunk + bytes);
     if (!chunk) return false;
     chunk->older = arena->chunks;
     arena->chunks = chunk;
@@ -136,14 +136,14 @@ void *bd_proto_unpack_message(const ProtobufCMessageDescriptor *type, const bd_m
         too_large(type, in->bytes, st);
         return NULL;
     }
-    void *block = bd_recycled_try(in->bytes);
+    void *block = bd_slab_try_alloc(in->bytes);
     if (!block) {
         no_memory(type, in->bytes, st);
         return NULL;
     }
     bd_message_gather(in, block);
     void *message = bd_proto_unpack(type, block, in->bytes, arena, st);
-    bd_recycled_free(block);
+    bd_slab_free(block);
     return message;
 }
 
@@ -226,11 +226,11 @@ braid_code bd_wire_split(const bd_message *in, const ProtobufCMessageDescriptor 
     size_t len = measure_rest(bd_wire_reader_of(in), field);
     if (len == SIZE_MAX) return malformed(type, in->bytes, st);
     if (len > BD_PROTO_BYTES_MAX) return too_large(type, len, st);
-    uint8_t *block = bd_recycled_try(len);
+    uint8_t *block = bd_slab_try_alloc(len);
     if (!block) return no_memory(type, len, st);
     braid_code code = split(bd_wire_reader_of(in), field, fn, arg, block, st);
     if (code) {
-        bd_recycled_free(block);
+        bd_slab_free(block);
         return code;
     }
     *rest = block;
@@ -245,7 +245,7 @@ void *bd_proto_unpack_split(const ProtobufCMessageDescriptor *type, const bd_mes
     size_t len;
     if (bd_wire_split(in, type, field, fn, arg, &rest, &len, st)) return NULL;
     void *message = bd_proto_unpack(type, rest, len, arena, st);
-    bd_recycled_free(rest);
+    bd_slab_free(rest);
     return message;
 }
 

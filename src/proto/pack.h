@@ -59,7 +59,7 @@ void bd_proto_pack_message(const ProtobufCMessage *message, bd_message *out);
 typedef braid_code (*bd_wire_split_fn)(bd_wire_reader *sub, void *arg, braid_status *st);
 
 // Goes through the top-level fields of `in`: calls fn for each occurrence of the BYTES field `field` and gathers all other
-// fields, in order, into *rest (bd_recycled_free), *rest_len bytes. InvalidArgument (naming `type`) when the top level is
+// fields, in order, into *rest (bd_slab_free), *rest_len bytes. InvalidArgument (naming `type`) when the top level is
 // malformed, ResourceExhausted when the rest is too large. On an error *rest is NULL.
 braid_code bd_wire_split(const bd_message *in, const ProtobufCMessageDescriptor *type, uint32_t field,
                          bd_wire_split_fn fn, void *arg, void **rest, size_t *rest_len, braid_status *st);

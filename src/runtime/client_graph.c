@@ -17,7 +17,7 @@ typedef struct preparer {
     const bd_run_signature *signature;
     bd_feed_style style;
     const bd_device_info *client;
-    bd_prepared *out;
+    bd_client_graph *out;
     braid_out *feeds;      // outputs of the source graph [feed_count]
     braid_out *fetches;    // the same [fetch_count]
     braid_out *from, *to;  // of connections, outputs of the source graph [connection_count]
@@ -371,7 +371,7 @@ static braid_code build(preparer *p, braid_status *st)
 {
     braid_code code = find_all(p, st);
     if (code) return code;
-    bd_prepared *out = p->out;
+    bd_client_graph *out = p->out;
     for (int i = 0; i < out->feed_count; i++)
         set_endpoint(p, &out->feeds[i], p->feeds[i]);
     for (int i = 0; i < out->fetch_count; i++)
@@ -390,12 +390,12 @@ static braid_code build(preparer *p, braid_status *st)
     return code;
 }
 
-braid_code bd_prepare(const braid_graph *g, const bd_run_signature *signature, bd_feed_style style,
-                      const bd_device_info *client_device, bd_prepared *out, braid_status *st)
+braid_code bd_client_graph_build(const braid_graph *g, const bd_run_signature *signature, bd_feed_style style,
+                                 const bd_device_info *client_device, bd_client_graph *out, braid_status *st)
 {
     BD_ASSERT(style == BD_FEED_BY_CALL_FRAME || client_device);
     size_t feed_count = (size_t)signature->feed_count, fetch_count = (size_t)signature->fetch_count;
-    *out = (bd_prepared){.feed_count = signature->feed_count, .fetch_count = signature->fetch_count};
+    *out = (bd_client_graph){.feed_count = signature->feed_count, .fetch_count = signature->fetch_count};
     bd_graph_init(&out->graph);
     out->graph.producer = g->producer;
     out->graph.min_consumer = g->min_consumer;
@@ -417,16 +417,16 @@ braid_code bd_prepare(const braid_graph *g, const bd_run_signature *signature, b
     bd_free(p.map);
     bd_array_free(&p.roots);
     bd_array_free(&p.replacements);
-    if (code) bd_prepared_fini(out);
+    if (code) bd_client_graph_fini(out);
     return code;
 }
 
-void bd_prepared_fini(bd_prepared *p)
+void bd_client_graph_fini(bd_client_graph *p)
 {
     bd_graph_fini(&p->graph);
     bd_free(p->feeds);
     bd_free(p->fetches);
-    *p = (bd_prepared){0};
+    *p = (bd_client_graph){0};
 }
 
 char *bd_endpoint_key(const bd_endpoint *e, uint64_t device_incarnation)

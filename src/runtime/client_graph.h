@@ -20,7 +20,7 @@ typedef struct bd_run_signature {
 } bd_run_signature;
 
 // What a session keeps at once of callables, and of partial runs; more is ResourceExhausted.
-#define BD_SESSION_KEPT_MAX 65536
+#define BD_SESSION_HANDLES_MAX 65536
 
 typedef enum bd_feed_style {
     BD_FEED_BY_CALL_FRAME, // _Arg and _Retval: position i of the signature
@@ -34,20 +34,20 @@ typedef struct bd_endpoint {
     braid_dtype dtype;
 } bd_endpoint;
 
-typedef struct bd_prepared {
+typedef struct bd_client_graph {
     braid_graph graph;
     bd_endpoint *feeds, *fetches; // in the order of the signature; strings live in `graph`
     int feed_count, fetch_count;
-} bd_prepared;
+} bd_client_graph;
 
 // Makes the graph of one run signature from the placed graph `g` (which the caller keeps from changing). NotFound: "FeedInputs: unable to
 // find feed output NAME", "FetchOutputs node NAME: not found", "PruneForTargets: Some target nodes not found: ..."; InvalidArgument: "Duplicated feeds",
 // "NAME is both fed and fetched.", "Must specify at least one target to fetch or execute.", "Requested tensor connection from unknown
 // node", "... would create a cycle".
 // `client_device` is where nodes are that have no place.
-braid_code bd_prepare(const braid_graph *g, const bd_run_signature *signature, bd_feed_style style,
-                      const bd_device_info *client_device, bd_prepared *out, braid_status *st);
-void bd_prepared_fini(bd_prepared *p);
+braid_code bd_client_graph_build(const braid_graph *g, const bd_run_signature *signature, bd_feed_style style,
+                                 const bd_device_info *client_device, bd_client_graph *out, braid_status *st);
+void bd_client_graph_fini(bd_client_graph *p);
 
 // The rendezvous key of feed or fetch `e`, as worker and master both make it (new memory). Both its ends are the device of the node, so
 // that a worker, TensorFlow's too, takes it for a tensor of its own.

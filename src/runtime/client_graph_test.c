@@ -32,10 +32,10 @@ static braid_graph *make_graph(void)
     return g;
 }
 
-static void prepare(const braid_graph *g, bd_run_signature s, bd_feed_style style, bd_prepared *out)
+static void prepare(const braid_graph *g, bd_run_signature s, bd_feed_style style, bd_client_graph *out)
 {
     BD_STATUS(st);
-    bd_prepare(g, &s, style, &client, out, st);
+    bd_client_graph_build(g, &s, style, &client, out, st);
     assert_ok(st);
 }
 
@@ -43,7 +43,7 @@ static void a_connected_output_comes_from_another(void **state)
 {
     (void)state;
     braid_graph *g = make_graph();
-    bd_prepared p;
+    bd_client_graph p;
     prepare(g,
             (bd_run_signature){.fetches = NAMES("z:0"),
                                .fetch_count = 1,
@@ -54,7 +54,7 @@ static void a_connected_output_comes_from_another(void **state)
     const braid_op *w = braid_graph_find(&p.graph, "w");
     assert_null(braid_graph_find(&p.graph, "x"));
     assert_ptr_equal(braid_graph_find(&p.graph, "y")->inputs[0].op, w);
-    bd_prepared_fini(&p);
+    bd_client_graph_fini(&p);
     // Who waits for a connected placeholder waits for what stands for it.
     prepare(g,
             (bd_run_signature){.targets = NAMES("t"),
@@ -66,14 +66,15 @@ static void a_connected_output_comes_from_another(void **state)
     const braid_op *t = braid_graph_find(&p.graph, "t");
     assert_int_equal(t->control_count, 2);
     assert_ptr_equal(t->controls[1], braid_graph_find(&p.graph, "w"));
-    bd_prepared_fini(&p);
+    bd_client_graph_fini(&p);
     BD_STATUS(st);
     const bd_run_signature cycle = {.targets = NAMES("t"),
                                     .target_count = 1,
                                     .connect_from = NAMES("z:0"),
                                     .connect_to = NAMES("y:0"),
                                     .connection_count = 1};
-    assert_int_equal(bd_prepare(g, &cycle, BD_FEED_BY_CALL_FRAME, &client, &p, st), BRAID_INVALID_ARGUMENT);
+    assert_int_equal(bd_client_graph_build(g, &cycle, BD_FEED_BY_CALL_FRAME, &client, &p, st),
+                     BRAID_INVALID_ARGUMENT);
     assert_non_null(strstr(st->message, "\"y\" and \"z\" would create a cycle"));
     // Two that are no cycle each.
     braid_out b = tg_placeholder(g, "b", BRAID_FLOAT);
@@ -83,7 +84,8 @@ static void a_connected_output_comes_from_another(void **state)
                                    .connect_from = NAMES("c:0", "y:0"),
                                    .connect_to = NAMES("x:0", "b:0"),
                                    .connection_count = 2};
-    assert_int_equal(bd_prepare(g, &both, BD_FEED_BY_CALL_FRAME, &client, &p, st), BRAID_INVALID_ARGUMENT);
+    assert_int_equal(bd_client_graph_build(g, &both, BD_FEED_BY_CALL_FRAME, &client, &p, st),
+                     BRAID_INVALID_ARGUMENT);
     assert_non_null(strstr(st->message, "\"b\" and \"y\" would create a cycle"));
     braid_graph_free(g);
 }
@@ -92,7 +94,7 @@ static void only_what_is_needed_is_there(void **state)
 {
     (void)state;
     braid_graph *g = make_graph();
-    bd_prepared p;
+    bd_client_graph p;
     prepare(
         g,
         (bd_run_signature){.feeds = NAMES("x"), .feed_count = 1, .fetches = NAMES("z:0"), .fetch_count = 1},
@@ -106,7 +108,7 @@ static void only_what_is_needed_is_there(void **state)
     assert_string_equal(arg->assigned_device, WORKER);
     assert_ptr_equal(braid_graph_find(&p.graph, "y")->inputs[0].op, arg);
     assert_string_equal(braid_graph_find(&p.graph, "_retval_z_0")->assigned_device, PS);
-    bd_prepared_fini(&p);
+    bd_client_graph_fini(&p);
     braid_graph_free(g);
 }
 
@@ -114,7 +116,7 @@ static void feeds_and_fetches_go_by_rendezvous_under_their_names(void **state)
 {
     (void)state;
     braid_graph *g = make_graph();
-    bd_prepared p;
+    bd_client_graph p;
     prepare(g,
             (bd_run_signature){
                 .feeds = NAMES("y"), .feed_count = 1, .fetches = NAMES("w", "z:0"), .fetch_count = 2},
@@ -138,7 +140,7 @@ static void feeds_and_fetches_go_by_rendezvous_under_their_names(void **state)
     assert_string_equal(fetch, PS ";0000000000000077;" PS ";w:0;0:0");
     bd_free(feed);
     bd_free(fetch);
-    bd_prepared_fini(&p);
+    bd_client_graph_fini(&p);
     braid_graph_free(g);
 }
 
@@ -146,7 +148,7 @@ static void a_target_brings_what_it_waits_for_and_a_fed_placeholder_is_no_one(vo
 {
     (void)state;
     braid_graph *g = make_graph();
-    bd_prepared p;
+    bd_client_graph p;
     prepare(g,
             (bd_run_signature){
                 .feeds = NAMES("x"), .feed_count = 1, .targets = NAMES("t", "x"), .target_count = 2},
@@ -156,7 +158,7 @@ static void a_target_brings_what_it_waits_for_and_a_fed_placeholder_is_no_one(vo
     assert_null(braid_graph_find(&p.graph, "x"));
     assert_int_equal(t->control_count, 2);
     assert_true(t->controls[0] == arg || t->controls[1] == arg);
-    bd_prepared_fini(&p);
+    bd_client_graph_fini(&p);
     braid_graph_free(g);
 }
 
@@ -208,9 +210,9 @@ static void what_does_not_exist_is_an_error(void **state)
     };
     braid_graph *g = make_graph();
     for (size_t i = 0; i < BD_COUNTOF(cases); i++) {
-        bd_prepared p;
+        bd_client_graph p;
         BD_STATUS(st);
-        bd_prepare(g, &cases[i].s, BD_FEED_BY_CALL_FRAME, NULL, &p, st);
+        bd_client_graph_build(g, &cases[i].s, BD_FEED_BY_CALL_FRAME, NULL, &p, st);
         assert_error(st, cases[i].code, cases[i].text);
     }
     braid_graph_free(g);

@@ -7,7 +7,7 @@
 // What a CPU device says of itself; TensorFlow's own default.
 #define DEFAULT_MEMORY_LIMIT ((int64_t)256 << 20)
 
-bd_device *bd_device_new(const char *task_name, const char *type, int index, bd_pool *pool)
+bd_device *bd_device_new(const char *task_name, const char *type, int index, bd_thread_pool *pool)
 {
     bd_device *d = bd_calloc(1, sizeof *d);
     d->name = bd_asprintf("%s/device:%s:%d", task_name, type, index);
@@ -18,7 +18,7 @@ bd_device *bd_device_new(const char *task_name, const char *type, int index, bd_
     d->memory_limit = DEFAULT_MEMORY_LIMIT;
     d->resources = bd_resources_new();
     d->pool = pool;
-    d->blocking = bd_blocking_new();
+    d->io_pool = bd_io_pool_new();
     return d;
 }
 
@@ -26,8 +26,8 @@ void bd_device_close(bd_device *d)
 {
     bd_resources_clear(d->resources,
                        NULL); // what works in the background gives up, so that its threads can end
-    bd_blocking_free(d->blocking);
-    d->blocking = NULL;
+    bd_io_pool_free(d->io_pool);
+    d->io_pool = NULL;
 }
 
 void bd_device_free(bd_device *d)

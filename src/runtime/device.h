@@ -13,12 +13,12 @@ typedef struct bd_device {
     uint64_t incarnation; // drawn at start; a peer that holds an old one gets Aborted
     int64_t memory_limit;
     bd_resources *resources;
-    bd_pool *pool;         // not owned
-    bd_blocking *blocking; // for kernels that block on the disk
+    bd_thread_pool *pool; // not owned
+    bd_io_pool *io_pool;  // for kernels that block on the disk
 } bd_device;
 
 // A device of this process. `task_name` is "/job:J/replica:0/task:N".
-bd_device *bd_device_new(const char *task_name, const char *type, int index, bd_pool *pool);
+bd_device *bd_device_new(const char *task_name, const char *type, int index, bd_thread_pool *pool);
 // No step runs and none will: empties its containers and ends its threads. Before the pool is freed, which what works in the
 // background of its resources (iterators of data sets) may use until then. Once or again.
 void bd_device_close(bd_device *d);

@@ -29,13 +29,13 @@ braid_code bd_direct_make_callable(bd_session *base, const bd_run_signature *sig
                            st)) {
         c->what = what;
         bd_mutex_lock(&s->mu);
-        is_kept = bd_imap_count(&s->callables) < BD_SESSION_KEPT_MAX;
+        is_kept = bd_imap_count(&s->callables) < BD_SESSION_HANDLES_MAX;
         *handle = s->callables_made;
         if (is_kept) bd_imap_put(&s->callables, (uint64_t)s->callables_made++, c);
         bd_mutex_unlock(&s->mu);
         if (!is_kept)
             bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "The session has %d callables: release some",
-                    BD_SESSION_KEPT_MAX);
+                    BD_SESSION_HANDLES_MAX);
     }
     if (!is_kept) callable_free(c);
     return st->code;

@@ -49,7 +49,7 @@ static char *key_of(const bd_direct_session *s, const bd_endpoint *e)
     return bd_endpoint_key(e, incarnation);
 }
 
-static partial_plan *plan_new(const bd_direct_session *s, const bd_prepared *prepared)
+static partial_plan *plan_new(const bd_direct_session *s, const bd_client_graph *prepared)
 {
     partial_plan *p = bd_calloc(1, sizeof *p);
     atomic_init(&p->refs, 1);
@@ -68,16 +68,17 @@ static braid_code compile(void *arg, const bd_run_signature *signature, bd_cance
 {
     (void)cancellation; // waits for nobody
     bd_direct_session *s = arg;
-    bd_prepared prepared;
+    bd_client_graph prepared;
     bd_mutex_lock(&s->graph_mu);
-    braid_code code = bd_prepare(&s->graph, signature, BD_FEED_BY_RENDEZVOUS, &s->infos[0], &prepared, st);
+    braid_code code =
+        bd_client_graph_build(&s->graph, signature, BD_FEED_BY_RENDEZVOUS, &s->infos[0], &prepared, st);
     bd_mutex_unlock(&s->graph_mu);
     if (code) return code;
     partial_plan *p = plan_new(s, &prepared);
     const bd_local_devices devices = {.devices = s->devices, .infos = s->infos, .count = s->device_count};
     code = bd_executable_compile(&prepared.graph, &devices, s->disabled_rewrites, s->kernels, &p->executable,
                                  st);
-    bd_prepared_fini(&prepared);
+    bd_client_graph_fini(&prepared);
     if (code) {
         plan_unref(p);
         return code;
@@ -93,10 +94,10 @@ const bd_plan_cache_ops bd_direct_partial_plan_ops = {
 
 typedef struct partial_run {
     bd_direct_session *session;
-    partial_plan *plan;     // a reference
-    int *order;             // feed i that was set up is the plan's order[i]; fetches behind them
-    bd_partial_calls calls; // guarded by the session's mu
-    bool has_begun;         // guarded by the session's mu
+    partial_plan *plan;         // a reference
+    int *order;                 // feed i that was set up is the plan's order[i]; fetches behind them
+    bd_partial_run_state calls; // guarded by the session's mu
+    bool has_begun;             // guarded by the session's mu
     bd_step step;
     char container[BD_DIRECT_CONTAINER_MAX];
     bd_mutex mu;
@@ -112,7 +113,7 @@ static void unref(partial_run *p)
     if (atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1) return;
     bd_rendezvous_unref(p->step.rendezvous);
     bd_cancellation_unref(p->step.cancellation);
-    bd_partial_calls_fini(&p->calls);
+    bd_partial_run_state_fini(&p->calls);
     bd_status_fini(&p->status);
     bd_cond_fini(&p->changed);
     bd_mutex_fini(&p->mu);
@@ -326,10 +327,10 @@ static braid_code check_fetches(const call *c, braid_status *st)
 {
     bd_direct_session *s = c->run->session;
     bd_mutex_lock(&s->mu);
-    bool *is_over = bd_partial_calls_copy_over(&c->run->calls);
+    bool *is_over = bd_partial_run_state_copy_over(&c->run->calls);
     bd_mutex_unlock(&s->mu);
     bd_mutex_lock(&s->graph_mu);
-    bd_partial_calls_check(&c->run->calls.signature, is_over, c->signature, c->positions, &s->graph, st);
+    bd_partial_run_state_check(&c->run->calls.signature, is_over, c->signature, c->positions, &s->graph, st);
     bd_mutex_unlock(&s->graph_mu);
     bd_free(is_over);
     return st->code;
@@ -343,15 +344,15 @@ static braid_code take(call *c, braid_status *st)
     const int count = c->signature->feed_count + c->signature->fetch_count;
     bool begins = false;
     bd_mutex_lock(&s->mu);
-    if (!bd_partial_calls_find(&p->calls, c->signature, c->positions, st)) {
-        c->is_last = bd_partial_calls_take(&p->calls, c->positions, count);
+    if (!bd_partial_run_state_find(&p->calls, c->signature, c->positions, st)) {
+        c->is_last = bd_partial_run_state_take(&p->calls, c->positions, count);
         begins = !p->has_begun;
         p->has_begun = true;
     }
     bd_mutex_unlock(&s->mu);
     if (!begins) return st->code;
     atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
-    if (!bd_pool_submit(s->pool, run_plan, p)) run_plan(p);
+    if (!bd_thread_pool_submit(s->pool, run_plan, p)) run_plan(p);
     return BRAID_OK;
 }
 
@@ -359,7 +360,7 @@ static braid_code prepare(call *c, braid_status *st)
 {
     bd_direct_session *s = c->run->session;
     bd_mutex_lock(&s->mu);
-    bd_partial_calls_find(&c->run->calls, c->signature, c->positions, st);
+    bd_partial_run_state_find(&c->run->calls, c->signature, c->positions, st);
     bd_mutex_unlock(&s->mu);
     if (st->code || check_fetches(c, st)) return st->code;
     return take(c, st);
@@ -399,7 +400,7 @@ static partial_run *partial_new(bd_direct_session *s, const bd_run_signature *si
     p->session = s;
     p->plan = plan;
     p->order = order;
-    bd_partial_calls_init(&p->calls, signature);
+    bd_partial_run_state_init(&p->calls, signature);
     bd_mutex_init(&p->mu);
     bd_cond_init(&p->changed);
     atomic_init(&p->refs, 1);
@@ -417,7 +418,7 @@ braid_code bd_direct_setup_partial_run(bd_session *base, const bd_run_signature 
     if (!p) return st->code;
     char *name = NULL;
     bd_mutex_lock(&s->mu);
-    if (bd_map_count(&s->partial_runs) < BD_SESSION_KEPT_MAX) {
+    if (bd_map_count(&s->partial_runs) < BD_SESSION_HANDLES_MAX) {
         name = bd_asprintf("%" PRId64, s->partial_runs_made++);
         bd_map_put(&s->partial_runs, name, p);
     }
@@ -425,7 +426,7 @@ braid_code bd_direct_setup_partial_run(bd_session *base, const bd_run_signature 
     if (!name) {
         unref(p);
         return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "The session has %d partial runs: end some",
-                       BD_SESSION_KEPT_MAX);
+                       BD_SESSION_HANDLES_MAX);
     }
     *handle = name;
     return BRAID_OK;

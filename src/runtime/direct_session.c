@@ -104,15 +104,15 @@ static braid_code compile(void *arg, const bd_run_signature *signature, bd_cance
 {
     (void)cancellation; // waits for nobody
     bd_direct_session *s = arg;
-    bd_prepared prepared;
+    bd_client_graph prepared;
     bd_mutex_lock(&s->graph_mu);
-    braid_code code = bd_prepare(&s->graph, signature, BD_FEED_BY_CALL_FRAME, NULL, &prepared, st);
+    braid_code code = bd_client_graph_build(&s->graph, signature, BD_FEED_BY_CALL_FRAME, NULL, &prepared, st);
     bd_mutex_unlock(&s->graph_mu);
     if (code) return code;
     const bd_local_devices devices = {.devices = s->devices, .infos = s->infos, .count = s->device_count};
     bd_executable *e;
     code = bd_executable_compile(&prepared.graph, &devices, s->disabled_rewrites, s->kernels, &e, st);
-    bd_prepared_fini(&prepared);
+    bd_client_graph_fini(&prepared);
     *entry = e;
     return code;
 }
@@ -236,12 +236,12 @@ const char *bd_direct_container(char buf[BD_DIRECT_CONTAINER_MAX], int64_t id)
     return at;
 }
 
-static void write_metadata(const bd_direct_session *s, bd_step_stats *stats, bd_message *metadata)
+static void write_metadata(const bd_direct_session *s, bd_step_stats_collector *stats, bd_message *metadata)
 {
     bd_message all;
     bd_message_init(&all);
     for (int i = 0; i < s->device_count; i++)
-        bd_step_stats_write(stats, s->infos[i].name, &all);
+        bd_step_stats_proto_write(stats, s->infos[i].name, &all);
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, metadata);
     bd_wire_put_message(&writer, BD_RUN_METADATA_STEP_STATS, &all);
@@ -259,11 +259,11 @@ static braid_code run_entry(bd_direct_session *s, bd_executable *entry, frame_va
     bd_step step = {.id = bd_direct_draw_step_id(s), .frame = &f->frame, .pool = s->intra};
     step.container = bd_direct_container(container, step.id);
     step.collectives = &s->collectives;
-    if (v->metadata) step.stats = bd_step_stats_new();
+    if (v->metadata) step.stats = bd_step_stats_collector_new();
     braid_code code = run_limited(s, entry, &step, v->timeout_ms, st);
     if (!code) code = take_results(f, sig, v->fetches, st);
     if (!code && v->metadata) write_metadata(s, step.stats, v->metadata);
-    bd_step_stats_unref(step.stats);
+    bd_step_stats_collector_unref(step.stats);
     return code;
 }
 
@@ -314,7 +314,7 @@ static void forget_group(bd_collectives *base, int32_t group_key)
     (void)base, (void)group_key; // nothing is remembered
 }
 
-// ---- Devices, announcements ----
+// ---- Devices, notifications ----
 
 static braid_code direct_list_devices(bd_session *base, bd_device_info **devices, int *count,
                                       braid_status *st)
@@ -338,17 +338,17 @@ static braid_code direct_list_devices(bd_session *base, bd_device_info **devices
     return BRAID_OK;
 }
 
-static braid_code direct_announce(bd_session *base, const char *key, braid_status *st)
+static braid_code direct_notify(bd_session *base, const char *key, braid_status *st)
 {
     (void)st;
-    bd_announced_add(&bd_direct_of(base)->announced, key);
+    bd_local_notifications_notify(&bd_direct_of(base)->notified, key);
     return BRAID_OK;
 }
 
-static braid_code direct_await(bd_session *base, const char *key, int64_t seen, int64_t timeout_ms,
-                               int64_t *generation, braid_status *st)
+static braid_code direct_wait_notification(bd_session *base, const char *key, int64_t seen,
+                                           int64_t timeout_ms, int64_t *generation, braid_status *st)
 {
-    return bd_announced_wait(&bd_direct_of(base)->announced, key, seen, timeout_ms, generation, st);
+    return bd_local_notifications_wait(&bd_direct_of(base)->notified, key, seen, timeout_ms, generation, st);
 }
 
 // ---- Beginning and end ----
@@ -360,8 +360,8 @@ static void destroy(bd_direct_session *s)
     bd_direct_drop_callables(s);
     bd_plan_cache_free(s->plans);
     bd_plan_cache_free(s->partial_plans);
-    bd_pool_free(s->pool); // runs what was submitted and came too late; frees the last plans
-    bd_pool_free(s->intra);
+    bd_thread_pool_free(s->pool); // runs what was submitted and came too late; frees the last plans
+    bd_thread_pool_free(s->intra);
     bd_timers_free(s->timers);
     bd_collective_groups_free(s->groups);
     bd_kernel_store_free(s->kernels);
@@ -372,7 +372,7 @@ static void destroy(bd_direct_session *s)
     bd_cancellation_unref(s->cancellation);
     bd_graph_fini(&s->graph);
     bd_array_free(&s->copies);
-    bd_announced_fini(&s->announced);
+    bd_local_notifications_fini(&s->notified);
     bd_mutex_fini(&s->mu);
     bd_mutex_fini(&s->graph_mu);
     bd_free(s);
@@ -384,7 +384,7 @@ static void direct_cancel(bd_session *base)
     bd_direct_session *s = bd_direct_of(base);
     BD_STATUS(why);
     bd_fail(why, BRAID_CANCELLED, BD_SESSION_CLOSED);
-    bd_announced_end(&s->announced);
+    bd_local_notifications_end(&s->notified);
     bd_cancellation_cancel(s->cancellation, why);
 }
 
@@ -412,8 +412,8 @@ static braid_code make_pools(bd_direct_session *s, const braid_session_options *
 {
     int inter = o->inter_op_threads > 0 ? o->inter_op_threads : bd_cpu_count();
     int intra = o->intra_op_threads > 0 ? o->intra_op_threads : bd_cpu_count();
-    braid_code code = bd_pool_new("braid_nodes", inter, &s->pool, st);
-    if (!code && intra > 1) code = bd_pool_new("braid_intra", intra, &s->intra, st);
+    braid_code code = bd_thread_pool_new("braid_nodes", inter, &s->pool, st);
+    if (!code && intra > 1) code = bd_thread_pool_new("braid_intra", intra, &s->intra, st);
     return code;
 }
 
@@ -428,8 +428,8 @@ braid_code bd_direct_session_new(const braid_session_options *options, bd_sessio
                                        .run_partial = bd_direct_run_partial,
                                        .end_partial_run = bd_direct_end_partial_run,
                                        .list_devices = direct_list_devices,
-                                       .announce = direct_announce,
-                                       .await = direct_await,
+                                       .notify = direct_notify,
+                                       .wait_notification = direct_wait_notification,
                                        .cancel = direct_cancel,
                                        .close = direct_close};
     static const bd_plan_cache_ops cache_ops = {
@@ -450,7 +450,7 @@ braid_code bd_direct_session_new(const braid_session_options *options, bd_sessio
     s->disabled_rewrites = o->disabled_rewrites;
     bd_mutex_init(&s->graph_mu);
     bd_mutex_init(&s->mu);
-    bd_announced_init(&s->announced);
+    bd_local_notifications_init(&s->notified);
     bd_graph_init(&s->graph);
     s->rng = bd_rng_init(bd_random_u64());
     s->cancellation = bd_cancellation_new(NULL);

@@ -2,13 +2,13 @@
 #ifndef BD_RUNTIME_DIRECT_SESSION_INTERNAL_H
 #define BD_RUNTIME_DIRECT_SESSION_INTERNAL_H
 
-#include "base/thread_pool.h"
 #include "base/random.h"
 #include "base/thread.h"
+#include "base/thread_pool.h"
 #include "base/timer.h"
-#include "runtime/local_notifications.h"
 #include "runtime/collective_groups.h"
 #include "runtime/executable.h"
+#include "runtime/local_notifications.h"
 #include "runtime/local_rendezvous.h"
 #include "runtime/plan_cache.h"
 #include "runtime/session.h"
@@ -18,15 +18,15 @@ typedef struct bd_direct_session {
     bool allow_soft_placement, log_device_placement;
     int64_t operation_timeout_ms;
     unsigned disabled_rewrites; // BRAID_REWRITE_...
-    bd_pool *pool;              // runs nodes
-    bd_pool *intra;             // within nodes; NULL: one thread
+    bd_thread_pool *pool;       // runs nodes
+    bd_thread_pool *intra;      // within nodes; NULL: one thread
     bd_device **devices;
     bd_device_info *infos; // [device_count]
     int device_count;
     bd_kernel_store *kernels;
     bd_plan_cache *plans, *partial_plans;
     bd_cancellation *cancellation;
-    bd_announced announced;
+    bd_local_notifications notified;
     bd_collectives collectives; // of its devices
     bd_collective_groups *groups;
 

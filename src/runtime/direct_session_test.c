@@ -1,4 +1,4 @@
-// The in-process session: feeding and fetching, graphs that grow, threads, time limits, announcements, devices.
+// The in-process session: feeding and fetching, graphs that grow, threads, time limits, notifications, devices.
 // labels: concurrent
 #include "runtime/testing/test_ops.h"
 
@@ -160,7 +160,7 @@ static void a_session_has_a_time_limit_of_its_own(void **state)
     tg_close(s, g);
 }
 
-// ---- Announcements ----
+// ---- Notifications ----
 
 typedef struct waiting {
     braid_session *session;
@@ -169,39 +169,39 @@ typedef struct waiting {
     bd_thread thread;
 } waiting;
 
-static void await_on_thread(void *arg)
+static void wait_notification_on_thread(void *arg)
 {
     waiting *w = arg;
-    braid_session_await(w->session, "ready", w->seen, 0, &w->generation, &w->status);
+    braid_session_wait_notification(w->session, "ready", w->seen, 0, &w->generation, &w->status);
 }
 
-static void who_awaits_an_announcement_gets_it(void **state)
+static void who_waits_for_an_notification_gets_it(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
     braid_session *s = tg_session(g, NULL);
     BD_STATUS(st);
     int64_t generation;
-    braid_session_await(s, "ready", -1, 0, &generation, st);
+    braid_session_wait_notification(s, "ready", -1, 0, &generation, st);
     assert_ok(st);
     assert_int_equal(generation, 0);
-    braid_session_await(s, "ready", 0, 10, &generation, st);
+    braid_session_wait_notification(s, "ready", 0, 10, &generation, st);
     assert_error(st, BRAID_DEADLINE_EXCEEDED, "'ready' was not announced within 10 ms");
     waiting w = {.session = s};
-    bd_thread_start(&w.thread, "await", await_on_thread, &w, st);
-    braid_session_announce(s, "other", st);
-    braid_session_announce(s, "ready", st);
+    bd_thread_start(&w.thread, "await", wait_notification_on_thread, &w, st);
+    braid_session_notify(s, "other", st);
+    braid_session_notify(s, "ready", st);
     bd_thread_join(&w.thread);
     assert_ok(&w.status);
     assert_int_equal(w.generation, 1);
-    braid_session_announce(s, "ready", st);
-    braid_session_await(s, "ready", 1, 0, &generation, st);
+    braid_session_notify(s, "ready", st);
+    braid_session_wait_notification(s, "ready", 1, 0, &generation, st);
     assert_ok(st);
     assert_int_equal(generation, 2);
     tg_close(s, g);
 }
 
-static void an_announcement_is_not_missed_whoever_comes_first(void **state)
+static void an_notification_is_not_missed_whoever_comes_first(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -209,8 +209,8 @@ static void an_announcement_is_not_missed_whoever_comes_first(void **state)
     for (int i = 0; i < 50; i++) {
         BD_STATUS(st);
         waiting w = {.session = s, .seen = i};
-        bd_thread_start(&w.thread, "await", await_on_thread, &w, st);
-        braid_session_announce(s, "ready", st);
+        bd_thread_start(&w.thread, "await", wait_notification_on_thread, &w, st);
+        braid_session_notify(s, "ready", st);
         bd_thread_join(&w.thread);
         assert_ok(&w.status);
         assert_int_equal(w.generation, i + 1);
@@ -311,8 +311,8 @@ int main(void)
         cmocka_unit_test(an_error_in_the_graph_is_the_error_of_the_run),
         cmocka_unit_test(variables_belong_to_their_session),
         cmocka_unit_test(a_session_has_a_time_limit_of_its_own),
-        cmocka_unit_test(who_awaits_an_announcement_gets_it),
-        cmocka_unit_test(an_announcement_is_not_missed_whoever_comes_first),
+        cmocka_unit_test(who_waits_for_an_notification_gets_it),
+        cmocka_unit_test(an_notification_is_not_missed_whoever_comes_first),
         cmocka_unit_test(devices_are_listed),
         cmocka_unit_test(threads_update_one_variable),
         cmocka_unit_test(closing_no_session_is_fine),

@@ -17,7 +17,7 @@ typedef struct part {
 struct bd_executable {
     atomic_int refs;
     bool uses_rendezvous;
-    bd_functions *functions; // that its nodes call; NULL: those of the step
+    bd_function_runtime *functions; // that its nodes call; NULL: those of the step
     int part_count;
     part parts[];
 };
@@ -44,7 +44,7 @@ void bd_executable_unref(void *executable)
     if (!e || atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1) return;
     for (int i = 0; i < e->part_count; i++)
         bd_plan_unref(e->parts[i].plan);
-    bd_functions_unref(e->functions);
+    bd_function_runtime_unref(e->functions);
     bd_free(e);
 }
 
@@ -127,7 +127,7 @@ braid_code bd_executable_compile(braid_graph *g, const bd_local_devices *devices
 {
     bd_library *library = bd_library_ref(g->library); // the graph is used up
     braid_code code = compile(g, devices, disabled_rewrites, store, out, st);
-    if (!code) (*out)->functions = bd_functions_new(library, devices, NULL, disabled_rewrites);
+    if (!code) (*out)->functions = bd_function_runtime_new(library, devices, NULL, disabled_rewrites);
     bd_library_unref(library);
     return code;
 }
@@ -143,11 +143,11 @@ braid_code bd_executable_compile_body(braid_graph *g, const bd_local_devices *de
 static void set_part_step(const bd_executable *e, int i, const bd_step *model, bd_step *step)
 {
     const bd_device *device = e->parts[i].device;
-    bd_functions *functions = e->functions ? e->functions : model->functions;
+    bd_function_runtime *functions = e->functions ? e->functions : model->functions;
     *step = *model;
     step->resources = device->resources;
-    step->blocking = device->blocking;
-    step->functions = functions ? bd_functions_on(functions, device) : NULL;
+    step->io_pool = device->io_pool;
+    step->functions = functions ? bd_function_runtime_on(functions, device) : NULL;
     if (step->functions) step->resources = step->functions->resources; // of the session, where it has its own
 }
 
@@ -184,7 +184,7 @@ static void run_part(void *arg)
 }
 
 // Part 0 on this thread, the others from the pool. Each ends: they share the token and the rendezvous.
-static braid_code run_parts(run_state *r, bd_pool *pool, braid_status *st)
+static braid_code run_parts(run_state *r, bd_thread_pool *pool, braid_status *st)
 {
     int others = r->what->part_count - 1;
     bd_mutex_init(&r->mu);
@@ -193,7 +193,7 @@ static braid_code run_parts(run_state *r, bd_pool *pool, braid_status *st)
     part_run *runs = bd_calloc((size_t)others, sizeof *runs);
     for (int i = 0; i < others; i++) {
         runs[i] = (part_run){.run = r, .index = i + 1};
-        if (!bd_pool_submit(pool, run_part, &runs[i])) run_part(&runs[i]);
+        if (!bd_thread_pool_submit(pool, run_part, &runs[i])) run_part(&runs[i]);
     }
     BD_STATUS(mine);
     bd_plan_run_wait(r->what->parts[0].plan, &r->steps[0], mine);
@@ -206,7 +206,7 @@ static braid_code run_parts(run_state *r, bd_pool *pool, braid_status *st)
     return st->code;
 }
 
-static braid_code run_all(bd_executable *e, const bd_step *model, bd_pool *pool, braid_status *st)
+static braid_code run_all(bd_executable *e, const bd_step *model, bd_thread_pool *pool, braid_status *st)
 {
     if (e->part_count == 0) return BRAID_OK; // nothing was asked for
     if (e->part_count == 1) {
@@ -223,7 +223,7 @@ static braid_code run_all(bd_executable *e, const bd_step *model, bd_pool *pool,
     return code;
 }
 
-braid_code bd_executable_run(bd_executable *e, const bd_step *model, bd_pool *pool, braid_status *st)
+braid_code bd_executable_run(bd_executable *e, const bd_step *model, bd_thread_pool *pool, braid_status *st)
 {
     braid_code code = run_all(e, model, pool, st);
     bd_executable_clear(e, model->container);
@@ -232,7 +232,7 @@ braid_code bd_executable_run(bd_executable *e, const bd_step *model, bd_pool *po
 
 void bd_executable_clear(bd_executable *e, const char *container)
 {
-    bd_functions_clear(e->functions, container);
+    bd_function_runtime_clear(e->functions, container);
 }
 
 // ---- Running without waiting ----
@@ -262,7 +262,7 @@ static void started_part_done(void *arg, const braid_status *st)
     s->done(s->arg, &s->status);
     bd_status_fini(&s->status);
     bd_mutex_fini(&s->mu);
-    bd_recycled_free(s);
+    bd_slab_free(s);
 }
 
 static void run_started_part(void *arg)
@@ -271,7 +271,7 @@ static void run_started_part(void *arg)
     bd_plan_run(p->all->what->parts[p - p->all->parts].plan, &p->step, started_part_done, p);
 }
 
-void bd_executable_start(bd_executable *e, const bd_step *model, bd_pool *pool, bd_plan_done_fn done,
+void bd_executable_start(bd_executable *e, const bd_step *model, bd_thread_pool *pool, bd_plan_done_fn done,
                          void *arg)
 {
     BD_STATUS(ok);
@@ -280,7 +280,7 @@ void bd_executable_start(bd_executable *e, const bd_step *model, bd_pool *pool, 
         done(arg, ok);
         return;
     }
-    started *s = bd_recycled(sizeof *s + (size_t)count * sizeof s->parts[0]);
+    started *s = bd_slab_alloc(sizeof *s + (size_t)count * sizeof s->parts[0]);
     s->what = e;
     s->done = done;
     s->arg = arg;
@@ -292,7 +292,7 @@ void bd_executable_start(bd_executable *e, const bd_step *model, bd_pool *pool, 
     }
     // The last one may end all of it.
     for (int i = count - 1; i >= 0; i--) {
-        if (i == 0 || !pool || !bd_pool_submit(pool, run_started_part, &s->parts[i]))
+        if (i == 0 || !pool || !bd_thread_pool_submit(pool, run_started_part, &s->parts[i]))
             run_started_part(&s->parts[i]);
     }
 }

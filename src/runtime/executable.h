@@ -32,11 +32,11 @@ int bd_executable_part_count(const bd_executable *e); // the devices it runs on
 
 // Runs all plans, one on this thread and the others from `pool`, and waits until all have ended. `model` is the step of each but for
 // the resources, which are the device's. The status is the root cause; the step's container is cleared on every device.
-braid_code bd_executable_run(bd_executable *e, const bd_step *model, bd_pool *pool, braid_status *st);
+braid_code bd_executable_run(bd_executable *e, const bd_step *model, bd_thread_pool *pool, braid_status *st);
 
 // Begins the same and returns; `done` is called exactly once when all plans have ended, perhaps before this returns, on any thread. The
 // container is not cleared (bd_executable_clear). `model` is copied; what it points to, and the executable, stay valid until then.
-void bd_executable_start(bd_executable *e, const bd_step *model, bd_pool *pool, bd_plan_done_fn done,
+void bd_executable_start(bd_executable *e, const bd_step *model, bd_thread_pool *pool, bd_plan_done_fn done,
                          void *arg);
 
 // Clears a step's container on every device.

@@ -72,7 +72,7 @@ int bd_run_wake_locked(bd_run *r)
         bd_cond_signal(&r->wake);
     }
     int wanted = work - able - r->tasks;
-    int threads = r->plan->device->pool ? bd_pool_threads(r->plan->device->pool) : 1;
+    int threads = r->plan->device->pool ? bd_thread_pool_threads(r->plan->device->pool) : 1;
     if (wanted > threads - r->tasks) wanted = threads - r->tasks;
     if (wanted <= 0) return 0;
     r->tasks += wanted;
@@ -83,15 +83,15 @@ int bd_run_wake_locked(bd_run *r)
 void bd_run_submit(bd_run *r, int count)
 {
     for (int i = 0; i < count; i++) {
-        bd_pool *pool = r->plan->device->pool;
-        if (!pool || !bd_pool_submit(pool, run_task, r)) run_task(r);
+        bd_thread_pool *pool = r->plan->device->pool;
+        if (!pool || !bd_thread_pool_submit(pool, run_task, r)) run_task(r);
     }
 }
 
 // ---- Stopping ----
 
 // Appends to a timeout which asynchronous nodes had not ended.
-static void say_what_waits(bd_run *r, braid_status *st)
+static void append_pending_nodes(bd_run *r, braid_status *st)
 {
     enum {
         SHOWN_MAX = 5
@@ -137,7 +137,7 @@ static void token_cancelled(bd_cancel_hook *hook, const braid_status *why)
     if (!is_running) return;
     BD_STATUS(st);
     bd_status_copy(st, why);
-    if (why->code == BRAID_DEADLINE_EXCEEDED && !why->derived) say_what_waits(r, st);
+    if (why->code == BRAID_DEADLINE_EXCEEDED && !why->derived) append_pending_nodes(r, st);
     bd_run_stop(r, st);
 }
 
@@ -320,7 +320,7 @@ static bd_run *begin(bd_plan *p, bd_step *step, bd_plan_done_fn done, void *arg)
     r->done_arg = arg;
     atomic_store_explicit(&r->refs, 1, memory_order_relaxed);
     atomic_store_explicit(&r->stopped, false, memory_order_relaxed);
-    r->may_share = p->device->pool && bd_pool_threads(p->device->pool) > 1;
+    r->may_share = p->device->pool && bd_thread_pool_threads(p->device->pool) > 1;
     r->is_over = r->is_complete = r->waiter_sleeps = false;
     r->active = 1;
     bd_iteration_reset(r->root, &r->root_frame, 0);

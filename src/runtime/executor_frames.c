@@ -85,11 +85,11 @@ static bd_iteration *start_iteration_locked(bd_worker *w, bd_frame *f)
     size_t root_count = f->next_roots.len;
     f->next_roots.len = 0; // activation adds none
     for (size_t i = 0; i < root_count; i++) {
-        bd_kept_value *kept = &f->next_roots.items[i];
+        bd_held_value *kept = &f->next_roots.items[i];
         hand_to_locked(w, kept->item, kept->is_dead, it, &kept->value);
     }
     for (size_t i = 0; i < f->constants.len; i++) {
-        const bd_kept_value *kept = &f->constants.items[i];
+        const bd_held_value *kept = &f->constants.items[i];
         bd_value copy = copy_value(&kept->value);
         hand_to_locked(w, kept->item, kept->is_dead, it, &copy);
     }
@@ -213,7 +213,7 @@ static void enter_locked(bd_worker *w, const bd_plan_item *it, bool is_dead, bd_
             // Iteration 0 is not over before every Enter has come, so none is.
             hand_to_locked(w, item, is_dead, get_iteration(f, i), &copy);
         }
-        bd_kept_value kept = {.item = item, .is_dead = is_dead, .value = copy_value(value)};
+        bd_held_value kept = {.item = item, .is_dead = is_dead, .value = copy_value(value)};
         bd_array_push(&f->constants, kept);
     } else {
         hand_to_locked(w, item, is_dead, get_iteration(f, 0), value);
@@ -241,7 +241,7 @@ static void next_locked(bd_worker *w, const bd_plan_item *it, bool is_dead, bd_i
     bd_frame *f = from->frame;
     int32_t item = (int32_t)(it - w->run->plan->items);
     if (from->number == f->newest && f->live_iterations == f->def->parallel_iterations) {
-        bd_kept_value kept = {.item = item, .value = copy_value(value)};
+        bd_held_value kept = {.item = item, .value = copy_value(value)};
         bd_array_push(&f->next_roots, kept);
         return;
     }

@@ -41,13 +41,13 @@ struct bd_iteration {
 };
 
 // A value that waits for iterations to come.
-typedef struct bd_kept_value {
+typedef struct bd_held_value {
     int32_t item; // the Enter or NextIteration
     bool is_dead;
     bd_value value;
-} bd_kept_value;
+} bd_held_value;
 
-typedef BD_ARRAY(bd_kept_value) bd_kept_values;
+typedef BD_ARRAY(bd_held_value) bd_kept_values;
 
 // A frame that was entered. All guarded by run->mu.
 struct bd_frame {

@@ -203,7 +203,7 @@ static void node_failed(bd_run *r, const bd_plan_item *it, braid_status *error, 
         bd_cancellation_status(token, error); // what it was cancelled for
     } else {
         const char *name, *op_type;
-        bd_node_part(it->node, part, &name, &op_type);
+        bd_node_fused(it->node, part, &name, &op_type);
         // The error of a function's body names its node already: the node here is the caller.
         if (error->message && strstr(error->message, "{{node "))
             bd_status_suffix(error, "\n\t [[%s]]", name);
@@ -274,7 +274,8 @@ void bd_handle_async_end(bd_worker *w, bd_async_op *op)
     bd_run *r = w->run;
     const bd_plan_item *it = &r->plan->items[op->item];
     if (r->step->stats)
-        bd_step_stats_add(r->step->stats, r->plan->device->name, &op->ctx, op->start_ns, bd_now_ns());
+        bd_step_stats_collector_add(r->step->stats, r->plan->device->name, &op->ctx, op->start_ns,
+                                    bd_now_ns());
     atomic_store_explicit(&op->phase, BD_ASYNC_IDLE, memory_order_relaxed);
     if (atomic_load_explicit(&r->stopped, memory_order_relaxed) && !bd_op_failed(&op->ctx)) {
         drop_values(op->ctx.inputs, it->input_count);
@@ -309,14 +310,14 @@ static void start_async(bd_worker *w, const bd_plan_item *it, bd_ready ready)
 
 static void run_kernel(bd_worker *w, const bd_plan_item *it)
 {
-    bd_step_stats *stats = w->run->step->stats;
+    bd_step_stats_collector *stats = w->run->step->stats;
     if (!stats) {
         it->run(&w->ctx);
         return;
     }
     int64_t start_ns = bd_now_ns();
     it->run(&w->ctx);
-    bd_step_stats_add(stats, w->run->plan->device->name, &w->ctx, start_ns, bd_now_ns());
+    bd_step_stats_collector_add(stats, w->run->plan->device->name, &w->ctx, start_ns, bd_now_ns());
 }
 
 void bd_execute(bd_worker *w, bd_ready ready)

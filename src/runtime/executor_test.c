@@ -219,13 +219,13 @@ static void a_traced_step_records_each_node_that_ran(void **state)
     bd_plan *plan;
     bd_plan_compile(&g, device, NULL, &plan, st);
     assert_ok(st);
-    bd_step_stats *stats = bd_step_stats_new();
+    bd_step_stats_collector *stats = bd_step_stats_collector_new();
     bd_step step = {.id = 1, .resources = device->resources, .container = "step", .stats = stats};
     bd_plan_run_wait(plan, &step, st);
     assert_ok(st);
     static const char *const labels[] = {"x = Identity(c)", "y = TestAsync(x)", "z = Add(x, y)"};
     int count;
-    bd_node_stats *items = bd_step_stats_items(stats, &count);
+    bd_node_stats *items = bd_step_stats_collector_items(stats, &count);
     assert_int_equal(count, 3);
     for (int i = 0; i < 3; i++) {
         assert_string_equal(items[i].label, labels[i]);
@@ -234,7 +234,7 @@ static void a_traced_step_records_each_node_that_ran(void **state)
         if (i) assert_true(items[i - 1].end_ns <= items[i].start_ns);
     }
     bd_free(items);
-    bd_step_stats_unref(stats);
+    bd_step_stats_collector_unref(stats);
     bd_plan_unref(plan);
     bd_graph_fini(&g);
     bd_device_free(device);

@@ -35,12 +35,12 @@ typedef struct environment {
     bd_mutex mu;
     bd_map callees; // key -> callee, owned; guarded by mu
     bd_device **devices;
-    bd_device_info *infos; // of the same
-    bd_functions *views;   // of the same
+    bd_device_info *infos;      // of the same
+    bd_function_runtime *views; // of the same
     int device_count;
 } environment;
 
-static environment *environment_of(const bd_functions *fs)
+static environment *environment_of(const bd_function_runtime *fs)
 {
     return BD_CONTAINER_OF(fs->refs, environment, refs);
 }
@@ -177,8 +177,8 @@ static braid_code find_or_compile(environment *e, const char *key, size_t len, c
     return code;
 }
 
-static braid_code find(bd_functions *fs, const bd_func_ref *f, bd_callee_kind kind, const char *device_name,
-                       const bd_callee **out, braid_status *st)
+static braid_code find(bd_function_runtime *fs, const bd_func_ref *f, bd_callee_kind kind,
+                       const char *device_name, const bd_callee **out, braid_status *st)
 {
     environment *e = environment_of(fs);
     const int device = find_device(e, device_name);
@@ -201,7 +201,7 @@ static braid_code find(bd_functions *fs, const bd_func_ref *f, bd_callee_kind ki
 
 // ---- Calling ----
 
-void bd_functions_clear(bd_functions *fs, const char *container)
+void bd_function_runtime_clear(bd_function_runtime *fs, const char *container)
 {
     const environment *e = environment_of(fs);
     for (int i = 0; i < e->device_count; i++)
@@ -209,7 +209,7 @@ void bd_functions_clear(bd_functions *fs, const char *container)
 }
 
 typedef struct call {
-    bd_functions *fs; // a reference
+    bd_function_runtime *fs; // a reference
     const callee *callee;
     bd_function_done_fn done;
     void *arg;
@@ -228,10 +228,10 @@ static void drop_values(call *c, int from, int to)
 
 static void free_call(call *c)
 {
-    bd_functions *fs = c->fs;
+    bd_function_runtime *fs = c->fs;
     drop_values(c, 0, c->frame.arg_count + c->frame.ret_count);
-    bd_recycled_free(c);
-    bd_functions_unref(fs);
+    bd_slab_free(c);
+    bd_function_runtime_unref(fs);
 }
 
 static braid_code check_results(const call *c, braid_status *st)
@@ -252,7 +252,7 @@ static void ended(void *arg, const braid_status *from)
     bd_status_copy(st, from);
     if (!st->code) check_results(c, st);
     drop_values(c, 0, c->frame.arg_count);
-    if (c->has_own_step) bd_functions_clear(c->fs, c->container);
+    if (c->has_own_step) bd_function_runtime_clear(c->fs, c->container);
     bd_rendezvous_unref(c->step.rendezvous);
     bd_cancellation_unref(c->step.cancellation);
     c->done(c->arg, st->code ? NULL : c->frame.rets, st->code ? 0 : c->frame.ret_count, st);
@@ -263,9 +263,9 @@ static void start(void *arg)
 {
     call *c = arg;
     // The callee lives as long as the environment, which the end of the call may drop before this returns.
-    bd_functions *fs = bd_functions_ref(c->fs);
+    bd_function_runtime *fs = bd_function_runtime_ref(c->fs);
     bd_executable_start(c->callee->executable, &c->step, fs->pool, ended, c);
-    bd_functions_unref(fs);
+    bd_function_runtime_unref(fs);
 }
 
 // What a function's step takes over from its caller's, or has for itself. A body that spans devices hands its tensors over in a
@@ -313,7 +313,7 @@ static braid_code check_call(const callee *f, const bd_invocation *from, braid_s
     return BRAID_OK;
 }
 
-static void call_function(bd_functions *fs, const bd_callee *f, const bd_invocation *from)
+static void call_function(bd_function_runtime *fs, const bd_callee *f, const bd_invocation *from)
 {
     const callee *what = BD_CONTAINER_OF(f, callee, base);
     BD_STATUS(st);
@@ -322,8 +322,8 @@ static void call_function(bd_functions *fs, const bd_callee *f, const bd_invocat
         return;
     }
     const size_t values = (size_t)f->arg_count + (size_t)f->ret_count;
-    call *c = bd_recycled(sizeof *c + values * sizeof c->values[0]);
-    c->fs = bd_functions_ref(fs);
+    call *c = bd_slab_alloc(sizeof *c + values * sizeof c->values[0]);
+    c->fs = bd_function_runtime_ref(fs);
     c->callee = what;
     c->done = from->done;
     c->arg = from->arg;
@@ -335,12 +335,12 @@ static void call_function(bd_functions *fs, const bd_callee *f, const bd_invocat
         bd_tensor_ref(&c->values[i], &from->args[i]);
     set_step(c, from);
     const bool is_deep = c->step.call_depth % NESTED_ON_STACK == 0;
-    if (!is_deep || !fs->pool || !bd_pool_submit(fs->pool, start, c)) start(c);
+    if (!is_deep || !fs->pool || !bd_thread_pool_submit(fs->pool, start, c)) start(c);
 }
 
 // ---- Beginning and end ----
 
-static void destroy(bd_functions *fs)
+static void destroy(bd_function_runtime *fs)
 {
     environment *e = environment_of(fs);
     size_t pos = 0;
@@ -358,10 +358,10 @@ static void destroy(bd_functions *fs)
     bd_free(e);
 }
 
-bd_functions *bd_functions_new(bd_library *library, const bd_local_devices *devices, bd_resources *resources,
-                               unsigned disabled_rewrites)
+bd_function_runtime *bd_function_runtime_new(bd_library *library, const bd_local_devices *devices,
+                                             bd_resources *resources, unsigned disabled_rewrites)
 {
-    static const bd_functions_ops ops = {.find = find, .call = call_function, .destroy = destroy};
+    static const bd_function_runtime_ops ops = {.find = find, .call = call_function, .destroy = destroy};
     const size_t count = (size_t)devices->count;
     environment *e = bd_calloc(1, sizeof *e);
     atomic_init(&e->refs, 1);
@@ -376,17 +376,17 @@ bd_functions *bd_functions_new(bd_library *library, const bd_local_devices *devi
     e->views = bd_calloc(count, sizeof *e->views);
     for (size_t i = 0; i < count; i++) {
         const bd_device *d = e->devices[i];
-        e->views[i] = (bd_functions){.ops = &ops,
-                                     .refs = &e->refs,
-                                     .device = d->name,
-                                     .resources = resources ? resources : d->resources,
-                                     .pool = d->pool,
-                                     .blocking = d->blocking};
+        e->views[i] = (bd_function_runtime){.ops = &ops,
+                                            .refs = &e->refs,
+                                            .device = d->name,
+                                            .resources = resources ? resources : d->resources,
+                                            .pool = d->pool,
+                                            .io_pool = d->io_pool};
     }
     return &e->views[0];
 }
 
-bd_functions *bd_functions_on(bd_functions *fs, const bd_device *device)
+bd_function_runtime *bd_function_runtime_on(bd_function_runtime *fs, const bd_device *device)
 {
     const environment *e = environment_of(fs);
     const int i = find_device(e, device->name);

@@ -13,13 +13,13 @@
 // are copied. Functions use `resources` (one more reference is taken; NULL: those of the device
 // they run on).
 // `disabled_rewrites` as for bd_executable_compile.
-bd_functions *bd_functions_new(bd_library *library, const bd_local_devices *devices, bd_resources *resources,
-                               unsigned disabled_rewrites);
+bd_function_runtime *bd_function_runtime_new(bd_library *library, const bd_local_devices *devices,
+                                             bd_resources *resources, unsigned disabled_rewrites);
 
 // The view of the same environment from another of its devices.
-bd_functions *bd_functions_on(bd_functions *fs, const bd_device *device);
+bd_function_runtime *bd_function_runtime_on(bd_function_runtime *fs, const bd_device *device);
 
 // Empties a step's container on all devices: functions may have left something where the step's own nodes are not.
-void bd_functions_clear(bd_functions *fs, const char *container);
+void bd_function_runtime_clear(bd_function_runtime *fs, const char *container);
 
 #endif

@@ -23,9 +23,9 @@
 typedef struct fixture {
     braid_graph *g;
     bd_library *library;
-    bd_pool *pool;
+    bd_thread_pool *pool;
     bd_device *device;
-    bd_functions *functions;
+    bd_function_runtime *functions;
 } fixture;
 
 static void open(fixture *f)
@@ -38,20 +38,20 @@ static void open(fixture *f)
     braid_graph_import_text(f->g, text, strlen(text), st);
     assert_ok(st);
     bd_free(text);
-    bd_pool_new("test", 2, &f->pool, st);
+    bd_thread_pool_new("test", 2, &f->pool, st);
     f->device = bd_device_new("/job:localhost/replica:0/task:0", "CPU", 0, f->pool);
     const bd_device_info info = {.name = f->device->name, .type = f->device->type};
     const bd_local_devices devices = {.devices = &f->device, .infos = &info, .count = 1};
     f->library = bd_library_ref(f->g->library);
-    f->functions = bd_functions_new(f->library, &devices, NULL, 0);
+    f->functions = bd_function_runtime_new(f->library, &devices, NULL, 0);
     braid_graph_free(f->g); // the environment needs the library only
 }
 
 static void shut(fixture *f)
 {
-    bd_functions_unref(f->functions);
+    bd_function_runtime_unref(f->functions);
     bd_library_unref(f->library);
-    bd_pool_free(f->pool);
+    bd_thread_pool_free(f->pool);
     bd_device_free(f->device);
 }
 
@@ -140,7 +140,7 @@ static void a_call_that_waits_holds_no_thread_and_holds_its_environment(void **s
     for (int i = 0; i < CALLS; i++)
         start(&f, "wait", 0, x, 1, NULL, &r[i]);
     braid_tensor_free(x); // the calls have references of their own
-    bd_functions_unref(f.functions);
+    bd_function_runtime_unref(f.functions);
     f.functions = NULL;
     test_wait_for_waiters(CALLS);
     for (int i = 0; i < CALLS; i++)
@@ -159,16 +159,16 @@ static void a_call_may_outlive_the_session_that_has_the_resources(void **state)
     (void)state;
     fixture f;
     open(&f);
-    bd_functions_unref(f.functions);
+    bd_function_runtime_unref(f.functions);
     bd_resources *own = bd_resources_new();
     const bd_device_info info = {.name = f.device->name, .type = f.device->type};
     const bd_local_devices devices = {.devices = &f.device, .infos = &info, .count = 1};
-    f.functions = bd_functions_new(f.library, &devices, own, 0);
+    f.functions = bd_function_runtime_new(f.library, &devices, own, 0);
     braid_tensor *x = braid_tensor_float(1);
     result r;
     start(&f, "wait", 0, x, 1, NULL, &r);
     test_wait_for_waiters(1);
-    bd_functions_unref(f.functions);
+    bd_function_runtime_unref(f.functions);
     f.functions = NULL;
     bd_resources_free(own);
     assert_true(test_wait_end(5));

@@ -1,38 +1,38 @@
-// Announcements within one process.
+// Notifications within one process.
 #include "runtime/local_notifications.h"
 
 #include "base/clock.h"
 
-void bd_announced_init(bd_announced *a)
+void bd_local_notifications_init(bd_local_notifications *a)
 {
-    *a = (bd_announced){0};
+    *a = (bd_local_notifications){0};
     bd_mutex_init(&a->mu);
     bd_cond_init(&a->changed);
 }
 
-void bd_announced_fini(bd_announced *a)
+void bd_local_notifications_fini(bd_local_notifications *a)
 {
-    bd_map_fini(&a->announced);
+    bd_map_fini(&a->notified);
     bd_cond_fini(&a->changed);
     bd_mutex_fini(&a->mu);
 }
 
-void bd_announced_add(bd_announced *a, const char *key)
+void bd_local_notifications_notify(bd_local_notifications *a, const char *key)
 {
     bd_mutex_lock(&a->mu);
-    uintptr_t count = (uintptr_t)bd_map_get(&a->announced, key);
-    bd_map_put(&a->announced, key, (void *)(count + 1));
+    uintptr_t count = (uintptr_t)bd_map_get(&a->notified, key);
+    bd_map_put(&a->notified, key, (void *)(count + 1));
     bd_cond_broadcast(&a->changed);
     bd_mutex_unlock(&a->mu);
 }
 
-static braid_code wait_locked(bd_announced *a, const char *key, int64_t seen, int64_t timeout_ms,
+static braid_code wait_locked(bd_local_notifications *a, const char *key, int64_t seen, int64_t timeout_ms,
                               int64_t *generation, braid_status *st)
 {
     int64_t deadline = timeout_ms > 0 ? bd_deadline_after_ms(timeout_ms) : BD_FOREVER;
     bool is_late = false;
     for (;;) {
-        *generation = (int64_t)(uintptr_t)bd_map_get(&a->announced, key);
+        *generation = (int64_t)(uintptr_t)bd_map_get(&a->notified, key);
         if (*generation > seen) return BRAID_OK;
         if (a->has_ended) return bd_fail(st, BRAID_CANCELLED, "Session has been closed.");
         if (is_late) {
@@ -43,8 +43,8 @@ static braid_code wait_locked(bd_announced *a, const char *key, int64_t seen, in
     }
 }
 
-braid_code bd_announced_wait(bd_announced *a, const char *key, int64_t seen, int64_t timeout_ms,
-                             int64_t *generation, braid_status *st)
+braid_code bd_local_notifications_wait(bd_local_notifications *a, const char *key, int64_t seen,
+                                       int64_t timeout_ms, int64_t *generation, braid_status *st)
 {
     bd_mutex_lock(&a->mu);
     braid_code code = wait_locked(a, key, seen, timeout_ms, generation, st);
@@ -52,7 +52,7 @@ braid_code bd_announced_wait(bd_announced *a, const char *key, int64_t seen, int
     return code;
 }
 
-void bd_announced_end(bd_announced *a)
+void bd_local_notifications_end(bd_local_notifications *a)
 {
     bd_mutex_lock(&a->mu);
     a->has_ended = true;

@@ -1,4 +1,4 @@
-// Announcements within one process: what one thread says by key, and others wait for.
+// Notifications within one process: what one thread says by key, and others wait for.
 #ifndef BD_RUNTIME_LOCAL_NOTIFICATIONS_H
 #define BD_RUNTIME_LOCAL_NOTIFICATIONS_H
 
@@ -6,24 +6,24 @@
 #include "base/status.h"
 #include "base/thread.h"
 
-typedef struct bd_announced {
+typedef struct bd_local_notifications {
     bd_mutex mu;
-    bd_cond changed;  // something was announced, or it has ended
-    bool has_ended;   // guarded by mu
-    bd_map announced; // guarded by mu: key -> number of times
-} bd_announced;
+    bd_cond changed; // something was announced, or it has ended
+    bool has_ended;  // guarded by mu
+    bd_map notified; // guarded by mu: key -> number of times
+} bd_local_notifications;
 
-void bd_announced_init(bd_announced *a);
-void bd_announced_fini(bd_announced *a); // nobody waits
+void bd_local_notifications_init(bd_local_notifications *a);
+void bd_local_notifications_fini(bd_local_notifications *a); // nobody waits
 
-void bd_announced_add(bd_announced *a, const char *key);
+void bd_local_notifications_notify(bd_local_notifications *a, const char *key);
 
 // Waits until the key was announced more often than `seen` times; *generation is how often it was, also on an error.
 // DeadlineExceeded after timeout_ms (0: never), Cancelled once it has ended.
-braid_code bd_announced_wait(bd_announced *a, const char *key, int64_t seen, int64_t timeout_ms,
-                             int64_t *generation, braid_status *st);
+braid_code bd_local_notifications_wait(bd_local_notifications *a, const char *key, int64_t seen,
+                                       int64_t timeout_ms, int64_t *generation, braid_status *st);
 
 // Ends all waits, now and later.
-void bd_announced_end(bd_announced *a);
+void bd_local_notifications_end(bd_local_notifications *a);
 
 #endif

@@ -60,7 +60,7 @@ static entry **find_locked(local_rendezvous *l, const bd_rendezvous_key *key)
 static void grow_locked(local_rendezvous *l)
 {
     size_t bucket_count = l->bucket_count * 2;
-    entry **buckets = bd_recycled(bucket_count * sizeof(entry *));
+    entry **buckets = bd_slab_alloc(bucket_count * sizeof(entry *));
     for (size_t i = 0; i < l->bucket_count; i++) {
         while (l->buckets[i]) {
             entry *e = l->buckets[i];
@@ -69,7 +69,7 @@ static void grow_locked(local_rendezvous *l)
             buckets[e->hash & (bucket_count - 1)] = e;
         }
     }
-    bd_recycled_free(l->buckets);
+    bd_slab_free(l->buckets);
     l->buckets = buckets;
     l->bucket_count = bucket_count;
 }
@@ -81,10 +81,10 @@ static entry *add_locked(local_rendezvous *l, const bd_rendezvous_key *key)
     if (e)
         l->free_entries = e->next;
     else
-        e = bd_recycled(sizeof *e);
+        e = bd_slab_alloc(sizeof *e);
     if (key->len + 1 > e->cap) {
-        bd_recycled_free(e->key);
-        e->key = bd_recycled_raw(key->len + 1);
+        bd_slab_free(e->key);
+        e->key = bd_slab_alloc_raw(key->len + 1);
         e->cap = key->len + 1;
     }
     memcpy(e->key, key->text, key->len);
@@ -201,8 +201,8 @@ static void free_entries(entry *e)
     while (e) {
         entry *next = e->next;
         bd_tensor_fini(&e->tensor);
-        bd_recycled_free(e->key);
-        bd_recycled_free(e);
+        bd_slab_free(e->key);
+        bd_slab_free(e);
         e = next;
     }
 }
@@ -238,10 +238,10 @@ static void local_destroy(bd_rendezvous *r)
     bd_fail(gone, BRAID_CANCELLED, "the rendezvous is gone");
     fail_entries(take_all_locked(l), gone);
     free_entries(l->free_entries);
-    bd_recycled_free(l->buckets);
+    bd_slab_free(l->buckets);
     bd_status_fini(&l->aborted);
     bd_mutex_fini(&l->mu);
-    bd_recycled_free(l);
+    bd_slab_free(l);
 }
 
 bool bd_local_rendezvous_is_empty(bd_rendezvous *r)
@@ -257,11 +257,11 @@ bd_rendezvous *bd_local_rendezvous_new(void)
 {
     static const bd_rendezvous_ops ops = {
         .send = local_send, .recv = local_recv, .abort = local_abort, .destroy = local_destroy};
-    local_rendezvous *l = bd_recycled(sizeof *l);
+    local_rendezvous *l = bd_slab_alloc(sizeof *l);
     l->base.ops = &ops;
     atomic_init(&l->base.refs, 1);
     bd_mutex_init(&l->mu);
     l->bucket_count = FIRST_BUCKETS;
-    l->buckets = bd_recycled(l->bucket_count * sizeof(entry *));
+    l->buckets = bd_slab_alloc(l->bucket_count * sizeof(entry *));
     return &l->base;
 }

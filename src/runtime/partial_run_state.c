@@ -13,9 +13,9 @@ static const char *const *copy_names(bd_arena *arena, const char *const *names, 
     return copy;
 }
 
-void bd_partial_calls_init(bd_partial_calls *p, const bd_run_signature *s)
+void bd_partial_run_state_init(bd_partial_run_state *p, const bd_run_signature *s)
 {
-    *p = (bd_partial_calls){.left = s->feed_count + s->fetch_count};
+    *p = (bd_partial_run_state){.left = s->feed_count + s->fetch_count};
     p->signature = (bd_run_signature){.feeds = copy_names(&p->arena, s->feeds, s->feed_count),
                                       .feed_count = s->feed_count,
                                       .fetches = copy_names(&p->arena, s->fetches, s->fetch_count),
@@ -26,7 +26,7 @@ void bd_partial_calls_init(bd_partial_calls *p, const bd_run_signature *s)
         p->is_over[i] = false;
 }
 
-void bd_partial_calls_fini(bd_partial_calls *p)
+void bd_partial_run_state_fini(bd_partial_run_state *p)
 {
     bd_arena_fini(&p->arena);
 }
@@ -47,7 +47,8 @@ typedef struct name_list {
     int count, known_count, first;
 } name_list;
 
-static braid_code find_names(const bd_partial_calls *p, const name_list *l, int *positions, braid_status *st)
+static braid_code find_names(const bd_partial_run_state *p, const name_list *l, int *positions,
+                             braid_status *st)
 {
     for (int i = 0; i < l->count; i++) {
         const int at = position(l->known, l->known_count, l->names[i]);
@@ -65,8 +66,8 @@ static braid_code find_names(const bd_partial_calls *p, const name_list *l, int 
     return BRAID_OK;
 }
 
-braid_code bd_partial_calls_find(const bd_partial_calls *p, const bd_run_signature *call, int *positions,
-                                 braid_status *st)
+braid_code bd_partial_run_state_find(const bd_partial_run_state *p, const bd_run_signature *call,
+                                     int *positions, braid_status *st)
 {
     const bd_run_signature *known = &p->signature;
     const name_list feeds = {.what = "feed",
@@ -86,13 +87,13 @@ braid_code bd_partial_calls_find(const bd_partial_calls *p, const bd_run_signatu
     return find_names(p, &fetches, positions + call->feed_count, st);
 }
 
-bool *bd_partial_calls_copy_over(const bd_partial_calls *p)
+bool *bd_partial_run_state_copy_over(const bd_partial_run_state *p)
 {
     return bd_memdup(p->is_over,
                      (size_t)(p->signature.feed_count + p->signature.fetch_count) * sizeof *p->is_over);
 }
 
-bool bd_partial_calls_take(bd_partial_calls *p, const int *positions, int count)
+bool bd_partial_run_state_take(bd_partial_run_state *p, const int *positions, int count)
 {
     for (int i = 0; i < count; i++)
         p->is_over[positions[i]] = true;
@@ -148,9 +149,9 @@ static bool is_among(const int *positions, int count, int feed)
     return false;
 }
 
-braid_code bd_partial_calls_check(const bd_run_signature *set_up, const bool *is_over,
-                                  const bd_run_signature *call, const int *positions, const braid_graph *g,
-                                  braid_status *st)
+braid_code bd_partial_run_state_check(const bd_run_signature *set_up, const bool *is_over,
+                                      const bd_run_signature *call, const int *positions,
+                                      const braid_graph *g, braid_status *st)
 {
     search s = {0};
     s.missing = bd_calloc((size_t)set_up->feed_count, sizeof *s.missing);

@@ -205,9 +205,9 @@ static void what_a_client_fetches_is_sent_with_the_incarnation_of_its_device(voi
     BD_STATUS(st);
     g->nodes.items[0]->assigned_device = PS;
     const bd_device_info client = {.name = WORKER, .type = "CPU", .incarnation = 0x99};
-    bd_prepared prepared;
+    bd_client_graph prepared;
     bd_run_signature signature = {.fetches = (const char *const[]){"w:0"}, .fetch_count = 1};
-    bd_prepare(g, &signature, BD_FEED_BY_RENDEZVOUS, &client, &prepared, st);
+    bd_client_graph_build(g, &signature, BD_FEED_BY_RENDEZVOUS, &client, &prepared, st);
     assert_ok(st);
     const bd_partition_options options = {.devices = devices, .device_count = 3};
     bd_partitions p;
@@ -220,7 +220,7 @@ static void what_a_client_fetches_is_sent_with_the_incarnation_of_its_device(voi
     assert_string_equal(key, PS ";0000000000000011;" PS ";w:0;0:0");
     bd_free(key);
     bd_partitions_fini(&p);
-    bd_prepared_fini(&prepared);
+    bd_client_graph_fini(&prepared);
     braid_graph_free(g);
 }
 

@@ -170,23 +170,23 @@ braid_code braid_session_list_devices(braid_session *session, const braid_device
     return bd_session_report(status, st);
 }
 
-braid_code braid_session_announce(braid_session *session, const char *key, braid_status *status)
+braid_code braid_session_notify(braid_session *session, const char *key, braid_status *status)
 {
     BD_STATUS(st);
     if (bd_session_enter(session, st)) {
-        session->impl->ops->announce(session->impl, key, st);
+        session->impl->ops->notify(session->impl, key, st);
         bd_session_leave(session);
     }
     return bd_session_report(status, st);
 }
 
-braid_code braid_session_await(braid_session *session, const char *key, int64_t seen, int64_t timeout_ms,
-                               int64_t *generation, braid_status *status)
+braid_code braid_session_wait_notification(braid_session *session, const char *key, int64_t seen,
+                                           int64_t timeout_ms, int64_t *generation, braid_status *status)
 {
     BD_STATUS(st);
     int64_t reached = 0;
     if (bd_session_enter(session, st)) {
-        session->impl->ops->await(session->impl, key, seen, timeout_ms, &reached, st);
+        session->impl->ops->wait_notification(session->impl, key, seen, timeout_ms, &reached, st);
         bd_session_leave(session);
     }
     if (generation) *generation = reached;

@@ -61,14 +61,14 @@ static braid_code lasting_list(bd_session *base, bd_device_info **devices, int *
     return last(base, st);
 }
 
-static braid_code lasting_announce(bd_session *base, const char *key, braid_status *st)
+static braid_code lasting_notify(bd_session *base, const char *key, braid_status *st)
 {
     (void)key;
     return last(base, st);
 }
 
-static braid_code lasting_await(bd_session *base, const char *key, int64_t seen, int64_t timeout_ms,
-                                int64_t *generation, braid_status *st)
+static braid_code lasting_wait_notification(bd_session *base, const char *key, int64_t seen,
+                                            int64_t timeout_ms, int64_t *generation, braid_status *st)
 {
     (void)key, (void)seen, (void)timeout_ms, (void)generation;
     return last(base, st);
@@ -97,8 +97,8 @@ static lasting *lasting_new(braid_graph *g, bool *closed_empty)
     static const bd_session_ops ops = {.extend = lasting_extend,
                                        .run = lasting_run,
                                        .list_devices = lasting_list,
-                                       .announce = lasting_announce,
-                                       .await = lasting_await,
+                                       .notify = lasting_notify,
+                                       .wait_notification = lasting_wait_notification,
                                        .cancel = lasting_cancel,
                                        .close = lasting_close};
     lasting *s = bd_calloc(1, sizeof *s);
@@ -132,14 +132,14 @@ static braid_code call_list(braid_session *s)
     return braid_session_list_devices(s, &devices, &count, NULL);
 }
 
-static braid_code call_announce(braid_session *s)
+static braid_code call_notify(braid_session *s)
 {
-    return braid_session_announce(s, "key", NULL);
+    return braid_session_notify(s, "key", NULL);
 }
 
-static braid_code call_await(braid_session *s)
+static braid_code call_wait_notification(braid_session *s)
 {
-    return braid_session_await(s, "key", 0, 0, NULL, NULL);
+    return braid_session_wait_notification(s, "key", 0, 0, NULL, NULL);
 }
 
 static void close_during(braid_graph *g, braid_code (*call)(braid_session *s))
@@ -168,8 +168,8 @@ static void closing_waits_for_every_kind_of_call_and_lets_none_in(void **state)
         close_during(g, run_target); // the second time while it is still sending the node
     }
     close_during(g, call_list);
-    close_during(g, call_announce);
-    close_during(g, call_await);
+    close_during(g, call_notify);
+    close_during(g, call_wait_notification);
     braid_graph_free(g);
 }
 

@@ -4,27 +4,27 @@
 #include "base/strbuf.h"
 #include "base/thread.h"
 
-struct bd_step_stats {
+struct bd_step_stats_collector {
     atomic_int refs;
     bd_mutex mu;
     BD_ARRAY(bd_node_stats) items; // guarded by mu
 };
 
-bd_step_stats *bd_step_stats_new(void)
+bd_step_stats_collector *bd_step_stats_collector_new(void)
 {
-    bd_step_stats *s = bd_calloc(1, sizeof *s);
+    bd_step_stats_collector *s = bd_calloc(1, sizeof *s);
     atomic_init(&s->refs, 1);
     bd_mutex_init(&s->mu);
     return s;
 }
 
-bd_step_stats *bd_step_stats_ref(bd_step_stats *s)
+bd_step_stats_collector *bd_step_stats_collector_ref(bd_step_stats_collector *s)
 {
     atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
     return s;
 }
 
-void bd_step_stats_unref(bd_step_stats *s)
+void bd_step_stats_collector_unref(bd_step_stats_collector *s)
 {
     if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1) return;
     for (size_t i = 0; i < s->items.len; i++) {
@@ -54,14 +54,14 @@ static char *make_label(const braid_op *n)
 static char *make_transfer_label(const bd_rendezvous_key *key, size_t bytes)
 {
     BD_STATUS(st);
-    bd_rendezvous_key_parts parts;
+    bd_rendezvous_parsed_key parsed;
     bd_strbuf b = {0};
-    if (bd_rendezvous_key_parse(key->text, key->len, &parts, st))
+    if (bd_rendezvous_key_parse(key->text, key->len, &parsed, st))
         bd_strbuf_appendf(&b, "[%zuB] %s", bytes, key->text);
     else
-        bd_strbuf_appendf(&b, "[%zuB] %.*s from %.*s to %.*s", bytes, (int)parts.edge_len, parts.edge,
-                          (int)parts.src_device_len, parts.src_device, (int)parts.dst_device_len,
-                          parts.dst_device);
+        bd_strbuf_appendf(&b, "[%zuB] %.*s from %.*s to %.*s", bytes, (int)parsed.edge_len, parsed.edge,
+                          (int)parsed.src_device_len, parsed.src_device, (int)parsed.dst_device_len,
+                          parsed.dst_device);
     return bd_strbuf_take(&b);
 }
 
@@ -73,7 +73,7 @@ static uint32_t thread_number(void)
     return mine;
 }
 
-static void add(bd_step_stats *s, bd_node_stats item)
+static void add(bd_step_stats_collector *s, bd_node_stats item)
 {
     item.start_micros = bd_wall_micros() - (bd_now_ns() - item.start_ns) / 1000;
     item.thread = thread_number();
@@ -92,8 +92,8 @@ static bd_stats_output describe(int slot, const braid_tensor *t)
                              .is_new = t->buffer && bd_buffer_is_unique(t->buffer)};
 }
 
-void bd_step_stats_add(bd_step_stats *s, const char *device, const bd_op_ctx *ctx, int64_t start_ns,
-                       int64_t end_ns)
+void bd_step_stats_collector_add(bd_step_stats_collector *s, const char *device, const bd_op_ctx *ctx,
+                                 int64_t start_ns, int64_t end_ns)
 {
     bd_node_stats item = {.node = bd_strdup(ctx->node->name),
                           .label = make_label(ctx->node),
@@ -108,8 +108,9 @@ void bd_step_stats_add(bd_step_stats *s, const char *device, const bd_op_ctx *ct
     add(s, item);
 }
 
-void bd_step_stats_add_transfer(bd_step_stats *s, const char *device, const bd_rendezvous_key *key,
-                                const braid_tensor *tensor, int64_t start_ns, int64_t end_ns)
+void bd_step_stats_collector_add_transfer(bd_step_stats_collector *s, const char *device,
+                                          const bd_rendezvous_key *key, const braid_tensor *tensor,
+                                          int64_t start_ns, int64_t end_ns)
 {
     const bool is_set = bd_tensor_is_set(tensor); // a dead one is not
     bd_node_stats item = {.node = bd_strdup("RecvTensor"),
@@ -124,7 +125,7 @@ void bd_step_stats_add_transfer(bd_step_stats *s, const char *device, const bd_r
     add(s, item);
 }
 
-bd_node_stats *bd_step_stats_items(bd_step_stats *s, int *count)
+bd_node_stats *bd_step_stats_collector_items(bd_step_stats_collector *s, int *count)
 {
     bd_mutex_lock(&s->mu);
     *count = (int)s->items.len;

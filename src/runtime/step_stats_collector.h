@@ -27,20 +27,21 @@ typedef struct bd_node_stats {
     int output_count;
 } bd_node_stats;
 
-bd_step_stats *bd_step_stats_new(void); // with count 1
-bd_step_stats *bd_step_stats_ref(bd_step_stats *s);
-void bd_step_stats_unref(bd_step_stats *s); // NULL is accepted
+bd_step_stats_collector *bd_step_stats_collector_new(void); // with count 1
+bd_step_stats_collector *bd_step_stats_collector_ref(bd_step_stats_collector *s);
+void bd_step_stats_collector_unref(bd_step_stats_collector *s); // NULL is accepted
 
 // A node that has run, while its outputs are there. Any thread.
-void bd_step_stats_add(bd_step_stats *s, const char *device, const bd_op_ctx *ctx, int64_t start_ns,
-                       int64_t end_ns);
+void bd_step_stats_collector_add(bd_step_stats_collector *s, const char *device, const bd_op_ctx *ctx,
+                                 int64_t start_ns, int64_t end_ns);
 
 // A tensor that came from another task by `key`. Any thread.
-void bd_step_stats_add_transfer(bd_step_stats *s, const char *device, const bd_rendezvous_key *key,
-                                const braid_tensor *tensor, int64_t start_ns, int64_t end_ns);
+void bd_step_stats_collector_add_transfer(bd_step_stats_collector *s, const char *device,
+                                          const bd_rendezvous_key *key, const braid_tensor *tensor,
+                                          int64_t start_ns, int64_t end_ns);
 
 // The records so far in the order of their ends, to be freed; what they point to is theirs. Any thread: a tensor that nobody waits for
 // any more may still come.
-bd_node_stats *bd_step_stats_items(bd_step_stats *s, int *count);
+bd_node_stats *bd_step_stats_collector_items(bd_step_stats_collector *s, int *count);
 
 #endif

@@ -81,11 +81,11 @@ static Tensorflow__NodeExecStats *make_node(bd_arena *a, const bd_node_stats *in
     return out;
 }
 
-void bd_step_stats_write(bd_step_stats *stats, const char *device, bd_message *out)
+void bd_step_stats_proto_write(bd_step_stats_collector *stats, const char *device, bd_message *out)
 {
     bd_arena arena = {0};
     int count;
-    bd_node_stats *items = bd_step_stats_items(stats, &count);
+    bd_node_stats *items = bd_step_stats_collector_items(stats, &count);
     Tensorflow__NodeExecStats **nodes = BD_ARENA_ARRAY(&arena, Tensorflow__NodeExecStats *, (size_t)count);
     size_t used = 0;
     for (int i = 0; i < count; i++)

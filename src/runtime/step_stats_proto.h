@@ -9,6 +9,6 @@
 
 // Appends a StepStats message with the records of one device to `out`. Several one after the other are one message of all
 // devices.
-void bd_step_stats_write(bd_step_stats *stats, const char *device, bd_message *out);
+void bd_step_stats_proto_write(bd_step_stats_collector *stats, const char *device, bd_message *out);
 
 #endif

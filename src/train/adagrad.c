@@ -25,7 +25,7 @@ static void prepare(braid_optimizer *opt)
         braid_const_float(braid_optimizer_graph(opt), "learning_rate", s->options.learning_rate);
 }
 
-static braid_op *apply_rows(braid_optimizer *opt, braid_out grad, braid_out indices, braid_out var)
+static braid_op *apply_sparse(braid_optimizer *opt, braid_out grad, braid_out indices, braid_out var)
 {
     const adagrad *s = braid_optimizer_state(opt);
     return train_update_variable(opt,
@@ -40,14 +40,14 @@ static braid_op *apply_rows(braid_optimizer *opt, braid_out grad, braid_out indi
 
 static braid_op *apply(braid_optimizer *opt, braid_out grad, braid_out var)
 {
-    return apply_rows(opt, grad, (braid_out){NULL, 0}, var);
+    return apply_sparse(opt, grad, (braid_out){NULL, 0}, var);
 }
 
 static const braid_optimizer_type type = {.name = "Adagrad",
                                           .create_slots = create_slots,
                                           .prepare = prepare,
                                           .apply = apply,
-                                          .apply_rows = apply_rows};
+                                          .apply_sparse = apply_sparse};
 
 braid_adagrad_options braid_adagrad_defaults(void)
 {

@@ -123,7 +123,7 @@ static braid_out decay(braid_graph *g, const adam *s, braid_out slot, braid_out 
     return after;
 }
 
-static braid_op *apply_rows(braid_optimizer *opt, braid_out rows, braid_out indices, braid_out var)
+static braid_op *apply_sparse(braid_optimizer *opt, braid_out rows, braid_out indices, braid_out var)
 {
     const adam *s = braid_optimizer_state(opt);
     braid_graph *g = braid_optimizer_graph(opt);
@@ -176,7 +176,7 @@ static const braid_optimizer_type type = {.name = "Adam",
                                           .create_slots = create_slots,
                                           .prepare = prepare,
                                           .apply = apply,
-                                          .apply_rows = apply_rows,
+                                          .apply_sparse = apply_sparse,
                                           .finish = finish};
 
 braid_adam_options braid_adam_defaults(void)

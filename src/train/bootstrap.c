@@ -1,7 +1,7 @@
 // How a session comes to where every variable has a value.
 //
 // Chief:  ready? -> (no) init_op -> local_init_op -> ready? -> announce
-// Others: generation := announcements so far -> ready? -> local_init_op
+// Others: generation := notifications so far -> ready? -> local_init_op
 //                 ^                               | no
 //                 +--- await(generation) <--------+
 //
@@ -17,7 +17,7 @@
 #include <braid/ops.h>
 #include <braid/variables.h>
 
-static const char announcement[] = "variables_initialized";
+static const char notification[] = "variables_initialized";
 
 void train_bootstrap_build(train_bootstrap *b, braid_graph *g)
 {
@@ -77,18 +77,18 @@ static braid_code initialize(const train_bootstrap *b, braid_session *session, b
         return bd_fail(st, BRAID_FAILED_PRECONDITION,
                        "The initialization has run, but these variables have no value: %s",
                        bd_strbuf_str(missing));
-    code = braid_session_announce(session, announcement, st);
+    code = braid_session_notify(session, notification, st);
     if (code != BRAID_UNIMPLEMENTED) return code;
-    braid_status_clear(st); // a server that is not Braid's: nobody there waits for the announcement
+    braid_status_clear(st); // a server that is not Braid's: nobody there waits for the notification
     return BRAID_OK;
 }
 
-static braid_code await_chief(const train_bootstrap *b, braid_session *session, bd_strbuf *missing,
-                              braid_status *st)
+static braid_code wait_notification_chief(const train_bootstrap *b, braid_session *session,
+                                          bd_strbuf *missing, braid_status *st)
 {
     int64_t deadline = b->wait_timeout_ms ? bd_deadline_after_ms(b->wait_timeout_ms) : BD_FOREVER;
     int64_t generation = 0;
-    braid_code code = braid_session_await(session, announcement, -1, 0, &generation, st);
+    braid_code code = braid_session_wait_notification(session, notification, -1, 0, &generation, st);
     for (bool said = false; !code; said = true) {
         code = missing_variables(session, b->ready_for_local_init, missing, st);
         if (code || missing->len == 0) break;
@@ -96,7 +96,7 @@ static braid_code await_chief(const train_bootstrap *b, braid_session *session, 
             bd_info("Waiting for the chief to initialize %s%s", bd_strbuf_str(missing),
                     b->wait_timeout_ms ? "" : " (as long as it lives)");
         int64_t left_ms = deadline == BD_FOREVER ? 0 : bd_max(1, bd_deadline_left_ms(deadline));
-        code = braid_session_await(session, announcement, generation, left_ms, &generation, st);
+        code = braid_session_wait_notification(session, notification, generation, left_ms, &generation, st);
         if (code == BRAID_DEADLINE_EXCEEDED)
             bd_status_prefix(st, "Waiting for the chief to initialize %s: ", bd_strbuf_str(missing));
     }
@@ -106,8 +106,8 @@ static braid_code await_chief(const train_bootstrap *b, braid_session *session, 
 braid_code train_bootstrap_run(const train_bootstrap *b, braid_session *session, braid_status *st)
 {
     bd_strbuf missing = {0};
-    braid_code code =
-        b->is_chief ? initialize(b, session, &missing, st) : await_chief(b, session, &missing, st);
+    braid_code code = b->is_chief ? initialize(b, session, &missing, st)
+                                  : wait_notification_chief(b, session, &missing, st);
     bd_strbuf_fini(&missing);
     return code;
 }

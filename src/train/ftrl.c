@@ -42,7 +42,7 @@ static void prepare(braid_optimizer *opt)
     s->power = braid_const_float(g, "learning_rate_power", s->options.learning_rate_power);
 }
 
-static braid_op *apply_rows(braid_optimizer *opt, braid_out grad, braid_out indices, braid_out var)
+static braid_op *apply_sparse(braid_optimizer *opt, braid_out grad, braid_out indices, braid_out var)
 {
     const ftrl *s = braid_optimizer_state(opt);
     return train_update_variable(opt,
@@ -57,14 +57,14 @@ static braid_op *apply_rows(braid_optimizer *opt, braid_out grad, braid_out indi
 
 static braid_op *apply(braid_optimizer *opt, braid_out grad, braid_out var)
 {
-    return apply_rows(opt, grad, (braid_out){NULL, 0}, var);
+    return apply_sparse(opt, grad, (braid_out){NULL, 0}, var);
 }
 
 static const braid_optimizer_type type = {.name = "Ftrl",
                                           .create_slots = create_slots,
                                           .prepare = prepare,
                                           .apply = apply,
-                                          .apply_rows = apply_rows};
+                                          .apply_sparse = apply_sparse};
 
 braid_ftrl_options braid_ftrl_defaults(void)
 {

@@ -27,7 +27,7 @@ static braid_op *apply(braid_optimizer *opt, braid_out grad, braid_out var)
 }
 
 // Subtracted as they come, whichever comes how often.
-static braid_op *apply_rows(braid_optimizer *opt, braid_out rows, braid_out indices, braid_out var)
+static braid_op *apply_sparse(braid_optimizer *opt, braid_out rows, braid_out indices, braid_out var)
 {
     const gradient_descent *s = braid_optimizer_state(opt);
     braid_graph *g = braid_optimizer_graph(opt);
@@ -42,8 +42,8 @@ static braid_op *apply_rows(braid_optimizer *opt, braid_out rows, braid_out indi
 static const braid_optimizer_type type = {.name = "GradientDescent",
                                           .prepare = prepare,
                                           .apply = apply,
-                                          .apply_rows = apply_rows,
-                                          .adds_rows = true};
+                                          .apply_sparse = apply_sparse,
+                                          .sums_duplicates = true};
 
 braid_optimizer *braid_gradient_descent(braid_graph *graph, float learning_rate)
 {

@@ -26,7 +26,7 @@ static void prepare(braid_optimizer *opt)
     s->momentum = braid_const_float(g, "momentum", s->options.momentum);
 }
 
-static braid_op *apply_rows(braid_optimizer *opt, braid_out grad, braid_out indices, braid_out var)
+static braid_op *apply_sparse(braid_optimizer *opt, braid_out grad, braid_out indices, braid_out var)
 {
     const momentum *s = braid_optimizer_state(opt);
     return train_update_variable(opt,
@@ -42,14 +42,14 @@ static braid_op *apply_rows(braid_optimizer *opt, braid_out grad, braid_out indi
 
 static braid_op *apply(braid_optimizer *opt, braid_out grad, braid_out var)
 {
-    return apply_rows(opt, grad, (braid_out){NULL, 0}, var);
+    return apply_sparse(opt, grad, (braid_out){NULL, 0}, var);
 }
 
 static const braid_optimizer_type type = {.name = "Momentum",
                                           .create_slots = create_slots,
                                           .prepare = prepare,
                                           .apply = apply,
-                                          .apply_rows = apply_rows};
+                                          .apply_sparse = apply_sparse};
 
 braid_optimizer *braid_momentum_with(braid_graph *graph, const braid_momentum_options *options)
 {

@@ -103,7 +103,7 @@ const braid_grad_and_var *braid_compute_gradients(braid_optimizer *opt, braid_ou
     braid_out *xs = bd_memdup(vars, (size_t)count * sizeof *xs);
     braid_gradient *grads = bd_calloc((size_t)count, sizeof *grads);
     const braid_gradients_options options = {.gate = true};
-    braid_gradients_of_rows(opt->graph, &loss, 1, xs, count, &options, grads);
+    braid_gradients_sparse(opt->graph, &loss, 1, xs, count, &options, grads);
     for (int i = 0; i < count; i++) {
         const braid_grad_and_var pair = {.grad = grads[i].values,
                                          .var = xs[i],
@@ -132,11 +132,11 @@ braid_out train_add_up_rows(braid_graph *g, braid_out rows, braid_out *indices)
 static braid_op *apply(braid_optimizer *opt, const braid_grad_and_var *gv)
 {
     const braid_gradient gradient = {gv->grad, gv->indices, gv->dense_shape};
-    if (!gv->indices.op || !opt->type->apply_rows)
-        return opt->type->apply(opt, braid_gradient_whole(opt->graph, &gradient), gv->var);
+    if (!gv->indices.op || !opt->type->apply_sparse)
+        return opt->type->apply(opt, braid_gradient_to_dense(opt->graph, &gradient), gv->var);
     braid_out rows = gv->grad, indices = gv->indices;
-    if (!opt->type->adds_rows) rows = train_add_up_rows(opt->graph, rows, &indices);
-    return opt->type->apply_rows(opt, rows, indices, gv->var);
+    if (!opt->type->sums_duplicates) rows = train_add_up_rows(opt->graph, rows, &indices);
+    return opt->type->apply_sparse(opt, rows, indices, gv->var);
 }
 
 static braid_op *update_variable(braid_optimizer *opt, const braid_grad_and_var *gv)

@@ -32,7 +32,7 @@ static void prepare(braid_optimizer *opt)
     s->epsilon = braid_const_float(g, "epsilon", s->options.epsilon);
 }
 
-static braid_op *apply_rows(braid_optimizer *opt, braid_out grad, braid_out indices, braid_out var)
+static braid_op *apply_sparse(braid_optimizer *opt, braid_out grad, braid_out indices, braid_out var)
 {
     const rmsprop *s = braid_optimizer_state(opt);
     train_update update = {.op_type = "ApplyRMSProp",
@@ -52,14 +52,14 @@ static braid_op *apply_rows(braid_optimizer *opt, braid_out grad, braid_out indi
 
 static braid_op *apply(braid_optimizer *opt, braid_out grad, braid_out var)
 {
-    return apply_rows(opt, grad, (braid_out){NULL, 0}, var);
+    return apply_sparse(opt, grad, (braid_out){NULL, 0}, var);
 }
 
 static const braid_optimizer_type type = {.name = "RMSProp",
                                           .create_slots = create_slots,
                                           .prepare = prepare,
                                           .apply = apply,
-                                          .apply_rows = apply_rows};
+                                          .apply_sparse = apply_sparse};
 
 braid_rmsprop_options braid_rmsprop_defaults(void)
 {

@@ -43,7 +43,7 @@ static braid_op *train_op(const table *t, braid_optimizer *opt, bool by_rows)
     braid_grad_and_var pair = computed[0];
     if (!by_rows) {
         const braid_gradient rows = {pair.grad, pair.indices, pair.dense_shape};
-        pair = (braid_grad_and_var){.grad = braid_gradient_whole(t->g, &rows), .var = pair.var};
+        pair = (braid_grad_and_var){.grad = braid_gradient_to_dense(t->g, &rows), .var = pair.var};
     }
     return braid_apply_gradients(opt, &pair, 1, BRAID_NONE);
 }

@@ -83,7 +83,7 @@ static void train_by(bool is_resource, bool by_rows, bool by_adam, float result[
     assert_non_null(pair.indices.op);
     if (!by_rows) {
         const braid_gradient rows = {pair.grad, pair.indices, pair.dense_shape};
-        pair = (braid_grad_and_var){.grad = braid_gradient_whole(t.g, &rows), .var = pair.var};
+        pair = (braid_grad_and_var){.grad = braid_gradient_to_dense(t.g, &rows), .var = pair.var};
     }
     braid_op *step = braid_sync_replicas_apply(sync, &pair, 1, t.step);
     braid_graph_status(t.g, st);

@@ -20,7 +20,7 @@ typedef struct counting_network {
 } counting_network;
 
 static struct {
-    atomic_int pushes, asked, parts;
+    atomic_int pushes, asked, chunks;
 } calls;
 
 static braid_code count_listen(bd_transport *t, const char *address, bd_handler_fn handler, void *arg,
@@ -51,7 +51,7 @@ static bd_call *count_call(bd_channel *c, const bd_call_options *options, bd_mes
 {
     if (strstr(options->method, "/PushTensors")) calls.pushes++;
     if (strstr(options->method, "/RecvTensor")) calls.asked++;
-    if (strstr(options->method, "/RecvPart")) calls.parts++;
+    if (strstr(options->method, "/RecvChunk")) calls.chunks++;
     return real_call(c, options, request, done, arg);
 }
 
@@ -67,7 +67,7 @@ static bd_transport *counting_network_new(const bd_inprocess_faults *faults)
     n->base.connect = count_connect;
     n->base.call = count_call;
     n->base.free = count_free;
-    calls.pushes = calls.asked = calls.parts = 0;
+    calls.pushes = calls.asked = calls.chunks = 0;
     return &n->base;
 }
 
@@ -200,7 +200,7 @@ static void pushed_or_asked_for_tensors_are_the_same(void **state)
     if (!f.session) fail_msg("%s", st->message);
     steps_give_what_they_should(&f);
     assert_true(calls.pushes > 0);
-    assert_true(calls.parts > 0);
+    assert_true(calls.chunks > 0);
     const int refused = calls.asked; // large tensors that came before their step, at most
     assert_true(refused <= 4 * 2);
 
@@ -208,10 +208,10 @@ static void pushed_or_asked_for_tensors_are_the_same(void **state)
     const bd_peers *peers = &test_server(f.cluster, "worker", 0)->peers;
     for (int i = 0; i < peers->count; i++)
         atomic_store(&peers->items[i].worker->takes_pushes, false);
-    calls.pushes = calls.parts = 0;
+    calls.pushes = calls.chunks = 0;
     steps_give_what_they_should(&f);
     assert_int_equal(calls.pushes, 0);
-    assert_true(calls.parts > 0);
+    assert_true(calls.chunks > 0);
     assert_true(calls.asked - refused > 4 * ROUNDS);
     tear_down_of(&f);
 }

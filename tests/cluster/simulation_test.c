@@ -190,7 +190,7 @@ static void initialize(worker *w)
     while (try(w, &args, "initialization")) {}
     bd_simulation_sleep(SETTLE_NS);
     BD_STATUS(st);
-    while (braid_session_announce(w->session, "ready", st))
+    while (braid_session_notify(w->session, "ready", st))
         pause_after(w, "announce", st);
 }
 
@@ -199,7 +199,7 @@ static void wait_for_chief(worker *w)
     BD_STATUS(st);
     int64_t generation;
     open_session(w);
-    while (braid_session_await(w->session, "ready", 0, OPERATION_TIMEOUT_MS, &generation, st)) {
+    while (braid_session_wait_notification(w->session, "ready", 0, OPERATION_TIMEOUT_MS, &generation, st)) {
         pause_after(w, "await", st);
         close_session(w);
         open_session(w);

@@ -104,19 +104,19 @@ static bd_bytes with_checksum(struct pair p, bd_bytes data, bd_arena *arena)
     return value;
 }
 
-static void put_pairs(bd_table_writer *w, struct pair *pairs, size_t count, bd_bytes data)
+static void put_pairs(bd_sstable_writer *w, struct pair *pairs, size_t count, bd_bytes data)
 {
     static const uint8_t header[] = {8, 1, 26, 2, 8, 1};
     BD_STATUS(st);
     bd_arena arena = {0};
     bd_bytes last = {0};
-    bd_table_put(w, last, (bd_bytes){header, sizeof header}, st);
+    bd_sstable_put(w, last, (bd_bytes){header, sizeof header}, st);
     for (size_t i = 0; i < count; i++) {
         if (bd_bytes_compare(last, pairs[i].key) >= 0) continue;
-        bd_table_put(w, pairs[i].key, with_checksum(pairs[i], data, &arena), st);
+        bd_sstable_put(w, pairs[i].key, with_checksum(pairs[i], data, &arena), st);
         last = pairs[i].key;
     }
-    bd_table_finish(w, st);
+    bd_sstable_finish(w, st);
     bd_arena_fini(&arena);
     BD_ASSERT(st->code == BRAID_OK);
 }
@@ -134,9 +134,9 @@ static void write_entry_index(struct input *in)
     write_file("/v.data-00000-of-00001", data);
     bd_output *out;
     bd_output_open("/v.index", BD_FILE_CREATE, BD_COMPRESSION_NONE, &out, st);
-    bd_table_writer *w = bd_table_writer_new(out, NULL);
+    bd_sstable_writer *w = bd_sstable_writer_new(out, NULL);
     put_pairs(w, pairs.items, pairs.len, data);
-    bd_table_writer_free(w);
+    bd_sstable_writer_free(w);
     bd_output_close(out, st);
     bd_array_free(&pairs);
 }

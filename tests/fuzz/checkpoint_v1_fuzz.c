@@ -20,10 +20,10 @@ static bd_tensor_slice slice_of(int i)
     return s;
 }
 
-static void put(bd_table_writer *w, bd_bytes key, bd_bytes value)
+static void put(bd_sstable_writer *w, bd_bytes key, bd_bytes value)
 {
     BD_STATUS(st);
-    BD_ASSERT(bd_table_put(w, key, value, st) == BRAID_OK);
+    BD_ASSERT(bd_sstable_put(w, key, value, st) == BRAID_OK);
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -39,7 +39,7 @@ static void write_file(bd_bytes meta, bd_bytes value)
     bd_output *out;
     bd_strbuf keys[SLICES] = {0};
     BD_ASSERT(bd_output_open("/f", BD_FILE_CREATE, BD_COMPRESSION_NONE, &out, st) == BRAID_OK);
-    bd_table_writer *w = bd_table_writer_new(out, NULL);
+    bd_sstable_writer *w = bd_sstable_writer_new(out, NULL);
     put(w, (bd_bytes){0}, meta);
     for (int i = 0; i < SLICES; i++) {
         bd_tensor_slice s = slice_of(i);
@@ -50,29 +50,29 @@ static void write_file(bd_bytes meta, bd_bytes value)
         put(w, (bd_bytes){(const uint8_t *)keys[i].data, keys[i].len}, value);
         bd_strbuf_fini(&keys[i]);
     }
-    BD_ASSERT(bd_table_finish(w, st) == BRAID_OK);
-    bd_table_writer_free(w);
+    BD_ASSERT(bd_sstable_finish(w, st) == BRAID_OK);
+    bd_sstable_writer_free(w);
     BD_ASSERT(bd_output_close(out, st) == BRAID_OK);
 }
 
 static void read_file(void)
 {
     BD_STATUS(st);
-    bd_first_format *f;
+    bd_checkpoint_v1 *f;
     braid_dtype dtype;
     braid_shape shape;
     braid_tensor t = {0};
-    if (bd_first_format_open("/f", &f, st)) return;
-    if (bd_first_format_find(f, "v", &dtype, &shape) &&
-        bd_first_format_read(f, "v", NULL, &t, st) == BRAID_OK) {
+    if (bd_checkpoint_v1_open("/f", &f, st)) return;
+    if (bd_checkpoint_v1_find(f, "v", &dtype, &shape) &&
+        bd_checkpoint_v1_read(f, "v", NULL, &t, st) == BRAID_OK) {
         BD_ASSERT(t.dtype == dtype && bd_shape_equal(&t.shape, &shape));
         bd_tensor_fini(&t);
     }
     braid_status_clear(st);
     bd_tensor_slice s = slice_of(3);
-    if (bd_first_format_read(f, "v", &s, &t, st) == BRAID_OK) BD_ASSERT(t.shape.dims[0] == 1);
+    if (bd_checkpoint_v1_read(f, "v", &s, &t, st) == BRAID_OK) BD_ASSERT(t.shape.dims[0] == 1);
     bd_tensor_fini(&t);
-    bd_first_format_close(f);
+    bd_checkpoint_v1_close(f);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -11,7 +11,7 @@ static void every_op_is_on_the_page(void **state)
 {
     (void)state;
     BD_STATUS(st);
-    char *page = braid_op_page(NULL, st);
+    char *page = braid_op_doc(NULL, st);
     assert_ok(st);
     for (size_t i = 0; i < bd_op_table_len; i++) {
         char *heading = bd_asprintf("\n## %s\n", bd_op_table[i].name);
@@ -25,13 +25,13 @@ static void an_op_is_told_about(void **state)
 {
     (void)state;
     BD_STATUS(st);
-    char *page = braid_op_page("SegmentMea?", st);
+    char *page = braid_op_doc("SegmentMea?", st);
     assert_ok(st);
     assert_non_null(strstr(page, "- `SegmentMean(data: T, segment_ids: Tindices) -> (output: T)`\n"));
     assert_non_null(strstr(page, "- types `Tindices`: int32, int64\n"));
     assert_non_null(strstr(page, "- gradient: yes\n"));
     free(page);
-    page = braid_op_page("VariableV2", st);
+    page = braid_op_doc("VariableV2", st);
     assert_ok(st);
     assert_non_null(strstr(page, "stateful"));
     assert_non_null(strstr(page, "- types `dtype`: any\n"));
@@ -42,11 +42,11 @@ static void what_is_not_there_says_what_is_like_it_or_why(void **state)
 {
     (void)state;
     BD_STATUS(st);
-    assert_null(braid_op_page("intopk", st));
+    assert_null(braid_op_doc("intopk", st));
     assert_error(st, BRAID_NOT_FOUND, "No op has the name 'intopk': there are InTopK");
-    assert_null(braid_op_page("QuantizedConv2D", st));
+    assert_null(braid_op_doc("QuantizedConv2D", st));
     assert_error(st, BRAID_NOT_FOUND, "quantized");
-    assert_null(braid_op_page("NobodyKnows", st));
+    assert_null(braid_op_doc("NobodyKnows", st));
     assert_error(st, BRAID_NOT_FOUND, "No op has the name 'NobodyKnows'");
 }
 
@@ -54,7 +54,7 @@ static void no_op_that_is_there_is_said_to_be_left_out(void **state)
 {
     (void)state;
     for (size_t i = 0; i < bd_op_table_len; i++)
-        if (bd_op_refusal(bd_op_table[i].name)) fail_msg("%s", bd_op_table[i].name);
+        if (bd_op_unsupported(bd_op_table[i].name)) fail_msg("%s", bd_op_table[i].name);
 }
 
 int main(void)

@@ -147,35 +147,35 @@ static void test_leveldb_reads_our_indexes(void **state)
 
 // ---- LevelDB's tables, read by us ----
 
-static void expect_pair(bd_table_iter *it, const char *key, const char *value)
+static void expect_pair(bd_sstable_iter *it, const char *key, const char *value)
 {
-    assert_true(bd_table_iter_valid(it));
-    assert_int_equal(bd_table_iter_key(it).len, strlen(key));
-    assert_memory_equal(bd_table_iter_key(it).data, key, strlen(key));
-    assert_int_equal(bd_table_iter_value(it).len, strlen(value));
-    assert_memory_equal(bd_table_iter_value(it).data, value, strlen(value));
+    assert_true(bd_sstable_iter_valid(it));
+    assert_int_equal(bd_sstable_iter_key(it).len, strlen(key));
+    assert_memory_equal(bd_sstable_iter_key(it).data, key, strlen(key));
+    assert_int_equal(bd_sstable_iter_value(it).len, strlen(value));
+    assert_memory_equal(bd_sstable_iter_value(it).data, value, strlen(value));
 }
 
 static void expect_table(const char *path, char *const *keys, char *const *values, size_t count)
 {
     BD_STATUS(st);
-    bd_table *t;
-    bd_table_open(path, &t, st);
+    bd_sstable *t;
+    bd_sstable_open(path, &t, st);
     assert_ok(st);
-    bd_table_iter *it = bd_table_iter_new(t);
-    bd_table_iter_seek(it, (bd_bytes){0}, st);
+    bd_sstable_iter *it = bd_sstable_iter_new(t);
+    bd_sstable_iter_seek(it, (bd_bytes){0}, st);
     for (size_t i = 0; i < count; i++) {
         expect_pair(it, keys[i], values[i]);
-        bd_table_iter_next(it, st);
+        bd_sstable_iter_next(it, st);
     }
-    assert_false(bd_table_iter_valid(it));
+    assert_false(bd_sstable_iter_valid(it));
     for (size_t i = 0; i < count; i += 7) {
-        bd_table_iter_seek(it, (bd_bytes){(const uint8_t *)keys[i], strlen(keys[i])}, st);
+        bd_sstable_iter_seek(it, (bd_bytes){(const uint8_t *)keys[i], strlen(keys[i])}, st);
         expect_pair(it, keys[i], values[i]);
     }
     assert_ok(st);
-    bd_table_iter_free(it);
-    bd_table_close(t);
+    bd_sstable_iter_free(it);
+    bd_sstable_close(t);
 }
 
 static void test_we_read_leveldbs_tables(void **state)

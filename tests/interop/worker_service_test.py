@@ -169,7 +169,7 @@ class RunGraphTest(WorkerTest):
         answer = self.worker.start(request).result().SerializeToString()
         at = answer.index(b"\xc2\x3e") + 3
         tensor_id = answer[at:at + 9]
-        recv_part = self.worker.channel.unary_unary("/braid.ClusterService/RecvPart")
+        recv_part = self.worker.channel.unary_unary("/braid.ClusterService/RecvChunk")
         self.assertEqual(len(recv_part(tensor_id + b"\x10\x01")), 1 << 20)
         self.clean_up(step)
         self.check_error(recv_part.future(tensor_id + b"\x10\x02"), "ABORTED", "not held")

@@ -439,7 +439,7 @@ static void test_rows_that_a_function_gathers(void **state)
                               INPUT("h") INPUT("i") CALL_ATTRS(RESOURCE "type: DT_INT32 ", F1, "look_up")));
     braid_out y = braid_graph_find_out(g, "y"), h = braid_graph_find_out(g, "h");
     braid_gradient grad;
-    braid_gradients_of_rows(g, &y, 1, &h, 1, NULL, &grad);
+    braid_gradients_sparse(g, &y, 1, &h, 1, NULL, &grad);
     braid_graph_status(g, st);
     assert_ok(st);
     assert_non_null(grad.values.op);

@@ -4,11 +4,11 @@
 #include "base/testing/test.h"
 #include "graph/device_name.h"
 #include "graph/graph.h"
+#include "runtime/client_graph.h"
 #include "runtime/optimize.h"
 #include "runtime/partition.h"
 #include "runtime/placer.h"
 #include "runtime/plan.h"
-#include "runtime/client_graph.h"
 #include <glob.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -208,13 +208,13 @@ static void check_run(const program *p, int session, json_t *sig)
     s.feeds = names_of(json_object_get(sig, "feeds"), &s.feed_count);
     s.fetches = names_of(json_object_get(sig, "fetches"), &s.fetch_count);
     s.targets = names_of(json_object_get(sig, "targets"), &s.target_count);
-    bd_prepared prepared;
+    bd_client_graph prepared;
     BD_STATUS(st);
-    if (bd_prepare(p->graphs[session], &s, BD_FEED_BY_RENDEZVOUS, &p->devices[0], &prepared, st))
+    if (bd_client_graph_build(p->graphs[session], &s, BD_FEED_BY_RENDEZVOUS, &p->devices[0], &prepared, st))
         fail_msg("%s: %s", p->path, braid_status_message(st));
     check_ops(p, &prepared.graph, json_object_get(sig, "ops"));
     check_parts(p, &prepared.graph);
-    bd_prepared_fini(&prepared);
+    bd_client_graph_fini(&prepared);
     bd_free((void *)s.feeds);
     bd_free((void *)s.fetches);
     bd_free((void *)s.targets);

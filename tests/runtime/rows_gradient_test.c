@@ -28,11 +28,11 @@ static void expect_gradient(braid_graph *g, braid_out x, braid_out y, bool is_ro
     braid_gradient rows;
     braid_out whole;
     const braid_gradients_options options = {.gate = true};
-    braid_gradients_of_rows(g, &y, 1, &x, 1, &options, &rows);
+    braid_gradients_sparse(g, &y, 1, &x, 1, &options, &rows);
     braid_gradients(g, &y, 1, &x, 1, NULL, &whole);
     assert_int_equal(braid_graph_status(g, st), BRAID_OK);
     assert_int_equal(rows.indices.op != NULL, is_rows);
-    const braid_out fetched[2] = {whole, braid_gradient_whole(g, &rows)};
+    const braid_out fetched[2] = {whole, braid_gradient_to_dense(g, &rows)};
     braid_session *s = braid_session_open(g, NULL, st);
     const float values[ROWS] = {1, 2, 3, 4};
     braid_tensor *value = braid_tensor_from(BRAID_FLOAT, BRAID_SHAPE(ROWS), values, NULL);
@@ -126,7 +126,7 @@ static void test_a_whole_needs_its_shape(void **state)
     braid_graph *g = braid_graph_new();
     braid_out x = vector(g, "x");
     const braid_gradient rows = {.values = x, .indices = braid_const_int32s(g, NULL, (int32_t[]){3}, 1)};
-    assert_null(braid_gradient_whole(g, &rows).op);
+    assert_null(braid_gradient_to_dense(g, &rows).op);
     braid_graph_status(g, st);
     assert_error(st, BRAID_INVALID_ARGUMENT, "The gradient 'x' of rows has no dense_shape");
     braid_graph_free(g);

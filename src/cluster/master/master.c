@@ -103,7 +103,7 @@ static void tasks_told(void *arg, const braid_status *st)
 
 static void tell_tasks(creation *c)
 {
-    const bd_tell_options options = {
+    const bd_fanout_options options = {
         .timers = c->master->env.timers,
         .what = "CreateSession",
         .tasks = &c->session->tasks,
@@ -111,7 +111,7 @@ static void tell_tasks(creation *c)
         .cancellation = c->cancellation,
         .tell = tell_of_session,
     };
-    bd_master_tell(&options, tasks_told, c);
+    bd_master_fanout(&options, tasks_told, c);
 }
 
 static void place(void *arg)
@@ -135,7 +135,7 @@ static void tasks_found(void *arg, bd_found_tasks *found, const braid_status *fr
     if (!st->code) {
         c->found = *found;
         *found = (bd_found_tasks){0};
-        if (bd_pool_submit(c->master->env.pool, place, c)) return;
+        if (bd_thread_pool_submit(c->master->env.pool, place, c)) return;
         bd_fail(st, BRAID_CANCELLED, "The server is stopping");
     }
     creation_end(c, st);
@@ -180,7 +180,7 @@ void bd_master_create_session(bd_master *m, braid_graph *graph, const bd_session
         .deadline_ns = c->deadline_ns,
         .cancellation = cancellation,
     };
-    bd_find_tasks(&options, tasks_found, c);
+    bd_find_devices(&options, tasks_found, c);
 }
 
 // ---- Closing ----
@@ -310,7 +310,7 @@ void bd_master_list_devices(bd_master *m, const char *handle, bd_cancellation *c
         .deadline_ns = creation_deadline(m, &no_config, BD_FOREVER),
         .cancellation = cancellation,
     };
-    bd_find_tasks(&options, give_found, l);
+    bd_find_devices(&options, give_found, l);
 }
 
 // ---- Reset ----
@@ -351,7 +351,7 @@ static void clear_tasks(void *arg, bd_found_tasks *found, const braid_status *st
         reset_end(r, st);
         return;
     }
-    const bd_tell_options options = {
+    const bd_fanout_options options = {
         .timers = r->master->env.timers,
         .what = "Reset",
         .tasks = found,
@@ -359,7 +359,7 @@ static void clear_tasks(void *arg, bd_found_tasks *found, const braid_status *st
         .cancellation = r->cancellation,
         .tell = clear_task,
     };
-    bd_master_tell(&options, reset_end, r);
+    bd_master_fanout(&options, reset_end, r);
 }
 
 void bd_master_reset(bd_master *m, const char *const *containers, int container_count,
@@ -387,5 +387,5 @@ void bd_master_reset(bd_master *m, const char *const *containers, int container_
         .deadline_ns = r->deadline_ns,
         .cancellation = cancellation,
     };
-    bd_find_tasks(&options, clear_tasks, r);
+    bd_find_devices(&options, clear_tasks, r);
 }

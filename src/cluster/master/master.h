@@ -5,20 +5,20 @@
 
 #include "base/thread_pool.h"
 #include "base/timer.h"
-#include "cluster/worker/collectives.h"
 #include "cluster/rpc/peers.h"
+#include "cluster/worker/collectives.h"
 #include "op/cancellation.h"
 #include "runtime/client_graph.h"
 
 typedef struct bd_master bd_master;
 typedef struct bd_master_session bd_master_session;
-typedef struct bd_kept_plan bd_kept_plan; // master_internal.h
+typedef struct bd_pinned_plan bd_pinned_plan; // master_internal.h
 typedef struct bd_callable bd_callable;
 
 typedef struct bd_master_env {
     const bd_peers *peers;
     bd_timers *timers;
-    bd_pool *pool;                 // for what may wait for other tasks
+    bd_thread_pool *pool;          // for what may wait for other tasks
     bd_cancellation *cancellation; // of the server: ends everything
     bd_task_collectives *collectives;
     int64_t session_timeout_ms; // 0: none
@@ -100,9 +100,9 @@ typedef struct bd_master_run_args {
     // master's pool makes the plan.
     bool may_wait;
     // ---- Of the master itself; zero for others ----
-    bd_kept_plan **keeps;  // the plan is made and kept here, and nothing runs
-    bd_kept_plan *kept;    // the plan to be run
-    const int *kept_order; // feed i of `signature` is the plan's kept_order[i]; fetches behind them
+    bd_pinned_plan **keeps; // the plan is made and kept here, and nothing runs
+    bd_pinned_plan *kept;   // the plan to be run
+    const int *kept_order;  // feed i of `signature` is the plan's kept_order[i]; fetches behind them
     bd_run_phase phase;
     int64_t step_id; // of a partial run
 } bd_master_run_args;

@@ -6,7 +6,7 @@
 #include "cluster/master/master_internal.h"
 
 struct bd_callable {
-    bd_kept_plan *kept;
+    bd_pinned_plan *kept;
     int64_t timeout_ms, collective_graph_key;
     bool wants_stats, wants_partition_graphs;
     atomic_int refs;
@@ -15,7 +15,7 @@ struct bd_callable {
 void bd_callable_unref(bd_callable *c)
 {
     if (!c || atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return;
-    bd_kept_plan_unref(c->kept);
+    bd_pinned_plan_unref(c->kept);
     bd_free(c);
 }
 
@@ -24,7 +24,7 @@ void bd_callable_unref(bd_callable *c)
 typedef struct making {
     bd_master_session *session; // a reference
     bd_master_run_args args;
-    bd_kept_plan *kept;
+    bd_pinned_plan *kept;
     void (*fn)(void *arg, int64_t handle, const braid_status *st);
     void *arg;
 } making;
@@ -32,7 +32,7 @@ typedef struct making {
 static int64_t publish(making *m, braid_status *st)
 {
     bd_callable *c = bd_calloc(1, sizeof *c);
-    c->kept = bd_kept_plan_ref(m->kept);
+    c->kept = bd_pinned_plan_ref(m->kept);
     c->timeout_ms = m->args.timeout_ms;
     c->collective_graph_key = m->args.collective_graph_key;
     c->wants_stats = m->args.wants_stats;
@@ -41,14 +41,15 @@ static int64_t publish(making *m, braid_status *st)
     bd_master_session *s = m->session;
     int64_t handle = -1;
     bd_mutex_lock(&s->mu);
-    if (bd_imap_count(&s->callables) < BD_SESSION_KEPT_MAX) {
+    if (bd_imap_count(&s->callables) < BD_SESSION_HANDLES_MAX) {
         handle = s->next_callable++;
         bd_imap_put(&s->callables, (uint64_t)handle, c);
     }
     bd_mutex_unlock(&s->mu);
     if (handle >= 0) return handle;
     bd_callable_unref(c);
-    bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "The session has %d callables: release some", BD_SESSION_KEPT_MAX);
+    bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "The session has %d callables: release some",
+            BD_SESSION_HANDLES_MAX);
     return handle;
 }
 
@@ -59,7 +60,7 @@ static void planned(void *arg, const braid_status *from)
     bd_status_copy(st, from);
     const int64_t handle = st->code ? -1 : publish(m, st);
     m->fn(m->arg, handle, st);
-    bd_kept_plan_unref(m->kept);
+    bd_pinned_plan_unref(m->kept);
     bd_master_session_unref(m->session);
     bd_free(m);
 }

@@ -58,7 +58,7 @@ struct bd_master_session {
 };
 
 // What one task does in the steps of a plan.
-typedef struct bd_master_part {
+typedef struct bd_master_partition {
     const bd_peer *peer;
     char *graph_handle;
     const char **send_keys; // values that the client feeds [send_count]
@@ -67,13 +67,13 @@ typedef struct bd_master_part {
     const char **recv_keys; // values that the client fetches [recv_count]
     int *recv_fetches;
     int recv_count;
-} bd_master_part;
+} bd_master_partition;
 
 // A run signature, registered on the tasks that take part.
 typedef struct bd_master_plan {
-    bd_master_session *session; // not owned: outlives its plans
-    bd_master_part *parts;      // the own task's is the last
-    int part_count;
+    bd_master_session *session;      // not owned: outlives its plans
+    bd_master_partition *partitions; // the own task's is the last
+    int partition_count;
     int64_t collective_graph_key; // of the instances in it, when the session has named a leader; 0: none
     atomic_llong runs;            // counted where the session builds cost models
     bd_arena arena;
@@ -82,7 +82,7 @@ typedef struct bd_master_plan {
 
 // A plan that is kept with the signature it was made for: that of a callable or a partial run. It belongs to the session, which
 // outlives it.
-struct bd_kept_plan {
+struct bd_pinned_plan {
     bd_run_signature signature; // as it was asked for; a copy
     bd_master_plan *plan;       // a reference
     int *order;                 // feed i is the plan's order[i]; fetches behind them
@@ -90,9 +90,9 @@ struct bd_kept_plan {
     atomic_int refs;
 };
 // With count 1; takes one more reference to `plan`.
-bd_kept_plan *bd_kept_plan_new(const bd_run_signature *signature, bd_master_plan *plan, const int *order);
-bd_kept_plan *bd_kept_plan_ref(bd_kept_plan *k);
-void bd_kept_plan_unref(bd_kept_plan *k); // NULL is accepted
+bd_pinned_plan *bd_pinned_plan_new(const bd_run_signature *signature, bd_master_plan *plan, const int *order);
+bd_pinned_plan *bd_pinned_plan_ref(bd_pinned_plan *k);
+void bd_pinned_plan_unref(bd_pinned_plan *k); // NULL is accepted
 
 // master_callable.c: when the session is gone.
 void bd_master_drop_callables(bd_master_session *s);
@@ -101,7 +101,7 @@ void bd_master_drop_callables(bd_master_session *s);
 void bd_master_drop_partial_runs(bd_master_session *s);
 
 // worker_fanout.c
-typedef struct bd_tell_options {
+typedef struct bd_fanout_options {
     bd_timers *timers;
     const char *what;            // "CreateSession", as errors say it
     const bd_found_tasks *tasks; // at least one; read only before the function returns
@@ -109,11 +109,11 @@ typedef struct bd_tell_options {
     bd_cancellation *cancellation;
     void (*tell)(void *arg, bd_worker *w, bd_cancellation *cancellation, bd_worker_done_fn done,
                  void *done_arg);
-} bd_tell_options;
+} bd_fanout_options;
 
 // Calls tell(arg, ...) for each task and fn(arg, status) when all have answered, with the first error.
 // DeadlineExceeded names the tasks that have not; cancelling ends it with why it was cancelled.
-void bd_master_tell(const bd_tell_options *o, bd_master_done_fn fn, void *arg);
+void bd_master_fanout(const bd_fanout_options *o, bd_master_done_fn fn, void *arg);
 
 // master_session.c
 // Makes a session of the tasks found (taken over) and places `graph` (taken over). NULL with an error.

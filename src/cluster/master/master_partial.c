@@ -14,9 +14,9 @@
 #include <string.h>
 
 typedef struct partial_run {
-    bd_kept_plan *kept;
+    bd_pinned_plan *kept;
     int64_t step_id;
-    bd_partial_calls calls;     // guarded by the session's mu
+    bd_partial_run_state calls; // guarded by the session's mu
     int in_progress;            // calls; guarded by the session's mu
     bool has_begun, has_failed; // guarded by the session's mu
     atomic_int refs;
@@ -25,16 +25,16 @@ typedef struct partial_run {
 static void partial_unref(partial_run *p)
 {
     if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1) return;
-    bd_kept_plan_unref(p->kept);
-    bd_partial_calls_fini(&p->calls);
+    bd_pinned_plan_unref(p->kept);
+    bd_partial_run_state_fini(&p->calls);
     bd_free(p);
 }
 
 static void tell_tasks(const partial_run *p)
 {
     const bd_master_plan *plan = p->kept->plan;
-    for (int i = 0; p->has_begun && i < plan->part_count; i++) {
-        bd_worker *w = plan->parts[i].peer->worker;
+    for (int i = 0; p->has_begun && i < plan->partition_count; i++) {
+        bd_worker *w = plan->partitions[i].peer->worker;
         w->ops->cleanup_graph(w, p->step_id, NULL, NULL);
     }
 }
@@ -65,7 +65,7 @@ typedef struct setup {
     bd_master_session *session; // a reference
     bd_run_signature signature;
     bd_master_run_args args;
-    bd_kept_plan *kept;
+    bd_pinned_plan *kept;
     void (*fn)(void *arg, const char *handle, const braid_status *st);
     void *arg;
     char handle[24];
@@ -74,9 +74,9 @@ typedef struct setup {
 static partial_run *partial_new(setup *u)
 {
     partial_run *p = bd_calloc(1, sizeof *p);
-    p->kept = bd_kept_plan_ref(u->kept);
+    p->kept = bd_pinned_plan_ref(u->kept);
     p->step_id = bd_master_draw_step_id(u->session);
-    bd_partial_calls_init(&p->calls, &u->kept->signature);
+    bd_partial_run_state_init(&p->calls, &u->kept->signature);
     atomic_init(&p->refs, 1);
     return p;
 }
@@ -86,7 +86,7 @@ static braid_code publish(setup *u, braid_status *st)
     partial_run *p = partial_new(u);
     bd_master_session *s = u->session;
     bd_mutex_lock(&s->mu);
-    const bool has_room = bd_map_count(&s->partial_runs) < BD_SESSION_KEPT_MAX;
+    const bool has_room = bd_map_count(&s->partial_runs) < BD_SESSION_HANDLES_MAX;
     if (has_room) {
         snprintf(u->handle, sizeof u->handle, "%" PRId64, s->next_partial++);
         bd_map_put(&s->partial_runs, u->handle, p);
@@ -95,7 +95,7 @@ static braid_code publish(setup *u, braid_status *st)
     if (has_room) return BRAID_OK;
     partial_unref(p);
     return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "The session has %d partial runs: end some",
-                   BD_SESSION_KEPT_MAX);
+                   BD_SESSION_HANDLES_MAX);
 }
 
 static void planned(void *arg, const braid_status *from)
@@ -105,7 +105,7 @@ static void planned(void *arg, const braid_status *from)
     bd_status_copy(st, from);
     if (!st->code) publish(u, st);
     u->fn(u->arg, st->code ? NULL : u->handle, st);
-    bd_kept_plan_unref(u->kept);
+    bd_pinned_plan_unref(u->kept);
     bd_master_session_unref(u->session);
     bd_free(u);
 }
@@ -144,11 +144,11 @@ static braid_code check_fetches(const call *c, braid_status *st)
 {
     bd_master_session *s = c->session;
     bd_mutex_lock(&s->mu);
-    bool *is_over = bd_partial_calls_copy_over(&c->partial->calls);
+    bool *is_over = bd_partial_run_state_copy_over(&c->partial->calls);
     bd_mutex_unlock(&s->mu);
     bd_mutex_lock(&s->graph_mu);
-    bd_partial_calls_check(&c->partial->calls.signature, is_over, c->args.signature, c->positions, &s->graph,
-                           st);
+    bd_partial_run_state_check(&c->partial->calls.signature, is_over, c->args.signature, c->positions,
+                               &s->graph, st);
     bd_mutex_unlock(&s->graph_mu);
     bd_free(is_over);
     return st->code;
@@ -214,11 +214,11 @@ static braid_code take(call *c, braid_status *st)
     const int count = c->args.signature->feed_count + c->args.signature->fetch_count;
     bd_mutex_lock(&s->mu);
     // Again: another call may have come meanwhile.
-    if (!bd_partial_calls_find(&p->calls, c->args.signature, c->positions, st)) {
+    if (!bd_partial_run_state_find(&p->calls, c->args.signature, c->positions, st)) {
         for (int i = 0; i < count; i++)
             c->order[i] = p->kept->order[c->positions[i]];
         p->has_begun = true;
-        const bool leaves_nothing = bd_partial_calls_take(&p->calls, c->positions, count);
+        const bool leaves_nothing = bd_partial_run_state_take(&p->calls, c->positions, count);
         const bool is_last = p->in_progress++ == 0 && leaves_nothing;
         c->args.phase = is_last ? BD_RUN_PARTIAL_LAST : BD_RUN_PARTIAL;
     }
@@ -236,7 +236,7 @@ static braid_code prepare(call *c, braid_status *st)
     bd_mutex_lock(&s->mu);
     c->partial = bd_map_get(&s->partial_runs, c->handle);
     if (c->partial) atomic_fetch_add_explicit(&c->partial->refs, 1, memory_order_relaxed);
-    if (c->partial) bd_partial_calls_find(&c->partial->calls, c->args.signature, c->positions, st);
+    if (c->partial) bd_partial_run_state_find(&c->partial->calls, c->args.signature, c->positions, st);
     bd_mutex_unlock(&s->mu);
     if (!c->partial)
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "Must run PartialRunSetup before performing partial runs");

@@ -24,12 +24,12 @@ void bd_master_plan_unref(void *plan)
     bd_mutex_lock(&s->mu);
     const bool session_ends = s->is_closing; // then the tasks drop all of it at once
     bd_mutex_unlock(&s->mu);
-    for (int i = 0; i < p->part_count; i++) {
-        const bd_master_part *part = &p->parts[i];
-        bd_worker *w = part->peer->worker;
-        if (part->graph_handle && !session_ends)
-            w->ops->deregister_graph(w, s->handle, part->graph_handle, NULL, NULL);
-        bd_free(part->graph_handle);
+    for (int i = 0; i < p->partition_count; i++) {
+        const bd_master_partition *partition = &p->partitions[i];
+        bd_worker *w = partition->peer->worker;
+        if (partition->graph_handle && !session_ends)
+            w->ops->deregister_graph(w, s->handle, partition->graph_handle, NULL, NULL);
+        bd_free(partition->graph_handle);
     }
     bd_arena_fini(&p->arena);
     bd_free(p);
@@ -45,9 +45,9 @@ static const char *const *copy_names(bd_arena *arena, const char *const *names, 
     return copy;
 }
 
-bd_kept_plan *bd_kept_plan_new(const bd_run_signature *s, bd_master_plan *plan, const int *order)
+bd_pinned_plan *bd_pinned_plan_new(const bd_run_signature *s, bd_master_plan *plan, const int *order)
 {
-    bd_kept_plan *k = bd_calloc(1, sizeof *k);
+    bd_pinned_plan *k = bd_calloc(1, sizeof *k);
     atomic_init(&k->refs, 1);
     k->plan = bd_master_plan_ref(plan);
     k->order =
@@ -61,13 +61,13 @@ bd_kept_plan *bd_kept_plan_new(const bd_run_signature *s, bd_master_plan *plan, 
     return k;
 }
 
-bd_kept_plan *bd_kept_plan_ref(bd_kept_plan *k)
+bd_pinned_plan *bd_pinned_plan_ref(bd_pinned_plan *k)
 {
     atomic_fetch_add_explicit(&k->refs, 1, memory_order_relaxed);
     return k;
 }
 
-void bd_kept_plan_unref(bd_kept_plan *k)
+void bd_pinned_plan_unref(bd_pinned_plan *k)
 {
     if (!k || atomic_fetch_sub_explicit(&k->refs, 1, memory_order_acq_rel) != 1) return;
     bd_master_plan_unref(k->plan);
@@ -79,7 +79,7 @@ void bd_kept_plan_unref(bd_kept_plan *k)
 
 // The partition that part i of the plan is made of: in the same order, but that the own task's part is the last. (The
 // partitions stay where they are: nodes know the address of their graph.)
-static bd_partition *partition_of_part(const bd_master_session *s, const bd_partitions *graphs, int i)
+static bd_partition *partition_of_partition(const bd_master_session *s, const bd_partitions *graphs, int i)
 {
     const char *own_task = s->master->env.peers->self->task;
     const int last = graphs->count - 1;
@@ -100,18 +100,18 @@ typedef struct registering {
 
 typedef struct registration {
     registering *all;
-    bd_master_part *part;
+    bd_master_partition *partition;
 } registration;
 
 static void registered(void *arg, const char *graph_handle, const braid_status *st)
 {
     const registration *r = arg;
     registering *all = r->all;
-    if (graph_handle) r->part->graph_handle = bd_strdup(graph_handle);
+    if (graph_handle) r->partition->graph_handle = bd_strdup(graph_handle);
     bd_mutex_lock(&all->mu);
     bd_status_update(&all->status, st);
     if (st->code && bd_cancellation_is_cancelled(all->cancellation))
-        bd_strbuf_appendf(&all->missing, "%s%s", all->missing.len ? ", " : "", r->part->peer->label);
+        bd_strbuf_appendf(&all->missing, "%s%s", all->missing.len ? ", " : "", r->partition->peer->label);
     const bool is_last = --all->pending == 0;
     bd_mutex_unlock(&all->mu);
     if (is_last) bd_event_set(&all->all);
@@ -119,18 +119,18 @@ static void registered(void *arg, const char *graph_handle, const braid_status *
 
 // On all tasks at the same time; the own one, which does it on this thread, is the last. The token, which is below
 // that of the session, ends it.
-static braid_code register_parts(bd_master_plan *p, bd_partitions *graphs, bd_cancellation *cancellation,
-                                 braid_status *st)
+static braid_code register_partitions(bd_master_plan *p, bd_partitions *graphs, bd_cancellation *cancellation,
+                                      braid_status *st)
 {
-    if (p->part_count == 0) return BRAID_OK;
-    registering all = {.pending = p->part_count, .cancellation = cancellation};
+    if (p->partition_count == 0) return BRAID_OK;
+    registering all = {.pending = p->partition_count, .cancellation = cancellation};
     bd_event_init(&all.all);
     bd_mutex_init(&all.mu);
-    registration *each = bd_arena_calloc(&p->arena, (size_t)p->part_count, sizeof *each);
-    for (int i = 0; i < p->part_count; i++) {
-        each[i] = (registration){&all, &p->parts[i]};
-        bd_worker *w = p->parts[i].peer->worker;
-        w->ops->register_graph(w, p->session->handle, &partition_of_part(p->session, graphs, i)->graph,
+    registration *each = bd_arena_calloc(&p->arena, (size_t)p->partition_count, sizeof *each);
+    for (int i = 0; i < p->partition_count; i++) {
+        each[i] = (registration){&all, &p->partitions[i]};
+        bd_worker *w = p->partitions[i].peer->worker;
+        w->ops->register_graph(w, p->session->handle, &partition_of_partition(p->session, graphs, i)->graph,
                                p->session->disabled_rewrites, cancellation, registered, &each[i]);
     }
     bd_event_wait(&all.all); // ends: each task answers, or its connection or the token ends it
@@ -145,11 +145,11 @@ static braid_code register_parts(bd_master_plan *p, bd_partitions *graphs, bd_ca
 
 // ---- Parts ----
 
-static bd_master_part *part_of_device(bd_master_plan *p, const char *device)
+static bd_master_partition *partition_of_device(bd_master_plan *p, const char *device)
 {
     const bd_peer *peer = bd_peers_of_device(p->session->master->env.peers, device, strlen(device));
-    for (int i = 0; i < p->part_count; i++)
-        if (p->parts[i].peer == peer) return &p->parts[i];
+    for (int i = 0; i < p->partition_count; i++)
+        if (p->partitions[i].peer == peer) return &p->partitions[i];
     return NULL;
 }
 
@@ -169,29 +169,31 @@ static const char *keep(bd_arena *arena, char *text)
 
 // A task whose part needs none of the values that are fed to it has no part, or does not take it: it is not
 // sent then.
-static void connect_client(bd_master_plan *p, const bd_prepared *prepared)
+static void connect_client(bd_master_plan *p, const bd_client_graph *prepared)
 {
     const bd_master_session *s = p->session;
-    for (int i = 0; i < p->part_count; i++) {
-        bd_master_part *part = &p->parts[i];
-        part->send_keys = BD_ARENA_ARRAY(&p->arena, const char *, (size_t)prepared->feed_count);
-        part->send_feeds = BD_ARENA_ARRAY(&p->arena, int, (size_t)prepared->feed_count);
-        part->recv_keys = BD_ARENA_ARRAY(&p->arena, const char *, (size_t)prepared->fetch_count);
-        part->recv_fetches = BD_ARENA_ARRAY(&p->arena, int, (size_t)prepared->fetch_count);
+    for (int i = 0; i < p->partition_count; i++) {
+        bd_master_partition *partition = &p->partitions[i];
+        partition->send_keys = BD_ARENA_ARRAY(&p->arena, const char *, (size_t)prepared->feed_count);
+        partition->send_feeds = BD_ARENA_ARRAY(&p->arena, int, (size_t)prepared->feed_count);
+        partition->recv_keys = BD_ARENA_ARRAY(&p->arena, const char *, (size_t)prepared->fetch_count);
+        partition->recv_fetches = BD_ARENA_ARRAY(&p->arena, int, (size_t)prepared->fetch_count);
     }
     for (int i = 0; i < prepared->feed_count; i++) {
-        bd_master_part *part = part_of_device(p, prepared->feeds[i].device);
-        if (!part) continue;
+        bd_master_partition *partition = partition_of_device(p, prepared->feeds[i].device);
+        if (!partition) continue;
         const bd_endpoint *e = &prepared->feeds[i];
-        part->send_keys[part->send_count] = keep(&p->arena, bd_endpoint_key(e, incarnation_of(s, e->device)));
-        part->send_feeds[part->send_count++] = i;
+        partition->send_keys[partition->send_count] =
+            keep(&p->arena, bd_endpoint_key(e, incarnation_of(s, e->device)));
+        partition->send_feeds[partition->send_count++] = i;
     }
     for (int i = 0; i < prepared->fetch_count; i++) {
         const bd_endpoint *e = &prepared->fetches[i];
-        bd_master_part *part = part_of_device(p, e->device);
-        BD_ASSERT(part); // it holds the fetch
-        part->recv_keys[part->recv_count] = keep(&p->arena, bd_endpoint_key(e, incarnation_of(s, e->device)));
-        part->recv_fetches[part->recv_count++] = i;
+        bd_master_partition *partition = partition_of_device(p, e->device);
+        BD_ASSERT(partition); // it holds the fetch
+        partition->recv_keys[partition->recv_count] =
+            keep(&p->arena, bd_endpoint_key(e, incarnation_of(s, e->device)));
+        partition->recv_fetches[partition->recv_count++] = i;
     }
 }
 
@@ -201,7 +203,7 @@ static int64_t collective_graph_key(const braid_graph *g)
     BD_ARRAY(int64_t) keys = {0};
     for (size_t i = 0; i < g->nodes.len; i++) {
         const braid_op *n = g->nodes.items[i];
-        if (!n->def || !(n->def->op->flags & BD_OP_MEETS)) continue;
+        if (!n->def || !(n->def->op->flags & BD_OP_USES_RENDEZVOUS)) continue;
         const int64_t key = bd_node_attr_int(n, "instance_key");
         size_t at = 0;
         while (at < keys.len && keys.items[at] < key)
@@ -227,34 +229,35 @@ static bd_master_plan *plan_new(bd_master_session *s, bd_partitions *graphs)
     bd_master_plan *p = bd_calloc(1, sizeof *p);
     p->session = s;
     atomic_init(&p->refs, 1);
-    p->part_count = graphs->count;
-    p->parts = BD_ARENA_ARRAY(&p->arena, bd_master_part, (size_t)graphs->count);
+    p->partition_count = graphs->count;
+    p->partitions = BD_ARENA_ARRAY(&p->arena, bd_master_partition, (size_t)graphs->count);
     for (int i = 0; i < graphs->count; i++) {
-        const char *task = partition_of_part(s, graphs, i)->location;
-        p->parts[i].peer = bd_peers_of_device(s->master->env.peers, task, strlen(task));
-        BD_ASSERT(p->parts[i].peer); // devices of the session are of its cluster
+        const char *task = partition_of_partition(s, graphs, i)->location;
+        p->partitions[i].peer = bd_peers_of_device(s->master->env.peers, task, strlen(task));
+        BD_ASSERT(p->partitions[i].peer); // devices of the session are of its cluster
     }
     return p;
 }
 
 // ---- Compiling ----
 
-static braid_code cut(bd_master_session *s, const bd_run_signature *signature, bd_prepared *prepared,
+static braid_code cut(bd_master_session *s, const bd_run_signature *signature, bd_client_graph *prepared,
                       bd_partitions *graphs, braid_status *st)
 {
     bd_mutex_lock(&s->graph_mu);
-    braid_code code = bd_prepare(&s->graph, signature, BD_FEED_BY_RENDEZVOUS, s->client, prepared, st);
+    braid_code code =
+        bd_client_graph_build(&s->graph, signature, BD_FEED_BY_RENDEZVOUS, s->client, prepared, st);
     bd_mutex_unlock(&s->graph_mu);
     if (code) return code;
     const bd_placer_options devices = {.devices = s->devices, .device_count = s->device_count};
     if (s->place_pruned_graph && !s->allow_soft_placement && bd_place_check(&prepared->graph, &devices, st)) {
-        bd_prepared_fini(prepared);
+        bd_client_graph_fini(prepared);
         return st->code;
     }
     const bd_partition_options options = {
         .by_device = false, .devices = s->devices, .device_count = s->device_count};
     code = bd_partition_graph(&prepared->graph, &options, graphs, st);
-    if (code) bd_prepared_fini(prepared);
+    if (code) bd_client_graph_fini(prepared);
     return code;
 }
 
@@ -262,16 +265,16 @@ static braid_code compile(void *arg, const bd_run_signature *signature, bd_cance
                           void **entry, braid_status *st)
 {
     bd_master_session *s = arg;
-    bd_prepared prepared;
+    bd_client_graph prepared;
     bd_partitions graphs = {0};
     braid_code code = cut(s, signature, &prepared, &graphs, st);
     if (code) return code;
     bd_master_plan *p = plan_new(s, &graphs);
     if (s->leader) p->collective_graph_key = collective_graph_key(&prepared.graph);
     connect_client(p, &prepared);
-    code = register_parts(p, &graphs, cancellation, st);
+    code = register_partitions(p, &graphs, cancellation, st);
     bd_partitions_fini(&graphs);
-    bd_prepared_fini(&prepared);
+    bd_client_graph_fini(&prepared);
     if (code)
         bd_master_plan_unref(p);
     else

@@ -16,9 +16,9 @@
 #include "base/slab.h"
 #include "base/strbuf.h"
 #include "base/wire.h"
-#include "cluster/worker/local_worker.h"
 #include "cluster/master/master_internal.h"
 #include "cluster/rpc/large_fields.h"
+#include "cluster/worker/local_worker.h"
 #include "runtime/cost_graph.h"
 #include <inttypes.h>
 #include <string.h>
@@ -28,9 +28,9 @@
 
 typedef struct step step;
 
-typedef struct step_part {
+typedef struct step_partition {
     step *step;
-    const bd_master_part *part;
+    const bd_master_partition *partition;
     bd_run_graph run;
     bd_run_graph_send *sends;
     braid_tensor *recvs;
@@ -38,7 +38,7 @@ typedef struct step_part {
     int *recv_fetches;
     bd_message stats, graphs;
     bool has_ended; // guarded by the step's mu
-} step_part;
+} step_partition;
 
 struct step {
     bd_master_session *session; // entered, and a reference
@@ -61,9 +61,9 @@ struct step {
     bool is_over;        // guarded by mu
     bool is_queued;      // for the pool; guarded by mu
     bd_cancel_hook queue_hook;
-    atomic_int refs;  // one until the end, one for each timer, one for the queue and one for its hook
-    step_part *parts; // [part_count]
-    int part_count;   // 0 while planning
+    atomic_int refs; // one until the end, one for each timer, one for the queue and one for its hook
+    step_partition *partitions; // [part_count]
+    int partition_count;        // 0 while planning
 };
 
 // ---- The end ----
@@ -74,9 +74,9 @@ static void unref(step *s)
     bd_cancellation_unref(s->cancellation);
     bd_status_fini(&s->status);
     bd_mutex_fini(&s->mu);
-    bd_recycled_free(s->parts);
-    bd_recycled_free(s->order);
-    bd_recycled_free(s);
+    bd_slab_free(s->partitions);
+    bd_slab_free(s->order);
+    bd_slab_free(s);
 }
 
 static void end_timer(step *s, bd_timer_id timer)
@@ -89,34 +89,35 @@ static void end_timer(step *s, bd_timer_id timer)
 static void give_fetches(step *s)
 {
     const bd_run_signature *signature = s->args->signature;
-    for (int p = 0; p < s->part_count; p++) {
-        const step_part *part = &s->parts[p];
-        for (int r = 0; r < part->run.recv_count; r++)
+    for (int p = 0; p < s->partition_count; p++) {
+        const step_partition *partition = &s->partitions[p];
+        for (int r = 0; r < partition->run.recv_count; r++)
             for (int f = 0; f < signature->fetch_count; f++)
-                if (s->order[signature->feed_count + f] == part->recv_fetches[r])
-                    bd_tensor_ref(&s->args->fetches[f], &part->recvs[r]);
+                if (s->order[signature->feed_count + f] == partition->recv_fetches[r])
+                    bd_tensor_ref(&s->args->fetches[f], &partition->recvs[r]);
     }
 }
 
 // What all parts say, one after the other.
-static void join_parts(const step *s, const bd_message *(*of)(const step_part *part), bd_message *out)
+static void join_partitions(const step *s, const bd_message *(*of)(const step_partition *partition),
+                            bd_message *out)
 {
     bd_wire_writer writer;
     bd_message_init(out);
     bd_wire_writer_init(&writer, out);
-    for (int p = 0; p < s->part_count; p++)
-        bd_message_field_put(of(&s->parts[p]), 0, &writer);
+    for (int p = 0; p < s->partition_count; p++)
+        bd_large_field_put(of(&s->partitions[p]), 0, &writer);
     bd_wire_writer_finish(&writer);
 }
 
-static const bd_message *stats_of(const step_part *part)
+static const bd_message *stats_of(const step_partition *partition)
 {
-    return &part->stats;
+    return &partition->stats;
 }
 
-static const bd_message *graphs_of(const step_part *part)
+static const bd_message *graphs_of(const step_partition *partition)
 {
-    return &part->graphs;
+    return &partition->graphs;
 }
 
 // RunMetadata: step_stats = 1, cost_graph = 2, partition_graphs = 3.
@@ -126,14 +127,14 @@ static void give_metadata(const step *s)
     if (!args->metadata || (!args->wants_stats && !args->wants_partition_graphs && !s->wants_costs)) return;
     BD_STATUS(st);
     bd_message stats, graphs;
-    join_parts(s, stats_of, &stats);
-    join_parts(s, graphs_of, &graphs);
+    join_partitions(s, stats_of, &stats);
+    join_partitions(s, graphs_of, &graphs);
     bd_wire_writer out;
     bd_wire_writer_init(&out, args->metadata);
-    if (args->wants_stats && stats.bytes) bd_message_field_put(&stats, 1, &out);
+    if (args->wants_stats && stats.bytes) bd_large_field_put(&stats, 1, &out);
     if (s->wants_costs && bd_cost_graph_put(&stats, &graphs, 2, &out, st))
         bd_warn("No cost model of a step: %s", st->message);
-    if (args->wants_partition_graphs) bd_message_field_put(&graphs, 0, &out);
+    if (args->wants_partition_graphs) bd_large_field_put(&graphs, 0, &out);
     bd_wire_writer_finish(&out);
     bd_message_fini(&stats);
     bd_message_fini(&graphs);
@@ -141,15 +142,15 @@ static void give_metadata(const step *s)
 
 static void clean_up(step *s)
 {
-    for (int p = 0; p < s->part_count; p++) {
-        step_part *part = &s->parts[p];
-        bd_worker *w = part->part->peer->worker;
-        const bool goes_on = s->args->phase == BD_RUN_PARTIAL || part->run.ends_by_itself;
+    for (int p = 0; p < s->partition_count; p++) {
+        step_partition *partition = &s->partitions[p];
+        bd_worker *w = partition->partition->peer->worker;
+        const bool goes_on = s->args->phase == BD_RUN_PARTIAL || partition->run.ends_by_itself;
         if (s->status.code || !goes_on) w->ops->cleanup_graph(w, s->id, NULL, NULL);
-        for (int r = 0; r < part->run.recv_count; r++)
-            bd_tensor_fini(&part->recvs[r]);
-        bd_message_fini(&part->stats);
-        bd_message_fini(&part->graphs);
+        for (int r = 0; r < partition->run.recv_count; r++)
+            bd_tensor_fini(&partition->recvs[r]);
+        bd_message_fini(&partition->stats);
+        bd_message_fini(&partition->graphs);
     }
 }
 
@@ -226,19 +227,19 @@ static void start_grace_locked(step *s)
 }
 
 // Of two accounts of a timeout the longer one knows more: the executor says which nodes waited.
-static bool says_more(const braid_status *a, const braid_status *b)
+static bool is_more_detailed(const braid_status *a, const braid_status *b)
 {
     return a->code == BRAID_DEADLINE_EXCEEDED && b->code == BRAID_DEADLINE_EXCEEDED &&
            a->derived == b->derived && strlen(a->message) > strlen(b->message);
 }
 
-static void part_done(void *arg, const braid_status *st)
+static void partition_done(void *arg, const braid_status *st)
 {
-    step_part *part = arg;
-    step *s = part->step;
+    step_partition *partition = arg;
+    step *s = partition->step;
     bd_mutex_lock(&s->mu);
-    part->has_ended = true;
-    if (says_more(st, &s->status))
+    partition->has_ended = true;
+    if (is_more_detailed(st, &s->status))
         bd_status_copy(&s->status, st);
     else
         bd_status_update(&s->status, st);
@@ -254,9 +255,10 @@ static void timed_out(void *arg)
     bd_strbuf missing = {0};
     bd_mutex_lock(&s->mu);
     const bool is_over = s->is_over;
-    for (int p = 0; p < s->part_count && !is_over; p++)
-        if (!s->parts[p].has_ended)
-            bd_strbuf_appendf(&missing, "%s%s", missing.len ? ", " : "", s->parts[p].part->peer->label);
+    for (int p = 0; p < s->partition_count && !is_over; p++)
+        if (!s->partitions[p].has_ended)
+            bd_strbuf_appendf(&missing, "%s%s", missing.len ? ", " : "",
+                              s->partitions[p].partition->peer->label);
     bd_mutex_unlock(&s->mu);
     if (!is_over) {
         BD_STATUS(why);
@@ -287,9 +289,9 @@ static int64_t timeout_of(const bd_master_session *s, const bd_master_run_args *
 static bool all_take_pushes(const step *s)
 {
     const bd_master_plan *plan = s->plan;
-    bool all = plan->part_count > 1 && s->args->phase == BD_RUN_WHOLE && !s->has_shared_id;
-    for (int p = 0; all && p < plan->part_count; p++)
-        all = atomic_load_explicit(&plan->parts[p].peer->worker->takes_pushes, memory_order_relaxed);
+    bool all = plan->partition_count > 1 && s->args->phase == BD_RUN_WHOLE && !s->has_shared_id;
+    for (int p = 0; all && p < plan->partition_count; p++)
+        all = atomic_load_explicit(&plan->partitions[p].peer->worker->takes_pushes, memory_order_relaxed);
     return all;
 }
 
@@ -302,53 +304,53 @@ static bool is_fetched(const step *s, int plan_fetch)
 }
 
 // What of the part's feeds and fetches this call is about: all, but in a partial run.
-static void set_values(step *s, step_part *part)
+static void set_values(step *s, step_partition *partition)
 {
-    const bd_master_part *of = part->part;
-    bd_run_graph *run = &part->run;
+    const bd_master_partition *of = partition->partition;
+    bd_run_graph *run = &partition->run;
     for (int i = 0; i < of->send_count; i++) {
         const int feed = s->feed_of_plan[of->send_feeds[i]];
         if (feed >= 0)
-            part->sends[run->send_count++] = (bd_run_graph_send){of->send_keys[i], s->args->feeds[feed]};
+            partition->sends[run->send_count++] = (bd_run_graph_send){of->send_keys[i], s->args->feeds[feed]};
     }
     for (int i = 0; i < of->recv_count; i++) {
         if (s->args->phase != BD_RUN_WHOLE && !is_fetched(s, of->recv_fetches[i])) continue;
-        part->recv_keys[run->recv_count] = of->recv_keys[i];
-        part->recv_fetches[run->recv_count++] = of->recv_fetches[i];
+        partition->recv_keys[run->recv_count] = of->recv_keys[i];
+        partition->recv_fetches[run->recv_count++] = of->recv_fetches[i];
     }
 }
 
 // One block holds the parts and what they point to.
-static void make_parts(step *s)
+static void make_partitions(step *s)
 {
     const bd_master_plan *plan = s->plan;
     const bool pushes = all_take_pushes(s);
     bd_worker *own = s->session->master->env.peers->self->worker;
-    s->part_count = plan->part_count;
+    s->partition_count = plan->partition_count;
     size_t sends = 0, recvs = 0;
-    for (int p = 0; p < plan->part_count; p++) {
-        sends += (size_t)plan->parts[p].send_count;
-        recvs += (size_t)plan->parts[p].recv_count;
+    for (int p = 0; p < plan->partition_count; p++) {
+        sends += (size_t)plan->partitions[p].send_count;
+        recvs += (size_t)plan->partitions[p].recv_count;
     }
-    const size_t count = (size_t)plan->part_count;
-    s->parts = bd_recycled(count * sizeof(step_part) + sends * sizeof(bd_run_graph_send) +
-                           recvs * (sizeof(braid_tensor) + sizeof(char *) + sizeof(int)));
-    braid_tensor *recv = (braid_tensor *)(void *)(s->parts + count);
+    const size_t count = (size_t)plan->partition_count;
+    s->partitions = bd_slab_alloc(count * sizeof(step_partition) + sends * sizeof(bd_run_graph_send) +
+                                  recvs * (sizeof(braid_tensor) + sizeof(char *) + sizeof(int)));
+    braid_tensor *recv = (braid_tensor *)(void *)(s->partitions + count);
     bd_run_graph_send *send = (bd_run_graph_send *)(void *)(recv + recvs);
     const char **recv_key = (const char **)(void *)(send + sends);
     int *recv_fetch = (int *)(void *)(recv_key + recvs);
-    for (int p = 0; p < plan->part_count; p++) {
-        const bd_master_part *of = &plan->parts[p];
-        step_part *part = &s->parts[p];
-        *part = (step_part){.step = s,
-                            .part = of,
-                            .sends = send,
-                            .recvs = recv,
-                            .recv_keys = recv_key,
-                            .recv_fetches = recv_fetch};
-        bd_message_init(&part->stats);
-        bd_message_init(&part->graphs);
-        part->run = (bd_run_graph){
+    for (int p = 0; p < plan->partition_count; p++) {
+        const bd_master_partition *of = &plan->partitions[p];
+        step_partition *partition = &s->partitions[p];
+        *partition = (step_partition){.step = s,
+                                      .partition = of,
+                                      .sends = send,
+                                      .recvs = recv,
+                                      .recv_keys = recv_key,
+                                      .recv_fetches = recv_fetch};
+        bd_message_init(&partition->stats);
+        bd_message_init(&partition->graphs);
+        partition->run = (bd_run_graph){
             .session_handle = s->session->handle,
             .graph_handle = of->graph_handle,
             .step_id = s->id,
@@ -357,15 +359,15 @@ static void make_parts(step *s)
             .recvs = recv,
             .wants_stats = s->args->wants_stats || s->wants_costs,
             .wants_partition_graphs = s->args->wants_partition_graphs || s->wants_costs,
-            .stats = &part->stats,
-            .partition_graphs = &part->graphs,
+            .stats = &partition->stats,
+            .partition_graphs = &partition->graphs,
             .may_wait = s->args->may_wait,
             .is_partial = s->args->phase != BD_RUN_WHOLE,
             .is_last_partial = s->args->phase == BD_RUN_PARTIAL_LAST,
             .pushes = pushes,
             .home = pushes ? bd_local_worker_of(own) : NULL,
         };
-        set_values(s, part);
+        set_values(s, partition);
         send += of->send_count;
         recv += of->recv_count;
         recv_key += of->recv_count;
@@ -373,20 +375,20 @@ static void make_parts(step *s)
     }
 }
 
-static void begin_parts(step *s)
+static void begin_partitions(step *s)
 {
     bd_mutex_lock(&s->mu);
     for (int i = 0; i < s->plan_feeds; i++)
         s->feed_of_plan[i] = -1;
     for (int i = 0; i < s->args->signature->feed_count; i++)
         s->feed_of_plan[s->order[i]] = i;
-    make_parts(s);
-    s->pending = s->part_count + 1;
+    make_partitions(s);
+    s->pending = s->partition_count + 1;
     bd_mutex_unlock(&s->mu);
-    for (int p = 0; p < s->part_count; p++) {
-        step_part *part = &s->parts[p];
-        bd_worker *w = part->part->peer->worker;
-        w->ops->run_graph(w, &part->run, s->cancellation, part_done, part);
+    for (int p = 0; p < s->partition_count; p++) {
+        step_partition *partition = &s->partitions[p];
+        bd_worker *w = partition->partition->peer->worker;
+        w->ops->run_graph(w, &partition->run, s->cancellation, partition_done, partition);
     }
     leave(s);
 }
@@ -400,7 +402,7 @@ static void id_known(void *arg, int64_t step_id, const braid_status *st)
     }
     s->id = step_id;
     s->has_shared_id = true;
-    begin_parts(s);
+    begin_partitions(s);
 }
 
 static bool is_run_of_cost_model(const step *s, bd_master_plan *plan)
@@ -424,13 +426,13 @@ static void begin(step *s, bd_master_plan *plan)
     else
         s->collective_graph_key = plan->collective_graph_key;
     if (s->args->keeps) {
-        *s->args->keeps = bd_kept_plan_new(s->args->signature, plan, s->order);
+        *s->args->keeps = bd_pinned_plan_new(s->args->signature, plan, s->order);
         finish(s);
     } else if (s->collective_graph_key && s->args->phase == BD_RUN_WHOLE) {
         bd_task_collectives_begin_step(session->master->env.collectives, session->leader,
                                        s->collective_graph_key, s->cancellation, id_known, s);
     } else {
-        begin_parts(s);
+        begin_partitions(s);
     }
 }
 
@@ -497,7 +499,7 @@ static void queue(step *s)
     if (!bd_cancellation_add(s->cancellation, &s->queue_hook)) {
         bd_cancellation_status(s->cancellation, st);
         cancelled_in_queue(&s->queue_hook, st);
-    } else if (bd_pool_submit(s->session->master->env.pool, run_queued, s)) {
+    } else if (bd_thread_pool_submit(s->session->master->env.pool, run_queued, s)) {
         return;
     } else if (take_from_queue(s)) {
         drop_hook(s);
@@ -520,11 +522,11 @@ static step *step_new(bd_master_session *session, const bd_master_run_args *args
                       bd_cancellation *cancellation)
 {
     const size_t feeds = (size_t)args->signature->feed_count, fetches = (size_t)args->signature->fetch_count;
-    step *s = bd_recycled(sizeof *s);
+    step *s = bd_slab_alloc(sizeof *s);
     s->session = session;
     s->args = args;
     s->plan_feeds = args->kept ? args->kept->signature.feed_count : args->signature->feed_count;
-    s->order = bd_recycled((feeds + fetches + (size_t)s->plan_feeds) * sizeof *s->order);
+    s->order = bd_slab_alloc((feeds + fetches + (size_t)s->plan_feeds) * sizeof *s->order);
     s->feed_of_plan = s->order + feeds + fetches;
     s->id = args->step_id ? args->step_id : bd_master_draw_step_id(session);
     s->cancellation = bd_cancellation_new(cancellation);

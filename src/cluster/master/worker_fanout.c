@@ -11,16 +11,16 @@
 // A healthy task takes less.
 #define SAY_AFTER_MS 1000
 
-typedef struct telling telling;
+typedef struct fanout fanout;
 
-typedef struct told {
-    telling *all;
+typedef struct target {
+    fanout *all;
     const bd_peer *peer;
     bool has_answered; // guarded by the mu of `all`
-} told;
+} target;
 
-struct telling {
-    bd_tell_options options;
+struct fanout {
+    bd_fanout_options options;
     bd_master_done_fn fn;
     void *arg;
     bd_cancellation *cancellation; // below the caller's
@@ -31,10 +31,10 @@ struct telling {
     int pending;         // guarded by mu
     braid_status status; // guarded by mu
     int count;
-    told *tasks; // [count]
+    target *tasks; // [count]
 };
 
-static void unref(telling *t)
+static void unref(fanout *t)
 {
     if (atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) != 1) return;
     bd_cancellation_unref(t->cancellation);
@@ -44,15 +44,15 @@ static void unref(telling *t)
     bd_free(t);
 }
 
-static void end_timer(telling *t, bd_timer_id timer)
+static void end_timer(fanout *t, bd_timer_id timer)
 {
     if (timer && bd_timer_cancel(t->options.timers, timer)) unref(t);
 }
 
 static void answered(void *arg, const braid_status *st)
 {
-    told *task = arg;
-    telling *t = task->all;
+    target *task = arg;
+    fanout *t = task->all;
     bd_mutex_lock(&t->mu);
     task->has_answered = true;
     bd_status_update(&t->status, st);
@@ -65,7 +65,7 @@ static void answered(void *arg, const braid_status *st)
     unref(t);
 }
 
-static char *list_missing(telling *t)
+static char *list_missing(fanout *t)
 {
     bd_strbuf missing = {0};
     bd_mutex_lock(&t->mu);
@@ -78,7 +78,7 @@ static char *list_missing(telling *t)
 
 static void say(void *arg)
 {
-    telling *t = arg;
+    fanout *t = arg;
     char *missing = list_missing(t);
     if (missing[0]) bd_info("%s still waits for the answer of %s", t->options.what, missing);
     bd_free(missing);
@@ -87,7 +87,7 @@ static void say(void *arg)
 
 static void deadline_passed(void *arg)
 {
-    telling *t = arg;
+    fanout *t = arg;
     char *missing = list_missing(t);
     BD_STATUS(st);
     bd_fail(st, BRAID_DEADLINE_EXCEEDED, "%s waited %.1f s for %s", t->options.what,
@@ -97,15 +97,15 @@ static void deadline_passed(void *arg)
     unref(t);
 }
 
-static bd_timer_id start_timer(telling *t, int64_t deadline_ns, void (*fn)(void *arg))
+static bd_timer_id start_timer(fanout *t, int64_t deadline_ns, void (*fn)(void *arg))
 {
     atomic_fetch_add_explicit(&t->refs, 1, memory_order_relaxed);
     return bd_timer_add(t->options.timers, deadline_ns, fn, t);
 }
 
-void bd_master_tell(const bd_tell_options *o, bd_master_done_fn fn, void *arg)
+void bd_master_fanout(const bd_fanout_options *o, bd_master_done_fn fn, void *arg)
 {
-    telling *t = bd_calloc(1, sizeof *t);
+    fanout *t = bd_calloc(1, sizeof *t);
     t->options = *o;
     t->fn = fn;
     t->arg = arg;
@@ -115,7 +115,7 @@ void bd_master_tell(const bd_tell_options *o, bd_master_done_fn fn, void *arg)
     t->count = t->pending = o->tasks->count;
     t->tasks = bd_calloc((size_t)t->count, sizeof *t->tasks);
     for (int i = 0; i < t->count; i++)
-        t->tasks[i] = (told){.all = t, .peer = o->tasks->items[i].peer};
+        t->tasks[i] = (target){.all = t, .peer = o->tasks->items[i].peer};
     atomic_init(&t->refs, 2);
     if (t->count > 1)
         t->say_timer =

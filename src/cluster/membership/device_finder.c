@@ -238,7 +238,7 @@ static void start_timers(finder *f, const bd_find_options *o)
     f->deadline_timer = bd_timer_add(f->timers, o->deadline_ns, deadline_passed, f);
 }
 
-void bd_find_tasks(const bd_find_options *o, bd_find_fn fn, void *arg)
+void bd_find_devices(const bd_find_options *o, bd_find_fn fn, void *arg)
 {
     BD_STATUS(st);
     bd_device_name *filters = bd_calloc((size_t)o->filter_count, sizeof *filters);

@@ -37,6 +37,6 @@ typedef void (*bd_find_fn)(void *arg, bd_found_tasks *found, const braid_status 
 // Calls back exactly once, on any thread, perhaps before it returns. The server's own task is always among
 // those found. Says once, after a moment, which tasks it waits for. DeadlineExceeded names them;
 // InvalidArgument for a filter that is no device name; Cancelled.
-void bd_find_tasks(const bd_find_options *options, bd_find_fn fn, void *arg);
+void bd_find_devices(const bd_find_options *options, bd_find_fn fn, void *arg);
 
 #endif

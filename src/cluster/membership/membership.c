@@ -1,7 +1,7 @@
 // Who of the cluster is there, done or gone.
 //
 // TensorFlow's parameter servers never end. Ours do: every other task keeps a call open to each of them
-// (Attend) and says Done when its work is done, so they know without polling who is left. The same call tells
+// (Liveness) and says Done when its work is done, so they know without polling who is left. The same call tells
 // a worker at once when a parameter server is gone.
 //
 // Anchors are the tasks that others attend to: the parameter servers (job "ps"), or without any the first
@@ -10,15 +10,15 @@
 //
 // At an anchor, states of an expected task:
 //   unseen     it has never attended: it may be about to start, and is waited for
-//   attending  a call of Attend of it is open
+//   attending  a call of Liveness of it is open
 //   lost       its last call has broken; a timer runs
 //   gone       the timer has fired: it is not waited for
 //   done       it said so: it is not waited for, whatever becomes of its connection
-// An Attend of another incarnation than before is a new life: it leads from gone and done to attending, too;
+// An Liveness of another incarnation than before is a new life: it leads from gone and done to attending, too;
 // one of the same incarnation leads from gone to attending.
 //
 // At another task, for each anchor: asking (GetStatus, which waits until the anchor is there and says which
-// incarnation it is) -> attending (Attend) -> ended (it was answered: the anchor has ended, and said why) or
+// incarnation it is) -> attending (Liveness) -> ended (it was answered: the anchor has ended, and said why) or
 // lost (it broke); both ask again after a pause. An anchor that does not know the method is TensorFlow's own
 // and left alone.
 //
@@ -44,9 +44,9 @@
 #define SAY_DONE_MS 1000
 
 typedef struct expected {
-    bd_attendance *a;
+    bd_membership *a;
     const bd_peer *peer;
-    int attending; // calls open
+    int watching; // calls open
     bool is_done, is_gone;
     bool was_seen;
     uint64_t incarnation;
@@ -54,38 +54,38 @@ typedef struct expected {
     int64_t gone_at_ns;     // of the last loss
 } expected;
 
-// A call of Attend at this anchor. Its two references are of the transport, until the call has ended, and of
+// A call of Liveness at this anchor. Its two references are of the transport, until the call has ended, and of
 // who begins.
-typedef struct attending {
+typedef struct watching {
     expected *who;
-    int refs;                       // guarded by mu
-    bool has_ended;                 // guarded by mu
-    bd_incoming *call;              // guarded by mu; NULL when somebody answers it
-    struct attending *next, **link; // in `open` while `call` is set
-} attending;
+    int refs;                      // guarded by mu
+    bool has_ended;                // guarded by mu
+    bd_incoming *call;             // guarded by mu; NULL when somebody answers it
+    struct watching *next, **link; // in `open` while `call` is set
+} watching;
 
 // An anchor that this task attends to.
-typedef struct anchor {
-    bd_attendance *a;
+typedef struct membership_server {
+    bd_membership *a;
     const bd_peer *peer;
     int64_t pause_ms;
     bool has_left;        // ended or lost
     uint64_t incarnation; // 0: never met
-} anchor;
+} membership_server;
 
-struct bd_attendance {
-    bd_attendance_env env;
-    bool is_anchor;
+struct bd_membership {
+    bd_membership_env env;
+    bool is_membership_server;
     bd_mutex mu;
     bd_cond said;
     expected *expected; // [expected_count] guarded by mu
     int expected_count;
-    anchor *anchors; // [anchor_count] guarded by mu
-    int anchor_count;
-    attending *open; // guarded by mu
-    char *reason;    // this server has ended; guarded by mu
-    bool is_done;    // this task; guarded by mu
-    int saying;      // Done calls in progress; guarded by mu
+    membership_server *membership_servers; // [membership_server_count] guarded by mu
+    int membership_server_count;
+    watching *open; // guarded by mu
+    char *reason;   // this server has ended; guarded by mu
+    bool is_done;   // this task; guarded by mu
+    int saying;     // Done calls in progress; guarded by mu
 };
 
 // ---- Roles ----
@@ -102,31 +102,31 @@ static bool has_ps(const bd_peers *peers)
     return false;
 }
 
-bool bd_attendance_is_anchor(const bd_peers *peers, const bd_peer *peer)
+bool bd_membership_is_server(const bd_peers *peers, const bd_peer *peer)
 {
     return has_ps(peers) ? is_ps(peer) : peer == &peers->items[0];
 }
 
-const bd_peer *bd_attendance_first_anchor(const bd_peers *peers)
+const bd_peer *bd_membership_first_server(const bd_peers *peers)
 {
     for (int i = 0; i < peers->count; i++)
-        if (bd_attendance_is_anchor(peers, &peers->items[i])) return &peers->items[i];
+        if (bd_membership_is_server(peers, &peers->items[i])) return &peers->items[i];
     BD_UNREACHABLE();
 }
 
 static bool is_expected(const bd_peers *peers, const bd_peer *peer)
 {
-    return !bd_attendance_is_anchor(peers, peer) && strcmp(peer->job, "evaluator") != 0;
+    return !bd_membership_is_server(peers, peer) && strcmp(peer->job, "evaluator") != 0;
 }
 
-static void tell_changed(const bd_attendance *a)
+static void tell_changed(const bd_membership *a)
 {
     a->env.changed(a->env.arg);
 }
 
 // ---- At an anchor: who attends ----
 
-static expected *find_expected(bd_attendance *a, const char *job, int task)
+static expected *find_expected(bd_membership *a, const char *job, int task)
 {
     for (int i = 0; i < a->expected_count; i++) {
         const bd_peer *p = a->expected[i].peer;
@@ -138,11 +138,11 @@ static expected *find_expected(bd_attendance *a, const char *job, int task)
 static void task_is_gone(void *arg)
 {
     expected *e = arg;
-    bd_attendance *a = e->a;
+    bd_membership *a = e->a;
     bd_mutex_lock(&a->mu);
     // A timer of an earlier loss that could not be cancelled any more has nothing to say about the last one.
     const bool is_due = bd_now_ns() >= e->gone_at_ns;
-    const bool is_gone = is_due && e->attending == 0 && !e->is_done && !e->is_gone && !a->reason;
+    const bool is_gone = is_due && e->watching == 0 && !e->is_done && !e->is_gone && !a->reason;
     if (is_due) e->gone_timer = 0;
     if (is_gone) e->is_gone = true;
     bd_mutex_unlock(&a->mu);
@@ -152,15 +152,15 @@ static void task_is_gone(void *arg)
     tell_changed(a);
 }
 
-static void unref_locked(attending *c)
+static void unref_locked(watching *c)
 {
     if (--c->refs == 0) bd_free(c);
 }
 
 // From now on the call may be answered by the end of this server or of the call.
-static void link_locked(attending *c, bd_incoming *call)
+static void link_locked(watching *c, bd_incoming *call)
 {
-    bd_attendance *a = c->who->a;
+    bd_membership *a = c->who->a;
     c->call = call;
     c->next = a->open;
     c->link = &a->open;
@@ -169,7 +169,7 @@ static void link_locked(attending *c, bd_incoming *call)
 }
 
 // The call for whoever answers it; NULL when somebody else does.
-static bd_incoming *take_call_locked(attending *c)
+static bd_incoming *take_call_locked(watching *c)
 {
     bd_incoming *call = c->call;
     if (!call) return NULL;
@@ -186,16 +186,16 @@ static void reply_gone(bd_incoming *call)
     bd_incoming_reply(call, NULL, st);
 }
 
-static void attending_ended(void *arg, bool cancelled)
+static void watching_ended(void *arg, bool cancelled)
 {
     (void)cancelled;
-    attending *c = arg;
+    watching *c = arg;
     expected *e = c->who;
-    bd_attendance *a = e->a;
+    bd_membership *a = e->a;
     bd_mutex_lock(&a->mu);
     c->has_ended = true;
     bd_incoming *call = take_call_locked(c);
-    const bool is_lost = --e->attending == 0 && !e->is_done && !a->reason;
+    const bool is_lost = --e->watching == 0 && !e->is_done && !a->reason;
     if (is_lost) {
         e->gone_at_ns = bd_deadline_after_ms(a->env.gone_timeout_ms);
         e->gone_timer = bd_timer_add(a->env.timers, e->gone_at_ns, task_is_gone, e);
@@ -216,7 +216,7 @@ static bool seen_locked(expected *e, uint64_t incarnation)
     e->is_gone = false;
     e->was_seen = true;
     e->incarnation = incarnation;
-    e->attending++;
+    e->watching++;
     // Too late: it finds that somebody attends, or that the loss was a later one.
     if (e->gone_timer) bd_timer_cancel(e->a->env.timers, e->gone_timer);
     e->gone_timer = 0;
@@ -225,7 +225,7 @@ static bool seen_locked(expected *e, uint64_t incarnation)
 
 static void reply_reason(bd_incoming *call, const char *reason)
 {
-    Braid__AttendResponse response = BRAID__ATTEND_RESPONSE__INIT;
+    Braid__LivenessResponse response = BRAID__LIVENESS_RESPONSE__INIT;
     response.reason = (char *)reason;
     bd_incoming_reply_proto(call, &response.base);
 }
@@ -234,11 +234,11 @@ static void reply_reason(bd_incoming *call, const char *reason)
 // and after the answer this server may be freed, so that nothing follows it.
 static void hold(expected *e, bd_incoming *call)
 {
-    bd_attendance *a = e->a;
-    attending *c = bd_calloc(1, sizeof *c);
+    bd_membership *a = e->a;
+    watching *c = bd_calloc(1, sizeof *c);
     c->who = e;
     c->refs = 2;
-    call->transport->on_end(call, attending_ended, c);
+    call->transport->on_end(call, watching_ended, c);
     bd_mutex_lock(&a->mu);
     const bool has_ended = c->has_ended;
     const char *reason = a->reason; // never changes once it is set
@@ -251,8 +251,8 @@ static void hold(expected *e, bd_incoming *call)
         reply_reason(call, reason);
 }
 
-void bd_attendance_attend(bd_attendance *a, bd_incoming *call, const char *job, int task,
-                          uint64_t incarnation)
+void bd_membership_serve_liveness(bd_membership *a, bd_incoming *call, const char *job, int task,
+                                  uint64_t incarnation)
 {
     expected *e = find_expected(a, job, task);
     if (!e) {
@@ -278,7 +278,7 @@ void bd_attendance_attend(bd_attendance *a, bd_incoming *call, const char *job, 
     hold(e, call);
 }
 
-void bd_attendance_close(bd_attendance *a, const char *reason)
+void bd_membership_close(bd_membership *a, const char *reason)
 {
     bd_mutex_lock(&a->mu);
     if (!a->reason) a->reason = bd_strdup(reason);
@@ -294,7 +294,7 @@ void bd_attendance_close(bd_attendance *a, const char *reason)
 
 // ---- Done ----
 
-static bd_rpc_options rpc_to(const bd_attendance *a, const bd_peer *peer, const char *method)
+static bd_rpc_options rpc_to(const bd_membership *a, const bd_peer *peer, const char *method)
 {
     bd_rpc_options options = bd_peer_rpc(peer, method);
     options.cancellation = a->env.cancellation;
@@ -304,7 +304,7 @@ static bd_rpc_options rpc_to(const bd_attendance *a, const bd_peer *peer, const 
 static void done_said(void *arg, bd_message *response, const braid_status *st)
 {
     (void)response;
-    bd_attendance *a = arg;
+    bd_membership *a = arg;
     if (st->code) bd_debug("Done: %s", st->message);
     bd_mutex_lock(&a->mu);
     a->saying--;
@@ -312,38 +312,38 @@ static void done_said(void *arg, bd_message *response, const braid_status *st)
     bd_mutex_unlock(&a->mu);
 }
 
-void bd_attendance_say_done(bd_attendance *a)
+void bd_membership_notify_done(bd_membership *a)
 {
     const bd_peer *self = a->env.peers->self;
     bd_mutex_lock(&a->mu);
     const bool is_first = !a->is_done;
     a->is_done = true;
-    if (is_first) a->saying += a->anchor_count;
+    if (is_first) a->saying += a->membership_server_count;
     bd_mutex_unlock(&a->mu);
     if (!is_first) return;
-    Braid__DoneRequest request = BRAID__DONE_REQUEST__INIT;
+    Braid__NotifyDoneRequest request = BRAID__NOTIFY_DONE_REQUEST__INIT;
     request.job = (char *)self->job;
     request.task = self->index;
-    for (int i = 0; i < a->anchor_count; i++) {
-        bd_rpc_options options = rpc_to(a, a->anchors[i].peer, BD_CLUSTER_SERVICE "Done");
+    for (int i = 0; i < a->membership_server_count; i++) {
+        bd_rpc_options options = rpc_to(a, a->membership_servers[i].peer, BD_CLUSTER_SERVICE "NotifyDone");
         options.deadline_ns = bd_deadline_after_ms(SAY_DONE_MS);
         bd_rpc_start_proto(&options, &request.base, done_said, a);
     }
     tell_changed(a);
 }
 
-void bd_attendance_wait_said(bd_attendance *a, int64_t deadline_ns)
+void bd_membership_wait_notified(bd_membership *a, int64_t deadline_ns)
 {
     bd_mutex_lock(&a->mu);
     while (a->saying > 0 && !bd_cond_wait_until(&a->said, &a->mu, deadline_ns)) {}
     bd_mutex_unlock(&a->mu);
 }
 
-braid_code bd_attendance_done(bd_attendance *a, const char *job, int task, braid_status *st)
+braid_code bd_membership_done(bd_membership *a, const char *job, int task, braid_status *st)
 {
     const bd_peer *self = a->env.peers->self;
     if (strcmp(job, self->job) == 0 && task == self->index) {
-        bd_attendance_say_done(a);
+        bd_membership_notify_done(a);
         return BRAID_OK;
     }
     expected *e = find_expected(a, job, task);
@@ -365,21 +365,21 @@ braid_code bd_attendance_done(bd_attendance *a, const char *job, int task, braid
 
 static void ask(void *arg);
 
-static bool is_ending(const bd_attendance *a)
+static bool is_ending(const bd_membership *a)
 {
     return bd_cancellation_is_cancelled(a->env.cancellation);
 }
 
-static void pause_and_ask(anchor *to)
+static void pause_and_ask(membership_server *to)
 {
     to->pause_ms = bd_min(bd_max(to->pause_ms * 2, PAUSE_MIN_MS), PAUSE_MAX_MS);
     bd_timer_add(to->a->env.timers, bd_deadline_after_ms(to->pause_ms), ask, to);
 }
 
 // The anchor has ended, or the connection has.
-static void anchor_left(anchor *to)
+static void membership_server_left(membership_server *to)
 {
-    bd_attendance *a = to->a;
+    bd_membership *a = to->a;
     bd_mutex_lock(&a->mu);
     to->has_left = true;
     bd_mutex_unlock(&a->mu);
@@ -387,9 +387,9 @@ static void anchor_left(anchor *to)
     pause_and_ask(to);
 }
 
-static void attend_done(void *arg, bd_message *response, const braid_status *st)
+static void watch_done(void *arg, bd_message *response, const braid_status *st)
 {
-    anchor *to = arg;
+    membership_server *to = arg;
     if (is_ending(to->a)) return;
     if (st->code == BRAID_UNIMPLEMENTED || st->code == BRAID_INVALID_ARGUMENT) {
         bd_debug("%s cannot be attended: %s", to->peer->label, st->message);
@@ -397,31 +397,31 @@ static void attend_done(void *arg, bd_message *response, const braid_status *st)
     }
     BD_STATUS(malformed);
     BD_PROTO_ARENA(arena);
-    const Braid__AttendResponse *message =
+    const Braid__LivenessResponse *message =
         st->code ? NULL
-                 : bd_proto_unpack_message(&braid__attend_response__descriptor, response, arena, malformed);
+                 : bd_proto_unpack_message(&braid__liveness_response__descriptor, response, arena, malformed);
     if (message)
         bd_info("%s has ended: %s", to->peer->label, message->reason);
     else
         bd_warn("Lost %s: %s", to->peer->label, st->code ? st->message : malformed->message);
-    anchor_left(to);
+    membership_server_left(to);
 }
 
-static void attend(anchor *to)
+static void watch(membership_server *to)
 {
-    const bd_attendance *a = to->a;
+    const bd_membership *a = to->a;
     const bd_peer *self = a->env.peers->self;
-    Braid__AttendRequest request = BRAID__ATTEND_REQUEST__INIT;
+    Braid__LivenessRequest request = BRAID__LIVENESS_REQUEST__INIT;
     request.job = (char *)self->job;
     request.task = self->index;
     request.incarnation = a->env.incarnation;
-    const bd_rpc_options options = rpc_to(a, to->peer, BD_CLUSTER_SERVICE "Attend");
-    bd_rpc_start_proto(&options, &request.base, attend_done, to);
+    const bd_rpc_options options = rpc_to(a, to->peer, BD_CLUSTER_SERVICE "Liveness");
+    bd_rpc_start_proto(&options, &request.base, watch_done, to);
 }
 
-static void anchor_is_there(anchor *to, uint64_t incarnation)
+static void membership_server_is_there(membership_server *to, uint64_t incarnation)
 {
-    bd_attendance *a = to->a;
+    bd_membership *a = to->a;
     bd_mutex_lock(&a->mu);
     const bool was_lost = to->has_left;
     to->has_left = false;
@@ -431,35 +431,35 @@ static void anchor_is_there(anchor *to, uint64_t incarnation)
                 incarnation == to->incarnation ? "back" : "there again, restarted");
     to->incarnation = incarnation;
     to->pause_ms = 0;
-    attend(to);
+    watch(to);
 }
 
 static void asked(void *arg, const bd_device_info *devices, int count, const braid_status *st)
 {
-    anchor *to = arg;
+    membership_server *to = arg;
     if (is_ending(to->a)) return;
     if (st->code)
         pause_and_ask(to);
     else
-        anchor_is_there(to, count > 0 ? devices[0].incarnation : 0);
+        membership_server_is_there(to, count > 0 ? devices[0].incarnation : 0);
 }
 
 static void ask(void *arg)
 {
-    anchor *to = arg;
+    membership_server *to = arg;
     bd_worker *w = to->peer->worker;
     if (!is_ending(to->a)) w->ops->get_status(w, true, to->a->env.cancellation, asked, to);
 }
 
-void bd_attendance_start(bd_attendance *a)
+void bd_membership_start(bd_membership *a)
 {
-    for (int i = 0; i < a->anchor_count; i++)
-        ask(&a->anchors[i]);
+    for (int i = 0; i < a->membership_server_count; i++)
+        ask(&a->membership_servers[i]);
 }
 
 // ---- What follows from it ----
 
-static bool anchor_is_over_locked(const bd_attendance *a)
+static bool membership_server_is_over_locked(const bd_membership *a)
 {
     if (!is_ps(a->env.peers->self) && !a->is_done) return false;
     for (int i = 0; i < a->expected_count; i++)
@@ -467,22 +467,23 @@ static bool anchor_is_over_locked(const bd_attendance *a)
     return a->expected_count > 0 || a->is_done;
 }
 
-static bool other_is_over_locked(const bd_attendance *a)
+static bool other_is_over_locked(const bd_membership *a)
 {
-    for (int i = 0; i < a->anchor_count; i++)
-        if (!a->anchors[i].has_left) return false;
+    for (int i = 0; i < a->membership_server_count; i++)
+        if (!a->membership_servers[i].has_left) return false;
     return a->is_done;
 }
 
-bool bd_attendance_is_over(bd_attendance *a)
+bool bd_membership_is_over(bd_membership *a)
 {
     bd_mutex_lock(&a->mu);
-    const bool is_over = a->is_anchor ? anchor_is_over_locked(a) : other_is_over_locked(a);
+    const bool is_over =
+        a->is_membership_server ? membership_server_is_over_locked(a) : other_is_over_locked(a);
     bd_mutex_unlock(&a->mu);
     return is_over;
 }
 
-bool bd_attendance_has_left(bd_attendance *a, const bd_peer *peer, bool *is_done)
+bool bd_membership_has_left(bd_membership *a, const bd_peer *peer, bool *is_done)
 {
     bd_mutex_lock(&a->mu);
     const expected *e = find_expected(a, peer->job, peer->index);
@@ -494,34 +495,34 @@ bool bd_attendance_has_left(bd_attendance *a, const bd_peer *peer, bool *is_done
 
 // ---- Beginning and end ----
 
-bd_attendance *bd_attendance_new(const bd_attendance_env *env)
+bd_membership *bd_membership_new(const bd_membership_env *env)
 {
-    bd_attendance *a = bd_calloc(1, sizeof *a);
+    bd_membership *a = bd_calloc(1, sizeof *a);
     const bd_peers *peers = env->peers;
     a->env = *env;
-    a->is_anchor = bd_attendance_is_anchor(peers, peers->self);
+    a->is_membership_server = bd_membership_is_server(peers, peers->self);
     bd_mutex_init(&a->mu);
     bd_cond_init(&a->said);
     a->expected = bd_calloc((size_t)peers->count, sizeof *a->expected);
-    a->anchors = bd_calloc((size_t)peers->count, sizeof *a->anchors);
+    a->membership_servers = bd_calloc((size_t)peers->count, sizeof *a->membership_servers);
     for (int i = 0; i < peers->count; i++) {
         const bd_peer *p = &peers->items[i];
-        if (a->is_anchor && is_expected(peers, p))
+        if (a->is_membership_server && is_expected(peers, p))
             a->expected[a->expected_count++] = (expected){.a = a, .peer = p};
-        if (!a->is_anchor && is_expected(peers, peers->self) && bd_attendance_is_anchor(peers, p))
-            a->anchors[a->anchor_count++] = (anchor){.a = a, .peer = p};
+        if (!a->is_membership_server && is_expected(peers, peers->self) && bd_membership_is_server(peers, p))
+            a->membership_servers[a->membership_server_count++] = (membership_server){.a = a, .peer = p};
     }
     return a;
 }
 
-void bd_attendance_free(bd_attendance *a)
+void bd_membership_free(bd_membership *a)
 {
     if (!a) return;
     BD_ASSERT(!a->open);
     bd_cond_fini(&a->said);
     bd_mutex_fini(&a->mu);
     bd_free(a->expected);
-    bd_free(a->anchors);
+    bd_free(a->membership_servers);
     bd_free(a->reason);
     bd_free(a);
 }

@@ -1,14 +1,14 @@
-// Announcements by key.
+// Notifications by key.
 //
-// One task keeps them: the first anchor of the attendance (the first parameter server), so they live beside
+// One task keeps them: the first anchor of the membership (the first parameter server), so they live beside
 // the variables they tell of. It counts how often each key was announced; who waits says how many it has
-// seen, so that nothing is missed between asking and waiting. Other tasks forward. A keeper counts from the
+// seen, so that nothing is missed between asking and waiting. Other tasks forward. A owner counts from the
 // time it began: who has seen something of its earlier life does not wait for what it will never count up to,
 // but is answered at once, and looks again.
 //
-// A wait ends by the announcement, its deadline, its token, or when nobody is left to announce: the keeper
-// knows from the attendance when the chief (job chief or master, else the first worker) is gone for good or
-// done, and whoever waits at another task learns from its broken call that the keeper is gone; it asks for it
+// A wait ends by the notification, its deadline, its token, or when nobody is left to announce: the owner
+// knows from the membership when the chief (job chief or master, else the first worker) is gone for good or
+// done, and whoever waits at another task learns from its broken call that the owner is gone; it asks for it
 // again, and gives up when it has not come back within the time after which a task is gone for good.
 #include "cluster/membership/notifications.h"
 #include "base/alloc.h"
@@ -24,13 +24,13 @@
 // A program announces one key, or a few.
 #define KEYS_MAX 1024
 #define KEY_LEN_MAX 1024
-// Between two questions to a keeper that is ending, or not there yet.
+// Between two questions to a owner that is ending, or not there yet.
 #define ASK_PAUSE_MS 20
 // Each task waits for a key once, or a few times.
 #define WAITS_MAX 65536
 
 typedef struct wait {
-    bd_announcements *a;
+    bd_notifications *a;
     char *key;
     int64_t seen;
     bd_generation_fn fn;
@@ -43,9 +43,9 @@ typedef struct wait {
     int refs;                  // the list's, the hook's, the timer's, the beginner's; guarded by mu
 } wait;
 
-struct bd_announcements {
-    bd_announcements_env env;
-    const bd_peer *keeper;
+struct bd_notifications {
+    bd_notifications_env env;
+    const bd_peer *owner;
     const bd_peer *chief; // NULL: there is none
     int64_t base;         // the generation of what was never announced: above all of an earlier life
     bd_mutex mu;
@@ -54,9 +54,9 @@ struct bd_announcements {
     int wait_count; // guarded by mu
 };
 
-// ---- At the keeper ----
+// ---- At the owner ----
 
-static int64_t generation_locked(const bd_announcements *a, const char *key)
+static int64_t generation_locked(const bd_notifications *a, const char *key)
 {
     return a->base + (int64_t)(intptr_t)bd_map_get(&a->counts, key);
 }
@@ -71,7 +71,7 @@ static void unref_locked(wait *w)
 
 static void unref(wait *w)
 {
-    bd_announcements *a = w->a;
+    bd_notifications *a = w->a;
     bd_mutex_lock(&a->mu);
     unref_locked(w);
     bd_mutex_unlock(&a->mu);
@@ -130,7 +130,7 @@ static braid_code check_length(const char *key, braid_status *st)
     return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "A key is longer than %d", KEY_LEN_MAX);
 }
 
-static braid_code check_key(const bd_announcements *a, const char *key, braid_status *st)
+static braid_code check_key(const bd_notifications *a, const char *key, braid_status *st)
 {
     const braid_code code = check_length(key, st);
     if (code) return code;
@@ -139,7 +139,7 @@ static braid_code check_key(const bd_announcements *a, const char *key, braid_st
     return BRAID_OK;
 }
 
-static wait *take_waiting_for(bd_announcements *a, const char *key, int64_t generation)
+static wait *take_waiting_for(bd_notifications *a, const char *key, int64_t generation)
 {
     bd_mutex_lock(&a->mu);
     wait *w = a->waits;
@@ -150,7 +150,7 @@ static wait *take_waiting_for(bd_announcements *a, const char *key, int64_t gene
     return w;
 }
 
-static void announce_here(bd_announcements *a, const char *key, bd_generation_fn fn, void *arg)
+static void notify_here(bd_notifications *a, const char *key, bd_generation_fn fn, void *arg)
 {
     BD_STATUS(st);
     int64_t generation = 0;
@@ -166,17 +166,17 @@ static void announce_here(bd_announcements *a, const char *key, bd_generation_fn
 }
 
 // Whether nobody is left to announce anything.
-static braid_code check_chief(const bd_announcements *a, const char *key, braid_status *st)
+static braid_code check_chief(const bd_notifications *a, const char *key, braid_status *st)
 {
     bool is_done;
-    if (!a->chief || !bd_attendance_has_left(a->env.attendance, a->chief, &is_done)) return BRAID_OK;
+    if (!a->chief || !bd_membership_has_left(a->env.membership, a->chief, &is_done)) return BRAID_OK;
     return bd_fail(st, BRAID_UNAVAILABLE, "The chief, %s, is %s and will not announce '%s'", a->chief->label,
                    is_done ? "done" : "gone", key);
 }
 
 static void link_locked(wait *w, int64_t deadline_ns)
 {
-    bd_announcements *a = w->a;
+    bd_notifications *a = w->a;
     w->next = a->waits;
     w->link = &a->waits;
     if (w->next) w->next->link = &w->next;
@@ -190,12 +190,12 @@ static void link_locked(wait *w, int64_t deadline_ns)
 
 static braid_code link_wait(wait *w, int64_t deadline_ns, braid_status *st)
 {
-    bd_announcements *a = w->a;
+    bd_notifications *a = w->a;
     bd_mutex_lock(&a->mu);
     if (a->wait_count < WAITS_MAX)
         link_locked(w, deadline_ns);
     else
-        bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "More than %d wait for announcements", WAITS_MAX);
+        bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "More than %d wait for notifications", WAITS_MAX);
     bd_mutex_unlock(&a->mu);
     return st->code;
 }
@@ -204,7 +204,7 @@ static braid_code link_wait(wait *w, int64_t deadline_ns, braid_status *st)
 // nothing is missed.
 static void end_if_due(wait *w)
 {
-    bd_announcements *a = w->a;
+    bd_notifications *a = w->a;
     BD_STATUS(st);
     bd_mutex_lock(&a->mu);
     const int64_t generation = generation_locked(a, w->key);
@@ -225,13 +225,13 @@ static void drop_hook_if_ended(wait *w)
     if (has_ended && bd_cancellation_remove(w->cancellation, &w->hook)) unref(w);
 }
 
-static wait *wait_new(bd_announcements *a, const char *key, int64_t seen, bd_cancellation *cancellation,
+static wait *wait_new(bd_notifications *a, const char *key, int64_t seen, bd_cancellation *cancellation,
                       bd_generation_fn fn, void *arg)
 {
     wait *w = bd_calloc(1, sizeof *w);
     w->a = a;
     w->key = bd_strdup(key);
-    w->seen = seen == 0 ? a->base : seen; // 0: nothing, whichever life of the keeper that was
+    w->seen = seen == 0 ? a->base : seen; // 0: nothing, whichever life of the owner that was
     w->fn = fn;
     w->arg = arg;
     w->cancellation = bd_cancellation_ref(cancellation);
@@ -240,8 +240,8 @@ static wait *wait_new(bd_announcements *a, const char *key, int64_t seen, bd_can
     return w;
 }
 
-static void await_here(bd_announcements *a, const char *key, int64_t seen, int64_t deadline_ns,
-                       bd_cancellation *cancellation, bd_generation_fn fn, void *arg)
+static void wait_notification_here(bd_notifications *a, const char *key, int64_t seen, int64_t deadline_ns,
+                                   bd_cancellation *cancellation, bd_generation_fn fn, void *arg)
 {
     BD_STATUS(st);
     if (check_length(key, st)) {
@@ -265,7 +265,7 @@ static void await_here(bd_announcements *a, const char *key, int64_t seen, int64
     unref(w);
 }
 
-void bd_announcements_check(bd_announcements *a)
+void bd_notifications_check(bd_notifications *a)
 {
     BD_STATUS(st);
     if (!check_chief(a, "", st)) return;
@@ -284,10 +284,10 @@ void bd_announcements_check(bd_announcements *a)
 // ---- At another task ----
 
 typedef struct forwarded {
-    bd_announcements *a;
+    bd_notifications *a;
     char *key;
     int64_t seen, deadline_ns;
-    int64_t gone_ns;               // when a keeper that is lost is given up
+    int64_t gone_ns;               // when a owner that is lost is given up
     bd_cancellation *cancellation; // a reference; NULL
     bd_generation_fn fn;
     void *arg;
@@ -301,7 +301,7 @@ static void forwarded_end(forwarded *f, int64_t generation, const braid_status *
     bd_free(f);
 }
 
-static forwarded *forwarded_new(bd_announcements *a, const char *key, bd_cancellation *cancellation,
+static forwarded *forwarded_new(bd_notifications *a, const char *key, bd_cancellation *cancellation,
                                 bd_generation_fn fn, void *arg)
 {
     forwarded *f = bd_calloc(1, sizeof *f);
@@ -313,77 +313,77 @@ static forwarded *forwarded_new(bd_announcements *a, const char *key, bd_cancell
     return f;
 }
 
-static void keeper_unavailable(const forwarded *f, braid_status *st)
+static void owner_unavailable(const forwarded *f, braid_status *st)
 {
-    bd_status_prefix(st, "%s, which keeps announcements, is unavailable: ", f->a->keeper->label);
+    bd_status_prefix(st, "%s, which keeps notifications, is unavailable: ", f->a->owner->label);
 }
 
-static void announced(void *arg, bd_message *response, const braid_status *from)
+static void notified(void *arg, bd_message *response, const braid_status *from)
 {
     forwarded *f = arg;
     BD_STATUS(st);
     BD_PROTO_ARENA(arena);
     bd_status_copy(st, from);
-    const Braid__AnnounceResponse *message =
-        st->code ? NULL : bd_proto_unpack_message(&braid__announce_response__descriptor, response, arena, st);
-    if (st->code == BRAID_UNAVAILABLE) keeper_unavailable(f, st);
+    const Braid__NotifyResponse *message =
+        st->code ? NULL : bd_proto_unpack_message(&braid__notify_response__descriptor, response, arena, st);
+    if (st->code == BRAID_UNAVAILABLE) owner_unavailable(f, st);
     forwarded_end(f, message ? (int64_t)message->generation : 0, st);
 }
 
-void bd_announcements_announce(bd_announcements *a, const char *key, bool forward,
-                               bd_cancellation *cancellation, bd_generation_fn fn, void *arg)
+void bd_notifications_notify(bd_notifications *a, const char *key, bool forward,
+                             bd_cancellation *cancellation, bd_generation_fn fn, void *arg)
 {
-    if (!forward || a->keeper->is_self) {
-        announce_here(a, key, fn, arg);
+    if (!forward || a->owner->is_self) {
+        notify_here(a, key, fn, arg);
         return;
     }
-    Braid__AnnounceRequest request = BRAID__ANNOUNCE_REQUEST__INIT;
+    Braid__NotifyRequest request = BRAID__NOTIFY_REQUEST__INIT;
     request.key = (char *)key;
-    bd_rpc_options options = bd_peer_rpc(a->keeper, BD_CLUSTER_SERVICE "Announce");
+    bd_rpc_options options = bd_peer_rpc(a->owner, BD_CLUSTER_SERVICE "Notify");
     options.cancellation = cancellation;
-    bd_rpc_start_proto(&options, &request.base, announced, forwarded_new(a, key, cancellation, fn, arg));
+    bd_rpc_start_proto(&options, &request.base, notified, forwarded_new(a, key, cancellation, fn, arg));
 }
 
-static void await_there(forwarded *f);
-static void ask_for_keeper(void *arg);
+static void wait_notification_there(forwarded *f);
+static void ask_for_owner(void *arg);
 
 static bool is_lost(const braid_status *st)
 {
     return st->code == BRAID_UNAVAILABLE || st->code == BRAID_ABORTED;
 }
 
-// The keeper was lost, and is there again, about to end, or given up.
-static void keeper_asked(void *arg, bd_message *response, const braid_status *from)
+// The owner was lost, and is there again, about to end, or given up.
+static void owner_asked(void *arg, bd_message *response, const braid_status *from)
 {
     (void)response;
     forwarded *f = arg;
     BD_STATUS(st);
     bd_status_copy(st, from);
     if (!st->code) {
-        await_there(f);
+        wait_notification_there(f);
         return;
     }
     if (is_lost(st) && bd_now_ns() < bd_min(f->deadline_ns, f->gone_ns)) {
-        bd_timer_add(f->a->env.timers, bd_deadline_after_ms(ASK_PAUSE_MS), ask_for_keeper, f);
+        bd_timer_add(f->a->env.timers, bd_deadline_after_ms(ASK_PAUSE_MS), ask_for_owner, f);
         return;
     }
     if (st->code == BRAID_DEADLINE_EXCEEDED && f->deadline_ns > bd_now_ns())
-        bd_fail(st, BRAID_UNAVAILABLE, "%s, which keeps announcements, is gone", f->a->keeper->label);
+        bd_fail(st, BRAID_UNAVAILABLE, "%s, which keeps notifications, is gone", f->a->owner->label);
     else if (st->code == BRAID_UNAVAILABLE)
-        keeper_unavailable(f, st);
+        owner_unavailable(f, st);
     forwarded_end(f, 0, st);
 }
 
-static void ask_for_keeper(void *arg)
+static void ask_for_owner(void *arg)
 {
     forwarded *f = arg;
     bd_message empty;
     bd_message_init(&empty);
-    bd_rpc_options options = bd_peer_rpc(f->a->keeper, BD_WORKER_SERVICE "GetStatus");
+    bd_rpc_options options = bd_peer_rpc(f->a->owner, BD_WORKER_SERVICE "GetStatus");
     options.cancellation = f->cancellation;
     options.wait_for_ready = true;
     options.deadline_ns = bd_min(f->deadline_ns, f->gone_ns);
-    bd_rpc_start(&options, &empty, keeper_asked, f);
+    bd_rpc_start(&options, &empty, owner_asked, f);
 }
 
 static void awaited(void *arg, bd_message *response, const braid_status *from)
@@ -393,41 +393,43 @@ static void awaited(void *arg, bd_message *response, const braid_status *from)
     BD_PROTO_ARENA(arena);
     bd_status_copy(st, from);
     if (is_lost(st)) {
-        bd_info("Lost %s while waiting for '%s'", f->a->keeper->label, f->key);
+        bd_info("Lost %s while waiting for '%s'", f->a->owner->label, f->key);
         f->gone_ns = bd_deadline_after_ms(f->a->env.gone_timeout_ms);
-        ask_for_keeper(f);
+        ask_for_owner(f);
         return;
     }
     if (st->code == BRAID_DEADLINE_EXCEEDED) not_in_time(f->key, st);
-    const Braid__AwaitResponse *message =
-        st->code ? NULL : bd_proto_unpack_message(&braid__await_response__descriptor, response, arena, st);
+    const Braid__WaitNotificationResponse *message =
+        st->code
+            ? NULL
+            : bd_proto_unpack_message(&braid__wait_notification_response__descriptor, response, arena, st);
     if (message && message->gone[0]) bd_fail(st, BRAID_UNAVAILABLE, "%s", message->gone);
     forwarded_end(f, message ? (int64_t)message->generation : 0, st);
 }
 
-static void await_there(forwarded *f)
+static void wait_notification_there(forwarded *f)
 {
-    Braid__AwaitRequest request = BRAID__AWAIT_REQUEST__INIT;
+    Braid__WaitNotificationRequest request = BRAID__WAIT_NOTIFICATION_REQUEST__INIT;
     request.key = f->key;
     request.seen = (uint64_t)f->seen;
-    bd_rpc_options options = bd_peer_rpc(f->a->keeper, BD_CLUSTER_SERVICE "Await");
+    bd_rpc_options options = bd_peer_rpc(f->a->owner, BD_CLUSTER_SERVICE "WaitNotification");
     options.cancellation = f->cancellation;
     options.deadline_ns = f->deadline_ns;
     bd_rpc_start_proto(&options, &request.base, awaited, f);
 }
 
-void bd_announcements_await(bd_announcements *a, const char *key, int64_t seen, bool forward,
-                            int64_t deadline_ns, bd_cancellation *cancellation, bd_generation_fn fn,
-                            void *arg)
+void bd_notifications_wait_notification(bd_notifications *a, const char *key, int64_t seen, bool forward,
+                                        int64_t deadline_ns, bd_cancellation *cancellation,
+                                        bd_generation_fn fn, void *arg)
 {
-    if (!forward || a->keeper->is_self) {
-        await_here(a, key, seen, deadline_ns, cancellation, fn, arg);
+    if (!forward || a->owner->is_self) {
+        wait_notification_here(a, key, seen, deadline_ns, cancellation, fn, arg);
         return;
     }
     forwarded *f = forwarded_new(a, key, cancellation, fn, arg);
     f->seen = seen;
     f->deadline_ns = deadline_ns;
-    await_there(f);
+    wait_notification_there(f);
 }
 
 // ---- Beginning and end ----
@@ -446,18 +448,18 @@ static const bd_peer *find_chief(const bd_peers *peers)
     return chief ? chief : first_of_job(peers, "worker");
 }
 
-bd_announcements *bd_announcements_new(const bd_announcements_env *env)
+bd_notifications *bd_notifications_new(const bd_notifications_env *env)
 {
-    bd_announcements *a = bd_calloc(1, sizeof *a);
+    bd_notifications *a = bd_calloc(1, sizeof *a);
     a->env = *env;
-    a->keeper = bd_attendance_first_anchor(env->peers);
+    a->owner = bd_membership_first_server(env->peers);
     a->chief = find_chief(env->peers);
     a->base = bd_wall_micros();
     bd_mutex_init(&a->mu);
     return a;
 }
 
-void bd_announcements_free(bd_announcements *a)
+void bd_notifications_free(bd_notifications *a)
 {
     if (!a) return;
     bd_map_fini(&a->counts);

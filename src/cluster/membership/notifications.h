@@ -1,42 +1,42 @@
-// Announcements: what one task says to all by key, and others wait for ("the variables are initialized").
+// Notifications: what one task says to all by key, and others wait for ("the variables are initialized").
 #ifndef BD_CLUSTER_MEMBERSHIP_NOTIFICATIONS_H
 #define BD_CLUSTER_MEMBERSHIP_NOTIFICATIONS_H
 
 #include "cluster/membership/membership.h"
 
-typedef struct bd_announcements bd_announcements;
+typedef struct bd_notifications bd_notifications;
 
-typedef struct bd_announcements_env {
+typedef struct bd_notifications_env {
     const bd_peers *peers;
     bd_timers *timers;
     bd_cancellation *cancellation; // of the server
-    bd_attendance *attendance;
+    bd_membership *membership;
     int64_t gone_timeout_ms;
-} bd_announcements_env;
+} bd_notifications_env;
 
 // What `env` points to outlives it.
-bd_announcements *bd_announcements_new(const bd_announcements_env *env);
-void bd_announcements_free(bd_announcements *a); // as bd_attendance_free
+bd_notifications *bd_notifications_new(const bd_notifications_env *env);
+void bd_notifications_free(bd_notifications *a); // as bd_membership_free
 
-// `generation` is greater after each announcement of the key, and above 0. Called once, on any thread,
+// `generation` is greater after each notification of the key, and above 0. Called once, on any thread,
 // without a lock.
 typedef void (*bd_generation_fn)(void *arg, int64_t generation, const braid_status *st);
 
-// Announces a key: here if this task keeps announcements or `forward` is false, else to the task that does.
+// Announces a key: here if this task keeps notifications or `forward` is false, else to the task that does.
 // ResourceExhausted for too many or too long keys; Unavailable naming the task that cannot be reached.
-void bd_announcements_announce(bd_announcements *a, const char *key, bool forward,
-                               bd_cancellation *cancellation, bd_generation_fn fn, void *arg);
+void bd_notifications_notify(bd_notifications *a, const char *key, bool forward,
+                             bd_cancellation *cancellation, bd_generation_fn fn, void *arg);
 
-// Waits until the generation of the key is above `seen`: an earlier generation, or 0 for any announcement, or
-// -1, which returns at once. It also ends when the task that keeps announcements has restarted since that
+// Waits until the generation of the key is above `seen`: an earlier generation, or 0 for any notification, or
+// -1, which returns at once. It also ends when the task that keeps notifications has restarted since that
 // generation. ResourceExhausted for too many waits or too long keys; DeadlineExceeded; Cancelled; Unavailable
-// naming the chief or the task that keeps announcements when it is gone for good (the chief: or done) before
+// naming the chief or the task that keeps notifications when it is gone for good (the chief: or done) before
 // that.
-void bd_announcements_await(bd_announcements *a, const char *key, int64_t seen, bool forward,
-                            int64_t deadline_ns, bd_cancellation *cancellation, bd_generation_fn fn,
-                            void *arg);
+void bd_notifications_wait_notification(bd_notifications *a, const char *key, int64_t seen, bool forward,
+                                        int64_t deadline_ns, bd_cancellation *cancellation,
+                                        bd_generation_fn fn, void *arg);
 
-// The attendance has changed.
-void bd_announcements_check(bd_announcements *a);
+// The membership has changed.
+void bd_notifications_check(bd_notifications *a);
 
 #endif

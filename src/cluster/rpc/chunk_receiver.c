@@ -1,4 +1,4 @@
-// The receiver's side of tensors in parts: the calls that fetch them, WINDOW at a time, each straight to its place in the tensor.
+// The receiver's side of tensors in chunks: the calls that fetch them, WINDOW at a time, each straight to its place in the tensor.
 #include "base/alloc.h"
 #include "base/thread.h"
 #include "braid/cluster.pb-c.h"
@@ -7,7 +7,7 @@
 #include "proto/pack.h"
 #include "tensor/shape.h"
 
-// One part is sent while another is gathered. More would only need more memory, which is then no longer in the caches.
+// One chunk is sent while another is gathered. More would only need more memory, which is then no longer in the caches.
 enum {
     WINDOW = 2
 };
@@ -15,7 +15,7 @@ enum {
 // A call in progress.
 typedef struct slot {
     struct fetch *fetch;
-    size_t part;
+    size_t chunk;
 } slot;
 
 typedef struct fetch {
@@ -24,19 +24,19 @@ typedef struct fetch {
     bd_recv_fn fn;
     void *arg;
     uint64_t id;
-    size_t bytes, part_bytes, parts;
+    size_t bytes, chunk_bytes, chunks;
     braid_tensor tensor;
     slot slots[WINDOW];
     bd_mutex mu;
-    size_t next;     // part to be asked for; guarded by mu
+    size_t next;     // chunk to be asked for; guarded by mu
     int in_progress; // calls; guarded by mu
     braid_status st; // the first error; guarded by mu
 } fetch;
 
-static size_t part_len(const fetch *f, size_t part)
+static size_t chunk_len(const fetch *f, size_t chunk)
 {
-    const size_t left = f->bytes - part * f->part_bytes;
-    return left < f->part_bytes ? left : f->part_bytes;
+    const size_t left = f->bytes - chunk * f->chunk_bytes;
+    return left < f->chunk_bytes ? left : f->chunk_bytes;
 }
 
 static void end(fetch *f)
@@ -51,51 +51,51 @@ static void end(fetch *f)
 
 // ---- Calls ----
 
-static void part_came(void *arg, bd_message *response, const braid_status *from);
+static void chunk_came(void *arg, bd_message *response, const braid_status *from);
 
 static void ask(slot *s)
 {
     const fetch *f = s->fetch;
-    Braid__RecvPartRequest request = BRAID__RECV_PART_REQUEST__INIT;
+    Braid__RecvChunkRequest request = BRAID__RECV_CHUNK_REQUEST__INIT;
     request.id = f->id;
-    request.part = s->part;
-    bd_rpc_options options = bd_peer_rpc(f->peer, BD_CLUSTER_SERVICE "RecvPart");
+    request.chunk = s->chunk;
+    bd_rpc_options options = bd_peer_rpc(f->peer, BD_CLUSTER_SERVICE "RecvChunk");
     options.cancellation = f->cancellation;
-    bd_rpc_start_proto(&options, &request.base, part_came, s);
+    bd_rpc_start_proto(&options, &request.base, chunk_came, s);
 }
 
-// The next part for a slot that is free; false when there is none to ask for.
-static bool next_part_locked(fetch *f, slot *s)
+// The next chunk for a slot that is free; false when there is none to ask for.
+static bool next_chunk_locked(fetch *f, slot *s)
 {
-    if (f->st.code || f->next == f->parts) return false;
-    s->part = f->next++;
+    if (f->st.code || f->next == f->chunks) return false;
+    s->chunk = f->next++;
     f->in_progress++;
     return true;
 }
 
 static void gather(const fetch *f, const slot *s, const bd_message *response, braid_status *st)
 {
-    const size_t len = part_len(f, s->part);
+    const size_t len = chunk_len(f, s->chunk);
     if (response->bytes == len)
-        bd_message_gather(response, (char *)f->tensor.data + s->part * f->part_bytes);
+        bd_message_gather(response, (char *)f->tensor.data + s->chunk * f->chunk_bytes);
     else
-        bd_fail(st, BRAID_INTERNAL, "%s: RecvPart: %zu bytes came instead of %zu", f->peer->label,
+        bd_fail(st, BRAID_INTERNAL, "%s: RecvChunk: %zu bytes came instead of %zu", f->peer->label,
                 response->bytes, len);
 }
 
-static void part_came(void *arg, bd_message *response, const braid_status *from)
+static void chunk_came(void *arg, bd_message *response, const braid_status *from)
 {
     slot *s = arg;
     fetch *f = s->fetch;
     BD_STATUS(st);
     if (from->code)
-        bd_peer_explain(f->peer, "RecvPart", from, st);
+        bd_peer_explain(f->peer, "RecvChunk", from, st);
     else
         gather(f, s, response, st);
     bd_mutex_lock(&f->mu);
     if (st->code && !f->st.code) bd_status_copy(&f->st, st);
     f->in_progress--;
-    const bool goes_on = next_part_locked(f, s), is_over = f->in_progress == 0;
+    const bool goes_on = next_chunk_locked(f, s), is_over = f->in_progress == 0;
     bd_mutex_unlock(&f->mu);
     if (goes_on)
         ask(s);
@@ -105,19 +105,19 @@ static void part_came(void *arg, bd_message *response, const braid_status *from)
 
 // ---- The beginning ----
 
-static braid_code read_shape(const Braid__TensorParts *parts, braid_shape *shape, braid_status *st)
+static braid_code read_shape(const Braid__TensorChunks *chunks, braid_shape *shape, braid_status *st)
 {
-    if (parts->n_dim > BRAID_RANK_MAX || !bd_dtype_is_valid(parts->dtype) ||
-        bd_dtype_is_ref((braid_dtype)parts->dtype) || braid_dtype_size((braid_dtype)parts->dtype) == 0)
-        return bd_fail(st, BRAID_INTERNAL, "the description of its parts is malformed");
-    shape->rank = (int)parts->n_dim;
-    for (size_t i = 0; i < parts->n_dim; i++)
-        shape->dims[i] = parts->dim[i];
+    if (chunks->n_dim > BRAID_RANK_MAX || !bd_dtype_is_valid(chunks->dtype) ||
+        bd_dtype_is_ref((braid_dtype)chunks->dtype) || braid_dtype_size((braid_dtype)chunks->dtype) == 0)
+        return bd_fail(st, BRAID_INTERNAL, "the description of its chunks is malformed");
+    shape->rank = (int)chunks->n_dim;
+    for (size_t i = 0; i < chunks->n_dim; i++)
+        shape->dims[i] = chunks->dim[i];
     int64_t count;
     return bd_shape_checked_count(shape, &count, st);
 }
 
-// The tensor with its first part.
+// The tensor with its first chunk.
 static braid_code read_head(fetch *f, bd_wire_reader *in, bd_wire_reader *first, braid_status *st)
 {
     BD_PROTO_ARENA(arena);
@@ -127,26 +127,27 @@ static braid_code read_head(fetch *f, bd_wire_reader *in, bd_wire_reader *first,
     size_t len;
     while (bd_wire_get_piece(in, &data, &len))
         bd_message_add_copy(&message, data, len);
-    const Braid__TensorParts *parts =
-        bd_proto_unpack_message(&braid__tensor_parts__descriptor, &message, arena, st);
+    const Braid__TensorChunks *chunks =
+        bd_proto_unpack_message(&braid__tensor_chunks__descriptor, &message, arena, st);
     bd_message_fini(&message);
     braid_shape shape = {0};
-    if (!parts || read_shape(parts, &shape, st)) return st->code;
-    const braid_code code = bd_tensor_init(&f->tensor, (braid_dtype)parts->dtype, &shape, st);
+    if (!chunks || read_shape(chunks, &shape, st)) return st->code;
+    const braid_code code = bd_tensor_init(&f->tensor, (braid_dtype)chunks->dtype, &shape, st);
     if (code) return code;
-    f->id = parts->id;
+    f->id = chunks->id;
     f->bytes = bd_tensor_bytes(&f->tensor);
-    f->part_bytes = parts->part_bytes;
-    if (f->part_bytes == 0 || f->part_bytes >= f->bytes || first->left != f->part_bytes)
-        return bd_fail(st, BRAID_INTERNAL, "its first part has %zu bytes of %zu", first->left, f->part_bytes);
-    f->parts = (f->bytes + f->part_bytes - 1) / f->part_bytes;
+    f->chunk_bytes = chunks->chunk_bytes;
+    if (f->chunk_bytes == 0 || f->chunk_bytes >= f->bytes || first->left != f->chunk_bytes)
+        return bd_fail(st, BRAID_INTERNAL, "its first chunk has %zu bytes of %zu", first->left,
+                       f->chunk_bytes);
+    f->chunks = (f->bytes + f->chunk_bytes - 1) / f->chunk_bytes;
     f->next = 1;
-    bd_wire_get_raw(first, f->tensor.data, f->part_bytes);
+    bd_wire_get_raw(first, f->tensor.data, f->chunk_bytes);
     return BRAID_OK;
 }
 
-void bd_fetch_parts(const bd_peer *peer, bd_wire_reader *parts, bd_wire_reader *first,
-                    bd_cancellation *cancellation, bd_recv_fn fn, void *arg)
+void bd_fetch_chunks(const bd_peer *peer, bd_wire_reader *chunks, bd_wire_reader *first,
+                     bd_cancellation *cancellation, bd_recv_fn fn, void *arg)
 {
     fetch *f = bd_calloc(1, sizeof *f);
     f->peer = peer;
@@ -154,7 +155,7 @@ void bd_fetch_parts(const bd_peer *peer, bd_wire_reader *parts, bd_wire_reader *
     f->fn = fn;
     f->arg = arg;
     bd_mutex_init(&f->mu);
-    if (read_head(f, parts, first, &f->st)) {
+    if (read_head(f, chunks, first, &f->st)) {
         bd_status_prefix(&f->st, "%s: the answer of RecvTensor: ", peer->label);
         bd_tensor_fini(&f->tensor);
         end(f);
@@ -165,7 +166,7 @@ void bd_fetch_parts(const bd_peer *peer, bd_wire_reader *parts, bd_wire_reader *
     bd_mutex_lock(&f->mu);
     for (int i = 0; i < WINDOW; i++) {
         f->slots[i].fetch = f;
-        if (next_part_locked(f, &f->slots[i])) asked[count++] = &f->slots[i];
+        if (next_chunk_locked(f, &f->slots[i])) asked[count++] = &f->slots[i];
     }
     bd_mutex_unlock(&f->mu);
     for (int i = 0; i < count; i++)

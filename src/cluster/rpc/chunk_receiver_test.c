@@ -1,4 +1,4 @@
-// Tensors in parts, the receiver's side: a peer that answers well, wrongly, not at all, and descriptions that are none.
+// Tensors in chunks, the receiver's side: a peer that answers well, wrongly, not at all, and descriptions that are none.
 // labels: concurrent
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -35,9 +35,9 @@ typedef struct fixture {
     bd_rpc_count calls;
     bd_peer peer;
     float values[FLOATS];
-    uint64_t bad_part;
-    answer how;         // the bad part is answered
-    bd_event has_asked; // for the bad part
+    uint64_t bad_chunk;
+    answer how;         // the bad chunk is answered
+    bd_event has_asked; // for the bad chunk
     bd_cancellation *cancellation;
     bd_event has_come;
     int results;
@@ -55,12 +55,12 @@ static void give_up(void *arg, bool cancelled)
     bd_incoming_reply(arg, NULL, st);
 }
 
-static void reply_part(const fixture *f, bd_incoming *call, uint64_t part, size_t len)
+static void reply_chunk(const fixture *f, bd_incoming *call, uint64_t chunk, size_t len)
 {
     static const uint8_t more[1];
     bd_message response;
     bd_message_init(&response);
-    const size_t from = part * PART_BYTES, left = BYTES - from, real = left < PART_BYTES ? left : PART_BYTES;
+    const size_t from = chunk * PART_BYTES, left = BYTES - from, real = left < PART_BYTES ? left : PART_BYTES;
     bd_message_add_copy(&response, (const uint8_t *)f->values + from, len < real ? len : real);
     if (len > real) bd_message_add_copy(&response, more, 1);
     BD_STATUS(ok);
@@ -72,21 +72,21 @@ static void serve(void *arg, bd_incoming *call)
     fixture *f = arg;
     BD_STATUS(st);
     BD_PROTO_ARENA(arena);
-    const Braid__RecvPartRequest *request =
-        bd_proto_unpack_message(&braid__recv_part_request__descriptor, &call->request, arena, st);
+    const Braid__RecvChunkRequest *request =
+        bd_proto_unpack_message(&braid__recv_chunk_request__descriptor, &call->request, arena, st);
     assert_non_null(request);
     assert_int_equal(request->id, 7);
-    const uint64_t part = request->part;
-    const answer how = part == f->bad_part ? f->how : WELL;
-    const size_t len = part == PARTS - 1 ? BYTES % PART_BYTES : PART_BYTES;
-    if (part == f->bad_part) bd_event_set(&f->has_asked);
+    const uint64_t chunk = request->chunk;
+    const answer how = chunk == f->bad_chunk ? f->how : WELL;
+    const size_t len = chunk == PARTS - 1 ? BYTES % PART_BYTES : PART_BYTES;
+    if (chunk == f->bad_chunk) bd_event_set(&f->has_asked);
     if (how == WITH_ABORTED) {
-        bd_fail(st, BRAID_ABORTED, "RecvPart: the tensor is not held any more");
+        bd_fail(st, BRAID_ABORTED, "RecvChunk: the tensor is not held any more");
         bd_incoming_reply(call, NULL, st);
     } else if (how == NEVER) {
         call->transport->on_end(call, give_up, call);
     } else {
-        reply_part(f, call, part, how == TOO_SHORT ? len - 1 : how == TOO_LONG ? len + 1 : len);
+        reply_chunk(f, call, chunk, how == TOO_SHORT ? len - 1 : how == TOO_LONG ? len + 1 : len);
     }
 }
 
@@ -145,7 +145,7 @@ static void came(void *arg, braid_tensor *tensor, bool is_dead, const braid_stat
     bd_event_set(&f->has_come);
 }
 
-static void fetch(fixture *f, const Braid__TensorParts *description, size_t first_len)
+static void fetch(fixture *f, const Braid__TensorChunks *description, size_t first_len)
 {
     bd_message head, first;
     bd_message_init(&head);
@@ -153,20 +153,20 @@ static void fetch(fixture *f, const Braid__TensorParts *description, size_t firs
     bd_proto_pack_message(&description->base, &head);
     if (first_len) bd_message_add_copy(&first, f->values, first_len);
     bd_wire_reader in = bd_wire_reader_of(&head), in_first = bd_wire_reader_of(&first);
-    bd_fetch_parts(&f->peer, &in, &in_first, f->cancellation, came, f);
+    bd_fetch_chunks(&f->peer, &in, &in_first, f->cancellation, came, f);
     bd_message_fini(&head);
     bd_message_fini(&first);
 }
 
 static void fetch_well(fixture *f)
 {
-    Braid__TensorParts description = BRAID__TENSOR_PARTS__INIT;
+    Braid__TensorChunks description = BRAID__TENSOR_CHUNKS__INIT;
     int64_t dim[] = {FLOATS};
     description.id = 7;
     description.dtype = BRAID_FLOAT;
     description.dim = dim;
     description.n_dim = 1;
-    description.part_bytes = PART_BYTES;
+    description.chunk_bytes = PART_BYTES;
     fetch(f, &description, PART_BYTES);
 }
 
@@ -184,7 +184,7 @@ static void expect_error(fixture *f, braid_code code, const char *words)
     assert_false(bd_tensor_is_set(&f->tensor));
 }
 
-static void parts_make_the_tensor(void **state)
+static void chunks_make_the_tensor(void **state)
 {
     fixture *f = *state;
     fetch_well(f);
@@ -194,7 +194,7 @@ static void parts_make_the_tensor(void **state)
     assert_memory_equal(f->tensor.data, f->values, BYTES);
 }
 
-static void a_part_that_comes_wrong_names_the_peer(void **state)
+static void a_chunk_that_comes_wrong_names_the_peer(void **state)
 {
     static const struct {
         answer how;
@@ -202,12 +202,13 @@ static void a_part_that_comes_wrong_names_the_peer(void **state)
         const char *words;
     } cases[] = {
         {TOO_SHORT, BRAID_INTERNAL,
-         "/job:ps/task:0 at 127.0.0.1:1234: RecvPart: 63 bytes came instead of 64"},
-        {TOO_LONG, BRAID_INTERNAL, "/job:ps/task:0 at 127.0.0.1:1234: RecvPart: 65 bytes came instead of 64"},
-        {WITH_ABORTED, BRAID_ABORTED, "RecvPart: the tensor is not held any more"},
+         "/job:ps/task:0 at 127.0.0.1:1234: RecvChunk: 63 bytes came instead of 64"},
+        {TOO_LONG, BRAID_INTERNAL,
+         "/job:ps/task:0 at 127.0.0.1:1234: RecvChunk: 65 bytes came instead of 64"},
+        {WITH_ABORTED, BRAID_ABORTED, "RecvChunk: the tensor is not held any more"},
     };
     fixture *f = *state;
-    f->bad_part = 3;
+    f->bad_chunk = 3;
     for (size_t i = 0; i < BD_COUNTOF(cases); i++) {
         f->how = cases[i].how;
         fetch_well(f);
@@ -221,18 +222,18 @@ static void a_part_that_comes_wrong_names_the_peer(void **state)
 static void a_peer_that_is_lost_meanwhile_is_named(void **state)
 {
     fixture *f = *state;
-    f->bad_part = 2;
+    f->bad_chunk = 2;
     f->how = NEVER;
     fetch_well(f);
     assert_true(bd_event_wait_until(&f->has_asked, bd_deadline_after_ms(PATIENCE_MS)));
     bd_inprocess_set_down(f->transport, f->peer.address, true);
-    expect_error(f, BRAID_UNAVAILABLE, "RecvPart: /job:ps/task:0 at 127.0.0.1:1234 is unavailable: ");
+    expect_error(f, BRAID_UNAVAILABLE, "RecvChunk: /job:ps/task:0 at 127.0.0.1:1234 is unavailable: ");
 }
 
 static void cancelling_ends_it(void **state)
 {
     fixture *f = *state;
-    f->bad_part = 2;
+    f->bad_chunk = 2;
     f->how = NEVER;
     fetch_well(f);
     assert_true(bd_event_wait_until(&f->has_asked, bd_deadline_after_ms(PATIENCE_MS)));
@@ -248,10 +249,10 @@ static void descriptions_that_are_none_are_refused(void **state)
         int32_t dtype;
         int64_t dims[3];
         size_t rank;
-        uint64_t part_bytes;
+        uint64_t chunk_bytes;
         size_t first_len;
     } cases[] = {
-        {BRAID_FLOAT, {FLOATS}, 1, 0, 0},                   // no parts
+        {BRAID_FLOAT, {FLOATS}, 1, 0, 0},                   // no chunks
         {BRAID_FLOAT, {FLOATS}, 1, BYTES, BYTES},           // one
         {BRAID_FLOAT, {FLOATS}, 1, UINT64_MAX, PART_BYTES}, // none that long
         {BRAID_FLOAT, {FLOATS}, 1, PART_BYTES, PART_BYTES - 1},
@@ -268,11 +269,11 @@ static void descriptions_that_are_none_are_refused(void **state)
     };
     fixture *f = *state;
     for (size_t i = 0; i < BD_COUNTOF(cases); i++) {
-        Braid__TensorParts description = BRAID__TENSOR_PARTS__INIT;
+        Braid__TensorChunks description = BRAID__TENSOR_CHUNKS__INIT;
         description.dtype = cases[i].dtype;
         description.dim = (int64_t *)cases[i].dims;
         description.n_dim = cases[i].rank;
-        description.part_bytes = cases[i].part_bytes;
+        description.chunk_bytes = cases[i].chunk_bytes;
         fetch(f, &description, cases[i].first_len);
         wait_for_it(f);
         if (!f->st.code) fail_msg("case %zu is taken", i);
@@ -288,8 +289,8 @@ static void descriptions_that_are_none_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(parts_make_the_tensor),
-        TEST(a_part_that_comes_wrong_names_the_peer),
+        TEST(chunks_make_the_tensor),
+        TEST(a_chunk_that_comes_wrong_names_the_peer),
         TEST(a_peer_that_is_lost_meanwhile_is_named),
         TEST(cancelling_ends_it),
         TEST(descriptions_that_are_none_are_refused),

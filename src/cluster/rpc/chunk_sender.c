@@ -1,7 +1,7 @@
-// The sender's side of tensors in parts: those that are held until they have been fetched.
+// The sender's side of tensors in chunks: those that are held until they have been fetched.
 //
-// A tensor leaves the table with the last of its parts, with its step, or when nobody has asked for one for HELD_NS: then its
-// receiver is gone. A part may be asked for again (the network may repeat a request), it counts once.
+// A tensor leaves the table with the last of its chunks, with its step, or when nobody has asked for one for HELD_NS: then its
+// receiver is gone. A chunk may be asked for again (the network may repeat a request), it counts once.
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/random.h"
@@ -18,13 +18,13 @@ typedef struct held {
     uint64_t id;
     int64_t step_id;
     braid_tensor tensor;
-    size_t parts, fetched;
+    size_t chunks, fetched;
     int64_t used_ns;
     struct held *prev, *next; // in order of use, the one used last at the end
-    bool is_fetched[];        // [parts]
+    bool is_fetched[];        // [chunks]
 } held;
 
-struct bd_held_parts {
+struct bd_chunk_store {
     bd_timers *timers; // not owned
     size_t bytes_max;
     bd_mutex mu;
@@ -35,14 +35,14 @@ struct bd_held_parts {
     bool is_closed;     // guarded by mu
 };
 
-static size_t part_count(const braid_tensor *t)
+static size_t chunk_count(const braid_tensor *t)
 {
     return (bd_tensor_bytes(t) + PART_BYTES - 1) / PART_BYTES;
 }
 
 // ---- The table ----
 
-static void append_locked(bd_held_parts *h, held *e)
+static void append_locked(bd_chunk_store *h, held *e)
 {
     e->used_ns = bd_now_ns();
     e->prev = h->last;
@@ -51,13 +51,13 @@ static void append_locked(bd_held_parts *h, held *e)
     h->last = e;
 }
 
-static void take_off_locked(bd_held_parts *h, held *e)
+static void take_off_locked(bd_chunk_store *h, held *e)
 {
     *(e->prev ? &e->prev->next : &h->first) = e->next;
     *(e->next ? &e->next->prev : &h->last) = e->prev;
 }
 
-static held *take_out_locked(bd_held_parts *h, held *e)
+static held *take_out_locked(bd_chunk_store *h, held *e)
 {
     take_off_locked(h, e);
     bd_imap_remove(&h->by_id, e->id);
@@ -74,7 +74,7 @@ static void held_free(held *e)
 
 static void drop_unused(void *arg);
 
-static void arm_timer_locked(bd_held_parts *h)
+static void arm_timer_locked(bd_chunk_store *h)
 {
     if (h->timer || !h->first || h->is_closed) return;
     h->timer = bd_timer_add(h->timers, h->first->used_ns + HELD_NS, drop_unused, h);
@@ -82,7 +82,7 @@ static void arm_timer_locked(bd_held_parts *h)
 
 static void drop_unused(void *arg)
 {
-    bd_held_parts *h = arg;
+    bd_chunk_store *h = arg;
     for (;;) {
         held *e = NULL;
         bd_mutex_lock(&h->mu);
@@ -98,16 +98,16 @@ static void drop_unused(void *arg)
     }
 }
 
-bd_held_parts *bd_held_parts_new(bd_timers *timers, size_t bytes_max)
+bd_chunk_store *bd_chunk_store_new(bd_timers *timers, size_t bytes_max)
 {
-    bd_held_parts *h = bd_calloc(1, sizeof *h);
+    bd_chunk_store *h = bd_calloc(1, sizeof *h);
     h->timers = timers;
     h->bytes_max = bytes_max;
     bd_mutex_init(&h->mu);
     return h;
 }
 
-void bd_held_parts_free(bd_held_parts *h)
+void bd_chunk_store_free(bd_chunk_store *h)
 {
     if (!h) return;
     bd_mutex_lock(&h->mu);
@@ -122,9 +122,9 @@ void bd_held_parts_free(bd_held_parts *h)
     bd_free(h);
 }
 
-// ---- Parts ----
+// ---- Chunks ----
 
-bool bd_tensor_has_parts(const braid_tensor *t)
+bool bd_tensor_is_chunked(const braid_tensor *t)
 {
     return braid_dtype_size(t->dtype) > 0 && bd_tensor_bytes(t) > 2 * PART_BYTES;
 }
@@ -134,10 +134,10 @@ static void unref_buffer(void *owner)
     bd_buffer_unref(owner);
 }
 
-// The part refers to the tensor's memory.
-static bd_slice part_of(const braid_tensor *t, size_t part)
+// The chunk refers to the tensor's memory.
+static bd_slice chunk_of(const braid_tensor *t, size_t chunk)
 {
-    const size_t from = part * PART_BYTES, left = bd_tensor_bytes(t) - from;
+    const size_t from = chunk * PART_BYTES, left = bd_tensor_bytes(t) - from;
     return (bd_slice){.data = (const uint8_t *)t->data + from,
                       .len = left < PART_BYTES ? left : PART_BYTES,
                       .release = unref_buffer,
@@ -145,7 +145,7 @@ static bd_slice part_of(const braid_tensor *t, size_t part)
 }
 
 // False when there is no room for it.
-static bool hold_locked(bd_held_parts *h, held *e)
+static bool hold_locked(bd_chunk_store *h, held *e)
 {
     const size_t bytes = bd_tensor_bytes(&e->tensor);
     if (h->bytes && (h->bytes >= h->bytes_max || bytes > h->bytes_max - h->bytes)) return false;
@@ -156,14 +156,14 @@ static bool hold_locked(bd_held_parts *h, held *e)
     return true;
 }
 
-static bool hold(bd_held_parts *h, int64_t step_id, const braid_tensor *t, uint64_t *id)
+static bool hold(bd_chunk_store *h, int64_t step_id, const braid_tensor *t, uint64_t *id)
 {
-    const size_t parts = part_count(t);
-    held *e = bd_calloc(1, sizeof *e + parts * sizeof *e->is_fetched);
+    const size_t chunks = chunk_count(t);
+    held *e = bd_calloc(1, sizeof *e + chunks * sizeof *e->is_fetched);
     *id = e->id = bd_random_u64() | 1; // 0 is none
     e->step_id = step_id;
     bd_tensor_ref(&e->tensor, t);
-    e->parts = parts;
+    e->chunks = chunks;
     e->fetched = 1; // it goes with the description
     e->is_fetched[0] = true;
     bd_mutex_lock(&h->mu);
@@ -173,23 +173,23 @@ static bool hold(bd_held_parts *h, int64_t step_id, const braid_tensor *t, uint6
     return is_held;
 }
 
-uint64_t bd_held_parts_put(bd_held_parts *h, int64_t step_id, const braid_tensor *t, bd_wire_writer *out)
+uint64_t bd_chunk_store_put(bd_chunk_store *h, int64_t step_id, const braid_tensor *t, bd_wire_writer *out)
 {
-    Braid__TensorParts parts = BRAID__TENSOR_PARTS__INIT;
-    if (!hold(h, step_id, t, &parts.id)) return 0;
-    parts.dtype = (int32_t)t->dtype;
-    parts.dim = (int64_t *)t->shape.dims;
-    parts.n_dim = (size_t)t->shape.rank;
-    parts.part_bytes = PART_BYTES;
-    bd_proto_put(&parts.base, BD_RECV_PARTS, out);
-    const bd_slice first = part_of(t, 0);
-    bd_wire_put_tag(out, BD_RECV_FIRST_PART, BD_WIRE_BYTES);
+    Braid__TensorChunks chunks = BRAID__TENSOR_CHUNKS__INIT;
+    if (!hold(h, step_id, t, &chunks.id)) return 0;
+    chunks.dtype = (int32_t)t->dtype;
+    chunks.dim = (int64_t *)t->shape.dims;
+    chunks.n_dim = (size_t)t->shape.rank;
+    chunks.chunk_bytes = PART_BYTES;
+    bd_proto_put(&chunks.base, BD_RECV_CHUNKS, out);
+    const bd_slice first = chunk_of(t, 0);
+    bd_wire_put_tag(out, BD_RECV_FIRST_CHUNK, BD_WIRE_BYTES);
     bd_wire_put_varint(out, first.len);
     bd_wire_put_ref(out, first);
-    return parts.id;
+    return chunks.id;
 }
 
-void bd_held_parts_forget(bd_held_parts *h, uint64_t id)
+void bd_chunk_store_forget(bd_chunk_store *h, uint64_t id)
 {
     if (!id) return;
     bd_mutex_lock(&h->mu);
@@ -199,7 +199,7 @@ void bd_held_parts_forget(bd_held_parts *h, uint64_t id)
     held_free(e);
 }
 
-static held *take_of_step_locked(bd_held_parts *h, int64_t step_id)
+static held *take_of_step_locked(bd_chunk_store *h, int64_t step_id)
 {
     held *e = h->first;
     while (e && e->step_id != step_id)
@@ -207,7 +207,7 @@ static held *take_of_step_locked(bd_held_parts *h, int64_t step_id)
     return e ? take_out_locked(h, e) : NULL;
 }
 
-void bd_held_parts_drop(bd_held_parts *h, int64_t step_id)
+void bd_chunk_store_drop(bd_chunk_store *h, int64_t step_id)
 {
     held *e;
     do {
@@ -219,21 +219,21 @@ void bd_held_parts_drop(bd_held_parts *h, int64_t step_id)
 }
 
 // The entry with this use of it noted. *over goes to held_free.
-static held *use_locked(bd_held_parts *h, uint64_t id, uint64_t part, held **over, braid_status *st)
+static held *use_locked(bd_chunk_store *h, uint64_t id, uint64_t chunk, held **over, braid_status *st)
 {
     held *e = bd_imap_get(&h->by_id, id);
     if (!e) {
-        bd_fail(st, BRAID_ABORTED, "RecvPart: the tensor is not held any more");
+        bd_fail(st, BRAID_ABORTED, "RecvChunk: the tensor is not held any more");
         return NULL;
     }
-    if (part >= e->parts) {
-        bd_fail(st, BRAID_OUT_OF_RANGE, "RecvPart: part %llu of a tensor of %zu parts",
-                (unsigned long long)part, e->parts);
+    if (chunk >= e->chunks) {
+        bd_fail(st, BRAID_OUT_OF_RANGE, "RecvChunk: chunk %llu of a tensor of %zu chunks",
+                (unsigned long long)chunk, e->chunks);
         return NULL;
     }
-    if (!e->is_fetched[part]) e->fetched++;
-    e->is_fetched[part] = true;
-    if (e->fetched == e->parts) {
+    if (!e->is_fetched[chunk]) e->fetched++;
+    e->is_fetched[chunk] = true;
+    if (e->fetched == e->chunks) {
         *over = take_out_locked(h, e);
     } else {
         take_off_locked(h, e);
@@ -242,12 +242,13 @@ static held *use_locked(bd_held_parts *h, uint64_t id, uint64_t part, held **ove
     return e;
 }
 
-braid_code bd_held_parts_get(bd_held_parts *h, uint64_t id, uint64_t part, bd_message *out, braid_status *st)
+braid_code bd_chunk_store_get(bd_chunk_store *h, uint64_t id, uint64_t chunk, bd_message *out,
+                              braid_status *st)
 {
     held *over = NULL;
     bd_mutex_lock(&h->mu);
-    held *e = use_locked(h, id, part, &over, st);
-    if (e) bd_message_add(out, part_of(&e->tensor, (size_t)part));
+    held *e = use_locked(h, id, chunk, &over, st);
+    if (e) bd_message_add(out, chunk_of(&e->tensor, (size_t)chunk));
     bd_mutex_unlock(&h->mu);
     held_free(over);
     return st->code;

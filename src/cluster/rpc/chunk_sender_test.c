@@ -1,4 +1,4 @@
-// Tensors in parts, the sender's side: what is held, for how long, and what is no part of it.
+// Tensors in chunks, the sender's side: what is held, for how long, and what is no chunk of it.
 #include "cluster/rpc/tensor_chunks.h"
 
 #include "base/alloc.h"
@@ -11,14 +11,14 @@
 
 typedef struct fixture {
     bd_timers *timers;
-    bd_held_parts *held;
+    bd_chunk_store *held;
     braid_tensor tensor;
-    bd_message head; // the description and the first part
+    bd_message head; // the description and the first chunk
     uint64_t id;
     uint8_t *bytes; // put together
 } fixture;
 
-// Beyond two parts of 1 MB, and not a whole number of them.
+// Beyond two chunks of 1 MB, and not a whole number of them.
 #define FLOATS (600 * 1024 + 3)
 // Room for two such tensors.
 #define BYTES_MAX ((size_t)5 << 20)
@@ -29,7 +29,7 @@ static int set_up(void **state)
     fixture *f = bd_calloc(1, sizeof *f);
     BD_STATUS(st);
     assert_int_equal(bd_timers_new(&f->timers, st), BRAID_OK);
-    f->held = bd_held_parts_new(f->timers, BYTES_MAX);
+    f->held = bd_chunk_store_new(f->timers, BYTES_MAX);
     const braid_shape shape = bd_shape1(FLOATS);
     assert_true(bd_tensor_alloc(&f->tensor, BRAID_FLOAT, &shape));
     for (int i = 0; i < FLOATS; i++)
@@ -38,8 +38,8 @@ static int set_up(void **state)
     f->bytes = bd_calloc(1, bd_tensor_bytes(&f->tensor));
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, &f->head);
-    assert_true(bd_tensor_has_parts(&f->tensor));
-    assert_true(bd_held_parts_put(f->held, STEP, &f->tensor, &writer));
+    assert_true(bd_tensor_is_chunked(&f->tensor));
+    assert_true(bd_chunk_store_put(f->held, STEP, &f->tensor, &writer));
     bd_wire_writer_finish(&writer);
     *state = f;
     return 0;
@@ -49,7 +49,7 @@ static int tear_down(void **state)
 {
     fixture *f = *state;
     bd_message_fini(&f->head);
-    bd_held_parts_free(f->held);
+    bd_chunk_store_free(f->held);
     bd_timers_free(f->timers);
     bd_tensor_fini(&f->tensor);
     bd_free(f->bytes);
@@ -57,7 +57,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-// The id and the first part; returns its length.
+// The id and the first chunk; returns its length.
 static size_t read_head(fixture *f)
 {
     bd_wire_reader in = bd_wire_reader_of(&f->head), sub;
@@ -66,22 +66,22 @@ static size_t read_head(fixture *f)
     size_t len = 0;
     while (bd_wire_next(&in, &field, &type)) {
         assert_true(bd_wire_get_sub(&in, &sub));
-        if (field == BD_RECV_FIRST_PART) {
+        if (field == BD_RECV_FIRST_CHUNK) {
             len = sub.left;
             bd_wire_get_raw(&sub, f->bytes, len);
-        } else if (field == BD_RECV_PARTS && bd_wire_next(&sub, &field, &type) && field == 1) {
+        } else if (field == BD_RECV_CHUNKS && bd_wire_next(&sub, &field, &type) && field == 1) {
             bd_wire_get_fixed64(&sub, &f->id);
         }
     }
     return len;
 }
 
-static braid_code get(fixture *f, uint64_t part, size_t *at)
+static braid_code get(fixture *f, uint64_t chunk, size_t *at)
 {
     BD_STATUS(st);
     bd_message message;
     bd_message_init(&message);
-    const braid_code code = bd_held_parts_get(f->held, f->id, part, &message, st);
+    const braid_code code = bd_chunk_store_get(f->held, f->id, chunk, &message, st);
     if (!code) {
         assert_in_range(*at + message.bytes, 1, bd_tensor_bytes(&f->tensor));
         bd_message_gather(&message, f->bytes + *at);
@@ -91,11 +91,11 @@ static braid_code get(fixture *f, uint64_t part, size_t *at)
     return code;
 }
 
-static void parts_make_the_tensor_and_are_then_forgotten(void **state)
+static void chunks_make_the_tensor_and_are_then_forgotten(void **state)
 {
     fixture *f = *state;
-    const size_t part_bytes = read_head(f);
-    size_t at = part_bytes, again = part_bytes;
+    const size_t chunk_bytes = read_head(f);
+    size_t at = chunk_bytes, again = chunk_bytes;
     assert_int_equal(get(f, 1, &at), BRAID_OK);
     assert_int_equal(get(f, 1, &again), BRAID_OK); // a request that came twice counts once
     assert_int_equal(get(f, 3, &at), BRAID_OUT_OF_RANGE);
@@ -120,7 +120,7 @@ static bool put(fixture *f, int64_t step_id)
     bd_message_init(&message);
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, &message);
-    const bool is_held = bd_held_parts_put(f->held, step_id, &f->tensor, &writer);
+    const bool is_held = bd_chunk_store_put(f->held, step_id, &f->tensor, &writer);
     bd_wire_writer_finish(&writer);
     assert_int_equal(message.bytes > 0, is_held);
     bd_message_fini(&message);
@@ -142,8 +142,8 @@ static void what_is_held_has_a_limit(void **state)
 static void one_tensor_is_held_whatever_its_size(void **state)
 {
     fixture *f = *state;
-    bd_held_parts_free(f->held);
-    f->held = bd_held_parts_new(f->timers, 1);
+    bd_chunk_store_free(f->held);
+    f->held = bd_chunk_store_new(f->timers, 1);
     assert_true(put(f, STEP));
     assert_false(put(f, STEP));
 }
@@ -153,11 +153,11 @@ static void a_step_takes_its_tensors_along(void **state)
     fixture *f = *state;
     size_t at = read_head(f);
     assert_true(put(f, STEP + 1));
-    bd_held_parts_drop(f->held, STEP);
+    bd_chunk_store_drop(f->held, STEP);
     assert_int_equal(get(f, 1, &at), BRAID_ABORTED);
     assert_true(put(f, STEP + 2));
     assert_false(put(f, STEP + 2)); // that of the other step is still held
-    bd_held_parts_drop(f->held, STEP);
+    bd_chunk_store_drop(f->held, STEP);
 }
 
 static void small_tensors_and_strings_have_none(void **state)
@@ -166,10 +166,10 @@ static void small_tensors_and_strings_have_none(void **state)
     const braid_shape small = bd_shape1(1024), large = bd_shape1(3 << 20);
     braid_tensor t;
     assert_true(bd_tensor_alloc(&t, BRAID_FLOAT, &small));
-    assert_false(bd_tensor_has_parts(&t));
+    assert_false(bd_tensor_is_chunked(&t));
     bd_tensor_fini(&t);
     assert_true(bd_tensor_alloc(&t, BRAID_STRING, &large));
-    assert_false(bd_tensor_has_parts(&t));
+    assert_false(bd_tensor_is_chunked(&t));
     bd_tensor_fini(&t);
 }
 
@@ -178,7 +178,7 @@ static void small_tensors_and_strings_have_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(parts_make_the_tensor_and_are_then_forgotten),
+        TEST(chunks_make_the_tensor_and_are_then_forgotten),
         TEST(what_is_still_held_is_freed_with_the_server),
         TEST(what_is_held_has_a_limit),
         TEST(one_tensor_is_held_whatever_its_size),

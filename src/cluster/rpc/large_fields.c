@@ -3,7 +3,7 @@
 #include "proto/pack.h"
 #include "tensorflow/core/framework/device_attributes.pb-c.h"
 
-braid_code bd_message_field_add(bd_wire_reader *sub, void *arg, braid_status *st)
+braid_code bd_large_field_add(bd_wire_reader *sub, void *arg, braid_status *st)
 {
     (void)st;
     const uint8_t *data;
@@ -13,7 +13,7 @@ braid_code bd_message_field_add(bd_wire_reader *sub, void *arg, braid_status *st
     return BRAID_OK;
 }
 
-void bd_message_field_put(const bd_message *m, uint32_t field, bd_wire_writer *out)
+void bd_large_field_put(const bd_message *m, uint32_t field, bd_wire_writer *out)
 {
     if (field) {
         bd_wire_put_tag(out, field, BD_WIRE_BYTES);

@@ -7,10 +7,10 @@
 
 // For bd_wire_split: appends the field's bytes, borrowed, to the bd_message `arg` (a field that comes twice
 // is one message after the other, which is how such are merged).
-braid_code bd_message_field_add(bd_wire_reader *sub, void *arg, braid_status *st);
+braid_code bd_large_field_add(bd_wire_reader *sub, void *arg, braid_status *st);
 
 // Writes a whole message as field `field` (0: without tag and length), copied.
-void bd_message_field_put(const bd_message *m, uint32_t field, bd_wire_writer *out);
+void bd_large_field_put(const bd_message *m, uint32_t field, bd_wire_writer *out);
 
 // Writes a DeviceAttributes message as field `field`.
 void bd_device_attributes_put(const bd_device_info *device, uint32_t field, bd_wire_writer *out);

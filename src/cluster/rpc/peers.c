@@ -4,7 +4,6 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "cluster/rpc/methods.h"
-#include "cluster/worker/remote_worker.h"
 #include <string.h>
 
 static void peer_init(bd_peer *p, const char *job, const bd_cluster_task *task, bd_transport *transport,
@@ -19,7 +18,6 @@ static void peer_init(bd_peer *p, const char *job, const bd_cluster_task *task, 
     p->label = bd_asprintf("/job:%s/task:%d at %s", job, task->index, task->address);
     if (is_self) return;
     p->channel = transport->connect(transport, task->address);
-    p->worker = bd_remote_worker_new(p);
 }
 
 void bd_peers_init(bd_peers *p, const braid_cluster *cluster, const char *job, int index,
@@ -58,7 +56,6 @@ void bd_peers_fini(bd_peers *p)
 {
     for (int i = 0; i < p->count; i++) {
         bd_peer *peer = &p->items[i];
-        if (!peer->is_self) bd_remote_worker_free(peer->worker);
         bd_free(peer->task);
         bd_free(peer->label);
     }
@@ -76,7 +73,7 @@ bd_rpc_options bd_peer_rpc(const bd_peer *peer, const char *method)
                             .channel = peer->channel,
                             .method = method,
                             .deadline_ns = BD_FOREVER,
-                            .watches = strcmp(method, BD_CLUSTER_SERVICE "Attend") == 0,
+                            .watches = strcmp(method, BD_CLUSTER_SERVICE "Liveness") == 0,
                             .count = peer->calls};
 }
 

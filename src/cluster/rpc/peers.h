@@ -4,10 +4,10 @@
 
 #include "base/map.h"
 #include "base/timer.h"
-#include "cluster/spec/cluster_spec.h"
 #include "cluster/rpc/rpc.h"
-#include "cluster/transport/transport.h"
 #include "cluster/rpc/worker_interface.h"
+#include "cluster/spec/cluster_spec.h"
+#include "cluster/transport/transport.h"
 
 typedef struct bd_peer {
     const char *job; // owned by the cluster
@@ -21,10 +21,10 @@ typedef struct bd_peer {
     bd_rpc_count *calls;     // of the server
     bd_rpc_count *fetches;   // of the server
     bd_timers *timers;       // of the server
-    bd_worker *worker;       // the local one for the server's own task, else a remote one
+    bd_worker *worker;       // not owned; the server sets it after bd_peers_init: see bd_remote_workers_new
 } bd_peer;
 
-// Immutable once made, but for the local worker; read by any thread.
+// Immutable once the workers are set; read by any thread.
 typedef struct bd_peers {
     bd_peer *items; // by job, then index
     int count;
@@ -42,7 +42,7 @@ void bd_peers_init(bd_peers *p, const braid_cluster *cluster, const char *job, i
 void bd_peers_close(bd_peers *p);
 void bd_peers_fini(bd_peers *p); // after close
 
-// A call to a peer, without a deadline: fill in the rest. Attend, which is held open, watches the peer.
+// A call to a peer, without a deadline: fill in the rest. Liveness, which is held open, watches the peer.
 bd_rpc_options bd_peer_rpc(const bd_peer *peer, const char *method);
 
 // What a caller of `method` (its name without the service) sees of an error of the call itself: a peer that cannot be reached is

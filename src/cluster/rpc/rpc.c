@@ -60,7 +60,7 @@ static void rpc_unref(rpc *r)
     r->transport->call_release(r->call);
     bd_mutex_fini(&r->mu);
     bd_rpc_count *count = r->count;
-    bd_recycled_free(r);
+    bd_slab_free(r);
     if (count) bd_rpc_count_change(count, -1);
 }
 
@@ -89,7 +89,7 @@ static void call_done(void *arg, bd_message *response, const braid_status *st)
 
 void bd_rpc_start(const bd_rpc_options *options, bd_message *request, bd_call_done_fn done, void *arg)
 {
-    rpc *r = bd_recycled(sizeof *r);
+    rpc *r = bd_slab_alloc(sizeof *r);
     r->transport = options->transport;
     r->done = done;
     r->arg = arg;

@@ -10,32 +10,32 @@
 
 // First member of what a call's work holds. Two references: the work's, dropped after the reply, and that of
 // the call's end. `destroy` frees it with the last one.
-typedef struct bd_served {
+typedef struct bd_server_call {
     bd_incoming *call; // valid until the reply
     bd_cancellation *cancellation;
     const bd_cancellation *server; // of the server; not owned
-    void (*destroy)(struct bd_served *s);
+    void (*destroy)(struct bd_server_call *s);
     atomic_int refs;
-} bd_served;
+} bd_server_call;
 
 // The token is a child of `parent`: that of `server`, the server's own, or one below it.
-void bd_served_init(bd_served *s, bd_incoming *call, bd_cancellation *parent, const bd_cancellation *server,
-                    void (*destroy)(bd_served *s));
+void bd_server_call_init(bd_server_call *s, bd_incoming *call, bd_cancellation *parent,
+                         const bd_cancellation *server, void (*destroy)(bd_server_call *s));
 // Whether the client has cancelled or is gone.
-static inline bool bd_served_is_cancelled(const bd_served *s)
+static inline bool bd_server_call_is_cancelled(const bd_server_call *s)
 {
     return bd_cancellation_is_cancelled(s->cancellation);
 }
 
 // What the caller gets to know of an error: what is cancelled because the server stops is Aborted to others,
 // so that they try again.
-void bd_served_error(const bd_served *s, const braid_status *from, braid_status *st);
+void bd_server_call_error(const bd_server_call *s, const braid_status *from, braid_status *st);
 
 // Answer the call and drop the work's reference.
-void bd_served_reply(bd_served *s, bd_message *response);
-void bd_served_reply_proto(bd_served *s, const ProtobufCMessage *response);
-void bd_served_reply_error(bd_served *s, const braid_status *st);
-// With an error, or with the message that has no fields set. `served` is a bd_served.
-void bd_served_reply_status(void *served, const braid_status *st);
+void bd_server_call_reply(bd_server_call *s, bd_message *response);
+void bd_server_call_reply_proto(bd_server_call *s, const ProtobufCMessage *response);
+void bd_server_call_reply_error(bd_server_call *s, const braid_status *st);
+// With an error, or with the message that has no fields set. `served` is a bd_server_call.
+void bd_server_call_reply_status(void *served, const braid_status *st);
 
 #endif

@@ -1,9 +1,9 @@
-// Large tensors between tasks of Braid, in parts: a tensor that comes as one message lies in memory twice, in pieces and whole, and
-// must have come before it is gathered; parts that are on the way at the same time need little memory, which stays warm.
+// Large tensors between tasks of Braid, in chunks: a tensor that comes as one message lies in memory twice, in pieces and whole, and
+// must have come before it is gathered; chunks that are on the way at the same time need little memory, which stays warm.
 //
-// The receiver says in its RecvTensor request that it takes parts (BD_RECV_TAKES_PARTS). The sender then answers a large tensor with a
-// description (BD_RECV_PARTS) and the first part (BD_RECV_FIRST_PART), and holds the tensor until each part has been fetched by
-// RecvPart of the ClusterService.
+// The receiver says in its RecvTensor request that it takes chunks (BD_RECV_TAKES_CHUNKS). The sender then answers a large tensor with a
+// description (BD_RECV_CHUNKS) and the first chunk (BD_RECV_FIRST_CHUNK), and holds the tensor until each chunk has been fetched by
+// RecvChunk of the ClusterService.
 #ifndef BD_CLUSTER_RPC_TENSOR_CHUNKS_H
 #define BD_CLUSTER_RPC_TENSOR_CHUNKS_H
 
@@ -13,35 +13,36 @@
 #include "op/rendezvous.h"
 
 // Fields that TensorFlow does not have, and ignores: of RecvTensorRequest, and of RecvTensorResponse.
-#define BD_RECV_TAKES_PARTS 1000
-#define BD_RECV_PARTS 1000
-#define BD_RECV_FIRST_PART 1001
+#define BD_RECV_TAKES_CHUNKS 1000
+#define BD_RECV_CHUNKS 1000
+#define BD_RECV_FIRST_CHUNK 1001
 
 // ---- The sender's side ----
 
-typedef struct bd_held_parts bd_held_parts; // the tensors of a server that are being fetched
+typedef struct bd_chunk_store bd_chunk_store; // the tensors of a server that are being fetched
 
 // Holds at most `bytes_max` (shared memory counts for each), or one tensor of any size. `timers` outlive it.
-bd_held_parts *bd_held_parts_new(bd_timers *timers, size_t bytes_max);
-void bd_held_parts_free(bd_held_parts *h); // no call is in progress; NULL is accepted
+bd_chunk_store *bd_chunk_store_new(bd_timers *timers, size_t bytes_max);
+void bd_chunk_store_free(bd_chunk_store *h); // no call is in progress; NULL is accepted
 
 // Whether a tensor is worth it.
-bool bd_tensor_has_parts(const braid_tensor *t);
-// Writes description and first part, and holds the tensor (a reference) for the others: for a minute after each. Its number, or 0, with
+bool bd_tensor_is_chunked(const braid_tensor *t);
+// Writes description and first chunk, and holds the tensor (a reference) for the others: for a minute after each. Its number, or 0, with
 // nothing written, when too much is held: it is to be sent whole.
-uint64_t bd_held_parts_put(bd_held_parts *h, int64_t step_id, const braid_tensor *t, bd_wire_writer *out);
+uint64_t bd_chunk_store_put(bd_chunk_store *h, int64_t step_id, const braid_tensor *t, bd_wire_writer *out);
 // Lets go of a tensor whose receiver does not fetch it; 0 is accepted, and one that is not held any more.
-void bd_held_parts_forget(bd_held_parts *h, uint64_t id);
+void bd_chunk_store_forget(bd_chunk_store *h, uint64_t id);
 // Lets go of the tensors of a step, which nobody receives any more.
-void bd_held_parts_drop(bd_held_parts *h, int64_t step_id);
-// A part that is still held, as a message. Aborted for a tensor that is not, OutOfRange for a part it does not have.
-braid_code bd_held_parts_get(bd_held_parts *h, uint64_t id, uint64_t part, bd_message *out, braid_status *st);
+void bd_chunk_store_drop(bd_chunk_store *h, int64_t step_id);
+// A chunk that is still held, as a message. Aborted for a tensor that is not, OutOfRange for a chunk it does not have.
+braid_code bd_chunk_store_get(bd_chunk_store *h, uint64_t id, uint64_t chunk, bd_message *out,
+                              braid_status *st);
 
 // ---- The receiver's side ----
 
-// What an answer said: `parts` is the description, `first` the first part. Fetches the others from the peer, several at a time;
+// What an answer said: `chunks` is the description, `first` the first chunk. Fetches the others from the peer, several at a time;
 // `fn` gets the tensor or the first error. `cancellation` (NULL: none) ends it.
-void bd_fetch_parts(const bd_peer *peer, bd_wire_reader *parts, bd_wire_reader *first,
-                    bd_cancellation *cancellation, bd_recv_fn fn, void *arg);
+void bd_fetch_chunks(const bd_peer *peer, bd_wire_reader *chunks, bd_wire_reader *first,
+                     bd_cancellation *cancellation, bd_recv_fn fn, void *arg);
 
 #endif

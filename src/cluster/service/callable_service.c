@@ -1,10 +1,10 @@
 // MakeCallable, RunCallable and ReleaseCallable on the wire.
 #include "base/alloc.h"
 #include "base/array.h"
-#include "cluster/service/master_service.h"
 #include "cluster/rpc/large_fields.h"
 #include "cluster/rpc/server_call.h"
-#include "cluster/server_internal.h"
+#include "cluster/service/master_service.h"
+#include "cluster/service/services.h"
 #include "proto/pack.h"
 #include "tensor/tensor_proto.h"
 #include "tensorflow/core/protobuf/master.pb-c.h"
@@ -12,7 +12,7 @@
 // ---- MakeCallable ----
 
 typedef struct make_call {
-    bd_served base;
+    bd_server_call base;
     bd_proto_arena arena;
     const Tensorflow__MakeCallableRequest *request; // in the arena
     bd_master_session *session;
@@ -21,7 +21,7 @@ typedef struct make_call {
     const char **connections; // from, then to
 } make_call;
 
-static void free_make(bd_served *base)
+static void free_make(bd_server_call *base)
 {
     make_call *c = BD_CONTAINER_OF(base, make_call, base);
     bd_master_session_unref(c->session);
@@ -34,14 +34,14 @@ static void callable_made(void *arg, int64_t handle, const braid_status *st)
 {
     make_call *c = arg;
     if (st->code) {
-        bd_served_reply_error(&c->base, st);
+        bd_server_call_reply_error(&c->base, st);
         return;
     }
     // Nobody will release what nobody knows.
-    if (bd_served_is_cancelled(&c->base)) bd_master_release_callable(c->session, handle);
+    if (bd_server_call_is_cancelled(&c->base)) bd_master_release_callable(c->session, handle);
     Tensorflow__MakeCallableResponse response = TENSORFLOW__MAKE_CALLABLE_RESPONSE__INIT;
     response.handle = handle;
-    bd_served_reply_proto(&c->base, &response.base);
+    bd_server_call_reply_proto(&c->base, &response.base);
 }
 
 // As in TensorFlow, whose remote sessions hand values over in the memory of the host.
@@ -76,7 +76,7 @@ static void set_make_args(make_call *c, const Tensorflow__CallableOptions *o)
     c->args.signature = &c->signature;
 }
 
-static braid_code read_make(braid_server *server, make_call *c, bd_incoming *call, braid_status *st)
+static braid_code read_make(bd_service_env *env, make_call *c, bd_incoming *call, braid_status *st)
 {
     static const Tensorflow__CallableOptions no_options = TENSORFLOW__CALLABLE_OPTIONS__INIT;
     c->request = bd_proto_unpack_message(&tensorflow__make_callable_request__descriptor, &call->request,
@@ -88,21 +88,21 @@ static braid_code read_make(braid_server *server, make_call *c, bd_incoming *cal
     if (bd_run_options_read(o->run_options, &c->args, st) || bd_signature_check(&c->signature, st) ||
         check_devices(o, st))
         return st->code;
-    c->session = bd_master_find_session(server->master, c->request->session_handle, st);
+    c->session = bd_master_find_session(env->master, c->request->session_handle, st);
     if (!c->session) return st->code;
     bd_master_called_by(c->session, call);
-    return bd_run_id_check(server, "MakeCallable", c->request->request_id, st);
+    return bd_run_id_check(env, "MakeCallable", c->request->request_id, st);
 }
 
-void bd_serve_make_callable(braid_server *server, bd_incoming *call)
+void bd_serve_make_callable(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
     make_call *c = bd_calloc(1, sizeof *c);
-    const braid_code code = read_make(server, c, call, st);
-    bd_cancellation *parent = c->session ? bd_master_session_cancellation(c->session) : server->cancellation;
-    bd_served_init(&c->base, call, parent, server->cancellation, free_make);
+    const braid_code code = read_make(env, c, call, st);
+    bd_cancellation *parent = c->session ? bd_master_session_cancellation(c->session) : env->cancellation;
+    bd_server_call_init(&c->base, call, parent, env->cancellation, free_make);
     if (code)
-        bd_served_reply_error(&c->base, st);
+        bd_server_call_reply_error(&c->base, st);
     else
         bd_master_make_callable(c->session, &c->args, c->base.cancellation, callable_made, c);
 }
@@ -110,7 +110,7 @@ void bd_serve_make_callable(braid_server *server, bd_incoming *call)
 // ---- RunCallable ----
 
 typedef struct run_call {
-    bd_served base;
+    bd_server_call base;
     bd_master_session *session;
     bd_callable *callable;
     BD_ARRAY(braid_tensor) feeds;
@@ -120,7 +120,7 @@ typedef struct run_call {
     bd_message metadata;
 } run_call;
 
-static void free_run(bd_served *base)
+static void free_run(bd_server_call *base)
 {
     run_call *c = BD_CONTAINER_OF(base, run_call, base);
     for (size_t i = 0; i < c->feeds.len; i++)
@@ -152,7 +152,7 @@ static void callable_run(void *arg, const braid_status *st)
 {
     run_call *c = arg;
     if (st->code) {
-        bd_served_reply_error(&c->base, st);
+        bd_server_call_reply_error(&c->base, st);
         return;
     }
     bd_message response;
@@ -161,9 +161,9 @@ static void callable_run(void *arg, const braid_status *st)
     bd_wire_writer_init(&writer, &response);
     for (int i = 0; i < c->args.signature->fetch_count; i++)
         bd_tensor_proto_put(&c->fetches[i], 1, &writer);
-    if (c->metadata.bytes) bd_message_field_put(&c->metadata, 2, &writer);
+    if (c->metadata.bytes) bd_large_field_put(&c->metadata, 2, &writer);
     bd_wire_writer_finish(&writer);
-    bd_served_reply(&c->base, &response);
+    bd_server_call_reply(&c->base, &response);
 }
 
 static braid_code set_run_args(run_call *c, braid_status *st)
@@ -183,45 +183,44 @@ static braid_code set_run_args(run_call *c, braid_status *st)
     return BRAID_OK;
 }
 
-static braid_code read_run(braid_server *server, run_call *c, bd_incoming *call, braid_status *st)
+static braid_code read_run(bd_service_env *env, run_call *c, bd_incoming *call, braid_status *st)
 {
     BD_PROTO_ARENA(arena);
     const Tensorflow__RunCallableRequest *request = bd_proto_unpack_split(
         &tensorflow__run_callable_request__descriptor, &call->request, 3, add_feed, c, arena, st);
     bd_message_fini(&call->request); // its memory is the network's
     if (!request) return st->code;
-    c->session = bd_master_find_session(server->master, request->session_handle, st);
+    c->session = bd_master_find_session(env->master, request->session_handle, st);
     if (!c->session) return st->code;
     bd_master_called_by(c->session, call);
     c->callable = bd_master_find_callable(c->session, request->handle, st);
     if (!c->callable || set_run_args(c, st)) return st->code;
-    return bd_run_id_check(server, "RunCallable", request->request_id, st);
+    return bd_run_id_check(env, "RunCallable", request->request_id, st);
 }
 
-void bd_serve_run_callable(braid_server *server, bd_incoming *call)
+void bd_serve_run_callable(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
     run_call *c = bd_calloc(1, sizeof *c);
     bd_message_init(&c->metadata);
-    const braid_code code = read_run(server, c, call, st);
-    bd_cancellation *parent = c->session ? bd_master_session_cancellation(c->session) : server->cancellation;
-    bd_served_init(&c->base, call, parent, server->cancellation, free_run);
+    const braid_code code = read_run(env, c, call, st);
+    bd_cancellation *parent = c->session ? bd_master_session_cancellation(c->session) : env->cancellation;
+    bd_server_call_init(&c->base, call, parent, env->cancellation, free_run);
     if (code)
-        bd_served_reply_error(&c->base, st);
+        bd_server_call_reply_error(&c->base, st);
     else
         bd_master_run(c->session, &c->args, c->base.cancellation, callable_run, c);
 }
 
 // ---- ReleaseCallable ----
 
-void bd_serve_release_callable(braid_server *server, bd_incoming *call)
+void bd_serve_release_callable(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
     BD_PROTO_ARENA(arena);
     const Tensorflow__ReleaseCallableRequest *request =
         bd_proto_unpack_message(&tensorflow__release_callable_request__descriptor, &call->request, arena, st);
-    bd_master_session *s =
-        request ? bd_master_find_session(server->master, request->session_handle, st) : NULL;
+    bd_master_session *s = request ? bd_master_find_session(env->master, request->session_handle, st) : NULL;
     if (s) bd_master_release_callable(s, request->handle);
     bd_master_session_unref(s);
     bd_incoming_reply_status(call, st);

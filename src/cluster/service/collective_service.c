@@ -1,9 +1,9 @@
 // WorkerService's calls for collectives: the leader's part in finding groups, and fetching what a member gives.
 #include "base/alloc.h"
-#include "cluster/worker/collectives.h"
 #include "cluster/rpc/server_call.h"
-#include "cluster/server_internal.h"
+#include "cluster/service/services.h"
 #include "cluster/service/worker_service.h"
+#include "cluster/worker/collectives.h"
 #include "proto/pack.h"
 #include "tensor/tensor.h"
 #include "tensorflow/core/protobuf/transport_options.pb-c.h"
@@ -14,23 +14,23 @@
 #define NO_NAME "(no name)"
 
 typedef struct join_call {
-    bd_served base;
+    bd_server_call base;
     bd_proto_arena arena;
     const Tensorflow__CompleteGroupRequest *group; // in the arena; one of the two
     const Tensorflow__CompleteInstanceRequest *instance;
 } join_call;
 
-static void free_join(bd_served *base)
+static void free_join(bd_server_call *base)
 {
     join_call *c = BD_CONTAINER_OF(base, join_call, base);
     bd_proto_arena_fini(&c->arena);
     bd_free(c);
 }
 
-static join_call *begin_join(braid_server *server, bd_incoming *call)
+static join_call *begin_join(bd_service_env *env, bd_incoming *call)
 {
     join_call *c = bd_calloc(1, sizeof *c);
-    bd_served_init(&c->base, call, server->cancellation, server->cancellation, free_join);
+    bd_server_call_init(&c->base, call, env->cancellation, env->cancellation, free_join);
     return c;
 }
 
@@ -54,7 +54,7 @@ static void group_complete(void *arg, const bd_collective_group *g, const braid_
 {
     join_call *c = arg;
     if (st->code) {
-        bd_served_reply_error(&c->base, st);
+        bd_server_call_reply_error(&c->base, st);
         return;
     }
     Tensorflow__CompleteGroupResponse response = TENSORFLOW__COMPLETE_GROUP_RESPONSE__INIT;
@@ -75,7 +75,7 @@ static void group_complete(void *arg, const bd_collective_group *g, const braid_
     for (int i = 0; i < g->size; i++)
         bd_wire_put_fixed64(&writer, BD_COMPLETE_GROUP_INCARNATIONS, g->incarnations[i]);
     bd_wire_writer_finish(&writer);
-    bd_served_reply(&c->base, &message);
+    bd_server_call_reply(&c->base, &message);
 }
 
 // A number that callers of Braid tell beside TensorFlow's fields; 0: not told.
@@ -94,10 +94,10 @@ static uint64_t number_in(const bd_message *request, uint32_t number_field)
     return number;
 }
 
-void bd_serve_complete_group(braid_server *server, bd_incoming *call)
+void bd_serve_complete_group(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
-    join_call *c = begin_join(server, call);
+    join_call *c = begin_join(env, call);
     const Tensorflow__CompleteGroupRequest *r = c->group = bd_proto_unpack_message(
         &tensorflow__complete_group_request__descriptor, &call->request, &c->arena, st);
     const uint64_t incarnation = number_in(&call->request, BD_COMPLETE_GROUP_INCARNATION);
@@ -105,7 +105,7 @@ void bd_serve_complete_group(braid_server *server, bd_incoming *call)
         bd_fail(st, BRAID_INVALID_ARGUMENT, "CompleteGroup: one device joins at a time, not %zu",
                 r->n_device_name);
     if (!r || st->code) {
-        bd_served_reply_error(&c->base, st);
+        bd_server_call_reply_error(&c->base, st);
         return;
     }
     const bd_collective_join join = {
@@ -117,7 +117,7 @@ void bd_serve_complete_group(braid_server *server, bd_incoming *call)
         .group_size = r->group_size,
         .type = -1,
     };
-    bd_collective_groups_join(bd_task_collectives_groups(server->collectives), &join, c->base.cancellation,
+    bd_collective_groups_join(bd_task_collectives_groups(env->collectives), &join, c->base.cancellation,
                               group_complete, c);
 }
 
@@ -127,25 +127,25 @@ static void instance_complete(void *arg, const bd_collective_group *g, const bra
 {
     join_call *c = arg;
     if (st->code) {
-        bd_served_reply_error(&c->base, st);
+        bd_server_call_reply_error(&c->base, st);
         return;
     }
     Tensorflow__CompleteInstanceResponse response = TENSORFLOW__COMPLETE_INSTANCE_RESPONSE__INIT;
     response.instance_key = c->instance->instance_key;
     response.source_rank = g->source;
-    bd_served_reply_proto(&c->base, &response.base);
+    bd_server_call_reply_proto(&c->base, &response.base);
 }
 
-void bd_serve_complete_instance(braid_server *server, bd_incoming *call)
+void bd_serve_complete_instance(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
-    join_call *c = begin_join(server, call);
+    join_call *c = begin_join(env, call);
     const Tensorflow__CompleteInstanceRequest *r = c->instance = bd_proto_unpack_message(
         &tensorflow__complete_instance_request__descriptor, &call->request, &c->arena, st);
     if (r && r->type < 0)
         bd_fail(st, BRAID_INVALID_ARGUMENT, "CompleteInstance: %d is no type of collective", r->type);
     if (!r || st->code) {
-        bd_served_reply_error(&c->base, st);
+        bd_server_call_reply_error(&c->base, st);
         return;
     }
     const bd_collective_join join = {
@@ -159,13 +159,13 @@ void bd_serve_complete_instance(braid_server *server, bd_incoming *call)
         .dtype = (int)r->data_type,
         .is_source = r->is_source,
     };
-    bd_collective_groups_join(bd_task_collectives_groups(server->collectives), &join, c->base.cancellation,
+    bd_collective_groups_join(bd_task_collectives_groups(env->collectives), &join, c->base.cancellation,
                               instance_complete, c);
 }
 
 // ---- GetStepSequence ----
 
-void bd_serve_get_step_sequence(braid_server *server, bd_incoming *call)
+void bd_serve_get_step_sequence(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
     BD_PROTO_ARENA(arena);
@@ -180,8 +180,7 @@ void bd_serve_get_step_sequence(braid_server *server, bd_incoming *call)
     for (size_t i = 0; r && !st->code && i < r->n_graph_key; i++) {
         Tensorflow__StepSequence sequence = TENSORFLOW__STEP_SEQUENCE__INIT;
         sequence.graph_key = r->graph_key[i];
-        bd_task_collectives_next_step(server->collectives, r->graph_key[i], after, &sequence.next_step_id,
-                                      st);
+        bd_task_collectives_next_step(env->collectives, r->graph_key[i], after, &sequence.next_step_id, st);
         bd_proto_put(&sequence.base, 1, &writer);
     }
     bd_wire_writer_finish(&writer);
@@ -250,7 +249,7 @@ static void buf_received(void *arg, braid_tensor *tensor, bool is_dead, const br
     bd_incoming_reply(c.call, &response, st);
 }
 
-void bd_serve_recv_buf(braid_server *server, bd_incoming *call)
+void bd_serve_recv_buf(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
     BD_PROTO_ARENA(arena);
@@ -263,12 +262,12 @@ void bd_serve_recv_buf(braid_server *server, bd_incoming *call)
                                                           r->buf_rendezvous_key, 0, 0);
     if (key && strlen(key) > BD_RENDEZVOUS_KEY_LEN_MAX)
         bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "RecvBuf: a key is longer than %d", BD_RENDEZVOUS_KEY_LEN_MAX);
-    else if (key && !bd_request_ids_add(&server->recv_ids, r->request_id))
+    else if (key && !bd_request_ids_add(&env->recv_ids, r->request_id))
         bd_fail(st, BRAID_ABORTED, "RecvBuf: request %lld has come before", (long long)r->request_id);
     if (key && !st->code) {
         recv_call *c = bd_malloc(sizeof *c);
         *c = (recv_call){call, r->num_bytes};
-        bd_local_worker_recv_tensor(server->worker, r->step_id, key, buf_received, c);
+        bd_local_worker_recv_tensor(env->worker, r->step_id, key, buf_received, c);
     } else {
         bd_incoming_reply_error(call, st);
     }

@@ -5,7 +5,6 @@
 #include "base/alloc.h"
 #include "base/thread.h"
 #include "cluster/rpc/server_call.h"
-#include "cluster/server_internal.h"
 #include "cluster/service/services.h"
 #include "grpc/health/v1/health.pb-c.h"
 #include "proto/pack.h"
@@ -38,9 +37,9 @@ answer(Grpc__Health__V1__HealthCheckResponse__ServingStatus status)
 
 // ---- Check ----
 
-static void check(braid_server *server, bd_incoming *call)
+static void check(bd_service_env *env, bd_incoming *call)
 {
-    (void)server;
+    (void)env;
     BD_STATUS(st);
     BD_PROTO_ARENA(arena);
     const Grpc__Health__V1__HealthCheckRequest *request = bd_proto_unpack_message(
@@ -58,13 +57,13 @@ static void check(braid_server *server, bd_incoming *call)
 // ---- Watch ----
 
 typedef struct watch {
-    bd_served base;
+    bd_server_call base;
     bd_cancel_hook hook;
     bd_mutex mu;
     bool is_sending, is_over; // guarded by mu; is_over: the server stops, or the client is gone
 } watch;
 
-static void free_watch(bd_served *base)
+static void free_watch(bd_server_call *base)
 {
     watch *w = BD_CONTAINER_OF(base, watch, base);
     bd_mutex_fini(&w->mu);
@@ -86,7 +85,7 @@ static void last_sent(void *arg)
     watch *w = arg;
     BD_STATUS(why);
     bd_cancellation_status(w->base.cancellation, why);
-    bd_served_reply_error(&w->base, why);
+    bd_server_call_reply_error(&w->base, why);
 }
 
 static void end_watch(watch *w)
@@ -115,13 +114,13 @@ static void watch_over(bd_cancel_hook *hook, const braid_status *why)
     if (!is_sending) end_watch(w);
 }
 
-static void begin_watch(braid_server *server, bd_incoming *call, bool serves)
+static void begin_watch(bd_service_env *env, bd_incoming *call, bool serves)
 {
     watch *w = bd_calloc(1, sizeof *w);
     bd_mutex_init(&w->mu);
     w->is_sending = true;
     w->hook.fn = watch_over;
-    bd_served_init(&w->base, call, server->cancellation, server->cancellation, free_watch);
+    bd_server_call_init(&w->base, call, env->cancellation, env->cancellation, free_watch);
     if (!bd_cancellation_add(w->base.cancellation, &w->hook)) watch_over(&w->hook, NULL);
     send_status(w,
                 serves ? GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__SERVING
@@ -129,7 +128,7 @@ static void begin_watch(braid_server *server, bd_incoming *call, bool serves)
                 first_sent);
 }
 
-static void watch_health(braid_server *server, bd_incoming *call)
+static void watch_health(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
     BD_PROTO_ARENA(arena);
@@ -141,7 +140,7 @@ static void watch_health(braid_server *server, bd_incoming *call)
     if (!request || st->code)
         bd_incoming_reply_error(call, st);
     else
-        begin_watch(server, call, is_served(request->service));
+        begin_watch(env, call, is_served(request->service));
 }
 
 const bd_method bd_health_methods[] = {

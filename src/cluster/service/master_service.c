@@ -3,12 +3,11 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"
-#include "cluster/spec/cluster_def.h"
-#include "cluster/spec/graph_options.h"
 #include "cluster/rpc/large_fields.h"
 #include "cluster/rpc/server_call.h"
-#include "cluster/server_internal.h"
 #include "cluster/service/services.h"
+#include "cluster/spec/cluster_def.h"
+#include "cluster/spec/graph_options.h"
 #include "graph/graph_def_external.h"
 #include "proto/pack.h"
 #include "tensor/named_tensor.h"
@@ -18,11 +17,11 @@
 // ---- CreateSession ----
 
 typedef struct create_call {
-    bd_served base;
-    braid_server *server;
+    bd_server_call base;
+    bd_service_env *env;
 } create_call;
 
-static void free_served(bd_served *base)
+static void free_call(bd_server_call *base)
 {
     bd_free(base); // the first member
 }
@@ -31,16 +30,16 @@ static void session_created(void *arg, bd_master_session *session, const braid_s
 {
     create_call *c = arg;
     if (st->code) {
-        bd_served_reply_error(&c->base, st);
+        bd_server_call_reply_error(&c->base, st);
         return;
     }
     // Nobody will close a session that nobody knows.
-    if (bd_served_is_cancelled(&c->base))
-        bd_master_close_session(c->server->master, bd_master_session_handle(session), NULL, NULL);
+    if (bd_server_call_is_cancelled(&c->base))
+        bd_master_close_session(c->env->master, bd_master_session_handle(session), NULL, NULL);
     bd_master_called_by(session, c->base.call);
     Tensorflow__CreateSessionResponse response = TENSORFLOW__CREATE_SESSION_RESPONSE__INIT;
     response.session_handle = (char *)bd_master_session_handle(session);
-    bd_served_reply_proto(&c->base, &response.base);
+    bd_server_call_reply_proto(&c->base, &response.base);
     bd_master_session_unref(session);
 }
 
@@ -52,7 +51,7 @@ static bool is_isolated(const Tensorflow__ConfigProto *config)
     return config->isolate_session_state || bd_cluster_def_is_given(config->cluster_def);
 }
 
-static void begin_create(braid_server *server, bd_incoming *call, const Tensorflow__ConfigProto *config,
+static void begin_create(bd_service_env *env, bd_incoming *call, const Tensorflow__ConfigProto *config,
                          braid_graph *graph)
 {
     static const Tensorflow__ConfigProto defaults = TENSORFLOW__CONFIG_PROTO__INIT;
@@ -71,16 +70,15 @@ static void begin_create(braid_server *server, bd_incoming *call, const Tensorfl
         .collective_leader = config->experimental ? config->experimental->collective_group_leader : NULL,
     };
     create_call *c = bd_calloc(1, sizeof *c);
-    c->server = server;
+    c->env = env;
     const int64_t deadline_ns = call->deadline_ns;
-    bd_served_init(&c->base, call, server->cancellation, server->cancellation, free_served);
-    bd_master_create_session(server->master, graph, &wanted, deadline_ns, c->base.cancellation,
-                             session_created, c);
+    bd_server_call_init(&c->base, call, env->cancellation, env->cancellation, free_call);
+    bd_master_create_session(env->master, graph, &wanted, deadline_ns, c->base.cancellation, session_created,
+                             c);
 }
 
 // Tasks have threads of their own, which all sessions share.
-static braid_code check_config(const braid_server *server, const Tensorflow__ConfigProto *config,
-                               braid_status *st)
+static braid_code check_config(bd_service_env *env, const Tensorflow__ConfigProto *config, braid_status *st)
 {
     if (config->use_per_session_threads || config->n_session_inter_op_thread_pool > 0)
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
@@ -88,10 +86,11 @@ static braid_code check_config(const braid_server *server, const Tensorflow__Con
                        config->use_per_session_threads ? "use_per_session_threads"
                                                        : "session_inter_op_thread_pool");
     if (!bd_cluster_def_is_given(config->cluster_def)) return BRAID_OK;
-    return bd_cluster_def_check(config->cluster_def, &server->peers, "ConfigProto.cluster_def", st);
+    return bd_cluster_def_check(config->cluster_def, env->cluster, env->peers->self->task,
+                                "ConfigProto.cluster_def", st);
 }
 
-static void create_session(braid_server *server, bd_incoming *call)
+static void create_session(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
     BD_PROTO_ARENA(arena);
@@ -101,14 +100,14 @@ static void create_session(braid_server *server, bd_incoming *call)
     bd_graph_init(&graph);
     const Tensorflow__CreateSessionRequest *request =
         bd_proto_unpack_split(&tensorflow__create_session_request__descriptor, &call->request, 1,
-                              bd_message_field_add, &graph_def, arena, st);
-    if (request && request->config) check_config(server, request->config, st);
+                              bd_large_field_add, &graph_def, arena, st);
+    if (request && request->config) check_config(env, request->config, st);
     if (request && !st->code && !bd_graph_def_check_external(&graph_def, st))
         bd_graph_import_message(&graph, &graph_def, st);
     bd_message_fini(&graph_def);
     bd_message_fini(&call->request); // not kept while the session waits for its tasks
     if (request && !st->code)
-        begin_create(server, call, request->config, &graph);
+        begin_create(env, call, request->config, &graph);
     else
         bd_incoming_reply_error(call, st);
     bd_graph_fini(&graph);
@@ -116,7 +115,7 @@ static void create_session(braid_server *server, bd_incoming *call)
 
 // ---- ExtendSession ----
 
-static void extend_session(braid_server *server, bd_incoming *call)
+static void extend_session(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
     BD_PROTO_ARENA(arena);
@@ -124,9 +123,8 @@ static void extend_session(braid_server *server, bd_incoming *call)
     bd_message_init(&graph_def);
     const Tensorflow__ExtendSessionRequest *request =
         bd_proto_unpack_split(&tensorflow__extend_session_request__descriptor, &call->request, 2,
-                              bd_message_field_add, &graph_def, arena, st);
-    bd_master_session *s =
-        request ? bd_master_find_session(server->master, request->session_handle, st) : NULL;
+                              bd_large_field_add, &graph_def, arena, st);
+    bd_master_session *s = request ? bd_master_find_session(env->master, request->session_handle, st) : NULL;
     int64_t version = s ? bd_max(request->current_graph_version, 0) : 0;
     if (s) bd_master_called_by(s, call);
     if (s) bd_master_extend(s, &graph_def, &version, st);
@@ -143,8 +141,8 @@ static void extend_session(braid_server *server, bd_incoming *call)
 // ---- RunStep ----
 
 typedef struct run_call {
-    bd_served base;
-    braid_server *server;
+    bd_server_call base;
+    bd_service_env *env;
     bd_proto_arena arena;
     const Tensorflow__RunStepRequest *request; // in the arena; without the feeds
     bd_master_session *session;
@@ -157,7 +155,7 @@ typedef struct run_call {
     bd_message metadata;
 } run_call;
 
-static void free_run(bd_served *base)
+static void free_run(bd_server_call *base)
 {
     run_call *c = BD_CONTAINER_OF(base, run_call, base);
     for (size_t i = 0; i < c->feeds.len; i++)
@@ -224,7 +222,7 @@ static void write_response(run_call *c, bd_message *out)
     bd_wire_writer_init(&writer, out);
     for (size_t i = 0; i < c->request->n_fetch; i++)
         bd_named_tensor_put(c->request->fetch[i], &c->fetches[i], 1, &writer);
-    if (c->metadata.bytes) bd_message_field_put(&c->metadata, 2, &writer);
+    if (c->metadata.bytes) bd_large_field_put(&c->metadata, 2, &writer);
     bd_wire_writer_finish(&writer);
 }
 
@@ -241,9 +239,9 @@ static void step_done(void *arg, const braid_status *from)
 {
     run_call *c = arg;
     BD_STATUS(st);
-    bd_served_error(&c->base, from, st);
+    bd_server_call_error(&c->base, from, st);
     if (st->code && !(c->request && c->request->store_errors_in_response_body)) {
-        bd_served_reply_error(&c->base, st);
+        bd_server_call_reply_error(&c->base, st);
         return;
     }
     bd_message response;
@@ -252,7 +250,7 @@ static void step_done(void *arg, const braid_status *from)
         write_error(st, &response);
     else
         write_response(c, &response);
-    bd_served_reply(&c->base, &response);
+    bd_server_call_reply(&c->base, &response);
 }
 
 static void set_args(run_call *c)
@@ -284,24 +282,24 @@ static braid_code read_run(run_call *c, bd_incoming *call, braid_status *st)
                                        c, &c->arena, st);
     bd_message_fini(&call->request); // its memory is the network's
     if (!c->request) return st->code;
-    c->session = bd_master_find_session(c->server->master, c->request->session_handle, st);
+    c->session = bd_master_find_session(c->env->master, c->request->session_handle, st);
     if (!c->session) return st->code;
     bd_master_called_by(c->session, call);
     set_args(c);
     if (bd_run_options_read(c->request->options, &c->args, st)) return st->code;
     c->args.metadata = &c->metadata;
-    return bd_run_id_check(c->server, "RunStep", c->request->request_id, st);
+    return bd_run_id_check(c->env, "RunStep", c->request->request_id, st);
 }
 
-static void run_step(braid_server *server, bd_incoming *call)
+static void run_step(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
     run_call *c = bd_calloc(1, sizeof *c);
-    c->server = server;
+    c->env = env;
     bd_message_init(&c->metadata);
     const braid_code code = read_run(c, call, st);
-    bd_cancellation *parent = c->session ? bd_master_session_cancellation(c->session) : server->cancellation;
-    bd_served_init(&c->base, call, parent, server->cancellation, free_run);
+    bd_cancellation *parent = c->session ? bd_master_session_cancellation(c->session) : env->cancellation;
+    bd_server_call_init(&c->base, call, parent, env->cancellation, free_run);
     if (code)
         step_done(c, st);
     else if (c->request->partial_run_handle[0])
@@ -313,14 +311,14 @@ static void run_step(braid_server *server, bd_incoming *call)
 
 // ---- CloseSession ----
 
-static void close_session(braid_server *server, bd_incoming *call)
+static void close_session(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
     BD_PROTO_ARENA(arena);
     const Tensorflow__CloseSessionRequest *request =
         bd_proto_unpack_message(&tensorflow__close_session_request__descriptor, &call->request, arena, st);
     if (request)
-        bd_master_close_session(server->master, request->session_handle, bd_incoming_reply_status, call);
+        bd_master_close_session(env->master, request->session_handle, bd_incoming_reply_status, call);
     else
         bd_incoming_reply_error(call, st);
 }
@@ -328,18 +326,18 @@ static void close_session(braid_server *server, bd_incoming *call)
 // ---- ListDevices ----
 
 typedef struct list_call {
-    bd_served base;
-    braid_server *server;
+    bd_server_call base;
+    bd_service_env *env;
 } list_call;
 
 static void devices_listed(void *arg, const bd_device_info *devices, int count, const braid_status *st)
 {
     list_call *c = arg;
     if (st->code) {
-        bd_served_reply_error(&c->base, st);
+        bd_server_call_reply_error(&c->base, st);
         return;
     }
-    const char *own = c->server->peers.self->task;
+    const char *own = c->env->peers->self->task;
     bd_message response;
     bd_message_init(&response);
     bd_wire_writer writer;
@@ -350,10 +348,10 @@ static void devices_listed(void *arg, const bd_device_info *devices, int count, 
         bd_device_attributes_put(&devices[i], is_local ? 1 : 2, &writer);
     }
     bd_wire_writer_finish(&writer);
-    bd_served_reply(&c->base, &response);
+    bd_server_call_reply(&c->base, &response);
 }
 
-static void list_devices(braid_server *server, bd_incoming *call)
+static void list_devices(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
     BD_PROTO_ARENA(arena);
@@ -364,14 +362,14 @@ static void list_devices(braid_server *server, bd_incoming *call)
         return;
     }
     list_call *c = bd_calloc(1, sizeof *c);
-    c->server = server;
-    bd_served_init(&c->base, call, server->cancellation, server->cancellation, free_served);
-    bd_master_list_devices(server->master, request->session_handle, c->base.cancellation, devices_listed, c);
+    c->env = env;
+    bd_server_call_init(&c->base, call, env->cancellation, env->cancellation, free_call);
+    bd_master_list_devices(env->master, request->session_handle, c->base.cancellation, devices_listed, c);
 }
 
 // ---- Reset ----
 
-static void reset(braid_server *server, bd_incoming *call)
+static void reset(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
     BD_PROTO_ARENA(arena);
@@ -381,11 +379,11 @@ static void reset(braid_server *server, bd_incoming *call)
         bd_incoming_reply_error(call, st);
         return;
     }
-    bd_served *s = bd_calloc(1, sizeof *s);
-    bd_served_init(s, call, server->cancellation, server->cancellation, free_served);
-    bd_master_reset(server->master, (const char *const *)request->container, (int)request->n_container,
+    bd_server_call *s = bd_calloc(1, sizeof *s);
+    bd_server_call_init(s, call, env->cancellation, env->cancellation, free_call);
+    bd_master_reset(env->master, (const char *const *)request->container, (int)request->n_container,
                     (const char *const *)request->device_filters, (int)request->n_device_filters,
-                    s->cancellation, bd_served_reply_status, s);
+                    s->cancellation, bd_server_call_reply_status, s);
 }
 
 const bd_method bd_master_methods[] = {

@@ -3,18 +3,17 @@
 #define BD_CLUSTER_SERVICE_MASTER_SERVICE_H
 
 #include "cluster/master/master.h"
+#include "cluster/service/services.h"
 #include "cluster/transport/transport.h"
 #include "tensorflow/core/protobuf/config.pb-c.h"
 
-struct braid_server;
-
 // callable_service.c
-void bd_serve_make_callable(struct braid_server *server, bd_incoming *call);
-void bd_serve_run_callable(struct braid_server *server, bd_incoming *call);
-void bd_serve_release_callable(struct braid_server *server, bd_incoming *call);
+void bd_serve_make_callable(bd_service_env *env, bd_incoming *call);
+void bd_serve_run_callable(bd_service_env *env, bd_incoming *call);
+void bd_serve_release_callable(bd_service_env *env, bd_incoming *call);
 
 // partial_service.c
-void bd_serve_partial_run_setup(struct braid_server *server, bd_incoming *call);
+void bd_serve_partial_run_setup(bd_service_env *env, bd_incoming *call);
 
 // run_step_request.c
 // Whether text can be a name: no node's name holds a control character, and the plan cache relies on that.
@@ -25,7 +24,6 @@ braid_code bd_signature_check(const bd_run_signature *signature, braid_status *s
 braid_code bd_run_options_read(const Tensorflow__RunOptions *options, bd_master_run_args *args,
                                braid_status *st);
 // Aborted when a request of this number has come before; 0 is no number.
-braid_code bd_run_id_check(struct braid_server *server, const char *method, int64_t request_id,
-                           braid_status *st);
+braid_code bd_run_id_check(bd_service_env *env, const char *method, int64_t request_id, braid_status *st);
 
 #endif

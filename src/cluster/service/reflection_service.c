@@ -1,7 +1,6 @@
 // gRPC's server reflection: a client asks, question by question on one stream, which services there are and what their messages hold.
 #include "base/alloc.h"
 #include "cluster/rpc/server_call.h"
-#include "cluster/server_internal.h"
 #include "cluster/service/services.h"
 #include "grpc/reflection/v1alpha/reflection.pb-c.h"
 #include "proto/descriptors.h"
@@ -11,7 +10,7 @@
 typedef Grpc__Reflection__V1alpha__ServerReflectionRequest request_message;
 typedef Grpc__Reflection__V1alpha__ServerReflectionResponse response_message;
 
-static void free_served(bd_served *base)
+static void free_call(bd_server_call *base)
 {
     bd_free(base);
 }
@@ -91,15 +90,15 @@ static void question_received(void *arg, bd_message *question);
 
 static void answer_sent(void *arg)
 {
-    bd_served *s = arg;
+    bd_server_call *s = arg;
     s->call->transport->receive(s->call, question_received, s);
 }
 
 static void question_received(void *arg, bd_message *question)
 {
-    bd_served *s = arg;
+    bd_server_call *s = arg;
     if (!question) { // the client has no more, or is gone
-        bd_served_reply(s, NULL);
+        bd_server_call_reply(s, NULL);
         return;
     }
     BD_STATUS(st);
@@ -107,7 +106,7 @@ static void question_received(void *arg, bd_message *question)
     request_message *request = bd_proto_unpack_message(
         &grpc__reflection__v1alpha__server_reflection_request__descriptor, question, arena, st);
     if (!request) {
-        bd_served_reply_error(s, st);
+        bd_server_call_reply_error(s, st);
         return;
     }
     bd_message answer;
@@ -116,7 +115,7 @@ static void question_received(void *arg, bd_message *question)
     s->call->transport->send(s->call, &answer, answer_sent, s);
 }
 
-static void reflect(braid_server *server, bd_incoming *call)
+static void reflect(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
     if (!call->transport->send) {
@@ -125,11 +124,11 @@ static void reflect(braid_server *server, bd_incoming *call)
         bd_incoming_reply_error(call, st);
         return;
     }
-    bd_served *s = bd_calloc(1, sizeof *s);
+    bd_server_call *s = bd_calloc(1, sizeof *s);
     bd_message question;
     bd_message_init(&question);
     bd_message_move(&question, &call->request);
-    bd_served_init(s, call, server->cancellation, server->cancellation, free_served);
+    bd_server_call_init(s, call, env->cancellation, env->cancellation, free_call);
     question_received(s, &question);
     bd_message_fini(&question);
 }

@@ -1,6 +1,6 @@
 // What the requests of MasterService that run something have in common.
 #include "cluster/service/master_service.h"
-#include "cluster/server_internal.h"
+#include "cluster/service/services.h"
 #include <string.h>
 
 bool bd_is_name(const uint8_t *text, size_t len)
@@ -61,9 +61,9 @@ braid_code bd_run_options_read(const Tensorflow__RunOptions *o, bd_master_run_ar
     return BRAID_OK;
 }
 
-braid_code bd_run_id_check(braid_server *server, const char *method, int64_t request_id, braid_status *st)
+braid_code bd_run_id_check(bd_service_env *env, const char *method, int64_t request_id, braid_status *st)
 {
-    if (bd_request_ids_add(&server->run_ids, request_id)) return BRAID_OK;
+    if (bd_request_ids_add(&env->run_ids, request_id)) return BRAID_OK;
     return bd_fail(st, BRAID_ABORTED, "The same %s request was received twice: request %lld has come before",
                    method, (long long)request_id);
 }

@@ -3,6 +3,7 @@
 // Logging: transfers of a traced step are in the StepStats of its RunGraph already, so there are no steps to be told of apart. Tracing:
 // there is no profiler of the process. MarkRecvFinished: answers are not kept for a repeated request, so there is none to be dropped.
 #include "cluster/rpc/rpc.h"
+#include "cluster/service/services.h"
 #include "cluster/service/worker_service.h"
 #include "proto/pack.h"
 #include "tensorflow/core/protobuf/worker.pb-c.h"
@@ -15,20 +16,20 @@ static void answer(bd_incoming *call, const ProtobufCMessageDescriptor *request)
     bd_incoming_reply_status(call, st);
 }
 
-void bd_serve_logging(struct braid_server *server, bd_incoming *call)
+void bd_serve_logging(bd_service_env *env, bd_incoming *call)
 {
-    (void)server;
+    (void)env;
     answer(call, &tensorflow__logging_request__descriptor);
 }
 
-void bd_serve_tracing(struct braid_server *server, bd_incoming *call)
+void bd_serve_tracing(bd_service_env *env, bd_incoming *call)
 {
-    (void)server;
+    (void)env;
     answer(call, &tensorflow__tracing_request__descriptor);
 }
 
-void bd_serve_mark_recv_finished(struct braid_server *server, bd_incoming *call)
+void bd_serve_mark_recv_finished(bd_service_env *env, bd_incoming *call)
 {
-    (void)server;
+    (void)env;
     answer(call, &tensorflow__mark_recv_finished_request__descriptor);
 }

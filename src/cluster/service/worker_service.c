@@ -5,14 +5,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/slab.h"
+#include "cluster/rpc/large_fields.h"
+#include "cluster/rpc/recv_tensor_response.h"
+#include "cluster/rpc/server_call.h"
+#include "cluster/service/services.h"
 #include "cluster/spec/cluster_def.h"
 #include "cluster/spec/graph_options.h"
-#include "cluster/rpc/large_fields.h"
 #include "cluster/worker/outbox.h"
-#include "cluster/rpc/server_call.h"
-#include "cluster/server_internal.h"
-#include "cluster/service/services.h"
-#include "cluster/rpc/recv_tensor_response.h"
 #include "proto/pack.h"
 #include "runtime/cost_graph.h"
 #include "tensor/named_tensor.h"
@@ -34,10 +33,10 @@ static void give_status(void *arg, const bd_device_info *devices, int count, con
     bd_incoming_reply(arg, &response, st);
 }
 
-static void get_status(braid_server *server, bd_incoming *call)
+static void get_status(bd_service_env *env, bd_incoming *call)
 {
-    bd_worker *w = bd_local_worker_base(server->worker);
-    w->ops->get_status(w, false, server->cancellation, give_status, call);
+    bd_worker *w = bd_local_worker_base(env->worker);
+    w->ops->get_status(w, false, env->cancellation, give_status, call);
 }
 
 // ---- Requests that are answered with nothing ----
@@ -49,17 +48,18 @@ static const char *leader_in(const Tensorflow__CreateWorkerSessionRequest *reque
     return config && config->experimental ? config->experimental->collective_group_leader : "";
 }
 
-static void create_session(braid_server *server, bd_incoming *call)
+static void create_session(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
     BD_PROTO_ARENA(arena);
-    bd_worker *w = bd_local_worker_base(server->worker);
+    bd_worker *w = bd_local_worker_base(env->worker);
     const Tensorflow__CreateWorkerSessionRequest *request = bd_proto_unpack_message(
         &tensorflow__create_worker_session_request__descriptor, &call->request, arena, st);
     const Tensorflow__ClusterDef *cluster =
         request && request->server_def ? request->server_def->cluster : NULL;
     if (request && bd_cluster_def_is_given(cluster))
-        bd_cluster_def_check(cluster, &server->peers, "CreateWorkerSessionRequest.server_def.cluster", st);
+        bd_cluster_def_check(cluster, env->cluster, env->peers->self->task,
+                             "CreateWorkerSessionRequest.server_def.cluster", st);
     if (request && !st->code)
         w->ops->create_session(w, request->session_handle,
                                &(bd_session_owner){request->master_task,
@@ -69,11 +69,11 @@ static void create_session(braid_server *server, bd_incoming *call)
         bd_incoming_reply_error(call, st);
 }
 
-static void delete_session(braid_server *server, bd_incoming *call)
+static void delete_session(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
     BD_PROTO_ARENA(arena);
-    bd_worker *w = bd_local_worker_base(server->worker);
+    bd_worker *w = bd_local_worker_base(env->worker);
     const Tensorflow__DeleteWorkerSessionRequest *request = bd_proto_unpack_message(
         &tensorflow__delete_worker_session_request__descriptor, &call->request, arena, st);
     if (request)
@@ -82,11 +82,11 @@ static void delete_session(braid_server *server, bd_incoming *call)
         bd_incoming_reply_error(call, st);
 }
 
-static void deregister_graph(braid_server *server, bd_incoming *call)
+static void deregister_graph(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
     BD_PROTO_ARENA(arena);
-    bd_worker *w = bd_local_worker_base(server->worker);
+    bd_worker *w = bd_local_worker_base(env->worker);
     const Tensorflow__DeregisterGraphRequest *request =
         bd_proto_unpack_message(&tensorflow__deregister_graph_request__descriptor, &call->request, arena, st);
     if (request)
@@ -96,11 +96,11 @@ static void deregister_graph(braid_server *server, bd_incoming *call)
         bd_incoming_reply_error(call, st);
 }
 
-static void cleanup_graph(braid_server *server, bd_incoming *call)
+static void cleanup_graph(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
     BD_PROTO_ARENA(arena);
-    bd_worker *w = bd_local_worker_base(server->worker);
+    bd_worker *w = bd_local_worker_base(env->worker);
     const Tensorflow__CleanupGraphRequest *request =
         bd_proto_unpack_message(&tensorflow__cleanup_graph_request__descriptor, &call->request, arena, st);
     if (request)
@@ -109,11 +109,11 @@ static void cleanup_graph(braid_server *server, bd_incoming *call)
         bd_incoming_reply_error(call, st);
 }
 
-static void cleanup_all(braid_server *server, bd_incoming *call)
+static void cleanup_all(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
     BD_PROTO_ARENA(arena);
-    bd_worker *w = bd_local_worker_base(server->worker);
+    bd_worker *w = bd_local_worker_base(env->worker);
     const Tensorflow__CleanupAllRequest *request =
         bd_proto_unpack_message(&tensorflow__cleanup_all_request__descriptor, &call->request, arena, st);
     if (request)
@@ -136,7 +136,7 @@ static void registered(void *arg, const char *graph_handle, const braid_status *
         bd_incoming_reply_proto(call, &response.base);
 }
 
-static void register_graph(braid_server *server, bd_incoming *call)
+static void register_graph(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
     BD_PROTO_ARENA(arena);
@@ -146,9 +146,9 @@ static void register_graph(braid_server *server, bd_incoming *call)
     bd_graph_init(&graph);
     const Tensorflow__RegisterGraphRequest *request =
         bd_proto_unpack_split(&tensorflow__register_graph_request__descriptor, &call->request, 2,
-                              bd_message_field_add, &graph_def, arena, st);
+                              bd_large_field_add, &graph_def, arena, st);
     if (request && !bd_graph_import_message(&graph, &graph_def, st))
-        bd_local_worker_register_graph(server->worker, request->session_handle,
+        bd_local_worker_register_graph(env->worker, request->session_handle,
                                        request->create_worker_session_called, &graph,
                                        bd_graph_options_read(request->graph_options), registered, call);
     else
@@ -160,7 +160,7 @@ static void register_graph(braid_server *server, bd_incoming *call)
 // ---- RunGraph ----
 
 typedef struct run_call {
-    bd_served base;
+    bd_server_call base;
     bd_proto_arena arena;
     const Tensorflow__RunGraphRequest *request; // in the arena; without the values sent
     BD_ARRAY(bd_named_tensor) sent;
@@ -170,7 +170,7 @@ typedef struct run_call {
     bd_run_graph run;
 } run_call;
 
-static void free_run(bd_served *base)
+static void free_run(bd_server_call *base)
 {
     run_call *c = BD_CONTAINER_OF(base, run_call, base);
     for (size_t i = 0; i < c->sent.len; i++)
@@ -178,13 +178,13 @@ static void free_run(bd_served *base)
     for (int i = 0; i < c->run.recv_count; i++)
         bd_tensor_fini(&c->recvs[i]);
     bd_array_free(&c->sent);
-    bd_recycled_free(c->sends);
-    bd_recycled_free(c->recvs);
+    bd_slab_free(c->sends);
+    bd_slab_free(c->recvs);
     bd_message_fini(&c->stats);
     bd_message_fini(&c->partition_graphs);
     bd_message_fini(&c->returned);
     bd_proto_arena_fini(&c->arena);
-    bd_recycled_free(c);
+    bd_slab_free(c);
 }
 
 static braid_code add_sent(bd_wire_reader *sub, void *arg, braid_status *st)
@@ -223,7 +223,7 @@ static void put_records(const run_call *c, bd_wire_writer *out)
 {
     const Tensorflow__ExecutorOpts *o = options_of(c->request);
     BD_STATUS(st);
-    if (o->record_timeline && c->stats.bytes) bd_message_field_put(&c->stats, 2, out);
+    if (o->record_timeline && c->stats.bytes) bd_large_field_put(&c->stats, 2, out);
     if (o->record_costs && bd_cost_graph_put(&c->stats, &c->partition_graphs, 3, out, st))
         bd_warn("No cost model of step %lld: %s", (long long)c->request->step_id, st->message);
     if (o->record_partition_graphs) put_partition_graphs(&c->partition_graphs, out);
@@ -253,25 +253,25 @@ static void run_done(void *arg, const braid_status *from)
 {
     run_call *c = arg;
     BD_STATUS(st);
-    bd_served_error(&c->base, from, st);
+    bd_server_call_error(&c->base, from, st);
     if (st->code && !(c->request && c->request->store_errors_in_response_body)) {
-        bd_served_reply_error(&c->base, st);
+        bd_server_call_reply_error(&c->base, st);
         return;
     }
     bd_message response;
     bd_message_init(&response);
     write_response(c, st, &response);
-    bd_served_reply(&c->base, &response);
+    bd_server_call_reply(&c->base, &response);
 }
 
 static void set_run(run_call *c)
 {
     const Tensorflow__RunGraphRequest *request = c->request;
     const Tensorflow__ExecutorOpts *o = options_of(request);
-    c->sends = bd_recycled(c->sent.len * sizeof *c->sends);
+    c->sends = bd_slab_alloc(c->sent.len * sizeof *c->sends);
     for (size_t i = 0; i < c->sent.len; i++)
         c->sends[i] = (bd_run_graph_send){c->sent.items[i].name, &c->sent.items[i].tensor};
-    c->recvs = bd_recycled(request->n_recv_key * sizeof *c->recvs);
+    c->recvs = bd_slab_alloc(request->n_recv_key * sizeof *c->recvs);
     c->run = (bd_run_graph){
         .session_handle = request->session_handle,
         .graph_handle = request->graph_handle,
@@ -292,29 +292,29 @@ static void set_run(run_call *c)
     };
 }
 
-static braid_code read_run(braid_server *server, run_call *c, bd_incoming *call, braid_status *st)
+static braid_code read_run(bd_service_env *env, run_call *c, bd_incoming *call, braid_status *st)
 {
     c->request = bd_proto_unpack_split(&tensorflow__run_graph_request__descriptor, &call->request, 3,
                                        add_sent, c, &c->arena, st);
     bd_message_fini(&call->request); // its memory is the network's
     if (!c->request) return st->code;
-    if (!bd_request_ids_add(&server->run_ids, c->request->request_id))
+    if (!bd_request_ids_add(&env->run_ids, c->request->request_id))
         return bd_fail(st, BRAID_ABORTED, "RunGraph: request %lld has come before",
                        (long long)c->request->request_id);
     set_run(c);
     return BRAID_OK;
 }
 
-static void run_graph(braid_server *server, bd_incoming *call)
+static void run_graph(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
-    run_call *c = bd_recycled(sizeof *c);
+    run_call *c = bd_slab_alloc(sizeof *c);
     bd_message_init(&c->stats);
     bd_message_init(&c->partition_graphs);
     bd_message_init(&c->returned);
-    const braid_code code = read_run(server, c, call, st);
-    bd_served_init(&c->base, call, server->cancellation, server->cancellation, free_run);
-    bd_worker *w = bd_local_worker_base(server->worker);
+    const braid_code code = read_run(env, c, call, st);
+    bd_server_call_init(&c->base, call, env->cancellation, env->cancellation, free_run);
+    bd_worker *w = bd_local_worker_base(env->worker);
     if (code)
         run_done(c, st);
     else
@@ -325,14 +325,14 @@ static void run_graph(braid_server *server, bd_incoming *call)
 
 typedef struct recv_call {
     bd_incoming *call;
-    bd_held_parts *parts; // where large tensors are held; NULL when the caller takes no parts
+    bd_chunk_store *chunks; // holds large tensors; NULL: the caller takes no chunks
     int64_t step_id;
 } recv_call;
 
 static void tensor_received(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st)
 {
     const recv_call c = *(const recv_call *)arg;
-    bd_recycled_free(arg);
+    bd_slab_free(arg);
     bd_incoming *call = c.call;
     if (st->code) {
         bd_incoming_reply_error(call, st);
@@ -342,12 +342,12 @@ static void tensor_received(void *arg, braid_tensor *tensor, bool is_dead, const
     bd_message_init(&response);
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, &response);
-    bd_tensor_answer_put(c.parts, c.step_id, tensor, is_dead, &writer);
+    bd_recv_tensor_response_put(c.chunks, c.step_id, tensor, is_dead, &writer);
     bd_wire_writer_finish(&writer);
     bd_incoming_reply(call, &response, st);
 }
 
-static void recv_tensor(braid_server *server, bd_incoming *call)
+static void recv_tensor(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
     BD_PROTO_ARENA(arena);
@@ -357,18 +357,17 @@ static void recv_tensor(braid_server *server, bd_incoming *call)
     if (request && strlen(request->rendezvous_key) > BD_RENDEZVOUS_KEY_LEN_MAX)
         bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "RecvTensor: a key is longer than %d",
                 BD_RENDEZVOUS_KEY_LEN_MAX);
-    else if (request && !bd_request_ids_add(&server->recv_ids, request->request_id))
+    else if (request && !bd_request_ids_add(&env->recv_ids, request->request_id))
         bd_fail(st, BRAID_ABORTED, "RecvTensor: request %lld has come before",
                 (long long)request->request_id);
     if (!request || st->code) {
         bd_incoming_reply_error(call, st);
         return;
     }
-    recv_call *c = bd_recycled(sizeof *c);
-    const bool takes_parts = bd_proto_has_unknown(&request->base, BD_RECV_TAKES_PARTS);
-    *c = (recv_call){call, takes_parts ? server->held_parts : NULL, request->step_id};
-    bd_local_worker_recv_tensor(server->worker, request->step_id, request->rendezvous_key, tensor_received,
-                                c);
+    recv_call *c = bd_slab_alloc(sizeof *c);
+    const bool takes_chunks = bd_proto_has_unknown(&request->base, BD_RECV_TAKES_CHUNKS);
+    *c = (recv_call){call, takes_chunks ? env->chunk_store : NULL, request->step_id};
+    bd_local_worker_recv_tensor(env->worker, request->step_id, request->rendezvous_key, tensor_received, c);
 }
 
 const bd_method bd_worker_methods[] = {

@@ -2,11 +2,21 @@
 #ifndef BD_CLUSTER_SESSION_CLIENT_SESSION_H
 #define BD_CLUSTER_SESSION_CLIENT_SESSION_H
 
+#include "cluster/master/master.h"
+#include "cluster/membership/notifications.h"
 #include "cluster/transport/transport.h"
 #include "runtime/session.h"
 
-// On the master of a server in this process, called directly (server_session.c). Waits for the tasks.
-braid_code bd_server_session_new(const braid_session_options *options, bd_session **out, braid_status *st);
+// What a session calls directly in a server of this process. The server outlives the session.
+typedef struct bd_server_session_env {
+    bd_master *master;
+    bd_notifications *notifications;
+    bd_cancellation *cancellation; // of the server
+} bd_server_session_env;
+
+// A session on the master of a server in this process, called directly (server_session.c). Waits for the tasks.
+braid_code bd_server_session_new(const bd_server_session_env *env, const braid_session_options *options,
+                                 bd_session **out, braid_status *st);
 
 // On the master of another process, over TensorFlow's MasterService (remote_session.c). Waits for the server
 // and the tasks. `transport` NULL: a gRPC transport of its own; else it outlives the session.

@@ -6,8 +6,8 @@
 #include "base/slab.h"
 #include "base/wire.h"
 #include "cluster/rpc/methods.h"
-#include "cluster/session/remote_session_internal.h"
 #include "cluster/rpc/request_id.h"
+#include "cluster/session/remote_session_internal.h"
 #include "proto/pack.h"
 #include "tensor/tensor_proto.h"
 #include "tensorflow/core/protobuf/master.pb-c.h"
@@ -104,7 +104,7 @@ static braid_code take_fetches(const bd_message *response, const bd_run_signatur
     bd_wire_split(response, &tensorflow__run_callable_response__descriptor, 1, take_fetch, &f, &rest, &len,
                   st);
     if (!st->code && metadata) bd_remote_take_metadata(rest, len, metadata, st);
-    bd_recycled_free(rest);
+    bd_slab_free(rest);
     if (!st->code && f.taken < f.count)
         bd_fail(st, BRAID_INTERNAL, "The server's answer holds no value for '%s'",
                 signature->fetches[f.taken]);

@@ -1,5 +1,5 @@
 // The session on a server of another process: each function is a call of TensorFlow's MasterService,
-// announcements of Braid's ClusterService.
+// notifications of Braid's ClusterService.
 //
 // cancel ends the calls in progress; close tells the server, which may be gone by then. A call of Hold is open all the
 // time, so that a server of Braid closes the session when this client vanishes; TensorFlow's does not know it.
@@ -11,11 +11,11 @@
 #include "base/thread.h"
 #include "base/wire.h"
 #include "braid/cluster.pb-c.h"
+#include "cluster/rpc/methods.h"
+#include "cluster/rpc/request_id.h"
+#include "cluster/session/remote_session_internal.h"
 #include "cluster/spec/cluster_spec.h"
 #include "cluster/spec/graph_options.h"
-#include "cluster/rpc/methods.h"
-#include "cluster/session/remote_session_internal.h"
-#include "cluster/rpc/request_id.h"
 #include "proto/pack.h"
 #include "tensor/named_tensor.h"
 #include "tensorflow/core/protobuf/master.pb-c.h"
@@ -226,7 +226,7 @@ static braid_code take_fetches(const bd_message *response, const bd_run_signatur
     braid_code code = bd_wire_split(response, &tensorflow__run_step_response__descriptor, 1, take_fetch, &f,
                                     &rest, &len, st);
     if (!code && metadata) code = bd_remote_take_metadata(rest, len, metadata, st);
-    bd_recycled_free(rest);
+    bd_slab_free(rest);
     for (int i = 0; !code && i < signature->fetch_count; i++)
         if (!bd_tensor_is_set(&values[i]))
             code = bd_fail(st, BRAID_INTERNAL, "The server's answer holds no value for '%s'",
@@ -293,36 +293,37 @@ static braid_code list_devices(bd_session *base, bd_device_info **devices, int *
     return st->code;
 }
 
-// ---- Announcements ----
+// ---- Notifications ----
 
-static braid_code announce(bd_session *base, const char *key, braid_status *st)
+static braid_code notify(bd_session *base, const char *key, braid_status *st)
 {
     bd_remote_session *s = bd_remote_of(base);
-    Braid__AnnounceRequest request = BRAID__ANNOUNCE_REQUEST__INIT;
+    Braid__NotifyRequest request = BRAID__NOTIFY_REQUEST__INIT;
     request.key = (char *)key;
     request.forward = true;
-    const bd_rpc_options options = bd_remote_rpc(s, BD_CLUSTER_SERVICE "Announce");
+    const bd_rpc_options options = bd_remote_rpc(s, BD_CLUSTER_SERVICE "Notify");
     bd_message message;
     bd_remote_call_proto(s, &options, &request.base, NULL, &message, st);
     bd_message_fini(&message);
     return st->code;
 }
 
-static braid_code await(bd_session *base, const char *key, int64_t seen, int64_t timeout_ms,
-                        int64_t *generation, braid_status *st)
+static braid_code wait_notification(bd_session *base, const char *key, int64_t seen, int64_t timeout_ms,
+                                    int64_t *generation, braid_status *st)
 {
     bd_remote_session *s = bd_remote_of(base);
-    Braid__AwaitRequest request = BRAID__AWAIT_REQUEST__INIT;
+    Braid__WaitNotificationRequest request = BRAID__WAIT_NOTIFICATION_REQUEST__INIT;
     request.key = (char *)key;
     request.seen = (uint64_t)seen;
     request.forward = true;
-    bd_rpc_options options = bd_remote_rpc(s, BD_CLUSTER_SERVICE "Await");
+    bd_rpc_options options = bd_remote_rpc(s, BD_CLUSTER_SERVICE "WaitNotification");
     if (timeout_ms > 0) options.deadline_ns = bd_deadline_after_ms(timeout_ms);
     bd_message message;
     BD_PROTO_ARENA(arena);
-    const Braid__AwaitResponse *response = NULL;
+    const Braid__WaitNotificationResponse *response = NULL;
     if (!bd_remote_call_proto(s, &options, &request.base, NULL, &message, st))
-        response = bd_proto_unpack_message(&braid__await_response__descriptor, &message, arena, st);
+        response =
+            bd_proto_unpack_message(&braid__wait_notification_response__descriptor, &message, arena, st);
     if (st->code == BRAID_DEADLINE_EXCEEDED) bd_fail(st, st->code, "'%s' was not announced in time", key);
     if (response && response->gone[0]) bd_fail(st, BRAID_UNAVAILABLE, "%s", response->gone);
     if (response) *generation = (int64_t)response->generation;
@@ -424,8 +425,8 @@ braid_code bd_remote_session_new(const braid_session_options *options, bd_transp
                                        .run_partial = bd_remote_run_partial,
                                        .end_partial_run = bd_remote_end_partial_run,
                                        .list_devices = list_devices,
-                                       .announce = announce,
-                                       .await = await,
+                                       .notify = notify,
+                                       .wait_notification = wait_notification,
                                        .cancel = cancel,
                                        .close = close_session};
     if (check_target(options->target, st)) return st->code;

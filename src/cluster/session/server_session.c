@@ -6,11 +6,10 @@
 #include "base/thread.h"
 #include "base/wire.h"
 #include "cluster/session/client_session.h"
-#include "cluster/server_internal.h"
 
 typedef struct server_session {
     bd_session base;
-    braid_server *server;
+    bd_server_session_env env;
     bd_master_session *session; // a reference
     int64_t operation_timeout_ms;
 } server_session;
@@ -180,7 +179,7 @@ static void end_partial_run(bd_session *base, const char *handle)
     bd_master_end_partial(of(base)->session, handle);
 }
 
-// ---- Devices, announcements ----
+// ---- Devices, notifications ----
 
 static void set_devices(void *arg, const bd_device_info *devices, int count, const braid_status *st)
 {
@@ -195,7 +194,7 @@ static braid_code list_devices(bd_session *base, bd_device_info **devices, int *
     server_session *s = of(base);
     result r = {.st = st};
     bd_event_init(&r.event);
-    bd_master_list_devices(s->server->master, bd_master_session_handle(s->session),
+    bd_master_list_devices(s->env.master, bd_master_session_handle(s->session),
                            bd_master_session_cancellation(s->session), set_devices, &r);
     wait(&r);
     *devices = r.devices;
@@ -210,25 +209,25 @@ static void set_generation(void *arg, int64_t generation, const braid_status *st
     set_done(r, st);
 }
 
-static braid_code announce(bd_session *base, const char *key, braid_status *st)
+static braid_code notify(bd_session *base, const char *key, braid_status *st)
 {
     server_session *s = of(base);
     result r = {.st = st};
     bd_event_init(&r.event);
-    bd_announcements_announce(s->server->announcements, key, true, bd_master_session_cancellation(s->session),
-                              set_generation, &r);
+    bd_notifications_notify(s->env.notifications, key, true, bd_master_session_cancellation(s->session),
+                            set_generation, &r);
     return wait(&r);
 }
 
-static braid_code await(bd_session *base, const char *key, int64_t seen, int64_t timeout_ms,
-                        int64_t *generation, braid_status *st)
+static braid_code wait_notification(bd_session *base, const char *key, int64_t seen, int64_t timeout_ms,
+                                    int64_t *generation, braid_status *st)
 {
     server_session *s = of(base);
     result r = {.st = st};
     bd_event_init(&r.event);
-    bd_announcements_await(s->server->announcements, key, seen, true,
-                           timeout_ms > 0 ? bd_deadline_after_ms(timeout_ms) : BD_FOREVER,
-                           bd_master_session_cancellation(s->session), set_generation, &r);
+    bd_notifications_wait_notification(s->env.notifications, key, seen, true,
+                                       timeout_ms > 0 ? bd_deadline_after_ms(timeout_ms) : BD_FOREVER,
+                                       bd_master_session_cancellation(s->session), set_generation, &r);
     wait(&r);
     *generation = r.generation;
     return st->code;
@@ -242,7 +241,7 @@ static void cancel(bd_session *base)
     BD_STATUS(unwanted);
     result r = {.st = unwanted};
     bd_event_init(&r.event);
-    bd_master_close_session(s->server->master, bd_master_session_handle(s->session), set_done, &r);
+    bd_master_close_session(s->env.master, bd_master_session_handle(s->session), set_done, &r);
     wait(&r);
 }
 
@@ -261,7 +260,8 @@ static void set_session(void *arg, bd_master_session *session, const braid_statu
     set_done(r, st);
 }
 
-braid_code bd_server_session_new(const braid_session_options *options, bd_session **out, braid_status *st)
+braid_code bd_server_session_new(const bd_server_session_env *env, const braid_session_options *options,
+                                 bd_session **out, braid_status *st)
 {
     static const bd_session_ops ops = {.extend = extend,
                                        .run = run,
@@ -272,8 +272,8 @@ braid_code bd_server_session_new(const braid_session_options *options, bd_sessio
                                        .run_partial = run_partial,
                                        .end_partial_run = end_partial_run,
                                        .list_devices = list_devices,
-                                       .announce = announce,
-                                       .await = await,
+                                       .notify = notify,
+                                       .wait_notification = wait_notification,
                                        .cancel = cancel,
                                        .close = close_session};
     const bd_session_config config = {
@@ -289,12 +289,11 @@ braid_code bd_server_session_new(const braid_session_options *options, bd_sessio
     bd_graph_init(&empty);
     result r = {.st = st};
     bd_event_init(&r.event);
-    bd_master_create_session(options->server->master, &empty, &config, BD_FOREVER,
-                             options->server->cancellation, set_session, &r);
+    bd_master_create_session(env->master, &empty, &config, BD_FOREVER, env->cancellation, set_session, &r);
     if (wait(&r)) return st->code;
     server_session *s = bd_calloc(1, sizeof *s);
     s->base.ops = &ops;
-    s->server = options->server;
+    s->env = *env;
     s->session = r.session;
     bd_master_hold(r.session); // its client is this process
     *out = &s->base;

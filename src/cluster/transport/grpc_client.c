@@ -100,7 +100,7 @@ static void call_unref(bd_call *call)
 {
     if (atomic_fetch_sub_explicit(&call->refs, 1, memory_order_acq_rel) != 1) return;
     grpc_call_unref(call->call);
-    bd_recycled_free(call);
+    bd_slab_free(call);
 }
 
 static void link_call(bd_channel *c, bd_call *call)
@@ -188,7 +188,7 @@ static grpc_channel *watching(bd_channel *c)
 bd_call *bd_grpc_call(bd_channel *c, const bd_call_options *options, bd_message *request,
                       bd_call_done_fn done, void *arg)
 {
-    bd_call *call = bd_recycled(sizeof *call);
+    bd_call *call = bd_slab_alloc(sizeof *call);
     call->tag.run = call_completed;
     call->channel = c;
     call->done = done;

@@ -19,7 +19,7 @@ static void release_sent(void *arg)
     sent_slice *sent = arg;
     __tsan_acquire(sent);
     if (sent->slice.release) sent->slice.release(sent->slice.owner);
-    bd_recycled_free(sent);
+    bd_slab_free(sent);
 }
 
 static grpc_slice to_grpc(const bd_slice *slice)
@@ -29,7 +29,7 @@ static grpc_slice to_grpc(const bd_slice *slice)
         if (slice->release) slice->release(slice->owner);
         return copy;
     }
-    sent_slice *sent = bd_recycled_raw(sizeof *sent);
+    sent_slice *sent = bd_slab_alloc_raw(sizeof *sent);
     sent->slice = *slice;
     __tsan_release(sent); // gRPC's counting of references lies between here and release_sent
     return grpc_slice_new_with_user_data((void *)slice->data, slice->len, release_sent, sent);
@@ -66,13 +66,13 @@ static void release_received(void *arg)
     received *r = arg;
     if (atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) != 1) return;
     grpc_byte_buffer_destroy(r->buffer);
-    bd_recycled_free(r);
+    bd_slab_free(r);
 }
 
 void bd_grpc_to_message(grpc_byte_buffer *buffer, bd_message *m)
 {
     const grpc_slice_buffer *slices = &buffer->data.raw.slice_buffer;
-    received *r = bd_recycled_raw(sizeof *r);
+    received *r = bd_slab_alloc_raw(sizeof *r);
     r->buffer = buffer;
     atomic_init(&r->refs, slices->count + 1);
     for (size_t i = 0; i < slices->count; i++)

@@ -82,7 +82,7 @@ static void incoming_unref(incoming *in)
     grpc_call_details_destroy(&in->details);
     grpc_metadata_array_destroy(&in->metadata);
     bd_mutex_fini(&in->mu);
-    bd_recycled_free(in);
+    bd_slab_free(in);
     bd_mutex_lock(&l->mu);
     l->live--;
     bd_cond_broadcast(&l->changed);
@@ -257,7 +257,7 @@ static void call_arrived(bd_grpc_tag *tag, bool ok)
 
 static void post_request(bd_listener *l)
 {
-    incoming *in = bd_recycled(sizeof *in);
+    incoming *in = bd_slab_alloc(sizeof *in);
     in->base.transport = &l->transport->base;
     in->base.method = in->method;
     in->listener = l;

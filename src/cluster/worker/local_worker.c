@@ -61,7 +61,7 @@ void bd_worker_graph_unref(bd_worker_graph *g)
 {
     if (!g || atomic_fetch_sub_explicit(&g->refs, 1, memory_order_acq_rel) != 1) return;
     bd_plan_unref(g->plan);
-    bd_functions_unref(g->functions);
+    bd_function_runtime_unref(g->functions);
     session_unref(g->session);
     bd_free(g->handle);
     bd_free(g);
@@ -73,7 +73,7 @@ static void session_drop(bd_local_worker *w, bd_worker_session *s)
     size_t pos = 0;
     void *graph;
     bd_worker_cancel_partials(w, s);
-    bd_steps_forget(w->steps, s);
+    bd_step_table_forget(w->steps, s);
     while (bd_map_next(&s->graphs, &pos, NULL, &graph))
         bd_worker_graph_unref(graph);
     session_unref(s);
@@ -220,13 +220,13 @@ static braid_code assign_devices(const bd_local_worker *w, braid_graph *g, braid
     return code;
 }
 
-static bd_functions *functions_new(const bd_local_worker *w, const bd_worker_session *s, bd_library *library,
-                                   unsigned disabled_rewrites)
+static bd_function_runtime *functions_new(const bd_local_worker *w, const bd_worker_session *s,
+                                          bd_library *library, unsigned disabled_rewrites)
 {
     bd_device *d = w->device;
     const bd_device_info info = {d->name, d->type, d->incarnation, d->memory_limit};
     const bd_local_devices devices = {.devices = &d, .infos = &info, .count = 1};
-    return bd_functions_new(library, &devices, bd_worker_session_resources(w, s), disabled_rewrites);
+    return bd_function_runtime_new(library, &devices, bd_worker_session_resources(w, s), disabled_rewrites);
 }
 
 static bd_worker_graph *graph_new(bd_worker_session *s, bd_plan *plan)
@@ -329,8 +329,8 @@ static void cleanup_graph(bd_worker *base, int64_t step_id, bd_worker_done_fn fn
 {
     bd_local_worker *w = of(base);
     char container[BD_STEP_CONTAINER_MAX];
-    bd_steps_cleanup(w->steps, step_id);
-    bd_held_parts_drop(w->held_parts, step_id);
+    bd_step_table_cleanup(w->steps, step_id);
+    bd_chunk_store_drop(w->chunk_store, step_id);
     bd_resources_clear(w->device->resources, bd_step_container(step_id, container));
     BD_STATUS(ok);
     done(fn, arg, ok);
@@ -350,22 +350,22 @@ static void cleanup_all(bd_worker *base, const char *const *containers, int coun
 
 static braid_code check_sender(const bd_local_worker *w, const char *key, size_t len, braid_status *st)
 {
-    bd_rendezvous_key_parts parts;
-    const braid_code code = bd_rendezvous_key_parse(key, len, &parts, st);
+    bd_rendezvous_parsed_key parsed;
+    const braid_code code = bd_rendezvous_key_parse(key, len, &parsed, st);
     if (code) return code;
     const bd_device *d = w->device;
-    if (parts.src_device_len != strlen(d->name) ||
-        memcmp(parts.src_device, d->name, parts.src_device_len) != 0)
+    if (parsed.src_device_len != strlen(d->name) ||
+        memcmp(parsed.src_device, d->name, parsed.src_device_len) != 0)
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "%.*s, which is to send %.*s, is no device of %s",
-                       (int)parts.src_device_len, parts.src_device, (int)parts.edge_len, parts.edge,
+                       (int)parsed.src_device_len, parsed.src_device, (int)parsed.edge_len, parsed.edge,
                        w->peers->self->label);
-    if (parts.src_incarnation != d->incarnation)
+    if (parsed.src_incarnation != d->incarnation)
         return bd_fail(
             st, BRAID_ABORTED,
             "RecvTensor expects a different device incarnation: %" PRIu64 " vs. %" PRIu64
             ". Your worker job (\"%s\") was probably restarted. Check your worker job for the reason why "
             "it was restarted.",
-            parts.src_incarnation, d->incarnation, w->peers->self->task);
+            parsed.src_incarnation, d->incarnation, w->peers->self->task);
     return BRAID_OK;
 }
 
@@ -379,16 +379,16 @@ void bd_local_worker_recv_tensor(bd_local_worker *w, int64_t step_id, const char
         fn(arg, &none, false, st);
         return;
     }
-    bd_steps_recv(w->steps, step_id, &k, fn, arg);
+    bd_step_table_recv(w->steps, step_id, &k, fn, arg);
 }
 
 // The task that a pushed tensor comes from; NULL with an error.
 static const bd_peer *pushing_peer(const bd_local_worker *w, const char *text, size_t len, braid_status *st)
 {
-    bd_rendezvous_key_parts parts;
-    if (bd_rendezvous_key_parse(text, len, &parts, st)) return NULL;
-    const bd_peer *from = bd_peers_of_device(w->peers, parts.src_device, parts.src_device_len);
-    const bd_peer *to = bd_peers_of_device(w->peers, parts.dst_device, parts.dst_device_len);
+    bd_rendezvous_parsed_key parsed;
+    if (bd_rendezvous_key_parse(text, len, &parsed, st)) return NULL;
+    const bd_peer *from = bd_peers_of_device(w->peers, parsed.src_device, parsed.src_device_len);
+    const bd_peer *to = bd_peers_of_device(w->peers, parsed.dst_device, parsed.dst_device_len);
     if (from && !from->is_self && to && to->is_self) return from;
     bd_fail(st, BRAID_INVALID_ARGUMENT, "%s is not to be pushed to %s", text, w->peers->self->label);
     return NULL;
@@ -397,9 +397,9 @@ static const bd_peer *pushing_peer(const bd_local_worker *w, const char *text, s
 braid_code bd_local_worker_take_pushed(bd_local_worker *w, int64_t step_id, bd_wire_reader pushed,
                                        bool *is_refused, braid_status *st)
 {
-    bd_tensor_answer answer;
+    bd_recv_tensor_response answer;
     char text[BD_RENDEZVOUS_KEY_LEN_MAX + 1];
-    if (bd_tensor_answer_read(pushed, &answer, st)) {
+    if (bd_recv_tensor_response_read(pushed, &answer, st)) {
         if (st->code == BRAID_INTERNAL) bd_fail(st, BRAID_INVALID_ARGUMENT, "A pushed tensor is malformed");
         return st->code;
     }
@@ -412,9 +412,9 @@ braid_code bd_local_worker_take_pushed(bd_local_worker *w, int64_t step_id, bd_w
         text[len] = '\0';
         const bd_rendezvous_key key = bd_rendezvous_key_of(text);
         const bd_peer *peer = pushing_peer(w, text, key.len, st);
-        if (peer) bd_steps_push(w->steps, step_id, peer, &key, &answer, is_refused, st);
+        if (peer) bd_step_table_push(w->steps, step_id, peer, &key, &answer, is_refused, st);
     }
-    bd_tensor_answer_fini(&answer);
+    bd_recv_tensor_response_fini(&answer);
     return st->code;
 }
 
@@ -434,7 +434,7 @@ bd_device *bd_local_worker_device(bd_local_worker *w)
 }
 
 bd_local_worker *bd_local_worker_new(const bd_peers *peers, bd_device *device, bd_timers *timers,
-                                     bd_held_parts *held_parts, bd_task_collectives *collectives)
+                                     bd_chunk_store *chunk_store, bd_task_collectives *collectives)
 {
     static const bd_worker_ops ops = {
         .get_status = get_status,
@@ -451,9 +451,9 @@ bd_local_worker *bd_local_worker_new(const bd_peers *peers, bd_device *device, b
     atomic_init(&w->base.takes_pushes, true);
     w->peers = peers;
     w->device = device;
-    w->held_parts = held_parts;
+    w->chunk_store = chunk_store;
     w->collectives = collectives;
-    w->steps = bd_steps_new(peers, timers);
+    w->steps = bd_step_table_new(peers, timers);
     bd_mutex_init(&w->mu);
     bd_cond_init(&w->idle);
     return w;
@@ -464,7 +464,7 @@ void bd_local_worker_close(bd_local_worker *w, const braid_status *why)
     bd_mutex_lock(&w->mu);
     w->is_closed = true;
     bd_mutex_unlock(&w->mu);
-    bd_steps_close(w->steps, why);
+    bd_step_table_close(w->steps, why);
 }
 
 void bd_local_worker_stop(bd_local_worker *w)
@@ -484,7 +484,7 @@ void bd_local_worker_free(bd_local_worker *w)
         session_drop(w, session);
     bd_map_fini(&w->sessions);
     bd_imap_fini(&w->partial_runs);
-    bd_steps_free(w->steps);
+    bd_step_table_free(w->steps);
     bd_cond_fini(&w->idle);
     bd_mutex_fini(&w->mu);
     bd_free(w);

@@ -3,17 +3,17 @@
 #define BD_CLUSTER_WORKER_LOCAL_WORKER_H
 
 #include "base/timer.h"
-#include "cluster/worker/collectives.h"
-#include "cluster/rpc/tensor_chunks.h"
 #include "cluster/rpc/peers.h"
-#include "cluster/worker/step_table.h"
+#include "cluster/rpc/tensor_chunks.h"
 #include "cluster/rpc/worker_interface.h"
+#include "cluster/worker/collectives.h"
+#include "cluster/worker/step_table.h"
 
 typedef struct bd_local_worker bd_local_worker;
 
 // All must outlive it. `device` is the only one of the task.
 bd_local_worker *bd_local_worker_new(const bd_peers *peers, bd_device *device, bd_timers *timers,
-                                     bd_held_parts *held_parts, bd_task_collectives *collectives);
+                                     bd_chunk_store *chunk_store, bd_task_collectives *collectives);
 // Aborts all steps and refuses new ones; their callbacks come soon. What is registered stays until free.
 void bd_local_worker_close(bd_local_worker *w, const braid_status *why);
 // Waits until no graph runs any more. After close.
@@ -38,7 +38,7 @@ void bd_local_worker_register_graph(bd_local_worker *w, const char *session_hand
 void bd_local_worker_recv_tensor(bd_local_worker *w, int64_t step_id, const char *key, bd_recv_fn fn,
                                  void *arg);
 
-// Another task sends a tensor unasked: `pushed` is a PushedTensor. *is_refused as bd_steps_push says. InvalidArgument when its key does
+// Another task sends a tensor unasked: `pushed` is a PushedTensor. *is_refused as bd_step_table_push says. InvalidArgument when its key does
 // not name this task as the receiver and another one as the sender.
 braid_code bd_local_worker_take_pushed(bd_local_worker *w, int64_t step_id, bd_wire_reader pushed,
                                        bool *is_refused, braid_status *st);

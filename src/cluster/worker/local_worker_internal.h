@@ -25,7 +25,7 @@ typedef struct bd_worker_graph {
     char *handle;
     bd_worker_session *session; // a reference
     bd_plan *plan;
-    bd_functions *functions; // that its nodes call
+    bd_function_runtime *functions; // that its nodes call
     atomic_int refs;
     // How long the last execution held the thread that began it: what is long goes to the pool.
     _Atomic int64_t held_ns;
@@ -35,8 +35,8 @@ struct bd_local_worker {
     bd_worker base;
     const bd_peers *peers;
     bd_device *device;
-    bd_steps *steps;
-    bd_held_parts *held_parts; // of the steps
+    bd_step_table *steps;
+    bd_chunk_store *chunk_store; // of the steps
     bd_task_collectives *collectives;
     bd_mutex mu;
     bd_cond idle;

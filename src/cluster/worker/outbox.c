@@ -7,8 +7,8 @@
 #include "base/thread.h"
 #include "braid/cluster.pb-c.h"
 #include "cluster/rpc/methods.h"
-#include "cluster/rpc/request_id.h"
 #include "cluster/rpc/recv_tensor_response.h"
+#include "cluster/rpc/request_id.h"
 #include "proto/pack.h"
 #include <string.h>
 
@@ -28,11 +28,11 @@ typedef struct item {
 struct bd_outbox {
     atomic_int refs;
     int64_t step_id;
-    bd_held_parts *held_parts;  // not owned
-    bd_rendezvous *refused;     // a reference
-    bd_cancellation *execution; // a reference
-    bd_cancellation *pushes;    // below it
-    atomic_bool waits;          // there are items; written with mu held
+    bd_chunk_store *chunk_store; // not owned
+    bd_rendezvous *refused;      // a reference
+    bd_cancellation *execution;  // a reference
+    bd_cancellation *pushes;     // below it
+    atomic_bool waits;           // there are items; written with mu held
     bd_mutex mu;
     item *first, **end; // guarded by mu
     size_t bytes;       // of them; guarded by mu
@@ -53,7 +53,7 @@ static void free_items(item *i)
     while (i) {
         item *next = i->next;
         bd_tensor_fini(&i->tensor);
-        bd_recycled_free(i);
+        bd_slab_free(i);
         i = next;
     }
 }
@@ -133,7 +133,7 @@ static void keep_refused(const push *p, const bd_message *response, braid_status
             break;
         }
         const bd_rendezvous_key key = bd_rendezvous_key_of(i->key);
-        bd_held_parts_forget(p->outbox->held_parts, i->held);
+        bd_chunk_store_forget(p->outbox->chunk_store, i->held);
         p->outbox->refused->ops->send(p->outbox->refused, &key, &i->tensor, i->is_dead, st);
         i = i->next;
         at++;
@@ -145,7 +145,7 @@ static void keep_refused(const push *p, const bd_message *response, braid_status
 static void forget_parts(const push *p)
 {
     for (const item *i = p->items; i; i = i->next)
-        bd_held_parts_forget(p->outbox->held_parts, i->held);
+        bd_chunk_store_forget(p->outbox->chunk_store, i->held);
 }
 
 static void pushed(void *arg, bd_message *response, const braid_status *from)
@@ -162,7 +162,7 @@ static void pushed(void *arg, bd_message *response, const braid_status *from)
     // A step that is over there has failed there, and that task says so, or needs the tensor no more.
     if (st->code && !(st->code == BRAID_ABORTED && st->derived)) fail(o, st);
     free_items(p->items);
-    bd_recycled_free(p);
+    bd_slab_free(p);
     count(o, -1);
     bd_outbox_unref(o);
 }
@@ -173,7 +173,7 @@ static void put_item(bd_outbox *o, item *i, uint32_t field, bd_wire_writer *out)
     bd_message_init(&message);
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, &message);
-    i->held = bd_tensor_answer_put(o->held_parts, o->step_id, &i->tensor, i->is_dead, &writer);
+    i->held = bd_recv_tensor_response_put(o->chunk_store, o->step_id, &i->tensor, i->is_dead, &writer);
     bd_wire_put_bytes(&writer, BD_PUSHED_KEY, i->key, i->key_len);
     bd_wire_writer_finish(&writer);
     bd_wire_put_message(out, field, &message);
@@ -181,7 +181,7 @@ static void put_item(bd_outbox *o, item *i, uint32_t field, bd_wire_writer *out)
 
 static void send_items(bd_outbox *o, const bd_peer *peer, item *items)
 {
-    push *p = bd_recycled_raw(sizeof *p);
+    push *p = bd_slab_alloc_raw(sizeof *p);
     *p = (push){o, peer, items};
     bd_outbox_ref(o);
     count(o, +1);
@@ -214,7 +214,7 @@ void bd_outbox_flush(bd_outbox *o)
 void bd_outbox_put(bd_outbox *o, const bd_peer *peer, const bd_rendezvous_key *key,
                    const braid_tensor *tensor, bool is_dead)
 {
-    item *i = bd_recycled_raw(sizeof *i + key->len + 1);
+    item *i = bd_slab_alloc_raw(sizeof *i + key->len + 1);
     *i = (item){.peer = peer, .is_dead = is_dead, .key_len = key->len};
     bd_tensor_ref(&i->tensor, tensor);
     memcpy(i->key, key->text, key->len + 1);
@@ -235,7 +235,7 @@ void bd_outbox_give(bd_outbox *o, const bd_peer *peer, bd_wire_writer *out)
     item *given = NULL, **end = &given;
     for (item **at = &o->first; *at;) {
         item *i = *at;
-        if (i->peer == peer && (i->is_dead || !bd_tensor_has_parts(&i->tensor))) {
+        if (i->peer == peer && (i->is_dead || !bd_tensor_is_chunked(&i->tensor))) {
             *at = i->next;
             i->next = NULL;
             *end = i;
@@ -275,10 +275,10 @@ void bd_outbox_abort(bd_outbox *o, const braid_status *why)
 
 bd_outbox *bd_outbox_new(const bd_outbox_options *options)
 {
-    bd_outbox *o = bd_recycled(sizeof *o);
+    bd_outbox *o = bd_slab_alloc(sizeof *o);
     atomic_init(&o->refs, 1);
     o->step_id = options->step_id;
-    o->held_parts = options->held_parts;
+    o->chunk_store = options->chunk_store;
     o->refused = bd_rendezvous_ref(options->refused);
     o->execution = bd_cancellation_ref(options->cancellation);
     o->pushes = bd_cancellation_new(options->cancellation);
@@ -301,5 +301,5 @@ void bd_outbox_unref(bd_outbox *o)
     bd_cancellation_unref(o->execution);
     bd_status_fini(&o->st);
     bd_mutex_fini(&o->mu);
-    bd_recycled_free(o);
+    bd_slab_free(o);
 }

@@ -7,8 +7,8 @@
 #ifndef BD_CLUSTER_WORKER_OUTBOX_H
 #define BD_CLUSTER_WORKER_OUTBOX_H
 
-#include "cluster/rpc/tensor_chunks.h"
 #include "cluster/rpc/peers.h"
+#include "cluster/rpc/tensor_chunks.h"
 #include "op/rendezvous.h"
 
 // Fields that TensorFlow does not have, and ignores: of GetStatusResponse, RunGraphRequest and RunGraphResponse. The last one is a
@@ -24,8 +24,8 @@
 
 typedef struct bd_outbox_options {
     int64_t step_id;
-    bd_held_parts *held_parts; // for large tensors
-    bd_rendezvous *refused;    // where a tensor that is refused waits to be asked for; a reference is taken
+    bd_chunk_store *chunk_store; // for large tensors
+    bd_rendezvous *refused;      // where a tensor that is refused waits to be asked for; a reference is taken
     // Of the execution: ends pushes, and is cancelled when one fails; a reference is taken.
     bd_cancellation *cancellation;
 } bd_outbox_options;

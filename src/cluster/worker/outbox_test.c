@@ -2,8 +2,9 @@
 // labels: concurrent
 #include "base/alloc.h"
 #include "base/thread.h"
-#include "cluster/worker/outbox.h"
 #include "cluster/rpc/recv_tensor_response.h"
+#include "cluster/worker/outbox.h"
+#include "cluster/worker/remote_worker.h"
 #include "runtime/local_rendezvous.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +48,7 @@ typedef struct fixture {
     bd_peers peers;
     receiver receivers[2];
     const bd_peer *to[2];
-    bd_held_parts *held;
+    bd_chunk_store *held;
     bd_rendezvous *local;
     bd_cancellation *execution;
     bd_outbox *outbox;
@@ -60,18 +61,18 @@ typedef struct fixture {
 static void note_pushed(receiver *r, bd_wire_reader in)
 {
     BD_STATUS(st);
-    bd_tensor_answer a;
+    bd_recv_tensor_response a;
     char key[200] = "";
-    assert_int_equal(bd_tensor_answer_read(in, &a, st), BRAID_OK);
+    assert_int_equal(bd_recv_tensor_response_read(in, &a, st), BRAID_OK);
     assert_true(a.key.left < sizeof key);
     const size_t len = a.key.left;
     bd_wire_get_raw(&a.key, key, len);
-    bd_rendezvous_key_parts parts;
-    assert_int_equal(bd_rendezvous_key_parse(key, len, &parts, st), BRAID_OK);
+    bd_rendezvous_parsed_key parsed;
+    assert_int_equal(bd_rendezvous_key_parse(key, len, &parsed, st), BRAID_OK);
     const size_t at = strlen(r->got);
-    const int value = a.is_dead ? -1 : a.has_parts ? -2 : (int)*bd_tensor_f32(&a.tensor);
-    snprintf(r->got + at, sizeof r->got - at, "%.*s=%d ", (int)parts.edge_len, parts.edge, value);
-    bd_tensor_answer_fini(&a);
+    const int value = a.is_dead ? -1 : a.has_chunks ? -2 : (int)*bd_tensor_f32(&a.tensor);
+    snprintf(r->got + at, sizeof r->got - at, "%.*s=%d ", (int)parsed.edge_len, parsed.edge, value);
+    bd_recv_tensor_response_fini(&a);
 }
 
 static void give_up(void *arg, bool cancelled)
@@ -142,13 +143,14 @@ static int set_up(void **state)
     f->network = bd_inprocess_transport_new(NULL, NULL, st);
     f->cluster = braid_cluster_from_hosts("a:1", "b:1,c:1", st);
     bd_peers_init(&f->peers, f->cluster, "ps", 0, f->network, f->timers);
+    bd_remote_workers_new(&f->peers);
     start_receiver(f, 0, "b:1", "/job:worker/replica:0/task:0");
     start_receiver(f, 1, "c:1", "/job:worker/replica:0/task:1");
-    f->held = bd_held_parts_new(f->timers, HELD_MAX);
+    f->held = bd_chunk_store_new(f->timers, HELD_MAX);
     f->local = bd_local_rendezvous_new();
     f->execution = bd_cancellation_new(NULL);
     f->outbox = bd_outbox_new(&(bd_outbox_options){
-        .step_id = STEP, .held_parts = f->held, .refused = f->local, .cancellation = f->execution});
+        .step_id = STEP, .chunk_store = f->held, .refused = f->local, .cancellation = f->execution});
     bd_event_init(&f->has_ended);
     *state = f;
     return 0;
@@ -166,7 +168,8 @@ static int tear_down(void **state)
         f->network->listener_stop(f->receivers[i].listener, 0);
         f->network->listener_free(f->receivers[i].listener);
     }
-    bd_held_parts_free(f->held);
+    bd_chunk_store_free(f->held);
+    bd_remote_workers_free(&f->peers);
     bd_peers_fini(&f->peers);
     bd_timers_free(f->timers);
     f->network->free(f->network);

@@ -6,15 +6,15 @@
 #include "base/slab.h"
 #include "base/timer.h"
 #include "base/wire.h"
-#include "cluster/spec/graph_options.h"
-#include "cluster/worker/local_worker.h"
 #include "cluster/rpc/methods.h"
-#include "cluster/worker/outbox.h"
-#include "cluster/rpc/tensor_chunks.h"
 #include "cluster/rpc/peers.h"
+#include "cluster/rpc/recv_tensor_response.h"
 #include "cluster/rpc/request_id.h"
 #include "cluster/rpc/rpc.h"
-#include "cluster/rpc/recv_tensor_response.h"
+#include "cluster/rpc/tensor_chunks.h"
+#include "cluster/spec/graph_options.h"
+#include "cluster/worker/local_worker.h"
+#include "cluster/worker/outbox.h"
 #include "proto/pack.h"
 #include "tensor/named_tensor.h"
 #include "tensorflow/core/protobuf/worker.pb-c.h"
@@ -41,7 +41,7 @@ typedef struct pending {
 
 static pending *pending_new(const bd_peer *peer, const char *method, void *arg)
 {
-    pending *p = bd_recycled(sizeof *p);
+    pending *p = bd_slab_alloc(sizeof *p);
     p->peer = peer;
     p->method = method;
     p->arg = arg;
@@ -71,7 +71,7 @@ static void simple_done(void *arg, bd_message *response, const braid_status *fro
     BD_STATUS(st);
     if (from->code) explain(p, from, st);
     if (p->fn.done) p->fn.done(p->arg, st);
-    bd_recycled_free(p);
+    bd_slab_free(p);
 }
 
 static void start_simple(bd_worker *w, const char *method, const ProtobufCMessage *request,
@@ -175,7 +175,7 @@ static void status_done(void *arg, bd_message *response, const braid_status *fro
         give_devices(p, message);
     else
         p->fn.devices(p->arg, NULL, 0, st);
-    bd_recycled_free(p);
+    bd_slab_free(p);
 }
 
 static void get_status(bd_worker *w, bool wait, bd_cancellation *cancellation, bd_worker_devices_fn fn,
@@ -204,7 +204,7 @@ static void register_done(void *arg, bd_message *response, const braid_status *f
     else
         message = unpack(p, &tensorflow__register_graph_response__descriptor, response, arena, st);
     p->fn.graph(p->arg, message ? message->graph_handle : NULL, st);
-    bd_recycled_free(p);
+    bd_slab_free(p);
 }
 
 static void register_graph(bd_worker *w, const char *session_handle, braid_graph *graph,
@@ -386,7 +386,7 @@ static void running_unref(running *r)
     if (atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) != 1) return;
     bd_cancellation_unref(r->caller);
     bd_cancellation_unref(r->call);
-    bd_recycled_free(r);
+    bd_slab_free(r);
 }
 
 static void grace_is_over(void *arg)
@@ -438,7 +438,7 @@ static void run_graph(bd_worker *w, bd_run_graph *run, bd_cancellation *cancella
                       void *arg)
 {
     const bd_peer *peer = BD_CONTAINER_OF(w, remote_worker, base)->peer;
-    running *r = bd_recycled(sizeof *r);
+    running *r = bd_slab_alloc(sizeof *r);
     *r = (running){.peer = peer, .run = run, .fn = fn, .arg = arg, .step_id = run->step_id};
     r->caller = bd_cancellation_ref(cancellation);
     r->call = bd_cancellation_new(NULL);
@@ -466,18 +466,18 @@ static void recv_done(void *arg, bd_message *response, const braid_status *from)
 {
     pending *p = arg;
     BD_STATUS(st);
-    bd_tensor_answer answer = {0};
+    bd_recv_tensor_response answer = {0};
     if (from->code)
         explain(p, from, st);
-    else if (bd_tensor_answer_read(bd_wire_reader_of(response), &answer, st))
+    else if (bd_recv_tensor_response_read(bd_wire_reader_of(response), &answer, st))
         bd_status_prefix(st, "%s: the answer of RecvTensor: ", p->peer->label);
-    if (!st->code && answer.has_parts)
-        bd_fetch_parts(p->peer, &answer.parts, &answer.first_part, p->cancellation, p->fn.recv, p->arg);
+    if (!st->code && answer.has_chunks)
+        bd_fetch_chunks(p->peer, &answer.chunks, &answer.first_chunk, p->cancellation, p->fn.recv, p->arg);
     else
         p->fn.recv(p->arg, &answer.tensor, answer.is_dead, st);
-    bd_tensor_answer_fini(&answer);
+    bd_recv_tensor_response_fini(&answer);
     bd_cancellation_unref(p->cancellation);
-    bd_recycled_free(p);
+    bd_slab_free(p);
 }
 
 void bd_remote_recv_tensor(const bd_peer *peer, int64_t step_id, const bd_rendezvous_key *key,
@@ -497,12 +497,12 @@ void bd_remote_recv_tensor(const bd_peer *peer, int64_t step_id, const bd_rendez
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, &message);
     bd_proto_pack(&request.base, &writer);
-    bd_wire_put_uint(&writer, BD_RECV_TAKES_PARTS, 1);
+    bd_wire_put_uint(&writer, BD_RECV_TAKES_CHUNKS, 1);
     bd_wire_writer_finish(&writer);
     bd_rpc_start(&options, &message, recv_done, p);
 }
 
-bd_worker *bd_remote_worker_new(const bd_peer *peer)
+static bd_worker *worker_new(const bd_peer *peer)
 {
     static const bd_worker_ops ops = {
         .get_status = get_status,
@@ -520,7 +520,17 @@ bd_worker *bd_remote_worker_new(const bd_peer *peer)
     return &w->base;
 }
 
-void bd_remote_worker_free(bd_worker *w)
+void bd_remote_workers_new(bd_peers *peers)
 {
-    if (w) bd_free(BD_CONTAINER_OF(w, remote_worker, base));
+    for (int i = 0; i < peers->count; i++)
+        if (!peers->items[i].is_self) peers->items[i].worker = worker_new(&peers->items[i]);
+}
+
+void bd_remote_workers_free(bd_peers *peers)
+{
+    for (int i = 0; i < peers->count; i++) {
+        bd_peer *p = &peers->items[i];
+        if (!p->is_self && p->worker) bd_free(BD_CONTAINER_OF(p->worker, remote_worker, base));
+        p->worker = NULL;
+    }
 }

@@ -6,10 +6,12 @@
 #include "op/rendezvous.h"
 
 struct bd_peer;
+struct bd_peers;
 
-// `peer` outlives it. Freed after its transport is gone.
-bd_worker *bd_remote_worker_new(const struct bd_peer *peer);
-void bd_remote_worker_free(bd_worker *w);
+// Sets the worker of each peer but the server's own task. `peers` outlive the workers.
+void bd_remote_workers_new(struct bd_peers *peers);
+// After bd_peers_close, before bd_peers_fini.
+void bd_remote_workers_free(struct bd_peers *peers);
 
 // Asks for a tensor that the task sends in a step. Aborted when that step is over there, or the device is
 // another one by now.

@@ -3,11 +3,11 @@
 // States of a step:
 //   early    a RecvTensor or a pushed tensor came before any RunGraph. At most STEPS_EARLY_MAX, the oldest goes; for at most
 //            EARLY_NS; with at most EARLY_RECVS_MAX receives, as many pushes and EARLY_BYTES_MAX of tensors in all.
-//   running  bd_steps_begin: RunGraphs in progress.
+//   running  bd_step_table_begin: RunGraphs in progress.
 //   done     all of them have ended; other tasks may still fetch what was sent here. At most STEPS_DONE_MAX,
 //            the oldest goes: a master that dies before its CleanupGraph leaves no more behind, and nothing when
-//            its sessions go (bd_steps_forget).
-//   over     all of them succeeded and what they sent is received, bd_steps_cleanup, or one of the
+//            its sessions go (bd_step_table_forget).
+//   over     all of them succeeded and what they sent is received, bd_step_table_cleanup, or one of the
 //            limits: the rendezvous is aborted, the step gone from the table, its number in a bounded memory, so that
 //            whoever comes late is told so instead of waiting for what never comes.
 //
@@ -51,7 +51,7 @@ typedef struct list {
     int count;
 } list;
 
-struct bd_steps {
+struct bd_step_table {
     const bd_peers *peers;
     bd_timers *timers;
     bd_mutex mu;
@@ -88,7 +88,7 @@ static void take_off(list *l, entry *e)
 
 // ---- The table ----
 
-static void remember_over_locked(bd_steps *s, int64_t id)
+static void remember_over_locked(bd_step_table *s, int64_t id)
 {
     int64_t *slot = &s->over_ring[s->over_next];
     if (s->over_count == STEPS_OVER_REMEMBERED)
@@ -101,7 +101,7 @@ static void remember_over_locked(bd_steps *s, int64_t id)
 }
 
 // The step is not early any more.
-static void leave_early_locked(bd_steps *s, entry *e)
+static void leave_early_locked(bd_step_table *s, entry *e)
 {
     take_off(&s->early, e);
     s->early_pushes -= e->early_pushes;
@@ -111,7 +111,7 @@ static void leave_early_locked(bd_steps *s, entry *e)
 }
 
 // Takes the step out of the table; the caller ends the entry with end_entry, without the lock.
-static entry *take_out_locked(bd_steps *s, entry *e)
+static entry *take_out_locked(bd_step_table *s, entry *e)
 {
     bd_imap_remove(&s->by_id, (uint64_t)e->id);
     if (!e->has_begun)
@@ -132,12 +132,12 @@ static void end_entry(entry *e, braid_code code, const char *text)
     e->rendezvous->ops->abort(e->rendezvous, why);
     bd_cancellation_unref(e->cancellation);
     bd_rendezvous_unref(e->rendezvous);
-    bd_recycled_free(e);
+    bd_slab_free(e);
 }
 
 static void late(void *arg);
 
-static void arm_timer_locked(bd_steps *s)
+static void arm_timer_locked(bd_step_table *s)
 {
     if (s->timer || !s->early.first) return;
     s->timer = bd_timer_add(s->timers, s->early.first->created_ns + EARLY_NS, late, s);
@@ -145,14 +145,15 @@ static void arm_timer_locked(bd_steps *s)
 
 static void late(void *arg)
 {
-    bd_steps *s = arg;
+    bd_step_table *s = arg;
     for (;;) {
         entry *e = NULL;
         bd_mutex_lock(&s->mu);
         if (s->early.first && s->early.first->created_ns + EARLY_NS <= bd_now_ns()) {
             e = take_out_locked(s, s->early.first);
         } else {
-            s->timer = 0; // nothing more to do: until here bd_steps_free waits for the end of this function
+            s->timer =
+                0; // nothing more to do: until here bd_step_table_free waits for the end of this function
             if (!s->closed.code) arm_timer_locked(s);
         }
         bd_mutex_unlock(&s->mu);
@@ -164,7 +165,7 @@ static void late(void *arg)
 
 // The entry of a step, made if need be (early, but for the caller to begin it at once); NULL with an error
 // when the step is over.
-static entry *find_or_add_locked(bd_steps *s, int64_t id, braid_status *st)
+static entry *find_or_add_locked(bd_step_table *s, int64_t id, braid_status *st)
 {
     if (s->closed.code) {
         bd_status_copy(st, &s->closed);
@@ -177,17 +178,17 @@ static entry *find_or_add_locked(bd_steps *s, int64_t id, braid_status *st)
         st->derived = true;
         return NULL;
     }
-    e = bd_recycled(sizeof *e);
+    e = bd_slab_alloc(sizeof *e);
     e->id = id;
-    e->rendezvous = bd_step_rendezvous_new(id, s->peers);
+    e->rendezvous = bd_remote_rendezvous_new(id, s->peers);
     e->created_ns = bd_now_ns();
     bd_imap_put(&s->by_id, (uint64_t)id, e);
     append(&s->early, e);
     return e;
 }
 
-braid_code bd_steps_begin(bd_steps *s, int64_t step_id, const void *session, bd_rendezvous **rendezvous,
-                          bd_cancellation **cancellation, braid_status *st)
+braid_code bd_step_table_begin(bd_step_table *s, int64_t step_id, const void *session,
+                               bd_rendezvous **rendezvous, bd_cancellation **cancellation, braid_status *st)
 {
     bd_mutex_lock(&s->mu);
     entry *e = find_or_add_locked(s, step_id, st);
@@ -208,14 +209,14 @@ braid_code bd_steps_begin(bd_steps *s, int64_t step_id, const void *session, bd_
 }
 
 // Takes a step out that ends by itself and has nothing left; the caller ends the entry.
-static entry *take_if_drained_locked(bd_steps *s, entry *e)
+static entry *take_if_drained_locked(bd_step_table *s, entry *e)
 {
     const bool is_drained =
-        e->has_begun && e->running == 0 && e->ends_by_itself && bd_step_rendezvous_is_empty(e->rendezvous);
+        e->has_begun && e->running == 0 && e->ends_by_itself && bd_remote_rendezvous_is_empty(e->rendezvous);
     return is_drained ? take_out_locked(s, e) : NULL;
 }
 
-void bd_steps_end(bd_steps *s, int64_t step_id, bool succeeded)
+void bd_step_table_end(bd_step_table *s, int64_t step_id, bool succeeded)
 {
     entry *dropped = NULL, *over = NULL;
     bd_mutex_lock(&s->mu);
@@ -233,7 +234,7 @@ void bd_steps_end(bd_steps *s, int64_t step_id, bool succeeded)
 
 // A receive of another task: holds the rendezvous until it has ended.
 typedef struct holding_recv {
-    bd_steps *steps;
+    bd_step_table *steps;
     int64_t step_id;
     bool is_early;
     bd_rendezvous *rendezvous;
@@ -243,7 +244,7 @@ typedef struct holding_recv {
 
 static void leave(const holding_recv *in)
 {
-    bd_steps *s = in->steps;
+    bd_step_table *s = in->steps;
     bd_mutex_lock(&s->mu);
     if (in->is_early) s->early_recvs--;
     entry *e = bd_imap_get(&s->by_id, (uint64_t)in->step_id);
@@ -258,11 +259,11 @@ static void holding_done(void *arg, braid_tensor *tensor, bool is_dead, const br
     leave(in); // before the answer, after which the steps may be freed
     in->fn(in->arg, tensor, is_dead, st);
     bd_rendezvous_unref(in->rendezvous);
-    bd_recycled_free(in);
+    bd_slab_free(in);
 }
 
 // The entry of a step that has not begun; NULL with an error. *dropped goes to end_entry.
-static entry *find_early_locked(bd_steps *s, int64_t step_id, entry **dropped, braid_status *st)
+static entry *find_early_locked(bd_step_table *s, int64_t step_id, entry **dropped, braid_status *st)
 {
     entry *e = find_or_add_locked(s, step_id, st);
     if (!e) return NULL;
@@ -272,7 +273,7 @@ static entry *find_early_locked(bd_steps *s, int64_t step_id, entry **dropped, b
 }
 
 // The entry that a receive goes to, counted when it is early; NULL with an error. *dropped goes to end_entry.
-static entry *enter_locked(bd_steps *s, int64_t step_id, entry **dropped, braid_status *st)
+static entry *enter_locked(bd_step_table *s, int64_t step_id, entry **dropped, braid_status *st)
 {
     *dropped = NULL;
     entry *e = bd_imap_get(&s->by_id, (uint64_t)step_id);
@@ -288,7 +289,8 @@ static entry *enter_locked(bd_steps *s, int64_t step_id, entry **dropped, braid_
     return e;
 }
 
-void bd_steps_recv(bd_steps *s, int64_t step_id, const bd_rendezvous_key *key, bd_recv_fn fn, void *arg)
+void bd_step_table_recv(bd_step_table *s, int64_t step_id, const bd_rendezvous_key *key, bd_recv_fn fn,
+                        void *arg)
 {
     BD_STATUS(st);
     entry *dropped;
@@ -296,13 +298,13 @@ void bd_steps_recv(bd_steps *s, int64_t step_id, const bd_rendezvous_key *key, b
     bd_mutex_lock(&s->mu);
     const entry *e = enter_locked(s, step_id, &dropped, st);
     if (e) {
-        in = bd_recycled_raw(sizeof *in);
+        in = bd_slab_alloc_raw(sizeof *in);
         *in = (holding_recv){s, step_id, !e->has_begun, bd_rendezvous_ref(e->rendezvous), fn, arg};
     }
     bd_mutex_unlock(&s->mu);
     end_entry(dropped, BRAID_RESOURCE_EXHAUSTED, "was dropped: too many steps wait for their beginning");
     if (in) {
-        bd_step_rendezvous_recv_local(in->rendezvous, key, holding_done, in);
+        bd_remote_rendezvous_recv_local(in->rendezvous, key, holding_done, in);
     } else {
         braid_tensor none = {0};
         fn(arg, &none, false, st);
@@ -321,11 +323,12 @@ static size_t memory_of(const braid_tensor *t)
 }
 
 // Counts a tensor of an early step; refuses it when there is no room, or when it would have to be fetched.
-static void count_early_locked(bd_steps *s, entry *e, const bd_tensor_answer *answer, bool *is_refused)
+static void count_early_locked(bd_step_table *s, entry *e, const bd_recv_tensor_response *answer,
+                               bool *is_refused)
 {
     const size_t bytes = memory_of(&answer->tensor);
     const size_t left = s->early_bytes < EARLY_BYTES_MAX ? EARLY_BYTES_MAX - s->early_bytes : 0;
-    if (is_refused) *is_refused = answer->has_parts || bytes > left;
+    if (is_refused) *is_refused = answer->has_chunks || bytes > left;
     e->early_pushes++;
     s->early_pushes++;
     if (is_refused && *is_refused) return;
@@ -334,8 +337,9 @@ static void count_early_locked(bd_steps *s, entry *e, const bd_tensor_answer *an
 }
 
 // The rendezvous (a reference) that a tensor goes to; NULL: nobody waits for it any more, or an error. *dropped goes to end_entry.
-static bd_rendezvous *make_room_locked(bd_steps *s, int64_t step_id, const bd_tensor_answer *answer,
-                                       bool *is_refused, entry **dropped, braid_status *st)
+static bd_rendezvous *make_room_locked(bd_step_table *s, int64_t step_id,
+                                       const bd_recv_tensor_response *answer, bool *is_refused,
+                                       entry **dropped, braid_status *st)
 {
     entry *e = bd_imap_get(&s->by_id, (uint64_t)step_id);
     if (e && e->has_begun) return e->running ? bd_rendezvous_ref(e->rendezvous) : NULL;
@@ -351,8 +355,9 @@ static bd_rendezvous *make_room_locked(bd_steps *s, int64_t step_id, const bd_te
     return bd_rendezvous_ref(e->rendezvous);
 }
 
-braid_code bd_steps_push(bd_steps *s, int64_t step_id, const bd_peer *peer, const bd_rendezvous_key *key,
-                         bd_tensor_answer *answer, bool *is_refused, braid_status *st)
+braid_code bd_step_table_push(bd_step_table *s, int64_t step_id, const bd_peer *peer,
+                              const bd_rendezvous_key *key, bd_recv_tensor_response *answer, bool *is_refused,
+                              braid_status *st)
 {
     entry *dropped = NULL;
     if (is_refused) *is_refused = false;
@@ -363,18 +368,18 @@ braid_code bd_steps_push(bd_steps *s, int64_t step_id, const bd_peer *peer, cons
     if (!r) return st->code;
     const braid_tensor none = {0};
     if (is_refused && *is_refused)
-        bd_step_rendezvous_arrive(r, key, &none, false, st);
-    else if (answer->has_parts)
-        bd_step_rendezvous_arrive_in_parts(r, peer, key, answer);
+        bd_remote_rendezvous_arrive(r, key, &none, false, st);
+    else if (answer->has_chunks)
+        bd_remote_rendezvous_arrive_in_chunks(r, peer, key, answer);
     else
-        bd_step_rendezvous_arrive(r, key, &answer->tensor, answer->is_dead, st);
+        bd_remote_rendezvous_arrive(r, key, &answer->tensor, answer->is_dead, st);
     bd_rendezvous_unref(r);
     return st->code;
 }
 
 // ---- The end of steps ----
 
-void bd_steps_cleanup(bd_steps *s, int64_t step_id)
+void bd_step_table_cleanup(bd_step_table *s, int64_t step_id)
 {
     bd_mutex_lock(&s->mu);
     entry *e = bd_imap_get(&s->by_id, (uint64_t)step_id);
@@ -387,7 +392,7 @@ void bd_steps_cleanup(bd_steps *s, int64_t step_id)
 }
 
 // One that is done is taken out; those that run are marked.
-static entry *take_forgotten_locked(bd_steps *s, const void *session)
+static entry *take_forgotten_locked(bd_step_table *s, const void *session)
 {
     size_t pos = 0;
     void *found;
@@ -400,7 +405,7 @@ static entry *take_forgotten_locked(bd_steps *s, const void *session)
     return NULL;
 }
 
-void bd_steps_forget(bd_steps *s, const void *session)
+void bd_step_table_forget(bd_step_table *s, const void *session)
 {
     entry *over;
     do {
@@ -411,7 +416,7 @@ void bd_steps_forget(bd_steps *s, const void *session)
     } while (over);
 }
 
-void bd_steps_close(bd_steps *s, const braid_status *why)
+void bd_step_table_close(bd_step_table *s, const braid_status *why)
 {
     bd_mutex_lock(&s->mu);
     if (!s->closed.code) bd_status_copy(&s->closed, why);
@@ -427,16 +432,16 @@ void bd_steps_close(bd_steps *s, const braid_status *why)
     }
 }
 
-bd_steps *bd_steps_new(const bd_peers *peers, bd_timers *timers)
+bd_step_table *bd_step_table_new(const bd_peers *peers, bd_timers *timers)
 {
-    bd_steps *s = bd_calloc(1, sizeof *s);
+    bd_step_table *s = bd_calloc(1, sizeof *s);
     s->peers = peers;
     s->timers = timers;
     bd_mutex_init(&s->mu);
     return s;
 }
 
-void bd_steps_free(bd_steps *s)
+void bd_step_table_free(bd_step_table *s)
 {
     if (!s) return;
     bd_mutex_lock(&s->mu);

@@ -7,40 +7,42 @@
 #include "cluster/rpc/recv_tensor_response.h"
 #include "op/rendezvous.h"
 
-typedef struct bd_steps bd_steps;
+typedef struct bd_step_table bd_step_table;
 
 // `peers` and `timers` outlive it.
-bd_steps *bd_steps_new(const bd_peers *peers, bd_timers *timers);
-// After bd_steps_close; nothing else may be going on.
-void bd_steps_free(bd_steps *s);
+bd_step_table *bd_step_table_new(const bd_peers *peers, bd_timers *timers);
+// After bd_step_table_close; nothing else may be going on.
+void bd_step_table_free(bd_step_table *s);
 
 // A graph of the step is about to run: *rendezvous is the step's, *cancellation is cancelled when the step is
-// cleaned up while it runs; both are references. `session` tells sessions apart, for bd_steps_forget. Aborted when
+// cleaned up while it runs; both are references. `session` tells sessions apart, for bd_step_table_forget. Aborted when
 // the step is over.
-braid_code bd_steps_begin(bd_steps *s, int64_t step_id, const void *session, bd_rendezvous **rendezvous,
-                          bd_cancellation **cancellation, braid_status *st);
+braid_code bd_step_table_begin(bd_step_table *s, int64_t step_id, const void *session,
+                               bd_rendezvous **rendezvous, bd_cancellation **cancellation, braid_status *st);
 // It has run; once for each begin. After a success the step ends by itself when what was sent here has been
 // received.
-void bd_steps_end(bd_steps *s, int64_t step_id, bool succeeded);
+void bd_step_table_end(bd_step_table *s, int64_t step_id, bool succeeded);
 
 // Another task asks for a tensor: before the step begins here (it waits, within limits), while it runs, or
 // until it is cleaned up. Aborted when it is over. As bd_rendezvous_ops.recv.
-void bd_steps_recv(bd_steps *s, int64_t step_id, const bd_rendezvous_key *key, bd_recv_fn fn, void *arg);
+void bd_step_table_recv(bd_step_table *s, int64_t step_id, const bd_rendezvous_key *key, bd_recv_fn fn,
+                        void *arg);
 
 // Another task sends a tensor unasked (`answer`, read from its message): before the step begins here or while it runs. `peer` is the
 // task; *is_refused is set when there is no room for it before the step begins: then it is to be kept for RecvTensor. NULL: it is taken
 // in any case, since its sender keeps nothing. Dropped when the step has run. Aborted when it is over, ResourceExhausted when there is
 // not even room to note that it was refused.
-braid_code bd_steps_push(bd_steps *s, int64_t step_id, const bd_peer *peer, const bd_rendezvous_key *key,
-                         bd_tensor_answer *answer, bool *is_refused, braid_status *st);
+braid_code bd_step_table_push(bd_step_table *s, int64_t step_id, const bd_peer *peer,
+                              const bd_rendezvous_key *key, bd_recv_tensor_response *answer, bool *is_refused,
+                              braid_status *st);
 
 // The step is over: what still runs is cancelled, what waits is aborted, what nobody received is freed.
-void bd_steps_cleanup(bd_steps *s, int64_t step_id);
+void bd_step_table_cleanup(bd_step_table *s, int64_t step_id);
 
 // The session is gone: its steps are over when they have run.
-void bd_steps_forget(bd_steps *s, const void *session);
+void bd_step_table_forget(bd_step_table *s, const void *session);
 
 // Aborts all steps, those to come too, with `why`.
-void bd_steps_close(bd_steps *s, const braid_status *why);
+void bd_step_table_close(bd_step_table *s, const braid_status *why);
 
 #endif

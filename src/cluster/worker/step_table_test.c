@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "cluster/worker/remote_rendezvous.h"
+#include "cluster/worker/remote_worker.h"
 #include "cluster/worker/step_table.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +19,7 @@ typedef struct fixture {
     bd_transport *network;
     braid_cluster *cluster;
     bd_peers peers;
-    bd_steps *steps;
+    bd_step_table *steps;
 } fixture;
 
 static int set_up(void **state)
@@ -29,7 +30,8 @@ static int set_up(void **state)
     f->network = bd_inprocess_transport_new(NULL, NULL, st);
     f->cluster = braid_cluster_from_hosts("a:1", "b:1", st);
     bd_peers_init(&f->peers, f->cluster, "ps", 0, f->network, f->timers);
-    f->steps = bd_steps_new(&f->peers, f->timers);
+    bd_remote_workers_new(&f->peers);
+    f->steps = bd_step_table_new(&f->peers, f->timers);
     *state = f;
     return 0;
 }
@@ -39,9 +41,10 @@ static int tear_down(void **state)
     fixture *f = *state;
     BD_STATUS(why);
     bd_fail(why, BRAID_CANCELLED, "the test is over");
-    bd_steps_close(f->steps, why);
+    bd_step_table_close(f->steps, why);
     bd_peers_close(&f->peers);
-    bd_steps_free(f->steps);
+    bd_step_table_free(f->steps);
+    bd_remote_workers_free(&f->peers);
     bd_peers_fini(&f->peers);
     bd_timers_free(f->timers);
     f->network->free(f->network);
@@ -71,7 +74,7 @@ static void recv(fixture *f, int64_t step, const char *edge, received *r)
     *r = (received){0};
     char *text = bd_rendezvous_key_format(SELF, 1, OTHER, edge, 0, 0);
     const bd_rendezvous_key key = bd_rendezvous_key_of(text);
-    bd_steps_recv(f->steps, step, &key, receive, r);
+    bd_step_table_recv(f->steps, step, &key, receive, r);
     bd_free(text);
 }
 
@@ -99,13 +102,13 @@ static run begin(fixture *f, int64_t step)
 {
     BD_STATUS(st);
     run r;
-    assert_int_equal(bd_steps_begin(f->steps, step, f, &r.rendezvous, &r.cancellation, st), BRAID_OK);
+    assert_int_equal(bd_step_table_begin(f->steps, step, f, &r.rendezvous, &r.cancellation, st), BRAID_OK);
     return r;
 }
 
 static void end(fixture *f, int64_t step, run *r, bool succeeded)
 {
-    bd_steps_end(f->steps, step, succeeded);
+    bd_step_table_end(f->steps, step, succeeded);
     bd_rendezvous_unref(r->rendezvous);
     bd_cancellation_unref(r->cancellation);
 }
@@ -134,7 +137,7 @@ static void answer_recv(void *arg, bd_incoming *call)
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, &response);
     braid_tensor *t = braid_tensor_float(9);
-    bd_tensor_answer_put(NULL, 7, t, false, &writer);
+    bd_recv_tensor_response_put(NULL, 7, t, false, &writer);
     braid_tensor_free(t);
     bd_wire_writer_finish(&writer);
     bd_incoming_reply(call, &response, ok);
@@ -145,13 +148,13 @@ static char *pushed_key(const char *edge)
     return bd_rendezvous_key_format(OTHER, 1, SELF, edge, 0, 0);
 }
 
-static braid_code push_answer(fixture *f, int64_t step, const char *edge, bd_tensor_answer *answer,
+static braid_code push_answer(fixture *f, int64_t step, const char *edge, bd_recv_tensor_response *answer,
                               bool *is_refused, braid_status *st)
 {
     char *text = pushed_key(edge);
     const bd_rendezvous_key key = bd_rendezvous_key_of(text);
     const bd_peer *from = bd_peers_of_device(&f->peers, OTHER, strlen(OTHER));
-    const braid_code code = bd_steps_push(f->steps, step, from, &key, answer, is_refused, st);
+    const braid_code code = bd_step_table_push(f->steps, step, from, &key, answer, is_refused, st);
     bd_free(text);
     return code;
 }
@@ -159,13 +162,13 @@ static braid_code push_answer(fixture *f, int64_t step, const char *edge, bd_ten
 static braid_code push_tensor(fixture *f, int64_t step, const char *edge, const braid_tensor *t,
                               bool *is_refused, braid_status *st)
 {
-    bd_tensor_answer answer = {0};
+    bd_recv_tensor_response answer = {0};
     if (t)
         bd_tensor_ref(&answer.tensor, t);
     else
         answer.is_dead = true;
     const braid_code code = push_answer(f, step, edge, &answer, is_refused, st);
-    bd_tensor_answer_fini(&answer);
+    bd_recv_tensor_response_fini(&answer);
     return code;
 }
 
@@ -183,15 +186,16 @@ static void push_value(fixture *f, int64_t step, const char *edge, float value)
 static run begin_pushing(fixture *f, int64_t step)
 {
     run r = begin(f, step);
-    bd_outbox *o = bd_outbox_new(&(bd_outbox_options){
-        .step_id = step, .refused = bd_step_rendezvous_local(r.rendezvous), .cancellation = r.cancellation});
-    assert_true(bd_step_rendezvous_push(r.rendezvous, o));
-    assert_false(bd_step_rendezvous_push(r.rendezvous, o)); // a step has one
+    bd_outbox *o = bd_outbox_new(&(bd_outbox_options){.step_id = step,
+                                                      .refused = bd_remote_rendezvous_local(r.rendezvous),
+                                                      .cancellation = r.cancellation});
+    assert_true(bd_remote_rendezvous_push(r.rendezvous, o));
+    assert_false(bd_remote_rendezvous_push(r.rendezvous, o)); // a step has one
     bd_outbox_unref(o);
     return r;
 }
 
-static void await_pushed(const run *r, const char *edge, received *got)
+static void wait_notification_pushed(const run *r, const char *edge, received *got)
 {
     *got = (received){0};
     char *text = pushed_key(edge);
@@ -227,16 +231,16 @@ static void a_tensor_can_be_pushed_before_and_while_its_step_runs(void **state)
     push_value(f, 7, "a:0", 3);
     assert_int_equal(push_tensor(f, 7, "b:0", NULL, &is_refused, st), BRAID_OK);
     run r = begin_pushing(f, 7);
-    await_pushed(&r, "a:0", &early);
+    wait_notification_pushed(&r, "a:0", &early);
     assert_received(&early, 3);
-    await_pushed(&r, "b:0", &dead);
+    wait_notification_pushed(&r, "b:0", &dead);
     assert_received(&dead, -1);
-    await_pushed(&r, "c:0", &late);
+    wait_notification_pushed(&r, "c:0", &late);
     assert_int_equal(late.calls, 0);
     push_value(f, 7, "c:0", 4);
     assert_received(&late, 4);
-    await_pushed(&r, "never:0", &late);
-    bd_steps_cleanup(f->steps, 7);
+    wait_notification_pushed(&r, "never:0", &late);
+    bd_step_table_cleanup(f->steps, 7);
     assert_failed(&late, BRAID_ABORTED, "Step 7 is over");
     end(f, 7, &r, false);
 }
@@ -249,7 +253,7 @@ static void what_is_pushed_to_a_step_that_has_run_is_dropped(void **state)
     run r = begin_pushing(f, 7);
     end(f, 7, &r, false);
     push_value(f, 7, "a:0", 3);
-    bd_steps_cleanup(f->steps, 7);
+    bd_step_table_cleanup(f->steps, 7);
     assert_int_equal(push_tensor(f, 7, "b:0", NULL, &is_refused, st), BRAID_ABORTED);
     assert_true(st->derived); // of what ended the step
 }
@@ -275,13 +279,13 @@ static void a_refused_tensor_is_asked_for(void **state)
     assert_int_equal(f->network->listen(f->network, "b:1", answer_recv, &asked, &listener, &bound, st), 0);
     bd_free(bound);
     bool is_refused;
-    bd_tensor_answer in_parts = {.has_parts = true};
-    assert_int_equal(push_answer(f, 7, "a:0", &in_parts, &is_refused, st), BRAID_OK);
+    bd_recv_tensor_response in_chunks = {.has_chunks = true};
+    assert_int_equal(push_answer(f, 7, "a:0", &in_chunks, &is_refused, st), BRAID_OK);
     assert_true(is_refused);
     run r = begin_pushing(f, 7);
     assert_int_equal(asked, 0);
     received got;
-    await_pushed(&r, "a:0", &got);
+    wait_notification_pushed(&r, "a:0", &got);
     bd_rpc_count_wait(&f->peers.calls);
     assert_received(&got, 9);
     assert_int_equal(asked, 1);
@@ -309,7 +313,7 @@ static void what_is_pushed_early_has_a_limit(void **state)
     run r = begin_pushing(f, 7);
     assert_int_equal(push_tensor(f, 8, "d:0", small, &is_refused, st), BRAID_OK);
     assert_false(is_refused);
-    bd_steps_cleanup(f->steps, 8);
+    bd_step_table_cleanup(f->steps, 8);
     assert_int_equal(push_tensor(f, 9, "e:0", all, &is_refused, st), BRAID_OK);
     assert_false(is_refused);
     end(f, 7, &r, true);
@@ -346,7 +350,7 @@ static void tensors_that_are_pushed_early_are_counted(void **state)
     }
     assert_int_equal(push_tensor(f, 8, "a:0", NULL, &is_refused, st), BRAID_RESOURCE_EXHAUSTED);
     assert_non_null(strstr(st->message, "Step 8 has not begun on /job:ps/task:0 at a:1"));
-    bd_steps_cleanup(f->steps, 7);
+    bd_step_table_cleanup(f->steps, 7);
     braid_status_clear(st);
     assert_int_equal(push_tensor(f, 8, "a:0", NULL, &is_refused, st), BRAID_OK);
 }
@@ -392,7 +396,7 @@ static void steps_do_not_see_each_other(void **state)
     send_value(&r, "a:0", 3, false);
     assert_int_equal(a.calls, 0);
     end(f, 7, &r, false);
-    bd_steps_cleanup(f->steps, 8);
+    bd_step_table_cleanup(f->steps, 8);
     assert_failed(&a, BRAID_ABORTED, "Step 8 is over");
 }
 
@@ -407,7 +411,7 @@ static void a_failed_step_stays_until_it_is_cleaned_up(void **state)
     assert_received(&a, 3);
     recv(f, 7, "b:0", &a);
     assert_int_equal(a.calls, 0);
-    bd_steps_cleanup(f->steps, 7);
+    bd_step_table_cleanup(f->steps, 7);
     assert_failed(&a, BRAID_ABORTED, "Step 7 is over");
 }
 
@@ -420,10 +424,10 @@ static void the_steps_of_a_session_go_with_it_when_they_have_run(void **state)
     end(f, 7, &done, true);
     end(f, 9, &failed, false);
     int another;
-    bd_steps_forget(f->steps, &another);
+    bd_step_table_forget(f->steps, &another);
     recv(f, 9, "a:0", &a);
     assert_int_equal(a.calls, 0);
-    bd_steps_forget(f->steps, f);
+    bd_step_table_forget(f->steps, f);
     assert_failed(&a, BRAID_ABORTED, "Step 9 is over: its session is gone");
     recv(f, 7, "a:0", &a);
     assert_failed(&a, BRAID_ABORTED, "Step 7 is over");
@@ -439,13 +443,13 @@ static void cleaning_up_cancels_what_runs(void **state)
     received a;
     run r = begin(f, 7);
     recv(f, 7, "a:0", &a);
-    bd_steps_cleanup(f->steps, 7);
+    bd_step_table_cleanup(f->steps, 7);
     assert_true(bd_cancellation_is_cancelled(r.cancellation));
     assert_failed(&a, BRAID_ABORTED, "Step 7 is over");
     end(f, 7, &r, false);
     BD_STATUS(st);
     run again;
-    bd_steps_begin(f->steps, 7, f, &again.rendezvous, &again.cancellation, st);
+    bd_step_table_begin(f->steps, 7, f, &again.rendezvous, &again.cancellation, st);
     assert_int_equal(st->code, BRAID_ABORTED);
     assert_true(st->derived);
 }
@@ -453,10 +457,10 @@ static void cleaning_up_cancels_what_runs(void **state)
 static void a_step_that_was_cleaned_up_before_it_began_does_not_begin(void **state)
 {
     fixture *f = *state;
-    bd_steps_cleanup(f->steps, 7);
+    bd_step_table_cleanup(f->steps, 7);
     BD_STATUS(st);
     run r;
-    assert_int_equal(bd_steps_begin(f->steps, 7, f, &r.rendezvous, &r.cancellation, st), BRAID_ABORTED);
+    assert_int_equal(bd_step_table_begin(f->steps, 7, f, &r.rendezvous, &r.cancellation, st), BRAID_ABORTED);
 }
 
 static void several_graphs_of_a_step_share_it(void **state)
@@ -488,7 +492,7 @@ static void early_steps_are_bounded_the_oldest_goes(void **state)
     assert_int_equal(early[1].calls, 0);
     end(f, 5000, &r, true);
     for (int i = 1; i < MORE_THAN_ALLOWED; i++) {
-        bd_steps_cleanup(f->steps, i);
+        bd_step_table_cleanup(f->steps, i);
         assert_failed(&early[i], BRAID_ABORTED, "is over");
     }
     bd_free(early);
@@ -518,7 +522,7 @@ static void closing_ends_everything_and_refuses_what_comes(void **state)
     recv(f, 2, "a:0", &running);
     BD_STATUS(why);
     bd_fail(why, BRAID_ABORTED, "the server stops");
-    bd_steps_close(f->steps, why);
+    bd_step_table_close(f->steps, why);
     assert_failed(&early, BRAID_ABORTED, "the server stops");
     assert_failed(&running, BRAID_ABORTED, "the server stops");
     end(f, 2, &r, false);

@@ -84,7 +84,7 @@ static void end_if_over(partial *p)
     bd_imap_remove(&w->partial_runs, (uint64_t)p->step.id);
     bd_mutex_unlock(&w->mu);
     bd_cancellation_remove(p->step_cancellation, &p->step_hook);
-    bd_steps_end(w->steps, p->step.id, succeeded);
+    bd_step_table_end(w->steps, p->step.id, succeeded);
     bd_resources_clear(p->step.resources, p->container);
     partial_unref(p); // the table's
     bd_worker_count_running(w, -1);
@@ -110,7 +110,7 @@ static void call_end(call *c)
     const bool is_last = run->is_last_partial;
     c->fn(c->arg, &c->status);
     bd_status_fini(&c->status);
-    bd_recycled_free(c);
+    bd_slab_free(c);
     if (is_last) set_over(p);
     partial_unref(p);
 }
@@ -154,7 +154,7 @@ static void received(void *arg, braid_tensor *tensor, bool is_dead, const braid_
                 "The tensor returned for %s was not valid.  Retval[%d] does not have value",
                 c->run->recv_keys[r->index], r->index);
     if (!st->code) bd_tensor_move(&c->run->recvs[r->index], tensor);
-    bd_recycled_free(r);
+    bd_slab_free(r);
     leave_call(c, 1, st);
 }
 
@@ -183,10 +183,10 @@ static void receive_all(call *c)
     p->receiving += run->recv_count;
     bd_mutex_unlock(&p->mu);
     for (int i = 0; i < run->recv_count; i++) {
-        receiving *r = bd_recycled_raw(sizeof *r);
+        receiving *r = bd_slab_alloc_raw(sizeof *r);
         *r = (receiving){c, i};
         const bd_rendezvous_key key = bd_rendezvous_key_of(run->recv_keys[i]);
-        bd_step_rendezvous_recv_local(p->rendezvous, &key, received, r);
+        bd_remote_rendezvous_recv_local(p->rendezvous, &key, received, r);
     }
     end_vain_receives(p);
     BD_STATUS(ok);
@@ -203,7 +203,7 @@ static braid_code feed_all(const call *c, braid_status *st)
     const bd_run_graph *run = c->run;
     for (int i = 0; !st->code && i < run->send_count; i++) {
         const bd_rendezvous_key key = bd_rendezvous_key_of(run->sends[i].key);
-        bd_step_rendezvous_feed(c->p->rendezvous, &key, run->sends[i].tensor, st);
+        bd_remote_rendezvous_feed(c->p->rendezvous, &key, run->sends[i].tensor, st);
     }
     return st->code;
 }
@@ -245,7 +245,7 @@ static void run_plan(void *arg)
 static void begin_plan(partial *p)
 {
     atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
-    if (!bd_pool_submit(p->w->device->pool, run_plan, p)) run_plan(p);
+    if (!bd_thread_pool_submit(p->w->device->pool, run_plan, p)) run_plan(p);
 }
 
 // ---- The table ----
@@ -280,7 +280,7 @@ static partial *partial_new(bd_local_worker *w, const bd_run_graph *run, braid_s
     bd_rendezvous *rendezvous = NULL;
     bd_cancellation *step_cancellation = NULL;
     if (bd_worker_graph_find(w, run->session_handle, run->graph_handle, &graph, st) ||
-        bd_steps_begin(w->steps, run->step_id, graph->session, &rendezvous, &step_cancellation, st)) {
+        bd_step_table_begin(w->steps, run->step_id, graph->session, &rendezvous, &step_cancellation, st)) {
         bd_worker_graph_unref(graph);
         return NULL;
     }
@@ -297,7 +297,7 @@ static partial *partial_new(bd_local_worker *w, const bd_run_graph *run, braid_s
         .resources = bd_worker_session_resources(w, graph->session),
         .container = bd_step_container(run->step_id, p->container),
         .pool = w->device->pool,
-        .blocking = w->device->blocking,
+        .io_pool = w->device->io_pool,
         .collectives = bd_task_collectives_base(w->collectives),
         .collective_leader = graph->session->owner.collective_leader,
         .functions = graph->functions,
@@ -319,7 +319,7 @@ static partial *find_or_begin(bd_local_worker *w, const bd_run_graph *run, braid
     if (!found) bd_imap_put(&w->partial_runs, (uint64_t)run->step_id, p);
     bd_mutex_unlock(&w->mu);
     if (found) { // another call was faster
-        bd_steps_end(w->steps, run->step_id, false);
+        bd_step_table_end(w->steps, run->step_id, false);
         partial_unref(p);
         partial_unref(p);
         return found;
@@ -343,7 +343,7 @@ void bd_worker_run_partial(bd_local_worker *w, bd_run_graph *run, bd_cancellatio
         fn(arg, st);
         return;
     }
-    call *c = bd_recycled(sizeof *c);
+    call *c = bd_slab_alloc(sizeof *c);
     *c = (call){.p = p, .run = run, .fn = fn, .arg = arg, .caller = cancellation};
     c->hook.fn = caller_cancelled;
     if (!bd_cancellation_add(cancellation, &c->hook)) {

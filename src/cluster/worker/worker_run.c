@@ -64,7 +64,7 @@ static braid_code fetch(bd_rendezvous *r, int64_t step, const char *text, braid_
     const bd_rendezvous_key key = bd_rendezvous_key_of(text);
     fetched f = {.to = to};
     bd_event_init(&f.has_come);
-    bd_step_rendezvous_recv_local(r, &key, store, &f);
+    bd_remote_rendezvous_recv_local(r, &key, store, &f);
     if (!bd_event_is_set(&f.has_come)) {
         bd_fail(st, BRAID_INTERNAL, "No node of the graph sends %s", text);
         abort_rendezvous(r, st);
@@ -122,18 +122,18 @@ static void execution_free(execution *e)
     bd_cancellation_unref(e->step_cancellation);
     bd_cancellation_unref(e->step.cancellation);
     bd_rendezvous_unref(e->rendezvous);
-    bd_step_stats_unref(e->step.stats);
+    bd_step_stats_collector_unref(e->step.stats);
     bd_worker_graph_unref(e->graph);
-    bd_recycled_free(e);
+    bd_slab_free(e);
 }
 
 static void end(execution *e, braid_status *st)
 {
     bd_local_worker *w = e->w;
     if (st->code) abort_rendezvous(e->rendezvous, st);
-    if (e->step.stats) bd_step_stats_write(e->step.stats, w->device->name, e->run->stats);
+    if (e->step.stats) bd_step_stats_proto_write(e->step.stats, w->device->name, e->run->stats);
     if (e->run->wants_partition_graphs) write_partition_graph(e);
-    bd_steps_end(w->steps, e->run->step_id, st->code == BRAID_OK);
+    bd_step_table_end(w->steps, e->run->step_id, st->code == BRAID_OK);
     e->run->ends_by_itself = st->code == BRAID_OK;
     bd_resources_clear(e->step.resources, e->container);
     const bd_worker_done_fn fn = e->fn;
@@ -187,11 +187,11 @@ static braid_code start_pushing(execution *e, braid_status *st)
 {
     e->outbox = bd_outbox_new(&(bd_outbox_options){
         .step_id = e->run->step_id,
-        .held_parts = e->w->held_parts,
-        .refused = bd_step_rendezvous_local(e->rendezvous),
+        .chunk_store = e->w->chunk_store,
+        .refused = bd_remote_rendezvous_local(e->rendezvous),
         .cancellation = e->step.cancellation,
     });
-    if (bd_step_rendezvous_push(e->rendezvous, e->outbox)) return BRAID_OK;
+    if (bd_remote_rendezvous_push(e->rendezvous, e->outbox)) return BRAID_OK;
     return bd_fail(st, BRAID_INVALID_ARGUMENT, "Step %lld runs on %s already", (long long)e->run->step_id,
                    e->w->peers->self->task);
 }
@@ -201,7 +201,7 @@ static braid_code feed_all(execution *e, braid_status *st)
     const bd_run_graph *run = e->run;
     for (int i = 0; i < run->send_count; i++) {
         const bd_rendezvous_key key = bd_rendezvous_key_of(run->sends[i].key);
-        const braid_code code = bd_step_rendezvous_feed(e->rendezvous, &key, run->sends[i].tensor, st);
+        const braid_code code = bd_remote_rendezvous_feed(e->rendezvous, &key, run->sends[i].tensor, st);
         if (code) return code;
     }
     return BRAID_OK;
@@ -225,14 +225,14 @@ static void run_plan(void *arg)
 static void begin(execution *e)
 {
     BD_STATUS(st);
-    bd_pool *pool = e->w->device->pool;
+    bd_thread_pool *pool = e->w->device->pool;
     if ((e->run->pushes && start_pushing(e, st)) || feed_all(e, st)) {
         plan_done(e, st);
     } else if (e->run->may_wait) {
         bd_plan_run_wait(e->graph->plan, &e->step, st);
         plan_done(e, st);
     } else if (atomic_load_explicit(&e->graph->held_ns, memory_order_relaxed) <= HELD_MAX_NS ||
-               !bd_pool_submit(pool, run_plan, e)) {
+               !bd_thread_pool_submit(pool, run_plan, e)) {
         run_plan(e);
     }
 }
@@ -250,13 +250,13 @@ void bd_worker_run_graph(bd_worker *base, bd_run_graph *run, bd_cancellation *ca
     bd_rendezvous *rendezvous = NULL;
     bd_cancellation *step_cancellation = NULL;
     if (bd_worker_graph_find(w, run->session_handle, run->graph_handle, &graph, st) ||
-        bd_steps_begin(w->steps, run->step_id, graph->session, &rendezvous, &step_cancellation, st)) {
+        bd_step_table_begin(w->steps, run->step_id, graph->session, &rendezvous, &step_cancellation, st)) {
         bd_worker_graph_unref(graph);
         fn(arg, st);
         return;
     }
     bd_worker_count_running(w, +1);
-    execution *e = bd_recycled(sizeof *e);
+    execution *e = bd_slab_alloc(sizeof *e);
     *e = (execution){.w = w, .graph = graph, .run = run, .rendezvous = rendezvous, .fn = fn, .arg = arg};
     e->step = (bd_step){
         .id = run->step_id,
@@ -265,8 +265,8 @@ void bd_worker_run_graph(bd_worker *base, bd_run_graph *run, bd_cancellation *ca
         .resources = bd_worker_session_resources(w, graph->session),
         .container = bd_step_container(run->step_id, e->container),
         .pool = w->device->pool,
-        .blocking = w->device->blocking,
-        .stats = run->wants_stats ? bd_step_stats_new() : NULL,
+        .io_pool = w->device->io_pool,
+        .stats = run->wants_stats ? bd_step_stats_collector_new() : NULL,
         .collectives = bd_task_collectives_base(w->collectives),
         .collective_leader = graph->session->owner.collective_leader,
         .functions = graph->functions,
@@ -277,6 +277,6 @@ void bd_worker_run_graph(bd_worker *base, bd_run_graph *run, bd_cancellation *ca
         bd_cancellation_status(step_cancellation, st);
         bd_cancellation_cancel(e->step.cancellation, st);
     }
-    if (e->step.stats) bd_step_rendezvous_trace(rendezvous, e->step.stats, w->device->name);
+    if (e->step.stats) bd_remote_rendezvous_trace(rendezvous, e->step.stats, w->device->name);
     begin(e);
 }

@@ -185,7 +185,7 @@ static void gradient_of_rows(bd_grad_ctx *c, braid_out shape)
     braid_out sizes[2] = {size, tail(g, shape)};
     braid_out values = bd_b2(g, "Reshape", "Reshape", c->output_grads[0], bd_grad_concat(g, sizes, 2, 0));
     c->input_grads[0] = values;
-    c->input_rows[0] = (bd_grad_rows){bd_b2(g, "Reshape", "Reshape", indices, size), shape};
+    c->input_rows[0] = (bd_indexed_slices){bd_b2(g, "Reshape", "Reshape", indices, size), shape};
 }
 
 static void gather_gradient(bd_grad_ctx *c)

@@ -78,7 +78,7 @@ static void scatter_gradient(bd_grad_ctx *c, braid_out indices, braid_out shape)
     braid_op_input(d, indices);
     braid_op_attr_int_list(d, "squeeze_dims", (int64_t[]){-1}, 1);
     c->input_grads[0] = c->output_grads[0];
-    c->input_rows[0] = (bd_grad_rows){braid_op_end_out(d), shape};
+    c->input_rows[0] = (bd_indexed_slices){braid_op_end_out(d), shape};
 }
 
 static void gather_nd_gradient(bd_grad_ctx *c)

@@ -12,10 +12,10 @@
 
 #define SPARE_MAX 16 // waiters kept: as many as steps usually wait at the same time
 
-void bd_wait_room_init(bd_wait_room *room, const bd_wait_kind *kind, bd_resource *owner)
+void bd_wait_queue_init(bd_wait_queue *wait_queue, const bd_wait_kind *kind, bd_resource *owner)
 {
-    *room = (bd_wait_room){.kind = kind, .owner = owner};
-    bd_mutex_init(&room->mu);
+    *wait_queue = (bd_wait_queue){.kind = kind, .owner = owner};
+    bd_mutex_init(&wait_queue->mu);
 }
 
 static void free_waiter(const bd_wait_kind *kind, bd_waiter *w)
@@ -24,28 +24,28 @@ static void free_waiter(const bd_wait_kind *kind, bd_waiter *w)
     bd_free(w);
 }
 
-void bd_wait_room_fini(bd_wait_room *room)
+void bd_wait_queue_fini(bd_wait_queue *wait_queue)
 {
-    BD_ASSERT(!room->ended);
-    for (bd_waiter *w; (w = room->spare);) {
-        room->spare = w->next;
-        free_waiter(room->kind, w);
+    BD_ASSERT(!wait_queue->ended);
+    for (bd_waiter *w; (w = wait_queue->spare);) {
+        wait_queue->spare = w->next;
+        free_waiter(wait_queue->kind, w);
     }
-    bd_mutex_fini(&room->mu);
+    bd_mutex_fini(&wait_queue->mu);
 }
 
-bd_waiter *bd_waiter_new(bd_wait_room *room, bd_op_ctx *c)
+bd_waiter *bd_waiter_new(bd_wait_queue *wait_queue, bd_op_ctx *c)
 {
-    bd_mutex_lock(&room->mu);
-    bd_waiter *w = room->spare;
+    bd_mutex_lock(&wait_queue->mu);
+    bd_waiter *w = wait_queue->spare;
     if (w) {
-        room->spare = w->next;
-        room->spare_count--;
+        wait_queue->spare = w->next;
+        wait_queue->spare_count--;
     }
-    bd_mutex_unlock(&room->mu);
-    if (!w) w = bd_calloc(1, room->kind->waiter_size);
-    bd_resource_ref(room->owner);
-    w->room = room;
+    bd_mutex_unlock(&wait_queue->mu);
+    if (!w) w = bd_calloc(1, wait_queue->kind->waiter_size);
+    bd_resource_ref(wait_queue->owner);
+    w->wait_queue = wait_queue;
     w->c = c;
     w->line = NULL;
     w->next = w->prev = NULL;
@@ -56,7 +56,7 @@ bd_waiter *bd_waiter_new(bd_wait_room *room, bd_op_ctx *c)
 
 // ---- Lines ----
 
-static void enter_locked(bd_waiter *w, bd_wait_line *line)
+static void enter_locked(bd_waiter *w, bd_waitlist *line)
 {
     w->line = line;
     w->prev = line->last;
@@ -66,64 +66,64 @@ static void enter_locked(bd_waiter *w, bd_wait_line *line)
 
 void bd_waiter_end_locked(bd_waiter *w)
 {
-    bd_wait_line *line = w->line;
+    bd_waitlist *line = w->line;
     *(w->prev ? &w->prev->next : &line->first) = w->next;
     *(w->next ? &w->next->prev : &line->last) = w->prev;
     w->line = NULL;
     w->prev = NULL;
-    w->next = w->room->ended;
-    w->room->ended = w;
+    w->next = w->wait_queue->ended;
+    w->wait_queue->ended = w;
 }
 
 static void cancel_locked(bd_waiter *w)
 {
     BD_ASSERT(w->line);
     w->cancelled = w->line->what;
-    if (w->room->kind->give_back_locked) w->room->kind->give_back_locked(w->room, w);
+    if (w->wait_queue->kind->give_back_locked) w->wait_queue->kind->give_back_locked(w->wait_queue, w);
     bd_waiter_end_locked(w);
 }
 
-void bd_wait_line_cancel_locked(bd_wait_room *room, bd_wait_line *line)
+void bd_waitlist_cancel_locked(bd_wait_queue *wait_queue, bd_waitlist *line)
 {
-    (void)room;
+    (void)wait_queue;
     while (line->first)
         cancel_locked(line->first);
 }
 
 // ---- Ending ----
 
-static void keep(bd_wait_room *room, bd_waiter *w)
+static void keep(bd_wait_queue *wait_queue, bd_waiter *w)
 {
-    bd_mutex_lock(&room->mu);
-    bool has_room = room->spare_count < SPARE_MAX;
+    bd_mutex_lock(&wait_queue->mu);
+    bool has_room = wait_queue->spare_count < SPARE_MAX;
     if (has_room) {
-        w->next = room->spare;
-        room->spare = w;
-        room->spare_count++;
+        w->next = wait_queue->spare;
+        wait_queue->spare = w;
+        wait_queue->spare_count++;
     }
-    bd_mutex_unlock(&room->mu);
-    if (!has_room) free_waiter(room->kind, w);
+    bd_mutex_unlock(&wait_queue->mu);
+    if (!has_room) free_waiter(wait_queue->kind, w);
 }
 
 static void finish(bd_waiter *w)
 {
-    bd_wait_room *room = w->room;
-    bd_resource *owner = room->owner;
+    bd_wait_queue *wait_queue = w->wait_queue;
+    bd_resource *owner = wait_queue->owner;
     bd_op_ctx *c = w->c;
     if (w->is_hooked) bd_cancellation_remove(c->step->cancellation, &w->hook);
     if (w->cancelled) bd_op_fail(c, BRAID_CANCELLED, "%s operation was cancelled", w->cancelled);
-    room->kind->finish(w);
-    keep(room, w);
+    wait_queue->kind->finish(w);
+    keep(wait_queue, w);
     bd_resource_unref(owner); // the room may be gone now
     bd_op_done(c);
 }
 
-void bd_wait_room_unlock(bd_wait_room *room)
+void bd_wait_queue_unlock(bd_wait_queue *wait_queue)
 {
-    room->kind->serve_locked(room);
-    bd_waiter *last = room->ended, *first = NULL;
-    room->ended = NULL;
-    bd_mutex_unlock(&room->mu);
+    wait_queue->kind->serve_locked(wait_queue);
+    bd_waiter *last = wait_queue->ended, *first = NULL;
+    wait_queue->ended = NULL;
+    bd_mutex_unlock(&wait_queue->mu);
     for (bd_waiter *w; (w = last);) { // in the order in which they ended
         last = w->next;
         w->next = first;
@@ -139,36 +139,36 @@ static void step_cancelled(bd_cancel_hook *hook, const braid_status *why)
 {
     (void)why; // the executor knows
     bd_waiter *w = BD_CONTAINER_OF(hook, bd_waiter, hook);
-    bd_wait_room *room = w->room;
-    bd_mutex_lock(&room->mu);
+    bd_wait_queue *wait_queue = w->wait_queue;
+    bd_mutex_lock(&wait_queue->mu);
     if (!w->line) { // who took it off its line waits for this hook
-        bd_mutex_unlock(&room->mu);
+        bd_mutex_unlock(&wait_queue->mu);
         return;
     }
     w->is_hooked = false; // it is running, and will not run again
     cancel_locked(w);
-    bd_resource *owner = bd_resource_ref(room->owner);
-    bd_wait_room_unlock(room);
+    bd_resource *owner = bd_resource_ref(wait_queue->owner);
+    bd_wait_queue_unlock(wait_queue);
     bd_resource_unref(owner);
 }
 
-void bd_wait(bd_waiter *w, bd_wait_line *line)
+void bd_wait(bd_waiter *w, bd_waitlist *line)
 {
-    bd_wait_room *room = w->room;
+    bd_wait_queue *wait_queue = w->wait_queue;
     bd_cancellation *token = w->c->step->cancellation;
-    bd_resource *owner = bd_resource_ref(room->owner);
-    bd_mutex_lock(&room->mu);
+    bd_resource *owner = bd_resource_ref(wait_queue->owner);
+    bd_mutex_lock(&wait_queue->mu);
     enter_locked(w, line);
     if (token && bd_cancellation_is_cancelled(token)) {
         cancel_locked(w);
     } else {
-        room->kind->serve_locked(room);
+        wait_queue->kind->serve_locked(wait_queue);
         w->hook.fn = step_cancelled;
         if (w->line && token) {
             w->is_hooked = bd_cancellation_add(token, &w->hook);
             if (!w->is_hooked) cancel_locked(w);
         }
     }
-    bd_wait_room_unlock(room);
+    bd_wait_queue_unlock(wait_queue);
     bd_resource_unref(owner);
 }

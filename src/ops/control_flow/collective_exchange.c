@@ -7,8 +7,8 @@
 #include "base/alloc.h"
 #include "base/slab.h"
 #include "base/thread.h"
-#include "ops/control_flow/collective.h"
 #include "ops/common/element.h"
+#include "ops/control_flow/collective.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -93,7 +93,7 @@ static void leave(exchange *x)
 static void received(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st)
 {
     const receiving r = *(const receiving *)arg;
-    bd_recycled_free(arg);
+    bd_slab_free(arg);
     BD_STATUS(dead);
     if (!st->code && is_dead) {
         bd_fail(dead, BRAID_INTERNAL, "Member %d of group %d has given a dead tensor", r.from,
@@ -110,7 +110,7 @@ static void received(void *arg, braid_tensor *tensor, bool is_dead, const braid_
 
 static void receive(exchange *x, const bd_collective_group *group, int from)
 {
-    receiving *r = bd_recycled_raw(sizeof *r);
+    receiving *r = bd_slab_alloc_raw(sizeof *r);
     *r = (receiving){x, from};
     bd_mutex_lock(&x->mu);
     x->pending++;

@@ -1,7 +1,7 @@
 // Collectives that hand tensors on: CollectiveBcastSend, CollectiveBcastRecv, CollectiveGather.
 #include "graph/shape_fn.h"
-#include "ops/control_flow/collective.h"
 #include "ops/common/element.h"
+#include "ops/control_flow/collective.h"
 
 #define GROUP_ATTRS                                                                                          \
     "T:type{float,half,double,int32,int64}; group_size:int; group_key:int; instance_key:int; shape:shape; "  \
@@ -80,7 +80,7 @@ static void bcast_recv_start(bd_op_ctx *c)
 BD_OP(CollectiveBcastSend) = {
     .signature = "(input: T) -> (data: T)",
     .attrs = GROUP_ATTRS,
-    .flags = BD_OP_STATEFUL | BD_OP_MEETS,
+    .flags = BD_OP_STATEFUL | BD_OP_USES_RENDEZVOUS,
     .shape = bd_shape_fn_from_attr,
     .kernels = GROUP_KERNELS(bcast_send_start),
     .deviation = COLLECTIVE_DEVIATION,
@@ -90,7 +90,7 @@ BD_OP(CollectiveBcastSend) = {
 BD_OP(CollectiveBcastRecv) = {
     .signature = "() -> (data: T)",
     .attrs = GROUP_ATTRS,
-    .flags = BD_OP_STATEFUL | BD_OP_MEETS,
+    .flags = BD_OP_STATEFUL | BD_OP_USES_RENDEZVOUS,
     .shape = bd_shape_fn_from_attr,
     .kernels = GROUP_KERNELS(bcast_recv_start),
     .deviation = COLLECTIVE_DEVIATION,
@@ -143,7 +143,7 @@ static braid_code gather_shape(bd_shape_ctx *c, braid_status *st)
 BD_OP(CollectiveGather) = {
     .signature = "(input: T) -> (data: T)",
     .attrs = GROUP_ATTRS,
-    .flags = BD_OP_STATEFUL | BD_OP_MEETS,
+    .flags = BD_OP_STATEFUL | BD_OP_USES_RENDEZVOUS,
     .shape = gather_shape,
     .kernels = GROUP_KERNELS(gather_start),
     .deviation = COLLECTIVE_DEVIATION,

@@ -3,8 +3,8 @@
 // Each member has all tensors and goes through them in the order of ranks, so that all get the same bits.
 #include "base/half.h"
 #include "graph/shape_fn.h"
-#include "ops/control_flow/collective.h"
 #include "ops/common/element.h"
+#include "ops/control_flow/collective.h"
 #include <string.h>
 
 typedef enum merge_op {
@@ -135,7 +135,7 @@ BD_OP(CollectiveReduce) = {
     .attrs = "T:type{float,half,double,int32,int64}; group_size:int; group_key:int; instance_key:int; "
              "merge_op:string{Min,Max,Mul,Add}; final_op:string{Id,Div}; subdiv_offsets:list(int); "
              "wait_for:list(int)=[]; communication_hint:string='auto'; timeout_seconds:float=0",
-    .flags = BD_OP_STATEFUL | BD_OP_MEETS,
+    .flags = BD_OP_STATEFUL | BD_OP_USES_RENDEZVOUS,
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.types = "T=float|double|half|int32|int64",
                            .state_size = sizeof(reduce_state),

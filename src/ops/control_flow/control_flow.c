@@ -6,7 +6,7 @@
 #include "ops/common/element.h"
 
 // Hands value or reference input `from` on as output `to`.
-static void hand_on(bd_op_ctx *c, int to, int from)
+static void passthrough(bd_op_ctx *c, int to, int from)
 {
     if (bd_input_ref(c, from)) {
         bd_output_ref(c, to, bd_input_ref(c, from));
@@ -15,9 +15,9 @@ static void hand_on(bd_op_ctx *c, int to, int from)
     }
 }
 
-static void hand_on_run(bd_op_ctx *c)
+static void passthrough_run(bd_op_ctx *c)
 {
-    hand_on(c, 0, 0);
+    passthrough(c, 0, 0);
 }
 
 // ---- Switch ----
@@ -37,7 +37,7 @@ static void switch_run(bd_op_ctx *c)
                    bd_shape_str(&pred->shape, text));
         return;
     }
-    hand_on(c, bd_tensor_bool(pred)[0] ? 1 : 0, 0);
+    passthrough(c, bd_tensor_bool(pred)[0] ? 1 : 0, 0);
 }
 
 static braid_out switch_branch(braid_graph *g, braid_out data, braid_out pred, int branch)
@@ -132,7 +132,7 @@ static void merge_run(bd_op_ctx *c)
 {
     for (int i = 0; i < c->input_count; i++) {
         if (!bd_input_ref(c, i) && !bd_tensor_is_set(bd_input(c, i))) continue;
-        hand_on(c, 0, i);
+        passthrough(c, 0, i);
         braid_tensor *index = bd_output(c, 1, BRAID_INT32, &BD_SCALAR);
         if (index) bd_tensor_i32(index)[0] = i;
         return;
@@ -175,7 +175,7 @@ BD_OP(Enter) = {
     .attrs = "T:type; frame_name:string; is_constant:bool=false; parallel_iterations:int=10",
     .role = BD_ROLE_ENTER,
     .shape = enter_shape,
-    .kernels = BD_KERNELS({.run = hand_on_run}),
+    .kernels = BD_KERNELS({.run = passthrough_run}),
     .doc = "Brings a tensor into the loop of attr `frame_name`; a constant is there in every iteration.",
 };
 
@@ -184,7 +184,7 @@ BD_OP(RefEnter) = {
     .attrs = "T:type; frame_name:string; is_constant:bool=false; parallel_iterations:int=10",
     .role = BD_ROLE_ENTER,
     .shape = bd_shape_fn_unchanged,
-    .kernels = BD_KERNELS({.run = hand_on_run}),
+    .kernels = BD_KERNELS({.run = passthrough_run}),
     .doc = "Enter of a reference to a variable.",
 };
 
@@ -193,7 +193,7 @@ BD_OP(Exit) = {
     .attrs = "T:type",
     .role = BD_ROLE_EXIT,
     .shape = bd_shape_fn_unchanged,
-    .kernels = BD_KERNELS({.run = hand_on_run}),
+    .kernels = BD_KERNELS({.run = passthrough_run}),
     .doc = "Takes a tensor out of a loop.",
 };
 
@@ -202,7 +202,7 @@ BD_OP(RefExit) = {
     .attrs = "T:type",
     .role = BD_ROLE_EXIT,
     .shape = bd_shape_fn_unchanged,
-    .kernels = BD_KERNELS({.run = hand_on_run}),
+    .kernels = BD_KERNELS({.run = passthrough_run}),
     .doc = "Exit of a reference to a variable.",
 };
 
@@ -211,7 +211,7 @@ BD_OP(NextIteration) = {
     .attrs = "T:type",
     .role = BD_ROLE_NEXT_ITERATION,
     .shape = bd_shape_fn_unchanged,
-    .kernels = BD_KERNELS({.run = hand_on_run}),
+    .kernels = BD_KERNELS({.run = passthrough_run}),
     .doc = "Takes a tensor to the next iteration of its loop.",
 };
 
@@ -220,7 +220,7 @@ BD_OP(RefNextIteration) = {
     .attrs = "T:type",
     .role = BD_ROLE_NEXT_ITERATION,
     .shape = bd_shape_fn_unchanged,
-    .kernels = BD_KERNELS({.run = hand_on_run}),
+    .kernels = BD_KERNELS({.run = passthrough_run}),
     .doc = "NextIteration of a reference to a variable.",
 };
 
@@ -235,7 +235,7 @@ BD_OP(LoopCond) = {
     .role = BD_ROLE_LOOP_COND,
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = scalar_input,
-    .kernels = BD_KERNELS({.run = hand_on_run}),
+    .kernels = BD_KERNELS({.run = passthrough_run}),
     .doc = "Hands on whether a loop goes on; every Switch of the loop takes it.",
 };
 

@@ -235,7 +235,7 @@ static void pass_gradient(bd_grad_ctx *c)
 BD_OP(DebugGradientIdentity) = {
     .signature = "(input: T) -> (output: T)",
     .attrs = "T:type",
-    .flags = BD_OP_ALLOWS_UNINITIALIZED | BD_OP_TAKES_ROWS,
+    .flags = BD_OP_ALLOWS_UNINITIALIZED | BD_OP_SPARSE_GRAD,
     .shape = bd_shape_fn_unchanged,
     .gradient = pass_gradient,
     .kernels = BD_KERNELS({.run = value_run}),
@@ -245,7 +245,7 @@ BD_OP(DebugGradientIdentity) = {
 BD_OP(DebugGradientRefIdentity) = {
     .signature = "(input: Ref(T)) -> (output: Ref(T))",
     .attrs = "T:type",
-    .flags = BD_OP_ALLOWS_UNINITIALIZED | BD_OP_TAKES_ROWS,
+    .flags = BD_OP_ALLOWS_UNINITIALIZED | BD_OP_SPARSE_GRAD,
     .shape = bd_shape_fn_unchanged,
     .gradient = pass_gradient,
     .kernels = BD_KERNELS({.run = reference_run}),

@@ -48,11 +48,11 @@ static void call_done(void *arg, braid_tensor *rets, int ret_count, const braid_
     bd_op_done(c);
 }
 
-// Inputs from `from` on, borrowed; freed with bd_recycled_free.
+// Inputs from `from` on, borrowed; freed with bd_slab_free.
 static braid_tensor *borrow_inputs(const bd_op_ctx *c, int from)
 {
     const int count = c->input_count - from;
-    braid_tensor *args = bd_recycled((size_t)count * sizeof *args + 1);
+    braid_tensor *args = bd_slab_alloc((size_t)count * sizeof *args + 1);
     for (int i = 0; i < count; i++)
         args[i] = *bd_input(c, from + i);
     return args;
@@ -63,7 +63,7 @@ void bd_function_call_with_inputs(bd_op_ctx *c, const bd_func_ref *f, bd_callee_
     braid_tensor *args = borrow_inputs(c, from);
     bd_step_call(c->step, f, kind, args, c->input_count - from, call_done,
                  c); // `c` may be gone when this returns
-    bd_recycled_free(args);
+    bd_slab_free(args);
 }
 
 static void call_start(bd_op_ctx *c)
@@ -199,7 +199,7 @@ static const char *target_device(bd_op_ctx *c, const char *here, char buf[BD_DEV
 static void remote_start(bd_op_ctx *c)
 {
     const call_state *s = c->state;
-    bd_functions *fs = c->step->functions;
+    bd_function_runtime *fs = c->step->functions;
     char buf[BD_DEVICE_NAME_MAX];
     BD_STATUS(st);
     const bd_callee *callee = NULL;
@@ -214,7 +214,7 @@ static void remote_start(bd_op_ctx *c)
     const bd_invocation call = {
         .args = args, .arg_count = c->input_count - 1, .step = c->step, .done = call_done, .arg = c};
     bd_function_call(fs, callee, &call); // `c` may be gone when this returns
-    bd_recycled_free(args);
+    bd_slab_free(args);
 }
 
 BD_OP(RemoteCall) = {

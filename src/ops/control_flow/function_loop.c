@@ -39,7 +39,7 @@ static void finish(loop *l)
     for (int i = 0; i <= l->count; i++)
         bd_tensor_fini(&l->args[i]);
     bd_status_fini(&l->status);
-    bd_recycled_free(l);
+    bd_slab_free(l);
     bd_op_done(c);
 }
 
@@ -123,7 +123,7 @@ static void run_turns(loop *l)
 static loop *new_loop(bd_op_ctx *c, int first)
 {
     const int count = c->input_count - first;
-    loop *l = bd_recycled(sizeof *l + ((size_t)count + 1) * sizeof l->args[0]);
+    loop *l = bd_slab_alloc(sizeof *l + ((size_t)count + 1) * sizeof l->args[0]);
     l->c = c;
     l->s = c->state;
     l->count = count;

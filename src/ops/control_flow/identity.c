@@ -35,7 +35,7 @@ static braid_code all_unchanged(bd_shape_ctx *c, braid_status *st)
 BD_OP(Identity) = {
     .signature = "(input: T) -> (output: T)",
     .attrs = "T:type",
-    .flags = BD_OP_TAKES_ROWS,
+    .flags = BD_OP_SPARSE_GRAD,
     .shape = bd_shape_fn_unchanged,
     .gradient = pass_gradient,
     .kernels = BD_KERNELS({.run = forward_run}),
@@ -45,7 +45,7 @@ BD_OP(Identity) = {
 BD_OP(IdentityN) = {
     .signature = "(input: T...) -> (output: T...)",
     .attrs = "T:list(type)>=1",
-    .flags = BD_OP_TAKES_ROWS,
+    .flags = BD_OP_SPARSE_GRAD,
     .shape = all_unchanged,
     .gradient = pass_gradient,
     .kernels = BD_KERNELS({.run = forward_run}),
@@ -55,7 +55,7 @@ BD_OP(IdentityN) = {
 BD_OP(RefIdentity) = {
     .signature = "(input: Ref(T)) -> (output: Ref(T))",
     .attrs = "T:type",
-    .flags = BD_OP_TAKES_ROWS | BD_OP_ALLOWS_UNINITIALIZED,
+    .flags = BD_OP_SPARSE_GRAD | BD_OP_ALLOWS_UNINITIALIZED,
     .shape = bd_shape_fn_unchanged,
     .gradient = pass_gradient,
     .kernels = BD_KERNELS({.run = forward_ref_run}),
@@ -65,7 +65,7 @@ BD_OP(RefIdentity) = {
 BD_OP(Snapshot) = {
     .signature = "(input: T) -> (output: T)",
     .attrs = "T:type",
-    .flags = BD_OP_TAKES_ROWS,
+    .flags = BD_OP_SPARSE_GRAD,
     .shape = bd_shape_fn_unchanged,
     .gradient = pass_gradient,
     .kernels = BD_KERNELS({.run = forward_run}),

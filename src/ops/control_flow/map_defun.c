@@ -31,7 +31,7 @@ static void run_calls(map *m);
 static void finish(map *m)
 {
     bd_op_ctx *c = m->c;
-    bd_recycled_free(m);
+    bd_slab_free(m);
     bd_op_done(c);
 }
 
@@ -185,7 +185,7 @@ static void map_start(bd_op_ctx *c)
         bd_op_done(c);
         return;
     }
-    map *m = bd_recycled(sizeof *m + (size_t)c->input_count * sizeof m->args[0]);
+    map *m = bd_slab_alloc(sizeof *m + (size_t)c->input_count * sizeof m->args[0]);
     m->c = c;
     m->s = s;
     m->count = count;

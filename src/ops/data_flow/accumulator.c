@@ -18,9 +18,9 @@ typedef struct take_waiter {
     int64_t count;
 } take_waiter;
 
-static bd_accumulator *accumulator_of(bd_wait_room *room)
+static bd_accumulator *accumulator_of(bd_wait_queue *wait_queue)
 {
-    return BD_CONTAINER_OF(room, bd_accumulator, room);
+    return BD_CONTAINER_OF(wait_queue, bd_accumulator, wait_queue);
 }
 
 static take_waiter *waiter_of(bd_waiter *w)
@@ -77,9 +77,9 @@ void bd_accumulator_divide(braid_dtype dtype, const void *values, int64_t diviso
 
 // ---- Taking ----
 
-static void serve_locked(bd_wait_room *room)
+static void serve_locked(bd_wait_queue *wait_queue)
 {
-    bd_accumulator *a = accumulator_of(room);
+    bd_accumulator *a = accumulator_of(wait_queue);
     for (bd_waiter *base; (base = a->takes.first);) {
         take_waiter *w = waiter_of(base);
         if (a->count < w->required) return;
@@ -94,7 +94,7 @@ static void serve_locked(bd_wait_room *room)
 static void finish(bd_waiter *base)
 {
     take_waiter *w = waiter_of(base);
-    const bd_accumulator *a = accumulator_of(base->room);
+    const bd_accumulator *a = accumulator_of(base->wait_queue);
     if (!bd_op_failed(base->c)) a->kind->output(a, base->c, &w->sum, w->count);
     bd_gradient_sum_fini(&w->sum);
 }
@@ -108,7 +108,7 @@ static void destroy(bd_resource *r)
 {
     bd_accumulator *a = BD_CONTAINER_OF(r, bd_accumulator, base);
     bd_gradient_sum_fini(&a->sum);
-    bd_wait_room_fini(&a->room);
+    bd_wait_queue_fini(&a->wait_queue);
     bd_free(a->name);
     bd_free(a);
 }
@@ -117,9 +117,9 @@ static void abandon(bd_resource *r)
 {
     bd_accumulator *a = BD_CONTAINER_OF(r, bd_accumulator, base);
     bd_resource_ref(r);
-    bd_wait_room_lock(&a->room);
-    bd_wait_line_cancel_locked(&a->room, &a->takes);
-    bd_wait_room_unlock(&a->room);
+    bd_wait_queue_lock(&a->wait_queue);
+    bd_waitlist_cancel_locked(&a->wait_queue, &a->takes);
+    bd_wait_queue_unlock(&a->wait_queue);
     bd_resource_unref(r);
 }
 
@@ -149,7 +149,7 @@ static braid_code create_accumulator(void *arg, bd_resource **out, braid_status 
     const bd_accumulator_source *s = arg;
     bd_accumulator *a = bd_calloc(1, sizeof *a);
     bd_resource_init(&a->base, &accumulator_type);
-    bd_wait_room_init(&a->room, &wait_kind, &a->base);
+    bd_wait_queue_init(&a->wait_queue, &wait_kind, &a->base);
     a->kind = s->kind;
     a->name = bd_strdup(s->handle.name);
     a->dtype = s->dtype;
@@ -221,9 +221,9 @@ void bd_accumulator_apply(bd_op_ctx *c, const bd_accumulator_kind *kind, braid_d
     bd_accumulator *a = accumulator_input(c, kind, dtype);
     if (!a) return;
     if (scalar_input(c, 1, "local_step", &step)) {
-        bd_wait_room_lock(&a->room);
+        bd_wait_queue_lock(&a->wait_queue);
         if (step >= a->step && !kind->add_locked(a, c, st)) a->count++;
-        bd_wait_room_unlock(&a->room);
+        bd_wait_queue_unlock(&a->wait_queue);
     }
     if (st->code) bd_op_fail_status(c, st);
     bd_resource_unref(&a->base);
@@ -239,7 +239,7 @@ void bd_accumulator_take(bd_op_ctx *c, const bd_accumulator_kind *kind, braid_dt
     if (bd_op_failed(c)) {
         bd_op_done(c);
     } else {
-        take_waiter *w = waiter_of(bd_waiter_new(&a->room, c));
+        take_waiter *w = waiter_of(bd_waiter_new(&a->wait_queue, c));
         w->required = required;
         bd_wait(&w->base, &a->takes);
     }
@@ -252,10 +252,10 @@ static void set_step_run(bd_op_ctx *c)
     bd_accumulator *a = accumulator_input(c, NULL, BRAID_INVALID);
     if (!a) return;
     if (scalar_input(c, 1, "new_global_step", &step)) {
-        bd_wait_room_lock(&a->room);
+        bd_wait_queue_lock(&a->wait_queue);
         int64_t before = a->step;
         a->step = step;
-        bd_wait_room_unlock(&a->room);
+        bd_wait_queue_unlock(&a->wait_queue);
         if (step < before)
             bd_warn("accumulator '%s': the global step goes back from %lld to %lld", a->name,
                     (long long)before, (long long)step);
@@ -267,9 +267,9 @@ static void count_run(bd_op_ctx *c)
 {
     bd_accumulator *a = accumulator_input(c, NULL, BRAID_INVALID);
     if (!a) return;
-    bd_wait_room_lock(&a->room);
+    bd_wait_queue_lock(&a->wait_queue);
     int64_t count = a->count;
-    bd_wait_room_unlock(&a->room);
+    bd_wait_queue_unlock(&a->wait_queue);
     bd_resource_unref(&a->base);
     braid_tensor *y = bd_output(c, 0, BRAID_INT32, &BD_SCALAR);
     if (y) bd_tensor_i32(y)[0] = (int32_t)count;

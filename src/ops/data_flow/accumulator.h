@@ -29,13 +29,13 @@ typedef struct bd_accumulator_kind {
 
 struct bd_accumulator {
     bd_resource base;
-    bd_wait_room room;
+    bd_wait_queue wait_queue;
     const bd_accumulator_kind *kind;
     char *name; // owned
     braid_dtype dtype;
     braid_shape shape;   // of gradients, perhaps partly known
     bool is_mean;        // else the sum is taken
-    bd_wait_line takes;  // guarded by room.mu, as all below
+    bd_waitlist takes;   // guarded by room.mu, as all below
     bd_gradient_sum sum; // of `count` gradients
     int64_t count, step;
 };

@@ -10,9 +10,9 @@
 
 typedef struct mutex {
     bd_resource base;
-    bd_wait_room room;
-    bd_wait_line line; // guarded by the room's mu
-    bool is_held;      // guarded by the room's mu
+    bd_wait_queue wait_queue;
+    bd_waitlist line; // guarded by the room's mu
+    bool is_held;     // guarded by the room's mu
 } mutex;
 
 typedef struct held {
@@ -20,9 +20,9 @@ typedef struct held {
     mutex *mutex; // a reference
 } held;
 
-static mutex *mutex_of(const bd_wait_room *room)
+static mutex *mutex_of(const bd_wait_queue *wait_queue)
 {
-    return BD_CONTAINER_OF(room, mutex, room);
+    return BD_CONTAINER_OF(wait_queue, mutex, wait_queue);
 }
 
 static void release(bd_variant *v)
@@ -30,9 +30,9 @@ static void release(bd_variant *v)
     held *h = BD_CONTAINER_OF(v, held, base);
     mutex *m = h->mutex;
     bd_free(h);
-    bd_wait_room_lock(&m->room);
+    bd_wait_queue_lock(&m->wait_queue);
     m->is_held = false;
-    bd_wait_room_unlock(&m->room);
+    bd_wait_queue_unlock(&m->wait_queue);
     bd_resource_unref(&m->base);
 }
 
@@ -40,9 +40,9 @@ static const bd_variant_type held_type = {.name = "SharedLockReleaser", .destroy
 
 // ---- The resource ----
 
-static void serve_locked(bd_wait_room *room)
+static void serve_locked(bd_wait_queue *wait_queue)
 {
-    mutex *m = mutex_of(room);
+    mutex *m = mutex_of(wait_queue);
     if (m->is_held || !m->line.first) return;
     m->is_held = true;
     bd_waiter_end_locked(m->line.first);
@@ -53,7 +53,7 @@ static void finish(bd_waiter *w)
     if (bd_op_failed(w->c)) return; // cancelled while it waited
     held *h = bd_calloc(1, sizeof *h);
     bd_variant_init(&h->base, &held_type);
-    h->mutex = mutex_of(w->room);
+    h->mutex = mutex_of(w->wait_queue);
     bd_resource_ref(&h->mutex->base);
     bd_output_variant(w->c, 0, &h->base);
 }
@@ -67,7 +67,7 @@ static const bd_wait_kind wait_kind = {
 static void destroy(bd_resource *r)
 {
     mutex *m = BD_CONTAINER_OF(r, mutex, base);
-    bd_wait_room_fini(&m->room);
+    bd_wait_queue_fini(&m->wait_queue);
     bd_free(m);
 }
 
@@ -75,9 +75,9 @@ static void abandon(bd_resource *r)
 {
     mutex *m = BD_CONTAINER_OF(r, mutex, base);
     bd_resource_ref(r);
-    bd_wait_room_lock(&m->room);
-    bd_wait_line_cancel_locked(&m->room, &m->line);
-    bd_wait_room_unlock(&m->room);
+    bd_wait_queue_lock(&m->wait_queue);
+    bd_waitlist_cancel_locked(&m->wait_queue, &m->line);
+    bd_wait_queue_unlock(&m->wait_queue);
     bd_resource_unref(r);
 }
 
@@ -89,7 +89,7 @@ static braid_code create_mutex(void *arg, bd_resource **out, braid_status *st)
     (void)st;
     mutex *m = bd_calloc(1, sizeof *m);
     bd_resource_init(&m->base, &mutex_type);
-    bd_wait_room_init(&m->room, &wait_kind, &m->base);
+    bd_wait_queue_init(&m->wait_queue, &wait_kind, &m->base);
     m->line.what = "Lock acquisition";
     *out = &m->base;
     return BRAID_OK;
@@ -123,7 +123,7 @@ static void lock_start(bd_op_ctx *c)
         bd_op_done(c);
     } else {
         mutex *m = BD_CONTAINER_OF(r, mutex, base);
-        bd_wait(bd_waiter_new(&m->room, c), &m->line);
+        bd_wait(bd_waiter_new(&m->wait_queue, c), &m->line);
         bd_resource_unref(r);
     }
 }

@@ -30,9 +30,9 @@ typedef enum attempt_result {
     COMPLETE
 } attempt_result;
 
-static bd_queue *queue_of(bd_wait_room *room)
+static bd_queue *queue_of(bd_wait_queue *wait_queue)
 {
-    return BD_CONTAINER_OF(room, bd_queue, room);
+    return BD_CONTAINER_OF(wait_queue, bd_queue, wait_queue);
 }
 
 static queue_waiter *waiter_of(bd_waiter *w)
@@ -166,9 +166,9 @@ static attempt_result try_enqueue_locked(bd_queue *q, queue_waiter *w)
 // ---- Attempts to dequeue ----
 
 // Puts what a waiter has taken back in front, in its order.
-static void give_back_locked(bd_wait_room *room, bd_waiter *base)
+static void give_back_locked(bd_wait_queue *wait_queue, bd_waiter *base)
 {
-    bd_queue *q = queue_of(room);
+    bd_queue *q = queue_of(wait_queue);
     queue_waiter *w = waiter_of(base);
     size_t n = (size_t)q->options.component_count;
     for (size_t at = w->taken.len; at > 0; at -= n) {
@@ -192,7 +192,7 @@ static attempt_result fail_short_locked(bd_queue *q, queue_waiter *w)
 static attempt_result try_dequeue_locked(bd_queue *q, queue_waiter *w)
 {
     if (q->is_closed && q->count < w->wanted - w->done) {
-        give_back_locked(&q->room, &w->base);
+        give_back_locked(&q->wait_queue, &w->base);
         if (w->action != DEQUEUE_UP_TO || q->count == 0) return fail_short_locked(q, w);
         w->wanted = q->count;
     }
@@ -212,7 +212,7 @@ static attempt_result try_dequeue_locked(bd_queue *q, queue_waiter *w)
 
 // ---- Lines ----
 
-static bool serve_line_locked(bd_queue *q, bd_wait_line *line,
+static bool serve_line_locked(bd_queue *q, bd_waitlist *line,
                               attempt_result (*attempt)(bd_queue *q, queue_waiter *w))
 {
     bool progress = false;
@@ -225,9 +225,9 @@ static bool serve_line_locked(bd_queue *q, bd_wait_line *line,
     return progress;
 }
 
-static void serve_locked(bd_wait_room *room)
+static void serve_locked(bd_wait_queue *wait_queue)
 {
-    bd_queue *q = queue_of(room);
+    bd_queue *q = queue_of(wait_queue);
     bool progress;
     do {
         progress = serve_line_locked(q, &q->enqueues, try_enqueue_locked);
@@ -293,7 +293,7 @@ static bool output_batch(const queue_waiter *w, const bd_queue *q, int i)
 static void finish(bd_waiter *base)
 {
     queue_waiter *w = waiter_of(base);
-    const bd_queue *q = queue_of(base->room);
+    const bd_queue *q = queue_of(base->wait_queue);
     bool ok = w->action >= DEQUEUE && !bd_op_failed(base->c);
     for (int i = 0; i < q->options.component_count && ok; i++) {
         if (w->action == DEQUEUE) {
@@ -331,7 +331,7 @@ static void destroy(bd_resource *r)
     }
     bd_free(q->elements);
     bd_free(q->turns);
-    bd_wait_room_fini(&q->room);
+    bd_wait_queue_fini(&q->wait_queue);
     bd_free((char *)q->options.name);
     bd_free((void *)q->options.types);
     bd_free((void *)q->options.shapes);
@@ -343,11 +343,11 @@ static void abandon(bd_resource *r)
 {
     bd_queue *q = BD_CONTAINER_OF(r, bd_queue, base);
     bd_resource_ref(r);
-    bd_wait_room_lock(&q->room);
+    bd_wait_queue_lock(&q->wait_queue);
     q->is_closed = true;
-    bd_wait_line_cancel_locked(&q->room, &q->enqueues);
-    bd_wait_line_cancel_locked(&q->room, &q->dequeues);
-    bd_wait_room_unlock(&q->room);
+    bd_waitlist_cancel_locked(&q->wait_queue, &q->enqueues);
+    bd_waitlist_cancel_locked(&q->wait_queue, &q->dequeues);
+    bd_wait_queue_unlock(&q->wait_queue);
     bd_resource_unref(r);
 }
 
@@ -358,7 +358,7 @@ bd_queue *bd_queue_new(const bd_queue_options *options)
     bd_queue *q = bd_calloc(1, sizeof *q);
     size_t n = (size_t)options->component_count;
     bd_resource_init(&q->base, &bd_queue_type);
-    bd_wait_room_init(&q->room, &wait_kind, &q->base);
+    bd_wait_queue_init(&q->wait_queue, &wait_kind, &q->base);
     q->options = *options;
     q->options.name = bd_strdup(options->name);
     q->options.types = bd_memdup(options->types, n * sizeof *options->types);
@@ -375,7 +375,7 @@ bd_queue *bd_queue_new(const bd_queue_options *options)
 
 static queue_waiter *new_waiter(bd_queue *q, bd_op_ctx *c, queue_action action, int64_t wanted)
 {
-    queue_waiter *w = waiter_of(bd_waiter_new(&q->room, c));
+    queue_waiter *w = waiter_of(bd_waiter_new(&q->wait_queue, c));
     w->action = action;
     w->wanted = wanted;
     w->done = 0;
@@ -411,41 +411,41 @@ void bd_queue_close(bd_queue *q, bd_op_ctx *c, bool cancel_pending)
         bd_wait(&new_waiter(q, c, CLOSE, 1)->base, &q->enqueues);
         return;
     }
-    bd_wait_room_lock(&q->room);
+    bd_wait_queue_lock(&q->wait_queue);
     q->is_closed = true;
-    bd_wait_line_cancel_locked(&q->room, &q->enqueues);
-    bd_wait_room_unlock(&q->room);
+    bd_waitlist_cancel_locked(&q->wait_queue, &q->enqueues);
+    bd_wait_queue_unlock(&q->wait_queue);
     bd_op_done(c);
 }
 
 void bd_queue_put(bd_queue *q, braid_tensor *components)
 {
-    bd_wait_room_lock(&q->room);
+    bd_wait_queue_lock(&q->wait_queue);
     memcpy(push_back_locked(q), components, (size_t)q->options.component_count * sizeof *components);
     if (q->options.is_priority) bd_queue_heap_push_locked(q, q->back_turn++);
-    bd_wait_room_unlock(&q->room);
+    bd_wait_queue_unlock(&q->wait_queue);
 }
 
 void bd_queue_end(bd_queue *q)
 {
-    bd_wait_room_lock(&q->room);
+    bd_wait_queue_lock(&q->wait_queue);
     q->is_closed = true;
-    bd_wait_room_unlock(&q->room);
+    bd_wait_queue_unlock(&q->wait_queue);
 }
 
 int64_t bd_queue_size(bd_queue *q)
 {
-    bd_wait_room_lock(&q->room);
+    bd_wait_queue_lock(&q->wait_queue);
     int64_t size = q->count;
-    bd_wait_room_unlock(&q->room);
+    bd_wait_queue_unlock(&q->wait_queue);
     return size;
 }
 
 bool bd_queue_is_closed(bd_queue *q)
 {
-    bd_wait_room_lock(&q->room);
+    bd_wait_queue_lock(&q->wait_queue);
     bool is_closed = q->is_closed;
-    bd_wait_room_unlock(&q->room);
+    bd_wait_queue_unlock(&q->wait_queue);
     return is_closed;
 }
 

@@ -30,10 +30,10 @@ typedef struct bd_queue_options {
 
 typedef struct bd_queue {
     bd_resource base;
-    bd_wait_room room;
-    bd_queue_options options;        // strings and arrays are owned
-    bd_wait_line enqueues, dequeues; // guarded by room.mu, as all below
-    bd_wait_line empty_dequeues;     // of no elements: they are never in anybody's way
+    bd_wait_queue wait_queue;
+    bd_queue_options options;       // strings and arrays are owned
+    bd_waitlist enqueues, dequeues; // guarded by room.mu, as all below
+    bd_waitlist empty_dequeues;     // of no elements: they are never in anybody's way
     bool is_closed;
     bd_philox generator;    // of a random queue
     uint32_t randoms[4];    // drawn

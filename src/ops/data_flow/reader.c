@@ -31,7 +31,7 @@ static void destroy(bd_resource *base)
 {
     bd_reader *r = BD_CONTAINER_OF(base, bd_reader, base);
     if (r->kind->close) r->kind->close(r->state);
-    bd_wait_room_fini(&r->room);
+    bd_wait_queue_fini(&r->wait_queue);
     bd_free(r->name);
     bd_free(r->work);
     bd_free(r->state);
@@ -42,17 +42,17 @@ static void abandon(bd_resource *base)
 {
     bd_reader *r = BD_CONTAINER_OF(base, bd_reader, base);
     bd_resource_ref(base);
-    bd_wait_room_lock(&r->room);
-    bd_wait_line_cancel_locked(&r->room, &r->turns);
-    bd_wait_room_unlock(&r->room);
+    bd_wait_queue_lock(&r->wait_queue);
+    bd_waitlist_cancel_locked(&r->wait_queue, &r->turns);
+    bd_wait_queue_unlock(&r->wait_queue);
     bd_resource_unref(base);
 }
 
 const bd_resource_type bd_reader_type = {.name = "Reader", .destroy = destroy, .abandon = abandon};
 
-static void serve_locked(bd_wait_room *room)
+static void serve_locked(bd_wait_queue *wait_queue)
 {
-    bd_reader *r = BD_CONTAINER_OF(room, bd_reader, room);
+    bd_reader *r = BD_CONTAINER_OF(wait_queue, bd_reader, wait_queue);
     if (r->is_taken || !r->turns.first) return;
     r->is_taken = true;
     bd_waiter_end_locked(r->turns.first);
@@ -70,7 +70,7 @@ bd_reader *bd_reader_new(const bd_reader_kind *kind, const char *name, const voi
 {
     bd_reader *r = bd_calloc(1, sizeof *r);
     bd_resource_init(&r->base, &bd_reader_type);
-    bd_wait_room_init(&r->room, &wait_kind, &r->base);
+    bd_wait_queue_init(&r->wait_queue, &wait_kind, &r->base);
     r->turns.what = "Reader";
     r->kind = kind;
     r->name = bd_strdup(name);
@@ -81,10 +81,10 @@ bd_reader *bd_reader_new(const bd_reader_kind *kind, const char *name, const voi
 
 void bd_reader_counts(bd_reader *r, int64_t *produced, int64_t *works_finished)
 {
-    bd_mutex_lock(&r->room.mu);
+    bd_mutex_lock(&r->wait_queue.mu);
     *produced = r->produced;
     *works_finished = r->works_finished;
-    bd_mutex_unlock(&r->room.mu);
+    bd_mutex_unlock(&r->wait_queue.mu);
 }
 
 void bd_reader_reset(bd_reader *r)
@@ -98,11 +98,11 @@ void bd_reader_set_state(bd_reader *r, int64_t works_started, int64_t works_fini
     if (r->kind->close) r->kind->close(r->state);
     bd_free(r->work);
     r->work = work ? bd_strdup(work) : NULL;
-    bd_mutex_lock(&r->room.mu);
+    bd_mutex_lock(&r->wait_queue.mu);
     r->works_started = works_started;
     r->works_finished = works_finished;
     r->produced = produced;
-    bd_mutex_unlock(&r->room.mu);
+    bd_mutex_unlock(&r->wait_queue.mu);
 }
 
 // ---- Turns ----
@@ -120,9 +120,9 @@ static void end_turn(turn *t, bool has_turn)
     bd_reader *r = t->r;
     if (t->part.status.code) bd_op_fail_status(c, &t->part.status);
     if (has_turn) {
-        bd_wait_room_lock(&r->room);
+        bd_wait_queue_lock(&r->wait_queue);
         r->is_taken = false;
-        bd_wait_room_unlock(&r->room);
+        bd_wait_queue_unlock(&r->wait_queue);
     }
     for (int64_t i = 0; i < t->count; i++)
         free_record(&t->records[i]);
@@ -149,7 +149,7 @@ static void start_turn(bd_reader *r, bd_op_ctx *c, const turn *how, void (*then)
     t->part =
         (bd_op_ctx){.node = c->node, .step = c->step, .outputs = &t->name, .output_count = 1, .done = then};
     bd_resource_ref(&r->base);
-    bd_wait(bd_waiter_new(&r->room, &t->part), &r->turns);
+    bd_wait(bd_waiter_new(&r->wait_queue, &t->part), &r->turns);
 }
 
 // ---- Acting ----
@@ -173,7 +173,7 @@ static void act_in_turn(bd_op_ctx *part)
         return;
     }
     part->done = acted;
-    bd_op_block(part, act);
+    bd_op_run_io(part, act);
 }
 
 void bd_reader_act(bd_reader *r, bd_op_ctx *c, void (*fn)(bd_reader *r, bd_op_ctx *c))
@@ -185,20 +185,20 @@ void bd_reader_act(bd_reader *r, bd_op_ctx *c, void (*fn)(bd_reader *r, bd_op_ct
 
 static bool has_work(bd_reader *r)
 {
-    bd_mutex_lock(&r->room.mu);
+    bd_mutex_lock(&r->wait_queue.mu);
     bool has = r->works_started > r->works_finished;
-    bd_mutex_unlock(&r->room.mu);
+    bd_mutex_unlock(&r->wait_queue.mu);
     return has;
 }
 
 static void count_work(bd_reader *r, bool has_ended)
 {
-    bd_mutex_lock(&r->room.mu);
+    bd_mutex_lock(&r->wait_queue.mu);
     if (has_ended)
         r->works_finished = r->works_started;
     else
         r->works_started++;
-    bd_mutex_unlock(&r->room.mu);
+    bd_mutex_unlock(&r->wait_queue.mu);
 }
 
 // Begins with the file whose name the queue gave.
@@ -254,9 +254,9 @@ static bool read_record(turn *t, bool *is_last)
     }
     if (!found) return true;
     t->records[t->count++] = record;
-    bd_mutex_lock(&r->room.mu);
+    bd_mutex_lock(&r->wait_queue.mu);
     r->produced++;
-    bd_mutex_unlock(&r->room.mu);
+    bd_mutex_unlock(&r->wait_queue.mu);
     return true;
 }
 
@@ -307,7 +307,7 @@ static void have_read(bd_op_ctx *part)
 static void read_on(turn *t)
 {
     t->part.done = have_read;
-    bd_op_block(&t->part, read_records);
+    bd_op_run_io(&t->part, read_records);
 }
 
 static void got_name(bd_op_ctx *part)

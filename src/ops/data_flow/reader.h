@@ -32,8 +32,8 @@ typedef struct bd_reader {
     bd_resource base;
     const bd_reader_kind *kind;
     char *name; // owned; of the node that made it
-    bd_wait_room room;
-    bd_wait_line turns;                              // guarded by room.mu, as the next four
+    bd_wait_queue wait_queue;
+    bd_waitlist turns;                               // guarded by room.mu, as the next four
     bool is_taken;                                   // somebody has the turn
     int64_t works_started, works_finished, produced; // files begun and ended, records
     char *work;  // the file's name, owned; NULL at first; of who has the turn, as the next

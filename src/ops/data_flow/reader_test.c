@@ -249,7 +249,7 @@ static void test_with_threads(void **state)
     char *dir = bd_temp_dir_new(), *path = bd_path_join(dir, "a");
     write_text(path, "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n");
     reader_nodes n = make("TextLineReaderV2", NULL);
-    n.live->blocking = bd_blocking_new();
+    n.live->io_pool = bd_io_pool_new();
     op_execution *e[COUNT];
     for (int i = 0; i < COUNT; i++)
         e[i] = op_live_start(n.live, n.read, "");
@@ -265,7 +265,7 @@ static void test_with_threads(void **state)
     }
     assert_int_equal(sum, 6 * 55);
     DO(n, records, "int64[] 60");
-    bd_blocking_free(n.live->blocking);
+    bd_io_pool_free(n.live->io_pool);
     op_live_free(n.live);
     bd_free(names);
     bd_free(path);

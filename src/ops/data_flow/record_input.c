@@ -225,7 +225,7 @@ static void input_blocking(bd_op_ctx *c)
 
 static void input_start(bd_op_ctx *c)
 {
-    bd_op_block(c, input_blocking);
+    bd_op_run_io(c, input_blocking);
 }
 
 // TensorFlow's says nothing either.

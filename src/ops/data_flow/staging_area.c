@@ -30,9 +30,9 @@ typedef struct area_options {
 
 struct bd_staging_area {
     bd_resource base;
-    bd_wait_room room;
+    bd_wait_queue wait_queue;
     area_options options;            // strings and arrays are owned
-    bd_wait_line puts, takes;        // guarded by room.mu, as all below
+    bd_waitlist puts, takes;         // guarded by room.mu, as all below
     entry_list complete, incomplete; // sorted by key
     int64_t bytes, next_key;
 };
@@ -274,9 +274,9 @@ static bool serve_puts_locked(bd_staging_area *a)
     return false;
 }
 
-static void serve_locked(bd_wait_room *room)
+static void serve_locked(bd_wait_queue *wait_queue)
 {
-    bd_staging_area *a = BD_CONTAINER_OF(room, bd_staging_area, room);
+    bd_staging_area *a = BD_CONTAINER_OF(wait_queue, bd_staging_area, wait_queue);
     while (serve_puts_locked(a) || serve_takes_locked(a)) {}
 }
 
@@ -315,7 +315,7 @@ static void destroy(bd_resource *r)
     clear(a, &a->incomplete);
     bd_array_free(&a->complete);
     bd_array_free(&a->incomplete);
-    bd_wait_room_fini(&a->room);
+    bd_wait_queue_fini(&a->wait_queue);
     bd_free((char *)a->options.name);
     bd_free((void *)a->options.types);
     bd_free(a);
@@ -325,10 +325,10 @@ static void abandon(bd_resource *r)
 {
     bd_staging_area *a = BD_CONTAINER_OF(r, bd_staging_area, base);
     bd_resource_ref(r);
-    bd_wait_room_lock(&a->room);
-    bd_wait_line_cancel_locked(&a->room, &a->puts);
-    bd_wait_line_cancel_locked(&a->room, &a->takes);
-    bd_wait_room_unlock(&a->room);
+    bd_wait_queue_lock(&a->wait_queue);
+    bd_waitlist_cancel_locked(&a->wait_queue, &a->puts);
+    bd_waitlist_cancel_locked(&a->wait_queue, &a->takes);
+    bd_wait_queue_unlock(&a->wait_queue);
     bd_resource_unref(r);
 }
 
@@ -340,7 +340,7 @@ static braid_code create_area(void *arg, bd_resource **out, braid_status *st)
     const area_options *o = arg;
     bd_staging_area *a = bd_calloc(1, sizeof *a);
     bd_resource_init(&a->base, &area_type);
-    bd_wait_room_init(&a->room, &wait_kind, &a->base);
+    bd_wait_queue_init(&a->wait_queue, &wait_kind, &a->base);
     a->options = *o;
     a->options.name = bd_strdup(o->name);
     a->options.types = bd_memdup(o->types, (size_t)o->count * sizeof *o->types);
@@ -394,24 +394,24 @@ int64_t bd_staging_area_memory_limit(const bd_staging_area *a)
 
 void bd_staging_wait(bd_staging_area *a, bd_op_ctx *c, const bd_staging_plan *plan)
 {
-    staging_waiter *w = waiter_of(bd_waiter_new(&a->room, c));
+    staging_waiter *w = waiter_of(bd_waiter_new(&a->wait_queue, c));
     w->plan = *plan;
     bd_wait(&w->base, plan->action == BD_STAGING_PUT ? &a->puts : &a->takes);
 }
 
 int64_t bd_staging_area_count(bd_staging_area *a, bool of_incomplete)
 {
-    bd_wait_room_lock(&a->room);
+    bd_wait_queue_lock(&a->wait_queue);
     const size_t count = of_incomplete ? a->incomplete.len : a->complete.len;
-    bd_wait_room_unlock(&a->room);
+    bd_wait_queue_unlock(&a->wait_queue);
     return (int64_t)count;
 }
 
 void bd_staging_area_clear(bd_staging_area *a)
 {
-    bd_wait_room_lock(&a->room);
+    bd_wait_queue_lock(&a->wait_queue);
     clear(a, &a->complete);
     clear(a, &a->incomplete);
     a->bytes = 0;
-    bd_wait_room_unlock(&a->room); // who waits to put is served
+    bd_wait_queue_unlock(&a->wait_queue); // who waits to put is served
 }

@@ -403,15 +403,15 @@ typedef struct sent_turn {
 static void run_sent(void *arg)
 {
     const sent_turn s = *(sent_turn *)arg;
-    bd_recycled_free(arg);
+    bd_slab_free(arg);
     bd_turn_run(s.fn ? s.fn(s.turn.it) : s.turn);
 }
 
 static void send_turn(bd_chain *chain, sent_turn turn)
 {
-    sent_turn *s = bd_recycled_raw(sizeof *s);
+    sent_turn *s = bd_slab_alloc_raw(sizeof *s);
     *s = turn;
-    if (!bd_blocking_run(chain->pipeline->blocking, run_sent, s)) run_sent(s);
+    if (!bd_io_pool_run(chain->pipeline->io_pool, run_sent, s)) run_sent(s);
 }
 
 void bd_turn_spawn(bd_chain *chain, bd_turn turn)
@@ -421,14 +421,14 @@ void bd_turn_spawn(bd_chain *chain, bd_turn turn)
 
 bd_turn bd_turn_spawn_beside(bd_chain *below, bd_turn turn, bd_turn next)
 {
-    if (next.kind == BD_TURN_WAIT && !below->pipeline->blocking) return turn;
+    if (next.kind == BD_TURN_WAIT && !below->pipeline->io_pool) return turn;
     bd_turn_spawn(below, turn);
     return next;
 }
 
 bd_turn bd_turn_on_disk(bd_iterator *it, bd_turn (*fn)(bd_iterator *it))
 {
-    if (bd_blocking_is_here() || !it->chain->pipeline->blocking) return fn(it);
+    if (bd_io_pool_is_here() || !it->chain->pipeline->io_pool) return fn(it);
     send_turn(it->chain, (sent_turn){.turn.it = it, .fn = fn});
     return BD_WAIT;
 }
@@ -448,7 +448,7 @@ bd_chain *bd_chain_new(const bd_step *step, bd_cancellation *parent)
 {
     bd_pipeline *p = bd_calloc(1, sizeof *p);
     atomic_init(&p->refs, 1);
-    p->blocking = bd_blocking_ref(step->blocking);
+    p->io_pool = bd_io_pool_ref(step->io_pool);
     p->device = step->resources;
     p->resources = bd_resources_new();
     bd_mutex_init(&p->mu);
@@ -478,7 +478,7 @@ static void unref_pipeline(bd_pipeline *p)
     bd_imap_fini(&p->seeds);
     bd_mutex_fini(&p->mu);
     bd_resources_free(p->resources);
-    bd_blocking_unref(p->blocking);
+    bd_io_pool_unref(p->io_pool);
     bd_free(p);
 }
 

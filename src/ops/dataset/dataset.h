@@ -57,7 +57,7 @@ typedef struct bd_dataset_kind {
     size_t dataset_size, iterator_size;          // of the kind's own structs, which start with those below
     void (*destroy)(bd_dataset *d);              // frees what is the kind's own; may be NULL
     int64_t (*cardinality)(const bd_dataset *d); // NULL: unknown
-    bool says_shard;    // shards below that are left open are those that it says (ops/dataset/take_skip_shard.c)
+    bool says_shard; // shards below that are left open are those that it says (ops/dataset/take_skip_shard.c)
     bool gathers_stats; // iterators below put statistics to its aggregator (ops/dataset/stats.c)
     bool opens_input;   // an iterator has one over the first input from its beginning: it->input
     // The beginning of an iterator, whose memory is zero. On an error `close` is called. May be NULL.
@@ -210,7 +210,7 @@ void bd_tensors_ref(braid_tensor *to, const braid_tensor *from, int count);
 // What all chains of a pipeline share.
 typedef struct bd_pipeline {
     atomic_int refs;
-    bd_blocking *blocking;   // a reference; NULL: whoever has a turn runs on
+    bd_io_pool *io_pool;     // a reference; NULL: whoever has a turn runs on
     bd_resources *device;    // not owned: for functions
     bd_resources *resources; // of this pipeline: seed generators and caches, by path
     bd_mutex mu;

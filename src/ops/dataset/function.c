@@ -15,7 +15,7 @@ bool bd_captured_init(bd_captured *f, bd_op_ctx *c, const bd_func_ref *ref, int 
         bd_op_fail_status(c, st);
         return false;
     }
-    f->functions = bd_functions_ref(c->step->functions);
+    f->functions = bd_function_runtime_ref(c->step->functions);
     f->values = bd_calloc((size_t)count, sizeof *f->values);
     f->value_count = count;
     for (int i = 0; i < count; i++) {
@@ -31,7 +31,7 @@ void bd_captured_fini(bd_captured *f)
 {
     bd_tensors_fini(f->values, f->value_count);
     bd_free(f->values);
-    bd_functions_unref(f->functions);
+    bd_function_runtime_unref(f->functions);
     *f = (bd_captured){0};
 }
 
@@ -64,7 +64,7 @@ static bd_turn finish(pending_call *p)
     bd_turn turn = p->then(p->it, p->arg, p->rets, p->ret_count, &p->st);
     bd_tensors_fini(p->rets, p->ret_count);
     bd_status_fini(&p->st);
-    bd_recycled_free(p);
+    bd_slab_free(p);
     return turn;
 }
 
@@ -82,12 +82,12 @@ bd_turn bd_iterator_call(bd_iterator *it, const bd_captured *f, braid_tensor *ar
                          bd_results_fn then, void *arg)
 {
     int count = arg_count + f->value_count;
-    pending_call *p = bd_recycled(sizeof *p + (size_t)f->callee->ret_count * sizeof p->rets[0]);
+    pending_call *p = bd_slab_alloc(sizeof *p + (size_t)f->callee->ret_count * sizeof p->rets[0]);
     p->it = it;
     p->then = then;
     p->arg = arg;
     atomic_init(&p->phase, STARTING);
-    braid_tensor *all = bd_recycled((size_t)count * sizeof *all + 1);
+    braid_tensor *all = bd_slab_alloc((size_t)count * sizeof *all + 1);
     for (int i = 0; i < arg_count; i++)
         bd_tensor_move(&all[i], &args[i]);
     bd_tensors_ref(all + arg_count, f->values, f->value_count);
@@ -98,7 +98,7 @@ bd_turn bd_iterator_call(bd_iterator *it, const bd_captured *f, braid_tensor *ar
                                 .arg = p};
     bd_function_call(f->functions, f->callee, &call);
     bd_tensors_fini(all, count);
-    bd_recycled_free(all);
+    bd_slab_free(all);
     return atomic_exchange(&p->phase, WAITING) == ENDED ? finish(p) : BD_WAIT;
 }
 

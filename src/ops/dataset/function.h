@@ -7,7 +7,7 @@
 
 // A function and the arguments that come after those of each call. All-zero is none.
 typedef struct bd_captured {
-    bd_functions *functions; // a reference
+    bd_function_runtime *functions; // a reference
     const bd_callee *callee;
     braid_tensor *values; // [value_count], owned
     int value_count;

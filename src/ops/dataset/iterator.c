@@ -22,8 +22,8 @@ typedef enum run_state {
 
 typedef struct data_run {
     bd_resource base; // counted only: it is in no container
-    bd_wait_room room;
-    bd_wait_line line; // guarded by room.mu, as all below but `wanted`
+    bd_wait_queue wait_queue;
+    bd_waitlist line; // guarded by room.mu, as all below but `wanted`
     run_state state;
     bd_turn parked;
     atomic_int wanted; // how many wait, or have just ended
@@ -42,9 +42,9 @@ typedef struct next_waiter {
     int answer_count;
 } next_waiter;
 
-static data_run *run_of(bd_wait_room *room)
+static data_run *run_of(bd_wait_queue *wait_queue)
 {
-    return BD_CONTAINER_OF(room, data_run, room);
+    return BD_CONTAINER_OF(wait_queue, data_run, wait_queue);
 }
 
 static next_waiter *waiter_of(bd_waiter *w)
@@ -55,9 +55,9 @@ static next_waiter *waiter_of(bd_waiter *w)
 // ---- Those that wait ----
 
 // The answer of the chain becomes that of the first in the line.
-static void serve_locked(bd_wait_room *room)
+static void serve_locked(bd_wait_queue *wait_queue)
 {
-    data_run *r = run_of(room);
+    data_run *r = run_of(wait_queue);
     if (r->state != READY || !r->line.first) return;
     next_waiter *w = waiter_of(r->line.first);
     int count = r->top->dataset->count;
@@ -90,7 +90,7 @@ static void output_answer(next_waiter *w)
 static void finish(bd_waiter *base)
 {
     next_waiter *w = waiter_of(base);
-    atomic_fetch_sub_explicit(&run_of(base->room)->wanted, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&run_of(base->wait_queue)->wanted, 1, memory_order_relaxed);
     if (!w->has_answer) return; // cancelled
     output_answer(w);
     bd_tensors_fini(w->answer.tensors, w->answer_count);
@@ -112,13 +112,13 @@ static const bd_wait_kind wait_kind = {
 static void go_on(data_run *r, bool on_this_thread)
 {
     bd_turn turn = BD_WAIT;
-    bd_wait_room_lock(&r->room);
+    bd_wait_queue_lock(&r->wait_queue);
     if (r->line.first && (r->state == IDLE || r->state == PARKED)) {
         turn = r->state == PARKED ? r->parked : bd_pull(NULL, r->top);
         r->state = RUNNING;
         bd_resource_ref(&r->base);
     }
-    bd_wait_room_unlock(&r->room);
+    bd_wait_queue_unlock(&r->wait_queue);
     if (turn.kind == BD_TURN_WAIT) return;
     if (on_this_thread)
         bd_turn_run(turn);
@@ -130,9 +130,9 @@ static bd_turn answered(bd_chain *chain, bd_iterator *it)
 {
     (void)it;
     data_run *r = chain->arg;
-    bd_wait_room_lock(&r->room);
+    bd_wait_queue_lock(&r->wait_queue);
     r->state = READY;
-    bd_wait_room_unlock(&r->room);
+    bd_wait_queue_unlock(&r->wait_queue);
     go_on(r, false);
     bd_resource_unref(&r->base);
     return BD_WAIT;
@@ -142,13 +142,13 @@ static bool parks(bd_chain *chain, bd_turn turn)
 {
     data_run *r = chain->arg;
     if (atomic_load_explicit(&r->wanted, memory_order_relaxed) > 0) return false;
-    bd_wait_room_lock(&r->room);
+    bd_wait_queue_lock(&r->wait_queue);
     bool is_parked = !r->line.first;
     if (is_parked) {
         r->state = PARKED;
         r->parked = turn;
     }
-    bd_wait_room_unlock(&r->room);
+    bd_wait_queue_unlock(&r->wait_queue);
     if (is_parked) bd_resource_unref(&r->base);
     return is_parked;
 }
@@ -162,7 +162,7 @@ static void destroy_run(bd_resource *base)
     bd_iterator_close(r->top);
     bd_chain_unref(r->chain);
     bd_dataset_unref(r->dataset);
-    bd_wait_room_fini(&r->room);
+    bd_wait_queue_fini(&r->wait_queue);
     bd_free(r);
 }
 
@@ -174,7 +174,7 @@ static braid_code run_new(bd_dataset *d, const bd_iterator_place *from, const bd
     bd_dataset *rest;
     data_run *r = bd_calloc(1, sizeof *r);
     bd_resource_init(&r->base, &run_type);
-    bd_wait_room_init(&r->room, &wait_kind, &r->base);
+    bd_wait_queue_init(&r->wait_queue, &wait_kind, &r->base);
     r->line.what = "GetNext";
     r->chain = bd_chain_new(step, NULL);
     r->chain->answered = answered;
@@ -194,7 +194,7 @@ static braid_code run_new(bd_dataset *d, const bd_iterator_place *from, const bd
 
 static void run_get_next(data_run *r, bd_op_ctx *c, bool as_optional)
 {
-    next_waiter *w = waiter_of(bd_waiter_new(&r->room, c));
+    next_waiter *w = waiter_of(bd_waiter_new(&r->wait_queue, c));
     w->as_optional = as_optional;
     atomic_fetch_add_explicit(&r->wanted, 1, memory_order_relaxed);
     bd_wait(&w->base, &r->line);
@@ -205,9 +205,9 @@ static void run_get_next(data_run *r, bd_op_ctx *c, bool as_optional)
 static void run_retire(data_run *r)
 {
     if (!r) return;
-    bd_wait_room_lock(&r->room);
+    bd_wait_queue_lock(&r->wait_queue);
     bool is_wanted = r->line.first;
-    bd_wait_room_unlock(&r->room);
+    bd_wait_queue_unlock(&r->wait_queue);
     if (!is_wanted) bd_chain_stop(r->chain);
     bd_resource_unref(&r->base);
 }
@@ -216,9 +216,9 @@ static void run_abandon(data_run *r)
 {
     if (!r) return;
     bd_chain_stop(r->chain);
-    bd_wait_room_lock(&r->room);
-    bd_wait_line_cancel_locked(&r->room, &r->line);
-    bd_wait_room_unlock(&r->room);
+    bd_wait_queue_lock(&r->wait_queue);
+    bd_waitlist_cancel_locked(&r->wait_queue, &r->line);
+    bd_wait_queue_unlock(&r->wait_queue);
     bd_resource_unref(&r->base);
 }
 
@@ -320,10 +320,10 @@ static bool save_run(data_run *run, bd_op_ctx *c)
 {
     bd_pipeline *p = run->chain->pipeline;
     bd_iterator_place place = {0};
-    bd_wait_room_lock(&run->room);
+    bd_wait_queue_lock(&run->wait_queue);
     place.given = run->from.given + run->given;
     place.has_ended = run->from.has_ended || run->has_ended;
-    bd_wait_room_unlock(&run->room);
+    bd_wait_queue_unlock(&run->wait_queue);
     bd_mutex_lock(&p->mu);
     bool fits = !p->has_other_seeds;
     size_t pos = 0;

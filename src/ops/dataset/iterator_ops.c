@@ -1,8 +1,8 @@
 // The ops of iterators: making, initializing and naming them, and taking elements.
 #include "base/alloc.h"
 #include "ops/common/anonymous.h"
-#include "ops/dataset/iterator.h"
 #include "ops/common/handle.h"
+#include "ops/dataset/iterator.h"
 #include <string.h>
 
 // ---- Iterator, IteratorV2 ----
@@ -106,7 +106,7 @@ static void make_on_disk(bd_op_ctx *c)
 // Beginning a dataset may look at files.
 static void make_start(bd_op_ctx *c)
 {
-    bd_op_block(c, make_on_disk);
+    bd_op_run_io(c, make_on_disk);
 }
 
 BD_OP(MakeIterator) = {
@@ -209,7 +209,7 @@ static void restore_on_disk(bd_op_ctx *c)
 
 static void deserialize_start(bd_op_ctx *c)
 {
-    bd_op_block(c, restore_on_disk);
+    bd_op_run_io(c, restore_on_disk);
 }
 
 BD_OP(DeserializeIterator) = {

@@ -79,7 +79,7 @@ static void test_cancelled_step_puts_the_work_off(void **state)
         char text[512];
         endless(text, pipelines[i]);
         op_live *l = op_live_new();
-        bd_blocking *blocking = l->blocking = bd_blocking_new();
+        bd_io_pool *blocking = l->io_pool = bd_io_pool_new();
         pipeline p = pipeline_open(l, text, "string");
         op_live_run(l, p.make, "", "");
         for (int k = 0; k < 3; k++) { // the iterator goes on where it was
@@ -91,7 +91,7 @@ static void test_cancelled_step_puts_the_work_off(void **state)
         op_execution *e = op_live_start(l, p.next, "");
         bd_resources_clear(l->resources, NULL); // Reset
         op_execution_expect(e, "Cancelled: was cancelled");
-        bd_blocking_free(blocking); // its threads come to an end
+        bd_io_pool_free(blocking); // its threads come to an end
         op_live_free(l);
     }
 }
@@ -101,7 +101,7 @@ static void test_pauses(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
-    bd_blocking *blocking = l->blocking = bd_blocking_new();
+    bd_io_pool *blocking = l->io_pool = bd_io_pool_new();
     pipeline p = pipeline_open(l, RANGE(2) "SleepDataset(int64[] 3000)", "int64");
     op_live_run(l, p.make, "", "");
     const int64_t start = bd_now_ns();
@@ -114,7 +114,7 @@ static void test_pauses(void **state)
     assert_false(op_execution_has_ended(e));
     bd_resources_clear(l->resources, NULL);
     op_execution_expect(e, "Cancelled: was cancelled");
-    bd_blocking_free(blocking);
+    bd_io_pool_free(blocking);
     op_live_free(l);
 }
 
@@ -125,7 +125,7 @@ static void test_cancelling_loses_nothing(void **state)
     char text[512];
     endless(text, "BatchDataset(int64[] 50) PrefetchDataset(int64[] 2)");
     op_live *l = op_live_new();
-    bd_blocking *blocking = l->blocking = bd_blocking_new();
+    bd_io_pool *blocking = l->io_pool = bd_io_pool_new();
     char zip[1024];
     snprintf(zip, sizeof zip, RANGE(1000000) "%s ZipDataset()", text);
     pipeline p = pipeline_open(l, zip, "int64,string");
@@ -145,7 +145,7 @@ static void test_cancelling_loses_nothing(void **state)
     }
     assert_true(want >= 100);
     bd_resources_clear(l->resources, NULL);
-    bd_blocking_free(blocking);
+    bd_io_pool_free(blocking);
     op_live_free(l);
 }
 
@@ -186,7 +186,7 @@ static void check_crowd(const char *text, bool has_threads)
 {
     BD_STATUS(st);
     op_live *l = op_live_new();
-    bd_blocking *blocking = l->blocking = has_threads ? bd_blocking_new() : NULL;
+    bd_io_pool *blocking = l->io_pool = has_threads ? bd_io_pool_new() : NULL;
     pipeline p = pipeline_open(l, text, "int64");
     op_live_run(l, p.make, "", "");
     taker takers[TAKERS] = {{0}};
@@ -203,7 +203,7 @@ static void check_crowd(const char *text, bool has_threads)
     assert_int_equal(count, NUMBERS);
     assert_int_equal(sum, (int64_t)NUMBERS * (NUMBERS - 1) / 2);
     bd_resources_clear(l->resources, NULL);
-    bd_blocking_free(blocking);
+    bd_io_pool_free(blocking);
     op_live_free(l);
 }
 
@@ -231,7 +231,7 @@ static void test_dropped(void **state)
         char text[512];
         endless(text, pipelines[i]);
         op_live *l = op_live_new();
-        bd_blocking *blocking = l->blocking = bd_blocking_new();
+        bd_io_pool *blocking = l->io_pool = bd_io_pool_new();
         pipeline p = pipeline_open(l, text, i == 3 ? "variant" : "string");
         op_live_run(l, p.make, "", "");
         for (int k = 0; k < 3; k++)
@@ -239,7 +239,7 @@ static void test_dropped(void **state)
         op_live_run(l, p.make, "", ""); // the first one is dropped here, the second below
         op_live_run(l, p.next, "", "*");
         bd_resources_clear(l->resources, NULL);
-        bd_blocking_free(blocking);
+        bd_io_pool_free(blocking);
         op_live_free(l);
     }
 }

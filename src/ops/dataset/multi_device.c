@@ -16,14 +16,14 @@ typedef struct ready_answer {
 } ready_answer;
 
 typedef struct device_shard {
-    bd_wait_line line;
+    bd_waitlist line;
     ready_answer *first, **end;
     int64_t held; // answers at hand
 } device_shard;
 
 typedef struct shared_run {
     bd_resource base; // counted only: it is in no container
-    bd_wait_room room;
+    bd_wait_queue wait_queue;
     int shard_count;
     device_shard *
         shards; // [shard_count], owned; guarded by room.mu, as all below but `chain`, `top` and what never changes
@@ -40,9 +40,9 @@ typedef struct shard_waiter {
     bd_answer answer;
 } shard_waiter;
 
-static shared_run *run_of(bd_wait_room *room)
+static shared_run *run_of(bd_wait_queue *wait_queue)
 {
-    return BD_CONTAINER_OF(room, shared_run, room);
+    return BD_CONTAINER_OF(wait_queue, shared_run, wait_queue);
 }
 
 static shard_waiter *waiter_of(bd_waiter *w)
@@ -85,9 +85,9 @@ static bool take_answer_locked(const shared_run *r, device_shard *s, bd_answer *
     return true;
 }
 
-static void serve_locked(bd_wait_room *room)
+static void serve_locked(bd_wait_queue *wait_queue)
 {
-    shared_run *r = run_of(room);
+    shared_run *r = run_of(wait_queue);
     for (int i = 0; i < r->shard_count; i++) {
         device_shard *s = &r->shards[i];
         bd_answer answer;
@@ -103,7 +103,7 @@ static void serve_locked(bd_wait_room *room)
 static void finish(bd_waiter *base)
 {
     shard_waiter *w = waiter_of(base);
-    int count = run_of(base->room)->top->dataset->count;
+    int count = run_of(base->wait_queue)->top->dataset->count;
     if (!w->has_answer) return; // cancelled
     bd_output_answer(base->c, &w->answer, count);
     drop_answer(&w->answer, count);
@@ -146,16 +146,16 @@ static bool is_wanted_locked(const shared_run *r)
 static bd_turn answered(bd_chain *chain, bd_iterator *it)
 {
     shared_run *r = chain->arg;
-    bd_wait_room_lock(&r->room);
+    bd_wait_queue_lock(&r->wait_queue);
     if (it->answer.kind == BD_ANSWER_END)
         r->has_ended = true;
     else
         put_ready_locked(r, it);
-    bd_wait_room_unlock(&r->room); // those that wait take what is there before more is asked for
-    bd_wait_room_lock(&r->room);
+    bd_wait_queue_unlock(&r->wait_queue); // those that wait take what is there before more is asked for
+    bd_wait_queue_lock(&r->wait_queue);
     bool goes_on = is_wanted_locked(r);
     r->is_running = goes_on;
-    bd_wait_room_unlock(&r->room);
+    bd_wait_queue_unlock(&r->wait_queue);
     if (goes_on) return bd_pull(NULL, it);
     bd_resource_unref(&r->base); // it may be gone now
     return BD_WAIT;
@@ -163,13 +163,13 @@ static bd_turn answered(bd_chain *chain, bd_iterator *it)
 
 static void go_on(shared_run *r)
 {
-    bd_wait_room_lock(&r->room);
+    bd_wait_queue_lock(&r->wait_queue);
     bool starts = !r->is_running && is_wanted_locked(r);
     if (starts) {
         r->is_running = true;
         bd_resource_ref(&r->base);
     }
-    bd_wait_room_unlock(&r->room);
+    bd_wait_queue_unlock(&r->wait_queue);
     if (starts) bd_turn_spawn(r->chain, bd_pull(NULL, r->top));
 }
 
@@ -188,7 +188,7 @@ static void destroy_run(bd_resource *base)
     bd_chain_stop(r->chain);
     bd_iterator_close(r->top);
     bd_chain_unref(r->chain);
-    bd_wait_room_fini(&r->room);
+    bd_wait_queue_fini(&r->wait_queue);
     bd_free(r->shards);
     bd_free(r);
 }
@@ -200,7 +200,7 @@ static braid_code run_new(bd_dataset *d, int shard_count, const bd_step *step, s
 {
     shared_run *r = bd_calloc(1, sizeof *r);
     bd_resource_init(&r->base, &run_type);
-    bd_wait_room_init(&r->room, &wait_kind, &r->base);
+    bd_wait_queue_init(&r->wait_queue, &wait_kind, &r->base);
     r->shard_count = shard_count;
     r->shards = bd_calloc((size_t)shard_count, sizeof *r->shards);
     for (int i = 0; i < shard_count; i++) {
@@ -220,8 +220,8 @@ static void run_abandon(shared_run *r)
 {
     if (!r) return;
     bd_chain_stop(r->chain);
-    bd_wait_room_lock(&r->room);
-    bd_wait_room_unlock(&r->room); // serves those that wait, with an error
+    bd_wait_queue_lock(&r->wait_queue);
+    bd_wait_queue_unlock(&r->wait_queue); // serves those that wait, with an error
     bd_resource_unref(&r->base);
 }
 
@@ -323,7 +323,7 @@ void bd_multi_device_get_next(bd_resource *base, bd_op_ctx *c, int number, int64
     bool is_abandoned = m->is_abandoned;
     bd_mutex_unlock(&m->mu);
     if (r && check_shard(c, r, number, incarnation)) {
-        bd_wait(bd_waiter_new(&r->room, c), &r->shards[number].line);
+        bd_wait(bd_waiter_new(&r->wait_queue, c), &r->shards[number].line);
         go_on(r);
         bd_resource_unref(&r->base);
         return;

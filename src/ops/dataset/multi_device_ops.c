@@ -1,7 +1,7 @@
 // The ops of iterators whose elements several devices share.
 #include "ops/common/anonymous.h"
-#include "ops/dataset/multi_device.h"
 #include "ops/common/handle.h"
+#include "ops/dataset/multi_device.h"
 
 // ---- Making and deleting ----
 
@@ -100,7 +100,7 @@ static void init_on_disk(bd_op_ctx *c)
 // Beginning a dataset may look at files.
 static void init_start(bd_op_ctx *c)
 {
-    bd_op_block(c, init_on_disk);
+    bd_op_run_io(c, init_on_disk);
 }
 
 BD_OP(MultiDeviceIteratorInit) = {

@@ -8,7 +8,7 @@ braid_code bd_checkpoint_open(const char *prefix, bd_checkpoint *c, braid_status
     braid_code code = bd_bundle_open(prefix, &c->bundle, st);
     if (code != BRAID_NOT_FOUND) return code;
     // It may still be of the first format. If it is neither, what is said of the second one says more.
-    code = bd_first_format_open(prefix, &c->first, why);
+    code = bd_checkpoint_v1_open(prefix, &c->first, why);
     if (code == BRAID_NOT_FOUND) return bd_status_prefix(st, "Unsuccessful TensorSliceReader constructor: ");
     braid_status_clear(st);
     if (!code) return BRAID_OK;
@@ -19,7 +19,7 @@ braid_code bd_checkpoint_open(const char *prefix, bd_checkpoint *c, braid_status
 void bd_checkpoint_close(bd_checkpoint *c)
 {
     bd_bundle_close(c->bundle);
-    bd_first_format_close(c->first);
+    bd_checkpoint_v1_close(c->first);
     *c = (bd_checkpoint){0};
 }
 
@@ -28,7 +28,7 @@ braid_code bd_checkpoint_find(bd_checkpoint *c, const char *name, braid_dtype *d
 {
     bd_bundle_info info;
     if (c->first) {
-        if (bd_first_format_find(c->first, name, dtype, shape)) return BRAID_OK;
+        if (bd_checkpoint_v1_find(c->first, name, dtype, shape)) return BRAID_OK;
         return bd_fail(st, BRAID_NOT_FOUND, "Key %s not found in checkpoint", name);
     }
     braid_code code = bd_bundle_find(c->bundle, name, &info, st);
@@ -41,7 +41,7 @@ braid_code bd_checkpoint_find(bd_checkpoint *c, const char *name, braid_dtype *d
 braid_code bd_checkpoint_read(bd_checkpoint *c, const char *name, const bd_tensor_slice *slice,
                               braid_tensor *t, braid_status *st)
 {
-    if (c->first) return bd_first_format_read(c->first, name, slice, t, st);
+    if (c->first) return bd_checkpoint_v1_read(c->first, name, slice, t, st);
     return slice ? bd_bundle_read_slice(c->bundle, name, slice, t, st)
                  : bd_bundle_read(c->bundle, name, t, st);
 }

@@ -6,8 +6,8 @@
 #include "io/checkpoint_v1.h"
 
 typedef struct bd_checkpoint {
-    bd_bundle *bundle;      // of the second format; NULL
-    bd_first_format *first; // of the first; NULL
+    bd_bundle *bundle;       // of the second format; NULL
+    bd_checkpoint_v1 *first; // of the first; NULL
 } bd_checkpoint;
 
 // Opens the bundle of this prefix, or the files of the first format that match it as a pattern. NotFound in TensorFlow's words

@@ -47,7 +47,7 @@ static void read_file(bd_op_ctx *c)
 
 static void read_start(bd_op_ctx *c)
 {
-    bd_op_block(c, read_file);
+    bd_op_run_io(c, read_file);
 }
 
 static braid_code scalars_shape(bd_shape_ctx *c, braid_status *st)
@@ -85,7 +85,7 @@ static void write_file(bd_op_ctx *c)
 
 static void write_start(bd_op_ctx *c)
 {
-    bd_op_block(c, write_file);
+    bd_op_run_io(c, write_file);
 }
 
 BD_OP(WriteFile) = {
@@ -139,7 +139,7 @@ static void match_files(bd_op_ctx *c)
 
 static void match_start(bd_op_ctx *c)
 {
-    bd_op_block(c, match_files);
+    bd_op_run_io(c, match_files);
 }
 
 static braid_code match_shape(bd_shape_ctx *c, braid_status *st)

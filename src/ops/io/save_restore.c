@@ -6,8 +6,8 @@
 #include "base/alloc.h"
 #include "graph/shape_fn.h"
 #include "op/io_pool.h"
-#include "ops/io/checkpoint.h"
 #include "ops/common/file_arg.h"
+#include "ops/io/checkpoint.h"
 
 #include <string.h>
 
@@ -109,7 +109,7 @@ static void save(bd_op_ctx *c)
 
 static void save_start(bd_op_ctx *c)
 {
-    bd_op_block(c, save);
+    bd_op_run_io(c, save);
 }
 
 // Vectors of `count` names and slices, where it is known.
@@ -237,7 +237,7 @@ static void restore(bd_op_ctx *c)
 
 static void restore_start(bd_op_ctx *c)
 {
-    bd_op_block(c, restore);
+    bd_op_run_io(c, restore);
 }
 
 // A slice says the shape of what is restored.
@@ -307,7 +307,7 @@ static void restore_one(bd_op_ctx *c)
 
 static void restore_one_start(bd_op_ctx *c)
 {
-    bd_op_block(c, restore_one);
+    bd_op_run_io(c, restore_one);
 }
 
 static braid_code restore_one_shape(bd_shape_ctx *c, braid_status *st)
@@ -368,7 +368,7 @@ static void merge(bd_op_ctx *c)
 
 static void merge_start(bd_op_ctx *c)
 {
-    bd_op_block(c, merge);
+    bd_op_run_io(c, merge);
 }
 
 static braid_code merge_shape(bd_shape_ctx *c, braid_status *st)

@@ -331,14 +331,14 @@ static void test_a_merge_that_is_cancelled_ends_between_files(void **state)
     RUN_ALL(save);
     slow_down_disk();
     op_live *l = op_live_new();
-    l->blocking = bd_blocking_new();
+    l->io_pool = bd_io_pool_new();
     op_execution *e = op_live_start(l, make_node(l, &merge, op_live_unknown), "");
     assert_true(bd_event_wait_until(&slow.reached, bd_deadline_after_ms(20000)));
     op_execution_cancel(e);
     assert_false(op_execution_has_ended(e)); // the call that waits for the disk cannot be cut short
     bd_event_set(&slow.goes_on);
     op_execution_expect(e, "Cancelled: MergeV2Checkpoints was cancelled");
-    bd_blocking_free(l->blocking);
+    bd_io_pool_free(l->io_pool);
     op_live_free(l);
     speed_up_disk();
     RUN("RestoreV2", "dtypes=[float]", "string[] /m; string[1] w; string[1] ''", "float[] 1");

@@ -51,7 +51,7 @@ static bool read_slice(bd_op_ctx *c, saving *s, int64_t i)
     bd_saved_slice *slice = &s->slices[i];
     s->names[i] = bd_input_text(c, NAMES, i);
     if (!s->names[i]) return false;
-    if (bd_first_format_check_dtype(t->dtype, st)) {
+    if (bd_checkpoint_v1_check_dtype(t->dtype, st)) {
         bd_op_fail_status(c, st);
         return false;
     }
@@ -84,7 +84,7 @@ static void save_all(bd_op_ctx *c, saving *s)
     for (int64_t i = 0; i < s->count && ok; i++)
         ok = read_slice(c, s, i);
     char *path = ok ? bd_input_text(c, FILENAME, 0) : NULL;
-    if (path && bd_first_format_write(path, s->slices, (size_t)s->count, is_cancelled, c, st))
+    if (path && bd_checkpoint_v1_write(path, s->slices, (size_t)s->count, is_cancelled, c, st))
         bd_op_fail_status(c, st);
     bd_free(path);
 }
@@ -118,12 +118,12 @@ static void save_slices(bd_op_ctx *c)
 
 static void save_start(bd_op_ctx *c)
 {
-    bd_op_block(c, save_whole);
+    bd_op_run_io(c, save_whole);
 }
 
 static void save_slices_start(bd_op_ctx *c)
 {
-    bd_op_block(c, save_slices);
+    bd_op_run_io(c, save_slices);
 }
 
 // A file's name, and names (and slices) of as many tensors as there are.

@@ -72,7 +72,7 @@ static void tensor_blocking(bd_op_ctx *c)
 
 static void tensor_start(bd_op_ctx *c)
 {
-    bd_op_block(c, tensor_blocking);
+    bd_op_run_io(c, tensor_blocking);
 }
 
 // ---- WriteScalarSummary, WriteHistogramSummary ----
@@ -98,7 +98,7 @@ static void scalar_blocking(bd_op_ctx *c)
 
 static void scalar_start(bd_op_ctx *c)
 {
-    bd_op_block(c, scalar_blocking);
+    bd_op_run_io(c, scalar_blocking);
 }
 
 static void put_histogram(bd_op_ctx *c, bd_wire_writer *out)
@@ -124,7 +124,7 @@ static void histogram_blocking(bd_op_ctx *c)
 
 static void histogram_start(bd_op_ctx *c)
 {
-    bd_op_block(c, histogram_blocking);
+    bd_op_run_io(c, histogram_blocking);
 }
 
 // ---- WriteImageSummary, WriteAudioSummary ----
@@ -149,7 +149,7 @@ static void images_blocking(bd_op_ctx *c)
 
 static void images_start(bd_op_ctx *c)
 {
-    bd_op_block(c, images_blocking);
+    bd_op_run_io(c, images_blocking);
 }
 
 static braid_code images_create(const braid_op *node, void *state, braid_status *st)
@@ -171,7 +171,7 @@ static void sounds_blocking(bd_op_ctx *c)
 
 static void sounds_start(bd_op_ctx *c)
 {
-    bd_op_block(c, sounds_blocking);
+    bd_op_run_io(c, sounds_blocking);
 }
 
 // ---- WriteRawProtoSummary ----
@@ -200,7 +200,7 @@ static void raw_blocking(bd_op_ctx *c)
 
 static void raw_start(bd_op_ctx *c)
 {
-    bd_op_block(c, raw_blocking);
+    bd_op_run_io(c, raw_blocking);
 }
 
 // ---- WriteGraphSummary, ImportEvent ----
@@ -232,7 +232,7 @@ static void graph_blocking(bd_op_ctx *c)
 
 static void graph_start(bd_op_ctx *c)
 {
-    bd_op_block(c, graph_blocking);
+    bd_op_run_io(c, graph_blocking);
 }
 
 static void import_blocking(bd_op_ctx *c)
@@ -248,7 +248,7 @@ static void import_blocking(bd_op_ctx *c)
 
 static void import_start(bd_op_ctx *c)
 {
-    bd_op_block(c, import_blocking);
+    bd_op_run_io(c, import_blocking);
 }
 
 // ---- The ops ----

@@ -142,7 +142,7 @@ static void create_blocking(bd_op_ctx *c)
 
 static void create_start(bd_op_ctx *c)
 {
-    bd_op_block(c, create_blocking);
+    bd_op_run_io(c, create_blocking);
 }
 
 BD_OP(CreateSummaryFileWriter) = {
@@ -167,7 +167,7 @@ static void flush_blocking(bd_op_ctx *c)
 
 static void flush_start(bd_op_ctx *c)
 {
-    bd_op_block(c, flush_blocking);
+    bd_op_run_io(c, flush_blocking);
 }
 
 // The file is closed with the last reference, here unless somebody is writing.
@@ -184,7 +184,7 @@ static void close_blocking(bd_op_ctx *c)
 
 static void close_start(bd_op_ctx *c)
 {
-    bd_op_block(c, close_blocking);
+    bd_op_run_io(c, close_blocking);
 }
 
 BD_OP(FlushSummaryWriter) = {

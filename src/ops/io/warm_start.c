@@ -5,8 +5,8 @@
 #include "graph/shape_fn.h"
 #include "io/lines.h"
 #include "op/io_pool.h"
-#include "ops/io/checkpoint.h"
 #include "ops/common/file_arg.h"
+#include "ops/io/checkpoint.h"
 
 #include <string.h>
 
@@ -111,7 +111,7 @@ static void vocab_blocking(bd_op_ctx *c)
 
 static void vocab_start(bd_op_ctx *c)
 {
-    bd_op_block(c, vocab_blocking);
+    bd_op_run_io(c, vocab_blocking);
 }
 
 static braid_code vocab_shape(bd_shape_ctx *c, braid_status *st)
@@ -341,7 +341,7 @@ static void matrix_blocking(bd_op_ctx *c)
 
 static void matrix_start(bd_op_ctx *c)
 {
-    bd_op_block(c, matrix_blocking);
+    bd_op_run_io(c, matrix_blocking);
 }
 
 static braid_code matrix_shape(bd_shape_ctx *c, braid_status *st)

@@ -13,7 +13,7 @@
 extern const bd_resource_type bd_table_type;
 
 // What a node says of a table.
-typedef struct bd_table_options {
+typedef struct bd_sstable_options {
     const char *name;
     bool is_mutable; // else it is initialized, once
     braid_dtype key_dtype, value_dtype;
@@ -22,11 +22,11 @@ typedef struct bd_table_options {
     braid_tensor empty_key, deleted_key;
     int64_t buckets; // of a new dense table
     double max_load; // of its buckets
-} bd_table_options;
+} bd_sstable_options;
 
 typedef struct bd_table {
     bd_resource base;
-    bd_table_options options; // name and tensors are owned
+    bd_sstable_options options; // name and tensors are owned
     bd_mutex mu;
     bool is_initialized;       // guarded by mu, as all below
     braid_tensor keys, values; // [capacity] rows
@@ -36,10 +36,10 @@ typedef struct bd_table {
 } bd_table;
 
 // Copies the options; the tensors are taken over.
-bd_table *bd_table_new(bd_table_options *options);
+bd_table *bd_table_new(bd_sstable_options *options);
 
 // InvalidArgument when a table that exists was made with other options.
-braid_code bd_table_check_options(const bd_table *t, const bd_table_options *options, braid_status *st);
+braid_code bd_table_check_options(const bd_table *t, const bd_sstable_options *options, braid_status *st);
 
 // Elements of one key and one value.
 int64_t bd_table_key_size(const bd_table *t);

@@ -5,8 +5,8 @@
 #include "ops/common/element.h"
 #include "ops/common/file_arg.h"
 #include "ops/common/handle.h"
-#include "ops/lookup/table.h"
 #include "ops/common/text_number.h"
+#include "ops/lookup/table.h"
 #include <string.h>
 
 // Columns that are none.
@@ -195,7 +195,7 @@ static void file_run(bd_op_ctx *c)
 
 static void file_start(bd_op_ctx *c)
 {
-    bd_op_block(c, file_run);
+    bd_op_run_io(c, file_run);
 }
 
 static braid_code file_shape(bd_shape_ctx *c, braid_status *st)

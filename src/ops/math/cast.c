@@ -180,7 +180,7 @@ static void cast_gradient(bd_grad_ctx *c)
 BD_OP(Cast) = {
     .signature = "(x: SrcT) -> (y: DstT)",
     .attrs = "SrcT:type; DstT:type; Truncate:bool=false",
-    .flags = BD_OP_TAKES_ROWS,
+    .flags = BD_OP_SPARSE_GRAD,
     .shape = bd_shape_fn_unchanged,
     .gradient = cast_gradient,
     .kernels = BD_KERNELS({.state_size = sizeof(cast_state), .create = create_cast, .run = cast_run}),

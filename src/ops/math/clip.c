@@ -9,7 +9,7 @@
     static void NAME(const void *xs, const void *lows, int64_t low_step, const void *highs,                  \
                      int64_t high_step, void *ys, int64_t n)                                                 \
     {                                                                                                        \
-        BD_INDEPENDENT                                                                                       \
+        BD_VECTORIZE                                                                                         \
         for (int64_t i = 0; i < n; i++) {                                                                    \
             T x = ((const T *)xs)[i], low = ((const T *)lows)[i * low_step],                                 \
               high = ((const T *)highs)[i * high_step];                                                      \

@@ -188,7 +188,7 @@ static braid_code replace(bd_rewriter *r, const group *g, braid_status *st)
     bd_named_attr attrs[] = {
         {.name = "N", .value = {.kind = BD_ATTR_INT, .i = g->input_count}},
         {.name = "T", .value = {.kind = BD_ATTR_TYPE, .type = g->members[0]->output_types[0]}},
-        strings(BD_PARTS_ATTR, l.parts, 2 * g->count),
+        strings(BD_FUSED_NODES_ATTR, l.parts, 2 * g->count),
         {.name = "operands",
          .value = {.kind = BD_ATTR_LIST,
                    .item_kind = BD_ATTR_INT,

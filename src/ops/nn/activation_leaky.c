@@ -12,7 +12,7 @@
 #define LEAKY(NAME, T)                                                                                       \
     static void NAME(const T *x, const T *y, T alpha, T *z, int64_t n)                                       \
     {                                                                                                        \
-        BD_INDEPENDENT                                                                                       \
+        BD_VECTORIZE                                                                                         \
         for (int64_t i = 0; i < n; i++)                                                                      \
             z[i] = x[i] > 0 ? y[i] : alpha * y[i];                                                           \
     }

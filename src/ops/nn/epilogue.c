@@ -206,7 +206,7 @@ static braid_code replace(bd_rewriter *r, const bd_epilogue_fusion *f, const mat
     bd_bytes names[] = {bytes_of(m->product->name),  bytes_of(m->product->op_type),
                         bytes_of(m->bias_add->name), bytes_of(m->bias_add->op_type),
                         bytes_of(last->name),        bytes_of(last->op_type)};
-    const bd_named_attr own[] = {{.name = BD_PARTS_ATTR,
+    const bd_named_attr own[] = {{.name = BD_FUSED_NODES_ATTR,
                                   .value = {.kind = BD_ATTR_LIST,
                                             .item_kind = BD_ATTR_STRING,
                                             .list = {.count = 2 * parts, .s = names}}},

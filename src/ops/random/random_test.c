@@ -2,8 +2,8 @@
 // labels: concurrent
 #include "base/alloc.h"
 #include "base/half.h"
-#include "base/thread_pool.h"
 #include "base/testing/test.h"
+#include "base/thread_pool.h"
 #include "ops/testing/op_test.h"
 #include "ops/testing/random_source.h"
 
@@ -139,14 +139,14 @@ static void test_values_do_not_depend_on_threads(void **state)
             op_random_source s;
             op_random_open(&s, ops[i][0], ops[i][1], (const char *[]){"int32[2] 331 107", "float[1] 0.5"},
                            strcmp(ops[i][0], "RandomGamma") == 0 ? 2 : 1);
-            if (threads) bd_pool_new("test", 4, &s.pool, st);
+            if (threads) bd_thread_pool_new("test", 4, &s.pool, st);
             assert_ok(st);
             op_random_draw(&s, &got[threads][0]);
             op_random_draw(&s, &got[threads][1]);
             if (threads) {
-                bd_pool_close(s.pool);
-                bd_pool_stop(s.pool);
-                bd_pool_free(s.pool);
+                bd_thread_pool_close(s.pool);
+                bd_thread_pool_stop(s.pool);
+                bd_thread_pool_free(s.pool);
             }
             op_random_close(&s);
         }

@@ -152,7 +152,7 @@ static void read_gradient(bd_grad_ctx *c)
 BD_OP(ReadVariableOp) = {
     .signature = "(resource: resource) -> (value: dtype)",
     .attrs = "dtype:type",
-    .flags = BD_OP_STATEFUL | BD_OP_TAKES_ROWS,
+    .flags = BD_OP_STATEFUL | BD_OP_SPARSE_GRAD,
     .shape = read_shape,
     .gradient = read_gradient,
     .kernels = BD_KERNELS({.run = read_run}),

@@ -178,7 +178,7 @@ static void print_start(bd_op_ctx *c)
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input is expected to be scalar, but got %s",
                    bd_shape_str(&bd_input(c, 0)->shape, (char[BD_SHAPE_STR_MAX]){0}));
     } else if (is_file(stream)) {
-        bd_op_block(c, print_to_file);
+        bd_op_run_io(c, print_to_file);
         return;
     } else {
         bd_strbuf text = {0};

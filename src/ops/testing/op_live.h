@@ -11,7 +11,7 @@
 typedef struct op_live {
     braid_graph *graph;
     bd_resources *resources;
-    bd_blocking *blocking; // of the test; NULL: what blocks on the disk runs on the thread that starts it
+    bd_io_pool *io_pool; // of the test; NULL: what blocks on the disk runs on the thread that starts it
     bd_mutex mu;
     void **states;             // guarded by mu; [nodes]
     const bd_kernel **kernels; // guarded by mu; NULL: not bound yet

@@ -194,7 +194,7 @@ static void check_cardinality(op_live *l, braid_out dataset, const pipeline_case
 static void check_case(const pipeline_case *c, bool has_threads)
 {
     op_live *l = op_live_new();
-    bd_blocking *blocking = l->blocking = has_threads ? bd_blocking_new() : NULL;
+    bd_io_pool *io_pool = l->io_pool = has_threads ? bd_io_pool_new() : NULL;
     pipeline p = pipeline_open(l, c->text, c->types);
     for (int i = 0; i < 2; i++) {
         op_live_run(l, p.make, "", "");
@@ -202,7 +202,7 @@ static void check_case(const pipeline_case *c, bool has_threads)
     }
     if (!has_threads) check_cardinality(l, pipeline_make(l, c->text, c->types), c);
     bd_resources_clear(l->resources, NULL);
-    bd_blocking_free(blocking);
+    bd_io_pool_free(io_pool);
     op_live_free(l);
 }
 

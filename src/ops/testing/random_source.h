@@ -11,7 +11,7 @@ typedef struct op_random_source {
     const bd_kernel *kernel;
     void *state;
     bd_value inputs[5];
-    bd_pool *pool;
+    bd_thread_pool *pool;
 } op_random_source;
 
 // What the calls of an op give, one after the other.

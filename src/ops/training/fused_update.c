@@ -86,7 +86,7 @@ static braid_code fused_create(const braid_op *node, void *state, braid_status *
     for (int i = 0; i < s->count; i++) {
         s->parts[i].node = *node;
         s->parts[i].node.def = def;
-        bd_node_part(node, i + 1, &s->parts[i].node.name, &s->parts[i].node.op_type);
+        bd_node_fused(node, i + 1, &s->parts[i].node.name, &s->parts[i].node.op_type);
         bind_part(node, s, i);
     }
     braid_code code = s->kernel->create(&s->parts[0].node, &s->update, st);

@@ -195,7 +195,7 @@ static void list_attrs(const group *g, listing *l)
         {.name = "M", .value = {.kind = BD_ATTR_INT, .i = g->count}},
         {.name = "N", .value = {.kind = BD_ATTR_INT, .i = (int64_t)l->inputs.len - vars}},
         {.name = "V", .value = {.kind = BD_ATTR_INT, .i = vars}},
-        {.name = BD_PARTS_ATTR,
+        {.name = BD_FUSED_NODES_ATTR,
          .value = {.kind = BD_ATTR_LIST,
                    .item_kind = BD_ATTR_STRING,
                    .list = {.count = (int)l->parts.len, .s = l->parts.items}}},

@@ -3,9 +3,9 @@
 #define BD_RUNTIME_TESTING_REWRITE_PATTERNS_H
 
 #include "base/alloc.h"
+#include "runtime/client_graph.h"
 #include "runtime/optimize.h"
 #include "runtime/placer.h"
-#include "runtime/client_graph.h"
 #include "runtime/testing/test_graph.h"
 #include <braid/braid.h>
 
@@ -13,9 +13,9 @@
 
 // ---- What a rewrite leaves of a graph ----
 
-// The graph of one run on one device, rewritten; to be ended by bd_prepared_fini.
-static inline bd_prepared rewritten(braid_graph *g, unsigned disabled, const char *const *feeds,
-                                    int feed_count, const char *const *fetches, int fetch_count)
+// The graph of one run on one device, rewritten; to be ended by bd_client_graph_fini.
+static inline bd_client_graph rewritten(braid_graph *g, unsigned disabled, const char *const *feeds,
+                                        int feed_count, const char *const *fetches, int fetch_count)
 {
     const bd_device_info device = {.name = DEVICE, .type = "CPU", .incarnation = 1};
     const bd_placer_options placing = {.devices = &device, .device_count = 1, .default_device = DEVICE};
@@ -26,8 +26,8 @@ static inline bd_prepared rewritten(braid_graph *g, unsigned disabled, const cha
     assert_ok(st);
     bd_place(g, 0, &placing, st);
     assert_ok(st);
-    bd_prepared prepared;
-    bd_prepare(g, &signature, BD_FEED_BY_CALL_FRAME, NULL, &prepared, st);
+    bd_client_graph prepared;
+    bd_client_graph_build(g, &signature, BD_FEED_BY_CALL_FRAME, NULL, &prepared, st);
     assert_ok(st);
     bd_optimize(&prepared.graph, disabled, st);
     assert_ok(st);
@@ -56,22 +56,23 @@ static inline void check_ops_after(braid_graph *g, unsigned rewrites, braid_out 
     char *name = bd_asprintf("%s:%d", fetch.op->name, fetch.index);
     const char *feeds[] = {"x:0"};
     bool is_fed = braid_graph_find(g, "x") != NULL;
-    bd_prepared p = rewritten(g, BRAID_REWRITE_ALL & ~rewrites, feeds, is_fed, (const char *const *)&name, 1);
+    bd_client_graph p =
+        rewritten(g, BRAID_REWRITE_ALL & ~rewrites, feeds, is_fed, (const char *const *)&name, 1);
     char *ops = ops_of(&p.graph);
     assert_string_equal(ops, expected);
     bd_free(ops);
     bd_free(name);
-    bd_prepared_fini(&p);
+    bd_client_graph_fini(&p);
 }
 
 // With all rewrites off, every node that the run needs is there.
 static inline void check_untouched_without(braid_graph *g, braid_out fetch, int built)
 {
     char *name = bd_asprintf("%s:%d", fetch.op->name, fetch.index);
-    bd_prepared p = rewritten(g, BRAID_REWRITE_ALL, NULL, 0, (const char *const *)&name, 1);
+    bd_client_graph p = rewritten(g, BRAID_REWRITE_ALL, NULL, 0, (const char *const *)&name, 1);
     assert_int_equal(p.graph.nodes.len, built + 1); // and _Retval
     bd_free(name);
-    bd_prepared_fini(&p);
+    bd_client_graph_fini(&p);
 }
 
 static inline braid_out vector(braid_graph *g, const char *name, int64_t n)

@@ -9,28 +9,28 @@ static test_network network; // of the group that runs
 #define GONE_MS 150 // until a lost worker is gone for good, where that is what a test waits for
 
 // How often a worker has begun to attend the parameter server, from the log.
-static bd_mutex attended_mu = BD_MUTEX_INIT;
-static bd_cond attended_more = BD_COND_INIT;
-static int attended; // guarded by attended_mu
+static bd_mutex watched_mu = BD_MUTEX_INIT;
+static bd_cond watched_more = BD_COND_INIT;
+static int watched; // guarded by attended_mu
 
 static void read_log(braid_log_level level, const char *message, void *arg)
 {
     (void)arg;
     if (level != BRAID_LOG_DEBUG || !strstr(message, " attends")) return;
-    bd_mutex_lock(&attended_mu);
-    attended++;
-    bd_cond_broadcast(&attended_more);
-    bd_mutex_unlock(&attended_mu);
+    bd_mutex_lock(&watched_mu);
+    watched++;
+    bd_cond_broadcast(&watched_more);
+    bd_mutex_unlock(&watched_mu);
 }
 
-static void wait_until_attended(int count)
+static void wait_until_watched(int count)
 {
     const int64_t deadline = bd_deadline_after_ms(PATIENCE_MS);
     bool late = false;
-    bd_mutex_lock(&attended_mu);
-    while (attended < count && !late)
-        late = bd_cond_wait_until(&attended_more, &attended_mu, deadline);
-    bd_mutex_unlock(&attended_mu);
+    bd_mutex_lock(&watched_mu);
+    while (watched < count && !late)
+        late = bd_cond_wait_until(&watched_more, &watched_mu, deadline);
+    bd_mutex_unlock(&watched_mu);
     assert_false(late);
 }
 
@@ -45,7 +45,7 @@ static int set_up(void **state)
     f->cluster = test_cluster_new(network, 1, 2);
     f->graph = braid_graph_new();
     *state = f;
-    attended = 0;
+    watched = 0;
     braid_set_log_level(BRAID_LOG_DEBUG);
     braid_set_log_sink(read_log, NULL);
     return 0;
@@ -123,7 +123,7 @@ static void a_worker_that_is_gone_for_good_is_not_waited_for(void **state)
 {
     fixture *f = *state;
     test_start_all(f->cluster, &(braid_server_options){.worker_gone_timeout_ms = GONE_MS});
-    wait_until_attended(2);
+    wait_until_watched(2);
     joining j;
     start_join(&j, test_server(f->cluster, "ps", 0));
     braid_server_done(test_server(f->cluster, "worker", 0));
@@ -150,13 +150,13 @@ static void a_worker_that_comes_back_is_waited_for_again(void **state)
 {
     fixture *f = *state;
     test_start_all(f->cluster, &(braid_server_options){.worker_gone_timeout_ms = PATIENCE_MS});
-    wait_until_attended(2);
+    wait_until_watched(2);
     joining j;
     start_join(&j, test_server(f->cluster, "ps", 0));
     test_kill(f->cluster, "worker", 1);
     braid_server_done(test_server(f->cluster, "worker", 0));
     test_start(f->cluster, "worker", 1, NULL);
-    wait_until_attended(3);
+    wait_until_watched(3);
     assert_false(bd_event_is_set(&j.over));
     braid_server_done(test_server(f->cluster, "worker", 1));
     assert_joined(&j);
@@ -179,7 +179,7 @@ static void a_worker_ends_when_it_is_done_and_the_parameter_servers_have_ended(v
 {
     fixture *f = *state;
     test_start_all(f->cluster, NULL);
-    wait_until_attended(2);
+    wait_until_watched(2);
     joining ps, worker;
     start_join(&ps, test_server(f->cluster, "ps", 0));
     start_join(&worker, test_server(f->cluster, "worker", 0));
@@ -192,7 +192,7 @@ static void a_worker_ends_when_it_is_done_and_the_parameter_servers_have_ended(v
     assert_joined(&worker);
 }
 
-// ---- Announcements ----
+// ---- Notifications ----
 
 typedef struct waiting {
     braid_session *s;
@@ -201,17 +201,17 @@ typedef struct waiting {
     bd_thread thread;
 } waiting;
 
-static void await(void *arg)
+static void wait_notification(void *arg)
 {
     waiting *w = arg;
-    braid_session_await(w->s, "ready", w->seen, PATIENCE_MS, &w->generation, &w->st);
+    braid_session_wait_notification(w->s, "ready", w->seen, PATIENCE_MS, &w->generation, &w->st);
 }
 
-static void start_await(waiting *w, braid_session *s, int64_t seen)
+static void start_wait_notification(waiting *w, braid_session *s, int64_t seen)
 {
     BD_STATUS(st);
     *w = (waiting){.s = s, .seen = seen};
-    assert_int_equal(bd_thread_start(&w->thread, "await", await, w, st), BRAID_OK);
+    assert_int_equal(bd_thread_start(&w->thread, "await", wait_notification, w, st), BRAID_OK);
 }
 
 static braid_session *open_on(fixture *f, int worker, bool is_remote)
@@ -227,11 +227,11 @@ static int64_t generation_of(braid_session *s)
 {
     BD_STATUS(st);
     int64_t generation;
-    assert_int_equal(braid_session_await(s, "ready", -1, 0, &generation, st), BRAID_OK);
+    assert_int_equal(braid_session_wait_notification(s, "ready", -1, 0, &generation, st), BRAID_OK);
     return generation;
 }
 
-static void an_announcement_reaches_all_who_wait(void **state)
+static void an_notification_reaches_all_who_wait(void **state)
 {
     fixture *f = *state;
     test_start_all(f->cluster, NULL);
@@ -242,9 +242,9 @@ static void an_announcement_reaches_all_who_wait(void **state)
         waiting waiters[3];
         for (int i = 0; i < 3; i++) {
             assert_int_equal(generation_of(sessions[i]), first + round);
-            start_await(&waiters[i], sessions[i], first + round);
+            start_wait_notification(&waiters[i], sessions[i], first + round);
         }
-        assert_int_equal(braid_session_announce(sessions[round], "ready", st), BRAID_OK);
+        assert_int_equal(braid_session_notify(sessions[round], "ready", st), BRAID_OK);
         for (int i = 0; i < 3; i++) {
             bd_thread_join(&waiters[i].thread);
             assert_int_equal(waiters[i].st.code, BRAID_OK);
@@ -263,14 +263,14 @@ static void keys_are_independent(void **state)
     BD_STATUS(st);
     const int64_t before = generation_of(s);
     int64_t generation;
-    assert_int_equal(braid_session_announce(s, "another", st), BRAID_OK);
+    assert_int_equal(braid_session_notify(s, "another", st), BRAID_OK);
     assert_int_equal(generation_of(s), before);
-    assert_int_equal(braid_session_await(s, "another", before, 0, &generation, st), BRAID_OK);
+    assert_int_equal(braid_session_wait_notification(s, "another", before, 0, &generation, st), BRAID_OK);
     assert_int_equal(generation, before + 1);
     braid_session_close(s, st);
 }
 
-static void waiting_for_an_announcement_has_a_limit(void **state)
+static void waiting_for_an_notification_has_a_limit(void **state)
 {
     fixture *f = *state;
     test_start_all(f->cluster, NULL);
@@ -278,7 +278,7 @@ static void waiting_for_an_announcement_has_a_limit(void **state)
         BD_STATUS(st);
         braid_session *s = open_on(f, 1, is_remote);
         int64_t generation;
-        braid_session_await(s, "ready", 0, 30, &generation, st);
+        braid_session_wait_notification(s, "ready", 0, 30, &generation, st);
         assert_error(st, BRAID_DEADLINE_EXCEEDED, "'ready'");
         braid_session_close(s, st);
     }
@@ -288,11 +288,11 @@ static void nobody_waits_for_a_chief_that_is_gone(void **state)
 {
     fixture *f = *state;
     test_start_all(f->cluster, &(braid_server_options){.worker_gone_timeout_ms = GONE_MS});
-    wait_until_attended(2); // the chief, worker 0, is known
+    wait_until_watched(2); // the chief, worker 0, is known
     braid_session *sessions[] = {open_on(f, 1, false), open_on(f, 1, true)};
     waiting waiters[2];
     for (int i = 0; i < 2; i++)
-        start_await(&waiters[i], sessions[i], 0);
+        start_wait_notification(&waiters[i], sessions[i], 0);
     test_kill(f->cluster, "worker", 0);
     BD_STATUS(st);
     for (int i = 0; i < 2; i++) {
@@ -304,19 +304,20 @@ static void nobody_waits_for_a_chief_that_is_gone(void **state)
     }
 }
 
-static void what_a_chief_announced_outlives_it(void **state)
+static void what_a_chief_notified_outlives_it(void **state)
 {
     fixture *f = *state;
     test_start_all(f->cluster, NULL);
     braid_session *chief = open_on(f, 0, false), *other = open_on(f, 1, false);
     BD_STATUS(st);
-    assert_int_equal(braid_session_announce(chief, "ready", st), BRAID_OK);
+    assert_int_equal(braid_session_notify(chief, "ready", st), BRAID_OK);
     braid_session_close(chief, st);
     braid_server_free(f->cluster->tasks[1].server);
     f->cluster->tasks[1].server = NULL;
     int64_t generation;
-    assert_int_equal(braid_session_await(other, "ready", 0, PATIENCE_MS, &generation, st), BRAID_OK);
-    braid_session_await(other, "ready", generation, PATIENCE_MS, &generation, st);
+    assert_int_equal(braid_session_wait_notification(other, "ready", 0, PATIENCE_MS, &generation, st),
+                     BRAID_OK);
+    braid_session_wait_notification(other, "ready", generation, PATIENCE_MS, &generation, st);
     assert_error(st, BRAID_UNAVAILABLE, "is done and will not announce 'ready'");
     braid_session_close(other, st);
 }
@@ -328,15 +329,15 @@ static void who_has_seen_more_than_a_restarted_keeper_looks_again(void **state)
     braid_session *s = open_on(f, 0, false);
     BD_STATUS(st);
     for (int i = 0; i < 3; i++)
-        assert_int_equal(braid_session_announce(s, "ready", st), BRAID_OK);
+        assert_int_equal(braid_session_notify(s, "ready", st), BRAID_OK);
     waiting w;
-    start_await(&w, s, generation_of(s));
+    start_wait_notification(&w, s, generation_of(s));
     test_kill(f->cluster, "ps", 0);
     test_start(f->cluster, "ps", 0, NULL);
     bd_thread_join(&w.thread);
     assert_int_equal(w.st.code, BRAID_OK);
     assert_true(w.generation > w.seen);
-    braid_session_await(s, "ready", w.generation, 30, &w.generation, st);
+    braid_session_wait_notification(s, "ready", w.generation, 30, &w.generation, st);
     assert_error(st, BRAID_DEADLINE_EXCEEDED, "'ready'");
     braid_status_clear(st);
     braid_session_close(s, st);
@@ -352,10 +353,10 @@ static void a_key_is_not_of_any_length(void **state)
     key[sizeof key - 1] = 0;
     BD_STATUS(st);
     int64_t generation;
-    braid_session_announce(s, key, st);
+    braid_session_notify(s, key, st);
     assert_error(st, BRAID_RESOURCE_EXHAUSTED, "A key is longer than 1024");
     braid_status_clear(st);
-    braid_session_await(s, key, 0, PATIENCE_MS, &generation, st);
+    braid_session_wait_notification(s, key, 0, PATIENCE_MS, &generation, st);
     assert_error(st, BRAID_RESOURCE_EXHAUSTED, "A key is longer than 1024");
     braid_session_close(s, st);
 }
@@ -364,10 +365,10 @@ static void nobody_waits_for_a_keeper_that_is_gone(void **state)
 {
     fixture *f = *state;
     test_start_all(f->cluster, &(braid_server_options){.worker_gone_timeout_ms = GONE_MS});
-    wait_until_attended(2);
+    wait_until_watched(2);
     braid_session *s = open_on(f, 0, false);
     waiting w;
-    start_await(&w, s, 0);
+    start_wait_notification(&w, s, 0);
     test_kill(f->cluster, "ps", 0);
     bd_thread_join(&w.thread);
     assert_error(&w.st, BRAID_UNAVAILABLE, "/job:ps/task:0 at ");
@@ -387,11 +388,11 @@ int main(void)
         TEST(a_worker_that_comes_back_is_waited_for_again),
         TEST(stopping_ends_join),
         TEST(a_worker_ends_when_it_is_done_and_the_parameter_servers_have_ended),
-        TEST(an_announcement_reaches_all_who_wait),
+        TEST(an_notification_reaches_all_who_wait),
         TEST(keys_are_independent),
-        TEST(waiting_for_an_announcement_has_a_limit),
+        TEST(waiting_for_an_notification_has_a_limit),
         TEST(nobody_waits_for_a_chief_that_is_gone),
-        TEST(what_a_chief_announced_outlives_it),
+        TEST(what_a_chief_notified_outlives_it),
         TEST(who_has_seen_more_than_a_restarted_keeper_looks_again),
         TEST(a_key_is_not_of_any_length),
         TEST(nobody_waits_for_a_keeper_that_is_gone),
@@ -399,7 +400,7 @@ int main(void)
     int failed = 0;
     for (network = TEST_GRPC; network <= TEST_IN_PROCESS; network++)
         failed +=
-            _cmocka_run_group_tests(network == TEST_GRPC ? "attendance over gRPC" : "attendance in process",
+            _cmocka_run_group_tests(network == TEST_GRPC ? "membership over gRPC" : "membership in process",
                                     tests, sizeof tests / sizeof tests[0], NULL, NULL);
     return failed;
 }
