@@ -21,6 +21,37 @@ declare -A may=(
 # Tests beside the code are linked with what stands before their module, and may use it.
 order=(base proto tensor graph kernels io op ops runtime cluster train cli)
 
+
+# Rooms of src/cluster, from the bottom up: a room may include itself and those before it. "top" is src/cluster itself.
+cluster_rooms=(spec transport rpc membership worker master session service top)
+
+# Rooms of src/ops, from the bottom up: ROOM=ROOMS it may include besides itself and ops/common. A room may only name those
+# before it, so that no two rooms include each other. ops/common includes no other room.
+ops_rooms=(
+    "common="
+    "state="
+    "audio="
+    "lookup="
+    "parsing="
+    "io=audio"
+    "dataset=io lookup parsing"
+    "tensor_array=dataset state"
+    "math=tensor_array"
+    "control_flow=math state"
+    "array=math state tensor_array"
+    "data_flow=control_flow state"
+    "linalg=math state"
+    "sparse=linalg state"
+    "ragged=sparse"
+    "random=math sparse state"
+    "string=sparse"
+    "image=math random"
+    "nn=image linalg math random"
+    "training=state"
+)
+# A room with more files than this is two subjects.
+files_max=80
+
 failures=0
 checked=0
 complain() {
@@ -68,6 +99,63 @@ check_module_file() {
     done < <(includes "$file")
 }
 
+# The room of a path below src/cluster or src/ops; "top" for files of the module itself.
+room_of() {
+    local below=${1#src/}
+    below=${below#*/}
+    case $below in */*) echo "${below%%/*}" ;; *) echo top ;; esac
+}
+
+# room_may MODULE: fills room_allowed (ROOM -> " ROOMS ") from the table of the module.
+declare -A room_allowed
+room_may() {
+    local before="" room entry name
+    room_allowed=()
+    if [ "$1" = cluster ]; then
+        for room in "${cluster_rooms[@]}"; do
+            before+=" $room"
+            room_allowed[$room]="$before "
+        done
+        return
+    fi
+    for entry in "${ops_rooms[@]}"; do
+        room=${entry%%=*}
+        for name in ${entry#*=}; do
+            case "$before " in
+            *" $name "*) ;;
+            *) complain tools/check_includes.sh 0 "$name" "ops_rooms: $room may only name rooms that stand before it" ;;
+            esac
+        done
+        before+=" $room"
+        room_allowed[$room]=" common $room ${entry#*=} "
+    done
+}
+
+# check_rooms MODULE: each room of src/MODULE includes what the table allows; tests may include every room.
+check_rooms() {
+    local module=$1 file room line kind name target count dir
+    room_may "$module"
+    while IFS= read -r file; do
+        case $file in *_test.c | */testing/*) continue ;; esac
+        room=$(room_of "$file")
+        if [ -z "${room_allowed[$room]+x}" ]; then
+            complain "$file" 1 "$room" "src/$module/$room is not in the table of tools/check_includes.sh"
+            continue
+        fi
+        while read -r line kind name; do
+            case $name in "$module"/*) target=$(room_of "src/$name") ;; *) continue ;; esac
+            case ${room_allowed[$room]} in
+            *" $target "*) ;;
+            *) complain "$file" "$line" "$name" "src/$module/$room may include the rooms${room_allowed[$room]% }" ;;
+            esac
+        done < <(includes "$file")
+    done < <(find "src/$module" -name '*.[ch]' -o -name '*.cc' | sort)
+    for dir in "src/$module"/*/; do
+        count=$(find "$dir" -type f | wc -l)
+        [ "$count" -le "$files_max" ] || complain "$dir" 0 "$count files" "a room has at most $files_max files"
+    done
+}
+
 # Public headers: <braid/...> and the system's. Examples: those, and files of their own.
 check_public_file() {
     local file=$1 line kind name
@@ -95,6 +183,8 @@ while IFS= read -r file; do
     check_public_file "$file"
     checked=$((checked + 1))
 done < <(find include/braid examples -name '*.[ch]' | sort)
+check_rooms cluster
+check_rooms ops
 for dir in src/*/; do
     module=$(basename "$dir")
     [ -n "${may[$module]+x}" ] || { echo "src/$module: not in the table of tools/check_includes.sh"; failures=$((failures + 1)); }
