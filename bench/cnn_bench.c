@@ -1,5 +1,5 @@
-// A training step of the deep MNIST convolutional network (5x5x32, pool, 5x5x64, pool, 1024 with dropout, 10; batch 50; Adam), one
-// thread, in this process.
+// A training step of the deep MNIST convolutional network (5x5x32, pool, 5x5x64, pool, 1024 with dropout, 10;
+// batch 50; Adam), one thread, in this process.
 #include "session.h"
 
 enum {

@@ -1,4 +1,5 @@
-// A training step that looks up 1,024 rows of a table [1,000,000, 64], one thread: `embedding_bench rows|whole`.
+// A training step that looks up 1,024 rows of a table [1,000,000, 64], one thread: `embedding_bench
+// rows|whole`.
 //
 //   rows   the gradient is of the rows, and only these are updated
 //   whole  the gradient is made as large as the table, and all of the table is updated

@@ -1,4 +1,5 @@
-// The limit beside a step that does nothing: a round trip of 64 bytes by gRPC C-core between two processes on loopback.
+// The limit beside a step that does nothing: a round trip of 64 bytes by gRPC C-core between two processes on
+// loopback.
 #include "peer.h"
 #include <grpc/grpc.h>
 #include <grpc/grpc_security.h>

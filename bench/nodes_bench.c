@@ -1,5 +1,5 @@
-// Overhead per executed node: a chain of 10,000 scalar Identity nodes ("chain"), or a grid of 100 chains of 100 ("grid"), one
-// thread, in process.
+// Overhead per executed node: a chain of 10,000 scalar Identity nodes ("chain"), or a grid of 100 chains of
+// 100 ("grid"), one thread, in process.
 #include "session.h"
 
 static braid_out chain(braid_graph *g, braid_out x, int length)

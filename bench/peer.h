@@ -1,4 +1,5 @@
-// A second process of a benchmark: started with a pipe to its standard input and one from its standard output.
+// A second process of a benchmark: started with a pipe to its standard input and one from its standard
+// output.
 #ifndef BD_BENCH_PEER_H
 #define BD_BENCH_PEER_H
 

@@ -91,7 +91,8 @@ class Program:
         self.is_late = True
         self.signal(signal.SIGKILL)
 
-    # Within, the program is awake and has `limit` seconds; then it is ended, and whoever waits for it is woken by that.
+    # Within, the program is awake and has `limit` seconds; then it is ended, and whoever waits for it is
+    # woken by that.
     @contextlib.contextmanager
     def turn(self, what):
         timer = threading.Timer(self.limit, self.expire)

@@ -1,4 +1,5 @@
-// What the benchmarks of sessions share: a session and the step that it repeats, and a batch of digits to train on.
+// What the benchmarks of sessions share: a session and the step that it repeats, and a batch of digits to
+// train on.
 #ifndef BD_BENCH_SESSION_H
 #define BD_BENCH_SESSION_H
 
@@ -34,7 +35,8 @@ static inline void bench_step_run(void *arg)
     bench_run(b->session, b->feeds, b->feed_count, b->target);
 }
 
-// A session with one thread; `server` NULL: in this process. `disabled_rewrites`: BRAID_REWRITE_..., 0 for none.
+// A session with one thread; `server` NULL: in this process. `disabled_rewrites`: BRAID_REWRITE_..., 0 for
+// none.
 static inline braid_session *bench_open(braid_graph *g, braid_server *server, unsigned disabled_rewrites)
 {
     braid_status *st = braid_status_new();
@@ -49,7 +51,8 @@ static inline braid_session *bench_open(braid_graph *g, braid_server *server, un
     return s;
 }
 
-// Placeholders for images [-1, 784] and one-hot labels [-1, 10], which the step then feeds with `count` of them.
+// Placeholders for images [-1, 784] and one-hot labels [-1, 10], which the step then feeds with `count` of
+// them.
 static inline void bench_feed_digits(braid_graph *g, int count, bench_step *b)
 {
     braid_tensor *images = braid_tensor_new(BRAID_FLOAT, BRAID_SHAPE(count, BENCH_PIXELS), NULL);

@@ -1,5 +1,5 @@
-// The limit beside RecvTensor: a raw blocking TCP socket on loopback brings BYTES from another process into one piece of memory
-// each time a byte asks for it: `socket_bench BYTES`.
+// The limit beside RecvTensor: a raw blocking TCP socket on loopback brings BYTES from another process into
+// one piece of memory each time a byte asks for it: `socket_bench BYTES`.
 #include "bench.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,11 +1,12 @@
 # The table of benchmarks: what each row runs, what it makes of the times, and its target.
 #
-# A row's programs answer "go STEPS" with nanoseconds per step. Its formula gets the answers of all rounds, a list for each
-# program, and returns a list with one number a round; the row's figure is their median.
+# A row's programs answer "go STEPS" with nanoseconds per step. Its formula gets the answers of all rounds, a
+# list for each program, and returns a list with one number a round; the row's figure is their median.
 import statistics
 from collections import namedtuple
 
-# at_most: whether the target is the most or the least that is good. columns: the programs whose own times are printed.
+# at_most: whether the target is the most or the least that is good. columns: the programs whose own times are
+# printed.
 Row = namedtuple("Row", "key what target at_most programs formula columns unit scale")
 
 MB = 1_000_000
@@ -25,10 +26,12 @@ def of_faster(ours, peers):
 
 
 def added(ours, ours_alone, peers, peer_alone):
-    # One round's difference of two times is mostly noise: the round's times against the medians of the others.
+    # One round's difference of two times is mostly noise: the round's times against the medians of the
+    # others.
     def formula(m):
         b, c, d = (statistics.median(m[n]) for n in (ours_alone, faster(peers)(m), peer_alone))
-        # Less than nothing is added only where others work on the machine: a program of two processes gets more of it.
+        # Less than nothing is added only where others work on the machine: a program of two processes gets
+        # more of it.
         if statistics.median(m[ours]) <= b or c <= d:
             return [float("nan")]
         return [(x - b) / (c - d) for x in m[ours]]

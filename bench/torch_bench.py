@@ -1,4 +1,5 @@
-# What the benchmarks in PyTorch share: the MNIST network, and the loop that answers "go STEPS" with nanoseconds per step.
+# What the benchmarks in PyTorch share: the MNIST network, and the loop that answers "go STEPS" with
+# nanoseconds per step.
 import sys
 import time
 

@@ -1,8 +1,9 @@
-# An asynchronous parameter server over PyTorch's RPC for the MNIST network with Adam: `torch_rpc.py WORKERS shm|tcp`.
+# An asynchronous parameter server over PyTorch's RPC for the MNIST network with Adam: `torch_rpc.py WORKERS
+# shm|tcp`.
 #
-# A worker's step is one call: it sends its gradients, the server updates the variables and answers with them. The workers do
-# their steps at the same time; the answer is the time of a step of all of them together. `torch_rpc.py
-# RANK WORLD FILE shm|tcp` is one of the other processes: rank 0 is the server.
+# A worker's step is one call: it sends its gradients, the server updates the variables and answers with them.
+# The workers do their steps at the same time; the answer is the time of a step of all of them together.
+# `torch_rpc.py RANK WORLD FILE shm|tcp` is one of the other processes: rank 0 is the server.
 import os
 import subprocess
 import sys
@@ -58,7 +59,8 @@ def run_here(steps):
 
 
 # ---- Processes ----
-# What TensorPipe may use: by itself it takes shared memory, whose threads poll without a pause; `tcp` has it wait.
+# What TensorPipe may use: by itself it takes shared memory, whose threads poll without a pause; `tcp` has it
+# wait.
 TRANSPORTS = {"shm": {}, "tcp": {"_transports": ["uv"], "_channels": ["basic"]}}
 
 

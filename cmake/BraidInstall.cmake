@@ -1,5 +1,6 @@
-# What `cmake --install` copies, by component (each a Debian package): runtime (the shared library), development (headers,
-# both libraries, pkg-config file, CMake package) and program (braid, the examples, manual pages, completion).
+# What `cmake --install` copies, by component (each a Debian package): runtime (the shared library),
+# development (headers, both libraries, pkg-config file, CMake package) and program (braid, the examples,
+# manual pages, completion).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(packaging ${CMAKE_SOURCE_DIR}/packaging)

@@ -1,4 +1,5 @@
-# braid_add_module(NAME): an object library and an archive from src/NAME, which a module without sources does not get.
+# braid_add_module(NAME): an object library and an archive from src/NAME, which a module without sources does
+# not get.
 #
 # Global lists: BRAID_BUILT (modules that exist so far), BRAID_LIBRARY_MODULES (those in libbraid).
 
@@ -44,8 +45,8 @@ function(braid_module_libs module out)
     set(${out} ${libs} PARENT_SCOPE)
 endfunction()
 
-# X_simd.c: the same file compiled per instruction set, chosen by a pointer at start. BD_SIMD_SUFFIX is what each
-# variant appends to its names.
+# X_simd.c: the same file compiled per instruction set, chosen by a pointer at start. BD_SIMD_SUFFIX is what
+# each variant appends to its names.
 function(braid_simd_variants module)
     if(NOT ARGN)
         return()
@@ -135,7 +136,8 @@ function(braid_link_modules target module with_testing)
     target_link_libraries(${target} PRIVATE "$<LINK_GROUP:RESCAN,${joined}>" ${libs})
 endfunction()
 
-# An empty op table and no kernels for tests of modules below ops; the linker takes each only when nothing else defines it.
+# An empty op table and no kernels for tests of modules below ops; the linker takes each only when nothing
+# else defines it.
 add_library(braid_no_ops STATIC ${CMAKE_SOURCE_DIR}/cmake/no_ops.c ${CMAKE_SOURCE_DIR}/cmake/no_evaluate.c)
 target_include_directories(braid_no_ops PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
 set_target_properties(braid_no_ops PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/modules)

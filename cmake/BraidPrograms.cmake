@@ -30,7 +30,8 @@ foreach(target braid_shared braid_static)
     target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src)
 endforeach()
 
-# The program uses src/base, whose names the shared library hides: it is linked statically, which also starts faster.
+# The program uses src/base, whose names the shared library hides: it is linked statically, which also starts
+# faster.
 if(cli IN_LIST built)
     get_property(cli_objects GLOBAL PROPERTY BRAID_OBJECTS_cli)
     add_executable(braid_program ${cli_objects})

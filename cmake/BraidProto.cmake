@@ -1,5 +1,5 @@
-# protobuf-c code from src/proto/**/*.proto (import paths relative to src/proto) into generated/proto, and from the
-# google/protobuf files they import.
+# protobuf-c code from src/proto/**/*.proto (import paths relative to src/proto) into generated/proto, and
+# from the google/protobuf files they import.
 file(GLOB_RECURSE proto_files RELATIVE ${CMAKE_SOURCE_DIR}/src/proto CONFIGURE_DEPENDS
      ${CMAKE_SOURCE_DIR}/src/proto/*.proto)
 if(NOT proto_files)

@@ -1,5 +1,5 @@
-# Tables of what files define: ops (`BD_OP(Name)` in src/ops) and commands of the program (`BD_COMMAND(name)` in
-# src/cli/cmd_*.c), each at the start of a line. A new op or command needs no other place.
+# Tables of what files define: ops (`BD_OP(Name)` in src/ops) and commands of the program (`BD_COMMAND(name)`
+# in src/cli/cmd_*.c), each at the start of a line. A new op or command needs no other place.
 function(braid_table module macro pattern script)
     get_property(built GLOBAL PROPERTY BRAID_BUILT)
     if(NOT module IN_LIST built)

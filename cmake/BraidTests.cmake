@@ -1,8 +1,8 @@
 # All tests, and the fuzzers.
 #
-# A test may say `// labels: concurrent` (in scripts `#`; several with commas), `// timeout: SECONDS` and
-# `// serial: yes` (no other test at the same time) in comments among its first 10 lines. It exits with 77 when it is
-# skipped. Sanitized builds get four times the timeout (default 60 s).
+# A test may say `// labels: concurrent` (in scripts `#`; several with commas), `// timeout: SECONDS` and `//
+# serial: yes` (no other test at the same time) in comments among its first 10 lines. It exits with 77 when it
+# is skipped. Sanitized builds get four times the timeout (default 60 s).
 if(BRAID_FUZZ)
     file(GLOB fuzzers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/*_fuzz.c)
     file(GLOB support CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/support/*.c)
@@ -23,8 +23,8 @@ if(NOT BUILD_TESTING)
 endif()
 
 # Environment of every test. Suppressions are for other people's libraries, never for our own files.
-# BRAID_SANITIZE in the environment tells a test that times do not count; tests of ops note in BRAID_OP_ROWS what they ran
-# (src/ops/testing/op_rows.h).
+# BRAID_SANITIZE in the environment tells a test that times do not count; tests of ops note in BRAID_OP_ROWS
+# what they ran (src/ops/testing/op_rows.h).
 set(BRAID_OP_ROWS_DIR ${CMAKE_BINARY_DIR}/op_rows)
 file(MAKE_DIRECTORY ${BRAID_OP_ROWS_DIR})
 set(BRAID_TEST_ENV
@@ -38,7 +38,8 @@ if(BRAID_SANITIZE MATCHES "thread")
     list(APPEND BRAID_TEST_ENV "OMP_NUM_THREADS=1")
 endif()
 
-# Tests are many, and each holds all of its modules: where mold is installed it links them, many times as fast as GNU ld.
+# Tests are many, and each holds all of its modules: where mold is installed it links them, many times as fast
+# as GNU ld.
 find_program(BRAID_MOLD mold)
 
 # The value of a marker comment `// KEY: VALUE` among the first 10 lines of a file.

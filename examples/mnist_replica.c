@@ -1,5 +1,6 @@
-// Distributed MNIST training with parameter servers and between-graph replication: a network with one hidden layer, its
-// variables on the parameter servers, trained by all workers asynchronously or, with --sync_replicas, in step.
+// Distributed MNIST training with parameter servers and between-graph replication: a network with one hidden
+// layer, its variables on the parameter servers, trained by all workers asynchronously or, with
+// --sync_replicas, in step.
 //
 //     braid run --ps 1 --workers 2 mnist_replica
 //

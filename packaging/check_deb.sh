@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# check_deb.sh DIR [TARBALL]: installs the packages in DIR into a clean Debian and uses them there as an ordinary user does:
-# manual pages, training on a cluster of processes, programs in C and C++ of one's own; then removes them. The Debian is made by
-# debootstrap, or taken from TARBALL. As root, in minutes, over the network (MIRROR=URL: from there). It lies in TMPDIR (or
-# /var/tmp) while this runs, and goes however this ends; what it mounts and starts is in name spaces of its own.
+# check_deb.sh DIR [TARBALL]: installs the packages in DIR into a clean Debian and uses them there as an
+# ordinary user does: manual pages, training on a cluster of processes, programs in C and C++ of one's own;
+# then removes them. The Debian is made by debootstrap, or taken from TARBALL. As root, in minutes, over the
+# network (MIRROR=URL: from there). It lies in TMPDIR (or /var/tmp) while this runs, and goes however this
+# ends; what it mounts and starts is in name spaces of its own.
 set -euo pipefail
 
 fail() { # fail WHAT [REMEDY]

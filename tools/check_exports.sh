@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# check_exports.sh LIBRARY: the shared library exports the public API, names that begin with braid_, and nothing else.
+# check_exports.sh LIBRARY: the shared library exports the public API, names that begin with braid_, and
+# nothing else.
 set -u
 exported=$(nm -D --defined-only "$1" | awk '{print $3}')
 [ -n "$exported" ] || { echo "$1 exports nothing"; exit 1; }

@@ -4,8 +4,8 @@ set -u
 cd "$(dirname "$0")/.."
 failures=0
 
-# forbid WHY PATTERN FILE...: no line of the files matches, but for memory that a public function gives to its caller
-# to free() and that says so.
+# forbid WHY PATTERN FILE...: no line of the files matches, but for memory that a public function gives to its
+# caller to free() and that says so.
 forbid() {
     local why=$1 pattern=$2 found
     shift 2
@@ -33,6 +33,26 @@ forbid "threads and clocks come from src/base" \
 forbid "memory comes from src/base/alloc.h" \
     '(^|[^a-zA-Z0-9_>.])(malloc|calloc|realloc|free|strdup|strndup|asprintf|aligned_alloc|posix_memalign)\(' \
     "${product[@]}"
+
+
+# Lines fit into 110 columns. String literals, what `clang-format off` covers and the padding of macros do not count.
+mapfile -t lines < <(git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cc' '*.py' '*.sh' '*.cmake' dev .ci/run CMakeLists.txt |
+    grep -vE '^tests/(golden|fuzz/corpus)/')
+long=$(awk '
+    FNR == 1 { is_off = 0 }
+    /clang-format off/ { is_off = 1 }
+    /clang-format on/ { is_off = 0 }
+    length($0) > 110 && !is_off {
+        line = $0
+        gsub(/"([^"\\]|\\.)*"/, "\"\"", line)
+        gsub(/\047([^\047\\]|\\.)*\047/, "\047\047", line)
+        sub(/[ \t]*\\$/, "", line)
+        if (length(line) > 110) print FILENAME ":" FNR ": " length($0) " columns"
+    }' "${lines[@]}")
+if [ -n "$long" ]; then
+    printf '%s\n  -> break the line: 110 columns\n' "$long"
+    failures=$((failures + 1))
+fi
 
 [ $failures = 0 ] && echo "${#all[@]} files keep the rules"
 [ $failures = 0 ]

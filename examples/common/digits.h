@@ -1,8 +1,8 @@
 // Handwritten-like digits made by the program itself, for when no data set is at hand.
 //
-// A digit is a few strokes through known points. Each image draws its own hand: points moved, the whole slanted, turned,
-// stretched, shifted and bent, thick or thin ink, noise. The same seed and number give the same image, so any part of an
-// endless data set can be made when it is needed.
+// A digit is a few strokes through known points. Each image draws its own hand: points moved, the whole
+// slanted, turned, stretched, shifted and bent, thick or thin ink, noise. The same seed and number give the
+// same image, so any part of an endless data set can be made when it is needed.
 #ifndef DIGITS_H
 #define DIGITS_H
 
@@ -28,7 +28,8 @@ typedef struct digits_style {
 // The style of training images and that of test images: other hands, other seed.
 extern const digits_style digits_train, digits_test;
 
-// Draws image `number` of a style: pixels from 0 (paper) to 255 (ink), row by row. Returns the digit it shows. Any thread.
+// Draws image `number` of a style: pixels from 0 (paper) to 255 (ink), row by row. Returns the digit it
+// shows. Any thread.
 int digits_draw(const digits_style *style, uint64_t number, uint8_t pixels[DIGITS_PIXELS]);
 
 #endif

@@ -12,8 +12,8 @@ typedef struct first_step {
     bool written;
 } first_step;
 
-// Seconds since the process started, loading of its libraries included; -1 when the system does not say. Field 22 of
-// /proc/self/stat is when it started, in clock ticks since the system did.
+// Seconds since the process started, loading of its libraries included; -1 when the system does not say.
+// Field 22 of /proc/self/stat is when it started, in clock ticks since the system did.
 static double process_seconds(void)
 {
     FILE *file = fopen("/proc/self/stat", "r");

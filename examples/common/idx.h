@@ -6,8 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Reads DIR/NAME, plain or gzipped, also as NAME.gz: `rank` dimensions of unsigned bytes. Stores the dimensions and
-// returns the content (free() it); NULL on an error: NotFound naming the files looked for, DataLoss saying what is wrong.
+// Reads DIR/NAME, plain or gzipped, also as NAME.gz: `rank` dimensions of unsigned bytes. Stores the
+// dimensions and returns the content (free() it); NULL on an error: NotFound naming the files looked for,
+// DataLoss saying what is wrong.
 uint8_t *idx_read(const char *dir, const char *name, int rank, int64_t *dims, braid_status *status);
 
 #endif

@@ -17,14 +17,14 @@ typedef struct mnist_batch {
     int count;
 } mnist_batch;
 
-// Opens the training images in `data_dir` (train-images-idx3-ubyte and train-labels-idx1-ubyte, plain or with .gz), or,
-// for NULL or "", prepares to make some. `seed` decides the order in which they come. NULL on an error: NotFound,
-// DataLoss for a damaged file.
+// Opens the training images in `data_dir` (train-images-idx3-ubyte and train-labels-idx1-ubyte, plain or with
+// .gz), or, for NULL or "", prepares to make some. `seed` decides the order in which they come. NULL on an
+// error: NotFound, DataLoss for a damaged file.
 mnist *mnist_open(const char *data_dir, uint64_t seed, braid_status *status);
 void mnist_close(mnist *data); // NULL is accepted
 
-// The next `size` training images: each once in a random order, then all again in another. Owned by `data`, valid until
-// the next batch.
+// The next `size` training images: each once in a random order, then all again in another. Owned by `data`,
+// valid until the next batch.
 mnist_batch mnist_next_batch(mnist *data, int size);
 
 // Opens the test images (t10k-...) at the first call and returns how many there are; -1 on an error.

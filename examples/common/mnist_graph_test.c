@@ -1,6 +1,6 @@
-// mnist_replica builds, node for node, the graph that TensorFlow 1.3's own program built (as it was recorded), but for
-// what saves and restores checkpoints.
-// The program itself, before cmocka and its short names.
+// mnist_replica builds, node for node, the graph that TensorFlow 1.3's own program built (as it was
+// recorded), but for what saves and restores checkpoints. The program itself, before cmocka and its short
+// names.
 #define main mnist_replica_main
 #include "../mnist_replica.c" // NOLINT(bugprone-suspicious-include)
 #undef main
@@ -47,8 +47,8 @@ static void test_same_graph_as_tensorflow(void **state)
     braid_graph_free(got);
 }
 
-// With two parameter servers variables are dealt in turn, slots beside their variables: as recorded for the synchronous
-// program, whose variables are the same.
+// With two parameter servers variables are dealt in turn, slots beside their variables: as recorded for the
+// synchronous program, whose variables are the same.
 static void test_same_devices_with_two_parameter_servers(void **state)
 {
     (void)state;
@@ -71,8 +71,9 @@ static void test_same_devices_with_two_parameter_servers(void **state)
     braid_graph_free(got);
 }
 
-// What makes the workers train in step. Not TensorFlow's: the tokens of the beginning, which there are one for each worker, though
-// none is needed; the step that tokens tell, which is read there without waiting for the update.
+// What makes the workers train in step. Not TensorFlow's: the tokens of the beginning, which there are one
+// for each worker, though none is needed; the step that tokens tell, which is read there without waiting for
+// the update.
 static void test_same_nodes_in_step(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-// What the programs that train on images of digits share: the flags of a task, its cluster and server, the training loop
-// and the test. A program adds its model and the flags of its own.
+// What the programs that train on images of digits share: the flags of a task, its cluster and server, the
+// training loop and the test. A program adds its model and the flags of its own.
 #ifndef MNIST_TASK_H
 #define MNIST_TASK_H
 
@@ -41,7 +41,8 @@ typedef struct mnist_program {
 // A model's placeholders of images and labels; the rest is for the caller to fill in.
 mnist_model mnist_model_new(braid_graph *g);
 
-// The part of the fed images that is recognized, a scalar. mnist_main adds it to the model when that is built.
+// The part of the fed images that is recognized, a scalar. mnist_main adds it to the model when that is
+// built.
 braid_out mnist_accuracy(braid_graph *g, const mnist_model *model);
 
 // The program: reads flags, finds out which task this is, serves or trains and tests. Returns the exit code.

@@ -62,7 +62,8 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-// In batches that do not divide the set, so that one batch holds the end of a round and the start of the next.
+// In batches that do not divide the set, so that one batch holds the end of a round and the start of the
+// next.
 static void test_every_image_comes_once_in_a_round(void **state)
 {
     (void)state;

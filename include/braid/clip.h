@@ -7,8 +7,8 @@
 //     braid_clip_gradients(graph, pairs, count, 5.0);
 //     braid_op *train = braid_apply_gradients(opt, pairs, count, step);
 //
-// Nodes and names are those of TensorFlow's functions. Norms are Euclidean: the root of the sum of squares. Errors are the
-// graph's: a norm to clip to that is not positive makes it fail.
+// Nodes and names are those of TensorFlow's functions. Norms are Euclidean: the root of the sum of squares.
+// Errors are the graph's: a norm to clip to that is not positive makes it fail.
 #ifndef BRAID_CLIP_H
 #define BRAID_CLIP_H
 
@@ -30,9 +30,9 @@ BRAID_API braid_out braid_clip_by_average_norm(braid_graph *graph, braid_out x, 
 /// whose op is NULL are left out; the graph fails when that is all.
 BRAID_API braid_out braid_global_norm(braid_graph *graph, const braid_out *xs, int count);
 
-/// Stores to `outs` [count], which may be `xs`, each of them times clip_norm / max(norm, clip_norm), where norm is
-/// `use_norm`, a scalar, or braid_global_norm of them when its op is NULL (Pascanu et al., ICML 2013, algorithm 1).
-/// Returns the norm. Those whose op is NULL stay so.
+/// Stores to `outs` [count], which may be `xs`, each of them times clip_norm / max(norm, clip_norm), where
+/// norm is `use_norm`, a scalar, or braid_global_norm of them when its op is NULL (Pascanu et al., ICML 2013,
+/// algorithm 1). Returns the norm. Those whose op is NULL stay so.
 BRAID_API braid_out braid_clip_by_global_norm(braid_graph *graph, const braid_out *xs, int count,
                                               double clip_norm, braid_out use_norm, braid_out *outs);
 

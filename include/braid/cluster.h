@@ -20,7 +20,8 @@ BRAID_API braid_cluster *braid_cluster_from_hosts(const char *ps_hosts, const ch
 /// From JSON: {"ps": ["host:port", ...], "worker": {"1": "host:port"}}: lists, or maps from index to address.
 BRAID_API braid_cluster *braid_cluster_from_json(const char *json, braid_status *status);
 
-/// From the value of TF_CONFIG: {"cluster": {...}, "task": {"type": "worker", "index": 0}}. No cluster means local: a cluster without jobs.
+/// From the value of TF_CONFIG: {"cluster": {...}, "task": {"type": "worker", "index": 0}}. No cluster means
+/// local: a cluster without jobs.
 BRAID_API braid_cluster *braid_cluster_from_tf_config(const char *tf_config, braid_status *status);
 
 /// From the environment variable TF_CONFIG; unset: a cluster without jobs.

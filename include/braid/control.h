@@ -1,7 +1,8 @@
 // Conditionals and loops within a graph.
 //
-// Bodies are built by functions of yours. What a body takes from outside is brought in by itself: into a loop as a constant of
-// it, into a branch when the branch is taken. Gradients go through both; braid_graph_status says what went wrong.
+// Bodies are built by functions of yours. What a body takes from outside is brought in by itself: into a loop
+// as a constant of it, into a branch when the branch is taken. Gradients go through both; braid_graph_status
+// says what went wrong.
 //
 //     static braid_out below_100(void *arg, braid_graph *g, const braid_out *vars)
 //     {
@@ -32,16 +33,18 @@ typedef struct braid_loop {
     const char *name;        ///< NULL: "while"
 } braid_loop;
 
-/// Builds a loop over `count` variables (at least one) that begin as `init`, and stores to `results` [count], which may be `init`,
-/// what they are when the condition no longer holds (tf.while_loop). A variable keeps its type; its shape may change.
+/// Builds a loop over `count` variables (at least one) that begin as `init`, and stores to `results` [count],
+/// which may be `init`, what they are when the condition no longer holds (tf.while_loop). A variable keeps
+/// its type; its shape may change.
 BRAID_API void braid_while(braid_graph *graph, const braid_loop *loop, const braid_out *init, int count,
                            braid_out *results);
 
 /// Builds the values of one branch; `results` has room for them.
 typedef void (*braid_branch_fn)(void *arg, braid_graph *graph, braid_out *results);
 
-/// Builds a conditional: `results` [count] are those of `then` where `pred`, a bool scalar, is true, else those of `otherwise`, of
-/// the same types (tf.cond). Only the branch that is taken runs. `name` NULL: "cond".
+/// Builds a conditional: `results` [count] are those of `then` where `pred`, a bool scalar, is true, else
+/// those of `otherwise`, of the same types (tf.cond). Only the branch that is taken runs. `name` NULL:
+/// "cond".
 BRAID_API void braid_cond(braid_graph *graph, const char *name, braid_out pred, braid_branch_fn then,
                           braid_branch_fn otherwise, void *arg, int count, braid_out *results);
 

@@ -1,4 +1,5 @@
-// Device setters: variables to the parameter servers, everything else to the worker (between-graph replication).
+// Device setters: variables to the parameter servers, everything else to the worker (between-graph
+// replication).
 #ifndef BRAID_DEVICE_SETTER_H
 #define BRAID_DEVICE_SETTER_H
 
@@ -27,15 +28,16 @@ typedef struct braid_device_setter_options {
 
 typedef struct braid_device_setter braid_device_setter;
 
-/// tf.train.replica_device_setter: with it pushed, new nodes ask for the worker's device, variables for one of the
-/// parameter servers of `cluster`; what an inner scope asks for wins. In a cluster without parameter servers it asks for
-/// nothing. Options are copied; it belongs to the graph and lives as long.
+/// tf.train.replica_device_setter: with it pushed, new nodes ask for the worker's device, variables for one
+/// of the parameter servers of `cluster`; what an inner scope asks for wins. In a cluster without parameter
+/// servers it asks for nothing. Options are copied; it belongs to the graph and lives as long.
 BRAID_API braid_device_setter *braid_replica_device_setter(braid_graph *graph, const braid_cluster *cluster,
                                                            const braid_device_setter_options *options);
 /// Undone by braid_pop_device.
 BRAID_API void braid_push_device_setter(braid_graph *graph, braid_device_setter *setter);
 
-/// Bytes of all variables of the graph, slots included, that ask for the i-th parameter server of the cluster.
+/// Bytes of all variables of the graph, slots included, that ask for the i-th parameter server of the
+/// cluster.
 BRAID_API int64_t braid_device_setter_bytes(const braid_device_setter *setter, int i);
 /// Logs one line that says how many variables and bytes each parameter server got.
 BRAID_API void braid_device_setter_log(const braid_device_setter *setter);

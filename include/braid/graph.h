@@ -1,8 +1,9 @@
-// Building dataflow graphs: operations, their inputs and attributes, and the scopes that apply while one builds.
+// Building dataflow graphs: operations, their inputs and attributes, and the scopes that apply while one
+// builds.
 //
-// Errors are sticky: build freely and check once with braid_graph_status. After the first error every call returns
-// "nothing" (NULL, or an output whose op is NULL), which later calls accept silently; the status says where the first
-// error was made. A graph is used by one thread at a time.
+// Errors are sticky: build freely and check once with braid_graph_status. After the first error every call
+// returns "nothing" (NULL, or an output whose op is NULL), which later calls accept silently; the status says
+// where the first error was made. A graph is used by one thread at a time.
 #ifndef BRAID_GRAPH_H
 #define BRAID_GRAPH_H
 
@@ -30,12 +31,13 @@ BRAID_API void braid_graph_free(braid_graph *graph);
 /// Returns the code of the first error made while building and copies it to `status` (may be NULL).
 BRAID_API braid_code braid_graph_status(const braid_graph *graph, braid_status *status);
 
-/// Makes the graph fail with a message unless it has already failed: for helpers that build on this interface.
+/// Makes the graph fail with a message unless it has already failed: for helpers that build on this
+/// interface.
 BRAID_API void braid_graph_fail(braid_graph *graph, braid_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/// The seed all random operations without a seed of their own derive theirs from (tf.set_random_seed): such an
-/// operation gets seed = `seed` and seed2 = the number of nodes built before it.
+/// The seed all random operations without a seed of their own derive theirs from (tf.set_random_seed): such
+/// an operation gets seed = `seed` and seed2 = the number of nodes built before it.
 BRAID_API void braid_graph_set_seed(braid_graph *graph, int64_t seed);
 
 // ---- Operations ----
@@ -43,8 +45,9 @@ BRAID_API void braid_graph_set_seed(braid_graph *graph, int64_t seed);
 /// The description of a node to be. Made by braid_op_begin, used up by braid_op_end.
 typedef struct braid_op_desc braid_op_desc;
 
-/// Begins a node of type `op_type`. `name` is made unique within the current name scope ("MatMul", "MatMul_1"); NULL
-/// stands for the op type. A name that ends in '/' is taken as it is, without the scope and the '/'.
+/// Begins a node of type `op_type`. `name` is made unique within the current name scope ("MatMul",
+/// "MatMul_1"); NULL stands for the op type. A name that ends in '/' is taken as it is, without the scope and
+/// the '/'.
 BRAID_API braid_op_desc *braid_op_begin(braid_graph *graph, const char *op_type, const char *name);
 BRAID_API void braid_op_input(braid_op_desc *desc, braid_out input);
 /// The next argument of the op takes a list (N*T or a typed list).
@@ -72,8 +75,8 @@ BRAID_API void braid_op_attr_shape_list(braid_op_desc *desc, const char *name, c
                                         int count);
 BRAID_API void braid_op_attr_string_list(braid_op_desc *desc, const char *name, const char *const *values,
                                          int count);
-/// Adds the node and returns it; NULL when the graph has failed: an unknown op, a wrong number or type of inputs, a
-/// missing attribute, shapes the op cannot take.
+/// Adds the node and returns it; NULL when the graph has failed: an unknown op, a wrong number or type of
+/// inputs, a missing attribute, shapes the op cannot take.
 BRAID_API braid_op *braid_op_end(braid_op_desc *desc);
 /// braid_op_end, and its output 0.
 BRAID_API braid_out braid_op_end_out(braid_op_desc *desc);
@@ -107,17 +110,18 @@ BRAID_API braid_op *braid_graph_op(const braid_graph *graph, int index);
 
 // ---- Scopes ----
 
-/// While pushed, names begin with "scope/", made unique as a node's name would be ("gradients", "gradients_1"). A scope
-/// that ends in '/' is entered again as it is. "" or NULL leaves all scopes. Returns the scope with its '/', valid as
-/// long as the graph.
+/// While pushed, names begin with "scope/", made unique as a node's name would be ("gradients",
+/// "gradients_1"). A scope that ends in '/' is entered again as it is. "" or NULL leaves all scopes. Returns
+/// the scope with its '/', valid as long as the graph.
 BRAID_API const char *braid_push_name_scope(braid_graph *graph, const char *scope);
 BRAID_API void braid_pop_name_scope(braid_graph *graph);
 
-/// While pushed, new nodes ask for `device` ("/job:ps/task:0/cpu:0"); the fields of an inner scope win. NULL: none.
+/// While pushed, new nodes ask for `device` ("/job:ps/task:0/cpu:0"); the fields of an inner scope win. NULL:
+/// none.
 BRAID_API void braid_push_device(braid_graph *graph, const char *device);
-/// The same with a function of the node being made: it returns a device string (owned by the function) or NULL. Called
-/// once a node, with its type, its number of outputs, the type and shape of output 0 where already known, and the
-/// device that the inner scopes and the node ask for so far.
+/// The same with a function of the node being made: it returns a device string (owned by the function) or
+/// NULL. Called once a node, with its type, its number of outputs, the type and shape of output 0 where
+/// already known, and the device that the inner scopes and the node ask for so far.
 typedef const char *(*braid_device_fn)(void *arg, const char *op_type, const char *device, braid_dtype dtype,
                                        braid_shape shape);
 BRAID_API void braid_push_device_fn(braid_graph *graph, braid_device_fn fn, void *arg);
@@ -135,10 +139,11 @@ BRAID_API void braid_pop_colocate(braid_graph *graph);
 
 // ---- Groups ----
 
-/// A node that is done when all of `ops` are, with one node for each of their devices in between (tf.group). `name`
-/// NULL: "group_deps".
+/// A node that is done when all of `ops` are, with one node for each of their devices in between (tf.group).
+/// `name` NULL: "group_deps".
 BRAID_API braid_op *braid_group(braid_graph *graph, const char *name, braid_op *const *ops, int count);
-/// Stores to `outs` [count], which may be `values`, the same values, each available only when all are (tf.tuple).
+/// Stores to `outs` [count], which may be `values`, the same values, each available only when all are
+/// (tf.tuple).
 BRAID_API void braid_tuple(braid_graph *graph, const braid_out *values, int count, braid_out *outs);
 
 // ---- Collections and what belongs to a graph ----
@@ -153,39 +158,41 @@ BRAID_API const braid_out *braid_collection(const braid_graph *graph, const char
 
 // ---- GraphDef ----
 
-/// Adds the nodes of a serialized GraphDef, all or none. Ops Braid does not know are kept; they are an error only
-/// when a run reaches them. InvalidArgument: malformed message, an unknown input, a name that exists, an attribute of
-/// the wrong kind.
+/// Adds the nodes of a serialized GraphDef, all or none. Ops Braid does not know are kept; they are an error
+/// only when a run reaches them. InvalidArgument: malformed message, an unknown input, a name that exists, an
+/// attribute of the wrong kind.
 BRAID_API braid_code braid_graph_import(braid_graph *graph, const void *data, size_t len,
                                         braid_status *status);
 /// Returns the graph as a serialized GraphDef (free() it) and its length; NULL when the graph has failed.
 BRAID_API void *braid_graph_export(const braid_graph *graph, size_t *len, braid_status *status);
 
-/// The same in protobuf's text format (text_format.Merge of TensorFlow's programs): `len` bytes of text. InvalidArgument
-/// tells line, column and field where the text is malformed.
+/// The same in protobuf's text format (text_format.Merge of TensorFlow's programs): `len` bytes of text.
+/// InvalidArgument tells line, column and field where the text is malformed.
 BRAID_API braid_code braid_graph_import_text(braid_graph *graph, const char *text, size_t len,
                                              braid_status *status);
 /// Returns the graph as text that TensorFlow reads (free() it); NULL when the graph has failed.
 BRAID_API char *braid_graph_export_text(const braid_graph *graph, braid_status *status);
 
-/// Adds the nodes of a GraphDef in a file, all or none: text if its name ends in ".pbtxt", else bytes. Errors name the
-/// file: those of the import, and NotFound, PermissionDenied, ... of the file system. Blocks.
+/// Adds the nodes of a GraphDef in a file, all or none: text if its name ends in ".pbtxt", else bytes. Errors
+/// name the file: those of the import, and NotFound, PermissionDenied, ... of the file system. Blocks.
 BRAID_API braid_code braid_graph_read(braid_graph *graph, const char *path, braid_status *status);
-/// Writes the graph to a file (tf.train.write_graph): as text if its name ends in ".pbtxt", else as bytes. Whatever
-/// happens the file holds the old graph or the new one. Its directory must be there. Blocks.
+/// Writes the graph to a file (tf.train.write_graph): as text if its name ends in ".pbtxt", else as bytes.
+/// Whatever happens the file holds the old graph or the new one. Its directory must be there. Blocks.
 BRAID_API braid_code braid_graph_write(const braid_graph *graph, const char *path, braid_status *status);
 
 // ---- Symbolic gradients ----
 
-/// Builds nodes that compute the derivatives of the sum of `ys` by each of `xs` (reverse mode; Abadi et al. 2016,
-/// section 4.1), under the name scope "gradients", as TensorFlow's tf.gradients does, and stores them to `grads` [num_xs];
-/// one whose op is NULL: no path, or no gradient along it. `grad_ys` [num_ys] are the gradients to begin with, NULL (or
-/// one whose op is NULL) for ones. All gradients of an op are there before any is used, as optimizers want it
-/// (GATE_OP). An op without a gradient on a path makes the graph fail (NotFound). Gradients go through conditionals and loops
-/// (control.h, or as TensorFlow builds them), also within each other; gradients of a loop's gradients are refused (Unimplemented).
-/// If, Case, While and PartitionedCall on a path become the nodes of their functions, in the graph itself, so that nothing is computed
-/// or happens twice; a session that has such a node already keeps it as it was. Functions that are called by their name, or call
-/// themselves, have a SymbolicGradient, which computes anew what it needs of them.
+/// Builds nodes that compute the derivatives of the sum of `ys` by each of `xs` (reverse mode; Abadi et al.
+/// 2016, section 4.1), under the name scope "gradients", as TensorFlow's tf.gradients does, and stores them
+/// to `grads` [num_xs]; one whose op is NULL: no path, or no gradient along it. `grad_ys` [num_ys] are the
+/// gradients to begin with, NULL (or one whose op is NULL) for ones. All gradients of an op are there before
+/// any is used, as optimizers want it (GATE_OP). An op without a gradient on a path makes the graph fail
+/// (NotFound). Gradients go through conditionals and loops (control.h, or as TensorFlow builds them), also
+/// within each other; gradients of a loop's gradients are refused (Unimplemented). If, Case, While and
+/// PartitionedCall on a path become the nodes of their functions, in the graph itself, so that nothing is
+/// computed or happens twice; a session that has such a node already keeps it as it was. Functions that are
+/// called by their name, or call themselves, have a SymbolicGradient, which computes anew what it needs of
+/// them.
 BRAID_API void braid_gradients(braid_graph *graph, const braid_out *ys, int num_ys, const braid_out *xs,
                                int num_xs, const braid_out *grad_ys, braid_out *grads);
 
@@ -204,8 +211,8 @@ BRAID_API void braid_gradients_with(braid_graph *graph, const braid_out *ys, int
 /// A gradient: a tensor, or, where a few rows of a large one were gathered, these rows (tf.IndexedSlices).
 typedef struct braid_gradient {
     braid_out values; ///< the tensor, or rows [n, ...]; op NULL: no gradient
-    braid_out
-        indices; ///< [n] which rows of the whole they are, perhaps some several times; op NULL: `values` is the whole
+    /// [n] which rows of the whole they are, perhaps some several times; op NULL: `values` is the whole
+    braid_out indices;
     braid_out dense_shape; ///< of the whole, a vector; with `indices` only
 } braid_gradient;
 

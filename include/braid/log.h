@@ -24,8 +24,8 @@ typedef void (*braid_log_sink)(braid_log_level level, const char *message, void 
 /// Drops lines below `level`. The default is BRAID_LOG_INFO. Any thread.
 BRAID_API void braid_set_log_level(braid_log_level level);
 
-/// Sends log lines to `sink` with `arg`; NULL brings back the default, stderr. A line that another thread is just
-/// writing may still reach the old sink, so `arg` has to stay valid. Any thread.
+/// Sends log lines to `sink` with `arg`; NULL brings back the default, stderr. A line that another thread is
+/// just writing may still reach the old sink, so `arg` has to stay valid. Any thread.
 BRAID_API void braid_set_log_sink(braid_log_sink sink, void *arg);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-// Monitored sessions: a session that initializes itself or waits for the one who does, calls hooks around each step, and
-// knows when training is over.
+// Monitored sessions: a session that initializes itself or waits for the one who does, calls hooks around
+// each step, and knows when training is over.
 //
 //     braid_monitored_session *s = braid_monitored_session_open(graph, &(braid_session_config){
 //         .session.server = server, .is_chief = chief, .hooks = BRAID_HOOKS(braid_stop_at_step(1000))});
@@ -7,9 +7,9 @@
 //         braid_run(s, BRAID_FEED({x, images}, {y, labels}), NULL, train);
 //     return braid_exit_code(braid_monitored_session_close(s));
 //
-// The first error is kept: later runs return it at once, braid_should_stop is true, close reports it. OutOfRange from a run
-// is not an error but the end of the input: the run returns it and braid_should_stop is true, nothing else. A monitored
-// session is used by one thread at a time.
+// The first error is kept: later runs return it at once, braid_should_stop is true, close reports it.
+// OutOfRange from a run is not an error but the end of the input: the run returns it and braid_should_stop is
+// true, nothing else. A monitored session is used by one thread at a time.
 #ifndef BRAID_MONITORED_SESSION_H
 #define BRAID_MONITORED_SESSION_H
 
@@ -36,37 +36,41 @@ typedef struct braid_session_config {
     int64_t wait_timeout_ms;
 } braid_session_config;
 
-/// Whether a task initializes the variables: task 0 of job "chief" or "master", and without such a job worker 0. A
-/// cluster without jobs: true.
+/// Whether a task initializes the variables: task 0 of job "chief" or "master", and without such a job worker
+/// 0. A cluster without jobs: true.
 BRAID_API bool braid_is_chief(const braid_cluster *cluster, const char *job, int index);
 
-/// Adds what it needs to the graph (init, report_uninitialized_variables, ...), opens the session and brings it to where
-/// every variable has a value. Blocks meanwhile; says once what it waits for. Never NULL: an error is kept.
+/// Adds what it needs to the graph (init, report_uninitialized_variables, ...), opens the session and brings
+/// it to where every variable has a value. Blocks meanwhile; says once what it waits for. Never NULL: an
+/// error is kept.
 BRAID_API braid_monitored_session *braid_monitored_session_open(braid_graph *graph,
                                                                 const braid_session_config *config);
 
-/// Ends the hooks (unless there was an error), closes and frees. Returns the first error's code, after logging it.
+/// Ends the hooks (unless there was an error), closes and frees. Returns the first error's code, after
+/// logging it.
 BRAID_API braid_code braid_monitored_session_close(braid_monitored_session *session);
 
 /// True when a hook has asked to stop, when the input is used up, or after an error.
 BRAID_API bool braid_should_stop(const braid_monitored_session *session);
 /// Makes braid_should_stop true; the run in progress ends as usual.
 BRAID_API void braid_request_stop(braid_monitored_session *session);
-/// Makes an error of the program's own the session's, unless it has one already. OutOfRange only asks to stop.
+/// Makes an error of the program's own the session's, unless it has one already. OutOfRange only asks to
+/// stop.
 BRAID_API void braid_monitored_session_fail(braid_monitored_session *session, const braid_status *status);
 /// The error so far: its code, and a copy in `status` (may be NULL).
 BRAID_API braid_code braid_monitored_session_status(const braid_monitored_session *session,
                                                     braid_status *status);
 
 #ifndef __cplusplus
-/// Feeds, {placeholder, tensor}, and fetches, {output, &tensor}, for braid_run; the caller frees fetched tensors.
+/// Feeds, {placeholder, tensor}, and fetches, {output, &tensor}, for braid_run; the caller frees fetched
+/// tensors.
 #define BRAID_FEED(...) ((const braid_feed[]){__VA_ARGS__, {{NULL, 0}, NULL}})
 #define BRAID_FETCH(...) ((const braid_fetch[]){__VA_ARGS__, {{NULL, 0}, NULL}})
 #define BRAID_HOOKS(...) ((braid_hook *const[]){__VA_ARGS__, NULL})
 #endif
 
-/// Runs one step with the hooks around it. `feeds` and `fetches` end with an entry whose op is NULL; each may be NULL,
-/// and so may `target`. On an error nothing is fetched.
+/// Runs one step with the hooks around it. `feeds` and `fetches` end with an entry whose op is NULL; each may
+/// be NULL, and so may `target`. On an error nothing is fetched.
 BRAID_API braid_code braid_run(braid_monitored_session *session, const braid_feed *feeds,
                                const braid_fetch *fetches, braid_op *target);
 /// The same without the hooks and without counting as a step, also after braid_should_stop: to evaluate.
@@ -75,7 +79,8 @@ BRAID_API braid_code braid_evaluate(braid_monitored_session *session, const brai
 
 /// The session underneath; NULL when it could not be opened. Not the caller's.
 BRAID_API braid_session *braid_monitored_session_raw(braid_monitored_session *session);
-/// The global step as the last run saw it; -1 before and in a graph without one. Other workers count it up meanwhile.
+/// The global step as the last run saw it; -1 before and in a graph without one. Other workers count it up
+/// meanwhile.
 BRAID_API int64_t braid_monitored_session_global_step(const braid_monitored_session *session);
 
 /// What a program returns: 0 for BRAID_OK, else 1.
@@ -86,8 +91,8 @@ BRAID_API int braid_exit_code(braid_code code);
 /// How many outputs one hook may have fetched with a step.
 #define BRAID_HOOK_FETCH_MAX 8
 
-/// What goes on around the steps of a monitored session. Put it first in a struct of your own; members may be NULL.
-/// An error that a member returns (and describes in `status`) becomes the session's.
+/// What goes on around the steps of a monitored session. Put it first in a struct of your own; members may be
+/// NULL. An error that a member returns (and describes in `status`) becomes the session's.
 struct braid_hook {
     /// Before the session is opened: the last moment to add nodes. Errors are the graph's.
     void (*begin)(braid_hook *hook, braid_graph *graph);
@@ -109,8 +114,9 @@ struct braid_hook {
 /// Asks to stop when the global step has reached `last_step`, whoever counted it up.
 BRAID_API braid_hook *braid_stop_at_step(int64_t last_step);
 
-/// Shows the global step, `loss` (a scalar; op NULL: none), steps per second and the time left until `last_step` (0: not
-/// known) on stderr: a live line on a terminal, else a plain line every few seconds and at the end.
+/// Shows the global step, `loss` (a scalar; op NULL: none), steps per second and the time left until
+/// `last_step` (0: not known) on stderr: a live line on a terminal, else a plain line every few seconds and
+/// at the end.
 BRAID_API braid_hook *braid_progress(braid_out loss, int64_t last_step);
 
 #ifdef __cplusplus

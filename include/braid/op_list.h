@@ -8,9 +8,10 @@
 extern "C" {
 #endif
 
-/// Returns a page (Markdown) on each op: what it does, inputs and outputs, the element types that its kernels serve, whether it has a
-/// gradient, and where it differs from TensorFlow's. `name`: of one op, or with `*` for any characters; NULL: all. Caller frees with
-/// free(). NULL on an error: NotFound when no op has such a name, with the names that are like it.
+/// Returns a page (Markdown) on each op: what it does, inputs and outputs, the element types that its kernels
+/// serve, whether it has a gradient, and where it differs from TensorFlow's. `name`: of one op, or with `*`
+/// for any characters; NULL: all. Caller frees with free(). NULL on an error: NotFound when no op has such a
+/// name, with the names that are like it.
 BRAID_API char *braid_op_doc(const char *name, braid_status *status);
 
 #ifdef __cplusplus

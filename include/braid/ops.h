@@ -1,7 +1,8 @@
 // Typed helpers for the operations that training programs use most; braid_op_begin adds any other.
 //
-// Each builds what TensorFlow's Python function of that name builds: the same nodes, names and structure. Outputs are
-// new nodes of `graph`; errors are sticky there (graph.h). Shapes are given as [batch, width] and the like.
+// Each builds what TensorFlow's Python function of that name builds: the same nodes, names and structure.
+// Outputs are new nodes of `graph`; errors are sticky there (graph.h). Shapes are given as [batch, width] and
+// the like.
 #ifndef BRAID_OPS_H
 #define BRAID_OPS_H
 
@@ -100,8 +101,8 @@ typedef enum braid_padding {
     BRAID_VALID = 1 ///< within the image: ceil((size - window + 1) / stride) windows
 } braid_padding;
 
-/// Convolution (cross-correlation) with `filter` [height, width, in, out], which moves by `stride` in both directions;
-/// `x` has `in` channels, the result `out`.
+/// Convolution (cross-correlation) with `filter` [height, width, in, out], which moves by `stride` in both
+/// directions; `x` has `in` channels, the result `out`.
 BRAID_API braid_out braid_conv2d(braid_graph *graph, braid_out x, braid_out filter, int stride,
                                  braid_padding padding);
 /// The largest, or the mean, of each window of `size` x `size`. The mean leaves the zeros of padding out.
@@ -109,15 +110,16 @@ BRAID_API braid_out braid_max_pool(braid_graph *graph, braid_out x, int size, in
                                    braid_padding padding);
 BRAID_API braid_out braid_avg_pool(braid_graph *graph, braid_out x, int size, int stride,
                                    braid_padding padding);
-/// Keeps each element with probability `keep_prob` (a scalar of x's type, as a rule a placeholder: 0.5 to train, 1 to
-/// test), divided by it so that the sum stays the same on average; the others become zero (Srivastava et al., Dropout,
-/// JMLR 2014). New in every run; seeded by braid_graph_set_seed.
+/// Keeps each element with probability `keep_prob` (a scalar of x's type, as a rule a placeholder: 0.5 to
+/// train, 1 to test), divided by it so that the sum stays the same on average; the others become zero
+/// (Srivastava et al., Dropout, JMLR 2014). New in every run; seeded by braid_graph_set_seed.
 BRAID_API braid_out braid_dropout(braid_graph *graph, braid_out x, braid_out keep_prob);
 
-/// Rows of `params` picked by `indices` (int32 or int64) of any shape: [indices..., params.shape[1:]] (tf.gather).
+/// Rows of `params` picked by `indices` (int32 or int64) of any shape: [indices..., params.shape[1:]]
+/// (tf.gather).
 BRAID_API braid_out braid_gather(braid_graph *graph, braid_out params, braid_out indices);
-/// The rows `ids` of a variable (its `ref`), looked up where it lies (tf.nn.embedding_lookup). A resource variable is not
-/// read as a whole; gradients, and updates by optimizers, are of these rows alone.
+/// The rows `ids` of a variable (its `ref`), looked up where it lies (tf.nn.embedding_lookup). A resource
+/// variable is not read as a whole; gradients, and updates by optimizers, are of these rows alone.
 BRAID_API braid_out braid_embedding_lookup(braid_graph *graph, braid_out variable, braid_out ids);
 
 /// The same elements in another shape; one dimension may be -1: as many as are left.

@@ -3,8 +3,9 @@
 //     braid_optimizer *opt = braid_adam(graph, 0.01f);
 //     braid_op *train = braid_minimize(opt, loss, braid_global_step(graph));
 //
-// Nodes and slot variables have TensorFlow's names ("Adam/update_hid_w/ApplyAdam", "hid_w/Adam", "beta1_power"), so that
-// graphs and checkpoints can be exchanged. Errors are the graph's. An optimizer belongs to its graph and lives as long.
+// Nodes and slot variables have TensorFlow's names ("Adam/update_hid_w/ApplyAdam", "hid_w/Adam",
+// "beta1_power"), so that graphs and checkpoints can be exchanged. Errors are the graph's. An optimizer
+// belongs to its graph and lives as long.
 #ifndef BRAID_OPTIMIZERS_H
 #define BRAID_OPTIMIZERS_H
 
@@ -97,18 +98,19 @@ BRAID_API braid_optimizer *braid_ftrl_with(braid_graph *graph, const braid_ftrl_
 typedef struct braid_grad_and_var {
     braid_out grad; ///< op NULL: `loss` does not depend on the variable
     braid_out var;  ///< a reference or a handle
-    /// op NULL: `grad` is all of the gradient. Else it is rows of it, [n, ...], these [n], perhaps some several times; so it is for
-    /// variables whose rows are gathered only (braid_gradient of graph.h). Updates then touch these rows alone, but for Adam's.
+    /// op NULL: `grad` is all of the gradient. Else it is rows of it, [n, ...], these [n], perhaps some
+    /// several times; so it is for variables whose rows are gathered only (braid_gradient of graph.h).
+    /// Updates then touch these rows alone, but for Adam's.
     braid_out indices;
     braid_out dense_shape; ///< of all of the gradient, with `indices`
 } braid_grad_and_var;
 
-/// Builds the gradients of `loss` and their application, and counts `global_step` up after it (op NULL: no counting).
-/// Returns the node to run for a step.
+/// Builds the gradients of `loss` and their application, and counts `global_step` up after it (op NULL: no
+/// counting). Returns the node to run for a step.
 BRAID_API braid_op *braid_minimize(braid_optimizer *optimizer, braid_out loss, braid_out global_step);
 
-/// Builds the gradients of `loss` by `count` variables (references; NULL: all trainable ones) and returns them, with
-/// their number in `*result_count`. Owned by the optimizer, valid until the next call.
+/// Builds the gradients of `loss` by `count` variables (references; NULL: all trainable ones) and returns
+/// them, with their number in `*result_count`. Owned by the optimizer, valid until the next call.
 BRAID_API const braid_grad_and_var *braid_compute_gradients(braid_optimizer *optimizer, braid_out loss,
                                                             const braid_out *vars, int count,
                                                             int *result_count);
@@ -118,37 +120,41 @@ BRAID_API braid_op *braid_apply_gradients(braid_optimizer *optimizer,
                                           const braid_grad_and_var *grads_and_vars, int count,
                                           braid_out global_step);
 
-/// The slot variable `slot` ("m", "v", "momentum", "accumulator", "rms", "linear"; see each optimizer's file) that the optimizer keeps for a variable; op NULL when there is none.
+/// The slot variable `slot` ("m", "v", "momentum", "accumulator", "rms", "linear"; see each optimizer's file)
+/// that the optimizer keeps for a variable; op NULL when there is none.
 BRAID_API braid_out braid_optimizer_slot(const braid_optimizer *optimizer, braid_out var, const char *slot);
 
 // ---- Making one ----
 
-/// What an optimizer does, in the order in which braid_apply_gradients calls it. Members marked optional may be NULL.
+/// What an optimizer does, in the order in which braid_apply_gradients calls it. Members marked optional may
+/// be NULL.
 typedef struct braid_optimizer_type {
     const char *name; ///< "Adam": the name scope of its nodes and the name of its slots
     /// Makes slot variables (braid_optimizer_make_slot). Optional.
     void (*create_slots)(braid_optimizer *optimizer, const braid_out *vars, int count);
     /// Makes constants and the like, inside the optimizer's name scope. Optional.
     void (*prepare)(braid_optimizer *optimizer);
-    /// Makes the update of one variable and returns its node; runs in the scope update_VAR, colocated with `var`.
+    /// Makes the update of one variable and returns its node; runs in the scope update_VAR, colocated with
+    /// `var`.
     braid_op *(*apply)(braid_optimizer *optimizer, braid_out grad, braid_out var);
-    /// The same when only `rows` [n, ...] of the gradient are not zero, those of `indices` [n], each once. Optional: `apply` is given all
-    /// of the gradient.
+    /// The same when only `rows` [n, ...] of the gradient are not zero, those of `indices` [n], each once.
+    /// Optional: `apply` is given all of the gradient.
     braid_op *(*apply_sparse)(braid_optimizer *optimizer, braid_out rows, braid_out indices, braid_out var);
     /// apply_sparse takes indices that come several times, whose rows are to be added up.
     bool sums_duplicates;
-    /// Makes updates that come once a step, after `updates`, and returns the node that groups everything, called
-    /// `name`. Optional: the group of `updates`.
+    /// Makes updates that come once a step, after `updates`, and returns the node that groups everything,
+    /// called `name`. Optional: the group of `updates`.
     braid_op *(*finish)(braid_optimizer *optimizer, braid_op *const *updates, int count, const char *name);
 } braid_optimizer_type;
 
-/// Makes an optimizer of a type (which must outlive the graph) with a copy of `state` (`size` bytes) for its functions.
+/// Makes an optimizer of a type (which must outlive the graph) with a copy of `state` (`size` bytes) for its
+/// functions.
 BRAID_API braid_optimizer *braid_optimizer_new(braid_graph *graph, const braid_optimizer_type *type,
                                                const void *state, size_t size);
 BRAID_API braid_graph *braid_optimizer_graph(const braid_optimizer *optimizer);
 BRAID_API void *braid_optimizer_state(braid_optimizer *optimizer);
-/// Makes slot variable `slot` for `var`, of its type and shape, named VAR/OPTIMIZER and placed beside it; returns the one
-/// that is there already.
+/// Makes slot variable `slot` for `var`, of its type and shape, named VAR/OPTIMIZER and placed beside it;
+/// returns the one that is there already.
 BRAID_API braid_out braid_optimizer_make_slot(braid_optimizer *optimizer, braid_out var, const char *slot,
                                               braid_initializer initializer);
 /// The same with a first value, of a known shape.

@@ -1,5 +1,5 @@
-// What a traced step did: which node ran when, where and for how long, what it made, and what went between tasks. Collected by
-// braid_session_run, or read from a file that a TensorFlow program wrote (RunMetadata).
+// What a traced step did: which node ran when, where and for how long, what it made, and what went between
+// tasks. Collected by braid_session_run, or read from a file that a TensorFlow program wrote (RunMetadata).
 #ifndef BRAID_RUN_METADATA_H
 #define BRAID_RUN_METADATA_H
 
@@ -17,8 +17,9 @@ typedef struct braid_run_metadata braid_run_metadata;
 BRAID_API braid_run_metadata *braid_run_metadata_new(void);
 BRAID_API void braid_run_metadata_free(braid_run_metadata *metadata); ///< NULL is accepted
 
-/// Reads a file with one serialized RunMetadata message, or an event file (FileWriter.add_run_metadata): there that with `tag`, or the
-/// last one when `tag` is NULL. NULL on an error: NotFound, DataLoss for a damaged event file, InvalidArgument for what is neither.
+/// Reads a file with one serialized RunMetadata message, or an event file (FileWriter.add_run_metadata):
+/// there that with `tag`, or the last one when `tag` is NULL. NULL on an error: NotFound, DataLoss for a
+/// damaged event file, InvalidArgument for what is neither.
 BRAID_API braid_run_metadata *braid_run_metadata_read(const char *path, const char *tag,
                                                       braid_status *status);
 
@@ -26,19 +27,21 @@ BRAID_API braid_run_metadata *braid_run_metadata_read(const char *path, const ch
 BRAID_API braid_code braid_run_metadata_write(const braid_run_metadata *metadata, const char *path,
                                               braid_status *status);
 
-/// Returns the serialized RunMetadata message and its length in bytes; owned by `metadata`, valid until its next run.
+/// Returns the serialized RunMetadata message and its length in bytes; owned by `metadata`, valid until its
+/// next run.
 BRAID_API const void *braid_run_metadata_data(const braid_run_metadata *metadata, size_t *len);
 
-/// Returns the steps' nodes in Chrome's trace format (JSON, zero-terminated; for chrome://tracing or Perfetto): a process a device, a
-/// row for what ran at the same time, an arrow from each node to those that took its outputs. Caller frees with free(). NULL on an
-/// error: FailedPrecondition when nothing was traced.
+/// Returns the steps' nodes in Chrome's trace format (JSON, zero-terminated; for chrome://tracing or
+/// Perfetto): a process a device, a row for what ran at the same time, an arrow from each node to those that
+/// took its outputs. Caller frees with free(). NULL on an error: FailedPrecondition when nothing was traced.
 BRAID_API char *braid_run_metadata_timeline(const braid_run_metadata *metadata, braid_status *status);
 /// Writes the same to a file, which is replaced at once or not at all.
 BRAID_API braid_code braid_run_metadata_timeline_write(const braid_run_metadata *metadata, const char *path,
                                                        braid_status *status);
 
-/// Returns a table for people: for each device the ops by the time they took in all (milliseconds), how many nodes, the mean
-/// (microseconds) and the bytes of their outputs. At most `rows_max` ops a device; 0: all. Otherwise as braid_run_metadata_timeline.
+/// Returns a table for people: for each device the ops by the time they took in all (milliseconds), how many
+/// nodes, the mean (microseconds) and the bytes of their outputs. At most `rows_max` ops a device; 0: all.
+/// Otherwise as braid_run_metadata_timeline.
 BRAID_API char *braid_run_metadata_summary(const braid_run_metadata *metadata, int rows_max,
                                            braid_status *status);
 

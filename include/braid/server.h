@@ -13,8 +13,8 @@ typedef struct braid_server_options {
     int64_t session_timeout_ms; ///< CreateSession gives up waiting for tasks after this; 0: never
     /// A worker or client whose connection is lost this long is gone for good; 0: 10 s.
     int64_t worker_gone_timeout_ms;
-    /// Sessions of TensorFlow's clients, which do not say that they are still there, are closed when nothing has called
-    /// for so long; 0: never.
+    /// Sessions of TensorFlow's clients, which do not say that they are still there, are closed when nothing
+    /// has called for so long; 0: never.
     int64_t session_idle_timeout_ms;
     /// They are also closed when the connection that they were used by last is gone for so long; 0: 600 s.
     int64_t client_lost_timeout_ms;
@@ -22,10 +22,11 @@ typedef struct braid_server_options {
     int inter_op_threads; ///< 0: one a core
 } braid_server_options;
 
-/// Starts the server of task `index` of `job`: listens on its address (only loopback unless options->insecure), serves
-/// MasterService and WorkerService, does not wait for other tasks. The cluster is copied. From then on glibc's malloc keeps the
-/// memory of large messages (mallopt). Errors: InvalidArgument for a task the
-/// cluster does not have; PermissionDenied for an address that is not loopback; AlreadyExists for an address in use.
+/// Starts the server of task `index` of `job`: listens on its address (only loopback unless
+/// options->insecure), serves MasterService and WorkerService, does not wait for other tasks. The cluster is
+/// copied. From then on glibc's malloc keeps the memory of large messages (mallopt). Errors: InvalidArgument
+/// for a task the cluster does not have; PermissionDenied for an address that is not loopback; AlreadyExists
+/// for an address in use.
 BRAID_API braid_server *braid_server_start(const braid_cluster *cluster, const char *job, int index,
                                            const braid_server_options *options, braid_status *status);
 
@@ -42,10 +43,12 @@ BRAID_API braid_code braid_server_join(braid_server *server, braid_status *statu
 /// Tells the other tasks that this one is done: parameter servers may end when all have said so.
 BRAID_API void braid_server_done(braid_server *server);
 
-/// Ends the server: refuses new calls, ends sessions and steps with Cancelled or Aborted within `grace_ms`; join returns. Any thread.
+/// Ends the server: refuses new calls, ends sessions and steps with Cancelled or Aborted within `grace_ms`;
+/// join returns. Any thread.
 BRAID_API void braid_server_stop(braid_server *server, int64_t grace_ms);
 
-/// Makes SIGTERM and SIGINT call braid_server_stop on this server, so that join returns and the program ends cleanly.
+/// Makes SIGTERM and SIGINT call braid_server_stop on this server, so that join returns and the program ends
+/// cleanly.
 BRAID_API void braid_server_stop_on_signals(braid_server *server);
 
 /// Stops the server if need be (saying done) and frees it; NULL is accepted.

@@ -53,7 +53,8 @@ BRAID_API braid_code braid_status_code(const braid_status *status);
 /// Returns the message, "" when there is none. Owned by `status`, valid until it is changed or freed.
 BRAID_API const char *braid_status_message(const braid_status *status);
 
-/// Returns the customary spelling of a code, "InvalidArgument" for instance; "Unknown" for a number that is no code.
+/// Returns the customary spelling of a code, "InvalidArgument" for instance; "Unknown" for a number that is
+/// no code.
 BRAID_API const char *braid_code_name(braid_code code);
 
 #ifdef __cplusplus

@@ -39,10 +39,12 @@ typedef enum braid_dtype {
     BRAID_UINT64 = 23
 } braid_dtype;
 
-/// The most dimensions a tensor may have. Most of TensorFlow's kernels stop at 8, its reductions and gathers go further.
+/// The most dimensions a tensor may have. Most of TensorFlow's kernels stop at 8, its reductions and gathers
+/// go further.
 #define BRAID_RANK_MAX 12
 
-/// A shape. In shape inference and placeholders a dimension may be -1 (unknown) and the rank may be -1 (unknown).
+/// A shape. In shape inference and placeholders a dimension may be -1 (unknown) and the rank may be -1
+/// (unknown).
 typedef struct braid_shape {
     int rank;
     int64_t dims[BRAID_RANK_MAX];
@@ -67,23 +69,25 @@ BRAID_API bool braid_shape_equal(braid_shape a, braid_shape b);
 /// Returns the size of an element in bytes; 0 for strings, resources and variants, which are no plain bytes.
 BRAID_API size_t braid_dtype_size(braid_dtype dtype);
 
-/// Returns the customary name: "float", "int32", "string"; a reference type ends in "_ref". "invalid" when unknown.
+/// Returns the customary name: "float", "int32", "string"; a reference type ends in "_ref". "invalid" when
+/// unknown.
 BRAID_API const char *braid_dtype_name(braid_dtype dtype);
 
-/// A tensor: element type, shape and a reference to a counted buffer. Its content must not change once shared.
+/// A tensor: element type, shape and a reference to a counted buffer. Its content must not change once
+/// shared.
 typedef struct braid_tensor braid_tensor;
 
-/// Makes a tensor with uninitialized elements (empty strings for BRAID_STRING). Returns NULL and fills `status`
-/// (may be NULL): InvalidArgument for a shape that is not fully known or a variant (only ops make those),
-/// ResourceExhausted when memory is short.
+/// Makes a tensor with uninitialized elements (empty strings for BRAID_STRING). Returns NULL and fills
+/// `status` (may be NULL): InvalidArgument for a shape that is not fully known or a variant (only ops make
+/// those), ResourceExhausted when memory is short.
 BRAID_API braid_tensor *braid_tensor_new(braid_dtype dtype, braid_shape shape, braid_status *status);
 
 /// Makes a tensor with a copy of `data`, which holds all elements, row-major. Not for strings.
 BRAID_API braid_tensor *braid_tensor_from(braid_dtype dtype, braid_shape shape, const void *data,
                                           braid_status *status);
 
-/// Makes a tensor over memory of the caller, without a copy: `release(arg)` is called once, on any thread, when
-/// nobody needs `data` any more. `data` is aligned to the element size.
+/// Makes a tensor over memory of the caller, without a copy: `release(arg)` is called once, on any thread,
+/// when nobody needs `data` any more. `data` is aligned to the element size.
 BRAID_API braid_tensor *braid_tensor_borrow(braid_dtype dtype, braid_shape shape, void *data,
                                             void (*release)(void *arg), void *arg, braid_status *status);
 
@@ -103,7 +107,8 @@ BRAID_API braid_dtype braid_tensor_dtype(const braid_tensor *tensor);
 BRAID_API braid_shape braid_tensor_shape(const braid_tensor *tensor);
 BRAID_API int64_t braid_tensor_num_elements(const braid_tensor *tensor);
 
-/// Returns the elements, row-major. Owned by the tensor. Write only to a tensor you made and have not shared yet.
+/// Returns the elements, row-major. Owned by the tensor. Write only to a tensor you made and have not shared
+/// yet.
 BRAID_API void *braid_tensor_data(const braid_tensor *tensor);
 
 /// Returns the number of bytes at braid_tensor_data; 0 for strings.

@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/// A variable, as TensorFlow's Python makes it: node NAME with NAME/read, NAME/Assign and where its first value comes
-/// from. The nodes are the graph's. All NULL when the graph has failed.
+/// A variable, as TensorFlow's Python makes it: node NAME with NAME/read, NAME/Assign and where its first
+/// value comes from. The nodes are the graph's. All NULL when the graph has failed.
 typedef struct braid_variable {
     braid_out ref;  ///< the variable itself, a reference or a handle: what optimizers and assignments take
     braid_out read; ///< its value: what models compute with
@@ -24,8 +24,8 @@ typedef struct braid_variable {
 #define BRAID_GLOBAL_STEP "global_step"
 
 /// Makes a variable of the type and shape of `initial_value`, in the collection "variables", and in
-/// "trainable_variables" if optimizers are to train it (tf.Variable). `name` NULL: "Variable". The graph fails when the
-/// shape is not fully known.
+/// "trainable_variables" if optimizers are to train it (tf.Variable). `name` NULL: "Variable". The graph
+/// fails when the shape is not fully known.
 BRAID_API braid_variable braid_variable_new(braid_graph *graph, const char *name, braid_out initial_value,
                                             bool trainable);
 /// The same as a resource variable (use_resource=True): the others get at it by a
@@ -33,7 +33,8 @@ BRAID_API braid_variable braid_variable_new(braid_graph *graph, const char *name
 /// NAME/IsInitialized/VarIsInitializedOp, NAME/Assign and NAME/Read/ReadVariableOp.
 BRAID_API braid_variable braid_variable_resource(braid_graph *graph, const char *name,
                                                  braid_out initial_value, bool trainable);
-/// The same with a constant for a first value, NAME/initial_value: tf.Variable(0, name=...). `value` stays the caller's.
+/// The same with a constant for a first value, NAME/initial_value: tf.Variable(0, name=...). `value` stays
+/// the caller's.
 BRAID_API braid_variable braid_variable_of(braid_graph *graph, const char *name, const braid_tensor *value,
                                            bool trainable);
 
@@ -58,8 +59,8 @@ BRAID_API braid_initializer braid_truncated_normal_initializer(float mean, float
 /// Uniform in [-r, r], r = sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio, AISTATS 2010, equation 16).
 BRAID_API braid_initializer braid_glorot_uniform_initializer(void);
 
-/// Makes a variable with an initializer (tf.get_variable): the nodes NAME/Initializer/... lie where the variable does.
-/// The name is relative to the current name scope; a variable of that name must not exist.
+/// Makes a variable with an initializer (tf.get_variable): the nodes NAME/Initializer/... lie where the
+/// variable does. The name is relative to the current name scope; a variable of that name must not exist.
 BRAID_API braid_variable braid_variable_get(braid_graph *graph, const char *name, braid_dtype dtype,
                                             braid_shape shape, braid_initializer initializer, bool trainable);
 
@@ -68,11 +69,12 @@ BRAID_API braid_variable braid_variable_get(braid_graph *graph, const char *name
 /// The node that initializes all global (or local) variables, named "init".
 BRAID_API braid_op *braid_global_variables_initializer(braid_graph *graph);
 BRAID_API braid_op *braid_local_variables_initializer(braid_graph *graph);
-/// The names of variables that have no value yet, global and local: a string vector, empty when a session is ready.
+/// The names of variables that have no value yet, global and local: a string vector, empty when a session is
+/// ready.
 BRAID_API braid_out braid_report_uninitialized_variables(braid_graph *graph);
 
-/// The graph's global step (`ref`), which optimizers count up: the collection "global_step", else a variable of
-/// that name, else a new int64 one (tf.train.get_or_create_global_step).
+/// The graph's global step (`ref`), which optimizers count up: the collection "global_step", else a variable
+/// of that name, else a new int64 one (tf.train.get_or_create_global_step).
 BRAID_API braid_out braid_global_step(braid_graph *graph);
 /// The same without making one: the op is NULL when there is none.
 BRAID_API braid_out braid_find_global_step(const braid_graph *graph);

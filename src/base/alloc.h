@@ -1,8 +1,10 @@
-// Allocation: the one place where Braid asks the system for memory, so that it can be counted and made to fail.
+// Allocation: the one place where Braid asks the system for memory, so that it can be counted and made to
+// fail.
 //
-// The plain forms are for small control structures: they never return NULL, they end the process with a message. The
-// try_ forms are for sizes that come from a peer, a file or a user: they return NULL and the caller reports
-// ResourceExhausted. A size of 0 gives a valid pointer. All memory is given back with bd_free. Any thread.
+// The plain forms are for small control structures: they never return NULL, they end the process with a
+// message. The try_ forms are for sizes that come from a peer, a file or a user: they return NULL and the
+// caller reports ResourceExhausted. A size of 0 gives a valid pointer. All memory is given back with bd_free.
+// Any thread.
 #ifndef BD_BASE_ALLOC_H
 #define BD_BASE_ALLOC_H
 
@@ -33,7 +35,8 @@ void *bd_try_aligned(size_t size); // uninitialized
 // Allocations (and reallocations) since the process started.
 uint64_t bd_alloc_count(void);
 
-// For tests: after `n` more successful ones, every allocation of the try_ forms in any thread fails. Negative: never.
+// For tests: after `n` more successful ones, every allocation of the try_ forms in any thread fails.
+// Negative: never.
 void bd_alloc_fail_after(int64_t n);
 // For what stands between try_ forms and their users: whether this allocation is to fail.
 bool bd_alloc_is_to_fail(void);

@@ -48,7 +48,8 @@ void bd_arena_reset(bd_arena *a)
     if (a->first) use_chunk(a, a->first);
 }
 
-// Makes a chunk with room for `size` bytes the current one: the next that was kept at a reset, or a new one before it.
+// Makes a chunk with room for `size` bytes the current one: the next that was kept at a reset, or a new one
+// before it.
 static void next_chunk(bd_arena *a, size_t size)
 {
     bd_arena_chunk *kept = a->current ? a->current->next : NULL;

@@ -1,5 +1,6 @@
-// Fingerprint64 (G. Pike, FarmHash: its portable variant), MurmurHash64A (A. Appleby) and SipHash-2-4 (J.-P. Aumasson and
-// D. J. Bernstein, "SipHash: a fast short-input PRF", 2012), written after their descriptions; bytes are little-endian in all.
+// Fingerprint64 (G. Pike, FarmHash: its portable variant), MurmurHash64A (A. Appleby) and SipHash-2-4 (J.-P.
+// Aumasson and D. J. Bernstein, "SipHash: a fast short-input PRF", 2012), written after their descriptions;
+// bytes are little-endian in all.
 #include "base/fingerprint.h"
 
 #include <string.h>

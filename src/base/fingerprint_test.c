@@ -2,7 +2,8 @@
 #include "base/fingerprint.h"
 #include "base/testing/test.h"
 
-// Byte i is i*i*7 + i*13 + 5; values from Debian's libfarmhash. Each length is the first or last that its branch serves.
+// Byte i is i*i*7 + i*13 + 5; values from Debian's libfarmhash. Each length is the first or last that its
+// branch serves.
 static void fingerprint64_is_farmhash(void **state)
 {
     (void)state;

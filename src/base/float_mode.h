@@ -6,7 +6,8 @@
 
 #include <stdint.h>
 
-// Denormal operands and results are zero on this thread from now on. Returns the mode before, for bd_float_mode_restore.
+// Denormal operands and results are zero on this thread from now on. Returns the mode before, for
+// bd_float_mode_restore.
 static inline uint64_t bd_float_mode_flush_denormals(void)
 {
     uint64_t was = 0;

@@ -9,7 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// A sink with its argument; immutable once it is published. Old ones stay linked, since a reader may still be there.
+// A sink with its argument; immutable once it is published. Old ones stay linked, since a reader may still be
+// there.
 struct sink {
     braid_log_sink fn;
     void *arg;

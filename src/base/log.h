@@ -1,4 +1,5 @@
-// Logging inside Braid: one line per call, `2026-11-21 01:02:03.123456 I text`, through the sink of braid/log.h.
+// Logging inside Braid: one line per call, `2026-11-21 01:02:03.123456 I text`, through the sink of
+// braid/log.h.
 #ifndef BD_BASE_LOG_H
 #define BD_BASE_LOG_H
 
@@ -6,8 +7,8 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
-// Formats and writes a line, unless the level is below the one that is set. Any thread; no lock is held while a sink
-// runs. Line breaks in the text stay; one at the end is not needed.
+// Formats and writes a line, unless the level is below the one that is set. Any thread; no lock is held while
+// a sink runs. Line breaks in the text stay; one at the end is not needed.
 void bd_log(braid_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void bd_vlog(braid_log_level level, const char *format, va_list args);
 

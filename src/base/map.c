@@ -1,8 +1,9 @@
 // Hash maps with open addressing.
 //
-// bd_map: entries stand in an array in order of insertion; `index` holds entry numbers + 1, at most half of it used. A
-// removed entry keeps its place in both (key NULL, a tombstone), so that iteration may remove; growth drops it.
-// bd_imap: linear probing, at most three quarters full, removal moves later slots back, so there are no tombstones.
+// bd_map: entries stand in an array in order of insertion; `index` holds entry numbers + 1, at most half of
+// it used. A removed entry keeps its place in both (key NULL, a tombstone), so that iteration may remove;
+// growth drops it. bd_imap: linear probing, at most three quarters full, removal moves later slots back, so
+// there are no tombstones.
 #include "base/map.h"
 #include "base/alloc.h"
 #include "base/check.h"

@@ -1,7 +1,7 @@
 // Hash maps: bd_map from byte strings and bd_imap from 64-bit numbers to pointers.
 //
-// Values are not owned. Reading is const and touches nothing, so any number of threads may read a map that nobody
-// changes. Zero-initialized is a valid empty map.
+// Values are not owned. Reading is const and touches nothing, so any number of threads may read a map that
+// nobody changes. Zero-initialized is a valid empty map.
 #ifndef BD_BASE_MAP_H
 #define BD_BASE_MAP_H
 
@@ -28,7 +28,8 @@ void bd_map_init(bd_map *m);
 void bd_map_fini(bd_map *m);  // empty and usable afterwards; values are the caller's
 void bd_map_clear(bd_map *m); // the same
 
-// Sets the value of a key and returns the one it had (NULL: none). A key that is there keeps its place in the order.
+// Sets the value of a key and returns the one it had (NULL: none). A key that is there keeps its place in the
+// order.
 void *bd_map_put(bd_map *m, const char *key, void *value);
 void *bd_map_put_n(bd_map *m, const char *key, size_t len, void *value);
 
@@ -51,7 +52,8 @@ bool bd_map_next(const bd_map *m, size_t *pos, const char **key, void **value);
 // The hash that maps use (differs from process to process).
 uint64_t bd_hash_bytes(const void *data, size_t len);
 
-// ---- bd_imap: any key; a value is never NULL; iteration in no useful order, but the same for the same history ----
+// ---- bd_imap: any key; a value is never NULL; iteration in no useful order, but the same for the same
+// history ----
 
 typedef struct bd_imap_slot {
     uint64_t key;

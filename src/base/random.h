@@ -1,4 +1,5 @@
-// Random numbers: Philox 4x32-10 as TensorFlow's ops define it, entropy of the platform, and a small generator for tests.
+// Random numbers: Philox 4x32-10 as TensorFlow's ops define it, entropy of the platform, and a small
+// generator for tests.
 #ifndef BD_BASE_RANDOM_H
 #define BD_BASE_RANDOM_H
 

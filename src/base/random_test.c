@@ -71,7 +71,8 @@ static void entropy_differs(void **state)
     assert_in_range(sum, 100000, 155000); // 127500 expected, deviation 2337
 }
 
-// The first outputs of xoshiro256** from the state 1, 2, 3, 4 (worked out from its definition by the rand_xoshiro crate).
+// The first outputs of xoshiro256** from the state 1, 2, 3, 4 (worked out from its definition by the
+// rand_xoshiro crate).
 static void the_small_generator_is_xoshiro(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-// Lists of free blocks, one for each power of two. AddressSanitizer is to see every piece come and go: there, nothing is kept.
+// Lists of free blocks, one for each power of two. AddressSanitizer is to see every piece come and go: there,
+// nothing is kept.
 #include "base/slab.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,5 @@
-// Status codes with messages. Every step of a cluster ends with one (it is over): their texts are recycled memory.
+// Status codes with messages. Every step of a cluster ends with one (it is over): their texts are recycled
+// memory.
 #include "base/status.h"
 #include "base/alloc.h"
 #include "base/check.h"

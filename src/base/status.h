@@ -12,7 +12,8 @@ struct braid_status {
     char *message; // owned; NULL when there is none
 };
 
-// A status on the stack that frees its message at the end of its scope: `BD_STATUS(st);` declares `braid_status *st`.
+// A status on the stack that frees its message at the end of its scope: `BD_STATUS(st);` declares
+// `braid_status *st`.
 #define BD_STATUS(name)                                                                                      \
     __attribute__((cleanup(bd_status_fini))) braid_status name##_storage = {0};                              \
     braid_status *name = &name##_storage
@@ -41,8 +42,8 @@ braid_code bd_status_copy(braid_status *to, const braid_status *from);
 // Moves `from` into `to`, leaving `from` OK.
 void bd_status_move(braid_status *to, braid_status *from);
 
-// Takes `from` into `to` when it is a better account of a step's failure: any error over OK, a root cause over a derived
-// one; the first of two equals stays. `from` is left as it was.
+// Takes `from` into `to` when it is a better account of a step's failure: any error over OK, a root cause
+// over a derived one; the first of two equals stays. `from` is left as it was.
 void bd_status_update(braid_status *to, const braid_status *from);
 
 #endif

@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Zero-initialized is a valid empty string. `data` is zero-terminated once something was appended (also an empty text).
+// Zero-initialized is a valid empty string. `data` is zero-terminated once something was appended (also an
+// empty text).
 typedef struct bd_strbuf {
     char *data; // owned; NULL until the first append
     size_t len, cap;
@@ -35,7 +36,8 @@ bool bd_split_next(const char **rest, char separator, const char **piece, size_t
 
 // The whole text must be a decimal number in range: no space, nothing after it. False leaves *out as it was.
 bool bd_parse_int64(const char *text, int64_t *out);
-// As C writes doubles (also inf, nan and hexadecimal), whatever the locale; out of range is false, underflow is not.
+// As C writes doubles (also inf, nan and hexadecimal), whatever the locale; out of range is false, underflow
+// is not.
 bool bd_parse_double(const char *text, double *out);
 
 #endif

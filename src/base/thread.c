@@ -27,8 +27,8 @@ void bd_event_fini(bd_event *e)
 
 void bd_event_set(bd_event *e)
 {
-    // Set and broadcast under the lock: a waiter that sees the event set gets the lock only when this is over, and may
-    // then end the event's life.
+    // Set and broadcast under the lock: a waiter that sees the event set gets the lock only when this is
+    // over, and may then end the event's life.
     bd_mutex_lock(&e->mu);
     atomic_store_explicit(&e->set, true, memory_order_release);
     bd_cond_broadcast(&e->cond);

@@ -77,8 +77,8 @@ static inline void bd_cond_broadcast(bd_cond *c)
     bd_platform_current->cond_broadcast(c);
 }
 
-// Waits with `m` held; may wake for no reason, so call it in a loop that tests what is waited for. Who calls this says
-// what else ends the wait (cancellation, close).
+// Waits with `m` held; may wake for no reason, so call it in a loop that tests what is waited for. Who calls
+// this says what else ends the wait (cancellation, close).
 static inline void bd_cond_wait(bd_cond *c, bd_mutex *m)
 {
     (void)bd_platform_current->cond_wait_until(c, m, BD_FOREVER);
@@ -92,9 +92,9 @@ static inline bool bd_cond_wait_until(bd_cond *c, bd_mutex *m, int64_t deadline_
 
 // ---- Thread ----
 
-// Starts a thread that runs fn(arg). `name` (copied; the system shows its first 15 bytes) appears in debuggers.
-// ResourceExhausted when the system gives no more threads. The thread blocks all signals, which stay with the
-// program's own threads.
+// Starts a thread that runs fn(arg). `name` (copied; the system shows its first 15 bytes) appears in
+// debuggers. ResourceExhausted when the system gives no more threads. The thread blocks all signals, which
+// stay with the program's own threads.
 static inline braid_code bd_thread_start(bd_thread *t, const char *name, bd_thread_fn fn, void *arg,
                                          braid_status *st)
 {
@@ -137,7 +137,8 @@ typedef struct bd_event {
 } bd_event;
 
 void bd_event_init(bd_event *e);
-// A thread that has returned from a wait with "set" may end the event's life, also while bd_event_set has not returned.
+// A thread that has returned from a wait with "set" may end the event's life, also while bd_event_set has not
+// returned.
 void bd_event_fini(bd_event *e);
 void bd_event_set(bd_event *e); // again is harmless
 void bd_event_wait(bd_event *e);

@@ -2,7 +2,8 @@
 //
 // Invariants, all under mu:
 //   1. A worker goes to sleep only when the queue is empty; before, it may spin for SPIN_NS without the lock.
-//   2. Whoever queues a task wakes a sleeper when there are more tasks than spinning workers; a worker that spins always
+//   2. Whoever queues a task wakes a sleeper when there are more tasks than spinning workers; a worker that
+//      spins always
 //      looks at the queue again under the lock before it sleeps. So no task waits while a worker sleeps.
 //   3. Once `closed`, the queue only shrinks; workers leave when it is empty.
 #include "base/thread_pool.h"
@@ -11,7 +12,8 @@
 #include "base/float_mode.h"
 #include "base/thread.h"
 
-// Waking a sleeping thread costs some 35 us, so a spin that is shorter than that pays when work comes in bursts.
+// Waking a sleeping thread costs some 35 us, so a spin that is shorter than that pays when work comes in
+// bursts.
 enum {
     SPIN_NS = 20000
 };

@@ -1,7 +1,7 @@
 // A pool of threads that run short tasks in order of submission.
 //
-// A task must not wait for another task of the same pool. The end has three phases: close refuses new tasks, stop runs
-// what is queued and waits for the threads, free gives the memory back.
+// A task must not wait for another task of the same pool. The end has three phases: close refuses new tasks,
+// stop runs what is queued and waits for the threads, free gives the memory back.
 #ifndef BD_BASE_THREAD_POOL_H
 #define BD_BASE_THREAD_POOL_H
 
@@ -13,14 +13,15 @@ typedef void (*bd_task_fn)(void *arg);
 // Starts `threads` (at least 1) threads called `name`. On an error *pool is NULL.
 braid_code bd_thread_pool_new(const char *name, int threads, bd_thread_pool **pool, braid_status *st);
 
-// Queues fn(arg); never blocks, and allocates only when the queue is longer than ever before. False when the pool is
-// closed: fn will not run. Any thread, tasks included.
+// Queues fn(arg); never blocks, and allocates only when the queue is longer than ever before. False when the
+// pool is closed: fn will not run. Any thread, tasks included.
 bool bd_thread_pool_submit(bd_thread_pool *pool, bd_task_fn fn, void *arg);
 
 // From now on bd_thread_pool_submit refuses. Any thread, any number of times.
 void bd_thread_pool_close(bd_thread_pool *pool);
 
-// Closes, then waits until every queued task has run and the threads have ended. Not from a task. Once or again.
+// Closes, then waits until every queued task has run and the threads have ended. Not from a task. Once or
+// again.
 void bd_thread_pool_stop(bd_thread_pool *pool);
 
 // Stops and frees. NULL is accepted.

@@ -1,4 +1,5 @@
-// The pool: all tasks run once, in order on one thread; its end waits for them; no memory in the steady state.
+// The pool: all tasks run once, in order on one thread; its end waits for them; no memory in the steady
+// state.
 // labels: concurrent
 #include "base/alloc.h"
 #include "base/testing/test.h"
@@ -77,7 +78,8 @@ static void one_thread_keeps_the_order(void **state)
     bd_thread_pool_free(pool);
 }
 
-// Two tasks that meet: each waits until the other has started, so two threads must take them. The last one out says so.
+// Two tasks that meet: each waits until the other has started, so two threads must take them. The last one
+// out says so.
 struct meeting {
     bd_event here[2];
     struct countdown left;

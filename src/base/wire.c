@@ -82,7 +82,8 @@ typedef struct chunk {
     uint8_t bytes[];
 } chunk;
 
-// The first chunk of a writer: a small message with its few fields fits. Later ones double up to the second number.
+// The first chunk of a writer: a small message with its few fields fits. Later ones double up to the second
+// number.
 #define CHUNK_MIN 480
 #define CHUNK_MAX 65536
 

@@ -1,5 +1,5 @@
-// The protobuf wire format by hand, over lists of slices: what carries tensors, so that their content is never copied
-// through a protobuf library. Small messages are protobuf-c's (src/proto).
+// The protobuf wire format by hand, over lists of slices: what carries tensors, so that their content is
+// never copied through a protobuf library. Small messages are protobuf-c's (src/proto).
 #ifndef BD_BASE_WIRE_H
 #define BD_BASE_WIRE_H
 
@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// A piece of memory that somebody owns: `release(owner)` gives it back, once; NULL when it is static or borrowed.
+// A piece of memory that somebody owns: `release(owner)` gives it back, once; NULL when it is static or
+// borrowed.
 typedef struct bd_slice {
     const uint8_t *data;
     size_t len;
@@ -34,7 +35,8 @@ void bd_message_gather(const bd_message *m, void *out);
 
 // Content shorter than this is copied into the header slice; longer is referenced.
 #define BD_WIRE_REF_MIN 4096
-// No message nests deeper: protobuf's own limit. Checked before a library unpacks with recursion (src/proto/pack.h).
+// No message nests deeper: protobuf's own limit. Checked before a library unpacks with recursion
+// (src/proto/pack.h).
 #define BD_WIRE_DEPTH_MAX 100
 
 typedef enum bd_wire_type {
@@ -61,7 +63,8 @@ void bd_wire_put_ref(bd_wire_writer *w, bd_slice slice);                  // tak
 void bd_wire_put_uint(bd_wire_writer *w, uint32_t field, uint64_t value); // tag and varint
 void bd_wire_put_bytes(bd_wire_writer *w, uint32_t field, const void *data, size_t len); // tag, length, copy
 void bd_wire_put_head(bd_wire_writer *w, uint32_t field, size_t len); // tag and length of what follows
-// The content of a message, which is left empty: small slices are copied, large ones taken over; bd_wire_put_message is that as a field.
+// The content of a message, which is left empty: small slices are copied, large ones taken over;
+// bd_wire_put_message is that as a field.
 void bd_wire_append(bd_wire_writer *w, bd_message *m);
 void bd_wire_put_message(bd_wire_writer *w, uint32_t field, bd_message *m);
 void bd_wire_put_fixed64(bd_wire_writer *w, uint32_t field, uint64_t value);
@@ -78,7 +81,8 @@ static inline size_t bd_wire_bytes_field_size(uint32_t field, size_t len)
     return bd_wire_uint_field_size(field, len) + len;
 }
 
-// Reads from slices in order. All functions return false after any error (truncated, malformed): check `failed` once.
+// Reads from slices in order. All functions return false after any error (truncated, malformed): check
+// `failed` once.
 typedef struct bd_wire_reader {
     const bd_slice *slices;         // borrowed for the reader's life
     size_t slice_count, index, pos; // position: byte `pos` of slice `index`

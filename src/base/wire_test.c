@@ -1,4 +1,5 @@
-// The wire format: what is written is read back however the message is cut into slices, and damage is an error.
+// The wire format: what is written is read back however the message is cut into slices, and damage is an
+// error.
 #include "base/slab.h"
 #include "base/wire.h"
 
@@ -21,7 +22,8 @@ static uint8_t *block_of(const bd_message *m)
     return block;
 }
 
-// The same bytes, each slice 0 to 8 bytes of borrowed memory; empty slices too, which bd_message_add would drop.
+// The same bytes, each slice 0 to 8 bytes of borrowed memory; empty slices too, which bd_message_add would
+// drop.
 static void cut(bd_message *m, const uint8_t *data, size_t len, bd_rng *rng)
 {
     bd_message_init(m);

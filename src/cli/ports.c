@@ -1,7 +1,7 @@
 // Free loopback ports for the tasks of a cluster on this host.
 //
-// A port is reserved by an abstract unix socket of its name: another run that draws the same number sees it taken even
-// before the task has begun to listen, and the reservation ends with the process that holds it.
+// A port is reserved by an abstract unix socket of its name: another run that draws the same number sees it
+// taken even before the task has begun to listen, and the reservation ends with the process that holds it.
 #include "ports.h"
 #include "base/random.h"
 #include <arpa/inet.h>

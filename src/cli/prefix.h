@@ -1,5 +1,5 @@
-// Output of many tasks on one terminal or log: whole lines, each behind the name of its task. Nothing here blocks: a reader of ours
-// that is slow must not keep us from signals and time limits.
+// Output of many tasks on one terminal or log: whole lines, each behind the name of its task. Nothing here
+// blocks: a reader of ours that is slow must not keep us from signals and time limits.
 #ifndef BD_CLI_PREFIX_H
 #define BD_CLI_PREFIX_H
 
@@ -39,7 +39,8 @@ typedef enum bd_pump {
     BD_PUMP_END
 } bd_pump;
 
-// Takes one piece of what there is to read. At the end of the stream what is pending is a line, and `from` is closed.
+// Takes one piece of what there is to read. At the end of the stream what is pending is a line, and `from` is
+// closed.
 bd_pump bd_prefixed_pump(bd_prefixed *p);
 // Ends the stream as if the other side had closed it.
 void bd_prefixed_end(bd_prefixed *p);

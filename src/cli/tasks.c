@@ -328,7 +328,8 @@ static void poll_once(poll_set *set, run_state *s)
     on_deadline(s);
 }
 
-// What is left in the pipes once every task has ended. An end of one that somebody else holds open is not waited for.
+// What is left in the pipes once every task has ended. An end of one that somebody else holds open is not
+// waited for.
 static void drain(run_state *s)
 {
     for (int i = 0; i < 2 * s->run->task_count; i++) {
@@ -339,7 +340,8 @@ static void drain(run_state *s)
     }
 }
 
-// Until all tasks have ended and their output is written: a slow reader is waited for until a signal or the time limit.
+// Until all tasks have ended and their output is written: a slow reader is waited for until a signal or the
+// time limit.
 static void wait_for_tasks(run_state *s)
 {
     size_t fds = 2 * (size_t)s->run->task_count + 3;

@@ -1,8 +1,9 @@
 // The processes of a cluster on this host: starting them, their output, their end.
 //
-// States of a task: running -> ended (exit code or signal known). A run goes through: working -> ending (the parameter servers, or on a signal or the
-// time limit all, were asked to end) -> killing (what had not ended in time was killed) -> over. Transitions are made in tasks.c by
-// `on_child_ended`, `on_signal` and `on_deadline` alone.
+// States of a task: running -> ended (exit code or signal known). A run goes through: working -> ending (the
+// parameter servers, or on a signal or the time limit all, were asked to end) -> killing (what had not ended
+// in time was killed) -> over. Transitions are made in tasks.c by `on_child_ended`, `on_signal` and
+// `on_deadline` alone.
 #ifndef BD_CLI_TASKS_H
 #define BD_CLI_TASKS_H
 

@@ -20,8 +20,8 @@ struct braid_server {
     bd_thread_pool *waiting; // makes sessions and plans: its tasks wait for other tasks, never for this pool
     bd_device *device;
     bd_peers peers;
-    bd_service_env
-        env; // the server owns all of it but `cluster` and `peers`, which point to the fields above
+    // the server owns all of it but `cluster` and `peers`, which point to the fields above
+    bd_service_env env;
 
     bd_mutex mu;
     bd_cond changed;

@@ -20,7 +20,8 @@ typedef struct bd_id_range {
     int from, to;
 } bd_id_range;
 
-// New nodes depend on `ops`, unless they take an input that was made within this scope and so depends on them already.
+// New nodes depend on `ops`, unless they take an input that was made within this scope and so depends on them
+// already.
 typedef struct bd_control_scope {
     bool clears;    // outer scopes do not count
     braid_op **ops; // in the graph's arena
@@ -64,16 +65,17 @@ void bd_op_desc_attr(braid_op_desc *d, const char *name, const bd_attr *value);
 bd_builder *bd_graph_builder(braid_graph *g); // made when it is first asked for
 void bd_builder_free(bd_builder *b);          // NULL is accepted
 
-// The full name for `name` within the current name scope, marked as used: tf.Graph.unique_name. In the graph's arena.
+// The full name for `name` within the current name scope, marked as used: tf.Graph.unique_name. In the
+// graph's arena.
 const char *bd_builder_unique_name(braid_graph *g, const char *name);
 
 // Appends the control inputs that scopes give a node with these data inputs.
 void bd_builder_controls(const braid_graph *g, const braid_out *inputs, int input_count,
                          bd_op_list *controls);
 
-// The device of `n`, which is made but for it: what it asks for (NULL: nothing), device scopes, the devices of `colocated`.
-// `is_bound`: it is bound by itself and not by a scope, so that no device scope counts. In the graph's arena. On an
-// error the graph fails and the device is "".
+// The device of `n`, which is made but for it: what it asks for (NULL: nothing), device scopes, the devices
+// of `colocated`. `is_bound`: it is bound by itself and not by a scope, so that no device scope counts. In
+// the graph's arena. On an error the graph fails and the device is "".
 const char *bd_builder_device(braid_graph *g, const braid_op *n, const char *asked,
                               const bd_op_list *colocated, bool is_bound);
 

@@ -1,7 +1,7 @@
 // Names of devices: parsing, merging, matching and printing "/job:ps/replica:0/task:1/device:CPU:0".
 //
-// A name may leave fields out or give them as '*': then they may be anything. Short forms ("/cpu:0", "/job:ps/task:1/GPU:*")
-// are read too; the case of the type does not matter.
+// A name may leave fields out or give them as '*': then they may be anything. Short forms ("/cpu:0",
+// "/job:ps/task:1/GPU:*") are read too; the case of the type does not matter.
 #ifndef BD_GRAPH_DEVICE_NAME_H
 #define BD_GRAPH_DEVICE_NAME_H
 
@@ -26,11 +26,12 @@ braid_code bd_device_name_parse(const char *text, bd_device_name *out, braid_sta
 // Fields that `over` gives replace those of `name` (an inner device scope over an outer one).
 void bd_device_name_merge(bd_device_name *name, const bd_device_name *over);
 
-// Adds the fields of `other` to `name`. False when both give a field and differ: `name` is then unchanged. With `soft`, a
-// different type or id is no conflict: both are dropped.
+// Adds the fields of `other` to `name`. False when both give a field and differ: `name` is then unchanged.
+// With `soft`, a different type or id is no conflict: both are dropped.
 bool bd_device_name_intersect(bd_device_name *name, const bd_device_name *other, bool soft);
 
-// Whether the device called `name` is one that `spec` asks for: it has every field of `spec`, with the same value.
+// Whether the device called `name` is one that `spec` asks for: it has every field of `spec`, with the same
+// value.
 bool bd_device_name_matches(const bd_device_name *spec, const bd_device_name *name);
 bool bd_device_name_equal(const bd_device_name *a, const bd_device_name *b);
 bool bd_device_name_is_full(const bd_device_name *name); // all five fields

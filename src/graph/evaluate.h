@@ -1,16 +1,18 @@
-// Running a kernel while the graph is built or rewritten: constant folding, and shapes that follow from constants.
+// Running a kernel while the graph is built or rewritten: constant folding, and shapes that follow from
+// constants.
 #ifndef BD_GRAPH_EVALUATE_H
 #define BD_GRAPH_EVALUATE_H
 
 #include "graph/graph.h"
 
-// Runs the kernel of `node` over `inputs` [input_count], with nothing else in the world, into `outputs` [output_count],
-// "no tensor" before. On an error all outputs are "no tensor". A tensor without memory stands for one whose type and shape are
-// all that counts (BD_ROLE_METADATA).
+// Runs the kernel of `node` over `inputs` [input_count], with nothing else in the world, into `outputs`
+// [output_count], "no tensor" before. On an error all outputs are "no tensor". A tensor without memory stands
+// for one whose type and shape are all that counts (BD_ROLE_METADATA).
 typedef braid_code (*bd_evaluate_fn)(const braid_op *node, const braid_tensor *inputs, braid_tensor *outputs,
                                      braid_status *st);
 
-// With the CPU's kernels, which stand above this module (op/evaluate.c); in programs without them Unimplemented.
+// With the CPU's kernels, which stand above this module (op/evaluate.c); in programs without them
+// Unimplemented.
 braid_code bd_evaluate_node(const braid_op *node, const braid_tensor *inputs, braid_tensor *outputs,
                             braid_status *st);
 

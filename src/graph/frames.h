@@ -1,4 +1,5 @@
-// Which frame each node of a graph runs in: the root, or the body of a loop, between its Enter and Exit nodes.
+// Which frame each node of a graph runs in: the root, or the body of a loop, between its Enter and Exit
+// nodes.
 #ifndef BD_GRAPH_FRAMES_H
 #define BD_GRAPH_FRAMES_H
 

@@ -1,8 +1,8 @@
 // Functions of a graph's library: FunctionDef and GradientDef parsed, and bodies made of them.
 //
-// A library never changes once others see it: what comes with a later GraphDef goes into a new one that holds the old
-// functions too. So a library is shared without a lock, and a node whose op is a function (braid_op.def points into it)
-// keeps its meaning as long as its graph holds the library.
+// A library never changes once others see it: what comes with a later GraphDef goes into a new one that holds
+// the old functions too. So a library is shared without a lock, and a node whose op is a function
+// (braid_op.def points into it) keeps its meaning as long as its graph holds the library.
 #ifndef BD_GRAPH_FUNCTION_H
 #define BD_GRAPH_FUNCTION_H
 
@@ -24,7 +24,8 @@ typedef struct bd_function_node {
     int attr_count;
 } bd_function_node;
 
-// "The output called `name` is `value`", which is written as an input is; of a control output, `value` is a node.
+// "The output called `name` is `value`", which is written as an input is; of a control output, `value` is a
+// node.
 typedef struct bd_function_ret {
     const char *name, *value;
 } bd_function_ret;
@@ -57,8 +58,9 @@ void bd_library_unref(bd_library *l);                                       // N
 const bd_function *bd_library_find(const bd_library *l, const char *name);  // NULL: none; `l` may be NULL
 const char *bd_library_gradient(const bd_library *l, const char *function); // NULL: none; `l` may be NULL
 
-// A new library of what is in `base` (NULL: nothing) and in the FunctionDefLibrary messages. What is there already in the same
-// definition is fine. InvalidArgument: another definition of the same name, the name of an op, a malformed message.
+// A new library of what is in `base` (NULL: nothing) and in the FunctionDefLibrary messages. What is there
+// already in the same definition is fine. InvalidArgument: another definition of the same name, the name of
+// an op, a malformed message.
 braid_code bd_library_extend(const bd_library *base, const bd_bytes *messages, int count, bd_library **out,
                              braid_status *st);
 // Of `l`, what the nodes of `g` call, and what that calls; NULL for nothing.
@@ -70,40 +72,45 @@ void bd_library_write(const bd_library *l, struct bd_wire_writer *out);
 
 // ---- Calls ----
 
-// A function with values for its attrs: an attr of type func (NameAttrList), or a node whose op is a function.
+// A function with values for its attrs: an attr of type func (NameAttrList), or a node whose op is a
+// function.
 typedef struct bd_func {
     const char *name;
     const bd_named_attr *attrs; // sorted by name
     int attr_count;
 } bd_func;
 
-// Parses the bytes of an attr of type func. Memory comes from `arena`, tensors go to `tensors`. InvalidArgument.
+// Parses the bytes of an attr of type func. Memory comes from `arena`, tensors go to `tensors`.
+// InvalidArgument.
 braid_code bd_func_parse(const bd_bytes *bytes, bd_arena *arena, bd_attr_tensors *tensors, bd_func *out,
                          braid_status *st);
-// That of a node whose op is a function; attrs that are not the function's, "_noinline" and the like, are left out. From `arena`.
+// That of a node whose op is a function; attrs that are not the function's, "_noinline" and the like, are
+// left out. From `arena`.
 bd_func bd_func_of_node(const struct braid_op *n, bd_arena *arena);
-// The bytes back: the same for functions whose name and attrs are the same. Zero-terminated behind `len`, from `arena`.
+// The bytes back: the same for functions whose name and attrs are the same. Zero-terminated behind `len`,
+// from `arena`.
 bd_bytes bd_func_bytes(const bd_func *f, bd_arena *arena);
 
 // The types that go in and come out of an instance, and its nodes in a graph of their own.
 typedef struct bd_function_body {
-    struct braid_graph
-        *graph; // owned: _Arg and _Retval nodes, and the body with attrs in place of placeholders
+    // owned: _Arg and _Retval nodes, and the body with attrs in place of placeholders
+    struct braid_graph *graph;
     braid_dtype *arg_types, *ret_types; // in the graph's arena
     int arg_count, ret_count;
 } bd_function_body;
 
-// Makes the body of `f`; the graph holds `l`. What no result needs and has no effect is left out. NotFound for a function
-// that is not defined or a missing attr, InvalidArgument, as TensorFlow's instantiation has them.
+// Makes the body of `f`; the graph holds `l`. What no result needs and has no effect is left out. NotFound
+// for a function that is not defined or a missing attr, InvalidArgument, as TensorFlow's instantiation has
+// them.
 braid_code bd_function_instantiate(bd_library *l, const bd_func *f, bd_function_body *out, braid_status *st);
-// Makes the body of the gradient of `f`: takes f's arguments, then the gradients of its results; gives those of its
-// arguments. It is the library's gradient function, or comes of the gradients of f's nodes; `f` may be an op that is
-// no function.
+// Makes the body of the gradient of `f`: takes f's arguments, then the gradients of its results; gives those
+// of its arguments. It is the library's gradient function, or comes of the gradients of f's nodes; `f` may be
+// an op that is no function.
 braid_code bd_function_gradient(bd_library *l, const bd_func *f, bd_function_body *out, braid_status *st);
 void bd_function_body_fini(bd_function_body *b);
 
-// The op by which a function, or one that it calls, depends on more than its arguments or has an effect: a variable's, a random one.
-// NULL: there is none. The name is valid as long as the process.
+// The op by which a function, or one that it calls, depends on more than its arguments or has an effect: a
+// variable's, a random one. NULL: there is none. The name is valid as long as the process.
 const char *bd_function_state(const bd_library *l, const char *function);
 
 #endif

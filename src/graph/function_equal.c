@@ -1,4 +1,5 @@
-// Whether two FunctionDefs say the same. The bytes do not tell: the order of attrs in a message has no meaning.
+// Whether two FunctionDefs say the same. The bytes do not tell: the order of attrs in a message has no
+// meaning.
 #include "graph/function_internal.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-// From a FunctionDef and values for its attrs to a graph: arguments and results become _Arg and _Retval nodes, placeholders the
-// values, and names of outputs ("node:sum:0") numbers ("node:0"). Then it is imported like a GraphDef.
+// From a FunctionDef and values for its attrs to a graph: arguments and results become _Arg and _Retval
+// nodes, placeholders the values, and names of outputs ("node:sum:0") numbers ("node:0"). Then it is imported
+// like a GraphDef.
 #include "graph/function_items.h"
 
 #include "base/check.h"

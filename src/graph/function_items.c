@@ -1,4 +1,5 @@
-// Items: arguments of a function and outputs of its nodes, with their types, by the names that FunctionDef gives them.
+// Items: arguments of a function and outputs of its nodes, with their types, by the names that FunctionDef
+// gives them.
 #include "graph/function_items.h"
 
 #include "base/check.h"
@@ -6,7 +7,8 @@
 #include "graph/node_resolve.h"
 #include <string.h>
 
-// Elements of all arguments of all nodes: a number attr of a few bytes must not make us allocate without bound.
+// Elements of all arguments of all nodes: a number attr of a few bytes must not make us allocate without
+// bound.
 #define ELEMENTS_MAX (1 << 22)
 
 braid_code bd_instantiation_fail(bd_instantiation *in, const char *format, ...)

@@ -7,7 +7,8 @@
 // Functions call each other no deeper than this here; what is below counts as without a state.
 #define DEPTH_MAX 100
 
-// Ops that are stateful so that they are not folded or merged, but give the same each time, as far as data sets are concerned.
+// Ops that are stateful so that they are not folded or merged, but give the same each time, as far as data
+// sets are concerned.
 static bool is_harmless(const bd_op_def *def)
 {
     static const char *const names[] = {"Assert",          "Print",

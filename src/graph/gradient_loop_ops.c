@@ -4,7 +4,8 @@
 #include "base/alloc.h"
 #include "graph/grad.h"
 
-// Visited twice: first for what leaves the loop, which comes in here, then for what the body does, which goes to the iteration before.
+// Visited twice: first for what leaves the loop, which comes in here, then for what the body does, which goes
+// to the iteration before.
 static void switch_gradient(bd_gradient_loop *l, const braid_op *n, const braid_out *grads, braid_out *inputs)
 {
     braid_op *merge = bd_imap_get(&l->switches, (uint64_t)n->id);

@@ -1,10 +1,11 @@
 // Gradients through loops: the loops that the walk of gradients meets, and those that it builds for them.
 //
-// For each forward loop between xs and ys there is a gradient loop that runs as many iterations, backward (Yu et al., Dynamic Control
-// Flow in Large-Scale Machine Learning, EuroSys 2018, section 5). The forward loop is given a counter; the gradient loop
-// counts it down. What the gradient loop needs of an iteration of the forward loop is pushed on a stack there, and popped here: stacks hold
-// the values of all runs of a loop within another one. What a forward loop takes in as a constant is taken into the gradient
-// loop in the same way; its gradients add up from iteration to iteration.
+// For each forward loop between xs and ys there is a gradient loop that runs as many iterations, backward (Yu
+// et al., Dynamic Control Flow in Large-Scale Machine Learning, EuroSys 2018, section 5). The forward loop is
+// given a counter; the gradient loop counts it down. What the gradient loop needs of an iteration of the
+// forward loop is pushed on a stack there, and popped here: stacks hold the values of all runs of a loop
+// within another one. What a forward loop takes in as a constant is taken into the gradient loop in the same
+// way; its gradients add up from iteration to iteration.
 #ifndef BD_GRAPH_GRADIENT_LOOPS_H
 #define BD_GRAPH_GRADIENT_LOOPS_H
 
@@ -13,7 +14,8 @@
 typedef struct bd_gradient_loops bd_gradient_loops;
 typedef struct bd_gradient_loop bd_gradient_loop;
 
-// The loops of `g`, none of which has a gradient loop yet. NULL, and the graph fails, when its frames are wrong.
+// The loops of `g`, none of which has a gradient loop yet. NULL, and the graph fails, when its frames are
+// wrong.
 bd_gradient_loops *bd_gradient_loops_new(braid_graph *g);
 void bd_gradient_loops_free(bd_gradient_loops *all); // NULL is accepted
 
@@ -35,7 +37,8 @@ int bd_gradient_loop_count(const bd_gradient_loops *all);
 bd_gradient_exits *bd_gradient_exits_at(bd_gradient_loops *all, int i);
 bd_gradient_exits *bd_gradient_exits_of(bd_gradient_loops *all, const braid_op *exit);
 
-// The region where gradients of node `n` are: those that an Exit receives are outside of its loop (`receives`).
+// The region where gradients of node `n` are: those that an Exit receives are outside of its loop
+// (`receives`).
 bd_region *bd_gradient_region(const bd_gradient_loops *all, const braid_op *n, bool receives);
 
 // A gradient 0 for an Exit that has none; within bd_gradient_region of it.

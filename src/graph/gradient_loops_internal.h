@@ -1,10 +1,11 @@
 // Gradient loops: what the files that build them share.
 //
-// Order: an iteration of the forward loop pushes before its counter goes to the next, and a push comes after the counter's addition. The
-// gradient loop pops before its counter goes on. A loop within another one begins after the outer counter's addition, and is over
-// before that goes on. So stacks are pushed and popped in the order of iterations, whichever run in parallel.
-// A value of a branch is pushed only when the branch is taken, and its stack goes through a Switch by the same predicate before the
-// pop; a trigger, which runs in any case, then stands between it and the counter.
+// Order: an iteration of the forward loop pushes before its counter goes to the next, and a push comes after
+// the counter's addition. The gradient loop pops before its counter goes on. A loop within another one begins
+// after the outer counter's addition, and is over before that goes on. So stacks are pushed and popped in the
+// order of iterations, whichever run in parallel. A value of a branch is pushed only when the branch is
+// taken, and its stack goes through a Switch by the same predicate before the pop; a trigger, which runs in
+// any case, then stands between it and the counter.
 #ifndef BD_GRAPH_GRADIENT_LOOPS_INTERNAL_H
 #define BD_GRAPH_GRADIENT_LOOPS_INTERNAL_H
 
@@ -72,7 +73,8 @@ void bd_gradient_add_to_trigger(bd_gradient_loop *l, bd_region *r, braid_op **sy
 braid_out bd_gradient_push(bd_gradient_loop *l, braid_out value, const bd_branch *within);
 // Pops in each iteration of the gradient loop what was pushed on the stack.
 braid_out bd_gradient_pop(bd_gradient_loop *l, braid_out stack, braid_out value, const bd_branch *within);
-// For bd_region.bring: the value that the forward loop had in the iteration that the gradient loop goes through again.
+// For bd_region.bring: the value that the forward loop had in the iteration that the gradient loop goes
+// through again.
 bool bd_gradient_real_value(bd_region *r, braid_out from, braid_out *here);
 
 #endif

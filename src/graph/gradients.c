@@ -1,9 +1,11 @@
-// Symbolic gradients: walks the graph backward from ys to xs and lets each op build the gradients of its inputs.
+// Symbolic gradients: walks the graph backward from ys to xs and lets each op build the gradients of its
+// inputs.
 //
-// An op's turn comes when every op between it and the ys that uses it has had its own (its pending count is 0): then all
-// gradients of its outputs are there. Several gradients of one output are added up; those of rows are handed on as they are while ops
-// take them so, and joined. Functional conditionals, loops and calls on a path are lowered before (lower.h). The order of visits, names and
-// structure are those of TensorFlow's Python front end, so that graphs agree node by node.
+// An op's turn comes when every op between it and the ys that uses it has had its own (its pending count is
+// 0): then all gradients of its outputs are there. Several gradients of one output are added up; those of
+// rows are handed on as they are while ops take them so, and joined. Functional conditionals, loops and calls
+// on a path are lowered before (lower.h). The order of visits, names and structure are those of TensorFlow's
+// Python front end, so that graphs agree node by node.
 #include "graph/builder.h"
 #include "graph/grad.h"
 #include "graph/gradient_loops.h"
@@ -329,7 +331,8 @@ static void exit_is_ready(walk *w, braid_op *exit)
     if (exits->ready.len + (size_t)exits->begun == exits->all.len) begin_exits(w, exits);
 }
 
-// One of those who use `op` has had its turn. The Switch of a loop has a turn for what leaves the loop, and one when all are over.
+// One of those who use `op` has had its turn. The Switch of a loop has a turn for what leaves the loop, and
+// one when all are over.
 static void use_is_over(walk *w, braid_op *op)
 {
     const int left = --w->pending[op->id];

@@ -1,7 +1,8 @@
 // Graphs inside Braid: the structs behind braid_graph and braid_op.
 //
-// Nodes, names and attributes live in the graph's arena; a node never moves and, once its graph is published to a session,
-// never changes. Inputs point to nodes; consumers are computed by whoever needs them (bd_graph_consumers).
+// Nodes, names and attributes live in the graph's arena; a node never moves and, once its graph is published
+// to a session, never changes. Inputs point to nodes; consumers are computed by whoever needs them
+// (bd_graph_consumers).
 #ifndef BD_GRAPH_GRAPH_H
 #define BD_GRAPH_GRAPH_H
 
@@ -85,15 +86,17 @@ typedef struct bd_node_spec {
     int attr_count;
 } bd_node_spec;
 
-// Adds a node: resolves the definition, checks attrs and inputs against it, fills in defaults and types the inputs
-// determine, infers shapes. An unknown op is kept without checks. AlreadyExists, InvalidArgument (the message names node and op).
+// Adds a node: resolves the definition, checks attrs and inputs against it, fills in defaults and types the
+// inputs determine, infers shapes. An unknown op is kept without checks. AlreadyExists, InvalidArgument (the
+// message names node and op).
 braid_code bd_graph_add(braid_graph *g, const bd_node_spec *spec, braid_op **node, braid_status *st);
 
-// Copies `n` of another graph with new inputs (already in `g`); attrs, device, types and shapes as they are, unchecked. `g` gets
-// the library of that graph.
+// Copies `n` of another graph with new inputs (already in `g`); attrs, device, types and shapes as they are,
+// unchecked. `g` gets the library of that graph.
 braid_op *bd_graph_copy_node(braid_graph *g, const braid_op *n, const braid_out *inputs, int input_count,
                              braid_op *const *controls, int control_count);
-// Points data input `index` of a node at something else: only in a graph nobody else sees yet (loops, rewrites).
+// Points data input `index` of a node at something else: only in a graph nobody else sees yet (loops,
+// rewrites).
 void bd_node_set_input(braid_op *n, int index, braid_out to);
 void bd_node_add_control(braid_op *n, braid_op *control); // no effect if it is there
 
@@ -116,8 +119,8 @@ typedef struct bd_consumers {
 void bd_graph_consumers(const braid_graph *g, bd_consumers *out);
 void bd_consumers_fini(bd_consumers *c);
 
-// Nodes in an order in which inputs come first (back edges of loops, into Merge from NextIteration, do not count).
-// InvalidArgument names a node of a cycle without a loop.
+// Nodes in an order in which inputs come first (back edges of loops, into Merge from NextIteration, do not
+// count). InvalidArgument names a node of a cycle without a loop.
 braid_code bd_graph_topological(const braid_graph *g, bd_op_list *order, braid_status *st);
 
 // ---- GraphDef ----
@@ -126,8 +129,8 @@ braid_code bd_graph_topological(const braid_graph *g, bd_op_list *order, braid_s
 struct bd_message;
 braid_code bd_graph_import_message(braid_graph *g, const struct bd_message *graph_def, braid_status *st);
 struct bd_wire_writer;
-// Writes nodes [from, node count) as a GraphDef message (without an enclosing tag). `placed`: assigned devices in
-// place of the ones asked for.
+// Writes nodes [from, node count) as a GraphDef message (without an enclosing tag). `placed`: assigned
+// devices in place of the ones asked for.
 void bd_graph_write(const braid_graph *g, int from, bool placed, struct bd_wire_writer *out);
 size_t bd_graph_write_size(const braid_graph *g, int from, bool placed);
 

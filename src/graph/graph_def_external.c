@@ -6,7 +6,8 @@
 #include "graph/graph_def_internal.h"
 #include <string.h>
 
-// Letters, digits and _.-/ without _-/ at the beginning. In names of nodes several such pieces may have a > between them.
+// Letters, digits and _.-/ without _-/ at the beginning. In names of nodes several such pieces may have a >
+// between them.
 static size_t name_len(const char *text, size_t len, bool is_node)
 {
     bool begins = true;

@@ -4,8 +4,9 @@
 
 #include "base/wire.h"
 
-// The first node at fault, in TensorFlow's words, InvalidArgument: "Illegal op name 'NAME'", "Illegal op input name 'NAME'", "All control
-// inputs must follow all data inputs". What is malformed is left to the import.
+// The first node at fault, in TensorFlow's words, InvalidArgument: "Illegal op name 'NAME'", "Illegal op
+// input name 'NAME'", "All control inputs must follow all data inputs". What is malformed is left to the
+// import.
 braid_code bd_graph_def_check_external(const bd_message *graph_def, braid_status *st);
 
 #endif

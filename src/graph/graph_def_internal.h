@@ -1,4 +1,5 @@
-// GraphDef import as its two halves share it (the message parsed, the nodes made), and the numbers of the message's fields.
+// GraphDef import as its two halves share it (the message parsed, the nodes made), and the numbers of the
+// message's fields.
 #ifndef BD_GRAPH_GRAPH_DEF_INTERNAL_H
 #define BD_GRAPH_GRAPH_DEF_INTERNAL_H
 
@@ -63,10 +64,11 @@ typedef struct bd_import {
     const char *unknown_attr, *unknown_attr_node;
 } bd_import;
 
-// Parses a GraphDef to `im`, of which g and st are set, and checks its version and the names of its nodes, which must be new
-// to the graph. What it made so far is there also on an error.
+// Parses a GraphDef to `im`, of which g and st are set, and checks its version and the names of its nodes,
+// which must be new to the graph. What it made so far is there also on an error.
 braid_code bd_import_parse(bd_import *im, bd_wire_reader *in);
-// Parses one NodeDef to `n`, whose attrs are each there once; the caller frees its arrays, also after an error.
+// Parses one NodeDef to `n`, whose attrs are each there once; the caller frees its arrays, also after an
+// error.
 braid_code bd_import_parse_node(bd_import *im, bd_wire_reader *in, bd_parsed_node *n);
 
 // Makes the nodes that were parsed and adds them to `im->g`: all or none.

@@ -1,7 +1,8 @@
 // GraphDef import: resolving inputs of what was parsed, adding the nodes; all of them or none.
 //
-// Nodes may refer to nodes that come later. They are parsed first, then made in an order in which inputs come first (but for
-// the back edges of loops, from NextIteration into Merge, which are set at the end), and keep the ids of their place in the message.
+// Nodes may refer to nodes that come later. They are parsed first, then made in an order in which inputs come
+// first (but for the back edges of loops, from NextIteration into Merge, which are set at the end), and keep
+// the ids of their place in the message.
 #include "graph/graph_def_internal.h"
 
 #include "base/log.h"
@@ -218,7 +219,8 @@ braid_code bd_import_make(bd_import *im)
     return code;
 }
 
-// The nodes may call the functions that come with them: the graph has those first, and keeps them if it gets the nodes.
+// The nodes may call the functions that come with them: the graph has those first, and keeps them if it gets
+// the nodes.
 static braid_code make_with_library(bd_import *im)
 {
     braid_graph *g = im->g;

@@ -1,12 +1,16 @@
 // Lowering functional conditionals, loops and calls: see lower.h.
 //
-//     If: each argument goes through a Switch by the condition to the two bodies, each result through a Merge out of them; what
-//         has no inputs waits for the pivot of its side, a Switch of the condition itself. Case: the same with a condition and a Switch
+//     If: each argument goes through a Switch by the condition to the two bodies, each result through a Merge
+//     out of them; what
+//         has no inputs waits for the pivot of its side, a Switch of the condition itself. Case: the same
+//         with a condition and a Switch
 //         for each branch.
-//     While: each value goes Enter, Merge, [cond, LoopCond], Switch, then either Exit or [body], NextIteration, back to Merge; one that
+//     While: each value goes Enter, Merge, [cond, LoopCond], Switch, then either Exit or [body],
+//     NextIteration, back to Merge; one that
 //         the body hands on as it is goes through an Enter that is there in every iteration.
 //     PartitionedCall: arguments go through Identity nodes, which wait for what the call waits for.
-// Effects of a side are over before the node hands on values or lets run what waits for it, those of a turn of a loop before the next.
+// Effects of a side are over before the node hands on values or lets run what waits for it, those of a turn
+// of a loop before the next.
 #include "graph/lower_internal.h"
 
 #include "base/check.h"
@@ -16,7 +20,8 @@
 #include <string.h>
 
 #define LOWER_ATTR "_lower_using_switch_merge"
-// So much memory the nodes of functions may take: those that call another twice, which does the same, double it each time.
+// So much memory the nodes of functions may take: those that call another twice, which does the same, double
+// it each time.
 #define INLINED_BYTES_MAX ((int64_t)1 << 28)
 
 // ---- What can be lowered ----
@@ -282,7 +287,8 @@ static void lower_node(bd_lowering *l, braid_op *n)
     if (i >= 0 && (!kinds[i].only_if_asked || l->for_gradients || is_asked_for(n))) kinds[i].lower(l, n);
 }
 
-// Consumers that are there take the values themselves, so that handles of several tasks need not come together in one node.
+// Consumers that are there take the values themselves, so that handles of several tasks need not come
+// together in one node.
 static void move_consumers(bd_lowering *l)
 {
     for (size_t i = (size_t)l->first; i < l->g->nodes.len; i++) {

@@ -60,7 +60,8 @@ static braid_op *merge(bd_lowering *l, const choice *c, const char *name, const 
     return bd_lower_add(l, c->n, name, "Merge", from, c->count, &number, 1);
 }
 
-// What runs when the side that was taken is over with its effects; NULL: there are none, and the results say it.
+// What runs when the side that was taken is over with its effects; NULL: there are none, and the results say
+// it.
 static braid_op *join_effects(bd_lowering *l, const choice *c)
 {
     bool any = c->n->output_count == 0;

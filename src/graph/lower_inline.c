@@ -276,7 +276,8 @@ const char *bd_lower_scope(bd_lowering *l, const braid_op *n)
     return is_shared ? bd_arena_asprintf(&l->arena, "%s/lowered", n->name) : n->name;
 }
 
-// Inputs come when the node is there, so that no shape function looks at them: shapes that do not fit are errors of the run.
+// Inputs come when the node is there, so that no shape function looks at them: shapes that do not fit are
+// errors of the run.
 braid_op *bd_lower_add(bd_lowering *l, const braid_op *caller, const char *name, const char *op,
                        const braid_out *inputs, int input_count, const bd_named_attr *attrs, int attr_count)
 {

@@ -157,8 +157,8 @@ static int64_t arg_edges(const braid_op *n, const bd_arg_def *arg)
     return 1;
 }
 
-// Fills r->edges. Arguments whose length no attr says share what is left, if they have the same number attr or if there
-// is only one.
+// Fills r->edges. Arguments whose length no attr says share what is left, if they have the same number attr
+// or if there is only one.
 static void divide_inputs(resolver *r)
 {
     int64_t left = r->n->input_count;
@@ -194,7 +194,8 @@ static bool is_called(const char *name, const bd_attr_def *def)
     return name && strcmp(name, def->name) == 0;
 }
 
-// What `count` inputs from `edge` on, those of an argument, say about attr `def`: true when they say something.
+// What `count` inputs from `edge` on, those of an argument, say about attr `def`: true when they say
+// something.
 static bool infer_from_arg(resolver *r, const bd_attr_def *def, const bd_arg_def *arg, int edge, int count)
 {
     if (is_called(arg->number_attr, def)) {

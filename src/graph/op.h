@@ -6,9 +6,10 @@
 //         .attrs = "transpose_a:bool=false; transpose_b:bool=false; T:type{float,double,int32}",
 //         .shape = matmul_shape, .gradient = matmul_gradient, .kernels = BD_KERNELS({...}), .doc = "...",
 //     };
-// in the notation of TensorFlow's registry: `N*T` a list of N tensors of type T, `xs...` a list typed by attr xs,
-// `Ref(T)` a reference edge, `{number}` and `{realnumber}` the sets of bd_dtypes_number and bd_dtypes_realnumber.
-// The text is parsed once, when the op is first looked up; a mistake in it is a bug (asserted, and a test parses all).
+// in the notation of TensorFlow's registry: `N*T` a list of N tensors of type T, `xs...` a list typed by attr
+// xs, `Ref(T)` a reference edge, `{number}` and `{realnumber}` the sets of bd_dtypes_number and
+// bd_dtypes_realnumber. The text is parsed once, when the op is first looked up; a mistake in it is a bug
+// (asserted, and a test parses all).
 #ifndef BD_GRAPH_OP_H
 #define BD_GRAPH_OP_H
 
@@ -63,8 +64,8 @@ typedef struct bd_op {
     int kernel_count;
     const struct bd_fusion *fusion; // of an op that stands for several nodes: puts it in their place; NULL
     const char *doc;                // one or two sentences
-    const char
-        *deviation; // what differs from TensorFlow's op of this name, for who relies on it; NULL: nothing
+    // what differs from TensorFlow's op of this name, for who relies on it; NULL: nothing
+    const char *deviation;
 } bd_op;
 
 #define BD_OP(NAME) const bd_op bd_op_##NAME

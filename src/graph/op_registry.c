@@ -1,4 +1,5 @@
-// The op registry: finds ops in the generated table and parses their definitions when they are first asked for.
+// The op registry: finds ops in the generated table and parses their definitions when they are first asked
+// for.
 #include "graph/op_parse.h"
 
 #include "base/check.h"

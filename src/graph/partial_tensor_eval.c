@@ -1,6 +1,6 @@
-// Constant propagation for shape inference: what small integer tensors, those that shapes are made of, must be, as far as
-// the graph says. Elements may be unknown one by one. Through other ops, types and ranks than those here, values follow from
-// constants alone (subgraph_eval.h).
+// Constant propagation for shape inference: what small integer tensors, those that shapes are made of, must
+// be, as far as the graph says. Elements may be unknown one by one. Through other ops, types and ranks than
+// those here, values follow from constants alone (subgraph_eval.h).
 #include "graph/partial_tensor_eval.h"
 
 #include "base/check.h"

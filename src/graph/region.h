@@ -1,8 +1,10 @@
-// Building within a region, a part of a graph that runs by a rule of its own: the body of a loop, or a branch of a conditional.
+// Building within a region, a part of a graph that runs by a rule of its own: the body of a loop, or a branch
+// of a conditional.
 //
-// While a region is current, a new node belongs to it, and what the node takes from outside is brought in first: into a loop by an Enter
-// that is there in every iteration, into a branch by a Switch, through all regions in between. A node that takes nothing that comes and goes
-// with the region runs after its pivot, so that it does, too.
+// While a region is current, a new node belongs to it, and what the node takes from outside is brought in
+// first: into a loop by an Enter that is there in every iteration, into a branch by a Switch, through all
+// regions in between. A node that takes nothing that comes and goes with the region runs after its pivot, so
+// that it does, too.
 #ifndef BD_GRAPH_REGION_H
 #define BD_GRAPH_REGION_H
 
@@ -41,7 +43,8 @@ braid_out bd_region_bring(bd_region *r, braid_out from);
 void bd_region_add(bd_region *r, const braid_op *n, bool stays);
 bool bd_region_has(const bd_region *r, const braid_op *n);
 
-// For the builder: brings the inputs of a node in, takes control inputs of elsewhere away, and adds the pivot where it is needed.
+// For the builder: brings the inputs of a node in, takes control inputs of elsewhere away, and adds the pivot
+// where it is needed.
 void bd_region_settle(bd_region *r, braid_out *inputs, int count, bd_op_list *controls);
 
 // Nodes of loops: the same as what braid_op_add makes, but that they are in no region.

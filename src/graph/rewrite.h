@@ -1,16 +1,18 @@
-// Rewrites of the graph that one device is to run, before it is compiled into a plan: the same results in fewer nodes and fewer passes
-// over memory.
+// Rewrites of the graph that one device is to run, before it is compiled into a plan: the same results in
+// fewer nodes and fewer passes over memory.
 //
-// What every rewrite keeps: a node that is stateful, takes or gives a reference or a resource, sends, receives or controls
-// a loop runs as often as before, after the same nodes, on the same inputs; a node that nothing consumes still runs; a value
-// that would have been dead (a branch not taken) still is; values never move from one loop's frame to another. What may
-// change: pure nodes vanish or run once for several, so that step statistics show fewer of them.
+// What every rewrite keeps: a node that is stateful, takes or gives a reference or a resource, sends,
+// receives or controls a loop runs as often as before, after the same nodes, on the same inputs; a node that
+// nothing consumes still runs; a value that would have been dead (a branch not taken) still is; values never
+// move from one loop's frame to another. What may change: pure nodes vanish or run once for several, so that
+// step statistics show fewer of them.
 //
-// Results follow from no shape that a run may find different: what a variable was built with, or a feed's placeholder says, is only
-// a hint of what is worth doing.
+// Results follow from no shape that a run may find different: what a variable was built with, or a feed's
+// placeholder says, is only a hint of what is worth doing.
 //
-// A rewrite is a pass over the graph: this module's own stand in rewrite.c, each in its file; one that replaces nodes by an
-// op of its own (a fusion) stands beside that op's kernel and is found through the registry: bd_op.fusion.
+// A rewrite is a pass over the graph: this module's own stand in rewrite.c, each in its file; one that
+// replaces nodes by an op of its own (a fusion) stands beside that op's kernel and is found through the
+// registry: bd_op.fusion.
 #ifndef BD_GRAPH_REWRITE_H
 #define BD_GRAPH_REWRITE_H
 
@@ -28,9 +30,9 @@ typedef struct bd_rewrite_options {
     bd_evaluate_fn evaluate;  // NULL: constants are not folded
 } bd_rewrite_options;
 
-// Rewrites `g`, which nobody else sees and whose nodes are all on one device. A graph that cannot be run (a cycle, an input that
-// is not there) is left for the plan to refuse. Internal when a rewrite makes a node that its op does not allow; the graph
-// is as good as before then.
+// Rewrites `g`, which nobody else sees and whose nodes are all on one device. A graph that cannot be run (a
+// cycle, an input that is not there) is left for the plan to refuse. Internal when a rewrite makes a node
+// that its op does not allow; the graph is as good as before then.
 braid_code bd_rewrite_graph(braid_graph *g, const bd_rewrite_options *options, braid_status *st);
 
 // ---- For passes ----
@@ -62,7 +64,8 @@ braid_op *bd_rewriter_only_consumer(bd_rewriter *r, const braid_op *n);
 bool bd_rewriter_is_pure(const braid_op *n);
 // Its values may be dead, or belong to a loop: it comes after a Switch, a loop or a Recv.
 bool bd_rewriter_may_be_dead(const bd_rewriter *r, const braid_op *n);
-// It changes a variable, or comes after a node that does: what waits for it reads variables later than it did.
+// It changes a variable, or comes after a node that does: what waits for it reads variables later than it
+// did.
 bool bd_rewriter_follows_update(const bd_rewriter *r, const braid_op *n);
 
 // Everything that takes output `from` takes `to` instead.
@@ -73,8 +76,8 @@ void bd_rewriter_move_controls(bd_rewriter *r, const braid_op *from, braid_op *t
 void bd_rewriter_remove(bd_rewriter *r, braid_op *n);
 // bd_graph_add.
 braid_code bd_rewriter_add(bd_rewriter *r, const bd_node_spec *spec, braid_op **node, braid_status *st);
-// Makes `n` another node with the same name, device and outputs (spec->name and devices are not looked at); its consumers stay.
-// On an error it is what it was.
+// Makes `n` another node with the same name, device and outputs (spec->name and devices are not looked at);
+// its consumers stay. On an error it is what it was.
 braid_code bd_rewriter_become(bd_rewriter *r, braid_op *n, const bd_node_spec *spec, braid_status *st);
 
 #endif

@@ -1,8 +1,10 @@
 // Dependencies: nodes that nobody takes a value from, and nodes that only hand on what they get.
 //
 // Three rules, consumers first, so that one leads to the next:
-// - A pure node that others only run after is not computed; they run after what it would have waited for. (TensorFlow's gradients
-//   are full of them: the gradient of an image, which the step needs for nothing, holds back the update of the weights.)
+// - A pure node that others only run after is not computed; they run after what it would have waited for.
+//   (TensorFlow's gradients
+//   are full of them: the gradient of an image, which the step needs for nothing, holds back the update of
+//   the weights.)
 // - An identity is left out: its consumers take its input and run after what it ran after.
 // - So is a node that does nothing (NoOp), where that makes no more edges than it saves.
 // At the end a control edge goes that says what other edges say already.

@@ -1,12 +1,12 @@
 // Constant folding: what follows from constants, or from shapes that the graph settles, becomes a constant.
 //
-// A folded node runs its kernel now, once. Its constants run after what it ran after, and after what its constant inputs ran
-// after, so they are dead where it would have been and belong to its frame.
+// A folded node runs its kernel now, once. Its constants run after what it ran after, and after what its
+// constant inputs ran after, so they are dead where it would have been and belong to its frame.
 //
-// The graph does not settle the shape of a feed, of what another device sends, or of a variable: whatever shape a variable was built
-// with, Assign may give it another (validate_shape false), in a run of another session too. (TensorFlow folds the shape that
-// a variable was built with, and is wrong then.) Fusions, whose kernels look again when they run, are told the shapes that variables
-// were built with.
+// The graph does not settle the shape of a feed, of what another device sends, or of a variable: whatever
+// shape a variable was built with, Assign may give it another (validate_shape false), in a run of another
+// session too. (TensorFlow folds the shape that a variable was built with, and is wrong then.) Fusions, whose
+// kernels look again when they run, are told the shapes that variables were built with.
 #include "graph/node_resolve.h"
 #include "graph/rewrite_internal.h"
 
@@ -23,7 +23,8 @@ typedef struct folder {
 
 // ---- What shapes the graph settles ----
 
-// A feed may have another shape than its placeholder says, and what comes from another device was not seen here.
+// A feed may have another shape than its placeholder says, and what comes from another device was not seen
+// here.
 static bool is_shape_unsettled(const braid_op *n)
 {
     switch (bd_node_role(n)) {
@@ -70,8 +71,8 @@ static const braid_tensor *constant_of(braid_out out)
     return value && value->kind == BD_ATTR_TENSOR ? value->tensor : NULL;
 }
 
-// Sets the inputs that the kernel is to run over; a shape's input stands for itself, unless its death would be lost: that of one
-// output of a Switch, which a control edge does not carry.
+// Sets the inputs that the kernel is to run over; a shape's input stands for itself, unless its death would
+// be lost: that of one output of a Switch, which a control edge does not carry.
 static bool take_inputs(folder *f, const braid_op *n)
 {
     bool by_shape = bd_node_role(n) == BD_ROLE_METADATA;

@@ -28,7 +28,8 @@ braid_code bd_rewriter_init(bd_rewriter *r, braid_graph *g, const bd_rewrite_opt
 void bd_rewriter_fini(bd_rewriter *r);
 // Takes out of the graph what was removed and what is not needed any more.
 void bd_rewriter_sweep(bd_rewriter *r);
-// It may run although its outputs, or some of them, are dead: a control edge from it is not what a data edge is.
+// It may run although its outputs, or some of them, are dead: a control edge from it is not what a data edge
+// is.
 bool bd_rewriter_brings_death(const braid_op *n);
 // It comes after a node that is not pure (or is none), so that what runs after it runs after that.
 bool bd_rewriter_is_ordered(const bd_rewriter *r, const braid_op *n);

@@ -1,6 +1,7 @@
 // Common subexpressions: of several pure nodes that compute the same, one stays.
 //
-// Nodes are looked at inputs first, so equal inputs are the same node by then, and a whole tree is merged from its leaves.
+// Nodes are looked at inputs first, so equal inputs are the same node by then, and a whole tree is merged
+// from its leaves.
 #include "graph/rewrite_internal.h"
 
 #include "base/check.h"

@@ -1,8 +1,8 @@
 // Changing a graph while its edges are known in both directions.
 //
-// The consumers of a node are a list that edges are added to when they are made and that they leave when somebody looks: an
-// entry counts while its consumer is there and takes what the entry says. So an edge that was taken away and came back may
-// stand there twice, which costs an opportunity at most.
+// The consumers of a node are a list that edges are added to when they are made and that they leave when
+// somebody looks: an entry counts while its consumer is there and takes what the entry says. So an edge that
+// was taken away and came back may stand there twice, which costs an opportunity at most.
 #include "graph/rewrite_internal.h"
 
 #include "base/check.h"
@@ -314,7 +314,8 @@ braid_code bd_rewriter_become(bd_rewriter *r, braid_op *n, const bd_node_spec *s
 
 // ---- The end of a pass, and of all ----
 
-// Takes removed nodes out of the table, where lists of consumers may still lead to them, and numbers the others.
+// Takes removed nodes out of the table, where lists of consumers may still lead to them, and numbers the
+// others.
 static void compact(bd_rewriter *r)
 {
     bd_op_list *nodes = &r->graph->nodes;

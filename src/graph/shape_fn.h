@@ -11,14 +11,16 @@ typedef struct bd_shape_ctx {
     braid_shape *outputs;      // [output_count], unknown at the start
 } bd_shape_ctx;
 
-// The value of an input where it is a constant of the graph (or follows from constants and shapes); else NULL.
-// Owned by the graph.
+// The value of an input where it is a constant of the graph (or follows from constants and shapes); else
+// NULL. Owned by the graph.
 const braid_tensor *bd_shape_ctx_constant(bd_shape_ctx *c, int input);
-// The same read as a shape: an int32/int64 vector whose elements are dimensions; partly known values (a Shape of a
-// partly known tensor, Pack, ConcatV2, StridedSlice of one) give -1 for what is not known. False when it says nothing.
+// The same read as a shape: an int32/int64 vector whose elements are dimensions; partly known values (a Shape
+// of a partly known tensor, Pack, ConcatV2, StridedSlice of one) give -1 for what is not known. False when it
+// says nothing.
 bool bd_shape_ctx_constant_shape(bd_shape_ctx *c, int input, braid_shape *out);
 
-// For messages: InvalidArgument "Shape must be rank R but is rank N for 'NODE' (op: 'OP') with input shapes: [..], [..].".
+// For messages: InvalidArgument "Shape must be rank R but is rank N for 'NODE' (op: 'OP') with input shapes:
+// [..], [..].".
 braid_code bd_shape_ctx_fail(bd_shape_ctx *c, braid_status *st, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 // Checks that input `i` has that rank if known.

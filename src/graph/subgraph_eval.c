@@ -1,5 +1,5 @@
-// Runs constant subgraphs while the graph is built. Looks first whether all there is comes from constants, so that no kernel runs
-// in vain.
+// Runs constant subgraphs while the graph is built. Looks first whether all there is comes from constants, so
+// that no kernel runs in vain.
 #include "graph/subgraph_eval.h"
 
 #include "base/alloc.h"
@@ -33,7 +33,8 @@ static bool is_small(braid_dtype type, const braid_shape *shape)
     return count <= (int64_t)(BYTES_MAX / (element ? element : sizeof(bd_string)));
 }
 
-// The shape of input `i` as far as a node sees that looks at nothing else; Rank does not look at the sizes either.
+// The shape of input `i` as far as a node sees that looks at nothing else; Rank does not look at the sizes
+// either.
 static bool seen_shape(const braid_op *n, int i, braid_shape *shape)
 {
     *shape = braid_out_shape(n->inputs[i]);

@@ -4,8 +4,9 @@
 
 #include "graph/graph.h"
 
-// Stores the value of `from` where it follows from constants, and shapes that are known, by nodes without state: their CPU kernels
-// run now. False when it does not, when a kernel fails, or when it takes many nodes or large tensors. The caller ends `out`.
+// Stores the value of `from` where it follows from constants, and shapes that are known, by nodes without
+// state: their CPU kernels run now. False when it does not, when a kernel fails, or when it takes many nodes
+// or large tensors. The caller ends `out`.
 bool bd_subgraph_eval(braid_out from, braid_tensor *out);
 
 #endif

@@ -1,4 +1,5 @@
-// Reading BMP files: a header, and rows from the bottom up (of a negative height: from the top down), padded to four bytes.
+// Reading BMP files: a header, and rows from the bottom up (of a negative height: from the top down), padded
+// to four bytes.
 #include "io/bmp.h"
 
 #include "io/little_endian.h"

@@ -4,8 +4,8 @@
 // and what the tensors are, and P.data-00000-of-00001 and so on, the elements. A
 // partitioned variable has an entry that lists its slices, and one for each slice.
 //
-// Errors: NotFound for a missing bundle ("Failed to find any matching files for P") or name ("Key NAME not found in
-// checkpoint"); DataLoss, naming file and what is wrong, for damage; those of io/file.h.
+// Errors: NotFound for a missing bundle ("Failed to find any matching files for P") or name ("Key NAME not
+// found in checkpoint"); DataLoss, naming file and what is wrong, for damage; those of io/file.h.
 #ifndef BD_IO_BUNDLE_H
 #define BD_IO_BUNDLE_H
 
@@ -20,24 +20,25 @@ typedef struct bd_bundle_options {
 
 typedef struct bd_bundle_writer bd_bundle_writer;
 
-// Begins a bundle; the directory is made when it is not there. Nothing is to be seen under the prefix until it is finished.
-// `options` may be NULL. On an error *w is NULL.
+// Begins a bundle; the directory is made when it is not there. Nothing is to be seen under the prefix until
+// it is finished. `options` may be NULL. On an error *w is NULL.
 braid_code bd_bundle_writer_open(const char *prefix, const bd_bundle_options *options, bd_bundle_writer **w,
                                  braid_status *st);
 
-// Writes a tensor. Its elements go from its buffer to the file without a copy, but for those of a reference variable, which
-// may change meanwhile. InvalidArgument for an empty name, one that is there already, and for types that are no plain
-// bytes and no strings.
+// Writes a tensor. Its elements go from its buffer to the file without a copy, but for those of a reference
+// variable, which may change meanwhile. InvalidArgument for an empty name, one that is there already, and for
+// types that are no plain bytes and no strings.
 braid_code bd_bundle_add(bd_bundle_writer *w, const char *name, const braid_tensor *t, braid_status *st);
 
-// Writes a slice of the tensor `name`, whose whole shape is `full`. A slice that is all of it is written as bd_bundle_add
-// does. InvalidArgument too when the tensor has not the slice's shape, or type and whole shape of its other slices.
+// Writes a slice of the tensor `name`, whose whole shape is `full`. A slice that is all of it is written as
+// bd_bundle_add does. InvalidArgument too when the tensor has not the slice's shape, or type and whole shape
+// of its other slices.
 braid_code bd_bundle_add_slice(bd_bundle_writer *w, const char *name, const braid_shape *full,
                                const bd_tensor_slice *slice, const braid_tensor *t, braid_status *st);
 
-// Makes the bundle appear under its prefix, on the disk when it returns. A crash at any instant leaves the bundle that was
-// there before, or this one. (A bundle in the place of another has another number of data files, one of which may be
-// empty: so their names never meet.)
+// Makes the bundle appear under its prefix, on the disk when it returns. A crash at any instant leaves the
+// bundle that was there before, or this one. (A bundle in the place of another has another number of data
+// files, one of which may be empty: so their names never meet.)
 braid_code bd_bundle_finish(bd_bundle_writer *w, braid_status *st);
 
 // Frees; what was not finished is removed. NULL is accepted.
@@ -46,15 +47,15 @@ void bd_bundle_writer_free(bd_bundle_writer *w);
 typedef struct bd_bundle_merge_options {
     bool allow_missing; // passes over bundles that are not there, but not over all of them
     bool remove_dirs;   // of the old bundles, those that are empty then and not that of the new one
-    // Asked before each file is read or brought to the disk; once it says yes the merge ends with Cancelled and nothing is
-    // changed. It is not asked any more when files are renamed. NULL: never cancelled.
+    // Asked before each file is read or brought to the disk; once it says yes the merge ends with Cancelled
+    // and nothing is changed. It is not asked any more when files are renamed. NULL: never cancelled.
     bool (*is_cancelled)(void *arg);
     void *arg;
 } bd_bundle_merge_options;
 
-// Makes one bundle of several, which tasks wrote each for themselves: their data files are renamed, their indexes merged and
-// removed. A crash leaves the bundle that was there before, or the new one. InvalidArgument when a name is in two of them
-// (but for slices).
+// Makes one bundle of several, which tasks wrote each for themselves: their data files are renamed, their
+// indexes merged and removed. A crash leaves the bundle that was there before, or the new one.
+// InvalidArgument when a name is in two of them (but for slices).
 braid_code bd_bundle_merge(const char *const *prefixes, size_t count, const char *prefix,
                            const bd_bundle_merge_options *options, braid_status *st);
 
@@ -85,8 +86,9 @@ braid_code bd_bundle_list(bd_bundle *b, void (*fn)(const bd_bundle_info *info, v
 // Type and whole shape of a tensor. (info->name is `name`.)
 braid_code bd_bundle_find(bd_bundle *b, const char *name, bd_bundle_info *info, braid_status *st);
 
-// Reads a whole tensor, put together of its slices where it has any; elements go from the file to the tensor's buffer. On
-// an error `t` is "no tensor". InvalidArgument when slices are missing, ResourceExhausted when memory is short.
+// Reads a whole tensor, put together of its slices where it has any; elements go from the file to the
+// tensor's buffer. On an error `t` is "no tensor". InvalidArgument when slices are missing, ResourceExhausted
+// when memory is short.
 braid_code bd_bundle_read(bd_bundle *b, const char *name, braid_tensor *t, braid_status *st);
 
 // Reads a slice of a tensor, whatever pieces it was written in.

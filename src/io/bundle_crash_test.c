@@ -1,4 +1,5 @@
-// Power cuts and failing disks at every call: a bundle is the old one or the new one, never something between.
+// Power cuts and failing disks at every call: a bundle is the old one or the new one, never something
+// between.
 #include "base/alloc.h"
 #include "base/testing/test.h"
 #include "io/bundle.h"
@@ -110,7 +111,8 @@ static void test_power_cuts_while_merging(void **state)
     cut_everywhere(1, merge_again);
 }
 
-// One call fails and the others do not, as on a full disk: an error, nothing of the old one lost, nothing left over.
+// One call fails and the others do not, as on a full disk: an error, nothing of the old one lost, nothing
+// left over.
 static void test_a_failing_call_loses_nothing(void **state)
 {
     (void)state;

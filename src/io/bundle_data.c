@@ -4,12 +4,14 @@
 //
 //     varint64 length of each element | uint32 masked crc32c of the lengths | the bytes of all elements
 //
-// where the checksum is that of each length as uint32, or as uint64 if it does not fit. The entry's checksum goes on from
-// there over the four bytes of that masked one and all bytes. A tensor of variants is, for each element,
+// where the checksum is that of each length as uint32, or as uint64 if it does not fit. The entry's checksum
+// goes on from there over the four bytes of that masked one and all bytes. A tensor of variants is, for each
+// element,
 //
 //     varint64 length | VariantTensorDataProto | uint32 masked crc32c
 //
-// where the checksum is the entry's so far, which goes on over each length as uint64, the bytes and the masked one.
+// where the checksum is the entry's so far, which goes on over each length as uint64, the bytes and the
+// masked one.
 #include "io/bundle_data.h"
 
 #include "base/alloc.h"

@@ -6,7 +6,8 @@
 #include "io/output.h"
 #include "tensor/tensor.h"
 
-// True for types that a bundle can hold: plain bytes, strings and variants (of which only lists can be written).
+// True for types that a bundle can hold: plain bytes, strings and variants (of which only lists can be
+// written).
 bool bd_bundle_type_ok(braid_dtype dtype);
 
 // Writes the elements of `t` and sets e->size and e->crc.
@@ -18,7 +19,8 @@ typedef struct bd_bundle_shard {
     uint64_t size;
 } bd_bundle_shard;
 
-// Reads the elements of a plain type into `out`, which has room for them, and checks them. DataLoss names file and `key`.
+// Reads the elements of a plain type into `out`, which has room for them, and checks them. DataLoss names
+// file and `key`.
 braid_code bd_bundle_data_get(const bd_bundle_shard *shard, bd_bytes key, const bd_bundle_entry *e, void *out,
                               braid_status *st);
 

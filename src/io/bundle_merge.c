@@ -150,7 +150,8 @@ static bool same_bundle(const char *a, const char *b)
            a_info.inode == b_info.inode;
 }
 
-// What is left of the old bundles: indexes, data files without an entry, directories. Nobody misses what cannot be removed.
+// What is left of the old bundles: indexes, data files without an entry, directories. Nobody misses what
+// cannot be removed.
 static void clean_up(const struct merge *m, const char *const *prefixes, size_t count)
 {
     char *dir = bd_path_dir(m->prefix);

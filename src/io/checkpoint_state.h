@@ -1,5 +1,5 @@
-// The file `checkpoint` in a directory of checkpoints, which says which there are: a CheckpointState in text format, as
-// tf.train.update_checkpoint_state writes it and tf.train.get_checkpoint_state reads it.
+// The file `checkpoint` in a directory of checkpoints, which says which there are: a CheckpointState in text
+// format, as tf.train.update_checkpoint_state writes it and tf.train.get_checkpoint_state reads it.
 #ifndef BD_IO_CHECKPOINT_STATE_H
 #define BD_IO_CHECKPOINT_STATE_H
 
@@ -14,20 +14,21 @@ typedef struct bd_checkpoint_state {
 
 void bd_checkpoint_state_fini(bd_checkpoint_state *s); // all zero is an empty one
 
-// Reads it; relative prefixes are taken from `dir`. `name` is that of the file; NULL: "checkpoint". Errors: NotFound when it is
-// not there, DataLoss, naming file and line, when it is damaged. On an error *s is empty. Blocks.
+// Reads it; relative prefixes are taken from `dir`. `name` is that of the file; NULL: "checkpoint". Errors:
+// NotFound when it is not there, DataLoss, naming file and line, when it is damaged. On an error *s is empty.
+// Blocks.
 braid_code bd_checkpoint_state_read(const char *dir, const char *name, bd_checkpoint_state *s,
                                     braid_status *st);
 
-// Writes it, all at once; `latest` is added to `all` unless it is the last there (its time is that of now, where there are
-// times). Where `dir` is a relative path, prefixes that are relative too (to the current directory, both) are written relative to
-// `dir`; with `relative` absolute ones are too, so that the directory may be moved. InvalidArgument when the latest checkpoint has
-// the name of this file. Blocks.
+// Writes it, all at once; `latest` is added to `all` unless it is the last there (its time is that of now,
+// where there are times). Where `dir` is a relative path, prefixes that are relative too (to the current
+// directory, both) are written relative to `dir`; with `relative` absolute ones are too, so that the
+// directory may be moved. InvalidArgument when the latest checkpoint has the name of this file. Blocks.
 braid_code bd_checkpoint_state_write(const char *dir, const char *name, const bd_checkpoint_state *s,
                                      bool relative, braid_status *st);
 
-// The prefix of the newest checkpoint (the caller's), if it is there: tf.train.latest_checkpoint. NotFound when there is none. On
-// an error *prefix is NULL. Blocks.
+// The prefix of the newest checkpoint (the caller's), if it is there: tf.train.latest_checkpoint. NotFound
+// when there is none. On an error *prefix is NULL. Blocks.
 braid_code bd_checkpoint_latest(const char *dir, const char *name, char **prefix, braid_status *st);
 
 #endif

@@ -1,8 +1,10 @@
-// Checkpoints of the first format, as TensorFlow's ops Save and SaveSlices write and Restore and RestoreSlice read them.
+// Checkpoints of the first format, as TensorFlow's ops Save and SaveSlices write and Restore and RestoreSlice
+// read them.
 //
-// A checkpoint is one file, or several (shards), that are tables (io/sstable.h). Under the empty key each says which tensors and
-// slices of them it holds (a SavedTensorSlices message with a SavedTensorSliceMeta); under the key of each slice
-// (bd_tensor_slice_key) are its values (the same message with a SavedSlice), in the typed fields of a TensorProto.
+// A checkpoint is one file, or several (shards), that are tables (io/sstable.h). Under the empty key each
+// says which tensors and slices of them it holds (a SavedTensorSlices message with a SavedTensorSliceMeta);
+// under the key of each slice (bd_tensor_slice_key) are its values (the same message with a SavedSlice), in
+// the typed fields of a TensorProto.
 #ifndef BD_IO_CHECKPOINT_V1_H
 #define BD_IO_CHECKPOINT_V1_H
 
@@ -22,9 +24,10 @@ typedef struct bd_saved_slice {
 // Whether tensors of this type can be saved. Unimplemented says that they cannot.
 braid_code bd_checkpoint_v1_check_dtype(braid_dtype dtype, braid_status *st);
 
-// Writes a checkpoint of one file, which appears under its path when it is on the disk; until then, and after an error, the
-// file that was there stays. `is_cancelled` is asked between slices (NULL: never), and then Cancelled. InvalidArgument when a slice
-// is there twice or is too large (2 GiB); Internal when slices of a tensor say different types or shapes.
+// Writes a checkpoint of one file, which appears under its path when it is on the disk; until then, and after
+// an error, the file that was there stays. `is_cancelled` is asked between slices (NULL: never), and then
+// Cancelled. InvalidArgument when a slice is there twice or is too large (2 GiB); Internal when slices of a
+// tensor say different types or shapes.
 braid_code bd_checkpoint_v1_write(const char *path, const bd_saved_slice *slices, size_t count,
                                   bool (*is_cancelled)(void *arg), void *arg, braid_status *st);
 
@@ -32,8 +35,8 @@ braid_code bd_checkpoint_v1_write(const char *path, const bd_saved_slice *slices
 
 typedef struct bd_checkpoint_v1 bd_checkpoint_v1;
 
-// Opens all files that match the pattern. NotFound when there are none; DataLoss, naming the file, when one is no checkpoint of
-// this format. On an error *f is NULL.
+// Opens all files that match the pattern. NotFound when there are none; DataLoss, naming the file, when one
+// is no checkpoint of this format. On an error *f is NULL.
 braid_code bd_checkpoint_v1_open(const char *pattern, bd_checkpoint_v1 **f, braid_status *st);
 void bd_checkpoint_v1_close(bd_checkpoint_v1 *f); // NULL is accepted
 
@@ -41,8 +44,8 @@ void bd_checkpoint_v1_close(bd_checkpoint_v1 *f); // NULL is accepted
 bool bd_checkpoint_v1_find(const bd_checkpoint_v1 *f, const char *name, braid_dtype *dtype,
                            braid_shape *shape);
 
-// Reads a slice of a tensor that is there, put together of those that are stored; NULL: all of it. InvalidArgument when some of
-// it is not stored; DataLoss, naming the file. On an error `t` is "no tensor".
+// Reads a slice of a tensor that is there, put together of those that are stored; NULL: all of it.
+// InvalidArgument when some of it is not stored; DataLoss, naming the file. On an error `t` is "no tensor".
 braid_code bd_checkpoint_v1_read(bd_checkpoint_v1 *f, const char *name, const bd_tensor_slice *slice,
                                  braid_tensor *t, braid_status *st);
 

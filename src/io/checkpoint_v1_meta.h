@@ -20,8 +20,9 @@ typedef struct bd_stored_tensor {
 
 void bd_stored_tensor_free(bd_stored_tensor *t); // NULL is accepted
 
-// Reads a SavedTensorSliceMeta of file number `file` and adds its tensors to `tensors` (name -> bd_stored_tensor, owned), which may
-// know them from other files. False when it is malformed, or says something that another file does not.
+// Reads a SavedTensorSliceMeta of file number `file` and adds its tensors to `tensors` (name ->
+// bd_stored_tensor, owned), which may know them from other files. False when it is malformed, or says
+// something that another file does not.
 bool bd_first_meta_read(bd_wire_reader *in, size_t file, bd_map *tensors);
 
 #endif

@@ -195,8 +195,9 @@ static void damage_is_found(void **state)
     bd_tensor_fini(&a);
 }
 
-// As TensorFlow's own writer lays it out, by the .proto files: {meta {tensor {name "v", shape [2], type int32, slice {extent {}}},
-// versions {producer 1}}}, {data {name "v", slice {extent {}}, data {int_val [5, 6]}}}.
+// As TensorFlow's own writer lays it out, by the .proto files: {meta {tensor {name "v", shape [2], type
+// int32, slice {extent {}}}, versions {producer 1}}}, {data {name "v", slice {extent {}}, data {int_val [5,
+// 6]}}}.
 static void the_bytes_are_tensorflows(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-// Fields of comma-separated values in a file (RFC 4180, with another delimiter on request), plain or compressed.
+// Fields of comma-separated values in a file (RFC 4180, with another delimiter on request), plain or
+// compressed.
 #ifndef BD_IO_CSV_H
 #define BD_IO_CSV_H
 
@@ -24,9 +25,9 @@ void bd_csv_close(bd_csv *csv); // NULL is accepted
 // Whether no record is left. An error of reading counts as a record, which then has it.
 bool bd_csv_is_over(bd_csv *csv);
 
-// The next field of a record, valid until the next call; *ends: it is the last one. A record ends with a line feed, a carriage
-// return, both, or the file. InvalidArgument where quotes are wrong: the field was read on to its end, and others may follow.
-// Other errors are those of reading the file, and end the record.
+// The next field of a record, valid until the next call; *ends: it is the last one. A record ends with a line
+// feed, a carriage return, both, or the file. InvalidArgument where quotes are wrong: the field was read on
+// to its end, and others may follow. Other errors are those of reading the file, and end the record.
 braid_code bd_csv_field(bd_csv *csv, const char **data, size_t *len, bool *ends, braid_status *st);
 
 #endif

@@ -1,4 +1,5 @@
-// Event files: what TensorBoard reads. Records (io/record.h) of Event messages, the first of which names the version.
+// Event files: what TensorBoard reads. Records (io/record.h) of Event messages, the first of which names the
+// version.
 #ifndef BD_IO_EVENTS_H
 #define BD_IO_EVENTS_H
 
@@ -15,15 +16,17 @@ typedef struct bd_event_options {
     int64_t flush_ms; // or when one comes and so much time has gone by since the last; 120 s
 } bd_event_options;
 
-// Makes `DIR/events.out.tfevents.SECONDS.HOST[SUFFIX]`, and the directory if it is not there; a number is added where a file
-// of that name is there already. Its first event is in the file when it returns. `options` may be NULL. On an error
+// Makes `DIR/events.out.tfevents.SECONDS.HOST[SUFFIX]`, and the directory if it is not there; a number is
+// added where a file of that name is there already. Its first event is in the file when it returns. `options`
+// may be NULL. On an error
 // *w is NULL.
 braid_code bd_event_writer_open(const char *dir, const bd_event_options *options, bd_event_writer **w,
                                 braid_status *st);
 
 const char *bd_event_writer_path(const bd_event_writer *w); // owned by `w`
 
-// ---- Events; any thread, blocking on the disk only when they flush. After an error every later call fails too. ----
+// ---- Events; any thread, blocking on the disk only when they flush. After an error every later call fails
+// too. ----
 
 // A Summary message (io/summary.h, and the results of summary ops).
 braid_code bd_event_put_summary(bd_event_writer *w, int64_t step, const void *summary, size_t len,

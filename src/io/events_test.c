@@ -1,4 +1,5 @@
-// Event files: their name, their first record, each kind of event read back, when they are flushed, and failures.
+// Event files: their name, their first record, each kind of event read back, when they are flushed, and
+// failures.
 // labels: concurrent
 #include "io/events.h"
 

@@ -1,9 +1,9 @@
-// Files: the file system as a struct of functions, so that a simulated disk can stand in for the real one, and what the
-// rest of Braid does with files, which goes through it.
+// Files: the file system as a struct of functions, so that a simulated disk can stand in for the real one,
+// and what the rest of Braid does with files, which goes through it.
 //
-// All calls block on the disk. Any thread; one bd_file is used by one thread at a time, except that any number of
-// threads may bd_file_read_at. Errors name the path and have the code of the system's error (NotFound,
-// PermissionDenied, ResourceExhausted when the disk is full, ...: bd_code_of_errno).
+// All calls block on the disk. Any thread; one bd_file is used by one thread at a time, except that any
+// number of threads may bd_file_read_at. Errors name the path and have the code of the system's error
+// (NotFound, PermissionDenied, ResourceExhausted when the disk is full, ...: bd_code_of_errno).
 #ifndef BD_IO_FILE_H
 #define BD_IO_FILE_H
 
@@ -68,7 +68,8 @@ braid_code bd_code_of_errno(int error);
 
 // ---- Open files ----
 
-// On an error *file is NULL. Only regular files can be read; a directory, a pipe or a socket gives FailedPrecondition.
+// On an error *file is NULL. Only regular files can be read; a directory, a pipe or a socket gives
+// FailedPrecondition.
 braid_code bd_file_open(const char *path, bd_file_mode mode, bd_file **file, braid_status *st);
 // Reads up to `len` bytes at `offset`; *got is less than `len` only where the file ends.
 braid_code bd_file_read_at(bd_file *file, uint64_t offset, void *out, size_t len, size_t *got,
@@ -77,7 +78,8 @@ braid_code bd_file_read_at(bd_file *file, uint64_t offset, void *out, size_t len
 braid_code bd_file_read_exact(bd_file *file, uint64_t offset, void *out, size_t len, braid_status *st);
 // Writes all of it after what was written before. After an error some of it may be there.
 braid_code bd_file_write(bd_file *file, const void *data, size_t len, braid_status *st);
-// Returns when the content would survive a power cut (its name may not: bd_dir_sync). Also of a file that is open to read.
+// Returns when the content would survive a power cut (its name may not: bd_dir_sync). Also of a file that is
+// open to read.
 braid_code bd_file_sync(bd_file *file, braid_status *st);
 // Closes and frees, also on an error; NULL is accepted.
 braid_code bd_file_close(bd_file *file, braid_status *st);
@@ -88,14 +90,15 @@ braid_code bd_file_get_info(const char *path, bd_file_info *info, braid_status *
 bool bd_file_exists(const char *path); // a file or a directory; false too when that cannot be found out
 // The size of a file in bytes.
 braid_code bd_file_size(const char *path, uint64_t *size, braid_status *st);
-// Replaces `to` when it is there, at once: who looks sees the old or the new. FailedPrecondition when that is a
-// pipe, a socket or a device.
+// Replaces `to` when it is there, at once: who looks sees the old or the new. FailedPrecondition when that is
+// a pipe, a socket or a device.
 braid_code bd_file_rename(const char *from, const char *to, braid_status *st);
 braid_code bd_file_remove(const char *path, braid_status *st);
 // Makes what an open file of this path holds survive a power cut.
 braid_code bd_file_sync_path(const char *path, braid_status *st);
 
-// Makes a directory and those above it; fine when it is there, FailedPrecondition where a file has its name. What it makes survives a power cut.
+// Makes a directory and those above it; fine when it is there, FailedPrecondition where a file has its name.
+// What it makes survives a power cut.
 braid_code bd_dir_make(const char *path, braid_status *st);
 braid_code bd_dir_remove(const char *path, braid_status *st); // an empty one
 // Returns when the names in a directory would survive a power cut.
@@ -111,13 +114,13 @@ void bd_name_list_sort(bd_name_list *list);
 // The names in a directory, without it. On an error the list is empty.
 braid_code bd_dir_list(const char *path, bd_name_list *list, braid_status *st);
 
-// The whole content in new zero-terminated memory (bd_free); *len is without the zero. ResourceExhausted when it is
-// longer than `max` or memory is short. On an error *data is NULL.
+// The whole content in new zero-terminated memory (bd_free); *len is without the zero. ResourceExhausted when
+// it is longer than `max` or memory is short. On an error *data is NULL.
 braid_code bd_file_read_all(const char *path, size_t max, char **data, size_t *len, braid_status *st);
 
-// Replaces the content of a file so that a crash at any instant leaves the old or the new: a temporary name, fsync,
-// rename, fsync of the directory. On an error the old content stays (but for one of the last fsync, when it may be
-// either) and the temporary file is removed.
+// Replaces the content of a file so that a crash at any instant leaves the old or the new: a temporary name,
+// fsync, rename, fsync of the directory. On an error the old content stays (but for one of the last fsync,
+// when it may be either) and the temporary file is removed.
 braid_code bd_file_write_atomic(const char *path, const void *data, size_t len, braid_status *st);
 
 // ---- Paths; results are the caller's (bd_free) ----

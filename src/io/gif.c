@@ -1,7 +1,8 @@
 // Reading GIF files (GIF89a specification, CompuServe 1990).
 //
-// A file is a header, an optional table of colors, and blocks: extensions, which are skipped, and frames. It is gone through
-// twice: to count the frames and find their extent, which gives the size of the image, and to draw them.
+// A file is a header, an optional table of colors, and blocks: extensions, which are skipped, and frames. It
+// is gone through twice: to count the frames and find their extent, which gives the size of the image, and to
+// draw them.
 #include "io/gif.h"
 
 #include <stdbool.h>

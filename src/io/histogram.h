@@ -1,4 +1,5 @@
-// Histograms with TensorFlow's default buckets, which grow by a tenth from 1e-12 to 1e20, on both sides of zero.
+// Histograms with TensorFlow's default buckets, which grow by a tenth from 1e-12 to 1e20, on both sides of
+// zero.
 #ifndef BD_IO_HISTOGRAM_H
 #define BD_IO_HISTOGRAM_H
 
@@ -22,8 +23,8 @@ void bd_histogram_add(bd_histogram *h, double value);
 // The value of element `i` of a tensor of a real type; false for other types.
 bool bd_real_element(const braid_tensor *t, int64_t i, double *value);
 
-// Adds all elements of a tensor of a real type. InvalidArgument for NaN, infinity ("Nan in summary histogram") and other
-// types; what comes before is added.
+// Adds all elements of a tensor of a real type. InvalidArgument for NaN, infinity ("Nan in summary
+// histogram") and other types; what comes before is added.
 braid_code bd_histogram_add_tensor(bd_histogram *h, const braid_tensor *t, braid_status *st);
 
 // Appends it as a HistogramProto, without an enclosing tag and length; runs of empty buckets are one.

@@ -1,7 +1,8 @@
 // What decoders of images share: the form of an image, and where its samples go.
 //
-// A decoder reads a whole file in memory, which may be hostile: it gives an error (InvalidArgument, ResourceExhausted) or an image,
-// and asks for memory only when the file's header says a size within the limits.
+// A decoder reads a whole file in memory, which may be hostile: it gives an error (InvalidArgument,
+// ResourceExhausted) or an image, and asks for memory only when the file's header says a size within the
+// limits.
 #ifndef BD_IO_IMAGE_H
 #define BD_IO_IMAGE_H
 
@@ -14,11 +15,12 @@ typedef struct bd_image_form {
     int64_t frames, height, width, channels;
 } bd_image_form;
 
-// Pixels of an image, all frames together: as many as TensorFlow decodes. A file of a few bytes may say that it has more.
+// Pixels of an image, all frames together: as many as TensorFlow decodes. A file of a few bytes may say that
+// it has more.
 #define BD_IMAGE_PIXELS_MAX ((int64_t)1 << 29)
 
-// Gives memory for the samples, once the form is known; what it holds is overwritten. NULL: the image is refused, and whoever
-// refuses it says why.
+// Gives memory for the samples, once the form is known; what it holds is overwritten. NULL: the image is
+// refused, and whoever refuses it says why.
 typedef struct bd_image_sink {
     void *(*allocate)(void *arg, const bd_image_form *form);
     void *arg;

@@ -11,8 +11,8 @@ typedef struct bd_input bd_input;
 braid_code bd_input_open(const char *path, bd_compression kind, bd_input **in, braid_status *st);
 void bd_input_close(bd_input *in); // NULL is accepted
 
-// Reads `len` bytes of the (decompressed) content; *got is less only where it ends. DataLoss, naming file and offset, when
-// compressed content is damaged or cut off.
+// Reads `len` bytes of the (decompressed) content; *got is less only where it ends. DataLoss, naming file and
+// offset, when compressed content is damaged or cut off.
 braid_code bd_input_read(bd_input *in, void *out, size_t len, size_t *got, braid_status *st);
 
 // Goes on with byte `offset` of the content; beyond its end, reading

@@ -10,7 +10,8 @@ typedef struct bd_jpeg_decoding {
     bool fancy_upscaling, accurate_dct;
     // Rows that are missing are made like the last one (the first: black).
     bool recover_truncated;
-    // Of an image whose data cannot be read to the end, the part of its rows that must be there; the others are black.
+    // Of an image whose data cannot be read to the end, the part of its rows that must be there; the others
+    // are black.
     float acceptable_fraction;
     bool crop; // takes only this window, of the image as it is made smaller
     int64_t crop_y, crop_x, crop_height, crop_width;
@@ -32,8 +33,8 @@ typedef struct bd_jpeg_encoding {
     size_t xmp_len;
 } bd_jpeg_encoding;
 
-// Encodes samples [height, width, channels] into new memory (bd_free). Internal when it cannot be: the image is larger than JPEG has
-// them, the metadata do not fit, memory is short. On an error *jpeg is NULL.
+// Encodes samples [height, width, channels] into new memory (bd_free). Internal when it cannot be: the image
+// is larger than JPEG has them, the metadata do not fit, memory is short. On an error *jpeg is NULL.
 braid_code bd_jpeg_encode(const uint8_t *samples, int64_t height, int64_t width, const bd_jpeg_encoding *how,
                           uint8_t **jpeg, size_t *len, braid_status *st);
 

@@ -10,8 +10,8 @@
 // It wants jpeglib.h before it.
 #include <jerror.h>
 
-// A file that is read. Errors of libjpeg jump out of reading, so the state lies here and not in variables of the functions that
-// are left.
+// A file that is read. Errors of libjpeg jump out of reading, so the state lies here and not in variables of
+// the functions that are left.
 typedef struct input {
     struct jpeg_decompress_struct jpeg;
     struct jpeg_error_mgr errors;
@@ -24,7 +24,8 @@ typedef struct input {
     bd_image_form form;
     uint8_t *samples;
     uint8_t *
-        line; // of pixels that have to be converted or moved before they are a row; NULL when there is no need
+        // of pixels that have to be converted or moved before they are a row; NULL when there is no need
+        line;
     int64_t rows_read; // before the data ended
     bool is_refused;
     char error[JMSG_LENGTH_MAX];
@@ -71,8 +72,8 @@ static void begin_source(j_decompress_ptr jpeg)
     in->source.bytes_in_buffer = in->file.len;
 }
 
-// There is never more than what was there from the start. FALSE ends the reading of rows; an end of the image makes libjpeg fill in
-// what is missing.
+// There is never more than what was there from the start. FALSE ends the reading of rows; an end of the image
+// makes libjpeg fill in what is missing.
 static boolean fill_source(j_decompress_ptr jpeg)
 {
     input *in = jpeg->client_data;

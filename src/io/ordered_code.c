@@ -43,8 +43,8 @@ static int signed_length(int64_t value)
     return bits / 7 + 1;
 }
 
-// The bits before the payload of an encoding of `len` bytes of a number that is not negative: `len` ones, highest first.
-// They reach into the second byte from 8 bytes on.
+// The bits before the payload of an encoding of `len` bytes of a number that is not negative: `len` ones,
+// highest first. They reach into the second byte from 8 bytes on.
 static void header_bits(int len, uint8_t header[2])
 {
     unsigned ones = (0xffffu << (16 - len)) & 0xffff;

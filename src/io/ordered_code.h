@@ -1,7 +1,9 @@
-// Ordered code: numbers and strings as bytes whose order is that of the values. Keys of a checkpoint's slices are in it.
+// Ordered code: numbers and strings as bytes whose order is that of the values. Keys of a checkpoint's slices
+// are in it.
 //
-// A number is its length in bytes and then its bytes, highest first. A signed number's leading bits say sign and length,
-// as in UTF-8: n bytes hold 7n bits. A string has its bytes 0 and 255 escaped (00 ff, ff 00) and ends with 00 01.
+// A number is its length in bytes and then its bytes, highest first. A signed number's leading bits say sign
+// and length, as in UTF-8: n bytes hold 7n bits. A string has its bytes 0 and 255 escaped (00 ff, ff 00) and
+// ends with 00 01.
 #ifndef BD_IO_ORDERED_CODE_H
 #define BD_IO_ORDERED_CODE_H
 
@@ -14,8 +16,8 @@ void bd_ordered_put_number(bd_strbuf *out, uint64_t value);
 void bd_ordered_put_signed(bd_strbuf *out, int64_t value);
 void bd_ordered_put_string(bd_strbuf *out, const void *data, size_t len);
 
-// Read at *at and go past it. False, with *at as it was, when there is no whole one before `end`, or one that the
-// functions above would not have written so.
+// Read at *at and go past it. False, with *at as it was, when there is no whole one before `end`, or one that
+// the functions above would not have written so.
 bool bd_ordered_get_number(const uint8_t **at, const uint8_t *end, uint64_t *value);
 bool bd_ordered_get_signed(const uint8_t **at, const uint8_t *end, int64_t *value);
 bool bd_ordered_get_string(const uint8_t **at, const uint8_t *end,

@@ -78,7 +78,8 @@ static braid_code empty_buffer(bd_output *out, braid_status *st)
     return code;
 }
 
-// Runs zlib over `len` bytes until it has taken them all and, for another `flush` than Z_NO_FLUSH, has given all.
+// Runs zlib over `len` bytes until it has taken them all and, for another `flush` than Z_NO_FLUSH, has given
+// all.
 static braid_code deflate_all(bd_output *out, const void *data, size_t len, int flush, braid_status *st)
 {
     z_stream *z = out->deflater;

@@ -12,7 +12,8 @@ static inline bool bd_path_is_absolute(const char *path)
 // The path from the root, without "." and "..", taken apart as a text: links are not looked at.
 char *bd_path_absolute(const char *path);
 
-// The path from the directory `start`, as Python's os.path.relpath gives it: "../b" for "/a/b" from "/a/c", "." for `start`.
+// The path from the directory `start`, as Python's os.path.relpath gives it: "../b" for "/a/b" from "/a/c",
+// "." for `start`.
 char *bd_path_relative(const char *path, const char *start);
 
 #endif

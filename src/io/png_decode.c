@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A file that is read, and what it is turned into. Errors of libpng jump out of reading, so the state lies here and not in
-// variables of the functions that are left.
+// A file that is read, and what it is turned into. Errors of libpng jump out of reading, so the state lies
+// here and not in variables of the functions that are left.
 typedef struct input {
     png_structp png;
     png_infop info;

@@ -1,6 +1,7 @@
 // TFRecord files: sequences of byte strings, each with its length and checksums.
 //
-//     uint64 length | uint32 masked crc32c of the length | data | uint32 masked crc32c of the data      (little-endian)
+//     uint64 length | uint32 masked crc32c of the length | data | uint32 masked crc32c of the data
+//     (little-endian)
 #ifndef BD_IO_RECORD_H
 #define BD_IO_RECORD_H
 
@@ -37,10 +38,11 @@ braid_code bd_record_reader_open(const char *path, bd_compression kind, bd_recor
                                  braid_status *st);
 void bd_record_reader_close(bd_record_reader *r); // NULL is accepted
 
-// Reads the next record; *data is valid until the next call. OutOfRange where the file ends after a whole record. DataLoss,
-// naming file and offset, where it ends within one ("truncated record") or a checksum is wrong ("corrupted record");
-// the reader then stays before that record, so that a file that is still being written can be read on.
-// ResourceExhausted when the record is longer than BD_RECORD_BYTES_MAX or memory is short.
+// Reads the next record; *data is valid until the next call. OutOfRange where the file ends after a whole
+// record. DataLoss, naming file and offset, where it ends within one ("truncated record") or a checksum is
+// wrong ("corrupted record"); the reader then stays before that record, so that a file that is still being
+// written can be read on. ResourceExhausted when the record is longer than BD_RECORD_BYTES_MAX or memory is
+// short.
 braid_code bd_record_read(bd_record_reader *r, const uint8_t **data, size_t *len, braid_status *st);
 
 // Where the next record begins, in the (decompressed) content; and going on with another one.

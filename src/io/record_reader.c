@@ -6,7 +6,8 @@
 #include "io/record.h"
 #include <inttypes.h>
 
-// A record's memory grows as its bytes arrive, from this: a length that lies costs no more than the file holds.
+// A record's memory grows as its bytes arrive, from this: a length that lies costs no more than the file
+// holds.
 #define FIRST_BYTES ((size_t)64 << 10)
 
 struct bd_record_reader {

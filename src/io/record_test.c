@@ -46,7 +46,8 @@ static void write_texts(const char *path, bd_compression kind, int count, const 
     assert_ok(st);
 }
 
-// The example of TensorFlow's own event_file_loader_test.py: an Event with a wall time and file_version "brain.Event:1".
+// The example of TensorFlow's own event_file_loader_test.py: an Event with a wall time and file_version
+// "brain.Event:1".
 static const uint8_t event_record[] = "\x18\x00\x00\x00\x00\x00\x00\x00\xa3\x7fK\"\t\x00\x00\xc0%\xddu"
                                       "\xd5"
                                       "A\x1a\rbrain.Event:1\xec\xf3"

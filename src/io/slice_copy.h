@@ -5,8 +5,8 @@
 #include "io/tensor_slice.h"
 #include "tensor/tensor.h"
 
-// Copies the elements of `common`, which lies in both, from `from`, which holds the slice `from_slice`, to `to`, which holds
-// `to_slice`: resolved slices. Strings become copies.
+// Copies the elements of `common`, which lies in both, from `from`, which holds the slice `from_slice`, to
+// `to`, which holds `to_slice`: resolved slices. Strings become copies.
 void bd_slice_copy(const bd_tensor_slice *common, const braid_tensor *from, const bd_tensor_slice *from_slice,
                    braid_tensor *to, const bd_tensor_slice *to_slice);
 

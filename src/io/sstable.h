@@ -1,7 +1,7 @@
 // Tables: sorted, immutable maps from byte strings to byte strings in one file, as LevelDB writes them.
 //
-// A checkpoint's index is one. The file is a row of blocks, each followed by a byte for its compression and a masked
-// crc32c, then a footer that points to the block that is an index of the others.
+// A checkpoint's index is one. The file is a row of blocks, each followed by a byte for its compression and a
+// masked crc32c, then a footer that points to the block that is an index of the others.
 #ifndef BD_IO_SSTABLE_H
 #define BD_IO_SSTABLE_H
 
@@ -40,8 +40,8 @@ braid_code bd_sstable_finish(bd_sstable_writer *w, braid_status *st);
 
 typedef struct bd_sstable bd_sstable;
 
-// Opens a table. Memory is that of the index and a few blocks. Blocks are checked when they are read: DataLoss, naming file
-// and offset, for whatever is wrong with them. On an error *t is NULL.
+// Opens a table. Memory is that of the index and a few blocks. Blocks are checked when they are read:
+// DataLoss, naming file and offset, for whatever is wrong with them. On an error *t is NULL.
 braid_code bd_sstable_open(const char *path, bd_sstable **t, braid_status *st);
 void bd_sstable_close(bd_sstable *t); // NULL is accepted
 

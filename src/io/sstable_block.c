@@ -170,7 +170,8 @@ static bool read_entry(const bd_block *b, size_t offset, struct entry *e)
     return true;
 }
 
-// The entry at it->next becomes the current one. `ordered`: the key in `it` is the one before it, and must be less.
+// The entry at it->next becomes the current one. `ordered`: the key in `it` is the one before it, and must be
+// less.
 static void step(bd_block_iter *it, bool ordered)
 {
     struct entry e;
@@ -210,7 +211,8 @@ static bool restart_key(const bd_block *b, uint32_t i, size_t *offset, bd_bytes 
     return true;
 }
 
-// The offset of the last restart whose key is less than `key`, else of the first; false when the block is malformed.
+// The offset of the last restart whose key is less than `key`, else of the first; false when the block is
+// malformed.
 static bool find_restart(const bd_block *b, bd_bytes key, size_t *offset)
 {
     uint32_t low = 0, high = b->restart_count; // the one looked for is in [low, high)

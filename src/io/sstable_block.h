@@ -59,7 +59,8 @@ typedef struct bd_block {
     uint8_t *memory;      // owned
 } bd_block;
 
-// Makes a block of `len` bytes of `memory` (bd_free), which it takes over, also on an error. False when it is malformed.
+// Makes a block of `len` bytes of `memory` (bd_free), which it takes over, also on an error. False when it is
+// malformed.
 bool bd_block_init(bd_block *b, uint8_t *memory, size_t len, uint64_t offset);
 void bd_block_unref(bd_block *b); // NULL is accepted
 

@@ -257,8 +257,8 @@ static braid_code out_of_order(bd_sstable_iter *it, braid_status *st)
     return damaged(it->table, it->data.block->offset, "a block's keys are not those of its place", st);
 }
 
-// From the end of a data block to the first entry of the one after it, if there is one. The index's keys increase, and
-// lie between those of one block and of the next: with this, all keys of a table increase.
+// From the end of a data block to the first entry of the one after it, if there is one. The index's keys
+// increase, and lie between those of one block and of the next: with this, all keys of a table increase.
 static braid_code enter_next_block(bd_sstable_iter *it, braid_status *st)
 {
     bd_bytes separator = bd_block_iter_key(&it->index);

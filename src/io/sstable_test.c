@@ -1,4 +1,5 @@
-// Tables: bytes as TensorFlow writes them, random tables against a sorted list, damage, and what is malformed on purpose.
+// Tables: bytes as TensorFlow writes them, random tables against a sorted list, damage, and what is malformed
+// on purpose.
 #include "io/sstable.h"
 
 #include "base/alloc.h"

@@ -11,7 +11,8 @@ typedef struct bd_summary_tag {
 } bd_summary_tag;
 bd_summary_tag bd_summary_tag_of(const char *text);
 
-// Append a value under a tag to the fields of a Summary: summaries put one after the other are one summary of all.
+// Append a value under a tag to the fields of a Summary: summaries put one after the other are one summary of
+// all.
 void bd_summary_put_scalar(bd_wire_writer *out, bd_summary_tag tag, float value);
 void bd_summary_put_histogram(bd_wire_writer *out, bd_summary_tag tag, const bd_histogram *h);
 

@@ -1,9 +1,11 @@
-// Statistics of channels by plain loops. Sums are kept in double, so that the order of summation does not matter.
+// Statistics of channels by plain loops. Sums are kept in double, so that the order of summation does not
+// matter.
 #include "kernels/batch_norm.h"
 
 #include <string.h>
 
-// Runs a statement for each element `i` of channel `c`; channels that come last are the inner loop, which vectorizes.
+// Runs a statement for each element `i` of channel `c`; channels that come last are the inner loop, which
+// vectorizes.
 #define FOR_ELEMENTS(v, STATEMENT)                                                                           \
     if ((v)->inner == 1) {                                                                                   \
         for (int64_t row = 0; row < (v)->outer; row++) {                                                     \

@@ -1,4 +1,5 @@
-// Normalization of batches: statistics of the channels of float images, normalized images and their gradients.
+// Normalization of batches: statistics of the channels of float images, normalized images and their
+// gradients.
 #ifndef BD_KERNELS_BATCH_NORM_H
 #define BD_KERNELS_BATCH_NORM_H
 

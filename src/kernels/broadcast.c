@@ -7,7 +7,8 @@ static int64_t dim_at(const int64_t *dims, int rank, int from_end)
     return from_end < rank ? dims[rank - 1 - from_end] : 1;
 }
 
-// Puts a dimension of `size` elements, with these strides, before those of `b`; joins it with the first where it can.
+// Puts a dimension of `size` elements, with these strides, before those of `b`; joins it with the first where
+// it can.
 static void put_dimension(bd_broadcast *b, int64_t size, int64_t x_stride, int64_t y_stride)
 {
     if (size == 1) return;

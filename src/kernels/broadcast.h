@@ -6,8 +6,8 @@
 
 #define BD_BROADCAST_RANK_MAX 12
 
-// How to go through x and y in the order of z: neighbouring dimensions that all three go through alike are one, dimensions
-// of size 1 are gone.
+// How to go through x and y in the order of z: neighbouring dimensions that all three go through alike are
+// one, dimensions of size 1 are gone.
 typedef struct bd_broadcast {
     int rank; // at least 1
     int64_t dims[BD_BROADCAST_RANK_MAX];
@@ -17,8 +17,8 @@ typedef struct bd_broadcast {
 // False when the shapes do not fit. Ranks are at most BD_BROADCAST_RANK_MAX.
 bool bd_broadcast_init(bd_broadcast *b, const int64_t *x_dims, int x_rank, const int64_t *y_dims, int y_rank);
 
-// z[..] = fn(x[..], y[..]) over all of z. `x_size` is that of an element of x and y, `z_size` of z. z may be x (or y) where
-// that has the shape and the element size of z.
+// z[..] = fn(x[..], y[..]) over all of z. `x_size` is that of an element of x and y, `z_size` of z. z may be
+// x (or y) where that has the shape and the element size of z.
 void bd_broadcast_run(const bd_broadcast *b, bd_binary_fn fn, const void *x, const void *y, size_t x_size,
                       void *z, size_t z_size);
 

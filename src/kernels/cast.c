@@ -18,9 +18,9 @@
         }                                                                                                    \
     }
 
-// C leaves the conversion of a value out of range undefined. Here it is what TensorFlow's kernels give on x86: the lower bits of the
-// signed integer that the processor converts to, which is its least for what is beyond that, and for NaN. The limits are exact in
-// either floating type.
+// C leaves the conversion of a value out of range undefined. Here it is what TensorFlow's kernels give on
+// x86: the lower bits of the signed integer that the processor converts to, which is its least for what is
+// beyond that, and for NaN. The limits are exact in either floating type.
 #define AS_I32(F) (int32_t)(x > -0x1p31 && x < 0x1p31 ? x : (F)INT32_MIN)
 #define AS_I64(F) (int64_t)(x > -0x1p63 && x < 0x1p63 ? x : (F)INT64_MIN)
 #define AS_U64(F) (x < 0x1p63 || isnan(x) ? (uint64_t)AS_I64(F) : x < 0x1p64 ? (uint64_t)x : 0)

@@ -49,7 +49,8 @@ CONVERSIONS(f64, double, fmin, fmax, fabs)
 
 // ---- Hue ----
 
-// The six parts of the circle: which channel is the greatest, the middle and the least, and the middle one rises in even parts.
+// The six parts of the circle: which channel is the greatest, the middle and the least, and the middle one
+// rises in even parts.
 static const struct {
     int high, middle, low;
 } parts[] = {{0, 1, 2}, {1, 0, 2}, {1, 2, 0}, {2, 1, 0}, {2, 0, 1}, {0, 2, 1}};

@@ -1,4 +1,5 @@
-// Colors of pixels [red, green, blue]: to and from hue, saturation and value, and changes of hue and saturation.
+// Colors of pixels [red, green, blue]: to and from hue, saturation and value, and changes of hue and
+// saturation.
 #ifndef BD_KERNELS_COLOR_H
 #define BD_KERNELS_COLOR_H
 

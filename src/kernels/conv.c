@@ -1,11 +1,12 @@
-// Convolutions by oneDNN, in the layout of their users: only the filter is brought into an order that oneDNN likes.
+// Convolutions by oneDNN, in the layout of their users: only the filter is brought into an order that oneDNN
+// likes.
 //
-// A prepared convolution holds oneDNN's primitives and memory objects; a run points them at the tensors. In the scratch
-// memory the filter in oneDNN's order comes first, then what the primitives want.
+// A prepared convolution holds oneDNN's primitives and memory objects; a run points them at the tensors. In
+// the scratch memory the filter in oneDNN's order comes first, then what the primitives want.
 //
-// oneDNN pads the channels of its result to a whole vector register. The gradient of an input of one or three channels, an
-// image, is therefore made from a matrix product: the gradient that each element of the filter sends to each output position,
-// which is then added up where it belongs.
+// oneDNN pads the channels of its result to a whole vector register. The gradient of an input of one or three
+// channels, an image, is therefore made from a matrix product: the gradient that each element of the filter
+// sends to each output position, which is then added up where it belongs.
 #include "kernels/conv.h"
 
 #include "base/alloc.h"
@@ -130,8 +131,8 @@ static bool make_reorder(bd_conv *c, const dnnl_memory_desc_t *user, const dnnl_
     return ok;
 }
 
-// Where a filter of one element strides, oneDNN copies the positions that it meets into its scratch memory, for a filter's
-// gradient in whole registers each, also when it has asked for fewer channels' worth.
+// Where a filter of one element strides, oneDNN copies the positions that it meets into its scratch memory,
+// for a filter's gradient in whole registers each, also when it has asked for fewer channels' worth.
 static size_t scratch_beyond(const bd_conv_shape *s)
 {
     enum {

@@ -13,7 +13,8 @@ void bd_fft_roots(int64_t n, double _Complex *roots)
     }
 }
 
-// Puts each number at the place whose digits are those of its own backwards: the order in which halves of halves lie together.
+// Puts each number at the place whose digits are those of its own backwards: the order in which halves of
+// halves lie together.
 static void reverse_digits(int64_t n, double _Complex *x)
 {
     int64_t other = 0;

@@ -1,5 +1,5 @@
-// Derivatives of the incomplete gamma functions by their parameter: the terms of a series, or of a continued fraction, each
-// differentiated along with it.
+// Derivatives of the incomplete gamma functions by their parameter: the terms of a series, or of a continued
+// fraction, each differentiated along with it.
 #include "kernels/gamma_grad.h"
 
 #include "kernels/simd.h"

@@ -15,7 +15,8 @@ static bool dnnl_product(const bd_gemm_shape *s, const void *a, const void *b, v
                       s->n) == dnnl_success;
 }
 
-// Row by row of c: the rows of b, each times an element of a, are added up. Products of complex matrices are rare.
+// Row by row of c: the rows of b, each times an element of a, are added up. Products of complex matrices are
+// rare.
 #define COMPLEX_PRODUCT(NAME, T, CONJ)                                                                       \
     static void NAME(const bd_gemm_shape *s, const bd_gemm_operands *o)                                      \
     {                                                                                                        \

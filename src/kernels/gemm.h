@@ -12,8 +12,8 @@ typedef struct bd_gemm_shape {
     bool conjugate_a, conjugate_b; // of complex numbers: their conjugates are taken
 } bd_gemm_shape;
 
-// c [m, n] = a [m, k] b [k, n], row-major, all of `type` (not bool); c overlaps neither. With k = 0, c is zeros. Runs on
-// this thread alone. Any thread.
+// c [m, n] = a [m, k] b [k, n], row-major, all of `type` (not bool); c overlaps neither. With k = 0, c is
+// zeros. Runs on this thread alone. Any thread.
 void bd_gemm(bd_number type, const bd_gemm_shape *shape, const void *a, const void *b, void *c);
 
 #endif

@@ -1,7 +1,8 @@
 // Matrix products of the types that the BLAS does not have, and of float where there is none.
 //
-// B is packed in panels of NR columns; MR rows of A at a time run along a panel with MR x NR sums in registers (Goto and
-// van de Geijn 2008, without the outer two levels: these types are not where the time goes).
+// B is packed in panels of NR columns; MR rows of A at a time run along a panel with MR x NR sums in
+// registers (Goto and van de Geijn 2008, without the outer two levels: these types are not where the time
+// goes).
 #include "kernels/simd.h"
 #include "kernels/simd_loop.h"
 #include <string.h>

@@ -1,5 +1,5 @@
-// The element-wise loops and reductions of every number type: those of simd.h, and those of types that have one for all
-// instruction sets.
+// The element-wise loops and reductions of every number type: those of simd.h, and those of types that have
+// one for all instruction sets.
 #ifndef BD_KERNELS_LOOPS_H
 #define BD_KERNELS_LOOPS_H
 

@@ -1,4 +1,5 @@
-// Local response normalization (Krizhevsky et al., ImageNet Classification with Deep Convolutional Neural Networks, 2012).
+// Local response normalization (Krizhevsky et al., ImageNet Classification with Deep Convolutional Neural
+// Networks, 2012).
 #ifndef BD_KERNELS_LRN_H
 #define BD_KERNELS_LRN_H
 

@@ -1,8 +1,8 @@
 // Elementary functions of float that loops over them vectorize: no calls, no branches, no tables.
 //
-// Errors are below 2 units in the last place over the whole range (simd_test.c); infinities, nan and denormal arguments
-// are handled. The reductions and the coefficients for exp are those of Cephes (S. L. Moshier), for log those of
-// FDLIBM (Sun Microsystems), both published.
+// Errors are below 2 units in the last place over the whole range (simd_test.c); infinities, nan and denormal
+// arguments are handled. The reductions and the coefficients for exp are those of Cephes (S. L. Moshier), for
+// log those of FDLIBM (Sun Microsystems), both published.
 #ifndef BD_KERNELS_MATH_SIMD_H
 #define BD_KERNELS_MATH_SIMD_H
 

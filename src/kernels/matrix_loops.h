@@ -1,5 +1,5 @@
-// The algorithms of matrix.h for one type of number, which the file that includes this has defined: NUMBER, NAME(x) for the functions'
-// names, SIZE_OF(x) for the absolute value, CONJUGATE(x) and REAL(x).
+// The algorithms of matrix.h for one type of number, which the file that includes this has defined: NUMBER,
+// NAME(x) for the functions' names, SIZE_OF(x) for the absolute value, CONJUGATE(x) and REAL(x).
 
 static int NAME(lu)(NUMBER *a, int64_t *perm, int64_t n)
 {
@@ -110,8 +110,8 @@ static void NAME(add_row)(NUMBER *y, NUMBER factor, const NUMBER *x, int64_t cou
         y[j] += factor * x[j];
 }
 
-// B -= factor v (v^H B) for rows [k, m) of B [m, n], columns from `from` on; v is 1 and then column k of `a` below the diagonal. `row` is
-// memory for n numbers.
+// B -= factor v (v^H B) for rows [k, m) of B [m, n], columns from `from` on; v is 1 and then column k of `a`
+// below the diagonal. `row` is memory for n numbers.
 static void NAME(reflect)(const NUMBER *a, int64_t stride, int64_t m, int64_t k, NUMBER factor, NUMBER *b,
                           int64_t n, int64_t from, NUMBER *row)
 {

@@ -9,8 +9,9 @@ typedef enum bd_number {
     BD_F64,
     BD_I32,
     BD_I64,
-    BD_B8,                // bool: one byte, 0 or 1
-    BD_SIMD_NUMBER_COUNT, // loops over the types above are compiled per instruction set (simd.h), others once (loops.h)
+    BD_B8, // bool: one byte, 0 or 1
+    // loops over the types above are compiled per instruction set (simd.h), others once (loops.h)
+    BD_SIMD_NUMBER_COUNT,
     BD_C64 = BD_SIMD_NUMBER_COUNT, // complex: two floats
     BD_C128,                       // two doubles
     BD_NUMBER_COUNT

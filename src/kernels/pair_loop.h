@@ -1,4 +1,5 @@
-// Loops of element-wise functions that are compiled once, beside those that simd.h has for each instruction set.
+// Loops of element-wise functions that are compiled once, beside those that simd.h has for each instruction
+// set.
 #ifndef BD_KERNELS_PAIR_LOOP_H
 #define BD_KERNELS_PAIR_LOOP_H
 

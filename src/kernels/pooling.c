@@ -1,8 +1,8 @@
 // Pooling by oneDNN.
 //
-// The gradient of the greatest element wants to know where it was. TensorFlow's op is not told, so the forward pass runs once
-// more, into scratch memory, and writes that down. In the scratch memory lie: where the greatest elements were, their values,
-// what oneDNN wants besides.
+// The gradient of the greatest element wants to know where it was. TensorFlow's op is not told, so the
+// forward pass runs once more, into scratch memory, and writes that down. In the scratch memory lie: where
+// the greatest elements were, their values, what oneDNN wants besides.
 #include "kernels/pooling.h"
 
 #include "base/alloc.h"

@@ -1,5 +1,5 @@
-// Pooling: the greatest or the mean element of windows that slide over images, and the gradients. Float by oneDNN, all
-// number types by plain loops.
+// Pooling: the greatest or the mean element of windows that slide over images, and the gradients. Float by
+// oneDNN, all number types by plain loops.
 #ifndef BD_KERNELS_POOLING_H
 #define BD_KERNELS_POOLING_H
 
@@ -10,13 +10,15 @@
 
 typedef enum bd_pooling_kind {
     BD_POOLING_MAX, // y from x
-    BD_POOLING_MAX_GRAD, // dx from x and dy: the gradient goes to the first of the greatest elements of a window, row by row
+    // dx from x and dy: the gradient goes to the first of the greatest elements of a window, row by row
+    BD_POOLING_MAX_GRAD,
     BD_POOLING_MAX_PICK, // dy from x and dx: from where that element was; by plain loops only
     BD_POOLING_MEAN,     // y from x: of the elements of the window that lie on the image
     BD_POOLING_MEAN_GRAD // dx from dy
 } bd_pooling_kind;
 
-// Pairs are height, width. Every window reaches into the image. All are 64 bits wide, so that shapes can be compared as memory.
+// Pairs are height, width. Every window reaches into the image. All are 64 bits wide, so that shapes can be
+// compared as memory.
 typedef struct bd_pooling_shape {
     int64_t batch, channels;
     int64_t in[2], out[2], window[2], stride[2], pad_before[2], pad_after[2];
@@ -29,7 +31,8 @@ typedef struct bd_pooling_data {
     void *y, *dy; // outputs
 } bd_pooling_data;
 
-// Pooling of float images prepared for one kind and shape, which runs over bd_pooling_data: as for convolutions, see conv.h.
+// Pooling of float images prepared for one kind and shape, which runs over bd_pooling_data: as for
+// convolutions, see conv.h.
 bd_client_graph *bd_pooling_take(bd_prepared_cache *cache, bd_pooling_kind kind,
                                  const bd_pooling_shape *shape);
 

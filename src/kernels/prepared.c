@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-// Shapes change with the size of the batch: training, the rest of an epoch, evaluation. Each may be in use by two steps.
+// Shapes change with the size of the batch: training, the rest of an epoch, evaluation. Each may be in use by
+// two steps.
 #define IDLE_MAX 8
 
 void bd_prepared_cache_init(bd_prepared_cache *c)

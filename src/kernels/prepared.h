@@ -1,7 +1,7 @@
 // What is prepared for one shape and worth keeping: oneDNN's primitives and memory objects.
 //
-// A run takes an object of its shape out of its kernel's cache, or makes one, and gives it back; so steps that run at the same
-// time do not share one, and in the steady state none is made.
+// A run takes an object of its shape out of its kernel's cache, or makes one, and gives it back; so steps
+// that run at the same time do not share one, and in the steady state none is made.
 #ifndef BD_KERNELS_PREPARED_H
 #define BD_KERNELS_PREPARED_H
 
@@ -16,7 +16,8 @@ typedef struct bd_client_graph {
     const void *shape; // within the object
     size_t shape_size;
     size_t scratch_size; // bytes that a run needs besides, aligned to 64; they need not be kept between runs
-    // Runs it over `data`, of the kind of object, on this thread alone, on one thread at a time. False when oneDNN fails.
+    // Runs it over `data`, of the kind of object, on this thread alone, on one thread at a time. False when
+    // oneDNN fails.
     bool (*run)(struct bd_client_graph *p, const void *data, void *scratch);
 } bd_client_graph;
 

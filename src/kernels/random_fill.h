@@ -1,7 +1,8 @@
-// Filling memory with random numbers of a distribution, element for element those of TensorFlow's Philox streams.
+// Filling memory with random numbers of a distribution, element for element those of TensorFlow's Philox
+// streams.
 //
-// Elements come in groups: a group is what one draw of the distribution gives, and where it starts in the stream depends
-// on its number alone, so any division of the groups among threads gives the same numbers.
+// Elements come in groups: a group is what one draw of the distribution gives, and where it starts in the
+// stream depends on its number alone, so any division of the groups among threads gives the same numbers.
 #ifndef BD_KERNELS_RANDOM_FILL_H
 #define BD_KERNELS_RANDOM_FILL_H
 

@@ -4,7 +4,8 @@
 
 // Draws in a row that may be rejected.
 #define REJECTED_MAX 1000
-// A bound that far out on one side leaves half of all normal numbers at least. Found by measurement, by TensorFlow's authors.
+// A bound that far out on one side leaves half of all normal numbers at least. Found by measurement, by
+// TensorFlow's authors.
 #define DEVIATIONS_FOR_NORMAL 1.3
 
 // Four floats, or two doubles, of a step of the stream.

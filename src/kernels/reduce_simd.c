@@ -1,8 +1,9 @@
 // Reductions of the middle dimension of x [outer, count, inner].
 //
-// Along contiguous memory (inner = 1) WIDE partial results run side by side; across rows a tile of columns collects ROWS
-// rows. Longer ones are halved and the halves' results joined, so a float sum's error grows with BLOCK / WIDE (ROWS) and
-// the logarithm of the count, not with the count; and each loop is one the compiler vectorizes.
+// Along contiguous memory (inner = 1) WIDE partial results run side by side; across rows a tile of columns
+// collects ROWS rows. Longer ones are halved and the halves' results joined, so a float sum's error grows
+// with BLOCK / WIDE (ROWS) and the logarithm of the count, not with the count; and each loop is one the
+// compiler vectorizes.
 #include "kernels/simd.h"
 #include "kernels/simd_loop.h"
 #include <math.h>
@@ -15,7 +16,8 @@
 #define TILE 256   // columns of a tile: at most 2 KB, in the first cache
 #define NARROW 32  // rows shorter than this are taken several at a time
 
-// One reduction: START is its result over nothing, TAKE takes element x into a, JOIN joins partial results a and b.
+// One reduction: START is its result over nothing, TAKE takes element x into a, JOIN joins partial results a
+// and b.
 #define REDUCE(NAME, T, START, TAKE, JOIN)                                                                   \
     /* Takes `rows` rows of `width` columns, `stride` apart, into tile. */                                   \
     static inline __attribute__((always_inline)) void tile_##NAME(const T *xs, int64_t rows, int64_t width,  \

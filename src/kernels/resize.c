@@ -45,7 +45,8 @@ static bd_resize_tap bilinear_tap(const bd_resize_axis *a, int64_t i)
 // Weights are taken at this many places between two pixels.
 #define CUBIC_STEPS 1024
 
-// The cubic convolution kernel (Keys 1981) at a distance of `step` steps from the pixel, and of one pixel more.
+// The cubic convolution kernel (Keys 1981) at a distance of `step` steps from the pixel, and of one pixel
+// more.
 static void cubic_weights(double a, int64_t step, float *near, float *far)
 {
     float x = (float)((double)step / CUBIC_STEPS);
@@ -67,7 +68,8 @@ static void renormalize(bd_resize_tap *t, int64_t first)
         t->weight[k] *= 1.0f / sum;
 }
 
-// With centers of pixels at their half the kernel is Keys' own; without, that of older versions, which repeats the border.
+// With centers of pixels at their half the kernel is Keys' own; without, that of older versions, which
+// repeats the border.
 static bd_resize_tap bicubic_tap(const bd_resize_axis *a, int64_t i)
 {
     float at = place(a, i);

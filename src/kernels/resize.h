@@ -1,6 +1,7 @@
 // Resizing images: [batch, height, width, channels] of float, by the rules of TensorFlow's ops.
 //
-// Where an output pixel takes its value from is worked out for each axis first, then rows of output are made one by one.
+// Where an output pixel takes its value from is worked out for each axis first, then rows of output are made
+// one by one.
 #ifndef BD_KERNELS_RESIZE_H
 #define BD_KERNELS_RESIZE_H
 
@@ -44,7 +45,8 @@ void bd_resize_bicubic_rows(const bd_resize *r, const float *x, float *y, int64_
 // The mean of what of the input lies under an output pixel.
 void bd_resize_area_rows(const bd_resize *r, const float *x, float *y, int64_t from, int64_t to);
 
-// Adds to the gradient `dx` of one image, in double or float, what one image's gradient `dy` gives; for a method of weights `count`.
+// Adds to the gradient `dx` of one image, in double or float, what one image's gradient `dy` gives; for a
+// method of weights `count`.
 void bd_resize_grad_f32(const bd_resize *r, int count, const float *dy, float *dx);
 void bd_resize_grad_f64(const bd_resize *r, int count, const float *dy, double *dx);
 

@@ -1,7 +1,7 @@
 // Softmax and cross entropy of rows.
 //
-// Rows are often short (10 classes), so the exponentials are taken over a block of rows at once: first every row minus
-// its maximum goes to the output, then one loop over all of them takes exp, then come the sums.
+// Rows are often short (10 classes), so the exponentials are taken over a block of rows at once: first every
+// row minus its maximum goes to the output, then one loop over all of them takes exp, then come the sums.
 #include "kernels/math_simd.h"
 #include "kernels/simd.h"
 #include "kernels/simd_loop.h"

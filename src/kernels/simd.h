@@ -1,8 +1,9 @@
 // The table of numeric loops for this machine's instruction set.
 //
-// Each file NAME_simd.c is compiled once per instruction set; a variant is a set of constant tables, and bd_kernels
-// gives the best one that this CPU can run. All loops take plain pointers, row-major; a result may lie exactly over an
-// operand of the same element size, and may not overlap one otherwise. They neither allocate nor fail.
+// Each file NAME_simd.c is compiled once per instruction set; a variant is a set of constant tables, and
+// bd_kernels gives the best one that this CPU can run. All loops take plain pointers, row-major; a result may
+// lie exactly over an operand of the same element size, and may not overlap one otherwise. They neither
+// allocate nor fail.
 #ifndef BD_KERNELS_SIMD_H
 #define BD_KERNELS_SIMD_H
 
@@ -77,8 +78,8 @@ typedef enum bd_binary_op {
     BD_MIN,
     BD_POW, // of integers: y is not negative
     BD_SQUARED_DIFFERENCE,
-    // Gradients: y is the gradient that arrives, x the function's value (of RELU, RELU6, SOFTPLUS and SOFTSIGN: y and x swapped, as
-    // in the ops, and x is the argument)
+    // Gradients: y is the gradient that arrives, x the function's value (of RELU, RELU6, SOFTPLUS and
+    // SOFTSIGN: y and x swapped, as in the ops, and x is the argument)
     BD_TANH_GRAD,
     BD_SIGMOID_GRAD,
     BD_SQRT_GRAD,
@@ -123,7 +124,8 @@ typedef void (*bd_binary_fn)(const void *x, const void *y, void *z, int64_t n, b
 // ---- y[i,k] = f over j of x[i,j,k] ----
 
 typedef enum bd_reduce_op {
-    BD_REDUCE_SUM, // of floating point: in blocks, so that the error grows with the logarithm of `count` or better
+    // of floating point: in blocks, so that the error grows with the logarithm of `count` or better
+    BD_REDUCE_SUM,
     BD_REDUCE_SUM_SQUARES,
     BD_REDUCE_PROD,
     BD_REDUCE_MAX, // over nothing: the least value
@@ -147,7 +149,8 @@ typedef struct bd_row_fns {
     // y = softmax(x), or its logarithm, of each row of x [rows, cols]; y may be x.
     void (*softmax)(const void *x, void *y, int64_t rows, int64_t cols);
     void (*log_softmax)(const void *x, void *y, int64_t rows, int64_t cols);
-    // loss [rows] = -sum labels * log_softmax(x); backprop [rows, cols] = softmax(x) - labels, which may be x.
+    // loss [rows] = -sum labels * log_softmax(x); backprop [rows, cols] = softmax(x) - labels, which may be
+    // x.
     void (*cross_entropy)(const void *x, const void *labels, void *loss, void *backprop, int64_t rows,
                           int64_t cols);
     // The same with the number of the right column in place of a row of labels; each is in [0, cols).
@@ -155,7 +158,8 @@ typedef struct bd_row_fns {
                                  int64_t rows, int64_t cols);
 } bd_row_fns;
 
-// ---- Updates of variables in one pass over memory, for float and double; they may race (see training_simd.c) ----
+// ---- Updates of variables in one pass over memory, for float and double; they may race (see
+// training_simd.c) ----
 
 typedef struct bd_adam {
     double lr, beta1, beta2, epsilon, beta1_power, beta2_power;

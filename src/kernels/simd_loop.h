@@ -7,8 +7,8 @@
 // The name of this variant: bd_unary_table_avx2.
 #define BD_SIMD_NAME(name) BD_CAT(name, BD_SIMD_SUFFIX)
 
-// Before a loop: no turn reads what another turn writes, so it is vectorized without asking where the pointers point
-// (a result over its operand must not fall back to the scalar loop).
+// Before a loop: no turn reads what another turn writes, so it is vectorized without asking where the
+// pointers point (a result over its operand must not fall back to the scalar loop).
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wpass-failed" // a loop with calls stays scalar: no mistake
 #define BD_VECTORIZE _Pragma("clang loop vectorize(assume_safety)")

@@ -1,4 +1,5 @@
-// Special functions, each by the series, continued fraction or asymptotic expansion that converges where it is asked for.
+// Special functions, each by the series, continued fraction or asymptotic expansion that converges where it
+// is asked for.
 //
 // Formulas are numbered as in the NIST Digital Library of Mathematical Functions (https://dlmf.nist.gov).
 #include "kernels/special.h"
@@ -9,7 +10,8 @@
 
 // Below this a further term changes nothing.
 #define SMALL (DBL_EPSILON / 8)
-// No series here needs as many terms where it is used; an end for arguments that are not numbers one would ask for.
+// No series here needs as many terms where it is used; an end for arguments that are not numbers one would
+// ask for.
 #define TERMS_MAX 20000
 
 // The logarithm of |Gamma(x)|, without the sign that lgamma leaves in a variable that all threads share.
@@ -21,7 +23,8 @@ static double log_gamma(double x)
 
 // ---- The incomplete gamma functions ----
 
-// A number and its derivative by a, for IgammaGradA: sums, products and quotients of such pairs go on together.
+// A number and its derivative by a, for IgammaGradA: sums, products and quotients of such pairs go on
+// together.
 typedef struct dual {
     double value, slope;
 } dual;
@@ -226,7 +229,8 @@ double bd_polygamma(double n, double x)
 
 // ---- Bessel functions ----
 
-// I_v(x) e^-x for x from here on by 10.40.1, before by the power series 10.25.2, all of whose terms are positive.
+// I_v(x) e^-x for x from here on by 10.40.1, before by the power series 10.25.2, all of whose terms are
+// positive.
 #define ASYMPTOTIC_FROM 30
 
 static double bessel_ive(int v, double x)

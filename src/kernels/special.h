@@ -1,9 +1,10 @@
-// Special functions of double arguments: incomplete gamma and beta functions, zeta, polygamma, Bessel functions, integrals.
+// Special functions of double arguments: incomplete gamma and beta functions, zeta, polygamma, Bessel
+// functions, integrals.
 #ifndef BD_KERNELS_SPECIAL_H
 #define BD_KERNELS_SPECIAL_H
 
-// The regularized incomplete gamma functions P(a, x) and Q(a, x) = 1 - P(a, x), for a > 0 and x >= 0, else NaN; and the derivative of P
-// by a.
+// The regularized incomplete gamma functions P(a, x) and Q(a, x) = 1 - P(a, x), for a > 0 and x >= 0, else
+// NaN; and the derivative of P by a.
 double bd_igamma(double a, double x);
 double bd_igammac(double a, double x);
 double bd_igamma_grad_a(double a, double x);
@@ -11,8 +12,8 @@ double bd_igamma_grad_a(double a, double x);
 // The regularized incomplete beta function I_x(a, b), for a, b > 0 and x in [0, 1], else NaN.
 double bd_betainc(double a, double b, double x);
 
-// Hurwitz' zeta function: the sum over k >= 0 of (k + q)^-x. NaN for x < 1, and where a term is complex; infinite for x = 1 and where
-// a term is.
+// Hurwitz' zeta function: the sum over k >= 0 of (k + q)^-x. NaN for x < 1, and where a term is complex;
+// infinite for x = 1 and where a term is.
 double bd_zeta(double x, double q);
 
 // Digamma, and its n-th derivative: NaN unless n is an integer not below 0.
@@ -26,7 +27,8 @@ double bd_bessel_i1e(double x);
 double bd_bessel_k0e(double x);
 double bd_bessel_k1e(double x);
 
-// The inverse of the error function, for x in [-1, 1], and the quantile of the standard normal distribution, for p in [0, 1]; else NaN.
+// The inverse of the error function, for x in [-1, 1], and the quantile of the standard normal distribution,
+// for p in [0, 1]; else NaN.
 double bd_erfinv(double x);
 double bd_ndtri(double p);
 

@@ -1,5 +1,6 @@
-// Special functions that are integrals without a closed form, and inverses of such: by series, continued fractions and sums that
-// converge fast. Equations are those of the NIST Digital Library of Mathematical Functions (dlmf.nist.gov).
+// Special functions that are integrals without a closed form, and inverses of such: by series, continued
+// fractions and sums that converge fast. Equations are those of the NIST Digital Library of Mathematical
+// Functions (dlmf.nist.gov).
 #include "kernels/special.h"
 
 #include <complex.h>
@@ -11,8 +12,8 @@
 
 // ---- Inverse error function ----
 
-// y >= 0 of which erfc is q, for q in (0, 1]: a start that is right to three digits (26.2.23 of Abramowitz and Stegun), then
-// Halley's steps, each of which makes three times as many digits right.
+// y >= 0 of which erfc is q, for q in (0, 1]: a start that is right to three digits (26.2.23 of Abramowitz
+// and Stegun), then Halley's steps, each of which makes three times as many digits right.
 static double inverse_erfc(double q)
 {
     double t = sqrt(-2 * log(q / 2));
@@ -47,8 +48,8 @@ double bd_ndtri(double p)
 
 // ---- Dawson's integral ----
 
-// Rybicki's sum over odd n of e^-(x - nh)^2 / n, over the n whose terms count (Dawson's Integral and the Sampling Theorem, Computers
-// in Physics 3, 1989).
+// Rybicki's sum over odd n of e^-(x - nh)^2 / n, over the n whose terms count (Dawson's Integral and the
+// Sampling Theorem, Computers in Physics 3, 1989).
 static double dawson_sum(double x)
 {
     const double h = 0.2;
@@ -163,7 +164,8 @@ double bd_spence(double x)
 
 // ---- Bessel functions ----
 
-// K_v(x) e^x: the integral 10.32.9 by the trapezoidal rule, whose error falls exponentially with the inverse step.
+// K_v(x) e^x: the integral 10.32.9 by the trapezoidal rule, whose error falls exponentially with the inverse
+// step.
 static double bessel_kve(int v, double x)
 {
     if (!(x > 0)) return x == 0 ? (double)INFINITY : NAN;

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-// Drops dimensions of one element and joins neighbours that both memories pass through without a jump. False when
-// there is nothing to visit.
+// Drops dimensions of one element and joins neighbours that both memories pass through without a jump. False
+// when there is nothing to visit.
 static bool simplify(const bd_strided *in, bd_strided *out)
 {
     out->rank = 0;
@@ -86,11 +86,13 @@ static void copy_run(void *arg, int64_t to_at, int64_t to_stride, int64_t from_a
     }
 }
 
-// Side of the square tiles in which a transposing copy goes: two of them of 4-byte elements fit the first cache.
+// Side of the square tiles in which a transposing copy goes: two of them of 4-byte elements fit the first
+// cache.
 #define TILE 32
 
-// When one memory is dense along the last dimension and the other along another one, a plain walk touches a new cache
-// line for each element: then those two dimensions are cut into tiles. False when the block is not of that kind.
+// When one memory is dense along the last dimension and the other along another one, a plain walk touches a
+// new cache line for each element: then those two dimensions are cut into tiles. False when the block is not
+// of that kind.
 static bool copy_tiled(plain_copy *c, const bd_strided *b)
 {
     int inner = b->rank - 1, other = -1;

@@ -8,8 +8,8 @@
 // Twice a tensor's: a tiled copy has two for each dimension.
 #define BD_STRIDED_RANK_MAX 24
 
-// A block of dims[0] x ... x dims[rank - 1] elements and how to go through two memories; strides count elements and may
-// be 0 or negative.
+// A block of dims[0] x ... x dims[rank - 1] elements and how to go through two memories; strides count
+// elements and may be 0 or negative.
 typedef struct bd_strided {
     int rank; // 0: one element
     int64_t dims[BD_STRIDED_RANK_MAX];
@@ -23,7 +23,8 @@ typedef void (*bd_strided_run_fn)(void *arg, int64_t to_at, int64_t to_stride, i
 // Visits every element of the block once, in runs as long as the layouts allow.
 void bd_strided_walk(const bd_strided *block, bd_strided_run_fn run, void *arg);
 
-// Copies plain elements of `size` bytes; the memories do not overlap. Both pointers are those of element 0 of the block.
+// Copies plain elements of `size` bytes; the memories do not overlap. Both pointers are those of element 0 of
+// the block.
 void bd_strided_copy(void *to, const void *from, size_t size, const bd_strided *block);
 
 #endif

@@ -1,6 +1,7 @@
 // Optimizers' updates of variables, each in one pass over memory.
 //
-// They are Hogwild's: see base/hogwild.h. All constants are rounded to the variable's type first, as TensorFlow's scalars are.
+// They are Hogwild's: see base/hogwild.h. All constants are rounded to the variable's type first, as
+// TensorFlow's scalars are.
 #include "base/hogwild.h"
 #include "kernels/simd.h"
 #include "kernels/simd_loop.h"

@@ -24,7 +24,8 @@
     LOOP(NAME##_i32, int32_t, int32_t, I32)                                                                  \
     LOOP(NAME##_i64, int64_t, int64_t, I64)
 
-// The derivative of log gamma (Abramowitz and Stegun 1964): 6.3.7 below one half, 6.3.5 up to 8, then the series 6.3.18.
+// The derivative of log gamma (Abramowitz and Stegun 1964): 6.3.7 below one half, 6.3.5 up to 8, then the
+// series 6.3.18.
 static double digamma(double x)
 {
     const double pi = 3.14159265358979323846;

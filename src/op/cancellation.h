@@ -1,7 +1,7 @@
 // Cancellation tokens: how a wait learns that nobody wants its result any more.
 //
-// Tokens form a tree: a step's is the child of its session's; cancelling a parent cancels its children. A token is
-// cancelled at most once, with the status that says why.
+// Tokens form a tree: a step's is the child of its session's; cancelling a parent cancels its children. A
+// token is cancelled at most once, with the status that says why.
 #ifndef BD_OP_CANCELLATION_H
 #define BD_OP_CANCELLATION_H
 
@@ -10,7 +10,8 @@
 
 typedef struct bd_cancellation bd_cancellation;
 
-// A token with count 1; a child is cancelled with its parent (NULL: none), at once if that is cancelled already.
+// A token with count 1; a child is cancelled with its parent (NULL: none), at once if that is cancelled
+// already.
 bd_cancellation *bd_cancellation_new(bd_cancellation *parent);
 bd_cancellation *bd_cancellation_ref(bd_cancellation *c);
 void bd_cancellation_unref(bd_cancellation *c);
@@ -31,10 +32,11 @@ typedef struct bd_cancel_hook {
     int state;                           // of the token
 } bd_cancel_hook;
 
-// Registers `hook` (fn set): fn runs once when the token is cancelled. False when it is cancelled already: fn is not and will not be called.
+// Registers `hook` (fn set): fn runs once when the token is cancelled. False when it is cancelled already: fn
+// is not and will not be called.
 bool bd_cancellation_add(bd_cancellation *c, bd_cancel_hook *hook);
-// Takes it back. True: fn has not run and never will. False: it has run; if it is running on another thread, this waits
-// until it is over (so never call it with a lock held that fn takes; fn must not block).
+// Takes it back. True: fn has not run and never will. False: it has run; if it is running on another thread,
+// this waits until it is over (so never call it with a lock held that fn takes; fn must not block).
 bool bd_cancellation_remove(bd_cancellation *c, bd_cancel_hook *hook);
 
 #endif

@@ -1,6 +1,7 @@
 // Collectives: how nodes on several devices, perhaps of several tasks, find the others of their group.
 //
-// What they tell each other travels through the step's rendezvous, under keys that each member can make (bd_collective_key).
+// What they tell each other travels through the step's rendezvous, under keys that each member can make
+// (bd_collective_key).
 #ifndef BD_OP_COLLECTIVE_H
 #define BD_OP_COLLECTIVE_H
 
@@ -38,17 +39,17 @@ typedef void (*bd_collective_fn)(void *arg, const bd_collective_group *group, co
 
 typedef struct bd_collectives bd_collectives;
 struct bd_collectives {
-    // Calls back once, when all members of the group have come, for a broadcast the source among them. What `join` points to is valid
-    // until `join` returns; its incarnation is filled in. `leader` is the task that knows the groups (NULL: this process).
-    // Internal when members disagree. Cancelling ends it with why.
+    // Calls back once, when all members of the group have come, for a broadcast the source among them. What
+    // `join` points to is valid until `join` returns; its incarnation is filled in. `leader` is the task that
+    // knows the groups (NULL: this process). Internal when members disagree. Cancelling ends it with why.
     void (*join)(bd_collectives *c, const bd_collective_join *join, const char *leader,
                  bd_cancellation *cancellation, bd_collective_fn fn, void *arg);
     // Members of the group could not be reached: what is remembered of it is asked for again.
     void (*forget)(bd_collectives *c, int32_t group_key);
 };
 
-// The key under which member `from` sends to member `to` (new memory; key.text is to be freed). Its tensor is always asked for by who
-// receives it.
+// The key under which member `from` sends to member `to` (new memory; key.text is to be freed). Its tensor is
+// always asked for by who receives it.
 bd_rendezvous_key bd_collective_key(const bd_collective_group *group, int from, int to, const char *edge);
 
 #endif

@@ -1,18 +1,20 @@
-// Calling functions of a graph's library: what kernels see. The runtime implements it (runtime/function_runtime.h).
+// Calling functions of a graph's library: what kernels see. The runtime implements it
+// (runtime/function_runtime.h).
 //
-// A step has an environment of functions (bd_step.functions): the library of the graph and the device that the caller is on.
-// A kernel names a function by a bd_func_ref, made once from an attr; finds the callee, which is compiled at the first time; and
-// calls it. A call holds no thread: it ends with a callback.
+// A step has an environment of functions (bd_step.functions): the library of the graph and the device that
+// the caller is on. A kernel names a function by a bd_func_ref, made once from an attr; finds the callee,
+// which is compiled at the first time; and calls it. A call holds no thread: it ends with a callback.
 //
-// What calls functions when its step is over (the iterator of a data set) keeps a reference to the environment, and calls without a
-// step. Values that the function captured are arguments like others.
+// What calls functions when its step is over (the iterator of a data set) keeps a reference to the
+// environment, and calls without a step. Values that the function captured are arguments like others.
 #ifndef BD_OP_FUNCTION_H
 #define BD_OP_FUNCTION_H
 
 #include "graph/graph.h"
 #include "op/step.h"
 
-// A chain of functions that call each other may be so long: unbounded recursion ends in an error, not in all memory taken.
+// A chain of functions that call each other may be so long: unbounded recursion ends in an error, not in all
+// memory taken.
 #define BD_CALL_DEPTH_MAX 1000
 
 // ---- Which function ----
@@ -24,8 +26,8 @@ typedef struct bd_func_ref {
     char *memory;     // owned
 } bd_func_ref;
 
-// Of attr `attr` of type func, or of item `index` of a list(func) (-1: not a list); or of a node whose op is a function.
-// InvalidArgument for a malformed one. The ref is the caller's (bd_func_ref_fini).
+// Of attr `attr` of type func, or of item `index` of a list(func) (-1: not a list); or of a node whose op is
+// a function. InvalidArgument for a malformed one. The ref is the caller's (bd_func_ref_fini).
 braid_code bd_func_ref_read(const braid_op *node, const char *attr, int index, bd_func_ref *out,
                             braid_status *st);
 void bd_func_ref_of_node(const braid_op *node, bd_func_ref *out);
@@ -48,15 +50,18 @@ typedef struct bd_callee {
 
 typedef struct bd_function_runtime bd_function_runtime;
 
-// Called exactly once, on any thread, with no lock held; perhaps before bd_function_call returns. `rets` [ret_count] are borrowed for the call
-// (take them with bd_tensor_move); none on an error. The error names the node of the body that failed, and not the caller.
+// Called exactly once, on any thread, with no lock held; perhaps before bd_function_call returns. `rets`
+// [ret_count] are borrowed for the call (take them with bd_tensor_move); none on an error. The error names
+// the node of the body that failed, and not the caller.
 typedef void (*bd_function_done_fn)(void *arg, braid_tensor *rets, int ret_count, const braid_status *st);
 
 typedef struct bd_invocation {
     const braid_tensor *args; // borrowed until bd_function_call returns
     int arg_count;
     bd_step *
-        step; // of the caller, valid until the call has ended: the function's step shares its id, container, rendezvous
+        // of the caller, valid until the call has ended: the function's step shares its id, container,
+        // rendezvous
+        step;
     // and statistics, and is cancelled with it. NULL: a step of its own
     bd_cancellation *cancellation; // without `step`: cancels the call; NULL: nothing does
     bd_function_done_fn done;
@@ -91,20 +96,21 @@ static inline void bd_function_runtime_unref(bd_function_runtime *fs)
     if (fs && atomic_fetch_sub_explicit(fs->refs, 1, memory_order_acq_rel) == 1) fs->ops->destroy(fs);
 }
 
-// The callee for `f`; it is compiled on this thread the first time. `fs` may be NULL (a step without functions): NotFound
-// "Function NAME is not defined.", as for a function that the library does not have. Else the errors of bd_function_instantiate and of
-// compiling. Any thread.
+// The callee for `f`; it is compiled on this thread the first time. `fs` may be NULL (a step without
+// functions): NotFound "Function NAME is not defined.", as for a function that the library does not have.
+// Else the errors of bd_function_instantiate and of compiling. Any thread.
 braid_code bd_function_find(bd_function_runtime *fs, const bd_func_ref *f, bd_callee_kind kind,
                             const bd_callee **out, braid_status *st);
 // The same on another device of this task; InvalidArgument when it is of another task.
 braid_code bd_function_find_on(bd_function_runtime *fs, const bd_func_ref *f, bd_callee_kind kind,
                                const char *device, const bd_callee **out, braid_status *st);
 
-// Calls it: see bd_invocation. The environment and the arguments are held until the end. InvalidArgument when the arguments are not what
-// the function takes; ResourceExhausted beyond BD_CALL_DEPTH_MAX.
+// Calls it: see bd_invocation. The environment and the arguments are held until the end. InvalidArgument when
+// the arguments are not what the function takes; ResourceExhausted beyond BD_CALL_DEPTH_MAX.
 void bd_function_call(bd_function_runtime *fs, const bd_callee *f, const bd_invocation *call);
 
-// From a kernel: finds `f` in the step's environment and calls it with the step. `done` gets the error of finding, too.
+// From a kernel: finds `f` in the step's environment and calls it with the step. `done` gets the error of
+// finding, too.
 void bd_step_call(bd_step *step, const bd_func_ref *f, bd_callee_kind kind, const braid_tensor *args,
                   int arg_count, bd_function_done_fn done, void *arg);
 

@@ -1,8 +1,9 @@
 // Work that blocks on the disk.
 //
-// An execution waits for its turn, then it is taken by a thread, or dropped by its step's cancellation: whichever comes
-// first, by one exchange of `state`. The record is freed by the thread that finds it in the pool's queue, in both cases, after
-// the step's hook is taken back; it holds a reference to the token, since a dropped execution's step may be over by then.
+// An execution waits for its turn, then it is taken by a thread, or dropped by its step's cancellation:
+// whichever comes first, by one exchange of `state`. The record is freed by the thread that finds it in the
+// pool's queue, in both cases, after the step's hook is taken back; it holds a reference to the token, since
+// a dropped execution's step may be over by then.
 #include "op/io_pool.h"
 
 #include "base/alloc.h"
@@ -61,7 +62,8 @@ bd_io_pool *bd_io_pool_ref(bd_io_pool *b)
     return b;
 }
 
-// The owner's reference lasts until no thread runs any more, so that the last one never goes on a thread of the pool.
+// The owner's reference lasts until no thread runs any more, so that the last one never goes on a thread of
+// the pool.
 void bd_io_pool_unref(bd_io_pool *b)
 {
     if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1) return;

@@ -1,8 +1,9 @@
 // What a kernel is and what it sees while it runs.
 //
-// A kernel is bound to its node when a plan is compiled (`create` reads the attributes, once) and is then run at every
-// step: `run` computes and returns; `start` begins something that waits (a receive, a dequeue), holds no thread, and
-// ends with bd_op_done, exactly once, perhaps on another thread, perhaps before `start` returns.
+// A kernel is bound to its node when a plan is compiled (`create` reads the attributes, once) and is then run
+// at every step: `run` computes and returns; `start` begins something that waits (a receive, a dequeue),
+// holds no thread, and ends with bd_op_done, exactly once, perhaps on another thread, perhaps before `start`
+// returns.
 #ifndef BD_OP_KERNEL_H
 #define BD_OP_KERNEL_H
 
@@ -14,10 +15,12 @@ typedef struct bd_op_ctx bd_op_ctx;
 
 enum {
     BD_KERNEL_EXPENSIVE = 1, // worth a hand-over to another thread; others run where they became ready
-    // Serves narrow types too, as those that they widen to: float for half and bfloat16, int32 for integers of 8 and 16 bits
-    // (op/kernel_widen.h). For kernels with `run` that take and give values, and whose results in the wider type are right.
+    // Serves narrow types too, as those that they widen to: float for half and bfloat16, int32 for integers
+    // of 8 and 16 bits (op/kernel_widen.h). For kernels with `run` that take and give values, and whose
+    // results in the wider type are right.
     BD_KERNEL_WIDENS = 2,
-    // And finite results beyond the narrow type's range become its ends: for kernels that give ends of theirs.
+    // And finite results beyond the narrow type's range become its ends: for kernels that give ends of
+    // theirs.
     BD_KERNEL_CLAMPS = 4,
     // And float attrs are numbers of the narrow type, too: rounded to it.
     BD_KERNEL_ROUNDS_ATTRS = 16,
@@ -29,8 +32,9 @@ typedef struct bd_kernel {
     const char *device_type; // NULL: "CPU"
     unsigned flags;
     size_t state_size; // zeroed memory that belongs to the bound kernel: c->state
-    // Reads attrs of the node into `state`; NULL: nothing to do. On an error `destroy` is not called. `node` outlives the
-    // state: that of a stateful node, which all plans of a session share, is made from a copy whose inputs lead nowhere.
+    // Reads attrs of the node into `state`; NULL: nothing to do. On an error `destroy` is not called. `node`
+    // outlives the state: that of a stateful node, which all plans of a session share, is made from a copy
+    // whose inputs lead nowhere.
     braid_code (*create)(const braid_op *node, void *state, braid_status *st);
     void (*destroy)(void *state); // NULL: nothing to do
     void (*run)(bd_op_ctx *c);    // either run
@@ -45,14 +49,16 @@ typedef struct bd_kernel {
 braid_code bd_kernel_find(const braid_op *node, const char *device_type, const bd_kernel **kernel,
                           braid_status *st);
 
-// The types of the type attr `attr` that a kernel of CPUs serves, narrow ones included; all of them when it does not say.
+// The types of the type attr `attr` that a kernel of CPUs serves, narrow ones included; all of them when it
+// does not say.
 bd_dtype_set bd_kernel_types(const bd_kernel *k, const char *attr);
 
-// Why Braid does not have an op of TensorFlow's and is not about to: "it is for TPUs". NULL: no such reason is known.
+// Why Braid does not have an op of TensorFlow's and is not about to: "it is for TPUs". NULL: no such reason
+// is known.
 const char *bd_op_unsupported(const char *op_type);
 
-// The attr of a fused node that says what it stands for: name and op, one after the other, of each node, in the order in which they
-// would have run.
+// The attr of a fused node that says what it stands for: name and op, one after the other, of each node, in
+// the order in which they would have run.
 #define BD_FUSED_NODES_ATTR "_parts"
 
 // Whom an error of `node` in part `part` is to name: see bd_op_ctx.failed_part.
@@ -103,8 +109,9 @@ static inline bd_variable *bd_input_ref(const bd_op_ctx *c, int i)
 // Allocates output `i`; NULL when memory is short (the error is set: return).
 braid_tensor *bd_output(bd_op_ctx *c, int i, braid_dtype dtype, const braid_shape *shape);
 
-// The same, over the memory of value input `input` when nobody else holds it, the type's size and the number of elements agree
-// and it is not a variable's or a constant's. The input stays readable: it is the same memory then.
+// The same, over the memory of value input `input` when nobody else holds it, the type's size and the number
+// of elements agree and it is not a variable's or a constant's. The input stays readable: it is the same
+// memory then.
 braid_tensor *bd_output_forward(bd_op_ctx *c, int i, int input, braid_dtype dtype, const braid_shape *shape);
 
 // Makes output `i` a reference to `t`, or hands on reference input `input`.
@@ -114,13 +121,15 @@ void bd_output_ref(bd_op_ctx *c, int i, bd_variable *v); // takes one more refer
 // The kernel's error. The executor adds the node: ` [[{{node NAME}}]]`. Only the first counts.
 void bd_op_fail(bd_op_ctx *c, braid_code code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void bd_op_fail_status(bd_op_ctx *c, const braid_status *st);
-// The error is that of node `part` of those that the fused node stands for (attr BD_FUSED_NODES_ATTR): messages name that one.
+// The error is that of node `part` of those that the fused node stands for (attr BD_FUSED_NODES_ATTR):
+// messages name that one.
 void bd_op_fail_part(bd_op_ctx *c, int part);
 static inline bool bd_op_failed(const bd_op_ctx *c)
 {
     return c->status.code != BRAID_OK;
 }
-// Fails the execution (ResourceExhausted) when memory was short for a string of output `i`. For who runs kernels.
+// Fails the execution (ResourceExhausted) when memory was short for a string of output `i`. For who runs
+// kernels.
 void bd_op_check_strings(bd_op_ctx *c, int i);
 
 // Ends an execution begun by `start`; `c` is not the kernel's any more.
@@ -129,8 +138,8 @@ static inline void bd_op_done(bd_op_ctx *c)
     c->done(c);
 }
 
-// Splits [0, count) into pieces of at least `grain` and runs fn over them on the step's pool and this thread; returns
-// when all are done. Runs in one piece when that is not worth it.
+// Splits [0, count) into pieces of at least `grain` and runs fn over them on the step's pool and this thread;
+// returns when all are done. Runs in one piece when that is not worth it.
 void bd_parallel_for(bd_op_ctx *c, int64_t count, int64_t grain,
                      void (*fn)(void *arg, int64_t from, int64_t to), void *arg);
 

@@ -1,9 +1,9 @@
-// Runs a kernel of a wider type for a narrow one: inputs are converted, the kernel runs on a copy of the node that has the
-// wider types, and its outputs are converted back.
+// Runs a kernel of a wider type for a narrow one: inputs are converted, the kernel runs on a copy of the node
+// that has the wider types, and its outputs are converted back.
 //
-// Results are those of the wider type, rounded once (to the 16-bit floating types) or taken modulo the narrow type's range, which
-// is what arithmetic that wraps around gives. A kernel whose results may lie beyond the range for another reason has
-// BD_KERNEL_CLAMPS.
+// Results are those of the wider type, rounded once (to the 16-bit floating types) or taken modulo the narrow
+// type's range, which is what arithmetic that wraps around gives. A kernel whose results may lie beyond the
+// range for another reason has BD_KERNEL_CLAMPS.
 #include "op/kernel_widen.h"
 
 #include "base/half.h"

@@ -4,8 +4,8 @@
 
 #include "op/kernel.h"
 
-// The type that stands for a narrow one: float for the 16-bit floating types, int32 for integers of 8 and 16 bits; any
-// other type itself.
+// The type that stands for a narrow one: float for the 16-bit floating types, int32 for integers of 8 and 16
+// bits; any other type itself.
 braid_dtype bd_dtype_widened(braid_dtype dtype);
 
 // The kernel that runs `kernel`, which has BD_KERNEL_WIDENS and fits the node once its types are widened.

@@ -1,7 +1,7 @@
 // Resources of a device, in named containers.
 //
-// A resource is told that it is abandoned, and loses the table's reference, only after the table's lock is released: both may
-// run code of the resource.
+// A resource is told that it is abandoned, and loses the table's reference, only after the table's lock is
+// released: both may run code of the resource.
 #include "op/resource.h"
 
 #include "base/array.h"

@@ -12,7 +12,8 @@ typedef struct bd_resource bd_resource;
 typedef struct bd_resource_type {
     const char *name; // "Variable": what handles say, and messages
     void (*destroy)(bd_resource *r);
-    // Tells the resource that its container is cleared: whoever waits on it must end with Cancelled. May be NULL.
+    // Tells the resource that its container is cleared: whoever waits on it must end with Cancelled. May be
+    // NULL.
     void (*abandon)(bd_resource *r);
 } bd_resource_type;
 
@@ -47,14 +48,16 @@ typedef struct bd_resources bd_resources;
 bd_resources *bd_resources_new(void);
 void bd_resources_free(
     bd_resources *rs); // drops one reference to each resource, and the owner's to the table
-// For what may outlive the owner of the table: a call that the session's end does not wait for. NULL stays NULL.
+// For what may outlive the owner of the table: a call that the session's end does not wait for. NULL stays
+// NULL.
 bd_resources *bd_resources_ref(bd_resources *rs);
 void bd_resources_unref(bd_resources *rs);
 
 // Finds it; the caller gets a reference. NotFound.
 braid_code bd_resources_lookup(bd_resources *rs, const char *container, const char *name,
                                const bd_resource_type *type, bd_resource **out, braid_status *st);
-// Finds it or makes it with `create(arg)` (called under the lock of the table; must not look up). The caller gets a reference.
+// Finds it or makes it with `create(arg)` (called under the lock of the table; must not look up). The caller
+// gets a reference.
 braid_code bd_resources_lookup_or_create(bd_resources *rs, const char *container, const char *name,
                                          const bd_resource_type *type,
                                          braid_code (*create)(void *arg, bd_resource **out, braid_status *st),

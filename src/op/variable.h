@@ -1,7 +1,9 @@
-// Variables: the resource behind VariableV2 (updated in place) and VarHandleOp (copied first when somebody reads it).
+// Variables: the resource behind VariableV2 (updated in place) and VarHandleOp (copied first when somebody
+// reads it).
 //
-// A reference variable is Hogwild's by design: with use_locking=false its readers and writers race on naturally aligned
-// words. Everything that may race so goes through functions marked BD_HOGWILD, and nothing else does.
+// A reference variable is Hogwild's by design: with use_locking=false its readers and writers race on
+// naturally aligned words. Everything that may race so goes through functions marked BD_HOGWILD, and nothing
+// else does.
 #ifndef BD_OP_VARIABLE_H
 #define BD_OP_VARIABLE_H
 
@@ -29,14 +31,14 @@ bd_variable *bd_variable_new(braid_dtype dtype, bool is_reference);
 // A reference to the present content; false when it is uninitialized.
 bool bd_variable_read(bd_variable *v, braid_tensor *out);
 
-// Makes the content that of `value`: copied into the present memory if the shape is the same and (for a resource
-// variable) nobody else holds it, else into new memory; a uniquely held `value` is taken over. `value` stays the caller's.
-// ResourceExhausted.
+// Makes the content that of `value`: copied into the present memory if the shape is the same and (for a
+// resource variable) nobody else holds it, else into new memory; a uniquely held `value` is taken over.
+// `value` stays the caller's. ResourceExhausted.
 braid_code bd_variable_assign(bd_variable *v, braid_tensor *value, braid_status *st);
 
-// For updates in place (mu held by the caller for use_locking=true and for resource variables): makes the memory
-// writable: of a resource variable it is copied first when somebody else holds it. FailedPrecondition when
-// uninitialized: the caller words it.
+// For updates in place (mu held by the caller for use_locking=true and for resource variables): makes the
+// memory writable: of a resource variable it is copied first when somebody else holds it. FailedPrecondition
+// when uninitialized: the caller words it.
 braid_code bd_variable_make_writable_locked(bd_variable *v, braid_status *st);
 
 #endif

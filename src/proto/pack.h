@@ -1,8 +1,9 @@
-// Packing and unpacking of protobuf-c messages: checked before the library recurses into them, held in an arena, gathered
-// from and written to lists of slices.
+// Packing and unpacking of protobuf-c messages: checked before the library recurses into them, held in an
+// arena, gathered from and written to lists of slices.
 //
-// Messages that carry tensors are not unpacked whole: bd_wire_split takes the tensors out by hand and leaves the rest for
-// the library. `type` is a generated descriptor, tensorflow__graph_def__descriptor for instance; errors name the message.
+// Messages that carry tensors are not unpacked whole: bd_wire_split takes the tensors out by hand and leaves
+// the rest for the library. `type` is a generated descriptor, tensorflow__graph_def__descriptor for instance;
+// errors name the message.
 #ifndef BD_PROTO_PACK_H
 #define BD_PROTO_PACK_H
 
@@ -14,9 +15,9 @@
 // The most bytes that go through the library in one message: protobuf's own limit.
 #define BD_PROTO_BYTES_MAX ((size_t)INT32_MAX)
 
-// Where unpacked messages live: memory that is taken piece by piece and given back at once. It grows on unpacking only,
-// by at most BD_PROTO_EXPANSION_MAX times the bytes of the message (and one chunk), so that a small hostile message
-// cannot claim much memory. Not thread safe. Zero-initialized is a valid empty arena.
+// Where unpacked messages live: memory that is taken piece by piece and given back at once. It grows on
+// unpacking only, by at most BD_PROTO_EXPANSION_MAX times the bytes of the message (and one chunk), so that a
+// small hostile message cannot claim much memory. Not thread safe. Zero-initialized is a valid empty arena.
 typedef struct bd_proto_arena {
     struct bd_proto_chunk *chunks; // the newest first
     char *next, *end;              // free part of the newest
@@ -24,7 +25,8 @@ typedef struct bd_proto_arena {
     bool exhausted;                // the system had no memory, or the limit was met
 } bd_proto_arena;
 
-// The densest legitimate message: elements of two bytes that become a struct of a few hundred and a pointer to it.
+// The densest legitimate message: elements of two bytes that become a struct of a few hundred and a pointer
+// to it.
 #define BD_PROTO_EXPANSION_MAX 256
 
 // Gives everything back; the arena is empty and usable afterwards. Messages in it are never freed one by one.
@@ -35,9 +37,9 @@ void bd_proto_arena_fini(bd_proto_arena *arena);
     __attribute__((cleanup(bd_proto_arena_fini))) bd_proto_arena name##_storage = {0};                       \
     bd_proto_arena *name = &name##_storage
 
-// Unpacks a message of the given type into the arena. Returns it (to be used as a pointer to the type's struct; it does
-// not refer to `data`), or NULL with `st` filled: InvalidArgument when it is malformed or nests deeper than
-// BD_WIRE_DEPTH_MAX, ResourceExhausted when it is too large.
+// Unpacks a message of the given type into the arena. Returns it (to be used as a pointer to the type's
+// struct; it does not refer to `data`), or NULL with `st` filled: InvalidArgument when it is malformed or
+// nests deeper than BD_WIRE_DEPTH_MAX, ResourceExhausted when it is too large.
 void *bd_proto_unpack(const ProtobufCMessageDescriptor *type, const void *data, size_t len,
                       bd_proto_arena *arena, braid_status *st);
 
@@ -58,9 +60,10 @@ void bd_proto_pack_message(const ProtobufCMessage *message, bd_message *out);
 // What bd_wire_split calls with each occurrence of the field, in order. An error ends the split.
 typedef braid_code (*bd_wire_split_fn)(bd_wire_reader *sub, void *arg, braid_status *st);
 
-// Goes through the top-level fields of `in`: calls fn for each occurrence of the BYTES field `field` and gathers all other
-// fields, in order, into *rest (bd_slab_free), *rest_len bytes. InvalidArgument (naming `type`) when the top level is
-// malformed, ResourceExhausted when the rest is too large. On an error *rest is NULL.
+// Goes through the top-level fields of `in`: calls fn for each occurrence of the BYTES field `field` and
+// gathers all other fields, in order, into *rest (bd_slab_free), *rest_len bytes. InvalidArgument (naming
+// `type`) when the top level is malformed, ResourceExhausted when the rest is too large. On an error *rest is
+// NULL.
 braid_code bd_wire_split(const bd_message *in, const ProtobufCMessageDescriptor *type, uint32_t field,
                          bd_wire_split_fn fn, void *arg, void **rest, size_t *rest_len, braid_status *st);
 

@@ -1,4 +1,5 @@
-// Packing and unpacking of messages: what is malformed, too deep or too greedy is refused before it does harm.
+// Packing and unpacking of messages: what is malformed, too deep or too greedy is refused before it does
+// harm.
 #include "proto/pack.h"
 
 #include "base/alloc.h"
@@ -32,7 +33,8 @@ static void fill_node(Tensorflow__NodeDef *node, Tensorflow__NodeDef__AttrEntry 
     node->n_attr = 1;
 }
 
-// `depth` messages around each other; the field numbers, from the outermost in, are those of `fields` in turn.
+// `depth` messages around each other; the field numbers, from the outermost in, are those of `fields` in
+// turn.
 static uint8_t *nested(const uint8_t *fields, size_t field_count, size_t depth, size_t *len)
 {
     size_t cap = depth * 12 + 1, at = cap;
@@ -195,7 +197,8 @@ static void test_depth_of_functions(void **state)
     bd_free(bomb);
 }
 
-// Each repetition of a singular message is merged with those before, which costs the library ever more memory.
+// Each repetition of a singular message is merged with those before, which costs the library ever more
+// memory.
 static void test_greedy_message(void **state)
 {
     (void)state;

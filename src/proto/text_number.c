@@ -1,8 +1,8 @@
 // Floating point numbers as text.
 //
-// Digits are tried from few to many, until they read back as the number. The nearest decimal number of so many digits is
-// tried, and the one above it: below a power of two numbers lie twice as dense, and there the nearest may be taken for a
-// neighbour while the one above is not.
+// Digits are tried from few to many, until they read back as the number. The nearest decimal number of so
+// many digits is tried, and the one above it: below a power of two numbers lie twice as dense, and there the
+// nearest may be taken for a neighbour while the one above is not.
 #include "proto/text_number.h"
 
 #include <float.h>

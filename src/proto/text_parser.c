@@ -1,7 +1,7 @@
 // Reading protobuf's text format: by recursive descent, straight into the wire format.
 //
-// A message's length stands before it in the wire format and is known behind it: the bytes of a submessage are written
-// first and moved to make room for their length. They move once per level.
+// A message's length stands before it in the wire format and is known behind it: the bytes of a submessage
+// are written first and moved to make room for their length. They move once per level.
 #include "proto/text_format.h"
 
 #include "base/alloc.h"

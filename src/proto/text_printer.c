@@ -97,8 +97,8 @@ static void put_field(bd_strbuf *out, const ProtobufCFieldDescriptor *field, con
 
 // ---- Maps ----
 
-// protoc makes a map a repeated message of two fields, "key" and "value", and calls it after the field and "Entry"; nobody
-// else may use such a name.
+// protoc makes a map a repeated message of two fields, "key" and "value", and calls it after the field and
+// "Entry"; nobody else may use such a name.
 static bool is_map_entry(const ProtobufCMessageDescriptor *type)
 {
     const size_t len = strlen(type->short_name);

@@ -1,4 +1,5 @@
-// From a session's graph to the graph of one run signature: feeds and fetches put in, pruned, placed parts stay placed.
+// From a session's graph to the graph of one run signature: feeds and fetches put in, pruned, placed parts
+// stay placed.
 #ifndef BD_RUNTIME_CLIENT_GRAPH_H
 #define BD_RUNTIME_CLIENT_GRAPH_H
 
@@ -14,7 +15,8 @@ typedef struct bd_run_signature {
     const char *const *targets; // "train"
     int target_count;
     bool is_partial;
-    // TensorFlow's TensorConnection: who takes output `connect_to` takes output `connect_from` of the same run instead.
+    // TensorFlow's TensorConnection: who takes output `connect_to` takes output `connect_from` of the same
+    // run instead.
     const char *const *connect_from, *const *connect_to;
     int connection_count;
 } bd_run_signature;
@@ -40,17 +42,17 @@ typedef struct bd_client_graph {
     int feed_count, fetch_count;
 } bd_client_graph;
 
-// Makes the graph of one run signature from the placed graph `g` (which the caller keeps from changing). NotFound: "FeedInputs: unable to
-// find feed output NAME", "FetchOutputs node NAME: not found", "PruneForTargets: Some target nodes not found: ..."; InvalidArgument: "Duplicated feeds",
-// "NAME is both fed and fetched.", "Must specify at least one target to fetch or execute.", "Requested tensor connection from unknown
-// node", "... would create a cycle".
-// `client_device` is where nodes are that have no place.
+// Makes the graph of one run signature from the placed graph `g` (which the caller keeps from changing).
+// NotFound: "FeedInputs: unable to find feed output NAME", "FetchOutputs node NAME: not found",
+// "PruneForTargets: Some target nodes not found: ..."; InvalidArgument: "Duplicated feeds", "NAME is both fed
+// and fetched.", "Must specify at least one target to fetch or execute.", "Requested tensor connection from
+// unknown node", "... would create a cycle". `client_device` is where nodes are that have no place.
 braid_code bd_client_graph_build(const braid_graph *g, const bd_run_signature *signature, bd_feed_style style,
                                  const bd_device_info *client_device, bd_client_graph *out, braid_status *st);
 void bd_client_graph_fini(bd_client_graph *p);
 
-// The rendezvous key of feed or fetch `e`, as worker and master both make it (new memory). Both its ends are the device of the node, so
-// that a worker, TensorFlow's too, takes it for a tensor of its own.
+// The rendezvous key of feed or fetch `e`, as worker and master both make it (new memory). Both its ends are
+// the device of the node, so that a worker, TensorFlow's too, takes it for a tensor of its own.
 char *bd_endpoint_key(const bd_endpoint *e, uint64_t device_incarnation);
 
 #endif

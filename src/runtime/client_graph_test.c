@@ -1,4 +1,5 @@
-// From a session's graph to that of a run: what feeds and fetches become, what is left out, the errors clients look for.
+// From a session's graph to that of a run: what feeds and fetches become, what is left out, the errors
+// clients look for.
 #include "runtime/testing/test_ops.h"
 
 #include "runtime/client_graph.h"

@@ -1,13 +1,15 @@
 // Groups of collectives, as their leader keeps them.
 //
-// A group is made by its first member and is whole when as many devices have come as it is to have; then it stays, and a member that
-// comes again (the next step, another instance, a restart with another incarnation) finds it at once. An instance of it is made by its
-// first member, too; a broadcast is whole when its source has come.
+// A group is made by its first member and is whole when as many devices have come as it is to have; then it
+// stays, and a member that comes again (the next step, another instance, a restart with another incarnation)
+// finds it at once. An instance of it is made by its first member, too; a broadcast is whole when its source
+// has come.
 //
-// Who must wait hangs on the table's list of waiters with a hook on its token. A waiter is taken off the list by who ends it, under mu: who
-// completes what it waits for, or its hook. So it is ended once.
+// Who must wait hangs on the table's list of waiters with a hook on its token. A waiter is taken off the list
+// by who ends it, under mu: who completes what it waits for, or its hook. So it is ended once.
 //
-// When the table is full, the group that nobody has joined for the longest time, and nobody waits for, makes room with its instances.
+// When the table is full, the group that nobody has joined for the longest time, and nobody waits for, makes
+// room with its instances.
 #include "runtime/collective_groups.h"
 #include "base/alloc.h"
 #include "base/arena.h"
@@ -18,7 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What one process is asked to remember at most; a program has a few groups, and an instance for each gradient.
+// What one process is asked to remember at most; a program has a few groups, and an instance for each
+// gradient.
 #define GROUPS_MAX 4096
 #define INSTANCES_MAX 262144
 #define GROUP_SIZE_MAX 16384

@@ -159,7 +159,8 @@ static void count_ok(void *arg, const bd_collective_group *group, const braid_st
     count_answer(arg, group, st);
 }
 
-// More groups than are remembered: those that nobody has joined for long are forgotten, and none that somebody waits for.
+// More groups than are remembered: those that nobody has joined for long are forgotten, and none that
+// somebody waits for.
 static void old_groups_make_room(void **state)
 {
     (void)state;

@@ -1,14 +1,14 @@
-// Control loops, as TensorFlow's partitioner makes them (Yu et al., Dynamic Control Flow in Large-Scale Machine Learning,
-// EuroSys 2018, section 4.4).
+// Control loops, as TensorFlow's partitioner makes them (Yu et al., Dynamic Control Flow in Large-Scale
+// Machine Learning, EuroSys 2018, section 4.4).
 //
 // For a loop frame F and a device D that takes a value across within F, D gets
 //
 //     Const or the outer loop's Merge -> Enter(F) -> Merge -> Switch -> NextIteration -> back to Merge
 //                                                              ^ pred: F's LoopCond, from where it is
 //
-// which starts an iteration of F on D whenever there is one elsewhere. Each node on D that takes something across waits
-// for that Merge; the partitioner hands the wait on to the _Recv, which thus runs once in each iteration. All nodes of
-// control loops have names that begin with "_cloop".
+// which starts an iteration of F on D whenever there is one elsewhere. Each node on D that takes something
+// across waits for that Merge; the partitioner hands the wait on to the _Recv, which thus runs once in each
+// iteration. All nodes of control loops have names that begin with "_cloop".
 #include "runtime/control_loop.h"
 
 #include "base/alloc.h"
@@ -98,8 +98,8 @@ static const char *device_of_consumer(const bd_consumers *consumers, const braid
     return n->assigned_device;
 }
 
-// Switch and Exit go where their data comes from. Enter and NextIteration must be where their data goes: what they send across would
-// arrive in some iterations only, and the other side waits in each.
+// Switch and Exit go where their data comes from. Enter and NextIteration must be where their data goes: what
+// they send across would arrive in some iterations only, and the other side waits in each.
 static void colocate(braid_graph *g, const bd_consumers *consumers)
 {
     for (size_t i = 0; i < g->nodes.len; i++) {
@@ -194,7 +194,8 @@ static braid_code add_loop(adder *a, const braid_op *near, int32_t frame, braid_
     return BRAID_OK;
 }
 
-// The control loop of a frame on the device of `near`, with those of the frames around it. Frames nest a few deep.
+// The control loop of a frame on the device of `near`, with those of the frames around it. Frames nest a few
+// deep.
 static braid_code need_loop(adder *a, const braid_op *near, int32_t frame, control_loop **out,
                             braid_status *st)
 {

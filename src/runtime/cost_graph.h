@@ -4,8 +4,9 @@
 
 #include "base/wire.h"
 
-// Appends a CostGraphDef as field `field` of a message. `stats` is a StepStats message, `graphs` the partition_graphs of a RunMetadata
-// message; both come from tasks that may be anybody's. What is malformed is an error, and appends nothing.
+// Appends a CostGraphDef as field `field` of a message. `stats` is a StepStats message, `graphs` the
+// partition_graphs of a RunMetadata message; both come from tasks that may be anybody's. What is malformed is
+// an error, and appends nothing.
 braid_code bd_cost_graph_put(const bd_message *stats, const bd_message *graphs, uint32_t field,
                              bd_wire_writer *out, braid_status *st);
 

@@ -19,8 +19,8 @@ typedef struct bd_device {
 
 // A device of this process. `task_name` is "/job:J/replica:0/task:N".
 bd_device *bd_device_new(const char *task_name, const char *type, int index, bd_thread_pool *pool);
-// No step runs and none will: empties its containers and ends its threads. Before the pool is freed, which what works in the
-// background of its resources (iterators of data sets) may use until then. Once or again.
+// No step runs and none will: empties its containers and ends its threads. Before the pool is freed, which
+// what works in the background of its resources (iterators of data sets) may use until then. Once or again.
 void bd_device_close(bd_device *d);
 void bd_device_free(bd_device *d);
 

@@ -1,4 +1,5 @@
-// Callables of the in-process session: what was compiled for a signature, found by a number instead of by names.
+// Callables of the in-process session: what was compiled for a signature, found by a number instead of by
+// names.
 #include "runtime/direct_session_internal.h"
 
 #include "base/alloc.h"

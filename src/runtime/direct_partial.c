@@ -1,10 +1,14 @@
-// Partial runs of the in-process session: a step that runs in the pool and waits in its rendezvous for what is not fed yet.
+// Partial runs of the in-process session: a step that runs in the pool and waits in its rendezvous for what
+// is not fed yet.
 //
 // set up   the plan is there; nothing runs
 // running  the first call has begun the plan; calls put feeds into the rendezvous and wait there for fetches
-// done     the plan has run, or has failed. Who still waits for a value waits for what nobody sends, and is ended
-// ended    out of the table: done, and its last call is over, or one has failed with it; or its caller gave it up, or the session closes
-// `refs`: the table's, one for each call, one for the plan. What is wrong with a call itself is found before it begins.
+// done     the plan has run, or has failed. Who still waits for a value waits for what nobody sends, and is
+// ended
+// ended    out of the table: done, and its last call is over, or one has failed with it; or its caller gave
+// it up, or the session closes
+// `refs`: the table's, one for each call, one for the plan. What is wrong with a call itself is found before
+// it begins.
 #include "runtime/direct_session_internal.h"
 
 #include "base/alloc.h"
@@ -274,8 +278,8 @@ static void wait_for_values(call *c, braid_status *st)
     bd_mutex_unlock(&p->mu);
 }
 
-// Waits for the values, and for the plan when this is the last call or has failed: then what the plan says counts, unless what is wrong
-// is the call's own.
+// Waits for the values, and for the plan when this is the last call or has failed: then what the plan says
+// counts, unless what is wrong is the call's own.
 static braid_code wait_for(call *c, braid_status *st)
 {
     partial_run *p = c->run;

@@ -1,4 +1,5 @@
-// The in-process session: its own copy of the graph, placed on the devices of this process, and plans compiled from it.
+// The in-process session: its own copy of the graph, placed on the devices of this process, and plans
+// compiled from it.
 //
 // A run gets its executable (one plan a device) from the plan cache, a step with a
 // random id and a cancellation token, child of the session's, and runs the plans: one
@@ -12,7 +13,8 @@
 #include <string.h>
 
 #define TASK "/job:localhost/replica:0/task:0"
-// Distinct (feeds, fetches, targets) that stay compiled: a training program has a few, a test suite some hundreds.
+// Distinct (feeds, fetches, targets) that stay compiled: a training program has a few, a test suite some
+// hundreds.
 #define PLANS_MAX 1024
 #define DEVICES_MAX 64
 

@@ -55,7 +55,8 @@ typedef struct bd_direct_limit {
     int64_t ms;
 } bd_direct_limit;
 
-// After `ms`, and the session's own limit if that is shorter (0: none), `c` is cancelled with DeadlineExceeded.
+// After `ms`, and the session's own limit if that is shorter (0: none), `c` is cancelled with
+// DeadlineExceeded.
 braid_code bd_direct_limit_start(bd_direct_session *s, bd_direct_limit *l, bd_cancellation *c, int64_t ms,
                                  braid_status *st);
 void bd_direct_limit_end(bd_direct_limit *l);

@@ -1,4 +1,5 @@
-// The in-process session: feeding and fetching, graphs that grow, threads, time limits, notifications, devices.
+// The in-process session: feeding and fetching, graphs that grow, threads, time limits, notifications,
+// devices.
 // labels: concurrent
 #include "runtime/testing/test_ops.h"
 

@@ -1,31 +1,42 @@
 // The executor: runs a plan by dataflow.
 //
-// A node's counter (one atomic word an iteration) says what must still happen before it runs. The thread that brings it to zero
-// queues the node. Threads that execute a run are its workers: the thread that called bd_plan_run, tasks of the pool, and
-// for bd_plan_run_wait the waiting thread, which sleeps while there is nothing for it and is the first to be woken.
-// A worker keeps what it made ready in a stack of its own and runs it there; nodes that are worth it (expensive ones, when
-// there is more than one) go to `shared`, where others find them. An asynchronous node is begun and forgotten; its
-// end comes through `inbox`, from any thread, and some worker goes on from there.
+// A node's counter (one atomic word an iteration) says what must still happen before it runs. The thread that
+// brings it to zero queues the node. Threads that execute a run are its workers: the thread that called
+// bd_plan_run, tasks of the pool, and for bd_plan_run_wait the waiting thread, which sleeps while there is
+// nothing for it and is the first to be woken. A worker keeps what it made ready in a stack of its own and
+// runs it there; nodes that are worth it (expensive ones, when there is more than one) go to `shared`, where
+// others find them. An asynchronous node is begun and forgotten; its end comes through `inbox`, from any
+// thread, and some worker goes on from there.
 //
 // States of a run:
 //   running   from bd_plan_run on.
-//   stopped   after the first error or when the step's token is cancelled (bd_run_stop): no node starts any more; workers drop
-//             what is queued; the rendezvous is aborted and the token cancelled, so that asynchronous nodes end.
-//   over      no worker is active and no asynchronous operation open (retire_locked). Exactly one thread sees this.
-//   complete  after finish: slots and frames empty, hook taken back, done called (or the waiter told); the block goes back
+//   stopped   after the first error or when the step's token is cancelled (bd_run_stop): no node starts any
+//   more; workers drop
+//             what is queued; the rendezvous is aborted and the token cancelled, so that asynchronous nodes
+//             end.
+//   over      no worker is active and no asynchronous operation open (retire_locked). Exactly one thread sees
+//   this.
+//   complete  after finish: slots and frames empty, hook taken back, done called (or the waiter told); the
+//   block goes back
 //             to the plan when the last task that was submitted for it has begun and found nothing.
 //
 // Invariants:
-//  1. Whatever is queued belongs to an active worker or lies in `shared` or `inbox`; whoever puts something there, with mu held,
+//  1. Whatever is queued belongs to an active worker or lies in `shared` or `inbox`; whoever puts something
+//     there, with mu held,
 //     sees to it that a worker is active and able to look (bd_run_wake_locked).
-//  2. A worker becomes inactive only with mu held, with empty stacks, `shared` and `inbox`. So when `active` is 0 and
+//  2. A worker becomes inactive only with mu held, with empty stacks, `shared` and `inbox`. So when `active`
+//     is 0 and
 //     no asynchronous operation is open, nothing is left to do.
-//  3. async_open is raised by an active worker before start is called and lowered by an active worker when the end has been
+//  3. async_open is raised by an active worker before start is called and lowered by an active worker when
+//     the end has been
 //     handled.
-//  4. A slot is written once an iteration, by the thread that then lowers the consumer's counter (release), and read
+//  4. A slot is written once an iteration, by the thread that then lowers the consumer's counter (release),
+//     and read
 //     by the one that runs it (acquire). Counters of Merges change with mu held.
-//  5. A value has one owner: an output, a slot, or a kept value of a frame. Nodes take their inputs out of their slots.
-//  6. The root frame has one iteration, which is part of the block; its end is the end of the run and is not counted.
+//  5. A value has one owner: an output, a slot, or a kept value of a frame. Nodes take their inputs out of
+//     their slots.
+//  6. The root frame has one iteration, which is part of the block; its end is the end of the run and is not
+//     counted.
 //     For other frames see executor_frames.c.
 //  7. mu is never held while a kernel, a hook, an abort or a done function runs.
 #include "runtime/executor_internal.h"
@@ -33,7 +44,8 @@
 #include "base/alloc.h"
 #include "base/float_mode.h"
 
-// So many ready nodes a worker runs before it looks after others: often enough for them, and seldom enough to cost nothing.
+// So many ready nodes a worker runs before it looks after others: often enough for them, and seldom enough to
+// cost nothing.
 #define TURNS_IN_A_ROW 256u
 
 static void run_task(void *arg);
@@ -143,7 +155,8 @@ static void token_cancelled(bd_cancel_hook *hook, const braid_status *why)
 
 // ---- The workers' loop ----
 
-// What the step's rendezvous holds back goes out: before what takes long, and before this worker has nothing to do.
+// What the step's rendezvous holds back goes out: before what takes long, and before this worker has nothing
+// to do.
 static void flush_sends(const bd_worker *w)
 {
     bd_rendezvous *r = w->run->step->rendezvous;
@@ -190,8 +203,9 @@ static bool refill_locked(bd_worker *w)
     return found;
 }
 
-// A worker that is never without a ready node, as in a long loop, looks after the rest now and then: a node that
-// lies deeper in its stack, an expensive one, what came to shared and inbox, and what other tasks wait for.
+// A worker that is never without a ready node, as in a long loop, looks after the rest now and then: a node
+// that lies deeper in its stack, an expensive one, what came to shared and inbox, and what other tasks wait
+// for.
 static void give_others_a_turn(bd_worker *w)
 {
     bd_ready *last = &w->ready.items[w->ready.len - 1];

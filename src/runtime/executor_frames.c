@@ -1,16 +1,20 @@
 // Frames and iterations of the executor: what Enter, Exit and NextIteration do.
 //
-// A frame begins when the first of its Enters arrives, with iteration 0. A live NextIteration value goes to the next
-// iteration, which it starts unless parallel_iterations are live already; then it is kept until one is over. A dead one ends
-// there. A live Exit goes to the parent's iteration at once; a dead Exit of the newest iteration is remembered, since a later
-// iteration may still give a live value, and goes there when the frame is over.
+// A frame begins when the first of its Enters arrives, with iteration 0. A live NextIteration value goes to
+// the next iteration, which it starts unless parallel_iterations are live already; then it is kept until one
+// is over. A dead one ends there. A live Exit goes to the parent's iteration at once; a dead Exit of the
+// newest iteration is remembered, since a later iteration may still give a live value, and goes there when
+// the frame is over.
 //
 // Invariants, all with mu held:
-//  1. Iteration i is over when none of its nodes is ready or running, no frame entered from it is open, and iteration i-1
+//  1. Iteration i is over when none of its nodes is ready or running, no frame entered from it is open, and
+//     iteration i-1
 //     is over (for 0: every Enter has arrived). Then nothing can reach it any more.
-//  2. A frame is over when all its Enters have arrived and all its iterations are over. Until then its parent's
+//  2. A frame is over when all its Enters have arrived and all its iterations are over. Until then its
+//     parent's
 //     iteration is not.
-//  3. `outstanding` may rise without mu, by a node of the same iteration that is counted itself; it falls with mu held.
+//  3. `outstanding` may rise without mu, by a node of the same iteration that is counted itself; it falls
+//     with mu held.
 #include "runtime/executor_internal.h"
 
 #include "base/alloc.h"
@@ -182,8 +186,8 @@ static bool is_iteration_over(const bd_frame *f, int64_t number)
     return number == 0 ? f->pending_enters == 0 : get_iteration(f, number - 1) == NULL;
 }
 
-// Frees iteration `number` and those after it that are over, starts one that had to wait, and ends the frame when all is
-// over.
+// Frees iteration `number` and those after it that are over, starts one that had to wait, and ends the frame
+// when all is over.
 static void clean_up_locked(bd_worker *w, bd_frame *f, int64_t number)
 {
     for (; number <= f->newest && is_iteration_over(f, number); number++) {

@@ -132,8 +132,8 @@ void bd_run_unref(bd_run *r);
 
 // ---- executor.c ----
 
-// Sees to it that what lies in `shared` and `inbox` is taken: wakes the waiting thread; returns how many tasks the
-// caller has to submit (bd_run_submit) after it has released mu. They are counted in already.
+// Sees to it that what lies in `shared` and `inbox` is taken: wakes the waiting thread; returns how many
+// tasks the caller has to submit (bd_run_submit) after it has released mu. They are counted in already.
 int bd_run_wake_locked(bd_run *r);
 void bd_run_submit(bd_run *r, int count);
 // Takes an error in. The first one stops the run. mu is not held.
@@ -157,8 +157,8 @@ static inline void bd_worker_push(bd_worker *w, bd_iteration *iteration, int32_t
         bd_array_push(&w->ready, ready);
 }
 
-// Hands the outputs of an item on to its consumers in iteration `to` (values move out of `outputs` or are copied; what is left
-// stays there) and queues those that became ready. Returns how many.
+// Hands the outputs of an item on to its consumers in iteration `to` (values move out of `outputs` or are
+// copied; what is left stays there) and queues those that became ready. Returns how many.
 int bd_activate(bd_worker *w, const bd_plan_item *it, bool is_dead, bd_iteration *to, bd_value *outputs,
                 bool mu_held);
 

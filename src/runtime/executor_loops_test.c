@@ -9,7 +9,8 @@ typedef struct sum_loop {
     braid_out count, sum, scaled;
 } sum_loop;
 
-// i, sum, scaled = 0, 0, 1; while i < limit: i, sum, scaled = i + 1, sum + i, scaled * 2 (2 is a constant of the loop).
+// i, sum, scaled = 0, 0, 1; while i < limit: i, sum, scaled = i + 1, sum + i, scaled * 2 (2 is a constant of
+// the loop).
 static sum_loop make_sum_loop(int parallel_iterations)
 {
     braid_graph *g = braid_graph_new();
@@ -55,7 +56,8 @@ static void a_loop_runs_while_its_condition_holds(void **state)
     }
 }
 
-// sum = 0; for i in 0..rows: for j in 0..i: sum += 1. The inner loop has its own frame in each iteration of the outer one.
+// sum = 0; for i in 0..rows: for j in 0..i: sum += 1. The inner loop has its own frame in each iteration of
+// the outer one.
 static void loops_nest(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-// What happens to one node: its inputs are read, its kernel runs, its outputs go to the consumers. See executor.c.
+// What happens to one node: its inputs are read, its kernel runs, its outputs go to the consumers. See
+// executor.c.
 #include "runtime/executor_internal.h"
 
 #include "runtime/step_stats_collector.h"
@@ -6,8 +7,8 @@
 
 // ---- Activation ----
 
-// A Merge is ready when its control inputs have come and either a live value or, dead, all of them. Returns true if it is;
-// the value goes into its slot only when it is the first live one. mu is held.
+// A Merge is ready when its control inputs have come and either a live value or, dead, all of them. Returns
+// true if it is; the value goes into its slot only when it is the first live one. mu is held.
 static bool reach_merge(bd_worker *w, const bd_plan_item *from, const bd_plan_edge *e, bool is_live,
                         bd_iteration *to, bool *is_dead, bool *takes_value)
 {
@@ -115,8 +116,8 @@ static inline void drop_values(bd_value *values, int32_t count)
     }
 }
 
-// What is left of the outputs goes before the node is counted out: those of an asynchronous node are slots of `from`, which
-// another iteration may be using as soon as this one is over.
+// What is left of the outputs goes before the node is counted out: those of an asynchronous node are slots of
+// `from`, which another iteration may be using as soon as this one is over.
 static void propagate(bd_worker *w, const bd_plan_item *it, bd_iteration *from, bool is_dead,
                       bd_value *outputs)
 {
@@ -169,7 +170,8 @@ static bool is_initialized(bd_variable *v)
     return is_set;
 }
 
-// Reads the variables that come in over reference edges where the node takes values. False: one is uninitialized.
+// Reads the variables that come in over reference edges where the node takes values. False: one is
+// uninitialized.
 static bool read_references(const bd_plan_item *it, bd_value *inputs, braid_status *st)
 {
     const braid_op *n = it->node;

@@ -1,7 +1,8 @@
 // Environments of functions: compiling callees, and calling them.
 //
 // A call, from bd_function_call on:
-//   begun    arguments and environment are held, the token is there; the executable runs, on this thread or, where functions are nested
+//   begun    arguments and environment are held, the token is there; the executable runs, on this thread or,
+//   where functions are nested
 //            deeply, from the pool, so that no stack grows with them
 //   ended    its plans are done: the results are taken from the frame, the callback runs, the rest goes
 #include "runtime/function_runtime.h"
@@ -62,7 +63,8 @@ static int find_device(const environment *e, const char *name)
     return -1;
 }
 
-// What says nothing of its place is where the caller is, as are arguments and results; a handle is where those who take it are.
+// What says nothing of its place is where the caller is, as are arguments and results; a handle is where
+// those who take it are.
 static void place_at_caller(braid_graph *g, bd_callee_kind kind, const char *device)
 {
     for (size_t i = 0; i < g->nodes.len; i++) {
@@ -268,8 +270,8 @@ static void start(void *arg)
     bd_function_runtime_unref(fs);
 }
 
-// What a function's step takes over from its caller's, or has for itself. A body that spans devices hands its tensors over in a
-// rendezvous of its own: calls of one function would use the same keys.
+// What a function's step takes over from its caller's, or has for itself. A body that spans devices hands its
+// tensors over in a rendezvous of its own: calls of one function would use the same keys.
 static void set_step(call *c, const bd_invocation *from)
 {
     const bool sends = bd_executable_uses_rendezvous(c->callee->executable);

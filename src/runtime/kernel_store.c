@@ -1,4 +1,5 @@
-// Bound kernels of stateful nodes, kept for a session's life, each with a copy of its node: plans and their graphs go.
+// Bound kernels of stateful nodes, kept for a session's life, each with a copy of its node: plans and their
+// graphs go.
 #include "base/alloc.h"
 #include "base/map.h"
 #include "runtime/plan_internal.h"

@@ -1,4 +1,5 @@
-// A rendezvous within one process: a table of tensors that wait for their receiver and receivers that wait for their tensor.
+// A rendezvous within one process: a table of tensors that wait for their receiver and receivers that wait
+// for their tensor.
 #ifndef BD_RUNTIME_LOCAL_RENDEZVOUS_H
 #define BD_RUNTIME_LOCAL_RENDEZVOUS_H
 

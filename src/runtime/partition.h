@@ -16,15 +16,17 @@ typedef struct bd_partitions {
 } bd_partitions;
 
 typedef struct bd_partition_options {
-    // The part a node belongs to, from its assigned device: its task ("/job:ps/replica:0/task:0") or the device itself.
+    // The part a node belongs to, from its assigned device: its task ("/job:ps/replica:0/task:0") or the
+    // device itself.
     bool by_device;                // else by task
     const bd_device_info *devices; // for incarnations in keys
     int device_count;
 } bd_partition_options;
 
-// Cuts `g`, whose nodes are all placed. Each output that crosses is sent once to each device that takes it; control edges
-// cross as an empty Const; a loop that spans parts gets its control (Enter, Merge, Switch, NextIteration) in each of them. `_Recv` of the same output are shared.
-// Existing client-terminated Send/Recv nodes stay as they are.
+// Cuts `g`, whose nodes are all placed. Each output that crosses is sent once to each device that takes it;
+// control edges cross as an empty Const; a loop that spans parts gets its control (Enter, Merge, Switch,
+// NextIteration) in each of them. `_Recv` of the same output are shared. Existing client-terminated Send/Recv
+// nodes stay as they are.
 braid_code bd_partition_graph(const braid_graph *g, const bd_partition_options *options, bd_partitions *out,
                               braid_status *st);
 void bd_partitions_fini(bd_partitions *p);

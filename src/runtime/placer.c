@@ -1,8 +1,9 @@
 // Placement by constraint groups, then by preference.
 //
-// Nodes that must share a device (attr `_class`, reference and resource edges) form a group (union-find). A group knows the
-// device of a member that was placed before, and what its other members ask for, merged. What takes a reference or a handle goes
-// where that is made, whatever it asks for. Nodes are placed in graph order:
+// Nodes that must share a device (attr `_class`, reference and resource edges) form a group (union-find). A
+// group knows the device of a member that was placed before, and what its other members ask for, merged. What
+// takes a reference or a handle goes where that is made, whatever it asks for. Nodes are placed in graph
+// order:
 //   1. a node placed before, or whose group was, stays there;
 //   2. a node that only looks at the type and shape of its input goes where the input is, if it may;
 //   3. a node without inputs whose consumers are all on one device goes there, if it may (decided last);
@@ -192,7 +193,8 @@ static braid_code join_classes(placer *p, bd_map *absent, const braid_op *n, bra
     return code;
 }
 
-// Node `n` takes a reference or a handle from `source`: what it asks for does not count where that is elsewhere.
+// Node `n` takes a reference or a handle from `source`: what it asks for does not count where that is
+// elsewhere.
 static braid_code join_source(placer *p, const braid_op *source, const braid_op *n, braid_status *st)
 {
     const group *from = &p->groups[find_root(p, source->id)];
@@ -210,7 +212,8 @@ static braid_code join_source(placer *p, const braid_op *source, const braid_op 
 static braid_code join_references(placer *p, const braid_op *n, braid_status *st)
 {
     braid_code code = BRAID_OK;
-    // What hands on several handles need not be where each is: lowered calls are such, for whoever fetches them.
+    // What hands on several handles need not be where each is: lowered calls are such, for whoever fetches
+    // them.
     if (!n->def || (n->input_count > 1 && strcmp(n->op_type, "IdentityN") == 0)) return BRAID_OK;
     for (int i = 0; !code && i < n->input_count; i++)
         if (is_shared(n->input_types[i])) code = join_source(p, n->inputs[i].op, n, st);
@@ -267,7 +270,8 @@ static braid_code make_candidates(placer *p, braid_status *st)
     return BRAID_OK;
 }
 
-// Whether an op runs on devices of a type; an op without kernels may be anywhere, it is an error only when a run reaches it.
+// Whether an op runs on devices of a type; an op without kernels may be anywhere, it is an error only when a
+// run reaches it.
 static bool supports(const braid_op *n, const char *type)
 {
     if (!n->def || n->def->op->kernel_count == 0) return true;

@@ -73,8 +73,8 @@ static braid_code check_inputs(const braid_op *n, braid_status *st)
     return BRAID_OK;
 }
 
-// Random generators and the like go on where they were, whichever plan runs them. What only moves values belongs to the plan: its
-// name does not say what it is.
+// Random generators and the like go on where they were, whichever plan runs them. What only moves values
+// belongs to the plan: its name does not say what it is.
 static bool is_kept_by_session(const braid_op *n)
 {
     switch (bd_node_role(n)) {
@@ -136,7 +136,8 @@ static braid_code make_item(bd_plan *p, const braid_op *n, int32_t frame, bd_ker
     return BRAID_OK;
 }
 
-// Outputs of async operations lie behind the slots of the inputs, so that they outlive the thread that began them.
+// Outputs of async operations lie behind the slots of the inputs, so that they outlive the thread that began
+// them.
 static void place_async_outputs(bd_plan *p)
 {
     for (int i = 0; i < p->item_count; i++) {
@@ -149,7 +150,8 @@ static void place_async_outputs(bd_plan *p)
 
 // ---- Edges and counters ----
 
-// What becomes ready last runs first: sends and receives before others, so that they overlap with computation.
+// What becomes ready last runs first: sends and receives before others, so that they overlap with
+// computation.
 static int urgency(const bd_plan_item *it)
 {
     return it->flags & (BD_ITEM_SEND | BD_ITEM_ASYNC) ? 2 : it->flags & BD_ITEM_EXPENSIVE ? 0 : 1;

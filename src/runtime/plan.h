@@ -8,16 +8,17 @@
 #include "op/step.h"
 #include "runtime/device.h"
 
-// Bound kernels of stateful nodes, by node name and device: owned by a session, shared by all its plans, so that a seeded
-// random op goes on where it was whichever plan runs it.
+// Bound kernels of stateful nodes, by node name and device: owned by a session, shared by all its plans, so
+// that a seeded random op goes on where it was whichever plan runs it.
 typedef struct bd_kernel_store bd_kernel_store;
 bd_kernel_store *bd_kernel_store_new(void);
 void bd_kernel_store_free(bd_kernel_store *s);
 
 typedef struct bd_plan bd_plan;
 
-// Compiles `g` (all its nodes are on `device`) into a plan with count 1, which takes over the graph (`g` is left empty, also on
-// an error). An unknown op or an op without a kernel: NotFound / InvalidArgument naming op and node.
+// Compiles `g` (all its nodes are on `device`) into a plan with count 1, which takes over the graph (`g` is
+// left empty, also on an error). An unknown op or an op without a kernel: NotFound / InvalidArgument naming
+// op and node.
 braid_code bd_plan_compile(braid_graph *g, bd_device *device, bd_kernel_store *store, bd_plan **plan,
                            braid_status *st);
 bd_plan *bd_plan_ref(bd_plan *p);
@@ -27,9 +28,10 @@ const braid_graph *bd_plan_graph(const bd_plan *p);
 bool bd_plan_has_loops(const bd_plan *p);
 bool bd_plan_uses_rendezvous(const bd_plan *p);
 
-// Runs the plan once; `done(arg, status)` is called exactly once, on any thread with no lock held, after the last node (async ones
-// too) has completed. `step` and what it points to stay valid until then. On the first error no further node starts, the step's
-// rendezvous is aborted and its cancellation cancelled; the status is the root cause. May call `done` before it returns.
+// Runs the plan once; `done(arg, status)` is called exactly once, on any thread with no lock held, after the
+// last node (async ones too) has completed. `step` and what it points to stay valid until then. On the first
+// error no further node starts, the step's rendezvous is aborted and its cancellation cancelled; the status
+// is the root cause. May call `done` before it returns.
 typedef void (*bd_plan_done_fn)(void *arg, const braid_status *st);
 void bd_plan_run(bd_plan *p, bd_step *step, bd_plan_done_fn done, void *arg);
 

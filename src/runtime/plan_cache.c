@@ -1,14 +1,17 @@
 // The cache from run signature to compiled entry.
 //
-// Two tables: `exact`, from the names in the caller's order straight to entry and order, which is all that a repeated run
-// needs; and `sorted`, from the sorted names, which different orders share.
+// Two tables: `exact`, from the names in the caller's order straight to entry and order, which is all that a
+// repeated run needs; and `sorted`, from the sorted names, which different orders share.
 //
 // Invariants, all under mu:
-//  1. An entry of `sorted` is compiling (entry NULL, one thread at it, `users` counts it and those who wait), or ready. One whose
-//     compilation failed is taken out before the waiting threads are woken, so the next caller tries again; so does
+//  1. An entry of `sorted` is compiling (entry NULL, one thread at it, `users` counts it and those who wait),
+//     or ready. One whose
+//     compilation failed is taken out before the waiting threads are woken, so the next caller tries again;
+//     so does
 //     who waited, if it was given up because the compiling thread's token was cancelled.
 //  2. Records of `exact` point to entries of `sorted` that are ready; they go out together with it.
-//  3. `sorted` holds at most `capacity` ready entries: the oldest goes that was not used since another went (second chance;
+//  3. `sorted` holds at most `capacity` ready entries: the oldest goes that was not used since another went
+//     (second chance;
 //     Corbato, "A paging experiment with the Multics system", 1969).
 #include "runtime/plan_cache.h"
 
@@ -134,7 +137,8 @@ static int compare_named(const void *a, const void *b)
     return order ? order : x->index - y->index;
 }
 
-// Sorts names to new strings in `to`, and tells for each of the caller's where it went. Equal ones become one if `unique`.
+// Sorts names to new strings in `to`, and tells for each of the caller's where it went. Equal ones become one
+// if `unique`.
 static int sort_names(const char *const *names, int count, bool is_output, bool unique, const char **to,
                       int *order)
 {

@@ -49,8 +49,8 @@ typedef struct bd_plan_edge {
     uint32_t flags;
 } bd_plan_edge;
 
-// What must still happen before a node runs: the low half counts inputs that are to come (for a Merge: 2 for each control
-// input, and 1 until a live value has come), the high half the dead ones that came.
+// What must still happen before a node runs: the low half counts inputs that are to come (for a Merge: 2 for
+// each control input, and 1 until a live value has come), the high half the dead ones that came.
 #define BD_DEAD_ONE ((uint64_t)1 << 32)
 static inline uint32_t bd_counter_pending(uint64_t counter)
 {
@@ -107,8 +107,8 @@ struct bd_plan {
     struct bd_run *free_runs; // guarded by mu
 };
 
-// Finds the frame of each node (frame_of, by node id) and which frame each Enter leads into; fills plan->frames.
-// InvalidArgument for a graph whose edges cross frames otherwise.
+// Finds the frame of each node (frame_of, by node id) and which frame each Enter leads into; fills
+// plan->frames. InvalidArgument for a graph whose edges cross frames otherwise.
 braid_code bd_plan_find_frames(bd_plan *p, int32_t *frame_of, const bd_consumers *consumers,
                                braid_status *st);
 

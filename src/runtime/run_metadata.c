@@ -55,7 +55,8 @@ static bool is_wanted(const Tensorflow__Event *e, const char *tag)
            (!tag || !strcmp(tag, e->tagged_run_metadata->tag));
 }
 
-// Goes through the events and keeps the last that is wanted. An event file that is still being written may end anywhere.
+// Goes through the events and keeps the last that is wanted. An event file that is still being written may
+// end anywhere.
 static braid_code read_events(bd_record_reader *r, const char *tag, braid_run_metadata *m, bool *found,
                               braid_status *st)
 {

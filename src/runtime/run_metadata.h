@@ -15,11 +15,13 @@ struct braid_run_metadata {
 // Replaces the content by a message.
 void bd_run_metadata_set(braid_run_metadata *m, const bd_message *message);
 
-// The StepStats in it, in the arena. NULL: FailedPrecondition when there is none, InvalidArgument when it is malformed.
+// The StepStats in it, in the arena. NULL: FailedPrecondition when there is none, InvalidArgument when it is
+// malformed.
 const Tensorflow__StepStats *bd_run_metadata_stats(const braid_run_metadata *m, bd_proto_arena *arena,
                                                    braid_status *st);
 
-// Of a node: its op ("RecvTensor" for a transfer), and its inputs, in copies of the label (bd_free `text`, and the array).
+// Of a node: its op ("RecvTensor" for a transfer), and its inputs, in copies of the label (bd_free `text`,
+// and the array).
 typedef struct bd_timeline_label {
     char *text;
     const char *op;      // "" when the label is not of TensorFlow's form

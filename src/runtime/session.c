@@ -1,5 +1,5 @@
-// The public session over any implementation: sends new nodes of the graph before a run, and closes when no call is inside
-// any more.
+// The public session over any implementation: sends new nodes of the graph before a run, and closes when no
+// call is inside any more.
 #include "runtime/session_internal.h"
 
 #include "base/alloc.h"

@@ -19,7 +19,8 @@ struct braid_session {
     atomic_int refs;  // the caller's until it is closed, and one for each callable and partial run
 };
 
-// Every function but close is between enter and leave. False, and Cancelled: the session is closing or closed.
+// Every function but close is between enter and leave. False, and Cancelled: the session is closing or
+// closed.
 bool bd_session_enter(braid_session *s, braid_status *st);
 // The session may be closed after this.
 void bd_session_leave(braid_session *s);

@@ -1,4 +1,5 @@
-// What a traced step did: one record for each execution of a node, and one for each tensor received from another task.
+// What a traced step did: one record for each execution of a node, and one for each tensor received from
+// another task.
 #ifndef BD_RUNTIME_STEP_STATS_COLLECTOR_H
 #define BD_RUNTIME_STEP_STATS_COLLECTOR_H
 
@@ -18,7 +19,8 @@ typedef struct bd_stats_output {
 typedef struct bd_node_stats {
     char *node; // name; "RecvTensor" for a transfer
     char *
-        label; // "NAME = Op(input, input)", or "[BYTES] EDGE from DEVICE to DEVICE", as timeline tools show it
+        // "NAME = Op(input, input)", or "[BYTES] EDGE from DEVICE to DEVICE", as timeline tools show it
+        label;
     const char *device;       // of the device that ran it; not owned
     int64_t start_micros;     // wall clock
     int64_t start_ns, end_ns; // monotonic: kernel begun, kernel (or async operation) ended
@@ -40,8 +42,8 @@ void bd_step_stats_collector_add_transfer(bd_step_stats_collector *s, const char
                                           const bd_rendezvous_key *key, const braid_tensor *tensor,
                                           int64_t start_ns, int64_t end_ns);
 
-// The records so far in the order of their ends, to be freed; what they point to is theirs. Any thread: a tensor that nobody waits for
-// any more may still come.
+// The records so far in the order of their ends, to be freed; what they point to is theirs. Any thread: a
+// tensor that nobody waits for any more may still come.
 bd_node_stats *bd_step_stats_collector_items(bd_step_stats_collector *s, int *count);
 
 #endif

@@ -7,8 +7,8 @@
 
 #define BD_RUN_METADATA_STEP_STATS 1 // the field of RunMetadata
 
-// Appends a StepStats message with the records of one device to `out`. Several one after the other are one message of all
-// devices.
+// Appends a StepStats message with the records of one device to `out`. Several one after the other are one
+// message of all devices.
 void bd_step_stats_proto_write(bd_step_stats_collector *stats, const char *device, bd_message *out);
 
 #endif

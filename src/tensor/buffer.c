@@ -1,14 +1,16 @@
 // Reference-counted tensor memory and the pool it comes from.
 //
-// Sizes are rounded up to a class: multiples of 64 bytes up to 256, then four steps to each power of two. A free block
-// lies in one of two places:
-//   - a shard: a few small blocks of each class. A thread always uses the same shard, under a flag that it tries once:
+// Sizes are rounded up to a class: multiples of 64 bytes up to 256, then four steps to each power of two. A
+// free block lies in one of two places:
+//   - a shard: a few small blocks of each class. A thread always uses the same shard, under a flag that it
+//     tries once:
 //     when another thread is in there it goes on to the list, so nobody ever waits for a shard.
 //   - the class's list, under a mutex.
-// A block is asked of the system only when its class has no free one anywhere: own shard, list, other shards. Shards are
-// the process's, not the threads', so that a thread that ends leaves nothing behind.
+// A block is asked of the system only when its class has no free one anywhere: own shard, list, other shards.
+// Shards are the process's, not the threads', so that a thread that ends leaves nothing behind.
 //
-// Under AddressSanitizer free blocks are poisoned, and so is what lies between a buffer's size and that of its class.
+// Under AddressSanitizer free blocks are poisoned, and so is what lies between a buffer's size and that of
+// its class.
 #include "tensor/buffer.h"
 
 #include "base/alloc.h"
@@ -29,7 +31,8 @@
 #define ASAN_UNPOISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
 #endif
 
-// A block of the pool: the buffer, the link of free lists (which stays readable when the rest is poisoned), the data.
+// A block of the pool: the buffer, the link of free lists (which stays readable when the rest is poisoned),
+// the data.
 struct block {
     bd_buffer buffer;
     struct block *next;

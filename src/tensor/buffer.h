@@ -1,8 +1,8 @@
 // Reference-counted tensor memory and the pool it comes from.
 //
-// Freed buffers go to per-size-class free lists and stay there: in the steady state of training nothing is asked of or
-// given back to the system (first touch of a page costs more than the arithmetic on it). bd_buffer_pool_trim gives the
-// free ones back when a session ends.
+// Freed buffers go to per-size-class free lists and stay there: in the steady state of training nothing is
+// asked of or given back to the system (first touch of a page costs more than the arithmetic on it).
+// bd_buffer_pool_trim gives the free ones back when a session ends.
 #ifndef BD_TENSOR_BUFFER_H
 #define BD_TENSOR_BUFFER_H
 
@@ -14,8 +14,8 @@
 typedef struct bd_buffer {
     atomic_int refs;
     uint16_t size_class; // of the pool; BD_BUFFER_FOREIGN for memory that is not the pool's
-    // A reference variable's own memory: changes under its readers by design, never a target of in-place forwarding,
-    // and copied when it is fetched.
+    // A reference variable's own memory: changes under its readers by design, never a target of in-place
+    // forwarding, and copied when it is fetched.
     bool is_variable;
     atomic_bool is_incomplete; // memory was short for a string in it: no step may see it
     size_t size;               // bytes asked for
@@ -62,7 +62,8 @@ bd_buffer_pool_stats bd_buffer_pool_get_stats(void);
 // Gives free buffers back to the system until at most `keep_bytes` are held free.
 void bd_buffer_pool_trim(size_t keep_bytes);
 
-// The most bytes the pool takes from the system in all; beyond it bd_buffer_new returns NULL. At first there is no limit.
+// The most bytes the pool takes from the system in all; beyond it bd_buffer_new returns NULL. At first there
+// is no limit.
 void bd_buffer_pool_set_limit(size_t bytes);
 
 #endif

@@ -1,4 +1,5 @@
-// The buffer pool: what is given back is used again, by any thread, and the system is asked only when it must be.
+// The buffer pool: what is given back is used again, by any thread, and the system is asked only when it must
+// be.
 // labels: concurrent
 #include "tensor/buffer.h"
 
@@ -198,7 +199,8 @@ static void test_poison(void **state)
 
 // ---- Many threads ----
 
-// Every thread takes buffers, marks them and passes them to the next thread, which checks the mark and frees them.
+// Every thread takes buffers, marks them and passes them to the next thread, which checks the mark and frees
+// them.
 enum {
     THREADS = 8,
     ROUNDS = 4000,
@@ -277,7 +279,8 @@ static void test_many_threads(void **state)
     assert_int_equal(damaged, 0);
     bd_buffer_pool_stats after = bd_buffer_pool_get_stats();
     assert_int_equal(after.bytes_in_use, before.bytes_in_use);
-    // However many rounds: what is asked of the system is bounded by what lives at once, in hands, boxes and shards.
+    // However many rounds: what is asked of the system is bounded by what lives at once, in hands, boxes and
+    // shards.
     assert_true(after.system_allocs - before.system_allocs < (uint64_t)THREADS * ROUNDS / 4);
     bd_buffer_pool_trim(0);
     assert_int_equal(bd_buffer_pool_get_stats().bytes_free, 0);

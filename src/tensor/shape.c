@@ -38,8 +38,8 @@ int64_t bd_shape_count_range(const braid_shape *s, int from, int to)
     return count;
 }
 
-// The count of a known shape. False when the product does not fit, also that of the dimensions beside a zero: who
-// computes strides need not care.
+// The count of a known shape. False when the product does not fit, also that of the dimensions beside a zero:
+// who computes strides need not care.
 static bool count_fits(const braid_shape *s, int64_t *count)
 {
     int64_t product = 1;

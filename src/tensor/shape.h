@@ -26,11 +26,12 @@ int64_t bd_shape_count(const braid_shape *s);
 // The product of dims[from, to).
 int64_t bd_shape_count_range(const braid_shape *s, int from, int to);
 
-// Number of elements of a shape that came from outside. InvalidArgument for unknown or negative dimensions and for
-// a product that does not fit int64.
+// Number of elements of a shape that came from outside. InvalidArgument for unknown or negative dimensions
+// and for a product that does not fit int64.
 braid_code bd_shape_checked_count(const braid_shape *s, int64_t *count, braid_status *st);
 
-// The shape two broadcasting operands make (numpy's rule; -1 where unknown). False when they cannot be broadcast.
+// The shape two broadcasting operands make (numpy's rule; -1 where unknown). False when they cannot be
+// broadcast.
 bool bd_shape_broadcast(const braid_shape *a, const braid_shape *b, braid_shape *out);
 
 // What both shapes say of the same tensor. False when they contradict each other.
@@ -38,7 +39,8 @@ bool bd_shape_merge(const braid_shape *a, const braid_shape *b, braid_shape *out
 
 // Appends "[2,?,3]"; "[]" for a scalar and "?" for unknown rank... as messages print shapes.
 void bd_shape_print(const braid_shape *s, bd_strbuf *out);
-// The same into a buffer of the caller; returns `buf`. For messages: bd_shape_str(&s, (char[BD_SHAPE_STR_MAX]){0}).
+// The same into a buffer of the caller; returns `buf`. For messages: bd_shape_str(&s,
+// (char[BD_SHAPE_STR_MAX]){0}).
 #define BD_SHAPE_STR_MAX (BRAID_RANK_MAX * 20 + 16)
 const char *bd_shape_str(const braid_shape *s, char buf[BD_SHAPE_STR_MAX]);
 

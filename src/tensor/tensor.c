@@ -1,4 +1,5 @@
-// Tensors: making, copying and reading them, and the content of those that hold strings, resource handles and variants.
+// Tensors: making, copying and reading them, and the content of those that hold strings, resource handles and
+// variants.
 #include "tensor/tensor.h"
 
 #include "base/alloc.h"

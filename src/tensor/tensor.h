@@ -28,8 +28,8 @@ typedef struct bd_resource_handle {
     uint64_t hash_code;
 } bd_resource_handle;
 
-// Makes `t` a tensor of a known shape with uninitialized elements (empty strings, zero handles, empty variants). On an error `t` is
-// "no tensor". ResourceExhausted, InvalidArgument.
+// Makes `t` a tensor of a known shape with uninitialized elements (empty strings, zero handles, empty
+// variants). On an error `t` is "no tensor". ResourceExhausted, InvalidArgument.
 braid_code bd_tensor_init(braid_tensor *t, braid_dtype dtype, const braid_shape *shape, braid_status *st);
 // The same when the shape is that of an existing tensor or otherwise trusted; false when memory is short.
 bool bd_tensor_alloc(braid_tensor *t, braid_dtype dtype, const braid_shape *shape);
@@ -112,8 +112,8 @@ int64_t bd_tensor_index(const braid_tensor *t, int64_t i);
 
 // Sets string element `i` to a copy. For small texts: memory for them is never short.
 void bd_tensor_string_set(braid_tensor *t, int64_t i, const char *data, size_t len);
-// The same for a length that a peer says. False when memory is short: the element is empty, and the tensor's buffer is marked
-// incomplete, which makes an execution fail that has it as an output.
+// The same for a length that a peer says. False when memory is short: the element is empty, and the tensor's
+// buffer is marked incomplete, which makes an execution fail that has it as an output.
 bool bd_tensor_string_try_set(const braid_tensor *t, int64_t i, const char *data, size_t len);
 
 // Whether a string is missing because memory was short.
@@ -132,7 +132,8 @@ static inline void bd_tensor_spread_incomplete(const braid_tensor *to, const bra
 // Sets variant element `i`, with a reference of its own; NULL empties it.
 void bd_tensor_variant_set(braid_tensor *t, int64_t i, bd_variant *v);
 
-// Appends dtype, shape and the first `max_elements` values for messages and text formats: `float[2,3] [1 2 3]...`.
+// Appends dtype, shape and the first `max_elements` values for messages and text formats: `float[2,3] [1 2
+// 3]...`.
 void bd_tensor_print(const braid_tensor *t, int max_elements, bd_strbuf *out);
 // Appends one element so.
 void bd_tensor_print_element(const braid_tensor *t, int64_t i, bd_strbuf *out);

@@ -1,7 +1,8 @@
 // Lists of tensors as variants: what loops and recurrent layers of TensorFlow 2 gather values in.
 //
-// As every variant a list is shared and never changes, with one exception: who holds the only reference to a list that lies in a
-// tensor nobody else holds may change it in place. So a loop that appends to its own list copies nothing.
+// As every variant a list is shared and never changes, with one exception: who holds the only reference to a
+// list that lies in a tensor nobody else holds may change it in place. So a loop that appends to its own list
+// copies nothing.
 #ifndef BD_TENSOR_TENSOR_LIST_H
 #define BD_TENSOR_TENSOR_LIST_H
 
@@ -35,8 +36,8 @@ bd_tensor_list *bd_tensor_list_new(braid_dtype element_dtype, const braid_shape 
 // One of the same content with count 1, and with room for `more` elements. NULL: memory is short.
 bd_tensor_list *bd_tensor_list_copy(const bd_tensor_list *l, int64_t more);
 
-// Drops elements at the end, or adds ones that are not set. False: more than BD_TENSOR_LIST_MAX, or memory is short; the list
-// is as it was. Whoever changes a list must hold its only reference.
+// Drops elements at the end, or adds ones that are not set. False: more than BD_TENSOR_LIST_MAX, or memory is
+// short; the list is as it was. Whoever changes a list must hold its only reference.
 bool bd_tensor_list_resize(bd_tensor_list *l, int64_t count);
 
 #endif

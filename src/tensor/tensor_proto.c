@@ -31,7 +31,8 @@ static uint64_t varint_of(const void *data, struct value_form form)
     return (uint64_t)((int64_t)(bits << shift) >> shift);
 }
 
-// One element goes to its typed field, where small integers are shorter and texts readable; more go to tensor_content.
+// One element goes to its typed field, where small integers are shorter and texts readable; more go to
+// tensor_content.
 static size_t plain_size(const braid_tensor *t, struct value_form form, int64_t count)
 {
     if (count == 0) return 0;

@@ -9,12 +9,13 @@
 // stands for a large tensor. Larger tensors come with their content.
 #define BD_TENSOR_PROTO_SPLAT_MAX ((size_t)2 << 30)
 
-// Reads a TensorProto from `in` up to its end: tensor_content or the typed value fields (a short list repeats its last
-// value, none means zeros), every dtype of the protocol. The content is gathered once, from wherever the
-// slices are, into pool memory. InvalidArgument says what is wrong (dtype, negative or too large shape, content of the
-// wrong length, truncated field), Unimplemented for a variant that is no list of tensors, naming its type; ResourceExhausted when memory is short or the tensor is
-// beyond BD_TENSOR_PROTO_SPLAT_MAX. Of a string tensor's two forms (string_val; all lengths, then all bytes, in
-// tensor_content) both are read. On an error `t` is "no tensor".
+// Reads a TensorProto from `in` up to its end: tensor_content or the typed value fields (a short list repeats
+// its last value, none means zeros), every dtype of the protocol. The content is gathered once, from wherever
+// the slices are, into pool memory. InvalidArgument says what is wrong (dtype, negative or too large shape,
+// content of the wrong length, truncated field), Unimplemented for a variant that is no list of tensors,
+// naming its type; ResourceExhausted when memory is short or the tensor is beyond BD_TENSOR_PROTO_SPLAT_MAX.
+// Of a string tensor's two forms (string_val; all lengths, then all bytes, in tensor_content) both are read.
+// On an error `t` is "no tensor".
 braid_code bd_tensor_proto_read(bd_wire_reader *in, braid_tensor *t, braid_status *st);
 
 // The same from one block of memory.
@@ -23,14 +24,14 @@ braid_code bd_tensor_proto_parse(const void *data, size_t len, braid_tensor *t, 
 // The encoded size of `t`.
 size_t bd_tensor_proto_size(const braid_tensor *t);
 
-// Writes `t` (its message, without an enclosing tag and length) to `out`. Content of at least BD_WIRE_REF_MIN bytes is
-// referenced, not copied: `out` holds a reference to the buffer until it is done.
-// Writes one element, strings, handles and variants to the typed value fields, else tensor_content. Of a variant that is no list
-// of tensors only its type's name is written, for the message of the reader, who must refuse it.
+// Writes `t` (its message, without an enclosing tag and length) to `out`. Content of at least BD_WIRE_REF_MIN
+// bytes is referenced, not copied: `out` holds a reference to the buffer until it is done. Writes one
+// element, strings, handles and variants to the typed value fields, else tensor_content. Of a variant that is
+// no list of tensors only its type's name is written, for the message of the reader, who must refuse it.
 void bd_tensor_proto_write(const braid_tensor *t, bd_wire_writer *out);
 
-// The same for a graph that is kept in a file or sent: a tensor whose elements are all alike becomes one value, which
-// bd_tensor_proto_read repeats. Looks at all elements.
+// The same for a graph that is kept in a file or sent: a tensor whose elements are all alike becomes one
+// value, which bd_tensor_proto_read repeats. Looks at all elements.
 size_t bd_tensor_proto_short_size(const braid_tensor *t);
 void bd_tensor_proto_short_write(const braid_tensor *t, bd_wire_writer *out);
 

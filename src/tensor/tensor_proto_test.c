@@ -1,4 +1,5 @@
-// TensorProto: every type, every form of values, any cut into slices; protobuf-c is the independent reader and writer.
+// TensorProto: every type, every form of values, any cut into slices; protobuf-c is the independent reader
+// and writer.
 #include "tensor/tensor_proto.h"
 
 #include "base/alloc.h"

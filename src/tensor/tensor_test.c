@@ -73,7 +73,8 @@ static void test_init_refuses(void **state)
     }
 }
 
-// More bytes than size_t counts, of a number of elements that fits and of one that does not: no product may wrap around.
+// More bytes than size_t counts, of a number of elements that fits and of one that does not: no product may
+// wrap around.
 static void test_alloc_refuses(void **state)
 {
     (void)state;

@@ -1,7 +1,9 @@
-// Variants: counted objects of a registered type, as elements of a tensor of dtype variant: a dataset, an optional, a list.
+// Variants: counted objects of a registered type, as elements of a tensor of dtype variant: a dataset, an
+// optional, a list.
 //
-// An object is shared by all tensors that hold it and never changes once it is in one (but see tensor_list.h). It lives in the process
-// that made it: on the wire goes its type's name alone, and who reads that refuses it by name. Lists of tensors go as copies.
+// An object is shared by all tensors that hold it and never changes once it is in one (but see
+// tensor_list.h). It lives in the process that made it: on the wire goes its type's name alone, and who reads
+// that refuses it by name. Lists of tensors go as copies.
 #ifndef BD_TENSOR_VARIANT_H
 #define BD_TENSOR_VARIANT_H
 
@@ -34,7 +36,8 @@ static inline bd_variant *bd_variant_ref(bd_variant *v)
     if (v) atomic_fetch_add_explicit(&v->refs, 1, memory_order_relaxed);
     return v;
 }
-// For bd_variant_unref only: destroys it, at once or, where variants hold each other many deep, when those that hold it are gone.
+// For bd_variant_unref only: destroys it, at once or, where variants hold each other many deep, when those
+// that hold it are gone.
 void bd_variant_destroy(bd_variant *v);
 static inline void bd_variant_unref(bd_variant *v)
 {

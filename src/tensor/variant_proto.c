@@ -1,5 +1,5 @@
-// Variants on the wire. A list of tensors is its name, its tensors, and metadata: how many elements are not set and which, as
-// varints; then element type, most elements, and the elements' shape as a message.
+// Variants on the wire. A list of tensors is its name, its tensors, and metadata: how many elements are not
+// set and which, as varints; then element type, most elements, and the elements' shape as a message.
 #include "tensor/variant_proto.h"
 
 #include "base/alloc.h"
@@ -9,8 +9,8 @@
 #include "tensor/tensor_proto.h"
 #include <string.h>
 
-// Lists in lists: a reader goes no deeper, and what is deeper, or has more tensors in all (one list may be in many places), is
-// written by name only.
+// Lists in lists: a reader goes no deeper, and what is deeper, or has more tensors in all (one list may be in
+// many places), is written by name only.
 #define DEPTH_MAX 32
 #define TENSORS_MAX (INT64_C(1) << 24)
 

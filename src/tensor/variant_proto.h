@@ -1,4 +1,5 @@
-// Variants on the wire (VariantTensorDataProto): lists of tensors go with their content, of others only the type's name.
+// Variants on the wire (VariantTensorDataProto): lists of tensors go with their content, of others only the
+// type's name.
 #ifndef BD_TENSOR_VARIANT_PROTO_H
 #define BD_TENSOR_VARIANT_PROTO_H
 
@@ -9,8 +10,8 @@
 size_t bd_variant_proto_size(const bd_variant *v);
 void bd_variant_proto_write(const bd_variant *v, bd_wire_writer *out);
 
-// Reads a message up to its end, in a tensor that is in `depth` lists; *v is NULL where it is empty. InvalidArgument: malformed, or
-// too deep. Unimplemented: not a list. ResourceExhausted.
+// Reads a message up to its end, in a tensor that is in `depth` lists; *v is NULL where it is empty.
+// InvalidArgument: malformed, or too deep. Unimplemented: not a list. ResourceExhausted.
 braid_code bd_variant_proto_read(bd_wire_reader in, int depth, bd_variant **v, braid_status *st);
 
 // bd_tensor_proto_read of a tensor that is in `depth` lists.

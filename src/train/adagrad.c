@@ -1,4 +1,5 @@
-// The Adagrad optimizer (Duchi, Hazan and Singer, Adaptive Subgradient Methods, JMLR 2011, the diagonal form).
+// The Adagrad optimizer (Duchi, Hazan and Singer, Adaptive Subgradient Methods, JMLR 2011, the diagonal
+// form).
 //
 // Slot "accumulator": accumulator += gradient^2; variable -= learning_rate * gradient / sqrt(accumulator).
 #include "train/update.h"

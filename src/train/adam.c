@@ -1,7 +1,8 @@
 // The Adam optimizer (Kingma and Ba, Adam: A Method for Stochastic Optimization, ICLR 2015).
 //
-// Slots of each variable: "m" and "v", the moving averages of gradient and squared gradient. Two scalars, beta1_power and
-// beta2_power, are shared: they are multiplied by beta1 and beta2 after the updates of a step.
+// Slots of each variable: "m" and "v", the moving averages of gradient and squared gradient. Two scalars,
+// beta1_power and beta2_power, are shared: they are multiplied by beta1 and beta2 after the updates of a
+// step.
 #include "train/update.h"
 
 #include "base/alloc.h"

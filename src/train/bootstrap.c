@@ -5,8 +5,9 @@
 //                 ^                               | no
 //                 +--- await(generation) <--------+
 //
-// Reading the generation before asking whether all is ready makes the wait safe: what is announced in between ends it.
-// A chief that is started again finds the variables on the parameter servers as they are, and does not begin anew.
+// Reading the generation before asking whether all is ready makes the wait safe: what is announced in between
+// ends it. A chief that is started again finds the variables on the parameter servers as they are, and does
+// not begin anew.
 #include "train/bootstrap.h"
 #include "train/variable_internal.h"
 

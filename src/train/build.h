@@ -30,7 +30,8 @@ braid_out train_const_shape(braid_graph *g, const char *name, braid_shape shape)
 // tf.shape: a constant when all of the shape is known, else a node "Shape".
 braid_out train_shape_of(braid_graph *g, braid_out x);
 
-// tf.rank and tf.size, int32, in the same way; range(rank(x)); every axis of x, a constant where the rank is known.
+// tf.rank and tf.size, int32, in the same way; range(rank(x)); every axis of x, a constant where the rank is
+// known.
 braid_out train_rank_of(braid_graph *g, braid_out x);
 braid_out train_size_of(braid_graph *g, braid_out x);
 braid_out train_rank_range(braid_graph *g, braid_out x);
@@ -42,7 +43,8 @@ braid_out train_reduce(braid_graph *g, const char *op_type, braid_out x, braid_o
 // x[0]
 braid_out train_first_of(braid_graph *g, braid_out x);
 
-// OP(x, y) with a number for one of them: the constant NAME/y or NAME/x, the node being NAME (or a scope with its '/').
+// OP(x, y) with a number for one of them: the constant NAME/y or NAME/x, the node being NAME (or a scope with
+// its '/').
 braid_out train_op_number(braid_graph *g, const char *op_type, const char *name, braid_out x, double y);
 braid_out train_number_op(braid_graph *g, const char *op_type, const char *name, double x, braid_out y);
 

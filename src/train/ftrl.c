@@ -1,4 +1,5 @@
-// The FTRL-Proximal optimizer (McMahan et al., Ad Click Prediction: a View from the Trenches, KDD 2013, algorithm 1).
+// The FTRL-Proximal optimizer (McMahan et al., Ad Click Prediction: a View from the Trenches, KDD 2013,
+// algorithm 1).
 //
 // Slots: "accum", the sum of squared gradients, and "linear", z of the paper:
 //     n = accum + gradient^2

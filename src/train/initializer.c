@@ -41,7 +41,8 @@ static braid_out build_truncated_normal(const braid_initializer *self, braid_gra
     return braid_cast(g, braid_truncated_normal(g, shape, self->a, self->b), dtype);
 }
 
-// How many inputs and outputs a weight connects: of [..., in, out] with the leading dimensions a receptive field.
+// How many inputs and outputs a weight connects: of [..., in, out] with the leading dimensions a receptive
+// field.
 static void fans(braid_shape shape, double *in, double *out)
 {
     double field = 1;

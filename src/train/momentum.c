@@ -1,5 +1,5 @@
-// The momentum optimizer (Polyak 1964; Sutskever et al., On the importance of initialization and momentum in deep learning,
-// ICML 2013, section 2, for Nesterov's form).
+// The momentum optimizer (Polyak 1964; Sutskever et al., On the importance of initialization and momentum in
+// deep learning, ICML 2013, section 2, for Nesterov's form).
 //
 // Slot "momentum": accum = momentum * accum + gradient; variable -= learning_rate * accum, or with Nesterov
 // learning_rate * (gradient + momentum * accum).

@@ -40,7 +40,8 @@ static braid_code keep_any(braid_monitored_session *s, const braid_status *st)
     return st->code;
 }
 
-// Keeps the first error. OutOfRange is none once the session is open: the input is used up, which only asks to stop.
+// Keeps the first error. OutOfRange is none once the session is open: the input is used up, which only asks
+// to stop.
 static braid_code keep(braid_monitored_session *s, const braid_status *st)
 {
     if (st->code != BRAID_OUT_OF_RANGE) return keep_any(s, st);

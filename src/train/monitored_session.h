@@ -5,7 +5,8 @@
 #include "base/status.h"
 #include <braid/monitored_session.h>
 
-// Reads the global step now, in a run of its own, for braid_monitored_session_global_step. Nothing without one.
+// Reads the global step now, in a run of its own, for braid_monitored_session_global_step. Nothing without
+// one.
 braid_code train_read_global_step(braid_monitored_session *s, braid_status *st);
 
 #endif

@@ -93,7 +93,8 @@ static void run(braid_session *s, braid_op *target, const braid_feed *feeds, int
     assert_ok(st);
 }
 
-// The averages of a variable that counts up by one, and of a value that is fed: once plain, once without bias.
+// The averages of a variable that counts up by one, and of a value that is fed: once plain, once without
+// bias.
 static void check_values(braid_variable (*variable)(braid_graph *, const char *, braid_out, bool))
 {
     BD_STATUS(st);

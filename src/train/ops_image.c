@@ -1,4 +1,5 @@
-// Images [batch, height, width, channels] and what networks do with them: convolution, pooling, dropout, new shapes.
+// Images [batch, height, width, channels] and what networks do with them: convolution, pooling, dropout, new
+// shapes.
 #include "train/build.h"
 
 #include <braid/ops.h>

@@ -1,5 +1,5 @@
-// Images, dropout and new shapes: nodes as TensorFlow names them, shapes, and what dropout keeps. (The model of deep_mnist,
-// in examples/common, is compared with a recorded one.)
+// Images, dropout and new shapes: nodes as TensorFlow names them, shapes, and what dropout keeps. (The model
+// of deep_mnist, in examples/common, is compared with a recorded one.)
 #include "base/testing/test.h"
 
 #include "graph/graph.h"

@@ -1,4 +1,5 @@
-// Optimizers build what TensorFlow 1.3 built in recorded programs: the nodes after the gradients are ours, the others theirs.
+// Optimizers build what TensorFlow 1.3 built in recorded programs: the nodes after the gradients are ours,
+// the others theirs.
 #include "base/testing/test.h"
 
 #include "train/testing/recorded.h"

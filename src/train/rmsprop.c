@@ -1,8 +1,9 @@
-// The RMSProp optimizer (Tieleman and Hinton, COURSERA lecture 6.5, 2012; centered: Graves, Generating Sequences With
-// Recurrent Neural Networks, 2013, equations 38 to 45).
+// The RMSProp optimizer (Tieleman and Hinton, COURSERA lecture 6.5, 2012; centered: Graves, Generating
+// Sequences With Recurrent Neural Networks, 2013, equations 38 to 45).
 //
-// Slots: "rms", the moving average of the squared gradient, from ones; centered also "mg", that of the gradient; and
-// "momentum" = momentum * "momentum" + learning_rate * gradient / sqrt(rms - mg^2 + epsilon), which the variable loses.
+// Slots: "rms", the moving average of the squared gradient, from ones; centered also "mg", that of the
+// gradient; and "momentum" = momentum * "momentum" + learning_rate * gradient / sqrt(rms - mg^2 + epsilon),
+// which the variable loses.
 #include "train/update.h"
 
 #include <braid/ops.h>

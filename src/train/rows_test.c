@@ -1,4 +1,5 @@
-// Updates by gradients of rows: each optimizer against itself with the whole gradient, for references and resources.
+// Updates by gradients of rows: each optimizer against itself with the whole gradient, for references and
+// resources.
 #include "base/testing/test.h"
 
 #include "train/testing/problem.h"

@@ -135,7 +135,8 @@ static void aggregate_whole(building *b, const braid_grad_and_var *gv)
     bd_array_push(&b->means, mean);
 }
 
-// Indices in ascending order, each once, as accumulators of rows want them. The order is found by sorting numbers of rows.
+// Indices in ascending order, each once, as accumulators of rows want them. The order is found by sorting
+// numbers of rows.
 static void sort_rows(building *b, braid_out shape, braid_out *rows, braid_out *indices)
 {
     braid_graph *g = b->g;

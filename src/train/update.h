@@ -19,13 +19,13 @@ typedef struct train_update {
     bool use_locking, use_nesterov;
 } train_update;
 
-// Adds the op for one variable: ResourceApplyX for a resource variable. Scalars are cast to the gradient's type. With `indices`, `grad` is
-// rows of the gradient, each index once, and the op is SparseApplyX.
+// Adds the op for one variable: ResourceApplyX for a resource variable. Scalars are cast to the gradient's
+// type. With `indices`, `grad` is rows of the gradient, each index once, and the op is SparseApplyX.
 braid_op *train_update_variable(braid_optimizer *opt, const train_update *update, braid_out grad,
                                 braid_out indices, braid_out var);
 
-// Rows of one index become one row, their sum: most updates by the same row twice are not one by the sum. Returns the rows; `*indices` are
-// then what they are called by.
+// Rows of one index become one row, their sum: most updates by the same row twice are not one by the sum.
+// Returns the rows; `*indices` are then what they are called by.
 braid_out train_add_up_rows(braid_graph *g, braid_out rows, braid_out *indices);
 
 #endif

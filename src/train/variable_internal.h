@@ -21,18 +21,21 @@ static inline braid_out train_typed(braid_out ref)
     return train_kind_of(ref) == TRAIN_RESOURCE ? braid_variable_find(ref).read : ref;
 }
 
-// Makes the nodes of a variable within its name scope (with '/'), and collects it. `place_class`: the name of the node it
-// is to lie with, written as attribute `_class`; NULL for none.
+// Makes the nodes of a variable within its name scope (with '/'), and collects it. `place_class`: the name of
+// the node it is to lie with, written as attribute `_class`; NULL for none.
 braid_variable train_make_variable(braid_graph *g, train_variable_kind kind, const char *scope,
                                    braid_out initial_value, bool trainable, const char *place_class);
 
-// Makes a variable of this process alone: in the collection of local variables, whose initializers each session runs.
+// Makes a variable of this process alone: in the collection of local variables, whose initializers each
+// session runs.
 braid_variable train_local_variable(braid_graph *g, const char *name, const braid_tensor *value);
 
-// A node that reads a variable, called `name` (NULL: after its op). `dtype` counts for a resource variable only.
+// A node that reads a variable, called `name` (NULL: after its op). `dtype` counts for a resource variable
+// only.
 braid_out train_read(braid_graph *g, const char *name, braid_out ref, braid_dtype dtype);
 
-// The names of global variables that have no value yet: braid_report_uninitialized_variables without the local ones.
+// The names of global variables that have no value yet: braid_report_uninitialized_variables without the
+// local ones.
 braid_out train_report_uninitialized_globals(braid_graph *g);
 
 #endif

@@ -1,4 +1,5 @@
-# The benchmarks' driver ends a program that gives no answer, with its children, says so, and goes on with the other rows.
+# The benchmarks' driver ends a program that gives no answer, with its children, says so, and goes on with the
+# other rows.
 import os
 import select
 import signal
@@ -10,8 +11,8 @@ DRIVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../bench/r
 ANSWER = "while read -r line; do echo 7; done"
 HANG = "sleep 1000 & echo $! >>children; echo waiting in vain >&2; echo >started; wait"
 
-# What mnist_bench does, the driver's limit in seconds, what stops the driver, its exit code, what it prints of the row, and what
-# on standard error.
+# What mnist_bench does, the driver's limit in seconds, what stops the driver, its exit code, what it prints
+# of the row, and what on standard error.
 CASES = [
     (ANSWER, 60, None, 0, "ok", ""),
     (HANG, 2, None, 1, "hung: mnist_bench adam memory gave no answer in 2 s", "waiting in vain"),

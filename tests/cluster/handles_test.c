@@ -1,4 +1,5 @@
-// Callables and partial runs, the same on every kind of session: in this process, on its server's master, on a server elsewhere.
+// Callables and partial runs, the same on every kind of session: in this process, on its server's master, on
+// a server elsewhere.
 // labels: concurrent
 #include "base/alloc.h"
 #include "support/test_cluster.h"

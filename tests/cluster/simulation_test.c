@@ -1,9 +1,10 @@
-// Training in simulated time on a network that loses, repeats, delays and reorders messages, cuts connections and cuts
-// tasks off: whatever the seed, it ends, and every step is applied at most once.
+// Training in simulated time on a network that loses, repeats, delays and reorders messages, cuts connections
+// and cuts tasks off: whatever the seed, it ends, and every step is applied at most once.
 //
 //     tests_cluster_simulation_test [FIRST [LAST]]
 //
-// runs these seeds (1 to 1000, say); without arguments those of a short run. The same seed does the same again.
+// runs these seeds (1 to 1000, say); without arguments those of a short run. The same seed does the same
+// again.
 // labels: concurrent
 // timeout: 240
 #include "base/alloc.h"
@@ -30,7 +31,8 @@
 #define STEP_TIMEOUT_MS 6000
 #define OPERATION_TIMEOUT_MS 20000
 #define PAUSE_NS (SECOND_NS / 20)
-// Until nothing is left of calls that were given up: a late message of an initialization would undo the training.
+// Until nothing is left of calls that were given up: a late message of an initialization would undo the
+// training.
 #define SETTLE_NS (10 * SECOND_NS)
 // Nothing here may take longer, in simulated time; a run without faults takes less than a minute.
 #define LIMIT_NS (3600 * SECOND_NS)

@@ -1,5 +1,5 @@
-// Fuzzes the reading of checkpoints of the first format: what a file says it holds, and the values of a slice, both whole tables
-// with right checksums around them, since nobody guesses those.
+// Fuzzes the reading of checkpoints of the first format: what a file says it holds, and the values of a
+// slice, both whole tables with right checksums around them, since nobody guesses those.
 #include "base/check.h"
 #include "io/checkpoint_v1.h"
 #include "io/sstable.h"
@@ -8,7 +8,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-// The slices that the file has, of tensor "v": all of a scalar, a vector and a matrix, and the first row of one.
+// The slices that the file has, of tensor "v": all of a scalar, a vector and a matrix, and the first row of
+// one.
 enum {
     SLICES = 4
 };

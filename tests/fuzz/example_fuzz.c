@@ -1,5 +1,5 @@
-// Fuzzes the parsing of Example and SequenceExample messages: as several messages and as single ones, with all types of features,
-// and with memory that runs out.
+// Fuzzes the parsing of Example and SequenceExample messages: as several messages and as single ones, with
+// all types of features, and with memory that runs out.
 #include "base/alloc.h"
 #include "base/check.h"
 #include "ops/parsing/sequence_parser.h"

@@ -1,4 +1,5 @@
-// Fuzzes the decoders of images: any bytes are refused with words, or give as many samples as was said before.
+// Fuzzes the decoders of images: any bytes are refused with words, or give as many samples as was said
+// before.
 #include "base/alloc.h"
 #include "base/check.h"
 #include "io/bmp.h"

@@ -1,8 +1,9 @@
 // Fuzzes the ops, all that the registry holds: any client may send any node with any inputs.
 //
-// The bytes choose a program: nodes with attrs and inputs, made one after another, each run by a session as soon as it is there. What
-// a node gives is there for those after it to take, so that variables, queues, tables and data sets meet the ops that use them. When the
-// bytes are used up, numbers that follow from them go on, so that few bytes are a whole program. Files are in memory.
+// The bytes choose a program: nodes with attrs and inputs, made one after another, each run by a session as
+// soon as it is there. What a node gives is there for those after it to take, so that variables, queues,
+// tables and data sets meet the ops that use them. When the bytes are used up, numbers that follow from them
+// go on, so that few bytes are a whole program. Files are in memory.
 //
 // With BRAID_FUZZ_PRINT in the environment nodes are written to stderr before they run.
 #include "base/alloc.h"
@@ -33,7 +34,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 const char *__asan_default_options(void);
 
-// What a node asks for beyond this is not there, as on a machine with little memory: it must answer that, not end the process.
+// What a node asks for beyond this is not there, as on a machine with little memory: it must answer that, not
+// end the process.
 const char *__asan_default_options(void)
 {
     return "allocator_may_return_null=1:max_allocation_size_mb=512";
@@ -57,7 +59,8 @@ typedef struct node_types {
     bd_attr attrs[ATTRS_MAX];
 } node_types;
 
-// Ops that give a type of which there are no constants: resources, variants, references (at [type], those at the end).
+// Ops that give a type of which there are no constants: resources, variants, references (at [type], those at
+// the end).
 static BD_ARRAY(const bd_op_entry *) sources[BRAID_UINT64 + 2];
 #define REF_SOURCES (BRAID_UINT64 + 1)
 
@@ -317,7 +320,8 @@ static void print_node(const braid_op *n)
     fprintf(stderr, ")\n");
 }
 
-// The shape function again, over memory whose ends the sanitizer knows: a graph's arena hides what goes beyond them.
+// The shape function again, over memory whose ends the sanitizer knows: a graph's arena hides what goes
+// beyond them.
 static void check_shape_function(const braid_op *n)
 {
     if (!n->def->op->shape) return;

@@ -1,4 +1,5 @@
-// Fuzzes RunGraph: any request to a live server, which knows a small graph, is answered, though nobody feeds the graph.
+// Fuzzes RunGraph: any request to a live server, which knows a small graph, is answered, though nobody feeds
+// the graph.
 //
 // The first byte decides whether the handles that the server gave are put behind the request.
 #include "support/live_server.h"

@@ -1,4 +1,5 @@
-// Fuzzes the text format: a text that is read is printed and read again as the same; any message can be printed.
+// Fuzzes the text format: a text that is read is printed and read again as the same; any message can be
+// printed.
 //
 // The first byte decides the message's type, and whether the rest is text or the wire format.
 #include "base/alloc.h"

@@ -1,5 +1,5 @@
-// Static shapes that follow from constants through any op: those that TensorFlow's Python API shows of the same graphs, worked out
-// by hand.
+// Static shapes that follow from constants through any op: those that TensorFlow's Python API shows of the
+// same graphs, worked out by hand.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

@@ -1,5 +1,5 @@
-// Graphs recorded from TensorFlow's own front end: they import, are kept as they are, and their gradients are rebuilt node by
-// node by ours.
+// Graphs recorded from TensorFlow's own front end: they import, are kept as they are, and their gradients are
+// rebuilt node by node by ours.
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/testing/test.h"
@@ -123,7 +123,8 @@ static braid_graph *import_forward(const char *path, const braid_graph *recorded
     return g;
 }
 
-// Programs that built one set of gradients: the loss, variables (up to a NULL) and the device they were built under.
+// Programs that built one set of gradients: the loss, variables (up to a NULL) and the device they were built
+// under.
 static const struct {
     const char *file, *loss, *device;
     const char *vars[9];

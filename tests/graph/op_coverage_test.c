@@ -1,5 +1,5 @@
-// What every op must have besides its definition: a doc, a shape function, kernels for the types a user expects, TensorFlow's gradient,
-// and a test that names it.
+// What every op must have besides its definition: a doc, a shape function, kernels for the types a user
+// expects, TensorFlow's gradient, and a test that names it.
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "base/testing/test.h"
@@ -8,7 +8,8 @@
 #include <dirent.h>
 #include <stdio.h>
 
-// The ops for which TensorFlow's Python registers a gradient function (tf.RegisterGradient in python/ops/*_grad.py).
+// The ops for which TensorFlow's Python registers a gradient function (tf.RegisterGradient in
+// python/ops/*_grad.py).
 static const char differentiable[] =
     // math_grad.py
     " Sum Max Min Mean Prod SegmentSum SegmentMean SegmentMin SegmentMax SparseSegmentSum SparseSegmentMean SparseSegmentSqrtN "
@@ -107,7 +108,8 @@ static void test_definitions(void **state)
 
 // ---- Types ----
 
-// TensorFlow has kernels of floating types only, or (TruncateDiv) of integers only; or there is no use for the others.
+// TensorFlow has kernels of floating types only, or (TruncateDiv) of integers only; or there is no use for
+// the others.
 static const char not_of_all_types[] =
     " RealDiv Reciprocal Inv Tan Asin Acos Atan TruncateDiv BatchNormWithGlobalNormalization BatchNormWithGlobalNormalizationGrad "
     // random numbers of one kind only
@@ -247,7 +249,8 @@ static void test_each_has_a_test(void **state)
 
 // What no row of a table can say: checked by tests of their own.
 static const char checked_otherwise[] =
-    // by differences in single precision, or of outputs that belong together: batch_norm_test, image_*_test, lstm_block_test, ...
+    // by differences in single precision, or of outputs that belong together: batch_norm_test, image_*_test,
+    // lstm_block_test, ...
     " CropAndResize "
     "FusedBatchNorm FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 "
     "FusedBatchNormV2 FusedBatchNormV3 LRN MaxPoolGradGrad "

@@ -1,5 +1,5 @@
-// No op goes without rows of every kind: values, an error, inputs without elements, scalars. Reads what the tests of ops have noted
-// (ops/testing/op_rows.h); they run before it.
+// No op goes without rows of every kind: values, an error, inputs without elements, scalars. Reads what the
+// tests of ops have noted (ops/testing/op_rows.h); they run before it.
 #include "base/alloc.h"
 #include "base/testing/test.h"
 #include "op/kernel.h"

@@ -1,4 +1,5 @@
-// The table of ops: every definition parses and says what the published registry says of the op, and perhaps more.
+// The table of ops: every definition parses and says what the published registry says of the op, and perhaps
+// more.
 #include "base/alloc.h"
 #include "base/testing/test.h"
 #include "graph/op_parse.h"
@@ -32,8 +33,9 @@ static void differ(const char *op, const char *what, const char *name)
     differences++;
 }
 
-// The list is TensorFlow 1.15's. What TensorFlow 2 added may come on top, as long as every node by the list stays what it was: further
-// attrs have a default, types and strings are more, and where a type was fixed an attr has it as its default.
+// The list is TensorFlow 1.15's. What TensorFlow 2 added may come on top, as long as every node by the list
+// stays what it was: further attrs have a default, types and strings are more, and where a type was fixed an
+// attr has it as its default.
 
 static bool same_text(const char *a, const char *b)
 {

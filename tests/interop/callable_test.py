@@ -1,4 +1,5 @@
-# Callables: a signature that is planned once and run by number, as TensorFlow's MakeCallable, RunCallable, ReleaseCallable.
+# Callables: a signature that is planned once and run by number, as TensorFlow's MakeCallable, RunCallable,
+# ReleaseCallable.
 # labels: concurrent
 # timeout: 120
 from client import InteropTest, Session

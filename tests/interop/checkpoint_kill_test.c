@@ -1,4 +1,5 @@
-// A process that is killed while a graph saves, at every call that changes the disk, leaves the old checkpoint or the new one.
+// A process that is killed while a graph saves, at every call that changes the disk, leaves the old
+// checkpoint or the new one.
 // labels: concurrent
 #include "base/alloc.h"
 #include "base/testing/test.h"

@@ -9,7 +9,8 @@ from protos import config_pb2, graph_pb2, grpc, master_pb2, named_tensor_pb2, te
 TIMEOUT = 60
 
 # Connections of their own for each channel, again soon after a loss, without limits on messages or a proxy.
-# (Not grpc.min_reconnect_backoff_ms: it bounds how long a server may take to accept, and a busy one takes long.)
+# (Not grpc.min_reconnect_backoff_ms: it bounds how long a server may take to accept, and a busy one takes
+# long.)
 CHANNEL_OPTIONS = [("grpc.use_local_subchannel_pool", 1), ("grpc.initial_reconnect_backoff_ms", 20),
                    ("grpc.max_reconnect_backoff_ms", 200), ("grpc.max_receive_message_length", -1),
                    ("grpc.max_send_message_length", -1), ("grpc.enable_http_proxy", 0)]

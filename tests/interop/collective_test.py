@@ -1,4 +1,5 @@
-# Collectives between tasks of a cluster, and the calls by which members of any kind find each other and fetch what they give.
+# Collectives between tasks of a cluster, and the calls by which members of any kind find each other and fetch
+# what they give.
 # labels: concurrent
 # timeout: 180
 import struct

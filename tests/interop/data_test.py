@@ -1,4 +1,5 @@
-# Input pipelines on Braid servers, as a client of tf.data sends them: training from one, its end, its errors, many steps at once.
+# Input pipelines on Braid servers, as a client of tf.data sends them: training from one, its end, its errors,
+# many steps at once.
 # labels: concurrent
 # timeout: 180
 import os

@@ -1,4 +1,5 @@
-# Functions of a library, called on Braid servers: as a client sends them, as a master does, and as a TensorFlow worker gets them.
+# Functions of a library, called on Braid servers: as a client sends them, as a master does, and as a
+# TensorFlow worker gets them.
 # labels: concurrent
 # timeout: 180
 from client import InteropTest, Session

@@ -24,14 +24,14 @@ SHARED = Path(__file__).resolve().parents[3] / "shared"
 GOLDEN, MNIST = SHARED / "golden", SHARED / "mnist"
 REPLAYS = int(os.environ.get("BRAID_REPLAYS", "1"))
 
-# Of each program its loss, the variables that all roles share, and what shows that it learns: to what `part` of its
-# first value the loss falls at least, or, where that is a matter of how many steps came through, by how much in each of
-# these. `pull` copies what is shared into the worker's own copies, if the loss is computed from them; else they are as
-# old as the worker's last step.
+# Of each program its loss, the variables that all roles share, and what shows that it learns: to what `part`
+# of its first value the loss falls at least, or, where that is a matter of how many steps came through, by
+# how much in each of these. `pull` copies what is shared into the worker's own copies, if the loss is
+# computed from them; else they are as old as the worker's last step.
 #
-# The loss of the last three is the mean of (a + b - 100)^2, which begins with 10,000, and their learning rate r is
-# 1e-4: when a and b move by d, it falls by 400 d. SGD moves them by 100 r (a little less as the gradient becomes
-# smaller), Adam by r, and Adagrad by r / sqrt(t) in step t, of which there are 120.
+# The loss of the last three is the mean of (a + b - 100)^2, which begins with 10,000, and their learning rate
+# r is 1e-4: when a and b move by d, it falls by 400 d. SGD moves them by 100 r (a little less as the gradient
+# becomes smaller), Adam by r, and Adagrad by r / sqrt(t) in step t, of which there are 120.
 Program = namedtuple("Program", "loss shared part fall pull", defaults=[1, 0, None])
 AB = ["Variable:0", "Variable_1:0", "global_step:0"]
 GLOBAL_AB = ["g/Variable:0", "g/Variable_1:0", "global_step:0"]

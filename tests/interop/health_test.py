@@ -1,4 +1,5 @@
-# What tools for any gRPC server ask: is it healthy (grpc.health.v1), and what does it serve (grpc.reflection.v1alpha, as grpcurl asks).
+# What tools for any gRPC server ask: is it healthy (grpc.health.v1), and what does it serve
+# (grpc.reflection.v1alpha, as grpcurl asks).
 # labels: concurrent
 # timeout: 120
 import queue

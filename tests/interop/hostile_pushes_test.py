@@ -1,5 +1,5 @@
-# PushTensors that no sane task sends: malformed, foreign, repeated, for steps that never begin, too much. Each gets a clear
-# error, the servers live on, and what they hold is bounded.
+# PushTensors that no sane task sends: malformed, foreign, repeated, for steps that never begin, too much.
+# Each gets a clear error, the servers live on, and what they hold is bounded.
 # labels: concurrent
 # timeout: 180
 import os

@@ -1,4 +1,5 @@
-# Requests that no sane peer sends, from broken bytes to steps run twice: each gets a clear error, and the servers live on.
+# Requests that no sane peer sends, from broken bytes to steps run twice: each gets a clear error, and the
+# servers live on.
 # labels: concurrent
 # timeout: 180
 import random

@@ -1,5 +1,5 @@
-# A client that neither calls nor reads for a while is not taken for gone: it may be stopped, or its gRPC asleep. Its host is
-# asked by the system instead.
+# A client that neither calls nor reads for a while is not taken for gone: it may be stopped, or its gRPC
+# asleep. Its host is asked by the system instead.
 # labels: slow
 # timeout: 120
 import socket

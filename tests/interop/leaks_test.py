@@ -1,5 +1,5 @@
-# What clients and tasks that vanish leave behind at those that go on: nothing. Memory and descriptors of a server return
-# to where they were.
+# What clients and tasks that vanish leave behind at those that go on: nothing. Memory and descriptors of a
+# server return to where they were.
 #
 # A short form; BRAID_LEAKS=full in the environment: 500 sessions of each kind, 100 workers.
 # labels: concurrent

@@ -1,5 +1,5 @@
-// A checkpoint that a graph saved, taken apart by others: LevelDB reads its index, a checksum written from its definition checks
-// the tensors' bytes. Skipped where LevelDB is not installed.
+// A checkpoint that a graph saved, taken apart by others: LevelDB reads its index, a checksum written from
+// its definition checks the tensors' bytes. Skipped where LevelDB is not installed.
 // labels: concurrent
 #include "base/testing/test.h"
 
@@ -120,8 +120,8 @@ static void append(uint8_t *to, size_t *len, const void *data, size_t data_len)
     *len += data_len;
 }
 
-// A string tensor: the lengths as varints, the masked checksum of the lengths, the bytes. The entry's checksum takes the lengths
-// as words of four bytes.
+// A string tensor: the lengths as varints, the masked checksum of the lengths, the bytes. The entry's
+// checksum takes the lengths as words of four bytes.
 static void expect_strings(const braid_tensor *t, const uint8_t *data, size_t len, uint32_t crc)
 {
     uint8_t file[1024], summed[1024], lengths[64];

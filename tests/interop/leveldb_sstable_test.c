@@ -1,4 +1,5 @@
-// Checkpoints' indexes read by LevelDB, and LevelDB's tables read by us. Skipped where LevelDB is not installed.
+// Checkpoints' indexes read by LevelDB, and LevelDB's tables read by us. Skipped where LevelDB is not
+// installed.
 #include "base/alloc.h"
 #include "base/testing/test.h"
 

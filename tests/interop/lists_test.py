@@ -1,4 +1,5 @@
-# Lists of tensors on Braid servers: in loops, as while_v2 builds them, and on their way between tasks and to the client.
+# Lists of tensors on Braid servers: in loops, as while_v2 builds them, and on their way between tasks and to
+# the client.
 # labels: concurrent
 # timeout: 180
 from client import InteropTest, Session

@@ -1,7 +1,8 @@
-# Many clients at once, each a process with several sessions in threads of their own, and sessions that nobody closes: all get
-# right results, and the servers are afterwards as they were.
+# Many clients at once, each a process with several sessions in threads of their own, and sessions that nobody
+# closes: all get right results, and the servers are afterwards as they were.
 #
-# A short form; BRAID_LEAKS=full in the environment: 200 sessions of 50 processes, 10,000 sessions that are dropped.
+# A short form; BRAID_LEAKS=full in the environment: 200 sessions of 50 processes, 10,000 sessions that are
+# dropped.
 # labels: concurrent
 # timeout: 1800
 import os

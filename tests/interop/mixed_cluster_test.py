@@ -1,5 +1,6 @@
-# Steps over a cluster in which the test plays a task that computes: tensors go both ways. And the test as the master of two
-# tasks of Braid that exchange tensors. Tasks fail, hang, vanish, come back as others, and answer late or twice.
+# Steps over a cluster in which the test plays a task that computes: tensors go both ways. And the test as the
+# master of two tasks of Braid that exchange tensors. Tasks fail, hang, vanish, come back as others, and
+# answer late or twice.
 # labels: concurrent
 # timeout: 180
 import random

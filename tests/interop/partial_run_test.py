@@ -1,4 +1,5 @@
-# Partial runs: a step whose values are fed and fetched in several calls, over tasks, as TensorFlow's partial_run.
+# Partial runs: a step whose values are fed and fetched in several calls, over tasks, as TensorFlow's
+# partial_run.
 # labels: concurrent
 # timeout: 180
 from client import InteropTest, Session, named

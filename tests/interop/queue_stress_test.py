@@ -1,7 +1,8 @@
-# Queues under steps that come, wait, are cancelled, time out and lose their session, in random order: every step ends, and
-# every element is taken at most once.
+# Queues under steps that come, wait, are cancelled, time out and lose their session, in random order: every
+# step ends, and every element is taken at most once.
 #
-# BRAID_ROUNDS=N in the environment: so many rounds. A round that fails names its seed: BRAID_SEED=S begins there.
+# BRAID_ROUNDS=N in the environment: so many rounds. A round that fails names its seed: BRAID_SEED=S begins
+# there.
 # labels: concurrent
 # timeout: 180
 import os

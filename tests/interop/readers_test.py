@@ -1,5 +1,6 @@
-# Input as programs of TensorFlow 1 read it: names of files in a queue, a reader, lines decoded as CSV; Example messages parsed; all
-# by another implementation of gRPC, with references and with resources as handles.
+# Input as programs of TensorFlow 1 read it: names of files in a queue, a reader, lines decoded as CSV;
+# Example messages parsed; all by another implementation of gRPC, with references and with resources as
+# handles.
 # labels: concurrent
 import os
 import tempfile

@@ -1,8 +1,8 @@
 # Replaying a recorded program: all its roles at once, each with the threads and sessions that it had.
 #
-# Nothing waits without an end. A step has a timeout, so that a master that waits in vain says for what; a call has a
-# deadline above it; roles wait for one another only as long as runs end. What was under way when the first role failed
-# stands in the error.
+# Nothing waits without an end. A step has a timeout, so that a master that waits in vain says for what; a
+# call has a deadline above it; roles wait for one another only as long as runs end. What was under way when
+# the first role failed stands in the error.
 import math
 import threading
 import time

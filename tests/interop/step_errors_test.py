@@ -1,5 +1,5 @@
-# An error in one task ends the step in all of them, and the client is told the root cause: also while others wait for
-# values, fail too, or do not answer at all.
+# An error in one task ends the step in all of them, and the client is told the root cause: also while others
+# wait for values, fail too, or do not answer at all.
 # labels: concurrent
 # timeout: 120
 import time

@@ -1,4 +1,5 @@
-# Summaries from a Braid server, byte for byte what protobuf's library writes of the same, with TensorFlow's buckets.
+# Summaries from a Braid server, byte for byte what protobuf's library writes of the same, with TensorFlow's
+# buckets.
 # labels: concurrent
 # timeout: 120
 import bisect

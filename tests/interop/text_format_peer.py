@@ -1,7 +1,8 @@
-# protobuf's own text format for text_format_test.c: `make DIR GOLDEN SEED` writes messages, `check DIR` judges the answers.
+# protobuf's own text format for text_format_test.c: `make DIR GOLDEN SEED` writes messages, `check DIR`
+# judges the answers.
 #
-# A case is a file N.bin (the message), N.txt (its text, as protobuf prints it, or other text that means it) and N.type; the
-# answers are N.out.txt (text made of N.bin) and N.out.bin (message made of N.txt).
+# A case is a file N.bin (the message), N.txt (its text, as protobuf prints it, or other text that means it)
+# and N.type; the answers are N.out.txt (text made of N.bin) and N.out.bin (message made of N.txt).
 import difflib
 import importlib
 import math

@@ -1,4 +1,5 @@
-// The text format beside protobuf's own (Debian's python3-protobuf), both ways: random messages of every type, recorded graphs.
+// The text format beside protobuf's own (Debian's python3-protobuf), both ways: random messages of every
+// type, recorded graphs.
 // timeout: 120
 #include "base/alloc.h"
 #include "base/random.h"

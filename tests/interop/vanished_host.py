@@ -1,5 +1,5 @@
-# A host that vanishes without a word is noticed by every task that waits for it, and by the master that keeps a session of a
-# client there: run by hand, as root.
+# A host that vanishes without a word is noticed by every task that waits for it, and by the master that keeps
+# a session of a client there: run by hand, as root.
 #
 #     /usr/bin/python3 tests/interop/vanished_host.py build/release/bin
 #

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# deep_mnist on real MNIST: its accuracy. 300 steps; BRAID_DEEP=full for the 1500 that it is known for (some minutes).
+# deep_mnist on real MNIST: its accuracy. 300 steps; BRAID_DEEP=full for the 1500 that it is known for (some
+# minutes).
 # labels: slow
 # timeout: 900
 # serial: yes

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The main job on real MNIST: accuracy, the time to the first step, the placement of variables; by `braid run` and by hand.
+# The main job on real MNIST: accuracy, the time to the first step, the placement of variables; by `braid run`
+# and by hand.
 # labels: slow
 # timeout: 600
 # serial: yes
@@ -7,8 +8,8 @@
 [ -d "$shared/mnist" ] || { echo SKIPPED: no "$shared/mnist"; exit 77; }
 flags=(--data_dir="$shared/mnist" --train_steps=2000 --learning_rate=0.003)
 
-# Workers that train asynchronously disturb each other by chance, the more of them the more: of 45 runs with 3 workers the
-# worst had 0.949, the median 0.966. So the median of three is asked for.
+# Workers that train asynchronously disturb each other by chance, the more of them the more: of 45 runs with 3
+# workers the worst had 0.949, the median 0.966. So the median of three is asked for.
 check_accuracy() { # PS WORKERS FLAGS...
     local accuracies=() workload="$1 ps, $2 workers"
     for _ in 1 2 3; do

@@ -2,7 +2,8 @@
 # mnist_replica's flags: what it says when they are wrong, and a run in one process.
 . "$(dirname "$0")/lib.sh"
 
-# says CODE TEXT FLAGS...: the program ends with CODE and says TEXT, on standard error and without starting anything.
+# says CODE TEXT FLAGS...: the program ends with CODE and says TEXT, on standard error and without starting
+# anything.
 says() {
     local code=$1 text=$2
     shift 2

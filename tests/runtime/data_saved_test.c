@@ -1,4 +1,5 @@
-// Iterators whose place is saved and restored, by another iterator and through files: what comes is what would have come.
+// Iterators whose place is saved and restored, by another iterator and through files: what comes is what
+// would have come.
 // labels: concurrent
 #include "io/file.h"
 #include "io/testing/temp_dir.h"

@@ -282,7 +282,8 @@ static void test_reduce(void **state)
 
 // ---- Waiting and cancelling ----
 
-// A filter that lets nothing through goes on for ever: a step over it ends by its timeout, and the session's end ends the rest.
+// A filter that lets nothing through goes on for ever: a step over it ends by its timeout, and the session's
+// end ends the rest.
 static void test_endless_filter(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-// The later versions of data sets, in the in-process session: what they do as the first ones, and what they do not.
+// The later versions of data sets, in the in-process session: what they do as the first ones, and what they
+// do not.
 // labels: concurrent
 #include "io/file.h"
 #include "io/record.h"

@@ -398,7 +398,8 @@ static void test_a_variable_in_a_loop(void **state)
     }
 }
 
-// A variable's handle goes into branches, of which one or both use it: y = x > 0 ? x * w : x, or x * w in both.
+// A variable's handle goes into branches, of which one or both use it: y = x > 0 ? x * w : x, or x * w in
+// both.
 static void test_a_variable_in_branches(void **state)
 {
     (void)state;

@@ -259,7 +259,8 @@ static const row rows[] = {
      X CONST("n", "6") NODE(
          "y", "While", INPUT("x") INPUT("n") TYPES("T", F1 F1) FUNC("cond", "less") FUNC("body", "turn")),
      1, 7, BRAID_OK, NULL},
-    // Twice, so that frames and names of one copy are not those of the other; the branch that is not taken would fail.
+    // Twice, so that frames and names of one copy are not those of the other; the branch that is not taken
+    // would fail.
     {"a call of a call of a loop, in a branch",
      LOOP BROKEN FUNCTION("loop", IN("x") OUT("y"),
                           BODY("n", "Const", CONST_F("10"))

@@ -1,4 +1,5 @@
-// What ops that call functions make of tensors of any shape, in the in-process session: values worked out by hand.
+// What ops that call functions make of tensors of any shape, in the in-process session: values worked out by
+// hand.
 // labels: concurrent
 #include "ops/testing/op_test.h"
 #include "runtime/testing/data_graph.h"

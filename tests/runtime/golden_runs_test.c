@@ -1,5 +1,5 @@
-// Recorded programs of TensorFlow: each of their graphs is placed as a cluster would, and each of their runs pruned to just the ops
-// that TensorFlow's own pruning touched, then cut into one graph a task.
+// Recorded programs of TensorFlow: each of their graphs is placed as a cluster would, and each of their runs
+// pruned to just the ops that TensorFlow's own pruning touched, then cut into one graph a task.
 #include "base/alloc.h"
 #include "base/testing/test.h"
 #include "graph/device_name.h"

@@ -1,5 +1,5 @@
-// Random graphs give the same with each rewrite and with all as they do as they were built, to the last bit: values fetched on the way,
-// variables left behind, and no step that does not end.
+// Random graphs give the same with each rewrite and with all as they do as they were built, to the last bit:
+// values fetched on the way, variables left behind, and no step that does not end.
 #include "runtime/testing/random_effects.h"
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
-// Rewrites: each pattern fires where it should and nowhere else, and errors name what was built. Updates: rewrite_updates_test.c.
+// Rewrites: each pattern fires where it should and nowhere else, and errors name what was built. Updates:
+// rewrite_updates_test.c.
 #include "runtime/testing/rewrite_patterns.h"
 #include <math.h>
 

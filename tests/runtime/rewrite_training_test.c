@@ -1,4 +1,5 @@
-// Training goes the same way with each rewrite and with all as it goes in the graph as it was built, to the last bit.
+// Training goes the same way with each rewrite and with all as it goes in the graph as it was built, to the
+// last bit.
 #include "runtime/testing/test_graph.h"
 #include <braid/braid.h>
 

@@ -1,4 +1,5 @@
-// Kernels take denormal numbers for zero, on all threads; the program that runs a step keeps its own arithmetic.
+// Kernels take denormal numbers for zero, on all threads; the program that runs a step keeps its own
+// arithmetic.
 #include <braid/braid.h>
 #include <setjmp.h>
 #include <stdarg.h>

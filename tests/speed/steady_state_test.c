@@ -1,8 +1,9 @@
 // A step in the steady state asks the system for no memory.
 //
-// malloc and its kin, and mmap, are replaced by ones that count, for Braid and all libraries it uses. Only oneDNN asks malloc in a
-// step, for what a product or a convolution needs while it runs: its calls are counted apart, and the bytes that malloc has
-// from the system must not become more. (Sanitizers replace malloc, too: there this is skipped.)
+// malloc and its kin, and mmap, are replaced by ones that count, for Braid and all libraries it uses. Only
+// oneDNN asks malloc in a step, for what a product or a convolution needs while it runs: its calls are
+// counted apart, and the bytes that malloc has from the system must not become more. (Sanitizers replace
+// malloc, too: there this is skipped.)
 #include "base/alloc.h"
 #include "cli/ports.h"
 #include <braid/braid.h>

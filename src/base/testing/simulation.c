@@ -1,7 +1,7 @@
 // The platform of simulated time.
 //
-// Every simulated thread is a real one, and sleeps on a condition of its own unless it is `running`. All is guarded by
-// one real mutex, which a thread holds only in here.
+// Every simulated thread is a real one, and sleeps on a condition of its own unless it is `running`. All is
+// guarded by one real mutex, which a thread holds only in here.
 #include "base/testing/simulation.h"
 #include "base/check.h"
 #include "base/platform.h"

@@ -1,9 +1,10 @@
 // Whether the client of a session is still there.
 //
-// A client of Braid holds its session: it keeps a call open (ClusterService.Hold), and begins it again when the
-// connection was lost. When nobody has held the session for client_gone_ms, the client is gone. TensorFlow's clients do
-// not: they are gone when the connection of their last call has been gone for caller_lost_ms and nothing was called since (who is
-// still there connects anew, and calls), or when nothing was called for session_idle_ms.
+// A client of Braid holds its session: it keeps a call open (ClusterService.Hold), and begins it again when
+// the connection was lost. When nobody has held the session for client_gone_ms, the client is gone.
+// TensorFlow's clients do not: they are gone when the connection of their last call has been gone for
+// caller_lost_ms and nothing was called since (who is still there connects anew, and calls), or when nothing
+// was called for session_idle_ms.
 //
 // One timer a session, which runs when nobody holds it, and looks for how long that has been so.
 #include "base/clock.h"
@@ -38,7 +39,8 @@ static void watch_locked(bd_master_session *s)
     s->client_timer = bd_timer_add(s->master->env.timers, at_ns, look, s);
 }
 
-// Whether the connection that used the session last has been gone for long enough. Asks the transport, which may ask the system.
+// Whether the connection that used the session last has been gone for long enough. Asks the transport, which
+// may ask the system.
 static bool is_caller_lost_locked(bd_master_session *s, int64_t used_ns, int64_t now_ns)
 {
     bd_transport *t = s->master->env.peers->self->transport;

@@ -43,7 +43,8 @@ typedef struct bd_session_config {
     bool is_isolated;        // variables and other resources of its own, which go with it
     int64_t operation_timeout_ms;
     unsigned disabled_rewrites; // BRAID_REWRITE_...: of graph_options
-    // Run number `after` of a signature has a cost model in its metadata, and so has each that is a multiple of `every` from it; 0: none.
+    // Run number `after` of a signature has a cost model in its metadata, and so has each that is a multiple
+    // of `every` from it; 0: none.
     int64_t cost_model_every, cost_model_after;
     const char *collective_leader; // the task that leads groups of collectives; NULL or "": the master's own
 } bd_session_config;
@@ -65,10 +66,11 @@ const char *bd_master_session_handle(const bd_master_session *s);
 // The token of all its steps: parent of those that bd_master_run gets.
 bd_cancellation *bd_master_session_cancellation(bd_master_session *s);
 
-// Who holds a session wants it to be there: it is closed when nobody has held it for a while, or, if nobody ever did,
-// when it is idle for a while (see bd_master_env). False when it is closing: then it is not held.
+// Who holds a session wants it to be there: it is closed when nobody has held it for a while, or, if nobody
+// ever did, when it is idle for a while (see bd_master_env). False when it is closing: then it is not held.
 bool bd_master_hold(bd_master_session *s);
-// The session is used by this call, which is not replied to yet: while its connection is there, so is the client.
+// The session is used by this call, which is not replied to yet: while its connection is there, so is the
+// client.
 void bd_master_called_by(bd_master_session *s, const bd_incoming *call);
 void bd_master_let_go(bd_master_session *s);
 
@@ -93,8 +95,8 @@ typedef struct bd_master_run_args {
     int64_t timeout_ms;               // 0: none but the session's
     int64_t collective_graph_key;     // masters that run parts of one step say the same; 0: none
     bool wants_stats, wants_partition_graphs;
-    // Receives a RunMetadata message when one of them is wanted, or the session builds a cost model of this run; empty before. NULL: nobody
-    // looks.
+    // Receives a RunMetadata message when one of them is wanted, or the session builds a cost model of this
+    // run; empty before. NULL: nobody looks.
     bd_message *metadata;
     // The calling thread waits for the step anyway, and for other tasks when its plan is to be made. Else the
     // master's pool makes the plan.
@@ -107,19 +109,20 @@ typedef struct bd_master_run_args {
     int64_t step_id; // of a partial run
 } bd_master_run_args;
 
-// Runs a step. What `args` points to stays until the callback. `cancellation` ends the step, and so does its timeout,
-// also while its plan is made.
+// Runs a step. What `args` points to stays until the callback. `cancellation` ends the step, and so does its
+// timeout, also while its plan is made.
 void bd_master_run(bd_master_session *s, const bd_master_run_args *args, bd_cancellation *cancellation,
                    bd_master_done_fn fn, void *arg);
 
 // ---- Callables: a signature that is planned once and run by number ----
 
-// `args` says what its runs are to be: signature, timeout, what is wanted. Errors as those of a step's plan. Valid until fn.
+// `args` says what its runs are to be: signature, timeout, what is wanted. Errors as those of a step's plan.
+// Valid until fn.
 void bd_master_make_callable(bd_master_session *s, const bd_master_run_args *args,
                              bd_cancellation *cancellation,
                              void (*fn)(void *arg, int64_t handle, const braid_status *st), void *arg);
-// With a reference; NULL and InvalidArgument "No such callable handle" or "... after handle was released". To be dropped before
-// the session's.
+// With a reference; NULL and InvalidArgument "No such callable handle" or "... after handle was released". To
+// be dropped before the session's.
 bd_callable *bd_master_find_callable(bd_master_session *s, int64_t handle, braid_status *st);
 void bd_callable_unref(bd_callable *c); // NULL is accepted
 // What bd_master_run is to get, but for feeds, fetches and metadata.
@@ -129,15 +132,16 @@ void bd_master_release_callable(bd_master_session *s, int64_t handle);
 
 // ---- Partial runs: one step in several calls ----
 
-// Plans a step whose values are fed and fetched in several calls. `handle` is borrowed for the call; NULL on an error.
-// `signature` is valid until fn.
+// Plans a step whose values are fed and fetched in several calls. `handle` is borrowed for the call; NULL on
+// an error. `signature` is valid until fn.
 void bd_master_setup_partial_run(bd_master_session *s, const bd_run_signature *signature,
                                  bd_cancellation *cancellation,
                                  void (*fn)(void *arg, const char *handle, const braid_status *st),
                                  void *arg);
-// One call of it: feeds some values and fetches some, which `args` says as for bd_master_run. The call that leaves nothing to be fed or
-// fetched ends the step when all of it has run; so does an error of the step. InvalidArgument, which does not: "Must run PartialRunSetup
-// before performing partial runs"; what was not set up, comes again, or needs what has not been fed.
+// One call of it: feeds some values and fetches some, which `args` says as for bd_master_run. The call that
+// leaves nothing to be fed or fetched ends the step when all of it has run; so does an error of the step.
+// InvalidArgument, which does not: "Must run PartialRunSetup before performing partial runs"; what was not
+// set up, comes again, or needs what has not been fed.
 void bd_master_run_partial(bd_master_session *s, const char *handle, const bd_master_run_args *args,
                            bd_cancellation *cancellation, bd_master_done_fn fn, void *arg);
 // It will not go on: its tasks are told to end the step. A handle that is not there is ended already.

@@ -1,7 +1,8 @@
 // Callables of a session: signatures that are planned once and run by number.
 //
-// Making one is a step that ends when its plan is there, so that closing the session, the timeout and the client end it as any step. The
-// plan stays registered on its tasks while the callable is there or runs, however many other plans are made.
+// Making one is a step that ends when its plan is there, so that closing the session, the timeout and the
+// client end it as any step. The plan stays registered on its tasks while the callable is there or runs,
+// however many other plans are made.
 #include "base/alloc.h"
 #include "cluster/master/master_internal.h"
 

@@ -80,8 +80,8 @@ typedef struct bd_master_plan {
     atomic_int refs;
 } bd_master_plan;
 
-// A plan that is kept with the signature it was made for: that of a callable or a partial run. It belongs to the session, which
-// outlives it.
+// A plan that is kept with the signature it was made for: that of a callable or a partial run. It belongs to
+// the session, which outlives it.
 struct bd_pinned_plan {
     bd_run_signature signature; // as it was asked for; a copy
     bd_master_plan *plan;       // a reference
@@ -119,7 +119,8 @@ void bd_master_fanout(const bd_fanout_options *o, bd_master_done_fn fn, void *ar
 // Makes a session of the tasks found (taken over) and places `graph` (taken over). NULL with an error.
 bd_master_session *bd_master_session_new(bd_master *m, bd_found_tasks *tasks, const bd_session_config *config,
                                          braid_graph *graph, braid_status *st);
-// The leader of collectives that a session names; NULL: it names none, or (with an error) no task of the cluster.
+// The leader of collectives that a session names; NULL: it names none, or (with an error) no task of the
+// cluster.
 const bd_peer *bd_master_leader(const bd_master *m, const bd_session_config *config, braid_status *st);
 void bd_master_session_ref(bd_master_session *s);
 

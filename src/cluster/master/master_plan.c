@@ -77,8 +77,8 @@ void bd_pinned_plan_unref(bd_pinned_plan *k)
 
 // ---- Registering ----
 
-// The partition that part i of the plan is made of: in the same order, but that the own task's part is the last. (The
-// partitions stay where they are: nodes know the address of their graph.)
+// The partition that part i of the plan is made of: in the same order, but that the own task's part is the
+// last. (The partitions stay where they are: nodes know the address of their graph.)
 static bd_partition *partition_of_partition(const bd_master_session *s, const bd_partitions *graphs, int i)
 {
     const char *own_task = s->master->env.peers->self->task;
@@ -117,8 +117,8 @@ static void registered(void *arg, const char *graph_handle, const braid_status *
     if (is_last) bd_event_set(&all->all);
 }
 
-// On all tasks at the same time; the own one, which does it on this thread, is the last. The token, which is below
-// that of the session, ends it.
+// On all tasks at the same time; the own one, which does it on this thread, is the last. The token, which is
+// below that of the session, ends it.
 static braid_code register_partitions(bd_master_plan *p, bd_partitions *graphs, bd_cancellation *cancellation,
                                       braid_status *st)
 {

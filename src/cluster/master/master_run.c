@@ -1,6 +1,7 @@
 // One step of a session: RunStep.
 //
-// planning   the plan of a signature that was not asked for before is made: on this thread if it may wait, else on
+// planning   the plan of a signature that was not asked for before is made: on this thread if it may wait,
+// else on
 //            the pool. Timeout and cancellation end that, also while it is queued for the pool.
 // begun      one RunGraph for each part of the plan, all at the same time; the own task's last, on this
 // thread failing    the first error that is nobody's consequence cancels the others. A consequence (derived)

@@ -1,8 +1,8 @@
 // Who of the cluster is there, done or gone.
 //
 // TensorFlow's parameter servers never end. Ours do: every other task keeps a call open to each of them
-// (Liveness) and says Done when its work is done, so they know without polling who is left. The same call tells
-// a worker at once when a parameter server is gone.
+// (Liveness) and says Done when its work is done, so they know without polling who is left. The same call
+// tells a worker at once when a parameter server is gone.
 //
 // Anchors are the tasks that others attend to: the parameter servers (job "ps"), or without any the first
 // task of the first job. All others but evaluators, which work beside the cluster, are expected at each
@@ -14,13 +14,13 @@
 //   lost       its last call has broken; a timer runs
 //   gone       the timer has fired: it is not waited for
 //   done       it said so: it is not waited for, whatever becomes of its connection
-// An Liveness of another incarnation than before is a new life: it leads from gone and done to attending, too;
-// one of the same incarnation leads from gone to attending.
+// An Liveness of another incarnation than before is a new life: it leads from gone and done to attending,
+// too; one of the same incarnation leads from gone to attending.
 //
 // At another task, for each anchor: asking (GetStatus, which waits until the anchor is there and says which
-// incarnation it is) -> attending (Liveness) -> ended (it was answered: the anchor has ended, and said why) or
-// lost (it broke); both ask again after a pause. An anchor that does not know the method is TensorFlow's own
-// and left alone.
+// incarnation it is) -> attending (Liveness) -> ended (it was answered: the anchor has ended, and said why)
+// or lost (it broke); both ask again after a pause. An anchor that does not know the method is TensorFlow's
+// own and left alone.
 //
 // A server is over (join returns):
 //   an anchor       when at least one task is expected and each is done or gone, and it is a parameter server
@@ -54,8 +54,8 @@ typedef struct expected {
     int64_t gone_at_ns;     // of the last loss
 } expected;
 
-// A call of Liveness at this anchor. Its two references are of the transport, until the call has ended, and of
-// who begins.
+// A call of Liveness at this anchor. Its two references are of the transport, until the call has ended, and
+// of who begins.
 typedef struct watching {
     expected *who;
     int refs;                      // guarded by mu

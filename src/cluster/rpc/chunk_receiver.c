@@ -1,4 +1,5 @@
-// The receiver's side of tensors in chunks: the calls that fetch them, WINDOW at a time, each straight to its place in the tensor.
+// The receiver's side of tensors in chunks: the calls that fetch them, WINDOW at a time, each straight to its
+// place in the tensor.
 #include "base/alloc.h"
 #include "base/thread.h"
 #include "braid/cluster.pb-c.h"
@@ -7,7 +8,8 @@
 #include "proto/pack.h"
 #include "tensor/shape.h"
 
-// One chunk is sent while another is gathered. More would only need more memory, which is then no longer in the caches.
+// One chunk is sent while another is gathered. More would only need more memory, which is then no longer in
+// the caches.
 enum {
     WINDOW = 2
 };

@@ -1,4 +1,5 @@
-// Tensors in chunks, the receiver's side: a peer that answers well, wrongly, not at all, and descriptions that are none.
+// Tensors in chunks, the receiver's side: a peer that answers well, wrongly, not at all, and descriptions
+// that are none.
 // labels: concurrent
 #include "base/alloc.h"
 #include "base/clock.h"

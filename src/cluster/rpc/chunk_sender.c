@@ -1,7 +1,8 @@
 // The sender's side of tensors in chunks: those that are held until they have been fetched.
 //
-// A tensor leaves the table with the last of its chunks, with its step, or when nobody has asked for one for HELD_NS: then its
-// receiver is gone. A chunk may be asked for again (the network may repeat a request), it counts once.
+// A tensor leaves the table with the last of its chunks, with its step, or when nobody has asked for one for
+// HELD_NS: then its receiver is gone. A chunk may be asked for again (the network may repeat a request), it
+// counts once.
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/random.h"

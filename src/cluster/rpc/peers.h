@@ -32,7 +32,8 @@ typedef struct bd_peers {
     bd_map by_task;
     bd_rpc_count calls; // in progress, to any of them
     bd_rpc_count
-        fetches; // several calls one after the other that no execution waits for; cancelled before bd_peers_close
+        // several calls one after the other that no execution waits for; cancelled before bd_peers_close
+        fetches;
 } bd_peers;
 
 // Channels connect when they are first used. `cluster` and `transport` outlive it.
@@ -45,8 +46,8 @@ void bd_peers_fini(bd_peers *p); // after close
 // A call to a peer, without a deadline: fill in the rest. Liveness, which is held open, watches the peer.
 bd_rpc_options bd_peer_rpc(const bd_peer *peer, const char *method);
 
-// What a caller of `method` (its name without the service) sees of an error of the call itself: a peer that cannot be reached is
-// named. A consequence of another error names its own cause, which is not this peer.
+// What a caller of `method` (its name without the service) sees of an error of the call itself: a peer that
+// cannot be reached is named. A consequence of another error names its own cause, which is not this peer.
 void bd_peer_explain(const bd_peer *peer, const char *method, const braid_status *from, braid_status *st);
 
 // The peer whose task a full device or task name begins with; NULL when there is none.

@@ -10,8 +10,8 @@
 // A key is two device names, a tensor's name and a few numbers; it is kept while a tensor waits.
 #define BD_RENDEZVOUS_KEY_LEN_MAX 4096
 
-// Writes the fields of a RecvTensorResponse. `chunks` is where a large tensor is held; NULL: it goes as a whole. What it is held as;
-// 0: it is not.
+// Writes the fields of a RecvTensorResponse. `chunks` is where a large tensor is held; NULL: it goes as a
+// whole. What it is held as; 0: it is not.
 uint64_t bd_recv_tensor_response_put(bd_chunk_store *chunks, int64_t step_id, const braid_tensor *tensor,
                                      bool is_dead, bd_wire_writer *out);
 

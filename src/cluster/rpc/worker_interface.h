@@ -45,13 +45,14 @@ typedef struct bd_run_graph {
     // The calling thread waits for the step anyway: a local worker runs on it. Else it is one that must not
     // be held.
     bool may_wait;
-    // One call of a partial run: the first of its step begins it, and what is not fed yet is waited for; the last is over when all of it
-    // has run.
+    // One call of a partial run: the first of its step begins it, and what is not fed yet is waited for; the
+    // last is over when all of it has run.
     bool is_partial, is_last_partial;
-    // All tasks of the step take tensors that are pushed to them (bd_worker.takes_pushes): push what goes to them.
+    // All tasks of the step take tensors that are pushed to them (bd_worker.takes_pushes): push what goes to
+    // them.
     bool pushes;
-    // Receives PushedTensors as BD_RUN_GRAPH_RESPONSE_PUSHED: what the part has sent to its master's task when it has run. Empty before;
-    // NULL: they are pushed, too.
+    // Receives PushedTensors as BD_RUN_GRAPH_RESPONSE_PUSHED: what the part has sent to its master's task
+    // when it has run. Empty before; NULL: they are pushed, too.
     bd_message *returned;
     // The master's own worker, for what a remote one returns; NULL when `pushes` is not set.
     struct bd_local_worker *home;
@@ -65,17 +66,17 @@ typedef struct bd_run_graph {
 typedef struct bd_session_owner {
     const char *task;     // "/job:worker/replica:0/task:1"; "": not known
     uint64_t incarnation; // of its device
-    const char
-        *collective_leader; // the task that leads the session's groups of collectives; "": the master's own
+    // the task that leads the session's groups of collectives; "": the master's own
+    const char *collective_leader;
 } bd_session_owner;
 
 typedef struct bd_worker_ops {
     // Asks for the devices of the task; `wait` for one that is not there yet.
     void (*get_status)(bd_worker *w, bool wait, bd_cancellation *cancellation, bd_worker_devices_fn fn,
                        void *arg);
-    // `cancellation` (here and below NULL: none): cancelling ends the call with why it was cancelled. `owner` says
-    // whose session it is: those of its earlier incarnations are deleted. An isolated session has variables and other
-    // resources of its own, which go with it.
+    // `cancellation` (here and below NULL: none): cancelling ends the call with why it was cancelled. `owner`
+    // says whose session it is: those of its earlier incarnations are deleted. An isolated session has
+    // variables and other resources of its own, which go with it.
     void (*create_session)(bd_worker *w, const char *session_handle, const bd_session_owner *owner,
                            bool is_isolated, bd_cancellation *cancellation, bd_worker_done_fn fn, void *arg);
     // fn may be NULL for these: then nobody wants to know.

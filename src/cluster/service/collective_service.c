@@ -1,4 +1,5 @@
-// WorkerService's calls for collectives: the leader's part in finding groups, and fetching what a member gives.
+// WorkerService's calls for collectives: the leader's part in finding groups, and fetching what a member
+// gives.
 #include "base/alloc.h"
 #include "cluster/rpc/server_call.h"
 #include "cluster/service/services.h"

@@ -20,7 +20,8 @@ void bd_serve_partial_run_setup(bd_service_env *env, bd_incoming *call);
 bool bd_is_name(const uint8_t *text, size_t len);
 // NotFound, as for names that there are not, when a name of the signature cannot be one.
 braid_code bd_signature_check(const bd_run_signature *signature, braid_status *st);
-// What a run heeds of RunOptions (NULL: none were given). Unimplemented, by name, what would change what it does and is not there.
+// What a run heeds of RunOptions (NULL: none were given). Unimplemented, by name, what would change what it
+// does and is not there.
 braid_code bd_run_options_read(const Tensorflow__RunOptions *options, bd_master_run_args *args,
                                braid_status *st);
 // Aborted when a request of this number has come before; 0 is no number.

@@ -1,4 +1,5 @@
-// gRPC's server reflection: a client asks, question by question on one stream, which services there are and what their messages hold.
+// gRPC's server reflection: a client asks, question by question on one stream, which services there are and
+// what their messages hold.
 #include "base/alloc.h"
 #include "cluster/rpc/server_call.h"
 #include "cluster/service/services.h"

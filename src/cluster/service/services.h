@@ -1,4 +1,5 @@
-// The gRPC services of a server: the table of methods of each, and the environment that their handlers work with.
+// The gRPC services of a server: the table of methods of each, and the environment that their handlers work
+// with.
 #ifndef BD_CLUSTER_SERVICE_SERVICES_H
 #define BD_CLUSTER_SERVICE_SERVICES_H
 
@@ -41,8 +42,8 @@ typedef struct bd_method {
     void (*handle)(bd_service_env *env, bd_incoming *call);
 } bd_method;
 
-// Each table ends with a name of NULL: master_service.c, worker_service.c, cluster_service.c, health_service.c,
-// reflection_service.c.
+// Each table ends with a name of NULL: master_service.c, worker_service.c, cluster_service.c,
+// health_service.c, reflection_service.c.
 extern const bd_method bd_master_methods[], bd_worker_methods[], bd_cluster_methods[], bd_health_methods[],
     bd_reflection_methods[];
 

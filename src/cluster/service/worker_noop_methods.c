@@ -1,7 +1,9 @@
-// Calls of WorkerService that need nothing of this worker: TensorFlow's masters and tasks make them, and want an answer.
+// Calls of WorkerService that need nothing of this worker: TensorFlow's masters and tasks make them, and want
+// an answer.
 //
-// Logging: transfers of a traced step are in the StepStats of its RunGraph already, so there are no steps to be told of apart. Tracing:
-// there is no profiler of the process. MarkRecvFinished: answers are not kept for a repeated request, so there is none to be dropped.
+// Logging: transfers of a traced step are in the StepStats of its RunGraph already, so there are no steps to
+// be told of apart. Tracing: there is no profiler of the process. MarkRecvFinished: answers are not kept for
+// a repeated request, so there is none to be dropped.
 #include "cluster/rpc/rpc.h"
 #include "cluster/service/services.h"
 #include "cluster/service/worker_service.h"

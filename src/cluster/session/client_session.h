@@ -14,7 +14,8 @@ typedef struct bd_server_session_env {
     bd_cancellation *cancellation; // of the server
 } bd_server_session_env;
 
-// A session on the master of a server in this process, called directly (server_session.c). Waits for the tasks.
+// A session on the master of a server in this process, called directly (server_session.c). Waits for the
+// tasks.
 braid_code bd_server_session_new(const bd_server_session_env *env, const braid_session_options *options,
                                  bd_session **out, braid_status *st);
 

@@ -1,5 +1,5 @@
-// What a session on another process's server keeps there: MakeCallable, RunCallable, ReleaseCallable, PartialRunSetup, and the RunSteps of
-// partial runs.
+// What a session on another process's server keeps there: MakeCallable, RunCallable, ReleaseCallable,
+// PartialRunSetup, and the RunSteps of partial runs.
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/clock.h"

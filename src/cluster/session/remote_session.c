@@ -1,8 +1,9 @@
 // The session on a server of another process: each function is a call of TensorFlow's MasterService,
 // notifications of Braid's ClusterService.
 //
-// cancel ends the calls in progress; close tells the server, which may be gone by then. A call of Hold is open all the
-// time, so that a server of Braid closes the session when this client vanishes; TensorFlow's does not know it.
+// cancel ends the calls in progress; close tells the server, which may be gone by then. A call of Hold is
+// open all the time, so that a server of Braid closes the session when this client vanishes; TensorFlow's
+// does not know it.
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"

@@ -3,8 +3,8 @@
 #define BD_CLUSTER_SESSION_REMOTE_SESSION_INTERNAL_H
 
 #include "base/thread.h"
-#include "cluster/session/client_session.h"
 #include "cluster/rpc/rpc.h"
+#include "cluster/session/client_session.h"
 
 typedef struct bd_remote_session {
     bd_session base;

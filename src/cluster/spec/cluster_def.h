@@ -8,8 +8,8 @@
 // Whether the message names a cluster at all. It may be NULL.
 bool bd_cluster_def_is_given(const Tensorflow__ClusterDef *def);
 
-// Checks that `def`, the field `field` of a request, names the cluster of the server `task`, each task by the same address.
-// InvalidArgument names the first difference.
+// Checks that `def`, the field `field` of a request, names the cluster of the server `task`, each task by the
+// same address. InvalidArgument names the first difference.
 braid_code bd_cluster_def_check(const Tensorflow__ClusterDef *def, const braid_cluster *cluster,
                                 const char *task, const char *field, braid_status *st);
 

@@ -31,8 +31,8 @@
         INTEGER(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0), INTEGER(GRPC_ARG_HTTP2_BDP_PROBE, 1),             \
         INTEGER(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 8 << 20)
 
-// MIN_RECONNECT_BACKOFF is, in spite of its name, how long an attempt to connect may take: a busy host is slow to
-// answer, not gone. Whether a call may be repeated (RETRIES) is ours to decide.
+// MIN_RECONNECT_BACKOFF is, in spite of its name, how long an attempt to connect may take: a busy host is
+// slow to answer, not gone. Whether a call may be repeated (RETRIES) is ours to decide.
 #define CLIENT_ARGS                                                                                          \
     COMMON_ARGS, INTEGER(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000), INTEGER(GRPC_ARG_ENABLE_CHANNELZ, 0),        \
         INTEGER(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20),                                                  \
@@ -40,8 +40,8 @@
         INTEGER(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 1000), INTEGER(GRPC_ARG_ENABLE_HTTP_PROXY, 0), \
         INTEGER(GRPC_ARG_ENABLE_RETRIES, 0), INTEGER(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1)
 
-// A host that is gone without a word is noticed within 20 s by whoever watches a server of it, and by a server in
-// grpc_keepalive.c.
+// A host that is gone without a word is noticed within 20 s by whoever watches a server of it, and by a
+// server in grpc_keepalive.c.
 #define PING_MS 10000
 // Servers that are not told otherwise end a connection on which more than one ping in 5 minutes comes without
 // data.
@@ -187,7 +187,8 @@ bd_transport *bd_grpc_transport_new(braid_status *st)
     };
     bd_mutex_init(&g->peers_mu);
     g->cq = grpc_completion_queue_create_for_next(NULL);
-    // Threads that poll one queue wake each other at every event, so there are as few as can keep up: callbacks do not wait.
+    // Threads that poll one queue wake each other at every event, so there are as few as can keep up:
+    // callbacks do not wait.
     const int threads = (int)bd_min(bd_max(bd_cpu_count() / 2, 1), BD_GRPC_POLL_THREADS_MAX);
     while (g->thread_count < threads) {
         if (bd_thread_start(&g->threads[g->thread_count], "bd-grpc", poll, g, st)) {

@@ -1,11 +1,12 @@
 // The client's side of the gRPC transport: channels and calls.
 //
-// A channel has two connections. The ordinary one is for servers that may be TensorFlow's; its calls ask the server, in
-// their metadata, whether it is of Braid. To one that has said so all further calls go on the other one, which is tested
-// often, so that a host that vanishes is noticed soon; calls that watch do from the beginning. When one of those finds
-// that the connection is broken, the calls on the ordinary connection of the channel are ended, too. Nothing changes when
-// the server is lost: there is one connection to wait for. Should TensorFlow's server come in its place and refuse to be
-// tested so often, gRPC tests it more rarely.
+// A channel has two connections. The ordinary one is for servers that may be TensorFlow's; its calls ask the
+// server, in their metadata, whether it is of Braid. To one that has said so all further calls go on the
+// other one, which is tested often, so that a host that vanishes is noticed soon; calls that watch do from
+// the beginning. When one of those finds that the connection is broken, the calls on the ordinary connection
+// of the channel are ended, too. Nothing changes when the server is lost: there is one connection to wait
+// for. Should TensorFlow's server come in its place and refuse to be tested so often, gRPC tests it more
+// rarely.
 //
 // A call is one batch of all six operations of a unary call, so it completes with one tag. It holds two
 // references: the tag's, dropped after `done`, and the handle's, dropped by release. A channel holds one for

@@ -58,8 +58,8 @@ const grpc_channel_args *bd_grpc_client_args(void);
 const grpc_channel_args *bd_grpc_watching_args(void); // to servers of Braid
 const grpc_channel_args *bd_grpc_server_args(void);
 
-// Has the system test connections to the server that listens on this port of TCP, those accepted from now on: gRPC keeps its
-// sockets to itself, but they take after the one that listens.
+// Has the system test connections to the server that listens on this port of TCP, those accepted from now on:
+// gRPC keeps its sockets to itself, but they take after the one that listens.
 void bd_grpc_keep_alive(int port);
 
 // A byte buffer that references the slices of `m`, which is left empty.

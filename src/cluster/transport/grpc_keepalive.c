@@ -1,6 +1,6 @@
-// How a server finds out that the host of a client is gone: the kernels of both test the connection (TCP keepalive). gRPC would do
-// it by HTTP/2 pings, which a program answers only while it reads: one that was stopped, or makes no call and lets its
-// library sleep, would lose its connection and fail at its next call.
+// How a server finds out that the host of a client is gone: the kernels of both test the connection (TCP
+// keepalive). gRPC would do it by HTTP/2 pings, which a program answers only while it reads: one that was
+// stopped, or makes no call and lets its library sleep, would lose its connection and fail at its next call.
 #include "cluster/transport/grpc_internal.h"
 #include <dirent.h>
 #include <netinet/in.h>
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-// A host that says nothing for QUIET_S is asked, every ASK_S; when it has not answered, or not acknowledged what was sent to
-// it, for GONE_S, the connection ends.
+// A host that says nothing for QUIET_S is asked, every ASK_S; when it has not answered, or not acknowledged
+// what was sent to it, for GONE_S, the connection ends.
 #define QUIET_S 10
 #define ASK_S 2
 #define GONE_S 20

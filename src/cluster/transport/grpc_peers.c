@@ -1,4 +1,5 @@
-// Who is connected to the gRPC servers of this process, as channelz tells it: gRPC itself says nothing when a connection ends.
+// Who is connected to the gRPC servers of this process, as channelz tells it: gRPC itself says nothing when a
+// connection ends.
 //
 // The list is made at most every PEERS_AGE_NS, however many ask.
 #include "cluster/transport/grpc_internal.h"

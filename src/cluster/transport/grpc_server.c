@@ -317,8 +317,9 @@ static bool split(const char *address, char *host, size_t host_size, const char 
     return true;
 }
 
-// gRPC reads into memory of malloc, which by default goes back to the system with every large message, and costs a page fault
-// each 4 KB when it comes again. Only in processes that serve: malloc is the program's in those that only connect.
+// gRPC reads into memory of malloc, which by default goes back to the system with every large message, and
+// costs a page fault each 4 KB when it comes again. Only in processes that serve: malloc is the program's in
+// those that only connect.
 static void keep_memory(void *arg)
 {
     (void)arg;

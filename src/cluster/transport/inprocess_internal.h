@@ -78,8 +78,8 @@ typedef struct bd_net_event {
     bd_message copy; // of the request, for a duplicate
 } bd_net_event;
 
-// `run` at `at_ns`, without the lock; holds a reference to `call` and `in` (NULL: none), which `run` drops. *out (may be
-// NULL) is what to free when the event is cancelled.
+// `run` at `at_ns`, without the lock; holds a reference to `call` and `in` (NULL: none), which `run` drops.
+// *out (may be NULL) is what to free when the event is cancelled.
 uint64_t bd_net_add_event_locked(bd_network *net, int64_t at_ns, void (*run)(bd_net_event *), bd_call *call,
                                  bd_net_incoming *in, bd_net_event **out);
 int64_t bd_net_now(const bd_network *net);

@@ -84,10 +84,10 @@ struct bd_transport {
     char *(*peer)(const bd_incoming *call);
     // Whether that connection is there, or was a moment ago. True when the transport has none.
     bool (*is_connected)(bd_transport *t, const char *peer);
-    // For methods that stream; NULL: the transport has unary calls only. `send` sends one message ahead of the reply (which then has
-    // none): `sent` runs once, when another may be sent or the call be replied to, also when the caller is gone. `receive` asks for
-    // the next message after the request: `received` runs once, with it (borrowed), or with NULL when there are no more. Not while
-    // an earlier one is in progress.
+    // For methods that stream; NULL: the transport has unary calls only. `send` sends one message ahead of
+    // the reply (which then has none): `sent` runs once, when another may be sent or the call be replied to,
+    // also when the caller is gone. `receive` asks for the next message after the request: `received` runs
+    // once, with it (borrowed), or with NULL when there are no more. Not while an earlier one is in progress.
     void (*send)(bd_incoming *call, bd_message *message, void (*sent)(void *arg), void *arg);
     void (*receive)(bd_incoming *call, void (*received)(void *arg, bd_message *message), void *arg);
     // After its listeners are freed and its channels closed; waits for the callbacks that are still to run.
@@ -111,8 +111,8 @@ typedef struct bd_inprocess_faults {
     // Probability that a message (request or response) is lost: the call then ends by its deadline, or with
     // Unavailable after a while when it has none.
     double lose;
-    // Probability that a request is delivered again, at a time of its own: before the first, with it, or after
-    // the call has ended. Its response is dropped, and it is told soon that its caller is gone.
+    // Probability that a request is delivered again, at a time of its own: before the first, with it, or
+    // after the call has ended. Its response is dropped, and it is told soon that its caller is gone.
     double duplicate;
     double cut; // probability that the connection is cut at a message: Unavailable for all its calls
     int64_t delay_min_ns, delay_max_ns; // each message; different delays reorder

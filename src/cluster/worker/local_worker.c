@@ -2,8 +2,8 @@
 //
 // A plan's kernels of stateful nodes live in its session (bd_kernel_store), so a graph holds its session; an
 // execution holds its graph. Deleting a session or a graph takes it out of the tables, and what runs goes on
-// to its end. A session is deleted by its master; when that is gone for good, or there in another incarnation, by
-// this worker.
+// to its end. A session is deleted by its master; when that is gone for good, or there in another
+// incarnation, by this worker.
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/random.h"

@@ -38,8 +38,8 @@ void bd_local_worker_register_graph(bd_local_worker *w, const char *session_hand
 void bd_local_worker_recv_tensor(bd_local_worker *w, int64_t step_id, const char *key, bd_recv_fn fn,
                                  void *arg);
 
-// Another task sends a tensor unasked: `pushed` is a PushedTensor. *is_refused as bd_step_table_push says. InvalidArgument when its key does
-// not name this task as the receiver and another one as the sender.
+// Another task sends a tensor unasked: `pushed` is a PushedTensor. *is_refused as bd_step_table_push says.
+// InvalidArgument when its key does not name this task as the receiver and another one as the sender.
 braid_code bd_local_worker_take_pushed(bd_local_worker *w, int64_t step_id, bd_wire_reader pushed,
                                        bool *is_refused, braid_status *st);
 

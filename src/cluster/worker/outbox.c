@@ -1,7 +1,7 @@
 // Tensors on their way out of a step.
 //
-// An item waits in the outbox, then belongs to a push: one call of PushTensors to one task. `in_progress` counts pushes, and one for
-// bd_outbox_finish until it has sent the last. A push holds the outbox.
+// An item waits in the outbox, then belongs to a push: one call of PushTensors to one task. `in_progress`
+// counts pushes, and one for bd_outbox_finish until it has sent the last. A push holds the outbox.
 #include "cluster/worker/outbox.h"
 #include "base/slab.h"
 #include "base/thread.h"

@@ -1,9 +1,9 @@
-// What a step sends to other tasks of Braid without being asked: tensors are gathered here and pushed (PushTensors of the
-// ClusterService), those that are ready at the same time in one message.
+// What a step sends to other tasks of Braid without being asked: tensors are gathered here and pushed
+// (PushTensors of the ClusterService), those that are ready at the same time in one message.
 //
-// A step pushes when its master says so (BD_RUN_GRAPH_PUSHES), since all its tasks have said that they take it
-// (BD_STATUS_TAKES_PUSHES); else its tensors are asked for, one by one, by RecvTensor. A receiver that has no room yet refuses a tensor,
-// which is then asked for, too.
+// A step pushes when its master says so (BD_RUN_GRAPH_PUSHES), since all its tasks have said that they take
+// it (BD_STATUS_TAKES_PUSHES); else its tensors are asked for, one by one, by RecvTensor. A receiver that has
+// no room yet refuses a tensor, which is then asked for, too.
 #ifndef BD_CLUSTER_WORKER_OUTBOX_H
 #define BD_CLUSTER_WORKER_OUTBOX_H
 
@@ -11,8 +11,9 @@
 #include "cluster/rpc/tensor_chunks.h"
 #include "op/rendezvous.h"
 
-// Fields that TensorFlow does not have, and ignores: of GetStatusResponse, RunGraphRequest and RunGraphResponse. The last one is a
-// tensor as PushTensors has it: one that a task has left for its master's when its part of the step ends.
+// Fields that TensorFlow does not have, and ignores: of GetStatusResponse, RunGraphRequest and
+// RunGraphResponse. The last one is a tensor as PushTensors has it: one that a task has left for its master's
+// when its part of the step ends.
 #define BD_STATUS_TAKES_PUSHES 1000
 #define BD_RUN_GRAPH_PUSHES 1000
 #define BD_RUN_GRAPH_RESPONSE_PUSHED 1001
@@ -48,7 +49,8 @@ void bd_outbox_give(bd_outbox *o, const bd_peer *peer, bd_wire_writer *out);
 void bd_outbox_abort(bd_outbox *o, const braid_status *why);
 
 typedef void (*bd_outbox_fn)(void *arg, const braid_status *st);
-// Pushes what waits and calls `fn` when all that was pushed has arrived, perhaps before this returns, or with the first error. Once.
+// Pushes what waits and calls `fn` when all that was pushed has arrived, perhaps before this returns, or with
+// the first error. Once.
 void bd_outbox_finish(bd_outbox *o, bd_outbox_fn fn, void *arg);
 
 #endif

@@ -2,10 +2,12 @@
 //
 // What is sent goes to the local table, where a local receiver or a RecvTensor of another task takes it. A
 // receive whose sender is another task becomes a RecvTensor to it; those in progress hang on a token of the
-// rendezvous, so that an abort ends them. What is fed and fetched is in the local table, whichever devices its key names.
+// rendezvous, so that an abort ends them. What is fed and fetched is in the local table, whichever devices
+// its key names.
 //
-// A step that pushes has an outbox for what is sent to other tasks, and a second table for what has arrived from them: there
-// a receive waits. "No tensor" in it stands for one that was refused: it becomes a RecvTensor.
+// A step that pushes has an outbox for what is sent to other tasks, and a second table for what has arrived
+// from them: there a receive waits. "No tensor" in it stands for one that was refused: it becomes a
+// RecvTensor.
 #include "cluster/worker/remote_rendezvous.h"
 #include "base/alloc.h"
 #include "base/check.h"

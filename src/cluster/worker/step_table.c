@@ -1,14 +1,18 @@
 // The steps of a task.
 //
 // States of a step:
-//   early    a RecvTensor or a pushed tensor came before any RunGraph. At most STEPS_EARLY_MAX, the oldest goes; for at most
-//            EARLY_NS; with at most EARLY_RECVS_MAX receives, as many pushes and EARLY_BYTES_MAX of tensors in all.
+//   early    a RecvTensor or a pushed tensor came before any RunGraph. At most STEPS_EARLY_MAX, the oldest
+//   goes; for at most
+//            EARLY_NS; with at most EARLY_RECVS_MAX receives, as many pushes and EARLY_BYTES_MAX of tensors
+//            in all.
 //   running  bd_step_table_begin: RunGraphs in progress.
 //   done     all of them have ended; other tasks may still fetch what was sent here. At most STEPS_DONE_MAX,
-//            the oldest goes: a master that dies before its CleanupGraph leaves no more behind, and nothing when
+//            the oldest goes: a master that dies before its CleanupGraph leaves no more behind, and nothing
+//            when
 //            its sessions go (bd_step_table_forget).
 //   over     all of them succeeded and what they sent is received, bd_step_table_cleanup, or one of the
-//            limits: the rendezvous is aborted, the step gone from the table, its number in a bounded memory, so that
+//            limits: the rendezvous is aborted, the step gone from the table, its number in a bounded memory,
+//            so that
 //            whoever comes late is told so instead of waiting for what never comes.
 //
 // Invariant: an entry is on the list of early ones, on that of done ones, or running.
@@ -25,7 +29,8 @@
 #define STEPS_OVER_REMEMBERED 4096
 // Receives in progress that came to an early step, of all steps.
 #define EARLY_RECVS_MAX 65536
-// What was pushed to early steps: tensors, or the notes that they were refused, and the bytes of those that were taken.
+// What was pushed to early steps: tensors, or the notes that they were refused, and the bytes of those that
+// were taken.
 #define EARLY_PUSHES_MAX 65536
 #define EARLY_BYTES_MAX ((size_t)256 << 20)
 // All RunGraphs of a step are sent at the same time: one that is so late does not come.
@@ -336,7 +341,8 @@ static void count_early_locked(bd_step_table *s, entry *e, const bd_recv_tensor_
     s->early_bytes += bytes;
 }
 
-// The rendezvous (a reference) that a tensor goes to; NULL: nobody waits for it any more, or an error. *dropped goes to end_entry.
+// The rendezvous (a reference) that a tensor goes to; NULL: nobody waits for it any more, or an error.
+// *dropped goes to end_entry.
 static bd_rendezvous *make_room_locked(bd_step_table *s, int64_t step_id,
                                        const bd_recv_tensor_response *answer, bool *is_refused,
                                        entry **dropped, braid_status *st)

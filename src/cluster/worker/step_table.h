@@ -15,8 +15,8 @@ bd_step_table *bd_step_table_new(const bd_peers *peers, bd_timers *timers);
 void bd_step_table_free(bd_step_table *s);
 
 // A graph of the step is about to run: *rendezvous is the step's, *cancellation is cancelled when the step is
-// cleaned up while it runs; both are references. `session` tells sessions apart, for bd_step_table_forget. Aborted when
-// the step is over.
+// cleaned up while it runs; both are references. `session` tells sessions apart, for bd_step_table_forget.
+// Aborted when the step is over.
 braid_code bd_step_table_begin(bd_step_table *s, int64_t step_id, const void *session,
                                bd_rendezvous **rendezvous, bd_cancellation **cancellation, braid_status *st);
 // It has run; once for each begin. After a success the step ends by itself when what was sent here has been
@@ -28,10 +28,11 @@ void bd_step_table_end(bd_step_table *s, int64_t step_id, bool succeeded);
 void bd_step_table_recv(bd_step_table *s, int64_t step_id, const bd_rendezvous_key *key, bd_recv_fn fn,
                         void *arg);
 
-// Another task sends a tensor unasked (`answer`, read from its message): before the step begins here or while it runs. `peer` is the
-// task; *is_refused is set when there is no room for it before the step begins: then it is to be kept for RecvTensor. NULL: it is taken
-// in any case, since its sender keeps nothing. Dropped when the step has run. Aborted when it is over, ResourceExhausted when there is
-// not even room to note that it was refused.
+// Another task sends a tensor unasked (`answer`, read from its message): before the step begins here or while
+// it runs. `peer` is the task; *is_refused is set when there is no room for it before the step begins: then
+// it is to be kept for RecvTensor. NULL: it is taken in any case, since its sender keeps nothing. Dropped
+// when the step has run. Aborted when it is over, ResourceExhausted when there is not even room to note that
+// it was refused.
 braid_code bd_step_table_push(bd_step_table *s, int64_t step_id, const bd_peer *peer,
                               const bd_rendezvous_key *key, bd_recv_tensor_response *answer, bool *is_refused,
                               braid_status *st);

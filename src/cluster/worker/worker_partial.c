@@ -1,11 +1,16 @@
-// A step of partial runs on this task: one execution of a graph, fed and asked for values by several RunGraphs.
+// A step of partial runs on this task: one execution of a graph, fed and asked for values by several
+// RunGraphs.
 //
-// begun    the first RunGraph of the step has begun the plan, which waits in the rendezvous for what is not fed yet
-// done     the plan has run, or has failed: then the rendezvous is aborted. What waits for a value that nobody sends is ended
-// over     the last RunGraph has been answered, or the step was cleaned up (CleanupGraph, the end of its session or the server): a
+// begun    the first RunGraph of the step has begun the plan, which waits in the rendezvous for what is not
+// fed yet
+// done     the plan has run, or has failed: then the rendezvous is aborted. What waits for a value that
+// nobody sends is ended
+// over     the last RunGraph has been answered, or the step was cleaned up (CleanupGraph, the end of its
+// session or the server): a
 //          plan that still runs is cancelled by that
 // ended    done and over: out of the table
-// A RunGraph that is cancelled takes the whole step with it, as in TensorFlow. `refs`: the table's, one for each call, one for the plan.
+// A RunGraph that is cancelled takes the whole step with it, as in TensorFlow. `refs`: the table's, one for
+// each call, one for the plan.
 #include "base/alloc.h"
 #include "base/slab.h"
 #include "cluster/worker/local_worker_internal.h"
@@ -115,8 +120,8 @@ static void call_end(call *c)
     partial_unref(p);
 }
 
-// The call has its values, or will not get them. The last one is answered when the plan has run; so is one that has failed as a
-// consequence of the plan, which is about to say why.
+// The call has its values, or will not get them. The last one is answered when the plan has run; so is one
+// that has failed as a consequence of the plan, which is about to say why.
 static void call_received(call *c)
 {
     partial *p = c->p;

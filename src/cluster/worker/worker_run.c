@@ -1,7 +1,8 @@
 // One execution of a registered graph: RunGraph.
 //
 // begun    the step's rendezvous holds what is fed; the plan runs, on this thread or from the pool
-// run      the plan is done: on success what is asked for is taken from the rendezvous, else the rendezvous is aborted
+// run      the plan is done: on success what is asked for is taken from the rendezvous, else the rendezvous
+// is aborted
 // leaving  what was pushed to other tasks is on its way: a push that fails is the execution's failure
 // ended    the step has one execution less on this task; the callback runs
 // The execution has a token of its own, below the caller's: its failure does not cancel what the caller does

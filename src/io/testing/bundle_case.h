@@ -24,8 +24,8 @@ void bd_case_expect_part(bd_bundle *b, const char *name, braid_shape full, const
 // That opening or reading fails so.
 void bd_case_expect_read_error(const char *prefix, const char *name, braid_code code, const char *words);
 
-// The index and data of a checkpoint of the scalars a = 0.5, b = 2 and c = 3 as TensorFlow wrote them (the half_plus_two
-// model of its serving system), and a bundle of the same.
+// The index and data of a checkpoint of the scalars a = 0.5, b = 2 and c = 3 as TensorFlow wrote them (the
+// half_plus_two model of its serving system), and a bundle of the same.
 #define BD_CASE_INDEX_LEN 151
 #define BD_CASE_DATA_LEN 12
 extern const uint8_t bd_case_index[BD_CASE_INDEX_LEN], bd_case_data[BD_CASE_DATA_LEN];

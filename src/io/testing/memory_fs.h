@@ -1,7 +1,7 @@
 // A file system in memory for tests: it can fail at any call, and it knows what a power cut would leave.
 //
-// What was written but not synced, and names that changed in a directory that was not synced since, may or may not survive
-// a power cut, each for itself. One at a time; one thread.
+// What was written but not synced, and names that changed in a directory that was not synced since, may or
+// may not survive a power cut, each for itself. One at a time; one thread.
 #ifndef BD_IO_TESTING_MEMORY_FS_H
 #define BD_IO_TESTING_MEMORY_FS_H
 
@@ -13,11 +13,12 @@
 void bd_memory_fs_install(void);
 void bd_memory_fs_uninstall(void);
 
-// After `n` more calls that change something, the next one fails with ResourceExhausted; with `for_good`, so does every
-// later call of any kind, as when the power is cut. Negative: none.
+// After `n` more calls that change something, the next one fails with ResourceExhausted; with `for_good`, so
+// does every later call of any kind, as when the power is cut. Negative: none.
 void bd_memory_fs_fail_after(int64_t n, bool for_good);
 
-// The power was cut: what survived of what was not on the disk, `rng` decides. No file is open. Calls succeed again.
+// The power was cut: what survived of what was not on the disk, `rng` decides. No file is open. Calls succeed
+// again.
 void bd_memory_fs_power_cut(bd_rng *rng);
 
 // Files (not directories) that are there.

@@ -6,8 +6,8 @@
 
 // ---- Gather ----
 
-// The shape of `indices` behind the first `batch` dimensions, which both have, put in place of dimension `axis` of `params`. False
-// when that has too many dimensions.
+// The shape of `indices` behind the first `batch` dimensions, which both have, put in place of dimension
+// `axis` of `params`. False when that has too many dimensions.
 static bool gathered_shape(const braid_shape *params, const braid_shape *indices, int axis, int batch,
                            braid_shape *out)
 {
@@ -91,7 +91,8 @@ static void fail_index(bd_op_ctx *c, int input, int64_t at, int64_t limit)
                (long long)limit);
 }
 
-// What is gathered: parts of `params` along an axis, the first `batch` dimensions being those of the indices too.
+// What is gathered: parts of `params` along an axis, the first `batch` dimensions being those of the indices
+// too.
 typedef struct gathering {
     int axis, batch;
     braid_shape out;
@@ -216,7 +217,8 @@ static braid_out ints(braid_graph *g, int32_t value)
     return bd_b_const_i32_vector(g, "Const", &value, 1);
 }
 
-// Along any axis: the dimension of the indices goes first, rows of one index are added up, and the axis goes back.
+// Along any axis: the dimension of the indices goes first, rows of one index are added up, and the axis goes
+// back.
 static void gather_gradient_along(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;

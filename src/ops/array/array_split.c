@@ -89,7 +89,8 @@ BD_OP(Split) = {
 
 // ---- SplitV ----
 
-// Gives the pieces the sizes of the vector `sizes` along an axis of that length (-1: not known); one may be -1, the rest.
+// Gives the pieces the sizes of the vector `sizes` along an axis of that length (-1: not known); one may be
+// -1, the rest.
 static braid_code set_sizes(bd_shape_ctx *c, const braid_tensor *sizes, int64_t axis, int64_t length,
                             braid_status *st)
 {

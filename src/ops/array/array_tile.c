@@ -100,7 +100,8 @@ static braid_out transposed(braid_graph *g, braid_out x)
     return out;
 }
 
-// Sums the copies: the gradient as [multiples[0], size[0], multiples[1], size[1], ...], summed over every other axis.
+// Sums the copies: the gradient as [multiples[0], size[0], multiples[1], size[1], ...], summed over every
+// other axis.
 static void tile_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;

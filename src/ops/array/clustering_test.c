@@ -43,7 +43,8 @@ static float squared_distance(const float *a, const float *b)
     return (a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]);
 }
 
-// More points and centers than are taken at a time, whose distances are exact: nothing that was left out is nearer.
+// More points and centers than are taken at a time, whose distances are exact: nothing that was left out is
+// nearer.
 static void test_many_neighbors(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-// What DepthwiseConv2dNative and its gradients promise. Values follow from the definition, computed apart from this code.
+// What DepthwiseConv2dNative and its gradients promise. Values follow from the definition, computed apart
+// from this code.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

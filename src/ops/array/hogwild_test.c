@@ -1,4 +1,5 @@
-// Several threads update one variable: with locks nothing is lost; without, nothing tears and ThreadSanitizer is silent.
+// Several threads update one variable: with locks nothing is lost; without, nothing tears and ThreadSanitizer
+// is silent.
 // labels: concurrent
 #include "base/testing/test.h"
 #include "base/thread.h"

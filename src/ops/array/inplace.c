@@ -1,4 +1,5 @@
-// Rows put into (or added to) a tensor by their numbers, and fresh tensors: InplaceUpdate and its kin, DeepCopy, Empty, ParallelConcat.
+// Rows put into (or added to) a tensor by their numbers, and fresh tensors: InplaceUpdate and its kin,
+// DeepCopy, Empty, ParallelConcat.
 #include "base/alloc.h"
 #include "graph/shape_fn.h"
 #include "ops/common/element.h"
@@ -35,7 +36,8 @@ static bool check_rows(bd_op_ctx *c)
     return true;
 }
 
-// In TensorFlow x itself changes as well. Here the output takes x's memory if nobody else has it, and else is a copy.
+// In TensorFlow x itself changes as well. Here the output takes x's memory if nobody else has it, and else is
+// a copy.
 static void update_rows(bd_op_ctx *c, bd_update_op op)
 {
     const braid_tensor *x = bd_input(c, 0), *i = bd_input(c, 1), *v = bd_input(c, 2);

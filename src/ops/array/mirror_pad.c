@@ -1,7 +1,7 @@
 // MirrorPad and its gradient: tensors with mirror images put around them, dimension after dimension.
 #include "graph/grad.h"
-#include "ops/common/element.h"
 #include "ops/array/pad.h"
+#include "ops/common/element.h"
 #include "ops/state/variable.h"
 
 #include <string.h>
@@ -51,8 +51,8 @@ static mirrored mirrored_along(const braid_shape *unpadded, int d, const bd_padd
                       .border = border};
 }
 
-// The three parts of the dimension: where each begins in the padded and in the plain one, how long it is, and whether it is read
-// backwards.
+// The three parts of the dimension: where each begins in the padded and in the plain one, how long it is, and
+// whether it is read backwards.
 typedef struct part {
     int64_t padded_at, plain_at, count, step;
 } part;

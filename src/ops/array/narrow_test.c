@@ -1,5 +1,5 @@
-// Tests of ops for narrow types: integers of 8 and 16 bits, which wrap around, and half and bfloat16. Values are numpy's (of
-// functions like Exp, those of float64 rounded to half).
+// Tests of ops for narrow types: integers of 8 and 16 bits, which wrap around, and half and bfloat16. Values
+// are numpy's (of functions like Exp, those of float64 rounded to half).
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

@@ -1,4 +1,5 @@
-// Tests of biases, activation functions, softmax and losses. Values follow from the definitions, computed in double.
+// Tests of biases, activation functions, softmax and losses. Values follow from the definitions, computed in
+// double.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

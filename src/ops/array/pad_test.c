@@ -1,5 +1,5 @@
-// What ops that put something around tensors, join rows or look for equal ones promise: PadV2, MirrorPad, SparseSegmentX, UniqueX,
-// Bitcast. Values are numpy's (pad, unique, view), or follow from the definition.
+// What ops that put something around tensors, join rows or look for equal ones promise: PadV2, MirrorPad,
+// SparseSegmentX, UniqueX, Bitcast. Values are numpy's (pad, unique, view), or follow from the definition.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

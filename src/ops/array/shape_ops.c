@@ -158,7 +158,8 @@ static braid_code reshape_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// Reads input 1 as a shape. *product is that of its sizes but those of 0; *unknown is which of them is -1 and so does not count, or -1.
+// Reads input 1 as a shape. *product is that of its sizes but those of 0; *unknown is which of them is -1 and
+// so does not count, or -1.
 static bool read_sizes(bd_op_ctx *c, braid_shape *shape, int64_t *product, int *unknown, bool *has_zero)
 {
     const braid_tensor *sizes = bd_input(c, 1);
@@ -192,8 +193,8 @@ static bool read_sizes(bd_op_ctx *c, braid_shape *shape, int64_t *product, int *
     return true;
 }
 
-// The size that is missing beside sizes of that product. Where one of them is 0, sizes of 0 are left out on both sides, so that
-// [0, 6] can become [0, -1, 3].
+// The size that is missing beside sizes of that product. Where one of them is 0, sizes of 0 are left out on
+// both sides, so that [0, 6] can become [0, -1, 3].
 static int64_t missing_size(bd_op_ctx *c, int64_t product, bool has_zero)
 {
     const braid_shape *x = &bd_input(c, 0)->shape;

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-// A space tensor [batch, size.., rest..] and a batch tensor [prod(block) * batch, steps.., rest..], where size + before + after =
-// block * steps in each of the dimensions that blocks go along.
+// A space tensor [batch, size.., rest..] and a batch tensor [prod(block) * batch, steps.., rest..], where
+// size + before + after = block * steps in each of the dimensions that blocks go along.
 typedef struct blocks {
     int dims; // along which blocks go: 1 to `dims`
     int64_t block[BRAID_RANK_MAX], before[BRAID_RANK_MAX], after[BRAID_RANK_MAX];
@@ -26,7 +26,8 @@ static bool check_numbers(bd_op_ctx *c, const blocks *b, bool to_batch)
     return !bd_op_failed(c);
 }
 
-// The blocks of an op: inputs block_shape and paddings (or crops), or attr block_size and input 1. False: the kernel has failed.
+// The blocks of an op: inputs block_shape and paddings (or crops), or attr block_size and input 1. False: the
+// kernel has failed.
 static bool read_blocks(bd_op_ctx *c, blocks *b, bool to_batch)
 {
     const braid_tensor *x = bd_input(c, 0), *pads = bd_input(c, c->input_count - 1);
@@ -68,7 +69,8 @@ static int64_t blocks_count(const blocks *b)
     return count;
 }
 
-// The positions along dimension `d` of the batch tensor that lie on the space tensor, for one place in the block.
+// The positions along dimension `d` of the batch tensor that lie on the space tensor, for one place in the
+// block.
 static void visible_range(const blocks *b, int d, int64_t place, int64_t size, int64_t steps, int64_t *from,
                           int64_t *count)
 {
@@ -115,7 +117,8 @@ static void move_place(const blocks *b, const braid_tensor *space, const braid_t
     }
 }
 
-// The batch of the batch tensor from that of the space tensor, or the other way round. False: the kernel has failed.
+// The batch of the batch tensor from that of the space tensor, or the other way round. False: the kernel has
+// failed.
 static bool moved_images(bd_op_ctx *c, const blocks *b, bool to_batch, int64_t images, int64_t *out)
 {
     int64_t count = blocks_count(b);
@@ -234,7 +237,8 @@ static braid_code moved_batch(bd_shape_ctx *c, bool to_batch, int64_t block, int
     return BRAID_OK;
 }
 
-// Along how many dimensions blocks go, by the shapes of the inputs that say it; -1: they do not say, and nothing is known.
+// Along how many dimensions blocks go, by the shapes of the inputs that say it; -1: they do not say, and
+// nothing is known.
 static braid_code blocked_dims(bd_shape_ctx *c, bool is_nd, int64_t *dims, braid_status *st)
 {
     const braid_shape *in = &c->inputs[0], *pads = &c->inputs[c->input_count - 1];

@@ -24,7 +24,8 @@ static int64_t block_size(const braid_op *node)
     return size < INT32_MAX ? size : INT32_MAX;
 }
 
-// Sizes after a move by blocks of `block`; -1 stays. Returns the first axis whose size does not divide or is too large, -1: none.
+// Sizes after a move by blocks of `block`; -1 stays. Returns the first axis whose size does not divide or is
+// too large, -1: none.
 static int depth_shape(const image_axes *a, int64_t block, bool to_depth, const braid_shape *x,
                        braid_shape *y)
 {

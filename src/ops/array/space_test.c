@@ -1,4 +1,5 @@
-// What moving blocks of images to the batch or the channels promises. Examples are those of TensorFlow's documentation.
+// What moving blocks of images to the batch or the channels promises. Examples are those of TensorFlow's
+// documentation.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

@@ -1,7 +1,8 @@
-// Values put where StridedSlice would read: StridedSliceAssign, ResourceStridedSliceAssign, TensorStridedSliceUpdate.
+// Values put where StridedSlice would read: StridedSliceAssign, ResourceStridedSliceAssign,
+// TensorStridedSliceUpdate.
 #include "graph/shape_fn.h"
-#include "ops/common/element.h"
 #include "ops/array/strided_slice.h"
+#include "ops/common/element.h"
 #include "ops/state/variable.h"
 
 static braid_code assign_shape(bd_shape_ctx *c, braid_status *st)

@@ -6,7 +6,8 @@
 
 // ---- Shapes ----
 
-// Reads constant inputs `first` (begin), first + 1 (end) and first + 2 (strides). False when too little is known.
+// Reads constant inputs `first` (begin), first + 1 (end) and first + 2 (strides). False when too little is
+// known.
 static bool constant_spec(bd_shape_ctx *c, int first, bd_strided_spec *spec)
 {
     const braid_tensor *begin = bd_shape_ctx_constant(c, first), *end = bd_shape_ctx_constant(c, first + 1);

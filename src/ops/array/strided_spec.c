@@ -1,7 +1,7 @@
 // From the bracketed items of StridedSlice to a range along each dimension.
 //
-// First the items, with their ellipsis and new axes, are laid out over the dimensions of the input; then each dimension's range
-// is worked out as Python's slices are.
+// First the items, with their ellipsis and new axes, are laid out over the dimensions of the input; then each
+// dimension's range is worked out as Python's slices are.
 #include "ops/array/strided_slice.h"
 
 void bd_strided_spec_masks(bd_strided_spec *spec, const braid_op *node)

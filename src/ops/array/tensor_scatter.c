@@ -1,4 +1,5 @@
-// Copies of tensors with slices updated, each named by several indices: TensorScatterUpdate and its kin, ScatterNdNonAliasingAdd.
+// Copies of tensors with slices updated, each named by several indices: TensorScatterUpdate and its kin,
+// ScatterNdNonAliasingAdd.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/grad_steps.h"

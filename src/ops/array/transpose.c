@@ -1,7 +1,7 @@
 // Transpose, ConjugateTranspose and InvertPermutation.
 #include "graph/grad.h"
-#include "ops/math/complex_ops.h"
 #include "ops/common/element.h"
+#include "ops/math/complex_ops.h"
 
 // ---- Transpose ----
 

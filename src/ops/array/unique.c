@@ -1,4 +1,5 @@
-// Unique, its forms with an axis or with counts, and ListDiff: sets of the elements of vectors, or of slices of tensors.
+// Unique, its forms with an axis or with counts, and ListDiff: sets of the elements of vectors, or of slices
+// of tensors.
 #include "base/alloc.h"
 #include "base/map.h"
 #include "graph/grad.h"
@@ -7,7 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-// A hash table of keys of one tensor, each by its number; open addressing. A key is `width` elements, one after the other.
+// A hash table of keys of one tensor, each by its number; open addressing. A key is `width` elements, one
+// after the other.
 typedef struct element_set {
     const braid_tensor *t;
     int64_t width;
@@ -69,7 +71,8 @@ static bool is_same(const element_set *s, const braid_tensor *t, int64_t i, int6
     return true;
 }
 
-// The place in the set of a key equal to key `i` of `t`, or a free one; NULL when there is NaN in it, which is equal to nothing.
+// The place in the set of a key equal to key `i` of `t`, or a free one; NULL when there is NaN in it, which
+// is equal to nothing.
 static int64_t *set_find(const element_set *s, const braid_tensor *t, int64_t i)
 {
     uint64_t at = 0;
@@ -103,7 +106,8 @@ static void set_index(const braid_tensor *t, int64_t i, int64_t value)
 
 // ---- Unique ----
 
-// Output 0 are the unique elements, 1 a number for each element, 2 (of some forms) a count for each unique one.
+// Output 0 are the unique elements, 1 a number for each element, 2 (of some forms) a count for each unique
+// one.
 static braid_code unique_shape(bd_shape_ctx *c, braid_status *st)
 {
     (void)st;

@@ -1,6 +1,7 @@
-// What ops promise that read or update parts of tensors and variables: batched gathers, TensorScatterX, StridedSliceAssign; running
-// logarithms of sums, norms, elements at a place of their order; and ops that hand on what they get. Values are numpy's (take,
-// logaddexp.accumulate, linalg.norm, sort), or follow from the definition.
+// What ops promise that read or update parts of tensors and variables: batched gathers, TensorScatterX,
+// StridedSliceAssign; running logarithms of sums, norms, elements at a place of their order; and ops that
+// hand on what they get. Values are numpy's (take, logaddexp.accumulate, linalg.norm, sort), or follow from
+// the definition.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

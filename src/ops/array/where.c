@@ -9,7 +9,8 @@ static braid_code where_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// Whether element `i` is not zero. A floating point number is zero without regard to its sign, and a NaN is not.
+// Whether element `i` is not zero. A floating point number is zero without regard to its sign, and a NaN is
+// not.
 static bool is_true(const braid_tensor *t, int64_t i)
 {
     switch (t->dtype) {

@@ -1,7 +1,7 @@
 // Mfcc: the mel-frequency cepstral coefficients of a spectrogram, by which speech is recognized.
 //
-// Frequencies are gathered in overlapping triangular bands, of equal width on the scale of mel; the cosine transform (DCT-II) of their
-// logarithms are the coefficients.
+// Frequencies are gathered in overlapping triangular bands, of equal width on the scale of mel; the cosine
+// transform (DCT-II) of their logarithms are the coefficients.
 #include "base/alloc.h"
 #include "graph/shape_fn.h"
 #include "op/kernel.h"

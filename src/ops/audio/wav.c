@@ -1,4 +1,5 @@
-// The parts of a WAV file: RIFF, its size and WAVE; `fmt `, its size and the format; others; and `data`, its size and the samples.
+// The parts of a WAV file: RIFF, its size and WAVE; `fmt `, its size and the format; others; and `data`, its
+// size and the samples.
 #include "ops/audio/wav.h"
 
 #include "io/little_endian.h"

@@ -1,8 +1,8 @@
 // DecodeWav and EncodeWav: sounds of 16 bits a sample, as floats from -1 to 1.
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
-#include "ops/common/string_out.h"
 #include "ops/audio/wav.h"
+#include "ops/common/string_out.h"
 
 static bool check_scalar(bd_op_ctx *c, int i, const char *what)
 {

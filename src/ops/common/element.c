@@ -111,7 +111,8 @@ bool bd_output_piece(bd_op_ctx *c, int i, const braid_tensor *whole, int axis, i
     return true;
 }
 
-// The strides, in elements, of a walk over `shape` that goes `strides` (NULL: 1) along each dimension; returns where it begins.
+// The strides, in elements, of a walk over `shape` that goes `strides` (NULL: 1) along each dimension;
+// returns where it begins.
 static int64_t walk_strides(const braid_shape *shape, const int64_t *begin, const int64_t *strides,
                             int64_t *out)
 {

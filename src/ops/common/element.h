@@ -1,4 +1,5 @@
-// What ops that only move elements share: copies of any type, and small integer inputs read as shapes or axes.
+// What ops that only move elements share: copies of any type, and small integer inputs read as shapes or
+// axes.
 #ifndef BD_OPS_COMMON_ELEMENT_H
 #define BD_OPS_COMMON_ELEMENT_H
 
@@ -9,8 +10,8 @@
 // Bytes from one element to the next in a tensor's memory, also of strings, handles and variants.
 size_t bd_element_size(braid_dtype dtype);
 
-// Copies elements [from_at, from_at + count) to those from `to_at` on; both tensors have the same type. When memory is short for
-// strings, `to` is marked incomplete (tensor.h).
+// Copies elements [from_at, from_at + count) to those from `to_at` on; both tensors have the same type. When
+// memory is short for strings, `to` is marked incomplete (tensor.h).
 void bd_elements_copy(const braid_tensor *to, int64_t to_at, const braid_tensor *from, int64_t from_at,
                       int64_t count);
 
@@ -18,29 +19,30 @@ void bd_elements_copy(const braid_tensor *to, int64_t to_at, const braid_tensor 
 void bd_elements_copy_block(const braid_tensor *to, int64_t to_at, const braid_tensor *from, int64_t from_at,
                             const bd_strided *block);
 
-// Copies `part` to [at, at + part_dim) of `whole` along `axis`: all sizes but that along the axis agree (a `part` of size 1
-// there may lack the axis).
+// Copies `part` to [at, at + part_dim) of `whole` along `axis`: all sizes but that along the axis agree (a
+// `part` of size 1 there may lack the axis).
 void bd_elements_join(const braid_tensor *whole, int axis, int64_t at, const braid_tensor *part,
                       int64_t part_dim);
 
-// Makes output `i` the elements [at, at + size) of `whole` along `axis`: a view of it when they are contiguous. False: the
-// kernel has failed.
+// Makes output `i` the elements [at, at + size) of `whole` along `axis`: a view of it when they are
+// contiguous. False: the kernel has failed.
 bool bd_output_piece(bd_op_ctx *c, int i, const braid_tensor *whole, int axis, int64_t at, int64_t size);
 
-// Makes output `i`, of shape `out`, the block of `x` from `begin` on, each `strides` on (NULL: 1): block->dims elements along
-// each dimension, all within `x`. A contiguous block is a view of `x`.
+// Makes output `i`, of shape `out`, the block of `x` from `begin` on, each `strides` on (NULL: 1):
+// block->dims elements along each dimension, all within `x`. A contiguous block is a view of `x`.
 void bd_output_block(bd_op_ctx *c, int i, const braid_tensor *x, const int64_t *begin, const int64_t *strides,
                      const braid_shape *block, const braid_shape *out);
-// The inverse: output `i` is zeros (empty strings) of shape `out` with the elements of `x`, taken as of shape `block`, put at
-// `begin`, each `strides` on.
+// The inverse: output `i` is zeros (empty strings) of shape `out` with the elements of `x`, taken as of shape
+// `block`, put at `begin`, each `strides` on.
 void bd_output_spread(bd_op_ctx *c, int i, const braid_tensor *x, const braid_shape *block,
                       const int64_t *begin, const int64_t *strides, const braid_shape *out);
 
-// Makes `t` hold `from`'s content in memory of its own, also when that is a variable's and changes meanwhile (use_locking=false):
-// each word is either old or new. False when memory is short.
+// Makes `t` hold `from`'s content in memory of its own, also when that is a variable's and changes meanwhile
+// (use_locking=false): each word is either old or new. False when memory is short.
 bool bd_tensor_snapshot(braid_tensor *t, const braid_tensor *from);
 
-// Keeps `from`'s content for later: a reference, or a snapshot of what is a variable's. False when memory is short.
+// Keeps `from`'s content for later: a reference, or a snapshot of what is a variable's. False when memory is
+// short.
 bool bd_tensor_keep(braid_tensor *t, const braid_tensor *from);
 
 // Row-major strides of a shape, in elements.
@@ -49,7 +51,8 @@ void bd_row_strides(const braid_shape *s, int64_t strides[BRAID_RANK_MAX]);
 // A block of `shape` that is row-major in both memories, to be adjusted by the caller.
 bd_strided bd_strided_of(const braid_shape *shape);
 
-// Where element `at` of a tensor of shape `s` is, for messages: "[0,2]", and nothing for a scalar. Returns `buf`.
+// Where element `at` of a tensor of shape `s` is, for messages: "[0,2]", and nothing for a scalar. Returns
+// `buf`.
 const char *bd_element_place(const braid_shape *s, int64_t at, char buf[BD_SHAPE_STR_MAX]);
 
 // A view of elements of `t` from element `at` on, without a copy.
@@ -57,7 +60,8 @@ void bd_tensor_view(braid_tensor *view, const braid_tensor *t, int64_t at, const
 
 // ---- Inputs of kernels. On false the kernel has failed: return. ----
 
-// Input `i` (int32 or int64 vector of at most BRAID_RANK_MAX elements, none negative) as a shape. `what` names it in messages.
+// Input `i` (int32 or int64 vector of at most BRAID_RANK_MAX elements, none negative) as a shape. `what`
+// names it in messages.
 bool bd_input_shape(bd_op_ctx *c, int i, const char *what, braid_shape *shape);
 // Input `i` (int32 or int64 vector of `count` elements) into `values`.
 bool bd_input_ints(bd_op_ctx *c, int i, const char *what, int count, int64_t values[BRAID_RANK_MAX]);

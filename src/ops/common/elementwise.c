@@ -95,7 +95,8 @@ bool bd_check_same_size(bd_op_ctx *c)
     return false;
 }
 
-// Gradients do not broadcast. Those that are of the function's value take, as TensorFlow's, anything of as many elements.
+// Gradients do not broadcast. Those that are of the function's value take, as TensorFlow's, anything of as
+// many elements.
 static bool check_gradient(bd_op_ctx *c, bd_binary_op op)
 {
     if (op > BD_RECIPROCAL_GRAD) return bd_check_same_size(c);

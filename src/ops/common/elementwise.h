@@ -35,7 +35,8 @@ void bd_binary_run(bd_op_ctx *c);
 // Fails the kernel of an activation's gradient unless both inputs have one shape.
 bool bd_check_same_size(bd_op_ctx *c);
 
-// The `create` of a kernel of one of these ops: BD_UNARY(neg, BD_NEG) defines it for BD_UNARY_KERNEL(neg, BD_NUMBERS).
+// The `create` of a kernel of one of these ops: BD_UNARY(neg, BD_NEG) defines it for BD_UNARY_KERNEL(neg,
+// BD_NUMBERS).
 #define BD_UNARY(NAME, OP)                                                                                   \
     static braid_code create_##NAME(const braid_op *node, void *state, braid_status *st)                     \
     {                                                                                                        \

@@ -1,5 +1,6 @@
-// What every element-wise op makes of scalars and of nothing in each type that it serves, and what it refuses. Values are those of
-// Python's math module and of scipy, of LeakyRelu and Selu those of their definitions.
+// What every element-wise op makes of scalars and of nothing in each type that it serves, and what it
+// refuses. Values are those of Python's math module and of scipy, of LeakyRelu and Selu those of their
+// definitions.
 #include "base/half.h"
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
@@ -134,7 +135,8 @@ static const binary_row binary_rows[] = {
     {"LogicalOr", "bool", 1, 0, 1},
 };
 
-// Gradients: of the function's value and what arrives; of what arrives and the function's argument (or value).
+// Gradients: of the function's value and what arrives; of what arrives and the function's argument (or
+// value).
 static const binary_row gradients_by_value[] = {
     {"RsqrtGrad", FLOATS COMPLEX, 0.5, 3, -0.1875},     {"SqrtGrad", FLOATS COMPLEX, 2, 3, 0.75},
     {"ReciprocalGrad", FLOATS COMPLEX, -0.5, 3, -0.75}, {"InvGrad", FLOATS COMPLEX, -0.5, 3, -0.75},

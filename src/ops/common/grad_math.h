@@ -1,11 +1,12 @@
-// Short sequences of nodes that gradient functions of mathematical ops share, named as TensorFlow's Python names them.
+// Short sequences of nodes that gradient functions of mathematical ops share, named as TensorFlow's Python
+// names them.
 #ifndef BD_OPS_COMMON_GRAD_MATH_H
 #define BD_OPS_COMMON_GRAD_MATH_H
 
 #include "graph/grad.h"
 
-// A Python expression of a number and an output, `2.0 * x` or `x - 1`: a constant "x" (or "y") and the op in a name scope
-// of the name given ("mul", "sub", "add", "Maximum"). The constant has x's type.
+// A Python expression of a number and an output, `2.0 * x` or `x - 1`: a constant "x" (or "y") and the op in
+// a name scope of the name given ("mul", "sub", "add", "Maximum"). The constant has x's type.
 braid_out bd_grad_number_left(braid_graph *g, const char *op, const char *name, double number, braid_out x);
 braid_out bd_grad_number_right(braid_graph *g, const char *op, const char *name, braid_out x, double number);
 
@@ -25,7 +26,8 @@ braid_out bd_grad_zeros_like(braid_graph *g, braid_out x);
 void bd_grad_after_begin(braid_graph *g, braid_out grad);
 void bd_grad_after_end(braid_graph *g);
 
-// The shapes of the operands of a broadcasting op, and the axes over which each one's gradient is to be summed.
+// The shapes of the operands of a broadcasting op, and the axes over which each one's gradient is to be
+// summed.
 typedef struct bd_grad_pair {
     braid_graph *g;
     braid_out x, y, grad; // the operands and the gradient that arrives

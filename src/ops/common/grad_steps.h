@@ -1,4 +1,5 @@
-// Short sequences of nodes that gradient functions of array ops share, named as TensorFlow's Python names them.
+// Short sequences of nodes that gradient functions of array ops share, named as TensorFlow's Python names
+// them.
 //
 // Each is one Python call: tf.rank(x), tf.size(x), tf.stack([x, 1]), x[1:], tf.reduce_sum(x), ...
 #ifndef BD_OPS_COMMON_GRAD_STEPS_H

@@ -1,8 +1,8 @@
 // Handles: how a node that makes a resource (a queue, an accumulator) names it to the nodes that use it.
 //
-// A handle is a resource tensor, or in older ops a string vector of container and name, or a reference to one. A resource without a
-// shared_name is private: its name is drawn anew for each bound kernel, which lives as long as its session and takes the
-// resource out of its container at the end.
+// A handle is a resource tensor, or in older ops a string vector of container and name, or a reference to
+// one. A resource without a shared_name is private: its name is drawn anew for each bound kernel, which lives
+// as long as its session and takes the resource out of its container at the end.
 #ifndef BD_OPS_COMMON_HANDLE_H
 #define BD_OPS_COMMON_HANDLE_H
 
@@ -24,30 +24,33 @@ typedef struct bd_handle_source {
 void bd_handle_source_init(bd_handle_source *s, const braid_op *node, const bd_resource_type *type);
 void bd_handle_source_fini(bd_handle_source *s);
 
-// Finds the resource or makes it with create(arg) (see bd_resources_lookup_or_create), and makes output 0 its handle. The
-// caller gets a reference; NULL: the kernel has failed.
+// Finds the resource or makes it with create(arg) (see bd_resources_lookup_or_create), and makes output 0 its
+// handle. The caller gets a reference; NULL: the kernel has failed.
 bd_resource *bd_handle_source_output(bd_op_ctx *c, bd_handle_source *s,
                                      braid_code (*create)(void *arg, bd_resource **out, braid_status *st),
                                      void *arg);
 
-// Makes output 0 a handle of the resource of that container and name: a resource tensor, or what older ops have. False: the kernel
-// has failed.
+// Makes output 0 a handle of the resource of that container and name: a resource tensor, or what older ops
+// have. False: the kernel has failed.
 bool bd_output_handle(bd_op_ctx *c, const char *container, const char *name, const bd_resource_type *type);
 
-// Puts a resource (whose reference it takes) into the step's own container, under a new name that begins with `name` and is
-// stored to `*stored` (NULL: not wanted; the caller frees it), and makes output 0 its handle. False: the kernel has failed.
+// Puts a resource (whose reference it takes) into the step's own container, under a new name that begins with
+// `name` and is stored to `*stored` (NULL: not wanted; the caller frees it), and makes output 0 its handle.
+// False: the kernel has failed.
 bool bd_output_step_resource(bd_op_ctx *c, const char *name, bd_resource *r, char **stored);
 
 // The resource that input `i` is a handle of; the caller gets a reference. NULL: the kernel has failed.
 bd_resource *bd_input_resource(bd_op_ctx *c, int i, const bd_resource_type *type);
 
-// Whether a handle is one of that kind, or does not say. False: the kernel has failed. bd_input_resource sees for itself.
+// Whether a handle is one of that kind, or does not say. False: the kernel has failed. bd_input_resource sees
+// for itself.
 bool bd_handle_check_kind(bd_op_ctx *c, const bd_resource_handle *h, const bd_resource_type *type);
 
 // What the handle in input `i` says; the caller frees both. False: it is none; the kernel has not failed.
 bool bd_input_handle(bd_op_ctx *c, int i, char **container, char **name);
 
-// Shape functions: a handle's own shape, and its check where input 0 is one: a scalar resource, or a vector of two strings.
+// Shape functions: a handle's own shape, and its check where input 0 is one: a scalar resource, or a vector
+// of two strings.
 braid_code bd_shape_fn_handle(bd_shape_ctx *c, braid_status *st);
 braid_code bd_shape_ctx_handle(bd_shape_ctx *c, braid_status *st);
 // The same for ops with one scalar output (or none) besides the handle.

@@ -1,5 +1,5 @@
-// What ops that take a handle say of one that names nothing, or something else: queues, barriers, readers, stacks, tables,
-// accumulators, arrays of tensors, mutexes.
+// What ops that take a handle say of one that names nothing, or something else: queues, barriers, readers,
+// stacks, tables, accumulators, arrays of tensors, mutexes.
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "base/testing/test.h"

@@ -4,8 +4,9 @@
 
 #include "op/kernel.h"
 
-// Makes element `i` of a string output `len` bytes that the kernel fills; they stay the tensor's. NULL when memory is short
-// (the kernel has failed: return); never NULL otherwise, but for a length of 0 there is nothing to fill.
+// Makes element `i` of a string output `len` bytes that the kernel fills; they stay the tensor's. NULL when
+// memory is short (the kernel has failed: return); never NULL otherwise, but for a length of 0 there is
+// nothing to fill.
 char *bd_string_room(bd_op_ctx *c, const braid_tensor *y, int64_t i, size_t len);
 
 // Makes element `i` a copy. False: the kernel has failed.

@@ -4,7 +4,8 @@
 
 #include "tensor/tensor.h"
 
-// Appends element `at`: floats by six digits when these say it, or else by eight, booleans as 1 and 0, strings in quotes.
+// Appends element `at`: floats by six digits when these say it, or else by eight, booleans as 1 and 0,
+// strings in quotes.
 void bd_value_text(const braid_tensor *t, int64_t at, bd_strbuf *out);
 
 // Appends a string with what is not to be printed, quotes and backslashes as escapes of C.

@@ -4,7 +4,8 @@
 
 #include "op/kernel.h"
 
-// The object in input `i`, a scalar variant of that type; the input keeps the reference. NULL: the kernel has failed.
+// The object in input `i`, a scalar variant of that type; the input keeps the reference. NULL: the kernel has
+// failed.
 bd_variant *bd_input_variant(bd_op_ctx *c, int i, const bd_variant_type *type);
 
 // Makes output `i` a scalar that holds `v`, whose reference it takes. False: the kernel has failed.

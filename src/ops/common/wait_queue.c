@@ -2,8 +2,10 @@
 //
 // A waiter is made, stands in a line, has ended, is finished, is spare.
 //  1. It leaves its line once, under the room's lock; who takes it off puts it among the ended.
-//  2. Who releases the lock finishes those that have ended. Before that the step's hook is taken back, which waits for a
-//     hook that runs; that hook finds that its waiter has left the line and returns at once, so the wait is short and no two
+//  2. Who releases the lock finishes those that have ended. Before that the step's hook is taken back, which
+//     waits for a
+//     hook that runs; that hook finds that its waiter has left the line and returns at once, so the wait is
+//     short and no two
 //     wait for each other.
 //  3. A waiter holds a reference to the resource until it is finished.
 #include "ops/common/wait_queue.h"

@@ -1,9 +1,9 @@
 // Executions that wait on a resource: a queue's elements, an accumulator's gradients.
 //
-// A resource has a room with one or several lines. An execution that cannot be served stands in a line as a waiter and holds no
-// thread; whoever changes the resource serves those whose turn has come. A waiter ends exactly once: served, or cancelled with
-// its step or with the container of the resource. Waiters are kept for the next ones, so that waiting costs no allocation in
-// the steady state.
+// A resource has a room with one or several lines. An execution that cannot be served stands in a line as a
+// waiter and holds no thread; whoever changes the resource serves those whose turn has come. A waiter ends
+// exactly once: served, or cancelled with its step or with the container of the resource. Waiters are kept
+// for the next ones, so that waiting costs no allocation in the steady state.
 #ifndef BD_OPS_COMMON_WAIT_QUEUE_H
 #define BD_OPS_COMMON_WAIT_QUEUE_H
 
@@ -52,8 +52,8 @@ void bd_wait_queue_init(bd_wait_queue *wait_queue, const bd_wait_kind *kind, bd_
 void bd_wait_queue_fini(
     bd_wait_queue *wait_queue); // nobody waits: every waiter holds a reference to the owner
 
-// A waiter for this execution. The caller sets the fields of its own struct (which are as `finish` left them, zero at first)
-// and then calls bd_wait.
+// A waiter for this execution. The caller sets the fields of its own struct (which are as `finish` left them,
+// zero at first) and then calls bd_wait.
 bd_waiter *bd_waiter_new(bd_wait_queue *wait_queue, bd_op_ctx *c);
 // Waits in a line. `w` and its execution are not the caller's any more.
 void bd_wait(bd_waiter *w, bd_waitlist *line);
@@ -62,8 +62,8 @@ void bd_waiter_end_locked(bd_waiter *w);
 // Ends everybody in a line as cancelled.
 void bd_waitlist_cancel_locked(bd_wait_queue *wait_queue, bd_waitlist *line);
 
-// Around every change of the resource. Unlocking serves who can be served, and finishes them with the lock released. The
-// caller holds a reference to the owner.
+// Around every change of the resource. Unlocking serves who can be served, and finishes them with the lock
+// released. The caller holds a reference to the owner.
 static inline void bd_wait_queue_lock(bd_wait_queue *wait_queue)
 {
     bd_mutex_lock(&wait_queue->mu);

@@ -31,15 +31,15 @@ static inline int bd_window_channel_axis(const bd_window *w)
     return w->channels_first ? 1 : 3;
 }
 
-// Reads attrs strides and padding, and data_format, ksize (ksizes), dilations (rates) and explicit_paddings where the op has them.
-// InvalidArgument for numbers that cannot be.
+// Reads attrs strides and padding, and data_format, ksize (ksizes), dilations (rates) and explicit_paddings
+// where the op has them. InvalidArgument for numbers that cannot be.
 braid_code bd_window_read(const braid_op *node, bd_window *w, braid_status *st);
 
 // Gives a window that inputs describe its sizes and strides, of all four axes.
 void bd_window_set(bd_window *w, const int64_t size[4], const int64_t stride[4]);
 
-// For kernels, which slide over height and width alone: InvalidArgument (strides, dilations) or Unimplemented (ksize) when the
-// window has an extent along images or channels.
+// For kernels, which slide over height and width alone: InvalidArgument (strides, dilations) or Unimplemented
+// (ksize) when the window has an extent along images or channels.
 braid_code bd_window_check_axes(const braid_op *node, const bd_window *w, braid_status *st);
 
 // How a window of `size` elements goes over a dimension of `in` elements.
@@ -57,8 +57,8 @@ braid_code bd_shape_ctx_window(bd_shape_ctx *c, const bd_window *w, int d, int64
 // Gives a node of a gradient the attrs of `op` that say how its window goes.
 void bd_window_copy_attrs(braid_op_desc *d, const braid_op *op);
 
-// Runs a prepared object over `data`, with memory for the time of the run, and gives it back to its cache. False when there is
-// none (NULL): take the plain loops. The kernel may have failed.
+// Runs a prepared object over `data`, with memory for the time of the run, and gives it back to its cache.
+// False when there is none (NULL): take the plain loops. The kernel may have failed.
 bool bd_run_client_graph(bd_op_ctx *c, bd_prepared_cache *cache, bd_client_graph *p, const void *data);
 
 // Allocates output 0, after a check of its size, which may come from a client. NULL: the kernel has failed.

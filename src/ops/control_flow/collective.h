@@ -30,11 +30,12 @@ typedef struct bd_exchange_options {
     void (*done)(bd_op_ctx *c, const bd_exchanged *result); // sets the output, or fails
 } bd_exchange_options;
 
-// The last thing that `start` does. Each member sends its tensor to every other; of a broadcast the source to the others. Ends the execution
-// after `done`, or with the first error, whatever other members still do.
+// The last thing that `start` does. Each member sends its tensor to every other; of a broadcast the source to
+// the others. Ends the execution after `done`, or with the first error, whatever other members still do.
 void bd_collective_exchange(bd_op_ctx *c, const bd_exchange_options *options);
 
-// Whether what member `rank` has given has the type and shape of `own`; false: the kernel has failed, and says so.
+// Whether what member `rank` has given has the type and shape of `own`; false: the kernel has failed, and
+// says so.
 bool bd_collective_check_alike(bd_op_ctx *c, const braid_tensor *own, const braid_tensor *other, int rank);
 
 #endif

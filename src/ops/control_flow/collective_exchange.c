@@ -2,7 +2,8 @@
 //
 // joining    the group, and the source of a broadcast, are awaited
 // exchanging the own tensor is in the rendezvous for each other member; theirs are asked for
-// ended      all have come, or something has failed: the node is done. What has been asked for and comes later is dropped, so the exchange
+// ended      all have come, or something has failed: the node is done. What has been asked for and comes
+// later is dropped, so the exchange
 //            lives until the last of it (`refs`: one for the join, one for each receive)
 #include "base/alloc.h"
 #include "base/slab.h"

@@ -1,7 +1,8 @@
-// Conditionals and loops on dataflow graphs (Yu et al., Dynamic Control Flow in Large-Scale Machine Learning, EuroSys 2018).
+// Conditionals and loops on dataflow graphs (Yu et al., Dynamic Control Flow in Large-Scale Machine Learning,
+// EuroSys 2018).
 //
-// The kernels only move values: which nodes run, in which frame and iteration, and what is dead is the executor's, which
-// knows these ops by their roles. An output left empty by Switch is dead.
+// The kernels only move values: which nodes run, in which frame and iteration, and what is dead is the
+// executor's, which knows these ops by their roles. An output left empty by Switch is dead.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 
@@ -55,8 +56,8 @@ static braid_out zeros_of_variable(braid_graph *g, braid_out handle, braid_dtype
     return bd_b2(g, "Fill", "zeros", shape, bd_b_const_f(g, NULL, dtype, 0));
 }
 
-// Outside loops: the gradient of the branch that was taken. Each is switched again, because one that is a constant is there
-// also when its branch was not taken.
+// Outside loops: the gradient of the branch that was taken. Each is switched again, because one that is a
+// constant is there also when its branch was not taken.
 static void switch_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;

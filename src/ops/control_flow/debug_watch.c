@@ -1,5 +1,5 @@
-// Ops that TensorFlow's debugger puts on edges: DebugIdentity, DebugNanCount, DebugNumericSummary, and the identities that mark
-// gradients. Nothing is sent anywhere: what they give is fetched.
+// Ops that TensorFlow's debugger puts on edges: DebugIdentity, DebugNanCount, DebugNumericSummary, and the
+// identities that mark gradients. Nothing is sent anywhere: what they give is fetched.
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "ops/math/cast.h"
@@ -22,7 +22,8 @@ static braid_code create_watch(const braid_op *node, void *state, braid_status *
         node->op_type, node->name);
 }
 
-// A gate that nobody has opened (attr gated_grpc) lets nothing through: output 0 is a vector without elements then.
+// A gate that nobody has opened (attr gated_grpc) lets nothing through: output 0 is a vector without elements
+// then.
 static bool is_shut(bd_op_ctx *c)
 {
     if (!bd_node_attr_bool(c->node, "gated_grpc")) return false;

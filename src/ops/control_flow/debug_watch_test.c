@@ -38,7 +38,8 @@ static void test_numeric_summary(void **state)
 {
     (void)state;
     static const op_case cases[] = {
-        // Value?, elements, nan, -inf, negative, 0, positive, inf; least, greatest, mean, variance (numpy's); type, rank, sizes.
+        // Value?, elements, nan, -inf, negative, 0, positive, inf; least, greatest, mean, variance (numpy's);
+        // type, rank, sizes.
         {"DebugNumericSummary", NULL, "double[2,4] 1 -2 nan inf 0 3 -inf 0.5",
          "double[16] 1 8 1 1 1 1 3 1 -2 3 0.5 2.6 2 2 2 4"},
         {"DebugNumericSummary", NULL, "bool[3] true false true",

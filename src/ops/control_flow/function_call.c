@@ -1,4 +1,5 @@
-// Ops that call one function: PartitionedCall and its kin, functions called by their name, gradients of functions.
+// Ops that call one function: PartitionedCall and its kin, functions called by their name, gradients of
+// functions.
 #include "ops/control_flow/function_ops.h"
 
 #include "base/slab.h"
@@ -173,7 +174,8 @@ static braid_code remote_create(const braid_op *node, void *state, braid_status 
     return bd_func_ref_read(node, "f", -1, &((call_state *)state)->f, st);
 }
 
-// The device that `target` names, where what it leaves out is that of the device the node is on; NULL: the node has failed.
+// The device that `target` names, where what it leaves out is that of the device the node is on; NULL: the
+// node has failed.
 static const char *target_device(bd_op_ctx *c, const char *here, char buf[BD_DEVICE_NAME_MAX])
 {
     const braid_tensor *target = bd_input(c, 0);

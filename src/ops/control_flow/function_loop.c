@@ -1,7 +1,8 @@
 // Functional loops: While and For call a body until a condition ends them.
 //
-// A turn is a call of the condition, then one of the body with what the last one gave. A call may end before it returns or later,
-// on another thread: `phase` says which, so that turns follow each other in a loop of `run_turns` and no stack grows with them.
+// A turn is a call of the condition, then one of the body with what the last one gave. A call may end before
+// it returns or later, on another thread: `phase` says which, so that turns follow each other in a loop of
+// `run_turns` and no stack grows with them.
 #include "ops/control_flow/function_ops.h"
 
 #include "base/slab.h"

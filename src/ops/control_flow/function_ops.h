@@ -9,14 +9,15 @@
 #include "op/function.h"
 #include "op/kernel.h"
 
-// Calls `f` with inputs [from, input_count); what it gives are the node's outputs, then the node is done. For kernels' `start`.
+// Calls `f` with inputs [from, input_count); what it gives are the node's outputs, then the node is done. For
+// kernels' `start`.
 void bd_function_call_with_inputs(bd_op_ctx *c, const bd_func_ref *f, bd_callee_kind kind, int from);
 
 // Makes what a function gave the node's outputs, or its error the node's; values move out of `rets`.
 void bd_function_outputs(bd_op_ctx *c, braid_tensor *rets, int count, const braid_status *st);
 
-// Whether a condition holds: a scalar that is not 0, false or "", or a tensor of another rank with elements. InvalidArgument for
-// types that have no truth.
+// Whether a condition holds: a scalar that is not 0, false or "", or a tensor of another rank with elements.
+// InvalidArgument for types that have no truth.
 braid_code bd_truth(const braid_tensor *t, bool *truth, braid_status *st);
 
 // output_shapes, where given, of the outputs; `*given` says whether it is.

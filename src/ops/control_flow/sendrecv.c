@@ -1,4 +1,5 @@
-// How tensors leave and enter a graph: Send and Recv over the step's rendezvous, Arg and Retval over its call frame.
+// How tensors leave and enter a graph: Send and Recv over the step's rendezvous, Arg and Retval over its call
+// frame.
 #include "base/alloc.h"
 #include "ops/common/element.h"
 
@@ -56,8 +57,8 @@ static bool has_rendezvous(bd_op_ctx *c)
 
 // ---- Send ----
 
-// What a client gets must not change when the variable does; between devices of a step the variable's memory itself goes,
-// and is copied once, to the wire.
+// What a client gets must not change when the variable does; between devices of a step the variable's memory
+// itself goes, and is copied once, to the wire.
 static bool send_live(bd_op_ctx *c, const bd_rendezvous_key *key, braid_status *st)
 {
     const edge_state *s = c->state;

@@ -1,7 +1,8 @@
 // Accumulators of gradients: what dense and sparse ones share.
 //
-// A gradient computed at a step before the accumulator's is dropped. A take waits until so many gradients have arrived, then
-// takes them all, and the accumulator goes one step on: what other replicas computed meanwhile is stale.
+// A gradient computed at a step before the accumulator's is dropped. A take waits until so many gradients
+// have arrived, then takes them all, and the accumulator goes one step on: what other replicas computed
+// meanwhile is stale.
 #ifndef BD_OPS_DATA_FLOW_ACCUMULATOR_H
 #define BD_OPS_DATA_FLOW_ACCUMULATOR_H
 

@@ -1,7 +1,7 @@
 // ConditionalAccumulator: sums dense gradients that are fresh enough until somebody takes their mean.
 #include "graph/grad.h"
-#include "ops/data_flow/accumulator.h"
 #include "ops/common/element.h"
+#include "ops/data_flow/accumulator.h"
 
 static braid_code check_shape_locked(const bd_accumulator *a, const braid_shape *got, braid_status *st)
 {

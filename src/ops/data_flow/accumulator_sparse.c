@@ -1,9 +1,9 @@
-// SparseConditionalAccumulator: sums gradients of some rows (indices, and a row of values each) until somebody takes their mean, each
-// row divided by the number of gradients that had it.
+// SparseConditionalAccumulator: sums gradients of some rows (indices, and a row of values each) until
+// somebody takes their mean, each row divided by the number of gradients that had it.
 #include "base/alloc.h"
 #include "graph/grad.h"
-#include "ops/data_flow/accumulator.h"
 #include "ops/common/element.h"
+#include "ops/data_flow/accumulator.h"
 
 #include <string.h>
 
@@ -181,7 +181,8 @@ static void divide_rows(const bd_gradient_sum *sum)
     }
 }
 
-// The sum has memory of its own, so it is divided in place. Of the dense shape, how many rows there are is the accumulator's to say.
+// The sum has memory of its own, so it is divided in place. Of the dense shape, how many rows there are is
+// the accumulator's to say.
 static void output(const bd_accumulator *a, bd_op_ctx *c, bd_gradient_sum *sum, int64_t count)
 {
     (void)count;

@@ -1,4 +1,5 @@
-// What accumulators of sparse gradients promise. Values follow TensorFlow's own tests and its definition, worked out by hand.
+// What accumulators of sparse gradients promise. Values follow TensorFlow's own tests and its definition,
+// worked out by hand.
 // labels: concurrent
 #include "base/testing/test.h"
 #include "ops/testing/op_live.h"

@@ -1,8 +1,9 @@
-// Barriers: elements that come piece by piece, each piece under the element's key, and are taken when they are complete.
+// Barriers: elements that come piece by piece, each piece under the element's key, and are taken when they
+// are complete.
 //
-// What is complete waits in a priority queue of the barrier's own, by when its first piece came; taking is taking from that. Whoever
-// completes elements moves them there with no lock held, since executions that wait for them may end in that; `moving` counts them
-// meanwhile.
+// What is complete waits in a priority queue of the barrier's own, by when its first piece came; taking is
+// taking from that. Whoever completes elements moves them there with no lock held, since executions that wait
+// for them may end in that; `moving` counts them meanwhile.
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/map.h"
@@ -25,7 +26,8 @@ typedef struct barrier {
     bd_queue *ready;
     bd_mutex mu;
     bd_map
-        incomplete; // by key -> braid_tensor [LEADING + count], "no tensor" for what is missing; guarded by mu
+        // by key -> braid_tensor [LEADING + count], "no tensor" for what is missing; guarded by mu
+        incomplete;
     int64_t moving;               // guarded by mu
     int64_t next_index;           // of what the next insertion begins; guarded by mu
     bool is_closed, is_cancelled; // guarded by mu
@@ -371,8 +373,8 @@ static bool check_take(bd_op_ctx *c, const barrier *b, int64_t *n)
     return !bd_op_failed(c);
 }
 
-// Of a closed barrier nothing is waited for that cannot come: a small batch is what is there now, a whole one may wait for what
-// lacks components. False: the kernel has failed.
+// Of a closed barrier nothing is waited for that cannot come: a small batch is what is there now, a whole one
+// may wait for what lacks components. False: the kernel has failed.
 static bool limit_take_locked(bd_op_ctx *c, const barrier *b, int64_t *n)
 {
     if (!b->is_closed) return true;

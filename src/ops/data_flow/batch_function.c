@@ -1,4 +1,5 @@
-// BatchFunction: a function of batches, whose calls may be put together. Here each call is a batch of its own.
+// BatchFunction: a function of batches, whose calls may be put together. Here each call is a batch of its
+// own.
 #include "ops/control_flow/function_ops.h"
 
 typedef struct batch_state {

@@ -1,6 +1,8 @@
-// Locks that a step holds from one node to others: MutexV2, MutexLock, ConsumeMutexLock, of which critical sections are made.
+// Locks that a step holds from one node to others: MutexV2, MutexLock, ConsumeMutexLock, of which critical
+// sections are made.
 //
-// Who has the mutex holds a variant; it is free again when the last one lets go of that, be it because its step failed.
+// Who has the mutex holds a variant; it is free again when the last one lets go of that, be it because its
+// step failed.
 #include "base/alloc.h"
 #include "base/check.h"
 #include "graph/shape_fn.h"

@@ -196,7 +196,8 @@ static attempt_result try_dequeue_locked(bd_queue *q, queue_waiter *w)
         if (w->action != DEQUEUE_UP_TO || q->count == 0) return fail_short_locked(q, w);
         w->wanted = q->count;
     }
-    // Parts of a batch, each in order, are together not in order: all come at once, if the queue can ever hold so many.
+    // Parts of a batch, each in order, are together not in order: all come at once, if the queue can ever
+    // hold so many.
     if (q->options.is_priority && q->count < w->wanted && w->wanted <= q->options.capacity)
         return NO_PROGRESS;
     int64_t available = q->is_closed ? q->count : q->count - q->options.min_after_dequeue, before = w->done;
@@ -256,7 +257,8 @@ static braid_shape largest_shape(const queue_waiter *w, const bd_queue *q, int i
     return shape;
 }
 
-// Memory for a batch, zero where elements are padded. Elements that are large in different directions may make it huge.
+// Memory for a batch, zero where elements are padded. Elements that are large in different directions may
+// make it huge.
 static braid_tensor *new_batch(const queue_waiter *w, const bd_queue *q, int i, const braid_shape *one)
 {
     braid_shape shape = {.rank = one->rank + 1, .dims = {w->done}};

@@ -1,8 +1,9 @@
 // Queues of tuples of tensors: FIFOQueue, PaddingFIFOQueue, PriorityQueue and RandomShuffleQueue.
 //
-// Attempts to enqueue (and to close) stand in one line, attempts to dequeue in another, each in the order of arrival; only the
-// head of a line is served, so nobody is overtaken. A dequeue of many elements takes them as they come and hands them out
-// when it has all; until then it gives them back when the queue closes or its step is cancelled.
+// Attempts to enqueue (and to close) stand in one line, attempts to dequeue in another, each in the order of
+// arrival; only the head of a line is served, so nobody is overtaken. A dequeue of many elements takes them
+// as they come and hands them out when it has all; until then it gives them back when the queue closes or its
+// step is cancelled.
 #ifndef BD_OPS_DATA_FLOW_QUEUE_H
 #define BD_OPS_DATA_FLOW_QUEUE_H
 
@@ -19,11 +20,13 @@ typedef struct bd_queue_options {
     const char *name;
     bool is_random;
     bool
-        is_priority; // component 0 is an int64 scalar: the least comes out first, of equal ones that which came first
+        // component 0 is an int64 scalar: the least comes out first, of equal ones that which came first
+        is_priority;
     int64_t capacity, min_after_dequeue;
     int64_t seed, seed2;
     const braid_dtype *types; // [component_count]
-    // [component_count]; NULL: any. With unknown dimensions: elements of a batch are padded with zeros to the largest there.
+    // [component_count]; NULL: any. With unknown dimensions: elements of a batch are padded with zeros to the
+    // largest there.
     const braid_shape *shapes;
     int component_count;
 } bd_queue_options;
@@ -40,8 +43,8 @@ typedef struct bd_queue {
     int random_count;       // of them not used yet
     braid_tensor *elements; // a ring of `capacity` tuples
     int64_t capacity, first, count;
-    // Of a priority queue, whose elements are a heap and `first` 0: when each came, to tell equal ones apart, and the next such number
-    // in front of and behind all others.
+    // Of a priority queue, whose elements are a heap and `first` 0: when each came, to tell equal ones apart,
+    // and the next such number in front of and behind all others.
     int64_t *turns;
     int64_t front_turn, back_turn;
 } bd_queue;
@@ -52,13 +55,16 @@ bd_queue *bd_queue_new(const bd_queue_options *options);
 // InvalidArgument when a queue that exists was made with other options.
 braid_code bd_queue_check_options(const bd_queue *q, const bd_queue_options *options, braid_status *st);
 
-// What follows ends the execution `c`, at once or later. The caller holds a reference to the queue until it returns.
+// What follows ends the execution `c`, at once or later. The caller holds a reference to the queue until it
+// returns.
 
-// Components are inputs [first_input, first_input + component_count) of `c`. With `many`, dimension 0 counts elements.
+// Components are inputs [first_input, first_input + component_count) of `c`. With `many`, dimension 0 counts
+// elements.
 void bd_queue_enqueue(bd_queue *q, bd_op_ctx *c, int first_input, bool many);
 // Components become the outputs of `c`.
 void bd_queue_dequeue(bd_queue *q, bd_op_ctx *c);
-// `n` elements, stacked along a new dimension 0; with `up_to`, fewer when the queue is closed and has fewer, but one at least.
+// `n` elements, stacked along a new dimension 0; with `up_to`, fewer when the queue is closed and has fewer,
+// but one at least.
 void bd_queue_dequeue_many(bd_queue *q, bd_op_ctx *c, int64_t n, bool up_to);
 // Closes the queue once all attempts to enqueue before are through, or, with cancel_pending, at once.
 void bd_queue_close(bd_queue *q, bd_op_ctx *c, bool cancel_pending);
@@ -66,8 +72,8 @@ void bd_queue_close(bd_queue *q, bd_op_ctx *c, bool cancel_pending);
 int64_t bd_queue_size(bd_queue *q);
 bool bd_queue_is_closed(bd_queue *q);
 
-// For a resource that has a queue of its own: puts an element, a tensor for each component (taken over), however full or closed the
-// queue is; and closes it. With no lock held: executions that wait may end.
+// For a resource that has a queue of its own: puts an element, a tensor for each component (taken over),
+// however full or closed the queue is; and closes it. With no lock held: executions that wait may end.
 void bd_queue_put(bd_queue *q, braid_tensor *components);
 void bd_queue_end(bd_queue *q);
 

@@ -32,8 +32,8 @@ static braid_code check_shape(const braid_op *node, int i, const braid_shape *s,
     return bd_shape_is_known(s) ? bd_shape_checked_count(s, &count, st) : BRAID_OK;
 }
 
-// The options' types and shapes are those of the attrs, before which a priority queue has the priority. None leaves the options
-// without shapes.
+// The options' types and shapes are those of the attrs, before which a priority queue has the priority. None
+// leaves the options without shapes.
 static braid_code read_components(const braid_op *node, bd_queue_options *o, bool pads, braid_status *st)
 {
     const bd_attr *types = bd_node_attr(node, "component_types"), *shapes = bd_node_attr(node, "shapes");
@@ -332,7 +332,8 @@ static braid_code wait_create(const braid_op *node, void *state, braid_status *s
 
 // ---- Shapes ----
 
-// The shape of component `i`, where the queue's node is known and says it. A priority queue's first one is its priority.
+// The shape of component `i`, where the queue's node is known and says it. A priority queue's first one is
+// its priority.
 static braid_shape component_shape(const bd_shape_ctx *c, int i)
 {
     const braid_op *source = c->node->input_count > 0 ? c->node->inputs[0].op : NULL;
@@ -422,7 +423,8 @@ BD_OP(RandomShuffleQueue) = SOURCE("() -> (handle: Ref(string))", RANDOM_ATTRS Q
 BD_OP(RandomShuffleQueueV2) = SOURCE("() -> (handle: resource)", RANDOM_ATTRS QUEUE_ATTRS, random_create,
                                      RANDOM_DOC);
 
-// As in TensorFlow's registry only the V2 ops are marked: a node that takes a reference is never merged with another.
+// As in TensorFlow's registry only the V2 ops are marked: a node that takes a reference is never merged with
+// another.
 #define USER(SIGNATURE, ATTRS, FLAGS, SHAPE, KERNEL, DOC)                                                    \
     {                                                                                                        \
         .signature = (SIGNATURE), .attrs = (ATTRS), .flags = (FLAGS) | BD_OP_NOT_DIFFERENTIABLE,             \

@@ -350,8 +350,8 @@ static void test_random_order(void **state)
     queue_nodes n = queue_nodes_make(
         l, (queue_spec){.op = "RandomShuffleQueueV2", .min_after_dequeue = 2, .seed = 3, .seed2 = 5});
     RUN(enqueue_many, "int32[6] 0 1 2 3 4 5", "");
-    // TensorFlow's choice: each takes the next word of Philox(3, 5), modulo the size, and the last element goes to its place.
-    // The order was computed with the rounds of Philox written out in Python.
+    // TensorFlow's choice: each takes the next word of Philox(3, 5), modulo the size, and the last element
+    // goes to its place. The order was computed with the rounds of Philox written out in Python.
     RUN(dequeue, "", "int32[] 3");
     RUN(dequeue, "", "int32[] 5");
     RUN(dequeue, "", "int32[] 0");

@@ -1,9 +1,9 @@
 // Readers.
 //
-// A turn: an execution stands in the line -> it has the turn -> (the disk -> the queue)* -> it gives the turn back and ends.
-// The waits are made by executions of their own (`part`), which the line, the disk's threads and the queue take for a kernel's: they
-// share node and step with the real one, and what comes after is their `done`. Each part ends exactly once, so the turn is
-// given back exactly once.
+// A turn: an execution stands in the line -> it has the turn -> (the disk -> the queue)* -> it gives the turn
+// back and ends. The waits are made by executions of their own (`part`), which the line, the disk's threads
+// and the queue take for a kernel's: they share node and step with the real one, and what comes after is
+// their `done`. Each part ends exactly once, so the turn is given back exactly once.
 #include "ops/data_flow/reader.h"
 
 #include "base/alloc.h"
@@ -260,7 +260,8 @@ static bool read_record(turn *t, bool *is_last)
     return true;
 }
 
-// On a thread that may block: reads until there is enough, or the file ends with something read, or a file is needed.
+// On a thread that may block: reads until there is enough, or the file ends with something read, or a file is
+// needed.
 static void read_records(bd_op_ctx *part)
 {
     turn *t = turn_of(part);

@@ -1,8 +1,9 @@
 // Readers: resources that read records from files whose names come from a queue.
 //
-// One execution at a time has the turn on a reader; the others wait in a line (wait_queue.h). Who has the turn goes back and forth
-// between the disk (op/io_pool.h) and the queue, and holds no thread while it waits for either. A step that is cancelled
-// leaves the line, or the queue's, or stops between records; then the turn goes on to the next.
+// One execution at a time has the turn on a reader; the others wait in a line (wait_queue.h). Who has the
+// turn goes back and forth between the disk (op/io_pool.h) and the queue, and holds no thread while it waits
+// for either. A step that is cancelled leaves the line, or the queue's, or stops between records; then the
+// turn goes on to the next.
 #ifndef BD_OPS_DATA_FLOW_READER_H
 #define BD_OPS_DATA_FLOW_READER_H
 
@@ -43,13 +44,13 @@ typedef struct bd_reader {
 // `name` (that of the node, for messages) and the options of the kind are copied.
 bd_reader *bd_reader_new(const bd_reader_kind *kind, const char *name, const void *options);
 
-// Waits for the turn, and then calls act(r, c) on a thread that may block (op/io_pool.h), after which the execution ends.
-// The caller holds a reference to the reader until it returns.
+// Waits for the turn, and then calls act(r, c) on a thread that may block (op/io_pool.h), after which the
+// execution ends. The caller holds a reference to the reader until it returns.
 void bd_reader_act(bd_reader *r, bd_op_ctx *c, void (*act)(bd_reader *r, bd_op_ctx *c));
 
-// Reads up to `count` records, of one file; takes names of files from the queue as it needs them. Outputs 0 and 1 become keys
-// and values: scalars, or with `many` vectors. Ends the execution, at once or later. The caller holds references to both
-// until it returns.
+// Reads up to `count` records, of one file; takes names of files from the queue as it needs them. Outputs 0
+// and 1 become keys and values: scalars, or with `many` vectors. Ends the execution, at once or later. The
+// caller holds references to both until it returns.
 void bd_reader_read(bd_reader *r, bd_queue *q, bd_op_ctx *c, int64_t count, bool many);
 
 // Records produced and files ended so far.

@@ -1,4 +1,5 @@
-// The kinds of readers: whole files, lines, records of a fixed length, TFRecords, and names of files themselves.
+// The kinds of readers: whole files, lines, records of a fixed length, TFRecords, and names of files
+// themselves.
 #include "ops/common/handle.h"
 #include "ops/data_flow/reader.h"
 

@@ -1,4 +1,5 @@
-// What readers promise: records and their keys, files from a queue, waiting without a thread, cancelling, states.
+// What readers promise: records and their keys, files from a queue, waiting without a thread, cancelling,
+// states.
 // labels: concurrent
 #include "base/alloc.h"
 #include "base/testing/test.h"

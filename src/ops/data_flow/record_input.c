@@ -1,8 +1,8 @@
 // RecordInput: records of many files in random order, epoch after epoch, each of them once an epoch.
 //
-// A source reads `file_parallelism` files in turn into a buffer, where each new record changes places with any other, and gives the
-// last ones of it. An epoch ends when its files and the buffer are empty; then the files are looked for and shuffled anew. The first
-// error stays.
+// A source reads `file_parallelism` files in turn into a buffer, where each new record changes places with
+// any other, and gives the last ones of it. An epoch ends when its files and the buffer are empty; then the
+// files are looked for and shuffled anew. The first error stays.
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/random.h"

@@ -1,7 +1,8 @@
 // Session tensor handles: values that stay on a device between the steps of a session.
 //
-// The kernel that makes handles keeps account of them, and lives as long as its session, so that what the client does not delete goes
-// with the session. A handle is "NODE;NUMBER;DEVICE": the device tells the client where to ask for the value.
+// The kernel that makes handles keeps account of them, and lives as long as its session, so that what the
+// client does not delete goes with the session. A handle is "NODE;NUMBER;DEVICE": the device tells the client
+// where to ask for the value.
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/thread.h"

@@ -19,8 +19,8 @@ static bool check_indices(bd_op_ctx *c, int tensors, const int32_t *index, int c
     return !bd_op_failed(c);
 }
 
-// The indices in input `i`, which must be of the area's tensors and rise: a copy (the caller frees it), as others may write to a
-// reference while this waits. False: the kernel has failed.
+// The indices in input `i`, which must be of the area's tensors and rise: a copy (the caller frees it), as
+// others may write to a reference while this waits. False: the kernel has failed.
 static bool read_indices(bd_op_ctx *c, const bd_staging_area *a, int i, int32_t **index, int *count)
 {
     int tensors;

@@ -1,8 +1,9 @@
 // Staging areas: what Stage and MapStage with their kin hand from one step to others.
 //
-// An area keeps complete entries and such as lack some tensors yet, both sorted by key. Stage numbers its entries itself, so that the
-// one with the least key is the oldest. Attempts to put stand in one line, in turn; those who take or peek in another, of which whoever
-// finds what it wants is served: they may want different keys.
+// An area keeps complete entries and such as lack some tensors yet, both sorted by key. Stage numbers its
+// entries itself, so that the one with the least key is the oldest. Attempts to put stand in one line, in
+// turn; those who take or peek in another, of which whoever finds what it wants is served: they may want
+// different keys.
 #include "ops/data_flow/staging_area.h"
 
 #include "base/alloc.h"
@@ -256,8 +257,8 @@ static bool serve_takes_locked(bd_staging_area *a)
     return false;
 }
 
-// In turn, but that parts of keys and whole ones do not wait for each other: capacity holds only the latter up, and who takes may wait
-// for a key of which a part is to come.
+// In turn, but that parts of keys and whole ones do not wait for each other: capacity holds only the latter
+// up, and who takes may wait for a key of which a part is to come.
 static bool serve_puts_locked(bd_staging_area *a)
 {
     bool is_held_up[2] = {false, false}; // parts, whole ones

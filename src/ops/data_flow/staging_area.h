@@ -25,8 +25,8 @@ typedef struct bd_staging_plan {
     int first;       // input of a put, output of the others
 } bd_staging_plan;
 
-// The area that the node names, by its own name when by no other. The first node that runs makes it. The caller gives the reference
-// back (bd_staging_area_unref); NULL: the kernel has failed.
+// The area that the node names, by its own name when by no other. The first node that runs makes it. The
+// caller gives the reference back (bd_staging_area_unref); NULL: the kernel has failed.
 bd_staging_area *bd_staging_area_of(bd_op_ctx *c);
 void bd_staging_area_unref(bd_staging_area *a);
 
@@ -35,7 +35,8 @@ const char *bd_staging_area_name(const bd_staging_area *a);
 const braid_dtype *bd_staging_area_types(const bd_staging_area *a, int *count);
 int64_t bd_staging_area_memory_limit(const bd_staging_area *a); // bytes; 0: none
 
-// Waits until what is planned can be done, and does it. Takes the plan's index; the execution is not the caller's any more.
+// Waits until what is planned can be done, and does it. Takes the plan's index; the execution is not the
+// caller's any more.
 void bd_staging_wait(bd_staging_area *a, bd_op_ctx *c, const bd_staging_plan *plan);
 
 int64_t bd_staging_area_count(bd_staging_area *a, bool of_incomplete); // entries

@@ -1,5 +1,5 @@
-// What staging areas promise: order, waiting, limits, keys that come piece by piece. Expected values follow from TensorFlow 1.15's
-// documentation of the ops.
+// What staging areas promise: order, waiting, limits, keys that come piece by piece. Expected values follow
+// from TensorFlow 1.15's documentation of the ops.
 // labels: concurrent
 #include "base/testing/test.h"
 #include "ops/testing/op_live.h"

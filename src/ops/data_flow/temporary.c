@@ -1,5 +1,5 @@
-// Variables within a step, and counters that end at a limit: TemporaryVariable, DestroyTemporaryVariable, CountUpTo,
-// ResourceCountUpTo.
+// Variables within a step, and counters that end at a limit: TemporaryVariable, DestroyTemporaryVariable,
+// CountUpTo, ResourceCountUpTo.
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"

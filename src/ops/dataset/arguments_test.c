@@ -1,5 +1,6 @@
-// What datasets, and what uses them, take as arguments: each row as it is, which must run, and then with one argument after the other
-// in a wrong form: a vector, a tensor without elements, a value that is no dataset, a handle of something else.
+// What datasets, and what uses them, take as arguments: each row as it is, which must run, and then with one
+// argument after the other in a wrong form: a vector, a tensor without elements, a value that is no dataset,
+// a handle of something else.
 // labels: concurrent
 #include "base/testing/test.h"
 #include "io/testing/temp_dir.h"
@@ -10,9 +11,12 @@
 typedef struct argument_case {
     const char *op, *attrs; // besides output_types and output_shapes
     const char *
-        datasets; // a digit for each: a dataset of int64, of so many elements; b: of (int64, bool), s: string[0], v: int64[1]
-    // "name value; name value", the others in order. A scalar is written `int64[] 2`; what may have other shapes `*name value` (it is
-    // not replaced), a vector `^name value`, what no shape function looks at `+name value`, a handle `name @MakerOp attr=value, attr=value`.
+        // a digit for each: a dataset of int64, of so many elements; b: of (int64, bool), s: string[0], v:
+        // int64[1]
+        datasets;
+    // "name value; name value", the others in order. A scalar is written `int64[] 2`; what may have other
+    // shapes `*name value` (it is not replaced), a vector `^name value`, what no shape function looks at
+    // `+name value`, a handle `name @MakerOp attr=value, attr=value`.
     const char *arguments;
     const char *types; // of an element; NULL: int64
 } argument_case;

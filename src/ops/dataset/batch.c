@@ -1,4 +1,5 @@
-// Datasets whose elements are several of another's, stacked: BatchDataset, and PaddedBatchDataset, which makes them alike first.
+// Datasets whose elements are several of another's, stacked: BatchDataset, and PaddedBatchDataset, which
+// makes them alike first.
 #include "ops/dataset/batch.h"
 #include "base/alloc.h"
 #include "base/array.h"
@@ -291,7 +292,8 @@ static void output_batch(bd_op_ctx *c, bd_dataset *d)
     bd_output_dataset(c, d);
 }
 
-// The inputs are a dataset, batch_size, in the parallel one num_parallel_calls, and drop_remainder, which the first version lacks.
+// The inputs are a dataset, batch_size, in the parallel one num_parallel_calls, and drop_remainder, which the
+// first version lacks.
 static void batch_run(bd_op_ctx *c)
 {
     bd_dataset *d = new_batch(c, &batch_kind, c->input_count > 2 ? c->input_count - 1 : -1);
@@ -340,7 +342,8 @@ BD_OP(ParallelBatchDataset) = {
     .doc = "BatchDatasetV2.",
 };
 
-// Inputs: dataset, batch_size, the padded shapes, the padding values, and in the second version drop_remainder.
+// Inputs: dataset, batch_size, the padded shapes, the padding values, and in the second version
+// drop_remainder.
 static bool read_padded_shape(bd_op_ctx *c, int i, int component, braid_shape *shape)
 {
     const braid_tensor *t = bd_input(c, i);

@@ -4,8 +4,8 @@
 
 #include "ops/dataset/dataset.h"
 
-// Stacks `count` tensors, the first of them `first` and each `stride` after the one before: they must be of one type and shape, which
-// is that of component `component`.
+// Stacks `count` tensors, the first of them `first` and each `stride` after the one before: they must be of
+// one type and shape, which is that of component `component`.
 braid_code bd_stack_rows(braid_tensor *out, braid_tensor *first, int stride, int64_t count, int component,
                          braid_status *st);
 

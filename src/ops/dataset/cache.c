@@ -1,18 +1,19 @@
-// CacheDataset: the elements of its input are kept, in memory or in a file, by who goes through it first, and read from there by those
-// who come later.
+// CacheDataset: the elements of its input are kept, in memory or in a file, by who goes through it first, and
+// read from there by those who come later.
 //
-// A cache in memory is shared by the iterators of a pipeline with the same path, or is a resource (CacheDatasetV2). The first one
-// claims it and fills it; when it goes away before the end, the cache is empty again. A cache in a file is a tensor bundle of that
-// prefix, with a tensor for each component of each element; a lock file beside it tells that somebody is writing one.
+// A cache in memory is shared by the iterators of a pipeline with the same path, or is a resource
+// (CacheDatasetV2). The first one claims it and fills it; when it goes away before the end, the cache is
+// empty again. A cache in a file is a tensor bundle of that prefix, with a tensor for each component of each
+// element; a lock file beside it tells that somebody is writing one.
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "io/bundle.h"
 #include "io/file.h"
 #include "ops/common/anonymous.h"
-#include "ops/dataset/dataset.h"
 #include "ops/common/file_arg.h"
 #include "ops/common/handle.h"
+#include "ops/dataset/dataset.h"
 #include <stdio.h>
 #include <string.h>
 

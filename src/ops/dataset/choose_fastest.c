@@ -1,5 +1,6 @@
-// Datasets that TensorFlow chooses from by how fast they are, though they give the same elements: the first one is as good.
-// ChooseFastestDataset, and ChooseFastestBranchDataset, whose datasets are made by functions of the input.
+// Datasets that TensorFlow chooses from by how fast they are, though they give the same elements: the first
+// one is as good. ChooseFastestDataset, and ChooseFastestBranchDataset, whose datasets are made by functions
+// of the input.
 #include "base/alloc.h"
 #include "ops/dataset/function.h"
 

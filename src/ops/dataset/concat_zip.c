@@ -43,7 +43,8 @@ static bd_turn repeat_received(bd_iterator *it, bd_iterator *from)
     // Without end, an empty input would be gone through for ever.
     if (count < 0 && !r->has_element) return bd_give_end(it);
     r->has_element = false;
-    // The input is opened anew after the last time, too, since TensorFlow does so, which draws seeds where it shuffles.
+    // The input is opened anew after the last time, too, since TensorFlow does so, which draws seeds where it
+    // shuffles.
     if (bd_iterator_reopen_input(it, st)) return bd_give_error(it, st);
     return ++r->done == count ? bd_give_end(it) : bd_pull(it, it->input);
 }

@@ -1,14 +1,16 @@
-// CSVDataset: records of comma-separated values in files (RFC 4180, with another delimiter on request), each as scalars.
+// CSVDataset: records of comma-separated values in files (RFC 4180, with another delimiter on request), each
+// as scalars.
 //
-// An error in a record does not end it: the rest is read on to its end, so that what ignores errors goes on with the next record.
+// An error in a record does not end it: the rest is read on to its end, so that what ignores errors goes on
+// with the next record.
+#include "io/csv.h"
 #include "base/alloc.h"
 #include "graph/shape_fn.h"
-#include "io/csv.h"
-#include "ops/dataset/files.h"
-#include "ops/dataset/function.h"
 #include "ops/common/element.h"
 #include "ops/common/file_arg.h"
 #include "ops/common/text_number.h"
+#include "ops/dataset/files.h"
+#include "ops/dataset/function.h"
 #include <string.h>
 
 typedef struct csv_dataset {

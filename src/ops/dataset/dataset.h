@@ -1,17 +1,19 @@
 // Datasets, and the iterators that run over them.
 //
-// A dataset is a variant: what a node of tf.data makes, from the datasets that come in. It never changes, and it keeps its inputs;
-// all that changes is an iterator's. A kind of dataset is one struct of functions, in the file of its ops.
+// A dataset is a variant: what a node of tf.data makes, from the datasets that come in. It never changes, and
+// it keeps its inputs; all that changes is an iterator's. A kind of dataset is one struct of functions, in
+// the file of its ops.
 //
-// Iterators are connected as their datasets are, and take turns. One that wants an element pulls its input; one that has been pulled
-// answers with an element, the end or an error, or waits for something else and answers later. A function of an iterator never calls
-// another iterator: it returns whose turn is next, and bd_turn_run gives the turns. So a pipeline of any depth needs little stack,
-// an iterator that waits holds no thread, and each is a small state machine over `next` (it was pulled) and `received` (its input has
+// Iterators are connected as their datasets are, and take turns. One that wants an element pulls its input;
+// one that has been pulled answers with an element, the end or an error, or waits for something else and
+// answers later. A function of an iterator never calls another iterator: it returns whose turn is next, and
+// bd_turn_run gives the turns. So a pipeline of any depth needs little stack, an iterator that waits holds no
+// thread, and each is a small state machine over `next` (it was pulled) and `received` (its input has
 // answered), with never more than one of its functions running.
 //
-// A chain is a line of iterators that take turns; a stage that works ahead (prefetching, parallel calls) has a chain of its own below
-// it, which runs at the same time, so that stage has a lock. A chain ends by its token: once that is cancelled, whoever is pulled
-// answers Cancelled.
+// A chain is a line of iterators that take turns; a stage that works ahead (prefetching, parallel calls) has
+// a chain of its own below it, which runs at the same time, so that stage has a lock. A chain ends by its
+// token: once that is cancelled, whoever is pulled answers Cancelled.
 #ifndef BD_OPS_DATASET_DATASET_H
 #define BD_OPS_DATASET_DATASET_H
 
@@ -36,7 +38,8 @@ typedef struct bd_chain bd_chain;
 extern const bd_variant_type bd_dataset_type;
 
 typedef enum bd_turn_kind {
-    BD_TURN_WAIT, // nobody's: the iterator answers later, by bd_turn_run. It may have done so already, and be gone
+    // nobody's: the iterator answers later, by bd_turn_run. It may have done so already, and be gone
+    BD_TURN_WAIT,
     BD_TURN_PULL,  // `it` is asked for an element
     BD_TURN_ANSWER // `it` answers whoever has pulled it
 } bd_turn_kind;
@@ -82,7 +85,9 @@ struct bd_dataset {
     int input_count;
     bd_dataset **inputs; // references
     const char *
-        state; // the op by which its elements depend on more than the dataset; NULL: they are the same each time. Not owned
+        // the op by which its elements depend on more than the dataset; NULL: they are the same each time.
+        // Not owned
+        state;
 };
 
 static inline bd_dataset *bd_dataset_ref(bd_dataset *d)
@@ -95,8 +100,8 @@ static inline void bd_dataset_unref(bd_dataset *d)
     if (d) bd_variant_unref(&d->base);
 }
 
-// A new dataset with count 1. Types (NULL: left invalid) and shapes (NULL: unknown) are copied; references to the inputs are taken.
-// InvalidArgument when it is deeper than BD_DATASET_DEPTH_MAX: then *out is NULL.
+// A new dataset with count 1. Types (NULL: left invalid) and shapes (NULL: unknown) are copied; references to
+// the inputs are taken. InvalidArgument when it is deeper than BD_DATASET_DEPTH_MAX: then *out is NULL.
 braid_code bd_dataset_new(const bd_dataset_kind *kind, int count, const braid_dtype *types,
                           const braid_shape *shapes, bd_dataset *const *inputs, int input_count,
                           bd_dataset **out, braid_status *st);
@@ -104,7 +109,8 @@ braid_code bd_dataset_new(const bd_dataset_kind *kind, int count, const braid_dt
 int64_t bd_dataset_cardinality(const bd_dataset *d);
 int64_t bd_cardinality_of_input(const bd_dataset *d); // for kinds that have as many elements as their input
 
-// InvalidArgument, in TensorFlow's words, unless components of these types and shapes may come out of one that promises the others.
+// InvalidArgument, in TensorFlow's words, unless components of these types and shapes may come out of one
+// that promises the others.
 braid_code bd_check_components(int count, const braid_dtype *types, const braid_shape *shapes, int got_count,
                                const braid_dtype *got_types, const braid_shape *got_shapes, braid_status *st);
 
@@ -157,7 +163,8 @@ struct bd_iterator {
     bd_answer answer;
 };
 
-// An iterator over `d` in a chain, opened by `owner` (NULL: nobody) as its number `index` (0 where there is one), with count 1.
+// An iterator over `d` in a chain, opened by `owner` (NULL: nobody) as its number `index` (0 where there is
+// one), with count 1.
 braid_code bd_iterator_open(bd_dataset *d, bd_chain *chain, const bd_iterator *owner, int64_t index,
                             bd_iterator **out, braid_status *st);
 bd_iterator *bd_iterator_ref(bd_iterator *it);
@@ -170,7 +177,8 @@ braid_code bd_iterator_reopen_input(bd_iterator *it, braid_status *st);
 // A name for what iterators of the same path share in pipeline->resources; the caller frees it.
 char *bd_iterator_shared_name(const bd_iterator *it, const char *what);
 
-// Notes seeds that were drawn at random for the iterator's dataset; where seeds are restored, `seeds` becomes those.
+// Notes seeds that were drawn at random for the iterator's dataset; where seeds are restored, `seeds` becomes
+// those.
 void bd_iterator_note_seeds(const bd_iterator *it, int64_t seeds[2]);
 // Restores the seeds of a path, before any iterator is opened.
 void bd_chain_restore_seeds(bd_chain *top, uint64_t path, const int64_t seeds[2]);
@@ -181,11 +189,13 @@ void bd_chain_restore_seeds(bd_chain *top, uint64_t path, const int64_t seeds[2]
 void bd_turn_run(bd_turn turn);
 // The same on another thread, where there is one.
 void bd_turn_spawn(bd_chain *chain, bd_turn turn);
-// Starts the turn of a chain below while this one goes on with `next`, which is returned. Not on this thread, though it may have
-// nothing else to do: its step may be cancelled, while the chain below goes on. Where there are no threads, who waits goes along.
+// Starts the turn of a chain below while this one goes on with `next`, which is returned. Not on this thread,
+// though it may have nothing else to do: its step may be cancelled, while the chain below goes on. Where
+// there are no threads, who waits goes along.
 bd_turn bd_turn_spawn_beside(bd_chain *below, bd_turn turn, bd_turn next);
 
-// The turns that an iterator returns. An element is first put into it->answer.tensors. (`it` is NULL for who pulls the topmost one.)
+// The turns that an iterator returns. An element is first put into it->answer.tensors. (`it` is NULL for who
+// pulls the topmost one.)
 bd_turn bd_pull(bd_iterator *it, bd_iterator *from);
 bd_turn bd_give(bd_iterator *it);
 bd_turn bd_give_end(bd_iterator *it);
@@ -196,7 +206,8 @@ bd_turn bd_give_out_of_memory(bd_iterator *it);
 // Answers what `from` has answered.
 bd_turn bd_pass(bd_iterator *it, bd_iterator *from);
 
-// fn(it) on a thread that may block on the disk, this one if it is such a one; what it returns is whose turn it is.
+// fn(it) on a thread that may block on the disk, this one if it is such a one; what it returns is whose turn
+// it is.
 bd_turn bd_turn_on_disk(bd_iterator *it, bd_turn (*fn)(bd_iterator *it));
 
 // Who receives an element takes its components (to what holds none), passes them on, or drops them.
@@ -225,7 +236,8 @@ struct bd_chain {
     atomic_int refs;
     bd_pipeline *pipeline;  // a reference
     bd_cancellation *token; // owned
-    // The topmost iterator has answered; returns whose turn is next, perhaps its own again. Not for a chain below a stage.
+    // The topmost iterator has answered; returns whose turn is next, perhaps its own again. Not for a chain
+    // below a stage.
     bd_turn (*answered)(bd_chain *chain, bd_iterator *it);
     // Whether the turn is to be put off: the chain keeps it and goes on with it later. NULL: never.
     bool (*parks)(bd_chain *chain, bd_turn turn);

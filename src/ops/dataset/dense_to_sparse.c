@@ -1,10 +1,10 @@
-// DenseToSparseBatchDataset: batches of tensors of different sizes, as sparse tensors: a vector of three variants, which are indices,
-// values and shape.
+// DenseToSparseBatchDataset: batches of tensors of different sizes, as sparse tensors: a vector of three
+// variants, which are indices, values and shape.
 #include "base/alloc.h"
 #include "base/array.h"
-#include "ops/dataset/batch.h"
 #include "ops/common/element.h"
 #include "ops/common/tensor_variant.h"
+#include "ops/dataset/batch.h"
 #include <string.h>
 
 typedef struct sparse_dataset {

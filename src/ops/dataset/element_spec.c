@@ -1,4 +1,5 @@
-// What iterators have in common that are resources: components that are promised, and answers that become outputs.
+// What iterators have in common that are resources: components that are promised, and answers that become
+// outputs.
 #include "base/alloc.h"
 #include "ops/dataset/iterator.h"
 

@@ -1,6 +1,7 @@
 // Datasets of what files hold: TFRecordDataset, TextLineDataset, FixedLengthRecordDataset.
 //
-// An iterator goes from file to file and opens each when it comes to it. What reads runs on a thread that may block on the disk.
+// An iterator goes from file to file and opens each when it comes to it. What reads runs on a thread that may
+// block on the disk.
 #include "ops/dataset/files.h"
 
 #include "base/alloc.h"

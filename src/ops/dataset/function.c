@@ -42,7 +42,8 @@ void bd_func_state_destroy(void *state)
 
 // ---- Calling ----
 
-// A call is STARTING until who makes it has returned from it; what has ENDED by then goes on there and not below it on the stack.
+// A call is STARTING until who makes it has returned from it; what has ENDED by then goes on there and not
+// below it on the stack.
 enum {
     STARTING,
     WAITING,

@@ -17,25 +17,29 @@ typedef struct bd_captured {
 bool bd_captured_init(bd_captured *f, bd_op_ctx *c, const bd_func_ref *ref, int first, int count);
 void bd_captured_fini(bd_captured *f);
 
-// What an iterator does with results, which it moves out of `rets` (none with an error). `arg` is that of the call.
+// What an iterator does with results, which it moves out of `rets` (none with an error). `arg` is that of the
+// call.
 typedef bd_turn (*bd_results_fn)(bd_iterator *it, void *arg, braid_tensor *rets, int ret_count,
                                  braid_status *st);
 
-// Calls the function with `args` (taken: "no tensor" is left), then the captured values; `then` gets the results, on this thread or
-// another, when the iterator has its turn again. What the call waits for ends with the token of the iterator's chain.
+// Calls the function with `args` (taken: "no tensor" is left), then the captured values; `then` gets the
+// results, on this thread or another, when the iterator has its turn again. What the call waits for ends with
+// the token of the iterator's chain.
 bd_turn bd_iterator_call(bd_iterator *it, const bd_captured *f, braid_tensor *args, int arg_count,
                          bd_results_fn then, void *arg);
 
 // The results as the iterator's answer, which must have the components of its dataset; or the error.
 bd_turn bd_give_results(bd_iterator *it, braid_tensor *rets, int ret_count, braid_status *st);
-// The only result as a scalar: a truth, a number or a dataset (borrowed from `rets`). InvalidArgument with `what` otherwise.
+// The only result as a scalar: a truth, a number or a dataset (borrowed from `rets`). InvalidArgument with
+// `what` otherwise.
 braid_code bd_result_bool(const braid_tensor *rets, int ret_count, const char *what, bool *value,
                           braid_status *st);
 braid_code bd_result_int(const braid_tensor *rets, int ret_count, const char *what, int64_t *value,
                          braid_status *st);
 braid_code bd_result_dataset(const braid_tensor *rets, int ret_count, bd_dataset **value, braid_status *st);
 
-// A new dataset over that of input 0 (`has_input`) with the components in the node's attrs. NULL: the kernel has failed.
+// A new dataset over that of input 0 (`has_input`) with the components in the node's attrs. NULL: the kernel
+// has failed.
 bd_dataset *bd_dataset_of_attrs(bd_op_ctx *c, const bd_dataset_kind *kind, bool has_input);
 
 // ---- The state of a kernel that names one function ----

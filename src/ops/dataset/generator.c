@@ -1,4 +1,5 @@
-// GeneratorDataset: a state made by one function, elements by another as long as it gives any, and a third function at the end.
+// GeneratorDataset: a state made by one function, elements by another as long as it gives any, and a third
+// function at the end.
 #include "base/alloc.h"
 #include "base/array.h"
 #include "ops/dataset/function.h"

@@ -1,4 +1,5 @@
-// Datasets of groups of another's elements, by a key that a function gives each: GroupByWindowDataset, GroupByReducerDataset.
+// Datasets of groups of another's elements, by a key that a function gives each: GroupByWindowDataset,
+// GroupByReducerDataset.
 //
 // Keys are in order in an array; what is left at the end comes in that order.
 #include "base/alloc.h"

@@ -1,4 +1,5 @@
-// Ops that make iterators and what else lives with them, take their handles, and delete them: what is wrong with a node or a handle.
+// Ops that make iterators and what else lives with them, take their handles, and delete them: what is wrong
+// with a node or a handle.
 // labels: concurrent
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"

@@ -1,9 +1,11 @@
-// Datasets of the elements of datasets that a function makes of each element: FlatMapDataset, InterleaveDataset and its parallel forms.
+// Datasets of the elements of datasets that a function makes of each element: FlatMapDataset,
+// InterleaveDataset and its parallel forms.
 //
-// `cycle_length` datasets are open at a time, each in a slot. Of each `block_length` elements are given before the next slot's turn; an
-// empty slot is filled from the input when it has its turn. A flat map has one slot. The parallel forms give the same order, but fill
-// all empty slots before they go on, with datasets that get elements ready from then on. An error counts as an element in these,
-// given when its slot has its turn: one of the input or of the function is the only element of what it has prevented.
+// `cycle_length` datasets are open at a time, each in a slot. Of each `block_length` elements are given
+// before the next slot's turn; an empty slot is filled from the input when it has its turn. A flat map has
+// one slot. The parallel forms give the same order, but fill all empty slots before they go on, with datasets
+// that get elements ready from then on. An error counts as an element in these, given when its slot has its
+// turn: one of the input or of the function is the only element of what it has prevented.
 #include "base/alloc.h"
 #include "ops/dataset/function.h"
 #include "ops/dataset/prefetch.h"
@@ -233,8 +235,9 @@ static bool read_length(bd_op_ctx *c, int i, const char *name, bool may_tune, in
     return *value > 0;
 }
 
-// With the two lengths at inputs `at` and `at` + 1; a cycle_length of -1 is as many as there are processors where that may be said.
-// `calls` is at most the cycle_length. `ahead` elements (0: a block) of each dataset are got ready in the parallel forms.
+// With the two lengths at inputs `at` and `at` + 1; a cycle_length of -1 is as many as there are processors
+// where that may be said. `calls` is at most the cycle_length. `ahead` elements (0: a block) of each dataset
+// are got ready in the parallel forms.
 static void interleave(bd_op_ctx *c, const bd_dataset_kind *kind, int at, bool may_tune, int64_t calls,
                        int64_t ahead)
 {
@@ -295,7 +298,8 @@ static bool read_calls(bd_op_ctx *c, int64_t *calls)
     return false;
 }
 
-// The two inputs from `at` on; what is pulled of the input ahead is our own affair. -1 leaves it to us where that may be said.
+// The two inputs from `at` on; what is pulled of the input ahead is our own affair. -1 leaves it to us where
+// that may be said.
 static bool read_buffers(bd_op_ctx *c, int at, bool may_tune, int64_t *output)
 {
     int64_t prefetch, least = may_tune ? -1 : 0;

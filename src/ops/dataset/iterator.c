@@ -1,9 +1,10 @@
 // Iterators as resources.
 //
-// A run is a dataset that is being gone through: a chain of iterators, and those that wait for its elements, in a line. It is IDLE;
-// someone wants an element: RUNNING, the chain has a turn or waits; its answer makes it READY, and goes to the first in the line:
-// IDLE. When nobody is in the line any more (all were cancelled), the chain is put off where it is: PARKED, until the next one comes,
-// and an answer that comes all the same is kept: so no element is lost to a cancelled step, and nothing runs that nobody waits for.
+// A run is a dataset that is being gone through: a chain of iterators, and those that wait for its elements,
+// in a line. It is IDLE; someone wants an element: RUNNING, the chain has a turn or waits; its answer makes
+// it READY, and goes to the first in the line: IDLE. When nobody is in the line any more (all were
+// cancelled), the chain is put off where it is: PARKED, until the next one comes, and an answer that comes
+// all the same is kept: so no element is lost to a cancelled step, and nothing runs that nobody waits for.
 //
 // References: the resource has one, each that waits has one, and so does the chain while it is RUNNING.
 #include "ops/dataset/iterator.h"

@@ -2,8 +2,8 @@
 #ifndef BD_OPS_DATASET_ITERATOR_H
 #define BD_OPS_DATASET_ITERATOR_H
 
-#include "ops/dataset/dataset.h"
 #include "ops/common/wait_queue.h"
+#include "ops/dataset/dataset.h"
 
 extern const bd_resource_type bd_iterator_resource_type;
 
@@ -23,26 +23,28 @@ void bd_promised_components_fini(bd_promised_components *p);
 braid_code bd_promised_components_check(const bd_promised_components *p, const braid_op *node,
                                         braid_status *st);
 
-// Makes an answer of `count` components the outputs of an execution, or fails it: with the answer's error, with OutOfRange at the end.
+// Makes an answer of `count` components the outputs of an execution, or fails it: with the answer's error,
+// with OutOfRange at the end.
 void bd_output_answer(bd_op_ctx *c, bd_answer *answer, int count);
 
-// Copies the types and shapes in attrs output_types and output_shapes of the node: what every dataset that it runs over must have.
-// To be made by bd_resources_lookup_or_create, with the node as `arg`.
+// Copies the types and shapes in attrs output_types and output_shapes of the node: what every dataset that it
+// runs over must have. To be made by bd_resources_lookup_or_create, with the node as `arg`.
 braid_code bd_iterator_resource_create(void *node, bd_resource **out, braid_status *st);
 // InvalidArgument unless the resource promises components of the types and shapes in the attrs of the node.
 braid_code bd_iterator_resource_check(bd_resource *r, const braid_op *node, braid_status *st);
 // Begins a dataset from its beginning. Those that wait for an element of what went before still get it.
 braid_code bd_iterator_resource_set(bd_resource *r, bd_dataset *d, const bd_step *step, braid_status *st);
 
-// How far it has gone, as a scalar variant that may be saved: a list of one tensor. FailedPrecondition before the first dataset, or when
-// the dataset's elements depend on more than itself.
+// How far it has gone, as a scalar variant that may be saved: a list of one tensor. FailedPrecondition before
+// the first dataset, or when the dataset's elements depend on more than itself.
 bool bd_iterator_resource_save(bd_resource *r, bd_op_ctx *c);
-// Begins the dataset that it runs over anew, where a saved state (input `i` of the node) was: what was given then is passed over when
-// the next element is wanted. False: the kernel has failed.
+// Begins the dataset that it runs over anew, where a saved state (input `i` of the node) was: what was given
+// then is passed over when the next element is wanted. False: the kernel has failed.
 bool bd_iterator_resource_restore(bd_resource *r, bd_op_ctx *c, int i);
 
-// Ends the execution `c` with the next element as its outputs (or as one optional), with OutOfRange at the end, or with Cancelled
-// when its step is cancelled first: then the element is the next one's. Holds no thread.
+// Ends the execution `c` with the next element as its outputs (or as one optional), with OutOfRange at the
+// end, or with Cancelled when its step is cancelled first: then the element is the next one's. Holds no
+// thread.
 void bd_iterator_resource_get_next(bd_resource *r, bd_op_ctx *c, bool as_optional);
 
 #endif

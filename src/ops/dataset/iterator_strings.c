@@ -1,7 +1,7 @@
 // Handles of iterators as strings: a serialized ResourceHandleProto.
 #include "base/alloc.h"
-#include "ops/dataset/multi_device.h"
 #include "ops/common/handle.h"
+#include "ops/dataset/multi_device.h"
 #include "tensor/tensor_proto.h"
 #include <string.h>
 

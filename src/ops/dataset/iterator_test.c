@@ -1,4 +1,5 @@
-// What iterators promise: beginnings, ends, errors of use, waiting and cancelling, many threads, handles, optionals.
+// What iterators promise: beginnings, ends, errors of use, waiting and cancelling, many threads, handles,
+// optionals.
 // labels: concurrent
 #include "base/clock.h"
 #include "base/testing/test.h"
@@ -374,7 +375,8 @@ static braid_out made_once(op_live *l, braid_op *maker, braid_tensor keep[2])
     return braid_op_end_out(d);
 }
 
-// Two iterators over ShuffleDatasetV2 draw from one generator: the orders are those of two passes of test_shuffling.
+// Two iterators over ShuffleDatasetV2 draw from one generator: the orders are those of two passes of
+// test_shuffling.
 static void test_shared_generator(void **state)
 {
     (void)state;
@@ -402,7 +404,8 @@ static void test_shared_generator(void **state)
     op_live_free(l);
 }
 
-// The seeds of an iterator are the dataset's (11, 22), or the next two words of a generator with these: Philox 4x32-10 in plain Python.
+// The seeds of an iterator are the dataset's (11, 22), or the next two words of a generator with these:
+// Philox 4x32-10 in plain Python.
 static void test_random_numbers_with_a_generator(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-// Datasets of what a function makes of each element, one at a time: MapDataset, FilterDataset, TakeWhileDataset.
+// Datasets of what a function makes of each element, one at a time: MapDataset, FilterDataset,
+// TakeWhileDataset.
 #include "ops/dataset/map.h"
 
 #include "base/alloc.h"

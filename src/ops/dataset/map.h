@@ -4,11 +4,13 @@
 
 #include "ops/dataset/function.h"
 
-// Elements of input 0 of the node through a function, up to `parallel` at a time (-1: as many as there are processors), in order, with
-// the components in the node's attrs. The function is taken, also when NULL is returned: the kernel has failed then.
+// Elements of input 0 of the node through a function, up to `parallel` at a time (-1: as many as there are
+// processors), in order, with the components in the node's attrs. The function is taken, also when NULL is
+// returned: the kernel has failed then.
 bd_dataset *bd_parallel_map_new(bd_op_ctx *c, bd_captured *f, int64_t parallel, bool preserve_cardinality);
 
-// What an answer of MapDataset's is for an error of the function: OutOfRange ends the sequence, unless that is not to be.
+// What an answer of MapDataset's is for an error of the function: OutOfRange ends the sequence, unless that
+// is not to be.
 bd_turn bd_give_map_error(bd_iterator *it, bool preserve_cardinality, braid_status *st);
 
 #endif

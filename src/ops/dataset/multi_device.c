@@ -1,8 +1,9 @@
 // Iterators whose elements several devices share.
 //
-// A run is a dataset that is being gone through: element i is for shard i modulo their number, whoever asks first. The chain of its iterators
-// begins when the first one asks, and works ahead until the shard whose turn it is has as many elements at hand as it may. It answers
-// into that shard, from which those that wait in its line are served.
+// A run is a dataset that is being gone through: element i is for shard i modulo their number, whoever asks
+// first. The chain of its iterators begins when the first one asks, and works ahead until the shard whose
+// turn it is has as many elements at hand as it may. It answers into that shard, from which those that wait
+// in its line are served.
 //
 // References: the resource has one, each that waits has one, and so does the chain while it runs.
 #include "ops/dataset/multi_device.h"
@@ -26,7 +27,8 @@ typedef struct shared_run {
     bd_wait_queue wait_queue;
     int shard_count;
     device_shard *
-        shards; // [shard_count], owned; guarded by room.mu, as all below but `chain`, `top` and what never changes
+        // [shard_count], owned; guarded by room.mu, as all below but `chain`, `top` and what never changes
+        shards;
     int turn; // whose the next answer is
     bool is_running, has_ended;
     int64_t max_buffer_size, incarnation; // these two never change

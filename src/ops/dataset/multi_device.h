@@ -6,18 +6,19 @@
 
 extern const bd_resource_type bd_multi_device_type;
 
-// To be made by bd_resources_lookup_or_create, with the node as `arg`: attr `devices` says how many shards there are.
+// To be made by bd_resources_lookup_or_create, with the node as `arg`: attr `devices` says how many shards
+// there are.
 braid_code bd_multi_device_create(void *node, bd_resource **out, braid_status *st);
 // InvalidArgument unless the resource promises components of the types and shapes in the attrs of the node.
 braid_code bd_multi_device_check(bd_resource *r, const braid_op *node, braid_status *st);
 
-// Begins a dataset from its beginning, with up to `max_buffer_size` elements at hand for each shard. What goes on over the one before is
-// cancelled. *incarnation tells it from those before.
+// Begins a dataset from its beginning, with up to `max_buffer_size` elements at hand for each shard. What
+// goes on over the one before is cancelled. *incarnation tells it from those before.
 braid_code bd_multi_device_set(bd_resource *r, bd_dataset *d, int64_t max_buffer_size, const bd_step *step,
                                int64_t *incarnation, braid_status *st);
 
-// Ends the execution `c` with the next element of a shard as its outputs, with OutOfRange at the end, or with Cancelled when its step
-// is cancelled first. Holds no thread.
+// Ends the execution `c` with the next element of a shard as its outputs, with OutOfRange at the end, or with
+// Cancelled when its step is cancelled first. Holds no thread.
 void bd_multi_device_get_next(bd_resource *r, bd_op_ctx *c, int shard, int64_t incarnation);
 
 #endif

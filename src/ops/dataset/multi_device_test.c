@@ -1,4 +1,5 @@
-// Iterators whose elements several devices share: whose an element is, working ahead, waiting, beginning anew, handles.
+// Iterators whose elements several devices share: whose an element is, working ahead, waiting, beginning
+// anew, handles.
 // labels: concurrent
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
@@ -120,7 +121,8 @@ static void test_use(void **state)
     op_live_free(s.live);
 }
 
-// A shard has to wait for the other one, which has as many elements at hand as it may; with none at hand, all wait for each other.
+// A shard has to wait for the other one, which has as many elements at hand as it may; with none at hand, all
+// wait for each other.
 static void test_waiting(void **state)
 {
     (void)state;

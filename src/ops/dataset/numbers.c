@@ -1,6 +1,6 @@
 // Datasets of numbers: ranges and random ones.
-#include "ops/dataset/seeds.h"
 #include "ops/dataset/dataset.h"
+#include "ops/dataset/seeds.h"
 
 typedef struct numbers_dataset {
     bd_dataset base;

@@ -1,11 +1,11 @@
 // OneShotIterator: an iterator that makes its dataset itself, by a function, when it is first used.
 //
-// The first execution calls the function; those that come meanwhile wait with it in a list, and all end when it has. A failed beginning
-// is that of every execution, unless it was cancelled with its step.
+// The first execution calls the function; those that come meanwhile wait with it in a list, and all end when
+// it has. A failed beginning is that of every execution, unless it was cancelled with its step.
 #include "base/alloc.h"
+#include "ops/common/handle.h"
 #include "ops/dataset/function.h"
 #include "ops/dataset/iterator.h"
-#include "ops/common/handle.h"
 
 typedef struct waiting_op {
     struct waiting_op *next;

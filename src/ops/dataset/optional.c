@@ -2,8 +2,8 @@
 #include "ops/dataset/optional.h"
 
 #include "base/alloc.h"
-#include "ops/dataset/dataset.h"
 #include "ops/common/element.h"
+#include "ops/dataset/dataset.h"
 
 typedef struct optional {
     bd_variant base;

@@ -1,5 +1,5 @@
-// Datasets that only tune or watch how another one is gone through. What they ask for is not needed here: they give their input.
-// NonSerializableDataset cannot be saved, and IgnoreErrorsDataset leaves elements out.
+// Datasets that only tune or watch how another one is gone through. What they ask for is not needed here:
+// they give their input. NonSerializableDataset cannot be saved, and IgnoreErrorsDataset leaves elements out.
 #include "ops/dataset/dataset.h"
 
 static void input_run(bd_op_ctx *c)

@@ -1,4 +1,5 @@
-// Datasets that carry what a program says of them: OptionsDataset, and AssertCardinalityDataset, which also checks it.
+// Datasets that carry what a program says of them: OptionsDataset, and AssertCardinalityDataset, which also
+// checks it.
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "ops/dataset/dataset.h"

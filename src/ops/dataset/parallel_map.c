@@ -1,8 +1,10 @@
-// ParallelMapDataset: a function on several elements at a time, whose results come in the order of the elements.
+// ParallelMapDataset: a function on several elements at a time, whose results come in the order of the
+// elements.
 //
-// Places for the calls form a ring in the order of the elements: [first, first + count). A place is filled with the answer for its
-// element when the call has ended, or the input's own error or end. The input is in a chain of its own, which goes on as long as there
-// is a free place; calls end wherever they end. One that finds the first place still open waits, and goes on with who fills it.
+// Places for the calls form a ring in the order of the elements: [first, first + count). A place is filled
+// with the answer for its element when the call has ended, or the input's own error or end. The input is in a
+// chain of its own, which goes on as long as there is a free place; calls end wherever they end. One that
+// finds the first place still open waits, and goes on with who fills it.
 //
 // References: the chain has one while it is pulling, and so has each call.
 #include "base/alloc.h"
@@ -133,7 +135,8 @@ static bd_turn called(bd_iterator *it, void *arg, braid_tensor *rets, int ret_co
     return filled(it, f);
 }
 
-// The input's chain comes here. What can be done at once is: the call runs on this thread, and the next element is pulled on another.
+// The input's chain comes here. What can be done at once is: the call runs on this thread, and the next
+// element is pulled on another.
 static bd_turn parallel_received(bd_iterator *it, bd_iterator *from)
 {
     parallel_iterator *p = iterator_of(it);

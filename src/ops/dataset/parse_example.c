@@ -1,10 +1,10 @@
-// ParseExampleDataset: batches of serialized Examples as tensors. Components are in the order of the features' names; a sparse one is a
-// vector of three variants: its indices, values and shape.
+// ParseExampleDataset: batches of serialized Examples as tensors. Components are in the order of the
+// features' names; a sparse one is a vector of three variants: its indices, values and shape.
 #include "base/alloc.h"
-#include "ops/dataset/dataset.h"
 #include "ops/common/element.h"
-#include "ops/parsing/example_parser.h"
 #include "ops/common/tensor_variant.h"
+#include "ops/dataset/dataset.h"
+#include "ops/parsing/example_parser.h"
 #include <string.h>
 
 typedef struct parse_dataset {

@@ -1,5 +1,5 @@
-// Pipelines of datasets without functions: what comes out, in which order, and how they end. The elements were worked out by plain
-// Python: see the comments.
+// Pipelines of datasets without functions: what comes out, in which order, and how they end. The elements
+// were worked out by plain Python: see the comments.
 // labels: concurrent
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
@@ -151,10 +151,13 @@ static void test_batches(void **state)
     PIPELINE_TEST(cases);
 }
 
-// The orders are those of a Python program of TensorFlow's algorithm (a ring with a slice for each pass, over Philox 4x32-10 that takes
-// one word after the other; with reshuffling, an iterator's seeds are the next two words of a generator with the dataset's seeds):
-//   fill while there is input, fewer than `size` are held, and after an element while there are at most 3 slices;
-//   i = start + word % (end - start) of the first slice that has elements; give ring[i], ring[i] = ring[start], start += 1
+// The orders are those of a Python program of TensorFlow's algorithm (a ring with a slice for each pass, over
+// Philox 4x32-10 that takes one word after the other; with reshuffling, an iterator's seeds are the next two
+// words of a generator with the dataset's seeds):
+//   fill while there is input, fewer than `size` are held, and after an element while there are at most 3
+//   slices;
+//   i = start + word % (end - start) of the first slice that has elements; give ring[i], ring[i] =
+//   ring[start], start += 1
 static void test_shuffling(void **state)
 {
     (void)state;
@@ -239,7 +242,8 @@ static void test_options(void **state)
     PIPELINE_TEST(cases);
 }
 
-// An Example of f: [3, 4], i: [5], x: [1], as in parse_example_test.c; features come in the order of their names.
+// An Example of f: [3, 4], i: [5], x: [1], as in parse_example_test.c; features come in the order of their
+// names.
 #define EXAMPLE                                                                                                  \
     "\\x0a*\\x0a\\x11\\x0a\\x01f\\x12\\x0c\\x12\\x0a\\x0d\\x00\\x00@@\\x0d\\x00\\x00\\x80@\\x0a\\x09\\x0a\\x01i" \
     "\\x12\\x04\\x1a\\x02\\x08\\x05\\x0a\\x0a\\x0a\\x01x\\x12\\x05\\x1a\\x03\\x0a\\x01\\x01"

@@ -1,8 +1,9 @@
 // PrefetchDataset: elements of its input are got ready while others are used.
 //
-// The input is in a chain of its own, which fills the buffer and stops when it is full, or over. One that finds the buffer empty
-// waits, and is served by the next answer of the input directly. With buffer_size -1 the buffer begins with a place for one element,
-// and doubles each time it was full and then found empty, as TensorFlow's does.
+// The input is in a chain of its own, which fills the buffer and stops when it is full, or over. One that
+// finds the buffer empty waits, and is served by the next answer of the input directly. With buffer_size -1
+// the buffer begins with a place for one element, and doubles each time it was full and then found empty, as
+// TensorFlow's does.
 #include "ops/dataset/prefetch.h"
 
 #include "base/alloc.h"
@@ -56,7 +57,8 @@ static size_t held_locked(const prefetch_iterator *p)
     return p->buffer.len - p->first;
 }
 
-// Whether the input is to be pulled now; then it is, by who has asked, with a reference for the input's chain.
+// Whether the input is to be pulled now; then it is, by who has asked, with a reference for the input's
+// chain.
 static bool starts_fetch_locked(bd_iterator *it)
 {
     prefetch_iterator *p = iterator_of(it);

@@ -1,8 +1,9 @@
-// Batches made anew: RebatchDataset divides each batch among replicas, RebatchDatasetV2 makes batches of given sizes.
+// Batches made anew: RebatchDataset divides each batch among replicas, RebatchDatasetV2 makes batches of
+// given sizes.
 #include "base/alloc.h"
 #include "base/array.h"
-#include "ops/dataset/dataset.h"
 #include "ops/common/element.h"
+#include "ops/dataset/dataset.h"
 
 typedef struct rebatch_dataset {
     bd_dataset base;
@@ -76,7 +77,8 @@ static void view_rows(braid_tensor *view, const braid_tensor *batch, int64_t at,
     bd_tensor_view(view, batch, rows > 0 ? at * size : 0, &shape);
 }
 
-// ---- RebatchDataset: components may have different numbers of rows; the last parts are empty when there are too few ----
+// ---- RebatchDataset: components may have different numbers of rows; the last parts are empty when there are
+// too few ----
 
 static bd_turn give_part(bd_iterator *it)
 {

@@ -1,4 +1,5 @@
-// Datasets that are not made: what is wrong with the values of their arguments, in TensorFlow's words where it has some.
+// Datasets that are not made: what is wrong with the values of their arguments, in TensorFlow's words where
+// it has some.
 // labels: concurrent
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"

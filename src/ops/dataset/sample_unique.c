@@ -1,10 +1,11 @@
-// Datasets that leave elements out by chance or because they were there before: SamplingDataset, UniqueDataset.
+// Datasets that leave elements out by chance or because they were there before: SamplingDataset,
+// UniqueDataset.
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/strbuf.h"
 #include "kernels/random_convert.h"
-#include "ops/dataset/dataset.h"
 #include "ops/common/philox_stream.h"
+#include "ops/dataset/dataset.h"
 #include <string.h>
 
 typedef struct sift_dataset {

@@ -1,5 +1,5 @@
-// Datasets that leave elements out or put them together otherwise: samples, unique elements, sliding windows, sparse batches, lists.
-// The elements were worked out by plain Python.
+// Datasets that leave elements out or put them together otherwise: samples, unique elements, sliding windows,
+// sparse batches, lists. The elements were worked out by plain Python.
 // labels: concurrent
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
@@ -11,7 +11,8 @@ static void test_sifting(void **state)
 {
     (void)state;
     static const pipeline_case cases[] = {
-        // where the low 23 bits of the next word of Philox 4x32-10 with key 3 and counter 4 << 64, as a fraction, are below 0.5
+        // where the low 23 bits of the next word of Philox 4x32-10 with key 3 and counter 4 << 64, as a
+        // fraction, are below 0.5
         {RANGE(20) "SamplingDataset(float[] 0.5; int64[] 3; int64[] 4)", "int64",
          "int64[] 1 | int64[] 6 | int64[] 8 | int64[] 9 | int64[] 10 | int64[] 13 | int64[] 15 | int64[] 16 | int64[] 17 | end",
          -2},

@@ -1,8 +1,9 @@
-// Functions that carry a state from element to element: ScanDataset, and ReduceDataset, which gives the last one.
+// Functions that carry a state from element to element: ScanDataset, and ReduceDataset, which gives the last
+// one.
 #include "base/alloc.h"
+#include "ops/common/element.h"
 #include "ops/dataset/function.h"
 #include "ops/dataset/map.h"
-#include "ops/common/element.h"
 
 // ---- States ----
 

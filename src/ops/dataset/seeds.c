@@ -4,8 +4,8 @@
 #include "base/alloc.h"
 #include "base/thread.h"
 #include "ops/common/anonymous.h"
-#include "ops/dataset/dataset.h"
 #include "ops/common/handle.h"
+#include "ops/dataset/dataset.h"
 #include <string.h>
 
 typedef struct seed_generator {

@@ -1,17 +1,18 @@
-// ShuffleDataset: elements at random from a buffer, with TensorFlow's streams, so that the same seeds give the same order.
+// ShuffleDataset: elements at random from a buffer, with TensorFlow's streams, so that the same seeds give
+// the same order.
 //
-// The buffer is a ring. The elements of one pass over the input are a slice of it, and all of the first slice are given before any of
-// the next. An element is drawn from the first slice; the one at its front takes its place. Positions count on and on; the ring's
-// size is taken off when one is looked up.
+// The buffer is a ring. The elements of one pass over the input are a slice of it, and all of the first slice
+// are given before any of the next. An element is drawn from the first slice; the one at its front takes its
+// place. Positions count on and on; the ring's size is taken off when one is looked up.
 //
-// With reshuffle_each_iteration each pass has seeds of its own, drawn from a generator that the iterators of a pipeline share by
-// path; ShuffleDatasetV2 is given a generator that all pipelines over it share.
+// With reshuffle_each_iteration each pass has seeds of its own, drawn from a generator that the iterators of
+// a pipeline share by path; ShuffleDatasetV2 is given a generator that all pipelines over it share.
 #include "base/alloc.h"
 #include "base/array.h"
-#include "ops/dataset/seeds.h"
-#include "ops/dataset/dataset.h"
 #include "ops/common/handle.h"
 #include "ops/common/philox_stream.h"
+#include "ops/dataset/dataset.h"
+#include "ops/dataset/seeds.h"
 #include <string.h>
 
 // ---- The iterator ----
@@ -28,7 +29,8 @@ typedef struct slice {
     int64_t start, end; // positions
 } slice;
 
-// With more passes than these in the buffer only one element is added for each that is given; TensorFlow's bound.
+// With more passes than these in the buffer only one element is added for each that is given; TensorFlow's
+// bound.
 #define SLICES_MAX 3
 
 typedef struct shuffle_iterator {
@@ -148,8 +150,8 @@ static bool has_room(bd_iterator *it)
     return it->input && iterator_of(it)->held < dataset_of(it->dataset)->buffer_size;
 }
 
-// Fills the buffer, then draws from it. The input is opened when the first element is wanted, as in TensorFlow: an iterator that is
-// opened and not used draws no seeds of its input's.
+// Fills the buffer, then draws from it. The input is opened when the first element is wanted, as in
+// TensorFlow: an iterator that is opened and not used draws no seeds of its input's.
 static bd_turn shuffle_next(bd_iterator *it)
 {
     BD_STATUS(st);
@@ -165,8 +167,8 @@ static void start_slice(shuffle_iterator *s)
     if (last.start < last.end || s->slices.len == 1) bd_array_push(&s->slices, (slice){last.end, last.end});
 }
 
-// A pass over the input is over. The input is opened anew after the last one too, since TensorFlow does so, which draws seeds where
-// the input shuffles.
+// A pass over the input is over. The input is opened anew after the last one too, since TensorFlow does so,
+// which draws seeds where the input shuffles.
 static bd_turn next_pass(bd_iterator *it)
 {
     BD_STATUS(st);

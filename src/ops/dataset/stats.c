@@ -1,5 +1,6 @@
-// Aggregators of datasets' statistics: the first version is asked for a summary of all, the second writes an event for each value to a
-// writer of summaries. SetStatsAggregatorDataset says where the iterators below it put theirs.
+// Aggregators of datasets' statistics: the first version is asked for a summary of all, the second writes an
+// event for each value to a writer of summaries. SetStatsAggregatorDataset says where the iterators below it
+// put theirs.
 #include "ops/dataset/stats.h"
 
 #include "base/alloc.h"

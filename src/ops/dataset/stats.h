@@ -9,7 +9,8 @@ static inline bool bd_stats_are_gathered(const bd_iterator *it)
     return it->stats != NULL;
 }
 
-// Adds a value to a histogram, or sets a scalar; `step`: so many elements the iterator has given before. Any thread, if they are gathered.
+// Adds a value to a histogram, or sets a scalar; `step`: so many elements the iterator has given before. Any
+// thread, if they are gathered.
 void bd_stats_add(const bd_iterator *it, const char *name, double value, int64_t step);
 void bd_stats_set(const bd_iterator *it, const char *name, double value, int64_t step);
 // The same under the name of a node: "node::what".

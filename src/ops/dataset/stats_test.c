@@ -1,4 +1,5 @@
-// Statistics of datasets: what histograms and scalars an aggregator has when elements have come through, and the events it writes.
+// Statistics of datasets: what histograms and scalars an aggregator has when elements have come through, and
+// the events it writes.
 #include "base/alloc.h"
 #include "base/testing/test.h"
 #include "io/file.h"

@@ -1,4 +1,5 @@
-// Datasets that put statistics of their elements to a histogram: LatencyStatsDataset, BytesProducedStatsDataset.
+// Datasets that put statistics of their elements to a histogram: LatencyStatsDataset,
+// BytesProducedStatsDataset.
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "ops/dataset/stats.h"

@@ -1,12 +1,12 @@
 // InitializeTableFromDataset: a table is filled with what a dataset gives.
 //
 // One execution goes through the dataset; the table gets all keys at once, when the last has come.
+#include "ops/lookup/table.h"
 #include "base/alloc.h"
 #include "base/array.h"
-#include "ops/dataset/dataset.h"
 #include "ops/common/element.h"
 #include "ops/common/handle.h"
-#include "ops/lookup/table.h"
+#include "ops/dataset/dataset.h"
 
 // Keys and values as they come: of one element, or of many.
 typedef struct pair {

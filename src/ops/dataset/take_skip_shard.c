@@ -290,7 +290,8 @@ static void auto_shard_run(bd_op_ctx *c)
     }
 }
 
-// TensorFlow shards by files where it can find them, which leaves each worker other elements, but as many of them.
+// TensorFlow shards by files where it can find them, which leaves each worker other elements, but as many of
+// them.
 #define AUTO_SHARD_OP                                                                                                             \
     {                                                                                                                             \
         .signature = "(input_dataset: variant, num_workers: int64, index: int64) -> (handle: variant)",                           \

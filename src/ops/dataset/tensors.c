@@ -1,13 +1,13 @@
 // Datasets of tensors at hand: one element, slices of tensors, slices of a sparse tensor.
 #include "base/alloc.h"
-#include "ops/dataset/dataset.h"
 #include "ops/common/element.h"
+#include "ops/dataset/dataset.h"
 #include <string.h>
 
 typedef struct tensors_dataset {
     bd_dataset base;
-    braid_tensor
-        *tensors; // [base.count] of TensorDataset and TensorSliceDataset, 3 of SparseTensorSliceDataset
+    // [base.count] of TensorDataset and TensorSliceDataset, 3 of SparseTensorSliceDataset
+    braid_tensor *tensors;
 } tensors_dataset;
 
 typedef struct tensors_iterator {

@@ -1,7 +1,8 @@
-// Pools of threads for datasets. A task's datasets share its threads, so a pool is a name, and its dataset the same dataset.
+// Pools of threads for datasets. A task's datasets share its threads, so a pool is a name, and its dataset
+// the same dataset.
 #include "base/alloc.h"
-#include "ops/dataset/dataset.h"
 #include "ops/common/handle.h"
+#include "ops/dataset/dataset.h"
 
 static void destroy_pool(bd_resource *r)
 {

@@ -1,8 +1,8 @@
 // Datasets of parts of another's elements, and of several: UnbatchDataset, WindowDataset.
 #include "base/alloc.h"
 #include "base/array.h"
-#include "ops/dataset/in_memory.h"
 #include "ops/common/element.h"
+#include "ops/dataset/in_memory.h"
 #include <string.h>
 
 // ---- UnbatchDataset: the rows of each element ----

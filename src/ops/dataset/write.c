@@ -1,11 +1,11 @@
 // DatasetToTFRecord: the elements of a dataset as records of a file.
 //
-// One execution goes through the dataset. What has come is written on a thread that may block on the disk, and then the next element
-// is pulled.
+// One execution goes through the dataset. What has come is written on a thread that may block on the disk,
+// and then the next element is pulled.
 #include "base/alloc.h"
 #include "io/record.h"
-#include "ops/dataset/files.h"
 #include "ops/common/file_arg.h"
+#include "ops/dataset/files.h"
 
 typedef struct write_run {
     bd_op_ctx *c;

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What the inputs say. Boxes are [batch, count, box_classes, 4], where box_classes is 1 for the same boxes in all classes.
+// What the inputs say. Boxes are [batch, count, box_classes, 4], where box_classes is 1 for the same boxes in
+// all classes.
 typedef struct combined {
     int64_t batch, count, classes, box_classes;
     int64_t class_max, total; // boxes a class; boxes an image in the outputs

@@ -1,7 +1,7 @@
 // CropAndResize, which cuts boxes out of images and brings them to one size, and its gradients.
 //
-// A box is [y1, x1, y2, x2] where 0 and 1 are the centers of an image's first and last pixels; of a crop of one pixel the center of the
-// box is taken. What lies beside the image has the extrapolation value.
+// A box is [y1, x1, y2, x2] where 0 and 1 are the centers of an image's first and last pixels; of a crop of
+// one pixel the center of the box is taken. What lies beside the image has the extrapolation value.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/image/image.h"

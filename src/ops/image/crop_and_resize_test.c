@@ -1,4 +1,5 @@
-// What cutting boxes out of images promises. Values by numpy in double from the definition, gradients by differences.
+// What cutting boxes out of images promises. Values by numpy in double from the definition, gradients by
+// differences.
 #include "base/testing/test.h"
 #include "graph/grad.h"
 #include "ops/testing/op_test.h"

@@ -1,4 +1,5 @@
-// Dilation2D and its gradients: grayscale morphology, where windows take the greatest sum of image and filter.
+// Dilation2D and its gradients: grayscale morphology, where windows take the greatest sum of image and
+// filter.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/elementwise.h"
@@ -96,8 +97,9 @@ typedef struct found {
     int64_t in, filter;
 } found;
 
-// Runs over all windows; `op` says what is done: 0 stores the sums to out, 1 (2) adds `grad` to what the element of the image
-// (filter) gets. Windows without an element have the least number, and as in TensorFlow their first place gets the gradient.
+// Runs over all windows; `op` says what is done: 0 stores the sums to out, 1 (2) adds `grad` to what the
+// element of the image (filter) gets. Windows without an element have the least number, and as in TensorFlow
+// their first place gets the gradient.
 #define DILATION(NAME, T, U, LEAST)                                                                          \
     static T greatest_##NAME(const dilation *d, const T *x, const T *filter, int64_t first,                  \
                              const int64_t at[2], found *f)                                                  \

@@ -1,4 +1,5 @@
-// ExtractGlimpse and ExtractGlimpseV2: a window of one size from each image of a batch; what lies beside the image is noise, or 0.
+// ExtractGlimpse and ExtractGlimpseV2: a window of one size from each image of a batch; what lies beside the
+// image is noise, or 0.
 #include "base/random.h"
 #include "graph/shape_fn.h"
 #include "ops/image/image.h"

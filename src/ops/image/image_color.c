@@ -187,7 +187,8 @@ static braid_out by_saturation(braid_graph *g, const pixel *p)
     return bd_grad_mul(g, p->saturation, bd_grad_mul(g, braid_op_end_out(d), slope));
 }
 
-// h = difference / 6 (max - min) + what depends on which is max; the difference is that of the two channels behind max.
+// h = difference / 6 (max - min) + what depends on which is max; the difference is that of the two channels
+// behind max.
 static braid_out by_hue(braid_graph *g, const pixel *p)
 {
     const braid_out signs = sub(g, roll(g, p->is_max, 1), roll(g, p->is_max, 2));

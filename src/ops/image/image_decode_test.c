@@ -117,7 +117,8 @@ static void check_decoding(const decode_case *cases, size_t count)
     }
 }
 
-// Samples were computed with Pillow, which has the accurate transform of libjpeg, or are those the files were made of.
+// Samples were computed with Pillow, which has the accurate transform of libjpeg, or are those the files were
+// made of.
 static void test_decoding_png(void **state)
 {
     (void)state;

@@ -30,7 +30,8 @@ static braid_code patches_create(const braid_op *node, void *state, braid_status
     return code ? code : bd_window_check_axes(node, state, st);
 }
 
-// How a window lies over an image: its first pixel and the steps from one to the next, which may be beside it.
+// How a window lies over an image: its first pixel and the steps from one to the next, which may be beside
+// it.
 typedef struct patch {
     int64_t row, column;
 } patch;
@@ -116,7 +117,8 @@ static braid_out transposed(braid_graph *g, braid_out x, int32_t a, int32_t b, i
     return bd_b2(g, "Transpose", NULL, x, bd_b_const_i32_vector(g, "perm", (int32_t[]){a, b, c}, 3));
 }
 
-// Patches of the numbers of pixels, counted from 1, say where each gradient goes; number 0 is beside the image.
+// Patches of the numbers of pixels, counted from 1, say where each gradient goes; number 0 is beside the
+// image.
 static void patches_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-// Values are computed with numpy in double: a matrix of weights for each axis, and its transpose for gradients.
+// Values are computed with numpy in double: a matrix of weights for each axis, and its transpose for
+// gradients.
 
 static void test_bilinear(void **state)
 {

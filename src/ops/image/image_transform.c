@@ -1,6 +1,8 @@
-// ImageProjectiveTransformV2 and V3: images seen through projective transforms, as tf.image has them since TensorFlow 2.
+// ImageProjectiveTransformV2 and V3: images seen through projective transforms, as tf.image has them since
+// TensorFlow 2.
 //
-// Pixel (x, y) of an output is taken from place ((a0 x + a1 y + a2) / k, (b0 x + b1 y + b2) / k) of the image, k = c0 x + c1 y + 1.
+// Pixel (x, y) of an output is taken from place ((a0 x + a1 y + a2) / k, (b0 x + b1 y + b2) / k) of the
+// image, k = c0 x + c1 y + 1.
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "ops/common/element.h"

@@ -2,7 +2,8 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-// Three groups of boxes that overlap, in the last of them one upside down; one box without area; their scores.
+// Three groups of boxes that overlap, in the last of them one upside down; one box without area; their
+// scores.
 #define EIGHT_BOXES                                                                                          \
     "float[8,4] 0 0 1 1 0 0.1 1 1.1 0 -0.1 1 0.9 0 10 1 11 0 10.1 1 11.1 "                                   \
     "0 100 1 101 1 101 0 100.5 2 2 2 3; float[8] 0.9 0.75 0.6 0.95 0.5 0.3 0.31 0.2"

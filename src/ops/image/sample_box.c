@@ -1,4 +1,5 @@
-// SampleDistortedBoundingBox and its second version: a random window of an image that covers enough of an object.
+// SampleDistortedBoundingBox and its second version: a random window of an image that covers enough of an
+// object.
 #include "base/alloc.h"
 #include "kernels/random_convert.h"
 #include "ops/common/element.h"

@@ -1,7 +1,7 @@
 // ScaleAndTranslate and its gradient: images resized and moved, through one of several filters.
 //
-// Rows and columns are done one after the other. For each position of the output a span of positions of the input is weighed, by the
-// filter at their distance; the gradient sends back along the same spans.
+// Rows and columns are done one after the other. For each position of the output a span of positions of the
+// input is weighed, by the filter at their distance; the gradient sends back along the same spans.
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
@@ -92,7 +92,8 @@ static braid_code scale_create(const braid_op *node, void *state, braid_status *
 
 // ---- Spans ----
 
-// Position i of `count` takes `width` positions from starts[i] on, as far as there are so many, with weights[i width ..].
+// Position i of `count` takes `width` positions from starts[i] on, as far as there are so many, with
+// weights[i width ..].
 typedef struct spans {
     int64_t count, size, width; // `size` is how many positions there are to take from
     int32_t *starts;
@@ -158,7 +159,8 @@ static int64_t span_len(const spans *s, int64_t i)
     return s->width < left ? s->width : left;
 }
 
-// y [outer, count, inner] from x [outer, size, inner] along the spans, or (`back`) what is sent along them to x from y.
+// y [outer, count, inner] from x [outer, size, inner] along the spans, or (`back`) what is sent along them to
+// x from y.
 static void along_spans(const spans *s, bool back, int64_t outer, int64_t inner, float *x, float *y)
 {
     int64_t cleared = outer * inner * (back ? s->size : s->count);
@@ -197,7 +199,8 @@ static bool read_two(bd_op_ctx *c, int i, const char *what, float out[2])
     return true;
 }
 
-// Spans of rows and columns, for images of size `in` that make such of size `out`. False: the kernel has failed.
+// Spans of rows and columns, for images of size `in` that make such of size `out`. False: the kernel has
+// failed.
 static bool read_spans(bd_op_ctx *c, const int64_t in[2], const int64_t out[2], spans s[2])
 {
     float scale[2], translation[2];
@@ -213,7 +216,8 @@ static bool read_spans(bd_op_ctx *c, const int64_t in[2], const int64_t out[2], 
     return false;
 }
 
-// Between images x of size s[.].size and y of s[.].count, through rows that are done and columns that are not.
+// Between images x of size s[.].size and y of s[.].count, through rows that are done and columns that are
+// not.
 static void resample(bd_op_ctx *c, const spans s[2], bool back, const braid_shape *x_shape, float *x,
                      float *y)
 {

@@ -1,4 +1,5 @@
-// ScaleAndTranslate and its gradient. Values computed with numpy in double, as products with the matrices of the weights.
+// ScaleAndTranslate and its gradient. Values computed with numpy in double, as products with the matrices of
+// the weights.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

@@ -1,4 +1,5 @@
-// Summaries of numbers and tensors, and putting summaries together: what TensorBoard shows, as serialized Summary messages.
+// Summaries of numbers and tensors, and putting summaries together: what TensorBoard shows, as serialized
+// Summary messages.
 #include "ops/io/summary.h"
 
 #include "base/alloc.h"
@@ -170,7 +171,8 @@ enum {
     VALUE_TAG = 1
 };
 
-// The next field of a message in one block, as bytes; NULL in *data when it is no BYTES field. False at the end or on an error.
+// The next field of a message in one block, as bytes; NULL in *data when it is no BYTES field. False at the
+// end or on an error.
 static bool next_bytes(bd_wire_reader *r, uint32_t *field, const uint8_t **data, size_t *len)
 {
     bd_wire_type type;

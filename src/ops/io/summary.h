@@ -11,7 +11,8 @@ bd_summary_tag bd_input_tag(const bd_op_ctx *c, int input, int64_t i);
 // Fails with the message unless the input is a scalar or a vector of one.
 bool bd_summary_check_scalar(bd_op_ctx *c, int input, const char *message);
 
-// A Summary that becomes output 0: begin, put values to `out`, end (also when the execution has failed meanwhile).
+// A Summary that becomes output 0: begin, put values to `out`, end (also when the execution has failed
+// meanwhile).
 typedef struct bd_summary_output {
     bd_message fields;
     bd_wire_writer out;
@@ -19,8 +20,8 @@ typedef struct bd_summary_output {
 void bd_summary_begin(bd_summary_output *o);
 void bd_summary_end(bd_op_ctx *c, bd_summary_output *o);
 
-// What the ops share that give summaries and those that write them to files; they append to `out`, or the execution fails.
-// Images of a batch: input `tag` is their tag, input `tag + 1` the batch.
+// What the ops share that give summaries and those that write them to files; they append to `out`, or the
+// execution fails. Images of a batch: input `tag` is their tag, input `tag + 1` the batch.
 typedef struct bd_summary_images {
     bd_op_ctx *c;
     int tag;

@@ -1,12 +1,13 @@
 // AudioSummary: sounds of a batch as WAV files of 16 bits a sample.
 #include "base/alloc.h"
 #include "graph/shape_fn.h"
-#include "ops/io/summary.h"
 #include "ops/audio/wav.h"
+#include "ops/io/summary.h"
 
 #include <math.h>
 
-// The tensor is [batch, frames, channels], or [batch, frames] of one channel; the rate an input, or in the older op an attr.
+// The tensor is [batch, frames, channels], or [batch, frames] of one channel; the rate an input, or in the
+// older op an attr.
 static bool check_input(bd_op_ctx *c, int tag, bd_summary_audio *audio)
 {
     const braid_shape *s = &bd_input(c, tag + 1)->shape;

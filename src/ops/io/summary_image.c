@@ -69,7 +69,8 @@ static void find_range(const samples *s, float *min, float *max)
     }
 }
 
-// Without negative samples the largest becomes 255; else zero becomes 128 and the largest by magnitude is 127 away from it.
+// Without negative samples the largest becomes 255; else zero becomes 128 and the largest by magnitude is 127
+// away from it.
 static void scale_to_bytes(const samples *s, const uint8_t *bad_color, uint8_t *out)
 {
     float min, max, scale, offset = 0;

@@ -96,7 +96,8 @@ static void test_histogram(void **state)
         squares += v[i] * v[i];
     }
     assert_true(h->min == v[1] && h->max == 5 && h->num == 6 && h->sum == sum && h->sum_squares == squares);
-    // Between limits that grow by a tenth: runs of empty buckets, then -0.7, 0.1, two 4s and 4.1, 5, and the rest.
+    // Between limits that grow by a tenth: runs of empty buckets, then -0.7, 0.1, two 4s and 4.1, 5, and the
+    // rest.
     double counts[16];
     int filled = 0;
     assert_int_equal(h->n_bucket, h->n_bucket_limit);

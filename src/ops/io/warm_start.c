@@ -1,5 +1,5 @@
-// What models start from that were trained with other vocabularies: GenerateVocabRemapping says which new entry was which old one, and
-// LoadAndRemapMatrix reads a matrix of a checkpoint in the new order.
+// What models start from that were trained with other vocabularies: GenerateVocabRemapping says which new
+// entry was which old one, and LoadAndRemapMatrix reads a matrix of a checkpoint in the new order.
 #include "base/alloc.h"
 #include "base/map.h"
 #include "graph/shape_fn.h"
@@ -17,7 +17,8 @@ typedef struct vocab_task {
     bd_map ids; // line of the old vocabulary -> its number, and one
 } vocab_task;
 
-// Calls fn with each of the first `max` lines of a file (negative: all of them); `fn` ends it by failing. Returns how many there are.
+// Calls fn with each of the first `max` lines of a file (negative: all of them); `fn` ends it by failing.
+// Returns how many there are.
 static int64_t for_lines(vocab_task *t, const char *path, int64_t max,
                          void (*fn)(vocab_task *t, const char *line, size_t len, int64_t number))
 {

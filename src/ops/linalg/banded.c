@@ -1,8 +1,8 @@
-// BandedTriangularSolve: triangular systems of which only the bands along the diagonal are given, [.., K, M]. All take batches, which are
-// broadcast against each other.
+// BandedTriangularSolve: triangular systems of which only the bands along the diagonal are given, [.., K, M].
+// All take batches, which are broadcast against each other.
 //
-// Band d of a lower matrix holds A[i, i - d] at i, in row d; of an upper one A[i, i + d] in row K - 1 - d. What would lie outside of the
-// matrix is not read.
+// Band d of a lower matrix holds A[i, i - d] at i, in row d; of an upper one A[i, i + d] in row K - 1 - d.
+// What would lie outside of the matrix is not read.
 #include "base/alloc.h"
 #include "base/complex.h"
 #include "graph/grad.h"
@@ -184,7 +184,8 @@ static braid_out batch_part(braid_graph *g, braid_out shape)
     return bd_grad_slice(g, shape, &(bd_grad_index){.count = 1, .end = {-2}, .begin_mask = 1});
 }
 
-// Of X in A X = B: dB solves A^H dB = dX, and dA = -dB X^H (for A^H X = B: -X dB^H), of which the bands count.
+// Of X in A X = B: dB solves A^H dB = dX, and dA = -dB X^H (for A^H X = B: -X dB^H), of which the bands
+// count.
 static void banded_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;

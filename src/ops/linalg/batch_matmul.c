@@ -1,4 +1,5 @@
-// BatchMatMul, V2 and V3: products of the matrices in the last two dimensions, pair by pair; later versions broadcast the others.
+// BatchMatMul, V2 and V3: products of the matrices in the last two dimensions, pair by pair; later versions
+// broadcast the others.
 #include "base/check.h"
 #include "graph/grad.h"
 #include "kernels/gemm.h"

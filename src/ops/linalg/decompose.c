@@ -7,7 +7,8 @@
 
 // ---- Qr ----
 
-// The sizes of a decomposition, -1 for what is not known: M, N, and the columns of Q, which are the rows of R.
+// The sizes of a decomposition, -1 for what is not known: M, N, and the columns of Q, which are the rows of
+// R.
 typedef struct qr_sizes {
     int64_t m, n, columns;
 } qr_sizes;

@@ -1,4 +1,5 @@
-// What Qr and Lu promise. Values are numpy's and scipy's (both LAPACK's, whose signs TensorFlow's kernels share).
+// What Qr and Lu promise. Values are numpy's and scipy's (both LAPACK's, whose signs TensorFlow's kernels
+// share).
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

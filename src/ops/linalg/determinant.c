@@ -10,8 +10,8 @@
 
 // ---- Determinants ----
 
-// The determinant is sign * e^log_size, the sign a number of absolute value 1 or 0: a product of many pivots alone would overflow.
-// The parts of complex numbers that are not used are 0.
+// The determinant is sign * e^log_size, the sign a number of absolute value 1 or 0: a product of many pivots
+// alone would overflow. The parts of complex numbers that are not used are 0.
 typedef struct determinant {
     double complex sign, log_size, product;
 } determinant;
@@ -201,7 +201,8 @@ static braid_out product(braid_graph *g, braid_out a, bool adjoint_a, braid_out 
     return braid_op_end_out(d);
 }
 
-// (S + S^T) / 2 with S = L^-T M L^-1, where M is the lower triangle of L^T dL, its diagonal halved: symmetric, as A is.
+// (S + S^T) / 2 with S = L^-T M L^-1, where M is the lower triangle of L^T dL, its diagonal halved:
+// symmetric, as A is.
 static void cholesky_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;

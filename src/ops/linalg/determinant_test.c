@@ -1,5 +1,6 @@
-// What determinants, Cholesky's decomposition, tridiagonal systems, the older names of matrix ops and Fingerprint promise. Values are
-// numpy's (slogdet, cholesky, solve); fingerprints those of Debian's libfarmhash and of TensorFlow's own tests.
+// What determinants, Cholesky's decomposition, tridiagonal systems, the older names of matrix ops and
+// Fingerprint promise. Values are numpy's (slogdet, cholesky, solve); fingerprints those of Debian's
+// libfarmhash and of TensorFlow's own tests.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -209,8 +210,8 @@ static void test_gradients(void **state)
     OP_TEST_GRADIENTS(cases);
 }
 
-// A symmetric matrix has a symmetric gradient, of which finite differences of single elements know nothing: numpy's is that of changes of
-// both elements at once, half for each.
+// A symmetric matrix has a symmetric gradient, of which finite differences of single elements know nothing:
+// numpy's is that of changes of both elements at once, half for each.
 static void test_cholesky_gradient(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-// MatrixDiagV2, MatrixDiagPartV2, MatrixSetDiagV2 and V3: several neighbouring diagonals of matrices at once. k names one of them, or the
-// lowest and the highest (ops/linalg/diagonals.h).
+// MatrixDiagV2, MatrixDiagPartV2, MatrixSetDiagV2 and V3: several neighbouring diagonals of matrices at once.
+// k names one of them, or the lowest and the highest (ops/linalg/diagonals.h).
 #include "ops/linalg/diagonals.h"
 #include "graph/grad.h"
 #include "graph/shape_fn.h"

@@ -1,7 +1,9 @@
-// The geometry of several neighbouring diagonals of matrices, for MatrixDiagV2, MatrixDiagPartV2, MatrixSetDiagV2 and V3.
+// The geometry of several neighbouring diagonals of matrices, for MatrixDiagV2, MatrixDiagPartV2,
+// MatrixSetDiagV2 and V3.
 //
-// Diagonal 0 is the main one, those above it count up and those below down. A band of several is a matrix whose first row is the highest
-// one. Its rows are as long as the longest diagonal: the shorter ones begin at the left, or (V3, by attr `align`) end at the right.
+// Diagonal 0 is the main one, those above it count up and those below down. A band of several is a matrix
+// whose first row is the highest one. Its rows are as long as the longest diagonal: the shorter ones begin at
+// the left, or (V3, by attr `align`) end at the right.
 #ifndef BD_OPS_LINALG_DIAGONALS_H
 #define BD_OPS_LINALG_DIAGONALS_H
 
@@ -26,8 +28,8 @@ bool bd_band_starts_left(const bd_band *b, int64_t d);
 int64_t bd_band_length_of(const bd_band *b, int64_t d);
 int64_t bd_band_longest(const bd_band *b);
 
-// Works out how large the matrices are that have diagonals of this length: as given, or (-1) as small as can be, square if nothing is
-// given. Returns what is wrong with it; NULL when it fits.
+// Works out how large the matrices are that have diagonals of this length: as given, or (-1) as small as can
+// be, square if nothing is given. Returns what is wrong with it; NULL when it fits.
 const char *bd_band_size(bd_band *b, int64_t rows, int64_t columns);
 
 // The shape of the diagonals of matrices of a shape.

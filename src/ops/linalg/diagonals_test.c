@@ -1,5 +1,5 @@
-// What ops on several diagonals of matrices promise. Values are those of a model in numpy that goes through diagonals one by one
-// (numpy.diagonal).
+// What ops on several diagonals of matrices promise. Values are those of a model in numpy that goes through
+// diagonals one by one (numpy.diagonal).
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

@@ -1,8 +1,8 @@
 // Einsum: products of tensors summed over the labels that the output lacks.
 //
-// Two operands are brought into the form [batch, free, contracted] each (labels of one operand alone that are not in the output are
-// summed on the way), multiplied as batches of matrices, and what comes of it is put into the order of the output. One operand is
-// brought into that order at once.
+// Two operands are brought into the form [batch, free, contracted] each (labels of one operand alone that are
+// not in the output are summed on the way), multiplied as batches of matrices, and what comes of it is put
+// into the order of the output. One operand is brought into that order at once.
 #include "ops/linalg/einsum.h"
 #include "graph/shape_fn.h"
 #include "kernels/gemm.h"
@@ -67,7 +67,8 @@ static bool has_label(const bd_einsum_labels *labels, int label)
     return false;
 }
 
-// y = the elements of x under the labels of y: diagonals of labels that come several times, sums over those that y lacks.
+// y = the elements of x under the labels of y: diagonals of labels that come several times, sums over those
+// that y lacks.
 static void move_labels(const bd_einsum *e, const braid_tensor *x, const bd_einsum_labels *x_labels,
                         const braid_tensor *y, const bd_einsum_labels *y_labels)
 {
@@ -92,7 +93,8 @@ static void move_labels(const bd_einsum *e, const braid_tensor *x, const bd_eins
 
 // ---- Two operands ----
 
-// The labels of an operand in the form [batch, free, contracted], and how many elements each of the three has.
+// The labels of an operand in the form [batch, free, contracted], and how many elements each of the three
+// has.
 typedef struct operand {
     bd_einsum_labels labels;
     int64_t batch, free, contracted;
@@ -104,8 +106,8 @@ static void put_label(const bd_einsum *e, bd_einsum_labels *labels, int label, i
     *count *= e->size[label];
 }
 
-// Batch labels are those of both operands and the output (and all of `...`, which are broadcast); contracted ones of both operands
-// alone. False when an operand has more dimensions than there can be.
+// Batch labels are those of both operands and the output (and all of `...`, which are broadcast); contracted
+// ones of both operands alone. False when an operand has more dimensions than there can be.
 static bool sort_labels(const bd_einsum *e, int i, operand *o)
 {
     *o = (operand){.batch = 1, .free = 1, .contracted = 1};

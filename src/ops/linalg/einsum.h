@@ -23,8 +23,8 @@ typedef struct bd_einsum {
     int64_t size[BD_EINSUM_LABELS_MAX]; // of each label; -1: unknown
 } bd_einsum;
 
-// Reads "ij,jk->ik" for operands of these shapes (of known ranks, dimensions may be -1); `...` stands for dimensions that are
-// broadcast. InvalidArgument.
+// Reads "ij,jk->ik" for operands of these shapes (of known ranks, dimensions may be -1); `...` stands for
+// dimensions that are broadcast. InvalidArgument.
 braid_code bd_einsum_read(bd_einsum *e, const char *equation, const braid_shape *shapes, int count,
                           braid_status *st);
 

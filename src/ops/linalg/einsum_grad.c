@@ -1,13 +1,14 @@
 // The gradient of Einsum.
 //
-// The gradient of an operand A in "A,B->C" is, where all labels of A are in C or B, "C,B->A" of the gradient that arrives and B. Else,
-// in three steps: "C,B->...a", where `a` has the labels of A that are there, once each; then a sum over those dimensions of `...` that
-// were broadcast; then "...a,m->A" with ones, where `m` has the labels that A alone has: it repeats the gradient along these, and
-// puts it on the diagonal of labels that A has several times.
+// The gradient of an operand A in "A,B->C" is, where all labels of A are in C or B, "C,B->A" of the gradient
+// that arrives and B. Else, in three steps: "C,B->...a", where `a` has the labels of A that are there, once
+// each; then a sum over those dimensions of `...` that were broadcast; then "...a,m->A" with ones, where `m`
+// has the labels that A alone has: it repeats the gradient along these, and puts it on the diagonal of labels
+// that A has several times.
 #include "graph/grad.h"
-#include "ops/linalg/einsum.h"
 #include "ops/common/grad_math.h"
 #include "ops/common/grad_steps.h"
+#include "ops/linalg/einsum.h"
 
 #include <string.h>
 
@@ -56,7 +57,8 @@ static braid_out einsum(braid_graph *g, const char *equation, const braid_out *i
 
 // ---- Labels ----
 
-// Cuts the labels of an operand, each once, into those that the output or the other operand has, and those that it alone has.
+// Cuts the labels of an operand, each once, into those that the output or the other operand has, and those
+// that it alone has.
 static void cut_labels(const part *operand, const part *out, const part *other, part *shared, part *own)
 {
     size_t shared_count = 0, own_count = 0;

@@ -1,4 +1,5 @@
-// What products of batches of matrices, of sparse matrices and by Einstein's notation promise. Values are numpy's (matmul, einsum).
+// What products of batches of matrices, of sparse matrices and by Einstein's notation promise. Values are
+// numpy's (matmul, einsum).
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

@@ -1,14 +1,15 @@
 // Systems of linear equations and inverses of matrices, by Gaussian elimination with partial pivoting.
 //
-// All take batches: [.., M, M]. Computed in double or double complex, which costs little beside the traffic of small matrices.
+// All take batches: [.., M, M]. Computed in double or double complex, which costs little beside the traffic
+// of small matrices.
 #include "ops/linalg/linear_algebra.h"
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "kernels/matrix.h"
-#include "ops/math/cast.h"
 #include "ops/common/element.h"
 #include "ops/common/elementwise.h"
 #include "ops/common/grad_steps.h"
+#include "ops/math/cast.h"
 
 #include <string.h>
 

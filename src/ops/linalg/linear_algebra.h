@@ -1,4 +1,5 @@
-// Batches of square matrices, computed in double (of complex numbers: in double complex): what linear systems, determinants and decompositions share.
+// Batches of square matrices, computed in double (of complex numbers: in double complex): what linear
+// systems, determinants and decompositions share.
 #ifndef BD_OPS_LINALG_LINEAR_ALGEBRA_H
 #define BD_OPS_LINALG_LINEAR_ALGEBRA_H
 

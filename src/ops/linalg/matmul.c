@@ -20,8 +20,8 @@ braid_code bd_matmul_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// tf.matmul: a BatchMatMul unless one of the two is known to be a matrix.
-// MatMul transposes, BatchMatMul takes the adjoint; where the other is wanted (`adjoint`), complex numbers are conjugated.
+// tf.matmul: a BatchMatMul unless one of the two is known to be a matrix. MatMul transposes, BatchMatMul
+// takes the adjoint; where the other is wanted (`adjoint`), complex numbers are conjugated.
 static braid_out product(braid_graph *g, bool adjoint, braid_out a, braid_out b, bool transpose_a,
                          bool transpose_b)
 {

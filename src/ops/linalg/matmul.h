@@ -25,7 +25,8 @@ braid_tensor *bd_matmul_compute(bd_op_ctx *c, const bd_matmul_state *s);
 // Which matrix of an operand of shape `x` goes with matrix `i` of a result whose batch is `batch`.
 int64_t bd_matmul_batch_at(const braid_shape *x, const braid_shape *batch, int64_t i);
 
-// The gradients of the product of inputs 0 and 1, read transposed or not (`adjoint`: and conjugated then), as further products.
+// The gradients of the product of inputs 0 and 1, read transposed or not (`adjoint`: and conjugated then), as
+// further products.
 void bd_matmul_gradient(bd_grad_ctx *c, bool adjoint, bool transpose_a, bool transpose_b);
 
 #endif

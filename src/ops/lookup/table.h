@@ -1,7 +1,8 @@
 // Tables from keys to values: HashTable, which is initialized once, and the mutable ones.
 //
-// Keys and values are rows of a tensor each, row i of the one with row i of the other; an index finds the row by the bytes of the
-// key (those of a string are its characters). Removing a row moves the last one into its place.
+// Keys and values are rows of a tensor each, row i of the one with row i of the other; an index finds the row
+// by the bytes of the key (those of a string are its characters). Removing a row moves the last one into its
+// place.
 #ifndef BD_OPS_LOOKUP_TABLE_H
 #define BD_OPS_LOOKUP_TABLE_H
 
@@ -49,21 +50,24 @@ bool bd_table_is_dense(const bd_table *t);
 // Whether elements i of `a` and j of `b` are equal.
 bool bd_table_same_element(const braid_tensor *a, int64_t i, const braid_tensor *b, int64_t j);
 
-// `keys` holds keys of the table's type and shape one after the other, `values` as many values; `count` of them. What a function
-// changes it changes for all or, on an error, for some first ones.
+// `keys` holds keys of the table's type and shape one after the other, `values` as many values; `count` of
+// them. What a function changes it changes for all or, on an error, for some first ones.
 
-// Row k of `values` becomes the value of key k, or `default_value`. FailedPrecondition when the table is not initialized.
+// Row k of `values` becomes the value of key k, or `default_value`. FailedPrecondition when the table is not
+// initialized.
 braid_code bd_table_find(bd_table *t, const braid_tensor *keys, int64_t count,
                          const braid_tensor *default_value, const braid_tensor *values, braid_status *st);
 // Of a mutable table. InvalidArgument for a key that a dense table cannot hold.
 braid_code bd_table_insert(bd_table *t, const braid_tensor *keys, const braid_tensor *values, int64_t count,
                            braid_status *st);
-// Of a mutable table: what was in it before goes. Rows of a dense table are its buckets, also those that hold nothing.
+// Of a mutable table: what was in it before goes. Rows of a dense table are its buckets, also those that hold
+// nothing.
 braid_code bd_table_import(bd_table *t, const braid_tensor *keys, const braid_tensor *values, int64_t count,
                            braid_status *st);
 // Of a mutable table; keys that are not there do no harm.
 braid_code bd_table_remove(bd_table *t, const braid_tensor *keys, int64_t count, braid_status *st);
-// Of one that is not mutable. FailedPrecondition when a key has several values, or when it is initialized with another number of keys.
+// Of one that is not mutable. FailedPrecondition when a key has several values, or when it is initialized
+// with another number of keys.
 braid_code bd_table_initialize(bd_table *t, const braid_tensor *keys, const braid_tensor *values,
                                int64_t count, braid_status *st);
 bool bd_table_is_initialized(bd_table *t);

@@ -1,7 +1,8 @@
 // The buckets of a dense table, as programs see them in exports and checkpoints.
 //
-// TensorFlow keeps a MutableDenseHashTable in arrays of buckets and exports these as they are: as many rows as there are buckets, in those
-// that hold nothing the empty key. Braid keeps rows (see table.h) and lays them out in buckets when they are exported.
+// TensorFlow keeps a MutableDenseHashTable in arrays of buckets and exports these as they are: as many rows
+// as there are buckets, in those that hold nothing the empty key. Braid keeps rows (see table.h) and lays
+// them out in buckets when they are exported.
 #include "ops/lookup/table_dense.h"
 
 #include "base/fingerprint.h"

@@ -132,8 +132,8 @@ static void dense_run(bd_op_ctx *c)
 
 // ---- Using tables ----
 
-// The table in input 0, whose types are those of the inputs behind it: keys, and values when there are any; the caller gives the
-// reference back. NULL: the kernel has failed.
+// The table in input 0, whose types are those of the inputs behind it: keys, and values when there are any;
+// the caller gives the reference back. NULL: the kernel has failed.
 static bd_table *table_input(bd_op_ctx *c)
 {
     bd_resource *r = bd_input_resource(c, 0, &bd_table_type);
@@ -151,7 +151,8 @@ static bd_table *table_input(bd_op_ctx *c)
     return t;
 }
 
-// The shape of the values of `keys` ([..., key_shape] -> [..., value_shape]), and the number of keys. False: the kernel has failed.
+// The shape of the values of `keys` ([..., key_shape] -> [..., value_shape]), and the number of keys. False:
+// the kernel has failed.
 static bool values_shape(bd_op_ctx *c, const bd_table *t, const braid_tensor *keys, braid_shape *values,
                          int64_t *count)
 {

@@ -1,5 +1,5 @@
-// What look-up tables promise: finding, filling once, changing, sharing, files. Expected values are TensorFlow 1.15's by its documentation
-// of tf.lookup.
+// What look-up tables promise: finding, filling once, changing, sharing, files. Expected values are
+// TensorFlow 1.15's by its documentation of tf.lookup.
 #include "base/alloc.h"
 #include "base/random.h"
 #include "base/testing/test.h"
@@ -273,7 +273,8 @@ static table_nodes dense_of_numbers(op_live *l, int64_t buckets, const char *emp
     return nodes_of(l, braid_op_end_out(d), true, BRAID_INT64, BRAID_FLOAT);
 }
 
-// Key k of a table of numbers belongs into bucket k modulo the number of buckets, then into the 1st, 3rd, 6th, ... after it.
+// Key k of a table of numbers belongs into bucket k modulo the number of buckets, then into the 1st, 3rd,
+// 6th, ... after it.
 static void a_dense_table_is_exported_in_buckets(void **state)
 {
     (void)state;

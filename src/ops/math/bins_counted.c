@@ -45,7 +45,8 @@ static bool count(bd_op_ctx *c, const counting *s, int64_t row, int64_t i)
     return true;
 }
 
-// Reads the inputs size and weights, which are the last two, and makes output 0: [rows, size], or [size] where rows is below 0.
+// Reads the inputs size and weights, which are the last two, and makes output 0: [rows, size], or [size]
+// where rows is below 0.
 static bool begin(bd_op_ctx *c, const braid_tensor *values, int64_t rows, counting *s)
 {
     const braid_tensor *size = bd_input(c, c->input_count - 2), *weights = bd_input(c, c->input_count - 1);

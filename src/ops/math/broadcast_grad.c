@@ -11,8 +11,8 @@ static braid_code broadcast_args_shape(bd_shape_ctx *c, braid_status *st)
     return code;
 }
 
-// The axes of the broadcast shape along which `own` is 1 (or missing), in ascending order; where both are 1, both sum.
-// Returns how many.
+// The axes of the broadcast shape along which `own` is 1 (or missing), in ascending order; where both are 1,
+// both sum. Returns how many.
 static int axes_to_sum(const braid_shape *own, const braid_shape *other, int64_t axes[BRAID_RANK_MAX])
 {
     int rank = own->rank > other->rank ? own->rank : other->rank, count = 0;

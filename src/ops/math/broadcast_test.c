@@ -1,5 +1,5 @@
-// What ops that repeat tensors or look at them promise: BroadcastTo, BroadcastArgs, SelectV2, EnsureShape, CheckNumerics. Values are
-// numpy's.
+// What ops that repeat tensors or look at them promise: BroadcastTo, BroadcastArgs, SelectV2, EnsureShape,
+// CheckNumerics. Values are numpy's.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

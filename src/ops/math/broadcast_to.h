@@ -4,8 +4,8 @@
 
 #include "op/kernel.h"
 
-// Makes `out` (which the caller ends) hold `x` repeated to `shape`, which x's shape broadcasts to (asserted): a second
-// reference when it is the same, else a copy. False when memory is short.
+// Makes `out` (which the caller ends) hold `x` repeated to `shape`, which x's shape broadcasts to (asserted):
+// a second reference when it is the same, else a copy. False when memory is short.
 bool bd_broadcast_copy(const braid_tensor *x, const braid_shape *shape, braid_tensor *out);
 
 #endif

@@ -94,7 +94,8 @@ static void clear_bits_f64(void *numbers, int64_t n, int bits)
     }
 }
 
-// How many bits of each number attr Truncate clears. TensorFlow has no such conversion to bfloat16 but from float.
+// How many bits of each number attr Truncate clears. TensorFlow has no such conversion to bfloat16 but from
+// float.
 static int bits_to_clear(const cast_state *s)
 {
     int from = significand_bits(s->from), to = significand_bits(s->to);

@@ -29,7 +29,8 @@ static void test_cast(void **state)
         {"Cast", "DstT=int32", "uint16[1] 65535", "int32[1] 65535"},
         {"Cast", "DstT=float", "float[2] 1 2", "float[2] 1 2"},
         {"Cast", "DstT=int32", "float[0,2]", "int32[0,2]"},
-        // Bits by IEEE 754: to the nearest, ties to even; 2^-14 is the least normal half, 2^-24 the least of all.
+        // Bits by IEEE 754: to the nearest, ties to even; 2^-14 is the least normal half, 2^-24 the least of
+        // all.
         {"Cast", "DstT=half", "float[6] 1 -2 65504 65519.9 65520 nan",
          "half[6] 0x3c00 0xc000 0x7bff 0x7bff 0x7c00 0x7e00"},
         {"Cast", "DstT=half", "float[5] 0x1p-14 0x1p-24 0x1p-25 0x1.8p-24 -0x1.8p-25",
@@ -53,7 +54,8 @@ static void test_cast_types(void **state)
 {
     (void)state;
     static const op_case cases[] = {
-        // Toward zero: the last bits of the significand are cleared before. What is below the least normal half is rounded still.
+        // Toward zero: the last bits of the significand are cleared before. What is below the least normal
+        // half is rounded still.
         {"Cast", "DstT=half; Truncate=true", "float[5] 0x1.006p0 -1.9999999 inf nan 65519",
          "half[5] 0x3c01 0xbfff 0x7c00 0x7e00 0x7bff"},
         {"Cast", "DstT=half", "float[2] 0x1.006p0 -1.9999999", "half[2] 0x3c02 0xc000"},

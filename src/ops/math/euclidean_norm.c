@@ -50,7 +50,8 @@ static add_fn add_of(braid_dtype dtype)
     }
 }
 
-// A walk over the input in which reduced axes stay where they are in the output, whose shape it gives. False: the kernel has failed.
+// A walk over the input in which reduced axes stay where they are in the output, whose shape it gives. False:
+// the kernel has failed.
 static bool plan(bd_op_ctx *c, bd_strided *walk, braid_shape *out)
 {
     const braid_tensor *x = bd_input(c, 0), *axes = bd_input(c, 1);

@@ -1,8 +1,9 @@
 // A program of element-wise ops in one pass over memory.
 //
-// The inputs are cut into tiles that fit the cache, and the loops that the ops have anyway (kernels/simd.h) run over a tile one
-// after the other; only the last writes to memory. Tiles are a multiple of any vector wide, so every element is computed by the
-// same instructions as by the ops' own kernels, and the result is the same to the last bit.
+// The inputs are cut into tiles that fit the cache, and the loops that the ops have anyway (kernels/simd.h)
+// run over a tile one after the other; only the last writes to memory. Tiles are a multiple of any vector
+// wide, so every element is computed by the same instructions as by the ops' own kernels, and the result is
+// the same to the last bit.
 //
 // Inputs have the output's shape or are single elements. Others, which broadcast, are computed op by op.
 #include "ops/math/fused_elementwise.h"
@@ -196,7 +197,8 @@ static bool has_gradient_apart(const machine *m)
     return false;
 }
 
-// An input that has the output's shape and that nobody else holds gives its memory: a tile is read before it is written.
+// An input that has the output's shape and that nobody else holds gives its memory: a tile is read before it
+// is written.
 static braid_tensor *make_output(bd_op_ctx *c, const machine *m, const braid_shape *shape)
 {
     const braid_tensor *first = bd_input(c, 0);

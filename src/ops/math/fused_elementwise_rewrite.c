@@ -1,7 +1,7 @@
 // Finds groups of element-wise nodes that can be one pass over memory.
 //
-// A group has one node whose result is wanted, its root, and others that only members of the group take anything from. So what a member
-// takes never depends on the group, and the group can run where its root ran.
+// A group has one node whose result is wanted, its root, and others that only members of the group take
+// anything from. So what a member takes never depends on the group, and the group can run where its root ran.
 #include "ops/math/fused_elementwise.h"
 
 #include "base/check.h"
@@ -67,7 +67,8 @@ static bool joins(bd_rewriter *r, const group *g, const braid_op *n)
            may_agree(&n->output_shapes[0], &root->output_shapes[0]) && is_taken_within(r, g, n);
 }
 
-// A member that only later members take joins when they all have: members are looked at again until none joins.
+// A member that only later members take joins when they all have: members are looked at again until none
+// joins.
 static void grow(bd_rewriter *r, group *g)
 {
     for (int before = 0; before < g->count;) {
@@ -130,7 +131,8 @@ static bool may_change(braid_out out, int *left)
     return false;
 }
 
-// A member that reads a variable would wait for what another member waits for: for the variable's update, say.
+// A member that reads a variable would wait for what another member waits for: for the variable's update,
+// say.
 static bool would_read_later(const bd_rewriter *r, const group *g)
 {
     bool waits = false;

@@ -232,7 +232,8 @@ BD_OP(Minimum) = {
 
 // ---- Pow, SquaredDifference ----
 
-// grad * y * x^(y-1), and grad * z * log(x), the logarithm taken as 0 where x is not above 0 (of complex numbers: where it is 0)
+// grad * y * x^(y-1), and grad * z * log(x), the logarithm taken as 0 where x is not above 0 (of complex
+// numbers: where it is 0)
 static void pow_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;

@@ -16,7 +16,8 @@ BD_BINARY(logical_or, BD_LOG_OR)
 
 // ---- Equal, NotEqual: also of strings ----
 //
-// Without attr incompatible_shape_error (of TensorFlow 2), tensors that do not broadcast are not equal as a whole.
+// Without attr incompatible_shape_error (of TensorFlow 2), tensors that do not broadcast are not equal as a
+// whole.
 
 static bool refuses_shapes(const braid_op *node)
 {
@@ -35,7 +36,8 @@ static braid_code equality_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// Gives `differ` where the operands cannot be compared element by element; false: they can, or must not differ so.
+// Gives `differ` where the operands cannot be compared element by element; false: they can, or must not
+// differ so.
 static bool settled_by_shapes(bd_op_ctx *c, bool differ)
 {
     braid_shape ignored;

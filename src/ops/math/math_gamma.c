@@ -1,4 +1,5 @@
-// Incomplete gamma and beta functions, zeta and polygamma, scaled Bessel functions. Computed in double, whatever the type.
+// Incomplete gamma and beta functions, zeta and polygamma, scaled Bessel functions. Computed in double,
+// whatever the type.
 #include "graph/shape_fn.h"
 #include "kernels/special.h"
 #include "ops/common/elementwise.h"

@@ -1,4 +1,5 @@
-// The nodes that gradients of mathematical ops consist of: names, types and edges are those that TensorFlow 1.3's Python makes.
+// The nodes that gradients of mathematical ops consist of: names, types and edges are those that TensorFlow
+// 1.3's Python makes.
 #include "base/strbuf.h"
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"

@@ -1,5 +1,5 @@
-// Special functions that TensorFlow has since version 2: inverse error functions, integrals, Bessel functions. Computed in double,
-// whatever the type.
+// Special functions that TensorFlow has since version 2: inverse error functions, integrals, Bessel
+// functions. Computed in double, whatever the type.
 #include "graph/shape_fn.h"
 #include "kernels/special.h"
 #include "ops/common/elementwise.h"

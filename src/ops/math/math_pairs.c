@@ -1,4 +1,5 @@
-// Functions of two operands beyond arithmetic: quotients and products that avoid NaN, x log y, the angle, the next number.
+// Functions of two operands beyond arithmetic: quotients and products that avoid NaN, x log y, the angle, the
+// next number.
 #include "base/half.h"
 #include "graph/shape_fn.h"
 #include "kernels/special.h"
@@ -112,8 +113,8 @@ static void xdivy_gradient(bd_grad_ctx *c)
     bd_grad_after_end(p.g);
 }
 
-// Of y (the first operand) x g, of x -y g, with g = grad / (x^2 + y^2). TensorFlow 1.15 does not sum over broadcast axes; here
-// operands of different shapes have gradients too.
+// Of y (the first operand) x g, of x -y g, with g = grad / (x^2 + y^2). TensorFlow 1.15 does not sum over
+// broadcast axes; here operands of different shapes have gradients too.
 static void atan2_gradient(bd_grad_ctx *c)
 {
     bd_grad_pair p;

@@ -1,5 +1,5 @@
-// What quotients and products without NaN, x log y, angles, neighbours, bits, bounds and leaky activations give. Values are those of
-// numpy, or follow from the definition.
+// What quotients and products without NaN, x log y, angles, neighbours, bits, bounds and leaky activations
+// give. Values are those of numpy, or follow from the definition.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

@@ -96,8 +96,8 @@ static void bind_reduction(const braid_op *node, bd_reduce_op op, bool is_mean, 
     BD_ASSERT(s->fn);
 }
 
-// Reduces one run of axes after another, from the last: each pass is [outer, count, inner] -> [outer, inner]. All but the
-// last pass write to temporary tensors. False when memory is short.
+// Reduces one run of axes after another, from the last: each pass is [outer, count, inner] -> [outer, inner].
+// All but the last pass write to temporary tensors. False when memory is short.
 static bool reduce_runs(const reduction_state *s, const braid_tensor *x, axis_runs r, braid_tensor *y)
 {
     braid_tensor part = {0};
@@ -346,7 +346,8 @@ static braid_out exclusive_product(braid_graph *g, braid_out x, bool reverse)
     return out;
 }
 
-// The product of the other elements: of those before times of those behind, which is right also where some are 0.
+// The product of the other elements: of those before times of those behind, which is right also where some
+// are 0.
 static void prod_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;

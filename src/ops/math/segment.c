@@ -1,7 +1,7 @@
 // Segments: rows that have the same number, made one row.
 //
-// SegmentX takes numbers in order and as many segments as the last one says; UnsortedSegmentX any order, a number of segments,
-// and drops rows of negative numbers.
+// SegmentX takes numbers in order and as many segments as the last one says; UnsortedSegmentX any order, a
+// number of segments, and drops rows of negative numbers.
 #include "ops/math/segment.h"
 
 #include "graph/grad.h"
@@ -123,7 +123,8 @@ static void extreme_gradient(bd_grad_ctx *c)
     c->input_grads[0] = bd_b3(g, "Select", NULL, chosen, shares, bd_b1(g, "ZerosLike", "zeros_like", x));
 }
 
-// Of a product by one factor: the product over the factor, or that of the others where the factor is the only 0 of its segment.
+// Of a product by one factor: the product over the factor, or that of the others where the factor is the only
+// 0 of its segment.
 static void product_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;

@@ -22,7 +22,8 @@ typedef struct bd_segment_state {
 void bd_segment_bind(const braid_op *node, bd_segment_op op, bd_segment_state *state);
 // Rows (input 0) whose numbers (input 1) do not decrease, into as many segments as the last one says.
 void bd_segment_sorted_run(bd_op_ctx *c);
-// Rows whose numbers are in any order, into as many segments as input 2 says; those of negative numbers are dropped.
+// Rows whose numbers are in any order, into as many segments as input 2 says; those of negative numbers are
+// dropped.
 void bd_segment_unsorted_run(bd_op_ctx *c);
 
 #endif

@@ -53,7 +53,8 @@ static void fill(void *to, int64_t count, size_t size, number value)
         memcpy((char *)to + (size_t)i * size, &value, size);
 }
 
-// Allocates output 0: `count` rows like those of the data behind its first `ids_rank` dimensions. NULL: the kernel has failed.
+// Allocates output 0: `count` rows like those of the data behind its first `ids_rank` dimensions. NULL: the
+// kernel has failed.
 static braid_tensor *segment_output(bd_op_ctx *c, int64_t count, int ids_rank)
 {
     const braid_tensor *data = bd_input(c, 0);
@@ -108,8 +109,8 @@ static int64_t count_segments(bd_op_ctx *c)
     return bd_op_failed(c) ? -1 : last + 1;
 }
 
-// What rows of a segment are joined to. Of extremes it is what no number is worse than, so that NaN counts only in a segment of one
-// row, which is copied: as in TensorFlow.
+// What rows of a segment are joined to. Of extremes it is what no number is worse than, so that NaN counts
+// only in a segment of one row, which is copied: as in TensorFlow.
 static bool starts_with(bd_segment_op op, braid_dtype dtype, number *start)
 {
     bool narrow = dtype == BRAID_INT32;

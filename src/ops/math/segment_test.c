@@ -1,4 +1,5 @@
-// What SegmentX and UnsortedSegmentX promise. Values are those of numpy's sum, prod, mean, min and max of the rows of each segment.
+// What SegmentX and UnsortedSegmentX promise. Values are those of numpy's sum, prod, mean, min and max of the
+// rows of each segment.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 #include <stdio.h>

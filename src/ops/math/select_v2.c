@@ -1,9 +1,9 @@
 // SelectV2, what tf.where of TensorFlow 2 becomes: a choice between two tensors, everything broadcast.
 #include "graph/shape_fn.h"
 #include "kernels/simd.h"
-#include "ops/math/broadcast_to.h"
 #include "ops/common/element.h"
 #include "ops/common/grad_math.h"
+#include "ops/math/broadcast_to.h"
 
 static braid_code select_shape(bd_shape_ctx *c, braid_status *st)
 {

@@ -1,4 +1,5 @@
-// What ops that pick, order and place elements promise: diagonals, partitions, reversals, the greatest elements, one-hot rows.
+// What ops that pick, order and place elements promise: diagonals, partitions, reversals, the greatest
+// elements, one-hot rows.
 #include "base/testing/test.h"
 #include "ops/testing/op_live.h"
 #include "ops/testing/op_test.h"

@@ -1,4 +1,5 @@
-// LowerBound and UpperBound: where elements would go in sorted rows; CompareAndBitpack: comparisons, eight to a byte.
+// LowerBound and UpperBound: where elements would go in sorted rows; CompareAndBitpack: comparisons, eight to
+// a byte.
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
 

@@ -1,4 +1,5 @@
-// Element-wise functions of two tensors of strings, with broadcasting: what arithmetic and comparison ops run for strings.
+// Element-wise functions of two tensors of strings, with broadcasting: what arithmetic and comparison ops run
+// for strings.
 #ifndef BD_OPS_MATH_STRING_BINARY_H
 #define BD_OPS_MATH_STRING_BINARY_H
 

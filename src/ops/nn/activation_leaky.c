@@ -112,7 +112,8 @@ static void selu_gradient(bd_grad_ctx *c)
     c->input_grads[0] = bd_b2(c->graph, "SeluGrad", NULL, c->output_grads[0], braid_output(c->op, 0));
 }
 
-// Of the gradient g and the output y, where the op gives g (y + scale alpha) below 0: its slope by y is g there.
+// Of the gradient g and the output y, where the op gives g (y + scale alpha) below 0: its slope by y is g
+// there.
 static void selu_grad_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;

@@ -1,8 +1,9 @@
 // FusedBatchNorm and FusedBatchNormGrad in their three versions, which compute the same.
 //
-// In training the statistics are those of the batch: outputs 3 and 4 carry its mean and variance to the gradient, and output 2
-// is the variance with Bessel's correction, for the moving average; where attr exponential_avg_factor is not 1, outputs 1 and 2
-// are the moving averages, those in inputs 3 and 4 brought on. Otherwise inputs 3 and 4 are the statistics.
+// In training the statistics are those of the batch: outputs 3 and 4 carry its mean and variance to the
+// gradient, and output 2 is the variance with Bessel's correction, for the moving average; where attr
+// exponential_avg_factor is not 1, outputs 1 and 2 are the moving averages, those in inputs 3 and 4 brought
+// on. Otherwise inputs 3 and 4 are the statistics.
 #include "ops/nn/batch_norm.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,5 @@
-// BatchNormWithGlobalNormalization, what tf.nn.batch_normalization was made of before TensorFlow took it apart, and its gradient.
+// BatchNormWithGlobalNormalization, what tf.nn.batch_normalization was made of before TensorFlow took it
+// apart, and its gradient.
 #include "ops/nn/batch_norm.h"
 
 #include <math.h>
@@ -125,7 +126,8 @@ static void global_grad_run(bd_op_ctx *c)
 
 // ---- Shapes and gradient ----
 
-// Images in input 0 and vectors in inputs 1 to `to`: *images gets the shape of the first, and what is known of the channels.
+// Images in input 0 and vectors in inputs 1 to `to`: *images gets the shape of the first, and what is known
+// of the channels.
 static braid_code channels_shape(bd_shape_ctx *c, int to, braid_shape *images, braid_status *st)
 {
     braid_code code = bd_shape_ctx_rank(c, 0, 4, st);

@@ -1,7 +1,7 @@
 // Gradient functions of batch normalization.
-#include "ops/nn/batch_norm.h"
 #include "ops/common/grad_math.h"
 #include "ops/common/grad_steps.h"
+#include "ops/nn/batch_norm.h"
 
 #include <string.h>
 

@@ -1,4 +1,5 @@
-// What the gradients of batch normalization promise. Values computed with numpy in double from the definitions.
+// What the gradients of batch normalization promise. Values computed with numpy in double from the
+// definitions.
 #include "base/testing/test.h"
 #include "graph/grad.h"
 #include "ops/testing/op_test.h"
@@ -256,8 +257,8 @@ static void test_first_gradients(void **state)
     }
 }
 
-// Inputs of FusedBatchNormGrad, gradients of its outputs, and what comes to y_backprop, x and scale: by numpy, finite differences in
-// double of the definition.
+// Inputs of FusedBatchNormGrad, gradients of its outputs, and what comes to y_backprop, x and scale: by
+// numpy, finite differences in double of the definition.
 typedef struct second_case {
     const char *attrs;
     const char *inputs[5], *grads[3], *want[3];

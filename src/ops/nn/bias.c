@@ -172,7 +172,8 @@ static braid_out ones_like(braid_graph *g, braid_out x)
     return bd_b1(g, "OnesLike", "ones_like", x);
 }
 
-// The gradient is repeated for every position: tile(reshape(grad, [1, .., features, ..]), [shape of the rest, 1, ..])
+// The gradient is repeated for every position: tile(reshape(grad, [1, .., features, ..]), [shape of the rest,
+// 1, ..])
 static void bias_grad_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;

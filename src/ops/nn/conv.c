@@ -24,7 +24,8 @@ static bool is_depthwise(const braid_op *node)
     return strncmp(node->op_type, "Depthwise", strlen("Depthwise")) == 0;
 }
 
-// Channels that come out of a filter [height, width, in, out], or depthwise [height, width, in, out per in]; -1: unknown.
+// Channels that come out of a filter [height, width, in, out], or depthwise [height, width, in, out per in];
+// -1: unknown.
 static int64_t output_channels(const braid_op *node, const int64_t filter[4])
 {
     int64_t channels;
@@ -40,7 +41,8 @@ static void known_dims(const braid_shape *s, int64_t dims[4])
         dims[i] = s->rank == 4 ? s->dims[i] : -1;
 }
 
-// As in TensorFlow 1.15, where a filter of fewer channels than the images have is that of a convolution in groups.
+// As in TensorFlow 1.15, where a filter of fewer channels than the images have is that of a convolution in
+// groups.
 static braid_code check_channels(bd_shape_ctx *c, int64_t channels, const int64_t filter[4], braid_status *st)
 {
     if (channels < 0 || filter[2] < 0 || channels == filter[2]) return BRAID_OK;

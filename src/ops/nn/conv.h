@@ -22,7 +22,8 @@ braid_code bd_conv_shape_fn(bd_shape_ctx *c, braid_status *st);
 braid_code bd_conv_bind(const braid_op *node, bd_conv_state *s, braid_status *st);
 void bd_conv_unbind(bd_conv_state *s);
 
-// The shapes of a convolution of inputs 0 and 1 (`shape`, of its output `output`). False: the kernel has failed.
+// The shapes of a convolution of inputs 0 and 1 (`shape`, of its output `output`). False: the kernel has
+// failed.
 bool bd_conv_sizes(bd_op_ctx *c, const bd_conv_state *s, bd_conv_shape *shape, braid_shape *output);
 
 // Computes by oneDNN. False when it cannot (the kernel may have failed too): nothing has been written then.

@@ -99,8 +99,8 @@ void bd_epilogue_apart(bd_op_ctx *c, const bd_epilogue *e)
         run_apart(c, bd_unary_run, &(bd_unary_state){.fn = e->activation}, 1, BIAS_PART + 1);
 }
 
-// Pieces that stay in the second cache between the two passes, and end where vectors of any width do: each element is computed by the
-// same instructions as by the activation's own kernel.
+// Pieces that stay in the second cache between the two passes, and end where vectors of any width do: each
+// element is computed by the same instructions as by the activation's own kernel.
 static int64_t rows_of_piece(int64_t features)
 {
     enum {

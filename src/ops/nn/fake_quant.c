@@ -1,7 +1,9 @@
-// FakeQuantWithMinMax*: numbers as they would come back out of a quantized type, with gradients that let training go through.
+// FakeQuantWithMinMax*: numbers as they would come back out of a quantized type, with gradients that let
+// training go through.
 //
-// A range [min, max] is laid out as 2^num_bits - 1 steps (narrow_range: one less), moved so that 0 is one of the places between
-// them. The range is one for all (attrs or scalars) or one for each channel, the last dimension.
+// A range [min, max] is laid out as 2^num_bits - 1 steps (narrow_range: one less), moved so that 0 is one of
+// the places between them. The range is one for all (attrs or scalars) or one for each channel, the last
+// dimension.
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
@@ -99,7 +101,8 @@ static void fake_gradient(const fake_state *s, float min, float max, const float
 
 // ---- Inputs ----
 
-// Inputs `i` and `i` + 1 must be scalars, or vectors of a number for each channel. False: the kernel has failed.
+// Inputs `i` and `i` + 1 must be scalars, or vectors of a number for each channel. False: the kernel has
+// failed.
 static bool check_range(bd_op_ctx *c, int i, bool per_channel, int64_t channels)
 {
     static const char *const names[] = {"min", "max"};

@@ -1,8 +1,8 @@
-// FractionalMaxPool, FractionalAvgPool and their gradients: pooling by a ratio that is no whole number, in cells of random sizes
-// (Graham, Fractional Max-Pooling, 2014).
+// FractionalMaxPool, FractionalAvgPool and their gradients: pooling by a ratio that is no whole number, in
+// cells of random sizes (Graham, Fractional Max-Pooling, 2014).
 //
-// A sequence says where along an axis the cells begin, and ends with the size of the axis. Where cells overlap, each has the first
-// row of the next as well.
+// A sequence says where along an axis the cells begin, and ends with the size of the axis. Where cells
+// overlap, each has the first row of the next as well.
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "kernels/random_convert.h"
@@ -183,7 +183,8 @@ typedef enum pooling {
     POOL_MEAN_GRAD
 } pooling;
 
-// `y` is the output, or the gradient that arrives; `dx` where gradients go (of means in double, which is what sums are kept in).
+// `y` is the output, or the gradient that arrives; `dx` where gradients go (of means in double, which is what
+// sums are kept in).
 #define FRACTIONAL(NAME, T, U)                                                                               \
     static void cell_##NAME(const cells *p, pooling kind, int64_t b, int64_t h, int64_t w, int64_t c,        \
                             const T *x, T *y, T *dx, double *sums)                                           \

@@ -1,6 +1,6 @@
 // A product of matrices with bias and activation.
-#include "ops/nn/epilogue.h"
 #include "ops/linalg/matmul.h"
+#include "ops/nn/epilogue.h"
 
 typedef struct fused_state {
     bd_matmul_state product;

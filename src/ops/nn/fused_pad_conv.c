@@ -1,8 +1,9 @@
-// FusedPadConv2D and FusedResizeAndPadConv2D: the convolution of images that are resized and mirrored at their borders first.
+// FusedPadConv2D and FusedResizeAndPadConv2D: the convolution of images that are resized and mirrored at
+// their borders first.
 #include "base/alloc.h"
-#include "ops/nn/conv.h"
 #include "ops/image/image.h"
 #include "ops/image/image_resize.h"
+#include "ops/nn/conv.h"
 
 #include <string.h>
 

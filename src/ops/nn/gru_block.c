@@ -1,5 +1,6 @@
 // GRUBlockCell, a step of a gated recurrent unit (K. Cho and others, 2014), and its gradient:
-//     [r, u] = sigmoid([x, h_prev] w_ru + b_ru)    c = tanh([x, h_prev r] w_c + b_c)    h = u h_prev + (1 - u) c
+//     [r, u] = sigmoid([x, h_prev] w_ru + b_ru)    c = tanh([x, h_prev r] w_c + b_c)    h = u h_prev + (1 -
+//     u) c
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "graph/shape_fn.h"

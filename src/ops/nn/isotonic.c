@@ -1,5 +1,5 @@
-// IsotonicRegression: the numbers that never rise which are nearest to those given, row by row, by pooling adjacent violators
-// (J. B. Kruskal, "Nonmetric multidimensional scaling: a numerical method", 1964).
+// IsotonicRegression: the numbers that never rise which are nearest to those given, row by row, by pooling
+// adjacent violators (J. B. Kruskal, "Nonmetric multidimensional scaling: a numerical method", 1964).
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
@@ -78,7 +78,8 @@ static braid_code isotonic_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// Each pool's mean gradient, for all of its elements. The pools of all rows are numbered through: row times its length more.
+// Each pool's mean gradient, for all of its elements. The pools of all rows are numbered through: row times
+// its length more.
 static void isotonic_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;

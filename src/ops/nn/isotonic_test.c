@@ -1,5 +1,5 @@
-// What IsotonicRegression promises. Values by the formula of least and greatest means, with numpy: y[i] is the least over a <= i of the
-// greatest over b >= i of the mean of x[a..b].
+// What IsotonicRegression promises. Values by the formula of least and greatest means, with numpy: y[i] is
+// the least over a <= i of the greatest over b >= i of the mean of x[a..b].
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

@@ -1,10 +1,10 @@
 // Loss functions: cross entropies of softmax, and half the sum of squares.
 #include "base/strbuf.h"
 #include "graph/shape_fn.h"
-#include "ops/math/broadcast_to.h"
 #include "ops/common/elementwise.h"
 #include "ops/common/grad_math.h"
 #include "ops/common/grad_steps.h"
+#include "ops/math/broadcast_to.h"
 
 #include <string.h>
 

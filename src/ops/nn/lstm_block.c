@@ -1,4 +1,5 @@
-// LSTMBlockCell, a step of a long short-term memory, and BlockLSTM, all steps of a batch of sequences, with their gradients.
+// LSTMBlockCell, a step of a long short-term memory, and BlockLSTM, all steps of a batch of sequences, with
+// their gradients.
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "graph/shape_fn.h"

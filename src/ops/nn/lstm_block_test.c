@@ -1,5 +1,5 @@
-// LSTMBlockCell, BlockLSTM and their gradients. Values computed with numpy in double: forwards from the equations, gradients by
-// central differences of a sum of cs and h with the gradients that arrive as weights.
+// LSTMBlockCell, BlockLSTM and their gradients. Values computed with numpy in double: forwards from the
+// equations, gradients by central differences of a sum of cs and h with the gradients that arrive as weights.
 #include "base/check.h"
 #include "base/testing/test.h"
 #include "ops/testing/program.h"

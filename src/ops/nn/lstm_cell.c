@@ -1,5 +1,7 @@
-// The equations of a long short-term memory, of S. Hochreiter and J. Schmidhuber (1997) with forget gates and peepholes:
-//     i = sigmoid(gate_i + wci cs_prev)    f = sigmoid(gate_f + forget_bias + wcf cs_prev)    ci = tanh(gate_c)
+// The equations of a long short-term memory, of S. Hochreiter and J. Schmidhuber (1997) with forget gates and
+// peepholes:
+//     i = sigmoid(gate_i + wci cs_prev)    f = sigmoid(gate_f + forget_bias + wcf cs_prev)    ci =
+//     tanh(gate_c)
 //     cs = i ci + f cs_prev, limited       o = sigmoid(gate_o + wco cs)    co = tanh(cs)      h = o co
 // where the gates are [x, h_prev] w + b.
 #include "ops/nn/lstm_cell.h"

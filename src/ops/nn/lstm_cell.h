@@ -11,13 +11,16 @@ typedef struct bd_lstm {
     float clip;        // limits the cell's state; 0 and below: no limit
     bool has_peephole; // gates see the cell's state
     bool
-        forgets_first; // the columns of gates in weights and biases: input, forget, cell, output; else input, cell, forget, output
+        // the columns of gates in weights and biases: input, forget, cell, output; else input, cell, forget,
+        // output
+        forgets_first;
     const float *w;               // [input + cell, 4 cell]
     const float *b;               // [4 cell]
     const float *wci, *wcf, *wco; // [cell]: weights of the peephole
 } bd_lstm;
 
-// What a step makes, each [batch, cell]: the gates, the cell's state `cs` and what is seen of it `co`, and the output `h`.
+// What a step makes, each [batch, cell]: the gates, the cell's state `cs` and what is seen of it `co`, and
+// the output `h`.
 typedef struct bd_lstm_step {
     float *i, *cs, *f, *o, *ci, *co, *h;
 } bd_lstm_step;
@@ -34,8 +37,8 @@ typedef struct bd_lstm_sums {
     float *wci, *wcf, *wco;
 } bd_lstm_sums;
 
-// The gradients of a step by those of its `cs` and `h`: of the gates before their activations `dgates` [batch, 4 cell], and of the
-// state before, which may be `cs_grad`'s memory.
+// The gradients of a step by those of its `cs` and `h`: of the gates before their activations `dgates`
+// [batch, 4 cell], and of the state before, which may be `cs_grad`'s memory.
 void bd_lstm_back(const bd_lstm *m, const float *cs_prev, const bd_lstm_step *step, const float *cs_grad,
                   const float *h_grad, float *dgates, float *cs_prev_grad, const bd_lstm_sums *sums);
 

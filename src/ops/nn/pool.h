@@ -33,12 +33,13 @@ void bd_pool_destroy(void *state);
 // The same without a look at batch and channels.
 braid_code bd_pool_bind(const braid_op *node, bd_pool_state *s, braid_status *st);
 
-// How the window `w` goes over images of shape `in`, and the shape that comes out. False: the kernel has failed.
+// How the window `w` goes over images of shape `in`, and the shape that comes out. False: the kernel has
+// failed.
 bool bd_pool_sizes(bd_op_ctx *c, const bd_window *w, const braid_shape *in, bd_pooling_shape *out,
                    braid_shape *pooled);
 
-// The tensor at input `i` must have this shape: `kind` names it where its rank is wrong, `name` where only a size is. False: the
-// kernel has failed.
+// The tensor at input `i` must have this shape: `kind` names it where its rank is wrong, `name` where only a
+// size is. False: the kernel has failed.
 bool bd_pool_check_shape(bd_op_ctx *c, int i, const char *kind, const char *name, const braid_shape *want);
 
 // Pools by oneDNN or plain loops.

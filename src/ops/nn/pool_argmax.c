@@ -170,7 +170,8 @@ static int64_t place_at(bd_op_ctx *c, int64_t i, int64_t per_image, int64_t imag
     return -1;
 }
 
-// Input 0 are the images; the places are a window's each, and the gradient is of them (`per_window`) or of the images.
+// Input 0 are the images; the places are a window's each, and the gradient is of them (`per_window`) or of
+// the images.
 static bool check_grad(bd_op_ctx *c, bool per_window, int64_t *per_image, int64_t *image)
 {
     const braid_shape *x = &bd_input(c, 0)->shape;

@@ -104,8 +104,9 @@ static bool input_four(bd_op_ctx *c, int i, const char *what, const bd_window *w
     return true;
 }
 
-// The window of this run. `v2` is the input of a V2 op that says its size, before that with its strides; 0: attrs say it. Windows along
-// the depth are for ops that can do them (`depth` is not NULL). False: the kernel has failed.
+// The window of this run. `v2` is the input of a V2 op that says its size, before that with its strides; 0:
+// attrs say it. Windows along the depth are for ops that can do them (`depth` is not NULL). False: the kernel
+// has failed.
 static bool read_window(bd_op_ctx *c, int v2, bd_window *w, bd_depth_window *depth)
 {
     BD_STATUS(st);

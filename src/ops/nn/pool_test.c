@@ -2,7 +2,8 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-// ---- Values, computed with PyTorch 1.13 (torch.nn.functional.max_pool2d, avg_pool2d and their autograd, in double) ----
+// ---- Values, computed with PyTorch 1.13 (torch.nn.functional.max_pool2d, avg_pool2d and their autograd, in
+// double) ----
 
 #define EXPLICIT "ksize=[1,2,2,1]; strides=[1,1,1,1]; padding=EXPLICIT; "
 

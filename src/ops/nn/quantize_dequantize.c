@@ -1,6 +1,8 @@
-// QuantizeAndDequantize and its versions: numbers as they would come back out of a signed or unsigned integer of a few bits.
+// QuantizeAndDequantize and its versions: numbers as they would come back out of a signed or unsigned integer
+// of a few bits.
 //
-// The range, given or found, is scaled so that 0 stays 0 and the end that is farther out becomes that of the integer.
+// The range, given or found, is scaled so that 0 stays 0 and the end that is farther out becomes that of the
+// integer.
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "op/kernel.h"

@@ -1,4 +1,5 @@
-// TopK, NthElement and InTopK with their versions: the greatest elements of rows, and the ones at a place in their order.
+// TopK, NthElement and InTopK with their versions: the greatest elements of rows, and the ones at a place in
+// their order.
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
@@ -52,7 +53,8 @@ static braid_code top_k_v2_shape(bd_shape_ctx *c, braid_status *st)
     return code ? code : top_shape(c, k >= 0, k, st);
 }
 
-// Compares elements `a` and `b` of a row: negative when `a` comes first, the greater one, or the earlier of equals.
+// Compares elements `a` and `b` of a row: negative when `a` comes first, the greater one, or the earlier of
+// equals.
 #define DEFINE_COMPARE(NAME, T)                                                                              \
     static int NAME(const void *a, const void *b, void *row)                                                 \
     {                                                                                                        \

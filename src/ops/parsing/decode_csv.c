@@ -103,7 +103,8 @@ static void read_plain(field_reader *r)
     r->at++;
 }
 
-// The next field into r->field; false at the end of the record, or with an error. Ends of lines between fields do not count.
+// The next field into r->field; false at the end of the record, or with an error. Ends of lines between
+// fields do not count.
 static bool next_field(field_reader *r)
 {
     bd_strbuf_clear(&r->field);
@@ -169,7 +170,8 @@ static void read_record(bd_op_ctx *c, int64_t record, field_reader *r)
     for (int64_t number = 0; (s->column_count == 0 || taken < s->column_count) && next_field(r); number++) {
         int column = column_of(s, number, taken);
         if (column < 0) continue;
-        // What is too much, or comes behind a value that is none, is only counted: a wrong number of fields says more.
+        // What is too much, or comes behind a value that is none, is only counted: a wrong number of fields
+        // says more.
         if (taken++ < c->output_count && !bd_op_failed(c)) take_field(c, column, record, &r->field);
     }
     if (r->error || taken != c->output_count) braid_status_clear(&c->status);

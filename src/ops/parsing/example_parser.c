@@ -1,5 +1,5 @@
-// Parses serialized Example messages, in two passes: the first finds the features of each example and counts their values, the
-// second writes them to where the counts say. So nothing is copied but the values, once.
+// Parses serialized Example messages, in two passes: the first finds the features of each example and counts
+// their values, the second writes them to where the counts say. So nothing is copied but the values, once.
 #include "ops/parsing/example_parser.h"
 
 #include "base/alloc.h"

@@ -1,8 +1,10 @@
-// Parses serialized Example messages into tensors: what the ops ParseExample and ParseSingleExample and datasets share.
+// Parses serialized Example messages into tensors: what the ops ParseExample and ParseSingleExample and
+// datasets share.
 //
-// A dense feature has the same number of values in each example, or (its first dimension is -1) as many as the longest one, the
-// others being filled up. A sparse feature has any number, and may be asked for as a ragged tensor. Messages are hostile: what is wrong in them is InvalidArgument,
-// naming example and feature, and memory that cannot be had is ResourceExhausted.
+// A dense feature has the same number of values in each example, or (its first dimension is -1) as many as
+// the longest one, the others being filled up. A sparse feature has any number, and may be asked for as a
+// ragged tensor. Messages are hostile: what is wrong in them is InvalidArgument, naming example and feature,
+// and memory that cannot be had is ResourceExhausted.
 #ifndef BD_OPS_PARSING_EXAMPLE_PARSER_H
 #define BD_OPS_PARSING_EXAMPLE_PARSER_H
 
@@ -30,13 +32,14 @@ typedef struct bd_example_spec {
     bool is_context; // the messages are SequenceExamples, of which this is the context
 } bd_example_spec;
 
-// Where results go: arrays of the caller's, [dense_count] and [sparse_count]. They are "no tensor" at the start, and the
-// caller ends what is in them, also after an error.
+// Where results go: arrays of the caller's, [dense_count] and [sparse_count]. They are "no tensor" at the
+// start, and the caller ends what is in them, also after an error.
 typedef struct bd_parsed_examples {
     braid_tensor *dense; // [count, shape...], or shape... of a single example
     braid_tensor *indices, *values,
         *shapes; // [n,2] [n] [2] of a matrix with a row an example; [n,1] [n] [1] of a single one
-    // A ragged feature has its row splits in `indices`: [count + 1], [0] of a single example; it has no shape.
+    // A ragged feature has its row splits in `indices`: [count + 1], [0] of a single example; it has no
+    // shape.
 } bd_parsed_examples;
 
 // Whether examples may have different numbers of its values.
@@ -51,25 +54,28 @@ static inline int64_t bd_dense_stride(const bd_dense_feature *f)
     return bd_shape_count_range(&f->shape, bd_dense_is_variable(f) ? 1 : 0, f->shape.rank);
 }
 
-// Row splits: makes `t` a vector of `count` of them, the last of which is `last` (InvalidArgument when their type cannot hold it);
-// sets one.
+// Row splits: makes `t` a vector of `count` of them, the last of which is `last` (InvalidArgument when their
+// type cannot hold it); sets one.
 braid_code bd_splits_init(braid_tensor *t, braid_dtype dtype, int64_t count, const bd_bytes *key,
                           int64_t last, braid_status *st);
 void bd_splits_set(const braid_tensor *t, int64_t i, int64_t value);
 
 // Whether a feature's values may be of this type: float, int64 or string. Otherwise InvalidArgument.
 braid_code bd_example_check_dtype(braid_dtype dtype, braid_status *st);
-// Whether a dense shape is one: of known rank, with no unknown dimension but the first. `i` names it in the error.
+// Whether a dense shape is one: of known rank, with no unknown dimension but the first. `i` names it in the
+// error.
 braid_code bd_example_check_shape(const braid_shape *shape, int i, braid_status *st);
 // Whether the defaults fit types and shapes, as ParseExample checks them before it parses.
 braid_code bd_example_check_defaults(const bd_example_spec *spec, braid_status *st);
 
-// Parses `count` messages. `names` are for errors (NULL: "<unknown>"). With `c` the work is spread over the step's pool.
+// Parses `count` messages. `names` are for errors (NULL: "<unknown>"). With `c` the work is spread over the
+// step's pool.
 braid_code bd_examples_parse(const bd_example_spec *spec, struct bd_op_ctx *c, const bd_string *serialized,
                              const bd_string *names, int64_t count, bd_parsed_examples *out,
                              braid_status *st);
 
-// Parses one message into tensors without the dimension of examples. `name` is for errors (NULL: "<unknown>").
+// Parses one message into tensors without the dimension of examples. `name` is for errors (NULL:
+// "<unknown>").
 braid_code bd_example_parse_one(const bd_example_spec *spec, const bd_string *serialized,
                                 const bd_string *name, bd_parsed_examples *out, braid_status *st);
 

@@ -99,8 +99,8 @@ bool bd_span_next_feature(bd_span *list, bd_span *feature, bool *malformed)
 
 // ---- Features ----
 
-// Where the list of a Feature is. Of a oneof that is there several times the last kind counts, and lists of that kind in a row
-// are one.
+// Where the list of a Feature is. Of a oneof that is there several times the last kind counts, and lists of
+// that kind in a row are one.
 typedef struct list_reader {
     bd_slice slice;
     bd_wire_reader fields; // of the Feature, from the first list of the kind that counts

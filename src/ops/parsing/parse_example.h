@@ -17,14 +17,16 @@ typedef struct bd_parse_attrs {
 braid_code bd_parse_attrs_read_dense(const braid_op *node, bd_parse_attrs *s, braid_status *st);
 void bd_parse_attrs_fini(void *attrs); // of a bd_parse_attrs
 
-// Outputs from `first` on: indices, values and shapes of sparse features, of which each has its row when there is a batch.
+// Outputs from `first` on: indices, values and shapes of sparse features, of which each has its row when
+// there is a batch.
 void bd_parse_sparse_shapes(bd_shape_ctx *c, int first, int count, int columns);
-// Outputs from `first` on: the shapes that attr dense_shapes says, behind `rows` (NULL: of a single example; unknown ones
-// make them unknown).
+// Outputs from `first` on: the shapes that attr dense_shapes says, behind `rows` (NULL: of a single example;
+// unknown ones make them unknown).
 braid_code bd_parse_dense_shapes(bd_shape_ctx *c, int first, const braid_shape *rows, braid_status *st);
 
-// Keys that stand in a string input, in one block of memory that the caller frees (bd_free); messages want the zero that is behind
-// each. `want` of them (`what` says of what) are to be there. NULL: the kernel has failed.
+// Keys that stand in a string input, in one block of memory that the caller frees (bd_free); messages want
+// the zero that is behind each. `want` of them (`what` says of what) are to be there. NULL: the kernel has
+// failed.
 bd_bytes *bd_parse_input_keys(bd_op_ctx *c, int input, int want, const char *what);
 
 // Moves `count` results to the outputs from *next on.

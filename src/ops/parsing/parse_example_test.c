@@ -1,4 +1,5 @@
-// What ParseExample and ParseSingleExample promise. The messages are made by a Python program after the .proto files.
+// What ParseExample and ParseSingleExample promise. The messages are made by a Python program after the
+// .proto files.
 #include "base/alloc.h"
 #include "base/testing/test.h"
 #include "ops/parsing/example_parser.h"

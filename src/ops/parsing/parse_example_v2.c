@@ -1,4 +1,5 @@
-// ParseExampleV2: a batch of serialized Example messages, or a single one, as dense, sparse and ragged tensors.
+// ParseExampleV2: a batch of serialized Example messages, or a single one, as dense, sparse and ragged
+// tensors.
 #include "ops/parsing/parse_example.h"
 
 #include "base/alloc.h"

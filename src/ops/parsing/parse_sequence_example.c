@@ -1,4 +1,5 @@
-// ParseSequenceExample and ParseSingleSequenceExample: context and feature lists of serialized SequenceExample messages.
+// ParseSequenceExample and ParseSingleSequenceExample: context and feature lists of serialized
+// SequenceExample messages.
 #include "base/alloc.h"
 #include "base/check.h"
 #include "graph/shape_fn.h"
@@ -39,8 +40,8 @@ bool bd_sequence_read_defaults(bd_op_ctx *c, bd_sequence_attrs *s, int first)
     return true;
 }
 
-// Parses messages into the outputs: of the context sparse indices, values and shapes and dense values; of the lists the same,
-// and in a batch the lengths of dense ones.
+// Parses messages into the outputs: of the context sparse indices, values and shapes and dense values; of the
+// lists the same, and in a batch the lengths of dense ones.
 static void parse_all(bd_op_ctx *c, const bd_sequence_attrs *s, const bd_string *names, bool is_single)
 {
     BD_STATUS(st);

@@ -1,4 +1,5 @@
-// What ParseSequenceExample and ParseSingleSequenceExample promise. The messages are made by a Python program after the .proto files.
+// What ParseSequenceExample and ParseSingleSequenceExample promise. The messages are made by a Python program
+// after the .proto files.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

@@ -1,5 +1,5 @@
-// ParseSequenceExampleV2: context and feature lists of SequenceExample messages, a vector of them or one, as dense, sparse and ragged
-// tensors.
+// ParseSequenceExampleV2: context and feature lists of SequenceExample messages, a vector of them or one, as
+// dense, sparse and ragged tensors.
 #include "base/alloc.h"
 #include "ops/parsing/parse_example.h"
 #include "ops/parsing/sequence_attrs.h"
@@ -184,7 +184,8 @@ static int list_len(const bd_shape_ctx *c, const char *attr)
     return bd_node_attr(c->node, attr)->list.count;
 }
 
-// `kinds` kinds of vectors, `count` of each: of two, values and row splits, the length of the second may be known.
+// `kinds` kinds of vectors, `count` of each: of two, values and row splits, the length of the second may be
+// known.
 static int ragged_shapes(bd_shape_ctx *c, int at, int count, int kinds, int64_t splits)
 {
     for (int i = 0; i < kinds * count; i++)

@@ -5,7 +5,8 @@
 #include "graph/graph.h"
 #include "ops/parsing/sequence_parser.h"
 
-// What is asked for. Keys and defaults of a single message, and of the second form, are inputs, and then known to each execution only.
+// What is asked for. Keys and defaults of a single message, and of the second form, are inputs, and then
+// known to each execution only.
 typedef struct bd_sequence_attrs {
     bd_dense_feature *context_dense;
     bd_sparse_feature *context_sparse, *list_sparse;

@@ -1,4 +1,5 @@
-// Parses the feature lists of SequenceExamples, in two passes as example_parser.c does: the first counts features and values.
+// Parses the feature lists of SequenceExamples, in two passes as example_parser.c does: the first counts
+// features and values.
 #include "ops/parsing/sequence_parser.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,5 @@
-// Parses the feature lists of serialized SequenceExample messages. Their context is as an Example's features: see example_parser.h.
+// Parses the feature lists of serialized SequenceExample messages. Their context is as an Example's features:
+// see example_parser.h.
 #ifndef BD_OPS_PARSING_SEQUENCE_PARSER_H
 #define BD_OPS_PARSING_SEQUENCE_PARSER_H
 
@@ -20,17 +21,17 @@ typedef struct bd_sequence_spec {
 
 // Where results go: as bd_parsed_examples.
 typedef struct bd_parsed_sequences {
-    braid_tensor
-        *dense; // [count, longest, shape...], or [length, shape...] of a single message; filled up with zeros
+    // [count, longest, shape...], or [length, shape...] of a single message; filled up with zeros
+    braid_tensor *dense;
     braid_tensor *lengths; // [count] of each dense list; NULL: not wanted
     // [n,3] [n] [3] of a tensor with a matrix a message and a row a feature; [n,2] [n] [2] of a single one
     braid_tensor *indices, *values, *shapes;
-    // A ragged list has its inner splits in `indices`, one a feature and one more, and its outer splits in `shapes`: [count + 1], [0]
-    // of a single message.
+    // A ragged list has its inner splits in `indices`, one a feature and one more, and its outer splits in
+    // `shapes`: [count + 1], [0] of a single message.
 } bd_parsed_sequences;
 
-// Parses `count` messages, or (is_single) one. `names` are for errors (NULL: "<unknown>"). InvalidArgument names message and list;
-// ResourceExhausted.
+// Parses `count` messages, or (is_single) one. `names` are for errors (NULL: "<unknown>"). InvalidArgument
+// names message and list; ResourceExhausted.
 braid_code bd_sequences_parse(const bd_sequence_spec *spec, const bd_string *serialized,
                               const bd_string *names, int64_t count, bool is_single, bd_parsed_sequences *out,
                               braid_status *st);

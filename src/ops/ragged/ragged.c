@@ -267,7 +267,8 @@ static braid_code to_sparse_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// Writes the indices of all elements of value `number`, which is value `middle` of the row that `prefix` names.
+// Writes the indices of all elements of value `number`, which is value `middle` of the row that `prefix`
+// names.
 static int64_t *put_value(int64_t *at, const int64_t *prefix, int prefix_len, int64_t middle,
                           const braid_shape *values)
 {

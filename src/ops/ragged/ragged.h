@@ -1,5 +1,5 @@
-// Ragged tensors: rows of different lengths, as values one after the other and splits: row i is values[splits[i]] to
-// values[splits[i + 1] - 1]. Several splits nest, the outermost first.
+// Ragged tensors: rows of different lengths, as values one after the other and splits: row i is
+// values[splits[i]] to values[splits[i + 1] - 1]. Several splits nest, the outermost first.
 #ifndef BD_OPS_RAGGED_RAGGED_H
 #define BD_OPS_RAGGED_RAGGED_H
 
@@ -14,12 +14,14 @@ typedef struct bd_splits {
 
 void bd_splits_fini(bd_splits *s);
 
-// Reads inputs [0, count), vectors of int32 or int64, whose last points at `values_count` values. They are not empty, ascend from 0
-// or above, and do not point past what they split; with `is_exact` they begin with 0 and end at the end of what they split. Ends with
-// bd_splits_fini also when it fails. False: the kernel has failed.
+// Reads inputs [0, count), vectors of int32 or int64, whose last points at `values_count` values. They are
+// not empty, ascend from 0 or above, and do not point past what they split; with `is_exact` they begin with 0
+// and end at the end of what they split. Ends with bd_splits_fini also when it fails. False: the kernel has
+// failed.
 bool bd_splits_input(bd_op_ctx *c, int count, int64_t values_count, bool is_exact, bd_splits *s);
 
-// Reads input `i` alone as splits: not empty, in ascending order from 0 or above. Ends with bd_splits_fini also when it fails.
+// Reads input `i` alone as splits: not empty, in ascending order from 0 or above. Ends with bd_splits_fini
+// also when it fails.
 bool bd_splits_vector(bd_op_ctx *c, int i, bd_splits *s);
 
 // Makes output `i` splits of the output's type. False: the kernel has failed.

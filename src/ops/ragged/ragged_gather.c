@@ -31,7 +31,8 @@ typedef struct gathering {
     int64_t values;                   // rows of the output values
 } gathering;
 
-// The rows that one picked row has in each dimension: [start, limit) of dimension `dim` become that of the next one.
+// The rows that one picked row has in each dimension: [start, limit) of dimension `dim` become that of the
+// next one.
 static void go_in(const bd_splits *s, int dim, int64_t *start, int64_t *limit)
 {
     *start = s->of[dim][*start];
@@ -161,7 +162,8 @@ static braid_out gather_rows(braid_graph *g, braid_out params, braid_out rows)
     return bd_b3(g, "GatherV2", NULL, params, rows, bd_b_const_i32(g, "GatherV2/axis", 0));
 }
 
-// Where in the values each row of the outermost dimension begins and ends; the gradient of those gathered is added up there.
+// Where in the values each row of the outermost dimension begins and ends; the gradient of those gathered is
+// added up there.
 static void gather_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;

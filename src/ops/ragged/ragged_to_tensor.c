@@ -1,7 +1,7 @@
 // RaggedTensorToTensor: a ragged tensor as a dense one, its rows filled up with a default or cut off.
 //
-// Row partitions say, from the outermost on, which rows hold what. Each element of a partition gets the slot of the output where
-// it begins; one that is cut off gets none, and so do all that it holds.
+// Row partitions say, from the outermost on, which rows hold what. Each element of a partition gets the slot
+// of the output where it begins; one that is cut off gets none, and so do all that it holds.
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "ops/common/grad_steps.h"
@@ -317,7 +317,8 @@ static braid_out inner_shape(braid_graph *g, braid_out shape)
     return bd_grad_slice(g, shape, &(bd_grad_index){.count = 1, .begin = {1}, .end_mask = 1});
 }
 
-// The same op over the numbers of the values: for each place of the output the value that it holds, -1 for the default.
+// The same op over the numbers of the values: for each place of the output the value that it holds, -1 for
+// the default.
 static braid_out value_numbers(bd_grad_ctx *c, braid_out count)
 {
     braid_graph *g = c->graph;

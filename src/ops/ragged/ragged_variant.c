@@ -1,10 +1,11 @@
-// Ragged tensors as elements of a tensor of variants, so that they can stand in data sets, tensor arrays and loops.
+// Ragged tensors as elements of a tensor of variants, so that they can stand in data sets, tensor arrays and
+// loops.
 #include "base/alloc.h"
 #include "base/check.h"
 #include "graph/shape_fn.h"
 #include "ops/common/element.h"
-#include "ops/ragged/ragged.h"
 #include "ops/common/variant.h"
+#include "ops/ragged/ragged.h"
 
 #include <string.h>
 

@@ -4,7 +4,8 @@
 
 #include <stdio.h>
 
-// A ragged tensor becomes variants of attr `to`, which are put into shape `shape` (NULL: stay), and comes back by attrs `from`.
+// A ragged tensor becomes variants of attr `to`, which are put into shape `shape` (NULL: stay), and comes
+// back by attrs `from`.
 typedef struct round_trip {
     const char *to, *splits[2], *values, *shape, *from, *want; // tensors separated by `;`
 } round_trip;

@@ -1,4 +1,5 @@
-// Drawing candidate classes with or without repetition, on TensorFlow's Philox stream; the uniform and log-uniform distributions.
+// Drawing candidate classes with or without repetition, on TensorFlow's Philox stream; the uniform and
+// log-uniform distributions.
 #include "ops/random/candidate_sampler.h"
 
 #include "base/alloc.h"
@@ -67,7 +68,8 @@ static bool drawn_add(drawn *d, int64_t value)
     }
 }
 
-// Whether the step still wants the candidates; asked now and then, for drawing without repetition can take long.
+// Whether the step still wants the candidates; asked now and then, for drawing without repetition can take
+// long.
 #define TRIES_BETWEEN_CHECKS 65536
 
 static bool is_wanted(bd_op_ctx *c, int64_t tries)
@@ -95,7 +97,8 @@ static int64_t draw(bd_op_ctx *c, const bd_sampler *s, bd_random_words *w, int64
     return bd_op_failed(c) ? -1 : tries;
 }
 
-// How often a value of probability p is expected: exactly without uniqueness; with it, as if the number of tries had been fixed.
+// How often a value of probability p is expected: exactly without uniqueness; with it, as if the number of
+// tries had been fixed.
 static float expected_count(float p, int64_t sampled, int64_t tries)
 {
     if (tries == sampled) return p * (float)sampled;

@@ -1,5 +1,5 @@
-// What candidate samplers and ComputeAccidentalHits promise. Values are worked out from the definitions of TensorFlow's kernels by an
-// independent program (in Python and numpy), with seeds 7 and 11.
+// What candidate samplers and ComputeAccidentalHits promise. Values are worked out from the definitions of
+// TensorFlow's kernels by an independent program (in Python and numpy), with seeds 7 and 11.
 #include "base/alloc.h"
 #include "base/testing/test.h"
 #include "io/file.h"
@@ -150,7 +150,8 @@ static braid_op *sampler(op_live *l, const char *op, const char *attrs)
     return node;
 }
 
-// A node goes on in its stream, 512 steps of four words a candidate, and a learned distribution remembers the true classes.
+// A node goes on in its stream, 512 steps of four words a candidate, and a learned distribution remembers the
+// true classes.
 static void test_sequences(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-// KmeansPlusPlusInitialization and KMC2ChainInitialization: points to begin k-means with, far from each other.
+// KmeansPlusPlusInitialization and KMC2ChainInitialization: points to begin k-means with, far from each
+// other.
 #include "base/alloc.h"
 #include "kernels/gemm.h"
 #include "kernels/random_convert.h"

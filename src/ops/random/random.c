@@ -1,4 +1,5 @@
-// Random numbers: TensorFlow's Philox streams, so that the same seeds give the same values on any number of threads.
+// Random numbers: TensorFlow's Philox streams, so that the same seeds give the same values on any number of
+// threads.
 //
 // Each call takes 256 steps of the node's stream for each output, whatever it needs.
 #include "ops/common/element.h"

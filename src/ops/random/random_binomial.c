@@ -1,7 +1,8 @@
-// StatefulRandomBinomial, StatelessRandomBinomial: numbers of successes for each of several counts of trials and chances.
+// StatefulRandomBinomial, StatelessRandomBinomial: numbers of successes for each of several counts of trials
+// and chances.
 #include "kernels/random_variates.h"
-#include "ops/math/broadcast_to.h"
 #include "ops/common/element.h"
+#include "ops/math/broadcast_to.h"
 #include "ops/random/random_source.h"
 #include "ops/random/random_stateless.h"
 
@@ -49,8 +50,8 @@ static void draw_some(void *arg, int64_t from, int64_t to)
     }
 }
 
-// Finds which of the output's dimensions are the parameters': the last ones, or else the first where it may be, as in TensorFlow 1.
-// False: the kernel has failed.
+// Finds which of the output's dimensions are the parameters': the last ones, or else the first where it may
+// be, as in TensorFlow 1. False: the kernel has failed.
 static bool place_parameters(bd_op_ctx *c, binomial *s, const braid_shape *shape, const braid_shape *each,
                              bool may_lead)
 {

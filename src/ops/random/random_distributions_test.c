@@ -1,4 +1,5 @@
-// What ops promise that shuffle, or draw from distributions with parameters: TensorFlow's values for the same seeds.
+// What ops promise that shuffle, or draw from distributions with parameters: TensorFlow's values for the same
+// seeds.
 #include "base/testing/test.h"
 #include "graph/grad.h"
 #include "ops/testing/op_test.h"

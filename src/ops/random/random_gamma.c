@@ -1,4 +1,5 @@
-// RandomGamma, RandomGammaGrad, RandomPoisson, their versions and stateless forms: samples for each of several parameters.
+// RandomGamma, RandomGammaGrad, RandomPoisson, their versions and stateless forms: samples for each of
+// several parameters.
 #include "kernels/gamma_grad.h"
 #include "kernels/random_variates.h"
 #include "ops/common/element.h"

@@ -34,8 +34,8 @@ uint32_t bd_random_below32(bd_random_words *w, uint32_t n);
 // Steps of the stream that belong to one element, whatever it needs, in the ops that say so.
 #define BD_RANDOM_STEPS_PER_OUTPUT 256
 
-// Takes the steps of so many outputs from the stream of the variable in input 0, for the algorithm in input 1. False: the kernel has
-// failed.
+// Takes the steps of so many outputs from the stream of the variable in input 0, for the algorithm in input
+// 1. False: the kernel has failed.
 bool bd_random_variable_stream(bd_op_ctx *c, int64_t outputs, bd_philox *start);
 
 // Create and destroy of a kernel whose state begins with a bd_random_source.
@@ -47,7 +47,8 @@ void bd_random_fill_output(bd_op_ctx *c, braid_tensor *y, const bd_random_kind *
 
 // Whether inputs `i` and `i` + 1, minval and maxval, are scalars. False: the kernel has failed.
 bool bd_random_check_bounds(bd_op_ctx *c, int i);
-// Scalars minval (input `i`) and maxval of 32 or 64 bits into `low` and `range` of *fill. False: the kernel has failed.
+// Scalars minval (input `i`) and maxval of 32 or 64 bits into `low` and `range` of *fill. False: the kernel
+// has failed.
 bool bd_random_bounds(bd_op_ctx *c, int i, bd_random_fill *fill);
 
 // The kind for the element type of output 0.

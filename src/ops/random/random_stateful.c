@@ -1,9 +1,11 @@
-// Random numbers whose generator is the content of a resource variable: its counter and key (tf.random.experimental).
+// Random numbers whose generator is the content of a resource variable: its counter and key
+// (tf.random.experimental).
 #include "ops/common/element.h"
 #include "ops/random/random_source.h"
 #include "ops/state/variable.h"
 
-// The state in an int64 vector: the counter's lower and upper half, and the key. Of the oldest op an algorithm stands before.
+// The state in an int64 vector: the counter's lower and upper half, and the key. Of the oldest op an
+// algorithm stands before.
 enum {
     ALGORITHM_PHILOX = 1,
     STATE_LEN = 3
@@ -79,7 +81,8 @@ static void advance_locked(bd_op_ctx *c, bd_variable *v, uint64_t steps, int ski
     write_state(state, &after);
 }
 
-// Takes what `outputs` elements need from the stream of the variable in input 0. False: the kernel has failed.
+// Takes what `outputs` elements need from the stream of the variable in input 0. False: the kernel has
+// failed.
 static bool take_outputs(bd_op_ctx *c, int64_t outputs, int skip, bd_philox *start)
 {
     bd_variable *v = bd_input_variable(c, 0, BRAID_INVALID);

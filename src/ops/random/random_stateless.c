@@ -4,7 +4,8 @@
 #include "ops/common/element.h"
 #include "ops/random/random_source.h"
 
-// The seed's two numbers are scrambled by Philox itself, under this key, so that any change of either gives another stream.
+// The seed's two numbers are scrambled by Philox itself, under this key, so that any change of either gives
+// another stream.
 #define SCRAMBLE_KEY                                                                                         \
     {                                                                                                        \
         0x3ec8f720, 0x02461e29                                                                               \

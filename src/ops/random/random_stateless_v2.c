@@ -1,4 +1,5 @@
-// Random numbers of a stream that key and counter name, and how a seed becomes these: the stateless ops of TensorFlow 2.
+// Random numbers of a stream that key and counter name, and how a seed becomes these: the stateless ops of
+// TensorFlow 2.
 #include "ops/random/random_stateless.h"
 
 #include "ops/common/element.h"

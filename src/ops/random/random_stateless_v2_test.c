@@ -3,8 +3,9 @@
 #include "ops/testing/op_test.h"
 #include <stdio.h>
 
-// Values are worked out from the definitions of TensorFlow's kernels by an independent program (in Python). The stream of key -9 and
-// counter 5, 7 is also that of StatefulUniform's test, and the stream of gamma numbers that of RandomGamma's.
+// Values are worked out from the definitions of TensorFlow's kernels by an independent program (in Python).
+// The stream of key -9 and counter 5, 7 is also that of StatefulUniform's test, and the stream of gamma
+// numbers that of RandomGamma's.
 #define STREAM "uint64[1] 18446744073709551607; uint64[2] 5 7; int32[] 1"
 #define AUTO_STREAM "uint64[1] 18446744073709551607; uint64[3] 5 7 9; int32[] 3"
 #define GAMMA_STREAM "uint64[1] 87654321; uint64[2] 0 1234; int32[] 1"

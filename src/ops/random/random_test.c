@@ -7,9 +7,10 @@
 #include "ops/testing/op_test.h"
 #include "ops/testing/random_source.h"
 
-// What TensorFlow 1.x prints for tf.random_normal([2, 3], seed=1234), run twice (the example of its guide "Constants,
-// Sequences, and Random Values"), and for tf.truncated_normal and tf.random_uniform with the same arguments, as published by
-// users who ran them. Without a graph seed the op's seed attrs are 87654321 and 1234.
+// What TensorFlow 1.x prints for tf.random_normal([2, 3], seed=1234), run twice (the example of its guide
+// "Constants, Sequences, and Random Values"), and for tf.truncated_normal and tf.random_uniform with the same
+// arguments, as published by users who ran them. Without a graph seed the op's seed attrs are 87654321 and
+// 1234.
 static void test_published_values(void **state)
 {
     (void)state;
@@ -95,8 +96,8 @@ static void draw_numbers(const char *op, const char *attrs, const char *inputs[]
     op_random_close(&s);
 }
 
-// Uniform numbers of 16-bit types are made of the lowest 10 (7) bits of the words of which float's have 23: the bits that a
-// uniform integer below 1024 (128) has. Normal numbers are float's, rounded.
+// Uniform numbers of 16-bit types are made of the lowest 10 (7) bits of the words of which float's have 23:
+// the bits that a uniform integer below 1024 (128) has. Normal numbers are float's, rounded.
 static void test_short_types(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-// Samplers whose distribution is given class by class: learned from the true classes seen so far, or fixed by a list of weights.
+// Samplers whose distribution is given class by class: learned from the true classes seen so far, or fixed by
+// a list of weights.
 #include "base/alloc.h"
 #include "io/file.h"
 #include "kernels/random_convert.h"
@@ -10,8 +11,8 @@
 
 // ---- Learned ----
 
-// A complete binary tree in one array: node 1 is the root, node k has the children 2k and 2k + 1, and the weight of a node is the
-// sum of those of its children. Class k is leaf leaves + k.
+// A complete binary tree in one array: node 1 is the root, node k has the children 2k and 2k + 1, and the
+// weight of a node is the sum of those of its children. Class k is leaf leaves + k.
 typedef struct weight_tree {
     int64_t leaves;
     int32_t weights[];
@@ -172,7 +173,8 @@ static bool parse_weight(const char *line, float *weight)
     return end != from && end[strspn(end, " \t")] == 0;
 }
 
-// One class a line, fields parted by commas, the last one its weight. Carriage returns are nothing, empty lines no classes.
+// One class a line, fields parted by commas, the last one its weight. Carriage returns are nothing, empty
+// lines no classes.
 static braid_code add_lines(alias_table *t, const sharding *sh, char *text, const char *path,
                             braid_status *st)
 {
@@ -207,8 +209,8 @@ static braid_code add_file(alias_table *t, const sharding *sh, const char *path,
     return code;
 }
 
-// Pairs places whose share is below the mean with ones whose share is above it, which give what the others lack. `share` has
-// `limit` numbers, and `low` and `high` room for as many.
+// Pairs places whose share is below the mean with ones whose share is above it, which give what the others
+// lack. `share` has `limit` numbers, and `low` and `high` room for as many.
 static void pair_places(alias_table *t, double *share, int32_t *low, int32_t *high)
 {
     int64_t lows = 0, highs = 0;

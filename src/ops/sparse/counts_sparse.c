@@ -1,5 +1,5 @@
-// DenseCountSparseOutput, SparseCountSparseOutput and RaggedCountSparseOutput: how often each value occurs in each row, as a sparse
-// tensor of the values that do.
+// DenseCountSparseOutput, SparseCountSparseOutput and RaggedCountSparseOutput: how often each value occurs in
+// each row, as a sparse tensor of the values that do.
 #include "base/alloc.h"
 #include "graph/shape_fn.h"
 #include "ops/common/element.h"

@@ -1,7 +1,8 @@
-// Sets along the last dimension of dense and sparse tensors: their sizes, differences, intersections and unions.
+// Sets along the last dimension of dense and sparse tensors: their sizes, differences, intersections and
+// unions.
 //
-// All but the last dimension name a group, whose elements make a set. Groups are gone through in row-major order, by their flat
-// number; within a result a set is in ascending order.
+// All but the last dimension name a group, whose elements make a set. Groups are gone through in row-major
+// order, by their flat number; within a result a set is in ascending order.
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "ops/sparse/sparse.h"

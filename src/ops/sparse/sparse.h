@@ -1,6 +1,7 @@
 // What ops on sparse tensors share: reading and checking indices, values and shape; order; shape functions.
 //
-// A sparse tensor is three tensors: the indices of its entries (a row an entry), their values, and the shape of the dense tensor.
+// A sparse tensor is three tensors: the indices of its entries (a row an entry), their values, and the shape
+// of the dense tensor.
 #ifndef BD_OPS_SPARSE_SPARSE_H
 #define BD_OPS_SPARSE_SPARSE_H
 
@@ -19,11 +20,12 @@ void bd_sparse_fini(bd_sparse *s);
 // A sparse tensor on the stack that ends with its scope.
 #define BD_SPARSE(name) __attribute__((cleanup(bd_sparse_fini))) bd_sparse name = {0}
 
-// Reads inputs `indices` (int32 or int64), `values` (-1: none) and `shape`: their ranks and sizes agree, and no size is negative.
-// The indices themselves have not been looked at. False: the kernel has failed.
+// Reads inputs `indices` (int32 or int64), `values` (-1: none) and `shape`: their ranks and sizes agree, and
+// no size is negative. The indices themselves have not been looked at. False: the kernel has failed.
 bool bd_sparse_input(bd_op_ctx *c, int indices, int values, int shape, bd_sparse *s);
 
-// Reads input `i` as indices alone: a matrix, whose columns are the rank; no dimension is known. False: the kernel has failed.
+// Reads input `i` as indices alone: a matrix, whose columns are the rank; no dimension is known. False: the
+// kernel has failed.
 bool bd_sparse_input_indices(bd_op_ctx *c, int i, bd_sparse *s);
 
 // A dense shape in input `i`, an int64 vector: no size is negative. False: the kernel has failed.
@@ -47,15 +49,17 @@ int bd_sparse_compare(const int64_t *a, const int64_t *b, int depth);
 // The entry after the last of those from `from` on that agree in their first `depth` dimensions.
 int64_t bd_sparse_group_end(const bd_sparse *s, int64_t from, int depth);
 
-// The numbers of the entries in the order of their indices, compared by dimensions `dims` (all of them, in the order given; NULL:
-// row-major); of equal ones the first comes first. The caller's (bd_free); NULL: the kernel has failed.
+// The numbers of the entries in the order of their indices, compared by dimensions `dims` (all of them, in
+// the order given; NULL: row-major); of equal ones the first comes first. The caller's (bd_free); NULL: the
+// kernel has failed.
 int64_t *bd_sparse_order(bd_op_ctx *c, const bd_sparse *s, const int *dims);
 bool bd_sparse_is_ordered(const bd_sparse *s);
 
 // Memory for `count` numbers, the caller's (bd_free). NULL: the kernel has failed.
 int64_t *bd_sparse_numbers(bd_op_ctx *c, int64_t count);
 
-// Outputs of new memory: indices [count, rank], values [count], and a shape. NULL, false: the kernel has failed.
+// Outputs of new memory: indices [count, rank], values [count], and a shape. NULL, false: the kernel has
+// failed.
 int64_t *bd_output_sparse_indices(bd_op_ctx *c, int i, int64_t count, int rank);
 braid_tensor *bd_output_sparse_values(bd_op_ctx *c, int i, braid_dtype dtype, int64_t count);
 bool bd_output_sparse_shape(bd_op_ctx *c, int i, const braid_shape *shape);
@@ -73,7 +77,8 @@ braid_code bd_shape_ctx_sparse_sizes(bd_shape_ctx *c, int indices, int values, i
                                      braid_status *st);
 // Dimension `d` of a shape; -1 when it is not known.
 int64_t bd_shape_dim(const braid_shape *s, int d);
-// Outputs `first` to `first + 2`: the indices, values and shape of a sparse tensor of `rank` (-1: unknown) dimensions.
+// Outputs `first` to `first + 2`: the indices, values and shape of a sparse tensor of `rank` (-1: unknown)
+// dimensions.
 void bd_shape_ctx_sparse_outputs(bd_shape_ctx *c, int first, int64_t count, int64_t rank);
 
 #endif

@@ -1,10 +1,12 @@
-// Sparse tensors one by one, and many of them as one with a dimension more: what serializing and keeping them share.
+// Sparse tensors one by one, and many of them as one with a dimension more: what serializing and keeping them
+// share.
 #ifndef BD_OPS_SPARSE_SPARSE_BATCH_H
 #define BD_OPS_SPARSE_SPARSE_BATCH_H
 
 #include "ops/sparse/sparse.h"
 
-// A sparse tensor that is no input. The indices have as many columns as the shape has dimensions, and a row for each value.
+// A sparse tensor that is no input. The indices have as many columns as the shape has dimensions, and a row
+// for each value.
 typedef struct bd_sparse_part {
     braid_tensor indices, values; // owned
     braid_shape shape;
@@ -18,14 +20,17 @@ bool bd_sparse_part_input(bd_op_ctx *c, bd_sparse_part *p);
 // The entries [from, to) of a sparse tensor of at least one dimension, without the first dimension.
 bool bd_sparse_part_of(bd_op_ctx *c, const bd_sparse *s, int64_t from, int64_t to, bd_sparse_part *p);
 
-// Reads inputs 0 to 2 as a batch of sparse tensors: at least two dimensions, the indices within the shape and in order.
+// Reads inputs 0 to 2 as a batch of sparse tensors: at least two dimensions, the indices within the shape and
+// in order.
 bool bd_sparse_input_batch(bd_op_ctx *c, bd_sparse *s);
 
-// The entry after those of row `row` of the first dimension, where `from` is the first that is not before that row.
+// The entry after those of row `row` of the first dimension, where `from` is the first that is not before
+// that row.
 int64_t bd_sparse_row_end(const bd_sparse *s, int64_t from, int64_t row);
 
-// Outputs 0 to 2: the parts (at least one) as one tensor, whose first dimensions are `batch` and whose others are the largest of
-// the parts'. Parts of different ranks are an error, in which `what` ("shape", "rank") differs and `more` is added to the ranks.
+// Outputs 0 to 2: the parts (at least one) as one tensor, whose first dimensions are `batch` and whose others
+// are the largest of the parts'. Parts of different ranks are an error, in which `what` ("shape", "rank")
+// differs and `more` is added to the ranks.
 void bd_output_sparse_batch(bd_op_ctx *c, const bd_sparse_part *parts, const braid_shape *batch,
                             const char *what, int more);
 

@@ -1,11 +1,12 @@
-// SparseCross, SparseCrossV2 and SparseCrossHashed: all combinations of the features of several columns, row by row of a batch, as joined strings or as hashes.
+// SparseCross, SparseCrossV2 and SparseCrossHashed: all combinations of the features of several columns, row
+// by row of a batch, as joined strings or as hashes.
 #include "base/alloc.h"
 #include "base/fingerprint.h"
 #include "graph/grad.h"
 #include "io/little_endian.h"
 #include "ops/common/element.h"
-#include "ops/sparse/sparse.h"
 #include "ops/common/string_out.h"
+#include "ops/sparse/sparse.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -142,8 +143,8 @@ static bool go_to(const crossing *x, column *col, int64_t row)
     return false;
 }
 
-// Goes to the next row, after `row`, in which every column has a feature; -1: there is none. Rows that the first column lacks are
-// not looked at.
+// Goes to the next row, after `row`, in which every column has a feature; -1: there is none. Rows that the
+// first column lacks are not looked at.
 static int64_t next_crossed(crossing *x, int64_t row)
 {
     for (;;) {
@@ -217,7 +218,8 @@ static uint64_t hash_from_key(const crossing *x)
     return hash;
 }
 
-// As TensorFlow has it: of a number the low half counts, and of a dense one that is not hashed strongly the number is its own hash.
+// As TensorFlow has it: of a number the low half counts, and of a dense one that is not hashed strongly the
+// number is its own hash.
 static uint64_t salted_hash(const crossing *x, const column *col)
 {
     const int64_t at = col->from + col->pick;

@@ -1,4 +1,5 @@
-// What SparseCross and EditDistance promise. Values are those of TensorFlow's own tests and documentation, and of Python.
+// What SparseCross and EditDistance promise. Values are those of TensorFlow's own tests and documentation,
+// and of Python.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -80,7 +81,8 @@ static void test_second_form(void **state)
          "int64[0,2]; string[0]; int64[2] 3 0"},
         {"SparseCrossV2", COLUMNS("0", "[]", "[string]"), "string[1,1] a; string[1] x",
          "InvalidArgument: Input separator should be a scalar."},
-        // One column: the numbers that TensorFlow's tests of StringToHashBucketFast and StringToHashBucketStrong have.
+        // One column: the numbers that TensorFlow's tests of StringToHashBucketFast and
+        // StringToHashBucketStrong have.
         {"SparseCrossHashed", COLUMNS("0", "[]", "[string]"),
          "string[1,4] a b c d; int64[] 10; bool[] false; int64[2] 98765 132",
          "int64[4,2] 0 0 0 1 0 2 0 3; int64[4] 9 2 2 5; int64[2] 1 4"},

@@ -1,5 +1,5 @@
-// SparseDenseCwiseAdd, SparseDenseCwiseMul and SparseDenseCwiseDiv: the entries of a sparse tensor with those of a dense one that is
-// broadcast to its shape.
+// SparseDenseCwiseAdd, SparseDenseCwiseMul and SparseDenseCwiseDiv: the entries of a sparse tensor with those
+// of a dense one that is broadcast to its shape.
 #include "graph/grad.h"
 #include "ops/common/grad_math.h"
 #include "ops/common/grad_steps.h"
@@ -134,8 +134,8 @@ static braid_out dims_missing(braid_graph *g, braid_out x_shape, braid_out y_sha
     return bd_b2(g, "ExpandDims", NULL, missing, bd_b_const_i32(g, "ExpandDims/dim", 0));
 }
 
-// The indices of the dense tensor's elements beside the entries: those of the entries, divided by how often each dimension is
-// repeated, without the dimensions that it lacks.
+// The indices of the dense tensor's elements beside the entries: those of the entries, divided by how often
+// each dimension is repeated, without the dimensions that it lacks.
 static braid_out dense_indices(braid_graph *g, braid_out x_indices, braid_out x_shape, braid_out y_shape)
 {
     braid_out missing = dims_missing(g, x_shape, y_shape);

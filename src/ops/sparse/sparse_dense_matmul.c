@@ -200,8 +200,8 @@ static braid_out gather(braid_graph *g, braid_out params, braid_out rows)
     return bd_b3(g, "GatherV2", NULL, params, rows, bd_b_const_i32(g, "GatherV2/axis", 0));
 }
 
-// For b: the sparse matrix, the other way round, times the gradient. For each value of a: the product of the row of the gradient
-// and that of b that it connects.
+// For b: the sparse matrix, the other way round, times the gradient. For each value of a: the product of the
+// row of the gradient and that of b that it connects.
 static void product_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;

@@ -1,4 +1,5 @@
-// SparseFillEmptyRows, RaggedFillEmptyRows and their gradients: a sparse or ragged tensor that has a value in every row.
+// SparseFillEmptyRows, RaggedFillEmptyRows and their gradients: a sparse or ragged tensor that has a value in
+// every row.
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "ops/sparse/sparse.h"
@@ -91,8 +92,8 @@ static bool check_rows(bd_op_ctx *c, const bd_sparse *s)
     return true;
 }
 
-// Fills `next` with where each row's entries begin in the output, and outputs 2 with which rows are empty; returns how many
-// entries there will be, -1 when the kernel has failed.
+// Fills `next` with where each row's entries begin in the output, and outputs 2 with which rows are empty;
+// returns how many entries there will be, -1 when the kernel has failed.
 static int64_t count_rows(bd_op_ctx *c, const bd_sparse *s, int64_t *next)
 {
     braid_shape rows = bd_shape1(s->shape.dims[0]);
@@ -210,7 +211,8 @@ static braid_code fill_grad_shape(bd_shape_ctx *c, braid_status *st)
     return code ? code : bd_shape_ctx_rank(c, 1, 1, st);
 }
 
-// Each value has the gradient of the place it went to, and the default value the sum of those that no value went to.
+// Each value has the gradient of the place it went to, and the default value the sum of those that no value
+// went to.
 static void spread_gradient(bd_op_ctx *c, const braid_tensor *y, const braid_tensor *rest, bool *visited)
 {
     const braid_tensor *moved = bd_input(c, 0), *grad = bd_input(c, 1);

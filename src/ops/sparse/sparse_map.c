@@ -1,5 +1,5 @@
-// AddSparseToTensorsMap, AddManySparseToTensorsMap and TakeManySparseFromTensorsMap: sparse tensors that travel as handles, through
-// queues that batch elements one by one.
+// AddSparseToTensorsMap, AddManySparseToTensorsMap and TakeManySparseFromTensorsMap: sparse tensors that
+// travel as handles, through queues that batch elements one by one.
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/thread.h"
@@ -46,8 +46,8 @@ static braid_code create_map(void *arg, bd_resource **out, braid_status *st)
     return BRAID_OK;
 }
 
-// The map that the node shares by attr shared_name, or without one by its own name. The caller gives the reference back. NULL: the
-// kernel has failed.
+// The map that the node shares by attr shared_name, or without one by its own name. The caller gives the
+// reference back. NULL: the kernel has failed.
 static tensors_map *find_map(bd_op_ctx *c)
 {
     BD_STATUS(st);

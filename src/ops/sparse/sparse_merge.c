@@ -1,4 +1,5 @@
-// SparseAdd, SparseAddGrad, SparseSparseMaximum and SparseSparseMinimum: two sparse tensors of one shape, merged by their indices.
+// SparseAdd, SparseAddGrad, SparseSparseMaximum and SparseSparseMinimum: two sparse tensors of one shape,
+// merged by their indices.
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "ops/sparse/sparse.h"

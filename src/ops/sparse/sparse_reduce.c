@@ -1,4 +1,5 @@
-// SparseReduceSum and SparseReduceMax: sums and maxima over dimensions of a sparse tensor, dense or sparse again.
+// SparseReduceSum and SparseReduceMax: sums and maxima over dimensions of a sparse tensor, dense or sparse
+// again.
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "ops/common/grad_steps.h"
@@ -186,7 +187,8 @@ static braid_out cast(braid_graph *g, braid_out x, const char *name, braid_dtype
     return braid_op_end_out(d);
 }
 
-// The shape with 1 for what has been reduced (TensorFlow's reduced_shape): stitched from the shape and ones at the axes.
+// The shape with 1 for what has been reduced (TensorFlow's reduced_shape): stitched from the shape and ones
+// at the axes.
 static braid_out reduced_shape(braid_graph *g, braid_out shape, braid_out axes)
 {
     braid_out sizes = cast(g, shape, "ToInt32", BRAID_INT32);

@@ -1,4 +1,5 @@
-// SparseSegmentSum, SparseSegmentMean, SparseSegmentSqrtN: rows named by indices, joined by segments in order.
+// SparseSegmentSum, SparseSegmentMean, SparseSegmentSqrtN: rows named by indices, joined by segments in
+// order.
 #include "ops/sparse/sparse_segment.h"
 
 #include "graph/grad.h"

@@ -1,5 +1,5 @@
-// What SparseSegmentX ops (sparse_segment.c) and their gradients (sparse_segment_grad.c) have in common: rows of input 0 that the
-// indices in input 1 name, and numbers of segments in input 2.
+// What SparseSegmentX ops (sparse_segment.c) and their gradients (sparse_segment_grad.c) have in common: rows
+// of input 0 that the indices in input 1 name, and numbers of segments in input 2.
 #ifndef BD_OPS_SPARSE_SPARSE_SEGMENT_H
 #define BD_OPS_SPARSE_SPARSE_SEGMENT_H
 

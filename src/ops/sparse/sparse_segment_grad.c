@@ -1,4 +1,5 @@
-// Gradients of SparseSegmentSum, SparseSegmentMean and SparseSegmentSqrtN: rows of segments, spread over the rows that indices name.
+// Gradients of SparseSegmentSum, SparseSegmentMean and SparseSegmentSqrtN: rows of segments, spread over the
+// rows that indices name.
 #include "ops/sparse/sparse_segment.h"
 
 #include "base/alloc.h"

@@ -1,9 +1,10 @@
-// SerializeSparse, SerializeManySparse and back: a sparse tensor as three strings, each a TensorProto, or as three variants.
+// SerializeSparse, SerializeManySparse and back: a sparse tensor as three strings, each a TensorProto, or as
+// three variants.
 #include "base/alloc.h"
 #include "graph/grad.h"
-#include "ops/sparse/sparse_batch.h"
 #include "ops/common/string_out.h"
 #include "ops/common/tensor_variant.h"
+#include "ops/sparse/sparse_batch.h"
 #include "tensor/tensor_proto.h"
 
 #include <string.h>
@@ -117,7 +118,8 @@ static braid_code deserialize_many_shape(bd_shape_ctx *c, braid_status *st)
     return code ? code : deserialize_shape(c, st);
 }
 
-// What may still be made of the strings. A short string can stand for a large tensor: together they make no more than one alone may.
+// What may still be made of the strings. A short string can stand for a large tensor: together they make no
+// more than one alone may.
 typedef struct budget {
     size_t bytes;
 } budget;

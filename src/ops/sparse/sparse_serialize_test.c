@@ -1,4 +1,5 @@
-// What serialized sparse tensors and maps of sparse tensors promise. Values follow from TensorFlow's documentation.
+// What serialized sparse tensors and maps of sparse tensors promise. Values follow from TensorFlow's
+// documentation.
 #include "base/testing/test.h"
 #include "ops/testing/op_live.h"
 #include "ops/testing/op_test.h"

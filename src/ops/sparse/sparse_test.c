@@ -1,4 +1,5 @@
-// What ops that rearrange and merge sparse tensors promise. Values were worked out over dense tensors in numpy.
+// What ops that rearrange and merge sparse tensors promise. Values were worked out over dense tensors in
+// numpy.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

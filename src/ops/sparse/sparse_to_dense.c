@@ -9,7 +9,8 @@ static braid_code sparse_to_dense_shape(bd_shape_ctx *c, braid_status *st)
     return bd_shape_ctx_from_input(c, 1, st);
 }
 
-// How the indices are laid out: a scalar is one place in a vector, a vector several, a matrix one place a row.
+// How the indices are laid out: a scalar is one place in a vector, a vector several, a matrix one place a
+// row.
 typedef struct places {
     int64_t count, width;
 } places;
@@ -95,7 +96,8 @@ static void sparse_to_dense_run(bd_op_ctx *c)
     }
 }
 
-// One place a row, however the indices are laid out: there are as many numbers in each as the output has dimensions.
+// One place a row, however the indices are laid out: there are as many numbers in each as the output has
+// dimensions.
 static braid_out places_by_row(braid_graph *g, braid_out indices, braid_out output_shape)
 {
     const braid_out layout[2] = {bd_b_const_i32(g, NULL, -1), bd_grad_size(g, output_shape)};

@@ -1,4 +1,5 @@
-// Ops on resource variables: of any shape, and of variables that nobody has made. How their values are kept is in variable_test.c.
+// Ops on resource variables: of any shape, and of variables that nobody has made. How their values are kept
+// is in variable_test.c.
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "base/testing/test.h"

@@ -1,5 +1,5 @@
-// What all scatter ops share, on reference variables, resource variables and tensors: one index, none, no elements, and what is refused.
-// Expected values follow from the definition of each update.
+// What all scatter ops share, on reference variables, resource variables and tensors: one index, none, no
+// elements, and what is refused. Expected values follow from the definition of each update.
 #include "base/strbuf.h"
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"

@@ -1,4 +1,5 @@
-// What updates of parts of tensors promise: the Scatter and ScatterNd ops, GatherNd, ResourceGather and SparseToDense.
+// What updates of parts of tensors promise: the Scatter and ScatterNd ops, GatherNd, ResourceGather and
+// SparseToDense.
 #include "base/testing/test.h"
 #include "ops/testing/op_live.h"
 #include "ops/testing/op_test.h"

@@ -1,7 +1,8 @@
 // Reference variables: VariableV2 and the ops that look at and assign them.
 //
-// A variable is a resource of the step's device, under container and shared_name (or the node's name), and outlives
-// sessions. Reading one that nobody assigned is refused by the executor, which knows where the reference came from.
+// A variable is a resource of the step's device, under container and shared_name (or the node's name), and
+// outlives sessions. Reading one that nobody assigned is refused by the executor, which knows where the
+// reference came from.
 #include "ops/state/variable.h"
 #include "base/array.h"
 #include "graph/grad.h"
@@ -48,8 +49,9 @@ braid_code bd_variable_find(const bd_variable_binding *b, bd_resources *rs, bd_v
 
 // ---- VariableV2, Variable ----
 
-// The variable found first is kept: finding it again costs one load. A bound kernel belongs to one device, so there is
-// nothing else to compare. After a Reset it looks again; variables from before are held, empty, until the kernel ends.
+// The variable found first is kept: finding it again costs one load. A bound kernel belongs to one device, so
+// there is nothing else to compare. After a Reset it looks again; variables from before are held, empty,
+// until the kernel ends.
 typedef struct variable_state {
     bd_variable_binding binding;
     _Atomic(bd_variable *) found; // one of `held`; NULL before the first run

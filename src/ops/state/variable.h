@@ -1,4 +1,5 @@
-// What ops on reference variables and on resource variables share: finding a variable and updating it in place.
+// What ops on reference variables and on resource variables share: finding a variable and updating it in
+// place.
 #ifndef BD_OPS_STATE_VARIABLE_H
 #define BD_OPS_STATE_VARIABLE_H
 
@@ -16,14 +17,14 @@ typedef struct bd_variable_binding {
 // Reads attrs container, shared_name, dtype and shape. `node` outlives the binding.
 void bd_variable_bind(const braid_op *node, bool is_reference, bd_variable_binding *b);
 
-// Finds the variable or makes it, uninitialized; the caller gets a reference. InvalidArgument when the name is of a variable
-// of another type or kind.
+// Finds the variable or makes it, uninitialized; the caller gets a reference. InvalidArgument when the name
+// is of a variable of another type or kind.
 braid_code bd_variable_find(const bd_variable_binding *b, bd_resources *rs, bd_variable **v,
                             braid_status *st);
 
-// The resource variable that the handle in input `i` names, of type `dtype` (BRAID_INVALID: any); the caller gives the reference
-// back. NULL: the kernel has failed, NotFound if there is no such variable. Who is to read its value says FailedPrecondition
-// then: it was not assigned yet.
+// The resource variable that the handle in input `i` names, of type `dtype` (BRAID_INVALID: any); the caller
+// gives the reference back. NULL: the kernel has failed, NotFound if there is no such variable. Who is to
+// read its value says FailedPrecondition then: it was not assigned yet.
 bd_variable *bd_input_variable(bd_op_ctx *c, int i, braid_dtype dtype);
 bd_variable *bd_input_variable_to_read(bd_op_ctx *c, int i, braid_dtype dtype);
 
@@ -45,11 +46,12 @@ typedef enum bd_update_op {
 typedef void (*bd_update_fn)(void *value, const void *delta, int64_t count);
 #define BD_UPDATE_REAL_TYPES_OF(ATTR) ATTR "=float|double|int8|int16|int32|int64|uint8|uint16|half|bfloat16"
 #define BD_UPDATE_TYPES_OF(ATTR) BD_UPDATE_REAL_TYPES_OF(ATTR) "|complex64|complex128"
-// NULL for a type that is not among them; of bool there are no products, quotients and extremes, complex numbers have no minimum and maximum.
+// NULL for a type that is not among them; of bool there are no products, quotients and extremes, complex
+// numbers have no minimum and maximum.
 bd_update_fn bd_update_function(braid_dtype dtype, bd_update_op op);
 
-// Updates a variable by a tensor of its shape. Without `lock` (and for a reference variable) others may read and write
-// meanwhile. False: the kernel has failed.
+// Updates a variable by a tensor of its shape. Without `lock` (and for a reference variable) others may read
+// and write meanwhile. False: the kernel has failed.
 bool bd_variable_update(bd_op_ctx *c, bd_variable *v, const braid_tensor *delta, bd_update_fn update,
                         bool lock);
 

@@ -16,8 +16,8 @@
         }                                                                                                    \
     }
 
-// Sums, differences and products are computed in WIDE: without sign for integers, so that they wrap around. Nobody divides
-// integers by 0 (see bd_update_op); by -1 the least one wraps around too.
+// Sums, differences and products are computed in WIDE: without sign for integers, so that they wrap around.
+// Nobody divides integers by 0 (see bd_update_op); by -1 the least one wraps around too.
 #define DEFINE_UPDATES(SUFFIX, TYPE, WIDE, QUOTIENT)                                                         \
     DEFINE_UPDATE(add_##SUFFIX, TYPE, (WIDE)v + (WIDE)d)                                                     \
     DEFINE_UPDATE(sub_##SUFFIX, TYPE, (WIDE)v - (WIDE)d)                                                     \

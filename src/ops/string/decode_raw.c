@@ -1,4 +1,5 @@
-// DecodeRaw, DecodePaddedRaw and DecodeCompressed: strings as the bytes of numbers, and what a compressed string holds.
+// DecodeRaw, DecodePaddedRaw and DecodeCompressed: strings as the bytes of numbers, and what a compressed
+// string holds.
 #include "base/alloc.h"
 #include "io/compression.h"
 #include "ops/common/element.h"

@@ -91,8 +91,8 @@ static bool is_wanted(bd_op_ctx *c)
     return false;
 }
 
-// Levenshtein's distance, row by row of its table: row[j] is that of the first i elements of `a` and the first j of `b`. -1: the
-// kernel has failed.
+// Levenshtein's distance, row by row of its table: row[j] is that of the first i elements of `a` and the
+// first j of `b`. -1: the kernel has failed.
 static int64_t distance(bd_op_ctx *c, const sequences *a, const sequences *b, int64_t *row)
 {
     int64_t n = b->to - b->from;

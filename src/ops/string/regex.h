@@ -1,4 +1,5 @@
-// Regular expressions in RE2's syntax, which is TensorFlow's: matching takes time linear in the text, whatever the pattern.
+// Regular expressions in RE2's syntax, which is TensorFlow's: matching takes time linear in the text,
+// whatever the pattern.
 #ifndef BD_OPS_STRING_REGEX_H
 #define BD_OPS_STRING_REGEX_H
 
@@ -19,9 +20,9 @@ void bd_regex_free(bd_regex *r); // NULL is accepted
 // Whether the pattern matches the whole text. Any thread.
 bool bd_regex_matches(const bd_regex *r, const char *text, size_t len);
 
-// Replaces the first match, or all; `\1` of the rewrite is the first group of the match. A rewrite that is none leaves the text as it
-// is. Calls `put(arg, data, len)` once with the result, and returns what that does; false too when memory is short (`put` is
-// not called then). Any thread.
+// Replaces the first match, or all; `\1` of the rewrite is the first group of the match. A rewrite that is
+// none leaves the text as it is. Calls `put(arg, data, len)` once with the result, and returns what that
+// does; false too when memory is short (`put` is not called then). Any thread.
 bool bd_regex_replace(const bd_regex *r, const char *text, size_t len, const char *rewrite,
                       size_t rewrite_len, bool all, bool (*put)(void *arg, const char *data, size_t len),
                       void *arg);

@@ -1,7 +1,7 @@
 // RegexReplace and RegexFullMatch, with the pattern as an input or (Static...) as an attribute.
 #include "graph/shape_fn.h"
-#include "ops/string/regex.h"
 #include "ops/common/string_out.h"
+#include "ops/string/regex.h"
 
 #include <string.h>
 

@@ -100,7 +100,8 @@ static bool put_ngram(bd_op_ctx *c, const braid_tensor *y, int64_t at, int64_t l
     return out != NULL;
 }
 
-// The n-grams of one width of a row of `len` strings. Returns where the next ones go; -1: the kernel has failed.
+// The n-grams of one width of a row of `len` strings. Returns where the next ones go; -1: the kernel has
+// failed.
 static int64_t put_row(bd_op_ctx *c, const braid_tensor *y, int64_t at, const bd_string *x, int64_t len,
                        int64_t width)
 {

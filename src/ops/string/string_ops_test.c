@@ -168,7 +168,8 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-// Strings that do not fit the memory are an error of the op that makes them, at whichever of them it is short.
+// Strings that do not fit the memory are an error of the op that makes them, at whichever of them it is
+// short.
 static void short_memory(const char *op, const char *attrs, const char *first, const char *second,
                          const char *want)
 {

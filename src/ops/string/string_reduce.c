@@ -167,7 +167,8 @@ static bool check_segments(bd_op_ctx *c, const braid_tensor *ids, int64_t count)
     return !bd_op_failed(c);
 }
 
-// Appends rows to the strings of their segments. A separator goes behind what is not empty. Called twice: the lengths first.
+// Appends rows to the strings of their segments. A separator goes behind what is not empty. Called twice: the
+// lengths first.
 static void join_segments(bd_op_ctx *c, const braid_tensor *y, size_t *lens, bool write)
 {
     const braid_tensor *x = bd_input(c, 0), *ids = bd_input(c, 1);

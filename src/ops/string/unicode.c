@@ -1,4 +1,5 @@
-// Ops on text in any encoding, through ICU: UnicodeTranscode, UnicodeDecode, UnicodeDecodeWithOffsets, UnicodeEncode.
+// Ops on text in any encoding, through ICU: UnicodeTranscode, UnicodeDecode, UnicodeDecodeWithOffsets,
+// UnicodeEncode.
 #include "base/alloc.h"
 #include "graph/shape_fn.h"
 #include "ops/common/string_out.h"

@@ -90,7 +90,8 @@ static void test_encode(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// Scripts as the Unicode Character Database has them: Common 0, Latin 25, Cyrillic 8, Han 17, Inherited 1, Unknown 103.
+// Scripts as the Unicode Character Database has them: Common 0, Latin 25, Cyrillic 8, Han 17, Inherited 1,
+// Unknown 103.
 static void test_script(void **state)
 {
     (void)state;

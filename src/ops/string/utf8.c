@@ -37,7 +37,8 @@ bool bd_utf8_back(const char *text, int64_t n, size_t *pos)
 
 // ---- Case ----
 
-// ICU counts in int32; a character of UTF-16 is three bytes of UTF-8 at most, and a case mapping makes three of one.
+// ICU counts in int32; a character of UTF-16 is three bytes of UTF-8 at most, and a case mapping makes three
+// of one.
 #define CASE_BYTES_MAX (INT32_MAX / 9)
 
 static bool fail_memory(bd_op_ctx *c)

@@ -1,7 +1,8 @@
 // Arrays of tensors that live for one step: what loops read from and write to, an element an iteration.
 //
-// An element is written once (in an array of gradients several times: they are added up) and may be given away by its first
-// read (clear_after_read). The array of gradients of an array has as many elements of the same shapes.
+// An element is written once (in an array of gradients several times: they are added up) and may be given
+// away by its first read (clear_after_read). The array of gradients of an array has as many elements of the
+// same shapes.
 #ifndef BD_OPS_TENSOR_ARRAY_TENSOR_ARRAY_H
 #define BD_OPS_TENSOR_ARRAY_TENSOR_ARRAY_H
 
@@ -22,7 +23,8 @@ extern const bd_resource_type bd_tensor_array_type;
 
 // ResourceExhausted.
 braid_code bd_tensor_array_new(const bd_tensor_array_options *o, bd_tensor_array **a, braid_status *st);
-// The array of gradients of `of`, whose size is fixed from now on; its elements have the shapes of those behind `prepend`.
+// The array of gradients of `of`, whose size is fixed from now on; its elements have the shapes of those
+// behind `prepend`.
 braid_code bd_tensor_array_new_gradient(bd_tensor_array *of, const braid_shape *prepend, bd_tensor_array **a,
                                         braid_status *st);
 
@@ -34,17 +36,20 @@ braid_dtype bd_tensor_array_dtype(const bd_tensor_array *a);
 braid_code bd_tensor_array_size(bd_tensor_array *a, int64_t *size, braid_status *st);
 // The size it will have when elements [0, count) are written: larger only where it may grow.
 braid_code bd_tensor_array_size_for(bd_tensor_array *a, int64_t count, int64_t *size, braid_status *st);
-// How many elements are read when all are put together. An array of gradients has as many as went into the array at once by
-// bd_tensor_array_mark, which may have grown afterwards.
+// How many elements are read when all are put together. An array of gradients has as many as went into the
+// array at once by bd_tensor_array_mark, which may have grown afterwards.
 braid_code bd_tensor_array_whole(bd_tensor_array *a, int64_t *size, braid_status *st);
 void bd_tensor_array_mark(bd_tensor_array *a, int64_t size);
-// Adds what an op knows of all elements' shape, and gives what is known then. InvalidArgument: they contradict each other.
+// Adds what an op knows of all elements' shape, and gives what is known then. InvalidArgument: they
+// contradict each other.
 braid_code bd_tensor_array_merge_shape(bd_tensor_array *a, braid_shape *shape, braid_status *st);
 
-// Keeps a reference to (of a variable: a copy of) `value`. InvalidArgument: out of range, another type or shape, written before.
+// Keeps a reference to (of a variable: a copy of) `value`. InvalidArgument: out of range, another type or
+// shape, written before.
 braid_code bd_tensor_array_write(bd_tensor_array *a, int64_t index, const braid_tensor *value,
                                  braid_status *st);
-// A reference to an element. One of known shape that was not written is zeros. InvalidArgument: out of range, not there.
+// A reference to an element. One of known shape that was not written is zeros. InvalidArgument: out of range,
+// not there.
 braid_code bd_tensor_array_read(bd_tensor_array *a, int64_t index, braid_tensor *value, braid_status *st);
 
 void bd_tensor_array_close(bd_tensor_array *a);

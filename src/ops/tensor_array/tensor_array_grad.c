@@ -1,6 +1,6 @@
-// Gradients of the ops of TensorArrays: an array has one array of gradients for each walk of tf.gradients, which TensorArrayGradV3
-// makes or finds by the name of the walk's name scope. What was read is written there, what was written is read, by ops of the same
-// version as the array's.
+// Gradients of the ops of TensorArrays: an array has one array of gradients for each walk of tf.gradients,
+// which TensorArrayGradV3 makes or finds by the name of the walk's name scope. What was read is written
+// there, what was written is read, by ops of the same version as the array's.
 #include "ops/tensor_array/tensor_array_ops.h"
 
 #include "base/strbuf.h"

@@ -18,8 +18,8 @@ void bd_tensor_array_fail(bd_op_ctx *c, const braid_status *st);
 bool bd_tensor_array_check_read(bd_op_ctx *c, const bd_tensor_array *a);
 bool bd_tensor_array_check_written(bd_op_ctx *c, const bd_tensor_array *a, braid_dtype dtype);
 
-// Kernels and shape functions that all versions of an op share: handles are resources, strings, or references to strings; the oldest
-// ops have no `indices`, and mean all elements.
+// Kernels and shape functions that all versions of an op share: handles are resources, strings, or references
+// to strings; the oldest ops have no `indices`, and mean all elements.
 void bd_tensor_array_run(bd_op_ctx *c);
 void bd_tensor_array_grad_run(bd_op_ctx *c);
 void bd_tensor_array_write_run(bd_op_ctx *c);
@@ -51,7 +51,8 @@ typedef struct bd_array_parts {
     braid_tensor *items;
     int64_t count;
 } bd_array_parts;
-// Reads the elements that `indices` name (NULL: the first `count`). False: the kernel has failed; *p is to be ended, too.
+// Reads the elements that `indices` name (NULL: the first `count`). False: the kernel has failed; *p is to be
+// ended, too.
 bool bd_array_parts_read(bd_op_ctx *c, bd_tensor_array *a, const braid_tensor *indices, int64_t count,
                          bd_array_parts *p);
 // The shape of `count` elements of shape `one`, stacked. False: the kernel has failed.
@@ -63,7 +64,8 @@ void bd_array_parts_fini(bd_array_parts *p);
 // For shape functions: the handle in input 0 is a scalar, and so are the inputs whose digits `scalars` has.
 braid_code bd_tensor_array_check_shapes(bd_shape_ctx *c, const char *scalars, braid_status *st);
 
-// Gradients: what was read is written to the array of gradients, what was written is read there; flows keep that in order.
+// Gradients: what was read is written to the array of gradients, what was written is read there; flows keep
+// that in order.
 void bd_tensor_array_read_gradient(bd_grad_ctx *c);
 void bd_tensor_array_write_gradient(bd_grad_ctx *c);
 void bd_tensor_array_gather_gradient(bd_grad_ctx *c);

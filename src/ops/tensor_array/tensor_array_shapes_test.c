@@ -1,5 +1,5 @@
-// What all versions of the ops on arrays of tensors do with elements that are scalars or have no elements, and with inputs of other
-// shapes than they take.
+// What all versions of the ops on arrays of tensors do with elements that are scalars or have no elements,
+// and with inputs of other shapes than they take.
 #include "base/testing/test.h"
 #include "ops/testing/program.h"
 

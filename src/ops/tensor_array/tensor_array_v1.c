@@ -1,4 +1,5 @@
-// The ops of TensorArrays as older programs have them: those of the first version hand references to strings on, those of the second strings.
+// The ops of TensorArrays as older programs have them: those of the first version hand references to strings
+// on, those of the second strings.
 #include "ops/common/handle.h"
 #include "ops/tensor_array/tensor_array_ops.h"
 

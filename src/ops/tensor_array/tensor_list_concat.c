@@ -5,7 +5,8 @@
 
 // ---- Joining ----
 
-// What is known of the elements: their first dimension (-1: not known, or not the same for all), and the others.
+// What is known of the elements: their first dimension (-1: not known, or not the same for all), and the
+// others.
 typedef struct row_shape {
     int64_t first;
     braid_shape rest;

@@ -4,8 +4,8 @@
 #include "base/alloc.h"
 #include "ops/common/element.h"
 #include "ops/dataset/optional.h"
-#include "ops/tensor_array/tensor_list_ops.h"
 #include "ops/state/variable.h"
+#include "ops/tensor_array/tensor_list_ops.h"
 
 #define DEPTH_MAX 64 // of lists in lists: this works by recursion
 

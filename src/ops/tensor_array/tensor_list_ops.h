@@ -14,8 +14,8 @@ bd_tensor_list *bd_input_list(bd_op_ctx *c, int i);
 // The same of an op with attr element_dtype, which the list's elements must have.
 bd_tensor_list *bd_input_typed_list(bd_op_ctx *c, int i);
 
-// Makes output `i` what checked input `input` is and returns the list in it, to be changed: the input's own when nobody else
-// has it, else a copy with room for `more` elements.
+// Makes output `i` what checked input `input` is and returns the list in it, to be changed: the input's own
+// when nobody else has it, else a copy with room for `more` elements.
 bd_tensor_list *bd_output_list(bd_op_ctx *c, int i, int input, int64_t more);
 // The same for tensors of lists, all of which may be changed then.
 braid_tensor *bd_output_lists(bd_op_ctx *c, int i, int input, int64_t more);
@@ -31,7 +31,8 @@ bool bd_list_set(bd_op_ctx *c, bd_tensor_list *l, int64_t i, const braid_tensor 
 bool bd_list_set_part(bd_op_ctx *c, bd_tensor_list *l, int64_t i, const braid_tensor *t, int64_t at,
                       const braid_shape *shape);
 
-// Input `i` as the shape of elements: an int32 or int64 vector whose dimensions may be -1, or the scalar -1 for any shape.
+// Input `i` as the shape of elements: an int32 or int64 vector whose dimensions may be -1, or the scalar -1
+// for any shape.
 bool bd_input_element_shape(bd_op_ctx *c, int i, braid_shape *shape);
 // The same, with what the list says.
 bool bd_input_list_shape(bd_op_ctx *c, int i, const bd_tensor_list *l, braid_shape *shape);

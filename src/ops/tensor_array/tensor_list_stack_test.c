@@ -1,5 +1,5 @@
-// What lists of tensors promise of ops on many elements: stacking, picking, putting, cutting, joining; values and errors by the rules
-// of lists.
+// What lists of tensors promise of ops on many elements: stacking, picking, putting, cutting, joining; values
+// and errors by the rules of lists.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 #include "ops/testing/tensor_lists.h"

@@ -1,5 +1,5 @@
-// What lists of tensors promise: values and errors of the ops on elements (by the rules of lists; numbers small enough to see), copies
-// on write, lists of lists.
+// What lists of tensors promise: values and errors of the ops on elements (by the rules of lists; numbers
+// small enough to see), copies on write, lists of lists.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 #include "ops/testing/tensor_lists.h"

@@ -1,7 +1,8 @@
 // Compares symbolic gradients of single ops with central differences in double.
 //
-// Complex numbers are pairs of doubles: the gradient of a sum weighted by both parts of a complex weight is, by TensorFlow's
-// convention, complex with the derivatives by the real and by the imaginary part as its own parts.
+// Complex numbers are pairs of doubles: the gradient of a sum weighted by both parts of a complex weight is,
+// by TensorFlow's convention, complex with the derivatives by the real and by the imaginary part as its own
+// parts.
 #include "base/alloc.h"
 #include "ops/testing/op_case.h"
 #include "ops/testing/op_test.h"
@@ -18,7 +19,8 @@
 #define STEP 1e-5      // of the differences: their error is about STEP^2 and 1e-16 / STEP
 #define TOLERANCE 2e-7 // relative, or absolute below 1
 
-// The op over double placeholders, its gradients for the outputs' weights, and the present values of all of them.
+// The op over double placeholders, its gradients for the outputs' weights, and the present values of all of
+// them.
 typedef struct gradient_run {
     const op_grad_case *c;
     op_text texts[OP_TEXT_MAX];

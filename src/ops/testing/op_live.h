@@ -1,4 +1,5 @@
-// Nodes that keep their kernels and resources for a whole test, and executions that may wait: for tests of stateful ops.
+// Nodes that keep their kernels and resources for a whole test, and executions that may wait: for tests of
+// stateful ops.
 #ifndef BD_OPS_TESTING_OP_LIVE_H
 #define BD_OPS_TESTING_OP_LIVE_H
 
@@ -21,8 +22,8 @@ typedef struct op_live {
 op_live *op_live_new(void);
 void op_live_free(op_live *l); // ends the kernels' states, then the resources
 
-// A Const node of a tensor as op_test.h writes it, where in strings `~` stands for a blank and `^` for a newline; and one whose
-// shape and value nobody knows before the run.
+// A Const node of a tensor as op_test.h writes it, where in strings `~` stands for a blank and `^` for a
+// newline; and one whose shape and value nobody knows before the run.
 braid_out op_live_const(op_live *l, const char *text);
 braid_out op_live_unknown(op_live *l, const char *text);
 // A Placeholder of unknown shape.
@@ -36,14 +37,15 @@ typedef struct op_execution {
     op_row row; // of its inputs
 } op_execution;
 
-// Starts a node whose inputs are made by other nodes of the graph, which run first and must not wait. Placeholders among them
-// take the tensors of `feeds` ("int32[] 5; float[2] 1 2") in order. Any thread.
+// Starts a node whose inputs are made by other nodes of the graph, which run first and must not wait.
+// Placeholders among them take the tensors of `feeds` ("int32[] 5; float[2] 1 2") in order. Any thread.
 op_execution *op_live_start(op_live *l, braid_op *node, const char *feeds);
 bool op_execution_has_ended(op_execution *e);
 void op_execution_cancel(op_execution *e);
 // Waits for the end; fails the test when it does not come. Then outputs may be read.
 void op_execution_wait(op_execution *e);
-// Waits, checks the outputs ("float[] 1; int32[] 2") or the error ("Cancelled: words"), and frees the execution.
+// Waits, checks the outputs ("float[] 1; int32[] 2") or the error ("Cancelled: words"), and frees the
+// execution.
 void op_execution_expect(op_execution *e, const char *want);
 
 // Frees an execution that was waited for, whatever came of it.

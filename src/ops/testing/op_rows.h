@@ -1,8 +1,10 @@
-// Notes of what tests have run of each op, for the test that sees to it that no op goes without (tests/graph/op_coverage_test.c).
+// Notes of what tests have run of each op, for the test that sees to it that no op goes without
+// (tests/graph/op_coverage_test.c).
 //
-// Each test program writes a file of its own into the directory that BRAID_OP_ROWS in the environment names; without it nothing is
-// written. A line is "Op V ns- e": what came of it (V: outputs, E: an error, S: inferred shapes), then a letter for each input, then
-// one for each output: s scalar, e empty, n another shape, - nothing with a shape of its own (a handle, a variant).
+// Each test program writes a file of its own into the directory that BRAID_OP_ROWS in the environment names;
+// without it nothing is written. A line is "Op V ns- e": what came of it (V: outputs, E: an error, S:
+// inferred shapes), then a letter for each input, then one for each output: s scalar, e empty, n another
+// shape, - nothing with a shape of its own (a handle, a variant).
 #ifndef BD_OPS_TESTING_OP_ROWS_H
 #define BD_OPS_TESTING_OP_ROWS_H
 
@@ -25,7 +27,8 @@ void op_row_note_shapes(const op_row *row, const char *op);
 
 // A session has run `node`, and with it all that it takes something from: notes outputs for each.
 void op_row_note_ran(const braid_op *node);
-// A session has failed in a node of the graph: the ones that the message names, and `otherwise` (may be NULL).
+// A session has failed in a node of the graph: the ones that the message names, and `otherwise` (may be
+// NULL).
 void op_row_note_failed(const braid_graph *g, const char *message, const char *otherwise);
 
 #endif

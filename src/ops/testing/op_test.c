@@ -120,7 +120,8 @@ static int said_length(const bd_arg_def *arg, const char *attrs)
     return -1;
 }
 
-// How many edges each list argument takes: what `attrs` says; `count` edges fill all arguments, so that the others share the rest.
+// How many edges each list argument takes: what `attrs` says; `count` edges fill all arguments, so that the
+// others share the rest.
 static void list_lengths(const bd_op_def *def, const char *attrs, int count, int lengths[OP_TEXT_MAX])
 {
     int open = 0;

@@ -1,10 +1,10 @@
 // A harness for tests of ops: tables of values, shapes, errors and gradients, run without the executor.
 //
 // Tensors are written as text: `float[2,3] 1 2 3 4 5 6`, `int32[] 7`, `bool[2] true false`, `string[2] a bc`,
-// `float[0,3]`. One value for several elements fills them all. `inf`, `-inf` and `nan` are numbers; `nan` equals `nan`.
-// Elements of half and bfloat16 are their bits: `half[1] 0x3c00`; those of complex types `complex64[3] 1-2j 3 0.5j`.
-// Variants have no text, and are empty: `variant[2]`.
-// Several tensors are separated by `;`. In strings, also of attributes, `\xHH` is a byte: a blank, a semicolon.
+// `float[0,3]`. One value for several elements fills them all. `inf`, `-inf` and `nan` are numbers; `nan`
+// equals `nan`. Elements of half and bfloat16 are their bits: `half[1] 0x3c00`; those of complex types
+// `complex64[3] 1-2j 3 0.5j`. Variants have no text, and are empty: `variant[2]`. Several tensors are
+// separated by `;`. In strings, also of attributes, `\xHH` is a byte: a blank, a semicolon.
 #ifndef BD_OPS_TESTING_OP_TEST_H
 #define BD_OPS_TESTING_OP_TEST_H
 
@@ -17,25 +17,27 @@
 // What an op makes of its inputs.
 typedef struct op_case {
     const char *op;
-    // "transpose_a=true; T=float; ksize=[1,2,2,1]; shapes=[[2],[]]; keys=[a,b]"; NULL: none. Types follow from the inputs.
+    // "transpose_a=true; T=float; ksize=[1,2,2,1]; shapes=[[2],[]]; keys=[a,b]"; NULL: none. Types follow
+    // from the inputs.
     const char *attrs;
-    // "ref float[2] 1 2" is a variable of that content, "ref float[2]" one that is uninitialized, "ref float[0] empty" one
-    // that was assigned no elements; "var ..." the handle of a resource variable.
+    // "ref float[2] 1 2" is a variable of that content, "ref float[2]" one that is uninitialized, "ref
+    // float[0] empty" one that was assigned no elements; "var ..." the handle of a resource variable.
     const char *inputs;
     const char *want;  // the outputs, "*" for any; or the error: "InvalidArgument: words of the message"
     const char *after; // what the variables among the inputs hold afterwards; NULL: not looked at
     // Relative; 0: 4e-6 for float, 1e-13 for double; numbers below 1 are compared as if they were 1.
     double tolerance;
 } op_case;
-// Runs each case several times: with inputs that others hold, and with inputs that may be overwritten. Where the op
-// succeeds, the inferred shapes must agree with what came out.
+// Runs each case several times: with inputs that others hold, and with inputs that may be overwritten. Where
+// the op succeeds, the inferred shapes must agree with what came out.
 void op_test_values(const op_case *cases, size_t count);
 
 // What is known of an op's outputs before it runs.
 typedef struct op_shape_case {
     const char *op;
     const char *attrs;
-    // "[2,?]; ?": float; "int32[2]": another type; "int32[2] 0 1": a constant; "ref float[2]", "var float[2]": a variable
+    // "[2,?]; ?": float; "int32[2]": another type; "int32[2] 0 1": a constant; "ref float[2]", "var
+    // float[2]": a variable
     const char *inputs;
     const char *want; // "[2,?]; []", or the error as above
 } op_shape_case;

@@ -64,7 +64,8 @@ braid_out pipeline_const(op_live *l, const char *text)
     return braid_op_end_out(d);
 }
 
-// The inputs that are no datasets: each argument of the op takes one, a list as many as are left when the arguments behind it have theirs.
+// The inputs that are no datasets: each argument of the op takes one, a list as many as are left when the
+// arguments behind it have theirs.
 static void add_inputs(op_live *l, braid_op_desc *d, const bd_op_def *def, int first, const char *text,
                        int *list_len)
 {

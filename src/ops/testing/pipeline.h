@@ -4,9 +4,11 @@
 
 #include "ops/testing/op_live.h"
 
-// "RangeDataset(int64[] 0; int64[] 9; int64[] 1) BatchDataset(int64[] 2)": one op after the other, with its inputs as op_live_const
-// writes tensors, and `string[] ""`. An op takes as many datasets as its first inputs are, from the end of those made before (a ZipDataset all of
-// them). Attrs stand in braces after the op's name: "ShardDataset{require_non_empty=true}(int64[] 2; int64[] 0)". `types` are those of an element: "int64,string".
+// "RangeDataset(int64[] 0; int64[] 9; int64[] 1) BatchDataset(int64[] 2)": one op after the other, with its
+// inputs as op_live_const writes tensors, and `string[] ""`. An op takes as many datasets as its first inputs
+// are, from the end of those made before (a ZipDataset all of them). Attrs stand in braces after the op's
+// name: "ShardDataset{require_non_empty=true}(int64[] 2; int64[] 0)". `types` are those of an element:
+// "int64,string".
 braid_out pipeline_make(op_live *l, const char *text, const char *types);
 
 // op_live_const, and `string[] ""`.
@@ -20,7 +22,8 @@ typedef struct pipeline {
 
 pipeline pipeline_open(op_live *l, const char *text, const char *types);
 pipeline pipeline_over(op_live *l, braid_out dataset, const char *types);
-// Takes elements until `want` is through: "int64[] 1 | InvalidArgument: words | end". Without "end" more may follow.
+// Takes elements until `want` is through: "int64[] 1 | InvalidArgument: words | end". Without "end" more may
+// follow.
 void pipeline_expect(const pipeline *p, const char *want);
 
 typedef struct pipeline_case {

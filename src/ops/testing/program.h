@@ -1,4 +1,5 @@
-// Small graphs over fed tensors, evaluated once: for tests of ops that only work together, as those of arrays and lists.
+// Small graphs over fed tensors, evaluated once: for tests of ops that only work together, as those of arrays
+// and lists.
 #ifndef BD_OPS_TESTING_PROGRAM_H
 #define BD_OPS_TESTING_PROGRAM_H
 
@@ -20,7 +21,8 @@ braid_out program_feed(program *p, const char *text);
                  sizeof((braid_out[]){__VA_ARGS__}) / sizeof(braid_out))
 #define PROGRAM_OUT(P, OP, ATTRS, ...) ((braid_out){PROGRAM_NODE(P, OP, ATTRS, __VA_ARGS__), 0})
 
-// Evaluates `outs` in order, each node once; the last one must be what `want` says, a tensor or an error. Frees the program.
+// Evaluates `outs` in order, each node once; the last one must be what `want` says, a tensor or an error.
+// Frees the program.
 void program_expect(program *p, const braid_out *outs, int count, const char *want);
 
 #endif

@@ -8,7 +8,8 @@
 #define OUT PROGRAM_OUT
 #define FLOATS "element_dtype=float"
 
-// Making lists of floats, but from tensors of any type. Tensors, shapes and numbers are written as op_test.h writes them.
+// Making lists of floats, but from tensors of any type. Tensors, shapes and numbers are written as op_test.h
+// writes them.
 braid_out list_empty(program *p, const char *shape, const char *max);
 braid_out list_reserve(program *p, const char *shape, const char *count);
 braid_out list_from_tensor(program *p, const char *t, const char *shape);

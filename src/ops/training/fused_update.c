@@ -1,4 +1,5 @@
-// Updates of several small variables by one optimizer as one node. Within it they follow each other, each with its own locks.
+// Updates of several small variables by one optimizer as one node. Within it they follow each other, each
+// with its own locks.
 #include "ops/training/fused_update.h"
 
 #include "base/alloc.h"
@@ -46,7 +47,8 @@ int bd_update_count_vars(const bd_op_def *def)
 
 // ---- Running ----
 
-// Inputs of the fused node: the variables of each update, then the scalars that all share, then the gradients.
+// Inputs of the fused node: the variables of each update, then the scalars that all share, then the
+// gradients.
 static void bind_part(const braid_op *node, fused_state *s, int index)
 {
     part *p = &s->parts[index];

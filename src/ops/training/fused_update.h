@@ -1,4 +1,5 @@
-// Updates of several small variables by one optimizer: the ops that can be one node, and the rewrite that makes them one.
+// Updates of several small variables by one optimizer: the ops that can be one node, and the rewrite that
+// makes them one.
 #ifndef BD_OPS_TRAINING_FUSED_UPDATE_H
 #define BD_OPS_TRAINING_FUSED_UPDATE_H
 

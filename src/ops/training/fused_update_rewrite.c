@@ -1,19 +1,25 @@
 // Finds updates of small variables by one optimizer that can be one node.
 //
-// Only variables of few elements are taken together, where the node costs more than the arithmetic: a large gradient is better used while
-// it is in the cache, and gone before the next is made.
+// Only variables of few elements are taken together, where the node costs more than the arithmetic: a large
+// gradient is better used while it is in the cache, and gone before the next is made.
 //
-// The node waits for all that one of its updates waits for, and what comes after one of them comes after all. Nobody may wait for ever
-// for that, nor read something else, so:
+// The node waits for all that one of its updates waits for, and what comes after one of them comes after all.
+// Nobody may wait for ever for that, nor read something else, so:
 //
 // 1. No update of a group comes after another by edges. (An update is an effect, so rule 2 sees to that.)
-// 2. The same *effects* come before each of a group. An effect is a node that depends on others, or others on it, where no edge
-//    shows it: one whose kernel waits (for a queue, an accumulator, another device or task, a file), or one that changes a
-//    variable, whose memory may be another update's gradient. What an effect before one update waits for may come after another
-//    update: in the graph as it was built it came to that, in one with both in a node it never does. But what comes before
-//    every update of a group cannot wait for what comes after one, or the graph as it was built would never end; and what
+// 2. The same *effects* come before each of a group. An effect is a node that depends on others, or others on
+//    it, where no edge
+//    shows it: one whose kernel waits (for a queue, an accumulator, another device or task, a file), or one
+//    that changes a
+//    variable, whose memory may be another update's gradient. What an effect before one update waits for may
+//    come after another
+//    update: in the graph as it was built it came to that, in one with both in a node it never does. But what
+//    comes before
+//    every update of a group cannot wait for what comes after one, or the graph as it was built would never
+//    end; and what
 //    comes before none of them is not held back. So then the graph ends if it ended as it was built.
-// 3. What comes from another device is used when it comes: updates whose gradients are received (on a parameter server, all)
+// 3. What comes from another device is used when it comes: updates whose gradients are received (on a
+//    parameter server, all)
 //    are left alone. Each has a Recv of its own before it, so rule 2 says so already; they may also be dead
 //    (bd_rewriter_may_be_dead), each by itself, which one node cannot be.
 #include "ops/training/fused_update.h"
@@ -29,7 +35,8 @@
 
 // ---- Effects ----
 
-// A set of effects: a bit each for the first of the graph, and the last for all others, which are not told apart.
+// A set of effects: a bit each for the first of the graph, and the last for all others, which are not told
+// apart.
 typedef uint64_t effects;
 #define OTHERS ((effects)1 << 63)
 

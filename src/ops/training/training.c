@@ -1,7 +1,7 @@
 // Optimizers' updates: ops that change variables in place from a gradient.
 //
-// With use_locking, and always for resource variables (whose values once read may not change), the variables' locks are
-// held, in the order of their addresses. Without, updates are Hogwild's: see base/hogwild.h.
+// With use_locking, and always for resource variables (whose values once read may not change), the variables'
+// locks are held, in the order of their addresses. Without, updates are Hogwild's: see base/hogwild.h.
 #include "ops/training/training.h"
 #include "base/check.h"
 #include "base/half.h"
@@ -69,8 +69,8 @@ static double scalar_value(const braid_tensor *t)
     }
 }
 
-// The signs that scalars have in the definitions of proximal Adagrad and FTRL, and their names in errors where those of the
-// inputs are too short.
+// The signs that scalars have in the definitions of proximal Adagrad and FTRL, and their names in errors
+// where those of the inputs are too short.
 static const struct scalar_range {
     const char *name, *words;
     int sign;       // of the values: 1, -1

@@ -1,9 +1,10 @@
 // What optimizers' update ops share: from the signature of an op to the numeric loop over its variables.
 //
-// Every optimizer has up to four forms, and one function serves them all: variables as references (Apply) or resources
-// (ResourceApply), each updated whole or, with `indices`, only in some rows (SparseApply). All have one signature:
-// variables first (the variable and its slots, of one shape), a gradient (`grad` or `delta`), scalars. Which input is
-// which follows from that, so an op is its signature and a function that names its scalars.
+// Every optimizer has up to four forms, and one function serves them all: variables as references (Apply) or
+// resources (ResourceApply), each updated whole or, with `indices`, only in some rows (SparseApply). All have
+// one signature: variables first (the variable and its slots, of one shape), a gradient (`grad` or `delta`),
+// scalars. Which input is which follows from that, so an op is its signature and a function that names its
+// scalars.
 #ifndef BD_OPS_TRAINING_TRAINING_H
 #define BD_OPS_TRAINING_TRAINING_H
 
@@ -43,8 +44,8 @@ braid_code bd_training_shape(bd_shape_ctx *c, braid_status *st);
 
 #define BD_TRAINING_TYPES "T=float|double|half|bfloat16"
 
-// Defines the `create` of the kernels of the optimizer whose function is FN; HAS_RANGES: its scalars must have the signs they
-// have in the definition.
+// Defines the `create` of the kernels of the optimizer whose function is FN; HAS_RANGES: its scalars must
+// have the signs they have in the definition.
 #define BD_OPTIMIZER_OF(FN, HAS_RANGES)                                                                      \
     static braid_code create_##FN(const braid_op *node, void *state, braid_status *st)                       \
     {                                                                                                        \
@@ -56,7 +57,8 @@ braid_code bd_training_shape(bd_shape_ctx *c, braid_status *st);
 #define BD_OPTIMIZER(FN) BD_OPTIMIZER_OF(FN, false)
 #define BD_RANGED_OPTIMIZER(FN) BD_OPTIMIZER_OF(FN, true)
 
-// The members of an update op that its signature does not say. ATTRS are those beyond T and use_locking: "" or "a:bool=false; ".
+// The members of an update op that its signature does not say. ATTRS are those beyond T and use_locking: ""
+// or "a:bool=false; ".
 #define BD_UPDATE_OP(FN, ATTRS)                                                                              \
     .attrs = "T:type{number}; " ATTRS "use_locking:bool=false", .shape = bd_training_shape,                  \
     .kernels = BD_KERNELS({.types = BD_TRAINING_TYPES,                                                       \

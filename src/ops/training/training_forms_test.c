@@ -1,5 +1,5 @@
-// What the four forms of every optimizer share: of reference and resource variables, whole or by rows. Values were computed
-// from the definitions in double, apart from this code.
+// What the four forms of every optimizer share: of reference and resource variables, whole or by rows. Values
+// were computed from the definitions in double, apart from this code.
 #include "base/strbuf.h"
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"

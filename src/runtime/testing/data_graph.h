@@ -1,4 +1,5 @@
-// Data sets that call functions, for tests: graphs as text over a small library, in the in-process session, and what comes out.
+// Data sets that call functions, for tests: graphs as text over a small library, in the in-process session,
+// and what comes out.
 #ifndef BD_RUNTIME_TESTING_DATA_GRAPH_H
 #define BD_RUNTIME_TESTING_DATA_GRAPH_H
 
@@ -147,8 +148,11 @@
 typedef struct row {
     const char *name, *nodes;
     const char *
-        want; // elements, as tensors print without their type; "!words" an error; "end"; "?words": an error of the iterator
-    // "c cycle_length; b block_length": constants, and the arguments that take them, which must be scalars. NULL: none.
+        // elements, as tensors print without their type; "!words" an error; "end"; "?words": an error of the
+        // iterator
+        want;
+    // "c cycle_length; b block_length": constants, and the arguments that take them, which must be scalars.
+    // NULL: none.
     const char *scalars;
 } row;
 

@@ -1,6 +1,7 @@
 // Effects in random graphs: random numbers, queues, variables of both kinds.
 //
-// Edges order them, so that there is one right result: a variable is written after all that its value was read for.
+// Edges order them, so that there is one right result: a variable is written after all that its value was
+// read for.
 #ifndef BD_RUNTIME_TESTING_RANDOM_EFFECTS_H
 #define BD_RUNTIME_TESTING_RANDOM_EFFECTS_H
 

@@ -1,5 +1,5 @@
-// Random graphs for tests of the runtime: pure ops of several types and shapes, branches, loops, control edges. Effects:
-// random_effects.h.
+// Random graphs for tests of the runtime: pure ops of several types and shapes, branches, loops, control
+// edges. Effects: random_effects.h.
 #ifndef BD_RUNTIME_TESTING_RANDOM_GRAPH_H
 #define BD_RUNTIME_TESTING_RANDOM_GRAPH_H
 

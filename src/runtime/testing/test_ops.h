@@ -1,5 +1,5 @@
-// Ops for tests of the runtime beside real ones: they wait, fail, count and meet, so they are stateful: no rewrite touches them.
-// Include it in one file of the test.
+// Ops for tests of the runtime beside real ones: they wait, fail, count and meet, so they are stateful: no
+// rewrite touches them. Include it in one file of the test.
 //
 //     TestWait() -> (y: float)            async; ends when test_wait_end says so, or with Cancelled
 //     TestAsync(x: T) -> (y: T)           async; ends before its start returns

@@ -4,8 +4,8 @@
 
 #include <braid/graph.h>
 
-// One line for each node whose name begins with `prefix`, in order: `name = Op input:0 ^control =colocated_with @device`.
-// The caller frees it (bd_free).
+// One line for each node whose name begins with `prefix`, in order: `name = Op input:0 ^control
+// =colocated_with @device`. The caller frees it (bd_free).
 char *graph_text_of(const braid_graph *g, const char *prefix);
 
 // Fail the test unless the graph is well and its text (that of the nodes under `prefix`) is this.

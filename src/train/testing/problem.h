@@ -5,7 +5,8 @@
 #include <braid/session.h>
 #include <braid/variables.h>
 
-// The loss (w - 3)^2 / 2 + (b - 1)^2 / 2 times `scale`, a placeholder: gradients scale (w - 3) and scale (b - 1).
+// The loss (w - 3)^2 / 2 + (b - 1)^2 / 2 times `scale`, a placeholder: gradients scale (w - 3) and scale (b -
+// 1).
 typedef struct problem {
     braid_graph *graph;
     braid_variable w, b; // scalars, from 0.5 and -2

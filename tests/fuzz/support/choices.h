@@ -1,4 +1,5 @@
-// What a fuzzer's input chooses: numbers, texts, shapes and tensors, most of them ordinary and small, some hostile.
+// What a fuzzer's input chooses: numbers, texts, shapes and tensors, most of them ordinary and small, some
+// hostile.
 #ifndef BD_TESTS_FUZZ_CHOICES_H
 #define BD_TESTS_FUZZ_CHOICES_H
 

@@ -1,4 +1,5 @@
-// A live server for fuzzers, over the in-process transport: /job:worker/task:0; task 1, if there is one, is the fuzzer.
+// A live server for fuzzers, over the in-process transport: /job:worker/task:0; task 1, if there is one, is
+// the fuzzer.
 #ifndef BD_TESTS_FUZZ_LIVE_SERVER_H
 #define BD_TESTS_FUZZ_LIVE_SERVER_H
 
@@ -14,7 +15,8 @@
 #define LIVE_DEVICE LIVE_TASK "/device:CPU:0"
 #define LIVE_PEER_DEVICE "/job:worker/replica:0/task:1/device:CPU:0"
 
-// Starts it in a cluster of 1 or 2 workers, quietly; what a request may make it allocate for tensors is limited.
+// Starts it in a cluster of 1 or 2 workers, quietly; what a request may make it allocate for tensors is
+// limited.
 void live_start(int workers);
 
 // A worker session "s" and a graph in it, written as text; its handle (bd_free).

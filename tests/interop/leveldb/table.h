@@ -9,7 +9,8 @@
 extern "C" {
 #endif
 
-// Reads all entries in order, checking all checksums. False when LevelDB finds something wrong; *error says what (free).
+// Reads all entries in order, checking all checksums. False when LevelDB finds something wrong; *error says
+// what (free).
 bool leveldb_table_read(const char *path,
                         void (*fn)(const char *key, size_t key_len, const char *value, size_t value_len,
                                    void *arg),
@@ -19,7 +20,8 @@ bool leveldb_table_read(const char *path,
 bool leveldb_table_get(const char *path, const char *key, size_t key_len, char **value, size_t *value_len,
                        char **error);
 
-// Writes a table of `count` keys, sorted, and values, with blocks of about `block_bytes`, compressed by Snappy on request.
+// Writes a table of `count` keys, sorted, and values, with blocks of about `block_bytes`, compressed by
+// Snappy on request.
 bool leveldb_table_write(const char *path, size_t block_bytes, bool compressed, const char *const *keys,
                          const char *const *values, size_t count, char **error);
 

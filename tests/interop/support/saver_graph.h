@@ -1,5 +1,5 @@
-// A graph as TensorFlow's tf.train.Saver(sharded=True) makes it: variables on two devices, saved and restored through the ops on
-// checkpoints, run by a session in this process.
+// A graph as TensorFlow's tf.train.Saver(sharded=True) makes it: variables on two devices, saved and restored
+// through the ops on checkpoints, run by a session in this process.
 #ifndef BD_TESTS_INTEROP_SAVER_GRAPH_H
 #define BD_TESTS_INTEROP_SAVER_GRAPH_H
 
