@@ -78,7 +78,7 @@ function(braid_add_test target test module source)
     braid_own_code(${target} test)
     target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/examples/common)
     target_compile_definitions(${target} PRIVATE
-        BD_SOURCE_DIR="${CMAKE_SOURCE_DIR}" BD_SHARED_DIR="${CMAKE_SOURCE_DIR}/../shared"
+        BD_SOURCE_DIR="${CMAKE_SOURCE_DIR}" BD_TEST_DATA_DIR="${CMAKE_SOURCE_DIR}/tests/data"
         BD_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}" BD_OP_ROWS_DIR="${BRAID_OP_ROWS_DIR}")
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${BRAID_TEST_DIR} LINKER_LANGUAGE C)
     target_link_libraries(${target} PRIVATE PkgConfig::CMOCKA)
@@ -132,7 +132,7 @@ endif()
 # tests/interop/leveldb_*_test.c compare with LevelDB, where it is installed.
 find_path(LEVELDB_INCLUDE_DIR leveldb/table.h)
 find_library(LEVELDB_LIBRARY leveldb)
-foreach(target tests_interop_leveldb_table_test tests_interop_leveldb_checkpoint_test)
+foreach(target tests_interop_leveldb_sstable_test tests_interop_leveldb_checkpoint_test)
     if(TARGET ${target} AND LEVELDB_INCLUDE_DIR AND LEVELDB_LIBRARY)
         target_sources(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/interop/leveldb/table.cc)
         target_compile_definitions(${target} PRIVATE BD_HAVE_LEVELDB)

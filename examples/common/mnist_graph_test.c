@@ -10,7 +10,7 @@
 #include "train/bootstrap.h"
 #include "train/testing/recorded.h"
 
-#define RECORDED(name) BD_SHARED_DIR "/golden/" name "/worker0/sess0_graph0.pb"
+#define RECORDED(name) BD_TEST_DATA_DIR "/golden/" name "/worker0/sess0_graph0.pb"
 
 // Nodes that Braid does not build yet.
 static const char savers[] = "save/";

@@ -10,7 +10,7 @@ static void test_adagrad(void **state)
 {
     (void)state;
     BD_STATUS(st);
-    const char path[] = BD_SHARED_DIR "/golden/downpour/worker0/sess0_graph0.pb";
+    const char path[] = BD_TEST_DATA_DIR "/golden/downpour/worker0/sess0_graph0.pb";
     const char first[] = "Variable/Adagrad/Initializer/Const";
     braid_graph *want = recorded_graph(path, NULL), *got = recorded_graph(path, first);
     const braid_grad_and_var pairs[] = {

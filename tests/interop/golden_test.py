@@ -15,13 +15,12 @@ from pathlib import Path
 import replay
 from client import InteropTest, Session, master_service
 from cluster import Cluster, main
-from mnist import Mnist
-from protos import master_pb2, skip_all
+from mnist import examples as digits
+from protos import master_pb2
 from recorded import programs_in
 from replay import Player, Stage
 
-SHARED = Path(__file__).resolve().parents[3] / "shared"
-GOLDEN, MNIST = SHARED / "golden", SHARED / "mnist"
+GOLDEN = Path(__file__).resolve().parents[1] / "data" / "golden"
 REPLAYS = int(os.environ.get("BRAID_REPLAYS", "1"))
 
 # Of each program its loss, the variables that all roles share, and what shows that it learns: to what `part`
@@ -160,9 +159,7 @@ class GoldenTest(InteropTest):
             self.assertIn(words, str(raised.exception))
 
 
-if not GOLDEN.is_dir() or not MNIST.is_dir():
-    skip_all(f"no recorded programs or no MNIST in {SHARED}")
-examples = {part: Mnist(MNIST, part, 2000) for part in ("train", "t10k")}
+examples = {part: digits(part, 2000) for part in ("train", "t10k")}
 programs = programs_in(GOLDEN)
 for program, its_roles in programs.items():
     setattr(GoldenTest, f"test_{program.replace('-', '_')}",

@@ -161,8 +161,8 @@ int main(void)
     uint64_t seed;
     bd_random_bytes(&seed, sizeof seed);
     char *arguments =
-        given ? bd_asprintf("make %s '%s/golden' %s", dir, BD_SHARED_DIR, given)
-              : bd_asprintf("make %s '%s/golden' %llu", dir, BD_SHARED_DIR, (unsigned long long)seed);
+        given ? bd_asprintf("make %s '%s/golden' %s", dir, BD_TEST_DATA_DIR, given)
+              : bd_asprintf("make %s '%s/golden' %llu", dir, BD_TEST_DATA_DIR, (unsigned long long)seed);
     int status = run_peer(arguments); // 77 where it is not installed
     bd_free(arguments);
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_agrees_with_protobuf)};

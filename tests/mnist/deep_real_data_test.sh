@@ -5,10 +5,10 @@
 # timeout: 900
 # serial: yes
 . "$(dirname "$0")/lib.sh"
-[ -d "$shared/mnist" ] || { echo SKIPPED: no "$shared/mnist"; exit 77; }
+need_mnist
 if [ "${BRAID_DEEP:-}" = full ]; then steps=1500 least=0.98; else steps=300 least=0.95; fi
 
-"$bin/braid" run --ps 1 --workers 2 deep_mnist --data_dir="$shared/mnist" --train_steps=$steps \
+"$bin/braid" run --ps 1 --workers 2 deep_mnist --data_dir="$BRAID_MNIST_DIR" --train_steps=$steps \
     --learning_rate=0.001 >"$dir/out" 2>"$dir/err"
 check "exit code 0" test $? = 0
 echo "accuracy: $(accuracy)"

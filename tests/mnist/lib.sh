@@ -1,7 +1,6 @@
 # What the tests of the main job share: running it, reading its output, finding its processes.
 set -u
 bin=$1
-shared=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/../shared
 dir=$(mktemp -d)
 # Marks every process of this test in its environment.
 export BRAID_TEST_MARK="braid-test-$$-$RANDOM"
@@ -32,6 +31,15 @@ finish() {
     rm -rf "$dir"
 }
 trap finish EXIT
+
+# Ends the test as skipped when BRAID_MNIST_DIR names no directory of MNIST's files.
+need_mnist() {
+    if [ -z "${BRAID_MNIST_DIR:-}" ]; then
+        echo "SKIPPED: needs real MNIST; set BRAID_MNIST_DIR to the directory of its four idx files"
+        exit 77
+    fi
+    [ -d "$BRAID_MNIST_DIR" ] || { echo "FAILED: BRAID_MNIST_DIR=$BRAID_MNIST_DIR is no directory"; exit 1; }
+}
 
 ok() { echo "ok: $1"; }
 fail() {

@@ -5,8 +5,8 @@
 # timeout: 600
 # serial: yes
 . "$(dirname "$0")/lib.sh"
-[ -d "$shared/mnist" ] || { echo SKIPPED: no "$shared/mnist"; exit 77; }
-flags=(--data_dir="$shared/mnist" --train_steps=2000 --learning_rate=0.003)
+need_mnist
+flags=(--data_dir="$BRAID_MNIST_DIR" --train_steps=2000 --learning_rate=0.003)
 
 # Workers that train asynchronously disturb each other by chance, the more of them the more: of 45 runs with 3
 # workers the worst had 0.949, the median 0.966. So the median of three is asked for.

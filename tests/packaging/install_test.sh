@@ -44,7 +44,7 @@ for source in "gcc $project/app.c" "g++ $project/app.cpp"; do
 done
 
 unset LD_LIBRARY_PATH # CMake sets the path of what it builds
-if cmake -S "$project" -B "$dir/build" -DCMAKE_PREFIX_PATH="$prefix" -DBRAID_WANTED="$version" >"$dir/log" 2>&1 &&
+if cmake -G Ninja -S "$project" -B "$dir/build" -DCMAKE_PREFIX_PATH="$prefix" -DBRAID_WANTED="$version" >"$dir/log" 2>&1 &&
     cmake --build "$dir/build" >"$dir/log" 2>&1; then
     for app in c_braid cpp_braid c_static cpp_static; do
         kind=${app#*_}
@@ -54,7 +54,7 @@ if cmake -S "$project" -B "$dir/build" -DCMAKE_PREFIX_PATH="$prefix" -DBRAID_WAN
 else
     check "CMake builds the project" "" "$(tail -20 "$dir/log")"
 fi
-cmake -S "$project" -B "$dir/other" -DCMAKE_PREFIX_PATH="$prefix" -DBRAID_WANTED=9.0 >"$dir/log" 2>&1
+cmake -G Ninja -S "$project" -B "$dir/other" -DCMAKE_PREFIX_PATH="$prefix" -DBRAID_WANTED=9.0 >"$dir/log" 2>&1
 check "CMake refuses another version" 1 "$(grep -c 'not accepted' "$dir/log")"
 
 [ $failures = 0 ]
