@@ -26,8 +26,6 @@
 #define CONTROL_THREADS 2
 // Sessions and plans that are made at the same time, each of which mostly waits for other tasks.
 #define WAITING_THREADS 4
-// How long the end of a program waits for parameter servers to hear of it.
-#define SAY_DONE_MS 1000
 #define FREE_GRACE_MS 500
 // Everything is cancelled by then, and the answers that say so are on their way.
 #define STOP_GRACE_MIN_MS 100
@@ -170,7 +168,7 @@ void braid_server_free(braid_server *s)
     bd_mutex_unlock(&s->mu);
     if (!was_stopped) {
         braid_server_done(s);
-        bd_membership_wait_notified(s->env.membership, bd_deadline_after_ms(SAY_DONE_MS));
+        bd_membership_wait_notified(s->env.membership, bd_deadline_after_ms(BD_NOTIFY_DONE_TIMEOUT_MS));
     }
     braid_server_stop(s, FREE_GRACE_MS);
     free_parts(s);

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "cluster/rpc/recv_tensor_response.h"
+#include "cluster/rpc/wire_fields.h"
 #include "cluster/worker/outbox.h"
 #include "proto/pack.h"
 #include "support/live_server.h"

@@ -8,9 +8,6 @@
 #include "base/strbuf.h"
 #include "cluster/master/master_internal.h"
 
-// A healthy task takes less.
-#define SAY_AFTER_MS 1000
-
 typedef struct fanout fanout;
 
 typedef struct target {
@@ -24,7 +21,7 @@ struct fanout {
     bd_master_done_fn fn;
     void *arg;
     bd_cancellation *cancellation; // below the caller's
-    bd_timer_id say_timer, deadline_timer;
+    bd_timer_id log_timer, deadline_timer;
     int64_t begin_ns;
     atomic_int refs; // one until the end, one for each timer, one for the function that begins
     bd_mutex mu;
@@ -59,7 +56,7 @@ static void answered(void *arg, const braid_status *st)
     const bool is_last = --t->pending == 0;
     bd_mutex_unlock(&t->mu);
     if (!is_last) return;
-    end_timer(t, t->say_timer);
+    end_timer(t, t->log_timer);
     end_timer(t, t->deadline_timer);
     t->fn(t->arg, &t->status);
     unref(t);
@@ -76,7 +73,7 @@ static char *list_missing(fanout *t)
     return bd_strbuf_take(&missing);
 }
 
-static void say(void *arg)
+static void log_wait(void *arg)
 {
     fanout *t = arg;
     char *missing = list_missing(t);
@@ -118,8 +115,8 @@ void bd_master_fanout(const bd_fanout_options *o, bd_master_done_fn fn, void *ar
         t->tasks[i] = (target){.all = t, .peer = o->tasks->items[i].peer};
     atomic_init(&t->refs, 2);
     if (t->count > 1)
-        t->say_timer =
-            start_timer(t, bd_deadline_after_ms(SAY_AFTER_MS), say); // the own task answers at once
+        t->log_timer = start_timer(t, bd_deadline_after_ms(BD_LOG_WAIT_AFTER_MS),
+                                   log_wait); // the own task answers at once
     if (o->deadline_ns != BD_FOREVER) t->deadline_timer = start_timer(t, o->deadline_ns, deadline_passed);
     for (int i = 0; i < t->count; i++)
         o->tell(arg, t->tasks[i].peer->worker, t->cancellation, answered, &t->tasks[i]);

@@ -13,8 +13,6 @@
 #include "graph/device_name.h"
 #include <string.h>
 
-// A start of a whole cluster takes less; who waits longer wants to know for whom.
-#define SAY_AFTER_MS 1000
 #define PAUSE_MIN_MS 20
 #define PAUSE_MAX_MS 200 // also how long cancelling may take
 
@@ -39,7 +37,7 @@ struct finder {
     asked *asked;         // [found.count] guarded by mu
     int pending;          // guarded by mu
     braid_status status;  // guarded by mu
-    bd_timer_id say_timer, deadline_timer;
+    bd_timer_id log_timer, deadline_timer;
     int64_t begin_ns;
 };
 
@@ -74,7 +72,7 @@ static void settle(finder *f)
     const bool is_last = --f->pending == 0;
     bd_mutex_unlock(&f->mu);
     if (!is_last) return;
-    end_timer(f, f->say_timer);
+    end_timer(f, f->log_timer);
     end_timer(f, f->deadline_timer);
     f->fn(f->arg, &f->found, &f->status);
     unref(f);
@@ -100,7 +98,7 @@ static char *list_missing_locked(const finder *f)
     return bd_strbuf_take(&text);
 }
 
-static void say(void *arg)
+static void log_wait(void *arg)
 {
     finder *f = arg;
     bd_mutex_lock(&f->mu);
@@ -232,7 +230,7 @@ static void choose_tasks(finder *f, const bd_find_options *o, const bd_device_na
 static void start_timers(finder *f, const bd_find_options *o)
 {
     atomic_fetch_add_explicit(&f->refs, 1, memory_order_relaxed);
-    f->say_timer = bd_timer_add(f->timers, bd_deadline_after_ms(SAY_AFTER_MS), say, f);
+    f->log_timer = bd_timer_add(f->timers, bd_deadline_after_ms(BD_LOG_WAIT_AFTER_MS), log_wait, f);
     if (o->deadline_ns == BD_FOREVER) return;
     atomic_fetch_add_explicit(&f->refs, 1, memory_order_relaxed);
     f->deadline_timer = bd_timer_add(f->timers, o->deadline_ns, deadline_passed, f);

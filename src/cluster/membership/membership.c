@@ -40,8 +40,6 @@
 
 #define PAUSE_MIN_MS 20
 #define PAUSE_MAX_MS 1000
-// Longer than a healthy anchor takes to answer; a stopped one must not keep a task from ending.
-#define SAY_DONE_MS 1000
 
 typedef struct expected {
     bd_membership *a;
@@ -326,7 +324,7 @@ void bd_membership_notify_done(bd_membership *a)
     request.task = self->index;
     for (int i = 0; i < a->membership_server_count; i++) {
         bd_rpc_options options = rpc_to(a, a->membership_servers[i].peer, BD_CLUSTER_SERVICE "NotifyDone");
-        options.deadline_ns = bd_deadline_after_ms(SAY_DONE_MS);
+        options.deadline_ns = bd_deadline_after_ms(BD_NOTIFY_DONE_TIMEOUT_MS);
         bd_rpc_start_proto(&options, &request.base, done_said, a);
     }
     tell_changed(a);

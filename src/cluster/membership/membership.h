@@ -8,6 +8,10 @@
 
 typedef struct bd_membership bd_membership;
 
+// How long a task that ends waits for the membership servers to learn that it is done. A healthy server answers sooner; a
+// stopped one must not keep the task from ending.
+#define BD_NOTIFY_DONE_TIMEOUT_MS 1000
+
 typedef struct bd_membership_env {
     const bd_peers *peers;
     bd_timers *timers;

@@ -9,6 +9,7 @@
 #include "base/thread.h"
 #include "braid/cluster.pb-c.h"
 #include "cluster/rpc/tensor_chunks.h"
+#include "cluster/rpc/wire_fields.h"
 #include "proto/pack.h"
 
 // Large beside what a message costs, small beside the caches.

@@ -1,5 +1,6 @@
 // Tensors in chunks, the sender's side: what is held, for how long, and what is no chunk of it.
 #include "cluster/rpc/tensor_chunks.h"
+#include "cluster/rpc/wire_fields.h"
 
 #include "base/alloc.h"
 #include "tensor/shape.h"

@@ -1,6 +1,7 @@
 // The fields of RecvTensorResponse, written and read.
 #include "cluster/rpc/recv_tensor_response.h"
 #include "base/clock.h"
+#include "cluster/rpc/wire_fields.h"
 #include "tensor/tensor_proto.h"
 
 enum {

@@ -5,8 +5,6 @@
 #include "cluster/rpc/tensor_chunks.h"
 #include "tensor/tensor.h"
 
-// The rendezvous key of a tensor that is pushed: a field beside those of RecvTensorResponse.
-#define BD_PUSHED_KEY 1002
 // A key is two device names, a tensor's name and a few numbers; it is kept while a tensor waits.
 #define BD_RENDEZVOUS_KEY_LEN_MAX 4096
 

@@ -1,6 +1,8 @@
 // Calls to peers, tied to cancellation tokens; errors on the wire.
 #include "cluster/rpc/rpc.h"
 #include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/slab.h"
 #include "base/strbuf.h"
 #include "base/thread.h"
@@ -139,13 +141,16 @@ static void wake(void *arg, bd_message *response, const braid_status *st)
     bd_event_set(&w->event);
 }
 
-braid_code bd_rpc_wait(const bd_rpc_options *options, const ProtobufCMessage *request, bd_message *response,
-                       braid_status *st)
+braid_code bd_rpc_wait(const bd_rpc_options *options, bd_message *request, const char *who, const char *whom,
+                       bd_message *response, braid_status *st)
 {
     waiting w = {.response = response, .st = st};
     bd_event_init(&w.event);
-    bd_rpc_start_proto(options, request, wake, &w);
-    bd_event_wait(&w.event); // ends with the call: by an answer, its deadline, its token, or the peer's end
+    bd_message_init(response);
+    bd_rpc_start(options, request, wake, &w);
+    if (who && !bd_event_wait_until(&w.event, bd_deadline_after_ms(BD_LOG_WAIT_AFTER_MS)))
+        bd_info("%s still waits for %s", who, whom);
+    bd_event_wait(&w.event); // ends with the call
     bd_event_fini(&w.event);
     return st->code;
 }

@@ -38,9 +38,14 @@ void bd_rpc_start(const bd_rpc_options *options, bd_message *request, bd_call_do
 void bd_rpc_start_proto(const bd_rpc_options *options, const ProtobufCMessage *request, bd_call_done_fn done,
                         void *arg);
 
-// Begins a call and waits for its end. `response` is empty before; the caller ends it (bd_message_fini).
-braid_code bd_rpc_wait(const bd_rpc_options *options, const ProtobufCMessage *request, bd_message *response,
-                       braid_status *st);
+// A wait longer than this is logged, with the name of what it waits for.
+#define BD_LOG_WAIT_AFTER_MS 1000
+
+// Starts a call and waits for its end: the response, its deadline, its token, or the end of the connection. `request` is taken
+// over, `response` is initialized and then the caller's (bd_message_fini). Logs "WHO still waits for WHOM" when the call takes long;
+// `who` NULL: never.
+braid_code bd_rpc_wait(const bd_rpc_options *options, bd_message *request, const char *who, const char *whom,
+                       bd_message *response, braid_status *st);
 
 // ---- Errors on the wire ----
 

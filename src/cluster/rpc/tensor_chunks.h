@@ -13,11 +13,6 @@
 #include "cluster/rpc/peers.h"
 #include "op/rendezvous.h"
 
-// Fields that TensorFlow does not have, and ignores: of RecvTensorRequest, and of RecvTensorResponse.
-#define BD_RECV_TAKES_CHUNKS 1000
-#define BD_RECV_CHUNKS 1000
-#define BD_RECV_FIRST_CHUNK 1001
-
 // ---- The sender's side ----
 
 typedef struct bd_chunk_store bd_chunk_store; // the tensors of a server that are being fetched

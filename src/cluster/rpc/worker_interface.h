@@ -58,10 +58,6 @@ typedef struct bd_run_graph {
     struct bd_local_worker *home;
 } bd_run_graph;
 
-// How a worker of Braid says ends_by_itself: a field of RunGraphResponse that TensorFlow does not have, and
-// ignores.
-#define BD_RUN_GRAPH_RESPONSE_ENDS_BY_ITSELF 1000
-
 // The master of a session.
 typedef struct bd_session_owner {
     const char *task;     // "/job:worker/replica:0/task:1"; "": not known

@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "braid/cluster.pb-c.h"
 #include "cluster/rpc/server_call.h"
+#include "cluster/rpc/wire_fields.h"
 #include "cluster/service/services.h"
 #include "cluster/worker/outbox.h"
 #include "proto/pack.h"

@@ -2,6 +2,7 @@
 // gives.
 #include "base/alloc.h"
 #include "cluster/rpc/server_call.h"
+#include "cluster/rpc/wire_fields.h"
 #include "cluster/service/services.h"
 #include "cluster/service/worker_service.h"
 #include "cluster/worker/collectives.h"

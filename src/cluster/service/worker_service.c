@@ -8,6 +8,7 @@
 #include "cluster/rpc/large_fields.h"
 #include "cluster/rpc/recv_tensor_response.h"
 #include "cluster/rpc/server_call.h"
+#include "cluster/rpc/wire_fields.h"
 #include "cluster/service/services.h"
 #include "cluster/spec/cluster_def.h"
 #include "cluster/spec/graph_options.h"
@@ -321,58 +322,9 @@ static void run_graph(bd_service_env *env, bd_incoming *call)
         w->ops->run_graph(w, &c->run, c->base.cancellation, run_done, c);
 }
 
-// ---- RecvTensor ----
-
-typedef struct recv_call {
-    bd_incoming *call;
-    bd_chunk_store *chunks; // holds large tensors; NULL: the caller takes no chunks
-    int64_t step_id;
-} recv_call;
-
-static void tensor_received(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st)
-{
-    const recv_call c = *(const recv_call *)arg;
-    bd_slab_free(arg);
-    bd_incoming *call = c.call;
-    if (st->code) {
-        bd_incoming_reply_error(call, st);
-        return;
-    }
-    bd_message response;
-    bd_message_init(&response);
-    bd_wire_writer writer;
-    bd_wire_writer_init(&writer, &response);
-    bd_recv_tensor_response_put(c.chunks, c.step_id, tensor, is_dead, &writer);
-    bd_wire_writer_finish(&writer);
-    bd_incoming_reply(call, &response, st);
-}
-
-static void recv_tensor(bd_service_env *env, bd_incoming *call)
-{
-    BD_STATUS(st);
-    BD_PROTO_ARENA(arena);
-    const Tensorflow__RecvTensorRequest *request =
-        bd_proto_unpack_message(&tensorflow__recv_tensor_request__descriptor, &call->request, arena, st);
-    bd_message_fini(&call->request); // not kept while the receive waits
-    if (request && strlen(request->rendezvous_key) > BD_RENDEZVOUS_KEY_LEN_MAX)
-        bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "RecvTensor: a key is longer than %d",
-                BD_RENDEZVOUS_KEY_LEN_MAX);
-    else if (request && !bd_request_ids_add(&env->recv_ids, request->request_id))
-        bd_fail(st, BRAID_ABORTED, "RecvTensor: request %lld has come before",
-                (long long)request->request_id);
-    if (!request || st->code) {
-        bd_incoming_reply_error(call, st);
-        return;
-    }
-    recv_call *c = bd_slab_alloc(sizeof *c);
-    const bool takes_chunks = bd_proto_has_unknown(&request->base, BD_RECV_TAKES_CHUNKS);
-    *c = (recv_call){call, takes_chunks ? env->chunk_store : NULL, request->step_id};
-    bd_local_worker_recv_tensor(env->worker, request->step_id, request->rendezvous_key, tensor_received, c);
-}
-
 const bd_method bd_worker_methods[] = {
     {"RunGraph", BD_ON_ARRIVAL, run_graph},
-    {"RecvTensor", BD_ON_ARRIVAL, recv_tensor},
+    {"RecvTensor", BD_ON_ARRIVAL, bd_serve_recv_tensor},
     {"CleanupGraph", BD_ON_ARRIVAL, cleanup_graph},
     {"GetStatus", BD_ON_ARRIVAL, get_status},
     {"CreateWorkerSession", BD_ON_ARRIVAL, create_session},

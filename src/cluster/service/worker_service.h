@@ -16,4 +16,7 @@ void bd_serve_complete_instance(bd_service_env *env, bd_incoming *call);
 void bd_serve_get_step_sequence(bd_service_env *env, bd_incoming *call);
 void bd_serve_recv_buf(bd_service_env *env, bd_incoming *call);
 
+// recv_tensor_service.c
+void bd_serve_recv_tensor(bd_service_env *env, bd_incoming *call);
+
 #endif

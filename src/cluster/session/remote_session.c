@@ -23,27 +23,12 @@
 #include <string.h>
 
 #define SCHEME "grpc://"
-#define SAY_AFTER_MS 1000
 // A server that does not answer for so long has lost the session, or will drop it.
 #define CLOSE_MS 5000
 // The server ends a step at its timeout and says why; when not even that comes, the call ends so much later.
 #define TIMEOUT_SLACK_MS 5000
 
 // ---- Calls ----
-
-typedef struct waiting {
-    bd_event event;
-    bd_message *response;
-    braid_status *st;
-} waiting;
-
-static void wake(void *arg, bd_message *response, const braid_status *st)
-{
-    waiting *w = arg;
-    bd_message_move(w->response, response);
-    bd_status_copy(w->st, st);
-    bd_event_set(&w->event);
-}
 
 bd_rpc_options bd_remote_rpc(bd_remote_session *s, const char *method)
 {
@@ -58,15 +43,7 @@ bd_rpc_options bd_remote_rpc(bd_remote_session *s, const char *method)
 braid_code bd_remote_call(const bd_remote_session *s, const bd_rpc_options *options, bd_message *request,
                           const char *what, bd_message *response, braid_status *st)
 {
-    waiting w = {.response = response, .st = st};
-    bd_event_init(&w.event);
-    bd_message_init(response);
-    bd_rpc_start(options, request, wake, &w);
-    if (what && !bd_event_wait_until(&w.event, bd_deadline_after_ms(SAY_AFTER_MS)))
-        bd_info("%s still waits for %s", what, s->target);
-    bd_event_wait(
-        &w.event); // ends with the call: an answer, its deadline, close, or the end of the connection
-    bd_event_fini(&w.event);
+    bd_rpc_wait(options, request, what, s->target, response, st);
     if (st->code == BRAID_UNAVAILABLE) bd_status_prefix(st, "The server at %s is unavailable: ", s->target);
     bd_wire_error_unmark(st);
     st->derived = false;

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "base/thread.h"
 #include "cluster/rpc/methods.h"
+#include "cluster/rpc/wire_fields.h"
 #include "proto/pack.h"
 #include "tensorflow/core/protobuf/worker.pb-c.h"
 #include <stdio.h>

@@ -38,11 +38,4 @@ void bd_task_collectives_begin_step(bd_task_collectives *c, const bd_peer *leade
 void bd_task_collectives_end_step(bd_task_collectives *c, const bd_peer *leader, int64_t graph_key,
                                   int64_t step_id, bool has_failed);
 
-// Fields of CompleteGroup that TensorFlow does not have, and ignores: the incarnations of devices, of the one
-// that joins and of all.
-#define BD_COMPLETE_GROUP_INCARNATION 1000
-#define BD_COMPLETE_GROUP_INCARNATIONS 1000
-// Of GetStepSequence, which TensorFlow ignores, too: a step that has failed.
-#define BD_GET_STEP_SEQUENCE_AFTER 1000
-
 #endif

@@ -9,6 +9,7 @@
 #include "cluster/rpc/methods.h"
 #include "cluster/rpc/recv_tensor_response.h"
 #include "cluster/rpc/request_id.h"
+#include "cluster/rpc/wire_fields.h"
 #include "proto/pack.h"
 #include <string.h>
 

@@ -11,18 +11,6 @@
 #include "cluster/rpc/tensor_chunks.h"
 #include "op/rendezvous.h"
 
-// Fields that TensorFlow does not have, and ignores: of GetStatusResponse, RunGraphRequest and
-// RunGraphResponse. The last one is a tensor as PushTensors has it: one that a task has left for its master's
-// when its part of the step ends.
-#define BD_STATUS_TAKES_PUSHES 1000
-#define BD_RUN_GRAPH_PUSHES 1000
-#define BD_RUN_GRAPH_RESPONSE_PUSHED 1001
-// The fields of PushTensorsRequest, and of its answer.
-#define BD_PUSH_STEP_ID 1
-#define BD_PUSH_REQUEST_ID 2
-#define BD_PUSH_TENSOR 3
-#define BD_PUSH_REFUSED 1
-
 typedef struct bd_outbox_options {
     int64_t step_id;
     bd_chunk_store *chunk_store; // for large tensors

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/thread.h"
 #include "cluster/rpc/recv_tensor_response.h"
+#include "cluster/rpc/wire_fields.h"
 #include "cluster/worker/outbox.h"
 #include "cluster/worker/remote_worker.h"
 #include "runtime/local_rendezvous.h"

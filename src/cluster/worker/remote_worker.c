@@ -12,6 +12,7 @@
 #include "cluster/rpc/request_id.h"
 #include "cluster/rpc/rpc.h"
 #include "cluster/rpc/tensor_chunks.h"
+#include "cluster/rpc/wire_fields.h"
 #include "cluster/spec/graph_options.h"
 #include "cluster/worker/local_worker.h"
 #include "cluster/worker/outbox.h"
