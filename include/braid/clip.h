@@ -1,4 +1,4 @@
-// Clipping: keeping values, as a rule gradients, from getting too large.
+// Gradient clipping by value, norm, average norm and global norm.
 //
 //     braid_grad_and_var pairs[64];
 //     int count;
@@ -7,8 +7,9 @@
 //     braid_clip_gradients(graph, pairs, count, 5.0);
 //     braid_op *train = braid_apply_gradients(opt, pairs, count, step);
 //
-// Nodes and names are those of TensorFlow's functions. Norms are Euclidean: the root of the sum of squares.
-// Errors are the graph's: a norm to clip to that is not positive makes it fail.
+// The functions build the nodes of TensorFlow's functions, under the same names. Norms are Euclidean: the
+// square root of the sum of squares. Errors are the graph's; a clip norm that is not positive makes the graph
+// fail.
 #ifndef BRAID_CLIP_H
 #define BRAID_CLIP_H
 
@@ -26,13 +27,14 @@ BRAID_API braid_out braid_clip_by_norm(braid_graph *graph, braid_out x, double c
 /// The same with the norm divided by the number of elements (tf.clip_by_average_norm). `x` is float.
 BRAID_API braid_out braid_clip_by_average_norm(braid_graph *graph, braid_out x, double clip_norm);
 
-/// The norm of all `xs` [count] taken together, a scalar. Those
-/// whose op is NULL are left out; the graph fails when that is all.
+/// Returns the norm of all `xs` [count] taken together, a scalar. Entries whose op is NULL are ignored; the
+/// graph fails when all are NULL.
 BRAID_API braid_out braid_global_norm(braid_graph *graph, const braid_out *xs, int count);
 
-/// Stores to `outs` [count], which may be `xs`, each of them times clip_norm / max(norm, clip_norm), where
-/// norm is `use_norm`, a scalar, or braid_global_norm of them when its op is NULL (Pascanu et al., ICML 2013,
-/// algorithm 1). Returns the norm. Those whose op is NULL stay so.
+/// Scales each of `xs` [count] by clip_norm / max(norm, clip_norm) and stores the results to `outs` [count],
+/// which may be `xs`. The norm is `use_norm`, a scalar, or braid_global_norm of `xs` when the op of
+/// `use_norm` is NULL (Pascanu et al., ICML 2013, algorithm 1). Returns the norm. Entries whose op is NULL
+/// stay NULL.
 BRAID_API braid_out braid_clip_by_global_norm(braid_graph *graph, const braid_out *xs, int count,
                                               double clip_norm, braid_out use_norm, braid_out *outs);
 

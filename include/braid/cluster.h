@@ -1,4 +1,4 @@
-// Clusters: which tasks there are and where, from flags, JSON or TF_CONFIG.
+// Cluster specifications: the tasks of a cluster and their addresses, from flags, JSON or TF_CONFIG.
 #ifndef BRAID_CLUSTER_H
 #define BRAID_CLUSTER_H
 
@@ -12,8 +12,8 @@ extern "C" {
 /// Jobs, their tasks and addresses, and which of them this process is. Immutable once made.
 typedef struct braid_cluster braid_cluster;
 
-/// From comma-separated lists of host:port (TensorFlow's --ps_hosts and --worker_hosts); NULL or "" for none.
-/// InvalidArgument for what is no host:port or is named twice.
+/// Makes a cluster from comma-separated lists of host:port (TensorFlow's --ps_hosts and --worker_hosts); NULL
+/// or "" is an empty list. InvalidArgument for an entry that is not host:port or occurs twice.
 BRAID_API braid_cluster *braid_cluster_from_hosts(const char *ps_hosts, const char *worker_hosts,
                                                   braid_status *status);
 
@@ -40,7 +40,7 @@ BRAID_API int braid_cluster_task_index(const braid_cluster *cluster, const char 
 /// The address of task `index` of `job`, or NULL. Owned by the cluster.
 BRAID_API const char *braid_cluster_address(const braid_cluster *cluster, const char *job, int index);
 
-/// The task this process is, as TF_CONFIG says; job NULL when it does not say.
+/// Returns the job of this process according to TF_CONFIG; NULL when TF_CONFIG names no task.
 BRAID_API const char *braid_cluster_this_job(const braid_cluster *cluster);
 BRAID_API int braid_cluster_this_task(const braid_cluster *cluster);
 

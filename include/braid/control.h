@@ -1,8 +1,8 @@
 // Conditionals and loops within a graph.
 //
-// Bodies are built by functions of yours. What a body takes from outside is brought in by itself: into a loop
-// as a constant of it, into a branch when the branch is taken. Gradients go through both; braid_graph_status
-// says what went wrong.
+// The caller's functions build the bodies. A tensor of the outer graph that a body uses is captured
+// automatically: as a loop constant in a loop, through a Switch in a branch. Gradients go through
+// conditionals and loops. braid_graph_status returns the first error.
 //
 //     static braid_out below_100(void *arg, braid_graph *g, const braid_out *vars)
 //     {
@@ -22,29 +22,29 @@
 extern "C" {
 #endif
 
-/// A loop: what its variables become while a condition holds.
+/// A loop: its condition, its body and its options.
 typedef struct braid_loop {
     /// Builds the condition, a bool scalar, from the loop's variables.
     braid_out (*condition)(void *arg, braid_graph *graph, const braid_out *vars);
     /// Builds the values of the variables in the next iteration; `next` has room for them.
     void (*body)(void *arg, braid_graph *graph, const braid_out *vars, braid_out *next);
     void *arg;               ///< for both
-    int parallel_iterations; ///< so many may run at once; 0: 10
+    int parallel_iterations; ///< the maximum number of iterations in progress; 0: 10
     const char *name;        ///< NULL: "while"
 } braid_loop;
 
-/// Builds a loop over `count` variables (at least one) that begin as `init`, and stores to `results` [count],
-/// which may be `init`, what they are when the condition no longer holds (tf.while_loop). A variable keeps
-/// its type; its shape may change.
+/// Builds a loop over `count` loop variables (at least one) with the initial values `init`, and stores their
+/// final values to `results` [count], which may be `init` (tf.while_loop). The type of a loop variable is
+/// constant; its shape may change.
 BRAID_API void braid_while(braid_graph *graph, const braid_loop *loop, const braid_out *init, int count,
                            braid_out *results);
 
 /// Builds the values of one branch; `results` has room for them.
 typedef void (*braid_branch_fn)(void *arg, braid_graph *graph, braid_out *results);
 
-/// Builds a conditional: `results` [count] are those of `then` where `pred`, a bool scalar, is true, else
-/// those of `otherwise`, of the same types (tf.cond). Only the branch that is taken runs. `name` NULL:
-/// "cond".
+/// Builds a conditional: `results` [count] are the outputs of `then` when `pred`, a bool scalar, is true,
+/// else those of `otherwise`, which have the same types (tf.cond). Only the branch that is taken runs. `name`
+/// NULL: "cond".
 BRAID_API void braid_cond(braid_graph *graph, const char *name, braid_out pred, braid_branch_fn then,
                           braid_branch_fn otherwise, void *arg, int count, braid_out *results);
 

@@ -28,9 +28,9 @@ typedef struct braid_device_setter_options {
 
 typedef struct braid_device_setter braid_device_setter;
 
-/// tf.train.replica_device_setter: with it pushed, new nodes ask for the worker's device, variables for one
-/// of the parameter servers of `cluster`; what an inner scope asks for wins. In a cluster without parameter
-/// servers it asks for nothing. Options are copied; it belongs to the graph and lives as long.
+/// tf.train.replica_device_setter. While it is pushed, new nodes request the worker's device and new
+/// variables a parameter server of `cluster`; the request of an inner scope takes precedence. In a cluster
+/// without parameter servers it requests nothing. Options are copied. The setter is owned by the graph.
 BRAID_API braid_device_setter *braid_replica_device_setter(braid_graph *graph, const braid_cluster *cluster,
                                                            const braid_device_setter_options *options);
 /// Undone by braid_pop_device.
@@ -39,7 +39,7 @@ BRAID_API void braid_push_device_setter(braid_graph *graph, braid_device_setter 
 /// Bytes of all variables of the graph, slots included, that ask for the i-th parameter server of the
 /// cluster.
 BRAID_API int64_t braid_device_setter_bytes(const braid_device_setter *setter, int i);
-/// Logs one line that says how many variables and bytes each parameter server got.
+/// Logs one line with the number of variables and bytes of each parameter server.
 BRAID_API void braid_device_setter_log(const braid_device_setter *setter);
 
 #ifdef __cplusplus

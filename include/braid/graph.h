@@ -1,9 +1,8 @@
-// Building dataflow graphs: operations, their inputs and attributes, and the scopes that apply while one
-// builds.
+// Building dataflow graphs: operations, their inputs and attributes, and the scopes that apply to new nodes.
 //
 // Errors are sticky: build freely and check once with braid_graph_status. After the first error every call
-// returns "nothing" (NULL, or an output whose op is NULL), which later calls accept silently; the status says
-// where the first error was made. A graph is used by one thread at a time.
+// returns NULL, or an output whose op is NULL, which later calls accept without an error of their own; the
+// status names the place of the first error. A graph is used by one thread at a time.
 #ifndef BRAID_GRAPH_H
 #define BRAID_GRAPH_H
 
@@ -18,7 +17,7 @@ typedef struct braid_graph braid_graph;
 /// A node of a graph. Owned by its graph and valid as long as it.
 typedef struct braid_op braid_op;
 
-/// One output of a node, as the input of others: TensorFlow's "name:index".
+/// One output of a node: TensorFlow's "name:index".
 typedef struct braid_out {
     braid_op *op;
     int index;
@@ -36,8 +35,8 @@ BRAID_API braid_code braid_graph_status(const braid_graph *graph, braid_status *
 BRAID_API void braid_graph_fail(braid_graph *graph, braid_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/// The seed all random operations without a seed of their own derive theirs from (tf.set_random_seed): such
-/// an operation gets seed = `seed` and seed2 = the number of nodes built before it.
+/// Sets the graph-level seed (tf.set_random_seed). A random operation without a seed of its own gets seed =
+/// `seed` and seed2 = the number of nodes built before it.
 BRAID_API void braid_graph_set_seed(braid_graph *graph, int64_t seed);
 
 // ---- Operations ----
@@ -46,7 +45,7 @@ BRAID_API void braid_graph_set_seed(braid_graph *graph, int64_t seed);
 typedef struct braid_op_desc braid_op_desc;
 
 /// Begins a node of type `op_type`. `name` is made unique within the current name scope ("MatMul",
-/// "MatMul_1"); NULL stands for the op type. A name that ends in '/' is taken as it is, without the scope and
+/// "MatMul_1"); NULL stands for the op type. A name that ends in '/' is used literally, without the scope and
 /// the '/'.
 BRAID_API braid_op_desc *braid_op_begin(braid_graph *graph, const char *op_type, const char *name);
 BRAID_API void braid_op_input(braid_op_desc *desc, braid_out input);
@@ -57,7 +56,8 @@ BRAID_API void braid_op_control(braid_op_desc *desc, braid_op *op);
 BRAID_API void braid_op_device(braid_op_desc *desc, const char *device);
 /// Puts the node where `op` is (attr `_class`).
 BRAID_API void braid_op_colocate(braid_op_desc *desc, braid_op *op);
-/// Attributes. Those that the inputs determine (T, N, ...) and those with a default may be left out.
+/// Sets attributes. Attributes that the inputs determine (T, N, ...) and attributes with a default may be
+/// left out.
 BRAID_API void braid_op_attr_int(braid_op_desc *desc, const char *name, int64_t value);
 BRAID_API void braid_op_attr_float(braid_op_desc *desc, const char *name, float value);
 BRAID_API void braid_op_attr_bool(braid_op_desc *desc, const char *name, bool value);
@@ -81,7 +81,7 @@ BRAID_API braid_op *braid_op_end(braid_op_desc *desc);
 /// braid_op_end, and its output 0.
 BRAID_API braid_out braid_op_end_out(braid_op_desc *desc);
 
-/// Adds a node without attributes of its own in one call: `count` inputs, one argument each.
+/// Adds a node in one call, with default attributes: `count` inputs, one argument each.
 BRAID_API braid_op *braid_op_add(braid_graph *graph, const char *op_type, const char *name,
                                  const braid_out *inputs, int count);
 
@@ -89,20 +89,20 @@ BRAID_API braid_op *braid_op_add(braid_graph *graph, const char *op_type, const 
 
 BRAID_API const char *braid_op_name(const braid_op *op);
 BRAID_API const char *braid_op_type(const braid_op *op);
-/// The device asked for; "" when none.
+/// Returns the requested device; "" when no device was requested.
 BRAID_API const char *braid_op_requested_device(const braid_op *op);
 BRAID_API int braid_op_num_inputs(const braid_op *op);
 BRAID_API braid_out braid_op_get_input(const braid_op *op, int index);
 BRAID_API int braid_op_num_outputs(const braid_op *op);
 BRAID_API braid_graph *braid_op_graph(const braid_op *op);
 BRAID_API braid_out braid_output(braid_op *op, int index);
-/// The type of an output; a reference type for a reference edge. BRAID_INVALID for nothing.
+/// Returns the type of an output; a reference type for a reference edge; BRAID_INVALID when the op is NULL.
 BRAID_API braid_dtype braid_out_dtype(braid_out out);
-/// What is known of its shape before running.
+/// Returns the shape that was inferred, perhaps with unknown dimensions.
 BRAID_API braid_shape braid_out_shape(braid_out out);
 /// The node of that name, or NULL.
 BRAID_API braid_op *braid_graph_find(const braid_graph *graph, const char *name);
-/// "name" or "name:index" as an output; the op is NULL when there is none.
+/// Finds the output "name" or "name:index"; the op is NULL when the graph has no such output.
 BRAID_API braid_out braid_graph_find_out(const braid_graph *graph, const char *name);
 BRAID_API int braid_graph_num_ops(const braid_graph *graph);
 /// Nodes in the order in which they were added.
@@ -111,13 +111,13 @@ BRAID_API braid_op *braid_graph_op(const braid_graph *graph, int index);
 // ---- Scopes ----
 
 /// While pushed, names begin with "scope/", made unique as a node's name would be ("gradients",
-/// "gradients_1"). A scope that ends in '/' is entered again as it is. "" or NULL leaves all scopes. Returns
-/// the scope with its '/', valid as long as the graph.
+/// "gradients_1"). A scope that ends in '/' is entered again without being made unique. "" or NULL leaves all
+/// scopes. Returns the scope with its '/', valid as long as the graph.
 BRAID_API const char *braid_push_name_scope(braid_graph *graph, const char *scope);
 BRAID_API void braid_pop_name_scope(braid_graph *graph);
 
-/// While pushed, new nodes ask for `device` ("/job:ps/task:0/cpu:0"); the fields of an inner scope win. NULL:
-/// none.
+/// While pushed, new nodes request `device` ("/job:ps/task:0/cpu:0"); fields of an inner scope take
+/// precedence. NULL: no device.
 BRAID_API void braid_push_device(braid_graph *graph, const char *device);
 /// The same with a function of the node being made: it returns a device string (owned by the function) or
 /// NULL. Called once a node, with its type, its number of outputs, the type and shape of output 0 where
@@ -127,11 +127,12 @@ typedef const char *(*braid_device_fn)(void *arg, const char *op_type, const cha
 BRAID_API void braid_push_device_fn(braid_graph *graph, braid_device_fn fn, void *arg);
 BRAID_API void braid_pop_device(braid_graph *graph);
 
-/// While pushed, new nodes run after all of `ops`. NULL: those of outer scopes do not count either.
+/// While pushed, new nodes have control inputs from all of `ops`. NULL: the control scopes outside do not
+/// apply either.
 BRAID_API void braid_push_control(braid_graph *graph, braid_op *const *ops, int count);
 BRAID_API void braid_pop_control(braid_graph *graph);
 
-/// While pushed, new nodes are placed where `op` is (attr `_class`), whatever the device scopes say.
+/// While pushed, new nodes are colocated with `op` (attr `_class`), regardless of device scopes.
 BRAID_API void braid_push_colocate(braid_graph *graph, braid_op *op);
 /// The same by the node's name; it may be made later: initial values are made before their variable.
 BRAID_API void braid_push_colocate_name(braid_graph *graph, const char *name);
@@ -148,7 +149,7 @@ BRAID_API void braid_tuple(braid_graph *graph, const braid_out *values, int coun
 
 // ---- Collections and what belongs to a graph ----
 
-/// Calls `release(what)` when the graph is freed: for helpers whose state lives as long as the graph.
+/// Calls `release(what)` when the graph is freed. For helpers whose state lives as long as the graph.
 BRAID_API void braid_graph_own(braid_graph *graph, void *what, void (*release)(void *what));
 
 /// Names of TensorFlow's collections ("variables", "trainable_variables", "global_step", ...) hold outputs.
@@ -158,45 +159,47 @@ BRAID_API const braid_out *braid_collection(const braid_graph *graph, const char
 
 // ---- GraphDef ----
 
-/// Adds the nodes of a serialized GraphDef, all or none. Ops Braid does not know are kept; they are an error
-/// only when a run reaches them. InvalidArgument: malformed message, an unknown input, a name that exists, an
+/// Adds the nodes of a serialized GraphDef, all or none. An op that Braid does not know is imported and fails
+/// only a run that reaches it. InvalidArgument: a malformed message, an unknown input, a name that exists, an
 /// attribute of the wrong kind.
 BRAID_API braid_code braid_graph_import(braid_graph *graph, const void *data, size_t len,
                                         braid_status *status);
 /// Returns the graph as a serialized GraphDef (free() it) and its length; NULL when the graph has failed.
 BRAID_API void *braid_graph_export(const braid_graph *graph, size_t *len, braid_status *status);
 
-/// The same in protobuf's text format (text_format.Merge of TensorFlow's programs): `len` bytes of text.
-/// InvalidArgument tells line, column and field where the text is malformed.
+/// The same for protobuf's text format (text_format.Merge): `len` bytes of text. InvalidArgument names line,
+/// column and field of malformed text.
 BRAID_API braid_code braid_graph_import_text(braid_graph *graph, const char *text, size_t len,
                                              braid_status *status);
 /// Returns the graph as text that TensorFlow reads (free() it); NULL when the graph has failed.
 BRAID_API char *braid_graph_export_text(const braid_graph *graph, braid_status *status);
 
-/// Adds the nodes of a GraphDef in a file, all or none: text if its name ends in ".pbtxt", else bytes. Errors
-/// name the file: those of the import, and NotFound, PermissionDenied, ... of the file system. Blocks.
+/// Adds the nodes of a GraphDef in a file, all or none: text if its name ends in ".pbtxt", else binary.
+/// Errors name the file: errors of the import, and NotFound, PermissionDenied, ... of the file system.
+/// Blocks.
 BRAID_API braid_code braid_graph_read(braid_graph *graph, const char *path, braid_status *status);
-/// Writes the graph to a file (tf.train.write_graph): as text if its name ends in ".pbtxt", else as bytes.
-/// Whatever happens the file holds the old graph or the new one. Its directory must be there. Blocks.
+/// Writes the graph to a file (tf.train.write_graph): as text if its name ends in ".pbtxt", else as binary.
+/// The file is replaced atomically. Its directory must exist. Blocks.
 BRAID_API braid_code braid_graph_write(const braid_graph *graph, const char *path, braid_status *status);
 
 // ---- Symbolic gradients ----
 
 /// Builds nodes that compute the derivatives of the sum of `ys` by each of `xs` (reverse mode; Abadi et al.
-/// 2016, section 4.1), under the name scope "gradients", as TensorFlow's tf.gradients does, and stores them
-/// to `grads` [num_xs]; one whose op is NULL: no path, or no gradient along it. `grad_ys` [num_ys] are the
-/// gradients to begin with, NULL (or one whose op is NULL) for ones. All gradients of an op are there before
-/// any is used, as optimizers want it (GATE_OP). An op without a gradient on a path makes the graph fail
-/// (NotFound). Gradients go through conditionals and loops (control.h, or as TensorFlow builds them), also
-/// within each other; gradients of a loop's gradients are refused (Unimplemented). If, Case, While and
-/// PartitionedCall on a path become the nodes of their functions, in the graph itself, so that nothing is
-/// computed or happens twice; a session that has such a node already keeps it as it was. Functions that are
-/// called by their name, or call themselves, have a SymbolicGradient, which computes anew what it needs of
-/// them.
+/// 2016, section 4.1), under the name scope "gradients", as tf.gradients does, and stores them to `grads`
+/// [num_xs]. An entry whose op is NULL means that no path leads to that x, or that no op on it has a
+/// gradient. `grad_ys` [num_ys] are the initial gradients; NULL (or an entry whose op is NULL) stands for
+/// ones. Consumers of an op's gradients wait for all of them, as optimizers require (GATE_OP).
+///
+/// An op without a gradient function on a path makes the graph fail (NotFound). Gradients go through
+/// conditionals and loops (control.h, or as TensorFlow builds them), also nested ones; second-order gradients
+/// of loops are refused (Unimplemented). If, Case, While and PartitionedCall on a path are replaced by the
+/// nodes of their functions in the graph itself, so that their values are computed once; a session that
+/// already has such a node keeps it. Functions that are called by name or are recursive get a
+/// SymbolicGradient, which computes the needed forward values again.
 BRAID_API void braid_gradients(braid_graph *graph, const braid_out *ys, int num_ys, const braid_out *xs,
                                int num_xs, const braid_out *grad_ys, braid_out *grads);
 
-/// What can be asked of braid_gradients_with; all-zero is what tf.gradients does when nothing is asked of it.
+/// Options of braid_gradients_with; all zero: the defaults of tf.gradients.
 typedef struct braid_gradients_options {
     const braid_out *grad_ys; ///< as for braid_gradients
     bool gate;                ///< tie the gradients of each op by tf.tuple (tf.gradients' gate_gradients)
@@ -204,7 +207,7 @@ typedef struct braid_gradients_options {
     const char *name; ///< the name scope; NULL: "gradients"
 } braid_gradients_options;
 
-/// braid_gradients with options; NULL: none.
+/// braid_gradients with options; `options` NULL: the defaults.
 BRAID_API void braid_gradients_with(braid_graph *graph, const braid_out *ys, int num_ys, const braid_out *xs,
                                     int num_xs, const braid_gradients_options *options, braid_out *grads);
 

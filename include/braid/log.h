@@ -1,4 +1,4 @@
-// Where Braid's log lines go, and how many of them there are.
+// The level and the destination of Braid's log lines.
 #ifndef BRAID_LOG_H
 #define BRAID_LOG_H
 
@@ -13,7 +13,7 @@ typedef enum braid_log_level {
     BRAID_LOG_INFO = 1,
     BRAID_LOG_WARNING = 2,
     BRAID_LOG_ERROR = 3,
-    BRAID_LOG_NONE = 4 ///< as a level that is set: nothing is logged
+    BRAID_LOG_NONE = 4 ///< as a level: disables the log
 } braid_log_level;
 
 /// Receives each log line: `message` is the text without time and level, without a line

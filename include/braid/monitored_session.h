@@ -1,5 +1,5 @@
-// Monitored sessions: a session that initializes itself or waits for the one who does, calls hooks around
-// each step, and knows when training is over.
+// Monitored sessions: a session that initializes the variables or waits for the chief to do so, calls hooks
+// around each step, and reports when training is over.
 //
 //     braid_monitored_session *s = braid_monitored_session_open(graph, &(braid_session_config){
 //         .session.server = server, .is_chief = chief, .hooks = BRAID_HOOKS(braid_stop_at_step(1000))});
@@ -7,9 +7,9 @@
 //         braid_run(s, BRAID_FEED({x, images}, {y, labels}), NULL, train);
 //     return braid_exit_code(braid_monitored_session_close(s));
 //
-// The first error is kept: later runs return it at once, braid_should_stop is true, close reports it.
-// OutOfRange from a run is not an error but the end of the input: the run returns it and braid_should_stop is
-// true, nothing else. A monitored session is used by one thread at a time.
+// The first error is kept: later runs return it at once, braid_should_stop is true, and close reports it.
+// OutOfRange from a run means the end of the input and is no error: the run returns it, and braid_should_stop
+// is true. A monitored session is used by one thread at a time.
 #ifndef BRAID_MONITORED_SESSION_H
 #define BRAID_MONITORED_SESSION_H
 
@@ -26,23 +26,25 @@ typedef struct braid_hook braid_hook;
 /// All zero is the default of each.
 typedef struct braid_session_config {
     braid_session_options session; ///< where and how; no target and no server: in this process
-    /// Initializes the variables; the others wait until they are. Set when there is only one process.
+    /// Set for the process that initializes the variables, and when there is only one process. The other
+    /// processes wait until the variables are initialized.
     bool is_chief;
     /// Run by the chief unless the variables have values already. NULL: all global variables' initializers.
     braid_op *init_op;
     /// NULL-terminated (BRAID_HOOKS); the session takes and frees them, also when it cannot be opened.
     braid_hook *const *hooks;
-    /// How long to wait for the chief; 0: until it has come or is gone for good.
+    /// The maximum time to wait for the chief; 0: until the chief has initialized the variables or is gone
+    /// for good.
     int64_t wait_timeout_ms;
 } braid_session_config;
 
-/// Whether a task initializes the variables: task 0 of job "chief" or "master", and without such a job worker
-/// 0. A cluster without jobs: true.
+/// Returns whether a task is the chief, which initializes the variables: task 0 of job "chief" or "master",
+/// or worker 0 in a cluster without these jobs. True in a cluster without jobs.
 BRAID_API bool braid_is_chief(const braid_cluster *cluster, const char *job, int index);
 
-/// Adds what it needs to the graph (init, report_uninitialized_variables, ...), opens the session and brings
-/// it to where every variable has a value. Blocks meanwhile; says once what it waits for. Never NULL: an
-/// error is kept.
+/// Adds the nodes that initialization needs (init, report_uninitialized_variables, ...) to the graph, opens
+/// the session, and initializes the variables or waits for them. Blocks, and logs once which event it waits
+/// for. Never returns NULL: an error is kept.
 BRAID_API braid_monitored_session *braid_monitored_session_open(braid_graph *graph,
                                                                 const braid_session_config *config);
 
@@ -70,7 +72,7 @@ BRAID_API braid_code braid_monitored_session_status(const braid_monitored_sessio
 #endif
 
 /// Runs one step with the hooks around it. `feeds` and `fetches` end with an entry whose op is NULL; each may
-/// be NULL, and so may `target`. On an error nothing is fetched.
+/// be NULL, and so may `target`. On an error no fetch is stored.
 BRAID_API braid_code braid_run(braid_monitored_session *session, const braid_feed *feeds,
                                const braid_fetch *fetches, braid_op *target);
 /// The same without the hooks and without counting as a step, also after braid_should_stop: to evaluate.
@@ -83,7 +85,7 @@ BRAID_API braid_session *braid_monitored_session_raw(braid_monitored_session *se
 /// meanwhile.
 BRAID_API int64_t braid_monitored_session_global_step(const braid_monitored_session *session);
 
-/// What a program returns: 0 for BRAID_OK, else 1.
+/// Returns the exit code of a program: 0 for BRAID_OK, else 1.
 BRAID_API int braid_exit_code(braid_code code);
 
 // ---- Hooks ----
@@ -91,15 +93,15 @@ BRAID_API int braid_exit_code(braid_code code);
 /// How many outputs one hook may have fetched with a step.
 #define BRAID_HOOK_FETCH_MAX 8
 
-/// What goes on around the steps of a monitored session. Put it first in a struct of your own; members may be
-/// NULL. An error that a member returns (and describes in `status`) becomes the session's.
+/// Callbacks around the steps of a monitored session. Embed it as the first member of a struct; members may
+/// be NULL. An error that a member returns (and describes in `status`) becomes the error of the session.
 struct braid_hook {
     /// Before the session is opened: the last moment to add nodes. Errors are the graph's.
     void (*begin)(braid_hook *hook, braid_graph *graph);
     /// The session is open and every variable has a value.
     braid_code (*after_create_session)(braid_hook *hook, braid_monitored_session *session,
                                        braid_status *status);
-    /// Before a step: stores what to fetch along with it and returns how many.
+    /// Before a step: stores additional fetches and returns their number.
     int (*before_run)(braid_hook *hook, braid_monitored_session *session,
                       braid_out fetches[BRAID_HOOK_FETCH_MAX]);
     /// After a step without an error, with the values of these fetches (lent for the call).
@@ -111,12 +113,12 @@ struct braid_hook {
     void (*free)(braid_hook *hook);
 };
 
-/// Asks to stop when the global step has reached `last_step`, whoever counted it up.
+/// Requests a stop when the global step has reached `last_step`, counted by any process.
 BRAID_API braid_hook *braid_stop_at_step(int64_t last_step);
 
 /// Shows the global step, `loss` (a scalar; op NULL: none), steps per second and the time left until
-/// `last_step` (0: not known) on stderr: a live line on a terminal, else a plain line every few seconds and
-/// at the end.
+/// `last_step` (0: unknown) on stderr: a live line on a terminal, else a plain line every few seconds and at
+/// the end.
 BRAID_API braid_hook *braid_progress(braid_out loss, int64_t last_step);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-// The ops that Braid has, for people: what `braid ops` prints.
+// Documentation of the ops, as `braid ops` prints it.
 #ifndef BRAID_OP_LIST_H
 #define BRAID_OP_LIST_H
 
@@ -8,10 +8,10 @@
 extern "C" {
 #endif
 
-/// Returns a page (Markdown) on each op: what it does, inputs and outputs, the element types that its kernels
-/// serve, whether it has a gradient, and where it differs from TensorFlow's. `name`: of one op, or with `*`
-/// for any characters; NULL: all. Caller frees with free(). NULL on an error: NotFound when no op has such a
-/// name, with the names that are like it.
+/// Returns a page (Markdown) on each op: its function, inputs and outputs, the element types of its kernels,
+/// whether it has a gradient, and its differences from TensorFlow. `name`: of one op, or with `*` for any
+/// characters; NULL: all. The caller frees it with free(). NULL on an error: NotFound, with similar names,
+/// when no op matches.
 BRAID_API char *braid_op_doc(const char *name, braid_status *status);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 // Typed helpers for the operations that training programs use most; braid_op_begin adds any other.
 //
-// Each builds what TensorFlow's Python function of that name builds: the same nodes, names and structure.
-// Outputs are new nodes of `graph`; errors are sticky there (graph.h). Shapes are given as [batch, width] and
-// the like.
+// Each helper builds the nodes of TensorFlow's Python function of the same name, with the same names and
+// structure. Outputs are new nodes of `graph`; errors are sticky there (graph.h). Shapes are written as
+// [batch, width].
 #ifndef BRAID_OPS_H
 #define BRAID_OPS_H
 
@@ -47,7 +47,7 @@ BRAID_API braid_out braid_full(braid_graph *graph, const char *name, braid_dtype
 /// Uniform in [min, max).
 BRAID_API braid_out braid_random_uniform(braid_graph *graph, braid_shape shape, float min, float max);
 BRAID_API braid_out braid_random_normal(braid_graph *graph, braid_shape shape, float mean, float stddev);
-/// Normal, redrawn while it is two standard deviations or more from the mean.
+/// Normal distribution; values two standard deviations or more from the mean are drawn again.
 BRAID_API braid_out braid_truncated_normal(braid_graph *graph, braid_shape shape, float mean, float stddev);
 
 // ---- Element by element ----
@@ -74,7 +74,7 @@ BRAID_API braid_out braid_maximum(braid_graph *graph, braid_out x, braid_out y);
 BRAID_API braid_out braid_minimum(braid_graph *graph, braid_out x, braid_out y);
 /// A bool for each element.
 BRAID_API braid_out braid_equal(braid_graph *graph, braid_out x, braid_out y);
-/// `x` with what is below `min` or above `max` replaced by them.
+/// Clips the elements of `x` to [min, max].
 BRAID_API braid_out braid_clip_by_value(braid_graph *graph, braid_out x, double min, double max);
 
 // ---- Matrices and networks ----
@@ -110,9 +110,9 @@ BRAID_API braid_out braid_max_pool(braid_graph *graph, braid_out x, int size, in
                                    braid_padding padding);
 BRAID_API braid_out braid_avg_pool(braid_graph *graph, braid_out x, int size, int stride,
                                    braid_padding padding);
-/// Keeps each element with probability `keep_prob` (a scalar of x's type, as a rule a placeholder: 0.5 to
-/// train, 1 to test), divided by it so that the sum stays the same on average; the others become zero
-/// (Srivastava et al., Dropout, JMLR 2014). New in every run; seeded by braid_graph_set_seed.
+/// Keeps each element with probability `keep_prob` (a scalar of x's type, typically a placeholder: 0.5 to
+/// train, 1 to test) and divides it by `keep_prob`, so that the expected sum is unchanged; the other elements
+/// become zero (Srivastava et al., Dropout, JMLR 2014). Each run draws anew; seeded by braid_graph_set_seed.
 BRAID_API braid_out braid_dropout(braid_graph *graph, braid_out x, braid_out keep_prob);
 
 /// Rows of `params` picked by `indices` (int32 or int64) of any shape: [indices..., params.shape[1:]]
@@ -124,7 +124,8 @@ BRAID_API braid_out braid_embedding_lookup(braid_graph *graph, braid_out variabl
 
 /// The same elements in another shape; one dimension may be -1: as many as are left.
 BRAID_API braid_out braid_reshape(braid_graph *graph, braid_out x, braid_shape shape);
-/// As a matrix [batch, all others], which must be known; the graph fails when they are not.
+/// Reshapes `x` to a matrix [batch, product of the other dimensions]. The other dimensions must be known;
+/// else the graph fails.
 BRAID_API braid_out braid_flatten(braid_graph *graph, braid_out x);
 
 // ---- Reductions ----
@@ -144,7 +145,7 @@ BRAID_API braid_out braid_argmax(braid_graph *graph, braid_out x, int axis);
 BRAID_API braid_out braid_assign(braid_graph *graph, braid_out ref, braid_out value);
 BRAID_API braid_out braid_assign_add(braid_graph *graph, braid_out ref, braid_out value);
 
-/// A node that does nothing.
+/// A node without inputs, outputs and effects (tf.no_op).
 BRAID_API braid_op *braid_no_op(braid_graph *graph, const char *name);
 
 #ifdef __cplusplus

@@ -98,9 +98,10 @@ BRAID_API braid_optimizer *braid_ftrl_with(braid_graph *graph, const braid_ftrl_
 typedef struct braid_grad_and_var {
     braid_out grad; ///< op NULL: `loss` does not depend on the variable
     braid_out var;  ///< a reference or a handle
-    /// op NULL: `grad` is all of the gradient. Else it is rows of it, [n, ...], these [n], perhaps some
-    /// several times; so it is for variables whose rows are gathered only (braid_gradient of graph.h).
-    /// Updates then touch these rows alone, but for Adam's.
+    /// op NULL: `grad` is dense. Else the gradient is sparse (tf.IndexedSlices, see braid_gradient of
+    /// graph.h): `grad` holds rows [n, ...], and these are their indices [n], with duplicates allowed. Sparse
+    /// gradients arise for variables that are read by gathering rows only. Updates change these rows alone,
+    /// except Adam's, which changes all.
     braid_out indices;
     braid_out dense_shape; ///< of all of the gradient, with `indices`
 } braid_grad_and_var;
@@ -120,14 +121,14 @@ BRAID_API braid_op *braid_apply_gradients(braid_optimizer *optimizer,
                                           const braid_grad_and_var *grads_and_vars, int count,
                                           braid_out global_step);
 
-/// The slot variable `slot` ("m", "v", "momentum", "accumulator", "rms", "linear"; see each optimizer's file)
-/// that the optimizer keeps for a variable; op NULL when there is none.
+/// Returns the slot variable `slot` ("m", "v", "momentum", "accumulator", "rms", "linear"; see each
+/// optimizer's file) of a variable; the op is NULL when there is none.
 BRAID_API braid_out braid_optimizer_slot(const braid_optimizer *optimizer, braid_out var, const char *slot);
 
 // ---- Making one ----
 
-/// What an optimizer does, in the order in which braid_apply_gradients calls it. Members marked optional may
-/// be NULL.
+/// The functions of an optimizer, in the order in which braid_apply_gradients calls them. Members marked
+/// optional may be NULL.
 typedef struct braid_optimizer_type {
     const char *name; ///< "Adam": the name scope of its nodes and the name of its slots
     /// Makes slot variables (braid_optimizer_make_slot). Optional.
@@ -137,13 +138,13 @@ typedef struct braid_optimizer_type {
     /// Makes the update of one variable and returns its node; runs in the scope update_VAR, colocated with
     /// `var`.
     braid_op *(*apply)(braid_optimizer *optimizer, braid_out grad, braid_out var);
-    /// The same when only `rows` [n, ...] of the gradient are not zero, those of `indices` [n], each once.
-    /// Optional: `apply` is given all of the gradient.
+    /// Adds the update for a sparse gradient: rows [n, ...] and their indices [n], which are unique unless
+    /// `sums_duplicates`. Optional: without it `apply` gets the dense gradient.
     braid_op *(*apply_sparse)(braid_optimizer *optimizer, braid_out rows, braid_out indices, braid_out var);
-    /// apply_sparse takes indices that come several times, whose rows are to be added up.
+    /// apply_sparse accepts duplicate indices and sums their rows.
     bool sums_duplicates;
-    /// Makes updates that come once a step, after `updates`, and returns the node that groups everything,
-    /// called `name`. Optional: the group of `updates`.
+    /// Adds the updates that happen once in each step, after `updates`, and returns the node `name` that
+    /// groups all of them. Optional: the default is the group of `updates`.
     braid_op *(*finish)(braid_optimizer *optimizer, braid_op *const *updates, int count, const char *name);
 } braid_optimizer_type;
 
@@ -153,8 +154,8 @@ BRAID_API braid_optimizer *braid_optimizer_new(braid_graph *graph, const braid_o
                                                const void *state, size_t size);
 BRAID_API braid_graph *braid_optimizer_graph(const braid_optimizer *optimizer);
 BRAID_API void *braid_optimizer_state(braid_optimizer *optimizer);
-/// Makes slot variable `slot` for `var`, of its type and shape, named VAR/OPTIMIZER and placed beside it;
-/// returns the one that is there already.
+/// Makes the slot variable `slot` for `var`, of its type and shape, named VAR/OPTIMIZER and colocated with
+/// it; returns the existing one if there is one.
 BRAID_API braid_out braid_optimizer_make_slot(braid_optimizer *optimizer, braid_out var, const char *slot,
                                               braid_initializer initializer);
 /// The same with a first value, of a known shape.

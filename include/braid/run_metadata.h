@@ -1,5 +1,6 @@
-// What a traced step did: which node ran when, where and for how long, what it made, and what went between
-// tasks. Collected by braid_session_run, or read from a file that a TensorFlow program wrote (RunMetadata).
+// The record of a traced step: when, where and for how long each node ran, its outputs, and the tensors sent
+// between tasks. Collected by braid_session_run, or read from a file that a TensorFlow program wrote
+// (RunMetadata).
 #ifndef BRAID_RUN_METADATA_H
 #define BRAID_RUN_METADATA_H
 
@@ -13,13 +14,14 @@ extern "C" {
 
 typedef struct braid_run_metadata braid_run_metadata;
 
-/// Makes an empty one, for braid_run_args.metadata: a run replaces what it held. Not for two runs at once.
+/// Makes an empty record, for braid_run_args.metadata; a run replaces its content. Runs at the same time need
+/// one each.
 BRAID_API braid_run_metadata *braid_run_metadata_new(void);
 BRAID_API void braid_run_metadata_free(braid_run_metadata *metadata); ///< NULL is accepted
 
-/// Reads a file with one serialized RunMetadata message, or an event file (FileWriter.add_run_metadata):
-/// there that with `tag`, or the last one when `tag` is NULL. NULL on an error: NotFound, DataLoss for a
-/// damaged event file, InvalidArgument for what is neither.
+/// Reads a file with one serialized RunMetadata message, or an event file (FileWriter.add_run_metadata): the
+/// record with `tag`, or the last one when `tag` is NULL. NULL on an error: NotFound, DataLoss for a damaged
+/// event file, InvalidArgument for any other file.
 BRAID_API braid_run_metadata *braid_run_metadata_read(const char *path, const char *tag,
                                                       braid_status *status);
 
@@ -31,11 +33,12 @@ BRAID_API braid_code braid_run_metadata_write(const braid_run_metadata *metadata
 /// next run.
 BRAID_API const void *braid_run_metadata_data(const braid_run_metadata *metadata, size_t *len);
 
-/// Returns the steps' nodes in Chrome's trace format (JSON, zero-terminated; for chrome://tracing or
-/// Perfetto): a process a device, a row for what ran at the same time, an arrow from each node to those that
-/// took its outputs. Caller frees with free(). NULL on an error: FailedPrecondition when nothing was traced.
+/// Returns the nodes of the steps in Chrome's trace format (JSON, zero-terminated; for chrome://tracing or
+/// Perfetto): one process for each device, one row for each of several nodes that ran at the same time, an
+/// arrow from each node to the consumers of its outputs. The caller frees it with free(). NULL on an error:
+/// FailedPrecondition when the run was not traced.
 BRAID_API char *braid_run_metadata_timeline(const braid_run_metadata *metadata, braid_status *status);
-/// Writes the same to a file, which is replaced at once or not at all.
+/// Writes the same to a file, which is replaced atomically.
 BRAID_API braid_code braid_run_metadata_timeline_write(const braid_run_metadata *metadata, const char *path,
                                                        braid_status *status);
 

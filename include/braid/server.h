@@ -11,12 +11,12 @@ extern "C" {
 
 typedef struct braid_server_options {
     int64_t session_timeout_ms; ///< CreateSession gives up waiting for tasks after this; 0: never
-    /// A worker or client whose connection is lost this long is gone for good; 0: 10 s.
+    /// A worker or client whose connection is lost for this time is gone for good; 0: 10 s.
     int64_t worker_gone_timeout_ms;
-    /// Sessions of TensorFlow's clients, which do not say that they are still there, are closed when nothing
-    /// has called for so long; 0: never.
+    /// The session of a TensorFlow client is closed when the client makes no call for this time; 0: never.
     int64_t session_idle_timeout_ms;
-    /// They are also closed when the connection that they were used by last is gone for so long; 0: 600 s.
+    /// The session of a TensorFlow client is also closed when the connection that used it last is lost for
+    /// this time; 0: 600 s.
     int64_t client_lost_timeout_ms;
     bool insecure;        ///< allow an address that is not loopback, without credentials
     int inter_op_threads; ///< 0: one a core
@@ -30,17 +30,17 @@ typedef struct braid_server_options {
 BRAID_API braid_server *braid_server_start(const braid_cluster *cluster, const char *job, int index,
                                            const braid_server_options *options, braid_status *status);
 
-/// A server of a cluster of its own, on a free loopback port (tf.train.Server.create_local_server).
+/// Starts a server of a cluster with one task, on a free loopback port (tf.train.Server.create_local_server).
 BRAID_API braid_server *braid_server_start_local(const braid_server_options *options, braid_status *status);
 
-/// "grpc://host:port": what sessions are opened on. Owned by the server.
+/// Returns "grpc://host:port", the target of sessions on the server. Owned by the server.
 BRAID_API const char *braid_server_target(const braid_server *server);
 
-/// Blocks until every worker and chief of the cluster has said that it is done or is gone for good, or until
-/// braid_server_stop. Ok in both cases.
+/// Blocks until every worker and chief of the cluster is done or gone for good, or until braid_server_stop.
+/// Ok in both cases.
 BRAID_API braid_code braid_server_join(braid_server *server, braid_status *status);
 
-/// Tells the other tasks that this one is done: parameter servers may end when all have said so.
+/// Tells the other tasks that this task is done. A parameter server ends when all workers are done.
 BRAID_API void braid_server_done(braid_server *server);
 
 /// Ends the server: refuses new calls, ends sessions and steps with Cancelled or Aborted within `grace_ms`;

@@ -1,4 +1,4 @@
-// Canonical status codes and messages: how every fallible call of Braid reports what went wrong.
+// Canonical status codes and messages: the errors of all fallible calls of Braid.
 #ifndef BRAID_STATUS_H
 #define BRAID_STATUS_H
 
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/// The canonical codes that gRPC and TensorFlow share; the numbers are those on the wire.
+/// The canonical codes that gRPC and TensorFlow share; the numbers are those of the protocol.
 typedef enum braid_code {
     BRAID_OK = 0,
     BRAID_CANCELLED = 1,
@@ -50,7 +50,7 @@ BRAID_API void braid_status_set(braid_status *status, braid_code code, const cha
 
 BRAID_API braid_code braid_status_code(const braid_status *status);
 
-/// Returns the message, "" when there is none. Owned by `status`, valid until it is changed or freed.
+/// Returns the message, or "" without one. Owned by `status`, valid until it is changed or freed.
 BRAID_API const char *braid_status_message(const braid_status *status);
 
 /// Returns the customary spelling of a code, "InvalidArgument" for instance; "Unknown" for a number that is

@@ -78,16 +78,16 @@ BRAID_API const char *braid_dtype_name(braid_dtype dtype);
 typedef struct braid_tensor braid_tensor;
 
 /// Makes a tensor with uninitialized elements (empty strings for BRAID_STRING). Returns NULL and fills
-/// `status` (may be NULL): InvalidArgument for a shape that is not fully known or a variant (only ops make
-/// those), ResourceExhausted when memory is short.
+/// `status` (may be NULL): InvalidArgument for a shape that is not fully known, or for a variant, which only
+/// ops make; ResourceExhausted when memory is short.
 BRAID_API braid_tensor *braid_tensor_new(braid_dtype dtype, braid_shape shape, braid_status *status);
 
 /// Makes a tensor with a copy of `data`, which holds all elements, row-major. Not for strings.
 BRAID_API braid_tensor *braid_tensor_from(braid_dtype dtype, braid_shape shape, const void *data,
                                           braid_status *status);
 
-/// Makes a tensor over memory of the caller, without a copy: `release(arg)` is called once, on any thread,
-/// when nobody needs `data` any more. `data` is aligned to the element size.
+/// Makes a tensor over memory of the caller, without a copy. `release(arg)` is called once, on any thread,
+/// after the last use of `data`. `data` is aligned to the element size.
 BRAID_API braid_tensor *braid_tensor_borrow(braid_dtype dtype, braid_shape shape, void *data,
                                             void (*release)(void *arg), void *arg, braid_status *status);
 

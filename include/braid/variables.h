@@ -8,12 +8,12 @@
 extern "C" {
 #endif
 
-/// A variable, as TensorFlow's Python makes it: node NAME with NAME/read, NAME/Assign and where its first
-/// value comes from. The nodes are the graph's. All NULL when the graph has failed.
+/// A variable, as TensorFlow's Python makes it: node NAME with NAME/read, NAME/Assign and the nodes of its
+/// initial value. The graph owns the nodes. All members are NULL when the graph has failed.
 typedef struct braid_variable {
-    braid_out ref;  ///< the variable itself, a reference or a handle: what optimizers and assignments take
-    braid_out read; ///< its value: what models compute with
-    braid_op *initializer;   ///< gives it its first value
+    braid_out ref;         ///< the variable, a reference or a handle: the input of optimizers and assignments
+    braid_out read;        ///< its value: the input of models
+    braid_op *initializer; ///< gives it its first value
     braid_out initial_value; ///< that value
 } braid_variable;
 
@@ -28,8 +28,8 @@ typedef struct braid_variable {
 /// fails when the shape is not fully known.
 BRAID_API braid_variable braid_variable_new(braid_graph *graph, const char *name, braid_out initial_value,
                                             bool trainable);
-/// The same as a resource variable (use_resource=True): the others get at it by a
-/// handle, `ref`, and what is read does not change when the variable does. Nodes NAME,
+/// The same as a resource variable (use_resource=True): other ops refer to it by the handle `ref`, and a
+/// value that was read does not change when the variable does. Nodes NAME,
 /// NAME/IsInitialized/VarIsInitializedOp, NAME/Assign and NAME/Read/ReadVariableOp.
 BRAID_API braid_variable braid_variable_resource(braid_graph *graph, const char *name,
                                                  braid_out initial_value, bool trainable);
@@ -38,7 +38,7 @@ BRAID_API braid_variable braid_variable_resource(braid_graph *graph, const char 
 BRAID_API braid_variable braid_variable_of(braid_graph *graph, const char *name, const braid_tensor *value,
                                            bool trainable);
 
-/// The variable whose node is `ref.op`: its parts found by their names. A part that is not there is NULL.
+/// Finds the nodes of the variable whose node is `ref.op`, by their names. A missing node is NULL.
 BRAID_API braid_variable braid_variable_find(braid_out ref);
 
 // ---- Initializers ----
@@ -76,7 +76,7 @@ BRAID_API braid_out braid_report_uninitialized_variables(braid_graph *graph);
 /// The graph's global step (`ref`), which optimizers count up: the collection "global_step", else a variable
 /// of that name, else a new int64 one (tf.train.get_or_create_global_step).
 BRAID_API braid_out braid_global_step(braid_graph *graph);
-/// The same without making one: the op is NULL when there is none.
+/// Finds the global step without making one: the op is NULL when there is none.
 BRAID_API braid_out braid_find_global_step(const braid_graph *graph);
 
 #ifdef __cplusplus

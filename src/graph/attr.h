@@ -61,7 +61,7 @@ typedef struct bd_named_attr {
 typedef BD_ARRAY(braid_tensor *) bd_attr_tensors;
 
 const char *bd_attr_kind_name(bd_attr_kind kind); // "int", "list(type)" is made from two
-// What an attr's value or definition is called in messages, "list(type)"; returns `buf`.
+// Writes the name of an attr's type as it appears in messages, "list(type)"; returns `buf`.
 #define BD_ATTR_TYPE_NAME_MAX 32
 const char *bd_attr_type_name(bd_attr_kind kind, bd_attr_kind item_kind, char buf[BD_ATTR_TYPE_NAME_MAX]);
 bool bd_attr_equal(const bd_attr *a, const bd_attr *b);

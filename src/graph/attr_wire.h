@@ -6,7 +6,7 @@
 #include "graph/attr.h"
 
 // Reads an AttrValue up to the end of `in`. Strings and lists go to `arena`, tensors to `tensors` (also on an
-// error). InvalidArgument says what is malformed.
+// error). InvalidArgument names the malformed field.
 braid_code bd_attr_read(bd_wire_reader *in, bd_attr *out, bd_arena *arena, bd_attr_tensors *tensors,
                         braid_status *st);
 

@@ -1,5 +1,5 @@
-// What only building needs: names in use, the stacks of scopes, collections.
-// Behind the public functions of braid/graph.h.
+// State that only building needs: used names, stacks of scopes, collections. Behind the public functions of
+// braid/graph.h.
 #ifndef BD_GRAPH_BUILDER_H
 #define BD_GRAPH_BUILDER_H
 
@@ -48,7 +48,7 @@ typedef struct bd_owned {
 
 typedef struct bd_builder {
     bd_map names;                       // names and scopes in use -> the number to try next
-    BD_ARRAY(const char *) name_scopes; // with '/', "" for none; in the graph's arena
+    BD_ARRAY(const char *) name_scopes; // with '/', "" for the outermost; in the graph's arena
     BD_ARRAY(bd_device_scope) devices;
     BD_ARRAY(bd_control_scope) controls;
     BD_ARRAY(bd_colocate_scope) colocations;
@@ -56,7 +56,7 @@ typedef struct bd_builder {
     BD_ARRAY(bd_owned) owned; // released in reverse order, before the graph's own content
     bool has_seed;
     int64_t seed;
-    struct bd_region *region; // what new nodes belong to (region.h); NULL; not owned
+    struct bd_region *region; // the region of new nodes (region.h); NULL; not owned
 } bd_builder;
 
 // Sets an attr of any kind; the value is copied.
@@ -73,9 +73,9 @@ const char *bd_builder_unique_name(braid_graph *g, const char *name);
 void bd_builder_controls(const braid_graph *g, const braid_out *inputs, int input_count,
                          bd_op_list *controls);
 
-// The device of `n`, which is made but for it: what it asks for (NULL: nothing), device scopes, the devices
-// of `colocated`. `is_bound`: it is bound by itself and not by a scope, so that no device scope counts. In
-// the graph's arena. On an error the graph fails and the device is "".
+// Returns the device of `n`, which is complete except for it, from the request (NULL: none), the device
+// scopes and the devices of `colocated`. `is_bound`: the node is bound by itself and not by a scope, so
+// device scopes do not apply. In the graph's arena. On an error the graph fails and the device is "".
 const char *bd_builder_device(braid_graph *g, const braid_op *n, const char *asked,
                               const bd_op_list *colocated, bool is_bound);
 

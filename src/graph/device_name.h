@@ -12,7 +12,7 @@
 #define BD_DEVICE_TYPE_MAX 32
 #define BD_DEVICE_NAME_MAX 256 // holds every name that parses, printed
 
-// A value; holds no memory. All-zero is the name that says nothing.
+// A value; holds no memory. All-zero is the name without fields.
 typedef struct bd_device_name {
     bool has_job, has_replica, has_task, has_type, has_id;
     int replica, task, id;
@@ -20,7 +20,7 @@ typedef struct bd_device_name {
     char type[BD_DEVICE_TYPE_MAX]; // upper case
 } bd_device_name;
 
-// Reads a name; NULL and "" say nothing. InvalidArgument "Malformed device specification 'TEXT': ...".
+// Parses a name; NULL and "" have no fields. InvalidArgument "Malformed device specification 'TEXT': ...".
 braid_code bd_device_name_parse(const char *text, bd_device_name *out, braid_status *st);
 
 // Fields that `over` gives replace those of `name` (an inner device scope over an outer one).
@@ -38,7 +38,7 @@ bool bd_device_name_is_full(const bd_device_name *name); // all five fields
 bool bd_device_name_same_task(const bd_device_name *a,
                               const bd_device_name *b); // job, replica and task given and equal
 
-// Writes the canonical form, "" for nothing: "/job:ps/task:1/device:CPU:*". Returns `buf`.
+// Writes the canonical form, "" without fields: "/job:ps/task:1/device:CPU:*". Returns `buf`.
 const char *bd_device_name_print(const bd_device_name *name, char buf[BD_DEVICE_NAME_MAX]);
 // Writes only job, replica and task: "/job:ps/replica:0/task:1".
 const char *bd_device_name_print_task(const bd_device_name *name, char buf[BD_DEVICE_NAME_MAX]);

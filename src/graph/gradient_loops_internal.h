@@ -1,11 +1,11 @@
-// Gradient loops: what the files that build them share.
+// Declarations shared by the files that build gradient loops.
 //
-// Order: an iteration of the forward loop pushes before its counter goes to the next, and a push comes after
-// the counter's addition. The gradient loop pops before its counter goes on. A loop within another one begins
-// after the outer counter's addition, and is over before that goes on. So stacks are pushed and popped in the
-// order of iterations, whichever run in parallel. A value of a branch is pushed only when the branch is
-// taken, and its stack goes through a Switch by the same predicate before the pop; a trigger, which runs in
-// any case, then stands between it and the counter.
+// Order: an iteration of the forward loop pushes before its counter goes to the next iteration, and a push
+// comes after the counter's addition. The gradient loop pops before its counter goes on. A nested loop begins
+// after the outer counter's addition, and ends before that counter goes on. So stacks are pushed and popped
+// in the order of iterations, even if iterations run in parallel. A value of a branch is pushed only when the
+// branch is taken, and its stack goes through a Switch with the same predicate before the pop; a trigger,
+// which runs in every iteration, then connects it with the counter.
 #ifndef BD_GRAPH_GRADIENT_LOOPS_INTERNAL_H
 #define BD_GRAPH_GRADIENT_LOOPS_INTERNAL_H
 
@@ -60,7 +60,7 @@ bool bd_gradient_is_loop_merge(const braid_op *n);
 
 // ---- Branches (gradient_branches.c) ----
 
-// Those that a node is within; those of what takes an output.
+// The branches that contain a node, and the branches that contain the consumers of an output.
 const bd_branch *bd_branch_of(bd_gradient_loops *all, const braid_op *n);
 const bd_branch *bd_branch_of_output(bd_gradient_loops *all, braid_out out);
 
@@ -71,7 +71,7 @@ void bd_gradient_add_to_trigger(bd_gradient_loop *l, bd_region *r, braid_op **sy
                                 braid_op *goes_on, braid_op *n);
 // Pushes the value of each iteration on a stack; returns the stack. `within`: the branches it is in.
 braid_out bd_gradient_push(bd_gradient_loop *l, braid_out value, const bd_branch *within);
-// Pops in each iteration of the gradient loop what was pushed on the stack.
+// Pops, in each iteration of the gradient loop, the value that the forward iteration pushed.
 braid_out bd_gradient_pop(bd_gradient_loop *l, braid_out stack, braid_out value, const bd_branch *within);
 // For bd_region.bring: the value that the forward loop had in the iteration that the gradient loop goes
 // through again.

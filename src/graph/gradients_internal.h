@@ -1,4 +1,4 @@
-// The gradient walk: what its files share.
+// Declarations shared by the files of the gradient walk.
 #ifndef BD_GRAPH_GRADIENTS_INTERNAL_H
 #define BD_GRAPH_GRADIENTS_INTERNAL_H
 

@@ -1,8 +1,7 @@
 // Graphs inside Braid: the structs behind braid_graph and braid_op.
 //
 // Nodes, names and attributes live in the graph's arena; a node never moves and, once its graph is published
-// to a session, never changes. Inputs point to nodes; consumers are computed by whoever needs them
-// (bd_graph_consumers).
+// to a session, never changes. Inputs point to nodes; consumers are computed on demand (bd_graph_consumers).
 #ifndef BD_GRAPH_GRAPH_H
 #define BD_GRAPH_GRAPH_H
 
@@ -18,7 +17,7 @@ struct braid_op {
     const char *name;
     const char *op_type;
     const bd_op_def *def;        // NULL: unknown op
-    const char *device;          // asked for; "" for none
+    const char *device;          // requested; "" without a request
     const char *assigned_device; // full name, set by the placer; NULL before
     bd_named_attr *attrs;        // sorted by name, defaults of the definition filled in
     int attr_count;
@@ -26,7 +25,7 @@ struct braid_op {
     int input_count;
     braid_op **controls; // control inputs
     int control_count;
-    braid_dtype *input_types;   // what the op takes, reference types where it takes a reference [input_count]
+    braid_dtype *input_types;   // the types that the op takes, reference types for references [input_count]
     braid_dtype *output_types;  // [output_count]
     braid_shape *output_shapes; // as far as inferred [output_count]
     int output_count;
@@ -34,7 +33,7 @@ struct braid_op {
 
 typedef BD_ARRAY(braid_op *) bd_op_list;
 
-struct bd_builder; // names, scopes, collections: what only building needs (builder.c)
+struct bd_builder; // names, scopes, collections: the state of building (builder.c)
 
 struct braid_graph {
     bd_arena arena;
@@ -45,7 +44,7 @@ struct braid_graph {
     bd_library *library;        // functions that nodes may call, one reference; NULL: none
     int producer, min_consumer; // VersionDef
     braid_status status;        // the first error made while building
-    struct bd_builder *builder; // NULL until something is built
+    struct bd_builder *builder; // NULL until the first node is built
 };
 
 void bd_graph_init(braid_graph *g);
@@ -95,7 +94,7 @@ braid_code bd_graph_add(braid_graph *g, const bd_node_spec *spec, braid_op **nod
 // unchecked. `g` gets the library of that graph.
 braid_op *bd_graph_copy_node(braid_graph *g, const braid_op *n, const braid_out *inputs, int input_count,
                              braid_op *const *controls, int control_count);
-// Points data input `index` of a node at something else: only in a graph nobody else sees yet (loops,
+// Connects data input `index` of a node to another output. Only in a graph that is not published (loops,
 // rewrites).
 void bd_node_set_input(braid_op *n, int index, braid_out to);
 void bd_node_add_control(braid_op *n, braid_op *control); // no effect if it is there

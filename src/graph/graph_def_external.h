@@ -4,9 +4,9 @@
 
 #include "base/wire.h"
 
-// The first node at fault, in TensorFlow's words, InvalidArgument: "Illegal op name 'NAME'", "Illegal op
-// input name 'NAME'", "All control inputs must follow all data inputs". What is malformed is left to the
-// import.
+// Finds the first node with an error that TensorFlow's import reports first. InvalidArgument, in TensorFlow's
+// words: "Illegal op name 'NAME'", "Illegal op input name 'NAME'", "All control inputs must follow all data
+// inputs". Malformed messages are left to the import.
 braid_code bd_graph_def_check_external(const bd_message *graph_def, braid_status *st);
 
 #endif

@@ -41,7 +41,7 @@ typedef struct bd_input_ref {
     bool is_back_edge;
 } bd_input_ref;
 
-// A node of the message. What makes the nodes fills in the last three.
+// A node of the message. The last three fields are filled when the nodes are made.
 typedef struct bd_parsed_node {
     const char *name, *op, *device; // in the import's arena
     BD_ARRAY(bd_bytes) inputs;
@@ -64,14 +64,13 @@ typedef struct bd_import {
     const char *unknown_attr, *unknown_attr_node;
 } bd_import;
 
-// Parses a GraphDef to `im`, of which g and st are set, and checks its version and the names of its nodes,
-// which must be new to the graph. What it made so far is there also on an error.
+// Parses a GraphDef to `im`, of which g and st are set. Checks its version and the names of its nodes, which
+// must be new to the graph. On an error the nodes parsed so far remain in `im`.
 braid_code bd_import_parse(bd_import *im, bd_wire_reader *in);
-// Parses one NodeDef to `n`, whose attrs are each there once; the caller frees its arrays, also after an
-// error.
+// Parses one NodeDef to `n`, with each attr once; the caller frees its arrays, also after an error.
 braid_code bd_import_parse_node(bd_import *im, bd_wire_reader *in, bd_parsed_node *n);
 
-// Makes the nodes that were parsed and adds them to `im->g`: all or none.
+// Makes the parsed nodes and adds them to `im->g`: all or none.
 braid_code bd_import_make(bd_import *im);
 void bd_import_fini(bd_import *im);
 

@@ -1,4 +1,4 @@
-// What files of this module share about making nodes.
+// Declarations for making nodes, shared by the files of this module.
 #ifndef BD_GRAPH_GRAPH_INTERNAL_H
 #define BD_GRAPH_GRAPH_INTERNAL_H
 
@@ -11,7 +11,7 @@
 // come later.
 braid_code bd_graph_make_node(braid_graph *g, const bd_node_spec *spec, braid_op **node, braid_status *st);
 
-// Puts such a node at the end. Returns it.
+// Appends the node to the graph. Returns it.
 braid_op *bd_graph_append(braid_graph *g, braid_op *n);
 
 // Replaces the control inputs of a node, each once.

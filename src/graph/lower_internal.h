@@ -1,10 +1,10 @@
-// What the files about lowering share: adding nodes, and bodies of functions.
+// Declarations shared by the files of lowering: adding nodes, and bodies of functions.
 #ifndef BD_GRAPH_LOWER_INTERNAL_H
 #define BD_GRAPH_LOWER_INTERNAL_H
 
 #include "graph/lower.h"
 
-// The functions that a node was inlined from: none of them is inlined into itself.
+// The functions that a node was inlined from. None of them is inlined into itself.
 typedef struct bd_inlined {
     const char *function;
     int depth;                   // how many there are
@@ -17,7 +17,8 @@ typedef struct bd_lowering {
     int first;
     int64_t bytes_left; // that nodes of functions may still take
     bd_imap values;     // node that was lowered -> braid_out [output_count] that it hands on
-    bool for_gradients; // whatever can be is lowered; nodes before `first` are there for others, too
+    // lowers every node that can be lowered; nodes before `first` are shared with other graphs
+    bool for_gradients;
     bd_arena arena;
 } bd_lowering;
 
@@ -25,23 +26,23 @@ typedef struct bd_lowering {
 typedef struct bd_inline {
     const bd_inlined *chain;
     bd_function_body body;
-    bd_op_list effects; // of the body, then of the graph: what has effects
+    bd_op_list effects; // of the body, later of the graph: nodes with effects
 } bd_inline;
 
-// Prepares the function of attr `attr` of `n`, or of item `index` of that list (-1: it is none), with
-// `arg_count` arguments. False: it cannot be inlined.
+// Prepares the function of attr `attr` of `n`, or of item `index` of that list (-1: the attr is not a list),
+// with `arg_count` arguments. False: it cannot be inlined.
 bool bd_inline_begin(bd_lowering *l, const braid_op *n, const char *attr, int index, int arg_count,
                      bd_inline *in);
 // Whether result `i` is argument `i`, as it is.
 bool bd_inline_hands_on(const bd_inline *in, int i);
-// Adds the nodes, under `prefix`: arguments are `args`, results go to `rets` [ret_count]; what has no inputs
-// waits for `pivot` (NULL: for nothing). `in->effects` are then nodes of the graph.
+// Adds the nodes, under `prefix`: arguments are `args`, results go to `rets` [ret_count]; nodes without
+// inputs wait for `pivot` (NULL: do not wait). Then `in->effects` are nodes of the graph.
 void bd_inline_add(bd_lowering *l, bd_inline *in, const braid_op *caller, const char *prefix,
                    const braid_out *args, braid_op *pivot, braid_out *rets);
 void bd_inline_fini(bd_inline *in);
 
-// What the names of nodes begin with that come in the place of `n`: its own; or, for gradients, one that it
-// has not when a session lowers it.
+// Returns the prefix of the names of nodes that replace `n`: its own name; or, for gradients, a name that
+// lowering by a session does not use.
 const char *bd_lower_scope(bd_lowering *l, const braid_op *n);
 // Adds a node "SCOPE/name" where the caller is to be, or a handle is. Attr T is the type of the first input;
 // an input without op comes later.
@@ -54,8 +55,8 @@ braid_op *bd_lower_add(bd_lowering *l, const braid_op *caller, const char *name,
 bool bd_lower_fits(const braid_op *n, int from, const bd_function_body *f);
 void bd_lower_wait_for(braid_op *n, const bd_op_list *before);
 void bd_lower_copy_controls(const braid_op *from, braid_op *to);
-// The node becomes an IdentityN of the values (a NoOp of none), which are there after `last` (NULL: as soon
-// as they are).
+// The node becomes an IdentityN of the values (a NoOp without values), which runs after `last` (NULL: when
+// its inputs are complete).
 void bd_lower_become(bd_lowering *l, braid_op *n, braid_out *values, braid_op *last);
 
 void bd_lower_if(bd_lowering *l, braid_op *n);

@@ -1,4 +1,4 @@
-// Checking a node against its op's definition and settling what follows from it: attrs, types, shapes.
+// Checks a node against its op's definition and infers attrs, types and shapes.
 #ifndef BD_GRAPH_NODE_RESOLVE_H
 #define BD_GRAPH_NODE_RESOLVE_H
 
@@ -8,13 +8,13 @@
 #define BD_NODE_OUTPUTS_MAX 65536
 
 // Sets attrs, input_types and output_types of `n` (whose name, type, def and inputs are set) from
-// spec->attrs. An input without op is one that is not there yet (a loop's back edge): its type is not
-// checked. An op without a definition keeps its attrs and gets no outputs. InvalidArgument names node, op and
-// attr or input.
+// spec->attrs. An input without op will be connected later (a loop's back edge): its type is not checked. An
+// op without a definition keeps its attrs and gets no outputs. InvalidArgument names node, op and attr or
+// input.
 braid_code bd_node_resolve(braid_graph *g, braid_op *n, const bd_named_attr *attrs, int attr_count,
                            braid_status *st);
 
-// Checks what is connected to data input `index` against the type the op takes.
+// Checks the type of data input `index` against the op's definition.
 braid_code bd_node_check_input(const braid_op *n, int index, braid_status *st);
 
 // Sets output_shapes of a resolved node.

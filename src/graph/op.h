@@ -20,7 +20,7 @@ struct bd_shape_ctx; // shape_fn.h
 struct bd_grad_ctx;  // grad.h
 struct bd_fusion;    // rewrite.h
 
-// What the executor and the partitioner must know of an op, so that they never name one.
+// The role of an op in the executor and the partitioner, which therefore need not know ops by name.
 typedef enum bd_op_role {
     BD_ROLE_PLAIN = 0,
     BD_ROLE_SWITCH,
@@ -44,14 +44,14 @@ enum {
     BD_OP_STATEFUL = 1, // not folded or merged; keeps its place for a session's life
     BD_OP_COMMUTATIVE = 2,
     BD_OP_AGGREGATE = 4,
-    BD_OP_ALLOWS_UNINITIALIZED = 8, // takes a reference to a variable nobody assigned
+    BD_OP_ALLOWS_UNINITIALIZED = 8, // accepts a reference to an uninitialized variable
     BD_OP_NOT_DIFFERENTIABLE = 16,  // gradient is None by definition (tf.NotDifferentiable)
     BD_OP_SPARSE_GRAD = 64,         // its gradient function takes gradients of rows as they are (grad.h)
     BD_OP_USES_RENDEZVOUS = 32,     // uses the step's rendezvous, though it is no Send or Recv
 };
 
 typedef struct bd_op {
-    const char *name; // for messages; the table's name is what counts
+    const char *name; // for messages; the name in the table is authoritative
     const char *signature;
     const char *attrs; // NULL for none
     unsigned flags;
@@ -60,11 +60,11 @@ typedef struct bd_op {
     braid_code (*shape)(struct bd_shape_ctx *c, braid_status *st);
     // Builds the gradient nodes. NULL without BD_OP_NOT_DIFFERENTIABLE: not registered, an error on a path.
     void (*gradient)(struct bd_grad_ctx *c);
-    const struct bd_kernel *kernels; // the first whose conditions fit is used
+    const struct bd_kernel *kernels; // the first one whose constraints match is used
     int kernel_count;
     const struct bd_fusion *fusion; // of an op that stands for several nodes: puts it in their place; NULL
     const char *doc;                // one or two sentences
-    // what differs from TensorFlow's op of this name, for who relies on it; NULL: nothing
+    // differences from TensorFlow's op of this name; NULL: none
     const char *deviation;
 } bd_op;
 

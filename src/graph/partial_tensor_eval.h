@@ -1,4 +1,5 @@
-// What integers the graph says something about, for shape functions: element by element.
+// Evaluates integer tensors partially, element by element, from the constants and shapes of a graph. For
+// shape functions.
 #ifndef BD_GRAPH_PARTIAL_TENSOR_EVAL_H
 #define BD_GRAPH_PARTIAL_TENSOR_EVAL_H
 
@@ -14,9 +15,9 @@ typedef struct bd_partial_tensor {
     bool known[BD_PARTIAL_TENSOR_MAX];
 } bd_partial_tensor;
 
-// False when nothing is known of `from`, or it is no small scalar or vector of int32 or int64.
+// False when no element is known, or `from` is not a small scalar or vector of int32 or int64.
 bool bd_partial_tensor_eval(braid_out from, bd_partial_tensor *out);
-// All elements of `t`; false when it is none of these.
+// Reads all elements of `t`; false when it is not a small scalar or vector of int32 or int64.
 bool bd_partial_tensor_read(const braid_tensor *t, bd_partial_tensor *out);
 
 #endif

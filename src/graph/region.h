@@ -1,10 +1,10 @@
-// Building within a region, a part of a graph that runs by a rule of its own: the body of a loop, or a branch
-// of a conditional.
+// Building within a region, a part of a graph that runs by its own rule: the body of a loop, or a branch of a
+// conditional.
 //
-// While a region is current, a new node belongs to it, and what the node takes from outside is brought in
-// first: into a loop by an Enter that is there in every iteration, into a branch by a Switch, through all
-// regions in between. A node that takes nothing that comes and goes with the region runs after its pivot, so
-// that it does, too.
+// While a region is current, new nodes belong to it, and each input from outside is captured first: into a
+// loop by an Enter that is constant over iterations, into a branch by a Switch, through all regions in
+// between. A node without inputs from the region gets a control input from the region's pivot, so that it
+// runs when the region does.
 #ifndef BD_GRAPH_REGION_H
 #define BD_GRAPH_REGION_H
 
@@ -14,8 +14,8 @@ typedef struct bd_region bd_region;
 struct bd_region {
     braid_graph *graph; // not owned
     bd_region *outer;   // not owned; NULL: no region is around it
-    bd_imap made;       // ids of nodes whose outputs are within it -> how (region.c)
-    bd_imap brought;    // outputs of elsewhere -> what they are here
+    bd_imap made;       // ids of nodes whose outputs are within the region -> how (region.c)
+    bd_imap brought;    // outputs of outer nodes -> their values within the region
     braid_op *pivot;    // runs when the region does, in a loop once an iteration; NULL: not there yet
     // Of a loop:
     const char *frame; // its name; NULL for a branch
@@ -23,7 +23,7 @@ struct bd_region {
     // Of a branch:
     braid_out pred; // outside of it
     int branch;     // 1: runs when `pred` is true
-    // Brings `from` in by other means, and says how: true and *here. NULL: there are none.
+    // Captures `from` in another way: true and *here. NULL: captures by Enter or Switch.
     bool (*bring)(bd_region *r, braid_out from, braid_out *here);
     void *arg;
 };
@@ -33,10 +33,10 @@ void bd_region_init_loop(bd_region *r, braid_graph *g, bd_region *outer, const c
 void bd_region_init_branch(bd_region *r, braid_graph *g, bd_region *outer, braid_out pred, int branch);
 void bd_region_fini(bd_region *r);
 
-// Makes a region current (NULL: none); returns the one that was.
+// Makes a region current (NULL: none); returns the previous one.
 bd_region *bd_region_swap(braid_graph *g, bd_region *r);
 
-// What `from` is within `r` (NULL: outside of all regions).
+// Returns the value of `from` within `r` (NULL: outside of all regions).
 braid_out bd_region_bring(bd_region *r, braid_out from);
 
 // The node's outputs are within `r`, NULL is accepted. `stays`: they are the same in every iteration.
@@ -47,7 +47,7 @@ bool bd_region_has(const bd_region *r, const braid_op *n);
 // where it is needed.
 void bd_region_settle(bd_region *r, braid_out *inputs, int count, bd_op_list *controls);
 
-// Nodes of loops: the same as what braid_op_add makes, but that they are in no region.
+// Makes nodes of loops, as braid_op_add does, outside of all regions.
 braid_out bd_region_enter(bd_region *r, braid_out from, const char *name,
                           bool stays);                                    // `from` is in r->outer
 braid_out bd_region_exit(bd_region *r, braid_out from, const char *name); // within r->outer

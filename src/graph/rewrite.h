@@ -30,9 +30,9 @@ typedef struct bd_rewrite_options {
     bd_evaluate_fn evaluate;  // NULL: constants are not folded
 } bd_rewrite_options;
 
-// Rewrites `g`, which nobody else sees and whose nodes are all on one device. A graph that cannot be run (a
-// cycle, an input that is not there) is left for the plan to refuse. Internal when a rewrite makes a node
-// that its op does not allow; the graph is as good as before then.
+// Rewrites `g`, which is not published and whose nodes are all on one device. A graph that cannot be run (a
+// cycle, a missing input) is left for the plan to refuse. Internal when a rewrite makes a node that its op
+// does not allow; the graph is then as valid as before.
 braid_code bd_rewrite_graph(braid_graph *g, const bd_rewrite_options *options, braid_status *st);
 
 // ---- For passes ----
@@ -53,31 +53,32 @@ const bd_op_list *bd_rewriter_order(const bd_rewriter *r);
 braid_code bd_rewriter_sort(bd_rewriter *r, braid_status *st);
 bool bd_rewriter_is_removed(const bd_rewriter *r, const braid_op *n);
 
-// What takes something from `n` now; valid until the next change.
+// Returns the current consumers of `n`; valid until the next change.
 const bd_consumer *bd_rewriter_consumers(bd_rewriter *r, const braid_op *n, int *count);
 // Too many for a pass to look at them for each of them; some may be gone.
 bool bd_rewriter_has_many_consumers(const bd_rewriter *r, const braid_op *n);
-// The node that alone consumes `n`, by one data edge, when nobody would miss `n` otherwise; NULL.
+// Returns the only consumer of `n`, if that takes it by one data edge and `n` is not needed otherwise; else
+// NULL.
 braid_op *bd_rewriter_only_consumer(bd_rewriter *r, const braid_op *n);
 
 // A node with no effect but its outputs, which follow from its inputs' values.
 bool bd_rewriter_is_pure(const braid_op *n);
 // Its values may be dead, or belong to a loop: it comes after a Switch, a loop or a Recv.
 bool bd_rewriter_may_be_dead(const bd_rewriter *r, const braid_op *n);
-// It changes a variable, or comes after a node that does: what waits for it reads variables later than it
-// did.
+// Returns whether `n` changes a variable or runs after such a node: nodes that run after `n` read variables
+// later than `n` did.
 bool bd_rewriter_follows_update(const bd_rewriter *r, const braid_op *n);
 
 // Everything that takes output `from` takes `to` instead.
 void bd_rewriter_move_output(bd_rewriter *r, braid_out from, braid_out to);
 // Everything that runs after `from` runs after `to` instead.
 void bd_rewriter_move_controls(bd_rewriter *r, const braid_op *from, braid_op *to);
-// Takes out a node that nothing consumes.
+// Removes a node without consumers.
 void bd_rewriter_remove(bd_rewriter *r, braid_op *n);
 // bd_graph_add.
 braid_code bd_rewriter_add(bd_rewriter *r, const bd_node_spec *spec, braid_op **node, braid_status *st);
-// Makes `n` another node with the same name, device and outputs (spec->name and devices are not looked at);
-// its consumers stay. On an error it is what it was.
+// Replaces `n` by another node with the same name, device and outputs (spec->name and devices are ignored);
+// its consumers stay. On an error `n` is unchanged.
 braid_code bd_rewriter_become(bd_rewriter *r, braid_op *n, const bd_node_spec *spec, braid_status *st);
 
 #endif

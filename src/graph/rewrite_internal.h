@@ -1,13 +1,13 @@
-// What the files of the rewriter share.
+// Declarations shared by the files of the rewriter.
 #ifndef BD_GRAPH_REWRITE_INTERNAL_H
 #define BD_GRAPH_REWRITE_INTERNAL_H
 
 #include "graph/rewrite.h"
 
-// What is known of a node besides what it says itself; by node id.
+// Properties of a node during rewriting; by node id.
 typedef struct bd_rewrite_info {
     BD_ARRAY(bd_consumer) consumers; // all there are, and some that are gone (rewriter.c)
-    bool is_root;                    // nothing consumed it when the rewriting began: it is wanted for itself
+    bool is_root;                    // had no consumers when rewriting began: it is kept for its effect
     bool may_be_dead;
     bool is_ordered;
     bool follows_update;
@@ -26,12 +26,13 @@ struct bd_rewriter {
 braid_code bd_rewriter_init(bd_rewriter *r, braid_graph *g, const bd_rewrite_options *options,
                             braid_status *st);
 void bd_rewriter_fini(bd_rewriter *r);
-// Takes out of the graph what was removed and what is not needed any more.
+// Removes from the graph the removed nodes and those that are not needed any more.
 void bd_rewriter_sweep(bd_rewriter *r);
-// It may run although its outputs, or some of them, are dead: a control edge from it is not what a data edge
-// is.
+// Returns whether `n` may run although some of its outputs are dead. A control edge from it is then not
+// equivalent to a data edge.
 bool bd_rewriter_brings_death(const braid_op *n);
-// It comes after a node that is not pure (or is none), so that what runs after it runs after that.
+// Returns whether `n` runs after a node that is not pure, or is not pure itself, so that nodes after it run
+// after that node, too.
 bool bd_rewriter_is_ordered(const bd_rewriter *r, const braid_op *n);
 // `n` runs after `control`, too.
 void bd_rewriter_add_control(bd_rewriter *r, braid_op *n, braid_op *control);

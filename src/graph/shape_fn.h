@@ -1,4 +1,4 @@
-// What a shape function of an op sees, and the shape functions many ops share.
+// The context of shape functions, and the shape functions that several ops share.
 #ifndef BD_GRAPH_SHAPE_FN_H
 #define BD_GRAPH_SHAPE_FN_H
 
@@ -7,16 +7,16 @@
 typedef struct bd_shape_ctx {
     const braid_op *node; // attrs and input types are set
     int input_count, output_count;
-    const braid_shape *inputs; // [input_count], unknown where nothing is known
+    const braid_shape *inputs; // [input_count], unknown shapes where they could not be inferred
     braid_shape *outputs;      // [output_count], unknown at the start
 } bd_shape_ctx;
 
 // The value of an input where it is a constant of the graph (or follows from constants and shapes); else
 // NULL. Owned by the graph.
 const braid_tensor *bd_shape_ctx_constant(bd_shape_ctx *c, int input);
-// The same read as a shape: an int32/int64 vector whose elements are dimensions; partly known values (a Shape
-// of a partly known tensor, Pack, ConcatV2, StridedSlice of one) give -1 for what is not known. False when it
-// says nothing.
+// The same read as a shape: an int32/int64 vector whose elements are dimensions. Partly known values (a Shape
+// of a partly known tensor, Pack, ConcatV2, StridedSlice of one) give -1 for unknown elements. False when
+// nothing is known.
 bool bd_shape_ctx_constant_shape(bd_shape_ctx *c, int input, braid_shape *out);
 
 // For messages: InvalidArgument "Shape must be rank R but is rank N for 'NODE' (op: 'OP') with input shapes:
@@ -36,6 +36,6 @@ braid_code bd_shape_fn_broadcast(bd_shape_ctx *c, braid_status *st); // inputs 0
 braid_code bd_shape_fn_reduction(bd_shape_ctx *c, braid_status *st); // input 1 says the axes, attr keep_dims
 braid_code bd_shape_fn_from_attr(bd_shape_ctx *c, braid_status *st); // attr `shape`
 braid_code bd_shape_fn_from_input0(bd_shape_ctx *c, braid_status *st); // input 0 is the shape of output 0
-braid_code bd_shape_fn_none(bd_shape_ctx *c, braid_status *st);        // nothing is known
+braid_code bd_shape_fn_none(bd_shape_ctx *c, braid_status *st);        // infers no shape
 
 #endif

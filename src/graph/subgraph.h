@@ -23,10 +23,10 @@ typedef struct bd_subgraph_spec {
     int replacement_count;
 } bd_subgraph_spec;
 
-// Copies the roots and everything they need, data and control, loops included, into `to` in the order of the
-// source graph, with attrs, devices, types and shapes as they are. `map` [node count of `from`] receives the
-// copy of each node, NULL for those left out. Time is linear; nothing recurs. AlreadyExists when a name is
-// taken in `to`; `to` is then to be freed.
+// Copies the roots and all nodes that they need (data and control, loops included) into `to` in the order of
+// the source graph, with attrs, devices, types and shapes. `map` [node count of `from`] receives the copy of
+// each node, NULL for a node that is not copied. Linear time, without recursion. AlreadyExists when a name
+// exists in `to`; free `to` then.
 braid_code bd_subgraph(const braid_graph *from, const bd_subgraph_spec *spec, braid_graph *to, braid_op **map,
                        braid_status *st);
 

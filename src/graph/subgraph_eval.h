@@ -1,4 +1,4 @@
-// What follows from constants through any op, for shape functions.
+// Evaluates constant subgraphs of any ops, for shape functions.
 #ifndef BD_GRAPH_SUBGRAPH_EVAL_H
 #define BD_GRAPH_SUBGRAPH_EVAL_H
 

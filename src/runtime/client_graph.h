@@ -6,7 +6,7 @@
 #include "graph/graph.h"
 #include "runtime/device.h"
 
-// What a run asks for, by name: the key of the plan cache.
+// The feeds, fetches and targets of a run, by name: the key of the plan cache.
 typedef struct bd_run_signature {
     const char *const *feeds; // "x:0" or "x"
     int feed_count;
@@ -15,13 +15,13 @@ typedef struct bd_run_signature {
     const char *const *targets; // "train"
     int target_count;
     bool is_partial;
-    // TensorFlow's TensorConnection: who takes output `connect_to` takes output `connect_from` of the same
-    // run instead.
+    // TensorFlow's TensorConnection: in this run the consumers of output `connect_to` get output
+    // `connect_from` instead.
     const char *const *connect_from, *const *connect_to;
     int connection_count;
 } bd_run_signature;
 
-// What a session keeps at once of callables, and of partial runs; more is ResourceExhausted.
+// The maximum number of callables, and of partial runs, in a session; one more is ResourceExhausted.
 #define BD_SESSION_HANDLES_MAX 65536
 
 typedef enum bd_feed_style {

@@ -1,4 +1,5 @@
-// The groups of collectives that this process leads: who has come, and who waits for the others.
+// The groups of collectives that this process leads: their members so far, and the members that wait for the
+// others.
 #ifndef BD_RUNTIME_COLLECTIVE_GROUPS_H
 #define BD_RUNTIME_COLLECTIVE_GROUPS_H
 
@@ -7,7 +8,7 @@
 typedef struct bd_collective_groups bd_collective_groups;
 
 bd_collective_groups *bd_collective_groups_new(void);
-// Nobody may wait any more: all tokens are cancelled before.
+// No member may be waiting: cancel all tokens before.
 void bd_collective_groups_free(bd_collective_groups *g); // NULL is accepted
 
 // As bd_collectives.join for the leader: waits for the group and then for the instance; `join->type` < 0: for

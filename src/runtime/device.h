@@ -19,12 +19,13 @@ typedef struct bd_device {
 
 // A device of this process. `task_name` is "/job:J/replica:0/task:N".
 bd_device *bd_device_new(const char *task_name, const char *type, int index, bd_thread_pool *pool);
-// No step runs and none will: empties its containers and ends its threads. Before the pool is freed, which
-// what works in the background of its resources (iterators of data sets) may use until then. Once or again.
+// Call it when no step runs and none will: empties the containers of the device and ends its threads. Call it
+// before the pool is freed, which background work of resources (iterators of data sets) uses until then. May
+// be called again.
 void bd_device_close(bd_device *d);
 void bd_device_free(bd_device *d);
 
-// What placing needs to know of a device, of this or another task.
+// The properties of a device of this or another task that placement needs.
 typedef struct bd_device_info {
     const char *name, *type;
     uint64_t incarnation;

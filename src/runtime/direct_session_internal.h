@@ -1,4 +1,4 @@
-// The in-process session: what its files share.
+// Declarations shared by the files of the in-process session.
 #ifndef BD_RUNTIME_DIRECT_SESSION_INTERNAL_H
 #define BD_RUNTIME_DIRECT_SESSION_INTERNAL_H
 
@@ -47,7 +47,7 @@ static inline bd_direct_session *bd_direct_of(bd_session *s)
     return BD_CONTAINER_OF(s, bd_direct_session, base);
 }
 
-// A time limit on what a token cancels.
+// A time limit after which a token is cancelled.
 typedef struct bd_direct_limit {
     bd_timers *timers;
     bd_timer_id timer;
@@ -55,8 +55,8 @@ typedef struct bd_direct_limit {
     int64_t ms;
 } bd_direct_limit;
 
-// After `ms`, and the session's own limit if that is shorter (0: none), `c` is cancelled with
-// DeadlineExceeded.
+// Cancels `c` with DeadlineExceeded after `ms`, or after the session's own limit if that is shorter (0:
+// none).
 braid_code bd_direct_limit_start(bd_direct_session *s, bd_direct_limit *l, bd_cancellation *c, int64_t ms,
                                  braid_status *st);
 void bd_direct_limit_end(bd_direct_limit *l);
@@ -76,7 +76,8 @@ typedef struct bd_direct_values {
     bd_message *metadata;
 } bd_direct_values;
 
-// Runs what was compiled for `sig`, whose feed i is its feed order[i]; fetches behind them.
+// Runs the executable that was compiled for `sig`. Its feed i is feed order[i] of `sig`; the entries of
+// fetches follow.
 braid_code bd_direct_run_compiled(bd_direct_session *s, bd_executable *entry, const int *order,
                                   const bd_run_signature *sig, const bd_direct_values *v, braid_status *st);
 

@@ -13,9 +13,9 @@ typedef struct bd_local_devices {
 
 typedef struct bd_executable bd_executable;
 
-// Compiles `g`, whose nodes are placed, into a plan for each device that has nodes, rewritten but for
-// `disabled_rewrites` (BRAID_REWRITE_...); `g` is used up. With count 1, and an environment for the functions
-// that its nodes call. Errors: those of bd_partition_graph and bd_plan_compile.
+// Compiles `g`, whose nodes are placed, into one plan for each device that has nodes, with all rewrites but
+// `disabled_rewrites` (BRAID_REWRITE_...); `g` is used up. The executable has count 1, and an environment for
+// the functions that its nodes call. Errors: those of bd_partition_graph and bd_plan_compile.
 braid_code bd_executable_compile(braid_graph *g, const bd_local_devices *devices, unsigned disabled_rewrites,
                                  bd_kernel_store *store, bd_executable **out, braid_status *st);
 // As a plan cache wants them.
@@ -35,9 +35,9 @@ int bd_executable_part_count(const bd_executable *e); // the devices it runs on
 // container is cleared on every device.
 braid_code bd_executable_run(bd_executable *e, const bd_step *model, bd_thread_pool *pool, braid_status *st);
 
-// Begins the same and returns; `done` is called exactly once when all plans have ended, perhaps before this
-// returns, on any thread. The container is not cleared (bd_executable_clear). `model` is copied; what it
-// points to, and the executable, stay valid until then.
+// Starts the same and returns; `done` is called exactly once when all plans have ended, perhaps before this
+// returns, on any thread. The container is not cleared (bd_executable_clear). `model` is copied; the objects
+// that it points to, and the executable, must stay valid until then.
 void bd_executable_start(bd_executable *e, const bd_step *model, bd_thread_pool *pool, bd_plan_done_fn done,
                          void *arg);
 

@@ -100,7 +100,7 @@ struct bd_run {
     int active;              // workers that may find more work; guarded by mu
     int tasks;               // submitted, not begun; guarded by mu
     bool waiter_sleeps;      // guarded by mu
-    bool is_over;            // guarded by mu: nothing is left to do
+    bool is_over;            // guarded by mu: all work is done
     bool is_complete;        // guarded by mu: and all is cleaned up
     bd_async_op *inbox;      // operations that have ended; guarded by mu
     bd_ready_list shared;    // expensive nodes that any worker may take; guarded by mu
@@ -132,8 +132,9 @@ void bd_run_unref(bd_run *r);
 
 // ---- executor.c ----
 
-// Sees to it that what lies in `shared` and `inbox` is taken: wakes the waiting thread; returns how many
-// tasks the caller has to submit (bd_run_submit) after it has released mu. They are counted in already.
+// Makes sure that a thread takes the items in `shared` and `inbox`: wakes the waiting thread. Returns the
+// number of tasks that the caller has to submit (bd_run_submit) after it has released mu; they are counted
+// already.
 int bd_run_wake_locked(bd_run *r);
 void bd_run_submit(bd_run *r, int count);
 // Takes an error in. The first one stops the run. mu is not held.
@@ -157,8 +158,8 @@ static inline void bd_worker_push(bd_worker *w, bd_iteration *iteration, int32_t
         bd_array_push(&w->ready, ready);
 }
 
-// Hands the outputs of an item on to its consumers in iteration `to` (values move out of `outputs` or are
-// copied; what is left stays there) and queues those that became ready. Returns how many.
+// Delivers the outputs of an item to its consumers in iteration `to` (values are moved out of `outputs` or
+// copied; the rest stays there) and queues consumers that became ready. Returns their number.
 int bd_activate(bd_worker *w, const bd_plan_item *it, bool is_dead, bd_iteration *to, bd_value *outputs,
                 bool mu_held);
 

@@ -1,4 +1,4 @@
-// Notifications within one process: what one thread says by key, and others wait for.
+// Notifications within one process: one thread notifies by key, others wait.
 #ifndef BD_RUNTIME_LOCAL_NOTIFICATIONS_H
 #define BD_RUNTIME_LOCAL_NOTIFICATIONS_H
 
@@ -8,13 +8,13 @@
 
 typedef struct bd_local_notifications {
     bd_mutex mu;
-    bd_cond changed; // something was announced, or it has ended
+    bd_cond changed; // signalled after a notification and at the end
     bool has_ended;  // guarded by mu
     bd_map notified; // guarded by mu: key -> number of times
 } bd_local_notifications;
 
 void bd_local_notifications_init(bd_local_notifications *a);
-void bd_local_notifications_fini(bd_local_notifications *a); // nobody waits
+void bd_local_notifications_fini(bd_local_notifications *a); // no thread waits
 
 void bd_local_notifications_notify(bd_local_notifications *a, const char *key);
 

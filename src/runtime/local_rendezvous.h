@@ -5,7 +5,8 @@
 
 #include "op/rendezvous.h"
 
-// A new one with count 1. Whoever still waits when the last reference goes ends with Cancelled.
+// A new rendezvous with count 1. Receivers that still wait when the last reference is dropped end with
+// Cancelled.
 bd_rendezvous *bd_local_rendezvous_new(void);
 
 // Whether neither a tensor nor a receiver waits in it.

@@ -1,10 +1,10 @@
-// Rewriting what a device of this process is to run (graph/rewrite.h), with its kernels at hand.
+// Rewrites the graph of a device of this process (graph/rewrite.h); rewrites may run its kernels.
 #ifndef BD_RUNTIME_OPTIMIZE_H
 #define BD_RUNTIME_OPTIMIZE_H
 
 #include "graph/graph.h"
 
-// Rewrites `g`, whose nodes are all on one device, unless `disabled` (BRAID_REWRITE_...) says not to.
+// Rewrites `g`, whose nodes are all on one device, except by the rewrites in `disabled` (BRAID_REWRITE_...).
 braid_code bd_optimize(braid_graph *g, unsigned disabled, braid_status *st);
 
 #endif

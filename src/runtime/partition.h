@@ -23,10 +23,10 @@ typedef struct bd_partition_options {
     int device_count;
 } bd_partition_options;
 
-// Cuts `g`, whose nodes are all placed. Each output that crosses is sent once to each device that takes it;
-// control edges cross as an empty Const; a loop that spans parts gets its control (Enter, Merge, Switch,
-// NextIteration) in each of them. `_Recv` of the same output are shared. Existing client-terminated Send/Recv
-// nodes stay as they are.
+// Cuts `g`, whose nodes are all placed, into partitions. An output with consumers in other partitions is sent
+// once to each device that consumes it; a control edge is sent as an empty Const; a loop that spans
+// partitions gets control nodes (Enter, Merge, Switch, NextIteration) in each of them. Consumers of the same
+// output share one `_Recv`. Existing client-terminated Send and Recv nodes are unchanged.
 braid_code bd_partition_graph(const braid_graph *g, const bd_partition_options *options, bd_partitions *out,
                               braid_status *st);
 void bd_partitions_fini(bd_partitions *p);

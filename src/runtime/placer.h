@@ -1,10 +1,11 @@
-// Placement: gives every node of a graph a device.
+// Placement: assigns a device to every node of a graph.
 //
-// Rules, in order: a node placed before keeps its device (stateful nodes keep theirs for a session's life);
-// nodes bound by `_class` or by a reference edge share one; the fields a device string names must match; what
-// is left is ordered by type priority, then by full device name over the whole cluster, and the first is
-// taken (facts of TensorFlow that known programs rely on). A node whose device names no job and whose inputs
-// do not bind it therefore lands on the first task of the first job by name.
+// Rules, in order: a node that was placed before keeps its device (stateful nodes keep theirs for the life of
+// a session); nodes bound by `_class` or by a reference edge share one device; the fields that a device
+// string names must match; of the remaining devices the first is taken, ordered by type priority, then by
+// full device name over the whole cluster (known programs rely on this order of TensorFlow's). So a node
+// whose device names no job and whose inputs do not bind it is placed on the first task of the first job by
+// name.
 #ifndef BD_RUNTIME_PLACER_H
 #define BD_RUNTIME_PLACER_H
 
@@ -16,13 +17,13 @@ typedef struct bd_placer_options {
     int device_count;
     // Of the session's own task; may be NULL. The rule over the whole cluster leaves it no say.
     const char *default_device;
-    bool allow_soft_placement; // a device nobody has is replaced by one that is there (of the same task)
+    bool allow_soft_placement; // replaces a device that does not exist by one of the same task that exists
     bool log_device_placement; // one line a node: "node: (Op): /job:ps/replica:0/task:1/device:CPU:0"
 } bd_placer_options;
 
 // Sets assigned_device of nodes [from, count) of `g` (strings live in the graph's arena). InvalidArgument
-// "Cannot assign a device for operation NAME: ..." says what was asked for and what there is; then no node
-// has been placed.
+// "Cannot assign a device for operation NAME: ..." names the requested and the available devices; then no
+// node has been placed.
 braid_code bd_place(braid_graph *g, int from, const bd_placer_options *options, braid_status *st);
 
 // Of `g`, a part of a graph that was placed with allow_soft_placement: the error that bd_place without it has

@@ -29,9 +29,9 @@ bool bd_plan_has_loops(const bd_plan *p);
 bool bd_plan_uses_rendezvous(const bd_plan *p);
 
 // Runs the plan once; `done(arg, status)` is called exactly once, on any thread with no lock held, after the
-// last node (async ones too) has completed. `step` and what it points to stay valid until then. On the first
-// error no further node starts, the step's rendezvous is aborted and its cancellation cancelled; the status
-// is the root cause. May call `done` before it returns.
+// last node (also asynchronous ones) has completed. `step` and the objects that it points to must stay valid
+// until then. On the first error no further node starts, the step's rendezvous is aborted and its
+// cancellation cancelled; the status is the root cause. May call `done` before it returns.
 typedef void (*bd_plan_done_fn)(void *arg, const braid_status *st);
 void bd_plan_run(bd_plan *p, bd_step *step, bd_plan_done_fn done, void *arg);
 

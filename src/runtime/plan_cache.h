@@ -1,9 +1,9 @@
-// A bounded cache from run signature to whatever a session compiled for it.
+// A bounded cache from run signatures to what a session compiled for them.
 //
 // The key is the sorted feeds, fetches and targets and whether the run is partial. Two threads that miss
-// together compile once; a failure is not cached; when the cache is full, the oldest goes out of those not
-// used for long. What an entry is compiled for has its names sorted, outputs in full form ("x:0"), and each
-// fetch and target once; a feed that is given twice stays, for the error.
+// together compile once; a failure is not cached; a full cache evicts the oldest entry that was not used
+// recently (second chance). An entry is compiled for a normalized signature: names are sorted, outputs in
+// full form ("x:0"), each fetch and target is unique; a duplicate feed stays, since it is an error.
 #ifndef BD_RUNTIME_PLAN_CACHE_H
 #define BD_RUNTIME_PLAN_CACHE_H
 
@@ -14,7 +14,7 @@ typedef struct bd_plan_cache bd_plan_cache;
 
 typedef struct bd_plan_cache_ops {
     // Compiles the entry (no lock held); called once for threads that miss together. The token (NULL: none)
-    // is that of the caller whose thread this is: when it is cancelled, nobody needs to go on.
+    // is the one of the calling thread: when it is cancelled, the result is not needed.
     braid_code (*compile)(void *arg, const bd_run_signature *signature, bd_cancellation *cancellation,
                           void **entry, braid_status *st);
     void *(*ref)(void *entry);
@@ -24,11 +24,11 @@ typedef struct bd_plan_cache_ops {
 bd_plan_cache *bd_plan_cache_new(const bd_plan_cache_ops *ops, void *arg, int capacity);
 void bd_plan_cache_free(bd_plan_cache *c);
 
-// The entry of a signature (one reference for the caller). `order` maps the caller's feeds and fetches to
-// those of the entry, which are sorted: the caller's feed i is the entry's feed order_feeds[i] (arrays of the
-// caller's, of feed_count and fetch_count). While another thread compiles the entry, this waits, until the
-// token (NULL: none) is cancelled: then it fails with why. When that thread's compilation failed and its own
-// token was cancelled, this one compiles.
+// Returns the entry of a signature (one reference for the caller). `order` maps the caller's feeds and
+// fetches to those of the entry, which are sorted: the caller's feed i is the entry's feed order_feeds[i]
+// (arrays of the caller, of feed_count and fetch_count). While another thread compiles the entry, this waits
+// until the token (NULL: none) is cancelled, and then fails with the reason. When the other thread's
+// compilation failed because its own token was cancelled, this thread compiles.
 braid_code bd_plan_cache_get(bd_plan_cache *c, const bd_run_signature *signature,
                              bd_cancellation *cancellation, void **entry, int *order_feeds,
                              int *order_fetches, braid_status *st);

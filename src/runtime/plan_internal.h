@@ -12,7 +12,7 @@ enum {
     BD_ITEM_CONSTANT_ENTER = 4, // its value is handed to every iteration
     BD_ITEM_EXIT = 8,
     BD_ITEM_NEXT_ITERATION = 16,
-    BD_ITEM_CONTROL_TRIGGER = 32,  // runs even when what it waits for is dead
+    BD_ITEM_CONTROL_TRIGGER = 32,  // runs even when its inputs are dead
     BD_ITEM_SEND = 64,             // runs even when dead
     BD_ITEM_MAY_LACK_OUTPUT = 128, // Switch, Recv: an output not set is dead
     BD_ITEM_EXPENSIVE = 256,
@@ -38,7 +38,7 @@ typedef struct bd_plan_item {
 
 enum {
     BD_EDGE_LAST = 1, // the last edge out of this output: the value moves along it
-    BD_EDGE_ONLY = 2, // nothing else must happen before the consumer runs
+    BD_EDGE_ONLY = 2, // the only edge that its consumer waits for
     BD_EDGE_TO_MERGE = 4,
 };
 
@@ -49,8 +49,8 @@ typedef struct bd_plan_edge {
     uint32_t flags;
 } bd_plan_edge;
 
-// What must still happen before a node runs: the low half counts inputs that are to come (for a Merge: 2 for
-// each control input, and 1 until a live value has come), the high half the dead ones that came.
+// The events that a node still waits for: the low half counts missing inputs (for a Merge: 2 for each control
+// input, and 1 until a live value has arrived), the high half counts the dead inputs that arrived.
 #define BD_DEAD_ONE ((uint64_t)1 << 32)
 static inline uint32_t bd_counter_pending(uint64_t counter)
 {
@@ -107,8 +107,8 @@ struct bd_plan {
     struct bd_run *free_runs; // guarded by mu
 };
 
-// Finds the frame of each node (frame_of, by node id) and which frame each Enter leads into; fills
-// plan->frames. InvalidArgument for a graph whose edges cross frames otherwise.
+// Finds the frame of each node (frame_of, by node id) and the frame that each Enter leads into; fills
+// plan->frames. InvalidArgument for a graph with edges between frames that are not Enter or Exit.
 braid_code bd_plan_find_frames(bd_plan *p, int32_t *frame_of, const bd_consumers *consumers,
                                braid_status *st);
 

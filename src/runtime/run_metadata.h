@@ -15,8 +15,8 @@ struct braid_run_metadata {
 // Replaces the content by a message.
 void bd_run_metadata_set(braid_run_metadata *m, const bd_message *message);
 
-// The StepStats in it, in the arena. NULL: FailedPrecondition when there is none, InvalidArgument when it is
-// malformed.
+// Returns the StepStats of the record, in the arena. NULL: FailedPrecondition when it has none,
+// InvalidArgument when it is malformed.
 const Tensorflow__StepStats *bd_run_metadata_stats(const braid_run_metadata *m, bd_proto_arena *arena,
                                                    braid_status *st);
 
@@ -31,7 +31,8 @@ typedef struct bd_timeline_label {
 void bd_timeline_label_parse(const Tensorflow__NodeExecStats *node, bd_timeline_label *out);
 void bd_timeline_label_fini(bd_timeline_label *l);
 
-// What TensorFlow 1.3's messages say in microseconds, later ones say in nanoseconds too.
+// Start time in nanoseconds: later versions of TensorFlow have a field for it; TensorFlow 1.3 has
+// microseconds.
 int64_t bd_stats_start_ns(const Tensorflow__NodeExecStats *node);
 int64_t bd_stats_duration_ns(const Tensorflow__NodeExecStats *node);
 // Bytes of all outputs.

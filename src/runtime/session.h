@@ -1,4 +1,4 @@
-// What stands behind a braid_session: in-process, the server's own master, or a gRPC client.
+// The implementation behind a braid_session: in-process, the server's own master, or a gRPC client.
 #ifndef BD_RUNTIME_SESSION_H
 #define BD_RUNTIME_SESSION_H
 
@@ -8,13 +8,13 @@
 
 typedef struct bd_session bd_session;
 
-// What a step is told that ends with its session, in words that clients look for.
+// The error of a step that ends with its session, in words that clients match.
 #define BD_SESSION_CLOSED                                                                                    \
     "Session has been closed. Step was cancelled by an explicit call to `Session::Close()`."
 
 // How a callable runs.
 typedef struct bd_callable_options {
-    int64_t timeout_ms; // 0: none but the session's
+    int64_t timeout_ms; // 0: the session's timeout
     bool is_traced;
 } bd_callable_options;
 
@@ -31,7 +31,7 @@ typedef struct bd_session_ops {
     // Plans a signature (valid for the call) and gives it a number.
     braid_code (*make_callable)(bd_session *s, const bd_run_signature *signature,
                                 const bd_callable_options *options, int64_t *handle, braid_status *st);
-    // As `run`, of what was planned under that number.
+    // As `run`, for the callable with that handle.
     braid_code (*run_callable)(bd_session *s, int64_t handle, const bd_run_signature *signature,
                                const braid_tensor *const *feed_values, braid_tensor *fetch_values,
                                bd_message *metadata, braid_status *st);
@@ -39,7 +39,7 @@ typedef struct bd_session_ops {
     // Plans a partial run and gives it a name (bd_free).
     braid_code (*setup_partial_run)(bd_session *s, const bd_run_signature *signature, char **handle,
                                     braid_status *st);
-    // One call of it: `signature` says what it feeds and fetches.
+    // One call of a partial run: `signature` names its feeds and fetches.
     braid_code (*run_partial)(bd_session *s, const char *handle, const bd_run_signature *signature,
                               const braid_tensor *const *feed_values, braid_tensor *fetch_values,
                               int64_t timeout_ms, braid_status *st);

@@ -1,4 +1,4 @@
-// The public session's own: what its files share.
+// Declarations shared by the files of the public session.
 #ifndef BD_RUNTIME_SESSION_INTERNAL_H
 #define BD_RUNTIME_SESSION_INTERNAL_H
 
@@ -35,7 +35,7 @@ braid_code bd_session_send_new_nodes(braid_session *s, braid_status *st);
 
 // ---- What a call asks for (session_request.c) ----
 
-// InvalidArgument when `out`, number `i` among `what`, is no output of the session's graph.
+// InvalidArgument when `out`, number `i` of the list `what`, is not an output of the session's graph.
 braid_code bd_session_check_output(const braid_session *s, const char *what, int i, braid_out out,
                                    braid_status *st);
 braid_code bd_session_check_args(const braid_session *s, const braid_run_args *args, braid_status *st);
@@ -45,7 +45,8 @@ enum {
     BD_REQUEST_NAMES = 16
 };
 
-// The signature of a run and what its implementation fills, in the struct when it is small.
+// The signature of a run and the values that its implementation stores, in the struct itself when they are
+// few.
 typedef struct bd_session_request {
     bd_run_signature signature;
     const char **names; // feeds, fetches, targets
@@ -59,13 +60,13 @@ typedef struct bd_session_request {
     braid_tensor inline_fetches[BD_REQUEST_NAMES];
 } bd_session_request;
 
-// Fills `q` with the names of what `args`, which are checked, ask for.
+// Fills `q` with the names of the feeds, fetches and targets of `args`, which are checked.
 void bd_session_request_open(bd_session_request *q, const braid_run_args *args);
 void bd_session_request_close(bd_session_request *q);
 
 // A tensor of the caller's with the content of `value`, which is left empty.
 braid_tensor *bd_session_box(braid_tensor *value);
-// Gives the caller what was fetched.
+// Stores the fetched values to the caller's variables.
 void bd_session_store_fetches(const braid_run_args *args, braid_tensor *values);
 
 #endif

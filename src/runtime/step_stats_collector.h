@@ -1,12 +1,12 @@
-// What a traced step did: one record for each execution of a node, and one for each tensor received from
-// another task.
+// Collects the record of a traced step: one entry for each execution of a node, and one for each tensor
+// received from another task.
 #ifndef BD_RUNTIME_STEP_STATS_COLLECTOR_H
 #define BD_RUNTIME_STEP_STATS_COLLECTOR_H
 
 #include "graph/graph.h"
 #include "op/kernel.h"
 
-// An output of a node: what it is and where it lies.
+// An output of a node: its type, shape and memory.
 typedef struct bd_stats_output {
     int slot;
     braid_dtype dtype;
@@ -42,8 +42,8 @@ void bd_step_stats_collector_add_transfer(bd_step_stats_collector *s, const char
                                           const bd_rendezvous_key *key, const braid_tensor *tensor,
                                           int64_t start_ns, int64_t end_ns);
 
-// The records so far in the order of their ends, to be freed; what they point to is theirs. Any thread: a
-// tensor that nobody waits for any more may still come.
+// Returns the entries so far in the order of their ends; the caller frees the array, not what the entries
+// point to. Any thread: a tensor without a receiver may still arrive.
 bd_node_stats *bd_step_stats_collector_items(bd_step_stats_collector *s, int *count);
 
 #endif

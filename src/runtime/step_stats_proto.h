@@ -1,4 +1,4 @@
-// What a traced step did, as the StepStats message that timeline tools read.
+// Converts the record of a traced step to the StepStats message that timeline tools read.
 #ifndef BD_RUNTIME_STEP_STATS_PROTO_H
 #define BD_RUNTIME_STEP_STATS_PROTO_H
 

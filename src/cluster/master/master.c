@@ -67,7 +67,7 @@ static void creation_end(creation *c, const braid_status *st)
     bd_free(c);
 }
 
-static void tell_tasks_of_end(const bd_master_session *s)
+static void delete_on_tasks(const bd_master_session *s)
 {
     for (int i = 0; i < s->tasks.count; i++) {
         bd_worker *w = s->tasks.items[i].peer->worker;
@@ -75,8 +75,8 @@ static void tell_tasks_of_end(const bd_master_session *s)
     }
 }
 
-static void tell_of_session(void *arg, bd_worker *w, bd_cancellation *cancellation, bd_worker_done_fn done,
-                            void *done_arg)
+static void create_on_task(void *arg, bd_worker *w, bd_cancellation *cancellation, bd_worker_done_fn done,
+                           void *done_arg)
 {
     const creation *c = arg;
     const bd_session_owner self = {.task = c->master->env.peers->self->task,
@@ -85,12 +85,12 @@ static void tell_of_session(void *arg, bd_worker *w, bd_cancellation *cancellati
     w->ops->create_session(w, c->session->handle, &self, c->config.is_isolated, cancellation, done, done_arg);
 }
 
-static void tasks_told(void *arg, const braid_status *st)
+static void created_on_tasks(void *arg, const braid_status *st)
 {
     creation *c = arg;
     bd_master *m = c->master;
     if (st->code) {
-        tell_tasks_of_end(c->session);
+        delete_on_tasks(c->session);
     } else {
         bd_mutex_lock(&m->mu);
         bd_map_put(&m->sessions, c->session->handle, c->session);
@@ -101,7 +101,7 @@ static void tasks_told(void *arg, const braid_status *st)
     creation_end(c, st);
 }
 
-static void tell_tasks(creation *c)
+static void create_on_tasks(creation *c)
 {
     const bd_fanout_options options = {
         .timers = c->master->env.timers,
@@ -109,9 +109,9 @@ static void tell_tasks(creation *c)
         .tasks = &c->session->tasks,
         .deadline_ns = c->deadline_ns,
         .cancellation = c->cancellation,
-        .tell = tell_of_session,
+        .send = create_on_task,
     };
-    bd_master_fanout(&options, tasks_told, c);
+    bd_master_fanout(&options, created_on_tasks, c);
 }
 
 static void place(void *arg)
@@ -121,7 +121,7 @@ static void place(void *arg)
     c->session = bd_master_session_new(c->master, &c->found, &c->config, &c->graph, st);
     if (c->session) {
         c->session->leader = c->leader;
-        tell_tasks(c);
+        create_on_tasks(c);
     } else {
         creation_end(c, st);
     }
@@ -197,7 +197,7 @@ static void session_closed(void *arg, const braid_status *st)
     closing *c = arg;
     bd_master *m = c->master;
     bd_master_drop_partial_runs(c->session);
-    tell_tasks_of_end(c->session);
+    delete_on_tasks(c->session);
     bd_master_session_unref(c->session);
     if (c->fn) c->fn(c->arg, st);
     bd_mutex_lock(&m->mu);
@@ -357,7 +357,7 @@ static void clear_tasks(void *arg, bd_found_tasks *found, const braid_status *st
         .tasks = found,
         .deadline_ns = r->deadline_ns,
         .cancellation = r->cancellation,
-        .tell = clear_task,
+        .send = clear_task,
     };
     bd_master_fanout(&options, reset_end, r);
 }

@@ -1,5 +1,5 @@
-// The master: sessions of clients on the tasks of a cluster, and their steps. What MasterService says on the
-// wire (master_service.c) and what sessions on a server of this process call directly (server_session.c).
+// The master: sessions of clients on the tasks of a cluster, and their steps. MasterService
+// (master_service.c) and sessions on a server of this process (server_session.c) call these functions.
 #ifndef BD_CLUSTER_MASTER_MASTER_H
 #define BD_CLUSTER_MASTER_MASTER_H
 
@@ -18,33 +18,33 @@ typedef struct bd_callable bd_callable;
 typedef struct bd_master_env {
     const bd_peers *peers;
     bd_timers *timers;
-    bd_thread_pool *pool;          // for what may wait for other tasks
+    bd_thread_pool *pool;          // for work that may wait for other tasks
     bd_cancellation *cancellation; // of the server: ends everything
     bd_task_collectives *collectives;
     int64_t session_timeout_ms; // 0: none
-    int64_t client_gone_ms;     // a client that has let go of a session for so long is gone
-    int64_t session_idle_ms;    // for sessions that nobody has ever held; 0: none
+    int64_t client_gone_ms;     // a client that released a session this long ago is gone
+    int64_t session_idle_ms;    // for sessions that were never held; 0: none
     int64_t caller_lost_ms;     // the same, when the connection they were used by is gone
 } bd_master_env;
 
-// What `env` points to outlives it.
+// The objects that `env` points to must outlive the master.
 bd_master *bd_master_new(const bd_master_env *env);
 // Closes all sessions and waits until their steps have ended. The server's token is cancelled before.
 void bd_master_stop(bd_master *m);
-// After the transport is gone: nothing is in progress any more.
+// Call it after the transport is freed, when no operation is in progress.
 void bd_master_free(bd_master *m);
 
-// What of ConfigProto a session heeds.
+// The options of ConfigProto that a session uses.
 typedef struct bd_session_config {
     const char *const *device_filters;
     int device_filter_count;
     bool allow_soft_placement, log_device_placement;
     bool place_pruned_graph; // only the nodes of a run must be where they ask to be
-    bool is_isolated;        // variables and other resources of its own, which go with it
+    bool is_isolated;        // the session has variables and other resources of its own, freed with it
     int64_t operation_timeout_ms;
     unsigned disabled_rewrites; // BRAID_REWRITE_...: of graph_options
-    // Run number `after` of a signature has a cost model in its metadata, and so has each that is a multiple
-    // of `every` from it; 0: none.
+    // Run number `after` of a signature and every `every`-th run from there have a cost model in their
+    // metadata; 0: none.
     int64_t cost_model_every, cost_model_after;
     const char *collective_leader; // the task that leads groups of collectives; NULL or "": the master's own
 } bd_session_config;
@@ -52,9 +52,9 @@ typedef struct bd_session_config {
 // `session` is a reference for the callback; NULL on an error.
 typedef void (*bd_master_created_fn)(void *arg, bd_master_session *session, const braid_status *st);
 
-// Makes a session on all tasks that the filters do not exclude, waiting for those that are not there until
-// the deadline, the operation timeout or the server's session timeout. `graph` is taken over (left empty),
-// `config` copied. Calls back once.
+// Makes a session on all tasks that the filters admit. Waits for missing tasks until the deadline, the
+// operation timeout or the server's session timeout. `graph` is taken over (left empty), `config` is copied.
+// Calls back once.
 void bd_master_create_session(bd_master *m, braid_graph *graph, const bd_session_config *config,
                               int64_t deadline_ns, bd_cancellation *cancellation, bd_master_created_fn fn,
                               void *arg);
@@ -63,19 +63,19 @@ void bd_master_create_session(bd_master *m, braid_graph *graph, const bd_session
 bd_master_session *bd_master_find_session(bd_master *m, const char *handle, braid_status *st);
 void bd_master_session_unref(bd_master_session *s);
 const char *bd_master_session_handle(const bd_master_session *s);
-// The token of all its steps: parent of those that bd_master_run gets.
+// The session's token: the parent of the tokens that bd_master_run gets.
 bd_cancellation *bd_master_session_cancellation(bd_master_session *s);
 
-// Who holds a session wants it to be there: it is closed when nobody has held it for a while, or, if nobody
-// ever did, when it is idle for a while (see bd_master_env). False when it is closing: then it is not held.
+// Holding a session keeps it open: it is closed when its last holder has been gone for a while, or, if it was
+// never held, when it is idle for a while (see bd_master_env). False, without holding it, when the session is
+// closing.
 bool bd_master_hold(bd_master_session *s);
-// The session is used by this call, which is not replied to yet: while its connection is there, so is the
-// client.
+// `call`, not replied to yet, uses the session: as long as its connection exists, the client counts as alive.
 void bd_master_called_by(bd_master_session *s, const bd_incoming *call);
 void bd_master_let_go(bd_master_session *s);
 
-// Adds nodes, all or none. `version` is the one the caller knows (-1: whichever it is) and becomes the new
-// one. Aborted "Current version is ..."; errors of import and placing.
+// Adds nodes, all or none. `version` is the graph version that the caller expects (-1: any) and receives the
+// new one. Aborted "Current version is ..."; errors of import and placement.
 braid_code bd_master_extend(bd_master_session *s, const bd_message *graph_def, int64_t *version,
                             braid_status *st);
 
@@ -92,73 +92,73 @@ typedef struct bd_master_run_args {
     const bd_run_signature *signature;
     const braid_tensor *const *feeds; // [feeds of the signature]
     braid_tensor *fetches;            // [fetches] "no tensor" before; set on success, the caller's
-    int64_t timeout_ms;               // 0: none but the session's
-    int64_t collective_graph_key;     // masters that run parts of one step say the same; 0: none
+    int64_t timeout_ms;               // 0: the session's timeout
+    int64_t collective_graph_key;     // the same for all masters that run parts of one step; 0: none
     bool wants_stats, wants_partition_graphs;
-    // Receives a RunMetadata message when one of them is wanted, or the session builds a cost model of this
-    // run; empty before. NULL: nobody looks.
+    // Receives a RunMetadata message when the caller wants statistics or graphs, or the session builds a cost
+    // model in this run; empty before. NULL: not wanted.
     bd_message *metadata;
     // The calling thread waits for the step anyway, and for other tasks when its plan is to be made. Else the
     // master's pool makes the plan.
     bool may_wait;
     // ---- Of the master itself; zero for others ----
-    bd_pinned_plan **keeps; // the plan is made and kept here, and nothing runs
+    bd_pinned_plan **keeps; // the plan is made and stored here; nothing runs
     bd_pinned_plan *kept;   // the plan to be run
     const int *kept_order;  // feed i of `signature` is the plan's kept_order[i]; fetches behind them
     bd_run_phase phase;
     int64_t step_id; // of a partial run
 } bd_master_run_args;
 
-// Runs a step. What `args` points to stays until the callback. `cancellation` ends the step, and so does its
-// timeout, also while its plan is made.
+// Runs a step. The objects that `args` points to must stay valid until the callback. `cancellation` and the
+// timeout end the step, also while its plan is made.
 void bd_master_run(bd_master_session *s, const bd_master_run_args *args, bd_cancellation *cancellation,
                    bd_master_done_fn fn, void *arg);
 
 // ---- Callables: a signature that is planned once and run by number ----
 
-// `args` says what its runs are to be: signature, timeout, what is wanted. Errors as those of a step's plan.
-// Valid until fn.
+// `args` holds the signature and options of the runs. Errors are those of making a plan. `args` must stay
+// valid until fn.
 void bd_master_make_callable(bd_master_session *s, const bd_master_run_args *args,
                              bd_cancellation *cancellation,
                              void (*fn)(void *arg, int64_t handle, const braid_status *st), void *arg);
-// With a reference; NULL and InvalidArgument "No such callable handle" or "... after handle was released". To
-// be dropped before the session's.
+// Returns a reference; NULL and InvalidArgument "No such callable handle" or "... after handle was released".
+// Drop it before the reference to the session.
 bd_callable *bd_master_find_callable(bd_master_session *s, int64_t handle, braid_status *st);
 void bd_callable_unref(bd_callable *c); // NULL is accepted
-// What bd_master_run is to get, but for feeds, fetches and metadata.
+// The arguments for bd_master_run, without feeds, fetches and metadata.
 bd_master_run_args bd_callable_args(const bd_callable *c);
-// What runs goes on. A handle that is not there is released already.
+// Runs in progress go on. An unknown handle is ignored: it is released already.
 void bd_master_release_callable(bd_master_session *s, int64_t handle);
 
 // ---- Partial runs: one step in several calls ----
 
 // Plans a step whose values are fed and fetched in several calls. `handle` is borrowed for the call; NULL on
-// an error. `signature` is valid until fn.
+// an error. `signature` must stay valid until fn.
 void bd_master_setup_partial_run(bd_master_session *s, const bd_run_signature *signature,
                                  bd_cancellation *cancellation,
                                  void (*fn)(void *arg, const char *handle, const braid_status *st),
                                  void *arg);
-// One call of it: feeds some values and fetches some, which `args` says as for bd_master_run. The call that
-// leaves nothing to be fed or fetched ends the step when all of it has run; so does an error of the step.
-// InvalidArgument, which does not: "Must run PartialRunSetup before performing partial runs"; what was not
-// set up, comes again, or needs what has not been fed.
+// One call of a partial run: feeds and fetches the values in `args`, as bd_master_run. The call after which
+// all is fed and fetched ends the step when all its nodes have run; an error of the step ends it, too. These
+// errors do not: InvalidArgument "Must run PartialRunSetup before performing partial runs"; a value that was
+// not set up, occurs again, or depends on missing feeds.
 void bd_master_run_partial(bd_master_session *s, const char *handle, const bd_master_run_args *args,
                            bd_cancellation *cancellation, bd_master_done_fn fn, void *arg);
-// It will not go on: its tasks are told to end the step. A handle that is not there is ended already.
+// Abandons the partial run: its tasks end the step. An unknown handle is ignored: the run has ended already.
 void bd_master_end_partial(bd_master_session *s, const char *handle);
 
-// Cancels the session's steps and calls back when they have ended and the session is gone; what its tasks
-// hold of it is freed meanwhile. Closing again ends with Aborted "Session HANDLE is not found".
+// Cancels the session's steps and calls back when they have ended and the session is freed; its tasks free
+// their parts meanwhile. A second close ends with Aborted "Session HANDLE is not found".
 void bd_master_close_session(bd_master *m, const char *handle, bd_master_done_fn fn, void *arg);
 
-// Devices of the session's tasks in the order of tasks, the own task's first; NULL: asks all tasks of the
-// cluster. A handle that nobody has is InvalidArgument here, as in TensorFlow.
+// The devices of the session's tasks in the order of tasks, the own task's first; handle NULL: of all tasks
+// of the cluster. An unknown handle is InvalidArgument, as in TensorFlow.
 typedef void (*bd_master_devices_fn)(void *arg, const bd_device_info *devices, int count,
                                      const braid_status *st);
 void bd_master_list_devices(bd_master *m, const char *handle, bd_cancellation *cancellation,
                             bd_master_devices_fn fn, void *arg);
 
-// Clears containers (none: the default one) on all tasks that the filters do not exclude, and closes all
+// Clears containers (none given: the default one) on all tasks that the filters admit, and closes all
 // sessions.
 void bd_master_reset(bd_master *m, const char *const *containers, int container_count,
                      const char *const *filters, int filter_count, bd_cancellation *cancellation,

@@ -1,4 +1,4 @@
-// What the files of the master share.
+// Declarations shared by the files of the master.
 #ifndef BD_CLUSTER_MASTER_MASTER_INTERNAL_H
 #define BD_CLUSTER_MASTER_MASTER_INTERNAL_H
 
@@ -14,7 +14,7 @@ struct bd_master {
     bd_mutex mu;
     bd_cond changed;
     bd_map sessions; // handle -> bd_master_session, one reference each; guarded by mu
-    int closing;     // sessions whose closing is in progress; guarded by mu
+    int closing;     // sessions that are being closed; guarded by mu
 };
 
 struct bd_master_session {
@@ -41,7 +41,7 @@ struct bd_master_session {
     bd_rng rng;                  // guarded by mu; step ids
     int running;                 // steps; guarded by mu
     bool is_closing;             // guarded by mu
-    bd_master_done_fn closed_fn; // guarded by mu; who closed it
+    bd_master_done_fn closed_fn; // guarded by mu; the callback of the call that closes the session
     void *closed_arg;
     bd_imap callables;     // by handle -> bd_callable, one reference each; guarded by mu
     int64_t next_callable; // guarded by mu
@@ -52,12 +52,12 @@ struct bd_master_session {
     int holders;                 // guarded by mu
     bool was_held;               // guarded by mu
     bd_timer_id client_timer;    // guarded by mu; 0: none
-    _Atomic int64_t last_use_ns; // somebody has found it by its handle, let go of it, or a step has ended
+    _Atomic int64_t last_use_ns; // time of the last lookup by handle, release, or end of a step
     char *caller;                // the connection that used it last, if it was never held; guarded by mu
     int64_t lost_ns;             // since when that is known to be gone; 0: not known; guarded by mu
 };
 
-// What one task does in the steps of a plan.
+// The partition of a plan that one task executes.
 typedef struct bd_master_partition {
     const bd_peer *peer;
     char *graph_handle;
@@ -74,7 +74,7 @@ typedef struct bd_master_plan {
     bd_master_session *session;      // not owned: outlives its plans
     bd_master_partition *partitions; // the own task's is the last
     int partition_count;
-    int64_t collective_graph_key; // of the instances in it, when the session has named a leader; 0: none
+    int64_t collective_graph_key; // of its collective instances, when the session names a leader; 0: none
     atomic_llong runs;            // counted where the session builds cost models
     bd_arena arena;
     atomic_int refs;
@@ -103,24 +103,25 @@ void bd_master_drop_partial_runs(bd_master_session *s);
 // worker_fanout.c
 typedef struct bd_fanout_options {
     bd_timers *timers;
-    const char *what;            // "CreateSession", as errors say it
+    const char *what;            // "CreateSession", for error messages
     const bd_found_tasks *tasks; // at least one; read only before the function returns
     int64_t deadline_ns;         // BD_FOREVER: none
     bd_cancellation *cancellation;
-    void (*tell)(void *arg, bd_worker *w, bd_cancellation *cancellation, bd_worker_done_fn done,
+    void (*send)(void *arg, bd_worker *w, bd_cancellation *cancellation, bd_worker_done_fn done,
                  void *done_arg);
 } bd_fanout_options;
 
-// Calls tell(arg, ...) for each task and fn(arg, status) when all have answered, with the first error.
-// DeadlineExceeded names the tasks that have not; cancelling ends it with why it was cancelled.
+// Calls send(arg, ...) for each task, and fn(arg, status) with the first error when all have answered.
+// DeadlineExceeded names the tasks that have not answered; cancelling ends the fanout with the reason of the
+// cancellation.
 void bd_master_fanout(const bd_fanout_options *o, bd_master_done_fn fn, void *arg);
 
 // master_session.c
 // Makes a session of the tasks found (taken over) and places `graph` (taken over). NULL with an error.
 bd_master_session *bd_master_session_new(bd_master *m, bd_found_tasks *tasks, const bd_session_config *config,
                                          braid_graph *graph, braid_status *st);
-// The leader of collectives that a session names; NULL: it names none, or (with an error) no task of the
-// cluster.
+// The task that leads the session's collectives; NULL when the session names none, or, with an error, a task
+// that the cluster does not have.
 const bd_peer *bd_master_leader(const bd_master *m, const bd_session_config *config, braid_status *st);
 void bd_master_session_ref(bd_master_session *s);
 
@@ -138,7 +139,7 @@ void bd_master_unwatch_client(bd_master_session *s);
 // master_run.c: a number for a step.
 int64_t bd_master_draw_step_id(bd_master_session *s);
 
-// Steps of the session in progress. False: it is closing.
+// Counts a step of the session in; false when the session is closing.
 bool bd_master_session_enter(bd_master_session *s, braid_status *st);
 void bd_master_session_leave(bd_master_session *s);
 

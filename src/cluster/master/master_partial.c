@@ -33,7 +33,7 @@ static void partial_unref(partial_run *p)
     bd_free(p);
 }
 
-static void tell_tasks(const partial_run *p)
+static void cleanup_on_tasks(const partial_run *p)
 {
     const bd_master_plan *plan = p->kept->plan;
     for (int i = 0; p->has_begun && i < plan->partition_count; i++) {
@@ -47,7 +47,7 @@ void bd_master_end_partial(bd_master_session *s, const char *handle)
     bd_mutex_lock(&s->mu);
     partial_run *p = bd_map_remove(&s->partial_runs, handle);
     bd_mutex_unlock(&s->mu);
-    if (p) tell_tasks(p);
+    if (p) cleanup_on_tasks(p);
     partial_unref(p);
 }
 
@@ -56,7 +56,7 @@ void bd_master_drop_partial_runs(bd_master_session *s)
     size_t pos = 0;
     void *found;
     while (bd_map_next(&s->partial_runs, &pos, NULL, &found)) {
-        tell_tasks(found);
+        cleanup_on_tasks(found);
         partial_unref(found);
     }
     bd_map_fini(&s->partial_runs);

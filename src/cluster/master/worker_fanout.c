@@ -119,6 +119,6 @@ void bd_master_fanout(const bd_fanout_options *o, bd_master_done_fn fn, void *ar
                                    log_wait); // the own task answers at once
     if (o->deadline_ns != BD_FOREVER) t->deadline_timer = start_timer(t, o->deadline_ns, deadline_passed);
     for (int i = 0; i < t->count; i++)
-        o->tell(arg, t->tasks[i].peer->worker, t->cancellation, answered, &t->tasks[i]);
+        o->send(arg, t->tasks[i].peer->worker, t->cancellation, answered, &t->tasks[i]);
     unref(t);
 }

@@ -1,4 +1,4 @@
-// Finding the tasks of a session: asks each for its devices and waits for those that are not there yet.
+// Finds the tasks of a session: asks each task for its devices and waits for missing tasks.
 #ifndef BD_CLUSTER_MEMBERSHIP_DEVICE_FINDER_H
 #define BD_CLUSTER_MEMBERSHIP_DEVICE_FINDER_H
 
@@ -24,19 +24,19 @@ void bd_found_tasks_fini(bd_found_tasks *f);
 typedef struct bd_find_options {
     const bd_peers *peers;
     bd_timers *timers;
-    const char *what;              // who waits, for messages: "CreateSession"; static
-    const char *const *filters;    // device names; a task that none of them may mean is left out. Copied.
+    const char *what;              // the operation that waits, for messages: "CreateSession"; static
+    const char *const *filters;    // device names; a task that matches none of them is left out. Copied.
     int filter_count;              // 0: all tasks
     int64_t deadline_ns;           // BD_FOREVER: none
     bd_cancellation *cancellation; // not NULL
 } bd_find_options;
 
-// `found` is OK's only; who keeps it takes it (moves the struct and zeroes it).
+// `found` is valid only with OK; the callback may take it over (move the struct and zero it).
 typedef void (*bd_find_fn)(void *arg, bd_found_tasks *found, const braid_status *st);
 
 // Calls back exactly once, on any thread, perhaps before it returns. The server's own task is always among
-// those found. Says once, after a moment, which tasks it waits for. DeadlineExceeded names them;
-// InvalidArgument for a filter that is no device name; Cancelled.
+// the found ones. Logs once, after a moment, the tasks that it waits for. DeadlineExceeded names them;
+// InvalidArgument for a filter that is not a device name; Cancelled.
 void bd_find_devices(const bd_find_options *options, bd_find_fn fn, void *arg);
 
 #endif

@@ -1,4 +1,4 @@
-// Notifications: what one task says to all by key, and others wait for ("the variables are initialized").
+// Notifications by key: one task notifies, all others may wait for it ("the variables are initialized").
 #ifndef BD_CLUSTER_MEMBERSHIP_NOTIFICATIONS_H
 #define BD_CLUSTER_MEMBERSHIP_NOTIFICATIONS_H
 
@@ -14,7 +14,7 @@ typedef struct bd_notifications_env {
     int64_t gone_timeout_ms;
 } bd_notifications_env;
 
-// What `env` points to outlives it.
+// The objects that `env` points to must outlive the notifications.
 bd_notifications *bd_notifications_new(const bd_notifications_env *env);
 void bd_notifications_free(bd_notifications *a); // as bd_membership_free
 
@@ -28,10 +28,9 @@ void bd_notifications_notify(bd_notifications *a, const char *key, bool forward,
                              bd_cancellation *cancellation, bd_generation_fn fn, void *arg);
 
 // Waits until the generation of the key is above `seen`: an earlier generation, or 0 for any notification, or
-// -1, which returns at once. It also ends when the task that keeps notifications has restarted since that
+// -1, which returns at once. The wait also ends when the owner of the notifications has restarted since that
 // generation. ResourceExhausted for too many waits or too long keys; DeadlineExceeded; Cancelled; Unavailable
-// naming the chief or the task that keeps notifications when it is gone for good (the chief: or done) before
-// that.
+// when the owner is gone for good, or the chief is gone or done, with the name of the task.
 void bd_notifications_wait_notification(bd_notifications *a, const char *key, int64_t seen, bool forward,
                                         int64_t deadline_ns, bd_cancellation *cancellation,
                                         bd_generation_fn fn, void *arg);

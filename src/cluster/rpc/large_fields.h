@@ -5,8 +5,8 @@
 #include "base/wire.h"
 #include "runtime/device.h"
 
-// For bd_wire_split: appends the field's bytes, borrowed, to the bd_message `arg` (a field that comes twice
-// is one message after the other, which is how such are merged).
+// For bd_wire_split: appends the field's bytes, borrowed, to the bd_message `arg`. A repeated field is the
+// concatenation of its messages, which merges them.
 braid_code bd_large_field_add(bd_wire_reader *sub, void *arg, braid_status *st);
 
 // Writes a whole message as field `field` (0: without tag and length), copied.

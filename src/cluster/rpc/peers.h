@@ -17,7 +17,7 @@ typedef struct bd_peer {
     char *label;         // "/job:ps/task:1 at 127.0.0.1:2222", as messages name it
     bool is_self;
     bd_transport *transport; // not owned
-    bd_channel *channel;     // NULL for the server's own task: it is never called
+    bd_channel *channel;     // NULL for the server's own task, which is never called over the network
     bd_rpc_count *calls;     // of the server
     bd_rpc_count *fetches;   // of the server
     bd_timers *timers;       // of the server
@@ -43,14 +43,16 @@ void bd_peers_init(bd_peers *p, const braid_cluster *cluster, const char *job, i
 void bd_peers_close(bd_peers *p);
 void bd_peers_fini(bd_peers *p); // after close
 
-// A call to a peer, without a deadline: fill in the rest. Liveness, which is held open, watches the peer.
+// The options of a call to a peer, without a deadline and a token. A call of Liveness is held open to watch
+// the peer.
 bd_rpc_options bd_peer_rpc(const bd_peer *peer, const char *method);
 
-// What a caller of `method` (its name without the service) sees of an error of the call itself: a peer that
-// cannot be reached is named. A consequence of another error names its own cause, which is not this peer.
+// Sets `st` to the error of a call of `method` (its name without the service): names a peer that cannot be
+// reached. An error that is the consequence of another one keeps its own words, since its cause is not this
+// peer.
 void bd_peer_explain(const bd_peer *peer, const char *method, const braid_status *from, braid_status *st);
 
-// The peer whose task a full device or task name begins with; NULL when there is none.
+// Finds the peer whose task is the beginning of a device or task name; NULL when there is none.
 const bd_peer *bd_peers_of_device(const bd_peers *p, const char *device, size_t len);
 
 // How many bytes of a device name are its task: "/job:J/replica:0/task:N".

@@ -5,11 +5,11 @@
 #include "cluster/rpc/tensor_chunks.h"
 #include "tensor/tensor.h"
 
-// A key is two device names, a tensor's name and a few numbers; it is kept while a tensor waits.
+// A key consists of two device names, a tensor's name and a few numbers. It is stored while a tensor waits.
 #define BD_RENDEZVOUS_KEY_LEN_MAX 4096
 
-// Writes the fields of a RecvTensorResponse. `chunks` is where a large tensor is held; NULL: it goes as a
-// whole. What it is held as; 0: it is not.
+// Writes the fields of a RecvTensorResponse. `chunks` stores a large tensor, which is then sent in chunks;
+// NULL: the tensor is sent whole. Returns the id of the stored tensor; 0 when it was not stored.
 uint64_t bd_recv_tensor_response_put(bd_chunk_store *chunks, int64_t step_id, const braid_tensor *tensor,
                                      bool is_dead, bd_wire_writer *out);
 
@@ -18,10 +18,11 @@ typedef struct bd_recv_tensor_response {
     braid_tensor tensor;
     bool is_dead, has_chunks;
     bd_wire_reader chunks, first_chunk; // for bd_fetch_chunks; within the message
-    bd_wire_reader key;                 // within the message; empty where none was sent
+    bd_wire_reader key;                 // within the message; empty without a key
 } bd_recv_tensor_response;
 
-// Internal when it is malformed; what bd_tensor_proto_read says of the tensor. On an error `out` is empty.
+// Internal for a malformed message; the errors of bd_tensor_proto_read for its tensor. On an error `out` is
+// empty.
 braid_code bd_recv_tensor_response_read(bd_wire_reader in, bd_recv_tensor_response *out, braid_status *st);
 void bd_recv_tensor_response_fini(bd_recv_tensor_response *a);
 

@@ -8,7 +8,7 @@
 // A new number, never 0. Random from process to process.
 int64_t bd_request_id_next(void);
 
-// Remembers so many numbers: a duplicate comes soon after its original or not at all.
+// The number of ids that are remembered: a duplicate arrives soon after its original or never.
 #define BD_REQUEST_IDS_REMEMBERED 4096
 
 typedef struct bd_request_ids {
@@ -20,7 +20,7 @@ typedef struct bd_request_ids {
 
 void bd_request_ids_init(bd_request_ids *ids);
 void bd_request_ids_fini(bd_request_ids *ids);
-// False when the number has come before. 0 is no number: always true.
+// Returns false when the id was added before. 0 is no id: always true.
 bool bd_request_ids_add(bd_request_ids *ids, int64_t id);
 
 #endif

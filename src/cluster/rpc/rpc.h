@@ -7,7 +7,7 @@
 #include "op/cancellation.h"
 #include "proto/pack.h"
 
-// Counts what is in progress, so that somebody can wait for the last of it.
+// Counts operations in progress, so that a thread can wait for the last one.
 typedef struct bd_rpc_count {
     bd_mutex mu;
     bd_cond none;
@@ -17,7 +17,7 @@ typedef struct bd_rpc_count {
 void bd_rpc_count_init(bd_rpc_count *c);
 void bd_rpc_count_fini(bd_rpc_count *c);
 void bd_rpc_count_change(bd_rpc_count *c, int change);
-// Waits until nothing is in progress: cancel it before.
+// Waits until no operation is in progress. Cancel the operations before.
 void bd_rpc_count_wait(bd_rpc_count *c);
 
 typedef struct bd_rpc_options {
@@ -30,8 +30,8 @@ typedef struct bd_rpc_options {
     bd_rpc_count *count;           // NULL: none; outlives the call
 } bd_rpc_options;
 
-// Begins a call; `done` runs exactly once, as bd_call_done_fn says. When the token was cancelled, the status
-// is why. `request` is taken over.
+// Starts a call; `done` runs exactly once, see bd_call_done_fn. When the token is cancelled, the status is
+// the reason. `request` is taken over.
 void bd_rpc_start(const bd_rpc_options *options, bd_message *request, bd_call_done_fn done, void *arg);
 
 // The same with a small message as the request.
@@ -41,9 +41,9 @@ void bd_rpc_start_proto(const bd_rpc_options *options, const ProtobufCMessage *r
 // A wait longer than this is logged, with the name of what it waits for.
 #define BD_LOG_WAIT_AFTER_MS 1000
 
-// Starts a call and waits for its end: the response, its deadline, its token, or the end of the connection. `request` is taken
-// over, `response` is initialized and then the caller's (bd_message_fini). Logs "WHO still waits for WHOM" when the call takes long;
-// `who` NULL: never.
+// Starts a call and waits for its end: the response, its deadline, its token, or the end of the connection.
+// `request` is taken over; `response` is initialized here and the caller frees it (bd_message_fini). When the
+// call takes long, a line "WHO still waits for WHOM" is logged; `who` NULL: never.
 braid_code bd_rpc_wait(const bd_rpc_options *options, bd_message *request, const char *who, const char *whom,
                        bd_message *response, braid_status *st);
 
@@ -55,9 +55,9 @@ braid_code bd_rpc_wait(const bd_rpc_options *options, bd_message *request, const
 
 // The message of `st` as a peer gets it (bd_free).
 char *bd_wire_error_message(const braid_status *st);
-// Sets `st` from what a peer sent: takes the marker off.
+// Sets `st` from the code and message of a peer, without the marker.
 void bd_wire_error_read(braid_status *st, int code, const char *message);
-// Takes the marker off a status that came as it is.
+// Removes the marker from a status that was received with it.
 void bd_wire_error_unmark(braid_status *st);
 
 // Answers a call: with a small message, or with an error (`st` not OK).

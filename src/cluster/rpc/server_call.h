@@ -1,5 +1,5 @@
-// A call that a server works on: tied to a token that is cancelled when the client is gone, and to what the
-// work holds.
+// A call that a server handles: it has a token that is cancelled when the client is gone, and owns the state
+// of the handler.
 #ifndef BD_CLUSTER_RPC_SERVER_CALL_H
 #define BD_CLUSTER_RPC_SERVER_CALL_H
 
@@ -8,8 +8,8 @@
 #include "op/cancellation.h"
 #include <stdatomic.h>
 
-// First member of what a call's work holds. Two references: the work's, dropped after the reply, and that of
-// the call's end. `destroy` frees it with the last one.
+// The first member of a handler's state. It has two references: the handler's, dropped after the reply, and
+// that of the call's end. `destroy` frees it with the last one.
 typedef struct bd_server_call {
     bd_incoming *call; // valid until the reply
     bd_cancellation *cancellation;
@@ -27,8 +27,8 @@ static inline bool bd_server_call_is_cancelled(const bd_server_call *s)
     return bd_cancellation_is_cancelled(s->cancellation);
 }
 
-// What the caller gets to know of an error: what is cancelled because the server stops is Aborted to others,
-// so that they try again.
+// The error that the caller gets: Cancelled because the server stops becomes Aborted, so that callers try
+// again.
 void bd_server_call_error(const bd_server_call *s, const braid_status *from, braid_status *st);
 
 // Answer the call and drop the work's reference.

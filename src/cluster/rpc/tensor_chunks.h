@@ -1,10 +1,10 @@
-// Large tensors between tasks of Braid, in chunks: a tensor that comes as one message lies in memory twice,
-// in pieces and whole, and must have come before it is gathered; chunks that are on the way at the same time
-// need little memory, which stays warm.
+// Large tensors between tasks of Braid are sent in chunks. A tensor that is received in one message lies in
+// memory twice, in slices and whole, and is gathered only after its last byte has arrived; the few chunks in
+// flight need little memory, which stays in the cache.
 //
-// The receiver says in its RecvTensor request that it takes chunks (BD_RECV_TAKES_CHUNKS). The sender then
-// answers a large tensor with a description (BD_RECV_CHUNKS) and the first chunk (BD_RECV_FIRST_CHUNK), and
-// holds the tensor until each chunk has been fetched by RecvChunk of the ClusterService.
+// The receiver announces in its RecvTensor request that it takes chunks (BD_RECV_TAKES_CHUNKS). The sender
+// answers for a large tensor with a description (BD_RECV_CHUNKS) and the first chunk (BD_RECV_FIRST_CHUNK),
+// and stores the tensor until the receiver has fetched each chunk by RecvChunk of the ClusterService.
 #ifndef BD_CLUSTER_RPC_TENSOR_CHUNKS_H
 #define BD_CLUSTER_RPC_TENSOR_CHUNKS_H
 
@@ -23,12 +23,13 @@ void bd_chunk_store_free(bd_chunk_store *h); // no call is in progress; NULL is 
 
 // Whether a tensor is worth it.
 bool bd_tensor_is_chunked(const braid_tensor *t);
-// Writes description and first chunk, and holds the tensor (a reference) for the others: for a minute after
-// each. Its number, or 0, with nothing written, when too much is held: it is to be sent whole.
+// Writes the description and the first chunk, and stores the tensor (a reference) until a minute after the
+// last fetch of a chunk. Returns its id; 0, with nothing written, when the store is full: the tensor is then
+// sent whole.
 uint64_t bd_chunk_store_put(bd_chunk_store *h, int64_t step_id, const braid_tensor *t, bd_wire_writer *out);
-// Lets go of a tensor whose receiver does not fetch it; 0 is accepted, and one that is not held any more.
+// Drops a tensor whose receiver does not fetch it. 0 and the id of a dropped tensor are accepted.
 void bd_chunk_store_forget(bd_chunk_store *h, uint64_t id);
-// Lets go of the tensors of a step, which nobody receives any more.
+// Drops the tensors of a step that has ended.
 void bd_chunk_store_drop(bd_chunk_store *h, int64_t step_id);
 // A chunk that is still held, as a message. Aborted for a tensor that is not, OutOfRange for a chunk it does
 // not have.
@@ -37,8 +38,9 @@ braid_code bd_chunk_store_get(bd_chunk_store *h, uint64_t id, uint64_t chunk, bd
 
 // ---- The receiver's side ----
 
-// What an answer said: `chunks` is the description, `first` the first chunk. Fetches the others from the
-// peer, several at a time; `fn` gets the tensor or the first error. `cancellation` (NULL: none) ends it.
+// Fetches the chunks that are left from the peer, several at a time: `chunks` is the description, `first` the
+// first chunk in the peer's answer. `fn` gets the tensor or the first error. `cancellation` (NULL: none) ends
+// it.
 void bd_fetch_chunks(const bd_peer *peer, bd_wire_reader *chunks, bd_wire_reader *first,
                      bd_cancellation *cancellation, bd_recv_fn fn, void *arg);
 

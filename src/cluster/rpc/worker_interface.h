@@ -1,9 +1,9 @@
-// A worker: what a master asks of one task, whether that is in this process (local_worker.c) or behind a
+// The interface of a worker, one task as a master sees it: in this process (local_worker.c) or behind a
 // channel (remote_worker.c).
 //
-// All functions return at once (the local one may do the work before it returns) and call back exactly once,
-// on any thread, with no lock held. What a call takes by pointer stays valid until the callback, unless it
-// says that it is taken over.
+// All functions return at once (the local worker may do the work before it returns) and call back exactly
+// once, on any thread, with no lock held. Arguments passed by pointer must stay valid until the callback,
+// unless they are taken over.
 #ifndef BD_CLUSTER_RPC_WORKER_INTERFACE_H
 #define BD_CLUSTER_RPC_WORKER_INTERFACE_H
 
@@ -40,21 +40,20 @@ typedef struct bd_run_graph {
     // Receive, when wanted, a StepStats message and `repeated GraphDef = 3` as RunMetadata has it. Empty
     // before.
     bd_message *stats, *partition_graphs;
-    // Set when the step ends by itself on the task unless it fails elsewhere: then it needs no cleanup_graph.
+    // Set when the step ends on the task without cleanup_graph, unless it fails on another task.
     bool ends_by_itself;
-    // The calling thread waits for the step anyway: a local worker runs on it. Else it is one that must not
-    // be held.
+    // The calling thread waits for the step anyway, so a local worker executes on it. False: the thread must
+    // not be held.
     bool may_wait;
-    // One call of a partial run: the first of its step begins it, and what is not fed yet is waited for; the
-    // last is over when all of it has run.
+    // One call of a partial run. The first call of a step begins it; feeds that are missing are waited for.
+    // The last call ends when all of the step has run.
     bool is_partial, is_last_partial;
-    // All tasks of the step take tensors that are pushed to them (bd_worker.takes_pushes): push what goes to
-    // them.
+    // All tasks of the step take pushes (bd_worker.takes_pushes): push the tensors for them.
     bool pushes;
-    // Receives PushedTensors as BD_RUN_GRAPH_RESPONSE_PUSHED: what the part has sent to its master's task
-    // when it has run. Empty before; NULL: they are pushed, too.
+    // Receives the tensors for the master's task when the partition has run, as PushedTensors in
+    // BD_RUN_GRAPH_RESPONSE_PUSHED. Empty before; NULL: they are pushed, too.
     bd_message *returned;
-    // The master's own worker, for what a remote one returns; NULL when `pushes` is not set.
+    // The master's own worker, which takes the tensors that a remote worker returns; NULL without `pushes`.
     struct bd_local_worker *home;
 } bd_run_graph;
 
@@ -70,19 +69,19 @@ typedef struct bd_worker_ops {
     // Asks for the devices of the task; `wait` for one that is not there yet.
     void (*get_status)(bd_worker *w, bool wait, bd_cancellation *cancellation, bd_worker_devices_fn fn,
                        void *arg);
-    // `cancellation` (here and below NULL: none): cancelling ends the call with why it was cancelled. `owner`
-    // says whose session it is: those of its earlier incarnations are deleted. An isolated session has
-    // variables and other resources of its own, which go with it.
+    // `cancellation` (here and below NULL: none): cancelling ends the call with the reason of the
+    // cancellation. `owner` is the master of the session: sessions of its earlier incarnations are deleted.
+    // An isolated session has variables and other resources of its own, freed with it.
     void (*create_session)(bd_worker *w, const char *session_handle, const bd_session_owner *owner,
                            bool is_isolated, bd_cancellation *cancellation, bd_worker_done_fn fn, void *arg);
-    // fn may be NULL for these: then nobody wants to know.
+    // fn may be NULL for these; the result is then ignored.
     void (*delete_session)(bd_worker *w, const char *session_handle, bd_worker_done_fn fn, void *arg);
     void (*deregister_graph)(bd_worker *w, const char *session_handle, const char *graph_handle,
                              bd_worker_done_fn fn, void *arg);
     void (*cleanup_graph)(bd_worker *w, int64_t step_id, bd_worker_done_fn fn, void *arg);
-    // `graph` is taken over (left empty); all its nodes are placed on devices of the task. Cancelling ends it
-    // with why it was cancelled; what the task has registered nevertheless goes with its session.
-    // `disabled_rewrites`: BRAID_REWRITE_...
+    // `graph` is taken over (left empty); all its nodes are placed on devices of the task. Cancelling ends
+    // the call with the reason of the cancellation; a graph that the task registers nevertheless is freed
+    // with its session. `disabled_rewrites`: BRAID_REWRITE_...
     void (*register_graph)(bd_worker *w, const char *session_handle, braid_graph *graph,
                            unsigned disabled_rewrites, bd_cancellation *cancellation, bd_worker_graph_fn fn,
                            void *arg);
@@ -90,7 +89,7 @@ typedef struct bd_worker_ops {
     // not know the graph.
     void (*run_graph)(bd_worker *w, bd_run_graph *run, bd_cancellation *cancellation, bd_worker_done_fn fn,
                       void *arg);
-    // Clears containers (none: the default one).
+    // Clears containers (none given: the default one).
     void (*cleanup_all)(bd_worker *w, const char *const *containers, int count, bd_cancellation *cancellation,
                         bd_worker_done_fn fn, void *arg);
 } bd_worker_ops;

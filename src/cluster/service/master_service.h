@@ -1,4 +1,5 @@
-// What the files of MasterService share: its handlers, and reading what several requests have.
+// Declarations shared by the files of MasterService: handlers, and functions that read fields of several
+// requests.
 #ifndef BD_CLUSTER_SERVICE_MASTER_SERVICE_H
 #define BD_CLUSTER_SERVICE_MASTER_SERVICE_H
 
@@ -18,13 +19,13 @@ void bd_serve_partial_run_setup(bd_service_env *env, bd_incoming *call);
 // run_step_request.c
 // Whether text can be a name: no node's name holds a control character, and the plan cache relies on that.
 bool bd_is_name(const uint8_t *text, size_t len);
-// NotFound, as for names that there are not, when a name of the signature cannot be one.
+// NotFound, as for unknown names, when a name of the signature contains a control character.
 braid_code bd_signature_check(const bd_run_signature *signature, braid_status *st);
-// What a run heeds of RunOptions (NULL: none were given). Unimplemented, by name, what would change what it
-// does and is not there.
+// Reads the RunOptions (NULL: none) that a run uses. Unimplemented, naming the option, for options that are
+// not supported and would change the run.
 braid_code bd_run_options_read(const Tensorflow__RunOptions *options, bd_master_run_args *args,
                                braid_status *st);
-// Aborted when a request of this number has come before; 0 is no number.
+// Aborted when a request with this id was received before; 0 is no id.
 braid_code bd_run_id_check(bd_service_env *env, const char *method, int64_t request_id, braid_status *st);
 
 #endif

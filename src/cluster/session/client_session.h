@@ -7,7 +7,7 @@
 #include "cluster/transport/transport.h"
 #include "runtime/session.h"
 
-// What a session calls directly in a server of this process. The server outlives the session.
+// The parts of a server of this process that its sessions call directly. The server outlives the session.
 typedef struct bd_server_session_env {
     bd_master *master;
     bd_notifications *notifications;
@@ -19,8 +19,9 @@ typedef struct bd_server_session_env {
 braid_code bd_server_session_new(const bd_server_session_env *env, const braid_session_options *options,
                                  bd_session **out, braid_status *st);
 
-// On the master of another process, over TensorFlow's MasterService (remote_session.c). Waits for the server
-// and the tasks. `transport` NULL: a gRPC transport of its own; else it outlives the session.
+// A session on the master of another process, over TensorFlow's MasterService (remote_session.c). Waits for
+// the server and the tasks. `transport` NULL: the session makes a gRPC transport; else the transport outlives
+// the session.
 braid_code bd_remote_session_new(const braid_session_options *options, bd_transport *transport,
                                  bd_session **out, braid_status *st);
 

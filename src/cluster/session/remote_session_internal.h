@@ -1,4 +1,4 @@
-// The session on a server of another process: what its files share.
+// Declarations shared by the files of the session on a server of another process.
 #ifndef BD_CLUSTER_SESSION_REMOTE_SESSION_INTERNAL_H
 #define BD_CLUSTER_SESSION_REMOTE_SESSION_INTERNAL_H
 
@@ -16,7 +16,7 @@ typedef struct bd_remote_session {
     bd_rpc_count calls;
     char *handle;
     int64_t operation_timeout_ms;
-    int64_t version; // of the graph; changed by extend, which is called by one thread at a time
+    int64_t version; // of the graph; changed by extend, which one thread at a time calls
     bd_mutex mu;
     bool is_ending; // no call may be begun any more; guarded by mu
 } bd_remote_session;
@@ -31,7 +31,7 @@ bd_rpc_options bd_remote_rpc(bd_remote_session *s, const char *method);
 // Gives a call the deadline of a step with this timeout (0: the session's own): a little after the server's.
 void bd_remote_limit(const bd_remote_session *s, int64_t timeout_ms, bd_rpc_options *options);
 
-// Calls and waits. `request` is used up. Says once that it waits when `what` is given and it takes a moment.
+// Calls and waits. `request` is taken over. Logs the wait once when it takes long, unless `what` is NULL.
 braid_code bd_remote_call(const bd_remote_session *s, const bd_rpc_options *options, bd_message *request,
                           const char *what, bd_message *response, braid_status *st);
 braid_code bd_remote_call_proto(const bd_remote_session *s, const bd_rpc_options *options,
@@ -42,14 +42,14 @@ braid_code bd_remote_call_proto(const bd_remote_session *s, const bd_rpc_options
 typedef struct bd_remote_step {
     int64_t timeout_ms;
     bd_message *metadata;    // NULL: not traced
-    const char *partial_run; // the one it is a call of; NULL: none
+    const char *partial_run; // the partial run of which this is a call; NULL: none
 } bd_remote_step;
 
 braid_code bd_remote_run_step(bd_remote_session *s, const bd_run_signature *signature,
                               const braid_tensor *const *feed_values, braid_tensor *fetch_values,
                               const bd_remote_step *step, braid_status *st);
 
-// The RunMetadata in `rest`, an answer without its tensors, where it is field 2.
+// Reads the RunMetadata, field 2 of `rest`, a response without its tensors.
 braid_code bd_remote_take_metadata(const void *rest, size_t len, bd_message *metadata, braid_status *st);
 
 // ---- Callables and partial runs (remote_handles.c): as in bd_session_ops ----

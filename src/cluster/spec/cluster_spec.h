@@ -18,26 +18,26 @@ typedef struct bd_cluster_job {
 
 struct braid_cluster {
     BD_ARRAY(bd_cluster_job) jobs; // sorted by name; none is empty
-    char *this_job;                // NULL: not said
+    char *this_job;                // NULL: unknown
     int this_task;
 };
 
 braid_cluster *bd_cluster_new(void);
 braid_cluster *bd_cluster_copy(const braid_cluster *c);
 
-// InvalidArgument for a name that is none, a negative index, an address that is no host:port, a task or an
-// address that is there.
+// InvalidArgument for an invalid name, a negative index, an address that is not host:port, or a task or
+// address that exists.
 braid_code bd_cluster_add(braid_cluster *c, const char *job, int64_t index, const char *address,
                           braid_status *st);
-// Changes the address of a task that is there: once the port is known.
+// Changes the address of an existing task, when its port is known.
 void bd_cluster_set_address(braid_cluster *c, const char *job, int index, const char *address);
 
 int bd_cluster_task_count(const braid_cluster *c); // of all jobs
 
-// Longer names appear in no DNS and fit no buffer of whoever prints them.
+// A longer name cannot be resolved by DNS.
 #define BD_HOST_LEN_MAX 253
 // Splits "host:port" ("[v6]:port" gives the host without brackets); the host is copied to `host`.
-// InvalidArgument says what is wrong.
+// InvalidArgument for any other text.
 braid_code bd_host_port_parse(const char *text, char host[BD_HOST_LEN_MAX + 1], int *port, braid_status *st);
 // 127.0.0.0/8, ::1 and "localhost".
 bool bd_host_is_loopback(const char *host);

@@ -4,9 +4,10 @@
 
 #include "tensorflow/core/protobuf/config.pb-c.h"
 
-// BRAID_REWRITE_... that are off. optimizer_options: L0 switches all off but those whose do_... flag is set.
-// rewrite_options: a toggle switches its rewrite off or, over L0, on; disable_meta_optimizer leaves what
-// TensorFlow does without the meta-optimizer, constants and common subexpressions. `o` may be NULL.
+// Returns the BRAID_REWRITE_... that are off. optimizer_options: L0 switches all off but those whose do_...
+// flag is set. rewrite_options: a toggle switches its rewrite off or, over L0, on; disable_meta_optimizer
+// leaves the rewrites that TensorFlow does without the meta-optimizer: constants and common subexpressions.
+// `o` may be NULL.
 unsigned bd_graph_options_read(const Tensorflow__GraphOptions *o);
 
 // The memory of a message that bd_graph_options_make makes.
@@ -16,7 +17,7 @@ typedef struct bd_graph_options {
     Tensorflow__RewriterConfig rewriter;
 } bd_graph_options;
 
-// GraphOptions that bd_graph_options_read reads as `disabled`; NULL for none.
+// Makes the GraphOptions that bd_graph_options_read reads as `disabled`; NULL when nothing is disabled.
 Tensorflow__GraphOptions *bd_graph_options_make(unsigned disabled, bd_graph_options *memory);
 
 #endif

@@ -1,4 +1,5 @@
-// What the files of the gRPC transport share: the completion queue, its tags, and messages as byte buffers.
+// Declarations shared by the files of the gRPC transport: the completion queue, its tags, and messages as
+// byte buffers.
 #ifndef BD_CLUSTER_GRPC_INTERNAL_H
 #define BD_CLUSTER_GRPC_INTERNAL_H
 
@@ -23,8 +24,8 @@
 #define __tsan_acquire(tag) ((void)(tag))
 #endif
 
-// What a completion queue hands back. `run` is called on a poll thread, once for each time the tag was given
-// to gRPC.
+// A tag of a completion queue. `run` is called on a poll thread, once for each time that the tag was given to
+// gRPC.
 typedef struct bd_grpc_tag {
     void (*run)(struct bd_grpc_tag *tag, bool ok);
 } bd_grpc_tag;
@@ -41,14 +42,14 @@ typedef struct bd_grpc {
     int64_t peers_ns; // when it was looked; guarded by peers_mu
 } bd_grpc;
 
-// Starts a batch. What `ops` point to must live until the tag runs. False only when the call is in no state
-// for it.
+// Starts a batch. The objects that `ops` point to must live until the tag runs. False only when the state of
+// the call does not allow the batch.
 bool bd_grpc_start(grpc_call *call, const grpc_op *ops, size_t count, bd_grpc_tag *tag);
-// Tells ThreadSanitizer that what was written before the tag is given to gRPC happens before `run`. Part of
+// Tells ThreadSanitizer that writes before the tag is given to gRPC happen before `run`. Part of
 // bd_grpc_start.
 void bd_grpc_tag_publish(bd_grpc_tag *tag);
 
-// Metadata of a call and of its answer: who sends it bears that the connection is tested often.
+// Metadata of a call and of its answer: its sender accepts frequent pings on the connection.
 #define BD_GRPC_PINGS_KEY "braid-pings"
 grpc_metadata bd_grpc_pings(void);
 bool bd_grpc_has_pings(const grpc_metadata_array *a);
@@ -58,11 +59,11 @@ const grpc_channel_args *bd_grpc_client_args(void);
 const grpc_channel_args *bd_grpc_watching_args(void); // to servers of Braid
 const grpc_channel_args *bd_grpc_server_args(void);
 
-// Has the system test connections to the server that listens on this port of TCP, those accepted from now on:
-// gRPC keeps its sockets to itself, but they take after the one that listens.
+// Enables TCP keepalive on connections to the server that listens on this port, for those accepted from now
+// on: gRPC does not expose its sockets, but they inherit the options of the listening socket.
 void bd_grpc_keep_alive(int port);
 
-// A byte buffer that references the slices of `m`, which is left empty.
+// Makes a byte buffer that references the slices of `m`, which is left empty.
 grpc_byte_buffer *bd_grpc_from_message(bd_message *m);
 // Makes `m` (empty) reference the slices of `buffer`, which is taken over.
 void bd_grpc_to_message(grpc_byte_buffer *buffer, bd_message *m);

@@ -1,4 +1,4 @@
-// What the files of the in-process transport share: its structures, and events.
+// Declarations shared by the files of the in-process transport: its structures, and events.
 #ifndef BD_CLUSTER_INPROCESS_INTERNAL_H
 #define BD_CLUSTER_INPROCESS_INTERNAL_H
 
@@ -12,14 +12,14 @@ typedef struct bd_network {
     bd_transport base;
     bd_inprocess_faults faults;
     bd_inprocess_clock clock;
-    bd_timers *timers; // its own; NULL when the clock came from outside
+    bd_timers *timers; // its own; NULL when the clock was given
     bd_mutex mu;
     bd_cond changed;
     bd_rng rng;
-    bd_map listeners; // address -> bd_listener, those that take calls
+    bd_map listeners; // address -> bd_listener, while they accept calls
     bd_map down;      // address -> anything
     bd_call *calls;   // begun, `done` still to run
-    int pending;      // events to come
+    int pending;      // events that have not run yet
     int next_port;
 } bd_network;
 
@@ -78,8 +78,8 @@ typedef struct bd_net_event {
     bd_message copy; // of the request, for a duplicate
 } bd_net_event;
 
-// `run` at `at_ns`, without the lock; holds a reference to `call` and `in` (NULL: none), which `run` drops.
-// *out (may be NULL) is what to free when the event is cancelled.
+// Adds an event: `run` at `at_ns`, without the lock. It holds a reference to `call` and `in` (NULL: none),
+// which `run` drops. *out (may be NULL) is freed when the event is cancelled.
 uint64_t bd_net_add_event_locked(bd_network *net, int64_t at_ns, void (*run)(bd_net_event *), bd_call *call,
                                  bd_net_incoming *in, bd_net_event **out);
 int64_t bd_net_now(const bd_network *net);
@@ -98,13 +98,14 @@ void bd_net_call_release(bd_call *call);
 void bd_net_reply(bd_incoming *base, bd_message *response, const braid_status *st);
 void bd_net_on_end(bd_incoming *base, bd_call_end_fn fn, void *arg);
 
-// The call ends for the client: what comes first decides how. `code` OK: with the response in call->message.
+// Ends the call for the client; the first call of this function decides the result. `code` OK: the response
+// is in call->message.
 void bd_net_finish_locked(bd_call *call, int64_t at_ns, braid_code code, const char *text);
 // The call is over for the server, at most once.
 void bd_net_end_incoming_locked(bd_net_incoming *in, int64_t at_ns, bool cancelled);
 // Cuts the connections to an address.
 void bd_net_cut_locked(bd_network *net, const char *address);
-// Sends what waited for an address, if that can be reached now.
+// Sends the calls that wait for an address, if it can be reached now.
 void bd_net_wake_locked(bd_network *net, const char *address);
 
 #endif

@@ -23,19 +23,19 @@ typedef struct bd_incoming bd_incoming; // server side of a call
 typedef struct bd_call_options {
     const char *method;  // static
     int64_t deadline_ns; // bd_now_ns() scale; BD_FOREVER for none
-    bool wait_for_ready; // wait for an address where nobody listens yet instead of failing with Unavailable
+    bool wait_for_ready; // waits for an address that has no listener yet, instead of failing with Unavailable
     // A call to a server of Braid that is held open to learn when the server is gone: the connection is
     // tested every few seconds (other servers take that for an attack). When it breaks, all calls of the
     // channel end with Unavailable.
     bool watches;
 } bd_call_options;
 
-// With the response (borrowed; bd_message_move takes it) when st is OK, else an empty message. Unavailable
-// when the peer cannot be reached or is gone, DeadlineExceeded, Cancelled, or the code and message the server
-// replied with.
+// `response` (borrowed; bd_message_move takes it) is the response when st is OK, else empty. Errors:
+// Unavailable when the peer cannot be reached or is gone, DeadlineExceeded, Cancelled, or the code and
+// message of the server's reply.
 typedef void (*bd_call_done_fn)(void *arg, bd_message *response, const braid_status *st);
 
-// One call that came in. `request` may be taken (bd_message_move). Must be answered by bd_incoming_reply
+// An incoming call. `request` may be taken (bd_message_move). The handler must answer by bd_incoming_reply
 // exactly once, from any thread.
 typedef void (*bd_handler_fn)(void *arg, bd_incoming *call);
 
@@ -52,13 +52,13 @@ typedef void (*bd_call_end_fn)(void *arg, bool cancelled);
 struct bd_transport {
     const char *name; // "grpc"
     // Listens on `address` ("127.0.0.1:0" picks a port; the actual address is stored to *bound, bd_free) and
-    // hands every call to `handler`. AlreadyExists when the address is taken, InvalidArgument when it is
-    // none, Unavailable for the rest.
+    // passes every call to `handler`. AlreadyExists when the address is taken, InvalidArgument when it is
+    // malformed, Unavailable for other failures.
     braid_code (*listen)(bd_transport *t, const char *address, bd_handler_fn handler, void *arg,
                          bd_listener **out, char **bound, braid_status *st);
-    // Three phases: refuse new calls; wait for those in progress up to the deadline, then end them (the
-    // callers get Unavailable, the handlers' on_end `cancelled`) and wait until every handler has replied;
-    // free (after stop).
+    // The end has three phases: close refuses new calls; stop waits for the calls in progress up to the
+    // deadline, then ends them (callers get Unavailable, handlers' on_end gets `cancelled`) and waits until
+    // every handler has replied; free is called after stop.
     void (*listener_close)(bd_listener *l);
     void (*listener_stop)(bd_listener *l, int64_t deadline_ns);
     void (*listener_free)(bd_listener *l);
@@ -80,14 +80,16 @@ struct bd_transport {
     // fn(arg, cancelled) runs exactly once when the call has ended, perhaps before on_end returns, perhaps
     // while or after the reply is made. At most once a call, before the reply.
     void (*on_end)(bd_incoming *call, bd_call_end_fn fn, void *arg);
-    // Which connection the call came by, before the reply (bd_free): "ipv4:127.0.0.1:4321".
+    // The connection that carries the call, before the reply (bd_free): "ipv4:127.0.0.1:4321".
     char *(*peer)(const bd_incoming *call);
-    // Whether that connection is there, or was a moment ago. True when the transport has none.
+    // Returns whether that connection exists, or did a moment ago. True when the transport has no
+    // connections.
     bool (*is_connected)(bd_transport *t, const char *peer);
-    // For methods that stream; NULL: the transport has unary calls only. `send` sends one message ahead of
-    // the reply (which then has none): `sent` runs once, when another may be sent or the call be replied to,
-    // also when the caller is gone. `receive` asks for the next message after the request: `received` runs
-    // once, with it (borrowed), or with NULL when there are no more. Not while an earlier one is in progress.
+    // For streaming methods; NULL: the transport has unary calls only. `send` sends one message ahead of the
+    // reply (which then has none): `sent` runs once, when the next message may be sent or the call be replied
+    // to, also when the caller is gone. `receive` asks for the next message after the request: `received`
+    // runs once, with the message (borrowed), or with NULL at the end of the stream. Not while an earlier one
+    // is in progress.
     void (*send)(bd_incoming *call, bd_message *message, void (*sent)(void *arg), void *arg);
     void (*receive)(bd_incoming *call, void (*received)(void *arg, bd_message *message), void *arg);
     // After its listeners are freed and its channels closed; waits for the callbacks that are still to run.
@@ -103,16 +105,17 @@ static inline void bd_incoming_reply(bd_incoming *call, bd_message *response, co
 // The gRPC transport (grpc.c). NULL and an error when the system gives no more threads.
 bd_transport *bd_grpc_transport_new(braid_status *st);
 
-// The in-process transport (inprocess.c): a network of its own, whose listeners and channels see each other
-// by address. Clock and timers, randomness and faults come from outside. Everything is delivered by the
-// timers, one thing at a time: the same seed, calls and clock give the same history.
+// The in-process transport (inprocess.c): a network of its own, whose listeners and channels find each other
+// by address. Clock, timers, randomness and faults are given by the caller. The timers deliver all messages,
+// one at a time: the same seed, calls and clock give the same history.
 typedef struct bd_inprocess_faults {
     uint64_t seed;
-    // Probability that a message (request or response) is lost: the call then ends by its deadline, or with
-    // Unavailable after a while when it has none.
+    // The probability that a message (request or response) is lost: the call then ends at its deadline, or
+    // with Unavailable after a while when it has none.
     double lose;
-    // Probability that a request is delivered again, at a time of its own: before the first, with it, or
-    // after the call has ended. Its response is dropped, and it is told soon that its caller is gone.
+    // The probability that a request is delivered twice. The time of the copy is independent: before the
+    // original, with it, or after the call has ended. The response of the copy is dropped, and its handler
+    // soon learns that the caller is gone.
     double duplicate;
     double cut; // probability that the connection is cut at a message: Unavailable for all its calls
     int64_t delay_min_ns, delay_max_ns; // each message; different delays reorder
@@ -125,12 +128,13 @@ typedef struct bd_inprocess_clock {
     bool (*cancel)(void *arg, uint64_t id);                                            // as bd_timer_cancel
 } bd_inprocess_clock;
 
-// `faults` NULL: none. `clock` NULL: base/clock.h and timers of its own; else it must outlive the transport.
-// NULL and an error when the system gives no more threads.
+// `faults` NULL: none. `clock` NULL: base/clock.h and timers of its own; else the clock must outlive the
+// transport. NULL and an error when no more threads can be started.
 bd_transport *bd_inprocess_transport_new(const bd_inprocess_faults *faults, const bd_inprocess_clock *clock,
                                          braid_status *st);
 
-// Cuts every connection to `address` as the fault does; while `down`, nobody reaches it. For tests.
+// Cuts every connection to `address` as the fault does; while `down`, the address cannot be reached. For
+// tests.
 void bd_inprocess_set_down(bd_transport *t, const char *address, bool down);
 
 #endif

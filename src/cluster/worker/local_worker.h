@@ -14,7 +14,7 @@ typedef struct bd_local_worker bd_local_worker;
 // All must outlive it. `device` is the only one of the task.
 bd_local_worker *bd_local_worker_new(const bd_peers *peers, bd_device *device, bd_timers *timers,
                                      bd_chunk_store *chunk_store, bd_task_collectives *collectives);
-// Aborts all steps and refuses new ones; their callbacks come soon. What is registered stays until free.
+// Aborts all steps and refuses new ones; their callbacks run soon. Registered graphs stay until free.
 void bd_local_worker_close(bd_local_worker *w, const braid_status *why);
 // Waits until no graph runs any more. After close.
 void bd_local_worker_stop(bd_local_worker *w);
@@ -27,7 +27,7 @@ bd_worker *bd_local_worker_base(bd_local_worker *w);
 bd_local_worker *bd_local_worker_of(bd_worker *base); // the inverse
 bd_device *bd_local_worker_device(bd_local_worker *w);
 
-// The same as the functions of bd_worker, but for sessions that the master did not create: TensorFlow masters
+// The same as the functions of bd_worker, for sessions that the master did not create: TensorFlow masters
 // register graphs under any session handle. Such a session lives as long as it has graphs.
 void bd_local_worker_register_graph(bd_local_worker *w, const char *session_handle, bool was_created,
                                     braid_graph *graph, unsigned disabled_rewrites, bd_worker_graph_fn fn,
@@ -38,8 +38,8 @@ void bd_local_worker_register_graph(bd_local_worker *w, const char *session_hand
 void bd_local_worker_recv_tensor(bd_local_worker *w, int64_t step_id, const char *key, bd_recv_fn fn,
                                  void *arg);
 
-// Another task sends a tensor unasked: `pushed` is a PushedTensor. *is_refused as bd_step_table_push says.
-// InvalidArgument when its key does not name this task as the receiver and another one as the sender.
+// Takes a tensor that another task pushes: `pushed` is a PushedTensor. *is_refused: see bd_step_table_push.
+// InvalidArgument when its key does not name this task as the receiver and another task as the sender.
 braid_code bd_local_worker_take_pushed(bd_local_worker *w, int64_t step_id, bd_wire_reader pushed,
                                        bool *is_refused, braid_status *st);
 

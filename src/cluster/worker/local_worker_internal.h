@@ -1,4 +1,4 @@
-// What the files of the local worker share.
+// Declarations shared by the files of the local worker.
 #ifndef BD_CLUSTER_WORKER_LOCAL_WORKER_INTERNAL_H
 #define BD_CLUSTER_WORKER_LOCAL_WORKER_INTERNAL_H
 
@@ -12,7 +12,7 @@
 typedef struct bd_worker_session {
     char *handle;
     bd_kernel_store *kernels;
-    bd_resources *own_resources; // of an isolated session; NULL: those of the device
+    bd_resources *own_resources; // of an isolated session; NULL: the session uses the resources of the device
     bd_map graphs;               // handle -> bd_worker_graph, one reference each; guarded by the worker's mu
     int registering;             // graphs that are about to be there; guarded by the worker's mu
     bool was_created; // by CreateWorkerSession: stays until DeleteWorkerSession, or while its master does
@@ -27,7 +27,8 @@ typedef struct bd_worker_graph {
     bd_plan *plan;
     bd_function_runtime *functions; // that its nodes call
     atomic_int refs;
-    // How long the last execution held the thread that began it: what is long goes to the pool.
+    // The time for which the last execution held the thread that began it. A graph that takes long is run on
+    // the pool.
     _Atomic int64_t held_ns;
 } bd_worker_graph;
 
@@ -49,7 +50,8 @@ struct bd_local_worker {
 // Where the session's steps find variables and other resources.
 bd_resources *bd_worker_session_resources(const bd_local_worker *w, const bd_worker_session *s);
 
-// The graph with a reference. Aborted "Graph handle is not found" when there is no such graph (or session).
+// Returns the graph with a reference. Aborted "Graph handle is not found" when the graph or its session does
+// not exist.
 braid_code bd_worker_graph_find(bd_local_worker *w, const char *session_handle, const char *graph_handle,
                                 bd_worker_graph **out, braid_status *st);
 void bd_worker_graph_unref(bd_worker_graph *g);

@@ -1,9 +1,9 @@
-// What a step sends to other tasks of Braid without being asked: tensors are gathered here and pushed
-// (PushTensors of the ClusterService), those that are ready at the same time in one message.
+// The outbox of a step: collects the tensors for other tasks of Braid and pushes them (PushTensors of the
+// ClusterService), all that are ready at the same time in one message.
 //
-// A step pushes when its master says so (BD_RUN_GRAPH_PUSHES), since all its tasks have said that they take
-// it (BD_STATUS_TAKES_PUSHES); else its tensors are asked for, one by one, by RecvTensor. A receiver that has
-// no room yet refuses a tensor, which is then asked for, too.
+// A step pushes when its master requests it (BD_RUN_GRAPH_PUSHES), because all its tasks accept pushes
+// (BD_STATUS_TAKES_PUSHES); otherwise receivers ask for each tensor by RecvTensor. A receiver that has no
+// room for a tensor refuses it, and asks for it by RecvTensor later.
 #ifndef BD_CLUSTER_WORKER_OUTBOX_H
 #define BD_CLUSTER_WORKER_OUTBOX_H
 
@@ -26,19 +26,20 @@ bd_outbox *bd_outbox_new(const bd_outbox_options *options);
 void bd_outbox_ref(bd_outbox *o);
 void bd_outbox_unref(bd_outbox *o); // NULL is accepted
 
-// The tensor (a reference is taken) waits for bd_outbox_flush, or for so many others that they go now.
+// Adds the tensor (a reference is taken). It is sent by bd_outbox_flush, or at once when many tensors are
+// waiting.
 void bd_outbox_put(bd_outbox *o, const bd_peer *peer, const bd_rendezvous_key *key,
                    const braid_tensor *tensor, bool is_dead);
-// Pushes what waits.
+// Pushes the waiting tensors.
 void bd_outbox_flush(bd_outbox *o);
-// Writes what waits for `peer` as fields BD_RUN_GRAPH_RESPONSE_PUSHED, but for large tensors.
+// Writes the tensors that wait for `peer` as fields BD_RUN_GRAPH_RESPONSE_PUSHED, except large ones.
 void bd_outbox_give(bd_outbox *o, const bd_peer *peer, bd_wire_writer *out);
-// What waits is freed, what is on its way is cancelled; bd_outbox_finish says why.
+// Frees the waiting tensors and cancels the pushes in progress; bd_outbox_finish reports `why`.
 void bd_outbox_abort(bd_outbox *o, const braid_status *why);
 
 typedef void (*bd_outbox_fn)(void *arg, const braid_status *st);
-// Pushes what waits and calls `fn` when all that was pushed has arrived, perhaps before this returns, or with
-// the first error. Once.
+// Pushes the waiting tensors and calls `fn` once: when all pushed tensors have arrived, perhaps before this
+// returns, or with the first error.
 void bd_outbox_finish(bd_outbox *o, bd_outbox_fn fn, void *arg);
 
 #endif

@@ -11,39 +11,40 @@ typedef struct bd_step_table bd_step_table;
 
 // `peers` and `timers` outlive it.
 bd_step_table *bd_step_table_new(const bd_peers *peers, bd_timers *timers);
-// After bd_step_table_close; nothing else may be going on.
+// After bd_step_table_close, when no other call is in progress.
 void bd_step_table_free(bd_step_table *s);
 
 // A graph of the step is about to run: *rendezvous is the step's, *cancellation is cancelled when the step is
-// cleaned up while it runs; both are references. `session` tells sessions apart, for bd_step_table_forget.
-// Aborted when the step is over.
+// cleaned up while the graph runs; both are references. `session` identifies the session, for
+// bd_step_table_forget. Aborted when the step is over.
 braid_code bd_step_table_begin(bd_step_table *s, int64_t step_id, const void *session,
                                bd_rendezvous **rendezvous, bd_cancellation **cancellation, braid_status *st);
-// It has run; once for each begin. After a success the step ends by itself when what was sent here has been
-// received.
+// The graph has run; call it once for each begin. After a success the step ends by itself when the tensors
+// that were sent here have been received.
 void bd_step_table_end(bd_step_table *s, int64_t step_id, bool succeeded);
 
 // Another task asks for a tensor: before the step begins here (it waits, within limits), while it runs, or
-// until it is cleaned up. Aborted when it is over. As bd_rendezvous_ops.recv.
+// until it is cleaned up. Aborted when the step is over. Otherwise as bd_rendezvous_ops.recv.
 void bd_step_table_recv(bd_step_table *s, int64_t step_id, const bd_rendezvous_key *key, bd_recv_fn fn,
                         void *arg);
 
-// Another task sends a tensor unasked (`answer`, read from its message): before the step begins here or while
-// it runs. `peer` is the task; *is_refused is set when there is no room for it before the step begins: then
-// it is to be kept for RecvTensor. NULL: it is taken in any case, since its sender keeps nothing. Dropped
-// when the step has run. Aborted when it is over, ResourceExhausted when there is not even room to note that
-// it was refused.
+// Another task pushes a tensor (`answer`, read from its message), before the step begins here or while it
+// runs. `peer` is the task. *is_refused is set when there is no room for it before the step begins: the
+// sender then keeps it for RecvTensor. is_refused NULL: the tensor is taken in any case, since its sender
+// does not keep it. A tensor that arrives after the step has run is dropped. Aborted when the step is over;
+// ResourceExhausted when there is no room even for the note that the tensor was refused.
 braid_code bd_step_table_push(bd_step_table *s, int64_t step_id, const bd_peer *peer,
                               const bd_rendezvous_key *key, bd_recv_tensor_response *answer, bool *is_refused,
                               braid_status *st);
 
-// The step is over: what still runs is cancelled, what waits is aborted, what nobody received is freed.
+// Ends the step: cancels its executions, aborts its waiting receivers, frees the tensors that were not
+// received.
 void bd_step_table_cleanup(bd_step_table *s, int64_t step_id);
 
 // The session is gone: its steps are over when they have run.
 void bd_step_table_forget(bd_step_table *s, const void *session);
 
-// Aborts all steps, those to come too, with `why`.
+// Aborts all steps, including future ones, with `why`.
 void bd_step_table_close(bd_step_table *s, const braid_status *why);
 
 #endif

@@ -1,4 +1,4 @@
-// One suite for every transport: what transport.h promises.
+// One suite of tests for every transport: the contract of transport.h.
 #ifndef BD_CLUSTER_TRANSPORT_CONFORMANCE_H
 #define BD_CLUSTER_TRANSPORT_CONFORMANCE_H
 
