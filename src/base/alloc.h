@@ -38,7 +38,7 @@ uint64_t bd_alloc_count(void);
 // For tests: after `n` more successful ones, every allocation of the try_ forms in any thread fails.
 // Negative: never.
 void bd_alloc_fail_after(int64_t n);
-// For what stands between try_ forms and their users: whether this allocation is to fail.
+// For code between the try_ forms and their users: whether this allocation has to fail.
 bool bd_alloc_is_to_fail(void);
 
 #endif

@@ -23,7 +23,7 @@
     ((void)((n) > (a)->cap ? ((a)->items = bd_array_grow((a)->items, sizeof *(a)->items, &(a)->cap, (n)))    \
                            : NULL))
 
-// Frees the memory; the array is empty and usable afterwards. What the items point to is the caller's.
+// Frees the memory; the array is empty and usable afterwards. The caller frees what the items point to.
 #define bd_array_free(a) (bd_free((a)->items), (a)->items = NULL, (a)->len = (a)->cap = 0, (void)0)
 
 // For the macros: `items` with room for at least `need` of `item_size` bytes, doubling *cap.

@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Prints what failed and where to stderr, then aborts.
+// Prints the failed condition and its place to stderr, then aborts.
 _Noreturn void bd_assert_failed(const char *file, int line, const char *what);
 
-// For what only a bug of ours can break, never for input. Active in every build.
+// For conditions that only a bug of Braid can violate, never for input. Active in every build.
 #define BD_ASSERT(cond) (__builtin_expect(!(cond), 0) ? bd_assert_failed(__FILE__, __LINE__, #cond) : (void)0)
 
 // A place that control cannot reach.

@@ -1,4 +1,4 @@
-// Time: a monotonic clock for deadlines and durations, the wall clock for what people and files see.
+// Time: a monotonic clock for deadlines and durations, the wall clock for logs and files.
 #ifndef BD_BASE_CLOCK_H
 #define BD_BASE_CLOCK_H
 

@@ -6,18 +6,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// FarmHash's Fingerprint64: what StringToHashBucketFast, Fingerprint and SparseCross take.
+// FarmHash's Fingerprint64, for StringToHashBucketFast, Fingerprint and SparseCross.
 uint64_t bd_fingerprint64(const void *data, size_t len);
 
-// The fingerprint of a sequence: of what stands before, and of the next one (TensorFlow's FingerprintCat64).
+// The fingerprint of a sequence, from the fingerprint of its beginning and that of the next element
+// (TensorFlow's FingerprintCat64).
 uint64_t bd_fingerprint_cat64(uint64_t before, uint64_t next);
 
-// MurmurHash64A. TensorFlow's Hash64 without a seed of its own takes BD_HASH64_SEED: what StringToHashBucket
-// takes.
+// MurmurHash64A. The seed of TensorFlow's Hash64, for StringToHashBucket.
 #define BD_HASH64_SEED 0xDECAFCAFFEull
 uint64_t bd_hash64(const void *data, size_t len, uint64_t seed);
 
-// SipHash-2-4: nobody without the key can make texts collide.
+// SipHash-2-4: collisions cannot be constructed without the key.
 uint64_t bd_siphash(const void *data, size_t len, const uint64_t key[2]);
 
 #endif

@@ -1,6 +1,6 @@
-// How the processor treats denormal floating-point numbers. A network that has learned
-// its data has gradients whose squares are denormal, and arithmetic with these takes a
-// hundred times as long; threads that run kernels take them for zero, as TensorFlow's do.
+// The processor's treatment of denormal floating-point numbers. A network that has learned its data has
+// gradients whose squares are denormal, and arithmetic with these takes a hundred times as long; threads that
+// run kernels flush them to zero, as TensorFlow's do.
 #ifndef BD_BASE_FLOAT_MODE_H
 #define BD_BASE_FLOAT_MODE_H
 

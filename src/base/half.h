@@ -29,7 +29,7 @@ static inline uint32_t bd_bits_of_float(float value)
     return bits;
 }
 
-// To the nearest, halves to the even one; what is too large gives infinity.
+// Rounds to the nearest, ties to even; numbers beyond the range become infinity.
 static inline uint16_t bd_half_of_float(float value)
 {
     uint32_t bits = bd_bits_of_float(value), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;

@@ -1,9 +1,8 @@
-// The one mark of code that races by design.
+// Marks code that races by design.
 //
-// A variable that is updated with use_locking=false has no lock: whoever updates it and
-// whoever reads it go over the same memory at the same time (Niu et al., "Hogwild!", 2011).
-// Its elements are naturally aligned words, so each is old or new, never torn. Functions that
-// do so carry BD_HOGWILD, and nothing else does: ThreadSanitizer does not look into them.
+// A variable that is updated with use_locking=false has no lock: its readers and writers access the same
+// memory at the same time (Niu et al., "Hogwild!", 2011). Its elements are naturally aligned words, so each
+// is old or new, never torn. Only functions that do so carry BD_HOGWILD: ThreadSanitizer does not check them.
 #ifndef BD_BASE_HOGWILD_H
 #define BD_BASE_HOGWILD_H
 

@@ -12,7 +12,7 @@
 void bd_log(braid_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void bd_vlog(braid_log_level level, const char *format, va_list args);
 
-// Whether a line of this level would be written: guard what is dear to compute.
+// Whether a line of this level would be written: guards expensive log arguments.
 bool bd_log_enabled(braid_log_level level);
 
 #define BD_DEBUG BRAID_LOG_DEBUG

@@ -1,7 +1,7 @@
 // Hash maps: bd_map from byte strings and bd_imap from 64-bit numbers to pointers.
 //
-// Values are not owned. Reading is const and touches nothing, so any number of threads may read a map that
-// nobody changes. Zero-initialized is a valid empty map.
+// Values are not owned. Reading is const and changes nothing, so any number of threads may read a map that
+// does not change. Zero-initialized is a valid empty map.
 #ifndef BD_BASE_MAP_H
 #define BD_BASE_MAP_H
 
@@ -28,7 +28,7 @@ void bd_map_init(bd_map *m);
 void bd_map_fini(bd_map *m);  // empty and usable afterwards; values are the caller's
 void bd_map_clear(bd_map *m); // the same
 
-// Sets the value of a key and returns the one it had (NULL: none). A key that is there keeps its place in the
+// Sets the value of a key and returns the previous one (NULL: none). An existing key keeps its place in the
 // order.
 void *bd_map_put(bd_map *m, const char *key, void *value);
 void *bd_map_put_n(bd_map *m, const char *key, size_t len, void *value);
@@ -44,7 +44,7 @@ void *bd_map_remove_n(bd_map *m, const char *key, size_t len);
 
 size_t bd_map_count(const bd_map *m);
 
-// Iterates; `key` and `value` may be NULL. The current entry may be removed meanwhile, nothing may be put.
+// Iterates; `key` and `value` may be NULL. The current entry may be removed meanwhile; no entry may be added.
 //     size_t pos = 0; const char *key; void *value;
 //     while (bd_map_next(&m, &pos, &key, &value)) ...
 bool bd_map_next(const bd_map *m, size_t *pos, const char **key, void **value);
@@ -67,11 +67,11 @@ typedef struct bd_imap {
 
 void bd_imap_init(bd_imap *m);
 void bd_imap_fini(bd_imap *m);                            // empty and usable afterwards
-void *bd_imap_put(bd_imap *m, uint64_t key, void *value); // returns the value it had, NULL: none
+void *bd_imap_put(bd_imap *m, uint64_t key, void *value); // returns the previous value; NULL: none
 void *bd_imap_get(const bd_imap *m, uint64_t key);
 void *bd_imap_remove(bd_imap *m, uint64_t key);
 size_t bd_imap_count(const bd_imap *m);
-// Nothing may be put or removed during iteration.
+// No entry may be added or removed during iteration.
 bool bd_imap_next(const bd_imap *m, size_t *pos, uint64_t *key, void **value);
 
 #endif

@@ -1,13 +1,13 @@
-// Recycled memory: what is made and freed at every step comes from lists of what was freed before, by size,
-// so that a step in the steady state asks the system for nothing. For structures of a step or a call and
-// their small arrays; tensors have a pool of their own (tensor/buffer.h). Any thread.
+// Slab memory: free lists by size class for the structures of a step or a call and their small arrays, so
+// that a step in the steady state allocates nothing from the system. Tensors have a pool of their own
+// (tensor/buffer.h). Any thread.
 #ifndef BD_BASE_SLAB_H
 #define BD_BASE_SLAB_H
 
 #include <stddef.h>
 
-// Larger pieces are not recycled, and of each size this much is kept at most: what a burst leaves goes back
-// to the system.
+// Larger pieces are allocated from the system. Each size class keeps at most this many free bytes: memory of
+// a burst goes back to the system.
 #define BD_SLAB_SIZE_MAX ((size_t)16 << 10)
 #define BD_SLAB_CACHE_BYTES_MAX ((size_t)256 << 10)
 

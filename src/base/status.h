@@ -9,7 +9,7 @@
 struct braid_status {
     braid_code code;
     bool derived;  // a consequence of another error of the same step; never hides the root cause
-    char *message; // owned; NULL when there is none
+    char *message; // owned; NULL without a message
 };
 
 // A status on the stack that frees its message at the end of its scope: `BD_STATUS(st);` declares

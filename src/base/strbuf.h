@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Zero-initialized is a valid empty string. `data` is zero-terminated once something was appended (also an
+// Zero-initialized is a valid empty string. `data` is zero-terminated after the first append (also of an
 // empty text).
 typedef struct bd_strbuf {
     char *data; // owned; NULL until the first append
@@ -34,10 +34,10 @@ bool bd_str_ends_with(const char *text, const char *suffix);
 //     while (bd_split_next(&rest, ',', &piece, &len)) ...
 bool bd_split_next(const char **rest, char separator, const char **piece, size_t *len);
 
-// The whole text must be a decimal number in range: no space, nothing after it. False leaves *out as it was.
+// The whole text must be a decimal number in range, without spaces. False leaves *out unchanged.
 bool bd_parse_int64(const char *text, int64_t *out);
-// As C writes doubles (also inf, nan and hexadecimal), whatever the locale; out of range is false, underflow
-// is not.
+// Parses the formats of C (also inf, nan and hexadecimal), in any locale; out of range is false, underflow is
+// not.
 bool bd_parse_double(const char *text, double *out);
 
 #endif

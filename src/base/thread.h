@@ -77,8 +77,8 @@ static inline void bd_cond_broadcast(bd_cond *c)
     bd_platform_current->cond_broadcast(c);
 }
 
-// Waits with `m` held; may wake for no reason, so call it in a loop that tests what is waited for. Who calls
-// this says what else ends the wait (cancellation, close).
+// Waits with `m` held; may wake spuriously, so call it in a loop that tests the condition. A comment at the
+// call states the other events that end the wait (cancellation, close).
 static inline void bd_cond_wait(bd_cond *c, bd_mutex *m)
 {
     (void)bd_platform_current->cond_wait_until(c, m, BD_FOREVER);
@@ -144,7 +144,7 @@ void bd_event_set(bd_event *e); // again is harmless
 void bd_event_wait(bd_event *e);
 // True when the event is set, false when the deadline passed first.
 bool bd_event_wait_until(bd_event *e, int64_t deadline_ns);
-// Never blocks. What happened before bd_event_set is visible when this is true.
+// Never blocks. Writes before bd_event_set are visible when this is true.
 bool bd_event_is_set(bd_event *e);
 
 #endif

@@ -1,7 +1,7 @@
 // A pool of threads that run short tasks in order of submission.
 //
 // A task must not wait for another task of the same pool. The end has three phases: close refuses new tasks,
-// stop runs what is queued and waits for the threads, free gives the memory back.
+// stop runs the queued tasks and waits for the threads, free frees the memory.
 #ifndef BD_BASE_THREAD_POOL_H
 #define BD_BASE_THREAD_POOL_H
 

@@ -1,5 +1,5 @@
-// The protobuf wire format by hand, over lists of slices: what carries tensors, so that their content is
-// never copied through a protobuf library. Small messages are protobuf-c's (src/proto).
+// The protobuf wire format over lists of slices, so that the content of tensors is never copied through a
+// protobuf library. Small messages use protobuf-c (src/proto).
 #ifndef BD_BASE_WIRE_H
 #define BD_BASE_WIRE_H
 
@@ -7,8 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// A piece of memory that somebody owns: `release(owner)` gives it back, once; NULL when it is static or
-// borrowed.
+// A piece of memory with an owner: `release(owner)` releases it, once; NULL when it is static or borrowed.
 typedef struct bd_slice {
     const uint8_t *data;
     size_t len;
@@ -16,7 +15,7 @@ typedef struct bd_slice {
     void *owner;
 } bd_slice;
 
-// A message: slices in order. The first few stand in the struct, so that a small message allocates nothing.
+// A message: slices in order. The first few are in the struct, so that a small message allocates nothing.
 #define BD_MESSAGE_INLINE 4
 typedef struct bd_message {
     bd_slice *slices; // inline_slices or recycled memory
@@ -62,7 +61,8 @@ void bd_wire_put_raw(bd_wire_writer *w, const void *data, size_t len);
 void bd_wire_put_ref(bd_wire_writer *w, bd_slice slice);                  // takes over the slice
 void bd_wire_put_uint(bd_wire_writer *w, uint32_t field, uint64_t value); // tag and varint
 void bd_wire_put_bytes(bd_wire_writer *w, uint32_t field, const void *data, size_t len); // tag, length, copy
-void bd_wire_put_head(bd_wire_writer *w, uint32_t field, size_t len); // tag and length of what follows
+// the tag and the length of a field's content
+void bd_wire_put_head(bd_wire_writer *w, uint32_t field, size_t len);
 // The content of a message, which is left empty: small slices are copied, large ones taken over;
 // bd_wire_put_message is that as a field.
 void bd_wire_append(bd_wire_writer *w, bd_message *m);
@@ -71,7 +71,7 @@ void bd_wire_put_fixed64(bd_wire_writer *w, uint32_t field, uint64_t value);
 // Room for `len` bytes, contiguous, to be filled before the next call on the writer.
 uint8_t *bd_wire_put_space(bd_wire_writer *w, size_t len);
 size_t bd_wire_varint_size(uint64_t value);
-// What a field takes with its tag: an integer, and bytes with their length.
+// The size of a field with its tag: an integer, and bytes with their length.
 static inline size_t bd_wire_uint_field_size(uint32_t field, uint64_t value)
 {
     return bd_wire_varint_size((uint64_t)field << 3) + bd_wire_varint_size(value);
@@ -108,7 +108,7 @@ bool bd_wire_get_span(bd_wire_reader *r, size_t len, bd_wire_reader *sub);
 char *bd_wire_get_string(bd_wire_reader *r, size_t max, size_t *len);
 // Goes past a field of the given type.
 bool bd_wire_skip(bd_wire_reader *r, bd_wire_type type);
-// The next byte-contiguous piece of at most what is left, without a copy; goes past it. False at the end.
+// Returns the next contiguous piece without a copy and skips it. False at the end.
 bool bd_wire_get_piece(bd_wire_reader *r, const uint8_t **data, size_t *len);
 
 #endif

@@ -5,9 +5,9 @@
 
 #include "graph/graph.h"
 
-// Runs the kernel of `node` over `inputs` [input_count], with nothing else in the world, into `outputs`
-// [output_count], "no tensor" before. On an error all outputs are "no tensor". A tensor without memory stands
-// for one whose type and shape are all that counts (BD_ROLE_METADATA).
+// Runs the kernel of `node` over `inputs` [input_count], outside of any step, into `outputs` [output_count],
+// "no tensor" before. On an error all outputs are "no tensor". A tensor without memory stands for one of
+// which only type and shape matter (BD_ROLE_METADATA).
 typedef braid_code (*bd_evaluate_fn)(const braid_op *node, const braid_tensor *inputs, braid_tensor *outputs,
                                      braid_status *st);
 

@@ -1,7 +1,7 @@
-// Functions of a graph's library: FunctionDef and GradientDef parsed, and bodies made of them.
+// Functions of a graph's library: parsed FunctionDefs and GradientDefs, and bodies made from them.
 //
-// A library never changes once others see it: what comes with a later GraphDef goes into a new one that holds
-// the old functions too. So a library is shared without a lock, and a node whose op is a function
+// A library never changes once it is shared: functions of a later GraphDef go into a new library that holds
+// the old functions, too. So a library is shared without a lock, and a node whose op is a function
 // (braid_op.def points into it) keeps its meaning as long as its graph holds the library.
 #ifndef BD_GRAPH_FUNCTION_H
 #define BD_GRAPH_FUNCTION_H
@@ -58,12 +58,13 @@ void bd_library_unref(bd_library *l);                                       // N
 const bd_function *bd_library_find(const bd_library *l, const char *name);  // NULL: none; `l` may be NULL
 const char *bd_library_gradient(const bd_library *l, const char *function); // NULL: none; `l` may be NULL
 
-// A new library of what is in `base` (NULL: nothing) and in the FunctionDefLibrary messages. What is there
-// already in the same definition is fine. InvalidArgument: another definition of the same name, the name of
-// an op, a malformed message.
+// Makes a new library of the functions of `base` (NULL: none) and of the FunctionDefLibrary messages. A
+// repeated equal definition is accepted. InvalidArgument: another definition of the same name, the name of an
+// op, a malformed message.
 braid_code bd_library_extend(const bd_library *base, const bd_bytes *messages, int count, bd_library **out,
                              braid_status *st);
-// Of `l`, what the nodes of `g` call, and what that calls; NULL for nothing.
+// Returns the functions of `l` that the nodes of `g` call, directly or through other functions; NULL when
+// there are none.
 bd_library *bd_library_reachable(bd_library *l, const struct braid_graph *g);
 
 // The FunctionDefLibrary message, without an enclosing tag.
@@ -84,11 +85,11 @@ typedef struct bd_func {
 // InvalidArgument.
 braid_code bd_func_parse(const bd_bytes *bytes, bd_arena *arena, bd_attr_tensors *tensors, bd_func *out,
                          braid_status *st);
-// That of a node whose op is a function; attrs that are not the function's, "_noinline" and the like, are
-// left out. From `arena`.
+// Returns the function of a node whose op is a function, without attrs that are not the function's, such as
+// "_noinline". From `arena`.
 bd_func bd_func_of_node(const struct braid_op *n, bd_arena *arena);
-// The bytes back: the same for functions whose name and attrs are the same. Zero-terminated behind `len`,
-// from `arena`.
+// Serializes `f`: equal bytes for functions with equal names and attrs. Zero-terminated behind `len`, from
+// `arena`.
 bd_bytes bd_func_bytes(const bd_func *f, bd_arena *arena);
 
 // The types that go in and come out of an instance, and its nodes in a graph of their own.
@@ -99,9 +100,9 @@ typedef struct bd_function_body {
     int arg_count, ret_count;
 } bd_function_body;
 
-// Makes the body of `f`; the graph holds `l`. What no result needs and has no effect is left out. NotFound
-// for a function that is not defined or a missing attr, InvalidArgument, as TensorFlow's instantiation has
-// them.
+// Makes the body of `f`; the graph holds `l`. Nodes that no result needs and that have no effect are left
+// out. NotFound for an undefined function or a missing attr, InvalidArgument as in TensorFlow's
+// instantiation.
 braid_code bd_function_instantiate(bd_library *l, const bd_func *f, bd_function_body *out, braid_status *st);
 // Makes the body of the gradient of `f`: takes f's arguments, then the gradients of its results; gives those
 // of its arguments. It is the library's gradient function, or comes of the gradients of f's nodes; `f` may be
@@ -109,8 +110,8 @@ braid_code bd_function_instantiate(bd_library *l, const bd_func *f, bd_function_
 braid_code bd_function_gradient(bd_library *l, const bd_func *f, bd_function_body *out, braid_status *st);
 void bd_function_body_fini(bd_function_body *b);
 
-// The op by which a function, or one that it calls, depends on more than its arguments or has an effect: a
-// variable's, a random one. NULL: there is none. The name is valid as long as the process.
+// Returns the op that makes a function, or a function that it calls, stateful: one that reads a variable or
+// random numbers, or has an effect. NULL: none. The name is valid as long as the process.
 const char *bd_function_state(const bd_library *l, const char *function);
 
 #endif

@@ -1,4 +1,4 @@
-// What the files about functions share.
+// Declarations shared by the files about functions.
 #ifndef BD_GRAPH_FUNCTION_INTERNAL_H
 #define BD_GRAPH_FUNCTION_INTERNAL_H
 

@@ -1,11 +1,11 @@
-// What the inputs and results of a function's body may name, while it is instantiated.
+// The names that inputs and results of a function's body may refer to, during instantiation.
 #ifndef BD_GRAPH_FUNCTION_ITEMS_H
 #define BD_GRAPH_FUNCTION_ITEMS_H
 
 #include "graph/function_internal.h"
 #include "graph/graph_def_internal.h"
 
-// What an input may name: an argument, or an output argument of a node.
+// An item that an input may refer to: an argument, or an output argument of a node.
 typedef struct bd_function_item {
     const char *node;   // of the graph to be made; of a list argument, its first node
     bool is_arg;        // each element is a node of its own
@@ -36,7 +36,7 @@ const bd_attr *bd_attr_or_default(const bd_op_def *def, const bd_named_attr *att
 // Sets types and count of an argument's elements, as the attrs say.
 braid_code bd_item_set_types(bd_instantiation *in, const bd_op_def *def, const bd_named_attr *attrs,
                              int count, const bd_arg_def *arg, bd_function_item *it);
-// Gives an item its name. InvalidArgument when something else has it.
+// Gives an item its name. InvalidArgument when another item has it.
 braid_code bd_item_add(bd_instantiation *in, const char *name, const bd_function_item *value);
 // Finds "x", "x:2", "node:sum", "node:sum:0".
 bool bd_item_find(const bd_instantiation *in, const char *name, bd_function_item *out);

@@ -1,8 +1,8 @@
-// What a gradient function of an op sees, and short forms for the nodes it adds.
+// The context of gradient functions, and short forms for the nodes that they add.
 //
-// It runs with the op's gradient name scope ("gradients/hid/MatMul_grad") entered and its device or
-// colocation set, and adds nodes as TensorFlow's Python does, names and structure included, so that graphs
-// agree.
+// A gradient function runs with the op's gradient name scope ("gradients/hid/MatMul_grad") entered and its
+// device or colocation set. It adds nodes as TensorFlow's Python does, with the same names and structure, so
+// that graphs agree.
 #ifndef BD_GRAPH_GRAD_H
 #define BD_GRAPH_GRAD_H
 
@@ -19,8 +19,8 @@ typedef struct bd_grad_ctx {
     braid_op *op;
     const braid_out *output_grads; // [outputs of op]; op is NULL where no gradient arrives
     braid_out *input_grads;        // [inputs of op]; all NULL at the start: no gradient
-    // What says of which rows a gradient is (TensorFlow's IndexedSlices); `indices.op` is NULL where it is
-    // the whole. Of outputs it is for an op with BD_OP_SPARSE_GRAD only: others are given the whole.
+    // The indices of sparse gradients (TensorFlow's IndexedSlices); `indices.op` is NULL for a dense
+    // gradient. For outputs only with BD_OP_SPARSE_GRAD: other ops get dense gradients.
     const bd_indexed_slices *output_rows; // [outputs of op]
     bd_indexed_slices *input_rows;        // [inputs of op]
 } bd_grad_ctx;
@@ -28,8 +28,8 @@ typedef struct bd_grad_ctx {
 // The gradient of input `to` is that of output `from`, be it the whole or rows.
 void bd_grad_pass(bd_grad_ctx *c, int to, int from);
 
-// The gradients of a call of `f` (an attr of type func) with the op's inputs: a SymbolicGradient, which
-// computes anew what it needs of `f`.
+// Returns the gradients of a call of `f` (an attr of type func) with the op's inputs: a SymbolicGradient,
+// which computes the needed values of `f` again.
 void bd_grad_call(bd_grad_ctx *c, const bd_attr *f);
 
 // Short forms over the builder: a node with the given inputs, named after its op unless `name` is given,

@@ -14,8 +14,7 @@
 typedef struct bd_gradient_loops bd_gradient_loops;
 typedef struct bd_gradient_loop bd_gradient_loop;
 
-// The loops of `g`, none of which has a gradient loop yet. NULL, and the graph fails, when its frames are
-// wrong.
+// Makes the loops of `g`, without gradient loops yet. NULL, and the graph fails, when its frames are wrong.
 bd_gradient_loops *bd_gradient_loops_new(braid_graph *g);
 void bd_gradient_loops_free(bd_gradient_loops *all); // NULL is accepted
 

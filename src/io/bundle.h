@@ -1,11 +1,11 @@
 // Tensor bundles: checkpoints as TensorFlow's SaveV2 writes and RestoreV2 reads them.
 //
-// A bundle with the prefix P is P.index, a table (io/sstable.h) from names to where
-// and what the tensors are, and P.data-00000-of-00001 and so on, the elements. A
-// partitioned variable has an entry that lists its slices, and one for each slice.
+// A bundle with the prefix P is P.index, a table (io/sstable.h) from the names of tensors to their types,
+// shapes and places, and P.data-00000-of-00001 and so on, their elements. A partitioned variable has one
+// entry that lists its slices, and one for each slice.
 //
 // Errors: NotFound for a missing bundle ("Failed to find any matching files for P") or name ("Key NAME not
-// found in checkpoint"); DataLoss, naming file and what is wrong, for damage; those of io/file.h.
+// found in checkpoint"); DataLoss, naming the file and the damage; those of io/file.h.
 #ifndef BD_IO_BUNDLE_H
 #define BD_IO_BUNDLE_H
 
@@ -20,8 +20,8 @@ typedef struct bd_bundle_options {
 
 typedef struct bd_bundle_writer bd_bundle_writer;
 
-// Begins a bundle; the directory is made when it is not there. Nothing is to be seen under the prefix until
-// it is finished. `options` may be NULL. On an error *w is NULL.
+// Begins a bundle; makes the directory if it does not exist. No file appears under the prefix until the
+// bundle is finished. `options` may be NULL. On an error *w is NULL.
 braid_code bd_bundle_writer_open(const char *prefix, const bd_bundle_options *options, bd_bundle_writer **w,
                                  braid_status *st);
 
@@ -30,9 +30,9 @@ braid_code bd_bundle_writer_open(const char *prefix, const bd_bundle_options *op
 // types that are no plain bytes and no strings.
 braid_code bd_bundle_add(bd_bundle_writer *w, const char *name, const braid_tensor *t, braid_status *st);
 
-// Writes a slice of the tensor `name`, whose whole shape is `full`. A slice that is all of it is written as
-// bd_bundle_add does. InvalidArgument too when the tensor has not the slice's shape, or type and whole shape
-// of its other slices.
+// Writes a slice of the tensor `name`, whose whole shape is `full`. A slice that covers the tensor is written
+// as by bd_bundle_add. InvalidArgument also when the tensor does not have the slice's shape, or the type and
+// whole shape of its other slices.
 braid_code bd_bundle_add_slice(bd_bundle_writer *w, const char *name, const braid_shape *full,
                                const bd_tensor_slice *slice, const braid_tensor *t, braid_status *st);
 
@@ -41,14 +41,14 @@ braid_code bd_bundle_add_slice(bd_bundle_writer *w, const char *name, const brai
 // files, one of which may be empty: so their names never meet.)
 braid_code bd_bundle_finish(bd_bundle_writer *w, braid_status *st);
 
-// Frees; what was not finished is removed. NULL is accepted.
+// Frees the writer; removes files of a bundle that was not finished. NULL is accepted.
 void bd_bundle_writer_free(bd_bundle_writer *w);
 
 typedef struct bd_bundle_merge_options {
     bool allow_missing; // passes over bundles that are not there, but not over all of them
     bool remove_dirs;   // of the old bundles, those that are empty then and not that of the new one
-    // Asked before each file is read or brought to the disk; once it says yes the merge ends with Cancelled
-    // and nothing is changed. It is not asked any more when files are renamed. NULL: never cancelled.
+    // Called before each file is read or synced; when it returns true the merge ends with Cancelled and
+    // changes nothing. It is not called any more once files are renamed. NULL: never cancelled.
     bool (*is_cancelled)(void *arg);
     void *arg;
 } bd_bundle_merge_options;
@@ -91,7 +91,7 @@ braid_code bd_bundle_find(bd_bundle *b, const char *name, bd_bundle_info *info, 
 // when memory is short.
 braid_code bd_bundle_read(bd_bundle *b, const char *name, braid_tensor *t, braid_status *st);
 
-// Reads a slice of a tensor, whatever pieces it was written in.
+// Reads a slice of a tensor, which may have been written in other slices.
 braid_code bd_bundle_read_slice(bd_bundle *b, const char *name, const bd_tensor_slice *slice, braid_tensor *t,
                                 braid_status *st);
 

@@ -11,7 +11,7 @@
 // Names of data files have five digits.
 #define BD_BUNDLE_SHARDS_MAX 99999
 
-// Slices are checked against each other: the square of this is what a hostile index may cost.
+// Slices are compared pairwise: this bounds the cost of a hostile index to its square.
 #define BD_BUNDLE_SLICES_MAX 8192
 
 typedef struct bd_bundle_entry {

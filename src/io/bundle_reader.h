@@ -1,4 +1,4 @@
-// What the parts of the bundle reader share.
+// Declarations shared by the files of the bundle reader.
 #ifndef BD_IO_BUNDLE_READER_H
 #define BD_IO_BUNDLE_READER_H
 

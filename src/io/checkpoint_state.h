@@ -27,8 +27,8 @@ braid_code bd_checkpoint_state_read(const char *dir, const char *name, bd_checkp
 braid_code bd_checkpoint_state_write(const char *dir, const char *name, const bd_checkpoint_state *s,
                                      bool relative, braid_status *st);
 
-// The prefix of the newest checkpoint (the caller's), if it is there: tf.train.latest_checkpoint. NotFound
-// when there is none. On an error *prefix is NULL. Blocks.
+// Returns the prefix of the newest checkpoint (the caller's), if its files exist: tf.train.latest_checkpoint.
+// NotFound without one. On an error *prefix is NULL. Blocks.
 braid_code bd_checkpoint_latest(const char *dir, const char *name, char **prefix, braid_status *st);
 
 #endif

@@ -35,12 +35,12 @@ braid_code bd_checkpoint_v1_write(const char *path, const bd_saved_slice *slices
 
 typedef struct bd_checkpoint_v1 bd_checkpoint_v1;
 
-// Opens all files that match the pattern. NotFound when there are none; DataLoss, naming the file, when one
-// is no checkpoint of this format. On an error *f is NULL.
+// Opens all files that match the pattern. NotFound without a match; DataLoss, naming the file, when one is
+// not a V1 checkpoint. On an error *f is NULL.
 braid_code bd_checkpoint_v1_open(const char *pattern, bd_checkpoint_v1 **f, braid_status *st);
 void bd_checkpoint_v1_close(bd_checkpoint_v1 *f); // NULL is accepted
 
-// Type and whole shape of a tensor; false when there is none of that name.
+// Returns the type and whole shape of a tensor; false for an unknown name.
 bool bd_checkpoint_v1_find(const bd_checkpoint_v1 *f, const char *name, braid_dtype *dtype,
                            braid_shape *shape);
 

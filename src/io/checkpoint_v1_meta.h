@@ -1,4 +1,4 @@
-// What a file of a checkpoint of the first format says it holds.
+// The metadata of a file of a V1 checkpoint: its tensors and their slices.
 #ifndef BD_IO_CHECKPOINT_V1_META_H
 #define BD_IO_CHECKPOINT_V1_META_H
 
@@ -21,8 +21,8 @@ typedef struct bd_stored_tensor {
 void bd_stored_tensor_free(bd_stored_tensor *t); // NULL is accepted
 
 // Reads a SavedTensorSliceMeta of file number `file` and adds its tensors to `tensors` (name ->
-// bd_stored_tensor, owned), which may know them from other files. False when it is malformed, or says
-// something that another file does not.
+// bd_stored_tensor, owned), which may contain them from other files. False when it is malformed or
+// contradicts another file.
 bool bd_first_meta_read(bd_wire_reader *in, size_t file, bd_map *tensors);
 
 #endif

@@ -18,7 +18,7 @@ braid_code bd_compression_parse(const char *word, bd_compression *kind, braid_st
 z_stream *bd_zlib_stream_new(void);
 void bd_zlib_stream_free(z_stream *z); // after inflateEnd or deflateEnd; NULL is accepted
 
-// What zlib is told: a window of 32 KiB, and which header goes around.
+// The windowBits of zlib: a window of 32 KiB, and the kind of header.
 static inline int bd_compression_window_bits(bd_compression kind)
 {
     return kind == BD_COMPRESSION_GZIP ? 15 + 16 : 15;

@@ -1,4 +1,4 @@
-// Event files: what TensorBoard reads. Records (io/record.h) of Event messages, the first of which names the
+// Event files, which TensorBoard reads: records (io/record.h) of Event messages, the first of which holds the
 // version.
 #ifndef BD_IO_EVENTS_H
 #define BD_IO_EVENTS_H
@@ -9,7 +9,7 @@
 
 typedef struct bd_event_writer bd_event_writer;
 
-// 0 and NULL stand for what TensorFlow does.
+// 0 and NULL stand for TensorFlow's defaults.
 typedef struct bd_event_options {
     const char *suffix; // at the end of the file's name
     int queue_len; // events are handed to the system when more than so many wait; 10; negative: each at once
@@ -57,7 +57,7 @@ braid_code bd_event_put_session_log(bd_event_writer *w, int64_t step, bd_session
 // A whole Event message, as it is.
 braid_code bd_event_put(bd_event_writer *w, const void *event, size_t len, braid_status *st);
 
-// Hands all events to the system. NotFound when somebody removed the file.
+// Writes all buffered events to the file. NotFound when the file was removed.
 braid_code bd_event_writer_flush(bd_event_writer *w, braid_status *st);
 
 // Flushes, to the disk, closes and frees, also on an error; NULL is accepted.

@@ -1,5 +1,5 @@
-// Files: the file system as a struct of functions, so that a simulated disk can stand in for the real one,
-// and what the rest of Braid does with files, which goes through it.
+// Files: the file system as a struct of functions, so that tests can replace it by a simulated disk, and the
+// file functions of Braid over it.
 //
 // All calls block on the disk. Any thread; one bd_file is used by one thread at a time, except that any
 // number of threads may bd_file_read_at. Errors name the path and have the code of the system's error
@@ -76,7 +76,7 @@ braid_code bd_file_read_at(bd_file *file, uint64_t offset, void *out, size_t len
                            braid_status *st);
 // The same when the file must hold all of it: DataLoss, naming file and offset, when it ends before.
 braid_code bd_file_read_exact(bd_file *file, uint64_t offset, void *out, size_t len, braid_status *st);
-// Writes all of it after what was written before. After an error some of it may be there.
+// Appends all of `data`. After an error a part of it may have been written.
 braid_code bd_file_write(bd_file *file, const void *data, size_t len, braid_status *st);
 // Returns when the content would survive a power cut (its name may not: bd_dir_sync). Also of a file that is
 // open to read.
@@ -90,15 +90,15 @@ braid_code bd_file_get_info(const char *path, bd_file_info *info, braid_status *
 bool bd_file_exists(const char *path); // a file or a directory; false too when that cannot be found out
 // The size of a file in bytes.
 braid_code bd_file_size(const char *path, uint64_t *size, braid_status *st);
-// Replaces `to` when it is there, at once: who looks sees the old or the new. FailedPrecondition when that is
-// a pipe, a socket or a device.
+// Renames atomically; replaces an existing `to`. FailedPrecondition when `to` is a pipe, a socket or a
+// device.
 braid_code bd_file_rename(const char *from, const char *to, braid_status *st);
 braid_code bd_file_remove(const char *path, braid_status *st);
-// Makes what an open file of this path holds survive a power cut.
+// Syncs the file of this path to the disk: its content survives a power cut.
 braid_code bd_file_sync_path(const char *path, braid_status *st);
 
-// Makes a directory and those above it; fine when it is there, FailedPrecondition where a file has its name.
-// What it makes survives a power cut.
+// Makes a directory and its parents; accepts an existing one; FailedPrecondition for a file of its name. New
+// directories survive a power cut.
 braid_code bd_dir_make(const char *path, braid_status *st);
 braid_code bd_dir_remove(const char *path, braid_status *st); // an empty one
 // Returns when the names in a directory would survive a power cut.
@@ -128,6 +128,6 @@ braid_code bd_file_write_atomic(const char *path, const void *data, size_t len, 
 char *bd_path_dir(const char *path); // "a/b" of "a/b/c", "." of "c", "/" of "/c"
 char *bd_path_join(const char *dir,
                    const char *name); // one slash in between; `name` alone when `dir` is empty
-char *bd_path_temp(const char *path); // a name beside it that nobody uses, as TensorFlow makes it
+char *bd_path_temp(const char *path); // an unused name beside `path`, of TensorFlow's form
 
 #endif

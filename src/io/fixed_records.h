@@ -22,8 +22,8 @@ braid_code bd_fixed_records_open(const char *path, const bd_fixed_format *format
                                  braid_status *st);
 void bd_fixed_records_close(bd_fixed_records *r); // NULL is accepted
 
-// The next record, of format->record bytes, valid until the next call; *number counts from 0. *data is NULL
-// where there are no more: what is left is the footer, or less than both.
+// Returns the next record, of format->record bytes, valid until the next call; *number counts from 0. *data
+// is NULL at the end, when only the footer, or less than a record and the footer, is left.
 braid_code bd_fixed_records_next(bd_fixed_records *r, const char **data, uint64_t *number, braid_status *st);
 
 #endif

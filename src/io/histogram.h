@@ -24,7 +24,7 @@ void bd_histogram_add(bd_histogram *h, double value);
 bool bd_real_element(const braid_tensor *t, int64_t i, double *value);
 
 // Adds all elements of a tensor of a real type. InvalidArgument for NaN, infinity ("Nan in summary
-// histogram") and other types; what comes before is added.
+// histogram") and other types; the elements before are added.
 braid_code bd_histogram_add_tensor(bd_histogram *h, const braid_tensor *t, braid_status *st);
 
 // Appends it as a HistogramProto, without an enclosing tag and length; runs of empty buckets are one.

@@ -1,7 +1,7 @@
-// What decoders of images share: the form of an image, and where its samples go.
+// Shared by the decoders of images: the form of an image, and the sink of its samples.
 //
-// A decoder reads a whole file in memory, which may be hostile: it gives an error (InvalidArgument,
-// ResourceExhausted) or an image, and asks for memory only when the file's header says a size within the
+// A decoder reads a whole file in memory, which may be hostile: it returns an error (InvalidArgument,
+// ResourceExhausted) or an image, and allocates memory only when the size in the file's header is within the
 // limits.
 #ifndef BD_IO_IMAGE_H
 #define BD_IO_IMAGE_H
@@ -19,14 +19,14 @@ typedef struct bd_image_form {
 // it has more.
 #define BD_IMAGE_PIXELS_MAX ((int64_t)1 << 29)
 
-// Gives memory for the samples, once the form is known; what it holds is overwritten. NULL: the image is
-// refused, and whoever refuses it says why.
+// Allocates memory for the samples, once the form is known; all of it is overwritten. NULL: the sink refuses
+// the image, and words the error.
 typedef struct bd_image_sink {
     void *(*allocate)(void *arg, const bd_image_form *form);
     void *arg;
 } bd_image_sink;
 
-// The status of a decoder whose sink refused the image.
+// Sets the status of a decoder whose sink refused the image.
 braid_code bd_image_refused(braid_status *st);
 
 typedef struct bd_image_file {

@@ -10,8 +10,8 @@ typedef struct bd_jpeg_decoding {
     bool fancy_upscaling, accurate_dct;
     // Rows that are missing are made like the last one (the first: black).
     bool recover_truncated;
-    // Of an image whose data cannot be read to the end, the part of its rows that must be there; the others
-    // are black.
+    // For an image that is damaged or truncated: the fraction of its rows that must be readable; the other
+    // rows are black.
     float acceptable_fraction;
     bool crop; // takes only this window, of the image as it is made smaller
     int64_t crop_y, crop_x, crop_height, crop_width;
@@ -29,7 +29,7 @@ typedef struct bd_jpeg_encoding {
     bool progressive, optimize_size, chroma_downsampling;
     bool density_in_cm; // else in inches
     int x_density, y_density;
-    const char *xmp_metadata; // `xmp_len` bytes; none when that is 0
+    const char *xmp_metadata; // `xmp_len` bytes; no metadata when that is 0
     size_t xmp_len;
 } bd_jpeg_encoding;
 

@@ -10,9 +10,9 @@ typedef struct bd_lines bd_lines;
 braid_code bd_lines_open(const char *path, bd_compression kind, bd_lines **l, braid_status *st);
 void bd_lines_close(bd_lines *l); // NULL is accepted
 
-// The next line without its end (a newline, or a carriage return and one; the last line may lack it), valid
-// until the next call. OutOfRange behind the last one; what reading files gives; ResourceExhausted when the
-// line does not fit into memory.
+// Returns the next line without its end (a newline, or a carriage return and a newline; the last line may
+// lack it), valid until the next call. OutOfRange after the last line; errors of reading files;
+// ResourceExhausted when memory is short for the line.
 braid_code bd_lines_next(bd_lines *l, const char **line, size_t *len, braid_status *st);
 
 #endif

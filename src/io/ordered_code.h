@@ -1,9 +1,9 @@
-// Ordered code: numbers and strings as bytes whose order is that of the values. Keys of a checkpoint's slices
-// are in it.
+// Ordered code: encodes numbers and strings as bytes with the order of the values. Keys of slices in
+// checkpoints use it.
 //
-// A number is its length in bytes and then its bytes, highest first. A signed number's leading bits say sign
-// and length, as in UTF-8: n bytes hold 7n bits. A string has its bytes 0 and 255 escaped (00 ff, ff 00) and
-// ends with 00 01.
+// A number is its length in bytes and then its bytes, highest first. The leading bits of a signed number hold
+// sign and length, as in UTF-8: n bytes hold 7n bits. In a string the bytes 0 and 255 are escaped (00 ff, ff
+// 00), and it ends with 00 01.
 #ifndef BD_IO_ORDERED_CODE_H
 #define BD_IO_ORDERED_CODE_H
 

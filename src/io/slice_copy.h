@@ -1,4 +1,4 @@
-// Copies what slices of a tensor have in common, elements of any type.
+// Copies the intersection of two slices of a tensor, for elements of any type.
 #ifndef BD_IO_SLICE_COPY_H
 #define BD_IO_SLICE_COPY_H
 

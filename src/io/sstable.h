@@ -7,7 +7,7 @@
 
 #include "io/output.h"
 
-// Bytes that somebody else owns.
+// Bytes that are not owned.
 typedef struct bd_bytes {
     const uint8_t *data;
     size_t len;
@@ -33,15 +33,16 @@ void bd_sstable_writer_free(bd_sstable_writer *w); // NULL is accepted
 // Adds an entry; its key is greater than the one before (asserted).
 braid_code bd_sstable_put(bd_sstable_writer *w, bd_bytes key, bd_bytes value, braid_status *st);
 
-// Writes what is left, index and footer. No more calls but bd_sstable_writer_free. `out` is not flushed.
+// Writes the remaining entries, index and footer. Only bd_sstable_writer_free may follow. `out` is not
+// flushed.
 braid_code bd_sstable_finish(bd_sstable_writer *w, braid_status *st);
 
 // ---- Reading; one thread at a time ----
 
 typedef struct bd_sstable bd_sstable;
 
-// Opens a table. Memory is that of the index and a few blocks. Blocks are checked when they are read:
-// DataLoss, naming file and offset, for whatever is wrong with them. On an error *t is NULL.
+// Opens a table. Its index and a few blocks are in memory. Blocks are checked when they are read: DataLoss,
+// naming file and offset, for any damage. On an error *t is NULL.
 braid_code bd_sstable_open(const char *path, bd_sstable **t, braid_status *st);
 void bd_sstable_close(bd_sstable *t); // NULL is accepted
 
@@ -51,7 +52,7 @@ typedef struct bd_sstable_iter bd_sstable_iter;
 bd_sstable_iter *bd_sstable_iter_new(bd_sstable *t);
 void bd_sstable_iter_free(bd_sstable_iter *it); // NULL is accepted
 
-// Goes to the first key that is not less than `key`. After an error the position is none.
+// Goes to the first key that is not less than `key`. After an error the iterator is invalid.
 braid_code bd_sstable_iter_seek(bd_sstable_iter *it, bd_bytes key, braid_status *st);
 // Goes to the next key; there must be a position (asserted).
 braid_code bd_sstable_iter_next(bd_sstable_iter *it, braid_status *st);

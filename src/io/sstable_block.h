@@ -1,9 +1,15 @@
-// One block of a table: entries that share prefixes with those before them.
+// One block of a table: entries that share prefixes with their predecessors.
 //
-//     entry:  varint32 shared | varint32 unshared | varint32 value length | unshared key bytes | value
-//     block:  entries | uint32 offset of each restart | uint32 number of restarts
+//     entry:  varint32 shared
+//  varint32 unshared
+//  varint32 value length
+//  unshared key bytes
+//  value
+//     block:  entries
+//  uint32 offset of each restart
+//  uint32 number of restarts
 //
-// At a restart nothing is shared, so that a search can begin there.
+// An entry at a restart shares no prefix, so that a search can begin there.
 #ifndef BD_IO_SSTABLE_BLOCK_H
 #define BD_IO_SSTABLE_BLOCK_H
 
@@ -42,7 +48,8 @@ void bd_block_builder_init(bd_block_builder *b, int restart_interval);
 void bd_block_builder_fini(bd_block_builder *b);
 void bd_block_builder_reset(bd_block_builder *b); // empty again
 bool bd_block_builder_is_empty(const bd_block_builder *b);
-size_t bd_block_builder_size(const bd_block_builder *b); // what bd_block_builder_finish would give
+// the size of the block that bd_block_builder_finish would make
+size_t bd_block_builder_size(const bd_block_builder *b);
 void bd_block_builder_add(bd_block_builder *b, bd_bytes key, bd_bytes value);
 // The block, valid until the next call.
 bd_bytes bd_block_builder_finish(bd_block_builder *b);
@@ -75,7 +82,7 @@ typedef struct bd_block_iter {
 } bd_block_iter;
 
 void bd_block_iter_fini(bd_block_iter *it);
-// Before the first entry of a block, whose reference it takes over.
+// Moves before the first entry of a block, whose reference it takes over.
 void bd_block_iter_reset(bd_block_iter *it, bd_block *block);
 void bd_block_iter_next(bd_block_iter *it);
 // To the first key that is not less than `key`.

@@ -1,4 +1,4 @@
-// Summaries: what TensorBoard shows, as values of a Summary message.
+// Summaries: the values of a Summary message, which TensorBoard shows.
 #ifndef BD_IO_SUMMARY_H
 #define BD_IO_SUMMARY_H
 

@@ -53,7 +53,7 @@ void bd_tensor_slice_copy(const bd_tensor_slice *common, const void *from, const
 
 // Appends the key under which a slice of the tensor `name` has its entry in a checkpoint's index.
 void bd_tensor_slice_key(const char *name, size_t name_len, const bd_tensor_slice *s, bd_strbuf *out);
-// Reads it; the name is appended to `name`. False when it is none.
+// Parses a key; the name is appended to `name`. False when the key is malformed.
 bool bd_tensor_slice_key_parse(const void *key, size_t len, bd_strbuf *name, bd_tensor_slice *s);
 
 #endif

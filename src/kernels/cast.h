@@ -24,10 +24,10 @@ typedef enum bd_cast_type {
     BD_CAST_COUNT
 } bd_cast_type;
 
-// Converts n elements; the memories do not overlap. Toward zero from floating point to integers; what is out
-// of range (and nan) gives the least value of a signed type and 0 for an unsigned one. Integers that do not
-// fit wrap around; not 0 is true. The 16-bit floating types are converted by way of float, to the nearest; of
-// complex numbers the real part.
+// Converts n elements; the memories do not overlap. Floating point to integer truncates; a number out of
+// range (and nan) gives the least value of a signed type and 0 for an unsigned one. Integers that do not fit
+// wrap around; not 0 is true. The 16-bit floating types are converted by way of float, to the nearest; of
+// complex numbers the real part is taken.
 typedef void (*bd_cast_fn)(const void *x, void *y, int64_t n);
 bd_cast_fn bd_cast(bd_cast_type from, bd_cast_type to);
 

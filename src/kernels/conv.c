@@ -24,7 +24,7 @@ enum {
 };
 
 typedef struct bd_conv {
-    bd_client_graph base;
+    bd_primitive base;
     bd_conv_kind kind;
     bd_conv_shape shape;
     dnnl_primitive_attr_t attr;
@@ -171,7 +171,7 @@ static void prepare_product(bd_conv *c)
         sizeof(float) * (size_t)(s->filter[0] * s->filter[1] * s->in_channels * s->out[0] * s->out[1]);
 }
 
-static void conv_free(bd_client_graph *p)
+static void conv_free(bd_primitive *p)
 {
     bd_conv *c = BD_CONTAINER_OF(p, bd_conv, base);
     for (int i = 0; i < TENSORS; i++)
@@ -287,7 +287,7 @@ static void run_product(const bd_conv_shape *s, const bd_conv_data *data, float 
     }
 }
 
-static bool conv_run(bd_client_graph *p, const void *conv_data, void *scratch)
+static bool conv_run(bd_primitive *p, const void *conv_data, void *scratch)
 {
     bd_conv *c = BD_CONTAINER_OF(p, bd_conv, base);
     const bd_conv_data *data = conv_data;
@@ -307,16 +307,16 @@ static bool conv_run(bd_client_graph *p, const void *conv_data, void *scratch)
 
 // ---- The cache ----
 
-bd_client_graph *bd_conv_take(bd_prepared_cache *cache, bd_conv_kind kind, const bd_conv_shape *shape)
+bd_primitive *bd_conv_take(bd_primitive_cache *cache, bd_conv_kind kind, const bd_conv_shape *shape)
 {
-    bd_client_graph *p = bd_prepared_take(cache, shape, sizeof *shape);
+    bd_primitive *p = bd_primitive_take(cache, shape, sizeof *shape);
     if (p) return p;
     if (!has_elements(shape)) return NULL;
     bd_conv *c = bd_calloc(1, sizeof *c);
     c->kind = kind;
     c->shape = *shape;
-    c->base = (bd_client_graph){
-        .free = conv_free, .shape = &c->shape, .shape_size = sizeof c->shape, .run = conv_run};
+    c->base =
+        (bd_primitive){.free = conv_free, .shape = &c->shape, .shape_size = sizeof c->shape, .run = conv_run};
     bd_dnnl_one_thread();
     bool is_image =
         shape->in_channels <= PRODUCT_CHANNELS_MAX && !shape->channels_first && shape->groups == 1;

@@ -3,7 +3,7 @@
 #define BD_KERNELS_CONV_H
 
 #include "kernels/number.h"
-#include "kernels/prepared.h"
+#include "kernels/primitive_cache.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,7 +21,7 @@ typedef struct bd_conv_shape {
     int64_t stride[2], dilation[2];      // dilation 1: a dense filter
     int64_t pad_before[2], pad_after[2]; // zeros around the input
     int64_t channels_first;              // 1: input and output are [batch, channels, height, width]
-    int64_t has_bias;                    // of BD_CONV_OUTPUT by bd_client_graph.run
+    int64_t has_bias;                    // of BD_CONV_OUTPUT by bd_primitive.run
     // The channels are in so many groups, of `in` and of `out` ones, and each group is convolved apart from
     // the others: 1 for an ordinary convolution, in_channels for a depthwise one. At least 1, and divides
     // both.
@@ -36,10 +36,10 @@ typedef struct bd_conv_data {
     void *bias;   // [out_channels]; NULL without one
 } bd_conv_data;
 
-// A convolution of float tensors prepared for one kind and shape, which runs over bd_conv_data: one from the
-// cache, which serves one kind, or a new one; NULL when oneDNN has no way to do it, or there is nothing to do
-// because a dimension is 0: take bd_conv_plain. Given back with bd_prepared_give.
-bd_client_graph *bd_conv_take(bd_prepared_cache *cache, bd_conv_kind kind, const bd_conv_shape *shape);
+// Returns a convolution of float tensors prepared for one kind and shape, which runs over bd_conv_data: from
+// the cache, which serves one kind, or a new one. NULL when oneDNN does not support it, or a dimension is 0:
+// use bd_conv_plain then. Give it back with bd_primitive_give.
+bd_primitive *bd_conv_take(bd_primitive_cache *cache, bd_conv_kind kind, const bd_conv_shape *shape);
 
 // Any shape, of BD_F32 or BD_F64, by loops: the reference for the other. Without bias.
 void bd_conv_plain(bd_number type, bd_conv_kind kind, const bd_conv_shape *shape, const bd_conv_data *data);

@@ -82,7 +82,7 @@ static void expect_near(const float *got, const float *want, int64_t count, int 
     }
 }
 
-static void compare_conv(bd_rng *r, bd_prepared_cache caches[3], const bd_conv_shape *s, int number)
+static void compare_conv(bd_rng *r, bd_primitive_cache caches[3], const bd_conv_shape *s, int number)
 {
     int64_t counts[] = {s->batch * s->in[0] * s->in[1] * s->in_channels,
                         s->filter[0] * s->filter[1] * s->in_channels / s->groups * s->out_channels,
@@ -100,7 +100,7 @@ static void compare_conv(bd_rng *r, bd_prepared_cache caches[3], const bd_conv_s
         *out[written[kind]] = want;
         bd_conv_plain(BD_F32, (bd_conv_kind)kind, s, &plain);
         for (int run = 0; run < 2; run++) { // the second time out of the cache
-            bd_client_graph *c = bd_conv_take(&caches[kind], (bd_conv_kind)kind, s);
+            bd_primitive *c = bd_conv_take(&caches[kind], (bd_conv_kind)kind, s);
             assert_non_null(c);
             void *scratch = guarded(c->scratch_size);
             assert_true(c->run(c, &data, scratch));
@@ -108,7 +108,7 @@ static void compare_conv(bd_rng *r, bd_prepared_cache caches[3], const bd_conv_s
             expect_guard(scratch, c->scratch_size, number, kind);
             expect_guard(x[written[kind]], written_size, number, kind);
             bd_free(scratch);
-            bd_prepared_give(&caches[kind], c);
+            bd_primitive_give(&caches[kind], c);
         }
         for (int i = 0; i < 3; i++)
             bd_free(x[i]);
@@ -120,9 +120,9 @@ static void test_convolutions(void **state)
 {
     (void)state;
     bd_rng r = bd_rng_init(11);
-    bd_prepared_cache caches[3];
+    bd_primitive_cache caches[3];
     for (int i = 0; i < 3; i++)
-        bd_prepared_cache_init(&caches[i]);
+        bd_primitive_cache_init(&caches[i]);
     for (int i = 0; i < SHAPES; i++) {
         bd_conv_shape s = random_conv(&r);
         compare_conv(&r, caches, &s, i);
@@ -140,7 +140,7 @@ static void test_convolutions(void **state)
         compare_conv(&r, caches, &s, SHAPES + channels);
     }
     for (int i = 0; i < 3; i++)
-        bd_prepared_cache_fini(&caches[i]);
+        bd_primitive_cache_fini(&caches[i]);
 }
 
 static bd_pooling_shape random_pooling(bd_rng *r)
@@ -171,16 +171,16 @@ static void compare_pooling(bd_rng *r, const bd_pooling_shape *s, int number)
         bd_pooling_data data = {.x = x, .dx = dx, .y = y, .dy = dy}, plain = data;
         *(is_grad ? &plain.dx : &plain.y) = want;
         bd_pooling_plain(BD_F32, kinds[k], s, &plain);
-        bd_prepared_cache cache;
-        bd_prepared_cache_init(&cache);
-        bd_client_graph *p = bd_pooling_take(&cache, kinds[k], s);
+        bd_primitive_cache cache;
+        bd_primitive_cache_init(&cache);
+        bd_primitive *p = bd_pooling_take(&cache, kinds[k], s);
         assert_non_null(p);
         void *scratch = guarded(p->scratch_size);
         assert_true(p->run(p, &data, scratch));
         expect_guard(scratch, p->scratch_size, number, (int)kinds[k]);
         expect_near(is_grad ? dx : y, want, is_grad ? in : out, number, (int)kinds[k]);
-        bd_prepared_give(&cache, p);
-        bd_prepared_cache_fini(&cache);
+        bd_primitive_give(&cache, p);
+        bd_primitive_cache_fini(&cache);
         void *all[] = {scratch, x, dx, y, dy, want};
         for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
             bd_free(all[i]);
@@ -201,8 +201,8 @@ static void test_pooling(void **state)
 static void test_cache(void **state)
 {
     (void)state;
-    bd_prepared_cache cache;
-    bd_prepared_cache_init(&cache);
+    bd_primitive_cache cache;
+    bd_primitive_cache_init(&cache);
     bd_conv_shape s = {.batch = 1,
                        .in_channels = 1,
                        .out_channels = 1,
@@ -212,29 +212,28 @@ static void test_cache(void **state)
                        .filter = {1, 1},
                        .stride = {1, 1},
                        .dilation = {1, 1}};
-    bd_client_graph *a = bd_conv_take(&cache, BD_CONV_OUTPUT, &s),
-                    *b = bd_conv_take(&cache, BD_CONV_OUTPUT, &s);
+    bd_primitive *a = bd_conv_take(&cache, BD_CONV_OUTPUT, &s), *b = bd_conv_take(&cache, BD_CONV_OUTPUT, &s);
     assert_ptr_not_equal(a, b);
-    bd_prepared_give(&cache, a);
-    bd_prepared_give(&cache, b);
+    bd_primitive_give(&cache, a);
+    bd_primitive_give(&cache, b);
     assert_ptr_equal(bd_conv_take(&cache, BD_CONV_OUTPUT, &s), b);
-    bd_prepared_give(&cache, b);
+    bd_primitive_give(&cache, b);
     for (int64_t batch = 2; batch < 12; batch++) {
         s.batch = batch;
-        bd_prepared_give(&cache, bd_conv_take(&cache, BD_CONV_OUTPUT, &s));
+        bd_primitive_give(&cache, bd_conv_take(&cache, BD_CONV_OUTPUT, &s));
     }
-    assert_null(bd_prepared_take(&cache, &(bd_conv_shape){0}, sizeof s));
+    assert_null(bd_primitive_take(&cache, &(bd_conv_shape){0}, sizeof s));
     uint64_t before = bd_alloc_count();
-    bd_prepared_give(&cache,
-                     bd_conv_take(&cache, BD_CONV_OUTPUT, &s)); // in the steady state nothing is allocated
+    bd_primitive_give(&cache,
+                      bd_conv_take(&cache, BD_CONV_OUTPUT, &s)); // in the steady state nothing is allocated
     assert_int_equal(bd_alloc_count(), before);
     s.batch = 1; // pushed out by the others
-    assert_null(bd_prepared_take(&cache, &s, sizeof s));
+    assert_null(bd_primitive_take(&cache, &s, sizeof s));
     s.batch = 11;
-    bd_client_graph *last = bd_prepared_take(&cache, &s, sizeof s);
+    bd_primitive *last = bd_primitive_take(&cache, &s, sizeof s);
     assert_non_null(last);
-    bd_prepared_give(&cache, last);
-    bd_prepared_cache_fini(&cache);
+    bd_primitive_give(&cache, last);
+    bd_primitive_cache_fini(&cache);
 }
 
 int main(void)

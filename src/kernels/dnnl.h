@@ -1,4 +1,4 @@
-// What all uses of oneDNN share: one engine, and one thread for each caller.
+// Shared by all uses of oneDNN: one engine, and one thread for each caller.
 #ifndef BD_KERNELS_DNNL_H
 #define BD_KERNELS_DNNL_H
 
@@ -8,7 +8,7 @@
 // called before any other use on a thread.
 void bd_dnnl_one_thread(void);
 
-// The engine of this process's CPU; NULL when oneDNN has none. Any thread.
+// Returns the engine of this process's CPU; NULL when oneDNN has none. Any thread.
 dnnl_engine_t bd_dnnl_engine(void);
 
 #endif

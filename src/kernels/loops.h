@@ -5,7 +5,7 @@
 
 #include "kernels/simd.h"
 
-// NULL where there is none.
+// NULL when the type is not supported.
 bd_unary_fn bd_unary_loop(bd_unary_op op, bd_number type);
 bd_binary_fn bd_binary_loop(bd_binary_op op, bd_number type);
 bd_reduce_fn bd_reduce_loop(bd_reduce_op op, bd_number type);

@@ -22,16 +22,16 @@ bool bd_matrix_cholesky(bool is_complex, void *a, int64_t n);
 // A^H in place of A.
 void bd_matrix_adjoint(bool is_complex, void *a, int64_t n);
 
-// x of a tridiagonal system in place of the right sides x [n, count]. `diagonals` are three of n elements
-// each, one after the other: the upper one, whose last element does not count, the main one, and the lower
-// one, whose first does not; they are overwritten, and memory for n elements more follows them. Without
+// Solves a tridiagonal system for the right sides x [n, count] in place. `diagonals` are three of n elements
+// each, one after the other: the upper one, whose last element is ignored, the main one, and the lower one,
+// whose first element is ignored; they are overwritten, and memory for n more elements follows them. Without
 // `pivoting` rows are not exchanged. False when a pivot is 0.
 bool bd_matrix_tridiagonal(bool is_complex, void *diagonals, int64_t n, bool pivoting, void *x,
                            int64_t count);
 
-// A = Q R in place of A [m, n]: R, whose diagonal may be negative, zeros below it; and the first `columns` of
-// Q's m columns, by Householder's reflections, in q [m, columns]. `work` is memory for min(m, n) numbers and
-// max(n, columns) more.
+// Decomposes A [m, n] = Q R by Householder reflections. A becomes R, whose diagonal may be negative, with
+// zeros below it; q [m, columns] receives the first `columns` of Q's m columns. `work` is memory for min(m,
+// n) numbers and max(n, columns) more.
 void bd_matrix_qr(bool is_complex, void *a, int64_t m, int64_t n, void *q, int64_t columns, void *work);
 
 #endif

@@ -9,7 +9,7 @@
 #include "kernels/dnnl.h"
 
 typedef struct bd_pooling {
-    bd_client_graph base;
+    bd_primitive base;
     bd_pooling_kind kind;
     bd_pooling_shape shape;
     dnnl_primitive_attr_t attr;
@@ -111,7 +111,7 @@ static bool prepare(bd_pooling *p)
     return make_memory(&p->workspace, workspace) && make_memory(&p->again_output, &i.output);
 }
 
-static void pooling_free(bd_client_graph *base)
+static void pooling_free(bd_primitive *base)
 {
     bd_pooling *p = BD_CONTAINER_OF(base, bd_pooling, base);
     dnnl_memory_t memories[] = {p->input, p->output, p->workspace, p->scratch, p->again_output};
@@ -156,7 +156,7 @@ static bool run_backward(bd_pooling *p)
     return dnnl_primitive_execute(p->backward, p->stream, p->workspace ? 4 : 3, args) == dnnl_success;
 }
 
-static bool pooling_run(bd_client_graph *base, const void *pooling_data, void *scratch)
+static bool pooling_run(bd_primitive *base, const void *pooling_data, void *scratch)
 {
     bd_pooling *p = BD_CONTAINER_OF(base, bd_pooling, base);
     const bd_pooling_data *data = pooling_data;
@@ -174,16 +174,15 @@ static bool pooling_run(bd_client_graph *base, const void *pooling_data, void *s
 
 // ---- The cache ----
 
-bd_client_graph *bd_pooling_take(bd_prepared_cache *cache, bd_pooling_kind kind,
-                                 const bd_pooling_shape *shape)
+bd_primitive *bd_pooling_take(bd_primitive_cache *cache, bd_pooling_kind kind, const bd_pooling_shape *shape)
 {
-    bd_client_graph *found = bd_prepared_take(cache, shape, sizeof *shape);
+    bd_primitive *found = bd_primitive_take(cache, shape, sizeof *shape);
     if (found) return found;
     if (!has_elements(shape) || kind == BD_POOLING_MAX_PICK) return NULL;
     bd_pooling *p = bd_calloc(1, sizeof *p);
     p->kind = kind;
     p->shape = *shape;
-    p->base = (bd_client_graph){
+    p->base = (bd_primitive){
         .free = pooling_free, .shape = &p->shape, .shape_size = sizeof p->shape, .run = pooling_run};
     bd_dnnl_one_thread();
     if (!prepare(p)) {

@@ -4,7 +4,7 @@
 #define BD_KERNELS_POOLING_H
 
 #include "kernels/number.h"
-#include "kernels/prepared.h"
+#include "kernels/primitive_cache.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -25,7 +25,7 @@ typedef struct bd_pooling_shape {
     int64_t channels_first; // 1: images are [batch, channels, height, width], 0: channels come last
 } bd_pooling_shape;
 
-// Images, as far as the kind uses them; none overlap.
+// The images that the kind uses; they do not overlap.
 typedef struct bd_pooling_data {
     void *x, *dx; // inputs
     void *y, *dy; // outputs
@@ -33,8 +33,7 @@ typedef struct bd_pooling_data {
 
 // Pooling of float images prepared for one kind and shape, which runs over bd_pooling_data: as for
 // convolutions, see conv.h.
-bd_client_graph *bd_pooling_take(bd_prepared_cache *cache, bd_pooling_kind kind,
-                                 const bd_pooling_shape *shape);
+bd_primitive *bd_pooling_take(bd_primitive_cache *cache, bd_pooling_kind kind, const bd_pooling_shape *shape);
 
 // Any shape and kind; of integers only the greatest, not the mean.
 void bd_pooling_plain(bd_number type, bd_pooling_kind kind, const bd_pooling_shape *shape,

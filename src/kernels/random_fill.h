@@ -1,7 +1,7 @@
-// Filling memory with random numbers of a distribution, element for element those of TensorFlow's Philox
+// Fills memory with random numbers of a distribution, equal element for element to TensorFlow's Philox
 // streams.
 //
-// Elements come in groups: a group is what one draw of the distribution gives, and where it starts in the
+// Elements are drawn in groups: a group is the result of one draw of the distribution, and its place in the
 // stream depends on its number alone, so any division of the groups among threads gives the same numbers.
 #ifndef BD_KERNELS_RANDOM_FILL_H
 #define BD_KERNELS_RANDOM_FILL_H

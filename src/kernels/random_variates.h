@@ -9,8 +9,8 @@
 #include "base/random.h"
 #include <stdbool.h>
 
-// One number of a gamma distribution of shape `alpha` and scale 1 (Marsaglia and Tsang, A Simple Method for
-// Generating Gamma Variables, 2000). NaN when alpha is below 0 or none.
+// Draws a number of a gamma distribution of shape `alpha` and scale 1 (Marsaglia and Tsang, A Simple Method
+// for Generating Gamma Variables, 2000). NaN when alpha is negative or NaN.
 double bd_random_gamma(bd_philox stream, double alpha);
 
 // One number of a Poisson distribution, at most `highest`: by products of uniform numbers below a rate of 10
@@ -19,10 +19,10 @@ double bd_random_gamma(bd_philox stream, double alpha);
 // draw falls below.
 double bd_random_poisson(bd_philox stream, double rate, double highest);
 
-// One number of a binomial distribution, that of an output's place among those of `stream`: below 10 expected
-// successes (or failures, when those are fewer) by sums of geometric numbers, from there on by transformed
-// rejection (Hoermann, The Generation of Binomial Random Variates, 1993). NaN when `count` is no finite
-// number, or `chance` none.
+// Draws a number of a binomial distribution, for the output at `place` among those of `stream`: below 10
+// expected successes (or failures, when those are fewer) by sums of geometric numbers, otherwise by
+// transformed rejection (Hoermann, The Generation of Binomial Random Variates, 1993). NaN when `count` is not
+// a finite number or `chance` is not a probability.
 double bd_random_binomial(bd_philox stream, int64_t place, double count, double chance);
 
 // A normal distribution of which only the part between two bounds is drawn from.

@@ -14,7 +14,8 @@ typedef enum bd_resize_method {
     BD_RESIZE_BICUBIC
 } bd_resize_method;
 
-// Which pixels of an axis an output pixel takes, and by what weight; nearest takes the first, bilinear two.
+// The input pixels of an axis that an output pixel depends on, and their weights; nearest has one, bilinear
+// two.
 typedef struct bd_resize_tap {
     int64_t index[4];
     float weight[4];
@@ -42,11 +43,11 @@ typedef struct bd_resize {
 // Makes rows [from, to) of the output, numbered through all images of the batch. Any thread.
 void bd_resize_bilinear_rows(const bd_resize *r, const float *x, float *y, int64_t from, int64_t to);
 void bd_resize_bicubic_rows(const bd_resize *r, const float *x, float *y, int64_t from, int64_t to);
-// The mean of what of the input lies under an output pixel.
+// The mean of the input area under each output pixel.
 void bd_resize_area_rows(const bd_resize *r, const float *x, float *y, int64_t from, int64_t to);
 
-// Adds to the gradient `dx` of one image, in double or float, what one image's gradient `dy` gives; for a
-// method of weights `count`.
+// Adds to `dx`, the gradient of one image in double or float, the contribution of `dy`; for a method with
+// `count` weights.
 void bd_resize_grad_f32(const bd_resize *r, int count, const float *dy, float *dx);
 void bd_resize_grad_f64(const bd_resize *r, int count, const float *dy, double *dx);
 

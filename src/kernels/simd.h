@@ -128,7 +128,7 @@ typedef enum bd_reduce_op {
     BD_REDUCE_SUM,
     BD_REDUCE_SUM_SQUARES,
     BD_REDUCE_PROD,
-    BD_REDUCE_MAX, // over nothing: the least value
+    BD_REDUCE_MAX, // of an empty set: the least value
     BD_REDUCE_MIN,
     BD_REDUCE_ALL, // bool
     BD_REDUCE_ANY,
@@ -170,7 +170,7 @@ typedef struct bd_rmsprop {
 } bd_rmsprop;
 typedef struct bd_ftrl {
     double lr, l1, l2, l2_shrinkage, lr_power;
-    bool linear_has_lr; // linear holds what it is by the paper times lr, so that lr may be 0
+    bool linear_has_lr; // the stored linear slot is the paper's times lr, so that lr may be 0
 } bd_ftrl;
 typedef struct bd_adadelta {
     double lr, rho, epsilon;
@@ -228,7 +228,7 @@ typedef void (*bd_gemm_fn)(const bd_gemm_operands *o);
 
 typedef struct bd_kernel_table {
     const char *name;                                   // "generic", "avx2", "avx512"
-    const bd_unary_fn (*unary)[BD_SIMD_NUMBER_COUNT];   // [op][type]; NULL where there is none
+    const bd_unary_fn (*unary)[BD_SIMD_NUMBER_COUNT];   // [op][type]; NULL when the type is not supported
     const bd_binary_fn (*binary)[BD_SIMD_NUMBER_COUNT]; // [op][type]; the type of x and y
     const bd_reduce_fn (*reduce)[BD_SIMD_NUMBER_COUNT];
     bd_select_fn select;
@@ -240,7 +240,7 @@ typedef struct bd_kernel_table {
 // The table in use: the best for this CPU. Any thread.
 const bd_kernel_table *bd_kernels(void);
 
-// For tests: variant `i` (0: generic), or NULL when there is none or this CPU cannot run it.
+// For tests: variant `i` (0: generic), or NULL when there is none or this CPU does not support it.
 const bd_kernel_table *bd_kernel_variant(int i);
 
 #endif

@@ -11,10 +11,10 @@ typedef struct bd_suppress {
     const float *scores;   // [count]
     int64_t count, output_max;
     float overlap_max, score_min; // scores must be above score_min
-    float sigma; // above 0 overlaps lower scores and leave out nothing (Bodla et al., Soft-NMS, 2017)
+    float sigma; // above 0: an overlap lowers scores and suppresses no box (Bodla et al., Soft-NMS, 2017)
 } bd_suppress;
 
-// What has been chosen, the best first; memory of the caller.
+// The selected boxes, the best first; memory of the caller.
 typedef struct bd_suppressed {
     int32_t *index; // [count, output_max: the less]
     float *score;   // the same length

@@ -1,7 +1,7 @@
-// Cancellation tokens: how a wait learns that nobody wants its result any more.
+// Cancellation tokens tell a waiting operation that its result is not needed any more.
 //
-// Tokens form a tree: a step's is the child of its session's; cancelling a parent cancels its children. A
-// token is cancelled at most once, with the status that says why.
+// Tokens form a tree: a step's token is the child of its session's; cancelling a parent cancels its children.
+// A token is cancelled at most once, with a status that is the reason.
 #ifndef BD_OP_CANCELLATION_H
 #define BD_OP_CANCELLATION_H
 
@@ -10,8 +10,8 @@
 
 typedef struct bd_cancellation bd_cancellation;
 
-// A token with count 1; a child is cancelled with its parent (NULL: none), at once if that is cancelled
-// already.
+// Makes a token with count 1; it is cancelled with its parent (NULL: none), at once if the parent is
+// cancelled already.
 bd_cancellation *bd_cancellation_new(bd_cancellation *parent);
 bd_cancellation *bd_cancellation_ref(bd_cancellation *c);
 void bd_cancellation_unref(bd_cancellation *c);
@@ -20,7 +20,7 @@ void bd_cancellation_unref(bd_cancellation *c);
 // the order of their adding, with no lock held. Later calls have no effect.
 void bd_cancellation_cancel(bd_cancellation *c, const braid_status *why);
 
-// NULL is never cancelled: what runs while a graph is built has no token.
+// NULL is never cancelled: kernels that run while a graph is built have no token.
 bool bd_cancellation_is_cancelled(const bd_cancellation *c);
 // Copies why, if cancelled; returns its code, BRAID_OK if not.
 braid_code bd_cancellation_status(const bd_cancellation *c, braid_status *st);

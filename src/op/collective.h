@@ -1,6 +1,6 @@
-// Collectives: how nodes on several devices, perhaps of several tasks, find the others of their group.
+// Collectives: nodes on several devices, perhaps of several tasks, find the other members of their group.
 //
-// What they tell each other travels through the step's rendezvous, under keys that each member can make
+// Members exchange tensors through the step's rendezvous, under keys that each member can compute
 // (bd_collective_key).
 #ifndef BD_OP_COLLECTIVE_H
 #define BD_OP_COLLECTIVE_H
@@ -22,7 +22,7 @@ typedef struct bd_collective_join {
     const char *device, *device_type;
     uint64_t incarnation; // of the device; 0: not known
     int32_t group_key, group_size, instance_key;
-    int type; // bd_collective_type, or what a peer sent
+    int type; // bd_collective_type, or any number from a peer
     int dtype;
     bool is_source; // of a broadcast
 } bd_collective_join;
@@ -39,17 +39,18 @@ typedef void (*bd_collective_fn)(void *arg, const bd_collective_group *group, co
 
 typedef struct bd_collectives bd_collectives;
 struct bd_collectives {
-    // Calls back once, when all members of the group have come, for a broadcast the source among them. What
-    // `join` points to is valid until `join` returns; its incarnation is filled in. `leader` is the task that
-    // knows the groups (NULL: this process). Internal when members disagree. Cancelling ends it with why.
+    // Calls back once, when all members of the group have joined, for a broadcast also the source. The
+    // objects that `join` points to must be valid until `join` returns; its incarnation is filled in.
+    // `leader` is the task that stores the groups (NULL: this process). Internal when members disagree.
+    // Cancelling ends it with the reason.
     void (*join)(bd_collectives *c, const bd_collective_join *join, const char *leader,
                  bd_cancellation *cancellation, bd_collective_fn fn, void *arg);
-    // Members of the group could not be reached: what is remembered of it is asked for again.
+    // Members of the group could not be reached: forgets the stored group, so that the leader is asked again.
     void (*forget)(bd_collectives *c, int32_t group_key);
 };
 
-// The key under which member `from` sends to member `to` (new memory; key.text is to be freed). Its tensor is
-// always asked for by who receives it.
+// The key under which member `from` sends to member `to` (new memory; free key.text). The receiver always
+// asks for its tensor.
 bd_rendezvous_key bd_collective_key(const bd_collective_group *group, int from, int to, const char *edge);
 
 #endif

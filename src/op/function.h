@@ -1,12 +1,11 @@
-// Calling functions of a graph's library: what kernels see. The runtime implements it
-// (runtime/function_runtime.h).
+// Function calls, as kernels see them. The runtime implements them (runtime/function_runtime.h).
 //
-// A step has an environment of functions (bd_step.functions): the library of the graph and the device that
-// the caller is on. A kernel names a function by a bd_func_ref, made once from an attr; finds the callee,
-// which is compiled at the first time; and calls it. A call holds no thread: it ends with a callback.
+// A step has an environment of functions (bd_step.functions): the library of the graph and the caller's
+// device. A kernel names a function by a bd_func_ref, made once from an attr; finds the callee, which is
+// compiled at its first use; and calls it. A call holds no thread: it ends with a callback.
 //
-// What calls functions when its step is over (the iterator of a data set) keeps a reference to the
-// environment, and calls without a step. Values that the function captured are arguments like others.
+// A caller that outlives its step (the iterator of a data set) keeps a reference to the environment and calls
+// without a step. Values that a function captures are passed as arguments.
 #ifndef BD_OP_FUNCTION_H
 #define BD_OP_FUNCTION_H
 
@@ -19,15 +18,15 @@
 
 // ---- Which function ----
 
-// A function with values for its attrs, as a key. Zero-initialized is none.
+// A function with values for its attrs, as a key. Zero-initialized is no function.
 typedef struct bd_func_ref {
     bd_bytes key;     // NameAttrList in one form; in `memory`
     const char *name; // the same
     char *memory;     // owned
 } bd_func_ref;
 
-// Of attr `attr` of type func, or of item `index` of a list(func) (-1: not a list); or of a node whose op is
-// a function. InvalidArgument for a malformed one. The ref is the caller's (bd_func_ref_fini).
+// Reads attr `attr` of type func, or item `index` of a list(func) (-1: not a list); or the function of a node
+// whose op is a function. InvalidArgument for a malformed attr. The caller frees the ref (bd_func_ref_fini).
 braid_code bd_func_ref_read(const braid_op *node, const char *attr, int index, bd_func_ref *out,
                             braid_status *st);
 void bd_func_ref_of_node(const braid_op *node, bd_func_ref *out);
@@ -36,7 +35,7 @@ void bd_func_ref_fini(bd_func_ref *f);
 // ---- Finding ----
 
 typedef enum bd_callee_kind {
-    BD_CALLEE_LOCAL = 0, // all nodes run on the device of the environment, whatever they ask for
+    BD_CALLEE_LOCAL = 0, // all nodes run on the device of the environment, whatever device they request
     BD_CALLEE_PLACED,    // nodes run on the devices of this task that they ask for
     BD_CALLEE_GRADIENT,  // the gradient of the function, as BD_CALLEE_LOCAL
 } bd_callee_kind;
@@ -51,8 +50,8 @@ typedef struct bd_callee {
 typedef struct bd_function_runtime bd_function_runtime;
 
 // Called exactly once, on any thread, with no lock held; perhaps before bd_function_call returns. `rets`
-// [ret_count] are borrowed for the call (take them with bd_tensor_move); none on an error. The error names
-// the node of the body that failed, and not the caller.
+// [ret_count] are borrowed for the call (take them with bd_tensor_move); no tensors on an error. The error
+// names the node of the body that failed, not the caller.
 typedef void (*bd_function_done_fn)(void *arg, braid_tensor *rets, int ret_count, const braid_status *st);
 
 typedef struct bd_invocation {
@@ -63,7 +62,7 @@ typedef struct bd_invocation {
         // rendezvous
         step;
     // and statistics, and is cancelled with it. NULL: a step of its own
-    bd_cancellation *cancellation; // without `step`: cancels the call; NULL: nothing does
+    bd_cancellation *cancellation; // without `step`: cancels the call; NULL: the call cannot be cancelled
     bd_function_done_fn done;
     void *arg;
 } bd_invocation;
@@ -105,8 +104,8 @@ braid_code bd_function_find(bd_function_runtime *fs, const bd_func_ref *f, bd_ca
 braid_code bd_function_find_on(bd_function_runtime *fs, const bd_func_ref *f, bd_callee_kind kind,
                                const char *device, const bd_callee **out, braid_status *st);
 
-// Calls it: see bd_invocation. The environment and the arguments are held until the end. InvalidArgument when
-// the arguments are not what the function takes; ResourceExhausted beyond BD_CALL_DEPTH_MAX.
+// Calls the function: see bd_invocation. The environment and the arguments are referenced until the end.
+// InvalidArgument when the arguments do not match the function's; ResourceExhausted beyond BD_CALL_DEPTH_MAX.
 void bd_function_call(bd_function_runtime *fs, const bd_callee *f, const bd_invocation *call);
 
 // From a kernel: finds `f` in the step's environment and calls it with the step. `done` gets the error of

@@ -1,28 +1,28 @@
-// Work of kernels that blocks on the disk: it has threads of its own, so that it keeps none from running
+// The I/O pool: threads of a device for kernels that block on the disk, so that they hold no thread that runs
 // nodes.
 #ifndef BD_OP_IO_POOL_H
 #define BD_OP_IO_POOL_H
 
 #include "op/kernel.h"
 
-// The threads of a device for such work. They start with the first of it.
+// Makes the pool of a device. Its threads start with the first use.
 bd_io_pool *bd_io_pool_new(void);
-// Waits for what is running. No execution waits for its turn and none will; who holds a reference is refused
+// Waits for functions that are running. No function may be queued; holders of references cannot queue any
 // from now on. NULL is accepted.
 void bd_io_pool_free(bd_io_pool *b);
 
-// Another reference, for what outlives a step and may outlive the device; NULL is accepted.
+// Takes a reference, for users that outlive a step and may outlive the device; NULL is accepted.
 bd_io_pool *bd_io_pool_ref(bd_io_pool *b);
 void bd_io_pool_unref(bd_io_pool *b);
 
-// Runs fn(arg) on one of the threads. False: it will not run, because there are none or they have been ended.
+// Runs fn(arg) on a thread of the pool. False: it will not run, because the pool has no threads or was freed.
 bool bd_io_pool_run(bd_io_pool *b, void (*fn)(void *arg), void *arg);
 // Whether this thread is one that may block.
 bool bd_io_pool_is_here(void);
 
-// The last thing that a kernel's `start` does: runs fn(c) on a thread that may block and then ends the
-// execution. When the step is cancelled before it is its turn, fn does not run and the execution ends with
-// Cancelled at once. Where the step has no such threads, fn runs on this one.
+// The last call of a kernel's `start`: runs fn(c) on a thread that may block and then ends the execution.
+// When the step is cancelled while fn is queued, fn does not run and the execution ends with Cancelled at
+// once. In a step without an I/O pool fn runs on the calling thread.
 void bd_op_run_io(bd_op_ctx *c, void (*fn)(bd_op_ctx *c));
 
 // Whether the step is cancelled; if so the execution has failed with Cancelled. For fn, between one file or

@@ -1,7 +1,7 @@
-// What a kernel is and what it sees while it runs.
+// The interface of kernels, and the context in which they run.
 //
-// A kernel is bound to its node when a plan is compiled (`create` reads the attributes, once) and is then run
-// at every step: `run` computes and returns; `start` begins something that waits (a receive, a dequeue),
+// A kernel is bound to its node when a plan is compiled (`create` reads the attributes, once) and then runs
+// in every step: `run` computes and returns; `start` begins an operation that waits (a receive, a dequeue),
 // holds no thread, and ends with bd_op_done, exactly once, perhaps on another thread, perhaps before `start`
 // returns.
 #ifndef BD_OP_KERNEL_H
@@ -15,9 +15,9 @@ typedef struct bd_op_ctx bd_op_ctx;
 
 enum {
     BD_KERNEL_EXPENSIVE = 1, // worth a hand-over to another thread; others run where they became ready
-    // Serves narrow types too, as those that they widen to: float for half and bfloat16, int32 for integers
-    // of 8 and 16 bits (op/kernel_widen.h). For kernels with `run` that take and give values, and whose
-    // results in the wider type are right.
+    // Also serves narrow types by widening them: half and bfloat16 to float, integers of 8 and 16 bits to
+    // int32 (op/kernel_widen.h). For kernels with `run` whose inputs and outputs are values, and whose
+    // results in the wider type are correct.
     BD_KERNEL_WIDENS = 2,
     // And finite results beyond the narrow type's range become its ends: for kernels that give ends of
     // theirs.
@@ -32,11 +32,11 @@ typedef struct bd_kernel {
     const char *device_type; // NULL: "CPU"
     unsigned flags;
     size_t state_size; // zeroed memory that belongs to the bound kernel: c->state
-    // Reads attrs of the node into `state`; NULL: nothing to do. On an error `destroy` is not called. `node`
-    // outlives the state: that of a stateful node, which all plans of a session share, is made from a copy
-    // whose inputs lead nowhere.
+    // Reads attrs of the node into `state`; NULL: nothing to read. On an error `destroy` is not called.
+    // `node` outlives the state. The state of a stateful node, which all plans of a session share, is made
+    // from a copy of the node whose inputs are not connected.
     braid_code (*create)(const braid_op *node, void *state, braid_status *st);
-    void (*destroy)(void *state); // NULL: nothing to do
+    void (*destroy)(void *state); // NULL: nothing to free
     void (*run)(bd_op_ctx *c);    // either run
     void (*start)(bd_op_ctx *c);  // or start
 } bd_kernel;
@@ -53,18 +53,17 @@ braid_code bd_kernel_find(const braid_op *node, const char *device_type, const b
 // does not say.
 bd_dtype_set bd_kernel_types(const bd_kernel *k, const char *attr);
 
-// Why Braid does not have an op of TensorFlow's and is not about to: "it is for TPUs". NULL: no such reason
-// is known.
+// The reason why Braid does not support an op of TensorFlow: "it is for TPUs". NULL: no reason is known.
 const char *bd_op_unsupported(const char *op_type);
 
-// The attr of a fused node that says what it stands for: name and op, one after the other, of each node, in
-// the order in which they would have run.
+// The attr of a fused node that lists the original nodes: name and op of each node, in the order in which
+// they would have run.
 #define BD_FUSED_NODES_ATTR "_parts"
 
-// Whom an error of `node` in part `part` is to name: see bd_op_ctx.failed_part.
+// The node that an error of `node` in original node `part` names: see bd_op_ctx.failed_part.
 void bd_node_fused(const braid_op *node, int part, const char **name, const char **op_type);
 
-// What travels along an edge: a tensor, or a reference to a variable.
+// The value of an edge: a tensor, or a reference to a variable.
 typedef struct bd_value {
     braid_tensor tensor; // owned; "no tensor" on a reference edge
     bd_variable *ref;    // owned reference; NULL on a value edge
@@ -109,9 +108,9 @@ static inline bd_variable *bd_input_ref(const bd_op_ctx *c, int i)
 // Allocates output `i`; NULL when memory is short (the error is set: return).
 braid_tensor *bd_output(bd_op_ctx *c, int i, braid_dtype dtype, const braid_shape *shape);
 
-// The same, over the memory of value input `input` when nobody else holds it, the type's size and the number
-// of elements agree and it is not a variable's or a constant's. The input stays readable: it is the same
-// memory then.
+// The same, in the memory of value input `input` when that has no other holder, the type's size and the
+// number of elements agree, and it is not the memory of a variable or a constant. The input stays readable:
+// it then shares the memory.
 braid_tensor *bd_output_forward(bd_op_ctx *c, int i, int input, braid_dtype dtype, const braid_shape *shape);
 
 // Makes output `i` a reference to `t`, or hands on reference input `input`.
@@ -128,7 +127,7 @@ static inline bool bd_op_failed(const bd_op_ctx *c)
 {
     return c->status.code != BRAID_OK;
 }
-// Fails the execution (ResourceExhausted) when memory was short for a string of output `i`. For who runs
+// Fails the execution (ResourceExhausted) when memory was short for a string of output `i`. For callers of
 // kernels.
 void bd_op_check_strings(bd_op_ctx *c, int i);
 

@@ -11,7 +11,8 @@ braid_dtype bd_dtype_widened(braid_dtype dtype);
 // The kernel that runs `kernel`, which has BD_KERNEL_WIDENS and fits the node once its types are widened.
 const bd_kernel *bd_kernel_widening(const bd_kernel *kernel);
 
-// The kernel of `node` for its types, or (`widened`) for those that stand for them; NULL when there is none.
+// The kernel of `node` for its types, or (`widened`) for the types that replace them; NULL when there is
+// none.
 const bd_kernel *bd_kernel_fitting(const braid_op *node, const char *device_type, bool widened);
 
 #endif

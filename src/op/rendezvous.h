@@ -9,11 +9,11 @@
 
 // SRC_DEVICE;SRC_INCARNATION_HEX;DST_DEVICE;EDGE_NAME;FRAME_ID:ITER_ID, both devices in full form.
 typedef struct bd_rendezvous_key {
-    const char *text; // zero-terminated; owned by whoever made the key
+    const char *text; // zero-terminated; owned by the maker of the key
     size_t len;
     uint64_t hash;      // of the text
-    bool is_pulled;     // whoever receives the tensor asks for it; it is never pushed
-    bool is_for_client; // the tensor is what a client feeds or fetches
+    bool is_pulled;     // the receiver asks for the tensor; it is never pushed
+    bool is_for_client; // the client feeds or fetches the tensor
 } bd_rendezvous_key;
 
 // Builds the text of a key into new memory (bd_free).
@@ -44,8 +44,8 @@ typedef struct bd_rendezvous_ops {
                        bool is_dead, braid_status *st);
     // Asks for the tensor of `key` (borrowed for the call); `fn` may run before this returns.
     void (*recv)(bd_rendezvous *r, const bd_rendezvous_key *key, bd_recv_fn fn, void *arg);
-    // Sends what was held back, to go with other tensors; NULL: nothing is. Who has sent calls it when it has
-    // nothing else to do, and before what takes long.
+    // Sends the tensors that were held back in order to be sent together; NULL: tensors are not held back. A
+    // sending thread calls it when it runs out of work, and before a long computation.
     void (*flush)(bd_rendezvous *r);
     // Fails every waiting and every later send and receive with `why`.
     void (*abort)(bd_rendezvous *r, const braid_status *why);

@@ -10,9 +10,9 @@ typedef struct bd_resource bd_resource;
 
 // A kind of resource. Each has names of its own: a queue and a variable may both be called "x".
 typedef struct bd_resource_type {
-    const char *name; // "Variable": what handles say, and messages
+    const char *name; // "Variable": in handles and messages
     void (*destroy)(bd_resource *r);
-    // Tells the resource that its container is cleared: whoever waits on it must end with Cancelled. May be
+    // The container of the resource is cleared: executions that wait on it must end with Cancelled. May be
     // NULL.
     void (*abandon)(bd_resource *r);
 } bd_resource_type;
@@ -48,8 +48,8 @@ typedef struct bd_resources bd_resources;
 bd_resources *bd_resources_new(void);
 void bd_resources_free(
     bd_resources *rs); // drops one reference to each resource, and the owner's to the table
-// For what may outlive the owner of the table: a call that the session's end does not wait for. NULL stays
-// NULL.
+// For holders that may outlive the owner of the table: a call that the end of the session does not wait for.
+// NULL stays NULL.
 bd_resources *bd_resources_ref(bd_resources *rs);
 void bd_resources_unref(bd_resources *rs);
 
@@ -65,7 +65,7 @@ braid_code bd_resources_lookup_or_create(bd_resources *rs, const char *container
 // Takes it out of its container. NotFound.
 braid_code bd_resources_delete(bd_resources *rs, const char *container, const char *name,
                                const bd_resource_type *type, braid_status *st);
-// The same by the name of its type, which no other has: what a handle says.
+// The same by the name of its kind, which is unique and stands in handles.
 braid_code bd_resources_delete_kind(bd_resources *rs, const char *container, const char *name,
                                     const char *kind, braid_status *st);
 // Empties a container (NULL: all of them): Reset, and the end of a step's container.

@@ -1,4 +1,4 @@
-// What all nodes of one execution of a plan share.
+// The state that all nodes of one execution of a plan share.
 #ifndef BD_OP_STEP_H
 #define BD_OP_STEP_H
 
@@ -10,7 +10,7 @@ struct bd_thread_pool;
 typedef struct bd_io_pool bd_io_pool;                   // op/io_pool.h
 typedef struct bd_function_runtime bd_function_runtime; // op/function.h
 
-// Values handed in and out by position: what _Arg and _Retval use.
+// Values passed in and out by position, for _Arg and _Retval.
 typedef struct bd_call_frame {
     const braid_tensor *args; // borrowed
     int arg_count;
@@ -23,14 +23,15 @@ typedef struct bd_step_stats_collector bd_step_stats_collector; // src/runtime/s
 
 typedef struct bd_step {
     int64_t id;
-    bd_rendezvous *rendezvous;      // not owned; NULL when the plan has no Send or Recv
-    bd_cancellation *cancellation;  // not owned
-    bd_resources *resources;        // of the device; not owned
-    const char *container;          // the step's own container in `resources`, for temporary resources
-    bd_call_frame *frame;           // NULL when there is none
-    struct bd_thread_pool *pool;    // where a kernel may spread work; not owned
-    bd_io_pool *io_pool;            // of the device, for work that blocks on the disk; not owned; NULL: none
-    bd_step_stats_collector *stats; // NULL when not asked for
+    bd_rendezvous *rendezvous;     // not owned; NULL when the plan has no Send or Recv
+    bd_cancellation *cancellation; // not owned
+    bd_resources *resources;       // of the device; not owned
+    const char *container;         // the step's own container in `resources`, for temporary resources
+    bd_call_frame *frame;          // NULL without one
+    struct bd_thread_pool *pool;   // where a kernel may spread work; not owned
+    // of the device, for kernels that block on the disk; not owned; NULL: none
+    bd_io_pool *io_pool;
+    bd_step_stats_collector *stats;     // NULL when not asked for
     struct bd_collectives *collectives; // op/collective.h; not owned; NULL: none
     const char *collective_leader;      // the task that leads their groups; not owned; NULL: this process
     bd_function_runtime *functions;     // that nodes may call; not owned; NULL: none

@@ -1,9 +1,8 @@
-// Variables: the resource behind VariableV2 (updated in place) and VarHandleOp (copied first when somebody
-// reads it).
+// Variables: the resource behind VariableV2 (updated in place) and VarHandleOp (copied first while a reader
+// holds it).
 //
 // A reference variable is Hogwild's by design: with use_locking=false its readers and writers race on
-// naturally aligned words. Everything that may race so goes through functions marked BD_HOGWILD, and nothing
-// else does.
+// naturally aligned words. All code that may race in this way is in functions marked BD_HOGWILD.
 #ifndef BD_OP_VARIABLE_H
 #define BD_OP_VARIABLE_H
 
@@ -16,8 +15,8 @@ typedef struct bd_variable {
     bd_resource base;
     bd_mutex mu;
     braid_dtype dtype; // fixed when it is made
-    // Guarded by mu; "no tensor" until assigned, its shape then
-    // what was declared (unknown if nothing was). Its elements: see above.
+    // Guarded by mu; "no tensor" until assigned, with the declared shape (unknown if none was declared). Its
+    // elements: see above.
     braid_tensor tensor;
     bool is_reference;     // made by VariableV2
     atomic_bool abandoned; // taken out of its container (Reset): its content is gone, look it up again
@@ -31,13 +30,13 @@ bd_variable *bd_variable_new(braid_dtype dtype, bool is_reference);
 // A reference to the present content; false when it is uninitialized.
 bool bd_variable_read(bd_variable *v, braid_tensor *out);
 
-// Makes the content that of `value`: copied into the present memory if the shape is the same and (for a
-// resource variable) nobody else holds it, else into new memory; a uniquely held `value` is taken over.
-// `value` stays the caller's. ResourceExhausted.
+// Assigns the content of `value`: copies it into the present memory if the shape is the same and (for a
+// resource variable) the memory has no other holder, else into new memory; a uniquely held `value` is taken
+// over. `value` stays the caller's. ResourceExhausted.
 braid_code bd_variable_assign(bd_variable *v, braid_tensor *value, braid_status *st);
 
-// For updates in place (mu held by the caller for use_locking=true and for resource variables): makes the
-// memory writable: of a resource variable it is copied first when somebody else holds it. FailedPrecondition
+// Makes the memory writable for updates in place (mu held by the caller for use_locking=true and for resource
+// variables): copies the memory of a resource variable first when it has another holder. FailedPrecondition
 // when uninitialized: the caller words it.
 braid_code bd_variable_make_writable_locked(bd_variable *v, braid_status *st);
 

@@ -1,8 +1,8 @@
-// Reference-counted tensor memory and the pool it comes from.
+// Reference-counted tensor memory and its pool.
 //
-// Freed buffers go to per-size-class free lists and stay there: in the steady state of training nothing is
-// asked of or given back to the system (first touch of a page costs more than the arithmetic on it).
-// bd_buffer_pool_trim gives the free ones back when a session ends.
+// Freed buffers go to free lists by size class and stay there: in the steady state training allocates nothing
+// from the system and returns nothing (the first touch of a page costs more than the arithmetic on it).
+// bd_buffer_pool_trim returns the free buffers when a session ends.
 #ifndef BD_TENSOR_BUFFER_H
 #define BD_TENSOR_BUFFER_H
 
@@ -41,7 +41,7 @@ static inline bd_buffer *bd_buffer_ref(bd_buffer *b)
 void bd_buffer_destroy(bd_buffer *b); // for bd_buffer_unref only
 static inline void bd_buffer_unref(bd_buffer *b)
 {
-    // The last owner needs no atomic subtraction: nobody else can be there to see the count.
+    // The last owner needs no atomic subtraction: no other thread can read the count.
     if (b && (atomic_load_explicit(&b->refs, memory_order_acquire) == 1 ||
               atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) == 1))
         bd_buffer_destroy(b);

@@ -26,7 +26,7 @@ static inline braid_dtype bd_dtype_ref(braid_dtype t)
 // True for the 23 base types and their reference forms.
 bool bd_dtype_is_valid(int number);
 
-// Reads "float", "int32_ref", "DT_FLOAT"; BRAID_INVALID when it is none.
+// Parses "float", "int32_ref", "DT_FLOAT"; BRAID_INVALID for any other text.
 braid_dtype bd_dtype_parse(const char *name, size_t len);
 
 // A set of base types, one bit a type (bit number = DataType number).

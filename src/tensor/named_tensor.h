@@ -15,9 +15,9 @@ typedef struct bd_named_tensor {
 
 void bd_named_tensor_fini(bd_named_tensor *named); // empty and usable afterwards
 
-// Reads a NamedTensorProto from `in` up to its end. InvalidArgument when it is malformed, has no tensor or a
-// name that is too long or holds a zero byte; what bd_tensor_proto_read says of the tensor, with the name
-// before it. On an error `named` is empty.
+// Reads a NamedTensorProto from `in` up to its end. InvalidArgument when it is malformed, has no tensor, or
+// has a name that is too long or contains a zero byte; errors of bd_tensor_proto_read with the name before
+// them. On an error `named` is empty.
 braid_code bd_named_tensor_read(bd_wire_reader *in, bd_named_tensor *named, braid_status *st);
 
 // Writes one as field `field` of the message around it: tag, length,

@@ -34,7 +34,7 @@ braid_code bd_shape_checked_count(const braid_shape *s, int64_t *count, braid_st
 // broadcast.
 bool bd_shape_broadcast(const braid_shape *a, const braid_shape *b, braid_shape *out);
 
-// What both shapes say of the same tensor. False when they contradict each other.
+// Merges the known dimensions of two shapes of one tensor. False when they contradict each other.
 bool bd_shape_merge(const braid_shape *a, const braid_shape *b, braid_shape *out);
 
 // Appends "[2,?,3]"; "[]" for a scalar and "?" for unknown rank... as messages print shapes.

@@ -1,4 +1,4 @@
-// TensorShapeProto on the wire: part of TensorProto, and of what lists of tensors say of their elements.
+// TensorShapeProto on the wire: a part of TensorProto and of tensor lists.
 #ifndef BD_TENSOR_SHAPE_PROTO_H
 #define BD_TENSOR_SHAPE_PROTO_H
 

@@ -22,7 +22,7 @@ typedef struct bd_string {
     size_t len;
 } bd_string;
 
-// What a tensor of dtype RESOURCE holds: the name of a resource of a device. Strings are owned by the buffer.
+// The element of a RESOURCE tensor: the name of a resource of a device. Strings are owned by the buffer.
 typedef struct bd_resource_handle {
     char *device, *container, *name, *type_name;
     uint64_t hash_code;
@@ -101,7 +101,7 @@ static inline bd_resource_handle *bd_tensor_handle(const braid_tensor *t)
     return (bd_resource_handle *)t->data;
 }
 
-// What a tensor of dtype VARIANT holds: references, owned by the buffer; NULL is an empty variant.
+// The elements of a VARIANT tensor: references, owned by the buffer; NULL is an empty variant.
 static inline bd_variant **bd_tensor_variant(const braid_tensor *t)
 {
     return (bd_variant **)t->data;
@@ -122,7 +122,7 @@ static inline bool bd_tensor_is_incomplete(const braid_tensor *t)
     return t->dtype == BRAID_STRING && t->buffer &&
            atomic_load_explicit(&t->buffer->is_incomplete, memory_order_relaxed);
 }
-// What is copied from an incomplete tensor is incomplete, too.
+// A copy of elements of an incomplete tensor is incomplete, too.
 static inline void bd_tensor_spread_incomplete(const braid_tensor *to, const braid_tensor *from)
 {
     if (bd_tensor_is_incomplete(from) && to->buffer)

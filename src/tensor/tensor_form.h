@@ -33,7 +33,7 @@ enum {
 };
 
 enum value_kind {
-    VALUE_NONE,     // no such type, or one we do not hold
+    VALUE_NONE,     // an unknown or unsupported type
     VALUE_FIXED,    // float, double: as they lie in memory
     VALUE_SIGNED,   // varints, sign-extended
     VALUE_UNSIGNED, // varints

@@ -5,17 +5,17 @@
 #include "base/wire.h"
 #include "tensor/tensor.h"
 
-// What a message of few bytes may become: a short list of values that
-// stands for a large tensor. Larger tensors come with their content.
+// The limit for tensors that a few bytes describe: a short list of values that is repeated. Other tensors
+// arrive with all their content.
 #define BD_TENSOR_PROTO_SPLAT_MAX ((size_t)2 << 30)
 
 // Reads a TensorProto from `in` up to its end: tensor_content or the typed value fields (a short list repeats
-// its last value, none means zeros), every dtype of the protocol. The content is gathered once, from wherever
-// the slices are, into pool memory. InvalidArgument says what is wrong (dtype, negative or too large shape,
-// content of the wrong length, truncated field), Unimplemented for a variant that is no list of tensors,
-// naming its type; ResourceExhausted when memory is short or the tensor is beyond BD_TENSOR_PROTO_SPLAT_MAX.
-// Of a string tensor's two forms (string_val; all lengths, then all bytes, in tensor_content) both are read.
-// On an error `t` is "no tensor".
+// its last value, an empty one means zeros), every dtype of the protocol. The content is gathered once from
+// the slices into pool memory. InvalidArgument names the mistake (dtype, negative or too large shape, content
+// of the wrong length, truncated field); Unimplemented for a variant other than a tensor list, naming its
+// type; ResourceExhausted when memory is short or the tensor is larger than BD_TENSOR_PROTO_SPLAT_MAX. Both
+// forms of a string tensor are read: string_val, and all lengths then all bytes in tensor_content. On an
+// error `t` is "no tensor".
 braid_code bd_tensor_proto_read(bd_wire_reader *in, braid_tensor *t, braid_status *st);
 
 // The same from one block of memory.
@@ -25,13 +25,14 @@ braid_code bd_tensor_proto_parse(const void *data, size_t len, braid_tensor *t, 
 size_t bd_tensor_proto_size(const braid_tensor *t);
 
 // Writes `t` (its message, without an enclosing tag and length) to `out`. Content of at least BD_WIRE_REF_MIN
-// bytes is referenced, not copied: `out` holds a reference to the buffer until it is done. Writes one
-// element, strings, handles and variants to the typed value fields, else tensor_content. Of a variant that is
-// no list of tensors only its type's name is written, for the message of the reader, who must refuse it.
+// bytes is referenced, not copied: `out` holds a reference to the buffer until it is done. One element,
+// strings, handles and variants are written to the typed value fields, other tensors to tensor_content. Of a
+// variant other than a tensor list only the name of its type is written; the reader refuses it with that
+// name.
 void bd_tensor_proto_write(const braid_tensor *t, bd_wire_writer *out);
 
-// The same for a graph that is kept in a file or sent: a tensor whose elements are all alike becomes one
-// value, which bd_tensor_proto_read repeats. Looks at all elements.
+// The same for a graph that is stored or sent: a tensor of equal elements becomes one value, which
+// bd_tensor_proto_read repeats. Looks at all elements.
 size_t bd_tensor_proto_short_size(const braid_tensor *t);
 void bd_tensor_proto_short_write(const braid_tensor *t, bd_wire_writer *out);
 

@@ -1,9 +1,9 @@
-// Variants: counted objects of a registered type, as elements of a tensor of dtype variant: a dataset, an
-// optional, a list.
+// Variants: reference-counted objects of a registered type, as elements of a tensor of dtype variant: a
+// dataset, an optional, a list.
 //
-// An object is shared by all tensors that hold it and never changes once it is in one (but see
-// tensor_list.h). It lives in the process that made it: on the wire goes its type's name alone, and who reads
-// that refuses it by name. Lists of tensors go as copies.
+// An object is shared by all tensors that hold it and immutable once it is in one (exception: tensor_list.h).
+// It lives in the process that made it: on the wire only its type's name is sent, and the reader refuses it
+// by that name. Tensor lists are sent as copies.
 #ifndef BD_TENSOR_VARIANT_H
 #define BD_TENSOR_VARIANT_H
 
@@ -12,7 +12,7 @@
 
 typedef struct bd_variant bd_variant;
 
-// A kind of variant: one constant, whose address tells kinds apart.
+// A kind of variant: one constant, whose address identifies the kind.
 typedef struct bd_variant_type {
     const char *name;               // as TensorFlow registers it: "tensorflow::TensorList"
     void (*destroy)(bd_variant *v); // at the last unref, on any thread
@@ -43,7 +43,7 @@ static inline void bd_variant_unref(bd_variant *v)
 {
     if (v && atomic_fetch_sub_explicit(&v->refs, 1, memory_order_acq_rel) == 1) bd_variant_destroy(v);
 }
-// For messages: "an empty variant" where there is none.
+// For messages: "an empty variant" for NULL.
 static inline const char *bd_variant_type_name(const bd_variant *v)
 {
     return v ? v->type->name : "an empty variant";

@@ -4,8 +4,8 @@
 
 #include <braid/variables.h>
 
-// The variable NAME of `primary`, a variable: called PRIMARY/NAME whatever the name scope, lying beside it,
-// not trained (TensorFlow's slot_creator); a resource variable if the primary is one.
+// Makes the slot variable NAME of the variable `primary`: named PRIMARY/NAME regardless of the name scope,
+// colocated with it, not trained (TensorFlow's slot_creator); a resource variable if the primary is one.
 
 // With the primary's type and shape and an initializer; the same as a scalar; with the value `initial`.
 braid_variable train_slot_with(braid_graph *g, braid_out primary, const char *name,

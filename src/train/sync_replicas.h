@@ -1,4 +1,4 @@
-// What synchronous training's hook takes of the nodes that were built for it.
+// The nodes that the hook of synchronous training runs.
 #ifndef BD_TRAIN_SYNC_REPLICAS_H
 #define BD_TRAIN_SYNC_REPLICAS_H
 

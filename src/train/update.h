@@ -1,4 +1,4 @@
-// What the files of optimizers share: the op that updates a variable.
+// Shared by the files of optimizers: the op that updates a variable.
 #ifndef BD_TRAIN_UPDATE_H
 #define BD_TRAIN_UPDATE_H
 
@@ -24,8 +24,8 @@ typedef struct train_update {
 braid_op *train_update_variable(braid_optimizer *opt, const train_update *update, braid_out grad,
                                 braid_out indices, braid_out var);
 
-// Rows of one index become one row, their sum: most updates by the same row twice are not one by the sum.
-// Returns the rows; `*indices` are then what they are called by.
+// Sums the rows of equal indices, since two updates of one row mostly differ from one update by their sum.
+// Returns the rows; `*indices` becomes their unique indices.
 braid_out train_add_up_rows(braid_graph *g, braid_out rows, braid_out *indices);
 
 #endif

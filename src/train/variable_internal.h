@@ -1,4 +1,4 @@
-// What files of this module share about making variables.
+// Declarations for making variables, shared by the files of this module.
 #ifndef BD_TRAIN_VARIABLE_INTERNAL_H
 #define BD_TRAIN_VARIABLE_INTERNAL_H
 
@@ -15,19 +15,19 @@ static inline train_variable_kind train_kind_of(braid_out ref)
     return braid_out_dtype(ref) == BRAID_RESOURCE ? TRAIN_RESOURCE : TRAIN_REFERENCE;
 }
 
-// An output with the type and shape of the variable `ref`: itself, or what a resource variable is read by.
+// Returns an output with the type and shape of the variable `ref`: `ref` itself, or the read of a resource
+// variable.
 static inline braid_out train_typed(braid_out ref)
 {
     return train_kind_of(ref) == TRAIN_RESOURCE ? braid_variable_find(ref).read : ref;
 }
 
-// Makes the nodes of a variable within its name scope (with '/'), and collects it. `place_class`: the name of
-// the node it is to lie with, written as attribute `_class`; NULL for none.
+// Makes the nodes of a variable within its name scope (with '/'), and adds it to its collection.
+// `place_class`: the name of the node to colocate with, written as attribute `_class`; NULL for none.
 braid_variable train_make_variable(braid_graph *g, train_variable_kind kind, const char *scope,
                                    braid_out initial_value, bool trainable, const char *place_class);
 
-// Makes a variable of this process alone: in the collection of local variables, whose initializers each
-// session runs.
+// Makes a variable of this process: in the collection of local variables, which each session initializes.
 braid_variable train_local_variable(braid_graph *g, const char *name, const braid_tensor *value);
 
 // A node that reads a variable, called `name` (NULL: after its op). `dtype` counts for a resource variable

@@ -3,7 +3,7 @@
 #define BD_OPS_COMMON_WINDOW_H
 
 #include "graph/shape_fn.h"
-#include "kernels/prepared.h"
+#include "kernels/primitive_cache.h"
 #include "op/kernel.h"
 
 typedef enum bd_padding {
@@ -59,7 +59,7 @@ void bd_window_copy_attrs(braid_op_desc *d, const braid_op *op);
 
 // Runs a prepared object over `data`, with memory for the time of the run, and gives it back to its cache.
 // False when there is none (NULL): take the plain loops. The kernel may have failed.
-bool bd_run_client_graph(bd_op_ctx *c, bd_prepared_cache *cache, bd_client_graph *p, const void *data);
+bool bd_run_client_graph(bd_op_ctx *c, bd_primitive_cache *cache, bd_primitive *p, const void *data);
 
 // Allocates output 0, after a check of its size, which may come from a client. NULL: the kernel has failed.
 braid_tensor *bd_window_output(bd_op_ctx *c, braid_dtype dtype, const braid_shape *shape);

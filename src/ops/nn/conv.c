@@ -152,13 +152,13 @@ braid_code bd_conv_bind(const braid_op *node, bd_conv_state *s, braid_status *st
     if (!code) code = bd_window_check_axes(node, &s->window, st);
     if (code) return code;
     s->type = bd_number_of(bd_node_attr_type(node, "T"));
-    bd_prepared_cache_init(&s->cache);
+    bd_primitive_cache_init(&s->cache);
     return BRAID_OK;
 }
 
 void bd_conv_unbind(bd_conv_state *s)
 {
-    bd_prepared_cache_fini(&s->cache);
+    bd_primitive_cache_fini(&s->cache);
 }
 
 static braid_code conv_create(const braid_op *node, void *state, braid_status *st)
@@ -258,8 +258,8 @@ bool bd_conv_sizes(bd_op_ctx *c, const bd_conv_state *s, bd_conv_shape *shape, b
     return conv_sizes(c, &s->window, &bd_input(c, 0)->shape, &bd_input(c, 1)->shape, shape, output);
 }
 
-bool bd_conv_prepared(bd_op_ctx *c, bd_conv_state *s, bd_conv_kind kind, const bd_conv_shape *shape,
-                      const bd_conv_data *data)
+bool bd_conv_primitive(bd_op_ctx *c, bd_conv_state *s, bd_conv_kind kind, const bd_conv_shape *shape,
+                       const bd_conv_data *data)
 {
     return bd_run_client_graph(c, &s->cache, bd_conv_take(&s->cache, kind, shape), data);
 }
@@ -267,7 +267,7 @@ bool bd_conv_prepared(bd_op_ctx *c, bd_conv_state *s, bd_conv_kind kind, const b
 static void convolve(bd_op_ctx *c, bd_conv_kind kind, const bd_conv_shape *shape, const bd_conv_data *data)
 {
     bd_conv_state *s = c->state;
-    if (s->type != BD_F32 || !bd_conv_prepared(c, s, kind, shape, data))
+    if (s->type != BD_F32 || !bd_conv_primitive(c, s, kind, shape, data))
         bd_conv_plain(s->type, kind, shape, data);
 }
 

@@ -9,7 +9,7 @@
 typedef struct bd_conv_state {
     bd_window window;
     bd_number type;
-    bd_prepared_cache cache;
+    bd_primitive_cache cache;
 } bd_conv_state;
 
 #define BD_CONV_WINDOW_ATTRS                                                                                 \
@@ -27,7 +27,7 @@ void bd_conv_unbind(bd_conv_state *s);
 bool bd_conv_sizes(bd_op_ctx *c, const bd_conv_state *s, bd_conv_shape *shape, braid_shape *output);
 
 // Computes by oneDNN. False when it cannot (the kernel may have failed too): nothing has been written then.
-bool bd_conv_prepared(bd_op_ctx *c, bd_conv_state *s, bd_conv_kind kind, const bd_conv_shape *shape,
-                      const bd_conv_data *data);
+bool bd_conv_primitive(bd_op_ctx *c, bd_conv_state *s, bd_conv_kind kind, const bd_conv_shape *shape,
+                       const bd_conv_data *data);
 
 #endif

@@ -27,14 +27,14 @@ static bool run_together(bd_op_ctx *c, const bd_conv_shape *plain, const bd_conv
     bd_conv_shape shape = *plain;
     shape.has_bias = true;
     bool does_all = s->conv.type == BD_F32 && !s->epilogue.activation;
-    return does_all && bd_conv_prepared(c, &s->conv, BD_CONV_OUTPUT, &shape, data);
+    return does_all && bd_conv_primitive(c, &s->conv, BD_CONV_OUTPUT, &shape, data);
 }
 
 static void run_apart(bd_op_ctx *c, const bd_conv_shape *shape, const bd_conv_data *data)
 {
     fused_state *s = c->state;
     bool is_float = s->conv.type == BD_F32;
-    if (!is_float || !bd_conv_prepared(c, &s->conv, BD_CONV_OUTPUT, shape, data))
+    if (!is_float || !bd_conv_primitive(c, &s->conv, BD_CONV_OUTPUT, shape, data))
         bd_conv_plain(s->conv.type, BD_CONV_OUTPUT, shape, data);
     if (bd_op_failed(c)) return;
     if (data->bias)

@@ -11,7 +11,7 @@
 typedef struct bd_pool_state {
     bd_window window; // size and stride come from inputs in the V2 ops
     bd_number type;
-    bd_prepared_cache cache;
+    bd_primitive_cache cache;
 } bd_pool_state;
 
 #define BD_POOL_WINDOW_ATTRS "ksize:list(int)>=4; strides:list(int)>=4; "

@@ -22,7 +22,7 @@ braid_code bd_pool_bind(const braid_op *node, bd_pool_state *s, braid_status *st
     braid_code code = bd_window_read(node, &s->window, st);
     if (code) return code;
     s->type = bd_number_of(bd_node_attr_type(node, "T"));
-    bd_prepared_cache_init(&s->cache);
+    bd_primitive_cache_init(&s->cache);
     return BRAID_OK;
 }
 
@@ -36,7 +36,7 @@ braid_code bd_pool_create(const braid_op *node, void *state, braid_status *st)
 
 void bd_pool_destroy(void *state)
 {
-    bd_prepared_cache_fini(&((bd_pool_state *)state)->cache);
+    bd_primitive_cache_fini(&((bd_pool_state *)state)->cache);
 }
 
 // Every window reaches into the image; explicit padding may be too large for that.
