@@ -1,5 +1,5 @@
-// Resources without a name that anybody knows: they come with a variant that ends them when nobody holds it
-// any more.
+// Anonymous resources: their names are never used to find them. A variant beside the handle deletes the
+// resource with the last reference.
 #ifndef BD_OPS_COMMON_ANONYMOUS_H
 #define BD_OPS_COMMON_ANONYMOUS_H
 
@@ -10,12 +10,12 @@
 bool bd_output_anonymous(bd_op_ctx *c, const char *name, const bd_resource_type *type,
                          braid_code (*create)(void *arg, bd_resource **out, braid_status *st), void *arg);
 
-// For what may be left to its user: output 0 is a handle of that type which names nothing; whether input `i`
-// is such a one.
+// For ops whose user may leave a resource out: makes output 0 a handle of that type that names no resource;
+// and whether input `i` is such a handle.
 bool bd_output_dummy(bd_op_ctx *c, const bd_resource_type *type);
 bool bd_input_is_dummy(bd_op_ctx *c, int i);
 
-// Takes the resource whose handle is input 0 out of its container; it may be gone.
+// Removes the resource whose handle is input 0 from its container; it may be gone already.
 void bd_delete_anonymous(bd_op_ctx *c, const bd_resource_type *type);
 
 #endif

@@ -1,5 +1,4 @@
-// What ops that only move elements share: copies of any type, and small integer inputs read as shapes or
-// axes.
+// Shared by ops that only move elements: copies of any type, and small integer inputs read as shapes or axes.
 #ifndef BD_OPS_COMMON_ELEMENT_H
 #define BD_OPS_COMMON_ELEMENT_H
 
@@ -15,7 +14,7 @@ size_t bd_element_size(braid_dtype dtype);
 void bd_elements_copy(const braid_tensor *to, int64_t to_at, const braid_tensor *from, int64_t from_at,
                       int64_t count);
 
-// Copies a block whose first element is element `to_at` of `to` and `from_at` of `from`.
+// Copies a block that begins at element `from_at` of `from` to element `to_at` of `to`.
 void bd_elements_copy_block(const braid_tensor *to, int64_t to_at, const braid_tensor *from, int64_t from_at,
                             const bd_strided *block);
 
@@ -41,7 +40,7 @@ void bd_output_spread(bd_op_ctx *c, int i, const braid_tensor *x, const braid_sh
 // (use_locking=false): each word is either old or new. False when memory is short.
 bool bd_tensor_snapshot(braid_tensor *t, const braid_tensor *from);
 
-// Keeps `from`'s content for later: a reference, or a snapshot of what is a variable's. False when memory is
+// Keeps the content of `from` for later: a reference, or a copy of a variable's memory. False when memory is
 // short.
 bool bd_tensor_keep(braid_tensor *t, const braid_tensor *from);
 
@@ -51,8 +50,8 @@ void bd_row_strides(const braid_shape *s, int64_t strides[BRAID_RANK_MAX]);
 // A block of `shape` that is row-major in both memories, to be adjusted by the caller.
 bd_strided bd_strided_of(const braid_shape *shape);
 
-// Where element `at` of a tensor of shape `s` is, for messages: "[0,2]", and nothing for a scalar. Returns
-// `buf`.
+// Formats the index of element `at` of a tensor of shape `s`, for messages: "[0,2]", and "" for a scalar.
+// Returns `buf`.
 const char *bd_element_place(const braid_shape *s, int64_t at, char buf[BD_SHAPE_STR_MAX]);
 
 // A view of elements of `t` from element `at` on, without a copy.
@@ -60,8 +59,8 @@ void bd_tensor_view(braid_tensor *view, const braid_tensor *t, int64_t at, const
 
 // ---- Inputs of kernels. On false the kernel has failed: return. ----
 
-// Input `i` (int32 or int64 vector of at most BRAID_RANK_MAX elements, none negative) as a shape. `what`
-// names it in messages.
+// Reads input `i` (int32 or int64 vector of at most BRAID_RANK_MAX elements, none negative) as a shape.
+// `what` is its name in messages.
 bool bd_input_shape(bd_op_ctx *c, int i, const char *what, braid_shape *shape);
 // Input `i` (int32 or int64 vector of `count` elements) into `values`.
 bool bd_input_ints(bd_op_ctx *c, int i, const char *what, int count, int64_t values[BRAID_RANK_MAX]);
@@ -74,7 +73,8 @@ bool bd_input_int(bd_op_ctx *c, int i, const char *what, int64_t *value);
 
 // The value of input `i` where it is a constant scalar of int32 or int64.
 bool bd_shape_ctx_constant_int(bd_shape_ctx *c, int i, int64_t *value);
-// `axis` (possibly counted from the end) as one in [0, rank). Fails the shape function when there is none.
+// Normalizes `axis`, which may count from the end, to [0, rank). Fails the shape function when it is out of
+// range.
 braid_code bd_shape_ctx_axis(bd_shape_ctx *c, int rank, int64_t *axis, braid_status *st);
 
 #endif

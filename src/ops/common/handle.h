@@ -30,8 +30,8 @@ bd_resource *bd_handle_source_output(bd_op_ctx *c, bd_handle_source *s,
                                      braid_code (*create)(void *arg, bd_resource **out, braid_status *st),
                                      void *arg);
 
-// Makes output 0 a handle of the resource of that container and name: a resource tensor, or what older ops
-// have. False: the kernel has failed.
+// Makes output 0 a handle of the resource of that container and name: a resource tensor, or the string pair
+// of older ops. False: the kernel has failed.
 bool bd_output_handle(bd_op_ctx *c, const char *container, const char *name, const bd_resource_type *type);
 
 // Puts a resource (whose reference it takes) into the step's own container, under a new name that begins with
@@ -46,14 +46,15 @@ bd_resource *bd_input_resource(bd_op_ctx *c, int i, const bd_resource_type *type
 // for itself.
 bool bd_handle_check_kind(bd_op_ctx *c, const bd_resource_handle *h, const bd_resource_type *type);
 
-// What the handle in input `i` says; the caller frees both. False: it is none; the kernel has not failed.
+// Returns container and name of the handle in input `i`; the caller frees both. False: the input is not a
+// handle; the kernel has not failed.
 bool bd_input_handle(bd_op_ctx *c, int i, char **container, char **name);
 
 // Shape functions: a handle's own shape, and its check where input 0 is one: a scalar resource, or a vector
 // of two strings.
 braid_code bd_shape_fn_handle(bd_shape_ctx *c, braid_status *st);
 braid_code bd_shape_ctx_handle(bd_shape_ctx *c, braid_status *st);
-// The same for ops with one scalar output (or none) besides the handle.
+// The same for ops with at most one output besides the handle, a scalar.
 braid_code bd_shape_fn_handle_to_scalar(bd_shape_ctx *c, braid_status *st);
 
 #endif

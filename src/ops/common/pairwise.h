@@ -1,4 +1,4 @@
-// Runs element-wise functions whose loops are an op's own, by the type of the operands.
+// Runs element-wise functions with loops of their own, chosen by the type of the operands.
 #ifndef BD_OPS_COMMON_PAIRWISE_H
 #define BD_OPS_COMMON_PAIRWISE_H
 

@@ -1,12 +1,11 @@
-// Elements of string outputs, whose lengths are a peer's to say.
+// Elements of string outputs whose lengths a peer decides.
 #ifndef BD_OPS_COMMON_STRING_OUT_H
 #define BD_OPS_COMMON_STRING_OUT_H
 
 #include "op/kernel.h"
 
-// Makes element `i` of a string output `len` bytes that the kernel fills; they stay the tensor's. NULL when
-// memory is short (the kernel has failed: return); never NULL otherwise, but for a length of 0 there is
-// nothing to fill.
+// Makes element `i` of a string output `len` bytes long; the kernel fills them, the tensor owns them. NULL
+// when memory is short (the kernel has failed: return); otherwise not NULL, also for length 0.
 char *bd_string_room(bd_op_ctx *c, const braid_tensor *y, int64_t i, size_t len);
 
 // Makes element `i` a copy. False: the kernel has failed.

@@ -8,7 +8,7 @@
 // strings in quotes.
 void bd_value_text(const braid_tensor *t, int64_t at, bd_strbuf *out);
 
-// Appends a string with what is not to be printed, quotes and backslashes as escapes of C.
+// Appends a string, with C's escapes for unprintable bytes, quotes and backslashes.
 void bd_escaped_text(const bd_string *s, bd_strbuf *out);
 
 #endif

@@ -1,9 +1,9 @@
-// Executions that wait on a resource: a queue's elements, an accumulator's gradients.
+// Wait queues: executions that wait on a resource, for elements of a queue or gradients of an accumulator.
 //
-// A resource has a room with one or several lines. An execution that cannot be served stands in a line as a
-// waiter and holds no thread; whoever changes the resource serves those whose turn has come. A waiter ends
-// exactly once: served, or cancelled with its step or with the container of the resource. Waiters are kept
-// for the next ones, so that waiting costs no allocation in the steady state.
+// A resource has a wait queue with one or several waitlists. An execution that has to wait becomes a waiter
+// in a waitlist and holds no thread. Each change of the resource serves the waiters at the heads of the lists
+// that can proceed. A waiter ends exactly once: served, or cancelled with its step or with the container of
+// the resource. Ended waiters are reused, so that waiting allocates nothing in the steady state.
 #ifndef BD_OPS_COMMON_WAIT_QUEUE_H
 #define BD_OPS_COMMON_WAIT_QUEUE_H
 
@@ -22,21 +22,21 @@ typedef struct bd_waiter {
     bd_op_ctx *c;                  // of the kernel; its error may be set while the waiter is in line
     bd_waitlist *line;             // guarded by mu; NULL once it has ended
     struct bd_waiter *next, *prev; // in its line, among the ended or the spare ones
-    const char *cancelled;         // what of its line, when it ended by being cancelled
+    const char *cancelled;         // the name of its waitlist, when it was cancelled
     bool is_hooked;                // `hook` is to be taken back
     bd_cancel_hook hook;           // of the step
 } bd_waiter;
 
 typedef struct bd_wait_kind {
     size_t waiter_size; // of the resource's own struct
-    // Serves from the head of each line who can be served, in turn: bd_waiter_end_locked.
+    // Serves waiters from the head of each waitlist while they can proceed, by bd_waiter_end_locked.
     void (*serve_locked)(bd_wait_queue *wait_queue);
-    // The waiter is cancelled: takes back what it holds of the resource. May be NULL.
+    // The waiter is cancelled: returns the elements that it has taken from the resource. May be NULL.
     void (*give_back_locked)(bd_wait_queue *wait_queue, bd_waiter *w);
-    // The waiter has ended: sets outputs unless the execution has
-    // failed, and lets go of what the waiter holds. With no lock held.
+    // The waiter has ended: sets outputs unless the execution has failed, and releases what the waiter holds.
+    // With no lock held.
     void (*finish)(bd_waiter *w);
-    void (*destroy)(bd_waiter *w); // frees what a spare waiter keeps; may be NULL
+    void (*destroy)(bd_waiter *w); // frees the memory of a reusable waiter; may be NULL
 } bd_wait_kind;
 
 struct bd_wait_queue {
@@ -50,7 +50,7 @@ struct bd_wait_queue {
 
 void bd_wait_queue_init(bd_wait_queue *wait_queue, const bd_wait_kind *kind, bd_resource *owner);
 void bd_wait_queue_fini(
-    bd_wait_queue *wait_queue); // nobody waits: every waiter holds a reference to the owner
+    bd_wait_queue *wait_queue); // no waiter may be left: every waiter holds a reference to the owner
 
 // A waiter for this execution. The caller sets the fields of its own struct (which are as `finish` left them,
 // zero at first) and then calls bd_wait.
@@ -59,11 +59,11 @@ bd_waiter *bd_waiter_new(bd_wait_queue *wait_queue, bd_op_ctx *c);
 void bd_wait(bd_waiter *w, bd_waitlist *line);
 
 void bd_waiter_end_locked(bd_waiter *w);
-// Ends everybody in a line as cancelled.
+// Ends all waiters of a waitlist as cancelled.
 void bd_waitlist_cancel_locked(bd_wait_queue *wait_queue, bd_waitlist *line);
 
-// Around every change of the resource. Unlocking serves who can be served, and finishes them with the lock
-// released. The caller holds a reference to the owner.
+// Lock and unlock enclose every change of the resource. Unlock serves waiters that can proceed, and finishes
+// them after releasing the lock. The caller holds a reference to the owner.
 static inline void bd_wait_queue_lock(bd_wait_queue *wait_queue)
 {
     bd_mutex_lock(&wait_queue->mu);

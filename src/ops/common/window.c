@@ -227,7 +227,7 @@ braid_tensor *bd_window_output(bd_op_ctx *c, braid_dtype dtype, const braid_shap
     return bd_output(c, 0, dtype, shape);
 }
 
-bool bd_run_client_graph(bd_op_ctx *c, bd_primitive_cache *cache, bd_primitive *p, const void *data)
+bool bd_run_primitive(bd_op_ctx *c, bd_primitive_cache *cache, bd_primitive *p, const void *data)
 {
     if (!p) return false;
     bd_buffer *scratch = bd_buffer_new(p->scratch_size);

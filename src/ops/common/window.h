@@ -1,4 +1,4 @@
-// Windows that slide over the height and width of images: what convolutions and pooling share.
+// Windows that slide over the height and width of images, for convolutions and pooling.
 #ifndef BD_OPS_COMMON_WINDOW_H
 #define BD_OPS_COMMON_WINDOW_H
 
@@ -57,9 +57,9 @@ braid_code bd_shape_ctx_window(bd_shape_ctx *c, const bd_window *w, int d, int64
 // Gives a node of a gradient the attrs of `op` that say how its window goes.
 void bd_window_copy_attrs(braid_op_desc *d, const braid_op *op);
 
-// Runs a prepared object over `data`, with memory for the time of the run, and gives it back to its cache.
-// False when there is none (NULL): take the plain loops. The kernel may have failed.
-bool bd_run_client_graph(bd_op_ctx *c, bd_primitive_cache *cache, bd_primitive *p, const void *data);
+// Runs a primitive over `data`, with temporary memory, and gives it back to its cache. False when the
+// primitive is NULL: run the plain loops then. The kernel may have failed.
+bool bd_run_primitive(bd_op_ctx *c, bd_primitive_cache *cache, bd_primitive *p, const void *data);
 
 // Allocates output 0, after a check of its size, which may come from a client. NULL: the kernel has failed.
 braid_tensor *bd_window_output(bd_op_ctx *c, braid_dtype dtype, const braid_shape *shape);

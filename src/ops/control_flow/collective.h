@@ -1,4 +1,4 @@
-// What collective ops share: finding the group and exchanging tensors with its members.
+// Shared by collective ops: finding the group and exchanging tensors with its members.
 #ifndef BD_OPS_CONTROL_FLOW_COLLECTIVE_H
 #define BD_OPS_CONTROL_FLOW_COLLECTIVE_H
 
@@ -16,9 +16,9 @@ typedef struct bd_collective_state {
 // InvalidArgument when group_size is not positive or a number is out of range.
 braid_code bd_collective_state_read(const braid_op *node, bd_collective_state *s, braid_status *st);
 
-// What came of an exchange.
+// The result of an exchange.
 typedef struct bd_exchanged {
-    const braid_tensor *values; // [size] by rank; "no tensor" of those that sent nothing to this one
+    const braid_tensor *values; // [size] by rank; "no tensor" for members that sent no tensor to this one
     int size, rank;             // of the group, of this member
 } bd_exchanged;
 
@@ -26,16 +26,17 @@ typedef struct bd_exchange_options {
     const bd_collective_state *group;
     bd_collective_type type;
     bool is_source;                                         // of a broadcast
-    const braid_tensor *own;                                // what this member gives; NULL: nothing
+    const braid_tensor *own;                                // the tensor of this member; NULL: it sends none
     void (*done)(bd_op_ctx *c, const bd_exchanged *result); // sets the output, or fails
 } bd_exchange_options;
 
-// The last thing that `start` does. Each member sends its tensor to every other; of a broadcast the source to
-// the others. Ends the execution after `done`, or with the first error, whatever other members still do.
+// The last call of `start`. Each member sends its tensor to every other member; in a broadcast the source
+// sends to all others. Ends the execution after `done`, or with the first error, regardless of the other
+// members.
 void bd_collective_exchange(bd_op_ctx *c, const bd_exchange_options *options);
 
-// Whether what member `rank` has given has the type and shape of `own`; false: the kernel has failed, and
-// says so.
+// Checks that the tensor of member `rank` has the type and shape of `own`; false: the kernel has failed with
+// an error that names the member.
 bool bd_collective_check_alike(bd_op_ctx *c, const braid_tensor *own, const braid_tensor *other, int rank);
 
 #endif

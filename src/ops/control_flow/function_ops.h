@@ -1,4 +1,4 @@
-// What ops that call functions share.
+// Shared by ops that call functions.
 #ifndef BD_OPS_CONTROL_FLOW_FUNCTION_OPS_H
 #define BD_OPS_CONTROL_FLOW_FUNCTION_OPS_H
 
@@ -9,11 +9,12 @@
 #include "op/function.h"
 #include "op/kernel.h"
 
-// Calls `f` with inputs [from, input_count); what it gives are the node's outputs, then the node is done. For
-// kernels' `start`.
+// Calls `f` with inputs [from, input_count). Its results become the node's outputs, then the node is done.
+// For the `start` of kernels.
 void bd_function_call_with_inputs(bd_op_ctx *c, const bd_func_ref *f, bd_callee_kind kind, int from);
 
-// Makes what a function gave the node's outputs, or its error the node's; values move out of `rets`.
+// Makes the results of a function the node's outputs, or its error the node's; values are moved out of
+// `rets`.
 void bd_function_outputs(bd_op_ctx *c, braid_tensor *rets, int count, const braid_status *st);
 
 // Whether a condition holds: a scalar that is not 0, false or "", or a tensor of another rank with elements.

@@ -1,8 +1,8 @@
-// Accumulators of gradients: what dense and sparse ones share.
+// Accumulators of gradients: shared by dense and sparse ones.
 //
-// A gradient computed at a step before the accumulator's is dropped. A take waits until so many gradients
-// have arrived, then takes them all, and the accumulator goes one step on: what other replicas computed
-// meanwhile is stale.
+// A gradient that was computed at a step before the accumulator's is dropped. A take waits for the required
+// number of gradients, then takes all of them, and the accumulator's step increases: gradients that other
+// replicas compute meanwhile are stale.
 #ifndef BD_OPS_DATA_FLOW_ACCUMULATOR_H
 #define BD_OPS_DATA_FLOW_ACCUMULATOR_H
 
@@ -13,7 +13,7 @@ typedef struct bd_accumulator bd_accumulator;
 
 // The sum of some gradients.
 typedef struct bd_gradient_sum {
-    braid_tensor values; // "no tensor" when there is none
+    braid_tensor values; // "no tensor" without gradients
     braid_tensor indices,
         counts; // of a sparse one: int64 vectors, of each row its index and how many gradients have it
 } bd_gradient_sum;
@@ -41,7 +41,7 @@ struct bd_accumulator {
     int64_t count, step;
 };
 
-// Whether a sum may be changed in place: nobody else holds it.
+// Whether a sum may be changed in place: it has no other holder.
 bool bd_accumulator_may_overwrite(const braid_tensor *t);
 // z = x + y, element by element, and values / divisor (in the type of the values, integers cut off).
 void bd_accumulator_add(braid_dtype dtype, const void *x, const void *y, void *z, int64_t count);
@@ -67,7 +67,7 @@ void bd_accumulator_source_run(bd_op_ctx *c);
 void bd_accumulator_apply(bd_op_ctx *c, const bd_accumulator_kind *kind, braid_dtype dtype);
 void bd_accumulator_take(bd_op_ctx *c, const bd_accumulator_kind *kind, braid_dtype dtype);
 
-// A handle and a scalar; nothing is known of the outputs.
+// Checks a handle and a scalar; infers no output shapes.
 braid_code bd_shape_ctx_accumulator(bd_shape_ctx *c, braid_status *st);
 
 #define BD_ACCUMULATOR_TYPES "dtype=float|double|int32|int64|half"

@@ -1,9 +1,9 @@
 // Queues of tuples of tensors: FIFOQueue, PaddingFIFOQueue, PriorityQueue and RandomShuffleQueue.
 //
-// Attempts to enqueue (and to close) stand in one line, attempts to dequeue in another, each in the order of
-// arrival; only the head of a line is served, so nobody is overtaken. A dequeue of many elements takes them
-// as they come and hands them out when it has all; until then it gives them back when the queue closes or its
-// step is cancelled.
+// Attempts to enqueue (and to close) wait in one waitlist, attempts to dequeue in another, each in the order
+// of arrival; only the head of a waitlist is served. A dequeue of many elements takes elements as they arrive
+// and returns all of them at once; it puts them back when the queue is closed or its step is cancelled
+// before.
 #ifndef BD_OPS_DATA_FLOW_QUEUE_H
 #define BD_OPS_DATA_FLOW_QUEUE_H
 
@@ -14,7 +14,7 @@ extern const bd_resource_type bd_queue_type;
 
 #define BD_QUEUE_UNBOUNDED INT32_MAX
 
-// What a node says of a queue.
+// The options of a queue, from the node's attributes.
 typedef struct bd_queue_options {
     const char *kind; // "FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "RandomShuffleQueue"
     const char *name;
@@ -36,15 +36,15 @@ typedef struct bd_queue {
     bd_wait_queue wait_queue;
     bd_queue_options options;       // strings and arrays are owned
     bd_waitlist enqueues, dequeues; // guarded by room.mu, as all below
-    bd_waitlist empty_dequeues;     // of no elements: they are never in anybody's way
+    bd_waitlist empty_dequeues;     // dequeues of zero elements, which wait for no other attempt
     bool is_closed;
     bd_philox generator;    // of a random queue
     uint32_t randoms[4];    // drawn
     int random_count;       // of them not used yet
     braid_tensor *elements; // a ring of `capacity` tuples
     int64_t capacity, first, count;
-    // Of a priority queue, whose elements are a heap and `first` 0: when each came, to tell equal ones apart,
-    // and the next such number in front of and behind all others.
+    // For a priority queue, whose elements are a heap with `first` 0: the arrival number of each element,
+    // which orders equal priorities, and the next numbers before and after all others.
     int64_t *turns;
     int64_t front_turn, back_turn;
 } bd_queue;
@@ -55,8 +55,8 @@ bd_queue *bd_queue_new(const bd_queue_options *options);
 // InvalidArgument when a queue that exists was made with other options.
 braid_code bd_queue_check_options(const bd_queue *q, const bd_queue_options *options, braid_status *st);
 
-// What follows ends the execution `c`, at once or later. The caller holds a reference to the queue until it
-// returns.
+// The functions below end the execution `c`, at once or later. The caller holds a reference to the queue
+// until they return.
 
 // Components are inputs [first_input, first_input + component_count) of `c`. With `many`, dimension 0 counts
 // elements.

@@ -1,9 +1,9 @@
 // Readers: resources that read records from files whose names come from a queue.
 //
-// One execution at a time has the turn on a reader; the others wait in a line (wait_queue.h). Who has the
-// turn goes back and forth between the disk (op/io_pool.h) and the queue, and holds no thread while it waits
-// for either. A step that is cancelled leaves the line, or the queue's, or stops between records; then the
-// turn goes on to the next.
+// One execution at a time owns the turn on a reader; the others wait in a waitlist (wait_queue.h). The owner
+// alternates between the disk (op/io_pool.h) and the queue, and holds no thread while it waits for either. A
+// step that is cancelled leaves the waitlist, or the queue's, or stops between records; then the next
+// execution gets the turn.
 #ifndef BD_OPS_DATA_FLOW_READER_H
 #define BD_OPS_DATA_FLOW_READER_H
 
@@ -11,12 +11,12 @@
 
 extern const bd_resource_type bd_reader_type;
 
-// What a record is. The caller frees both with bd_free.
+// A record: key and value. The caller frees both with bd_free.
 typedef struct bd_record {
     bd_string key, value;
 } bd_record;
 
-// A kind of reader. `state` is zeroed memory of `state_size` that begins with what the node says (`options`).
+// A kind of reader. `state` is zeroed memory of `state_size` that begins with the node's options (`options`).
 typedef struct bd_reader_kind {
     const char *name; // "TextLineReader"
     size_t state_size, options_size;
@@ -35,9 +35,10 @@ typedef struct bd_reader {
     char *name; // owned; of the node that made it
     bd_wait_queue wait_queue;
     bd_waitlist turns;                               // guarded by room.mu, as the next four
-    bool is_taken;                                   // somebody has the turn
+    bool is_taken;                                   // an execution owns the turn
     int64_t works_started, works_finished, produced; // files begun and ended, records
-    char *work;  // the file's name, owned; NULL at first; of who has the turn, as the next
+    // the file's name, owned; NULL at first; like the fields below, used by the owner of the turn
+    char *work;
     void *state; // of the kind
 } bd_reader;
 
@@ -56,9 +57,9 @@ void bd_reader_read(bd_reader *r, bd_queue *q, bd_op_ctx *c, int64_t count, bool
 // Records produced and files ended so far.
 void bd_reader_counts(bd_reader *r, int64_t *produced, int64_t *works_finished);
 
-// For who has the turn: lets go of the file, and of all that was counted.
+// For the owner of the turn: closes the file and resets all counts.
 void bd_reader_reset(bd_reader *r);
-// For who has the turn, of a kind that has a state: sets it.
+// For the owner of the turn, for a kind with a state: sets the state.
 void bd_reader_set_state(bd_reader *r, int64_t works_started, int64_t works_finished, int64_t produced,
                          const char *work);
 

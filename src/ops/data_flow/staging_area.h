@@ -1,4 +1,4 @@
-// What the ops on staging areas share: the areas, and executions that wait at them.
+// Shared by the ops on staging areas: the areas, and executions that wait on them.
 #ifndef BD_OPS_DATA_FLOW_STAGING_AREA_H
 #define BD_OPS_DATA_FLOW_STAGING_AREA_H
 
@@ -14,7 +14,7 @@ typedef enum bd_staging_action {
     BD_STAGING_PEEK_AT   // the entry of that number
 } bd_staging_action;
 
-// What an execution wants of an area.
+// The operation of an execution on an area.
 typedef struct bd_staging_plan {
     bd_staging_action action;
     bool has_key;    // of a put: else the area numbers it
@@ -33,10 +33,9 @@ void bd_staging_area_unref(bd_staging_area *a);
 const char *bd_staging_area_name(const bd_staging_area *a);
 // The types of its tensors; stores how many to *count.
 const braid_dtype *bd_staging_area_types(const bd_staging_area *a, int *count);
-int64_t bd_staging_area_memory_limit(const bd_staging_area *a); // bytes; 0: none
+int64_t bd_staging_area_memory_limit(const bd_staging_area *a); // bytes; 0: no limit
 
-// Waits until what is planned can be done, and does it. Takes the plan's index; the execution is not the
-// caller's any more.
+// Waits until the planned operation is possible, and does it. Takes over the plan's index and the execution.
 void bd_staging_wait(bd_staging_area *a, bd_op_ctx *c, const bd_staging_plan *plan);
 
 int64_t bd_staging_area_count(bd_staging_area *a, bool of_incomplete); // entries

@@ -9,7 +9,7 @@
 braid_code bd_stack_rows(braid_tensor *out, braid_tensor *first, int stride, int64_t count, int component,
                          braid_status *st);
 
-// What the shape of a component becomes in a batch of `size` (-1: not known).
+// Returns the shape of a component in a batch of `size` (-1: unknown).
 braid_shape bd_batch_shape(const braid_shape *row, int64_t size);
 
 // Batches of `size` elements of `input`. NULL: the kernel has failed.

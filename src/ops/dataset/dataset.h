@@ -1,19 +1,18 @@
-// Datasets, and the iterators that run over them.
+// Datasets, and the iterators over them.
 //
-// A dataset is a variant: what a node of tf.data makes, from the datasets that come in. It never changes, and
-// it keeps its inputs; all that changes is an iterator's. A kind of dataset is one struct of functions, in
-// the file of its ops.
+// A dataset is a variant, the output of a tf.data op. It is immutable and references its input datasets; all
+// state is in iterators. A kind of dataset is one struct of functions, in the file of its ops.
 //
-// Iterators are connected as their datasets are, and take turns. One that wants an element pulls its input;
-// one that has been pulled answers with an element, the end or an error, or waits for something else and
-// answers later. A function of an iterator never calls another iterator: it returns whose turn is next, and
-// bd_turn_run gives the turns. So a pipeline of any depth needs little stack, an iterator that waits holds no
-// thread, and each is a small state machine over `next` (it was pulled) and `received` (its input has
-// answered), with never more than one of its functions running.
+// Iterators are connected as their datasets are, and take turns. An iterator that needs an element pulls its
+// input; a pulled iterator answers with an element, the end or an error, or waits for an event and answers
+// later. A function of an iterator never calls another iterator: it returns the next turn, and bd_turn_run
+// runs the turns. So a pipeline of any depth needs little stack, a waiting iterator holds no thread, and each
+// iterator is a small state machine over `next` (it was pulled) and `received` (its input has answered); only
+// one of its functions runs at a time.
 //
-// A chain is a line of iterators that take turns; a stage that works ahead (prefetching, parallel calls) has
-// a chain of its own below it, which runs at the same time, so that stage has a lock. A chain ends by its
-// token: once that is cancelled, whoever is pulled answers Cancelled.
+// A chain is a sequence of iterators that take turns. A stage that works ahead (prefetching, parallel calls)
+// has a chain of its own below it, which runs concurrently, so that stage has a lock. A chain ends by its
+// token: once that is cancelled, a pulled iterator answers Cancelled.
 #ifndef BD_OPS_DATASET_DATASET_H
 #define BD_OPS_DATASET_DATASET_H
 
@@ -38,10 +37,10 @@ typedef struct bd_chain bd_chain;
 extern const bd_variant_type bd_dataset_type;
 
 typedef enum bd_turn_kind {
-    // nobody's: the iterator answers later, by bd_turn_run. It may have done so already, and be gone
+    // no iterator's: this one answers later, by bd_turn_run. It may have answered already and be freed
     BD_TURN_WAIT,
     BD_TURN_PULL,  // `it` is asked for an element
-    BD_TURN_ANSWER // `it` answers whoever has pulled it
+    BD_TURN_ANSWER // `it` answers the iterator that pulled it
 } bd_turn_kind;
 
 typedef struct bd_turn {
@@ -58,20 +57,20 @@ typedef struct bd_turn {
 typedef struct bd_dataset_kind {
     const char *name;                            // "Batch"
     size_t dataset_size, iterator_size;          // of the kind's own structs, which start with those below
-    void (*destroy)(bd_dataset *d);              // frees what is the kind's own; may be NULL
+    void (*destroy)(bd_dataset *d);              // frees the fields of the kind; may be NULL
     int64_t (*cardinality)(const bd_dataset *d); // NULL: unknown
     bool says_shard; // shards below that are left open are those that it says (ops/dataset/take_skip_shard.c)
     bool gathers_stats; // iterators below put statistics to its aggregator (ops/dataset/stats.c)
     bool opens_input;   // an iterator has one over the first input from its beginning: it->input
-    // The beginning of an iterator, whose memory is zero. On an error `close` is called. May be NULL.
+    // Initializes an iterator, whose memory is zero. On an error `close` is called. May be NULL.
     braid_code (*open)(bd_iterator *it, braid_status *st);
     // It was pulled. It has not answered "end" before.
     bd_turn (*next)(bd_iterator *it);
     // `from`, which it has pulled, has answered. NULL for a source.
     bd_turn (*received)(bd_iterator *it, bd_iterator *from);
-    // Nobody will pull it any more: a stage that works ahead stops. May be NULL.
+    // The iterator will not be pulled again: a stage that works ahead stops. May be NULL.
     void (*stop)(bd_iterator *it);
-    // The last reference is gone: frees what is the kind's own. May be NULL.
+    // The last reference is dropped: frees the fields of the kind. May be NULL.
     void (*close)(bd_iterator *it);
 } bd_dataset_kind;
 
@@ -129,9 +128,9 @@ braid_code bd_shape_fn_scalars(bd_shape_ctx *c, braid_status *st);
 // Outputs have the shapes in attr output_shapes.
 braid_code bd_shape_fn_output_shapes(bd_shape_ctx *c, braid_status *st);
 
-// What most ops of datasets have.
+// The attributes of most dataset ops.
 #define BD_DATASET_ATTRS "output_types:list(type)>=1; output_shapes:list(shape)>=1"
-// What TensorFlow 2 adds to most of them: names for its own diagnosis.
+// An attribute that TensorFlow 2 adds to most dataset ops: names for its own diagnosis.
 #define BD_DATASET_METADATA "metadata:string=''"
 
 // ---- Iterators ----
@@ -155,26 +154,26 @@ struct bd_iterator {
     bd_dataset *dataset; // a reference
     bd_chain *chain;     // it takes its turns in; a reference
     uint64_t path;       // tells it from others of the pipeline, and is the same when it is opened anew
-    bd_chain *calls;     // whose token ends the calls of its functions; not owned; NULL: that of `chain`
+    bd_chain *calls;     // the chain whose token ends function calls; not owned; NULL: `chain`
     bd_iterator *parent; // that has pulled it; NULL at the top
     bd_iterator *input;  // owned; NULL
-    bd_dataset *shard; // above it, of a kind that says which shard is meant; a reference; NULL: there is none
-    bd_dataset *stats; // above it, of a kind that gathers statistics; a reference; NULL: there is none
+    bd_dataset *shard;   // the dataset above it that selects a shard; a reference; NULL: none
+    bd_dataset *stats;   // the dataset above it that collects statistics; a reference; NULL: none
     bd_answer answer;
 };
 
-// An iterator over `d` in a chain, opened by `owner` (NULL: nobody) as its number `index` (0 where there is
-// one), with count 1.
+// Opens an iterator over `d` in a chain, with count 1. `owner` (NULL: none) opens it as its input number
+// `index` (0 for a single input).
 braid_code bd_iterator_open(bd_dataset *d, bd_chain *chain, const bd_iterator *owner, int64_t index,
                             bd_iterator **out, braid_status *st);
 bd_iterator *bd_iterator_ref(bd_iterator *it);
 void bd_iterator_unref(bd_iterator *it);
-// Stops it and drops the reference of who has opened it. NULL is accepted.
+// Stops it and drops the owner's reference. NULL is accepted.
 void bd_iterator_close(bd_iterator *it);
 // Closes it->input and opens it anew.
 braid_code bd_iterator_reopen_input(bd_iterator *it, braid_status *st);
 
-// A name for what iterators of the same path share in pipeline->resources; the caller frees it.
+// The name of an object in pipeline->resources that iterators of the same path share; the caller frees it.
 char *bd_iterator_shared_name(const bd_iterator *it, const char *what);
 
 // Notes seeds that were drawn at random for the iterator's dataset; where seeds are restored, `seeds` becomes
@@ -185,17 +184,17 @@ void bd_chain_restore_seeds(bd_chain *top, uint64_t path, const int64_t seeds[2]
 
 // ---- Turns ----
 
-// Gives turns until everybody waits.
+// Runs turns until all iterators wait.
 void bd_turn_run(bd_turn turn);
 // The same on another thread, where there is one.
 void bd_turn_spawn(bd_chain *chain, bd_turn turn);
-// Starts the turn of a chain below while this one goes on with `next`, which is returned. Not on this thread,
-// though it may have nothing else to do: its step may be cancelled, while the chain below goes on. Where
-// there are no threads, who waits goes along.
+// Starts the turn of a chain below while this one continues with `next`, which is returned. The turn does not
+// run on this thread, even if it is idle: this step may be cancelled while the chain below continues. Without
+// a thread pool the chain runs on the waiting thread.
 bd_turn bd_turn_spawn_beside(bd_chain *below, bd_turn turn, bd_turn next);
 
-// The turns that an iterator returns. An element is first put into it->answer.tensors. (`it` is NULL for who
-// pulls the topmost one.)
+// The turns that an iterator returns. An element is first stored to it->answer.tensors. (`it` is NULL for the
+// caller that pulls the topmost iterator.)
 bd_turn bd_pull(bd_iterator *it, bd_iterator *from);
 bd_turn bd_give(bd_iterator *it);
 bd_turn bd_give_end(bd_iterator *it);
@@ -203,14 +202,13 @@ bd_turn bd_give_error(bd_iterator *it, braid_status *st); // moves `st`
 bd_turn bd_give_failure(bd_iterator *it, braid_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 bd_turn bd_give_out_of_memory(bd_iterator *it);
-// Answers what `from` has answered.
+// Answers with the answer of `from`.
 bd_turn bd_pass(bd_iterator *it, bd_iterator *from);
 
-// fn(it) on a thread that may block on the disk, this one if it is such a one; what it returns is whose turn
-// it is.
+// Runs fn(it) on a thread that may block on the disk, on this thread if it may; fn returns the next turn.
 bd_turn bd_turn_on_disk(bd_iterator *it, bd_turn (*fn)(bd_iterator *it));
 
-// Who receives an element takes its components (to what holds none), passes them on, or drops them.
+// The receiver of an element takes its components (into empty tensors), passes them on, or drops them.
 void bd_answer_take(bd_iterator *from, braid_tensor *to);
 void bd_answer_drop(bd_iterator *from);
 void bd_tensors_fini(braid_tensor *tensors, int count);
@@ -218,10 +216,10 @@ void bd_tensors_ref(braid_tensor *to, const braid_tensor *from, int count);
 
 // ---- Chains ----
 
-// What all chains of a pipeline share.
+// The state that all chains of a pipeline share.
 typedef struct bd_pipeline {
     atomic_int refs;
-    bd_io_pool *io_pool;     // a reference; NULL: whoever has a turn runs on
+    bd_io_pool *io_pool;     // a reference; NULL: turns run on the current thread
     bd_resources *device;    // not owned: for functions
     bd_resources *resources; // of this pipeline: seed generators and caches, by path
     bd_mutex mu;
@@ -236,8 +234,8 @@ struct bd_chain {
     atomic_int refs;
     bd_pipeline *pipeline;  // a reference
     bd_cancellation *token; // owned
-    // The topmost iterator has answered; returns whose turn is next, perhaps its own again. Not for a chain
-    // below a stage.
+    // The topmost iterator has answered; returns the next turn, perhaps the iterator's own again. Not for a
+    // chain below a stage.
     bd_turn (*answered)(bd_chain *chain, bd_iterator *it);
     // Whether the turn is to be put off: the chain keeps it and goes on with it later. NULL: never.
     bool (*parks)(bd_chain *chain, bd_turn turn);

@@ -1,4 +1,4 @@
-// Datasets that read files: what their kernels take from their inputs, and what their iterators give.
+// Datasets that read files: reading the inputs of their kernels, and the elements of their iterators.
 #ifndef BD_OPS_DATASET_FILES_H
 #define BD_OPS_DATASET_FILES_H
 
@@ -10,7 +10,7 @@ typedef struct bd_file_names {
     char **items; // [count], owned
 } bd_file_names;
 
-// The scalar or vector of strings at input `i`. False: the kernel has failed, and there are none.
+// Reads the scalar or vector of strings at input `i`. False: the kernel has failed, and `names` is empty.
 bool bd_input_file_names(bd_op_ctx *c, int i, bd_file_names *names);
 void bd_file_names_fini(bd_file_names *names);
 

@@ -5,7 +5,7 @@
 #include "op/function.h"
 #include "ops/dataset/dataset.h"
 
-// A function and the arguments that come after those of each call. All-zero is none.
+// A function and its captured arguments, which follow the arguments of each call. All-zero is no function.
 typedef struct bd_captured {
     bd_function_runtime *functions; // a reference
     const bd_callee *callee;
@@ -17,21 +17,21 @@ typedef struct bd_captured {
 bool bd_captured_init(bd_captured *f, bd_op_ctx *c, const bd_func_ref *ref, int first, int count);
 void bd_captured_fini(bd_captured *f);
 
-// What an iterator does with results, which it moves out of `rets` (none with an error). `arg` is that of the
-// call.
+// Processes the results of a call in an iterator; moves them out of `rets` (empty with an error). `arg` is
+// the argument of the call.
 typedef bd_turn (*bd_results_fn)(bd_iterator *it, void *arg, braid_tensor *rets, int ret_count,
                                  braid_status *st);
 
-// Calls the function with `args` (taken: "no tensor" is left), then the captured values; `then` gets the
-// results, on this thread or another, when the iterator has its turn again. What the call waits for ends with
-// the token of the iterator's chain.
+// Calls the function with `args` (taken over: "no tensor" is left), then the captured values. `then` gets the
+// results, on this thread or another, in a turn of the iterator. The call is cancelled with the token of the
+// iterator's chain.
 bd_turn bd_iterator_call(bd_iterator *it, const bd_captured *f, braid_tensor *args, int arg_count,
                          bd_results_fn then, void *arg);
 
 // The results as the iterator's answer, which must have the components of its dataset; or the error.
 bd_turn bd_give_results(bd_iterator *it, braid_tensor *rets, int ret_count, braid_status *st);
-// The only result as a scalar: a truth, a number or a dataset (borrowed from `rets`). InvalidArgument with
-// `what` otherwise.
+// Returns the only result as a scalar: a bool, a number or a dataset (borrowed from `rets`). InvalidArgument
+// with `what` otherwise.
 braid_code bd_result_bool(const braid_tensor *rets, int ret_count, const char *what, bool *value,
                           braid_status *st);
 braid_code bd_result_int(const braid_tensor *rets, int ret_count, const char *what, int64_t *value,

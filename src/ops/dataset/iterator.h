@@ -1,4 +1,4 @@
-// Iterators as resources: what GetNext waits on, and what is behind it.
+// Iterator resources: GetNext waits on them.
 #ifndef BD_OPS_DATASET_ITERATOR_H
 #define BD_OPS_DATASET_ITERATOR_H
 
@@ -9,14 +9,14 @@ extern const bd_resource_type bd_iterator_resource_type;
 
 typedef struct bd_iterator_resource bd_iterator_resource;
 
-// What attrs output_types and output_shapes of a node promise.
+// The types and shapes in the attrs output_types and output_shapes of a node.
 typedef struct bd_promised_components {
     int count;
     const braid_dtype *types;  // [count], owned
     const braid_shape *shapes; // [count], owned
 } bd_promised_components;
 
-// Copies the attrs of a node. InvalidArgument: they are of different lengths, and nothing is to be freed.
+// Copies the attrs of a node. InvalidArgument: they have different lengths, and there is nothing to free.
 braid_code bd_promised_components_read(bd_promised_components *p, const braid_op *node, braid_status *st);
 void bd_promised_components_fini(bd_promised_components *p);
 // InvalidArgument unless the attrs of another node, where it has them, promise the same.
@@ -27,19 +27,20 @@ braid_code bd_promised_components_check(const bd_promised_components *p, const b
 // with OutOfRange at the end.
 void bd_output_answer(bd_op_ctx *c, bd_answer *answer, int count);
 
-// Copies the types and shapes in attrs output_types and output_shapes of the node: what every dataset that it
-// runs over must have. To be made by bd_resources_lookup_or_create, with the node as `arg`.
+// Makes an iterator resource with the types and shapes in attrs output_types and output_shapes of the node,
+// which every dataset that it iterates over must have. For bd_resources_lookup_or_create, with the node as
+// `arg`.
 braid_code bd_iterator_resource_create(void *node, bd_resource **out, braid_status *st);
 // InvalidArgument unless the resource promises components of the types and shapes in the attrs of the node.
 braid_code bd_iterator_resource_check(bd_resource *r, const braid_op *node, braid_status *st);
-// Begins a dataset from its beginning. Those that wait for an element of what went before still get it.
+// Starts iterating over a dataset. Executions that wait for an element of the previous dataset still get it.
 braid_code bd_iterator_resource_set(bd_resource *r, bd_dataset *d, const bd_step *step, braid_status *st);
 
 // How far it has gone, as a scalar variant that may be saved: a list of one tensor. FailedPrecondition before
 // the first dataset, or when the dataset's elements depend on more than itself.
 bool bd_iterator_resource_save(bd_resource *r, bd_op_ctx *c);
-// Begins the dataset that it runs over anew, where a saved state (input `i` of the node) was: what was given
-// then is passed over when the next element is wanted. False: the kernel has failed.
+// Restarts the dataset at a saved state (input `i` of the node): the elements before it are skipped when the
+// next element is wanted. False: the kernel has failed.
 bool bd_iterator_resource_restore(bd_resource *r, bd_op_ctx *c, int i);
 
 // Ends the execution `c` with the next element as its outputs (or as one optional), with OutOfRange at the

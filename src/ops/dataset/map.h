@@ -1,4 +1,4 @@
-// Datasets of what a function makes of each element: used by those that are made of several parts.
+// Datasets that map elements by a function, for kinds of datasets that are composed of several.
 #ifndef BD_OPS_DATASET_MAP_H
 #define BD_OPS_DATASET_MAP_H
 
@@ -9,8 +9,8 @@
 // returned: the kernel has failed then.
 bd_dataset *bd_parallel_map_new(bd_op_ctx *c, bd_captured *f, int64_t parallel, bool preserve_cardinality);
 
-// What an answer of MapDataset's is for an error of the function: OutOfRange ends the sequence, unless that
-// is not to be.
+// The answer of MapDataset for an error of the function: OutOfRange ends the sequence, unless the cardinality
+// must be preserved.
 bd_turn bd_give_map_error(bd_iterator *it, bool preserve_cardinality, braid_status *st);
 
 #endif

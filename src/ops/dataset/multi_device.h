@@ -1,4 +1,4 @@
-// Iterators whose elements several devices share: each takes from a shard of its own.
+// Iterators whose elements are sharded over several devices.
 #ifndef BD_OPS_DATASET_MULTI_DEVICE_H
 #define BD_OPS_DATASET_MULTI_DEVICE_H
 
@@ -12,8 +12,8 @@ braid_code bd_multi_device_create(void *node, bd_resource **out, braid_status *s
 // InvalidArgument unless the resource promises components of the types and shapes in the attrs of the node.
 braid_code bd_multi_device_check(bd_resource *r, const braid_op *node, braid_status *st);
 
-// Begins a dataset from its beginning, with up to `max_buffer_size` elements at hand for each shard. What
-// goes on over the one before is cancelled. *incarnation tells it from those before.
+// Starts iterating over a dataset, with up to `max_buffer_size` buffered elements for each shard. Work on the
+// previous dataset is cancelled. *incarnation identifies this iteration.
 braid_code bd_multi_device_set(bd_resource *r, bd_dataset *d, int64_t max_buffer_size, const bd_step *step,
                                int64_t *incarnation, braid_status *st);
 

@@ -1,4 +1,4 @@
-// Optionals: variants that hold an element of a dataset, or nothing.
+// Optionals: variants that hold an element of a dataset, or no value.
 #ifndef BD_OPS_DATASET_OPTIONAL_H
 #define BD_OPS_DATASET_OPTIONAL_H
 
@@ -11,7 +11,7 @@ bool bd_output_optional(bd_op_ctx *c, int i, braid_tensor *tensors, int count);
 // The same as an object with one reference.
 bd_variant *bd_optional_new(braid_tensor *tensors, int count);
 
-// Whether `v` is an optional, and what it holds, borrowed; *tensors is NULL when it has no value.
+// Whether `v` is an optional; its tensors, borrowed: *tensors is NULL when it has no value.
 bool bd_optional_get(const bd_variant *v, const braid_tensor **tensors, int *count);
 
 // Fails the kernel unless the tensors are of the types and shapes in attrs output_types and output_shapes.

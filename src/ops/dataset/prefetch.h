@@ -7,7 +7,7 @@
 // A dataset of the elements of `input`, of which up to `size` are got ready while others are used.
 braid_code bd_prefetch_dataset_new(bd_dataset *input, int64_t size, bd_dataset **out, braid_status *st);
 
-// An iterator over such a dataset begins, before anybody wants an element.
+// An iterator over the dataset starts prefetching, before the first element is wanted.
 void bd_prefetch_begin(bd_iterator *it);
 
 #endif

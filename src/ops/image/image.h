@@ -1,4 +1,4 @@
-// What ops on images share: pixels as float, sizes in inputs.
+// Shared by ops on images: pixels as float, sizes in inputs.
 #ifndef BD_OPS_IMAGE_IMAGE_H
 #define BD_OPS_IMAGE_IMAGE_H
 

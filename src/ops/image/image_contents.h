@@ -1,4 +1,4 @@
-// What the ops that decode images share: the file in input 0, and which format it has.
+// Shared by ops that decode images: the file in input 0, and its format.
 #ifndef BD_OPS_IMAGE_IMAGE_CONTENTS_H
 #define BD_OPS_IMAGE_IMAGE_CONTENTS_H
 

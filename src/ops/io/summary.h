@@ -1,4 +1,4 @@
-// What ops that give summaries share.
+// Shared by ops that make summaries.
 #ifndef BD_OPS_IO_SUMMARY_H
 #define BD_OPS_IO_SUMMARY_H
 
@@ -20,8 +20,8 @@ typedef struct bd_summary_output {
 void bd_summary_begin(bd_summary_output *o);
 void bd_summary_end(bd_op_ctx *c, bd_summary_output *o);
 
-// What the ops share that give summaries and those that write them to files; they append to `out`, or the
-// execution fails. Images of a batch: input `tag` is their tag, input `tag + 1` the batch.
+// Shared by ops that make summaries and ops that write them to files; they append to `out`, or the execution
+// fails. Images of a batch: input `tag` is their tag, input `tag + 1` the batch.
 typedef struct bd_summary_images {
     bd_op_ctx *c;
     int tag;

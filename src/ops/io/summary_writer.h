@@ -5,8 +5,8 @@
 #include "io/events.h"
 #include "op/kernel.h"
 
-// The file of the writer whose handle is input `i`. The caller gives `*r` back with bd_resource_unref, until
-// when the file stays open. NULL: the kernel has failed.
+// Returns the file of the writer whose handle is input `i`. It stays open until the caller unrefs `*r`
+// (bd_resource_unref). NULL: the kernel has failed.
 bd_event_writer *bd_input_event_writer(bd_op_ctx *c, int i, bd_resource **r);
 
 #endif

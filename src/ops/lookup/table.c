@@ -111,7 +111,7 @@ static braid_code grow(braid_tensor *rows, braid_dtype dtype, const braid_shape 
 
 static braid_code reserve_locked(bd_table *t, braid_status *st)
 {
-    const bd_sstable_options *o = &t->options;
+    const bd_table_options *o = &t->options;
     if (t->count < t->capacity) return BRAID_OK;
     const int64_t capacity = t->capacity ? 2 * t->capacity : ROWS_MIN;
     braid_code code = grow(&t->keys, o->key_dtype, &o->key_shape, t->count, capacity, st);
@@ -330,7 +330,7 @@ static void destroy(bd_resource *r)
 
 const bd_resource_type bd_table_type = {.name = "LookupTable", .destroy = destroy};
 
-bd_table *bd_table_new(bd_sstable_options *options)
+bd_table *bd_table_new(bd_table_options *options)
 {
     bd_table *t = bd_calloc(1, sizeof *t);
     bd_resource_init(&t->base, &bd_table_type);
@@ -343,9 +343,9 @@ bd_table *bd_table_new(bd_sstable_options *options)
     return t;
 }
 
-braid_code bd_table_check_options(const bd_table *t, const bd_sstable_options *wanted, braid_status *st)
+braid_code bd_table_check_options(const bd_table *t, const bd_table_options *wanted, braid_status *st)
 {
-    const bd_sstable_options *o = &t->options;
+    const bd_table_options *o = &t->options;
     char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
     if (o->key_dtype != wanted->key_dtype || o->value_dtype != wanted->value_dtype)
         return bd_fail(st, BRAID_INVALID_ARGUMENT,

@@ -13,8 +13,8 @@
 
 extern const bd_resource_type bd_table_type;
 
-// What a node says of a table.
-typedef struct bd_sstable_options {
+// The attributes of a table's node.
+typedef struct bd_table_options {
     const char *name;
     bool is_mutable; // else it is initialized, once
     braid_dtype key_dtype, value_dtype;
@@ -23,11 +23,11 @@ typedef struct bd_sstable_options {
     braid_tensor empty_key, deleted_key;
     int64_t buckets; // of a new dense table
     double max_load; // of its buckets
-} bd_sstable_options;
+} bd_table_options;
 
 typedef struct bd_table {
     bd_resource base;
-    bd_sstable_options options; // name and tensors are owned
+    bd_table_options options; // name and tensors are owned
     bd_mutex mu;
     bool is_initialized;       // guarded by mu, as all below
     braid_tensor keys, values; // [capacity] rows
@@ -37,10 +37,10 @@ typedef struct bd_table {
 } bd_table;
 
 // Copies the options; the tensors are taken over.
-bd_table *bd_table_new(bd_sstable_options *options);
+bd_table *bd_table_new(bd_table_options *options);
 
 // InvalidArgument when a table that exists was made with other options.
-braid_code bd_table_check_options(const bd_table *t, const bd_sstable_options *options, braid_status *st);
+braid_code bd_table_check_options(const bd_table *t, const bd_table_options *options, braid_status *st);
 
 // Elements of one key and one value.
 int64_t bd_table_key_size(const bd_table *t);
@@ -50,8 +50,8 @@ bool bd_table_is_dense(const bd_table *t);
 // Whether elements i of `a` and j of `b` are equal.
 bool bd_table_same_element(const braid_tensor *a, int64_t i, const braid_tensor *b, int64_t j);
 
-// `keys` holds keys of the table's type and shape one after the other, `values` as many values; `count` of
-// them. What a function changes it changes for all or, on an error, for some first ones.
+// `keys` holds `count` keys of the table's type and shape one after the other, `values` as many values. A
+// function that fails may have changed the first keys.
 
 // Row k of `values` becomes the value of key k, or `default_value`. FailedPrecondition when the table is not
 // initialized.
@@ -60,8 +60,7 @@ braid_code bd_table_find(bd_table *t, const braid_tensor *keys, int64_t count,
 // Of a mutable table. InvalidArgument for a key that a dense table cannot hold.
 braid_code bd_table_insert(bd_table *t, const braid_tensor *keys, const braid_tensor *values, int64_t count,
                            braid_status *st);
-// Of a mutable table: what was in it before goes. Rows of a dense table are its buckets, also those that hold
-// nothing.
+// Replaces the content of a mutable table. The rows of a dense table are its buckets, including empty ones.
 braid_code bd_table_import(bd_table *t, const braid_tensor *keys, const braid_tensor *values, int64_t count,
                            braid_status *st);
 // Of a mutable table; keys that are not there do no harm.

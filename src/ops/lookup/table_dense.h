@@ -1,4 +1,4 @@
-// What a dense table has beside the rows of every table: a number of buckets, and its content as rows of
+// The fields of a dense table beyond those of every table: the number of buckets, and its content as rows of
 // buckets.
 #ifndef BD_OPS_LOOKUP_TABLE_DENSE_H
 #define BD_OPS_LOOKUP_TABLE_DENSE_H

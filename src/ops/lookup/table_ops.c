@@ -10,16 +10,16 @@
 
 typedef struct source_state {
     bd_handle_source handle;
-    bd_sstable_options options; // name is the handle's
+    bd_table_options options; // name is the handle's
 } source_state;
 
 static braid_code create_source(const braid_op *node, source_state *s, bool is_mutable, braid_status *st)
 {
     const bd_attr *shape = bd_node_attr(node, "value_shape");
-    s->options = (bd_sstable_options){.is_mutable = is_mutable,
-                                      .key_dtype = bd_node_attr_type(node, "key_dtype"),
-                                      .value_dtype = bd_node_attr_type(node, "value_dtype"),
-                                      .value_shape = shape ? shape->shape : BD_SCALAR};
+    s->options = (bd_table_options){.is_mutable = is_mutable,
+                                    .key_dtype = bd_node_attr_type(node, "key_dtype"),
+                                    .value_dtype = bd_node_attr_type(node, "value_dtype"),
+                                    .value_shape = shape ? shape->shape : BD_SCALAR};
     int64_t count;
     if (!bd_shape_is_known(&s->options.value_shape) || s->options.value_shape.rank >= BRAID_RANK_MAX ||
         bd_shape_checked_count(&s->options.value_shape, &count, st))
@@ -62,7 +62,7 @@ static braid_code create_table(void *arg, bd_resource **out, braid_status *st)
     return BRAID_OK;
 }
 
-static void make_table(bd_op_ctx *c, bd_sstable_options *options)
+static void make_table(bd_op_ctx *c, bd_table_options *options)
 {
     source_state *s = c->state;
     BD_STATUS(st);
@@ -76,7 +76,7 @@ static void make_table(bd_op_ctx *c, bd_sstable_options *options)
 
 static void source_run(bd_op_ctx *c)
 {
-    bd_sstable_options options = ((source_state *)c->state)->options;
+    bd_table_options options = ((source_state *)c->state)->options;
     make_table(c, &options);
 }
 
@@ -90,7 +90,7 @@ static bool same_tensor(const braid_tensor *a, const braid_tensor *b)
 // Keys of a dense table are tensors like its empty key, which is never in it; V2 has a second such key.
 static void dense_run(bd_op_ctx *c)
 {
-    bd_sstable_options options = ((source_state *)c->state)->options;
+    bd_table_options options = ((source_state *)c->state)->options;
     const braid_tensor *empty = bd_input(c, 0), *deleted = c->input_count > 1 ? bd_input(c, 1) : NULL;
     char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
     BD_STATUS(st);
@@ -308,7 +308,7 @@ static void export_buckets(bd_op_ctx *c, const bd_table *t)
 
 static void export_from(bd_op_ctx *c, bd_table *t)
 {
-    const bd_sstable_options *o = &t->options;
+    const bd_table_options *o = &t->options;
     const braid_dtype *types = c->node->output_types;
     if (types[0] != o->key_dtype || types[1] != o->value_dtype) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Signature mismatch: table '%s' is from %s to %s", o->name,

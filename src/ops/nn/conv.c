@@ -261,7 +261,7 @@ bool bd_conv_sizes(bd_op_ctx *c, const bd_conv_state *s, bd_conv_shape *shape, b
 bool bd_conv_primitive(bd_op_ctx *c, bd_conv_state *s, bd_conv_kind kind, const bd_conv_shape *shape,
                        const bd_conv_data *data)
 {
-    return bd_run_client_graph(c, &s->cache, bd_conv_take(&s->cache, kind, shape), data);
+    return bd_run_primitive(c, &s->cache, bd_conv_take(&s->cache, kind, shape), data);
 }
 
 static void convolve(bd_op_ctx *c, bd_conv_kind kind, const bd_conv_shape *shape, const bd_conv_data *data)

@@ -109,8 +109,7 @@ void bd_pool_run(bd_op_ctx *c, bd_pooling_kind kind, const bd_pooling_shape *sha
     bd_pool_state *s = c->state;
     // Beside a size of 0 the others may be too large to walk over. Gradients of no window are zeros.
     if (is_empty(shape, shape->in) || (!data->dx && is_empty(shape, shape->out))) return;
-    if (s->type != BD_F32 ||
-        !bd_run_client_graph(c, &s->cache, bd_pooling_take(&s->cache, kind, shape), data))
+    if (s->type != BD_F32 || !bd_run_primitive(c, &s->cache, bd_pooling_take(&s->cache, kind, shape), data))
         bd_pooling_plain(s->type, kind, shape, data);
 }
 

@@ -1,10 +1,10 @@
-// Parses serialized Example messages into tensors: what the ops ParseExample and ParseSingleExample and
-// datasets share.
+// Parses serialized Example messages into tensors, for the ops ParseExample and ParseSingleExample and for
+// datasets.
 //
-// A dense feature has the same number of values in each example, or (its first dimension is -1) as many as
-// the longest one, the others being filled up. A sparse feature has any number, and may be asked for as a
-// ragged tensor. Messages are hostile: what is wrong in them is InvalidArgument, naming example and feature,
-// and memory that cannot be had is ResourceExhausted.
+// A dense feature has the same number of values in each example, or (its first dimension is -1) is padded to
+// the longest one. A sparse feature has any number of values, and may be returned as a ragged tensor.
+// Messages may be hostile: a malformed one is InvalidArgument, naming example and feature; memory that cannot
+// be allocated is ResourceExhausted.
 #ifndef BD_OPS_PARSING_EXAMPLE_PARSER_H
 #define BD_OPS_PARSING_EXAMPLE_PARSER_H
 
@@ -16,7 +16,7 @@ typedef struct bd_dense_feature {
     bd_bytes key; // not owned
     braid_dtype dtype;
     braid_shape shape;                 // of one example
-    const braid_tensor *default_value; // not owned; of no elements: there is none
+    const braid_tensor *default_value; // not owned; an empty tensor: no default
 } bd_dense_feature;
 
 typedef struct bd_sparse_feature {
@@ -32,8 +32,8 @@ typedef struct bd_example_spec {
     bool is_context; // the messages are SequenceExamples, of which this is the context
 } bd_example_spec;
 
-// Where results go: arrays of the caller's, [dense_count] and [sparse_count]. They are "no tensor" at the
-// start, and the caller ends what is in them, also after an error.
+// The results: arrays of the caller, [dense_count] and [sparse_count]. They are "no tensor" at the start, and
+// the caller frees their content, also after an error.
 typedef struct bd_parsed_examples {
     braid_tensor *dense; // [count, shape...], or shape... of a single example
     braid_tensor *indices, *values,

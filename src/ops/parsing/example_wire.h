@@ -12,8 +12,8 @@
 
 #include "tensor/tensor.h"
 
-// A message within memory that somebody else owns. `data` is NULL when there is none (an empty one has a
-// place).
+// A message within memory that is not owned. `data` is NULL for a missing message (an empty one has an
+// address).
 typedef struct bd_span {
     const uint8_t *data;
     size_t len;
@@ -24,12 +24,12 @@ typedef struct bd_span {
 typedef void (*bd_span_entry_fn)(void *arg, bd_span key, bd_span value);
 bool bd_span_entries(bd_span message, uint32_t field, bd_span_entry_fn fn, void *arg);
 
-// Takes the next Feature off the front of a FeatureList; false at its end, or (then *malformed is set) when
-// it is none.
+// Removes the next Feature from the front of a FeatureList; false at its end, or (then *malformed is set)
+// when it is malformed.
 bool bd_span_next_feature(bd_span *list, bd_span *feature, bool *malformed);
 
-// The type of a Feature's values and how many there are: BRAID_STRING, BRAID_FLOAT, BRAID_INT64, or
-// BRAID_INVALID when it says none. False when it is malformed.
+// Returns the type and the number of a Feature's values: BRAID_STRING, BRAID_FLOAT, BRAID_INT64, or
+// BRAID_INVALID when the Feature is empty. False when it is malformed.
 bool bd_feature_scan(bd_span feature, braid_dtype *dtype, int64_t *count);
 
 // Writes the values of a Feature that was scanned as elements of `t` (of its type) from `at` on. False when

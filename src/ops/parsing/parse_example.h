@@ -1,4 +1,4 @@
-// What the forms of ParseExample share: their attributes and the shapes of their outputs.
+// Shared by the forms of ParseExample: their attributes and the shapes of their outputs.
 #ifndef BD_OPS_PARSING_PARSE_EXAMPLE_H
 #define BD_OPS_PARSING_PARSE_EXAMPLE_H
 
@@ -6,7 +6,7 @@
 #include "op/kernel.h"
 #include "ops/parsing/example_parser.h"
 
-// What the attributes say; a single example's keys are attributes, too. `spec` refers to the arrays.
+// The attributes; a single example's keys are attributes, too. `spec` refers to the arrays.
 typedef struct bd_parse_attrs {
     bd_dense_feature *dense;
     bd_sparse_feature *sparse;
@@ -24,8 +24,8 @@ void bd_parse_sparse_shapes(bd_shape_ctx *c, int first, int count, int columns);
 // unknown ones make them unknown).
 braid_code bd_parse_dense_shapes(bd_shape_ctx *c, int first, const braid_shape *rows, braid_status *st);
 
-// Keys that stand in a string input, in one block of memory that the caller frees (bd_free); messages want
-// the zero that is behind each. `want` of them (`what` says of what) are to be there. NULL: the kernel has
+// Returns the keys of a string input, in one block of memory that the caller frees (bd_free), each followed
+// by a zero byte. The input must have `want` keys (`what` is their name in messages). NULL: the kernel has
 // failed.
 bd_bytes *bd_parse_input_keys(bd_op_ctx *c, int input, int want, const char *what);
 

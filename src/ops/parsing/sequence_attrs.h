@@ -1,12 +1,12 @@
-// What the nodes of ParseSequenceExample, its second form and ParseSingleSequenceExample ask for.
+// The attributes of the nodes of ParseSequenceExample, ParseSequenceExampleV2 and ParseSingleSequenceExample.
 #ifndef BD_OPS_PARSING_SEQUENCE_ATTRS_H
 #define BD_OPS_PARSING_SEQUENCE_ATTRS_H
 
 #include "graph/graph.h"
 #include "ops/parsing/sequence_parser.h"
 
-// What is asked for. Keys and defaults of a single message, and of the second form, are inputs, and then
-// known to each execution only.
+// The requested features. Keys and defaults of a single message, and of V2, are inputs, so only executions
+// know them.
 typedef struct bd_sequence_attrs {
     bd_dense_feature *context_dense;
     bd_sparse_feature *context_sparse, *list_sparse;

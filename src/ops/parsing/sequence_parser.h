@@ -5,7 +5,7 @@
 
 #include "ops/parsing/example_parser.h"
 
-// A list whose features have the same number of values each.
+// A list whose features all have the same number of values.
 typedef struct bd_dense_list {
     bd_bytes key; // not owned
     braid_dtype dtype;

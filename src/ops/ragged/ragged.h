@@ -14,10 +14,10 @@ typedef struct bd_splits {
 
 void bd_splits_fini(bd_splits *s);
 
-// Reads inputs [0, count), vectors of int32 or int64, whose last points at `values_count` values. They are
-// not empty, ascend from 0 or above, and do not point past what they split; with `is_exact` they begin with 0
-// and end at the end of what they split. Ends with bd_splits_fini also when it fails. False: the kernel has
-// failed.
+// Reads inputs [0, count), vectors of int32 or int64 row splits, the last of which splits `values_count`
+// values. Checks that they are not empty, ascend from 0 or above, and stay within what they split; with
+// `is_exact` they begin with 0 and end with the number of elements that they split. Call bd_splits_fini also
+// after a failure. False: the kernel has failed.
 bool bd_splits_input(bd_op_ctx *c, int count, int64_t values_count, bool is_exact, bd_splits *s);
 
 // Reads input `i` alone as splits: not empty, in ascending order from 0 or above. Ends with bd_splits_fini

@@ -1,14 +1,14 @@
-// What ops on sparse tensors share: reading and checking indices, values and shape; order; shape functions.
+// Shared by ops on sparse tensors: reading and checking indices, values and shape; order; shape functions.
 //
-// A sparse tensor is three tensors: the indices of its entries (a row an entry), their values, and the shape
-// of the dense tensor.
+// A sparse tensor is three tensors: the indices of its entries (one row for each entry), their values, and
+// the shape of the dense tensor.
 #ifndef BD_OPS_SPARSE_SPARSE_H
 #define BD_OPS_SPARSE_SPARSE_H
 
 #include "ops/common/element.h"
 
 typedef struct bd_sparse {
-    braid_tensor indices;       // owned: an int64 matrix that nobody changes meanwhile
+    braid_tensor indices;       // owned: an int64 matrix that does not change meanwhile
     const braid_tensor *values; // not owned: an input, a vector; NULL when it has not been asked for
     const int64_t *at;          // [count, shape.rank], the content of `indices`
     int64_t count;
@@ -20,12 +20,12 @@ void bd_sparse_fini(bd_sparse *s);
 // A sparse tensor on the stack that ends with its scope.
 #define BD_SPARSE(name) __attribute__((cleanup(bd_sparse_fini))) bd_sparse name = {0}
 
-// Reads inputs `indices` (int32 or int64), `values` (-1: none) and `shape`: their ranks and sizes agree, and
-// no size is negative. The indices themselves have not been looked at. False: the kernel has failed.
+// Reads inputs `indices` (int32 or int64), `values` (-1: none) and `shape`. Checks that their ranks and sizes
+// agree, and that no size is negative; the indices themselves are not checked. False: the kernel has failed.
 bool bd_sparse_input(bd_op_ctx *c, int indices, int values, int shape, bd_sparse *s);
 
-// Reads input `i` as indices alone: a matrix, whose columns are the rank; no dimension is known. False: the
-// kernel has failed.
+// Reads input `i` as indices alone: a matrix, whose columns give the rank; dimensions stay unknown. False:
+// the kernel has failed.
 bool bd_sparse_input_indices(bd_op_ctx *c, int i, bd_sparse *s);
 
 // A dense shape in input `i`, an int64 vector: no size is negative. False: the kernel has failed.

@@ -1,5 +1,5 @@
-// Sparse tensors one by one, and many of them as one with a dimension more: what serializing and keeping them
-// share.
+// Batches of sparse tensors: single ones, and several combined with one more dimension. For serializing and
+// for tensor maps.
 #ifndef BD_OPS_SPARSE_SPARSE_BATCH_H
 #define BD_OPS_SPARSE_SPARSE_BATCH_H
 
@@ -28,9 +28,9 @@ bool bd_sparse_input_batch(bd_op_ctx *c, bd_sparse *s);
 // that row.
 int64_t bd_sparse_row_end(const bd_sparse *s, int64_t from, int64_t row);
 
-// Outputs 0 to 2: the parts (at least one) as one tensor, whose first dimensions are `batch` and whose others
-// are the largest of the parts'. Parts of different ranks are an error, in which `what` ("shape", "rank")
-// differs and `more` is added to the ranks.
+// Combines the sparse tensors (at least one) to outputs 0 to 2: the first dimensions are `batch`, the others
+// the largest of the parts'. Parts of different ranks are an error; `what` ("shape", "rank") is its word, and
+// `more` is added to the ranks.
 void bd_output_sparse_batch(bd_op_ctx *c, const bd_sparse_part *parts, const braid_shape *batch,
                             const char *what, int more);
 

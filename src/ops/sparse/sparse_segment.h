@@ -1,12 +1,12 @@
-// What SparseSegmentX ops (sparse_segment.c) and their gradients (sparse_segment_grad.c) have in common: rows
-// of input 0 that the indices in input 1 name, and numbers of segments in input 2.
+// Shared by SparseSegmentX ops (sparse_segment.c) and their gradients (sparse_segment_grad.c): rows of input
+// 0 selected by the indices in input 1, and segment ids in input 2.
 #ifndef BD_OPS_SPARSE_SPARSE_SEGMENT_H
 #define BD_OPS_SPARSE_SPARSE_SEGMENT_H
 
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
 
-// What the sum of n rows is divided by: 1, n or the root of n.
+// The divisor of the sum of n rows: 1, n or the square root of n.
 typedef enum bd_segment_scaling {
     BD_SCALE_NONE,
     BD_SCALE_MEAN,
@@ -27,7 +27,7 @@ void bd_sparse_segment_fail_id(bd_op_ctx *c, int64_t id, int64_t segments);
 // Output 0, zeros: `rows` rows like those of the data, of *len elements. NULL: the kernel has failed.
 braid_tensor *bd_sparse_segment_rows(bd_op_ctx *c, int64_t rows, int64_t *len);
 
-// Of an op whose input 3, if there is one, says how many rows come out.
+// Shape function of ops whose optional input 3 is the number of output rows.
 braid_code bd_shape_fn_sparse_segment(bd_shape_ctx *c, braid_status *st);
 
 #define BD_SPARSE_SEGMENT_INDEX_TYPES "; Tidx:type{int32,int64}=int32; Tsegmentids:type{int32,int64}=int32"

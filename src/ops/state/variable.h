@@ -1,4 +1,4 @@
-// What ops on reference variables and on resource variables share: finding a variable and updating it in
+// Shared by ops on reference variables and on resource variables: finding a variable and updating it in
 // place.
 #ifndef BD_OPS_STATE_VARIABLE_H
 #define BD_OPS_STATE_VARIABLE_H
@@ -22,14 +22,14 @@ void bd_variable_bind(const braid_op *node, bool is_reference, bd_variable_bindi
 braid_code bd_variable_find(const bd_variable_binding *b, bd_resources *rs, bd_variable **v,
                             braid_status *st);
 
-// The resource variable that the handle in input `i` names, of type `dtype` (BRAID_INVALID: any); the caller
-// gives the reference back. NULL: the kernel has failed, NotFound if there is no such variable. Who is to
-// read its value says FailedPrecondition then: it was not assigned yet.
+// Returns the resource variable that the handle in input `i` names, of type `dtype` (BRAID_INVALID: any),
+// with a reference. NULL: the kernel has failed, with NotFound if there is no such variable. A kernel that
+// reads the value reports FailedPrecondition instead: the variable is uninitialized.
 bd_variable *bd_input_variable(bd_op_ctx *c, int i, braid_dtype dtype);
 bd_variable *bd_input_variable_to_read(bd_op_ctx *c, int i, braid_dtype dtype);
 
-// What shape functions know of the variable in input `i`: of a reference
-// the shape of the edge, of a handle what its VarHandleOp declares.
+// The shape of the variable in input `i`, for shape functions: for a reference the shape of the edge, for a
+// handle the shape that its VarHandleOp declares.
 braid_shape bd_shape_ctx_variable(const bd_shape_ctx *c, int i);
 
 typedef enum bd_update_op {

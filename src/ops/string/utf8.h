@@ -19,8 +19,8 @@ int64_t bd_utf8_length(const char *text, size_t len);
 bool bd_utf8_forward(const char *text, size_t len, int64_t n, size_t *pos);
 bool bd_utf8_back(const char *text, int64_t n, size_t *pos);
 
-// Makes element `i` of `y` the text in upper or lower case by Unicode's full mappings, whatever the language;
-// what is not UTF-8 becomes U+FFFD. False: the kernel has failed.
+// Makes element `i` of `y` the text in upper or lower case by Unicode's full mappings, independent of
+// language; bytes that are not UTF-8 become U+FFFD. False: the kernel has failed.
 bool bd_utf8_change_case(bd_op_ctx *c, const braid_tensor *y, int64_t i, const bd_string *text,
                          bool to_upper);
 

@@ -1,8 +1,8 @@
-// Arrays of tensors that live for one step: what loops read from and write to, an element an iteration.
+// TensorArrays: arrays of tensors that live for one step. Loops read and write them, one element in each
+// iteration.
 //
-// An element is written once (in an array of gradients several times: they are added up) and may be given
-// away by its first read (clear_after_read). The array of gradients of an array has as many elements of the
-// same shapes.
+// An element is written once (in an array of gradients several times: they are summed) and may be released by
+// its first read (clear_after_read). The array of gradients of an array has the same size and element shapes.
 #ifndef BD_OPS_TENSOR_ARRAY_TENSOR_ARRAY_H
 #define BD_OPS_TENSOR_ARRAY_TENSOR_ARRAY_H
 
@@ -23,7 +23,7 @@ extern const bd_resource_type bd_tensor_array_type;
 
 // ResourceExhausted.
 braid_code bd_tensor_array_new(const bd_tensor_array_options *o, bd_tensor_array **a, braid_status *st);
-// The array of gradients of `of`, whose size is fixed from now on; its elements have the shapes of those
+// Makes the array of gradients of `of`, whose size is fixed from now on; its elements have the shapes of `of`
 // behind `prepend`.
 braid_code bd_tensor_array_new_gradient(bd_tensor_array *of, const braid_shape *prepend, bd_tensor_array **a,
                                         braid_status *st);
@@ -40,7 +40,7 @@ braid_code bd_tensor_array_size_for(bd_tensor_array *a, int64_t count, int64_t *
 // array at once by bd_tensor_array_mark, which may have grown afterwards.
 braid_code bd_tensor_array_whole(bd_tensor_array *a, int64_t *size, braid_status *st);
 void bd_tensor_array_mark(bd_tensor_array *a, int64_t size);
-// Adds what an op knows of all elements' shape, and gives what is known then. InvalidArgument: they
+// Merges the element shape that an op knows, and returns the merged shape. InvalidArgument: the shapes
 // contradict each other.
 braid_code bd_tensor_array_merge_shape(bd_tensor_array *a, braid_shape *shape, braid_status *st);
 

@@ -1,4 +1,4 @@
-// What the ops of TensorArrays share.
+// Shared by the ops of TensorArrays.
 #ifndef BD_OPS_TENSOR_ARRAY_TENSOR_ARRAY_OPS_H
 #define BD_OPS_TENSOR_ARRAY_TENSOR_ARRAY_OPS_H
 
@@ -14,7 +14,8 @@ void bd_tensor_array_unref(bd_tensor_array *a);
 // Fails the kernel with the name of the array before the message.
 void bd_tensor_array_fail(bd_op_ctx *c, const braid_status *st);
 
-// That the array holds what output 0 is to be, or what is to be written. False: the kernel has failed.
+// Checks that the array holds elements of the type of output 0, or of the tensor to write. False: the kernel
+// has failed.
 bool bd_tensor_array_check_read(bd_op_ctx *c, const bd_tensor_array *a);
 bool bd_tensor_array_check_written(bd_op_ctx *c, const bd_tensor_array *a, braid_dtype dtype);
 
@@ -61,11 +62,12 @@ bool bd_array_parts_shape(bd_op_ctx *c, int64_t count, const braid_shape *one, b
 void bd_array_parts_output(bd_op_ctx *c, const bd_array_parts *p, const braid_shape *shape);
 void bd_array_parts_fini(bd_array_parts *p);
 
-// For shape functions: the handle in input 0 is a scalar, and so are the inputs whose digits `scalars` has.
+// For shape functions: checks that the handle in input 0 is a scalar, and so are the inputs whose digits
+// `scalars` contains.
 braid_code bd_tensor_array_check_shapes(bd_shape_ctx *c, const char *scalars, braid_status *st);
 
-// Gradients: what was read is written to the array of gradients, what was written is read there; flows keep
-// that in order.
+// Gradients: the gradient of a read writes to the array of gradients, that of a write reads from it; flows
+// keep the order.
 void bd_tensor_array_read_gradient(bd_grad_ctx *c);
 void bd_tensor_array_write_gradient(bd_grad_ctx *c);
 void bd_tensor_array_gather_gradient(bd_grad_ctx *c);

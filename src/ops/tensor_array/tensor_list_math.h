@@ -1,4 +1,4 @@
-// Sums and zeros of variants: of lists of tensors, and of optionals, which may hold such again.
+// Sums and zeros of variants: of tensor lists, and of optionals, which may be nested.
 #ifndef BD_OPS_TENSOR_ARRAY_TENSOR_LIST_MATH_H
 #define BD_OPS_TENSOR_ARRAY_TENSOR_LIST_MATH_H
 

@@ -1,4 +1,4 @@
-// What the ops of lists of tensors share.
+// Shared by the ops of tensor lists.
 #ifndef BD_OPS_TENSOR_ARRAY_TENSOR_LIST_OPS_H
 #define BD_OPS_TENSOR_ARRAY_TENSOR_LIST_OPS_H
 
@@ -14,8 +14,8 @@ bd_tensor_list *bd_input_list(bd_op_ctx *c, int i);
 // The same of an op with attr element_dtype, which the list's elements must have.
 bd_tensor_list *bd_input_typed_list(bd_op_ctx *c, int i);
 
-// Makes output `i` what checked input `input` is and returns the list in it, to be changed: the input's own
-// when nobody else has it, else a copy with room for `more` elements.
+// Makes output `i` the list of checked input `input` and returns it for changes: the input's own list when it
+// has no other holder, else a copy with room for `more` elements.
 bd_tensor_list *bd_output_list(bd_op_ctx *c, int i, int input, int64_t more);
 // The same for tensors of lists, all of which may be changed then.
 braid_tensor *bd_output_lists(bd_op_ctx *c, int i, int input, int64_t more);
@@ -31,14 +31,14 @@ bool bd_list_set(bd_op_ctx *c, bd_tensor_list *l, int64_t i, const braid_tensor 
 bool bd_list_set_part(bd_op_ctx *c, bd_tensor_list *l, int64_t i, const braid_tensor *t, int64_t at,
                       const braid_shape *shape);
 
-// Input `i` as the shape of elements: an int32 or int64 vector whose dimensions may be -1, or the scalar -1
-// for any shape.
+// Reads input `i` as the shape of elements: an int32 or int64 vector whose dimensions may be -1, or the
+// scalar -1 for an unknown shape.
 bool bd_input_element_shape(bd_op_ctx *c, int i, braid_shape *shape);
-// The same, with what the list says.
+// The same, merged with the element shape of the list.
 bool bd_input_list_shape(bd_op_ctx *c, int i, const bd_tensor_list *l, braid_shape *shape);
-// Adds to `shape` what `other` says.
+// Merges `other` into `shape`.
 bool bd_merge_element_shape(bd_op_ctx *c, braid_shape *shape, const braid_shape *other);
-// Adds to `shape` what the elements that are set say.
+// Merges the shapes of the elements that are set into `shape`.
 bool bd_merge_shapes_of_list(bd_op_ctx *c, braid_shape *shape, const bd_tensor_list *l);
 
 bool bd_shapes_fit(const braid_shape *a, const braid_shape *b); // may be of one tensor

@@ -12,7 +12,7 @@
 typedef struct op_live {
     braid_graph *graph;
     bd_resources *resources;
-    bd_io_pool *io_pool; // of the test; NULL: what blocks on the disk runs on the thread that starts it
+    bd_io_pool *io_pool; // of the test; NULL: work that blocks on the disk runs on the thread that starts it
     bd_mutex mu;
     void **states;             // guarded by mu; [nodes]
     const bd_kernel **kernels; // guarded by mu; NULL: not bound yet
@@ -23,7 +23,7 @@ op_live *op_live_new(void);
 void op_live_free(op_live *l); // ends the kernels' states, then the resources
 
 // A Const node of a tensor as op_test.h writes it, where in strings `~` stands for a blank and `^` for a
-// newline; and one whose shape and value nobody knows before the run.
+// newline; and a node whose shape and value are unknown before the run.
 braid_out op_live_const(op_live *l, const char *text);
 braid_out op_live_unknown(op_live *l, const char *text);
 // A Placeholder of unknown shape.
@@ -48,7 +48,7 @@ void op_execution_wait(op_execution *e);
 // execution.
 void op_execution_expect(op_execution *e, const char *want);
 
-// Frees an execution that was waited for, whatever came of it.
+// Frees an execution that was waited for, whether it succeeded or failed.
 void op_execution_free(op_execution *e);
 
 // op_live_start and op_execution_expect.

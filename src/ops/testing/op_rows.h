@@ -1,10 +1,10 @@
-// Notes of what tests have run of each op, for the test that sees to it that no op goes without
+// Records which cases tests have run of each op, for the test that each op is covered
 // (tests/graph/op_coverage_test.c).
 //
-// Each test program writes a file of its own into the directory that BRAID_OP_ROWS in the environment names;
-// without it nothing is written. A line is "Op V ns- e": what came of it (V: outputs, E: an error, S:
-// inferred shapes), then a letter for each input, then one for each output: s scalar, e empty, n another
-// shape, - nothing with a shape of its own (a handle, a variant).
+// Each test program writes a file into the directory that BRAID_OP_ROWS in the environment names; without it
+// no file is written. A line is "Op V ns- e": the result (V: outputs, E: an error, S: inferred shapes), then
+// a letter for each input, then one for each output: s scalar, e empty, n another shape, - an object without
+// a shape of its own (a handle, a variant).
 #ifndef BD_OPS_TESTING_OP_ROWS_H
 #define BD_OPS_TESTING_OP_ROWS_H
 
@@ -18,14 +18,14 @@ typedef struct op_row {
 op_row op_row_of_values(const bd_value *inputs, int count);
 op_row op_row_of_texts(const op_text *inputs, int count);
 
-// Of a node in a session, whose values nobody sees: by what is known of its inputs before it runs.
+// The row of a node in a session, whose values are not visible: from its inferred input shapes.
 op_row op_row_of_node(const braid_op *node);
 
 void op_row_note_outputs(const op_row *row, const char *op, const bd_value *outputs, int count);
 void op_row_note_error(const op_row *row, const char *op);
 void op_row_note_shapes(const op_row *row, const char *op);
 
-// A session has run `node`, and with it all that it takes something from: notes outputs for each.
+// A session has run `node` and the nodes that it depends on: records outputs for each.
 void op_row_note_ran(const braid_op *node);
 // A session has failed in a node of the graph: the ones that the message names, and `otherwise` (may be
 // NULL).

@@ -14,7 +14,7 @@
 // Rows of the tables leave out the last members.
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
-// What an op makes of its inputs.
+// A case: the inputs of an op and its expected outputs.
 typedef struct op_case {
     const char *op;
     // "transpose_a=true; T=float; ksize=[1,2,2,1]; shapes=[[2],[]]; keys=[a,b]"; NULL: none. Types follow
@@ -24,15 +24,15 @@ typedef struct op_case {
     // float[0] empty" one that was assigned no elements; "var ..." the handle of a resource variable.
     const char *inputs;
     const char *want;  // the outputs, "*" for any; or the error: "InvalidArgument: words of the message"
-    const char *after; // what the variables among the inputs hold afterwards; NULL: not looked at
+    const char *after; // the expected content of the variables among the inputs afterwards; NULL: not checked
     // Relative; 0: 4e-6 for float, 1e-13 for double; numbers below 1 are compared as if they were 1.
     double tolerance;
 } op_case;
-// Runs each case several times: with inputs that others hold, and with inputs that may be overwritten. Where
-// the op succeeds, the inferred shapes must agree with what came out.
+// Runs each case several times: with inputs that have other holders, and with inputs that may be overwritten.
+// When the op succeeds, the inferred shapes must agree with the outputs.
 void op_test_values(const op_case *cases, size_t count);
 
-// What is known of an op's outputs before it runs.
+// A case of inferred output shapes.
 typedef struct op_shape_case {
     const char *op;
     const char *attrs;
@@ -48,7 +48,7 @@ typedef struct op_grad_case {
     const char *op;
     const char *attrs;
     const char *inputs;
-    const char *no_gradient; // numbers of the inputs (of these types) that must get none: "1"; NULL
+    const char *no_gradient; // numbers of the inputs (of these types) that must have no gradient: "1"; NULL
 } op_grad_case;
 void op_test_gradients(const op_grad_case *cases, size_t count);
 
@@ -60,7 +60,7 @@ void op_test_gradients(const op_grad_case *cases, size_t count);
 
 // Reads a tensor; a mistake in the text fails the test. The caller ends it with bd_tensor_fini.
 void op_test_tensor(braid_tensor *t, const char *text);
-// Fails the test unless `got` is what `want` says.
+// Fails the test unless `got` equals `want`.
 void op_test_expect(const braid_tensor *got, const char *want, double tolerance, const char *where);
 
 // A node of a graph with the value it has from the start (a fed placeholder, a bound variable).

@@ -10,7 +10,7 @@
 typedef struct op_text {
     bool is_ref, is_var, is_any; // "ref ...", "var ...", "*"
     bool has_values;
-    braid_dtype dtype; // BRAID_FLOAT when the text names none
+    braid_dtype dtype; // BRAID_FLOAT when the text has no type
     braid_shape shape; // may be partly known
     char *values;      // owned
 } op_text;

@@ -1,4 +1,4 @@
-// Pipelines of datasets for tests, written as text, and what comes out of them.
+// Pipelines of datasets for tests, written as text, and their elements.
 #ifndef BD_OPS_TESTING_PIPELINE_H
 #define BD_OPS_TESTING_PIPELINE_H
 

@@ -21,8 +21,8 @@ braid_out program_feed(program *p, const char *text);
                  sizeof((braid_out[]){__VA_ARGS__}) / sizeof(braid_out))
 #define PROGRAM_OUT(P, OP, ATTRS, ...) ((braid_out){PROGRAM_NODE(P, OP, ATTRS, __VA_ARGS__), 0})
 
-// Evaluates `outs` in order, each node once; the last one must be what `want` says, a tensor or an error.
-// Frees the program.
+// Evaluates `outs` in order, each node once; the last one must equal `want`, a tensor or an error. Frees the
+// program.
 void program_expect(program *p, const braid_out *outs, int count, const char *want);
 
 #endif

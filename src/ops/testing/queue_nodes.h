@@ -15,7 +15,7 @@ typedef struct queue_spec {
 } queue_spec;
 
 braid_out queue_make(op_live *l, queue_spec s);
-// A node that puts what is fed into the queue.
+// A node that enqueues the values that are fed.
 braid_op *queue_enqueue_node(op_live *l, const char *op, braid_out queue, queue_spec s);
 // A node that takes one element of the queue, or with `many` as many as are fed.
 braid_op *queue_dequeue_node(op_live *l, const char *op, braid_out queue, queue_spec s, bool many);

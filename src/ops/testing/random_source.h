@@ -14,7 +14,7 @@ typedef struct op_random_source {
     bd_thread_pool *pool;
 } op_random_source;
 
-// What the calls of an op give, one after the other.
+// The results of the calls of an op, one after the other.
 typedef struct op_random_case {
     const char *op, *attrs;
     const char *inputs[5];

@@ -6,10 +6,10 @@
 #include "graph/rewrite.h"
 #include "ops/training/training.h"
 
-// The kernel of an op that updates reference variables whole; NULL: it is no such op.
+// The kernel of an op that updates whole reference variables; NULL for any other op.
 const bd_kernel *bd_update_kernel(const bd_op_def *def);
 
-// Of the inputs of such an op: the gradient, and how many variables, which come first.
+// Describes the inputs of such an op: the gradient, and the number of variables, which are the first inputs.
 bool bd_update_is_gradient(const bd_arg_def *arg);
 int bd_update_count_vars(const bd_op_def *def);
 

@@ -1,10 +1,10 @@
-// What optimizers' update ops share: from the signature of an op to the numeric loop over its variables.
+// Shared by the update ops of optimizers: from the signature of an op to the numeric loop over its variables.
 //
 // Every optimizer has up to four forms, and one function serves them all: variables as references (Apply) or
 // resources (ResourceApply), each updated whole or, with `indices`, only in some rows (SparseApply). All have
 // one signature: variables first (the variable and its slots, of one shape), a gradient (`grad` or `delta`),
-// scalars. Which input is which follows from that, so an op is its signature and a function that names its
-// scalars.
+// scalars. The role of each input follows from the signature, so an op is its signature and a function that
+// names its scalars.
 #ifndef BD_OPS_TRAINING_TRAINING_H
 #define BD_OPS_TRAINING_TRAINING_H
 
@@ -15,7 +15,7 @@
 #define BD_UPDATE_VARS_MAX 4
 #define BD_UPDATE_SCALARS_MAX 6
 
-// What a function of an optimizer works on: all elements, or those of one row.
+// The elements that an optimizer's function updates: all, or those of one row.
 typedef struct bd_update {
     void *vars[BD_UPDATE_VARS_MAX];
     const void *grad;
@@ -34,7 +34,7 @@ typedef struct bd_training_state {
     bool is_resource, locks, option;
     bool has_ranges;   // of its scalars, as proximal Adagrad and FTRL
     int var_count;     // the first inputs
-    int grad, indices; // inputs; -1: none
+    int grad, indices; // input numbers; -1: the op has no such input
     int scalar_count, scalars[BD_UPDATE_SCALARS_MAX];
 } bd_training_state;
 
@@ -45,7 +45,7 @@ braid_code bd_training_shape(bd_shape_ctx *c, braid_status *st);
 #define BD_TRAINING_TYPES "T=float|double|half|bfloat16"
 
 // Defines the `create` of the kernels of the optimizer whose function is FN; HAS_RANGES: its scalars must
-// have the signs they have in the definition.
+// have the signs of the definition.
 #define BD_OPTIMIZER_OF(FN, HAS_RANGES)                                                                      \
     static braid_code create_##FN(const braid_op *node, void *state, braid_status *st)                       \
     {                                                                                                        \
