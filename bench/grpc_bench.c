@@ -1,5 +1,4 @@
-// The limit beside a step that does nothing: a round trip of 64 bytes by gRPC C-core between two processes on
-// loopback.
+// The limit beside a null step: a round trip of 64 bytes by gRPC C-core between two processes on loopback.
 #include "peer.h"
 #include <grpc/grpc.h>
 #include <grpc/grpc_security.h>

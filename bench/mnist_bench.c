@@ -3,7 +3,7 @@
 //   (none)   in this process
 //   cluster  the variables on a parameter server, a process of its own, over gRPC
 //   two      the same with two workers; the time is that of a step of both together
-//   memory   as cluster, and answers with the most bytes that the parameter server has held
+//   memory   as cluster; answers with the peak memory of the parameter server
 //   worker   the second worker, started by "two": `worker CLUSTER`
 #include "cluster.h"
 #include "peer.h"

@@ -1,4 +1,4 @@
-// Command-line flags: the forms they take, and errors that say what would be right.
+// Command-line flags: their forms, and errors that name the correct form.
 #include "base/testing/test.h"
 
 #include "flags.h"

@@ -1,6 +1,5 @@
-// mnist_replica builds, node for node, the graph that TensorFlow 1.3's own program built (as it was
-// recorded), but for what saves and restores checkpoints. The program itself, before cmocka and its short
-// names.
+// mnist_replica builds, node for node, the graph that TensorFlow 1.3's own program built (as recorded),
+// without the nodes for checkpoints. The program itself comes before cmocka and its short names.
 #define main mnist_replica_main
 #include "../mnist_replica.c" // NOLINT(bugprone-suspicious-include)
 #undef main

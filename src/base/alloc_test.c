@@ -1,4 +1,4 @@
-// Allocation: what the helpers give, that it is counted, and that it fails on demand.
+// Allocation: sizes and zeroing, counting, and failing on demand.
 #include "base/alloc.h"
 #include "base/testing/test.h"
 

@@ -1,4 +1,4 @@
-// What happens when an assertion fails.
+// The end of a failed assertion.
 #include "base/check.h"
 #include <stdio.h>
 #include <stdlib.h>

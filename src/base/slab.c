@@ -1,5 +1,5 @@
-// Lists of free blocks, one for each power of two. AddressSanitizer is to see every piece come and go: there,
-// nothing is kept.
+// Free lists, one for each power of two. Under AddressSanitizer every piece is allocated and freed, so that
+// it sees each use.
 #include "base/slab.h"
 
 #include "base/alloc.h"

@@ -2,9 +2,9 @@
 //
 // Invariants, all under mu:
 //   1. A worker goes to sleep only when the queue is empty; before, it may spin for SPIN_NS without the lock.
-//   2. Whoever queues a task wakes a sleeper when there are more tasks than spinning workers; a worker that
-//      spins always
-//      looks at the queue again under the lock before it sleeps. So no task waits while a worker sleeps.
+//   2. The thread that queues a task wakes a sleeper when there are more tasks than spinning workers; a
+//      spinning worker always checks the queue again under the lock before it sleeps. So no task waits while
+//      a worker sleeps.
 //   3. Once `closed`, the queue only shrinks; workers leave when it is empty.
 #include "base/thread_pool.h"
 #include "base/alloc.h"

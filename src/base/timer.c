@@ -1,8 +1,8 @@
 // Timers: a heap of deadlines and one thread that sleeps until the first.
 //
 // States of a timer: waiting (in heap and `by_id`) -> running (`running_id`) -> gone; or waiting -> gone by
-// cancel. Every transition is made under mu; who takes it out of `by_id` decides between running and
-// cancelled.
+// cancel. Every transition is made under mu; the thread that removes it from `by_id` decides between running
+// and cancelled.
 #include "base/timer.h"
 #include "base/alloc.h"
 #include "base/array.h"

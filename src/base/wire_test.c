@@ -1,5 +1,4 @@
-// The wire format: what is written is read back however the message is cut into slices, and damage is an
-// error.
+// The wire format: messages are read back however they are cut into slices, and damage is an error.
 #include "base/slab.h"
 #include "base/wire.h"
 

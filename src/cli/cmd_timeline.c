@@ -1,4 +1,4 @@
-// `braid timeline`: what a traced step did, as a table or in Chrome's trace format.
+// `braid timeline`: a traced step as a table or in Chrome's trace format.
 #include "command.h"
 #include "flags.h"
 #include <braid/run_metadata.h>

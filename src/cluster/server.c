@@ -1,11 +1,12 @@
-// A server: one task of a cluster in this process. It listens, hands each call to the service that knows the
-// method, and owns what the services work with: worker, master, membership, notifications.
+// A server: one task of a cluster in this process. It listens, passes each call to the service that has the
+// method, and owns the environment of the services: worker, master, membership, notifications.
 //
 // starting -> serving -> stopping (braid_server_stop, once) -> stopped -> freed
-// Stopping, in order: those who attend are told; no new calls; everything in progress is cancelled, sessions
-// first; handlers have replied; pools have run dry. Freeing, in order: calls to other tasks have ended; no
-// timer fires any more; the rest. The end of a parameter server is decided by the membership (membership.c);
-// join waits for that or for stopping.
+//
+// Stopping, in order: liveness calls are answered; new calls are refused; everything in progress is
+// cancelled, sessions first; handlers have replied; pools are empty. Freeing, in order: calls to other tasks
+// have ended; timers have stopped; the rest. The membership decides when a parameter server ends
+// (membership/membership.c); join waits for that or for stopping.
 #include "cluster/server.h"
 #include "base/alloc.h"
 #include "base/check.h"

@@ -1,4 +1,4 @@
-// Building nodes through the public interface: descriptions, attributes, and what follows from them.
+// Builds nodes through the public interface: descriptions, attributes, and inferred types and shapes.
 #include "graph/builder.h"
 
 #include "base/check.h"

@@ -1,4 +1,4 @@
-// What belongs to a graph beside its nodes: its sticky error, its seed, collections, what it owns.
+// Parts of a graph besides its nodes: its sticky error, its seed, collections, owned objects.
 #include "graph/builder.h"
 
 // ---- Sticky errors ----

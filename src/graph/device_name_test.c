@@ -1,4 +1,4 @@
-// Device names: what is read, how they combine.
+// Device names: parsing and merging.
 #include "base/testing/test.h"
 #include "graph/device_name.h"
 

@@ -1,4 +1,4 @@
-// Libraries of functions: finding, extending, what is reachable, writing.
+// Libraries of functions: lookup, extension, reachability, serialization.
 #include "graph/function_internal.h"
 
 #include "base/check.h"

@@ -1,4 +1,4 @@
-// Libraries of functions: which definitions agree, what a part needs, keys of instances, bodies.
+// Libraries of functions: equal definitions, reachability, keys of instances, bodies.
 #include "graph/function.h"
 
 #include "base/wire.h"

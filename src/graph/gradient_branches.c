@@ -1,4 +1,4 @@
-// Which branches of conditionals a node is in, by what its inputs come from.
+// Finds the branches of conditionals that a node is in, from its inputs.
 #include "graph/gradient_loops_internal.h"
 
 #include "base/alloc.h"

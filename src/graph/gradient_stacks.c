@@ -1,4 +1,4 @@
-// What gradient loops need of forward loops: pushed there, popped here.
+// Stacks from forward loops to gradient loops: the forward loop pushes values that the gradient loop pops.
 #include "graph/gradient_loops_internal.h"
 
 #include "base/alloc.h"

@@ -1,8 +1,8 @@
-// GraphDef import: resolving inputs of what was parsed, adding the nodes; all of them or none.
+// GraphDef import: resolves inputs of parsed nodes and adds the nodes; all of them or none.
 //
-// Nodes may refer to nodes that come later. They are parsed first, then made in an order in which inputs come
-// first (but for the back edges of loops, from NextIteration into Merge, which are set at the end), and keep
-// the ids of their place in the message.
+// Nodes may refer to later nodes. They are parsed first, then made in topological order (except for the back
+// edges of loops, from NextIteration into Merge, which are set at the end), and keep the ids of their place
+// in the message.
 #include "graph/graph_def_internal.h"
 
 #include "base/log.h"

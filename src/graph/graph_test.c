@@ -1,4 +1,4 @@
-// Adding nodes below the builder: what a definition demands; copying; edges; order; names.
+// Adding nodes below the builder: checks against the definition; copying; edges; order; names.
 #include "graph/graph.h"
 
 #include "base/strbuf.h"

@@ -1,16 +1,18 @@
 // Lowering functional conditionals, loops and calls: see lower.h.
 //
-//     If: each argument goes through a Switch by the condition to the two bodies, each result through a Merge
-//     out of them; what
-//         has no inputs waits for the pivot of its side, a Switch of the condition itself. Case: the same
-//         with a condition and a Switch
-//         for each branch.
-//     While: each value goes Enter, Merge, [cond, LoopCond], Switch, then either Exit or [body],
-//     NextIteration, back to Merge; one that
-//         the body hands on as it is goes through an Enter that is there in every iteration.
-//     PartitionedCall: arguments go through Identity nodes, which wait for what the call waits for.
-// Effects of a side are over before the node hands on values or lets run what waits for it, those of a turn
-// of a loop before the next.
+//   If               each argument goes through a Switch by the condition to the two bodies, each result
+//   through
+//                    a Merge; nodes without inputs wait for the pivot of their branch, a Switch of the
+//                    condition
+//                    itself
+//   Case             the same with a condition and a Switch for each branch
+//   While            each value goes through Enter, Merge, [cond, LoopCond], Switch, then either Exit or
+//                    [body], NextIteration, back to Merge; a value that the body does not change goes through
+//                    a constant Enter
+//   PartitionedCall  arguments go through Identity nodes, which wait for the control inputs of the call
+//
+// Effects of a branch are over before the node passes on values or its control successors run; effects of an
+// iteration before the next iteration begins.
 #include "graph/lower_internal.h"
 
 #include "base/check.h"

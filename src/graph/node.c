@@ -1,4 +1,4 @@
-// Reading nodes, and changing those of a graph that nobody else sees yet.
+// Reads nodes, and changes nodes of a graph that is not published.
 #include "graph/graph.h"
 
 #include "base/check.h"

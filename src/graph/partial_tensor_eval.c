@@ -1,6 +1,6 @@
-// Constant propagation for shape inference: what small integer tensors, those that shapes are made of, must
-// be, as far as the graph says. Elements may be unknown one by one. Through other ops, types and ranks than
-// those here, values follow from constants alone (subgraph_eval.h).
+// Partial evaluation for shape inference: the known elements of small integer tensors, from which shapes are
+// made. Elements may be unknown one by one. Values through other ops, types and ranks than those here follow
+// from constants alone (subgraph_eval.h).
 #include "graph/partial_tensor_eval.h"
 
 #include "base/check.h"

@@ -1,13 +1,12 @@
-// Dependencies: nodes that nobody takes a value from, and nodes that only hand on what they get.
+// Removes dead nodes and bypasses pass-through nodes.
 //
-// Three rules, consumers first, so that one leads to the next:
-// - A pure node that others only run after is not computed; they run after what it would have waited for.
-//   (TensorFlow's gradients
-//   are full of them: the gradient of an image, which the step needs for nothing, holds back the update of
-//   the weights.)
-// - An identity is left out: its consumers take its input and run after what it ran after.
-// - So is a node that does nothing (NoOp), where that makes no more edges than it saves.
-// At the end a control edge goes that says what other edges say already.
+// Three rules, consumers first, so that one enables the next:
+// - A pure node with control successors only is not computed; its successors run after its inputs.
+//   (TensorFlow's gradients contain many such nodes: the gradient of an image, which the step does not need,
+//   delays the update of the weights.)
+// - An identity is bypassed: its consumers take its input and run after its control inputs.
+// - A node that does nothing (NoOp) is bypassed, too, where that does not add edges.
+// At the end control edges that other edges imply are removed.
 #include "graph/rewrite_internal.h"
 
 #include "base/check.h"

@@ -1,12 +1,13 @@
-// Constant folding: what follows from constants, or from shapes that the graph settles, becomes a constant.
+// Constant folding: a node whose value follows from constants, or from shapes that the graph determines,
+// becomes a constant.
 //
-// A folded node runs its kernel now, once. Its constants run after what it ran after, and after what its
-// constant inputs ran after, so they are dead where it would have been and belong to its frame.
+// A folded node runs its kernel now, once. Its constants have its control inputs, and those of its constant
+// inputs, so they are dead where the node would have been and belong to its frame.
 //
-// The graph does not settle the shape of a feed, of what another device sends, or of a variable: whatever
-// shape a variable was built with, Assign may give it another (validate_shape false), in a run of another
-// session too. (TensorFlow folds the shape that a variable was built with, and is wrong then.) Fusions, whose
-// kernels look again when they run, are told the shapes that variables were built with.
+// The graph does not determine the shape of a feed, of a tensor from another device, or of a variable:
+// whatever shape a variable was built with, Assign may change it (validate_shape false), in a run of another
+// session too. (TensorFlow folds the shape that a variable was built with, which is wrong in that case.)
+// Fusions, whose kernels check again when they run, are given the shapes that variables were built with.
 #include "graph/node_resolve.h"
 #include "graph/rewrite_internal.h"
 

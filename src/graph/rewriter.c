@@ -1,8 +1,8 @@
-// Changing a graph while its edges are known in both directions.
+// Changes a graph while its edges are known in both directions.
 //
-// The consumers of a node are a list that edges are added to when they are made and that they leave when
-// somebody looks: an entry counts while its consumer is there and takes what the entry says. So an edge that
-// was taken away and came back may stand there twice, which costs an opportunity at most.
+// The consumers of a node are a list that edges are added to when they are made and removed from when the
+// list is read: an entry is valid while its consumer exists and has that input. So an edge that was removed
+// and added again may be listed twice, which at most costs an opportunity.
 #include "graph/rewrite_internal.h"
 
 #include "base/check.h"

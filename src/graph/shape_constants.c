@@ -1,4 +1,4 @@
-// What shape functions ask of the values of inputs.
+// Constant values of inputs, for shape functions.
 #include "graph/shape_fn.h"
 
 #include "base/alloc.h"

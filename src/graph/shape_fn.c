@@ -1,4 +1,4 @@
-// Shape functions that many ops share, and what they are made of.
+// Shape functions that many ops share, and their building blocks.
 #include "graph/shape_fn.h"
 
 #include "base/check.h"

@@ -1,4 +1,4 @@
-// Shared shape functions, and what follows from constants and shapes.
+// Shared shape functions, and values from constants and shapes.
 #include "graph/shape_fn.h"
 
 #include "base/strbuf.h"

@@ -1,4 +1,4 @@
-// Copying a part of a graph: marks what the roots need, then copies it in order, then connects it.
+// Copies a part of a graph: marks the nodes that the roots need, copies them in order, then connects them.
 #include "graph/subgraph.h"
 
 #include "base/check.h"

@@ -1,5 +1,4 @@
-// Power cuts and failing disks at every call: a bundle is the old one or the new one, never something
-// between.
+// Power cuts and failing disks at every call: a bundle is the old one or the new one, never a mixture.
 #include "base/alloc.h"
 #include "base/testing/test.h"
 #include "io/bundle.h"

@@ -1,4 +1,4 @@
-// Damaged bundles: every changed byte is found, and what is malformed on purpose is refused.
+// Damaged bundles: every changed byte is found, and deliberately malformed files are refused.
 #include "io/bundle.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,4 @@
-// Reading slices of tensors from whatever slices they were written in.
+// Reads slices of tensors from other slices in which they were written.
 #include "base/alloc.h"
 #include "base/check.h"
 #include "io/bundle_reader.h"

@@ -1,4 +1,4 @@
-// What a file of a checkpoint of the first format says it holds.
+// The metadata of a file of a V1 checkpoint.
 #include "io/checkpoint_v1_meta.h"
 
 #include "base/alloc.h"

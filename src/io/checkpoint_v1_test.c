@@ -1,4 +1,4 @@
-// Checkpoints of the first format: round trips, slices, what is wrong with damaged ones.
+// V1 checkpoints: round trips, slices, and damaged files.
 #include "base/alloc.h"
 #include "base/testing/test.h"
 #include "io/checkpoint_v1.h"

@@ -1,4 +1,4 @@
-// What is done with files, over whatever file system is in place.
+// File functions over the current file system.
 #include "io/file.h"
 
 #include "base/alloc.h"

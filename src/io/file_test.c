@@ -1,4 +1,4 @@
-// Files: every call on the real disk, and what its errors say.
+// Files: every call on the real disk, and the messages of errors.
 #include "io/file.h"
 
 #include "base/alloc.h"

@@ -1,6 +1,6 @@
-// Files of records of one length. A window holds a record and the bytes of a footer behind it, without which
-// it is no record; what the next record shares with it is not read again, so that compressed files are read
-// from front to back.
+// Files of records of one length. A window holds a record and the bytes of a footer after it, without which
+// it is not a record; the part that the next record shares with it is not read again, so that compressed
+// files are read from front to back.
 #include "io/fixed_records.h"
 
 #include "base/alloc.h"

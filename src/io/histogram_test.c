@@ -1,4 +1,4 @@
-// Histograms: buckets, what is counted where, and the message they make.
+// Histograms: buckets, counts, and the message.
 #include "io/histogram.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,4 @@
-// What decoders of images share.
+// Shared by the decoders of images.
 #include "io/image.h"
 
 braid_code bd_image_refused(braid_status *st)

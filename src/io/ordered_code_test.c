@@ -1,4 +1,4 @@
-// Ordered code: published encodings, order, round trips, and what is no encoding.
+// Ordered code: published encodings, order, round trips, and malformed encodings.
 #include "io/ordered_code.h"
 
 #include "base/alloc.h"

@@ -1,6 +1,6 @@
 // Buffered, possibly compressed output to a file.
 //
-// What waits for a write is in `buffer`: bytes as they were put, or what zlib made of them.
+// `buffer` holds bytes until they are written: the bytes themselves, or the output of zlib.
 #include "io/output.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,4 @@
-// Copies what slices of a tensor have in common.
+// Copies the intersection of slices of a tensor.
 #include "io/slice_copy.h"
 
 #include "base/alloc.h"

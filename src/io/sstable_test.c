@@ -1,5 +1,5 @@
-// Tables: bytes as TensorFlow writes them, random tables against a sorted list, damage, and what is malformed
-// on purpose.
+// Tables: bytes as TensorFlow writes them, random tables against a sorted list, damage, and deliberately
+// malformed files.
 #include "io/sstable.h"
 
 #include "base/alloc.h"

@@ -1,15 +1,14 @@
 // Cancellation tokens.
 //
-// A token is live, then cancelled, once. Who makes it cancelled takes the hooks off one by one and runs them
-// with no lock held. A child is a hook of its parent, and holds a reference to it.
+// A token is live, then cancelled, once. The thread that cancels it takes the hooks off one by one and runs
+// them with no lock held. A child is a hook of its parent, and holds a reference to it.
 //
 // Invariants:
-//  1. `why` is written before `cancelled` is set and never again; whoever sees `cancelled` may read it
+//  1. `why` is written before `cancelled` is set and never again; a thread that sees `cancelled` may read it
 //     without the lock.
-//  2. A hook is on the list, or running, or done with. The token does not touch a hook after its fn has
-//     begun, except to
-//     compare its address, so fn may free it.
-//  3. Only one thread runs hooks of a token: `running` is the one it is in.
+//  2. A hook is on the list, or running, or done. The token does not touch a hook after its fn has begun,
+//     except to compare its address, so fn may free it.
+//  3. Only one thread runs hooks of a token: `running` is the current one.
 //  4. bd_cancellation_remove returns false only when fn has returned, unless it is called from within that
 //     fn.
 #include "op/cancellation.h"

@@ -1,4 +1,4 @@
-// Runs single kernels for what the graph knows before it runs.
+// Runs single kernels before any step, for constants of the graph.
 #include "graph/evaluate.h"
 
 #include "base/alloc.h"

@@ -2,7 +2,7 @@
 // that has the wider types, and its outputs are converted back.
 //
 // Results are those of the wider type, rounded once (to the 16-bit floating types) or taken modulo the narrow
-// type's range, which is what arithmetic that wraps around gives. A kernel whose results may lie beyond the
+// type's range, which is the result of arithmetic that wraps around. A kernel whose results may leave the
 // range for another reason has BD_KERNEL_CLAMPS.
 #include "op/kernel_widen.h"
 

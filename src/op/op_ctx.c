@@ -1,4 +1,4 @@
-// What kernels call while they run: outputs, in-place reuse of inputs, errors.
+// The functions that kernels call while they run: outputs, in-place reuse of inputs, errors.
 #include "op/kernel.h"
 
 static braid_tensor *out_of_memory(bd_op_ctx *c, braid_dtype dtype, const braid_shape *shape)

@@ -1,4 +1,5 @@
-// What kernels call: outputs over the memory of inputs, errors, choosing a kernel, loops over threads.
+// The functions that kernels call: outputs in the memory of inputs, errors, choosing a kernel, parallel
+// loops.
 // labels: concurrent
 #include "base/testing/test.h"
 #include "base/thread_pool.h"

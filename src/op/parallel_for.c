@@ -1,8 +1,8 @@
 // bd_parallel_for: one kernel's loop over several threads.
 //
-// The pieces are dealt out by a counter. The calling thread takes pieces like the helpers, so the loop ends
-// even when no helper ever starts; it then waits only for pieces that a helper has begun. Helpers that come
-// late find nothing and drop their reference to the job.
+// A counter deals out the pieces. The calling thread takes pieces like the helpers, so the loop ends even
+// when no helper ever starts; it then waits only for pieces that a helper has begun. Late helpers find no
+// piece and drop their reference to the job.
 #include "base/alloc.h"
 #include "base/thread.h"
 #include "base/thread_pool.h"

@@ -1,4 +1,4 @@
-// Keys of the rendezvous: the text TensorFlow makes, and what is refused.
+// Keys of the rendezvous: TensorFlow's text form, and malformed keys.
 #include "base/alloc.h"
 #include "base/testing/test.h"
 #include "op/rendezvous.h"

@@ -1,4 +1,4 @@
-// Resources in containers, and what happens to those in use when a container is cleared.
+// Resources in containers, and resources in use while a container is cleared.
 // labels: concurrent
 #include "base/alloc.h"
 #include "base/testing/test.h"

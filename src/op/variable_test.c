@@ -1,4 +1,4 @@
-// Variables: whose memory an assignment writes, and what readers see of it.
+// Variables: the memory that an assignment writes, and the values that readers see.
 #include "base/testing/test.h"
 #include "op/variable.h"
 

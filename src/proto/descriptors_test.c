@@ -1,4 +1,4 @@
-// The descriptors of services: files by name and by what they declare.
+// The descriptors of services: files by name and by the symbols they declare.
 #include "base/check.h"
 #include "proto/descriptors.h"
 #include <setjmp.h>

@@ -1,5 +1,4 @@
-// Packing and unpacking of messages: what is malformed, too deep or too greedy is refused before it does
-// harm.
+// Packing and unpacking of messages: malformed, too deep or too large ones are refused before they do harm.
 #include "proto/pack.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,4 @@
-// Protobuf's text format: what is read, how it is printed, and where errors are found.
+// Protobuf's text format: reading, printing, and the places of errors.
 #include "proto/text_format.h"
 
 #include "base/alloc.h"

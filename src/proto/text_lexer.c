@@ -1,6 +1,6 @@
 // The tokens of protobuf's text format: cutting the text, and escapes of string literals.
 //
-// Letters and digits are ASCII's whatever the locale.
+// Letters and digits are ASCII's in every locale.
 #include "proto/text_lexer.h"
 
 #include "base/alloc.h"

@@ -1,5 +1,4 @@
-// From a session's graph to that of a run: what feeds and fetches become, what is left out, the errors
-// clients look for.
+// From a session's graph to the graph of a run: feeds, fetches, pruning, and the errors that clients match.
 #include "runtime/testing/test_ops.h"
 
 #include "runtime/client_graph.h"

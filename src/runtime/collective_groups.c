@@ -1,15 +1,15 @@
-// Groups of collectives, as their leader keeps them.
+// Groups of collectives, as their leader stores them.
 //
-// A group is made by its first member and is whole when as many devices have come as it is to have; then it
-// stays, and a member that comes again (the next step, another instance, a restart with another incarnation)
-// finds it at once. An instance of it is made by its first member, too; a broadcast is whole when its source
-// has come.
+// A group is made by its first member and is complete when all its devices have joined; it is then kept, and
+// a member that joins again (the next step, another instance, a restart with another incarnation) finds it at
+// once. An instance of a group is made by its first member, too; a broadcast is complete when its source has
+// joined.
 //
-// Who must wait hangs on the table's list of waiters with a hook on its token. A waiter is taken off the list
-// by who ends it, under mu: who completes what it waits for, or its hook. So it is ended once.
+// A waiting member is on the table's list of waiters, with a hook on its token. It is taken off the list
+// under mu by the member that completes its group, or by its hook, so it is ended once.
 //
-// When the table is full, the group that nobody has joined for the longest time, and nobody waits for, makes
-// room with its instances.
+// When the table is full, the group that was joined least recently and has no waiters is evicted with its
+// instances.
 #include "runtime/collective_groups.h"
 #include "base/alloc.h"
 #include "base/arena.h"

@@ -1,4 +1,4 @@
-// Groups of collectives at their leader: who waits for whom, and how each wait ends.
+// Groups of collectives at their leader: waiting for members, and how each wait ends.
 #include "base/check.h"
 #include "base/thread.h"
 #include "runtime/collective_groups.h"

@@ -1,13 +1,13 @@
 // Control loops, as TensorFlow's partitioner makes them (Yu et al., Dynamic Control Flow in Large-Scale
 // Machine Learning, EuroSys 2018, section 4.4).
 //
-// For a loop frame F and a device D that takes a value across within F, D gets
+// For a loop frame F and a device D that receives a value from another device within F, D gets
 //
 //     Const or the outer loop's Merge -> Enter(F) -> Merge -> Switch -> NextIteration -> back to Merge
-//                                                              ^ pred: F's LoopCond, from where it is
+//                                                              ^ pred: F's LoopCond, from its device
 //
-// which starts an iteration of F on D whenever there is one elsewhere. Each node on D that takes something
-// across waits for that Merge; the partitioner hands the wait on to the _Recv, which thus runs once in each
+// which starts an iteration of F on D whenever another device starts one. Each node on D that receives such a
+// value waits for that Merge; the partitioner moves the wait to the _Recv, which thus runs once in each
 // iteration. All nodes of control loops have names that begin with "_cloop".
 #include "runtime/control_loop.h"
 

@@ -1,4 +1,4 @@
-// Cost models: what they take from the statistics and graphs of tasks, which may say anything.
+// Cost models from the statistics and graphs of tasks, which may be malformed.
 #include "runtime/testing/test_ops.h"
 
 #include "proto/pack.h"

@@ -1,5 +1,4 @@
-// Callables of the in-process session: what was compiled for a signature, found by a number instead of by
-// names.
+// Callables of the in-process session: executables found by a number instead of a signature.
 #include "runtime/direct_session_internal.h"
 
 #include "base/alloc.h"

@@ -1,14 +1,15 @@
-// Partial runs of the in-process session: a step that runs in the pool and waits in its rendezvous for what
-// is not fed yet.
+// Partial runs of the in-process session: a step that runs in the pool and waits in its rendezvous for
+// missing feeds.
 //
-// set up   the plan is there; nothing runs
-// running  the first call has begun the plan; calls put feeds into the rendezvous and wait there for fetches
-// done     the plan has run, or has failed. Who still waits for a value waits for what nobody sends, and is
-// ended
-// ended    out of the table: done, and its last call is over, or one has failed with it; or its caller gave
-// it up, or the session closes
-// `refs`: the table's, one for each call, one for the plan. What is wrong with a call itself is found before
-// it begins.
+//   set up   the plan is made; nothing runs
+//   running  the first call has begun the plan; calls put feeds into the rendezvous and wait there for
+//   fetches
+//   done     the plan has run, or has failed. Calls that wait for a value are ended, since it has no sender
+//   ended    out of the table: done and its last call is over, one has failed with it, its caller abandoned
+//            it, or the session closes
+//
+// `refs`: the table's, one for each call, one for the plan. An error of a call's arguments is found before
+// the call begins.
 #include "runtime/direct_session_internal.h"
 
 #include "base/alloc.h"

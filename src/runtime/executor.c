@@ -1,43 +1,38 @@
 // The executor: runs a plan by dataflow.
 //
-// A node's counter (one atomic word an iteration) says what must still happen before it runs. The thread that
-// brings it to zero queues the node. Threads that execute a run are its workers: the thread that called
-// bd_plan_run, tasks of the pool, and for bd_plan_run_wait the waiting thread, which sleeps while there is
-// nothing for it and is the first to be woken. A worker keeps what it made ready in a stack of its own and
-// runs it there; nodes that are worth it (expensive ones, when there is more than one) go to `shared`, where
-// others find them. An asynchronous node is begun and forgotten; its end comes through `inbox`, from any
-// thread, and some worker goes on from there.
+// A node's counter (one atomic word in each iteration) holds the number of events that the node waits for.
+// The thread that brings it to zero queues the node. The threads that execute a run are its workers: the
+// thread that called bd_plan_run, tasks of the pool, and for bd_plan_run_wait the waiting thread, which
+// sleeps while it has no work and is the first to be woken. A worker puts the nodes that it made ready on a
+// stack of its own and runs them; expensive nodes, when there are several, go to `shared`, where other
+// workers find them. An asynchronous node is started and left; its end arrives through `inbox`, from any
+// thread, and a worker continues from there.
 //
 // States of a run:
-//   running   from bd_plan_run on.
+//   running   from bd_plan_run on
 //   stopped   after the first error or when the step's token is cancelled (bd_run_stop): no node starts any
-//   more; workers drop
-//             what is queued; the rendezvous is aborted and the token cancelled, so that asynchronous nodes
-//             end.
-//   over      no worker is active and no asynchronous operation open (retire_locked). Exactly one thread sees
-//   this.
-//   complete  after finish: slots and frames empty, hook taken back, done called (or the waiter told); the
-//   block goes back
-//             to the plan when the last task that was submitted for it has begun and found nothing.
+//             more; workers drop queued nodes; the rendezvous is aborted and the token cancelled, so that
+//             asynchronous nodes end
+//   over      no worker is active and no asynchronous operation is open (retire_locked). Exactly one thread
+//             sees this
+//   complete  after finish: slots and frames are empty, the hook is removed, done is called (or the waiter
+//             woken); the block goes back to the plan when the last submitted task has begun and found no
+//             work
 //
 // Invariants:
-//  1. Whatever is queued belongs to an active worker or lies in `shared` or `inbox`; whoever puts something
-//     there, with mu held,
-//     sees to it that a worker is active and able to look (bd_run_wake_locked).
+//  1. A queued node belongs to an active worker or is in `shared` or `inbox`; a thread that adds to these,
+//     with mu held, makes sure that a worker is active and will look (bd_run_wake_locked).
 //  2. A worker becomes inactive only with mu held, with empty stacks, `shared` and `inbox`. So when `active`
-//     is 0 and
-//     no asynchronous operation is open, nothing is left to do.
+//     is 0 and no asynchronous operation is open, all work is done.
 //  3. async_open is raised by an active worker before start is called and lowered by an active worker when
-//     the end has been
-//     handled.
-//  4. A slot is written once an iteration, by the thread that then lowers the consumer's counter (release),
-//     and read
-//     by the one that runs it (acquire). Counters of Merges change with mu held.
-//  5. A value has one owner: an output, a slot, or a kept value of a frame. Nodes take their inputs out of
+//     the end has been handled.
+//  4. A slot is written once in an iteration, by the thread that then lowers the consumer's counter
+//     (release),
+//     and read by the thread that runs the consumer (acquire). Counters of Merges change with mu held.
+//  5. A value has one owner: an output, a slot, or a held value of a frame. Nodes take their inputs out of
 //     their slots.
 //  6. The root frame has one iteration, which is part of the block; its end is the end of the run and is not
-//     counted.
-//     For other frames see executor_frames.c.
+//     counted. For other frames see executor_frames.c.
 //  7. mu is never held while a kernel, a hook, an abort or a done function runs.
 #include "runtime/executor_internal.h"
 

@@ -1,18 +1,16 @@
-// Frames and iterations of the executor: what Enter, Exit and NextIteration do.
+// Frames and iterations of the executor: Enter, Exit and NextIteration.
 //
 // A frame begins when the first of its Enters arrives, with iteration 0. A live NextIteration value goes to
-// the next iteration, which it starts unless parallel_iterations are live already; then it is kept until one
-// is over. A dead one ends there. A live Exit goes to the parent's iteration at once; a dead Exit of the
-// newest iteration is remembered, since a later iteration may still give a live value, and goes there when
+// the next iteration and starts it, unless parallel_iterations are live already; then it is held until one is
+// over. A dead one ends there. A live Exit goes to the parent's iteration at once; a dead Exit of the newest
+// iteration is recorded, since a later iteration may still produce a live value, and goes to the parent when
 // the frame is over.
 //
 // Invariants, all with mu held:
 //  1. Iteration i is over when none of its nodes is ready or running, no frame entered from it is open, and
-//     iteration i-1
-//     is over (for 0: every Enter has arrived). Then nothing can reach it any more.
+//     iteration i-1 is over (for 0: every Enter has arrived). Then no value can reach it any more.
 //  2. A frame is over when all its Enters have arrived and all its iterations are over. Until then its
-//     parent's
-//     iteration is not.
+//     parent's iteration is not over.
 //  3. `outstanding` may rise without mu, by a node of the same iteration that is counted itself; it falls
 //     with mu held.
 #include "runtime/executor_internal.h"

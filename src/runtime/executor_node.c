@@ -1,4 +1,4 @@
-// What happens to one node: its inputs are read, its kernel runs, its outputs go to the consumers. See
+// Executes one node: reads its inputs, runs its kernel, and delivers its outputs to the consumers. See
 // executor.c.
 #include "runtime/executor_internal.h"
 

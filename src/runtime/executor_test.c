@@ -1,4 +1,4 @@
-// The executor: dataflow, dead values, errors, what a step records and asks for.
+// The executor: dataflow, dead values, errors, statistics of a step.
 // labels: concurrent
 #include "runtime/testing/test_ops.h"
 

@@ -1,4 +1,4 @@
-// The executor: asynchronous nodes, what ends their waits, cancellation.
+// The executor: asynchronous nodes, the ends of their waits, cancellation.
 // labels: concurrent
 #include "runtime/testing/test_graph.h"
 #include "runtime/testing/test_ops.h"

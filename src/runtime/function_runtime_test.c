@@ -1,4 +1,4 @@
-// Environments of functions: what calls functions without a step, as the iterator of a data set does.
+// Environments of functions: calls without a step, as the iterator of a data set makes them.
 // labels: concurrent
 #include "runtime/function_runtime.h"
 

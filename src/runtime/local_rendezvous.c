@@ -1,11 +1,11 @@
 // The rendezvous within a process.
 //
 // An entry of the table is either a tensor that waits for its receiver or receivers that wait for their
-// tensor, never both; an empty entry is taken out at once. Keys are compared in full; the hash is the key's.
+// tensor, never both; an empty entry is removed at once. Keys are compared in full; the hash is the key's.
 // Entries come from a free list, so that a run in the steady state allocates nothing.
 //
 // Invariants:
-//  1. Once `aborted` is not OK it never changes, the table is empty and stays so.
+//  1. Once `aborted` is not OK it never changes, and the table is and stays empty.
 //  2. Receivers are called with mu released, by the thread that took their entry out of the table.
 //  3. A key may be sent once: a second tensor for a key that waits is an error; a sent key is forgotten when
 //     it is received.

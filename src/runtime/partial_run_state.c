@@ -1,4 +1,4 @@
-// The book of a partial run: which feeds and fetches have been, and what the next call may ask for.
+// The state of a partial run: the feeds and fetches that are done, and the validation of the next call.
 #include "runtime/partial_run_state.h"
 
 #include "base/alloc.h"

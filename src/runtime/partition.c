@@ -1,11 +1,11 @@
-// Cutting a graph at the borders of tasks or devices.
+// Cuts a graph at the borders of tasks or devices.
 //
-// Nodes go to the part their assigned device says. Where an edge crosses, the producer's part gets a _Send
-// and the consumer's a _Recv of the same key, one pair for each output and consumer device. A control edge
-// crosses as an empty Const that runs after the producer; on the other side an Identity of what was received
-// stands for the producer, so that it is dead when that is. Loops whose bodies span devices were given
-// control loops before (control_loop.c): the _Recv of a loop waits for the Merge of its device's control loop
-// and so runs once an iteration.
+// A node belongs to the partition of its assigned device. Where an edge crosses, the producer's partition
+// gets a _Send and the consumer's a _Recv of the same key, one pair for each output and consumer device. A
+// control edge crosses as an empty Const that runs after the producer; on the other side an Identity of the
+// received tensor takes the place of the producer, so that it is dead when the producer is. Loops whose
+// bodies span devices were given control loops before (control_loop.c): the _Recv of a loop waits for the
+// Merge of its device's control loop and so runs once in each iteration.
 #include "runtime/partition.h"
 
 #include "base/alloc.h"

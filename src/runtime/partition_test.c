@@ -1,4 +1,4 @@
-// Partitioning: what is put at the cuts, and that graphs cut in pieces compute what they did, loops included.
+// Partitioning: the nodes at the cuts, and equal results of graphs that are cut, loops included.
 // labels: concurrent
 #include "runtime/testing/test_ops.h"
 

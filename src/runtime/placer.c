@@ -1,13 +1,13 @@
 // Placement by constraint groups, then by preference.
 //
 // Nodes that must share a device (attr `_class`, reference and resource edges) form a group (union-find). A
-// group knows the device of a member that was placed before, and what its other members ask for, merged. What
-// takes a reference or a handle goes where that is made, whatever it asks for. Nodes are placed in graph
-// order:
-//   1. a node placed before, or whose group was, stays there;
-//   2. a node that only looks at the type and shape of its input goes where the input is, if it may;
+// group has the device of a member that was placed before, and the merged requests of its other members. The
+// consumer of a reference or a handle goes to the device of its producer, whatever device it requests. Nodes
+// are placed in graph order:
+//   1. a node that was placed before, or whose group was, stays there;
+//   2. a node that only reads the type and shape of its input goes to the input's device, if it may;
 //   3. a node without inputs whose consumers are all on one device goes there, if it may (decided last);
-//   4. others take the first device that fits, by priority of its type, then by name.
+//   4. other nodes take the first device that fits, by priority of its type, then by name.
 #include "runtime/placer.h"
 
 #include "base/check.h"

@@ -1,4 +1,4 @@
-// The plan cache: what counts as the same run, compiling once, failures, eviction.
+// The plan cache: equal signatures, compiling once, failures, eviction.
 // labels: concurrent
 #include "base/alloc.h"
 #include "base/testing/test.h"

@@ -1,4 +1,4 @@
-// Traced runs: what RunMetadata says of them, as a file, a timeline and a table.
+// Traced runs: RunMetadata as a file, a timeline and a table.
 #include "io/events.h"
 #include "io/file.h"
 #include "io/testing/temp_dir.h"

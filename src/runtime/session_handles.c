@@ -1,7 +1,7 @@
-// What a public session keeps for its caller: callables and partial runs.
+// Handles of the public session: callables and partial runs.
 //
-// Either may outlive the session: it holds on to the session's struct, in which every call finds that it is
-// closed.
+// Either may outlive the session: it references the session's struct, in which every call finds that the
+// session is closed.
 #include "runtime/session_internal.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,4 @@
-// What a call of a session asks for: checked, and turned from operations into names.
+// The request of a session's call: validates it, and converts operations to names.
 #include "runtime/session_internal.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,4 @@
-// The public session: closing it ends the calls in progress, whatever they are about, and waits for them.
+// The public session: closing it ends all calls in progress and waits for them.
 // labels: concurrent
 #include "runtime/testing/test_ops.h"
 

@@ -1,4 +1,4 @@
-// Collecting what a traced step did.
+// Collects the record of a traced step.
 #include "runtime/step_stats_collector.h"
 
 #include "base/strbuf.h"

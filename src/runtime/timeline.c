@@ -1,8 +1,8 @@
 // A traced step in Chrome's trace format.
 //
 // Each device is a process (two: tools sort by number, and TensorFlow's timeline has its tensors in the
-// second one). What ran at the same time is in different lanes: a node takes the first lane that is free when
-// it begins.
+// second one). Nodes that ran at the same time are in different lanes: a node takes the first lane that is
+// free when it begins.
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/map.h"

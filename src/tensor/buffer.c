@@ -1,16 +1,15 @@
-// Reference-counted tensor memory and the pool it comes from.
+// Reference-counted tensor memory and its pool.
 //
 // Sizes are rounded up to a class: multiples of 64 bytes up to 256, then four steps to each power of two. A
-// free block lies in one of two places:
+// free block is in one of two places:
 //   - a shard: a few small blocks of each class. A thread always uses the same shard, under a flag that it
-//     tries once:
-//     when another thread is in there it goes on to the list, so nobody ever waits for a shard.
+//     tries once: when another thread uses the shard it goes on to the list, so no thread waits for a shard.
 //   - the class's list, under a mutex.
-// A block is asked of the system only when its class has no free one anywhere: own shard, list, other shards.
-// Shards are the process's, not the threads', so that a thread that ends leaves nothing behind.
+// A block is allocated from the system only when its class has no free block anywhere: own shard, list, other
+// shards. Shards belong to the process, not to threads, so that an ending thread leaves no blocks behind.
 //
-// Under AddressSanitizer free blocks are poisoned, and so is what lies between a buffer's size and that of
-// its class.
+// Under AddressSanitizer free blocks are poisoned, and so is the padding between a buffer's size and its
+// class's.
 #include "tensor/buffer.h"
 
 #include "base/alloc.h"

@@ -1,5 +1,4 @@
-// The buffer pool: what is given back is used again, by any thread, and the system is asked only when it must
-// be.
+// The buffer pool: freed memory is used again, by any thread, and the system is asked only when needed.
 // labels: concurrent
 #include "tensor/buffer.h"
 

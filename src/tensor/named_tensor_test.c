@@ -1,4 +1,4 @@
-// NamedTensorProto: what is written is read, by protobuf-c too, and what is malformed.
+// NamedTensorProto: round trips, also by protobuf-c, and malformed messages.
 #include "tensor/named_tensor.h"
 
 #include "base/testing/test.h"

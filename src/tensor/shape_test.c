@@ -1,4 +1,4 @@
-// Shapes: tables of what merges, broadcasts and counts to what.
+// Shapes: tables of merging, broadcasting and counting.
 #include "tensor/shape.h"
 
 #include <setjmp.h>

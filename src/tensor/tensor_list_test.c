@@ -1,4 +1,4 @@
-// What lists of tensors promise: sharing, growth within limits, and their form on the wire.
+// Tensor lists: sharing, growth within limits, and their form on the wire.
 #include "tensor/tensor_list.h"
 
 #include "base/testing/test.h"

@@ -1,5 +1,5 @@
-// Reading TensorProto: one pass over the fields finds type, shape and content, a second one (when there is no
-// content) the values. Nothing large is allocated before the message has been found to hold it.
+// Reads TensorProto: one pass over the fields finds type, shape and content, a second one (without
+// tensor_content) the values. Large memory is allocated only after the message is known to fill it.
 #include "tensor/tensor_proto.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,4 @@
-// TensorProto messages written by hand: forms that protobuf-c does not write, and what is wrong.
+// TensorProto messages written by hand: forms that protobuf-c does not write, and malformed ones.
 #include "tensor/tensor_proto.h"
 
 #include "base/testing/test.h"

@@ -1,13 +1,12 @@
-// How a session comes to where every variable has a value.
+// How a session reaches the state in which every variable is initialized.
 //
-// Chief:  ready? -> (no) init_op -> local_init_op -> ready? -> announce
+// Chief:  ready? -> (no) init_op -> local_init_op -> ready? -> notify
 // Others: generation := notifications so far -> ready? -> local_init_op
 //                 ^                               | no
-//                 +--- await(generation) <--------+
+//                 +--- wait(generation) <---------+
 //
-// Reading the generation before asking whether all is ready makes the wait safe: what is announced in between
-// ends it. A chief that is started again finds the variables on the parameter servers as they are, and does
-// not begin anew.
+// Reading the generation before asking whether all is ready makes the wait safe: a notification in between
+// ends it. A restarted chief finds the variables on the parameter servers initialized, and keeps them.
 #include "train/bootstrap.h"
 #include "train/variable_internal.h"
 

@@ -1,4 +1,4 @@
-// Clipping: the nodes, and what they compute.
+// Gradient clipping: the nodes, and their values.
 #include "base/testing/test.h"
 
 #include "train/testing/graph_text.h"

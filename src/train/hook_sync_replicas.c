@@ -1,10 +1,10 @@
 // The hook of synchronous training: begins a replica's steps, and runs the chief's updates in a thread of its
 // own.
 //
-// The thread runs a callable, which may be run when the session is closed, too, and then ends with Cancelled:
-// so closing ends the thread whatever it waits for, and the hook, freed after that, joins it. When an update
-// fails, it closes the queue of tokens: then the chief's step, which waits for one, ends as if the input had
-// ended, and the error of the update becomes the session's.
+// The thread runs a callable, which may also run while the session is being closed, and then ends with
+// Cancelled: so closing ends the thread's wait, and the hook, freed after that, joins it. When an update
+// fails, the thread closes the queue of tokens: the chief's step, which waits for a token, then ends like an
+// exhausted input, and the error of the update becomes the session's.
 #include "base/alloc.h"
 #include "base/thread.h"
 #include "train/sync_replicas.h"

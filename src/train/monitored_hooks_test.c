@@ -1,4 +1,4 @@
-// Hooks of monitored sessions: when each is called and what it sees, and what becomes of errors.
+// Hooks of monitored sessions: when each is called, what it sees, and its errors.
 // labels: concurrent
 #include "base/testing/test.h"
 

@@ -1,6 +1,6 @@
 // Monitored sessions: opening, the step with its hooks, the sticky error, closing.
 //
-// A step fetches what the program asked for, the global step, and what hooks asked for, each output once.
+// A step fetches the program's fetches, the global step, and the hooks' fetches, each output once.
 #include "train/monitored_session.h"
 
 #include "base/alloc.h"

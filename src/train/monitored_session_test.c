@@ -1,4 +1,4 @@
-// Monitored sessions: who initializes, when training ends, errors when opening.
+// Monitored sessions: initialization, the end of training, errors when opening.
 // labels: concurrent
 #include "base/testing/test.h"
 

@@ -1,4 +1,4 @@
-// Writing to variables, and nodes that do nothing.
+// Assignments to variables, and nodes without an effect.
 #include "train/build.h"
 
 #include <braid/ops.h>

@@ -1,5 +1,4 @@
-// Images [batch, height, width, channels] and what networks do with them: convolution, pooling, dropout, new
-// shapes.
+// Images [batch, height, width, channels] in networks: convolution, pooling, dropout, reshaping.
 #include "train/build.h"
 
 #include <braid/ops.h>

@@ -1,5 +1,5 @@
-// Images, dropout and new shapes: nodes as TensorFlow names them, shapes, and what dropout keeps. (The model
-// of deep_mnist, in examples/common, is compared with a recorded one.)
+// Images, dropout and reshaping: TensorFlow's node names, shapes, and the elements that dropout keeps. (A
+// test in examples/common compares the model of deep_mnist with a recorded one.)
 #include "base/testing/test.h"
 
 #include "graph/graph.h"

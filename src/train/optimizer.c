@@ -1,4 +1,4 @@
-// Optimizers: what all have in common: gradients, slots, and the order in which updates are built.
+// Shared by all optimizers: gradients, slots, and the order in which updates are built.
 #include <braid/optimizers.h>
 
 #include "base/alloc.h"

@@ -1,4 +1,4 @@
-// Each optimizer: what its steps compute, against the same by hand, and the nodes that it builds.
+// Each optimizer: the values of its steps against the same computed by hand, and the nodes that it builds.
 #include "base/testing/test.h"
 
 #include "base/alloc.h"

@@ -1,5 +1,5 @@
-// Optimizers build what TensorFlow 1.3 built in recorded programs: the nodes after the gradients are ours,
-// the others theirs.
+// Optimizers build the nodes that TensorFlow 1.3 built in recorded programs: the nodes up to the gradients
+// are the recorded ones, the nodes after them Braid's.
 #include "base/testing/test.h"
 
 #include "train/testing/recorded.h"

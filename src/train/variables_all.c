@@ -1,4 +1,4 @@
-// What concerns all variables of a graph: initializing them, asking which have no value, the global step.
+// All variables of a graph: initializing them, listing uninitialized ones, the global step.
 #include "base/alloc.h"
 #include "train/build.h"
 #include "train/variable_internal.h"

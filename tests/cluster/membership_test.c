@@ -1,4 +1,4 @@
-// When the servers of a cluster end, and what its tasks announce to each other.
+// The end of the servers of a cluster, and notifications between tasks.
 // labels: concurrent
 #include "base/alloc.h"
 #include "support/test_cluster.h"

@@ -1,5 +1,5 @@
-// Steps over two tasks whose tensors are pushed give what they give when the tensors are asked for: small
-// ones, large ones, dead ones, and those of a loop that spans the tasks.
+// Steps over two tasks give the same results with pushed tensors as with requested ones: small, large, dead,
+// and those of a loop that spans the tasks.
 // labels: concurrent
 #include "base/alloc.h"
 #include "cluster/server_internal.h"

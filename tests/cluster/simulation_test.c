@@ -1,10 +1,10 @@
 // Training in simulated time on a network that loses, repeats, delays and reorders messages, cuts connections
-// and cuts tasks off: whatever the seed, it ends, and every step is applied at most once.
+// and isolates tasks: for every seed it ends, and every step is applied at most once.
 //
 //     tests_cluster_simulation_test [FIRST [LAST]]
 //
-// runs these seeds (1 to 1000, say); without arguments those of a short run. The same seed does the same
-// again.
+// runs these seeds (1 to 1000, say); without arguments those of a short run. A seed always gives the same
+// run.
 // labels: concurrent
 // timeout: 240
 #include "base/alloc.h"

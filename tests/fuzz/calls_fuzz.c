@@ -1,8 +1,8 @@
-// Fuzzes the calls that keep something at a live server, or ask it for little: callables, partial runs,
-// groups of collectives.
+// Fuzzes calls of a live server that store objects or read little: callables, partial runs, groups of
+// collectives.
 //
-// The first byte says which call it is, the rest is its request; behind it are put the handle of a session or
-// the id of a step.
+// The first byte chooses the call, the rest is its request; the handle of a session or the id of a step is
+// appended.
 #include "base/alloc.h"
 #include "base/check.h"
 #include "proto/pack.h"

@@ -1,5 +1,5 @@
-// Fuzzes the reading of checkpoints of the first format: what a file says it holds, and the values of a
-// slice, both whole tables with right checksums around them, since nobody guesses those.
+// Fuzzes the reading of V1 checkpoints: the metadata of a file and the values of a slice, inside whole tables
+// with valid checksums, which a fuzzer cannot guess.
 #include "base/check.h"
 #include "io/checkpoint_v1.h"
 #include "io/sstable.h"

@@ -1,5 +1,5 @@
-// Fuzzes GraphDef import: whatever is taken is written and taken again as the same; copies and orders of it
-// hold together; bodies of its functions, and of their gradients, are made.
+// Fuzzes GraphDef import: an accepted graph is written and read again as the same; its copies and orders are
+// consistent; bodies of its functions, and of their gradients, are made.
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"

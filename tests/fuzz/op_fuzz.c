@@ -1,9 +1,9 @@
-// Fuzzes the ops, all that the registry holds: any client may send any node with any inputs.
+// Fuzzes all ops of the registry: any client may send any node with any inputs.
 //
-// The bytes choose a program: nodes with attrs and inputs, made one after another, each run by a session as
-// soon as it is there. What a node gives is there for those after it to take, so that variables, queues,
-// tables and data sets meet the ops that use them. When the bytes are used up, numbers that follow from them
-// go on, so that few bytes are a whole program. Files are in memory.
+// The bytes choose a program: nodes with attrs and inputs, made one after another, each run by a session at
+// once. The outputs of a node are inputs for later ones, so that variables, queues, tables and data sets meet
+// the ops that use them. When the bytes are used up, pseudo-random numbers derived from them continue, so
+// that few bytes are a whole program. Files are in memory.
 //
 // With BRAID_FUZZ_PRINT in the environment nodes are written to stderr before they run.
 #include "base/alloc.h"

@@ -1,5 +1,5 @@
-// Fuzzes reading of TFRecord files, plain and compressed: what is read is what the file says, and seeking
-// finds it again.
+// Fuzzes reading of TFRecord files, plain and compressed: records equal the file's content, and seeking finds
+// them again.
 #include "base/alloc.h"
 #include "base/check.h"
 #include "io/crc32c.h"

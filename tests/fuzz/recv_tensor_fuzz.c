@@ -1,8 +1,8 @@
-// Fuzzes RecvTensor on both sides, and PushTensors: any request to a live server is answered; whatever
-// another task answers to the server's own request, or pushes, the step that waits for the tensor ends.
+// Fuzzes RecvTensor on both sides, and PushTensors: a live server answers any request; whatever another task
+// answers to the server's own request, or pushes, the step that waits for the tensor ends.
 //
-// The first byte decides which: 0 a request, 1 one with the right key behind it, 2 an answer, 3 a push, 4 a
-// pushed tensor with the right key behind it. A second byte decides whether a push comes before its step.
+// The first byte decides: 0 a request, 1 one with the right key behind it, 2 an answer, 3 a push, 4 a pushed
+// tensor with the right key behind it. A second byte decides whether a push comes before its step.
 #include "base/alloc.h"
 #include "base/check.h"
 #include "cluster/rpc/recv_tensor_response.h"

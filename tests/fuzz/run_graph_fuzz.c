@@ -1,7 +1,7 @@
-// Fuzzes RunGraph: any request to a live server, which knows a small graph, is answered, though nobody feeds
-// the graph.
+// Fuzzes RunGraph: a live server with a small graph answers any request, although the graph's feeds are
+// missing.
 //
-// The first byte decides whether the handles that the server gave are put behind the request.
+// The first byte decides whether the server's handles are appended to the request.
 #include "support/live_server.h"
 #include <string.h>
 

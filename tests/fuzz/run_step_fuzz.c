@@ -1,5 +1,5 @@
-// Fuzzes RunStep: any request to a live server, whose session has a small graph, is answered; with a tensor
-// or with words.
+// Fuzzes RunStep: a live server, whose session has a small graph, answers any request, with a tensor or an
+// error.
 #include "base/alloc.h"
 #include "base/check.h"
 #include "proto/pack.h"

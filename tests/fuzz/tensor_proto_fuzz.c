@@ -1,5 +1,5 @@
-// Fuzzes reading of TensorProto and NamedTensorProto: whatever is read is written and read back as the same
-// bytes.
+// Fuzzes reading of TensorProto and NamedTensorProto: a message that is read is written and read back as the
+// same bytes.
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/random.h"

@@ -1,5 +1,5 @@
-// What every op must have besides its definition: a doc, a shape function, kernels for the types a user
-// expects, TensorFlow's gradient, and a test that names it.
+// The required parts of every op: a doc, a shape function, kernels for the types that a user expects,
+// TensorFlow's gradient, and a test that names it.
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "base/testing/test.h"

@@ -1,5 +1,5 @@
-// No op goes without rows of every kind: values, an error, inputs without elements, scalars. Reads what the
-// tests of ops have noted (ops/testing/op_rows.h); they run before it.
+// Every op has test cases of every kind: values, an error, empty inputs, scalars. Reads the records of the
+// tests of ops (ops/testing/op_rows.h), which run before.
 #include "base/alloc.h"
 #include "base/testing/test.h"
 #include "op/kernel.h"

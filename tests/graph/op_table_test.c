@@ -1,5 +1,4 @@
-// The table of ops: every definition parses and says what the published registry says of the op, and perhaps
-// more.
+// The table of ops: every definition parses and agrees with the published registry, with additions at most.
 #include "base/alloc.h"
 #include "base/testing/test.h"
 #include "graph/op_parse.h"

@@ -1,4 +1,4 @@
-// Gradients through a conditional, run: y = pred ? x^2 + x : 3 z, whose branches Switch and Merge choose.
+// Gradients through a conditional, run: y = pred ? x^2 + x : 3 z, with Switch and Merge.
 #include "base/testing/test.h"
 #include "graph/grad.h"
 #include <braid/braid.h>

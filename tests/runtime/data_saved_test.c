@@ -1,5 +1,5 @@
-// Iterators whose place is saved and restored, by another iterator and through files: what comes is what
-// would have come.
+// Iterators whose state is saved and restored, by another iterator and through files: the following elements
+// are the same.
 // labels: concurrent
 #include "io/file.h"
 #include "io/testing/temp_dir.h"

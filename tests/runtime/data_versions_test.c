@@ -1,5 +1,4 @@
-// The later versions of data sets, in the in-process session: what they do as the first ones, and what they
-// do not.
+// Later versions of data sets, in the in-process session: equal and differing behaviour.
 // labels: concurrent
 #include "io/file.h"
 #include "io/record.h"

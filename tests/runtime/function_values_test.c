@@ -1,5 +1,4 @@
-// What ops that call functions make of tensors of any shape, in the in-process session: values worked out by
-// hand.
+// Ops that call functions, on tensors of any shape, in the in-process session: values worked out by hand.
 // labels: concurrent
 #include "ops/testing/op_test.h"
 #include "runtime/testing/data_graph.h"

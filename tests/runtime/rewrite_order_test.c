@@ -1,5 +1,5 @@
-// What rewrites keep besides results: branches that are not taken stay so, what waits for an effect still
-// does, and edges and constants do not multiply.
+// Properties that rewrites keep besides results: branches that are not taken stay so, nodes that wait for an
+// effect still do, and edges and constants do not multiply.
 #include "graph/rewrite.h"
 #include "runtime/testing/test_graph.h"
 #include <braid/braid.h>

@@ -1,4 +1,4 @@
-// Rewrites: each pattern fires where it should and nowhere else, and errors name what was built. Updates:
+// Rewrites: each pattern fires where it should and nowhere else, and errors name the original nodes. Updates:
 // rewrite_updates_test.c.
 #include "runtime/testing/rewrite_patterns.h"
 #include <math.h>

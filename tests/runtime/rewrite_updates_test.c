@@ -1,5 +1,4 @@
-// Updates of small variables become one node where nobody waits longer for that than before, and nowhere
-// else.
+// Updates of small variables become one node where that delays no other node, and nowhere else.
 #include "runtime/testing/rewrite_patterns.h"
 
 static braid_out update_by(braid_graph *g, const char *variable, int64_t size, braid_out rate,

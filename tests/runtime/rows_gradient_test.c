@@ -1,4 +1,4 @@
-// Gradients of rows: what hands them on, how they are joined, and when they become a whole.
+// Sparse gradients: ops that pass them on, how they are summed, and when they become dense.
 #include "base/testing/test.h"
 #include "graph/grad.h"
 #include <braid/braid.h>

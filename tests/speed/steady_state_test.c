@@ -1,9 +1,9 @@
-// A step in the steady state asks the system for no memory.
+// A step in the steady state allocates no memory from the system.
 //
-// malloc and its kin, and mmap, are replaced by ones that count, for Braid and all libraries it uses. Only
-// oneDNN asks malloc in a step, for what a product or a convolution needs while it runs: its calls are
-// counted apart, and the bytes that malloc has from the system must not become more. (Sanitizers replace
-// malloc, too: there this is skipped.)
+// malloc and its kin, and mmap, are replaced by counting versions, for Braid and all libraries it uses. Only
+// oneDNN calls malloc in a step, for temporary memory of a product or a convolution: its calls are counted
+// separately, and malloc's memory from the system must not grow. (Sanitizers replace malloc, too: there this
+// is skipped.)
 #include "base/alloc.h"
 #include "cli/ports.h"
 #include <braid/braid.h>

@@ -1,12 +1,12 @@
-// Whether the client of a session is still there.
+// Decides whether the client of a session is alive.
 //
-// A client of Braid holds its session: it keeps a call open (ClusterService.Hold), and begins it again when
-// the connection was lost. When nobody has held the session for client_gone_ms, the client is gone.
-// TensorFlow's clients do not: they are gone when the connection of their last call has been gone for
-// caller_lost_ms and nothing was called since (who is still there connects anew, and calls), or when nothing
-// was called for session_idle_ms.
+// A client of Braid holds its session: it keeps a call open (ClusterService.Hold) and repeats it when the
+// connection is lost. When a session has had no holder for client_gone_ms, its client is gone. TensorFlow's
+// clients do not hold sessions: they are gone when the connection of their last call has been lost for
+// caller_lost_ms without another call (a living client connects again and calls), or when they have made no
+// call for session_idle_ms.
 //
-// One timer a session, which runs when nobody holds it, and looks for how long that has been so.
+// One timer for each session runs while the session has no holder, and checks for how long that has been so.
 #include "base/clock.h"
 #include "base/log.h"
 #include "cluster/master/master_internal.h"

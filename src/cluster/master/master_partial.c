@@ -1,14 +1,14 @@
 // Partial runs of a session: steps whose values are fed and fetched in several calls (PartialRunSetup,
 // RunStep with its handle).
 //
-// set up   the plan is there; nothing runs
-// running  the first call has begun the step on all its tasks; each call goes to all of them
-// ended    the last call is over, or one has failed: out of the table, and the tasks have been told. So it is
-// when the session
-//          closes, after the calls in progress
-// Several calls may be in progress at once: which of them is the last is known when it ends, and it is then
-// that the tasks are told, by RunGraphs that ask for nothing. What is wrong with a call itself is found
-// before it begins, and does not end the step.
+//   set up   the plan is made; nothing runs
+//   running  the first call has begun the step on all its tasks; each call goes to all of them
+//   ended    the last call is done, one has failed, or the session closes after the calls in progress:
+//            the run is out of the table, and its tasks have been told to end the step
+//
+// Several calls may be in progress at once. Which of them is the last is known when it ends; only then the
+// tasks are told, by RunGraphs without feeds and fetches. An error of a call's arguments is found before the
+// call begins, and does not end the step.
 #include "base/alloc.h"
 #include "cluster/master/master_internal.h"
 #include "runtime/partial_run_state.h"

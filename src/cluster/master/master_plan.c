@@ -1,7 +1,7 @@
-// Plans of the master: a run signature, cut into one graph a task and registered on each.
+// Plans of the master: a run signature, cut into one graph for each task and registered on the tasks.
 //
-// The plan cache makes a plan once and drops it when it is the oldest or the session ends; the tasks are told
-// then, and nobody waits for their answers.
+// The plan cache makes a plan once and drops it when it is evicted or the session ends. The tasks are then
+// told to deregister their graphs; no thread waits for their answers.
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/strbuf.h"

@@ -1,17 +1,16 @@
 // One step of a session: RunStep.
 //
-// planning   the plan of a signature that was not asked for before is made: on this thread if it may wait,
-// else on
-//            the pool. Timeout and cancellation end that, also while it is queued for the pool.
-// begun      one RunGraph for each part of the plan, all at the same time; the own task's last, on this
-// thread failing    the first error that is nobody's consequence cancels the others. A consequence (derived)
-// is not acted upon at once:
-//            the task that failed first is about to say so, and cancelling it would lose its words. A timer
-//            sees to it that this has an end.
-// ended      all parts have ended: the best account of what went wrong is the step's. The tasks are told to
-// clean up,
-//            and nobody waits for that.
-// `pending` counts parts in progress, and one for the function that begins them.
+//   planning  the plan of a new signature is made, on this thread if it may wait, else on the pool. Timeout
+//             and cancellation end that, also while it is queued for the pool
+//   begun     one RunGraph for each partition of the plan, all at the same time; the own task's last, on
+//             this thread
+//   failing   the first error that is not derived from another cancels the other partitions. A derived error
+//             does not cancel them at once: the task that failed first is about to report the cause, and
+//             cancelling it would lose its message. A timer limits that wait
+//   ended     all partitions have ended. The most detailed error is the step's. The tasks are told to clean
+//             up, without waiting for their answers
+//
+// `pending` counts partitions in progress, and one for the function that begins them.
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/slab.h"

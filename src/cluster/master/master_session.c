@@ -1,9 +1,10 @@
 // A session of the master: its graph, placed over the session's tasks, and the count of its steps.
 //
-// The graph grows under graph_mu, all or nothing: nodes that cannot be placed are taken off again. Nodes that
-// are there never change, so plans made from them stay valid.
-// open -> closing (bd_master_close_session): no step begins; those in progress are cancelled; the last to
-// leave tells.
+// The graph grows under graph_mu, all or nothing: nodes that cannot be placed are removed again. Existing
+// nodes never change, so plans made from them stay valid.
+//
+// open -> closing (bd_master_close_session): no step begins; steps in progress are cancelled; the last one
+// that ends completes the close.
 #include "base/alloc.h"
 #include "base/check.h"
 #include "cluster/master/master_internal.h"

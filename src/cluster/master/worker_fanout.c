@@ -1,7 +1,7 @@
-// Telling all tasks of a session or a reset one thing, and waiting for their answers.
+// Sends one request to all tasks of a session or a reset, and waits for the answers.
 //
-// The end is the last answer; the deadline and the caller's token cancel the calls, so that a task that is
-// stopped keeps nobody. Whose answer is long in coming is logged, once.
+// The fanout ends with the last answer. The deadline and the caller's token cancel the calls, so that a
+// stopped task cannot block it. It logs once which tasks have not answered after a while.
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"

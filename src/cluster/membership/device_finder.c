@@ -1,9 +1,9 @@
-// Finding the tasks of a session.
+// Finds the tasks of a session.
 //
-// Each task is asked (GetStatus) until it answers: the call waits for the address to be there; when it breaks
-// nevertheless, it is made again after a pause. `pending` counts tasks that have neither answered nor given
-// up; who brings it to 0 calls back. The first error (a wrong answer, the deadline, cancelling) cancels the
-// calls of the others.
+// Each task is asked (GetStatus) until it answers: the call waits for the address to accept connections; when
+// it breaks nevertheless, it is repeated after a pause. `pending` counts tasks that have neither answered nor
+// failed; the thread that brings it to 0 calls back. The first error (a wrong answer, the deadline,
+// cancelling) cancels the calls to the other tasks.
 #include "cluster/membership/device_finder.h"
 #include "base/alloc.h"
 #include "base/clock.h"

@@ -1,32 +1,34 @@
-// Who of the cluster is there, done or gone.
+// Tracks which tasks of the cluster are alive, finished or lost.
 //
-// TensorFlow's parameter servers never end. Ours do: every other task keeps a call open to each of them
-// (Liveness) and says Done when its work is done, so they know without polling who is left. The same call
-// tells a worker at once when a parameter server is gone.
+// TensorFlow's parameter servers never end. Braid's do: every other task holds a liveness call
+// (ClusterService.Liveness) to each of them and calls NotifyDone when its work is done, so they know the
+// state of all tasks without polling. The same call tells a worker at once when a parameter server is gone.
 //
-// Anchors are the tasks that others attend to: the parameter servers (job "ps"), or without any the first
-// task of the first job. All others but evaluators, which work beside the cluster, are expected at each
-// anchor.
+// Membership servers are the tasks that the others hold liveness calls to: the parameter servers (job "ps"),
+// or without any the first task of the first job. Each membership server expects all other tasks but
+// evaluators, which work beside the cluster.
 //
-// At an anchor, states of an expected task:
-//   unseen     it has never attended: it may be about to start, and is waited for
-//   attending  a call of Liveness of it is open
+// At a membership server, states of an expected task:
+//   unseen     it has never called: it may be about to start, and is waited for
+//   connected  its liveness call is open
 //   lost       its last call has broken; a timer runs
-//   gone       the timer has fired: it is not waited for
-//   done       it said so: it is not waited for, whatever becomes of its connection
-// An Liveness of another incarnation than before is a new life: it leads from gone and done to attending,
-// too; one of the same incarnation leads from gone to attending.
+//   gone       the timer has fired: the task is not waited for
+//   done       it has called NotifyDone: it is not waited for, whatever happens to its connection
+// A liveness call of another incarnation than before is a restart: it leads from gone and done to connected,
+// too; a call of the same incarnation leads from gone to connected.
 //
-// At another task, for each anchor: asking (GetStatus, which waits until the anchor is there and says which
-// incarnation it is) -> attending (Liveness) -> ended (it was answered: the anchor has ended, and said why)
-// or lost (it broke); both ask again after a pause. An anchor that does not know the method is TensorFlow's
-// own and left alone.
+// At another task, for each membership server:
+//   asking     GetStatus, which waits until the server answers with its incarnation
+//   connected  the liveness call is open
+//   ended      the call was answered: the server has ended, with a reason
+//   lost       the call broke
+// After ended and lost the task asks again after a pause. A membership server that does not know the method
+// is TensorFlow's own and is not asked again.
 //
 // A server is over (join returns):
-//   an anchor       when at least one task is expected and each is done or gone, and it is a parameter server
-//   or its own
-//                   task is done
-//   any other task  when it is done itself and each anchor has ended or is lost
+//   a membership server  when at least one task is expected and each is done or gone, and it is a
+//                        parameter server or its own task is done
+//   any other task       when it is done itself and each membership server has ended or is lost
 #include "cluster/membership/membership.h"
 #include "base/alloc.h"
 #include "base/check.h"

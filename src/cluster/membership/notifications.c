@@ -1,15 +1,16 @@
 // Notifications by key.
 //
-// One task keeps them: the first anchor of the membership (the first parameter server), so they live beside
-// the variables they tell of. It counts how often each key was announced; who waits says how many it has
-// seen, so that nothing is missed between asking and waiting. Other tasks forward. A owner counts from the
-// time it began: who has seen something of its earlier life does not wait for what it will never count up to,
-// but is answered at once, and looks again.
+// One task owns them: the first membership server (the first parameter server), so they live as long as the
+// variables that they are about. The owner counts the notifications of each key (the generation); a waiter
+// passes the generation that it has seen, so that no notification is missed between checking and waiting.
+// Other tasks forward to the owner. An owner's generations begin with the time of its start: a waiter that
+// has seen a generation of the owner's earlier life is answered at once, and checks again.
 //
-// A wait ends by the notification, its deadline, its token, or when nobody is left to announce: the owner
-// knows from the membership when the chief (job chief or master, else the first worker) is gone for good or
-// done, and whoever waits at another task learns from its broken call that the owner is gone; it asks for it
-// again, and gives up when it has not come back within the time after which a task is gone for good.
+// A wait ends by the notification, its deadline, its token, or when no task is left that would notify: the
+// owner knows from the membership when the chief (job chief or master, else the first worker) is gone for
+// good or done. A waiter at another task learns from its broken call that the owner is lost; it asks for the
+// owner again, and gives up when the owner has not come back within the time after which a task is gone for
+// good.
 #include "cluster/membership/notifications.h"
 #include "base/alloc.h"
 #include "base/log.h"

@@ -1,5 +1,5 @@
-// Tensors in chunks, the receiver's side: a peer that answers well, wrongly, not at all, and descriptions
-// that are none.
+// Receiving tensors in chunks: peers that answer correctly, wrongly or not at all, and malformed
+// descriptions.
 // labels: concurrent
 #include "base/alloc.h"
 #include "base/clock.h"

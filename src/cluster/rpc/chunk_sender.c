@@ -1,7 +1,7 @@
-// The sender's side of tensors in chunks: those that are held until they have been fetched.
+// The sender of tensors in chunks: stores a tensor until its receiver has fetched all chunks.
 //
-// A tensor leaves the table with the last of its chunks, with its step, or when nobody has asked for one for
-// HELD_NS: then its receiver is gone. A chunk may be asked for again (the network may repeat a request), it
+// A tensor leaves the store with the last of its chunks, with its step, or when no chunk was fetched for
+// HELD_NS: its receiver is then gone. A chunk may be fetched again (the network may repeat a request); it
 // counts once.
 #include "base/alloc.h"
 #include "base/map.h"

@@ -1,4 +1,5 @@
-// Tensors in chunks, the sender's side: what is held, for how long, and what is no chunk of it.
+// Sending tensors in chunks: which tensors are stored, for how long, and requests for chunks that do not
+// exist.
 #include "cluster/rpc/tensor_chunks.h"
 #include "cluster/rpc/wire_fields.h"
 

@@ -1,5 +1,4 @@
-// WorkerService's calls for collectives: the leader's part in finding groups, and fetching what a member
-// gives.
+// WorkerService's calls for collectives: the leader resolves groups, and a member's tensor is fetched.
 #include "base/alloc.h"
 #include "cluster/rpc/server_call.h"
 #include "cluster/rpc/wire_fields.h"

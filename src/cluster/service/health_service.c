@@ -1,7 +1,6 @@
-// gRPC's health checking: Check answers whether a service is served, Watch stays open and says when that
-// changes.
+// gRPC's health checking: Check answers whether a service is served; Watch stays open and reports changes.
 //
-// A server serves from the moment it listens until it stops, so a watch has two messages: what is so at its
+// A server serves from the moment it listens until it stops, so a watch has two messages: the state at its
 // beginning, and NOT_SERVING when the server stops. States of a watch: sending -> waiting (for its token) ->
 // sending the last -> replied.
 #include "base/alloc.h"

@@ -1,5 +1,5 @@
-// gRPC's server reflection: a client asks, question by question on one stream, which services there are and
-// what their messages hold.
+// gRPC's server reflection: a client asks, question by question on one stream, for services and the
+// descriptors of their messages.
 #include "base/alloc.h"
 #include "cluster/rpc/server_call.h"
 #include "cluster/service/services.h"

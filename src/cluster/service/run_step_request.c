@@ -1,4 +1,4 @@
-// What the requests of MasterService that run something have in common.
+// Shared by the requests of MasterService that run steps: names, options and request ids.
 #include "cluster/service/master_service.h"
 #include "cluster/service/services.h"
 #include <string.h>

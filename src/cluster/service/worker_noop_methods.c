@@ -1,9 +1,8 @@
-// Calls of WorkerService that need nothing of this worker: TensorFlow's masters and tasks make them, and want
-// an answer.
+// Calls of WorkerService without an effect: TensorFlow's masters and tasks make them and expect an answer.
 //
-// Logging: transfers of a traced step are in the StepStats of its RunGraph already, so there are no steps to
-// be told of apart. Tracing: there is no profiler of the process. MarkRecvFinished: answers are not kept for
-// a repeated request, so there is none to be dropped.
+// Logging: transfers of a traced step are in the StepStats of its RunGraph, so no log of its own is
+// collected. Tracing: there is no profiler of the process. MarkRecvFinished: answers are not kept for
+// repeated requests, so there is none to drop.
 #include "cluster/rpc/rpc.h"
 #include "cluster/service/services.h"
 #include "cluster/service/worker_service.h"

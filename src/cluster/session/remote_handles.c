@@ -1,4 +1,4 @@
-// What a session on another process's server keeps there: MakeCallable, RunCallable, ReleaseCallable,
+// Handles of a session on another process's server: MakeCallable, RunCallable, ReleaseCallable,
 // PartialRunSetup, and the RunSteps of partial runs.
 #include "base/alloc.h"
 #include "base/array.h"

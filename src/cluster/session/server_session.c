@@ -1,7 +1,6 @@
-// The session on a server of this process: calls its master directly, so that nothing is serialized but the
-// graph.
+// The session on a server of this process: calls its master directly, so that only the graph is serialized.
 //
-// A run waits on its own thread, and the part of the step that is this task's runs on it, too.
+// A run waits on its own thread, and the partition of this task executes on it, too.
 #include "base/alloc.h"
 #include "base/thread.h"
 #include "base/wire.h"

@@ -1,12 +1,14 @@
-// Clusters from JSON and from TF_CONFIG.
+// Clusters from JSON and from TF_CONFIG. In JSON a job is a list or a map from index:
 //
-//     {"ps": ["host:port"], "worker": {"1": "host:port"}}                                  JSON: lists, or
-//     maps from index {"cluster": {...}, "task": {"type": "worker", "index": 0}, "environment": "cloud"}
-//     TF_CONFIG {"sparseCluster": {"worker": {"1": ...}, "ps": [...]}, "task": {...}}
-//     TF_CONFIG of dynamic workers
+//     {"ps": ["host:port"], "worker": {"1": "host:port"}}
 //
-// What else TF_CONFIG holds (job, model_dir, rpc_layer, ...) is for others. An evaluator is never part of the
-// cluster it evaluates: the job is left out, and to an evaluator itself the cluster is empty.
+// TF_CONFIG, and TF_CONFIG of dynamic workers:
+//
+//     {"cluster": {...}, "task": {"type": "worker", "index": 0}, "environment": "cloud"}
+//     {"sparseCluster": {"worker": {"1": ...}, "ps": [...]}, "task": {...}}
+//
+// Other members of TF_CONFIG (job, model_dir, rpc_layer, ...) are ignored. An evaluator is never part of the
+// cluster that it evaluates: the job is left out, and for an evaluator itself the cluster is empty.
 #include "base/strbuf.h"
 #include "cluster/spec/cluster_spec.h"
 #include <jansson.h>

@@ -1,4 +1,4 @@
-// Clusters: jobs, tasks and addresses, and what is checked of them.
+// Clusters: jobs, tasks and addresses, and their validation.
 #include "cluster/spec/cluster_spec.h"
 #include "base/check.h"
 #include "base/strbuf.h"

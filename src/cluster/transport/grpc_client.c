@@ -1,15 +1,14 @@
-// The client's side of the gRPC transport: channels and calls.
+// The client side of the gRPC transport: channels and calls.
 //
-// A channel has two connections. The ordinary one is for servers that may be TensorFlow's; its calls ask the
-// server, in their metadata, whether it is of Braid. To one that has said so all further calls go on the
-// other one, which is tested often, so that a host that vanishes is noticed soon; calls that watch do from
-// the beginning. When one of those finds that the connection is broken, the calls on the ordinary connection
-// of the channel are ended, too. Nothing changes when the server is lost: there is one connection to wait
-// for. Should TensorFlow's server come in its place and refuse to be tested so often, gRPC tests it more
-// rarely.
+// A channel has two connections. The ordinary one works with TensorFlow's servers; its calls ask in their
+// metadata whether the server is Braid's. Once a server has confirmed that, all further calls use the second
+// connection, which is pinged often, so that a vanished host is noticed soon; calls that watch use it from
+// the beginning. When such a call finds that the connection is broken, the calls on the channel's ordinary
+// connection are ended, too. A lost server does not change the choice: there is one connection to wait for.
+// If TensorFlow's server takes its place and refuses frequent pings, gRPC pings it less often.
 //
-// A call is one batch of all six operations of a unary call, so it completes with one tag. It holds two
-// references: the tag's, dropped after `done`, and the handle's, dropped by release. A channel holds one for
+// A call is one batch of all six operations of a unary call, so it completes with one tag. It has two
+// references: the tag's, dropped after `done`, and the handle's, dropped by release. A channel has one for
 // its owner and one for each call until its tag has run.
 #include "base/slab.h"
 #include "cluster/transport/grpc_internal.h"

@@ -1,7 +1,7 @@
-// Who is connected to the gRPC servers of this process, as channelz tells it: gRPC itself says nothing when a
-// connection ends.
+// The connections to the gRPC servers of this process, from channelz: gRPC itself does not report the end of
+// a connection.
 //
-// The list is made at most every PEERS_AGE_NS, however many ask.
+// The list is made at most every PEERS_AGE_NS, for any number of callers.
 #include "cluster/transport/grpc_internal.h"
 #include <grpc/support/alloc.h>
 #include <jansson.h>

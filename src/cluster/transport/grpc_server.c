@@ -1,15 +1,14 @@
-// The server's side of the gRPC transport: listeners and the calls that come in.
+// The server side of the gRPC transport: listeners and incoming calls.
 //
 // A listener keeps a number of requests for calls posted. Life of an incoming call, by the tags of struct
 // incoming:
-//   posted      -> the request of a call is with gRPC (tag `arrived`); it fails when the server shuts down
-//   receiving   -> `arrived` ran: the message is awaited (tag `received`), and the end of the call (tag
-//               `ended`)
-//   handled     -> `received` ran: the handler has the call
-//               (a method that streams: messages go out and come in, tags `streamed` and `next`)
-//   replied     -> bd_grpc_reply: response and status are being sent (tag `sent`)
+//   posted     the request of a call is with gRPC (tag `arrived`); it fails when the server shuts down
+//   receiving  `arrived` ran: waits for the message (tag `received`) and the end of the call (tag `ended`)
+//   handled    `received` ran: the handler has the call; a streaming method sends and receives messages
+//              (tags `streamed` and `next`)
+//   replied    bd_grpc_reply: response and status are being sent (tag `sent`)
 // It is freed when both the chain to `sent` and `ended` have run, so the handler's call is valid until its
-// reply whatever the client does. `ended` tells on_end; when it runs before the reply, the client is gone and
+// reply whatever the client does. `ended` calls on_end; when it runs before the reply, the client is gone and
 // the reply fails by itself.
 #include "base/slab.h"
 #include "cluster/transport/grpc_internal.h"

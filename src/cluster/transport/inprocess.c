@@ -1,13 +1,14 @@
-// The in-process transport: a network of listeners and channels in one process, with faults by seed.
+// The in-process transport: a network of listeners and channels in one process, with faults drawn from a
+// seed.
 //
-// Everything that travels (a request, a response, the news of an end, a deadline) is an event that the clock
-// runs at its time, one after another: callbacks come from the clock's thread only, and with a clock from
-// outside the whole history is a function of the seed and the calls made.
+// Every delivery (a request, a response, the end of a call, a deadline) is an event that the clock runs at
+// its time, one after another: callbacks come from the clock's thread only, and with a given clock the whole
+// history is a function of the seed and the calls.
 //
-// States of a call: `begun` -> (waiting: nobody listens, wait_for_ready) -> delivered -> `finishing`, set
-// once by whatever comes first (response, deadline, cancel, cut, refusal) -> its `done` has run. States of an
+// States of a call: `begun` -> (waiting for a listener, with wait_for_ready) -> delivered -> `finishing`, set
+// once by the first of response, deadline, cancel, cut and refusal -> its `done` has run. States of an
 // incoming call: handled -> replied, and in any order ended. All fields are guarded by the network's mu
-// unless said otherwise; callbacks run without it.
+// unless stated otherwise; callbacks run without it.
 #include "base/alloc.h"
 #include "cluster/transport/inprocess_internal.h"
 #include <string.h>

@@ -1,7 +1,7 @@
 // Collectives of a task.
 //
-// What the leader has answered is remembered by group and instance, so that a step asks nobody; it is
-// forgotten when a member of the group could not be reached, since it may have come back as another.
+// The leader's answers are stored by group and instance, so that a step needs no request; they are dropped
+// when a member of the group could not be reached, since it may have restarted with another incarnation.
 #include "cluster/worker/collectives.h"
 #include "base/alloc.h"
 #include "base/arena.h"

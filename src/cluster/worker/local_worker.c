@@ -1,9 +1,9 @@
-// The worker of this process: sessions, graphs and what ends them. Running a graph is in worker_run.c.
+// The worker of this process: sessions, graphs and their ends. worker_run.c executes graphs.
 //
-// A plan's kernels of stateful nodes live in its session (bd_kernel_store), so a graph holds its session; an
-// execution holds its graph. Deleting a session or a graph takes it out of the tables, and what runs goes on
-// to its end. A session is deleted by its master; when that is gone for good, or there in another
-// incarnation, by this worker.
+// A plan's kernels of stateful nodes live in its session (bd_kernel_store), so a graph references its
+// session; an execution references its graph. Deleting a session or a graph removes it from the tables;
+// executions in progress finish. A session is deleted by its master; when the master is gone for good, or
+// restarted with another incarnation, by this worker.
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/random.h"

@@ -1,13 +1,13 @@
 // The rendezvous of one step on one task.
 //
-// What is sent goes to the local table, where a local receiver or a RecvTensor of another task takes it. A
-// receive whose sender is another task becomes a RecvTensor to it; those in progress hang on a token of the
-// rendezvous, so that an abort ends them. What is fed and fetched is in the local table, whichever devices
-// its key names.
+// A sent tensor goes to the local table, where a local receiver or a RecvTensor of another task takes it. A
+// receive whose sender is another task becomes a RecvTensor to it; RecvTensors in progress have a token of
+// the rendezvous, so that an abort ends them. Fed and fetched tensors are in the local table, whatever
+// devices their keys name.
 //
-// A step that pushes has an outbox for what is sent to other tasks, and a second table for what has arrived
-// from them: there a receive waits. "No tensor" in it stands for one that was refused: it becomes a
-// RecvTensor.
+// A step that pushes has an outbox for tensors to other tasks, and a second table for tensors that have
+// arrived from them, in which receives wait. "No tensor" in it stands for a refused one: its receive becomes
+// a RecvTensor.
 #include "cluster/worker/remote_rendezvous.h"
 #include "base/alloc.h"
 #include "base/check.h"

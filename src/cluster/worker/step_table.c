@@ -1,21 +1,18 @@
 // The steps of a task.
 //
 // States of a step:
-//   early    a RecvTensor or a pushed tensor came before any RunGraph. At most STEPS_EARLY_MAX, the oldest
-//   goes; for at most
-//            EARLY_NS; with at most EARLY_RECVS_MAX receives, as many pushes and EARLY_BYTES_MAX of tensors
-//            in all.
-//   running  bd_step_table_begin: RunGraphs in progress.
-//   done     all of them have ended; other tasks may still fetch what was sent here. At most STEPS_DONE_MAX,
-//            the oldest goes: a master that dies before its CleanupGraph leaves no more behind, and nothing
-//            when
-//            its sessions go (bd_step_table_forget).
-//   over     all of them succeeded and what they sent is received, bd_step_table_cleanup, or one of the
-//            limits: the rendezvous is aborted, the step gone from the table, its number in a bounded memory,
-//            so that
-//            whoever comes late is told so instead of waiting for what never comes.
+//   early    a RecvTensor or a pushed tensor arrived before any RunGraph. At most STEPS_EARLY_MAX steps (the
+//            oldest is evicted), for at most EARLY_NS, with at most EARLY_RECVS_MAX receives, as many pushes,
+//            and EARLY_BYTES_MAX of tensors in all
+//   running  bd_step_table_begin: RunGraphs in progress
+//   done     all RunGraphs have ended; other tasks may still fetch tensors. At most STEPS_DONE_MAX steps (the
+//            oldest is evicted), which bounds what a master leaves that dies before its CleanupGraph; they
+//            go with their session (bd_step_table_forget)
+//   over     all RunGraphs succeeded and their tensors are received, bd_step_table_cleanup was called, or a
+//            limit was reached: the rendezvous is aborted and the step is removed; its number stays in a
+//            bounded memory, so that a late request gets an error instead of waiting
 //
-// Invariant: an entry is on the list of early ones, on that of done ones, or running.
+// Invariant: an entry is on the list of early steps, on that of done steps, or running.
 #include "cluster/worker/step_table.h"
 #include "base/alloc.h"
 #include "base/check.h"

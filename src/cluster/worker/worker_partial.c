@@ -1,16 +1,15 @@
-// A step of partial runs on this task: one execution of a graph, fed and asked for values by several
-// RunGraphs.
+// A step of partial runs on this task: one execution of a graph that several RunGraphs feed and fetch from.
 //
-// begun    the first RunGraph of the step has begun the plan, which waits in the rendezvous for what is not
-// fed yet
-// done     the plan has run, or has failed: then the rendezvous is aborted. What waits for a value that
-// nobody sends is ended
-// over     the last RunGraph has been answered, or the step was cleaned up (CleanupGraph, the end of its
-// session or the server): a
-//          plan that still runs is cancelled by that
-// ended    done and over: out of the table
-// A RunGraph that is cancelled takes the whole step with it, as in TensorFlow. `refs`: the table's, one for
-// each call, one for the plan.
+//   begun   the first RunGraph of the step has begun the plan, which waits in the rendezvous for missing
+//   feeds
+//   done    the plan has run, or has failed: the rendezvous is then aborted. Receivers of tensors without a
+//           sender are ended
+//   over    the last RunGraph is answered, or the step was cleaned up (CleanupGraph, the end of its session
+//           or of the server): a plan that still runs is cancelled
+//   ended   done and over: out of the table
+//
+// A cancelled RunGraph cancels the whole step, as in TensorFlow. `refs`: the table's, one for each call, one
+// for the plan.
 #include "base/alloc.h"
 #include "base/slab.h"
 #include "cluster/worker/local_worker_internal.h"

@@ -1,12 +1,12 @@
 // One execution of a registered graph: RunGraph.
 //
-// begun    the step's rendezvous holds what is fed; the plan runs, on this thread or from the pool
-// run      the plan is done: on success what is asked for is taken from the rendezvous, else the rendezvous
-// is aborted
-// leaving  what was pushed to other tasks is on its way: a push that fails is the execution's failure
-// ended    the step has one execution less on this task; the callback runs
-// The execution has a token of its own, below the caller's: its failure does not cancel what the caller does
-// elsewhere. A hook on the step's token cancels it, too, when the step is cleaned up while it runs.
+//   begun    the step's rendezvous holds the feeds; the plan runs, on this thread or on the pool
+//   run      the plan is done: on success the fetches are taken from the rendezvous, else it is aborted
+//   leaving  pushes to other tasks are in progress: a push that fails fails the execution
+//   ended    the step has one execution less on this task; the callback runs
+//
+// The execution has a token of its own, a child of the caller's: its failure does not cancel other work of
+// the caller. A hook on the step's token also cancels it, when the step is cleaned up while it runs.
 #include "base/alloc.h"
 #include "base/slab.h"
 #include "base/wire.h"

@@ -1,6 +1,6 @@
 // A file system in memory, with power cuts.
 //
-// Names lead to nodes, twice: `names` is what programs see, `durable` what is on the disk. Each change of
+// Names refer to nodes, twice: `names` is what programs see, `durable` the state of the disk. Each change of
 // names that is not on the disk yet waits in `pending`, in order, until one of its directories is synced.
 #include "io/testing/memory_fs.h"
 

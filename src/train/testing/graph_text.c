@@ -1,4 +1,4 @@
-// Graphs as text, for tests that say which nodes something builds.
+// Graphs as text, for tests of the nodes that a function builds.
 #include "base/testing/test.h"
 
 #include "train/testing/graph_text.h"

@@ -1,4 +1,4 @@
-// Graphs that programs of TensorFlow 1.3 built, as they were recorded, to compare with what Braid builds.
+// Graphs of TensorFlow 1.3's programs, as recorded, to compare with Braid's.
 #include "base/testing/test.h"
 
 #include "train/testing/recorded.h"

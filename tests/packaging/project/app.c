@@ -1,4 +1,4 @@
-// A user's program in C: what it prints depends on headers, library and kernels being those of one version.
+// A user's program in C: its output depends on headers, library and kernels being of one version.
 #include <braid/braid.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-// What every transport must do, as tests: see conformance.h.
+// The tests of the transport interface: see conformance.h.
 #include "cluster/transport/testing/conformance.h"
 #include "base/alloc.h"
 #include "base/random.h"
