@@ -1,4 +1,4 @@
-// Putting tensors together along a new axis, and taking them apart along one that goes: Pack and Unpack.
+// Pack and Unpack: join tensors along a new axis, and split a tensor along an axis that is removed.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 

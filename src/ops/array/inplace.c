@@ -1,5 +1,5 @@
-// Rows put into (or added to) a tensor by their numbers, and fresh tensors: InplaceUpdate and its kin,
-// DeepCopy, Empty, ParallelConcat.
+// InplaceUpdate, InplaceAdd and InplaceSub write rows of a tensor by index; DeepCopy, Empty and
+// ParallelConcat allocate tensors.
 #include "base/alloc.h"
 #include "graph/shape_fn.h"
 #include "ops/common/element.h"
@@ -36,8 +36,8 @@ static bool check_rows(bd_op_ctx *c)
     return true;
 }
 
-// In TensorFlow x itself changes as well. Here the output takes x's memory if nobody else has it, and else is
-// a copy.
+// TensorFlow changes x itself. Here the output takes the memory of x if x has no other owner, and is a copy
+// otherwise.
 static void update_rows(bd_op_ctx *c, bd_update_op op)
 {
     const braid_tensor *x = bd_input(c, 0), *i = bd_input(c, 1), *v = bd_input(c, 2);
@@ -49,9 +49,10 @@ static void update_rows(bd_op_ctx *c, bd_update_op op)
     size_t size = braid_dtype_size(x->dtype);
     bd_update_fn update = op == BD_UPDATE_SET ? NULL : bd_update_function(x->dtype, op);
     const int64_t count =
-        rows * len > 0 ? i->shape.dims[0] : 0; // without rows nothing is updated, as in TensorFlow
+        rows * len > 0 ? i->shape.dims[0] : 0; // as in TensorFlow, empty rows update nothing
     for (int64_t k = 0; k < count; k++) {
-        int64_t row = (bd_tensor_i32(i)[k] % rows + rows) % rows; // from the end, and round
+        // as in TensorFlow, indices wrap around in both directions
+        int64_t row = (bd_tensor_i32(i)[k] % rows + rows) % rows;
         if (update) {
             update((char *)y->data + (size_t)(row * len) * size,
                    (const char *)v->data + (size_t)(k * len) * size, len);
@@ -126,7 +127,7 @@ BD_OP(DeepCopy) = {
     .doc = "A copy of a tensor in memory of its own.",
 };
 
-// Always zeros, with or without attr `init`: memory may hold what other sessions left in it.
+// Always zeros, with or without attr `init`: uninitialized memory could leak data of other sessions.
 static void empty_run(bd_op_ctx *c)
 {
     braid_shape shape;

@@ -1,4 +1,4 @@
-// StridedSlice, what Python's x[a:b:c, ..., i] becomes, and its gradient.
+// StridedSlice, the op of Python's x[a:b:c, ..., i], and its gradient.
 #include "ops/array/strided_slice.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
@@ -6,8 +6,8 @@
 
 // ---- Shapes ----
 
-// Reads constant inputs `first` (begin), first + 1 (end) and first + 2 (strides). False when too little is
-// known.
+// Reads constant inputs `first` (begin), first + 1 (end) and first + 2 (strides). False when too few of them
+// are constant.
 static bool constant_spec(bd_shape_ctx *c, int first, bd_strided_spec *spec)
 {
     const braid_tensor *begin = bd_shape_ctx_constant(c, first), *end = bd_shape_ctx_constant(c, first + 1);

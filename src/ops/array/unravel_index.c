@@ -1,4 +1,4 @@
-// UnravelIndex: coordinates of elements that are given by their number in row-major order.
+// UnravelIndex: coordinates of elements, given their indices in row-major order.
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
 

@@ -4,9 +4,9 @@
 #include "ops/common/elementwise.h"
 #include "ops/tensor_array/tensor_list_math.h"
 
-#define BLOCK 8192 // bytes of the sum that stay in the first cache while all inputs are added to them
+#define BLOCK 8192 // Bytes of the sum that stay in the first-level cache while all inputs are added to them.
 
-// Over the first input that may be overwritten; the others are added to it block by block.
+// The sum replaces the first input that may be overwritten; the others are added to it block by block.
 static void add_n_run(bd_op_ctx *c)
 {
     const braid_tensor *first = bd_input(c, 0);

@@ -1,4 +1,5 @@
-// BroadcastTo and BroadcastArgs: repeating along dimensions of size 1, and the shape that two operands make.
+// BroadcastTo repeats a tensor along dimensions of size 1; BroadcastArgs gives the shape that two operands
+// broadcast to.
 #include "ops/math/broadcast_to.h"
 
 #include "base/check.h"
@@ -87,7 +88,7 @@ static void broadcast_to_run(bd_op_ctx *c)
     bd_tensor_fini(&y);
 }
 
-// Sums what was repeated.
+// Sums the gradient over the axes that were repeated.
 static void broadcast_to_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;

@@ -16,8 +16,8 @@ static double add_exponentials(double a, double b)
     return high + log1p(exp(low - high));
 }
 
-// A row along the axis: n elements, each `step` on. Sums are kept as doubles; they begin, as in TensorFlow,
-// with the least finite number of the type.
+// Scans one row: n elements, `step` apart. Sums are doubles and start, as in TensorFlow, with the least
+// finite number of the type.
 #define SCAN_ROW(NAME, T, LOWEST)                                                                            \
     static void NAME(const T *x, T *y, int64_t n, int64_t step, bool exclusive)                              \
     {                                                                                                        \

@@ -85,7 +85,7 @@ BD_OP(Mul) = {
 
 // ---- Division ----
 
-// d(x/y) = grad / y and grad * (-x / y / y), by nodes of type RealDiv and these names.
+// d(x/y): grad / y for x and grad * (-x / y / y) for y, by nodes of type RealDiv with TensorFlow's names.
 static void quotient_gradient(bd_grad_ctx *c, const char *name)
 {
     braid_graph *g = c->graph;
@@ -187,7 +187,7 @@ BD_OP(TruncateMod) = {
 
 // ---- Maximum, Minimum ----
 
-// The gradient goes to x where `selector` (x, y) holds, and to y elsewhere.
+// The gradient flows to x where `selector` (x, y) holds, and to y elsewhere.
 static void selection_gradient(bd_grad_ctx *c, const char *selector)
 {
     braid_graph *g = c->graph;
@@ -232,8 +232,8 @@ BD_OP(Minimum) = {
 
 // ---- Pow, SquaredDifference ----
 
-// grad * y * x^(y-1), and grad * z * log(x), the logarithm taken as 0 where x is not above 0 (of complex
-// numbers: where it is 0)
+// For x: grad * y * x^(y-1). For y: grad * z * log(x), where log(x) is replaced by 0 unless x > 0 (complex
+// numbers: unless x != 0).
 static void pow_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -262,7 +262,7 @@ BD_OP(Pow) = {
     .doc = "Computes x to the power of y.",
 };
 
-// 2 * grad * (x - y), and the negative of its sum
+// For x: 2 * grad * (x - y). For y: the negative of that.
 static void squared_difference_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;

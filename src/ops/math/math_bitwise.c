@@ -24,7 +24,7 @@
 #define AND(NAME, T, U) BD_PAIR_LOOP(NAME, T, T, x &y)
 #define OR(NAME, T, U) BD_PAIR_LOOP(NAME, T, T, x | y)
 #define XOR(NAME, T, U) BD_PAIR_LOOP(NAME, T, T, x ^ y)
-// By 0 to the type's bits less 1: what lies outside is the nearest of these. Toward the left as without sign.
+// Shift counts are limited to the range from 0 to the type's bits - 1. Left shifts are computed without sign.
 #define PLACES(T) (y < 1 ? 0 : y > (T)(CHAR_BIT * sizeof(T) - 1) ? (T)(CHAR_BIT * sizeof(T) - 1) : y)
 #define LEFT(NAME, T, U) BD_PAIR_LOOP(NAME, T, T, (U)((U)x << PLACES(T)))
 #define RIGHT(NAME, T, U) BD_PAIR_LOOP(NAME, T, T, x >> PLACES(T))

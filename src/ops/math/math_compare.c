@@ -1,4 +1,4 @@
-// Comparison, logic, and the choice between two tensors.
+// Comparison, logic, and selection between two tensors.
 #include "graph/shape_fn.h"
 #include "ops/common/element.h"
 #include "ops/common/elementwise.h"
@@ -36,8 +36,8 @@ static braid_code equality_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// Gives `differ` where the operands cannot be compared element by element; false: they can, or must not
-// differ so.
+// Fills the output with `differ` if the operands are incompatible and attr incompatible_shape_error is false.
+// Returns false if the operands can be compared element by element, or if incompatible shapes are an error.
 static bool settled_by_shapes(bd_op_ctx *c, bool differ)
 {
     braid_shape ignored;
@@ -154,7 +154,7 @@ static braid_code select_shape(bd_shape_ctx *c, braid_status *st)
         return bd_shape_ctx_fail(c, st, "'then' and 'else' must have the same size");
     c->outputs[0] = value;
     if (condition->rank <= 0 || value.rank < 0) return BRAID_OK;
-    if (condition->rank == 1 && value.rank > 1) { // chooses rows
+    if (condition->rank == 1 && value.rank > 1) { // a vector condition selects rows
         if (condition->dims[0] >= 0 && value.dims[0] >= 0 && condition->dims[0] != value.dims[0])
             return bd_shape_ctx_fail(c, st, "Dimensions must be equal, but are %lld and %lld",
                                      (long long)condition->dims[0], (long long)value.dims[0]);
@@ -167,7 +167,7 @@ static braid_code select_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// The gradient goes to the tensor that was chosen.
+// The gradient flows to the selected tensor.
 static void select_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -177,7 +177,7 @@ static void select_gradient(bd_grad_ctx *c)
     c->input_grads[2] = bd_b3(g, "Select", NULL, condition, zeros, grad);
 }
 
-// Of a condition for each element.
+// The condition has one value for each element.
 static bool fail_elements(bd_op_ctx *c, int differs)
 {
     char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
@@ -189,7 +189,7 @@ static bool fail_elements(bd_op_ctx *c, int differs)
     return false;
 }
 
-// Checks the shapes; a run of `*run` elements has one condition.
+// Checks the shapes. Sets *run to the number of elements that share one condition.
 static bool check_select(bd_op_ctx *c, int64_t *run)
 {
     const braid_shape *condition = &bd_input(c, 0)->shape, *t = &bd_input(c, 1)->shape,
@@ -220,7 +220,7 @@ static bool check_select(bd_op_ctx *c, int64_t *run)
     return false;
 }
 
-// One condition for each run of elements: runs are copied.
+// One condition for each run of elements: copies whole runs.
 static void select_runs(bd_op_ctx *c, braid_tensor *out, int64_t run)
 {
     const bool *condition = bd_tensor_bool(bd_input(c, 0));
@@ -234,7 +234,7 @@ static void select_run(bd_op_ctx *c)
     const braid_tensor *condition = bd_input(c, 0), *t = bd_input(c, 1), *e = bd_input(c, 2);
     int64_t run;
     if (!check_select(c, &run)) return;
-    if (condition->shape.rank == 0) { // one of them as it is
+    if (condition->shape.rank == 0) { // a scalar selects a whole tensor
         bd_output_set(c, 0, *bd_tensor_bool(condition) ? t : e);
         return;
     }

@@ -1,4 +1,4 @@
-// Element-wise ops of one argument, and those that their gradients need.
+// Element-wise ops of one argument, and the ops of their gradients.
 #include "graph/shape_fn.h"
 #include "ops/common/elementwise.h"
 #include "ops/common/grad_math.h"

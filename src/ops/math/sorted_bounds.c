@@ -1,5 +1,5 @@
-// LowerBound and UpperBound: where elements would go in sorted rows; CompareAndBitpack: comparisons, eight to
-// a byte.
+// LowerBound and UpperBound: insertion points in sorted rows. CompareAndBitpack: comparisons, eight to a
+// byte.
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
 
@@ -13,7 +13,7 @@ static braid_code bound_shape(bd_shape_ctx *c, braid_status *st)
     return code;
 }
 
-// How many elements of a sorted row are below `value` (or, for the upper bound, not above it).
+// The number of elements of a sorted row that are below `value` (for the upper bound: not above it).
 #define FIND(NAME, T)                                                                                        \
     static int64_t NAME(const void *sorted, int64_t n, const void *values, int64_t at, bool is_upper)        \
     {                                                                                                        \
