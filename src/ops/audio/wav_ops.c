@@ -1,4 +1,4 @@
-// DecodeWav and EncodeWav: sounds of 16 bits a sample, as floats from -1 to 1.
+// DecodeWav and EncodeWav: sounds with 16 bits per sample, as floats from -1 to 1.
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
 #include "ops/audio/wav.h"
@@ -30,7 +30,7 @@ static braid_code decode_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// What is not there: silence behind the end, and the last channel for those beyond.
+// Fills missing samples: silence after the end, and copies of the last channel for missing channels.
 static void copy_samples(const bd_wav *wav, int64_t frames, int64_t channels, float *out)
 {
     for (int64_t i = 0; i < frames; i++) {

@@ -1,4 +1,4 @@
-// Qr and Lu: matrices as products of simpler ones. Both take batches: [.., M, N].
+// Qr and Lu: decompositions of matrices. Both take batches: [.., M, N].
 #include "base/alloc.h"
 #include "kernels/matrix.h"
 #include "ops/linalg/linear_algebra.h"
@@ -7,8 +7,7 @@
 
 // ---- Qr ----
 
-// The sizes of a decomposition, -1 for what is not known: M, N, and the columns of Q, which are the rows of
-// R.
+// The sizes of a decomposition, -1 if unknown: M, N, and the columns of Q, which equal the rows of R.
 typedef struct qr_sizes {
     int64_t m, n, columns;
 } qr_sizes;

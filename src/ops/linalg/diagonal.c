@@ -1,4 +1,5 @@
-// Diagonals: tensors made of them, taken from them, and bands of matrices around them.
+// Diag, DiagPart, MatrixDiag, MatrixDiagPart, MatrixSetDiag, MatrixBandPart: tensors built from diagonals,
+// diagonals of tensors, and bands of matrices.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 

@@ -1,5 +1,5 @@
-// MatrixDiagV2, MatrixDiagPartV2, MatrixSetDiagV2 and V3: several neighbouring diagonals of matrices at once.
-// k names one of them, or the lowest and the highest (ops/linalg/diagonals.h).
+// MatrixDiagV2, MatrixDiagPartV2, MatrixSetDiagV2 and V3: several neighbouring diagonals of matrices. Input k
+// is the index of one diagonal, or the lowest and the highest index (ops/linalg/diagonals.h).
 #include "ops/linalg/diagonals.h"
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
@@ -32,7 +32,7 @@ static bool read_k(bd_op_ctx *c, int input, bd_band *b)
     return !bd_op_failed(c);
 }
 
-// A scalar input of int32, or of any type for a padding.
+// Checks that the input is a scalar.
 static bool check_scalar(bd_op_ctx *c, int input, const char *what)
 {
     if (bd_tensor_count(bd_input(c, input)) == 1) return true;
@@ -50,7 +50,7 @@ static bool check_index(bd_op_ctx *c, const char *what, int64_t d, const bd_band
     return false;
 }
 
-// Of matrices in input 0, which have the diagonals.
+// Checks that the matrices in input 0 have the diagonals of the band.
 static bool fit_matrices(bd_op_ctx *c, bd_band *b)
 {
     const braid_shape *x = &bd_input(c, 0)->shape;
@@ -177,7 +177,7 @@ static void diag_run(bd_op_ctx *c)
 
 // ---- Shapes ----
 
-// The constant k in input `input`; false when it is not known, or (with an error) not one.
+// Reads k from constant input `input`; false when it is not constant, or (with an error) invalid.
 static bool known_k(bd_shape_ctx *c, int input, bd_band *b, braid_code *code, braid_status *st)
 {
     const braid_tensor *k = bd_shape_ctx_constant(c, input);

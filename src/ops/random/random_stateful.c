@@ -1,11 +1,10 @@
-// Random numbers whose generator is the content of a resource variable: its counter and key
-// (tf.random.experimental).
+// Random ops whose generator state is in a resource variable: its counter and key (tf.random.experimental).
 #include "ops/common/element.h"
 #include "ops/random/random_source.h"
 #include "ops/state/variable.h"
 
-// The state in an int64 vector: the counter's lower and upper half, and the key. Of the oldest op an
-// algorithm stands before.
+// The state in an int64 vector: the lower and upper half of the counter, and the key. For the oldest op an
+// algorithm precedes these.
 enum {
     ALGORITHM_PHILOX = 1,
     STATE_LEN = 3
@@ -25,7 +24,7 @@ static void write_state(int64_t *state, const bd_philox *p)
     state[1] = (int64_t)((uint64_t)p->counter[3] << 32 | p->counter[2]);
 }
 
-// Checks what the variable holds; `skip` elements stand before the state.
+// Checks the variable's value; `skip` elements precede the state.
 static bool check_state(bd_op_ctx *c, const braid_tensor *t, int skip)
 {
     if (t->dtype != BRAID_INT64) {
@@ -49,7 +48,7 @@ static bool check_algorithm(bd_op_ctx *c, int64_t algorithm)
     return false;
 }
 
-// The algorithm in scalar input 1.
+// Reads the algorithm from scalar input 1.
 static bool input_algorithm(bd_op_ctx *c)
 {
     const braid_tensor *t = bd_input(c, 1);
@@ -81,7 +80,7 @@ static void advance_locked(bd_op_ctx *c, bd_variable *v, uint64_t steps, int ski
     write_state(state, &after);
 }
 
-// Takes what `outputs` elements need from the stream of the variable in input 0. False: the kernel has
+// Takes the steps of `outputs` elements from the stream of the variable in input 0. False: the kernel has
 // failed.
 static bool take_outputs(bd_op_ctx *c, int64_t outputs, int skip, bd_philox *start)
 {
@@ -99,7 +98,7 @@ bool bd_random_variable_stream(bd_op_ctx *c, int64_t outputs, bd_philox *start)
     return input_algorithm(c) && take_outputs(c, outputs, 0, start);
 }
 
-// Output 0, of the shape in input `shape_input`.
+// Allocates and fills output 0, with the shape in input `shape_input`.
 static void stateful_output(bd_op_ctx *c, int shape_input, int skip, const bd_random_kind *kind,
                             bd_random_fill fill)
 {

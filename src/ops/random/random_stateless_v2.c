@@ -1,11 +1,11 @@
-// Random numbers of a stream that key and counter name, and how a seed becomes these: the stateless ops of
-// TensorFlow 2.
+// Stateless random ops of TensorFlow 2: streams given by key and counter, and the conversion of a seed to key
+// and counter.
 #include "ops/random/random_stateless.h"
 
 #include "ops/common/element.h"
 #include "ops/random/random_source.h"
 
-// TensorFlow's numbers of generators.
+// TensorFlow's numbers for generator algorithms.
 enum {
     ALGORITHM_PHILOX = 1,
     ALGORITHM_AUTO = 3
