@@ -237,7 +237,7 @@ BD_OP(ConcatV2) = {
     .shape = concat_v2_shape,
     .gradient = concat_v2_gradient,
     .kernels = BD_KERNELS({.run = concat_v2_run}),
-    .doc = "Joins tensors along an axis; all other dimensions are the same.",
+    .doc = "Joins tensors along an axis; their other dimensions must be equal.",
 };
 
 BD_OP(Concat) = {
@@ -335,5 +335,5 @@ BD_OP(ConcatOffset) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = concat_offset_shape,
     .kernels = BD_KERNELS({.run = concat_offset_run}),
-    .doc = "Where in their concatenation tensors of these shapes begin.",
+    .doc = "The offsets of tensors of these shapes within their concatenation.",
 };

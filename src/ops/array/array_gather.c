@@ -270,7 +270,7 @@ BD_OP(GatherV2) = {
     .shape = gather_v2_shape,
     .gradient = gather_v2_gradient,
     .kernels = BD_KERNELS({.types = "Tindices=int32|int64", .flags = BD_KERNEL_WIDENS, .run = gather_v2_run}),
-    .doc = "Slices along an axis, picked by `indices`.",
+    .doc = "Slices along an axis, selected by `indices`.",
     .deviation = "No gradient with attr batch_dims.",
 };
 
@@ -312,6 +312,6 @@ BD_OP(ResourceGather) = {
     .shape = resource_gather_shape,
     .gradient = resource_gather_gradient,
     .kernels = BD_KERNELS({.run = resource_gather_run}),
-    .doc = "Gather of the rows of a resource variable, without reading the whole.",
+    .doc = "Gather of the rows of a resource variable, without reading the whole variable.",
     .deviation = "No gradient with attr batch_dims.",
 };

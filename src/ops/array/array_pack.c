@@ -143,5 +143,5 @@ BD_OP(Unpack) = {
     .shape = unpack_shape,
     .gradient = unpack_gradient,
     .kernels = BD_KERNELS({.run = unpack_run}),
-    .doc = "Takes a tensor apart along an axis, which goes.",
+    .doc = "Splits a tensor along an axis, which is removed from the outputs.",
 };

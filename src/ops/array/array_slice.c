@@ -101,5 +101,5 @@ BD_OP(Slice) = {
     .shape = slice_shape,
     .gradient = slice_gradient,
     .kernels = BD_KERNELS({.run = slice_run}),
-    .doc = "The block of `size` elements from `begin` on; a size of -1 means all the rest.",
+    .doc = "The block of `size` elements that starts at `begin`; a size of -1 means all remaining elements.",
 };

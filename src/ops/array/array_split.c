@@ -84,7 +84,7 @@ BD_OP(Split) = {
     .shape = split_shape,
     .gradient = split_gradient,
     .kernels = BD_KERNELS({.run = split_run}),
-    .doc = "Cuts a tensor into num_split equal pieces along an axis.",
+    .doc = "Splits a tensor into num_split equal pieces along an axis.",
 };
 
 // ---- SplitV ----
@@ -195,5 +195,6 @@ BD_OP(SplitV) = {
     .shape = split_v_shape,
     .gradient = split_v_gradient,
     .kernels = BD_KERNELS({.run = split_v_run}),
-    .doc = "Cuts a tensor into pieces of given sizes along an axis; one size may be -1, the rest.",
+    .doc =
+        "Splits a tensor into pieces of the given sizes along an axis; one size may be -1, the remaining length.",
 };

@@ -196,5 +196,5 @@ BD_OP(TileGrad) = {
     .shape = tile_grad_shape,
     .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T"), .run = tile_grad_run}),
     .doc =
-        "The sum of the multiples[d] copies of a tensor along each dimension d: the gradient of Tile in graphs of version 2.",
+        "Sums the multiples[d] copies of a tensor along each dimension d: the gradient of Tile in graphs of version 2.",
 };

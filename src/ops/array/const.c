@@ -51,7 +51,7 @@ BD_OP(Const) = {
                            .create = const_create,
                            .destroy = const_destroy,
                            .run = const_run}),
-    .doc = "Gives the tensor in attr `value`.",
+    .doc = "Outputs the tensor in attr `value`.",
 };
 
 BD_OP(HostConst) = {
@@ -63,7 +63,7 @@ BD_OP(HostConst) = {
                            .create = const_create,
                            .destroy = const_destroy,
                            .run = const_run}),
-    .doc = "Const, in the memory of the host, where everything is.",
+    .doc = "Const in host memory; on the CPU the same as Const.",
 };
 
 // ---- Placeholders ----
@@ -105,7 +105,7 @@ BD_OP(Placeholder) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = placeholder_shape,
     .kernels = BD_KERNELS({.run = placeholder_run}),
-    .doc = "Stands for a tensor that each run feeds; it is an error when it is reached.",
+    .doc = "A tensor that each run must feed; running it without a feed is an error.",
 };
 
 BD_OP(PlaceholderV2) = {
@@ -115,7 +115,7 @@ BD_OP(PlaceholderV2) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_from_attr,
     .kernels = BD_KERNELS({.run = placeholder_run}),
-    .doc = "Stands for a tensor of a given shape that each run feeds; deprecated, see Placeholder.",
+    .doc = "A tensor of a given shape that each run must feed; deprecated, see Placeholder.",
 };
 
 static braid_code placeholder_with_default_shape(bd_shape_ctx *c, braid_status *st)
@@ -147,7 +147,7 @@ BD_OP(PlaceholderWithDefault) = {
     .shape = placeholder_with_default_shape,
     .gradient = pass_gradient,
     .kernels = BD_KERNELS({.run = forward_run}),
-    .doc = "Hands on its input unless a run feeds its output.",
+    .doc = "Passes its input through unless a run feeds its output.",
 };
 
 // ---- ZerosLike, OnesLike, Fill ----
@@ -166,7 +166,7 @@ BD_OP(ZerosLike) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.types = "T=variant", .run = bd_variant_zeros_like}, {.run = zeros_like_run}),
-    .doc = "Zeros (or empty strings) in the shape of the input; of a list of tensors, a list of such.",
+    .doc = "Zeros (or empty strings) in the shape of the input; for a TensorList, a list of zeros.",
 };
 
 // Writes the value 1 of a numeric type; false for other types.

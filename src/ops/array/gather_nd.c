@@ -94,7 +94,7 @@ BD_OP(GatherNd) = {
     .shape = gather_nd_shape,
     .gradient = gather_nd_gradient,
     .kernels = BD_KERNELS({.types = "Tindices=int32|int64", .flags = BD_KERNEL_WIDENS, .run = gather_nd_run}),
-    .doc = "Gathers slices of `params`, each named by a row of `indices`.",
+    .doc = "Gathers slices of `params`; each row of `indices` addresses one slice.",
 };
 
 // ---- ResourceGatherNd ----
@@ -138,7 +138,7 @@ BD_OP(ResourceGatherNd) = {
     .shape = resource_gather_nd_shape,
     .gradient = resource_gather_nd_gradient,
     .kernels = BD_KERNELS({.run = resource_gather_nd_run}),
-    .doc = "GatherNd of a resource variable, without reading the whole.",
+    .doc = "GatherNd of a resource variable, without reading the whole variable.",
 };
 
 // ---- ScatterNd ----
@@ -205,5 +205,5 @@ BD_OP(ScatterNd) = {
     .shape = scatter_nd_shape,
     .gradient = scatter_nd_gradient,
     .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T") "|bool|string", .run = scatter_nd_run}),
-    .doc = "A tensor of zeros with updates added to the slices that rows of `indices` name.",
+    .doc = "A tensor of zeros with updates added to the slices that rows of `indices` address.",
 };

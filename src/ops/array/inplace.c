@@ -86,7 +86,7 @@ BD_OP(InplaceUpdate) = {
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.run = inplace_update_run}),
     .doc = "x with row i[k] replaced by row k of v.",
-    .deviation = "Input x stays as it was where somebody else holds it too: take the output.",
+    .deviation = "Input x is not changed if it has other consumers: use the output.",
 };
 
 BD_OP(InplaceAdd) = {
@@ -96,7 +96,7 @@ BD_OP(InplaceAdd) = {
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T"), .run = inplace_add_run}),
     .doc = "x with row k of v added to row i[k].",
-    .deviation = "Input x stays as it was where somebody else holds it too: take the output.",
+    .deviation = "Input x is not changed if it has other consumers: use the output.",
 };
 
 BD_OP(InplaceSub) = {
@@ -106,7 +106,7 @@ BD_OP(InplaceSub) = {
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T"), .run = inplace_sub_run}),
     .doc = "x with row k of v subtracted from row i[k].",
-    .deviation = "Input x stays as it was where somebody else holds it too: take the output.",
+    .deviation = "Input x is not changed if it has other consumers: use the output.",
 };
 
 // ---- DeepCopy, Empty ----
@@ -124,7 +124,7 @@ BD_OP(DeepCopy) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.run = deep_copy_run}),
-    .doc = "A copy of a tensor in memory of its own.",
+    .doc = "A copy of a tensor in new memory.",
 };
 
 // Always zeros, with or without attr `init`: uninitialized memory could leak data of other sessions.
@@ -143,7 +143,7 @@ BD_OP(Empty) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_from_input0,
     .kernels = BD_KERNELS({.run = empty_run}),
-    .doc = "A tensor of the given shape, of zeros or empty strings.",
+    .doc = "A tensor of the given shape, filled with zeros or empty strings.",
     .deviation = "Always zeros (or empty strings), also without attr init.",
 };
 
@@ -191,5 +191,5 @@ BD_OP(ParallelConcat) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = parallel_concat_shape,
     .kernels = BD_KERNELS({.run = parallel_concat_run}),
-    .doc = "Tensors of one row each, one after the other, to a tensor of attr `shape`.",
+    .doc = "Joins tensors of one row each into a tensor of attr `shape`.",
 };

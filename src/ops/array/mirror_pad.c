@@ -208,7 +208,7 @@ BD_OP(MirrorPad) = {
     .gradient = mirror_pad_gradient,
     .kernels = BD_KERNELS({.run = mirror_pad_run}),
     .doc =
-        "Puts mirror images around a tensor, with (SYMMETRIC) or without (REFLECT) the elements at its borders.",
+        "Pads a tensor with mirror images, with (SYMMETRIC) or without (REFLECT) the elements at its borders.",
 };
 
 BD_OP(MirrorPadGrad) = {
@@ -217,5 +217,6 @@ BD_OP(MirrorPadGrad) = {
     .shape = shrunk_shape,
     .gradient = mirror_pad_grad_gradient,
     .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T"), .run = mirror_pad_grad_run}),
-    .doc = "The gradient of MirrorPad: what lies in the mirror images is added to what they show.",
+    .doc =
+        "The gradient of MirrorPad: adds the elements of the mirror images to the elements they were copied from.",
 };

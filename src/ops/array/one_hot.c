@@ -83,5 +83,5 @@ BD_OP(OneHot) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = one_hot_shape,
     .kernels = BD_KERNELS({.run = one_hot_run}),
-    .doc = "Rows of off_value with on_value at the place of each index.",
+    .doc = "Rows of off_value with on_value at each index.",
 };

@@ -143,7 +143,8 @@ BD_OP(Pad) = {
     .shape = pad_shape,
     .gradient = pad_gradient,
     .kernels = BD_KERNELS({.run = pad_run}),
-    .doc = "Puts zeros around a tensor: paddings[d] says how many before and after it along dimension d.",
+    .doc =
+        "Pads a tensor with zeros: paddings[d] is the number of elements before and after it along dimension d.",
 };
 
 BD_OP(PadV2) = {
@@ -152,5 +153,6 @@ BD_OP(PadV2) = {
     .shape = pad_shape,
     .gradient = pad_gradient,
     .kernels = BD_KERNELS({.run = pad_v2_run}),
-    .doc = "Puts a value around a tensor: paddings[d] says how often before and after it along dimension d.",
+    .doc =
+        "Pads a tensor with a value: paddings[d] is the number of elements before and after it along dimension d.",
 };

@@ -105,7 +105,7 @@ BD_OP(Reverse) = {
     .shape = reverse_shape,
     .gradient = reverse_gradient,
     .kernels = BD_KERNELS({.run = reverse_run}),
-    .doc = "A tensor in the opposite order along the dimensions for which `dims` is true.",
+    .doc = "Reverses a tensor along the dimensions for which `dims` is true.",
 };
 
 BD_OP(ReverseV2) = {
@@ -116,7 +116,7 @@ BD_OP(ReverseV2) = {
     .shape = reverse_v2_shape,
     .gradient = reverse_gradient,
     .kernels = BD_KERNELS({.run = reverse_v2_run}),
-    .doc = "A tensor in the opposite order along the dimensions that `axis` names.",
+    .doc = "Reverses a tensor along the dimensions in `axis`.",
 };
 
 // ---- ReverseSequence ----
@@ -219,5 +219,5 @@ BD_OP(ReverseSequence) = {
     .shape = sequence_shape,
     .gradient = sequence_gradient,
     .kernels = BD_KERNELS({.run = sequence_run}),
-    .doc = "The first seq_lengths[i] elements of slice i in the opposite order, the others as they are.",
+    .doc = "Reverses the first seq_lengths[i] elements of slice i; the others are copied.",
 };

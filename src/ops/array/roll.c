@@ -99,5 +99,5 @@ BD_OP(Roll) = {
     .shape = roll_shape,
     .gradient = roll_gradient,
     .kernels = BD_KERNELS({.run = roll_run}),
-    .doc = "Moves elements along axes by shifts; shifts of one axis add up.",
+    .doc = "Shifts elements along axes, wrapping around; several shifts of one axis add up.",
 };

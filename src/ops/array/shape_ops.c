@@ -251,7 +251,7 @@ BD_OP(Reshape) = {
     .gradient = reshape_gradient,
     .kernels = BD_KERNELS({.run = reshape_run}),
     .doc =
-        "The same elements in another shape; one size may be -1 and follows from the rest. Nothing is copied.",
+        "The same elements in another shape, without a copy; one size may be -1 and follows from the others.",
 };
 
 // ---- ExpandDims ----
@@ -316,7 +316,7 @@ BD_OP(ExpandDims) = {
     .shape = expand_dims_shape,
     .gradient = reshape_gradient,
     .kernels = BD_KERNELS({.run = expand_dims_run}),
-    .doc = "Inserts a dimension of size 1 before axis `dim`; a negative one counts from the end.",
+    .doc = "Inserts a dimension of size 1 before axis `dim`; a negative axis counts from the end.",
 };
 
 // ---- Squeeze ----
@@ -400,5 +400,5 @@ BD_OP(Squeeze) = {
     .shape = squeeze_shape,
     .gradient = squeeze_gradient,
     .kernels = BD_KERNELS({.run = squeeze_run}),
-    .doc = "Drops the dimensions of size 1, or only those in attr `squeeze_dims`.",
+    .doc = "Removes the dimensions of size 1, or only the ones in attr `squeeze_dims`.",
 };

@@ -322,7 +322,8 @@ BD_OP(SpaceToBatchND) = {
     .shape = space_to_batch_shape,
     .gradient = space_to_batch_nd_gradient,
     .kernels = BD_KERNELS({.run = space_to_batch_run}),
-    .doc = "Pads with zeros and moves each place of the blocks that space is cut into to a batch of its own.",
+    .doc =
+        "Pads the spatial dimensions with zeros, divides them into blocks, and moves each position within the blocks to a batch of its own.",
 };
 
 BD_OP(BatchToSpaceND) = {
@@ -331,7 +332,8 @@ BD_OP(BatchToSpaceND) = {
     .shape = batch_to_space_shape,
     .gradient = batch_to_space_nd_gradient,
     .kernels = BD_KERNELS({.run = batch_to_space_run}),
-    .doc = "The inverse of SpaceToBatchND: batches become places of blocks, and the edges are cropped.",
+    .doc =
+        "The inverse of SpaceToBatchND: batches become positions within blocks, and the borders are cropped.",
 };
 
 BD_OP(SpaceToBatch) = {

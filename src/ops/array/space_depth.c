@@ -171,7 +171,7 @@ BD_OP(SpaceToDepth) = {
     .shape = space_to_depth_shape,
     .gradient = space_to_depth_gradient,
     .kernels = BD_KERNELS({.run = space_to_depth_run}),
-    .doc = "Moves each block of an image into the channels of one element.",
+    .doc = "Moves each block of pixels into the channels of one pixel.",
 };
 
 BD_OP(DepthToSpace) = {
@@ -180,5 +180,5 @@ BD_OP(DepthToSpace) = {
     .shape = depth_to_space_shape,
     .gradient = depth_to_space_gradient,
     .kernels = BD_KERNELS({.run = depth_to_space_run}),
-    .doc = "The inverse of SpaceToDepth: channels become blocks of an image.",
+    .doc = "The inverse of SpaceToDepth: channels become blocks of pixels.",
 };

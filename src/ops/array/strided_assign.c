@@ -102,7 +102,7 @@ BD_OP(StridedSliceAssign) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = assign_shape,
     .kernels = BD_KERNELS({.run = assign_run}),
-    .doc = "Assigns to the part of a variable that StridedSlice would read.",
+    .doc = "Assigns to the elements of a variable that StridedSlice would read.",
 };
 
 BD_OP(ResourceStridedSliceAssign) = {
@@ -111,7 +111,7 @@ BD_OP(ResourceStridedSliceAssign) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = assign_shape,
     .kernels = BD_KERNELS({.run = resource_assign_run}),
-    .doc = "Assigns to the part of a resource variable that StridedSlice would read.",
+    .doc = "Assigns to the elements of a resource variable that StridedSlice would read.",
 };
 
 BD_OP(TensorStridedSliceUpdate) = {
@@ -120,5 +120,5 @@ BD_OP(TensorStridedSliceUpdate) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = assign_shape,
     .kernels = BD_KERNELS({.run = update_run}),
-    .doc = "A tensor with the part that StridedSlice would read replaced.",
+    .doc = "A copy of a tensor with new values for the elements that StridedSlice would read.",
 };

@@ -147,7 +147,7 @@ BD_OP(StridedSlice) = {
     .gradient = strided_slice_gradient,
     .kernels = BD_KERNELS({.run = strided_slice_run}),
     .doc =
-        "Python's x[begin:end:stride, ...], items with open ends, an ellipsis, new and dropped axes in bit masks.",
+        "Python's x[begin:end:stride, ...]; open ends, an ellipsis, new and removed axes are given by bit masks.",
 };
 
 BD_OP(StridedSliceGrad) = {
@@ -156,5 +156,5 @@ BD_OP(StridedSliceGrad) = {
     .shape = strided_slice_grad_shape,
     .gradient = strided_slice_grad_gradient,
     .kernels = BD_KERNELS({.run = strided_slice_grad_run}),
-    .doc = "Zeros of the given shape with `dy` where StridedSlice would have read.",
+    .doc = "Zeros of the given shape, with `dy` in the elements that StridedSlice would read.",
 };

@@ -113,7 +113,7 @@ BD_OP(TensorScatterUpdate) = {
     .shape = tensor_scatter_shape,
     .gradient = update_gradient,
     .kernels = BD_KERNELS({.run = update_run}),
-    .doc = "The tensor with the slices that rows of `indices` name replaced.",
+    .doc = "A copy of a tensor with the slices replaced that rows of `indices` address.",
 };
 
 BD_OP(TensorScatterAdd) = {
@@ -122,7 +122,7 @@ BD_OP(TensorScatterAdd) = {
     .shape = tensor_scatter_shape,
     .gradient = add_gradient,
     .kernels = ADD_KERNELS(add_run),
-    .doc = "The tensor with updates added to the slices that rows of `indices` name.",
+    .doc = "A copy of a tensor with updates added to the slices that rows of `indices` address.",
 };
 
 BD_OP(TensorScatterSub) = {
@@ -131,7 +131,7 @@ BD_OP(TensorScatterSub) = {
     .shape = tensor_scatter_shape,
     .gradient = sub_gradient,
     .kernels = ADD_KERNELS(sub_run),
-    .doc = "The tensor with updates subtracted from the slices that rows of `indices` name.",
+    .doc = "A copy of a tensor with updates subtracted from the slices that rows of `indices` address.",
 };
 
 BD_OP(TensorScatterMin) = {
@@ -141,7 +141,7 @@ BD_OP(TensorScatterMin) = {
     .gradient = extreme_gradient,
     .kernels = BD_KERNELS({.types = BD_UPDATE_REAL_TYPES_OF("T"), .run = min_run}),
     .doc =
-        "The tensor with the lesser of each element and its update in the slices that rows of `indices` name.",
+        "A copy of a tensor with the minimum of element and update in the slices that rows of `indices` address.",
 };
 
 BD_OP(TensorScatterMax) = {
@@ -151,7 +151,7 @@ BD_OP(TensorScatterMax) = {
     .gradient = extreme_gradient,
     .kernels = BD_KERNELS({.types = BD_UPDATE_REAL_TYPES_OF("T"), .run = max_run}),
     .doc =
-        "The tensor with the greater of each element and its update in the slices that rows of `indices` name.",
+        "A copy of a tensor with the maximum of element and update in the slices that rows of `indices` address.",
 };
 
 BD_OP(ScatterNdNonAliasingAdd) = {
@@ -162,5 +162,5 @@ BD_OP(ScatterNdNonAliasingAdd) = {
     .shape = tensor_scatter_shape,
     .gradient = add_gradient,
     .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T") "|bool", .run = add_run}),
-    .doc = "The input with updates added to the slices that rows of `indices` name.",
+    .doc = "The input with updates added to the slices that rows of `indices` address.",
 };

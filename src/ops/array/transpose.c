@@ -141,7 +141,7 @@ BD_OP(ConjugateTranspose) = {
     .shape = transpose_shape,
     .gradient = conjugate_transpose_gradient,
     .kernels = BD_KERNELS({.run = conjugate_transpose_run}),
-    .doc = "Transpose, and complex numbers are conjugated.",
+    .doc = "Transpose that also conjugates complex numbers.",
 };
 
 // ---- InvertPermutation ----
@@ -193,5 +193,5 @@ BD_OP(InvertPermutation) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = invert_shape,
     .kernels = BD_KERNELS({.run = invert_run}),
-    .doc = "The permutation that undoes `x`.",
+    .doc = "The inverse of permutation `x`.",
 };

@@ -263,7 +263,7 @@ BD_OP(Unique) = {
     .shape = unique_shape,
     .kernels = BD_KERNELS({.types = TYPES, .flags = BD_KERNEL_WIDENS, .run = unique_run}),
     .doc =
-        "The different elements of a vector in the order in which they come, and for each element its number among them.",
+        "The distinct elements of a vector in order of first occurrence, and for each element its index among them.",
 };
 
 BD_OP(UniqueV2) = {
@@ -273,7 +273,7 @@ BD_OP(UniqueV2) = {
     .shape = unique_v2_shape,
     .kernels = BD_KERNELS({.types = TYPES, .flags = BD_KERNEL_WIDENS, .run = unique_run}),
     .doc =
-        "The different slices of a tensor along an axis (none: of a vector), and for each slice its number among them.",
+        "The distinct slices of a tensor along an axis (empty axis: elements of a vector), and for each slice its index among them.",
 };
 
 BD_OP(UniqueWithCounts) = {
@@ -283,7 +283,7 @@ BD_OP(UniqueWithCounts) = {
     .shape = unique_shape,
     .kernels = BD_KERNELS({.types = TYPES, .flags = BD_KERNEL_WIDENS, .run = unique_run}),
     .doc =
-        "The different elements of a vector, for each element its number among them, and how often each comes.",
+        "The distinct elements of a vector, for each element its index among them, and the count of each distinct element.",
 };
 
 BD_OP(UniqueWithCountsV2) = {
@@ -293,7 +293,7 @@ BD_OP(UniqueWithCountsV2) = {
     .shape = unique_v2_shape,
     .kernels = BD_KERNELS({.types = TYPES, .flags = BD_KERNEL_WIDENS, .run = unique_run}),
     .doc =
-        "The different slices of a tensor along an axis, for each slice its number among them, and how often each comes.",
+        "The distinct slices of a tensor along an axis, for each slice its index among them, and the count of each distinct slice.",
 };
 
 // ---- ListDiff ----
@@ -349,5 +349,5 @@ BD_OP(ListDiff) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = list_diff_shape,
     .kernels = BD_KERNELS({.types = TYPES, .flags = BD_KERNEL_WIDENS, .run = list_diff_run}),
-    .doc = "The elements of vector x that are not in vector y, in their order, and where in x they are.",
+    .doc = "The elements of vector x that are not in vector y, in order, and their indices in x.",
 };

@@ -63,5 +63,6 @@ BD_OP(Where) = {
              "T=bool|float|double|int8|uint8|int16|uint16|int32|uint32|int64|uint64|complex64|complex128",
          .flags = BD_KERNEL_WIDENS,
          .run = where_run}),
-    .doc = "The coordinates of the elements that are true (or not zero), a row each, in order.",
+    .doc =
+        "The coordinates of the elements that are true (or not zero), one row for each, in row-major order.",
 };

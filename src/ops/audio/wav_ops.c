@@ -69,7 +69,8 @@ BD_OP(DecodeWav) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = decode_shape,
     .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .run = decode_run}),
-    .doc = "The samples of a WAV file of 16 bits, [samples, channels], and how many there are in a second.",
+    .doc =
+        "Decodes a WAV file of 16 bits per sample to samples [samples, channels] in [-1, 1], and the sample rate.",
 };
 
 // ---- EncodeWav ----
@@ -114,5 +115,5 @@ BD_OP(EncodeWav) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = encode_shape,
     .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .run = encode_run}),
-    .doc = "A WAV file of 16 bits a sample, of samples [samples, channels] between -1 and 1.",
+    .doc = "Encodes samples [samples, channels] between -1 and 1 as a WAV file of 16 bits per sample.",
 };

@@ -215,6 +215,5 @@ BD_OP(BandedTriangularSolve) = {
     .gradient = banded_gradient,
     .kernels = BD_MATRIX_KERNELS(banded_run),
     .doc =
-        "Solves systems of linear equations with triangular matrices of which the bands [.., K, M] are given: the diagonal first and "
-        "what lies below it, or with lower=false what lies above it and the diagonal last.",
+        "Solves systems of linear equations with triangular matrices, given by their bands [.., K, M]: the diagonal first and the bands below it, or with lower=false the bands above it and the diagonal last.",
 };

@@ -192,7 +192,7 @@ BD_OP(BatchMatMul) = {
     .shape = batch_matmul_shape,
     .gradient = batch_matmul_gradient,
     .kernels = BATCH_KERNELS,
-    .doc = "Multiplies the matrices in the last two dimensions of x and y, pair by pair.",
+    .doc = "Multiplies corresponding matrices in the last two dimensions of x and y.",
 };
 
 BD_OP(BatchMatMulV2) = {
@@ -202,7 +202,7 @@ BD_OP(BatchMatMulV2) = {
     .gradient = batch_matmul_v2_gradient,
     .kernels = BATCH_KERNELS,
     .doc =
-        "Multiplies the matrices in the last two dimensions of x and y; the dimensions before are broadcast.",
+        "Multiplies the matrices in the last two dimensions of x and y; the other dimensions are broadcast.",
 };
 
 #define V3_TYPES "type{bfloat16,complex128,complex64,double,float,half,int16,int32,int64,int8,uint16,uint8}"
@@ -219,6 +219,6 @@ BD_OP(BatchMatMulV3) = {
                            .state_size = sizeof(bd_matmul_state),
                            .create = batch_matmul_create,
                            .run = batch_matmul_run}),
-    .doc = "BatchMatMulV2 whose output may be of a wider type than narrow integers.",
-    .deviation = "Types that are not computed in the same one are refused.",
+    .doc = "BatchMatMulV2 whose output may have a wider type than narrow integer inputs.",
+    .deviation = "Combinations of types that would need a conversion before the product are refused.",
 };

@@ -88,7 +88,7 @@ BD_OP(Qr) = {
     .shape = qr_shape,
     .kernels = BD_MATRIX_KERNELS(qr_run),
     .doc =
-        "Matrices as products of one with orthonormal columns and an upper triangular one, by Householder's reflections.",
+        "Decomposes matrices into a matrix with orthonormal columns and an upper triangular one, by Householder reflections.",
     .deviation = "No gradient in the C library.",
 };
 
@@ -144,7 +144,6 @@ BD_OP(Lu) = {
     .shape = lu_shape,
     .kernels = BD_MATRIX_KERNELS(lu_run),
     .doc =
-        "Matrices as products of triangular ones, in one matrix without the lower one's diagonal of ones: row p[i] of the input is row i "
-        "of the product.",
+        "Decomposes matrices into triangular factors, stored in one matrix without the unit diagonal of the lower factor: row p[i] of the input is row i of the product.",
     .deviation = "No gradient in the C library.",
 };

@@ -10,7 +10,7 @@
 
 // ---- Determinants ----
 
-// The determinant is sign * e^log_size, where 
+// The determinant is sign * e^log_size, where
 // sign
 //  is 1 or 0: the plain product of many pivots could overflow. For real numbers the imaginary parts are 0.
 typedef struct determinant {
@@ -156,7 +156,7 @@ BD_OP(LogMatrixDeterminant) = {
     .shape = determinant_shape,
     .gradient = log_determinant_gradient,
     .kernels = BD_MATRIX_KERNELS(log_determinant_run),
-    .doc = "The signs of the determinants of square matrices, and the logarithms of their sizes.",
+    .doc = "The signs of the determinants of square matrices, and the logarithms of their absolute values.",
 };
 
 // ---- Cholesky ----
@@ -227,8 +227,7 @@ BD_OP(Cholesky) = {
     .shape = cholesky_shape,
     .gradient = cholesky_gradient,
     .kernels = BD_MATRIX_KERNELS(cholesky_run),
-    .doc =
-        "Lower triangular matrices whose products with their transposes are the given, positive definite ones.",
+    .doc = "The Cholesky factors (lower triangular) of symmetric positive definite matrices.",
 };
 
 BD_OP(BatchCholesky) = {
@@ -308,7 +307,7 @@ BD_OP(CholeskyGrad) = {
     .shape = cholesky_shape,
     .kernels = CHOLESKY_GRAD_KERNELS,
     .doc =
-        "The gradient of Cholesky by its input, of its output and the gradient by that; symmetric, as the input is.",
+        "The gradient of Cholesky's input from its output and the output's gradient; symmetric, as the input is.",
 };
 
 BD_OP(BatchCholeskyGrad) = {

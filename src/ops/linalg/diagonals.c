@@ -338,7 +338,7 @@ BD_OP(MatrixDiagPartV2) = {
     .shape = diag_part_shape,
     .gradient = diag_part_gradient,
     .kernels = BD_KERNELS({.run = diag_part_run}),
-    .doc = "Diagonals of matrices; shorter ones are filled up by the padding value.",
+    .doc = "Diagonals of matrices; shorter diagonals are padded with the padding value.",
 };
 
 BD_OP(MatrixSetDiagV2) = {
@@ -356,7 +356,7 @@ BD_OP(MatrixDiagV3) = {
     .shape = diag_shape,
     .gradient = diag_gradient,
     .kernels = BD_KERNELS({.run = diag_run}),
-    .doc = "MatrixDiagV2 with a choice of where shorter diagonals begin.",
+    .doc = "MatrixDiagV2 with attr align, the alignment of shorter diagonals.",
 };
 
 BD_OP(MatrixDiagPartV3) = {
@@ -365,7 +365,7 @@ BD_OP(MatrixDiagPartV3) = {
     .shape = diag_part_shape,
     .gradient = diag_part_gradient,
     .kernels = BD_KERNELS({.run = diag_part_run}),
-    .doc = "MatrixDiagPartV2 with a choice of where shorter diagonals begin.",
+    .doc = "MatrixDiagPartV2 with attr align, the alignment of shorter diagonals.",
 };
 
 BD_OP(MatrixSetDiagV3) = {
@@ -374,5 +374,5 @@ BD_OP(MatrixSetDiagV3) = {
     .shape = set_diag_shape,
     .gradient = set_diag_gradient,
     .kernels = BD_KERNELS({.run = set_diag_run}),
-    .doc = "MatrixSetDiagV2 with a choice of where shorter diagonals begin.",
+    .doc = "MatrixSetDiagV2 with attr align, the alignment of shorter diagonals.",
 };

@@ -226,5 +226,5 @@ BD_OP(Einsum) = {
     .kernels = BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX,
                            .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,
                            .run = einsum_run}),
-    .doc = "Contracts one or two tensors by an equation in Einstein's notation, \"ij,jk->ik\".",
+    .doc = "Contracts one or two tensors by an equation in Einstein's notation, such as \"ij,jk->ik\".",
 };

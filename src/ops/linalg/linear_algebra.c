@@ -320,7 +320,7 @@ BD_OP(MatrixTriangularSolve) = {
     .gradient = triangular_gradient,
     .kernels = BD_MATRIX_KERNELS(triangular_run),
     .doc =
-        "Solves systems of linear equations with triangular matrices; what lies on the other side of the diagonal is not used.",
+        "Solves systems of linear equations with triangular matrices; elements on the other side of the diagonal are not used.",
 };
 
 BD_OP(MatrixInverse) = {
@@ -329,7 +329,7 @@ BD_OP(MatrixInverse) = {
     .shape = inverse_shape,
     .gradient = inverse_gradient,
     .kernels = BD_MATRIX_KERNELS(inverse_run),
-    .doc = "The inverses of square matrices, or of their transposes.",
+    .doc = "The inverses of square matrices, or of their adjoints.",
 };
 
 // ---- Names of before GraphDef version 13 ----

@@ -113,5 +113,5 @@ BD_OP(MatMul) = {
                            .state_size = sizeof(bd_matmul_state),
                            .create = matmul_create,
                            .run = matmul_run}),
-    .doc = "Multiplies matrix a by matrix b, either read transposed.",
+    .doc = "Multiplies matrix a by matrix b; each may be transposed first.",
 };

@@ -157,7 +157,8 @@ BD_OP(TridiagonalSolve) = {
     .shape = solve_shape,
     .gradient = solve_gradient,
     .kernels = BD_MATRIX_KERNELS(solve_run),
-    .doc = "Solves systems of linear equations whose matrices have three diagonals: above, main, below.",
+    .doc =
+        "Solves systems of linear equations with tridiagonal matrices, given by the diagonals above, main and below.",
     .deviation = "perturb_singular is refused.",
 };
 
@@ -263,5 +264,5 @@ BD_OP(TridiagonalMatMul) = {
     .shape = product_shape,
     .gradient = product_gradient,
     .kernels = BD_MATRIX_KERNELS(product_run),
-    .doc = "Multiplies matrices that are given by their three diagonals by others.",
+    .doc = "Multiplies tridiagonal matrices, given by their three diagonals, by other matrices.",
 };

@@ -62,7 +62,7 @@ BD_OP(AddN) = {
     .gradient = add_n_gradient,
     .kernels = BD_KERNELS({.types = "T=variant", .run = bd_variant_add_n},
                           {.types = BD_NUMBERS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = add_n_run}),
-    .doc = "Adds up all inputs, which have the same shape; of lists of tensors, tensor by tensor.",
+    .doc = "Sums all inputs, which have the same shape; for TensorLists, sums element by element.",
 };
 
 BD_OP(AccumulateNV2) = {
@@ -72,5 +72,5 @@ BD_OP(AccumulateNV2) = {
     .shape = bd_shape_fn_from_attr,
     .gradient = add_n_gradient,
     .kernels = BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = add_n_run}),
-    .doc = "AddN of inputs whose shape is known beforehand.",
+    .doc = "AddN of inputs whose shape is known in advance.",
 };

@@ -92,7 +92,7 @@ BD_OP(ArgMax) = {
     .kernels = BD_KERNELS({.types = BD_NUMBERS "; Tidx=int32|int64; output_type=int32|int64",
                            .flags = BD_KERNEL_WIDENS,
                            .run = argmax_run}),
-    .doc = "Gives the place of the greatest element along an axis, the first of equals.",
+    .doc = "The index of the greatest element along an axis; of equal elements the first.",
 };
 
 BD_OP(ArgMin) = {
@@ -101,5 +101,5 @@ BD_OP(ArgMin) = {
     .shape = argmax_shape,
     .gradient = no_gradient,
     .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = argmin_run}),
-    .doc = "Gives the place of the least element along an axis, the first of equals.",
+    .doc = "The index of the least element along an axis; of equal elements the first.",
 };

@@ -87,7 +87,7 @@ BD_OP(Bincount) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bincount_shape,
     .kernels = BD_KERNELS({.run = bincount_run}),
-    .doc = "How often each number below `size` occurs, or the sum of the weights where it does.",
+    .doc = "Counts each number below `size`, or sums its weights.",
 };
 
 // ---- HistogramFixedWidth ----
@@ -176,7 +176,7 @@ BD_OP(HistogramFixedWidth) = {
     .shape = histogram_shape,
     .kernels = BD_KERNELS({.run = histogram_run}),
     .doc =
-        "How many elements lie in each of equally wide bins; those beyond the range are in the first and last.",
+        "Counts the elements in each of nbins bins of equal width; values out of range count in the first and last bin.",
 };
 
 // ---- Bucketize ----
@@ -226,5 +226,5 @@ BD_OP(Bucketize) = {
     .shape = bd_shape_fn_unchanged,
     .kernels =
         BD_KERNELS({.state_size = sizeof(const bd_attr *), .create = bucketize_create, .run = bucketize_run}),
-    .doc = "How many of the sorted boundaries are not above each element.",
+    .doc = "For each element the number of sorted boundaries that are not above it.",
 };

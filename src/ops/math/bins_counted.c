@@ -126,8 +126,7 @@ BD_OP(DenseBincount) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = dense_shape,
     .kernels = BD_KERNELS({.run = dense_run}),
-    .doc =
-        "How often each number below `size` occurs in a vector or in each row of a matrix, or its sum of weights.",
+    .doc = "Counts each number below `size`, or sums its weights, in a vector or in each row of a matrix.",
 };
 
 // ---- SparseBincount ----
@@ -203,7 +202,7 @@ BD_OP(SparseBincount) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = sparse_shape,
     .kernels = BD_KERNELS({.run = sparse_run}),
-    .doc = "DenseBincount of a sparse tensor: elements that are not there do not count.",
+    .doc = "DenseBincount of a sparse tensor: missing elements do not count.",
 };
 
 // ---- RaggedBincount ----

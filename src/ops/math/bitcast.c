@@ -66,5 +66,5 @@ BD_OP(Bitcast) = {
     .shape = bitcast_shape,
     .kernels = BD_KERNELS({.run = bitcast_run}),
     .doc =
-        "The same bits as elements of another type; a narrower one adds a dimension, a wider one takes the last away.",
+        "The same bits as elements of another type; a narrower type adds a dimension, a wider type removes the last one.",
 };

@@ -65,5 +65,5 @@ BD_OP(BroadcastGradientArgs) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = broadcast_args_shape,
     .kernels = BD_KERNELS({.types = "T=int32|int64", .run = broadcast_args_run}),
-    .doc = "Gives the axes over which to sum the gradients of operands of these two shapes.",
+    .doc = "The axes over which to sum the gradients of two operands of these shapes.",
 };

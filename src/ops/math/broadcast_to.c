@@ -114,7 +114,8 @@ BD_OP(BroadcastTo) = {
     .shape = broadcast_to_shape,
     .gradient = broadcast_to_gradient,
     .kernels = BD_KERNELS({.run = broadcast_to_run}),
-    .doc = "A tensor repeated along its dimensions of size 1, and new ones in front, to a shape.",
+    .doc =
+        "Broadcasts a tensor to a shape: repeats it along dimensions of size 1 and along new dimensions in front.",
 };
 
 // ---- BroadcastArgs ----
@@ -157,5 +158,5 @@ BD_OP(BroadcastArgs) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = broadcast_args_shape,
     .kernels = BD_KERNELS({.run = broadcast_args_run}),
-    .doc = "The shape that operands of these two shapes are broadcast to.",
+    .doc = "The shape to which operands of these two shapes are broadcast.",
 };

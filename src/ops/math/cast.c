@@ -186,6 +186,5 @@ BD_OP(Cast) = {
     .gradient = cast_gradient,
     .kernels = BD_KERNELS({.state_size = sizeof(cast_state), .create = create_cast, .run = cast_run}),
     .doc =
-        "Converts elements to another type: toward zero to integers, and not 0 is true. To shorter floating types it rounds to the "
-        "nearest, or with attr Truncate toward zero.",
+        "Converts elements to another type: to integers toward zero, to bool true unless 0. To shorter floating types it rounds to the nearest value, or with attr Truncate toward zero.",
 };

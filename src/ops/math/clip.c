@@ -87,5 +87,6 @@ BD_OP(ClipByValue) = {
     .shape = bd_shape_fn_unchanged,
     .gradient = clip_gradient,
     .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = clip_run}),
-    .doc = "Elements between two bounds; each bound is a scalar or has the input's shape.",
+    .doc =
+        "Limits elements to the range between two bounds; each bound is a scalar or has the input's shape.",
 };

@@ -130,7 +130,7 @@ BD_OP(Complex) = {
     .gradient = complex_gradient,
     .kernels = BD_KERNELS({.types = "T=float; Tout=complex64", .run = complex_run},
                           {.types = "T=double; Tout=complex128", .run = complex_run}),
-    .doc = "Makes complex numbers of their real and imaginary parts.",
+    .doc = "Makes complex numbers from their real and imaginary parts.",
 };
 
 BD_OP(Real) = {
@@ -166,7 +166,7 @@ BD_OP(Angle) = {
     .shape = bd_shape_fn_unchanged,
     .gradient = angle_gradient,
     .kernels = PART_KERNELS(angle_run),
-    .doc = "Gives the angle of each element, from -pi to pi.",
+    .doc = "The argument (angle) of each element, from -pi to pi.",
 };
 
 BD_OP(Conj) = {

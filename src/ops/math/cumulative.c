@@ -77,7 +77,7 @@ BD_OP(Cumsum) = {
     .shape = bd_shape_fn_unchanged,
     .gradient = cumsum_gradient,
     .kernels = BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = cumsum_run}),
-    .doc = "Running sums along an axis; exclusive ones leave each element itself out.",
+    .doc = "Cumulative sums along an axis; exclusive sums do not include the element itself.",
 };
 
 BD_OP(Cumprod) = {
@@ -87,5 +87,5 @@ BD_OP(Cumprod) = {
     .gradient = cumprod_gradient,
     .kernels =
         BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = cumprod_run}),
-    .doc = "Running products along an axis; exclusive ones leave each element itself out.",
+    .doc = "Cumulative products along an axis; exclusive products do not include the element itself.",
 };

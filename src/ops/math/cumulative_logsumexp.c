@@ -100,6 +100,5 @@ BD_OP(CumulativeLogsumexp) = {
     .shape = bd_shape_fn_unchanged,
     .gradient = logsumexp_gradient,
     .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = logsumexp_run}),
-    .doc =
-        "Running logarithms of the sums of exponentials along an axis; exclusive ones leave each element itself out.",
+    .doc = "Cumulative log-sum-exp along an axis; exclusive values do not include the element itself.",
 };

@@ -154,5 +154,5 @@ BD_OP(EuclideanNorm) = {
     .shape = bd_shape_fn_reduction,
     .gradient = norm_gradient,
     .kernels = BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = norm_run}),
-    .doc = "The root of the sum of the squares over the given axes.",
+    .doc = "The square root of the sum of squares over the given axes.",
 };

@@ -312,6 +312,5 @@ BD_OP(_FusedElementwise) = {
         {.types = BD_FLOATS, .state_size = sizeof(program), .create = program_create, .run = program_run}),
     .fusion = &(const bd_fusion){.rewrite = BRAID_REWRITE_ELEMENTWISE, .run = bd_fuse_elementwise},
     .doc =
-        "Runs element-wise ops one after the other; their operands are the inputs (from 0 on), then the results of those before. "
-        "Made by rewrites.",
+        "Runs element-wise ops in sequence; an operand is an input (numbered from 0) or, after the inputs, the result of an earlier op. Made by rewrites.",
 };

@@ -60,5 +60,5 @@ BD_OP(LinSpace) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = lin_space_shape,
     .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = lin_space_run}),
-    .doc = "`num` numbers from start to stop, both included, at equal distances.",
+    .doc = "`num` equally spaced numbers from start to stop, both included.",
 };

@@ -33,7 +33,7 @@ BD_OP(Add) = {
     .gradient = add_gradient,
     .kernels = BD_KERNELS(BD_BINARY_KERNEL_ITEM(add, BD_NUMBERS BD_AND_COMPLEX),
                           {.types = "T=string", .run = bd_strings_add_run}),
-    .doc = "Computes x + y; of strings y behind x.",
+    .doc = "Computes x + y; concatenates strings.",
 };
 
 BD_OP(AddV2) = {
@@ -137,7 +137,7 @@ BD_OP(FloorDiv) = {
     .shape = bd_shape_fn_broadcast,
     .gradient = no_gradient,
     .kernels = BD_BINARY_KERNEL(floor_div, BD_NUMBERS),
-    .doc = "Computes x / y, rounded down.",
+    .doc = "Computes x / y, rounded toward negative infinity.",
 };
 
 BD_OP(TruncateDiv) = {
@@ -213,7 +213,7 @@ BD_OP(Maximum) = {
     .shape = bd_shape_fn_broadcast,
     .gradient = maximum_gradient,
     .kernels = BD_BINARY_KERNEL(max, BD_NUMBERS),
-    .doc = "Gives the greater of x and y.",
+    .doc = "The greater of x and y.",
 };
 
 static void minimum_gradient(bd_grad_ctx *c)
@@ -227,7 +227,7 @@ BD_OP(Minimum) = {
     .shape = bd_shape_fn_broadcast,
     .gradient = minimum_gradient,
     .kernels = BD_BINARY_KERNEL(min, BD_NUMBERS),
-    .doc = "Gives the less of x and y.",
+    .doc = "The lesser of x and y.",
 };
 
 // ---- Pow, SquaredDifference ----

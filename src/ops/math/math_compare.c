@@ -76,7 +76,7 @@ BD_OP(Equal) = {
     .flags = BD_OP_COMMUTATIVE | BD_OP_NOT_DIFFERENTIABLE,
     .shape = equality_shape,
     .kernels = EQUALITY_KERNELS(equal),
-    .doc = "Tells where x == y.",
+    .doc = "Whether x == y.",
 };
 
 BD_OP(NotEqual) = {
@@ -85,7 +85,7 @@ BD_OP(NotEqual) = {
     .flags = BD_OP_COMMUTATIVE | BD_OP_NOT_DIFFERENTIABLE,
     .shape = equality_shape,
     .kernels = EQUALITY_KERNELS(not_equal),
-    .doc = "Tells where x != y.",
+    .doc = "Whether x != y.",
 };
 
 // ---- Order ----
@@ -96,7 +96,7 @@ BD_OP(Less) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_broadcast,
     .kernels = BD_BINARY_KERNEL(less, BD_NUMBERS),
-    .doc = "Tells where x < y.",
+    .doc = "Whether x < y.",
 };
 
 BD_OP(LessEqual) = {
@@ -105,7 +105,7 @@ BD_OP(LessEqual) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_broadcast,
     .kernels = BD_BINARY_KERNEL(less_equal, BD_NUMBERS),
-    .doc = "Tells where x <= y.",
+    .doc = "Whether x <= y.",
 };
 
 BD_OP(Greater) = {
@@ -114,7 +114,7 @@ BD_OP(Greater) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_broadcast,
     .kernels = BD_BINARY_KERNEL(greater, BD_NUMBERS),
-    .doc = "Tells where x > y.",
+    .doc = "Whether x > y.",
 };
 
 BD_OP(GreaterEqual) = {
@@ -123,7 +123,7 @@ BD_OP(GreaterEqual) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_broadcast,
     .kernels = BD_BINARY_KERNEL(greater_equal, BD_NUMBERS),
-    .doc = "Tells where x >= y.",
+    .doc = "Whether x >= y.",
 };
 
 // ---- Logic ----
@@ -133,7 +133,7 @@ BD_OP(LogicalAnd) = {
     .flags = BD_OP_COMMUTATIVE | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_broadcast,
     .kernels = BD_BINARY_KERNEL(logical_and, NULL),
-    .doc = "Tells where both x and y are true.",
+    .doc = "Whether both x and y are true.",
 };
 
 BD_OP(LogicalOr) = {
@@ -141,7 +141,7 @@ BD_OP(LogicalOr) = {
     .flags = BD_OP_COMMUTATIVE | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_broadcast,
     .kernels = BD_BINARY_KERNEL(logical_or, NULL),
-    .doc = "Tells where x or y is true.",
+    .doc = "Whether x or y is true.",
 };
 
 // ---- Select ----
@@ -259,6 +259,5 @@ BD_OP(Select) = {
     .gradient = select_gradient,
     .kernels = BD_KERNELS({.run = select_run}),
     .doc =
-        "Takes elements of t where the condition holds and of e elsewhere; the condition is a scalar, chooses rows, or "
-        "is of their shape.",
+        "Selects elements of t where the condition is true, else elements of e; the condition is a scalar, a vector that selects rows, or has the shape of t and e.",
 };

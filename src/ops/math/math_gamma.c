@@ -242,7 +242,7 @@ BD_OP(Polygamma) = {
     .shape = bd_shape_fn_broadcast,
     .gradient = polygamma_gradient,
     .kernels = SPECIAL_KERNELS(polygamma_run),
-    .doc = "The derivative number a of Digamma.",
+    .doc = "Polygamma: the a-th derivative of Digamma at x.",
 };
 
 #define BESSEL_KERNELS(RUN)                                                                                  \

@@ -255,7 +255,7 @@ BD_OP(NextAfter) = {
     .shape = bd_shape_fn_broadcast,
     .gradient = next_after_gradient,
     .kernels = BD_KERNELS({.types = BD_FLOATS, .run = next_after_run}),
-    .doc = "The number next to x1 in the direction of x2.",
+    .doc = "The floating-point number next to x1 in the direction of x2.",
 };
 
 BD_OP(ApproximateEqual) = {
@@ -264,5 +264,5 @@ BD_OP(ApproximateEqual) = {
     .flags = BD_OP_COMMUTATIVE | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_merged,
     .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = approximate_equal_run}),
-    .doc = "Tells where |x - y| is at most `tolerance`; x and y have one shape.",
+    .doc = "Whether |x - y| is at most `tolerance`; x and y have one shape.",
 };

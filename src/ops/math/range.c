@@ -140,5 +140,5 @@ BD_OP(Range) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = range_shape,
     .kernels = BD_KERNELS({.types = "Tidx=float|double|int32|int64", .run = range_run}),
-    .doc = "start, start + delta, ... up to but without limit.",
+    .doc = "start, start + delta, ... below limit (above it, if delta is negative).",
 };

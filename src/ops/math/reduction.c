@@ -395,7 +395,7 @@ BD_OP(Sum) = {
     .shape = bd_shape_fn_reduction,
     .gradient = sum_gradient,
     .kernels = REDUCTION_KERNEL(sum, BD_NUMBERS BD_AND_COMPLEX, 0),
-    .doc = "Adds up elements along the given axes.",
+    .doc = "Sums elements along the given axes.",
 };
 
 BD_OP(Mean) = {
@@ -404,7 +404,7 @@ BD_OP(Mean) = {
     .shape = bd_shape_fn_reduction,
     .gradient = mean_gradient,
     .kernels = REDUCTION_KERNEL(mean, BD_NUMBERS BD_AND_COMPLEX, 0),
-    .doc = "Takes the mean of elements along the given axes; nan over nothing.",
+    .doc = "The mean of elements along the given axes; NaN if there are no elements.",
 };
 
 BD_OP(Prod) = {
@@ -422,7 +422,7 @@ BD_OP(Max) = {
     .shape = bd_shape_fn_reduction,
     .gradient = extreme_gradient,
     .kernels = REDUCTION_KERNEL(max, BD_NUMBERS, BD_KERNEL_CLAMPS),
-    .doc = "Gives the greatest element along the given axes; the least value of the type over nothing.",
+    .doc = "The greatest element along the given axes; the least value of the type if there are no elements.",
 };
 
 BD_OP(Min) = {
@@ -431,7 +431,7 @@ BD_OP(Min) = {
     .shape = bd_shape_fn_reduction,
     .gradient = extreme_gradient,
     .kernels = REDUCTION_KERNEL(min, BD_NUMBERS, BD_KERNEL_CLAMPS),
-    .doc = "Gives the least element along the given axes; the greatest value of the type over nothing.",
+    .doc = "The least element along the given axes; the greatest value of the type if there are no elements.",
 };
 
 BD_OP(All) = {
@@ -440,7 +440,7 @@ BD_OP(All) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_reduction,
     .kernels = REDUCTION_KERNEL(all, NULL, 0),
-    .doc = "Tells whether all elements along the given axes are true.",
+    .doc = "Whether all elements along the given axes are true.",
 };
 
 BD_OP(Any) = {
@@ -449,5 +449,5 @@ BD_OP(Any) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_reduction,
     .kernels = REDUCTION_KERNEL(any, NULL, 0),
-    .doc = "Tells whether any element along the given axes is true.",
+    .doc = "Whether any element along the given axes is true.",
 };

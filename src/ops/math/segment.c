@@ -162,7 +162,7 @@ BD_OP(SegmentSum) = {
     .shape = sorted_shape,
     .gradient = sum_gradient,
     .kernels = SEGMENT_KERNELS(sum, bd_segment_sorted_run, BD_NUMBERS BD_AND_COMPLEX, 0),
-    .doc = "Row s of the output is the sum of the rows of data whose segment id is s; ids do not decrease.",
+    .doc = "Row s of the output is the sum of the rows of data with segment id s; ids must be ascending.",
 };
 
 BD_OP(SegmentMean) = {
@@ -171,7 +171,7 @@ BD_OP(SegmentMean) = {
     .shape = sorted_shape,
     .gradient = mean_gradient,
     .kernels = SEGMENT_KERNELS(mean, bd_segment_sorted_run, BD_NUMBERS BD_AND_COMPLEX, 0),
-    .doc = "Row s of the output is the mean of the rows of data whose segment id is s; ids do not decrease.",
+    .doc = "Row s of the output is the mean of the rows of data with segment id s; ids must be ascending.",
 };
 
 BD_OP(SegmentProd) = {
@@ -179,8 +179,7 @@ BD_OP(SegmentProd) = {
     .attrs = "T:type{number}; Tindices:type{int32,int64}",
     .shape = sorted_shape,
     .kernels = SEGMENT_KERNELS(prod, bd_segment_sorted_run, BD_NUMBERS BD_AND_COMPLEX, 0),
-    .doc =
-        "Row s of the output is the product of the rows of data whose segment id is s; ids do not decrease.",
+    .doc = "Row s of the output is the product of the rows of data with segment id s; ids must be ascending.",
 };
 
 BD_OP(SegmentMin) = {
@@ -190,7 +189,7 @@ BD_OP(SegmentMin) = {
     .gradient = extreme_gradient,
     .kernels = SEGMENT_KERNELS(min, bd_segment_sorted_run, BD_NUMBERS, BD_KERNEL_CLAMPS),
     .doc =
-        "Row s of the output has the least elements of the rows of data whose segment id is s; ids do not decrease.",
+        "Row s of the output is the element-wise minimum of the rows of data with segment id s; ids must be ascending.",
 };
 
 BD_OP(SegmentMax) = {
@@ -200,7 +199,7 @@ BD_OP(SegmentMax) = {
     .gradient = extreme_gradient,
     .kernels = SEGMENT_KERNELS(max, bd_segment_sorted_run, BD_NUMBERS, BD_KERNEL_CLAMPS),
     .doc =
-        "Row s of the output has the greatest elements of the rows of data whose segment id is s; ids do not decrease.",
+        "Row s of the output is the element-wise maximum of the rows of data with segment id s; ids must be ascending.",
 };
 
 BD_OP(UnsortedSegmentSum) = {
@@ -210,7 +209,7 @@ BD_OP(UnsortedSegmentSum) = {
     .gradient = sum_gradient,
     .kernels = SEGMENT_KERNELS(sum, bd_segment_unsorted_run, BD_NUMBERS BD_AND_COMPLEX, 0),
     .doc =
-        "Row s of the output is the sum of the rows of `data` whose segment id is s; rows of a negative id are dropped.",
+        "Row s of the output is the sum of the rows of `data` with segment id s; rows with a negative id are dropped.",
 };
 
 BD_OP(UnsortedSegmentProd) = {
@@ -219,7 +218,8 @@ BD_OP(UnsortedSegmentProd) = {
     .shape = unsorted_shape,
     .gradient = product_gradient,
     .kernels = SEGMENT_KERNELS(prod, bd_segment_unsorted_run, BD_NUMBERS BD_AND_COMPLEX, 0),
-    .doc = "Row s of the output is the product of the rows of `data` whose segment id is s.",
+    .doc =
+        "Row s of the output is the product of the rows of `data` with segment id s; rows with a negative id are dropped.",
 };
 
 BD_OP(UnsortedSegmentMin) = {
@@ -228,7 +228,8 @@ BD_OP(UnsortedSegmentMin) = {
     .shape = unsorted_shape,
     .gradient = extreme_gradient,
     .kernels = SEGMENT_KERNELS(min, bd_segment_unsorted_run, BD_NUMBERS, BD_KERNEL_CLAMPS),
-    .doc = "Row s of the output has the least elements of the rows of `data` whose segment id is s.",
+    .doc =
+        "Row s of the output is the element-wise minimum of the rows of `data` with segment id s; rows with a negative id are dropped.",
 };
 
 BD_OP(UnsortedSegmentMax) = {
@@ -237,7 +238,8 @@ BD_OP(UnsortedSegmentMax) = {
     .shape = unsorted_shape,
     .gradient = extreme_gradient,
     .kernels = SEGMENT_KERNELS(max, bd_segment_unsorted_run, BD_NUMBERS, BD_KERNEL_CLAMPS),
-    .doc = "Row s of the output has the greatest elements of the rows of `data` whose segment id is s.",
+    .doc =
+        "Row s of the output is the element-wise maximum of the rows of `data` with segment id s; rows with a negative id are dropped.",
 };
 
 // ---- Segments in order, and a number of them, as TensorFlow 2 has them ----

@@ -91,5 +91,5 @@ BD_OP(SelectV2) = {
     .shape = select_shape,
     .gradient = select_gradient,
     .kernels = BD_KERNELS({.run = select_run}),
-    .doc = "Takes elements of t where the condition holds and of e elsewhere; all three are broadcast.",
+    .doc = "Selects elements of t where the condition is true, else elements of e; all three are broadcast.",
 };

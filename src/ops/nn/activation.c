@@ -337,7 +337,7 @@ BD_OP(Softmax) = {
     .shape = softmax_shape,
     .gradient = softmax_gradient,
     .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = softmax_run}),
-    .doc = "Computes e^x / sum(e^x) along the last dimension. (The gradient is that of a matrix.)",
+    .doc = "Computes e^x / sum(e^x) along the last dimension. (The gradient is defined for matrices.)",
 };
 
 // grad - sum(grad, 1, keep_dims) * exp(log_softmax)
@@ -356,5 +356,5 @@ BD_OP(LogSoftmax) = {
     .shape = softmax_shape,
     .gradient = log_softmax_gradient,
     .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = log_softmax_run}),
-    .doc = "Computes x - log(sum(e^x)) along the last dimension. (The gradient is that of a matrix.)",
+    .doc = "Computes x - log(sum(e^x)) along the last dimension. (The gradient is defined for matrices.)",
 };

@@ -73,7 +73,7 @@ BD_OP(LeakyRelu) = {
     .gradient = leaky_gradient,
     .kernels = BD_KERNELS(
         {.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS | BD_KERNEL_ROUNDS_ATTRS, .run = leaky_run}),
-    .doc = "Computes x of each element above 0, alpha * x of the others.",
+    .doc = "Computes x for each element above 0, alpha * x for the others.",
 };
 
 BD_OP(LeakyReluGrad) = {
@@ -83,7 +83,7 @@ BD_OP(LeakyReluGrad) = {
     .gradient = leaky_grad_gradient,
     .kernels = BD_KERNELS(
         {.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS | BD_KERNEL_ROUNDS_ATTRS, .run = leaky_grad_run}),
-    .doc = "Passes gradients where features are above 0, alpha times them elsewhere.",
+    .doc = "Passes gradients where features are above 0, and alpha times the gradients elsewhere.",
 };
 
 // ---- Selu (Klambauer and others, Self-Normalizing Neural Networks, 2017: the constants are theirs) ----

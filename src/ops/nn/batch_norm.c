@@ -190,9 +190,8 @@ BD_OP(FusedBatchNorm) = {
     .gradient = bd_fused_batch_norm_gradient,
     .kernels = NORM_KERNELS(norm_run),
     .doc =
-        "Normalizes the channels of images to mean 0 and variance 1, then scales and shifts them: by the statistics "
-        "of the batch in training, else by those given.",
-    .deviation = "NCHW is computed on a CPU, too.",
+        "Normalizes the channels of images to mean 0 and variance 1, then scales and shifts them. Training uses the statistics of the batch, inference the given ones.",
+    .deviation = "NCHW is also supported on the CPU.",
 };
 
 BD_OP(FusedBatchNormV2) = {
@@ -202,8 +201,8 @@ BD_OP(FusedBatchNormV2) = {
     .shape = norm_shape,
     .gradient = bd_fused_batch_norm_gradient,
     .kernels = NORM_KERNELS(norm_run),
-    .doc = "FusedBatchNorm with statistics of a type of their own.",
-    .deviation = "NCHW is computed on a CPU, too.",
+    .doc = "FusedBatchNorm with a separate type for statistics.",
+    .deviation = "NCHW is also supported on the CPU.",
 };
 
 BD_OP(FusedBatchNormV3) = {
@@ -213,8 +212,8 @@ BD_OP(FusedBatchNormV3) = {
     .shape = norm_shape,
     .gradient = bd_fused_batch_norm_gradient,
     .kernels = NORM_KERNELS(norm_run),
-    .doc = "FusedBatchNormV2 with one more output for the gradient, which a CPU has no use for.",
-    .deviation = "NCHW is computed on a CPU, too.",
+    .doc = "FusedBatchNormV2 with one more output for the gradient, which the CPU does not use.",
+    .deviation = "NCHW is also supported on the CPU.",
 };
 
 // ---- FusedBatchNormGrad ----
@@ -304,8 +303,8 @@ BD_OP(FusedBatchNormGrad) = {
     .shape = norm_grad_shape,
     .gradient = bd_fused_batch_norm_grad_gradient,
     .kernels = NORM_KERNELS(norm_grad_run),
-    .doc = "The gradient of FusedBatchNorm, by the mean and variance that it normalized by.",
-    .deviation = "NCHW is computed on a CPU, too.",
+    .doc = "The gradient of FusedBatchNorm, from the mean and variance it used.",
+    .deviation = "NCHW is also supported on the CPU.",
 };
 
 BD_OP(FusedBatchNormGradV2) = {
@@ -317,7 +316,7 @@ BD_OP(FusedBatchNormGradV2) = {
     .gradient = bd_fused_batch_norm_grad_gradient,
     .kernels = NORM_KERNELS(norm_grad_run),
     .doc = "The gradient of FusedBatchNormV2.",
-    .deviation = "NCHW is computed on a CPU, too.",
+    .deviation = "NCHW is also supported on the CPU.",
 };
 
 BD_OP(FusedBatchNormGradV3) = {
@@ -329,5 +328,5 @@ BD_OP(FusedBatchNormGradV3) = {
     .gradient = bd_fused_batch_norm_grad_gradient,
     .kernels = NORM_KERNELS(norm_grad_run),
     .doc = "The gradient of FusedBatchNormV3.",
-    .deviation = "NCHW is computed on a CPU, too.",
+    .deviation = "NCHW is also supported on the CPU.",
 };

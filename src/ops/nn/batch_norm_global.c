@@ -186,8 +186,8 @@ BD_OP(BatchNormWithGlobalNormalization) = {
     .gradient = global_gradient,
     .kernels = GLOBAL_KERNELS(global_run),
     .doc =
-        "Computes (t - m) / sqrt(v + variance_epsilon) * gamma + beta of each channel, without gamma if so said.",
-    .deviation = "Graphs of any version may have it.",
+        "Computes (t - m) / sqrt(v + variance_epsilon) * gamma + beta for each channel, without gamma if scale_after_normalization is false.",
+    .deviation = "Allowed in graphs of any version.",
 };
 
 BD_OP(BatchNormWithGlobalNormalizationGrad) = {
@@ -196,5 +196,5 @@ BD_OP(BatchNormWithGlobalNormalizationGrad) = {
     .shape = global_grad_shape,
     .kernels = GLOBAL_KERNELS(global_grad_run),
     .doc = "The gradient of BatchNormWithGlobalNormalization.",
-    .deviation = "Graphs of any version may have it.",
+    .deviation = "Allowed in graphs of any version.",
 };

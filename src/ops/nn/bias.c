@@ -115,7 +115,7 @@ BD_OP(BiasAdd) = {
     .gradient = bias_add_gradient,
     .kernels =
         BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = bias_add_run}),
-    .doc = "Adds a vector along the last dimension of value (NCHW: along the second).",
+    .doc = "Adds a vector along the last dimension of value (NCHW: along dimension 1).",
 };
 
 static void bias_add_v1_gradient(bd_grad_ctx *c)
@@ -198,5 +198,5 @@ BD_OP(BiasAddGrad) = {
     .gradient = bias_grad_gradient,
     .kernels =
         BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = bias_grad_run}),
-    .doc = "Sums over all dimensions but that of the features: the gradient of BiasAdd's bias.",
+    .doc = "Sums over all dimensions but the features: the gradient of BiasAdd's bias.",
 };

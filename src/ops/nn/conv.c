@@ -358,7 +358,7 @@ BD_OP(DepthwiseConv2dNative) = {
     .gradient = conv_gradient,
     .kernels = CONV_KERNELS(conv_run),
     .doc =
-        "Convolves each channel of images with filters of its own, [height, width, channels, filters a channel].",
+        "Convolves each channel of images with its own filters, [height, width, channels, channel_multiplier].",
 };
 
 BD_OP(DepthwiseConv2dNativeBackpropInput) = {

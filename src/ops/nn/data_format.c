@@ -89,7 +89,7 @@ BD_OP(DataFormatDimMap) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_unchanged,
     .kernels = FORMAT_KERNELS(dim_map_run),
-    .doc = "The number of each dimension of the source format in the destination format.",
+    .doc = "Maps dimensions of the source format to dimensions of the destination format.",
 };
 
 BD_OP(DataFormatVecPermute) = {
@@ -98,5 +98,6 @@ BD_OP(DataFormatVecPermute) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_unchanged,
     .kernels = FORMAT_KERNELS(vec_permute_run),
-    .doc = "Values given for the dimensions of the source format, in the order of the destination format.",
+    .doc =
+        "Permutes values given for the dimensions of the source format to the order of the destination format.",
 };

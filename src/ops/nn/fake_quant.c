@@ -323,7 +323,7 @@ BD_OP(FakeQuantWithMinMaxArgs) = {
     .gradient = args_gradient,
     .kernels = FAKE_KERNELS(fake_args_create, args_run),
     .doc =
-        "Rounds numbers to the places of a quantized type that lays num_bits over [min, max], and limits them to it.",
+        "Rounds numbers to the 2^num_bits values of a quantized type that cover [min, max], and clamps them to this range.",
 };
 
 BD_OP(FakeQuantWithMinMaxArgsGradient) = {
@@ -331,7 +331,7 @@ BD_OP(FakeQuantWithMinMaxArgsGradient) = {
     .attrs = "min:float=-6; max:float=6; " BITS,
     .shape = bd_shape_fn_unchanged,
     .kernels = FAKE_KERNELS(fake_args_create, args_gradient_run),
-    .doc = "Passes gradients on where inputs are within the range.",
+    .doc = "Passes gradients where inputs are within the range.",
 };
 
 BD_OP(FakeQuantWithMinMaxVars) = {
@@ -340,7 +340,7 @@ BD_OP(FakeQuantWithMinMaxVars) = {
     .shape = vars_shape,
     .gradient = vars_gradient,
     .kernels = FAKE_KERNELS(fake_create, vars_run),
-    .doc = "FakeQuantWithMinMaxArgs with a range that is given by tensors, and learnt perhaps.",
+    .doc = "FakeQuantWithMinMaxArgs with the range in tensors, which can be trained.",
 };
 
 BD_OP(FakeQuantWithMinMaxVarsGradient) = {
@@ -350,7 +350,7 @@ BD_OP(FakeQuantWithMinMaxVarsGradient) = {
     .shape = vars_gradient_shape,
     .kernels = FAKE_KERNELS(fake_create, vars_gradient_run),
     .doc =
-        "Passes gradients on where inputs are within the range; min and max get the sums of those below and above.",
+        "Passes gradients where inputs are within the range; min and max get the sums of the gradients of inputs below and above it.",
 };
 
 BD_OP(FakeQuantWithMinMaxVarsPerChannel) = {

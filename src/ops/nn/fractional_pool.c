@@ -418,7 +418,7 @@ BD_OP(FractionalMaxPool) = {
     .gradient = max_gradient,
     .kernels = POOL_KERNELS(max_run),
     .doc =
-        "The greatest element of each cell of images, cut into cells of random sizes pooling_ratio large on average.",
+        "Divides images into cells of random sizes, pooling_ratio large on average, and takes the greatest element of each cell.",
 };
 
 BD_OP(FractionalAvgPool) = {
@@ -427,7 +427,8 @@ BD_OP(FractionalAvgPool) = {
     .shape = fractional_shape,
     .gradient = mean_gradient,
     .kernels = POOL_KERNELS(mean_run),
-    .doc = "The mean of each cell of images, cut into cells of random sizes pooling_ratio large on average.",
+    .doc =
+        "Divides images into cells of random sizes, pooling_ratio large on average, and takes the mean of each cell.",
 };
 
 BD_OP(FractionalMaxPoolGrad) = {

@@ -1,4 +1,4 @@
-// _FusedConv2D: convolution with bias and activation.
+// The op _FusedConv2D: convolution with bias and activation.
 #include "ops/nn/conv.h"
 #include "ops/nn/epilogue.h"
 

@@ -298,7 +298,7 @@ BD_OP(FusedPadConv2D) = {
     .attrs = PAD_CONV_ATTRS,
     .shape = pad_shape,
     .kernels = PAD_CONV_KERNELS,
-    .doc = "Convolves images that are mirrored at their borders first.",
+    .doc = "Pads images with mirror images and convolves them.",
 };
 
 BD_OP(FusedResizeAndPadConv2D) = {
@@ -306,5 +306,5 @@ BD_OP(FusedResizeAndPadConv2D) = {
     .attrs = PAD_CONV_ATTRS "; resize_align_corners:bool=false",
     .shape = pad_shape,
     .kernels = PAD_CONV_KERNELS,
-    .doc = "Convolves images that are resized bilinearly and mirrored at their borders first.",
+    .doc = "Resizes images bilinearly, pads them with mirror images and convolves them.",
 };

@@ -263,7 +263,7 @@ BD_OP(GRUBlockCell) = {
     .gradient = gru_gradient,
     .kernels = GRU_KERNELS(gru_run),
     .doc =
-        "One step of a gated recurrent unit for a batch: its gates, the state that is proposed and the state.",
+        "One step of a gated recurrent unit for a batch: its gates, the candidate state and the new state.",
 };
 
 BD_OP(GRUBlockCellGrad) = {
@@ -272,5 +272,6 @@ BD_OP(GRUBlockCellGrad) = {
     .attrs = "T:type{float}",
     .shape = gru_grad_shape,
     .kernels = GRU_KERNELS(gru_grad_run),
-    .doc = "The gradient of GRUBlockCell for its input, the state before and what its activations took.",
+    .doc =
+        "The gradient of GRUBlockCell for its input, the previous state and the inputs of its activations.",
 };

@@ -108,5 +108,5 @@ BD_OP(IsotonicRegression) = {
                            .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,
                            .run = isotonic_run}),
     .doc =
-        "For each row the numbers that never rise which are nearest to it (least squares), and the numbers of the pools that share one.",
+        "For each row the non-increasing numbers with the least squared distance to it, and the pool index of each element.",
 };

@@ -138,7 +138,7 @@ BD_OP(SoftmaxCrossEntropyWithLogits) = {
     .shape = cross_entropy_shape,
     .gradient = cross_entropy_gradient,
     .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = cross_entropy_run}),
-    .doc = "Computes -sum(labels * log(softmax(features))) of each row, and its gradient by the features.",
+    .doc = "Computes -sum(labels * log(softmax(features))) for each row, and its gradient by the features.",
 };
 
 // ---- SparseSoftmaxCrossEntropyWithLogits ----

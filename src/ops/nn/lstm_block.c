@@ -484,7 +484,7 @@ BD_OP(LSTMBlockCellGrad) = {
     .shape = cell_grad_shape,
     .kernels = LSTM_KERNELS(cell_grad_run),
     .doc =
-        "The gradients of LSTMBlockCell for the state before, the gates before their activations and the peephole.",
+        "The gradients of LSTMBlockCell for the previous state, the gates before their activations and the peephole weights.",
 };
 
 BD_OP(BlockLSTM) = {
@@ -494,7 +494,7 @@ BD_OP(BlockLSTM) = {
     .gradient = block_gradient,
     .kernels = LSTM_KERNELS(block_run),
     .doc =
-        "LSTMBlockCell for the first seq_len_max steps of sequences [time, batch, input]; zeros behind them.",
+        "LSTMBlockCell for the first seq_len_max steps of sequences [time, batch, input]; later outputs are zeros.",
 };
 
 BD_OP(BlockLSTMV2) = {
@@ -503,8 +503,7 @@ BD_OP(BlockLSTMV2) = {
     .shape = block_shape,
     .gradient = block_gradient,
     .kernels = LSTM_KERNELS(block_run),
-    .doc =
-        "BlockLSTM with the forget gate's weights before the cell's, and no bias of its own for that gate.",
+    .doc = "BlockLSTM with the forget gate's weights before the cell's, and without attr forget_bias.",
 };
 
 BD_OP(BlockLSTMGrad) = {

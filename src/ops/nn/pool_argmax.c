@@ -256,7 +256,7 @@ BD_OP(MaxPoolWithArgmax) = {
     .shape = pooled_shape,
     .gradient = argmax_gradient,
     .kernels = ARGMAX_KERNELS(argmax_run),
-    .doc = "MaxPool, and where in the flattened image (or batch) each greatest element was.",
+    .doc = "MaxPool, and the index of each greatest element in the flattened image (or batch).",
 };
 
 BD_OP(MaxPoolGradWithArgmax) = {

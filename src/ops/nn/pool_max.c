@@ -296,7 +296,7 @@ BD_OP(MaxPoolGrad) = {
     .shape = max_grad_shape,
     .gradient = max_grad_gradient,
     .kernels = BD_POOL_KERNELS(BD_NUMBERS, bd_pool_create, max_grad_run),
-    .doc = "The gradient of MaxPool: it goes to the first of the greatest elements of each window.",
+    .doc = "The gradient of MaxPool: it flows to the first of the greatest elements of each window.",
 };
 
 BD_OP(MaxPoolGradV2) = {

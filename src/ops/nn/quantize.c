@@ -226,7 +226,8 @@ BD_OP(QuantizeV2) = {
                            .state_size = sizeof(quantize_state),
                            .create = quantize_create,
                            .run = quantize_run}),
-    .doc = "Maps floats from min_range to max_range to integers, and tells the range that these stand for.",
+    .doc =
+        "Quantizes floats from min_range to max_range to integers, and outputs the range that the integers represent.",
 };
 
 // ---- Dequantize ----
@@ -276,5 +277,5 @@ BD_OP(Dequantize) = {
                            .state_size = sizeof(quantize_state),
                            .create = quantize_create,
                            .run = dequantize_run}),
-    .doc = "The floats that integers stand for, which QuantizeV2 made for the same range and mode.",
+    .doc = "Converts integers, quantized with the same range and mode by QuantizeV2, back to floats.",
 };

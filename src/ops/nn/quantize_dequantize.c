@@ -258,7 +258,7 @@ BD_OP(QuantizeAndDequantize) = {
     .gradient = quantize_gradient,
     .kernels = QUANTIZE_KERNELS,
     .doc = "QuantizeAndDequantizeV2 with the range given by attrs.",
-    .deviation = "Graphs of any version may have it.",
+    .deviation = "Allowed in graphs of any version.",
 };
 
 BD_OP(QuantizeAndDequantizeV2) = {
@@ -270,8 +270,7 @@ BD_OP(QuantizeAndDequantizeV2) = {
     .gradient = quantize_gradient,
     .kernels = QUANTIZE_KERNELS,
     .doc =
-        "Rounds numbers to those that an integer of num_bits over the range can stand for; the range is that of the "
-        "input where it is not given.",
+        "Rounds numbers to the values that an integer of num_bits can represent over the range; without a given range, the range of the input.",
 };
 
 BD_OP(QuantizeAndDequantizeV3) = {
@@ -361,8 +360,7 @@ BD_OP(QuantizeAndDequantizeV4) = {
     .gradient = v4_gradient,
     .kernels = QUANTIZE_KERNELS,
     .doc =
-        "QuantizeAndDequantizeV2 with a gradient that is 0 outside of the range, and perhaps a range for each place along "
-        "an axis.",
+        "QuantizeAndDequantizeV2 with a gradient that is 0 outside of the range, and optionally a range for each index along an axis.",
 };
 
 BD_OP(QuantizeAndDequantizeV4Grad) = {
@@ -376,5 +374,5 @@ BD_OP(QuantizeAndDequantizeV4Grad) = {
                            .state_size = sizeof(quantize_state),
                            .create = gradient_create,
                            .run = gradient_run}),
-    .doc = "Passes gradients on where inputs are within the range; the range gets none.",
+    .doc = "Passes gradients where inputs are within the range; the range gets no gradient.",
 };

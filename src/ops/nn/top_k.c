@@ -199,7 +199,7 @@ BD_OP(TopK) = {
     .shape = top_k_shape,
     .gradient = top_k_gradient,
     .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = top_k_run}),
-    .doc = "TopKV2 where an attr says how many.",
+    .doc = "TopKV2 with k as an attr.",
 };
 
 BD_OP(TopKV2) = {
@@ -212,7 +212,7 @@ BD_OP(TopKV2) = {
                            .flags = BD_KERNEL_WIDENS,
                            .run = top_k_v2_run}),
     .doc =
-        "The k greatest elements of each row and where they are, the greatest first, the earlier of equals first.",
+        "The k greatest elements of each row and their indices, in descending order; of equal elements the earlier comes first.",
 };
 
 // ---- NthElement ----
@@ -282,8 +282,7 @@ BD_OP(NthElement) = {
     .shape = nth_shape,
     .gradient = nth_gradient,
     .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = nth_run}),
-    .doc =
-        "The element of each row that would be at place n if the row were sorted, the greatest first with attr `reverse`.",
+    .doc = "The element at index n of each sorted row, ascending, or descending with attr `reverse`.",
 };
 
 // ---- InTopK, InTopKV2 ----
@@ -353,7 +352,7 @@ BD_OP(InTopK) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = in_top_k_shape,
     .kernels = BD_KERNELS({.run = in_top_k_run}),
-    .doc = "Tells for each row whether its target is among the k greatest predictions.",
+    .doc = "Whether the target of each row is among the k greatest predictions.",
 };
 
 BD_OP(InTopKV2) = {
@@ -362,5 +361,5 @@ BD_OP(InTopKV2) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = in_top_k_shape,
     .kernels = BD_KERNELS({.run = in_top_k_v2_run}),
-    .doc = "Tells for each row whether its target is among the k greatest predictions.",
+    .doc = "Whether the target of each row is among the k greatest predictions.",
 };

@@ -100,6 +100,6 @@ BD_OP(ComputeAccidentalHits) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = hits_shape,
     .kernels = BD_KERNELS({.run = hits_run}),
-    .doc = "Examples and places of the sampled candidates that are true classes of the example, with the "
-           "weight that takes them out of a softmax.",
+    .doc =
+        "The examples and indices of sampled candidates that are true classes of the example, with the weight that removes them from a softmax.",
 };

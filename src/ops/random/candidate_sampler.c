@@ -226,8 +226,8 @@ BD_OP(UniformCandidateSampler) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_sampler_shape,
     .kernels = BD_SAMPLER_KERNELS(uniform_create),
-    .doc = "Candidate classes drawn uniformly from [0, range_max), and how often they and the true classes "
-           "are expected.",
+    .doc =
+        "Candidate classes drawn uniformly from [0, range_max), and the expected counts of these and of the true classes.",
 };
 
 // ---- Log-uniform ----
@@ -259,8 +259,8 @@ BD_OP(LogUniformCandidateSampler) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_sampler_shape,
     .kernels = BD_SAMPLER_KERNELS(log_uniform_create),
-    .doc = "Candidate classes drawn by Zipf's law: class k with probability log((k + 2) / (k + 1)) / "
-           "log(range_max + 1).",
+    .doc =
+        "Candidate classes drawn by Zipf's law: class k has probability log((k + 2) / (k + 1)) / log(range_max + 1).",
 };
 
 // ---- All ----
@@ -286,5 +286,5 @@ BD_OP(AllCandidateSampler) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_sampler_shape,
     .kernels = BD_SAMPLER_KERNELS(all_create),
-    .doc = "All classes of [0, num_sampled) as candidates, each expected once.",
+    .doc = "All classes of [0, num_sampled) as candidates, each with expected count 1.",
 };

@@ -184,7 +184,7 @@ BD_OP(KmeansPlusPlusInitialization) = {
     .shape = bd_shape_fn_none,
     .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .run = plus_plus_run}),
     .doc =
-        "num_to_sample of the points (rows), each drawn with a probability by the square of its distance to those drawn before.",
+        "num_to_sample of the points (rows), each drawn with a probability proportional to its squared distance to the nearest point drawn before.",
 };
 
 // ---- k-MC^2 (Bachem et al., "Approximate k-means++ in sublinear time", AAAI 2016) ----
@@ -220,5 +220,5 @@ BD_OP(KMC2ChainInitialization) = {
     .shape = bd_shape_fn_scalar,
     .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .run = chain_run}),
     .doc =
-        "The last state of a Markov chain through the candidates, which goes on to one with a probability by its distance.",
+        "The last state of a Markov chain over the candidates, whose transition probabilities depend on the distances.",
 };

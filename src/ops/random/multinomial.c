@@ -177,10 +177,8 @@ BD_OP(Multinomial) = {
                            .create = bd_random_source_create,
                            .destroy = bd_random_source_destroy,
                            .run = multinomial_run}),
-    .doc =
-        "Draws num_samples classes for each row of logits, the logarithms of what is in proportion to their "
-        "probabilities.",
-    .deviation = "Rows take from the stream one after the other, as on a single thread of TensorFlow.",
+    .doc = "Draws num_samples classes for each row of logits, which are unnormalized log probabilities.",
+    .deviation = "Rows use the stream one after the other, as on a single thread of TensorFlow.",
 };
 
 BD_OP(StatelessMultinomial) = {
@@ -191,6 +189,6 @@ BD_OP(StatelessMultinomial) = {
     .kernels = BD_KERNELS({.types = "T=float|double; output_dtype=int32|int64",
                            .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,
                            .run = stateless_run}),
-    .doc = "Multinomial, the same for the same seed and inputs.",
-    .deviation = "Rows take from the stream one after the other, as on a single thread of TensorFlow.",
+    .doc = "Multinomial that depends only on the seed and its inputs.",
+    .deviation = "Rows use the stream one after the other, as on a single thread of TensorFlow.",
 };

@@ -169,5 +169,5 @@ BD_OP(NearestNeighbors) = {
     .shape = bd_shape_fn_none,
     .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .run = nearest_run}),
     .doc =
-        "For each point (a row) the k nearest centers, or all, the nearest first, and the squares of their distances.",
+        "For each point (a row) the k nearest centers, or all if there are fewer, in ascending order of distance, and their squared distances.",
 };

@@ -62,12 +62,12 @@ static void truncated_run(bd_op_ctx *c)
 
 BD_OP(RandomUniform) =
     RANDOM_FLOATS("dtype=float|double|half|bfloat16", 0, uniform_run,
-                  "Numbers uniform in [0, 1); with both seeds 0 different in each session.");
+                  "Numbers uniform in [0, 1). If both seeds are 0 the numbers differ in each session.");
 BD_OP(RandomStandardNormal) = RANDOM_FLOATS("dtype=float|double", BD_KERNEL_WIDENS, normal_run,
                                             "Normal numbers of mean 0 and deviation 1.");
 BD_OP(TruncatedNormal) = RANDOM_FLOATS(
     "dtype=float|double", BD_KERNEL_WIDENS, truncated_run,
-    "Normal numbers of mean 0 and deviation 1; those of absolute value 2 and more are drawn again.");
+    "Normal numbers of mean 0 and deviation 1; numbers of absolute value 2 and more are drawn again.");
 
 static braid_code random_int_shape(bd_shape_ctx *c, braid_status *st)
 {

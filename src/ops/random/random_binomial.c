@@ -155,7 +155,7 @@ BD_OP(StatefulRandomBinomial) = {
     .shape = stateful_shape,
     .kernels = BINOMIAL_KERNEL(stateful_run),
     .doc =
-        "How many of `counts` trials succeed, each by a chance of `probs`, by the generator in a variable.",
+        "The number of successes in `counts` trials of probability `probs`, from the generator state in a variable.",
     .deviation = "The numbers are those of TensorFlow 2; in 1.15 they depend on the number of threads.",
 };
 
@@ -166,5 +166,5 @@ BD_OP(StatelessRandomBinomial) = {
     .shape = stateless_shape,
     .kernels = BINOMIAL_KERNEL(stateless_run),
     .doc =
-        "How many of `counts` trials succeed, each by a chance of `probs`, the same for the same seed and shape.",
+        "The number of successes in `counts` trials of probability `probs`, depending only on seed and shape.",
 };

@@ -163,8 +163,9 @@ BD_OP(RandomGamma) = {
     .shape = bd_random_shape_fn_samples,
     .gradient = gamma_gradient,
     .kernels = SAMPLES_KERNEL("T=float|double", gamma_run),
-    .doc = "Numbers of gamma distributions of the given shapes and scale 1: `shape` of them for each alpha.",
-    .deviation = "An alpha below 0, for which TensorFlow would draw without end, gives nan.",
+    .doc =
+        "Numbers from gamma distributions with parameter alpha and scale 1: `shape` numbers for each alpha.",
+    .deviation = "A negative alpha gives NaN; TensorFlow would not terminate.",
 };
 
 BD_OP(RandomPoisson) = {
@@ -173,8 +174,8 @@ BD_OP(RandomPoisson) = {
     .flags = BD_OP_STATEFUL,
     .shape = bd_random_shape_fn_samples,
     .kernels = SAMPLES_KERNEL("dtype=float|double", poisson_run),
-    .doc = "Numbers of Poisson distributions: `shape` of them for each rate.",
-    .deviation = "A rate for which TensorFlow would draw without end gives nan, or of integers an error.",
+    .doc = "Numbers from Poisson distributions: `shape` numbers for each rate.",
+    .deviation = "A rate for which TensorFlow would not terminate gives NaN, or an error for integer types.",
 };
 
 BD_OP(RandomPoissonV2) = {
@@ -184,8 +185,8 @@ BD_OP(RandomPoissonV2) = {
     .flags = BD_OP_STATEFUL,
     .shape = bd_random_shape_fn_samples,
     .kernels = SAMPLES_KERNEL("R=float|double|int32|int64; dtype=float|double|int32|int64", poisson_run),
-    .doc = "Numbers of Poisson distributions: `shape` of them for each rate, of a type of their own.",
-    .deviation = "A rate for which TensorFlow would draw without end gives nan, or of integers an error.",
+    .doc = "Numbers from Poisson distributions: `shape` numbers for each rate, with a separate output type.",
+    .deviation = "A rate for which TensorFlow would not terminate gives NaN, or an error for integer types.",
 };
 
 // ---- Stateless: the shape in input 0 ends with that of the parameters, which are the last input ----
@@ -256,8 +257,8 @@ BD_OP(StatelessRandomGammaV2) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = seeded_shape,
     .kernels = STATELESS_KERNEL("dtype=float|double", seeded_gamma_run),
-    .doc = "Numbers of gamma distributions of scale 1, the same for the same seed and shape.",
-    .deviation = "An alpha below 0, for which TensorFlow would draw without end, gives nan.",
+    .doc = "Numbers from gamma distributions of scale 1, depending only on seed and shape.",
+    .deviation = "A negative alpha gives NaN; TensorFlow would not terminate.",
 };
 
 BD_OP(StatelessRandomGammaV3) = {
@@ -267,8 +268,8 @@ BD_OP(StatelessRandomGammaV3) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = keyed_shape,
     .kernels = STATELESS_KERNEL("dtype=float|double", keyed_gamma_run),
-    .doc = "Numbers of gamma distributions of scale 1 of the stream that key and counter name.",
-    .deviation = "An alpha below 0, for which TensorFlow would draw without end, gives nan.",
+    .doc = "Numbers from gamma distributions of scale 1, from the stream given by key and counter.",
+    .deviation = "A negative alpha gives NaN; TensorFlow would not terminate.",
 };
 
 BD_OP(StatelessRandomPoisson) = {
@@ -279,8 +280,8 @@ BD_OP(StatelessRandomPoisson) = {
     .shape = seeded_shape,
     .kernels = STATELESS_KERNEL("Rtype=float|double|int32|int64; dtype=float|double|int32|int64",
                                 seeded_poisson_run),
-    .doc = "Numbers of Poisson distributions, the same for the same seed and shape.",
-    .deviation = "A rate for which TensorFlow would draw without end gives nan, or of integers an error.",
+    .doc = "Numbers from Poisson distributions, depending only on seed and shape.",
+    .deviation = "A rate for which TensorFlow would not terminate gives NaN, or an error for integer types.",
 };
 
 // ---- RandomGammaGrad ----
@@ -315,5 +316,5 @@ BD_OP(RandomGammaGrad) = {
                            .state_size = sizeof(bd_binary_state),
                            .create = gamma_grad_create,
                            .run = bd_binary_run}),
-    .doc = "How samples of gamma distributions move with alpha.",
+    .doc = "The derivatives of samples of gamma distributions by alpha.",
 };

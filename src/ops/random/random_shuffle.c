@@ -63,7 +63,7 @@ BD_OP(RandomShuffle) = {
                            .create = bd_random_source_create,
                            .destroy = bd_random_source_destroy,
                            .run = shuffle_run}),
-    .doc = "The rows of value (its elements along the first dimension) in random order.",
+    .doc = "The rows of value (slices along the first dimension) in random order.",
 };
 
 static braid_code keyed_shape(bd_shape_ctx *c, braid_status *st)
@@ -85,5 +85,5 @@ BD_OP(StatelessShuffle) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = keyed_shape,
     .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .run = keyed_run}),
-    .doc = "The rows of value in the order that the stream of key and counter says.",
+    .doc = "The rows of value in an order given by the stream of key and counter.",
 };

@@ -161,14 +161,15 @@ static void normal_v1_run(bd_op_ctx *c)
         .kernels = STATEFUL_KERNEL(TYPES, FLAGS, RUN), .doc = (DOC)                                          \
     }
 
-BD_OP(StatefulUniform) = STATEFUL_FLOATS("dtype=float|double|half|bfloat16", 0, uniform_run,
-                                         "Numbers uniform in [0, 1), by the generator in a variable.");
+BD_OP(StatefulUniform) =
+    STATEFUL_FLOATS("dtype=float|double|half|bfloat16", 0, uniform_run,
+                    "Numbers uniform in [0, 1), from the generator state in a variable.");
 BD_OP(StatefulStandardNormalV2) =
     STATEFUL_FLOATS("dtype=float|double", BD_KERNEL_WIDENS, normal_run,
-                    "Normal numbers of mean 0 and deviation 1, by the generator in a variable.");
+                    "Normal numbers of mean 0 and deviation 1, from the generator state in a variable.");
 BD_OP(StatefulTruncatedNormal) =
     STATEFUL_FLOATS("dtype=float|double", BD_KERNEL_WIDENS, truncated_run,
-                    "Normal numbers of an absolute value below 2, by the generator in a variable.");
+                    "Normal numbers of an absolute value below 2, from the generator state in a variable.");
 
 BD_OP(StatefulStandardNormal) = {
     .signature = "(resource: resource, shape: shape_dtype) -> (output: dtype)",
@@ -176,7 +177,7 @@ BD_OP(StatefulStandardNormal) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = stateful_v1_shape,
     .kernels = STATEFUL_KERNEL("dtype=float|double", BD_KERNEL_WIDENS, normal_v1_run),
-    .doc = "StatefulStandardNormalV2 with the algorithm's number before the generator's state.",
+    .doc = "StatefulStandardNormalV2 whose variable has the algorithm id before the generator's state.",
 };
 
 // ---- Integers ----
@@ -213,7 +214,7 @@ BD_OP(StatefulUniformInt) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = stateful_int_shape,
     .kernels = STATEFUL_KERNEL(INTEGERS, 0, stateful_int_run),
-    .doc = "Integers uniform in [minval, maxval), by the generator in a variable.",
+    .doc = "Integers uniform in [minval, maxval), from the generator state in a variable.",
 };
 
 BD_OP(StatefulUniformFullInt) = {
@@ -222,7 +223,7 @@ BD_OP(StatefulUniformFullInt) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = stateful_shape,
     .kernels = STATEFUL_KERNEL(INTEGERS, 0, stateful_full_run),
-    .doc = "Any integers of the type, by the generator in a variable.",
+    .doc = "Integers uniform over all values of the type, from the generator state in a variable.",
 };
 
 // ---- RngSkip, NonDeterministicInts ----
@@ -254,7 +255,7 @@ BD_OP(RngSkip) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = skip_shape,
     .kernels = BD_KERNELS({.run = skip_run}),
-    .doc = "Advances the generator in a variable as drawing delta numbers would.",
+    .doc = "Advances the generator state in a variable as if delta numbers had been drawn.",
 };
 
 static braid_code read_and_skip_shape(bd_shape_ctx *c, braid_status *st)
@@ -288,7 +289,7 @@ BD_OP(RngReadAndSkip) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = read_and_skip_shape,
     .kernels = BD_KERNELS({.run = read_and_skip_run}),
-    .doc = "RngSkip that gives the generator's state before: the counter in two numbers, and the key.",
+    .doc = "RngSkip that outputs the previous generator state: the counter in two numbers, and the key.",
 };
 
 static void entropy_run(bd_op_ctx *c)
@@ -305,5 +306,5 @@ BD_OP(NonDeterministicInts) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_from_input0,
     .kernels = STATEFUL_KERNEL(INTEGERS, 0, entropy_run),
-    .doc = "Integers that no seed determines: entropy of the system.",
+    .doc = "Random integers from the system's entropy; no seed determines them.",
 };

@@ -86,13 +86,13 @@ static void truncated_run(bd_op_ctx *c)
 
 BD_OP(StatelessRandomUniform) =
     STATELESS_FLOATS("dtype=float|double|half|bfloat16", 0, uniform_run,
-                     "Numbers uniform in [0, 1), the same for the same seed and shape.");
+                     "Numbers uniform in [0, 1), depending only on seed and shape.");
 BD_OP(StatelessRandomNormal) =
     STATELESS_FLOATS("dtype=float|double", BD_KERNEL_WIDENS, normal_run,
-                     "Normal numbers of mean 0 and deviation 1, the same for the same seed and shape.");
+                     "Normal numbers of mean 0 and deviation 1, depending only on seed and shape.");
 BD_OP(StatelessTruncatedNormal) =
     STATELESS_FLOATS("dtype=float|double", BD_KERNEL_WIDENS, truncated_run,
-                     "Normal numbers of an absolute value below 2, the same for the same seed and shape.");
+                     "Normal numbers of an absolute value below 2, depending only on seed and shape.");
 
 static braid_code stateless_int_shape(bd_shape_ctx *c, braid_status *st)
 {
@@ -117,7 +117,7 @@ BD_OP(StatelessRandomUniformInt) = {
     .shape = stateless_int_shape,
     .kernels =
         BD_KERNELS({.types = "dtype=int32|int64", .flags = BD_KERNEL_EXPENSIVE, .run = stateless_int_run}),
-    .doc = "Integers uniform in [minval, maxval), the same for the same seed and shape.",
+    .doc = "Integers uniform in [minval, maxval), depending only on seed and shape.",
 };
 
 static void stateless_full_run(bd_op_ctx *c)
@@ -138,5 +138,5 @@ BD_OP(StatelessRandomUniformFullInt) = {
     .kernels = BD_KERNELS({.types = "dtype=int32|int64|uint32|uint64; Tseed=int32|int64",
                            .flags = BD_KERNEL_EXPENSIVE,
                            .run = stateless_full_run}),
-    .doc = "Any integers of the type, the same for the same seed and shape.",
+    .doc = "Integers uniform over all values of the type, depending only on seed and shape.",
 };

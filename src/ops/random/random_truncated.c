@@ -107,6 +107,6 @@ BD_OP(ParameterizedTruncatedNormal) = {
                            .destroy = bd_random_source_destroy,
                            .run = truncated_run}),
     .doc =
-        "Normal numbers between bounds; the parameters are those of all numbers or of each along the first dimension.",
-    .deviation = "Batches take from the stream one after the other, as on a single thread of TensorFlow.",
+        "Normal numbers between bounds; each parameter is one for all numbers or one for each index of the first dimension.",
+    .deviation = "Batches use the stream one after the other, as on a single thread of TensorFlow.",
 };

@@ -99,10 +99,10 @@ static braid_code learned_create(const braid_op *node, void *state, braid_status
         .kernels = BD_SAMPLER_KERNELS(learned_create), .doc = (DOC)                                          \
     }
 
-BD_OP(LearnedUnigramCandidateSampler) =
-    LEARNED("Candidate classes drawn as often as they have been true classes, counting from one each.");
+BD_OP(LearnedUnigramCandidateSampler) = LEARNED(
+    "Candidate classes drawn with a probability proportional to their count as true classes so far; counts start at 1.");
 BD_OP(ThreadUnsafeUnigramCandidateSampler) =
-    LEARNED("LearnedUnigramCandidateSampler; here it is safe to run at once from several threads, too.");
+    LEARNED("LearnedUnigramCandidateSampler; in Braid both may run on several threads at once.");
 
 // ---- Fixed ----
 
@@ -333,5 +333,6 @@ BD_OP(FixedUnigramCandidateSampler) = {
     .kernels = BD_SAMPLER_KERNELS(fixed_create),
     .doc =
         "Candidate classes drawn by weights from a list or a file, each raised to the power of distortion.",
-    .deviation = "More unique candidates than there are classes of a weight above 0 are refused at once.",
+    .deviation =
+        "Requests for more unique candidates than classes with a weight above 0 are refused at once.",
 };
