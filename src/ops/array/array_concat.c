@@ -1,4 +1,4 @@
-// Putting tensors together along an axis: Concat and what its gradient needs.
+// Concat, ConcatV2 and ConcatOffset: join tensors along an axis; ConcatOffset serves their gradient.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/grad_steps.h"
@@ -7,7 +7,7 @@
 
 // ---- Concat, ConcatV2 ----
 
-// What the two ops differ in: where the axis is.
+// The difference between Concat and ConcatV2: the index of the axis input.
 typedef struct concat_inputs {
     int first, count, axis;
 } concat_inputs;
@@ -28,7 +28,7 @@ static braid_code concat_known_axis(bd_shape_ctx *c, concat_inputs in, int rank,
     braid_code code = bd_shape_ctx_axis(c, rank, &axis, st);
     if (code) return code;
     braid_shape out = c->inputs[in.first];
-    if (out.rank < 0) { // of another input's rank
+    if (out.rank < 0) { // another input may have a known rank
         out.rank = rank;
         for (int d = 0; d < rank; d++)
             out.dims[d] = -1;
@@ -83,7 +83,7 @@ static braid_code concat_v1_shape(bd_shape_ctx *c, braid_status *st)
     return concat_shape(c, concat_v1_inputs(c->input_count), st);
 }
 
-// The shape of the whole; false: the kernel has failed.
+// The shape of the result; false: the kernel has failed.
 static bool concat_whole(bd_op_ctx *c, concat_inputs in, int64_t axis, braid_shape *whole)
 {
     *whole = bd_input(c, in.first)->shape;
@@ -149,7 +149,7 @@ static void concat_v1_run(bd_op_ctx *c)
     concat_run(c, concat_v1_inputs(c->input_count));
 }
 
-// The shapes of the parts: constants when all are known, else one ShapeN.
+// The shapes of the inputs: constants when all are known, else one ShapeN.
 static void part_shapes(braid_graph *g, const braid_out *parts, int count, braid_out *sizes)
 {
     for (int i = 0; i < count; i++) {
@@ -165,10 +165,11 @@ static void part_shapes(braid_graph *g, const braid_out *parts, int count, braid
     }
 }
 
-// As many parts as are still cut out one by one.
+// Up to this number of inputs the gradient has one Slice for each.
 #define CONCAT_SLICES_MAX 16
 
-// The sizes along the axis: squeeze(slice(stack(shapes, 1), [axis, 0], [1, -1])), and one SplitV by them.
+// The sizes along the axis, squeeze(slice(stack(shapes, 1), [axis, 0], [1, -1])), and one SplitV by these
+// sizes.
 static void concat_gradient_split(bd_grad_ctx *c, braid_out axis, const braid_out *sizes, int count,
                                   braid_out *grads)
 {
@@ -236,7 +237,7 @@ BD_OP(ConcatV2) = {
     .shape = concat_v2_shape,
     .gradient = concat_v2_gradient,
     .kernels = BD_KERNELS({.run = concat_v2_run}),
-    .doc = "Joins tensors along an axis; all other dimensions are the same.",
+    .doc = "Joins tensors along an axis; their other dimensions must be equal.",
 };
 
 BD_OP(Concat) = {
@@ -334,5 +335,5 @@ BD_OP(ConcatOffset) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = concat_offset_shape,
     .kernels = BD_KERNELS({.run = concat_offset_run}),
-    .doc = "Where in their concatenation tensors of these shapes begin.",
+    .doc = "The offsets of tensors of these shapes within their concatenation.",
 };

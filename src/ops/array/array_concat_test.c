@@ -1,4 +1,4 @@
-// What ConcatV2, Concat, ConcatOffset, Pack, Unpack, Split and SplitV promise.
+// Tests of ConcatV2, Concat, ConcatOffset, Pack, Unpack, Split and SplitV.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

@@ -1,4 +1,4 @@
-// Gather: slices of a tensor picked by indices along an axis.
+// Gather, GatherV2 and ResourceGather: pick slices of a tensor by indices along an axis.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/grad_steps.h"
@@ -6,8 +6,8 @@
 
 // ---- Gather ----
 
-// The shape of `indices` behind the first `batch` dimensions, which both have, put in place of dimension
-// `axis` of `params`. False when that has too many dimensions.
+// The shape of `params` with dimension `axis` replaced by the shape of `indices` without its first `batch`
+// dimensions, which both tensors share. False when the result has too many dimensions.
 static bool gathered_shape(const braid_shape *params, const braid_shape *indices, int axis, int batch,
                            braid_shape *out)
 {
@@ -22,7 +22,7 @@ static bool gathered_shape(const braid_shape *params, const braid_shape *indices
     return true;
 }
 
-// Attr batch_dims, where a negative number counts from the end of the indices. Gather has none.
+// Attr batch_dims; a negative value counts from the end of the indices' dimensions. Gather has no such attr.
 static int64_t batch_dims_of(const braid_op *node, int indices_rank)
 {
     const bd_attr *attr = bd_node_attr(node, "batch_dims");
@@ -72,7 +72,7 @@ static braid_code gather_v2_shape(bd_shape_ctx *c, braid_status *st)
     if (bd_shape_ctx_constant_int(c, 2, &axis)) return gather_shape_along(c, params, axis, st);
     if (params->rank == 0) return bd_shape_ctx_fail(c, st, "Shape must be at least rank 1 but is rank 0");
     if (params->rank < 0 || indices->rank < 0) return BRAID_OK;
-    // Of an axis that is not known yet only the rank is.
+    // While the axis is unknown only the rank can be inferred.
     int64_t batch = batch_dims_of(c->node, indices->rank), rank = params->rank + indices->rank - 1 - batch;
     if (batch < 0 || batch > indices->rank || rank < 0 || rank > BRAID_RANK_MAX) return BRAID_OK;
     c->outputs[0].rank = (int)rank;
@@ -81,7 +81,7 @@ static braid_code gather_v2_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// Words the error of a bad index with its place: "indices[0,2] = 5 is not in [0, 3)".
+// Reports a bad index with its position: "indices[0,2] = 5 is not in [0, 3)".
 static void fail_index(bd_op_ctx *c, int input, int64_t at, int64_t limit)
 {
     const braid_tensor *indices = bd_input(c, input);
@@ -91,8 +91,7 @@ static void fail_index(bd_op_ctx *c, int input, int64_t at, int64_t limit)
                (long long)limit);
 }
 
-// What is gathered: parts of `params` along an axis, the first `batch` dimensions being those of the indices
-// too.
+// The source of a gather: `params` along an axis; its first `batch` dimensions are also those of the indices.
 typedef struct gathering {
     int axis, batch;
     braid_shape out;
@@ -150,7 +149,8 @@ static void gather_along(bd_op_ctx *c, const braid_tensor *params, int64_t axis)
     for (int64_t o = 0; o < outer; o++) {
         for (int64_t i = 0; i < n; i++) {
             int64_t at = bd_tensor_index(indices, o / per_batch * n + i);
-            if (at < 0 || at >= limit) continue; // a variable's indices may change between two looks
+            // the indices may be a variable's and change between two reads
+            if (at < 0 || at >= limit) continue;
             bd_elements_copy(y, (o * n + i) * inner, params, (o * limit + at) * inner, inner);
         }
     }
@@ -173,7 +173,7 @@ static braid_out tail(braid_graph *g, braid_out x)
     return bd_grad_slice(g, x, &(bd_grad_index){.count = 1, .begin = {1}, .end_mask = 1});
 }
 
-// The gradient of the rows that were gathered from a tensor of the shape given.
+// The gradient of rows gathered from a tensor of shape `shape`.
 static void gradient_of_rows(bd_grad_ctx *c, braid_out shape)
 {
     braid_graph *g = c->graph;
@@ -193,7 +193,7 @@ static void gather_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
     braid_out params = braid_op_get_input(c->op, 0);
-    braid_push_colocate(g, params.op); // params can be large: its shape is worked out where it is
+    braid_push_colocate(g, params.op); // params can be large: its shape is computed on its device
     braid_out wide = bd_grad_shape(g, params, BRAID_INT64);
     braid_op_desc *d = braid_op_begin(g, "Cast", "ToInt32");
     braid_op_input(d, wide);
@@ -217,8 +217,8 @@ static braid_out ints(braid_graph *g, int32_t value)
     return bd_b_const_i32_vector(g, "Const", &value, 1);
 }
 
-// Along any axis: the dimension of the indices goes first, rows of one index are added up, and the axis goes
-// back.
+// The gradient along any axis: transposes so that the indexed dimension is first, sums the rows of equal
+// index, and transposes back.
 static void gather_gradient_along(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -270,7 +270,7 @@ BD_OP(GatherV2) = {
     .shape = gather_v2_shape,
     .gradient = gather_v2_gradient,
     .kernels = BD_KERNELS({.types = "Tindices=int32|int64", .flags = BD_KERNEL_WIDENS, .run = gather_v2_run}),
-    .doc = "Slices along an axis, picked by `indices`.",
+    .doc = "Slices along an axis, selected by `indices`.",
     .deviation = "No gradient with attr batch_dims.",
 };
 
@@ -289,7 +289,8 @@ static void resource_gather_run(bd_op_ctx *c)
     if (!v) return;
     braid_tensor value = {0};
     if (bd_variable_read(v, &value)) {
-        gather_along(c, &value, batch_dims_of(c->node, bd_input(c, 1)->shape.rank)); // behind the batch
+        // the axis follows the batch dimensions
+        gather_along(c, &value, batch_dims_of(c->node, bd_input(c, 1)->shape.rank));
         bd_tensor_fini(&value);
     } else {
         bd_op_fail(c, BRAID_FAILED_PRECONDITION, "Attempting to use uninitialized value %s",
@@ -311,6 +312,6 @@ BD_OP(ResourceGather) = {
     .shape = resource_gather_shape,
     .gradient = resource_gather_gradient,
     .kernels = BD_KERNELS({.run = resource_gather_run}),
-    .doc = "Gather of the rows of a resource variable, without reading the whole.",
+    .doc = "Gather of the rows of a resource variable, without reading the whole variable.",
     .deviation = "No gradient with attr batch_dims.",
 };

@@ -1,4 +1,4 @@
-// What Tile, Transpose, Gather, Where, Range and DynamicStitch promise.
+// Tests of Tile, Transpose, Gather, Where, Range and DynamicStitch.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -186,7 +186,7 @@ static void test_shapes(void **state)
         {"Transpose", NULL, "[2,?,4]; int32[3]", "[?,?,?]"},
         {"Transpose", NULL, "?; int32[?]", "?"},
         {"Transpose", NULL, "?; int32[2] 1 0", "[?,?]"},
-        {"Transpose", NULL, "?; int32[1] 0", "?"}, // may be a scalar
+        {"Transpose", NULL, "?; int32[1] 0", "?"}, // the input may be a scalar
         {"Transpose", NULL, "[2,3]; int32[3]", "InvalidArgument: Dimension must be 2 but is 3"},
         {"InvertPermutation", NULL, "int32[3]", "[3]"},
         {"Gather", NULL, "[5,?]; int32[2,3]", "[2,3,?]"},
@@ -220,7 +220,7 @@ static void test_gradients(void **state)
     OP_TEST_GRADIENTS(cases);
 }
 
-// A matrix larger than the tiles of the copy, against its definition.
+// A matrix larger than the tiles of the copy is compared with the definition.
 static void test_transpose_of_a_large_matrix(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-// Putting tensors together along a new axis, and taking them apart along one that goes: Pack and Unpack.
+// Pack and Unpack: join tensors along a new axis, and split a tensor along an axis that is removed.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 
@@ -143,5 +143,5 @@ BD_OP(Unpack) = {
     .shape = unpack_shape,
     .gradient = unpack_gradient,
     .kernels = BD_KERNELS({.run = unpack_run}),
-    .doc = "Takes a tensor apart along an axis, which goes.",
+    .doc = "Splits a tensor along an axis, which is removed from the outputs.",
 };

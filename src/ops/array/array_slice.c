@@ -1,4 +1,4 @@
-// Slice: a block of a tensor.
+// Slice: copies a block of a tensor.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/grad_steps.h"
@@ -35,7 +35,7 @@ static braid_code slice_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// Checks begin and size of one dimension; a size of -1 becomes the rest.
+// Checks begin and size of one dimension. A size of -1 is replaced by the remaining size.
 static bool check_range(bd_op_ctx *c, int d, int64_t dim, int64_t begin, int64_t *size)
 {
     if (*size == -1) *size = dim - begin;
@@ -78,7 +78,7 @@ static void slice_run(bd_op_ctx *c)
     bd_output_block(c, 0, x, begin, NULL, &out, &out);
 }
 
-// tf.pad(grad, [[begin, shape(x) - shape(y) - begin] of each dimension])
+// tf.pad(grad, [[begin, shape(x) - shape(y) - begin]]) for each dimension
 static void slice_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -101,5 +101,5 @@ BD_OP(Slice) = {
     .shape = slice_shape,
     .gradient = slice_gradient,
     .kernels = BD_KERNELS({.run = slice_run}),
-    .doc = "The block of `size` elements from `begin` on; a size of -1 means all the rest.",
+    .doc = "The block of `size` elements that starts at `begin`; a size of -1 means all remaining elements.",
 };

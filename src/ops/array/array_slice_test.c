@@ -1,4 +1,4 @@
-// What Slice, StridedSlice and Pad promise. Values are those of numpy's indexing.
+// Tests of Slice, StridedSlice and Pad. Values are those of numpy's indexing.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -31,7 +31,7 @@ static void test_slice(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// x[...] of x = [[1 2 3] [4 5 6] [7 8 9]], and of vectors.
+// The cases are x[...] of x = [[1 2 3] [4 5 6] [7 8 9]], and of vectors.
 #define X "float[3,3] 1 2 3 4 5 6 7 8 9; "
 
 static void test_strided_slice(void **state)
@@ -72,7 +72,7 @@ static void test_strided_slice(void **state)
          .attrs = "shrink_axis_mask=3",
          .inputs = X "int32[2] 2 2; int32[2] 3 3; int32[2] 1 1",
          .want = "float[] 9"},
-        // out of range ends are cut: x[-100:100]
+        // out of range bounds are clamped: x[-100:100]
         {.op = "StridedSlice",
          .inputs = X "int64[1] -100; int64[1] 100; int64[1] 1",
          .want = "float[3,3] 1 2 3 4 5 6 7 8 9"},
@@ -80,7 +80,7 @@ static void test_strided_slice(void **state)
         {.op = "StridedSlice",
          .inputs = "int32[6] 0 1 2 3 4 5; int32[1] 4; int32[1] 0; int32[1] -2",
          .want = "int32[2] 4 2"},
-        // an empty range, and one against its stride
+        // an empty range, and a range in the direction opposite to its stride
         {.op = "StridedSlice",
          .inputs = "int32[3] 0 1 2; int32[1] 2; int32[1] 2; int32[1] 1",
          .want = "int32[0]"},

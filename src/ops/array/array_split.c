@@ -1,8 +1,8 @@
-// Cutting a tensor into pieces along an axis: Split into equal ones, SplitV into given sizes.
+// Split and SplitV: cut a tensor along an axis into pieces of equal size, or of given sizes.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 
-// The axis in input `i` of a value of that rank; -1: the kernel has failed.
+// Reads the axis from input `i`, for a tensor of rank `rank`; -1: the kernel has failed.
 static int read_axis(bd_op_ctx *c, int i, int rank)
 {
     int64_t axis;
@@ -84,13 +84,13 @@ BD_OP(Split) = {
     .shape = split_shape,
     .gradient = split_gradient,
     .kernels = BD_KERNELS({.run = split_run}),
-    .doc = "Cuts a tensor into num_split equal pieces along an axis.",
+    .doc = "Splits a tensor into num_split equal pieces along an axis.",
 };
 
 // ---- SplitV ----
 
-// Gives the pieces the sizes of the vector `sizes` along an axis of that length (-1: not known); one may be
-// -1, the rest.
+// Sets the sizes of the outputs along the axis, whose length is `dim` (-1: unknown), from vector `sizes`. One
+// size may be -1: the remaining length.
 static braid_code set_sizes(bd_shape_ctx *c, const braid_tensor *sizes, int64_t axis, int64_t length,
                             braid_status *st)
 {
@@ -134,7 +134,7 @@ static braid_code split_v_shape(bd_shape_ctx *c, braid_status *st)
     return axis_known && sizes ? set_sizes(c, sizes, axis, length, st) : BRAID_OK;
 }
 
-// The sizes in input 1, a -1 among them worked out; false: the kernel has failed.
+// Reads the sizes from input 1 and replaces a -1 by the remaining length; false: the kernel has failed.
 static bool read_sizes(bd_op_ctx *c, int64_t dim, int64_t *sizes)
 {
     const braid_tensor *t = bd_input(c, 1);
@@ -195,5 +195,6 @@ BD_OP(SplitV) = {
     .shape = split_v_shape,
     .gradient = split_v_gradient,
     .kernels = BD_KERNELS({.run = split_v_run}),
-    .doc = "Cuts a tensor into pieces of given sizes along an axis; one size may be -1, the rest.",
+    .doc =
+        "Splits a tensor into pieces of the given sizes along an axis; one size may be -1, the remaining length.",
 };

@@ -1,4 +1,4 @@
-// Tile: a tensor repeated along its dimensions; and TileGrad, the sum of the copies.
+// Tile repeats a tensor along its dimensions; TileGrad sums the copies.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/grad_steps.h"
@@ -65,7 +65,8 @@ static void tile_run(bd_op_ctx *c)
     }
     braid_tensor *y = bd_output(c, 0, x->dtype, &out);
     if (!y || count == 0) return;
-    // Each dimension is two in the walk: which copy, and where in it; a copy does not move in the input.
+    // The walk has two dimensions for each one of the tensor: the number of the copy (stride 0 in the input),
+    // and the position in it.
     int64_t to[BRAID_RANK_MAX], from[BRAID_RANK_MAX];
     bd_row_strides(&out, to);
     bd_row_strides(&x->shape, from);
@@ -81,7 +82,7 @@ static void tile_run(bd_op_ctx *c)
     bd_elements_copy_block(y, 0, x, 0, &block);
 }
 
-// tf.transpose(x) of a matrix: the dimensions reversed, (rank - 1) - range(rank).
+// tf.transpose(x): the dimensions in reverse order, (rank - 1) - range(rank).
 static braid_out transposed(braid_graph *g, braid_out x)
 {
     const char *scope = braid_push_name_scope(g, "transpose");
@@ -100,8 +101,8 @@ static braid_out transposed(braid_graph *g, braid_out x)
     return out;
 }
 
-// Sums the copies: the gradient as [multiples[0], size[0], multiples[1], size[1], ...], summed over every
-// other axis.
+// Sums the copies: reshapes the gradient to [multiples[0], size[0], multiples[1], size[1], ...] and sums over
+// every other axis.
 static void tile_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -164,7 +165,8 @@ static braid_code tile_grad_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// A row of the input adds to a row of the output, whose place in each dimension is that within its copy.
+// Adds each row of the input to a row of the output; its position in the output is its position within the
+// copy.
 static void tile_grad_run(bd_op_ctx *c)
 {
     const braid_tensor *x = bd_input(c, 0);
@@ -194,5 +196,5 @@ BD_OP(TileGrad) = {
     .shape = tile_grad_shape,
     .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T"), .run = tile_grad_run}),
     .doc =
-        "The sum of the multiples[d] copies of a tensor along each dimension d: the gradient of Tile in graphs of version 2.",
+        "Sums the multiples[d] copies of a tensor along each dimension d: the gradient of Tile in graphs of version 2.",
 };

@@ -1,6 +1,6 @@
-// What the ops of k-means promise: nearest centers, and points to begin with.
+// Tests of NearestNeighbors, KmeansPlusPlusInitialization and KMC2ChainInitialization.
 //
-// Values are numpy's; what is drawn follows a Philox 4x32-10 stream written in Python.
+// Nearest neighbours are numpy's; random choices follow a Philox 4x32-10 stream computed in Python.
 #include "base/random.h"
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
@@ -16,7 +16,7 @@ static void test_nearest_neighbors(void **state)
          "int64[4,1] 0 0 1 4; float[4,1] 0 5 1 0"},
         {"NearestNeighbors", NULL, POINTS ";" CENTERS "; int64[] 3",
          "int64[4,3] 0 1 2 0 1 2 1 0 2 4 3 2; float[4,3] 0 2 5000 5 5 4905 1 5 4705 0 2 4802"},
-        // Not more than there are.
+        // k is limited to the number of centers.
         {"NearestNeighbors", NULL, "float[1,1] 3; float[2,1] 1 4; int64[] 9",
          "int64[1,2] 1 0; float[1,2] 1 4"},
         {"NearestNeighbors", NULL, "float[1,1] 3; float[2,1] 1 4; int64[] 0", "int64[1,0]; float[1,0]"},
@@ -43,8 +43,8 @@ static float squared_distance(const float *a, const float *b)
     return (a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]);
 }
 
-// More points and centers than are taken at a time, whose distances are exact: nothing that was left out is
-// nearer.
+// More points and centers than the kernel processes in one block. Distances are exact; no center that was
+// left out is nearer.
 static void test_many_neighbors(void **state)
 {
     (void)state;
@@ -81,7 +81,7 @@ static void test_many_neighbors(void **state)
         int nearer = 0;
         for (int i = 0; i < CENTER_COUNT; i++)
             nearer += squared_distance(point, centers + 2 * i) < distances[K - 1];
-        assert_in_range(nearer, 1, K - 1); // the others are as near as the last
+        assert_in_range(nearer, 1, K - 1); // the remaining ones are as near as the last
         for (int i = 0; i < K; i++) {
             assert_true(distances[i] == squared_distance(point, centers + 2 * indices[i]));
             if (i > 0 && distances[i] == distances[i - 1]) assert_true(indices[i] > indices[i - 1]);
@@ -107,7 +107,7 @@ static void test_k_means_plus_plus(void **state)
         {op, NULL, SEVEN "; int64[] 4; int64[] 3; int64[] 2", "float[4,2] 0 0 6 -8 10 0 3 4"},
         {op, NULL, SEVEN "; int64[] 4; int64[] 4; int64[] -1", "float[4,2] 1 1 6 -8 10 0 0 7"},
         {op, NULL, SEVEN "; int64[] 4; int64[] 5; int64[] -1", "float[4,2] 0 0 6 -8 10 0 3 4"},
-        // Points that are the same, of which none can be drawn by its distance.
+        // Equal points: all distances are 0, so none of them can be drawn by distance.
         {op, NULL, "float[3,2] 1; int64[] 3; int64[] 1; int64[] 0", "float[3,2] 1"},
         {op, NULL, "float[4,1] 0.1; int64[] 3; int64[] 1; int64[] 3", "float[3,1] 0.1"},
         {op, NULL, "float[3,1] nan; int64[] 2; int64[] 1; int64[] 1", "float[2,1] nan"},

@@ -1,4 +1,4 @@
-// Where values come from: constants, placeholders, and tensors filled with one value.
+// Sources of values: constants, placeholders, and tensors filled with one value.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/grad_steps.h"
@@ -16,7 +16,7 @@ static braid_code const_shape(bd_shape_ctx *c, braid_status *st)
 }
 
 typedef struct const_state {
-    braid_tensor value; // one reference, so that nobody takes the memory for a result
+    braid_tensor value; // a second reference, so that no consumer overwrites the constant
 } const_state;
 
 static braid_code const_create(const braid_op *node, void *state, braid_status *st)
@@ -51,7 +51,7 @@ BD_OP(Const) = {
                            .create = const_create,
                            .destroy = const_destroy,
                            .run = const_run}),
-    .doc = "Gives the tensor in attr `value`.",
+    .doc = "Outputs the tensor in attr `value`.",
 };
 
 BD_OP(HostConst) = {
@@ -63,12 +63,13 @@ BD_OP(HostConst) = {
                            .create = const_create,
                            .destroy = const_destroy,
                            .run = const_run}),
-    .doc = "Const, in the memory of the host, where everything is.",
+    .doc = "Const in host memory; on the CPU the same as Const.",
 };
 
 // ---- Placeholders ----
 
-// The last GraphDef version in which the shape of a placeholder could not tell a scalar from "unknown".
+// The last GraphDef version in which an empty shape attr of a placeholder meant "unknown shape" as well as
+// "scalar".
 #define LAST_PRODUCER_WITH_LEGACY_SHAPE 21
 
 static braid_code placeholder_shape(bd_shape_ctx *c, braid_status *st)
@@ -104,7 +105,7 @@ BD_OP(Placeholder) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = placeholder_shape,
     .kernels = BD_KERNELS({.run = placeholder_run}),
-    .doc = "Stands for a tensor that each run feeds; it is an error when it is reached.",
+    .doc = "A tensor that each run must feed; running it without a feed is an error.",
 };
 
 BD_OP(PlaceholderV2) = {
@@ -114,7 +115,7 @@ BD_OP(PlaceholderV2) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_from_attr,
     .kernels = BD_KERNELS({.run = placeholder_run}),
-    .doc = "Stands for a tensor of a given shape that each run feeds; deprecated, see Placeholder.",
+    .doc = "A tensor of a given shape that each run must feed; deprecated, see Placeholder.",
 };
 
 static braid_code placeholder_with_default_shape(bd_shape_ctx *c, braid_status *st)
@@ -125,7 +126,7 @@ static braid_code placeholder_with_default_shape(bd_shape_ctx *c, braid_status *
         return bd_shape_ctx_fail(c, st, "The default's shape %s does not fit the placeholder's shape %s",
                                  bd_shape_str(&c->inputs[0], a), bd_shape_str(&shape, b));
     }
-    // What is fed need only fit attr `shape`.
+    // A fed tensor must only be compatible with attr `shape`.
     c->outputs[0] = shape;
     return BRAID_OK;
 }
@@ -146,7 +147,7 @@ BD_OP(PlaceholderWithDefault) = {
     .shape = placeholder_with_default_shape,
     .gradient = pass_gradient,
     .kernels = BD_KERNELS({.run = forward_run}),
-    .doc = "Hands on its input unless a run feeds its output.",
+    .doc = "Passes its input through unless a run feeds its output.",
 };
 
 // ---- ZerosLike, OnesLike, Fill ----
@@ -155,7 +156,7 @@ static void zeros_like_run(bd_op_ctx *c)
 {
     const braid_tensor *x = bd_input(c, 0);
     size_t size = braid_dtype_size(x->dtype);
-    braid_tensor *y = bd_output(c, 0, x->dtype, &x->shape); // strings and handles come empty
+    braid_tensor *y = bd_output(c, 0, x->dtype, &x->shape); // new strings and handles are empty already
     if (y && size) memset(y->data, 0, (size_t)bd_tensor_count(y) * size);
 }
 
@@ -165,16 +166,17 @@ BD_OP(ZerosLike) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.types = "T=variant", .run = bd_variant_zeros_like}, {.run = zeros_like_run}),
-    .doc = "Zeros (or empty strings) in the shape of the input; of a list of tensors, a list of such.",
+    .doc = "Zeros (or empty strings) in the shape of the input; for a TensorList, a list of zeros.",
 };
 
-// Writes the value 1 of a number type; false for a type that has none.
+// Writes the value 1 of a numeric type; false for other types.
 static bool write_one(braid_dtype dtype, void *to)
 {
     switch (dtype) {
     case BRAID_FLOAT: *(float *)to = 1; return true;
     case BRAID_DOUBLE: *(double *)to = 1; return true;
-    case BRAID_HALF: *(uint16_t *)to = 0x3c00; return true;     // sign 0, exponent 15 of bias 15, mantissa 0
+    // sign 0, biased exponent 15 (bias 15), mantissa 0
+    case BRAID_HALF: *(uint16_t *)to = 0x3c00; return true;
     case BRAID_BFLOAT16: *(uint16_t *)to = 0x3f80; return true; // the upper half of 1.0f
     case BRAID_INT8:
     case BRAID_UINT8:
@@ -189,14 +191,14 @@ static bool write_one(braid_dtype dtype, void *to)
     }
 }
 
-// Repeats the plain element at `value` over memory, doubling what is there.
+// Repeats the element at `value` over `count` elements, doubling the filled part in each step.
 static void fill_plain(void *to, const void *value, size_t size, int64_t count)
 {
     size_t total = (size_t)count * size, done = size;
     if (count == 0) return;
     memcpy(to, value, size);
     while (done < total) {
-        // Pieces that stay in the cache are faster to repeat than ever longer ones.
+        // Copying a piece that stays in the cache is faster than doubling further.
         size_t part = done < 16384 ? done : 16384 / size * size;
         if (part > total - done) part = total - done;
         memcpy((char *)to + done, to, part);

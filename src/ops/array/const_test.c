@@ -1,4 +1,4 @@
-// What Placeholder, ZerosLike, OnesLike, Fill and Const promise.
+// Tests of Placeholder, ZerosLike, OnesLike, Fill and Const.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -63,7 +63,7 @@ static void test_values(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// Const, and HostConst, which is the same here.
+// Const and HostConst are the same on the CPU.
 static void test_constants(void **state)
 {
     (void)state;
@@ -117,13 +117,13 @@ static void test_const_gives_its_value(void **state)
     op_test_eval(NULL, 0, &c, 1, &got, st);
     assert_ok(st);
     op_test_expect(&got, "float[2] 1.5 -2", 0, "Const");
-    assert_ptr_equal(got.data, value.data); // nothing is copied
+    assert_ptr_equal(got.data, value.data); // the value is shared, not copied
     bd_tensor_fini(&got);
     bd_tensor_fini(&value);
     braid_graph_free(g);
 }
 
-// Until version 21 an empty shape of a placeholder meant that nothing was known of it.
+// Up to GraphDef version 21 an empty shape of a placeholder meant "unknown".
 static void test_placeholders_of_old_graphs(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-// What the ops that read numbers, compressed bytes, CSV and tensors from strings promise.
+// Tests of DecodeRaw, DecodeCompressed, DecodeCSV, DecodeJSONExample and ParseTensor.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -38,7 +38,7 @@ static void test_raw(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// Made by Python's zlib and gzip.
+// Data compressed by Python's zlib and gzip.
 static void test_compressed(void **state)
 {
     (void)state;
@@ -52,7 +52,7 @@ static void test_compressed(void **state)
         {"DecodeCompressed", "compression_type=GZIP", "string[] " TWO_MEMBERS, "string[] abcd"},
         {"DecodeCompressed", NULL, "string[] abc", "string[] abc"},
         {"DecodeCompressed", "compression_type=ZLIB", "string[0,2]", "string[0,2]"},
-        // A string that is cut off gives what it has.
+        // A truncated stream yields the bytes decoded so far.
         {"DecodeCompressed", "compression_type=ZLIB", "string[] x\\xda\\xcbH\\xcd\\xc9\\xc9W",
          "string[] hello"},
         {"DecodeCompressed", "compression_type=ZLIB", "string[] abc",
@@ -65,7 +65,7 @@ static void test_compressed(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// Values of TensorFlow's own tests and of Python's csv.
+// Values are those of TensorFlow's own tests and of Python's csv module.
 static void test_csv(void **state)
 {
     (void)state;
@@ -142,7 +142,7 @@ static void test_tensors(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// Messages after the .proto files and protobuf's mapping to JSON.
+// Messages follow the .proto files and protobuf's JSON mapping.
 static void test_json(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-// What DepthwiseConv2dNative and its gradients promise. Values follow from the definition, computed apart
-// from this code.
+// Tests of DepthwiseConv2dNative and its gradients. Values were computed from the definition by a separate
+// program.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

@@ -1,8 +1,8 @@
-// The words of array ops' errors that programs written for TensorFlow look for: its own tests match them.
+// Tests of the words of array ops' errors, which TensorFlow's own tests and client programs match.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-// What was once taken for a scalar or a vector, and is not any more.
+// Tensors of a wrong rank that earlier versions of Braid accepted as scalars or vectors.
 static void test_ranks(void **state)
 {
     (void)state;
@@ -130,7 +130,7 @@ static void test_bad_shapes(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// What the definition of an op says before it runs; the rest must not be found then.
+// Errors of shape functions are found when the graph is built, not at run time.
 static void test_shapes(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-// GatherNd, ResourceGatherNd and ScatterNd: slices of a tensor named by several indices each.
+// GatherNd, ResourceGatherNd and ScatterNd: slices of a tensor, each addressed by several indices.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/grad_steps.h"
@@ -42,7 +42,7 @@ static void gather_from(bd_op_ctx *c, const braid_tensor *params)
                    "Requested more than 0 entries, but params is empty.  Params shape: %s",
                    bd_shape_str(&params->shape, text));
     if (bd_op_failed(c)) return;
-    // What no index names is zeros; strings are empty from the start.
+    // Elements that no index addresses are zero; strings are empty already.
     if (y && s.ignores && y->dtype != BRAID_STRING && braid_dtype_size(y->dtype) > 0)
         memset(y->data, 0, bd_tensor_bytes(y));
     for (int64_t i = 0; y && i < s.count; i++) {
@@ -57,7 +57,7 @@ static void gather_nd_run(bd_op_ctx *c)
     gather_from(c, bd_input(c, 0));
 }
 
-// Whether each index is known to be the number of a row, none of which is passed over.
+// Returns whether each index is known to address one row, and none of them is out of range and ignored.
 static bool are_rows(const bd_grad_ctx *c, braid_out indices)
 {
     const braid_shape shape = braid_out_shape(indices);
@@ -67,7 +67,7 @@ static bool are_rows(const bd_grad_ctx *c, braid_out indices)
            bd_dtype_base(braid_out_dtype(indices)) != BRAID_INT16;
 }
 
-// The gradient of a tensor of the shape given.
+// The gradient for a tensor of shape `shape`.
 static void scatter_gradient(bd_grad_ctx *c, braid_out indices, braid_out shape)
 {
     if (!are_rows(c, indices)) {
@@ -94,7 +94,7 @@ BD_OP(GatherNd) = {
     .shape = gather_nd_shape,
     .gradient = gather_nd_gradient,
     .kernels = BD_KERNELS({.types = "Tindices=int32|int64", .flags = BD_KERNEL_WIDENS, .run = gather_nd_run}),
-    .doc = "Gathers slices of `params`, each named by a row of `indices`.",
+    .doc = "Gathers slices of `params`; each row of `indices` addresses one slice.",
 };
 
 // ---- ResourceGatherNd ----
@@ -138,7 +138,7 @@ BD_OP(ResourceGatherNd) = {
     .shape = resource_gather_nd_shape,
     .gradient = resource_gather_nd_gradient,
     .kernels = BD_KERNELS({.run = resource_gather_nd_run}),
-    .doc = "GatherNd of a resource variable, without reading the whole.",
+    .doc = "GatherNd of a resource variable, without reading the whole variable.",
 };
 
 // ---- ScatterNd ----
@@ -154,7 +154,7 @@ static bd_update_fn adding(const braid_tensor *t)
     return bd_update_function(t->dtype, BD_UPDATE_ADD);
 }
 
-// Strings are put behind each other where several are for one element.
+// Strings with the same index are concatenated.
 static void join_strings(bd_op_ctx *c, const bd_slices *s, const braid_tensor *y)
 {
     const braid_tensor *indices = bd_input(c, 0), *updates = bd_input(c, 1);
@@ -205,5 +205,5 @@ BD_OP(ScatterNd) = {
     .shape = scatter_nd_shape,
     .gradient = scatter_nd_gradient,
     .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T") "|bool|string", .run = scatter_nd_run}),
-    .doc = "A tensor of zeros with updates added to the slices that rows of `indices` name.",
+    .doc = "A tensor of zeros with updates added to the slices that rows of `indices` address.",
 };

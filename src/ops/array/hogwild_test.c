@@ -1,5 +1,5 @@
-// Several threads update one variable: with locks nothing is lost; without, nothing tears and ThreadSanitizer
-// is silent.
+// Tests of concurrent updates of one variable: with use_locking no update is lost; without it no element is
+// torn, and ThreadSanitizer reports no race.
 // labels: concurrent
 #include "base/testing/test.h"
 #include "base/thread.h"
@@ -10,7 +10,7 @@
 #define UPDATES 300
 #define ELEMENTS 1000
 
-// A graph of one update op and its inputs: references to one variable, then tensors.
+// A graph of one update op and its inputs: references to variables, then tensors.
 typedef struct updates {
     const braid_op *node;
     bd_variable *refs[3];
@@ -36,7 +36,7 @@ static void update_often(void *arg)
             op_value_ref(&inputs[k], &from);
         }
         op_run_node(u->node, &step, inputs, &output, st);
-        BD_ASSERT(st->code == BRAID_OK); // cmocka cannot fail on this thread
+        BD_ASSERT(st->code == BRAID_OK); // cmocka's asserts work on the main thread only
         for (int k = 0; k < u->node->input_count; k++)
             bd_value_fini(&inputs[k]);
         bd_value_fini(&output);
@@ -52,7 +52,7 @@ static braid_out add_input(braid_graph *g, const char *op)
     return braid_op_end_out(d);
 }
 
-// Runs `op` on THREADS threads at once; `values` are the inputs after `ref_count` variables that start at 0.
+// Runs `op` on THREADS threads at once. Its inputs are `ref_count` variables that start at 0, then `values`.
 static void run(const char *op, const char *attrs, int ref_count, const char *const *values, int value_count,
                 braid_tensor *result)
 {
@@ -99,7 +99,7 @@ static void test_locked_updates_all_count(void **state)
     bd_tensor_fini(&result);
 }
 
-// Each element has gone down by a whole number of steps, by at least those of one thread's last word.
+// Each element has decreased by a whole number of steps, and at least by the steps of one thread.
 static void test_unlocked_updates_do_not_tear(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-// Rows put into (or added to) a tensor by their numbers, and fresh tensors: InplaceUpdate and its kin,
-// DeepCopy, Empty, ParallelConcat.
+// InplaceUpdate, InplaceAdd and InplaceSub write rows of a tensor by index; DeepCopy, Empty and
+// ParallelConcat allocate tensors.
 #include "base/alloc.h"
 #include "graph/shape_fn.h"
 #include "ops/common/element.h"
@@ -36,8 +36,8 @@ static bool check_rows(bd_op_ctx *c)
     return true;
 }
 
-// In TensorFlow x itself changes as well. Here the output takes x's memory if nobody else has it, and else is
-// a copy.
+// TensorFlow changes x itself. Here the output takes the memory of x if x has no other owner, and is a copy
+// otherwise.
 static void update_rows(bd_op_ctx *c, bd_update_op op)
 {
     const braid_tensor *x = bd_input(c, 0), *i = bd_input(c, 1), *v = bd_input(c, 2);
@@ -49,9 +49,10 @@ static void update_rows(bd_op_ctx *c, bd_update_op op)
     size_t size = braid_dtype_size(x->dtype);
     bd_update_fn update = op == BD_UPDATE_SET ? NULL : bd_update_function(x->dtype, op);
     const int64_t count =
-        rows * len > 0 ? i->shape.dims[0] : 0; // without rows nothing is updated, as in TensorFlow
+        rows * len > 0 ? i->shape.dims[0] : 0; // as in TensorFlow, empty rows update nothing
     for (int64_t k = 0; k < count; k++) {
-        int64_t row = (bd_tensor_i32(i)[k] % rows + rows) % rows; // from the end, and round
+        // as in TensorFlow, indices wrap around in both directions
+        int64_t row = (bd_tensor_i32(i)[k] % rows + rows) % rows;
         if (update) {
             update((char *)y->data + (size_t)(row * len) * size,
                    (const char *)v->data + (size_t)(k * len) * size, len);
@@ -85,7 +86,7 @@ BD_OP(InplaceUpdate) = {
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.run = inplace_update_run}),
     .doc = "x with row i[k] replaced by row k of v.",
-    .deviation = "Input x stays as it was where somebody else holds it too: take the output.",
+    .deviation = "Input x is not changed if it has other consumers: use the output.",
 };
 
 BD_OP(InplaceAdd) = {
@@ -95,7 +96,7 @@ BD_OP(InplaceAdd) = {
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T"), .run = inplace_add_run}),
     .doc = "x with row k of v added to row i[k].",
-    .deviation = "Input x stays as it was where somebody else holds it too: take the output.",
+    .deviation = "Input x is not changed if it has other consumers: use the output.",
 };
 
 BD_OP(InplaceSub) = {
@@ -105,7 +106,7 @@ BD_OP(InplaceSub) = {
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T"), .run = inplace_sub_run}),
     .doc = "x with row k of v subtracted from row i[k].",
-    .deviation = "Input x stays as it was where somebody else holds it too: take the output.",
+    .deviation = "Input x is not changed if it has other consumers: use the output.",
 };
 
 // ---- DeepCopy, Empty ----
@@ -123,10 +124,10 @@ BD_OP(DeepCopy) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.run = deep_copy_run}),
-    .doc = "A copy of a tensor in memory of its own.",
+    .doc = "A copy of a tensor in new memory.",
 };
 
-// Always zeros, with or without attr `init`: memory may hold what other sessions left in it.
+// Always zeros, with or without attr `init`: uninitialized memory could leak data of other sessions.
 static void empty_run(bd_op_ctx *c)
 {
     braid_shape shape;
@@ -142,7 +143,7 @@ BD_OP(Empty) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_from_input0,
     .kernels = BD_KERNELS({.run = empty_run}),
-    .doc = "A tensor of the given shape, of zeros or empty strings.",
+    .doc = "A tensor of the given shape, filled with zeros or empty strings.",
     .deviation = "Always zeros (or empty strings), also without attr init.",
 };
 
@@ -190,5 +191,5 @@ BD_OP(ParallelConcat) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = parallel_concat_shape,
     .kernels = BD_KERNELS({.run = parallel_concat_run}),
-    .doc = "Tensors of one row each, one after the other, to a tensor of attr `shape`.",
+    .doc = "Joins tensors of one row each into a tensor of attr `shape`.",
 };

@@ -1,4 +1,4 @@
-// Rows put into tensors by their numbers, and fresh tensors. Expected values follow from the definition.
+// Tests of the inplace ops, DeepCopy, Empty and ParallelConcat. Expected values follow from the definition.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -18,7 +18,7 @@ static void test_rows(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// The same for all three.
+// The shape function is the same for all three.
 static void test_shapes_of_rows(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-// MirrorPad and its gradient: tensors with mirror images put around them, dimension after dimension.
+// MirrorPad and its gradient: pads a tensor with mirror images, one dimension after the other.
 #include "graph/grad.h"
 #include "ops/array/pad.h"
 #include "ops/common/element.h"
@@ -16,7 +16,7 @@ static braid_code shrunk_shape(bd_shape_ctx *c, braid_status *st)
     return bd_paddings_shape(c, false, st);
 }
 
-// REFLECT leaves the element at the border out of its mirror image.
+// REFLECT does not repeat the border element in the mirror image (1); SYMMETRIC does (0).
 static int64_t border_of(const braid_op *node)
 {
     return strcmp(bd_node_attr_string(node, "mode"), "REFLECT") == 0;
@@ -51,8 +51,8 @@ static mirrored mirrored_along(const braid_shape *unpadded, int d, const bd_padd
                       .border = border};
 }
 
-// The three parts of the dimension: where each begins in the padded and in the plain one, how long it is, and
-// whether it is read backwards.
+// One of the three parts of the dimension: its start in the padded and in the original tensor, its length,
+// and whether it is read backwards.
 typedef struct part {
     int64_t padded_at, plain_at, count, step;
 } part;
@@ -64,7 +64,7 @@ static void parts_of(const mirrored *m, part parts[3])
     parts[2] = (part){m->before + m->size, m->size - 1 - m->border, m->after, -1};
 }
 
-// A walk over one part; `to` is the padded tensor, `from` the plain one.
+// A walk over one part; `to` is the padded tensor, `from` the original one.
 static bd_strided walk_of(const mirrored *m, const part *p)
 {
     int64_t padded = (m->before + m->size + m->after) * m->inner, plain = m->size * m->inner;
@@ -106,7 +106,7 @@ static void add_run(void *arg, int64_t to_at, int64_t to_stride, int64_t from_at
         a->add(plain + i * from_stride * (int64_t)a->size, padded + i * to_stride * (int64_t)a->size, 1);
 }
 
-// The inverse: what lies in the mirror images is added to what they show.
+// The inverse: adds the elements of the mirror images to the elements they were copied from.
 static void fold_along(const mirrored *m, const braid_tensor *padded, const braid_tensor *plain)
 {
     part parts[3];
@@ -123,7 +123,7 @@ static void fold_along(const mirrored *m, const braid_tensor *padded, const brai
     }
 }
 
-// Pads (or folds) the dimensions one after the other, and makes that output 0.
+// Pads (or folds) the dimensions one after the other; the last result is output 0.
 static void mirror_all(bd_op_ctx *c, const bd_paddings *p, bool folds)
 {
     braid_tensor now;
@@ -208,7 +208,7 @@ BD_OP(MirrorPad) = {
     .gradient = mirror_pad_gradient,
     .kernels = BD_KERNELS({.run = mirror_pad_run}),
     .doc =
-        "Puts mirror images around a tensor, with (SYMMETRIC) or without (REFLECT) the elements at its borders.",
+        "Pads a tensor with mirror images, with (SYMMETRIC) or without (REFLECT) the elements at its borders.",
 };
 
 BD_OP(MirrorPadGrad) = {
@@ -217,5 +217,6 @@ BD_OP(MirrorPadGrad) = {
     .shape = shrunk_shape,
     .gradient = mirror_pad_grad_gradient,
     .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T"), .run = mirror_pad_grad_run}),
-    .doc = "The gradient of MirrorPad: what lies in the mirror images is added to what they show.",
+    .doc =
+        "The gradient of MirrorPad: adds the elements of the mirror images to the elements they were copied from.",
 };

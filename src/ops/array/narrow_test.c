@@ -1,5 +1,5 @@
 // Tests of ops for narrow types: integers of 8 and 16 bits, which wrap around, and half and bfloat16. Values
-// are numpy's (of functions like Exp, those of float64 rounded to half).
+// are numpy's; for functions such as Exp, those of float64 rounded to half.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -56,7 +56,7 @@ static void test_integers_along_axes(void **state)
         {"Mean", NULL, "int32[0]; int32[1] 0", "int32[] 0"},
         {"Mean", "keep_dims=true", "int32[2,2] 2147483647 1 2147483647 4; int32[1] 0",
          "int32[1,2] 2147483647 2"},
-        // Over nothing: the ends of the range.
+        // Of no elements: the least or the greatest value of the type.
         {"Max", NULL, "int8[0]; int32[1] 0", "int8[] -128"},
         {"Min", NULL, "int8[0]; int32[1] 0", "int8[] 127"},
         {"Max", NULL, "int16[0]; int32[1] 0", "int16[] -32768"},
@@ -93,14 +93,14 @@ static void test_floats(void **state)
         {"Softmax", NULL, "half[1,3] 0x2e66 0x3c00 0x4600", "half[1,3] 0x198f 0x1ed6 0x3bed"},
         {"AddN", "N=2", "half[3] 0x2e66 0x3c00 0x4600; half[3] 0x2e66 0x3c00 0x4600",
          "half[3] 0x3266 0x4000 0x4a00"},
-        // The sum is not rounded on the way: 3000 ones would stop at 2048.
+        // The sum is rounded once at the end: rounding after each addition would stop at 2048.
         {"Sum", NULL, "half[3000] 0x3c00; int32[1] 0", "half[] 0x69dc"},
         {"Mean", NULL, "half[3] 0x3c00 0x4000 0x4400; int32[1] 0", "half[] 0x40ab"},
         {"Max", NULL, "half[0]; int32[1] 0", "half[] 0xfc00"},
         {"ArgMax", NULL, "half[3] 0x2e66 0x3c00 0x4600; int32[] 0", "int64[] 2"},
         {"Add", NULL, "bfloat16[2] 0x3f80 0x4000; bfloat16[] 0x3f80", "bfloat16[2] 0x4000 0x4040"},
         {"Add", NULL, "bfloat16[1] 0x3f80; bfloat16[1] 0x3b80",
-         "bfloat16[1] 0x3f80"}, // 1 + 2^-8: to the even one
+         "bfloat16[1] 0x3f80"}, // 1 + 2^-8 is rounded to even
         {"Mean", NULL, "bfloat16[2] 0x3f80 0x4000; int32[1] 0", "bfloat16[] 0x3fc0"},
         {"Equal", NULL, "bfloat16[2] 0x3f80 0x7fc0; bfloat16[2] 0x3f80 0x7fc0", "bool[2] true false"},
     };
@@ -170,7 +170,7 @@ static void test_updates_of_variables(void **state)
                    "half[2,1] 0x4000 0x3800; int32[2] 0 2; half[] 0x3b33",
          .want = "",
          .after = "half[3,1] 0x3a0a 0 0xc048; half[3,1] 0x40e6 0 0x3d9a"},
-        // More elements than are converted at a time: 1 - 0.5 * 1.
+        // More elements than one conversion block: 1 - 0.5 * 1.
         {.op = "ApplyGradientDescent",
          .inputs = "ref bfloat16[1300] 0x3f80; bfloat16[] 0x3f00; bfloat16[1300] 0x3f80",
          .want = "bfloat16[1300] 0x3f00",

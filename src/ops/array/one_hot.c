@@ -1,8 +1,8 @@
-// OneHot: rows with one element set.
+// OneHot: each index becomes a row with one element set.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 
-// The shape of the indices with `depth` put in at `axis`. False when the axis is none of it.
+// The shape of the indices with `depth` inserted at `axis`. False when the axis is out of range.
 static bool hot_shape(const braid_shape *indices, int64_t axis, int64_t depth, braid_shape *out)
 {
     if (axis < -1 || axis > indices->rank || indices->rank == BRAID_RANK_MAX) return false;
@@ -72,7 +72,7 @@ static void one_hot_run(bd_op_ctx *c)
     int64_t inner = bd_shape_count_range(&shape, at + 1, shape.rank);
     for (int64_t i = 0; i < bd_tensor_count(indices); i++) {
         int64_t hot = index_at(indices, i);
-        if (hot < 0 || hot >= depth) continue; // a row without any
+        if (hot < 0 || hot >= depth) continue; // an index out of range leaves the row unset
         bd_elements_copy(y, (i / inner * depth + hot) * inner + i % inner, bd_input(c, 2), 0, 1);
     }
 }
@@ -83,5 +83,5 @@ BD_OP(OneHot) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = one_hot_shape,
     .kernels = BD_KERNELS({.run = one_hot_run}),
-    .doc = "Rows of off_value with on_value at the place of each index.",
+    .doc = "Rows of off_value with on_value at each index.",
 };

@@ -1,4 +1,4 @@
-// Pad and PadV2: tensors with zeros, or another value, put around them.
+// Pad and PadV2: add zeros, or another value, around a tensor.
 #include "ops/array/pad.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
@@ -98,7 +98,7 @@ static void pad_run(bd_op_ctx *c)
         bd_output_spread(c, 0, bd_input(c, 0), &bd_input(c, 0)->shape, p.before, NULL, &out);
 }
 
-// As Pad, but that what is put around is input 2.
+// As Pad, with the padding value in input 2.
 static void pad_v2_run(bd_op_ctx *c)
 {
     const braid_tensor *x = bd_input(c, 0), *value = bd_input(c, 2);
@@ -143,7 +143,8 @@ BD_OP(Pad) = {
     .shape = pad_shape,
     .gradient = pad_gradient,
     .kernels = BD_KERNELS({.run = pad_run}),
-    .doc = "Puts zeros around a tensor: paddings[d] says how many before and after it along dimension d.",
+    .doc =
+        "Pads a tensor with zeros: paddings[d] is the number of elements before and after it along dimension d.",
 };
 
 BD_OP(PadV2) = {
@@ -152,5 +153,6 @@ BD_OP(PadV2) = {
     .shape = pad_shape,
     .gradient = pad_gradient,
     .kernels = BD_KERNELS({.run = pad_v2_run}),
-    .doc = "Puts a value around a tensor: paddings[d] says how often before and after it along dimension d.",
+    .doc =
+        "Pads a tensor with a value: paddings[d] is the number of elements before and after it along dimension d.",
 };

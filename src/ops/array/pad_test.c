@@ -1,5 +1,5 @@
-// What ops that put something around tensors, join rows or look for equal ones promise: PadV2, MirrorPad,
-// SparseSegmentX, UniqueX, Bitcast. Values are numpy's (pad, unique, view), or follow from the definition.
+// Tests of PadV2, MirrorPad, SparseSegmentX, UniqueX and Bitcast. Values are numpy's (pad, unique, view), or
+// follow from the definition.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -123,7 +123,7 @@ typedef struct sized_case {
     const char *inputs, *want;
 } sized_case;
 
-// Runs each case for the sums, the means and the sums over square roots: SparseSegmentXFORM.
+// Runs each case for the forms Sum, Mean and SqrtN of SparseSegmentX.
 static void run_forms(const char *form, const sized_case *cases, size_t count)
 {
     static const char *const names[] = {"Sum", "Mean", "SqrtN"};
@@ -136,7 +136,7 @@ static void run_forms(const char *form, const sized_case *cases, size_t count)
 }
 #define RUN_FORMS(form, cases) run_forms(form, cases, BD_COUNTOF(cases))
 
-// A row of its own for each segment, none, and sizes that are wrong: the same for all forms.
+// Segments of one row, empty segments, and invalid sizes: the same for all forms.
 static void test_segment_sizes(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-// ReverseV2, Reverse and ReverseSequence: elements in the opposite order along dimensions.
+// ReverseV2, Reverse and ReverseSequence: reverse the order of elements along dimensions.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 
@@ -40,7 +40,7 @@ static void reverse_run(bd_op_ctx *c)
     reverse_along(c, reversed);
 }
 
-// The dimensions that a vector of axes names.
+// Reads the dimensions named by a vector of axes.
 static braid_code read_axes(const braid_tensor *axes, int rank, bool reversed[BRAID_RANK_MAX],
                             braid_status *st)
 {
@@ -93,7 +93,7 @@ static braid_code reverse_v2_shape(bd_shape_ctx *c, braid_status *st)
     return read_axes(axes, c->inputs[0].rank, reversed, st);
 }
 
-// The same once more.
+// The gradient is reversed along the same axes.
 static void reverse_gradient(bd_grad_ctx *c)
 {
     c->input_grads[0] = bd_b2(c->graph, c->op->op_type, NULL, c->output_grads[0], c->op->inputs[1]);
@@ -105,7 +105,7 @@ BD_OP(Reverse) = {
     .shape = reverse_shape,
     .gradient = reverse_gradient,
     .kernels = BD_KERNELS({.run = reverse_run}),
-    .doc = "A tensor in the opposite order along the dimensions for which `dims` is true.",
+    .doc = "Reverses a tensor along the dimensions for which `dims` is true.",
 };
 
 BD_OP(ReverseV2) = {
@@ -116,7 +116,7 @@ BD_OP(ReverseV2) = {
     .shape = reverse_v2_shape,
     .gradient = reverse_gradient,
     .kernels = BD_KERNELS({.run = reverse_v2_run}),
-    .doc = "A tensor in the opposite order along the dimensions that `axis` names.",
+    .doc = "Reverses a tensor along the dimensions in `axis`.",
 };
 
 // ---- ReverseSequence ----
@@ -195,7 +195,7 @@ static void sequence_run(bd_op_ctx *c)
         bd_strided part = whole;
         int64_t stride = whole.to_strides[seq];
         part.dims[batch] = 1;
-        part.dims[seq] = x->shape.dims[seq] - len; // what stays
+        part.dims[seq] = x->shape.dims[seq] - len; // the part that is copied in its order
         if (part.dims[seq] > 0) bd_elements_copy_block(y, at + len * stride, x, at + len * stride, &part);
         part.dims[seq] = len;
         part.from_strides[seq] = -stride;
@@ -219,5 +219,5 @@ BD_OP(ReverseSequence) = {
     .shape = sequence_shape,
     .gradient = sequence_gradient,
     .kernels = BD_KERNELS({.run = sequence_run}),
-    .doc = "The first seq_lengths[i] elements of slice i in the opposite order, the others as they are.",
+    .doc = "Reverses the first seq_lengths[i] elements of slice i; the others are copied.",
 };

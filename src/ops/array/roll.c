@@ -1,4 +1,4 @@
-// Roll: elements moved along dimensions, those that leave at one end coming in at the other.
+// Roll: shifts elements along dimensions; elements shifted out at one end return at the other.
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "ops/common/element.h"
@@ -21,7 +21,7 @@ static braid_code roll_shape(bd_shape_ctx *c, braid_status *st)
                              (long long)c->inputs[1].dims[0], (long long)c->inputs[2].dims[0]);
 }
 
-// How far each dimension is moved, in [0, its size). False: the kernel has failed.
+// The shift of each dimension, in [0, its size). False: the kernel has failed.
 static bool read_shifts(bd_op_ctx *c, int64_t shifts[BRAID_RANK_MAX])
 {
     const braid_tensor *x = bd_input(c, 0), *shift = bd_input(c, 1), *axis = bd_input(c, 2);
@@ -51,7 +51,7 @@ static bool read_shifts(bd_op_ctx *c, int64_t shifts[BRAID_RANK_MAX])
     return !bd_op_failed(c);
 }
 
-// Moves one dimension by `by`: two blocks, the second of which was the end.
+// Shifts one dimension by `by`: copies two blocks; the last `by` elements become the first.
 static void roll_along(const braid_tensor *x, int d, int64_t by, const braid_tensor *y)
 {
     int64_t size = x->shape.dims[d], outer = bd_shape_count_range(&x->shape, 0, d),
@@ -99,5 +99,5 @@ BD_OP(Roll) = {
     .shape = roll_shape,
     .gradient = roll_gradient,
     .kernels = BD_KERNELS({.run = roll_run}),
-    .doc = "Moves elements along axes by shifts; shifts of one axis add up.",
+    .doc = "Shifts elements along axes, wrapping around; several shifts of one axis add up.",
 };

@@ -1,4 +1,4 @@
-// What ops on sets of elements and on rows promise: Unique, ListDiff, SparseSegmentSum, AccumulateNV2.
+// Tests of Unique, ListDiff, SparseSegmentSum and AccumulateNV2.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

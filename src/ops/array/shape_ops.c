@@ -1,4 +1,4 @@
-// Ops about shapes alone: what shape a tensor has, and the same elements in another shape.
+// Ops on shapes: Shape, Size, Rank, and ops that give the same elements another shape.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/grad_steps.h"
@@ -9,7 +9,7 @@ static braid_code shape_shape(bd_shape_ctx *c, braid_status *st)
 {
     (void)st;
     for (int i = 0; i < c->input_count; i++)
-        c->outputs[i] = bd_shape1(c->inputs[i].rank); // -1: of unknown length
+        c->outputs[i] = bd_shape1(c->inputs[i].rank); // -1: unknown length
     return BRAID_OK;
 }
 
@@ -158,8 +158,8 @@ static braid_code reshape_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// Reads input 1 as a shape. *product is that of its sizes but those of 0; *unknown is which of them is -1 and
-// so does not count, or -1.
+// Reads input 1 as a shape. *product is the product of its sizes without zeros; *unknown is the index of the
+// size -1, which does not count, or -1.
 static bool read_sizes(bd_op_ctx *c, braid_shape *shape, int64_t *product, int *unknown, bool *has_zero)
 {
     const braid_tensor *sizes = bd_input(c, 1);
@@ -193,8 +193,8 @@ static bool read_sizes(bd_op_ctx *c, braid_shape *shape, int64_t *product, int *
     return true;
 }
 
-// The size that is missing beside sizes of that product. Where one of them is 0, sizes of 0 are left out on
-// both sides, so that [0, 6] can become [0, -1, 3].
+// The missing size next to sizes of product `product`. If one of these is 0, zeros are left out on both
+// sides, so that [0, 6] can become [0, -1, 3].
 static int64_t missing_size(bd_op_ctx *c, int64_t product, bool has_zero)
 {
     const braid_shape *x = &bd_input(c, 0)->shape;
@@ -216,7 +216,7 @@ static int64_t missing_size(bd_op_ctx *c, int64_t product, bool has_zero)
     return count / product;
 }
 
-// Reads input 1 as the new shape of input 0; a -1 is worked out.
+// Reads input 1 as the new shape of input 0 and replaces a -1.
 static bool read_new_shape(bd_op_ctx *c, braid_shape *shape)
 {
     int unknown;
@@ -251,7 +251,7 @@ BD_OP(Reshape) = {
     .gradient = reshape_gradient,
     .kernels = BD_KERNELS({.run = reshape_run}),
     .doc =
-        "The same elements in another shape; one size may be -1 and follows from the rest. Nothing is copied.",
+        "The same elements in another shape, without a copy; one size may be -1 and follows from the others.",
 };
 
 // ---- ExpandDims ----
@@ -316,13 +316,13 @@ BD_OP(ExpandDims) = {
     .shape = expand_dims_shape,
     .gradient = reshape_gradient,
     .kernels = BD_KERNELS({.run = expand_dims_run}),
-    .doc = "Inserts a dimension of size 1 before axis `dim`; a negative one counts from the end.",
+    .doc = "Inserts a dimension of size 1 before axis `dim`; a negative axis counts from the end.",
 };
 
 // ---- Squeeze ----
 
-// Attr squeeze_dims as a set of axes of a tensor of that rank, bit by
-// bit; 0 when none is given. False when one is out of range: `*bad`.
+// Reads attr squeeze_dims as a bit set of axes of a tensor of rank `rank`; 0 when the attr is empty. False
+// when an axis is out of range; *bad is that axis.
 static bool squeeze_axes(const braid_op *node, int rank, unsigned *axes, int64_t *bad)
 {
     const bd_attr *dims = bd_node_attr(node, "squeeze_dims");
@@ -349,7 +349,8 @@ static braid_code squeeze_shape(bd_shape_ctx *c, braid_status *st)
                                  (long long)bad, in.rank);
     }
     for (int d = 0; d < in.rank; d++) {
-        if (axes == 0 && in.dims[d] < 0) return BRAID_OK; // it goes if it is 1: not even the rank is known
+        // removed only if it is 1, so the output's rank is unknown
+        if (axes == 0 && in.dims[d] < 0) return BRAID_OK;
         bool goes = axes ? axes >> d & 1 : in.dims[d] == 1;
         if (!goes) {
             out.dims[out.rank++] = in.dims[d];
@@ -399,5 +400,5 @@ BD_OP(Squeeze) = {
     .shape = squeeze_shape,
     .gradient = squeeze_gradient,
     .kernels = BD_KERNELS({.run = squeeze_run}),
-    .doc = "Drops the dimensions of size 1, or only those in attr `squeeze_dims`.",
+    .doc = "Removes the dimensions of size 1, or only the ones in attr `squeeze_dims`.",
 };

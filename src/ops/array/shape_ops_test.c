@@ -1,4 +1,4 @@
-// What Shape, Size, Rank, Reshape, ExpandDims and Squeeze promise.
+// Tests of Shape, Size, Rank, Reshape, ExpandDims and Squeeze.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

@@ -1,13 +1,14 @@
-// Moving blocks between space and batch: SpaceToBatchND, its inverse, and their older forms for images.
+// SpaceToBatchND, BatchToSpaceND and their older forms for images: move blocks between the spatial dimensions
+// and the batch.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 
 #include <string.h>
 
 // A space tensor [batch, size.., rest..] and a batch tensor [prod(block) * batch, steps.., rest..], where
-// size + before + after = block * steps in each of the dimensions that blocks go along.
+// size + before + after = block * steps in each blocked dimension.
 typedef struct blocks {
-    int dims; // along which blocks go: 1 to `dims`
+    int dims; // blocked dimensions: 1 to `dims`
     int64_t block[BRAID_RANK_MAX], before[BRAID_RANK_MAX], after[BRAID_RANK_MAX];
 } blocks;
 
@@ -26,8 +27,8 @@ static bool check_numbers(bd_op_ctx *c, const blocks *b, bool to_batch)
     return !bd_op_failed(c);
 }
 
-// The blocks of an op: inputs block_shape and paddings (or crops), or attr block_size and input 1. False: the
-// kernel has failed.
+// Reads the blocks from inputs block_shape and paddings (or crops), or from attr block_size and input 1.
+// False: the kernel has failed.
 static bool read_blocks(bd_op_ctx *c, blocks *b, bool to_batch)
 {
     const braid_tensor *x = bd_input(c, 0), *pads = bd_input(c, c->input_count - 1);
@@ -69,20 +70,20 @@ static int64_t blocks_count(const blocks *b)
     return count;
 }
 
-// The positions along dimension `d` of the batch tensor that lie on the space tensor, for one place in the
-// block.
+// The positions along dimension `d` of the batch tensor that lie inside the space tensor, for position
+// `place` within the block.
 static void visible_range(const blocks *b, int d, int64_t place, int64_t size, int64_t steps, int64_t *from,
                           int64_t *count)
 {
     int64_t block = b->block[d], lead = b->before[d] - place,
-            end = b->before[d] + size - place; // in padded space
+            end = b->before[d] + size - place; // in the padded space tensor
     *from = lead > 0 ? (lead + block - 1) / block : 0;
     int64_t to = end > 0 ? (end + block - 1) / block : 0;
     if (to > steps) to = steps;
     *count = to > *from ? to - *from : 0;
 }
 
-// Copies the elements that have one place in their blocks: slice number `index` of the batch tensor.
+// Copies the elements at one position of their blocks: slice number `index` of the batch tensor.
 static void move_place(const blocks *b, const braid_tensor *space, const braid_tensor *batch, bool to_batch,
                        int64_t index)
 {
@@ -117,8 +118,7 @@ static void move_place(const blocks *b, const braid_tensor *space, const braid_t
     }
 }
 
-// The batch of the batch tensor from that of the space tensor, or the other way round. False: the kernel has
-// failed.
+// Converts the batch of the space tensor to that of the batch tensor, or back. False: the kernel has failed.
 static bool moved_images(bd_op_ctx *c, const blocks *b, bool to_batch, int64_t images, int64_t *out)
 {
     int64_t count = blocks_count(b);
@@ -136,7 +136,7 @@ static bool moved_images(bd_op_ctx *c, const blocks *b, bool to_batch, int64_t i
     return !bd_op_failed(c);
 }
 
-// What becomes of size `n` of blocked dimension `d`. False: the kernel has failed.
+// Converts size `n` of blocked dimension `d`. False: the kernel has failed.
 static bool moved_dim(bd_op_ctx *c, const blocks *b, bool to_batch, int d, int64_t n, int64_t *out)
 {
     int64_t pads, all;
@@ -156,7 +156,7 @@ static bool moved_dim(bd_op_ctx *c, const blocks *b, bool to_batch, int d, int64
     return !bd_op_failed(c);
 }
 
-// The batch tensor's shape from the space tensor's, or the other way round. False: the kernel has failed.
+// Converts the space tensor's shape to the batch tensor's, or back. False: the kernel has failed.
 static bool moved_shape(bd_op_ctx *c, const blocks *b, bool to_batch, const braid_shape *x, braid_shape *y)
 {
     *y = *x;
@@ -199,7 +199,7 @@ static void batch_to_space_run(bd_op_ctx *c)
 
 // ---- Shapes ----
 
-// What becomes of a size `n`, -1 when it is not known.
+// Converts a size `n`; -1: unknown.
 static braid_code moved_size(bd_shape_ctx *c, bool to_batch, int64_t n, int64_t block, int64_t before,
                              int64_t after, int64_t *out, braid_status *st)
 {
@@ -221,7 +221,7 @@ static braid_code moved_size(bd_shape_ctx *c, bool to_batch, int64_t n, int64_t 
     return BRAID_OK;
 }
 
-// The batch after blocks of `block` along one more dimension; -1 stays.
+// Converts the batch for blocks of `block` along one more dimension; -1 stays -1.
 static braid_code moved_batch(bd_shape_ctx *c, bool to_batch, int64_t block, int64_t *batch, braid_status *st)
 {
     if (block < 1) return bd_shape_ctx_fail(c, st, "block_shape must be positive");
@@ -237,8 +237,7 @@ static braid_code moved_batch(bd_shape_ctx *c, bool to_batch, int64_t block, int
     return BRAID_OK;
 }
 
-// Along how many dimensions blocks go, by the shapes of the inputs that say it; -1: they do not say, and
-// nothing is known.
+// The number of blocked dimensions by the shapes of the inputs; -1: unknown.
 static braid_code blocked_dims(bd_shape_ctx *c, bool is_nd, int64_t *dims, braid_status *st)
 {
     const braid_shape *in = &c->inputs[0], *pads = &c->inputs[c->input_count - 1];
@@ -295,7 +294,7 @@ static braid_code batch_to_space_shape(bd_shape_ctx *c, braid_status *st)
     return move_shape(c, false, st);
 }
 
-// The gradient goes the other way with the same blocks.
+// The gradient is the inverse op with the same blocks.
 static void inverse_gradient(bd_grad_ctx *c, const char *op)
 {
     braid_op_desc *d = braid_op_begin(c->graph, op, NULL);
@@ -323,7 +322,8 @@ BD_OP(SpaceToBatchND) = {
     .shape = space_to_batch_shape,
     .gradient = space_to_batch_nd_gradient,
     .kernels = BD_KERNELS({.run = space_to_batch_run}),
-    .doc = "Pads with zeros and moves each place of the blocks that space is cut into to a batch of its own.",
+    .doc =
+        "Pads the spatial dimensions with zeros, divides them into blocks, and moves each position within the blocks to a batch of its own.",
 };
 
 BD_OP(BatchToSpaceND) = {
@@ -332,7 +332,8 @@ BD_OP(BatchToSpaceND) = {
     .shape = batch_to_space_shape,
     .gradient = batch_to_space_nd_gradient,
     .kernels = BD_KERNELS({.run = batch_to_space_run}),
-    .doc = "The inverse of SpaceToBatchND: batches become places of blocks, and the edges are cropped.",
+    .doc =
+        "The inverse of SpaceToBatchND: batches become positions within blocks, and the borders are cropped.",
 };
 
 BD_OP(SpaceToBatch) = {

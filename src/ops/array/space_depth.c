@@ -1,15 +1,15 @@
-// SpaceToDepth and DepthToSpace: moving blocks between the space and the channels of images.
+// SpaceToDepth and DepthToSpace: move blocks between the spatial dimensions and the channels of images.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 
 #include <string.h>
 
-// Where the axes of images are.
+// The positions of the axes of images.
 typedef struct image_axes {
     int height, width, depth;
 } image_axes;
 
-// False for a format that is not for images of four dimensions.
+// False unless the format is one of four dimensions.
 static bool read_axes(const braid_op *node, image_axes *a)
 {
     const char *format = bd_node_attr_string(node, "data_format");
@@ -17,15 +17,15 @@ static bool read_axes(const braid_op *node, image_axes *a)
     return strcmp(format, "NCHW_VECT_C") != 0;
 }
 
-// No larger than its square can be.
+// Attr block_size, limited so that its square does not overflow.
 static int64_t block_size(const braid_op *node)
 {
     int64_t size = bd_node_attr_int(node, "block_size");
     return size < INT32_MAX ? size : INT32_MAX;
 }
 
-// Sizes after a move by blocks of `block`; -1 stays. Returns the first axis whose size does not divide or is
-// too large, -1: none.
+// Sizes after a move by blocks of `block`; -1 stays -1. Returns the first axis whose size is not divisible or
+// too large; -1: no such axis.
 static int depth_shape(const image_axes *a, int64_t block, bool to_depth, const braid_shape *x,
                        braid_shape *y)
 {
@@ -71,7 +71,7 @@ static braid_code depth_to_space_shape(bd_shape_ctx *c, braid_status *st)
     return check_depth_shape(c, false, st);
 }
 
-// The output's shape for an input of `x`. False: the kernel has failed.
+// The output's shape for input shape `x`. False: the kernel has failed.
 static bool moved_shape(bd_op_ctx *c, const image_axes *a, bool to_depth, const braid_shape *x,
                         braid_shape *y)
 {
@@ -118,7 +118,7 @@ static void move_depth(bd_op_ctx *c, bool to_depth)
     }
     braid_tensor *y = bd_output(c, 0, x->dtype, &shape);
     if (!y || total == 0) return;
-    // Images, block rows, rows in them, block columns, columns in them, channels.
+    // Dimensions: images, block rows, rows in a block, block columns, columns in a block, channels.
     const braid_tensor *space = to_depth ? x : y, *depth = to_depth ? y : x;
     int64_t s[BRAID_RANK_MAX], d[BRAID_RANK_MAX], channels = space->shape.dims[a.depth];
     bd_row_strides(&space->shape, s);
@@ -145,7 +145,7 @@ static void depth_to_space_run(bd_op_ctx *c)
     move_depth(c, false);
 }
 
-// The gradient goes the other way with the same blocks.
+// The gradient is the inverse op with the same blocks.
 static void inverse_gradient(bd_grad_ctx *c, const char *op)
 {
     braid_op_desc *d = braid_op_begin(c->graph, op, NULL);
@@ -171,7 +171,7 @@ BD_OP(SpaceToDepth) = {
     .shape = space_to_depth_shape,
     .gradient = space_to_depth_gradient,
     .kernels = BD_KERNELS({.run = space_to_depth_run}),
-    .doc = "Moves each block of an image into the channels of one element.",
+    .doc = "Moves each block of pixels into the channels of one pixel.",
 };
 
 BD_OP(DepthToSpace) = {
@@ -180,5 +180,5 @@ BD_OP(DepthToSpace) = {
     .shape = depth_to_space_shape,
     .gradient = depth_to_space_gradient,
     .kernels = BD_KERNELS({.run = depth_to_space_run}),
-    .doc = "The inverse of SpaceToDepth: channels become blocks of an image.",
+    .doc = "The inverse of SpaceToDepth: channels become blocks of pixels.",
 };

@@ -1,4 +1,4 @@
-// What moving blocks of images to the batch or the channels promises. Examples are those of TensorFlow's
+// Tests of ops that move blocks of images to the batch or the channels. Examples are those of TensorFlow's
 // documentation.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
@@ -19,7 +19,7 @@ static void test_batch(void **state)
         {"SpaceToBatchND", NULL, "string[1,3] a b c; int32[1] 2; int32[1,2] 1 0", "string[2,2] '' b a c"},
         {"SpaceToBatchND", NULL, "int32[2,1] 1 2; int32[1] 3; int32[1,2] 1 1", "int32[6,1] 0 0 1 2 0 0"},
         {"SpaceToBatchND", NULL, "int32[2,1] 1 2; int32[0]; int32[0,2]", "int32[2,1] 1 2"},
-        // No images; no pixels but padding; what fits exactly and is all cropped away.
+        // No images; padding without pixels; an exact fit that is cropped to nothing.
         {"SpaceToBatchND", NULL, "float[0,4,1]; int32[1] 2; int32[1,2] 0", "float[0,2,1]"},
         {"SpaceToBatchND", NULL, "int32[1,0,1]; int32[1] 2; int32[1,2] 1", "int32[2,1,1] 0"},
         {"SpaceToBatchND", NULL, "string[1,0]; int32[1] 2; int32[1,2] 1", "string[2,1] '' ''"},

@@ -1,5 +1,5 @@
-// Values put where StridedSlice would read: StridedSliceAssign, ResourceStridedSliceAssign,
-// TensorStridedSliceUpdate.
+// StridedSliceAssign, ResourceStridedSliceAssign and TensorStridedSliceUpdate: write values to the elements
+// that StridedSlice would read.
 #include "graph/shape_fn.h"
 #include "ops/array/strided_slice.h"
 #include "ops/common/element.h"
@@ -15,7 +15,7 @@ static braid_code assign_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// Puts input 4 where inputs 1 to 3 say. False: the kernel has failed.
+// Writes input 4 to the elements selected by inputs 1 to 3. False: the kernel has failed.
 static bool put_value(bd_op_ctx *c, const braid_tensor *to)
 {
     const braid_tensor *value = bd_input(c, 4);
@@ -41,7 +41,7 @@ static bool put_value(bd_op_ctx *c, const braid_tensor *to)
         bd_elements_copy_block(to, at, value, 0, &walk);
         return true;
     }
-    braid_tensor copy; // the value is another part of the same variable
+    braid_tensor copy; // used if the value overlaps the variable
     if (!bd_tensor_snapshot(&copy, value)) {
         bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when copying the value");
         return false;
@@ -51,7 +51,7 @@ static bool put_value(bd_op_ctx *c, const braid_tensor *to)
     return true;
 }
 
-// Assigns to part of a variable, with its lock: TensorFlow's op has no use_locking.
+// Assigns to a part of a variable and holds its lock: TensorFlow's op has no attr use_locking.
 static bool assign_part(bd_op_ctx *c, bd_variable *v)
 {
     BD_STATUS(st);
@@ -102,7 +102,7 @@ BD_OP(StridedSliceAssign) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = assign_shape,
     .kernels = BD_KERNELS({.run = assign_run}),
-    .doc = "Assigns to the part of a variable that StridedSlice would read.",
+    .doc = "Assigns to the elements of a variable that StridedSlice would read.",
 };
 
 BD_OP(ResourceStridedSliceAssign) = {
@@ -111,7 +111,7 @@ BD_OP(ResourceStridedSliceAssign) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = assign_shape,
     .kernels = BD_KERNELS({.run = resource_assign_run}),
-    .doc = "Assigns to the part of a resource variable that StridedSlice would read.",
+    .doc = "Assigns to the elements of a resource variable that StridedSlice would read.",
 };
 
 BD_OP(TensorStridedSliceUpdate) = {
@@ -120,5 +120,5 @@ BD_OP(TensorStridedSliceUpdate) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = assign_shape,
     .kernels = BD_KERNELS({.run = update_run}),
-    .doc = "A tensor with the part that StridedSlice would read replaced.",
+    .doc = "A copy of a tensor with new values for the elements that StridedSlice would read.",
 };

@@ -1,4 +1,4 @@
-// StridedSlice, what Python's x[a:b:c, ..., i] becomes, and its gradient.
+// StridedSlice, the op of Python's x[a:b:c, ..., i], and its gradient.
 #include "ops/array/strided_slice.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
@@ -6,8 +6,8 @@
 
 // ---- Shapes ----
 
-// Reads constant inputs `first` (begin), first + 1 (end) and first + 2 (strides). False when too little is
-// known.
+// Reads constant inputs `first` (begin), first + 1 (end) and first + 2 (strides). False when too few of them
+// are constant.
 static bool constant_spec(bd_shape_ctx *c, int first, bd_strided_spec *spec)
 {
     const braid_tensor *begin = bd_shape_ctx_constant(c, first), *end = bd_shape_ctx_constant(c, first + 1);
@@ -147,7 +147,7 @@ BD_OP(StridedSlice) = {
     .gradient = strided_slice_gradient,
     .kernels = BD_KERNELS({.run = strided_slice_run}),
     .doc =
-        "Python's x[begin:end:stride, ...], items with open ends, an ellipsis, new and dropped axes in bit masks.",
+        "Python's x[begin:end:stride, ...]; open ends, an ellipsis, new and removed axes are given by bit masks.",
 };
 
 BD_OP(StridedSliceGrad) = {
@@ -156,5 +156,5 @@ BD_OP(StridedSliceGrad) = {
     .shape = strided_slice_grad_shape,
     .gradient = strided_slice_grad_gradient,
     .kernels = BD_KERNELS({.run = strided_slice_grad_run}),
-    .doc = "Zeros of the given shape with `dy` where StridedSlice would have read.",
+    .doc = "Zeros of the given shape, with `dy` in the elements that StridedSlice would read.",
 };

@@ -1,7 +1,7 @@
-// From the bracketed items of StridedSlice to a range along each dimension.
+// Resolves the bracketed items of StridedSlice to a range along each dimension.
 //
-// First the items, with their ellipsis and new axes, are laid out over the dimensions of the input; then each
-// dimension's range is worked out as Python's slices are.
+// First the items, with ellipsis and new axes, are assigned to the input's dimensions; then the range of each
+// dimension is computed like a Python slice.
 #include "ops/array/strided_slice.h"
 
 void bd_strided_spec_masks(bd_strided_spec *spec, const braid_op *node)
@@ -13,7 +13,7 @@ void bd_strided_spec_masks(bd_strided_spec *spec, const braid_op *node)
     spec->shrink_axis_mask = (unsigned)bd_node_attr_int(node, "shrink_axis_mask");
 }
 
-// The items spread over the input's dimensions, and what the output is made of.
+// The items assigned to the input's dimensions, and the source of each output dimension.
 typedef struct dense_spec {
     int64_t begin[BRAID_RANK_MAX], end[BRAID_RANK_MAX], strides[BRAID_RANK_MAX];
     bool begin_open[BRAID_RANK_MAX], end_open[BRAID_RANK_MAX], shrink[BRAID_RANK_MAX];
@@ -79,7 +79,7 @@ static braid_code spread(const bd_strided_spec *spec, int rank, dense_spec *d, b
     return BRAID_OK;
 }
 
-// A bound counted from the end made one from the start, and kept within what the stride can reach.
+// Resolves a bound that counts from the end, and clamps it to the range that the stride can reach.
 static int64_t clamp_bound(int64_t x, int64_t dim, int64_t stride)
 {
     int64_t least = stride > 0 ? 0 : -1, most = stride > 0 ? dim : dim - 1;
@@ -87,7 +87,7 @@ static int64_t clamp_bound(int64_t x, int64_t dim, int64_t stride)
     return x < least ? least : x > most ? most : x;
 }
 
-// Works out dimension `i`: begin, and how many elements.
+// Computes the start and the number of elements of dimension `i`.
 static braid_code select_dim(const dense_spec *d, bool values_known, int i, int64_t dim,
                              bd_strided_selection *out, braid_status *st)
 {

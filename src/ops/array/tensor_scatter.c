@@ -1,5 +1,5 @@
-// Copies of tensors with slices updated, each named by several indices: TensorScatterUpdate and its kin,
-// ScatterNdNonAliasingAdd.
+// TensorScatterUpdate, TensorScatterAdd and related ops, ScatterNdNonAliasingAdd: copies of tensors with
+// updated slices, each addressed by several indices.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/grad_steps.h"
@@ -11,7 +11,7 @@ static braid_code tensor_scatter_shape(bd_shape_ctx *c, braid_status *st)
     return bd_shape_ctx_updates(c, &c->inputs[0], 1, 2, st);
 }
 
-// Output 0 is input 0 with the updates; over its memory where nobody else has it.
+// Output 0 is input 0 with the updates; it takes the memory of input 0 if that has no other owner.
 static void scatter_into_copy(bd_op_ctx *c, bd_update_fn update)
 {
     const braid_tensor *x = bd_input(c, 0), *indices = bd_input(c, 1);
@@ -85,7 +85,7 @@ static braid_out where_equal(braid_graph *g, braid_out a, braid_out b)
     return braid_op_end_out(d);
 }
 
-// An element's gradient is shared among all that are the extreme: the element that was there and updates.
+// The gradient of an extreme is shared among all elements equal to it: the original element and updates.
 static void extreme_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -113,7 +113,7 @@ BD_OP(TensorScatterUpdate) = {
     .shape = tensor_scatter_shape,
     .gradient = update_gradient,
     .kernels = BD_KERNELS({.run = update_run}),
-    .doc = "The tensor with the slices that rows of `indices` name replaced.",
+    .doc = "A copy of a tensor with the slices replaced that rows of `indices` address.",
 };
 
 BD_OP(TensorScatterAdd) = {
@@ -122,7 +122,7 @@ BD_OP(TensorScatterAdd) = {
     .shape = tensor_scatter_shape,
     .gradient = add_gradient,
     .kernels = ADD_KERNELS(add_run),
-    .doc = "The tensor with updates added to the slices that rows of `indices` name.",
+    .doc = "A copy of a tensor with updates added to the slices that rows of `indices` address.",
 };
 
 BD_OP(TensorScatterSub) = {
@@ -131,7 +131,7 @@ BD_OP(TensorScatterSub) = {
     .shape = tensor_scatter_shape,
     .gradient = sub_gradient,
     .kernels = ADD_KERNELS(sub_run),
-    .doc = "The tensor with updates subtracted from the slices that rows of `indices` name.",
+    .doc = "A copy of a tensor with updates subtracted from the slices that rows of `indices` address.",
 };
 
 BD_OP(TensorScatterMin) = {
@@ -141,7 +141,7 @@ BD_OP(TensorScatterMin) = {
     .gradient = extreme_gradient,
     .kernels = BD_KERNELS({.types = BD_UPDATE_REAL_TYPES_OF("T"), .run = min_run}),
     .doc =
-        "The tensor with the lesser of each element and its update in the slices that rows of `indices` name.",
+        "A copy of a tensor with the minimum of element and update in the slices that rows of `indices` address.",
 };
 
 BD_OP(TensorScatterMax) = {
@@ -151,7 +151,7 @@ BD_OP(TensorScatterMax) = {
     .gradient = extreme_gradient,
     .kernels = BD_KERNELS({.types = BD_UPDATE_REAL_TYPES_OF("T"), .run = max_run}),
     .doc =
-        "The tensor with the greater of each element and its update in the slices that rows of `indices` name.",
+        "A copy of a tensor with the maximum of element and update in the slices that rows of `indices` address.",
 };
 
 BD_OP(ScatterNdNonAliasingAdd) = {
@@ -162,5 +162,5 @@ BD_OP(ScatterNdNonAliasingAdd) = {
     .shape = tensor_scatter_shape,
     .gradient = add_gradient,
     .kernels = BD_KERNELS({.types = BD_UPDATE_TYPES_OF("T") "|bool", .run = add_run}),
-    .doc = "The input with updates added to the slices that rows of `indices` name.",
+    .doc = "The input with updates added to the slices that rows of `indices` address.",
 };

@@ -15,7 +15,7 @@ static braid_code transpose_shape(bd_shape_ctx *c, braid_status *st)
         return bd_shape_ctx_fail(c, st, "Dimension must be %d but is %lld", in.rank, (long long)length);
     int64_t rank = in.rank >= 0 ? in.rank : length;
     if (rank < 0 || rank > BRAID_RANK_MAX) return BRAID_OK;
-    if (in.rank < 0 && rank < 2) return BRAID_OK; // TensorFlow's Python says [0] for scalars, too
+    if (in.rank < 0 && rank < 2) return BRAID_OK; // for scalars, too, TensorFlow's Python writes [0]
     c->outputs[0].rank = (int)rank;
     for (int d = 0; d < rank; d++)
         c->outputs[0].dims[d] = -1;
@@ -62,7 +62,7 @@ static bool read_permutation(bd_op_ctx *c, int rank, int *perm)
     return true;
 }
 
-// Whether only dimensions of size 1 move, so that the elements stay in order.
+// Returns whether only dimensions of size 1 move, so that the order of elements is unchanged.
 static bool keeps_order(const braid_shape *in, const int *perm)
 {
     int last = -1;
@@ -141,7 +141,7 @@ BD_OP(ConjugateTranspose) = {
     .shape = transpose_shape,
     .gradient = conjugate_transpose_gradient,
     .kernels = BD_KERNELS({.run = conjugate_transpose_run}),
-    .doc = "Transpose, and complex numbers are conjugated.",
+    .doc = "Transpose that also conjugates complex numbers.",
 };
 
 // ---- InvertPermutation ----
@@ -193,5 +193,5 @@ BD_OP(InvertPermutation) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = invert_shape,
     .kernels = BD_KERNELS({.run = invert_run}),
-    .doc = "The permutation that undoes `x`.",
+    .doc = "The inverse of permutation `x`.",
 };

@@ -1,5 +1,4 @@
-// Unique, its forms with an axis or with counts, and ListDiff: sets of the elements of vectors, or of slices
-// of tensors.
+// Unique, UniqueV2, UniqueWithCounts and ListDiff: sets of the elements of vectors, or of slices of tensors.
 #include "base/alloc.h"
 #include "base/map.h"
 #include "graph/grad.h"
@@ -8,21 +7,21 @@
 #include <math.h>
 #include <string.h>
 
-// A hash table of keys of one tensor, each by its number; open addressing. A key is `width` elements, one
-// after the other.
+// A hash table with open addressing. The keys lie in one tensor and are referred to by index; a key is
+// `width` consecutive elements.
 typedef struct element_set {
     const braid_tensor *t;
     int64_t width;
-    int64_t *slots; // number of a key + 1; 0: free
+    int64_t *slots; // index of a key + 1; 0: free
     uint64_t mask;
 } element_set;
 
-// The bytes of an element that say whether two are equal.
+// The bytes of an element that are compared.
 typedef struct element_key {
     const void *data;
     size_t len;
-    bool is_nan; // equal to nothing
-    double zero; // stands for both zeros
+    bool is_nan; // NaN is equal to no element
+    double zero; // replaces both zeros
 } element_key;
 
 static void key_of(const braid_tensor *t, int64_t i, element_key *k)
@@ -59,7 +58,7 @@ static bool set_init(bd_op_ctx *c, element_set *s, const braid_tensor *t, int64_
     return s->slots;
 }
 
-// Whether key `i` of `t` is key `j` of the set.
+// Returns whether key `i` of `t` equals key `j` of the set.
 static bool is_same(const element_set *s, const braid_tensor *t, int64_t i, int64_t j)
 {
     for (int64_t w = 0; w < s->width; w++) {
@@ -71,8 +70,8 @@ static bool is_same(const element_set *s, const braid_tensor *t, int64_t i, int6
     return true;
 }
 
-// The place in the set of a key equal to key `i` of `t`, or a free one; NULL when there is NaN in it, which
-// is equal to nothing.
+// The slot of the key equal to key `i` of `t`, or a free slot; NULL if the key contains NaN, which is equal
+// to no key.
 static int64_t *set_find(const element_set *s, const braid_tensor *t, int64_t i)
 {
     uint64_t at = 0;
@@ -106,8 +105,8 @@ static void set_index(const braid_tensor *t, int64_t i, int64_t value)
 
 // ---- Unique ----
 
-// Output 0 are the unique elements, 1 a number for each element, 2 (of some forms) a count for each unique
-// one.
+// Output 0: the unique elements; 1: for each input element, the index of its unique element; 2 (some forms):
+// the count of each unique element.
 static braid_code unique_shape(bd_shape_ctx *c, braid_status *st)
 {
     (void)st;
@@ -135,7 +134,7 @@ static braid_code unique_v2_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// A tensor as [outer, count, inner], of which the slices along the middle are compared.
+// A tensor as [outer, count, inner]; the slices along the middle dimension are compared.
 typedef struct sliced {
     int axis;
     int64_t outer, count, inner;
@@ -167,7 +166,7 @@ static bool read_axis(bd_op_ctx *c, sliced *s)
     return true;
 }
 
-// The slices one after the other; the caller ends `keys`. False: the kernel has failed.
+// Copies the slices so that each is contiguous; the caller ends `keys`. False: the kernel has failed.
 static bool gather_keys(bd_op_ctx *c, const sliced *s, braid_tensor *keys)
 {
     const braid_tensor *x = bd_input(c, 0);
@@ -188,7 +187,8 @@ static bool gather_keys(bd_op_ctx *c, const sliced *s, braid_tensor *keys)
     return true;
 }
 
-// Writes each key's number among the unique ones, and the numbers of these; returns how many there are.
+// Writes the index of each key's unique key, and the indices of the unique keys; returns the number of unique
+// keys.
 static int64_t number_keys(const element_set *s, int64_t count, const braid_tensor *idx, int64_t *firsts)
 {
     int64_t found = 0;
@@ -263,7 +263,7 @@ BD_OP(Unique) = {
     .shape = unique_shape,
     .kernels = BD_KERNELS({.types = TYPES, .flags = BD_KERNEL_WIDENS, .run = unique_run}),
     .doc =
-        "The different elements of a vector in the order in which they come, and for each element its number among them.",
+        "The distinct elements of a vector in order of first occurrence, and for each element its index among them.",
 };
 
 BD_OP(UniqueV2) = {
@@ -273,7 +273,7 @@ BD_OP(UniqueV2) = {
     .shape = unique_v2_shape,
     .kernels = BD_KERNELS({.types = TYPES, .flags = BD_KERNEL_WIDENS, .run = unique_run}),
     .doc =
-        "The different slices of a tensor along an axis (none: of a vector), and for each slice its number among them.",
+        "The distinct slices of a tensor along an axis (empty axis: elements of a vector), and for each slice its index among them.",
 };
 
 BD_OP(UniqueWithCounts) = {
@@ -283,7 +283,7 @@ BD_OP(UniqueWithCounts) = {
     .shape = unique_shape,
     .kernels = BD_KERNELS({.types = TYPES, .flags = BD_KERNEL_WIDENS, .run = unique_run}),
     .doc =
-        "The different elements of a vector, for each element its number among them, and how often each comes.",
+        "The distinct elements of a vector, for each element its index among them, and the count of each distinct element.",
 };
 
 BD_OP(UniqueWithCountsV2) = {
@@ -293,7 +293,7 @@ BD_OP(UniqueWithCountsV2) = {
     .shape = unique_v2_shape,
     .kernels = BD_KERNELS({.types = TYPES, .flags = BD_KERNEL_WIDENS, .run = unique_run}),
     .doc =
-        "The different slices of a tensor along an axis, for each slice its number among them, and how often each comes.",
+        "The distinct slices of a tensor along an axis, for each slice its index among them, and the count of each distinct slice.",
 };
 
 // ---- ListDiff ----
@@ -305,7 +305,7 @@ static braid_code list_diff_shape(bd_shape_ctx *c, braid_status *st)
     return code ? code : bd_shape_ctx_rank(c, 1, 1, st);
 }
 
-// Elements of x that are not in the set: writes their numbers, returns how many.
+// Writes the indices of the elements of x that are not in the set; returns their number.
 static int64_t find_others(const element_set *set, const braid_tensor *x, int64_t *numbers)
 {
     int64_t found = 0;
@@ -349,5 +349,5 @@ BD_OP(ListDiff) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = list_diff_shape,
     .kernels = BD_KERNELS({.types = TYPES, .flags = BD_KERNEL_WIDENS, .run = list_diff_run}),
-    .doc = "The elements of vector x that are not in vector y, in their order, and where in x they are.",
+    .doc = "The elements of vector x that are not in vector y, in order, and their indices in x.",
 };

@@ -1,4 +1,4 @@
-// UnravelIndex: coordinates of elements that are given by their number in row-major order.
+// UnravelIndex: coordinates of elements, given their indices in row-major order.
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
 
@@ -79,5 +79,6 @@ BD_OP(UnravelIndex) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = unravel_shape,
     .kernels = BD_KERNELS({.run = unravel_run}),
-    .doc = "The coordinates of elements of a tensor of shape `dims` that are given by their number.",
+    .doc =
+        "The coordinates of elements of a tensor of shape `dims`, given by their indices in row-major order.",
 };

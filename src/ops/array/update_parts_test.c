@@ -1,7 +1,6 @@
-// What ops promise that read or update parts of tensors and variables: batched gathers, TensorScatterX,
-// StridedSliceAssign; running logarithms of sums, norms, elements at a place of their order; and ops that
-// hand on what they get. Values are numpy's (take, logaddexp.accumulate, linalg.norm, sort), or follow from
-// the definition.
+// Tests of ops that read or update parts of tensors and variables (batched gathers, TensorScatterX,
+// StridedSliceAssign), CumulativeLogsumexp, EuclideanNorm, NthElement, and ops that forward their inputs.
+// Values are numpy's (take, logaddexp.accumulate, linalg.norm, sort), or follow from the definition.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -89,7 +88,7 @@ static void test_scatters(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// v[1:4] = v[0:3]: what is read is a view of what is written.
+// v[1:4] = v[0:3]: the value is a view of the assigned elements.
 static void test_overlap(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-// Where: the places of the elements that are not zero.
+// Where: the coordinates of nonzero elements.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 
@@ -9,8 +9,7 @@ static braid_code where_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// Whether element `i` is not zero. A floating point number is zero without regard to its sign, and a NaN is
-// not.
+// Returns whether element `i` is not zero. -0.0 is zero; NaN is not zero.
 static bool is_true(const braid_tensor *t, int64_t i)
 {
     switch (t->dtype) {
@@ -64,5 +63,6 @@ BD_OP(Where) = {
              "T=bool|float|double|int8|uint8|int16|uint16|int32|uint32|int64|uint64|complex64|complex128",
          .flags = BD_KERNEL_WIDENS,
          .run = where_run}),
-    .doc = "The coordinates of the elements that are true (or not zero), a row each, in order.",
+    .doc =
+        "The coordinates of the elements that are true (or not zero), one row for each, in row-major order.",
 };

@@ -1,18 +1,18 @@
-// Mfcc: the mel-frequency cepstral coefficients of a spectrogram, by which speech is recognized.
+// Mfcc: the mel-frequency cepstral coefficients of a spectrogram, used in speech recognition.
 //
-// Frequencies are gathered in overlapping triangular bands, of equal width on the scale of mel; the cosine
-// transform (DCT-II) of their logarithms are the coefficients.
+// Frequencies are summed in overlapping triangular bands of equal width on the mel scale; the coefficients
+// are the cosine transform (DCT-II) of the logarithms of the sums.
 #include "base/alloc.h"
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
 
 #include <math.h>
 
-#define BANDS_MAX 4096   // far more than ears tell apart; work grows with its square
-#define BAND_LEAST 1e-12 // what a band holds at least, before its logarithm is taken
+#define BANDS_MAX 4096   // far more than hearing can resolve; the work grows with its square
+#define BAND_LEAST 1e-12 // lower limit of a band before the logarithm is taken
 
 typedef struct mfcc {
-    double low, high; // the frequencies that count
+    double low, high; // limits of the frequencies used
     int64_t bands, coefficients;
 } mfcc;
 
@@ -45,11 +45,12 @@ static double mel_of(double frequency)
     return 1127 * log1p(frequency / 700);
 }
 
-// Where the frequencies [first, last] of a spectrogram go: a share to one band, the rest to the one above.
+// The frequencies [first, last] of a spectrogram: each adds a share to one band, and the remainder to the
+// next band above.
 typedef struct bank {
     int64_t first, last;
     double *shares; // [frequencies]
-    int64_t *bands; // [frequencies], -1: below the lowest
+    int64_t *bands; // [frequencies], -1: below the lowest band
     double *sums;   // [bands]
     double *waves;  // [4 bands]: cos(pi i / (2 bands))
 } bank;
@@ -62,10 +63,11 @@ static void bank_end(bank *b)
     bd_free(b->waves);
 }
 
-// The frequencies in [first, last] that there are. As many as `count` say that some are missing.
+// Sets the frequencies [first, last] that are used. `last` = `count` means that frequencies up to the limit
+// are missing.
 static void place_limits(const mfcc *m, int64_t count, double spacing, bank *b)
 {
-    b->first = (int64_t)fmin(1.5 + m->low / spacing, (double)count); // never 0: that is no sound
+    b->first = (int64_t)fmin(1.5 + m->low / spacing, (double)count); // never 0: frequency 0 is not sound
     b->last = (int64_t)fmin(m->high / spacing, (double)count);
 }
 
@@ -176,7 +178,7 @@ static void mfcc_run(bd_op_ctx *c)
     if (!y || total == 0 || !bank_begin(c, m, count, spacing, &b)) return;
     float *out = bd_tensor_f32(y);
     for (int64_t i = 0; i < total / m->coefficients; i++, out += m->coefficients) {
-        // Of frequencies that do not reach the upper limit, TensorFlow makes zeros.
+        // As in TensorFlow, the result is zeros if the frequencies do not reach the upper limit.
         if (b.last < count) sum_bands(m, &b, bd_tensor_f32(x) + i * count);
         transform(m, &b, out);
     }

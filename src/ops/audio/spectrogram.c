@@ -1,4 +1,4 @@
-// AudioSpectrogram: how strong each frequency is in a sound as it goes on.
+// AudioSpectrogram: the strength of each frequency in a sound over time.
 #include "base/alloc.h"
 #include "base/complex.h"
 #include "graph/shape_fn.h"
@@ -9,11 +9,11 @@
 
 typedef struct spectrogram {
     int64_t window, stride; // samples
-    int64_t length;         // of the transform: the window and zeros, to a power of two
+    int64_t length;         // of the transform: the window, padded with zeros to a power of two
     bool is_squared;
 } spectrogram;
 
-// False when the window or the stride cannot be.
+// False when the window or the stride is invalid.
 static bool read_attrs(const braid_op *node, spectrogram *s)
 {
     *s = (spectrogram){.window = bd_node_attr_int(node, "window_size"),
@@ -44,9 +44,9 @@ static braid_code spectrogram_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// What one window is computed with.
+// Tables and scratch memory for one window.
 typedef struct workspace {
-    double *weights;            // [window], those of Hann, as of a period
+    double *weights;            // [window], the periodic Hann window
     double _Complex *roots, *x; // [length / 2], [length]
 } workspace;
 
@@ -74,7 +74,7 @@ static bool workspace_begin(bd_op_ctx *c, const spectrogram *s, workspace *w)
     return true;
 }
 
-// One window of a channel, whose samples are `step` apart.
+// Transforms one window of a channel, whose samples are `step` apart.
 static void transform_window(const spectrogram *s, const workspace *w, const float *samples, int64_t step,
                              float *out)
 {

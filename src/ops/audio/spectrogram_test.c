@@ -1,4 +1,4 @@
-// Tests of AudioSpectrogram and Mfcc. Values were computed with numpy and scipy, from the ops' definitions.
+// Tests of AudioSpectrogram and Mfcc. Values were computed with numpy and scipy from the ops' definitions.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -49,7 +49,7 @@ static void test_mfcc(void **state)
          "upper_frequency_limit=3000",
          FRAMES "; int32[] 8000",
          "float[1,2,3] 1.7586283 -1.25432213 -0.273202931 1.66009213 -0.75136714 -0.549219056"},
-        // Frequencies that end below the upper limit give zeros.
+        // A spectrogram that ends below the upper limit gives zeros.
         {"Mfcc", SMALL, FRAMES "; int32[] 4000", "float[1,2,4] 0"},
         {"Mfcc", SMALL "; lower_frequency_limit=1e30; upper_frequency_limit=1e31", FRAMES "; int32[] 1",
          "float[1,2,4] 0"},

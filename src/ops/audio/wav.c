@@ -1,5 +1,5 @@
-// The parts of a WAV file: RIFF, its size and WAVE; `fmt `, its size and the format; others; and `data`, its
-// size and the samples.
+// Reads and writes WAV files. A file consists of RIFF, its size and WAVE; chunk `fmt `, its size and the
+// format; other chunks; and chunk `data`, its size and the samples.
 #include "ops/audio/wav.h"
 
 #include "io/little_endian.h"
@@ -23,7 +23,7 @@ static int16_t sample_of(float x)
     const float scaled = roundf(x * 32768.0F);
     return (int16_t)(scaled > INT16_MAX   ? INT16_MAX
                      : scaled > INT16_MIN ? scaled
-                                          : INT16_MIN); // nan: the least
+                                          : INT16_MIN); // NaN becomes the least value
 }
 
 void bd_wav_write(const float *samples, int64_t frames, int64_t channels, uint32_t rate, uint8_t *out)
@@ -33,7 +33,7 @@ void bd_wav_write(const float *samples, int64_t frames, int64_t channels, uint32
     memcpy(out, "RIFF", 4);
     bd_put_le32(out + 4, HEADER - 8 + data_bytes);
     memcpy(out + 8, "WAVEfmt ", 8);
-    bd_put_le32(out + 16, 16);                           // bytes of this part
+    bd_put_le32(out + 16, 16);                           // size of this chunk
     bd_put_le32(out + 20, 1 | (uint32_t)channels << 16); // PCM
     bd_put_le32(out + 24, rate);
     bd_put_le32(out + 28, rate * frame_bytes);
@@ -49,7 +49,7 @@ void bd_wav_write(const float *samples, int64_t frames, int64_t channels, uint32
 
 // ---- Reading ----
 
-// What is left of a file.
+// The unread part of a file.
 typedef struct rest {
     const uint8_t *data;
     size_t len;
@@ -80,7 +80,7 @@ static uint32_t get_le16(const uint8_t *at)
     return (uint32_t)at[0] | (uint32_t)at[1] << 8;
 }
 
-// The format, behind its size.
+// Reads the format, which follows the size of its chunk.
 static braid_code read_format(const uint8_t *f, bd_wav *wav, braid_status *st)
 {
     const uint32_t format = get_le16(f), channels = get_le16(f + 2), second_bytes = bd_get_le32(f + 8),
@@ -111,7 +111,7 @@ static braid_code read_header(rest *r, bd_wav *wav, braid_status *st)
 {
     const uint8_t *part;
     braid_code code = expect_text(r, "RIFF", st);
-    if (!code) code = take(r, 4, &part, st); // the file's size, which need not be right
+    if (!code) code = take(r, 4, &part, st); // the file's size, which is not checked
     if (!code) code = expect_text(r, "WAVE", st);
     if (!code) code = expect_text(r, "fmt ", st);
     if (!code) code = take(r, 4, &part, st);
@@ -124,7 +124,7 @@ static braid_code read_header(rest *r, bd_wav *wav, braid_status *st)
     return code ? code : read_format(part, wav, st);
 }
 
-// The next part behind the format.
+// Reads the next chunk after the format.
 static braid_code read_part(rest *r, bd_wav *wav, braid_status *st)
 {
     const uint8_t *head;
@@ -135,7 +135,7 @@ static braid_code read_part(rest *r, bd_wav *wav, braid_status *st)
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
                        "WAV data chunk '%.4s' is too large: %u bytes, but the limit is %d",
                        (const char *)head, size, INT32_MAX);
-    if (memcmp(head, "data", 4) != 0) { // the last may be cut off
+    if (memcmp(head, "data", 4) != 0) { // the last chunk may be truncated
         const uint8_t *skipped;
         return take(r, size < r->len ? size : r->len, &skipped, st);
     }

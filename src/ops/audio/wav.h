@@ -1,4 +1,4 @@
-// WAV files of 16 bits a sample, for the ops that read and write sounds.
+// WAV files with 16 bits per sample, for DecodeWav and EncodeWav.
 #ifndef BD_OPS_AUDIO_WAV_H
 #define BD_OPS_AUDIO_WAV_H
 
@@ -9,21 +9,24 @@
 
 #define BD_WAV_FRAME_BYTES(CHANNELS) (2 * (CHANNELS))
 
-// The bytes of a file of so many frames and channels; 0: there is no such file.
+// The size in bytes of a file of `frames` frames and `channels` channels; 0 if either is below 1, or if the file
+// would exceed the limits of the format.
 size_t bd_wav_size(int64_t frames, int64_t channels);
-// Writes one; samples between -1 and 1 are those between the least and the greatest, others are limited.
+// Writes a file of bd_wav_size bytes to `out`. `samples` is [frames, channels] in [-1, 1]; other values are
+// clamped. `rate` is in frames per second.
 void bd_wav_write(const float *samples, int64_t frames, int64_t channels, uint32_t rate, uint8_t *out);
 
-// Where the samples are in a file.
+// The format of a file and the position of its samples.
 typedef struct bd_wav {
     uint32_t rate;
     int64_t frames, channels;
-    const uint8_t *data; // of the file
+    const uint8_t *data; // inside the file's memory, not owned
 } bd_wav;
 
-// InvalidArgument where the file is none, or not of 16 bits a sample.
+// Parses a file of `len` bytes, which must outlive *wav. InvalidArgument when it is not a WAV file, or has
+// not 16 bits per sample.
 braid_code bd_wav_read(const void *file, size_t len, bd_wav *wav, braid_status *st);
-// A sample of one that was read.
+// Returns a sample in [-1, 1].
 float bd_wav_sample(const bd_wav *wav, int64_t frame, int64_t channel);
 
 #endif

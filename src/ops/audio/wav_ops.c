@@ -1,4 +1,4 @@
-// DecodeWav and EncodeWav: sounds of 16 bits a sample, as floats from -1 to 1.
+// DecodeWav and EncodeWav: sounds with 16 bits per sample, as floats from -1 to 1.
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
 #include "ops/audio/wav.h"
@@ -30,7 +30,7 @@ static braid_code decode_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// What is not there: silence behind the end, and the last channel for those beyond.
+// Fills missing samples: silence after the end, and copies of the last channel for missing channels.
 static void copy_samples(const bd_wav *wav, int64_t frames, int64_t channels, float *out)
 {
     for (int64_t i = 0; i < frames; i++) {
@@ -69,7 +69,8 @@ BD_OP(DecodeWav) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = decode_shape,
     .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .run = decode_run}),
-    .doc = "The samples of a WAV file of 16 bits, [samples, channels], and how many there are in a second.",
+    .doc =
+        "Decodes a WAV file of 16 bits per sample to samples [samples, channels] in [-1, 1], and the sample rate.",
 };
 
 // ---- EncodeWav ----
@@ -114,5 +115,5 @@ BD_OP(EncodeWav) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = encode_shape,
     .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .run = encode_run}),
-    .doc = "A WAV file of 16 bits a sample, of samples [samples, channels] between -1 and 1.",
+    .doc = "Encodes samples [samples, channels] between -1 and 1 as a WAV file of 16 bits per sample.",
 };

@@ -1,4 +1,4 @@
-// DecodeWav and EncodeWav. Files written by Python's wave module.
+// Tests of DecodeWav and EncodeWav. The files were written by Python's wave module.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -12,10 +12,10 @@ static void test_values(void **state)
         {"DecodeWav", NULL, "string[] " STEREO, "float[2,2] 0 0.5 -1 0.999969482; int32[] 8000"},
         {"DecodeWav", NULL,
          "string[] \\x52\\x49\\x46\\x46\\x2c\\x00\\x00\\x00\\x57\\x41\\x56\\x45\\x66\\x6d\\x74\\x20\\x10\\x00\\x00\\x00\\x01\\x00\\x02\\x00\\x40\\x1f\\x00\\x00\\x00\\x7d\\x00\\x00\\x04\\x00\\x10\\x00\\x4c\\x49\\x53\\x54\\x02\\x00\\x00\\x00\\x61\\x62\\x64\\x61\\x74\\x61\\x08\\x00\\x00\\x00\\x00\\x00\\x00\\x40\\x00\\x80\\xff\\x7f",
-         "float[2,2] 0 0.5 -1 0.999969482; int32[] 8000"}, // another part before the data
+         "float[2,2] 0 0.5 -1 0.999969482; int32[] 8000"}, // another chunk before the data
         {"DecodeWav", NULL,
          "string[] \\x52\\x49\\x46\\x46\\x2c\\x00\\x00\\x00\\x57\\x41\\x56\\x45\\x66\\x6d\\x74\\x20\\x12\\x00\\x00\\x00\\x01\\x00\\x02\\x00\\x40\\x1f\\x00\\x00\\x00\\x7d\\x00\\x00\\x04\\x00\\x10\\x00\\x00\\x00\\x64\\x61\\x74\\x61\\x08\\x00\\x00\\x00\\x00\\x00\\x00\\x40\\x00\\x80\\xff\\x7f",
-         "float[2,2] 0 0.5 -1 0.999969482; int32[] 8000"}, // two bytes more in the format
+         "float[2,2] 0 0.5 -1 0.999969482; int32[] 8000"}, // two more bytes in the format chunk
         {"DecodeWav", "desired_channels=1; desired_samples=3", "string[] " STEREO,
          "float[3,1] 0 -1 0; int32[] 8000"},
         {"DecodeWav", "desired_channels=3; desired_samples=1", "string[] " STEREO,

@@ -1,8 +1,8 @@
-// BandedTriangularSolve: triangular systems of which only the bands along the diagonal are given, [.., K, M].
-// All take batches, which are broadcast against each other.
+// BandedTriangularSolve: solves triangular systems whose matrices are given by the bands along the diagonal,
+// [.., K, M]. All inputs have batches, which are broadcast against each other.
 //
-// Band d of a lower matrix holds A[i, i - d] at i, in row d; of an upper one A[i, i + d] in row K - 1 - d.
-// What would lie outside of the matrix is not read.
+// Row d of a lower matrix's bands holds A[i, i - d] at column i; row K - 1 - d of an upper one's holds A[i, i
+// + d]. Elements outside of the matrix are not read.
 #include "base/alloc.h"
 #include "base/complex.h"
 #include "graph/grad.h"
@@ -13,7 +13,7 @@
 #include <math.h>
 
 typedef struct banded {
-    int64_t bands, size, columns; // K, M and the columns of the right side
+    int64_t bands, size, columns; // K, M and the columns of the right-hand side
     bool lower, adjoint;
 } banded;
 
@@ -44,7 +44,7 @@ typedef struct banded {
 SOLVE(solve_f64, double, SAME, fabs)
 SOLVE(solve_c128, double complex, conj, cabs)
 
-// Checks the inputs; `batch` are the dimensions of the result before the last two.
+// Checks the inputs and sets *batch to the result's dimensions before the last two.
 static bool check(bd_op_ctx *c, banded *b, braid_shape *batch)
 {
     const braid_shape *in[2] = {&bd_input(c, 0)->shape, &bd_input(c, 1)->shape};
@@ -147,7 +147,8 @@ static braid_code banded_shape(bd_shape_ctx *c, braid_status *st)
 
 // ---- Gradient ----
 
-// The bands of a matrix: those from the last to the diagonal, or from there to the first.
+// The bands of a matrix, for a lower one from the diagonal down, for an upper one from the highest band to
+// the diagonal.
 static braid_out bands_of(bd_grad_ctx *c, braid_out x, braid_out shape)
 {
     braid_graph *g = c->graph;
@@ -184,8 +185,8 @@ static braid_out batch_part(braid_graph *g, braid_out shape)
     return bd_grad_slice(g, shape, &(bd_grad_index){.count = 1, .end = {-2}, .begin_mask = 1});
 }
 
-// Of X in A X = B: dB solves A^H dB = dX, and dA = -dB X^H (for A^H X = B: -X dB^H), of which the bands
-// count.
+// The gradient of X in A X = B: dB solves A^H dB = dX, and dA is the bands of -dB X^H (for A^H X = B: of -X
+// dB^H).
 static void banded_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -201,7 +202,7 @@ static void banded_gradient(bd_grad_ctx *c)
     braid_out sa = bd_b_shape(g, "Shape", a), sb = bd_b_shape(g, "Shape", rhs);
     braid_out bands = bands_of(c, a_grad, sa);
     braid_out axes = bd_b2(g, "BroadcastGradientArgs", NULL, batch_part(g, sa), batch_part(g, sb));
-    // One band comes without a dimension for it, behind the batch.
+    // If there is only one band its dimension, which follows the batch, is missing.
     c->input_grads[0] = bd_b2(g, "Reshape", NULL, bd_b2(g, "Sum", NULL, bands, axes), sa);
     c->input_grads[1] =
         bd_b2(g, "Reshape", NULL, bd_b2(g, "Sum", NULL, rhs_grad, braid_output(axes.op, 1)), sb);
@@ -214,6 +215,5 @@ BD_OP(BandedTriangularSolve) = {
     .gradient = banded_gradient,
     .kernels = BD_MATRIX_KERNELS(banded_run),
     .doc =
-        "Solves systems of linear equations with triangular matrices of which the bands [.., K, M] are given: the diagonal first and "
-        "what lies below it, or with lower=false what lies above it and the diagonal last.",
+        "Solves systems of linear equations with triangular matrices, given by their bands [.., K, M]: the diagonal first and the bands below it, or with lower=false the bands above it and the diagonal last.",
 };

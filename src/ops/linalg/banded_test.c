@@ -1,4 +1,4 @@
-// What BandedTriangularSolve promises. Values are those of numpy's solve for the dense matrices.
+// Tests of BandedTriangularSolve. Values are those of numpy's solve for the dense matrices.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -27,7 +27,7 @@ static void test_values(void **state)
          "double[2,2,2,1] 0.20000000000000001 0.80000000000000004 0.94999999999999996 -0.20000000000000001 2 2 1.5 -0.5"},
         // One band is the diagonal.
         {"BandedTriangularSolve", NULL, "float[1,2] 2 4; float[2,1] 2 2", "float[2,1] 1 0.5"},
-        // What would lie outside of the matrix is not read; bands that lie there altogether do not count.
+        // Elements outside of the matrix are not read; bands that lie outside altogether have no effect.
         {"BandedTriangularSolve", NULL, "float[2,2] 2 4 nan 1; float[2,1] 2 2", "float[2,1] 1 0.25"},
         {"BandedTriangularSolve", NULL, "complex64[1,1] 2j; complex64[1,2] 4 2j", "complex64[1,2] -2j 1"},
     };

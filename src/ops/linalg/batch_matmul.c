@@ -1,5 +1,5 @@
-// BatchMatMul, V2 and V3: products of the matrices in the last two dimensions, pair by pair; later versions
-// broadcast the others.
+// BatchMatMul, V2 and V3: products of the matrices in the last two dimensions; V2 and V3 broadcast the other
+// dimensions.
 #include "base/check.h"
 #include "graph/grad.h"
 #include "kernels/gemm.h"
@@ -11,7 +11,7 @@ static bool broadcasts(const braid_op *node)
     return node->op_type[sizeof "BatchMatMul" - 1] == 'V';
 }
 
-// The dimensions before the last two of both; false when they do not go together.
+// Sets the batch of the result; false when the operands' batches are incompatible.
 static bool batch_of(const braid_op *node, const braid_shape *x, const braid_shape *y, braid_shape *out)
 {
     braid_shape x_batch = *x, y_batch = *y;
@@ -62,7 +62,7 @@ static braid_code batch_matmul_create(const braid_op *node, void *state, braid_s
                    braid_dtype_name(node->input_types[1]), braid_dtype_name(type));
 }
 
-// Checks the shapes; `batch` are the dimensions of the result before the last two.
+// Checks the shapes and sets *batch to the result's dimensions before the last two.
 static bool check_batches(bd_op_ctx *c, const bd_matmul_state *s, braid_shape *batch)
 {
     const braid_shape *x = &bd_input(c, 0)->shape, *y = &bd_input(c, 1)->shape;
@@ -95,7 +95,7 @@ int64_t bd_matmul_batch_at(const braid_shape *x, const braid_shape *batch, int64
     int64_t at = 0, stride = 1;
     for (int d = batch->rank - 1, k = x->rank - 3; k >= 0; d--, k--) {
         int64_t size = batch->dims[d];
-        BD_ASSERT(size > 0); // there is a matrix
+        BD_ASSERT(size > 0); // matrices are not empty here
         if (x->dims[k] != 1) at += i % size * stride;
         i /= size;
         stride *= x->dims[k];
@@ -157,7 +157,7 @@ static braid_out batch_part(braid_graph *g, braid_out shape)
     return bd_grad_slice(g, shape, &(bd_grad_index){.count = 1, .end = {-2}, .begin_mask = 1});
 }
 
-// As of BatchMatMul, and summed over the dimensions that were broadcast.
+// As for BatchMatMul, then summed over the broadcast dimensions.
 static void batch_matmul_v2_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -192,7 +192,7 @@ BD_OP(BatchMatMul) = {
     .shape = batch_matmul_shape,
     .gradient = batch_matmul_gradient,
     .kernels = BATCH_KERNELS,
-    .doc = "Multiplies the matrices in the last two dimensions of x and y, pair by pair.",
+    .doc = "Multiplies corresponding matrices in the last two dimensions of x and y.",
 };
 
 BD_OP(BatchMatMulV2) = {
@@ -202,7 +202,7 @@ BD_OP(BatchMatMulV2) = {
     .gradient = batch_matmul_v2_gradient,
     .kernels = BATCH_KERNELS,
     .doc =
-        "Multiplies the matrices in the last two dimensions of x and y; the dimensions before are broadcast.",
+        "Multiplies the matrices in the last two dimensions of x and y; the other dimensions are broadcast.",
 };
 
 #define V3_TYPES "type{bfloat16,complex128,complex64,double,float,half,int16,int32,int64,int8,uint16,uint8}"
@@ -213,12 +213,12 @@ BD_OP(BatchMatMulV3) = {
     .attrs = "Ta:" V3_TYPES "; Tb:" V3_TYPES "; Tout:" V3_TYPES
              "; adj_x:bool=false; adj_y:bool=false; grad_x:bool=false; grad_y:bool=false",
     .shape = batch_matmul_shape,
-    .gradient = batch_matmul_v2_gradient, // of floats, which are all of one type
+    .gradient = batch_matmul_v2_gradient, // float types, where all inputs and the output have one type
     .kernels = BD_KERNELS({.types = "Ta" V3_KERNEL_TYPES "; Tb" V3_KERNEL_TYPES "; Tout" V3_KERNEL_TYPES,
                            .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,
                            .state_size = sizeof(bd_matmul_state),
                            .create = batch_matmul_create,
                            .run = batch_matmul_run}),
-    .doc = "BatchMatMulV2 whose output may be of a wider type than narrow integers.",
-    .deviation = "Types that are not computed in the same one are refused.",
+    .doc = "BatchMatMulV2 whose output may have a wider type than narrow integer inputs.",
+    .deviation = "Combinations of types that would need a conversion before the product are refused.",
 };

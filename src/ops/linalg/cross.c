@@ -1,4 +1,4 @@
-// Cross: products of vectors of three elements.
+// Cross: cross products of vectors of three elements.
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "ops/common/elementwise.h"

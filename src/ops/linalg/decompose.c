@@ -1,4 +1,4 @@
-// Qr and Lu: matrices as products of simpler ones. Both take batches: [.., M, N].
+// Qr and Lu: decompositions of matrices. Both take batches: [.., M, N].
 #include "base/alloc.h"
 #include "kernels/matrix.h"
 #include "ops/linalg/linear_algebra.h"
@@ -7,8 +7,7 @@
 
 // ---- Qr ----
 
-// The sizes of a decomposition, -1 for what is not known: M, N, and the columns of Q, which are the rows of
-// R.
+// The sizes of a decomposition, -1 if unknown: M, N, and the columns of Q, which equal the rows of R.
 typedef struct qr_sizes {
     int64_t m, n, columns;
 } qr_sizes;
@@ -89,7 +88,7 @@ BD_OP(Qr) = {
     .shape = qr_shape,
     .kernels = BD_MATRIX_KERNELS(qr_run),
     .doc =
-        "Matrices as products of one with orthonormal columns and an upper triangular one, by Householder's reflections.",
+        "Decomposes matrices into a matrix with orthonormal columns and an upper triangular one, by Householder reflections.",
     .deviation = "No gradient in the C library.",
 };
 
@@ -145,7 +144,6 @@ BD_OP(Lu) = {
     .shape = lu_shape,
     .kernels = BD_MATRIX_KERNELS(lu_run),
     .doc =
-        "Matrices as products of triangular ones, in one matrix without the lower one's diagonal of ones: row p[i] of the input is row i "
-        "of the product.",
+        "Decomposes matrices into triangular factors, stored in one matrix without the unit diagonal of the lower factor: row p[i] of the input is row i of the product.",
     .deviation = "No gradient in the C library.",
 };

@@ -1,5 +1,4 @@
-// What Qr and Lu promise. Values are numpy's and scipy's (both LAPACK's, whose signs TensorFlow's kernels
-// share).
+// Tests of Qr and Lu. Values are numpy's and scipy's (both LAPACK's, whose signs TensorFlow's kernels share).
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

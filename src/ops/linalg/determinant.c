@@ -1,4 +1,4 @@
-// Determinants of square matrices, and Cholesky's decomposition. All take batches: [.., M, M].
+// Determinants of square matrices, and the Cholesky decomposition. All take batches: [.., M, M].
 #include "base/alloc.h"
 #include "base/complex.h"
 #include "graph/grad.h"
@@ -10,8 +10,9 @@
 
 // ---- Determinants ----
 
-// The determinant is sign * e^log_size, the sign a number of absolute value 1 or 0: a product of many pivots
-// alone would overflow. The parts of complex numbers that are not used are 0.
+// The determinant is sign * e^log_size, where
+// sign
+//  is 1 or 0: the plain product of many pivots could overflow. For real numbers the imaginary parts are 0.
 typedef struct determinant {
     double complex sign, log_size, product;
 } determinant;
@@ -47,7 +48,7 @@ static void each_determinant(bd_op_ctx *c, int64_t count,
 {
     const braid_tensor *x = bd_input(c, 0);
     int64_t n = x->shape.dims[x->shape.rank - 1];
-    if (count == 0) return; // then n may be anything
+    if (count == 0) return; // with no matrices, n may have any value
     bool is_complex = bd_dtype_is_complex(x->dtype);
     void *a = bd_try_malloc((size_t)(n * n) * bd_wide_size(x->dtype) + 1);
     int64_t *perm = bd_try_malloc((size_t)n * sizeof *perm + 1);
@@ -62,7 +63,7 @@ static void each_determinant(bd_op_ctx *c, int64_t count,
     bd_free(perm);
 }
 
-// Output `i`, a number for each matrix. NULL: the kernel has failed.
+// Allocates output `i`, one number for each matrix. NULL: the kernel has failed.
 static braid_tensor *scalars(bd_op_ctx *c, int i)
 {
     braid_shape shape = bd_input(c, 0)->shape;
@@ -126,7 +127,7 @@ static void determinant_gradient(bd_grad_ctx *c)
     c->input_grads[0] = scaled_inverse(c, scale);
 }
 
-// Of the logarithm: the sign does not change.
+// Only the logarithm has a gradient; the sign is constant.
 static void log_determinant_gradient(bd_grad_ctx *c)
 {
     if (c->output_grads[1].op) c->input_grads[0] = scaled_inverse(c, c->output_grads[1]);
@@ -155,7 +156,7 @@ BD_OP(LogMatrixDeterminant) = {
     .shape = determinant_shape,
     .gradient = log_determinant_gradient,
     .kernels = BD_MATRIX_KERNELS(log_determinant_run),
-    .doc = "The signs of the determinants of square matrices, and the logarithms of their sizes.",
+    .doc = "The signs of the determinants of square matrices, and the logarithms of their absolute values.",
 };
 
 // ---- Cholesky ----
@@ -201,8 +202,8 @@ static braid_out product(braid_graph *g, braid_out a, bool adjoint_a, braid_out 
     return braid_op_end_out(d);
 }
 
-// (S + S^T) / 2 with S = L^-T M L^-1, where M is the lower triangle of L^T dL, its diagonal halved:
-// symmetric, as A is.
+// (S + S^T) / 2 with S = L^-T M L^-1, where M is the lower triangle of L^T dL with its diagonal halved. The
+// result is symmetric, as A is.
 static void cholesky_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -226,8 +227,7 @@ BD_OP(Cholesky) = {
     .shape = cholesky_shape,
     .gradient = cholesky_gradient,
     .kernels = BD_MATRIX_KERNELS(cholesky_run),
-    .doc =
-        "Lower triangular matrices whose products with their transposes are the given, positive definite ones.",
+    .doc = "The Cholesky factors (lower triangular) of symmetric positive definite matrices.",
 };
 
 BD_OP(BatchCholesky) = {
@@ -240,10 +240,11 @@ BD_OP(BatchCholesky) = {
 
 // ---- CholeskyGrad ----
 
-// (S + S^T) / 2 in place of `g`, as above, of the lower triangle L and the lower triangle of its gradient.
+// Replaces `g` by (S + S^T) / 2, as above, for the lower triangle `l` and the lower triangle `g` of its
+// gradient.
 static void symmetric_gradient(double *l, double *g, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++) { // M: row i needs rows from i on of what is there
+    for (int64_t i = 0; i < n; i++) { // M: row i needs the rows from i on of the original g
         for (int64_t j = 0; j <= i; j++) {
             double sum = 0;
             for (int64_t k = i; k < n; k++)
@@ -306,7 +307,7 @@ BD_OP(CholeskyGrad) = {
     .shape = cholesky_shape,
     .kernels = CHOLESKY_GRAD_KERNELS,
     .doc =
-        "The gradient of Cholesky by its input, of its output and the gradient by that; symmetric, as the input is.",
+        "The gradient of Cholesky's input from its output and the output's gradient; symmetric, as the input is.",
 };
 
 BD_OP(BatchCholeskyGrad) = {

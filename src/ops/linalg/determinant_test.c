@@ -1,6 +1,6 @@
-// What determinants, Cholesky's decomposition, tridiagonal systems, the older names of matrix ops and
-// Fingerprint promise. Values are numpy's (slogdet, cholesky, solve); fingerprints those of Debian's
-// libfarmhash and of TensorFlow's own tests.
+// Tests of determinants, Cholesky, tridiagonal systems, the older names of matrix ops, and Fingerprint.
+// Values are numpy's (slogdet, cholesky, solve); fingerprints are those of Debian's libfarmhash and of
+// TensorFlow's own tests.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -17,7 +17,7 @@ static void test_determinants(void **state)
         {"LogMatrixDeterminant", NULL, "float[0,0]", "float[] 1; float[] 0"},
         {"LogMatrixDeterminant", NULL, "float[0,2,2]", "float[0]; float[0]"},
         {"LogMatrixDeterminant", NULL, "float[1,1] nan", "float[] nan; float[] nan"},
-        // Would overflow as a product.
+        // The product would overflow.
         {"LogMatrixDeterminant", NULL, "double[2,2] 1e200 0 0 1e200",
          "double[] 1; double[] 921.0340371976183"},
         {"LogMatrixDeterminant", NULL, "float[2,3] 1",
@@ -42,7 +42,7 @@ static void test_determinants(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// By the formula, with numpy's matrices; what lies above the diagonals is not used.
+// Values follow from the formula, with numpy's matrices; elements above the diagonals are not used.
 static void test_cholesky_grad(void **state)
 {
     (void)state;
@@ -81,7 +81,7 @@ static void test_tridiagonal(void **state)
         {"TridiagonalSolve", "partial_pivoting=false",
          "double[3,4] 1 2 -1 0 4 5 3 2 0 -1 2 1; double[4,1] 1 3 5 7",
          "double[4,1] 0.34782608695652173 -0.39130434782608686 2.652173913043478 2.1739130434782608"},
-        // Rows have to be exchanged; what lies outside of the matrix is not read.
+        // The system needs row exchanges; elements outside of the matrix are not read.
         {"TridiagonalSolve", NULL, "double[3,4] 1 2 1 nan 0 1 1 2 nan 3 1 1; double[4,2] 1 2 3 4 5 6 7 8",
          "double[4,2] 0 0.6666666666666666 1 2 1 0 3 4"},
         {"TridiagonalSolve", "partial_pivoting=false", "float[3,2] 1 0 0 1 0 1; float[2,1] 1 2",
@@ -136,7 +136,7 @@ static void test_older_names(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// The older names with nothing to compute, and with what they refuse as the newer ones do.
+// The older names give empty results, and the errors of the newer names.
 static void test_edges_of_older_names(void **state)
 {
     (void)state;
@@ -210,8 +210,8 @@ static void test_gradients(void **state)
     OP_TEST_GRADIENTS(cases);
 }
 
-// A symmetric matrix has a symmetric gradient, of which finite differences of single elements know nothing:
-// numpy's is that of changes of both elements at once, half for each.
+// The gradient of a symmetric matrix is symmetric, so finite differences of single elements cannot check it.
+// The expected values are numpy's for changes of both elements at once, half for each.
 static void test_cholesky_gradient(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-// Diagonals: tensors made of them, taken from them, and bands of matrices around them.
+// Diag, DiagPart, MatrixDiag, MatrixDiagPart, MatrixSetDiag, MatrixBandPart: tensors built from diagonals,
+// diagonals of tensors, and bands of matrices.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 
@@ -307,7 +308,7 @@ BD_OP(Diag) = {
     .shape = diag_shape,
     .gradient = diag_gradient,
     .kernels = BD_KERNELS({.run = diag_run}),
-    .doc = "A tensor of zeros with the given diagonal, of twice its rank.",
+    .doc = "A tensor of zeros with the given diagonal; its rank is twice the diagonal's.",
 };
 
 BD_OP(DiagPart) = {
@@ -316,7 +317,7 @@ BD_OP(DiagPart) = {
     .shape = diag_part_shape,
     .gradient = diag_part_gradient,
     .kernels = BD_KERNELS({.run = diag_part_run}),
-    .doc = "The diagonal of a tensor whose shape is another one twice over.",
+    .doc = "The diagonal of a tensor of shape [s.., s..].",
 };
 
 BD_OP(MatrixDiag) = {
@@ -353,7 +354,7 @@ BD_OP(MatrixBandPart) = {
     .gradient = band_gradient,
     .kernels = BD_KERNELS({.run = band_run}),
     .doc =
-        "Matrices without the elements that are further below or above the diagonal than the given numbers.",
+        "Copies matrices and sets elements to zero that are more than num_lower below or num_upper above the diagonal.",
 };
 
 // ---- Names of before GraphDef version 14 ----

@@ -1,5 +1,5 @@
-// MatrixDiagV2, MatrixDiagPartV2, MatrixSetDiagV2 and V3: several neighbouring diagonals of matrices at once.
-// k names one of them, or the lowest and the highest (ops/linalg/diagonals.h).
+// MatrixDiagV2, MatrixDiagPartV2, MatrixSetDiagV2 and V3: several neighbouring diagonals of matrices. Input k
+// is the index of one diagonal, or the lowest and the highest index (ops/linalg/diagonals.h).
 #include "ops/linalg/diagonals.h"
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
@@ -32,7 +32,7 @@ static bool read_k(bd_op_ctx *c, int input, bd_band *b)
     return !bd_op_failed(c);
 }
 
-// A scalar input of int32, or of any type for a padding.
+// Checks that the input is a scalar.
 static bool check_scalar(bd_op_ctx *c, int input, const char *what)
 {
     if (bd_tensor_count(bd_input(c, input)) == 1) return true;
@@ -50,7 +50,7 @@ static bool check_index(bd_op_ctx *c, const char *what, int64_t d, const bd_band
     return false;
 }
 
-// Of matrices in input 0, which have the diagonals.
+// Checks that the matrices in input 0 have the diagonals of the band.
 static bool fit_matrices(bd_op_ctx *c, bd_band *b)
 {
     const braid_shape *x = &bd_input(c, 0)->shape;
@@ -177,7 +177,7 @@ static void diag_run(bd_op_ctx *c)
 
 // ---- Shapes ----
 
-// The constant k in input `input`; false when it is not known, or (with an error) not one.
+// Reads k from constant input `input`; false when it is not constant, or (with an error) invalid.
 static bool known_k(bd_shape_ctx *c, int input, bd_band *b, braid_code *code, braid_status *st)
 {
     const braid_tensor *k = bd_shape_ctx_constant(c, input);
@@ -338,7 +338,7 @@ BD_OP(MatrixDiagPartV2) = {
     .shape = diag_part_shape,
     .gradient = diag_part_gradient,
     .kernels = BD_KERNELS({.run = diag_part_run}),
-    .doc = "Diagonals of matrices; shorter ones are filled up by the padding value.",
+    .doc = "Diagonals of matrices; shorter diagonals are padded with the padding value.",
 };
 
 BD_OP(MatrixSetDiagV2) = {
@@ -356,7 +356,7 @@ BD_OP(MatrixDiagV3) = {
     .shape = diag_shape,
     .gradient = diag_gradient,
     .kernels = BD_KERNELS({.run = diag_run}),
-    .doc = "MatrixDiagV2 with a choice of where shorter diagonals begin.",
+    .doc = "MatrixDiagV2 with attr align, the alignment of shorter diagonals.",
 };
 
 BD_OP(MatrixDiagPartV3) = {
@@ -365,7 +365,7 @@ BD_OP(MatrixDiagPartV3) = {
     .shape = diag_part_shape,
     .gradient = diag_part_gradient,
     .kernels = BD_KERNELS({.run = diag_part_run}),
-    .doc = "MatrixDiagPartV2 with a choice of where shorter diagonals begin.",
+    .doc = "MatrixDiagPartV2 with attr align, the alignment of shorter diagonals.",
 };
 
 BD_OP(MatrixSetDiagV3) = {
@@ -374,5 +374,5 @@ BD_OP(MatrixSetDiagV3) = {
     .shape = set_diag_shape,
     .gradient = set_diag_gradient,
     .kernels = BD_KERNELS({.run = set_diag_run}),
-    .doc = "MatrixSetDiagV2 with a choice of where shorter diagonals begin.",
+    .doc = "MatrixSetDiagV2 with attr align, the alignment of shorter diagonals.",
 };

@@ -1,5 +1,5 @@
-// What ops on several diagonals of matrices promise. Values are those of a model in numpy that goes through
-// diagonals one by one (numpy.diagonal).
+// Tests of ops on several diagonals of matrices. Values are those of a numpy model that handles one diagonal
+// at a time (numpy.diagonal).
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -185,7 +185,7 @@ static void test_sizes(void **state)
 {
     (void)state;
     static const op_case cases[] = {
-        // The size of the matrices is worked out when it is not given.
+        // The size of the matrices is computed when it is not given.
         {"MatrixDiagV2", NULL, "float[2] 1 2; int32[] 1; int32[] -1; int32[] -1; float[] 0",
          "float[3,3] 0 1 0 0 0 2 0 0 0"},
         {"MatrixDiagV2", NULL, "float[2] 1 2; int32[1] -1; int32[] -1; int32[] 2; float[] 0",

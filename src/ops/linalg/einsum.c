@@ -1,8 +1,8 @@
-// Einsum: products of tensors summed over the labels that the output lacks.
+// Einsum: products of tensors, summed over the labels that the output lacks.
 //
-// Two operands are brought into the form [batch, free, contracted] each (labels of one operand alone that are
-// not in the output are summed on the way), multiplied as batches of matrices, and what comes of it is put
-// into the order of the output. One operand is brought into that order at once.
+// Two operands are transposed to [batch, free, contracted] (labels of one operand only that are not in the
+// output are summed at that time) and multiplied as batches of matrices; the result is transposed to the
+// order of the output. A single operand is transposed to that order directly.
 #include "ops/linalg/einsum.h"
 #include "graph/shape_fn.h"
 #include "kernels/gemm.h"
@@ -48,7 +48,7 @@ static void move_run(void *arg, int64_t to_at, int64_t to_stride, int64_t from_a
         m->update(to + i * to_stride * m->size, from + i * from_stride * m->size, 1);
 }
 
-// The step in `t` when label `label` goes on by one; a dimension of size 1 that is broadcast does not go on.
+// The stride in `t` of label `label`; 0 for a dimension of size 1 that is broadcast.
 static int64_t stride_of(const bd_einsum *e, const bd_einsum_labels *labels, const braid_tensor *t, int label)
 {
     int64_t strides[BRAID_RANK_MAX], sum = 0;
@@ -67,8 +67,8 @@ static bool has_label(const bd_einsum_labels *labels, int label)
     return false;
 }
 
-// y = the elements of x under the labels of y: diagonals of labels that come several times, sums over those
-// that y lacks.
+// Copies the elements of x to y by label: a label repeated in x takes a diagonal, a label missing in y is
+// summed.
 static void move_labels(const bd_einsum *e, const braid_tensor *x, const bd_einsum_labels *x_labels,
                         const braid_tensor *y, const bd_einsum_labels *y_labels)
 {
@@ -83,7 +83,7 @@ static void move_labels(const bd_einsum *e, const braid_tensor *x, const bd_eins
     }
     size_t size = braid_dtype_size(y->dtype);
     memset(y->data, 0, (size_t)bd_tensor_count(y) * size);
-    if (walk.rank < 0) return; // nothing to move, or sums of nothing
+    if (walk.rank < 0) return; // no elements to move or to sum
     moving m = {.to = y->data,
                 .from = x->data,
                 .size = (int64_t)size,
@@ -93,8 +93,8 @@ static void move_labels(const bd_einsum *e, const braid_tensor *x, const bd_eins
 
 // ---- Two operands ----
 
-// The labels of an operand in the form [batch, free, contracted], and how many elements each of the three
-// has.
+// The labels of an operand as [batch, free, contracted], and the number of elements of each of the three
+// groups.
 typedef struct operand {
     bd_einsum_labels labels;
     int64_t batch, free, contracted;
@@ -106,8 +106,9 @@ static void put_label(const bd_einsum *e, bd_einsum_labels *labels, int label, i
     *count *= e->size[label];
 }
 
-// Batch labels are those of both operands and the output (and all of `...`, which are broadcast); contracted
-// ones of both operands alone. False when an operand has more dimensions than there can be.
+// Batch labels are the labels of both operands and the output, and all of `...`, which are broadcast.
+// Contracted labels are those of both operands but not the output. False when an operand has too many
+// dimensions.
 static bool sort_labels(const bd_einsum *e, int i, operand *o)
 {
     *o = (operand){.batch = 1, .free = 1, .contracted = 1};
@@ -134,7 +135,7 @@ static braid_shape shape_of(const bd_einsum *e, const bd_einsum_labels *labels)
     return shape;
 }
 
-// A temporary tensor under these labels. False: the kernel has failed.
+// Allocates a temporary tensor with these labels. False: the kernel has failed.
 static bool make(bd_op_ctx *c, const bd_einsum *e, const bd_einsum_labels *labels, braid_tensor *t)
 {
     BD_STATUS(st);
@@ -225,5 +226,5 @@ BD_OP(Einsum) = {
     .kernels = BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX,
                            .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,
                            .run = einsum_run}),
-    .doc = "Contracts one or two tensors by an equation in Einstein's notation, \"ij,jk->ik\".",
+    .doc = "Contracts one or two tensors by an equation in Einstein's notation, such as \"ij,jk->ik\".",
 };

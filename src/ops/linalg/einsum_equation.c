@@ -1,9 +1,9 @@
-// Reading the equations of Einsum.
+// Parses the equations of Einsum.
 #include "ops/linalg/einsum.h"
 
 #include <string.h>
 
-// One side's part of an equation: letters, and perhaps `...`.
+// One subscript of an equation: letters, and optionally `...`.
 typedef struct subscript {
     const char *text;
     size_t len;
@@ -13,10 +13,11 @@ typedef struct reader {
     bd_einsum *e;
     const char *equation;
     braid_status *st;
-    char letters[BD_EINSUM_LABELS_MAX]; // of each label; 0 for those of `...`
-    int first_broadcast;                // label of the last dimension of `...`; those before it follow
+    char letters[BD_EINSUM_LABELS_MAX]; // of each label; 0 for labels of `...`
+    // label of the last dimension of `...`; the earlier dimensions have the next labels
+    int first_broadcast;
     int broadcast_count;
-    bool unknown[BD_EINSUM_LABELS_MAX]; // some operand's size is not known
+    bool unknown[BD_EINSUM_LABELS_MAX]; // the size is unknown in an operand
 } reader;
 
 static const char *find_dots(const subscript *s)
@@ -42,7 +43,7 @@ static braid_code check_dots(const reader *r, const subscript *s)
     return BRAID_OK;
 }
 
-// Cuts "ab,bc->ac" into its parts; the last is the output's.
+// Splits "ab,bc->ac" into its subscripts; the last one is the output's.
 static braid_code cut(reader *r, subscript parts[BD_EINSUM_INPUTS_MAX + 1])
 {
     const char *arrow = strstr(r->equation, "->");
@@ -69,7 +70,7 @@ static braid_code cut(reader *r, subscript parts[BD_EINSUM_INPUTS_MAX + 1])
     return BRAID_OK;
 }
 
-// The label of a letter, a new one if it was not there. -1: there are too many.
+// The label of a letter; a new letter gets a new label. -1: too many labels.
 static int label_of(reader *r, char letter)
 {
     for (int i = 0; i < r->e->label_count; i++) {
@@ -81,7 +82,7 @@ static int label_of(reader *r, char letter)
     return r->e->label_count++;
 }
 
-// What is known of a label's size: one size for letters, and the broadcast one for `...`.
+// Merges a known size into a label's size: all sizes of a letter must be equal, sizes of `...` are broadcast.
 static braid_code record(reader *r, int label, int64_t size, bool is_broadcast)
 {
     int64_t *known = &r->e->size[label];
@@ -97,14 +98,14 @@ static braid_code record(reader *r, int label, int64_t size, bool is_broadcast)
                    (long long)size, r->equation);
 }
 
-// Gives the dimensions of one operand their labels; `dots` of them are those of `...`.
+// Assigns labels to the dimensions of one operand; `dots` of the dimensions belong to `...`.
 static braid_code label_dims(reader *r, const subscript *s, int dots, bd_einsum_labels *labels)
 {
     labels->count = 0;
     for (size_t i = 0; i < s->len; i++) {
         int first = 0, count = 1;
         if (s->text[i] == '.') {
-            first = r->first_broadcast + dots - 1; // the last dimension of all `...` is the same label
+            first = r->first_broadcast + dots - 1; // all `...` share the label of the last dimension
             count = dots;
             i += 2;
         } else {
@@ -124,7 +125,7 @@ static braid_code label_dims(reader *r, const subscript *s, int dots, bd_einsum_
     return BRAID_OK;
 }
 
-// How many dimensions of an operand `...` stands for. -1: its rank does not fit.
+// The number of an operand's dimensions that `...` stands for. -1: the rank does not fit the subscript.
 static int count_dots(const subscript *s, int rank)
 {
     bool has_dots = find_dots(s) != NULL;
@@ -184,7 +185,7 @@ braid_code bd_einsum_read(bd_einsum *e, const char *equation, const braid_shape 
     for (int i = 0; i < count && !code; i++)
         code = read_input(&r, &parts[i], i, &shapes[i]);
     for (int i = r.first_broadcast; i < BD_EINSUM_LABELS_MAX; i++) {
-        if (r.unknown[i] && e->size[i] == 1) e->size[i] = -1; // what is not known may be more
+        if (r.unknown[i] && e->size[i] == 1) e->size[i] = -1; // an unknown size may be more than 1
     }
     return code ? code : read_output(&r, &parts[count]);
 }

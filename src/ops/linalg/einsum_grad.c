@@ -1,10 +1,10 @@
 // The gradient of Einsum.
 //
-// The gradient of an operand A in "A,B->C" is, where all labels of A are in C or B, "C,B->A" of the gradient
-// that arrives and B. Else, in three steps: "C,B->...a", where `a` has the labels of A that are there, once
-// each; then a sum over those dimensions of `...` that were broadcast; then "...a,m->A" with ones, where `m`
-// has the labels that A alone has: it repeats the gradient along these, and puts it on the diagonal of labels
-// that A has several times.
+// The gradient of operand A in "A,B->C": if all labels of A are in C or B, it is "C,B->A" of the incoming
+// gradient and B. Otherwise it takes three steps: "C,B->...a", where `a` holds each label of A that is in C
+// or B once; then a sum over the dimensions of `...` that were broadcast; then "...a,m->A" with ones, where
+// `m` holds the labels of A alone: this repeats the gradient along `m`, and writes it to the diagonal of
+// labels that A repeats.
 #include "graph/grad.h"
 #include "ops/common/grad_math.h"
 #include "ops/common/grad_steps.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum {
-    TEXT_MAX = 128 // an equation that was read has fewer characters
+    TEXT_MAX = 128 // an equation that was parsed has fewer characters
 };
 
 typedef struct part {
@@ -23,7 +23,7 @@ typedef struct part {
 typedef struct differentiation {
     braid_graph *g;
     part in[BD_EINSUM_INPUTS_MAX], out;
-    bool has_dots; // somewhere
+    bool has_dots; // whether a subscript has `...`
 } differentiation;
 
 static void set_part(part *p, const char *from, size_t len)
@@ -33,7 +33,7 @@ static void set_part(part *p, const char *from, size_t len)
     p->text[len] = 0;
 }
 
-// False: it does not fit that many inputs, which shapes that were not known have not shown yet.
+// False: the equation does not fit the number of inputs; while shapes were unknown this was not checked.
 static bool read_equation(const char *equation, int inputs, differentiation *d)
 {
     const char *arrow = strstr(equation, "->"), *comma = strchr(equation, ',');
@@ -57,8 +57,8 @@ static braid_out einsum(braid_graph *g, const char *equation, const braid_out *i
 
 // ---- Labels ----
 
-// Cuts the labels of an operand, each once, into those that the output or the other operand has, and those
-// that it alone has.
+// Splits the labels of an operand, each once, into those that the output or the other operand has, and those
+// of this operand alone.
 static void cut_labels(const part *operand, const part *out, const part *other, part *shared, part *own)
 {
     size_t shared_count = 0, own_count = 0;
@@ -73,7 +73,7 @@ static void cut_labels(const part *operand, const part *out, const part *other, 
     shared->text[shared_count] = own->text[own_count] = 0;
 }
 
-// Where label `c` of an operand is, from the end if that is behind `...`.
+// The dimension of label `c` in an operand; it counts from the end (negative) if the label follows `...`.
 static int place_of(const part *operand, char c)
 {
     const char *at = strchr(operand->text, c), *dots = strchr(operand->text, '.');
@@ -82,14 +82,14 @@ static int place_of(const part *operand, char c)
 
 // ---- Steps ----
 
-// Elements [from, to) of a vector; `to` 0 is its end.
+// Elements [from, to) of a vector; `to` = 0 means the end.
 static braid_out part_of(braid_graph *g, braid_out vector, int from, int to)
 {
     const bd_grad_index index = {.count = 1, .begin = {from}, .end = {to}, .end_mask = to == 0};
     return bd_grad_slice(g, vector, &index);
 }
 
-// The dimensions of `...` of an operand; none if it has no `...`.
+// The dimensions of `...` in an operand; an empty vector without `...`.
 static braid_out dots_shape(braid_graph *g, const part *operand, braid_out shape)
 {
     const char *dots = strchr(operand->text, '.');
@@ -97,7 +97,7 @@ static braid_out dots_shape(braid_graph *g, const part *operand, braid_out shape
     return part_of(g, shape, (int)(dots - operand->text), -(int)strlen(dots + 3));
 }
 
-// Of x, labelled "...a", the dimensions of `...` become as the operand has them, by sums.
+// x has labels "...a". Sums over the dimensions of `...` that were broadcast from the operand's.
 static braid_out sum_dots(differentiation *d, braid_out x, braid_out operand, const part *labels, int shared)
 {
     braid_graph *g = d->g;
@@ -111,7 +111,7 @@ static braid_out sum_dots(differentiation *d, braid_out x, braid_out operand, co
     return bd_b2(g, "Reshape", NULL, sum, bd_grad_concat(g, parts, 2, 0));
 }
 
-// Ones, labelled as the operand's own labels, of which there is one at least.
+// A tensor of ones for the labels that only this operand has; there must be at least one.
 static braid_out ones_for(differentiation *d, braid_out operand, const part *labels, const part *own)
 {
     braid_graph *g = d->g;

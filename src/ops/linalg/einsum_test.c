@@ -1,5 +1,4 @@
-// What products of batches of matrices, of sparse matrices and by Einstein's notation promise. Values are
-// numpy's (matmul, einsum).
+// Tests of BatchMatMul, products of sparse matrices, and Einsum. Values are numpy's (matmul, einsum).
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -81,7 +80,7 @@ static void test_einsum(void **state)
          "double[2,2] 7 10 31 46"},
         {"Einsum", "equation=a...b,b...->...a", "double[1,2,3] 1 2 3 4 5 6; double[3,2] 1 2 3 4 5 6",
          "double[2,1] 22 64"},
-        // A label that comes twice in the output makes a diagonal.
+        // A label repeated in the output makes a diagonal.
         {"Einsum", "equation=i->ii", "double[2] 1 2", "double[2,2] 1 0 0 2"},
         {"Einsum", "equation=ij,jk->ik", "int64[1,2] 1 2; int64[2,1] 3 4", "int64[1,1] 11"},
         {"Einsum", "equation=ij,jk->ik", "half[1,2] 0x3c00 0x4000; half[2,1] 0x3c00 0x4000",
@@ -151,11 +150,11 @@ static void test_gradients(void **state)
         {"Einsum", "equation=ij->ji", "double[2,3] 1 2 3 4 5 6"},
         {"Einsum", "equation=i,j->ij", "double[2] 1 2; double[3] 3 4 5"},
         {"Einsum", "equation=,->", "double[] 2; double[] 3"},
-        // labels that one operand alone has
+        // labels of one operand only
         {"Einsum", "equation=ij->i", "double[2,3] 1 2 3 4 5 6"},
         {"Einsum", "equation=ijk->", "double[1,2,3] 1 2 3 4 5 6"},
         {"Einsum", "equation=ij,k->j", "double[2,2] 1 2 3 4; double[3] 5 6 7"},
-        // the same label several times: diagonals, in operands and in the output
+        // repeated labels: diagonals, in operands and in the output
         {"Einsum", "equation=ii->i", "double[2,2] 1 2 3 4"},
         {"Einsum", "equation=ii->", "double[2,2] 1 2 3 4"},
         {"Einsum", "equation=i->ii", "double[2] 1 2"},

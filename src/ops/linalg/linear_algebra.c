@@ -1,7 +1,7 @@
 // Systems of linear equations and inverses of matrices, by Gaussian elimination with partial pivoting.
 //
-// All take batches: [.., M, M]. Computed in double or double complex, which costs little beside the traffic
-// of small matrices.
+// All take batches: [.., M, M]. All types are computed in double or double complex; for small matrices this
+// costs little compared with the memory traffic.
 #include "ops/linalg/linear_algebra.h"
 #include "base/alloc.h"
 #include "graph/grad.h"
@@ -77,7 +77,7 @@ bool bd_matrices_check(bd_op_ctx *c)
 }
 
 typedef struct batch {
-    int64_t count, n, columns; // matrices [n, n], right sides [n, columns]
+    int64_t count, n, columns; // matrices [n, n], right-hand sides [n, columns]
 } batch;
 
 static bool read_batch(bd_op_ctx *c, batch *b)
@@ -96,10 +96,10 @@ static bool read_batch(bd_op_ctx *c, batch *b)
     return false;
 }
 
-// Memory for one matrix of a batch and its right side.
+// Memory for one matrix of a batch and its right-hand side.
 typedef struct workspace {
     bool is_complex;
-    size_t size; // of a number
+    size_t size; // bytes of a number
     void *a, *x, *y;
     int64_t *perm;
 } workspace;
@@ -149,10 +149,10 @@ static void load_identity(const workspace *w, int64_t n)
     memset(w->y, 0, (size_t)(n * n) * w->size);
     for (int64_t i = 0; i < n; i++)
         memcpy((char *)w->y + (size_t)(i * n + i) * w->size, &one,
-               sizeof one); // of a complex number the real part
+               sizeof one); // for complex numbers the real part
 }
 
-// A X = B, or with attr adjoint A^H X = B; B is the identity where there is no input for it.
+// Solves A X = B, or with attr adjoint A^H X = B. Without an input B, B is the identity.
 static void solve_batch(bd_op_ctx *c, const batch *b, const workspace *w, braid_tensor *y)
 {
     int64_t n = b->n, size = n * b->columns;
@@ -263,7 +263,7 @@ static braid_out product(braid_graph *g, braid_out a, bool adjoint_a, braid_out 
     return braid_op_end_out(d);
 }
 
-// Of X in A X = B: dB solves A^T dB = dX, and dA = -dB X^T (for A^T X = B: -X dB^T).
+// The gradient of X in A X = B: dB solves A^T dB = dX, and dA = -dB X^T (for A^T X = B: -X dB^T).
 static void solve_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -296,7 +296,7 @@ static void inverse_gradient(bd_grad_ctx *c)
     braid_graph *g = c->graph;
     braid_out y = braid_output(c->op, 0), grad = c->output_grads[0];
     bool adjoint = bd_node_attr_bool(c->op, "adjoint");
-    // For Y = A^-T the same holds with the gradient for A^T.
+    // Y = A^-T has the same formula, with the gradient of A^T.
     braid_out dx = product(g, y, true, product(g, grad, false, y, true), false);
     if (adjoint) dx = product(g, product(g, y, false, grad, true), false, y, false);
     c->input_grads[0] = bd_b1(g, "Neg", NULL, dx);
@@ -320,7 +320,7 @@ BD_OP(MatrixTriangularSolve) = {
     .gradient = triangular_gradient,
     .kernels = BD_MATRIX_KERNELS(triangular_run),
     .doc =
-        "Solves systems of linear equations with triangular matrices; what lies on the other side of the diagonal is not used.",
+        "Solves systems of linear equations with triangular matrices; elements on the other side of the diagonal are not used.",
 };
 
 BD_OP(MatrixInverse) = {
@@ -329,7 +329,7 @@ BD_OP(MatrixInverse) = {
     .shape = inverse_shape,
     .gradient = inverse_gradient,
     .kernels = BD_MATRIX_KERNELS(inverse_run),
-    .doc = "The inverses of square matrices, or of their transposes.",
+    .doc = "The inverses of square matrices, or of their adjoints.",
 };
 
 // ---- Names of before GraphDef version 13 ----

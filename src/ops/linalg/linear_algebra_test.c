@@ -1,8 +1,8 @@
-// What linear systems, inverses and determinants promise. Values are small enough to be checked by hand.
+// Tests of linear systems, inverses and determinants. Values are small enough to be checked by hand.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-#define A "double[2,2] 0 2 4 6" // needs its rows exchanged
+#define A "double[2,2] 0 2 4 6" // needs a row exchange
 
 static void test_values(void **state)
 {
@@ -63,7 +63,7 @@ static void test_values(void **state)
 #define COMPLEX_A "complex128[2,2] 1+1j 2 0.5j 3-1j"
 #define COMPLEX_B "; complex128[2,1] 1 2j"
 
-// numpy's values.
+// Values are numpy's.
 static void test_complex(void **state)
 {
     (void)state;

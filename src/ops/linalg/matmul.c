@@ -1,4 +1,4 @@
-// MatMul: products of matrices, either of them transposed.
+// MatMul: products of matrices, each of which may be transposed.
 #include "ops/linalg/matmul.h"
 #include "kernels/gemm.h"
 #include "ops/common/grad_math.h"
@@ -20,8 +20,8 @@ braid_code bd_matmul_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// tf.matmul: a BatchMatMul unless one of the two is known to be a matrix. MatMul transposes, BatchMatMul
-// takes the adjoint; where the other is wanted (`adjoint`), complex numbers are conjugated.
+// tf.matmul: a BatchMatMul unless one operand is known to be a matrix. MatMul transposes, BatchMatMul takes
+// the adjoint. If the other is wanted (`adjoint`), complex numbers are conjugated in addition.
 static braid_out product(braid_graph *g, bool adjoint, braid_out a, braid_out b, bool transpose_a,
                          bool transpose_b)
 {
@@ -36,7 +36,7 @@ static braid_out product(braid_graph *g, bool adjoint, braid_out a, braid_out b,
     return braid_op_end_out(d);
 }
 
-// With C = A B: dA = dC B', dB = A' dC; the transposes (or adjoints) go into the products.
+// With C = A B: dA = dC B', dB = A' dC; the products read their operands transposed (or adjoint).
 void bd_matmul_gradient(bd_grad_ctx *c, bool adjoint, bool ta, bool tb)
 {
     braid_graph *g = c->graph;
@@ -113,5 +113,5 @@ BD_OP(MatMul) = {
                            .state_size = sizeof(bd_matmul_state),
                            .create = matmul_create,
                            .run = matmul_run}),
-    .doc = "Multiplies matrix a by matrix b, either read transposed.",
+    .doc = "Multiplies matrix a by matrix b; each may be transposed first.",
 };

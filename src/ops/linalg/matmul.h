@@ -1,4 +1,4 @@
-// The product of two matrices, for MatMul and the op that does more with it.
+// Products of two matrices, shared by MatMul, _FusedMatMul and BatchMatMul.
 #ifndef BD_OPS_LINALG_MATMUL_H
 #define BD_OPS_LINALG_MATMUL_H
 
@@ -13,20 +13,21 @@ typedef struct bd_matmul_state {
 
 #define BD_MATMUL_ATTRS "transpose_a:bool=false; transpose_b:bool=false; "
 
-// The shape of inputs 0 and 1 multiplied; there may be more.
+// The shape of the product of inputs 0 and 1; further inputs are ignored.
 braid_code bd_matmul_shape(bd_shape_ctx *c, braid_status *st);
 
-// Reads the attrs.
+// Reads the attrs into *s.
 void bd_matmul_bind(const braid_op *node, bd_matmul_state *s);
 
 // Computes output 0 from inputs 0 and 1. NULL: the kernel has failed.
 braid_tensor *bd_matmul_compute(bd_op_ctx *c, const bd_matmul_state *s);
 
-// Which matrix of an operand of shape `x` goes with matrix `i` of a result whose batch is `batch`.
+// The index of the matrix of an operand of shape `x` that belongs to matrix `i` of a result with batch
+// dimensions `batch`.
 int64_t bd_matmul_batch_at(const braid_shape *x, const braid_shape *batch, int64_t i);
 
-// The gradients of the product of inputs 0 and 1, read transposed or not (`adjoint`: and conjugated then), as
-// further products.
+// Sets the gradients of the product of inputs 0 and 1, which the product reads transposed if transpose_a (b);
+// with `adjoint` transposed operands are also conjugated. The gradients are further products.
 void bd_matmul_gradient(bd_grad_ctx *c, bool adjoint, bool transpose_a, bool transpose_b);
 
 #endif

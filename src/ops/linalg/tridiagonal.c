@@ -1,4 +1,5 @@
-// TridiagonalSolve and TridiagonalMatMul: matrices that are given by their three diagonals. All take batches.
+// TridiagonalSolve and TridiagonalMatMul: the matrices are given by their three diagonals. All inputs have
+// batches.
 #include "base/alloc.h"
 #include "base/complex.h"
 #include "graph/grad.h"
@@ -87,19 +88,19 @@ static void solve_run(bd_op_ctx *c)
 
 // ---- Steps of gradients ----
 
-// A node that takes an axis: the last (-1), or the one before it (-2).
+// A node whose second input is an axis: the last (-1), or the one before it (-2).
 static braid_out along(braid_graph *g, const char *op, braid_out x, int axis)
 {
     return bd_b2(g, op, NULL, x, bd_b_const_i32(g, "axis", axis));
 }
 
-// The sums of rows, which are columns of a product's diagonal: [.., M, K] -> [.., M]
+// Row-wise dot products, the columns of a product's diagonal: [.., M, K] -> [.., M]
 static braid_out dot(braid_graph *g, braid_out x, braid_out y)
 {
     return along(g, "Sum", bd_grad_mul(g, x, y), -1);
 }
 
-// Row i + by becomes row i, of zeros where there is none. `diagonal`: one of the matrix, [.., 1, M].
+// Row i + by becomes row i; missing rows are zeros. `diagonal` is one diagonal of the matrix, [.., 1, M].
 static braid_out shift_rows(braid_graph *g, braid_out x, braid_out diagonal, int by)
 {
     const braid_out ones = bd_b1(g, "OnesLike", "ones_like", diagonal);
@@ -108,7 +109,8 @@ static braid_out shift_rows(braid_graph *g, braid_out x, braid_out diagonal, int
     return braid_output(braid_op_add(g, "TridiagonalMatMul", NULL, inputs, 4), 0);
 }
 
-// Goes round, which is as good: a diagonal above or below has an element that is not looked at.
+// Rotates the diagonal. This is sufficient, because the first or last element of a diagonal above or below is
+// not used.
 static braid_out roll(braid_graph *g, braid_out diagonal, int by)
 {
     return bd_b3(g, "Roll", NULL, diagonal, bd_b_const_i32(g, "shift", by), bd_b_const_i32(g, "axis", -1));
@@ -127,7 +129,7 @@ static void split_diagonals(braid_graph *g, braid_out diagonals, braid_out out[3
         out[i] = braid_output(split, i);
 }
 
-// dB = A^-H dX, dA = -dB X^H, of which the three diagonals are taken.
+// dB = A^-H dX; dA is the three diagonals of -dB X^H.
 static void solve_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -155,7 +157,8 @@ BD_OP(TridiagonalSolve) = {
     .shape = solve_shape,
     .gradient = solve_gradient,
     .kernels = BD_MATRIX_KERNELS(solve_run),
-    .doc = "Solves systems of linear equations whose matrices have three diagonals: above, main, below.",
+    .doc =
+        "Solves systems of linear equations with tridiagonal matrices, given by the diagonals above, main and below.",
     .deviation = "perturb_singular is refused.",
 };
 
@@ -261,5 +264,5 @@ BD_OP(TridiagonalMatMul) = {
     .shape = product_shape,
     .gradient = product_gradient,
     .kernels = BD_MATRIX_KERNELS(product_run),
-    .doc = "Multiplies matrices that are given by their three diagonals by others.",
+    .doc = "Multiplies tridiagonal matrices, given by their three diagonals, by other matrices.",
 };

@@ -4,9 +4,9 @@
 #include "ops/common/elementwise.h"
 #include "ops/tensor_array/tensor_list_math.h"
 
-#define BLOCK 8192 // bytes of the sum that stay in the first cache while all inputs are added to them
+#define BLOCK 8192 // Bytes of the sum that stay in the first-level cache while all inputs are added to them.
 
-// Over the first input that may be overwritten; the others are added to it block by block.
+// The sum replaces the first input that may be overwritten; the others are added to it block by block.
 static void add_n_run(bd_op_ctx *c)
 {
     const braid_tensor *first = bd_input(c, 0);
@@ -62,7 +62,7 @@ BD_OP(AddN) = {
     .gradient = add_n_gradient,
     .kernels = BD_KERNELS({.types = "T=variant", .run = bd_variant_add_n},
                           {.types = BD_NUMBERS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = add_n_run}),
-    .doc = "Adds up all inputs, which have the same shape; of lists of tensors, tensor by tensor.",
+    .doc = "Sums all inputs, which have the same shape; for TensorLists, sums element by element.",
 };
 
 BD_OP(AccumulateNV2) = {
@@ -72,5 +72,5 @@ BD_OP(AccumulateNV2) = {
     .shape = bd_shape_fn_from_attr,
     .gradient = add_n_gradient,
     .kernels = BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = add_n_run}),
-    .doc = "AddN of inputs whose shape is known beforehand.",
+    .doc = "AddN of inputs whose shape is known in advance.",
 };

@@ -1,4 +1,4 @@
-// ArgMax and ArgMin: where along an axis the extreme elements are.
+// ArgMax and ArgMin: the indices of the extreme elements along an axis.
 #include "kernels/argmax.h"
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
@@ -55,7 +55,7 @@ static void run_argmax(bd_op_ctx *c, bool least)
     if (!y || bd_tensor_count(y) == 0) return;
     int64_t outer = bd_shape_count_range(&x->shape, 0, at),
             inner = bd_shape_count_range(&x->shape, at + 1, rank);
-    braid_tensor wide = {0}; // places as int64
+    braid_tensor wide = {0}; // the indices as int64
     if (y->dtype == BRAID_INT64) {
         bd_tensor_ref(&wide, y);
     } else if (!bd_tensor_alloc(&wide, BRAID_INT64, &shape)) {
@@ -92,7 +92,7 @@ BD_OP(ArgMax) = {
     .kernels = BD_KERNELS({.types = BD_NUMBERS "; Tidx=int32|int64; output_type=int32|int64",
                            .flags = BD_KERNEL_WIDENS,
                            .run = argmax_run}),
-    .doc = "Gives the place of the greatest element along an axis, the first of equals.",
+    .doc = "The index of the greatest element along an axis; of equal elements the first.",
 };
 
 BD_OP(ArgMin) = {
@@ -101,5 +101,5 @@ BD_OP(ArgMin) = {
     .shape = argmax_shape,
     .gradient = no_gradient,
     .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = argmin_run}),
-    .doc = "Gives the place of the least element along an axis, the first of equals.",
+    .doc = "The index of the least element along an axis; of equal elements the first.",
 };

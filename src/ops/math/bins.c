@@ -1,4 +1,4 @@
-// Counting elements by what they are: Bincount, HistogramFixedWidth, Bucketize.
+// Ops that count elements by value: Bincount, HistogramFixedWidth, Bucketize.
 #include "graph/shape_fn.h"
 #include "ops/common/element.h"
 #include "ops/common/elementwise.h"
@@ -8,7 +8,7 @@
 
 // ---- Bincount ----
 
-// A vector of as many elements as scalar input `i` says.
+// The shape of a vector whose length is the value of scalar input `i`.
 static braid_code vector_of(bd_shape_ctx *c, int i, const char *what, braid_status *st)
 {
     int64_t size;
@@ -25,7 +25,7 @@ static braid_code bincount_shape(bd_shape_ctx *c, braid_status *st)
     return vector_of(c, 1, "size", st);
 }
 
-// bins[arr[i]] += weights[i], 1 without weights; what is beyond the bins is left out.
+// bins[arr[i]] += weights[i], or += 1 without weights. A value beyond the last bin is ignored.
 #define COUNT(NAME, T, SUM)                                                                                  \
     static void NAME(const braid_tensor *arr, const braid_tensor *weights, const braid_tensor *bins)         \
     {                                                                                                        \
@@ -87,7 +87,7 @@ BD_OP(Bincount) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bincount_shape,
     .kernels = BD_KERNELS({.run = bincount_run}),
-    .doc = "How often each number below `size` occurs, or the sum of the weights where it does.",
+    .doc = "Counts each number below `size`, or sums its weights.",
 };
 
 // ---- HistogramFixedWidth ----
@@ -105,7 +105,7 @@ static braid_code histogram_shape(bd_shape_ctx *c, braid_status *st)
     return vector_of(c, 2, "nbins", st);
 }
 
-// As a double: exact but for the last bits of large int64.
+// Element `i` as a double. Only the last bits of large int64 values are lost.
 static double number_at(const braid_tensor *t, int64_t i)
 {
     switch (t->dtype) {
@@ -135,7 +135,7 @@ static bool check_histogram(bd_op_ctx *c)
     return !bd_op_failed(c);
 }
 
-// How far above `low` a value is, in the type's own arithmetic (a float's difference is rounded).
+// value - low in the arithmetic of the type (the difference of floats is rounded to a float).
 static double distance(braid_dtype dtype, double value, double low)
 {
     if (!(value > low)) return 0;
@@ -176,12 +176,12 @@ BD_OP(HistogramFixedWidth) = {
     .shape = histogram_shape,
     .kernels = BD_KERNELS({.run = histogram_run}),
     .doc =
-        "How many elements lie in each of equally wide bins; those beyond the range are in the first and last.",
+        "Counts the elements in each of nbins bins of equal width; values out of range count in the first and last bin.",
 };
 
 // ---- Bucketize ----
 
-// Boundaries are floats; a double is compared as it is, an integer as a float.
+// The boundaries are floats. A double is compared as a double, an integer as a float.
 static int32_t bucket_of(const bd_attr *boundaries, double value)
 {
     int low = 0, high = boundaries->list.count; // the first boundary above the value is in [low, high]
@@ -226,5 +226,5 @@ BD_OP(Bucketize) = {
     .shape = bd_shape_fn_unchanged,
     .kernels =
         BD_KERNELS({.state_size = sizeof(const bd_attr *), .create = bucketize_create, .run = bucketize_run}),
-    .doc = "How many of the sorted boundaries are not above each element.",
+    .doc = "For each element the number of sorted boundaries that are not above it.",
 };

@@ -5,15 +5,16 @@
 
 #include <string.h>
 
-// What the three have in common: values that are counted, each in a row of the output.
+// The input that all three ops count: each value belongs to a row of the output.
 typedef struct counting {
-    const braid_tensor *values, *weights; // no weights: each is 1
-    bool is_binary;                       // whether a value is there, not how often
+    const braid_tensor *values, *weights; // weights are empty: each value counts 1
+    bool is_binary;                       // whether the value occurs, not how often
     braid_tensor *out;
-    int64_t size; // bins of a row
+    int64_t size; // number of bins in a row
 } counting;
 
-// out[row, values[i]] += weight. What is beyond the bins is left out (SparseBincount of a matrix refuses it).
+// out[row, values[i]] += weight. A value beyond the last bin is ignored (SparseBincount of a matrix refuses
+// it).
 #define COUNT_ONE(NAME, T, SUM)                                                                              \
     static void NAME(const counting *s, int64_t row, int64_t i, int64_t value)                               \
     {                                                                                                        \
@@ -45,8 +46,8 @@ static bool count(bd_op_ctx *c, const counting *s, int64_t row, int64_t i)
     return true;
 }
 
-// Reads the inputs size and weights, which are the last two, and makes output 0: [rows, size], or [size]
-// where rows is below 0.
+// Reads the inputs size and weights, which are the last two, and allocates output 0: [rows, size], or [size]
+// if rows is negative.
 static bool begin(bd_op_ctx *c, const braid_tensor *values, int64_t rows, counting *s)
 {
     const braid_tensor *size = bd_input(c, c->input_count - 2), *weights = bd_input(c, c->input_count - 1);
@@ -97,7 +98,7 @@ static void dense_run(bd_op_ctx *c)
         if (!count(c, &s, rows > 0 ? i / columns : 0, i)) return;
 }
 
-// The last dimension: `size`, input `i`, where it is known.
+// Sets the last dimension from `size`, input `i`, where its value is known.
 static braid_code size_of(bd_shape_ctx *c, int i, int64_t *size, braid_status *st)
 {
     braid_code code = bd_shape_ctx_rank(c, i, 0, st);
@@ -125,8 +126,7 @@ BD_OP(DenseBincount) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = dense_shape,
     .kernels = BD_KERNELS({.run = dense_run}),
-    .doc =
-        "How often each number below `size` occurs in a vector or in each row of a matrix, or its sum of weights.",
+    .doc = "Counts each number below `size`, or sums its weights, in a vector or in each row of a matrix.",
 };
 
 // ---- SparseBincount ----
@@ -202,7 +202,7 @@ BD_OP(SparseBincount) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = sparse_shape,
     .kernels = BD_KERNELS({.run = sparse_run}),
-    .doc = "DenseBincount of a sparse tensor: elements that are not there do not count.",
+    .doc = "DenseBincount of a sparse tensor: missing elements do not count.",
 };
 
 // ---- RaggedBincount ----

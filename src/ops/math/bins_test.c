@@ -1,6 +1,6 @@
-// What ops that count, order and rearrange elements promise: bins, bounds, packed bits, equally spaced
-// numbers, dimension maps, cross products, rolls, coordinates, rows in place. Values are numpy's (bincount,
-// histogram, searchsorted, packbits, linspace, cross, roll, unravel_index).
+// Tests of ops that count, search and rearrange elements: bins, bounds, packed bits, LinSpace, dimension
+// maps, Cross, Roll, UnravelIndex and the inplace ops. Values are numpy's (bincount, histogram, searchsorted,
+// packbits, linspace, cross, roll, unravel_index).
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

@@ -2,8 +2,9 @@
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
 
-// The shape of what has elements of `to` bytes made of shape `in` with elements of `from` bytes; a last
-// dimension is split, or joined away. False, and what is needed, when that does not fit.
+// The shape of a tensor of shape `in` and elements of `from` bytes, read as elements of `to` bytes: a last
+// dimension is added or removed. Returns false and sets the required size of the last dimension when the
+// sizes do not match.
 static bool cast_shape(const braid_shape *in, size_t from, size_t to, braid_shape *out, int64_t *needed)
 {
     *out = *in;
@@ -65,5 +66,5 @@ BD_OP(Bitcast) = {
     .shape = bitcast_shape,
     .kernels = BD_KERNELS({.run = bitcast_run}),
     .doc =
-        "The same bits as elements of another type; a narrower one adds a dimension, a wider one takes the last away.",
+        "The same bits as elements of another type; a narrower type adds a dimension, a wider type removes the last one.",
 };

@@ -1,4 +1,4 @@
-// BroadcastGradientArgs: over which axes the gradients of two broadcast operands are to be summed.
+// BroadcastGradientArgs: the axes over which the gradients of two broadcast operands are summed.
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
 #include "ops/common/element.h"
@@ -11,8 +11,8 @@ static braid_code broadcast_args_shape(bd_shape_ctx *c, braid_status *st)
     return code;
 }
 
-// The axes of the broadcast shape along which `own` is 1 (or missing), in ascending order; where both are 1,
-// both sum. Returns how many.
+// Lists the axes of the broadcast shape along which `own` is 1 (or missing), in ascending order; where both
+// shapes are 1, both operands sum. Returns their number.
 static int axes_to_sum(const braid_shape *own, const braid_shape *other, int64_t axes[BRAID_RANK_MAX])
 {
     int rank = own->rank > other->rank ? own->rank : other->rank, count = 0;
@@ -54,7 +54,7 @@ static void broadcast_args_run(bd_op_ctx *c)
                    bd_shape_str(&s1, b));
         return;
     }
-    if (bd_shape_equal(&s0, &s1)) s0 = s1 = BD_SCALAR; // nothing was broadcast
+    if (bd_shape_equal(&s0, &s1)) s0 = s1 = BD_SCALAR; // equal shapes: no broadcast
     put_axes(c, 0, &s0, &s1);
     if (!bd_op_failed(c)) put_axes(c, 1, &s1, &s0);
 }
@@ -65,5 +65,5 @@ BD_OP(BroadcastGradientArgs) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = broadcast_args_shape,
     .kernels = BD_KERNELS({.types = "T=int32|int64", .run = broadcast_args_run}),
-    .doc = "Gives the axes over which to sum the gradients of operands of these two shapes.",
+    .doc = "The axes over which to sum the gradients of two operands of these shapes.",
 };

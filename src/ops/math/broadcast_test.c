@@ -1,5 +1,4 @@
-// What ops that repeat tensors or look at them promise: BroadcastTo, BroadcastArgs, SelectV2, EnsureShape,
-// CheckNumerics. Values are numpy's.
+// Tests of BroadcastTo, BroadcastArgs, SelectV2, EnsureShape and CheckNumerics. Values are numpy's.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

@@ -1,4 +1,5 @@
-// BroadcastTo and BroadcastArgs: repeating along dimensions of size 1, and the shape that two operands make.
+// BroadcastTo repeats a tensor along dimensions of size 1; BroadcastArgs gives the shape that two operands
+// broadcast to.
 #include "ops/math/broadcast_to.h"
 
 #include "base/check.h"
@@ -87,7 +88,7 @@ static void broadcast_to_run(bd_op_ctx *c)
     bd_tensor_fini(&y);
 }
 
-// Sums what was repeated.
+// Sums the gradient over the axes that were repeated.
 static void broadcast_to_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -113,7 +114,8 @@ BD_OP(BroadcastTo) = {
     .shape = broadcast_to_shape,
     .gradient = broadcast_to_gradient,
     .kernels = BD_KERNELS({.run = broadcast_to_run}),
-    .doc = "A tensor repeated along its dimensions of size 1, and new ones in front, to a shape.",
+    .doc =
+        "Broadcasts a tensor to a shape: repeats it along dimensions of size 1 and along new dimensions in front.",
 };
 
 // ---- BroadcastArgs ----
@@ -156,5 +158,5 @@ BD_OP(BroadcastArgs) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = broadcast_args_shape,
     .kernels = BD_KERNELS({.run = broadcast_args_run}),
-    .doc = "The shape that operands of these two shapes are broadcast to.",
+    .doc = "The shape to which operands of these two shapes are broadcast.",
 };

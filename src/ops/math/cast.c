@@ -12,10 +12,10 @@
 typedef struct cast_state {
     braid_dtype from, to;
     bool truncates;
-    bd_cast_fn convert; // NULL: the types are equal
+    bd_cast_fn convert; // NULL: the types are equal, nothing is converted
 } cast_state;
 
-// The quantized types are converted as the integers that they hold.
+// Quantized types are converted as the integers that they hold.
 static bool find_cast_type(braid_dtype dtype, bd_cast_type *type)
 {
     switch (dtype) {
@@ -53,7 +53,7 @@ bd_cast_type bd_cast_type_of(braid_dtype dtype)
 
 // ---- Attr Truncate: toward zero where the result has fewer bits ----
 
-// Bits of a significand, of complex numbers that of a part; 0: not a floating type.
+// The bits of the significand (for complex types, of one part); 0: not a floating type.
 static int significand_bits(braid_dtype dtype)
 {
     switch (dtype) {
@@ -67,7 +67,7 @@ static int significand_bits(braid_dtype dtype)
     }
 }
 
-// Clears the last bits of numbers that are not nan.
+// Clears the last `bits` bits of every number that is not NaN.
 static void clear_bits_f32(void *numbers, int64_t n, int bits)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -94,8 +94,8 @@ static void clear_bits_f64(void *numbers, int64_t n, int bits)
     }
 }
 
-// How many bits of each number attr Truncate clears. TensorFlow has no such conversion to bfloat16 but from
-// float.
+// The number of bits that attr Truncate clears in each number. TensorFlow truncates to bfloat16 from float
+// only.
 static int bits_to_clear(const cast_state *s)
 {
     int from = significand_bits(s->from), to = significand_bits(s->to);
@@ -103,10 +103,10 @@ static int bits_to_clear(const cast_state *s)
     return s->to == BRAID_BFLOAT16 && s->from != BRAID_FLOAT ? 0 : from - to;
 }
 
-// A piece at a time, by way of memory of our own: the input is others'.
+// Copies the input piece by piece and truncates the copy, because the input may have other consumers.
 static void cast_truncating(const cast_state *s, const braid_tensor *x, const braid_tensor *y)
 {
-    double piece[512]; // of complex numbers, half as many
+    double piece[512]; // half as many complex numbers
     size_t from_size = braid_dtype_size(x->dtype), to_size = braid_dtype_size(y->dtype);
     bool is_double = significand_bits(x->dtype) == 53;
     int64_t room = (int64_t)(sizeof piece / from_size), n = bd_tensor_count(x);
@@ -163,7 +163,7 @@ static bool is_real(braid_dtype t)
            t == BRAID_COMPLEX64 || t == BRAID_COMPLEX128;
 }
 
-// Back to the argument's type, between floating types; none to or from integers.
+// The gradient is cast back to the argument's type if both types are floating; else there is none.
 static void cast_gradient(bd_grad_ctx *c)
 {
     braid_out grad = c->output_grads[0];
@@ -186,6 +186,5 @@ BD_OP(Cast) = {
     .gradient = cast_gradient,
     .kernels = BD_KERNELS({.state_size = sizeof(cast_state), .create = create_cast, .run = cast_run}),
     .doc =
-        "Converts elements to another type: toward zero to integers, and not 0 is true. To shorter floating types it rounds to the "
-        "nearest, or with attr Truncate toward zero.",
+        "Converts elements to another type: to integers toward zero, to bool true unless 0. To shorter floating types it rounds to the nearest value, or with attr Truncate toward zero.",
 };

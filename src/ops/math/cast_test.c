@@ -18,7 +18,7 @@ static void test_cast(void **state)
         {"Cast", "DstT=float", "bool[2] true false", "float[2] 1 0"},
         {"Cast", "DstT=int64", "bool[2] true false", "int64[2] 1 0"},
         {"Cast", "DstT=uint8", "int32[3] 255 256 -1", "uint8[3] 255 0 255"},
-        // Beyond the range: what numpy gives on x86, as TensorFlow does.
+        // Out of range values: the results of numpy on x86, which are TensorFlow's too.
         {"Cast", "DstT=uint8", "float[7] 255.5 256 -1 300 3e9 nan -inf", "uint8[7] 255 0 255 44 0 0 0"},
         {"Cast", "DstT=int8", "double[5] 127.9 128 -129 200 1e19", "int8[5] 127 -128 127 -56 0"},
         {"Cast", "DstT=uint16", "half[2] 0xbc00 0x7c00", "uint16[2] 65535 0"},
@@ -29,8 +29,8 @@ static void test_cast(void **state)
         {"Cast", "DstT=int32", "uint16[1] 65535", "int32[1] 65535"},
         {"Cast", "DstT=float", "float[2] 1 2", "float[2] 1 2"},
         {"Cast", "DstT=int32", "float[0,2]", "int32[0,2]"},
-        // Bits by IEEE 754: to the nearest, ties to even; 2^-14 is the least normal half, 2^-24 the least of
-        // all.
+        // IEEE 754: round to nearest, ties to even; 2^-14 is the least normal half, 2^-24 the least subnormal
+        // half.
         {"Cast", "DstT=half", "float[6] 1 -2 65504 65519.9 65520 nan",
          "half[6] 0x3c00 0xc000 0x7bff 0x7bff 0x7c00 0x7e00"},
         {"Cast", "DstT=half", "float[5] 0x1p-14 0x1p-24 0x1p-25 0x1.8p-24 -0x1.8p-25",
@@ -54,8 +54,8 @@ static void test_cast_types(void **state)
 {
     (void)state;
     static const op_case cases[] = {
-        // Toward zero: the last bits of the significand are cleared before. What is below the least normal
-        // half is rounded still.
+        // Truncate clears the last bits of the significand before the conversion. Numbers below the least
+        // normal half are still rounded.
         {"Cast", "DstT=half; Truncate=true", "float[5] 0x1.006p0 -1.9999999 inf nan 65519",
          "half[5] 0x3c01 0xbfff 0x7c00 0x7e00 0x7bff"},
         {"Cast", "DstT=half", "float[2] 0x1.006p0 -1.9999999", "half[2] 0x3c02 0xc000"},
@@ -68,7 +68,7 @@ static void test_cast_types(void **state)
         {"Cast", "DstT=double; Truncate=true", "float[1] 0.1", "double[1] 0x1.99999ap-4"},
         {"Cast", "DstT=half; Truncate=true", "float[0,3]", "half[0,3]"},
         {"Cast", "DstT=half; Truncate=true", "float[3000] 0x1.006p0", "half[3000] 0x3c01"},
-        // Quantized types are their integers; any type is itself.
+        // Quantized types are cast as their integers; each type can be cast to itself.
         {"Cast", "DstT=float", "qint8[2] -128 127", "float[2] -128 127"},
         {"Cast", "DstT=quint8", "float[2] 250.5 3", "quint8[2] 250 3"},
         {"Cast", "DstT=qint32", "qint8[2] -128 127", "qint32[2] -128 127"},

@@ -1,10 +1,11 @@
-// ClipByValue: elements kept between two bounds.
+// ClipByValue: limits elements to the range between two bounds.
 #include "graph/shape_fn.h"
 #include "ops/common/elementwise.h"
 #include "ops/common/grad_math.h"
 #include "ops/common/pairwise.h"
 
-// A bound of one element serves all. The lower bound wins where it is above the upper one, and NaN stays.
+// A bound of one element applies to all elements. The lower bound wins where it is above the upper one. NaN
+// stays NaN.
 #define CLIP(NAME, T)                                                                                        \
     static void NAME(const void *xs, const void *lows, int64_t low_step, const void *highs,                  \
                      int64_t high_step, void *ys, int64_t n)                                                 \
@@ -60,7 +61,7 @@ static braid_out sum_to(braid_graph *g, braid_out x, braid_out axes, braid_out s
     return bd_b2(g, "Reshape", NULL, bd_b2(g, "Sum", NULL, x, axes), shape);
 }
 
-// What is clipped gets no gradient; the bound that it was clipped to gets it.
+// A clipped element gets no gradient; the bound that replaced it does.
 static void clip_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -86,5 +87,6 @@ BD_OP(ClipByValue) = {
     .shape = bd_shape_fn_unchanged,
     .gradient = clip_gradient,
     .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = clip_run}),
-    .doc = "Elements between two bounds; each bound is a scalar or has the input's shape.",
+    .doc =
+        "Limits elements to the range between two bounds; each bound is a scalar or has the input's shape.",
 };

@@ -1,4 +1,4 @@
-// Between real and complex numbers: Complex, Real, Imag, Conj, ComplexAbs, Angle.
+// Conversions between real and complex numbers: Complex, Real, Imag, Conj, ComplexAbs, Angle.
 #include "ops/math/complex_ops.h"
 
 #include "base/complex.h"
@@ -9,7 +9,7 @@
 BD_PAIR_LOOP(complex_f32, float, float complex, CMPLXF(x, y))
 BD_PAIR_LOOP(complex_f64, double, double complex, CMPLX(x, y))
 
-// Defines NAME_run: the function of the C library of either precision.
+// Defines NAME_run by the C library's functions for complex64 and complex128.
 #define PART(NAME, FN, T64, T128)                                                                            \
     BD_SINGLE_LOOP(NAME##_c64, float complex, T64, FN##f(x))                                                 \
     BD_SINGLE_LOOP(NAME##_c128, double complex, T128, FN(x))                                                 \
@@ -118,7 +118,7 @@ static void angle_gradient(bd_grad_ctx *c)
 // ---- Definitions ----
 
 #define PART_ATTRS "T:type{complex128,complex64}=complex64; Tout:type{double,float}=float"
-// Of one precision.
+// The kernel for one precision.
 #define PART_KERNELS(RUN)                                                                                    \
     BD_KERNELS({.types = "T=complex64; Tout=float", .run = (RUN)},                                           \
                {.types = "T=complex128; Tout=double", .run = (RUN)})
@@ -130,7 +130,7 @@ BD_OP(Complex) = {
     .gradient = complex_gradient,
     .kernels = BD_KERNELS({.types = "T=float; Tout=complex64", .run = complex_run},
                           {.types = "T=double; Tout=complex128", .run = complex_run}),
-    .doc = "Makes complex numbers of their real and imaginary parts.",
+    .doc = "Makes complex numbers from their real and imaginary parts.",
 };
 
 BD_OP(Real) = {
@@ -166,7 +166,7 @@ BD_OP(Angle) = {
     .shape = bd_shape_fn_unchanged,
     .gradient = angle_gradient,
     .kernels = PART_KERNELS(angle_run),
-    .doc = "Gives the angle of each element, from -pi to pi.",
+    .doc = "The argument (angle) of each element, from -pi to pi.",
 };
 
 BD_OP(Conj) = {

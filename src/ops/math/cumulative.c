@@ -47,7 +47,7 @@ static void cumprod_run(bd_op_ctx *c)
 
 // ---- Gradients ----
 
-// The running sum of a gradient, from the other end.
+// The gradient of a running sum: the running sum of the gradient in the other direction.
 static braid_out sum_from_other_end(bd_grad_ctx *c, braid_out x)
 {
     braid_op_desc *d = braid_op_begin(c->graph, "Cumsum", NULL);
@@ -63,7 +63,7 @@ static void cumsum_gradient(bd_grad_ctx *c)
     c->input_grads[0] = sum_from_other_end(c, c->output_grads[0]);
 }
 
-// As TensorFlow does: not right where an element is 0.
+// TensorFlow's formula, which is wrong where an element is 0.
 static void cumprod_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -77,7 +77,7 @@ BD_OP(Cumsum) = {
     .shape = bd_shape_fn_unchanged,
     .gradient = cumsum_gradient,
     .kernels = BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = cumsum_run}),
-    .doc = "Running sums along an axis; exclusive ones leave each element itself out.",
+    .doc = "Cumulative sums along an axis; exclusive sums do not include the element itself.",
 };
 
 BD_OP(Cumprod) = {
@@ -87,5 +87,5 @@ BD_OP(Cumprod) = {
     .gradient = cumprod_gradient,
     .kernels =
         BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = cumprod_run}),
-    .doc = "Running products along an axis; exclusive ones leave each element itself out.",
+    .doc = "Cumulative products along an axis; exclusive products do not include the element itself.",
 };

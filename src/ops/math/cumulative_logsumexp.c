@@ -16,8 +16,8 @@ static double add_exponentials(double a, double b)
     return high + log1p(exp(low - high));
 }
 
-// A row along the axis: n elements, each `step` on. Sums are kept as doubles; they begin, as in TensorFlow,
-// with the least finite number of the type.
+// Scans one row: n elements, `step` apart. Sums are doubles and start, as in TensorFlow, with the least
+// finite number of the type.
 #define SCAN_ROW(NAME, T, LOWEST)                                                                            \
     static void NAME(const T *x, T *y, int64_t n, int64_t step, bool exclusive)                              \
     {                                                                                                        \
@@ -100,6 +100,5 @@ BD_OP(CumulativeLogsumexp) = {
     .shape = bd_shape_fn_unchanged,
     .gradient = logsumexp_gradient,
     .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = logsumexp_run}),
-    .doc =
-        "Running logarithms of the sums of exponentials along an axis; exclusive ones leave each element itself out.",
+    .doc = "Cumulative log-sum-exp along an axis; exclusive values do not include the element itself.",
 };

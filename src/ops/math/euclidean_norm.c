@@ -1,4 +1,4 @@
-// EuclideanNorm: the root of the sum of squares over axes.
+// EuclideanNorm: the square root of the sum of squares over axes.
 #include "base/complex.h"
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
@@ -15,7 +15,7 @@ typedef struct adding {
     double *sums;
 } adding;
 
-// SQUARE is that of `value`, of a complex number that of its absolute value.
+// SQUARE is the square of `value`; for a complex number, of its absolute value.
 #define ADD_SQUARES(NAME, T, WIDE, SQUARE)                                                                   \
     static void NAME(void *arg, int64_t to_at, int64_t to_stride, int64_t from_at, int64_t from_stride,      \
                      int64_t n)                                                                              \
@@ -50,8 +50,8 @@ static add_fn add_of(braid_dtype dtype)
     }
 }
 
-// A walk over the input in which reduced axes stay where they are in the output, whose shape it gives. False:
-// the kernel has failed.
+// Prepares a walk over the input in which the output's stride is 0 along reduced axes, and computes the
+// output's shape. False: the kernel has failed.
 static bool plan(bd_op_ctx *c, bd_strided *walk, braid_shape *out)
 {
     const braid_tensor *x = bd_input(c, 0), *axes = bd_input(c, 1);
@@ -65,7 +65,7 @@ static bool plan(bd_op_ctx *c, bd_strided *walk, braid_shape *out)
                        rank);
             return false;
         }
-        reduced[axis < 0 ? axis + rank : axis] = true; // also when it is named twice
+        reduced[axis < 0 ? axis + rank : axis] = true; // an axis may be named twice
     }
     *walk = bd_strided_of(&x->shape);
     *out = BD_SCALAR;
@@ -95,7 +95,7 @@ static void put_roots(const double *sums, const braid_tensor *y)
     }
 }
 
-// Whether more than axes of size 1 are reduced.
+// Returns whether an axis of a size other than 1 is reduced.
 static bool reduces(const bd_strided *walk, const braid_shape *shape)
 {
     for (int d = 0; d < shape->rank; d++) {
@@ -110,7 +110,7 @@ static void norm_run(bd_op_ctx *c)
     bd_strided walk;
     braid_shape shape;
     if (!plan(c, &walk, &shape)) return;
-    if (!reduces(&walk, &x->shape)) { // TensorFlow gives what is there, with its sign
+    if (!reduces(&walk, &x->shape)) { // as in TensorFlow, a copy of the input with its signs
         braid_tensor same;
         bd_tensor_reshape(&same, x, &shape);
         bd_output_set(c, 0, &same);
@@ -130,14 +130,14 @@ static void norm_run(bd_op_ctx *c)
     bd_tensor_fini(&sums);
 }
 
-// x / norm times what arrives, both of which are kept in the input's rank.
+// grad * x / norm, where grad and norm keep the rank of the input.
 static void norm_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
     braid_out x = c->op->inputs[0], axes = c->op->inputs[1], norm = braid_output(c->op, 0),
               grad = c->output_grads[0];
     if (!bd_node_attr_bool(c->op, "keep_dims")) {
-        braid_op_desc *d = braid_op_begin(g, "Sum", NULL); // only its shape is of use
+        braid_op_desc *d = braid_op_begin(g, "Sum", NULL); // only its shape is used
         braid_op_input(d, x);
         braid_op_input(d, axes);
         braid_op_attr_bool(d, "keep_dims", true);
@@ -154,5 +154,5 @@ BD_OP(EuclideanNorm) = {
     .shape = bd_shape_fn_reduction,
     .gradient = norm_gradient,
     .kernels = BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = norm_run}),
-    .doc = "The root of the sum of the squares over the given axes.",
+    .doc = "The square root of the sum of squares over the given axes.",
 };

@@ -1,11 +1,12 @@
-// A program of element-wise ops in one pass over memory.
+// Runs a program of element-wise ops in one pass over memory.
 //
-// The inputs are cut into tiles that fit the cache, and the loops that the ops have anyway (kernels/simd.h)
-// run over a tile one after the other; only the last writes to memory. Tiles are a multiple of any vector
-// wide, so every element is computed by the same instructions as by the ops' own kernels, and the result is
-// the same to the last bit.
+// The inputs are cut into tiles that fit the cache. The vector loops of the ops (kernels/simd.h) run over a
+// tile one after the other; only the last one writes to main memory. Tiles are a multiple of the widest
+// vector, so each element is computed by the same instructions as by the ops' own kernels, and results are
+// identical to the last bit.
 //
-// Inputs have the output's shape or are single elements. Others, which broadcast, are computed op by op.
+// Inputs have the output's shape or a single element. If an input needs another kind of broadcast, the ops
+// run one by one over whole tensors.
 #include "ops/math/fused_elementwise.h"
 
 #include "base/check.h"
@@ -13,7 +14,7 @@
 #include "ops/common/elementwise.h"
 #include <string.h>
 
-#define TILE_BYTES 4096 // a dozen of them stay in the second cache, a few in the first
+#define TILE_BYTES 4096 // a dozen tiles fit the second-level cache, a few the first
 
 typedef struct instruction {
     const bd_kernel *kernel;
@@ -22,9 +23,9 @@ typedef struct instruction {
         bd_binary_state binary;
     } state;
     bool is_unary;
-    int operands[2]; // inputs, then results: input_count + instruction
-    int slot;        // of the tile it writes to
-    bool ends[2];    // nobody takes the operand afterwards
+    int operands[2]; // index of an input, or input_count + index of an earlier instruction
+    int slot;        // the tile that the instruction writes to
+    bool ends[2];    // the operand has no later consumer
 } instruction;
 
 typedef struct program {
@@ -36,7 +37,7 @@ typedef struct program {
 const bd_kernel *bd_elementwise_kernel(const bd_op_def *def)
 {
     if (def->output_count != 1 || !def->outputs[0].type_attr || strcmp(def->outputs[0].type_attr, "T") != 0)
-        return NULL; // it gives bool, say
+        return NULL; // e.g. a result of type bool
     for (int i = 0; i < def->op->kernel_count; i++) {
         const bd_kernel *k = &def->op->kernels[i];
         if (k->run == bd_unary_run || k->run == bd_binary_run) return k;
@@ -73,7 +74,7 @@ static bool is_used_after(const program *p, int value, int index)
     return false;
 }
 
-// A result goes over an operand that nobody takes afterwards; else into a new tile.
+// A result overwrites an operand without later consumers, else it gets a new tile.
 static void assign_slots(program *p)
 {
     int slots = 0;
@@ -114,16 +115,16 @@ static braid_code program_create(const braid_op *node, void *state, braid_status
 
 // ---- In tiles ----
 
-// A value while the program runs: a whole tensor, a tile of one, or a single element.
+// A value while the program runs: a whole tensor, one tile, or a single element.
 typedef struct value {
     char *data;
-    bool is_single, is_tile; // a tile begins anew with each pass; else the pass's offset counts
+    bool is_single, is_tile; // a tile is addressed from its start in each pass; a tensor by the pass's offset
 } value;
 
 typedef struct machine {
     const program *p;
     value values[BD_PROGRAM_INPUTS_MAX + BD_PROGRAM_OPS_MAX];
-    double singles[BD_PROGRAM_OPS_MAX]; // results that are one element
+    double singles[BD_PROGRAM_OPS_MAX]; // results of one element
     char tiles[BD_PROGRAM_OPS_MAX][TILE_BYTES] __attribute__((aligned(64)));
 } machine;
 
@@ -151,7 +152,7 @@ static bool is_single_element(const braid_tensor *t, const braid_shape *of)
     return bd_tensor_count(t) == 1 && t->shape.rank <= of->rank;
 }
 
-// The shape of the output, when all inputs have it or are single elements.
+// The shape of the output if each input has that shape or a single element; else NULL.
 static const braid_shape *common_shape(const bd_op_ctx *c)
 {
     const braid_shape *common = &bd_input(c, 0)->shape;
@@ -166,7 +167,7 @@ static const braid_shape *common_shape(const bd_op_ctx *c)
     return common;
 }
 
-// What follows from single elements alone is computed once; the others get their tiles.
+// Results that depend on single elements only are computed once; the other results get tiles.
 static void set_up(const bd_op_ctx *c, machine *m, const braid_shape *shape)
 {
     const program *p = m->p;
@@ -186,7 +187,7 @@ static void set_up(const bd_op_ctx *c, machine *m, const braid_shape *shape)
     }
 }
 
-// A gradient has operands of different shapes, which is its to refuse.
+// Gradient ops refuse operands of different shapes; the op itself reports that error.
 static bool has_gradient_apart(const machine *m)
 {
     for (int i = 0; i < m->p->count; i++) {
@@ -197,8 +198,8 @@ static bool has_gradient_apart(const machine *m)
     return false;
 }
 
-// An input that has the output's shape and that nobody else holds gives its memory: a tile is read before it
-// is written.
+// The output takes the memory of an input that has the output's shape and no other owner: each tile is read
+// before it is written.
 static braid_tensor *make_output(bd_op_ctx *c, const machine *m, const braid_shape *shape)
 {
     const braid_tensor *first = bd_input(c, 0);
@@ -232,7 +233,7 @@ static void take_operand(const bd_op_ctx *c, bd_value *results, int operand, boo
     if (operand < c->input_count) {
         bd_tensor_ref(&to->tensor, bd_input(c, operand));
     } else if (ends) {
-        *to = results[operand - c->input_count]; // it may be written over
+        *to = results[operand - c->input_count]; // its memory may be reused
         results[operand - c->input_count] = (bd_value){0};
     } else {
         bd_tensor_ref(&to->tensor, &results[operand - c->input_count].tensor);
@@ -273,7 +274,7 @@ static void run_apart(bd_op_ctx *c, program *p)
 
 static void program_run(bd_op_ctx *c)
 {
-    machine m; // not cleared: it is mostly tiles
+    machine m; // not cleared: most of it is tiles
     m.p = c->state;
     memset(m.values, 0, sizeof m.values);
     const braid_shape *common = common_shape(c);
@@ -293,7 +294,7 @@ static void program_run(bd_op_ctx *c)
 
 static braid_code program_shape(bd_shape_ctx *c, braid_status *st)
 {
-    (void)st; // shapes that do not fit are an error of the op that takes them, when it runs
+    (void)st; // the op that gets incompatible shapes reports the error when it runs
     c->outputs[0] = c->inputs[0];
     for (int i = 1; i < c->input_count; i++) {
         if (!bd_shape_broadcast(&c->outputs[0], &c->inputs[i], &c->outputs[0]))
@@ -311,6 +312,5 @@ BD_OP(_FusedElementwise) = {
         {.types = BD_FLOATS, .state_size = sizeof(program), .create = program_create, .run = program_run}),
     .fusion = &(const bd_fusion){.rewrite = BRAID_REWRITE_ELEMENTWISE, .run = bd_fuse_elementwise},
     .doc =
-        "Runs element-wise ops one after the other; their operands are the inputs (from 0 on), then the results of those before. "
-        "Made by rewrites.",
+        "Runs element-wise ops in sequence; an operand is an input (numbered from 0) or, after the inputs, the result of an earlier op. Made by rewrites.",
 };

@@ -1,7 +1,8 @@
-// Finds groups of element-wise nodes that can be one pass over memory.
+// Finds groups of element-wise nodes that can run in one pass over memory.
 //
-// A group has one node whose result is wanted, its root, and others that only members of the group take
-// anything from. So what a member takes never depends on the group, and the group can run where its root ran.
+// The result of a group is the output of one node, its root; the other members have consumers within the
+// group only. So no input of a member depends on the group's result, and the group can run where its root
+// ran.
 #include "ops/math/fused_elementwise.h"
 
 #include "base/check.h"
@@ -9,7 +10,7 @@
 #include <string.h>
 
 typedef struct group {
-    braid_op *members[BD_PROGRAM_OPS_MAX]; // the root first, each after those that take its result
+    braid_op *members[BD_PROGRAM_OPS_MAX]; // the root first; each member follows its consumers
     int count;
     braid_out inputs[BD_PROGRAM_INPUTS_MAX];
     int input_count;
@@ -17,7 +18,7 @@ typedef struct group {
 
 // ---- Which nodes ----
 
-// Both may be without a broadcast, as far as the graph knows.
+// Returns whether two shapes may be equal, or one of them scalar, as far as the graph knows.
 static bool may_agree(const braid_shape *a, const braid_shape *b)
 {
     if (a->rank <= 0 || b->rank <= 0) return true; // unknown, or a scalar
@@ -48,7 +49,7 @@ static int find_member(const group *g, const braid_op *n)
     return -1;
 }
 
-// Nobody but members takes anything from it, or waits for it.
+// All consumers of the node are members of the group, and no node outside has a control edge from it.
 static bool is_taken_within(bd_rewriter *r, const group *g, const braid_op *n)
 {
     int count;
@@ -67,8 +68,7 @@ static bool joins(bd_rewriter *r, const group *g, const braid_op *n)
            may_agree(&n->output_shapes[0], &root->output_shapes[0]) && is_taken_within(r, g, n);
 }
 
-// A member that only later members take joins when they all have: members are looked at again until none
-// joins.
+// A node joins when all its consumers are members; the loop repeats until no node joins.
 static void grow(bd_rewriter *r, group *g)
 {
     for (int before = 0; before < g->count;) {
@@ -106,9 +106,9 @@ static bool take_inputs(group *g)
 
 // ---- What must not wait ----
 
-#define LOOKED_AT_MAX 64 // nodes that may hand on memory
+#define LOOKED_AT_MAX 64 // limit of the search through nodes that may forward their input's memory
 
-// The kernel gives memory of its own, or of an operand that nobody else holds.
+// The kernel returns new memory, or memory of an operand without other owners.
 static bool makes_a_result(const braid_op *n)
 {
     if (bd_elementwise_kernel(n->def)) return true;
@@ -118,7 +118,7 @@ static bool makes_a_result(const braid_op *n)
     return false;
 }
 
-// It may be the memory of a variable, which changes when that is updated.
+// The output may be the memory of a variable, which an update can change.
 static bool may_change(braid_out out, int *left)
 {
     const braid_op *n = out.op;
@@ -131,8 +131,8 @@ static bool may_change(braid_out out, int *left)
     return false;
 }
 
-// A member that reads a variable would wait for what another member waits for: for the variable's update,
-// say.
+// A fused member that reads a variable would wait for the inputs of the other members, for example for the
+// variable's update.
 static bool would_read_later(const bd_rewriter *r, const group *g)
 {
     bool waits = false;
@@ -149,7 +149,7 @@ static bool would_read_later(const bd_rewriter *r, const group *g)
 
 // ---- Replacing ----
 
-// The program's attrs: members in the order in which they run, the root last.
+// The attrs of the program: members in execution order, the root last.
 typedef struct listing {
     bd_bytes ops[BD_PROGRAM_OPS_MAX], parts[2 * BD_PROGRAM_OPS_MAX];
     int64_t operands[2 * BD_PROGRAM_OPS_MAX];

@@ -1,4 +1,4 @@
-// LinSpace: numbers at equal distances.
+// LinSpace: equally spaced numbers.
 #include "graph/shape_fn.h"
 #include "ops/common/element.h"
 #include "ops/common/elementwise.h"
@@ -17,7 +17,7 @@ static braid_code lin_space_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// The last number is `stop` itself, whatever the steps add up to.
+// The last number is exactly `stop`, without rounding errors of the sum.
 #define SPREAD(NAME, T)                                                                                      \
     static void NAME(const T *start, const T *stop, T *y, int64_t num)                                       \
     {                                                                                                        \
@@ -60,5 +60,5 @@ BD_OP(LinSpace) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = lin_space_shape,
     .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = lin_space_run}),
-    .doc = "`num` numbers from start to stop, both included, at equal distances.",
+    .doc = "`num` equally spaced numbers from start to stop, both included.",
 };

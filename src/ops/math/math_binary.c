@@ -33,7 +33,7 @@ BD_OP(Add) = {
     .gradient = add_gradient,
     .kernels = BD_KERNELS(BD_BINARY_KERNEL_ITEM(add, BD_NUMBERS BD_AND_COMPLEX),
                           {.types = "T=string", .run = bd_strings_add_run}),
-    .doc = "Computes x + y; of strings y behind x.",
+    .doc = "Computes x + y; concatenates strings.",
 };
 
 BD_OP(AddV2) = {
@@ -85,7 +85,7 @@ BD_OP(Mul) = {
 
 // ---- Division ----
 
-// d(x/y) = grad / y and grad * (-x / y / y), by nodes of type RealDiv and these names.
+// d(x/y): grad / y for x and grad * (-x / y / y) for y, by nodes of type RealDiv with TensorFlow's names.
 static void quotient_gradient(bd_grad_ctx *c, const char *name)
 {
     braid_graph *g = c->graph;
@@ -137,7 +137,7 @@ BD_OP(FloorDiv) = {
     .shape = bd_shape_fn_broadcast,
     .gradient = no_gradient,
     .kernels = BD_BINARY_KERNEL(floor_div, BD_NUMBERS),
-    .doc = "Computes x / y, rounded down.",
+    .doc = "Computes x / y, rounded toward negative infinity.",
 };
 
 BD_OP(TruncateDiv) = {
@@ -187,7 +187,7 @@ BD_OP(TruncateMod) = {
 
 // ---- Maximum, Minimum ----
 
-// The gradient goes to x where `selector` (x, y) holds, and to y elsewhere.
+// The gradient flows to x where `selector` (x, y) holds, and to y elsewhere.
 static void selection_gradient(bd_grad_ctx *c, const char *selector)
 {
     braid_graph *g = c->graph;
@@ -213,7 +213,7 @@ BD_OP(Maximum) = {
     .shape = bd_shape_fn_broadcast,
     .gradient = maximum_gradient,
     .kernels = BD_BINARY_KERNEL(max, BD_NUMBERS),
-    .doc = "Gives the greater of x and y.",
+    .doc = "The greater of x and y.",
 };
 
 static void minimum_gradient(bd_grad_ctx *c)
@@ -227,13 +227,13 @@ BD_OP(Minimum) = {
     .shape = bd_shape_fn_broadcast,
     .gradient = minimum_gradient,
     .kernels = BD_BINARY_KERNEL(min, BD_NUMBERS),
-    .doc = "Gives the less of x and y.",
+    .doc = "The lesser of x and y.",
 };
 
 // ---- Pow, SquaredDifference ----
 
-// grad * y * x^(y-1), and grad * z * log(x), the logarithm taken as 0 where x is not above 0 (of complex
-// numbers: where it is 0)
+// For x: grad * y * x^(y-1). For y: grad * z * log(x), where log(x) is replaced by 0 unless x > 0 (complex
+// numbers: unless x != 0).
 static void pow_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -262,7 +262,7 @@ BD_OP(Pow) = {
     .doc = "Computes x to the power of y.",
 };
 
-// 2 * grad * (x - y), and the negative of its sum
+// For x: 2 * grad * (x - y). For y: the negative of that.
 static void squared_difference_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;

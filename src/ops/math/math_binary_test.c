@@ -53,14 +53,14 @@ static void test_values(void **state)
         {"Add", NULL, "string[2,1] a b; string[1,3] x y z", "string[2,3] ax ay az bx by bz"},
         {"Add", NULL, "string[0]; string[1] a", "string[0]"},
         {"Add", NULL, "string[2] a b; string[3] a b c", "InvalidArgument: Incompatible shapes: [2] vs. [3]"},
-        // Errors of a run.
+        // Errors at run time.
         {"Add", NULL, "float[2] 1 2; float[3] 1 2 3", "InvalidArgument: Incompatible shapes: [2] vs. [3]"},
         {"Add", NULL, "float[1,9223372036854775807,0]; float[9,1,1] 1",
          "InvalidArgument: has too many elements"},
         {"Mul", NULL, "float[2,2] 1; float[3,2] 1", "InvalidArgument: Incompatible shapes: [2,2] vs. [3,2]"},
         {"Div", NULL, "int32[2] 1 2; int32[2] 1 0", "InvalidArgument: Integer division by zero"},
         {"FloorMod", NULL, "int64[2] 1 2; int64[] 0", "InvalidArgument: Integer division by zero"},
-        {"FloorMod", NULL, "int32[0]; int32[] 0", "int32[0]"}, // nothing is divided
+        {"FloorMod", NULL, "int32[0]; int32[] 0", "int32[0]"}, // no element is divided
         {"Pow", NULL, "int32[2] 1 2; int32[2] 1 -1",
          "InvalidArgument: Integers to negative integer powers are not allowed"},
     };

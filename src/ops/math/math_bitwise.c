@@ -24,7 +24,7 @@
 #define AND(NAME, T, U) BD_PAIR_LOOP(NAME, T, T, x &y)
 #define OR(NAME, T, U) BD_PAIR_LOOP(NAME, T, T, x | y)
 #define XOR(NAME, T, U) BD_PAIR_LOOP(NAME, T, T, x ^ y)
-// By 0 to the type's bits less 1: what lies outside is the nearest of these. Toward the left as without sign.
+// Shift counts are limited to the range from 0 to the type's bits - 1. Left shifts are computed without sign.
 #define PLACES(T) (y < 1 ? 0 : y > (T)(CHAR_BIT * sizeof(T) - 1) ? (T)(CHAR_BIT * sizeof(T) - 1) : y)
 #define LEFT(NAME, T, U) BD_PAIR_LOOP(NAME, T, T, (U)((U)x << PLACES(T)))
 #define RIGHT(NAME, T, U) BD_PAIR_LOOP(NAME, T, T, x >> PLACES(T))
@@ -71,7 +71,7 @@ BD_OP(BitwiseAnd) = {
     .flags = BD_OP_COMMUTATIVE | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_broadcast,
     .kernels = BD_KERNELS({.run = and_run}),
-    .doc = "The bits that both x and y have.",
+    .doc = "Bitwise and of x and y.",
 };
 
 BD_OP(BitwiseOr) = {
@@ -80,7 +80,7 @@ BD_OP(BitwiseOr) = {
     .flags = BD_OP_COMMUTATIVE | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_broadcast,
     .kernels = BD_KERNELS({.run = or_run}),
-    .doc = "The bits that x or y has.",
+    .doc = "Bitwise or of x and y.",
 };
 
 BD_OP(BitwiseXor) = {
@@ -89,7 +89,7 @@ BD_OP(BitwiseXor) = {
     .flags = BD_OP_COMMUTATIVE | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_broadcast,
     .kernels = BD_KERNELS({.run = xor_run}),
-    .doc = "The bits in which x and y differ.",
+    .doc = "Bitwise exclusive or of x and y.",
 };
 
 BD_OP(LeftShift) = {
@@ -98,7 +98,7 @@ BD_OP(LeftShift) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_broadcast,
     .kernels = BD_KERNELS({.run = left_run}),
-    .doc = "The bits of x moved y places up; y below 0 is 0, and at most all bits but one are moved out.",
+    .doc = "Shifts x left by y bits; y is limited to the range from 0 to the type's bits - 1.",
 };
 
 BD_OP(RightShift) = {
@@ -108,7 +108,7 @@ BD_OP(RightShift) = {
     .shape = bd_shape_fn_broadcast,
     .kernels = BD_KERNELS({.run = right_run}),
     .doc =
-        "The bits of x moved y places down, the sign following; y below 0 is 0, and at most all bits but one are moved out.",
+        "Shifts x right by y bits, arithmetically for signed types; y is limited to the range from 0 to the type's bits - 1.",
 };
 
 BD_OP(Invert) = {
@@ -117,7 +117,7 @@ BD_OP(Invert) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.run = invert_run}),
-    .doc = "The bits that x does not have.",
+    .doc = "Bitwise complement of x.",
 };
 
 BD_OP(PopulationCount) = {
@@ -126,5 +126,5 @@ BD_OP(PopulationCount) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.run = population_run}),
-    .doc = "The number of bits that are set in each element.",
+    .doc = "The number of set bits in each element.",
 };

@@ -1,4 +1,4 @@
-// Comparison, logic, and the choice between two tensors.
+// Comparison, logic, and selection between two tensors.
 #include "graph/shape_fn.h"
 #include "ops/common/element.h"
 #include "ops/common/elementwise.h"
@@ -36,8 +36,8 @@ static braid_code equality_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// Gives `differ` where the operands cannot be compared element by element; false: they can, or must not
-// differ so.
+// Fills the output with `differ` if the operands are incompatible and attr incompatible_shape_error is false.
+// Returns false if the operands can be compared element by element, or if incompatible shapes are an error.
 static bool settled_by_shapes(bd_op_ctx *c, bool differ)
 {
     braid_shape ignored;
@@ -76,7 +76,7 @@ BD_OP(Equal) = {
     .flags = BD_OP_COMMUTATIVE | BD_OP_NOT_DIFFERENTIABLE,
     .shape = equality_shape,
     .kernels = EQUALITY_KERNELS(equal),
-    .doc = "Tells where x == y.",
+    .doc = "Whether x == y.",
 };
 
 BD_OP(NotEqual) = {
@@ -85,7 +85,7 @@ BD_OP(NotEqual) = {
     .flags = BD_OP_COMMUTATIVE | BD_OP_NOT_DIFFERENTIABLE,
     .shape = equality_shape,
     .kernels = EQUALITY_KERNELS(not_equal),
-    .doc = "Tells where x != y.",
+    .doc = "Whether x != y.",
 };
 
 // ---- Order ----
@@ -96,7 +96,7 @@ BD_OP(Less) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_broadcast,
     .kernels = BD_BINARY_KERNEL(less, BD_NUMBERS),
-    .doc = "Tells where x < y.",
+    .doc = "Whether x < y.",
 };
 
 BD_OP(LessEqual) = {
@@ -105,7 +105,7 @@ BD_OP(LessEqual) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_broadcast,
     .kernels = BD_BINARY_KERNEL(less_equal, BD_NUMBERS),
-    .doc = "Tells where x <= y.",
+    .doc = "Whether x <= y.",
 };
 
 BD_OP(Greater) = {
@@ -114,7 +114,7 @@ BD_OP(Greater) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_broadcast,
     .kernels = BD_BINARY_KERNEL(greater, BD_NUMBERS),
-    .doc = "Tells where x > y.",
+    .doc = "Whether x > y.",
 };
 
 BD_OP(GreaterEqual) = {
@@ -123,7 +123,7 @@ BD_OP(GreaterEqual) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_broadcast,
     .kernels = BD_BINARY_KERNEL(greater_equal, BD_NUMBERS),
-    .doc = "Tells where x >= y.",
+    .doc = "Whether x >= y.",
 };
 
 // ---- Logic ----
@@ -133,7 +133,7 @@ BD_OP(LogicalAnd) = {
     .flags = BD_OP_COMMUTATIVE | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_broadcast,
     .kernels = BD_BINARY_KERNEL(logical_and, NULL),
-    .doc = "Tells where both x and y are true.",
+    .doc = "Whether both x and y are true.",
 };
 
 BD_OP(LogicalOr) = {
@@ -141,7 +141,7 @@ BD_OP(LogicalOr) = {
     .flags = BD_OP_COMMUTATIVE | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_broadcast,
     .kernels = BD_BINARY_KERNEL(logical_or, NULL),
-    .doc = "Tells where x or y is true.",
+    .doc = "Whether x or y is true.",
 };
 
 // ---- Select ----
@@ -154,7 +154,7 @@ static braid_code select_shape(bd_shape_ctx *c, braid_status *st)
         return bd_shape_ctx_fail(c, st, "'then' and 'else' must have the same size");
     c->outputs[0] = value;
     if (condition->rank <= 0 || value.rank < 0) return BRAID_OK;
-    if (condition->rank == 1 && value.rank > 1) { // chooses rows
+    if (condition->rank == 1 && value.rank > 1) { // a vector condition selects rows
         if (condition->dims[0] >= 0 && value.dims[0] >= 0 && condition->dims[0] != value.dims[0])
             return bd_shape_ctx_fail(c, st, "Dimensions must be equal, but are %lld and %lld",
                                      (long long)condition->dims[0], (long long)value.dims[0]);
@@ -167,7 +167,7 @@ static braid_code select_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// The gradient goes to the tensor that was chosen.
+// The gradient flows to the selected tensor.
 static void select_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -177,7 +177,7 @@ static void select_gradient(bd_grad_ctx *c)
     c->input_grads[2] = bd_b3(g, "Select", NULL, condition, zeros, grad);
 }
 
-// Of a condition for each element.
+// The condition has one value for each element.
 static bool fail_elements(bd_op_ctx *c, int differs)
 {
     char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
@@ -189,7 +189,7 @@ static bool fail_elements(bd_op_ctx *c, int differs)
     return false;
 }
 
-// Checks the shapes; a run of `*run` elements has one condition.
+// Checks the shapes. Sets *run to the number of elements that share one condition.
 static bool check_select(bd_op_ctx *c, int64_t *run)
 {
     const braid_shape *condition = &bd_input(c, 0)->shape, *t = &bd_input(c, 1)->shape,
@@ -220,7 +220,7 @@ static bool check_select(bd_op_ctx *c, int64_t *run)
     return false;
 }
 
-// One condition for each run of elements: runs are copied.
+// One condition for each run of elements: copies whole runs.
 static void select_runs(bd_op_ctx *c, braid_tensor *out, int64_t run)
 {
     const bool *condition = bd_tensor_bool(bd_input(c, 0));
@@ -234,7 +234,7 @@ static void select_run(bd_op_ctx *c)
     const braid_tensor *condition = bd_input(c, 0), *t = bd_input(c, 1), *e = bd_input(c, 2);
     int64_t run;
     if (!check_select(c, &run)) return;
-    if (condition->shape.rank == 0) { // one of them as it is
+    if (condition->shape.rank == 0) { // a scalar selects a whole tensor
         bd_output_set(c, 0, *bd_tensor_bool(condition) ? t : e);
         return;
     }
@@ -259,6 +259,5 @@ BD_OP(Select) = {
     .gradient = select_gradient,
     .kernels = BD_KERNELS({.run = select_run}),
     .doc =
-        "Takes elements of t where the condition holds and of e elsewhere; the condition is a scalar, chooses rows, or "
-        "is of their shape.",
+        "Selects elements of t where the condition is true, else elements of e; the condition is a scalar, a vector that selects rows, or has the shape of t and e.",
 };

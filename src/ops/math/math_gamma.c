@@ -1,5 +1,5 @@
-// Incomplete gamma and beta functions, zeta and polygamma, scaled Bessel functions. Computed in double,
-// whatever the type.
+// Incomplete gamma and beta functions, zeta and polygamma, scaled Bessel functions. All types are computed in
+// double.
 #include "graph/shape_fn.h"
 #include "kernels/special.h"
 #include "ops/common/elementwise.h"
@@ -90,7 +90,7 @@ static braid_out log_of(braid_graph *g, braid_out x)
     return bd_b1(g, "Log", NULL, x);
 }
 
-// d/dx P(a, x) = e^(-x + (a - 1) log x - lgamma a), in logarithms because Gamma grows so fast.
+// d/dx P(a, x) = e^(-x + (a - 1) log x - lgamma a); logarithms avoid the overflow of Gamma.
 static void igamma_gradients(bd_grad_ctx *c, bool negative)
 {
     bd_grad_pair p;
@@ -117,7 +117,7 @@ static void igammac_gradient(bd_grad_ctx *c)
     igamma_gradients(c, true);
 }
 
-// Of x alone: e^((b - 1) log(1 - x) + (a - 1) log x - log B(a, b)).
+// Only x has a gradient: e^((b - 1) log(1 - x) + (a - 1) log x - log B(a, b)).
 static void betainc_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -136,7 +136,7 @@ static void betainc_gradient(bd_grad_ctx *c)
     c->input_grads[2] = bd_b2(g, "Reshape", NULL, sum, x_shape);
 }
 
-// Of q alone: -x zeta(x + 1, q).
+// Only q has a gradient: -x zeta(x + 1, q).
 static void zeta_gradient(bd_grad_ctx *c)
 {
     bd_grad_pair p;
@@ -148,7 +148,7 @@ static void zeta_gradient(bd_grad_ctx *c)
     bd_grad_after_end(g);
 }
 
-// Of x alone: the next derivative.
+// Only x has a gradient: the next derivative.
 static void polygamma_gradient(bd_grad_ctx *c)
 {
     bd_grad_pair p;
@@ -172,7 +172,7 @@ static void i0e_gradient(bd_grad_ctx *c)
     bd_grad_after_end(g);
 }
 
-// i0e(x) - i1e(x) (sign(x) + 1/x); 1/2 at 0, where that is no number.
+// i0e(x) - i1e(x) (sign(x) + 1/x); 1/2 at 0, where the formula gives NaN.
 static void i1e_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -242,7 +242,7 @@ BD_OP(Polygamma) = {
     .shape = bd_shape_fn_broadcast,
     .gradient = polygamma_gradient,
     .kernels = SPECIAL_KERNELS(polygamma_run),
-    .doc = "The derivative number a of Digamma.",
+    .doc = "Polygamma: the a-th derivative of Digamma at x.",
 };
 
 #define BESSEL_KERNELS(RUN)                                                                                  \

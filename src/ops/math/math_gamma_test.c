@@ -1,5 +1,6 @@
-// What incomplete gamma and beta functions, zeta, polygamma and scaled Bessel functions give. Values are
-// scipy's; the derivative of the incomplete gamma function is that of scipy's by Richardson extrapolation.
+// Tests of incomplete gamma and beta functions, zeta, polygamma and scaled Bessel functions. Values are
+// scipy's; the derivative of the incomplete gamma function is computed from scipy's by Richardson
+// extrapolation.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

@@ -1,5 +1,5 @@
-// The nodes that gradients of mathematical ops consist of: names, types and edges are those that TensorFlow
-// 1.3's Python makes.
+// Tests of the nodes that gradients of mathematical ops build: names, types and edges are those of TensorFlow
+// 1.3's Python.
 #include "base/strbuf.h"
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
@@ -7,8 +7,9 @@
 
 typedef struct nodes_case {
     const char *op, *attrs;
-    const char *inputs[3]; // "NAME DTYPE[SHAPE]" a placeholder, "NAME DTYPE[SHAPE] = VALUES" a constant
-    const char *want; // "NODE = OP(INPUTS)" of the op's gradient, its scope left out; `grad` is what arrives
+    const char *inputs[3]; // "NAME DTYPE[SHAPE]": a placeholder; "NAME DTYPE[SHAPE] = VALUES": a constant
+    // "NODE = OP(INPUTS)" of the gradient, without the op's scope; `grad` is the incoming gradient
+    const char *want;
 } nodes_case;
 
 static braid_out make_input(braid_graph *g, const char *text)

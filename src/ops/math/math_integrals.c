@@ -1,5 +1,5 @@
-// Special functions that TensorFlow has since version 2: inverse error functions, integrals, Bessel
-// functions. Computed in double, whatever the type.
+// Special functions of TensorFlow 2: inverse error functions, integrals, Bessel functions. All types are
+// computed in double.
 #include "graph/shape_fn.h"
 #include "kernels/special.h"
 #include "ops/common/elementwise.h"
@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-// Defines NAME_run, which computes VALUE of each element x.
+// Defines NAME_run, which computes VALUE for each element x.
 #define SPECIAL(NAME, VALUE)                                                                                 \
     BD_SINGLE_LOOP(NAME##_f32, float, float, VALUE)                                                          \
     BD_SINGLE_LOOP(NAME##_f64, double, double, VALUE)                                                        \
@@ -92,13 +92,13 @@ static braid_out dawsn_of(braid_graph *g, braid_out x, braid_out y)
     return bd_grad_number_left(g, "Sub", "sub", 1, times(g, 2, bd_grad_mul(g, x, y)));
 }
 
-// What `op` makes of a quarter of a turn times x^2.
+// `op` of pi/2 * x^2.
 static braid_out wave(braid_graph *g, const char *op, braid_out x)
 {
     return fn(g, op, times(g, M_PI_2, fn(g, "Square", x)));
 }
 
-// `slope` except where x is the number given, where the slope is `there` but cannot be computed.
+// `slope`, except where x equals `number`: the formula cannot be computed there, and the slope is `there`.
 static braid_out slope_but(braid_graph *g, braid_out x, double number, double there, slope_fn *slope,
                            braid_out y)
 {
@@ -115,7 +115,7 @@ static braid_out spence_beside_1(braid_graph *g, braid_out x, braid_out y)
     return over(g, fn(g, "Log", x), bd_grad_number_left(g, "Sub", "sub", 1, x));
 }
 
-// order0(x) - y / x, of y that is J1, Y1 or I1
+// order0(x) - y / x, where y is J1, Y1 or I1 of x.
 static braid_out order_1(braid_graph *g, const char *order0, braid_out x, braid_out y)
 {
     return minus(g, fn(g, order0, x), over(g, y, x));

@@ -1,4 +1,4 @@
-// Tests of the special functions that TensorFlow has since version 2. Values are those of scipy.special 1.10.
+// Tests of special functions of TensorFlow 2. Values are those of scipy.special 1.10.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

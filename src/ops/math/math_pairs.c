@@ -1,5 +1,5 @@
-// Functions of two operands beyond arithmetic: quotients and products that avoid NaN, x log y, the angle, the
-// next number.
+// Functions of two operands beyond arithmetic: DivNoNan, MulNoNan, Xdivy, Xlogy, Xlog1py, Atan2, NextAfter
+// and others.
 #include "base/half.h"
 #include "graph/shape_fn.h"
 #include "kernels/special.h"
@@ -7,7 +7,7 @@
 #include "ops/common/grad_math.h"
 #include "ops/common/pairwise.h"
 
-#include <tgmath.h> // also of complex numbers
+#include <tgmath.h> // complex numbers too
 
 BD_FIELD_PAIR(div_no_nan, y == 0 ? 0 : x / y)
 BD_FIELD_PAIR(mul_no_nan, y == 0 ? 0 : x * y)
@@ -18,7 +18,7 @@ BD_FIELD_PAIR(xlog1py, x == 0 ? 0 : x * LOG1P(y))
 BD_FLOAT_PAIR(atan2, atan2(x, y))
 BD_FLOAT_PAIR(next_after, nextafter(x, y))
 
-// Of halves the logarithm is rounded, too, so that the product is that of Mul and Log.
+// For half the logarithm is rounded to half, so that the result equals that of Log and Mul.
 static uint16_t half_log(uint16_t y)
 {
     return bd_half_of_float(logf(bd_float_of_half(y)));
@@ -74,7 +74,7 @@ static braid_out is_not_zero(braid_graph *g, braid_out x)
     return braid_op_end_out(d);
 }
 
-// Of x log(y + above), by the op itself and x / (y + above).
+// The gradient of x log(y + above): the op itself for x, and x / (y + above) for y.
 static void logarithm_gradient(bd_grad_ctx *c, const char *name, double above)
 {
     bd_grad_pair p;
@@ -113,8 +113,8 @@ static void xdivy_gradient(bd_grad_ctx *c)
     bd_grad_after_end(p.g);
 }
 
-// Of y (the first operand) x g, of x -y g, with g = grad / (x^2 + y^2). TensorFlow 1.15 does not sum over
-// broadcast axes; here operands of different shapes have gradients too.
+// y (the first operand) gets x * g, x gets -y * g, with g = grad / (x^2 + y^2). TensorFlow 1.15 does not sum
+// over broadcast axes; Braid also differentiates operands of different shapes.
 static void atan2_gradient(bd_grad_ctx *c)
 {
     bd_grad_pair p;
@@ -154,7 +154,7 @@ static void next_after_gradient(bd_grad_ctx *c)
 CLOSE(close_f32, float)
 CLOSE(close_f64, double)
 
-// Integers wrap around; the difference is that of the type, as is the tolerance.
+// Integers wrap around; difference and tolerance have the type of the operands.
 #define CLOSE_INTEGERS(NAME, T, U)                                                                           \
     static void NAME(const braid_tensor *xs, const braid_tensor *ys, double tolerance, bool *z)              \
     {                                                                                                        \
@@ -255,7 +255,7 @@ BD_OP(NextAfter) = {
     .shape = bd_shape_fn_broadcast,
     .gradient = next_after_gradient,
     .kernels = BD_KERNELS({.types = BD_FLOATS, .run = next_after_run}),
-    .doc = "The number next to x1 in the direction of x2.",
+    .doc = "The floating-point number next to x1 in the direction of x2.",
 };
 
 BD_OP(ApproximateEqual) = {
@@ -264,5 +264,5 @@ BD_OP(ApproximateEqual) = {
     .flags = BD_OP_COMMUTATIVE | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_merged,
     .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = approximate_equal_run}),
-    .doc = "Tells where |x - y| is at most `tolerance`; x and y have one shape.",
+    .doc = "Whether |x - y| is at most `tolerance`; x and y have one shape.",
 };

@@ -1,5 +1,5 @@
-// What quotients and products without NaN, x log y, angles, neighbours, bits, bounds and leaky activations
-// give. Values are those of numpy, or follow from the definition.
+// Tests of quotients and products without NaN, Xlogy, Atan2, NextAfter, bitwise ops, ClipByValue and
+// LeakyRelu. Values are numpy's, or follow from the definition.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -18,7 +18,7 @@ static void test_pairs(void **state)
         {"Xlogy", NULL, "double[4] 0.5 -2 0 0; double[4] 3 0.25 0 nan",
          "double[4] 0.5493061443340549 2.772588722239781 0 0"},
         {"Xlogy", NULL, "float[2] 1 0; float[] 0", "float[2] -inf 0"},
-        // numpy: the logarithm as a half, times x
+        // numpy: the logarithm rounded to half, times x
         {"Xlogy", NULL, "half[4] 0x4300 0xc500 0x4f80 0; half[4] 0x4300 0x4400 0x4000 0",
          "half[4] 0x4463 0xc6ef 0x4d33 0"},
         {"DivNoNan", NULL, "complex64[2] 4+2j 1j; complex64[2] 2j 0", "complex64[2] 1-2j 0"},
@@ -59,7 +59,7 @@ static void test_bits(void **state)
         {"BitwiseXor", NULL, "int16[2] 12 -1; int16[2] 10 1", "int16[2] 6 -2"},
         {"BitwiseXor", NULL, "uint32[2] 4294967295 1; uint32[2] 1 1", "uint32[2] 4294967294 0"},
         {"BitwiseXor", NULL, "int8[2] 1; int8[3] 1", "InvalidArgument: Incompatible shapes"},
-        // Places beyond the type's are its last one.
+        // Shift counts beyond the bits of the type are limited to the last bit.
         {"LeftShift", NULL, "int32[5] 1 -1 3 1 1; int32[5] 3 4 -2 31 40",
          "int32[5] 8 -16 3 -2147483648 -2147483648"},
         {"LeftShift", NULL, "uint8[3] 255 1 1; uint8[3] 4 7 200", "uint8[3] 240 128 128"},
@@ -92,7 +92,7 @@ static void test_bounds_and_slopes(void **state)
         {"ClipByValue", NULL, "float[2] 1; float[1] 0; float[] 1",
          "InvalidArgument: must be either of the same shape as input, or a scalar"},
         {"LeakyRelu", NULL, "float[4] -1 0 2 nan", "float[4] -0.2 0 2 nan"},
-        {"LeakyRelu", NULL, "half[2] 0xc200 0xc700", "half[2] 0xb8cc 0xbd99"}, // by alpha as a half
+        {"LeakyRelu", NULL, "half[2] 0xc200 0xc700", "half[2] 0xb8cc 0xbd99"}, // alpha is rounded to half
         {"LeakyRelu", "alpha=3", "double[2] -1 2", "double[2] -3 2"},
         {"LeakyReluGrad", NULL, "float[3] 5 6 7; float[3] -1 0 2", "float[3] 1 1.2 7"},
         {"LeakyReluGrad", "alpha=0.5", "double[2] 4 8; double[2] 1 -1", "double[2] 4 4"},

@@ -1,4 +1,4 @@
-// Trigonometric and hyperbolic functions and their inverses, the error and the gamma function.
+// Trigonometric and hyperbolic functions and their inverses, the error function and the gamma function.
 #include "graph/shape_fn.h"
 #include "ops/common/elementwise.h"
 #include "ops/common/grad_math.h"
@@ -45,7 +45,7 @@ static braid_out value_y(braid_op *op)
     return braid_output(op, 0);
 }
 
-// Defines a gradient function: SLOPE is of X, which is the argument (`x`) or the value (`y`).
+// Defines a gradient function: SLOPE is a function of X, which is the argument (`x`) or the value (`y`).
 #define GRADIENT(NAME, X, SLOPE)                                                                             \
     static void NAME##_gradient(bd_grad_ctx *c)                                                              \
     {                                                                                                        \
@@ -57,7 +57,7 @@ static braid_out value_y(braid_op *op)
         bd_grad_after_end(g);                                                                                \
     }
 
-#define TWO_OVER_ROOT_PI 1.12837916709551257390 // of e^-x^2
+#define TWO_OVER_ROOT_PI 1.12837916709551257390 // the factor of e^-x^2
 
 static braid_out bell(braid_graph *g, double factor, braid_out x)
 {

@@ -1,5 +1,5 @@
-// What trigonometric, hyperbolic, error and gamma functions give. Values are those of Python's math module;
-// of Digamma, those that follow from Euler's constant.
+// Tests of trigonometric, hyperbolic, error and gamma functions. Values are those of Python's math module;
+// for Digamma they follow from Euler's constant.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

@@ -1,4 +1,4 @@
-// Element-wise ops of one argument, and those that their gradients need.
+// Element-wise ops of one argument, and the ops of their gradients.
 #include "graph/shape_fn.h"
 #include "ops/common/elementwise.h"
 #include "ops/common/grad_math.h"
@@ -71,7 +71,7 @@ BD_OP(Sign) = {
     .shape = bd_shape_fn_unchanged,
     .gradient = sign_gradient,
     .kernels = BD_UNARY_KERNEL(sign, BD_NUMBERS BD_AND_COMPLEX),
-    .doc = "Gives -1, 0 or 1 by the sign of each element.",
+    .doc = "The sign of each element: -1, 0 or 1.",
 };
 
 static void square_gradient(bd_grad_ctx *c)
@@ -342,7 +342,7 @@ BD_OP(Floor) = {
     .shape = bd_shape_fn_unchanged,
     .gradient = no_gradient,
     .kernels = BD_UNARY_KERNEL(floor, BD_FLOATS),
-    .doc = "Gives the greatest integer that is not above each element.",
+    .doc = "The greatest integer that is not above each element.",
 };
 
 BD_OP(Ceil) = {
@@ -351,7 +351,7 @@ BD_OP(Ceil) = {
     .shape = bd_shape_fn_unchanged,
     .gradient = no_gradient,
     .kernels = BD_UNARY_KERNEL(ceil, BD_FLOATS),
-    .doc = "Gives the least integer that is not below each element.",
+    .doc = "The least integer that is not below each element.",
 };
 
 BD_OP(Round) = {
@@ -360,7 +360,7 @@ BD_OP(Round) = {
     .shape = bd_shape_fn_unchanged,
     .gradient = no_gradient,
     .kernels = BD_UNARY_KERNEL(round, BD_NUMBERS),
-    .doc = "Rounds each element to the nearest integer, halves to the even one.",
+    .doc = "Rounds each element to the nearest integer, ties to even.",
 };
 
 BD_OP(Rint) = {
@@ -369,7 +369,7 @@ BD_OP(Rint) = {
     .shape = bd_shape_fn_unchanged,
     .gradient = no_gradient,
     .kernels = BD_UNARY_KERNEL(round, BD_FLOATS),
-    .doc = "Rounds each element to the nearest integer, halves to the even one.",
+    .doc = "Rounds each element to the nearest integer, ties to even.",
 };
 
 // ---- Tests ----
@@ -380,7 +380,7 @@ BD_OP(IsNan) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_UNARY_KERNEL(is_nan, BD_FLOATS),
-    .doc = "Tells which elements are nan.",
+    .doc = "Whether each element is NaN.",
 };
 
 BD_OP(IsInf) = {
@@ -389,7 +389,7 @@ BD_OP(IsInf) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_UNARY_KERNEL(is_inf, BD_FLOATS),
-    .doc = "Tells which elements are infinite.",
+    .doc = "Whether each element is infinite.",
 };
 
 BD_OP(IsFinite) = {
@@ -398,7 +398,7 @@ BD_OP(IsFinite) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_UNARY_KERNEL(is_finite, BD_FLOATS),
-    .doc = "Tells which elements are neither infinite nor nan.",
+    .doc = "Whether each element is finite.",
 };
 
 BD_OP(LogicalNot) = {

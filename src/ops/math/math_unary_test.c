@@ -1,6 +1,6 @@
 // Tests of element-wise ops of one argument. Values are those of the C library in double.
 #include "ops/testing/op_test.h"
-// cmocka wants these before it.
+// cmocka requires these headers first.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +49,7 @@ static void values(void **state)
         {"RsqrtGrad", NULL, "float[2] 2 0.5; float[2] 1 3", "float[2] -4 -0.1875"},
         {"ReciprocalGrad", NULL, "float[2] 2 -0.5; float[2] 1 3", "float[2] -4 -0.75"},
         {"InvGrad", NULL, "double[1] 3; double[1] 2", "double[1] -18"},
-        // Nothing, and many elements: the vector loops' remainders.
+        // Empty tensors, and sizes that leave remainders in the vector loops.
         {"Exp", NULL, "float[0,3]", "float[0,3]"},
         {"Neg", NULL, "int32[0]", "int32[0]"},
         {"Exp", NULL, "float[37] 0.5", "float[37] 1.6487212707"},
@@ -65,7 +65,7 @@ static void shapes(void **state)
         {"Neg", NULL, "[2,?]", "[2,?]"},
         {"Exp", NULL, "?", "?"},
         {"IsNan", NULL, "[3]", "[3]"},
-        {"SqrtGrad", NULL, "[?,3];[2,?]", "[?,3]"}, // as in TensorFlow, that of the first
+        {"SqrtGrad", NULL, "[?,3];[2,?]", "[?,3]"}, // as in TensorFlow, the shape of the first input
     };
     OP_TEST_SHAPES(cases);
 }

@@ -1,15 +1,15 @@
-// Range: numbers at equal distances.
+// Range: equally spaced numbers.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 
 #include <math.h>
 
 typedef struct range {
-    int64_t start, limit, delta; // of integers
+    int64_t start, limit, delta; // for integer types
     double fstart, flimit, fdelta;
 } range;
 
-// The number of elements; -1 with a message when there is no such range.
+// The number of elements; -1 and an error in *st for invalid arguments.
 static int64_t range_length(bool is_float, const range *r, braid_status *st)
 {
     bool zero = is_float ? r->fdelta == 0 : r->delta == 0, up = is_float ? r->fdelta > 0 : r->delta > 0;
@@ -84,7 +84,7 @@ static void write_range(braid_tensor *y, const range *r, int64_t n)
 {
     switch (y->dtype) {
     case BRAID_FLOAT: {
-        // Added up, as TensorFlow does, in the type itself.
+        // The sum is built in the type itself, as in TensorFlow.
         float v = (float)r->fstart;
         for (int64_t i = 0; i < n; i++, v += (float)r->fdelta)
             bd_tensor_f32(y)[i] = v;
@@ -140,5 +140,5 @@ BD_OP(Range) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = range_shape,
     .kernels = BD_KERNELS({.types = "Tidx=float|double|int32|int64", .run = range_run}),
-    .doc = "start, start + delta, ... up to but without limit.",
+    .doc = "start, start + delta, ... below limit (above it, if delta is negative).",
 };

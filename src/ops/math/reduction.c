@@ -21,12 +21,12 @@ static bool read_axes(bd_op_ctx *c, bool reduced[BRAID_RANK_MAX])
                        rank);
             return false;
         }
-        reduced[axis < 0 ? axis + rank : axis] = true; // also when it is named twice
+        reduced[axis < 0 ? axis + rank : axis] = true; // an axis may be named twice
     }
     return true;
 }
 
-// Runs of neighbouring axes that are all reduced or all kept, without those of size 1.
+// Runs of neighbouring axes that are all reduced or all kept. Axes of size 1 are left out.
 typedef struct axis_runs {
     int count;
     int64_t sizes[BRAID_RANK_MAX];
@@ -80,9 +80,9 @@ static braid_shape reduced_shape(const braid_shape *in, const bool *reduced, boo
 
 typedef struct reduction_state {
     bd_reduce_fn fn;
-    bd_binary_fn divide; // of Mean
+    bd_binary_fn divide; // for Mean
     bool keep_dims;
-    bool is_wide; // the mean of int32: of int64, so that the sum does not overflow
+    bool is_wide; // Mean of int32 is computed in int64, so that the sum does not overflow
 } reduction_state;
 
 static void bind_reduction(const braid_op *node, bd_reduce_op op, bool is_mean, reduction_state *s)
@@ -97,7 +97,7 @@ static void bind_reduction(const braid_op *node, bd_reduce_op op, bool is_mean, 
 }
 
 // Reduces one run of axes after another, from the last: each pass is [outer, count, inner] -> [outer, inner].
-// All but the last pass write to temporary tensors. False when memory is short.
+// All passes but the last write to temporary tensors. Returns false when memory is exhausted.
 static bool reduce_runs(const reduction_state *s, const braid_tensor *x, axis_runs r, braid_tensor *y)
 {
     braid_tensor part = {0};
@@ -142,7 +142,7 @@ static void divide_by_count(const reduction_state *s, int64_t count, braid_tenso
         s->divide(y->data, &n, y->data, bd_tensor_count(y), BD_SINGLE_Y);
 }
 
-// False when memory is short.
+// Returns false when memory is exhausted.
 static bool reduce_to(const reduction_state *s, const braid_tensor *x, axis_runs runs, braid_tensor *y)
 {
     if (!reduce_runs(s, x, runs, y)) return false;
@@ -150,7 +150,7 @@ static bool reduce_to(const reduction_state *s, const braid_tensor *x, axis_runs
     return true;
 }
 
-// The same for int32 by way of int64.
+// The same for int32, computed in int64.
 static bool reduce_wide(const reduction_state *s, const braid_tensor *x, axis_runs runs, braid_tensor *y)
 {
     braid_tensor wide_x = {0}, wide_y = {0};
@@ -174,7 +174,7 @@ static void reduction_run(bd_op_ctx *c)
     if (!read_axes(c, reduced)) return;
     braid_shape shape = reduced_shape(&x->shape, reduced, s->keep_dims);
     axis_runs runs = runs_of(&x->shape, reduced);
-    if (!any_reduced(&runs)) { // another shape of the same content
+    if (!any_reduced(&runs)) { // only the shape changes
         braid_tensor same;
         bd_tensor_reshape(&same, x, &shape);
         bd_output_set(c, 0, &same);
@@ -202,7 +202,7 @@ REDUCTION(min, BD_REDUCE_MIN, false)
 REDUCTION(all, BD_REDUCE_ALL, false)
 REDUCTION(any, BD_REDUCE_ANY, false)
 
-// Over nothing Max and Min give the ends of the type's range.
+// Max and Min of no elements are the least and the greatest value of the type.
 #define REDUCTION_KERNEL(NAME, TYPES, FLAGS)                                                                 \
     BD_KERNELS({.types = (TYPES),                                                                            \
                 .flags = BD_KERNEL_WIDENS | (FLAGS),                                                         \
@@ -263,7 +263,7 @@ static bool reduces_all(bd_grad_ctx *c)
     return true;
 }
 
-// Everything to a scalar of known rank: tile(reshape(grad, [1, 1, ..]), shape)
+// Full reduction of a tensor of known rank: tile(reshape(grad, [1, 1, ..]), shape)
 static braid_out spread_over_all(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -299,7 +299,7 @@ static void sum_gradient(bd_grad_ctx *c)
     c->input_grads[0] = bd_b2(g, "Tile", NULL, grad, multiples);
 }
 
-// Sum's gradient divided by how many elements went into one.
+// Sum's gradient divided by the number of elements in each mean.
 static void mean_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -314,7 +314,7 @@ static void mean_gradient(bd_grad_ctx *c)
     c->input_grads[0] = bd_b2(g, "RealDiv", "truediv", c->input_grads[0], braid_op_end_out(cast));
 }
 
-// Axes that are reduced first, then the others; and how many elements either have.
+// The axes, reduced ones first, then the kept ones, and the number of elements of either group.
 typedef struct axis_order {
     braid_out perm, reduced_count, other_count;
 } axis_order;
@@ -346,8 +346,8 @@ static braid_out exclusive_product(braid_graph *g, braid_out x, bool reverse)
     return out;
 }
 
-// The product of the other elements: of those before times of those behind, which is right also where some
-// are 0.
+// The gradient of an element is the product of the other elements: (product of those before) * (product of
+// those after). This is right also where elements are 0.
 static void prod_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -368,7 +368,7 @@ static void prod_gradient(bd_grad_ctx *c)
     c->input_grads[0] = bd_b2(g, "Reshape", NULL, bd_grad_mul(g, grad, others), input_shape);
 }
 
-// Shared by the elements that are equal to the extreme.
+// Elements that are equal to the extreme share the gradient.
 static void extreme_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -395,7 +395,7 @@ BD_OP(Sum) = {
     .shape = bd_shape_fn_reduction,
     .gradient = sum_gradient,
     .kernels = REDUCTION_KERNEL(sum, BD_NUMBERS BD_AND_COMPLEX, 0),
-    .doc = "Adds up elements along the given axes.",
+    .doc = "Sums elements along the given axes.",
 };
 
 BD_OP(Mean) = {
@@ -404,7 +404,7 @@ BD_OP(Mean) = {
     .shape = bd_shape_fn_reduction,
     .gradient = mean_gradient,
     .kernels = REDUCTION_KERNEL(mean, BD_NUMBERS BD_AND_COMPLEX, 0),
-    .doc = "Takes the mean of elements along the given axes; nan over nothing.",
+    .doc = "The mean of elements along the given axes; NaN if there are no elements.",
 };
 
 BD_OP(Prod) = {
@@ -422,7 +422,7 @@ BD_OP(Max) = {
     .shape = bd_shape_fn_reduction,
     .gradient = extreme_gradient,
     .kernels = REDUCTION_KERNEL(max, BD_NUMBERS, BD_KERNEL_CLAMPS),
-    .doc = "Gives the greatest element along the given axes; the least value of the type over nothing.",
+    .doc = "The greatest element along the given axes; the least value of the type if there are no elements.",
 };
 
 BD_OP(Min) = {
@@ -431,7 +431,7 @@ BD_OP(Min) = {
     .shape = bd_shape_fn_reduction,
     .gradient = extreme_gradient,
     .kernels = REDUCTION_KERNEL(min, BD_NUMBERS, BD_KERNEL_CLAMPS),
-    .doc = "Gives the least element along the given axes; the greatest value of the type over nothing.",
+    .doc = "The least element along the given axes; the greatest value of the type if there are no elements.",
 };
 
 BD_OP(All) = {
@@ -440,7 +440,7 @@ BD_OP(All) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_reduction,
     .kernels = REDUCTION_KERNEL(all, NULL, 0),
-    .doc = "Tells whether all elements along the given axes are true.",
+    .doc = "Whether all elements along the given axes are true.",
 };
 
 BD_OP(Any) = {
@@ -449,5 +449,5 @@ BD_OP(Any) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_reduction,
     .kernels = REDUCTION_KERNEL(any, NULL, 0),
-    .doc = "Tells whether any element along the given axes is true.",
+    .doc = "Whether any element along the given axes is true.",
 };

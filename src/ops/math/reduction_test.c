@@ -1,4 +1,4 @@
-// Tests of reductions and of the places of extremes.
+// Tests of reductions, cumulative ops, ArgMax and ArgMin.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -64,7 +64,7 @@ static void test_extremes(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// NaN is not an extreme, as Eigen's MaxReducer and MinReducer have it.
+// Max and Min ignore NaN, as Eigen's MaxReducer and MinReducer do.
 static void test_extremes_of_nan(void **state)
 {
     (void)state;
@@ -198,7 +198,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-// The examples of TensorFlow's documentation of tf.cumsum and tf.cumprod, with numbers.
+// The examples of TensorFlow's documentation of tf.cumsum and tf.cumprod.
 static void test_cumulative(void **state)
 {
     (void)state;
@@ -227,7 +227,7 @@ static void test_cumulative(void **state)
     OP_TEST_VALUES(cases);
     static const op_shape_case shapes[] = {
         {"Cumsum", NULL, "[2,?]; int32[]", "[2,?]"},
-        {"Cumsum", NULL, "[2,?]; int32[] 2", "[2,?]"}, // the kernel checks the axis
+        {"Cumsum", NULL, "[2,?]; int32[] 2", "[2,?]"}, // the axis is checked by the kernel
     };
     OP_TEST_SHAPES(shapes);
 }

@@ -1,7 +1,7 @@
-// Segments: rows that have the same number, made one row.
+// Segment ops: join rows of the same segment id into one row.
 //
-// SegmentX takes numbers in order and as many segments as the last one says; UnsortedSegmentX any order, a
-// number of segments, and drops rows of negative numbers.
+// SegmentX takes ascending ids; the last id gives the number of segments. UnsortedSegmentX takes ids in any
+// order and the number of segments as an input, and drops rows of negative ids.
 #include "ops/math/segment.h"
 
 #include "graph/grad.h"
@@ -64,7 +64,8 @@ static braid_code unsorted_shape(bd_shape_ctx *c, braid_status *st)
 
 // ---- Gradients ----
 
-// For each row of the data what `segments` has for its segment: zeros where an unsorted op has dropped it.
+// For each row of the data, the row of `segments` for its segment; zeros where an unsorted op dropped the
+// row.
 static braid_out rows_of(bd_grad_ctx *c, braid_out segments)
 {
     braid_graph *g = c->graph;
@@ -72,7 +73,7 @@ static braid_out rows_of(bd_grad_ctx *c, braid_out segments)
     if (c->op->input_count == 2) return bd_b2(g, "Gather", NULL, segments, ids);
     braid_out zero = bd_b1(g, "ZerosLike", "zeros_like", ids);
     braid_out rows = bd_b2(g, "Gather", NULL, segments, bd_b2(g, "Maximum", NULL, ids, zero));
-    // Whether a row was kept, of the shape of the ids with dimensions of size 1 behind, to be broadcast.
+    // Whether each row was kept: the shape of the ids, followed by dimensions of size 1 for the broadcast.
     braid_out further = bd_b2(g, "Sub", "sub", bd_grad_rank(g, rows), bd_grad_rank(g, ids));
     further = bd_b2(g, "Reshape", NULL, further, bd_b_const_i32_vector(g, "Const", (int32_t[]){1}, 1));
     braid_out ones = bd_b2(g, "Fill", NULL, further, bd_b_const_i32(g, "value", 1));
@@ -87,7 +88,7 @@ static void sum_gradient(bd_grad_ctx *c)
     c->input_grads[0] = rows_of(c, c->output_grads[0]);
 }
 
-// Sums by the segments of the op that is differentiated.
+// Sums `rows` by the segments of the differentiated op.
 static braid_out sum_like(bd_grad_ctx *c, braid_out rows)
 {
     if (c->op->input_count == 2) return bd_b2(c->graph, "SegmentSum", NULL, rows, c->op->inputs[1]);
@@ -112,7 +113,7 @@ static void mean_gradient(bd_grad_ctx *c)
     c->input_grads[0] = rows_of(c, scaled);
 }
 
-// Shared by the elements that are equal to the extreme of their segment.
+// Elements that are equal to the extreme of their segment share the gradient.
 static void extreme_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -123,8 +124,8 @@ static void extreme_gradient(bd_grad_ctx *c)
     c->input_grads[0] = bd_b3(g, "Select", NULL, chosen, shares, bd_b1(g, "ZerosLike", "zeros_like", x));
 }
 
-// Of a product by one factor: the product over the factor, or that of the others where the factor is the only
-// 0 of its segment.
+// The derivative of a product by one factor: product / factor, or the product of the other factors where this
+// factor is the only 0 of its segment.
 static void product_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -144,7 +145,7 @@ static void product_gradient(bd_grad_ctx *c)
 
 // ---- Definitions ----
 
-// Extremes of no row are the ends of the type's range.
+// Extremes of an empty segment are the least or the greatest value of the type.
 #define SEGMENT_KERNELS(NAME, RUN, TYPES, FLAGS)                                                             \
     BD_KERNELS({.types = (TYPES),                                                                            \
                 .flags = BD_KERNEL_WIDENS | (FLAGS),                                                         \
@@ -161,7 +162,7 @@ BD_OP(SegmentSum) = {
     .shape = sorted_shape,
     .gradient = sum_gradient,
     .kernels = SEGMENT_KERNELS(sum, bd_segment_sorted_run, BD_NUMBERS BD_AND_COMPLEX, 0),
-    .doc = "Row s of the output is the sum of the rows of data whose segment id is s; ids do not decrease.",
+    .doc = "Row s of the output is the sum of the rows of data with segment id s; ids must be ascending.",
 };
 
 BD_OP(SegmentMean) = {
@@ -170,7 +171,7 @@ BD_OP(SegmentMean) = {
     .shape = sorted_shape,
     .gradient = mean_gradient,
     .kernels = SEGMENT_KERNELS(mean, bd_segment_sorted_run, BD_NUMBERS BD_AND_COMPLEX, 0),
-    .doc = "Row s of the output is the mean of the rows of data whose segment id is s; ids do not decrease.",
+    .doc = "Row s of the output is the mean of the rows of data with segment id s; ids must be ascending.",
 };
 
 BD_OP(SegmentProd) = {
@@ -178,8 +179,7 @@ BD_OP(SegmentProd) = {
     .attrs = "T:type{number}; Tindices:type{int32,int64}",
     .shape = sorted_shape,
     .kernels = SEGMENT_KERNELS(prod, bd_segment_sorted_run, BD_NUMBERS BD_AND_COMPLEX, 0),
-    .doc =
-        "Row s of the output is the product of the rows of data whose segment id is s; ids do not decrease.",
+    .doc = "Row s of the output is the product of the rows of data with segment id s; ids must be ascending.",
 };
 
 BD_OP(SegmentMin) = {
@@ -189,7 +189,7 @@ BD_OP(SegmentMin) = {
     .gradient = extreme_gradient,
     .kernels = SEGMENT_KERNELS(min, bd_segment_sorted_run, BD_NUMBERS, BD_KERNEL_CLAMPS),
     .doc =
-        "Row s of the output has the least elements of the rows of data whose segment id is s; ids do not decrease.",
+        "Row s of the output is the element-wise minimum of the rows of data with segment id s; ids must be ascending.",
 };
 
 BD_OP(SegmentMax) = {
@@ -199,7 +199,7 @@ BD_OP(SegmentMax) = {
     .gradient = extreme_gradient,
     .kernels = SEGMENT_KERNELS(max, bd_segment_sorted_run, BD_NUMBERS, BD_KERNEL_CLAMPS),
     .doc =
-        "Row s of the output has the greatest elements of the rows of data whose segment id is s; ids do not decrease.",
+        "Row s of the output is the element-wise maximum of the rows of data with segment id s; ids must be ascending.",
 };
 
 BD_OP(UnsortedSegmentSum) = {
@@ -209,7 +209,7 @@ BD_OP(UnsortedSegmentSum) = {
     .gradient = sum_gradient,
     .kernels = SEGMENT_KERNELS(sum, bd_segment_unsorted_run, BD_NUMBERS BD_AND_COMPLEX, 0),
     .doc =
-        "Row s of the output is the sum of the rows of `data` whose segment id is s; rows of a negative id are dropped.",
+        "Row s of the output is the sum of the rows of `data` with segment id s; rows with a negative id are dropped.",
 };
 
 BD_OP(UnsortedSegmentProd) = {
@@ -218,7 +218,8 @@ BD_OP(UnsortedSegmentProd) = {
     .shape = unsorted_shape,
     .gradient = product_gradient,
     .kernels = SEGMENT_KERNELS(prod, bd_segment_unsorted_run, BD_NUMBERS BD_AND_COMPLEX, 0),
-    .doc = "Row s of the output is the product of the rows of `data` whose segment id is s.",
+    .doc =
+        "Row s of the output is the product of the rows of `data` with segment id s; rows with a negative id are dropped.",
 };
 
 BD_OP(UnsortedSegmentMin) = {
@@ -227,7 +228,8 @@ BD_OP(UnsortedSegmentMin) = {
     .shape = unsorted_shape,
     .gradient = extreme_gradient,
     .kernels = SEGMENT_KERNELS(min, bd_segment_unsorted_run, BD_NUMBERS, BD_KERNEL_CLAMPS),
-    .doc = "Row s of the output has the least elements of the rows of `data` whose segment id is s.",
+    .doc =
+        "Row s of the output is the element-wise minimum of the rows of `data` with segment id s; rows with a negative id are dropped.",
 };
 
 BD_OP(UnsortedSegmentMax) = {
@@ -236,7 +238,8 @@ BD_OP(UnsortedSegmentMax) = {
     .shape = unsorted_shape,
     .gradient = extreme_gradient,
     .kernels = SEGMENT_KERNELS(max, bd_segment_unsorted_run, BD_NUMBERS, BD_KERNEL_CLAMPS),
-    .doc = "Row s of the output has the greatest elements of the rows of `data` whose segment id is s.",
+    .doc =
+        "Row s of the output is the element-wise maximum of the rows of `data` with segment id s; rows with a negative id are dropped.",
 };
 
 // ---- Segments in order, and a number of them, as TensorFlow 2 has them ----

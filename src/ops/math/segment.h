@@ -1,4 +1,4 @@
-// How rows of segments are joined: the kernels of the SegmentX and UnsortedSegmentX ops.
+// The kernels of the SegmentX and UnsortedSegmentX ops, which join the rows of a segment.
 #ifndef BD_OPS_MATH_SEGMENT_H
 #define BD_OPS_MATH_SEGMENT_H
 
@@ -18,11 +18,11 @@ typedef struct bd_segment_state {
     bd_binary_fn join, divide;
 } bd_segment_state;
 
-// Prepares a node (attr T).
+// Initializes *state from the node's attr T.
 void bd_segment_bind(const braid_op *node, bd_segment_op op, bd_segment_state *state);
-// Rows (input 0) whose numbers (input 1) do not decrease, into as many segments as the last one says.
+// Input 0: rows; input 1: segment ids in ascending order; the last id + 1 is the number of segments.
 void bd_segment_sorted_run(bd_op_ctx *c);
-// Rows whose numbers are in any order, into as many segments as input 2 says; those of negative numbers are
+// Input 0: rows; input 1: segment ids in any order; input 2: the number of segments. Rows of negative ids are
 // dropped.
 void bd_segment_unsorted_run(bd_op_ctx *c);
 

@@ -1,4 +1,4 @@
-// Joins the rows that have the same number into one.
+// Joins the rows of each segment into one.
 #include "ops/math/segment.h"
 
 #include "ops/common/element.h"
@@ -53,7 +53,7 @@ static void fill(void *to, int64_t count, size_t size, number value)
         memcpy((char *)to + (size_t)i * size, &value, size);
 }
 
-// Allocates output 0: `count` rows like those of the data behind its first `ids_rank` dimensions. NULL: the
+// Allocates output 0: `count` rows, shaped like the data without their first `ids_rank` dimensions. NULL: the
 // kernel has failed.
 static braid_tensor *segment_output(bd_op_ctx *c, int64_t count, int ids_rank)
 {
@@ -70,7 +70,7 @@ static braid_tensor *segment_output(bd_op_ctx *c, int64_t count, int ids_rank)
 
 // ---- In order ----
 
-// Checks id `i` against the next one and the number of segments, which the last id says.
+// Checks id `i` against the next id and the number of segments, which follows from the last id.
 static void check_id(bd_op_ctx *c, int64_t i, int64_t segments)
 {
     const braid_tensor *ids = bd_input(c, 1);
@@ -109,8 +109,8 @@ static int64_t count_segments(bd_op_ctx *c)
     return bd_op_failed(c) ? -1 : last + 1;
 }
 
-// What rows of a segment are joined to. Of extremes it is what no number is worse than, so that NaN counts
-// only in a segment of one row, which is copied: as in TensorFlow.
+// The initial value of a segment with rows. For extremes it is the least (or greatest) value including
+// infinity, so that NaN counts only in a segment of one row, which is copied. TensorFlow does the same.
 static bool starts_with(bd_segment_op op, braid_dtype dtype, number *start)
 {
     bool narrow = dtype == BRAID_INT32;
@@ -133,7 +133,7 @@ void bd_segment_sorted_run(bd_op_ctx *c)
     fill(y->data, bd_tensor_count(y), size, without_rows);
     for (int64_t i = 0, from = 0; i < count; i++) {
         int64_t id = bd_tensor_index(ids, i);
-        if (id < 0 || id >= segments) continue; // a variable's ids may change between two looks
+        if (id < 0 || id >= segments) continue; // the ids may be a variable's and change between two reads
         if (i > 0 && bd_tensor_index(ids, i - 1) != id) from = i;
         char *to = (char *)y->data + (size_t)(id * len) * size;
         const char *x = (const char *)data->data + (size_t)(i * len) * size;
@@ -175,7 +175,7 @@ static bool check_unsorted(bd_op_ctx *c, int64_t *count)
     return *count >= 0;
 }
 
-// What a segment without rows is, and what rows are joined to.
+// The result of an empty segment, which is also the initial value of unsorted segments.
 static number start_of(bd_segment_op op, braid_dtype dtype)
 {
     double largest = dtype == BRAID_FLOAT ? (double)FLT_MAX : DBL_MAX;
@@ -199,7 +199,8 @@ void bd_segment_unsorted_run(bd_op_ctx *c)
     size_t size = braid_dtype_size(y->dtype);
     fill(y->data, bd_tensor_count(y), size, start_of(s->op, y->dtype));
     int64_t len = bd_shape_count_range(&data->shape, ids->shape.rank, data->shape.rank);
-    int64_t rows = bd_tensor_count(data) > 0 ? bd_tensor_count(ids) : 0; // ids of nothing are not looked at
+    // without data the ids are not checked
+    int64_t rows = bd_tensor_count(data) > 0 ? bd_tensor_count(ids) : 0;
     for (int64_t i = 0; i < rows; i++) {
         int64_t id = bd_tensor_index(ids, i);
         if (id < 0) continue; // dropped
@@ -210,7 +211,7 @@ void bd_segment_unsorted_run(bd_op_ctx *c)
             return;
         }
         char *to = (char *)y->data + (size_t)(id * len) * size;
-        // Where one of both is NaN the extreme is the first operand, as in TensorFlow.
+        // If one of the two is NaN the result is the first operand, as in TensorFlow.
         s->join((const char *)data->data + (size_t)(i * len) * size, to, to, len, BD_SINGLE_NONE);
     }
 }

@@ -1,4 +1,4 @@
-// What SegmentX and UnsortedSegmentX promise. Values are those of numpy's sum, prod, mean, min and max of the
+// Tests of SegmentX and UnsortedSegmentX. Values are those of numpy's sum, prod, mean, min and max over the
 // rows of each segment.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
@@ -32,7 +32,7 @@ static void test_sorted(void **state)
         {"SegmentMin", NULL, "int64[4] 5 -3 7 2; int32[4] 0 0 2 2", "int64[3] -3 0 2"},
         {"SegmentMax", NULL, "float[4] -5 -3 7 2; int32[4] 0 0 2 2", "float[3] -3 0 7"},
         {"SegmentMax", NULL, "float[2] 1; int32[2] 1 0", "InvalidArgument: segment ids are not increasing"},
-        // Of more rows than one NaN is not an extreme (Eigen's MaxReducer and MinReducer).
+        // In a segment of several rows NaN is never the extreme (Eigen's MaxReducer and MinReducer).
         {"SegmentMax", NULL, "float[6] nan 1 2 nan nan nan; int32[6] 0 0 1 1 2 2", "float[3] 1 2 -inf"},
         {"SegmentMin", NULL, "double[4] nan 1 2 nan; int32[4] 0 0 1 1", "double[2] 1 2"},
         {"SegmentMin", NULL, "float[2] nan 1; int32[2] 0 1", "float[2] nan 1"},
@@ -81,7 +81,7 @@ static void test_unsorted(void **state)
          "double[2] -1.7976931348623157e308 7"},
         {"UnsortedSegmentMax", NULL, "float[2] 5 -3; int32[2] 0 1; int32[] 1",
          "InvalidArgument: segment_ids[1] = 1 is out of range [0, 1)"},
-        // The last one counts beside NaN, as Eigen's max(data, output) has it.
+        // A number after NaN becomes the extreme, as in Eigen's max(data, output).
         {"UnsortedSegmentMax", NULL, "float[5] 5 nan 1 2 nan; int32[5] 0 0 0 1 1; int32[] 2",
          "float[2] 1 nan"},
         {"UnsortedSegmentMin", NULL, "double[5] 5 nan 7 2 nan; int32[5] 0 0 0 1 1; int32[] 2",
@@ -90,7 +90,7 @@ static void test_unsorted(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// "TYPE[3] A B C", of half the bits of these small integers.
+// "TYPE[3] A B C" from small integers; for half, their bit patterns.
 static void put_numbers(char out[64], const char *type, const int *numbers, int count)
 {
     static const int halves[] = {0,      0x3c00, 0x4000, 0x4200, 0x4400, 0x4500, 0x4600, 0x4700,
@@ -144,7 +144,7 @@ static void test_types_of_unsorted(void **state)
     static const struct {
         const char *op, *v2;
         int want[2];
-        const char *nothing; // what a segment without rows is
+        const char *nothing; // the result of an empty segment
     } ops[] = {{"UnsortedSegmentSum", "SegmentSumV2", {8, 8}, "0"},
                {"UnsortedSegmentProd", "SegmentProdV2", {15, 7}, "1"},
                {"UnsortedSegmentMin", "SegmentMinV2", {3, 1}, "3.4028234663852886e38"},
@@ -163,7 +163,7 @@ static void test_types_of_unsorted(void **state)
             {op, NULL, "float[0,2]; int32[0]; int32[] 3", nothing},
             {op, NULL, "float[3]  1; int64[3] 0; int32[] 0",
              "InvalidArgument: segment_ids[0] = 0 is out of range [0, 0)"},
-            // Where there are no data the ids are not looked at.
+            // Without data the ids are not checked.
             {op, NULL, "int32[2,0]; int32[2] 0 99; int32[] 3", "int32[3,0]"},
             {op, NULL, "int32[] 7; int32[] 0; int32[] 1", "int32[1] 7"},
             {op, NULL, "float[2] 1; int32[2] 0 2; int32[] 2",
@@ -211,7 +211,7 @@ static void test_gradients(void **state)
         {.op = "UnsortedSegmentMax", .inputs = "double[3,2] 1 2 3 -4 5 6; int32[3] 1 0 1; int32[] 2"},
         {.op = "UnsortedSegmentMin", .inputs = "double[4] 1 5 3 2; int32[4] 1 0 1 0; int32[] 2"},
         {.op = "UnsortedSegmentProd", .inputs = "double[3,2] 2 3 0 5 4 0; int32[3] 1 0 1; int32[] 2"},
-        // Of rows that are dropped there is none.
+        // Dropped rows have no gradient.
         {.op = "UnsortedSegmentSum", .inputs = "double[3,2] 1 2 3 4 5 6; int32[3] 2 -1 0; int32[] 3"},
         {.op = "UnsortedSegmentSum", .inputs = "double[2,2] 1 2 3 4; int64[2,2] 1 -1 -5 1; int32[] 2"},
         {.op = "UnsortedSegmentMax", .inputs = "double[4,2] 1 2 0 -4 5 6 3 7; int32[4] 1 -1 1 0; int32[] 2"},

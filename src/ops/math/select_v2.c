@@ -1,4 +1,4 @@
-// SelectV2, what tf.where of TensorFlow 2 becomes: a choice between two tensors, everything broadcast.
+// SelectV2, the op of TensorFlow 2's tf.where: selects between two tensors; all operands are broadcast.
 #include "graph/shape_fn.h"
 #include "kernels/simd.h"
 #include "ops/common/element.h"
@@ -62,7 +62,7 @@ static void select_run(bd_op_ctx *c)
         bd_tensor_fini(&parts[i]);
 }
 
-// The gradient of operand `i`: `grad` summed over the axes along which that was repeated.
+// The gradient of operand `i`: `grad` summed over the axes along which the operand was broadcast.
 static braid_out sum_like(bd_grad_ctx *c, int i, braid_out grad)
 {
     braid_graph *g = c->graph;
@@ -91,5 +91,5 @@ BD_OP(SelectV2) = {
     .shape = select_shape,
     .gradient = select_gradient,
     .kernels = BD_KERNELS({.run = select_run}),
-    .doc = "Takes elements of t where the condition holds and of e elsewhere; all three are broadcast.",
+    .doc = "Selects elements of t where the condition is true, else elements of e; all three are broadcast.",
 };

@@ -1,5 +1,4 @@
-// What ops that pick, order and place elements promise: diagonals, partitions, reversals, the greatest
-// elements, one-hot rows.
+// Tests of ops that pick, order and place elements: diagonals, partitions, reversals, TopK, OneHot.
 #include "base/testing/test.h"
 #include "ops/testing/op_live.h"
 #include "ops/testing/op_test.h"
@@ -152,7 +151,7 @@ static void test_order(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// Where all of a row is sorted: against an order that is known.
+// All of a large row is sorted and compared with a known order.
 static void test_large_top_k(void **state)
 {
     (void)state;

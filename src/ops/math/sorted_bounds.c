@@ -1,5 +1,5 @@
-// LowerBound and UpperBound: where elements would go in sorted rows; CompareAndBitpack: comparisons, eight to
-// a byte.
+// LowerBound and UpperBound: insertion points in sorted rows. CompareAndBitpack: comparisons, eight to a
+// byte.
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
 
@@ -13,7 +13,7 @@ static braid_code bound_shape(bd_shape_ctx *c, braid_status *st)
     return code;
 }
 
-// How many elements of a sorted row are below `value` (or, for the upper bound, not above it).
+// The number of elements of a sorted row that are below `value` (for the upper bound: not above it).
 #define FIND(NAME, T)                                                                                        \
     static int64_t NAME(const void *sorted, int64_t n, const void *values, int64_t at, bool is_upper)        \
     {                                                                                                        \
@@ -99,7 +99,7 @@ BD_OP(LowerBound) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bound_shape,
     .kernels = BOUND_KERNELS(lower_bound_run),
-    .doc = "For each value the first place in its sorted row at which it could be put.",
+    .doc = "For each value the first index at which it can be inserted into its sorted row.",
 };
 
 BD_OP(UpperBound) = {
@@ -108,7 +108,7 @@ BD_OP(UpperBound) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bound_shape,
     .kernels = BOUND_KERNELS(upper_bound_run),
-    .doc = "For each value the last place in its sorted row at which it could be put.",
+    .doc = "For each value the last index at which it can be inserted into its sorted row.",
 };
 
 // ---- CompareAndBitpack ----
@@ -186,5 +186,6 @@ BD_OP(CompareAndBitpack) = {
     .kernels = BD_KERNELS({.types = "T=bool|float|double|int8|int16|int32|int64",
                            .flags = BD_KERNEL_WIDENS,
                            .run = bitpack_run}),
-    .doc = "Bits that say which elements are above the threshold (which are true, of bool), eight to a byte.",
+    .doc =
+        "Packs eight comparisons to a byte: whether each element is above the threshold (of bool: whether it is true).",
 };

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-// Where the operands' elements are for each of the result's.
+// Maps each element of the result to the elements of the operands.
 typedef struct pairing {
     bd_broadcast walk;
     const bd_string *x, *y;
@@ -28,7 +28,7 @@ static braid_tensor *begin(bd_op_ctx *c, braid_dtype dtype, pairing *p)
     return bd_output(c, 0, dtype, &shape);
 }
 
-// The elements that make element `i` of the result.
+// The operands of element `i` of the result.
 static void pair_at(const pairing *p, int64_t i, const bd_string **x, const bd_string **y)
 {
     const bd_broadcast *w = &p->walk;
@@ -43,7 +43,7 @@ static void pair_at(const pairing *p, int64_t i, const bd_string **x, const bd_s
 
 // ---- Add ----
 
-// False when memory is short.
+// z = x followed by y. Returns false when memory is exhausted.
 static bool join(const bd_string *x, const bd_string *y, bd_string *z)
 {
     if (x->len + y->len == 0) return true;

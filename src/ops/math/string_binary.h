@@ -1,11 +1,11 @@
-// Element-wise functions of two tensors of strings, with broadcasting: what arithmetic and comparison ops run
-// for strings.
+// Element-wise functions of two string tensors, with broadcasting: the kernels of Add, Equal and NotEqual for
+// strings.
 #ifndef BD_OPS_MATH_STRING_BINARY_H
 #define BD_OPS_MATH_STRING_BINARY_H
 
 #include "op/kernel.h"
 
-void bd_strings_add_run(bd_op_ctx *c); // y's bytes behind x's
+void bd_strings_add_run(bd_op_ctx *c); // concatenation of x and y
 void bd_strings_equal_run(bd_op_ctx *c);
 void bd_strings_not_equal_run(bd_op_ctx *c);
 

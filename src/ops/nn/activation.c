@@ -20,7 +20,8 @@ BD_BINARY(softsign_grad, BD_SOFTSIGN_GRAD)
 
 // ---- Relu, Relu6 ----
 
-// The ops take the gradient that arrives first, then features (or activations: they are positive alike).
+// The inputs are the incoming gradient, then the features (the op's output may replace them, as both have the
+// same sign).
 static void gradient_of_grad(bd_grad_ctx *c, const char *op)
 {
     braid_graph *g = c->graph;
@@ -101,7 +102,7 @@ BD_OP(Elu) = {
     .doc = "Computes e^x - 1 of each element below 0, x of the others.",
 };
 
-// Of the gradient g and the output y, where the op gives g (y + 1) below 0: its slope by y is g there.
+// The gradient of EluGrad for g and the output y: below 0 EluGrad is g (y + 1), so its derivative by y is g.
 static void elu_grad_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -276,7 +277,7 @@ static braid_code softmax_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// Rows are along the last dimension.
+// Rows lie along the last dimension.
 static void run_softmax(bd_op_ctx *c, bool is_log)
 {
     const braid_tensor *x = bd_input(c, 0);
@@ -302,7 +303,7 @@ static void log_softmax_run(bd_op_ctx *c)
     run_softmax(c, true);
 }
 
-// tf.reduce_sum(x, axes, keep_dims), the axes being a constant of the Sum's name scope.
+// tf.reduce_sum(x, axes, keep_dims), where the axes are a constant in the name scope of the Sum.
 static braid_out sum_axis_1(braid_graph *g, braid_out x, bool keep_dims)
 {
     const char *scope = braid_push_name_scope(g, "Sum");
@@ -336,7 +337,7 @@ BD_OP(Softmax) = {
     .shape = softmax_shape,
     .gradient = softmax_gradient,
     .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = softmax_run}),
-    .doc = "Computes e^x / sum(e^x) along the last dimension. (The gradient is that of a matrix.)",
+    .doc = "Computes e^x / sum(e^x) along the last dimension. (The gradient is defined for matrices.)",
 };
 
 // grad - sum(grad, 1, keep_dims) * exp(log_softmax)
@@ -355,5 +356,5 @@ BD_OP(LogSoftmax) = {
     .shape = softmax_shape,
     .gradient = log_softmax_gradient,
     .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = log_softmax_run}),
-    .doc = "Computes x - log(sum(e^x)) along the last dimension. (The gradient is that of a matrix.)",
+    .doc = "Computes x - log(sum(e^x)) along the last dimension. (The gradient is defined for matrices.)",
 };

@@ -1,4 +1,4 @@
-// Activation functions that keep a slope below 0: LeakyRelu and Selu.
+// LeakyRelu and Selu: activation functions with a slope below 0.
 #include "graph/shape_fn.h"
 #include "ops/common/elementwise.h"
 #include "ops/common/grad_math.h"
@@ -8,7 +8,7 @@
 
 // ---- LeakyRelu ----
 
-// z[i] = y[i] where x[i] is above 0, else alpha y[i]; z may be either of them.
+// z[i] = y[i] where x[i] > 0, else alpha * y[i]; z may be the memory of x or y.
 #define LEAKY(NAME, T)                                                                                       \
     static void NAME(const T *x, const T *y, T alpha, T *z, int64_t n)                                       \
     {                                                                                                        \
@@ -19,7 +19,7 @@
 LEAKY(leaky_f32, float)
 LEAKY(leaky_f64, double)
 
-// Input `y` where input `x` is above 0, else that by attr `alpha`.
+// Input `y_input` where input `x_input` is above 0, else input `y_input` times attr `alpha`.
 static void run_leaky(bd_op_ctx *c, int x_input, int y_input)
 {
     const braid_tensor *x = bd_input(c, x_input), *y = bd_input(c, y_input);
@@ -73,7 +73,7 @@ BD_OP(LeakyRelu) = {
     .gradient = leaky_gradient,
     .kernels = BD_KERNELS(
         {.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS | BD_KERNEL_ROUNDS_ATTRS, .run = leaky_run}),
-    .doc = "Computes x of each element above 0, alpha * x of the others.",
+    .doc = "Computes x for each element above 0, alpha * x for the others.",
 };
 
 BD_OP(LeakyReluGrad) = {
@@ -83,17 +83,17 @@ BD_OP(LeakyReluGrad) = {
     .gradient = leaky_grad_gradient,
     .kernels = BD_KERNELS(
         {.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS | BD_KERNEL_ROUNDS_ATTRS, .run = leaky_grad_run}),
-    .doc = "Passes gradients where features are above 0, alpha times them elsewhere.",
+    .doc = "Passes gradients where features are above 0, and alpha times the gradients elsewhere.",
 };
 
 // ---- Selu (Klambauer and others, Self-Normalizing Neural Networks, 2017: the constants are theirs) ----
 
 #define SCALE 1.0507009873554804934193349852946
-#define SCALE_ALPHA 1.7580993408473768599402175208123 // scale times alpha
+#define SCALE_ALPHA 1.7580993408473768599402175208123 // scale * alpha
 
 BD_SINGLE_LOOP(selu_f32, float, float, x < 0 ? (float)SCALE_ALPHA * expm1f(x) : (float)SCALE * x)
 BD_SINGLE_LOOP(selu_f64, double, double, x < 0 ? SCALE_ALPHA * expm1(x) : SCALE * x)
-// x is the gradient that arrives, y what Selu gave.
+// x is the incoming gradient, y the output of Selu.
 BD_FLOAT_PAIR(selu_grad, y < 0 ? x * (y + SCALE_ALPHA) : x * SCALE)
 
 static void selu_run(bd_op_ctx *c)
@@ -112,8 +112,8 @@ static void selu_gradient(bd_grad_ctx *c)
     c->input_grads[0] = bd_b2(c->graph, "SeluGrad", NULL, c->output_grads[0], braid_output(c->op, 0));
 }
 
-// Of the gradient g and the output y, where the op gives g (y + scale alpha) below 0: its slope by y is g
-// there.
+// The gradient of SeluGrad for g and the output y: below 0 SeluGrad is g (y + scale alpha), so its derivative
+// by y is g.
 static void selu_grad_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;

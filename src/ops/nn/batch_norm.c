@@ -1,9 +1,9 @@
-// FusedBatchNorm and FusedBatchNormGrad in their three versions, which compute the same.
+// FusedBatchNorm and FusedBatchNormGrad; their three versions compute the same.
 //
-// In training the statistics are those of the batch: outputs 3 and 4 carry its mean and variance to the
-// gradient, and output 2 is the variance with Bessel's correction, for the moving average; where attr
-// exponential_avg_factor is not 1, outputs 1 and 2 are the moving averages, those in inputs 3 and 4 brought
-// on. Otherwise inputs 3 and 4 are the statistics.
+// In training the statistics are those of the batch: outputs 3 and 4 pass its mean and variance to the
+// gradient, and output 2 is the variance with Bessel's correction, for the moving average. If attr
+// exponential_avg_factor is not 1, outputs 1 and 2 are the moving averages of inputs 3 and 4, updated by the
+// batch. In inference inputs 3 and 4 are the statistics.
 #include "ops/nn/batch_norm.h"
 
 #include "base/alloc.h"
@@ -12,12 +12,12 @@
 
 typedef struct norm_state {
     float epsilon;
-    float factor; // how much of the moving averages the batch's statistics are to be
+    float factor; // weight of the batch's statistics in the moving averages
     bool is_nchw, is_training;
-    bool takes_statistics; // inputs 3 and 4 are of use
+    bool takes_statistics; // inputs 3 and 4 are used
 } norm_state;
 
-// Gradients have no such attr.
+// The gradient ops have no such attr.
 static float factor_of(const braid_op *node)
 {
     const char *name = "exponential_avg_factor";
@@ -73,7 +73,7 @@ static braid_code norm_grad_shape(bd_shape_ctx *c, braid_status *st)
 
 // ---- FusedBatchNorm ----
 
-// Statistics that are of no use: TensorFlow 1 wants them empty, 2 takes any.
+// Checks unused statistics: TensorFlow 1 requires them to be empty, TensorFlow 2 accepts any.
 static bool check_vector(bd_op_ctx *c, int i, const char *what)
 {
     const braid_shape *s = &bd_input(c, i)->shape;
@@ -97,7 +97,7 @@ static bool check_inputs(bd_op_ctx *c, bd_channels *v)
     return true;
 }
 
-// Outputs from 1 on, which are as long as there are channels. False: the kernel has failed.
+// Allocates outputs `from` to `to`, each with one element for each channel. False: the kernel has failed.
 static bool vector_outputs(bd_op_ctx *c, int from, int to, int64_t channels, float *out[])
 {
     braid_shape shape = bd_shape1(channels);
@@ -109,7 +109,7 @@ static bool vector_outputs(bd_op_ctx *c, int from, int to, int64_t channels, flo
     return true;
 }
 
-// Means and variances of the channels, by the sums in `sums`; not numbers when there are no elements.
+// Means and variances of the channels from the sums in `sums`; NaN when there are no elements.
 static void batch_moments(const bd_channels *v, const float *x, double *sums, float *mean, float *variance)
 {
     double count = (double)(v->outer * v->inner);
@@ -121,7 +121,7 @@ static void batch_moments(const bd_channels *v, const float *x, double *sums, fl
         variance[i] = (float)(sums[i] / count);
 }
 
-// Fills outputs 1 to 4: statistics, and what the gradient wants.
+// Fills outputs 1 to 4: the statistics, and the values passed to the gradient.
 static void norm_statistics(bd_op_ctx *c, const bd_channels *v, double *sums, float *out[5])
 {
     const norm_state *s = c->state;
@@ -190,9 +190,8 @@ BD_OP(FusedBatchNorm) = {
     .gradient = bd_fused_batch_norm_gradient,
     .kernels = NORM_KERNELS(norm_run),
     .doc =
-        "Normalizes the channels of images to mean 0 and variance 1, then scales and shifts them: by the statistics "
-        "of the batch in training, else by those given.",
-    .deviation = "NCHW is computed on a CPU, too.",
+        "Normalizes the channels of images to mean 0 and variance 1, then scales and shifts them. Training uses the statistics of the batch, inference the given ones.",
+    .deviation = "NCHW is also supported on the CPU.",
 };
 
 BD_OP(FusedBatchNormV2) = {
@@ -202,8 +201,8 @@ BD_OP(FusedBatchNormV2) = {
     .shape = norm_shape,
     .gradient = bd_fused_batch_norm_gradient,
     .kernels = NORM_KERNELS(norm_run),
-    .doc = "FusedBatchNorm with statistics of a type of their own.",
-    .deviation = "NCHW is computed on a CPU, too.",
+    .doc = "FusedBatchNorm with a separate type for statistics.",
+    .deviation = "NCHW is also supported on the CPU.",
 };
 
 BD_OP(FusedBatchNormV3) = {
@@ -213,8 +212,8 @@ BD_OP(FusedBatchNormV3) = {
     .shape = norm_shape,
     .gradient = bd_fused_batch_norm_gradient,
     .kernels = NORM_KERNELS(norm_run),
-    .doc = "FusedBatchNormV2 with one more output for the gradient, which a CPU has no use for.",
-    .deviation = "NCHW is computed on a CPU, too.",
+    .doc = "FusedBatchNormV2 with one more output for the gradient, which the CPU does not use.",
+    .deviation = "NCHW is also supported on the CPU.",
 };
 
 // ---- FusedBatchNormGrad ----
@@ -239,7 +238,7 @@ static bool check_grad_inputs(bd_op_ctx *c, bd_channels *v)
     return true;
 }
 
-// Numbers of the channels: sums over the batch, and what the gradient of x is made of.
+// Values for each channel: sums over the batch, and the terms of the gradient of x.
 typedef struct grad_parts {
     double *dy_sums, *products;
     float *factor, *dy_mean, *slope;
@@ -273,7 +272,7 @@ static void norm_grads(bd_op_ctx *c, const bd_channels *v, const grad_parts *p, 
         out[1][i] = (float)(p->products[i] * inverse);
         out[2][i] = (float)p->dy_sums[i];
         p->factor[i] = (float)((double)scale[i] * inverse);
-        // The statistics depend on x in training only.
+        // The statistics depend on x only in training.
         p->dy_mean[i] = s->is_training ? (float)(p->dy_sums[i] / count) : 0;
         p->slope[i] = s->is_training ? (float)(p->products[i] / count / spread) : 0;
     }
@@ -291,7 +290,7 @@ static void norm_grad_run(bd_op_ctx *c)
         !vector_outputs(c, 3, 5, s->is_training ? 0 : v.channels, out))
         return;
     for (int64_t i = 0; i < (s->is_training ? 0 : v.channels); i++)
-        out[3][i] = out[4][i] = 0; // the statistics that are given get no gradient
+        out[3][i] = out[4][i] = 0; // statistics that are inputs get no gradient
     if (alloc_parts(c, (size_t)v.channels, &p)) norm_grads(c, &v, &p, out);
     bd_free(p.dy_sums);
     bd_free(p.factor);
@@ -304,8 +303,8 @@ BD_OP(FusedBatchNormGrad) = {
     .shape = norm_grad_shape,
     .gradient = bd_fused_batch_norm_grad_gradient,
     .kernels = NORM_KERNELS(norm_grad_run),
-    .doc = "The gradient of FusedBatchNorm, by the mean and variance that it normalized by.",
-    .deviation = "NCHW is computed on a CPU, too.",
+    .doc = "The gradient of FusedBatchNorm, from the mean and variance it used.",
+    .deviation = "NCHW is also supported on the CPU.",
 };
 
 BD_OP(FusedBatchNormGradV2) = {
@@ -317,7 +316,7 @@ BD_OP(FusedBatchNormGradV2) = {
     .gradient = bd_fused_batch_norm_grad_gradient,
     .kernels = NORM_KERNELS(norm_grad_run),
     .doc = "The gradient of FusedBatchNormV2.",
-    .deviation = "NCHW is computed on a CPU, too.",
+    .deviation = "NCHW is also supported on the CPU.",
 };
 
 BD_OP(FusedBatchNormGradV3) = {
@@ -329,5 +328,5 @@ BD_OP(FusedBatchNormGradV3) = {
     .gradient = bd_fused_batch_norm_grad_gradient,
     .kernels = NORM_KERNELS(norm_grad_run),
     .doc = "The gradient of FusedBatchNormV3.",
-    .deviation = "NCHW is computed on a CPU, too.",
+    .deviation = "NCHW is also supported on the CPU.",
 };

@@ -1,4 +1,4 @@
-// What the forms of batch normalization share: images, vectors of channels, their shapes.
+// Shared by the versions of batch normalization: images, vectors of channels, and their shapes.
 #include "ops/nn/batch_norm.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ bool bd_batch_norm_images(bd_op_ctx *c, int i, const char *what, bool nchw, bd_c
     *out = (bd_channels){.outer = bd_shape_count_range(s, 0, axis),
                          .channels = s->dims[axis],
                          .inner = bd_shape_count_range(s, axis + 1, s->rank)};
-    // Sizes beside a size of 0 may be as large as they like.
+    // In an empty tensor the other sizes may be so large that their product overflows.
     if (bd_shape_count(s) == 0) out->outer = 0;
     return true;
 }

@@ -1,5 +1,5 @@
-// BatchNormWithGlobalNormalization, what tf.nn.batch_normalization was made of before TensorFlow took it
-// apart, and its gradient.
+// BatchNormWithGlobalNormalization and its gradient: the op of tf.nn.batch_normalization in early versions of
+// TensorFlow.
 #include "ops/nn/batch_norm.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 typedef struct global_state {
     float epsilon;
-    bool scales; // by gamma
+    bool scales; // multiplies by gamma
 } global_state;
 
 static braid_code global_create(const braid_op *node, void *state, braid_status *st)
@@ -18,7 +18,8 @@ static braid_code global_create(const braid_op *node, void *state, braid_status 
     return BRAID_OK;
 }
 
-// Images are input 0, and vectors of their channels inputs 1 to `to`. False: the kernel has failed.
+// Checks that input 0 are images and that inputs 1 to `to` are vectors of their channels. False: the kernel
+// has failed.
 static bool check_inputs(bd_op_ctx *c, int to, const char *const names[], bd_channels *v)
 {
     const braid_shape *s = &bd_input(c, 0)->shape;
@@ -126,8 +127,8 @@ static void global_grad_run(bd_op_ctx *c)
 
 // ---- Shapes and gradient ----
 
-// Images in input 0 and vectors in inputs 1 to `to`: *images gets the shape of the first, and what is known
-// of the channels.
+// For images in input 0 and vectors in inputs 1 to `to`: sets *images to the shape of input 0 with the number
+// of channels as far as known.
 static braid_code channels_shape(bd_shape_ctx *c, int to, braid_shape *images, braid_status *st)
 {
     braid_code code = bd_shape_ctx_rank(c, 0, 4, st);
@@ -185,8 +186,8 @@ BD_OP(BatchNormWithGlobalNormalization) = {
     .gradient = global_gradient,
     .kernels = GLOBAL_KERNELS(global_run),
     .doc =
-        "Computes (t - m) / sqrt(v + variance_epsilon) * gamma + beta of each channel, without gamma if so said.",
-    .deviation = "Graphs of any version may have it.",
+        "Computes (t - m) / sqrt(v + variance_epsilon) * gamma + beta for each channel, without gamma if scale_after_normalization is false.",
+    .deviation = "Allowed in graphs of any version.",
 };
 
 BD_OP(BatchNormWithGlobalNormalizationGrad) = {
@@ -195,5 +196,5 @@ BD_OP(BatchNormWithGlobalNormalizationGrad) = {
     .shape = global_grad_shape,
     .kernels = GLOBAL_KERNELS(global_grad_run),
     .doc = "The gradient of BatchNormWithGlobalNormalization.",
-    .deviation = "Graphs of any version may have it.",
+    .deviation = "Allowed in graphs of any version.",
 };

@@ -1,4 +1,4 @@
-// BatchNormWithGlobalNormalization and its gradient. Values computed with numpy in double: from the
+// Tests of BatchNormWithGlobalNormalization and its gradient. Values computed with numpy in double: from the
 // definition, and by central differences.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"

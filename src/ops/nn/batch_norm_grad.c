@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-// Images or volumes with their channels moved to the end, or (`back`) to the second place again.
+// Moves the channels of images or volumes to the end, or (`back`) to dimension 1.
 static braid_out transposed(braid_graph *g, braid_out x, int rank, bool back)
 {
     int32_t order[5] = {0};
@@ -17,7 +17,7 @@ static braid_out transposed(braid_graph *g, braid_out x, int rank, bool back)
     return out;
 }
 
-// FusedBatchNormGrad of the version of the op that is differentiated, NHWC where that is given.
+// FusedBatchNormGrad in the version of the differentiated op. If data_format is an attr it is set to NHWC.
 static braid_op *grad_op(const bd_grad_ctx *c, braid_out grad, braid_out x, braid_out mean,
                          braid_out variance, const char *format)
 {
@@ -54,7 +54,7 @@ void bd_fused_batch_norm_gradient(bd_grad_ctx *c)
         }
         back = grad_op(c, grad, x, c->op->inputs[3], c->op->inputs[4], rank == 5 ? "NDHWC" : "NHWC");
     }
-    if (!back) return; // the graph has failed
+    if (!back) return; // the graph has an error
     for (int i = 0; i < (is_training ? 5 : 3); i++)
         c->input_grads[i] = braid_output(back, i);
     if (!is_training && nchw) c->input_grads[0] = transposed(c->graph, c->input_grads[0], rank, true);
@@ -62,7 +62,7 @@ void bd_fused_batch_norm_gradient(bd_grad_ctx *c)
 
 // ---- The gradient of the gradient: the same computed step by step, and that differentiated ----
 
-// The inputs of FusedBatchNormGrad, in the form that broadcasts.
+// The inputs of FusedBatchNormGrad, in shapes that broadcast.
 typedef struct parts {
     braid_graph *g;
     braid_out dy, x, scale, mean, variance;
@@ -71,7 +71,7 @@ typedef struct parts {
     int rank;
 } parts;
 
-// Along all axes but that of the channels.
+// Reduces along all axes but the channels.
 static braid_out reduce(const parts *p, const char *op, braid_out x, bool keep)
 {
     const int32_t last[] = {0, 1, 2, 3}, second[] = {0, 2, 3, 4};
@@ -83,7 +83,7 @@ static braid_out reduce(const parts *p, const char *op, braid_out x, bool keep)
     return braid_op_end_out(d);
 }
 
-// A vector of channels as images of one element a channel.
+// Reshapes a vector of channels to images of one element for each channel.
 static braid_out as_channels(const parts *p, braid_out vector)
 {
     if (!p->is_nchw) return vector;
@@ -96,7 +96,7 @@ static braid_out rsqrt_of(const parts *p, braid_out variance)
     return bd_b1(p->g, "Rsqrt", NULL, bd_grad_number_right(p->g, "Add", "add", variance, (double)p->epsilon));
 }
 
-// The three gradients in training: all depend on the statistics of x.
+// The three gradients in training, where the statistics depend on x.
 static void training_steps(const parts *p, braid_out out[3])
 {
     braid_graph *g = p->g;
@@ -128,7 +128,8 @@ static void inference_steps(const parts *p, braid_out out[3])
 void bd_fused_batch_norm_grad_gradient(bd_grad_ctx *c)
 {
     const braid_op *op = c->op;
-    // Copies of the inputs, which lead to nothing but these steps: in the graph dy depends on x.
+    // Identity copies of the inputs cut dependencies: the gradient of these steps must not follow dy back to
+    // x.
     parts p = {.g = c->graph,
                .dy = bd_b1(c->graph, "Identity", NULL, op->inputs[0]),
                .x = bd_b1(c->graph, "Identity", NULL, op->inputs[1]),
@@ -144,7 +145,7 @@ void bd_fused_batch_norm_grad_gradient(bd_grad_ctx *c)
     } else {
         inference_steps(&p, grads);
     }
-    if (p.is_nchw) // from [1, channels, 1, 1]
+    if (p.is_nchw) // reshapes from [1, channels, 1, 1]
         grads[1] =
             bd_b2(p.g, "Reshape", NULL, grads[1], bd_b_const_i32_vector(p.g, NULL, (int32_t[]){-1}, 1));
     braid_out wanted[] = {p.dy, p.x, p.scale};

@@ -1,5 +1,4 @@
-// What the gradients of batch normalization promise. Values computed with numpy in double from the
-// definitions.
+// Tests of the gradients of batch normalization. Values computed with numpy in double from the definitions.
 #include "base/testing/test.h"
 #include "graph/grad.h"
 #include "ops/testing/op_test.h"
@@ -195,7 +194,7 @@ static void test_half(void **state)
 
 // ---- The gradient functions ----
 
-// A placeholder and its value, as text.
+// Adds a placeholder and binds it to a value, given as text.
 static braid_out bound(braid_graph *g, const char *text, op_binding *b)
 {
     *b = (op_binding){0};
@@ -220,7 +219,7 @@ static void expect_grads(const op_binding *bindings, int binding_count, const br
     }
 }
 
-// d/d(x, scale, offset) of y, begun with the gradient of y.
+// Checks d/d(x, scale, offset) of y for a given gradient of y.
 static void check_first(const char *op, const char *attrs, const char *const inputs[5], const char *grad,
                         const char *const want[3])
 {
@@ -238,7 +237,7 @@ static void check_first(const char *op, const char *attrs, const char *const inp
     braid_graph_free(g);
 }
 
-// Two elements of one channel, -1 and 1 about a mean of 2; epsilon 3 makes the root 2. Worked out by hand.
+// Two elements of one channel, -1 and 1 about a mean of 2; with epsilon 3 the root is 2. Computed by hand.
 static void test_first_gradients(void **state)
 {
     (void)state;
@@ -257,8 +256,8 @@ static void test_first_gradients(void **state)
     }
 }
 
-// Inputs of FusedBatchNormGrad, gradients of its outputs, and what comes to y_backprop, x and scale: by
-// numpy, finite differences in double of the definition.
+// Inputs of FusedBatchNormGrad, gradients of its outputs, and the resulting gradients of y_backprop, x and
+// scale, computed with numpy as finite differences of the definition in double.
 typedef struct second_case {
     const char *attrs;
     const char *inputs[5], *grads[3], *want[3];

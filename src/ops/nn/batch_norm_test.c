@@ -1,4 +1,4 @@
-// What batch normalization promises. Values computed with numpy in double from the definitions.
+// Tests of batch normalization. Values computed with numpy in double from the definitions.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -134,18 +134,18 @@ static void test_sizes(void **state)
 {
     (void)state;
     static const op_case cases[] = {
-        // Nothing to take statistics of.
+        // No elements to compute statistics from.
         {.op = "FusedBatchNorm",
          .inputs = "float[0,2,2,2]; float[2] 1; float[2] 0; float[0]; float[0]",
          .want = "float[0,2,2,2]; float[2] nan; float[2] nan; float[2] nan; float[2] nan"},
         {.op = "FusedBatchNorm",
          .inputs = "float[1,2,2,0]; float[0]; float[0]; float[0]; float[0]",
          .want = "float[1,2,2,0]; float[0]; float[0]; float[0]; float[0]"},
-        // A size beside a size of 0 may be large.
+        // In an empty tensor another size may be large.
         {.op = "FusedBatchNorm",
          .inputs = "float[1152921504606846976,1,1,0]; float[0]; float[0]; float[0]; float[0]",
          .want = "float[1152921504606846976,1,1,0]; float[0]; float[0]; float[0]; float[0]"},
-        // One element a channel: Bessel's correction divides by 1.
+        // One element for each channel: Bessel's correction divides by 1.
         {.op = "FusedBatchNorm",
          .inputs = "float[1,1,1,2] 3 4; float[2] 1; float[2] 5 6; float[0]; float[0]",
          .want = "float[1,1,1,2] 5 6; float[2] 3 4; float[2] 0; float[2] 3 4; float[2] 0"},
@@ -161,7 +161,7 @@ static void test_sizes(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// Volumes, and images of half with statistics of float.
+// Volumes, and half images with float statistics.
 static void test_volumes_and_half(void **state)
 {
     (void)state;
@@ -192,7 +192,7 @@ static void test_volumes_and_half(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// Statistics that are given do not count in training, but for the moving averages. Computed by hand.
+// In training the input statistics matter for the moving averages only. Computed by hand.
 static void test_moving_averages(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-// Adding a vector to every position of a tensor's feature dimension: BiasAdd, BiasAddV1, BiasAddGrad.
+// BiasAdd, BiasAddV1, BiasAddGrad: add a vector along the feature dimension of a tensor.
 #include "graph/shape_fn.h"
 #include "kernels/broadcast.h"
 #include "ops/common/elementwise.h"
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-// The feature dimension is the last one, or with data_format NCHW the second (BiasAddGrad and BiasAdd alike).
+// The feature dimension is the last one, or dimension 1 with data_format NCHW (BiasAdd and BiasAddGrad).
 static bool is_nchw(const braid_op *node)
 {
     const bd_attr *format = bd_node_attr(node, "data_format");
@@ -115,7 +115,7 @@ BD_OP(BiasAdd) = {
     .gradient = bias_add_gradient,
     .kernels =
         BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = bias_add_run}),
-    .doc = "Adds a vector along the last dimension of value (NCHW: along the second).",
+    .doc = "Adds a vector along the last dimension of value (NCHW: along dimension 1).",
 };
 
 static void bias_add_v1_gradient(bd_grad_ctx *c)
@@ -139,7 +139,7 @@ BD_OP(BiasAddV1) = {
 
 // ---- BiasAddGrad ----
 
-// Sums [outer, features, inner] to [features]: along inner first, then over the rows.
+// Sums [outer, features, inner] to [features]: first along inner, then over the rows.
 static bool sum_features(const braid_tensor *x, const bias_view *v, void *out)
 {
     bd_reduce_fn sum = bd_reduce_loop(BD_REDUCE_SUM, bd_number_of(x->dtype));
@@ -172,8 +172,8 @@ static braid_out ones_like(braid_graph *g, braid_out x)
     return bd_b1(g, "OnesLike", "ones_like", x);
 }
 
-// The gradient is repeated for every position: tile(reshape(grad, [1, .., features, ..]), [shape of the rest,
-// 1, ..])
+// Repeats the gradient for every position: tile(reshape(grad, [1, .., features, ..]), [other dimensions, 1
+// for features])
 static void bias_grad_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -198,5 +198,5 @@ BD_OP(BiasAddGrad) = {
     .gradient = bias_grad_gradient,
     .kernels =
         BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX, .flags = BD_KERNEL_WIDENS, .run = bias_grad_run}),
-    .doc = "Sums over all dimensions but that of the features: the gradient of BiasAdd's bias.",
+    .doc = "Sums over all dimensions but the features: the gradient of BiasAdd's bias.",
 };

@@ -8,7 +8,7 @@
 
 // ---- Shapes ----
 
-// [batch, height, width, channels] in the order of the window's format.
+// [batch, height, width, channels] in the order of the window's data format.
 static braid_shape images(const bd_window *w, int64_t batch, const int64_t size[2], int64_t channels)
 {
     braid_shape s = {.rank = 4, .dims = {batch}};
@@ -18,14 +18,14 @@ static braid_shape images(const bd_window *w, int64_t batch, const int64_t size[
     return s;
 }
 
-// Each channel has filters of its own.
+// Depthwise: each input channel has its own filters.
 static bool is_depthwise(const braid_op *node)
 {
     return strncmp(node->op_type, "Depthwise", strlen("Depthwise")) == 0;
 }
 
-// Channels that come out of a filter [height, width, in, out], or depthwise [height, width, in, out per in];
-// -1: unknown.
+// The output channels of a filter [height, width, in, out], or of a depthwise filter [height, width, in,
+// multiplier]; -1: unknown.
 static int64_t output_channels(const braid_op *node, const int64_t filter[4])
 {
     int64_t channels;
@@ -34,15 +34,14 @@ static int64_t output_channels(const braid_op *node, const int64_t filter[4])
     return __builtin_mul_overflow(filter[2], filter[3], &channels) ? INT64_MAX : channels;
 }
 
-// All sizes, -1 where unknown, of a shape of known or unknown rank.
+// All four sizes of a shape; -1 where unknown, also if the rank is.
 static void known_dims(const braid_shape *s, int64_t dims[4])
 {
     for (int i = 0; i < 4; i++)
         dims[i] = s->rank == 4 ? s->dims[i] : -1;
 }
 
-// As in TensorFlow 1.15, where a filter of fewer channels than the images have is that of a convolution in
-// groups.
+// As in TensorFlow 1.15: a filter with fewer channels than the images makes a grouped convolution.
 static braid_code check_channels(bd_shape_ctx *c, int64_t channels, const int64_t filter[4], braid_status *st)
 {
     if (channels < 0 || filter[2] < 0 || channels == filter[2]) return BRAID_OK;
@@ -80,7 +79,7 @@ braid_code bd_conv_shape_fn(bd_shape_ctx *c, braid_status *st)
     return code;
 }
 
-// The output has the shape that input `i` says, of rank 4.
+// Sets the output's shape, of rank 4, to the value of input `i`.
 static braid_code shape_in_input(bd_shape_ctx *c, int i, braid_status *st)
 {
     braid_shape unknown = {.rank = 4, .dims = {-1, -1, -1, -1}};
@@ -105,7 +104,7 @@ static braid_code filter_grad_shape(bd_shape_ctx *c, braid_status *st)
 
 // ---- Gradients ----
 
-// One of the three ops, of the kind and with the window of the op that is differentiated.
+// Adds one of the three ops, of the given kind, with the window of the differentiated op.
 static braid_out conv_like(const bd_grad_ctx *c, bd_conv_kind kind, braid_out a, braid_out b, braid_out last)
 {
     static const char *const names[2][3] = {{"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"},
@@ -179,7 +178,7 @@ static bool check_rank(bd_op_ctx *c, const char *what, const braid_shape *s)
     return false;
 }
 
-// Into how many groups the channels fall. False: the kernel has failed.
+// Computes the number of groups. False: the kernel has failed.
 static bool find_groups(bd_op_ctx *c, const int64_t filter[4], bd_conv_shape *out)
 {
     int64_t in = out->in_channels, of_filter = filter[2];
@@ -206,7 +205,7 @@ static bool find_groups(bd_op_ctx *c, const int64_t filter[4], bd_conv_shape *ou
     return !bd_op_failed(c);
 }
 
-// What input and filter make together; `output` is the shape that comes out.
+// Computes the sizes of a convolution from input and filter; *output is the output's shape.
 static bool conv_sizes(bd_op_ctx *c, const bd_window *w, const braid_shape *input, const braid_shape *filter,
                        bd_conv_shape *out, braid_shape *output)
 {
@@ -235,7 +234,7 @@ static bool conv_sizes(bd_op_ctx *c, const bd_window *w, const braid_shape *inpu
     return true;
 }
 
-// The same for a gradient, where the output's shape is given by its gradient.
+// The same for a gradient op, which gets the gradient of the output.
 static bool grad_sizes(bd_op_ctx *c, const braid_shape *input, const braid_shape *filter,
                        const braid_shape *grad, bd_conv_shape *out)
 {
@@ -359,7 +358,7 @@ BD_OP(DepthwiseConv2dNative) = {
     .gradient = conv_gradient,
     .kernels = CONV_KERNELS(conv_run),
     .doc =
-        "Convolves each channel of images with filters of its own, [height, width, channels, filters a channel].",
+        "Convolves each channel of images with its own filters, [height, width, channels, channel_multiplier].",
 };
 
 BD_OP(DepthwiseConv2dNativeBackpropInput) = {

@@ -1,4 +1,4 @@
-// The convolution of images with a filter, for Conv2D and the op that does more with it.
+// Shape functions and sizes of 2-D convolution, shared by Conv2D and the fused convolution ops.
 #ifndef BD_OPS_NN_CONV_H
 #define BD_OPS_NN_CONV_H
 
@@ -16,14 +16,13 @@ typedef struct bd_conv_state {
     "strides:list(int); padding:string{SAME,VALID,EXPLICIT}; explicit_paddings:list(int)=[]; "               \
     "data_format:string{NHWC,NCHW}='NHWC'; dilations:list(int)=[1,1,1,1]"
 
-// The shape of input 0 convolved with input 1; there may be more.
+// The shape of input 0 convolved with input 1; further inputs are ignored.
 braid_code bd_conv_shape_fn(bd_shape_ctx *c, braid_status *st);
 
 braid_code bd_conv_bind(const braid_op *node, bd_conv_state *s, braid_status *st);
 void bd_conv_unbind(bd_conv_state *s);
 
-// The shapes of a convolution of inputs 0 and 1 (`shape`, of its output `output`). False: the kernel has
-// failed.
+// Sets *shape and *output for the convolution of inputs 0 and 1. False: the kernel has failed.
 bool bd_conv_sizes(bd_op_ctx *c, const bd_conv_state *s, bd_conv_shape *shape, braid_shape *output);
 
 // Computes by oneDNN. False when it cannot (the kernel may have failed too): nothing has been written then.

@@ -1,4 +1,4 @@
-// The gradients of Conv2D: their values by finite differences, and the nodes that are built for them.
+// Tests of the gradients of Conv2D: values by finite differences, and the nodes of the graph.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -26,7 +26,7 @@ static void test_gradients(void **state)
     OP_TEST_GRADIENTS(cases);
 }
 
-// The nodes that TensorFlow 1.3 makes: a Shape of what is not fully known, a Const of what is.
+// The nodes are those of TensorFlow 1.3: a Shape of what is not fully known, a Const of what is.
 static void test_gradient_nodes(void **state)
 {
     (void)state;

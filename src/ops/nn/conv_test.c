@@ -1,19 +1,19 @@
-// What Conv2D and the ops of its gradients compute, and which shapes they take.
+// Tests of the values and shapes of Conv2D and its gradient ops.
 #include "base/strbuf.h"
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
 // ---- Values, computed with PyTorch 1.13 (torch.nn.functional.conv2d and its autograd, in double) ----
 
-// A convolution and both its gradients, float tensors as text.
+// A convolution and both its gradients; float tensors as text.
 typedef struct conv_case {
     const char *attrs;
     const char *input, *filter, *output;
-    const char *grad; // of the output
+    const char *grad; // the gradient of the output
     const char *input_grad, *filter_grad;
 } conv_case;
 
-// Runs one of the ops on its three inputs, or two.
+// Runs one of the three ops on two or three inputs.
 static void expect(const char *op, const conv_case *c, const char *a, const char *b, const char *last,
                    const char *want)
 {
@@ -25,7 +25,7 @@ static void expect(const char *op, const conv_case *c, const char *a, const char
     bd_strbuf_fini(&inputs);
 }
 
-// "float[1,3,3,1] ..." becomes "int32[4] 1 3 3 1".
+// Converts "float[1,3,3,1] ..." to "int32[4] 1 3 3 1".
 static const char *sizes_of(const char *tensor, bd_strbuf *text)
 {
     bd_strbuf_append(text, "int32[4] ");
@@ -171,7 +171,7 @@ static void test_channels(void **state)
     CONV_TEST(cases);
 }
 
-// Values by numpy, from the definition.
+// Values computed with numpy from the definition.
 static void test_groups(void **state)
 {
     (void)state;
@@ -227,7 +227,7 @@ static void test_double(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// Computed with numpy from the definition.
+// Values computed with numpy from the definition.
 static void test_filters_larger_than_the_image(void **state)
 {
     (void)state;
@@ -295,7 +295,7 @@ static void test_nothing_to_do(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// Computed by hand.
+// Values computed by hand.
 static void test_half(void **state)
 {
     (void)state;

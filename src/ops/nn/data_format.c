@@ -1,4 +1,5 @@
-// Dimensions named by letters: what a permutation of NHWC to NCHW (or another) makes of them.
+// DataFormatDimMap and DataFormatVecPermute: permute dimensions between formats named by letters, such as
+// NHWC and NCHW.
 #include "graph/shape_fn.h"
 #include "ops/common/element.h"
 
@@ -6,11 +7,11 @@
 
 #define LETTERS_MAX 5
 
-// Where each letter is in the other format.
+// The position of each letter in the other format.
 typedef struct format_state {
     int count;
-    int64_t to[LETTERS_MAX];   // of source place i
-    int64_t from[LETTERS_MAX]; // of destination place i
+    int64_t to[LETTERS_MAX];   // for each source position
+    int64_t from[LETTERS_MAX]; // for each destination position
 } format_state;
 
 static braid_code format_create(const braid_op *node, void *state, braid_status *st)
@@ -88,7 +89,7 @@ BD_OP(DataFormatDimMap) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_unchanged,
     .kernels = FORMAT_KERNELS(dim_map_run),
-    .doc = "The number of each dimension of the source format in the destination format.",
+    .doc = "Maps dimensions of the source format to dimensions of the destination format.",
 };
 
 BD_OP(DataFormatVecPermute) = {
@@ -97,5 +98,6 @@ BD_OP(DataFormatVecPermute) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_unchanged,
     .kernels = FORMAT_KERNELS(vec_permute_run),
-    .doc = "Values given for the dimensions of the source format, in the order of the destination format.",
+    .doc =
+        "Permutes values given for the dimensions of the source format to the order of the destination format.",
 };

@@ -1,4 +1,4 @@
-// Bias and activation behind a product, in one pass over its result.
+// Adds a bias and applies an activation to a product, in one pass over its result.
 #include "ops/nn/epilogue.h"
 
 #include "base/check.h"
@@ -47,7 +47,7 @@ braid_code bd_epilogue_bind(const braid_op *node, bd_epilogue *e, braid_status *
 }
 
 enum {
-    BIAS_PART = 1 // the product is part 0
+    BIAS_PART = 1 // part 0 is the product
 };
 
 const braid_tensor *bd_epilogue_bias(const bd_op_ctx *c, int64_t features)
@@ -65,7 +65,7 @@ static void fail_bias(bd_op_ctx *c)
     bd_op_fail_part(c, BIAS_PART);
 }
 
-// Output 0 = op(output 0, and input 2 when there are two).
+// Output 0 = op(output 0), or op(output 0, input 2) when there are two inputs.
 static void run_apart(bd_op_ctx *c, void (*run)(bd_op_ctx *c), void *state, int count, int part)
 {
     bd_value operands[2] = {c->outputs[0]}, result = {0};
@@ -99,13 +99,15 @@ void bd_epilogue_apart(bd_op_ctx *c, const bd_epilogue *e)
         run_apart(c, bd_unary_run, &(bd_unary_state){.fn = e->activation}, 1, BIAS_PART + 1);
 }
 
-// Pieces that stay in the second cache between the two passes, and end where vectors of any width do: each
-// element is computed by the same instructions as by the activation's own kernel.
+// The rows of a piece that stays in the second-level cache between the two passes. Pieces are a multiple of
+// any vector's width, so each element is computed by the same instructions as by the activation's own kernel.
 static int64_t rows_of_piece(int64_t features)
 {
     enum {
-        PIECE = 32768, // elements
-        TOGETHER = 64  // rows: with any number of features a multiple of 64 elements
+        PIECE = 32768, // elements of a piece
+        // rows are taken in multiples of 64, so the elements of a piece are such a multiple for any number of
+        // features
+        TOGETHER = 64
     };
     int64_t groups = PIECE / (TOGETHER * (features > 0 ? features : 1));
     return (groups > 0 ? groups : 1) * TOGETHER;
@@ -128,13 +130,13 @@ void bd_epilogue_run(const bd_epilogue *e, void *y, const void *bias, int64_t ro
 
 // ---- Fusing ----
 
-// The nodes that one fused node stands for.
+// The nodes that one fused node replaces.
 typedef struct match {
-    braid_op *product, *bias_add, *activation; // activation NULL: none
+    braid_op *product, *bias_add, *activation; // activation may be NULL
     braid_out bias;
 } match;
 
-// The vector that `n` adds to its other input, output 0 of `product`, along the last dimension.
+// Finds the vector that `n` adds along the last dimension to its other input, which is output 0 of `product`.
 static bool find_bias(const braid_op *n, const braid_op *product, braid_out *bias)
 {
     if (strcmp(n->op_type, "BiasAdd") == 0) {
@@ -160,7 +162,7 @@ static bool is_among(const char *op, const char *const *list)
     return false;
 }
 
-// Features are along the last dimension.
+// Features lie along the last dimension.
 static bool is_channels_last(const braid_op *n)
 {
     return !bd_node_attr(n, "data_format") || strcmp(bd_node_attr_string(n, "data_format"), "NHWC") == 0;
@@ -181,7 +183,7 @@ static bool find_match(bd_rewriter *r, const bd_epilogue_fusion *f, braid_op *n,
     if (next && is_among(next->op_type, f->activations) && bd_rewriter_is_pure(next) &&
         next->control_count == 0)
         m->activation = next;
-    // Else the product would read its variables later.
+    // Otherwise the product would read its variables later than it did before the fusion.
     return m->bias_add->control_count == 0 &&
            (!bd_rewriter_follows_update(r, m->bias.op) || bd_rewriter_follows_update(r, m->product));
 }

@@ -1,9 +1,9 @@
-// FakeQuantWithMinMax*: numbers as they would come back out of a quantized type, with gradients that let
-// training go through.
+// FakeQuantWithMinMax*: rounds numbers to the values of a quantized type; the gradient passes unchanged
+// within the range.
 //
-// A range [min, max] is laid out as 2^num_bits - 1 steps (narrow_range: one less), moved so that 0 is one of
-// the places between them. The range is one for all (attrs or scalars) or one for each channel, the last
-// dimension.
+// A range [min, max] is divided into 2^num_bits - 1 steps (narrow_range: one less) and shifted so that 0 is a
+// multiple of the step. The range is one for all elements (attrs or scalars), or one for each channel, the
+// last dimension.
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
@@ -11,8 +11,8 @@
 #include <math.h>
 
 typedef struct fake_state {
-    float first, last; // places of the ends: 0 or 1, and 2^num_bits - 1
-    float min, max;    // where attrs say them
+    float first, last; // quantized values of the range's ends: 0 or 1, and 2^num_bits - 1
+    float min, max;    // if the range is given by attrs
 } fake_state;
 
 static braid_code fake_create(const braid_op *node, void *state, braid_status *st)
@@ -42,10 +42,10 @@ static braid_code fake_args_create(const braid_op *node, void *state, braid_stat
 
 typedef struct grid {
     float min, max, step;
-    float zero; // the place of 0
+    float zero; // quantized value of 0
 } grid;
 
-// Towards 0; what does not fit becomes the smallest integer, as on x86.
+// Rounds towards 0. Values out of range become the smallest integer, as on x86.
 static float whole(float x)
 {
     return x > -2147483648.0f && x < 2147483648.0f ? (float)(int32_t)x : -2147483648.0f;
@@ -55,7 +55,7 @@ static grid grid_of(const fake_state *s, float min, float max)
 {
     grid g = {.step = (max - min) / (s->last - s->first)};
     float zero = s->first - min / g.step;
-    if (!(zero >= s->first)) { // not a number counts as too small
+    if (!(zero >= s->first)) { // NaN counts as too small
         zero = s->first;
     } else if (zero > s->last) {
         zero = s->last;
@@ -68,7 +68,7 @@ static grid grid_of(const fake_state *s, float min, float max)
     return g;
 }
 
-// Every `stride`th of n elements. A range of nothing but 0 gives zeros, and hands gradients on.
+// Quantizes every `stride`th of n elements. The range [0, 0] gives zeros, and its gradient passes unchanged.
 static void fake_quantize(const fake_state *s, float min, float max, const float *x, float *y, int64_t n,
                           int64_t stride)
 {
@@ -81,7 +81,7 @@ static void fake_quantize(const fake_state *s, float min, float max, const float
     }
 }
 
-// `sums`, NULL or of two, get what arrives below and above the range.
+// If `sums` is not NULL, the gradients of elements below and above the range are added to its two elements.
 static void fake_gradient(const fake_state *s, float min, float max, const float *dy, const float *x,
                           float *dx, int64_t n, int64_t stride, float *const sums[2])
 {
@@ -89,7 +89,7 @@ static void fake_gradient(const fake_state *s, float min, float max, const float
     grid g = grid_of(s, min, max);
     double below = 0, above = 0;
     for (int64_t i = 0; i < n * stride; i += stride) {
-        float v = x[i], d = dy[i]; // dx may be either
+        float v = x[i], d = dy[i]; // dx may be the memory of x or dy
         dx[i] = is_zero ? d : d * (v >= g.min && v <= g.max ? 1.0f : 0.0f);
         if (v < g.min) below += (double)d;
         if (v > g.max) above += (double)d;
@@ -101,8 +101,8 @@ static void fake_gradient(const fake_state *s, float min, float max, const float
 
 // ---- Inputs ----
 
-// Inputs `i` and `i` + 1 must be scalars, or vectors of a number for each channel. False: the kernel has
-// failed.
+// Checks that inputs `i` and `i` + 1 are scalars, or vectors with a number for each channel. False: the
+// kernel has failed.
 static bool check_range(bd_op_ctx *c, int i, bool per_channel, int64_t channels)
 {
     static const char *const names[] = {"min", "max"};
@@ -122,7 +122,7 @@ static bool check_range(bd_op_ctx *c, int i, bool per_channel, int64_t channels)
     return true;
 }
 
-// The last dimension of input `i`; -1: there is none, and the kernel has failed.
+// The last dimension of input `i`; -1: input `i` is a scalar, and the kernel has failed.
 static int64_t channels_of(bd_op_ctx *c, int i)
 {
     const braid_shape *s = &bd_input(c, i)->shape;
@@ -163,7 +163,7 @@ static void args_gradient_run(bd_op_ctx *c)
                       bd_tensor_count(x), 1, NULL);
 }
 
-// One range for all is one channel.
+// One range for all elements is handled as one channel.
 static void quantize_channels(bd_op_ctx *c, int64_t channels)
 {
     const braid_tensor *x = bd_input(c, 0);
@@ -221,7 +221,7 @@ static braid_code vars_shape(bd_shape_ctx *c, braid_status *st)
     return code ? code : bd_shape_ctx_rank(c, 2, 0, st);
 }
 
-// The gradient that arrives and the input are alike.
+// The incoming gradient and the input have one shape.
 static braid_code merge_gradient(bd_shape_ctx *c, braid_shape *x, braid_status *st)
 {
     if (bd_shape_merge(&c->inputs[0], &c->inputs[1], x)) return BRAID_OK;
@@ -237,7 +237,7 @@ static braid_code vars_gradient_shape(bd_shape_ctx *c, braid_status *st)
     return code;
 }
 
-// The channels of images `x` and of inputs `from`, `from` + 1: -1 when nothing says.
+// Merges the channels of images `x` and of inputs `from`, `from` + 1; -1: unknown.
 static braid_code merge_channels(bd_shape_ctx *c, const braid_shape *x, int from, int64_t *channels,
                                  braid_status *st)
 {
@@ -275,7 +275,7 @@ static braid_code channels_gradient_shape(bd_shape_ctx *c, braid_status *st)
 
 // ---- Gradients ----
 
-// The op `name` of the gradient that arrives and all inputs; each input gets one of its outputs.
+// Adds op `name` on the incoming gradient and all inputs; output i is the gradient of input i.
 static void gradient_by(bd_grad_ctx *c, const char *name)
 {
     const braid_op *op = c->op;
@@ -323,7 +323,7 @@ BD_OP(FakeQuantWithMinMaxArgs) = {
     .gradient = args_gradient,
     .kernels = FAKE_KERNELS(fake_args_create, args_run),
     .doc =
-        "Rounds numbers to the places of a quantized type that lays num_bits over [min, max], and limits them to it.",
+        "Rounds numbers to the 2^num_bits values of a quantized type that cover [min, max], and clamps them to this range.",
 };
 
 BD_OP(FakeQuantWithMinMaxArgsGradient) = {
@@ -331,7 +331,7 @@ BD_OP(FakeQuantWithMinMaxArgsGradient) = {
     .attrs = "min:float=-6; max:float=6; " BITS,
     .shape = bd_shape_fn_unchanged,
     .kernels = FAKE_KERNELS(fake_args_create, args_gradient_run),
-    .doc = "Passes gradients on where inputs are within the range.",
+    .doc = "Passes gradients where inputs are within the range.",
 };
 
 BD_OP(FakeQuantWithMinMaxVars) = {
@@ -340,7 +340,7 @@ BD_OP(FakeQuantWithMinMaxVars) = {
     .shape = vars_shape,
     .gradient = vars_gradient,
     .kernels = FAKE_KERNELS(fake_create, vars_run),
-    .doc = "FakeQuantWithMinMaxArgs with a range that is given by tensors, and learnt perhaps.",
+    .doc = "FakeQuantWithMinMaxArgs with the range in tensors, which can be trained.",
 };
 
 BD_OP(FakeQuantWithMinMaxVarsGradient) = {
@@ -350,7 +350,7 @@ BD_OP(FakeQuantWithMinMaxVarsGradient) = {
     .shape = vars_gradient_shape,
     .kernels = FAKE_KERNELS(fake_create, vars_gradient_run),
     .doc =
-        "Passes gradients on where inputs are within the range; min and max get the sums of those below and above.",
+        "Passes gradients where inputs are within the range; min and max get the sums of the gradients of inputs below and above it.",
 };
 
 BD_OP(FakeQuantWithMinMaxVarsPerChannel) = {

@@ -1,4 +1,4 @@
-// FakeQuantWithMinMax* and QuantizeAndDequantize*. Values computed with numpy from the definitions.
+// Tests of FakeQuantWithMinMax* and QuantizeAndDequantize*. Values computed with numpy from the definitions.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -134,7 +134,7 @@ static void test_quantize(void **state)
         {"QuantizeAndDequantizeV4", "axis=0", "float[1000000000000,0]; float[1] 0; float[1] 0",
          "float[1000000000000,0]"},
         {"QuantizeAndDequantizeV4", "num_bits=4", "float[] -1; float[] 0; float[] 0", "float[] -1"},
-        // Not a number is no end of a range that is found, and stays what it is.
+        // NaN is ignored when the range is computed, and stays NaN.
         {"QuantizeAndDequantizeV2", NULL, "float[3] nan -1 0.3; float[] 0; float[] 0",
          "float[3] nan -1 0.296875"},
         {"QuantizeAndDequantizeV2", "range_given=true", "float[1] 1; float[] 2; float[] 1",

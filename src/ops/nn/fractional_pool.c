@@ -1,8 +1,8 @@
-// FractionalMaxPool, FractionalAvgPool and their gradients: pooling by a ratio that is no whole number, in
-// cells of random sizes (Graham, Fractional Max-Pooling, 2014).
+// FractionalMaxPool, FractionalAvgPool and their gradients: pooling by a ratio that need not be an integer,
+// in cells of random sizes (Graham, Fractional Max-Pooling, 2014).
 //
-// A sequence says where along an axis the cells begin, and ends with the size of the axis. Where cells
-// overlap, each has the first row of the next as well.
+// A sequence holds the start of each cell along an axis, and ends with the size of the axis. Overlapping
+// cells include the first row of the next cell.
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "kernels/random_convert.h"
@@ -14,11 +14,11 @@
 #include <string.h>
 
 typedef struct fractional_state {
-    bd_random_source source; // first: see bd_random_source_create
+    bd_random_source source; // must be first, see bd_random_source_create
     float ratio[2];          // height, width
     bool is_pseudo_random, overlaps, is_deterministic;
     bd_mutex mu;
-    int64_t *kept[2]; // guarded by mu: the sequences of the first run, where all are to be alike
+    int64_t *kept[2]; // guarded by mu: the sequences of the first run, reused if attr deterministic is set
     int64_t kept_len[2];
 } fractional_state;
 
@@ -91,12 +91,12 @@ static braid_code mean_grad_shape(bd_shape_ctx *c, braid_status *st)
 
 // ---- Sequences ----
 
-// Cells of k and k + 1 by a random phase.
+// Cells of size k and k + 1, by a random phase.
 static void pseudo_random_cells(bd_random_source *source, int64_t in, int64_t out, int64_t *cells)
 {
     int64_t least = in / out;
     double alpha = (double)in / (double)out, k = (double)least;
-    // So that neither the first cell is too large nor the last too small.
+    // The limits keep the first cell from being too large and the last from being too small.
     double u_max = fmin((k + 2) / alpha - 1, ((double)in + 1 - k) / alpha - (double)(out - 1));
     uint32_t x[4];
     bd_philox stream = bd_random_source_take(source, 1);
@@ -110,7 +110,7 @@ static void pseudo_random_cells(bd_random_source *source, int64_t in, int64_t ou
     }
 }
 
-// Cells of k and k + 1 in random order.
+// Cells of size k and k + 1 in random order.
 static void random_cells(bd_random_source *source, int64_t in, int64_t out, int64_t *cells)
 {
     bd_philox stream = bd_random_source_take(source, ((uint64_t)out + 3) / 4);
@@ -125,7 +125,7 @@ static void random_cells(bd_random_source *source, int64_t in, int64_t out, int6
     }
 }
 
-// Fills a sequence of out + 1 places.
+// Fills a sequence of out + 1 positions.
 static void draw_sequence(fractional_state *s, int64_t in, int64_t out, int64_t *sequence)
 {
     if (s->is_pseudo_random) {
@@ -138,7 +138,7 @@ static void draw_sequence(fractional_state *s, int64_t in, int64_t out, int64_t 
         sequence[i] += sequence[i - 1];
 }
 
-// Makes both sequences, or takes those of the first run.
+// Draws both sequences, or copies those of the first run.
 static bool make_sequences(fractional_state *s, const int64_t in[2], const int64_t out[2],
                            int64_t *sequences[2])
 {
@@ -168,7 +168,7 @@ typedef struct cells {
     bool overlaps;
 } cells;
 
-// Rows (d = 0) or columns of cell `i`: [from, to).
+// The rows (d = 0) or columns of cell `i`: [from, to).
 static void reach(const cells *p, int d, int64_t i, int64_t *from, int64_t *to)
 {
     *from = p->sequences[d][i];
@@ -183,8 +183,8 @@ typedef enum pooling {
     POOL_MEAN_GRAD
 } pooling;
 
-// `y` is the output, or the gradient that arrives; `dx` where gradients go (of means in double, which is what
-// sums are kept in).
+// `y` is the output, or the incoming gradient; `dx` gets the gradients (for means in double, the type of the
+// sums).
 #define FRACTIONAL(NAME, T, U)                                                                               \
     static void cell_##NAME(const cells *p, pooling kind, int64_t b, int64_t h, int64_t w, int64_t c,        \
                             const T *x, T *y, T *dx, double *sums)                                           \
@@ -289,7 +289,8 @@ static void mean_run(bd_op_ctx *c)
 
 // ---- Gradients ----
 
-// The sequence in input `i`, which may come from a client: it must rise within the axis.
+// Reads the sequence in input `i`. It may come from a client, so it is checked: it must ascend within the
+// axis.
 static bool sequence_input(bd_op_ctx *c, int i, int d, cells *p)
 {
     const braid_tensor *t = bd_input(c, i);
@@ -318,7 +319,7 @@ static bool check_places(bd_op_ctx *c, int i, const char *what)
     return true;
 }
 
-// Cells of a gradient op: `grad` and the sequences from input `first` on, for images of shape `in`.
+// The cells of a gradient op: `grad` and the sequences from input `first` on, for images of shape `in`.
 static bool grad_cells(bd_op_ctx *c, const braid_shape *in, const braid_shape *grad, int first, cells *p)
 {
     char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
@@ -417,7 +418,7 @@ BD_OP(FractionalMaxPool) = {
     .gradient = max_gradient,
     .kernels = POOL_KERNELS(max_run),
     .doc =
-        "The greatest element of each cell of images, cut into cells of random sizes pooling_ratio large on average.",
+        "Divides images into cells of random sizes, pooling_ratio large on average, and takes the greatest element of each cell.",
 };
 
 BD_OP(FractionalAvgPool) = {
@@ -426,7 +427,8 @@ BD_OP(FractionalAvgPool) = {
     .shape = fractional_shape,
     .gradient = mean_gradient,
     .kernels = POOL_KERNELS(mean_run),
-    .doc = "The mean of each cell of images, cut into cells of random sizes pooling_ratio large on average.",
+    .doc =
+        "Divides images into cells of random sizes, pooling_ratio large on average, and takes the mean of each cell.",
 };
 
 BD_OP(FractionalMaxPoolGrad) = {

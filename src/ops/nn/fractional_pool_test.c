@@ -1,10 +1,11 @@
-// What fractional pooling and its gradients promise.
+// Tests of fractional pooling and its gradients.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
 #define RATIO "pooling_ratio=[1,1.5,1.5,1]"
 
-// Cells by TensorFlow's stream and steps, and what is made of them, by an independent program in Python.
+// Sequences follow TensorFlow's random stream and steps; values were computed by an independent Python
+// program.
 static void test_disjoint(void **state)
 {
     (void)state;

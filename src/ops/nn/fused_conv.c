@@ -1,4 +1,4 @@
-// A convolution with bias and activation.
+// The op _FusedConv2D: convolution with bias and activation.
 #include "ops/nn/conv.h"
 #include "ops/nn/epilogue.h"
 
@@ -19,8 +19,8 @@ static void fused_destroy(void *state)
     bd_conv_unbind(&((fused_state *)state)->conv);
 }
 
-// The bias within oneDNN: results may differ in the last bit from those of one op after the other. An
-// activation behind it is not left to oneDNN, whose Relu makes 0 of nan.
+// oneDNN adds the bias; the last bit may differ from separate ops. The activation is applied afterwards,
+// because oneDNN's Relu turns NaN into 0.
 static bool run_together(bd_op_ctx *c, const bd_conv_shape *plain, const bd_conv_data *data)
 {
     fused_state *s = c->state;

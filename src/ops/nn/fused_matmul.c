@@ -1,4 +1,4 @@
-// A product of matrices with bias and activation.
+// The op _FusedMatMul: matrix product with bias and activation.
 #include "ops/linalg/matmul.h"
 #include "ops/nn/epilogue.h"
 

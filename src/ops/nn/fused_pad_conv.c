@@ -1,5 +1,4 @@
-// FusedPadConv2D and FusedResizeAndPadConv2D: the convolution of images that are resized and mirrored at
-// their borders first.
+// FusedPadConv2D and FusedResizeAndPadConv2D: resize images, pad them with mirror images, and convolve them.
 #include "base/alloc.h"
 #include "ops/image/image.h"
 #include "ops/image/image_resize.h"
@@ -9,7 +8,7 @@
 
 typedef struct pad_state {
     bd_conv_state conv;
-    int64_t border; // 1: the pixels at the border are left out of their mirror image
+    int64_t border; // 1: the mirror image does not repeat the pixels at the border
     bool resizes, align_corners;
 } pad_state;
 
@@ -34,7 +33,8 @@ static void pad_destroy(void *state)
 
 // ---- The shape ----
 
-// Adds the paddings to the known ones of `dims`, if they are a constant; else nothing is known any more.
+// Adds constant paddings to the known sizes in `dims`; if the paddings are not constant, all sizes become
+// unknown.
 static braid_code add_paddings(bd_shape_ctx *c, int i, int64_t dims[4], braid_status *st)
 {
     const braid_shape *s = &c->inputs[i];
@@ -54,7 +54,7 @@ static braid_code add_paddings(bd_shape_ctx *c, int i, int64_t dims[4], braid_st
         if (before < 0 || after < 0) return bd_shape_ctx_fail(c, st, "Paddings must be non-negative");
         if (dims[d] < 0 || !is_known)
             dims[d] = -1;
-        else if (__builtin_add_overflow(dims[d], before + after, &dims[d])) // of 32 bits each
+        else if (__builtin_add_overflow(dims[d], before + after, &dims[d])) // each padding has 32 bits
             return bd_shape_ctx_fail(c, st, "Paddings are too large");
     }
     return BRAID_OK;
@@ -88,9 +88,9 @@ static braid_code pad_shape(bd_shape_ctx *c, braid_status *st)
 
 // ---- The kernel ----
 
-// The image between resizing and convolution: pairs are height, width.
+// The image between resizing and convolution. Pairs are height, width.
 typedef struct plan {
-    int64_t size[2], before[2]; // resized; mirrored before it
+    int64_t size[2], before[2]; // after resizing; mirrored pixels before it
     bd_conv_shape conv;
     braid_shape padded, output;
 } plan;
@@ -131,7 +131,7 @@ static bool read_paddings(bd_op_ctx *c, plan *p)
     return true;
 }
 
-// What comes of the padded images. False: the kernel has failed.
+// Computes the sizes of the convolution of the padded images. False: the kernel has failed.
 static bool plan_conv(bd_op_ctx *c, plan *p)
 {
     const pad_state *s = c->state;
@@ -174,14 +174,14 @@ static bool plan_conv(bd_op_ctx *c, plan *p)
     return !bd_op_failed(c);
 }
 
-// The pixel of an axis of `size` that is seen at place `at`, which may be in its mirror images.
+// The source pixel for position `at` along an axis of `size` pixels; `at` may lie in the mirror images.
 static int64_t mirrored(int64_t at, int64_t size, int64_t border)
 {
     if (at < 0) return -at - 1 + border;
     return at < size ? at : 2 * size - 1 - border - at;
 }
 
-// From which of the input's pixels each padded row (column) comes.
+// The input pixels from which each padded row (column) is computed.
 typedef struct sources {
     bd_resize_tap *taps[2];
 } sources;
@@ -298,7 +298,7 @@ BD_OP(FusedPadConv2D) = {
     .attrs = PAD_CONV_ATTRS,
     .shape = pad_shape,
     .kernels = PAD_CONV_KERNELS,
-    .doc = "Convolves images that are mirrored at their borders first.",
+    .doc = "Pads images with mirror images and convolves them.",
 };
 
 BD_OP(FusedResizeAndPadConv2D) = {
@@ -306,5 +306,5 @@ BD_OP(FusedResizeAndPadConv2D) = {
     .attrs = PAD_CONV_ATTRS "; resize_align_corners:bool=false",
     .shape = pad_shape,
     .kernels = PAD_CONV_KERNELS,
-    .doc = "Convolves images that are resized bilinearly and mirrored at their borders first.",
+    .doc = "Resizes images bilinearly, pads them with mirror images and convolves them.",
 };

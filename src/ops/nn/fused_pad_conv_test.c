@@ -1,5 +1,5 @@
-// Tests of FusedPadConv2D and FusedResizeAndPadConv2D. Values were computed with numpy: resized, padded and
-// convolved one after the other.
+// Tests of FusedPadConv2D and FusedResizeAndPadConv2D. Values were computed with numpy, which resized, padded
+// and convolved in separate steps.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

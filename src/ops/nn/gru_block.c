@@ -1,6 +1,7 @@
-// GRUBlockCell, a step of a gated recurrent unit (K. Cho and others, 2014), and its gradient:
-//     [r, u] = sigmoid([x, h_prev] w_ru + b_ru)    c = tanh([x, h_prev r] w_c + b_c)    h = u h_prev + (1 -
-//     u) c
+// GRUBlockCell, one step of a gated recurrent unit (K. Cho and others, 2014), and its gradient:
+//     [r, u] = sigmoid([x, h_prev] w_ru + b_ru)
+//     c = tanh([x, h_prev r] w_c + b_c)
+//     h = u h_prev + (1 - u) c
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
@@ -19,16 +20,16 @@ enum {
     W_C,
     B_RU,
     B_C,
-    FORWARD // what the cell gave, in its gradient: r, u, c; and the gradient of h
+    FORWARD // in the gradient op: the cell's outputs r, u, c, then the gradient of h
 };
 static const char *const names[] = {"x", "h_prev", "w_ru", "w_c", "b_ru", "b_c", "r", "u", "c", "d_h"};
 
 typedef struct gru {
     int64_t batch, input, cell;
-    const float *in[10]; // the inputs' memory
+    const float *in[10]; // memory of the inputs
 } gru;
 
-// Dimension `d` of input `i` must be `want`, which messages call `what`.
+// Checks that dimension `d` of input `i` is `want`; the error calls it `what`.
 static bool check_dim(bd_op_ctx *c, int i, int d, int64_t want, const char *what)
 {
     int64_t got = bd_input(c, i)->shape.dims[d];
@@ -38,7 +39,7 @@ static bool check_dim(bd_op_ctx *c, int i, int d, int64_t want, const char *what
     return false;
 }
 
-// Sizes and inputs of the cell or (ten inputs) its gradient. False: the kernel has failed.
+// Reads sizes and inputs of the cell, or (ten inputs) of its gradient. False: the kernel has failed.
 static bool read_gru(bd_op_ctx *c, gru *g)
 {
     for (int i = 0; i < c->input_count; i++) {
@@ -83,7 +84,7 @@ static float *scratch_of(bd_op_ctx *c, int64_t count)
 
 // ---- Forwards ----
 
-// Rows [x, h], or with `by` [x, h by], of a batch.
+// Rows [x, h] of the batch, or [x, h * by] if `by` is not NULL.
 static void join(const gru *g, const float *by, float *xh)
 {
     const float *h = g->in[H_PREV];
@@ -95,7 +96,7 @@ static void join(const gru *g, const float *by, float *xh)
     }
 }
 
-// out = activation(gate + bias) for row `b` of a batch; `gate` is what it was made from.
+// out = activation(gate + bias) for row `b` of the batch; `gate` is the product of inputs and weights.
 static void activate(const gru *g, bd_unary_op op, const float *gate, const float *bias, float *out)
 {
     for (int64_t j = 0; j < g->cell; j++)
@@ -141,7 +142,7 @@ static void gru_run(bd_op_ctx *c)
 
 // ---- Backwards ----
 
-// out: d_x, d_h_prev, and the gradients before the activations: d_c_bar and d_r_bar_u_bar.
+// out: d_x, d_h_prev, and the gradients before the activations, d_c_bar and d_r_bar_u_bar.
 static void run_grad(const gru *g, float *const out[4], float *scratch)
 {
     const float *h_prev = g->in[H_PREV], *r = g->in[FORWARD], *u = g->in[FORWARD + 1],
@@ -217,7 +218,8 @@ static braid_code gru_grad_shape(bd_shape_ctx *c, braid_status *st)
 
 // ---- Gradients ----
 
-// Of weights and of what is added to their product, which is what `x` and `h` are multiplied for.
+// The gradients of weights and bias, from the inputs `x` and `h` of the product and the gradient of its
+// result.
 static void weights_gradient(bd_grad_ctx *c, braid_out x, braid_out h, braid_out grad, int weights, int bias)
 {
     braid_op_desc *d = braid_op_begin(c->graph, "MatMul", NULL);
@@ -228,7 +230,7 @@ static void weights_gradient(bd_grad_ctx *c, braid_out x, braid_out h, braid_out
     c->input_grads[bias] = bd_b1(c->graph, "BiasAddGrad", NULL, grad);
 }
 
-// Only the state passes gradients on.
+// As in TensorFlow, gradients flow through output h only.
 static void gru_gradient(bd_grad_ctx *c)
 {
     enum {
@@ -261,7 +263,7 @@ BD_OP(GRUBlockCell) = {
     .gradient = gru_gradient,
     .kernels = GRU_KERNELS(gru_run),
     .doc =
-        "One step of a gated recurrent unit for a batch: its gates, the state that is proposed and the state.",
+        "One step of a gated recurrent unit for a batch: its gates, the candidate state and the new state.",
 };
 
 BD_OP(GRUBlockCellGrad) = {
@@ -270,5 +272,6 @@ BD_OP(GRUBlockCellGrad) = {
     .attrs = "T:type{float}",
     .shape = gru_grad_shape,
     .kernels = GRU_KERNELS(gru_grad_run),
-    .doc = "The gradient of GRUBlockCell for its input, the state before and what its activations took.",
+    .doc =
+        "The gradient of GRUBlockCell for its input, the previous state and the inputs of its activations.",
 };

@@ -1,5 +1,5 @@
-// GRUBlockCell and its gradient. Values computed with numpy in double: from the equations, and by central
-// differences.
+// Tests of GRUBlockCell and its gradient. Values computed with numpy in double: from the equations, and by
+// central differences.
 #include "base/check.h"
 #include "base/testing/test.h"
 #include "ops/testing/program.h"

@@ -1,11 +1,11 @@
-// IsotonicRegression: the numbers that never rise which are nearest to those given, row by row, by pooling
+// IsotonicRegression: for each row, the non-increasing numbers with the least squared distance, by pooling
 // adjacent violators (J. B. Kruskal, "Nonmetric multidimensional scaling: a numerical method", 1964).
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/grad_steps.h"
 
-// Elements that share a value, their mean; they end where the next ones begin.
+// Consecutive elements that share a value, their mean; the pool ends where the next one begins.
 typedef struct pool_of {
     double sum, mean;
     int64_t begin, count;
@@ -20,7 +20,7 @@ static double number_at(const braid_tensor *x, int64_t i)
     }
 }
 
-// Pools the `n` elements from `at` on; returns how many pools there are.
+// Pools the `n` elements from `at` on; returns the number of pools.
 static int64_t pool_row(const braid_tensor *x, int64_t at, int64_t n, pool_of *pools)
 {
     int64_t count = 0;
@@ -78,8 +78,8 @@ static braid_code isotonic_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// Each pool's mean gradient, for all of its elements. The pools of all rows are numbered through: row times
-// its length more.
+// Each element gets the mean gradient of its pool. Pools have unique numbers over all rows: row * row length
+// + pool of the row.
 static void isotonic_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -108,5 +108,5 @@ BD_OP(IsotonicRegression) = {
                            .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,
                            .run = isotonic_run}),
     .doc =
-        "For each row the numbers that never rise which are nearest to it (least squares), and the numbers of the pools that share one.",
+        "For each row the non-increasing numbers with the least squared distance to it, and the pool index of each element.",
 };

@@ -1,5 +1,5 @@
-// What IsotonicRegression promises. Values by the formula of least and greatest means, with numpy: y[i] is
-// the least over a <= i of the greatest over b >= i of the mean of x[a..b].
+// Tests of IsotonicRegression. Values computed with numpy by the min-max formula: y[i] is the minimum over a
+// <= i of the maximum over b >= i of the mean of x[a..b].
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

@@ -1,4 +1,4 @@
-// Loss functions: cross entropies of softmax, and half the sum of squares.
+// Loss functions: softmax cross entropy (dense and sparse labels), and L2Loss.
 #include "base/strbuf.h"
 #include "graph/shape_fn.h"
 #include "ops/common/elementwise.h"
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-// expand_dims(x, axis), the axis being a constant of its name scope.
+// expand_dims(x, axis), where the axis is a constant in the name scope.
 static braid_out expand_dims(braid_graph *g, braid_out x, int32_t axis)
 {
     const char *scope = braid_push_name_scope(g, "ExpandDims");
@@ -25,7 +25,7 @@ static braid_out scale_rows(braid_graph *g, braid_out vector, braid_out matrix)
 
 // ---- SoftmaxCrossEntropyWithLogits ----
 
-// Two matrices alike (one of unknown shape counts as such), or what broadcasts to a matrix.
+// The operands are two matrices of one shape (an unknown shape is compatible), or broadcast to a matrix.
 static braid_code cross_entropy_shape(bd_shape_ctx *c, braid_status *st)
 {
     braid_shape any = bd_shape2(-1, -1), features, matrix;
@@ -103,7 +103,7 @@ static braid_out with_new_axis(braid_graph *g, braid_out x, bool middle)
         &(bd_grad_index){.count = 3, .begin_mask = whole, .end_mask = whole, .new_axis_mask = new_axis});
 }
 
-// What the gradient of the second output, the backprop, adds: of use for second derivatives only.
+// The gradient through the second output, the backprop: needed for second derivatives only.
 static braid_out second_derivative(braid_graph *g, braid_out logits, braid_out grad)
 {
     braid_out softmax = bd_b1(g, "Softmax", NULL, logits);
@@ -138,7 +138,7 @@ BD_OP(SoftmaxCrossEntropyWithLogits) = {
     .shape = cross_entropy_shape,
     .gradient = cross_entropy_gradient,
     .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = cross_entropy_run}),
-    .doc = "Computes -sum(labels * log(softmax(features))) of each row, and its gradient by the features.",
+    .doc = "Computes -sum(labels * log(softmax(features))) for each row, and its gradient by the features.",
 };
 
 // ---- SparseSoftmaxCrossEntropyWithLogits ----
@@ -159,7 +159,7 @@ static braid_code sparse_cross_entropy_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// As many labels as an error shows.
+// The maximum number of labels in an error message.
 #define LABELS_SHOWN_MAX 1000
 
 static void fail_label(bd_op_ctx *c, const braid_tensor *labels, int64_t label, int64_t classes)
@@ -176,7 +176,7 @@ static void fail_label(bd_op_ctx *c, const braid_tensor *labels, int64_t label, 
     bd_strbuf_fini(&text);
 }
 
-// The labels as int64 in [0, classes). False: the kernel has failed.
+// Reads the labels as int64 and checks that they are in [0, classes). False: the kernel has failed.
 static bool read_labels(bd_op_ctx *c, const braid_tensor *labels, int64_t classes, braid_tensor *out)
 {
     if (!bd_tensor_alloc(out, BRAID_INT64, &labels->shape)) {

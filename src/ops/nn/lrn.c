@@ -49,10 +49,10 @@ static void grad_rows(void *arg, int64_t from, int64_t to)
     bd_lrn_grad_rows(&job->lrn, job->dy, job->x, job->y, job->out, from, to);
 }
 
-// Elements that make a piece of work worth a thread of its own: each costs a power.
+// Minimum elements for each thread: each element costs a power.
 #define ELEMENTS_PER_THREAD 1024
 
-// Fills output 0, of the shape of all inputs.
+// Fills output 0, which has the shape of all inputs.
 static void run_rows(bd_op_ctx *c, lrn_job *job, void (*fn)(void *arg, int64_t from, int64_t to))
 {
     const braid_shape *shape = &bd_input(c, 0)->shape;

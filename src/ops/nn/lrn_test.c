@@ -1,9 +1,9 @@
-// What local response normalization and its gradient promise.
+// Tests of LRN and LRNGrad.
 #include "base/testing/test.h"
 #include "graph/grad.h"
 #include "ops/testing/op_test.h"
 
-// Computed with numpy in double from the definition; gradients by differences.
+// Values computed with numpy in double from the definition; gradients by differences.
 static void test_values(void **state)
 {
     (void)state;
@@ -98,7 +98,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-// The gradient function hands on all attrs: it gives what LRNGrad gives.
+// The gradient function copies all attrs: its result equals that of LRNGrad.
 static void test_gradient(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-// LSTMBlockCell, a step of a long short-term memory, and BlockLSTM, all steps of a batch of sequences, with
+// LSTMBlockCell, one step of a long short-term memory, and BlockLSTM, all steps of a batch of sequences, with
 // their gradients.
 #include "base/alloc.h"
 #include "graph/grad.h"
@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-// The attrs; the rest is filled in by each run.
+// Reads the attrs; the other fields are set in each run.
 static braid_code lstm_create(const braid_op *node, void *state, braid_status *st)
 {
     (void)st;
@@ -26,7 +26,7 @@ static braid_code lstm_create(const braid_op *node, void *state, braid_status *s
 
 // ---- Inputs ----
 
-// Where the inputs lie: those of a cell, behind the number of steps in the ops of all steps.
+// The positions of a cell's inputs; ops over all steps have the number of steps before them.
 enum {
     X,
     CS_PREV,
@@ -36,7 +36,7 @@ enum {
     WCF,
     WCO,
     B,
-    FORWARD, // outputs of the op, in its gradient
+    FORWARD, // in a gradient op: the outputs of the forward op
 };
 static const char *const names[] = {"x",  "cs_prev", "h_prev", "w",  "wci", "wcf", "wco",     "b",     "i",
                                     "cs", "f",       "o",      "ci", "co",  "h",   "cs_grad", "h_grad"};
@@ -50,7 +50,7 @@ static bool check_rank(bd_op_ctx *c, int first, int i, int rank)
     return false;
 }
 
-// Dimension `d` of input `i` must be `want`, which messages call `what`.
+// Checks that dimension `d` of input `i` is `want`; the error calls it `what`.
 static bool check_dim(bd_op_ctx *c, int first, int i, int d, int64_t want, const char *what)
 {
     int64_t got = bd_input(c, first + i)->shape.dims[d];
@@ -96,7 +96,8 @@ static bool read_lstm(bd_op_ctx *c, int first, int x_rank, bd_lstm *m)
     return true;
 }
 
-// What the op gave, and the gradients that arrive, must be of that shape. `h` is not among a cell's.
+// Checks the shapes of the forward op's outputs and of the incoming gradients. A cell's gradient op has no
+// input `h`.
 static bool check_forward(bd_op_ctx *c, int first, const braid_shape *want)
 {
     bool has_h = want->rank == 3;
@@ -112,7 +113,7 @@ static bool check_forward(bd_op_ctx *c, int first, const braid_shape *want)
     return true;
 }
 
-// How many steps there are to be done.
+// Reads the number of steps to compute.
 static bool read_steps(bd_op_ctx *c, int64_t *steps)
 {
     const braid_tensor *t = bd_input(c, 0);
@@ -130,7 +131,7 @@ static bool read_steps(bd_op_ctx *c, int64_t *steps)
     return false;
 }
 
-// The part of step `t` in the seven tensors that hold all steps.
+// Step `t` of the seven tensors that hold all steps.
 static bd_lstm_step step_at(const bd_lstm *m, const braid_tensor *const tensors[7], int64_t t)
 {
     int64_t at = t * m->batch * m->cell;
@@ -159,7 +160,7 @@ static braid_tensor *zeros(bd_op_ctx *c, int i, const braid_shape *shape)
 
 // ---- Forwards ----
 
-// `steps` of sequences; what comes behind is zeros.
+// Computes `steps` steps of the sequences; the outputs of later steps are zeros.
 static void run_steps(bd_op_ctx *c, int first, const bd_lstm *m, const braid_shape *shape, int64_t steps)
 {
     const braid_tensor *out[7];
@@ -209,7 +210,7 @@ static void cell_grad_run(bd_op_ctx *c)
     braid_shape vector = bd_shape1(m.cell);
     if (!check_forward(c, 0, &shape)) return;
     const braid_tensor *forward[7];
-    for (int i = 0; i < 7; i++) // h is not among the inputs, and not looked at
+    for (int i = 0; i < 7; i++) // h is not an input of the gradient op, and not used
         forward[i] = bd_input(c, FORWARD + (i < 6 ? i : 5));
     braid_tensor *cs_prev_grad = zeros(c, 0, &shape), *dgates = cs_prev_grad ? zeros(c, 1, &gates) : NULL;
     bd_lstm_sums sums;
@@ -226,11 +227,11 @@ static void cell_grad_run(bd_op_ctx *c)
                  &sums);
 }
 
-// Memory of one step backwards, and where the gradients are gathered.
+// Scratch memory of one backward step, and the accumulated gradients.
 typedef struct back {
-    float *dgates, *xh, *dxh, *cs_grad, *h_grad; // of a step
-    float *dw;                                   // what a step adds to w
-    float *x, *cs_prev, *h_prev, *w, *b;         // outputs
+    float *dgates, *xh, *dxh, *cs_grad, *h_grad; // of one step
+    float *dw;                                   // the contribution of one step to w
+    float *x, *cs_prev, *h_prev, *w, *b;         // output gradients
     bd_lstm_sums sums;
 } back;
 
@@ -239,7 +240,8 @@ static void add(const float *x, float *sum, int64_t n)
     bd_binary_loop(BD_ADD, BD_F32)(sum, x, sum, n, BD_SINGLE_NONE);
 }
 
-// One step; `x`, `cs_prev`, `h_prev` and `step` are what it was given and made, `x_grad` its own part.
+// One backward step. `x`, `cs_prev`, `h_prev` and `step` are the inputs and outputs of the forward step;
+// `x_grad` receives the gradient of its x.
 static void back_step(const bd_lstm *m, const float *x, const float *cs_prev, const float *h_prev,
                       const bd_lstm_step *step, back *k, float *x_grad)
 {
@@ -258,7 +260,7 @@ static void back_step(const bd_lstm *m, const float *x, const float *cs_prev, co
     add(k->dw, k->w, width * gates);
 }
 
-// Steps from the last to the first. Inputs are those of BlockLSTMGrad.
+// Computes the steps from last to first. Inputs are those of BlockLSTMGrad.
 static void back_steps(bd_op_ctx *c, const bd_lstm *m, int64_t steps, back *k)
 {
     const braid_tensor *forward[7];
@@ -367,7 +369,7 @@ static braid_code block_grad_shape(bd_shape_ctx *c, braid_status *st)
 
 // ---- Gradients ----
 
-// Only the cells' states and the outputs pass gradients on.
+// As in TensorFlow, gradients flow through outputs cs and h only.
 static void block_gradient(bd_grad_ctx *c)
 {
     enum {
@@ -410,7 +412,7 @@ static braid_out product(braid_graph *g, braid_out a, braid_out b, const char *t
     return braid_op_end_out(d);
 }
 
-// From the gradient of the gates' sums, [x, h] w + b, to those of x, h, w and b.
+// The gradients of x, h, w and b from the gradient of the gates' sums, [x, h] w + b.
 static void gates_gradient(bd_grad_ctx *c, braid_out gates)
 {
     braid_graph *g = c->graph;
@@ -428,7 +430,7 @@ static void gates_gradient(bd_grad_ctx *c, braid_out gates)
     c->input_grads[B] = bd_b1(g, "BiasAddGrad", NULL, gates);
 }
 
-// As of BlockLSTM, the state and the output alone.
+// As for BlockLSTM, gradients flow through outputs cs and h only.
 static void cell_gradient(bd_grad_ctx *c)
 {
     enum {
@@ -482,7 +484,7 @@ BD_OP(LSTMBlockCellGrad) = {
     .shape = cell_grad_shape,
     .kernels = LSTM_KERNELS(cell_grad_run),
     .doc =
-        "The gradients of LSTMBlockCell for the state before, the gates before their activations and the peephole.",
+        "The gradients of LSTMBlockCell for the previous state, the gates before their activations and the peephole weights.",
 };
 
 BD_OP(BlockLSTM) = {
@@ -492,7 +494,7 @@ BD_OP(BlockLSTM) = {
     .gradient = block_gradient,
     .kernels = LSTM_KERNELS(block_run),
     .doc =
-        "LSTMBlockCell for the first seq_len_max steps of sequences [time, batch, input]; zeros behind them.",
+        "LSTMBlockCell for the first seq_len_max steps of sequences [time, batch, input]; later outputs are zeros.",
 };
 
 BD_OP(BlockLSTMV2) = {
@@ -501,8 +503,7 @@ BD_OP(BlockLSTMV2) = {
     .shape = block_shape,
     .gradient = block_gradient,
     .kernels = LSTM_KERNELS(block_run),
-    .doc =
-        "BlockLSTM with the forget gate's weights before the cell's, and no bias of its own for that gate.",
+    .doc = "BlockLSTM with the forget gate's weights before the cell's, and without attr forget_bias.",
 };
 
 BD_OP(BlockLSTMGrad) = {

@@ -1,5 +1,6 @@
-// LSTMBlockCell, BlockLSTM and their gradients. Values computed with numpy in double: forwards from the
-// equations, gradients by central differences of a sum of cs and h with the gradients that arrive as weights.
+// Tests of LSTMBlockCell, BlockLSTM and their gradients. Values computed with numpy in double: outputs from
+// the equations, gradients by central differences of the sum of cs and h weighted by their incoming
+// gradients.
 #include "base/check.h"
 #include "base/testing/test.h"
 #include "ops/testing/program.h"

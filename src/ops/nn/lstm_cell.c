@@ -1,8 +1,12 @@
-// The equations of a long short-term memory, of S. Hochreiter and J. Schmidhuber (1997) with forget gates and
-// peepholes:
-//     i = sigmoid(gate_i + wci cs_prev)    f = sigmoid(gate_f + forget_bias + wcf cs_prev)    ci =
-//     tanh(gate_c)
-//     cs = i ci + f cs_prev, limited       o = sigmoid(gate_o + wco cs)    co = tanh(cs)      h = o co
+// The equations of a long short-term memory, of S. Hochreiter and J. Schmidhuber (1997), with forget gates
+// and peepholes:
+//     i  = sigmoid(gate_i + wci cs_prev)
+//     f  = sigmoid(gate_f + forget_bias + wcf cs_prev)
+//     ci = tanh(gate_c)
+//     cs = i ci + f cs_prev, clipped
+//     o  = sigmoid(gate_o + wco cs)
+//     co = tanh(cs)
+//     h  = o co
 // where the gates are [x, h_prev] w + b.
 #include "ops/nn/lstm_cell.h"
 
@@ -11,7 +15,7 @@
 
 #include <string.h>
 
-// The gates of a row of 4 cell numbers.
+// The four gates of one row, [4 * cell].
 typedef struct gates {
     int64_t i, c, f, o;
 } gates;
@@ -37,7 +41,7 @@ void bd_lstm_join(const bd_lstm *m, const float *x, const float *h, float *xh)
     }
 }
 
-// out = gate + bias (+ weight state)
+// out = gate + bias + weight * state (the last term is optional)
 static void open_gate(const bd_lstm *m, const float *gate, const float *bias, const float *weight,
                       const float *cs, float *out)
 {
@@ -73,7 +77,7 @@ static void run_row(const bd_lstm *m, const float *row, const float *cs_prev, co
         s->h[j] = s->o[j] * s->co[j];
 }
 
-// The part of a step that is row `r` of the batch.
+// Row `r` of the batch in the tensors of a step.
 static bd_lstm_step row_of(const bd_lstm *m, const bd_lstm_step *s, int64_t r)
 {
     int64_t at = r * m->cell;

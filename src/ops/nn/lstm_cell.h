@@ -1,4 +1,4 @@
-// One step of a long short-term memory (LSTM) for a batch, forwards and back, over plain memory.
+// One step of a long short-term memory (LSTM) for a batch, forward and backward, over plain memory.
 #ifndef BD_OPS_NN_LSTM_CELL_H
 #define BD_OPS_NN_LSTM_CELL_H
 
@@ -8,41 +8,41 @@
 typedef struct bd_lstm {
     int64_t batch, input, cell;
     float forget_bias;
-    float clip;        // limits the cell's state; 0 and below: no limit
-    bool has_peephole; // gates see the cell's state
-    bool
-        // the columns of gates in weights and biases: input, forget, cell, output; else input, cell, forget,
-        // output
-        forgets_first;
+    float clip;        // clips the cell's state to [-clip, clip]; 0 or less: no limit
+    bool has_peephole; // peephole connections: gates depend on the cell's state
+    // The order of the gates' columns in weights and biases. True: input, forget, cell, output; false: input,
+    // cell, forget, output.
+    bool forgets_first;
     const float *w;               // [input + cell, 4 cell]
     const float *b;               // [4 cell]
-    const float *wci, *wcf, *wco; // [cell]: weights of the peephole
+    const float *wci, *wcf, *wco; // [cell]: peephole weights
 } bd_lstm;
 
-// What a step makes, each [batch, cell]: the gates, the cell's state `cs` and what is seen of it `co`, and
-// the output `h`.
+// The results of a step, each [batch, cell]: the gates i, f, o, the cell's new input `ci`, its state `cs`,
+// `co` = tanh(cs), and the output `h`.
 typedef struct bd_lstm_step {
     float *i, *cs, *f, *o, *ci, *co, *h;
 } bd_lstm_step;
 
-// Elements of memory that a step needs for its time.
+// The number of floats of scratch memory for one step.
 int64_t bd_lstm_scratch(const bd_lstm *m);
 
-// `x` is [batch, input]; `cs_prev` and `h_prev` are the step's before.
+// Computes one step. `x` is [batch, input]; `cs_prev` and `h_prev` are results of the previous step.
 void bd_lstm_run(const bd_lstm *m, const float *x, const float *cs_prev, const float *h_prev,
                  const bd_lstm_step *out, float *scratch);
 
-// Sums of gradients over steps, as the weights above; those of the peephole are not touched without one.
+// Gradients of the peephole weights, summed over steps; not used without peepholes.
 typedef struct bd_lstm_sums {
     float *wci, *wcf, *wco;
 } bd_lstm_sums;
 
-// The gradients of a step by those of its `cs` and `h`: of the gates before their activations `dgates`
-// [batch, 4 cell], and of the state before, which may be `cs_grad`'s memory.
+// Computes the gradients of a step from the gradients of its `cs` and `h`: `dgates` [batch, 4 cell], of the
+// gates before their activations, and `cs_prev_grad`, of the previous state, which may be the memory of
+// `cs_grad`.
 void bd_lstm_back(const bd_lstm *m, const float *cs_prev, const bd_lstm_step *step, const float *cs_grad,
                   const float *h_grad, float *dgates, float *cs_prev_grad, const bd_lstm_sums *sums);
 
-// Rows [x, h] of a batch, [batch, input + cell].
+// Writes the rows [x, h] of the batch to `xh` [batch, input + cell].
 void bd_lstm_join(const bd_lstm *m, const float *x, const float *h, float *xh);
 
 #endif

@@ -1,4 +1,4 @@
-// What the ops of pooling share: MaxPool and AvgPool, with their gradients.
+// Shared by the pooling ops: MaxPool, AvgPool and their gradients.
 #ifndef BD_OPS_NN_POOL_H
 #define BD_OPS_NN_POOL_H
 
@@ -9,7 +9,7 @@
 #include "ops/common/window.h"
 
 typedef struct bd_pool_state {
-    bd_window window; // size and stride come from inputs in the V2 ops
+    bd_window window; // in V2 ops, size and stride come from inputs
     bd_number type;
     bd_primitive_cache cache;
 } bd_pool_state;
@@ -24,29 +24,29 @@ typedef struct bd_pool_state {
                 .destroy = bd_pool_destroy,                                                                  \
                 .run = (RUN)})
 
-// The shape of images of input 0 after pooling by windows of w->size.
+// Shape function: the shape of input 0 after pooling by windows of w->size.
 braid_code bd_pool_shape_of(bd_shape_ctx *c, const bd_window *w, braid_status *st);
 
-// `create` and `destroy` of a kernel whose window goes over height and width alone.
+// `create` and `destroy` of a kernel whose window covers height and width only.
 braid_code bd_pool_create(const braid_op *node, void *state, braid_status *st);
 void bd_pool_destroy(void *state);
-// The same without a look at batch and channels.
+// The same without the check that the window does not cover batch and channels.
 braid_code bd_pool_bind(const braid_op *node, bd_pool_state *s, braid_status *st);
 
-// How the window `w` goes over images of shape `in`, and the shape that comes out. False: the kernel has
-// failed.
+// Computes the positions of window `w` over images of shape `in`, and the output's shape `pooled`. False: the
+// kernel has failed.
 bool bd_pool_sizes(bd_op_ctx *c, const bd_window *w, const braid_shape *in, bd_pooling_shape *out,
                    braid_shape *pooled);
 
-// The tensor at input `i` must have this shape: `kind` names it where its rank is wrong, `name` where only a
-// size is. False: the kernel has failed.
+// Checks that input `i` has shape `want`. The error uses `kind` for a wrong rank, `name` for a wrong size.
+// False: the kernel has failed.
 bool bd_pool_check_shape(bd_op_ctx *c, int i, const char *kind, const char *name, const braid_shape *want);
 
-// Pools by oneDNN or plain loops.
+// Pools by oneDNN, or by plain loops where oneDNN has no primitive for it.
 void bd_pool_run(bd_op_ctx *c, bd_pooling_kind kind, const bd_pooling_shape *shape,
                  const bd_pooling_data *data);
 
-// An op of `count` inputs, with the window of the op that is differentiated.
+// Adds an op of `count` inputs, with the window of the differentiated op.
 braid_out bd_pool_like(const bd_grad_ctx *c, const char *op, const braid_out *inputs, int count);
 
 #endif

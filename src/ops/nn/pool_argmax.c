@@ -1,7 +1,8 @@
-// MaxPoolWithArgmax, which says where the greatest elements were, and its gradients, which go by that.
+// MaxPoolWithArgmax, which also outputs the index of each greatest element, and its gradients, which use
+// these indices.
 //
-// A place is the number of an element of the image ((row * width) + column) * channels + channel, or with
-// include_batch_in_index of the whole batch.
+// An index counts the elements of one image: (row * width + column) * channels + channel; with
+// include_batch_in_index it counts the elements of the whole batch.
 #include "graph/grad.h"
 #include "ops/nn/pool.h"
 
@@ -46,7 +47,7 @@ static braid_code like_input(bd_shape_ctx *c, braid_status *st)
 
 // ---- MaxPoolWithArgmax ----
 
-// A batch of images and how windows go over it.
+// A batch of images and the positions of the windows.
 typedef struct pooling {
     int64_t batch, channels, in[2];
     int64_t stride[2], size[2];
@@ -79,7 +80,7 @@ static bool pooling_of(bd_op_ctx *c, pooling *p, braid_shape *pooled)
     return true;
 }
 
-// The rows (d = 0) or columns of the image under the window at `at`.
+// The rows (d = 0) or columns of the image under the window at position `at`.
 static void reach(const pooling *p, int d, int64_t at, int64_t *from, int64_t *to)
 {
     *from = at * p->stride[d] - p->fit[d].before;
@@ -88,7 +89,7 @@ static void reach(const pooling *p, int d, int64_t at, int64_t *from, int64_t *t
     if (*to > p->in[d]) *to = p->in[d];
 }
 
-// The place in the batch of the greatest element of a window; the first of several.
+// The index within the batch of the greatest element of a window; of equal elements the first.
 #define DEFINE_GREATEST(NAME, T)                                                                             \
     static int64_t NAME(const pooling *p, const void *x, int64_t first, int64_t h, int64_t w)                \
     {                                                                                                        \
@@ -156,7 +157,7 @@ static void argmax_run(bd_op_ctx *c)
 
 // ---- Gradients ----
 
-// Place `i` of the input argmax as one in the batch; -1: there is none, and the kernel has failed.
+// Element `i` of input argmax as an index into the batch; -1: it is out of range, and the kernel has failed.
 static int64_t place_at(bd_op_ctx *c, int64_t i, int64_t per_image, int64_t image)
 {
     const argmax_state *s = c->state;
@@ -170,8 +171,8 @@ static int64_t place_at(bd_op_ctx *c, int64_t i, int64_t per_image, int64_t imag
     return -1;
 }
 
-// Input 0 are the images; the places are a window's each, and the gradient is of them (`per_window`) or of
-// the images.
+// Input 0 are the images. The indices have the shape of the pooled images; the gradient has the shape of the
+// pooled images (`per_window`) or of the images.
 static bool check_grad(bd_op_ctx *c, bool per_window, int64_t *per_image, int64_t *image)
 {
     const braid_shape *x = &bd_input(c, 0)->shape;
@@ -255,7 +256,7 @@ BD_OP(MaxPoolWithArgmax) = {
     .shape = pooled_shape,
     .gradient = argmax_gradient,
     .kernels = ARGMAX_KERNELS(argmax_run),
-    .doc = "MaxPool, and where in the flattened image (or batch) each greatest element was.",
+    .doc = "MaxPool, and the index of each greatest element in the flattened image (or batch).",
 };
 
 BD_OP(MaxPoolGradWithArgmax) = {

@@ -1,4 +1,4 @@
-// What pooling with places and its gradients promise.
+// Tests of MaxPoolWithArgmax and its gradients.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -97,7 +97,7 @@ static void test_integers(void **state)
 
 // ---- Ties, sizes and errors ----
 
-// The first of equals; a number before nan stays, and so does nan.
+// Of equal elements the first wins. NaN after a number is ignored; NaN before it stays.
 static void test_ties_and_nan(void **state)
 {
     (void)state;

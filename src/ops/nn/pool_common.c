@@ -1,4 +1,4 @@
-// What the ops of pooling share.
+// Shared by the pooling ops.
 #include "ops/nn/pool.h"
 
 braid_code bd_pool_shape_of(bd_shape_ctx *c, const bd_window *w, braid_status *st)
@@ -39,7 +39,7 @@ void bd_pool_destroy(void *state)
     bd_primitive_cache_fini(&((bd_pool_state *)state)->cache);
 }
 
-// Every window reaches into the image; explicit padding may be too large for that.
+// Returns whether every window overlaps the image; explicit padding may be too large for that.
 static bool reaches(const bd_window *w, int d, int64_t in, const bd_window_fit *fit)
 {
     if (w->padding != BD_PADDING_EXPLICIT || fit->out == 0) return true;
@@ -107,7 +107,8 @@ void bd_pool_run(bd_op_ctx *c, bd_pooling_kind kind, const bd_pooling_shape *sha
                  const bd_pooling_data *data)
 {
     bd_pool_state *s = c->state;
-    // Beside a size of 0 the others may be too large to walk over. Gradients of no window are zeros.
+    // In an empty tensor the other sizes may be too large to walk over. Without windows the gradients are
+    // zeros.
     if (is_empty(shape, shape->in) || (!data->dx && is_empty(shape, shape->out))) return;
     if (s->type != BD_F32 || !bd_run_primitive(c, &s->cache, bd_pooling_take(&s->cache, kind, shape), data))
         bd_pooling_plain(s->type, kind, shape, data);

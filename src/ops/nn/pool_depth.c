@@ -1,4 +1,4 @@
-// MaxPool along the depth: groups of channels, each made one.
+// MaxPool along the depth: reduces each group of channels to one.
 #include "ops/nn/pool_depth.h"
 
 #include "ops/common/elementwise.h"

@@ -1,4 +1,4 @@
-// What pooling along the channels promises.
+// Tests of MaxPool along the channels.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

@@ -1,4 +1,4 @@
-// MaxPool and MaxPoolV2, their gradients, and the gradients of those.
+// MaxPool and MaxPoolV2, their gradients, and the second gradients.
 #include "graph/grad.h"
 #include "ops/nn/pool.h"
 #include "ops/nn/pool_depth.h"
@@ -30,14 +30,14 @@ static braid_code max_shape(bd_shape_ctx *c, braid_status *st)
     return pooled_shape(c, &w, list_of(c->node, "ksize"), list_of(c->node, "strides"), st);
 }
 
-// Sizes or steps given as a constant tensor of four.
+// Reads sizes or strides from a constant tensor of four elements.
 static bool constant_four(bd_shape_ctx *c, int i, int64_t out[4])
 {
     const braid_tensor *t = bd_shape_ctx_constant(c, i);
     if (!t || t->shape.rank != 1 || t->shape.dims[0] != 4) return false;
     for (int d = 0; d < 4; d++) {
         out[d] = bd_tensor_index(t, d);
-        if (out[d] <= 0) return false; // the kernel says so
+        if (out[d] <= 0) return false; // the kernel reports it
     }
     return true;
 }
@@ -56,7 +56,7 @@ static braid_code max_v2_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// Input 0 and what comes out are alike.
+// The output has the shape of input 0.
 static braid_code max_grad_shape(bd_shape_ctx *c, braid_status *st)
 {
     braid_code code = bd_shape_ctx_rank(c, 0, 4, st);
@@ -87,7 +87,7 @@ static braid_code max_create(const braid_op *node, void *state, braid_status *st
     return code ? code : bd_pool_bind(node, state, st);
 }
 
-// Sizes or strides from input `i` of a V2 op.
+// Reads sizes or strides from input `i` of a V2 op.
 static bool input_four(bd_op_ctx *c, int i, const char *what, const bd_window *w, int64_t out[BRAID_RANK_MAX])
 {
     if (bd_tensor_count(bd_input(c, i)) != 4) {
@@ -104,9 +104,8 @@ static bool input_four(bd_op_ctx *c, int i, const char *what, const bd_window *w
     return true;
 }
 
-// The window of this run. `v2` is the input of a V2 op that says its size, before that with its strides; 0:
-// attrs say it. Windows along the depth are for ops that can do them (`depth` is not NULL). False: the kernel
-// has failed.
+// Reads the window of this run. `v2` is the input with a V2 op's sizes (the next input has its strides); 0:
+// both are attrs. `depth` is NULL if the op has no windows along the depth. False: the kernel has failed.
 static bool read_window(bd_op_ctx *c, int v2, bd_window *w, bd_depth_window *depth)
 {
     BD_STATUS(st);
@@ -162,7 +161,8 @@ static void max_v2_run(bd_op_ctx *c)
     max_pool(c, 1);
 }
 
-// How the window of a gradient goes over input 0; input 1 must be what MaxPool made of that.
+// Computes the positions of a gradient op's window over input 0, and checks that input 1 has the shape of
+// MaxPool's output.
 static bool grad_sizes(bd_op_ctx *c, int v2, bd_pooling_shape *shape, braid_shape *pooled)
 {
     bd_window w;
@@ -232,7 +232,7 @@ static void max_v2_gradient(bd_grad_ctx *c)
     c->input_grads[0] = bd_pool_like(c, "MaxPoolGradV2", inputs, 5);
 }
 
-// Of MaxPoolGrad and MaxPoolGradGrad: each is the other's.
+// MaxPoolGrad and MaxPoolGradGrad are each the gradient of the other.
 static void second_gradient(bd_grad_ctx *c, const char *op)
 {
     braid_out inputs[] = {c->op->inputs[0], c->op->inputs[1], c->output_grads[0]};
@@ -268,7 +268,7 @@ static void max_grad_v2_gradient(bd_grad_ctx *c)
     "data_format:string{NHWC,NCHW,NCHW_VECT_C}='NHWC'"
 #define FORMAT "data_format:string{NHWC,NCHW}='NHWC'; "
 #define PADDING "padding:string{SAME,VALID}; "
-// Of the first versions in TensorFlow 2.
+// The attrs that TensorFlow 2 gave to the first versions of the ops.
 #define ANY_PADDING "padding:string{SAME,VALID,EXPLICIT}; explicit_paddings:list(int)=[]; "
 
 BD_OP(MaxPool) = {
@@ -296,7 +296,7 @@ BD_OP(MaxPoolGrad) = {
     .shape = max_grad_shape,
     .gradient = max_grad_gradient,
     .kernels = BD_POOL_KERNELS(BD_NUMBERS, bd_pool_create, max_grad_run),
-    .doc = "The gradient of MaxPool: it goes to the first of the greatest elements of each window.",
+    .doc = "The gradient of MaxPool: it flows to the first of the greatest elements of each window.",
 };
 
 BD_OP(MaxPoolGradV2) = {

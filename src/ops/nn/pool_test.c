@@ -1,4 +1,4 @@
-// What pooling ops and their gradients promise.
+// Tests of pooling ops and their gradients.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -124,7 +124,7 @@ static void test_max_of_integers(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// By hand.
+// Values computed by hand.
 static void test_explicit_padding(void **state)
 {
     (void)state;
@@ -200,7 +200,7 @@ static void test_ties(void **state)
 {
     (void)state;
     static const op_case cases[] = {
-        // Of equal elements the first one, row by row, gets the gradient.
+        // Of equal elements the first one, in row-major order, gets the gradient.
         {.op = "MaxPoolGrad",
          .attrs = POOL2,
          .inputs = "float[1,2,2,1] 1 2 2 2; float[1,1,1,1] 2; float[1,1,1,1] 5",
@@ -297,12 +297,12 @@ static void test_empty(void **state)
          "float[0,4,4,3]; float[0,2,2,3]; float[0,4,4,3]; int32[4] 1 2 2 1; int32[4] 1 2 2 1",
          "float[0,2,2,3]"},
         {"MaxPoolGradGrad", POOL2, "float[0,4,4,3]; float[0,2,2,3]; float[0,4,4,3]", "float[0,2,2,3]"},
-        // A size beside a size of 0 may be large.
+        // In an empty tensor another size may be large.
         {"AvgPool", POOL2, "double[1000000000,1000000000,2,0]", "double[1000000000,500000000,1,0]"},
         {"MaxPool", POOL2, "float[1000000000,1000000000,2,0]", "float[1000000000,500000000,1,0]"},
         {"AvgPoolGrad", POOL2, "int32[4] 1000000000 1000000000 2 0; double[1000000000,500000000,1,0]",
          "double[1000000000,1000000000,2,0]"},
-        // A window that is larger than the image fits nowhere.
+        // A window larger than the image has no valid position.
         {"MaxPool", "ksize=[1,3,2,1]; strides=[1,1,1,1]; padding=VALID", "float[1,1,4,1] 1",
          "InvalidArgument: Computed output size would be negative"},
         {"MaxPoolGrad", POOL2, "float[1,1,2,1] 1; float[1,0,1,1]; float[1,0,1,1]", "float[1,1,2,1] 0"},

@@ -1,5 +1,5 @@
-// What pooling with windows that are larger than the image, and steps that are larger than the window,
-// promises. Values computed with numpy from the definition.
+// Tests of pooling with windows larger than the image, and strides larger than the window. Values computed
+// with numpy from the definition.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

@@ -1,4 +1,4 @@
-// QuantizeV2 and Dequantize: floats of a range as integers, and back.
+// QuantizeV2 and Dequantize: convert floats of a range to integers, and back.
 //
 // Sums and products are rounded to float, as in TensorFlow.
 #include "graph/shape_fn.h"
@@ -9,15 +9,15 @@
 #include <string.h>
 
 typedef enum quantize_mode {
-    MIN_COMBINED, // all integers, spread over the range
-    MIN_FIRST,    // the same, with 0 moved to an integer
-    SCALED        // 0 stays 0, and the end that is farther out becomes that of the integers
+    MIN_COMBINED, // all integer values, spread over the range
+    MIN_FIRST,    // the same, shifted so that 0 is represented exactly
+    SCALED        // scaled so that 0 stays 0 and the end of greater magnitude maps to the end of the integers
 } quantize_mode;
 
 typedef struct quantize_state {
     quantize_mode mode;
-    int64_t axis;       // whose every place has a range of its own; -1: one range for all
-    float minimum_part; // of its greatest number, that a range is at least
+    int64_t axis;       // the axis with a range for each index; -1: one range for all
+    float minimum_part; // minimum width of a range, as a fraction of its greatest magnitude
     bool is_narrow, rounds_to_even;
     double lowest, highest; // of the integer type
 } quantize_state;
@@ -51,9 +51,9 @@ static braid_code quantize_create(const braid_op *node, void *state, braid_statu
     return bd_fail(st, BRAID_INVALID_ARGUMENT, "Axis must be at least -1. Found %lld", (long long)s->axis);
 }
 
-// How numbers of one range go to integers: shifted, scaled, shifted again.
+// Maps the numbers of one range to integers: shift, scale, shift.
 typedef struct quantization {
-    float min, max; // the range, made wide enough
+    float min, max; // the range, widened to the minimum
     float scale;
 } quantization;
 
@@ -62,7 +62,7 @@ static float half_range(const quantize_state *s)
     return s->lowest < 0 ? (float)((s->highest - s->lowest + 1) / 2) : 0;
 }
 
-// The ends of the integers that mode SCALED uses.
+// The least integer used by mode SCALED.
 static float scaled_lowest(const quantize_state *s)
 {
     return (float)(s->lowest + (s->is_narrow ? 1 : 0));
@@ -97,7 +97,7 @@ static float quantized(const quantize_state *s, const quantization *q, float x)
 
 static int32_t within_limits(const quantize_state *s, float x)
 {
-    if (!((double)x > s->lowest)) return (int32_t)s->lowest; // and what is no number
+    if (!((double)x > s->lowest)) return (int32_t)s->lowest; // true for NaN too
     return (double)x < s->highest ? (int32_t)x : (int32_t)s->highest;
 }
 
@@ -123,7 +123,7 @@ static int32_t get_integer(const braid_tensor *t, int64_t i)
     }
 }
 
-// A tensor as [outer, ranges, inner], of which each place in the middle has a range.
+// A tensor as [outer, ranges, inner]; each index in the middle has its own range.
 typedef struct places {
     int64_t outer, ranges, inner;
 } places;
@@ -154,7 +154,8 @@ static bool find_places(bd_op_ctx *c, places *p)
         return false;
     }
     if (s->axis >= 0 && p->inner == 0) {
-        *p = (places){0, x->dims[s->axis], 0}; // sizes beside a 0 may be too large to multiply
+        // the other sizes of an empty tensor may be too large to multiply
+        *p = (places){0, x->dims[s->axis], 0};
     } else if (s->axis >= 0) {
         *p = (places){bd_shape_count_range(x, 0, (int)s->axis), x->dims[s->axis],
                       bd_shape_count_range(x, (int)s->axis + 1, x->rank)};
@@ -193,7 +194,7 @@ static void quantize_run(bd_op_ctx *c)
     }
 }
 
-// Ranges are scalars, or with an axis vectors.
+// Ranges are scalars; with an axis they are vectors.
 static braid_code check_ranges(bd_shape_ctx *c, braid_status *st)
 {
     int rank = bd_node_attr_int(c->node, "axis") == -1 ? 0 : 1;
@@ -225,14 +226,15 @@ BD_OP(QuantizeV2) = {
                            .state_size = sizeof(quantize_state),
                            .create = quantize_create,
                            .run = quantize_run}),
-    .doc = "Maps floats from min_range to max_range to integers, and tells the range that these stand for.",
+    .doc =
+        "Quantizes floats from min_range to max_range to integers, and outputs the range that the integers represent.",
 };
 
 // ---- Dequantize ----
 
 // x * scale + offset
 typedef struct line {
-    float before, scale, offset; // `before` is added to x
+    float before, scale, offset; // `before` is added to x first
 } line;
 
 static line line_of(const quantize_state *s, float min, float max)
@@ -275,5 +277,5 @@ BD_OP(Dequantize) = {
                            .state_size = sizeof(quantize_state),
                            .create = quantize_create,
                            .run = dequantize_run}),
-    .doc = "The floats that integers stand for, which QuantizeV2 made for the same range and mode.",
+    .doc = "Converts integers, quantized with the same range and mode by QuantizeV2, back to floats.",
 };

@@ -1,8 +1,8 @@
-// QuantizeAndDequantize and its versions: numbers as they would come back out of a signed or unsigned integer
+// QuantizeAndDequantize and its versions: rounds numbers to the values of a signed or unsigned integer type
 // of a few bits.
 //
-// The range, given or found, is scaled so that 0 stays 0 and the end that is farther out becomes that of the
-// integer.
+// The range is given or computed. It is scaled so that 0 stays 0 and the end of greater magnitude maps to the
+// end of the integer type.
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
@@ -12,10 +12,10 @@
 #include <string.h>
 
 typedef struct quantize_state {
-    int64_t bits;   // where an attr says it
-    int64_t axis;   // whose every place has a range of its own; -1: one range for all
-    float min, max; // where attrs say them
-    bool by_attrs;  // the range
+    int64_t bits;   // if given by an attr
+    int64_t axis;   // the axis with a range for each index; -1: one range for all
+    float min, max; // if given by attrs
+    bool by_attrs;  // the range is given by attrs
     bool is_signed, is_narrow, is_given, rounds_up;
 } quantize_state;
 
@@ -64,17 +64,17 @@ static braid_code quantize_create(const braid_op *node, void *state, braid_statu
     return code;
 }
 
-// From `min` to `max` as the integers `lowest` to `highest`.
+// Maps [`min`, `max`] to the integers [`lowest`, `highest`].
 typedef struct quantization {
     double min, max, scale, inverse;
 } quantization;
 
-// A tensor as [outer, count, inner], of which each place in the middle has a range.
+// A tensor as [outer, count, inner]; each index in the middle has its own range.
 typedef struct places {
     int64_t outer, count, inner;
 } places;
 
-// Products and quotients are those of the type T, as in TensorFlow.
+// Products and quotients have type T, as in TensorFlow.
 #define DEFINE_QUANTIZE(T, LIMIT, FLOOR, RINT)                                                               \
     static void find_scale_##T(T min, T max, T lowest, T highest, quantization *q)                           \
     {                                                                                                        \
@@ -139,7 +139,8 @@ static double number_at(const braid_tensor *t, int64_t i)
     return t->dtype == BRAID_FLOAT ? (double)bd_tensor_f32(t)[i] : bd_tensor_f64(t)[i];
 }
 
-// Input `i`, NAME, must be a scalar, or a vector of a number for each place. False: the kernel has failed.
+// Checks that input `i`, called `name`, is a scalar, or with an axis a vector with a number for each index.
+// False: the kernel has failed.
 static bool check_numbers(bd_op_ctx *c, int i, const char *name, int64_t axis, int64_t count)
 {
     const braid_shape *s = &bd_input(c, i)->shape;
@@ -153,7 +154,7 @@ static bool check_numbers(bd_op_ctx *c, int i, const char *name, int64_t axis, i
     return !bd_op_failed(c);
 }
 
-// Shapes have been checked: where there are no elements, sizes are not multiplied.
+// The shapes have been checked; the sizes of an empty tensor are not multiplied.
 static bool places_of(bd_op_ctx *c, const braid_shape *s, int64_t axis, places *p)
 {
     if (axis >= s->rank) {
@@ -183,7 +184,7 @@ static bool read_bits(bd_op_ctx *c, int64_t *bits)
     return !bd_op_failed(c);
 }
 
-// The range at a place, where it is given.
+// Reads the range for one index, if ranges are given.
 static bool read_range(bd_op_ctx *c, int64_t place, double *min, double *max)
 {
     const quantize_state *s = c->state;
@@ -210,7 +211,8 @@ static void quantize_run(bd_op_ctx *c)
         return;
     braid_tensor *y = bd_output_forward(c, 0, 0, x->dtype, &x->shape);
     const bool is_empty = bd_tensor_count(x) == 0;
-    const int64_t ranges = is_empty && !has_range ? 0 : p.count; // an empty input may have places without end
+    // an empty input may have any number of indices along the axis
+    const int64_t ranges = is_empty && !has_range ? 0 : p.count;
     for (int64_t i = 0; y && i < ranges; i++) {
         double min, max;
         if (!read_range(c, i, &min, &max)) return;
@@ -223,7 +225,7 @@ static void quantize_run(bd_op_ctx *c)
     }
 }
 
-// The range and the number of bits are scalars, or the range are vectors along an axis.
+// The range and the number of bits are scalars; with an axis the range are vectors.
 static braid_code quantize_shape(bd_shape_ctx *c, braid_status *st)
 {
     const bd_attr *axis = bd_node_attr(c->node, "axis");
@@ -234,7 +236,7 @@ static braid_code quantize_shape(bd_shape_ctx *c, braid_status *st)
     return code;
 }
 
-// As if nothing had been rounded.
+// The gradient ignores the rounding.
 static void quantize_gradient(bd_grad_ctx *c)
 {
     c->input_grads[0] = c->output_grads[0];
@@ -256,7 +258,7 @@ BD_OP(QuantizeAndDequantize) = {
     .gradient = quantize_gradient,
     .kernels = QUANTIZE_KERNELS,
     .doc = "QuantizeAndDequantizeV2 with the range given by attrs.",
-    .deviation = "Graphs of any version may have it.",
+    .deviation = "Allowed in graphs of any version.",
 };
 
 BD_OP(QuantizeAndDequantizeV2) = {
@@ -268,8 +270,7 @@ BD_OP(QuantizeAndDequantizeV2) = {
     .gradient = quantize_gradient,
     .kernels = QUANTIZE_KERNELS,
     .doc =
-        "Rounds numbers to those that an integer of num_bits over the range can stand for; the range is that of the "
-        "input where it is not given.",
+        "Rounds numbers to the values that an integer of num_bits can represent over the range; without a given range, the range of the input.",
 };
 
 BD_OP(QuantizeAndDequantizeV3) = {
@@ -359,8 +360,7 @@ BD_OP(QuantizeAndDequantizeV4) = {
     .gradient = v4_gradient,
     .kernels = QUANTIZE_KERNELS,
     .doc =
-        "QuantizeAndDequantizeV2 with a gradient that is 0 outside of the range, and perhaps a range for each place along "
-        "an axis.",
+        "QuantizeAndDequantizeV2 with a gradient that is 0 outside of the range, and optionally a range for each index along an axis.",
 };
 
 BD_OP(QuantizeAndDequantizeV4Grad) = {
@@ -374,5 +374,5 @@ BD_OP(QuantizeAndDequantizeV4Grad) = {
                            .state_size = sizeof(quantize_state),
                            .create = gradient_create,
                            .run = gradient_run}),
-    .doc = "Passes gradients on where inputs are within the range; the range gets none.",
+    .doc = "Passes gradients where inputs are within the range; the range gets no gradient.",
 };

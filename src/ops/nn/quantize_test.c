@@ -1,4 +1,4 @@
-// Tests of QuantizeV2 and Dequantize. Values were computed with numpy, from the ops' definitions.
+// Tests of QuantizeV2 and Dequantize. Values were computed with numpy from the ops' definitions.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -22,7 +22,7 @@ static void test_quantize(void **state)
          "qint32[3] -2147483648 2147483647 0; float[] -1; float[] 1"},
         {"QuantizeV2", "T=quint16", "float[2] 0 1; float[] 0; float[] 1",
          "quint16[2] 0 65535; float[] 0; float[] 1"},
-        // A range of no width is made one of a hundredth.
+        // A range of zero width is widened to 0.01.
         {"QuantizeV2", "T=quint8", "float[1] 0; float[] 0; float[] 0",
          "quint8[1] 0; float[] 0; float[] 0.01"},
         {"QuantizeV2", "T=quint8; axis=1", "float[1000000000000,1,0]; float[1] 0; float[1] 1",

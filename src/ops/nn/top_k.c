@@ -1,5 +1,5 @@
-// TopK, NthElement and InTopK with their versions: the greatest elements of rows, and the ones at a place in
-// their order.
+// TopK, NthElement, InTopK and their versions: the greatest elements of rows, the n-th element in sorted
+// order, and whether a target is among the greatest.
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
@@ -11,7 +11,7 @@
 
 // ---- TopK, TopKV2 ----
 
-// `known` is whether k is.
+// `known`: whether k is known.
 static braid_code top_shape(bd_shape_ctx *c, bool known, int64_t k, braid_status *st)
 {
     braid_shape out = c->inputs[0];
@@ -31,7 +31,7 @@ static braid_code top_k_shape(bd_shape_ctx *c, braid_status *st)
     return top_shape(c, true, bd_node_attr_int(c->node, "k"), st);
 }
 
-// A number of elements, or a place, that input 1 says: -1 when it is not known.
+// Reads a scalar from input 1 (k or n); -1 if it is not constant.
 static braid_code scalar_input(bd_shape_ctx *c, int64_t *value, braid_status *st)
 {
     *value = -1;
@@ -53,8 +53,7 @@ static braid_code top_k_v2_shape(bd_shape_ctx *c, braid_status *st)
     return code ? code : top_shape(c, k >= 0, k, st);
 }
 
-// Compares elements `a` and `b` of a row: negative when `a` comes first, the greater one, or the earlier of
-// equals.
+// Compares elements `a` and `b` of a row: negative if `a` is greater, or equal and earlier.
 #define DEFINE_COMPARE(NAME, T)                                                                              \
     static int NAME(const void *a, const void *b, void *row)                                                 \
     {                                                                                                        \
@@ -79,10 +78,10 @@ static compare_fn compare_of(braid_dtype dtype)
     }
 }
 
-// Sorting a whole row costs more than keeping the best up to about this many in order.
+// Up to about this k, keeping the best k in order is faster than sorting the whole row.
 #define KEEP_MAX 64
 
-// The places of the k greatest elements of a row of n, in order. `work` has room for n places.
+// The indices of the k greatest elements of a row of n, in order. `work` has room for n indices.
 static void top_of_row(compare_fn compare, void *row, int64_t n, int64_t k, int32_t *top, int32_t *work)
 {
     if (k > KEEP_MAX) {
@@ -103,7 +102,7 @@ static void top_of_row(compare_fn compare, void *row, int64_t n, int64_t k, int3
     }
 }
 
-// Memory for sorting a row of n when k of it are wanted. NULL: the kernel has failed.
+// Memory for sorting a row of n elements when k of them are wanted. NULL: the kernel has failed.
 static int32_t *make_work(bd_op_ctx *c, int64_t n, int64_t k)
 {
     int32_t *work = bd_try_malloc((k > KEEP_MAX ? (size_t)n : 0) * sizeof *work + 1);
@@ -168,14 +167,14 @@ static braid_out ints(braid_graph *g, int32_t value)
     return bd_b_const_i32_vector(g, "Const", &value, 1);
 }
 
-// The last dimension of a shape in an output, as a vector of one element.
+// The last dimension of a shape, given as an output, as a vector of one element.
 static braid_out last_dim(braid_graph *g, braid_out shape)
 {
     braid_out rank = bd_b2(g, "Reshape", NULL, bd_grad_size(g, shape), ints(g, 1));
     return bd_b3(g, "Slice", NULL, shape, bd_b2(g, "Sub", "sub", rank, ints(g, 1)), ints(g, 1));
 }
 
-// Gradients go where the values came from: place p of row r is element r n + p of the flat input.
+// The gradient flows to the selected elements: index p of row r is element r * n + p of the flat input.
 static void top_k_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -200,7 +199,7 @@ BD_OP(TopK) = {
     .shape = top_k_shape,
     .gradient = top_k_gradient,
     .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = top_k_run}),
-    .doc = "TopKV2 where an attr says how many.",
+    .doc = "TopKV2 with k as an attr.",
 };
 
 BD_OP(TopKV2) = {
@@ -213,7 +212,7 @@ BD_OP(TopKV2) = {
                            .flags = BD_KERNEL_WIDENS,
                            .run = top_k_v2_run}),
     .doc =
-        "The k greatest elements of each row and where they are, the greatest first, the earlier of equals first.",
+        "The k greatest elements of each row and their indices, in descending order; of equal elements the earlier comes first.",
 };
 
 // ---- NthElement ----
@@ -248,7 +247,8 @@ static void nth_run(bd_op_ctx *c)
                    (long long)at, (long long)n);
     }
     if (bd_op_failed(c)) return;
-    int64_t k = bd_node_attr_bool(c->node, "reverse") ? at + 1 : n - at; // the last of the k greatest
+    // the result is the last of the k greatest
+    int64_t k = bd_node_attr_bool(c->node, "reverse") ? at + 1 : n - at;
     braid_shape shape = x->shape;
     shape.rank--;
     braid_tensor *y = bd_output(c, 0, x->dtype, &shape);
@@ -262,7 +262,7 @@ static void nth_run(bd_op_ctx *c)
     bd_free(top);
 }
 
-// Shared by the elements of a row that are equal to the result.
+// Elements of a row that are equal to the result share the gradient.
 static void nth_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -282,8 +282,7 @@ BD_OP(NthElement) = {
     .shape = nth_shape,
     .gradient = nth_gradient,
     .kernels = BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = nth_run}),
-    .doc =
-        "The element of each row that would be at place n if the row were sorted, the greatest first with attr `reverse`.",
+    .doc = "The element at index n of each sorted row, ascending, or descending with attr `reverse`.",
 };
 
 // ---- InTopK, InTopKV2 ----
@@ -302,7 +301,7 @@ static braid_code in_top_k_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// Whether fewer than k elements of the row are greater than that of the target.
+// Whether fewer than k elements of the row are greater than the target's.
 static bool is_in_top(const float *row, int64_t classes, int64_t target, int64_t k)
 {
     if (target < 0 || target >= classes || !isfinite(row[target])) return false;
@@ -353,7 +352,7 @@ BD_OP(InTopK) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = in_top_k_shape,
     .kernels = BD_KERNELS({.run = in_top_k_run}),
-    .doc = "Tells for each row whether its target is among the k greatest predictions.",
+    .doc = "Whether the target of each row is among the k greatest predictions.",
 };
 
 BD_OP(InTopKV2) = {
@@ -362,5 +361,5 @@ BD_OP(InTopKV2) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = in_top_k_shape,
     .kernels = BD_KERNELS({.run = in_top_k_v2_run}),
-    .doc = "Tells for each row whether its target is among the k greatest predictions.",
+    .doc = "Whether the target of each row is among the k greatest predictions.",
 };

@@ -1,4 +1,4 @@
-// ComputeAccidentalHits: which sampled candidates are true classes of an example.
+// ComputeAccidentalHits: finds sampled candidates that are true classes of an example.
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "ops/sparse/sparse.h"
@@ -14,7 +14,7 @@ static braid_code hits_shape(bd_shape_ctx *c, braid_status *st)
     return code ? code : bd_shape_ctx_rank(c, 1, 1, st);
 }
 
-// Where a class stands among the candidates.
+// A class and its index among the candidates.
 typedef struct candidate {
     int64_t class, place;
 } candidate;
@@ -26,10 +26,10 @@ static int compare_candidates(const void *x, const void *y)
     return a->place < b->place ? -1 : a->place > b->place;
 }
 
-// The last place of a class; -1: none.
+// The last index of a class among the candidates; -1: it was not sampled.
 static int64_t last_place(const candidate *sorted, int64_t count, int64_t class)
 {
-    int64_t low = 0, high = count; // those before `low` are of this class or a lower one
+    int64_t low = 0, high = count; // candidates before `low` are of this class or a lower one
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
         if (sorted[middle].class <= class) {
@@ -51,7 +51,7 @@ static candidate *sorted_candidates(const braid_tensor *t)
     return sorted;
 }
 
-// `places`: of each true class, [batch, width].
+// `places`: for each true class, [batch, width], its index among the candidates.
 static void output_hits(bd_op_ctx *c, const int64_t *places, int64_t count, int64_t width)
 {
     int64_t hits = 0, at = 0;
@@ -100,6 +100,6 @@ BD_OP(ComputeAccidentalHits) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = hits_shape,
     .kernels = BD_KERNELS({.run = hits_run}),
-    .doc = "Examples and places of the sampled candidates that are true classes of the example, with the "
-           "weight that takes them out of a softmax.",
+    .doc =
+        "The examples and indices of sampled candidates that are true classes of the example, with the weight that removes them from a softmax.",
 };

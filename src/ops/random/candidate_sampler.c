@@ -1,4 +1,4 @@
-// Drawing candidate classes with or without repetition, on TensorFlow's Philox stream; the uniform and
+// Draws candidate classes with or without replacement from TensorFlow's Philox stream; holds the uniform and
 // log-uniform distributions.
 #include "ops/random/candidate_sampler.h"
 
@@ -38,7 +38,7 @@ void bd_sampler_destroy(void *state)
 
 // ---- Drawing ----
 
-// Which values have been drawn: open addressing. At most half full.
+// The set of drawn values: a hash table with open addressing, at most half full.
 typedef struct drawn {
     int64_t *slots; // value + 1; 0: free
     uint64_t mask;
@@ -55,7 +55,7 @@ static bool drawn_init(bd_op_ctx *c, drawn *d, int64_t count)
     return d->slots != NULL;
 }
 
-// False when the value was there already.
+// False when the value was already in the set.
 static bool drawn_add(drawn *d, int64_t value)
 {
     uint64_t at = (uint64_t)value * UINT64_C(0x9e3779b97f4a7c15) >> 20;
@@ -68,8 +68,7 @@ static bool drawn_add(drawn *d, int64_t value)
     }
 }
 
-// Whether the step still wants the candidates; asked now and then, for drawing without repetition can take
-// long.
+// The number of draws between two checks for cancellation: sampling without replacement can take long.
 #define TRIES_BETWEEN_CHECKS 65536
 
 static bool is_wanted(bd_op_ctx *c, int64_t tries)
@@ -80,7 +79,7 @@ static bool is_wanted(bd_op_ctx *c, int64_t tries)
     return false;
 }
 
-// Fills `out`; returns how many tries that took, -1 when the kernel has failed.
+// Fills `out`; returns the number of draws, -1 when the kernel has failed.
 static int64_t draw(bd_op_ctx *c, const bd_sampler *s, bd_random_words *w, int64_t *out)
 {
     drawn d = {0};
@@ -97,8 +96,8 @@ static int64_t draw(bd_op_ctx *c, const bd_sampler *s, bd_random_words *w, int64
     return bd_op_failed(c) ? -1 : tries;
 }
 
-// How often a value of probability p is expected: exactly without uniqueness; with it, as if the number of
-// tries had been fixed.
+// The expected count of a value of probability p: exact with replacement; without, computed as if the number
+// of draws had been fixed.
 static float expected_count(float p, int64_t sampled, int64_t tries)
 {
     if (tries == sampled) return p * (float)sampled;
@@ -123,10 +122,10 @@ static bool check_true_classes(bd_op_ctx *c, const bd_sampler *s, const int64_t 
     return true;
 }
 
-// Words of the stream that belong to one candidate, however many it takes, as steps of four.
+// Each candidate owns 2048 words of the stream, used or not, in steps of four.
 #define STEPS_PER_CANDIDATE (2048 / 4)
 
-// `values`: the true classes, which nobody changes meanwhile.
+// `values`: the true classes, a copy that no other thread changes.
 static void sample(bd_op_ctx *c, bd_sampler *s, const int64_t *values, int64_t count)
 {
     bd_random_words words = {
@@ -227,8 +226,8 @@ BD_OP(UniformCandidateSampler) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_sampler_shape,
     .kernels = BD_SAMPLER_KERNELS(uniform_create),
-    .doc = "Candidate classes drawn uniformly from [0, range_max), and how often they and the true classes "
-           "are expected.",
+    .doc =
+        "Candidate classes drawn uniformly from [0, range_max), and the expected counts of these and of the true classes.",
 };
 
 // ---- Log-uniform ----
@@ -237,7 +236,7 @@ static int64_t log_uniform_sample(const bd_sampler *s, bd_random_words *w)
 {
     uint32_t first = bd_random_word(w), second = bd_random_word(w);
     double value = exp(bd_uniform_f64(first, second) * log1p((double)s->range));
-    // Rounding may give range itself, or in the largest ranges more than an integer holds.
+    // Rounding may give `range` itself, or for the largest ranges a number beyond int64.
     return value < 0x1p63 ? ((int64_t)value - 1) % s->range : s->range - 1;
 }
 
@@ -260,8 +259,8 @@ BD_OP(LogUniformCandidateSampler) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_sampler_shape,
     .kernels = BD_SAMPLER_KERNELS(log_uniform_create),
-    .doc = "Candidate classes drawn by Zipf's law: class k with probability log((k + 2) / (k + 1)) / "
-           "log(range_max + 1).",
+    .doc =
+        "Candidate classes drawn by Zipf's law: class k has probability log((k + 2) / (k + 1)) / log(range_max + 1).",
 };
 
 // ---- All ----
@@ -287,5 +286,5 @@ BD_OP(AllCandidateSampler) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_sampler_shape,
     .kernels = BD_SAMPLER_KERNELS(all_create),
-    .doc = "All classes of [0, num_sampled) as candidates, each expected once.",
+    .doc = "All classes of [0, num_sampled) as candidates, each with expected count 1.",
 };

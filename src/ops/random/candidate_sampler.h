@@ -1,4 +1,4 @@
-// Samplers of candidate classes: what their kernels share.
+// Samplers of candidate classes: the kernel shared by all distributions.
 #ifndef BD_OPS_RANDOM_CANDIDATE_SAMPLER_H
 #define BD_OPS_RANDOM_CANDIDATE_SAMPLER_H
 
@@ -8,28 +8,29 @@ typedef struct bd_sampler bd_sampler;
 
 // A distribution over [0, range).
 typedef struct bd_sampler_kind {
-    // Sets range, different and data. NULL: range is attr range_max.
+    // Sets range, different and data. NULL: range is attr range_max, and there is no data.
     braid_code (*create)(const braid_op *node, bd_sampler *s, braid_status *st);
-    void (*destroy)(bd_sampler *s); // NULL: there is no data
+    void (*destroy)(bd_sampler *s); // frees the data; NULL: there is no data
     int64_t (*sample)(const bd_sampler *s, bd_random_words *w);
     float (*probability)(const bd_sampler *s, int64_t value);
-    // Learns from true classes that are in range; NULL: does not.
+    // Learns from the true classes that are in range. NULL: the distribution is fixed.
     void (*update)(bd_sampler *s, const int64_t *values, int64_t count);
     bool needs_range; // a true class out of range is an error
 } bd_sampler_kind;
 
-// State of the kernel of a sampler.
+// The state of a sampler's kernel.
 struct bd_sampler {
-    bd_random_source source; // first member
+    bd_random_source source; // must be the first member
     const bd_sampler_kind *kind;
     int64_t num_true, num_sampled, range;
-    int64_t different; // values that have a probability above 0
+    int64_t different; // number of values with a probability above 0
     bool is_unique;
-    bd_mutex mu; // around `data` of a kind that learns
+    bd_mutex mu; // guards `data` if the distribution learns
     void *data;
 };
 
-// For the `create` of a kernel; bd_sampler_destroy and bd_sampler_run are the others.
+// Initializes *s; called by the `create` of a kernel. bd_sampler_destroy and bd_sampler_run are the kernel's
+// `destroy` and `run`.
 braid_code bd_sampler_init(bd_sampler *s, const bd_sampler_kind *kind, const braid_op *node,
                            braid_status *st);
 void bd_sampler_destroy(void *state);

@@ -1,5 +1,5 @@
-// What candidate samplers and ComputeAccidentalHits promise. Values are worked out from the definitions of
-// TensorFlow's kernels by an independent program (in Python and numpy), with seeds 7 and 11.
+// Tests of candidate samplers and ComputeAccidentalHits. Values were computed from the definitions of
+// TensorFlow's kernels by an independent program (Python and numpy), with seeds 7 and 11.
 #include "base/alloc.h"
 #include "base/testing/test.h"
 #include "io/file.h"
@@ -14,7 +14,7 @@ static void test_uniform(void **state)
 {
     (void)state;
     static const op_case cases[] = {
-        // Uniqueness makes it try again: seven tries for five candidates.
+        // Unique candidates need repeated draws: seven for five candidates.
         {"UniformCandidateSampler", "num_true=1; num_sampled=5; unique=true; range_max=10" SEEDS,
          "int64[2,1] 1 3", "int64[5] 7 9 6 2 5; float[2,1] 0.521703184; float[5] 0.521703184"},
         {"UniformCandidateSampler", "num_true=2; num_sampled=4; unique=false; range_max=1000" SEEDS,
@@ -63,7 +63,7 @@ static void test_weighted(void **state)
          "int64[2,1] 1 6",
          "int64[4] 2 3 5 4; float[2,1] 0 1.31929147; float[4] 0.344133794 0.578761756 0.97335732 "
          "0.784455359"},
-        // Of the weights every second is this shard's.
+        // This shard has every second weight.
         {"FixedUnigramCandidateSampler",
          "num_true=1; num_sampled=4; unique=false; range_max=4; unigrams=[9,1,9,1,9,1,9,1]; num_shards=2; "
          "shard=1" SEEDS,
@@ -98,7 +98,7 @@ static void test_refusals(void **state)
          "num_true=1; num_sampled=1; unique=true; range_max=1; unigrams=[1,2]; num_reserved_ids=9223372036854775807; "
          "num_shards=9223372036854775807; shard=9223372036854775806",
          "int64[1,1] 0", "InvalidArgument: Sampler's range is too small: 1 different candidates of only 0"},
-        // Two of the classes are never drawn.
+        // Two of the classes have weight 0 and are never drawn.
         {"FixedUnigramCandidateSampler",
          "num_true=1; num_sampled=3; unique=true; range_max=4; unigrams=[1,0,2,0]", "int64[1,1] 0",
          "InvalidArgument: Sampler's range is too small: 3 different candidates of only 2"},
@@ -150,8 +150,8 @@ static braid_op *sampler(op_live *l, const char *op, const char *attrs)
     return node;
 }
 
-// A node goes on in its stream, 512 steps of four words a candidate, and a learned distribution remembers the
-// true classes.
+// A node continues its stream, 512 steps of four words for each candidate, and a learned distribution keeps
+// the true classes between calls.
 static void test_sequences(void **state)
 {
     (void)state;
@@ -216,7 +216,7 @@ static void test_hits(void **state)
         // The example of TensorFlow's own test.
         {"ComputeAccidentalHits", "num_true=2", "int64[3,2] 1 2 0 4 3 3; int64[5] 0 1 2 3 4",
          "int32[6] 0 0 1 1 2 2; int64[6] 1 2 0 4 3 3; float[6] -3.4028234663852886e38"},
-        // Of a candidate that was drawn twice the last counts.
+        // If a candidate was drawn twice, its last index counts.
         {"ComputeAccidentalHits", "num_true=1", "int64[3,1] 7 8 -9; int64[4] 7 -9 7 5",
          "int32[2] 0 2; int64[2] 2 1; float[2] -3.4028234663852886e38"},
         {"ComputeAccidentalHits", "num_true=1", "int64[0,1]; int64[0]", "int32[0]; int64[0]; float[0]"},

@@ -1,5 +1,5 @@
-// KmeansPlusPlusInitialization and KMC2ChainInitialization: points to begin k-means with, far from each
-// other.
+// KmeansPlusPlusInitialization and KMC2ChainInitialization: choose initial centers for k-means that are far
+// apart.
 #include "base/alloc.h"
 #include "kernels/gemm.h"
 #include "kernels/random_convert.h"
@@ -16,21 +16,21 @@ static bd_random_words words_of(const braid_tensor *seed)
 
 // ---- k-means++ (Arthur and Vassilvitskii, "k-means++: the advantages of careful seeding", SODA 2007) ----
 
-// Distances are halves of squares.
+// All distances are half the square of the Euclidean distance.
 typedef struct seeding {
     bd_op_ctx *c;
     const float *points;
     int64_t count, dims, retries;
-    float *norms;    // [count], halves of squares too
-    float *nearest;  // [count], distance to the nearest point that was sampled
-    float *closer;   // [count], the same with one more
-    float *best;     // [count], the best `closer` of several
+    float *norms;    // [count], half the squared norms
+    float *nearest;  // [count], distance to the nearest chosen point
+    float *closer;   // [count], the same with one more chosen point
+    float *best;     // [count], `closer` of the best candidate so far
     float *sums;     // [count], running sums of `nearest`
     bool *is_chosen; // [count + 1]
     bd_random_words words;
 } seeding;
 
-// `closer` for point `from`; returns the sum.
+// Computes `closer` with point `from` added; returns the sum.
 static float come_closer(seeding *s, int64_t from)
 {
     float sum = 0;
@@ -44,7 +44,7 @@ static float come_closer(seeding *s, int64_t from)
     return sum;
 }
 
-// The first place whose running sum is above `v`, by halving; `count` when there is none.
+// The first index whose running sum is above `v`, by bisection; `count` when no sum is above it.
 static int64_t place_above(const seeding *s, float v)
 {
     int64_t first = 0;
@@ -60,10 +60,12 @@ static int64_t place_above(const seeding *s, float v)
     return first;
 }
 
-// Where all that is left is as near as rounding can tell, none of it may ever be drawn.
+// The maximum number of draws for one point: if the remaining distances are 0 up to rounding, no remaining
+// point may ever be drawn.
 #define DRAWS_MAX 10000
 
-// A point with a probability by its distance; the last one where no running sum is above what was drawn.
+// Draws a point with a probability proportional to its distance; the last point if no running sum is above
+// the random number.
 static int64_t draw(seeding *s, bool is_first)
 {
     if (is_first) return (int64_t)bd_random_below64(&s->words, (uint64_t)s->count);
@@ -82,7 +84,7 @@ static void swap(float **a, float **b)
     *b = x;
 }
 
-// Of several points drawn, that which brings the others closest.
+// Draws several points and takes the one with the least sum of distances.
 static int64_t sample_point(seeding *s, bool is_first)
 {
     float least = INFINITY;
@@ -123,7 +125,7 @@ static void sample_points(seeding *s, int64_t wanted, float *out)
     }
 }
 
-// Whether inputs are as they must be; the kernel has failed if not.
+// Checks the inputs; false: the kernel has failed.
 static bool check_plus_plus(bd_op_ctx *c)
 {
     static const char *const names[] = {NULL, "num_to_sample", "seed", "num_retries_per_sample"};
@@ -182,7 +184,7 @@ BD_OP(KmeansPlusPlusInitialization) = {
     .shape = bd_shape_fn_none,
     .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .run = plus_plus_run}),
     .doc =
-        "num_to_sample of the points (rows), each drawn with a probability by the square of its distance to those drawn before.",
+        "num_to_sample of the points (rows), each drawn with a probability proportional to its squared distance to the nearest point drawn before.",
 };
 
 // ---- k-MC^2 (Bachem et al., "Approximate k-means++ in sublinear time", AAAI 2016) ----
@@ -218,5 +220,5 @@ BD_OP(KMC2ChainInitialization) = {
     .shape = bd_shape_fn_scalar,
     .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .run = chain_run}),
     .doc =
-        "The last state of a Markov chain through the candidates, which goes on to one with a probability by its distance.",
+        "The last state of a Markov chain over the candidates, whose transition probabilities depend on the distances.",
 };

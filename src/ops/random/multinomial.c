@@ -1,4 +1,4 @@
-// Multinomial and StatelessMultinomial: classes drawn by their log-odds.
+// Multinomial and StatelessMultinomial: draw classes by their logits.
 #include "base/alloc.h"
 #include "kernels/random_convert.h"
 #include "ops/common/element.h"
@@ -37,7 +37,7 @@ static double logit(const braid_tensor *t, int64_t i)
     return t->dtype == BRAID_DOUBLE ? bd_tensor_f64(t)[i] : (double)bd_tensor_f32(t)[i];
 }
 
-// Sums of e^(logit - the greatest) up to each class of a row; classes that are not finite have no part in it.
+// Running sums of e^(logit - maximum) over the classes of a row; logits that are not finite count 0.
 static void cumulate(const braid_tensor *logits, int64_t row, int64_t classes, double *sums)
 {
     double greatest = logits->dtype == BRAID_DOUBLE ? -DBL_MAX : (double)-FLT_MAX, sum = 0;
@@ -52,7 +52,7 @@ static void cumulate(const braid_tensor *logits, int64_t row, int64_t classes, d
     }
 }
 
-// The first class whose sum is above `x`; `classes` when there is none.
+// The first class whose sum is above `x`; `classes` when no sum is above it.
 static int64_t first_above(const double *sums, int64_t classes, double x)
 {
     int64_t from = 0, to = classes;
@@ -67,7 +67,7 @@ static int64_t first_above(const double *sums, int64_t classes, double x)
     return from;
 }
 
-// A draw takes two words; two draws a step, also from one row to the next.
+// A draw takes two words. A step of the stream serves two draws, which may belong to two rows.
 typedef struct draws {
     bd_philox stream;
     uint32_t word[4];
@@ -151,7 +151,7 @@ static void multinomial_run(bd_op_ctx *c)
 {
     braid_tensor *y = multinomial_output(c);
     if (!y || bd_tensor_count(y) == 0) return;
-    // Two words a draw, in whole steps of each row.
+    // Two words for each draw, in whole steps for each row.
     uint64_t words = ((uint64_t)y->shape.dims[1] + 3) / 4 * 4 * 2;
     draw_output(
         c, bd_random_source_take(c->state, (uint64_t)y->shape.dims[0] * words * BD_RANDOM_STEPS_PER_OUTPUT),
@@ -177,10 +177,8 @@ BD_OP(Multinomial) = {
                            .create = bd_random_source_create,
                            .destroy = bd_random_source_destroy,
                            .run = multinomial_run}),
-    .doc =
-        "Draws num_samples classes for each row of logits, the logarithms of what is in proportion to their "
-        "probabilities.",
-    .deviation = "Rows take from the stream one after the other, as on a single thread of TensorFlow.",
+    .doc = "Draws num_samples classes for each row of logits, which are unnormalized log probabilities.",
+    .deviation = "Rows use the stream one after the other, as on a single thread of TensorFlow.",
 };
 
 BD_OP(StatelessMultinomial) = {
@@ -191,6 +189,6 @@ BD_OP(StatelessMultinomial) = {
     .kernels = BD_KERNELS({.types = "T=float|double; output_dtype=int32|int64",
                            .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,
                            .run = stateless_run}),
-    .doc = "Multinomial, the same for the same seed and inputs.",
-    .deviation = "Rows take from the stream one after the other, as on a single thread of TensorFlow.",
+    .doc = "Multinomial that depends only on the seed and its inputs.",
+    .deviation = "Rows use the stream one after the other, as on a single thread of TensorFlow.",
 };

@@ -1,20 +1,22 @@
-// NearestNeighbors: for each point the centers that are nearest to it.
+// NearestNeighbors: for each point the k nearest centers.
 #include "base/alloc.h"
 #include "kernels/gemm.h"
 #include "ops/common/element.h"
 
 #include <stdlib.h>
 
-// A block of points meets a block of centers in one product of matrices, which stays in the cache.
+// The distances between a block of points and a block of centers are one matrix product, which stays in the
+// cache.
 #define POINTS_OF_BLOCK 64
 #define CENTERS_OF_BLOCK 1024
 
 typedef struct neighbor {
-    float distance; // half the square, but for the point's norm, which is the same for all of its neighbors
+    // half the squared distance without the point's norm, which is the same for all of its neighbors
+    float distance;
     int64_t center;
 } neighbor;
 
-// The k nearest so far: a heap whose first is the farthest.
+// The k nearest so far: a heap whose first element is the farthest.
 typedef struct nearest {
     neighbor *heap;
     int64_t count, k;
@@ -44,7 +46,7 @@ static void offer(nearest *of, neighbor n)
             swap(&heap[at], &heap[(at - 1) / 2]);
         return;
     }
-    if (!(n.distance < heap[0].distance)) return; // of equals the earlier one stays
+    if (!(n.distance < heap[0].distance)) return; // of equal distances the earlier one is kept
     heap[0] = n;
     for (int64_t at = 0, child = 1; child < of->k; at = child, child = 2 * at + 1) {
         if (child + 1 < of->k && compare(&heap[child + 1], &heap[child]) > 0) child++;
@@ -79,7 +81,8 @@ static void put(const search *s, int64_t point, nearest *of)
     }
 }
 
-// Points [from, to), at most a block; `products` has room for those of a block with a block of centers.
+// Searches for points [from, to), at most one block; `products` has room for the products of a block of
+// points and a block of centers.
 static void search_block(const search *s, int64_t from, int64_t to, float *products, neighbor *heaps)
 {
     nearest found[POINTS_OF_BLOCK];
@@ -111,7 +114,7 @@ static void search_blocks(void *arg, int64_t from, int64_t to)
     bd_free(heaps);
 }
 
-// The number of neighbors of each point. -1: the kernel has failed.
+// Checks the inputs; returns the number of neighbors for each point. -1: the kernel has failed.
 static int64_t check(bd_op_ctx *c)
 {
     const braid_tensor *points = bd_input(c, 0), *centers = bd_input(c, 1), *k = bd_input(c, 2);
@@ -138,7 +141,7 @@ static void nearest_run(bd_op_ctx *c)
     int64_t k = check(c);
     if (k < 0) return;
     search s = {.k = k, .point_count = points->shape.dims[0], .dims = points->shape.dims[1]};
-    // Of no dimensions, all are equally near.
+    // With zero dimensions all centers are equally near.
     s.center_count = s.dims > 0 ? centers->shape.dims[0] : k;
     braid_shape shape = bd_shape2(s.point_count, k);
     braid_tensor *indices = bd_output(c, 0, BRAID_INT64, &shape),
@@ -166,5 +169,5 @@ BD_OP(NearestNeighbors) = {
     .shape = bd_shape_fn_none,
     .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .run = nearest_run}),
     .doc =
-        "For each point (a row) the k nearest centers, or all, the nearest first, and the squares of their distances.",
+        "For each point (a row) the k nearest centers, or all if there are fewer, in ascending order of distance, and their squared distances.",
 };

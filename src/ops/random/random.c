@@ -1,13 +1,14 @@
-// Random numbers: TensorFlow's Philox streams, so that the same seeds give the same values on any number of
+// Random numbers from TensorFlow's Philox streams: the same seeds give the same values on any number of
 // threads.
 //
-// Each call takes 256 steps of the node's stream for each output, whatever it needs.
+// Each call takes 256 steps of the node's stream for each output, used or not.
 #include "ops/common/element.h"
 #include "ops/random/random_source.h"
 
-// Of the 16-bit types normal numbers are those of float; uniform ones have bits of their own.
+// For 16-bit types, normal numbers are computed in float and rounded; uniform numbers use other bits than
+// float.
 
-// Allocates output 0, of the shape in input 0. NULL: the kernel has failed.
+// Allocates output 0, with the shape in input 0. NULL: the kernel has failed.
 static braid_tensor *random_output(bd_op_ctx *c)
 {
     braid_shape shape;
@@ -61,12 +62,12 @@ static void truncated_run(bd_op_ctx *c)
 
 BD_OP(RandomUniform) =
     RANDOM_FLOATS("dtype=float|double|half|bfloat16", 0, uniform_run,
-                  "Numbers uniform in [0, 1); with both seeds 0 different in each session.");
+                  "Numbers uniform in [0, 1). If both seeds are 0 the numbers differ in each session.");
 BD_OP(RandomStandardNormal) = RANDOM_FLOATS("dtype=float|double", BD_KERNEL_WIDENS, normal_run,
                                             "Normal numbers of mean 0 and deviation 1.");
 BD_OP(TruncatedNormal) = RANDOM_FLOATS(
     "dtype=float|double", BD_KERNEL_WIDENS, truncated_run,
-    "Normal numbers of mean 0 and deviation 1; those of absolute value 2 and more are drawn again.");
+    "Normal numbers of mean 0 and deviation 1; numbers of absolute value 2 and more are drawn again.");
 
 static braid_code random_int_shape(bd_shape_ctx *c, braid_status *st)
 {
@@ -79,7 +80,7 @@ static void random_int_run(bd_op_ctx *c)
 {
     bd_random_fill fill = {0};
     braid_tensor *y = bd_random_check_bounds(c, 1) ? random_output(c) : NULL;
-    // As in TensorFlow, bounds that cannot be are no error where nothing is drawn.
+    // As in TensorFlow, invalid bounds are not an error if the output is empty.
     if (!y || bd_tensor_count(y) == 0 || !bd_random_bounds(c, 1, &fill)) return;
     fill_output(c, y, y->dtype == BRAID_INT32 ? &bd_random_int_i32 : &bd_random_int_i64, fill);
 }

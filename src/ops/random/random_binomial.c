@@ -1,5 +1,5 @@
-// StatefulRandomBinomial, StatelessRandomBinomial: numbers of successes for each of several counts of trials
-// and chances.
+// StatefulRandomBinomial and StatelessRandomBinomial: the numbers of successes in `counts` trials of
+// probability `probs`, for several parameters.
 #include "kernels/random_variates.h"
 #include "ops/common/element.h"
 #include "ops/math/broadcast_to.h"
@@ -9,12 +9,12 @@
 #include <math.h>
 
 typedef struct binomial {
-    braid_tensor counts, chances; // of one shape: that of the parameters
+    braid_tensor counts, chances; // broadcast to one shape, that of the parameters
     braid_tensor *out;
-    int64_t parameter_count, sample_count; // of samples for each parameter
-    bool is_leading;                       // the parameters are of the first dimension, not of the last ones
+    int64_t parameter_count, sample_count; // samples for each parameter
+    bool is_leading;                       // the parameters lie along the first dimension, not the last ones
     bd_philox stream;
-    atomic_bool failed; // a number came out that the output's type does not have
+    atomic_bool failed; // a sample does not fit the output's type
 } binomial;
 
 static double parameter_at(const braid_tensor *t, int64_t i)
@@ -50,8 +50,8 @@ static void draw_some(void *arg, int64_t from, int64_t to)
     }
 }
 
-// Finds which of the output's dimensions are the parameters': the last ones, or else the first where it may
-// be, as in TensorFlow 1. False: the kernel has failed.
+// Finds the output dimensions that belong to the parameters: the last ones, or else, as in TensorFlow 1, the
+// first where this is possible. False: the kernel has failed.
 static bool place_parameters(bd_op_ctx *c, binomial *s, const braid_shape *shape, const braid_shape *each,
                              bool may_lead)
 {
@@ -72,7 +72,7 @@ static bool place_parameters(bd_op_ctx *c, binomial *s, const braid_shape *shape
     return false;
 }
 
-// Inputs `i` and i + 1, repeated to one shape, and output 0. False: the kernel has failed.
+// Broadcasts inputs `i` and i + 1 to one shape and allocates output 0. False: the kernel has failed.
 static bool begin(bd_op_ctx *c, binomial *s, int shape_input, int i)
 {
     const braid_tensor *counts = bd_input(c, i), *chances = bd_input(c, i + 1);
@@ -95,7 +95,7 @@ static bool begin(bd_op_ctx *c, binomial *s, int shape_input, int i)
     return false;
 }
 
-// Samples that make a piece of work worth a thread of its own.
+// Minimum samples for each thread.
 #define SAMPLES_PER_THREAD 128
 
 static void draw_all(bd_op_ctx *c, binomial *s)
@@ -116,7 +116,7 @@ static void end(binomial *s)
 static void stateful_run(bd_op_ctx *c)
 {
     binomial s = {0};
-    // TensorFlow takes so many outputs from the stream.
+    // TensorFlow takes this number of outputs from the stream.
     if (begin(c, &s, 2, 3) &&
         bd_random_variable_stream(c, s.parameter_count * (2 * 100) * (s.sample_count + 3) / 4, &s.stream))
         draw_all(c, &s);
@@ -155,7 +155,7 @@ BD_OP(StatefulRandomBinomial) = {
     .shape = stateful_shape,
     .kernels = BINOMIAL_KERNEL(stateful_run),
     .doc =
-        "How many of `counts` trials succeed, each by a chance of `probs`, by the generator in a variable.",
+        "The number of successes in `counts` trials of probability `probs`, from the generator state in a variable.",
     .deviation = "The numbers are those of TensorFlow 2; in 1.15 they depend on the number of threads.",
 };
 
@@ -166,5 +166,5 @@ BD_OP(StatelessRandomBinomial) = {
     .shape = stateless_shape,
     .kernels = BINOMIAL_KERNEL(stateless_run),
     .doc =
-        "How many of `counts` trials succeed, each by a chance of `probs`, the same for the same seed and shape.",
+        "The number of successes in `counts` trials of probability `probs`, depending only on seed and shape.",
 };

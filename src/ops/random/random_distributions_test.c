@@ -1,4 +1,4 @@
-// What ops promise that shuffle, or draw from distributions with parameters: TensorFlow's values for the same
+// Tests of RandomShuffle and of draws from distributions with parameters: TensorFlow's values for the same
 // seeds.
 #include "base/testing/test.h"
 #include "graph/grad.h"
@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-// Worked out from the definitions of TensorFlow's kernels by an independent program (in Python).
+// Values were computed from the definitions of TensorFlow's kernels by an independent Python program.
 static void test_values(void **state)
 {
     (void)state;
@@ -97,7 +97,7 @@ static void test_values(void **state)
          {"int32[3,4,1] 0 1 2 3 10 11 12 13 20 21 22 23", "int64[2] 1 2"},
          2,
          {"int32[1,2,1] 1 2", "int32[1,2,1] 20 21"}},
-        // A direction without a choice takes no number.
+        // A dimension that is not cropped takes no random number.
         {"RandomCrop",
          "seed=87654321; seed2=1234",
          {"uint8[3,1,2] 0 1 2 3 4 5", "int64[2] 1 1"},
@@ -146,7 +146,7 @@ static void test_errors_and_empty(void **state)
         {.op = "RandomPoissonV2", .inputs = "int64[2] 2 0; int32[] 4", .want = "int64[2,0]"},
         {.op = "Multinomial", .inputs = "float[0,2]; int32[] 3", .want = "int64[0,3]"},
         {.op = "Multinomial", .inputs = "float[2,2] 1; int32[] 0", .want = "int64[2,0]"},
-        // No class can be: the number after the last.
+        // No class has a probability: the result is the number of classes.
         {.op = "Multinomial", .inputs = "float[1,3] -inf; int32[] 2", .want = "int64[1,2] 3"},
         {.op = "Multinomial",
          .inputs = "float[3] 1; int32[] 2",
@@ -231,7 +231,7 @@ static void test_gamma_grad(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// What comes to alpha is the sum over the samples of each.
+// The gradient of alpha is the sum over its samples.
 static void test_gamma_gradient(void **state)
 {
     (void)state;

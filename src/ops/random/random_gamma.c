@@ -20,10 +20,10 @@ typedef struct samples {
     variate_fn draw;
     const braid_tensor *parameters;
     braid_tensor *out;
-    int64_t parameter_count, sample_count; // of samples for each parameter
-    double highest;                        // that the type of the output holds
+    int64_t parameter_count, sample_count; // samples for each parameter
+    double highest;                        // the greatest value of the output's type
     bd_philox stream;
-    atomic_bool failed; // a number came out that the output's type does not have
+    atomic_bool failed; // a sample does not fit the output's type
 } samples;
 
 static double parameter_at(const braid_tensor *t, int64_t i)
@@ -45,7 +45,7 @@ static void put_sample(braid_tensor *t, int64_t i, double value)
     }
 }
 
-// Outputs are numbered parameter by parameter, and each has a part of the stream of its own.
+// Outputs are numbered parameter by parameter; each owns a part of the stream.
 static void draw_some(void *arg, int64_t from, int64_t to)
 {
     samples *s = arg;
@@ -62,21 +62,21 @@ static void draw_some(void *arg, int64_t from, int64_t to)
     }
 }
 
-// The greatest value of a type that a double holds.
+// The greatest double that the type can hold.
 static double highest_of(braid_dtype dtype)
 {
     switch (dtype) {
     case BRAID_FLOAT: return (double)FLT_MAX;
     case BRAID_DOUBLE: return DBL_MAX;
     case BRAID_INT32: return INT32_MAX;
-    default: return 0x1.fffffffffffffp62; // of int64, the last below 2^63
+    default: return 0x1.fffffffffffffp62; // int64: the greatest double below 2^63
     }
 }
 
-// Samples that make a piece of work worth a thread of its own.
+// Minimum samples for each thread.
 #define SAMPLES_PER_THREAD 128
 
-// Draws all samples of `s`, for an output that has been allocated.
+// Draws all samples of `s` into an output that is allocated.
 static void draw_all(bd_op_ctx *c, samples *s, int64_t total)
 {
     s->highest = highest_of(s->out->dtype);
@@ -138,7 +138,7 @@ static void poisson_run(bd_op_ctx *c)
                 .destroy = bd_random_source_destroy,                                                         \
                 .run = (RUN)})
 
-// random_grad._RandomGammaGrad: alpha with as many leading dimensions of 1 as the samples have.
+// random_grad._RandomGammaGrad: reshapes alpha to have as many leading dimensions of 1 as the samples have.
 static void gamma_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -163,8 +163,9 @@ BD_OP(RandomGamma) = {
     .shape = bd_random_shape_fn_samples,
     .gradient = gamma_gradient,
     .kernels = SAMPLES_KERNEL("T=float|double", gamma_run),
-    .doc = "Numbers of gamma distributions of the given shapes and scale 1: `shape` of them for each alpha.",
-    .deviation = "An alpha below 0, for which TensorFlow would draw without end, gives nan.",
+    .doc =
+        "Numbers from gamma distributions with parameter alpha and scale 1: `shape` numbers for each alpha.",
+    .deviation = "A negative alpha gives NaN; TensorFlow would not terminate.",
 };
 
 BD_OP(RandomPoisson) = {
@@ -173,8 +174,8 @@ BD_OP(RandomPoisson) = {
     .flags = BD_OP_STATEFUL,
     .shape = bd_random_shape_fn_samples,
     .kernels = SAMPLES_KERNEL("dtype=float|double", poisson_run),
-    .doc = "Numbers of Poisson distributions: `shape` of them for each rate.",
-    .deviation = "A rate for which TensorFlow would draw without end gives nan, or of integers an error.",
+    .doc = "Numbers from Poisson distributions: `shape` numbers for each rate.",
+    .deviation = "A rate for which TensorFlow would not terminate gives NaN, or an error for integer types.",
 };
 
 BD_OP(RandomPoissonV2) = {
@@ -184,8 +185,8 @@ BD_OP(RandomPoissonV2) = {
     .flags = BD_OP_STATEFUL,
     .shape = bd_random_shape_fn_samples,
     .kernels = SAMPLES_KERNEL("R=float|double|int32|int64; dtype=float|double|int32|int64", poisson_run),
-    .doc = "Numbers of Poisson distributions: `shape` of them for each rate, of a type of their own.",
-    .deviation = "A rate for which TensorFlow would draw without end gives nan, or of integers an error.",
+    .doc = "Numbers from Poisson distributions: `shape` numbers for each rate, with a separate output type.",
+    .deviation = "A rate for which TensorFlow would not terminate gives NaN, or an error for integer types.",
 };
 
 // ---- Stateless: the shape in input 0 ends with that of the parameters, which are the last input ----
@@ -256,8 +257,8 @@ BD_OP(StatelessRandomGammaV2) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = seeded_shape,
     .kernels = STATELESS_KERNEL("dtype=float|double", seeded_gamma_run),
-    .doc = "Numbers of gamma distributions of scale 1, the same for the same seed and shape.",
-    .deviation = "An alpha below 0, for which TensorFlow would draw without end, gives nan.",
+    .doc = "Numbers from gamma distributions of scale 1, depending only on seed and shape.",
+    .deviation = "A negative alpha gives NaN; TensorFlow would not terminate.",
 };
 
 BD_OP(StatelessRandomGammaV3) = {
@@ -267,8 +268,8 @@ BD_OP(StatelessRandomGammaV3) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = keyed_shape,
     .kernels = STATELESS_KERNEL("dtype=float|double", keyed_gamma_run),
-    .doc = "Numbers of gamma distributions of scale 1 of the stream that key and counter name.",
-    .deviation = "An alpha below 0, for which TensorFlow would draw without end, gives nan.",
+    .doc = "Numbers from gamma distributions of scale 1, from the stream given by key and counter.",
+    .deviation = "A negative alpha gives NaN; TensorFlow would not terminate.",
 };
 
 BD_OP(StatelessRandomPoisson) = {
@@ -279,8 +280,8 @@ BD_OP(StatelessRandomPoisson) = {
     .shape = seeded_shape,
     .kernels = STATELESS_KERNEL("Rtype=float|double|int32|int64; dtype=float|double|int32|int64",
                                 seeded_poisson_run),
-    .doc = "Numbers of Poisson distributions, the same for the same seed and shape.",
-    .deviation = "A rate for which TensorFlow would draw without end gives nan, or of integers an error.",
+    .doc = "Numbers from Poisson distributions, depending only on seed and shape.",
+    .deviation = "A rate for which TensorFlow would not terminate gives NaN, or an error for integer types.",
 };
 
 // ---- RandomGammaGrad ----
@@ -300,7 +301,7 @@ DEFINE_GAMMA_GRAD(gamma_grad_f64, double)
 static braid_code gamma_grad_create(const braid_op *node, void *state, braid_status *st)
 {
     (void)st;
-    // The function is all that tells this from a product.
+    // The state of a broadcasting product, with another function.
     *(bd_binary_state *)state = (bd_binary_state){
         .fn = bd_node_attr_type(node, "T") == BRAID_FLOAT ? gamma_grad_f32 : gamma_grad_f64, .op = BD_MUL};
     return BRAID_OK;
@@ -315,5 +316,5 @@ BD_OP(RandomGammaGrad) = {
                            .state_size = sizeof(bd_binary_state),
                            .create = gamma_grad_create,
                            .run = bd_binary_run}),
-    .doc = "How samples of gamma distributions move with alpha.",
+    .doc = "The derivatives of samples of gamma distributions by alpha.",
 };

@@ -1,10 +1,10 @@
-// RandomShuffle and StatelessShuffle: the rows of a tensor in random order.
+// RandomShuffle and StatelessShuffle: permute the rows of a tensor randomly.
 #include "base/alloc.h"
 #include "ops/common/element.h"
 #include "ops/random/random_source.h"
 #include "ops/random/random_stateless.h"
 
-// Swaps each place with one at or after it (Fisher and Yates); the last stays.
+// Swaps each element with one at or after its position (Fisher and Yates); the last one stays.
 static void shuffle(int64_t *order, int64_t count, bd_random_words *w)
 {
     for (int64_t i = 0; i < count; i++)
@@ -16,7 +16,7 @@ static void shuffle(int64_t *order, int64_t count, bd_random_words *w)
     }
 }
 
-// How many rows there are to shuffle. 0: it is done, or the kernel has failed.
+// The number of rows to shuffle. 0: there is nothing left to do, or the kernel has failed.
 static int64_t rows_to_shuffle(bd_op_ctx *c)
 {
     const braid_tensor *x = bd_input(c, 0);
@@ -63,7 +63,7 @@ BD_OP(RandomShuffle) = {
                            .create = bd_random_source_create,
                            .destroy = bd_random_source_destroy,
                            .run = shuffle_run}),
-    .doc = "The rows of value (its elements along the first dimension) in random order.",
+    .doc = "The rows of value (slices along the first dimension) in random order.",
 };
 
 static braid_code keyed_shape(bd_shape_ctx *c, braid_status *st)
@@ -85,5 +85,5 @@ BD_OP(StatelessShuffle) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = keyed_shape,
     .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .run = keyed_run}),
-    .doc = "The rows of value in the order that the stream of key and counter says.",
+    .doc = "The rows of value in an order given by the stream of key and counter.",
 };

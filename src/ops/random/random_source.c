@@ -1,4 +1,4 @@
-// Taking pieces of a node's random stream, and filling outputs from it.
+// Takes pieces of a node's random stream, and fills outputs from a stream.
 #include "ops/random/random_source.h"
 
 #include "ops/common/element.h"
@@ -107,7 +107,7 @@ static void fill_part(void *arg, int64_t from, int64_t to)
     job->kind->fill(&job->fill, from, to);
 }
 
-// Groups that make a piece of work worth a thread of its own: some 10 us.
+// Minimum groups for each thread: about 10 us of work.
 #define GROUPS_PER_THREAD 1024
 
 void bd_random_fill_output(bd_op_ctx *c, braid_tensor *y, const bd_random_kind *kind, bd_random_fill fill)
@@ -119,7 +119,7 @@ void bd_random_fill_output(bd_op_ctx *c, braid_tensor *y, const bd_random_kind *
     if (groups > 0) bd_parallel_for(c, groups, GROUPS_PER_THREAD, fill_part, &job);
 }
 
-// A scalar integer as 64 bits; a signed one keeps its sign.
+// A scalar integer as 64 bits, sign-extended if it is signed.
 static int64_t scalar_bits(const braid_tensor *t)
 {
     switch (t->dtype) {

@@ -1,9 +1,9 @@
-// What random ops promise whose generator is an input: a seed, or the content of a variable.
+// Tests of random ops whose generator state is an input: a seed, or the content of a variable.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 #include <stdio.h>
 
-// Values are worked out from the definitions of TensorFlow's kernels by an independent program (in Python).
+// Values were computed from the definitions of TensorFlow's kernels by an independent Python program.
 
 static void test_stateless(void **state)
 {
@@ -72,7 +72,7 @@ static void test_stateless(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// Of all that draw numbers of a type by a seed.
+// The shape function is that of all ops that draw numbers of a type by a seed.
 static void test_stateless_shapes(void **state)
 {
     (void)state;
@@ -149,7 +149,7 @@ static void test_stateful_binomials(void **state)
          .attrs = "dtype=int32",
          .inputs = "var int64[3] 5 7 -9; int64[] 1; int64[2] 2 2; double[1] 1000; double[] 0.4",
          .want = "int32[2,2] 406 392 381 391"},
-        // TensorFlow 1's place for parameters
+        // the position of the parameters in TensorFlow 1
         {.op = "StatefulRandomBinomial",
          .inputs = "var int64[3] 5 7 -9; int64[] 1; int64[2] 2 3; double[2] 10 100; double[2] 0.3 0.25",
          .want = "int64[2,3] 5 1 3 22 23 24",
@@ -273,7 +273,7 @@ static void test_nondeterministic_integers(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// Of all that draw numbers by the generator in a variable.
+// The shape function is that of all ops that draw numbers by the generator in a variable.
 static void test_stateful_shapes(void **state)
 {
     (void)state;

@@ -1,11 +1,10 @@
-// Random numbers whose generator is the content of a resource variable: its counter and key
-// (tf.random.experimental).
+// Random ops whose generator state is in a resource variable: its counter and key (tf.random.experimental).
 #include "ops/common/element.h"
 #include "ops/random/random_source.h"
 #include "ops/state/variable.h"
 
-// The state in an int64 vector: the counter's lower and upper half, and the key. Of the oldest op an
-// algorithm stands before.
+// The state in an int64 vector: the lower and upper half of the counter, and the key. For the oldest op an
+// algorithm precedes these.
 enum {
     ALGORITHM_PHILOX = 1,
     STATE_LEN = 3
@@ -25,7 +24,7 @@ static void write_state(int64_t *state, const bd_philox *p)
     state[1] = (int64_t)((uint64_t)p->counter[3] << 32 | p->counter[2]);
 }
 
-// Checks what the variable holds; `skip` elements stand before the state.
+// Checks the variable's value; `skip` elements precede the state.
 static bool check_state(bd_op_ctx *c, const braid_tensor *t, int skip)
 {
     if (t->dtype != BRAID_INT64) {
@@ -49,7 +48,7 @@ static bool check_algorithm(bd_op_ctx *c, int64_t algorithm)
     return false;
 }
 
-// The algorithm in scalar input 1.
+// Reads the algorithm from scalar input 1.
 static bool input_algorithm(bd_op_ctx *c)
 {
     const braid_tensor *t = bd_input(c, 1);
@@ -81,7 +80,7 @@ static void advance_locked(bd_op_ctx *c, bd_variable *v, uint64_t steps, int ski
     write_state(state, &after);
 }
 
-// Takes what `outputs` elements need from the stream of the variable in input 0. False: the kernel has
+// Takes the steps of `outputs` elements from the stream of the variable in input 0. False: the kernel has
 // failed.
 static bool take_outputs(bd_op_ctx *c, int64_t outputs, int skip, bd_philox *start)
 {
@@ -99,7 +98,7 @@ bool bd_random_variable_stream(bd_op_ctx *c, int64_t outputs, bd_philox *start)
     return input_algorithm(c) && take_outputs(c, outputs, 0, start);
 }
 
-// Output 0, of the shape in input `shape_input`.
+// Allocates and fills output 0, with the shape in input `shape_input`.
 static void stateful_output(bd_op_ctx *c, int shape_input, int skip, const bd_random_kind *kind,
                             bd_random_fill fill)
 {
@@ -162,14 +161,15 @@ static void normal_v1_run(bd_op_ctx *c)
         .kernels = STATEFUL_KERNEL(TYPES, FLAGS, RUN), .doc = (DOC)                                          \
     }
 
-BD_OP(StatefulUniform) = STATEFUL_FLOATS("dtype=float|double|half|bfloat16", 0, uniform_run,
-                                         "Numbers uniform in [0, 1), by the generator in a variable.");
+BD_OP(StatefulUniform) =
+    STATEFUL_FLOATS("dtype=float|double|half|bfloat16", 0, uniform_run,
+                    "Numbers uniform in [0, 1), from the generator state in a variable.");
 BD_OP(StatefulStandardNormalV2) =
     STATEFUL_FLOATS("dtype=float|double", BD_KERNEL_WIDENS, normal_run,
-                    "Normal numbers of mean 0 and deviation 1, by the generator in a variable.");
+                    "Normal numbers of mean 0 and deviation 1, from the generator state in a variable.");
 BD_OP(StatefulTruncatedNormal) =
     STATEFUL_FLOATS("dtype=float|double", BD_KERNEL_WIDENS, truncated_run,
-                    "Normal numbers of an absolute value below 2, by the generator in a variable.");
+                    "Normal numbers of an absolute value below 2, from the generator state in a variable.");
 
 BD_OP(StatefulStandardNormal) = {
     .signature = "(resource: resource, shape: shape_dtype) -> (output: dtype)",
@@ -177,7 +177,7 @@ BD_OP(StatefulStandardNormal) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = stateful_v1_shape,
     .kernels = STATEFUL_KERNEL("dtype=float|double", BD_KERNEL_WIDENS, normal_v1_run),
-    .doc = "StatefulStandardNormalV2 with the algorithm's number before the generator's state.",
+    .doc = "StatefulStandardNormalV2 whose variable has the algorithm id before the generator's state.",
 };
 
 // ---- Integers ----
@@ -214,7 +214,7 @@ BD_OP(StatefulUniformInt) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = stateful_int_shape,
     .kernels = STATEFUL_KERNEL(INTEGERS, 0, stateful_int_run),
-    .doc = "Integers uniform in [minval, maxval), by the generator in a variable.",
+    .doc = "Integers uniform in [minval, maxval), from the generator state in a variable.",
 };
 
 BD_OP(StatefulUniformFullInt) = {
@@ -223,7 +223,7 @@ BD_OP(StatefulUniformFullInt) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = stateful_shape,
     .kernels = STATEFUL_KERNEL(INTEGERS, 0, stateful_full_run),
-    .doc = "Any integers of the type, by the generator in a variable.",
+    .doc = "Integers uniform over all values of the type, from the generator state in a variable.",
 };
 
 // ---- RngSkip, NonDeterministicInts ----
@@ -255,7 +255,7 @@ BD_OP(RngSkip) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = skip_shape,
     .kernels = BD_KERNELS({.run = skip_run}),
-    .doc = "Advances the generator in a variable as drawing delta numbers would.",
+    .doc = "Advances the generator state in a variable as if delta numbers had been drawn.",
 };
 
 static braid_code read_and_skip_shape(bd_shape_ctx *c, braid_status *st)
@@ -289,7 +289,7 @@ BD_OP(RngReadAndSkip) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = read_and_skip_shape,
     .kernels = BD_KERNELS({.run = read_and_skip_run}),
-    .doc = "RngSkip that gives the generator's state before: the counter in two numbers, and the key.",
+    .doc = "RngSkip that outputs the previous generator state: the counter in two numbers, and the key.",
 };
 
 static void entropy_run(bd_op_ctx *c)
@@ -306,5 +306,5 @@ BD_OP(NonDeterministicInts) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_from_input0,
     .kernels = STATEFUL_KERNEL(INTEGERS, 0, entropy_run),
-    .doc = "Integers that no seed determines: entropy of the system.",
+    .doc = "Random integers from the system's entropy; no seed determines them.",
 };

@@ -1,10 +1,10 @@
-// Random numbers that depend on a seed in an input alone.
+// Stateless random ops of TensorFlow 1: the numbers depend only on a seed input.
 #include "ops/random/random_stateless.h"
 
 #include "ops/common/element.h"
 #include "ops/random/random_source.h"
 
-// The seed's two numbers are scrambled by Philox itself, under this key, so that any change of either gives
+// The two numbers of the seed are scrambled by Philox itself with this key, so that a change of either gives
 // another stream.
 #define SCRAMBLE_KEY                                                                                         \
     {                                                                                                        \
@@ -43,7 +43,7 @@ static braid_code stateless_shape(bd_shape_ctx *c, braid_status *st)
     return code ? code : bd_shape_ctx_from_input(c, 0, st);
 }
 
-// Allocates output 0 of the shape in input 0 and begins the stream. NULL: the kernel has failed.
+// Allocates output 0 with the shape in input 0 and starts the stream. NULL: the kernel has failed.
 static braid_tensor *stateless_output(bd_op_ctx *c, bd_random_fill *fill)
 {
     braid_shape shape;
@@ -86,13 +86,13 @@ static void truncated_run(bd_op_ctx *c)
 
 BD_OP(StatelessRandomUniform) =
     STATELESS_FLOATS("dtype=float|double|half|bfloat16", 0, uniform_run,
-                     "Numbers uniform in [0, 1), the same for the same seed and shape.");
+                     "Numbers uniform in [0, 1), depending only on seed and shape.");
 BD_OP(StatelessRandomNormal) =
     STATELESS_FLOATS("dtype=float|double", BD_KERNEL_WIDENS, normal_run,
-                     "Normal numbers of mean 0 and deviation 1, the same for the same seed and shape.");
+                     "Normal numbers of mean 0 and deviation 1, depending only on seed and shape.");
 BD_OP(StatelessTruncatedNormal) =
     STATELESS_FLOATS("dtype=float|double", BD_KERNEL_WIDENS, truncated_run,
-                     "Normal numbers of an absolute value below 2, the same for the same seed and shape.");
+                     "Normal numbers of an absolute value below 2, depending only on seed and shape.");
 
 static braid_code stateless_int_shape(bd_shape_ctx *c, braid_status *st)
 {
@@ -105,7 +105,7 @@ static void stateless_int_run(bd_op_ctx *c)
 {
     bd_random_fill fill = {0};
     braid_tensor *y = stateless_output(c, &fill);
-    // As in TensorFlow, bounds that cannot be are no error where nothing is drawn.
+    // As in TensorFlow, invalid bounds are not an error if the output is empty.
     if (!y || bd_tensor_count(y) == 0 || !bd_random_bounds(c, 2, &fill)) return;
     bd_random_fill_output(c, y, y->dtype == BRAID_INT32 ? &bd_random_int_i32 : &bd_random_int_i64, fill);
 }
@@ -117,7 +117,7 @@ BD_OP(StatelessRandomUniformInt) = {
     .shape = stateless_int_shape,
     .kernels =
         BD_KERNELS({.types = "dtype=int32|int64", .flags = BD_KERNEL_EXPENSIVE, .run = stateless_int_run}),
-    .doc = "Integers uniform in [minval, maxval), the same for the same seed and shape.",
+    .doc = "Integers uniform in [minval, maxval), depending only on seed and shape.",
 };
 
 static void stateless_full_run(bd_op_ctx *c)
@@ -138,5 +138,5 @@ BD_OP(StatelessRandomUniformFullInt) = {
     .kernels = BD_KERNELS({.types = "dtype=int32|int64|uint32|uint64; Tseed=int32|int64",
                            .flags = BD_KERNEL_EXPENSIVE,
                            .run = stateless_full_run}),
-    .doc = "Any integers of the type, the same for the same seed and shape.",
+    .doc = "Integers uniform over all values of the type, depending only on seed and shape.",
 };

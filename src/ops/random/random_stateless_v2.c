@@ -1,11 +1,11 @@
-// Random numbers of a stream that key and counter name, and how a seed becomes these: the stateless ops of
-// TensorFlow 2.
+// Stateless random ops of TensorFlow 2: streams given by key and counter, and the conversion of a seed to key
+// and counter.
 #include "ops/random/random_stateless.h"
 
 #include "ops/common/element.h"
 #include "ops/random/random_source.h"
 
-// TensorFlow's numbers of generators.
+// TensorFlow's numbers for generator algorithms.
 enum {
     ALGORITHM_PHILOX = 1,
     ALGORITHM_AUTO = 3
@@ -93,7 +93,7 @@ BD_OP(StatelessRandomGetKeyCounter) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = seed_shape,
     .kernels = BD_KERNELS({.run = seed_run}),
-    .doc = "The Philox stream that a seed of two numbers names: its key, and where it starts.",
+    .doc = "The Philox stream of a seed of two numbers: its key and its counter.",
 };
 
 BD_OP(StatelessRandomGetKeyCounterAlg) = {
@@ -115,7 +115,7 @@ BD_OP(StatelessRandomGetAlg) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
     .kernels = BD_KERNELS({.run = algorithm_run}),
-    .doc = "The number of the generator that a CPU takes: Philox, 1.",
+    .doc = "The id of the generator algorithm that the CPU uses: 1, Philox.",
 };
 
 // ---- Numbers ----
@@ -167,13 +167,13 @@ static void truncated_run(bd_op_ctx *c)
 
 BD_OP(StatelessRandomUniformV2) =
     KEYED_FLOATS("dtype=float|double|half|bfloat16", 0, uniform_run,
-                 "Numbers uniform in [0, 1) of the stream that key and counter name.");
+                 "Numbers uniform in [0, 1), from the stream given by key and counter.");
 BD_OP(StatelessRandomNormalV2) =
     KEYED_FLOATS("dtype=float|double", BD_KERNEL_WIDENS, normal_run,
-                 "Normal numbers of mean 0 and deviation 1 of the stream that key and counter name.");
+                 "Normal numbers of mean 0 and deviation 1, from the stream given by key and counter.");
 BD_OP(StatelessTruncatedNormalV2) =
     KEYED_FLOATS("dtype=float|double", BD_KERNEL_WIDENS, truncated_run,
-                 "Normal numbers of an absolute value below 2 of the stream that key and counter name.");
+                 "Normal numbers of an absolute value below 2, from the stream given by key and counter.");
 
 static braid_code keyed_int_shape(bd_shape_ctx *c, braid_status *st)
 {
@@ -217,7 +217,7 @@ BD_OP(StatelessRandomUniformIntV2) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = keyed_int_shape,
     .kernels = INTEGER_KERNELS(keyed_int_run),
-    .doc = "Integers uniform in [minval, maxval) of the stream that key and counter name.",
+    .doc = "Integers uniform in [minval, maxval), from the stream given by key and counter.",
 };
 
 BD_OP(StatelessRandomUniformFullIntV2) = {
@@ -226,5 +226,5 @@ BD_OP(StatelessRandomUniformFullIntV2) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = keyed_shape,
     .kernels = INTEGER_KERNELS(keyed_full_run),
-    .doc = "Any integers of the type of the stream that key and counter name.",
+    .doc = "Integers uniform over all values of the type, from the stream given by key and counter.",
 };

@@ -1,11 +1,11 @@
-// What random ops promise that TensorFlow 2 has beside those of 1.15: streams named by key and counter.
+// Tests of the random ops that TensorFlow 2 added: streams given by key and counter.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 #include <stdio.h>
 
-// Values are worked out from the definitions of TensorFlow's kernels by an independent program (in Python).
-// The stream of key -9 and counter 5, 7 is also that of StatefulUniform's test, and the stream of gamma
-// numbers that of RandomGamma's.
+// Values were computed from the definitions of TensorFlow's kernels by an independent Python program. The
+// stream of key -9 and counter 5, 7 is also used by the test of StatefulUniform, and the gamma stream by that
+// of RandomGamma.
 #define STREAM "uint64[1] 18446744073709551607; uint64[2] 5 7; int32[] 1"
 #define AUTO_STREAM "uint64[1] 18446744073709551607; uint64[3] 5 7 9; int32[] 3"
 #define GAMMA_STREAM "uint64[1] 87654321; uint64[2] 0 1234; int32[] 1"
@@ -130,7 +130,7 @@ static void test_errors(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// Of all that draw numbers of a type by key and counter.
+// The shape function is that of all ops that draw numbers of a type by key and counter.
 static void test_shapes_drawn(void **state)
 {
     (void)state;

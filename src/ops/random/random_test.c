@@ -1,4 +1,4 @@
-// What random ops promise: TensorFlow's values for the same seeds, on any number of threads.
+// Tests of random ops: TensorFlow's values for the same seeds, on any number of threads.
 // labels: concurrent
 #include "base/alloc.h"
 #include "base/half.h"
@@ -7,10 +7,9 @@
 #include "ops/testing/op_test.h"
 #include "ops/testing/random_source.h"
 
-// What TensorFlow 1.x prints for tf.random_normal([2, 3], seed=1234), run twice (the example of its guide
+// Outputs of TensorFlow 1.x for tf.random_normal([2, 3], seed=1234), run twice (the example of its guide
 // "Constants, Sequences, and Random Values"), and for tf.truncated_normal and tf.random_uniform with the same
-// arguments, as published by users who ran them. Without a graph seed the op's seed attrs are 87654321 and
-// 1234.
+// arguments, as published by users. Without a graph seed the op's seed attrs are 87654321 and 1234.
 static void test_published_values(void **state)
 {
     (void)state;
@@ -31,7 +30,8 @@ static void test_published_values(void **state)
          {"int32[2] 2 3"},
          1,
          {"float[2,3] 0.848307 0.32357132 0.3067001 0.06969976 0.9138565 0.17047906"}},
-        // Of minval=0, maxval=2, halved: eight elements begin as six do.
+        // The published values are for minval=0, maxval=2 and are halved here; the first six of eight
+        // elements are those of a six-element output.
         {"RandomUniform",
          "dtype=float; seed=87654321; seed2=1234",
          {"int64[2] 2 4"},
@@ -41,7 +41,7 @@ static void test_published_values(void **state)
     op_random_check(cases, BD_COUNTOF(cases));
 }
 
-// Worked out from the definitions (graph of Philox words to numbers) by an independent program.
+// Values were computed from the definitions (Philox words to numbers) by an independent program.
 static void test_other_types(void **state)
 {
     (void)state;
@@ -96,8 +96,8 @@ static void draw_numbers(const char *op, const char *attrs, const char *inputs[]
     op_random_close(&s);
 }
 
-// Uniform numbers of 16-bit types are made of the lowest 10 (7) bits of the words of which float's have 23:
-// the bits that a uniform integer below 1024 (128) has. Normal numbers are float's, rounded.
+// Uniform numbers of 16-bit types use the lowest 10 (7) of the 23 bits that float uses: the bits of a uniform
+// integer below 1024 (128). Normal numbers are float's, rounded.
 static void test_short_types(void **state)
 {
     (void)state;
@@ -175,7 +175,7 @@ static void test_without_seeds_no_two_are_alike(void **state)
     bd_tensor_fini(&got[1]);
 }
 
-// Mean, deviation and bounds of many numbers; the seeds are fixed, so this cannot fail by chance.
+// Mean, deviation and bounds of many numbers; the seeds are fixed, so the test cannot fail by chance.
 static void test_distributions(void **state)
 {
     (void)state;
@@ -185,7 +185,7 @@ static void test_distributions(void **state)
     } cases[] = {
         {"RandomUniform", "dtype=float; seed=1", 0.5, 1.0 / 12, 1},
         {"RandomStandardNormal", "dtype=float; seed=1", 0, 1, 10},
-        // Of a normal distribution cut off at 2: 1 - 2 * 2 * pdf(2) / (cdf(2) - cdf(-2)).
+        // For a normal distribution cut off at 2: 1 - 2 * 2 * pdf(2) / (cdf(2) - cdf(-2)).
         {"TruncatedNormal", "dtype=float; seed=1", 0, 0.7737413, 2},
     };
     for (size_t i = 0; i < BD_COUNTOF(cases); i++) {
@@ -211,7 +211,7 @@ static void test_distributions(void **state)
 static void test_shapes_of_floats(void **state)
 {
     (void)state;
-    // The first number of those above.
+    // The first number of the outputs above.
     static const struct {
         const char *op, *number;
     } ops[] = {{"RandomUniform", "float[] 0.848307"},
@@ -235,7 +235,7 @@ static void test_errors_and_empty(void **state)
 {
     (void)state;
     static const op_case cases[] = {
-        // Bounds that cannot be are no error where nothing is drawn.
+        // Invalid bounds are not an error if the output is empty.
         {.op = "RandomUniformInt", .inputs = "int64[2] 2 0; int32[] 5; int32[] 5", .want = "int32[2,0]"},
         {.op = "RandomUniformInt",
          .inputs = "int64[1] 0; int64[] 5; int64[0]",

@@ -1,11 +1,12 @@
-// ParameterizedTruncatedNormal: normal numbers between bounds, with parameters of their own for each batch.
+// ParameterizedTruncatedNormal: normal numbers between bounds, with separate parameters for each batch.
 #include "kernels/random_variates.h"
 #include "ops/common/element.h"
 #include "ops/random/random_source.h"
 
-// Batches that share their parameters are cut to this size, which decides what part of the stream is taken.
+// Batches that share their parameters are split into pieces of this size, which determines the part of the
+// stream that each piece uses.
 #define SHARED_BATCH 100
-// Steps that are kept for a draw: as many as may be rejected, of two numbers each.
+// The steps of the stream reserved for a draw: the maximum number of rejections, two numbers each.
 #define STEPS_PER_DRAW 2000
 
 static braid_code truncated_shape(bd_shape_ctx *c, braid_status *st)
@@ -106,6 +107,6 @@ BD_OP(ParameterizedTruncatedNormal) = {
                            .destroy = bd_random_source_destroy,
                            .run = truncated_run}),
     .doc =
-        "Normal numbers between bounds; the parameters are those of all numbers or of each along the first dimension.",
-    .deviation = "Batches take from the stream one after the other, as on a single thread of TensorFlow.",
+        "Normal numbers between bounds; each parameter is one for all numbers or one for each index of the first dimension.",
+    .deviation = "Batches use the stream one after the other, as on a single thread of TensorFlow.",
 };

@@ -1,5 +1,5 @@
-// Samplers whose distribution is given class by class: learned from the true classes seen so far, or fixed by
-// a list of weights.
+// Samplers whose distribution has a weight for each class: learned from the true classes seen so far, or
+// fixed by a list of weights.
 #include "base/alloc.h"
 #include "io/file.h"
 #include "kernels/random_convert.h"
@@ -11,8 +11,8 @@
 
 // ---- Learned ----
 
-// A complete binary tree in one array: node 1 is the root, node k has the children 2k and 2k + 1, and the
-// weight of a node is the sum of those of its children. Class k is leaf leaves + k.
+// A complete binary tree in one array: node 1 is the root, node k has the children 2k and 2k + 1, and a
+// node's weight is the sum of its children's weights. Class k is leaf leaves + k.
 typedef struct weight_tree {
     int64_t leaves;
     int32_t weights[];
@@ -70,7 +70,7 @@ static float learned_probability(const bd_sampler *s, int64_t value)
     return (float)t->weights[t->leaves + value] / (float)total_weight(t);
 }
 
-// Each true class counts once more, as long as the sum fits.
+// Increments the weight of each true class, unless the sum would overflow.
 static void learned_update(bd_sampler *s, const int64_t *values, int64_t count)
 {
     weight_tree *t = s->data;
@@ -99,20 +99,20 @@ static braid_code learned_create(const braid_op *node, void *state, braid_status
         .kernels = BD_SAMPLER_KERNELS(learned_create), .doc = (DOC)                                          \
     }
 
-BD_OP(LearnedUnigramCandidateSampler) =
-    LEARNED("Candidate classes drawn as often as they have been true classes, counting from one each.");
+BD_OP(LearnedUnigramCandidateSampler) = LEARNED(
+    "Candidate classes drawn with a probability proportional to their count as true classes so far; counts start at 1.");
 BD_OP(ThreadUnsafeUnigramCandidateSampler) =
-    LEARNED("LearnedUnigramCandidateSampler; here it is safe to run at once from several threads, too.");
+    LEARNED("LearnedUnigramCandidateSampler; in Braid both may run on several threads at once.");
 
 // ---- Fixed ----
 
-// Walker's alias method: place k gives class k with probability keep[k], else class other[k].
+// Walker's alias method: index k yields class k with probability keep[k], else class other[k].
 typedef struct alias_table {
     float total;          // the sum of weights
-    float *weights;       // [range], in this block, as all below
+    float *weights;       // [range]; memory of this block, as all pointers below
     float *keep;          // [range]
     int32_t *other;       // [range]
-    int64_t count, limit; // weights there are, and room for them
+    int64_t count, limit; // number of weights, and capacity
 } alias_table;
 
 static alias_table *table_new(int64_t range)
@@ -129,13 +129,13 @@ static alias_table *table_new(int64_t range)
     return t;
 }
 
-// Which part of all classes this sampler draws from: class k when k % shards == shard.
+// The shard of the classes that this sampler draws from: class k when k % shards == shard.
 typedef struct sharding {
     int64_t shards, shard;
     float distortion;
 } sharding;
 
-// Counts weights beyond the range, but does not keep them.
+// Counts weights beyond the range, but does not store them.
 static void add_weight(alias_table *t, float weight)
 {
     if (t->count < t->limit) t->weights[t->count] = weight;
@@ -148,7 +148,7 @@ static void add_class(alias_table *t, const sharding *sh, int64_t number, float 
     if (number % sh->shards == sh->shard) add_weight(t, powf(weight, sh->distortion));
 }
 
-// Classes [0, count) are reserved: those of this part have weight 0.
+// Classes [0, count) are reserved: those of this shard get weight 0.
 static void add_reserved(alias_table *t, const sharding *sh, int64_t count)
 {
     int64_t own = count > sh->shard && sh->shard < sh->shards ? (count - 1 - sh->shard) / sh->shards + 1 : 0;
@@ -163,7 +163,7 @@ static void add_list(alias_table *t, const sharding *sh, const bd_attr *weights)
         add_class(t, sh, number++, weights->list.f[i]);
 }
 
-// The number behind the last comma of a line (a copy that ends with zero).
+// Parses the number after the last comma of a line (a copy, terminated by zero).
 static bool parse_weight(const char *line, float *weight)
 {
     const char *comma = strrchr(line, ','), *from = comma ? comma + 1 : line;
@@ -173,8 +173,8 @@ static bool parse_weight(const char *line, float *weight)
     return end != from && end[strspn(end, " \t")] == 0;
 }
 
-// One class a line, fields parted by commas, the last one its weight. Carriage returns are nothing, empty
-// lines no classes.
+// Each line is a class; fields are separated by commas, and the last one is the weight. Carriage returns and
+// empty lines are ignored.
 static braid_code add_lines(alias_table *t, const sharding *sh, char *text, const char *path,
                             braid_status *st)
 {
@@ -209,8 +209,8 @@ static braid_code add_file(alias_table *t, const sharding *sh, const char *path,
     return code;
 }
 
-// Pairs places whose share is below the mean with ones whose share is above it, which give what the others
-// lack. `share` has `limit` numbers, and `low` and `high` room for as many.
+// Pairs indices whose share is below the mean with indices above it, which supply the difference. `share` has
+// `limit` numbers; `low` and `high` have room for `limit` indices.
 static void pair_places(alias_table *t, double *share, int32_t *low, int32_t *high)
 {
     int64_t lows = 0, highs = 0;
@@ -237,7 +237,7 @@ static void pair_places(alias_table *t, double *share, int32_t *low, int32_t *hi
             high[highs++] = h;
         }
     }
-    // What is left has the mean but for rounding.
+    // The remaining shares equal the mean up to rounding.
     while (lows > 0)
         t->keep[low[--lows]] = 1;
     while (highs > 0)
@@ -333,5 +333,6 @@ BD_OP(FixedUnigramCandidateSampler) = {
     .kernels = BD_SAMPLER_KERNELS(fixed_create),
     .doc =
         "Candidate classes drawn by weights from a list or a file, each raised to the power of distortion.",
-    .deviation = "More unique candidates than there are classes of a weight above 0 are refused at once.",
+    .deviation =
+        "Requests for more unique candidates than classes with a weight above 0 are refused at once.",
 };
