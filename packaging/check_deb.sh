@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # check_deb.sh DIR [TARBALL]: installs the packages in DIR into a clean Debian and uses them there as an
-# ordinary user does: manual pages, training on a cluster of processes, programs in C and C++ of the user's own.
-# Then it removes them. As root, in minutes, over the network; the Debian is made by debootstrap or unpacked from
-# TARBALL (tools/clean_debian.sh).
+# ordinary user does: manual pages, training on a cluster of processes, programs in C and C++ of the user's
+# own. Then it removes them. As root, in minutes, over the network; the Debian is made by debootstrap or
+# unpacked from TARBALL (tools/clean_debian.sh).
 set -euo pipefail
 . "$(dirname "$0")/../tools/clean_debian.sh"
 

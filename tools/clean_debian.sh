@@ -1,9 +1,10 @@
-# Sourced by scripts that try Braid in a clean Debian: makes its root, runs steps in it, and removes it at the end.
+# Sourced by scripts that try Braid in a clean Debian: makes its root, runs steps in it, and removes it at the
+# end.
 #
-# Outside, the script calls run_in_clean_debian. That starts the script again, as SCRIPT --inside WORK ARGUMENT..., in mount and
-# PID namespaces of its own, and removes WORK, all mounts and all processes however the script ends. Inside, the script calls
-# enter_clean_debian WORK, make_root, and then step for each of its steps. MIRROR=URL names a Debian mirror, TMPDIR=DIR the place
-# of the root (/var/tmp by default).
+# Outside, the script calls run_in_clean_debian. That starts the script again, as SCRIPT --inside WORK
+# ARGUMENT..., in mount and PID namespaces of its own, and removes WORK, all mounts and all processes however
+# the script ends. Inside, the script calls enter_clean_debian WORK, make_root, and then step for each of its
+# steps. MIRROR=URL names a Debian mirror, TMPDIR=DIR the place of the root (/var/tmp by default).
 
 fail() { # fail WHAT [REMEDY]
     echo "$(basename "$0"): $1" >&2

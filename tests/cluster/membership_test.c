@@ -1,4 +1,4 @@
-// The end of the servers of a cluster, and notifications between tasks.
+// Tests of the membership of a cluster (when servers end) and of notifications between tasks.
 // labels: concurrent
 #include "base/alloc.h"
 #include "support/test_cluster.h"
@@ -6,31 +6,31 @@
 
 static test_network network; // of the group that runs
 
-#define GONE_MS 150 // until a lost worker is gone for good, where that is what a test waits for
+#define GONE_MS 150 // the time after which a lost worker is gone for good, in tests that wait for it
 
-// How often a worker has begun to attend the parameter server, from the log.
-static bd_mutex watched_mu = BD_MUTEX_INIT;
-static bd_cond watched_more = BD_COND_INIT;
-static int watched; // guarded by attended_mu
+// The number of liveness calls that workers have begun at the parameter server, read from the log.
+static bd_mutex calls_mu = BD_MUTEX_INIT;
+static bd_cond calls_changed = BD_COND_INIT;
+static int liveness_calls; // guarded by calls_mu
 
 static void read_log(braid_log_level level, const char *message, void *arg)
 {
     (void)arg;
-    if (level != BRAID_LOG_DEBUG || !strstr(message, " attends")) return;
-    bd_mutex_lock(&watched_mu);
-    watched++;
-    bd_cond_broadcast(&watched_more);
-    bd_mutex_unlock(&watched_mu);
+    if (level != BRAID_LOG_DEBUG || !strstr(message, " holds a liveness call")) return;
+    bd_mutex_lock(&calls_mu);
+    liveness_calls++;
+    bd_cond_broadcast(&calls_changed);
+    bd_mutex_unlock(&calls_mu);
 }
 
-static void wait_until_watched(int count)
+static void wait_for_liveness_calls(int count)
 {
     const int64_t deadline = bd_deadline_after_ms(PATIENCE_MS);
     bool late = false;
-    bd_mutex_lock(&watched_mu);
-    while (watched < count && !late)
-        late = bd_cond_wait_until(&watched_more, &watched_mu, deadline);
-    bd_mutex_unlock(&watched_mu);
+    bd_mutex_lock(&calls_mu);
+    while (liveness_calls < count && !late)
+        late = bd_cond_wait_until(&calls_changed, &calls_mu, deadline);
+    bd_mutex_unlock(&calls_mu);
     assert_false(late);
 }
 
@@ -45,7 +45,7 @@ static int set_up(void **state)
     f->cluster = test_cluster_new(network, 1, 2);
     f->graph = braid_graph_new();
     *state = f;
-    watched = 0;
+    liveness_calls = 0;
     braid_set_log_level(BRAID_LOG_DEBUG);
     braid_set_log_sink(read_log, NULL);
     return 0;
@@ -62,7 +62,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-// ---- join, in a thread of its own ----
+// ---- braid_server_join in a thread ----
 
 typedef struct joining {
     braid_server *server;
@@ -106,7 +106,7 @@ static void a_parameter_server_ends_when_all_workers_are_done(void **state)
     assert_joined(&j);
 }
 
-static void freeing_a_server_says_that_it_is_done(void **state)
+static void freeing_a_server_notifies_that_its_task_is_done(void **state)
 {
     fixture *f = *state;
     test_start_all(f->cluster, NULL);
@@ -119,11 +119,11 @@ static void freeing_a_server_says_that_it_is_done(void **state)
     assert_joined(&j);
 }
 
-static void a_worker_that_is_gone_for_good_is_not_waited_for(void **state)
+static void servers_do_not_wait_for_a_worker_that_is_gone(void **state)
 {
     fixture *f = *state;
     test_start_all(f->cluster, &(braid_server_options){.worker_gone_timeout_ms = GONE_MS});
-    wait_until_watched(2);
+    wait_for_liveness_calls(2);
     joining j;
     start_join(&j, test_server(f->cluster, "ps", 0));
     braid_server_done(test_server(f->cluster, "worker", 0));
@@ -131,7 +131,7 @@ static void a_worker_that_is_gone_for_good_is_not_waited_for(void **state)
     assert_joined(&j);
 }
 
-static void a_worker_that_never_came_is_waited_for(void **state)
+static void servers_wait_for_a_worker_that_never_started(void **state)
 {
     fixture *f = *state;
     const braid_server_options options = {.worker_gone_timeout_ms = 1};
@@ -146,17 +146,17 @@ static void a_worker_that_never_came_is_waited_for(void **state)
     assert_joined(&j);
 }
 
-static void a_worker_that_comes_back_is_waited_for_again(void **state)
+static void servers_wait_for_a_worker_that_reconnects(void **state)
 {
     fixture *f = *state;
     test_start_all(f->cluster, &(braid_server_options){.worker_gone_timeout_ms = PATIENCE_MS});
-    wait_until_watched(2);
+    wait_for_liveness_calls(2);
     joining j;
     start_join(&j, test_server(f->cluster, "ps", 0));
     test_kill(f->cluster, "worker", 1);
     braid_server_done(test_server(f->cluster, "worker", 0));
     test_start(f->cluster, "worker", 1, NULL);
-    wait_until_watched(3);
+    wait_for_liveness_calls(3);
     assert_false(bd_event_is_set(&j.over));
     braid_server_done(test_server(f->cluster, "worker", 1));
     assert_joined(&j);
@@ -179,7 +179,7 @@ static void a_worker_ends_when_it_is_done_and_the_parameter_servers_have_ended(v
 {
     fixture *f = *state;
     test_start_all(f->cluster, NULL);
-    wait_until_watched(2);
+    wait_for_liveness_calls(2);
     joining ps, worker;
     start_join(&ps, test_server(f->cluster, "ps", 0));
     start_join(&worker, test_server(f->cluster, "worker", 0));
@@ -231,7 +231,7 @@ static int64_t generation_of(braid_session *s)
     return generation;
 }
 
-static void an_notification_reaches_all_who_wait(void **state)
+static void a_notification_reaches_all_waiting_sessions(void **state)
 {
     fixture *f = *state;
     test_start_all(f->cluster, NULL);
@@ -270,7 +270,7 @@ static void keys_are_independent(void **state)
     braid_session_close(s, st);
 }
 
-static void waiting_for_an_notification_has_a_limit(void **state)
+static void waiting_for_a_notification_has_a_timeout(void **state)
 {
     fixture *f = *state;
     test_start_all(f->cluster, NULL);
@@ -284,11 +284,11 @@ static void waiting_for_an_notification_has_a_limit(void **state)
     }
 }
 
-static void nobody_waits_for_a_chief_that_is_gone(void **state)
+static void a_wait_ends_when_the_chief_is_gone(void **state)
 {
     fixture *f = *state;
     test_start_all(f->cluster, &(braid_server_options){.worker_gone_timeout_ms = GONE_MS});
-    wait_until_watched(2); // the chief, worker 0, is known
+    wait_for_liveness_calls(2); // the chief, worker 0, is known
     braid_session *sessions[] = {open_on(f, 1, false), open_on(f, 1, true)};
     waiting waiters[2];
     for (int i = 0; i < 2; i++)
@@ -304,7 +304,7 @@ static void nobody_waits_for_a_chief_that_is_gone(void **state)
     }
 }
 
-static void what_a_chief_notified_outlives_it(void **state)
+static void notifications_outlive_the_chief(void **state)
 {
     fixture *f = *state;
     test_start_all(f->cluster, NULL);
@@ -318,11 +318,11 @@ static void what_a_chief_notified_outlives_it(void **state)
     assert_int_equal(braid_session_wait_notification(other, "ready", 0, PATIENCE_MS, &generation, st),
                      BRAID_OK);
     braid_session_wait_notification(other, "ready", generation, PATIENCE_MS, &generation, st);
-    assert_error(st, BRAID_UNAVAILABLE, "is done and will not announce 'ready'");
+    assert_error(st, BRAID_UNAVAILABLE, "is done and will not notify 'ready'");
     braid_session_close(other, st);
 }
 
-static void who_has_seen_more_than_a_restarted_keeper_looks_again(void **state)
+static void a_generation_of_a_restarted_owner_ends_the_wait_at_once(void **state)
 {
     fixture *f = *state;
     test_start_all(f->cluster, NULL);
@@ -343,7 +343,7 @@ static void who_has_seen_more_than_a_restarted_keeper_looks_again(void **state)
     braid_session_close(s, st);
 }
 
-static void a_key_is_not_of_any_length(void **state)
+static void a_key_has_a_maximum_length(void **state)
 {
     fixture *f = *state;
     test_start_all(f->cluster, NULL);
@@ -361,11 +361,11 @@ static void a_key_is_not_of_any_length(void **state)
     braid_session_close(s, st);
 }
 
-static void nobody_waits_for_a_keeper_that_is_gone(void **state)
+static void a_wait_ends_when_the_owner_is_gone(void **state)
 {
     fixture *f = *state;
     test_start_all(f->cluster, &(braid_server_options){.worker_gone_timeout_ms = GONE_MS});
-    wait_until_watched(2);
+    wait_for_liveness_calls(2);
     braid_session *s = open_on(f, 0, false);
     waiting w;
     start_wait_notification(&w, s, 0);
@@ -382,20 +382,20 @@ int main(void)
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_parameter_server_ends_when_all_workers_are_done),
-        TEST(freeing_a_server_says_that_it_is_done),
-        TEST(a_worker_that_is_gone_for_good_is_not_waited_for),
-        TEST(a_worker_that_never_came_is_waited_for),
-        TEST(a_worker_that_comes_back_is_waited_for_again),
+        TEST(freeing_a_server_notifies_that_its_task_is_done),
+        TEST(servers_do_not_wait_for_a_worker_that_is_gone),
+        TEST(servers_wait_for_a_worker_that_never_started),
+        TEST(servers_wait_for_a_worker_that_reconnects),
         TEST(stopping_ends_join),
         TEST(a_worker_ends_when_it_is_done_and_the_parameter_servers_have_ended),
-        TEST(an_notification_reaches_all_who_wait),
+        TEST(a_notification_reaches_all_waiting_sessions),
         TEST(keys_are_independent),
-        TEST(waiting_for_an_notification_has_a_limit),
-        TEST(nobody_waits_for_a_chief_that_is_gone),
-        TEST(what_a_chief_notified_outlives_it),
-        TEST(who_has_seen_more_than_a_restarted_keeper_looks_again),
-        TEST(a_key_is_not_of_any_length),
-        TEST(nobody_waits_for_a_keeper_that_is_gone),
+        TEST(waiting_for_a_notification_has_a_timeout),
+        TEST(a_wait_ends_when_the_chief_is_gone),
+        TEST(notifications_outlive_the_chief),
+        TEST(a_generation_of_a_restarted_owner_ends_the_wait_at_once),
+        TEST(a_key_has_a_maximum_length),
+        TEST(a_wait_ends_when_the_owner_is_gone),
     };
     int failed = 0;
     for (network = TEST_GRPC; network <= TEST_IN_PROCESS; network++)

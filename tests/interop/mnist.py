@@ -1,5 +1,5 @@
-# Images of digits as tensors: images are floats from 0 to 1, labels are one-hot vectors or digits. MNIST's files where
-# BRAID_MNIST_DIR names them, else patterns that are as easy to tell apart.
+# Images of digits as tensors: images are floats from 0 to 1, labels are one-hot vectors or digits. MNIST's
+# files where BRAID_MNIST_DIR names them, else patterns that are as easy to tell apart.
 import gzip
 import os
 import random

@@ -1,9 +1,9 @@
-// Finds the tasks of a session.
+// Finds the devices of the tasks of a session.
 //
-// Each task is asked (GetStatus) until it answers: the call waits for the address to accept connections; when
-// it breaks nevertheless, it is repeated after a pause. `pending` counts tasks that have neither answered nor
-// failed; the thread that brings it to 0 calls back. The first error (a wrong answer, the deadline,
-// cancelling) cancels the calls to the other tasks.
+// The finder asks each task (GetStatus) until it answers. The call waits until the address is reachable; if
+// it breaks nevertheless, it is made again after a pause. `pending` counts the tasks that have neither
+// answered nor failed; the thread that brings it to 0 makes the callback. The first error (a wrong answer,
+// the deadline, a cancellation) cancels the calls to the other tasks.
 #include "cluster/membership/device_finder.h"
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -14,27 +14,27 @@
 #include <string.h>
 
 #define PAUSE_MIN_MS 20
-#define PAUSE_MAX_MS 200 // also how long cancelling may take
+#define PAUSE_MAX_MS 200 // also the longest time that a cancellation may take
 
 typedef struct finder finder;
 
-typedef struct asked {
+typedef struct task_query {
     finder *f;
     int index; // in found.items
     bool has_answered;
     int64_t pause_ms;
-} asked;
+} task_query;
 
 struct finder {
     bd_timers *timers;
     const char *what;
     bd_find_fn fn;
     void *arg;
-    bd_cancellation *cancellation; // below the caller's
-    atomic_int refs;               // one until the end, one for each timer
+    bd_cancellation *cancellation; // a child of the caller's
+    atomic_int refs;               // one until the callback, one for each timer
     bd_mutex mu;
     bd_found_tasks found; // guarded by mu
-    asked *asked;         // [found.count] guarded by mu
+    task_query *queries;  // [found.count] guarded by mu
     int pending;          // guarded by mu
     braid_status status;  // guarded by mu
     bd_timer_id log_timer, deadline_timer;
@@ -47,7 +47,7 @@ void bd_found_tasks_fini(bd_found_tasks *f)
     *f = (bd_found_tasks){0};
 }
 
-// ---- The end ----
+// ---- Completion ----
 
 static void unref(finder *f)
 {
@@ -56,7 +56,7 @@ static void unref(finder *f)
     bd_cancellation_unref(f->cancellation);
     bd_status_fini(&f->status);
     bd_mutex_fini(&f->mu);
-    bd_free(f->asked);
+    bd_free(f->queries);
     bd_free(f);
 }
 
@@ -65,7 +65,7 @@ static void end_timer(finder *f, bd_timer_id timer)
     if (timer && bd_timer_cancel(f->timers, timer)) unref(f);
 }
 
-// One task less to wait for.
+// One task has answered or failed. The last one makes the callback.
 static void settle(finder *f)
 {
     bd_mutex_lock(&f->mu);
@@ -87,13 +87,13 @@ static void fail(finder *f, const braid_status *st)
     if (is_first) bd_cancellation_cancel(f->cancellation, st);
 }
 
-// ---- Saying for whom it waits ----
+// ---- Missing tasks: log and deadline ----
 
 static char *list_missing_locked(const finder *f)
 {
     bd_strbuf text = {0};
     for (int i = 0; i < f->found.count; i++)
-        if (!f->asked[i].has_answered)
+        if (!f->queries[i].has_answered)
             bd_strbuf_appendf(&text, "%s%s", text.len ? ", " : "", f->found.items[i].peer->label);
     return bd_strbuf_take(&text);
 }
@@ -152,31 +152,31 @@ static braid_code check_devices(const bd_peer *peer, const bd_device_info *devic
     return BRAID_OK;
 }
 
-static void pause_and_ask_again(asked *a)
+static void pause_and_ask(task_query *q)
 {
-    finder *f = a->f;
-    a->pause_ms = bd_min(bd_max(a->pause_ms * 2, PAUSE_MIN_MS), PAUSE_MAX_MS);
-    bd_timer_add(f->timers, bd_deadline_after_ms(a->pause_ms), ask, a);
+    finder *f = q->f;
+    q->pause_ms = bd_min(bd_max(q->pause_ms * 2, PAUSE_MIN_MS), PAUSE_MAX_MS);
+    bd_timer_add(f->timers, bd_deadline_after_ms(q->pause_ms), ask, q);
 }
 
 static void answered(void *arg, const bd_device_info *devices, int count, const braid_status *from)
 {
-    asked *a = arg;
-    finder *f = a->f;
+    task_query *q = arg;
+    finder *f = q->f;
     BD_STATUS(st);
     bd_status_copy(st, from);
     if (st->code == BRAID_UNAVAILABLE && !bd_cancellation_is_cancelled(f->cancellation)) {
-        pause_and_ask_again(a);
+        pause_and_ask(q);
         return;
     }
-    const bd_peer *peer = f->found.items[a->index].peer;
+    const bd_peer *peer = f->found.items[q->index].peer;
     if (!st->code) check_devices(peer, devices, count, st);
     if (st->code) {
         fail(f, st);
     } else {
         bd_mutex_lock(&f->mu);
-        a->has_answered = true;
-        keep_devices_locked(f, &f->found.items[a->index], devices, count);
+        q->has_answered = true;
+        keep_devices_locked(f, &f->found.items[q->index], devices, count);
         bd_mutex_unlock(&f->mu);
     }
     settle(f);
@@ -184,12 +184,12 @@ static void answered(void *arg, const bd_device_info *devices, int count, const 
 
 static void ask(void *arg)
 {
-    asked *a = arg;
-    bd_worker *w = a->f->found.items[a->index].peer->worker;
-    w->ops->get_status(w, true, a->f->cancellation, answered, a);
+    task_query *q = arg;
+    bd_worker *w = q->f->found.items[q->index].peer->worker;
+    w->ops->get_status(w, true, q->f->cancellation, answered, q);
 }
 
-// ---- The beginning ----
+// ---- Start ----
 
 static braid_code parse_filters(const bd_find_options *o, bd_device_name *filters, braid_status *st)
 {
@@ -218,10 +218,10 @@ static void choose_tasks(finder *f, const bd_find_options *o, const bd_device_na
 {
     const bd_peers *peers = o->peers;
     f->found.items = BD_ARENA_ARRAY(&f->found.arena, bd_found_task, (size_t)peers->count);
-    f->asked = bd_calloc((size_t)peers->count, sizeof *f->asked);
+    f->queries = bd_calloc((size_t)peers->count, sizeof *f->queries);
     for (int i = 0; i < peers->count; i++) {
         if (!is_wanted(&peers->items[i], filters, o->filter_count)) continue;
-        f->asked[f->found.count] = (asked){.f = f, .index = f->found.count};
+        f->queries[f->found.count] = (task_query){.f = f, .index = f->found.count};
         f->found.items[f->found.count++].peer = &peers->items[i];
     }
     f->pending = f->found.count;
@@ -252,13 +252,13 @@ void bd_find_devices(const bd_find_options *o, bd_find_fn fn, void *arg)
     f->arg = arg;
     f->cancellation = bd_cancellation_new(o->cancellation);
     f->begin_ns = bd_now_ns();
-    atomic_init(&f->refs, 2); // until the end, and for this function
+    atomic_init(&f->refs, 2); // until the callback, and of this function
     bd_mutex_init(&f->mu);
     choose_tasks(f, o, filters);
     bd_free(filters);
-    if (f->pending > 1) start_timers(f, o); // the own task answers at once
+    if (f->pending > 1) start_timers(f, o); // the server's own task answers at once
     const int count = f->found.count;
     for (int i = 0; i < count; i++)
-        ask(&f->asked[i]);
+        ask(&f->queries[i]);
     unref(f);
 }

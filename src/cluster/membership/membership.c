@@ -1,34 +1,37 @@
 // Tracks which tasks of the cluster are alive, finished or lost.
 //
-// TensorFlow's parameter servers never end. Braid's do: every other task holds a liveness call
-// (ClusterService.Liveness) to each of them and calls NotifyDone when its work is done, so they know the
-// state of all tasks without polling. The same call tells a worker at once when a parameter server is gone.
+// TensorFlow's parameter servers never end. Braid's do: every other task holds a liveness call (method
+// Liveness) open to each membership server, and notifies it (NotifyDone) when its work is done. A membership
+// server thus knows without polling which tasks it still has to serve, and the same call tells a worker at
+// once when a parameter server is lost.
 //
-// Membership servers are the tasks that the others hold liveness calls to: the parameter servers (job "ps"),
-// or without any the first task of the first job. Each membership server expects all other tasks but
-// evaluators, which work beside the cluster.
+// The membership servers are the parameter servers (job "ps"), or the first task of the first job if there is
+// no parameter server. A membership server expects all other tasks but evaluators, which work beside the
+// cluster.
 //
-// At a membership server, states of an expected task:
-//   unseen     it has never called: it may be about to start, and is waited for
-//   connected  its liveness call is open
-//   lost       its last call has broken; a timer runs
-//   gone       the timer has fired: the task is not waited for
-//   done       it has called NotifyDone: it is not waited for, whatever happens to its connection
-// A liveness call of another incarnation than before is a restart: it leads from gone and done to connected,
-// too; a call of the same incarnation leads from gone to connected.
+// States of an expected task at a membership server:
+//   unseen  it has never called; it may be about to start, so the server waits for it
+//   alive   it holds a liveness call open
+//   lost    its last liveness call has broken; a timer runs
+//   gone    the timer has fired; the server does not wait for it
+//   done    it has called NotifyDone; the server does not wait for it, whatever happens to its connection
+// A liveness call of a new incarnation (the task has restarted) leads from any state to alive. One of the
+// same incarnation leads from unseen, lost and gone to alive.
 //
-// At another task, for each membership server:
-//   asking     GetStatus, which waits until the server answers with its incarnation
-//   connected  the liveness call is open
-//   ended      the call was answered: the server has ended, with a reason
-//   lost       the call broke
-// After ended and lost the task asks again after a pause. A membership server that does not know the method
-// is TensorFlow's own and is not asked again.
+// States of a membership server at another task:
+//   asking  GetStatus waits until the server is reachable, and returns its incarnation
+//   held    the liveness call is open
+//   ended   the server answered the call, with the reason for its end
+//   lost    the call broke
+// After ended and lost the task pauses and asks again. A server that does not know the method Liveness is
+// TensorFlow's own; the task makes no further calls to it.
 //
-// A server is over (join returns):
-//   a membership server  when at least one task is expected and each is done or gone, and it is a
-//                        parameter server or its own task is done
-//   any other task       when it is done itself and each membership server has ended or is lost
+// When a server is over (braid_server_join returns):
+//   parameter server         each expected task is done or gone, and there is at least one expected task or
+//   the
+//                            parameter server's own task is done
+//   other membership server  its own task is done, and each expected task is done or gone
+//   other task               its own task is done, and each membership server has ended or is lost
 #include "cluster/membership/membership.h"
 #include "base/alloc.h"
 #include "base/check.h"
@@ -44,9 +47,9 @@
 #define PAUSE_MAX_MS 1000
 
 typedef struct expected {
-    bd_membership *a;
+    bd_membership *m;
     const bd_peer *peer;
-    int watching; // calls open
+    int open_calls; // liveness calls
     bool is_done, is_gone;
     bool was_seen;
     uint64_t incarnation;
@@ -54,38 +57,38 @@ typedef struct expected {
     int64_t gone_at_ns;     // of the last loss
 } expected;
 
-// A call of Liveness at this anchor. Its two references are of the transport, until the call has ended, and
-// of who begins.
-typedef struct watching {
-    expected *who;
-    int refs;                      // guarded by mu
-    bool has_ended;                // guarded by mu
-    bd_incoming *call;             // guarded by mu; NULL when somebody answers it
-    struct watching *next, **link; // in `open` while `call` is set
-} watching;
+// A liveness call that another task holds at this membership server. Two references: the transport's, until
+// the call has ended, and the one of hold_call.
+typedef struct liveness_call {
+    expected *task;
+    int refs;                           // guarded by mu
+    bool has_ended;                     // guarded by mu
+    bd_incoming *call;                  // guarded by mu; NULL once a thread has taken it to answer it
+    struct liveness_call *next, **link; // in `open` while `call` is set
+} liveness_call;
 
-// An anchor that this task attends to.
+// A membership server that this task holds a liveness call to.
 typedef struct membership_server {
-    bd_membership *a;
+    bd_membership *m;
     const bd_peer *peer;
     int64_t pause_ms;
-    bool has_left;        // ended or lost
-    uint64_t incarnation; // 0: never met
+    bool has_left;        // it has ended or is lost
+    uint64_t incarnation; // 0: it has never answered
 } membership_server;
 
 struct bd_membership {
     bd_membership_env env;
     bool is_membership_server;
     bd_mutex mu;
-    bd_cond said;
+    bd_cond notified;
     expected *expected; // [expected_count] guarded by mu
     int expected_count;
     membership_server *membership_servers; // [membership_server_count] guarded by mu
     int membership_server_count;
-    watching *open; // guarded by mu
-    char *reason;   // this server has ended; guarded by mu
-    bool is_done;   // this task; guarded by mu
-    int saying;     // Done calls in progress; guarded by mu
+    liveness_call *open; // guarded by mu
+    char *reason;        // why this server has ended; NULL while it runs; guarded by mu
+    bool is_done;        // this task is done; guarded by mu
+    int notifying;       // NotifyDone calls in progress; guarded by mu
 };
 
 // ---- Roles ----
@@ -119,18 +122,18 @@ static bool is_expected(const bd_peers *peers, const bd_peer *peer)
     return !bd_membership_is_server(peers, peer) && strcmp(peer->job, "evaluator") != 0;
 }
 
-static void tell_changed(const bd_membership *a)
+static void report_change(const bd_membership *m)
 {
-    a->env.changed(a->env.arg);
+    m->env.changed(m->env.arg);
 }
 
-// ---- At an anchor: who attends ----
+// ---- At a membership server: the expected tasks ----
 
-static expected *find_expected(bd_membership *a, const char *job, int task)
+static expected *find_expected(bd_membership *m, const char *job, int task)
 {
-    for (int i = 0; i < a->expected_count; i++) {
-        const bd_peer *p = a->expected[i].peer;
-        if (p->index == task && strcmp(p->job, job) == 0) return &a->expected[i];
+    for (int i = 0; i < m->expected_count; i++) {
+        const bd_peer *p = m->expected[i].peer;
+        if (p->index == task && strcmp(p->job, job) == 0) return &m->expected[i];
     }
     return NULL;
 }
@@ -138,38 +141,39 @@ static expected *find_expected(bd_membership *a, const char *job, int task)
 static void task_is_gone(void *arg)
 {
     expected *e = arg;
-    bd_membership *a = e->a;
-    bd_mutex_lock(&a->mu);
-    // A timer of an earlier loss that could not be cancelled any more has nothing to say about the last one.
+    bd_membership *m = e->m;
+    bd_mutex_lock(&m->mu);
+    // A timer of an earlier loss may fire after the task was lost again: only the timer of the last loss
+    // counts.
     const bool is_due = bd_now_ns() >= e->gone_at_ns;
-    const bool is_gone = is_due && e->watching == 0 && !e->is_done && !e->is_gone && !a->reason;
+    const bool is_gone = is_due && e->open_calls == 0 && !e->is_done && !e->is_gone && !m->reason;
     if (is_due) e->gone_timer = 0;
     if (is_gone) e->is_gone = true;
-    bd_mutex_unlock(&a->mu);
+    bd_mutex_unlock(&m->mu);
     if (!is_gone) return;
-    bd_warn("%s has not come back within %.1f s: it is gone for good", e->peer->label,
-            (double)a->env.gone_timeout_ms / 1000);
-    tell_changed(a);
+    bd_warn("%s has not reconnected within %.1f s: it is gone for good", e->peer->label,
+            (double)m->env.gone_timeout_ms / 1000);
+    report_change(m);
 }
 
-static void unref_locked(watching *c)
+static void unref_locked(liveness_call *c)
 {
     if (--c->refs == 0) bd_free(c);
 }
 
-// From now on the call may be answered by the end of this server or of the call.
-static void link_locked(watching *c, bd_incoming *call)
+// Lists the call. From here on bd_membership_close or liveness_call_ended may answer it.
+static void link_locked(liveness_call *c, bd_incoming *call)
 {
-    bd_membership *a = c->who->a;
+    bd_membership *m = c->task->m;
     c->call = call;
-    c->next = a->open;
-    c->link = &a->open;
+    c->next = m->open;
+    c->link = &m->open;
     if (c->next) c->next->link = &c->next;
-    a->open = c;
+    m->open = c;
 }
 
-// The call for whoever answers it; NULL when somebody else does.
-static bd_incoming *take_call_locked(watching *c)
+// Takes the call off the list to answer it. Returns NULL when another thread has taken it.
+static bd_incoming *take_call_locked(liveness_call *c)
 {
     bd_incoming *call = c->call;
     if (!call) return NULL;
@@ -182,43 +186,43 @@ static bd_incoming *take_call_locked(watching *c)
 static void reply_gone(bd_incoming *call)
 {
     BD_STATUS(st);
-    bd_fail(st, BRAID_CANCELLED, "The caller is gone");
+    bd_fail(st, BRAID_CANCELLED, "The caller has disconnected");
     bd_incoming_reply(call, NULL, st);
 }
 
-static void watching_ended(void *arg, bool cancelled)
+static void liveness_call_ended(void *arg, bool cancelled)
 {
     (void)cancelled;
-    watching *c = arg;
-    expected *e = c->who;
-    bd_membership *a = e->a;
-    bd_mutex_lock(&a->mu);
+    liveness_call *c = arg;
+    expected *e = c->task;
+    bd_membership *m = e->m;
+    bd_mutex_lock(&m->mu);
     c->has_ended = true;
     bd_incoming *call = take_call_locked(c);
-    const bool is_lost = --e->watching == 0 && !e->is_done && !a->reason;
+    const bool is_lost = --e->open_calls == 0 && !e->is_done && !m->reason;
     if (is_lost) {
-        e->gone_at_ns = bd_deadline_after_ms(a->env.gone_timeout_ms);
-        e->gone_timer = bd_timer_add(a->env.timers, e->gone_at_ns, task_is_gone, e);
+        e->gone_at_ns = bd_deadline_after_ms(m->env.gone_timeout_ms);
+        e->gone_timer = bd_timer_add(m->env.timers, e->gone_at_ns, task_is_gone, e);
     }
     unref_locked(c);
-    bd_mutex_unlock(&a->mu);
+    bd_mutex_unlock(&m->mu);
     if (is_lost)
-        bd_warn("Lost %s; it is given up unless it comes back within %.1f s", e->peer->label,
-                (double)a->env.gone_timeout_ms / 1000);
+        bd_warn("Lost %s; it counts as gone for good unless it reconnects within %.1f s", e->peer->label,
+                (double)m->env.gone_timeout_ms / 1000);
     if (call) reply_gone(call);
 }
 
-// The task attends (again). Returns whether that is news for others.
+// Records a liveness call of the task. Returns whether a task that was gone or done is alive again.
 static bool seen_locked(expected *e, uint64_t incarnation)
 {
     const bool was_away = e->is_gone || e->is_done;
-    if (e->was_seen && e->incarnation != incarnation) e->is_done = false; // a new life
+    if (e->was_seen && e->incarnation != incarnation) e->is_done = false; // it has restarted
     e->is_gone = false;
     e->was_seen = true;
     e->incarnation = incarnation;
-    e->watching++;
-    // Too late: it finds that somebody attends, or that the loss was a later one.
-    if (e->gone_timer) bd_timer_cancel(e->a->env.timers, e->gone_timer);
+    e->open_calls++;
+    // A timer that cannot be cancelled any more finds an open call, or a later loss, and does nothing.
+    if (e->gone_timer) bd_timer_cancel(e->m->env.timers, e->gone_timer);
     e->gone_timer = 0;
     return was_away && !e->is_done;
 }
@@ -230,63 +234,64 @@ static void reply_reason(bd_incoming *call, const char *reason)
     bd_incoming_reply_proto(call, &response.base);
 }
 
-// Keeps a call until this server ends or the call does. Nobody else may answer it before on_end has returned;
-// and after the answer this server may be freed, so that nothing follows it.
-static void hold(expected *e, bd_incoming *call)
+// Holds a call open until this server or the call ends. The call is not listed before on_end has returned, so
+// no other thread answers it earlier. The answer is the last action here, because the server may be freed
+// after it.
+static void hold_call(expected *e, bd_incoming *call)
 {
-    bd_membership *a = e->a;
-    watching *c = bd_calloc(1, sizeof *c);
-    c->who = e;
+    bd_membership *m = e->m;
+    liveness_call *c = bd_calloc(1, sizeof *c);
+    c->task = e;
     c->refs = 2;
-    call->transport->on_end(call, watching_ended, c);
-    bd_mutex_lock(&a->mu);
+    call->transport->on_end(call, liveness_call_ended, c);
+    bd_mutex_lock(&m->mu);
     const bool has_ended = c->has_ended;
-    const char *reason = a->reason; // never changes once it is set
+    const char *reason = m->reason; // never changes once it is set
     if (!has_ended && !reason) link_locked(c, call);
     unref_locked(c);
-    bd_mutex_unlock(&a->mu);
+    bd_mutex_unlock(&m->mu);
     if (has_ended)
         reply_gone(call);
     else if (reason)
         reply_reason(call, reason);
 }
 
-void bd_membership_serve_liveness(bd_membership *a, bd_incoming *call, const char *job, int task,
+void bd_membership_serve_liveness(bd_membership *m, bd_incoming *call, const char *job, int task,
                                   uint64_t incarnation)
 {
-    expected *e = find_expected(a, job, task);
+    expected *e = find_expected(m, job, task);
     if (!e) {
         BD_STATUS(st);
-        bd_fail(st, BRAID_INVALID_ARGUMENT, "%s does not expect /job:%s/task:%d", a->env.peers->self->label,
+        bd_fail(st, BRAID_INVALID_ARGUMENT, "%s does not expect /job:%s/task:%d", m->env.peers->self->label,
                 job, task);
         bd_incoming_reply_error(call, st);
         return;
     }
-    bd_mutex_lock(&a->mu);
-    const bool is_closed = a->reason != NULL;
+    bd_mutex_lock(&m->mu);
+    const bool is_closed = m->reason != NULL;
     const bool is_news = !is_closed && seen_locked(e, incarnation);
-    bd_mutex_unlock(&a->mu);
+    bd_mutex_unlock(&m->mu);
     if (is_closed) {
-        reply_reason(call, a->reason); // never changes once it is set
+        reply_reason(call, m->reason); // never changes once it is set
         return;
     }
-    bd_debug("%s attends", e->peer->label);
+    bd_debug("%s holds a liveness call", e->peer->label);
     if (is_news) {
         bd_info("%s is back", e->peer->label);
-        tell_changed(a);
+        report_change(m);
     }
-    hold(e, call);
+    hold_call(e, call);
 }
 
-void bd_membership_close(bd_membership *a, const char *reason)
+void bd_membership_close(bd_membership *m, const char *reason)
 {
-    bd_mutex_lock(&a->mu);
-    if (!a->reason) a->reason = bd_strdup(reason);
-    bd_mutex_unlock(&a->mu);
+    bd_mutex_lock(&m->mu);
+    if (!m->reason) m->reason = bd_strdup(reason);
+    bd_mutex_unlock(&m->mu);
     for (;;) {
-        bd_mutex_lock(&a->mu);
-        bd_incoming *call = a->open ? take_call_locked(a->open) : NULL;
-        bd_mutex_unlock(&a->mu);
+        bd_mutex_lock(&m->mu);
+        bd_incoming *call = m->open ? take_call_locked(m->open) : NULL;
+        bd_mutex_unlock(&m->mu);
         if (!call) return;
         reply_reason(call, reason);
     }
@@ -294,105 +299,105 @@ void bd_membership_close(bd_membership *a, const char *reason)
 
 // ---- Done ----
 
-static bd_rpc_options rpc_to(const bd_membership *a, const bd_peer *peer, const char *method)
+static bd_rpc_options rpc_to(const bd_membership *m, const bd_peer *peer, const char *method)
 {
     bd_rpc_options options = bd_peer_rpc(peer, method);
-    options.cancellation = a->env.cancellation;
+    options.cancellation = m->env.cancellation;
     return options;
 }
 
-static void done_said(void *arg, bd_message *response, const braid_status *st)
+static void done_notified(void *arg, bd_message *response, const braid_status *st)
 {
     (void)response;
-    bd_membership *a = arg;
-    if (st->code) bd_debug("Done: %s", st->message);
-    bd_mutex_lock(&a->mu);
-    a->saying--;
-    bd_cond_broadcast(&a->said);
-    bd_mutex_unlock(&a->mu);
+    bd_membership *m = arg;
+    if (st->code) bd_debug("NotifyDone: %s", st->message);
+    bd_mutex_lock(&m->mu);
+    m->notifying--;
+    bd_cond_broadcast(&m->notified);
+    bd_mutex_unlock(&m->mu);
 }
 
-void bd_membership_notify_done(bd_membership *a)
+void bd_membership_notify_done(bd_membership *m)
 {
-    const bd_peer *self = a->env.peers->self;
-    bd_mutex_lock(&a->mu);
-    const bool is_first = !a->is_done;
-    a->is_done = true;
-    if (is_first) a->saying += a->membership_server_count;
-    bd_mutex_unlock(&a->mu);
+    const bd_peer *self = m->env.peers->self;
+    bd_mutex_lock(&m->mu);
+    const bool is_first = !m->is_done;
+    m->is_done = true;
+    if (is_first) m->notifying += m->membership_server_count;
+    bd_mutex_unlock(&m->mu);
     if (!is_first) return;
     Braid__NotifyDoneRequest request = BRAID__NOTIFY_DONE_REQUEST__INIT;
     request.job = (char *)self->job;
     request.task = self->index;
-    for (int i = 0; i < a->membership_server_count; i++) {
-        bd_rpc_options options = rpc_to(a, a->membership_servers[i].peer, BD_CLUSTER_SERVICE "NotifyDone");
+    for (int i = 0; i < m->membership_server_count; i++) {
+        bd_rpc_options options = rpc_to(m, m->membership_servers[i].peer, BD_CLUSTER_SERVICE "NotifyDone");
         options.deadline_ns = bd_deadline_after_ms(BD_NOTIFY_DONE_TIMEOUT_MS);
-        bd_rpc_start_proto(&options, &request.base, done_said, a);
+        bd_rpc_start_proto(&options, &request.base, done_notified, m);
     }
-    tell_changed(a);
+    report_change(m);
 }
 
-void bd_membership_wait_notified(bd_membership *a, int64_t deadline_ns)
+void bd_membership_wait_notified(bd_membership *m, int64_t deadline_ns)
 {
-    bd_mutex_lock(&a->mu);
-    while (a->saying > 0 && !bd_cond_wait_until(&a->said, &a->mu, deadline_ns)) {}
-    bd_mutex_unlock(&a->mu);
+    bd_mutex_lock(&m->mu);
+    while (m->notifying > 0 && !bd_cond_wait_until(&m->notified, &m->mu, deadline_ns)) {}
+    bd_mutex_unlock(&m->mu);
 }
 
-braid_code bd_membership_done(bd_membership *a, const char *job, int task, braid_status *st)
+braid_code bd_membership_done(bd_membership *m, const char *job, int task, braid_status *st)
 {
-    const bd_peer *self = a->env.peers->self;
+    const bd_peer *self = m->env.peers->self;
     if (strcmp(job, self->job) == 0 && task == self->index) {
-        bd_membership_notify_done(a);
+        bd_membership_notify_done(m);
         return BRAID_OK;
     }
-    expected *e = find_expected(a, job, task);
+    expected *e = find_expected(m, job, task);
     if (!e)
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "%s does not expect /job:%s/task:%d", self->label, job,
                        task);
-    bd_mutex_lock(&a->mu);
+    bd_mutex_lock(&m->mu);
     const bool is_news = !e->is_done;
     e->is_done = true;
-    bd_mutex_unlock(&a->mu);
+    bd_mutex_unlock(&m->mu);
     if (is_news) {
         bd_info("%s is done", e->peer->label);
-        tell_changed(a);
+        report_change(m);
     }
     return BRAID_OK;
 }
 
-// ---- At another task: attending to an anchor ----
+// ---- At another task: liveness calls to membership servers ----
 
-static void ask(void *arg);
+static void ask_status(void *arg);
 
-static bool is_ending(const bd_membership *a)
+static bool is_ending(const bd_membership *m)
 {
-    return bd_cancellation_is_cancelled(a->env.cancellation);
+    return bd_cancellation_is_cancelled(m->env.cancellation);
 }
 
-static void pause_and_ask(membership_server *to)
+static void pause_and_ask_status(membership_server *s)
 {
-    to->pause_ms = bd_min(bd_max(to->pause_ms * 2, PAUSE_MIN_MS), PAUSE_MAX_MS);
-    bd_timer_add(to->a->env.timers, bd_deadline_after_ms(to->pause_ms), ask, to);
+    s->pause_ms = bd_min(bd_max(s->pause_ms * 2, PAUSE_MIN_MS), PAUSE_MAX_MS);
+    bd_timer_add(s->m->env.timers, bd_deadline_after_ms(s->pause_ms), ask_status, s);
 }
 
-// The anchor has ended, or the connection has.
-static void membership_server_left(membership_server *to)
+// The membership server has ended, or the connection to it is lost.
+static void membership_server_left(membership_server *s)
 {
-    bd_membership *a = to->a;
-    bd_mutex_lock(&a->mu);
-    to->has_left = true;
-    bd_mutex_unlock(&a->mu);
-    tell_changed(a);
-    pause_and_ask(to);
+    bd_membership *m = s->m;
+    bd_mutex_lock(&m->mu);
+    s->has_left = true;
+    bd_mutex_unlock(&m->mu);
+    report_change(m);
+    pause_and_ask_status(s);
 }
 
-static void watch_done(void *arg, bd_message *response, const braid_status *st)
+static void liveness_answered(void *arg, bd_message *response, const braid_status *st)
 {
-    membership_server *to = arg;
-    if (is_ending(to->a)) return;
+    membership_server *s = arg;
+    if (is_ending(s->m)) return;
     if (st->code == BRAID_UNIMPLEMENTED || st->code == BRAID_INVALID_ARGUMENT) {
-        bd_debug("%s cannot be attended: %s", to->peer->label, st->message);
+        bd_debug("%s takes no liveness call: %s", s->peer->label, st->message);
         return;
     }
     BD_STATUS(malformed);
@@ -401,128 +406,128 @@ static void watch_done(void *arg, bd_message *response, const braid_status *st)
         st->code ? NULL
                  : bd_proto_unpack_message(&braid__liveness_response__descriptor, response, arena, malformed);
     if (message)
-        bd_info("%s has ended: %s", to->peer->label, message->reason);
+        bd_info("%s has ended: %s", s->peer->label, message->reason);
     else
-        bd_warn("Lost %s: %s", to->peer->label, st->code ? st->message : malformed->message);
-    membership_server_left(to);
+        bd_warn("Lost %s: %s", s->peer->label, st->code ? st->message : malformed->message);
+    membership_server_left(s);
 }
 
-static void watch(membership_server *to)
+static void hold_liveness(membership_server *s)
 {
-    const bd_membership *a = to->a;
-    const bd_peer *self = a->env.peers->self;
+    const bd_membership *m = s->m;
+    const bd_peer *self = m->env.peers->self;
     Braid__LivenessRequest request = BRAID__LIVENESS_REQUEST__INIT;
     request.job = (char *)self->job;
     request.task = self->index;
-    request.incarnation = a->env.incarnation;
-    const bd_rpc_options options = rpc_to(a, to->peer, BD_CLUSTER_SERVICE "Liveness");
-    bd_rpc_start_proto(&options, &request.base, watch_done, to);
+    request.incarnation = m->env.incarnation;
+    const bd_rpc_options options = rpc_to(m, s->peer, BD_CLUSTER_SERVICE "Liveness");
+    bd_rpc_start_proto(&options, &request.base, liveness_answered, s);
 }
 
-static void membership_server_is_there(membership_server *to, uint64_t incarnation)
+static void membership_server_is_up(membership_server *s, uint64_t incarnation)
 {
-    bd_membership *a = to->a;
-    bd_mutex_lock(&a->mu);
-    const bool was_lost = to->has_left;
-    to->has_left = false;
-    bd_mutex_unlock(&a->mu);
+    bd_membership *m = s->m;
+    bd_mutex_lock(&m->mu);
+    const bool was_lost = s->has_left;
+    s->has_left = false;
+    bd_mutex_unlock(&m->mu);
     if (was_lost)
-        bd_info("%s is %s", to->peer->label,
-                incarnation == to->incarnation ? "back" : "there again, restarted");
-    to->incarnation = incarnation;
-    to->pause_ms = 0;
-    watch(to);
+        bd_info("%s is %s", s->peer->label,
+                incarnation == s->incarnation ? "reachable again" : "reachable again, after a restart");
+    s->incarnation = incarnation;
+    s->pause_ms = 0;
+    hold_liveness(s);
 }
 
-static void asked(void *arg, const bd_device_info *devices, int count, const braid_status *st)
+static void status_received(void *arg, const bd_device_info *devices, int count, const braid_status *st)
 {
-    membership_server *to = arg;
-    if (is_ending(to->a)) return;
+    membership_server *s = arg;
+    if (is_ending(s->m)) return;
     if (st->code)
-        pause_and_ask(to);
+        pause_and_ask_status(s);
     else
-        membership_server_is_there(to, count > 0 ? devices[0].incarnation : 0);
+        membership_server_is_up(s, count > 0 ? devices[0].incarnation : 0);
 }
 
-static void ask(void *arg)
+static void ask_status(void *arg)
 {
-    membership_server *to = arg;
-    bd_worker *w = to->peer->worker;
-    if (!is_ending(to->a)) w->ops->get_status(w, true, to->a->env.cancellation, asked, to);
+    membership_server *s = arg;
+    bd_worker *w = s->peer->worker;
+    if (!is_ending(s->m)) w->ops->get_status(w, true, s->m->env.cancellation, status_received, s);
 }
 
-void bd_membership_start(bd_membership *a)
+void bd_membership_start(bd_membership *m)
 {
-    for (int i = 0; i < a->membership_server_count; i++)
-        ask(&a->membership_servers[i]);
+    for (int i = 0; i < m->membership_server_count; i++)
+        ask_status(&m->membership_servers[i]);
 }
 
-// ---- What follows from it ----
+// ---- Queries ----
 
-static bool membership_server_is_over_locked(const bd_membership *a)
+static bool membership_server_is_over_locked(const bd_membership *m)
 {
-    if (!is_ps(a->env.peers->self) && !a->is_done) return false;
-    for (int i = 0; i < a->expected_count; i++)
-        if (!a->expected[i].is_done && !a->expected[i].is_gone) return false;
-    return a->expected_count > 0 || a->is_done;
+    if (!is_ps(m->env.peers->self) && !m->is_done) return false;
+    for (int i = 0; i < m->expected_count; i++)
+        if (!m->expected[i].is_done && !m->expected[i].is_gone) return false;
+    return m->expected_count > 0 || m->is_done;
 }
 
-static bool other_is_over_locked(const bd_membership *a)
+static bool other_is_over_locked(const bd_membership *m)
 {
-    for (int i = 0; i < a->membership_server_count; i++)
-        if (!a->membership_servers[i].has_left) return false;
-    return a->is_done;
+    for (int i = 0; i < m->membership_server_count; i++)
+        if (!m->membership_servers[i].has_left) return false;
+    return m->is_done;
 }
 
-bool bd_membership_is_over(bd_membership *a)
+bool bd_membership_is_over(bd_membership *m)
 {
-    bd_mutex_lock(&a->mu);
+    bd_mutex_lock(&m->mu);
     const bool is_over =
-        a->is_membership_server ? membership_server_is_over_locked(a) : other_is_over_locked(a);
-    bd_mutex_unlock(&a->mu);
+        m->is_membership_server ? membership_server_is_over_locked(m) : other_is_over_locked(m);
+    bd_mutex_unlock(&m->mu);
     return is_over;
 }
 
-bool bd_membership_has_left(bd_membership *a, const bd_peer *peer, bool *is_done)
+bool bd_membership_has_left(bd_membership *m, const bd_peer *peer, bool *is_done)
 {
-    bd_mutex_lock(&a->mu);
-    const expected *e = find_expected(a, peer->job, peer->index);
+    bd_mutex_lock(&m->mu);
+    const expected *e = find_expected(m, peer->job, peer->index);
     *is_done = e ? e->is_done : false;
     const bool has_left = e && (e->is_done || e->is_gone);
-    bd_mutex_unlock(&a->mu);
+    bd_mutex_unlock(&m->mu);
     return has_left;
 }
 
-// ---- Beginning and end ----
+// ---- Construction ----
 
 bd_membership *bd_membership_new(const bd_membership_env *env)
 {
-    bd_membership *a = bd_calloc(1, sizeof *a);
+    bd_membership *m = bd_calloc(1, sizeof *m);
     const bd_peers *peers = env->peers;
-    a->env = *env;
-    a->is_membership_server = bd_membership_is_server(peers, peers->self);
-    bd_mutex_init(&a->mu);
-    bd_cond_init(&a->said);
-    a->expected = bd_calloc((size_t)peers->count, sizeof *a->expected);
-    a->membership_servers = bd_calloc((size_t)peers->count, sizeof *a->membership_servers);
+    m->env = *env;
+    m->is_membership_server = bd_membership_is_server(peers, peers->self);
+    bd_mutex_init(&m->mu);
+    bd_cond_init(&m->notified);
+    m->expected = bd_calloc((size_t)peers->count, sizeof *m->expected);
+    m->membership_servers = bd_calloc((size_t)peers->count, sizeof *m->membership_servers);
     for (int i = 0; i < peers->count; i++) {
         const bd_peer *p = &peers->items[i];
-        if (a->is_membership_server && is_expected(peers, p))
-            a->expected[a->expected_count++] = (expected){.a = a, .peer = p};
-        if (!a->is_membership_server && is_expected(peers, peers->self) && bd_membership_is_server(peers, p))
-            a->membership_servers[a->membership_server_count++] = (membership_server){.a = a, .peer = p};
+        if (m->is_membership_server && is_expected(peers, p))
+            m->expected[m->expected_count++] = (expected){.m = m, .peer = p};
+        if (!m->is_membership_server && is_expected(peers, peers->self) && bd_membership_is_server(peers, p))
+            m->membership_servers[m->membership_server_count++] = (membership_server){.m = m, .peer = p};
     }
-    return a;
+    return m;
 }
 
-void bd_membership_free(bd_membership *a)
+void bd_membership_free(bd_membership *m)
 {
-    if (!a) return;
-    BD_ASSERT(!a->open);
-    bd_cond_fini(&a->said);
-    bd_mutex_fini(&a->mu);
-    bd_free(a->expected);
-    bd_free(a->membership_servers);
-    bd_free(a->reason);
-    bd_free(a);
+    if (!m) return;
+    BD_ASSERT(!m->open);
+    bd_cond_fini(&m->notified);
+    bd_mutex_fini(&m->mu);
+    bd_free(m->expected);
+    bd_free(m->membership_servers);
+    bd_free(m->reason);
+    bd_free(m);
 }

@@ -8,8 +8,8 @@
 
 typedef struct bd_membership bd_membership;
 
-// How long a task that ends waits for the membership servers to learn that it is done. A healthy server answers sooner; a
-// stopped one must not keep the task from ending.
+// How long a task that ends waits for the membership servers to learn that it is done. A healthy server
+// answers sooner; a stopped one must not keep the task from ending.
 #define BD_NOTIFY_DONE_TIMEOUT_MS 1000
 
 typedef struct bd_membership_env {
@@ -27,37 +27,39 @@ typedef struct bd_membership_env {
 bd_membership *bd_membership_new(const bd_membership_env *env);
 // Starts the liveness calls to the membership servers. Call it after the server listens, because they may ask
 // for the task's incarnation at once.
-void bd_membership_start(bd_membership *a);
+void bd_membership_start(bd_membership *m);
 // Answers the liveness calls that other tasks hold here with `reason`. This task's own liveness calls end
 // with the server's token.
-void bd_membership_close(bd_membership *a, const char *reason);
+void bd_membership_close(bd_membership *m, const char *reason);
 // Call it when no call and no timer can arrive any more: after the listener, the peers and the timers are
 // freed.
-void bd_membership_free(bd_membership *a);
+void bd_membership_free(bd_membership *m);
 
 // Serves a liveness call: it is answered when this server ends. InvalidArgument at once for an unexpected
 // task.
-void bd_membership_serve_liveness(bd_membership *a, bd_incoming *call, const char *job, int task,
+void bd_membership_serve_liveness(bd_membership *m, bd_incoming *call, const char *job, int task,
                                   uint64_t incarnation);
 
-// Records that a task is done. This server's own task: notifies the other tasks. InvalidArgument for a task
-// that the cluster does not have.
-braid_code bd_membership_done(bd_membership *a, const char *job, int task, braid_status *st);
-// This server's task is done. Again has no effect.
-void bd_membership_notify_done(bd_membership *a);
+// Records that a task is done. For this server's own task it also notifies the membership servers.
+// InvalidArgument for a task that the cluster does not have.
+braid_code bd_membership_done(bd_membership *m, const char *job, int task, braid_status *st);
+// Records that this server's own task is done, and notifies the membership servers. Repeated calls have no
+// effect.
+void bd_membership_notify_done(bd_membership *m);
 // Waits until the membership servers know that this task is done, or until the deadline.
-void bd_membership_wait_notified(bd_membership *a, int64_t deadline_ns);
+void bd_membership_wait_notified(bd_membership *m, int64_t deadline_ns);
 
 // Returns whether this server has no reason left to serve: see membership.c.
-bool bd_membership_is_over(bd_membership *a);
+bool bd_membership_is_over(bd_membership *m);
 
-// Whether a task that attends here is done or gone for good.
-bool bd_membership_has_left(bd_membership *a, const bd_peer *peer, bool *is_done);
+// Returns whether a task that is expected at this membership server is done or gone for good; *is_done says
+// which.
+bool bd_membership_has_left(bd_membership *m, const bd_peer *peer, bool *is_done);
 
 // Returns whether `peer` is a membership server, to which the others hold liveness calls: each parameter
 // server; without parameter servers the first task of the first job.
 bool bd_membership_is_server(const bd_peers *peers, const bd_peer *peer);
-// The first of them.
+// Returns the first membership server.
 const bd_peer *bd_membership_first_server(const bd_peers *peers);
 
 #endif

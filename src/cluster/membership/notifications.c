@@ -1,16 +1,19 @@
 // Notifications by key.
 //
-// One task owns them: the first membership server (the first parameter server), so they live as long as the
-// variables that they are about. The owner counts the notifications of each key (the generation); a waiter
-// passes the generation that it has seen, so that no notification is missed between checking and waiting.
-// Other tasks forward to the owner. An owner's generations begin with the time of its start: a waiter that
-// has seen a generation of the owner's earlier life is answered at once, and checks again.
+// One task, the owner, counts the notifications of each key. The owner is the first membership server (the
+// first parameter server), so the counts live beside the variables that they describe. The other tasks
+// forward their calls to it. A caller waits for a generation above the one that it has seen, so no
+// notification is lost between reading the generation and waiting for the next one. The owner counts from the
+// time at which it started: a caller that has seen a generation of an earlier start of the owner is answered
+// at once, and looks again.
 //
-// A wait ends by the notification, its deadline, its token, or when no task is left that would notify: the
-// owner knows from the membership when the chief (job chief or master, else the first worker) is gone for
-// good or done. A waiter at another task learns from its broken call that the owner is lost; it asks for the
-// owner again, and gives up when the owner has not come back within the time after which a task is gone for
-// good.
+// A wait ends with the notification, its deadline or its cancellation, and also when no notification can
+// follow:
+//   chief gone or done   the owner learns it from the membership. The chief is the first task of job chief or
+//                        master, or else the first worker.
+//   owner gone           the waiting task learns it from its broken call. It asks for the owner again, and
+//   gives
+//                        up when the owner has not reconnected within the time after which a task is gone.
 #include "cluster/membership/notifications.h"
 #include "base/alloc.h"
 #include "base/log.h"
@@ -22,16 +25,16 @@
 #include <inttypes.h>
 #include <string.h>
 
-// A program announces one key, or a few.
+// A program uses one key, or a few.
 #define KEYS_MAX 1024
 #define KEY_LEN_MAX 1024
-// Between two questions to a owner that is ending, or not there yet.
+// The pause between two GetStatus calls to an owner that is ending, or not reachable yet.
 #define ASK_PAUSE_MS 20
 // Each task waits for a key once, or a few times.
 #define WAITS_MAX 65536
 
 typedef struct wait {
-    bd_notifications *a;
+    bd_notifications *n;
     char *key;
     int64_t seen;
     bd_generation_fn fn;
@@ -41,25 +44,25 @@ typedef struct wait {
     bd_timer_id timer;         // 0: none
     bool is_linked;            // guarded by mu
     struct wait *next, **link; // in `waits`
-    int refs;                  // the list's, the hook's, the timer's, the beginner's; guarded by mu
+    int refs;                  // of the list, the hook, the timer and wait_here; guarded by mu
 } wait;
 
 struct bd_notifications {
     bd_notifications_env env;
     const bd_peer *owner;
-    const bd_peer *chief; // NULL: there is none
-    int64_t base;         // the generation of what was never announced: above all of an earlier life
+    const bd_peer *chief; // NULL: the cluster has no chief and no worker
+    int64_t base; // the generation of a key without a notification: above all generations of earlier starts
     bd_mutex mu;
-    bd_map counts;  // key -> how often it was announced, as a pointer; guarded by mu
+    bd_map counts;  // key -> number of notifications, as a pointer; guarded by mu
     wait *waits;    // guarded by mu
     int wait_count; // guarded by mu
 };
 
 // ---- At the owner ----
 
-static int64_t generation_locked(const bd_notifications *a, const char *key)
+static int64_t generation_locked(const bd_notifications *n, const char *key)
 {
-    return a->base + (int64_t)(intptr_t)bd_map_get(&a->counts, key);
+    return n->base + (int64_t)(intptr_t)bd_map_get(&n->counts, key);
 }
 
 static void unref_locked(wait *w)
@@ -72,27 +75,27 @@ static void unref_locked(wait *w)
 
 static void unref(wait *w)
 {
-    bd_notifications *a = w->a;
-    bd_mutex_lock(&a->mu);
+    bd_notifications *n = w->n;
+    bd_mutex_lock(&n->mu);
     unref_locked(w);
-    bd_mutex_unlock(&a->mu);
+    bd_mutex_unlock(&n->mu);
 }
 
-// Takes a wait off the list, for the one who ends it; false when somebody else does.
+// Takes a wait off the list to end it. Returns false when another thread has taken it.
 static bool take_locked(wait *w)
 {
     if (!w->is_linked) return false;
     w->is_linked = false;
     *w->link = w->next;
     if (w->next) w->next->link = w->link;
-    w->a->wait_count--;
+    w->n->wait_count--;
     return true;
 }
 
-// The wait is off the list, and the list's reference is ours.
-static void end(wait *w, int64_t generation, const braid_status *st)
+// Ends a wait that the caller has taken off the list, and drops the list's reference.
+static void end_wait(wait *w, int64_t generation, const braid_status *st)
 {
-    if (w->timer && bd_timer_cancel(w->a->env.timers, w->timer)) unref(w);
+    if (w->timer && bd_timer_cancel(w->n->env.timers, w->timer)) unref(w);
     if (bd_cancellation_remove(w->cancellation, &w->hook)) unref(w);
     w->fn(w->arg, generation, st);
     unref(w);
@@ -101,27 +104,27 @@ static void end(wait *w, int64_t generation, const braid_status *st)
 static void wait_cancelled(bd_cancel_hook *hook, const braid_status *why)
 {
     wait *w = BD_CONTAINER_OF(hook, wait, hook);
-    bd_mutex_lock(&w->a->mu);
-    const bool is_mine = take_locked(w);
-    bd_mutex_unlock(&w->a->mu);
-    if (is_mine) end(w, 0, why);
+    bd_mutex_lock(&w->n->mu);
+    const bool taken = take_locked(w);
+    bd_mutex_unlock(&w->n->mu);
+    if (taken) end_wait(w, 0, why);
     unref(w);
 }
 
-static void not_in_time(const char *key, braid_status *st)
+static void fail_deadline(const char *key, braid_status *st)
 {
-    bd_fail(st, BRAID_DEADLINE_EXCEEDED, "'%s' was not announced in time", key);
+    bd_fail(st, BRAID_DEADLINE_EXCEEDED, "No notification of '%s' arrived in time", key);
 }
 
-static void wait_late(void *arg)
+static void wait_deadline_passed(void *arg)
 {
     wait *w = arg;
-    bd_mutex_lock(&w->a->mu);
-    const bool is_mine = take_locked(w);
-    bd_mutex_unlock(&w->a->mu);
+    bd_mutex_lock(&w->n->mu);
+    const bool taken = take_locked(w);
+    bd_mutex_unlock(&w->n->mu);
     BD_STATUS(st);
-    not_in_time(w->key, st);
-    if (is_mine) end(w, 0, st);
+    fail_deadline(w->key, st);
+    if (taken) end_wait(w, 0, st);
     unref(w);
 }
 
@@ -131,133 +134,131 @@ static braid_code check_length(const char *key, braid_status *st)
     return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "A key is longer than %d", KEY_LEN_MAX);
 }
 
-static braid_code check_key(const bd_notifications *a, const char *key, braid_status *st)
+static braid_code check_key(const bd_notifications *n, const char *key, braid_status *st)
 {
     const braid_code code = check_length(key, st);
     if (code) return code;
-    if (bd_map_count(&a->counts) >= KEYS_MAX && !bd_map_has(&a->counts, key))
-        return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "More than %d keys are announced", KEYS_MAX);
+    if (bd_map_count(&n->counts) >= KEYS_MAX && !bd_map_has(&n->counts, key))
+        return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "More than %d keys have notifications", KEYS_MAX);
     return BRAID_OK;
 }
 
-static wait *take_waiting_for(bd_notifications *a, const char *key, int64_t generation)
+static wait *take_waiting_for(bd_notifications *n, const char *key, int64_t generation)
 {
-    bd_mutex_lock(&a->mu);
-    wait *w = a->waits;
+    bd_mutex_lock(&n->mu);
+    wait *w = n->waits;
     while (w && (w->seen >= generation || strcmp(w->key, key) != 0))
         w = w->next;
     if (w) take_locked(w);
-    bd_mutex_unlock(&a->mu);
+    bd_mutex_unlock(&n->mu);
     return w;
 }
 
-static void notify_here(bd_notifications *a, const char *key, bd_generation_fn fn, void *arg)
+static void notify_here(bd_notifications *n, const char *key, bd_generation_fn fn, void *arg)
 {
     BD_STATUS(st);
     int64_t generation = 0;
-    bd_mutex_lock(&a->mu);
-    if (!check_key(a, key, st)) {
-        generation = generation_locked(a, key) + 1;
-        bd_map_put(&a->counts, key, (void *)(intptr_t)(generation - a->base));
+    bd_mutex_lock(&n->mu);
+    if (!check_key(n, key, st)) {
+        generation = generation_locked(n, key) + 1;
+        bd_map_put(&n->counts, key, (void *)(intptr_t)(generation - n->base));
     }
-    bd_mutex_unlock(&a->mu);
-    for (wait *w; !st->code && (w = take_waiting_for(a, key, generation));)
-        end(w, generation, st);
+    bd_mutex_unlock(&n->mu);
+    for (wait *w; !st->code && (w = take_waiting_for(n, key, generation));)
+        end_wait(w, generation, st);
     fn(arg, generation, st);
 }
 
-// Whether nobody is left to announce anything.
-static braid_code check_chief(const bd_notifications *a, const char *key, braid_status *st)
+// Unavailable when the chief is done or gone, because no notification can follow then.
+static braid_code check_chief(const bd_notifications *n, const char *key, braid_status *st)
 {
     bool is_done;
-    if (!a->chief || !bd_membership_has_left(a->env.membership, a->chief, &is_done)) return BRAID_OK;
-    return bd_fail(st, BRAID_UNAVAILABLE, "The chief, %s, is %s and will not announce '%s'", a->chief->label,
+    if (!n->chief || !bd_membership_has_left(n->env.membership, n->chief, &is_done)) return BRAID_OK;
+    return bd_fail(st, BRAID_UNAVAILABLE, "The chief, %s, is %s and will not notify '%s'", n->chief->label,
                    is_done ? "done" : "gone", key);
 }
 
 static void link_locked(wait *w, int64_t deadline_ns)
 {
-    bd_notifications *a = w->a;
-    w->next = a->waits;
-    w->link = &a->waits;
+    bd_notifications *n = w->n;
+    w->next = n->waits;
+    w->link = &n->waits;
     if (w->next) w->next->link = &w->next;
-    a->waits = w;
-    a->wait_count++;
+    n->waits = w;
+    n->wait_count++;
     w->is_linked = true;
     if (deadline_ns == BD_FOREVER) return;
     w->refs++;
-    w->timer = bd_timer_add(a->env.timers, deadline_ns, wait_late, w);
+    w->timer = bd_timer_add(n->env.timers, deadline_ns, wait_deadline_passed, w);
 }
 
 static braid_code link_wait(wait *w, int64_t deadline_ns, braid_status *st)
 {
-    bd_notifications *a = w->a;
-    bd_mutex_lock(&a->mu);
-    if (a->wait_count < WAITS_MAX)
+    bd_notifications *n = w->n;
+    bd_mutex_lock(&n->mu);
+    if (n->wait_count < WAITS_MAX)
         link_locked(w, deadline_ns);
     else
-        bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "More than %d wait for notifications", WAITS_MAX);
-    bd_mutex_unlock(&a->mu);
+        bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "More than %d calls wait for notifications", WAITS_MAX);
+    bd_mutex_unlock(&n->mu);
     return st->code;
 }
 
-// Ends the wait if what it waits for has come, or never will: asked again after it is on the list, so that
-// nothing is missed.
+// Ends the wait if its notification has arrived, or can never arrive. It is called after the wait is on the
+// list, so that no notification is missed.
 static void end_if_due(wait *w)
 {
-    bd_notifications *a = w->a;
+    bd_notifications *n = w->n;
     BD_STATUS(st);
-    bd_mutex_lock(&a->mu);
-    const int64_t generation = generation_locked(a, w->key);
-    bd_mutex_unlock(&a->mu);
-    if (generation <= w->seen && !check_chief(a, w->key, st)) return;
-    bd_mutex_lock(&a->mu);
-    const bool is_mine = take_locked(w);
-    bd_mutex_unlock(&a->mu);
-    if (is_mine) end(w, generation, st);
+    bd_mutex_lock(&n->mu);
+    const int64_t generation = generation_locked(n, w->key);
+    bd_mutex_unlock(&n->mu);
+    if (generation <= w->seen && !check_chief(n, w->key, st)) return;
+    bd_mutex_lock(&n->mu);
+    const bool taken = take_locked(w);
+    bd_mutex_unlock(&n->mu);
+    if (taken) end_wait(w, generation, st);
 }
 
-// The wait may have ended before its hook was there to be removed.
+// The wait may have ended before its hook was added; the hook is then removed here.
 static void drop_hook_if_ended(wait *w)
 {
-    bd_mutex_lock(&w->a->mu);
+    bd_mutex_lock(&w->n->mu);
     const bool has_ended = !w->is_linked;
-    bd_mutex_unlock(&w->a->mu);
+    bd_mutex_unlock(&w->n->mu);
     if (has_ended && bd_cancellation_remove(w->cancellation, &w->hook)) unref(w);
 }
 
-static wait *wait_new(bd_notifications *a, const char *key, int64_t seen, bd_cancellation *cancellation,
-                      bd_generation_fn fn, void *arg)
+static wait *wait_new(bd_notifications *n, const bd_notification_wait *o, bd_generation_fn fn, void *arg)
 {
     wait *w = bd_calloc(1, sizeof *w);
-    w->a = a;
-    w->key = bd_strdup(key);
-    w->seen = seen == 0 ? a->base : seen; // 0: nothing, whichever life of the owner that was
+    w->n = n;
+    w->key = bd_strdup(o->key);
+    w->seen = o->seen == 0 ? n->base : o->seen; // 0: no notification seen, whichever start of the owner
     w->fn = fn;
     w->arg = arg;
-    w->cancellation = bd_cancellation_ref(cancellation);
+    w->cancellation = bd_cancellation_ref(o->cancellation);
     w->hook.fn = wait_cancelled;
-    w->refs = 3; // the list's, the hook's, the beginner's
+    w->refs = 3; // of the list, the hook and wait_here
     return w;
 }
 
-static void wait_notification_here(bd_notifications *a, const char *key, int64_t seen, int64_t deadline_ns,
-                                   bd_cancellation *cancellation, bd_generation_fn fn, void *arg)
+static void wait_here(bd_notifications *n, const bd_notification_wait *o, bd_generation_fn fn, void *arg)
 {
     BD_STATUS(st);
-    if (check_length(key, st)) {
+    if (check_length(o->key, st)) {
         fn(arg, 0, st);
         return;
     }
-    wait *w = wait_new(a, key, seen, cancellation, fn, arg);
-    if (link_wait(w, deadline_ns, st)) {
+    wait *w = wait_new(n, o, fn, arg);
+    if (link_wait(w, o->deadline_ns, st)) {
         w->refs = 1;
         unref(w);
         fn(arg, 0, st);
         return;
     }
-    if (!bd_cancellation_add(cancellation, &w->hook)) {
-        bd_cancellation_status(cancellation, st);
+    if (!bd_cancellation_add(w->cancellation, &w->hook)) {
+        bd_cancellation_status(w->cancellation, st);
         wait_cancelled(&w->hook, st);
     } else {
         end_if_due(w);
@@ -266,29 +267,29 @@ static void wait_notification_here(bd_notifications *a, const char *key, int64_t
     unref(w);
 }
 
-void bd_notifications_check(bd_notifications *a)
+void bd_notifications_check(bd_notifications *n)
 {
     BD_STATUS(st);
-    if (!check_chief(a, "", st)) return;
+    if (!check_chief(n, "", st)) return;
     for (;;) {
-        bd_mutex_lock(&a->mu);
-        wait *w = a->waits;
+        bd_mutex_lock(&n->mu);
+        wait *w = n->waits;
         if (w) take_locked(w);
-        bd_mutex_unlock(&a->mu);
+        bd_mutex_unlock(&n->mu);
         if (!w) return;
         braid_status_clear(st);
-        check_chief(a, w->key, st);
-        end(w, 0, st);
+        check_chief(n, w->key, st);
+        end_wait(w, 0, st);
     }
 }
 
 // ---- At another task ----
 
 typedef struct forwarded {
-    bd_notifications *a;
+    bd_notifications *n;
     char *key;
     int64_t seen, deadline_ns;
-    int64_t gone_ns;               // when a owner that is lost is given up
+    int64_t gone_ns;               // when a lost owner counts as gone
     bd_cancellation *cancellation; // a reference; NULL
     bd_generation_fn fn;
     void *arg;
@@ -302,11 +303,11 @@ static void forwarded_end(forwarded *f, int64_t generation, const braid_status *
     bd_free(f);
 }
 
-static forwarded *forwarded_new(bd_notifications *a, const char *key, bd_cancellation *cancellation,
+static forwarded *forwarded_new(bd_notifications *n, const char *key, bd_cancellation *cancellation,
                                 bd_generation_fn fn, void *arg)
 {
     forwarded *f = bd_calloc(1, sizeof *f);
-    f->a = a;
+    f->n = n;
     f->key = bd_strdup(key);
     f->cancellation = cancellation ? bd_cancellation_ref(cancellation) : NULL;
     f->fn = fn;
@@ -316,10 +317,10 @@ static forwarded *forwarded_new(bd_notifications *a, const char *key, bd_cancell
 
 static void owner_unavailable(const forwarded *f, braid_status *st)
 {
-    bd_status_prefix(st, "%s, which keeps notifications, is unavailable: ", f->a->owner->label);
+    bd_status_prefix(st, "%s, the owner of notifications, is unavailable: ", f->n->owner->label);
 }
 
-static void notified(void *arg, bd_message *response, const braid_status *from)
+static void notify_answered(void *arg, bd_message *response, const braid_status *from)
 {
     forwarded *f = arg;
     BD_STATUS(st);
@@ -331,75 +332,76 @@ static void notified(void *arg, bd_message *response, const braid_status *from)
     forwarded_end(f, message ? (int64_t)message->generation : 0, st);
 }
 
-void bd_notifications_notify(bd_notifications *a, const char *key, bool forward,
+void bd_notifications_notify(bd_notifications *n, const char *key, bool forward,
                              bd_cancellation *cancellation, bd_generation_fn fn, void *arg)
 {
-    if (!forward || a->owner->is_self) {
-        notify_here(a, key, fn, arg);
+    if (!forward || n->owner->is_self) {
+        notify_here(n, key, fn, arg);
         return;
     }
     Braid__NotifyRequest request = BRAID__NOTIFY_REQUEST__INIT;
     request.key = (char *)key;
-    bd_rpc_options options = bd_peer_rpc(a->owner, BD_CLUSTER_SERVICE "Notify");
+    bd_rpc_options options = bd_peer_rpc(n->owner, BD_CLUSTER_SERVICE "Notify");
     options.cancellation = cancellation;
-    bd_rpc_start_proto(&options, &request.base, notified, forwarded_new(a, key, cancellation, fn, arg));
+    bd_rpc_start_proto(&options, &request.base, notify_answered,
+                       forwarded_new(n, key, cancellation, fn, arg));
 }
 
-static void wait_notification_there(forwarded *f);
-static void ask_for_owner(void *arg);
+static void wait_at_owner(forwarded *f);
+static void ask_owner_status(void *arg);
 
 static bool is_lost(const braid_status *st)
 {
     return st->code == BRAID_UNAVAILABLE || st->code == BRAID_ABORTED;
 }
 
-// The owner was lost, and is there again, about to end, or given up.
-static void owner_asked(void *arg, bd_message *response, const braid_status *from)
+// The owner was lost. It is reachable again, about to end, or gone.
+static void owner_status_received(void *arg, bd_message *response, const braid_status *from)
 {
     (void)response;
     forwarded *f = arg;
     BD_STATUS(st);
     bd_status_copy(st, from);
     if (!st->code) {
-        wait_notification_there(f);
+        wait_at_owner(f);
         return;
     }
     if (is_lost(st) && bd_now_ns() < bd_min(f->deadline_ns, f->gone_ns)) {
-        bd_timer_add(f->a->env.timers, bd_deadline_after_ms(ASK_PAUSE_MS), ask_for_owner, f);
+        bd_timer_add(f->n->env.timers, bd_deadline_after_ms(ASK_PAUSE_MS), ask_owner_status, f);
         return;
     }
     if (st->code == BRAID_DEADLINE_EXCEEDED && f->deadline_ns > bd_now_ns())
-        bd_fail(st, BRAID_UNAVAILABLE, "%s, which keeps notifications, is gone", f->a->owner->label);
+        bd_fail(st, BRAID_UNAVAILABLE, "%s, the owner of notifications, is gone", f->n->owner->label);
     else if (st->code == BRAID_UNAVAILABLE)
         owner_unavailable(f, st);
     forwarded_end(f, 0, st);
 }
 
-static void ask_for_owner(void *arg)
+static void ask_owner_status(void *arg)
 {
     forwarded *f = arg;
     bd_message empty;
     bd_message_init(&empty);
-    bd_rpc_options options = bd_peer_rpc(f->a->owner, BD_WORKER_SERVICE "GetStatus");
+    bd_rpc_options options = bd_peer_rpc(f->n->owner, BD_WORKER_SERVICE "GetStatus");
     options.cancellation = f->cancellation;
     options.wait_for_ready = true;
     options.deadline_ns = bd_min(f->deadline_ns, f->gone_ns);
-    bd_rpc_start(&options, &empty, owner_asked, f);
+    bd_rpc_start(&options, &empty, owner_status_received, f);
 }
 
-static void awaited(void *arg, bd_message *response, const braid_status *from)
+static void wait_answered(void *arg, bd_message *response, const braid_status *from)
 {
     forwarded *f = arg;
     BD_STATUS(st);
     BD_PROTO_ARENA(arena);
     bd_status_copy(st, from);
     if (is_lost(st)) {
-        bd_info("Lost %s while waiting for '%s'", f->a->owner->label, f->key);
-        f->gone_ns = bd_deadline_after_ms(f->a->env.gone_timeout_ms);
-        ask_for_owner(f);
+        bd_info("Lost %s while waiting for '%s'", f->n->owner->label, f->key);
+        f->gone_ns = bd_deadline_after_ms(f->n->env.gone_timeout_ms);
+        ask_owner_status(f);
         return;
     }
-    if (st->code == BRAID_DEADLINE_EXCEEDED) not_in_time(f->key, st);
+    if (st->code == BRAID_DEADLINE_EXCEEDED) fail_deadline(f->key, st);
     const Braid__WaitNotificationResponse *message =
         st->code
             ? NULL
@@ -408,32 +410,31 @@ static void awaited(void *arg, bd_message *response, const braid_status *from)
     forwarded_end(f, message ? (int64_t)message->generation : 0, st);
 }
 
-static void wait_notification_there(forwarded *f)
+static void wait_at_owner(forwarded *f)
 {
     Braid__WaitNotificationRequest request = BRAID__WAIT_NOTIFICATION_REQUEST__INIT;
     request.key = f->key;
     request.seen = (uint64_t)f->seen;
-    bd_rpc_options options = bd_peer_rpc(f->a->owner, BD_CLUSTER_SERVICE "WaitNotification");
+    bd_rpc_options options = bd_peer_rpc(f->n->owner, BD_CLUSTER_SERVICE "WaitNotification");
     options.cancellation = f->cancellation;
     options.deadline_ns = f->deadline_ns;
-    bd_rpc_start_proto(&options, &request.base, awaited, f);
+    bd_rpc_start_proto(&options, &request.base, wait_answered, f);
 }
 
-void bd_notifications_wait_notification(bd_notifications *a, const char *key, int64_t seen, bool forward,
-                                        int64_t deadline_ns, bd_cancellation *cancellation,
-                                        bd_generation_fn fn, void *arg)
+void bd_notifications_wait(bd_notifications *n, const bd_notification_wait *options, bd_generation_fn fn,
+                           void *arg)
 {
-    if (!forward || a->owner->is_self) {
-        wait_notification_here(a, key, seen, deadline_ns, cancellation, fn, arg);
+    if (!options->forward || n->owner->is_self) {
+        wait_here(n, options, fn, arg);
         return;
     }
-    forwarded *f = forwarded_new(a, key, cancellation, fn, arg);
-    f->seen = seen;
-    f->deadline_ns = deadline_ns;
-    wait_notification_there(f);
+    forwarded *f = forwarded_new(n, options->key, options->cancellation, fn, arg);
+    f->seen = options->seen;
+    f->deadline_ns = options->deadline_ns;
+    wait_at_owner(f);
 }
 
-// ---- Beginning and end ----
+// ---- Construction ----
 
 static const bd_peer *first_of_job(const bd_peers *peers, const char *job)
 {
@@ -451,19 +452,19 @@ static const bd_peer *find_chief(const bd_peers *peers)
 
 bd_notifications *bd_notifications_new(const bd_notifications_env *env)
 {
-    bd_notifications *a = bd_calloc(1, sizeof *a);
-    a->env = *env;
-    a->owner = bd_membership_first_server(env->peers);
-    a->chief = find_chief(env->peers);
-    a->base = bd_wall_micros();
-    bd_mutex_init(&a->mu);
-    return a;
+    bd_notifications *n = bd_calloc(1, sizeof *n);
+    n->env = *env;
+    n->owner = bd_membership_first_server(env->peers);
+    n->chief = find_chief(env->peers);
+    n->base = bd_wall_micros();
+    bd_mutex_init(&n->mu);
+    return n;
 }
 
-void bd_notifications_free(bd_notifications *a)
+void bd_notifications_free(bd_notifications *n)
 {
-    if (!a) return;
-    bd_map_fini(&a->counts);
-    bd_mutex_fini(&a->mu);
-    bd_free(a);
+    if (!n) return;
+    bd_map_fini(&n->counts);
+    bd_mutex_fini(&n->mu);
+    bd_free(n);
 }

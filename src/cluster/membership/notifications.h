@@ -16,26 +16,33 @@ typedef struct bd_notifications_env {
 
 // The objects that `env` points to must outlive the notifications.
 bd_notifications *bd_notifications_new(const bd_notifications_env *env);
-void bd_notifications_free(bd_notifications *a); // as bd_membership_free
+void bd_notifications_free(bd_notifications *n); // as bd_membership_free
 
 // `generation` is greater after each notification of the key, and above 0. Called once, on any thread,
 // without a lock.
 typedef void (*bd_generation_fn)(void *arg, int64_t generation, const braid_status *st);
 
-// Announces a key: here if this task keeps notifications or `forward` is false, else to the task that does.
+// Notifies a key: here if this task owns the notifications or `forward` is false, else at the owner.
 // ResourceExhausted for too many or too long keys; Unavailable naming the task that cannot be reached.
-void bd_notifications_notify(bd_notifications *a, const char *key, bool forward,
+void bd_notifications_notify(bd_notifications *n, const char *key, bool forward,
                              bd_cancellation *cancellation, bd_generation_fn fn, void *arg);
 
-// Waits until the generation of the key is above `seen`: an earlier generation, or 0 for any notification, or
-// -1, which returns at once. The wait also ends when the owner of the notifications has restarted since that
-// generation. ResourceExhausted for too many waits or too long keys; DeadlineExceeded; Cancelled; Unavailable
-// when the owner is gone for good, or the chief is gone or done, with the name of the task.
-void bd_notifications_wait_notification(bd_notifications *a, const char *key, int64_t seen, bool forward,
-                                        int64_t deadline_ns, bd_cancellation *cancellation,
-                                        bd_generation_fn fn, void *arg);
+typedef struct bd_notification_wait {
+    const char *key;
+    int64_t seen; // an earlier generation; 0: wait for any notification; -1: return at once
+    bool forward; // wait at the owner if that is another task
+    int64_t deadline_ns;
+    bd_cancellation *cancellation;
+} bd_notification_wait;
 
-// The membership has changed.
-void bd_notifications_check(bd_notifications *a);
+// Waits until the generation of the key is above `seen`. The wait also ends when the owner of the
+// notifications has restarted since that generation. ResourceExhausted for too many waits or too long keys;
+// DeadlineExceeded; Cancelled; Unavailable when the owner is gone for good, or the chief is gone or done,
+// with the name of the task.
+void bd_notifications_wait(bd_notifications *n, const bd_notification_wait *options, bd_generation_fn fn,
+                           void *arg);
+
+// Call it after each change of the membership: ends the waits that no notification can reach any more.
+void bd_notifications_check(bd_notifications *n);
 
 #endif

@@ -1,7 +1,8 @@
-// The fields that Braid adds to TensorFlow's messages, and the fields of its own messages that are read without protobuf-c.
+// The fields that Braid adds to TensorFlow's messages, and the fields of its own messages that are read
+// without protobuf-c.
 //
-// Field numbers from 1000 are unused in TensorFlow's messages. TensorFlow ignores them as unknown fields, so a task of Braid
-// may set them in any message; it acts on them only where the other side has set its own.
+// Field numbers from 1000 are unused in TensorFlow's messages. TensorFlow ignores them as unknown fields, so
+// a task of Braid may set them in any message; it acts on them only where the other side has set its own.
 //
 //   message                              field  meaning
 //   GetStatusResponse                    1000   the task takes tensors that are pushed to it

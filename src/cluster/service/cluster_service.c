@@ -7,7 +7,7 @@
 #include "cluster/worker/outbox.h"
 #include "proto/pack.h"
 
-static void done(bd_service_env *env, bd_incoming *call)
+static void notify_done(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
     BD_PROTO_ARENA(arena);
@@ -17,7 +17,7 @@ static void done(bd_service_env *env, bd_incoming *call)
     bd_incoming_reply_status(call, st);
 }
 
-static void watch(bd_service_env *env, bd_incoming *call)
+static void liveness(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
     BD_PROTO_ARENA(arena);
@@ -43,7 +43,7 @@ static bd_server_call *serve(bd_service_env *env, bd_incoming *call)
     return s;
 }
 
-static void notified(void *arg, int64_t generation, const braid_status *st)
+static void reply_generation(void *arg, int64_t generation, const braid_status *st)
 {
     Braid__NotifyResponse response = BRAID__NOTIFY_RESPONSE__INIT;
     response.generation = (uint64_t)generation;
@@ -64,14 +64,15 @@ static void notify(bd_service_env *env, bd_incoming *call)
         return;
     }
     bd_server_call *s = serve(env, call);
-    bd_notifications_notify(env->notifications, request->key, request->forward, s->cancellation, notified, s);
+    bd_notifications_notify(env->notifications, request->key, request->forward, s->cancellation,
+                            reply_generation, s);
 }
 
-static void awaited(void *arg, int64_t generation, const braid_status *st)
+static void reply_generation_or_gone(void *arg, int64_t generation, const braid_status *st)
 {
     Braid__WaitNotificationResponse response = BRAID__WAIT_NOTIFICATION_RESPONSE__INIT;
     response.generation = (uint64_t)generation;
-    // Nobody is left to announce it: not to be taken for a loss of the connection.
+    // The chief is done or gone. As an error, Unavailable would look like a lost connection to the caller.
     if (st->code == BRAID_UNAVAILABLE) response.gone = st->message;
     if (st->code && st->code != BRAID_UNAVAILABLE)
         bd_server_call_reply_error(arg, st);
@@ -92,11 +93,17 @@ static void wait_notification(bd_service_env *env, bd_incoming *call)
     }
     const int64_t deadline_ns = call->deadline_ns;
     bd_server_call *s = serve(env, call);
-    bd_notifications_wait_notification(env->notifications, request->key, (int64_t)request->seen,
-                                       request->forward, deadline_ns, s->cancellation, awaited, s);
+    const bd_notification_wait options = {
+        .key = request->key,
+        .seen = (int64_t)request->seen,
+        .forward = request->forward,
+        .deadline_ns = deadline_ns,
+        .cancellation = s->cancellation,
+    };
+    bd_notifications_wait(env->notifications, &options, reply_generation_or_gone, s);
 }
 
-// A client that holds its session.
+// A call by which a client holds its session open.
 typedef struct hold_call {
     bd_server_call base;
     bd_master_session *session; // a reference
@@ -110,7 +117,7 @@ static void free_hold(bd_server_call *base)
     bd_free(h);
 }
 
-// The client is gone, or the session is being closed.
+// The client has disconnected, or the session is being closed.
 static void hold_ended(bd_cancel_hook *hook, const braid_status *why)
 {
     hold_call *h = BD_CONTAINER_OF(hook, hold_call, hook);
@@ -164,7 +171,7 @@ static void recv_chunk(bd_service_env *env, bd_incoming *call)
         bd_incoming_reply(call, &chunk, st);
 }
 
-// What stands before the tensors in a PushTensors request.
+// The fields of a PushTensors request that precede its tensors.
 static braid_code read_push(const bd_message *request, int64_t *step_id, int64_t *request_id,
                             braid_status *st)
 {
@@ -184,7 +191,7 @@ static braid_code read_push(const bd_message *request, int64_t *step_id, int64_t
                      : BRAID_OK;
 }
 
-// Takes the tensors of a well-formed request; writes the answer, which names those that were refused.
+// Takes the tensors of a well-formed request. Writes the response, which lists the refused tensors.
 static braid_code take_pushed(bd_service_env *env, const bd_message *request, int64_t step_id,
                               bd_message *response, braid_status *st)
 {
@@ -226,8 +233,8 @@ static void push_tensors(bd_service_env *env, bd_incoming *call)
 }
 
 const bd_method bd_cluster_methods[] = {
-    {"Liveness", BD_ON_ARRIVAL, watch},
-    {"NotifyDone", BD_ON_ARRIVAL, done},
+    {"Liveness", BD_ON_ARRIVAL, liveness},
+    {"NotifyDone", BD_ON_ARRIVAL, notify_done},
     {"Notify", BD_ON_ARRIVAL, notify},
     {"WaitNotification", BD_ON_ARRIVAL, wait_notification},
     {"Hold", BD_ON_ARRIVAL, hold},

@@ -224,9 +224,14 @@ static braid_code wait_notification(bd_session *base, const char *key, int64_t s
     server_session *s = of(base);
     result r = {.st = st};
     bd_event_init(&r.event);
-    bd_notifications_wait_notification(s->env.notifications, key, seen, true,
-                                       timeout_ms > 0 ? bd_deadline_after_ms(timeout_ms) : BD_FOREVER,
-                                       bd_master_session_cancellation(s->session), set_generation, &r);
+    const bd_notification_wait options = {
+        .key = key,
+        .seen = seen,
+        .forward = true,
+        .deadline_ns = timeout_ms > 0 ? bd_deadline_after_ms(timeout_ms) : BD_FOREVER,
+        .cancellation = bd_master_session_cancellation(s->session),
+    };
+    bd_notifications_wait(s->env.notifications, &options, set_generation, &r);
     wait(&r);
     *generation = r.generation;
     return st->code;

@@ -9,8 +9,8 @@
 
 #define BD_WAV_FRAME_BYTES(CHANNELS) (2 * (CHANNELS))
 
-// The size in bytes of a file of `frames` frames and `channels` channels; 0 if either is below 1, or if the file
-// would exceed the limits of the format.
+// The size in bytes of a file of `frames` frames and `channels` channels; 0 if either is below 1, or if the
+// file would exceed the limits of the format.
 size_t bd_wav_size(int64_t frames, int64_t channels);
 // Writes a file of bd_wav_size bytes to `out`. `samples` is [frames, channels] in [-1, 1]; other values are
 // clamped. `rate` is in frames per second.
