@@ -1,8 +1,9 @@
-"""Programs of the benchmarks: each works in turns and ends with all its children, and no wait for one is without an end.
+"""The programs of the benchmarks. Each is started once and works in turns.
 
-A program answers "go STEPS" on its standard input with a line: nanoseconds per step. It has a session of its own, so what ends
-it ends the processes that it has started too. One in PyTorch stands still out of its turn: idle, PyTorch's RPC still polls its
-shared memory and would take the processors from the others."""
+A program answers "go STEPS" on its standard input with one line: nanoseconds per step. Each has a session of
+its own, so that ending it ends its children too, and each wait for it has a limit. A PyTorch program is stopped
+(SIGSTOP) outside of its turn, because its idle RPC polls shared memory and would use the processors of the
+others."""
 import contextlib
 import os
 import signal
@@ -12,14 +13,14 @@ import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# Debian's own python3 has Debian's PyTorch.
+# Only Debian's own python3 finds Debian's PyTorch.
 PYTHON = "/usr/bin/python3"
-TURN_SECONDS = 0.2  # what a program works in its turn: long beside a time slice of the system
-STDERR_SHOWN = 4000  # bytes: what a program said last
+TURN_SECONDS = 0.2  # the length of a turn: long in comparison with a time slice of the system
+STDERR_SHOWN = 4000  # bytes at the end of a program's standard error
 
 
 class Trouble(Exception):
-    """A program that gave no answer. verdict: one word for the table; said: the last of its standard error."""
+    """A program failed to answer. verdict: one word for the table; said: the end of its standard error."""
 
     def __init__(self, verdict, message, said):
         super().__init__(message)
@@ -30,23 +31,29 @@ def environment(is_peer):
     env = {k: v for k, v in os.environ.items() if not k.startswith("OPENBLAS_")}
     env.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     if is_peer:
-        env.update(GLOG_minloglevel="2", MALLOC_MMAP_THRESHOLD_="1073741824", MALLOC_TRIM_THRESHOLD_="4294967296",
-                   MALLOC_TOP_PAD_="268435456")
+        env.update(
+            GLOG_minloglevel="2",
+            MALLOC_MMAP_THRESHOLD_="1073741824",
+            MALLOC_TRIM_THRESHOLD_="4294967296",
+            MALLOC_TOP_PAD_="268435456",
+        )
     return env
 
 
-# Within, what would stop the driver waits: until a program that starts is known, or all have ended.
+# Delays the signals that would end the driver, so that no program is started but not yet listed in `running`.
 @contextlib.contextmanager
 def undisturbed():
-    came = []
-    handlers = {n: signal.signal(n, lambda number, _: came.append(number))
-                for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    received = []
+    handlers = {
+        n: signal.signal(n, lambda number, _: received.append(number))
+        for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    }
     try:
         yield
     finally:
         for n, handler in handlers.items():
             signal.signal(n, handler)
-        for n in came:
+        for n in received:
             signal.raise_signal(n)
 
 
@@ -54,14 +61,14 @@ running = []
 
 
 def end_all():
-    """Ends whatever program is there still, at once."""
+    """Kills all programs that still run."""
     with undisturbed():
         while running:
             running.pop().end()
 
 
 class Program:
-    """One that is started once and works in turns, until `close` or `end_all`."""
+    """A program that is started once and works in turns, until `close` or `end_all`."""
 
     def __init__(self, bin_dir, words, limit):
         self.is_peer = words[0].endswith(".py")
@@ -70,9 +77,15 @@ class Program:
         self.steps, self.is_late = 1, False
         self.stderr = tempfile.TemporaryFile()
         with undisturbed():
-            self.process = subprocess.Popen(argv + words[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                            stderr=self.stderr, text=True, env=environment(self.is_peer),
-                                            start_new_session=True)
+            self.process = subprocess.Popen(
+                argv + words[1:],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self.stderr,
+                text=True,
+                env=environment(self.is_peer),
+                start_new_session=True,
+            )
             running.append(self)
 
     def end(self):
@@ -91,8 +104,8 @@ class Program:
         self.is_late = True
         self.signal(signal.SIGKILL)
 
-    # Within, the program is awake and has `limit` seconds; then it is ended, and whoever waits for it is
-    # woken by that.
+    # The program's turn: it runs, for at most `limit` seconds. After that it is killed, which ends the wait
+    # for it.
     @contextlib.contextmanager
     def turn(self, what):
         timer = threading.Timer(self.limit, self.expire)
@@ -127,19 +140,19 @@ class Program:
             took = (time.perf_counter() - begin) / self.steps
             self.steps = max(1, min(100 * self.steps, int(TURN_SECONDS / took)))
 
-    # Lets it end by itself.
+    # Closes the program's standard input and waits until it ends.
     def close(self):
         with self.turn("did not end"):
             self.process.stdin.close()
             code = self.process.wait()
-        self.end()  # the children that it left
+        self.end()  # kills the children that it left
         running.remove(self)
         if code != 0:
             raise self.trouble("died", f"ended with exit code {code}")
 
 
 class StartedProgram:
-    """One that is started in each turn; its time is that from its start to its first answer."""
+    """A program that is started in each turn. Its time is from its start to its first answer."""
 
     def __init__(self, bin_dir, words, limit):
         self.arguments = bin_dir, words[1:], limit

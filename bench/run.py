@@ -1,15 +1,20 @@
-"""Runs the benchmarks and prints the table: programs that take turns, round by round, in one run; medians of the rounds.
+"""Runs the benchmarks and prints a table.
 
-Each program is started once for its row and answers "go STEPS" with nanoseconds per step. What cripples a peer (OPENBLAS_* set
-in a shell) is unset, and PyTorch gets the malloc settings that make it fastest. A program that gives no answer is ended, its
-row begins once more and then says so; the exit code is 1."""
+The programs of a row take turns, round by round; the figure is the median of the rounds. With --baseline the
+table compares two builds instead: each row is the time of this build over the time of the other one, of the
+same program.
+
+The programs run without OPENBLAS_* variables, which slow a peer down, and PyTorch gets the malloc settings
+that make it fastest. A program that does not answer is killed and its row is tried once more. The exit code
+is 1 if a row failed twice or, with --baseline, missed its target."""
 import argparse
+import os
 import signal
 import statistics
 import sys
 
 from program import Trouble, end_all, open_program
-from table import ROWS
+from table import ROWS, against_baseline
 
 
 def progress(text):
@@ -19,12 +24,13 @@ def progress(text):
 
 
 def measure(args, row):
-    """The answers of each program, a list with one a round."""
+    """Returns for each program the list of its answers, one for each round."""
     try:
         programs = {}
         for name, command in row.programs.items():
             progress(f"{row.what}: starting {command}")
-            programs[name] = open_program(args.bin_dir, command, args.limit)
+            bin_dir = args.baseline if name == "baseline" else args.bin_dir
+            programs[name] = open_program(bin_dir, command, args.limit)
             programs[name].warm()
         answers = {name: [] for name in programs}
         for i in range(args.rounds):
@@ -38,17 +44,17 @@ def measure(args, row):
     return answers
 
 
-def tell(row, trouble, what):
+def report(row, trouble, what):
     progress("")
     sys.stderr.write(f"{trouble.said}{row.key}: {trouble}; {what}\n")
 
 
 def measure_again(args, row):
-    """As measure; a row in trouble has a second try."""
+    """As `measure`, with a second try."""
     try:
         return measure(args, row)
     except Trouble as trouble:
-        tell(row, trouble, "trying once more")
+        report(row, trouble, "trying once more")
     return measure(args, row)
 
 
@@ -64,6 +70,7 @@ def number(x):
 
 
 def line(row, answers):
+    """Returns the row's line of the table, and whether it missed its target."""
     figures = row.formula(answers)
     figure = statistics.median(figures)
     is_ok = figure <= row.target if row.at_most else figure >= row.target
@@ -72,28 +79,60 @@ def line(row, answers):
     names = [c(answers) if callable(c) else c for c in row.columns]
     times = [number(statistics.median(answers[n]) / row.scale) for n in names]
     target = f"{'<=' if row.at_most else '>='} {row.target:g}"
-    return (f"{row.key:12} {row.what:57} {number(figure):>7} {spread:>11} {target:>8} {verdict:7}"
-            f"{times[0]:>8} {times[1] if len(times) > 1 else '':>8} {row.unit}")
+    text = (
+        f"{row.key:12} {row.what:57} {number(figure):>7} {spread:>11} {target:>8} {verdict:7}"
+        f"{times[0]:>8} {times[1] if len(times) > 1 else '':>8} {row.unit}"
+    )
+    return text, verdict == "missed"
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("bin_dir", help="where the benchmark programs are")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("bin_dir", help="the folder of the benchmark programs")
     parser.add_argument("--rounds", type=int, default=11)
-    parser.add_argument("--limit", metavar="SECONDS", type=float, default=120, help="what a program has for an answer")
-    parser.add_argument("--only", metavar="ROW", action="append", default=[],
-                        help="only rows whose name starts with this; can be given again")
+    parser.add_argument(
+        "--limit", metavar="SECONDS", type=float, default=120, help="the longest time for one answer"
+    )
+    parser.add_argument(
+        "--baseline", metavar="BIN_DIR", help="compares with the benchmark programs of another build"
+    )
+    parser.add_argument(
+        "--tolerance",
+        metavar="PERCENT",
+        type=float,
+        default=3,
+        help="with --baseline: how much slower a row may be (default 3)",
+    )
+    parser.add_argument(
+        "--only",
+        metavar="ROW",
+        action="append",
+        default=[],
+        help="only rows whose name starts with this; can be given again",
+    )
     args = parser.parse_args()
+    if args.baseline and not os.path.isdir(args.baseline):
+        parser.error(f"--baseline: {args.baseline} is not a folder")
     rows = [r for r in ROWS if not args.only or any(r.key.startswith(o) for o in args.only)]
+    if args.baseline:
+        rows = against_baseline(rows, 1 + args.tolerance / 100)
     if not rows:
         parser.error(f"no such row; there are: {' '.join(r.key for r in ROWS)}")
-    print(f"{'row':12} {'what':57} {'figure':>7} {'quartiles':>11} {'target':>8} {'':7}{'ours':>8} {'peer':>8}", flush=True)
+    other = "baseline" if args.baseline else "peer"
+    print(
+        f"{'row':12} {'what':57} {'figure':>7} {'quartiles':>11} {'target':>8} {'':7}{'ours':>8} {other:>8}",
+        flush=True,
+    )
     code = 0
     for row in rows:
         try:
-            text = line(row, measure_again(args, row))
+            text, is_missed = line(row, measure_again(args, row))
+            if args.baseline and is_missed:
+                code = 1
         except Trouble as trouble:
-            tell(row, trouble, "giving up")
+            report(row, trouble, "giving up")
             text, code = f"{row.key:12} {row.what:57} {trouble.verdict}: {trouble}", 1
         progress("")
         print(text, flush=True)
@@ -101,7 +140,7 @@ def main():
 
 
 if __name__ == "__main__":
-    # What stops the driver unwinds it, and so ends all programs.
+    # These signals raise SystemExit, so that the driver ends all programs first.
     for stop in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(stop, lambda number, _: sys.exit(128 + number))
     sys.exit(main())

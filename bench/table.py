@@ -1,12 +1,11 @@
-# The table of benchmarks: what each row runs, what it makes of the times, and its target.
+# The table of benchmarks: for each row its programs, its formula and its target.
 #
-# A row's programs answer "go STEPS" with nanoseconds per step. Its formula gets the answers of all rounds, a
-# list for each program, and returns a list with one number a round; the row's figure is their median.
+# The programs answer "go STEPS" with nanoseconds per step. The formula gets the answers of all rounds, a list
+# for each program, and returns a list with one number for each round; the row's figure is their median.
 import statistics
 from collections import namedtuple
 
-# at_most: whether the target is the most or the least that is good. columns: the programs whose own times are
-# printed.
+# at_most: whether the target is an upper or a lower limit. columns: the programs whose own times are printed.
 Row = namedtuple("Row", "key what target at_most programs formula columns unit scale")
 
 MB = 1_000_000
@@ -16,7 +15,7 @@ def ratio(a, b):
     return lambda m: [x / y for x, y in zip(m[a], m[b])]
 
 
-# Of two forms of the peer, the one that is faster in this run.
+# Returns a function that names the fastest of several forms of the peer in this run.
 def faster(names):
     return lambda m: min(names, key=lambda n: statistics.median(m[n]))
 
@@ -26,12 +25,12 @@ def of_faster(ours, peers):
 
 
 def added(ours, ours_alone, peers, peer_alone):
-    # One round's difference of two times is mostly noise: the round's times against the medians of the
-    # others.
+    # The difference of two times of one round is mostly noise. So only the time of `ours` is the round's; the
+    # other times are medians.
     def formula(m):
         b, c, d = (statistics.median(m[n]) for n in (ours_alone, faster(peers)(m), peer_alone))
-        # Less than nothing is added only where others work on the machine: a program of two processes gets
-        # more of it.
+        # A negative difference means that other programs use the machine: two processes then get more of it
+        # than one.
         if statistics.median(m[ours]) <= b or c <= d:
             return [float("nan")]
         return [(x - b) / (c - d) for x in m[ours]]
@@ -44,7 +43,9 @@ def ours_and_peer(key, what, target, ours, peer, unit, scale, at_most=True):
         formula = ratio("ours", "peer")
     else:
         formula = ratio("peer", "ours")
-    return Row(key, what, target, at_most, {"ours": ours, "peer": peer}, formula, ("ours", "peer"), unit, scale)
+    return Row(
+        key, what, target, at_most, {"ours": ours, "peer": peer}, formula, ("ours", "peer"), unit, scale
+    )
 
 
 # PyTorch's RPC: shared memory is faster on an idle machine, TCP on a busy one.
@@ -56,11 +57,14 @@ def rpc(workers):
 
 
 def bandwidth(key, what, size):
-    return ours_and_peer(key, what, 0.6, f"recv_bench {size}", f"socket_bench {size}", "ms", 1e6, at_most=False)
+    return ours_and_peer(
+        key, what, 0.6, f"recv_bench {size}", f"socket_bench {size}", "ms", 1e6, at_most=False
+    )
 
 
 MS, US = 1e6, 1e3
 
+# fmt: off
 ROWS = [
     ours_and_peer("mlp_sgd", "MNIST network, SGD, of PyTorch's time", 0.60, "mnist_bench sgd", "torch_mnist.py sgd",
                   "ms/step", MS),
@@ -97,3 +101,21 @@ ROWS = [
     Row("memory", "peak memory of a parameter server of the MNIST network", 40, True, {"ours": "mnist_bench adam memory"},
         lambda m: [x / 1e6 for x in m["ours"]], ("ours",), "MB", 1e6),
 ]
+# fmt: on
+
+
+def against_baseline(rows, target):
+    """Rows that compare each row's program "ours" with the same program of another build."""
+    found = {}
+    for r in rows:
+        if r.programs["ours"] not in found:
+            programs = {"ours": r.programs["ours"], "baseline": r.programs["ours"]}
+            found[r.programs["ours"]] = r._replace(
+                what=f"{r.programs['ours']}, of the baseline's time",
+                target=target,
+                at_most=True,
+                programs=programs,
+                formula=ratio("ours", "baseline"),
+                columns=("ours", "baseline"),
+            )
+    return list(found.values())

@@ -66,16 +66,22 @@ TRANSPORTS = {"shm": {}, "tcp": {"_transports": ["uv"], "_channels": ["basic"]}}
 
 def join(rank, world, file, transport):
     bench.start()
-    options = rpc.TensorPipeRpcBackendOptions(init_method=f"file://{file}", num_worker_threads=4,
-                                              **TRANSPORTS[transport])
+    options = rpc.TensorPipeRpcBackendOptions(
+        init_method=f"file://{file}", num_worker_threads=4, **TRANSPORTS[transport]
+    )
     rpc.init_rpc(f"task{rank}", rank=rank, world_size=world, rpc_backend_options=options)
 
 
 def chief(workers, transport):
     file = tempfile.mktemp(prefix="torch_rpc")
     world = workers + 1
-    others = [subprocess.Popen([sys.executable, __file__, str(r), str(world), file, transport],
-                               stdin=subprocess.DEVNULL) for r in range(world) if r != 1]
+    others = [
+        subprocess.Popen(
+            [sys.executable, __file__, str(r), str(world), file, transport], stdin=subprocess.DEVNULL
+        )
+        for r in range(world)
+        if r != 1
+    ]
     join(1, world, file, transport)
 
     def run(steps):

@@ -96,7 +96,8 @@ function(braid_add_module module)
         add_library(braid_${module}_archive STATIC $<TARGET_OBJECTS:braid_${module}> ${generated})
         set_target_properties(braid_${module}_archive PROPERTIES
             OUTPUT_NAME bd_${module} ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/modules LINKER_LANGUAGE C)
-        set_property(GLOBAL APPEND PROPERTY BRAID_OBJECTS_${module} $<TARGET_OBJECTS:braid_${module}> ${generated})
+        set_property(GLOBAL APPEND PROPERTY BRAID_OBJECTS_${module}
+                     $<TARGET_OBJECTS:braid_${module}> ${generated})
         set_property(GLOBAL APPEND PROPERTY BRAID_BUILT ${module})
         braid_simd_variants(${module} ${simd})
     endif()

@@ -37,7 +37,8 @@ list(JOIN development_depends ", " development_depends)
 
 # ---- Files that only packages have ----
 
-execute_process(COMMAND date -R -d @$ENV{SOURCE_DATE_EPOCH} OUTPUT_VARIABLE date OUTPUT_STRIP_TRAILING_WHITESPACE)
+execute_process(COMMAND date -R -d @$ENV{SOURCE_DATE_EPOCH}
+                OUTPUT_VARIABLE date OUTPUT_STRIP_TRAILING_WHITESPACE)
 configure_file(${packaging}/deb/changelog.in ${generated}/changelog.Debian @ONLY)
 # out: NAME.gz in `generated`, the same bytes each time.
 function(braid_gzip source name out)

@@ -28,7 +28,8 @@ foreach(file IN LISTS proto_files google_files)
     string(REGEX REPLACE "\\.proto$" ".pb-c" stem ${file})
     add_custom_command(
         OUTPUT ${proto_out}/${stem}.c ${proto_out}/${stem}.h
-        COMMAND ${PROTOC_C} --c_out=${proto_out} -I ${CMAKE_SOURCE_DIR}/src/proto -I ${GOOGLE_PROTO_DIR} ${file}
+        COMMAND ${PROTOC_C} --c_out=${proto_out}
+                -I ${CMAKE_SOURCE_DIR}/src/proto -I ${GOOGLE_PROTO_DIR} ${file}
         DEPENDS ${proto_paths} # an import may be what changed
         COMMENT "Generating ${stem}" VERBATIM)
     list(APPEND proto_sources ${proto_out}/${stem}.c ${proto_out}/${stem}.h)

@@ -149,7 +149,8 @@ foreach(source IN LISTS example_tests)
 endforeach()
 
 # tests/DIR/NAME_test.{sh,py}: scripts, called with the directory of the programs.
-file(GLOB script_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*/*_test.sh ${CMAKE_SOURCE_DIR}/tests/*/*_test.py)
+file(GLOB script_tests CONFIGURE_DEPENDS
+     ${CMAKE_SOURCE_DIR}/tests/*/*_test.sh ${CMAKE_SOURCE_DIR}/tests/*/*_test.py)
 foreach(source IN LISTS script_tests)
     get_filename_component(name ${source} NAME_WE)
     string(REGEX REPLACE "_test$" "" name ${name})
@@ -166,7 +167,8 @@ foreach(source IN LISTS script_tests)
 endforeach()
 
 # Every public header compiles alone, as C17 and as C++17.
-file(GLOB public_headers RELATIVE ${CMAKE_SOURCE_DIR}/include CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/include/braid/*.h)
+file(GLOB public_headers RELATIVE ${CMAKE_SOURCE_DIR}/include CONFIGURE_DEPENDS
+     ${CMAKE_SOURCE_DIR}/include/braid/*.h)
 foreach(header IN LISTS public_headers)
     get_filename_component(name ${header} NAME_WE)
     foreach(language c cpp)
@@ -184,6 +186,7 @@ endforeach()
 
 # The shared library holds the public API, all of it and nothing else.
 if(NOT BRAID_SANITIZE)
-    add_test(NAME library.exports COMMAND ${CMAKE_SOURCE_DIR}/tools/check_exports.sh $<TARGET_FILE:braid_shared>
+    add_test(NAME library.exports COMMAND ${CMAKE_SOURCE_DIR}/tools/check_exports.sh
+             $<TARGET_FILE:braid_shared>
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
 endif()

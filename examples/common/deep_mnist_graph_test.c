@@ -12,7 +12,8 @@ static void test_same_graph_as_tensorflow(void **state)
 {
     (void)state;
     BD_STATUS(st);
-    braid_graph *want = recorded_graph(BD_TEST_DATA_DIR "/golden/deep_mnist_cnn/worker0/sess0_graph0.pb", NULL);
+    braid_graph *want =
+        recorded_graph(BD_TEST_DATA_DIR "/golden/deep_mnist_cnn/worker0/sess0_graph0.pb", NULL);
     braid_cluster *cluster = braid_cluster_from_hosts("localhost:2222", "localhost:2223,localhost:2224", st);
     assert_ok(st);
     braid_graph *got = braid_graph_new();

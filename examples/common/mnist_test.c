@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-
 static void test_the_same_seed_gives_the_same_batches(void **state)
 {
     (void)state;

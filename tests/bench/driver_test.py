@@ -1,5 +1,5 @@
-# The benchmarks' driver ends a program that gives no answer, with its children, says so, and goes on with the
-# other rows.
+# Tests of the driver of the benchmarks. It kills a program that does not answer, with its children, reports
+# it and continues with the other rows. With --baseline it compares two builds.
 import os
 import select
 import signal
@@ -11,13 +11,19 @@ DRIVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../bench/r
 ANSWER = "while read -r line; do echo 7; done"
 HANG = "sleep 1000 & echo $! >>children; echo waiting in vain >&2; echo >started; wait"
 
-# What mnist_bench does, the driver's limit in seconds, what stops the driver, its exit code, what it prints
-# of the row, and what on standard error.
+# The script of mnist_bench, the driver's limit in seconds, the signal that stops the driver, its exit code,
+# and parts of the row and of standard error.
 CASES = [
     (ANSWER, 60, None, 0, "ok", ""),
     (HANG, 2, None, 1, "hung: mnist_bench adam memory gave no answer in 2 s", "waiting in vain"),
-    ("echo out of luck >&2; exit 3", 60, None, 1, "died: mnist_bench adam memory ended with exit code 3 in its turn",
-     "out of luck"),
+    (
+        "echo out of luck >&2; exit 3",
+        60,
+        None,
+        1,
+        "died: mnist_bench adam memory ended with exit code 3 in its turn",
+        "out of luck",
+    ),
     (ANSWER + "; exit 4", 60, None, 1, "died: mnist_bench adam memory ended with exit code 4", ""),
     (ANSWER + "\n" + HANG, 2, None, 1, "hung: mnist_bench adam memory did not end in 2 s", "waiting in vain"),
     (HANG, 60, signal.SIGINT, 130, "", ""),
@@ -32,7 +38,7 @@ def program(folder, name, does):
     os.chmod(path, 0o755)
 
 
-# Within a while: it has been killed, but may not be gone yet.
+# Waits for the end of a process that has been killed.
 def has_ended(pid):
     try:
         handle = os.pidfd_open(pid)
@@ -51,7 +57,19 @@ def check(does, limit, stop, code, row, said):
         started = os.path.join(folder, "started")
         if stop:
             os.mkfifo(started)
-        argv = [sys.executable, DRIVER, folder, "--only", "memory", "--only", "chain", "--rounds", "1", "--limit", str(limit)]
+        argv = [
+            sys.executable,
+            DRIVER,
+            folder,
+            "--only",
+            "memory",
+            "--only",
+            "chain",
+            "--rounds",
+            "1",
+            "--limit",
+            str(limit),
+        ]
         driver = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if stop:
             with open(started) as f:
@@ -69,5 +87,16 @@ def check(does, limit, stop, code, row, said):
                 assert has_ended(pid), does
 
 
+def check_baseline(ours, baseline, code, verdict):
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other:
+        program(folder, "mnist_bench", f"while read -r line; do echo {ours}; done")
+        program(other, "mnist_bench", f"while read -r line; do echo {baseline}; done")
+        argv = [sys.executable, DRIVER, folder, "--baseline", other, "--only", "memory", "--rounds", "3"]
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=50)
+        assert done.returncode == code and verdict in done.stdout, (done.returncode, done.stdout, done.stderr)
+
+
 for case in CASES:
     check(*case)
+check_baseline(102, 100, 0, "1.02-1.02  <= 1.03 ok")
+check_baseline(104, 100, 1, "1.04-1.04  <= 1.03 missed")

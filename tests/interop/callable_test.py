@@ -20,28 +20,37 @@ def tearDownModule():
 
 
 class CallableTest(InteropTest):
-
     def setUp(self):
         self.master = cluster.master()
-        self.s = Session(self.master, placeholder("x", FLOAT, [], WORKER), placeholder("y", FLOAT, [], PS),
-                         node("sum", "Add", "x", "y", device=PS, T=FLOAT),
-                         node("square", "Square", "sum", device=WORKER, T=FLOAT),
-                         node("neg", "Neg", "x", device=PS, T=FLOAT),
-                         const("seven", 7.0, device=PS),
-                         *variable("v", [], device=PS, initial=1.0), *endless_loop("loop", WORKER))
+        self.s = Session(
+            self.master,
+            placeholder("x", FLOAT, [], WORKER),
+            placeholder("y", FLOAT, [], PS),
+            node("sum", "Add", "x", "y", device=PS, T=FLOAT),
+            node("square", "Square", "sum", device=WORKER, T=FLOAT),
+            node("neg", "Neg", "x", device=PS, T=FLOAT),
+            const("seven", 7.0, device=PS),
+            *variable("v", [], device=PS, initial=1.0),
+            *endless_loop("loop", WORKER),
+        )
 
     def tearDown(self):
         self.s.close()
 
     def make(self, session=None, request_id=0, **options):
         options = config_pb2.CallableOptions(**options)
-        request = master_pb2.MakeCallableRequest(session_handle=(session or self.s).handle, options=options,
-                                                 request_id=request_id)
+        request = master_pb2.MakeCallableRequest(
+            session_handle=(session or self.s).handle, options=options, request_id=request_id
+        )
         return self.master.call(request).handle
 
     def start(self, handle, *feeds, timeout=60, request_id=0):
-        request = master_pb2.RunCallableRequest(session_handle=self.s.handle, handle=handle,
-                                                feed=[tensor(f) for f in feeds], request_id=request_id)
+        request = master_pb2.RunCallableRequest(
+            session_handle=self.s.handle,
+            handle=handle,
+            feed=[tensor(f) for f in feeds],
+            request_id=request_id,
+        )
         return self.master.start(request, timeout)
 
     def run_callable(self, handle, *feeds):
@@ -52,7 +61,6 @@ class CallableTest(InteropTest):
 
 
 class RunTest(CallableTest):
-
     def test_feeds_and_fetches_come_by_position(self):
         handle = self.make(feed=["y:0", "x:0"], fetch=["square:0", "sum:0", "square:0"])
         self.assertEqual(self.run_callable(handle, 2.0, 3.0), [25.0, 5.0, 25.0])
@@ -81,7 +89,9 @@ class RunTest(CallableTest):
             self.assertEqual(value(total.result().fetch[0]), i + 1)
 
     def test_run_options_belong_to_the_callable(self):
-        options = config_pb2.RunOptions(trace_level=config_pb2.RunOptions.FULL_TRACE, output_partition_graphs=True)
+        options = config_pb2.RunOptions(
+            trace_level=config_pb2.RunOptions.FULL_TRACE, output_partition_graphs=True
+        )
         response = self.start(self.make(feed=["x"], fetch=["neg"], run_options=options), 1.0).result()
         names = [n.node_name for d in response.metadata.step_stats.dev_stats for n in d.node_stats]
         self.assertIn("neg", names)
@@ -89,7 +99,9 @@ class RunTest(CallableTest):
         self.assertFalse(self.start(self.make(feed=["x"], fetch=["neg"]), 1.0).result().HasField("metadata"))
 
     def test_the_timeout_of_the_callable(self):
-        handle = self.make(feed=["x"], fetch=["loop/exit"], run_options=config_pb2.RunOptions(timeout_in_ms=300))
+        handle = self.make(
+            feed=["x"], fetch=["loop/exit"], run_options=config_pb2.RunOptions(timeout_in_ms=300)
+        )
         self.check_error(self.start(handle, 1.0), "DEADLINE_EXCEEDED")
 
     def test_closing_the_session_ends_runs(self):
@@ -106,7 +118,6 @@ class RunTest(CallableTest):
 
 
 class ConnectionTest(CallableTest):
-
     def connect(self, *pairs, **options):
         connections = [config_pb2.TensorConnection(from_tensor=a, to_tensor=b) for a, b in pairs]
         return self.make(tensor_connection=connections, **options)
@@ -143,19 +154,22 @@ class ConnectionTest(CallableTest):
 
 
 class ErrorTest(CallableTest):
-
     def test_the_wrong_number_of_feeds(self):
         handle = self.make(feed=["x"], fetch=["neg"])
         for feeds in (), (1.0, 2.0):
-            self.check_error(self.start(handle, *feeds), "INVALID_ARGUMENT",
-                             f"Expected 1 feed tensors, but got {len(feeds)}")
+            self.check_error(
+                self.start(handle, *feeds),
+                "INVALID_ARGUMENT",
+                f"Expected 1 feed tensors, but got {len(feeds)}",
+            )
 
     def test_a_handle_that_was_released(self):
         handle = self.make(feed=["x"], fetch=["neg"])
         self.release(handle)
         self.release(handle)
-        self.check_error(self.start(handle, 1.0), "INVALID_ARGUMENT",
-                         "Attempted to run callable after handle was released")
+        self.check_error(
+            self.start(handle, 1.0), "INVALID_ARGUMENT", "Attempted to run callable after handle was released"
+        )
 
     def test_a_handle_that_nobody_made(self):
         for handle in 0, 7, -1:
@@ -164,7 +178,11 @@ class ErrorTest(CallableTest):
 
     def test_a_signature_that_cannot_be_planned(self):
         for options, code, words in (
-            ({"feed": ["nobody:0"], "fetch": ["neg"]}, "NOT_FOUND", "FeedInputs: unable to find feed output nobody:0"),
+            (
+                {"feed": ["nobody:0"], "fetch": ["neg"]},
+                "NOT_FOUND",
+                "FeedInputs: unable to find feed output nobody:0",
+            ),
             ({"fetch": ["nobody:0"]}, "NOT_FOUND", "FetchOutputs node nobody:0: not found"),
             ({"target": ["nobody"]}, "NOT_FOUND", "Some target nodes not found: nobody"),
             ({"feed": ["x", "x:0"], "fetch": ["neg"]}, "INVALID_ARGUMENT", "Duplicated feeds"),
@@ -184,14 +202,20 @@ class ErrorTest(CallableTest):
         with self.fails("ABORTED", "MakeCallable request was received twice"):
             self.make(feed=["x"], fetch=["neg"], request_id=7001)
         self.start(handle, 1.0, request_id=7002).result()
-        self.check_error(self.start(handle, 1.0, request_id=7002), "ABORTED",
-                         "RunCallable request was received twice")
+        self.check_error(
+            self.start(handle, 1.0, request_id=7002), "ABORTED", "RunCallable request was received twice"
+        )
 
     def test_places_of_feeds_and_fetches(self):
         cpu = WORKER + "/device:CPU:0"
-        for places in ({"feed_devices": {"x": cpu}}, {"fetch_devices": {"neg": cpu}},
-                       {"fetch_devices": {"neg": cpu}, "fetch_skip_sync": True}):
-            with self.fails("UNIMPLEMENTED", "CallableOptions.feed_devices", "not supported when using a remote session"):
+        for places in (
+            {"feed_devices": {"x": cpu}},
+            {"fetch_devices": {"neg": cpu}},
+            {"fetch_devices": {"neg": cpu}, "fetch_skip_sync": True},
+        ):
+            with self.fails(
+                "UNIMPLEMENTED", "CallableOptions.feed_devices", "not supported when using a remote session"
+            ):
                 self.make(feed=["x"], fetch=["neg"], **places)
 
     def test_an_uninitialized_variable_names_its_node(self):

@@ -25,7 +25,8 @@ def checkpoint_of(*names):
     return [
         *variable("v", [2, 3], FLOAT, PS, initial=[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),
         placeholder("path", STRING, [], PS),
-        const("save/names", [b"v"], STRING, PS), const("save/slices", [b""], STRING, PS),
+        const("save/names", [b"v"], STRING, PS),
+        const("save/slices", [b""], STRING, PS),
         node("save", "SaveV2", "path", "save/names", "save/slices", "v", device=PS, dtypes=[FLOAT]),
         const("names", [name.encode() for name in names], STRING, PS),
         const("slices", [b""] * len(names), STRING, PS),
@@ -35,7 +36,6 @@ def checkpoint_of(*names):
 
 
 class CheckpointErrorTest(InteropTest):
-
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="braid-checkpoint-")
         self.addCleanup(folder.cleanup)
@@ -88,8 +88,10 @@ class CheckpointErrorTest(InteropTest):
         for name in sorted(path.name for path in self.folder.iterdir()):
             file = self.folder / name
             whole = file.read_bytes()
-            damages = [(f"byte {at}", whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1:])
-                       for at in {0, len(whole) // 2, len(whole) - 1}]
+            damages = [
+                (f"byte {at}", whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :])
+                for at in {0, len(whole) // 2, len(whole) - 1}
+            ]
             damages += [(f"cut at {at}", whole[:at]) for at in {0, len(whole) // 2, len(whole) - 1}]
             for what, content in damages:
                 with self.subTest(file=name, damage=what):
@@ -110,9 +112,13 @@ class CheckpointErrorTest(InteropTest):
     def test_a_checkpoint_of_another_type(self):
         s = self.session()
         self.save(s)
-        other = Session(cluster.master(), placeholder("path", STRING, [], PS), const("names", [b"v"], STRING, PS),
-                        const("slices", [b""], STRING, PS),
-                        node("restored", "RestoreV2", "path", "names", "slices", device=PS, dtypes=[STRING]))
+        other = Session(
+            cluster.master(),
+            placeholder("path", STRING, [], PS),
+            const("names", [b"v"], STRING, PS),
+            const("slices", [b""], STRING, PS),
+            node("restored", "RestoreV2", "path", "names", "slices", device=PS, dtypes=[STRING]),
+        )
         self.addCleanup(other.close)
         with self.fails("INVALID_ARGUMENT", "v", "[[{{node restored}}"):
             self.restore(other)

@@ -11,9 +11,14 @@ TIMEOUT = 60
 # Connections of their own for each channel, again soon after a loss, without limits on messages or a proxy.
 # (Not grpc.min_reconnect_backoff_ms: it bounds how long a server may take to accept, and a busy one takes
 # long.)
-CHANNEL_OPTIONS = [("grpc.use_local_subchannel_pool", 1), ("grpc.initial_reconnect_backoff_ms", 20),
-                   ("grpc.max_reconnect_backoff_ms", 200), ("grpc.max_receive_message_length", -1),
-                   ("grpc.max_send_message_length", -1), ("grpc.enable_http_proxy", 0)]
+CHANNEL_OPTIONS = [
+    ("grpc.use_local_subchannel_pool", 1),
+    ("grpc.initial_reconnect_backoff_ms", 20),
+    ("grpc.max_reconnect_backoff_ms", 200),
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
+    ("grpc.enable_http_proxy", 0),
+]
 
 
 class Service:
@@ -25,7 +30,7 @@ class Service:
 
     def start(self, request, timeout=TIMEOUT, wait_for_ready=False):
         """Begins a call; returns its future."""
-        method = type(request).__name__[:-len("Request")]
+        method = type(request).__name__[: -len("Request")]
         read = getattr(self.messages, f"{method}Response").FromString
         return self.start_raw(method, request.SerializeToString(), read, timeout, wait_for_ready)
 
@@ -65,15 +70,21 @@ class Session:
 
     def extend(self, *nodes, version=None):
         current = self.version if version is None else version
-        request = master_pb2.ExtendSessionRequest(session_handle=self.handle, graph_def=as_graph(nodes),
-                                                  current_graph_version=current)
+        request = master_pb2.ExtendSessionRequest(
+            session_handle=self.handle, graph_def=as_graph(nodes), current_graph_version=current
+        )
         self.version = self.master.call(request).new_graph_version
 
     def request(self, fetches=(), feeds=None, targets=(), options=None, **fields):
         feeds = feeds.items() if isinstance(feeds, dict) else feeds or []
-        return master_pb2.RunStepRequest(session_handle=self.handle, feed=[named(n, v) for n, v in feeds],
-                                         fetch=fetches, target=targets,
-                                         options=config_pb2.RunOptions(**options or {}), **fields)
+        return master_pb2.RunStepRequest(
+            session_handle=self.handle,
+            feed=[named(n, v) for n, v in feeds],
+            fetch=fetches,
+            target=targets,
+            options=config_pb2.RunOptions(**options or {}),
+            **fields,
+        )
 
     def start(self, fetches=(), feeds=None, targets=(), timeout=TIMEOUT, **fields):
         """Begins a step; returns the future of its RunStepResponse."""

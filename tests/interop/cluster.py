@@ -52,10 +52,23 @@ class Server:
         self.log_file = tempfile.TemporaryFile("w+", errors="replace")
         self.address = spec[job][index]
         self.name = f"/job:{job}/task:{index}"
-        command = ["setpriv", "--pdeathsig", "KILL", f"{programs}/braid", "server", "--job", job, "--task",
-                   str(index), "--cluster", json.dumps(spec), *options]
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.log_file,
-                                        stderr=self.log_file)
+        command = [
+            "setpriv",
+            "--pdeathsig",
+            "KILL",
+            f"{programs}/braid",
+            "server",
+            "--job",
+            job,
+            "--task",
+            str(index),
+            "--cluster",
+            json.dumps(spec),
+            *options,
+        ]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=self.log_file, stderr=self.log_file
+        )
         self.wait_until_ready()
 
     def log(self):

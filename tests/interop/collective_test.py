@@ -8,7 +8,21 @@ from concurrent.futures import ThreadPoolExecutor
 from client import InteropTest, Session
 from cluster import Cluster, main
 from fake_worker import FakeWorker
-from graphs import DOUBLE, FLOAT, INT32, INT64, Shape, const, graph, node, placeholder, shape_of, tensor, tensor_of_bytes, value
+from graphs import (
+    DOUBLE,
+    FLOAT,
+    INT32,
+    INT64,
+    Shape,
+    const,
+    graph,
+    node,
+    placeholder,
+    shape_of,
+    tensor,
+    tensor_of_bytes,
+    value,
+)
 from protos import config_pb2, grpc, worker_pb2
 from tensorflow.core.protobuf import transport_options_pb2
 
@@ -45,13 +59,25 @@ class CollectiveTest(InteropTest):
         self.s.close()
 
     def reduce(self, name, source, device, dtype=FLOAT, merge="Add", final="Id", instance=1, size=3):
-        return node(name, "CollectiveReduce", source, device=device, T=dtype, merge_op=merge, final_op=final,
-                    subdiv_offsets=[0], **members(size, self.group, instance))
+        return node(
+            name,
+            "CollectiveReduce",
+            source,
+            device=device,
+            T=dtype,
+            merge_op=merge,
+            final_op=final,
+            subdiv_offsets=[0],
+            **members(size, self.group, instance),
+        )
 
     def reduced(self, values, dtype=FLOAT, merge="Add", final="Id"):
         nodes = []
         for i, task in enumerate(MEMBERS):
-            nodes += [const(f"x{i}", values[i], dtype, task), self.reduce(f"y{i}", f"x{i}", task, dtype, merge, final)]
+            nodes += [
+                const(f"x{i}", values[i], dtype, task),
+                self.reduce(f"y{i}", f"x{i}", task, dtype, merge, final),
+            ]
         s = Session(cluster.master(), *nodes)
         results = [s.run([f"y{i}:0" for i in range(3)]) for _ in range(3)]
         s.close()
@@ -62,7 +88,6 @@ class CollectiveTest(InteropTest):
 
 
 class ReduceTest(CollectiveTest):
-
     def test_every_merge_and_end_of_every_type(self):
         values = [[3, 8], [5, -1], [-2, 2]]
         for dtype in FLOAT, DOUBLE, INT32, INT64:
@@ -73,18 +98,34 @@ class ReduceTest(CollectiveTest):
 
     def test_scalars_and_empty_tensors(self):
         self.assertEqual(self.reduced([1.0, 2.0, 3.0]), 6.0)
-        s = Session(cluster.master(), *[n for i, t in enumerate(MEMBERS) for n in (
-            placeholder(f"x{i}", FLOAT, [0, 2], t), self.reduce(f"y{i}", f"x{i}", t))])
+        s = Session(
+            cluster.master(),
+            *[
+                n
+                for i, t in enumerate(MEMBERS)
+                for n in (placeholder(f"x{i}", FLOAT, [0, 2], t), self.reduce(f"y{i}", f"x{i}", t))
+            ],
+        )
         empty = {f"x{i}:0": tensor_of_bytes(b"", [0, 2]) for i in range(3)}
         results = s.step([f"y{i}:0" for i in range(3)], empty).tensor
         self.assertEqual([shape_of(r.tensor) for r in results], [[0, 2]] * 3)
         s.close()
 
     def test_a_large_tensor(self):
-        self.s.extend(*[n for i, t in enumerate(MEMBERS) for n in (
-            placeholder(f"x{i}", FLOAT, None, t), self.reduce(f"y{i}", f"x{i}", t),
-            const(f"axis{i}", [0], INT32, t),
-            node(f"sum{i}", "Sum", f"y{i}", f"axis{i}", device=t, T=FLOAT, Tidx=INT32, keep_dims=False))])
+        self.s.extend(
+            *[
+                n
+                for i, t in enumerate(MEMBERS)
+                for n in (
+                    placeholder(f"x{i}", FLOAT, None, t),
+                    self.reduce(f"y{i}", f"x{i}", t),
+                    const(f"axis{i}", [0], INT32, t),
+                    node(
+                        f"sum{i}", "Sum", f"y{i}", f"axis{i}", device=t, T=FLOAT, Tidx=INT32, keep_dims=False
+                    ),
+                )
+            ]
+        )
         feeds = {f"x{i}:0": floats(i + 1.0, 1 << 20) for i in range(3)}
         self.assertEqual(self.s.run([f"sum{i}:0" for i in range(3)], feeds), [6.0 * (1 << 20)] * 3)
 
@@ -93,8 +134,17 @@ class ReduceTest(CollectiveTest):
         self.assertEqual(self.s.run("y:0"), [4.0])
 
     def test_many_instances_at_once(self):
-        self.s.extend(*[n for k in range(20) for i, t in enumerate(MEMBERS) for n in (
-            const(f"x{i}_{k}", float(k), FLOAT, t), self.reduce(f"y{i}_{k}", f"x{i}_{k}", t, instance=k))])
+        self.s.extend(
+            *[
+                n
+                for k in range(20)
+                for i, t in enumerate(MEMBERS)
+                for n in (
+                    const(f"x{i}_{k}", float(k), FLOAT, t),
+                    self.reduce(f"y{i}_{k}", f"x{i}_{k}", t, instance=k),
+                )
+            ]
+        )
         names = [f"y{i}_{k}:0" for k in range(20) for i in range(3)]
         for _ in range(5):
             self.assertEqual(self.s.run(names), [3.0 * k for k in range(20) for _ in range(3)])
@@ -105,34 +155,44 @@ def floats(v, count):
 
 
 class MoveTest(CollectiveTest):
-
     def test_broadcast(self):
         attrs = dict(T=FLOAT, shape=Shape([2]), **members(3, self.group))
-        self.s.extend(placeholder("x", FLOAT, [2], WORKER),
-                      node("send", "CollectiveBcastSend", "x", device=WORKER, **attrs),
-                      node("r0", "CollectiveBcastRecv", device=PS, **attrs),
-                      node("r1", "CollectiveBcastRecv", device=OTHER, **attrs))
+        self.s.extend(
+            placeholder("x", FLOAT, [2], WORKER),
+            node("send", "CollectiveBcastSend", "x", device=WORKER, **attrs),
+            node("r0", "CollectiveBcastRecv", device=PS, **attrs),
+            node("r1", "CollectiveBcastRecv", device=OTHER, **attrs),
+        )
         for v in [1.0, 2.0], [3.0, 4.0]:
             self.assertEqual(self.s.run(["send:0", "r0:0", "r1:0"], {"x:0": v}), [v] * 3)
 
     def test_gather(self):
         attrs = dict(T=INT32, shape=Shape([6, 1]), **members(3, self.group))
-        self.s.extend(*[n for i, t in enumerate(MEMBERS) for n in (
-            const(f"x{i}", [[i], [i + 10]], INT32, t), node(f"y{i}", "CollectiveGather", f"x{i}", device=t, **attrs))])
+        self.s.extend(
+            *[
+                n
+                for i, t in enumerate(MEMBERS)
+                for n in (
+                    const(f"x{i}", [[i], [i + 10]], INT32, t),
+                    node(f"y{i}", "CollectiveGather", f"x{i}", device=t, **attrs),
+                )
+            ]
+        )
         want = [[0], [10], [1], [11], [2], [12]]
         self.assertEqual(self.s.run([f"y{i}:0" for i in range(3)]), [want] * 3)
 
     def test_a_declared_shape_that_is_another(self):
         attrs = dict(T=FLOAT, shape=Shape([3]), **members(2, self.group))
-        self.s.extend(const("x", [1.0, 2.0], device=WORKER),
-                      node("send", "CollectiveBcastSend", "x", device=WORKER, **attrs),
-                      node("r", "CollectiveBcastRecv", device=PS, **attrs))
+        self.s.extend(
+            const("x", [1.0, 2.0], device=WORKER),
+            node("send", "CollectiveBcastSend", "x", device=WORKER, **attrs),
+            node("r", "CollectiveBcastRecv", device=PS, **attrs),
+        )
         with self.fails("INTERNAL", "Declared shape of op send does not match shape of input"):
             self.s.run(["send:0", "r:0"])
 
 
 class DisagreementTest(CollectiveTest):
-
     def pair(self, a, b):
         """Two members, on the parameter server and a worker; the step's error is that of the one who is wrong."""
         self.s.extend(const("x", [1.0], device=PS), const("z", [1.0, 2.0], device=WORKER), a, b)
@@ -144,9 +204,18 @@ class DisagreementTest(CollectiveTest):
             self.s.run(names)
 
     def test_of_the_kind(self):
-        names = self.pair(self.reduce("a", "x", PS, size=2),
-                          node("b", "CollectiveGather", "x", device=WORKER, T=FLOAT, shape=Shape([2]),
-                               **members(2, self.group)))
+        names = self.pair(
+            self.reduce("a", "x", PS, size=2),
+            node(
+                "b",
+                "CollectiveGather",
+                "x",
+                device=WORKER,
+                T=FLOAT,
+                shape=Shape([2]),
+                **members(2, self.group),
+            ),
+        )
         with self.fails("INTERNAL", "Collective instance 1 expected type"):
             self.s.run(names)
 
@@ -164,8 +233,10 @@ class DisagreementTest(CollectiveTest):
 
     def test_two_sources(self):
         attrs = dict(T=FLOAT, shape=Shape([1]), **members(2, self.group))
-        names = self.pair(node("a", "CollectiveBcastSend", "x", device=PS, **attrs),
-                          node("b", "CollectiveBcastSend", "x", device=WORKER, **attrs))
+        names = self.pair(
+            node("a", "CollectiveBcastSend", "x", device=PS, **attrs),
+            node("b", "CollectiveBcastSend", "x", device=WORKER, **attrs),
+        )
         with self.fails("INTERNAL", "has source"):
             self.s.run(names)
 
@@ -176,7 +247,6 @@ class DisagreementTest(CollectiveTest):
 
 
 class EndTest(CollectiveTest):
-
     def test_a_group_that_never_fills_waits_until_it_is_cancelled(self):
         self.s.extend(const("x", [1.0], device=PS), self.reduce("y", "x", PS))
         self.check_error(self.s.start(["y:0"], options={"timeout_in_ms": 300}), "DEADLINE_EXCEEDED")
@@ -186,17 +256,29 @@ class EndTest(CollectiveTest):
         self.s = Session(cluster.master())
 
     def test_a_member_that_fails_ends_it(self):
-        self.s.extend(const("x", [1.0], device=PS), placeholder("p", FLOAT, [1], WORKER),
-                      self.reduce("a", "x", PS, size=2), self.reduce("b", "p", WORKER, size=2))
+        self.s.extend(
+            const("x", [1.0], device=PS),
+            placeholder("p", FLOAT, [1], WORKER),
+            self.reduce("a", "x", PS, size=2),
+            self.reduce("b", "p", WORKER, size=2),
+        )
         with self.fails("INVALID_ARGUMENT", "You must feed a value for placeholder tensor 'p'"):
             self.s.run(["a:0", "b:0"])
 
     def test_a_member_that_is_killed_ends_it_and_may_come_back(self):
         with Cluster(ps=1, worker=2) as own:
+
             def session():
-                s = Session(own.master(), *[n for i, t in enumerate(MEMBERS) for n in (
-                    placeholder(f"x{i}", FLOAT, [], t), self.reduce(f"y{i}", f"x{i}", t))])
+                s = Session(
+                    own.master(),
+                    *[
+                        n
+                        for i, t in enumerate(MEMBERS)
+                        for n in (placeholder(f"x{i}", FLOAT, [], t), self.reduce(f"y{i}", f"x{i}", t))
+                    ],
+                )
                 return s, [f"y{i}:0" for i in range(3)], {f"x{i}:0": 1.0 for i in range(3)}
+
             s, names, feeds = session()
             self.assertEqual(s.run(names, feeds), [3.0] * 3)
             own.server("worker", 1).kill()
@@ -220,9 +302,12 @@ class BetweenMastersTest(CollectiveTest):
     def open(self, index, leader="/job:worker/replica:0/task:0"):
         task = MEMBERS[1 + index]
         experimental = config_pb2.ConfigProto.Experimental(collective_group_leader=leader)
-        return Session(cluster.master("worker", index), placeholder("x", FLOAT, [], task),
-                       self.reduce("y", "x", task, size=2),
-                       config=config_pb2.ConfigProto(experimental=experimental))
+        return Session(
+            cluster.master("worker", index),
+            placeholder("x", FLOAT, [], task),
+            self.reduce("y", "x", task, size=2),
+            config=config_pb2.ConfigProto(experimental=experimental),
+        )
 
     def assert_meet(self, sessions):
         """A step in each; who is told that its step is over begins another, whatever the others do."""
@@ -269,7 +354,9 @@ class BetweenMastersTest(CollectiveTest):
         for lone, other in sessions, sessions[::-1]:
             for _ in range(2):
                 self.assert_meet(sessions)
-            self.check_error(lone.start(["y:0"], {"x:0": 1.0}, options={"timeout_in_ms": 300}), "DEADLINE_EXCEEDED")
+            self.check_error(
+                lone.start(["y:0"], {"x:0": 1.0}, options={"timeout_in_ms": 300}), "DEADLINE_EXCEEDED"
+            )
             self.assert_meet([other, lone])
         for s in sessions:
             s.close()
@@ -287,13 +374,26 @@ class ServiceTest(CollectiveTest):
         self.worker = cluster.worker()
 
     def complete_group(self, device, size=2, **fields):
-        return self.worker.start(worker_pb2.CompleteGroupRequest(
-            group_key=self.group, group_size=size, device_type="CPU", device_name=[device], **fields))
+        return self.worker.start(
+            worker_pb2.CompleteGroupRequest(
+                group_key=self.group, group_size=size, device_type="CPU", device_name=[device], **fields
+            )
+        )
 
     def complete_instance(self, device, type=1, size=2, **fields):
-        return self.worker.start(worker_pb2.CompleteInstanceRequest(
-            name="n", type=type, data_type=FLOAT, group_key=self.group, group_size=size, instance_key=5,
-            device_type="CPU", device=device, **fields))
+        return self.worker.start(
+            worker_pb2.CompleteInstanceRequest(
+                name="n",
+                type=type,
+                data_type=FLOAT,
+                group_key=self.group,
+                group_size=size,
+                instance_key=5,
+                device_type="CPU",
+                device=device,
+                **fields,
+            )
+        )
 
     def test_a_group_is_complete_when_all_have_come(self):
         first = self.complete_group(full(WORKER))
@@ -317,7 +417,9 @@ class ServiceTest(CollectiveTest):
         calls = [self.complete_instance(full(PS), type=0), self.complete_instance(full(WORKER), type=0)]
         for c in calls:
             c.result()
-        self.check_error(self.complete_instance(full(PS), type=2), "INTERNAL", "Collective instance 5 expected type 0")
+        self.check_error(
+            self.complete_instance(full(PS), type=2), "INTERNAL", "Collective instance 5 expected type 0"
+        )
 
     def test_waiting_ends_with_the_call(self):
         waits = [self.complete_group(full(PS)), self.complete_instance(full(PS))]
@@ -351,14 +453,27 @@ class ServiceTest(CollectiveTest):
             mixed.start("worker")
             self.worker = worker = mixed.worker()
             status = worker.call(worker_pb2.GetStatusRequest()).device_attributes[0]
-            nodes = graph(const("x", [1.0, 2.0], device=full(WORKER)), self.reduce("y", "x", full(WORKER), size=2))
-            handle = worker.call(worker_pb2.RegisterGraphRequest(session_handle="s", graph_def=nodes)).graph_handle
-            run = worker.start(worker_pb2.RunGraphRequest(session_handle="s", graph_handle=handle, step_id=4711))
+            nodes = graph(
+                const("x", [1.0, 2.0], device=full(WORKER)), self.reduce("y", "x", full(WORKER), size=2)
+            )
+            handle = worker.call(
+                worker_pb2.RegisterGraphRequest(session_handle="s", graph_def=nodes)
+            ).graph_handle
+            run = worker.start(
+                worker_pb2.RunGraphRequest(session_handle="s", graph_handle=handle, step_id=4711)
+            )
             self.complete_group(full(PS)).result()
             recv = peer.next("RecvTensor", 4711)  # the worker wants what the test gives
-            answer = worker.call(worker_pb2.RecvBufRequest(
-                step_id=4711, buf_rendezvous_key=f"collective {self.group}:1:0:0", num_bytes=8,
-                src_device=full(WORKER), dst_device=full(PS), src_incarnation=status.incarnation))
+            answer = worker.call(
+                worker_pb2.RecvBufRequest(
+                    step_id=4711,
+                    buf_rendezvous_key=f"collective {self.group}:1:0:0",
+                    num_bytes=8,
+                    src_device=full(WORKER),
+                    dst_device=full(PS),
+                    src_incarnation=status.incarnation,
+                )
+            )
             extra = transport_options_pb2.RecvBufRespExtra()
             self.assertTrue(answer.transport_options.Unpack(extra))
             self.assertEqual(struct.unpack("<2f", b"".join(extra.tensor_content)), (1.0, 2.0))
@@ -369,9 +484,16 @@ class ServiceTest(CollectiveTest):
 
     def test_bytes_that_cannot_be_had(self):
         def ask(**fields):
-            fields = {"step_id": 1, "buf_rendezvous_key": "k", "num_bytes": 8, "src_device": full(WORKER),
-                      "dst_device": full(PS), **fields}
+            fields = {
+                "step_id": 1,
+                "buf_rendezvous_key": "k",
+                "num_bytes": 8,
+                "src_device": full(WORKER),
+                "dst_device": full(PS),
+                **fields,
+            }
             return self.worker.start(worker_pb2.RecvBufRequest(**fields))
+
         self.check_error(ask(src_incarnation=7), "ABORTED", "different device incarnation")
         self.check_error(ask(src_device=full(PS)), "INVALID_ARGUMENT", "no device of")
         self.check_error(ask(buf_rendezvous_key="a;b"), "INVALID_ARGUMENT", "';'")

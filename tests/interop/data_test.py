@@ -59,18 +59,25 @@ def iterator(dataset, *types, name="it"):
 
 
 def range_nodes(n, device=WORKER):
-    return [const("zero", 0, INT64, device=device), const("n", n, INT64, device=device), const("one", 1, INT64, device=device),
-            node("range", "RangeDataset", "zero", "n", "one", device=device, **components(INT64))]
+    return [
+        const("zero", 0, INT64, device=device),
+        const("n", n, INT64, device=device),
+        const("one", 1, INT64, device=device),
+        node("range", "RangeDataset", "zero", "n", "one", device=device, **components(INT64)),
+    ]
 
 
 class DataTest(InteropTest):
-
     def session(self, *nodes):
         return Session(cluster.master(), *nodes)
 
     def test_elements_and_the_end(self):
-        s = self.session(*range_nodes(5), const("two", 2, INT64, device=WORKER),
-                         node("d", "BatchDataset", "range", "two", device=WORKER, **components(INT64)), *iterator("d", INT64))
+        s = self.session(
+            *range_nodes(5),
+            const("two", 2, INT64, device=WORKER),
+            node("d", "BatchDataset", "range", "two", device=WORKER, **components(INT64)),
+            *iterator("d", INT64),
+        )
         with self.fails("FAILED_PRECONDITION", "the iterator has not been initialized", "{{node it/next}}"):
             s.run("it/next:0")
         for _ in range(2):
@@ -80,21 +87,30 @@ class DataTest(InteropTest):
                 s.run("it/next:0")
 
     def test_a_feedable_iterator(self):
-        s = self.session(*range_nodes(3), *iterator("range", INT64),
-                         node("to", "IteratorToStringHandle", "it", device=WORKER),
-                         node("handle", "Placeholder", device=WORKER, dtype=STRING, shape=Shape([])),
-                         node("from", "IteratorFromStringHandleV2", "handle", device=WORKER, **components(INT64)),
-                         node("got", "IteratorGetNext", "from", device=WORKER, **components(INT64)))
+        s = self.session(
+            *range_nodes(3),
+            *iterator("range", INT64),
+            node("to", "IteratorToStringHandle", "it", device=WORKER),
+            node("handle", "Placeholder", device=WORKER, dtype=STRING, shape=Shape([])),
+            node("from", "IteratorFromStringHandleV2", "handle", device=WORKER, **components(INT64)),
+            node("got", "IteratorGetNext", "from", device=WORKER, **components(INT64)),
+        )
         s.run([], targets=["it/make"])
         handle = s.run("to:0")
         self.assertEqual([s.run("got:0", {"handle:0": handle}) for _ in range(3)], [0, 1, 2])
 
     def test_many_steps_at_once(self):
-        s = self.session(*range_nodes(400), node("d", "PrefetchDataset", "range", "one", device=WORKER, **components(INT64)),
-                         *iterator("d", INT64))
+        s = self.session(
+            *range_nodes(400),
+            node("d", "PrefetchDataset", "range", "one", device=WORKER, **components(INT64)),
+            *iterator("d", INT64),
+        )
         s.run([], targets=["it/make"])
         got = []
-        threads = [threading.Thread(target=lambda: got.extend(s.run("it/next:0") for _ in range(100))) for _ in range(4)]
+        threads = [
+            threading.Thread(target=lambda: got.extend(s.run("it/next:0") for _ in range(100)))
+            for _ in range(4)
+        ]
         for t in threads:
             t.start()
         for t in threads:
@@ -129,13 +145,22 @@ class DataTest(InteropTest):
         mapped = stage("mapped", "ParallelMapDataset", "records", "calls", Targuments=[])
         mapped.attr["f"].func.name = "parse"
         return [
-            const("path", [path.encode()], STRING, device=WORKER), const("plain", b"", STRING, device=WORKER),
-            number("zero", 0), node("records", "TFRecordDataset", "path", "plain", "zero", device=WORKER),
-            const("calls", 3, device=WORKER), mapped, number("hundred", 100), number("seed", 7),
-            stage("shuffled", "ShuffleDataset", "mapped", "hundred", "seed", "zero"), number("all", -1),
-            stage("repeated", "RepeatDataset", "shuffled", "all"), number("ten", 10),
-            stage("batched", "BatchDataset", "repeated", "ten"), number("two", 2),
-            stage("ready", "PrefetchDataset", "batched", "two"), *iterator("ready", FLOAT, FLOAT)
+            const("path", [path.encode()], STRING, device=WORKER),
+            const("plain", b"", STRING, device=WORKER),
+            number("zero", 0),
+            node("records", "TFRecordDataset", "path", "plain", "zero", device=WORKER),
+            const("calls", 3, device=WORKER),
+            mapped,
+            number("hundred", 100),
+            number("seed", 7),
+            stage("shuffled", "ShuffleDataset", "mapped", "hundred", "seed", "zero"),
+            number("all", -1),
+            stage("repeated", "RepeatDataset", "shuffled", "all"),
+            number("ten", 10),
+            stage("batched", "BatchDataset", "repeated", "ten"),
+            number("two", 2),
+            stage("ready", "PrefetchDataset", "batched", "two"),
+            *iterator("ready", FLOAT, FLOAT),
         ]
 
     def model(self):
@@ -143,16 +168,23 @@ class DataTest(InteropTest):
             return node(name, op, *inputs, T=FLOAT)
 
         nodes = [
-            const("rate", 0.1), const("axes", [0, 1]), math("wx", "Mul", "it/next:0", "w/read"), math("out", "Add", "wx", "b/read"),
-            math("error", "Sub", "out", "it/next:1"), math("slope", "Mul", "error", "it/next:0"),
+            const("rate", 0.1),
+            const("axes", [0, 1]),
+            math("wx", "Mul", "it/next:0", "w/read"),
+            math("out", "Add", "wx", "b/read"),
+            math("error", "Sub", "out", "it/next:1"),
+            math("slope", "Mul", "error", "it/next:0"),
         ]
         for name, gradient in (("w", "slope"), ("b", "error")):
             nodes += [
-                node(name, "VariableV2", device=PS, dtype=FLOAT, shape=Shape([1])), const(name + "/zero", [0.0]),
+                node(name, "VariableV2", device=PS, dtype=FLOAT, shape=Shape([1])),
+                const(name + "/zero", [0.0]),
                 node(name + "/init", "Assign", name, name + "/zero", device=PS, T=FLOAT),
                 node(name + "/read", "Identity", name, device=PS, T=FLOAT),
                 node(name + "/mean", "Mean", gradient, "first", T=FLOAT, Tidx=Type(3)),
-                node(name + "/train", "ApplyGradientDescent", name, "rate", name + "/mean", device=PS, T=FLOAT),
+                node(
+                    name + "/train", "ApplyGradientDescent", name, "rate", name + "/mean", device=PS, T=FLOAT
+                ),
             ]
         return nodes + [const("first", 0)]
 

@@ -3,8 +3,21 @@
 # timeout: 180
 from client import InteropTest, Session, master_service
 from cluster import Cluster, main
-from graphs import (FLOAT, INT32, STRING, Shape, const, endless_loop, node, placeholder, tensor, tensor_by_element,
-                    tensor_of_bytes, value, variable)
+from graphs import (
+    FLOAT,
+    INT32,
+    STRING,
+    Shape,
+    const,
+    endless_loop,
+    node,
+    placeholder,
+    tensor,
+    tensor_by_element,
+    tensor_of_bytes,
+    value,
+    variable,
+)
 from protos import config_pb2, master_pb2
 
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
@@ -21,7 +34,6 @@ def tearDownModule():
 
 
 class ErrorTest(InteropTest):
-
     def setUp(self):
         self.master = cluster.master()
         self.master.call(master_pb2.ResetRequest())
@@ -34,7 +46,6 @@ class ErrorTest(InteropTest):
 
 
 class StepErrorTest(ErrorTest):
-
     def test_reading_a_variable_nobody_assigned(self):
         for device in PS, WORKER:
             s = self.session(*variable("v", [2], FLOAT, device))
@@ -45,8 +56,9 @@ class StepErrorTest(ErrorTest):
 
     def test_a_placeholder_without_a_feed(self):
         for device in PS, WORKER:
-            s = self.session(placeholder("x", FLOAT, [2], device),
-                             node("y", "Abs", "x", device=WORKER, T=FLOAT))
+            s = self.session(
+                placeholder("x", FLOAT, [2], device), node("y", "Abs", "x", device=WORKER, T=FLOAT)
+            )
             step = s.start(["y:0"])
             self.check_error(step, "INVALID_ARGUMENT", "You must feed a value for placeholder tensor 'x'")
             self.names_node(step, "x")
@@ -72,18 +84,28 @@ class StepErrorTest(ErrorTest):
         s = self.session(placeholder("x"), const("a", 1.0))
         for odd in "\n", "^x", "x:", "x:-1", "x:99999999999999999999", "x" * 100_000:
             with self.subTest(name=odd[:30]):
-                for step in (s.start([odd], {"x:0": 1.0}), s.start(["a:0"], {odd: 1.0}),
-                             s.start(["a:0"], targets=[odd])):
+                for step in (
+                    s.start([odd], {"x:0": 1.0}),
+                    s.start(["a:0"], {odd: 1.0}),
+                    s.start(["a:0"], targets=[odd]),
+                ):
                     self.assertIn(step.code().name, ("NOT_FOUND", "INVALID_ARGUMENT"), step.details())
 
     def test_a_name_cannot_pass_for_several(self):
-        s = self.session(*variable("v", [], FLOAT, PS, initial=1.0), placeholder("x"), placeholder("y"),
-                         node("sum", "Add", "x", "y", T=FLOAT), node("difference", "Sub", "x", "y", T=FLOAT))
+        s = self.session(
+            *variable("v", [], FLOAT, PS, initial=1.0),
+            placeholder("x"),
+            placeholder("y"),
+            node("sum", "Add", "x", "y", T=FLOAT),
+            node("difference", "Sub", "x", "y", T=FLOAT),
+        )
         feeds, fetches = {"x:0": 1.0, "y:0": 2.0}, ["sum:0", "difference:0"]
         s.run(fetches, feeds, ["v/init", "v/read"])  # a plan that the others are not to be taken for
-        for fetches, feeds, targets in ((fetches, {"x:0\n<y:0": 1.0}, ["v/init", "v/read"]),
-                                        (["sum:0\n>difference:0"], feeds, ["v/init", "v/read"]),
-                                        (fetches, feeds, ["v/init\n!v/read"])):
+        for fetches, feeds, targets in (
+            (fetches, {"x:0\n<y:0": 1.0}, ["v/init", "v/read"]),
+            (["sum:0\n>difference:0"], feeds, ["v/init", "v/read"]),
+            (fetches, feeds, ["v/init\n!v/read"]),
+        ):
             with self.fails("NOT_FOUND", "\n"):
                 s.run(fetches, feeds, targets)
 
@@ -113,9 +135,14 @@ class StepErrorTest(ErrorTest):
 
     def test_a_feed_that_is_no_tensor(self):
         s = self.session(placeholder("x"))
-        for wrong in (tensor_of_bytes(b"123", [1]), tensor_of_bytes(b"12345678", [1]),
-                      tensor_of_bytes(b"1234", [-1]), tensor_of_bytes(b"", [1], 0),
-                      tensor_of_bytes(b"1234", [1], 77), tensor_of_bytes(b"", [1 << 62, 1 << 62])):
+        for wrong in (
+            tensor_of_bytes(b"123", [1]),
+            tensor_of_bytes(b"12345678", [1]),
+            tensor_of_bytes(b"1234", [-1]),
+            tensor_of_bytes(b"", [1], 0),
+            tensor_of_bytes(b"1234", [1], 77),
+            tensor_of_bytes(b"", [1 << 62, 1 << 62]),
+        ):
             with self.subTest(tensor=str(wrong)):
                 with self.fails("INVALID_ARGUMENT"):
                     s.run("x:0", {"x:0": wrong})
@@ -126,33 +153,43 @@ class StepErrorTest(ErrorTest):
             s.run("x:0", {"x:0": tensor_by_element([1.0], [1 << 50], FLOAT)})
 
     def test_assign_with_another_shape(self):
-        s = self.session(*variable("v", [2], FLOAT, PS), placeholder("x", FLOAT, None, WORKER),
-                         node("set", "Assign", "v", "x", device=PS, T=FLOAT))
+        s = self.session(
+            *variable("v", [2], FLOAT, PS),
+            placeholder("x", FLOAT, None, WORKER),
+            node("set", "Assign", "v", "x", device=PS, T=FLOAT),
+        )
         step = s.start(targets=["set"], feeds={"x:0": [1.0, 2.0, 3.0]})
-        self.check_error(step, "INVALID_ARGUMENT", "Assign requires shapes of both tensors to match", "[2]",
-                         "[3]")
+        self.check_error(
+            step, "INVALID_ARGUMENT", "Assign requires shapes of both tensors to match", "[2]", "[3]"
+        )
         self.names_node(step, "set")
 
     def test_shapes_that_an_op_cannot_take(self):
-        s = self.session(placeholder("a", FLOAT, None, WORKER), placeholder("b", FLOAT, None, PS),
-                         node("y", "MatMul", "a", "b", device=WORKER, T=FLOAT))
+        s = self.session(
+            placeholder("a", FLOAT, None, WORKER),
+            placeholder("b", FLOAT, None, PS),
+            node("y", "MatMul", "a", "b", device=WORKER, T=FLOAT),
+        )
         step = s.start(["y:0"], {"a:0": [[1.0, 2.0, 3.0]], "b:0": [[1.0], [2.0]]})
         self.check_error(step, "INVALID_ARGUMENT", "MatMul", "y", "[1,3]", "[2,1]")
         self.names_node(step, "y")
 
     def test_the_root_cause_comes_from_whichever_task(self):
         for fails_on, waits_on in (PS, WORKER), (WORKER, PS):
-            s = self.session(placeholder("a", FLOAT, None, fails_on),
-                             node("wrong", "MatMul", "a", "a", device=fails_on, T=FLOAT),
-                             node("there", "Abs", "wrong", device=waits_on, T=FLOAT),
-                             node("back", "Abs", "there", device=fails_on, T=FLOAT))
+            s = self.session(
+                placeholder("a", FLOAT, None, fails_on),
+                node("wrong", "MatMul", "a", "a", device=fails_on, T=FLOAT),
+                node("there", "Abs", "wrong", device=waits_on, T=FLOAT),
+                node("back", "Abs", "there", device=fails_on, T=FLOAT),
+            )
             step = s.start(["there:0", "back:0"], {"a:0": [[1.0, 2.0]]})
             self.check_error(step, "INVALID_ARGUMENT", "[1,2]")
             self.names_node(step, "wrong")
 
     def test_a_session_goes_on_after_an_error(self):
-        s = self.session(placeholder("a", FLOAT, None, PS),
-                         node("y", "MatMul", "a", "a", device=WORKER, T=FLOAT))
+        s = self.session(
+            placeholder("a", FLOAT, None, PS), node("y", "MatMul", "a", "a", device=WORKER, T=FLOAT)
+        )
         for _ in range(20):
             with self.fails("INVALID_ARGUMENT", "[1,2]"):
                 s.run("y:0", {"a:0": [[1.0, 2.0]]})
@@ -164,13 +201,18 @@ class StepErrorTest(ErrorTest):
         self.check_status(response, "FAILED_PRECONDITION", "Attempting to use uninitialized value v")
         self.assertEqual(len(response.tensor), 0)
         s.handle = "nobody"
-        self.check_status(s.step(["v:0"], store_errors_in_response_body=True), "ABORTED", "Session nobody is not found")
+        self.check_status(
+            s.step(["v:0"], store_errors_in_response_body=True), "ABORTED", "Session nobody is not found"
+        )
 
     def test_a_long_error_comes_whole(self):
         text = "x" * (1 << 20) + " to the end"
         for device in PS, WORKER:
-            s = self.session(const("no", False, device=device), const("text", text, device=device),
-                             node("check", "Assert", "no", "text", device=device, T=[STRING]))
+            s = self.session(
+                const("no", False, device=device),
+                const("text", text, device=device),
+                node("check", "Assert", "no", "text", device=device, T=[STRING]),
+            )
             response = s.step(targets=["check"], store_errors_in_response_body=True)
             self.check_status(response, "INVALID_ARGUMENT", "assertion failed", text)
 
@@ -182,19 +224,25 @@ class StepErrorTest(ErrorTest):
 
 
 class GraphErrorTest(ErrorTest):
-
     def test_a_device_nobody_has(self):
         for device in "/job:nobody", "/job:ps/task:7", "/job:ps/task:0/device:GPU:0", "/job:ps/task:0/cpu:1":
             job = device.split("/")[1]
-            with self.fails("INVALID_ARGUMENT", "Cannot assign a device for operation a: {{node a}} was explicitly assigned",
-                            f"to {device} but available devices are [ /job:ps/replica:0/task:0/device:CPU:0,", job,
-                            "]. Make sure the device specification refers to a valid device. [[a]]"):
+            with self.fails(
+                "INVALID_ARGUMENT",
+                "Cannot assign a device for operation a: {{node a}} was explicitly assigned",
+                f"to {device} but available devices are [ /job:ps/replica:0/task:0/device:CPU:0,",
+                job,
+                "]. Make sure the device specification refers to a valid device. [[a]]",
+            ):
                 self.session(const("a", 1.0, device=device))
 
     def test_nodes_that_cannot_be_together(self):
-        with self.fails("INVALID_ARGUMENT", "Cannot assign a device for operation b: Cannot colocate nodes "
-                        "{{colocation_node a}} and {{colocation_node b}}: Cannot merge devices with incompatible jobs: "
-                        "'/job:ps/task:0' and '/job:worker/task:0'"):
+        with self.fails(
+            "INVALID_ARGUMENT",
+            "Cannot assign a device for operation b: Cannot colocate nodes "
+            "{{colocation_node a}} and {{colocation_node b}}: Cannot merge devices with incompatible jobs: "
+            "'/job:ps/task:0' and '/job:worker/task:0'",
+        ):
             self.session(const("a", 1.0, device=PS), node("b", "NoOp", device=WORKER, _class=["loc:@a"]))
 
     def test_an_unknown_op_that_no_step_reaches_is_harmless(self):
@@ -203,8 +251,11 @@ class GraphErrorTest(ErrorTest):
 
     def test_an_unknown_op_in_a_step_is_named_with_its_node(self):
         for device in PS, WORKER:
-            s = self.session(const("a", 1.0), node("odd", "NobodysOp", "a", device=device, T=FLOAT),
-                             node("y", "Abs", "odd", device=WORKER, T=FLOAT))
+            s = self.session(
+                const("a", 1.0),
+                node("odd", "NobodysOp", "a", device=device, T=FLOAT),
+                node("y", "Abs", "odd", device=WORKER, T=FLOAT),
+            )
             with self.fails("NOT_FOUND", "NobodysOp", "odd"):
                 s.run("y:0")
             with self.fails("NOT_FOUND", "NobodysOp", "odd"):
@@ -221,13 +272,22 @@ class GraphErrorTest(ErrorTest):
     def test_inputs_that_do_not_exist_or_do_not_fit(self):
         for words, nodes in (
             (["y", "nobody"], [node("y", "Abs", "nobody", T=FLOAT)]),
-            (["Node 'y': Connecting to invalid output 1 of source node a which has 1 outputs"],
-             [const("a", 1.0), node("y", "Abs", "a:1", T=FLOAT)]),
-            (["y", "NodeDef expected 2 inputs do not match 1 inputs specified"],
-             [const("a", 1.0), node("y", "Add", "a", T=FLOAT)]),
-            (["Input 1 of node y was passed int32 from b:0 incompatible with expected float."],
-             [const("a", 1.0), const("b", 1), node("y", "Add", "a", "b", T=FLOAT)]),
-            (["y", "NodeDef missing attr 'DstT' from Op<name=Cast"], [const("a", 1.0), node("y", "Cast", "a", SrcT=FLOAT)]),
+            (
+                ["Node 'y': Connecting to invalid output 1 of source node a which has 1 outputs"],
+                [const("a", 1.0), node("y", "Abs", "a:1", T=FLOAT)],
+            ),
+            (
+                ["y", "NodeDef expected 2 inputs do not match 1 inputs specified"],
+                [const("a", 1.0), node("y", "Add", "a", T=FLOAT)],
+            ),
+            (
+                ["Input 1 of node y was passed int32 from b:0 incompatible with expected float."],
+                [const("a", 1.0), const("b", 1), node("y", "Add", "a", "b", T=FLOAT)],
+            ),
+            (
+                ["y", "NodeDef missing attr 'DstT' from Op<name=Cast"],
+                [const("a", 1.0), node("y", "Cast", "a", SrcT=FLOAT)],
+            ),
             (["Node 'a' is not unique"], [const("a", 1.0), const("a", 2.0)]),
         ):
             with self.subTest(nodes=str(nodes)):
@@ -242,7 +302,9 @@ class GraphErrorTest(ErrorTest):
         for name in "a:first", "_a", "_a:0", "a:01":
             with self.fails("INVALID_ARGUMENT", f"Illegal op input name '{name}' [[{{{{node b}}}}]]"):
                 s.extend(node("b", "MatMul", name, "a", T=FLOAT))
-        s.extend(node("b", "MatMul", "a", "a", T=FLOAT, transpose_a=False, transpose_b=False, _kernel="eigen"))
+        s.extend(
+            node("b", "MatMul", "a", "a", T=FLOAT, transpose_a=False, transpose_b=False, _kernel="eigen")
+        )
         with self.fails("INVALID_ARGUMENT", "'b', which was created by a previous call"):
             s.extend(node("b", "MatMul", "a", "a", T=FLOAT))
         self.assertEqual(s.run("b:0"), [[1.0]])
@@ -270,7 +332,6 @@ def queue():
 
 
 class QueueErrorTest(ErrorTest):
-
     def put(self, session, *values):
         for v in values:
             session.run(targets=["put"], feeds={"x:0": v})
@@ -311,8 +372,7 @@ class QueueErrorTest(ErrorTest):
         s, other = self.session(*queue()), self.session(*queue())
         waiting = s.start(["take:0"])
         s.close()
-        self.check_error(waiting, "CANCELLED",
-                         "Step was cancelled by an explicit call to `Session::Close()`")
+        self.check_error(waiting, "CANCELLED", "Step was cancelled by an explicit call to `Session::Close()`")
         self.put(other, 1)
         self.assertEqual(other.run("take:0"), 1)  # nobody has taken it
 
@@ -325,7 +385,6 @@ class QueueErrorTest(ErrorTest):
 
 
 class SessionErrorTest(ErrorTest):
-
     def test_an_unknown_session_handle(self):
         s = self.session()
         s.handle = "no-such-session"
@@ -350,7 +409,6 @@ class SessionErrorTest(ErrorTest):
 
 
 class TimeoutTest(ErrorTest):
-
     def test_the_timeout_of_a_step(self):
         for device in PS, WORKER:
             s = self.session(*endless_loop("loop", device), const("a", 1.0))
@@ -367,8 +425,9 @@ class TimeoutTest(ErrorTest):
             s.run("loop/exit:0", options={"timeout_in_ms": 400})
 
     def test_a_task_that_hangs(self):
-        s = self.session(*variable("v", [], FLOAT, PS, initial=1.0),
-                         node("y", "Abs", "v/read", device=WORKER, T=FLOAT))
+        s = self.session(
+            *variable("v", [], FLOAT, PS, initial=1.0), node("y", "Abs", "v/read", device=WORKER, T=FLOAT)
+        )
         s.run(targets=["v/init"])
         s.run("y:0")
         cluster.server("ps").pause()

@@ -32,8 +32,9 @@ class FakeWorker(grpc.GenericRpcHandler):
         self.server.start()
 
     def get_status(self):
-        device = device_attributes_pb2.DeviceAttributes(name=self.device, device_type="CPU",
-                                                        incarnation=INCARNATION, memory_limit=1 << 28)
+        device = device_attributes_pb2.DeviceAttributes(
+            name=self.device, device_type="CPU", incarnation=INCARNATION, memory_limit=1 << 28
+        )
         return worker_pb2.GetStatusResponse(device_attributes=[device])
 
     def service(self, details):
@@ -41,8 +42,11 @@ class FakeWorker(grpc.GenericRpcHandler):
         if service != "tensorflow.WorkerService":
             return None  # Unimplemented, as in TensorFlow
         request = getattr(worker_pb2, f"{method}Request")
-        return grpc.unary_unary_rpc_method_handler(lambda r, context: self.serve(method, r, context),
-                                                   request.FromString, lambda m: m.SerializeToString())
+        return grpc.unary_unary_rpc_method_handler(
+            lambda r, context: self.serve(method, r, context),
+            request.FromString,
+            lambda m: m.SerializeToString(),
+        )
 
     def serve(self, method, request, context):
         call = Call(request, context)
@@ -69,7 +73,6 @@ class FakeWorker(grpc.GenericRpcHandler):
 
 
 class Call:
-
     def __init__(self, request, context):
         self.request, self.context = request, context
         self.outcome = queue.Queue()

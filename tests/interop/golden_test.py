@@ -36,8 +36,9 @@ AB = ["Variable:0", "Variable_1:0", "global_step:0"]
 GLOBAL_AB = ["g/Variable:0", "g/Variable_1:0", "global_step:0"]
 PROGRAMS = {
     "deep_mnist_cnn": Program("Mean:0", ["global_step:0"], part=0.6),
-    "estimator_dnn_classifier": Program("dnn/head/weighted_loss/Sum:0",
-                                        ["dnn/hiddenlayer_0/bias/part_0:0", "global_step:0"], part=0.6),
+    "estimator_dnn_classifier": Program(
+        "dnn/head/weighted_loss/Sum:0", ["dnn/hiddenlayer_0/bias/part_0:0", "global_step:0"], part=0.6
+    ),
     "estimator_dnn_classifier-local": Program("dnn/head/weighted_loss/Sum:0", [], part=0.6),
     "hogwild_supervisor": Program("Mean:0", ["Variable:0", "Variable_1:0"], part=0.6),
     "local_then_global": Program("Abs:0", ["g/a:0"], part=0.9991),
@@ -51,7 +52,6 @@ ACCURACY = "dnn/head/metrics/accuracy/value:0"  # what an evaluation finds, from
 
 
 class GoldenTest(InteropTest):
-
     def replay_all(self, name, roles):
         times, slowest = [], (0.0, "")
         for _ in range(REPLAYS):
@@ -59,18 +59,27 @@ class GoldenTest(InteropTest):
             stage = self.replay(name, roles)
             end = time.monotonic()
             times.append(end - begin)
-            slowest = max(slowest, stage.slowest, (stage.begin - begin, "starts the servers"),
-                          (end - stage.end, "stops the servers"))
+            slowest = max(
+                slowest,
+                stage.slowest,
+                (stage.begin - begin, "starts the servers"),
+                (end - stage.end, "stops the servers"),
+            )
         loss = self.losses(stage)
         steps = f" in {stage.counted} steps" if stage.counted else ""
-        print(f"loss {loss[0]:.4f} -> {loss[1]:.4f}{steps}, {len(times)} x "
-              f"{statistics.median(times):.1f} s ({min(times):.1f} to {max(times):.1f}), "
-              f"slowest {slowest[0]:.1f} s: {slowest[1]} ... ", end="", flush=True)
+        print(
+            f"loss {loss[0]:.4f} -> {loss[1]:.4f}{steps}, {len(times)} x "
+            f"{statistics.median(times):.1f} s ({min(times):.1f} to {max(times):.1f}), "
+            f"slowest {slowest[0]:.1f} s: {slowest[1]} ... ",
+            end="",
+            flush=True,
+        )
 
     def replay(self, name, roles):
         program = PROGRAMS[name]
-        with Cluster(**(roles[0].cluster or {"worker": 1})) as cluster, Cluster(local=1) as lone, \
-                tempfile.TemporaryDirectory(prefix="braid-replay-") as folder:
+        with Cluster(**(roles[0].cluster or {"worker": 1})) as cluster, Cluster(
+            local=1
+        ) as lone, tempfile.TemporaryDirectory(prefix="braid-replay-") as folder:
             stage = Stage(examples, folder, program.loss, program.pull)
             players = self.players(roles, stage, cluster, lone)
             self.play(players, cluster, lone)
@@ -84,15 +93,21 @@ class GoldenTest(InteropTest):
         return stage
 
     def players(self, roles, stage, cluster, lone):
-        return [Player(role, stage, role.server and cluster.address(*role.server), lone.address("local"))
-                for role in roles]
+        return [
+            Player(role, stage, role.server and cluster.address(*role.server), lone.address("local"))
+            for role in roles
+        ]
 
     def play(self, players, cluster, lone):
         with ThreadPoolExecutor(len(players)) as processes:
             errors = [future.exception() for future in [processes.submit(player.play) for player in players]]
         errors = [str(error) for error in errors if error]
         if errors:
-            logs = [f"{server.name}:\n{server.log()[-4000:]}" for c in (cluster, lone) for server in c.servers.values()]
+            logs = [
+                f"{server.name}:\n{server.log()[-4000:]}"
+                for c in (cluster, lone)
+                for server in c.servers.values()
+            ]
             self.fail("\n".join(errors + logs))
 
     def losses(self, stage):
@@ -109,8 +124,14 @@ class GoldenTest(InteropTest):
 
     def check_shared(self, names, players, stage):
         """All roles see the same; as many steps were counted as done; what was saved is what is restored."""
-        views = [Session(master_service(player.address), player.role.sessions[0].graph,
-                         config=player.role.sessions[0].config) for player in players]
+        views = [
+            Session(
+                master_service(player.address),
+                player.role.sessions[0].graph,
+                config=player.role.sessions[0].config,
+            )
+            for player in players
+        ]
         values = [view.run(names) for view in views]
         for other in values[1:]:
             self.assertEqual(other, values[0])
@@ -150,20 +171,31 @@ class GoldenTest(InteropTest):
         roles = programs_in(GOLDEN)["sync_sgd"]
         for role in roles:
             role.sessions[0].runs = [run for run in role.sessions[0].runs if not run.is_repeated]
-        with Cluster(**roles[0].cluster) as cluster, Cluster(local=1) as lone, \
-                unittest.mock.patch.object(replay, "STEP_TIMEOUT_MS", 2000):
+        with Cluster(**roles[0].cluster) as cluster, Cluster(local=1) as lone, unittest.mock.patch.object(
+            replay, "STEP_TIMEOUT_MS", 2000
+        ):
             with self.assertRaises(AssertionError) as raised:
-                self.play(self.players(roles, Stage(examples, "/nowhere", "Mean:0"), cluster, lone), cluster, lone)
-        for words in ("worker0: DEADLINE_EXCEEDED", "worker1: DEADLINE_EXCEEDED",
-                      "waiting for sync_token_q_Dequeue", "worker0, main: run ", "worker1, main: run "):
+                self.play(
+                    self.players(roles, Stage(examples, "/nowhere", "Mean:0"), cluster, lone), cluster, lone
+                )
+        for words in (
+            "worker0: DEADLINE_EXCEEDED",
+            "worker1: DEADLINE_EXCEEDED",
+            "waiting for sync_token_q_Dequeue",
+            "worker0, main: run ",
+            "worker1, main: run ",
+        ):
             self.assertIn(words, str(raised.exception))
 
 
 examples = {part: digits(part, 2000) for part in ("train", "t10k")}
 programs = programs_in(GOLDEN)
 for program, its_roles in programs.items():
-    setattr(GoldenTest, f"test_{program.replace('-', '_')}",
-            lambda self, program=program, roles=its_roles: self.replay_all(program, roles))
+    setattr(
+        GoldenTest,
+        f"test_{program.replace('-', '_')}",
+        lambda self, program=program, roles=its_roles: self.replay_all(program, roles),
+    )
 
 if __name__ == "__main__":
     main()

@@ -34,9 +34,17 @@ RESOURCE, VARIANT = Type(20), Type(21)
 
 # struct's letter of an element, and the field of TensorProto that holds elements one by one.
 ELEMENTS = {
-    FLOAT: ("f", "float_val"), DOUBLE: ("d", "double_val"), HALF: ("e", "half_val"), BOOL: ("?", "bool_val"),
-    INT8: ("b", "int_val"), INT16: ("h", "int_val"), INT32: ("i", "int_val"), INT64: ("q", "int64_val"),
-    UINT8: ("B", "int_val"), UINT16: ("H", "int_val"), UINT32: ("I", "uint32_val"),
+    FLOAT: ("f", "float_val"),
+    DOUBLE: ("d", "double_val"),
+    HALF: ("e", "half_val"),
+    BOOL: ("?", "bool_val"),
+    INT8: ("b", "int_val"),
+    INT16: ("h", "int_val"),
+    INT32: ("i", "int_val"),
+    INT64: ("q", "int64_val"),
+    UINT8: ("B", "int_val"),
+    UINT16: ("H", "int_val"),
+    UINT32: ("I", "uint32_val"),
     UINT64: ("Q", "uint64_val"),
 }
 
@@ -106,7 +114,7 @@ def value(t):
     """The value of a TensorProto: a scalar or nested lists."""
     elements, shape = elements_of(t), shape_of(t)
     for size in reversed(shape[1:]):
-        elements = [elements[i:i + size] for i in range(0, len(elements), size)] if size else []
+        elements = [elements[i : i + size] for i in range(0, len(elements), size)] if size else []
     return elements if shape else elements[0]
 
 

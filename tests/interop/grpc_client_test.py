@@ -5,8 +5,27 @@ from threading import Thread
 
 from client import InteropTest, Session
 from cluster import Cluster, main
-from graphs import (BOOL, DOUBLE, ELEMENTS, FLOAT, HALF, INT32, STRING, Shape, const, elements_of, endless_loop,
-                    node, placeholder, shape_of, tensor, tensor_by_element, tensor_of_bytes, value, variable)
+from graphs import (
+    BOOL,
+    DOUBLE,
+    ELEMENTS,
+    FLOAT,
+    HALF,
+    INT32,
+    STRING,
+    Shape,
+    const,
+    elements_of,
+    endless_loop,
+    node,
+    placeholder,
+    shape_of,
+    tensor,
+    tensor_by_element,
+    tensor_of_bytes,
+    value,
+    variable,
+)
 from protos import config_pb2, master_pb2, rewriter_config_pb2
 
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
@@ -35,7 +54,6 @@ def linear_model():
 
 
 class SessionTest(InteropTest):
-
     def setUp(self):
         self.master = cluster.master()
         self.master.call(master_pb2.ResetRequest())
@@ -61,23 +79,30 @@ class SessionTest(InteropTest):
             devices = {n.device for n in part.node}
             self.assertEqual(len(devices), 1, part)
             ops[devices.pop()] = sorted(n.op for n in part.node)
-        self.assertEqual(ops, {
-            PS_CPU: ["Identity", "VariableV2", "_Send"],
-            WORKER_CPU: ["MatMul", "_Recv", "_Recv", "_Send"],
-        })
+        self.assertEqual(
+            ops,
+            {
+                PS_CPU: ["Identity", "VariableV2", "_Send"],
+                WORKER_CPU: ["MatMul", "_Recv", "_Recv", "_Send"],
+            },
+        )
 
     def test_rewrites_can_be_switched_off_on_every_task(self):
         level, toggle = config_pb2.OptimizerOptions, rewriter_config_pb2.RewriterConfig
         built, folded = ["Add", "Const", "Const", "_Send"], ["Const", "_Send"]
         for options, expected in [
-                ({}, folded),
-                ({"optimizer_options": level(opt_level=level.L0)}, built),
-                ({"optimizer_options": level(opt_level=level.L0, do_constant_folding=True)}, folded),
-                ({"rewrite_options": toggle(constant_folding=toggle.OFF)}, built),
+            ({}, folded),
+            ({"optimizer_options": level(opt_level=level.L0)}, built),
+            ({"optimizer_options": level(opt_level=level.L0, do_constant_folding=True)}, folded),
+            ({"rewrite_options": toggle(constant_folding=toggle.OFF)}, built),
         ]:
             config = config_pb2.ConfigProto(graph_options=config_pb2.GraphOptions(**options))
-            s = self.session(const("a", 1.0, device=PS), const("b", 2.0, device=PS),
-                             node("sum", "Add", "a", "b", device=PS, T=FLOAT), config=config)
+            s = self.session(
+                const("a", 1.0, device=PS),
+                const("b", 2.0, device=PS),
+                node("sum", "Add", "a", "b", device=PS, T=FLOAT),
+                config=config,
+            )
             step = s.step(["sum:0"], options={"output_partition_graphs": True})
             ops = [sorted(n.op for n in part.node) for part in step.metadata.partition_graphs]
             self.assertEqual(ops, [expected], options)
@@ -95,9 +120,12 @@ class SessionTest(InteropTest):
     def test_a_node_of_several_outputs_that_is_a_constant(self):
         """Whichever task's part comes first: the master takes its own one last."""
         for first, other in (WORKER, PS), (PS, WORKER):
-            s = self.session(const("a", [2, 1], device=first), const("b", [2], device=first),
-                             node("args", "BroadcastGradientArgs", "a", "b", device=first, T=INT32),
-                             node("there", "Identity", "args:1", device=other, T=INT32))
+            s = self.session(
+                const("a", [2, 1], device=first),
+                const("b", [2], device=first),
+                node("args", "BroadcastGradientArgs", "a", "b", device=first, T=INT32),
+                node("there", "Identity", "args:1", device=other, T=INT32),
+            )
             self.assertEqual(s.run(["args:0", "args:1", "there:0"]), [[1], [0], [0]])
 
     def test_what_is_not_needed_does_not_run(self):
@@ -121,8 +149,11 @@ class SessionTest(InteropTest):
         self.assertEqual(s.run("v:0"), 7)
 
     def test_a_reference_variable_is_fetched_itself(self):
-        s = self.session(*variable("step", [], INT32, PS, initial=41), const("one", 1, device=WORKER),
-                         node("more", "AssignAdd", "step", "one", device=PS, T=INT32))
+        s = self.session(
+            *variable("step", [], INT32, PS, initial=41),
+            const("one", 1, device=WORKER),
+            node("more", "AssignAdd", "step", "one", device=PS, T=INT32),
+        )
         s.run(targets=["step/init"])
         response = s.step(["step:0"])
         self.assertEqual(response.tensor[0].tensor.dtype, INT32)  # not INT32_REF
@@ -130,12 +161,17 @@ class SessionTest(InteropTest):
         self.assertEqual(s.run("more:0"), 42)
 
     def test_steps_of_many_threads_at_once(self):
-        s = self.session(*variable("n", [], INT32, PS, initial=0), placeholder("by", INT32, [], WORKER),
-                         node("by/abs", "Abs", "by", device=WORKER, T=INT32),
-                         node("more", "AssignAdd", "n", "by/abs", device=PS, T=INT32, use_locking=True))
+        s = self.session(
+            *variable("n", [], INT32, PS, initial=0),
+            placeholder("by", INT32, [], WORKER),
+            node("by/abs", "Abs", "by", device=WORKER, T=INT32),
+            node("more", "AssignAdd", "n", "by/abs", device=PS, T=INT32, use_locking=True),
+        )
         s.run(targets=["n/init"])
-        threads = [Thread(target=lambda: [s.run(targets=["more"], feeds={"by:0": -1}) for _ in range(50)])
-                   for _ in range(6)]
+        threads = [
+            Thread(target=lambda: [s.run(targets=["more"], feeds={"by:0": -1}) for _ in range(50)])
+            for _ in range(6)
+        ]
         for t in threads:
             t.start()
         for t in threads:
@@ -145,9 +181,11 @@ class SessionTest(InteropTest):
     # ---- Tensors on the wire ----
 
     def round_trip(self, dtype, t):
-        s = self.session(placeholder("in", dtype, None, WORKER),
-                         node("there", "Identity", "in", device=PS, T=dtype),
-                         node("back", "Identity", "there", device=WORKER, T=dtype))
+        s = self.session(
+            placeholder("in", dtype, None, WORKER),
+            node("there", "Identity", "in", device=PS, T=dtype),
+            node("back", "Identity", "there", device=WORKER, T=dtype),
+        )
         back = s.step(["back:0"], {"in:0": t}).tensor[0].tensor
         self.assertEqual((back.dtype, shape_of(back)), (dtype, shape_of(t)))
         return elements_of(back)
@@ -174,9 +212,11 @@ class SessionTest(InteropTest):
 
     def test_tensors_of_many_megabytes(self):
         content = bytes(range(256)) * (80_000)  # 20 MB: more than gRPC takes by default
-        s = self.session(placeholder("in", FLOAT, None, WORKER),
-                         node("there", "Identity", "in", device=PS, T=FLOAT),
-                         node("back", "Identity", "there", device=WORKER, T=FLOAT))
+        s = self.session(
+            placeholder("in", FLOAT, None, WORKER),
+            node("there", "Identity", "in", device=PS, T=FLOAT),
+            node("back", "Identity", "there", device=WORKER, T=FLOAT),
+        )
         back = s.step(["back:0"], {"in:0": tensor_of_bytes(content, [5_120_000])}).tensor[0].tensor
         self.assertEqual(shape_of(back), [5_120_000])
         self.assertTrue(back.tensor_content == content)
@@ -199,13 +239,17 @@ class SessionTest(InteropTest):
 
     def test_a_name_is_of_one_resource_of_each_kind(self):
         ref = self.session(*variable("same", [], FLOAT, PS, initial=5.0))
-        resource = self.session(const("one", 1.0, device=PS),
-                                node("same", "VarHandleOp", device=PS, dtype=FLOAT, shape=Shape([])),
-                                node("assign", "AssignVariableOp", "same", "one", device=PS, dtype=FLOAT),
-                                node("read", "ReadVariableOp", "same", device=PS, dtype=FLOAT),
-                                node("destroy", "DestroyResourceOp", "same", device=PS))
-        queue = self.session(node("q", "FIFOQueueV2", device=PS, component_types=[FLOAT], shared_name="same"),
-                             node("size", "QueueSizeV2", "q", device=PS))
+        resource = self.session(
+            const("one", 1.0, device=PS),
+            node("same", "VarHandleOp", device=PS, dtype=FLOAT, shape=Shape([])),
+            node("assign", "AssignVariableOp", "same", "one", device=PS, dtype=FLOAT),
+            node("read", "ReadVariableOp", "same", device=PS, dtype=FLOAT),
+            node("destroy", "DestroyResourceOp", "same", device=PS),
+        )
+        queue = self.session(
+            node("q", "FIFOQueueV2", device=PS, component_types=[FLOAT], shared_name="same"),
+            node("size", "QueueSizeV2", "q", device=PS),
+        )
         ref.run(targets=["same/init"])
         resource.run(targets=["assign"])
         self.assertEqual((ref.run("same/read:0"), resource.run("read:0"), queue.run("size:0")), (5.0, 1.0, 0))
@@ -287,8 +331,9 @@ class SessionTest(InteropTest):
             self.session(*linear_model()).run("w:0")
 
     def test_reset_of_a_container_leaves_the_others(self):
-        nodes = variable("kept", [], FLOAT, PS, initial=1.0) + variable("mine", [], FLOAT, PS, initial=2.0,
-                                                                        container="box")
+        nodes = variable("kept", [], FLOAT, PS, initial=1.0) + variable(
+            "mine", [], FLOAT, PS, initial=2.0, container="box"
+        )
         self.session(*nodes).run(targets=["kept/init", "mine/init"])
         self.master.call(master_pb2.ResetRequest(container=["box"]))
         s = self.session(*nodes)

@@ -21,8 +21,18 @@ def setUpModule():
     cluster = Cluster(ps=1, worker=1)
     with tempfile.TemporaryDirectory() as folder:  # not as packages: they would lie over grpc's own
         out = Path(folder) / "set"
-        subprocess.run(["protoc", f"--descriptor_set_out={out}", "-I", ".", "grpc/health/v1/health.proto",
-                        "grpc/reflection/v1alpha/reflection.proto"], cwd=SOURCES, check=True)
+        subprocess.run(
+            [
+                "protoc",
+                f"--descriptor_set_out={out}",
+                "-I",
+                ".",
+                "grpc/health/v1/health.proto",
+                "grpc/reflection/v1alpha/reflection.proto",
+            ],
+            cwd=SOURCES,
+            check=True,
+        )
         messages = pool_of(descriptor_pb2.FileDescriptorSet.FromString(out.read_bytes()).file)
 
 
@@ -42,7 +52,6 @@ def message(pool, name):
 
 
 class ToolTest(InteropTest):
-
     def setUp(self):
         self.channel = grpc.insecure_channel(cluster.address("worker"), CHANNEL_OPTIONS)
 
@@ -51,18 +60,21 @@ class ToolTest(InteropTest):
 
 
 class HealthTest(ToolTest):
-
     def setUp(self):
         super().setUp()
         self.request = message(messages, "grpc.health.v1.HealthCheckRequest")
         self.response = message(messages, "grpc.health.v1.HealthCheckResponse")
 
     def check(self, service):
-        call = self.channel.unary_unary(f"/{HEALTH}/Check", self.request.SerializeToString, self.response.FromString)
+        call = self.channel.unary_unary(
+            f"/{HEALTH}/Check", self.request.SerializeToString, self.response.FromString
+        )
         return call(self.request(service=service), timeout=TIMEOUT).status
 
     def watch(self, service):
-        call = self.channel.unary_stream(f"/{HEALTH}/Watch", self.request.SerializeToString, self.response.FromString)
+        call = self.channel.unary_stream(
+            f"/{HEALTH}/Watch", self.request.SerializeToString, self.response.FromString
+        )
         return call(self.request(service=service), timeout=TIMEOUT)
 
     def test_all_services_are_served(self):
@@ -79,8 +91,12 @@ class HealthTest(ToolTest):
     def test_a_watch_stays_open_until_the_server_stops(self):
         with Cluster(ps=0, worker=1) as own:
             channel = grpc.insecure_channel(own.address("worker"), CHANNEL_OPTIONS)
-            call = channel.unary_stream(f"/{HEALTH}/Watch", self.request.SerializeToString, self.response.FromString)
-            watches = [call(self.request(service=s), timeout=TIMEOUT) for s in ("", "tensorflow.MasterService")]
+            call = channel.unary_stream(
+                f"/{HEALTH}/Watch", self.request.SerializeToString, self.response.FromString
+            )
+            watches = [
+                call(self.request(service=s), timeout=TIMEOUT) for s in ("", "tensorflow.MasterService")
+            ]
             for w in watches:
                 self.assertEqual(next(w).status, self.response.SERVING)
             watches.pop().cancel()
@@ -110,14 +126,14 @@ def until_error(responses):
 
 
 class ReflectionTest(ToolTest):
-
     def setUp(self):
         super().setUp()
         self.request = message(messages, "grpc.reflection.v1alpha.ServerReflectionRequest")
         self.response = message(messages, "grpc.reflection.v1alpha.ServerReflectionResponse")
         self.questions = queue.Queue()
-        call = self.channel.stream_stream(f"/{REFLECTION}/ServerReflectionInfo", self.request.SerializeToString,
-                                          self.response.FromString)
+        call = self.channel.stream_stream(
+            f"/{REFLECTION}/ServerReflectionInfo", self.request.SerializeToString, self.response.FromString
+        )
         self.answers = call(iter(self.questions.get, None), timeout=TIMEOUT)
 
     def tearDown(self):
@@ -156,13 +172,16 @@ class ReflectionTest(ToolTest):
             methods = pool.FindServiceByName(service).methods
             self.assertTrue(methods)
             for m in methods:
-                self.assertEqual(self.file(file_containing_symbol=m.full_name).name, m.containing_service.file.name)
+                self.assertEqual(
+                    self.file(file_containing_symbol=m.full_name).name, m.containing_service.file.name
+                )
         self.assertIn("google/protobuf/any.proto", known)
         method = pool.FindServiceByName("tensorflow.MasterService").FindMethodByName("ListDevices")
         factory = message_factory.MessageFactory(pool)
         request, response = (factory.GetPrototype(t) for t in (method.input_type, method.output_type))
-        call = self.channel.unary_unary("/tensorflow.MasterService/ListDevices", request.SerializeToString,
-                                        response.FromString)
+        call = self.channel.unary_unary(
+            "/tensorflow.MasterService/ListDevices", request.SerializeToString, response.FromString
+        )
         self.assertEqual(len(call(request(), timeout=TIMEOUT).remote_device), 1)
 
     def test_symbols_of_every_kind(self):
@@ -176,12 +195,20 @@ class ReflectionTest(ToolTest):
             self.assertEqual(self.file(file_containing_symbol=symbol).name, file)
 
     def test_what_there_is_not(self):
-        for question in ({"file_by_filename": "no.proto"}, {"file_by_filename": ""},
-                         {"file_containing_symbol": "tensorflow.Nothing"}, {"file_containing_symbol": "tensorflow"},
-                         {"file_containing_symbol": "tensorflow.RunStepRequest.Nothing"},
-                         {"file_containing_symbol": ""}, {"all_extension_numbers_of_type": "tensorflow.GraphDef"},
-                         {"file_containing_extension": {"containing_type": "tensorflow.GraphDef"}}, {}):
-            self.assertEqual(self.ask(**question).error_response.error_code, grpc.StatusCode.NOT_FOUND.value[0])
+        for question in (
+            {"file_by_filename": "no.proto"},
+            {"file_by_filename": ""},
+            {"file_containing_symbol": "tensorflow.Nothing"},
+            {"file_containing_symbol": "tensorflow"},
+            {"file_containing_symbol": "tensorflow.RunStepRequest.Nothing"},
+            {"file_containing_symbol": ""},
+            {"all_extension_numbers_of_type": "tensorflow.GraphDef"},
+            {"file_containing_extension": {"containing_type": "tensorflow.GraphDef"}},
+            {},
+        ):
+            self.assertEqual(
+                self.ask(**question).error_response.error_code, grpc.StatusCode.NOT_FOUND.value[0]
+            )
 
     def test_the_stream_ends_when_there_are_no_more_questions(self):
         self.ask(list_services="")
@@ -198,8 +225,11 @@ class ReflectionTest(ToolTest):
     def test_an_open_stream_does_not_hold_up_the_end_of_a_server(self):
         with Cluster(ps=0, worker=1) as own:
             channel = grpc.insecure_channel(own.address("worker"), CHANNEL_OPTIONS)
-            call = channel.stream_stream(f"/{REFLECTION}/ServerReflectionInfo", self.request.SerializeToString,
-                                         self.response.FromString)
+            call = channel.stream_stream(
+                f"/{REFLECTION}/ServerReflectionInfo",
+                self.request.SerializeToString,
+                self.response.FromString,
+            )
             questions = queue.Queue()
             questions.put(self.request(list_services=""))
             answers = call(iter(questions.get, None), timeout=TIMEOUT)

@@ -40,7 +40,9 @@ def pushed(k, content=None):
     """A PushedTensor: of bytes, or dead."""
     t = tensor_pb2.TensorProto(dtype=4, tensor_content=content or b"")  # DT_UINT8
     t.tensor_shape.dim.add(size=len(content or b""))
-    return field(1, t.SerializeToString()) * (content is not None) + number(2, content is None) + tag(1002) + k
+    return (
+        field(1, t.SerializeToString()) * (content is not None) + number(2, content is None) + tag(1002) + k
+    )
 
 
 def tag(n):
@@ -57,7 +59,6 @@ def tensor(edge, content=None, **devices):
 
 
 class PushTest(HostileTest):
-
     def setUp(self):
         super().setUp()
         self.service = Service(cluster.spec["worker"][0], "ClusterService", None)
@@ -82,21 +83,33 @@ class PushTest(HostileTest):
         return self.start(request(self.step if step is None else step, *tensors, **fields)).result()
 
     def test_what_is_no_request_is_an_error(self):
-        for content in (b"\x0a\xff\xff\xff\xff\x0f", b"\x0a\x05abc", b"\xff" * 20, field(3, b"\x0a\x05abc"), field(3, b""),
-                        request(self.step, tensor("a")[:-3])):
+        for content in (
+            b"\x0a\xff\xff\xff\xff\x0f",
+            b"\x0a\x05abc",
+            b"\xff" * 20,
+            field(3, b"\x0a\x05abc"),
+            field(3, b""),
+            request(self.step, tensor("a")[:-3]),
+        ):
             with self.subTest(content=content):
                 self.check_error(self.start(content), "INVALID_ARGUMENT")
 
     def test_damaged_requests_do_no_harm(self):
         rng = random.Random(3)
         sound = request(self.step, tensor("a", b"abc"), tensor("b"), tensor("c", bytes(100)), id=7)
-        contents = [damaged(sound, rng) for _ in range(500)] + [sound[:length] for length in range(len(sound))]
+        contents = [damaged(sound, rng) for _ in range(500)] + [
+            sound[:length] for length in range(len(sound))
+        ]
         for call in [self.start(content) for content in contents]:
             self.assertNotIn(call.code().name, hostile_requests_test.HARM, call.details())
 
     def test_keys_that_are_not_of_this_task(self):
-        for wrong in (tensor("a", source=WORKER), tensor("a", target=PS), tensor("a", source=PS, target=PS),
-                      tensor("a", source=WORKER.replace("task:0", "task:9"))):
+        for wrong in (
+            tensor("a", source=WORKER),
+            tensor("a", target=PS),
+            tensor("a", source=PS, target=PS),
+            tensor("a", source=WORKER.replace("task:0", "task:9")),
+        ):
             with self.fails("INVALID_ARGUMENT", "is not to be pushed to /job:worker/task:0"):
                 self.push(wrong)
         for none in b"", b"a;b", b"\0" * 10:

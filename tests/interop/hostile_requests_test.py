@@ -11,11 +11,36 @@ from protos import attr_value_pb2, config_pb2, grpc, master_pb2, node_def_pb2, t
 
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
 WORKER_CPU = "/job:worker/replica:0/task:0/device:CPU:0"
-MASTER_METHODS = ["CreateSession", "ExtendSession", "RunStep", "CloseSession", "ListDevices", "Reset",
-                  "PartialRunSetup", "MakeCallable", "RunCallable", "ReleaseCallable"]
-WORKER_METHODS = ["GetStatus", "CreateWorkerSession", "DeleteWorkerSession", "RegisterGraph", "DeregisterGraph",
-                  "RunGraph", "CleanupGraph", "CleanupAll", "RecvTensor", "Logging", "Tracing", "RecvBuf",
-                  "MarkRecvFinished", "GetStepSequence", "CompleteGroup", "CompleteInstance"]
+MASTER_METHODS = [
+    "CreateSession",
+    "ExtendSession",
+    "RunStep",
+    "CloseSession",
+    "ListDevices",
+    "Reset",
+    "PartialRunSetup",
+    "MakeCallable",
+    "RunCallable",
+    "ReleaseCallable",
+]
+WORKER_METHODS = [
+    "GetStatus",
+    "CreateWorkerSession",
+    "DeleteWorkerSession",
+    "RegisterGraph",
+    "DeregisterGraph",
+    "RunGraph",
+    "CleanupGraph",
+    "CleanupAll",
+    "RecvTensor",
+    "Logging",
+    "Tracing",
+    "RecvBuf",
+    "MarkRecvFinished",
+    "GetStepSequence",
+    "CompleteGroup",
+    "CompleteInstance",
+]
 HARM = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "INTERNAL")
 
 
@@ -29,7 +54,6 @@ def tearDownModule():
 
 
 class HostileTest(InteropTest):
-
     def setUp(self):
         self.master, self.worker = cluster.master(), cluster.worker()
 
@@ -50,6 +74,7 @@ class HostileTest(InteropTest):
 
 # ---- Bytes that are no request ----
 
+
 def varint(number):
     out = b""
     while number > 127:
@@ -69,7 +94,7 @@ def damaged(content, rng):
     for _ in range(rng.randrange(1, 4)):
         at = rng.randrange(len(content))
         if rng.randrange(8) == 0:
-            del content[at + 1:]
+            del content[at + 1 :]
         else:
             content[at] ^= 1 << rng.randrange(8)
     return bytes(content)
@@ -78,8 +103,15 @@ def damaged(content, rng):
 class BytesTest(HostileTest):
     # No message begins so: a field that is longer than what follows, wire types and field numbers that there
     # are not, a varint without an end.
-    BROKEN = [b"\x0a\xff\xff\xff\xff\x0f", b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\x7f", b"\x0a\x05abc", b"\x0f\x00",
-              b"\x00\x00", b"\xff" * 20, b"\x0b\x0a"]
+    BROKEN = [
+        b"\x0a\xff\xff\xff\xff\x0f",
+        b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\x7f",
+        b"\x0a\x05abc",
+        b"\x0f\x00",
+        b"\x00\x00",
+        b"\xff" * 20,
+        b"\x0b\x0a",
+    ]
 
     def test_what_is_no_message_is_an_error(self):
         for service, methods in self.services():
@@ -103,17 +135,31 @@ class BytesTest(HostileTest):
         """A request of each kind that carries much, as its service takes it."""
         s = self.session(placeholder("x", FLOAT, [-1], PS), node("y", "Abs", "x", device=WORKER, T=FLOAT))
         step = s.request(["y:0"], {"x:0": [1.0, 2.0, 3.0]})
-        create = master_pb2.CreateSessionRequest(config=config_pb2.ConfigProto(device_filters=["/job:worker"]))
+        create = master_pb2.CreateSessionRequest(
+            config=config_pb2.ConfigProto(device_filters=["/job:worker"])
+        )
         create.graph_def.node.extend(variable("v", [2, 3], FLOAT, WORKER, initial=[[1.0] * 3] * 2))
         create.graph_def.node.extend(endless_loop("loop", WORKER))
-        extend = master_pb2.ExtendSessionRequest(session_handle=s.handle, graph_def=graph(const("z", 1.0)),
-                                                 current_graph_version=s.version)
+        extend = master_pb2.ExtendSessionRequest(
+            session_handle=s.handle, graph_def=graph(const("z", 1.0)), current_graph_version=s.version
+        )
         register = worker_pb2.RegisterGraphRequest(session_handle="damaged", graph_def=create.graph_def)
-        run = worker_pb2.RunGraphRequest(session_handle="damaged", graph_handle="g", step_id=1,
-                                         send=[named("a;1;b;c;0:0", [1.0])], recv_key=["a;1;b;d;0:0"])
+        run = worker_pb2.RunGraphRequest(
+            session_handle="damaged",
+            graph_handle="g",
+            step_id=1,
+            send=[named("a;1;b;c;0:0", [1.0])],
+            recv_key=["a;1;b;d;0:0"],
+        )
         recv = worker_pb2.RecvTensorRequest(step_id=1, rendezvous_key=f"{WORKER_CPU};1;{WORKER_CPU};e;0:0")
-        return ((self.master, step), (self.master, create), (self.master, extend), (self.worker, register),
-                (self.worker, run), (self.worker, recv))
+        return (
+            (self.master, step),
+            (self.master, create),
+            (self.master, extend),
+            (self.worker, register),
+            (self.worker, run),
+            (self.worker, recv),
+        )
 
     def test_damaged_requests_do_no_harm(self):
         rng = random.Random(2)
@@ -134,7 +180,9 @@ class BytesTest(HostileTest):
         values = {0: b"\x01", 1: b"\0" * 8, 2: b"\x03abc", 5: b"\0" * 4}
         for service, methods in self.services():
             for method in methods:
-                content = [bytes([number << 3 | wire]) + v for number in range(1, 9) for wire, v in values.items()]
+                content = [
+                    bytes([number << 3 | wire]) + v for number in range(1, 9) for wire, v in values.items()
+                ]
                 calls = [service.start_raw(method, c) for c in content]
                 for call in calls:
                     self.assertNotIn(call.code().name, HARM, f"{method}: {call.details()}")
@@ -155,14 +203,19 @@ class BytesTest(HostileTest):
 
 # ---- Requests whose fields make no sense ----
 
-class FieldsTest(HostileTest):
 
+class FieldsTest(HostileTest):
     def test_requests_with_nothing_in_them(self):
         for service, request, code, words in (
             (self.master, master_pb2.ExtendSessionRequest(), "ABORTED", "is not found"),
             (self.master, master_pb2.RunStepRequest(), "ABORTED", "is not found"),
             (self.master, master_pb2.CloseSessionRequest(), "ABORTED", "is not found"),
-            (self.worker, worker_pb2.CreateWorkerSessionRequest(), "INVALID_ARGUMENT", "Session must be non-empty"),
+            (
+                self.worker,
+                worker_pb2.CreateWorkerSessionRequest(),
+                "INVALID_ARGUMENT",
+                "Session must be non-empty",
+            ),
             (self.worker, worker_pb2.DeregisterGraphRequest(), "ABORTED", "Graph handle is not found"),
             (self.worker, worker_pb2.RunGraphRequest(), "ABORTED", "Graph handle is not found"),
             (self.worker, worker_pb2.RecvTensorRequest(), "INVALID_ARGUMENT", "key"),
@@ -172,8 +225,11 @@ class FieldsTest(HostileTest):
                     service.call(request)
 
     def test_nodes_without_a_name_or_an_op(self):
-        for words, n in (("name", node_def_pb2.NodeDef(op="NoOp")), ("a", node_def_pb2.NodeDef(name="a")),
-                         ("name", node_def_pb2.NodeDef())):
+        for words, n in (
+            ("name", node_def_pb2.NodeDef(op="NoOp")),
+            ("a", node_def_pb2.NodeDef(name="a")),
+            ("name", node_def_pb2.NodeDef()),
+        ):
             with self.subTest(node=str(n)):
                 with self.fails("INVALID_ARGUMENT", words):
                     self.session(n)
@@ -227,26 +283,41 @@ class FieldsTest(HostileTest):
             with self.fails("ABORTED"):
                 s.run(targets=["a"])
             with self.fails("ABORTED"):
-                self.worker.call(worker_pb2.RunGraphRequest(session_handle=handle, graph_handle=handle, step_id=1))
+                self.worker.call(
+                    worker_pb2.RunGraphRequest(session_handle=handle, graph_handle=handle, step_id=1)
+                )
 
 
 # ---- Requests that come twice, late, or for what there never was ----
 
-class OrderTest(HostileTest):
 
+class OrderTest(HostileTest):
     def setUp(self):
         super().setUp()
         devices = self.worker.call(worker_pb2.GetStatusRequest()).device_attributes
         self.handle = f"session-{random.getrandbits(32)}"
-        self.create = worker_pb2.CreateWorkerSessionRequest(session_handle=self.handle,
-                                                            cluster_device_attributes=devices)
+        self.create = worker_pb2.CreateWorkerSessionRequest(
+            session_handle=self.handle, cluster_device_attributes=devices
+        )
         self.worker.call(self.create)
         self.out = f"{WORKER_CPU};{devices[0].incarnation:016x};{WORKER_CPU};out:0;0:0"
-        send = node("out/send", "_Send", "a", device=WORKER_CPU, T=FLOAT, tensor_name="out:0", send_device=WORKER_CPU,
-                    send_device_incarnation=devices[0].incarnation - (devices[0].incarnation >> 63 << 64),
-                    recv_device=WORKER_CPU, client_terminated=False)
-        register = worker_pb2.RegisterGraphRequest(session_handle=self.handle, create_worker_session_called=True,
-                                                   graph_def=graph(const("a", 5.0, device=WORKER_CPU), send))
+        send = node(
+            "out/send",
+            "_Send",
+            "a",
+            device=WORKER_CPU,
+            T=FLOAT,
+            tensor_name="out:0",
+            send_device=WORKER_CPU,
+            send_device_incarnation=devices[0].incarnation - (devices[0].incarnation >> 63 << 64),
+            recv_device=WORKER_CPU,
+            client_terminated=False,
+        )
+        register = worker_pb2.RegisterGraphRequest(
+            session_handle=self.handle,
+            create_worker_session_called=True,
+            graph_def=graph(const("a", 5.0, device=WORKER_CPU), send),
+        )
         self.graph = self.worker.call(register).graph_handle
         self.step = random.getrandbits(62)
 
@@ -255,8 +326,14 @@ class OrderTest(HostileTest):
         super().tearDown()
 
     def run_graph(self, step):
-        return self.worker.call(worker_pb2.RunGraphRequest(
-            session_handle=self.handle, graph_handle=self.graph, create_worker_session_called=True, step_id=step))
+        return self.worker.call(
+            worker_pb2.RunGraphRequest(
+                session_handle=self.handle,
+                graph_handle=self.graph,
+                create_worker_session_called=True,
+                step_id=step,
+            )
+        )
 
     def recv(self, step, timeout=60):
         return self.worker.start(worker_pb2.RecvTensorRequest(step_id=step, rendezvous_key=self.out), timeout)

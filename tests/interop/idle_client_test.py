@@ -26,7 +26,6 @@ def timer_of_server(client):
 
 
 class IdleClientTest(InteropTest):
-
     def test_who_does_not_answer_pings_stays_connected(self):
         with Cluster(worker=1) as cluster:
             host, port = cluster.address("worker").split(":")

@@ -41,22 +41,31 @@ class Usage:
         return resident_bytes(pid), len(os.listdir(f"/proc/{pid}/fd"))
 
     def check(self, test, things, call):
-        """Descriptors as before, when the server has noticed: it is called meanwhile. Memory too, but for a little, far less
-        than the graphs of so many things."""
+        """Checks that the server has no more descriptors than before, and hardly more memory.
+
+        `call` makes a call to the server; it is repeated until the server has closed its descriptors."""
         for _ in range(10000):
             size, descriptors = self.measure()
             if descriptors <= self.descriptors:
                 break
             call()
         test.assertLessEqual(descriptors, self.descriptors)
-        print(f"{size - self.bytes >> 10} KB, {descriptors - self.descriptors} descriptors more", end=" ", flush=True)
+        print(
+            f"{size - self.bytes >> 10} KB, {descriptors - self.descriptors} descriptors more",
+            end=" ",
+            flush=True,
+        )
         if not os.environ.get("BRAID_SANITIZE"):
             test.assertLess(size - self.bytes, (1 << 20) + things * SIZE // 50)
 
 
 def check_rounds(test, cluster, job, things, use):
-    """`use` has the server serve so many things that vanish. How many there are at the same time differs from round to
-    round, and so does the memory that is kept for more of them; what leaks, leaks in each. The first is to warm up."""
+    """Calls `use`, which makes the server create and drop `things` objects, once to warm up and then in
+    rounds.
+
+    Memory of one round may grow, because the number of objects at one time varies; a leak grows in each
+    round.
+    """
     rounds = 4
     for left in range(rounds, 0, -1):
         usage = Usage(cluster.server(job))
@@ -95,7 +104,6 @@ class DroppedSessionTest(InteropTest):
             self.clients.pop().close()
 
     def test_who_holds_a_session_and_vanishes(self):
-
         def drop(address):
             client = master_service(address)
             s = Session(client, big_const("c", WORKER), const("a", 1.0, device=WORKER))
@@ -124,7 +132,6 @@ class DroppedSessionTest(InteropTest):
             self.check_error(hold(cluster.master(), "no such handle"), "ABORTED", "is not found")
 
     def test_who_does_not_call_any_more(self):
-
         def drop(address):
             if not self.clients:
                 self.clients.append(master_service(address))
@@ -134,7 +141,6 @@ class DroppedSessionTest(InteropTest):
         self.check_dropped(drop, "--session-idle-timeout", "2")
 
     def test_whose_connection_is_gone(self):
-
         def drop(address):
             client = master_service(address)
             s = Session(client, big_const("c", WORKER), const("a", 1.0, device=WORKER))
@@ -171,7 +177,6 @@ def hold(service, handle):
 
 
 class KilledWorkerTest(InteropTest):
-
     def test_workers_that_are_killed_and_restarted(self):
         with Cluster(ps=1, worker=1) as cluster:
             self.work(cluster).close()
@@ -187,15 +192,22 @@ class KilledWorkerTest(InteropTest):
         with Cluster(ps=1, worker=2, options=["--worker-gone-timeout", "0.2"]) as cluster:
             s = self.work(cluster)
             cluster.kill("worker")
-            request = worker_pb2.RegisterGraphRequest(session_handle=s.handle, create_worker_session_called=True)
+            request = worker_pb2.RegisterGraphRequest(
+                session_handle=s.handle, create_worker_session_called=True
+            )
             with self.fails("ABORTED", "Session handle is not found"):
                 for _ in range(100000):  # until the parameter server gives the worker up
                     cluster.worker("ps").call(request)
 
     def work(self, cluster):
         """A session with a graph at the parameter server that sends something large to the worker."""
-        s = Session(cluster.master(), big_const("c", PS), node("n", "Neg", "c", device=PS, T=FLOAT),
-                    node("s", "Shape", "n", device=WORKER, T=FLOAT), *endless_loop("loop", PS))
+        s = Session(
+            cluster.master(),
+            big_const("c", PS),
+            node("n", "Neg", "c", device=PS, T=FLOAT),
+            node("s", "Shape", "n", device=WORKER, T=FLOAT),
+            *endless_loop("loop", PS),
+        )
         s.run("s:0")
         return s
 

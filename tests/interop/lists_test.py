@@ -41,41 +41,69 @@ def move(name, what, device):
 
 
 class TasksTest(InteropTest):
-
     def session(self, *nodes):
-        return Session(cluster.master(), ANY_SHAPE, const("zero", 0), const("one", 1), const("two", 2),
-                       const("a", 1.0), const("b", 2.0), *nodes)
+        return Session(
+            cluster.master(),
+            ANY_SHAPE,
+            const("zero", 0),
+            const("one", 1),
+            const("two", 2),
+            const("a", 1.0),
+            const("b", 2.0),
+            *nodes,
+        )
 
     def test_a_list_goes_to_another_task(self):
         s = self.session(
-            node("l", "TensorListReserve", "any", "two", device=WORKER, element_dtype=FLOAT, shape_type=INT32),
-            set_item("with_a", "l", "zero", "a", WORKER), move("there", "with_a", PS),
-            set_item("with_b", "there", "one", "b", PS), stack("y", "with_b", PS))
+            node(
+                "l", "TensorListReserve", "any", "two", device=WORKER, element_dtype=FLOAT, shape_type=INT32
+            ),
+            set_item("with_a", "l", "zero", "a", WORKER),
+            move("there", "with_a", PS),
+            set_item("with_b", "there", "one", "b", PS),
+            stack("y", "with_b", PS),
+        )
         for _ in range(2):
             self.assertEqual(s.run("y:0"), [1.0, 2.0])
 
     def test_what_was_not_set_stays_so(self):
         s = self.session(
-            node("l", "TensorListReserve", "any", "two", device=WORKER, element_dtype=FLOAT, shape_type=INT32),
+            node(
+                "l", "TensorListReserve", "any", "two", device=WORKER, element_dtype=FLOAT, shape_type=INT32
+            ),
             move("there", "l", PS),
-            node("shape", "TensorListElementShape", "there", device=PS, shape_type=INT32), stack("y", "there", PS))
+            node("shape", "TensorListElementShape", "there", device=PS, shape_type=INT32),
+            stack("y", "there", PS),
+        )
         self.assertEqual(s.run("shape:0"), -1)
         with self.fails("INVALID_ARGUMENT", "only contains uninitialized tensors", "<unknown>"):
             s.run("y:0")
 
     def test_a_list_stays_full(self):
-        s = self.session(empty("l", WORKER, "one"), push("with_a", "l", "a", WORKER), move("there", "with_a", PS),
-                         push("with_b", "there", "b", PS))
+        s = self.session(
+            empty("l", WORKER, "one"),
+            push("with_a", "l", "a", WORKER),
+            move("there", "with_a", PS),
+            push("with_b", "there", "b", PS),
+        )
         with self.fails("INVALID_ARGUMENT", "Tried to push item into a full list", "{{node with_b}}"):
             s.run([], targets=["with_b"])
 
     def test_the_client_gets_a_list_and_feeds_it(self):
-        s = self.session(empty("l"), push("with_a", "l", "a"), push("y", "with_a", "b"), stack("z", "y"),
-                         placeholder("fed", VARIANT, []), stack("of_fed", "fed"))
+        s = self.session(
+            empty("l"),
+            push("with_a", "l", "a"),
+            push("y", "with_a", "b"),
+            stack("z", "y"),
+            placeholder("fed", VARIANT, []),
+            stack("of_fed", "fed"),
+        )
         fetched = s.step(["y:0"]).tensor[0].tensor
-        variant, = fetched.variant_val
+        (variant,) = fetched.variant_val
         self.assertEqual((variant.type_name, len(variant.tensors)), ("tensorflow::TensorList", 2))
-        self.assertEqual(variant.metadata, b"\0\1" + b"\xff" * 9 + b"\1\x18\1")  # none unset, float, no limit, any shape
+        self.assertEqual(
+            variant.metadata, b"\0\1" + b"\xff" * 9 + b"\1\x18\1"
+        )  # none unset, float, no limit, any shape
         self.assertEqual(s.run("of_fed:0", {"fed:0": fetched}), [1.0, 2.0])
         # As a TensorFlow worker sends it: the lengths of all elements, then their bytes.
         packed = variant.SerializeToString()
@@ -111,11 +139,25 @@ function {
 
 
 class LoopTest(InteropTest):
-
     def expect(self, n, **attrs):
-        loop = func(node("y", "While", "i", "n", "x", "l", T=[FLOAT, FLOAT, FLOAT, VARIANT], **attrs), cond="less", body="more")
-        s = Session(cluster.master(), with_library(
-            LOOP, ANY_SHAPE, const("i", 0.0), placeholder("n", FLOAT, []), const("x", 2.0), empty("l"), loop, stack("z", "y:3")))
+        loop = func(
+            node("y", "While", "i", "n", "x", "l", T=[FLOAT, FLOAT, FLOAT, VARIANT], **attrs),
+            cond="less",
+            body="more",
+        )
+        s = Session(
+            cluster.master(),
+            with_library(
+                LOOP,
+                ANY_SHAPE,
+                const("i", 0.0),
+                placeholder("n", FLOAT, []),
+                const("x", 2.0),
+                empty("l"),
+                loop,
+                stack("z", "y:3"),
+            ),
+        )
         for _ in range(2):
             self.assertEqual(s.run("z:0", {"n:0": float(n)}), [2.0 * (i + 1) for i in range(n)])
 

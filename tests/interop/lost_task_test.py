@@ -14,7 +14,6 @@ def model():
 
 
 class SlowTaskTest(InteropTest):
-
     def test_a_server_that_is_slow_to_accept_is_waited_for(self):
         with Cluster(worker=1) as cluster:
             cluster.server("worker").pause()
@@ -28,7 +27,6 @@ class SlowTaskTest(InteropTest):
 
 
 class DeadTaskTest(InteropTest):
-
     def test_a_task_that_died_is_named(self):
         with Cluster(ps=1, worker=1) as cluster:
             s = Session(cluster.master(), *model())
@@ -40,8 +38,12 @@ class DeadTaskTest(InteropTest):
 
     def test_a_step_ends_when_a_task_of_it_dies(self):
         with Cluster(ps=1, worker=1) as cluster:
-            s = Session(cluster.master(), *model(), *endless_loop("loop", PS),
-                        node("after", "Abs", "y", "^loop/exit", device=WORKER, T=FLOAT))
+            s = Session(
+                cluster.master(),
+                *model(),
+                *endless_loop("loop", PS),
+                node("after", "Abs", "y", "^loop/exit", device=WORKER, T=FLOAT),
+            )
             s.run(["y:0"], targets=["v/init"])
             step = s.start(["after:0"])
             s.run("y:0")  # another one passes meanwhile
@@ -81,7 +83,6 @@ class DeadTaskTest(InteropTest):
 
 
 class AbsentTaskTest(InteropTest):
-
     def test_a_session_waits_for_absent_tasks_and_then_names_them(self):
         with Cluster(ps=2, worker=1, absent=[("ps", 1)]) as cluster:
             config = config_pb2.ConfigProto(operation_timeout_in_ms=1500)
@@ -106,8 +107,11 @@ class AbsentTaskTest(InteropTest):
 
     def test_a_session_that_filters_the_absent_task_out_does_not_wait(self):
         with Cluster(ps=1, worker=1, absent=[("ps", 0)]) as cluster:
-            s = Session(cluster.master(), const("a", 3.0),
-                        config=config_pb2.ConfigProto(device_filters=["/job:worker/task:0"]))
+            s = Session(
+                cluster.master(),
+                const("a", 3.0),
+                config=config_pb2.ConfigProto(device_filters=["/job:worker/task:0"]),
+            )
             self.assertEqual(s.run("a:0"), 3.0)
 
     def test_waiting_can_be_cancelled(self):

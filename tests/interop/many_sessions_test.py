@@ -28,7 +28,16 @@ def model(name):
     return [
         *variable("shared", [], INT64, PS, initial=0),
         const("one", 1, dtype=INT64, device=PS),
-        node("shared/add", "AssignAdd", "shared", "one", device=PS, T=INT64, use_locking=True, _class=["loc:@shared"]),
+        node(
+            "shared/add",
+            "AssignAdd",
+            "shared",
+            "one",
+            device=PS,
+            T=INT64,
+            use_locking=True,
+            _class=["loc:@shared"],
+        ),
         *variable(name, [], FLOAT, PS, initial=0.0),
         placeholder("x", FLOAT, [], WORKER),
         node("x2", "Add", "x", "x", device=WORKER, T=FLOAT),
@@ -65,7 +74,6 @@ class Client:
 
 
 class ManySessionsTest(InteropTest):
-
     def test_many_processes_with_many_sessions(self):
         with Cluster(ps=1, worker=1) as cluster:
             s = Session(cluster.master(), *model("own"))
@@ -87,8 +95,10 @@ class ManySessionsTest(InteropTest):
 
     def run_clients(self, cluster, count):
         command = [sys.executable, __file__, programs_of.programs, "--client", cluster.address("worker")]
-        clients = [subprocess.Popen([*command, str(i)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-                   for i in range(count)]
+        clients = [
+            subprocess.Popen([*command, str(i)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            for i in range(count)
+        ]
         for c in clients:
             out, _ = c.communicate()
             self.assertEqual(c.returncode, 0, out)
@@ -98,7 +108,9 @@ class ManySessionsTest(InteropTest):
             self.drop(cluster, DROPPED // 10)  # warms up
             before = self.measure(cluster)
             last = self.drop(cluster, DROPPED)
-            for _ in range(1000000):  # until the last one is gone, which the client that is still there may ask for
+            for _ in range(
+                1000000
+            ):  # until the last one is gone, which the client that is still there may ask for
                 if not self.is_there(cluster, last):
                     break
             self.check_left(cluster, before)
@@ -124,7 +136,7 @@ class ManySessionsTest(InteropTest):
 
 if __name__ == "__main__":
     if "--client" in sys.argv:
-        failures = Client(*sys.argv[sys.argv.index("--client") + 1:]).run()
+        failures = Client(*sys.argv[sys.argv.index("--client") + 1 :]).run()
         print(failures)
         os._exit(1 if failures else 0)  # without the end of gRPC's threads, which takes its time
     main()

@@ -30,7 +30,9 @@ def queue_of(task):
     return [
         node(f"{name}/queue", "FIFOQueueV2", device=task, shapes=[Shape([])], shared_name=name, **types),
         const(f"{name}/one", 1, device=task),
-        node(f"{name}/put", "QueueEnqueueV2", f"{name}/queue", f"{name}/one", device=task, Tcomponents=[INT32]),
+        node(
+            f"{name}/put", "QueueEnqueueV2", f"{name}/queue", f"{name}/one", device=task, Tcomponents=[INT32]
+        ),
         node(f"{name}/take", "QueueDequeueV2", f"{name}/queue", device=task, **types),
         node(f"{name}/size", "QueueSizeV2", f"{name}/queue", device=task),
     ]
@@ -41,13 +43,15 @@ def wrong_in(task):
     nodes = [placeholder("a", FLOAT, None, task), node("wrong", "MatMul", "a", "a", device=task, T=FLOAT)]
     for other in TASKS:
         name = name_of(other)
-        nodes += [*queue_of(other), *endless_loop(f"{name}/loop", other),
-                  node(f"{name}/needs", "Neg", "wrong", device=other, T=FLOAT)]
+        nodes += [
+            *queue_of(other),
+            *endless_loop(f"{name}/loop", other),
+            node(f"{name}/needs", "Neg", "wrong", device=other, T=FLOAT),
+        ]
     return nodes
 
 
 class ManyTasksTest(InteropTest):
-
     def check_step(self, session, fetches):
         begin = time.monotonic()
         step = session.start(fetches, {"a:0": [[1.0, 2.0]]}, timeout=2 * PROMPT)
@@ -72,8 +76,10 @@ class ManyTasksTest(InteropTest):
         nodes = []
         for task in TASKS:
             name = name_of(task)
-            nodes += [placeholder(f"{name}/a", FLOAT, None, task),
-                      node(f"{name}/wrong", "MatMul", f"{name}/a", f"{name}/a", device=task, T=FLOAT)]
+            nodes += [
+                placeholder(f"{name}/a", FLOAT, None, task),
+                node(f"{name}/wrong", "MatMul", f"{name}/a", f"{name}/a", device=task, T=FLOAT),
+            ]
         s = Session(cluster.master(), *nodes)
         feeds = {f"{name_of(task)}/a:0": [[1.0, 2.0]] for task in TASKS}
         for _ in range(20):
@@ -83,7 +89,10 @@ class ManyTasksTest(InteropTest):
 
     def test_a_chain_through_all_tasks(self):
         """The error is passed on from task to task, and stays the first one's."""
-        nodes = [placeholder("a", FLOAT, None, TASKS[0]), node("wrong", "MatMul", "a", "a", device=TASKS[0], T=FLOAT)]
+        nodes = [
+            placeholder("a", FLOAT, None, TASKS[0]),
+            node("wrong", "MatMul", "a", "a", device=TASKS[0], T=FLOAT),
+        ]
         for i, task in enumerate(TASKS[1:] * 3):
             nodes.append(node(f"n{i}", "Neg", f"n{i - 1}" if i else "wrong", device=task, T=FLOAT))
         s = Session(cluster.master(), *nodes)

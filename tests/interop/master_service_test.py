@@ -26,14 +26,16 @@ def tearDownModule():
 
 
 class MasterTest(InteropTest):
-
     def setUp(self):
         self.answers, peer.answers = peer.answers, dict(peer.answers)
         peer.calls.clear()
-        self.session = Session(cluster.master(), placeholder("x", FLOAT, [], PS),
-                               node("y", "Square", "x", device=PS, T=FLOAT),
-                               node("z", "Neg", "y", device=WORKER, T=FLOAT),
-                               *endless_loop("loop", WORKER))
+        self.session = Session(
+            cluster.master(),
+            placeholder("x", FLOAT, [], PS),
+            node("y", "Square", "x", device=PS, T=FLOAT),
+            node("z", "Neg", "y", device=WORKER, T=FLOAT),
+            *endless_loop("loop", WORKER),
+        )
         status = cluster.worker().call(worker_pb2.GetStatusRequest())
         self.incarnation = status.device_attributes[0].incarnation
 
@@ -55,7 +57,6 @@ class MasterTest(InteropTest):
 
 
 class ProtocolTest(MasterTest):
-
     def test_a_session_is_told_to_its_tasks(self):
         self.assertEqual(peer.next("CreateWorkerSession").request.session_handle, self.session.handle)
         self.session.close()
@@ -125,8 +126,9 @@ class ProtocolTest(MasterTest):
             peer.queue("RegisterGraph", None).get_nowait()
 
     def test_a_trace_is_put_together_from_all_tasks(self):
-        step, run = self.begin(options={"trace_level": config_pb2.RunOptions.FULL_TRACE,
-                                        "output_partition_graphs": True})
+        step, run = self.begin(
+            options={"trace_level": config_pb2.RunOptions.FULL_TRACE, "output_partition_graphs": True}
+        )
         self.assertTrue(run.request.exec_opts.record_timeline)
         self.assertTrue(run.request.exec_opts.record_partition_graphs)
         response = worker_pb2.RunGraphResponse(recv=[named(run.request.recv_key[0], 9.0)])
@@ -143,8 +145,14 @@ class ProtocolTest(MasterTest):
         step = self.session.start(["y:0", "u:0"], {"x:0": 3.0})
         run = peer.next("RunGraph")
         u_key, y_key = sorted(run.request.recv_key, key=lambda k: "y:0" in k)
-        run.answer(worker_pb2.RunGraphResponse(recv=[named(u_key, tensor_by_element([-3.0], [], FLOAT)),
-                                                     named(y_key, tensor_by_element([9.0], [2, 2], FLOAT))]))
+        run.answer(
+            worker_pb2.RunGraphResponse(
+                recv=[
+                    named(u_key, tensor_by_element([-3.0], [], FLOAT)),
+                    named(y_key, tensor_by_element([9.0], [2, 2], FLOAT)),
+                ]
+            )
+        )
         self.assertEqual([value(t.tensor) for t in step.result().tensor], [[[9.0] * 2] * 2, -3.0])
 
     def test_reset_clears_the_containers_of_all_tasks(self):
@@ -152,13 +160,17 @@ class ProtocolTest(MasterTest):
         self.assertEqual(list(peer.next("CleanupAll").request.container), ["a", "b"])
 
     def test_whose_answer_is_long_in_coming_is_logged(self):
-        with Cluster(ps=1, worker=1, absent=[("ps", 0), ("worker", 0)], options=["--session-timeout", "1.5"]) as slow:
+        with Cluster(
+            ps=1, worker=1, absent=[("ps", 0), ("worker", 0)], options=["--session-timeout", "1.5"]
+        ) as slow:
             silent = FakeWorker(slow.address("ps"), PS_TASK)
             del silent.answers["CleanupAll"]
             slow.start("worker")
             with self.fails("DEADLINE_EXCEEDED", "Reset waited 1.5 s for /job:ps/task:0"):
                 slow.master().call(master_pb2.ResetRequest())
-            self.assertIn("Reset still waits for the answer of /job:ps/task:0 at", slow.server("worker").log())
+            self.assertIn(
+                "Reset still waits for the answer of /job:ps/task:0 at", slow.server("worker").log()
+            )
             silent.stop()
 
     def test_devices_of_the_peer(self):
@@ -169,7 +181,6 @@ class ProtocolTest(MasterTest):
 
 
 class FailureTest(MasterTest):
-
     def test_the_error_of_a_task_is_that_of_the_step(self):
         for code, words in ("ABORTED", "Graph handle is not found"), ("DATA_LOSS", "bad"), ("UNKNOWN", "?"):
             step, run = self.begin()
@@ -178,8 +189,11 @@ class FailureTest(MasterTest):
 
     def test_an_error_in_the_body_of_a_response(self):
         step, run = self.begin()
-        run.answer(worker_pb2.RunGraphResponse(status_code=grpc.StatusCode.OUT_OF_RANGE.value[0],
-                                               status_error_message="no more"))
+        run.answer(
+            worker_pb2.RunGraphResponse(
+                status_code=grpc.StatusCode.OUT_OF_RANGE.value[0], status_error_message="no more"
+            )
+        )
         self.check_error(step, "OUT_OF_RANGE", "no more")
 
     def test_a_consequence_does_not_hide_the_root_cause(self):
@@ -267,7 +281,9 @@ class FailureTest(MasterTest):
         step = self.session.start(["y:0"], {"x:0": 3.0}, options={"timeout_in_ms": 300})
         register = peer.next("RegisterGraph")
         register.wait_for_end()
-        self.check_error(step, "DEADLINE_EXCEEDED", "longer than 300 ms", "/job:ps/task:0 at ", "has not registered")
+        self.check_error(
+            step, "DEADLINE_EXCEEDED", "longer than 300 ms", "/job:ps/task:0 at ", "has not registered"
+        )
         self.check_registers("graph-2")
 
     def test_cancelling_ends_the_registering_of_a_graph(self):
@@ -310,8 +326,7 @@ class FailureTest(MasterTest):
 
     def test_the_timeout_of_a_step_counts_while_others_keep_the_master_busy(self):
         peer.answers.pop("RegisterGraph")
-        busy = [self.session.start(["y:0"], {"x:0": 3.0})
-                for i in range(12)]
+        busy = [self.session.start(["y:0"], {"x:0": 3.0}) for i in range(12)]
         step = self.session.start(["x:0"], {"x:0": 3.0}, options={"timeout_in_ms": 300})
         self.check_error(step, "DEADLINE_EXCEEDED", "longer than 300 ms")
         self.session.close()

@@ -30,8 +30,9 @@ class Negator(FakeWorker):
         super().__init__(address, PS_TASK)
 
     def get_status(self):
-        device = device_attributes_pb2.DeviceAttributes(name=self.device, device_type="CPU",
-                                                        incarnation=self.incarnation, memory_limit=1 << 28)
+        device = device_attributes_pb2.DeviceAttributes(
+            name=self.device, device_type="CPU", incarnation=self.incarnation, memory_limit=1 << 28
+        )
         return worker_pb2.GetStatusResponse(device_attributes=[device])
 
     def serve(self, method, request, context):
@@ -64,7 +65,9 @@ class Negator(FakeWorker):
             else:
                 call = self.next("RecvTensor", run.request.step_id)
                 is_dead = any(d in n.input[0] for d in deadness)
-                call.answer(worker_pb2.RecvTensorResponse(tensor=None if is_dead else tensor(result), is_dead=is_dead))
+                call.answer(
+                    worker_pb2.RecvTensorResponse(tensor=None if is_dead else tensor(result), is_dead=is_dead)
+                )
         run.answer(response)
 
     def receive(self, n, values, step):
@@ -72,8 +75,9 @@ class Negator(FakeWorker):
         k = rendezvous_key(source, n.attr["send_device_incarnation"].i % (1 << 64), PS, edge)
         if k in values:
             return values[k]
-        response = self.master.call(worker_pb2.RecvTensorRequest(step_id=step, rendezvous_key=k,
-                                                                 request_id=random.getrandbits(62)))
+        response = self.master.call(
+            worker_pb2.RecvTensorRequest(step_id=step, rendezvous_key=k, request_id=random.getrandbits(62))
+        )
         assert not response.is_dead
         return value(response.tensor)
 
@@ -83,7 +87,6 @@ class Negator(FakeWorker):
 
 
 class UnderAMasterTest(InteropTest):
-
     def setUp(self):
         self.cluster = Cluster(ps=1, worker=1, absent=[("ps", 0), ("worker", 0)])
         self.start_peer()
@@ -99,11 +102,14 @@ class UnderAMasterTest(InteropTest):
 
     def new_session(self):
         """x is fed on the worker; y = -(x * x) on the parameter server, z = y + x on the worker."""
-        return Session(self.cluster.master(), placeholder("x", FLOAT, [], WORKER),
-                       node("square", "Mul", "x", "x", device=WORKER, T=FLOAT),
-                       node("y", "Neg", "square", device=PS, T=FLOAT),
-                       node("z", "Add", "y", "x", device=WORKER, T=FLOAT),
-                       node("alone", "Neg", "x", device=WORKER, T=FLOAT))
+        return Session(
+            self.cluster.master(),
+            placeholder("x", FLOAT, [], WORKER),
+            node("square", "Mul", "x", "x", device=WORKER, T=FLOAT),
+            node("y", "Neg", "square", device=PS, T=FLOAT),
+            node("z", "Add", "y", "x", device=WORKER, T=FLOAT),
+            node("alone", "Neg", "x", device=WORKER, T=FLOAT),
+        )
 
     def begin(self, x, fetches=("z:0", "y:0"), **fields):
         step = self.session.start(list(fetches), {"x:0": x}, **fields)
@@ -155,9 +161,12 @@ class UnderAMasterTest(InteropTest):
         step, run = self.begin(3.0)
         n = next(n for n in self.peer.graphs[run.request.graph_handle].node if n.op == "_Recv")
         request = worker_pb2.RecvTensorRequest(
-            step_id=run.request.step_id, request_id=random.getrandbits(62),
-            rendezvous_key=rendezvous_key(WORKER, n.attr["send_device_incarnation"].i % (1 << 64), PS,
-                                          n.attr["tensor_name"].s.decode()))
+            step_id=run.request.step_id,
+            request_id=random.getrandbits(62),
+            rendezvous_key=rendezvous_key(
+                WORKER, n.attr["send_device_incarnation"].i % (1 << 64), PS, n.attr["tensor_name"].s.decode()
+            ),
+        )
         self.assertEqual(value(self.peer.master.call(request).tensor), 9.0)
         with self.fails("ABORTED", str(request.request_id)):
             self.peer.master.call(request)
@@ -206,40 +215,69 @@ class AsTheMasterTest(InteropTest):
     def edge(self, op, name, tensor_name, source, target, *inputs, of_client=False):
         incarnation = self.incarnation[source]
         attrs = {"tensor_type" if op == "_Recv" else "T": FLOAT}
-        return node(name, op, *inputs, device=target if op == "_Recv" else source, tensor_name=tensor_name,
-                    send_device=source, recv_device=target, client_terminated=of_client,
-                    send_device_incarnation=incarnation - (1 << 64) if incarnation >> 63 else incarnation, **attrs)
+        return node(
+            name,
+            op,
+            *inputs,
+            device=target if op == "_Recv" else source,
+            tensor_name=tensor_name,
+            send_device=source,
+            recv_device=target,
+            client_terminated=of_client,
+            send_device_incarnation=incarnation - (1 << 64) if incarnation >> 63 else incarnation,
+            **attrs,
+        )
 
     def register(self):
         """x goes from the client to the worker, x * x to the parameter server, -(x * x) back, and its inverse to the client."""
         graphs = {
-            WORKER: graph(self.edge("_Recv", "x", "x:0", WORKER, WORKER, of_client=True),
-                          node("square", "Mul", "x", "x", device=WORKER, T=FLOAT),
-                          self.edge("_Send", "square/send", "edge_1_square", WORKER, PS, "square"),
-                          self.edge("_Recv", "back", "edge_2_y", PS, WORKER),
-                          node("z", "Inv", "back", device=WORKER, T=FLOAT),
-                          self.edge("_Send", "z/send", "z:0", WORKER, WORKER, "z", of_client=True)),
-            PS: graph(self.edge("_Recv", "there", "edge_1_square", WORKER, PS),
-                      node("y", "Neg", "there", device=PS, T=FLOAT),
-                      const("one", 1.0, device=PS),
-                      node("check", "CheckNumerics", "y", device=PS, T=FLOAT, message="not finite"),
-                      self.edge("_Send", "y/send", "edge_2_y", PS, WORKER, "check"))}
-        return {device: task.call(worker_pb2.RegisterGraphRequest(
-            session_handle=self.session, create_worker_session_called=True, graph_def=graphs[device])).graph_handle
-            for device, task in self.tasks.items()}
+            WORKER: graph(
+                self.edge("_Recv", "x", "x:0", WORKER, WORKER, of_client=True),
+                node("square", "Mul", "x", "x", device=WORKER, T=FLOAT),
+                self.edge("_Send", "square/send", "edge_1_square", WORKER, PS, "square"),
+                self.edge("_Recv", "back", "edge_2_y", PS, WORKER),
+                node("z", "Inv", "back", device=WORKER, T=FLOAT),
+                self.edge("_Send", "z/send", "z:0", WORKER, WORKER, "z", of_client=True),
+            ),
+            PS: graph(
+                self.edge("_Recv", "there", "edge_1_square", WORKER, PS),
+                node("y", "Neg", "there", device=PS, T=FLOAT),
+                const("one", 1.0, device=PS),
+                node("check", "CheckNumerics", "y", device=PS, T=FLOAT, message="not finite"),
+                self.edge("_Send", "y/send", "edge_2_y", PS, WORKER, "check"),
+            ),
+        }
+        return {
+            device: task.call(
+                worker_pb2.RegisterGraphRequest(
+                    session_handle=self.session, create_worker_session_called=True, graph_def=graphs[device]
+                )
+            ).graph_handle
+            for device, task in self.tasks.items()
+        }
 
     def start(self, device, handle, step, x=None):
         z = rendezvous_key(WORKER, self.incarnation[WORKER], WORKER, "z:0")
         fed = rendezvous_key(WORKER, self.incarnation[WORKER], WORKER, "x:0")
-        return self.tasks[device].start(worker_pb2.RunGraphRequest(
-            session_handle=self.session, graph_handle=handle, create_worker_session_called=True, step_id=step,
-            send=[] if x is None else [named(fed, x)], recv_key=[] if x is None else [z],
-            request_id=random.getrandbits(62), store_errors_in_response_body=True))
+        return self.tasks[device].start(
+            worker_pb2.RunGraphRequest(
+                session_handle=self.session,
+                graph_handle=handle,
+                create_worker_session_called=True,
+                step_id=step,
+                send=[] if x is None else [named(fed, x)],
+                recv_key=[] if x is None else [z],
+                request_id=random.getrandbits(62),
+                store_errors_in_response_body=True,
+            )
+        )
 
     def run_step(self, handles, x, order):
         step = random.getrandbits(62)
-        runs = {device: self.start(device, handles[device], step, x if device == WORKER else None)
-                for device in order}
+        runs = {
+            device: self.start(device, handles[device], step, x if device == WORKER else None)
+            for device in order
+        }
         return step, runs
 
     def clean_up(self, step):

@@ -29,9 +29,12 @@ class Examples:
         first = number * size
         rows = [i % self.count for i in range(first, first + size)]
         digits = [self.digits[i] for i in rows]
-        return Batch(tensor_of_bytes(b"".join([self.images[i] for i in rows]), [size, PIXELS], FLOAT),
-                     tensor_of_bytes(b"".join([ONE_HOT[digit] for digit in digits]), [size, CLASSES], FLOAT),
-                     tensor(digits, INT32), tensor(rows, INT64))
+        return Batch(
+            tensor_of_bytes(b"".join([self.images[i] for i in rows]), [size, PIXELS], FLOAT),
+            tensor_of_bytes(b"".join([ONE_HOT[digit] for digit in digits]), [size, CLASSES], FLOAT),
+            tensor(digits, INT32),
+            tensor(rows, INT64),
+        )
 
 
 def examples(part, count):
@@ -49,7 +52,7 @@ def records(folder, part, what, header, size, count):
     with gzip.open(packed) if packed.exists() else open(plain, "rb") as f:
         f.seek(header)
         content = f.read(count * size)
-    return [content[i:i + size] for i in range(0, len(content), size)]
+    return [content[i : i + size] for i in range(0, len(content), size)]
 
 
 def patterns(part, count):

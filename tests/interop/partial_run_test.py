@@ -22,20 +22,25 @@ def tearDownModule():
 
 def graph():
     """a on the worker, b and c on the parameter server; r1 = a + b, r2 = r1 * c."""
-    return [placeholder("a", FLOAT, [], WORKER), placeholder("b", FLOAT, [], PS), placeholder("c", FLOAT, [], PS),
-            node("r1", "Add", "a", "b", device=WORKER, T=FLOAT),
-            node("r2", "Mul", "r1", "c", device=PS, T=FLOAT),
-            node("count", "AssignAdd", "v", "c", device=PS, T=FLOAT),
-            node("r3", "Neg", "b", device=PS, T=FLOAT),
-            *variable("v", [], device=PS, initial=0.0), *endless_loop("loop", WORKER)]
+    return [
+        placeholder("a", FLOAT, [], WORKER),
+        placeholder("b", FLOAT, [], PS),
+        placeholder("c", FLOAT, [], PS),
+        node("r1", "Add", "a", "b", device=WORKER, T=FLOAT),
+        node("r2", "Mul", "r1", "c", device=PS, T=FLOAT),
+        node("count", "AssignAdd", "v", "c", device=PS, T=FLOAT),
+        node("r3", "Neg", "b", device=PS, T=FLOAT),
+        *variable("v", [], device=PS, initial=0.0),
+        *endless_loop("loop", WORKER),
+    ]
 
 
 class PartialRun:
-
     def __init__(self, session, feeds=(), fetches=(), targets=(), **fields):
         self.session = session
-        request = master_pb2.PartialRunSetupRequest(session_handle=session.handle, feed=feeds, fetch=fetches,
-                                                    target=targets, **fields)
+        request = master_pb2.PartialRunSetupRequest(
+            session_handle=session.handle, feed=feeds, fetch=fetches, target=targets, **fields
+        )
         self.handle = session.master.call(request).partial_run_handle
 
     def start(self, fetches=(), feeds=None, **fields):
@@ -48,7 +53,6 @@ class PartialRun:
 
 
 class PartialRunTest(InteropTest):
-
     def setUp(self):
         self.s = Session(cluster.master(), *graph())
         self.s.run(targets=["v/init"])
@@ -64,7 +68,6 @@ class PartialRunTest(InteropTest):
 
 
 class CallsTest(PartialRunTest):
-
     def test_values_go_in_and_come_out_bit_by_bit(self):
         p = self.all()
         self.assertEqual(p.run(["r1:0"], {"a:0": 1.0, "b:0": 2.0}), [3.0])
@@ -107,10 +110,20 @@ class CallsTest(PartialRunTest):
         self.assertEqual(p.run(["r2:0"], {"c:0": 2.0}), [6.0])
 
     def test_a_call_that_waits_for_what_another_feeds(self):
-        self.s.extend(node("q", "FIFOQueue", device=PS, component_types=[FLOAT], shapes=[], capacity=9, container="",
-                           shared_name=""),
-                      node("put", "QueueEnqueue", "q", "c", device=PS, Tcomponents=[FLOAT], timeout_ms=-1),
-                      node("get", "QueueDequeue", "q", "^r3", device=PS, component_types=[FLOAT], timeout_ms=-1))
+        self.s.extend(
+            node(
+                "q",
+                "FIFOQueue",
+                device=PS,
+                component_types=[FLOAT],
+                shapes=[],
+                capacity=9,
+                container="",
+                shared_name="",
+            ),
+            node("put", "QueueEnqueue", "q", "c", device=PS, Tcomponents=[FLOAT], timeout_ms=-1),
+            node("get", "QueueDequeue", "q", "^r3", device=PS, component_types=[FLOAT], timeout_ms=-1),
+        )
         p = self.set_up(["b:0", "c:0"], ["get:0"], ["put"])
         get = p.start(["get:0"], {"b:0": 1.0})
         p.run([], {"c:0": 7.0})
@@ -118,7 +131,6 @@ class CallsTest(PartialRunTest):
 
 
 class ErrorTest(PartialRunTest):
-
     def test_what_was_not_set_up(self):
         p = self.set_up(["a:0", "b:0"], ["r1:0"])
         with self.fails("INVALID_ARGUMENT", "The feed c:0 was not specified in partial_run_setup."):
@@ -140,7 +152,9 @@ class ErrorTest(PartialRunTest):
 
     def test_fetching_what_cannot_be_computed_yet(self):
         p = self.all()
-        with self.fails("INVALID_ARGUMENT", "Fetch c:0 can't be computed from the feeds that have been fed so far."):
+        with self.fails(
+            "INVALID_ARGUMENT", "Fetch c:0 can't be computed from the feeds that have been fed so far."
+        ):
             p.run(["r2:0"], {"a:0": 1.0, "b:0": 2.0})
         self.assertEqual(p.run(["r1:0", "r2:0"], {"a:0": 1.0, "b:0": 2.0, "c:0": 3.0}), [3.0, 9.0])
 
@@ -178,9 +192,12 @@ class ErrorTest(PartialRunTest):
             self.set_up([], ["v:0"], request_id=8101)
 
     def test_a_node_that_fails_ends_it(self):
-        self.s.extend(placeholder("i", INT32, [], PS), const("one", 1, INT32, device=PS),
-                      node("div", "FloorDiv", "one", "i", device=PS, T=INT32),
-                      node("cast", "Cast", "div", device=WORKER, SrcT=INT32, DstT=FLOAT))
+        self.s.extend(
+            placeholder("i", INT32, [], PS),
+            const("one", 1, INT32, device=PS),
+            node("div", "FloorDiv", "one", "i", device=PS, T=INT32),
+            node("cast", "Cast", "div", device=WORKER, SrcT=INT32, DstT=FLOAT),
+        )
         p = self.set_up(["i:0", "c:0"], ["cast:0"])
         with self.fails("INVALID_ARGUMENT", "div"):
             p.run(["cast:0"], {"i:0": tensor(0, INT32)})
@@ -194,7 +211,6 @@ class ErrorTest(PartialRunTest):
 
 
 class EndTest(PartialRunTest):
-
     def begun(self):
         """A partial run that waits for c on both tasks."""
         p = self.set_up(["a:0", "b:0", "c:0"], ["r1:0", "r2:0", "loop/exit:0"])
@@ -271,7 +287,6 @@ class WireTest(InteropTest):
             s.close()
             peer.next("CleanupGraph", run.request.step_id)
             peer.stop()
-
 
     def overlapping_calls(self, peer, s):
         """The step ends with the call that ends last, whichever began last."""

@@ -36,7 +36,23 @@ def compile_all():
 
 
 compile_all()
-from tensorflow.core.framework import (attr_value_pb2, device_attributes_pb2, graph_pb2, node_def_pb2,
-                                       summary_pb2, tensor_pb2, tensor_shape_pb2, types_pb2)
-from tensorflow.core.protobuf import (cluster_pb2, config_pb2, debug_pb2, master_pb2, named_tensor_pb2, rewriter_config_pb2,
-                                      tensorflow_server_pb2, worker_pb2)
+from tensorflow.core.framework import (
+    attr_value_pb2,
+    device_attributes_pb2,
+    graph_pb2,
+    node_def_pb2,
+    summary_pb2,
+    tensor_pb2,
+    tensor_shape_pb2,
+    types_pb2,
+)
+from tensorflow.core.protobuf import (
+    cluster_pb2,
+    config_pb2,
+    debug_pb2,
+    master_pb2,
+    named_tensor_pb2,
+    rewriter_config_pb2,
+    tensorflow_server_pb2,
+    worker_pb2,
+)

@@ -34,7 +34,8 @@ def queue(name):
     types = {"component_types": [INT32]}
     return [
         node("q", "FIFOQueueV2", device=PS, shapes=[Shape([])], capacity=4, shared_name=name, **types),
-        placeholder("x", INT32, [], WORKER), const("two", 2, device=WORKER),
+        placeholder("x", INT32, [], WORKER),
+        const("two", 2, device=WORKER),
         node("put", "QueueEnqueueV2", "q", "x", device=PS, Tcomponents=[INT32]),
         node("take", "QueueDequeueV2", "q", device=PS, **types),
         node("take_two", "QueueDequeueManyV2", "q", "two", device=PS, **types),
@@ -46,7 +47,6 @@ def queue(name):
 
 
 class Round:
-
     def __init__(self, test, seed):
         self.test, self.rng, self.name = test, random.Random(seed), f"queue-{seed}"
         self.masters = [master_service(cluster.address(job)) for job in ("ps", "worker", "worker")]
@@ -116,7 +116,6 @@ class Round:
 
 
 class QueueStressTest(InteropTest):
-
     def test_every_step_ends(self):
         for seed in range(SEED, SEED + ROUNDS):
             with self.subTest(seed=seed):

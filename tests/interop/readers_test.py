@@ -34,7 +34,9 @@ def input_nodes(reader, v2, **attrs):
     """A queue of names, a reader, and what tf.train.string_input_producer and reader.read make."""
     end = "V2" if v2 else ""
     return [
-        node("names", "FIFOQueue" + end, device=PS, component_types=[STRING], shapes=[Shape([])], capacity=32),
+        node(
+            "names", "FIFOQueue" + end, device=PS, component_types=[STRING], shapes=[Shape([])], capacity=32
+        ),
         placeholder("files", STRING, None, PS),
         node("put", "QueueEnqueueMany" + end, "names", "files", device=PS, Tcomponents=[STRING]),
         node("close", "QueueClose" + end, "names", device=PS),
@@ -59,19 +61,22 @@ def field(number, data):
 
 def example(**features):
     """A serialized Example of int64 features."""
-    entries = [field(1, field(1, key.encode()) + field(2, field(3, field(1, bytes(values)))))
-               for key, values in features.items()]
+    entries = [
+        field(1, field(1, key.encode()) + field(2, field(3, field(1, bytes(values)))))
+        for key, values in features.items()
+    ]
     return field(1, b"".join(entries))
 
 
 class ReadersTest(InteropTest):
-
     def read_lines(self, v2):
         one, two = write("one.csv", "x,y\n1,2.5\n3,4\n"), write("two.csv", "x,y\n5,6")
-        s = session(*input_nodes("TextLineReader", v2, skip_header_lines=1),
-                    node("no_int", "Const", device=PS, dtype=INT32, value=tensor([], INT32)),
-                    const("half", [0.5], FLOAT, PS),
-                    node("csv", "DecodeCSV", "read:1", "no_int", "half", device=PS, OUT_TYPE=[INT32, FLOAT]))
+        s = session(
+            *input_nodes("TextLineReader", v2, skip_header_lines=1),
+            node("no_int", "Const", device=PS, dtype=INT32, value=tensor([], INT32)),
+            const("half", [0.5], FLOAT, PS),
+            node("csv", "DecodeCSV", "read:1", "no_int", "half", device=PS, OUT_TYPE=[INT32, FLOAT]),
+        )
         s.run([], {"files:0": tensor([one, two])}, ["put"])
         self.assertEqual(s.run(["read:0", "csv:0", "csv:1"]), [f"{one}:2".encode(), 1, 2.5])
         self.assertEqual(s.run(["csv:0", "csv:1"]), [3, 4.0])
@@ -95,14 +100,30 @@ class ReadersTest(InteropTest):
 
     def test_whole_files_are_parsed(self):
         a, b = write("a", example(x=[1, 2], y=[7])), write("b", example(x=[3, 4]))
-        s = session(*input_nodes("WholeFileReader", False),
-                    const("count_to_read", 1, INT64, PS),
-                    node("read_two", "ReaderReadUpTo", "reader", "names", "count_to_read", device=PS),
-                    node("no_names", "Const", device=PS, dtype=STRING, value=tensor([], STRING)),
-                    const("x", "x", STRING, PS), const("y", "y", STRING, PS),
-                    node("none", "Const", device=PS, dtype=INT64, value=tensor([], INT64)),
-                    node("parsed", "ParseExample", "read_two:1", "no_names", "y", "x", "none", device=PS, Nsparse=1,
-                         Ndense=1, sparse_types=[INT64], Tdense=[INT64], dense_shapes=[Shape([2])]))
+        s = session(
+            *input_nodes("WholeFileReader", False),
+            const("count_to_read", 1, INT64, PS),
+            node("read_two", "ReaderReadUpTo", "reader", "names", "count_to_read", device=PS),
+            node("no_names", "Const", device=PS, dtype=STRING, value=tensor([], STRING)),
+            const("x", "x", STRING, PS),
+            const("y", "y", STRING, PS),
+            node("none", "Const", device=PS, dtype=INT64, value=tensor([], INT64)),
+            node(
+                "parsed",
+                "ParseExample",
+                "read_two:1",
+                "no_names",
+                "y",
+                "x",
+                "none",
+                device=PS,
+                Nsparse=1,
+                Ndense=1,
+                sparse_types=[INT64],
+                Tdense=[INT64],
+                dense_shapes=[Shape([2])],
+            ),
+        )
         s.run([], {"files:0": tensor([a, b])}, ["put"])
         self.assertEqual(s.run(["parsed:3", "parsed:1"]), [[[1, 2]], [7]])
         self.assertEqual(s.run(["parsed:3", "parsed:2"]), [[[3, 4]], [1, 0]])
@@ -113,12 +134,17 @@ class ReadersTest(InteropTest):
 
     def test_checkpoints_of_the_first_format(self):
         path = os.path.join(directory.name, "first")
-        s = session(const("path", path, STRING, PS), const("keys", ["v", "step"], STRING, PS),
-                    const("v", [[1.5, 2.0]], FLOAT, PS), const("step", 7, INT64, PS), const("key", "v", STRING, PS),
-                    node("save", "Save", "path", "keys", "v", "step", device=PS, T=[FLOAT, INT64]),
-                    node("restore", "Restore", "path", "key", device=PS, dt=FLOAT),
-                    const("whole", ["", ""], STRING, PS),
-                    node("restore_all", "RestoreV2", "path", "keys", "whole", device=PS, dtypes=[FLOAT, INT64]))
+        s = session(
+            const("path", path, STRING, PS),
+            const("keys", ["v", "step"], STRING, PS),
+            const("v", [[1.5, 2.0]], FLOAT, PS),
+            const("step", 7, INT64, PS),
+            const("key", "v", STRING, PS),
+            node("save", "Save", "path", "keys", "v", "step", device=PS, T=[FLOAT, INT64]),
+            node("restore", "Restore", "path", "key", device=PS, dt=FLOAT),
+            const("whole", ["", ""], STRING, PS),
+            node("restore_all", "RestoreV2", "path", "keys", "whole", device=PS, dtypes=[FLOAT, INT64]),
+        )
         s.run(targets=["save"])
         self.assertEqual(s.run(["restore:0", "restore_all:1"]), [[[1.5, 2.0]], 7])
         s.close()

@@ -32,7 +32,9 @@ class Run:
 
     is_main = property(lambda self: self.thread == "main")
     # A queue runner repeats its run until the end; how often it did is an accident of the recording.
-    is_repeated = property(lambda self: self.thread.endswith(":_run") and "QueueCloseV2" not in self.signature.ops)
+    is_repeated = property(
+        lambda self: self.thread.endswith(":_run") and "QueueCloseV2" not in self.signature.ops
+    )
 
 
 class RecordedSession:
@@ -48,7 +50,7 @@ class RecordedSession:
         self.graph = graph_pb2.GraphDef.FromString((folder / f"sess{number}_graph0.pb").read_bytes())
         runs = runs_of(recorded("run"), signatures)
         main = [i for i, run in enumerate(runs) if run.is_main]
-        self.runs, self.last_runs = runs[:main[-1] + 1], runs[main[-1] + 1:]
+        self.runs, self.last_runs = runs[: main[-1] + 1], runs[main[-1] + 1 :]
         self.steps = sum(1 for run in runs if run.is_main and run.signature.trains)
 
     def can(self, name):
@@ -64,7 +66,7 @@ def runs_of(events, signatures):
     for e in events:
         done.append([Run(e["thread"], signatures[e["sig"]])] * e["count"])
         if "period" in e:
-            done.extend(done[-e["period"]:] * (e["loops"] - 1))
+            done.extend(done[-e["period"] :] * (e["loops"] - 1))
     return [run for runs in done for run in runs]
 
 

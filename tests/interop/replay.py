@@ -43,7 +43,9 @@ class Stage:
         with self.changed:
             while not condition() and not self.has_failed:
                 ended = self.ended
-                if not self.changed.wait_for(lambda: condition() or self.has_failed or self.ended != ended, TIMEOUT):
+                if not self.changed.wait_for(
+                    lambda: condition() or self.has_failed or self.ended != ended, TIMEOUT
+                ):
                     raise AssertionError(f"waits in vain for {what}")
             if self.has_failed:
                 raise Abandoned
@@ -62,8 +64,10 @@ class Stage:
 
     def report(self):
         with self.changed:
-            return "".join(f"\n    {what}, for {time.monotonic() - since:.1f} s"
-                           for what, since in self.under_way.values())
+            return "".join(
+                f"\n    {what}, for {time.monotonic() - since:.1f} s"
+                for what, since in self.under_way.values()
+            )
 
 
 class Player:
@@ -130,8 +134,12 @@ class Player:
         self.aside.append(future)
 
     def start(self, session, signature, number):
-        return session.start(signature.names, self.feeds(signature, number), signature.targets,
-                             options={"timeout_in_ms": STEP_TIMEOUT_MS})
+        return session.start(
+            signature.names,
+            self.feeds(signature, number),
+            signature.targets,
+            options={"timeout_in_ms": STEP_TIMEOUT_MS},
+        )
 
     def run(self, session, run, number):
         with self.stage.doing(f"{self.role.name}, {run.thread}: run {number} ({run.signature})"):
@@ -144,7 +152,11 @@ class Player:
             with self.stage.doing(f"{self.role.name}, {run.thread}: repeats {run.signature}"):
                 try:
                     self.start(session, run.signature, number).result()
-                except (grpc.RpcError, grpc.FutureCancelledError, ValueError):  # ValueError: on a closed channel
+                except (
+                    grpc.RpcError,
+                    grpc.FutureCancelledError,
+                    ValueError,
+                ):  # ValueError: on a closed channel
                     if self.is_ending:
                         return
                     raise
@@ -156,7 +168,9 @@ class Player:
         for number, run in enumerate(recorded.last_runs):
             try:
                 self.run(session, run, number)
-            except grpc.RpcError as e:  # a queue runner closes what its coordinator has closed, and does not care
+            except (
+                grpc.RpcError
+            ) as e:  # a queue runner closes what its coordinator has closed, and does not care
                 if e.code() != grpc.StatusCode.CANCELLED or "is already closed" not in e.details():
                     raise
         if recorded.is_closed:
@@ -201,8 +215,12 @@ class Player:
         if shape == []:
             return 0.5  # the probability to keep a value that may be dropped
         batch = self.stage.examples["train"].batch(shape[0], number)
-        return {(FLOAT, (PIXELS,)): batch.images, (FLOAT, (CLASSES,)): batch.labels, (INT32, ()): batch.digits,
-                (INT64, ()): batch.rows}[dtype, tuple(shape[1:])]
+        return {
+            (FLOAT, (PIXELS,)): batch.images,
+            (FLOAT, (CLASSES,)): batch.labels,
+            (INT32, ()): batch.digits,
+            (INT64, ()): batch.rows,
+        }[dtype, tuple(shape[1:])]
 
     def path(self, number):
         return f"{self.stage.folder}/{self.role.name}.ckpt-{number}"
@@ -240,7 +258,8 @@ class Player:
 def check_fetch(fetch, got):
     dtype, shape = DTYPES[fetch["dtype"].removesuffix("_ref")], shape_of(got.tensor)
     fits = len(shape) == len(fetch["shape"]) and all(
-        known in (None, size) for known, size in zip(fetch["shape"], shape))
+        known in (None, size) for known, size in zip(fetch["shape"], shape)
+    )
     if (got.name, got.tensor.dtype) != (fetch["name"], dtype) or not fits:
         raise AssertionError(f"{fetch} came as {got.name}, {got.tensor.dtype}, {shape}")
 
@@ -248,9 +267,12 @@ def check_fetch(fetch, got):
 def check_summary(summary):
     for v in summary.value:
         kind = v.WhichOneof("value")
-        good = {"simple_value": lambda: math.isfinite(v.simple_value),
-                "histo": lambda: v.histo.num > 0 and v.histo.min <= v.histo.max and
-                sum(v.histo.bucket) == v.histo.num}
+        good = {
+            "simple_value": lambda: math.isfinite(v.simple_value),
+            "histo": lambda: v.histo.num > 0
+            and v.histo.min <= v.histo.max
+            and sum(v.histo.bucket) == v.histo.num,
+        }
         if not v.tag or kind not in good or not good[kind]():
             raise AssertionError(f"a summary that makes no sense: {v}")
     if not summary.value:

@@ -19,18 +19,20 @@ def tearDownModule():
 
 
 def model():
-    return [*variable("v", [], FLOAT, PS, initial=1.0),
-            node("v/add", "AssignAdd", "v", "v/one", device=PS, T=FLOAT, _class=["loc:@v"]),
-            const("v/one", 1.0, device=PS)]
+    return [
+        *variable("v", [], FLOAT, PS, initial=1.0),
+        node("v/add", "AssignAdd", "v", "v/one", device=PS, T=FLOAT, _class=["loc:@v"]),
+        const("v/one", 1.0, device=PS),
+    ]
 
 
 def cluster_def(spec):
     return cluster_pb2.ClusterDef(
-        job=[cluster_pb2.JobDef(name=job, tasks=dict(enumerate(tasks))) for job, tasks in spec.items()])
+        job=[cluster_pb2.JobDef(name=job, tasks=dict(enumerate(tasks))) for job, tasks in spec.items()]
+    )
 
 
 class SessionConfigTest(InteropTest):
-
     def session(self, **config):
         return Session(cluster.master(), *model(), config=config_pb2.ConfigProto(**config))
 
@@ -59,20 +61,33 @@ class SessionConfigTest(InteropTest):
     # ---- use_per_session_threads, session_inter_op_thread_pool ----
 
     def test_sessions_have_no_threads_of_their_own(self):
-        for field, config in [("use_per_session_threads", {"use_per_session_threads": True}),
-                              ("session_inter_op_thread_pool",
-                               {"session_inter_op_thread_pool": [config_pb2.ThreadPoolOptionProto(num_threads=2)]})]:
-            with self.fails("INVALID_ARGUMENT", "Distributed session does not support session thread pool options", field):
+        for field, config in [
+            ("use_per_session_threads", {"use_per_session_threads": True}),
+            (
+                "session_inter_op_thread_pool",
+                {"session_inter_op_thread_pool": [config_pb2.ThreadPoolOptionProto(num_threads=2)]},
+            ),
+        ]:
+            with self.fails(
+                "INVALID_ARGUMENT", "Distributed session does not support session thread pool options", field
+            ):
                 self.session(**config)
 
     # ---- graph_options ----
 
     def test_only_what_runs_must_have_its_device(self):
-        graph = [const("a", 1.0, device="/device:GPU:0"), const("b", 2.0), node("c", "Identity", "a", T=FLOAT)]
+        graph = [
+            const("a", 1.0, device="/device:GPU:0"),
+            const("b", 2.0),
+            node("c", "Identity", "a", T=FLOAT),
+        ]
         config = config_pb2.ConfigProto(graph_options=config_pb2.GraphOptions(place_pruned_graph=True))
         session = Session(cluster.master(), *graph, config=config)
         self.assertEqual(session.run("b:0"), 2.0)
-        with self.fails("INVALID_ARGUMENT", "Cannot assign a device for operation a: {{node a}} was explicitly assigned to"):
+        with self.fails(
+            "INVALID_ARGUMENT",
+            "Cannot assign a device for operation a: {{node a}} was explicitly assigned to",
+        ):
             session.run("c:0")
         with self.fails("INVALID_ARGUMENT", "Cannot assign a device for operation a"):
             Session(cluster.master(), *graph).run("b:0")
@@ -80,8 +95,11 @@ class SessionConfigTest(InteropTest):
     # ---- cluster_def ----
 
     def test_a_session_may_bring_the_cluster_and_share_its_state_all_the_same(self):
-        shared = {"cluster_def": cluster_def(cluster.spec), "isolate_session_state": True,
-                  "experimental": {"share_session_state_in_clusterspec_propagation": True}}
+        shared = {
+            "cluster_def": cluster_def(cluster.spec),
+            "isolate_session_state": True,
+            "experimental": {"share_session_state_in_clusterspec_propagation": True},
+        }
         self.session(**shared).run(targets=["v/init"])
         self.assertEqual(self.session(**shared).run("v/read:0"), 1.0)
 
@@ -99,11 +117,13 @@ class SessionConfigTest(InteropTest):
             self.session(cluster_def=cluster_def({"worker": cluster.spec["worker"]}))
 
     def test_a_master_that_brings_another_cluster_is_refused_too(self):
-        server = tensorflow_server_pb2.ServerDef(cluster=cluster_def({"worker": ["elsewhere:1"]}),
-                                                 job_name="worker")
+        server = tensorflow_server_pb2.ServerDef(
+            cluster=cluster_def({"worker": ["elsewhere:1"]}), job_name="worker"
+        )
         with self.fails("INVALID_ARGUMENT", "server_def.cluster", "has nothing for /job:ps/task:0"):
             cluster.worker("worker", 0).call(
-                worker_pb2.CreateWorkerSessionRequest(session_handle="brought", server_def=server))
+                worker_pb2.CreateWorkerSessionRequest(session_handle="brought", server_def=server)
+            )
 
     # ---- graph_options ----
 
@@ -119,17 +139,30 @@ class SessionConfigTest(InteropTest):
             if not metadata.HasField("cost_graph"):
                 continue
             nodes = {n.name: n for n in metadata.cost_graph.node}
-            self.assertEqual(sorted(n.id for n in metadata.cost_graph.node), list(range(len(metadata.cost_graph.node))))
+            self.assertEqual(
+                sorted(n.id for n in metadata.cost_graph.node), list(range(len(metadata.cost_graph.node)))
+            )
             minus, read = nodes["minus"], nodes["v/read"]
-            self.assertEqual((minus.device, read.device), (WORKER.replace("/task", "/replica:0/task") + "/device:CPU:0",
-                                                           PS.replace("/task", "/replica:0/task") + "/device:CPU:0"))
-            self.assertEqual([(o.dtype, o.size, len(o.shape.dim)) for o in minus.output_info], [(FLOAT, 4, 0)])
+            self.assertEqual(
+                (minus.device, read.device),
+                (
+                    WORKER.replace("/task", "/replica:0/task") + "/device:CPU:0",
+                    PS.replace("/task", "/replica:0/task") + "/device:CPU:0",
+                ),
+            )
+            self.assertEqual(
+                [(o.dtype, o.size, len(o.shape.dim)) for o in minus.output_info], [(FLOAT, 4, 0)]
+            )
             (source,) = minus.input_info
             self.assertIn(source.preceding_node, [n.id for n in metadata.cost_graph.node])
             self.assertTrue(any(n.is_final for n in metadata.cost_graph.node))
             self.assertFalse(minus.is_final)
-            self.assertTrue(any(minus.id in [i.preceding_node for i in n.input_info] and n.is_final
-                                for n in metadata.cost_graph.node))
+            self.assertTrue(
+                any(
+                    minus.id in [i.preceding_node for i in n.input_info] and n.is_final
+                    for n in metadata.cost_graph.node
+                )
+            )
 
     # ---- RunOptions ----
 

@@ -32,7 +32,6 @@ def fragile(name, device):
 
 
 class StepErrorTest(InteropTest):
-
     def setUp(self):
         """Each task computes something fragile, and sums of what the others computed."""
         names = {"on_ps": PS, "on_master": MASTER, "on_other": OTHER}
@@ -40,14 +39,18 @@ class StepErrorTest(InteropTest):
         for task, device in ("ps", PS), ("master", MASTER), ("other", OTHER):
             nodes.append(node(f"sum_{task}", "AddN", *names, device=device, T=FLOAT, N=3))
         self.fetches = ["sum_ps:0", "sum_master:0", "sum_other:0"]
-        self.session = Session(cluster.master(), *nodes, *endless_loop("loop_ps", PS), *endless_loop("loop", OTHER))
+        self.session = Session(
+            cluster.master(), *nodes, *endless_loop("loop_ps", PS), *endless_loop("loop", OTHER)
+        )
         self.check_good()
 
     def tearDown(self):
         self.session.close()
 
     def feeds(self, *fragile):
-        return {f"{name}/shape:0": [3 if name in fragile else 4] for name in ("on_ps", "on_master", "on_other")}
+        return {
+            f"{name}/shape:0": [3 if name in fragile else 4] for name in ("on_ps", "on_master", "on_other")
+        }
 
     def check_good(self):
         self.assertEqual(self.session.run(self.fetches, self.feeds()), [[3.0] * 4] * 3)

@@ -65,9 +65,9 @@ def pixels_of(png):
     assert png.startswith(b"\x89PNG\r\n\x1a\n")
     at, data = 8, b""
     while at < len(png):
-        length, kind = struct.unpack(">I4s", png[at:at + 8])
-        body = png[at + 8:at + 8 + length]
-        assert zlib.crc32(kind + body) == struct.unpack(">I", png[at + 8 + length:at + 12 + length])[0]
+        length, kind = struct.unpack(">I4s", png[at : at + 8])
+        body = png[at + 8 : at + 8 + length]
+        assert zlib.crc32(kind + body) == struct.unpack(">I", png[at + 8 + length : at + 12 + length])[0]
         if kind == b"IHDR":
             width, height, depth, color, *_ = struct.unpack(">IIBBBBB", body)
         elif kind == b"IDAT":
@@ -81,9 +81,13 @@ def pixels_of(png):
 def unfilter(data, stride, height, samples):
     rows, above = [], [0] * stride
     for y in range(height):
-        kind, *row = data[y * (stride + 1):(y + 1) * (stride + 1)]
+        kind, *row = data[y * (stride + 1) : (y + 1) * (stride + 1)]
         for x in range(stride):
-            a, b, c = (row[x - samples] if x >= samples else 0), above[x], (above[x - samples] if x >= samples else 0)
+            a, b, c = (
+                (row[x - samples] if x >= samples else 0),
+                above[x],
+                (above[x - samples] if x >= samples else 0),
+            )
             p = a + b - c
             paeth = min((a, b, c), key=lambda v: abs(p - v))
             row[x] = (row[x] + (0, a, b, (a + b) // 2, paeth)[kind]) % 256
@@ -93,7 +97,6 @@ def unfilter(data, stride, height, samples):
 
 
 class SummaryTest(InteropTest):
-
     def check(self, nodes, expected):
         self.assertEqual(Session(cluster.master(), *nodes).run("s:0"), expected.SerializeToString())
 
@@ -102,38 +105,68 @@ class SummaryTest(InteropTest):
         expected.value.add(tag="loss", simple_value=0.1)
         expected.value.add(tag="", simple_value=0.0)
         expected.value.add(tag="näme", simple_value=-3.5)
-        self.check([const("tags", ["loss", "", "näme"]), const("v", [0.1, 0.0, -3.5]),
-                    node("s", "ScalarSummary", "tags", "v", T=FLOAT)], expected)
+        self.check(
+            [
+                const("tags", ["loss", "", "näme"]),
+                const("v", [0.1, 0.0, -3.5]),
+                node("s", "ScalarSummary", "tags", "v", T=FLOAT),
+            ],
+            expected,
+        )
 
     def test_histograms(self):
         draw = random.Random(7)
         wide = [draw.choice((-1, 1)) * 10.0 ** draw.uniform(-14, 25) for _ in range(2000)]
-        for name, values, dtype in (("normal", as_floats(draw.gauss(0, 1) for _ in range(3000)), FLOAT),
-                                    ("wide", wide, DOUBLE), ("zeros", [0.0] * 5, FLOAT),
-                                    ("limits", default_limits()[1:-1:50], DOUBLE),
-                                    ("integers", [-1, 0, 1, 2**31 - 1], INT32), ("nothing", [], FLOAT)):
+        for name, values, dtype in (
+            ("normal", as_floats(draw.gauss(0, 1) for _ in range(3000)), FLOAT),
+            ("wide", wide, DOUBLE),
+            ("zeros", [0.0] * 5, FLOAT),
+            ("limits", default_limits()[1:-1:50], DOUBLE),
+            ("integers", [-1, 0, 1, 2**31 - 1], INT32),
+            ("nothing", [], FLOAT),
+        ):
             with self.subTest(name):
                 expected = summary_pb2.Summary()
                 expected.value.add(tag=name).histo.CopyFrom(histogram_of(map(float, values)))
-                self.check([const("tag", name), node("v", "Const", dtype=dtype, value=values_of(values, dtype)),
-                            node("s", "HistogramSummary", "tag", "v", T=dtype)], expected)
+                self.check(
+                    [
+                        const("tag", name),
+                        node("v", "Const", dtype=dtype, value=values_of(values, dtype)),
+                        node("s", "HistogramSummary", "tag", "v", T=dtype),
+                    ],
+                    expected,
+                )
 
     def test_merged(self):
         expected = summary_pb2.Summary()
         expected.value.add(tag="a", simple_value=1.0)
         expected.value.add(tag="h").histo.CopyFrom(histogram_of([1.0, 2.0]))
-        self.check([const("a", "a"), const("h", "h"), const("one", 1.0), const("two", [1.0, 2.0]),
-                    node("scalar", "ScalarSummary", "a", "one", T=FLOAT),
-                    node("histogram", "HistogramSummary", "h", "two", T=FLOAT),
-                    node("s", "MergeSummary", "scalar", "histogram", N=2)], expected)
+        self.check(
+            [
+                const("a", "a"),
+                const("h", "h"),
+                const("one", 1.0),
+                const("two", [1.0, 2.0]),
+                node("scalar", "ScalarSummary", "a", "one", T=FLOAT),
+                node("histogram", "HistogramSummary", "h", "two", T=FLOAT),
+                node("s", "MergeSummary", "scalar", "histogram", N=2),
+            ],
+            expected,
+        )
 
     def test_images(self):
         draw = random.Random(3)
         for samples in 1, 3, 4:
             with self.subTest(samples=samples):
-                image = [[[[draw.randrange(256) for _ in range(samples)] for _ in range(7)] for _ in range(5)]]
-                session = Session(cluster.master(), const("tag", "im"), const("v", image, UINT8),
-                                  node("s", "ImageSummary", "tag", "v", T=UINT8, max_images=1))
+                image = [
+                    [[[draw.randrange(256) for _ in range(samples)] for _ in range(7)] for _ in range(5)]
+                ]
+                session = Session(
+                    cluster.master(),
+                    const("tag", "im"),
+                    const("v", image, UINT8),
+                    node("s", "ImageSummary", "tag", "v", T=UINT8, max_images=1),
+                )
                 summary = summary_pb2.Summary.FromString(session.run("s:0"))
                 self.assertEqual([v.tag for v in summary.value], ["im/image"])
                 got = summary.value[0].image

@@ -16,16 +16,25 @@ import protos  # compiles the messages
 from google.protobuf import symbol_database, text_format
 from google.protobuf.descriptor import FieldDescriptor as Field
 
-ROOTS = """AttrValue BundleEntryProto BundleHeaderProto CheckpointState ClusterDef ConfigProto CreateSessionRequest
-    DeviceAttributes Event Example GraphDef JobDef MetaGraphDef NodeDef OpList RecvTensorResponse RegisterGraphRequest
-    RunGraphRequest RunStepRequest SavedModel SequenceExample ServerDef StepStats Summary TensorProto""".split()
+ROOTS = """
+    AttrValue BundleEntryProto BundleHeaderProto CheckpointState ClusterDef ConfigProto
+    CreateSessionRequest DeviceAttributes Event Example GraphDef JobDef MetaGraphDef NodeDef OpList
+    RecvTensorResponse RegisterGraphRequest RunGraphRequest RunStepRequest SavedModel SequenceExample
+    ServerDef StepStats Summary TensorProto
+""".split()
 NESTING = 6
 
 # Texts that protobuf does not print itself.
 WRITTEN = [
     ("CheckpointState", "model_checkpoint_path: 'a' \"b\"\n\t'\\x63\\144\\u00e9\\U0001F600' # comment\n;"),
-    ("TensorProto", "int_val: [1, -2, 0x1f, -017], float_val: [1f, .5, 5., 1e3F, -inf, nan, infinity] int_val: 7;"),
-    ("TensorProto", "dtype: 1 tensor_shape < dim: [{size: 1}, <size: -1 name: 'x'>] > bool_val: [t, f, 1, 0, True, False]"),
+    (
+        "TensorProto",
+        "int_val: [1, -2, 0x1f, -017], float_val: [1f, .5, 5., 1e3F, -inf, nan, infinity] int_val: 7;",
+    ),
+    (
+        "TensorProto",
+        "dtype: 1 tensor_shape < dim: [{size: 1}, <size: -1 name: 'x'>] > bool_val: [t, f, 1, 0, True, False]",
+    ),
     ("TensorProto", "tensor_content: '\\377\\000\\1\\x9\\a\\b\\f\\n\\r\\t\\v\\\\\\?\\'\\\"'"),
     ("TensorProto", "double_val: 1e400 double_val: -1e-400 float_val: 3.4028236e38 float_val: 1e-46"),
     ("NodeDef", "attr: { key: 'b', value: { i: 0 } } attr < key: 'a' > attr { value { b: false } key: 'c' }"),
@@ -39,18 +48,24 @@ def type_of(name):
 
 # ---- Random messages ----
 
-INTEGERS = {Field.CPPTYPE_INT32: (-2**31, 2**31 - 1), Field.CPPTYPE_INT64: (-2**63, 2**63 - 1),
-            Field.CPPTYPE_UINT32: (0, 2**32 - 1), Field.CPPTYPE_UINT64: (0, 2**64 - 1)}
+INTEGERS = {
+    Field.CPPTYPE_INT32: (-(2**31), 2**31 - 1),
+    Field.CPPTYPE_INT64: (-(2**63), 2**63 - 1),
+    Field.CPPTYPE_UINT32: (0, 2**32 - 1),
+    Field.CPPTYPE_UINT64: (0, 2**64 - 1),
+}
 
 
 def random_float(rng, single):
     kind = rng.randrange(6)
     if kind == 0:
-        value = rng.choice([0.0, -0.0, math.inf, -math.inf, math.nan, 1.0, 0.1, 1e15, 1e16, 1e-4, 1e-5, 5e-324])
+        value = rng.choice(
+            [0.0, -0.0, math.inf, -math.inf, math.nan, 1.0, 0.1, 1e15, 1e16, 1e-4, 1e-5, 5e-324]
+        )
     elif kind == 1:
         value = 2.0 ** rng.randrange(-149 if single else -1074, 128 if single else 1024)
     elif kind == 2:
-        value = rng.randrange(-10**6, 10**6) / 10 ** rng.randrange(0, 8)
+        value = rng.randrange(-(10**6), 10**6) / 10 ** rng.randrange(0, 8)
     else:
         code = "f" if single else "d"
         value = struct.unpack(code, rng.randbytes(struct.calcsize(code)))[0]
@@ -69,7 +84,11 @@ def random_value(rng, field):
     if kind == Field.CPPTYPE_BOOL:
         return rng.random() < 0.5
     if kind == Field.CPPTYPE_ENUM:
-        return rng.choice(field.enum_type.values).number if rng.random() < 0.9 else rng.randint(-2**31, 2**31 - 1)
+        return (
+            rng.choice(field.enum_type.values).number
+            if rng.random() < 0.9
+            else rng.randint(-(2**31), 2**31 - 1)
+        )
     if field.type == Field.TYPE_BYTES:
         return rng.randbytes(rng.randrange(0, 20))
     # No zero: protobuf-c's strings end there.
@@ -105,13 +124,13 @@ def fill(rng, message, depth):
 
 # ---- Cases ----
 
+
 def encode(name, text):
     """The message that a text stands for to protoc, whose parser is not Python's."""
     message = type_of(name)
     command = ["protoc", f"--encode={message.DESCRIPTOR.full_name}", message.DESCRIPTOR.file.name]
     run = subprocess.run(command, cwd=protos.SOURCES, input=text.encode(), capture_output=True, check=True)
     return message.FromString(run.stdout)
-
 
 
 def canonical(message):
@@ -157,8 +176,9 @@ def check(folder):
         expected = text_format.MessageToString(message)
         assert text == expected, f"{stem}: the text differs from protobuf's\n{difference(text, expected)}"
         read = message_type.FromString(Path(f"{stem}.out.bin").read_bytes())
-        assert canonical(read) == canonical(message), (
-            f"{stem}: the message differs from protobuf's\n{difference(text_format.MessageToString(read), expected)}")
+        assert canonical(read) == canonical(
+            message
+        ), f"{stem}: the message differs from protobuf's\n{difference(text_format.MessageToString(read), expected)}"
         checked += 1
     print(checked, "cases agree")
     assert checked > 0

@@ -27,19 +27,21 @@ def tearDownModule():
 
 
 class TimelineTest(InteropTest):
-
     def traced(self):
         """y = x w on the worker, w on the parameter server."""
-        s = Session(cluster.master(), *variable("w", [2, 2], FLOAT, PS, initial=[[1.0, 2.0], [3.0, 4.0]]),
-                    placeholder("x", FLOAT, [-1, 2], WORKER),
-                    node("y", "MatMul", "x", "w/read", device=WORKER, T=FLOAT))
+        s = Session(
+            cluster.master(),
+            *variable("w", [2, 2], FLOAT, PS, initial=[[1.0, 2.0], [3.0, 4.0]]),
+            placeholder("x", FLOAT, [-1, 2], WORKER),
+            node("y", "MatMul", "x", "w/read", device=WORKER, T=FLOAT),
+        )
         s.run(targets=["w/init"])
         options = {"trace_level": config_pb2.RunOptions.FULL_TRACE}
         return s.step(["y:0"], {"x:0": [[1.0, 1.0]]}, options=options).metadata
 
     def test_a_node_says_what_it_made(self):
         stats = {d.device: d.node_stats for d in self.traced().step_stats.dev_stats}
-        y, = (n for n in stats[WORKER_CPU] if n.node_name == "y")
+        (y,) = (n for n in stats[WORKER_CPU] if n.node_name == "y")
         made = y.output[0].tensor_description
         self.assertEqual([d.size for d in made.shape.dim], [1, 2])
         self.assertEqual(made.allocation_description.requested_bytes, 8)
@@ -59,10 +61,15 @@ class TimelineTest(InteropTest):
                 f.write(self.traced().SerializeToString())
             with open(out, "w") as before:
                 subprocess.run([program, "timeline", "--output", out, path], check=True)
-                self.assertEqual(os.fstat(before.fileno()).st_nlink, 0)  # another file has taken its place, whole
+                self.assertEqual(
+                    os.fstat(before.fileno()).st_nlink, 0
+                )  # another file has taken its place, whole
             self.assertEqual(sorted(os.listdir(where)), ["run_metadata.pb", "step.json"])
-            nowhere = subprocess.run([program, "timeline", "--output", f"{where}/no/step.json", path],
-                                     capture_output=True, text=True)
+            nowhere = subprocess.run(
+                [program, "timeline", "--output", f"{where}/no/step.json", path],
+                capture_output=True,
+                text=True,
+            )
             self.assertEqual(nowhere.returncode, 1)
             self.assertIn(f"{where}/no", nowhere.stderr)
             with open(out) as f:
@@ -71,14 +78,20 @@ class TimelineTest(InteropTest):
             self.assertEqual(set(devices.values()), {PS_CPU, WORKER_CPU})
             ran = {(devices[e["pid"]], e["args"]["name"]) for e in events if e["ph"] == "X"}
             self.assertLessEqual({(PS_CPU, "w/read"), (WORKER_CPU, "y"), (WORKER_CPU, "RecvTensor")}, ran)
-            table = subprocess.run([program, "timeline", path], check=True, capture_output=True, text=True).stdout
+            table = subprocess.run(
+                [program, "timeline", path], check=True, capture_output=True, text=True
+            ).stdout
             self.assertRegex(table, rf"(?m)^{WORKER_CPU}$")
             self.assertRegex(table, r"(?m)^  MatMul +1 .* 8 B$")
 
     def test_mistakes_in_the_command_line(self):
         program = f"{programs_of.programs}/braid"
-        for arguments, code, words in [([], 2, "which file?"), (["a", "b"], 2, "unexpected argument 'b'"),
-                                       (["/nowhere"], 1, "NotFound"), (["--rows", "-1", "a"], 2, "--rows")]:
+        for arguments, code, words in [
+            ([], 2, "which file?"),
+            (["a", "b"], 2, "unexpected argument 'b'"),
+            (["/nowhere"], 1, "NotFound"),
+            (["--rows", "-1", "a"], 2, "--rows"),
+        ]:
             ended = subprocess.run([program, "timeline", *arguments], capture_output=True, text=True)
             self.assertEqual(ended.returncode, code, arguments)
             self.assertIn(words, ended.stderr)

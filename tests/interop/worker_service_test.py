@@ -8,12 +8,12 @@ import random
 from client import InteropTest, named
 from cluster import Cluster, main
 from fake_worker import INCARNATION, FakeWorker
-from graphs import (BOOL, FLOAT, STRING, const, graph, node, tensor, tensor_by_element, value, variable)
+from graphs import BOOL, FLOAT, STRING, const, graph, node, tensor, tensor_by_element, value, variable
 from protos import cluster_pb2, grpc, tensor_pb2, tensorflow_server_pb2, worker_pb2
 
 PS_TASK, WORKER_TASK = "/job:ps/replica:0/task:0", "/job:worker/replica:0/task:0"
 PS, WORKER = PS_TASK + "/device:CPU:0", WORKER_TASK + "/device:CPU:0"
-CLIENT_INCARNATION = 0xc11e47  # of the device that feeds and fetches, as its master knows it
+CLIENT_INCARNATION = 0xC11E47  # of the device that feeds and fetches, as its master knows it
 
 
 def setUpModule():
@@ -33,8 +33,13 @@ def key(source, incarnation, target, edge):
 
 
 def edge_attrs(edge, source, incarnation, target, of_client):
-    return {"tensor_name": edge, "send_device": source, "send_device_incarnation": signed(incarnation),
-            "recv_device": target, "client_terminated": of_client}
+    return {
+        "tensor_name": edge,
+        "send_device": source,
+        "send_device_incarnation": signed(incarnation),
+        "recv_device": target,
+        "client_terminated": of_client,
+    }
 
 
 def signed(incarnation):
@@ -43,17 +48,27 @@ def signed(incarnation):
 
 def recv(name, edge, source, incarnation, dtype=FLOAT, of_client=False):
     """A _Recv on the worker, as a partitioner makes it."""
-    return node(name, "_Recv", device=WORKER, tensor_type=dtype,
-                **edge_attrs(edge, source, incarnation, WORKER, of_client))
+    return node(
+        name,
+        "_Recv",
+        device=WORKER,
+        tensor_type=dtype,
+        **edge_attrs(edge, source, incarnation, WORKER, of_client),
+    )
 
 
 def send(name, value_name, edge, incarnation, target, dtype=FLOAT, of_client=False):
-    return node(name, "_Send", value_name, device=WORKER, T=dtype,
-                **edge_attrs(edge, WORKER, incarnation, target, of_client))
+    return node(
+        name,
+        "_Send",
+        value_name,
+        device=WORKER,
+        T=dtype,
+        **edge_attrs(edge, WORKER, incarnation, target, of_client),
+    )
 
 
 class WorkerTest(InteropTest):
-
     def setUp(self):
         self.worker = cluster.worker()
         status = self.worker.call(worker_pb2.GetStatusRequest())
@@ -62,24 +77,37 @@ class WorkerTest(InteropTest):
         self.create_session(self.session)
 
     def create_session(self, handle):
-        jobs = [cluster_pb2.JobDef(name=job, tasks=dict(enumerate(addresses)))
-                for job, addresses in cluster.spec.items()]
-        server = tensorflow_server_pb2.ServerDef(cluster=cluster_pb2.ClusterDef(job=jobs), job_name="worker",
-                                                 protocol="grpc")
+        jobs = [
+            cluster_pb2.JobDef(name=job, tasks=dict(enumerate(addresses)))
+            for job, addresses in cluster.spec.items()
+        ]
+        server = tensorflow_server_pb2.ServerDef(
+            cluster=cluster_pb2.ClusterDef(job=jobs), job_name="worker", protocol="grpc"
+        )
         devices = self.worker.call(worker_pb2.GetStatusRequest()).device_attributes
-        self.worker.call(worker_pb2.CreateWorkerSessionRequest(session_handle=handle, server_def=server,
-                                                               cluster_device_attributes=devices))
+        self.worker.call(
+            worker_pb2.CreateWorkerSessionRequest(
+                session_handle=handle, server_def=server, cluster_device_attributes=devices
+            )
+        )
 
     def register(self, *nodes, session=None):
-        request = worker_pb2.RegisterGraphRequest(session_handle=session or self.session,
-                                                  create_worker_session_called=True, graph_def=graph(*nodes))
+        request = worker_pb2.RegisterGraphRequest(
+            session_handle=session or self.session, create_worker_session_called=True, graph_def=graph(*nodes)
+        )
         return self.worker.call(request).graph_handle
 
     def start(self, handle, step, sends=(), recvs=(), session=None, timeout=60, **fields):
         values = [named(k, v) for k, v in dict(sends).items()]
-        request = worker_pb2.RunGraphRequest(session_handle=session or self.session, graph_handle=handle,
-                                             create_worker_session_called=True, step_id=step, send=values,
-                                             recv_key=recvs, **fields)
+        request = worker_pb2.RunGraphRequest(
+            session_handle=session or self.session,
+            graph_handle=handle,
+            create_worker_session_called=True,
+            step_id=step,
+            send=values,
+            recv_key=recvs,
+            **fields,
+        )
         return self.worker.start(request, timeout)
 
     def run_graph(self, handle, step=None, sends=(), recvs=(), **fields):
@@ -88,8 +116,10 @@ class WorkerTest(InteropTest):
         return {t.name: value(t.tensor) for t in response.recv}
 
     def start_recv(self, step, rendezvous_key, timeout=60, request_id=0):
-        return self.worker.start(worker_pb2.RecvTensorRequest(step_id=step, rendezvous_key=rendezvous_key,
-                                                              request_id=request_id), timeout)
+        return self.worker.start(
+            worker_pb2.RecvTensorRequest(step_id=step, rendezvous_key=rendezvous_key, request_id=request_id),
+            timeout,
+        )
 
     def clean_up(self, step):
         self.worker.call(worker_pb2.CleanupGraphRequest(step_id=step))
@@ -107,17 +137,20 @@ class WorkerTest(InteropTest):
             node("double", "Add", "x", "x", device=WORKER, T=FLOAT),
             node("square", "Mul", "x", "x", device=WORKER, T=FLOAT),
             send("double/send", "double", "double:0", self.incarnation, WORKER, of_client=True),
-            send("square/send", "square", "edge_3_square", self.incarnation, PS))
+            send("square/send", "square", "edge_3_square", self.incarnation, PS),
+        )
 
 
 class RunGraphTest(WorkerTest):
-
     def test_calls_that_ask_for_nothing(self):
-        for request in (worker_pb2.LoggingRequest(enable_rpc_logging=True, fetch_step_id=[7], clear=True),
-                        worker_pb2.TracingRequest(), worker_pb2.MarkRecvFinishedRequest(request_id=7)):
+        for request in (
+            worker_pb2.LoggingRequest(enable_rpc_logging=True, fetch_step_id=[7], clear=True),
+            worker_pb2.TracingRequest(),
+            worker_pb2.MarkRecvFinishedRequest(request_id=7),
+        ):
             self.assertEqual(self.worker.call(request).ByteSize(), 0)
             with self.fails("INVALID_ARGUMENT"):
-                self.worker.start_raw(type(request).__name__[:-len("Request")], b"\x0a\xff").result()
+                self.worker.start_raw(type(request).__name__[: -len("Request")], b"\x0a\xff").result()
 
     def test_status(self):
         devices = self.worker.call(worker_pb2.GetStatusRequest()).device_attributes
@@ -168,7 +201,7 @@ class RunGraphTest(WorkerTest):
         request.MergeFromString(b"\xc0\x3e\x01")  # that it takes parts
         answer = self.worker.start(request).result().SerializeToString()
         at = answer.index(b"\xc2\x3e") + 3
-        tensor_id = answer[at:at + 9]
+        tensor_id = answer[at : at + 9]
         recv_part = self.worker.channel.unary_unary("/braid.ClusterService/RecvChunk")
         self.assertEqual(len(recv_part(tensor_id + b"\x10\x01")), 1 << 20)
         self.clean_up(step)
@@ -184,7 +217,8 @@ class RunGraphTest(WorkerTest):
             node("branches", "Switch", "data", "pred", device=WORKER, T=FLOAT),
             node("on", "Abs", "branches:1", device=WORKER, T=FLOAT),
             send("ps/send", "on", "edge_5_branches", self.incarnation, PS),
-            send("client/send", "on", "on:0", self.incarnation, WORKER, of_client=True))
+            send("client/send", "on", "on:0", self.incarnation, WORKER, of_client=True),
+        )
         dead, alive = self.new_step(), self.new_step()
         self.run_graph(g, alive, {pred: True})
         response = self.start_recv(alive, to_ps).result()
@@ -196,17 +230,21 @@ class RunGraphTest(WorkerTest):
 
     def test_strings(self):
         x, y = key(WORKER, 1, WORKER, "x:0"), key(WORKER, self.incarnation, WORKER, "y:0")
-        g = self.register(recv("x", "x:0", WORKER, 1, STRING, of_client=True),
-                          node("y", "Identity", "x", device=WORKER, T=STRING),
-                          send("y/send", "y", "y:0", self.incarnation, WORKER, STRING, of_client=True))
+        g = self.register(
+            recv("x", "x:0", WORKER, 1, STRING, of_client=True),
+            node("y", "Identity", "x", device=WORKER, T=STRING),
+            send("y/send", "y", "y:0", self.incarnation, WORKER, STRING, of_client=True),
+        )
         self.assertEqual(self.run_graph(g, sends={x: [b"a", b"\0\xff"]}, recvs=[y]), {y: [b"a", b"\0\xff"]})
 
     def test_what_is_fed_may_come_from_a_device_of_another_task(self):
         x = key(PS, CLIENT_INCARNATION, WORKER, "x:0")  # the master is at the parameter server
         y = key(WORKER, self.incarnation, PS, "y:0")
-        g = self.register(recv("x", "x:0", PS, CLIENT_INCARNATION, of_client=True),
-                          node("y", "Square", "x", device=WORKER, T=FLOAT),
-                          send("y/send", "y", "y:0", self.incarnation, PS, of_client=True))
+        g = self.register(
+            recv("x", "x:0", PS, CLIENT_INCARNATION, of_client=True),
+            node("y", "Square", "x", device=WORKER, T=FLOAT),
+            send("y/send", "y", "y:0", self.incarnation, PS, of_client=True),
+        )
         self.assertEqual(self.run_graph(g, sends={x: 3.0}, recvs=[y]), {y: 9.0})
 
     def test_stats_and_partition_graphs(self):
@@ -220,8 +258,13 @@ class RunGraphTest(WorkerTest):
 
     def test_a_cost_model(self):
         g = self.double_and_square()
-        response = self.start(g, self.new_step(), {self.x: 1.0}, [self.double],
-                              exec_opts=worker_pb2.ExecutorOpts(record_costs=True)).result()
+        response = self.start(
+            g,
+            self.new_step(),
+            {self.x: 1.0},
+            [self.double],
+            exec_opts=worker_pb2.ExecutorOpts(record_costs=True),
+        ).result()
         nodes = {n.name: n for n in response.cost_graph.node}
         self.assertEqual((nodes["square"].device, nodes["square"].output_info[0].dtype), (WORKER, FLOAT))
         self.assertEqual([i.preceding_node for i in nodes["square/send"].input_info], [nodes["square"].id])
@@ -231,9 +274,11 @@ class RunGraphTest(WorkerTest):
 
     def test_an_error_names_the_node(self):
         x, y = key(WORKER, 1, WORKER, "x:0"), key(WORKER, self.incarnation, PS, "edge_1_y")
-        g = self.register(recv("x", "x:0", WORKER, 1, of_client=True),
-                          node("y", "MatMul", "x", "x", device=WORKER, T=FLOAT),
-                          send("y/send", "y", "edge_1_y", self.incarnation, PS))
+        g = self.register(
+            recv("x", "x:0", WORKER, 1, of_client=True),
+            node("y", "MatMul", "x", "x", device=WORKER, T=FLOAT),
+            send("y/send", "y", "edge_1_y", self.incarnation, PS),
+        )
         step = self.new_step()
         waiting = self.start_recv(step, y)
         with self.fails("INVALID_ARGUMENT", "[1,2]", "[[{{node y}}"):
@@ -274,14 +319,15 @@ class RunGraphTest(WorkerTest):
         self.run_graph(g, step, {self.x: 3.0}, request_id=run_id)
         with self.fails("ABORTED", str(run_id)):
             self.run_graph(g, self.new_step(), {self.x: 3.0}, request_id=run_id)
-        again = self.start(g, self.new_step(), {self.x: 3.0}, request_id=run_id, store_errors_in_response_body=True)
+        again = self.start(
+            g, self.new_step(), {self.x: 3.0}, request_id=run_id, store_errors_in_response_body=True
+        )
         self.check_status(again.result(), "ABORTED", str(run_id))
         self.start_recv(step, self.square, request_id=recv_id).result()
         self.check_error(self.start_recv(step, self.square, request_id=recv_id), "ABORTED", str(recv_id))
 
 
 class RegisterGraphTest(WorkerTest):
-
     def test_an_unknown_graph(self):
         g = self.double_and_square()
         for handle, session in ("no-such-graph", self.session), (g, "no-such-session"), ("", ""):
@@ -293,11 +339,15 @@ class RegisterGraphTest(WorkerTest):
             self.register(const("a", 1.0, device=WORKER), session="no-such-session")
 
     def test_a_master_that_creates_no_sessions(self):
-        request = worker_pb2.RegisterGraphRequest(session_handle="of-an-old-master",
-                                                  graph_def=graph(const("a", 1.0, device=WORKER)))
+        request = worker_pb2.RegisterGraphRequest(
+            session_handle="of-an-old-master", graph_def=graph(const("a", 1.0, device=WORKER))
+        )
         g = self.worker.call(request).graph_handle
-        self.worker.call(worker_pb2.RunGraphRequest(session_handle="of-an-old-master", graph_handle=g,
-                                                    step_id=self.new_step()))
+        self.worker.call(
+            worker_pb2.RunGraphRequest(
+                session_handle="of-an-old-master", graph_handle=g, step_id=self.new_step()
+            )
+        )
         self.worker.call(worker_pb2.DeregisterGraphRequest(session_handle="of-an-old-master", graph_handle=g))
 
     def test_deregistering(self):
@@ -311,16 +361,21 @@ class RegisterGraphTest(WorkerTest):
         self.run_graph(other, sends={self.x: 1.0})
 
     def deregister(self, handle):
-        self.worker.call(worker_pb2.DeregisterGraphRequest(session_handle=self.session, graph_handle=handle,
-                                                           create_worker_session_called=True))
+        self.worker.call(
+            worker_pb2.DeregisterGraphRequest(
+                session_handle=self.session, graph_handle=handle, create_worker_session_called=True
+            )
+        )
 
     def test_what_runs_while_its_graph_is_deregistered_goes_on(self):
         go, done = key(WORKER, 1, WORKER, "go:0"), key(WORKER, self.incarnation, WORKER, "done:0")
         from_ps = key(PS, INCARNATION, WORKER, "edge_2_late")
-        g = self.register(recv("go", "go:0", WORKER, 1, of_client=True),
-                          recv("late", "edge_2_late", PS, INCARNATION),
-                          node("done", "Add", "go", "late", device=WORKER, T=FLOAT),
-                          send("done/send", "done", "done:0", self.incarnation, WORKER, of_client=True))
+        g = self.register(
+            recv("go", "go:0", WORKER, 1, of_client=True),
+            recv("late", "edge_2_late", PS, INCARNATION),
+            node("done", "Add", "go", "late", device=WORKER, T=FLOAT),
+            send("done/send", "done", "done:0", self.incarnation, WORKER, of_client=True),
+        )
         step = self.new_step()
         run = self.start(g, step, {go: 1.0}, [done])
         late = peer.next("RecvTensor", step)
@@ -371,17 +426,22 @@ class RegisterGraphTest(WorkerTest):
 
 
 class RecvTensorTest(WorkerTest):
-
     def test_another_incarnation(self):
         g, step = self.double_and_square(), self.new_step()
         self.run_graph(g, step, {self.x: 1.0})
         old = self.incarnation ^ 1
         recv = self.start_recv(step, key(WORKER, old, PS, "edge_3_square"))
-        self.check_error(recv, "ABORTED", str(self.incarnation), str(old), "Your worker job", "was probably restarted")
+        self.check_error(
+            recv, "ABORTED", str(self.incarnation), str(old), "Your worker job", "was probably restarted"
+        )
 
     def test_keys_that_name_no_device_of_the_task(self):
-        for source in (PS, "/job:worker/replica:0/task:1/device:CPU:0", WORKER_TASK + "/device:GPU:0",
-                       WORKER + "0"):
+        for source in (
+            PS,
+            "/job:worker/replica:0/task:1/device:CPU:0",
+            WORKER_TASK + "/device:GPU:0",
+            WORKER + "0",
+        ):
             call = self.start_recv(self.new_step(), key(source, self.incarnation, WORKER, "edge"))
             self.check_error(call, "INVALID_ARGUMENT", source)
 
@@ -404,10 +464,12 @@ class PeerTest(WorkerTest):
 
     def sum_with_peer(self):
         self.total = key(WORKER, self.incarnation, WORKER, "total:0")
-        return self.register(recv("theirs", "edge_7_theirs", PS, INCARNATION),
-                             const("ours", [1.0, 1.0], device=WORKER),
-                             node("total", "Add", "ours", "theirs", device=WORKER, T=FLOAT),
-                             send("total/send", "total", "total:0", self.incarnation, WORKER, of_client=True))
+        return self.register(
+            recv("theirs", "edge_7_theirs", PS, INCARNATION),
+            const("ours", [1.0, 1.0], device=WORKER),
+            node("total", "Add", "ours", "theirs", device=WORKER, T=FLOAT),
+            send("total/send", "total", "total:0", self.incarnation, WORKER, of_client=True),
+        )
 
     def begin(self):
         step = self.new_step()
@@ -417,9 +479,11 @@ class PeerTest(WorkerTest):
         return run, call
 
     def test_a_tensor_in_any_form(self):
-        for t, total in ((tensor([2.0, 3.0]), [3.0, 4.0]),
-                         (tensor_by_element([2.0, 3.0], [2], FLOAT), [3.0, 4.0]),
-                         (tensor_by_element([2.0], [2], FLOAT), [3.0, 3.0])):
+        for t, total in (
+            (tensor([2.0, 3.0]), [3.0, 4.0]),
+            (tensor_by_element([2.0, 3.0], [2], FLOAT), [3.0, 4.0]),
+            (tensor_by_element([2.0], [2], FLOAT), [3.0, 3.0]),
+        ):
             run, call = self.begin()
             call.answer(worker_pb2.RecvTensorResponse(tensor=t, send_start_micros=1))
             self.assertEqual(value(run.result().recv[0].tensor), total)
@@ -476,10 +540,12 @@ class PeerTest(WorkerTest):
 
     def test_an_error_elsewhere_in_the_graph_ends_the_waiting(self):
         x = key(WORKER, 1, WORKER, "x:0")
-        g = self.register(recv("x", "x:0", WORKER, 1, of_client=True),
-                          node("wrong", "MatMul", "x", "x", device=WORKER, T=FLOAT),
-                          recv("theirs", "edge_8_theirs", PS, INCARNATION),
-                          node("after", "Abs", "theirs", device=WORKER, T=FLOAT))
+        g = self.register(
+            recv("x", "x:0", WORKER, 1, of_client=True),
+            node("wrong", "MatMul", "x", "x", device=WORKER, T=FLOAT),
+            recv("theirs", "edge_8_theirs", PS, INCARNATION),
+            node("after", "Abs", "theirs", device=WORKER, T=FLOAT),
+        )
         with self.fails("INVALID_ARGUMENT", "[1,2]"):
             self.run_graph(g, sends={x: [[1.0, 2.0]]})
 

@@ -73,7 +73,9 @@ if command -v zsh >/dev/null; then
     check "zsh takes its completion" "" "$(zsh -n packaging/completion/_braid 2>&1)"
     # The specifications that _arguments gets, with stand-ins for the functions of zsh's own.
     complete_zsh() {
-        PATH=$dir:$PATH zsh -f -c '_arguments() { print -l -- ${@%%[\[]*} | grep "^--" }; _describe() { print -l -- ${items%%:*} }
+        PATH=$dir:$PATH zsh -f -c '
+            _arguments() { print -l -- ${@%%[\[]*} | grep "^--" }
+            _describe() { print -l -- ${items%%:*} }
             words=("$@"); CURRENT=$#; . packaging/completion/_braid' zsh "$@" | sort
     }
     check "zsh completes commands" "$commands" "$(complete_zsh braid '')"
