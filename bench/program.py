@@ -1,9 +1,9 @@
 """The programs of the benchmarks. Each is started once and works in turns.
 
-A program answers "go STEPS" on its standard input with one line: nanoseconds per step. Each has a session of
-its own, so that ending it ends its children too, and each wait for it has a limit. A PyTorch program is stopped
-(SIGSTOP) outside of its turn, because its idle RPC polls shared memory and would use the processors of the
-others."""
+A program answers "go STEPS" on its standard input with one line: nanoseconds per step. Each has a session
+of its own, so that ending it ends its children too, and each wait for it has a limit. A PyTorch program
+is stopped (SIGSTOP) outside of its turn, because its idle RPC polls shared memory and would use the
+processors of the others."""
 import contextlib
 import os
 import signal

@@ -5,47 +5,19 @@
 
 // ---- To and from HSV ----
 
-#define CONVERSIONS(S, T, MIN, MAX, ABS)                                                                     \
-    static void to_hsv_##S(const T *rgb, T *hsv)                                                             \
-    {                                                                                                        \
-        T r = rgb[0], g = rgb[1], b = rgb[2], value = MAX(r, MAX(g, b)), range = value - MIN(r, MIN(g, b));  \
-        T norm = 1 / range * ((T)1 / 6), hue;                                                                \
-        if (r == value) {                                                                                    \
-            hue = norm * (g - b);                                                                            \
-        } else if (g == value) {                                                                             \
-            hue = norm * (b - r) + (T)2 / 6;                                                                 \
-        } else {                                                                                             \
-            hue = norm * (r - g) + (T)4 / 6;                                                                 \
-        }                                                                                                    \
-        if (!(range > 0)) hue = 0;                                                                           \
-        hsv[0] = hue < 0 ? hue + 1 : hue;                                                                    \
-        hsv[1] = value > 0 ? range / value : 0;                                                              \
-        hsv[2] = value;                                                                                      \
-    }                                                                                                        \
-    static T ramp_##S(T x)                                                                                   \
-    {                                                                                                        \
-        return MIN(MAX(x, 0), 1);                                                                            \
-    }                                                                                                        \
-    static void to_rgb_##S(const T *hsv, T *rgb)                                                             \
-    {                                                                                                        \
-        T hue = hsv[0] * 6, saturation = hsv[1], value = hsv[2], rest = 1 - saturation;                      \
-        T part[3] = {ramp_##S(ABS(hue - 3) - 1), ramp_##S(2 - ABS(hue - 2)), ramp_##S(2 - ABS(hue - 4))};    \
-        for (int i = 0; i < 3; i++)                                                                          \
-            rgb[i] = (rest + saturation * part[i]) * value;                                                  \
-    }                                                                                                        \
-    void bd_rgb_to_hsv_##S(const T *x, T *y, int64_t from, int64_t to)                                       \
-    {                                                                                                        \
-        for (int64_t i = from; i < to; i++)                                                                  \
-            to_hsv_##S(x + 3 * i, y + 3 * i);                                                                \
-    }                                                                                                        \
-    void bd_hsv_to_rgb_##S(const T *x, T *y, int64_t from, int64_t to)                                       \
-    {                                                                                                        \
-        for (int64_t i = from; i < to; i++)                                                                  \
-            to_rgb_##S(x + 3 * i, y + 3 * i);                                                                \
-    }
+#define T float
+#define NAME(x) x##_f32
+#define MIN fminf
+#define MAX fmaxf
+#define ABS fabsf
+#include "kernels/color_loops.h"
 
-CONVERSIONS(f32, float, fminf, fmaxf, fabsf)
-CONVERSIONS(f64, double, fmin, fmax, fabs)
+#define T double
+#define NAME(x) x##_f64
+#define MIN fmin
+#define MAX fmax
+#define ABS fabs
+#include "kernels/color_loops.h"
 
 // ---- Hue ----
 

@@ -34,58 +34,13 @@ static int64_t filter_channels(const bd_conv_shape *s)
     return s->in_channels / s->groups * s->out_channels;
 }
 
-// All products of one output position and one element of the filter that meet in the input.
-#define POINT(T)                                                                                             \
-    static void point_##T(bd_conv_kind kind, const bd_conv_shape *s, const layout *l, T *in, T *filter,      \
-                          T *out)                                                                            \
-    {                                                                                                        \
-        int64_t of_group = s->in_channels / s->groups, own = s->out_channels / s->groups;                    \
-        for (int64_t i = 0; i < s->in_channels; i++) {                                                       \
-            int64_t first = i / of_group * own;                                                              \
-            T *x = in + i * l->in_channel, *f = filter + i % of_group * s->out_channels + first;             \
-            T sum = 0;                                                                                       \
-            for (int64_t o = 0; o < own; o++) {                                                              \
-                T *y = out + (first + o) * l->out_channel;                                                   \
-                if (kind == BD_CONV_OUTPUT) {                                                                \
-                    *y += *x * f[o];                                                                         \
-                } else if (kind == BD_CONV_INPUT_GRAD) {                                                     \
-                    sum += *y * f[o];                                                                        \
-                } else {                                                                                     \
-                    f[o] += *x * *y;                                                                         \
-                }                                                                                            \
-            }                                                                                                \
-            if (kind == BD_CONV_INPUT_GRAD) *x += sum;                                                       \
-        }                                                                                                    \
-    }                                                                                                        \
-    static void row_##T(bd_conv_kind kind, const bd_conv_shape *s, const layout *l, T *in, T *filter,        \
-                        T *out)                                                                              \
-    {                                                                                                        \
-        for (int64_t w = 0; w < s->out[1]; w++, out += l->out_step[1]) {                                     \
-            T *f = filter;                                                                                   \
-            for (int64_t k = 0; k < s->filter[1]; k++, f += filter_channels(s)) {                            \
-                int64_t at = input_at(s, 1, w, k);                                                           \
-                if (at >= 0) point_##T(kind, s, l, in + at * l->in_step[1], f, out);                         \
-            }                                                                                                \
-        }                                                                                                    \
-    }                                                                                                        \
-    static void conv_##T(bd_conv_kind kind, const bd_conv_shape *s, T *input, T *filter, T *output)          \
-    {                                                                                                        \
-        layout l = layout_of(s);                                                                             \
-        int64_t filter_row = s->filter[1] * filter_channels(s);                                              \
-        for (int64_t n = 0; n < s->batch; n++, input += l.in_image, output += l.out_image) {                 \
-            for (int64_t h = 0; h < s->out[0]; h++) {                                                        \
-                for (int64_t k = 0; k < s->filter[0]; k++) {                                                 \
-                    int64_t at = input_at(s, 0, h, k);                                                       \
-                    if (at < 0) continue;                                                                    \
-                    row_##T(kind, s, &l, input + at * l.in_step[0], filter + k * filter_row,                 \
-                            output + h * l.out_step[0]);                                                     \
-                }                                                                                            \
-            }                                                                                                \
-        }                                                                                                    \
-    }
+#define T float
+#define NAME(x) x##_f32
+#include "kernels/conv_loops.h"
 
-POINT(float)
-POINT(double)
+#define T double
+#define NAME(x) x##_f64
+#include "kernels/conv_loops.h"
 
 void bd_conv_plain(bd_number type, bd_conv_kind kind, const bd_conv_shape *s, const bd_conv_data *d)
 {
@@ -102,8 +57,8 @@ void bd_conv_plain(bd_number type, bd_conv_kind kind, const bd_conv_shape *s, co
     }
     if (input == 0 || filter == 0 || output == 0) return; // other sizes may be as large as they like
     if (type == BD_F32) {
-        conv_float(kind, s, d->input, d->filter, d->output);
+        conv_f32(kind, s, d->input, d->filter, d->output);
     } else {
-        conv_double(kind, s, d->input, d->filter, d->output);
+        conv_f64(kind, s, d->input, d->filter, d->output);
     }
 }

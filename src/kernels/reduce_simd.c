@@ -16,137 +16,116 @@
 #define TILE 256   // columns of a tile: at most 2 KB, in the first cache
 #define NARROW 32  // rows shorter than this are taken several at a time
 
-// One reduction: START is its result over nothing, TAKE takes element x into a, JOIN joins partial results a
-// and b.
-#define REDUCE(NAME, T, START, TAKE, JOIN)                                                                   \
-    /* Takes `rows` rows of `width` columns, `stride` apart, into tile. */                                   \
-    static inline __attribute__((always_inline)) void tile_##NAME(const T *xs, int64_t rows, int64_t width,  \
-                                                                  int64_t stride, T *restrict tile)          \
-    {                                                                                                        \
-        for (int64_t c = 0; c < width; c++)                                                                  \
-            tile[c] = START;                                                                                 \
-        for (int64_t r = 0; r < rows; r++, xs += stride) {                                                   \
-            BD_VECTORIZE                                                                                     \
-            for (int64_t c = 0; c < width; c++) {                                                            \
-                T a = tile[c], x = xs[c];                                                                    \
-                tile[c] = (T)(TAKE);                                                                         \
-            }                                                                                                \
-        }                                                                                                    \
-    }                                                                                                        \
-    static inline __attribute__((always_inline)) T lanes_##NAME(const T *xs, int64_t n, int width)           \
-    {                                                                                                        \
-        T lanes[WIDE];                                                                                       \
-        tile_##NAME(xs, n / width, width, width, lanes);                                                     \
-        for (width /= 2; width > 0; width /= 2) {                                                            \
-            for (int l = 0; l < width; l++) {                                                                \
-                T a = lanes[l], b = lanes[l + width];                                                        \
-                lanes[l] = (T)(JOIN);                                                                        \
-            }                                                                                                \
-        }                                                                                                    \
-        return lanes[0];                                                                                     \
-    }                                                                                                        \
-    static T block_##NAME(const T *xs, int64_t n)                                                            \
-    {                                                                                                        \
-        T a = START;                                                                                         \
-        if (n >= 8 * WIDE) {                                                                                 \
-            a = lanes_##NAME(xs, n, WIDE);                                                                   \
-            xs += n - n % WIDE;                                                                              \
-            n %= WIDE;                                                                                       \
-        }                                                                                                    \
-        if (n >= 2 * LANES) {                                                                                \
-            T b = lanes_##NAME(xs, n, LANES);                                                                \
-            a = (T)(JOIN);                                                                                   \
-            xs += n - n % LANES;                                                                             \
-            n %= LANES;                                                                                      \
-        }                                                                                                    \
-        for (int64_t i = 0; i < n; i++) {                                                                    \
-            T x = xs[i];                                                                                     \
-            a = (T)(TAKE);                                                                                   \
-        }                                                                                                    \
-        return a;                                                                                            \
-    }                                                                                                        \
-    static T row_##NAME(const T *xs, int64_t n)                                                              \
-    {                                                                                                        \
-        if (n <= BLOCK) return block_##NAME(xs, n);                                                          \
-        int64_t half = (n / 2 + BLOCK - 1) / BLOCK * BLOCK;                                                  \
-        T a = row_##NAME(xs, half), b = row_##NAME(xs + half, n - half);                                     \
-        return (T)(JOIN);                                                                                    \
-    }                                                                                                        \
-    static void join_##NAME(const T *part, T *ys, int64_t n)                                                 \
-    {                                                                                                        \
-        BD_VECTORIZE                                                                                         \
-        for (int64_t c = 0; c < n; c++) {                                                                    \
-            T a = ys[c], b = part[c];                                                                        \
-            ys[c] = (T)(JOIN);                                                                               \
-        }                                                                                                    \
-    }                                                                                                        \
-    /* Any number of rows of at most TILE columns. */                                                        \
-    static void rows_##NAME(const T *xs, int64_t rows, int64_t width, int64_t stride, T *ys)                 \
-    {                                                                                                        \
-        if (rows <= ROWS) {                                                                                  \
-            tile_##NAME(xs, rows, width, stride, ys);                                                        \
-            return;                                                                                          \
-        }                                                                                                    \
-        T part[TILE];                                                                                        \
-        int64_t half = rows / 2;                                                                             \
-        rows_##NAME(xs, half, width, stride, ys);                                                            \
-        rows_##NAME(xs + half * stride, rows - half, width, stride, part);                                   \
-        join_##NAME(part, ys, width);                                                                        \
-    }                                                                                                        \
-    /* Columns of [count, inner]. */                                                                         \
-    static void columns_##NAME(const T *xs, T *ys, int64_t count, int64_t inner)                             \
-    {                                                                                                        \
-        for (int64_t c = 0; c < inner; c += TILE)                                                            \
-            rows_##NAME(xs + c, count, inner - c < TILE ? inner - c : TILE, inner, ys + c);                  \
-    }                                                                                                        \
-    /* The same of short rows: `together` rows are one of the loop's, whose pieces are joined at the end. */ \
-    static void narrow_columns_##NAME(const T *xs, T *ys, int64_t count, int64_t inner)                      \
-    {                                                                                                        \
-        T wide[2 * NARROW];                                                                                  \
-        int64_t together = 2 * NARROW / inner, many = count - count % together;                              \
-        rows_##NAME(xs + many * inner, count - many, inner, inner, ys);                                      \
-        if (many == 0) return;                                                                               \
-        rows_##NAME(xs, many / together, together * inner, together * inner, wide);                          \
-        for (int64_t p = 0; p < together; p++)                                                               \
-            join_##NAME(wide + p * inner, ys, inner);                                                        \
-    }                                                                                                        \
-    static void NAME(const void *xp, void *yp, int64_t outer, int64_t count, int64_t inner)                  \
-    {                                                                                                        \
-        const T *xs = xp;                                                                                    \
-        T *ys = yp;                                                                                          \
-        if (inner == 0) return;                                                                              \
-        for (int64_t i = 0; i < outer; i++, xs += count * inner, ys += inner) {                              \
-            if (inner == 1) {                                                                                \
-                *ys = row_##NAME(xs, count);                                                                 \
-            } else if (inner < NARROW) {                                                                     \
-                narrow_columns_##NAME(xs, ys, count, inner);                                                 \
-            } else {                                                                                         \
-                columns_##NAME(xs, ys, count, inner);                                                        \
-            }                                                                                                \
-        }                                                                                                    \
-    }
+// The reductions. Integers are added and multiplied as unsigned numbers, so that they wrap around.
 
-// Integers wrap around: they are added and multiplied without sign.
-REDUCE(sum_f32, float, 0, a + x, a + b)
-REDUCE(sum_f64, double, 0, a + x, a + b)
-REDUCE(sum_i32, uint32_t, 0, a + x, a + b)
-REDUCE(sum_i64, uint64_t, 0, a + x, a + b)
-REDUCE(sum_squares_f32, float, 0, a + x * x, a + b)
-REDUCE(sum_squares_f64, double, 0, a + x * x, a + b)
-REDUCE(prod_f32, float, 1, a *x, a *b)
-REDUCE(prod_f64, double, 1, a *x, a *b)
-REDUCE(prod_i32, uint32_t, 1, a *x, a *b)
-REDUCE(prod_i64, uint64_t, 1, a *x, a *b)
-REDUCE(max_f32, float, -INFINITY, a < x ? x : a, a < b ? b : a)
-REDUCE(max_f64, double, -(double)INFINITY, a < x ? x : a, a < b ? b : a)
-REDUCE(max_i32, int32_t, INT32_MIN, a < x ? x : a, a < b ? b : a)
-REDUCE(max_i64, int64_t, INT64_MIN, a < x ? x : a, a < b ? b : a)
-REDUCE(min_f32, float, INFINITY, x < a ? x : a, b < a ? b : a)
-REDUCE(min_f64, double, (double)INFINITY, x < a ? x : a, b < a ? b : a)
-REDUCE(min_i32, int32_t, INT32_MAX, x < a ? x : a, b < a ? b : a)
-REDUCE(min_i64, int64_t, INT64_MAX, x < a ? x : a, b < a ? b : a)
-REDUCE(all, uint8_t, 1, a &x, a &b)
-REDUCE(any, uint8_t, 0, a | x, a | b)
+#define JOIN(a, b) ((a) + (b))
+#define START 0
+#define REDUCTION sum_f32
+#define T float
+#include "kernels/reduce_loops.h"
+#define REDUCTION sum_f64
+#define T double
+#include "kernels/reduce_loops.h"
+#define REDUCTION sum_i32
+#define T uint32_t
+#include "kernels/reduce_loops.h"
+#define REDUCTION sum_i64
+#define T uint64_t
+#include "kernels/reduce_loops.h"
+#undef JOIN
+#undef START
+
+#define JOIN(a, b) ((a) + (b))
+#define TERM(x) ((x) * (x))
+#define START 0
+#define REDUCTION sum_squares_f32
+#define T float
+#include "kernels/reduce_loops.h"
+#define REDUCTION sum_squares_f64
+#define T double
+#include "kernels/reduce_loops.h"
+#undef JOIN
+#undef TERM
+#undef START
+
+#define JOIN(a, b) ((a) * (b))
+#define START 1
+#define REDUCTION prod_f32
+#define T float
+#include "kernels/reduce_loops.h"
+#define REDUCTION prod_f64
+#define T double
+#include "kernels/reduce_loops.h"
+#define REDUCTION prod_i32
+#define T uint32_t
+#include "kernels/reduce_loops.h"
+#define REDUCTION prod_i64
+#define T uint64_t
+#include "kernels/reduce_loops.h"
+#undef JOIN
+#undef START
+
+#define JOIN(a, b) ((a) < (b) ? (b) : (a))
+#define REDUCTION max_f32
+#define T float
+#define START -INFINITY
+#include "kernels/reduce_loops.h"
+#undef START
+#define REDUCTION max_f64
+#define T double
+#define START -(double)INFINITY
+#include "kernels/reduce_loops.h"
+#undef START
+#define REDUCTION max_i32
+#define T int32_t
+#define START INT32_MIN
+#include "kernels/reduce_loops.h"
+#undef START
+#define REDUCTION max_i64
+#define T int64_t
+#define START INT64_MIN
+#include "kernels/reduce_loops.h"
+#undef START
+#undef JOIN
+
+#define JOIN(a, b) ((b) < (a) ? (b) : (a))
+#define REDUCTION min_f32
+#define T float
+#define START INFINITY
+#include "kernels/reduce_loops.h"
+#undef START
+#define REDUCTION min_f64
+#define T double
+#define START (double)INFINITY
+#include "kernels/reduce_loops.h"
+#undef START
+#define REDUCTION min_i32
+#define T int32_t
+#define START INT32_MAX
+#include "kernels/reduce_loops.h"
+#undef START
+#define REDUCTION min_i64
+#define T int64_t
+#define START INT64_MAX
+#include "kernels/reduce_loops.h"
+#undef START
+#undef JOIN
+
+#define JOIN(a, b) ((a) & (b))
+#define START 1
+#define REDUCTION all
+#define T uint8_t
+#include "kernels/reduce_loops.h"
+#undef JOIN
+#undef START
+
+#define JOIN(a, b) ((a) | (b))
+#define START 0
+#define REDUCTION any
+#define T uint8_t
+#include "kernels/reduce_loops.h"
+#undef JOIN
+#undef START
 
 #define FI(NAME)                                                                                             \
     {                                                                                                        \

@@ -7,7 +7,7 @@
     extern const bd_unary_fn bd_unary_table_##suffix[BD_UNARY_COUNT][BD_SIMD_NUMBER_COUNT];                  \
     extern const bd_binary_fn bd_binary_table_##suffix[BD_BINARY_COUNT][BD_SIMD_NUMBER_COUNT];               \
     extern const bd_reduce_fn bd_reduce_table_##suffix[BD_REDUCE_COUNT][BD_SIMD_NUMBER_COUNT];               \
-    extern const bd_row_fns bd_row_table_##suffix[BD_F64 + 1];                                               \
+    extern const bd_softmax_fns bd_softmax_table_##suffix[BD_F64 + 1];                                       \
     extern const bd_training_fns bd_training_table_##suffix[BD_F64 + 1];                                     \
     extern const bd_gemm_fn bd_gemm_table_##suffix[BD_I64 + 1];                                              \
     void bd_select_##suffix(const bool *condition, const void *t, const void *e, void *out, int64_t n,       \
@@ -16,8 +16,9 @@
 #define VARIANT(suffix)                                                                                      \
     {                                                                                                        \
         .name = #suffix, .unary = bd_unary_table_##suffix, .binary = bd_binary_table_##suffix,               \
-        .reduce = bd_reduce_table_##suffix, .select = bd_select_##suffix, .rows = bd_row_table_##suffix,     \
-        .training = bd_training_table_##suffix, .gemm = bd_gemm_table_##suffix                               \
+        .reduce = bd_reduce_table_##suffix, .select = bd_select_##suffix,                                    \
+        .softmax = bd_softmax_table_##suffix, .training = bd_training_table_##suffix,                        \
+        .gemm = bd_gemm_table_##suffix                                                                       \
     }
 
 DECLARE(generic);

@@ -143,9 +143,9 @@ typedef void (*bd_reduce_fn)(const void *x, void *y, int64_t outer, int64_t coun
 typedef void (*bd_select_fn)(const bool *condition, const void *t, const void *e, void *out, int64_t n,
                              size_t size);
 
-// ---- Loops over rows, for float and double ----
+// ---- Softmax and cross entropy of rows, for float and double ----
 
-typedef struct bd_row_fns {
+typedef struct bd_softmax_fns {
     // y = softmax(x), or its logarithm, of each row of x [rows, cols]; y may be x.
     void (*softmax)(const void *x, void *y, int64_t rows, int64_t cols);
     void (*log_softmax)(const void *x, void *y, int64_t rows, int64_t cols);
@@ -156,10 +156,10 @@ typedef struct bd_row_fns {
     // The same with the number of the right column in place of a row of labels; each is in [0, cols).
     void (*sparse_cross_entropy)(const void *x, const int64_t *labels, void *loss, void *backprop,
                                  int64_t rows, int64_t cols);
-} bd_row_fns;
+} bd_softmax_fns;
 
-// ---- Updates of variables in one pass over memory, for float and double; they may race (see
-// training_simd.c) ----
+// ---- Updates of variables in one pass over memory, for float and double. They take no lock
+// (training_loops.h). ----
 
 typedef struct bd_adam {
     double lr, beta1, beta2, epsilon, beta1_power, beta2_power;
@@ -232,7 +232,7 @@ typedef struct bd_kernel_table {
     const bd_binary_fn (*binary)[BD_SIMD_NUMBER_COUNT]; // [op][type]; the type of x and y
     const bd_reduce_fn (*reduce)[BD_SIMD_NUMBER_COUNT];
     bd_select_fn select;
-    const bd_row_fns *rows;          // [BD_F64 + 1]
+    const bd_softmax_fns *softmax;   // [BD_F64 + 1]
     const bd_training_fns *training; // [BD_F64 + 1]
     const bd_gemm_fn *gemm;          // [BD_I64 + 1]
 } bd_kernel_table;

@@ -304,18 +304,18 @@ static void check_rows(const bd_kernel_table *generic, const bd_kernel_table *k)
             fill(type, labels, n, true);
             for (int64_t r = 0; r < rows; r++)
                 sparse[r] = next_random() % cols;
-            generic->rows[type].softmax(x, want, rows, cols);
-            k->rows[type].softmax(x, got, rows, cols);
+            generic->softmax[type].softmax(x, want, rows, cols);
+            k->softmax[type].softmax(x, got, rows, cols);
             expect_near(type, got, want, n, 1e-6, "softmax");
-            generic->rows[type].log_softmax(x, want, rows, cols);
-            k->rows[type].log_softmax(x, got, rows, cols);
+            generic->softmax[type].log_softmax(x, want, rows, cols);
+            k->softmax[type].log_softmax(x, got, rows, cols);
             expect_near(type, got, want, n, 2e-6, "log_softmax");
-            generic->rows[type].cross_entropy(x, labels, want_loss, want, rows, cols);
-            k->rows[type].cross_entropy(x, labels, got_loss, got, rows, cols);
+            generic->softmax[type].cross_entropy(x, labels, want_loss, want, rows, cols);
+            k->softmax[type].cross_entropy(x, labels, got_loss, got, rows, cols);
             expect_near(type, got, want, n, 2e-6, "cross_entropy");
             expect_near(type, got_loss, want_loss, rows, 4e-6, "cross_entropy's loss");
-            generic->rows[type].sparse_cross_entropy(x, sparse, want_loss, want, rows, cols);
-            k->rows[type].sparse_cross_entropy(x, sparse, got_loss, x, rows, cols); // in place
+            generic->softmax[type].sparse_cross_entropy(x, sparse, want_loss, want, rows, cols);
+            k->softmax[type].sparse_cross_entropy(x, sparse, got_loss, x, rows, cols); // in place
             expect_near(type, x, want, n, 2e-6, "sparse_cross_entropy");
             expect_near(type, got_loss, want_loss, rows, 2e-6, "sparse_cross_entropy's loss");
         }

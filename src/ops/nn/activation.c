@@ -288,7 +288,7 @@ static void run_softmax(bd_op_ctx *c, bool is_log)
     }
     braid_tensor *y = bd_output_forward(c, 0, 0, x->dtype, &x->shape);
     if (!y) return;
-    const bd_row_fns *rows = &bd_kernels()->rows[bd_number_of(x->dtype)];
+    const bd_softmax_fns *rows = &bd_kernels()->softmax[bd_number_of(x->dtype)];
     int64_t count = bd_shape_count_range(&x->shape, 0, rank - 1);
     (is_log ? rows->log_softmax : rows->softmax)(x->data, y->data, count, x->shape.dims[rank - 1]);
 }

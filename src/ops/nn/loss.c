@@ -52,8 +52,8 @@ static void cross_entropy(bd_op_ctx *c, const braid_tensor *x, const braid_tenso
     braid_tensor *loss = bd_output(c, 0, x->dtype, &rows);
     braid_tensor *backprop = loss ? bd_output_forward(c, 1, 0, x->dtype, shape) : NULL;
     if (!backprop) return;
-    bd_kernels()->rows[bd_number_of(x->dtype)].cross_entropy(x->data, labels->data, loss->data,
-                                                             backprop->data, shape->dims[0], shape->dims[1]);
+    bd_kernels()->softmax[bd_number_of(x->dtype)].cross_entropy(
+        x->data, labels->data, loss->data, backprop->data, shape->dims[0], shape->dims[1]);
 }
 
 static void cross_entropy_run(bd_op_ctx *c)
@@ -227,7 +227,7 @@ static void sparse_cross_entropy_run(bd_op_ctx *c)
     braid_tensor *loss = bd_output(c, 0, x->dtype, &rows);
     braid_tensor *backprop = loss ? bd_output_forward(c, 1, 0, x->dtype, &x->shape) : NULL;
     if (backprop)
-        bd_kernels()->rows[bd_number_of(x->dtype)].sparse_cross_entropy(
+        bd_kernels()->softmax[bd_number_of(x->dtype)].sparse_cross_entropy(
             x->data, bd_tensor_i64(&labels), loss->data, backprop->data, x->shape.dims[0], x->shape.dims[1]);
     bd_tensor_fini(&labels);
 }
