@@ -242,7 +242,7 @@ static void call_gradient(walk *w, braid_op *op, turn *t)
                      .input_rows = t->input_rows};
     const char *scope = bd_arena_asprintf(&w->g->arena, "%s_grad", op->name);
     braid_push_name_scope(w->g, scope);
-    if (!(op->def->op->flags & BD_OP_SPARSE_GRAD)) make_whole(w, op, t);
+    if (!bd_node_has_flag(op, BD_OP_SPARSE_GRAD)) make_whole(w, op, t);
     const bool is_loop_op = w->loops && bd_gradient_of_loop_op(w->loops, op, t->output_grads, input_grads);
     if (!is_loop_op) op->def->op->gradient(&c);
     int present = 0;
@@ -293,7 +293,7 @@ static bool needs_gradient(walk *w, const braid_op *op)
 {
     if (w->is_stop[op->id]) return false;
     if (op->def && (op->def->op->gradient || is_loop_border(w, op))) return true;
-    if (!op->def || !(op->def->op->flags & BD_OP_NOT_DIFFERENTIABLE))
+    if (!bd_node_has_flag(op, BD_OP_NOT_DIFFERENTIABLE))
         braid_graph_fail(
             w->g, BRAID_NOT_FOUND, "No gradient defined for operation '%s' (op type: %s)%s", op->name,
             op->op_type,

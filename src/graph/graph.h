@@ -65,9 +65,14 @@ static inline bd_op_role bd_node_role(const braid_op *n)
 {
     return n->def ? n->def->op->role : BD_ROLE_PLAIN;
 }
+// Returns whether the node's op has the flag (BD_OP_...). False for nodes that call functions.
+static inline bool bd_node_has_flag(const braid_op *n, unsigned flag)
+{
+    return n->def && (n->def->op->flags & flag);
+}
 static inline bool bd_node_is_stateful(const braid_op *n)
 {
-    return n->def && (n->def->op->flags & BD_OP_STATEFUL);
+    return bd_node_has_flag(n, BD_OP_STATEFUL);
 }
 
 // ---- Making and copying nodes below the builder (for import, prune, partition and rewrites) ----

@@ -119,7 +119,7 @@ bool bd_inline_hands_on(const bd_inline *in, int i)
         if (bd_node_role(n) != BD_ROLE_RETVAL || bd_node_attr_int(n, "index") != i) continue;
         do
             n = n->inputs[0].op;
-        while (n->control_count == 0 && strcmp(n->op_type, "Identity") == 0);
+        while (n->control_count == 0 && bd_node_has_flag(n, BD_OP_IDENTITY));
         return bd_node_role(n) == BD_ROLE_ARG && bd_node_attr_int(n, "index") == i;
     }
     return false;

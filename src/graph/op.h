@@ -48,6 +48,9 @@ enum {
     BD_OP_NOT_DIFFERENTIABLE = 16,  // gradient is None by definition (tf.NotDifferentiable)
     BD_OP_SPARSE_GRAD = 64,         // its gradient function takes gradients of rows as they are (grad.h)
     BD_OP_USES_RENDEZVOUS = 32,     // uses the step's rendezvous, though it is no Send or Recv
+    BD_OP_IDENTITY = 128,           // output 0 is input 0, unchanged
+    BD_OP_SPREADS_HANDLES = 256,    // its inputs may be handles of resources on different devices
+    BD_OP_MAY_BE_FED = 512,         // its output is often fed: never folded into a constant
 };
 
 typedef struct bd_op {

@@ -17,14 +17,9 @@
 // Edges looked at for one control edge.
 #define EDGES_MAX 512
 
-static const char *const identities[] = {"Identity", "StopGradient", "PreventGradient", "Snapshot"};
-
 static bool is_identity(const braid_op *n)
 {
-    for (size_t i = 0; i < BD_COUNTOF(identities); i++) {
-        if (strcmp(n->op_type, identities[i]) == 0) return bd_rewriter_is_pure(n);
-    }
-    return false;
+    return bd_node_has_flag(n, BD_OP_IDENTITY) && bd_rewriter_is_pure(n);
 }
 
 static bool does_nothing(const braid_op *n)

@@ -64,7 +64,7 @@ static uint64_t mix_attr(uint64_t hash, const bd_named_attr *attr)
 
 static bool is_commutative(const braid_op *n)
 {
-    return (n->def->op->flags & BD_OP_COMMUTATIVE) && n->input_count == 2;
+    return bd_node_has_flag(n, BD_OP_COMMUTATIVE) && n->input_count == 2;
 }
 
 // The inputs of a commutative op and control inputs come in any order: they are added up.

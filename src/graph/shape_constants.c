@@ -5,11 +5,10 @@
 #include "graph/partial_tensor_eval.h"
 #include "graph/subgraph_eval.h"
 
-#include <string.h>
 
 #define DEPTH_MAX 32 // nodes behind one another
 
-// The tensor of a Const, also through Identity.
+// The tensor of a Const, also through identities.
 static const braid_tensor *const_tensor(braid_out from)
 {
     for (int depth = 0; depth < DEPTH_MAX && from.op; depth++) {
@@ -17,7 +16,7 @@ static const braid_tensor *const_tensor(braid_out from)
         const bd_attr *attr = bd_node_attr(n, "value");
         if (bd_node_role(n) == BD_ROLE_CONST)
             return attr && attr->kind == BD_ATTR_TENSOR ? attr->tensor : NULL;
-        if (strcmp(n->op_type, "Identity") != 0 || n->input_count == 0) return NULL;
+        if (!bd_node_has_flag(n, BD_OP_IDENTITY) || n->input_count == 0) return NULL;
         from = n->inputs[0];
     }
     return NULL;

@@ -53,8 +53,7 @@ static bool is_constant(runner *r, const braid_op *n)
     for (int i = 0; i < n->input_count; i++) {
         if (!n->inputs[i].op) return false;
     }
-    bool is_fed = strcmp(n->op_type, "PlaceholderWithDefault") == 0; // perhaps
-    if (!by_shape && (is_fed || !bd_rewriter_is_pure(n))) return false;
+    if (!by_shape && (bd_node_has_flag(n, BD_OP_MAY_BE_FED) || !bd_rewriter_is_pure(n))) return false;
     for (int i = 0; i < n->output_count; i++) {
         if (!is_small(n->output_types[i], &n->output_shapes[i])) return false;
     }

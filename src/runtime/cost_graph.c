@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "base/strbuf.h"
+#include "graph/op.h"
 #include "proto/pack.h"
 #include "tensorflow/core/framework/cost_graph.pb-c.h"
 #include "tensorflow/core/protobuf/config.pb-c.h"
@@ -94,6 +95,13 @@ static void set_inputs(builder *b, cost_node *to, const Tensorflow__NodeDef *n, 
     }
 }
 
+// Returns whether the op takes a value out of the graph.
+static bool is_final(const char *op)
+{
+    const bd_op_def *def = bd_op_lookup(op);
+    return def && (def->op->role == BD_ROLE_SEND || def->op->role == BD_ROLE_RETVAL);
+}
+
 static void add_graph(builder *b, const Tensorflow__GraphDef *g)
 {
     const size_t first = b->nodes.len;
@@ -108,7 +116,7 @@ static void add_graph(builder *b, const Tensorflow__GraphDef *g)
         c->name = n->name;
         c->device = n->device;
         c->id = (int32_t)(first + i);
-        c->is_final = !strcmp(n->op, "_Send") || !strcmp(n->op, "_Retval");
+        c->is_final = is_final(n->op);
         set_inputs(b, c, n, &ids);
         if (ran) {
             c->compute_cost = c->compute_time = ran->op_end_rel_micros - ran->op_start_rel_micros;

@@ -13,9 +13,6 @@
 #include <string.h>
 
 #define TASK "/job:localhost/replica:0/task:0"
-// Distinct (feeds, fetches, targets) that stay compiled: a training program has a few, a test suite some
-// hundreds.
-#define PLANS_MAX 1024
 #define DEVICES_MAX 64
 
 // Sessions that are open in this process: memory is given back when the last one ends.
@@ -459,8 +456,8 @@ braid_code bd_direct_session_new(const braid_session_options *options, bd_sessio
     s->collectives = (bd_collectives){.join = join_group, .forget = forget_group};
     s->groups = bd_collective_groups_new();
     s->kernels = bd_kernel_store_new();
-    s->plans = bd_plan_cache_new(&cache_ops, s, PLANS_MAX);
-    s->partial_plans = bd_plan_cache_new(&bd_direct_partial_plan_ops, s, PLANS_MAX);
+    s->plans = bd_plan_cache_new(&cache_ops, s, BD_SESSION_PLANS_MAX);
+    s->partial_plans = bd_plan_cache_new(&bd_direct_partial_plan_ops, s, BD_SESSION_PLANS_MAX);
     braid_code code = make_pools(s, o, st);
     if (code) {
         destroy(s);

@@ -175,7 +175,7 @@ static bool is_initialized(bd_variable *v)
 static bool read_references(const bd_plan_item *it, bd_value *inputs, braid_status *st)
 {
     const braid_op *n = it->node;
-    bool may_be_uninitialized = n->def->op->flags & BD_OP_ALLOWS_UNINITIALIZED;
+    bool may_be_uninitialized = bd_node_has_flag(n, BD_OP_ALLOWS_UNINITIALIZED);
     for (int32_t i = 0; i < it->input_count; i++) {
         bd_variable *v = inputs[i].ref;
         if (!v) continue;

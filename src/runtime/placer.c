@@ -212,9 +212,8 @@ static braid_code join_source(placer *p, const braid_op *source, const braid_op 
 static braid_code join_references(placer *p, const braid_op *n, braid_status *st)
 {
     braid_code code = BRAID_OK;
-    // What hands on several handles need not be where each is: lowered calls are such, for whoever fetches
-    // them.
-    if (!n->def || (n->input_count > 1 && strcmp(n->op_type, "IdentityN") == 0)) return BRAID_OK;
+    // The IdentityN of a lowered call may forward handles of several devices.
+    if (!n->def || (n->input_count > 1 && bd_node_has_flag(n, BD_OP_SPREADS_HANDLES))) return BRAID_OK;
     for (int i = 0; !code && i < n->input_count; i++)
         if (is_shared(n->input_types[i])) code = join_source(p, n->inputs[i].op, n, st);
     return code;

@@ -130,7 +130,7 @@ static braid_code make_item(bd_plan *p, const braid_op *n, int32_t frame, bd_ker
     bd_op_role role = bd_node_role(n);
     p->calls_functions |= (kernel->flags & BD_KERNEL_CALLS) != 0;
     p->uses_rendezvous |=
-        role == BD_ROLE_SEND || role == BD_ROLE_RECV || (n->def->op->flags & BD_OP_USES_RENDEZVOUS) != 0;
+        role == BD_ROLE_SEND || role == BD_ROLE_RECV || bd_node_has_flag(n, BD_OP_USES_RENDEZVOUS);
     p->may_leave_values |= role == BD_ROLE_MERGE || frame > 0;
     if (n->output_count > p->output_count_max) p->output_count_max = n->output_count;
     return BRAID_OK;

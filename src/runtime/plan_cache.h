@@ -12,6 +12,9 @@
 
 typedef struct bd_plan_cache bd_plan_cache;
 
+// The capacity of a session's cache. A training program has a few signatures, a test suite some hundreds.
+#define BD_SESSION_PLANS_MAX 1024
+
 typedef struct bd_plan_cache_ops {
     // Compiles the entry (no lock held); called once for threads that miss together. The token (NULL: none)
     // is the one of the calling thread: when it is cancelled, the result is not needed.

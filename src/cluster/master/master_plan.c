@@ -203,7 +203,7 @@ static int64_t collective_graph_key(const braid_graph *g)
     BD_ARRAY(int64_t) keys = {0};
     for (size_t i = 0; i < g->nodes.len; i++) {
         const braid_op *n = g->nodes.items[i];
-        if (!n->def || !(n->def->op->flags & BD_OP_USES_RENDEZVOUS)) continue;
+        if (!bd_node_has_flag(n, BD_OP_USES_RENDEZVOUS)) continue;
         const int64_t key = bd_node_attr_int(n, "instance_key");
         size_t at = 0;
         while (at < keys.len && keys.items[at] < key)

@@ -14,10 +14,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-// Distinct (feeds, fetches, targets) that stay registered: a training program has a few, a test suite some
-// hundreds.
-#define PLANS_MAX 1024
-
 void bd_master_session_ref(bd_master_session *s)
 {
     atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
@@ -142,7 +138,7 @@ bd_master_session *bd_master_session_new(bd_master *m, bd_found_tasks *tasks, co
     s->tasks = *tasks;
     *tasks = (bd_found_tasks){0};
     s->cancellation = bd_cancellation_new(m->env.cancellation);
-    s->plans = bd_plan_cache_new(&bd_master_plan_ops, s, PLANS_MAX);
+    s->plans = bd_plan_cache_new(&bd_master_plan_ops, s, BD_SESSION_PLANS_MAX);
     s->rng = bd_rng_init(bd_random_u64());
     atomic_init(&s->refs, 1);
     bd_mutex_init(&s->graph_mu);

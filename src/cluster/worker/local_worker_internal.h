@@ -56,6 +56,27 @@ braid_code bd_worker_graph_find(bd_local_worker *w, const char *session_handle, 
                                 bd_worker_graph **out, braid_status *st);
 void bd_worker_graph_unref(bd_worker_graph *g);
 
+// The container of a step's own resources.
+#define BD_STEP_CONTAINER_MAX 40
+const char *bd_step_container(int64_t step_id, char buf[BD_STEP_CONTAINER_MAX]);
+
+// The step of a RunGraph, on this task. Do not move it: `step` points into it.
+typedef struct bd_worker_step {
+    bd_worker_graph *graph;             // a reference
+    bd_rendezvous *rendezvous;          // a reference
+    bd_cancellation *step_cancellation; // cancelled when the step is cleaned up; a reference
+    bd_cancel_hook hook;                // for the caller, in step_cancellation
+    bd_step step;                       // with a token of its own
+    char container[BD_STEP_CONTAINER_MAX];
+} bd_worker_step;
+
+// worker_step.c: finds the graph of `run` and begins its step in the step table. `parent` (NULL: none)
+// cancels the step's token. `s` is zeroed. On an error there is nothing to end.
+braid_code bd_worker_step_begin(bd_local_worker *w, const bd_run_graph *run, bd_cancellation *parent,
+                                bd_worker_step *s, braid_status *st);
+// Drops the references. The step is ended in the step table by bd_step_table_end before.
+void bd_worker_step_fini(bd_worker_step *s);
+
 // worker_run.c
 void bd_worker_run_graph(bd_worker *base, bd_run_graph *run, bd_cancellation *cancellation,
                          bd_worker_done_fn fn, void *arg);
@@ -68,9 +89,5 @@ void bd_worker_run_partial(bd_local_worker *w, bd_run_graph *run, bd_cancellatio
                            bd_worker_done_fn fn, void *arg);
 // Ends the partial runs of a session that is gone.
 void bd_worker_cancel_partials(bd_local_worker *w, const bd_worker_session *session);
-
-// The container of a step's own resources.
-#define BD_STEP_CONTAINER_MAX 40
-const char *bd_step_container(int64_t step_id, char buf[BD_STEP_CONTAINER_MAX]);
 
 #endif

@@ -19,12 +19,7 @@ typedef struct call call;
 
 typedef struct partial {
     bd_local_worker *w;
-    bd_worker_graph *graph; // a reference
-    bd_rendezvous *rendezvous;
-    bd_cancellation *step_cancellation; // of the step on this task; a reference
-    bd_cancel_hook step_hook;
-    bd_step step;
-    char container[BD_STEP_CONTAINER_MAX];
+    bd_worker_step base;
     bd_mutex mu;
     braid_status status;           // of the plan; guarded by mu
     bool is_done, is_over, is_out; // guarded by mu
@@ -53,10 +48,7 @@ typedef struct receiving {
 static void partial_unref(partial *p)
 {
     if (atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1) return;
-    bd_cancellation_unref(p->step_cancellation);
-    bd_cancellation_unref(p->step.cancellation);
-    bd_rendezvous_unref(p->rendezvous);
-    bd_worker_graph_unref(p->graph);
+    bd_worker_step_fini(&p->base);
     bd_status_fini(&p->status);
     bd_mutex_fini(&p->mu);
     bd_free(p);
@@ -69,8 +61,8 @@ static void cancel(partial *p, const braid_status *from)
     bd_status_copy(why, from);
     why->derived = true;
     atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
-    bd_cancellation_cancel(p->step.cancellation, why);
-    p->rendezvous->ops->abort(p->rendezvous, why);
+    bd_cancellation_cancel(p->base.step.cancellation, why);
+    p->base.rendezvous->ops->abort(p->base.rendezvous, why);
     partial_unref(p);
 }
 
@@ -85,11 +77,11 @@ static void end_if_over(partial *p)
     bd_mutex_unlock(&p->mu);
     if (!ends) return;
     bd_mutex_lock(&w->mu);
-    bd_imap_remove(&w->partial_runs, (uint64_t)p->step.id);
+    bd_imap_remove(&w->partial_runs, (uint64_t)p->base.step.id);
     bd_mutex_unlock(&w->mu);
-    bd_cancellation_remove(p->step_cancellation, &p->step_hook);
-    bd_step_table_end(w->steps, p->step.id, succeeded);
-    bd_resources_clear(p->step.resources, p->container);
+    bd_cancellation_remove(p->base.step_cancellation, &p->base.hook);
+    bd_step_table_end(w->steps, p->base.step.id, succeeded);
+    bd_resources_clear(p->base.step.resources, p->base.container);
     partial_unref(p); // the table's
     bd_worker_count_running(w, -1);
 }
@@ -174,8 +166,8 @@ static void end_vain_receives(partial *p)
     if (!why->code)
         bd_fail(why, BRAID_INTERNAL,
                 "Step %lld has run, and no node of the graph sends what RunGraph asks for",
-                (long long)p->step.id);
-    p->rendezvous->ops->abort(p->rendezvous, why);
+                (long long)p->base.step.id);
+    p->base.rendezvous->ops->abort(p->base.rendezvous, why);
 }
 
 static void receive_all(call *c)
@@ -190,7 +182,7 @@ static void receive_all(call *c)
         receiving *r = bd_slab_alloc_raw(sizeof *r);
         *r = (receiving){c, i};
         const bd_rendezvous_key key = bd_rendezvous_key_of(run->recv_keys[i]);
-        bd_remote_rendezvous_recv_local(p->rendezvous, &key, received, r);
+        bd_remote_rendezvous_recv_local(p->base.rendezvous, &key, received, r);
     }
     end_vain_receives(p);
     BD_STATUS(ok);
@@ -207,7 +199,7 @@ static braid_code feed_all(const call *c, braid_status *st)
     const bd_run_graph *run = c->run;
     for (int i = 0; !st->code && i < run->send_count; i++) {
         const bd_rendezvous_key key = bd_rendezvous_key_of(run->sends[i].key);
-        bd_remote_rendezvous_feed(c->p->rendezvous, &key, run->sends[i].tensor, st);
+        bd_remote_rendezvous_feed(c->p->base.rendezvous, &key, run->sends[i].tensor, st);
     }
     return st->code;
 }
@@ -238,10 +230,10 @@ static void run_plan(void *arg)
 {
     partial *p = arg;
     bd_local_worker *w = p->w;
-    bd_worker_graph *graph = p->graph;
+    bd_worker_graph *graph = p->base.graph;
     atomic_fetch_add_explicit(&graph->refs, 1, memory_order_relaxed);
     bd_worker_count_running(w, +1); // this function, whose graph may be the last reference to its plan
-    bd_plan_run(graph->plan, &p->step, plan_done, p);
+    bd_plan_run(graph->plan, &p->base.step, plan_done, p);
     bd_worker_graph_unref(graph);
     bd_worker_count_running(w, -1);
 }
@@ -256,7 +248,7 @@ static void begin_plan(partial *p)
 
 static void step_cancelled(bd_cancel_hook *hook, const braid_status *why)
 {
-    partial *p = BD_CONTAINER_OF(hook, partial, step_hook);
+    partial *p = BD_CONTAINER_OF(hook, partial, base.hook);
     atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
     cancel(p, why);
     set_over(p);
@@ -280,32 +272,13 @@ static partial *find(bd_local_worker *w, int64_t step_id)
 
 static partial *partial_new(bd_local_worker *w, const bd_run_graph *run, braid_status *st)
 {
-    bd_worker_graph *graph;
-    bd_rendezvous *rendezvous = NULL;
-    bd_cancellation *step_cancellation = NULL;
-    if (bd_worker_graph_find(w, run->session_handle, run->graph_handle, &graph, st) ||
-        bd_step_table_begin(w->steps, run->step_id, graph->session, &rendezvous, &step_cancellation, st)) {
-        bd_worker_graph_unref(graph);
+    partial *p = bd_calloc(1, sizeof *p);
+    if (bd_worker_step_begin(w, run, NULL, &p->base, st)) {
+        bd_free(p);
         return NULL;
     }
-    partial *p = bd_calloc(1, sizeof *p);
     p->w = w;
-    p->graph = graph;
-    p->rendezvous = rendezvous;
-    p->step_cancellation = step_cancellation;
-    p->step_hook.fn = step_cancelled;
-    p->step = (bd_step){
-        .id = run->step_id,
-        .rendezvous = rendezvous,
-        .cancellation = bd_cancellation_new(NULL),
-        .resources = bd_worker_session_resources(w, graph->session),
-        .container = bd_step_container(run->step_id, p->container),
-        .pool = w->device->pool,
-        .io_pool = w->device->io_pool,
-        .collectives = bd_task_collectives_base(w->collectives),
-        .collective_leader = graph->session->owner.collective_leader,
-        .functions = graph->functions,
-    };
+    p->base.hook.fn = step_cancelled;
     bd_mutex_init(&p->mu);
     atomic_init(&p->refs, 2); // the table's and the caller's
     return p;
@@ -329,10 +302,10 @@ static partial *find_or_begin(bd_local_worker *w, const bd_run_graph *run, braid
         return found;
     }
     bd_worker_count_running(w, +1); // until the step has ended
-    if (!bd_cancellation_add(p->step_cancellation, &p->step_hook)) {
+    if (!bd_cancellation_add(p->base.step_cancellation, &p->base.hook)) {
         BD_STATUS(why);
-        bd_cancellation_status(p->step_cancellation, why);
-        step_cancelled(&p->step_hook, why);
+        bd_cancellation_status(p->base.step_cancellation, why);
+        step_cancelled(&p->base.hook, why);
     }
     begin_plan(p);
     return p;
@@ -374,7 +347,7 @@ void bd_worker_cancel_partials(bd_local_worker *w, const bd_worker_session *sess
         while (!p && bd_imap_next(&w->partial_runs, &pos, NULL, &found)) {
             p = found;
             bd_mutex_lock(&p->mu);
-            const bool is_it = p->graph->session == session && !p->is_over;
+            const bool is_it = p->base.graph->session == session && !p->is_over;
             if (is_it) atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
             p->is_over = p->is_over || is_it;
             bd_mutex_unlock(&p->mu);

@@ -21,16 +21,11 @@
 
 typedef struct execution {
     bd_local_worker *w;
-    bd_worker_graph *graph; // a reference
-    bd_run_graph *run;      // the caller's, until the callback
-    bd_rendezvous *rendezvous;
-    bd_outbox *outbox;                  // a reference; NULL when the step does not push
-    bd_cancellation *step_cancellation; // of the step on this task; a reference
-    bd_cancel_hook step_hook;
-    bd_step step;
+    bd_worker_step base;
+    bd_run_graph *run; // the caller's, until the callback
+    bd_outbox *outbox; // a reference; NULL when the step does not push
     bd_worker_done_fn fn;
     void *arg;
-    char container[BD_STEP_CONTAINER_MAX];
 } execution;
 
 // ---- The end ----
@@ -87,14 +82,14 @@ static void fetch_all(execution *e, braid_status *st)
 {
     const bd_run_graph *run = e->run;
     for (int i = 0; i < run->recv_count; i++)
-        if (fetch(e->rendezvous, run->step_id, run->recv_keys[i], &run->recvs[i], st)) break;
+        if (fetch(e->base.rendezvous, run->step_id, run->recv_keys[i], &run->recvs[i], st)) break;
     for (int i = 0; st->code && i < run->recv_count; i++)
         bd_tensor_fini(&run->recvs[i]);
 }
 
 static void write_partition_graph(const execution *e)
 {
-    const braid_graph *g = bd_plan_graph(e->graph->plan);
+    const braid_graph *g = bd_plan_graph(e->base.graph->plan);
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, e->run->partition_graphs);
     bd_wire_put_tag(&writer, 3, BD_WIRE_BYTES);
@@ -113,33 +108,30 @@ void bd_worker_count_running(bd_local_worker *w, int change)
 
 static void step_cancelled(bd_cancel_hook *hook, const braid_status *why)
 {
-    const execution *e = BD_CONTAINER_OF(hook, execution, step_hook);
-    bd_cancellation_cancel(e->step.cancellation, why);
+    const execution *e = BD_CONTAINER_OF(hook, execution, base.hook);
+    bd_cancellation_cancel(e->base.step.cancellation, why);
 }
 
 static void execution_free(execution *e)
 {
     bd_outbox_unref(e->outbox);
-    bd_cancellation_unref(e->step_cancellation);
-    bd_cancellation_unref(e->step.cancellation);
-    bd_rendezvous_unref(e->rendezvous);
-    bd_step_stats_collector_unref(e->step.stats);
-    bd_worker_graph_unref(e->graph);
+    bd_step_stats_collector_unref(e->base.step.stats);
+    bd_worker_step_fini(&e->base);
     bd_slab_free(e);
 }
 
 static void end(execution *e, braid_status *st)
 {
     bd_local_worker *w = e->w;
-    if (st->code) abort_rendezvous(e->rendezvous, st);
-    if (e->step.stats) bd_step_stats_proto_write(e->step.stats, w->device->name, e->run->stats);
+    if (st->code) abort_rendezvous(e->base.rendezvous, st);
+    if (e->base.step.stats) bd_step_stats_proto_write(e->base.step.stats, w->device->name, e->run->stats);
     if (e->run->wants_partition_graphs) write_partition_graph(e);
     bd_step_table_end(w->steps, e->run->step_id, st->code == BRAID_OK);
     e->run->ends_by_itself = st->code == BRAID_OK;
-    bd_resources_clear(e->step.resources, e->container);
+    bd_resources_clear(e->base.step.resources, e->base.container);
     const bd_worker_done_fn fn = e->fn;
     void *fn_arg = e->arg;
-    bd_cancellation_remove(e->step_cancellation, &e->step_hook);
+    bd_cancellation_remove(e->base.step_cancellation, &e->base.hook);
     execution_free(e);
     fn(fn_arg, st);
     bd_worker_count_running(w, -1);
@@ -159,7 +151,7 @@ static void pushes_done(void *arg, const braid_status *from)
 static void empty_outbox(execution *e)
 {
     const bd_run_graph *run = e->run;
-    const char *master = e->graph->session->owner.task;
+    const char *master = e->base.graph->session->owner.task;
     const bd_peer *home = run->returned ? bd_peers_of_device(e->w->peers, master, strlen(master)) : NULL;
     if (home) {
         bd_wire_writer writer;
@@ -189,10 +181,10 @@ static braid_code start_pushing(execution *e, braid_status *st)
     e->outbox = bd_outbox_new(&(bd_outbox_options){
         .step_id = e->run->step_id,
         .chunk_store = e->w->chunk_store,
-        .refused = bd_remote_rendezvous_local(e->rendezvous),
-        .cancellation = e->step.cancellation,
+        .refused = bd_remote_rendezvous_local(e->base.rendezvous),
+        .cancellation = e->base.step.cancellation,
     });
-    if (bd_remote_rendezvous_push(e->rendezvous, e->outbox)) return BRAID_OK;
+    if (bd_remote_rendezvous_push(e->base.rendezvous, e->outbox)) return BRAID_OK;
     return bd_fail(st, BRAID_INVALID_ARGUMENT, "Step %lld runs on %s already", (long long)e->run->step_id,
                    e->w->peers->self->task);
 }
@@ -202,7 +194,7 @@ static braid_code feed_all(execution *e, braid_status *st)
     const bd_run_graph *run = e->run;
     for (int i = 0; i < run->send_count; i++) {
         const bd_rendezvous_key key = bd_rendezvous_key_of(run->sends[i].key);
-        const braid_code code = bd_remote_rendezvous_feed(e->rendezvous, &key, run->sends[i].tensor, st);
+        const braid_code code = bd_remote_rendezvous_feed(e->base.rendezvous, &key, run->sends[i].tensor, st);
         if (code) return code;
     }
     return BRAID_OK;
@@ -212,11 +204,11 @@ static void run_plan(void *arg)
 {
     execution *e = arg;
     bd_local_worker *w = e->w; // `e` may be gone when the plan returns
-    bd_worker_graph *graph = e->graph;
+    bd_worker_graph *graph = e->base.graph;
     atomic_fetch_add_explicit(&graph->refs, 1, memory_order_relaxed);
     bd_worker_count_running(w, +1); // this function, whose graph may be the last reference to its plan
     const int64_t begin_ns = bd_now_ns();
-    bd_plan_run(graph->plan, &e->step, plan_done, e);
+    bd_plan_run(graph->plan, &e->base.step, plan_done, e);
     if (!bd_plan_has_loops(graph->plan)) // else the next one may take any time
         atomic_store_explicit(&graph->held_ns, bd_now_ns() - begin_ns, memory_order_relaxed);
     bd_worker_graph_unref(graph);
@@ -230,9 +222,9 @@ static void begin(execution *e)
     if ((e->run->pushes && start_pushing(e, st)) || feed_all(e, st)) {
         plan_done(e, st);
     } else if (e->run->may_wait) {
-        bd_plan_run_wait(e->graph->plan, &e->step, st);
+        bd_plan_run_wait(e->base.graph->plan, &e->base.step, st);
         plan_done(e, st);
-    } else if (atomic_load_explicit(&e->graph->held_ns, memory_order_relaxed) <= HELD_MAX_NS ||
+    } else if (atomic_load_explicit(&e->base.graph->held_ns, memory_order_relaxed) <= HELD_MAX_NS ||
                !bd_thread_pool_submit(pool, run_plan, e)) {
         run_plan(e);
     }
@@ -247,37 +239,22 @@ void bd_worker_run_graph(bd_worker *base, bd_run_graph *run, bd_cancellation *ca
         return;
     }
     BD_STATUS(st);
-    bd_worker_graph *graph;
-    bd_rendezvous *rendezvous = NULL;
-    bd_cancellation *step_cancellation = NULL;
-    if (bd_worker_graph_find(w, run->session_handle, run->graph_handle, &graph, st) ||
-        bd_step_table_begin(w->steps, run->step_id, graph->session, &rendezvous, &step_cancellation, st)) {
-        bd_worker_graph_unref(graph);
+    execution *e = bd_slab_alloc(sizeof *e);
+    *e = (execution){.w = w, .run = run, .fn = fn, .arg = arg};
+    if (bd_worker_step_begin(w, run, cancellation, &e->base, st)) {
+        bd_slab_free(e);
         fn(arg, st);
         return;
     }
     bd_worker_count_running(w, +1);
-    execution *e = bd_slab_alloc(sizeof *e);
-    *e = (execution){.w = w, .graph = graph, .run = run, .rendezvous = rendezvous, .fn = fn, .arg = arg};
-    e->step = (bd_step){
-        .id = run->step_id,
-        .rendezvous = rendezvous,
-        .cancellation = bd_cancellation_new(cancellation),
-        .resources = bd_worker_session_resources(w, graph->session),
-        .container = bd_step_container(run->step_id, e->container),
-        .pool = w->device->pool,
-        .io_pool = w->device->io_pool,
-        .stats = run->wants_stats ? bd_step_stats_collector_new() : NULL,
-        .collectives = bd_task_collectives_base(w->collectives),
-        .collective_leader = graph->session->owner.collective_leader,
-        .functions = graph->functions,
-    };
-    e->step_cancellation = step_cancellation;
-    e->step_hook.fn = step_cancelled;
-    if (!bd_cancellation_add(step_cancellation, &e->step_hook)) {
-        bd_cancellation_status(step_cancellation, st);
-        bd_cancellation_cancel(e->step.cancellation, st);
+    e->base.hook.fn = step_cancelled;
+    if (!bd_cancellation_add(e->base.step_cancellation, &e->base.hook)) {
+        bd_cancellation_status(e->base.step_cancellation, st);
+        bd_cancellation_cancel(e->base.step.cancellation, st);
     }
-    if (e->step.stats) bd_remote_rendezvous_trace(rendezvous, e->step.stats, w->device->name);
+    if (run->wants_stats) {
+        e->base.step.stats = bd_step_stats_collector_new();
+        bd_remote_rendezvous_trace(e->base.rendezvous, e->base.step.stats, w->device->name);
+    }
     begin(e);
 }

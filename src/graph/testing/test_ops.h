@@ -97,7 +97,7 @@ const bd_op_entry bd_op_table[] = {
             .shape = bd_shape_fn_from_input0),
     TEST_OP(FloorDiv, .signature = "(x: T, y: T) -> (z: T)", .attrs = "T:type{number}",
             .shape = bd_shape_fn_broadcast),
-    TEST_OP(Identity, .signature = "(input: T) -> (output: T)", .attrs = "T:type",
+    TEST_OP(Identity, .signature = "(input: T) -> (output: T)", .attrs = "T:type", .flags = BD_OP_IDENTITY,
             .shape = bd_shape_fn_unchanged, .gradient = test_identity_gradient),
     TEST_OP(MatMul, .signature = "(a: T, b: T) -> (product: T)",
             .attrs = "transpose_a:bool=false; transpose_b:bool=false; T:type{float,double,int32}",

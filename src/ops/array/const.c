@@ -144,6 +144,7 @@ static void pass_gradient(bd_grad_ctx *c)
 BD_OP(PlaceholderWithDefault) = {
     .signature = "(input: dtype) -> (output: dtype)",
     .attrs = "dtype:type; shape:shape",
+    .flags = BD_OP_MAY_BE_FED,
     .shape = placeholder_with_default_shape,
     .gradient = pass_gradient,
     .kernels = BD_KERNELS({.run = forward_run}),

@@ -35,7 +35,7 @@ static braid_code all_unchanged(bd_shape_ctx *c, braid_status *st)
 BD_OP(Identity) = {
     .signature = "(input: T) -> (output: T)",
     .attrs = "T:type",
-    .flags = BD_OP_SPARSE_GRAD,
+    .flags = BD_OP_IDENTITY | BD_OP_SPARSE_GRAD,
     .shape = bd_shape_fn_unchanged,
     .gradient = pass_gradient,
     .kernels = BD_KERNELS({.run = forward_run}),
@@ -45,7 +45,7 @@ BD_OP(Identity) = {
 BD_OP(IdentityN) = {
     .signature = "(input: T...) -> (output: T...)",
     .attrs = "T:list(type)>=1",
-    .flags = BD_OP_SPARSE_GRAD,
+    .flags = BD_OP_SPREADS_HANDLES | BD_OP_SPARSE_GRAD,
     .shape = all_unchanged,
     .gradient = pass_gradient,
     .kernels = BD_KERNELS({.run = forward_run}),
@@ -65,7 +65,7 @@ BD_OP(RefIdentity) = {
 BD_OP(Snapshot) = {
     .signature = "(input: T) -> (output: T)",
     .attrs = "T:type",
-    .flags = BD_OP_SPARSE_GRAD,
+    .flags = BD_OP_IDENTITY | BD_OP_SPARSE_GRAD,
     .shape = bd_shape_fn_unchanged,
     .gradient = pass_gradient,
     .kernels = BD_KERNELS({.run = forward_run}),
@@ -75,7 +75,7 @@ BD_OP(Snapshot) = {
 BD_OP(StopGradient) = {
     .signature = "(input: T) -> (output: T)",
     .attrs = "T:type",
-    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .flags = BD_OP_IDENTITY | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.run = forward_run}),
     .doc = "Hands on its input; to gradients it is a constant.",
@@ -90,6 +90,7 @@ static void prevent_gradient(bd_grad_ctx *c)
 BD_OP(PreventGradient) = {
     .signature = "(input: T) -> (output: T)",
     .attrs = "T:type; message:string=''",
+    .flags = BD_OP_IDENTITY,
     .shape = bd_shape_fn_unchanged,
     .gradient = prevent_gradient,
     .kernels = BD_KERNELS({.run = forward_run}),

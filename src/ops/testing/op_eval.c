@@ -28,7 +28,7 @@ static braid_code read_reference(const braid_op *node, int i, bd_value *v, braid
 {
     if (!v->ref || bd_dtype_is_ref(node->input_types[i])) return BRAID_OK;
     braid_tensor content = {0};
-    if (!bd_variable_read(v->ref, &content) && !(node->def->op->flags & BD_OP_ALLOWS_UNINITIALIZED))
+    if (!bd_variable_read(v->ref, &content) && !bd_node_has_flag(node, BD_OP_ALLOWS_UNINITIALIZED))
         return bd_fail(st, BRAID_FAILED_PRECONDITION, "Attempting to use uninitialized value %s",
                        node->inputs[i].op->name);
     bd_value_fini(v);
