@@ -8,7 +8,7 @@
 
 #include "train/testing/recorded.h"
 
-static void test_same_graph_as_tensorflow(void **state)
+static void builds_the_graph_of_tensorflow(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -36,6 +36,6 @@ static void test_same_graph_as_tensorflow(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_graph_as_tensorflow)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(builds_the_graph_of_tensorflow)};
     return BD_RUN_TESTS(tests);
 }

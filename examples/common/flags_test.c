@@ -42,7 +42,7 @@ static flags_result parse(int argc, const char *const *args)
 #define PARSE(...)                                                                                           \
     parse(sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *), (const char *[]){__VA_ARGS__})
 
-static void test_values_with_and_without_equals(void **state)
+static void values_may_follow_an_equals_sign_or_a_space(void **state)
 {
     (void)state;
     assert_int_equal(PARSE("--train_steps=7", "--rate", "1e-3", "--data_dir", "/x=y", "--sync"), FLAGS_OK);
@@ -55,7 +55,7 @@ static void test_values_with_and_without_equals(void **state)
     assert_int_equal(steps, 200);
 }
 
-static void test_switches(void **state)
+static void switches_take_true_false_or_no_value(void **state)
 {
     (void)state;
     assert_int_equal(PARSE("--sync", "true"), FLAGS_OK);
@@ -74,7 +74,7 @@ static void expect_error(flags_result result, const char *text)
     if (!strstr(error_text, text)) fail_msg("'%s' does not say '%s'", error_text, text);
 }
 
-static void test_errors_say_what_would_be_right(void **state)
+static void errors_name_the_correct_form(void **state)
 {
     (void)state;
     expect_error(PARSE("--train_step=3"), "program: unknown flag --train_step; did you mean --train_steps?");
@@ -90,9 +90,9 @@ static void test_errors_say_what_would_be_right(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values_with_and_without_equals),
-        cmocka_unit_test(test_switches),
-        cmocka_unit_test(test_errors_say_what_would_be_right),
+        cmocka_unit_test(values_may_follow_an_equals_sign_or_a_space),
+        cmocka_unit_test(switches_take_true_false_or_no_value),
+        cmocka_unit_test(errors_name_the_correct_form),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -60,7 +60,7 @@ static void expect_images(void)
     free(data);
 }
 
-static void test_plain_and_gzipped(void **state)
+static void plain_and_gzipped_files_read_alike(void **state)
 {
     (void)state;
     write_plain("x", images, sizeof images);
@@ -79,13 +79,13 @@ static void expect_error(int rank, braid_code code, const char *text)
     assert_error(st, code, text);
 }
 
-static void test_a_missing_file(void **state)
+static void a_missing_file_is_not_found(void **state)
 {
     (void)state;
     expect_error(3, BRAID_NOT_FOUND, "/x.gz that can be read");
 }
 
-static void test_damaged_files(void **state)
+static void damaged_files_are_data_loss(void **state)
 {
     (void)state;
     write_plain("x", images, 10);
@@ -103,7 +103,7 @@ static void test_damaged_files(void **state)
     expect_error(3, BRAID_DATA_LOSS, "dimension 0 is 4294967295");
 }
 
-static void test_a_gzip_file_that_is_cut_off(void **state)
+static void a_truncated_gzip_file_is_data_loss(void **state)
 {
     (void)state;
     gzFile file = gzopen(path_of("x.gz"), "wb");
@@ -116,10 +116,10 @@ static void test_a_gzip_file_that_is_cut_off(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain_and_gzipped),
-        cmocka_unit_test(test_a_missing_file),
-        cmocka_unit_test(test_damaged_files),
-        cmocka_unit_test(test_a_gzip_file_that_is_cut_off),
+        cmocka_unit_test(plain_and_gzipped_files_read_alike),
+        cmocka_unit_test(a_missing_file_is_not_found),
+        cmocka_unit_test(damaged_files_are_data_loss),
+        cmocka_unit_test(a_truncated_gzip_file_is_data_loss),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }

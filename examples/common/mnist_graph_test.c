@@ -33,7 +33,7 @@ static braid_graph *built_graph(const char *ps_hosts)
     return g;
 }
 
-static void test_same_graph_as_tensorflow(void **state)
+static void builds_the_graph_of_tensorflow(void **state)
 {
     (void)state;
     braid_graph *want = recorded_graph(RECORDED("mnist_replica-async-1ps"), NULL);
@@ -48,7 +48,7 @@ static void test_same_graph_as_tensorflow(void **state)
 
 // With two parameter servers variables are dealt in turn, slots beside their variables: as recorded for the
 // synchronous program, whose variables are the same.
-static void test_same_devices_with_two_parameter_servers(void **state)
+static void variables_alternate_between_two_parameter_servers(void **state)
 {
     (void)state;
     braid_graph *want = recorded_graph(RECORDED("mnist_replica-sync-2ps"), NULL);
@@ -73,7 +73,7 @@ static void test_same_devices_with_two_parameter_servers(void **state)
 // What makes the workers train in step. Not TensorFlow's: the tokens of the beginning, which there are one
 // for each worker, though none is needed; the step that tokens tell, which is read there without waiting for
 // the update.
-static void test_same_nodes_in_step(void **state)
+static void synchronous_replicas_have_the_nodes_of_tensorflow(void **state)
 {
     (void)state;
     static const char *const begin[] = {"mnist_sync_replicas/", "sync_", "Assign", "Adam/"};
@@ -102,9 +102,9 @@ static void test_same_nodes_in_step(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_graph_as_tensorflow),
-        cmocka_unit_test(test_same_devices_with_two_parameter_servers),
-        cmocka_unit_test(test_same_nodes_in_step),
+        cmocka_unit_test(builds_the_graph_of_tensorflow),
+        cmocka_unit_test(variables_alternate_between_two_parameter_servers),
+        cmocka_unit_test(synchronous_replicas_have_the_nodes_of_tensorflow),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void test_the_same_seed_gives_the_same_batches(void **state)
+static void the_same_seed_gives_the_same_batches(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -25,7 +25,7 @@ static void test_the_same_seed_gives_the_same_batches(void **state)
     mnist_close(other);
 }
 
-static void test_labels_are_one_hot_and_pixels_between_0_and_1(void **state)
+static void labels_are_one_hot_and_pixels_between_0_and_1(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -62,7 +62,7 @@ static int compare(const void *a, const void *b)
 
 // In batches that do not divide the set, so that one batch holds the end of a round and the start of the
 // next.
-static void test_every_image_comes_once_in_a_round(void **state)
+static void each_image_occurs_once_in_an_epoch(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -84,7 +84,7 @@ static void test_every_image_comes_once_in_a_round(void **state)
     mnist_close(data);
 }
 
-static void test_test_images_come_in_order_and_end(void **state)
+static void evaluation_images_are_in_order_and_end(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -98,7 +98,7 @@ static void test_test_images_come_in_order_and_end(void **state)
     mnist_close(data);
 }
 
-static void test_training_and_test_digits_differ(void **state)
+static void training_and_evaluation_digits_differ(void **state)
 {
     (void)state;
     uint8_t a[DIGITS_PIXELS], b[DIGITS_PIXELS];
@@ -109,7 +109,7 @@ static void test_training_and_test_digits_differ(void **state)
     }
 }
 
-static void test_the_real_files(void **state)
+static void reads_the_real_mnist_files(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -126,7 +126,7 @@ static void test_the_real_files(void **state)
     mnist_close(data);
 }
 
-static void test_a_directory_without_files(void **state)
+static void a_directory_without_files_is_not_found(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -137,13 +137,13 @@ static void test_a_directory_without_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_same_seed_gives_the_same_batches),
-        cmocka_unit_test(test_labels_are_one_hot_and_pixels_between_0_and_1),
-        cmocka_unit_test(test_every_image_comes_once_in_a_round),
-        cmocka_unit_test(test_test_images_come_in_order_and_end),
-        cmocka_unit_test(test_training_and_test_digits_differ),
-        cmocka_unit_test(test_the_real_files),
-        cmocka_unit_test(test_a_directory_without_files),
+        cmocka_unit_test(the_same_seed_gives_the_same_batches),
+        cmocka_unit_test(labels_are_one_hot_and_pixels_between_0_and_1),
+        cmocka_unit_test(each_image_occurs_once_in_an_epoch),
+        cmocka_unit_test(evaluation_images_are_in_order_and_end),
+        cmocka_unit_test(training_and_evaluation_digits_differ),
+        cmocka_unit_test(reads_the_real_mnist_files),
+        cmocka_unit_test(a_directory_without_files_is_not_found),
     };
     return BD_RUN_TESTS(tests);
 }

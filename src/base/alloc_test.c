@@ -20,7 +20,7 @@ static void copies_are_equal_and_terminated(void **state)
     bd_free(NULL);
 }
 
-static void nothing_is_a_valid_size(void **state)
+static void an_allocation_of_zero_bytes_is_valid(void **state)
 {
     (void)state;
     void *p[] = {bd_malloc(0),     bd_calloc(0, 8),     bd_memdup(NULL, 0),
@@ -86,9 +86,12 @@ static void the_try_forms_fail_on_demand(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(copies_are_equal_and_terminated), cmocka_unit_test(nothing_is_a_valid_size),
-        cmocka_unit_test(every_allocation_is_counted),     cmocka_unit_test(aligned_memory_is_aligned),
-        cmocka_unit_test(impossible_sizes_give_null),      cmocka_unit_test(the_try_forms_fail_on_demand),
+        cmocka_unit_test(copies_are_equal_and_terminated),
+        cmocka_unit_test(an_allocation_of_zero_bytes_is_valid),
+        cmocka_unit_test(every_allocation_is_counted),
+        cmocka_unit_test(aligned_memory_is_aligned),
+        cmocka_unit_test(impossible_sizes_give_null),
+        cmocka_unit_test(the_try_forms_fail_on_demand),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -63,7 +63,7 @@ static void below_the_level(void)
     braid_set_log_level(BRAID_LOG_INFO);
 }
 
-static void lines_below_the_level_cost_nothing(void **state)
+static void lines_below_the_level_are_not_formatted(void **state)
 {
     (void)state;
     bd_strbuf text = captured(below_the_level);
@@ -104,7 +104,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_has_time_level_and_text),
-        cmocka_unit_test(lines_below_the_level_cost_nothing),
+        cmocka_unit_test(lines_below_the_level_are_not_formatted),
         cmocka_unit_test(a_sink_gets_the_text_instead_of_stderr),
     };
     return BD_RUN_TESTS(tests);

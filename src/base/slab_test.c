@@ -32,7 +32,7 @@ static bool is_zero(const char *p, size_t size)
     return true;
 }
 
-static void what_was_freed_is_used_again_full_of_zeros(void **state)
+static void freed_memory_is_reused_filled_with_zeros(void **state)
 {
     (void)state;
     static const size_t sizes[] = {0, 1, 64, 65, 1000, 4096, BD_SLAB_SIZE_MAX, BD_SLAB_SIZE_MAX + 1};
@@ -87,7 +87,7 @@ static void a_piece_ends_where_it_was_asked_to(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_freed_is_used_again_full_of_zeros),
+        cmocka_unit_test(freed_memory_is_reused_filled_with_zeros),
         cmocka_unit_test(a_burst_is_not_kept),
         cmocka_unit_test(a_piece_ends_where_it_was_asked_to),
     };

@@ -31,7 +31,7 @@ static void long_formatted_text_fits(void **state)
     bd_strbuf_fini(&b);
 }
 
-static void take_hands_the_text_over(void **state)
+static void take_moves_the_text_to_the_caller(void **state)
 {
     (void)state;
     bd_strbuf b = {0};
@@ -119,9 +119,12 @@ static void doubles_are_strict(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(appending_grows_the_text),     cmocka_unit_test(long_formatted_text_fits),
-        cmocka_unit_test(take_hands_the_text_over),     cmocka_unit_test(prefixes_and_suffixes),
-        cmocka_unit_test(splitting_keeps_empty_pieces), cmocka_unit_test(integers_are_strict),
+        cmocka_unit_test(appending_grows_the_text),
+        cmocka_unit_test(long_formatted_text_fits),
+        cmocka_unit_test(take_moves_the_text_to_the_caller),
+        cmocka_unit_test(prefixes_and_suffixes),
+        cmocka_unit_test(splitting_keeps_empty_pieces),
+        cmocka_unit_test(integers_are_strict),
         cmocka_unit_test(doubles_are_strict),
     };
     return BD_RUN_TESTS(tests);

@@ -127,7 +127,7 @@ static void an_event_publishes_and_may_end_at_once(void **state)
     }
 }
 
-static void an_event_that_does_not_come_is_late(void **state)
+static void a_wait_for_an_event_ends_at_its_deadline(void **state)
 {
     (void)state;
     bd_event e;
@@ -218,7 +218,7 @@ int main(void)
         cmocka_unit_test(conditions_wake_waiters),
         cmocka_unit_test(a_wait_ends_at_its_deadline),
         cmocka_unit_test(an_event_publishes_and_may_end_at_once),
-        cmocka_unit_test(an_event_that_does_not_come_is_late),
+        cmocka_unit_test(a_wait_for_an_event_ends_at_its_deadline),
         cmocka_unit_test(once_runs_once_for_all),
         cmocka_unit_test(deadlines_saturate),
         cmocka_unit_test(everything_goes_through_the_platform),

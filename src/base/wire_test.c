@@ -148,7 +148,7 @@ static int fill_big(void **state)
     return 0;
 }
 
-static void test_round_trip(void **state)
+static void messages_survive_a_round_trip(void **state)
 {
     (void)state;
     bd_message m;
@@ -164,7 +164,7 @@ static void test_round_trip(void **state)
     bd_message_fini(&m); // an empty message is fine
 }
 
-static void test_random_cuts(void **state)
+static void messages_are_read_from_any_slices(void **state)
 {
     (void)state;
     bd_message m, pieces;
@@ -184,7 +184,7 @@ static void test_random_cuts(void **state)
 }
 
 // A message cut short in the middle of a field is an error, between two fields it is a shorter message.
-static void test_truncation(void **state)
+static void a_truncated_field_is_an_error(void **state)
 {
     (void)state;
     bd_message m;
@@ -202,7 +202,7 @@ static void test_truncation(void **state)
     bd_message_fini(&m);
 }
 
-static void test_malformed(void **state)
+static void malformed_fields_are_errors(void **state)
 {
     (void)state;
     static const struct {
@@ -228,7 +228,7 @@ static void test_malformed(void **state)
     }
 }
 
-static void test_string_limit(void **state)
+static void strings_have_a_length_limit(void **state)
 {
     (void)state;
     bd_slice slice;
@@ -238,7 +238,7 @@ static void test_string_limit(void **state)
 }
 
 // A reader of a submessage ends where it ends, though the block goes on.
-static void test_sub_is_bounded(void **state)
+static void a_submessage_reader_stops_at_its_end(void **state)
 {
     (void)state;
     bd_slice slice;
@@ -254,7 +254,7 @@ static void test_sub_is_bounded(void **state)
     assert_int_equal(r.left, 2);
 }
 
-static void test_move_keeps_slices(void **state)
+static void moving_a_message_keeps_its_slices(void **state)
 {
     (void)state;
     for (int count = 1; count < 3 * BD_MESSAGE_INLINE; count++) {
@@ -274,7 +274,7 @@ static void test_move_keeps_slices(void **state)
     }
 }
 
-static void test_varint_size(void **state)
+static void varint_sizes_match_their_encoding(void **state)
 {
     (void)state;
     assert_int_equal(bd_wire_varint_size(0), 1);
@@ -284,7 +284,7 @@ static void test_varint_size(void **state)
     assert_int_equal(bd_wire_varint_size(UINT64_MAX), 10);
 }
 
-static void test_long_message_in_few_slices(void **state)
+static void a_long_message_has_few_slices(void **state)
 {
     (void)state;
     bd_message m;
@@ -308,15 +308,15 @@ static void test_long_message_in_few_slices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_random_cuts),
-        cmocka_unit_test(test_truncation),
-        cmocka_unit_test(test_malformed),
-        cmocka_unit_test(test_string_limit),
-        cmocka_unit_test(test_sub_is_bounded),
-        cmocka_unit_test(test_move_keeps_slices),
-        cmocka_unit_test(test_varint_size),
-        cmocka_unit_test(test_long_message_in_few_slices),
+        cmocka_unit_test(messages_survive_a_round_trip),
+        cmocka_unit_test(messages_are_read_from_any_slices),
+        cmocka_unit_test(a_truncated_field_is_an_error),
+        cmocka_unit_test(malformed_fields_are_errors),
+        cmocka_unit_test(strings_have_a_length_limit),
+        cmocka_unit_test(a_submessage_reader_stops_at_its_end),
+        cmocka_unit_test(moving_a_message_keeps_its_slices),
+        cmocka_unit_test(varint_sizes_match_their_encoding),
+        cmocka_unit_test(a_long_message_has_few_slices),
     };
     return cmocka_run_group_tests(tests, fill_big, NULL);
 }

@@ -8,7 +8,7 @@ static const char *no_op_name(braid_graph *g, const char *name)
     return braid_op_name(test_no_op(g, name));
 }
 
-static void test_unique_names(void **state)
+static void nodes_get_unique_names(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -28,7 +28,7 @@ static void test_unique_names(void **state)
     braid_graph_free(g);
 }
 
-static void test_name_scopes(void **state)
+static void name_scopes_prefix_names(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -81,7 +81,7 @@ static const char *to_ps(void *arg, const char *op_type, const char *device, bra
     return "/job:ps/task:1";
 }
 
-static void test_devices(void **state)
+static void devices_merge_with_the_scopes(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -124,7 +124,7 @@ static const char *controls_of(const braid_op *n)
     return text;
 }
 
-static void test_control_scopes(void **state)
+static void control_scopes_add_control_inputs(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -168,7 +168,7 @@ static const char *class_of(const braid_op *n)
     return text;
 }
 
-static void test_colocation(void **state)
+static void colocated_nodes_get_the_class_and_device(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -209,7 +209,7 @@ static void test_colocation(void **state)
     braid_graph_free(g);
 }
 
-static void test_seeds(void **state)
+static void seeds_follow_tensorflow(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -235,7 +235,7 @@ static void test_seeds(void **state)
     braid_graph_free(g);
 }
 
-static void test_lists(void **state)
+static void lists_are_inputs_and_outputs(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -263,7 +263,7 @@ static void test_lists(void **state)
     braid_graph_free(g);
 }
 
-static void test_errors_stick(void **state)
+static void the_first_error_sticks(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -314,7 +314,7 @@ static void build_wrongly(braid_graph *g, int what)
     braid_graph_free(other);
 }
 
-static void test_wrong_use(void **state)
+static void wrong_use_is_an_error_of_the_graph(void **state)
 {
     (void)state;
     static const struct {
@@ -347,7 +347,7 @@ static void count_release(void *what)
     ++*(int *)what;
 }
 
-static void test_collections(void **state)
+static void collections_keep_their_order(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -372,11 +372,16 @@ static void test_collections(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unique_names), cmocka_unit_test(test_name_scopes),
-        cmocka_unit_test(test_devices),      cmocka_unit_test(test_control_scopes),
-        cmocka_unit_test(test_colocation),   cmocka_unit_test(test_seeds),
-        cmocka_unit_test(test_lists),        cmocka_unit_test(test_errors_stick),
-        cmocka_unit_test(test_wrong_use),    cmocka_unit_test(test_collections),
+        cmocka_unit_test(nodes_get_unique_names),
+        cmocka_unit_test(name_scopes_prefix_names),
+        cmocka_unit_test(devices_merge_with_the_scopes),
+        cmocka_unit_test(control_scopes_add_control_inputs),
+        cmocka_unit_test(colocated_nodes_get_the_class_and_device),
+        cmocka_unit_test(seeds_follow_tensorflow),
+        cmocka_unit_test(lists_are_inputs_and_outputs),
+        cmocka_unit_test(the_first_error_sticks),
+        cmocka_unit_test(wrong_use_is_an_error_of_the_graph),
+        cmocka_unit_test(collections_keep_their_order),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -17,7 +17,7 @@ static const char *printed(const bd_device_name *name)
     return bd_device_name_print(name, buf);
 }
 
-static void test_reads_and_prints(void **state)
+static void device_names_parse_and_print(void **state)
 {
     (void)state;
     static const struct {
@@ -49,7 +49,7 @@ static void test_reads_and_prints(void **state)
     assert_string_equal(printed(&nothing), "");
 }
 
-static void test_malformed(void **state)
+static void malformed_device_names_are_errors(void **state)
 {
     (void)state;
     static const char *const cases[] = {
@@ -71,7 +71,7 @@ static void test_malformed(void **state)
     }
 }
 
-static void test_merge_inner_wins(void **state)
+static void the_inner_device_wins_a_merge(void **state)
 {
     (void)state;
     static const struct {
@@ -91,7 +91,7 @@ static void test_merge_inner_wins(void **state)
     }
 }
 
-static void test_intersect(void **state)
+static void intersection_keeps_common_parts(void **state)
 {
     (void)state;
     static const struct {
@@ -113,7 +113,7 @@ static void test_intersect(void **state)
     }
 }
 
-static void test_matches(void **state)
+static void a_device_matches_its_partial_names(void **state)
 {
     (void)state;
     bd_device_name full = parsed("/job:ps/replica:0/task:1/device:CPU:0");
@@ -152,9 +152,11 @@ static void test_matches(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reads_and_prints), cmocka_unit_test(test_malformed),
-        cmocka_unit_test(test_merge_inner_wins), cmocka_unit_test(test_intersect),
-        cmocka_unit_test(test_matches),
+        cmocka_unit_test(device_names_parse_and_print),
+        cmocka_unit_test(malformed_device_names_are_errors),
+        cmocka_unit_test(the_inner_device_wins_a_merge),
+        cmocka_unit_test(intersection_keeps_common_parts),
+        cmocka_unit_test(a_device_matches_its_partial_names),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -43,7 +43,7 @@ static void import(braid_graph *g, const char *text, braid_status *st)
     free(quoted);
 }
 
-static void test_definitions_that_agree(void **state)
+static void equal_definitions_may_repeat(void **state)
 {
     (void)state;
     static const struct {
@@ -114,7 +114,7 @@ static void test_definitions_that_agree(void **state)
     }
 }
 
-static void test_functions_and_nodes_come_together_or_not_at_all(void **state)
+static void a_failed_import_adds_no_function(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -125,7 +125,7 @@ static void test_functions_and_nodes_come_together_or_not_at_all(void **state)
     braid_graph_free(g);
 }
 
-static void test_what_is_reachable(void **state)
+static void only_reachable_functions_are_copied(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -151,7 +151,7 @@ static void test_what_is_reachable(void **state)
 }
 
 // A chain of gradients of gradients, far longer than a stack is deep.
-static void test_a_chain_of_gradients(void **state)
+static void long_chains_of_gradients_do_not_overflow_the_stack(void **state)
 {
     (void)state;
     enum {
@@ -186,7 +186,7 @@ static void test_a_chain_of_gradients(void **state)
     braid_graph_free(g);
 }
 
-static void test_the_key_of_an_instance(void **state)
+static void the_key_of_an_instance_has_its_attrs(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -209,7 +209,7 @@ static void test_the_key_of_an_instance(void **state)
     bd_arena_fini(&arena);
 }
 
-static void test_a_body(void **state)
+static void a_body_has_args_and_retvals(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -237,12 +237,12 @@ static void test_a_body(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_definitions_that_agree),
-        cmocka_unit_test(test_functions_and_nodes_come_together_or_not_at_all),
-        cmocka_unit_test(test_what_is_reachable),
-        cmocka_unit_test(test_a_chain_of_gradients),
-        cmocka_unit_test(test_the_key_of_an_instance),
-        cmocka_unit_test(test_a_body),
+        cmocka_unit_test(equal_definitions_may_repeat),
+        cmocka_unit_test(a_failed_import_adds_no_function),
+        cmocka_unit_test(only_reachable_functions_are_copied),
+        cmocka_unit_test(long_chains_of_gradients_do_not_overflow_the_stack),
+        cmocka_unit_test(the_key_of_an_instance_has_its_attrs),
+        cmocka_unit_test(a_body_has_args_and_retvals),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -38,7 +38,7 @@ static braid_out ph(braid_graph *g, const char *name)
     return test_placeholder(g, name, BRAID_FLOAT, BRAID_SCALAR);
 }
 
-static void test_chain(void **state)
+static void a_chain_has_one_gradient_node_for_each_node(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -60,7 +60,7 @@ static void test_chain(void **state)
     braid_graph_free(g);
 }
 
-static void test_y_of_a_y(void **state)
+static void a_y_may_depend_on_another_y(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -80,7 +80,7 @@ static void test_y_of_a_y(void **state)
     braid_graph_free(g);
 }
 
-static void test_variable_through_read(void **state)
+static void the_gradient_of_a_variable_passes_its_read(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -92,7 +92,7 @@ static void test_variable_through_read(void **state)
     braid_graph_free(g);
 }
 
-static void test_tuple_and_sum(void **state)
+static void gradients_of_two_uses_are_summed(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -116,7 +116,7 @@ static void test_tuple_and_sum(void **state)
     braid_graph_free(g);
 }
 
-static void test_options(void **state)
+static void options_choose_names_devices_and_aggregation(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -136,7 +136,7 @@ static void test_options(void **state)
 }
 
 // Gradients that come from several devices are added up on each device first.
-static void test_sum_by_device(void **state)
+static void gradients_are_summed_on_each_device_first(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -159,7 +159,7 @@ static void test_sum_by_device(void **state)
     braid_graph_free(g);
 }
 
-static void test_unused_outputs_get_zeros(void **state)
+static void unused_outputs_get_zeros(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -178,7 +178,7 @@ static void test_unused_outputs_get_zeros(void **state)
     braid_graph_free(g);
 }
 
-static void test_no_path(void **state)
+static void without_a_path_the_gradient_is_none(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -201,7 +201,7 @@ static void test_no_path(void **state)
 }
 
 // x is used early and late: its turn comes when both uses have had theirs.
-static void test_waits_for_all_uses(void **state)
+static void a_node_waits_for_the_gradients_of_all_uses(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -215,7 +215,7 @@ static void test_waits_for_all_uses(void **state)
     braid_graph_free(g);
 }
 
-static void test_wrong_arguments(void **state)
+static void wrong_arguments_are_errors(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new(), *other = braid_graph_new();
@@ -244,16 +244,16 @@ static void test_wrong_arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chain),
-        cmocka_unit_test(test_y_of_a_y),
-        cmocka_unit_test(test_variable_through_read),
-        cmocka_unit_test(test_tuple_and_sum),
-        cmocka_unit_test(test_options),
-        cmocka_unit_test(test_sum_by_device),
-        cmocka_unit_test(test_unused_outputs_get_zeros),
-        cmocka_unit_test(test_no_path),
-        cmocka_unit_test(test_waits_for_all_uses),
-        cmocka_unit_test(test_wrong_arguments),
+        cmocka_unit_test(a_chain_has_one_gradient_node_for_each_node),
+        cmocka_unit_test(a_y_may_depend_on_another_y),
+        cmocka_unit_test(the_gradient_of_a_variable_passes_its_read),
+        cmocka_unit_test(gradients_of_two_uses_are_summed),
+        cmocka_unit_test(options_choose_names_devices_and_aggregation),
+        cmocka_unit_test(gradients_are_summed_on_each_device_first),
+        cmocka_unit_test(unused_outputs_get_zeros),
+        cmocka_unit_test(without_a_path_the_gradient_is_none),
+        cmocka_unit_test(a_node_waits_for_the_gradients_of_all_uses),
+        cmocka_unit_test(wrong_arguments_are_errors),
     };
     return BD_RUN_TESTS(tests);
 }

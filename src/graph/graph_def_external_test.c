@@ -66,7 +66,7 @@ static void names_that_are_not(void **state)
     }
 }
 
-static void what_is_malformed_is_left_to_the_import(void **state)
+static void malformed_graphs_are_left_to_the_import(void **state)
 {
     (void)state;
     static const char *const broken[] = {"\x0a\x7f", "\x0a\x03\x0a\x09x", "\x0a\x02\x0a\x01"};
@@ -88,7 +88,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_that_are_a_clients),
         cmocka_unit_test(names_that_are_not),
-        cmocka_unit_test(what_is_malformed_is_left_to_the_import),
+        cmocka_unit_test(malformed_graphs_are_left_to_the_import),
     };
     return BD_RUN_TESTS(tests);
 }

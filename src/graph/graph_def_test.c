@@ -109,7 +109,7 @@ static braid_code import_text(braid_graph *g, const char *text, braid_status *st
 
 // ---- Import ----
 
-static void test_imports_in_any_order(void **state)
+static void nodes_are_imported_in_any_order(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -126,7 +126,7 @@ static void test_imports_in_any_order(void **state)
     braid_graph_free(g);
 }
 
-static void test_imports_loops(void **state)
+static void loops_are_imported(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -148,7 +148,7 @@ static void test_imports_loops(void **state)
     braid_graph_free(g);
 }
 
-static void test_extends(void **state)
+static void a_second_import_extends_the_graph(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -168,7 +168,7 @@ static void test_extends(void **state)
     braid_graph_free(g);
 }
 
-static void test_errors(void **state)
+static void invalid_graphs_are_refused_whole(void **state)
 {
     (void)state;
     static const struct {
@@ -214,7 +214,7 @@ static void test_errors(void **state)
     }
 }
 
-static void test_malformed_bytes(void **state)
+static void malformed_bytes_are_errors(void **state)
 {
     (void)state;
     static const struct {
@@ -254,7 +254,7 @@ static void test_malformed_bytes(void **state)
 }
 
 // Every prefix of a good message ends in an error or in fewer nodes, never in a crash.
-static void test_truncated(void **state)
+static void truncated_messages_are_errors(void **state)
 {
     (void)state;
     size_t len;
@@ -271,7 +271,7 @@ static void test_truncated(void **state)
     free(data);
 }
 
-static void test_repeated_attr_last_wins(void **state)
+static void the_last_value_of_a_repeated_attr_wins(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -291,7 +291,7 @@ static void collect_log(braid_log_level level, const char *message, void *arg)
     strcat(log_lines, "\n");
 }
 
-static void test_unknown_attrs_are_kept_with_one_line(void **state)
+static void unknown_attrs_are_kept_and_logged_once(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -311,7 +311,7 @@ static void test_unknown_attrs_are_kept_with_one_line(void **state)
     braid_graph_free(g);
 }
 
-static void test_unknown_op_comes_back_unchanged(void **state)
+static void an_unknown_op_survives_a_round_trip(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -386,7 +386,7 @@ static void put_all_attrs(braid_op_desc *d)
     braid_tensor_free(t);
 }
 
-static void test_every_kind_of_attr(void **state)
+static void each_kind_of_attr_survives_a_round_trip(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -413,7 +413,7 @@ static void test_every_kind_of_attr(void **state)
     braid_graph_free(g);
 }
 
-static void test_defaults_are_not_written(void **state)
+static void defaults_are_not_written(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -434,7 +434,7 @@ static void test_defaults_are_not_written(void **state)
     braid_graph_free(g);
 }
 
-static void test_placed_and_from(void **state)
+static void export_can_write_assigned_devices_and_new_nodes_only(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -461,18 +461,18 @@ static void test_placed_and_from(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_imports_in_any_order),
-        cmocka_unit_test(test_imports_loops),
-        cmocka_unit_test(test_extends),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_malformed_bytes),
-        cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_repeated_attr_last_wins),
-        cmocka_unit_test(test_unknown_attrs_are_kept_with_one_line),
-        cmocka_unit_test(test_unknown_op_comes_back_unchanged),
-        cmocka_unit_test(test_every_kind_of_attr),
-        cmocka_unit_test(test_defaults_are_not_written),
-        cmocka_unit_test(test_placed_and_from),
+        cmocka_unit_test(nodes_are_imported_in_any_order),
+        cmocka_unit_test(loops_are_imported),
+        cmocka_unit_test(a_second_import_extends_the_graph),
+        cmocka_unit_test(invalid_graphs_are_refused_whole),
+        cmocka_unit_test(malformed_bytes_are_errors),
+        cmocka_unit_test(truncated_messages_are_errors),
+        cmocka_unit_test(the_last_value_of_a_repeated_attr_wins),
+        cmocka_unit_test(unknown_attrs_are_kept_and_logged_once),
+        cmocka_unit_test(an_unknown_op_survives_a_round_trip),
+        cmocka_unit_test(each_kind_of_attr_survives_a_round_trip),
+        cmocka_unit_test(defaults_are_not_written),
+        cmocka_unit_test(export_can_write_assigned_devices_and_new_nodes_only),
     };
     return BD_RUN_TESTS(tests);
 }

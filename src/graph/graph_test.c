@@ -44,7 +44,7 @@ static int split_names(const braid_graph *g, const char *names, braid_out *outs)
     return count;
 }
 
-static void test_errors(void **state)
+static void invalid_nodes_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -127,7 +127,7 @@ static braid_op *add(braid_graph *g, const char *op, const char *name, const cha
     return n;
 }
 
-static void test_types_and_attrs_follow_from_inputs(void **state)
+static void types_and_attrs_follow_from_inputs(void **state)
 {
     (void)state;
     braid_graph *g = sample();
@@ -151,7 +151,7 @@ static void test_types_and_attrs_follow_from_inputs(void **state)
     braid_graph_free(g);
 }
 
-static void test_name_taken(void **state)
+static void a_used_name_is_refused(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -163,7 +163,7 @@ static void test_name_taken(void **state)
     braid_graph_free(g);
 }
 
-static void test_unknown_op_is_kept(void **state)
+static void unknown_op_is_kept(void **state)
 {
     (void)state;
     braid_graph *g = sample();
@@ -183,7 +183,7 @@ static void test_unknown_op_is_kept(void **state)
     braid_graph_free(g);
 }
 
-static void test_find(void **state)
+static void nodes_are_found_by_name(void **state)
 {
     (void)state;
     braid_graph *g = sample();
@@ -197,7 +197,7 @@ static void test_find(void **state)
     braid_graph_free(g);
 }
 
-static void test_unique_names(void **state)
+static void unique_names_get_a_number(void **state)
 {
     (void)state;
     braid_graph *g = sample();
@@ -208,7 +208,7 @@ static void test_unique_names(void **state)
     braid_graph_free(g);
 }
 
-static void test_copy_node(void **state)
+static void a_copied_node_equals_its_source(void **state)
 {
     (void)state;
     braid_graph *g = sample(), *to = braid_graph_new();
@@ -232,7 +232,7 @@ static void test_copy_node(void **state)
     braid_graph_free(to);
 }
 
-static void test_controls_once(void **state)
+static void repeated_control_inputs_count_once(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -254,7 +254,7 @@ static void test_controls_once(void **state)
     braid_graph_free(g);
 }
 
-static void test_consumers(void **state)
+static void consumers_are_listed_with_their_inputs(void **state)
 {
     (void)state;
     braid_graph *g = sample();
@@ -273,7 +273,7 @@ static void test_consumers(void **state)
     braid_graph_free(g);
 }
 
-static void test_topological(void **state)
+static void topological_order_respects_edges_and_loops(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -302,11 +302,16 @@ static void test_topological(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_errors),     cmocka_unit_test(test_types_and_attrs_follow_from_inputs),
-        cmocka_unit_test(test_name_taken), cmocka_unit_test(test_unknown_op_is_kept),
-        cmocka_unit_test(test_find),       cmocka_unit_test(test_unique_names),
-        cmocka_unit_test(test_copy_node),  cmocka_unit_test(test_controls_once),
-        cmocka_unit_test(test_consumers),  cmocka_unit_test(test_topological),
+        cmocka_unit_test(invalid_nodes_are_refused),
+        cmocka_unit_test(types_and_attrs_follow_from_inputs),
+        cmocka_unit_test(a_used_name_is_refused),
+        cmocka_unit_test(unknown_op_is_kept),
+        cmocka_unit_test(nodes_are_found_by_name),
+        cmocka_unit_test(unique_names_get_a_number),
+        cmocka_unit_test(a_copied_node_equals_its_source),
+        cmocka_unit_test(repeated_control_inputs_count_once),
+        cmocka_unit_test(consumers_are_listed_with_their_inputs),
+        cmocka_unit_test(topological_order_respects_edges_and_loops),
     };
     return BD_RUN_TESTS(tests);
 }

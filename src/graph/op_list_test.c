@@ -25,7 +25,7 @@ static bool split_line(char *line, char **name, char **signature, char **attrs)
     return true;
 }
 
-static void test_every_line(void **state)
+static void each_published_signature_parses(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -55,6 +55,6 @@ static void test_every_line(void **state)
 int main(void)
 {
     list = fopen(LIST, "r");
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_line)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_published_signature_parses)};
     return BD_RUN_TESTS(tests);
 }

@@ -22,7 +22,7 @@ static void parse_fini(parse *p)
     bd_arena_fini(&p->arena);
 }
 
-static void test_arguments(void **state)
+static void arguments_parse(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -51,7 +51,7 @@ static void test_arguments(void **state)
     parse_fini(&p);
 }
 
-static void test_attrs(void **state)
+static void attrs_parse_with_defaults_and_limits(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -98,7 +98,7 @@ static void test_attrs(void **state)
     parse_fini(&p);
 }
 
-static void test_mistakes(void **state)
+static void mistakes_are_named(void **state)
 {
     (void)state;
     static const struct {
@@ -139,9 +139,9 @@ static void test_mistakes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_attrs),
-        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(arguments_parse),
+        cmocka_unit_test(attrs_parse_with_defaults_and_limits),
+        cmocka_unit_test(mistakes_are_named),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -16,7 +16,7 @@ static void look_up_all(void *arg)
         defs[i] = bd_op_lookup(bd_op_table[i].name);
 }
 
-static void test_parsed_once(void **state)
+static void a_definition_is_parsed_once(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -35,7 +35,7 @@ static void test_parsed_once(void **state)
     }
 }
 
-static void test_absent(void **state)
+static void unknown_ops_are_not_found(void **state)
 {
     (void)state;
     assert_null(bd_op_lookup(""));
@@ -49,8 +49,8 @@ static void test_absent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parsed_once),
-        cmocka_unit_test(test_absent),
+        cmocka_unit_test(a_definition_is_parsed_once),
+        cmocka_unit_test(unknown_ops_are_not_found),
     };
     return BD_RUN_TESTS(tests);
 }

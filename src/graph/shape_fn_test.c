@@ -11,7 +11,7 @@ static braid_shape shape_of(const char *text)
     return s;
 }
 
-static void test_broadcast(void **state)
+static void broadcast_shapes_follow_numpy(void **state)
 {
     (void)state;
     static const struct {
@@ -34,7 +34,7 @@ static void test_broadcast(void **state)
     }
 }
 
-static void test_merged(void **state)
+static void merged_shapes_keep_known_dimensions(void **state)
 {
     (void)state;
     static const struct {
@@ -62,7 +62,7 @@ static void test_merged(void **state)
     }
 }
 
-static void test_reduction(void **state)
+static void reductions_remove_their_axes(void **state)
 {
     (void)state;
     static const struct {
@@ -161,7 +161,7 @@ static braid_out slice(braid_graph *g, braid_out x, int begin, int end, int stri
         assert_shape(braid_out_shape(filled), text);                                                         \
     } while (0)
 
-static void test_constants_as_shapes(void **state)
+static void constants_become_shapes(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -198,7 +198,7 @@ static void test_constants_as_shapes(void **state)
     braid_graph_free(g);
 }
 
-static void test_constant_values(void **state)
+static void constant_inputs_are_evaluated(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -222,7 +222,7 @@ static void test_constant_values(void **state)
 }
 
 // A chain so deep, or so wide, that recursion would not end in time: nothing is known, soon.
-static void test_bounded(void **state)
+static void deep_and_wide_graphs_end_soon(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -236,9 +236,12 @@ static void test_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_broadcast),       cmocka_unit_test(test_merged),
-        cmocka_unit_test(test_reduction),       cmocka_unit_test(test_constants_as_shapes),
-        cmocka_unit_test(test_constant_values), cmocka_unit_test(test_bounded),
+        cmocka_unit_test(broadcast_shapes_follow_numpy),
+        cmocka_unit_test(merged_shapes_keep_known_dimensions),
+        cmocka_unit_test(reductions_remove_their_axes),
+        cmocka_unit_test(constants_become_shapes),
+        cmocka_unit_test(constant_inputs_are_evaluated),
+        cmocka_unit_test(deep_and_wide_graphs_end_soon),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -30,7 +30,7 @@ static braid_code copy(fixture *f, braid_op *root, const bd_replacement *replace
     return bd_subgraph(f->from, &spec, f->to, f->map, st);
 }
 
-static void test_closure(void **state)
+static void a_copy_has_the_closure_of_its_roots(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -53,7 +53,7 @@ static void test_closure(void **state)
     end(&f);
 }
 
-static void test_replaced_outputs_are_not_followed(void **state)
+static void replaced_outputs_are_not_followed(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -88,7 +88,7 @@ static void test_replaced_outputs_are_not_followed(void **state)
     }
 }
 
-static void test_root_that_is_replaced_stays(void **state)
+static void a_replaced_root_stays(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -102,7 +102,7 @@ static void test_root_that_is_replaced_stays(void **state)
     end(&f);
 }
 
-static void test_loops(void **state)
+static void loops_are_copied(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -121,7 +121,7 @@ static void test_loops(void **state)
     end(&f);
 }
 
-static void test_name_taken(void **state)
+static void a_used_name_is_refused(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -133,7 +133,7 @@ static void test_name_taken(void **state)
 }
 
 // Depth and width are no trouble.
-static void test_large(void **state)
+static void large_graphs_are_copied_without_recursion(void **state)
 {
     (void)state;
     enum {
@@ -172,12 +172,12 @@ static void test_large(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_closure),
-        cmocka_unit_test(test_replaced_outputs_are_not_followed),
-        cmocka_unit_test(test_root_that_is_replaced_stays),
-        cmocka_unit_test(test_loops),
-        cmocka_unit_test(test_name_taken),
-        cmocka_unit_test(test_large),
+        cmocka_unit_test(a_copy_has_the_closure_of_its_roots),
+        cmocka_unit_test(replaced_outputs_are_not_followed),
+        cmocka_unit_test(a_replaced_root_stays),
+        cmocka_unit_test(loops_are_copied),
+        cmocka_unit_test(a_used_name_is_refused),
+        cmocka_unit_test(large_graphs_are_copied_without_recursion),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -96,14 +96,14 @@ static void cut_everywhere(float old, braid_code (*again)(braid_status *st))
     }
 }
 
-static void test_power_cuts_while_saving(void **state)
+static void a_power_cut_while_saving_leaves_a_whole_bundle(void **state)
 {
     (void)state;
     cut_everywhere(-1, save_again);
     cut_everywhere(1, save_again);
 }
 
-static void test_power_cuts_while_merging(void **state)
+static void a_power_cut_while_merging_leaves_a_whole_bundle(void **state)
 {
     (void)state;
     cut_everywhere(-1, merge_again);
@@ -112,7 +112,7 @@ static void test_power_cuts_while_merging(void **state)
 
 // One call fails and the others do not, as on a full disk: an error, nothing of the old one lost, nothing
 // left over.
-static void test_a_failing_call_loses_nothing(void **state)
+static void a_failing_call_loses_no_data(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -142,7 +142,7 @@ static void test_a_failing_call_loses_nothing(void **state)
 }
 
 // The same of single files.
-static void test_files_written_at_once(void **state)
+static void a_power_cut_leaves_single_files_whole(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < 200; seed++) {
@@ -167,10 +167,10 @@ static void test_files_written_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_power_cuts_while_saving),
-        cmocka_unit_test(test_power_cuts_while_merging),
-        cmocka_unit_test(test_a_failing_call_loses_nothing),
-        cmocka_unit_test(test_files_written_at_once),
+        cmocka_unit_test(a_power_cut_while_saving_leaves_a_whole_bundle),
+        cmocka_unit_test(a_power_cut_while_merging_leaves_a_whole_bundle),
+        cmocka_unit_test(a_failing_call_loses_no_data),
+        cmocka_unit_test(a_power_cut_leaves_single_files_whole),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -10,7 +10,7 @@
 
 // ---- Damage ----
 
-static void test_what_is_missing(void **state)
+static void missing_files_and_keys_are_not_found(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -20,7 +20,7 @@ static void test_what_is_missing(void **state)
     bd_case_expect_read_error("/v", "a", BRAID_NOT_FOUND, "/v.data-00000-of-00001");
 }
 
-static void test_every_changed_byte_of_the_data_is_found(void **state)
+static void each_changed_byte_of_the_data_is_detected(void **state)
 {
     (void)state;
     bd_case_write_published("/v");
@@ -41,7 +41,7 @@ static void test_every_changed_byte_of_the_data_is_found(void **state)
     }
 }
 
-static void test_every_changed_byte_of_strings_is_found(void **state)
+static void each_changed_byte_of_strings_is_detected(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -66,7 +66,7 @@ static void test_every_changed_byte_of_strings_is_found(void **state)
     bd_free(data);
 }
 
-static void test_a_damaged_index_is_found(void **state)
+static void a_damaged_index_is_detected(void **state)
 {
     (void)state;
     bd_case_write_published("/v");
@@ -117,7 +117,7 @@ static void expect_bad_entry(const char *entry, size_t len, braid_code code, con
     (write_index((header), sizeof(header) - 1, "\x08\x01", 2),                                               \
      bd_case_expect_read_error("/v", "a", (code), (words)))
 
-static void test_malformed_entries_are_refused(void **state)
+static void malformed_entries_are_refused(void **state)
 {
     (void)state;
     bd_test_write("/v.data-00000-of-00001", "0123456789", 10);
@@ -157,7 +157,7 @@ static void ignore(const bd_bundle_info *info, void *arg)
     (void)arg;
 }
 
-static void test_a_key_that_is_no_name_is_refused(void **state)
+static void a_key_that_is_not_a_name_is_refused(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -168,7 +168,7 @@ static void test_a_key_that_is_no_name_is_refused(void **state)
     bd_bundle_close(b);
 }
 
-static void test_malformed_headers_are_refused(void **state)
+static void malformed_headers_are_refused(void **state)
 {
     (void)state;
     BAD_HEADER("\xff", BRAID_DATA_LOSS, "/v.index: its header is damaged");
@@ -186,7 +186,7 @@ static void test_malformed_headers_are_refused(void **state)
     bd_case_expect_read_error("/v", "a", BRAID_DATA_LOSS, "/v.index has no header");
 }
 
-static void test_short_memory_is_an_error(void **state)
+static void a_failed_allocation_is_an_error(void **state)
 {
     (void)state;
     bd_bundle_writer *w = bd_case_open_writer("/v");
@@ -206,14 +206,14 @@ static void test_short_memory_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ON_DISK(test_what_is_missing),
-        ON_DISK(test_every_changed_byte_of_the_data_is_found),
-        ON_DISK(test_every_changed_byte_of_strings_is_found),
-        ON_DISK(test_a_damaged_index_is_found),
-        ON_DISK(test_malformed_entries_are_refused),
-        ON_DISK(test_a_key_that_is_no_name_is_refused),
-        ON_DISK(test_malformed_headers_are_refused),
-        ON_DISK(test_short_memory_is_an_error),
+        ON_DISK(missing_files_and_keys_are_not_found),
+        ON_DISK(each_changed_byte_of_the_data_is_detected),
+        ON_DISK(each_changed_byte_of_strings_is_detected),
+        ON_DISK(a_damaged_index_is_detected),
+        ON_DISK(malformed_entries_are_refused),
+        ON_DISK(a_key_that_is_not_a_name_is_refused),
+        ON_DISK(malformed_headers_are_refused),
+        ON_DISK(a_failed_allocation_is_an_error),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -32,7 +32,7 @@ static void expect_merged(const char *prefix)
     bd_bundle_close(b);
 }
 
-static void test_merging(void **state)
+static void merging_joins_the_parts_and_removes_them(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -46,7 +46,7 @@ static void test_merging(void **state)
     assert_int_equal(bd_memory_fs_file_count(), 3);
 }
 
-static void test_merging_keeps_directories_that_it_should(void **state)
+static void merging_keeps_directories_on_request(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -62,7 +62,7 @@ static void test_merging_keeps_directories_that_it_should(void **state)
     expect_merged("/dir/w");
 }
 
-static void test_merging_what_was_merged(void **state)
+static void a_merged_bundle_merges_again(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -82,7 +82,7 @@ static void test_merging_what_was_merged(void **state)
     assert_int_equal(bd_memory_fs_file_count(), 4);
 }
 
-static void test_merging_what_is_there(void **state)
+static void merging_can_skip_missing_parts(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -97,7 +97,7 @@ static void test_merging_what_is_there(void **state)
     expect_merged("/dir/v");
 }
 
-static void test_merging_what_does_not_fit(void **state)
+static void parts_that_contradict_are_refused(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -127,7 +127,7 @@ static bool is_cancelled_after(void *questions)
     return (*(int *)questions)-- == 0;
 }
 
-static void test_a_merge_that_is_cancelled_changes_nothing(void **state)
+static void a_cancelled_merge_changes_nothing(void **state)
 {
     (void)state;
     enum {
@@ -154,7 +154,7 @@ static void test_a_merge_that_is_cancelled_changes_nothing(void **state)
     expect_merged("/dir/v");
 }
 
-static void test_removing(void **state)
+static void removing_a_bundle_removes_its_files(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -169,7 +169,7 @@ static void test_removing(void **state)
 
 // ---- In the place of another ----
 
-static void test_a_bundle_takes_the_place_of_another(void **state)
+static void a_rename_replaces_a_bundle(void **state)
 {
     (void)state;
     for (int i = 0; i < 5; i++) {
@@ -183,7 +183,7 @@ static void test_a_bundle_takes_the_place_of_another(void **state)
     }
 }
 
-static void test_what_is_not_finished_leaves_nothing(void **state)
+static void an_unfinished_bundle_leaves_no_file(void **state)
 {
     (void)state;
     bd_bundle_writer *w = bd_case_open_writer("/v");
@@ -197,15 +197,15 @@ static void test_what_is_not_finished_leaves_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ON_DISK(test_merging),
-        ON_DISK(test_merging_keeps_directories_that_it_should),
-        ON_DISK(test_merging_what_was_merged),
-        ON_DISK(test_merging_what_is_there),
-        ON_DISK(test_merging_what_does_not_fit),
-        ON_DISK(test_a_merge_that_is_cancelled_changes_nothing),
-        ON_DISK(test_removing),
-        ON_DISK(test_a_bundle_takes_the_place_of_another),
-        ON_DISK(test_what_is_not_finished_leaves_nothing),
+        ON_DISK(merging_joins_the_parts_and_removes_them),
+        ON_DISK(merging_keeps_directories_on_request),
+        ON_DISK(a_merged_bundle_merges_again),
+        ON_DISK(merging_can_skip_missing_parts),
+        ON_DISK(parts_that_contradict_are_refused),
+        ON_DISK(a_cancelled_merge_changes_nothing),
+        ON_DISK(removing_a_bundle_removes_its_files),
+        ON_DISK(a_rename_replaces_a_bundle),
+        ON_DISK(an_unfinished_bundle_leaves_no_file),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -6,7 +6,7 @@
 
 // ---- Slices ----
 
-static void test_slices_are_put_together(void **state)
+static void slices_are_put_together(void **state)
 {
     (void)state;
     braid_shape full = BRAID_SHAPE(6, 4, 5);
@@ -34,7 +34,7 @@ static void test_slices_are_put_together(void **state)
     bd_bundle_close(b);
 }
 
-static void test_slices_of_strings(void **state)
+static void slices_of_strings_are_put_together(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -61,7 +61,7 @@ static void test_slices_of_strings(void **state)
     bd_bundle_close(b);
 }
 
-static void test_slices_that_do_not_fit(void **state)
+static void slices_that_do_not_fit_are_refused(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -99,7 +99,7 @@ static void test_slices_that_do_not_fit(void **state)
     bd_tensor_fini(&wrong);
 }
 
-static void test_overlapping_slices(void **state)
+static void overlapping_slices_are_refused(void **state)
 {
     (void)state;
     bd_bundle_writer *w = bd_case_open_writer("/v");
@@ -114,10 +114,10 @@ static void test_overlapping_slices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ON_DISK(test_slices_are_put_together),
-        ON_DISK(test_slices_of_strings),
-        ON_DISK(test_slices_that_do_not_fit),
-        ON_DISK(test_overlapping_slices),
+        ON_DISK(slices_are_put_together),
+        ON_DISK(slices_of_strings_are_put_together),
+        ON_DISK(slices_that_do_not_fit_are_refused),
+        ON_DISK(overlapping_slices_are_refused),
     };
     return BD_RUN_TESTS(tests);
 }

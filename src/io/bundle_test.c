@@ -25,7 +25,7 @@ static void expect_file(const char *path, const void *bytes, size_t len)
     bd_free(data);
 }
 
-static void test_bytes_are_as_published(void **state)
+static void bundles_have_the_bytes_of_tensorflow(void **state)
 {
     (void)state;
     bd_case_write_published("/v");
@@ -39,7 +39,7 @@ static void test_bytes_are_as_published(void **state)
     bd_bundle_close(b);
 }
 
-static void test_bytes_of_a_string_tensor(void **state)
+static void string_tensors_have_the_bytes_of_tensorflow(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -85,7 +85,7 @@ static const uint8_t compressed_index[] = {
     0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
     0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x57, 0xfb, 0x80, 0x8b, 0x24, 0x75, 0x47, 0xdb};
 
-static void test_a_compressed_index_of_tensorflow(void **state)
+static void a_compressed_index_is_read(void **state)
 {
     (void)state;
     assert_int_equal(sizeof compressed_index, 239);
@@ -100,7 +100,7 @@ static void test_a_compressed_index_of_tensorflow(void **state)
 
 // ---- Round trips ----
 
-static void test_every_type(void **state)
+static void each_type_survives_a_round_trip(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -136,7 +136,7 @@ static void test_every_type(void **state)
     bd_bundle_close(b);
 }
 
-static void test_sizes_around_the_buffers(void **state)
+static void sizes_around_the_buffers_survive_a_round_trip(void **state)
 {
     (void)state;
     static const int64_t counts[] = {0, 1, 65535, 65536, 131072, 131073, 1000000};
@@ -155,7 +155,7 @@ static void test_sizes_around_the_buffers(void **state)
     bd_bundle_close(b);
 }
 
-static void test_a_variables_own_memory(void **state)
+static void the_memory_of_a_variable_is_written_in_place(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -170,7 +170,7 @@ static void test_a_variables_own_memory(void **state)
     bd_tensor_fini(&t);
 }
 
-static void test_many_names(void **state)
+static void an_index_of_many_blocks_is_read(void **state)
 {
     (void)state;
     enum {
@@ -198,7 +198,7 @@ static void collect(const bd_bundle_info *info, void *arg)
                       bd_shape_str(&info->shape, shape), info->slice_count);
 }
 
-static void test_listing_and_finding(void **state)
+static void entries_are_listed_and_found(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -227,7 +227,7 @@ static void test_listing_and_finding(void **state)
     bd_bundle_close(b);
 }
 
-static void test_alignment(void **state)
+static void entries_are_aligned_on_request(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -262,7 +262,7 @@ static void read_all(void *arg)
     }
 }
 
-static void test_many_threads_read(void **state)
+static void many_threads_read_one_bundle(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -289,16 +289,16 @@ static void test_many_threads_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ON_DISK(test_bytes_are_as_published),
-        ON_DISK(test_bytes_of_a_string_tensor),
-        ON_DISK(test_a_compressed_index_of_tensorflow),
-        ON_DISK(test_every_type),
-        ON_DISK(test_sizes_around_the_buffers),
-        ON_DISK(test_a_variables_own_memory),
-        ON_DISK(test_many_names),
-        ON_DISK(test_listing_and_finding),
-        ON_DISK(test_alignment),
-        ON_DISK(test_many_threads_read),
+        ON_DISK(bundles_have_the_bytes_of_tensorflow),
+        ON_DISK(string_tensors_have_the_bytes_of_tensorflow),
+        ON_DISK(a_compressed_index_is_read),
+        ON_DISK(each_type_survives_a_round_trip),
+        ON_DISK(sizes_around_the_buffers_survive_a_round_trip),
+        ON_DISK(the_memory_of_a_variable_is_written_in_place),
+        ON_DISK(an_index_of_many_blocks_is_read),
+        ON_DISK(entries_are_listed_and_found),
+        ON_DISK(entries_are_aligned_on_request),
+        ON_DISK(many_threads_read_one_bundle),
     };
     return BD_RUN_TESTS(tests);
 }

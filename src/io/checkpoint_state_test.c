@@ -66,7 +66,7 @@ static void expect_writes(const write_case *cases, size_t count)
 }
 
 // What TensorFlow writes for the same.
-static void test_writing(void **state)
+static void the_state_has_the_text_of_tensorflow(void **state)
 {
     (void)state;
     static const write_case cases[] = {
@@ -77,7 +77,7 @@ static void test_writing(void **state)
     expect_writes(cases, BD_COUNTOF(cases));
 }
 
-static void test_writing_to_a_relative_directory(void **state)
+static void relative_directories_give_relative_paths(void **state)
 {
     (void)state;
     static const write_case cases[] = {
@@ -93,7 +93,7 @@ static void test_writing_to_a_relative_directory(void **state)
     bd_temp_dir_free(dir);
 }
 
-static void test_reading(void **state)
+static void the_state_of_tensorflow_is_read(void **state)
 {
     (void)state;
     write_text("/checkpoint", "model_checkpoint_path: \"m-20\"\n"
@@ -102,7 +102,7 @@ static void test_reading(void **state)
     expect_state("/", "/m-20", "/old/m-10", 2);
 }
 
-static void test_times_are_kept(void **state)
+static void times_survive_a_round_trip(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -130,7 +130,7 @@ static void expect_error(const char *text, braid_code code, const char *words)
     assert_null(s.latest);
 }
 
-static void test_errors(void **state)
+static void malformed_states_are_data_loss(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -143,7 +143,7 @@ static void test_errors(void **state)
     assert_error(st, BRAID_INVALID_ARGUMENT, "Save path '/checkpoint' conflicts with path");
 }
 
-static void test_latest(void **state)
+static void the_latest_checkpoint_is_found(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -164,7 +164,7 @@ static void test_latest(void **state)
     bd_free(prefix);
 }
 
-static void test_a_full_disk_leaves_the_old_file(void **state)
+static void a_full_disk_leaves_the_old_file(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -187,13 +187,13 @@ static void test_a_full_disk_leaves_the_old_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_DISK(test_writing),
-        cmocka_unit_test(test_writing_to_a_relative_directory),
-        WITH_DISK(test_reading),
-        WITH_DISK(test_times_are_kept),
-        WITH_DISK(test_errors),
-        WITH_DISK(test_latest),
-        WITH_DISK(test_a_full_disk_leaves_the_old_file),
+        WITH_DISK(the_state_has_the_text_of_tensorflow),
+        cmocka_unit_test(relative_directories_give_relative_paths),
+        WITH_DISK(the_state_of_tensorflow_is_read),
+        WITH_DISK(times_survive_a_round_trip),
+        WITH_DISK(malformed_states_are_data_loss),
+        WITH_DISK(the_latest_checkpoint_is_found),
+        WITH_DISK(a_full_disk_leaves_the_old_file),
     };
     return BD_RUN_TESTS(tests);
 }

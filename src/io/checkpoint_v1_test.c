@@ -64,7 +64,7 @@ static bd_checkpoint_v1 *open_file(const char *pattern)
     return f;
 }
 
-static void all_types_come_back(void **state)
+static void all_types_survive_a_round_trip(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -223,8 +223,11 @@ static void the_bytes_are_tensorflows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ON_FILES(all_types_come_back), ON_FILES(slices_are_put_together),   ON_FILES(errors_are_named),
-        ON_FILES(damage_is_found),     ON_FILES(the_bytes_are_tensorflows),
+        ON_FILES(all_types_survive_a_round_trip),
+        ON_FILES(slices_are_put_together),
+        ON_FILES(errors_are_named),
+        ON_FILES(damage_is_found),
+        ON_FILES(the_bytes_are_tensorflows),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -6,7 +6,7 @@
 #include "base/testing/test.h"
 
 // RFC 3720, B.4, and the check value of the CRC catalogue.
-static void test_published_values(void **state)
+static void checksums_match_published_values(void **state)
 {
     (void)state;
     uint8_t bytes[32];
@@ -36,7 +36,7 @@ static uint32_t bitwise(const uint8_t *data, size_t len)
     return ~crc;
 }
 
-static void test_pieces_make_the_whole(void **state)
+static void pieces_extend_a_checksum(void **state)
 {
     (void)state;
     enum {
@@ -57,7 +57,7 @@ static void test_pieces_make_the_whole(void **state)
     bd_free(data);
 }
 
-static void test_mask(void **state)
+static void unmasking_reverses_the_mask(void **state)
 {
     (void)state;
     assert_int_equal(bd_crc32c_mask(0), 0xa282ead8);
@@ -72,9 +72,9 @@ static void test_mask(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_published_values),
-        cmocka_unit_test(test_pieces_make_the_whole),
-        cmocka_unit_test(test_mask),
+        cmocka_unit_test(checksums_match_published_values),
+        cmocka_unit_test(pieces_extend_a_checksum),
+        cmocka_unit_test(unmasking_reverses_the_mask),
     };
     return BD_RUN_TESTS(tests);
 }

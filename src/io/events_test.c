@@ -108,7 +108,7 @@ static void close_writer(bd_event_writer *w)
 
 // ---- Names ----
 
-static void test_the_name(void **state)
+static void the_file_name_has_time_and_host(void **state)
 {
     char host[256], *dir = bd_path_join(*state, "made/for/it");
     gethostname(host, sizeof host);
@@ -132,7 +132,7 @@ static void test_the_name(void **state)
     bd_free(digits);
 }
 
-static void test_files_of_one_second_do_not_collide(void **state)
+static void files_of_one_second_do_not_collide(void **state)
 {
     bd_event_writer *w[5];
     for (int i = 0; i < 5; i++)
@@ -147,7 +147,7 @@ static void test_files_of_one_second_do_not_collide(void **state)
 
 // ---- Events ----
 
-static void test_every_kind_of_event(void **state)
+static void each_kind_of_event_is_read_back(void **state)
 {
     BD_STATUS(st);
     bd_event_writer *w = open_writer(*state, NULL);
@@ -189,7 +189,7 @@ static void test_every_kind_of_event(void **state)
     bd_free(path);
 }
 
-static void test_summaries_put_together(void **state)
+static void summary_values_share_one_event(void **state)
 {
     BD_STATUS(st);
     bd_message m;
@@ -231,7 +231,7 @@ static void test_summaries_put_together(void **state)
 
 // ---- Flushing ----
 
-static void test_events_are_flushed_when_enough_wait(void **state)
+static void a_full_queue_flushes_events(void **state)
 {
     BD_STATUS(st);
     bd_event_writer *w = open_writer(*state, &(bd_event_options){.queue_len = 3});
@@ -249,7 +249,7 @@ static void test_events_are_flushed_when_enough_wait(void **state)
     close_writer(w);
 }
 
-static void test_events_are_flushed_when_time_has_gone_by(void **state)
+static void events_are_flushed_after_the_interval(void **state)
 {
     BD_STATUS(st);
     bd_event_writer *w = open_writer(*state, &(bd_event_options){.flush_ms = 1, .queue_len = 1000000});
@@ -276,7 +276,7 @@ static void put_many(void *arg)
     BD_ASSERT(st->code == BRAID_OK);
 }
 
-static void test_many_threads_write_whole_events(void **state)
+static void events_of_many_threads_stay_whole(void **state)
 {
     BD_STATUS(st);
     bd_thread threads[THREADS];
@@ -295,7 +295,7 @@ static void test_many_threads_write_whole_events(void **state)
 
 // ---- Failures ----
 
-static void test_a_file_that_disappears(void **state)
+static void a_removed_file_is_an_error(void **state)
 {
     BD_STATUS(st);
     bd_event_writer *w = open_writer(*state, NULL);
@@ -309,7 +309,7 @@ static void test_a_file_that_disappears(void **state)
     assert_error(st, BRAID_NOT_FOUND, "events.out.tfevents.");
 }
 
-static void test_a_directory_that_cannot_be(void **state)
+static void a_file_in_place_of_the_directory_is_an_error(void **state)
 {
     BD_STATUS(st);
     bd_event_writer *w;
@@ -322,7 +322,7 @@ static void test_a_directory_that_cannot_be(void **state)
 }
 
 // Each call fails once: what was opened is closed, and what was said to be there is there.
-static void test_a_failing_disk(void **state)
+static void a_failing_disk_loses_no_flushed_event(void **state)
 {
     (void)state;
     bool done = false;
@@ -349,16 +349,16 @@ static void test_a_failing_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_TEMP_DIR(test_the_name),
-        IN_TEMP_DIR(test_files_of_one_second_do_not_collide),
-        IN_TEMP_DIR(test_every_kind_of_event),
-        IN_TEMP_DIR(test_summaries_put_together),
-        IN_TEMP_DIR(test_events_are_flushed_when_enough_wait),
-        IN_TEMP_DIR(test_events_are_flushed_when_time_has_gone_by),
-        IN_TEMP_DIR(test_many_threads_write_whole_events),
-        IN_TEMP_DIR(test_a_file_that_disappears),
-        IN_TEMP_DIR(test_a_directory_that_cannot_be),
-        cmocka_unit_test(test_a_failing_disk),
+        IN_TEMP_DIR(the_file_name_has_time_and_host),
+        IN_TEMP_DIR(files_of_one_second_do_not_collide),
+        IN_TEMP_DIR(each_kind_of_event_is_read_back),
+        IN_TEMP_DIR(summary_values_share_one_event),
+        IN_TEMP_DIR(a_full_queue_flushes_events),
+        IN_TEMP_DIR(events_are_flushed_after_the_interval),
+        IN_TEMP_DIR(events_of_many_threads_stay_whole),
+        IN_TEMP_DIR(a_removed_file_is_an_error),
+        IN_TEMP_DIR(a_file_in_place_of_the_directory_is_an_error),
+        cmocka_unit_test(a_failing_disk_loses_no_flushed_event),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -47,7 +47,7 @@ static void expect_content(const char *path, const char *text)
     bd_free(data);
 }
 
-static void test_modes_of_opening(void **state)
+static void opening_modes_create_append_and_replace(void **state)
 {
     BD_STATUS(st);
     bd_file *file;
@@ -64,7 +64,7 @@ static void test_modes_of_opening(void **state)
     bd_free(path);
 }
 
-static void test_reading_at_offsets(void **state)
+static void reads_at_offsets_end_with_the_file(void **state)
 {
     BD_STATUS(st);
     bd_file *file;
@@ -94,7 +94,7 @@ static void test_reading_at_offsets(void **state)
     bd_free(path);
 }
 
-static void test_errors_name_the_path_and_the_reason(void **state)
+static void errors_have_the_path_and_the_reason(void **state)
 {
     BD_STATUS(st);
     bd_file *file;
@@ -122,7 +122,7 @@ static void test_errors_name_the_path_and_the_reason(void **state)
     bd_free(inside);
 }
 
-static void test_a_full_disk_is_resource_exhausted(void **state)
+static void a_full_disk_is_resource_exhausted(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -134,7 +134,7 @@ static void test_a_full_disk_is_resource_exhausted(void **state)
     assert_ok(st);
 }
 
-static void test_codes(void **state)
+static void error_numbers_become_status_codes(void **state)
 {
     (void)state;
     assert_int_equal(bd_code_of_errno(EACCES), BRAID_PERMISSION_DENIED);
@@ -144,7 +144,7 @@ static void test_codes(void **state)
 }
 
 // As a client may name it: an error, not a stack or a memory as deep as the path.
-static void test_a_path_without_end(void **state)
+static void a_path_that_is_too_long_is_an_error(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -156,7 +156,7 @@ static void test_a_path_without_end(void **state)
     bd_strbuf_fini(&path);
 }
 
-static void test_directories(void **state)
+static void directories_are_made_listed_and_removed(void **state)
 {
     BD_STATUS(st);
     bd_name_list names;
@@ -191,7 +191,7 @@ static void test_directories(void **state)
     bd_free(b);
 }
 
-static void test_read_all_is_bounded(void **state)
+static void read_all_is_bounded(void **state)
 {
     BD_STATUS(st);
     char *data;
@@ -212,7 +212,7 @@ static void test_read_all_is_bounded(void **state)
     bd_free(path);
 }
 
-static void test_atomic_writing_replaces_and_leaves_nothing_else(void **state)
+static void an_atomic_write_replaces_the_file_and_leaves_no_other(void **state)
 {
     BD_STATUS(st);
     bd_name_list names;
@@ -237,7 +237,7 @@ static void expect_taken(char *made, const char *expected)
     bd_free(made);
 }
 
-static void test_paths(void **state)
+static void paths_are_joined_and_taken_apart(void **state)
 {
     (void)state;
     expect_taken(bd_path_dir("a/b/c"), "a/b");
@@ -261,16 +261,16 @@ static void test_paths(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_TEMP_DIR(test_modes_of_opening),
-        IN_TEMP_DIR(test_reading_at_offsets),
-        IN_TEMP_DIR(test_errors_name_the_path_and_the_reason),
-        cmocka_unit_test(test_a_full_disk_is_resource_exhausted),
-        cmocka_unit_test(test_codes),
-        cmocka_unit_test(test_a_path_without_end),
-        IN_TEMP_DIR(test_directories),
-        IN_TEMP_DIR(test_read_all_is_bounded),
-        IN_TEMP_DIR(test_atomic_writing_replaces_and_leaves_nothing_else),
-        cmocka_unit_test(test_paths),
+        IN_TEMP_DIR(opening_modes_create_append_and_replace),
+        IN_TEMP_DIR(reads_at_offsets_end_with_the_file),
+        IN_TEMP_DIR(errors_have_the_path_and_the_reason),
+        cmocka_unit_test(a_full_disk_is_resource_exhausted),
+        cmocka_unit_test(error_numbers_become_status_codes),
+        cmocka_unit_test(a_path_that_is_too_long_is_an_error),
+        IN_TEMP_DIR(directories_are_made_listed_and_removed),
+        IN_TEMP_DIR(read_all_is_bounded),
+        IN_TEMP_DIR(an_atomic_write_replaces_the_file_and_leaves_no_other),
+        cmocka_unit_test(paths_are_joined_and_taken_apart),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -29,7 +29,7 @@ static void expect(const char *pattern, const char *want)
     bd_name_list_fini(&list);
 }
 
-static void test_patterns(void **state)
+static void patterns_match_files(void **state)
 {
     (void)state;
     put("/data/train-00001");
@@ -57,7 +57,7 @@ static void test_patterns(void **state)
 }
 
 // The directory that the pattern names as it is must be there.
-static void test_missing_directory(void **state)
+static void a_missing_directory_is_not_found(void **state)
 {
     (void)state;
     static const char *const patterns[] = {"/none/*", "/none/x", "/none/*/x", "/none/\\*"};
@@ -73,8 +73,8 @@ static void test_missing_directory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_patterns, bd_case_install, bd_case_uninstall),
-        cmocka_unit_test_setup_teardown(test_missing_directory, bd_case_install, bd_case_uninstall),
+        cmocka_unit_test_setup_teardown(patterns_match_files, bd_case_install, bd_case_uninstall),
+        cmocka_unit_test_setup_teardown(a_missing_directory_is_not_found, bd_case_install, bd_case_uninstall),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -27,7 +27,7 @@ static Tensorflow__HistogramProto *message_of(const bd_histogram *h, bd_proto_ar
     return proto;
 }
 
-static void test_limits(void **state)
+static void limits_grow_by_a_tenth(void **state)
 {
     (void)state;
     size_t count;
@@ -42,7 +42,7 @@ static void test_limits(void **state)
     }
 }
 
-static void test_no_values(void **state)
+static void an_empty_histogram_has_no_buckets(void **state)
 {
     (void)state;
     BD_PROTO_ARENA(arena);
@@ -56,7 +56,7 @@ static void test_no_values(void **state)
 }
 
 // A value on a limit belongs to the bucket above it.
-static void test_one_value(void **state)
+static void a_value_on_a_limit_belongs_above_it(void **state)
 {
     (void)state;
     size_t count;
@@ -77,7 +77,7 @@ static void test_one_value(void **state)
     }
 }
 
-static void test_the_largest_doubles(void **state)
+static void the_largest_doubles_are_counted(void **state)
 {
     (void)state;
     BD_PROTO_ARENA(arena);
@@ -92,7 +92,7 @@ static void test_the_largest_doubles(void **state)
     bd_histogram_fini(&h);
 }
 
-static void test_random_values_against_counting_by_hand(void **state)
+static void random_values_are_counted_as_by_hand(void **state)
 {
     (void)state;
     enum {
@@ -124,7 +124,7 @@ static void test_random_values_against_counting_by_hand(void **state)
     bd_histogram_fini(&h);
 }
 
-static void test_every_real_type(void **state)
+static void each_real_type_is_counted(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -152,7 +152,7 @@ static void test_every_real_type(void **state)
     }
 }
 
-static void test_what_cannot_be_counted(void **state)
+static void nan_infinity_and_strings_are_refused(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -177,13 +177,13 @@ static void test_what_cannot_be_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_no_values),
-        cmocka_unit_test(test_one_value),
-        cmocka_unit_test(test_the_largest_doubles),
-        cmocka_unit_test(test_random_values_against_counting_by_hand),
-        cmocka_unit_test(test_every_real_type),
-        cmocka_unit_test(test_what_cannot_be_counted),
+        cmocka_unit_test(limits_grow_by_a_tenth),
+        cmocka_unit_test(an_empty_histogram_has_no_buckets),
+        cmocka_unit_test(a_value_on_a_limit_belongs_above_it),
+        cmocka_unit_test(the_largest_doubles_are_counted),
+        cmocka_unit_test(random_values_are_counted_as_by_hand),
+        cmocka_unit_test(each_real_type_is_counted),
+        cmocka_unit_test(nan_infinity_and_strings_are_refused),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -56,7 +56,7 @@ static void ends_of_lines_are_cut(void **state)
     bd_lines_close(l);
 }
 
-static void an_empty_file_has_none(void **state)
+static void an_empty_file_has_no_events(void **state)
 {
     (void)state;
     write_text("", 0);
@@ -98,7 +98,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(ends_of_lines_are_cut, bd_case_install, bd_case_uninstall),
-        cmocka_unit_test_setup_teardown(an_empty_file_has_none, bd_case_install, bd_case_uninstall),
+        cmocka_unit_test_setup_teardown(an_empty_file_has_no_events, bd_case_install, bd_case_uninstall),
         cmocka_unit_test_setup_teardown(long_lines_go_over_blocks, bd_case_install, bd_case_uninstall),
         cmocka_unit_test_setup_teardown(missing_files_are_named, bd_case_install, bd_case_uninstall),
     };

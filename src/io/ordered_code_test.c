@@ -18,7 +18,7 @@ static void expect_bytes(bd_strbuf *made, const char *bytes, size_t len)
 }
 
 // From TensorFlow's ordered_code_test.cc.
-static void test_published_encodings(void **state)
+static void encodings_match_published_ones(void **state)
 {
     (void)state;
     bd_strbuf b = {0};
@@ -80,7 +80,7 @@ static int64_t random_signed(bd_rng *rng)
     return bd_rng_next(rng) & 1 ? ~value : value;
 }
 
-static void test_numbers_keep_value_and_order(void **state)
+static void numbers_keep_value_and_order(void **state)
 {
     (void)state;
     bd_rng rng = bd_rng_init(1);
@@ -103,7 +103,7 @@ static void test_numbers_keep_value_and_order(void **state)
     bd_strbuf_fini(&b);
 }
 
-static void test_signed_numbers_keep_value_and_order(void **state)
+static void signed_numbers_keep_value_and_order(void **state)
 {
     (void)state;
     bd_rng rng = bd_rng_init(2);
@@ -127,7 +127,7 @@ static void test_signed_numbers_keep_value_and_order(void **state)
     bd_strbuf_fini(&b);
 }
 
-static void test_strings_keep_value_and_order(void **state)
+static void strings_keep_value_and_order(void **state)
 {
     (void)state;
     static const char letters[] = {0, 1, 'a', (char)254, (char)255};
@@ -164,7 +164,7 @@ static void test_strings_keep_value_and_order(void **state)
 
 #define AT(words) const uint8_t *at = (const uint8_t *)(words), *const end = at + sizeof(words) - 1
 
-static void test_what_is_no_encoding_is_refused(void **state)
+static void malformed_encodings_are_refused(void **state)
 {
     (void)state;
     uint64_t number;
@@ -206,7 +206,7 @@ static void test_what_is_no_encoding_is_refused(void **state)
 }
 
 // Whatever is read is what would be written.
-static void test_random_bytes_never_read_as_something_else(void **state)
+static void random_bytes_decode_to_their_own_encoding(void **state)
 {
     (void)state;
     bd_rng rng = bd_rng_init(4);
@@ -240,12 +240,12 @@ static void test_random_bytes_never_read_as_something_else(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_published_encodings),
-        cmocka_unit_test(test_numbers_keep_value_and_order),
-        cmocka_unit_test(test_signed_numbers_keep_value_and_order),
-        cmocka_unit_test(test_strings_keep_value_and_order),
-        cmocka_unit_test(test_what_is_no_encoding_is_refused),
-        cmocka_unit_test(test_random_bytes_never_read_as_something_else),
+        cmocka_unit_test(encodings_match_published_ones),
+        cmocka_unit_test(numbers_keep_value_and_order),
+        cmocka_unit_test(signed_numbers_keep_value_and_order),
+        cmocka_unit_test(strings_keep_value_and_order),
+        cmocka_unit_test(malformed_encodings_are_refused),
+        cmocka_unit_test(random_bytes_decode_to_their_own_encoding),
     };
     return BD_RUN_TESTS(tests);
 }

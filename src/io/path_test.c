@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static void test_relative(void **state)
+static void relative_paths_match_python(void **state)
 {
     (void)state;
     // As os.path.relpath gives them.
@@ -31,7 +31,7 @@ static void test_relative(void **state)
     }
 }
 
-static void test_absolute(void **state)
+static void absolute_paths_have_no_dots(void **state)
 {
     (void)state;
     char *here = getcwd(NULL, 0), *got = bd_path_absolute("x/../y"), *want = bd_asprintf("%s/y", here);
@@ -46,6 +46,7 @@ static void test_absolute(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_relative), cmocka_unit_test(test_absolute)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(relative_paths_match_python),
+                                       cmocka_unit_test(absolute_paths_have_no_dots)};
     return BD_RUN_TESTS(tests);
 }

@@ -54,7 +54,7 @@ static const uint8_t event_record[] = "\x18\x00\x00\x00\x00\x00\x00\x00\xa3\x7fK
                                       "2\x8d";
 #define EVENT_RECORD_LEN (sizeof event_record - 1)
 
-static void test_bytes_are_as_published(void **state)
+static void records_have_the_bytes_of_tensorflow(void **state)
 {
     struct place *p = *state;
     BD_STATUS(st);
@@ -107,7 +107,7 @@ static void expect_record(bd_record_reader *r, int i)
     bd_free(expected);
 }
 
-static void test_round_trip(void **state)
+static void records_survive_a_round_trip(void **state)
 {
     enum {
         COUNT = 22
@@ -149,7 +149,7 @@ static void test_round_trip(void **state)
     }
 }
 
-static void test_what_is_flushed_can_be_read(void **state)
+static void flushed_records_can_be_read(void **state)
 {
     struct place *p = *state;
     BD_STATUS(st);
@@ -178,7 +178,7 @@ static void test_what_is_flushed_can_be_read(void **state)
     }
 }
 
-static void test_appending_goes_on_where_it_ended(void **state)
+static void appending_continues_at_the_end(void **state)
 {
     struct place *p = *state;
     BD_STATUS(st);
@@ -200,7 +200,7 @@ static void test_appending_goes_on_where_it_ended(void **state)
 }
 
 // gzip files may be put one after another.
-static void test_gzip_members_follow_each_other(void **state)
+static void gzip_members_follow_each_other(void **state)
 {
     struct place *p = *state;
     BD_STATUS(st);
@@ -242,7 +242,7 @@ static int count_records(const char *path, bd_compression kind, braid_status *st
     return count;
 }
 
-static void test_every_truncation_is_found(void **state)
+static void each_truncation_is_detected(void **state)
 {
     struct place *p = *state;
     BD_STATUS(st);
@@ -267,7 +267,7 @@ static void test_every_truncation_is_found(void **state)
     }
 }
 
-static void test_every_changed_byte_is_found(void **state)
+static void each_changed_byte_is_detected(void **state)
 {
     struct place *p = *state;
     BD_STATUS(st);
@@ -285,7 +285,7 @@ static void test_every_changed_byte_is_found(void **state)
     bd_free(bytes);
 }
 
-static void test_damaged_compression_is_found(void **state)
+static void damaged_compression_is_detected(void **state)
 {
     struct place *p = *state;
     BD_STATUS(st);
@@ -313,7 +313,7 @@ static void write_header(const char *path, uint64_t len, size_t have)
     bd_test_write(path, bytes, 12 + have);
 }
 
-static void test_a_length_that_lies_costs_nothing(void **state)
+static void a_false_length_allocates_no_memory(void **state)
 {
     struct place *p = *state;
     BD_STATUS(st);
@@ -327,7 +327,7 @@ static void test_a_length_that_lies_costs_nothing(void **state)
     assert_error(st, BRAID_RESOURCE_EXHAUSTED, "18446744073709551615 bytes long");
 }
 
-static void test_short_memory_is_an_error(void **state)
+static void a_failed_allocation_is_an_error(void **state)
 {
     struct place *p = *state;
     BD_STATUS(st);
@@ -338,7 +338,7 @@ static void test_short_memory_is_an_error(void **state)
     assert_error(st, BRAID_RESOURCE_EXHAUSTED, "no memory for the record at 0");
 }
 
-static void test_a_reader_goes_on_when_the_file_grows(void **state)
+static void a_reader_goes_on_when_the_file_grows(void **state)
 {
     struct place *p = *state;
     BD_STATUS(st);
@@ -356,7 +356,7 @@ static void test_a_reader_goes_on_when_the_file_grows(void **state)
     bd_record_reader_close(r);
 }
 
-static void test_a_failed_write_stays_failed(void **state)
+static void a_failed_write_stays_failed(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -372,7 +372,7 @@ static void test_a_failed_write_stays_failed(void **state)
     assert_error(st, BRAID_FAILED_PRECONDITION, "/dev/full");
 }
 
-static void test_words_for_compressions(void **state)
+static void compressions_have_names(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -393,19 +393,13 @@ static void test_words_for_compressions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_TEMP_DIR(test_bytes_are_as_published),
-        IN_TEMP_DIR(test_round_trip),
-        IN_TEMP_DIR(test_what_is_flushed_can_be_read),
-        IN_TEMP_DIR(test_appending_goes_on_where_it_ended),
-        IN_TEMP_DIR(test_gzip_members_follow_each_other),
-        IN_TEMP_DIR(test_every_truncation_is_found),
-        IN_TEMP_DIR(test_every_changed_byte_is_found),
-        IN_TEMP_DIR(test_damaged_compression_is_found),
-        IN_TEMP_DIR(test_a_length_that_lies_costs_nothing),
-        IN_TEMP_DIR(test_short_memory_is_an_error),
-        IN_TEMP_DIR(test_a_reader_goes_on_when_the_file_grows),
-        cmocka_unit_test(test_a_failed_write_stays_failed),
-        cmocka_unit_test(test_words_for_compressions),
+        IN_TEMP_DIR(records_have_the_bytes_of_tensorflow), IN_TEMP_DIR(records_survive_a_round_trip),
+        IN_TEMP_DIR(flushed_records_can_be_read),          IN_TEMP_DIR(appending_continues_at_the_end),
+        IN_TEMP_DIR(gzip_members_follow_each_other),       IN_TEMP_DIR(each_truncation_is_detected),
+        IN_TEMP_DIR(each_changed_byte_is_detected),        IN_TEMP_DIR(damaged_compression_is_detected),
+        IN_TEMP_DIR(a_false_length_allocates_no_memory),   IN_TEMP_DIR(a_failed_allocation_is_an_error),
+        IN_TEMP_DIR(a_reader_goes_on_when_the_file_grows), cmocka_unit_test(a_failed_write_stays_failed),
+        cmocka_unit_test(compressions_have_names),
     };
     return BD_RUN_TESTS(tests);
 }

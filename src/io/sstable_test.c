@@ -157,7 +157,7 @@ static void expect_table(const char *path, bd_rng *rng, const struct pair *pairs
     bd_sstable_close(t);
 }
 
-static void test_random_tables_against_a_sorted_list(void **state)
+static void random_tables_equal_a_sorted_list(void **state)
 {
     enum {
         MAX = 1500
@@ -188,7 +188,7 @@ static const struct pair published_pairs[] = {
     {{(const uint8_t *)"c", 1}, {bd_case_index + 45, 13}},
 };
 
-static void test_bytes_are_as_published(void **state)
+static void tables_have_the_bytes_of_tensorflow(void **state)
 {
     struct place *p = *state;
     size_t len;
@@ -230,7 +230,7 @@ static void expect_index(const char *path, size_t count, const char *const *keys
     assert_ok(st);
 }
 
-static void test_the_index_has_short_separators(void **state)
+static void the_index_has_short_separators(void **state)
 {
     struct place *p = *state;
     expect_index(p->path, 2, (const char *[]){"the quick brown fox", "the who"},
@@ -260,7 +260,7 @@ static size_t count_entries(const char *path, braid_status *st)
     return count;
 }
 
-static void test_every_changed_byte_is_found(void **state)
+static void each_changed_byte_is_detected(void **state)
 {
     struct place *p = *state;
     BD_STATUS(st);
@@ -282,7 +282,7 @@ static void test_every_changed_byte_is_found(void **state)
     }
 }
 
-static void test_every_truncation_is_found(void **state)
+static void each_truncation_is_detected(void **state)
 {
     struct place *p = *state;
     BD_STATUS(st);
@@ -293,7 +293,7 @@ static void test_every_truncation_is_found(void **state)
     }
 }
 
-static void test_a_missing_file_is_not_found(void **state)
+static void a_missing_file_is_not_found(void **state)
 {
     struct place *p = *state;
     BD_STATUS(st);
@@ -330,7 +330,7 @@ static size_t read_raw(const char *path, const void *block, size_t len, uint8_t 
     p->path, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}), BD_TABLE_PLAIN, st
 #define ONE_RESTART 0, 0, 0, 0, 1, 0, 0, 0
 
-static void test_malformed_blocks_are_refused(void **state)
+static void malformed_blocks_are_refused(void **state)
 {
     struct place *p = *state;
     BD_STATUS(st);
@@ -367,7 +367,7 @@ static void test_malformed_blocks_are_refused(void **state)
 }
 
 // An index that leads to a block twice, or to one whose keys belong elsewhere.
-static void test_keys_must_be_those_of_their_place(void **state)
+static void keys_must_fit_their_block(void **state)
 {
     struct place *p = *state;
     BD_STATUS(st);
@@ -388,7 +388,7 @@ static void test_keys_must_be_those_of_their_place(void **state)
     }
 }
 
-static void test_snappy_blocks(void **state)
+static void blocks_may_be_compressed_by_snappy(void **state)
 {
     struct place *p = *state;
     BD_STATUS(st);
@@ -410,15 +410,11 @@ static void test_snappy_blocks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_TEMP_DIR(test_bytes_are_as_published),
-        IN_TEMP_DIR(test_random_tables_against_a_sorted_list),
-        IN_TEMP_DIR(test_the_index_has_short_separators),
-        IN_TEMP_DIR(test_every_changed_byte_is_found),
-        IN_TEMP_DIR(test_every_truncation_is_found),
-        IN_TEMP_DIR(test_a_missing_file_is_not_found),
-        IN_TEMP_DIR(test_malformed_blocks_are_refused),
-        IN_TEMP_DIR(test_keys_must_be_those_of_their_place),
-        IN_TEMP_DIR(test_snappy_blocks),
+        IN_TEMP_DIR(tables_have_the_bytes_of_tensorflow), IN_TEMP_DIR(random_tables_equal_a_sorted_list),
+        IN_TEMP_DIR(the_index_has_short_separators),      IN_TEMP_DIR(each_changed_byte_is_detected),
+        IN_TEMP_DIR(each_truncation_is_detected),         IN_TEMP_DIR(a_missing_file_is_not_found),
+        IN_TEMP_DIR(malformed_blocks_are_refused),        IN_TEMP_DIR(keys_must_fit_their_block),
+        IN_TEMP_DIR(blocks_may_be_compressed_by_snappy),
     };
     return BD_RUN_TESTS(tests);
 }

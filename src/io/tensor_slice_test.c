@@ -14,7 +14,7 @@ static bd_tensor_slice slice_of(const char *text)
     return s;
 }
 
-static void test_text(void **state)
+static void slices_print_as_they_parse(void **state)
 {
     (void)state;
     static const char *const texts[] = {"", "-", "0,1", "-:-:1,3:4,5", "9223372036854775806,1"};
@@ -34,7 +34,7 @@ static void test_text(void **state)
     assert_false(bd_tensor_slice_equal(&all, &part));
 }
 
-static void test_wrong_text(void **state)
+static void malformed_slices_are_refused(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -49,7 +49,7 @@ static void test_wrong_text(void **state)
     assert_error(st, BRAID_INVALID_ARGUMENT, "more than 12 dimensions");
 }
 
-static void test_shape_and_slice(void **state)
+static void a_shape_and_slice_text_is_parsed(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -69,7 +69,7 @@ static void test_shape_and_slice(void **state)
     }
 }
 
-static void test_keys(void **state)
+static void keys_have_the_encoding_of_tensorflow(void **state)
 {
     (void)state;
     bd_strbuf key = {0}, name = {0};
@@ -92,7 +92,7 @@ static void test_keys(void **state)
     bd_strbuf_fini(&name);
 }
 
-static void test_resolving(void **state)
+static void a_slice_is_resolved_in_its_shape(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -137,7 +137,7 @@ static int64_t global_index(const bd_tensor_slice *s, const braid_shape *full, i
     return index;
 }
 
-static void test_copies_against_a_model(void **state)
+static void copies_match_an_element_wise_model(void **state)
 {
     (void)state;
     bd_rng rng = bd_rng_init(1);
@@ -179,7 +179,7 @@ static void test_copies_against_a_model(void **state)
     assert_true(runs > 100 && apart > 100);
 }
 
-static void test_rows_are_a_run_and_columns_are_not(void **state)
+static void rows_are_contiguous_and_columns_are_not(void **state)
 {
     (void)state;
     bd_tensor_slice whole = slice_of("0,4:0,5"), rows = slice_of("1,2:0,5"), columns = slice_of("0,4:1,2");
@@ -195,13 +195,13 @@ static void test_rows_are_a_run_and_columns_are_not(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_wrong_text),
-        cmocka_unit_test(test_shape_and_slice),
-        cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_resolving),
-        cmocka_unit_test(test_copies_against_a_model),
-        cmocka_unit_test(test_rows_are_a_run_and_columns_are_not),
+        cmocka_unit_test(slices_print_as_they_parse),
+        cmocka_unit_test(malformed_slices_are_refused),
+        cmocka_unit_test(a_shape_and_slice_text_is_parsed),
+        cmocka_unit_test(keys_have_the_encoding_of_tensorflow),
+        cmocka_unit_test(a_slice_is_resolved_in_its_shape),
+        cmocka_unit_test(copies_match_an_element_wise_model),
+        cmocka_unit_test(rows_are_contiguous_and_columns_are_not),
     };
     return BD_RUN_TESTS(tests);
 }

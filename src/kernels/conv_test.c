@@ -116,7 +116,7 @@ static void compare_conv(bd_rng *r, bd_primitive_cache caches[3], const bd_conv_
     }
 }
 
-static void test_convolutions(void **state)
+static void convolutions_match_the_plain_loops(void **state)
 {
     (void)state;
     bd_rng r = bd_rng_init(11);
@@ -187,7 +187,7 @@ static void compare_pooling(bd_rng *r, const bd_pooling_shape *s, int number)
     }
 }
 
-static void test_pooling(void **state)
+static void pooling_matches_the_plain_loops(void **state)
 {
     (void)state;
     bd_rng r = bd_rng_init(12);
@@ -198,7 +198,7 @@ static void test_pooling(void **state)
 }
 
 // A cache keeps what was used last, and gives out each object once.
-static void test_cache(void **state)
+static void the_cache_keeps_recent_primitives(void **state)
 {
     (void)state;
     bd_primitive_cache cache;
@@ -239,9 +239,9 @@ static void test_cache(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_convolutions),
-        cmocka_unit_test(test_pooling),
-        cmocka_unit_test(test_cache),
+        cmocka_unit_test(convolutions_match_the_plain_loops),
+        cmocka_unit_test(pooling_matches_the_plain_loops),
+        cmocka_unit_test(the_cache_keeps_recent_primitives),
     };
     return BD_RUN_TESTS(tests);
 }

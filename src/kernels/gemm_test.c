@@ -61,7 +61,7 @@ static const int64_t sizes[][3] = {{1, 1, 1},     {2, 3, 4},   {5, 17, 9},  {4, 
                                    {64, 10, 100}, {3, 100, 1}, {1, 100, 7}, {0, 3, 4},    {3, 4, 0}};
 
 // The products as everybody calls them, and each variant's own loops.
-static void test_products(void **state)
+static void products_match_three_nested_loops(void **state)
 {
     (void)state;
     for (bd_number type = BD_F32; type <= BD_I64; type++) {
@@ -116,7 +116,7 @@ static int64_t offset_of(const int64_t *at, const int64_t *dims, int rank, int o
 }
 
 // All pairs of shapes of up to 4 dimensions of 1, 2 or 3 that fit, against indices computed one by one.
-static void test_broadcast(void **state)
+static void broadcasting_matches_computed_indices(void **state)
 {
     (void)state;
     int32_t x[81], y[81], z[81];
@@ -151,7 +151,7 @@ static void test_broadcast(void **state)
     }
 }
 
-static void test_argmax(void **state)
+static void argmax_ignores_nan_and_takes_the_first(void **state)
 {
     (void)state;
     float x[6] = {3, 1, NAN, 1, 7, 7};
@@ -167,9 +167,9 @@ static void test_argmax(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products),
-        cmocka_unit_test(test_broadcast),
-        cmocka_unit_test(test_argmax),
+        cmocka_unit_test(products_match_three_nested_loops),
+        cmocka_unit_test(broadcasting_matches_computed_indices),
+        cmocka_unit_test(argmax_ignores_nan_and_takes_the_first),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -53,7 +53,7 @@ static void check_accuracy(const bd_kernel_table *k, bd_unary_op op, double (*ex
     }
 }
 
-static void test_accuracy(void **state)
+static void functions_are_accurate(void **state)
 {
     (void)state;
     for (int v = 0; v < 3; v++) {
@@ -161,7 +161,7 @@ static void check_unary(const bd_kernel_table *generic, const bd_kernel_table *k
     }
 }
 
-static void test_unary_variants(void **state)
+static void unary_variants_match_the_generic_one(void **state)
 {
     (void)state;
     each_variant(check_unary);
@@ -192,7 +192,7 @@ static void check_binary(const bd_kernel_table *generic, const bd_kernel_table *
     }
 }
 
-static void test_binary_variants(void **state)
+static void binary_variants_match_the_generic_one(void **state)
 {
     (void)state;
     each_variant(check_binary);
@@ -245,7 +245,7 @@ static void check_reduction(const bd_kernel_table *k, bd_reduce_op op, bd_number
     bd_free(y);
 }
 
-static void test_reductions(void **state)
+static void reductions_match_the_generic_variant(void **state)
 {
     (void)state;
     static const int64_t shapes[][3] = {{1, 1, 1},    {3, 7, 1},    {2, 100, 1},  {1, 5000, 1},
@@ -267,7 +267,7 @@ static void test_reductions(void **state)
 }
 
 // 0.1 is not a float: its error times n must not be exceeded by that of the summation.
-static void test_long_sums(void **state)
+static void long_sums_stay_accurate(void **state)
 {
     (void)state;
     enum {
@@ -326,7 +326,7 @@ static void check_rows(const bd_kernel_table *generic, const bd_kernel_table *k)
     bd_free(got);
 }
 
-static void test_row_variants(void **state)
+static void softmax_variants_match_the_generic_one(void **state)
 {
     (void)state;
     each_variant(check_rows);
@@ -400,7 +400,7 @@ static void check_adam_edges(const bd_kernel_table *generic, const bd_kernel_tab
         expect_near(BD_F32, got[i], want[i], N, 1e-6, "Adam of an extreme gradient");
 }
 
-static void test_training_variants(void **state)
+static void training_variants_match_the_generic_one(void **state)
 {
     (void)state;
     each_variant(check_training);
@@ -421,7 +421,7 @@ static void check_select(const bd_kernel_table *generic, const bd_kernel_table *
     }
 }
 
-static void test_select_variants(void **state)
+static void select_variants_match_the_generic_one(void **state)
 {
     (void)state;
     each_variant(check_select);
@@ -430,10 +430,14 @@ static void test_select_variants(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_accuracy),          cmocka_unit_test(test_unary_variants),
-        cmocka_unit_test(test_binary_variants),   cmocka_unit_test(test_reductions),
-        cmocka_unit_test(test_long_sums),         cmocka_unit_test(test_row_variants),
-        cmocka_unit_test(test_training_variants), cmocka_unit_test(test_select_variants),
+        cmocka_unit_test(functions_are_accurate),
+        cmocka_unit_test(unary_variants_match_the_generic_one),
+        cmocka_unit_test(binary_variants_match_the_generic_one),
+        cmocka_unit_test(reductions_match_the_generic_variant),
+        cmocka_unit_test(long_sums_stay_accurate),
+        cmocka_unit_test(softmax_variants_match_the_generic_one),
+        cmocka_unit_test(training_variants_match_the_generic_one),
+        cmocka_unit_test(select_variants_match_the_generic_one),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -150,7 +150,7 @@ static void let_it_end(void *arg)
     bd_event_set(&((slow_hook *)arg)->may_end);
 }
 
-static void taking_a_hook_back_waits_while_it_runs_elsewhere(void **state)
+static void removing_a_hook_waits_while_another_thread_runs_it(void **state)
 {
     (void)state;
     bd_cancellation *c = bd_cancellation_new(NULL);
@@ -188,7 +188,7 @@ static void churn(void *arg)
     }
 }
 
-static void tokens_may_come_and_go_while_their_parent_is_cancelled(void **state)
+static void tokens_may_be_made_and_freed_while_their_parent_is_cancelled(void **state)
 {
     (void)state;
     for (int round = 0; round < 20; round++) {
@@ -214,8 +214,8 @@ int main(void)
         cmocka_unit_test(cancelling_a_parent_cancels_children_and_not_the_other_way_round),
         cmocka_unit_test(a_child_that_is_freed_leaves_its_parent),
         cmocka_unit_test(a_hook_may_take_itself_back_and_free_children),
-        cmocka_unit_test(taking_a_hook_back_waits_while_it_runs_elsewhere),
-        cmocka_unit_test(tokens_may_come_and_go_while_their_parent_is_cancelled),
+        cmocka_unit_test(removing_a_hook_waits_while_another_thread_runs_it),
+        cmocka_unit_test(tokens_may_be_made_and_freed_while_their_parent_is_cancelled),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -76,7 +76,7 @@ enum {
     MANY = 20 // more than there are threads
 };
 
-static void what_waits_for_its_turn_ends_when_it_is_cancelled(void **state)
+static void a_waiting_call_ends_when_it_is_cancelled(void **state)
 {
     (void)state;
     bd_io_pool *b = bd_io_pool_new();
@@ -102,7 +102,7 @@ static void what_waits_for_its_turn_ends_when_it_is_cancelled(void **state)
     bd_io_pool_free(b);
 }
 
-static void what_runs_is_not_cut_short_but_learns_of_it(void **state)
+static void running_calls_finish_and_see_the_cancellation(void **state)
 {
     (void)state;
     bd_io_pool *b = bd_io_pool_new();
@@ -119,7 +119,7 @@ static void what_runs_is_not_cut_short_but_learns_of_it(void **state)
     bd_io_pool_free(b);
 }
 
-static void a_cancelled_step_begins_nothing(void **state)
+static void a_cancelled_step_starts_no_node(void **state)
 {
     (void)state;
     bd_io_pool *b = bd_io_pool_new();
@@ -173,9 +173,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_caller_goes_on_while_the_work_blocks),
-        cmocka_unit_test(what_waits_for_its_turn_ends_when_it_is_cancelled),
-        cmocka_unit_test(what_runs_is_not_cut_short_but_learns_of_it),
-        cmocka_unit_test(a_cancelled_step_begins_nothing),
+        cmocka_unit_test(a_waiting_call_ends_when_it_is_cancelled),
+        cmocka_unit_test(running_calls_finish_and_see_the_cancellation),
+        cmocka_unit_test(a_cancelled_step_starts_no_node),
         cmocka_unit_test(without_threads_it_runs_here),
         cmocka_unit_test(cancelling_races_with_its_turn),
     };

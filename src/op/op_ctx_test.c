@@ -39,7 +39,7 @@ static bool is_forwarded(one_node *n, braid_dtype dtype, braid_shape shape)
     return out->data == n->inputs[0].tensor.data;
 }
 
-static void an_output_takes_the_memory_of_an_input_nobody_else_holds(void **state)
+static void an_output_takes_the_memory_of_an_unshared_input(void **state)
 {
     (void)state;
     one_node n;
@@ -183,7 +183,7 @@ static void narrow_types_find_kernels_that_widen(void **state)
     assert_error(st, BRAID_NOT_FOUND, "CPU [T=float|int32] and narrower, CPU [T=double|int64]");
 }
 
-static void an_op_nobody_knows_has_no_kernel(void **state)
+static void an_unknown_op_has_no_kernel(void **state)
 {
     (void)state;
     braid_op node = {.name = "n", .op_type = "Nope"};
@@ -246,13 +246,13 @@ static void a_loop_over_threads_does_everything_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_output_takes_the_memory_of_an_input_nobody_else_holds),
+        cmocka_unit_test(an_output_takes_the_memory_of_an_unshared_input),
         cmocka_unit_test(an_output_never_takes_other_memory),
         cmocka_unit_test(only_the_first_error_counts),
         cmocka_unit_test(an_output_that_does_not_fit_memory_is_an_error),
         cmocka_unit_test(the_first_kernel_whose_types_fit_is_taken),
         cmocka_unit_test(narrow_types_find_kernels_that_widen),
-        cmocka_unit_test(an_op_nobody_knows_has_no_kernel),
+        cmocka_unit_test(an_unknown_op_has_no_kernel),
         cmocka_unit_test(a_loop_over_threads_does_everything_once),
     };
     return BD_RUN_TESTS(tests);

@@ -22,7 +22,7 @@ static void a_key_is_the_text_that_tensorflow_makes(void **state)
     bd_free(text);
 }
 
-static void a_key_falls_apart_into_what_it_was_made_of(void **state)
+static void a_key_parses_into_its_parts(void **state)
 {
     (void)state;
     static const char text[] = PS ";00000000000000aB;" WORKER ";edge_7_W/read;5:3 and more";
@@ -39,7 +39,7 @@ static void a_key_falls_apart_into_what_it_was_made_of(void **state)
     assert_int_equal(p.src_incarnation, 0xab);
 }
 
-static void what_is_no_key_is_refused(void **state)
+static void malformed_keys_are_refused(void **state)
 {
     (void)state;
     static const char *const bad[] = {
@@ -79,8 +79,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_key_is_the_text_that_tensorflow_makes),
-        cmocka_unit_test(a_key_falls_apart_into_what_it_was_made_of),
-        cmocka_unit_test(what_is_no_key_is_refused),
+        cmocka_unit_test(a_key_parses_into_its_parts),
+        cmocka_unit_test(malformed_keys_are_refused),
         cmocka_unit_test(equal_texts_have_equal_keys),
     };
     return BD_RUN_TESTS(tests);

@@ -135,7 +135,7 @@ static void each_kind_has_names_of_its_own(void **state)
     bd_resources_free(rs);
 }
 
-static void clearing_a_container_tells_its_resources_and_keeps_those_in_use(void **state)
+static void clearing_a_container_notifies_its_resources_and_keeps_used_ones(void **state)
 {
     (void)state;
     bd_resources *rs = bd_resources_new();
@@ -190,7 +190,7 @@ int main(void)
         cmocka_unit_test(a_resource_is_made_once_and_found_again),
         cmocka_unit_test(a_missing_resource_is_an_error),
         cmocka_unit_test(each_kind_has_names_of_its_own),
-        cmocka_unit_test(clearing_a_container_tells_its_resources_and_keeps_those_in_use),
+        cmocka_unit_test(clearing_a_container_notifies_its_resources_and_keeps_used_ones),
         cmocka_unit_test(threads_may_get_and_clear_at_once),
     };
     return BD_RUN_TESTS(tests);

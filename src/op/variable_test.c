@@ -79,7 +79,7 @@ static void a_value_read_from_a_resource_variable_never_changes(void **state)
     bd_resource_unref(&v->base);
 }
 
-static void memory_nobody_else_holds_is_taken_over(void **state)
+static void unshared_memory_is_taken_over(void **state)
 {
     (void)state;
     bd_variable *v = bd_variable_new(BRAID_FLOAT, true);
@@ -149,7 +149,7 @@ int main(void)
         cmocka_unit_test(a_new_variable_has_no_value),
         cmocka_unit_test(a_reference_variable_is_written_in_place),
         cmocka_unit_test(a_value_read_from_a_resource_variable_never_changes),
-        cmocka_unit_test(memory_nobody_else_holds_is_taken_over),
+        cmocka_unit_test(unshared_memory_is_taken_over),
         cmocka_unit_test(an_assignment_may_change_the_shape_but_not_the_type),
         cmocka_unit_test(a_string_variable_gets_strings_of_its_own),
     };

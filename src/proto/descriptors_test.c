@@ -31,7 +31,7 @@ static void files_are_found_by_name(void **state)
     assert_false(bd_proto_file_find("tensorflow/core/protobuf/master_service.prot", &file));
 }
 
-static void files_are_found_by_what_they_declare(void **state)
+static void descriptors_are_found_by_declared_symbol(void **state)
 {
     (void)state;
     static const struct {
@@ -61,7 +61,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_found_by_name),
-        cmocka_unit_test(files_are_found_by_what_they_declare),
+        cmocka_unit_test(descriptors_are_found_by_declared_symbol),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

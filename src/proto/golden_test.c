@@ -53,7 +53,7 @@ static void check_graph(const char *path)
 
 static glob_t files;
 
-static void test_golden_graphs(void **state)
+static void recorded_graphs_survive_a_round_trip(void **state)
 {
     (void)state;
     assert_true(files.gl_pathc > 0);
@@ -65,7 +65,7 @@ int main(void)
 {
     glob(BD_TEST_DATA_DIR "/golden/*/*.pb", 0, NULL, &files);
     glob(BD_TEST_DATA_DIR "/golden/*/*/*.pb", files.gl_pathc ? GLOB_APPEND : 0, NULL, &files);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden_graphs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(recorded_graphs_survive_a_round_trip)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     globfree(&files);
     return failed;

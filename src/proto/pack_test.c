@@ -65,7 +65,7 @@ static void expect_refused(const ProtobufCMessageDescriptor *type, const void *d
 
 // ---- Tests ----
 
-static void test_round_trip(void **state)
+static void messages_survive_a_round_trip(void **state)
 {
     (void)state;
     Tensorflow__NodeDef node;
@@ -91,7 +91,7 @@ static void test_round_trip(void **state)
     bd_message_fini(&m);
 }
 
-static void test_empty_message(void **state)
+static void an_empty_message_is_unpacked(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -102,7 +102,7 @@ static void test_empty_message(void **state)
     assert_non_null(bd_proto_unpack(&tensorflow__graph_def__descriptor, NULL, 0, arena, st));
 }
 
-static void test_arena_is_reusable(void **state)
+static void arena_is_reusable(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -121,7 +121,7 @@ static void test_arena_is_reusable(void **state)
     assert_non_null(bd_proto_unpack(&tensorflow__graph_def__descriptor, data, sizeof data, arena, st));
 }
 
-static void test_unknown_fields_pass_through(void **state)
+static void unknown_fields_pass_through(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -140,7 +140,7 @@ static void test_unknown_fields_pass_through(void **state)
     bd_message_fini(&m);
 }
 
-static void test_malformed(void **state)
+static void malformed_messages_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -160,7 +160,7 @@ static void test_malformed(void **state)
 }
 
 // What only looks like deep nesting, in a field that holds bytes, is content like any other.
-static void test_bytes_may_look_nested(void **state)
+static void bytes_may_look_nested(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -178,7 +178,7 @@ static void test_bytes_may_look_nested(void **state)
 // AttrValue{func{attr{value: AttrValue{...}}}}
 static const uint8_t functions[] = {10, 2, 2};
 
-static void test_depth_of_functions(void **state)
+static void nested_functions_have_a_depth_limit(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -198,7 +198,7 @@ static void test_depth_of_functions(void **state)
 
 // Each repetition of a singular message is merged with those before, which costs the library ever more
 // memory.
-static void test_greedy_message(void **state)
+static void a_message_that_needs_too_much_memory_is_refused(void **state)
 {
     (void)state;
     enum {
@@ -212,7 +212,7 @@ static void test_greedy_message(void **state)
     bd_free(block);
 }
 
-static void test_densest_message_fits(void **state)
+static void densest_message_fits(void **state)
 {
     (void)state;
     enum {
@@ -230,7 +230,7 @@ static void test_densest_message_fits(void **state)
     bd_free(block);
 }
 
-static void test_short_memory(void **state)
+static void a_failed_allocation_is_an_error(void **state)
 {
     (void)state;
     uint8_t data[] = {0x0a, 0x03, 0x0a, 0x01, 'x'};
@@ -271,7 +271,7 @@ static void run_step_request(bd_message *m, bd_rng *rng)
     }
 }
 
-static void test_split(void **state)
+static void split_fields_are_read_without_a_copy(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < 50; seed++) {
@@ -295,7 +295,7 @@ static void test_split(void **state)
     }
 }
 
-static void test_split_passes_errors_on(void **state)
+static void split_passes_errors_on(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -314,7 +314,7 @@ static void test_split_passes_errors_on(void **state)
     bd_message_fini(&m);
 }
 
-static void test_split_finds_damage_first(void **state)
+static void split_finds_damage_first(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -335,19 +335,19 @@ static void test_split_finds_damage_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_empty_message),
-        cmocka_unit_test(test_arena_is_reusable),
-        cmocka_unit_test(test_unknown_fields_pass_through),
-        cmocka_unit_test(test_malformed),
-        cmocka_unit_test(test_bytes_may_look_nested),
-        cmocka_unit_test(test_depth_of_functions),
-        cmocka_unit_test(test_greedy_message),
-        cmocka_unit_test(test_densest_message_fits),
-        cmocka_unit_test(test_short_memory),
-        cmocka_unit_test(test_split),
-        cmocka_unit_test(test_split_passes_errors_on),
-        cmocka_unit_test(test_split_finds_damage_first),
+        cmocka_unit_test(messages_survive_a_round_trip),
+        cmocka_unit_test(an_empty_message_is_unpacked),
+        cmocka_unit_test(arena_is_reusable),
+        cmocka_unit_test(unknown_fields_pass_through),
+        cmocka_unit_test(malformed_messages_are_refused),
+        cmocka_unit_test(bytes_may_look_nested),
+        cmocka_unit_test(nested_functions_have_a_depth_limit),
+        cmocka_unit_test(a_message_that_needs_too_much_memory_is_refused),
+        cmocka_unit_test(densest_message_fits),
+        cmocka_unit_test(a_failed_allocation_is_an_error),
+        cmocka_unit_test(split_fields_are_read_without_a_copy),
+        cmocka_unit_test(split_passes_errors_on),
+        cmocka_unit_test(split_finds_damage_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

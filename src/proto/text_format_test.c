@@ -100,7 +100,7 @@ static const struct {
     {&attr_type, "list {}", "list {\n}\n"},
 };
 
-static void test_texts(void **state)
+static void texts_survive_a_round_trip(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -184,7 +184,7 @@ static const struct {
      "line 2, column 1: the byte 0x80 stands outside of a string: this is not text format"},
 };
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
@@ -213,7 +213,7 @@ static char *nested(int levels)
     return bd_strbuf_take(&text);
 }
 
-static void test_depth(void **state)
+static void nested_messages_have_a_depth_limit(void **state)
 {
     (void)state;
     for (int levels = BD_WIRE_DEPTH_MAX; levels <= BD_WIRE_DEPTH_MAX + 1; levels++) {
@@ -236,7 +236,7 @@ static void test_depth(void **state)
     }
 }
 
-static void test_short_memory(void **state)
+static void a_failed_allocation_is_an_error(void **state)
 {
     (void)state;
     static const char text[] = "model_checkpoint_path: 'a'";
@@ -250,7 +250,7 @@ static void test_short_memory(void **state)
 }
 
 // A message that was never unpacked: fields that are not set, and a string that is its default.
-static void test_print_built(void **state)
+static void print_built(void **state)
 {
     (void)state;
     Tensorflow__HistogramProto histogram = TENSORFLOW__HISTOGRAM_PROTO__INIT;
@@ -267,8 +267,11 @@ static void test_print_built(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts),        cmocka_unit_test(test_errors),      cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_short_memory), cmocka_unit_test(test_print_built),
+        cmocka_unit_test(texts_survive_a_round_trip),
+        cmocka_unit_test(wrong_inputs_are_errors),
+        cmocka_unit_test(nested_messages_have_a_depth_limit),
+        cmocka_unit_test(a_failed_allocation_is_an_error),
+        cmocka_unit_test(print_built),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

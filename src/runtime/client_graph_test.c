@@ -39,7 +39,7 @@ static void prepare(const braid_graph *g, bd_run_signature s, bd_feed_style styl
     assert_ok(st);
 }
 
-static void a_connected_output_comes_from_another(void **state)
+static void a_connected_output_gives_the_value_of_another(void **state)
 {
     (void)state;
     braid_graph *g = make_graph();
@@ -90,7 +90,7 @@ static void a_connected_output_comes_from_another(void **state)
     braid_graph_free(g);
 }
 
-static void only_what_is_needed_is_there(void **state)
+static void the_plan_has_only_needed_nodes(void **state)
 {
     (void)state;
     braid_graph *g = make_graph();
@@ -144,7 +144,7 @@ static void feeds_and_fetches_go_by_rendezvous_under_their_names(void **state)
     braid_graph_free(g);
 }
 
-static void a_target_brings_what_it_waits_for_and_a_fed_placeholder_is_no_one(void **state)
+static void a_target_runs_with_its_inputs_and_a_fed_placeholder_is_pruned(void **state)
 {
     (void)state;
     braid_graph *g = make_graph();
@@ -162,7 +162,7 @@ static void a_target_brings_what_it_waits_for_and_a_fed_placeholder_is_no_one(vo
     braid_graph_free(g);
 }
 
-static void what_does_not_exist_is_an_error(void **state)
+static void missing_nodes_are_errors(void **state)
 {
     (void)state;
     const struct {
@@ -221,11 +221,11 @@ static void what_does_not_exist_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_is_needed_is_there),
-        cmocka_unit_test(a_connected_output_comes_from_another),
+        cmocka_unit_test(the_plan_has_only_needed_nodes),
+        cmocka_unit_test(a_connected_output_gives_the_value_of_another),
         cmocka_unit_test(feeds_and_fetches_go_by_rendezvous_under_their_names),
-        cmocka_unit_test(a_target_brings_what_it_waits_for_and_a_fed_placeholder_is_no_one),
-        cmocka_unit_test(what_does_not_exist_is_an_error),
+        cmocka_unit_test(a_target_runs_with_its_inputs_and_a_fed_placeholder_is_pruned),
+        cmocka_unit_test(missing_nodes_are_errors),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -79,7 +79,7 @@ static void odd_records_do_no_harm(void **state)
     assert_null(make("", "", arena)->node);
 }
 
-static void what_is_malformed_is_an_error(void **state)
+static void malformed_input_is_an_error(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -105,7 +105,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_of_all_graphs_hang_together_by_id),
         cmocka_unit_test(odd_records_do_no_harm),
-        cmocka_unit_test(what_is_malformed_is_an_error),
+        cmocka_unit_test(malformed_input_is_an_error),
     };
     return BD_RUN_TESTS(tests);
 }

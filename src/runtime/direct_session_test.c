@@ -5,7 +5,7 @@
 
 #include "runtime/testing/test_graph.h"
 
-static void feeds_and_fetches_may_come_in_any_order_and_twice(void **state)
+static void feeds_and_fetches_may_be_in_any_order_and_repeated(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -45,7 +45,7 @@ static void any_output_may_be_fed(void **state)
     tg_close(s, g);
 }
 
-static void a_run_may_ask_for_nothing(void **state)
+static void a_run_may_have_no_fetch_and_no_target(void **state)
 {
     (void)state;
     for (int devices = 1; devices <= 2; devices++) {
@@ -58,7 +58,7 @@ static void a_run_may_ask_for_nothing(void **state)
     }
 }
 
-static void what_is_wrong_with_a_run_is_said(void **state)
+static void errors_of_a_run_name_the_fault(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new(), *other = braid_graph_new();
@@ -176,7 +176,7 @@ static void wait_notification_on_thread(void *arg)
     braid_session_wait_notification(w->session, "ready", w->seen, 0, &w->generation, &w->status);
 }
 
-static void who_waits_for_an_notification_gets_it(void **state)
+static void a_waiter_gets_its_notification(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -202,7 +202,7 @@ static void who_waits_for_an_notification_gets_it(void **state)
     tg_close(s, g);
 }
 
-static void an_notification_is_not_missed_whoever_comes_first(void **state)
+static void a_notification_before_the_wait_is_not_missed(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -304,16 +304,16 @@ static void closing_no_session_is_fine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(feeds_and_fetches_may_come_in_any_order_and_twice),
+        cmocka_unit_test(feeds_and_fetches_may_be_in_any_order_and_repeated),
         cmocka_unit_test(any_output_may_be_fed),
-        cmocka_unit_test(a_run_may_ask_for_nothing),
-        cmocka_unit_test(what_is_wrong_with_a_run_is_said),
+        cmocka_unit_test(a_run_may_have_no_fetch_and_no_target),
+        cmocka_unit_test(errors_of_a_run_name_the_fault),
         cmocka_unit_test(a_graph_may_grow_and_keeps_its_variables),
         cmocka_unit_test(an_error_in_the_graph_is_the_error_of_the_run),
         cmocka_unit_test(variables_belong_to_their_session),
         cmocka_unit_test(a_session_has_a_time_limit_of_its_own),
-        cmocka_unit_test(who_waits_for_an_notification_gets_it),
-        cmocka_unit_test(an_notification_is_not_missed_whoever_comes_first),
+        cmocka_unit_test(a_waiter_gets_its_notification),
+        cmocka_unit_test(a_notification_before_the_wait_is_not_missed),
         cmocka_unit_test(devices_are_listed),
         cmocka_unit_test(threads_update_one_variable),
         cmocka_unit_test(closing_no_session_is_fine),

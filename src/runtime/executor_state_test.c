@@ -6,7 +6,7 @@
 
 // ---- Variables by reference ----
 
-static void reading_a_variable_nobody_assigned_names_it(void **state)
+static void an_error_of_an_uninitialized_variable_names_it(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -49,7 +49,7 @@ static void a_reference_is_read_when_its_consumer_runs(void **state)
     tg_close(s, g);
 }
 
-static void what_was_fetched_of_a_variable_does_not_change(void **state)
+static void a_fetched_value_of_a_variable_does_not_change(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -133,9 +133,9 @@ static void the_state_of_a_node_outlives_the_plan_it_was_made_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reading_a_variable_nobody_assigned_names_it),
+        cmocka_unit_test(an_error_of_an_uninitialized_variable_names_it),
         cmocka_unit_test(a_reference_is_read_when_its_consumer_runs),
-        cmocka_unit_test(what_was_fetched_of_a_variable_does_not_change),
+        cmocka_unit_test(a_fetched_value_of_a_variable_does_not_change),
         cmocka_unit_test(a_reference_that_is_fed_cannot_be_assigned),
         cmocka_unit_test(the_kernel_of_a_stateful_node_is_one_for_all_plans_of_a_session),
         cmocka_unit_test(the_state_of_a_node_outlives_the_plan_it_was_made_for),

@@ -27,7 +27,7 @@ static void a_chain_and_a_diamond_give_their_values(void **state)
     tg_close(s, g);
 }
 
-static void a_node_with_one_consumer_many_times_and_none_is_fine(void **state)
+static void a_node_may_have_one_consumer_many_times_or_no_consumer(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -122,7 +122,7 @@ static void only_the_branch_that_is_taken_runs(void **state)
     tg_close(s, c.graph);
 }
 
-static void what_waits_for_a_dead_node_is_dead_but_for_a_control_trigger(void **state)
+static void consumers_of_a_dead_node_are_dead_except_a_control_trigger(void **state)
 {
     (void)state;
     conditional c = make_conditional();
@@ -172,7 +172,7 @@ static void an_error_names_its_node_and_the_session_lives_on(void **state)
     tg_close(s, g);
 }
 
-static void an_op_nobody_knows_is_an_error_only_when_a_run_reaches_it(void **state)
+static void an_unknown_op_is_an_error_only_when_a_run_reaches_it(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -269,13 +269,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_chain_and_a_diamond_give_their_values),
-        cmocka_unit_test(a_node_with_one_consumer_many_times_and_none_is_fine),
+        cmocka_unit_test(a_node_may_have_one_consumer_many_times_or_no_consumer),
         cmocka_unit_test(a_constant_is_never_overwritten),
         cmocka_unit_test(expensive_nodes_run_at_the_same_time),
         cmocka_unit_test(only_the_branch_that_is_taken_runs),
-        cmocka_unit_test(what_waits_for_a_dead_node_is_dead_but_for_a_control_trigger),
+        cmocka_unit_test(consumers_of_a_dead_node_are_dead_except_a_control_trigger),
         cmocka_unit_test(an_error_names_its_node_and_the_session_lives_on),
-        cmocka_unit_test(an_op_nobody_knows_is_an_error_only_when_a_run_reaches_it),
+        cmocka_unit_test(an_unknown_op_is_an_error_only_when_a_run_reaches_it),
         cmocka_unit_test(a_traced_step_records_each_node_that_ran),
         cmocka_unit_test(a_repeated_step_asks_for_no_memory),
     };

@@ -28,7 +28,7 @@ static void start_background(background *b)
     assert_ok(st);
 }
 
-static void a_run_goes_on_when_the_last_wait_ends_whoever_ends_it(void **state)
+static void a_run_continues_when_its_last_wait_ends(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -116,7 +116,7 @@ static void an_error_ends_the_nodes_that_wait_and_stays_the_reason(void **state)
     tg_close(s, g);
 }
 
-static void a_run_that_takes_too_long_says_what_it_waits_for(void **state)
+static void an_error_of_a_timeout_names_the_missing_values(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -176,11 +176,11 @@ static void a_wait_within_a_loop_is_fine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_goes_on_when_the_last_wait_ends_whoever_ends_it),
+        cmocka_unit_test(a_run_continues_when_its_last_wait_ends),
         cmocka_unit_test(an_endless_loop_leaves_other_nodes_their_turn),
         cmocka_unit_test(asynchronous_nodes_that_end_at_once_need_no_stack),
         cmocka_unit_test(an_error_ends_the_nodes_that_wait_and_stays_the_reason),
-        cmocka_unit_test(a_run_that_takes_too_long_says_what_it_waits_for),
+        cmocka_unit_test(an_error_of_a_timeout_names_the_missing_values),
         cmocka_unit_test(closing_a_session_ends_its_runs),
         cmocka_unit_test(a_wait_within_a_loop_is_fine),
     };

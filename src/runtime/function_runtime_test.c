@@ -211,7 +211,7 @@ static void a_token_ends_the_calls_below_it_and_no_others(void **state)
     shut(&f);
 }
 
-static void what_is_wrong_with_a_call_is_said(void **state)
+static void errors_of_a_call_name_the_fault(void **state)
 {
     (void)state;
     fixture f;
@@ -278,7 +278,7 @@ int main(void)
         cmocka_unit_test(a_call_that_waits_holds_no_thread_and_holds_its_environment),
         cmocka_unit_test(a_call_may_outlive_the_session_that_has_the_resources),
         cmocka_unit_test(a_token_ends_the_calls_below_it_and_no_others),
-        cmocka_unit_test(what_is_wrong_with_a_call_is_said),
+        cmocka_unit_test(errors_of_a_call_name_the_fault),
         cmocka_unit_test(an_instance_keeps_its_state),
     };
     return BD_RUN_TESTS(tests);

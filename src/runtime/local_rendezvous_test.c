@@ -43,7 +43,7 @@ static void recv(bd_rendezvous *r, const char *name, received *to)
     r->ops->recv(r, &key, on_received, to);
 }
 
-static void a_tensor_is_handed_over_whoever_comes_first(void **state)
+static void a_tensor_is_passed_in_either_order_of_send_and_receive(void **state)
 {
     (void)state;
     bd_rendezvous *r = bd_local_rendezvous_new();
@@ -99,7 +99,7 @@ static void a_key_is_used_once_at_a_time(void **state)
     bd_rendezvous_unref(r);
 }
 
-static void an_abort_ends_who_waits_and_refuses_who_comes_later(void **state)
+static void an_abort_ends_waits_and_refuses_later_ones(void **state)
 {
     (void)state;
     bd_rendezvous *r = bd_local_rendezvous_new();
@@ -122,7 +122,7 @@ static void an_abort_ends_who_waits_and_refuses_who_comes_later(void **state)
     bd_rendezvous_unref(r);
 }
 
-static void the_end_of_a_rendezvous_ends_who_waits(void **state)
+static void the_end_of_a_rendezvous_ends_its_receives(void **state)
 {
     (void)state;
     bd_rendezvous *r = bd_local_rendezvous_new();
@@ -211,7 +211,7 @@ static void exchange_on_threads(bool with_abort)
         assert_int_equal(atomic_load(&arrived[i]), 1); // each exactly once, abort or not
 }
 
-static void each_receive_ends_once_whatever_the_threads_do(void **state)
+static void each_receive_ends_once_under_concurrent_calls(void **state)
 {
     (void)state;
     for (int round = 0; round < 5; round++) {
@@ -223,13 +223,13 @@ static void each_receive_ends_once_whatever_the_threads_do(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_tensor_is_handed_over_whoever_comes_first),
+        cmocka_unit_test(a_tensor_is_passed_in_either_order_of_send_and_receive),
         cmocka_unit_test(a_dead_value_arrives_dead),
         cmocka_unit_test(a_key_is_used_once_at_a_time),
-        cmocka_unit_test(an_abort_ends_who_waits_and_refuses_who_comes_later),
-        cmocka_unit_test(the_end_of_a_rendezvous_ends_who_waits),
+        cmocka_unit_test(an_abort_ends_waits_and_refuses_later_ones),
+        cmocka_unit_test(the_end_of_a_rendezvous_ends_its_receives),
         cmocka_unit_test(a_repeated_exchange_asks_for_no_memory),
-        cmocka_unit_test(each_receive_ends_once_whatever_the_threads_do),
+        cmocka_unit_test(each_receive_ends_once_under_concurrent_calls),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -197,7 +197,7 @@ static void each_reader_of_a_variable_receives_for_itself(void **state)
     braid_graph_free(g);
 }
 
-static void what_a_client_fetches_is_sent_with_the_incarnation_of_its_device(void **state)
+static void fetches_are_sent_with_the_incarnation_of_their_device(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -422,7 +422,7 @@ int main(void)
         cmocka_unit_test(a_control_edge_crosses_as_an_empty_constant),
         cmocka_unit_test(parts_are_tasks_or_devices),
         cmocka_unit_test(each_reader_of_a_variable_receives_for_itself),
-        cmocka_unit_test(what_a_client_fetches_is_sent_with_the_incarnation_of_its_device),
+        cmocka_unit_test(fetches_are_sent_with_the_incarnation_of_their_device),
         cmocka_unit_test(every_device_of_a_loop_gets_its_control),
         cmocka_unit_test(a_loop_without_a_predicate_cannot_be_cut),
         cmocka_unit_test(values_and_deadness_cross_devices),

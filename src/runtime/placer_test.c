@@ -57,7 +57,7 @@ static void fields_that_are_asked_for_are_given(void **state)
     }
 }
 
-static void what_takes_a_reference_is_with_the_variable(void **state)
+static void consumers_of_a_reference_join_the_variable(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -126,7 +126,7 @@ static void nodes_placed_before_stay_and_draw_the_others(void **state)
     braid_graph_free(g);
 }
 
-static void what_only_looks_at_its_input_is_with_it_and_a_source_with_its_consumers(void **state)
+static void metadata_ops_join_their_input_and_sources_their_consumers(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -162,7 +162,7 @@ static void soft_placement_gives_up_type_and_number_only(void **state)
     }
 }
 
-static void a_device_nobody_has_is_an_error_that_says_what_there_is(void **state)
+static void an_error_of_an_unknown_device_lists_the_devices(void **state)
 {
     (void)state;
     static const struct {
@@ -203,7 +203,7 @@ static braid_op *assign_elsewhere(braid_graph *g, braid_out *v, bool by_class)
     return braid_op_end(d);
 }
 
-static void what_takes_a_reference_goes_where_that_is(void **state)
+static void consumers_of_a_reference_are_placed_with_it(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -295,13 +295,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fields_that_are_asked_for_are_given),
-        cmocka_unit_test(what_takes_a_reference_is_with_the_variable),
+        cmocka_unit_test(consumers_of_a_reference_join_the_variable),
         cmocka_unit_test(nodes_of_a_class_are_together),
         cmocka_unit_test(nodes_placed_before_stay_and_draw_the_others),
-        cmocka_unit_test(what_only_looks_at_its_input_is_with_it_and_a_source_with_its_consumers),
+        cmocka_unit_test(metadata_ops_join_their_input_and_sources_their_consumers),
         cmocka_unit_test(soft_placement_gives_up_type_and_number_only),
-        cmocka_unit_test(a_device_nobody_has_is_an_error_that_says_what_there_is),
-        cmocka_unit_test(what_takes_a_reference_goes_where_that_is),
+        cmocka_unit_test(an_error_of_an_unknown_device_lists_the_devices),
+        cmocka_unit_test(consumers_of_a_reference_are_placed_with_it),
         cmocka_unit_test(nodes_that_must_be_together_and_cannot_are_an_error),
         cmocka_unit_test(ops_without_kernels_are_placed_all_the_same),
         cmocka_unit_test(placement_is_logged_a_line_a_node),

@@ -186,7 +186,7 @@ static void the_oldest_goes_out_and_lives_as_long_as_it_is_used(void **state)
     bd_plan_cache_free(cache);
 }
 
-static void what_was_used_stays(void **state)
+static void recently_used_entries_stay(void **state)
 {
     (void)state;
     compiler c = {0};
@@ -206,7 +206,7 @@ static void what_was_used_stays(void **state)
     bd_plan_cache_free(cache);
 }
 
-static void a_lookup_that_must_not_wait_finds_what_is_there(void **state)
+static void a_lookup_without_waiting_finds_a_cached_plan(void **state)
 {
     (void)state;
     compiler c = {0};
@@ -316,7 +316,7 @@ static void end_pair(pair *p)
     bd_event_fini(&p->may_go);
 }
 
-static void who_waits_leaves_when_its_token_is_cancelled(void **state)
+static void a_waiter_leaves_when_its_token_is_cancelled(void **state)
 {
     (void)state;
     for (int i = 0; i < 20; i++) {
@@ -335,7 +335,7 @@ static void who_waits_leaves_when_its_token_is_cancelled(void **state)
     }
 }
 
-static void who_waits_for_a_compilation_that_is_cancelled_compiles(void **state)
+static void a_waiter_for_a_cancelled_compilation_compiles(void **state)
 {
     (void)state;
     for (int i = 0; i < 20; i++) {
@@ -358,12 +358,12 @@ int main(void)
         cmocka_unit_test(a_feed_that_is_given_twice_reaches_the_compiler),
         cmocka_unit_test(a_failure_is_not_kept),
         cmocka_unit_test(the_oldest_goes_out_and_lives_as_long_as_it_is_used),
-        cmocka_unit_test(what_was_used_stays),
-        cmocka_unit_test(a_lookup_that_must_not_wait_finds_what_is_there),
+        cmocka_unit_test(recently_used_entries_stay),
+        cmocka_unit_test(a_lookup_without_waiting_finds_a_cached_plan),
         cmocka_unit_test(threads_that_miss_together_compile_once),
         cmocka_unit_test(threads_that_miss_together_all_get_the_failure),
-        cmocka_unit_test(who_waits_leaves_when_its_token_is_cancelled),
-        cmocka_unit_test(who_waits_for_a_compilation_that_is_cancelled_compiles),
+        cmocka_unit_test(a_waiter_leaves_when_its_token_is_cancelled),
+        cmocka_unit_test(a_waiter_for_a_cancelled_compilation_compiles),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -49,7 +49,7 @@ static const Tensorflow__NodeExecStats *node_of(const Tensorflow__StepStats *sta
     return NULL;
 }
 
-static void a_traced_run_says_what_each_node_made(void **state)
+static void a_traced_run_records_the_outputs_of_each_node(void **state)
 {
     (void)state;
     braid_run_metadata *m = trace(1);
@@ -164,7 +164,7 @@ static void nodes_at_the_same_time_are_in_lanes_of_their_own(void **state)
     braid_run_metadata_free(m);
 }
 
-static void an_arrow_leads_from_a_node_to_who_takes_its_output(void **state)
+static void an_arrow_leads_from_a_node_to_its_consumer(void **state)
 {
     (void)state;
     static const char *const nodes[] = {"a|a = Split()|100|30", "b|b = Neg(a:1, ^other, never)|140|5"};
@@ -298,7 +298,7 @@ static void steps_of_an_event_file_are_found_by_tag(void **state)
     bd_free(path);
 }
 
-static void what_was_not_traced_has_no_timeline(void **state)
+static void untraced_runs_have_no_timeline(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -313,15 +313,15 @@ static void what_was_not_traced_has_no_timeline(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_traced_run_says_what_each_node_made),
+        cmocka_unit_test(a_traced_run_records_the_outputs_of_each_node),
         cmocka_unit_test(each_device_has_its_own_nodes),
         cmocka_unit_test(nodes_at_the_same_time_are_in_lanes_of_their_own),
-        cmocka_unit_test(an_arrow_leads_from_a_node_to_who_takes_its_output),
+        cmocka_unit_test(an_arrow_leads_from_a_node_to_its_consumer),
         cmocka_unit_test(strange_statistics_do_no_harm),
         cmocka_unit_test(the_table_has_the_longest_ops_first),
         cmocka_unit_test_setup_teardown(a_message_is_written_and_read, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(steps_of_an_event_file_are_found_by_tag, make_dir, remove_dir),
-        cmocka_unit_test(what_was_not_traced_has_no_timeline),
+        cmocka_unit_test(untraced_runs_have_no_timeline),
     };
     return BD_RUN_TESTS(tests);
 }

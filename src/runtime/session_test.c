@@ -158,7 +158,7 @@ static void close_during(braid_graph *g, braid_code (*call)(braid_session *s))
     assert_int_equal(c.code, BRAID_CANCELLED);
 }
 
-static void closing_waits_for_every_kind_of_call_and_lets_none_in(void **state)
+static void closing_waits_for_each_kind_of_call_and_refuses_new_ones(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -203,7 +203,7 @@ static void closing_cancels_runs_in_progress(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(closing_waits_for_every_kind_of_call_and_lets_none_in),
+        cmocka_unit_test(closing_waits_for_each_kind_of_call_and_refuses_new_ones),
         cmocka_unit_test(closing_cancels_runs_in_progress),
     };
     return BD_RUN_TESTS(tests);

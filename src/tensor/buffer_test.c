@@ -27,7 +27,7 @@ static int start_empty(void **state)
     return 0;
 }
 
-static void test_any_size(void **state)
+static void buffers_have_any_size(void **state)
 {
     (void)state;
     for (size_t size = 0; size < 300000; size += 1 + size / 61) {
@@ -45,7 +45,7 @@ static void test_any_size(void **state)
 }
 
 // No more than a quarter (or a cache line) is lost to rounding.
-static void test_little_waste(void **state)
+static void buffers_waste_little_memory(void **state)
 {
     (void)state;
     size_t before = bd_buffer_pool_get_stats().bytes_in_use;
@@ -59,7 +59,7 @@ static void test_little_waste(void **state)
     }
 }
 
-static void test_references(void **state)
+static void the_last_reference_frees_a_buffer(void **state)
 {
     (void)state;
     bd_buffer *b = bd_buffer_new(100);
@@ -77,7 +77,7 @@ static void count_call(void *arg)
     ++*(int *)arg;
 }
 
-static void test_wrap(void **state)
+static void wrap(void **state)
 {
     (void)state;
     int calls = 0;
@@ -111,7 +111,7 @@ static void step(uint64_t seed)
         bd_buffer_unref(live[i]);
 }
 
-static void test_steady_state_asks_nothing(void **state)
+static void the_steady_state_allocates_no_memory(void **state)
 {
     (void)state;
     step(7);
@@ -122,7 +122,7 @@ static void test_steady_state_asks_nothing(void **state)
     assert_int_equal(bd_alloc_count(), allocs);
 }
 
-static void test_huge_buffers_are_kept(void **state)
+static void huge_buffers_are_kept(void **state)
 {
     (void)state;
     bd_buffer_unref(bd_buffer_new((size_t)100 << 20));
@@ -132,7 +132,7 @@ static void test_huge_buffers_are_kept(void **state)
     assert_int_equal(system_allocs(), before);
 }
 
-static void test_stats_and_trim(void **state)
+static void trim_gives_free_memory_back(void **state)
 {
     (void)state;
     bd_buffer_pool_stats start = bd_buffer_pool_get_stats();
@@ -152,7 +152,7 @@ static void test_stats_and_trim(void **state)
     assert_int_equal(bd_buffer_pool_get_stats().bytes_free, 0);
 }
 
-static void test_limit(void **state)
+static void the_pool_has_a_limit(void **state)
 {
     (void)state;
     size_t in_use = bd_buffer_pool_get_stats().bytes_in_use;
@@ -167,7 +167,7 @@ static void test_limit(void **state)
     bd_buffer_pool_set_limit(SIZE_MAX);
 }
 
-static void test_system_without_memory(void **state)
+static void a_failed_allocation_is_no_buffer(void **state)
 {
     (void)state;
     bd_alloc_fail_after(0);
@@ -179,7 +179,7 @@ static void test_system_without_memory(void **state)
 }
 
 #if defined(__SANITIZE_ADDRESS__)
-static void test_poison(void **state)
+static void memory_outside_of_a_buffer_is_poisoned(void **state)
 {
     (void)state;
     bd_buffer *b = bd_buffer_new(100);
@@ -268,7 +268,7 @@ static void run_threads(void)
             bd_buffer_unref(b);
 }
 
-static void test_many_threads(void **state)
+static void many_threads_share_the_pool(void **state)
 {
     (void)state;
     for (size_t i = 0; i < THREADS; i++)
@@ -293,7 +293,7 @@ static void give_one_back(void *arg)
     bd_buffer_unref(arg);
 }
 
-static void test_threads_leave_nothing_behind(void **state)
+static void ended_threads_leave_no_memory(void **state)
 {
     (void)state;
     uint64_t before = system_allocs();
@@ -310,20 +310,20 @@ static void test_threads_leave_nothing_behind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_any_size, start_empty),
-        cmocka_unit_test_setup(test_little_waste, start_empty),
-        cmocka_unit_test_setup(test_references, start_empty),
-        cmocka_unit_test_setup(test_wrap, start_empty),
-        cmocka_unit_test_setup(test_steady_state_asks_nothing, start_empty),
-        cmocka_unit_test_setup(test_huge_buffers_are_kept, start_empty),
-        cmocka_unit_test_setup(test_stats_and_trim, start_empty),
-        cmocka_unit_test_setup(test_limit, start_empty),
-        cmocka_unit_test_setup(test_system_without_memory, start_empty),
+        cmocka_unit_test_setup(buffers_have_any_size, start_empty),
+        cmocka_unit_test_setup(buffers_waste_little_memory, start_empty),
+        cmocka_unit_test_setup(the_last_reference_frees_a_buffer, start_empty),
+        cmocka_unit_test_setup(wrap, start_empty),
+        cmocka_unit_test_setup(the_steady_state_allocates_no_memory, start_empty),
+        cmocka_unit_test_setup(huge_buffers_are_kept, start_empty),
+        cmocka_unit_test_setup(trim_gives_free_memory_back, start_empty),
+        cmocka_unit_test_setup(the_pool_has_a_limit, start_empty),
+        cmocka_unit_test_setup(a_failed_allocation_is_no_buffer, start_empty),
 #if defined(__SANITIZE_ADDRESS__)
-        cmocka_unit_test_setup(test_poison, start_empty),
+        cmocka_unit_test_setup(memory_outside_of_a_buffer_is_poisoned, start_empty),
 #endif
-        cmocka_unit_test_setup(test_many_threads, start_empty),
-        cmocka_unit_test_setup(test_threads_leave_nothing_behind, start_empty),
+        cmocka_unit_test_setup(many_threads_share_the_pool, start_empty),
+        cmocka_unit_test_setup(ended_threads_leave_no_memory, start_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ static braid_dtype parse(const char *name)
     return bd_dtype_parse(name, strlen(name));
 }
 
-static void test_table(void **state)
+static void types_have_their_names_and_sizes(void **state)
 {
     (void)state;
     for (size_t i = 0; i < TABLE_LEN; i++) {
@@ -50,7 +50,7 @@ static void test_table(void **state)
     }
 }
 
-static void test_reference_types(void **state)
+static void reference_types_have_a_base_type(void **state)
 {
     (void)state;
     for (size_t i = 0; i < TABLE_LEN; i++) {
@@ -66,7 +66,7 @@ static void test_reference_types(void **state)
     assert_int_equal(parse("DT_FLOAT_REF"), BRAID_FLOAT + 100);
 }
 
-static void test_what_is_no_type(void **state)
+static void invalid_types_are_refused(void **state)
 {
     (void)state;
     static const int numbers[] = {-1, 0, 24, 99, 100, 124, 201, 1 << 30};
@@ -83,9 +83,9 @@ static void test_what_is_no_type(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_reference_types),
-        cmocka_unit_test(test_what_is_no_type),
+        cmocka_unit_test(types_have_their_names_and_sizes),
+        cmocka_unit_test(reference_types_have_a_base_type),
+        cmocka_unit_test(invalid_types_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include "tensorflow/core/framework/tensor.pb-c.h"
 #include "tensorflow/core/protobuf/named_tensor.pb-c.h"
 
-static void test_named_tensor(void **state)
+static void named_tensors_survive_a_round_trip(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -47,7 +47,7 @@ static void test_named_tensor(void **state)
 
 #define MESSAGE(text) text, sizeof text - 1
 
-static void test_named_tensor_malformed(void **state)
+static void malformed_named_tensors_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -76,8 +76,8 @@ static void test_named_tensor_malformed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_named_tensor),
-        cmocka_unit_test(test_named_tensor_malformed),
+        cmocka_unit_test(named_tensors_survive_a_round_trip),
+        cmocka_unit_test(malformed_named_tensors_are_refused),
     };
     return BD_RUN_TESTS(tests);
 }

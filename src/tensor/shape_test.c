@@ -26,7 +26,7 @@ static void check(const char *a, const char *b, const char *expected, bool made,
 
 typedef const char *row[3];
 
-static void test_broadcast(void **state)
+static void shapes_broadcast_as_in_numpy(void **state)
 {
     (void)state;
     static const row rows[] = {
@@ -58,7 +58,7 @@ static void test_broadcast(void **state)
     }
 }
 
-static void test_merge(void **state)
+static void merged_shapes_keep_known_dimensions(void **state)
 {
     (void)state;
     static const row rows[] = {
@@ -73,7 +73,7 @@ static void test_merge(void **state)
     }
 }
 
-static void test_text_round_trip(void **state)
+static void shapes_print_as_they_parse(void **state)
 {
     (void)state;
 #define NINETEEN_DIGITS "9223372036854775807"
@@ -90,7 +90,7 @@ static void test_text_round_trip(void **state)
     }
 }
 
-static void test_text_that_is_no_shape(void **state)
+static void text_that_is_no_shape(void **state)
 {
     (void)state;
     static const char *const texts[] = {"",
@@ -115,7 +115,7 @@ static void test_text_that_is_no_shape(void **state)
         if (bd_shape_parse(texts[i], &s)) fail_msg("'%s' should be no shape", texts[i]);
 }
 
-static void test_checked_count(void **state)
+static void the_count_of_elements_is_checked(void **state)
 {
     (void)state;
     static const struct {
@@ -152,7 +152,7 @@ static void test_checked_count(void **state)
     assert_non_null(strstr(st->message, "13 dimensions; at most 12"));
 }
 
-static void test_count_range(void **state)
+static void ranges_of_dimensions_are_multiplied(void **state)
 {
     (void)state;
     braid_shape s = shape("[2,3,5]");
@@ -161,7 +161,7 @@ static void test_count_range(void **state)
     assert_int_equal(bd_shape_count_range(&s, 2, 2), 1);
 }
 
-static void test_public(void **state)
+static void public_functions_compare_shapes(void **state)
 {
     (void)state;
     braid_shape a = braid_shape_make(2, (int64_t[]){2, 3});
@@ -177,10 +177,13 @@ static void test_public(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_broadcast),       cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_text_round_trip), cmocka_unit_test(test_text_that_is_no_shape),
-        cmocka_unit_test(test_checked_count),   cmocka_unit_test(test_count_range),
-        cmocka_unit_test(test_public),
+        cmocka_unit_test(shapes_broadcast_as_in_numpy),
+        cmocka_unit_test(merged_shapes_keep_known_dimensions),
+        cmocka_unit_test(shapes_print_as_they_parse),
+        cmocka_unit_test(text_that_is_no_shape),
+        cmocka_unit_test(the_count_of_elements_is_checked),
+        cmocka_unit_test(ranges_of_dimensions_are_multiplied),
+        cmocka_unit_test(public_functions_compare_shapes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ static braid_tensor holder(bd_tensor_list *l)
     return t;
 }
 
-static void test_copies_share_elements(void **state)
+static void copies_share_elements(void **state)
 {
     (void)state;
     bd_tensor_list *l = list_of((float[]){1, 2, 3}, 3), *copy = bd_tensor_list_copy(l, 1);
@@ -39,7 +39,7 @@ static void test_copies_share_elements(void **state)
     bd_variant_unref(&copy->base);
 }
 
-static void test_growth(void **state)
+static void a_list_grows_in_amortized_time(void **state)
 {
     (void)state;
     bd_tensor_list *l = bd_tensor_list_new(BRAID_FLOAT, &BD_SHAPE_UNKNOWN, 7);
@@ -68,7 +68,7 @@ static braid_code round_trip(const braid_tensor *t, braid_tensor *back, braid_st
     return code;
 }
 
-static void test_round_trip(void **state)
+static void lists_survive_a_round_trip(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -105,7 +105,7 @@ static void test_round_trip(void **state)
 }
 
 // Too deep lists go by name, and who reads that says so.
-static void test_depth(void **state)
+static void nested_lists_have_a_depth_limit(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -136,7 +136,7 @@ static void expect_read(const char *list, size_t len, braid_code want)
 }
 #define EXPECT_READ(LIST, WANT) expect_read(LIST, sizeof(LIST) - 1, WANT)
 
-static void test_malformed(void **state)
+static void malformed_lists_are_refused(void **state)
 {
     (void)state;
     EXPECT_READ("\x12\x04\x00\x01\x03\x00", BRAID_INVALID_ARGUMENT); // a shape that is none
@@ -155,11 +155,9 @@ static void test_malformed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_copies_share_elements),
-        cmocka_unit_test(test_growth),
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_malformed),
+        cmocka_unit_test(copies_share_elements),       cmocka_unit_test(a_list_grows_in_amortized_time),
+        cmocka_unit_test(lists_survive_a_round_trip),  cmocka_unit_test(nested_lists_have_a_depth_limit),
+        cmocka_unit_test(malformed_lists_are_refused),
     };
     return BD_RUN_TESTS(tests);
 }

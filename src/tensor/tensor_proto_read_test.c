@@ -5,7 +5,7 @@
 
 #define MESSAGE(text) text, sizeof text - 1
 
-static void test_forms(void **state)
+static void each_form_of_values_is_read(void **state)
 {
     (void)state;
     static const struct {
@@ -51,7 +51,7 @@ static void test_forms(void **state)
     }
 }
 
-static void test_malformed(void **state)
+static void malformed_tensors_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -110,7 +110,7 @@ static void test_malformed(void **state)
 }
 
 // A string of 4 KiB that is to stand for a million of them.
-static void test_strings_are_not_repeated_without_end(void **state)
+static void strings_are_not_repeated_without_end(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -126,9 +126,9 @@ static void test_strings_are_not_repeated_without_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_malformed),
-        cmocka_unit_test(test_strings_are_not_repeated_without_end),
+        cmocka_unit_test(each_form_of_values_is_read),
+        cmocka_unit_test(malformed_tensors_are_refused),
+        cmocka_unit_test(strings_are_not_repeated_without_end),
     };
     return BD_RUN_TESTS(tests);
 }

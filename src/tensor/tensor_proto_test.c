@@ -123,7 +123,7 @@ static void round_trip(const braid_tensor *t, bd_rng *rng)
     bd_message_fini(&m);
 }
 
-static void test_round_trip(void **state)
+static void tensors_survive_a_round_trip(void **state)
 {
     (void)state;
     for_all(round_trip);
@@ -157,7 +157,7 @@ static void short_round_trip(const braid_tensor *t, bd_rng *rng)
     }
 }
 
-static void test_elements_alike_are_written_once(void **state)
+static void elements_alike_are_written_once(void **state)
 {
     (void)state;
     for_all(short_round_trip);
@@ -187,7 +187,7 @@ static void cut_round_trip(const braid_tensor *t, bd_rng *rng)
     bd_message_fini(&m);
 }
 
-static void test_any_slices(void **state)
+static void tensors_are_read_from_any_slices(void **state)
 {
     (void)state;
     for_all(cut_round_trip);
@@ -216,13 +216,13 @@ static void truncate_it(const braid_tensor *t, bd_rng *rng)
     bd_message_fini(&m);
 }
 
-static void test_truncation(void **state)
+static void truncated_tensors_are_refused(void **state)
 {
     (void)state;
     for_all(truncate_it);
 }
 
-static void test_short_memory(void **state)
+static void a_failed_allocation_is_an_error(void **state)
 {
     (void)state;
     bd_message m;
@@ -285,7 +285,7 @@ static void library_reads(const braid_tensor *t, bd_rng *rng)
     bd_message_fini(&m);
 }
 
-static void test_library_reads_ours(void **state)
+static void protobuf_c_reads_written_tensors(void **state)
 {
     (void)state;
     for_all(library_reads);
@@ -321,7 +321,7 @@ static void expect_values(Tensorflow__TensorProto *p, braid_dtype dtype, int64_t
                                .n_##field = sizeof((type[]){__VA_ARGS__}) / sizeof(type),                    \
                                .field = (type[]){__VA_ARGS__}})
 
-static void test_value_fields(void **state)
+static void value_fields_are_read(void **state)
 {
     (void)state;
     expect_values(&VALUES(float_val, float, 1, -2, 0.5f), BRAID_FLOAT, 3, "float[3] [1 -2 0.5]");
@@ -352,7 +352,7 @@ static void test_value_fields(void **state)
                   "string[2] [\"a\" \"\"]");
 }
 
-static void test_short_list_repeats_the_last(void **state)
+static void short_list_repeats_the_last(void **state)
 {
     (void)state;
     expect_values(&VALUES(float_val, float, 1, 2), BRAID_FLOAT, 7, "float[7] [1 2 2 2 2 2 2]");
@@ -373,7 +373,7 @@ static void test_short_list_repeats_the_last(void **state)
 
 // ---- Large content ----
 
-static void test_large_content_is_referenced(void **state)
+static void large_content_is_referenced(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -411,7 +411,7 @@ static void no_destroy(bd_variant *v)
 }
 
 // What is written of a variant says enough for the reader's error.
-static void test_variants_go_by_name(void **state)
+static void variants_go_by_name(void **state)
 {
     (void)state;
     static const bd_variant_type type = {.name = "Optional", .destroy = no_destroy};
@@ -437,16 +437,16 @@ static void test_variants_go_by_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_elements_alike_are_written_once),
-        cmocka_unit_test(test_any_slices),
-        cmocka_unit_test(test_truncation),
-        cmocka_unit_test(test_short_memory),
-        cmocka_unit_test(test_library_reads_ours),
-        cmocka_unit_test(test_value_fields),
-        cmocka_unit_test(test_short_list_repeats_the_last),
-        cmocka_unit_test(test_large_content_is_referenced),
-        cmocka_unit_test(test_variants_go_by_name),
+        cmocka_unit_test(tensors_survive_a_round_trip),
+        cmocka_unit_test(elements_alike_are_written_once),
+        cmocka_unit_test(tensors_are_read_from_any_slices),
+        cmocka_unit_test(truncated_tensors_are_refused),
+        cmocka_unit_test(a_failed_allocation_is_an_error),
+        cmocka_unit_test(protobuf_c_reads_written_tensors),
+        cmocka_unit_test(value_fields_are_read),
+        cmocka_unit_test(short_list_repeats_the_last),
+        cmocka_unit_test(large_content_is_referenced),
+        cmocka_unit_test(variants_go_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

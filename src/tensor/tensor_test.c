@@ -23,7 +23,7 @@ static void expect_text(const braid_tensor *t, int max, const char *text)
     bd_strbuf_fini(&out);
 }
 
-static void test_init(void **state)
+static void tensors_have_their_type_and_shape(void **state)
 {
     (void)state;
     for (size_t i = 0; i < BD_COUNTOF(plain_types); i++) {
@@ -39,7 +39,7 @@ static void test_init(void **state)
     }
 }
 
-static void test_init_refuses(void **state)
+static void init_refuses(void **state)
 {
     (void)state;
     static const struct {
@@ -75,7 +75,7 @@ static void test_init_refuses(void **state)
 
 // More bytes than size_t counts, of a number of elements that fits and of one that does not: no product may
 // wrap around.
-static void test_alloc_refuses(void **state)
+static void alloc_refuses(void **state)
 {
     (void)state;
     braid_tensor t;
@@ -86,7 +86,7 @@ static void test_alloc_refuses(void **state)
     }
 }
 
-static void test_strings(void **state)
+static void strings_are_copied_and_freed(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -111,7 +111,7 @@ static void test_strings(void **state)
     bd_tensor_fini(&copy);
 }
 
-static void test_handles(void **state)
+static void handles_are_copied_and_freed(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -152,7 +152,7 @@ static bd_variant *counted_new(int *alive)
     return &c->base;
 }
 
-static void test_variants(void **state)
+static void variants_are_copied_and_freed(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -196,7 +196,7 @@ static void nested_destroy(bd_variant *v)
 }
 
 // Deeper than any stack.
-static void test_variants_deep(void **state)
+static void deep_variants_are_freed_without_recursion(void **state)
 {
     (void)state;
     static const bd_variant_type type = {.name = "Nested", .destroy = nested_destroy};
@@ -212,7 +212,7 @@ static void test_variants_deep(void **state)
     assert_int_equal(alive, 0);
 }
 
-static void test_clone_and_reshape(void **state)
+static void clones_and_reshaped_tensors_share_memory(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -235,7 +235,7 @@ static void test_clone_and_reshape(void **state)
     bd_tensor_fini(&copy);
 }
 
-static void test_print(void **state)
+static void print(void **state)
 {
     (void)state;
     const struct {
@@ -278,7 +278,7 @@ static void count_call(void *arg)
     ++*(int *)arg;
 }
 
-static void test_public_tensors(void **state)
+static void public_functions_make_tensors(void **state)
 {
     (void)state;
     braid_status *status = braid_status_new();
@@ -307,7 +307,7 @@ static void test_public_tensors(void **state)
     braid_status_free(status);
 }
 
-static void test_public_scalars(void **state)
+static void public_functions_make_scalars(void **state)
 {
     (void)state;
     braid_tensor *f = braid_tensor_float(2.5f), *i = braid_tensor_int32(-3),
@@ -329,7 +329,7 @@ static void test_public_scalars(void **state)
         braid_tensor_free(all[k]);
 }
 
-static void test_public_errors(void **state)
+static void public_functions_check_their_arguments(void **state)
 {
     (void)state;
     braid_status *status = braid_status_new();
@@ -348,12 +348,18 @@ static void test_public_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_init),           cmocka_unit_test(test_init_refuses),
-        cmocka_unit_test(test_alloc_refuses),  cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_handles),        cmocka_unit_test(test_variants),
-        cmocka_unit_test(test_variants_deep),  cmocka_unit_test(test_clone_and_reshape),
-        cmocka_unit_test(test_print),          cmocka_unit_test(test_public_tensors),
-        cmocka_unit_test(test_public_scalars), cmocka_unit_test(test_public_errors),
+        cmocka_unit_test(tensors_have_their_type_and_shape),
+        cmocka_unit_test(init_refuses),
+        cmocka_unit_test(alloc_refuses),
+        cmocka_unit_test(strings_are_copied_and_freed),
+        cmocka_unit_test(handles_are_copied_and_freed),
+        cmocka_unit_test(variants_are_copied_and_freed),
+        cmocka_unit_test(deep_variants_are_freed_without_recursion),
+        cmocka_unit_test(clones_and_reshaped_tensors_share_memory),
+        cmocka_unit_test(print),
+        cmocka_unit_test(public_functions_make_tensors),
+        cmocka_unit_test(public_functions_make_scalars),
+        cmocka_unit_test(public_functions_check_their_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@ static braid_out vector(braid_graph *g, float a, float b)
 
 // ---- Nodes ----
 
-static void test_clip_by_norm_nodes(void **state)
+static void clip_by_norm_builds_the_nodes_of_tensorflow(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -63,7 +63,7 @@ static void test_clip_by_norm_nodes(void **state)
     braid_graph_free(g);
 }
 
-static void test_clip_by_global_norm_nodes(void **state)
+static void clip_by_global_norm_builds_the_nodes_of_tensorflow(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -113,7 +113,7 @@ static void expect_vector(braid_session *s, braid_out x, double a, double b)
     braid_tensor_free(t);
 }
 
-static void test_values(void **state)
+static void clipped_values_have_the_norm(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -141,7 +141,7 @@ static void test_values(void **state)
 }
 
 // Gradients of w and b at the start: -2.5 and -3, together of norm sqrt(15.25).
-static void test_gradients_are_clipped_before_they_are_applied(void **state)
+static void gradients_are_clipped_before_they_are_applied(void **state)
 {
     (void)state;
     problem p = problem_make();
@@ -161,7 +161,7 @@ static void test_gradients_are_clipped_before_they_are_applied(void **state)
     problem_finish(s, &p);
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -182,11 +182,11 @@ static void test_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_clip_by_norm_nodes),
-        cmocka_unit_test(test_clip_by_global_norm_nodes),
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_gradients_are_clipped_before_they_are_applied),
-        cmocka_unit_test(test_errors),
+        cmocka_unit_test(clip_by_norm_builds_the_nodes_of_tensorflow),
+        cmocka_unit_test(clip_by_global_norm_builds_the_nodes_of_tensorflow),
+        cmocka_unit_test(clipped_values_have_the_norm),
+        cmocka_unit_test(gradients_are_clipped_before_they_are_applied),
+        cmocka_unit_test(wrong_inputs_are_errors),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -58,7 +58,7 @@ static braid_graph *graph_with(const braid_device_setter_options *options, braid
     return g;
 }
 
-static void test_variables_are_dealt_in_turn(void **state)
+static void variables_are_dealt_in_turn(void **state)
 {
     (void)state;
     braid_device_setter *setter;
@@ -76,7 +76,7 @@ static void test_variables_are_dealt_in_turn(void **state)
     braid_graph_free(g);
 }
 
-static void test_greedy_deals_to_the_one_with_the_fewest_bytes(void **state)
+static void greedy_placement_chooses_the_task_with_the_fewest_bytes(void **state)
 {
     (void)state;
     braid_device_setter *setter;
@@ -91,7 +91,7 @@ static void test_greedy_deals_to_the_one_with_the_fewest_bytes(void **state)
     braid_graph_free(g);
 }
 
-static void test_inner_scopes_win(void **state)
+static void inner_scopes_win(void **state)
 {
     (void)state;
     braid_device_setter *setter;
@@ -117,7 +117,7 @@ static void test_inner_scopes_win(void **state)
     braid_graph_free(g);
 }
 
-static void test_slots_follow_their_variables(void **state)
+static void slots_follow_their_variables(void **state)
 {
     (void)state;
     braid_device_setter *setter;
@@ -142,7 +142,7 @@ static void test_slots_follow_their_variables(void **state)
     braid_graph_free(g);
 }
 
-static void test_without_parameter_servers_nothing_is_asked_for(void **state)
+static void without_parameter_servers_the_setter_places_no_variable(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -157,7 +157,7 @@ static void test_without_parameter_servers_nothing_is_asked_for(void **state)
     braid_graph_free(g);
 }
 
-static void test_a_ps_device_without_job_is_an_error(void **state)
+static void a_ps_device_without_job_is_an_error(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -176,7 +176,7 @@ static void keep_line(braid_log_level level, const char *message, void *arg)
     snprintf(arg, 256, "%s", message);
 }
 
-static void test_the_log_says_what_each_got(void **state)
+static void the_log_lists_the_variables_of_each_task(void **state)
 {
     (void)state;
     char line[256] = "";
@@ -193,13 +193,13 @@ static void test_the_log_says_what_each_got(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_variables_are_dealt_in_turn),
-        cmocka_unit_test(test_greedy_deals_to_the_one_with_the_fewest_bytes),
-        cmocka_unit_test(test_inner_scopes_win),
-        cmocka_unit_test(test_slots_follow_their_variables),
-        cmocka_unit_test(test_without_parameter_servers_nothing_is_asked_for),
-        cmocka_unit_test(test_a_ps_device_without_job_is_an_error),
-        cmocka_unit_test(test_the_log_says_what_each_got),
+        cmocka_unit_test(variables_are_dealt_in_turn),
+        cmocka_unit_test(greedy_placement_chooses_the_task_with_the_fewest_bytes),
+        cmocka_unit_test(inner_scopes_win),
+        cmocka_unit_test(slots_follow_their_variables),
+        cmocka_unit_test(without_parameter_servers_the_setter_places_no_variable),
+        cmocka_unit_test(a_ps_device_without_job_is_an_error),
+        cmocka_unit_test(the_log_lists_the_variables_of_each_task),
     };
     return BD_RUN_TESTS(tests);
 }

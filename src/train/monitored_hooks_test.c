@@ -139,7 +139,7 @@ static evaluator *evaluate_around(const small_model *m)
 
 // ---- Tests ----
 
-static void test_hooks_are_called_around_each_step(void **state)
+static void hooks_are_called_around_each_step(void **state)
 {
     (void)state;
     bd_strbuf diary = {0};
@@ -155,7 +155,7 @@ static void test_hooks_are_called_around_each_step(void **state)
     braid_graph_free(m.graph);
 }
 
-static void test_a_hook_may_evaluate(void **state)
+static void a_hook_may_evaluate(void **state)
 {
     (void)state;
     bd_strbuf diary = {0};
@@ -185,7 +185,7 @@ static void test_a_hook_may_evaluate(void **state)
     braid_graph_free(m.graph);
 }
 
-static void test_program_and_hook_may_fetch_the_same(void **state)
+static void program_and_hook_may_fetch_the_same(void **state)
 {
     (void)state;
     bd_strbuf diary = {0};
@@ -204,7 +204,7 @@ static void test_program_and_hook_may_fetch_the_same(void **state)
     braid_graph_free(m.graph);
 }
 
-static void test_progress_ends_with_the_step_reached(void **state)
+static void progress_ends_with_the_last_step(void **state)
 {
     (void)state;
     small_model m = small_model_make();
@@ -230,7 +230,7 @@ static void test_progress_ends_with_the_step_reached(void **state)
     braid_graph_free(m.graph);
 }
 
-static void test_the_first_error_stays(void **state)
+static void the_first_error_stays(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -277,7 +277,7 @@ static input make_input(braid_graph *g)
     return in;
 }
 
-static void test_the_end_of_the_input_ends_training_well(void **state)
+static void the_end_of_the_input_ends_training_without_an_error(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -307,7 +307,7 @@ static void test_the_end_of_the_input_ends_training_well(void **state)
     braid_graph_free(m.graph);
 }
 
-static void test_an_error_of_a_hook_is_the_sessions(void **state)
+static void an_error_of_a_hook_is_the_sessions(void **state)
 {
     (void)state;
     bd_strbuf diary = {0};
@@ -327,13 +327,13 @@ static void test_an_error_of_a_hook_is_the_sessions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hooks_are_called_around_each_step),
-        cmocka_unit_test(test_a_hook_may_evaluate),
-        cmocka_unit_test(test_program_and_hook_may_fetch_the_same),
-        cmocka_unit_test(test_progress_ends_with_the_step_reached),
-        cmocka_unit_test(test_the_first_error_stays),
-        cmocka_unit_test(test_the_end_of_the_input_ends_training_well),
-        cmocka_unit_test(test_an_error_of_a_hook_is_the_sessions),
+        cmocka_unit_test(hooks_are_called_around_each_step),
+        cmocka_unit_test(a_hook_may_evaluate),
+        cmocka_unit_test(program_and_hook_may_fetch_the_same),
+        cmocka_unit_test(progress_ends_with_the_last_step),
+        cmocka_unit_test(the_first_error_stays),
+        cmocka_unit_test(the_end_of_the_input_ends_training_without_an_error),
+        cmocka_unit_test(an_error_of_a_hook_is_the_sessions),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -5,7 +5,7 @@
 #include "base/thread.h"
 #include "train/testing/small_model.h"
 
-static void test_a_small_model_learns(void **state)
+static void a_small_model_learns(void **state)
 {
     (void)state;
     small_model m = small_model_make();
@@ -22,7 +22,7 @@ static void test_a_small_model_learns(void **state)
 }
 
 // Only a run comes to the end of the input.
-static void test_out_of_range_when_opening_is_an_error(void **state)
+static void out_of_range_when_opening_is_an_error(void **state)
 {
     (void)state;
     small_model m = small_model_make();
@@ -33,7 +33,7 @@ static void test_out_of_range_when_opening_is_an_error(void **state)
     braid_graph_free(m.graph);
 }
 
-static void test_an_error_of_the_graph_shows_when_opening(void **state)
+static void an_error_of_the_graph_shows_when_opening(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -47,7 +47,7 @@ static void test_an_error_of_the_graph_shows_when_opening(void **state)
     braid_graph_free(m.graph);
 }
 
-static void test_stopping_at_a_step_needs_a_global_step(void **state)
+static void stopping_at_a_step_needs_a_global_step(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -60,7 +60,7 @@ static void test_stopping_at_a_step_needs_a_global_step(void **state)
     braid_graph_free(g);
 }
 
-static void test_waiting_for_the_chief_has_an_end(void **state)
+static void waiting_for_the_chief_has_an_end(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -73,7 +73,7 @@ static void test_waiting_for_the_chief_has_an_end(void **state)
     braid_graph_free(m.graph);
 }
 
-static void test_who_is_chief(void **state)
+static void the_chief_follows_from_the_cluster(void **state)
 {
     (void)state;
     static const struct {
@@ -126,7 +126,7 @@ static void run_other(void *arg)
     braid_graph_free(m.graph);
 }
 
-static void test_the_others_wait_for_the_chief(void **state)
+static void other_workers_wait_for_the_chief(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -154,7 +154,7 @@ static void test_the_others_wait_for_the_chief(void **state)
 }
 
 // The variables live on the server, which outlives the chief's process.
-static void test_a_chief_that_is_started_again_goes_on(void **state)
+static void a_chief_that_is_started_again_goes_on(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -179,14 +179,14 @@ static void test_a_chief_that_is_started_again_goes_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_small_model_learns),
-        cmocka_unit_test(test_out_of_range_when_opening_is_an_error),
-        cmocka_unit_test(test_an_error_of_the_graph_shows_when_opening),
-        cmocka_unit_test(test_stopping_at_a_step_needs_a_global_step),
-        cmocka_unit_test(test_waiting_for_the_chief_has_an_end),
-        cmocka_unit_test(test_who_is_chief),
-        cmocka_unit_test(test_the_others_wait_for_the_chief),
-        cmocka_unit_test(test_a_chief_that_is_started_again_goes_on),
+        cmocka_unit_test(a_small_model_learns),
+        cmocka_unit_test(out_of_range_when_opening_is_an_error),
+        cmocka_unit_test(an_error_of_the_graph_shows_when_opening),
+        cmocka_unit_test(stopping_at_a_step_needs_a_global_step),
+        cmocka_unit_test(waiting_for_the_chief_has_an_end),
+        cmocka_unit_test(the_chief_follows_from_the_cluster),
+        cmocka_unit_test(other_workers_wait_for_the_chief),
+        cmocka_unit_test(a_chief_that_is_started_again_goes_on),
     };
     return BD_RUN_TESTS(tests);
 }

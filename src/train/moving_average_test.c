@@ -9,7 +9,7 @@
 
 #define EMA "ExponentialMovingAverage"
 
-static void test_nodes_of_a_variable(void **state)
+static void an_average_of_a_variable_builds_the_nodes_of_tensorflow(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -46,7 +46,7 @@ static void test_nodes_of_a_variable(void **state)
 }
 
 // What the value of another tensor's average is corrected by lies beside it.
-static void test_nodes_of_a_value_without_bias(void **state)
+static void an_unbiased_average_builds_the_nodes_of_tensorflow(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -135,7 +135,7 @@ static void check_values(braid_variable (*variable)(braid_graph *, const char *,
     braid_graph_free(g);
 }
 
-static void test_values(void **state)
+static void averages_follow_the_definition(void **state)
 {
     (void)state;
     check_values(braid_variable_new);
@@ -159,14 +159,14 @@ static void check_after_training(problem p)
     problem_finish(s, &p);
 }
 
-static void test_an_update_after_training_takes_the_new_values(void **state)
+static void an_update_after_training_takes_the_new_values(void **state)
 {
     (void)state;
     check_after_training(problem_make());
     check_after_training(problem_make_resource());
 }
 
-static void test_the_decay_grows_with_the_number_of_updates(void **state)
+static void the_decay_grows_with_the_number_of_updates(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -195,7 +195,7 @@ static void test_the_decay_grows_with_the_number_of_updates(void **state)
     braid_graph_free(g);
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -218,12 +218,12 @@ static void test_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nodes_of_a_variable),
-        cmocka_unit_test(test_nodes_of_a_value_without_bias),
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_an_update_after_training_takes_the_new_values),
-        cmocka_unit_test(test_the_decay_grows_with_the_number_of_updates),
-        cmocka_unit_test(test_errors),
+        cmocka_unit_test(an_average_of_a_variable_builds_the_nodes_of_tensorflow),
+        cmocka_unit_test(an_unbiased_average_builds_the_nodes_of_tensorflow),
+        cmocka_unit_test(averages_follow_the_definition),
+        cmocka_unit_test(an_update_after_training_takes_the_new_values),
+        cmocka_unit_test(the_decay_grows_with_the_number_of_updates),
+        cmocka_unit_test(wrong_inputs_are_errors),
     };
     return BD_RUN_TESTS(tests);
 }

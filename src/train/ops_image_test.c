@@ -8,7 +8,7 @@
 #include <braid/session.h>
 #include <math.h>
 
-static void test_windows(void **state)
+static void windows_have_the_shapes_of_tensorflow(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -40,7 +40,7 @@ static void test_windows(void **state)
     braid_graph_free(g);
 }
 
-static void test_a_convolution_layer_is_that_of_tf_layers(void **state)
+static void a_convolution_layer_is_that_of_tf_layers(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -59,7 +59,7 @@ static void test_a_convolution_layer_is_that_of_tf_layers(void **state)
     braid_graph_free(g);
 }
 
-static void test_dropout(void **state)
+static void dropout_keeps_the_mean(void **state)
 {
     (void)state;
     enum {
@@ -98,7 +98,7 @@ static void test_dropout(void **state)
     braid_graph_free(g);
 }
 
-static void test_unknown_shapes_are_errors(void **state)
+static void unknown_shapes_are_errors(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -118,10 +118,10 @@ static void test_unknown_shapes_are_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_a_convolution_layer_is_that_of_tf_layers),
-        cmocka_unit_test(test_dropout),
-        cmocka_unit_test(test_unknown_shapes_are_errors),
+        cmocka_unit_test(windows_have_the_shapes_of_tensorflow),
+        cmocka_unit_test(a_convolution_layer_is_that_of_tf_layers),
+        cmocka_unit_test(dropout_keeps_the_mean),
+        cmocka_unit_test(unknown_shapes_are_errors),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -6,7 +6,7 @@
 
 static const braid_shape matrix = {2, {2, 3}};
 
-static void test_default_names_are_those_of_python(void **state)
+static void default_names_equal_those_of_python(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -26,7 +26,7 @@ static void test_default_names_are_those_of_python(void **state)
 }
 
 // A cast to the same type makes no node, but counts.
-static void test_casts_are_numbered_as_they_are_asked_for(void **state)
+static void casts_are_numbered_as_they_are_asked_for(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -38,7 +38,7 @@ static void test_casts_are_numbered_as_they_are_asked_for(void **state)
     braid_graph_free(g);
 }
 
-static void test_compound_functions_are_scopes_named_like_their_result(void **state)
+static void compound_functions_are_scopes_named_like_their_result(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -60,7 +60,7 @@ static void test_compound_functions_are_scopes_named_like_their_result(void **st
     braid_graph_free(g);
 }
 
-static void test_reductions_take_their_axes_from_a_constant(void **state)
+static void reductions_take_their_axes_from_a_constant(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -86,7 +86,7 @@ static void test_reductions_take_their_axes_from_a_constant(void **state)
     braid_graph_free(g);
 }
 
-static void test_a_group_has_one_node_for_each_device(void **state)
+static void a_group_has_one_node_for_each_device(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -109,7 +109,7 @@ static void test_a_group_has_one_node_for_each_device(void **state)
     braid_graph_free(g);
 }
 
-static void test_a_tuple_waits_for_all_its_values(void **state)
+static void a_tuple_waits_for_all_its_values(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -125,7 +125,7 @@ static void test_a_tuple_waits_for_all_its_values(void **state)
     braid_graph_free(g);
 }
 
-static void test_errors_name_what_is_wrong(void **state)
+static void errors_name_the_wrong_argument(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -145,13 +145,13 @@ static void test_errors_name_what_is_wrong(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_default_names_are_those_of_python),
-        cmocka_unit_test(test_casts_are_numbered_as_they_are_asked_for),
-        cmocka_unit_test(test_compound_functions_are_scopes_named_like_their_result),
-        cmocka_unit_test(test_reductions_take_their_axes_from_a_constant),
-        cmocka_unit_test(test_a_group_has_one_node_for_each_device),
-        cmocka_unit_test(test_a_tuple_waits_for_all_its_values),
-        cmocka_unit_test(test_errors_name_what_is_wrong),
+        cmocka_unit_test(default_names_equal_those_of_python),
+        cmocka_unit_test(casts_are_numbered_as_they_are_asked_for),
+        cmocka_unit_test(compound_functions_are_scopes_named_like_their_result),
+        cmocka_unit_test(reductions_take_their_axes_from_a_constant),
+        cmocka_unit_test(a_group_has_one_node_for_each_device),
+        cmocka_unit_test(a_tuple_waits_for_all_its_values),
+        cmocka_unit_test(errors_name_the_wrong_argument),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -6,7 +6,7 @@
 #include <braid/ops.h>
 #include <braid/optimizers.h>
 
-static void test_gradient_descent_nodes(void **state)
+static void gradient_descent_builds_the_nodes_of_tensorflow(void **state)
 {
     (void)state;
     problem p = problem_make();
@@ -24,7 +24,7 @@ static void test_gradient_descent_nodes(void **state)
     braid_graph_free(p.graph);
 }
 
-static void test_without_a_global_step_the_group_of_updates_is_the_step(void **state)
+static void without_a_global_step_the_group_of_updates_is_the_step(void **state)
 {
     (void)state;
     problem p = problem_make();
@@ -34,7 +34,7 @@ static void test_without_a_global_step_the_group_of_updates_is_the_step(void **s
     braid_graph_free(p.graph);
 }
 
-static void test_adam_slots(void **state)
+static void slots_of_adam_lie_beside_their_variables(void **state)
 {
     (void)state;
     problem p = problem_make();
@@ -63,7 +63,7 @@ static void test_adam_slots(void **state)
     braid_graph_free(p.graph);
 }
 
-static void test_gradient_descent_steps(void **state)
+static void gradient_descent_lowers_the_loss(void **state)
 {
     (void)state;
     problem p = problem_make();
@@ -82,7 +82,7 @@ static void test_gradient_descent_steps(void **state)
     problem_finish(s, &p);
 }
 
-static void test_a_loss_without_variables_is_an_error(void **state)
+static void a_loss_without_variables_is_an_error(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -102,7 +102,7 @@ static void test_a_loss_without_variables_is_an_error(void **state)
     braid_graph_free(g);
 }
 
-static void test_chosen_variables_and_changed_gradients(void **state)
+static void variables_may_be_chosen_and_gradients_changed(void **state)
 {
     (void)state;
     problem p = problem_make();
@@ -124,12 +124,12 @@ static void test_chosen_variables_and_changed_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gradient_descent_nodes),
-        cmocka_unit_test(test_without_a_global_step_the_group_of_updates_is_the_step),
-        cmocka_unit_test(test_adam_slots),
-        cmocka_unit_test(test_gradient_descent_steps),
-        cmocka_unit_test(test_a_loss_without_variables_is_an_error),
-        cmocka_unit_test(test_chosen_variables_and_changed_gradients),
+        cmocka_unit_test(gradient_descent_builds_the_nodes_of_tensorflow),
+        cmocka_unit_test(without_a_global_step_the_group_of_updates_is_the_step),
+        cmocka_unit_test(slots_of_adam_lie_beside_their_variables),
+        cmocka_unit_test(gradient_descent_lowers_the_loss),
+        cmocka_unit_test(a_loss_without_variables_is_an_error),
+        cmocka_unit_test(variables_may_be_chosen_and_gradients_changed),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -197,7 +197,7 @@ static void check_steps(problem p, size_t which)
     problem_finish(s, &p);
 }
 
-static void test_steps(void **state)
+static void each_optimizer_takes_the_steps_of_its_definition(void **state)
 {
     (void)state;
     for (size_t i = 0; i < BD_COUNTOF(optimizers); i++) {
@@ -284,7 +284,7 @@ static const struct {
      "Ftrl/learning_rate_power:0 =w\n"},
 };
 
-static void test_nodes(void **state)
+static void each_optimizer_builds_the_nodes_of_tensorflow(void **state)
 {
     (void)state;
     for (size_t i = 0; i < BD_COUNTOF(built); i++) {
@@ -298,7 +298,7 @@ static void test_nodes(void **state)
     }
 }
 
-static void test_resource_variables_are_updated_through_their_handles(void **state)
+static void resource_variables_are_updated_through_their_handles(void **state)
 {
     (void)state;
     problem p = problem_make_resource();
@@ -317,7 +317,7 @@ static void test_resource_variables_are_updated_through_their_handles(void **sta
     braid_graph_free(p.graph);
 }
 
-static void test_options_out_of_range(void **state)
+static void options_out_of_range_are_refused(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -339,10 +339,10 @@ static void test_options_out_of_range(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_nodes),
-        cmocka_unit_test(test_resource_variables_are_updated_through_their_handles),
-        cmocka_unit_test(test_options_out_of_range),
+        cmocka_unit_test(each_optimizer_takes_the_steps_of_its_definition),
+        cmocka_unit_test(each_optimizer_builds_the_nodes_of_tensorflow),
+        cmocka_unit_test(resource_variables_are_updated_through_their_handles),
+        cmocka_unit_test(options_out_of_range_are_refused),
     };
     return BD_RUN_TESTS(tests);
 }

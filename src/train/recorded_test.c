@@ -6,7 +6,7 @@
 #include <braid/optimizers.h>
 
 // The first step of the program: Adagrad on two variables of the worker.
-static void test_adagrad(void **state)
+static void adagrad_builds_the_recorded_nodes(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -33,6 +33,6 @@ static void test_adagrad(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_adagrad)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(adagrad_builds_the_recorded_nodes)};
     return BD_RUN_TESTS(tests);
 }

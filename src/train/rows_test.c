@@ -139,7 +139,7 @@ static const kind kinds[] = {
     {ftrl, "SparseApplyFtrl", "ResourceSparseApplyFtrl"},
 };
 
-static void test_rows_update_as_the_whole_does(void **state)
+static void rows_update_as_the_whole_does(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -162,7 +162,7 @@ static void test_rows_update_as_the_whole_does(void **state)
 }
 
 // Row 3 is named twice: one step of 0.1 by the sum of 2 (0 - 1) and 2 (0 - 5).
-static void test_rows_of_one_index_are_added_up(void **state)
+static void rows_of_one_index_are_added_up(void **state)
 {
     (void)state;
     table t = make_table(false);
@@ -192,7 +192,7 @@ static braid_op *assign_gradient(braid_optimizer *opt, braid_out grad, braid_out
     return braid_assign(braid_optimizer_graph(opt), var, grad).op;
 }
 
-static void test_an_optimizer_may_not_know_rows(void **state)
+static void an_optimizer_may_not_know_rows(void **state)
 {
     (void)state;
     static const braid_optimizer_type type = {.name = "Plain", .apply = assign_gradient};
@@ -207,9 +207,9 @@ static void test_an_optimizer_may_not_know_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows_update_as_the_whole_does),
-        cmocka_unit_test(test_rows_of_one_index_are_added_up),
-        cmocka_unit_test(test_an_optimizer_may_not_know_rows),
+        cmocka_unit_test(rows_update_as_the_whole_does),
+        cmocka_unit_test(rows_of_one_index_are_added_up),
+        cmocka_unit_test(an_optimizer_may_not_know_rows),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -93,7 +93,7 @@ static void train_by(bool is_resource, bool by_rows, bool by_adam, float result[
     train(&t, sync, step, result);
 }
 
-static void test_rows_are_aggregated_as_the_whole(void **state)
+static void rows_are_aggregated_as_the_whole(void **state)
 {
     (void)state;
     for (int i = 0; i < 4; i++) {
@@ -109,7 +109,7 @@ static void test_rows_are_aggregated_as_the_whole(void **state)
 // ---- Steps ----
 
 // Three gradients to an update: scale (w - 3), whose mean is that of the scales.
-static void test_updates_are_means(void **state)
+static void updates_are_means(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -147,7 +147,7 @@ static braid_op *checked(braid_optimizer *opt, braid_out grad, braid_out var)
     return braid_assign(braid_optimizer_graph(opt), var, braid_op_end_out(d)).op;
 }
 
-static void test_an_update_that_fails_ends_training(void **state)
+static void an_update_that_fails_ends_training(void **state)
 {
     (void)state;
     static const braid_optimizer_type type = {.name = "Checked", .apply = checked};
@@ -175,7 +175,7 @@ static void expect_mistake(problem *p, braid_code code, const char *words)
     braid_graph_free(p->graph);
 }
 
-static void test_mistakes(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     static const braid_sync_replicas_options two = {.replicas_to_aggregate = 2};
@@ -205,10 +205,10 @@ static void test_mistakes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows_are_aggregated_as_the_whole),
-        cmocka_unit_test(test_updates_are_means),
-        cmocka_unit_test(test_an_update_that_fails_ends_training),
-        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(rows_are_aggregated_as_the_whole),
+        cmocka_unit_test(updates_are_means),
+        cmocka_unit_test(an_update_that_fails_ends_training),
+        cmocka_unit_test(wrong_inputs_are_errors),
     };
     return BD_RUN_TESTS(tests);
 }

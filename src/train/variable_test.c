@@ -7,7 +7,7 @@
 #include <braid/ops.h>
 #include <braid/variables.h>
 
-static void test_a_variable_is_read_and_initialized_beside_itself(void **state)
+static void a_variable_is_read_and_initialized_beside_itself(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -31,7 +31,7 @@ static void test_a_variable_is_read_and_initialized_beside_itself(void **state)
     braid_graph_free(g);
 }
 
-static void test_the_parts_of_a_variable_are_found_again(void **state)
+static void the_parts_of_a_variable_are_found_again(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -43,7 +43,7 @@ static void test_the_parts_of_a_variable_are_found_again(void **state)
     braid_graph_free(g);
 }
 
-static void test_a_resource_variable_is_used_through_its_handle(void **state)
+static void a_resource_variable_is_used_through_its_handle(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -63,7 +63,7 @@ static void test_a_resource_variable_is_used_through_its_handle(void **state)
 }
 
 // As tf.get_variable: the initial value is built before the variable and carries no device of its own.
-static void test_an_initializer_lies_with_its_variable(void **state)
+static void an_initializer_is_on_the_device_of_its_variable(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -76,7 +76,7 @@ static void test_an_initializer_lies_with_its_variable(void **state)
     braid_graph_free(g);
 }
 
-static void test_a_name_that_is_taken_is_an_error(void **state)
+static void a_name_that_is_taken_is_an_error(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -88,7 +88,7 @@ static void test_a_name_that_is_taken_is_an_error(void **state)
     braid_graph_free(g);
 }
 
-static void test_an_unknown_shape_is_an_error(void **state)
+static void an_unknown_shape_is_an_error(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -105,7 +105,7 @@ static float const_value(const braid_graph *g, const char *name)
     return *(const float *)braid_tensor_data(bd_node_attr_tensor(braid_graph_find(g, name), "value"));
 }
 
-static void test_a_dense_layer_is_that_of_tf_layers(void **state)
+static void a_dense_layer_is_that_of_tf_layers(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -134,7 +134,7 @@ static void test_a_dense_layer_is_that_of_tf_layers(void **state)
     braid_graph_free(g);
 }
 
-static void test_the_global_step_is_made_once(void **state)
+static void the_global_step_is_made_once(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -147,7 +147,7 @@ static void test_the_global_step_is_made_once(void **state)
     braid_graph_free(g);
 }
 
-static void test_init_and_report_without_variables(void **state)
+static void init_and_report_without_variables(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -160,15 +160,15 @@ static void test_init_and_report_without_variables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_variable_is_read_and_initialized_beside_itself),
-        cmocka_unit_test(test_the_parts_of_a_variable_are_found_again),
-        cmocka_unit_test(test_a_resource_variable_is_used_through_its_handle),
-        cmocka_unit_test(test_an_initializer_lies_with_its_variable),
-        cmocka_unit_test(test_a_name_that_is_taken_is_an_error),
-        cmocka_unit_test(test_an_unknown_shape_is_an_error),
-        cmocka_unit_test(test_a_dense_layer_is_that_of_tf_layers),
-        cmocka_unit_test(test_the_global_step_is_made_once),
-        cmocka_unit_test(test_init_and_report_without_variables),
+        cmocka_unit_test(a_variable_is_read_and_initialized_beside_itself),
+        cmocka_unit_test(the_parts_of_a_variable_are_found_again),
+        cmocka_unit_test(a_resource_variable_is_used_through_its_handle),
+        cmocka_unit_test(an_initializer_is_on_the_device_of_its_variable),
+        cmocka_unit_test(a_name_that_is_taken_is_an_error),
+        cmocka_unit_test(an_unknown_shape_is_an_error),
+        cmocka_unit_test(a_dense_layer_is_that_of_tf_layers),
+        cmocka_unit_test(the_global_step_is_made_once),
+        cmocka_unit_test(init_and_report_without_variables),
     };
     return BD_RUN_TESTS(tests);
 }

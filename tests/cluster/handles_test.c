@@ -132,7 +132,7 @@ static void a_callable_runs_in_the_order_of_its_signature(void **state)
     braid_callable_free(NULL);
 }
 
-static void a_traced_callable_says_what_it_did(void **state)
+static void a_traced_callable_records_its_nodes(void **state)
 {
     fixture *f = *state;
     BD_STATUS(st);
@@ -153,7 +153,7 @@ static void a_traced_callable_says_what_it_did(void **state)
     braid_callable_free(c);
 }
 
-static void a_connection_replaces_what_is_fed(void **state)
+static void a_connection_replaces_a_feed(void **state)
 {
     fixture *f = *state;
     BD_STATUS(st);
@@ -208,7 +208,7 @@ static void a_callable_keeps_its_timeout(void **state)
     braid_callable_free(c);
 }
 
-static void what_a_session_keeps_may_outlive_it(void **state)
+static void tensor_handles_may_outlive_their_session(void **state)
 {
     fixture *f = *state;
     BD_STATUS(st);
@@ -380,11 +380,11 @@ int main(void)
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_callable_runs_in_the_order_of_its_signature),
-        TEST(a_traced_callable_says_what_it_did),
-        TEST(a_connection_replaces_what_is_fed),
+        TEST(a_traced_callable_records_its_nodes),
+        TEST(a_connection_replaces_a_feed),
         TEST(wrong_callables_are_refused),
         TEST(a_callable_keeps_its_timeout),
-        TEST(what_a_session_keeps_may_outlive_it),
+        TEST(tensor_handles_may_outlive_their_session),
         TEST(a_step_goes_on_from_call_to_call),
         TEST(a_wrong_call_leaves_the_step_as_it_is),
         TEST(a_step_may_be_given_up),

@@ -82,7 +82,7 @@ static void a_graph_spans_two_tasks(void **state)
     close_session(s);
 }
 
-static void a_session_from_elsewhere_does_the_same(void **state)
+static void a_remote_session_does_the_same(void **state)
 {
     fixture *f = *state;
     const model m = make_model(f->graph);
@@ -148,7 +148,7 @@ static void large_tensors_pass_unchanged(void **state)
     close_session(s);
 }
 
-static void what_is_not_fed_back_is_fetched_as_it_is(void **state)
+static void unconnected_outputs_are_fetched(void **state)
 {
     fixture *f = *state;
     braid_push_device(f->graph, PS);
@@ -302,7 +302,7 @@ static void names_that_do_not_exist_are_not_found(void **state)
     close_session(s);
 }
 
-static void a_device_nobody_has_is_refused(void **state)
+static void an_unknown_device_is_refused(void **state)
 {
     fixture *f = *state;
     const braid_out far = test_const(f->graph, "far", "/job:worker/task:7", 1);
@@ -316,7 +316,7 @@ static void a_device_nobody_has_is_refused(void **state)
 
 // ---- Waiting and its ends ----
 
-static void a_step_ends_at_its_timeout_and_says_what_it_waited_for(void **state)
+static void a_step_ends_at_its_timeout_and_names_the_missing_values(void **state)
 {
     fixture *f = *state;
     static const char *const tasks[] = {PS, WORKER};
@@ -393,7 +393,7 @@ static void start_ps(void *arg)
     f->cluster->tasks[0].server = bd_server_start(f->cluster->spec, "ps", 0, NULL, f->cluster->network, st);
 }
 
-static void a_session_begins_when_the_last_task_has_come(void **state)
+static void a_session_starts_when_the_last_task_has_started(void **state)
 {
     fixture *f = *state;
     const model m = make_model(f->graph);
@@ -519,21 +519,21 @@ int main(void)
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_graph_spans_two_tasks),
-        TEST(a_session_from_elsewhere_does_the_same),
+        TEST(a_remote_session_does_the_same),
         TEST(variables_are_shared_by_sessions),
         TEST(large_tensors_pass_unchanged),
-        TEST(what_is_not_fed_back_is_fetched_as_it_is),
+        TEST(unconnected_outputs_are_fetched),
         TEST(devices_of_all_tasks_are_listed_the_own_first),
         TEST(many_sessions_step_at_once),
         TEST(an_error_names_its_node_wherever_it_happens),
         TEST(a_failure_ends_the_step_on_all_tasks),
         TEST(names_that_do_not_exist_are_not_found),
-        TEST(a_device_nobody_has_is_refused),
-        TEST(a_step_ends_at_its_timeout_and_says_what_it_waited_for),
+        TEST(an_unknown_device_is_refused),
+        TEST(a_step_ends_at_its_timeout_and_names_the_missing_values),
         TEST(the_operation_timeout_of_a_session_holds_for_steps),
         TEST(closing_a_session_ends_its_steps),
         TEST(a_session_waits_for_absent_tasks_and_names_them),
-        TEST(a_session_begins_when_the_last_task_has_come),
+        TEST(a_session_starts_when_the_last_task_has_started),
         TEST(a_client_that_may_be_away_forever_keeps_its_session),
         TEST(filters_leave_tasks_out),
         TEST(a_task_that_is_gone_is_named),

@@ -62,7 +62,7 @@ static braid_out sequence_mask(braid_out lengths)
     return OUT("Less", NULL, row, OUT("ExpandDims", NULL, lengths, lit("int32[] -1")));
 }
 
-static void test_integers(void **state)
+static void integer_expressions_give_shapes(void **state)
 {
     (void)state;
     expect(sequence_mask(lit("int32[3] 1 3 2")), "[3,3]");
@@ -81,7 +81,7 @@ static void test_integers(void **state)
         "[2,4,6]");
 }
 
-static void test_other_types(void **state)
+static void expressions_of_other_types_give_shapes(void **state)
 {
     (void)state;
     braid_out half = OUT("RealDiv", NULL, lit("float[] 7"), lit("float[] 2"));
@@ -99,7 +99,7 @@ static void test_other_types(void **state)
     expect(OUT("Fill", NULL, places, lit("float[] 0")), "[2,3]");
 }
 
-static void test_matrices(void **state)
+static void matrices_give_shapes(void **state)
 {
     (void)state;
     braid_out x = fed("dtype=float; shape=[?,3]");
@@ -112,7 +112,7 @@ static void test_matrices(void **state)
 }
 
 // What a feed, chance or a variable has to do with, and what is large, is not known.
-static void test_not_constant(void **state)
+static void fed_values_give_no_shape(void **state)
 {
     (void)state;
     braid_out dims = lit("int32[2] 2 3"), zero = lit("float[] 0");
@@ -134,10 +134,10 @@ static void test_not_constant(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_integers, open_graph, close_graph),
-        cmocka_unit_test_setup_teardown(test_other_types, open_graph, close_graph),
-        cmocka_unit_test_setup_teardown(test_matrices, open_graph, close_graph),
-        cmocka_unit_test_setup_teardown(test_not_constant, open_graph, close_graph),
+        cmocka_unit_test_setup_teardown(integer_expressions_give_shapes, open_graph, close_graph),
+        cmocka_unit_test_setup_teardown(expressions_of_other_types_give_shapes, open_graph, close_graph),
+        cmocka_unit_test_setup_teardown(matrices_give_shapes, open_graph, close_graph),
+        cmocka_unit_test_setup_teardown(fed_values_give_no_shape, open_graph, close_graph),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -61,7 +61,7 @@ static void assert_same_node(const braid_op *a, const braid_op *b)
     }
 }
 
-static void test_round_trip(void **state)
+static void recorded_graphs_survive_a_round_trip(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -83,7 +83,7 @@ static void test_round_trip(void **state)
     }
 }
 
-static void test_topological(void **state)
+static void recorded_graphs_have_a_topological_order(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -203,7 +203,7 @@ static bool check_program(size_t which)
     return can;
 }
 
-static void test_gradients(void **state)
+static void gradients_are_correct(void **state)
 {
     (void)state;
     for (size_t i = 0; i < BD_COUNTOF(programs); i++) {
@@ -214,7 +214,7 @@ static void test_gradients(void **state)
 // ---- Size ----
 
 // A long chain with wide control edges, about as large as a GraphDef gets.
-static void test_import_is_fast(void **state)
+static void import_is_fast(void **state)
 {
     (void)state;
     enum {
@@ -249,10 +249,10 @@ int main(void)
     glob(BD_TEST_DATA_DIR "/golden/*/*.pb", 0, NULL, &files);
     glob(BD_TEST_DATA_DIR "/golden/*/*/*.pb", files.gl_pathc ? GLOB_APPEND : 0, NULL, &files);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_topological),
-        cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_import_is_fast),
+        cmocka_unit_test(recorded_graphs_survive_a_round_trip),
+        cmocka_unit_test(recorded_graphs_have_a_topological_order),
+        cmocka_unit_test(gradients_are_correct),
+        cmocka_unit_test(import_is_fast),
     };
     int failed = BD_RUN_TESTS(tests);
     globfree(&files);

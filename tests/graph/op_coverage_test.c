@@ -89,7 +89,7 @@ static void gap(const char *op, const char *what)
     gaps++;
 }
 
-static void test_definitions(void **state)
+static void definitions_match_the_registry_of_tensorflow(void **state)
 {
     (void)state;
     gaps = 0;
@@ -152,7 +152,7 @@ static void check_types(const char *name, const bd_op *op, const bd_attr_def *at
     }
 }
 
-static void test_types(void **state)
+static void kernels_take_the_types_of_tensorflow(void **state)
 {
     (void)state;
     gaps = 0;
@@ -232,7 +232,7 @@ static void read_all_tests(void)
     read_tests(BD_SOURCE_DIR "/tests/runtime", "_test.c"); // ops that call functions need a session
 }
 
-static void test_each_has_a_test(void **state)
+static void each_has_a_test(void **state)
 {
     (void)state;
     gaps = 0;
@@ -284,7 +284,7 @@ static bool has_gradient_case(const char *name)
     return found;
 }
 
-static void test_each_gradient_is_compared(void **state)
+static void each_gradient_is_compared(void **state)
 {
     (void)state;
     gaps = 0;
@@ -303,9 +303,9 @@ static void test_each_gradient_is_compared(void **state)
 int main(void)
 {
     const struct CMUnitTest all[] = {
-        cmocka_unit_test(test_definitions), cmocka_unit_test(test_types),
-        cmocka_unit_test(test_each_has_a_test),
-        cmocka_unit_test(test_each_gradient_is_compared), // the last: it ends what they share
+        cmocka_unit_test(definitions_match_the_registry_of_tensorflow),
+        cmocka_unit_test(kernels_take_the_types_of_tensorflow), cmocka_unit_test(each_has_a_test),
+        cmocka_unit_test(each_gradient_is_compared), // the last: it ends what they share
     };
     return BD_RUN_TESTS(all);
 }

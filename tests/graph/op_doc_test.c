@@ -38,7 +38,7 @@ static void an_op_is_told_about(void **state)
     free(page);
 }
 
-static void what_is_not_there_says_what_is_like_it_or_why(void **state)
+static void errors_of_unknown_names_suggest_similar_ones(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -50,7 +50,7 @@ static void what_is_not_there_says_what_is_like_it_or_why(void **state)
     assert_error(st, BRAID_NOT_FOUND, "No op has the name 'NobodyKnows'");
 }
 
-static void no_op_that_is_there_is_said_to_be_left_out(void **state)
+static void no_supported_op_is_listed_as_unsupported(void **state)
 {
     (void)state;
     for (size_t i = 0; i < bd_op_table_len; i++)
@@ -62,8 +62,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_op_is_on_the_page),
         cmocka_unit_test(an_op_is_told_about),
-        cmocka_unit_test(what_is_not_there_says_what_is_like_it_or_why),
-        cmocka_unit_test(no_op_that_is_there_is_said_to_be_left_out),
+        cmocka_unit_test(errors_of_unknown_names_suggest_similar_ones),
+        cmocka_unit_test(no_supported_op_is_listed_as_unsupported),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -156,7 +156,7 @@ static void check(const char *op, const char *kind, bool is_shown, bool is_excep
     gaps++;
 }
 
-static void test_rows_of_every_kind(void **state)
+static void each_kind_of_op_has_its_rows(void **state)
 {
     (void)state;
     for (size_t i = 0; i < bd_op_table_len; i++) {
@@ -176,6 +176,6 @@ static void test_rows_of_every_kind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_rows_of_every_kind, read_rows, free_rows)};
+        cmocka_unit_test_setup_teardown(each_kind_of_op_has_its_rows, read_rows, free_rows)};
     return BD_RUN_TESTS(tests);
 }

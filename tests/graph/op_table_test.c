@@ -7,7 +7,7 @@
 
 #define LIST BD_TEST_DATA_DIR "/ops.md"
 
-static void test_every_op_parses(void **state)
+static void every_op_parses(void **state)
 {
     (void)state;
     assert_true(bd_op_table_len > 0);
@@ -137,7 +137,7 @@ static void compare_line(char *line)
     bd_free(signature);
 }
 
-static void test_agrees_with_the_registry(void **state)
+static void agrees_with_the_registry(void **state)
 {
     (void)state;
     FILE *list = fopen(LIST, "r");
@@ -154,8 +154,8 @@ static void test_agrees_with_the_registry(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_op_parses),
-        cmocka_unit_test(test_agrees_with_the_registry),
+        cmocka_unit_test(every_op_parses),
+        cmocka_unit_test(agrees_with_the_registry),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -57,7 +57,7 @@ static void check_files(const braid_graph *g)
     }
 }
 
-static void test_recorded_graphs(void **state)
+static void recorded_graphs_survive_the_text_format(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -76,7 +76,7 @@ static void test_recorded_graphs(void **state)
     globfree(&files);
 }
 
-static void test_text(void **state)
+static void text_is_read_and_written(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -133,7 +133,7 @@ static const struct {
      "Node 'y' is not unique"},
 };
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     char want[400];
@@ -154,7 +154,7 @@ static void test_errors(void **state)
     }
 }
 
-static void test_file_errors(void **state)
+static void errors_of_files_have_the_path(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -186,10 +186,10 @@ int main(void)
 {
     if (!mkdtemp(dir)) return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recorded_graphs),
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_file_errors),
+        cmocka_unit_test(recorded_graphs_survive_the_text_format),
+        cmocka_unit_test(text_is_read_and_written),
+        cmocka_unit_test(wrong_inputs_are_errors),
+        cmocka_unit_test(errors_of_files_have_the_path),
     };
     return cmocka_run_group_tests(tests, NULL, remove_dir);
 }

@@ -185,7 +185,7 @@ static void expect_slices(const checkpoint *c)
 
 // ---- Tests ----
 
-static void others_read_what_a_graph_saved(void **state)
+static void saved_checkpoints_are_read_by_the_bundle_reader(void **state)
 {
     (void)state;
     char *dir = bd_temp_dir_new(), *prefix = bd_path_join(dir, "new/model.ckpt-7");
@@ -212,7 +212,7 @@ static void others_read_what_a_graph_saved(void **state)
 }
 
 // The directory of the parts is gone; nothing but the checkpoint is there.
-static void a_save_leaves_nothing_else(void **state)
+static void a_save_leaves_no_other_file(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -237,8 +237,8 @@ static void a_save_leaves_nothing_else(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(others_read_what_a_graph_saved),
-                                       cmocka_unit_test(a_save_leaves_nothing_else)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(saved_checkpoints_are_read_by_the_bundle_reader),
+                                       cmocka_unit_test(a_save_leaves_no_other_file)};
     return BD_RUN_TESTS(tests);
 }
 #endif

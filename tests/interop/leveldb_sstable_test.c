@@ -116,7 +116,7 @@ static char *write_checkpoint(const char *dir)
     return prefix;
 }
 
-static void test_leveldb_reads_our_indexes(void **state)
+static void leveldb_reads_written_indexes(void **state)
 {
     char *prefix = write_checkpoint(*state), *index = bd_asprintf("%s.index", prefix), *error, *value;
     size_t value_len;
@@ -179,7 +179,7 @@ static void expect_table(const char *path, char *const *keys, char *const *value
     bd_sstable_close(t);
 }
 
-static void test_we_read_leveldbs_tables(void **state)
+static void tables_of_leveldb_are_read(void **state)
 {
     enum {
         COUNT = 5000
@@ -213,8 +213,8 @@ static void test_we_read_leveldbs_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_TEMP_DIR(test_leveldb_reads_our_indexes),
-        IN_TEMP_DIR(test_we_read_leveldbs_tables),
+        IN_TEMP_DIR(leveldb_reads_written_indexes),
+        IN_TEMP_DIR(tables_of_leveldb_are_read),
     };
     return BD_RUN_TESTS(tests);
 }

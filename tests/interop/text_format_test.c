@@ -145,7 +145,7 @@ static int answer_all(const char *dir)
 
 static char dir[] = "/tmp/braid-text-format-XXXXXX";
 
-static void test_agrees_with_protobuf(void **state)
+static void agrees_with_protobuf(void **state)
 {
     (void)state;
     assert_true(answer_all(dir) >= (int)(sizeof types / sizeof *types));
@@ -165,7 +165,7 @@ int main(void)
               : bd_asprintf("make %s '%s/golden' %llu", dir, BD_TEST_DATA_DIR, (unsigned long long)seed);
     int status = run_peer(arguments); // 77 where it is not installed
     bd_free(arguments);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_agrees_with_protobuf)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_protobuf)};
     if (status == 0) status = cmocka_run_group_tests(tests, NULL, NULL);
     char *remove = bd_asprintf("rm -r %s", dir);
     if (system(remove)) status = 1;

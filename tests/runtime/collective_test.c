@@ -148,7 +148,7 @@ static void tensors_of_any_shape_are_exchanged(void **state)
     }
 }
 
-static void a_member_that_does_not_come_is_waited_for_until_the_run_ends(void **state)
+static void a_missing_member_is_waited_for_until_the_run_ends(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -168,7 +168,7 @@ int main(void)
         cmocka_unit_test(all_devices_get_the_same),
         cmocka_unit_test(a_broadcast_reaches_the_other_devices),
         cmocka_unit_test(tensors_of_any_shape_are_exchanged),
-        cmocka_unit_test(a_member_that_does_not_come_is_waited_for_until_the_run_ends),
+        cmocka_unit_test(a_missing_member_is_waited_for_until_the_run_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

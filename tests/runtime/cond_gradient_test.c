@@ -60,7 +60,7 @@ static void expect_gradients(braid_session *s, const conditional *c, const braid
     braid_tensor_free(p);
 }
 
-static void test_branches(void **state)
+static void gradients_pass_the_taken_branch(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -80,6 +80,6 @@ static void test_branches(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_branches)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(gradients_pass_the_taken_branch)};
     return BD_RUN_TESTS(tests);
 }

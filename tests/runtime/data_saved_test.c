@@ -66,7 +66,7 @@ static void run(braid_session *s, braid_graph *g, const char *target)
     op_row_note_ran(braid_graph_find(g, target));
 }
 
-static void test_places(void **state)
+static void a_saved_iterator_continues_at_its_element(void **state)
 {
     (void)state;
     for (size_t i = 0; i < BD_COUNTOF(cases); i++) {
@@ -91,7 +91,7 @@ static void test_places(void **state)
 }
 
 // A place of a restored iterator, before it has passed over anything, and after.
-static void test_places_of_places(void **state)
+static void a_restored_iterator_is_saved_again(void **state)
 {
     (void)state;
     braid_graph *g =
@@ -119,7 +119,7 @@ static void test_places_of_places(void **state)
     braid_graph_free(g);
 }
 
-static void test_files(void **state)
+static void saved_iterators_survive_in_checkpoints(void **state)
 {
     (void)state;
     char *dir = bd_temp_dir_new();
@@ -183,7 +183,7 @@ static void expect_refused(const char *nodes, bool makes, const char *target, co
     braid_graph_free(g);
 }
 
-static void test_refused(void **state)
+static void invalid_states_are_refused(void **state)
 {
     (void)state;
     static const char *const plain =
@@ -203,10 +203,10 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_places_of_places),
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(a_saved_iterator_continues_at_its_element),
+        cmocka_unit_test(a_restored_iterator_is_saved_again),
+        cmocka_unit_test(saved_iterators_survive_in_checkpoints),
+        cmocka_unit_test(invalid_states_are_refused),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -225,7 +225,7 @@ static const row rows[] = {
      RANGE(1) NODE("d", "MapDataset", INPUT("range") MAP_ATTRS("nowhere")) ITERATOR("d"), "?not defined"},
 };
 
-static void test_rows(void **state)
+static void pipelines_give_their_elements(void **state)
 {
     (void)state;
     run_rows(rows, BD_COUNTOF(rows));
@@ -233,7 +233,7 @@ static void test_rows(void **state)
 
 // ---- What needs no MakeIterator ----
 
-static void test_one_shot(void **state)
+static void one_shot_iterators_give_their_elements(void **state)
 {
     (void)state;
     static const row r = {"OneShotIterator",
@@ -251,7 +251,7 @@ static void test_one_shot(void **state)
     expect_refused_row(&missing, missing.nodes, "nowhere is not defined", NULL);
 }
 
-static void test_reduce(void **state)
+static void reduce_dataset_folds_elements(void **state)
 {
     (void)state;
     static const row ok = {"ReduceDataset",
@@ -284,7 +284,7 @@ static void test_reduce(void **state)
 
 // A filter that lets nothing through goes on for ever: a step over it ends by its timeout, and the session's
 // end ends the rest.
-static void test_endless_filter(void **state)
+static void an_endless_filter_can_be_cancelled(void **state)
 {
     (void)state;
     static const char *const stages[] = {"f", "p", "pm"};
@@ -321,7 +321,7 @@ static void test_endless_filter(void **state)
 }
 
 // Sessions dropped with stages in the middle of their work.
-static void test_dropped(void **state)
+static void a_dropped_iterator_ends_its_threads(void **state)
 {
     (void)state;
     for (int i = 0; i < 30; i++) {
@@ -348,8 +348,11 @@ static void test_dropped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),           cmocka_unit_test(test_one_shot), cmocka_unit_test(test_reduce),
-        cmocka_unit_test(test_endless_filter), cmocka_unit_test(test_dropped),
+        cmocka_unit_test(pipelines_give_their_elements),
+        cmocka_unit_test(one_shot_iterators_give_their_elements),
+        cmocka_unit_test(reduce_dataset_folds_elements),
+        cmocka_unit_test(an_endless_filter_can_be_cancelled),
+        cmocka_unit_test(a_dropped_iterator_ends_its_threads),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -128,14 +128,14 @@ static const row rows[] = {
      "0 1 2 0 1 2 end"},
 };
 
-static void test_rows(void **state)
+static void each_version_of_the_ops_behaves_alike(void **state)
 {
     (void)state;
     run_rows(rows, BD_COUNTOF(rows));
 }
 
 // Written and read again; and what has no such elements.
-static void test_written(void **state)
+static void datasets_are_written_as_tfrecords(void **state)
 {
     (void)state;
     char *dir = bd_temp_dir_new();
@@ -185,7 +185,7 @@ static void test_written(void **state)
     bd_temp_dir_free(dir);
 }
 
-static void test_not_written(void **state)
+static void elements_other_than_strings_are_not_written(void **state)
 {
     (void)state;
     static const char *const ops[] = {"DatasetToTFRecord", "ExperimentalDatasetToTFRecord"};
@@ -203,7 +203,7 @@ static void test_not_written(void **state)
 }
 
 // A filter tells how many elements it has let through, and how many not: of 0 1 2 3 4 three and two.
-static void test_filter_statistics(void **state)
+static void filters_report_statistics(void **state)
 {
     (void)state;
     braid_graph *g = read_graph(
@@ -238,7 +238,7 @@ static void test_filter_statistics(void **state)
 }
 
 // The options of all below, one message after the other.
-static void test_options(void **state)
+static void get_options_returns_the_options(void **state)
 {
     (void)state;
     static const row r = {
@@ -258,9 +258,11 @@ static void test_options(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),        cmocka_unit_test(test_written),
-        cmocka_unit_test(test_not_written), cmocka_unit_test(test_filter_statistics),
-        cmocka_unit_test(test_options),
+        cmocka_unit_test(each_version_of_the_ops_behaves_alike),
+        cmocka_unit_test(datasets_are_written_as_tfrecords),
+        cmocka_unit_test(elements_other_than_strings_are_not_written),
+        cmocka_unit_test(filters_report_statistics),
+        cmocka_unit_test(get_options_returns_the_options),
     };
     return BD_RUN_TESTS(tests);
 }

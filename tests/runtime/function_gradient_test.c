@@ -226,7 +226,7 @@ static void check(const row *r, braid_session *s, const braid_graph *g, braid_ou
     check_differences(r, s, g, braid_graph_find_out(g, "y"), dx);
 }
 
-static void test_rows(void **state)
+static void gradients_of_functions_match_finite_differences(void **state)
 {
     (void)state;
     for (size_t i = 0; i < BD_COUNTOF(rows); i++) {
@@ -242,7 +242,7 @@ static void test_rows(void **state)
 }
 
 // The session has the nodes as they were, and what it lowered them to.
-static void test_gradients_of_what_a_session_has_run(void **state)
+static void nodes_that_have_run_may_get_gradients(void **state)
 {
     (void)state;
     for (size_t i = 0; i < BD_COUNTOF(rows); i++) {
@@ -266,7 +266,7 @@ static const row *find_row(const char *name)
     return r;
 }
 
-static void test_gradients_of_gradients(void **state)
+static void gradients_of_gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const char *const names[] = {"PartitionedCall", "If, of a number", "If of a call of If",
@@ -287,7 +287,7 @@ static void test_gradients_of_gradients(void **state)
 // ---- What differences cannot say ----
 
 // y = x * random: the gradient is the number that y was made of, so nothing is computed a second time.
-static void test_effects_happen_once(void **state)
+static void effects_happen_once(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -318,7 +318,7 @@ static void test_effects_happen_once(void **state)
 }
 
 // The library's gradient is the one that counts: -dy for F.
-static void test_the_gradient_of_the_library(void **state)
+static void a_gradient_function_of_the_library_is_used(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -368,7 +368,7 @@ static void check_variable(const char *library, const char *nodes, double x, dou
 }
 
 // A variable's handle goes into a loop, which uses it in each of three iterations, or in those where v < 5.
-static void test_a_variable_in_a_loop(void **state)
+static void gradients_reach_a_variable_in_a_loop(void **state)
 {
     (void)state;
     static const struct {
@@ -400,7 +400,7 @@ static void test_a_variable_in_a_loop(void **state)
 
 // A variable's handle goes into branches, of which one or both use it: y = x > 0 ? x * w : x, or x * w in
 // both.
-static void test_a_variable_in_branches(void **state)
+static void gradients_reach_a_variable_in_branches(void **state)
 {
     (void)state;
     static const struct {
@@ -421,7 +421,7 @@ static void test_a_variable_in_branches(void **state)
 }
 
 // What a called function gathers has gradients of rows, as without the call.
-static void test_rows_that_a_function_gathers(void **state)
+static void gradients_of_a_gather_in_a_function_are_sparse(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -448,7 +448,7 @@ static void test_rows_that_a_function_gathers(void **state)
     braid_graph_free(g);
 }
 
-static void test_what_cannot_be_lowered(void **state)
+static void ops_that_cannot_be_lowered_stay(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -468,15 +468,15 @@ static void test_what_cannot_be_lowered(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_gradients_of_what_a_session_has_run),
-        cmocka_unit_test(test_gradients_of_gradients),
-        cmocka_unit_test(test_effects_happen_once),
-        cmocka_unit_test(test_the_gradient_of_the_library),
-        cmocka_unit_test(test_a_variable_in_a_loop),
-        cmocka_unit_test(test_a_variable_in_branches),
-        cmocka_unit_test(test_rows_that_a_function_gathers),
-        cmocka_unit_test(test_what_cannot_be_lowered),
+        cmocka_unit_test(gradients_of_functions_match_finite_differences),
+        cmocka_unit_test(nodes_that_have_run_may_get_gradients),
+        cmocka_unit_test(gradients_of_gradients_match_finite_differences),
+        cmocka_unit_test(effects_happen_once),
+        cmocka_unit_test(a_gradient_function_of_the_library_is_used),
+        cmocka_unit_test(gradients_reach_a_variable_in_a_loop),
+        cmocka_unit_test(gradients_reach_a_variable_in_branches),
+        cmocka_unit_test(gradients_of_a_gather_in_a_function_are_sparse),
+        cmocka_unit_test(ops_that_cannot_be_lowered_stay),
     };
     return BD_RUN_TESTS(tests);
 }

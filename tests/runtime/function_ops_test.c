@@ -372,7 +372,7 @@ static void run_row(const row *r, unsigned disabled_rewrites, bool lowered)
     bd_free(text);
 }
 
-static void test_rows(void **state)
+static void functions_behave_alike_inlined_and_called(void **state)
 {
     (void)state;
     for (size_t i = 0; i < BD_COUNTOF(rows); i++) {
@@ -385,7 +385,7 @@ static void test_rows(void **state)
 
 // ---- Text and bytes ----
 
-static void test_what_is_written_is_read_as_the_same(void **state)
+static void values_survive_a_round_trip(void **state)
 {
     (void)state;
     for (size_t i = 0; i < BD_COUNTOF(rows); i++) {
@@ -428,7 +428,7 @@ static const row *find_row(const char *name)
     return NULL;
 }
 
-static void test_what_is_lowered(void **state)
+static void conditionals_and_loops_are_lowered(void **state)
 {
     (void)state;
     static const struct {
@@ -464,7 +464,7 @@ static void test_what_is_lowered(void **state)
 }
 
 // A function that calls itself is inlined once; what grows without end is not inlined further.
-static void test_inlining_ends(void **state)
+static void inlining_has_a_limit(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -492,7 +492,7 @@ static void test_inlining_ends(void **state)
 
 // ---- Time limits ----
 
-static void test_an_endless_loop_can_be_ended(void **state)
+static void an_endless_loop_can_be_ended(void **state)
 {
     (void)state;
     static const row endless = {
@@ -528,11 +528,11 @@ static void test_an_endless_loop_can_be_ended(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_what_is_written_is_read_as_the_same),
-        cmocka_unit_test(test_what_is_lowered),
-        cmocka_unit_test(test_inlining_ends),
-        cmocka_unit_test(test_an_endless_loop_can_be_ended),
+        cmocka_unit_test(functions_behave_alike_inlined_and_called),
+        cmocka_unit_test(values_survive_a_round_trip),
+        cmocka_unit_test(conditionals_and_loops_are_lowered),
+        cmocka_unit_test(inlining_has_a_limit),
+        cmocka_unit_test(an_endless_loop_can_be_ended),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -203,7 +203,7 @@ static void check(const value_case *c, const feeds *f, bool with_shapes, unsigne
     bd_free(text);
 }
 
-static void test_values(void **state)
+static void values_are_those_of_tensorflow(void **state)
 {
     (void)state;
     for (size_t i = 0; i < BD_COUNTOF(cases); i++) {
@@ -220,7 +220,7 @@ static void test_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
+        cmocka_unit_test(values_are_those_of_tensorflow),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -112,7 +112,7 @@ static void square(const problem *p, const braid_out *vars, braid_out *next)
     next[1] = braid_square(p->g, vars[1]);
 }
 
-static void test_a_loop(void **state)
+static void a_loop_has_the_gradient_of_its_steps(void **state)
 {
     (void)state;
     for (int limit = 0; limit < 4; limit++) {
@@ -128,7 +128,7 @@ static void times_w(const problem *p, const braid_out *vars, braid_out *next)
     next[1] = braid_mul(p->g, braid_tanh(p->g, vars[1]), p->w);
 }
 
-static void test_a_constant_of_the_loop(void **state)
+static void a_loop_constant_gets_the_sum_of_gradients(void **state)
 {
     (void)state;
     problem p = make();
@@ -145,7 +145,7 @@ static void three(const problem *p, const braid_out *vars, braid_out *next)
 }
 
 // The results of the others are not used, but they matter.
-static void test_variables_of_which_one_is_used(void **state)
+static void variables_of_which_one_is_used(void **state)
 {
     (void)state;
     for (int used = 0; used < 3; used++) {
@@ -156,7 +156,7 @@ static void test_variables_of_which_one_is_used(void **state)
     }
 }
 
-static void test_results_used_together(void **state)
+static void results_used_together_have_gradients(void **state)
 {
     (void)state;
     problem p = make();
@@ -182,7 +182,7 @@ static void nested(const problem *p, const braid_out *vars, braid_out *next)
     next[2] = braid_tanh(p->g, braid_add(p->g, v[1], vars[1]));
 }
 
-static void test_loops_within_loops(void **state)
+static void nested_loops_have_gradients(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -201,7 +201,7 @@ static void deepest(const problem *p, const braid_out *vars, braid_out *next)
     next[2] = v[0];
 }
 
-static void test_three_loops_deep(void **state)
+static void triply_nested_loops_have_gradients(void **state)
 {
     (void)state;
     problem p = make();
@@ -234,7 +234,7 @@ static braid_out positive(braid_graph *g, braid_out v)
     return bd_b2(g, "Greater", NULL, v, braid_const_number(g, NULL, BRAID_DOUBLE, 0));
 }
 
-static void test_a_conditional(void **state)
+static void a_conditional_has_the_gradient_of_its_branch(void **state)
 {
     (void)state;
     problem p = make();
@@ -257,7 +257,7 @@ static void choosing(const problem *p, const braid_out *vars, braid_out *next)
     next[1] = braid_add(g, a, b);
 }
 
-static void test_conditionals_within_a_loop(void **state)
+static void conditionals_within_a_loop_have_gradients(void **state)
 {
     (void)state;
     problem p = make();
@@ -282,7 +282,7 @@ static void choosing_twice(const problem *p, const braid_out *vars, braid_out *n
     next[1] = braid_tanh(p->g, braid_sub(p->g, next[1], p->w));
 }
 
-static void test_conditionals_within_conditionals_of_a_loop(void **state)
+static void nested_conditionals_of_a_loop_have_gradients(void **state)
 {
     (void)state;
     problem p = make();
@@ -299,7 +299,7 @@ static void then_loop(void *arg, braid_graph *g, braid_out *results)
     repeat(c->p, 3, times_w, results, 1);
 }
 
-static void test_a_loop_in_a_branch(void **state)
+static void a_loop_in_a_branch_has_a_gradient(void **state)
 {
     (void)state;
     problem p = make();
@@ -316,7 +316,7 @@ static void looping_sometimes(const problem *p, const braid_out *vars, braid_out
     next[1] = braid_sub(p->g, next[1], p->w);
 }
 
-static void test_a_loop_in_a_branch_of_a_loop(void **state)
+static void a_loop_in_a_branch_of_a_loop_has_a_gradient(void **state)
 {
     (void)state;
     problem p = make();
@@ -327,7 +327,7 @@ static void test_a_loop_in_a_branch_of_a_loop(void **state)
 
 // ---- Devices, rows, errors ----
 
-static void test_a_loop_over_two_devices(void **state)
+static void a_loop_over_two_devices_has_a_gradient(void **state)
 {
     (void)state;
     problem p = make();
@@ -348,7 +348,7 @@ static void gathering(const problem *p, const braid_out *vars, braid_out *next)
     next[1] = braid_add(p->g, vars[1], braid_square(p->g, row));
 }
 
-static void test_rows_within_a_loop(void **state)
+static void rows_gathered_within_a_loop_have_gradients(void **state)
 {
     (void)state;
     problem p = make();
@@ -357,7 +357,7 @@ static void test_rows_within_a_loop(void **state)
     check(&p, v);
 }
 
-static void test_a_second_order_is_refused(void **state)
+static void a_second_order_is_refused(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -385,7 +385,7 @@ static void nothing(const problem *p, const braid_out *vars, braid_out *next)
     next[1] = BRAID_NONE;
 }
 
-static void test_wrong_bodies_are_refused(void **state)
+static void wrong_bodies_are_refused(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -408,21 +408,21 @@ static void test_wrong_bodies_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_loop),
-        cmocka_unit_test(test_a_constant_of_the_loop),
-        cmocka_unit_test(test_variables_of_which_one_is_used),
-        cmocka_unit_test(test_results_used_together),
-        cmocka_unit_test(test_loops_within_loops),
-        cmocka_unit_test(test_three_loops_deep),
-        cmocka_unit_test(test_a_conditional),
-        cmocka_unit_test(test_conditionals_within_a_loop),
-        cmocka_unit_test(test_conditionals_within_conditionals_of_a_loop),
-        cmocka_unit_test(test_a_loop_in_a_branch),
-        cmocka_unit_test(test_a_loop_in_a_branch_of_a_loop),
-        cmocka_unit_test(test_a_loop_over_two_devices),
-        cmocka_unit_test(test_rows_within_a_loop),
-        cmocka_unit_test(test_a_second_order_is_refused),
-        cmocka_unit_test(test_wrong_bodies_are_refused),
+        cmocka_unit_test(a_loop_has_the_gradient_of_its_steps),
+        cmocka_unit_test(a_loop_constant_gets_the_sum_of_gradients),
+        cmocka_unit_test(variables_of_which_one_is_used),
+        cmocka_unit_test(results_used_together_have_gradients),
+        cmocka_unit_test(nested_loops_have_gradients),
+        cmocka_unit_test(triply_nested_loops_have_gradients),
+        cmocka_unit_test(a_conditional_has_the_gradient_of_its_branch),
+        cmocka_unit_test(conditionals_within_a_loop_have_gradients),
+        cmocka_unit_test(nested_conditionals_of_a_loop_have_gradients),
+        cmocka_unit_test(a_loop_in_a_branch_has_a_gradient),
+        cmocka_unit_test(a_loop_in_a_branch_of_a_loop_has_a_gradient),
+        cmocka_unit_test(a_loop_over_two_devices_has_a_gradient),
+        cmocka_unit_test(rows_gathered_within_a_loop_have_gradients),
+        cmocka_unit_test(a_second_order_is_refused),
+        cmocka_unit_test(wrong_bodies_are_refused),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -52,7 +52,7 @@ static void expect_gradient(braid_graph *g, braid_out x, braid_out y, bool is_ro
     braid_graph_free(g);
 }
 
-static void test_gathered_rows(void **state)
+static void gradients_of_gathered_rows_are_sparse(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -61,7 +61,7 @@ static void test_gathered_rows(void **state)
     expect_gradient(g, x, y, true, (float[]){2, 0, 12, 0});
 }
 
-static void test_rows_of_several_uses_are_joined(void **state)
+static void rows_of_several_uses_are_joined(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -72,7 +72,7 @@ static void test_rows_of_several_uses_are_joined(void **state)
     expect_gradient(g, x, y, true, (float[]){0, 5, 0, 8});
 }
 
-static void test_rows_and_a_whole_make_a_whole(void **state)
+static void rows_and_a_whole_make_a_whole(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -82,7 +82,7 @@ static void test_rows_and_a_whole_make_a_whole(void **state)
     expect_gradient(g, x, y, false, (float[]){2, 6, 6, 8});
 }
 
-static void test_rows_pass_through_casts(void **state)
+static void rows_pass_through_casts(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -92,7 +92,7 @@ static void test_rows_pass_through_casts(void **state)
     expect_gradient(g, x, braid_square(g, y), true, (float[]){0, 0, 0, 8});
 }
 
-static void test_what_computes_is_given_the_whole(void **state)
+static void consumers_of_sparse_gradients_get_them_dense(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
@@ -101,7 +101,7 @@ static void test_what_computes_is_given_the_whole(void **state)
     expect_gradient(g, x, y, false, (float[]){2, 0, 0, 8});
 }
 
-static void test_rows_named_by_gather_nd(void **state)
+static void gradients_of_gather_nd_are_sparse(void **state)
 {
     (void)state;
     for (int width = 1; width >= 0; width--) { // known to be one number each, or not
@@ -119,7 +119,7 @@ static void test_rows_named_by_gather_nd(void **state)
     }
 }
 
-static void test_a_whole_needs_its_shape(void **state)
+static void a_whole_needs_its_shape(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -135,13 +135,13 @@ static void test_a_whole_needs_its_shape(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gathered_rows),
-        cmocka_unit_test(test_rows_of_several_uses_are_joined),
-        cmocka_unit_test(test_rows_and_a_whole_make_a_whole),
-        cmocka_unit_test(test_rows_pass_through_casts),
-        cmocka_unit_test(test_what_computes_is_given_the_whole),
-        cmocka_unit_test(test_rows_named_by_gather_nd),
-        cmocka_unit_test(test_a_whole_needs_its_shape),
+        cmocka_unit_test(gradients_of_gathered_rows_are_sparse),
+        cmocka_unit_test(rows_of_several_uses_are_joined),
+        cmocka_unit_test(rows_and_a_whole_make_a_whole),
+        cmocka_unit_test(rows_pass_through_casts),
+        cmocka_unit_test(consumers_of_sparse_gradients_get_them_dense),
+        cmocka_unit_test(gradients_of_gather_nd_are_sparse),
+        cmocka_unit_test(a_whole_needs_its_shape),
     };
     return BD_RUN_TESTS(tests);
 }

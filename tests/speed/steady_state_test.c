@@ -206,7 +206,7 @@ static demand measure(void (*build)(program *p))
     return d;
 }
 
-static void steps_of_one_process_ask_for_nothing(void **state)
+static void steps_of_one_process_allocate_no_memory(void **state)
 {
     (void)state;
     static const struct {
@@ -236,7 +236,7 @@ static braid_server *serve(const braid_cluster *cluster, const char *job, braid_
 }
 
 // gRPC allocates as it likes; Braid does not.
-static void steps_of_a_cluster_ask_for_nothing_of_braids_own(void **state)
+static void steps_of_a_cluster_allocate_no_memory_in_braid(void **state)
 {
     (void)state;
     enum {
@@ -287,8 +287,8 @@ int main(void)
     return 77;
 #endif
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_of_one_process_ask_for_nothing),
-        cmocka_unit_test(steps_of_a_cluster_ask_for_nothing_of_braids_own),
+        cmocka_unit_test(steps_of_one_process_allocate_no_memory),
+        cmocka_unit_test(steps_of_a_cluster_allocate_no_memory_in_braid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

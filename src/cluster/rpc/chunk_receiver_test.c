@@ -195,7 +195,7 @@ static void chunks_make_the_tensor(void **state)
     assert_memory_equal(f->tensor.data, f->values, BYTES);
 }
 
-static void a_chunk_that_comes_wrong_names_the_peer(void **state)
+static void an_error_of_a_malformed_chunk_names_the_peer(void **state)
 {
     static const struct {
         answer how;
@@ -244,7 +244,7 @@ static void cancelling_ends_it(void **state)
     expect_error(f, BRAID_CANCELLED, "the step is over");
 }
 
-static void descriptions_that_are_none_are_refused(void **state)
+static void malformed_descriptions_are_refused(void **state)
 {
     static const struct {
         int32_t dtype;
@@ -291,10 +291,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(chunks_make_the_tensor),
-        TEST(a_chunk_that_comes_wrong_names_the_peer),
+        TEST(an_error_of_a_malformed_chunk_names_the_peer),
         TEST(a_peer_that_is_lost_meanwhile_is_named),
         TEST(cancelling_ends_it),
-        TEST(descriptions_that_are_none_are_refused),
+        TEST(malformed_descriptions_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,7 +108,7 @@ static void chunks_make_the_tensor_and_are_then_forgotten(void **state)
     assert_int_equal(get(f, 2, &at), BRAID_ABORTED);
 }
 
-static void what_is_still_held_is_freed_with_the_server(void **state)
+static void held_tensors_are_freed_with_the_server(void **state)
 {
     fixture *f = *state;
     size_t at = read_head(f);
@@ -129,7 +129,7 @@ static bool put(fixture *f, int64_t step_id)
     return is_held;
 }
 
-static void what_is_held_has_a_limit(void **state)
+static void held_chunks_have_a_limit(void **state)
 {
     fixture *f = *state;
     size_t at = read_head(f);
@@ -141,7 +141,7 @@ static void what_is_held_has_a_limit(void **state)
     assert_false(put(f, STEP));
 }
 
-static void one_tensor_is_held_whatever_its_size(void **state)
+static void one_tensor_of_any_size_is_held(void **state)
 {
     fixture *f = *state;
     bd_chunk_store_free(f->held);
@@ -162,7 +162,7 @@ static void a_step_takes_its_tensors_along(void **state)
     bd_chunk_store_drop(f->held, STEP);
 }
 
-static void small_tensors_and_strings_have_none(void **state)
+static void small_tensors_and_strings_are_not_cut_into_chunks(void **state)
 {
     (void)state;
     const braid_shape small = bd_shape1(1024), large = bd_shape1(3 << 20);
@@ -181,11 +181,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(chunks_make_the_tensor_and_are_then_forgotten),
-        TEST(what_is_still_held_is_freed_with_the_server),
-        TEST(what_is_held_has_a_limit),
-        TEST(one_tensor_is_held_whatever_its_size),
+        TEST(held_tensors_are_freed_with_the_server),
+        TEST(held_chunks_have_a_limit),
+        TEST(one_tensor_of_any_size_is_held),
         TEST(a_step_takes_its_tensors_along),
-        cmocka_unit_test(small_tensors_and_strings_have_none),
+        cmocka_unit_test(small_tensors_and_strings_are_not_cut_into_chunks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

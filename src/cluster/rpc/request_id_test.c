@@ -18,7 +18,7 @@ static void numbers_are_unique(void **state)
     bd_request_ids_fini(&ids);
 }
 
-static void a_number_that_has_come_before_is_a_duplicate(void **state)
+static void a_repeated_request_id_is_a_duplicate(void **state)
 {
     (void)state;
     static bd_request_ids ids;
@@ -49,7 +49,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_unique),
-        cmocka_unit_test(a_number_that_has_come_before_is_a_duplicate),
+        cmocka_unit_test(a_repeated_request_id_is_a_duplicate),
         cmocka_unit_test(old_numbers_are_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

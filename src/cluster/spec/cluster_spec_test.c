@@ -172,7 +172,7 @@ static void the_environment_gives_the_cluster(void **state)
     check(&(example){"no TF_CONFIG", ""}, braid_cluster_from_env(st), st);
 }
 
-static void what_a_cluster_does_not_have_is_nothing(void **state)
+static void missing_jobs_and_tasks_have_no_address(void **state)
 {
     (void)state;
     braid_cluster *c = braid_cluster_from_hosts("a:1", NULL, NULL);
@@ -208,7 +208,7 @@ int main(void)
         cmocka_unit_test(json_holds_lists_or_maps_of_tasks),
         cmocka_unit_test(tf_config_says_cluster_and_task),
         cmocka_unit_test(the_environment_gives_the_cluster),
-        cmocka_unit_test(what_a_cluster_does_not_have_is_nothing),
+        cmocka_unit_test(missing_jobs_and_tasks_have_no_address),
         cmocka_unit_test(loopback_is_recognized),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,7 +51,7 @@ static void options_of_clients_are_heeded(void **state)
     }
 }
 
-static void what_is_off_is_off_on_the_next_task(void **state)
+static void disabled_rewrites_are_disabled_on_each_task(void **state)
 {
     (void)state;
     const unsigned together = BRAID_REWRITE_REMAPPING | BRAID_REWRITE_UPDATES; // one toggle for both
@@ -66,7 +66,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options_of_clients_are_heeded),
-        cmocka_unit_test(what_is_off_is_off_on_the_next_task),
+        cmocka_unit_test(disabled_rewrites_are_disabled_on_each_task),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -119,7 +119,7 @@ static bool maps(size_t size)
     return is_mapped;
 }
 
-static void whoever_only_connects_has_the_malloc_it_had(void **state)
+static void connecting_does_not_change_malloc(void **state)
 {
     (void)state;
     if (!maps(20 << 20)) skip(); // another malloc, of a sanitizer
@@ -135,7 +135,7 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--serve") == 0) return serve();
     const struct CMUnitTest before_it_listens[] = {
-        cmocka_unit_test(whoever_only_connects_has_the_malloc_it_had),
+        cmocka_unit_test(connecting_does_not_change_malloc),
     };
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_server_that_is_killed_ends_calls_with_unavailable),

@@ -160,7 +160,7 @@ static void a_seed_replays_its_history(void **state)
     bd_free(other);
 }
 
-static void every_call_ends_whatever_happens(void **state)
+static void each_call_ends_under_random_failures(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 50; seed++) {
@@ -265,7 +265,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_seed_replays_its_history),
-        cmocka_unit_test(every_call_ends_whatever_happens),
+        cmocka_unit_test(each_call_ends_under_random_failures),
         cmocka_unit_test(different_delays_reorder),
         cmocka_unit_test(a_lost_message_ends_by_the_deadline_or_as_unavailable),
         cmocka_unit_test(a_duplicate_is_handled_twice_and_answered_once),

@@ -248,7 +248,7 @@ static bool is_kept(fixture *f, const char *edge)
 
 // ---- Tests ----
 
-static void what_is_ready_together_goes_in_one_call_to_each_task(void **state)
+static void tensors_ready_together_share_one_push_to_each_task(void **state)
 {
     fixture *f = *state;
     const braid_tensor none = {0};
@@ -265,7 +265,7 @@ static void what_is_ready_together_goes_in_one_call_to_each_task(void **state)
     assert_true(bd_local_rendezvous_is_empty(f->local));
 }
 
-static void nothing_to_send_ends_at_once(void **state)
+static void an_empty_outbox_ends_at_once(void **state)
 {
     fixture *f = *state;
     assert_int_equal(finish(f), BRAID_OK);
@@ -283,7 +283,7 @@ static void many_bytes_are_not_held_back(void **state)
 }
 
 // A refused tensor is there before the end is told: the step must not be over while it waits.
-static void what_was_refused_waits_to_be_asked_for(void **state)
+static void refused_tensors_wait_for_a_receive(void **state)
 {
     fixture *f = *state;
     f->receivers[0].how = REFUSES_THE_SECOND;
@@ -377,7 +377,7 @@ static void a_cancelled_execution_waits_for_no_answer(void **state)
     assert_int_equal(f->st.code, BRAID_DEADLINE_EXCEEDED);
 }
 
-static void an_abort_ends_what_waits_and_what_is_on_its_way(void **state)
+static void an_abort_ends_receives_and_calls_in_progress(void **state)
 {
     fixture *f = *state;
     f->receivers[0].how = NEVER;
@@ -394,7 +394,7 @@ static void an_abort_ends_what_waits_and_what_is_on_its_way(void **state)
 }
 
 // What goes with the answer of RunGraph; a large tensor does not.
-static void what_waits_for_a_task_can_be_given_to_it(void **state)
+static void pending_tensors_can_be_given_to_their_task(void **state)
 {
     fixture *f = *state;
     put(f, 0, "a:0", 1);
@@ -426,17 +426,17 @@ int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(what_is_ready_together_goes_in_one_call_to_each_task),
-        TEST(nothing_to_send_ends_at_once),
+        TEST(tensors_ready_together_share_one_push_to_each_task),
+        TEST(an_empty_outbox_ends_at_once),
         TEST(many_bytes_are_not_held_back),
-        TEST(what_was_refused_waits_to_be_asked_for),
+        TEST(refused_tensors_wait_for_a_receive),
         TEST(a_large_tensor_that_was_refused_is_not_held_twice),
         TEST(a_failure_is_the_executions),
         TEST(an_unreachable_task_is_named),
         TEST(a_step_that_is_over_at_its_receiver_is_no_failure_here),
         TEST(a_cancelled_execution_waits_for_no_answer),
-        TEST(an_abort_ends_what_waits_and_what_is_on_its_way),
-        TEST(what_waits_for_a_task_can_be_given_to_it),
+        TEST(an_abort_ends_receives_and_calls_in_progress),
+        TEST(pending_tensors_can_be_given_to_their_task),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -245,7 +245,7 @@ static void a_tensor_can_be_pushed_before_and_while_its_step_runs(void **state)
     end(f, 7, &r, false);
 }
 
-static void what_is_pushed_to_a_step_that_has_run_is_dropped(void **state)
+static void pushes_to_a_finished_step_are_dropped(void **state)
 {
     fixture *f = *state;
     BD_STATUS(st);
@@ -296,7 +296,7 @@ static void a_refused_tensor_is_asked_for(void **state)
 }
 
 // Whatever has been pushed, a step does not fail for want of memory: what finds no room stays where it is.
-static void what_is_pushed_early_has_a_limit(void **state)
+static void early_pushes_have_a_limit(void **state)
 {
     const size_t limit = (size_t)256 << 20;
     fixture *f = *state;
@@ -437,7 +437,7 @@ static void the_steps_of_a_session_go_with_it_when_they_have_run(void **state)
     assert_failed(&a, BRAID_ABORTED, "Step 8 is over");
 }
 
-static void cleaning_up_cancels_what_runs(void **state)
+static void cleaning_up_cancels_running_steps(void **state)
 {
     fixture *f = *state;
     received a;
@@ -498,7 +498,7 @@ static void early_steps_are_bounded_the_oldest_goes(void **state)
     bd_free(early);
 }
 
-static void steps_that_nobody_cleans_up_are_bounded(void **state)
+static void abandoned_steps_are_bounded(void **state)
 {
     fixture *f = *state;
     received a;
@@ -513,7 +513,7 @@ static void steps_that_nobody_cleans_up_are_bounded(void **state)
     assert_received(&a, 1);
 }
 
-static void closing_ends_everything_and_refuses_what_comes(void **state)
+static void closing_ends_all_calls_and_refuses_new_ones(void **state)
 {
     fixture *f = *state;
     received early, running, late;
@@ -535,10 +535,10 @@ int main(void)
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_tensor_can_be_pushed_before_and_while_its_step_runs),
-        TEST(what_is_pushed_to_a_step_that_has_run_is_dropped),
+        TEST(pushes_to_a_finished_step_are_dropped),
         TEST(a_tensor_that_was_pushed_twice_is_an_error),
         TEST(a_refused_tensor_is_asked_for),
-        TEST(what_is_pushed_early_has_a_limit),
+        TEST(early_pushes_have_a_limit),
         TEST(the_handles_of_strings_count),
         TEST(tensors_that_are_pushed_early_are_counted),
         TEST(a_tensor_can_be_asked_for_before_its_step_begins),
@@ -546,12 +546,12 @@ int main(void)
         TEST(steps_do_not_see_each_other),
         TEST(a_failed_step_stays_until_it_is_cleaned_up),
         TEST(the_steps_of_a_session_go_with_it_when_they_have_run),
-        TEST(cleaning_up_cancels_what_runs),
+        TEST(cleaning_up_cancels_running_steps),
         TEST(a_step_that_was_cleaned_up_before_it_began_does_not_begin),
         TEST(several_graphs_of_a_step_share_it),
         TEST(early_steps_are_bounded_the_oldest_goes),
-        TEST(steps_that_nobody_cleans_up_are_bounded),
-        TEST(closing_ends_everything_and_refuses_what_comes),
+        TEST(abandoned_steps_are_bounded),
+        TEST(closing_ends_all_calls_and_refuses_new_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

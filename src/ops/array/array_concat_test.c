@@ -2,7 +2,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_concat(void **state)
+static void concat_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -64,7 +64,7 @@ static void test_concat(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_pack(void **state)
+static void pack_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -113,7 +113,7 @@ static void test_pack(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_split(void **state)
+static void split_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -169,7 +169,7 @@ static void test_split(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -197,7 +197,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -220,8 +220,9 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_concat), cmocka_unit_test(test_pack),      cmocka_unit_test(test_split),
-        cmocka_unit_test(test_shapes), cmocka_unit_test(test_gradients),
+        cmocka_unit_test(concat_follows_its_definition),      cmocka_unit_test(pack_follows_its_definition),
+        cmocka_unit_test(split_follows_its_definition),       cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_match_finite_differences),
     };
     return BD_RUN_TESTS(tests);
 }

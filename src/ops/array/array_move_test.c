@@ -2,7 +2,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_tile_and_transpose(void **state)
+static void tile_and_transpose_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -56,7 +56,7 @@ static void test_tile_and_transpose(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_gather_and_where(void **state)
+static void gather_and_where_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -97,7 +97,7 @@ static void test_gather_and_where(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_tile_grad(void **state)
+static void tile_grad_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -121,7 +121,7 @@ static void test_tile_grad(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_range_and_stitch(void **state)
+static void range_and_stitch_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -173,7 +173,7 @@ static void test_range_and_stitch(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -204,7 +204,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -221,7 +221,7 @@ static void test_gradients(void **state)
 }
 
 // A matrix larger than the tiles of the copy is compared with the definition.
-static void test_transpose_of_a_large_matrix(void **state)
+static void the_transpose_of_a_large_matrix_is_exact(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -260,13 +260,13 @@ static void test_transpose_of_a_large_matrix(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tile_and_transpose),
-        cmocka_unit_test(test_gather_and_where),
-        cmocka_unit_test(test_tile_grad),
-        cmocka_unit_test(test_range_and_stitch),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_transpose_of_a_large_matrix),
+        cmocka_unit_test(tile_and_transpose_follow_the_definition),
+        cmocka_unit_test(gather_and_where_follow_the_definition),
+        cmocka_unit_test(tile_grad_follows_its_definition),
+        cmocka_unit_test(range_and_stitch_follow_the_definition),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_match_finite_differences),
+        cmocka_unit_test(the_transpose_of_a_large_matrix_is_exact),
     };
     return BD_RUN_TESTS(tests);
 }

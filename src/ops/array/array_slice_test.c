@@ -2,7 +2,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_slice(void **state)
+static void slice_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -34,7 +34,7 @@ static void test_slice(void **state)
 // The cases are x[...] of x = [[1 2 3] [4 5 6] [7 8 9]], and of vectors.
 #define X "float[3,3] 1 2 3 4 5 6 7 8 9; "
 
-static void test_strided_slice(void **state)
+static void strided_slice_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -99,7 +99,7 @@ static void test_strided_slice(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_strided_slice_refused(void **state)
+static void strided_slice_refused_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -128,7 +128,7 @@ static void test_strided_slice_refused(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_strided_slice_grad(void **state)
+static void strided_slice_grad_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -160,7 +160,7 @@ static void test_strided_slice_grad(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_pad(void **state)
+static void pad_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -181,7 +181,7 @@ static void test_pad(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -209,7 +209,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -228,13 +228,13 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slice),
-        cmocka_unit_test(test_strided_slice),
-        cmocka_unit_test(test_strided_slice_refused),
-        cmocka_unit_test(test_strided_slice_grad),
-        cmocka_unit_test(test_pad),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(slice_follows_its_definition),
+        cmocka_unit_test(strided_slice_follows_its_definition),
+        cmocka_unit_test(strided_slice_refused_follows_its_definition),
+        cmocka_unit_test(strided_slice_grad_follows_its_definition),
+        cmocka_unit_test(pad_follows_its_definition),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_match_finite_differences),
     };
     return BD_RUN_TESTS(tests);
 }

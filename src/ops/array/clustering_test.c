@@ -8,7 +8,7 @@
 #define POINTS "float[4,2] 100 0 101 2 99 2 1 1"
 #define CENTERS "float[5,2] 100 0 99 1 50 50 0 0 1 1"
 
-static void test_nearest_neighbors(void **state)
+static void nearest_neighbors_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -45,7 +45,7 @@ static float squared_distance(const float *a, const float *b)
 
 // More points and centers than the kernel processes in one block. Distances are exact; no center that was
 // left out is nearer.
-static void test_many_neighbors(void **state)
+static void many_neighbors_match_a_plain_search(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -97,7 +97,7 @@ static void test_many_neighbors(void **state)
 
 #define SEVEN "float[7,2] 0 0 10 0 0 7 3 4 -5 2 6 -8 1 1"
 
-static void test_k_means_plus_plus(void **state)
+static void k_means_plus_plus(void **state)
 {
     (void)state;
     static const char op[] = "KmeansPlusPlusInitialization";
@@ -130,7 +130,7 @@ static void test_k_means_plus_plus(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_chain(void **state)
+static void the_chain_follows_its_definition(void **state)
 {
     (void)state;
     static const char op[] = "KMC2ChainInitialization";
@@ -149,10 +149,10 @@ static void test_chain(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nearest_neighbors),
-        cmocka_unit_test(test_many_neighbors),
-        cmocka_unit_test(test_k_means_plus_plus),
-        cmocka_unit_test(test_chain),
+        cmocka_unit_test(nearest_neighbors_follow_the_definition),
+        cmocka_unit_test(many_neighbors_match_a_plain_search),
+        cmocka_unit_test(k_means_plus_plus),
+        cmocka_unit_test(the_chain_follows_its_definition),
     };
     return BD_RUN_TESTS(tests);
 }

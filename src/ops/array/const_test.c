@@ -2,7 +2,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_values(void **state)
+static void sources_give_their_values(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -64,7 +64,7 @@ static void test_values(void **state)
 }
 
 // Const and HostConst are the same on the CPU.
-static void test_constants(void **state)
+static void host_const_equals_const(void **state)
 {
     (void)state;
     static const char *const ops[] = {"Const", "HostConst"};
@@ -81,7 +81,7 @@ static void test_constants(void **state)
     }
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -101,7 +101,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_const_gives_its_value(void **state)
+static void const_gives_its_value(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -124,7 +124,7 @@ static void test_const_gives_its_value(void **state)
 }
 
 // Up to GraphDef version 21 an empty shape of a placeholder meant "unknown".
-static void test_placeholders_of_old_graphs(void **state)
+static void an_empty_shape_of_an_old_placeholder_is_unknown(void **state)
 {
     (void)state;
     static const struct {
@@ -143,7 +143,7 @@ static void test_placeholders_of_old_graphs(void **state)
     }
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -158,12 +158,12 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_constants),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_const_gives_its_value),
-        cmocka_unit_test(test_placeholders_of_old_graphs),
-        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(sources_give_their_values),
+        cmocka_unit_test(host_const_equals_const),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(const_gives_its_value),
+        cmocka_unit_test(an_empty_shape_of_an_old_placeholder_is_unknown),
+        cmocka_unit_test(gradients_match_finite_differences),
     };
     return BD_RUN_TESTS(tests);
 }

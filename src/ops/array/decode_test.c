@@ -3,7 +3,7 @@
 #include "ops/testing/op_test.h"
 
 // numpy.frombuffer
-static void test_raw(void **state)
+static void raw_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -39,7 +39,7 @@ static void test_raw(void **state)
 }
 
 // Data compressed by Python's zlib and gzip.
-static void test_compressed(void **state)
+static void compressed_follows_its_definition(void **state)
 {
     (void)state;
 #define HELLO "x\\xda\\xcbH\\xcd\\xc9\\xc9W\\xc8@\\x90\\x00:.\\x06}"
@@ -66,7 +66,7 @@ static void test_compressed(void **state)
 }
 
 // Values are those of TensorFlow's own tests and of Python's csv module.
-static void test_csv(void **state)
+static void csv_follows_its_definition(void **state)
 {
     (void)state;
 #define INT_TEXT "OUT_TYPE=[int32,string]"
@@ -118,7 +118,7 @@ static void test_csv(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_tensors(void **state)
+static void tensors_follow_the_definition(void **state)
 {
     (void)state;
     // dtype 3, shape {dim {size: 2}}, content of 8 bytes
@@ -143,7 +143,7 @@ static void test_tensors(void **state)
 }
 
 // Messages follow the .proto files and protobuf's JSON mapping.
-static void test_json(void **state)
+static void json_follows_its_definition(void **state)
 {
     (void)state;
 #define FEATURE(TEXT) "{\"features\":{\"feature\":{\"a\":" TEXT "}}}"
@@ -177,7 +177,7 @@ static void test_json(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -199,8 +199,9 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_raw),     cmocka_unit_test(test_compressed), cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_tensors), cmocka_unit_test(test_json),       cmocka_unit_test(test_shapes),
+        cmocka_unit_test(raw_follows_its_definition),  cmocka_unit_test(compressed_follows_its_definition),
+        cmocka_unit_test(csv_follows_its_definition),  cmocka_unit_test(tensors_follow_the_definition),
+        cmocka_unit_test(json_follows_its_definition), cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -3,7 +3,7 @@
 #include "ops/testing/op_test.h"
 
 // Tensors of a wrong rank that earlier versions of Braid accepted as scalars or vectors.
-static void test_ranks(void **state)
+static void wrong_ranks_are_named(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -31,7 +31,7 @@ static void test_ranks(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_bad_indices(void **state)
+static void bad_indices_are_named(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -85,7 +85,7 @@ static void test_bad_indices(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_bad_shapes(void **state)
+static void bad_shapes_are_named(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -131,7 +131,7 @@ static void test_bad_shapes(void **state)
 }
 
 // Errors of shape functions are found when the graph is built, not at run time.
-static void test_shapes(void **state)
+static void wrong_shapes_are_named_at_construction(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -169,7 +169,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_shapes_of_indices(void **state)
+static void wrong_shapes_of_indices_are_named(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -204,11 +204,11 @@ static void test_shapes_of_indices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_bad_indices),
-        cmocka_unit_test(test_bad_shapes),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_shapes_of_indices),
+        cmocka_unit_test(wrong_ranks_are_named),
+        cmocka_unit_test(bad_indices_are_named),
+        cmocka_unit_test(bad_shapes_are_named),
+        cmocka_unit_test(wrong_shapes_are_named_at_construction),
+        cmocka_unit_test(wrong_shapes_of_indices_are_named),
     };
     return BD_RUN_TESTS(tests);
 }

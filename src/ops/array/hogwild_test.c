@@ -90,7 +90,7 @@ static void run(const char *op, const char *attrs, int ref_count, const char *co
 
 static const char *const descent[] = {"float[] 1", "float[1000] 1"};
 
-static void test_locked_updates_all_count(void **state)
+static void no_locked_update_is_lost(void **state)
 {
     (void)state;
     braid_tensor result;
@@ -100,7 +100,7 @@ static void test_locked_updates_all_count(void **state)
 }
 
 // Each element has decreased by a whole number of steps, and at least by the steps of one thread.
-static void test_unlocked_updates_do_not_tear(void **state)
+static void unlocked_updates_are_not_torn(void **state)
 {
     (void)state;
     braid_tensor result;
@@ -112,7 +112,7 @@ static void test_unlocked_updates_do_not_tear(void **state)
     bd_tensor_fini(&result);
 }
 
-static void test_unlocked_adam(void **state)
+static void unlocked_adam_is_not_torn(void **state)
 {
     (void)state;
     static const char *const values[] = {"float[] 0.9",   "float[] 0.999", "float[] 0.001",  "float[] 0.9",
@@ -127,9 +127,9 @@ static void test_unlocked_adam(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_locked_updates_all_count),
-        cmocka_unit_test(test_unlocked_updates_do_not_tear),
-        cmocka_unit_test(test_unlocked_adam),
+        cmocka_unit_test(no_locked_update_is_lost),
+        cmocka_unit_test(unlocked_updates_are_not_torn),
+        cmocka_unit_test(unlocked_adam_is_not_torn),
     };
     return BD_RUN_TESTS(tests);
 }

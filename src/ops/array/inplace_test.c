@@ -2,7 +2,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_rows(void **state)
+static void rows_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -19,7 +19,7 @@ static void test_rows(void **state)
 }
 
 // The shape function is the same for all three.
-static void test_shapes_of_rows(void **state)
+static void wrong_shapes_of_rows_are_refused(void **state)
 {
     (void)state;
     static const char *const ops[] = {"InplaceUpdate", "InplaceAdd", "InplaceSub"};
@@ -43,7 +43,7 @@ static void test_shapes_of_rows(void **state)
     }
 }
 
-static void test_fresh_tensors(void **state)
+static void fresh_tensors_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -69,7 +69,7 @@ static void test_fresh_tensors(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -87,10 +87,10 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_shapes_of_rows),
-        cmocka_unit_test(test_fresh_tensors),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(rows_follow_the_definition),
+        cmocka_unit_test(wrong_shapes_of_rows_are_refused),
+        cmocka_unit_test(fresh_tensors_follow_the_definition),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -3,7 +3,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_integers_element_by_element(void **state)
+static void integers_element_by_element_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -40,7 +40,7 @@ static void test_integers_element_by_element(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_integers_along_axes(void **state)
+static void integers_along_axes_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -74,7 +74,7 @@ static void test_integers_along_axes(void **state)
 }
 
 // 0x3c00 is 1 in half, 0x3f80 in bfloat16.
-static void test_floats(void **state)
+static void floats_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -107,7 +107,7 @@ static void test_floats(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_other_kernels(void **state)
+static void other_kernels_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -132,7 +132,7 @@ static void test_other_kernels(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_updates_of_variables(void **state)
+static void updates_of_variables_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -182,11 +182,11 @@ static void test_updates_of_variables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_integers_element_by_element),
-        cmocka_unit_test(test_integers_along_axes),
-        cmocka_unit_test(test_floats),
-        cmocka_unit_test(test_other_kernels),
-        cmocka_unit_test(test_updates_of_variables),
+        cmocka_unit_test(integers_element_by_element_follows_its_definition),
+        cmocka_unit_test(integers_along_axes_follow_the_definition),
+        cmocka_unit_test(floats_follow_the_definition),
+        cmocka_unit_test(other_kernels_follow_the_definition),
+        cmocka_unit_test(updates_of_variables_follow_the_definition),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -3,7 +3,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_bias(void **state)
+static void bias_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -61,7 +61,7 @@ static void test_bias(void **state)
     OP_TEST_GRADIENTS(gradients);
 }
 
-static void test_activations(void **state)
+static void activations_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -102,7 +102,7 @@ static void test_activations(void **state)
     OP_TEST_GRADIENTS(gradients);
 }
 
-static void test_softmax(void **state)
+static void softmax_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -135,7 +135,7 @@ static void test_softmax(void **state)
     OP_TEST_GRADIENTS(gradients);
 }
 
-static void test_losses(void **state)
+static void losses_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -216,10 +216,10 @@ static void test_losses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bias),
-        cmocka_unit_test(test_activations),
-        cmocka_unit_test(test_softmax),
-        cmocka_unit_test(test_losses),
+        cmocka_unit_test(bias_follow_the_definition),
+        cmocka_unit_test(activations_follow_the_definition),
+        cmocka_unit_test(softmax_follows_its_definition),
+        cmocka_unit_test(losses_follow_the_definition),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-static void test_pads(void **state)
+static void pads_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -47,7 +47,7 @@ static void test_pads(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_segments(void **state)
+static void segments_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -137,7 +137,7 @@ static void run_forms(const char *form, const sized_case *cases, size_t count)
 #define RUN_FORMS(form, cases) run_forms(form, cases, BD_COUNTOF(cases))
 
 // Segments of one row, empty segments, and invalid sizes: the same for all forms.
-static void test_segment_sizes(void **state)
+static void segments_may_be_empty(void **state)
 {
     (void)state;
     static const sized_case sums[] = {
@@ -191,7 +191,7 @@ static void test_segment_sizes(void **state)
     RUN_FORMS("GradV2", rows);
 }
 
-static void test_equal_ones(void **state)
+static void equal_ones(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -239,7 +239,7 @@ static void test_equal_ones(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -264,7 +264,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -287,9 +287,9 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pads),          cmocka_unit_test(test_segments),
-        cmocka_unit_test(test_segment_sizes), cmocka_unit_test(test_equal_ones),
-        cmocka_unit_test(test_shapes),        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(pads_follow_the_definition), cmocka_unit_test(segments_follow_the_definition),
+        cmocka_unit_test(segments_may_be_empty),      cmocka_unit_test(equal_ones),
+        cmocka_unit_test(shapes_are_inferred),        cmocka_unit_test(gradients_match_finite_differences),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -2,7 +2,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_sets(void **state)
+static void sets_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -35,7 +35,7 @@ static void test_sets(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_sums(void **state)
+static void sums_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -58,7 +58,7 @@ static void test_sums(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -70,7 +70,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -83,10 +83,10 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sets),
-        cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(sets_follow_the_definition),
+        cmocka_unit_test(sums_follow_the_definition),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_match_finite_differences),
     };
     return BD_RUN_TESTS(tests);
 }

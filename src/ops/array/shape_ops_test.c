@@ -2,7 +2,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_size_of_tensors(void **state)
+static void size_of_tensors_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -32,7 +32,7 @@ static void test_size_of_tensors(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_reshape(void **state)
+static void reshape_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -70,7 +70,7 @@ static void test_reshape(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_dimensions_of_size_1(void **state)
+static void dimensions_of_size_1_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -111,7 +111,7 @@ static void test_dimensions_of_size_1(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -141,7 +141,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -152,7 +152,7 @@ static void test_gradients(void **state)
     OP_TEST_GRADIENTS(cases);
 }
 
-static void test_reshape_shares_memory(void **state)
+static void reshape_shares_memory(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -174,12 +174,12 @@ static void test_reshape_shares_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_size_of_tensors),
-        cmocka_unit_test(test_reshape),
-        cmocka_unit_test(test_dimensions_of_size_1),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_reshape_shares_memory),
+        cmocka_unit_test(size_of_tensors_follow_the_definition),
+        cmocka_unit_test(reshape_follows_its_definition),
+        cmocka_unit_test(dimensions_of_size_1_follows_its_definition),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_match_finite_differences),
+        cmocka_unit_test(reshape_shares_memory),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -5,7 +5,7 @@
 
 #define IMAGE "float[1,4,4,1] 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16"
 
-static void test_batch(void **state)
+static void batch_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -86,7 +86,7 @@ static void test_batch(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_depth(void **state)
+static void depth_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -116,7 +116,7 @@ static void test_depth(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -152,7 +152,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -169,10 +169,10 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_batch),
-        cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(batch_follows_its_definition),
+        cmocka_unit_test(depth_follows_its_definition),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_match_finite_differences),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -4,7 +4,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_gathers(void **state)
+static void gathers_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -33,7 +33,7 @@ static void test_gathers(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_scatters(void **state)
+static void scatters_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -89,7 +89,7 @@ static void test_scatters(void **state)
 }
 
 // v[1:4] = v[0:3]: the value is a view of the assigned elements.
-static void test_overlap(void **state)
+static void overlap(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -120,7 +120,7 @@ static void test_overlap(void **state)
     braid_graph_free(g);
 }
 
-static void test_along_axes(void **state)
+static void along_axes_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -160,7 +160,7 @@ static void test_along_axes(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_handing_on(void **state)
+static void handing_on_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -186,7 +186,7 @@ static void test_handing_on(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -215,7 +215,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -237,10 +237,13 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gathers),    cmocka_unit_test(test_scatters),
-        cmocka_unit_test(test_along_axes), cmocka_unit_test(test_overlap),
-        cmocka_unit_test(test_handing_on), cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(gathers_follow_the_definition),
+        cmocka_unit_test(scatters_follow_the_definition),
+        cmocka_unit_test(along_axes_follow_the_definition),
+        cmocka_unit_test(overlap),
+        cmocka_unit_test(handing_on_follows_its_definition),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_match_finite_differences),
     };
     return BD_RUN_TESTS(tests);
 }

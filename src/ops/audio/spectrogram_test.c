@@ -4,7 +4,7 @@
 
 #define SOUND "float[7,2] -1 2 0.5 1 3 -1 2 0.25 -0.5 0 1 1 0 2"
 
-static void test_spectrogram(void **state)
+static void spectrogram_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -37,7 +37,7 @@ static void test_spectrogram(void **state)
 #define FRAMES "float[1,2,9] 2 3 4 5 6 7 1 2 3 4 5 6 7 1 2 3 4 5"
 #define SMALL "filterbank_channel_count=5; dct_coefficient_count=4"
 
-static void test_mfcc(void **state)
+static void mfcc_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -81,7 +81,7 @@ static void test_mfcc(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -99,7 +99,8 @@ static void test_shapes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_spectrogram), cmocka_unit_test(test_mfcc),
-                                       cmocka_unit_test(test_shapes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(spectrogram_follows_its_definition),
+                                       cmocka_unit_test(mfcc_follows_its_definition),
+                                       cmocka_unit_test(shapes_are_inferred)};
     return BD_RUN_TESTS(tests);
 }

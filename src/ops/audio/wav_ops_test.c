@@ -5,7 +5,7 @@
 #define STEREO                                                                                               \
     "\\x52\\x49\\x46\\x46\\x2c\\x00\\x00\\x00\\x57\\x41\\x56\\x45\\x66\\x6d\\x74\\x20\\x10\\x00\\x00\\x00\\x01\\x00\\x02\\x00\\x40\\x1f\\x00\\x00\\x00\\x7d\\x00\\x00\\x04\\x00\\x10\\x00\\x64\\x61\\x74\\x61\\x08\\x00\\x00\\x00\\x00\\x00\\x00\\x40\\x00\\x80\\xff\\x7f"
 
-static void test_values(void **state)
+static void values_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -26,7 +26,7 @@ static void test_values(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -90,8 +90,8 @@ static void test_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_errors),
+        cmocka_unit_test(values_follow_the_definition),
+        cmocka_unit_test(wrong_inputs_are_errors),
     };
     return BD_RUN_TESTS(tests);
 }

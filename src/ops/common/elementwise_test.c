@@ -237,7 +237,7 @@ static void check_type(const char *op, const char *inputs)
     check(op, inputs, want);
 }
 
-static void test_unary(void **state)
+static void unary_ops_match_the_c_library(void **state)
 {
     (void)state;
     for (size_t i = 0; i < BD_COUNTOF(unary_rows); i++) {
@@ -260,7 +260,7 @@ static void check_all(const binary_row *rows, size_t count, void (*one)(const bi
     }
 }
 
-static void test_binary(void **state)
+static void binary_ops_match_the_c_library(void **state)
 {
     (void)state;
     check_all(binary_rows, BD_COUNTOF(binary_rows), check_broadcast);
@@ -269,7 +269,7 @@ static void test_binary(void **state)
                       "InvalidArgument: Incompatible shapes: [2,2] vs. [3]");
 }
 
-static void test_gradients(void **state)
+static void gradients_are_correct(void **state)
 {
     (void)state;
     check_all(gradients_by_value, BD_COUNTOF(gradients_by_value), check_alike);
@@ -289,9 +289,9 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unary),
-        cmocka_unit_test(test_binary),
-        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(unary_ops_match_the_c_library),
+        cmocka_unit_test(binary_ops_match_the_c_library),
+        cmocka_unit_test(gradients_are_correct),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -55,7 +55,7 @@ static void check(const names_case *c)
     braid_graph_free(g);
 }
 
-static void test_names(void **state)
+static void gradient_nodes_have_the_names_of_tensorflow(void **state)
 {
     (void)state;
     static const names_case cases[] = {
@@ -128,6 +128,6 @@ static void test_names(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_names)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(gradient_nodes_have_the_names_of_tensorflow)};
     return BD_RUN_TESTS(tests);
 }

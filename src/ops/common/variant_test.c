@@ -30,7 +30,7 @@ static void expect_input(const braid_tensor *t, bd_variant *want, const char *er
     bd_value_fini(&input);
 }
 
-static void test_input(void **state)
+static void an_input_of_another_type_is_refused(void **state)
 {
     (void)state;
     bd_variant list, dataset;
@@ -50,7 +50,7 @@ static void test_input(void **state)
     assert_int_equal(atomic_load(&dataset.refs), 1);
 }
 
-static void test_output(void **state)
+static void an_output_owns_its_value(void **state)
 {
     (void)state;
     bd_variant list;
@@ -64,7 +64,7 @@ static void test_output(void **state)
     assert_int_equal(destroyed, 1);
 }
 
-static void test_elements(void **state)
+static void elements_are_copied_and_freed(void **state)
 {
     (void)state;
     bd_variant list;
@@ -90,9 +90,9 @@ static void test_elements(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_input),
-        cmocka_unit_test(test_output),
-        cmocka_unit_test(test_elements),
+        cmocka_unit_test(an_input_of_another_type_is_refused),
+        cmocka_unit_test(an_output_owns_its_value),
+        cmocka_unit_test(elements_are_copied_and_freed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

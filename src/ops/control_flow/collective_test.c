@@ -7,7 +7,7 @@
 #define GROUP "group_size=2; group_key=1; instance_key=1"
 #define REDUCE GROUP "; merge_op=Add; final_op=Id; subdiv_offsets=[0]"
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -29,7 +29,7 @@ static void test_errors(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -47,8 +47,8 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(wrong_inputs_are_errors),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

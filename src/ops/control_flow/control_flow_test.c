@@ -3,7 +3,7 @@
 #include "ops/testing/op_run.h"
 #include "ops/testing/op_test.h"
 
-static void test_values(void **state)
+static void values_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -92,7 +92,7 @@ static void test_values(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -155,7 +155,7 @@ static void check_switch(const char *op, const char *data, bool pred)
     braid_graph_free(g);
 }
 
-static void test_switch_sets_one_output(void **state)
+static void switch_sets_only_the_chosen_output(void **state)
 {
     (void)state;
     check_switch("Switch", "float[2] 1 2", true);
@@ -166,7 +166,7 @@ static void test_switch_sets_one_output(void **state)
     check_switch("RefSwitch", "float[2] 1 2", false);
 }
 
-static void test_merge_takes_the_live_input(void **state)
+static void merge_takes_the_live_input(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -196,10 +196,10 @@ static void test_merge_takes_the_live_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_switch_sets_one_output),
-        cmocka_unit_test(test_merge_takes_the_live_input),
+        cmocka_unit_test(values_follow_the_definition),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(switch_sets_only_the_chosen_output),
+        cmocka_unit_test(merge_takes_the_live_input),
     };
     return BD_RUN_TESTS(tests);
 }

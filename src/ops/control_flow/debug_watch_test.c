@@ -2,7 +2,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_values(void **state)
+static void values_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -34,7 +34,7 @@ static void test_values(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_numeric_summary(void **state)
+static void numeric_summary_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -60,7 +60,7 @@ static void test_numeric_summary(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -72,9 +72,9 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_numeric_summary),
-        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(values_follow_the_definition),
+        cmocka_unit_test(numeric_summary_follows_its_definition),
+        cmocka_unit_test(gradients_match_finite_differences),
     };
     return BD_RUN_TESTS(tests);
 }

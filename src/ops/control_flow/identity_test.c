@@ -2,7 +2,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_values(void **state)
+static void values_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -50,7 +50,7 @@ static void test_values(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -61,7 +61,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -72,7 +72,7 @@ static void test_gradients(void **state)
     OP_TEST_GRADIENTS(cases);
 }
 
-static void test_prevent_gradient_says_why(void **state)
+static void prevent_gradient_says_why(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -94,10 +94,10 @@ static void test_prevent_gradient_says_why(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_prevent_gradient_says_why),
+        cmocka_unit_test(values_follow_the_definition),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_match_finite_differences),
+        cmocka_unit_test(prevent_gradient_says_why),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -141,7 +141,7 @@ static void count_done(bd_op_ctx *c)
 
 #define DONE_ONCE(c) assert_int_equal((c).iteration / 1000, 1)
 
-static void test_a_tensor_goes_across(void **state)
+static void a_tensor_goes_across(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -164,7 +164,7 @@ static void test_a_tensor_goes_across(void **state)
     close_world(&w);
 }
 
-static void test_deadness_goes_across(void **state)
+static void deadness_goes_across(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -183,7 +183,7 @@ static void test_deadness_goes_across(void **state)
     close_world(&w);
 }
 
-static void test_frame_and_iteration_are_part_of_the_key(void **state)
+static void frame_and_iteration_are_part_of_the_key(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -202,7 +202,7 @@ static void test_frame_and_iteration_are_part_of_the_key(void **state)
     close_world(&w);
 }
 
-static void test_a_variable_is_copied_for_a_client_only(void **state)
+static void a_variable_is_copied_for_a_client_only(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -223,7 +223,7 @@ static void test_a_variable_is_copied_for_a_client_only(void **state)
     close_world(&w);
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -252,7 +252,7 @@ static void test_errors(void **state)
     close_world(&w);
 }
 
-static void test_arguments_and_results(void **state)
+static void arg_and_retval_use_the_call_frame(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -293,12 +293,12 @@ static void test_arguments_and_results(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_tensor_goes_across),
-        cmocka_unit_test(test_deadness_goes_across),
-        cmocka_unit_test(test_frame_and_iteration_are_part_of_the_key),
-        cmocka_unit_test(test_a_variable_is_copied_for_a_client_only),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_arguments_and_results),
+        cmocka_unit_test(a_tensor_goes_across),
+        cmocka_unit_test(deadness_goes_across),
+        cmocka_unit_test(frame_and_iteration_are_part_of_the_key),
+        cmocka_unit_test(a_variable_is_copied_for_a_client_only),
+        cmocka_unit_test(wrong_inputs_are_errors),
+        cmocka_unit_test(arg_and_retval_use_the_call_frame),
     };
     return BD_RUN_TESTS(tests);
 }

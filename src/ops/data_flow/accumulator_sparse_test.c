@@ -48,7 +48,7 @@ static accumulator_nodes make_nodes(op_live *l, braid_dtype dtype, braid_shape s
 #define NO_SHAPE "; int64[0]"
 
 // Each row is divided by the number of gradients that had it.
-static void test_mean(void **state)
+static void mean(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -65,7 +65,7 @@ static void test_mean(void **state)
     op_live_free(l);
 }
 
-static void test_types_and_sums(void **state)
+static void gradients_are_averaged_or_summed(void **state)
 {
     (void)state;
     static const struct {
@@ -100,7 +100,7 @@ static void test_types_and_sums(void **state)
     }
 }
 
-static void test_steps_and_waits(void **state)
+static void steps_and_waits(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -121,7 +121,7 @@ static void test_steps_and_waits(void **state)
     op_live_free(l);
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -153,7 +153,7 @@ static void test_errors(void **state)
 }
 
 // An accumulator of the other kind is refused by what makes one, and by what uses one.
-static void test_kinds(void **state)
+static void dense_ops_refuse_a_sparse_accumulator(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -178,7 +178,7 @@ static void test_kinds(void **state)
 }
 
 // What is taken must not change when gradients come on.
-static void test_no_aliases(void **state)
+static void a_taken_gradient_is_not_shared(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -197,12 +197,12 @@ static void test_no_aliases(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mean),
-        cmocka_unit_test(test_types_and_sums),
-        cmocka_unit_test(test_steps_and_waits),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_no_aliases),
+        cmocka_unit_test(mean),
+        cmocka_unit_test(gradients_are_averaged_or_summed),
+        cmocka_unit_test(steps_and_waits),
+        cmocka_unit_test(wrong_inputs_are_errors),
+        cmocka_unit_test(dense_ops_refuse_a_sparse_accumulator),
+        cmocka_unit_test(a_taken_gradient_is_not_shared),
     };
     return BD_RUN_TESTS(tests);
 }

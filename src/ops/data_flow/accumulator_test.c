@@ -59,7 +59,7 @@ static accumulator_nodes make_nodes(op_live *l, braid_dtype dtype, braid_shape s
 #define RUN(NODE, FEEDS, WANT) op_live_run(n.live, n.NODE, FEEDS, WANT)
 #define START(NODE, FEEDS) op_live_start(n.live, n.NODE, FEEDS)
 
-static void test_mean(void **state)
+static void mean(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -75,7 +75,7 @@ static void test_mean(void **state)
     op_live_free(l);
 }
 
-static void test_by_resource(void **state)
+static void accumulators_work_by_resource_handle(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -90,7 +90,7 @@ static void test_by_resource(void **state)
     op_live_free(l);
 }
 
-static void test_types_and_sums(void **state)
+static void gradients_are_averaged_or_summed(void **state)
 {
     (void)state;
     static const struct sum_case {
@@ -117,7 +117,7 @@ static void test_types_and_sums(void **state)
 }
 
 // What was computed before the last take, or before the step that was set, is dropped without an error.
-static void test_stale_gradients(void **state)
+static void stale_gradients_are_dropped(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -135,7 +135,7 @@ static void test_stale_gradients(void **state)
     op_live_free(l);
 }
 
-static void test_waiting_in_turn(void **state)
+static void takers_wait_in_turn(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -188,7 +188,7 @@ static void check_errors(const accumulator_ops *ops)
     op_live_free(l);
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     check_errors(&by_reference);
@@ -196,7 +196,7 @@ static void test_errors(void **state)
 }
 
 // What is taken or held must not change when its owners write on.
-static void test_no_aliases(void **state)
+static void a_taken_gradient_is_not_shared(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -243,7 +243,7 @@ static void work(void *arg)
     }
 }
 
-static void test_replicas(void **state)
+static void synchronous_replicas_share_an_accumulator(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -275,7 +275,7 @@ static void test_replicas(void **state)
     op_live_free(l);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -290,15 +290,15 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mean),
-        cmocka_unit_test(test_by_resource),
-        cmocka_unit_test(test_types_and_sums),
-        cmocka_unit_test(test_stale_gradients),
-        cmocka_unit_test(test_waiting_in_turn),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_no_aliases),
-        cmocka_unit_test(test_replicas),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(mean),
+        cmocka_unit_test(accumulators_work_by_resource_handle),
+        cmocka_unit_test(gradients_are_averaged_or_summed),
+        cmocka_unit_test(stale_gradients_are_dropped),
+        cmocka_unit_test(takers_wait_in_turn),
+        cmocka_unit_test(wrong_inputs_are_errors),
+        cmocka_unit_test(a_taken_gradient_is_not_shared),
+        cmocka_unit_test(synchronous_replicas_share_an_accumulator),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -88,7 +88,7 @@ static void elements_are_taken_when_they_are_complete(void **state)
     op_live_free(l);
 }
 
-static void the_oldest_comes_first(void **state)
+static void the_oldest_element_leaves_first(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -101,7 +101,7 @@ static void the_oldest_comes_first(void **state)
     op_live_free(l);
 }
 
-static void what_does_not_fit_is_refused(void **state)
+static void mismatched_arguments_are_refused(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -134,7 +134,7 @@ static void what_does_not_fit_is_refused(void **state)
     op_live_free(l);
 }
 
-static void a_closed_barrier_completes_what_it_has(void **state)
+static void a_closed_barrier_completes_its_elements(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -158,7 +158,7 @@ static void a_closed_barrier_completes_what_it_has(void **state)
     op_live_free(l);
 }
 
-static void a_cancelled_barrier_drops_what_is_incomplete(void **state)
+static void a_cancelled_barrier_drops_incomplete_elements(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -178,10 +178,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elements_are_taken_when_they_are_complete),
-        cmocka_unit_test(the_oldest_comes_first),
-        cmocka_unit_test(what_does_not_fit_is_refused),
-        cmocka_unit_test(a_closed_barrier_completes_what_it_has),
-        cmocka_unit_test(a_cancelled_barrier_drops_what_is_incomplete),
+        cmocka_unit_test(the_oldest_element_leaves_first),
+        cmocka_unit_test(mismatched_arguments_are_refused),
+        cmocka_unit_test(a_closed_barrier_completes_its_elements),
+        cmocka_unit_test(a_cancelled_barrier_drops_incomplete_elements),
     };
     return BD_RUN_TESTS(tests);
 }

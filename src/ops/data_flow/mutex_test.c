@@ -42,7 +42,7 @@ static void one_holds_it_at_a_time(void **state)
     op_live_free(n.live);
 }
 
-static void who_waits_may_be_cancelled(void **state)
+static void waits_may_be_cancelled(void **state)
 {
     (void)state;
     mutex_nodes n = new_mutex("shared_name=m");
@@ -56,7 +56,7 @@ static void who_waits_may_be_cancelled(void **state)
     op_live_free(n.live);
 }
 
-static void clearing_its_container_ends_who_waits(void **state)
+static void clearing_its_container_ends_waits(void **state)
 {
     (void)state;
     mutex_nodes n = new_mutex("shared_name=m; container=there");
@@ -96,8 +96,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_holds_it_at_a_time),
-        cmocka_unit_test(who_waits_may_be_cancelled),
-        cmocka_unit_test(clearing_its_container_ends_who_waits),
+        cmocka_unit_test(waits_may_be_cancelled),
+        cmocka_unit_test(clearing_its_container_ends_waits),
         cmocka_unit_test(a_lock_is_consumed),
     };
     return BD_RUN_TESTS(tests);

@@ -83,7 +83,7 @@ static void check_crowd(queue_spec spec)
     op_live_free(l);
 }
 
-static void test_crowd(void **state)
+static void each_element_is_dequeued_once_by_many_threads(void **state)
 {
     (void)state;
     check_crowd((queue_spec){.capacity = 5});
@@ -97,7 +97,7 @@ static void ignore_done(bd_op_ctx *c)
 }
 
 // In the steady state neither waiting nor being served asks the system for memory.
-static void test_no_allocations(void **state)
+static void enqueue_and_dequeue_allocate_nothing(void **state)
 {
     (void)state;
     bd_queue_options options = {.kind = "FIFOQueue",
@@ -130,8 +130,8 @@ static void test_no_allocations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_crowd),
-        cmocka_unit_test(test_no_allocations),
+        cmocka_unit_test(each_element_is_dequeued_once_by_many_threads),
+        cmocka_unit_test(enqueue_and_dequeue_allocate_nothing),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -114,7 +114,7 @@ static void check_priority(const char *op)
     op_live_free(l);
 }
 
-static void the_least_comes_out_first_of_equal_ones_the_oldest(void **state)
+static void a_priority_queue_gives_the_least_and_then_the_oldest(void **state)
 {
     (void)state;
     check_priority("PriorityQueueV2");
@@ -137,7 +137,7 @@ static void a_batch_waits_until_it_is_whole(void **state)
     op_live_free(l);
 }
 
-static void what_a_dequeue_gives_back_keeps_its_turn(void **state)
+static void elements_that_a_dequeue_returns_keep_their_place(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -169,7 +169,7 @@ static void the_priority_is_a_scalar(void **state)
     op_live_free(l);
 }
 
-static void many_come_out_in_order(void **state)
+static void many_elements_leave_in_order(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -234,11 +234,11 @@ int main(void)
         cmocka_unit_test(known_dimensions_are_checked),
         cmocka_unit_test(elements_large_in_different_directions_do_not_crash),
         cmocka_unit_test(a_padding_queue_must_know_ranks),
-        cmocka_unit_test(the_least_comes_out_first_of_equal_ones_the_oldest),
+        cmocka_unit_test(a_priority_queue_gives_the_least_and_then_the_oldest),
         cmocka_unit_test(a_batch_waits_until_it_is_whole),
-        cmocka_unit_test(what_a_dequeue_gives_back_keeps_its_turn),
+        cmocka_unit_test(elements_that_a_dequeue_returns_keep_their_place),
         cmocka_unit_test(the_priority_is_a_scalar),
-        cmocka_unit_test(many_come_out_in_order),
+        cmocka_unit_test(many_elements_leave_in_order),
         cmocka_unit_test(older_ops_take_newer_queues),
         cmocka_unit_test(inferred_shapes),
     };

@@ -28,14 +28,14 @@ static void check_order(const char *op)
     op_live_free(l);
 }
 
-static void test_first_in_first_out(void **state)
+static void elements_leave_first_in_first_out(void **state)
 {
     (void)state;
     check_order("FIFOQueueV2");
     check_order("FIFOQueue"); // the same through references
 }
 
-static void test_waiting_in_turn(void **state)
+static void callers_wait_in_turn(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -67,7 +67,7 @@ static void test_waiting_in_turn(void **state)
     op_live_free(l);
 }
 
-static void test_tuples(void **state)
+static void elements_may_be_tuples(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -86,7 +86,7 @@ static void test_tuples(void **state)
     op_live_free(l);
 }
 
-static void test_elements_of_any_shape(void **state)
+static void elements_may_have_any_shape(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -105,7 +105,7 @@ static void test_elements_of_any_shape(void **state)
 
 // ---- Closing ----
 
-static void test_closing(void **state)
+static void a_closed_queue_refuses_elements(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -128,7 +128,7 @@ static void test_closing(void **state)
     op_live_free(l);
 }
 
-static void test_closing_ends_waits(void **state)
+static void closing_ends_waits(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -145,7 +145,7 @@ static void test_closing_ends_waits(void **state)
 }
 
 // A close lets those pass that came before it.
-static void test_closing_waits_for_enqueues(void **state)
+static void closing_waits_for_enqueues(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -173,7 +173,7 @@ static void test_closing_waits_for_enqueues(void **state)
 
 // ---- Cancelling ----
 
-static void test_cancelling(void **state)
+static void a_cancelled_caller_leaves_the_queue(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -198,7 +198,7 @@ static void test_cancelling(void **state)
     op_live_free(l);
 }
 
-static void test_container_cleared(void **state)
+static void clearing_the_container_ends_the_waits(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -213,7 +213,7 @@ static void test_container_cleared(void **state)
 
 // ---- Making and sharing ----
 
-static void test_sharing(void **state)
+static void queues_are_shared_by_name(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -243,7 +243,7 @@ static void test_sharing(void **state)
 }
 
 // Who asks for no seeds takes a queue of any.
-static void test_sharing_of_seeds(void **state)
+static void a_shared_shuffle_queue_needs_the_same_seeds(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -261,7 +261,7 @@ static void test_sharing_of_seeds(void **state)
 }
 
 // Without a shared name each session has its own.
-static void test_private(void **state)
+static void private_queues_are_not_shared(void **state)
 {
     (void)state;
     op_live *a = op_live_new(), *b = op_live_new();
@@ -280,7 +280,7 @@ static void test_private(void **state)
     op_live_free(a);
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -316,7 +316,7 @@ static void test_errors(void **state)
 }
 
 // What follows a variable must not change what was enqueued.
-static void test_variables(void **state)
+static void variables_are_enqueued_by_value(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -343,7 +343,7 @@ static void test_variables(void **state)
 
 // ---- Random order ----
 
-static void test_random_order(void **state)
+static void a_shuffle_queue_draws_at_random(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -370,7 +370,7 @@ static void test_random_order(void **state)
 
 // ---- Shapes ----
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -399,22 +399,22 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_first_in_first_out),
-        cmocka_unit_test(test_waiting_in_turn),
-        cmocka_unit_test(test_tuples),
-        cmocka_unit_test(test_elements_of_any_shape),
-        cmocka_unit_test(test_closing),
-        cmocka_unit_test(test_closing_ends_waits),
-        cmocka_unit_test(test_closing_waits_for_enqueues),
-        cmocka_unit_test(test_cancelling),
-        cmocka_unit_test(test_container_cleared),
-        cmocka_unit_test(test_sharing),
-        cmocka_unit_test(test_sharing_of_seeds),
-        cmocka_unit_test(test_private),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_variables),
-        cmocka_unit_test(test_random_order),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(elements_leave_first_in_first_out),
+        cmocka_unit_test(callers_wait_in_turn),
+        cmocka_unit_test(elements_may_be_tuples),
+        cmocka_unit_test(elements_may_have_any_shape),
+        cmocka_unit_test(a_closed_queue_refuses_elements),
+        cmocka_unit_test(closing_ends_waits),
+        cmocka_unit_test(closing_waits_for_enqueues),
+        cmocka_unit_test(a_cancelled_caller_leaves_the_queue),
+        cmocka_unit_test(clearing_the_container_ends_the_waits),
+        cmocka_unit_test(queues_are_shared_by_name),
+        cmocka_unit_test(a_shared_shuffle_queue_needs_the_same_seeds),
+        cmocka_unit_test(private_queues_are_not_shared),
+        cmocka_unit_test(wrong_inputs_are_errors),
+        cmocka_unit_test(variables_are_enqueued_by_value),
+        cmocka_unit_test(a_shuffle_queue_draws_at_random),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

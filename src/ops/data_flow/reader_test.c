@@ -88,7 +88,7 @@ static void check_lines(const char *reader)
     op_live_free(n.live);
 }
 
-static void test_lines(void **state)
+static void text_lines_are_read(void **state)
 {
     (void)state;
     check_lines("TextLineReaderV2");
@@ -109,14 +109,14 @@ static void check_whole_files(const char *reader)
     op_live_free(n.live);
 }
 
-static void test_whole_files(void **state)
+static void whole_files_are_read(void **state)
 {
     (void)state;
     check_whole_files("WholeFileReader");
     check_whole_files("WholeFileReaderV2");
 }
 
-static void test_names(void **state)
+static void identity_readers_read_names(void **state)
 {
     (void)state;
     reader_nodes n = make("IdentityReaderV2", NULL);
@@ -131,7 +131,7 @@ static void test_names(void **state)
     op_live_free(n.live);
 }
 
-static void test_fixed_length(void **state)
+static void fixed_length_records_are_read(void **state)
 {
     (void)state;
     write_text("/a", "Habcdef--");
@@ -175,7 +175,7 @@ static void write_records(const char *path, bd_compression kind)
     assert_ok(st);
 }
 
-static void test_records(void **state)
+static void tfrecords_are_read(void **state)
 {
     (void)state;
     write_records("/plain", BD_COMPRESSION_NONE);
@@ -196,7 +196,7 @@ static void test_records(void **state)
 
 // ---- Waiting ----
 
-static void test_waiting_in_turn(void **state)
+static void callers_wait_in_turn(void **state)
 {
     (void)state;
     write_text("/a", "1\n2\n3\n");
@@ -225,7 +225,7 @@ static void test_waiting_in_turn(void **state)
     op_live_free(n.live);
 }
 
-static void test_containers_are_cleared(void **state)
+static void containers_are_cleared(void **state)
 {
     (void)state;
     reader_nodes n = make("TextLineReaderV2", "shared_name=r");
@@ -241,7 +241,7 @@ static void test_containers_are_cleared(void **state)
 }
 
 // On the threads of a device: many readers of one reader take each line once.
-static void test_with_threads(void **state)
+static void each_record_is_read_once_by_many_threads(void **state)
 {
     (void)state;
     enum {
@@ -308,14 +308,14 @@ static void check_states(const char *reader, const char *without)
     op_live_free(n.live);
 }
 
-static void test_states(void **state)
+static void serialized_states_restore_readers(void **state)
 {
     (void)state;
     check_states("IdentityReader", "TextLineReader");
     check_states("IdentityReaderV2", "TextLineReaderV2");
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -337,7 +337,7 @@ static void test_errors(void **state)
     op_live_free(n.live);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -362,17 +362,17 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ON_FILES(test_lines),
-        ON_FILES(test_whole_files),
-        ON_FILES(test_names),
-        ON_FILES(test_fixed_length),
-        ON_FILES(test_records),
-        ON_FILES(test_waiting_in_turn),
-        cmocka_unit_test(test_with_threads),
-        cmocka_unit_test(test_containers_are_cleared),
-        cmocka_unit_test(test_states),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_shapes),
+        ON_FILES(text_lines_are_read),
+        ON_FILES(whole_files_are_read),
+        ON_FILES(identity_readers_read_names),
+        ON_FILES(fixed_length_records_are_read),
+        ON_FILES(tfrecords_are_read),
+        ON_FILES(callers_wait_in_turn),
+        cmocka_unit_test(each_record_is_read_once_by_many_threads),
+        cmocka_unit_test(containers_are_cleared),
+        cmocka_unit_test(serialized_states_restore_readers),
+        cmocka_unit_test(wrong_inputs_are_errors),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -84,7 +84,7 @@ static void expect_epochs(const char *dir, const char *attrs)
     op_live_free(l);
 }
 
-static void test_epochs(void **state)
+static void each_epoch_has_each_record_once(void **state)
 {
     write_files(*state, BD_COMPRESSION_NONE);
     expect_epochs(*state, "batch_size=3");
@@ -93,7 +93,7 @@ static void test_epochs(void **state)
     expect_epochs(*state, "batch_size=3; file_parallelism=1; file_buffer_size=1");
 }
 
-static void test_compression(void **state)
+static void compressed_files_are_read(void **state)
 {
     write_files(*state, BD_COMPRESSION_GZIP);
     expect_epochs(*state, "batch_size=3; compression_type=GZIP");
@@ -101,7 +101,7 @@ static void test_compression(void **state)
     expect_epochs(*state, "batch_size=3; compression_type=ZLIB");
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     const char *dir = *state;
     char *path = bd_path_join(dir, "none"), *damaged = bd_path_join(dir, "damaged");
@@ -125,7 +125,7 @@ static void test_errors(void **state)
     bd_free(damaged);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {{"RecordInput", "file_pattern=x", "", "?"}};
@@ -135,10 +135,10 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_epochs, in_temp_dir, remove_temp_dir),
-        cmocka_unit_test_setup_teardown(test_compression, in_temp_dir, remove_temp_dir),
-        cmocka_unit_test_setup_teardown(test_errors, in_temp_dir, remove_temp_dir),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test_setup_teardown(each_epoch_has_each_record_once, in_temp_dir, remove_temp_dir),
+        cmocka_unit_test_setup_teardown(compressed_files_are_read, in_temp_dir, remove_temp_dir),
+        cmocka_unit_test_setup_teardown(wrong_inputs_are_errors, in_temp_dir, remove_temp_dir),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -48,7 +48,7 @@ static stage_nodes stage_area(op_live *l, const char *attr, int64_t limit)
 #define RUN(NODE, FEEDS, WANT) op_live_run(n.live, n.NODE, FEEDS, WANT)
 #define START(NODE, FEEDS) op_live_start(n.live, n.NODE, FEEDS)
 
-static void the_oldest_comes_out_first(void **state)
+static void the_oldest_element_leaves_first(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -70,7 +70,7 @@ static void the_oldest_comes_out_first(void **state)
     op_live_free(l);
 }
 
-static void who_takes_waits_for_who_puts(void **state)
+static void an_unstage_waits_for_a_stage(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -89,7 +89,7 @@ static void who_takes_waits_for_who_puts(void **state)
     op_live_free(l);
 }
 
-static void a_full_area_makes_who_puts_wait(void **state)
+static void a_stage_into_a_full_area_waits(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -190,7 +190,7 @@ static void check_map(bool ordered)
     op_live_free(l);
 }
 
-static void keys_may_come_piece_by_piece(void **state)
+static void keys_may_be_completed_piece_by_piece(void **state)
 {
     (void)state;
     check_map(false);
@@ -215,7 +215,7 @@ static void tensors_of_a_map_may_be_empty(void **state)
     }
 }
 
-static void a_full_map_makes_who_completes_a_key_wait(void **state)
+static void a_stage_into_a_full_map_waits(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -253,7 +253,7 @@ static void parts_of_a_key_do_not_wait_for_room(void **state)
 }
 
 // What is put under a key that is there is dropped, and takes no memory.
-static void a_key_that_is_there_stays(void **state)
+static void an_existing_key_is_kept(void **state)
 {
     (void)state;
     static const braid_dtype put[] = {BRAID_INT64, BRAID_INT32, BRAID_INT32, BRAID_FLOAT};
@@ -314,14 +314,14 @@ static void limits_are_not_negative(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_oldest_comes_out_first),
-        cmocka_unit_test(who_takes_waits_for_who_puts),
-        cmocka_unit_test(a_full_area_makes_who_puts_wait),
+        cmocka_unit_test(the_oldest_element_leaves_first),
+        cmocka_unit_test(an_unstage_waits_for_a_stage),
+        cmocka_unit_test(a_stage_into_a_full_area_waits),
         cmocka_unit_test(memory_may_be_limited),
-        cmocka_unit_test(keys_may_come_piece_by_piece),
-        cmocka_unit_test(a_full_map_makes_who_completes_a_key_wait),
+        cmocka_unit_test(keys_may_be_completed_piece_by_piece),
+        cmocka_unit_test(a_stage_into_a_full_map_waits),
         cmocka_unit_test(parts_of_a_key_do_not_wait_for_room),
-        cmocka_unit_test(a_key_that_is_there_stays),
+        cmocka_unit_test(an_existing_key_is_kept),
         cmocka_unit_test(tensors_of_a_map_may_be_empty),
         cmocka_unit_test(wrong_keys_and_indices_are_refused),
         cmocka_unit_test(limits_are_not_negative),

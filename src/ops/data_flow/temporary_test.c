@@ -5,7 +5,7 @@
 
 #define TEMPORARY(P, ATTRS) ((braid_out){op_test_node((P)->g, "TemporaryVariable", ATTRS, NULL, 0), 0})
 
-static void test_a_temporary_variable(void **state)
+static void a_temporary_variable_lives_for_a_step(void **state)
 {
     static const struct {
         const char *attrs, *value;
@@ -24,7 +24,7 @@ static void test_a_temporary_variable(void **state)
     }
 }
 
-static void test_a_temporary_variable_starts_with_zeros(void **state)
+static void a_temporary_variable_starts_with_zeros(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -33,7 +33,7 @@ static void test_a_temporary_variable_starts_with_zeros(void **state)
     program_expect(p, &last, 1, "float[2] 0");
 }
 
-static void test_a_temporary_variable_ends_once(void **state)
+static void a_temporary_variable_is_destroyed_once(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -47,7 +47,7 @@ static void test_a_temporary_variable_ends_once(void **state)
     program_expect(p, last, 1, "NotFound: does not exist");
 }
 
-static void test_a_name_is_of_one_temporary_variable(void **state)
+static void a_name_is_of_one_temporary_variable(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -56,7 +56,7 @@ static void test_a_name_is_of_one_temporary_variable(void **state)
     program_expect(p, both, 2, "AlreadyExists: Resource step/t/");
 }
 
-static void test_refused(void **state)
+static void refused_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -67,7 +67,7 @@ static void test_refused(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_count(void **state)
+static void count_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -88,7 +88,7 @@ static void test_count(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -102,13 +102,13 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_temporary_variable),
-        cmocka_unit_test(test_a_temporary_variable_starts_with_zeros),
-        cmocka_unit_test(test_a_temporary_variable_ends_once),
-        cmocka_unit_test(test_a_name_is_of_one_temporary_variable),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_count),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(a_temporary_variable_lives_for_a_step),
+        cmocka_unit_test(a_temporary_variable_starts_with_zeros),
+        cmocka_unit_test(a_temporary_variable_is_destroyed_once),
+        cmocka_unit_test(a_name_is_of_one_temporary_variable),
+        cmocka_unit_test(refused_follows_its_definition),
+        cmocka_unit_test(count_follows_its_definition),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -292,7 +292,7 @@ static void check_argument(const argument_case *c, const parts *p, int i)
     }
 }
 
-static void test_arguments(void **state)
+static void arguments_are_read_and_checked(void **state)
 {
     (void)state;
     for (size_t i = 0; i < BD_COUNTOF(cases); i++) {
@@ -308,7 +308,7 @@ static void test_arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(arguments_are_read_and_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,7 +73,7 @@ static const csv_case cases[] = {
      "InvalidArgument: Can't read header of file"},
 };
 
-static void test_records(void **state)
+static void records_follow_the_csv_format(void **state)
 {
     (void)state;
     static const char *const ops[] = {"CSVDataset", "ExperimentalCSVDataset"};
@@ -87,7 +87,7 @@ static void test_records(void **state)
     }
 }
 
-static void test_files(void **state)
+static void files_are_read_one_after_another(void **state)
 {
     (void)state;
     char text[2048];
@@ -113,7 +113,7 @@ static void test_files(void **state)
     "CSVDataset(string[] f; string[] \"\"; int64[] " BUFFER "; bool[] false; string[] " DELIMITER            \
     "; bool[] true; string[] \"\"; " SELECT "; " DEFAULTS ")"
 
-static void test_refused(void **state)
+static void malformed_records_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -148,9 +148,9 @@ int main(void)
 {
     dir = bd_temp_dir_new();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_records),
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(records_follow_the_csv_format),
+        cmocka_unit_test(files_are_read_one_after_another),
+        cmocka_unit_test(malformed_records_are_refused),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     bd_temp_dir_free(dir);

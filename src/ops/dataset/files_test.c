@@ -58,7 +58,7 @@ static void expect(const char *text, const char *want)
     pipeline_test(&c, 1);
 }
 
-static void test_lines(void **state)
+static void text_lines_are_read(void **state)
 {
     (void)state;
     write_file("a", "one\ntwo\r\n\nfour", 14);
@@ -77,7 +77,7 @@ static void test_lines(void **state)
 }
 
 // A line longer than what is read at a time.
-static void test_long_line(void **state)
+static void a_long_line_is_read(void **state)
 {
     (void)state;
     size_t len = 200000;
@@ -89,7 +89,7 @@ static void test_long_line(void **state)
     expect("TextLineDataset(string[] @/long; string[] \"\"; int64[] 0)", "* | string[] y | end");
 }
 
-static void test_records(void **state)
+static void tfrecords_are_read(void **state)
 {
     (void)state;
     write_records("r1", BD_COMPRESSION_NONE, (const char *[]){"a", "bc"}, 2);
@@ -112,7 +112,7 @@ static void test_records(void **state)
         "string[2] a bc | end");
 }
 
-static void test_fixed(void **state)
+static void fixed_length_records_are_read(void **state)
 {
     (void)state;
     write_file("f", "HHaabbccF", 9);
@@ -134,7 +134,7 @@ static void test_fixed(void **state)
 
 // ---- Patterns ----
 
-static void test_patterns(void **state)
+static void patterns_list_their_files(void **state)
 {
     (void)state;
     write_file("p1.txt", "", 0);
@@ -148,7 +148,7 @@ static void test_patterns(void **state)
     expect("MatchingFilesDataset(string[] @/nowhere/*)", "NotFound: Don't find any matched files | end");
 }
 
-static void test_refused_patterns(void **state)
+static void refused_patterns_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -172,7 +172,7 @@ static bool exists(const char *name)
     return found;
 }
 
-static void test_file_cache(void **state)
+static void a_file_cache_is_written_once(void **state)
 {
     (void)state;
     char text[512];
@@ -226,13 +226,13 @@ static int remove_dir(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_long_line),
-        cmocka_unit_test(test_records),
-        cmocka_unit_test(test_patterns),
-        cmocka_unit_test(test_refused_patterns),
-        cmocka_unit_test(test_fixed),
-        cmocka_unit_test(test_file_cache),
+        cmocka_unit_test(text_lines_are_read),
+        cmocka_unit_test(a_long_line_is_read),
+        cmocka_unit_test(tfrecords_are_read),
+        cmocka_unit_test(patterns_list_their_files),
+        cmocka_unit_test(refused_patterns_follow_the_definition),
+        cmocka_unit_test(fixed_length_records_are_read),
+        cmocka_unit_test(a_file_cache_is_written_once),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }

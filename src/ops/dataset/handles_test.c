@@ -11,7 +11,7 @@
 #define NAMED "; shared_name=''; container=''"
 #define DEVICES "; devices=[/cpu:0,/cpu:1]"
 
-static void test_makers(void **state)
+static void makers_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -51,7 +51,7 @@ static void test_makers(void **state)
 #define OTHER "var float[] 1"
 #define NO_SUCH "InvalidArgument: is a Variable, not a "
 
-static void test_handles(void **state)
+static void handles_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -81,7 +81,7 @@ static void test_handles(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_strings(void **state)
+static void string_handles_are_checked(void **state)
 {
     (void)state;
     static const char *const ops[] = {"IteratorFromStringHandle", "IteratorFromStringHandleV2",
@@ -105,7 +105,7 @@ static braid_op *node(op_live *l, const char *op, const char *attrs, braid_out i
 }
 
 // An element without elements, and where the iterator is, by each way to them.
-static void test_elements(void **state)
+static void empty_elements_pass_each_form_of_handle(void **state)
 {
     (void)state;
     static const char *const attrs = "output_types=[int64]; output_shapes=[[0]]";
@@ -129,7 +129,7 @@ static void test_elements(void **state)
     op_live_free(l);
 }
 
-static void test_deleted_generator(void **state)
+static void a_deleted_generator_is_not_found(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -143,7 +143,7 @@ static void test_deleted_generator(void **state)
 }
 
 // Elements of anything, but of something.
-static void test_no_components(void **state)
+static void no_components_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -158,12 +158,12 @@ static void test_no_components(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_makers),
-        cmocka_unit_test(test_handles),
-        cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_elements),
-        cmocka_unit_test(test_deleted_generator),
-        cmocka_unit_test(test_no_components),
+        cmocka_unit_test(makers_follow_the_definition),
+        cmocka_unit_test(handles_follow_the_definition),
+        cmocka_unit_test(string_handles_are_checked),
+        cmocka_unit_test(empty_elements_pass_each_form_of_handle),
+        cmocka_unit_test(a_deleted_generator_is_not_found),
+        cmocka_unit_test(no_components_follow_the_definition),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@
 
 #define RANGE(N) "RangeDataset(int64[] 0; int64[] " #N "; int64[] 1) "
 
-static void test_use(void **state)
+static void an_iterator_must_be_initialized(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -38,7 +38,7 @@ static void test_use(void **state)
 }
 
 // A pipeline deeper than what can be opened on a stack.
-static void test_depth(void **state)
+static void nested_datasets_have_a_depth_limit(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -71,7 +71,7 @@ static void endless(char out[512], const char *more)
 
 #define SKIP_ALL "SkipDataset(int64[] 9223372036854775807)"
 
-static void test_cancelled_step_puts_the_work_off(void **state)
+static void cancelled_step_puts_the_work_off(void **state)
 {
     (void)state;
     static const char *const pipelines[] = {SKIP_ALL, (SKIP_ALL " PrefetchDataset(int64[] 1)"),
@@ -98,7 +98,7 @@ static void test_cancelled_step_puts_the_work_off(void **state)
 }
 
 // A pause is made before each element; the end of the iterator ends one that is long.
-static void test_pauses(void **state)
+static void a_pausing_dataset_holds_no_compute_thread(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -120,7 +120,7 @@ static void test_pauses(void **state)
 }
 
 // One cancelled takes no element: all of the numbers come, each once, in order.
-static void test_cancelling_loses_nothing(void **state)
+static void cancelling_loses_no_element(void **state)
 {
     (void)state;
     char text[512];
@@ -208,7 +208,7 @@ static void check_crowd(const char *text, bool has_threads)
     op_live_free(l);
 }
 
-static void test_crowd(void **state)
+static void each_element_is_given_once_to_many_threads(void **state)
 {
     (void)state;
     check_crowd(RANGE(2000), false);
@@ -220,7 +220,7 @@ static void test_crowd(void **state)
 }
 
 // Dropped in the middle, with elements ready and more on their way.
-static void test_dropped(void **state)
+static void a_dropped_iterator_ends_its_threads(void **state)
 {
     (void)state;
     static const char *const pipelines[] = {
@@ -258,7 +258,7 @@ static braid_op *node(op_live *l, const char *op, const char *types, const braid
     return braid_op_end(d);
 }
 
-static void test_optionals(void **state)
+static void optionals_may_be_empty(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -284,7 +284,7 @@ static void test_optionals(void **state)
     op_live_free(l);
 }
 
-static void test_string_handles(void **state)
+static void a_string_handle_names_its_iterator(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -301,7 +301,7 @@ static void test_string_handles(void **state)
     op_live_free(l);
 }
 
-static void test_anonymous(void **state)
+static void anonymous_iterators_end_with_their_deleter(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -314,7 +314,7 @@ static void test_anonymous(void **state)
 }
 
 // The same op under several names.
-static void test_twins(void **state)
+static void both_versions_of_the_ops_agree(void **state)
 {
     (void)state;
     static const char *const twins[][2] = {
@@ -377,7 +377,7 @@ static braid_out made_once(op_live *l, braid_op *maker, braid_tensor keep[2])
 
 // Two iterators over ShuffleDatasetV2 draw from one generator: the orders are those of two passes of
 // test_shuffling.
-static void test_shared_generator(void **state)
+static void iterators_share_a_seed_generator(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -406,7 +406,7 @@ static void test_shared_generator(void **state)
 
 // The seeds of an iterator are the dataset's (11, 22), or the next two words of a generator with these:
 // Philox 4x32-10 in plain Python.
-static void test_random_numbers_with_a_generator(void **state)
+static void a_generator_gives_each_iterator_its_numbers(void **state)
 {
     (void)state;
     static const struct {
@@ -434,7 +434,7 @@ static void test_random_numbers_with_a_generator(void **state)
     }
 }
 
-static void test_shared_cache(void **state)
+static void iterators_share_a_memory_cache(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -486,20 +486,20 @@ static int remove_lines(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_use),
-        cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_cancelled_step_puts_the_work_off),
-        cmocka_unit_test(test_pauses),
-        cmocka_unit_test(test_cancelling_loses_nothing),
-        cmocka_unit_test(test_crowd),
-        cmocka_unit_test(test_dropped),
-        cmocka_unit_test(test_optionals),
-        cmocka_unit_test(test_string_handles),
-        cmocka_unit_test(test_anonymous),
-        cmocka_unit_test(test_twins),
-        cmocka_unit_test(test_shared_generator),
-        cmocka_unit_test(test_random_numbers_with_a_generator),
-        cmocka_unit_test(test_shared_cache),
+        cmocka_unit_test(an_iterator_must_be_initialized),
+        cmocka_unit_test(nested_datasets_have_a_depth_limit),
+        cmocka_unit_test(cancelled_step_puts_the_work_off),
+        cmocka_unit_test(a_pausing_dataset_holds_no_compute_thread),
+        cmocka_unit_test(cancelling_loses_no_element),
+        cmocka_unit_test(each_element_is_given_once_to_many_threads),
+        cmocka_unit_test(a_dropped_iterator_ends_its_threads),
+        cmocka_unit_test(optionals_may_be_empty),
+        cmocka_unit_test(a_string_handle_names_its_iterator),
+        cmocka_unit_test(anonymous_iterators_end_with_their_deleter),
+        cmocka_unit_test(both_versions_of_the_ops_agree),
+        cmocka_unit_test(iterators_share_a_seed_generator),
+        cmocka_unit_test(a_generator_gives_each_iterator_its_numbers),
+        cmocka_unit_test(iterators_share_a_memory_cache),
     };
     return cmocka_run_group_tests(tests, write_lines, remove_lines);
 }

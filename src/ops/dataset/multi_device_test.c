@@ -72,7 +72,7 @@ static void expect(const shared *s, int shard, const char *want)
     op_live_run(s->live, next_of(s->live, s->handle, shard, 1), "", want);
 }
 
-static void test_turns(void **state)
+static void elements_go_to_the_devices_in_turn(void **state)
 {
     (void)state;
     static const char *const sizes[] = {"int64[] 1", "int64[] 3", "int64[] 100"};
@@ -90,7 +90,7 @@ static void test_turns(void **state)
     }
 }
 
-static void test_errors_have_turns(void **state)
+static void errors_have_turns(void **state)
 {
     (void)state;
     shared s = open_shared(RANGE(3) "RebatchDataset(int64[] 1)", "int64[] 1");
@@ -102,7 +102,7 @@ static void test_errors_have_turns(void **state)
     op_live_free(s.live);
 }
 
-static void test_use(void **state)
+static void the_iterator_must_be_initialized(void **state)
 {
     (void)state;
     shared s = open_shared(RANGE(4), "int64[] 1");
@@ -123,7 +123,7 @@ static void test_use(void **state)
 
 // A shard has to wait for the other one, which has as many elements at hand as it may; with none at hand, all
 // wait for each other.
-static void test_waiting(void **state)
+static void a_shard_waits_for_its_turn(void **state)
 {
     (void)state;
     static const char *const sizes[] = {"int64[] 1", "int64[] 0", "int64[] -1"};
@@ -146,7 +146,7 @@ static void test_waiting(void **state)
     }
 }
 
-static void test_beginning_anew_cancels(void **state)
+static void beginning_anew_cancels(void **state)
 {
     (void)state;
     shared s = open_shared(RANGE(6), "int64[] 1");
@@ -159,7 +159,7 @@ static void test_beginning_anew_cancels(void **state)
     op_live_free(s.live);
 }
 
-static void test_string_handles(void **state)
+static void a_string_handle_names_its_iterator(void **state)
 {
     (void)state;
     shared s = open_shared(RANGE(2), "int64[] 1");
@@ -178,7 +178,7 @@ static void test_string_handles(void **state)
     op_live_free(s.live);
 }
 
-static void test_anonymous(void **state)
+static void anonymous_iterators_end_with_their_deleter(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -198,13 +198,13 @@ static void test_anonymous(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_turns),
-        cmocka_unit_test(test_errors_have_turns),
-        cmocka_unit_test(test_use),
-        cmocka_unit_test(test_waiting),
-        cmocka_unit_test(test_beginning_anew_cancels),
-        cmocka_unit_test(test_string_handles),
-        cmocka_unit_test(test_anonymous),
+        cmocka_unit_test(elements_go_to_the_devices_in_turn),
+        cmocka_unit_test(errors_have_turns),
+        cmocka_unit_test(the_iterator_must_be_initialized),
+        cmocka_unit_test(a_shard_waits_for_its_turn),
+        cmocka_unit_test(beginning_anew_cancels),
+        cmocka_unit_test(a_string_handle_names_its_iterator),
+        cmocka_unit_test(anonymous_iterators_end_with_their_deleter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

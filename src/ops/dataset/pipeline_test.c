@@ -7,7 +7,7 @@
 
 #define RANGE(N) "RangeDataset(int64[] 0; int64[] " #N "; int64[] 1) "
 
-static void test_sources(void **state)
+static void sources_give_their_elements(void **state)
 {
     (void)state;
     static const pipeline_case cases[] = {
@@ -30,7 +30,7 @@ static void test_sources(void **state)
     PIPELINE_TEST(cases);
 }
 
-static void test_selections(void **state)
+static void selections_keep_the_chosen_elements(void **state)
 {
     (void)state;
     static const pipeline_case cases[] = {
@@ -70,7 +70,7 @@ static void test_selections(void **state)
     PIPELINE_TEST(cases);
 }
 
-static void test_sequences(void **state)
+static void sequences_join_their_inputs(void **state)
 {
     (void)state;
     static const pipeline_case cases[] = {
@@ -93,7 +93,7 @@ static void test_sequences(void **state)
     PIPELINE_TEST(cases);
 }
 
-static void test_batches(void **state)
+static void batches_stack_elements(void **state)
 {
     (void)state;
     static const pipeline_case cases[] = {
@@ -158,7 +158,7 @@ static void test_batches(void **state)
 //   slices;
 //   i = start + word % (end - start) of the first slice that has elements; give ring[i], ring[i] =
 //   ring[start], start += 1
-static void test_shuffling(void **state)
+static void shuffles_follow_the_random_numbers_of_tensorflow(void **state)
 {
     (void)state;
 #define N(X) "int64[] " #X
@@ -193,7 +193,7 @@ static void test_shuffling(void **state)
     PIPELINE_TEST(cases);
 }
 
-static void test_options(void **state)
+static void option_datasets_change_no_element(void **state)
 {
     (void)state;
     static const pipeline_case cases[] = {
@@ -248,7 +248,7 @@ static void test_options(void **state)
     "\\x0a*\\x0a\\x11\\x0a\\x01f\\x12\\x0c\\x12\\x0a\\x0d\\x00\\x00@@\\x0d\\x00\\x00\\x80@\\x0a\\x09\\x0a\\x01i" \
     "\\x12\\x04\\x1a\\x02\\x08\\x05\\x0a\\x0a\\x0a\\x01x\\x12\\x05\\x1a\\x03\\x0a\\x01\\x01"
 
-static void test_examples(void **state)
+static void examples_are_parsed(void **state)
 {
     (void)state;
     static const pipeline_case cases[] = {
@@ -271,7 +271,7 @@ static void test_examples(void **state)
     PIPELINE_TEST(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
 #define COMPONENTS "output_types=[int64]; output_shapes=[[]]"
@@ -298,9 +298,14 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sources),  cmocka_unit_test(test_selections), cmocka_unit_test(test_sequences),
-        cmocka_unit_test(test_batches),  cmocka_unit_test(test_shuffling),  cmocka_unit_test(test_options),
-        cmocka_unit_test(test_examples), cmocka_unit_test(test_shapes),
+        cmocka_unit_test(sources_give_their_elements),
+        cmocka_unit_test(selections_keep_the_chosen_elements),
+        cmocka_unit_test(sequences_join_their_inputs),
+        cmocka_unit_test(batches_stack_elements),
+        cmocka_unit_test(shuffles_follow_the_random_numbers_of_tensorflow),
+        cmocka_unit_test(option_datasets_change_no_element),
+        cmocka_unit_test(examples_are_parsed),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

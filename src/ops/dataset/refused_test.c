@@ -15,7 +15,7 @@ static void expect_refused(const char *text, const char *want)
     op_live_free(l);
 }
 
-static void test_refused_datasets(void **state)
+static void invalid_datasets_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -107,7 +107,7 @@ static void test_refused_datasets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused_datasets),
+        cmocka_unit_test(invalid_datasets_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 
 #define RANGE(N) "RangeDataset(int64[] 0; int64[] " #N "; int64[] 1) "
 
-static void test_sifting(void **state)
+static void samples_follow_the_random_numbers_of_tensorflow(void **state)
 {
     (void)state;
     static const pipeline_case cases[] = {
@@ -29,7 +29,7 @@ static void test_sifting(void **state)
     PIPELINE_TEST(cases);
 }
 
-static void test_windows(void **state)
+static void sliding_windows_overlap(void **state)
 {
     (void)state;
     static const pipeline_case cases[] = {
@@ -53,7 +53,7 @@ static void test_windows(void **state)
 }
 
 // The three parts of a batch: [0, 1], [2, 3], [4] with rows of up to 4.
-static void test_sparse_batch(void **state)
+static void a_sparse_batch_has_indices_and_values(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -69,7 +69,7 @@ static void test_sparse_batch(void **state)
     op_live_free(l);
 }
 
-static void test_lists(void **state)
+static void lists_give_their_elements(void **state)
 {
     (void)state;
     static const pipeline_case cases[] = {
@@ -84,7 +84,7 @@ static void test_lists(void **state)
     PIPELINE_TEST(cases);
 }
 
-static void test_refused(void **state)
+static void invalid_datasets_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -121,8 +121,11 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sifting), cmocka_unit_test(test_windows), cmocka_unit_test(test_sparse_batch),
-        cmocka_unit_test(test_lists),   cmocka_unit_test(test_refused),
+        cmocka_unit_test(samples_follow_the_random_numbers_of_tensorflow),
+        cmocka_unit_test(sliding_windows_overlap),
+        cmocka_unit_test(a_sparse_batch_has_indices_and_values),
+        cmocka_unit_test(lists_give_their_elements),
+        cmocka_unit_test(invalid_datasets_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,7 +81,7 @@ static void expect_histogram(const summary *s, const char *tag, double num, doub
 #define THREE "int64[] 0 | int64[] 1 | int64[] 2 | end"
 
 // 8 bytes a number; both versions of the ops' names.
-static void test_histograms(void **state)
+static void statistics_become_histograms(void **state)
 {
     (void)state;
     static const struct {
@@ -110,7 +110,7 @@ static void test_histograms(void **state)
 }
 
 // An error takes time and has no bytes; without a tag the names stand alone.
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     watched w =
@@ -127,7 +127,7 @@ static void test_errors(void **state)
 }
 
 // Nothing lies over it that gathers; and the nearest one that does gets all.
-static void test_whose_they_are(void **state)
+static void statistics_go_to_the_innermost_aggregator(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -157,7 +157,7 @@ static void test_whose_they_are(void **state)
 }
 
 // Without threads nothing is got ready beforehand: each element is waited for.
-static void test_prefetch(void **state)
+static void prefetch_reports_its_buffer(void **state)
 {
     (void)state;
     watched w = watch("SetStatsAggregatorDataset", "StatsAggregatorHandle",
@@ -201,7 +201,7 @@ static void expect_events(const char *dir, int count)
     bd_free(path);
 }
 
-static void test_events(void **state)
+static void statistics_are_written_as_events(void **state)
 {
     (void)state;
     char *dir = bd_temp_dir_new();
@@ -228,7 +228,7 @@ static void test_events(void **state)
 }
 
 // A name that something else has.
-static void test_names(void **state)
+static void aggregators_are_shared_by_name(void **state)
 {
     (void)state;
     static const char *const ops[] = {"StatsAggregatorHandle", "StatsAggregatorHandleV2",
@@ -244,9 +244,12 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_histograms),     cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_whose_they_are), cmocka_unit_test(test_prefetch),
-        cmocka_unit_test(test_names),          cmocka_unit_test(test_events),
+        cmocka_unit_test(statistics_become_histograms),
+        cmocka_unit_test(wrong_inputs_are_errors),
+        cmocka_unit_test(statistics_go_to_the_innermost_aggregator),
+        cmocka_unit_test(prefetch_reports_its_buffer),
+        cmocka_unit_test(aggregators_are_shared_by_name),
+        cmocka_unit_test(statistics_are_written_as_events),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ static void expect(const char *table, const char *attrs, const char *text, const
     op_live_free(l);
 }
 
-static void test_filling(void **state)
+static void a_dataset_fills_a_table(void **state)
 {
     (void)state;
     expect("HashTableV2", TABLE, PAIRS, "string,int64", "", "int64[2] 2 -1");
@@ -32,7 +32,7 @@ static void test_filling(void **state)
            "int64[2] 5 -1");
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     static const char *const not_filled = "FailedPrecondition: Table not initialized";
@@ -51,7 +51,7 @@ static void test_errors(void **state)
     expect("MutableHashTableV2", TABLE, PAIRS, "string,int64", "InvalidArgument: is not initializable", NULL);
 }
 
-static void test_handles(void **state)
+static void handles_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -70,9 +70,9 @@ static void test_handles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_filling),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_handles),
+        cmocka_unit_test(a_dataset_fills_a_table),
+        cmocka_unit_test(wrong_inputs_are_errors),
+        cmocka_unit_test(handles_follow_the_definition),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ static braid_op *node(op_live *l, const char *op, const char *types, const braid
     return braid_op_end(d);
 }
 
-static void test_single_element(void **state)
+static void a_dataset_of_one_element_gives_it(void **state)
 {
     (void)state;
     static const struct {
@@ -42,7 +42,7 @@ static void test_single_element(void **state)
 }
 
 // Windows as lists, worked out by hand: of 0..6, size 3, shift 2, stride 2: 0 2 4 | 2 4 6 | 4 6 | 6.
-static void test_windows(void **state)
+static void windows_have_their_sizes(void **state)
 {
     (void)state;
     static const struct {
@@ -78,7 +78,7 @@ static void test_windows(void **state)
     }
 }
 
-static void test_window_elements(void **state)
+static void elements_of_a_window_are_datasets(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -96,9 +96,9 @@ static void test_window_elements(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_single_element),
-        cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_window_elements),
+        cmocka_unit_test(a_dataset_of_one_element_gives_it),
+        cmocka_unit_test(windows_have_their_sizes),
+        cmocka_unit_test(elements_of_a_window_are_datasets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include "graph/grad.h"
 #include "ops/testing/op_test.h"
 
-static void test_crops(void **state)
+static void crops_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -78,7 +78,7 @@ static void test_crops(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_crop_gradient_values(void **state)
+static void crop_gradient_values_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -166,7 +166,7 @@ static void test_crop_gradient_values(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_crop_errors(void **state)
+static void crop_errors_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -250,7 +250,7 @@ static void test_crop_errors(void **state)
 }
 
 // The gradient functions hand on the boxes, the size of the images and the method.
-static void test_crop_gradients(void **state)
+static void gradients_of_crops_match_finite_differences(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -275,7 +275,7 @@ static void test_crop_gradients(void **state)
     braid_graph_free(g);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -294,9 +294,11 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_crops),       cmocka_unit_test(test_crop_gradient_values),
-        cmocka_unit_test(test_crop_errors), cmocka_unit_test(test_crop_gradients),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(crops_follow_the_definition),
+        cmocka_unit_test(crop_gradient_values_follow_the_definition),
+        cmocka_unit_test(crop_errors_follow_the_definition),
+        cmocka_unit_test(gradients_of_crops_match_finite_differences),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -4,7 +4,7 @@
 
 // ---- Drawing: pixel by pixel in Python ----
 
-static void test_drawing(void **state)
+static void drawing_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -75,7 +75,7 @@ static void test_drawing(void **state)
 
 // ---- Sampling: TensorFlow's stream and steps, by an independent program in Python ----
 
-static void test_sampling(void **state)
+static void sampling_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -170,7 +170,7 @@ static void test_sampling(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -188,9 +188,9 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_drawing),
-        cmocka_unit_test(test_sampling),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(drawing_follows_its_definition),
+        cmocka_unit_test(sampling_follows_its_definition),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

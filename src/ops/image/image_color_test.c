@@ -11,7 +11,7 @@
     "float[2,4,3] 0.29166667 0.8 0.5 0.9375 0.88888889 0.9 0 0 0.3 0 0 0 "                                   \
     "0.64583333 0.88888889 0.9 0.083333333 1 1 0.83333333 0.83333333 0.6 0.47619048 0.77777778 0.9"
 
-static void test_hsv(void **state)
+static void hsv_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -31,7 +31,7 @@ static void test_hsv(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_hue(void **state)
+static void hue_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -62,7 +62,7 @@ static void test_hue(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_saturation(void **state)
+static void saturation_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -101,7 +101,7 @@ static void test_saturation(void **state)
 }
 
 // Computed with numpy.
-static void test_contrast(void **state)
+static void contrast_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -128,7 +128,7 @@ static void test_contrast(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_empty(void **state)
+static void empty_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -144,7 +144,7 @@ static void test_empty(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -177,7 +177,7 @@ static void test_errors(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -193,7 +193,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -207,9 +207,14 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hsv),      cmocka_unit_test(test_hue),       cmocka_unit_test(test_saturation),
-        cmocka_unit_test(test_contrast), cmocka_unit_test(test_empty),     cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_shapes),   cmocka_unit_test(test_gradients),
+        cmocka_unit_test(hsv_follows_its_definition),
+        cmocka_unit_test(hue_follows_its_definition),
+        cmocka_unit_test(saturation_follows_its_definition),
+        cmocka_unit_test(contrast_follows_its_definition),
+        cmocka_unit_test(empty_follows_its_definition),
+        cmocka_unit_test(wrong_inputs_are_errors),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_match_finite_differences),
     };
     return BD_RUN_TESTS(tests);
 }

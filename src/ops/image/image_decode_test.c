@@ -119,7 +119,7 @@ static void check_decoding(const decode_case *cases, size_t count)
 
 // Samples were computed with Pillow, which has the accurate transform of libjpeg, or are those the files were
 // made of.
-static void test_decoding_png(void **state)
+static void png_files_decode(void **state)
 {
     (void)state;
     static const decode_case cases[] = {
@@ -150,7 +150,7 @@ static void test_decoding_png(void **state)
     check_decoding(cases, BD_COUNTOF(cases));
 }
 
-static void test_decoding_jpeg(void **state)
+static void jpeg_files_decode(void **state)
 {
     (void)state;
     static const decode_case cases[] = {
@@ -208,7 +208,7 @@ static void test_decoding_jpeg(void **state)
     check_decoding(cases, BD_COUNTOF(cases));
 }
 
-static void test_decoding_jpeg_colors_and_ratios(void **state)
+static void jpeg_colors_and_ratios_are_converted(void **state)
 {
     (void)state;
     static const decode_case cases[] = {
@@ -275,7 +275,7 @@ static void test_decoding_jpeg_colors_and_ratios(void **state)
     check_decoding(cases, BD_COUNTOF(cases));
 }
 
-static void test_decoding_gif_and_bmp(void **state)
+static void gif_and_bmp_files_decode(void **state)
 {
     (void)state;
     static const decode_case cases[] = {
@@ -305,7 +305,7 @@ static void test_decoding_gif_and_bmp(void **state)
     check_decoding(cases, BD_COUNTOF(cases));
 }
 
-static void test_decoding_any_image(void **state)
+static void decode_image_detects_the_format(void **state)
 {
     (void)state;
     static const decode_case cases[] = {
@@ -324,7 +324,7 @@ static void test_decoding_any_image(void **state)
 }
 
 // The fast transform, which is the default, is near the accurate one.
-static void test_fast_transform(void **state)
+static void the_fast_transform_is_close(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -345,7 +345,7 @@ static void test_fast_transform(void **state)
     bd_tensor_fini(&accurate);
 }
 
-static void test_jpeg_shape(void **state)
+static void extract_jpeg_shape_reads_the_header(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -364,7 +364,7 @@ static void test_jpeg_shape(void **state)
 // ---- Truncated files ----
 
 // Of a file cut in its middle: rows up to there, black ones, or copies of the last.
-static void test_truncated(void **state)
+static void a_truncated_jpeg_is_recovered_on_request(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -391,7 +391,7 @@ static void test_truncated(void **state)
 }
 
 // Every prefix of a file is refused with words, or decoded.
-static void test_every_prefix(void **state)
+static void each_prefix_of_a_file_is_an_error(void **state)
 {
     (void)state;
     static const char *const files[][2] = {
@@ -421,7 +421,7 @@ typedef struct error_case {
     const char *op, *attrs, *file, *second, *words;
 } error_case;
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     static const error_case cases[] = {
@@ -481,7 +481,7 @@ static void test_errors(void **state)
     }
 }
 
-static void test_input_shapes(void **state)
+static void input_shapes_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -519,7 +519,7 @@ static void test_input_shapes(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -541,18 +541,18 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_decoding_png),
-        cmocka_unit_test(test_decoding_jpeg),
-        cmocka_unit_test(test_decoding_jpeg_colors_and_ratios),
-        cmocka_unit_test(test_decoding_gif_and_bmp),
-        cmocka_unit_test(test_decoding_any_image),
-        cmocka_unit_test(test_fast_transform),
-        cmocka_unit_test(test_jpeg_shape),
-        cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_every_prefix),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_input_shapes),
+        cmocka_unit_test(png_files_decode),
+        cmocka_unit_test(jpeg_files_decode),
+        cmocka_unit_test(jpeg_colors_and_ratios_are_converted),
+        cmocka_unit_test(gif_and_bmp_files_decode),
+        cmocka_unit_test(decode_image_detects_the_format),
+        cmocka_unit_test(the_fast_transform_is_close),
+        cmocka_unit_test(extract_jpeg_shape_reads_the_header),
+        cmocka_unit_test(a_truncated_jpeg_is_recovered_on_request),
+        cmocka_unit_test(each_prefix_of_a_file_is_an_error),
+        cmocka_unit_test(wrong_inputs_are_errors),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(input_shapes_follow_the_definition),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -4,7 +4,7 @@
 #include "ops/testing/op_test.h"
 
 // What is encoded without loss is decoded to the same.
-static void test_png_round_trip(void **state)
+static void png_images_survive_a_round_trip(void **state)
 {
     (void)state;
     static const char *const images[][3] = {
@@ -47,7 +47,7 @@ static size_t jpeg_round_trip(const char *op, const char *attrs, const char *qua
     return len;
 }
 
-static void test_jpeg_round_trip(void **state)
+static void jpeg_images_survive_a_round_trip(void **state)
 {
     (void)state;
     size_t plain = jpeg_round_trip("EncodeJpeg", NULL, NULL);
@@ -61,7 +61,7 @@ static void test_jpeg_round_trip(void **state)
 }
 
 // What the header says: units of density, and the density in each direction (JFIF 1.02).
-static void test_jpeg_density(void **state)
+static void the_density_is_written(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -74,7 +74,7 @@ static void test_jpeg_density(void **state)
     bd_tensor_fini(&file);
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -116,7 +116,7 @@ static void test_errors(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -131,9 +131,11 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_png_round_trip), cmocka_unit_test(test_jpeg_round_trip),
-        cmocka_unit_test(test_jpeg_density),   cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(png_images_survive_a_round_trip),
+        cmocka_unit_test(jpeg_images_survive_a_round_trip),
+        cmocka_unit_test(the_density_is_written),
+        cmocka_unit_test(wrong_inputs_are_errors),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -7,7 +7,7 @@
 
 // Computed with numpy from the definitions.
 
-static void test_patches(void **state)
+static void patches_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -64,7 +64,7 @@ static void test_patches(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_dilation(void **state)
+static void dilation_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -89,7 +89,7 @@ static void test_dilation(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_dilation_at_strides(void **state)
+static void dilation_at_strides_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -125,7 +125,7 @@ static void test_dilation_at_strides(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_dilation_at_rates(void **state)
+static void dilation_at_rates_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -148,7 +148,7 @@ static void test_dilation_at_rates(void **state)
 }
 
 // A maximum starts at the lowest number, and nan is not above it.
-static void test_dilation_of_nan(void **state)
+static void dilation_of_nan_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -160,7 +160,7 @@ static void test_dilation_of_nan(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_dilation_of_nothing(void **state)
+static void dilation_of_an_empty_image_is_empty(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -180,7 +180,7 @@ static void test_dilation_of_nothing(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_dilation_errors(void **state)
+static void dilation_errors_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -212,7 +212,7 @@ static void test_dilation_errors(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_dilation_of_half(void **state)
+static void dilation_of_half_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -234,7 +234,7 @@ static void test_dilation_of_half(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_dilation_of_integers(void **state)
+static void dilation_of_integers_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -266,7 +266,7 @@ static void test_dilation_of_integers(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -282,7 +282,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -302,17 +302,17 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_patches),
-        cmocka_unit_test(test_dilation),
-        cmocka_unit_test(test_dilation_at_strides),
-        cmocka_unit_test(test_dilation_at_rates),
-        cmocka_unit_test(test_dilation_of_nan),
-        cmocka_unit_test(test_dilation_of_nothing),
-        cmocka_unit_test(test_dilation_errors),
-        cmocka_unit_test(test_dilation_of_half),
-        cmocka_unit_test(test_dilation_of_integers),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(patches_follow_the_definition),
+        cmocka_unit_test(dilation_follows_its_definition),
+        cmocka_unit_test(dilation_at_strides_follow_the_definition),
+        cmocka_unit_test(dilation_at_rates_follow_the_definition),
+        cmocka_unit_test(dilation_of_nan_follows_its_definition),
+        cmocka_unit_test(dilation_of_an_empty_image_is_empty),
+        cmocka_unit_test(dilation_errors_follow_the_definition),
+        cmocka_unit_test(dilation_of_half_follows_its_definition),
+        cmocka_unit_test(dilation_of_integers_follow_the_definition),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_match_finite_differences),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -8,7 +8,7 @@
 // Values are computed with numpy in double: a matrix of weights for each axis, and its transpose for
 // gradients.
 
-static void test_bilinear(void **state)
+static void bilinear_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -67,7 +67,7 @@ static void test_bilinear(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_bicubic(void **state)
+static void bicubic_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -127,7 +127,7 @@ static void test_bicubic(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_area(void **state)
+static void area_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -153,7 +153,7 @@ static void test_area(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_nearest_neighbor(void **state)
+static void nearest_neighbor_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -204,7 +204,7 @@ static void test_nearest_neighbor(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_bilinear_gradient(void **state)
+static void bilinear_gradient_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -254,7 +254,7 @@ static void test_bilinear_gradient(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_bicubic_gradient(void **state)
+static void bicubic_gradient_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -303,7 +303,7 @@ static void test_bicubic_gradient(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_nearest_neighbor_gradient(void **state)
+static void nearest_neighbor_gradient_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -342,7 +342,7 @@ static void test_nearest_neighbor_gradient(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_empty(void **state)
+static void empty_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -362,7 +362,7 @@ static void test_empty(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -410,7 +410,7 @@ static void test_errors(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_scalars(void **state)
+static void scalars_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -454,7 +454,7 @@ static void test_scalars(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -488,7 +488,7 @@ static void check_gradient(const char *op, const char *image, const char *want)
     braid_graph_free(g);
 }
 
-static void test_gradients(void **state)
+static void gradients_are_correct(void **state)
 {
     (void)state;
     check_gradient("ResizeBilinear", "double[1,1,2,1] 5 6", "double[1,1,2,1] 1.5 1.5");
@@ -499,18 +499,18 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bilinear),
-        cmocka_unit_test(test_bicubic),
-        cmocka_unit_test(test_area),
-        cmocka_unit_test(test_nearest_neighbor),
-        cmocka_unit_test(test_bilinear_gradient),
-        cmocka_unit_test(test_bicubic_gradient),
-        cmocka_unit_test(test_nearest_neighbor_gradient),
-        cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_scalars),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(bilinear_follows_its_definition),
+        cmocka_unit_test(bicubic_follows_its_definition),
+        cmocka_unit_test(area_follows_its_definition),
+        cmocka_unit_test(nearest_neighbor_follows_its_definition),
+        cmocka_unit_test(bilinear_gradient_follows_its_definition),
+        cmocka_unit_test(bicubic_gradient_follows_its_definition),
+        cmocka_unit_test(nearest_neighbor_gradient_follows_its_definition),
+        cmocka_unit_test(empty_follows_its_definition),
+        cmocka_unit_test(wrong_inputs_are_errors),
+        cmocka_unit_test(scalars_follow_the_definition),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_are_correct),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -3,7 +3,7 @@
 #include "ops/testing/op_test.h"
 
 // By the definition in Python: the boxes of each class chosen by score, then the best of all.
-static void test_combined(void **state)
+static void combined_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -80,7 +80,7 @@ static void test_combined(void **state)
     "float[2,4,5,1] 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 "                                      \
     "20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39"
 
-static void test_glimpses(void **state)
+static void glimpses_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -113,7 +113,7 @@ static void test_glimpses(void **state)
 }
 
 // Of the second version an offset that is not both centered and normalized is where the window begins.
-static void test_glimpses_of_second_version(void **state)
+static void glimpses_of_second_version_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -138,7 +138,7 @@ static void test_glimpses_of_second_version(void **state)
 }
 
 // Of an image of one value, noise is that value.
-static void test_noise(void **state)
+static void noise_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -161,7 +161,7 @@ static void test_noise(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_empty_glimpses(void **state)
+static void empty_glimpses_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -175,7 +175,7 @@ static void test_empty_glimpses(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_glimpse_errors(void **state)
+static void glimpse_errors_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -207,7 +207,7 @@ static void test_glimpse_errors(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -227,13 +227,13 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_combined),
-        cmocka_unit_test(test_glimpses),
-        cmocka_unit_test(test_glimpses_of_second_version),
-        cmocka_unit_test(test_noise),
-        cmocka_unit_test(test_empty_glimpses),
-        cmocka_unit_test(test_glimpse_errors),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(combined_follows_its_definition),
+        cmocka_unit_test(glimpses_follow_the_definition),
+        cmocka_unit_test(glimpses_of_second_version_follows_its_definition),
+        cmocka_unit_test(noise_follows_its_definition),
+        cmocka_unit_test(empty_glimpses_follow_the_definition),
+        cmocka_unit_test(glimpse_errors_follow_the_definition),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

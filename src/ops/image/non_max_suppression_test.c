@@ -8,7 +8,7 @@
     "float[8,4] 0 0 1 1 0 0.1 1 1.1 0 -0.1 1 0.9 0 10 1 11 0 10.1 1 11.1 "                                   \
     "0 100 1 101 1 101 0 100.5 2 2 2 3; float[8] 0.9 0.75 0.6 0.95 0.5 0.3 0.31 0.2"
 
-static void test_suppression(void **state)
+static void suppression_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -39,7 +39,7 @@ static void test_suppression(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_soft_suppression(void **state)
+static void soft_suppression_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -77,7 +77,7 @@ static void test_soft_suppression(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_suppression_by_overlaps(void **state)
+static void suppression_by_overlaps(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -90,7 +90,7 @@ static void test_suppression_by_overlaps(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_half(void **state)
+static void half_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -120,7 +120,7 @@ static void test_half(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_suppressing_nothing(void **state)
+static void suppression_of_no_boxes_is_empty(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -149,7 +149,7 @@ static void test_suppressing_nothing(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_refused_numbers(void **state)
+static void refused_numbers_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -170,7 +170,7 @@ static void test_refused_numbers(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_suppression_errors(void **state)
+static void suppression_errors_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -235,7 +235,7 @@ static void test_suppression_errors(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -254,14 +254,14 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_suppression),
-        cmocka_unit_test(test_soft_suppression),
-        cmocka_unit_test(test_suppression_by_overlaps),
-        cmocka_unit_test(test_half),
-        cmocka_unit_test(test_suppressing_nothing),
-        cmocka_unit_test(test_refused_numbers),
-        cmocka_unit_test(test_suppression_errors),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(suppression_follows_its_definition),
+        cmocka_unit_test(soft_suppression_follows_its_definition),
+        cmocka_unit_test(suppression_by_overlaps),
+        cmocka_unit_test(half_follows_its_definition),
+        cmocka_unit_test(suppression_of_no_boxes_is_empty),
+        cmocka_unit_test(refused_numbers_follow_the_definition),
+        cmocka_unit_test(suppression_errors_follow_the_definition),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -3,7 +3,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_values(void **state)
+static void values_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case
@@ -55,7 +55,7 @@ static void test_values(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_gradient_values(void **state)
+static void gradient_values_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case
@@ -98,7 +98,7 @@ static void test_gradient_values(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -136,9 +136,9 @@ static void test_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_gradient_values),
-        cmocka_unit_test(test_errors),
+        cmocka_unit_test(values_follow_the_definition),
+        cmocka_unit_test(gradient_values_follow_the_definition),
+        cmocka_unit_test(wrong_inputs_are_errors),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -19,7 +19,7 @@ static void run(const char *op, const char *a, const char *b, const char *want)
     op_live_free(l);
 }
 
-static void test_files(void **state)
+static void files_are_written_and_read(void **state)
 {
     (void)state;
     run("WriteFile", "string[] /new/dir/a", "string[] content", "");
@@ -35,7 +35,7 @@ static void test_files(void **state)
 }
 
 // Lines are put behind what the file has.
-static void test_print(void **state)
+static void print_writes_its_inputs(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -55,7 +55,7 @@ static void test_print(void **state)
     op_live_free(l);
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     run("ReadFile", "string[] /none", NULL, "NotFound: /none");
@@ -77,7 +77,7 @@ static void test_errors(void **state)
     assert_int_equal(bd_memory_fs_file_count(), 1);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -93,10 +93,10 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_files, bd_case_install, bd_case_uninstall),
-        cmocka_unit_test_setup_teardown(test_print, bd_case_install, bd_case_uninstall),
-        cmocka_unit_test_setup_teardown(test_errors, bd_case_install, bd_case_uninstall),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test_setup_teardown(files_are_written_and_read, bd_case_install, bd_case_uninstall),
+        cmocka_unit_test_setup_teardown(print_writes_its_inputs, bd_case_install, bd_case_uninstall),
+        cmocka_unit_test_setup_teardown(wrong_inputs_are_errors, bd_case_install, bd_case_uninstall),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -59,7 +59,7 @@ static void run(const step *s)
         "RestoreV2", "dtypes=[" TYPES "]", INPUTS, WANT                                                      \
     }
 
-static void test_what_is_saved_is_restored(void **state)
+static void saved_values_are_restored(void **state)
 {
     (void)state;
     static const step steps[] = {
@@ -120,7 +120,7 @@ static void expect_type(braid_dtype type)
     bd_tensor_fini(&t);
 }
 
-static void test_every_plain_type(void **state)
+static void each_plain_type_is_saved_and_restored(void **state)
 {
     (void)state;
     int count = 0;
@@ -133,7 +133,7 @@ static void test_every_plain_type(void **state)
     assert_int_equal(count, 20);
 }
 
-static void test_partitioned_variables(void **state)
+static void partitioned_variables_are_restored(void **state)
 {
     (void)state;
     static const step steps[] = {
@@ -157,7 +157,7 @@ static void test_partitioned_variables(void **state)
     assert_false(bd_file_exists("/tmp_2"));
 }
 
-static void test_directories_may_stay(void **state)
+static void directories_may_stay(void **state)
 {
     (void)state;
     RUN("SaveV2", NULL, "string[] /tmp_1/part-0; string[1] b; string[1] ''; float[] 9", "");
@@ -166,7 +166,7 @@ static void test_directories_may_stay(void **state)
     RUN("RestoreV2", "dtypes=[float]", "string[] /v; string[1] b; string[1] ''", "float[] 9");
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     static const step steps[] = {
@@ -224,7 +224,7 @@ static void test_errors(void **state)
     RUN_ALL(saved);
 }
 
-static void test_damage_names_file_and_offset(void **state)
+static void errors_of_damage_have_file_and_offset(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -272,7 +272,7 @@ static bool save_until_power_cut(int64_t n, uint64_t seed)
     return v == 2;
 }
 
-static void test_a_power_cut_leaves_the_old_or_the_new(void **state)
+static void a_power_cut_leaves_the_old_or_the_new(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < 3; seed++) {
@@ -318,7 +318,7 @@ static void speed_up_disk(void)
     bd_event_fini(&slow.goes_on);
 }
 
-static void test_a_merge_that_is_cancelled_ends_between_files(void **state)
+static void a_merge_that_is_cancelled_ends_between_files(void **state)
 {
     (void)state;
     static const step save[] = {
@@ -347,7 +347,7 @@ static void test_a_merge_that_is_cancelled_ends_between_files(void **state)
         "float[] 2; float[] 2");
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -378,15 +378,15 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_DISK(test_what_is_saved_is_restored),
-        WITH_DISK(test_every_plain_type),
-        WITH_DISK(test_partitioned_variables),
-        WITH_DISK(test_directories_may_stay),
-        WITH_DISK(test_errors),
-        WITH_DISK(test_damage_names_file_and_offset),
-        cmocka_unit_test(test_a_power_cut_leaves_the_old_or_the_new),
-        WITH_DISK(test_a_merge_that_is_cancelled_ends_between_files),
-        cmocka_unit_test(test_shapes),
+        WITH_DISK(saved_values_are_restored),
+        WITH_DISK(each_plain_type_is_saved_and_restored),
+        WITH_DISK(partitioned_variables_are_restored),
+        WITH_DISK(directories_may_stay),
+        WITH_DISK(wrong_inputs_are_errors),
+        WITH_DISK(errors_of_damage_have_file_and_offset),
+        cmocka_unit_test(a_power_cut_leaves_the_old_or_the_new),
+        WITH_DISK(a_merge_that_is_cancelled_ends_between_files),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

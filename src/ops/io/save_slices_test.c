@@ -27,7 +27,7 @@ static void run(const char *op, const char *attrs, const char *inputs, const cha
     op_live_free(l);
 }
 
-static void test_saving(void **state)
+static void save_writes_a_v1_checkpoint(void **state)
 {
     (void)state;
     run("Save", NULL, "string[] /m; string[3] w step name; float[2,2] 1 2 3 4; int64[] -7; string[2] a ''",
@@ -49,7 +49,7 @@ static void test_saving(void **state)
     run("Restore", "dt=float", "string[] /m; string[] w", "float[1] 9");
 }
 
-static void test_slices(void **state)
+static void slices_are_saved_and_restored(void **state)
 {
     (void)state;
     run("SaveSlices", NULL, "string[] /p-0; string[2] v x; string[2] 3~2~0,1:- ''; int32[1,2] 1 2; int32[] 5",
@@ -64,7 +64,7 @@ static void test_slices(void **state)
         "InvalidArgument: does not match the shape stored in checkpoint");
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     run("Save", NULL, "string[2] /m /n; string[1] w; float[1] 9",
@@ -97,7 +97,7 @@ static void test_errors(void **state)
         "NotFound: Unsuccessful TensorSliceReader constructor: Failed to find any matching files for /none");
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -115,10 +115,10 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_DISK(test_saving),
-        WITH_DISK(test_slices),
-        WITH_DISK(test_errors),
-        cmocka_unit_test(test_shapes),
+        WITH_DISK(save_writes_a_v1_checkpoint),
+        WITH_DISK(slices_are_saved_and_restored),
+        WITH_DISK(wrong_inputs_are_errors),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -65,7 +65,7 @@ static void end(result *r)
         assert_memory_equal((R).data, TEXT, sizeof(TEXT) - 1);                                               \
     } while (0)
 
-static void test_scalars(void **state)
+static void scalars_become_summaries(void **state)
 {
     (void)state;
     result r = RUN("ScalarSummary", NULL, "string[] loss", "float[] 1.5");
@@ -83,7 +83,7 @@ static void test_scalars(void **state)
     end(&r);
 }
 
-static void test_histogram(void **state)
+static void a_histogram_has_the_buckets_of_tensorflow(void **state)
 {
     (void)state;
     result r = RUN("HistogramSummary", NULL, "string[] w", "float[2,3] 0.1 -0.7 4.1 4 5 4");
@@ -126,7 +126,7 @@ static void expect_tensor(const Tensorflow__Summary__Value *v, const char *want)
     bd_free(bytes);
 }
 
-static void test_tensors(void **state)
+static void tensors_become_summaries(void **state)
 {
     (void)state;
     result r = RUN("TensorSummaryV2", NULL, "string[] t", "float[2] 1 2", "string[] \x12\x04name");
@@ -150,7 +150,7 @@ static void test_tensors(void **state)
     end(&r);
 }
 
-static void test_merging(void **state)
+static void merged_summaries_keep_their_order(void **state)
 {
     (void)state;
     // "x" and a value without a tag; another of those and "y".
@@ -172,7 +172,7 @@ static void expect_merge_error(const char *a, const char *b, const char *want)
     op_live_free(l);
 }
 
-static void test_merging_fails(void **state)
+static void merging_fails(void **state)
 {
     (void)state;
     expect_merge_error("string[] ^\x05^\x03tag", "string[] ^\x05^\x03tag",
@@ -216,7 +216,7 @@ static void expect_png(const Tensorflow__Summary__Image *i, const uint8_t *pixel
     assert_memory_equal(got, pixels, PNG_IMAGE_SIZE(png));
 }
 
-static void test_images(void **state)
+static void images_become_png_files(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof images / sizeof *images; i++) {
@@ -235,7 +235,7 @@ static void test_images(void **state)
 }
 
 // The file is what Python's wave module writes of the same samples.
-static void test_sounds(void **state)
+static void sounds_become_wav_files(void **state)
 {
     (void)state;
     static const char wav[] = "RIFF\x30\0\0\0WAVEfmt \x10\0\0\0\1\0\2\0\x40\x1f\0\0\0\x7d\0\0\4\0\x10\0"
@@ -265,7 +265,7 @@ static void test_sounds(void **state)
 
 // ---- Errors ----
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -340,9 +340,14 @@ static void test_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scalars), cmocka_unit_test(test_histogram),     cmocka_unit_test(test_tensors),
-        cmocka_unit_test(test_merging), cmocka_unit_test(test_merging_fails), cmocka_unit_test(test_images),
-        cmocka_unit_test(test_sounds),  cmocka_unit_test(test_errors),
+        cmocka_unit_test(scalars_become_summaries),
+        cmocka_unit_test(a_histogram_has_the_buckets_of_tensorflow),
+        cmocka_unit_test(tensors_become_summaries),
+        cmocka_unit_test(merged_summaries_keep_their_order),
+        cmocka_unit_test(merging_fails),
+        cmocka_unit_test(images_become_png_files),
+        cmocka_unit_test(sounds_become_wav_files),
+        cmocka_unit_test(wrong_inputs_are_errors),
     };
     return BD_RUN_TESTS(tests);
 }

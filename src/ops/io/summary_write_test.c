@@ -107,7 +107,7 @@ static void expect_count(const char *dir, int count)
 
 // ---- Tests ----
 
-static void test_life(void **state)
+static void a_writer_lives_until_it_is_closed(void **state)
 {
     const char *dir = *state;
     writer w = new_writer("w");
@@ -132,7 +132,7 @@ static void test_life(void **state)
     op_live_free(w.live);
 }
 
-static void test_values(void **state)
+static void values_are_written_as_events(void **state)
 {
     const char *dir = *state;
     writer w = new_writer("w");
@@ -172,7 +172,7 @@ static void test_values(void **state)
     op_live_free(w.live);
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     const char *dir = *state;
     writer w = new_writer("w");
@@ -200,7 +200,7 @@ static void test_errors(void **state)
 }
 
 // What must be scalars, and is not; tensors without elements are written as such.
-static void test_inputs(void **state)
+static void wrong_inputs_are_refused(void **state)
 {
     const char *dir = *state;
     writer w = new_writer("w");
@@ -238,10 +238,10 @@ static void test_inputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_life, in_temp_dir, remove_temp_dir),
-        cmocka_unit_test_setup_teardown(test_values, in_temp_dir, remove_temp_dir),
-        cmocka_unit_test_setup_teardown(test_errors, in_temp_dir, remove_temp_dir),
-        cmocka_unit_test_setup_teardown(test_inputs, in_temp_dir, remove_temp_dir),
+        cmocka_unit_test_setup_teardown(a_writer_lives_until_it_is_closed, in_temp_dir, remove_temp_dir),
+        cmocka_unit_test_setup_teardown(values_are_written_as_events, in_temp_dir, remove_temp_dir),
+        cmocka_unit_test_setup_teardown(wrong_inputs_are_errors, in_temp_dir, remove_temp_dir),
+        cmocka_unit_test_setup_teardown(wrong_inputs_are_refused, in_temp_dir, remove_temp_dir),
     };
     return BD_RUN_TESTS(tests);
 }

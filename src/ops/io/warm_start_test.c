@@ -58,7 +58,7 @@ static void run(const char *op, const char *attrs, const char *inputs, const cha
     op_live_free(l);
 }
 
-static void test_vocabularies(void **state)
+static void vocabularies_are_remapped(void **state)
 {
     (void)state;
     write_file("new", "MISSING\nknitting\neminem\n");
@@ -84,7 +84,7 @@ static void test_vocabularies(void **state)
     run("GenerateVocabRemapping", REMAP(0, 4611686018427387904, -1), FILES, "ResourceExhausted: OOM");
 }
 
-static void test_matrix(void **state)
+static void a_matrix_is_loaded_and_remapped(void **state)
 {
     (void)state;
     run("SaveV2", NULL,
@@ -108,7 +108,7 @@ static void test_matrix(void **state)
         "float[0,2]");
 }
 
-static void test_matrix_errors(void **state)
+static void wrong_matrices_are_refused(void **state)
 {
     (void)state;
     run("SaveV2", NULL,
@@ -147,7 +147,7 @@ static void test_matrix_errors(void **state)
         "NotFound: ");
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -164,10 +164,10 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_vocabularies, in_temp_dir, remove_temp_dir),
-        cmocka_unit_test_setup_teardown(test_matrix, in_temp_dir, remove_temp_dir),
-        cmocka_unit_test_setup_teardown(test_matrix_errors, in_temp_dir, remove_temp_dir),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test_setup_teardown(vocabularies_are_remapped, in_temp_dir, remove_temp_dir),
+        cmocka_unit_test_setup_teardown(a_matrix_is_loaded_and_remapped, in_temp_dir, remove_temp_dir),
+        cmocka_unit_test_setup_teardown(wrong_matrices_are_refused, in_temp_dir, remove_temp_dir),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

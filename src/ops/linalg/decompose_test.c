@@ -4,7 +4,7 @@
 
 #define TALL "double[3,2] 1 2 3 4 5 6"
 
-static void test_qr(void **state)
+static void qr_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -38,7 +38,7 @@ static void test_qr(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_lu(void **state)
+static void lu_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -54,7 +54,7 @@ static void test_lu(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -73,9 +73,9 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_qr),
-        cmocka_unit_test(test_lu),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(qr_follows_its_definition),
+        cmocka_unit_test(lu_follows_its_definition),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -6,7 +6,7 @@
 
 #define SYMMETRIC "double[3,3] 4 1 -2 1 3 0.5 -2 0.5 5"
 
-static void test_determinants(void **state)
+static void determinants_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -43,7 +43,7 @@ static void test_determinants(void **state)
 }
 
 // Values follow from the formula, with numpy's matrices; elements above the diagonals are not used.
-static void test_cholesky_grad(void **state)
+static void cholesky_grad_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -67,7 +67,7 @@ static void test_cholesky_grad(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_tridiagonal(void **state)
+static void tridiagonal_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -115,7 +115,7 @@ static void test_tridiagonal(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_older_names(void **state)
+static void older_names_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -137,7 +137,7 @@ static void test_older_names(void **state)
 }
 
 // The older names give empty results, and the errors of the newer names.
-static void test_edges_of_older_names(void **state)
+static void edges_of_older_names_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -167,7 +167,7 @@ static void test_edges_of_older_names(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_fingerprints(void **state)
+static void fingerprints_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -182,7 +182,7 @@ static void test_fingerprints(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -200,7 +200,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -212,7 +212,7 @@ static void test_gradients(void **state)
 
 // The gradient of a symmetric matrix is symmetric, so finite differences of single elements cannot check it.
 // The expected values are numpy's for changes of both elements at once, half for each.
-static void test_cholesky_gradient(void **state)
+static void the_gradient_of_cholesky_matches_finite_differences(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -246,15 +246,15 @@ static void test_cholesky_gradient(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_determinants),
-        cmocka_unit_test(test_cholesky_grad),
-        cmocka_unit_test(test_tridiagonal),
-        cmocka_unit_test(test_older_names),
-        cmocka_unit_test(test_edges_of_older_names),
-        cmocka_unit_test(test_fingerprints),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_cholesky_gradient),
+        cmocka_unit_test(determinants_follow_the_definition),
+        cmocka_unit_test(cholesky_grad_follows_its_definition),
+        cmocka_unit_test(tridiagonal_follows_its_definition),
+        cmocka_unit_test(older_names_follow_the_definition),
+        cmocka_unit_test(edges_of_older_names_follow_the_definition),
+        cmocka_unit_test(fingerprints_follow_the_definition),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_match_finite_differences),
+        cmocka_unit_test(the_gradient_of_cholesky_matches_finite_differences),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -3,7 +3,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_left_aligned(void **state)
+static void left_aligned_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -43,7 +43,7 @@ static void test_left_aligned(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_right_left(void **state)
+static void right_left_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -89,7 +89,7 @@ static void test_right_left(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_left_right(void **state)
+static void left_right_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -135,7 +135,7 @@ static void test_left_right(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_right_right(void **state)
+static void right_right_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -181,7 +181,7 @@ static void test_right_right(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_sizes(void **state)
+static void sizes_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -230,7 +230,7 @@ static void test_sizes(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -250,7 +250,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -268,10 +268,13 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_left_aligned), cmocka_unit_test(test_right_left),
-        cmocka_unit_test(test_left_right),   cmocka_unit_test(test_right_right),
-        cmocka_unit_test(test_sizes),        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(left_aligned_follows_its_definition),
+        cmocka_unit_test(right_left_follows_its_definition),
+        cmocka_unit_test(left_right_follows_its_definition),
+        cmocka_unit_test(right_right_follows_its_definition),
+        cmocka_unit_test(sizes_follow_the_definition),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_match_finite_differences),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -2,7 +2,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_batches(void **state)
+static void batches_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -49,7 +49,7 @@ static void test_batches(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_einsum(void **state)
+static void einsum_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -115,7 +115,7 @@ static void test_einsum(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -134,7 +134,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -177,10 +177,10 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_einsum),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(batches_follow_the_definition),
+        cmocka_unit_test(einsum_follows_its_definition),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_match_finite_differences),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -4,7 +4,7 @@
 
 #define A "double[2,2] 0 2 4 6" // needs a row exchange
 
-static void test_values(void **state)
+static void values_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -64,7 +64,7 @@ static void test_values(void **state)
 #define COMPLEX_B "; complex128[2,1] 1 2j"
 
 // Values are numpy's.
-static void test_complex(void **state)
+static void complex_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -114,7 +114,7 @@ static void test_complex(void **state)
     OP_TEST_GRADIENTS(gradients);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -128,7 +128,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -156,10 +156,10 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_complex),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(values_follow_the_definition),
+        cmocka_unit_test(complex_follows_its_definition),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_match_finite_differences),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -124,7 +124,7 @@ static void a_key_has_one_value(void **state)
     op_live_free(l);
 }
 
-static void what_does_not_fit_is_refused(void **state)
+static void mismatched_arguments_are_refused(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -471,7 +471,7 @@ int main(void)
         cmocka_unit_test(a_hash_table_is_filled_once),
         cmocka_unit_test(a_hash_table_is_filled_by_importing),
         cmocka_unit_test(a_key_has_one_value),
-        cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(mismatched_arguments_are_refused),
         cmocka_unit_test(a_mutable_table_changes),
         cmocka_unit_test(rows_stay_right_however_they_move),
         cmocka_unit_test(values_may_be_vectors),

@@ -4,7 +4,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_bins(void **state)
+static void bins_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -48,7 +48,7 @@ static void test_bins(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_bounds(void **state)
+static void bounds_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -91,7 +91,7 @@ static void test_bounds(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_layouts(void **state)
+static void layouts_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -166,7 +166,7 @@ static void test_layouts(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -194,7 +194,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -205,7 +205,7 @@ static void test_gradients(void **state)
 }
 
 // Counts by hand.
-static void test_counted_rows(void **state)
+static void counted_rows_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -272,8 +272,12 @@ static void test_counted_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counted_rows), cmocka_unit_test(test_bins),   cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_layouts),      cmocka_unit_test(test_shapes), cmocka_unit_test(test_gradients),
+        cmocka_unit_test(counted_rows_follow_the_definition),
+        cmocka_unit_test(bins_follow_the_definition),
+        cmocka_unit_test(bounds_follow_the_definition),
+        cmocka_unit_test(layouts_follow_the_definition),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_match_finite_differences),
     };
     return BD_RUN_TESTS(tests);
 }

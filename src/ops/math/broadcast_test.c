@@ -2,7 +2,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_broadcast(void **state)
+static void broadcast_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -28,7 +28,7 @@ static void test_broadcast(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_select(void **state)
+static void select_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -43,7 +43,7 @@ static void test_select(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_looks(void **state)
+static void looks(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -77,7 +77,7 @@ static void test_looks(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -97,7 +97,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -114,8 +114,11 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_broadcast), cmocka_unit_test(test_select),    cmocka_unit_test(test_looks),
-        cmocka_unit_test(test_shapes),    cmocka_unit_test(test_gradients),
+        cmocka_unit_test(broadcast_follows_its_definition),
+        cmocka_unit_test(select_follows_its_definition),
+        cmocka_unit_test(looks),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_match_finite_differences),
     };
     return BD_RUN_TESTS(tests);
 }

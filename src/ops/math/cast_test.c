@@ -2,7 +2,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_cast(void **state)
+static void cast_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -50,7 +50,7 @@ static void test_cast(void **state)
     OP_TEST_GRADIENTS(gradients);
 }
 
-static void test_cast_types(void **state)
+static void cast_types_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -78,7 +78,7 @@ static void test_cast_types(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_add_n(void **state)
+static void add_n_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -97,7 +97,7 @@ static void test_add_n(void **state)
     OP_TEST_GRADIENTS(gradients);
 }
 
-static void test_broadcast_gradient_args(void **state)
+static void broadcast_gradient_args_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -120,10 +120,10 @@ static void test_broadcast_gradient_args(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cast),
-        cmocka_unit_test(test_cast_types),
-        cmocka_unit_test(test_add_n),
-        cmocka_unit_test(test_broadcast_gradient_args),
+        cmocka_unit_test(cast_follows_its_definition),
+        cmocka_unit_test(cast_types_follow_the_definition),
+        cmocka_unit_test(add_n_follows_its_definition),
+        cmocka_unit_test(broadcast_gradient_args_follow_the_definition),
     };
     return BD_RUN_TESTS(tests);
 }

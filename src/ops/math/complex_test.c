@@ -2,7 +2,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_functions(void **state)
+static void functions_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -59,7 +59,7 @@ static void test_functions(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_pairs(void **state)
+static void pairs_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -105,7 +105,7 @@ static void test_pairs(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_parts(void **state)
+static void parts_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -171,7 +171,7 @@ static void test_parts(void **state)
 #define A "complex128[2,3] 1+2j -0.5+0.25j 3-1j 2 1j 1-1j"
 #define B "complex128[3,2] 2-1j 1.5j -1+0.5j 1 2+2j -1j"
 
-static void test_matrices_and_axes(void **state)
+static void matrices_and_axes_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -210,7 +210,7 @@ static void test_matrices_and_axes(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -222,7 +222,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
 #define X "complex128[2] 0.8+0.6j -0.5+0.25j"
@@ -288,9 +288,12 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_functions), cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_parts),     cmocka_unit_test(test_matrices_and_axes),
-        cmocka_unit_test(test_shapes),    cmocka_unit_test(test_gradients),
+        cmocka_unit_test(functions_follow_the_definition),
+        cmocka_unit_test(pairs_follow_the_definition),
+        cmocka_unit_test(parts_follow_the_definition),
+        cmocka_unit_test(matrices_and_axes_follow_the_definition),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_match_finite_differences),
     };
     return BD_RUN_TESTS(tests);
 }

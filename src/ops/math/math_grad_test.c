@@ -231,7 +231,7 @@ static void check_all(const nodes_case *cases, size_t count)
         check(&cases[i]);
 }
 
-static void test_nodes(void **state)
+static void gradients_have_the_nodes_of_tensorflow(void **state)
 {
     (void)state;
     check_all(unary_cases, BD_COUNTOF(unary_cases));
@@ -241,6 +241,6 @@ static void test_nodes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_nodes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(gradients_have_the_nodes_of_tensorflow)};
     return BD_RUN_TESTS(tests);
 }

@@ -3,7 +3,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_pairs(void **state)
+static void pairs_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -48,7 +48,7 @@ static void test_pairs(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_bits(void **state)
+static void bits_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -75,7 +75,7 @@ static void test_bits(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_bounds_and_slopes(void **state)
+static void bounds_and_slopes_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -104,7 +104,7 @@ static void test_bounds_and_slopes(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -123,7 +123,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -151,11 +151,11 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_bits),
-        cmocka_unit_test(test_bounds_and_slopes),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(pairs_follow_the_definition),
+        cmocka_unit_test(bits_follow_the_definition),
+        cmocka_unit_test(bounds_and_slopes_follow_the_definition),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_match_finite_differences),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -2,7 +2,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_sum(void **state)
+static void sum_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -33,7 +33,7 @@ static void test_sum(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_mean_and_product(void **state)
+static void mean_and_product(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -49,7 +49,7 @@ static void test_mean_and_product(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_extremes(void **state)
+static void extremes_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -65,7 +65,7 @@ static void test_extremes(void **state)
 }
 
 // Max and Min ignore NaN, as Eigen's MaxReducer and MinReducer do.
-static void test_extremes_of_nan(void **state)
+static void extremes_of_nan_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -78,7 +78,7 @@ static void test_extremes_of_nan(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_all_and_any(void **state)
+static void all_and_any_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -95,7 +95,7 @@ static void test_all_and_any(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_scalars(void **state)
+static void scalars_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -110,7 +110,7 @@ static void test_scalars(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_axes(void **state)
+static void axes_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -144,7 +144,7 @@ static void test_axes(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_places_of_extremes(void **state)
+static void places_of_extremes_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -177,7 +177,7 @@ static void test_places_of_extremes(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -199,7 +199,7 @@ static void test_shapes(void **state)
 }
 
 // The examples of TensorFlow's documentation of tf.cumsum and tf.cumprod.
-static void test_cumulative(void **state)
+static void cumulative_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -232,7 +232,7 @@ static void test_cumulative(void **state)
     OP_TEST_SHAPES(shapes);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -263,12 +263,17 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sum),         cmocka_unit_test(test_mean_and_product),
-        cmocka_unit_test(test_extremes),    cmocka_unit_test(test_extremes_of_nan),
-        cmocka_unit_test(test_all_and_any), cmocka_unit_test(test_scalars),
-        cmocka_unit_test(test_axes),        cmocka_unit_test(test_places_of_extremes),
-        cmocka_unit_test(test_shapes),      cmocka_unit_test(test_cumulative),
-        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(sum_follows_its_definition),
+        cmocka_unit_test(mean_and_product),
+        cmocka_unit_test(extremes_follow_the_definition),
+        cmocka_unit_test(extremes_of_nan_follows_its_definition),
+        cmocka_unit_test(all_and_any_follow_the_definition),
+        cmocka_unit_test(scalars_follow_the_definition),
+        cmocka_unit_test(axes_follow_the_definition),
+        cmocka_unit_test(places_of_extremes_follow_the_definition),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(cumulative_follows_its_definition),
+        cmocka_unit_test(gradients_match_finite_differences),
     };
     return BD_RUN_TESTS(tests);
 }

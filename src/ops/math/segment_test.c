@@ -4,7 +4,7 @@
 #include "ops/testing/op_test.h"
 #include <stdio.h>
 
-static void test_sorted(void **state)
+static void sorted_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -41,7 +41,7 @@ static void test_sorted(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_unsorted(void **state)
+static void unsorted_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -104,7 +104,7 @@ static void put_numbers(char out[64], const char *type, const int *numbers, int 
 static const char *const types[] = {"float", "double", "int32",  "int64", "int8",
                                     "int16", "uint8",  "uint16", "half"};
 
-static void test_types_of_sorted(void **state)
+static void sorted_segments_take_each_type(void **state)
 {
     (void)state;
     static const struct {
@@ -138,7 +138,7 @@ static void test_types_of_sorted(void **state)
     }
 }
 
-static void test_types_of_unsorted(void **state)
+static void unsorted_segments_take_each_type(void **state)
 {
     (void)state;
     static const struct {
@@ -179,7 +179,7 @@ static void test_types_of_unsorted(void **state)
     }
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -200,7 +200,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -225,9 +225,12 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sorted),   cmocka_unit_test(test_types_of_sorted),
-        cmocka_unit_test(test_unsorted), cmocka_unit_test(test_types_of_unsorted),
-        cmocka_unit_test(test_shapes),   cmocka_unit_test(test_gradients),
+        cmocka_unit_test(sorted_follows_its_definition),
+        cmocka_unit_test(sorted_segments_take_each_type),
+        cmocka_unit_test(unsorted_follows_its_definition),
+        cmocka_unit_test(unsorted_segments_take_each_type),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_match_finite_differences),
     };
     return BD_RUN_TESTS(tests);
 }

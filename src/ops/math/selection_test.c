@@ -3,7 +3,7 @@
 #include "ops/testing/op_live.h"
 #include "ops/testing/op_test.h"
 
-static void test_diagonals(void **state)
+static void diagonals_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -55,7 +55,7 @@ static void test_diagonals(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_order(void **state)
+static void order_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -152,7 +152,7 @@ static void test_order(void **state)
 }
 
 // All of a large row is sorted and compared with a known order.
-static void test_large_top_k(void **state)
+static void a_large_top_k_is_sorted(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -188,7 +188,7 @@ static void test_large_top_k(void **state)
     braid_graph_free(g);
 }
 
-static void test_partition(void **state)
+static void partition_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -216,7 +216,7 @@ static void test_partition(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -257,7 +257,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -280,8 +280,12 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_diagonals), cmocka_unit_test(test_order),  cmocka_unit_test(test_large_top_k),
-        cmocka_unit_test(test_partition), cmocka_unit_test(test_shapes), cmocka_unit_test(test_gradients),
+        cmocka_unit_test(diagonals_follow_the_definition),
+        cmocka_unit_test(order_follows_its_definition),
+        cmocka_unit_test(a_large_top_k_is_sorted),
+        cmocka_unit_test(partition_follows_its_definition),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_match_finite_differences),
     };
     return BD_RUN_TESTS(tests);
 }

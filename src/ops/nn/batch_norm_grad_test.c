@@ -3,7 +3,7 @@
 #include "graph/grad.h"
 #include "ops/testing/op_test.h"
 
-static void test_first_version(void **state)
+static void first_version_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -63,7 +63,7 @@ static void test_first_version(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_second_version(void **state)
+static void second_version_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -97,7 +97,7 @@ static void test_second_version(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_third_version(void **state)
+static void third_version_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -157,7 +157,7 @@ static void test_third_version(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_empty(void **state)
+static void empty_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -174,7 +174,7 @@ static void test_empty(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_half(void **state)
+static void half_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -238,7 +238,7 @@ static void check_first(const char *op, const char *attrs, const char *const inp
 }
 
 // Two elements of one channel, -1 and 1 about a mean of 2; with epsilon 3 the root is 2. Computed by hand.
-static void test_first_gradients(void **state)
+static void first_gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const char *const ops[] = {"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"};
@@ -282,7 +282,7 @@ static void check_second(const second_case *s)
     braid_graph_free(g);
 }
 
-static void test_second_gradients_in_training(void **state)
+static void second_gradients_match_finite_differences_in_training(void **state)
 {
     (void)state;
     static const second_case cases[] = {
@@ -329,7 +329,7 @@ static void test_second_gradients_in_training(void **state)
         check_second(&cases[k]);
 }
 
-static void test_second_gradients_in_inference(void **state)
+static void second_gradients_match_finite_differences_in_inference(void **state)
 {
     (void)state;
     static const second_case cases[] = {
@@ -376,14 +376,14 @@ static void test_second_gradients_in_inference(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_first_version),
-        cmocka_unit_test(test_second_version),
-        cmocka_unit_test(test_third_version),
-        cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_half),
-        cmocka_unit_test(test_first_gradients),
-        cmocka_unit_test(test_second_gradients_in_training),
-        cmocka_unit_test(test_second_gradients_in_inference),
+        cmocka_unit_test(first_version_follows_its_definition),
+        cmocka_unit_test(second_version_follows_its_definition),
+        cmocka_unit_test(third_version_follows_its_definition),
+        cmocka_unit_test(empty_follows_its_definition),
+        cmocka_unit_test(half_follows_its_definition),
+        cmocka_unit_test(first_gradients_match_finite_differences),
+        cmocka_unit_test(second_gradients_match_finite_differences_in_training),
+        cmocka_unit_test(second_gradients_match_finite_differences_in_inference),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -2,7 +2,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_values(void **state)
+static void values_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -54,7 +54,7 @@ static void test_values(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_later_versions(void **state)
+static void later_versions_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -130,7 +130,7 @@ static void test_later_versions(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_sizes(void **state)
+static void sizes_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -162,7 +162,7 @@ static void test_sizes(void **state)
 }
 
 // Volumes, and half images with float statistics.
-static void test_volumes_and_half(void **state)
+static void volumes_and_half_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -193,7 +193,7 @@ static void test_volumes_and_half(void **state)
 }
 
 // In training the input statistics matter for the moving averages only. Computed by hand.
-static void test_moving_averages(void **state)
+static void moving_averages_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -210,7 +210,7 @@ static void test_moving_averages(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -268,7 +268,7 @@ static void test_errors(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -289,10 +289,13 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),          cmocka_unit_test(test_later_versions),
-        cmocka_unit_test(test_sizes),           cmocka_unit_test(test_volumes_and_half),
-        cmocka_unit_test(test_moving_averages), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(values_follow_the_definition),
+        cmocka_unit_test(later_versions_follow_the_definition),
+        cmocka_unit_test(sizes_follow_the_definition),
+        cmocka_unit_test(volumes_and_half_follow_the_definition),
+        cmocka_unit_test(moving_averages_follow_the_definition),
+        cmocka_unit_test(wrong_inputs_are_errors),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -2,7 +2,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -27,7 +27,7 @@ static void test_gradients(void **state)
 }
 
 // The nodes are those of TensorFlow 1.3: a Shape of what is not fully known, a Const of what is.
-static void test_gradient_nodes(void **state)
+static void gradients_have_the_nodes_of_tensorflow(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -67,8 +67,8 @@ static void test_gradient_nodes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_gradient_nodes),
+        cmocka_unit_test(gradients_match_finite_differences),
+        cmocka_unit_test(gradients_have_the_nodes_of_tensorflow),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -48,7 +48,7 @@ static void test_convolutions(const conv_case *cases, size_t count)
 }
 #define CONV_TEST(cases) test_convolutions(cases, BD_COUNTOF(cases))
 
-static void test_padding(void **state)
+static void padding_follows_the_definition(void **state)
 {
     (void)state;
     static const conv_case cases[] = {
@@ -77,7 +77,7 @@ static void test_padding(void **state)
     CONV_TEST(cases);
 }
 
-static void test_strides(void **state)
+static void strides_follow_the_definition(void **state)
 {
     (void)state;
     static const conv_case cases[] = {
@@ -110,7 +110,7 @@ static void test_strides(void **state)
     CONV_TEST(cases);
 }
 
-static void test_dilations(void **state)
+static void dilations_follow_the_definition(void **state)
 {
     (void)state;
     static const conv_case cases[] = {
@@ -127,7 +127,7 @@ static void test_dilations(void **state)
     CONV_TEST(cases);
 }
 
-static void test_channels_first(void **state)
+static void the_channels_may_come_first(void **state)
 {
     (void)state;
     static const conv_case cases[] = {
@@ -147,7 +147,7 @@ static void test_channels_first(void **state)
     CONV_TEST(cases);
 }
 
-static void test_channels(void **state)
+static void numbers_of_channels_may_be_odd(void **state)
 {
     (void)state;
     static const conv_case cases[] = {
@@ -172,7 +172,7 @@ static void test_channels(void **state)
 }
 
 // Values computed with numpy from the definition.
-static void test_groups(void **state)
+static void groups_follow_the_definition(void **state)
 {
     (void)state;
     static const conv_case cases[] = {
@@ -207,7 +207,7 @@ static void test_groups(void **state)
 
 // ---- Other types, sizes and errors ----
 
-static void test_double(void **state)
+static void double_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -228,7 +228,7 @@ static void test_double(void **state)
 }
 
 // Values computed with numpy from the definition.
-static void test_filters_larger_than_the_image(void **state)
+static void filters_may_be_larger_than_the_image(void **state)
 {
     (void)state;
     static const conv_case cases[] = {
@@ -271,7 +271,7 @@ static void test_filters_larger_than_the_image(void **state)
     CONV_TEST(cases);
 }
 
-static void test_nothing_to_do(void **state)
+static void a_run_without_fetches_and_targets_succeeds(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -296,7 +296,7 @@ static void test_nothing_to_do(void **state)
 }
 
 // Values computed by hand.
-static void test_half(void **state)
+static void half_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -316,7 +316,7 @@ static void test_half(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -404,7 +404,7 @@ static void test_errors(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -450,18 +450,18 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_padding),
-        cmocka_unit_test(test_strides),
-        cmocka_unit_test(test_dilations),
-        cmocka_unit_test(test_channels_first),
-        cmocka_unit_test(test_channels),
-        cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_double),
-        cmocka_unit_test(test_nothing_to_do),
-        cmocka_unit_test(test_filters_larger_than_the_image),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_half),
+        cmocka_unit_test(padding_follows_the_definition),
+        cmocka_unit_test(strides_follow_the_definition),
+        cmocka_unit_test(dilations_follow_the_definition),
+        cmocka_unit_test(the_channels_may_come_first),
+        cmocka_unit_test(numbers_of_channels_may_be_odd),
+        cmocka_unit_test(groups_follow_the_definition),
+        cmocka_unit_test(double_follows_its_definition),
+        cmocka_unit_test(a_run_without_fetches_and_targets_succeeds),
+        cmocka_unit_test(filters_may_be_larger_than_the_image),
+        cmocka_unit_test(wrong_inputs_are_errors),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(half_follows_its_definition),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -2,7 +2,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_fake(void **state)
+static void fake_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -56,7 +56,7 @@ static void test_fake(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_fake_errors(void **state)
+static void fake_errors_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -99,7 +99,7 @@ static void test_fake_errors(void **state)
     OP_TEST_SHAPES(shapes);
 }
 
-static void test_quantize(void **state)
+static void quantize_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -176,9 +176,9 @@ static void test_quantize(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fake),
-        cmocka_unit_test(test_fake_errors),
-        cmocka_unit_test(test_quantize),
+        cmocka_unit_test(fake_follows_its_definition),
+        cmocka_unit_test(fake_errors_follow_the_definition),
+        cmocka_unit_test(quantize_follows_its_definition),
     };
     return BD_RUN_TESTS(tests);
 }

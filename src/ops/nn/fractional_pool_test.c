@@ -6,7 +6,7 @@
 
 // Sequences follow TensorFlow's random stream and steps; values were computed by an independent Python
 // program.
-static void test_disjoint(void **state)
+static void disjoint_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -50,7 +50,7 @@ static void test_disjoint(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_overlapping(void **state)
+static void overlapping_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -101,7 +101,7 @@ static void test_overlapping(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_overlapping_gradients(void **state)
+static void overlapping_gradients_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -176,7 +176,7 @@ static void test_overlapping_gradients(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_integers(void **state)
+static void integers_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -210,7 +210,7 @@ static void test_integers(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_empty(void **state)
+static void empty_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -236,7 +236,7 @@ static void test_empty(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -296,7 +296,7 @@ static void test_errors(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -308,7 +308,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -325,14 +325,14 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_disjoint),
-        cmocka_unit_test(test_overlapping),
-        cmocka_unit_test(test_overlapping_gradients),
-        cmocka_unit_test(test_integers),
-        cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(disjoint_follows_its_definition),
+        cmocka_unit_test(overlapping_follows_its_definition),
+        cmocka_unit_test(overlapping_gradients_follow_the_definition),
+        cmocka_unit_test(integers_follow_the_definition),
+        cmocka_unit_test(empty_follows_its_definition),
+        cmocka_unit_test(wrong_inputs_are_errors),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_match_finite_differences),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -8,7 +8,7 @@
 #define NO_PADDING "int32[4,2] 0"
 #define ATTRS(MODE, STEP, PADDING) "mode=" MODE "; strides=[1," STEP "," STEP ",1]; padding=" PADDING
 
-static void test_values(void **state)
+static void values_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -39,7 +39,7 @@ static void test_values(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     static const char valid[] = ATTRS("REFLECT", "1", "VALID");
@@ -98,7 +98,7 @@ static void test_errors(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const char same[] = ATTRS("REFLECT", "2", "SAME");
@@ -121,7 +121,8 @@ static void test_shapes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_errors),
-                                       cmocka_unit_test(test_shapes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(values_follow_the_definition),
+                                       cmocka_unit_test(wrong_inputs_are_errors),
+                                       cmocka_unit_test(shapes_are_inferred)};
     return BD_RUN_TESTS(tests);
 }

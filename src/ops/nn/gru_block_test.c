@@ -4,7 +4,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/program.h"
 
-static void test_values(void **state)
+static void values_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -26,7 +26,7 @@ static void test_values(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -76,7 +76,7 @@ static void test_errors(void **state)
 }
 
 // The gradients of all inputs, from those of some outputs.
-static void test_gradients(void **state)
+static void gradients_are_correct(void **state)
 {
     (void)state;
     static const struct {
@@ -111,9 +111,9 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(values_follow_the_definition),
+        cmocka_unit_test(wrong_inputs_are_errors),
+        cmocka_unit_test(gradients_are_correct),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -4,7 +4,7 @@
 #include "ops/testing/op_test.h"
 
 // Values computed with numpy in double from the definition; gradients by differences.
-static void test_values(void **state)
+static void values_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -63,7 +63,7 @@ static void test_values(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -86,7 +86,7 @@ static void test_errors(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -99,7 +99,7 @@ static void test_shapes(void **state)
 }
 
 // The gradient function copies all attrs: its result equals that of LRNGrad.
-static void test_gradient(void **state)
+static void the_gradient_matches_finite_differences(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -124,10 +124,10 @@ static void test_gradient(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_gradient),
+        cmocka_unit_test(values_follow_the_definition),
+        cmocka_unit_test(wrong_inputs_are_errors),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(the_gradient_matches_finite_differences),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -5,7 +5,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/program.h"
 
-static void test_forwards(void **state)
+static void forwards_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -54,7 +54,7 @@ static void test_forwards(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_backwards(void **state)
+static void backwards_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -95,7 +95,7 @@ static void test_backwards(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -175,7 +175,7 @@ static void test_errors(void **state)
 #define CELL "[?,2]; [?,3]; ?; ?; ?; ?; ?; ?"
 #define BLOCK "int64[]; [5,?,2]; [7,3]; [7,3]; [5,12]; [3]; [3]; [3]; [12]"
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -194,7 +194,7 @@ static void test_shapes(void **state)
 }
 
 // The gradients of all inputs, from those of some outputs.
-static void test_gradients(void **state)
+static void gradients_are_correct(void **state)
 {
     (void)state;
     static const struct {
@@ -232,8 +232,9 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forwards), cmocka_unit_test(test_backwards), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_shapes),   cmocka_unit_test(test_gradients),
+        cmocka_unit_test(forwards_follow_the_definition), cmocka_unit_test(backwards_follow_the_definition),
+        cmocka_unit_test(wrong_inputs_are_errors),        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_are_correct),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -6,7 +6,7 @@
 
 // ---- Values, computed with numpy from the definition ----
 
-static void test_places_in_an_image(void **state)
+static void places_in_an_image_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -42,7 +42,7 @@ static void test_places_in_an_image(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_places_in_the_batch(void **state)
+static void places_in_the_batch_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -69,7 +69,7 @@ static void test_places_in_the_batch(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_integers(void **state)
+static void integers_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -98,7 +98,7 @@ static void test_integers(void **state)
 // ---- Ties, sizes and errors ----
 
 // Of equal elements the first wins. NaN after a number is ignored; NaN before it stays.
-static void test_ties_and_nan(void **state)
+static void ties_and_nan_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -114,7 +114,7 @@ static void test_ties_and_nan(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_empty(void **state)
+static void empty_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -142,7 +142,7 @@ static void test_empty(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -194,7 +194,7 @@ static void test_errors(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -206,7 +206,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -223,14 +223,14 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places_in_an_image),
-        cmocka_unit_test(test_places_in_the_batch),
-        cmocka_unit_test(test_integers),
-        cmocka_unit_test(test_ties_and_nan),
-        cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(places_in_an_image_follows_its_definition),
+        cmocka_unit_test(places_in_the_batch_follows_its_definition),
+        cmocka_unit_test(integers_follow_the_definition),
+        cmocka_unit_test(ties_and_nan_follow_the_definition),
+        cmocka_unit_test(empty_follows_its_definition),
+        cmocka_unit_test(wrong_inputs_are_errors),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_match_finite_differences),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -3,7 +3,7 @@
 #include "ops/testing/op_test.h"
 
 // Values follow from the definition.
-static void test_values(void **state)
+static void values_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -49,7 +49,7 @@ static void test_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
+        cmocka_unit_test(values_follow_the_definition),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -7,7 +7,7 @@
 
 #define EXPLICIT "ksize=[1,2,2,1]; strides=[1,1,1,1]; padding=EXPLICIT; "
 
-static void test_max_valid(void **state)
+static void max_valid_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -31,7 +31,7 @@ static void test_max_valid(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_max_same(void **state)
+static void max_same_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -73,7 +73,7 @@ static void test_max_same(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_max_channels_first(void **state)
+static void max_channels_first_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -100,7 +100,7 @@ static void test_max_channels_first(void **state)
 }
 
 // Sums of integers wrap around.
-static void test_max_of_integers(void **state)
+static void max_of_integers_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -125,7 +125,7 @@ static void test_max_of_integers(void **state)
 }
 
 // Values computed by hand.
-static void test_explicit_padding(void **state)
+static void explicit_padding_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -153,7 +153,7 @@ static void test_explicit_padding(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_mean(void **state)
+static void mean(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -196,7 +196,7 @@ static void test_mean(void **state)
 
 #define POOL2 "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=VALID"
 
-static void test_ties(void **state)
+static void ties_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -221,7 +221,7 @@ static void test_ties(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_more_values(void **state)
+static void more_values_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -253,7 +253,7 @@ static void test_more_values(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_narrow_types(void **state)
+static void narrow_types_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -279,7 +279,7 @@ static void test_narrow_types(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_empty(void **state)
+static void empty_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -311,7 +311,7 @@ static void test_empty(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_scalars(void **state)
+static void scalars_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -340,7 +340,7 @@ static void test_scalars(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -380,7 +380,7 @@ static void test_errors(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -407,7 +407,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -435,20 +435,20 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_max_valid),
-        cmocka_unit_test(test_max_same),
-        cmocka_unit_test(test_max_channels_first),
-        cmocka_unit_test(test_max_of_integers),
-        cmocka_unit_test(test_explicit_padding),
-        cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_scalars),
-        cmocka_unit_test(test_mean),
-        cmocka_unit_test(test_ties),
-        cmocka_unit_test(test_more_values),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_narrow_types),
+        cmocka_unit_test(max_valid_follows_its_definition),
+        cmocka_unit_test(max_same_follows_its_definition),
+        cmocka_unit_test(max_channels_first_follows_its_definition),
+        cmocka_unit_test(max_of_integers_follow_the_definition),
+        cmocka_unit_test(explicit_padding_follows_its_definition),
+        cmocka_unit_test(empty_follows_its_definition),
+        cmocka_unit_test(scalars_follow_the_definition),
+        cmocka_unit_test(mean),
+        cmocka_unit_test(ties_follow_the_definition),
+        cmocka_unit_test(more_values_follow_the_definition),
+        cmocka_unit_test(wrong_inputs_are_errors),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_match_finite_differences),
+        cmocka_unit_test(narrow_types_follow_the_definition),
     };
     return BD_RUN_TESTS(tests);
 }

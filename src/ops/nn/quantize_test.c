@@ -2,7 +2,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_quantize(void **state)
+static void quantize_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -47,7 +47,7 @@ static void test_quantize(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_dequantize(void **state)
+static void dequantize_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -68,7 +68,7 @@ static void test_dequantize(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -83,7 +83,8 @@ static void test_shapes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_quantize), cmocka_unit_test(test_dequantize),
-                                       cmocka_unit_test(test_shapes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(quantize_follows_its_definition),
+                                       cmocka_unit_test(dequantize_follows_its_definition),
+                                       cmocka_unit_test(shapes_are_inferred)};
     return BD_RUN_TESTS(tests);
 }

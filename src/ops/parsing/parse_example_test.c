@@ -26,7 +26,7 @@
 #define CUT "\\x0a\\x05\\x0a\\x09\\x0a"
 #define ENDLESS "\\x0a\\x0c\\x0a\\x0a\\x0a\\x01i\\x12\\x05\\x1a\\x03\\x0a\\x01\\x80"
 
-static void test_dense(void **state)
+static void dense_follows_its_definition(void **state)
 {
     (void)state;
 #define DENSE_F "Nsparse=0; Ndense=1; sparse_types=[]; Tdense=[float]; dense_shapes=[[2]]"
@@ -56,7 +56,7 @@ static void test_dense(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_sparse(void **state)
+static void sparse_follows_its_definition(void **state)
 {
     (void)state;
 #define SPARSE_IS "Nsparse=2; Ndense=0; sparse_types=[int64,string]; Tdense=[]; dense_shapes=[]"
@@ -74,7 +74,7 @@ static void test_sparse(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -117,7 +117,7 @@ static void test_errors(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_single(void **state)
+static void single_follows_its_definition(void **state)
 {
     (void)state;
 #define SINGLE(SHAPE)                                                                                            \
@@ -142,7 +142,7 @@ static void test_single(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_v2(void **state)
+static void v2_follows_its_definition(void **state)
 {
     (void)state;
 #define V2(SPLITS)                                                                                           \
@@ -187,7 +187,7 @@ static void test_v2(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -213,7 +213,7 @@ static void test_shapes(void **state)
 }
 
 // Out of memory at any point is an error and leaks nothing.
-static void test_short_memory(void **state)
+static void a_failed_allocation_is_an_error(void **state)
 {
     (void)state;
     const uint8_t message[] = "\x0a\x10\x0a\x0e\x0a\x01s\x12\x09\x0a\x07\x0a\x02"
@@ -241,9 +241,10 @@ static void test_short_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dense),        cmocka_unit_test(test_sparse), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_single),       cmocka_unit_test(test_v2),     cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_short_memory),
+        cmocka_unit_test(dense_follows_its_definition),    cmocka_unit_test(sparse_follows_its_definition),
+        cmocka_unit_test(wrong_inputs_are_errors),         cmocka_unit_test(single_follows_its_definition),
+        cmocka_unit_test(v2_follows_its_definition),       cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(a_failed_allocation_is_an_error),
     };
     return BD_RUN_TESTS(tests);
 }

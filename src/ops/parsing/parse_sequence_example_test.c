@@ -32,7 +32,7 @@
     "feature_list_dense_shapes=[" SHAPE "]; feature_list_sparse_keys=[s]; Nfeature_list_sparse=1; "          \
     "feature_list_sparse_types=[int64]; feature_list_dense_missing_assumed_empty=[" MISSING "]"
 
-static void test_batch(void **state)
+static void batch_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -71,7 +71,7 @@ static void test_batch(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_single(void **state)
+static void single_follows_its_definition(void **state)
 {
     (void)state;
 #define SINGLE(SHAPE)                                                                                        \
@@ -121,7 +121,7 @@ static void test_single(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_v2(void **state)
+static void v2_follows_its_definition(void **state)
 {
     (void)state;
 #define V2                                                                                                   \
@@ -160,7 +160,7 @@ static void test_v2(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
 #define V2_UNKNOWN "string?; string?; string?; string?; string?; string?; string?; bool?; int64?"
@@ -197,10 +197,10 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_batch),
-        cmocka_unit_test(test_single),
-        cmocka_unit_test(test_v2),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(batch_follows_its_definition),
+        cmocka_unit_test(single_follows_its_definition),
+        cmocka_unit_test(v2_follows_its_definition),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -2,7 +2,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_ranges(void **state)
+static void ranges_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -35,7 +35,7 @@ static void test_ranges(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_to_sparse(void **state)
+static void to_sparse_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -71,7 +71,7 @@ static void test_to_sparse(void **state)
 
 #define ROWS "int64[4] 0 2 2 5; string[5] a b c d e; "
 
-static void test_gather(void **state)
+static void gather_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -110,7 +110,7 @@ static void test_gather(void **state)
 #define SPLITS "num_row_partition_tensors=1; row_partition_types=[ROW_SPLITS]"
 #define ROWIDS "num_row_partition_tensors=2; row_partition_types=[FIRST_DIM_SIZE,VALUE_ROWIDS]"
 
-static void test_to_tensor(void **state)
+static void to_tensor_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -173,7 +173,7 @@ static void test_to_tensor(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -196,7 +196,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -212,8 +212,9 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ranges),    cmocka_unit_test(test_to_sparse), cmocka_unit_test(test_gather),
-        cmocka_unit_test(test_to_tensor), cmocka_unit_test(test_shapes),    cmocka_unit_test(test_gradients),
+        cmocka_unit_test(ranges_follow_the_definition),  cmocka_unit_test(to_sparse_follows_its_definition),
+        cmocka_unit_test(gather_follows_its_definition), cmocka_unit_test(to_tensor_follows_its_definition),
+        cmocka_unit_test(shapes_are_inferred),           cmocka_unit_test(gradients_match_finite_differences),
     };
     return BD_RUN_TESTS(tests);
 }

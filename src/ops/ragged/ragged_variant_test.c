@@ -80,7 +80,7 @@ static void run_round_trip(const round_trip *t)
 // [1, 2], [], [3], [4]
 #define FLAT {"int32[5] 0 2 2 3 4"}, "string[4] a b c d"
 
-static void test_round_trips(void **state)
+static void ragged_tensors_survive_a_round_trip(void **state)
 {
     (void)state;
     static const round_trip cases[] = {
@@ -112,7 +112,7 @@ static void test_round_trips(void **state)
         run_round_trip(&cases[i]);
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     static const round_trip cases[] = {
@@ -149,7 +149,7 @@ static void test_errors(void **state)
     OP_TEST_VALUES(values);
 }
 
-static void test_gradient(void **state)
+static void gradient_follows_its_definition(void **state)
 {
     (void)state;
     // Empty variants stand for zeros.
@@ -170,7 +170,7 @@ static void test_gradient(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -193,10 +193,10 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trips),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_gradient),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(ragged_tensors_survive_a_round_trip),
+        cmocka_unit_test(wrong_inputs_are_errors),
+        cmocka_unit_test(gradient_follows_its_definition),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

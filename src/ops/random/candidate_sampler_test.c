@@ -10,7 +10,7 @@
 
 #define SEEDS "; seed=7; seed2=11"
 
-static void test_uniform(void **state)
+static void uniform_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -42,7 +42,7 @@ static void test_uniform(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_weighted(void **state)
+static void weighted_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -72,7 +72,7 @@ static void test_weighted(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_refusals(void **state)
+static void refusals_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -112,7 +112,7 @@ static void test_refusals(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_true_classes(void **state)
+static void expected_counts_of_true_classes_are_given(void **state)
 {
     (void)state;
     static const struct {
@@ -152,7 +152,7 @@ static braid_op *sampler(op_live *l, const char *op, const char *attrs)
 
 // A node continues its stream, 512 steps of four words for each candidate, and a learned distribution keeps
 // the true classes between calls.
-static void test_sequences(void **state)
+static void samples_differ_from_run_to_run(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -179,7 +179,7 @@ static void test_sequences(void **state)
     op_live_free(l);
 }
 
-static void test_vocabulary_file(void **state)
+static void a_vocabulary_file_gives_the_weights(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -209,7 +209,7 @@ static void test_vocabulary_file(void **state)
     bd_temp_dir_free(dir);
 }
 
-static void test_hits(void **state)
+static void hits_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -227,7 +227,7 @@ static void test_hits(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -247,10 +247,14 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_uniform),   cmocka_unit_test(test_weighted),
-        cmocka_unit_test(test_refusals),  cmocka_unit_test(test_true_classes),
-        cmocka_unit_test(test_sequences), cmocka_unit_test(test_vocabulary_file),
-        cmocka_unit_test(test_hits),      cmocka_unit_test(test_shapes),
+        cmocka_unit_test(uniform_follows_its_definition),
+        cmocka_unit_test(weighted_follows_its_definition),
+        cmocka_unit_test(refusals_follow_the_definition),
+        cmocka_unit_test(expected_counts_of_true_classes_are_given),
+        cmocka_unit_test(samples_differ_from_run_to_run),
+        cmocka_unit_test(a_vocabulary_file_gives_the_weights),
+        cmocka_unit_test(hits_follow_the_definition),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

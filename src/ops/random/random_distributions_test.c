@@ -8,7 +8,7 @@
 #include <math.h>
 
 // Values were computed from the definitions of TensorFlow's kernels by an independent Python program.
-static void test_values(void **state)
+static void values_are_those_of_tensorflow(void **state)
 {
     (void)state;
     static const op_random_case cases[] = {
@@ -107,7 +107,7 @@ static void test_values(void **state)
     op_random_check(cases, BD_COUNTOF(cases));
 }
 
-static void test_errors_and_empty(void **state)
+static void errors_and_empty_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -203,7 +203,7 @@ static void test_errors_and_empty(void **state)
 }
 
 // The derivative of the inverse distribution function by alpha, by differences of scipy's gammaincinv.
-static void test_gamma_grad(void **state)
+static void gamma_grad_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -232,7 +232,7 @@ static void test_gamma_grad(void **state)
 }
 
 // The gradient of alpha is the sum over its samples.
-static void test_gamma_gradient(void **state)
+static void the_gradient_of_gamma_sums_random_gamma_grad(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -255,7 +255,7 @@ static void test_gamma_gradient(void **state)
     braid_graph_free(g);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -283,9 +283,11 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),     cmocka_unit_test(test_errors_and_empty),
-        cmocka_unit_test(test_gamma_grad), cmocka_unit_test(test_gamma_gradient),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(values_are_those_of_tensorflow),
+        cmocka_unit_test(errors_and_empty_follow_the_definition),
+        cmocka_unit_test(gamma_grad_follows_its_definition),
+        cmocka_unit_test(the_gradient_of_gamma_sums_random_gamma_grad),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -5,7 +5,7 @@
 
 // Values were computed from the definitions of TensorFlow's kernels by an independent Python program.
 
-static void test_stateless(void **state)
+static void stateless_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -73,7 +73,7 @@ static void test_stateless(void **state)
 }
 
 // The shape function is that of all ops that draw numbers of a type by a seed.
-static void test_stateless_shapes(void **state)
+static void shapes_of_stateless_ops_are_inferred(void **state)
 {
     (void)state;
     static const char *const ops[] = {"StatelessRandomUniform", "StatelessRandomNormal",
@@ -93,7 +93,7 @@ static void test_stateless_shapes(void **state)
     }
 }
 
-static void test_stateful_floats(void **state)
+static void stateful_floats_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -136,7 +136,7 @@ static void test_stateful_floats(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_stateful_binomials(void **state)
+static void stateful_binomials_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -168,7 +168,7 @@ static void test_stateful_binomials(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_stateful_integers(void **state)
+static void stateful_integers_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -212,7 +212,7 @@ static void test_stateful_integers(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_skipping(void **state)
+static void skipping_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -230,7 +230,7 @@ static void test_skipping(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_stateful_errors(void **state)
+static void stateful_errors_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -262,7 +262,7 @@ static void test_stateful_errors(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_nondeterministic_integers(void **state)
+static void nondeterministic_integers_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -274,7 +274,7 @@ static void test_nondeterministic_integers(void **state)
 }
 
 // The shape function is that of all ops that draw numbers by the generator in a variable.
-static void test_stateful_shapes(void **state)
+static void shapes_of_stateful_ops_are_inferred(void **state)
 {
     (void)state;
     static const struct {
@@ -302,7 +302,7 @@ static void test_stateful_shapes(void **state)
     }
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -326,11 +326,16 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stateless),         cmocka_unit_test(test_stateless_shapes),
-        cmocka_unit_test(test_stateful_floats),   cmocka_unit_test(test_stateful_binomials),
-        cmocka_unit_test(test_stateful_integers), cmocka_unit_test(test_skipping),
-        cmocka_unit_test(test_stateful_errors),   cmocka_unit_test(test_nondeterministic_integers),
-        cmocka_unit_test(test_stateful_shapes),   cmocka_unit_test(test_shapes),
+        cmocka_unit_test(stateless_follows_its_definition),
+        cmocka_unit_test(shapes_of_stateless_ops_are_inferred),
+        cmocka_unit_test(stateful_floats_follow_the_definition),
+        cmocka_unit_test(stateful_binomials_follow_the_definition),
+        cmocka_unit_test(stateful_integers_follow_the_definition),
+        cmocka_unit_test(skipping_follows_its_definition),
+        cmocka_unit_test(stateful_errors_follow_the_definition),
+        cmocka_unit_test(nondeterministic_integers_follow_the_definition),
+        cmocka_unit_test(shapes_of_stateful_ops_are_inferred),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -10,7 +10,7 @@
 #define AUTO_STREAM "uint64[1] 18446744073709551607; uint64[3] 5 7 9; int32[] 3"
 #define GAMMA_STREAM "uint64[1] 87654321; uint64[2] 0 1234; int32[] 1"
 
-static void test_streams(void **state)
+static void streams_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -44,7 +44,7 @@ static void test_streams(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_numbers(void **state)
+static void numbers_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -97,7 +97,7 @@ static void test_numbers(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -131,7 +131,7 @@ static void test_errors(void **state)
 }
 
 // The shape function is that of all ops that draw numbers of a type by key and counter.
-static void test_shapes_drawn(void **state)
+static void drawn_shapes_are_inferred(void **state)
 {
     (void)state;
     static const char *const ops[] = {"StatelessRandomUniformV2", "StatelessRandomNormalV2",
@@ -155,7 +155,7 @@ static void test_shapes_drawn(void **state)
     }
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -183,8 +183,9 @@ static void test_shapes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_streams), cmocka_unit_test(test_numbers),
-                                       cmocka_unit_test(test_errors), cmocka_unit_test(test_shapes_drawn),
-                                       cmocka_unit_test(test_shapes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(streams_follow_the_definition), cmocka_unit_test(numbers_follow_the_definition),
+        cmocka_unit_test(wrong_inputs_are_errors), cmocka_unit_test(drawn_shapes_are_inferred),
+        cmocka_unit_test(shapes_are_inferred)};
     return BD_RUN_TESTS(tests);
 }

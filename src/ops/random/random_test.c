@@ -10,7 +10,7 @@
 // Outputs of TensorFlow 1.x for tf.random_normal([2, 3], seed=1234), run twice (the example of its guide
 // "Constants, Sequences, and Random Values"), and for tf.truncated_normal and tf.random_uniform with the same
 // arguments, as published by users. Without a graph seed the op's seed attrs are 87654321 and 1234.
-static void test_published_values(void **state)
+static void values_are_those_of_tensorflow(void **state)
 {
     (void)state;
     static const op_random_case cases[] = {
@@ -42,7 +42,7 @@ static void test_published_values(void **state)
 }
 
 // Values were computed from the definitions (Philox words to numbers) by an independent program.
-static void test_other_types(void **state)
+static void values_of_other_types_are_those_of_tensorflow(void **state)
 {
     (void)state;
     static const op_random_case cases[] = {
@@ -98,7 +98,7 @@ static void draw_numbers(const char *op, const char *attrs, const char *inputs[]
 
 // Uniform numbers of 16-bit types use the lowest 10 (7) of the 23 bits that float uses: the bits of a uniform
 // integer below 1024 (128). Normal numbers are float's, rounded.
-static void test_short_types(void **state)
+static void half_and_bfloat16_round_the_floats(void **state)
 {
     (void)state;
     float halves[7], bfloats[7], below_1024[7], below_128[7], floats[7];
@@ -124,7 +124,7 @@ static void test_short_types(void **state)
     }
 }
 
-static void test_values_do_not_depend_on_threads(void **state)
+static void values_do_not_depend_on_threads(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -160,7 +160,7 @@ static void test_values_do_not_depend_on_threads(void **state)
     }
 }
 
-static void test_without_seeds_no_two_are_alike(void **state)
+static void without_seeds_no_two_are_alike(void **state)
 {
     (void)state;
     braid_tensor got[2];
@@ -176,7 +176,7 @@ static void test_without_seeds_no_two_are_alike(void **state)
 }
 
 // Mean, deviation and bounds of many numbers; the seeds are fixed, so the test cannot fail by chance.
-static void test_distributions(void **state)
+static void distributions_have_their_mean_and_variance(void **state)
 {
     (void)state;
     static const struct {
@@ -208,7 +208,7 @@ static void test_distributions(void **state)
     }
 }
 
-static void test_shapes_of_floats(void **state)
+static void values_fill_the_given_shape(void **state)
 {
     (void)state;
     // The first number of the outputs above.
@@ -231,7 +231,7 @@ static void test_shapes_of_floats(void **state)
     }
 }
 
-static void test_errors_and_empty(void **state)
+static void errors_and_empty_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -253,7 +253,7 @@ static void test_errors_and_empty(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -269,15 +269,15 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_published_values),
-        cmocka_unit_test(test_other_types),
-        cmocka_unit_test(test_short_types),
-        cmocka_unit_test(test_values_do_not_depend_on_threads),
-        cmocka_unit_test(test_without_seeds_no_two_are_alike),
-        cmocka_unit_test(test_distributions),
-        cmocka_unit_test(test_shapes_of_floats),
-        cmocka_unit_test(test_errors_and_empty),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(values_are_those_of_tensorflow),
+        cmocka_unit_test(values_of_other_types_are_those_of_tensorflow),
+        cmocka_unit_test(half_and_bfloat16_round_the_floats),
+        cmocka_unit_test(values_do_not_depend_on_threads),
+        cmocka_unit_test(without_seeds_no_two_are_alike),
+        cmocka_unit_test(distributions_have_their_mean_and_variance),
+        cmocka_unit_test(values_fill_the_given_shape),
+        cmocka_unit_test(errors_and_empty_follow_the_definition),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

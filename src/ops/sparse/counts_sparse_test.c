@@ -5,7 +5,7 @@
 #define COUNT "binary_output=false; output_type=int32"
 #define SUM "binary_output=false; output_type=float"
 
-static void test_values(void **state)
+static void values_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -33,7 +33,7 @@ static void test_values(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -76,7 +76,7 @@ static void test_errors(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -91,7 +91,8 @@ static void test_shapes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_errors),
-                                       cmocka_unit_test(test_shapes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(values_follow_the_definition),
+                                       cmocka_unit_test(wrong_inputs_are_errors),
+                                       cmocka_unit_test(shapes_are_inferred)};
     return BD_RUN_TESTS(tests);
 }

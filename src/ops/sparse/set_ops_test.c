@@ -6,7 +6,7 @@
 #define B "int64[2,2] 2 7 5 -1"
 #define TWO "int64[4,2] 0 0 0 1 1 0 1 1; int64[4] 2 7 5 -1; int64[2] 2 2"
 
-static void test_operations(void **state)
+static void operations_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -56,7 +56,7 @@ static void test_operations(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_refusals(void **state)
+static void refusals_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -94,7 +94,7 @@ static void test_refusals(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -122,9 +122,9 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_operations),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(operations_follow_the_definition),
+        cmocka_unit_test(refusals_follow_the_definition),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

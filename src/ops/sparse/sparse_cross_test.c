@@ -17,7 +17,7 @@
     "N=" N "; hashed_output=false; num_buckets=0; hash_key=" KEY "; sparse_types=" SPARSE                    \
     "; dense_types=" DENSE "; out_type=string; internal_type=" INTERNAL
 
-static void test_hashes(void **state)
+static void hashes_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -33,7 +33,7 @@ static void test_hashes(void **state)
 
 #define TWO_STRINGS JOINED("2", "[string,string]", "[]", "string")
 
-static void test_strings(void **state)
+static void strings_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -64,7 +64,7 @@ static void test_strings(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_second_form(void **state)
+static void second_form_follows_its_definition(void **state)
 {
     (void)state;
 #define COLUMNS(N, SPARSE, DENSE) "N=" N "; sparse_types=" SPARSE "; dense_types=" DENSE
@@ -108,7 +108,7 @@ static void test_second_form(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_refused_crosses(void **state)
+static void refused_crosses_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -153,7 +153,7 @@ static void test_refused_crosses(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_distances(void **state)
+static void distances_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -197,7 +197,7 @@ static void test_distances(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -214,9 +214,12 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hashes),      cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_second_form), cmocka_unit_test(test_refused_crosses),
-        cmocka_unit_test(test_distances),   cmocka_unit_test(test_shapes),
+        cmocka_unit_test(hashes_follow_the_definition),
+        cmocka_unit_test(strings_follow_the_definition),
+        cmocka_unit_test(second_form_follows_its_definition),
+        cmocka_unit_test(refused_crosses_follow_the_definition),
+        cmocka_unit_test(distances_follow_the_definition),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

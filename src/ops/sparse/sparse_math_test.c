@@ -6,7 +6,7 @@
 #define A_VALUES " 1 2 3 4 5; int64[2] 3 4; "
 #define MATRIX(TYPE) A TYPE "[5]" A_VALUES
 
-static void test_products(void **state)
+static void products_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -65,7 +65,7 @@ static void test_products(void **state)
 
 #define S "int64[3,2] 0 1 1 0 1 2; "
 
-static void test_entries(void **state)
+static void entries_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -110,7 +110,7 @@ static void test_entries(void **state)
 // x = [[1, ., 1], [., 1, .]], as in TensorFlow's documentation of tf.sparse.reduce_sum, with other values.
 #define X(TYPE) "int64[3,2] 0 0 0 2 1 1; " TYPE "[3] 1 2 -4; int64[2] 2 3; "
 
-static void test_reductions(void **state)
+static void reductions_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -171,7 +171,7 @@ static void test_reductions(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_softmax(void **state)
+static void softmax_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -196,7 +196,7 @@ static void test_softmax(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_filled_rows(void **state)
+static void filled_rows_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -237,7 +237,7 @@ static void test_filled_rows(void **state)
 }
 
 // The rows of the example above.
-static void test_filled_ragged_rows(void **state)
+static void filled_ragged_rows_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -283,7 +283,7 @@ static void test_filled_ragged_rows(void **state)
     OP_TEST_GRADIENTS(gradients);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -312,7 +312,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -337,10 +337,14 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products),    cmocka_unit_test(test_entries),
-        cmocka_unit_test(test_reductions),  cmocka_unit_test(test_softmax),
-        cmocka_unit_test(test_filled_rows), cmocka_unit_test(test_filled_ragged_rows),
-        cmocka_unit_test(test_shapes),      cmocka_unit_test(test_gradients),
+        cmocka_unit_test(products_follow_the_definition),
+        cmocka_unit_test(entries_follow_the_definition),
+        cmocka_unit_test(reductions_follow_the_definition),
+        cmocka_unit_test(softmax_follows_its_definition),
+        cmocka_unit_test(filled_rows_follow_the_definition),
+        cmocka_unit_test(filled_ragged_rows_follow_the_definition),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_match_finite_differences),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -29,7 +29,7 @@ static braid_op *over_node(op_live *l, const char *op, const char *attrs, braid_
     return over(l, op, attrs, &(braid_out){input, 0}, 1);
 }
 
-static void test_and_back(void **state)
+static void sparse_tensors_survive_a_round_trip(void **state)
 {
     (void)state;
     static const char *const forms[][2] = {{"out_type=string", "dtype=float"},
@@ -49,7 +49,7 @@ static void test_and_back(void **state)
     }
 }
 
-static void test_rows(void **state)
+static void rows_are_serialized_one_by_one(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -68,7 +68,7 @@ static void test_rows(void **state)
 }
 
 // Tensors of different sizes: the whole has the largest; of different ranks: refused.
-static void test_joining(void **state)
+static void serialized_tensors_are_joined(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -90,7 +90,7 @@ static void test_joining(void **state)
     op_live_free(l);
 }
 
-static void test_damage(void **state)
+static void malformed_tensors_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -128,7 +128,7 @@ static void test_damage(void **state)
     }
 }
 
-static void test_refusals(void **state)
+static void refusals_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -164,7 +164,7 @@ static void test_refusals(void **state)
 
 #define SHARED "shared_name=map"
 
-static void test_map(void **state)
+static void a_map_keeps_sparse_tensors(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -187,7 +187,7 @@ static void test_map(void **state)
     op_live_free(l); // one is left in the map
 }
 
-static void test_map_refusals(void **state)
+static void a_map_refuses_mismatched_tensors(void **state)
 {
     (void)state;
     op_live *l = op_live_new();
@@ -213,7 +213,7 @@ static void test_map_refusals(void **state)
     op_live_free(l);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -236,9 +236,14 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_and_back),     cmocka_unit_test(test_rows),     cmocka_unit_test(test_joining),
-        cmocka_unit_test(test_damage),       cmocka_unit_test(test_refusals), cmocka_unit_test(test_map),
-        cmocka_unit_test(test_map_refusals), cmocka_unit_test(test_shapes),
+        cmocka_unit_test(sparse_tensors_survive_a_round_trip),
+        cmocka_unit_test(rows_are_serialized_one_by_one),
+        cmocka_unit_test(serialized_tensors_are_joined),
+        cmocka_unit_test(malformed_tensors_are_refused),
+        cmocka_unit_test(refusals_follow_the_definition),
+        cmocka_unit_test(a_map_keeps_sparse_tensors),
+        cmocka_unit_test(a_map_refuses_mismatched_tensors),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -3,7 +3,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_reorder(void **state)
+static void reorder_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -33,7 +33,7 @@ static void test_reorder(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_reshape(void **state)
+static void reshape_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -70,7 +70,7 @@ static void test_reshape(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_concat(void **state)
+static void concat_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -121,7 +121,7 @@ static void test_concat(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_split(void **state)
+static void split_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -156,7 +156,7 @@ static void test_split(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_slice(void **state)
+static void slice_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -207,7 +207,7 @@ static void test_slice(void **state)
 #define B "int64[3,2] 0 1 0 2 1 1; "
 #define SHAPE "int64[2] 2 3; "
 
-static void test_add(void **state)
+static void add_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -246,7 +246,7 @@ static void test_add(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_extremes(void **state)
+static void extremes_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -277,7 +277,7 @@ static void test_extremes(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -307,7 +307,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -323,9 +323,15 @@ static void test_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reorder),  cmocka_unit_test(test_reshape), cmocka_unit_test(test_concat),
-        cmocka_unit_test(test_split),    cmocka_unit_test(test_slice),   cmocka_unit_test(test_add),
-        cmocka_unit_test(test_extremes), cmocka_unit_test(test_shapes),  cmocka_unit_test(test_gradients),
+        cmocka_unit_test(reorder_follows_its_definition),
+        cmocka_unit_test(reshape_follows_its_definition),
+        cmocka_unit_test(concat_follows_its_definition),
+        cmocka_unit_test(split_follows_its_definition),
+        cmocka_unit_test(slice_follows_its_definition),
+        cmocka_unit_test(add_follows_its_definition),
+        cmocka_unit_test(extremes_follow_the_definition),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_match_finite_differences),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -6,7 +6,7 @@
 #include "ops/testing/op_live.h"
 #include "ops/testing/op_test.h"
 
-static void test_assigned_shapes(void **state)
+static void assigned_shapes_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -25,7 +25,7 @@ static void test_assigned_shapes(void **state)
 }
 
 // Of any shape, from the first assignment to the last.
-static void test_shapes_of_contents(void **state)
+static void shapes_of_contents_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -59,7 +59,7 @@ static void test_shapes_of_contents(void **state)
 }
 
 // What ops say of a handle whose variable nobody has assigned, or somebody destroyed.
-static void test_variables_that_do_not_exist(void **state)
+static void variables_that_do_not_exist(void **state)
 {
     static const struct {
         const char *op, *attrs, *inputs, *want;
@@ -104,9 +104,9 @@ static void test_variables_that_do_not_exist(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_assigned_shapes),
-        cmocka_unit_test(test_shapes_of_contents),
-        cmocka_unit_test(test_variables_that_do_not_exist),
+        cmocka_unit_test(assigned_shapes_follow_the_definition),
+        cmocka_unit_test(shapes_of_contents_follow_the_definition),
+        cmocka_unit_test(variables_that_do_not_exist),
     };
     return BD_RUN_TESTS(tests);
 }

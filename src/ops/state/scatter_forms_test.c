@@ -69,7 +69,7 @@ static void check_all(bool is_nd, const scatter_case *cases, size_t count)
         check(&copy, "ScatterNdNonAliasingAdd", 10, &cases[i]);
 }
 
-static void test_rows(void **state)
+static void rows_follow_the_definition(void **state)
 {
     (void)state;
     static const scatter_case cases[] = {
@@ -91,7 +91,7 @@ static void test_rows(void **state)
     check_all(false, cases, BD_COUNTOF(cases));
 }
 
-static void test_slices(void **state)
+static void slices_follow_the_definition(void **state)
 {
     (void)state;
     static const scatter_case cases[] = {
@@ -117,7 +117,7 @@ static void test_slices(void **state)
 }
 
 // TensorFlow refuses every 0 that would divide a resource variable.
-static void test_divisions_by_zero(void **state)
+static void divisions_by_zero_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -137,7 +137,7 @@ static void test_divisions_by_zero(void **state)
 }
 
 // Parts that a strided slice names.
-static void test_strided_assignments(void **state)
+static void strided_assignments_follow_the_definition(void **state)
 {
     (void)state;
     static const char *const ops[] = {"StridedSliceAssign", "ResourceStridedSliceAssign",
@@ -160,7 +160,7 @@ static void test_strided_assignments(void **state)
     }
 }
 
-static void test_gathers_of_resources(void **state)
+static void gathers_of_resources_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -185,11 +185,11 @@ static void test_gathers_of_resources(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_slices),
-        cmocka_unit_test(test_divisions_by_zero),
-        cmocka_unit_test(test_strided_assignments),
-        cmocka_unit_test(test_gathers_of_resources),
+        cmocka_unit_test(rows_follow_the_definition),
+        cmocka_unit_test(slices_follow_the_definition),
+        cmocka_unit_test(divisions_by_zero_follows_its_definition),
+        cmocka_unit_test(strided_assignments_follow_the_definition),
+        cmocka_unit_test(gathers_of_resources_follow_the_definition),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -4,7 +4,7 @@
 #include "ops/testing/op_live.h"
 #include "ops/testing/op_test.h"
 
-static void test_rows_of_references(void **state)
+static void rows_of_references_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -53,7 +53,7 @@ static void test_rows_of_references(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_rows_of_resources(void **state)
+static void rows_of_resources_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -89,7 +89,7 @@ static void test_rows_of_resources(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_rows_refused(void **state)
+static void rows_refused_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -124,7 +124,7 @@ static void test_rows_refused(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_words_and_truth(void **state)
+static void words_and_truth_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -153,7 +153,7 @@ static void test_words_and_truth(void **state)
 }
 
 // The examples of TensorFlow's documentation of tf.scatter_nd and tf.scatter_nd_add, among others.
-static void test_scattered_slices(void **state)
+static void scattered_slices_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -198,7 +198,7 @@ static void test_scattered_slices(void **state)
 }
 
 // The examples of tf.gather_nd, among others.
-static void test_gathered_slices(void **state)
+static void gathered_slices_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -230,7 +230,7 @@ static void test_gathered_slices(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_sparse_to_dense(void **state)
+static void sparse_to_dense_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -256,7 +256,7 @@ static void test_sparse_to_dense(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -283,7 +283,7 @@ static void test_shapes(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     (void)state;
     static const op_grad_case cases[] = {
@@ -299,7 +299,7 @@ static void test_gradients(void **state)
 }
 
 // The gradient of the whole variable, from that of the rows that were read.
-static void test_gradient_of_resource(void **state)
+static void the_gradient_of_a_gather_is_scattered(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -328,11 +328,16 @@ static void test_gradient_of_resource(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows_of_references), cmocka_unit_test(test_rows_of_resources),
-        cmocka_unit_test(test_rows_refused),       cmocka_unit_test(test_words_and_truth),
-        cmocka_unit_test(test_scattered_slices),   cmocka_unit_test(test_gathered_slices),
-        cmocka_unit_test(test_sparse_to_dense),    cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_gradients),          cmocka_unit_test(test_gradient_of_resource),
+        cmocka_unit_test(rows_of_references_follow_the_definition),
+        cmocka_unit_test(rows_of_resources_follow_the_definition),
+        cmocka_unit_test(rows_refused_follows_its_definition),
+        cmocka_unit_test(words_and_truth_follow_the_definition),
+        cmocka_unit_test(scattered_slices_follow_the_definition),
+        cmocka_unit_test(gathered_slices_follow_the_definition),
+        cmocka_unit_test(sparse_to_dense_follows_its_definition),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(gradients_match_finite_differences),
+        cmocka_unit_test(the_gradient_of_a_gather_is_scattered),
     };
     return BD_RUN_TESTS(tests);
 }

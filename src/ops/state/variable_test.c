@@ -6,7 +6,7 @@
 #include "ops/testing/op_run.h"
 #include "ops/testing/op_test.h"
 
-static void test_reference_variables_of_any_shape(void **state)
+static void reference_variables_may_have_any_shape(void **state)
 {
     static const char *const ops[] = {"VariableV2", "Variable"};
     static const struct {
@@ -29,7 +29,7 @@ static void test_reference_variables_of_any_shape(void **state)
     }
 }
 
-static void test_reference_variables(void **state)
+static void reference_variables_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -105,7 +105,7 @@ static void test_reference_variables(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -199,7 +199,7 @@ static bd_value tensor_value(const char *text)
     return v;
 }
 
-static void test_nodes_of_one_shared_name_are_one_variable(void **state)
+static void nodes_of_one_shared_name_are_one_variable(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -222,7 +222,7 @@ static void test_nodes_of_one_shared_name_are_one_variable(void **state)
     close_world(&w);
 }
 
-static void test_an_unassigned_variable_knows_its_declared_shape(void **state)
+static void an_unassigned_variable_knows_its_declared_shape(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -235,7 +235,7 @@ static void test_an_unassigned_variable_knows_its_declared_shape(void **state)
     close_world(&w);
 }
 
-static void test_reset_makes_a_bound_variable_new(void **state)
+static void reset_makes_a_bound_variable_new(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -272,7 +272,7 @@ static void test_reset_makes_a_bound_variable_new(void **state)
     close_world(&w);
 }
 
-static void test_updates_in_place_keep_the_memory(void **state)
+static void updates_in_place_keep_the_memory(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -302,7 +302,7 @@ static void test_updates_in_place_keep_the_memory(void **state)
 
 // ---- Resource variables ----
 
-static void test_resource_variables(void **state)
+static void resource_variables_are_assigned_and_read(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -359,7 +359,7 @@ static void test_resource_variables(void **state)
     close_world(&w);
 }
 
-static void test_a_resource_variable_has_the_type_it_declares(void **state)
+static void a_resource_variable_has_the_type_it_declares(void **state)
 {
     static const char *const ops[] = {"ReadVariableOp", "AssignVariableOp", "AssignAddVariableOp"};
     (void)state;
@@ -382,7 +382,7 @@ static void test_a_resource_variable_has_the_type_it_declares(void **state)
     }
 }
 
-static void test_an_empty_handle_is_an_error(void **state)
+static void an_empty_handle_is_an_error(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -400,16 +400,16 @@ static void test_an_empty_handle_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reference_variables_of_any_shape),
-        cmocka_unit_test(test_reference_variables),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_nodes_of_one_shared_name_are_one_variable),
-        cmocka_unit_test(test_an_unassigned_variable_knows_its_declared_shape),
-        cmocka_unit_test(test_reset_makes_a_bound_variable_new),
-        cmocka_unit_test(test_updates_in_place_keep_the_memory),
-        cmocka_unit_test(test_resource_variables),
-        cmocka_unit_test(test_a_resource_variable_has_the_type_it_declares),
-        cmocka_unit_test(test_an_empty_handle_is_an_error),
+        cmocka_unit_test(reference_variables_may_have_any_shape),
+        cmocka_unit_test(reference_variables_follow_the_definition),
+        cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(nodes_of_one_shared_name_are_one_variable),
+        cmocka_unit_test(an_unassigned_variable_knows_its_declared_shape),
+        cmocka_unit_test(reset_makes_a_bound_variable_new),
+        cmocka_unit_test(updates_in_place_keep_the_memory),
+        cmocka_unit_test(resource_variables_are_assigned_and_read),
+        cmocka_unit_test(a_resource_variable_has_the_type_it_declares),
+        cmocka_unit_test(an_empty_handle_is_an_error),
     };
     return BD_RUN_TESTS(tests);
 }

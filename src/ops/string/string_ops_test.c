@@ -3,7 +3,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_joining(void **state)
+static void joining_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -20,7 +20,7 @@ static void test_joining(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_sharded_names(void **state)
+static void sharded_names_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -50,7 +50,7 @@ static void test_sharded_names(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_as_string(void **state)
+static void as_string_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -112,7 +112,7 @@ static void test_as_string(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_string_to_number(void **state)
+static void string_to_number_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -150,7 +150,7 @@ static void test_string_to_number(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -201,7 +201,7 @@ static void short_memory(const char *op, const char *attrs, const char *first, c
     braid_graph_free(g);
 }
 
-static void test_short_memory(void **state)
+static void a_failed_allocation_is_an_error(void **state)
 {
     (void)state;
     short_memory("StringJoin", "N=2", "string[2] ab cd", "string[] ef", "string[2] abef cdef");
@@ -211,9 +211,11 @@ static void test_short_memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_joining),   cmocka_unit_test(test_sharded_names),
-        cmocka_unit_test(test_as_string), cmocka_unit_test(test_string_to_number),
-        cmocka_unit_test(test_shapes),    cmocka_unit_test(test_short_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(joining_follows_its_definition),
+                                       cmocka_unit_test(sharded_names_follow_the_definition),
+                                       cmocka_unit_test(as_string_follows_its_definition),
+                                       cmocka_unit_test(string_to_number_follows_its_definition),
+                                       cmocka_unit_test(shapes_are_inferred),
+                                       cmocka_unit_test(a_failed_allocation_is_an_error)};
     return BD_RUN_TESTS(tests);
 }

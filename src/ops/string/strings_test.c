@@ -3,7 +3,7 @@
 #include "ops/testing/op_test.h"
 
 // Values of TensorFlow's own tests of these ops.
-static void test_hashes(void **state)
+static void hashes_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -25,7 +25,7 @@ static void test_hashes(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_lengths_case_and_blanks(void **state)
+static void lengths_case_and_blanks_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -65,7 +65,7 @@ static void test_lengths_case_and_blanks(void **state)
 }
 
 // Python: base64.urlsafe_b64encode.
-static void test_base64(void **state)
+static void base64_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -85,7 +85,7 @@ static void test_base64(void **state)
 }
 
 // Values of TensorFlow's own tests and of Python's slices.
-static void test_substr(void **state)
+static void substr_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -138,7 +138,7 @@ static void test_substr(void **state)
 }
 
 // The second form: Python's str.split.
-static void test_split(void **state)
+static void split_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -177,7 +177,7 @@ static void test_split(void **state)
 }
 
 // Values of TensorFlow's documentation.
-static void test_reduce_join(void **state)
+static void reduce_join_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -197,7 +197,7 @@ static void test_reduce_join(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_segment_join(void **state)
+static void segment_join_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -226,7 +226,7 @@ static void test_segment_join(void **state)
 }
 
 // Values of TensorFlow's own tests.
-static void test_ngrams(void **state)
+static void ngrams_follow_the_definition(void **state)
 {
     (void)state;
 #define PADS "separator=|; left_pad=LP; right_pad=RP; "
@@ -263,7 +263,7 @@ static void test_ngrams(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_format(void **state)
+static void format_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -285,7 +285,7 @@ static void test_format(void **state)
 }
 
 // Values by Python's re, where its syntax is RE2's.
-static void test_regex(void **state)
+static void regex_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -321,7 +321,7 @@ static void test_regex(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -356,12 +356,17 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hashes),       cmocka_unit_test(test_lengths_case_and_blanks),
-        cmocka_unit_test(test_base64),       cmocka_unit_test(test_substr),
-        cmocka_unit_test(test_split),        cmocka_unit_test(test_reduce_join),
-        cmocka_unit_test(test_segment_join), cmocka_unit_test(test_ngrams),
-        cmocka_unit_test(test_format),       cmocka_unit_test(test_regex),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(hashes_follow_the_definition),
+        cmocka_unit_test(lengths_case_and_blanks_follow_the_definition),
+        cmocka_unit_test(base64_follows_its_definition),
+        cmocka_unit_test(substr_follows_its_definition),
+        cmocka_unit_test(split_follows_its_definition),
+        cmocka_unit_test(reduce_join_follows_its_definition),
+        cmocka_unit_test(segment_join_follows_its_definition),
+        cmocka_unit_test(ngrams_follow_the_definition),
+        cmocka_unit_test(format_follows_its_definition),
+        cmocka_unit_test(regex_follows_its_definition),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -2,7 +2,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
-static void test_transcode(void **state)
+static void transcode_follows_its_definition(void **state)
 {
     (void)state;
 #define TO(FROM, TO_, MORE) "input_encoding=" FROM "; output_encoding=" TO_ MORE
@@ -33,7 +33,7 @@ static void test_transcode(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_decode(void **state)
+static void decode(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -63,7 +63,7 @@ static void test_decode(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_encode(void **state)
+static void encode(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -92,7 +92,7 @@ static void test_encode(void **state)
 
 // Scripts as the Unicode Character Database has them: Common 0, Latin 25, Cyrillic 8, Han 17, Inherited 1,
 // Unknown 103.
-static void test_script(void **state)
+static void script_follows_its_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -105,7 +105,7 @@ static void test_script(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -126,8 +126,11 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_transcode), cmocka_unit_test(test_decode), cmocka_unit_test(test_encode),
-        cmocka_unit_test(test_script),    cmocka_unit_test(test_shapes),
+        cmocka_unit_test(transcode_follows_its_definition),
+        cmocka_unit_test(decode),
+        cmocka_unit_test(encode),
+        cmocka_unit_test(script_follows_its_definition),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -34,7 +34,7 @@ static braid_out user_after(program *p, const char *op, braid_out stack, braid_o
     return (braid_out){braid_op_end(d), 0};
 }
 
-static void what_was_pushed_last_is_popped_first(void **state)
+static void the_last_pushed_element_is_popped_first(void **state)
 {
     (void)state;
     static const char *const values[] = {"float[] 1", "float[2] 2 3", "float[0,2]"};
@@ -52,7 +52,7 @@ static void what_was_pushed_last_is_popped_first(void **state)
     }
 }
 
-static void what_is_pushed_is_handed_on(void **state)
+static void pushed_tensors_are_received(void **state)
 {
     (void)state;
     for (int v2 = 0; v2 < 2; v2++) {
@@ -62,7 +62,7 @@ static void what_is_pushed_is_handed_on(void **state)
     }
 }
 
-static void what_does_not_fit_is_refused(void **state)
+static void mismatched_arguments_are_refused(void **state)
 {
     (void)state;
     for (int v2 = 0; v2 < 2; v2++) {
@@ -109,7 +109,7 @@ static void a_closed_stack_is_closed_again_but_not_used(void **state)
     }
 }
 
-static void what_makes_no_stack_is_refused(void **state)
+static void invalid_stacks_are_refused(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -131,12 +131,12 @@ static void what_makes_no_stack_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_pushed_last_is_popped_first),
-        cmocka_unit_test(what_is_pushed_is_handed_on),
-        cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(the_last_pushed_element_is_popped_first),
+        cmocka_unit_test(pushed_tensors_are_received),
+        cmocka_unit_test(mismatched_arguments_are_refused),
         cmocka_unit_test(a_stack_may_have_a_limit),
         cmocka_unit_test(a_closed_stack_is_closed_again_but_not_used),
-        cmocka_unit_test(what_makes_no_stack_is_refused),
+        cmocka_unit_test(invalid_stacks_are_refused),
     };
     return BD_RUN_TESTS(tests);
 }

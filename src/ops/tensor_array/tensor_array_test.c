@@ -23,7 +23,7 @@ static braid_out write(program *p, array a, const char *index, braid_out value, 
 
 // ---- Values ----
 
-static void test_write_and_gather(void **state)
+static void written_elements_are_gathered(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -59,7 +59,7 @@ static void test_write_and_gather(void **state)
                    1, "float[0,2]");
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -130,7 +130,7 @@ static void test_errors(void **state)
         "InvalidArgument: TensorArray has inconsistent shapes.  Index 0 has shape: [1] but index 1 has shape: [2]");
 }
 
-static void test_close(void **state)
+static void a_closed_array_is_an_error(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -147,7 +147,7 @@ static void test_close(void **state)
 }
 
 // Phrases that programs look for.
-static void test_errors_of_many(void **state)
+static void wrong_writes_of_many_elements_are_refused(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -220,7 +220,7 @@ static void test_errors_of_many(void **state)
 }
 
 // With identical shapes the first element written says what those are like that are not.
-static void test_identical_shapes(void **state)
+static void elements_may_have_to_be_of_one_shape(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -271,7 +271,7 @@ static void check_old(const names *by, const char *gather)
     }
 }
 
-static void test_old_versions(void **state)
+static void old_versions_behave_alike(void **state)
 {
     (void)state;
     check_old(&references, "TensorArrayPack");
@@ -279,7 +279,7 @@ static void test_old_versions(void **state)
     check_old(&strings, strings.gather);
 }
 
-static void test_old_versions_of_many(void **state)
+static void old_versions_of_many_elements_behave_alike(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -321,7 +321,7 @@ static void test_old_versions_of_many(void **state)
     }
 }
 
-static void test_unpack(void **state)
+static void unpack_writes_all_elements(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -371,14 +371,14 @@ static void check_gradient_of_reads(const char *dtype, const char *values, const
     program_expect(p, (braid_out[]){y, grad}, 2, want);
 }
 
-static void test_gradient_of_reads(void **state)
+static void gradients_of_reads_are_summed(void **state)
 {
     (void)state;
     check_gradient_of_reads("float", "float[3] 2 3 5", "float[3] 5 0 3");
     check_gradient_of_reads("half", "half[3] 0x4000 0x4200 0x4500", "half[3] 0x4500 0 0x4200");
 }
 
-static void test_gradient_of_writes(void **state)
+static void gradients_of_writes_are_read(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -393,7 +393,7 @@ static void test_gradient_of_writes(void **state)
     program_expect(p, (braid_out[]){y, grad}, 2, "float[2] 104 1060");
 }
 
-static void test_gradient_of_pieces(void **state)
+static void gradients_of_split_and_concat_are_split(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -423,7 +423,7 @@ static braid_out through_old(program *p, const names *by, int what, braid_out x)
     return OUT(p, by->take, "dtype=float", h, one, flow);
 }
 
-static void test_gradients_of_old_versions(void **state)
+static void gradients_of_old_versions_behave_alike(void **state)
 {
     (void)state;
     static const char *const want[] = {"float[2] 100 10", "float[2] 10 100", "float[2] 10 100"};
@@ -437,7 +437,7 @@ static void test_gradients_of_old_versions(void **state)
     }
 }
 
-static void test_gradient_array(void **state)
+static void each_source_has_one_gradient_array(void **state)
 {
     (void)state;
     program *p = program_new(); // one array a source, of the size of the array
@@ -453,7 +453,7 @@ static void test_gradient_array(void **state)
                    1, "float[2,2] 0 0 11 22");
 }
 
-static void test_gradient_array_with_shape(void **state)
+static void a_gradient_array_may_have_another_shape(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -472,7 +472,7 @@ static void test_gradient_array_with_shape(void **state)
 }
 
 // What went in at once is what the gradients of all are, even when the array has grown since.
-static void test_gradient_of_a_grown_array(void **state)
+static void a_gradient_array_has_the_size_of_the_grown_array(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -490,21 +490,21 @@ static void test_gradient_of_a_grown_array(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_write_and_gather),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_errors_of_many),
-        cmocka_unit_test(test_identical_shapes),
-        cmocka_unit_test(test_old_versions),
-        cmocka_unit_test(test_old_versions_of_many),
-        cmocka_unit_test(test_unpack),
-        cmocka_unit_test(test_close),
-        cmocka_unit_test(test_gradient_of_reads),
-        cmocka_unit_test(test_gradient_of_writes),
-        cmocka_unit_test(test_gradient_of_pieces),
-        cmocka_unit_test(test_gradients_of_old_versions),
-        cmocka_unit_test(test_gradient_array),
-        cmocka_unit_test(test_gradient_array_with_shape),
-        cmocka_unit_test(test_gradient_of_a_grown_array),
+        cmocka_unit_test(written_elements_are_gathered),
+        cmocka_unit_test(wrong_inputs_are_errors),
+        cmocka_unit_test(wrong_writes_of_many_elements_are_refused),
+        cmocka_unit_test(elements_may_have_to_be_of_one_shape),
+        cmocka_unit_test(old_versions_behave_alike),
+        cmocka_unit_test(old_versions_of_many_elements_behave_alike),
+        cmocka_unit_test(unpack_writes_all_elements),
+        cmocka_unit_test(a_closed_array_is_an_error),
+        cmocka_unit_test(gradients_of_reads_are_summed),
+        cmocka_unit_test(gradients_of_writes_are_read),
+        cmocka_unit_test(gradients_of_split_and_concat_are_split),
+        cmocka_unit_test(gradients_of_old_versions_behave_alike),
+        cmocka_unit_test(each_source_has_one_gradient_array),
+        cmocka_unit_test(a_gradient_array_may_have_another_shape),
+        cmocka_unit_test(a_gradient_array_has_the_size_of_the_grown_array),
     };
     return BD_RUN_TESTS(tests);
 }

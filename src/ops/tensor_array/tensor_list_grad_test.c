@@ -18,7 +18,7 @@ static void expect_gradient(program *p, braid_out y, braid_out x, const char *wa
     list_expect(p, grad, want);
 }
 
-static void test_gradient_of_pushes(void **state)
+static void gradient_of_pushes(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -35,7 +35,7 @@ static void test_gradient_of_pushes(void **state)
     expect_gradient(p, weighted(p, y, "float[2] 1 10"), x, "float[] 61");
 }
 
-static void test_gradient_of_items(void **state)
+static void gradients_of_items_are_items(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -52,7 +52,7 @@ static void test_gradient_of_items(void **state)
     list_expect(p, OUT(p, "Add", NULL, grads[0], grads[1]), "float[2] 6 10"); // [0, 4] and 6
 }
 
-static void test_gradient_of_slices(void **state)
+static void gradients_of_slices_are_summed(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -71,7 +71,7 @@ static void test_gradient_of_slices(void **state)
     expect_gradient(p, weighted(p, y, "float[4] 1 10 100 1000"), x, "float[2] 10 1000");
 }
 
-static void test_gradient_of_pieces(void **state)
+static void gradients_of_split_and_concat_are_pieces(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -84,10 +84,10 @@ static void test_gradient_of_pieces(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gradient_of_pushes),
-        cmocka_unit_test(test_gradient_of_items),
-        cmocka_unit_test(test_gradient_of_slices),
-        cmocka_unit_test(test_gradient_of_pieces),
+        cmocka_unit_test(gradient_of_pushes),
+        cmocka_unit_test(gradients_of_items_are_items),
+        cmocka_unit_test(gradients_of_slices_are_summed),
+        cmocka_unit_test(gradients_of_split_and_concat_are_pieces),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -3,7 +3,7 @@
 #include "ops/testing/op_test.h"
 #include "ops/testing/tensor_lists.h"
 
-static void test_sums(void **state)
+static void lists_are_added_element_by_element(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -47,7 +47,7 @@ static void test_sums(void **state)
                 "InvalidArgument: AddN of non-scalar Tensor with dtype=DT_VARIANT is not supported");
 }
 
-static void test_zeros(void **state)
+static void zeros_like_keeps_shapes(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -62,7 +62,7 @@ static void test_zeros(void **state)
 }
 
 // Conditionals' gradients pass values in optionals.
-static void test_optionals(void **state)
+static void optionals_are_added(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -108,9 +108,9 @@ static void test_optionals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_zeros),
-        cmocka_unit_test(test_optionals),
+        cmocka_unit_test(lists_are_added_element_by_element),
+        cmocka_unit_test(zeros_like_keeps_shapes),
+        cmocka_unit_test(optionals_are_added),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -5,7 +5,7 @@
 #include "ops/testing/tensor_lists.h"
 #include <stdio.h>
 
-static void test_stack(void **state)
+static void stack_fills_unset_elements(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -48,7 +48,7 @@ static void test_stack(void **state)
                       "InvalidArgument: ");
 }
 
-static void test_gather(void **state)
+static void gather_takes_elements_by_index(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -75,7 +75,7 @@ static void test_gather(void **state)
                        "non-fully-defined element_shape");
 }
 
-static void test_scatter(void **state)
+static void scatter_makes_a_list(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -111,7 +111,7 @@ static void test_scatter(void **state)
 }
 
 // The same of both versions.
-static void test_shapes_of_what_is_scattered(void **state)
+static void shapes_of_scatters_are_inferred(void **state)
 {
     (void)state;
     static const struct {
@@ -147,7 +147,7 @@ static braid_out scatter_into(program *p, braid_out list, const char *t, const c
                program_feed(p, indices));
 }
 
-static void test_scatter_into(void **state)
+static void scatter_changes_a_list(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -174,7 +174,7 @@ static void test_scatter_into(void **state)
                 "InvalidArgument: Expected indices to be a vector, but received shape: []");
 }
 
-static void test_from_tensor(void **state)
+static void from_tensor_makes_a_list(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -189,7 +189,7 @@ static void test_from_tensor(void **state)
 
 // ---- Joining and splitting ----
 
-static void test_concat(void **state)
+static void concat_joins_elements(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -264,7 +264,7 @@ static void test_concat(void **state)
                 "InvalidArgument: not supported in this version of TensorListConcat");
 }
 
-static void test_split(void **state)
+static void split_makes_a_list(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -308,7 +308,7 @@ static braid_out second(program *p, braid_out lists)
     return (braid_out){NODE(p, "Unpack", "num=2", lists), 1};
 }
 
-static void test_push_back_batch(void **state)
+static void push_back_batch_extends_each_list(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -351,7 +351,7 @@ static void test_push_back_batch(void **state)
         "InvalidArgument: Input handle at index 0 is not a list.");
 }
 
-static void test_concat_lists(void **state)
+static void concat_lists_joins_lists(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -384,11 +384,16 @@ static void test_concat_lists(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stack),           cmocka_unit_test(test_gather),
-        cmocka_unit_test(test_scatter),         cmocka_unit_test(test_shapes_of_what_is_scattered),
-        cmocka_unit_test(test_scatter_into),    cmocka_unit_test(test_from_tensor),
-        cmocka_unit_test(test_concat),          cmocka_unit_test(test_split),
-        cmocka_unit_test(test_push_back_batch), cmocka_unit_test(test_concat_lists),
+        cmocka_unit_test(stack_fills_unset_elements),
+        cmocka_unit_test(gather_takes_elements_by_index),
+        cmocka_unit_test(scatter_makes_a_list),
+        cmocka_unit_test(shapes_of_scatters_are_inferred),
+        cmocka_unit_test(scatter_changes_a_list),
+        cmocka_unit_test(from_tensor_makes_a_list),
+        cmocka_unit_test(concat_joins_elements),
+        cmocka_unit_test(split_makes_a_list),
+        cmocka_unit_test(push_back_batch_extends_each_list),
+        cmocka_unit_test(concat_lists_joins_lists),
     };
     return BD_RUN_TESTS(tests);
 }

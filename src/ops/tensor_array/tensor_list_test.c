@@ -6,7 +6,7 @@
 
 // ---- Elements ----
 
-static void test_push_and_pop(void **state)
+static void pop_gives_the_last_pushed_element(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -51,7 +51,7 @@ static void test_push_and_pop(void **state)
 }
 
 // What was not set is zeros where the shape is known.
-static void test_unset_elements(void **state)
+static void unset_elements_are_zeros(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -80,7 +80,7 @@ static void test_unset_elements(void **state)
                 "ResourceExhausted: a list of 2147483647");
 }
 
-static void test_get_and_set(void **state)
+static void get_and_set(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -121,7 +121,7 @@ static void test_get_and_set(void **state)
                 "InvalidArgument: Input handle is not a list. Saw: 'an empty variant'");
 }
 
-static void test_resize(void **state)
+static void resize_cuts_and_extends(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -141,7 +141,7 @@ static void test_resize(void **state)
                 "InvalidArgument: size must be");
 }
 
-static void test_elements_without_elements(void **state)
+static void elements_may_be_empty(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -155,7 +155,7 @@ static void test_elements_without_elements(void **state)
     list_expect_stack(p, list, "int32[] -1", "float[2,0]");
 }
 
-static void test_element_shape(void **state)
+static void the_element_shape_is_merged(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -174,7 +174,7 @@ static void test_element_shape(void **state)
 
 // ---- Copies on write ----
 
-static void test_lists_are_values(void **state)
+static void lists_are_values(void **state)
 {
     (void)state;
     program *p = program_new(); // both push to one list
@@ -197,7 +197,7 @@ static void test_lists_are_values(void **state)
 
 // ---- Lists of lists ----
 
-static void test_lists_of_lists(void **state)
+static void lists_may_hold_lists(void **state)
 {
     (void)state;
     program *p = program_new();
@@ -221,7 +221,7 @@ static void test_lists_of_lists(void **state)
 
 // ---- Shapes ----
 
-static void test_shapes(void **state)
+static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
@@ -266,15 +266,15 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_push_and_pop),
-        cmocka_unit_test(test_unset_elements),
-        cmocka_unit_test(test_get_and_set),
-        cmocka_unit_test(test_resize),
-        cmocka_unit_test(test_elements_without_elements),
-        cmocka_unit_test(test_element_shape),
-        cmocka_unit_test(test_lists_are_values),
-        cmocka_unit_test(test_lists_of_lists),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(pop_gives_the_last_pushed_element),
+        cmocka_unit_test(unset_elements_are_zeros),
+        cmocka_unit_test(get_and_set),
+        cmocka_unit_test(resize_cuts_and_extends),
+        cmocka_unit_test(elements_may_be_empty),
+        cmocka_unit_test(the_element_shape_is_merged),
+        cmocka_unit_test(lists_are_values),
+        cmocka_unit_test(lists_may_hold_lists),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -290,7 +290,7 @@ static void check_rows_refused(const form *f)
         check(f, &cases[i]);
 }
 
-static void test_whole_variables(void **state)
+static void each_form_updates_whole_variables(void **state)
 {
     (void)state;
     each_form(false, check_whole);
@@ -298,7 +298,7 @@ static void test_whole_variables(void **state)
     each_form(false, check_refused);
 }
 
-static void test_rows_of_variables(void **state)
+static void each_form_updates_rows_of_variables(void **state)
 {
     (void)state;
     each_form(true, check_rows);
@@ -309,8 +309,8 @@ static void test_rows_of_variables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whole_variables),
-        cmocka_unit_test(test_rows_of_variables),
+        cmocka_unit_test(each_form_updates_whole_variables),
+        cmocka_unit_test(each_form_updates_rows_of_variables),
     };
     return BD_RUN_TESTS(tests);
 }

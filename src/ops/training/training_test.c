@@ -13,7 +13,7 @@
 #define ONE_AND_SLOT "ref float[1] 1; ref float[1] 1; "
 #define ONE_AND_SLOTS "ref float[1] 1; ref float[1] 1; ref float[1] 1; float[1] 1; "
 
-static void test_values(void **state)
+static void values_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -51,7 +51,7 @@ static void test_values(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_rows(void **state)
+static void rows_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -85,7 +85,7 @@ static void test_rows(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void test_errors(void **state)
+static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -144,7 +144,7 @@ static void test_errors(void **state)
 }
 
 // With locking, one variable given twice is locked once.
-static void test_same_variable_twice(void **state)
+static void one_variable_may_be_two_arguments(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -181,10 +181,10 @@ static void test_same_variable_twice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_same_variable_twice),
+        cmocka_unit_test(rows_follow_the_definition),
+        cmocka_unit_test(values_follow_the_definition),
+        cmocka_unit_test(wrong_inputs_are_errors),
+        cmocka_unit_test(one_variable_may_be_two_arguments),
     };
     return BD_RUN_TESTS(tests);
 }

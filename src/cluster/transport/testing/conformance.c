@@ -216,7 +216,7 @@ static const bd_call_options hold = {.method = "/test/hold", .deadline_ns = BD_F
 
 // ---- Messages ----
 
-static void a_message_comes_back(void **state)
+static void a_message_is_echoed(void **state)
 {
     pending p;
     begin_text(&p, *state, &echo, "all my variables");
@@ -396,7 +396,7 @@ static void the_server_sees_the_deadline(void **state)
     assert_ended_with(&p, BRAID_ABORTED);
 }
 
-static void a_call_without_deadline_has_none_at_the_server(void **state)
+static void a_call_without_a_deadline_arrives_without_one(void **state)
 {
     fixture *f = *state;
     pending p;
@@ -460,7 +460,7 @@ static void closing_a_channel_cancels_its_calls(void **state)
 
 // ---- Peers that are not there ----
 
-static void nobody_at_the_address_is_unavailable_at_once(void **state)
+static void an_address_without_a_listener_is_unavailable_at_once(void **state)
 {
     fixture *f = *state;
     stop_listening(f, BD_FOREVER);
@@ -469,7 +469,7 @@ static void nobody_at_the_address_is_unavailable_at_once(void **state)
     assert_ended_with(&p, BRAID_UNAVAILABLE);
 }
 
-static void a_call_that_waits_for_a_peer_is_answered_when_it_comes(void **state)
+static void a_call_that_waits_for_a_peer_is_answered_after_its_start(void **state)
 {
     fixture *f = *state;
     stop_listening(f, BD_FOREVER);
@@ -605,7 +605,7 @@ static void port_0_picks_a_port(void **state)
     assert_answered_with(&p, "here");
 }
 
-static void an_address_that_is_none_is_refused(void **state)
+static void a_malformed_address_is_refused(void **state)
 {
     fixture *f = *state;
     static const char *const bad[] = {"", "127.0.0.1", "127.0.0.1:", ":2222"};
@@ -625,7 +625,7 @@ int bd_transport_conformance(const char *name, bd_transport *(*make)(braid_statu
 #fn, fn, set_up, tear_down, (void *)make                                                             \
     }
     const struct CMUnitTest tests[] = {
-        TEST(a_message_comes_back),
+        TEST(a_message_is_echoed),
         TEST(an_empty_message_is_a_message),
         TEST(a_large_message_passes_and_its_memory_is_released_once),
         TEST(many_calls_at_once_get_their_own_answers),
@@ -636,13 +636,13 @@ int bd_transport_conformance(const char *name, bd_transport *(*make)(braid_statu
         TEST(a_deadline_ends_the_call_on_both_sides),
         TEST(a_deadline_that_has_passed_ends_the_call),
         TEST(the_server_sees_the_deadline),
-        TEST(a_call_without_deadline_has_none_at_the_server),
+        TEST(a_call_without_a_deadline_arrives_without_one),
         TEST(the_server_learns_that_the_client_cancelled),
         TEST(cancelling_a_finished_call_has_no_effect),
         TEST(a_replied_call_ends_without_cancellation),
         TEST(closing_a_channel_cancels_its_calls),
-        TEST(nobody_at_the_address_is_unavailable_at_once),
-        TEST(a_call_that_waits_for_a_peer_is_answered_when_it_comes),
+        TEST(an_address_without_a_listener_is_unavailable_at_once),
+        TEST(a_call_that_waits_for_a_peer_is_answered_after_its_start),
         TEST(a_call_that_waits_for_a_peer_ends_at_its_deadline),
         TEST(a_call_that_waits_for_a_peer_can_be_cancelled),
         TEST(a_channel_finds_the_next_server_at_its_address),
@@ -651,7 +651,7 @@ int bd_transport_conformance(const char *name, bd_transport *(*make)(braid_statu
         TEST(a_closed_listener_takes_no_new_calls),
         TEST(an_address_is_taken_once),
         TEST(port_0_picks_a_port),
-        TEST(an_address_that_is_none_is_refused),
+        TEST(a_malformed_address_is_refused),
     };
     return _cmocka_run_group_tests(name, tests, BD_COUNTOF(tests), NULL, NULL);
 }
