@@ -1,4 +1,4 @@
-// Resources without a name that anybody knows.
+// Anonymous resources: they have a generated name and are reached by their handle alone.
 #include "ops/common/anonymous.h"
 
 #include "base/alloc.h"

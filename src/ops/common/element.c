@@ -26,7 +26,7 @@ typedef struct owning_copy {
     int64_t to_at, from_at;
 } owning_copy;
 
-// A run of elements that own something: strings, handles and variants.
+// Copies a run of elements that own memory: strings, handles and variants.
 static void copy_owning_run(void *arg, int64_t to_at, int64_t to_stride, int64_t from_at, int64_t from_stride,
                             int64_t n)
 {
@@ -111,8 +111,8 @@ bool bd_output_piece(bd_op_ctx *c, int i, const braid_tensor *whole, int axis, i
     return true;
 }
 
-// The strides, in elements, of a walk over `shape` that goes `strides` (NULL: 1) along each dimension;
-// returns where it begins.
+// Computes the strides, in elements, of a walk over `shape` with `strides` (NULL: 1) along each dimension.
+// Returns the index of the first element.
 static int64_t walk_strides(const braid_shape *shape, const int64_t *begin, const int64_t *strides,
                             int64_t *out)
 {
@@ -170,7 +170,7 @@ void bd_output_spread(bd_op_ctx *c, int i, const braid_tensor *x, const braid_sh
     if (bd_shape_count(block) > 0) bd_elements_copy_block(y, at, x, 0, &b);
 }
 
-// Reads memory that others may be writing.
+// Reads memory that other threads may be writing.
 BD_HOGWILD static void copy_racing(void *to, const void *from, size_t len)
 {
 #ifdef BD_UNDER_TSAN

@@ -36,8 +36,8 @@ void bd_output_block(bd_op_ctx *c, int i, const braid_tensor *x, const int64_t *
 void bd_output_spread(bd_op_ctx *c, int i, const braid_tensor *x, const braid_shape *block,
                       const int64_t *begin, const int64_t *strides, const braid_shape *out);
 
-// Makes `t` hold `from`'s content in memory of its own, also when that is a variable's and changes meanwhile
-// (use_locking=false): each word is either old or new. False when memory is short.
+// Makes `t` a copy of `from` in memory of its own, also when `from` is the memory of a variable that changes
+// meanwhile (use_locking=false): each word is either old or new. Returns false when memory is short.
 bool bd_tensor_snapshot(braid_tensor *t, const braid_tensor *from);
 
 // Keeps the content of `from` for later: a reference, or a copy of a variable's memory. False when memory is
@@ -59,7 +59,7 @@ void bd_tensor_view(braid_tensor *view, const braid_tensor *t, int64_t at, const
 
 // ---- Inputs of kernels. On false the kernel has failed: return. ----
 
-// Reads input `i` (int32 or int64 vector of at most BRAID_RANK_MAX elements, none negative) as a shape.
+// Reads input `i` (int32 or int64 vector of at most BRAID_RANK_MAX elements, each at least 0) as a shape.
 // `what` is its name in messages.
 bool bd_input_shape(bd_op_ctx *c, int i, const char *what, braid_shape *shape);
 // Input `i` (int32 or int64 vector of `count` elements) into `values`.
@@ -71,7 +71,7 @@ bool bd_input_int(bd_op_ctx *c, int i, const char *what, int64_t *value);
 
 // ---- Shape functions ----
 
-// The value of input `i` where it is a constant scalar of int32 or int64.
+// Returns whether input `i` is a constant scalar of int32 or int64, and stores its value.
 bool bd_shape_ctx_constant_int(bd_shape_ctx *c, int i, int64_t *value);
 // Normalizes `axis`, which may count from the end, to [0, rank). Fails the shape function when it is out of
 // range.

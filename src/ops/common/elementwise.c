@@ -75,7 +75,7 @@ static bool any_zero(const braid_tensor *t)
     return false;
 }
 
-// What integers have no result for.
+// Checks for operands that have no integer result, such as a division by 0.
 static bool check_integers(bd_op_ctx *c, bd_binary_op op, const braid_tensor *y)
 {
     if (y->dtype != BRAID_INT32 && y->dtype != BRAID_INT64) return true;
@@ -95,8 +95,8 @@ bool bd_check_same_size(bd_op_ctx *c)
     return false;
 }
 
-// Gradients do not broadcast. Those that are of the function's value take, as TensorFlow's, anything of as
-// many elements.
+// Gradient ops do not broadcast. As in TensorFlow, ops on the function's value accept any shapes with the
+// same number of elements.
 static bool check_gradient(bd_op_ctx *c, bd_binary_op op)
 {
     if (op > BD_RECIPROCAL_GRAD) return bd_check_same_size(c);

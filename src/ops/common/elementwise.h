@@ -11,7 +11,7 @@
 #define BD_INTEGERS "T=int32|int64"
 #define BD_AND_COMPLEX "|complex64|complex128" // behind one of these
 
-// The kernels' name of a type; asserts that it is one of theirs.
+// Returns the kernels' enumerator for a type. Asserts that the kernels have the type.
 bd_number bd_number_of(braid_dtype dtype);
 
 typedef struct bd_unary_state {

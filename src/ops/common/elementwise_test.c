@@ -1,6 +1,6 @@
-// What every element-wise op makes of scalars and of nothing in each type that it serves, and what it
-// refuses. Values are those of Python's math module and of scipy, of LeakyRelu and Selu those of their
-// definitions.
+// Tests of each element-wise op on scalars and empty tensors of each supported type, and of refused types and
+// shapes. Expected values are those of Python's math module and of scipy; those of LeakyRelu and Selu follow
+// their definitions.
 #include "base/half.h"
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
@@ -14,7 +14,7 @@
 typedef struct unary_row {
     const char *op, *types;
     double x, y;
-    const char *gives; // the output's type, if it is not that of the inputs
+    const char *gives; // the output's type if it differs from the inputs'
 } unary_row;
 
 typedef struct binary_row {
@@ -135,8 +135,8 @@ static const binary_row binary_rows[] = {
     {"LogicalOr", "bool", 1, 0, 1},
 };
 
-// Gradients: of the function's value and what arrives; of what arrives and the function's argument (or
-// value).
+// Gradient ops. Their arguments are the function's value and the incoming gradient, or the incoming gradient
+// and the function's argument (or value).
 static const binary_row gradients_by_value[] = {
     {"RsqrtGrad", FLOATS COMPLEX, 0.5, 3, -0.1875},     {"SqrtGrad", FLOATS COMPLEX, 2, 3, 0.75},
     {"ReciprocalGrad", FLOATS COMPLEX, -0.5, 3, -0.75}, {"InvGrad", FLOATS COMPLEX, -0.5, 3, -0.75},
@@ -219,7 +219,7 @@ static void check_alike(const binary_row *row, const char *type)
     check_nothing(row, type, "[2,0,3]", "[2,0,3]", "[2,0,3]");
 }
 
-// What two inputs of these shapes, in the first of the row's types, are refused with.
+// Checks the error for two inputs of these shapes, in the first type of the row.
 static void check_refusal(const binary_row *row, const char *shapes[2], const char *want)
 {
     char types[128], inputs[TENSOR_MAX];

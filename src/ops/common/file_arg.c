@@ -6,7 +6,7 @@
 
 static const char *arg_name(const bd_op_ctx *c, int input)
 {
-    return c->node->def->inputs[input].name; // texts come before lists of tensors
+    return c->node->def->inputs[input].name; // strings precede lists of tensors
 }
 
 char *bd_input_text(bd_op_ctx *c, int input, int64_t i)

@@ -15,14 +15,15 @@ static inline braid_out bd_grad_mul(braid_graph *g, braid_out a, braid_out b)
     return bd_b2(g, "Mul", "mul", a, b);
 }
 
-// The conjugate of complex numbers; anything else as it is.
+// The conjugate of complex numbers; other types unchanged.
 braid_out bd_grad_conj(braid_graph *g, braid_out x);
 
 // tf.zeros(shape, dtype) of a shape in an output; tf.zeros_like(x), a Const when the shape is fully known.
 braid_out bd_grad_zeros(braid_graph *g, braid_out shape, braid_dtype dtype);
 braid_out bd_grad_zeros_like(braid_graph *g, braid_out x);
 
-// Everything within runs after `grad` is there, so that memory for it is not taken too early.
+// Nodes that are built until the matching end run after `grad` is computed, so that their memory is not
+// allocated too early.
 void bd_grad_after_begin(braid_graph *g, braid_out grad);
 void bd_grad_after_end(braid_graph *g);
 

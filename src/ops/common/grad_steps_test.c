@@ -1,4 +1,5 @@
-// The nodes that gradients of array ops consist of: names and order are those TensorFlow 1.3's Python makes.
+// Tests of the nodes that gradients of array ops consist of: their names and order are those of TensorFlow
+// 1.3's Python.
 #include "base/strbuf.h"
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"

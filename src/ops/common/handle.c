@@ -1,4 +1,4 @@
-// Makes handles, and finds what they name.
+// Makes resource handles, and looks up resources by handle.
 #include "ops/common/handle.h"
 
 #include "base/alloc.h"
@@ -49,7 +49,7 @@ static bool make_resource_handle(const bd_op_ctx *c, const char *container, cons
     return true;
 }
 
-// What the oldest ops have for a handle.
+// The handle of the oldest ops: a vector of two strings, container and name.
 static bool make_names(const char *container, const char *name, braid_tensor *names)
 {
     braid_shape two = bd_shape1(2);

@@ -34,16 +34,16 @@ bd_resource *bd_handle_source_output(bd_op_ctx *c, bd_handle_source *s,
 // of older ops. False: the kernel has failed.
 bool bd_output_handle(bd_op_ctx *c, const char *container, const char *name, const bd_resource_type *type);
 
-// Puts a resource (whose reference it takes) into the step's own container, under a new name that begins with
-// `name` and is stored to `*stored` (NULL: not wanted; the caller frees it), and makes output 0 its handle.
-// False: the kernel has failed.
+// Adds a resource, with the caller's reference, to the step's own container under a new name that begins with
+// `name`. Makes output 0 its handle. *stored (NULL: not wanted) is the name; the caller frees it. Returns
+// false when the kernel has failed.
 bool bd_output_step_resource(bd_op_ctx *c, const char *name, bd_resource *r, char **stored);
 
 // The resource that input `i` is a handle of; the caller gets a reference. NULL: the kernel has failed.
 bd_resource *bd_input_resource(bd_op_ctx *c, int i, const bd_resource_type *type);
 
-// Whether a handle is one of that kind, or does not say. False: the kernel has failed. bd_input_resource sees
-// for itself.
+// Returns whether a handle is of that kind or has no kind. bd_input_resource checks this itself. Returns
+// false when the kernel has failed.
 bool bd_handle_check_kind(bd_op_ctx *c, const bd_resource_handle *h, const bd_resource_type *type);
 
 // Returns container and name of the handle in input `i`; the caller frees both. False: the input is not a

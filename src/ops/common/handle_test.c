@@ -1,5 +1,5 @@
-// What ops that take a handle say of one that names nothing, or something else: queues, barriers, readers,
-// stacks, tables, accumulators, arrays of tensors, mutexes.
+// Tests of errors for handles of missing resources and of resources of another kind: queues, barriers,
+// readers, stacks, tables, accumulators, tensor arrays, mutexes.
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "base/testing/test.h"
@@ -236,7 +236,7 @@ static braid_op *source_node(op_live *l, const handle_case *s, const char *name)
     return node;
 }
 
-// Each kind of resource has names of its own.
+// Each kind of resource has its own names.
 static void a_name_may_be_of_several_kinds(void **state)
 {
     (void)state;
@@ -253,7 +253,7 @@ static void a_name_may_be_of_several_kinds(void **state)
     op_live_free(l);
 }
 
-// Rivals differ in what they hold.
+// Creating a resource again with other options is an error.
 static void of_one_kind_a_name_is_of_one_resource(void **state)
 {
     (void)state;

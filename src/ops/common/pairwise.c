@@ -1,4 +1,4 @@
-// Runs element-wise functions whose loops are an op's own.
+// Runs element-wise functions with loops of the op itself.
 #include "ops/common/pairwise.h"
 
 #include "base/check.h"

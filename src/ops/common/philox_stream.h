@@ -24,7 +24,7 @@ static inline uint32_t bd_philox_stream_next(bd_philox_stream *s)
     return s->words[4 - s->left--];
 }
 
-// Two seeds of 0 stand for random ones; whether that is so.
+// Replaces two seeds of 0 by random seeds. Returns whether it did.
 static inline bool bd_seeds_or_random(int64_t *seed, int64_t *seed2)
 {
     if (*seed != 0 || *seed2 != 0) return false;

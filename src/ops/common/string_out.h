@@ -1,4 +1,4 @@
-// Elements of string outputs whose lengths a peer decides.
+// Allocates elements of string outputs, whose length a client or a file determines.
 #ifndef BD_OPS_COMMON_STRING_OUT_H
 #define BD_OPS_COMMON_STRING_OUT_H
 

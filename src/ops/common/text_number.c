@@ -31,7 +31,7 @@ static bool read_integer(const char *text, size_t len, int64_t min, int64_t max,
 static bool read_real(const char *text, size_t len, const braid_tensor *t, int64_t i)
 {
     char *end;
-    // What C reads and TensorFlow does not: infinity, nan(...), hexadecimal numbers that are not whole.
+    // Numbers that strtod reads and TensorFlow refuses: infinity, nan(...), and hexadecimal fractions.
     if (strlen(text) != len || strpbrk(text, "yYpP(") || (strpbrk(text, "xX") && strchr(text, '.')))
         return false;
     if (t->dtype == BRAID_FLOAT)

@@ -4,8 +4,8 @@
 
 #include "tensor/tensor.h"
 
-// Appends element `at`: floats by six digits when these say it, or else by eight, booleans as 1 and 0,
-// strings in quotes.
+// Appends element `at`: floats with six digits, or eight, as the flag says; booleans as 1 and 0; strings in
+// quotes.
 void bd_value_text(const braid_tensor *t, int64_t at, bd_strbuf *out);
 
 // Appends a string, with C's escapes for unprintable bytes, quotes and backslashes.

@@ -8,7 +8,8 @@
 // failed.
 bd_variant *bd_input_variant(bd_op_ctx *c, int i, const bd_variant_type *type);
 
-// Makes output `i` a scalar that holds `v`, whose reference it takes. False: the kernel has failed.
+// Makes output `i` a scalar that holds `v`, and takes over the caller's reference. Returns false when the
+// kernel has failed.
 bool bd_output_variant(bd_op_ctx *c, int i, bd_variant *v);
 
 #endif

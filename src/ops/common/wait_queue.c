@@ -1,13 +1,11 @@
-// Waiting in lines.
-//
-// A waiter is made, stands in a line, has ended, is finished, is spare.
-//  1. It leaves its line once, under the room's lock; who takes it off puts it among the ended.
-//  2. Who releases the lock finishes those that have ended. Before that the step's hook is taken back, which
-//     waits for a
-//     hook that runs; that hook finds that its waiter has left the line and returns at once, so the wait is
-//     short and no two
-//     wait for each other.
-//  3. A waiter holds a reference to the resource until it is finished.
+// Waiters of a wait queue. A waiter is made, is listed in a waitlist, has ended, is finished, and becomes
+// spare.
+// 1. It leaves its waitlist once, under the lock of the wait queue. The thread that removes it adds it to the
+//    ended waiters.
+// 2. The thread that releases the lock finishes the ended waiters. Before that it removes the waiter's hook
+//    from the step's cancellation, which waits for a running hook. That hook sees that its waiter has left
+//    the list and returns at once, so the wait is short and no two threads wait for each other.
+// 3. A waiter holds a reference to the resource until it is finished.
 #include "ops/common/wait_queue.h"
 
 #include "base/alloc.h"
@@ -143,11 +141,11 @@ static void step_cancelled(bd_cancel_hook *hook, const braid_status *why)
     bd_waiter *w = BD_CONTAINER_OF(hook, bd_waiter, hook);
     bd_wait_queue *wait_queue = w->wait_queue;
     bd_mutex_lock(&wait_queue->mu);
-    if (!w->line) { // who took it off its line waits for this hook
+    if (!w->line) { // the thread that removed the waiter from its list waits for this hook
         bd_mutex_unlock(&wait_queue->mu);
         return;
     }
-    w->is_hooked = false; // it is running, and will not run again
+    w->is_hooked = false; // the hook is running and will not run again
     cancel_locked(w);
     bd_resource *owner = bd_resource_ref(wait_queue->owner);
     bd_wait_queue_unlock(wait_queue);

@@ -33,8 +33,8 @@ typedef struct bd_wait_kind {
     void (*serve_locked)(bd_wait_queue *wait_queue);
     // The waiter is cancelled: returns the elements that it has taken from the resource. May be NULL.
     void (*give_back_locked)(bd_wait_queue *wait_queue, bd_waiter *w);
-    // The waiter has ended: sets outputs unless the execution has failed, and releases what the waiter holds.
-    // With no lock held.
+    // Called after the waiter has ended, without a lock: sets outputs unless the execution has failed, and
+    // releases the waiter's resources.
     void (*finish)(bd_waiter *w);
     void (*destroy)(bd_waiter *w); // frees the memory of a reusable waiter; may be NULL
 } bd_wait_kind;
@@ -43,7 +43,7 @@ struct bd_wait_queue {
     bd_mutex mu;
     const bd_wait_kind *kind;
     bd_resource *owner; // not owned: the room is a part of it
-    bd_waiter *ended;   // guarded by mu: ended, not yet finished; the last one to end comes first
+    bd_waiter *ended;   // guarded by mu: ended and not yet finished; the last one is first
     bd_waiter *spare;   // guarded by mu
     int spare_count;    // guarded by mu
 };
@@ -52,8 +52,8 @@ void bd_wait_queue_init(bd_wait_queue *wait_queue, const bd_wait_kind *kind, bd_
 void bd_wait_queue_fini(
     bd_wait_queue *wait_queue); // no waiter may be left: every waiter holds a reference to the owner
 
-// A waiter for this execution. The caller sets the fields of its own struct (which are as `finish` left them,
-// zero at first) and then calls bd_wait.
+// Makes a waiter for this execution. The caller sets the fields of its own struct (which are as `finish` left
+// them, zero at first) and then calls bd_wait.
 bd_waiter *bd_waiter_new(bd_wait_queue *wait_queue, bd_op_ctx *c);
 // Waits in a line. `w` and its execution are not the caller's any more.
 void bd_wait(bd_waiter *w, bd_waitlist *line);

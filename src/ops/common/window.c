@@ -10,7 +10,7 @@ static bool has_attr(const braid_op *node, const char *name)
     return bd_node_attr(node, name) != NULL;
 }
 
-// Reads the height and width out of a list of four. `what` is the attr's name in TensorFlow's messages.
+// Reads the height and width from a list of four. `what` is the attr's name in TensorFlow's messages.
 static braid_code read_pair(const braid_op *node, const bd_window *w, const char *name, const char *what,
                             int64_t out[2], braid_status *st)
 {
@@ -161,13 +161,13 @@ static int64_t extent(const bd_window *w, int d, int64_t size)
     return (size - 1) * w->dilation[d] + 1;
 }
 
-// What of a dimension is left beside one window; negative when that is too large.
+// The size of a dimension minus one window; negative when the window is larger.
 static int64_t room_beside(const bd_window *w, int d, int64_t in, int64_t size)
 {
     return in + w->before[d] + w->after[d] - extent(w, d, size);
 }
 
-// Positions along a dimension; as in TensorFlow, there are none when a window is too large by a little.
+// Number of positions along a dimension. As in TensorFlow it is 0 when a window is slightly too large.
 static int64_t position_count(const bd_window *w, int d, int64_t in, int64_t size)
 {
     int64_t stride = w->stride[d];
@@ -175,7 +175,7 @@ static int64_t position_count(const bd_window *w, int d, int64_t in, int64_t siz
     return (room_beside(w, d, in, size) + stride) / stride;
 }
 
-// Sizes beyond are an error: they could only be those of tensors without elements.
+// Larger sizes are an error: only tensors without elements could have them.
 static bool fits(int64_t size)
 {
     return size <= INT32_MAX;

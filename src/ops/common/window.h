@@ -42,7 +42,7 @@ void bd_window_set(bd_window *w, const int64_t size[4], const int64_t stride[4])
 // (ksize) when the window has an extent along images or channels.
 braid_code bd_window_check_axes(const braid_op *node, const bd_window *w, braid_status *st);
 
-// How a window of `size` elements goes over a dimension of `in` elements.
+// The placement of a window of `size` elements along a dimension of `in` elements.
 typedef struct bd_window_fit {
     int64_t out, before, after; // positions; padding
 } bd_window_fit;
@@ -54,14 +54,15 @@ braid_code bd_window_fit_dimension(const bd_window *w, int d, int64_t in, int64_
 braid_code bd_shape_ctx_window(bd_shape_ctx *c, const bd_window *w, int d, int64_t in, int64_t size,
                                int64_t *out, braid_status *st);
 
-// Gives a node of a gradient the attrs of `op` that say how its window goes.
+// Copies the window attrs of `op` to a node of its gradient.
 void bd_window_copy_attrs(braid_op_desc *d, const braid_op *op);
 
 // Runs a primitive over `data`, with temporary memory, and gives it back to its cache. False when the
 // primitive is NULL: run the plain loops then. The kernel may have failed.
 bool bd_run_primitive(bd_op_ctx *c, bd_primitive_cache *cache, bd_primitive *p, const void *data);
 
-// Allocates output 0, after a check of its size, which may come from a client. NULL: the kernel has failed.
+// Allocates output 0 after a check of its size, which a client may choose. Returns NULL when the kernel has
+// failed.
 braid_tensor *bd_window_output(bd_op_ctx *c, braid_dtype dtype, const braid_shape *shape);
 
 #endif

@@ -9,7 +9,7 @@
     "Each member gives its tensor to each other one, not in a ring, so members are tasks of Braid; subdiv_offsets, wait_for, " \
     "communication_hint and timeout_seconds change nothing."
 
-// Attributes that say which group a node meets.
+// The attributes that identify a node's group.
 typedef struct bd_collective_state {
     int32_t group_key, group_size, instance_key;
 } bd_collective_state;
@@ -25,8 +25,9 @@ typedef struct bd_exchanged {
 typedef struct bd_exchange_options {
     const bd_collective_state *group;
     bd_collective_type type;
-    bool is_source;                                         // of a broadcast
-    const braid_tensor *own;                                // the tensor of this member; NULL: it sends none
+    bool is_source; // of a broadcast
+    // the tensor of this member; NULL: it sends no tensor
+    const braid_tensor *own;
     void (*done)(bd_op_ctx *c, const bd_exchanged *result); // sets the output, or fails
 } bd_exchange_options;
 

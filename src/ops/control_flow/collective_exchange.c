@@ -1,10 +1,11 @@
-// One member's part in an exchange of tensors with its group.
+// The part of one member in an exchange of tensors with its group. States:
 //
-// joining    the group, and the source of a broadcast, are awaited
-// exchanging the own tensor is in the rendezvous for each other member; theirs are asked for
-// ended      all have come, or something has failed: the node is done. What has been asked for and comes
-// later is dropped, so the exchange
-//            lives until the last of it (`refs`: one for the join, one for each receive)
+//   joining     waits for the group, and for the source of a broadcast
+//   exchanging  the member's tensor is in the rendezvous for each other member; it receives theirs
+//   ended       all tensors have arrived, or the exchange has failed: the node is done
+//
+// Tensors that arrive after the end are dropped, so the exchange lives until the last receive has ended
+// (`refs`: one for the join, one for each receive).
 #include "base/alloc.h"
 #include "base/slab.h"
 #include "base/thread.h"
@@ -37,14 +38,14 @@ typedef struct exchange {
     bd_collectives *collectives;
     int32_t group_key;
     bd_collective_type type;
-    braid_tensor own; // "no tensor": gives nothing
+    braid_tensor own; // "no tensor" when this member sends none
     void (*done)(bd_op_ctx *c, const bd_exchanged *result);
     const char *device; // of the node
     char edge[96];
     int size, rank;
     braid_tensor *values; // [size]
     bd_mutex mu;
-    int pending;  // receives, and one for who begins them; guarded by mu
+    int pending;  // receives, plus one of the thread that starts them; guarded by mu
     bool is_over; // guarded by mu
     atomic_int refs;
 } exchange;

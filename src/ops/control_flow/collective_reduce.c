@@ -1,6 +1,6 @@
-// CollectiveReduce: every member gets the sum (product, minimum, maximum) of what all have given.
+// CollectiveReduce: each member gets the sum (product, minimum, maximum) of the tensors of all members.
 //
-// Each member has all tensors and goes through them in the order of ranks, so that all get the same bits.
+// Each member has all tensors and reduces them in the order of ranks, so that all members get the same bits.
 #include "base/half.h"
 #include "graph/shape_fn.h"
 #include "ops/common/element.h"
@@ -15,7 +15,7 @@ typedef enum merge_op {
 } merge_op;
 
 typedef struct reduce_state {
-    bd_collective_state group; // first: what the exchange needs
+    bd_collective_state group; // must be first: the state of the exchange
     merge_op merge;
     bool divides;
 } reduce_state;
@@ -39,7 +39,7 @@ static braid_code reduce_create(const braid_op *node, void *state, braid_status 
 #define ADD_OF(a, b) ((a) + (b))
 #define MUL_OF(a, b) ((a) * (b))
 
-// WORK is the type that is computed with: unsigned for integers, whose sums and products wrap around.
+// WORK is the type of the computation: unsigned for integers, so that sums and products wrap around.
 #define MERGE_LOOP(WORK, T, OF)                                                                              \
     for (int64_t i = 0; i < count; i++)                                                                      \
     to[i] = (T)OF((WORK)to[i], (WORK)from[i])

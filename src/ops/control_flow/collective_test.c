@@ -1,6 +1,5 @@
-// Collectives of the ops themselves: shapes, what is wrong with a node, and that they do not run where there
-// are no others to meet. What they make is tested over sessions: tests/runtime/collective_test.c,
-// tests/interop/collective_test.py.
+// Tests of the collective ops alone: shapes, errors of a node, and refusal outside of a session. Their
+// results are tested over sessions: tests/runtime/collective_test.c, tests/interop/collective_test.py.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

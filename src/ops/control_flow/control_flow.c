@@ -1,8 +1,8 @@
 // Conditionals and loops on dataflow graphs (Yu et al., Dynamic Control Flow in Large-Scale Machine Learning,
 // EuroSys 2018).
 //
-// The kernels only move values: which nodes run, in which frame and iteration, and what is dead is the
-// executor's, which knows these ops by their roles. An output left empty by Switch is dead.
+// The kernels only move values. The executor decides which nodes run, in which frame and iteration, and which
+// are dead; it knows these ops by their roles. An output that Switch leaves empty is dead.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 
@@ -56,8 +56,8 @@ static braid_out zeros_of_variable(braid_graph *g, braid_out handle, braid_dtype
     return bd_b2(g, "Fill", "zeros", shape, bd_b_const_f(g, NULL, dtype, 0));
 }
 
-// Outside loops: the gradient of the branch that was taken. Each is switched again, because one that is a
-// constant is there also when its branch was not taken.
+// Outside loops: the gradient of the taken branch. Each gradient passes a Switch of its own, because a
+// constant gradient exists also when its branch was not taken.
 static void switch_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -73,7 +73,7 @@ static void switch_gradient(bd_grad_ctx *c)
     c->input_grads[0] = braid_output(braid_op_end(d), 0);
 }
 
-// To the input that was handed on.
+// The gradient of the forwarded input.
 static void merge_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -112,7 +112,7 @@ BD_OP(RefSwitch) = {
 static braid_code merge_shape(bd_shape_ctx *c, braid_status *st)
 {
     (void)st;
-    // One of the inputs, nobody knows which: what all agree on.
+    // The forwarded input is not known in advance: the shape is the common part of all inputs.
     braid_shape out = c->inputs[0];
     for (int i = 1; i < c->input_count && out.rank >= 0; i++) {
         const braid_shape *in = &c->inputs[i];

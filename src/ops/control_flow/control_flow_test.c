@@ -1,4 +1,4 @@
-// What the kernels of control flow ops promise; frames and deadness are tested with the executor.
+// Tests of the kernels of control flow ops. Frames and deadness are tested with the executor.
 #include "base/testing/test.h"
 #include "ops/testing/op_run.h"
 #include "ops/testing/op_test.h"
@@ -133,7 +133,7 @@ static void check_switch(const char *op, const char *data, bool pred)
     assert_ok(st);
     bd_value inputs[2] = {0}, outputs[2] = {0};
     if (is_ref)
-        inputs[0].ref = bd_variable_new(value.dtype, true); // uninitialized: it goes through all the same
+        inputs[0].ref = bd_variable_new(value.dtype, true); // uninitialized, and forwarded nevertheless
     else
         bd_tensor_ref(&inputs[0].tensor, &value);
     op_test_tensor(&inputs[1].tensor, pred ? "bool[] true" : "bool[] false");

@@ -22,7 +22,7 @@ static void append_value(summary *s)
     }
 }
 
-// Dimension `d` and those within. What is cut off within one is an ellipsis there.
+// Appends dimension `d` and the inner dimensions. Omitted elements are shown as an ellipsis.
 static void append_dim(summary *s, int d)
 {
     const braid_shape *shape = &s->tensor->shape;

@@ -1,5 +1,5 @@
-// Ops that TensorFlow's debugger puts on edges: DebugIdentity, DebugNanCount, DebugNumericSummary, and the
-// identities that mark gradients. Nothing is sent anywhere: what they give is fetched.
+// Ops that TensorFlow's debugger inserts on edges: DebugIdentity, DebugNanCount, DebugNumericSummary, and the
+// identities that mark gradients. Braid sends no debug events; a client fetches the outputs.
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "ops/math/cast.h"
@@ -22,8 +22,7 @@ static braid_code create_watch(const braid_op *node, void *state, braid_status *
         node->op_type, node->name);
 }
 
-// A gate that nobody has opened (attr gated_grpc) lets nothing through: output 0 is a vector without elements
-// then.
+// A closed gate (attr gated_grpc) passes no value: output 0 is then a vector without elements.
 static bool is_shut(bd_op_ctx *c)
 {
     if (!bd_node_attr_bool(c->node, "gated_grpc")) return false;
@@ -87,7 +86,7 @@ static void count_nan(void *arg, double number)
     *count += isnan(number) != 0;
 }
 
-// TensorFlow says a scalar; the kernel gives a vector, there and here.
+// TensorFlow's shape function says scalar, although the kernel gives a vector; so does Braid's.
 static braid_code nan_count_shape(bd_shape_ctx *c, braid_status *st)
 {
     (void)st;
@@ -124,7 +123,7 @@ BD_OP(DebugNanCount) = {
 
 typedef struct numeric_summary {
     double lower,
-        upper; // finite numbers at them or beyond count as infinite; an infinite bound bounds nothing
+        upper; // finite numbers at or beyond the bounds count as infinite; an infinite bound has no effect
     double nan, below, negative, zero, positive, above;
     double finite, min, max, sum, squares; // squares of distances from `mean`
     double mean;

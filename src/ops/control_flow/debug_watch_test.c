@@ -1,4 +1,4 @@
-// What the ops of TensorFlow's debugger give.
+// Tests of the ops of TensorFlow's debugger.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

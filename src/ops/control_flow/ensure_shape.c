@@ -1,4 +1,4 @@
-// Ops that hand on their input after a look at it: EnsureShape and CheckNumerics.
+// EnsureShape and CheckNumerics: they check their input and forward it.
 #include "base/strbuf.h"
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
@@ -60,7 +60,7 @@ static findings look_at(double value, findings so_far)
     return so_far;
 }
 
-// The exponent of half and bfloat16 is all ones in what is not finite; the fraction then says which.
+// In half and bfloat16 all exponent bits are set in infinities and NaNs; the fraction tells these apart.
 static findings look_at_bits(unsigned bits, unsigned exponent, unsigned fraction, findings so_far)
 {
     if ((bits & exponent) != exponent) return so_far;
@@ -113,7 +113,7 @@ static void check_run(bd_op_ctx *c)
     bd_output_set(c, 0, x);
 }
 
-// Says which infinities there are.
+// Names the kinds of infinities that occur.
 static void check_v2_run(bd_op_ctx *c)
 {
     const braid_tensor *x = bd_input(c, 0);

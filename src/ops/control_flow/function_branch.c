@@ -214,7 +214,8 @@ BD_OP(DeviceIndex) = {
 
 // ---- FakeParam ----
 
-// A gradient's branch that needs no value of the other one has it in its place: nobody reads it.
+// A branch of a gradient that does not need a value of the other branch has this placeholder for it. It is
+// never read.
 static braid_code fake_shape(bd_shape_ctx *c, braid_status *st)
 {
     (void)st;

@@ -131,7 +131,7 @@ static braid_code named_create(const braid_op *node, void *state, braid_status *
     return BRAID_OK;
 }
 
-// Nodes whose op is a function of the graph's library have this op's kernel (graph/function.h).
+// The kernel of nodes whose op is a function of the graph's library (graph/function.h).
 BD_OP(_FunctionCall) = {
     .signature = "(args: Tin...) -> (output: Tout...)",
     .attrs = "Tin:list(type)>=0; Tout:list(type)>=0",
@@ -150,7 +150,7 @@ static braid_code gradient_create(const braid_op *node, void *state, braid_statu
     return bd_func_ref_read(node, "f", -1, &s->f, st);
 }
 
-// A gradient is shaped as what it is the gradient of.
+// A gradient has the shape of the input that it belongs to.
 static braid_code gradient_shape(bd_shape_ctx *c, braid_status *st)
 {
     if (c->input_count < c->output_count) return bd_shape_ctx_fail(c, st, "len(inputs) < len(outputs)");
@@ -174,8 +174,8 @@ static braid_code remote_create(const braid_op *node, void *state, braid_status 
     return bd_func_ref_read(node, "f", -1, &((call_state *)state)->f, st);
 }
 
-// The device that `target` names, where what it leaves out is that of the device the node is on; NULL: the
-// node has failed.
+// The device of `target`; parts that it omits are those of the device of the node. Returns NULL when the node
+// has failed.
 static const char *target_device(bd_op_ctx *c, const char *here, char buf[BD_DEVICE_NAME_MAX])
 {
     const braid_tensor *target = bd_input(c, 0);

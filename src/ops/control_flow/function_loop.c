@@ -1,8 +1,8 @@
 // Functional loops: While and For call a body until a condition ends them.
 //
-// A turn is a call of the condition, then one of the body with what the last one gave. A call may end before
-// it returns or later, on another thread: `phase` says which, so that turns follow each other in a loop of
-// `run_turns` and no stack grows with them.
+// An iteration calls the condition and then the body, with the results of the previous one. A call may end
+// before it returns, or later on another thread. `phase` tells which, so that iterations follow each other in
+// the loop of `run_turns` and the stack does not grow.
 #include "ops/control_flow/function_ops.h"
 
 #include "base/slab.h"
@@ -14,7 +14,7 @@ typedef struct loop_state {
 
 enum {
     CALLING = 0, // the call has not returned
-    WAITING,     // it has; its end is still to come
+    WAITING,     // the call has returned and has not ended yet
     ENDED,
 };
 
@@ -165,7 +165,7 @@ static void while_start(bd_op_ctx *c)
     run_turns(l);
 }
 
-// Without output_shapes the values keep the shapes that they come in with.
+// Without output_shapes the values keep the shapes of the inputs.
 static braid_code while_shape(bd_shape_ctx *c, braid_status *st)
 {
     bool given;

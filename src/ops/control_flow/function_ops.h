@@ -21,7 +21,7 @@ void bd_function_outputs(bd_op_ctx *c, braid_tensor *rets, int count, const brai
 // InvalidArgument for types that have no truth.
 braid_code bd_truth(const braid_tensor *t, bool *truth, braid_status *st);
 
-// output_shapes, where given, of the outputs; `*given` says whether it is.
+// Sets the outputs' shapes from attr output_shapes; `*given` is whether the node has it.
 braid_code bd_shapes_from_output_shapes(bd_shape_ctx *c, bool *given, braid_status *st);
 
 #endif

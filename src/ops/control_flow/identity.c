@@ -1,4 +1,4 @@
-// Ops that hand on what they get: Identity and its kin, and NoOp.
+// Identity and similar ops, which forward their input, and NoOp.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 
@@ -104,7 +104,7 @@ BD_OP(NoOp) = {
     .doc = "Does nothing; control edges meet in it.",
 };
 
-// What a CPU's kernels compute is there when they end.
+// Kernels of a CPU have computed their outputs when they end, so there is nothing to wait for.
 BD_OP(SyncDevice) = {
     .signature = "() -> ()",
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,

@@ -1,4 +1,4 @@
-// What Identity and its kin promise.
+// Tests of Identity and similar ops.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

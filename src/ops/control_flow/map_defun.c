@@ -1,6 +1,7 @@
-// MapDefun: calls a function with each slice of its arguments along dimension 0 and stacks what it gives.
+// MapDefun: calls a function with each slice of its arguments along dimension 0 and stacks the results.
 //
-// One call follows the other; as in function_loop.c, `phase` says whether a call ended before it returned.
+// The calls run one after another. As in function_loop.c, `phase` tells whether a call ended before it
+// returned.
 #include "ops/common/element.h"
 #include "ops/control_flow/function_ops.h"
 
@@ -161,7 +162,7 @@ static bool common_count(bd_op_ctx *c, int arguments, int64_t *count)
     return true;
 }
 
-// Of no calls, output_shapes says what is stacked.
+// Without calls the shapes of the outputs follow from output_shapes.
 static void make_empty_outputs(bd_op_ctx *c)
 {
     for (int k = 0; k < c->output_count && !bd_op_failed(c); k++) {

@@ -1,5 +1,5 @@
-// Ops that hand on what they get, or say something of it, for debugging and for other devices' sake:
-// GuaranteeConst, Copy, RefSelect, Timestamp.
+// Ops that forward their input or report on it, for debugging and for other devices: GuaranteeConst, Copy,
+// RefSelect, Timestamp.
 #include "base/clock.h"
 #include "graph/shape_fn.h"
 #include "ops/state/variable.h"

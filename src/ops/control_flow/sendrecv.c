@@ -57,8 +57,8 @@ static bool has_rendezvous(bd_op_ctx *c)
 
 // ---- Send ----
 
-// What a client gets must not change when the variable does; between devices of a step the variable's memory
-// itself goes, and is copied once, to the wire.
+// A fetched value must not change with the variable, so it is copied. Between devices of a step the memory of
+// the variable itself is sent, and copied once, to the wire.
 static bool send_live(bd_op_ctx *c, const bd_rendezvous_key *key, braid_status *st)
 {
     const edge_state *s = c->state;
@@ -231,7 +231,7 @@ static void retval_run(bd_op_ctx *c)
     bd_tensor_fini(to);
     if (!t->buffer || !t->buffer->is_variable) {
         bd_tensor_ref(to, t);
-    } else if (!bd_tensor_snapshot(to, t)) { // later updates must not change what was fetched
+    } else if (!bd_tensor_snapshot(to, t)) { // later updates must not change the fetched value
         bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when copying the variable that is fetched");
     }
 }

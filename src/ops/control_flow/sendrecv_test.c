@@ -1,4 +1,4 @@
-// What Send, Recv, Arg and Retval promise. The rendezvous is one of the test's own, a single slot.
+// Tests of Send, Recv, Arg and Retval. The rendezvous belongs to the test and has one slot.
 #include "base/alloc.h"
 #include "base/testing/test.h"
 #include "op/rendezvous.h"
@@ -66,7 +66,7 @@ static void close_world(world *w)
     braid_graph_free(w->graph);
 }
 
-// A node whose name is not that of its op: names do not begin with '_'.
+// Begins a node whose name differs from its op's: names do not begin with '_'.
 static braid_op_desc *begin(world *w, const char *op)
 {
     braid_op_desc *d = braid_op_begin(w->graph, op, "node");
@@ -158,7 +158,7 @@ static void a_tensor_goes_across(void **state)
     assert_ok(st);
     DONE_ONCE(c);
     assert_false(c.is_output_dead);
-    assert_ptr_equal(out.tensor.data, in.tensor.data); // nothing was copied
+    assert_ptr_equal(out.tensor.data, in.tensor.data); // no copy was made
     bd_value_fini(&in);
     bd_value_fini(&out);
     close_world(&w);

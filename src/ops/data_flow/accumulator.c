@@ -182,8 +182,8 @@ void bd_accumulator_source_run(bd_op_ctx *c)
 
 // ---- Ops on dense and sparse ones ----
 
-// The accumulator in input 0, if it is of that kind (NULL: any) and type (BRAID_INVALID: any). The caller
-// gives the reference back. NULL: the kernel has failed.
+// The accumulator in input 0, if it has that kind (NULL: any) and type (BRAID_INVALID: any), with a reference
+// for the caller. Returns NULL when the kernel has failed.
 static bd_accumulator *accumulator_input(bd_op_ctx *c, const bd_accumulator_kind *kind, braid_dtype dtype)
 {
     bd_resource *r = bd_input_resource(c, 0, &accumulator_type);

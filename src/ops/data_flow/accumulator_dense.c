@@ -1,4 +1,4 @@
-// ConditionalAccumulator: sums dense gradients that are fresh enough until somebody takes their mean.
+// ConditionalAccumulator: sums fresh dense gradients until a node takes their mean.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/data_flow/accumulator.h"
@@ -39,7 +39,7 @@ static braid_code add_locked(bd_accumulator *a, bd_op_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// sum / count, over the sum where nobody else holds it.
+// Outputs sum / count, in the memory of the sum if it is not shared.
 static void output(const bd_accumulator *a, bd_op_ctx *c, bd_gradient_sum *sum, int64_t count)
 {
     braid_tensor *values = &sum->values;
@@ -73,7 +73,7 @@ static void take_start(bd_op_ctx *c)
     bd_accumulator_take(c, &dense, c->node->output_types[0]);
 }
 
-// The output's shape is the accumulator's, where its node says one.
+// The output's shape is the one that the accumulator's node gives, if it gives one.
 static braid_code take_shape(bd_shape_ctx *c, braid_status *st)
 {
     const braid_op *source = c->node->inputs[0].op;

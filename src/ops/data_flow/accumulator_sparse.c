@@ -1,5 +1,5 @@
-// SparseConditionalAccumulator: sums gradients of some rows (indices, and a row of values each) until
-// somebody takes their mean, each row divided by the number of gradients that had it.
+// SparseConditionalAccumulator: sums sparse gradients (indices, and a row of values for each) until a node
+// takes their mean. Each row is divided by the number of gradients that had it.
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
@@ -9,7 +9,7 @@
 
 // ---- Checks ----
 
-// The inputs of an apply, whose indices nobody changes meanwhile.
+// The inputs of an apply. The indices are a copy, because a reference may change meanwhile.
 typedef struct gradient {
     const braid_tensor *indices, *values, *shape;
     int64_t rows, row_len;
@@ -32,7 +32,7 @@ static braid_code read_gradient(bd_op_ctx *c, gradient *g, braid_status *st)
     return BRAID_OK;
 }
 
-// What the gradient says its dense shape is, against the accumulator's.
+// Checks the dense shape that the gradient declares against the accumulator's.
 static braid_code check_known_shape(const bd_accumulator *a, const braid_tensor *shape, braid_status *st)
 {
     int64_t rank = bd_tensor_count(shape);
@@ -64,7 +64,7 @@ static braid_code check_indices(const bd_accumulator *a, const gradient *g, brai
     return BRAID_OK;
 }
 
-// Rows must be like those held, or where none are held like the accumulator's.
+// Checks the shape of the rows against the rows held, or against the accumulator's shape if there are none.
 static braid_code check_rows_locked(const bd_accumulator *a, const braid_shape *got, braid_status *st)
 {
     const braid_shape *want = a->count > 0 ? &a->sum.values.shape : &a->shape;
@@ -88,7 +88,7 @@ typedef struct walk {
     int64_t a_count, b_count, i, j;
 } walk;
 
-// Goes one index on: which of the lists have it, -1 for none. False at the end.
+// Advances by one index. *i and *j are its positions in the two lists, or -1. Returns false at the end.
 static bool walk_next(walk *w, int64_t *i, int64_t *j)
 {
     bool has_a = w->i < w->a_count, has_b = w->j < w->b_count;
@@ -108,7 +108,7 @@ static bool alloc_sum(bd_gradient_sum *s, braid_dtype dtype, const braid_shape *
            bd_tensor_alloc(&s->counts, BRAID_INT64, &vector);
 }
 
-// One row of the sum: of what is held, of the gradient, or both.
+// Adds one row to the sum: a row that is held, one of the gradient, or both.
 static void add_row(const bd_gradient_sum *sum, int64_t row, const bd_gradient_sum *held, int64_t i,
                     const gradient *g, const int64_t *indices, int64_t j)
 {
@@ -181,8 +181,8 @@ static void divide_rows(const bd_gradient_sum *sum)
     }
 }
 
-// The sum has memory of its own, so it is divided in place. Of the dense shape, how many rows there are is
-// the accumulator's to say.
+// Divides in place, because the sum has memory of its own. The accumulator determines the number of rows of
+// the dense shape.
 static void output(const bd_accumulator *a, bd_op_ctx *c, bd_gradient_sum *sum, int64_t count)
 {
     (void)count;

@@ -1,5 +1,5 @@
-// What accumulators of sparse gradients promise. Values follow TensorFlow's own tests and its definition,
-// worked out by hand.
+// Tests of accumulators of sparse gradients. Values follow TensorFlow's own tests and its definition,
+// computed by hand.
 // labels: concurrent
 #include "base/testing/test.h"
 #include "ops/testing/op_live.h"
@@ -82,7 +82,8 @@ static void gradients_are_averaged_or_summed(void **state)
          "int64[1] 7; float[1,3] 1 2 3; int64[2] -1 3"},
         {BRAID_FLOAT, "SUM", "int64[2] 0 1; float[2,0]", "int64[2] 1 2; float[2,0]",
          "int64[3] 0 1 2; float[3,0]; int64[2] -1 0"},
-        // What is not in order is merged as it comes, and an index twice in one gradient stays twice.
+        // Unsorted indices are merged in their order, and an index that occurs twice in one gradient stays
+        // twice.
         {BRAID_FLOAT, "MEAN", "int64[2] 3 1; float[2] 1 2", "int64[2] 1 1; float[2] 10 20",
          "int64[4] 1 1 3 1; float[4] 10 20 1 2; int64[1] -1"},
     };
@@ -107,7 +108,7 @@ static void steps_and_waits(void **state)
     accumulator_nodes n = make_nodes(l, BRAID_FLOAT, BD_SHAPE_UNKNOWN, (options){0});
     RUN(set_step, "int64[] 5", "");
     RUN(apply, "int64[] 4; int64[1] 0; float[1] 1" NO_SHAPE, "");
-    RUN(apply, "int64[] 4; int64[] 0; float[] 1" NO_SHAPE, ""); // dropped before it is looked at
+    RUN(apply, "int64[] 4; int64[] 0; float[] 1" NO_SHAPE, ""); // dropped before its content is checked
     RUN(count, "", "int32[] 0");
     op_execution *waiting = START(take, "int32[] 2");
     RUN(apply, "int64[] 5; int64[1] 0; float[1] 1" NO_SHAPE, "");
@@ -152,7 +153,7 @@ static void wrong_inputs_are_errors(void **state)
     op_live_free(l);
 }
 
-// An accumulator of the other kind is refused by what makes one, and by what uses one.
+// An accumulator of the other kind is an error for the op that makes one and for the ops that use one.
 static void dense_ops_refuse_a_sparse_accumulator(void **state)
 {
     (void)state;
@@ -177,7 +178,7 @@ static void dense_ops_refuse_a_sparse_accumulator(void **state)
     op_live_free(l);
 }
 
-// What is taken must not change when gradients come on.
+// A taken value must not change when more gradients arrive.
 static void a_taken_gradient_is_not_shared(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-// What accumulators promise: means of fresh gradients, waiting, sharing.
+// Tests of accumulators: means of fresh gradients, waiting, sharing.
 // labels: concurrent
 #include "base/alloc.h"
 #include "base/testing/test.h"
@@ -116,7 +116,7 @@ static void gradients_are_averaged_or_summed(void **state)
     }
 }
 
-// What was computed before the last take, or before the step that was set, is dropped without an error.
+// A gradient computed before the last take, or before the step that was set, is dropped without an error.
 static void stale_gradients_are_dropped(void **state)
 {
     (void)state;
@@ -141,7 +141,7 @@ static void takers_wait_in_turn(void **state)
     op_live *l = op_live_new();
     accumulator_nodes n = make_nodes(l, BRAID_FLOAT, BD_SCALAR, "", "MEAN");
     op_execution *a = START(take, "int32[] 2"), *b = START(take, "int32[] 1"), *c = START(take, "int32[] 1");
-    RUN(apply, "int64[] 0; float[] 1", ""); // enough for b, but a comes first
+    RUN(apply, "int64[] 0; float[] 1", ""); // enough for b, but a is first
     assert_false(op_execution_has_ended(b));
     RUN(apply, "int64[] 0; float[] 3", "");
     op_execution_expect(a, "float[] 2");
@@ -195,7 +195,7 @@ static void wrong_inputs_are_errors(void **state)
     check_errors(&by_resource);
 }
 
-// What is taken or held must not change when its owners write on.
+// A taken or held value must not change when the owner of its memory writes again.
 static void a_taken_gradient_is_not_shared(void **state)
 {
     (void)state;

@@ -1,9 +1,9 @@
-// Barriers: elements that come piece by piece, each piece under the element's key, and are taken when they
-// are complete.
+// Barriers: elements that arrive in components, each under the element's key, and are taken when they are
+// complete.
 //
-// What is complete waits in a priority queue of the barrier's own, by when its first piece came; taking is
-// taking from that. Whoever completes elements moves them there with no lock held, since executions that wait
-// for them may end in that; `moving` counts them meanwhile.
+// Complete elements wait in a priority queue of the barrier, ordered by the time of their first component;
+// taking is a dequeue. The kernel that completes elements enqueues them without a lock, because executions
+// that wait for them may end then; `moving` counts these elements meanwhile.
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/map.h"
@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-// Before the components in the queue: when the element came, and its key.
+// The queue's components that precede the element's: the arrival number of the element, and its key.
 #define LEADING 2
 
 typedef struct barrier {
@@ -26,10 +26,10 @@ typedef struct barrier {
     bd_queue *ready;
     bd_mutex mu;
     bd_map
-        // by key -> braid_tensor [LEADING + count], "no tensor" for what is missing; guarded by mu
+        // by key -> braid_tensor [LEADING + count], "no tensor" for a missing component; guarded by mu
         incomplete;
     int64_t moving;               // guarded by mu
-    int64_t next_index;           // of what the next insertion begins; guarded by mu
+    int64_t next_index;           // the next arrival number; guarded by mu
     bool is_closed, is_cancelled; // guarded by mu
 } barrier;
 
@@ -111,7 +111,7 @@ static void source_destroy(void *state)
     bd_handle_source_fini(&((source_state *)state)->handle);
 }
 
-// A component's shape: a scalar's where none is given, or an unknown one.
+// The shape of a component: scalar if none is given, or unknown.
 static braid_shape wanted_shape(const bd_attr *shapes, int component)
 {
     const bool is_given = component < shapes->list.count && shapes->list.shape[component].rank >= 0;
@@ -187,7 +187,7 @@ static barrier *barrier_input(bd_op_ctx *c)
     return r ? BD_CONTAINER_OF(r, barrier, base) : NULL;
 }
 
-// Whether nothing can become complete any more: then the queue is to end, which is done with no lock held.
+// Returns whether no element can become complete any more. The queue is then closed, without a lock.
 static bool is_over_locked(const barrier *b)
 {
     return b->is_closed && (b->is_cancelled || (bd_map_count(&b->incomplete) == 0 && b->moving == 0));
@@ -228,7 +228,7 @@ static bool is_complete(const barrier *b, const braid_tensor *element)
     return true;
 }
 
-// What it completes is added to `complete`; *begun when it has begun an element.
+// Adds the elements that it completes to `complete`. *begun: it has begun a new element.
 static void insert_one_locked(bd_op_ctx *c, barrier *b, int component, int64_t row, element_list *complete,
                               bool *begun)
 {
@@ -373,8 +373,8 @@ static bool check_take(bd_op_ctx *c, const barrier *b, int64_t *n)
     return !bd_op_failed(c);
 }
 
-// Of a closed barrier nothing is waited for that cannot come: a small batch is what is there now, a whole one
-// may wait for what lacks components. False: the kernel has failed.
+// A take from a closed barrier does not wait for elements that cannot become complete. A small batch takes
+// the complete elements; a full batch may wait for incomplete ones. Returns false when the kernel has failed.
 static bool limit_take_locked(bd_op_ctx *c, const barrier *b, int64_t *n)
 {
     if (!b->is_closed) return true;

@@ -1,4 +1,4 @@
-// What barriers promise: elements are taken when they are complete, in the order of their first components.
+// Tests of barriers: elements are taken when they are complete, in the order of their first components.
 // labels: concurrent
 #include "base/testing/test.h"
 #include "ops/testing/op_live.h"
@@ -117,7 +117,7 @@ static void mismatched_arguments_are_refused(void **state)
         "InvalidArgument: Shape mismatch in component 0 of barrier b. Expected [1,2]");
     RUN(first, "string[] a; float[1,2] 1 2",
         "InvalidArgument: keys must be a vector with one value for each");
-    RUN(first, "string[0]; float[0,2]", ""); // nothing is inserted
+    RUN(first, "string[0]; float[0,2]", ""); // inserts no element
     RUN(incomplete, "", "int32[] 1");
     RUN(take, "int32[] -1", "InvalidArgument: num_elements must be >= 0, got -1");
     RUN(take, "int32[1] 1", "InvalidArgument: num_elements must be a scalar.");

@@ -1,5 +1,4 @@
-// BatchFunction: a function of batches, whose calls may be put together. Here each call is a batch of its
-// own.
+// BatchFunction: a function of batches, whose calls may be joined. In Braid each call is a batch of its own.
 #include "ops/control_flow/function_ops.h"
 
 typedef struct batch_state {
@@ -28,7 +27,7 @@ static braid_code batch_create(const braid_op *node, void *state, braid_status *
     return bd_func_ref_read(node, "f", -1, &s->f, st);
 }
 
-// Whether the inputs that are batches, not what the function captured, have one size that is allowed.
+// Checks that the batched inputs (not the captured ones) have one size, and that it is allowed.
 static bool check_sizes(bd_op_ctx *c, const batch_state *s)
 {
     const int count = bd_node_attr(c->node, "Tin")->list.count;

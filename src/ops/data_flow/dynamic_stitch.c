@@ -1,4 +1,4 @@
-// DynamicStitch: rows put where indices say.
+// DynamicStitch: puts rows at the positions that indices give.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 
@@ -14,7 +14,7 @@ static bool begins_with(const braid_shape *data, const braid_shape *indices)
     return true;
 }
 
-// What is left of `data` after the dimensions of `indices`, with an unknown first dimension before it.
+// The dimensions of `data` after those of `indices`, preceded by an unknown first dimension.
 static braid_shape row_shape(const braid_shape *data, const braid_shape *indices)
 {
     braid_shape row = bd_shape1(-1);
@@ -105,7 +105,7 @@ static void stitch_run(bd_op_ctx *c)
     braid_tensor *y = bd_output(c, 0, bd_input(c, n)->dtype, &whole);
     if (!y) return;
     size_t size = braid_dtype_size(y->dtype);
-    if (size) memset(y->data, 0, (size_t)count * size); // rows nobody fills
+    if (size) memset(y->data, 0, (size_t)count * size); // rows without an index are zero
     int64_t row = bd_shape_count_range(&whole, 1, whole.rank);
     for (int i = 0; i < n && row > 0; i++) {
         const braid_tensor *indices = bd_input(c, i);

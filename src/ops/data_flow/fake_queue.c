@@ -1,4 +1,4 @@
-// FakeQueue: how queues of the second kind come to ops of the first.
+// FakeQueue: gives ops that take a reference a queue that is known by its handle.
 #include "graph/shape_fn.h"
 #include "ops/common/handle.h"
 #include "ops/data_flow/queue.h"

@@ -1,8 +1,8 @@
-// Locks that a step holds from one node to others: MutexV2, MutexLock, ConsumeMutexLock, of which critical
-// sections are made.
+// Locks that a step holds from one node to others: MutexV2, MutexLock, ConsumeMutexLock, the parts of
+// critical sections.
 //
-// Who has the mutex holds a variant; it is free again when the last one lets go of that, be it because its
-// step failed.
+// The holder of the mutex is a variant. The mutex is unlocked when the last reference to the variant is
+// dropped, also when the step fails.
 #include "base/alloc.h"
 #include "base/check.h"
 #include "graph/shape_fn.h"

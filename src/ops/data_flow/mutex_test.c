@@ -1,4 +1,4 @@
-// What mutexes promise: one holder at a time, in the order in which they asked.
+// Tests of mutexes: one holder at a time, in the order of their requests.
 // labels: concurrent
 #include "base/testing/test.h"
 #include "ops/testing/op_live.h"

@@ -26,7 +26,7 @@ typedef struct queue_waiter {
 
 typedef enum attempt_result {
     NO_PROGRESS, // it waits on
-    PROGRESS,    // it waits on, but something has changed
+    PROGRESS,    // it still waits, but the queue has changed
     COMPLETE
 } attempt_result;
 
@@ -86,7 +86,7 @@ static uint32_t random_locked(bd_queue *q)
     return q->randoms[4 - q->random_count--];
 }
 
-// Moves an element to `out`: the first, or any one, in whose place the last one goes.
+// Moves an element to `out`: the first, or a random one, whose place the last one takes.
 static void pop_locked(bd_queue *q, braid_tensor *out)
 {
     size_t size = (size_t)q->options.component_count * sizeof *out;
@@ -107,7 +107,7 @@ static void pop_locked(bd_queue *q, braid_tensor *out)
 
 // ---- Attempts to enqueue ----
 
-// Element `i` of a batch, in memory of its own: a view would keep the whole batch.
+// Copies element `i` of a batch to memory of its own: a view would keep the whole batch alive.
 static bool copy_slice(braid_tensor *to, const braid_tensor *batch, int64_t i)
 {
     braid_shape shape = {.rank = batch->shape.rank - 1};
@@ -165,7 +165,7 @@ static attempt_result try_enqueue_locked(bd_queue *q, queue_waiter *w)
 
 // ---- Attempts to dequeue ----
 
-// Puts what a waiter has taken back in front, in its order.
+// Puts the elements that a waiter has taken back to the front, in their order.
 static void give_back_locked(bd_wait_queue *wait_queue, bd_waiter *base)
 {
     bd_queue *q = queue_of(wait_queue);
@@ -196,8 +196,8 @@ static attempt_result try_dequeue_locked(bd_queue *q, queue_waiter *w)
         if (w->action != DEQUEUE_UP_TO || q->count == 0) return fail_short_locked(q, w);
         w->wanted = q->count;
     }
-    // Parts of a batch, each in order, are together not in order: all come at once, if the queue can ever
-    // hold so many.
+    // Sorted parts of a batch are not sorted as a whole. So the batch is taken at once, if the queue can ever
+    // hold so many elements.
     if (q->options.is_priority && q->count < w->wanted && w->wanted <= q->options.capacity)
         return NO_PROGRESS;
     int64_t available = q->is_closed ? q->count : q->count - q->options.min_after_dequeue, before = w->done;
@@ -244,7 +244,8 @@ static const braid_tensor *taken_component(const queue_waiter *w, const bd_queue
     return &w->taken.items[k * q->options.component_count + i];
 }
 
-// What holds component `i` of each element taken: unknown dimensions are those of the largest, or 0 of none.
+// A shape that holds component `i` of each element taken: unknown dimensions are those of the largest, or 0
+// without elements.
 static braid_shape largest_shape(const queue_waiter *w, const bd_queue *q, int i)
 {
     braid_shape shape = q->options.shapes[i];
@@ -340,7 +341,7 @@ static void destroy(bd_resource *r)
     bd_free(q);
 }
 
-// Its container is cleared: whoever waits would wait for elements that nobody can send any more.
+// The container is cleared: no element can arrive any more, so the waiters end.
 static void abandon(bd_resource *r)
 {
     bd_queue *q = BD_CONTAINER_OF(r, bd_queue, base);
@@ -459,7 +460,7 @@ static bool same_types(const bd_queue_options *a, const bd_queue_options *b)
            memcmp(a->types, b->types, sizeof *a->types * (size_t)a->component_count) == 0;
 }
 
-// Shapes that leave something open, those of a padding queue, need not say the same.
+// Shapes with unknown dimensions, those of a padding queue, need not be equal.
 static bool same_shapes(const bd_queue_options *a, const bd_queue_options *b)
 {
     if (!a->shapes || !b->shapes) return !a->shapes && !b->shapes;

@@ -20,7 +20,7 @@ typedef struct bd_queue_options {
     const char *name;
     bool is_random;
     bool
-        // component 0 is an int64 scalar: the least comes out first, of equal ones that which came first
+        // component 0 is an int64 scalar: the least leaves first, among equal ones the oldest
         is_priority;
     int64_t capacity, min_after_dequeue;
     int64_t seed, seed2;
@@ -72,16 +72,17 @@ void bd_queue_close(bd_queue *q, bd_op_ctx *c, bool cancel_pending);
 int64_t bd_queue_size(bd_queue *q);
 bool bd_queue_is_closed(bd_queue *q);
 
-// For a resource that has a queue of its own: puts an element, a tensor for each component (taken over),
-// however full or closed the queue is; and closes it. With no lock held: executions that wait may end.
+// For a resource that owns a queue. bd_queue_put adds an element, a tensor for each component (taken over),
+// even if the queue is full or closed; bd_queue_close closes it. Call them without a lock, because waiting
+// executions may end.
 void bd_queue_put(bd_queue *q, braid_tensor *components);
 void bd_queue_end(bd_queue *q);
 
 // ---- Of queue.c alone: the heap of a priority queue (queue_heap.c) ----
 
-// The last element has come: puts it in its place.
+// Moves the last element, which was just added, to its place in the heap.
 void bd_queue_heap_push_locked(bd_queue *q, int64_t turn);
-// Moves the first one to `out` and takes it from the count.
+// Moves the first element to `out` and decrements the count.
 void bd_queue_heap_pop_locked(bd_queue *q, braid_tensor *out);
 
 #endif

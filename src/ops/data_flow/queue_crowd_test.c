@@ -1,4 +1,4 @@
-// What queues promise to many threads, and that waiting asks for no memory.
+// Tests of queues under many threads, and that waiting allocates no memory.
 // labels: concurrent
 #include "base/alloc.h"
 #include "base/testing/test.h"
@@ -15,7 +15,7 @@
 
 typedef struct crowd {
     queue_nodes n;
-    atomic_int sums[PRODUCERS * ELEMENTS]; // how often each element came out
+    atomic_int sums[PRODUCERS * ELEMENTS]; // how often each element was dequeued
     atomic_int producers_left;
 } crowd;
 
@@ -39,7 +39,8 @@ static void produce(void *arg)
     if (atomic_fetch_sub(&m->crowd->producers_left, 1) == 1) RUN(close, "", "");
 }
 
-// Takes one, some, and some more that it gives up if they do not come at once, until the queue is closed.
+// Until the queue is closed, takes one element, several, and several more with a cancellation if they are not
+// there at once.
 static void consume(void *arg)
 {
     const member *m = arg;

@@ -1,4 +1,4 @@
-// The heap of a priority queue: its elements in an array where none comes out before its parent.
+// The heap of a priority queue: an array in which each parent leaves before its children.
 #include "ops/data_flow/queue.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-// Queues that pad, and queues that order by priority. What all queues promise is in queue_test.c.
+// Tests of padding queues and priority queues. queue_test.c has the tests that hold for all queues.
 // labels: concurrent
 #include "base/random.h"
 #include "base/testing/test.h"
@@ -131,7 +131,7 @@ static void a_batch_waits_until_it_is_whole(void **state)
     RUN(size, "", "int32[] 2");
     RUN(enqueue, "int64[] 3; string[] c", "");
     op_execution_expect(e, "int64[3] 3 4 5; string[3] c b a");
-    e = START(dequeue_many, "int32[] 5"); // more than there is room for: in parts
+    e = START(dequeue_many, "int32[] 5"); // more than there is room for, so in parts
     RUN(enqueue_many, "int64[5] 5 4 3 2 1; string[5] a b c d e", "");
     op_execution_expect(e, "int64[5] 2 3 4 5 1; string[5] d c b a e");
     op_live_free(l);

@@ -1,4 +1,4 @@
-// Ops on queues. Those that may wait are asynchronous: see wait_queue.h.
+// Ops on queues. The ops that may wait are asynchronous: see wait_queue.h.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/handle.h"
@@ -32,8 +32,8 @@ static braid_code check_shape(const braid_op *node, int i, const braid_shape *s,
     return bd_shape_is_known(s) ? bd_shape_checked_count(s, &count, st) : BRAID_OK;
 }
 
-// The options' types and shapes are those of the attrs, before which a priority queue has the priority. None
-// leaves the options without shapes.
+// Reads the types and shapes of the options from the attrs; in a priority queue the priority precedes them.
+// Without shapes the options have none.
 static braid_code read_components(const braid_op *node, bd_queue_options *o, bool pads, braid_status *st)
 {
     const bd_attr *types = bd_node_attr(node, "component_types"), *shapes = bd_node_attr(node, "shapes");
@@ -267,7 +267,7 @@ static bool check_many(bd_op_ctx *c, const bd_queue_options *o, int64_t *n)
     for (int i = 0; i < o->component_count && !bd_op_failed(c); i++) {
         BD_STATUS(st);
         int64_t count;
-        if (!bd_shape_is_known(&o->shapes[i])) continue; // seen when they are there
+        if (!bd_shape_is_known(&o->shapes[i])) continue; // such a shape is checked when the elements arrive
         braid_shape all = bd_shape2(*n, bd_shape_count(&o->shapes[i]));
         if (bd_shape_checked_count(&all, &count, st)) bd_op_fail_status(c, st);
     }
@@ -332,8 +332,8 @@ static braid_code wait_create(const braid_op *node, void *state, braid_status *s
 
 // ---- Shapes ----
 
-// The shape of component `i`, where the queue's node is known and says it. A priority queue's first one is
-// its priority.
+// The shape of component `i`, if the queue's node is known and gives it. The first one of a priority queue is
+// the priority.
 static braid_shape component_shape(const bd_shape_ctx *c, int i)
 {
     const braid_op *source = c->node->input_count > 0 ? c->node->inputs[0].op : NULL;

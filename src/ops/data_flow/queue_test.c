@@ -1,4 +1,4 @@
-// What queues promise: order, waiting, closing, cancelling, sharing.
+// Tests of queues: order, waiting, closing, cancelling, sharing.
 // labels: concurrent
 #include "base/testing/test.h"
 #include "ops/testing/op_live.h"
@@ -42,12 +42,13 @@ static void callers_wait_in_turn(void **state)
     queue_nodes n = queue_nodes_make(l, (queue_spec){.capacity = 2});
     op_execution *a = START(dequeue, ""), *b = START(dequeue_many, "int32[] 3"), *c = START(dequeue, "");
     assert_waits(a);
-    RUN(enqueue, "int32[] 1", ""); // goes to the first that waits
+    RUN(enqueue, "int32[] 1", ""); // goes to the first waiter
     assert_ended(a);
     RUN(enqueue_many, "int32[2] 2 3", ""); // b has two, c may not overtake it
     assert_waits(b);
     RUN(size, "", "int32[] 0");
-    op_execution_expect(START(dequeue_many, "int32[] 0"), "int32[0]"); // asks for nothing, waits for nobody
+    // wants no element, so it does not wait
+    op_execution_expect(START(dequeue_many, "int32[] 0"), "int32[0]");
     RUN(enqueue_many, "int32[2] 4 5", "");
     op_execution_expect(a, "int32[] 1");
     op_execution_expect(b, "int32[3] 2 3 4");
@@ -139,12 +140,12 @@ static void closing_ends_waits(void **state)
     RUN(size, "", "int32[] 0");
     RUN(close, "", "");
     op_execution_expect(many, "OutOfRange: insufficient elements (requested 3, current size 2)");
-    op_execution_expect(up_to, "int32[2] 1 2"); // what `many` gave back, in order
+    op_execution_expect(up_to, "int32[2] 1 2"); // the elements that `many` returned, in order
     op_execution_expect(one, "OutOfRange: insufficient elements (requested 1, current size 0)");
     op_live_free(l);
 }
 
-// A close lets those pass that came before it.
+// Enqueues that were waiting before the close still pass.
 static void closing_waits_for_enqueues(void **state)
 {
     (void)state;
@@ -181,7 +182,7 @@ static void a_cancelled_caller_leaves_the_queue(void **state)
     op_execution *a = START(dequeue_many, "int32[] 3"), *b = START(dequeue, "");
     RUN(enqueue_many, "int32[2] 1 2", "");
     assert_waits(b);
-    op_execution_cancel(a); // gives back what it has, and b is served
+    op_execution_cancel(a); // returns its elements, and b is served
     op_execution_expect(a, "Cancelled: Dequeue operation was cancelled");
     op_execution_expect(b, "int32[] 1");
     RUN(size, "", "int32[] 1");
@@ -242,7 +243,7 @@ static void queues_are_shared_by_name(void **state)
     op_live_free(l);
 }
 
-// Who asks for no seeds takes a queue of any.
+// A queue without seeds shares a queue with any seeds.
 static void a_shared_shuffle_queue_needs_the_same_seeds(void **state)
 {
     (void)state;
@@ -315,7 +316,7 @@ static void wrong_inputs_are_errors(void **state)
     op_live_free(l);
 }
 
-// What follows a variable must not change what was enqueued.
+// A later update of the variable must not change the enqueued value.
 static void variables_are_enqueued_by_value(void **state)
 {
     (void)state;

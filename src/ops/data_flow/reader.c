@@ -1,9 +1,11 @@
-// Readers.
+// Readers. The states of an execution:
 //
-// A turn: an execution stands in the line -> it has the turn -> (the disk -> the queue)* -> it gives the turn
-// back and ends. The waits are made by executions of their own (`part`), which the line, the disk's threads
-// and the queue take for a kernel's: they share node and step with the real one, and what comes after is
-// their `done`. Each part ends exactly once, so the turn is given back exactly once.
+//   waits in the waitlist -> owns the turn -> (reads from disk or waits for the queue)* -> gives up the turn
+//   and ends
+//
+// The waits are made by executions of their own (`part`): the wait queue, the I/O threads and the queue see
+// them as kernels. They share node and step with the real execution, and the next state is their `done`. Each
+// part ends exactly once, so the turn is given up exactly once.
 #include "ops/data_flow/reader.h"
 
 #include "base/alloc.h"
@@ -14,7 +16,7 @@
 typedef struct turn turn;
 struct turn {
     bd_op_ctx part; // the wait that is on; first member
-    bd_value name;  // what the queue gave
+    bd_value name;  // the element that the queue gave
     bd_op_ctx *c;   // of the kernel
     bd_reader *r;   // owned references
     bd_queue *q;    // NULL unless it reads
@@ -201,7 +203,7 @@ static void count_work(bd_reader *r, bool has_ended)
     bd_mutex_unlock(&r->wait_queue.mu);
 }
 
-// Begins with the file whose name the queue gave.
+// Starts with the file whose name the queue gave.
 static bool begin_work(turn *t)
 {
     bd_reader *r = t->r;
@@ -224,7 +226,7 @@ static void end_work(bd_reader *r)
     count_work(r, true);
 }
 
-// Room for one more record; many are asked for at a time, and few may come.
+// Makes room for one more record. A caller may ask for many records and get few.
 static bool grow_records(turn *t)
 {
     if (t->count < t->cap) return true;
@@ -260,7 +262,7 @@ static bool read_record(turn *t, bool *is_last)
     return true;
 }
 
-// On a thread that may block: reads until there is enough, or the file ends with something read, or a file is
+// On an I/O thread: reads until there are enough records, or the file ends after some, or the next file is
 // needed.
 static void read_records(bd_op_ctx *part)
 {

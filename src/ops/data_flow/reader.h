@@ -26,7 +26,7 @@ typedef struct bd_reader_kind {
     // The next record of the file; *is_last when the file has no more, `found` when this call gave one.
     braid_code (*read)(void *state, const char *path, bd_record *record, bool *found, bool *is_last,
                        braid_status *st);
-    void (*close)(void *state); // lets go of the file, if there is one. May be NULL.
+    void (*close)(void *state); // closes the file, if one is open. May be NULL.
 } bd_reader_kind;
 
 typedef struct bd_reader {

@@ -16,7 +16,7 @@
 
 static braid_code copy_string(bd_string *s, const void *data, size_t len, braid_status *st)
 {
-    if (len == 0) return BRAID_OK; // it is empty
+    if (len == 0) return BRAID_OK; // an empty line
     s->data = bd_try_malloc(len);
     if (!s->data) return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "OOM when reading a record of %zu bytes", len);
     memcpy(s->data, data, len);
@@ -128,7 +128,7 @@ static braid_code whole_file_read(void *state, const char *path, bd_record *reco
     braid_code code = bd_file_read_all(path, PTRDIFF_MAX - 1, &data, &len, st);
     if (code) return code;
     *found = *is_last = true;
-    if (len == 0) bd_free(data); // an empty string has none
+    if (len == 0) bd_free(data); // an empty string owns no memory
     record->value = (bd_string){len > 0 ? data : NULL, len};
     record->key = (bd_string){*path ? bd_strdup(path) : NULL, strlen(path)};
     return BRAID_OK;
@@ -157,7 +157,7 @@ typedef struct text_line_options {
 typedef struct text_line_state {
     text_line_options options;
     bd_lines *lines;
-    uint64_t number; // of the last line, from 1 on, also of those that are skipped
+    uint64_t number; // of the last line, from 1, including skipped lines
 } text_line_state;
 
 static void text_line_close(void *state)
@@ -355,6 +355,6 @@ static braid_code record_create(const braid_op *node, void *state, braid_status 
 
 #define RECORD_DOC "A reader whose records are those of TFRecord files; the key is `FILE:OFFSET`."
 
-// The attribute stands last in TensorFlow's definition, which does not matter: attributes have names.
+// TensorFlow's definition has this attribute last; the order does not matter.
 BD_OP(TFRecordReader) = READER_OP("Ref(string)", "compression_type:string=''; ", record_create, RECORD_DOC);
 BD_OP(TFRecordReaderV2) = READER_OP("resource", "compression_type:string=''; ", record_create, RECORD_DOC);

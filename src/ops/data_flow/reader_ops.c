@@ -172,7 +172,7 @@ enum {
 // No name of a file is longer; Linux takes 4096.
 #define WORK_BYTES_MAX 65536
 
-// Calls act(r, c) when it is this execution's turn.
+// Calls act(r, c) when this execution owns the turn.
 static void act_start(bd_op_ctx *c, void (*act)(bd_reader *r, bd_op_ctx *c))
 {
     bd_reader *r = reader_input(c);

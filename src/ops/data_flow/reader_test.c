@@ -1,5 +1,4 @@
-// What readers promise: records and their keys, files from a queue, waiting without a thread, cancelling,
-// states.
+// Tests of readers: records and their keys, files from a queue, waiting without a thread, cancelling, states.
 // labels: concurrent
 #include "base/alloc.h"
 #include "base/testing/test.h"
@@ -103,7 +102,7 @@ static void check_whole_files(const char *reader)
     FILES(n, "string[3] /a /none /empty");
     READ(n, "string[] /a; string[] one\\x0atwo\\x0a");
     READ(n, "NotFound: /none");
-    READ(n, "NotFound: /none"); // it is still being read, as in TensorFlow
+    READ(n, "NotFound: /none"); // the file is still being read, as in TensorFlow
     DO(n, reset, "");
     READ(n, "string[] /empty; string[] ''");
     op_live_free(n.live);
@@ -186,7 +185,7 @@ static void tfrecords_are_read(void **state)
     READ_UP_TO(n, 2, "string[2] /plain:0 /plain:19; string[2] one ''");
     READ(n, "string[] /plain:35; string[] three");
     READ(n, "DataLoss: /damaged");
-    READ(n, "DataLoss: /damaged"); // it is still being read
+    READ(n, "DataLoss: /damaged"); // the file is still being read
     op_live_free(n.live);
     n = make("TFRecordReader", "compression_type=GZIP");
     FILES(n, "string[1] /packed");

@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-// A file is open for each; more are nobody's wish.
+// One file is open for each; a larger number is an error.
 #define PARALLELISM_MAX 1024
 
 typedef struct source {
@@ -25,12 +25,12 @@ typedef struct source {
     size_t buffer_max;
     double shift_ratio;
     bd_compression compression;
-    bd_mutex mu; // guards what follows
+    bd_mutex mu; // guards the fields below
     bd_philox random;
     bd_name_list files; // of this epoch
     size_t next_file;
-    bd_record_reader **readers; // [parallelism]; NULL: none is open
-    int64_t turn;               // whose reader's it is
+    bd_record_reader **readers; // [parallelism]; NULL: no file is open
+    int64_t turn;               // the index of the reader whose turn it is
     BD_ARRAY(bd_string) buffer;
     int64_t epoch_records; // taken from files
     bool has_begun;
@@ -159,7 +159,8 @@ static braid_code add_record_locked(source *s, const uint8_t *data, size_t len, 
     return BRAID_OK;
 }
 
-// The reader whose turn it is, opening the next file if it has none; NULL: there is none for it, or an error.
+// The reader whose turn it is; opens its next file if it has none. Returns NULL without a next file or on an
+// error.
 static bd_record_reader *open_reader_locked(source *s, braid_status *st)
 {
     bd_record_reader **r = &s->readers[s->turn];
@@ -228,7 +229,7 @@ static void input_start(bd_op_ctx *c)
     bd_op_run_io(c, input_blocking);
 }
 
-// TensorFlow's says nothing either.
+// TensorFlow's shape function gives no shape either.
 static braid_code input_shape(bd_shape_ctx *c, braid_status *st)
 {
     (void)st;

@@ -1,4 +1,4 @@
-// What RecordInput promises: every record once an epoch, in an order that is not that of the files.
+// Tests of RecordInput: each record once an epoch, in an order that is not that of the files.
 #include "base/alloc.h"
 #include "base/testing/test.h"
 #include "io/record.h"
@@ -51,7 +51,7 @@ static braid_op *new_node(op_live *l, const char *dir, const char *pattern, cons
     return node;
 }
 
-// Takes an epoch in batches of 3; whether the records came in the order of their numbers.
+// Takes an epoch in batches of 3. Returns whether the records were in the order of their numbers.
 static bool take_epoch(op_live *l, braid_op *node)
 {
     bool seen[FILES * RECORDS] = {0}, in_order = true;

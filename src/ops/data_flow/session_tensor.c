@@ -1,8 +1,8 @@
 // Session tensor handles: values that stay on a device between the steps of a session.
 //
-// The kernel that makes handles keeps account of them, and lives as long as its session, so that what the
-// client does not delete goes with the session. A handle is "NODE;NUMBER;DEVICE": the device tells the client
-// where to ask for the value.
+// The kernel that makes handles lists its values and lives as long as its session, so that values which the
+// client does not delete end with the session. A handle is "NODE;NUMBER;DEVICE": the client learns from the
+// device where the value is.
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/thread.h"
@@ -32,8 +32,9 @@ static const bd_resource_type session_tensor_type = {.name = "SessionTensor", .d
 typedef struct handle_state {
     bd_mutex mu;
     bd_resources *resources; // guarded by mu; NULL before the first run
-    BD_ARRAY(char *) names;  // guarded by mu; of the values made here, deleted ones too until there are many
-    size_t check_at;         // guarded by mu; so many names are looked through for deleted ones
+    // guarded by mu; names of the values made here; deleted ones are removed when there are many
+    BD_ARRAY(char *) names;
+    size_t check_at; // guarded by mu; at this number of names the deleted ones are removed
 } handle_state;
 
 #define NAMES_MIN 64

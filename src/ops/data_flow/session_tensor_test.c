@@ -97,7 +97,7 @@ static void many_handles_made_and_deleted(void **state)
     }
     get(l, BRAID_INT32, kept, "int32[] 7");
     bd_free(kept);
-    op_live_free(l); // what was not deleted goes with the session: leaks would show
+    op_live_free(l); // values that were not deleted end with the session; a leak would be found here
 }
 
 static void a_handle_is_a_scalar(void **state)

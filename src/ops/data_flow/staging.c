@@ -19,8 +19,8 @@ static bool check_indices(bd_op_ctx *c, int tensors, const int32_t *index, int c
     return !bd_op_failed(c);
 }
 
-// The indices in input `i`, which must be of the area's tensors and rise: a copy (the caller frees it), as
-// others may write to a reference while this waits. False: the kernel has failed.
+// Copies the indices in input `i`, which must be increasing and valid for the area; the caller frees the
+// copy. A reference may change while this kernel waits. Returns false when the kernel has failed.
 static bool read_indices(bd_op_ctx *c, const bd_staging_area *a, int i, int32_t **index, int *count)
 {
     int tensors;
@@ -79,7 +79,7 @@ static bool check_size(bd_op_ctx *c, const bd_staging_area *a, bd_staging_plan *
     return false;
 }
 
-// `key_input`: 0, or -1 when there is none; `index_input` likewise.
+// `key_input`: 0, or -1 if the op has no key; `index_input` likewise.
 static void start(bd_op_ctx *c, bd_staging_action action, int key_input, int index_input, int first)
 {
     bd_staging_area *a = bd_staging_area_of(c);

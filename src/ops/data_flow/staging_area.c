@@ -1,8 +1,8 @@
-// Staging areas: what Stage and MapStage with their kin hand from one step to others.
+// Staging areas: Stage, MapStage and similar ops pass values from one step to another.
 //
-// An area keeps complete entries and such as lack some tensors yet, both sorted by key. Stage numbers its
-// entries itself, so that the one with the least key is the oldest. Attempts to put stand in one line, in
-// turn; those who take or peek in another, of which whoever finds what it wants is served: they may want
+// An area keeps complete and incomplete entries, both sorted by key. Stage numbers its entries itself, so
+// that the one with the least key is the oldest. Stage operations wait in one list, in order. Unstage and
+// peek operations wait in another list, where each one whose key is there is served, because they may want
 // different keys.
 #include "ops/data_flow/staging_area.h"
 
@@ -24,7 +24,7 @@ typedef BD_ARRAY(entry) entry_list;
 
 typedef struct area_options {
     const char *name;
-    int64_t capacity, memory_limit; // 0: none; entries, and bytes of all tensors
+    int64_t capacity, memory_limit; // 0: no limit; entries, and bytes of all tensors
     const braid_dtype *types;       // [count]
     int count;
 } area_options;
@@ -163,7 +163,7 @@ static entry new_entry(const bd_staging_area *a, int64_t key)
     return (entry){.key = key, .tensors = bd_calloc((size_t)a->options.count, sizeof(braid_tensor))};
 }
 
-// A key that is there stays as it is.
+// An existing entry of the key is kept.
 static void complete_locked(bd_staging_area *a, entry *done)
 {
     if (!find(&a->complete, done->key)) {
@@ -174,7 +174,7 @@ static void complete_locked(bd_staging_area *a, entry *done)
     entry_fini(a, done);
 }
 
-// All tensors of a key at once; what there is of it in part has no part in it.
+// Adds all tensors of a key at once. An incomplete entry of the key is not used.
 static void put_whole_locked(bd_staging_area *a, staging_waiter *w, int64_t key)
 {
     entry e = new_entry(a, key);
@@ -257,8 +257,8 @@ static bool serve_takes_locked(bd_staging_area *a)
     return false;
 }
 
-// In turn, but that parts of keys and whole ones do not wait for each other: capacity holds only the latter
-// up, and who takes may wait for a key of which a part is to come.
+// Serves in order, except that parts of keys and whole entries do not wait for each other: the capacity
+// limits only whole entries, and an unstage may wait for a key that a part will complete.
 static bool serve_puts_locked(bd_staging_area *a)
 {
     bool is_held_up[2] = {false, false}; // parts, whole ones
@@ -414,5 +414,5 @@ void bd_staging_area_clear(bd_staging_area *a)
     clear(a, &a->complete);
     clear(a, &a->incomplete);
     a->bytes = 0;
-    bd_wait_queue_unlock(&a->wait_queue); // who waits to put is served
+    bd_wait_queue_unlock(&a->wait_queue); // serves waiting stages
 }

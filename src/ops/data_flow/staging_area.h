@@ -22,7 +22,7 @@ typedef struct bd_staging_plan {
     int64_t bytes;   // of a put
     int32_t *index;  // which tensors [index_count]; NULL: all in order; owned
     int index_count; // of a put, as many inputs from `first` on
-    int first;       // input of a put, output of the others
+    int first;       // input of a stage, output of the other ops
 } bd_staging_plan;
 
 // The area that the node names, by its own name when by no other. The first node that runs makes it. The

@@ -1,5 +1,5 @@
-// What staging areas promise: order, waiting, limits, keys that come piece by piece. Expected values follow
-// from TensorFlow 1.15's documentation of the ops.
+// Tests of staging areas: order, waiting, limits, keys that are completed piece by piece. Expected values
+// follow from TensorFlow 1.15's documentation of the ops.
 // labels: concurrent
 #include "base/testing/test.h"
 #include "ops/testing/op_live.h"
@@ -78,7 +78,7 @@ static void an_unstage_waits_for_a_stage(void **state)
     op_execution *third = START(peek, "int32[] 1"), *first = START(unstage, "");
     assert_false(op_execution_has_ended(first));
     RUN(stage, "int32[] 1; float[] 1", "");
-    op_execution_expect(first, "int32[] 1; float[] 1"); // though the peek came before: it waits for more
+    op_execution_expect(first, "int32[] 1; float[] 1"); // although the peek was first: it waits for more
     assert_false(op_execution_has_ended(third));
     RUN(stage, "int32[] 2; float[] 2", "");
     RUN(stage, "int32[] 3; float[] 3", "");
@@ -141,7 +141,8 @@ static map_nodes map_area(op_live *l, bool ordered, int64_t capacity)
          "OrderedMapIncompleteSize", "OrderedMapClear"}};
     const char *const *ops = ops_of[ordered];
     map_nodes n = {.live = l};
-    n.size = node(l, ops[4], "capacity", capacity, NULL, 0, 0, NULL, 0); // runs first: it says the types
+    // runs first, because it gives the types
+    n.size = node(l, ops[4], "capacity", capacity, NULL, 0, 0, NULL, 0);
     n.stage = node(l, ops[0], "capacity", capacity, both, 4, 2, NULL, 0);
     n.stage_first = node(l, ops[0], "capacity", capacity, both, 3, 2, NULL, 0);
     n.stage_second = node(l, ops[0], "capacity", capacity, second, 3, 2, NULL, 0);
@@ -171,7 +172,7 @@ static void check_map(bool ordered)
     assert_false(op_execution_has_ended(later));
     RUN(stage_second, "int64[] 5; int32[1] 1; float[] 0.6",
         "InvalidArgument: The tensor for index '1' for key '5' was already initialized '2'.");
-    // All of a key at once is another entry than what is there of it in part.
+    // A whole entry of a key is distinct from the incomplete entry of the key.
     RUN(stage, "int64[] 5; int32[2] 0 1; int32[] 55; float[] 5.5", "");
     op_execution_expect(later, "int32[] 55; float[] 5.5");
     RUN(incomplete, "", "int32[] 1");
@@ -228,7 +229,7 @@ static void a_stage_into_a_full_map_waits(void **state)
     op_live_free(l);
 }
 
-// Else who waits for that key would wait for who takes another.
+// Otherwise an unstage that waits for that key would wait for the unstage of another.
 static void parts_of_a_key_do_not_wait_for_room(void **state)
 {
     (void)state;
@@ -252,7 +253,7 @@ static void parts_of_a_key_do_not_wait_for_room(void **state)
     }
 }
 
-// What is put under a key that is there is dropped, and takes no memory.
+// A value for an existing key is dropped and takes no memory.
 static void an_existing_key_is_kept(void **state)
 {
     (void)state;

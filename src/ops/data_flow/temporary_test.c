@@ -1,4 +1,4 @@
-// What variables within a step and counters promise.
+// Tests of temporary variables and counters.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 #include "ops/testing/program.h"
