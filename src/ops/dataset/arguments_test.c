@@ -1,6 +1,6 @@
-// What datasets, and what uses them, take as arguments: each row as it is, which must run, and then with one
-// argument after the other in a wrong form: a vector, a tensor without elements, a value that is no dataset,
-// a handle of something else.
+// Tests of the arguments of dataset ops and iterator ops. Each row runs as it is, and then with one argument
+// after another in a wrong form: a vector, an empty tensor, a value that is not a dataset, a handle of
+// another kind.
 // labels: concurrent
 #include "base/testing/test.h"
 #include "io/testing/temp_dir.h"
@@ -11,12 +11,12 @@
 typedef struct argument_case {
     const char *op, *attrs; // besides output_types and output_shapes
     const char *
-        // a digit for each: a dataset of int64, of so many elements; b: of (int64, bool), s: string[0], v:
-        // int64[1]
+        // one character for each dataset. A digit: int64 elements, that number of them; b: elements (int64,
+        // bool), s: string[0], v: int64[1]
         datasets;
-    // "name value; name value", the others in order. A scalar is written `int64[] 2`; what may have other
-    // shapes `*name value` (it is not replaced), a vector `^name value`, what no shape function looks at
-    // `+name value`, a handle `name @MakerOp attr=value, attr=value`.
+    // "name value; name value" in the order of the inputs. `int64[] 2` is a scalar; `*name value` may have
+    // other shapes and is not replaced; `^name value` is a vector; no shape function checks `+name value`;
+    // `name @MakerOp attr=value, attr=value` is a handle.
     const char *arguments;
     const char *types; // of an element; NULL: int64
 } argument_case;
@@ -132,7 +132,7 @@ enum {
     PARTS_MAX = 16
 };
 
-// A row's inputs: the datasets, then what `arguments` has.
+// A row's inputs: the datasets, then `arguments`.
 typedef struct parts {
     char text[PARTS_MAX][192]; // of an argument: name and value
     int dataset_count, count;
@@ -142,7 +142,7 @@ typedef enum change {
     AS_IT_IS,
     VECTOR,
     NO_ELEMENTS,
-    OTHER // no dataset; a handle of something else
+    OTHER // not a dataset; a handle of another kind
 } change;
 
 static void read_parts(const argument_case *c, parts *p)

@@ -1,5 +1,5 @@
-// Datasets whose elements are several of another's, stacked: BatchDataset, and PaddedBatchDataset, which
-// makes them alike first.
+// Datasets that stack several elements of their input: BatchDataset, and PaddedBatchDataset, which pads them
+// to one shape first.
 #include "ops/dataset/batch.h"
 #include "base/alloc.h"
 #include "base/array.h"
@@ -51,7 +51,7 @@ typedef struct column {
     braid_tensor *first;
     int stride; // from one row to the next
     int64_t count;
-    braid_shape padded; // what each is made; only of a padded batch
+    braid_shape padded; // the padded shape of each component; only of a padded batch
 } column;
 
 static const braid_tensor *row_of(const column *rows, int64_t i)
@@ -148,7 +148,7 @@ static void fill(const braid_tensor *out, const braid_tensor *value)
 {
     int64_t count = bd_tensor_count(out), done = count > 0;
     if (done) bd_elements_copy(out, 0, value, 0, 1);
-    for (int64_t run; done < count; done += run) { // doubling what is there
+    for (int64_t run; done < count; done += run) { // doubles the filled part
         run = done < count - done ? done : count - done;
         bd_elements_copy(out, done, out, 0, run);
     }
@@ -258,7 +258,7 @@ static bd_dataset *new_batch(bd_op_ctx *c, const bd_dataset_kind *kind, int drop
 
 braid_shape bd_batch_shape(const braid_shape *row, int64_t size)
 {
-    if (row->rank < 0 || row->rank == BRAID_RANK_MAX) // of the latter no element can come
+    if (row->rank < 0 || row->rank == BRAID_RANK_MAX) // no element can have the larger rank
         return BD_SHAPE_UNKNOWN;
     braid_shape s = {.rank = row->rank + 1, .dims = {size}};
     memcpy(s.dims + 1, row->dims, sizeof s.dims[0] * (size_t)row->rank);

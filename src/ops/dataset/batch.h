@@ -1,11 +1,11 @@
-// Batches, for datasets that are made of several parts.
+// Batches, for datasets that consist of several parts.
 #ifndef BD_OPS_DATASET_BATCH_H
 #define BD_OPS_DATASET_BATCH_H
 
 #include "ops/dataset/dataset.h"
 
-// Stacks `count` tensors, the first of them `first` and each `stride` after the one before: they must be of
-// one type and shape, which is that of component `component`.
+// Stacks `count` tensors; `first` is the first and each next one is `stride` further. They must have the type
+// and shape of component `component`.
 braid_code bd_stack_rows(braid_tensor *out, braid_tensor *first, int stride, int64_t count, int component,
                          braid_status *st);
 

@@ -1,10 +1,10 @@
-// CacheDataset: the elements of its input are kept, in memory or in a file, by who goes through it first, and
-// read from there by those who come later.
+// CacheDataset: the first iterator keeps the elements of its input in memory or in a file; later ones read
+// them from there.
 //
 // A cache in memory is shared by the iterators of a pipeline with the same path, or is a resource
-// (CacheDatasetV2). The first one claims it and fills it; when it goes away before the end, the cache is
+// (CacheDatasetV2). The first iterator claims it and fills it; when it is closed before the end, the cache is
 // empty again. A cache in a file is a tensor bundle of that prefix, with a tensor for each component of each
-// element; a lock file beside it tells that somebody is writing one.
+// element; a lock file beside it tells that an iterator is writing it.
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/clock.h"
@@ -24,7 +24,9 @@ typedef struct memory_cache {
     bd_mutex mu;
     bool is_claimed, is_complete; // guarded by mu
     BD_ARRAY(braid_tensor)
-    tensors; // of the elements, one after the other; the claimant's until complete, then nobody changes them
+    // of the elements, one after another. Only the claimant writes them until they are complete; after that
+    // they do not change
+    tensors;
 } memory_cache;
 
 static void destroy_cache(bd_resource *r)
@@ -67,7 +69,7 @@ typedef struct cache_iterator {
     bd_bundle *bundle;
 } cache_iterator;
 
-// So many elements may be kept in a file, as in TensorFlow: their numbers have seven digits.
+// The limit of elements in a file, as in TensorFlow: their numbers have seven digits.
 #define FILE_ELEMENTS_MAX 10000000
 
 static cache_dataset *dataset_of(const bd_dataset *d)
@@ -210,7 +212,7 @@ static braid_code begin_file(bd_iterator *it, braid_status *st)
     bd_file *file = NULL;
     int len = snprintf(text, sizeof text, "Created at: %lld", (long long)(bd_wall_micros() / 1000000));
     braid_code code = BRAID_OK;
-    if (bd_bundle_exists(prefix)) // somebody else was faster
+    if (bd_bundle_exists(prefix)) // another iterator was faster
         code = bd_fail(st, BRAID_ALREADY_EXISTS,
                        "Existing cache files found: %s. To continue delete the above files.", prefix);
     if (!code) code = bd_dir_make(dir, st);

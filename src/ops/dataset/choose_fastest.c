@@ -1,6 +1,5 @@
-// Datasets that TensorFlow chooses from by how fast they are, though they give the same elements: the first
-// one is as good. ChooseFastestDataset, and ChooseFastestBranchDataset, whose datasets are made by functions
-// of the input.
+// Datasets for which TensorFlow measures several equivalent inputs and chooses the fastest. Braid takes the
+// first one. ChooseFastestDataset, and ChooseFastestBranchDataset, whose inputs are made by functions.
 #include "base/alloc.h"
 #include "ops/dataset/function.h"
 
@@ -11,7 +10,7 @@ typedef struct choose_dataset {
 
 typedef struct choose_iterator {
     bd_iterator base;
-    bd_iterator *made; // over what the branch has made of the input; owned; NULL: not yet
+    bd_iterator *made; // over the dataset that the branch has made; owned; NULL: not made yet
 } choose_iterator;
 
 static choose_iterator *iterator_of(bd_iterator *it)
@@ -66,7 +65,7 @@ static braid_code branch_create(const braid_op *node, void *state, braid_status 
     return bd_func_ref_read(node, "branches", 0, state, st);
 }
 
-// Those that are not taken must be there, too.
+// Checks that the functions of the other branches exist.
 static bool other_branches_exist(bd_op_ctx *c)
 {
     BD_STATUS(st);

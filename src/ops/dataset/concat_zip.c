@@ -13,7 +13,7 @@ typedef struct repeat_dataset {
 typedef struct repeat_iterator {
     bd_iterator base;
     int64_t done;     // times the input was gone through
-    bool has_element; // the input has answered with something since it was opened
+    bool has_element; // the input has answered since it was opened
 } repeat_iterator;
 
 static int64_t repeat_count(const bd_dataset *d)
@@ -84,7 +84,7 @@ typedef struct several_iterator {
     bd_iterator base;
     bd_iterator **inputs; // [input_count of the dataset], owned; NULL: not open
     int at;               // the one that is pulled next
-    int filled;           // of a zip: components of the element that are there
+    int filled;           // of a zip: the number of components received
     int open_count;       // of a directed interleave: data inputs that are not over
 } several_iterator;
 
@@ -157,7 +157,7 @@ static const bd_dataset_kind concatenate_kind = {
     .close = close_several,
 };
 
-// What is known of both.
+// The common part of both shapes.
 static braid_shape common_shape(const braid_shape *a, const braid_shape *b)
 {
     if (a->rank != b->rank || a->rank < 0) return BD_SHAPE_UNKNOWN;
@@ -301,7 +301,7 @@ BD_OP(ZipDataset) = {
 
 typedef struct directed_dataset {
     bd_dataset base;
-    bool stops_on_empty; // with the first of the others that is over; else with the last
+    bool stops_on_empty; // ends with the first input that is over; else with the last
 } directed_dataset;
 
 static braid_code directed_open(bd_iterator *it, braid_status *st)

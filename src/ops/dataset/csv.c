@@ -1,8 +1,8 @@
 // CSVDataset: records of comma-separated values in files (RFC 4180, with another delimiter on request), each
-// as scalars.
+// field as a scalar.
 //
-// An error in a record does not end it: the rest is read on to its end, so that what ignores errors goes on
-// with the next record.
+// After an error in a record the rest of the record is skipped, so that IgnoreErrorsDataset continues with
+// the next one.
 #include "io/csv.h"
 #include "base/alloc.h"
 #include "graph/shape_fn.h"
@@ -20,7 +20,7 @@ typedef struct csv_dataset {
     bool has_header;
     char *na_value; // owned
     size_t na_len;
-    int64_t *columns; // [column_count], increasing, owned: those to take, or to leave out
+    int64_t *columns; // [column_count], increasing, owned: the columns to take, or to exclude
     int64_t column_count;
     bool leaves_out;
     braid_tensor *defaults; // [base.count], owned; empty: a value is required
@@ -28,7 +28,7 @@ typedef struct csv_dataset {
 
 typedef struct csv_iterator {
     bd_iterator base;
-    int64_t file; // the one that is being read, or comes next
+    int64_t file; // the file that is read, or the next one
     bd_csv *in;   // owned; NULL: not open
 } csv_iterator;
 
@@ -192,7 +192,7 @@ static bool check_columns(bd_op_ctx *c, int input, const char *name)
     return true;
 }
 
-// The columns to take, and in the second version behind the defaults those to leave out.
+// Reads the columns to take, and in the second version the excluded ones, which follow the defaults.
 static bool read_columns(bd_op_ctx *c, csv_dataset *d)
 {
     int exclude = c->input_count > DEFAULTS + d->base.count ? c->input_count - 1 : -1;

@@ -1,4 +1,4 @@
-// CSVDataset. What comes out of well-formed files is what Python's csv module reads of them.
+// Tests of CSVDataset. Values of well-formed files are those of Python's csv module.
 // labels: concurrent
 #include "base/testing/test.h"
 #include "io/compression.h"
@@ -50,7 +50,7 @@ static const csv_case cases[] = {
     {"", PLAIN, S3, "end"},
     {"col1,col2", "bool[] true; string[] ,; bool[] true; string[] \"\"; int64[0]", "int32,int32",
      "int32[0]; int32[0]", "end"},
-    // errors, and what follows them
+    // errors, and the records after them
     {"1,2\"3,4\na,b,c\"d\n9,8\"7,6,5\ne,f,g", PLAIN, S3,
      "InvalidArgument: Unquoted fields cannot have quotes inside | InvalidArgument: quotes inside | "
      "InvalidArgument: quotes inside | string[] e; string[] f; string[] g | end"},

@@ -138,7 +138,7 @@ static const char *state_of_functions(bd_op_ctx *c)
 bool bd_output_dataset(bd_op_ctx *c, bd_dataset *d)
 {
     const char *state = d->state ? NULL : state_of_functions(c);
-    if (state) d->state = state; // it is new: one that is handed on comes from a node without functions
+    if (state) d->state = state; // a new dataset; a forwarded one belongs to a node without functions
     return bd_output_variant(c, 0, &d->base);
 }
 

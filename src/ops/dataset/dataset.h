@@ -31,7 +31,7 @@ typedef struct bd_chain bd_chain;
 #define BD_CARDINALITY_INFINITE (-1)
 #define BD_CARDINALITY_UNKNOWN (-2)
 
-// Deeper pipelines are refused: opening and freeing one goes down step by step on the stack.
+// Deeper pipelines are refused, because opening and freeing one recurses.
 #define BD_DATASET_DEPTH_MAX 1000
 
 extern const bd_variant_type bd_dataset_type;
@@ -55,11 +55,13 @@ typedef struct bd_turn {
     }
 
 typedef struct bd_dataset_kind {
-    const char *name;                            // "Batch"
-    size_t dataset_size, iterator_size;          // of the kind's own structs, which start with those below
+    const char *name; // "Batch"
+    // of the kind's own structs, which start with the structs below
+    size_t dataset_size, iterator_size;
     void (*destroy)(bd_dataset *d);              // frees the fields of the kind; may be NULL
     int64_t (*cardinality)(const bd_dataset *d); // NULL: unknown
-    bool says_shard; // shards below that are left open are those that it says (ops/dataset/take_skip_shard.c)
+    // open shards below it take the shard that this dataset selects (ops/dataset/take_skip_shard.c)
+    bool says_shard;
     bool gathers_stats; // iterators below put statistics to its aggregator (ops/dataset/stats.c)
     bool opens_input;   // an iterator has one over the first input from its beginning: it->input
     // Initializes an iterator, whose memory is zero. On an error `close` is called. May be NULL.
@@ -99,8 +101,9 @@ static inline void bd_dataset_unref(bd_dataset *d)
     if (d) bd_variant_unref(&d->base);
 }
 
-// A new dataset with count 1. Types (NULL: left invalid) and shapes (NULL: unknown) are copied; references to
-// the inputs are taken. InvalidArgument when it is deeper than BD_DATASET_DEPTH_MAX: then *out is NULL.
+// Makes a dataset with count 1. Types (NULL: left invalid) and shapes (NULL: unknown) are copied; the
+// references to the inputs are taken over. InvalidArgument, with *out NULL, when it is deeper than
+// BD_DATASET_DEPTH_MAX.
 braid_code bd_dataset_new(const bd_dataset_kind *kind, int count, const braid_dtype *types,
                           const braid_shape *shapes, bd_dataset *const *inputs, int input_count,
                           bd_dataset **out, braid_status *st);
@@ -108,8 +111,8 @@ braid_code bd_dataset_new(const bd_dataset_kind *kind, int count, const braid_dt
 int64_t bd_dataset_cardinality(const bd_dataset *d);
 int64_t bd_cardinality_of_input(const bd_dataset *d); // for kinds that have as many elements as their input
 
-// InvalidArgument, in TensorFlow's words, unless components of these types and shapes may come out of one
-// that promises the others.
+// InvalidArgument, in TensorFlow's words, unless components of these types and shapes are compatible with the
+// others.
 braid_code bd_check_components(int count, const braid_dtype *types, const braid_shape *shapes, int got_count,
                                const braid_dtype *got_types, const braid_shape *got_shapes, braid_status *st);
 
@@ -153,8 +156,9 @@ struct bd_iterator {
     bool has_ended;
     bd_dataset *dataset; // a reference
     bd_chain *chain;     // it takes its turns in; a reference
-    uint64_t path;       // tells it from others of the pipeline, and is the same when it is opened anew
-    bd_chain *calls;     // the chain whose token ends function calls; not owned; NULL: `chain`
+    // identifies it among the iterators of the pipeline; it is the same when the pipeline is opened again
+    uint64_t path;
+    bd_chain *calls;     // the chain whose token cancels function calls; not owned; NULL: `chain`
     bd_iterator *parent; // that has pulled it; NULL at the top
     bd_iterator *input;  // owned; NULL
     bd_dataset *shard;   // the dataset above it that selects a shard; a reference; NULL: none
@@ -176,8 +180,8 @@ braid_code bd_iterator_reopen_input(bd_iterator *it, braid_status *st);
 // The name of an object in pipeline->resources that iterators of the same path share; the caller frees it.
 char *bd_iterator_shared_name(const bd_iterator *it, const char *what);
 
-// Notes seeds that were drawn at random for the iterator's dataset; where seeds are restored, `seeds` becomes
-// those.
+// Records seeds that were drawn at random for the iterator's dataset. If seeds are restored, `seeds` becomes
+// the restored ones.
 void bd_iterator_note_seeds(const bd_iterator *it, int64_t seeds[2]);
 // Restores the seeds of a path, before any iterator is opened.
 void bd_chain_restore_seeds(bd_chain *top, uint64_t path, const int64_t seeds[2]);
@@ -186,11 +190,11 @@ void bd_chain_restore_seeds(bd_chain *top, uint64_t path, const int64_t seeds[2]
 
 // Runs turns until all iterators wait.
 void bd_turn_run(bd_turn turn);
-// The same on another thread, where there is one.
+// The same on another thread, if there is one.
 void bd_turn_spawn(bd_chain *chain, bd_turn turn);
 // Starts the turn of a chain below while this one continues with `next`, which is returned. The turn does not
-// run on this thread, even if it is idle: this step may be cancelled while the chain below continues. Without
-// a thread pool the chain runs on the waiting thread.
+// run on this thread, even if it is idle, because this step may be cancelled while the chain below continues.
+// Without a thread pool the chain runs on the waiting thread.
 bd_turn bd_turn_spawn_beside(bd_chain *below, bd_turn turn, bd_turn next);
 
 // The turns that an iterator returns. An element is first stored to it->answer.tensors. (`it` is NULL for the
@@ -227,7 +231,7 @@ typedef struct bd_pipeline {
     bool has_other_seeds; // there were more than fit
 } bd_pipeline;
 
-// So many random seeds of a pipeline can be saved.
+// The number of random seeds of a pipeline that can be saved.
 #define BD_PIPELINE_SEEDS_MAX 4096
 
 struct bd_chain {
@@ -237,7 +241,8 @@ struct bd_chain {
     // The topmost iterator has answered; returns the next turn, perhaps the iterator's own again. Not for a
     // chain below a stage.
     bd_turn (*answered)(bd_chain *chain, bd_iterator *it);
-    // Whether the turn is to be put off: the chain keeps it and goes on with it later. NULL: never.
+    // Returns whether the chain postpones the turn: it then keeps it and continues with it later. NULL:
+    // never.
     bool (*parks)(bd_chain *chain, bd_turn turn);
     void *arg; // of the two
 };

@@ -1,5 +1,4 @@
-// What iterators have in common that are resources: components that are promised, and answers that become
-// outputs.
+// Components and answers, common to the kinds of iterators that are resources.
 #include "base/alloc.h"
 #include "ops/dataset/iterator.h"
 
@@ -27,7 +26,7 @@ braid_code bd_promised_components_check(const bd_promised_components *p, const b
                                         braid_status *st)
 {
     const bd_attr *types = bd_node_attr(node, "output_types"), *shapes = bd_node_attr(node, "output_shapes");
-    if (types->list.count == 0) return BRAID_OK; // IteratorFromStringHandle need not say
+    if (types->list.count == 0) return BRAID_OK; // IteratorFromStringHandle may omit them
     bool has_shapes = shapes->list.count == types->list.count;
     return bd_check_components(types->list.count, types->list.type,
                                has_shapes ? shapes->list.shape : p->shapes, p->count, p->types, p->shapes,

@@ -1,7 +1,6 @@
-// Datasets of what files hold: TFRecordDataset, TextLineDataset, FixedLengthRecordDataset.
+// Datasets of the content of files: TFRecordDataset, TextLineDataset, FixedLengthRecordDataset.
 //
-// An iterator goes from file to file and opens each when it comes to it. What reads runs on a thread that may
-// block on the disk.
+// An iterator reads the files one after another and opens each when it is needed. It reads on an I/O thread.
 #include "ops/dataset/files.h"
 
 #include "base/alloc.h"
@@ -22,7 +21,7 @@ typedef struct files_dataset {
 
 typedef struct files_iterator {
     bd_iterator base;
-    int64_t at; // the file that is being read, or comes next
+    int64_t at; // the file that is read, or the next one
     bd_record_reader *records;
     bd_lines *lines;
     bd_fixed_records *fixed;
@@ -114,7 +113,7 @@ bool bd_input_file_names(bd_op_ctx *c, int input, bd_file_names *names)
     return !bd_op_failed(c);
 }
 
-// A dataset of files from the input `filenames`, which is number 0.
+// Makes a dataset of files from input 0, `filenames`.
 static files_dataset *new_dataset(bd_op_ctx *c, const bd_dataset_kind *kind)
 {
     static const braid_dtype type = BRAID_STRING;
@@ -183,7 +182,7 @@ static bd_turn read_record(bd_iterator *it)
         if (!code) return bd_give_bytes(it, data, len);
         next_file(it);
         if (code != BRAID_OUT_OF_RANGE)
-            return bd_give_error(it, st); // what ignores errors goes on with the next file
+            return bd_give_error(it, st); // IgnoreErrorsDataset continues with the next file
     }
     return bd_give_end(it);
 }
@@ -195,7 +194,7 @@ static bd_turn record_next(bd_iterator *it)
 
 static const bd_dataset_kind record_kind = FILES_KIND("TFRecord", record_next);
 
-// An offset for each file; none where there are no offsets.
+// Reads an offset for each file, if the dataset has offsets.
 static void read_offsets(bd_op_ctx *c, files_dataset *d)
 {
     const braid_tensor *t = bd_input(c, 3);
@@ -262,7 +261,7 @@ BD_OP(TFRecordDataset) = {
 
 // ---- TextLineDataset ----
 
-// TensorFlow leaves out carriage returns wherever they stand.
+// TensorFlow removes carriage returns everywhere in a line.
 static bd_turn give_line(bd_iterator *it, const char *line, size_t len)
 {
     bd_strbuf *text = &iterator_of(it)->text;

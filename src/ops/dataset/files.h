@@ -17,7 +17,7 @@ void bd_file_names_fini(bd_file_names *names);
 // The scalar `compression_type` at input `i`. False: the kernel has failed.
 bool bd_input_compression(bd_op_ctx *c, int i, bd_compression *kind);
 
-// Answers an element of one string, or that there is no memory for it.
+// Answers an element of one string, or the error that memory is short.
 bd_turn bd_give_bytes(bd_iterator *it, const void *data, size_t len);
 
 #endif

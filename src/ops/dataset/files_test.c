@@ -50,7 +50,7 @@ static void expect(const char *text, const char *want)
 {
     char full[4096];
     pipeline_case c = {full, "string", want, -2};
-    // `@` stands for the directory.
+    // `@` is replaced by the directory.
     size_t len = 0;
     for (; *text; text++)
         len += (size_t)snprintf(full + len, sizeof full - len, *text == '@' ? "%s" : "%.1s",
@@ -76,7 +76,7 @@ static void text_lines_are_read(void **state)
     expect("TextLineDataset(string[0]; string[] \"\"; int64[] 0)", "end");
 }
 
-// A line longer than what is read at a time.
+// A line longer than the block that is read at a time.
 static void a_long_line_is_read(void **state)
 {
     (void)state;
@@ -188,7 +188,7 @@ static void a_file_cache_is_written_once(void **state)
     pipeline other = pipeline_open(l, text, "int64,string");
     op_live_run(l, other.make, "", "");
     op_live_run(l, other.next, "", "AlreadyExists: a concurrent caching iterator running");
-    op_live_run(l, p.make, "", ""); // gives up what was begun
+    op_live_run(l, p.make, "", ""); // closes the iterator in the middle
     assert_false(exists("cache_0.lockfile"));
     pipeline_expect(&p, want);
     assert_true(exists("cache.index"));

@@ -42,8 +42,8 @@ void bd_func_state_destroy(void *state)
 
 // ---- Calling ----
 
-// A call is STARTING until who makes it has returned from it; what has ENDED by then goes on there and not
-// below it on the stack.
+// A call is STARTING until its caller has returned from it. If it has ENDED by then, the caller continues
+// with the result, so that the stack does not grow.
 enum {
     STARTING,
     WAITING,

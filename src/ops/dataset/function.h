@@ -30,8 +30,8 @@ bd_turn bd_iterator_call(bd_iterator *it, const bd_captured *f, braid_tensor *ar
 
 // The results as the iterator's answer, which must have the components of its dataset; or the error.
 bd_turn bd_give_results(bd_iterator *it, braid_tensor *rets, int ret_count, braid_status *st);
-// Returns the only result as a scalar: a bool, a number or a dataset (borrowed from `rets`). InvalidArgument
-// with `what` otherwise.
+// Returns the only result as a scalar: a bool, a number or a dataset (borrowed from `rets`). Otherwise
+// InvalidArgument with `what`.
 braid_code bd_result_bool(const braid_tensor *rets, int ret_count, const char *what, bool *value,
                           braid_status *st);
 braid_code bd_result_int(const braid_tensor *rets, int ret_count, const char *what, int64_t *value,

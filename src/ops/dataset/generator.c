@@ -96,7 +96,7 @@ static void drop_results(void *arg, braid_tensor *rets, int ret_count, const bra
     (void)arg, (void)rets, (void)ret_count, (void)st;
 }
 
-// One that is given up still has its end: nobody waits for it.
+// A generator that is closed early is finalized too; no iterator waits for the result.
 static void finalize_unasked(bd_iterator *it)
 {
     const generator_iterator *g = iterator_of(it);

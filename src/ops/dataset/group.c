@@ -1,7 +1,7 @@
-// Datasets of groups of another's elements, by a key that a function gives each: GroupByWindowDataset,
+// Datasets of groups of the input's elements, by a key that a function computes: GroupByWindowDataset,
 // GroupByReducerDataset.
 //
-// Keys are in order in an array; what is left at the end comes in that order.
+// The keys are sorted in an array; at the end the remaining groups are given in that order.
 #include "base/alloc.h"
 #include "base/array.h"
 #include "ops/dataset/function.h"
@@ -17,7 +17,7 @@ typedef struct group_dataset {
     bd_captured f[FUNCTIONS_MAX]; // window: key, reduce, window size; reducer: key, init, reduce, finalize
 } group_dataset;
 
-// What is kept for a key: the elements of its window, or the state.
+// The state of a key: the elements of its window, or the reducer's state.
 typedef struct group {
     int64_t key, window_size;
     BD_ARRAY(braid_tensor) tensors;
@@ -26,9 +26,9 @@ typedef struct group {
 typedef struct group_iterator {
     bd_iterator base;
     BD_ARRAY(group) groups; // by key
-    group *at;              // whose function is being called
-    bd_iterator *windows;   // over what the reduce function made of a group; owned; NULL: none
-    int64_t made;           // such datasets so far
+    group *at;              // the group whose function is being called
+    bd_iterator *windows;   // over the dataset that the reduce function made of a group; owned; NULL: none
+    int64_t made;           // the number of these datasets so far
     braid_tensor *element;  // [count of the input], owned: held while functions are called for it
     bool is_over;           // the input is
 } group_iterator;
@@ -69,7 +69,7 @@ static void group_close(bd_iterator *it)
     bd_iterator_close(g->windows);
 }
 
-// The group of a key, which is made when it is not there.
+// The group of a key; makes it if it is new.
 static group *find_group(group_iterator *g, int64_t key, bool *is_new)
 {
     size_t low = 0, high = g->groups.len;
@@ -107,7 +107,7 @@ static bd_turn call_with_key(bd_iterator *it, const bd_captured *f, int64_t key,
     return bd_iterator_call(it, f, args, more ? 2 : 1, then, NULL);
 }
 
-// Asks for the key of an element that the input has answered; it is kept.
+// Calls the key function for an element of the input, which is kept.
 static bd_turn ask_key(bd_iterator *it, bd_iterator *from, bd_results_fn then)
 {
     group_iterator *g = iterator_of(it);
@@ -358,7 +358,7 @@ static braid_code read_refs(const braid_op *node, group_state *s, const char *co
     return BRAID_OK;
 }
 
-// The dataset, with what its functions capture, in the order of the node's inputs.
+// Makes the dataset; the captured inputs of its functions follow in the order of the node's inputs.
 static void output_groups(bd_op_ctx *c, const bd_dataset_kind *kind, const char *const *argument_types,
                           int count)
 {

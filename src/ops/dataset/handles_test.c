@@ -1,5 +1,4 @@
-// Ops that make iterators and what else lives with them, take their handles, and delete them: what is wrong
-// with a node or a handle.
+// Tests of ops that make, use and delete iterators and related resources: errors of their nodes and handles.
 // labels: concurrent
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
@@ -47,7 +46,7 @@ static void makers_follow_the_definition(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// A variable's handle is none of theirs.
+// The handle of a variable is of another kind.
 #define OTHER "var float[] 1"
 #define NO_SUCH "InvalidArgument: is a Variable, not a "
 
@@ -142,7 +141,7 @@ static void a_deleted_generator_is_not_found(void **state)
     op_live_free(l);
 }
 
-// Elements of anything, but of something.
+// Elements may have any components, but need at least one.
 static void no_components_follow_the_definition(void **state)
 {
     (void)state;

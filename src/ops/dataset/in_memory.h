@@ -4,8 +4,8 @@
 
 #include "ops/dataset/dataset.h"
 
-// Makes a dataset of `len` elements, whose tensors ([len * count], element by element) the caller sets. NULL
-// on an error.
+// Makes a dataset of `len` elements. The caller sets its tensors ([len * count], element by element). NULL on
+// an error.
 braid_tensor *bd_held_dataset_new(int count, const braid_dtype *types, const braid_shape *shapes, int64_t len,
                                   bd_dataset **out, braid_status *st);
 

@@ -1,11 +1,11 @@
-// Datasets of the elements of datasets that a function makes of each element: FlatMapDataset,
-// InterleaveDataset and its parallel forms.
+// Datasets that take the elements of several datasets, which a function makes of the input's elements:
+// FlatMapDataset, InterleaveDataset and its parallel forms.
 //
-// `cycle_length` datasets are open at a time, each in a slot. Of each `block_length` elements are given
-// before the next slot's turn; an empty slot is filled from the input when it has its turn. A flat map has
-// one slot. The parallel forms give the same order, but fill all empty slots before they go on, with datasets
-// that get elements ready from then on. An error counts as an element in these, given when its slot has its
-// turn: one of the input or of the function is the only element of what it has prevented.
+// `cycle_length` datasets are open at a time, each in a slot. A slot gives `block_length` elements, then it
+// is the next slot's turn. An empty slot is filled from the input when it has its turn. A flat map has one
+// slot. The parallel forms give the same order, but fill all empty slots before they continue, and their
+// datasets prefetch. In these an error counts as an element, given in the turn of its slot: an error of the
+// input or of the function is the only element of the slot's dataset.
 #include "base/alloc.h"
 #include "ops/dataset/function.h"
 #include "ops/dataset/prefetch.h"
@@ -106,7 +106,7 @@ static void leave_slot(bd_iterator *it)
     next_slot(it);
 }
 
-// Whether a slot is to be filled now; it is s->filling then.
+// Returns whether a slot must be filled now, which is then s->filling.
 static bool finds_empty(bd_iterator *it)
 {
     interleave_iterator *s = iterator_of(it);
@@ -139,7 +139,7 @@ static bd_turn interleave_next(bd_iterator *it)
     }
 }
 
-// What was to fill a slot has failed.
+// The dataset of a slot could not be made.
 static bd_turn fail_slot(bd_iterator *it, braid_status *st)
 {
     interleave_iterator *s = iterator_of(it);
@@ -235,9 +235,9 @@ static bool read_length(bd_op_ctx *c, int i, const char *name, bool may_tune, in
     return *value > 0;
 }
 
-// With the two lengths at inputs `at` and `at` + 1; a cycle_length of -1 is as many as there are processors
-// where that may be said. `calls` is at most the cycle_length. `ahead` elements (0: a block) of each dataset
-// are got ready in the parallel forms.
+// The two lengths are inputs `at` and `at` + 1. A cycle_length of -1, where allowed, is the number of
+// processors. `calls` is at most the cycle_length. In the parallel forms each dataset prefetches `ahead`
+// elements (0: a block).
 static void interleave(bd_op_ctx *c, const bd_dataset_kind *kind, int at, bool may_tune, int64_t calls,
                        int64_t ahead)
 {
@@ -298,8 +298,7 @@ static bool read_calls(bd_op_ctx *c, int64_t *calls)
     return false;
 }
 
-// The two inputs from `at` on; what is pulled of the input ahead is our own affair. -1 leaves it to us where
-// that may be said.
+// Checks inputs `at` and `at` + 1, the buffer sizes. Braid chooses its own; -1 is allowed where `may_tune`.
 static bool read_buffers(bd_op_ctx *c, int at, bool may_tune, int64_t *output)
 {
     int64_t prefetch, least = may_tune ? -1 : 0;

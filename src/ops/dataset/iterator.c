@@ -1,12 +1,17 @@
 // Iterators as resources.
 //
-// A run is a dataset that is being gone through: a chain of iterators, and those that wait for its elements,
-// in a line. It is IDLE; someone wants an element: RUNNING, the chain has a turn or waits; its answer makes
-// it READY, and goes to the first in the line: IDLE. When nobody is in the line any more (all were
-// cancelled), the chain is put off where it is: PARKED, until the next one comes, and an answer that comes
-// all the same is kept: so no element is lost to a cancelled step, and nothing runs that nobody waits for.
+// A run is one pass over a dataset: a chain of iterators, and the waitlist of the executions that want its
+// elements. States of a run:
 //
-// References: the resource has one, each that waits has one, and so does the chain while it is RUNNING.
+//   IDLE     no execution waits
+//   RUNNING  an execution waits; the chain has a turn or waits for an event
+//   READY    the chain has answered; the answer goes to the first waiter, and the run is IDLE again
+//   PARKED   all waiters were cancelled; the chain keeps its next turn until another execution waits
+//
+// An answer without a waiter is kept too. So a cancelled step loses no element, and no iterator runs without
+// a waiter.
+//
+// References: one of the resource, one of each waiter, and one of the chain while it is RUNNING.
 #include "ops/dataset/iterator.h"
 
 #include "base/alloc.h"
@@ -22,7 +27,7 @@ typedef enum run_state {
 } run_state;
 
 typedef struct data_run {
-    bd_resource base; // counted only: it is in no container
+    bd_resource base; // only its count is used: it is in no container
     bd_wait_queue wait_queue;
     bd_waitlist line; // guarded by room.mu, as all below but `wanted`
     run_state state;
@@ -30,7 +35,7 @@ typedef struct data_run {
     atomic_int wanted; // how many wait, or have just ended
     bd_chain *chain;
     bd_iterator *top;
-    bd_dataset *dataset;    // a reference; without what passes over
+    bd_dataset *dataset;    // a reference; without the datasets that are transparent
     bd_iterator_place from; // where it began
     int64_t given;          // elements and errors since
     bool has_ended;
@@ -202,7 +207,7 @@ static void run_get_next(data_run *r, bd_op_ctx *c, bool as_optional)
     go_on(r, true);
 }
 
-// The resource goes on without it: what nobody waits for stops.
+// The resource drops the run. Without a waiter the run stops.
 static void run_retire(data_run *r)
 {
     if (!r) return;
@@ -300,7 +305,7 @@ braid_code bd_iterator_resource_set(bd_resource *base, bd_dataset *d, const bd_s
     return code ? code : begin(r, d, &beginning, step, st);
 }
 
-// A reference to the run. NULL: there is none, and the kernel has failed.
+// Returns a reference to the run, or NULL when there is none and the kernel has failed.
 static data_run *run_to(bd_iterator_resource *r, bd_op_ctx *c, const char *name, const char *what)
 {
     bd_mutex_lock(&r->mu);

@@ -16,10 +16,11 @@ typedef struct bd_promised_components {
     const braid_shape *shapes; // [count], owned
 } bd_promised_components;
 
-// Copies the attrs of a node. InvalidArgument: they have different lengths, and there is nothing to free.
+// Copies the attrs of a node. InvalidArgument when they have different lengths; then there is nothing to
+// free.
 braid_code bd_promised_components_read(bd_promised_components *p, const braid_op *node, braid_status *st);
 void bd_promised_components_fini(bd_promised_components *p);
-// InvalidArgument unless the attrs of another node, where it has them, promise the same.
+// InvalidArgument unless the attrs of another node, where present, are compatible.
 braid_code bd_promised_components_check(const bd_promised_components *p, const braid_op *node,
                                         braid_status *st);
 
@@ -31,7 +32,8 @@ void bd_output_answer(bd_op_ctx *c, bd_answer *answer, int count);
 // which every dataset that it iterates over must have. For bd_resources_lookup_or_create, with the node as
 // `arg`.
 braid_code bd_iterator_resource_create(void *node, bd_resource **out, braid_status *st);
-// InvalidArgument unless the resource promises components of the types and shapes in the attrs of the node.
+// InvalidArgument unless the components of the resource are compatible with the types and shapes in the attrs
+// of the node.
 braid_code bd_iterator_resource_check(bd_resource *r, const braid_op *node, braid_status *st);
 // Starts iterating over a dataset. Executions that wait for an element of the previous dataset still get it.
 braid_code bd_iterator_resource_set(bd_resource *r, bd_dataset *d, const bd_step *step, braid_status *st);

@@ -1,4 +1,4 @@
-// Where an iterator is, and what is left behind it.
+// The position of an iterator, and the dataset of the elements after it.
 #include "ops/dataset/iterator_place.h"
 
 #include "base/alloc.h"
@@ -18,7 +18,7 @@ typedef struct rest_iterator {
     int64_t skipped;
 } rest_iterator;
 
-// As if nobody had opened the input but who goes through it from its beginning.
+// Opens the input as if this iterator were its first reader.
 static braid_code rest_open(bd_iterator *it, braid_status *st)
 {
     return bd_iterator_open(it->dataset->inputs[0], it->chain, NULL, 0, &it->input, st);

@@ -17,8 +17,8 @@ typedef struct bd_iterator_place {
     int64_t seed_count;
 } bd_iterator_place;
 
-// Returns the rest of a dataset from a place on; at the beginning the dataset itself. Its iterators have the
-// same paths as those of the dataset. With a reference; on an error *out is NULL.
+// Returns the dataset of the elements after a position, or the dataset itself for its start. Its iterators
+// have the same paths as the dataset's. With a reference; on an error *out is NULL.
 braid_code bd_dataset_rest(bd_dataset *d, const bd_iterator_place *from, bd_dataset **out, braid_status *st);
 
 // As a scalar variant, which can be saved and sent: a list of one tensor. False: the kernel has failed.

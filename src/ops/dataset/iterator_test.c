@@ -1,5 +1,4 @@
-// What iterators promise: beginnings, ends, errors of use, waiting and cancelling, many threads, handles,
-// optionals.
+// Tests of iterators: start and end, wrong use, waiting and cancelling, many threads, handles, optionals.
 // labels: concurrent
 #include "base/clock.h"
 #include "base/testing/test.h"
@@ -37,7 +36,7 @@ static void an_iterator_must_be_initialized(void **state)
     op_live_free(l);
 }
 
-// A pipeline deeper than what can be opened on a stack.
+// A pipeline that is too deep to be opened on the stack.
 static void nested_datasets_have_a_depth_limit(void **state)
 {
     (void)state;
@@ -60,7 +59,7 @@ static void nested_datasets_have_a_depth_limit(void **state)
 
 // ---- Waiting and cancelling ----
 
-// Lines of a file over and over, of which none is given: it goes on without end on a thread that may block.
+// Repeats the lines of a file and filters all of them out: runs without end on an I/O thread.
 static char *lines_path;
 
 static void endless(char out[512], const char *more)
@@ -83,7 +82,7 @@ static void cancelled_step_puts_the_work_off(void **state)
         bd_io_pool *blocking = l->io_pool = bd_io_pool_new();
         pipeline p = pipeline_open(l, text, "string");
         op_live_run(l, p.make, "", "");
-        for (int k = 0; k < 3; k++) { // the iterator goes on where it was
+        for (int k = 0; k < 3; k++) { // the iterator continues at its position
             op_execution *e = op_live_start(l, p.next, "");
             assert_false(op_execution_has_ended(e));
             op_execution_cancel(e);
@@ -92,7 +91,7 @@ static void cancelled_step_puts_the_work_off(void **state)
         op_execution *e = op_live_start(l, p.next, "");
         bd_resources_clear(l->resources, NULL); // Reset
         op_execution_expect(e, "Cancelled: was cancelled");
-        bd_io_pool_free(blocking); // its threads come to an end
+        bd_io_pool_free(blocking); // ends its threads
         op_live_free(l);
     }
 }
@@ -119,7 +118,7 @@ static void a_pausing_dataset_holds_no_compute_thread(void **state)
     op_live_free(l);
 }
 
-// One cancelled takes no element: all of the numbers come, each once, in order.
+// A cancelled execution takes no element: each number is given once, in order.
 static void cancelling_loses_no_element(void **state)
 {
     (void)state;
@@ -375,8 +374,8 @@ static braid_out made_once(op_live *l, braid_op *maker, braid_tensor keep[2])
     return braid_op_end_out(d);
 }
 
-// Two iterators over ShuffleDatasetV2 draw from one generator: the orders are those of two passes of
-// test_shuffling.
+// Two iterators over ShuffleDatasetV2 draw from one generator: their orders are those of two passes of
+// shuffles_follow_the_random_numbers_of_tensorflow.
 static void iterators_share_a_seed_generator(void **state)
 {
     (void)state;
@@ -441,7 +440,7 @@ static void iterators_share_a_memory_cache(void **state)
     braid_tensor keep[2];
     braid_op *maker = node(l, "AnonymousMemoryCache", NULL, NULL, 0);
     braid_out cache = made_once(l, maker, keep);
-    // Random numbers, which are others each time unless they are kept.
+    // Random numbers, which differ each time unless they are cached.
     braid_out input = pipeline_make(l, "RandomDataset(int64[] 0; int64[] 0) TakeDataset(int64[] 2)", "int64"),
               d = over(l, "CacheDatasetV2", input, "string[] \"\"", cache);
     int64_t values[2][2];

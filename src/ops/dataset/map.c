@@ -1,5 +1,4 @@
-// Datasets of what a function makes of each element, one at a time: MapDataset, FilterDataset,
-// TakeWhileDataset.
+// Datasets that apply a function to each element, one at a time: MapDataset, FilterDataset, TakeWhileDataset.
 #include "ops/dataset/map.h"
 
 #include "base/alloc.h"

@@ -11,7 +11,7 @@ typedef struct matching_dataset {
 
 typedef struct matching_iterator {
     bd_iterator base;
-    int64_t at;         // the pattern that comes next
+    int64_t at;         // the index of the next pattern
     bd_name_list found; // of the one before, in order
     size_t given;       // of these
     bool has_any;       // a file was given

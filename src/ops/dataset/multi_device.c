@@ -1,11 +1,10 @@
-// Iterators whose elements several devices share.
+// Iterators whose elements are sharded over several devices.
 //
-// A run is a dataset that is being gone through: element i is for shard i modulo their number, whoever asks
-// first. The chain of its iterators begins when the first one asks, and works ahead until the shard whose
-// turn it is has as many elements at hand as it may. It answers into that shard, from which those that wait
-// in its line are served.
+// A run is one pass over a dataset: element i belongs to shard i modulo their number, whichever shard asks
+// first. The chain of its iterators starts with the first request. It works ahead until the shard whose turn
+// it is holds its maximum of elements. It answers into that shard, which then serves its waiters.
 //
-// References: the resource has one, each that waits has one, and so does the chain while it runs.
+// References: one of the resource, one of each waiter, and one of the chain while it runs.
 #include "ops/dataset/multi_device.h"
 
 #include "base/alloc.h"
@@ -23,13 +22,14 @@ typedef struct device_shard {
 } device_shard;
 
 typedef struct shared_run {
-    bd_resource base; // counted only: it is in no container
+    bd_resource base; // only its count is used: it is in no container
     bd_wait_queue wait_queue;
     int shard_count;
     device_shard *
-        // [shard_count], owned; guarded by room.mu, as all below but `chain`, `top` and what never changes
+        // [shard_count], owned; guarded by wait_queue.mu, like the fields below except `chain`, `top` and
+        // constants
         shards;
-    int turn; // whose the next answer is
+    int turn; // the shard of the next answer
     bool is_running, has_ended;
     int64_t max_buffer_size, incarnation; // these two never change
     bd_chain *chain;
@@ -72,7 +72,7 @@ static void take_ready_locked(device_shard *s, bd_answer *out)
     bd_free(a);
 }
 
-// An answer for the first in the line of a shard. False: there is none yet.
+// Takes an answer for the first waiter of a shard. Returns false when there is no answer yet.
 static bool take_answer_locked(const shared_run *r, device_shard *s, bd_answer *out)
 {
     *out = (bd_answer){.kind = BD_ANSWER_END};
@@ -153,7 +153,7 @@ static bd_turn answered(bd_chain *chain, bd_iterator *it)
         r->has_ended = true;
     else
         put_ready_locked(r, it);
-    bd_wait_queue_unlock(&r->wait_queue); // those that wait take what is there before more is asked for
+    bd_wait_queue_unlock(&r->wait_queue); // waiters take the held answers before the chain continues
     bd_wait_queue_lock(&r->wait_queue);
     bool goes_on = is_wanted_locked(r);
     r->is_running = goes_on;
@@ -223,7 +223,7 @@ static void run_abandon(shared_run *r)
     if (!r) return;
     bd_chain_stop(r->chain);
     bd_wait_queue_lock(&r->wait_queue);
-    bd_wait_queue_unlock(&r->wait_queue); // serves those that wait, with an error
+    bd_wait_queue_unlock(&r->wait_queue); // serves the waiters with an error
     bd_resource_unref(&r->base);
 }
 
@@ -304,7 +304,7 @@ braid_code bd_multi_device_set(bd_resource *base, bd_dataset *d, int64_t max_buf
     return BRAID_OK;
 }
 
-// Whether the run is the one that is asked, and has such a shard.
+// Checks that the run is the requested one and has the shard.
 static bool check_shard(bd_op_ctx *c, const shared_run *r, int shard, int64_t incarnation)
 {
     if (r->incarnation != incarnation)

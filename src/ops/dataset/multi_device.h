@@ -6,10 +6,10 @@
 
 extern const bd_resource_type bd_multi_device_type;
 
-// To be made by bd_resources_lookup_or_create, with the node as `arg`: attr `devices` says how many shards
-// there are.
+// For bd_resources_lookup_or_create, with the node as `arg`: attr `devices` gives the number of shards.
 braid_code bd_multi_device_create(void *node, bd_resource **out, braid_status *st);
-// InvalidArgument unless the resource promises components of the types and shapes in the attrs of the node.
+// InvalidArgument unless the components of the resource are compatible with the types and shapes in the attrs
+// of the node.
 braid_code bd_multi_device_check(bd_resource *r, const braid_op *node, braid_status *st);
 
 // Starts iterating over a dataset, with up to `max_buffer_size` buffered elements for each shard. Work on the

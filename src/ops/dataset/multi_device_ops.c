@@ -1,4 +1,4 @@
-// The ops of iterators whose elements several devices share.
+// The ops of iterators whose elements are sharded over several devices.
 #include "ops/common/anonymous.h"
 #include "ops/common/handle.h"
 #include "ops/dataset/multi_device.h"

@@ -1,5 +1,5 @@
-// Iterators whose elements several devices share: whose an element is, working ahead, waiting, beginning
-// anew, handles.
+// Tests of iterators that are sharded over several devices: the shard of an element, working ahead, waiting,
+// restarting, handles.
 // labels: concurrent
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
@@ -121,8 +121,8 @@ static void the_iterator_must_be_initialized(void **state)
     op_live_free(s.live);
 }
 
-// A shard has to wait for the other one, which has as many elements at hand as it may; with none at hand, all
-// wait for each other.
+// A shard has to wait for another one that holds its maximum of elements; with a maximum of none, all wait
+// for each other.
 static void a_shard_waits_for_its_turn(void **state)
 {
     (void)state;
@@ -141,7 +141,7 @@ static void a_shard_waits_for_its_turn(void **state)
         expect(&s, 0, "int64[] 2");
         op_execution_expect(three, "int64[] 3");
         expect(&s, 0, "int64[] 4");
-        expect(&s, 1, "int64[] 5"); // the cancelled one took none
+        expect(&s, 1, "int64[] 5"); // the cancelled execution took no element
         op_live_free(s.live);
     }
 }

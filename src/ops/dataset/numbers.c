@@ -7,7 +7,7 @@ typedef struct numbers_dataset {
     int64_t start, stop, step; // of a range
     int64_t seed, seed2;       // of random numbers
     bool has_random_seeds;
-    bd_resource *generator; // of RandomDatasetV2: where an iterator's seeds come from; a reference; NULL
+    bd_resource *generator; // of RandomDatasetV2: the generator of an iterator's seeds; a reference; NULL
 } numbers_dataset;
 
 typedef struct numbers_iterator {

@@ -1,7 +1,7 @@
-// OneShotIterator: an iterator that makes its dataset itself, by a function, when it is first used.
+// OneShotIterator: an iterator that makes its dataset by a function when it is first used.
 //
-// The first execution calls the function; those that come meanwhile wait with it in a list, and all end when
-// it has. A failed beginning is that of every execution, unless it was cancelled with its step.
+// The first execution calls the function. Executions that arrive meanwhile wait in a list, and all end with
+// the first. A failed initialization fails all executions, unless the first was cancelled with its step.
 #include "base/alloc.h"
 #include "ops/common/handle.h"
 #include "ops/dataset/function.h"

@@ -1,4 +1,4 @@
-// Optionals: variants that hold an element of a dataset, or nothing.
+// Optionals: variants that hold an element of a dataset, or no element.
 #include "ops/dataset/optional.h"
 
 #include "base/alloc.h"

@@ -1,5 +1,5 @@
-// Datasets that only tune or watch how another one is gone through. What they ask for is not needed here:
-// they give their input. NonSerializableDataset cannot be saved, and IgnoreErrorsDataset leaves elements out.
+// Datasets that only tune or observe their input. Braid needs none of these settings: they forward their
+// input. NonSerializableDataset cannot be saved, and IgnoreErrorsDataset drops errors.
 #include "ops/dataset/dataset.h"
 
 static void input_run(bd_op_ctx *c)
@@ -8,7 +8,7 @@ static void input_run(bd_op_ctx *c)
     if (d) bd_output_dataset(c, bd_dataset_ref(d));
 }
 
-// The other inputs are vectors of strings, which are read only to be refused if they are none.
+// The other inputs are vectors of strings. They are only checked.
 static void with_vectors_run(bd_op_ctx *c)
 {
     for (int i = 1; i < c->input_count; i++) {

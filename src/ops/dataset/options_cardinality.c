@@ -1,5 +1,5 @@
-// Datasets that carry what a program says of them: OptionsDataset, and AssertCardinalityDataset, which also
-// checks it.
+// Datasets that carry properties given by the program: OptionsDataset, and AssertCardinalityDataset, which
+// also checks them.
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "ops/dataset/dataset.h"
@@ -8,7 +8,7 @@
 typedef struct promise_dataset {
     bd_dataset base;
     int64_t cardinality;
-    char *options; // an Options message; owned; NULL of the others
+    char *options; // an Options message; owned; NULL in other datasets
     size_t options_len;
 } promise_dataset;
 
@@ -52,7 +52,7 @@ static const promise_dataset *options_below(const bd_dataset *d)
     return d->kind == &options_kind ? dataset_of(d) : NULL;
 }
 
-// Messages one after the other are those merged.
+// Concatenated messages are merged messages.
 #define OPTIONS_LEN_MAX ((size_t)1 << 20)
 
 static void options_run(bd_op_ctx *c)

@@ -1,12 +1,12 @@
-// ParallelMapDataset: a function on several elements at a time, whose results come in the order of the
-// elements.
+// ParallelMapDataset: calls a function for several elements at a time, and gives the results in the order of
+// the elements.
 //
-// Places for the calls form a ring in the order of the elements: [first, first + count). A place is filled
-// with the answer for its element when the call has ended, or the input's own error or end. The input is in a
-// chain of its own, which goes on as long as there is a free place; calls end wherever they end. One that
-// finds the first place still open waits, and goes on with who fills it.
+// The places of the calls form a ring in the order of the elements: [first, first + count). A place is filled
+// with the result when the call has ended, or with the error or the end of the input. The input has a chain
+// of its own, which runs while a place is free. Calls end on any thread. A pull that finds the first place
+// empty waits, and continues on the thread that fills it.
 //
-// References: the chain has one while it is pulling, and so has each call.
+// References: one of the chain while it pulls, and one of each call.
 #include "base/alloc.h"
 #include "base/thread.h"
 #include "ops/dataset/batch.h"
@@ -68,7 +68,7 @@ static place *place_at(bd_iterator *it, int64_t i)
     return &iterator_of(it)->places[i % dataset_of(it->dataset)->parallel];
 }
 
-// Whether the input is to be pulled now; then there is a reference for its chain.
+// Returns whether to pull the input now; then the chain has a reference.
 static bool starts_pull_locked(bd_iterator *it)
 {
     parallel_iterator *p = iterator_of(it);
@@ -78,7 +78,7 @@ static bool starts_pull_locked(bd_iterator *it)
     return true;
 }
 
-// The answer in the first place, when it is there.
+// Takes the answer in the first place if it is filled.
 static bool take_first_locked(bd_iterator *it, bd_turn *turn)
 {
     parallel_iterator *p = iterator_of(it);
@@ -106,7 +106,7 @@ static bd_turn parallel_next(bd_iterator *it)
     return pulls ? bd_turn_spawn_beside(p->below, bd_pull(it, it->input), turn) : turn;
 }
 
-// A place has been filled: who waits for it goes on. The caller's reference goes.
+// Fills a place, lets a waiting pull continue, and drops the caller's reference.
 static bd_turn filled(bd_iterator *it, place *f)
 {
     parallel_iterator *p = iterator_of(it);
@@ -135,8 +135,8 @@ static bd_turn called(bd_iterator *it, void *arg, braid_tensor *rets, int ret_co
     return filled(it, f);
 }
 
-// The input's chain comes here. What can be done at once is: the call runs on this thread, and the next
-// element is pulled on another.
+// The chain of the input has answered. The call runs on this thread, if possible, and the next element is
+// pulled on another one.
 static bd_turn parallel_received(bd_iterator *it, bd_iterator *from)
 {
     parallel_iterator *p = iterator_of(it);
@@ -148,8 +148,7 @@ static bd_turn parallel_received(bd_iterator *it, bd_iterator *from)
         f->answer.kind = from->answer.kind;
         bd_status_move(&f->answer.st, &from->answer.st);
     }
-    p->is_pulling =
-        false; // but this thread still has that reference: it is for the call, or for filling the place
+    p->is_pulling = false; // but this thread keeps the reference, for the call or for filling the place
     braid_tensor *args = is_element ? bd_calloc((size_t)from->dataset->count, sizeof *args) : NULL;
     if (is_element) bd_answer_take(from, args);
     bool pulls = starts_pull_locked(it);
@@ -260,7 +259,7 @@ BD_OP(ParallelMapDatasetV2) = {
         "What a function makes of each element of a dataset, several at a time, in order; -1: as many as there are processors.",
 };
 
-// The batches of what a parallel map gives. (TensorFlow's stage of its own saves it a copy.)
+// Batches the results of a parallel map. (TensorFlow has a dataset of its own for this, which saves a copy.)
 static void map_and_batch_run(bd_op_ctx *c)
 {
     bd_captured f;
@@ -277,7 +276,7 @@ static void map_and_batch_run(bd_op_ctx *c)
     if (!bd_captured_init(&f, c, c->state, 1, last - 3)) return;
     bd_dataset *d = bd_parallel_map_new(c, &f, parallel, bd_node_attr_bool(c->node, "preserve_cardinality"));
     if (!d) return;
-    for (int i = 0; i < d->count; i++) // the attrs say them of the batches
+    for (int i = 0; i < d->count; i++) // the attrs are those of the batches
         d->shapes[i] = BD_SHAPE_UNKNOWN;
     bd_dataset *batches = bd_batch_dataset_new(c, d, size, bd_tensor_bool(bd_input(c, last))[0]);
     bd_dataset_unref(d);
@@ -286,7 +285,7 @@ static void map_and_batch_run(bd_op_ctx *c)
 
 static braid_code map_and_batch_shape(bd_shape_ctx *c, braid_status *st)
 {
-    for (int i = c->input_count - 3; i < c->input_count; i++) { // behind what the function takes
+    for (int i = c->input_count - 3; i < c->input_count; i++) { // after the inputs of the function
         braid_code code = bd_shape_ctx_rank(c, i, 0, st);
         if (code) return code;
     }

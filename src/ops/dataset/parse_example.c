@@ -9,7 +9,7 @@
 
 typedef struct parse_dataset {
     bd_dataset base;
-    bd_example_spec spec; // over what follows
+    bd_example_spec spec; // over the fields below
     bd_dense_feature *dense;
     bd_sparse_feature *sparse;
     char **keys;            // of dense, then of sparse features; owned

@@ -1,5 +1,5 @@
-// Pipelines of datasets without functions: what comes out, in which order, and how they end. The elements
-// were worked out by plain Python: see the comments.
+// Tests of pipelines without functions: elements, their order, and the end. Expected elements were computed
+// in plain Python: see the comments.
 // labels: concurrent
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
@@ -242,7 +242,7 @@ static void option_datasets_change_no_element(void **state)
     PIPELINE_TEST(cases);
 }
 
-// An Example of f: [3, 4], i: [5], x: [1], as in parse_example_test.c; features come in the order of their
+// An Example of f: [3, 4], i: [5], x: [1], as in parse_example_test.c; features are in the order of their
 // names.
 #define EXAMPLE                                                                                                  \
     "\\x0a*\\x0a\\x11\\x0a\\x01f\\x12\\x0c\\x12\\x0a\\x0d\\x00\\x00@@\\x0d\\x00\\x00\\x80@\\x0a\\x09\\x0a\\x01i" \

@@ -1,9 +1,8 @@
-// PrefetchDataset: elements of its input are got ready while others are used.
+// PrefetchDataset: computes elements of its input in advance.
 //
-// The input is in a chain of its own, which fills the buffer and stops when it is full, or over. One that
-// finds the buffer empty waits, and is served by the next answer of the input directly. With buffer_size -1
-// the buffer begins with a place for one element, and doubles each time it was full and then found empty, as
-// TensorFlow's does.
+// The input has a chain of its own, which fills the buffer and stops when it is full, or at the end. A pull
+// that finds the buffer empty waits, and the next answer of the input serves it directly. With buffer_size -1
+// the buffer has one place first and doubles each time it was full and then found empty, as in TensorFlow.
 #include "ops/dataset/prefetch.h"
 
 #include "base/alloc.h"
@@ -14,7 +13,7 @@
 typedef struct prefetch_dataset {
     bd_dataset base;
     int64_t buffer_size; // -1: found out
-    char *node;          // for statistics; owned; NULL: none are put
+    char *node;          // for statistics; owned; NULL: none are recorded
 } prefetch_dataset;
 
 // An element or an error that was got ready.
@@ -57,8 +56,7 @@ static size_t held_locked(const prefetch_iterator *p)
     return p->buffer.len - p->first;
 }
 
-// Whether the input is to be pulled now; then it is, by who has asked, with a reference for the input's
-// chain.
+// Returns whether to pull the input now; the caller then pulls it, with a reference for the input's chain.
 static bool starts_fetch_locked(bd_iterator *it)
 {
     prefetch_iterator *p = iterator_of(it);
@@ -68,7 +66,7 @@ static bool starts_fetch_locked(bd_iterator *it)
     return true;
 }
 
-// What was ready when an element was asked for.
+// Records the number of ready elements when an element is pulled.
 static void note_stats_locked(bd_iterator *it)
 {
     const char *node = BD_CONTAINER_OF(it->dataset, prefetch_dataset, base)->node;
@@ -136,7 +134,7 @@ static void put_ready_locked(bd_iterator *it, bd_iterator *from)
     if ((int64_t)held_locked(p) >= p->limit) p->was_full = true;
 }
 
-// The input's chain comes here. Who waits goes on in this thread, and the chain in another.
+// The chain of the input has answered. A waiting pull continues on this thread, and the chain on another one.
 static bd_turn prefetch_received(bd_iterator *it, bd_iterator *from)
 {
     prefetch_iterator *p = iterator_of(it);
@@ -156,7 +154,7 @@ static bd_turn prefetch_received(bd_iterator *it, bd_iterator *from)
     bd_turn pull = fetches ? bd_pull(it, from) : BD_WAIT;
     if (serves && fetches) bd_turn_spawn(p->below, pull);
     if (!serves) turn = pull;
-    bd_iterator_unref(it); // it may be gone now, unless somebody pulls or waits
+    bd_iterator_unref(it); // may free the iterator, unless a pull runs or waits
     return turn;
 }
 

@@ -1,10 +1,10 @@
-// Getting elements of a dataset ready, for datasets that are made of several parts.
+// Prefetching, for datasets that consist of several parts.
 #ifndef BD_OPS_DATASET_PREFETCH_H
 #define BD_OPS_DATASET_PREFETCH_H
 
 #include "ops/dataset/dataset.h"
 
-// A dataset of the elements of `input`, of which up to `size` are got ready while others are used.
+// Makes a dataset that prefetches up to `size` elements of `input`.
 braid_code bd_prefetch_dataset_new(bd_dataset *input, int64_t size, bd_dataset **out, braid_status *st);
 
 // An iterator over the dataset starts prefetching, before the first element is wanted.

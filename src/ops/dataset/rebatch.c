@@ -18,7 +18,7 @@ typedef struct rebatch_iterator {
     braid_tensor *batch;           // [base.dataset->count], owned; "no tensor" before the first
     int64_t part;                  // of RebatchDataset: parts of the batch that were given
     int64_t at, count;             // of RebatchDatasetV2: rows that were taken, and in the batch
-    int64_t turn;                  // which of the sizes comes next
+    int64_t turn;                  // the index of the next size
     int64_t gathered;              // rows in `pieces`
     BD_ARRAY(braid_tensor) pieces; // of base.dataset->count components each
 } rebatch_iterator;
@@ -124,7 +124,7 @@ static const bd_dataset_kind parts_kind = {
     .close = rebatch_close,
 };
 
-// What has other numbers of rows than the input.
+// Makes a dataset whose batches have other numbers of rows than the input's.
 static bd_dataset *new_dataset(bd_op_ctx *c, const bd_dataset_kind *kind)
 {
     bd_dataset *d = bd_dataset_over_input(c, kind);
@@ -229,7 +229,7 @@ static bd_turn give_pieces(bd_iterator *it)
     return bd_give_error(it, st);
 }
 
-// A batch that is to have no rows: what is not known of its shape is 0.
+// A batch without rows: unknown dimensions of its shape are 0.
 static bd_turn give_empty(bd_iterator *it)
 {
     rebatch_iterator *r = iterator_of(it);

@@ -1,5 +1,4 @@
-// Datasets that are not made: what is wrong with the values of their arguments, in TensorFlow's words where
-// it has some.
+// Tests of datasets with invalid arguments, in TensorFlow's words where it has some.
 // labels: concurrent
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"

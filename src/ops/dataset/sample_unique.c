@@ -18,7 +18,7 @@ typedef struct sift_dataset {
 typedef struct sift_iterator {
     bd_iterator base;
     bd_philox_stream stream;
-    bd_map seen; // what was given, as key_of writes it
+    bd_map seen; // the elements given so far, as key_of writes them
 } sift_iterator;
 
 static sift_iterator *iterator_of(bd_iterator *it)

@@ -174,7 +174,7 @@ BD_OP(ExperimentalScanDataset) = SCAN_OP;
 
 // ---- ReduceDataset ----
 
-// One execution: the topmost iterator is one over the input, and this stands for who would pull it.
+// One execution. The topmost iterator reads the input; this struct acts as the iterator that pulls it.
 typedef struct reduce_run {
     bd_op_ctx *c;
     bd_chain *chain;

@@ -1,12 +1,12 @@
-// ShuffleDataset: elements at random from a buffer, with TensorFlow's streams, so that the same seeds give
-// the same order.
+// ShuffleDataset: gives elements at random from a buffer, with TensorFlow's random streams, so that the same
+// seeds give the same order.
 //
 // The buffer is a ring. The elements of one pass over the input are a slice of it, and all of the first slice
-// are given before any of the next. An element is drawn from the first slice; the one at its front takes its
-// place. Positions count on and on; the ring's size is taken off when one is looked up.
+// are given before any of the next. An element is drawn from the first slice, and the slice's first element
+// takes its place. Positions only grow; an index is a position modulo the ring's size.
 //
-// With reshuffle_each_iteration each pass has seeds of its own, drawn from a generator that the iterators of
-// a pipeline share by path; ShuffleDatasetV2 is given a generator that all pipelines over it share.
+// With reshuffle_each_iteration each pass has seeds of its own, from a generator that the iterators of a
+// pipeline share by path. ShuffleDatasetV2 has a generator that all pipelines over it share.
 #include "base/alloc.h"
 #include "base/array.h"
 #include "ops/common/handle.h"
@@ -38,7 +38,7 @@ typedef struct shuffle_iterator {
     bd_philox_stream stream;
     braid_tensor *ring; // [capacity] elements; grows up to the buffer's size
     int64_t capacity;
-    BD_ARRAY(slice) slices; // never none; the last one is being filled
+    BD_ARRAY(slice) slices; // never empty; the last one is being filled
     int64_t held;           // elements in the ring
     int64_t epoch;          // passes that are over
     bool has_begun, has_element;
@@ -97,7 +97,7 @@ static braid_tensor *element_at(bd_iterator *it, int64_t position)
     return &s->ring[position % s->capacity * it->dataset->count];
 }
 
-// Makes the ring larger, with what is in it at the places where the new size puts it.
+// Enlarges the ring and moves its elements to their places in the new size.
 static void grow(bd_iterator *it)
 {
     shuffle_iterator *s = iterator_of(it);

@@ -1,6 +1,6 @@
-// SleepDataset: waits before each element, for trying out pipelines whose input is slow.
+// SleepDataset: waits before each element, to try out pipelines with a slow input.
 //
-// The wait is on a thread that may block; the end of the iterator ends it.
+// It waits on an I/O thread; closing the iterator ends the wait.
 #include "base/clock.h"
 #include "ops/dataset/dataset.h"
 

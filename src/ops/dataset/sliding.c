@@ -119,7 +119,7 @@ static bool read_window(bd_op_ctx *c, int64_t values[3])
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be greater than zero.", refused[i]);
         return false;
     }
-    // So many tensors would be held at a time.
+    // The number of tensors held at a time.
     if (!__builtin_mul_overflow(values[0] - 1, values[2], &span) && span < INT32_MAX / 16) return true;
     bd_op_fail(c, BRAID_INVALID_ARGUMENT, "A window of %lld elements, each %lld on, is too large",
                (long long)values[0], (long long)values[2]);

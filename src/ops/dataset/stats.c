@@ -1,6 +1,6 @@
-// Aggregators of datasets' statistics: the first version is asked for a summary of all, the second writes an
-// event for each value to a writer of summaries. SetStatsAggregatorDataset says where the iterators below it
-// put theirs.
+// Aggregators of datasets' statistics: the first version gives a summary of all on request, the second writes
+// an event for each value to a summary writer. SetStatsAggregatorDataset gives the iterators below it an
+// aggregator.
 #include "ops/dataset/stats.h"
 
 #include "base/alloc.h"
@@ -17,7 +17,7 @@ typedef struct aggregator {
     bd_mutex mu;
     bd_map histograms;       // name -> bd_histogram, owned; guarded by mu, as all below
     bd_map scalars;          // name -> double, owned
-    bd_resource *writer;     // a reference; NULL: none yet
+    bd_resource *writer;     // a reference; NULL: not set yet
     bd_event_writer *events; // of the writer
 } aggregator;
 

@@ -1,5 +1,4 @@
-// Statistics of datasets: what histograms and scalars an aggregator has when elements have come through, and
-// the events it writes.
+// Tests of datasets' statistics: histograms and scalars of an aggregator, and the events it writes.
 #include "base/alloc.h"
 #include "base/testing/test.h"
 #include "io/file.h"
@@ -19,7 +18,7 @@ static braid_op *node(op_live *l, const char *op, const char *attrs, const braid
     return op_test_node(l->graph, op, attrs, inputs, count);
 }
 
-// An iterator over a pipeline whose statistics go to an aggregator that `maker` makes.
+// An iterator over a pipeline with an aggregator that op `maker` makes.
 typedef struct watched {
     op_live *live;
     braid_out aggregator;
@@ -109,7 +108,7 @@ static void statistics_become_histograms(void **state)
     }
 }
 
-// An error takes time and has no bytes; without a tag the names stand alone.
+// An error counts in the latency and has no bytes; without a tag the names have no prefix.
 static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
@@ -126,7 +125,7 @@ static void wrong_inputs_are_errors(void **state)
     op_live_free(w.live);
 }
 
-// Nothing lies over it that gathers; and the nearest one that does gets all.
+// First without an aggregator, then with two: the innermost one gets all statistics.
 static void statistics_go_to_the_innermost_aggregator(void **state)
 {
     (void)state;
@@ -156,7 +155,7 @@ static void statistics_go_to_the_innermost_aggregator(void **state)
     op_live_free(w.live);
 }
 
-// Without threads nothing is got ready beforehand: each element is waited for.
+// Without threads elements are not prefetched: each one is waited for.
 static void prefetch_reports_its_buffer(void **state)
 {
     (void)state;
@@ -227,7 +226,7 @@ static void statistics_are_written_as_events(void **state)
     bd_temp_dir_free(dir);
 }
 
-// A name that something else has.
+// A name that another kind of resource has.
 static void aggregators_are_shared_by_name(void **state)
 {
     (void)state;

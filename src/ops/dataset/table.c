@@ -1,6 +1,6 @@
-// InitializeTableFromDataset: a table is filled with what a dataset gives.
+// InitializeTableFromDataset: fills a table from a dataset.
 //
-// One execution goes through the dataset; the table gets all keys at once, when the last has come.
+// One execution reads the dataset; the table gets all keys at once after the last element.
 #include "ops/lookup/table.h"
 #include "base/alloc.h"
 #include "base/array.h"
@@ -8,7 +8,7 @@
 #include "ops/common/handle.h"
 #include "ops/dataset/dataset.h"
 
-// Keys and values as they come: of one element, or of many.
+// Keys and values in the order of the elements; an element may hold many.
 typedef struct pair {
     braid_tensor keys, values; // owned
 } pair;
@@ -69,7 +69,7 @@ static void fill(fill_run *f)
         }
         bd_table_initialize(f->table, &keys, &values, f->count, st);
     }
-    // As in TensorFlow, one that has been filled stays as it is, whatever the dataset gives.
+    // As in TensorFlow, a filled table is not changed, whatever the dataset holds.
     const bool was_filled = st->code == BRAID_FAILED_PRECONDITION && bd_table_is_initialized(f->table);
     if (st->code && !was_filled) bd_op_fail_status(f->c, st);
     bd_tensor_fini(&keys);

@@ -1,4 +1,4 @@
-// A table that is filled with what a dataset gives.
+// Tests of a table that is filled from a dataset.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 #include "ops/testing/pipeline.h"

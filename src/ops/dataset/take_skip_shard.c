@@ -134,10 +134,10 @@ BD_OP(SkipDataset) = {
 
 // ---- ShardDataset ----
 
-// TensorFlow's SHARD_HINT: an AutoShardDataset above says how many shards there are and which one is meant.
+// TensorFlow's SHARD_HINT: an AutoShardDataset above gives the number of shards and the index.
 #define OPEN_SHARDS (-1)
 
-// Whose count and index are the iterator's.
+// The dataset that gives the iterator's count and index.
 static const select_dataset *shard_of(const bd_iterator *it)
 {
     const select_dataset *d = dataset_of(it->dataset);
@@ -160,7 +160,7 @@ static int64_t shard_count(const bd_dataset *base)
     return n < 0 ? n : n / d->count + (d->index < n % d->count);
 }
 
-// The end comes before every shard has an element.
+// The input ended before each shard had an element.
 static bd_turn too_few(bd_iterator *it)
 {
     return bd_give_failure(
@@ -171,7 +171,7 @@ static bd_turn too_few(bd_iterator *it)
         (long long)iterator_of(it)->seen, (long long)shard_of(it)->count);
 }
 
-// With require_non_empty, the first element is given only when there is one for every shard.
+// With require_non_empty the first element is given only when each shard has one.
 static bd_turn give_found(bd_iterator *it)
 {
     select_iterator *s = iterator_of(it);

@@ -239,7 +239,7 @@ static bool check_sparse_shapes(bd_op_ctx *c)
     return false;
 }
 
-// The values of a slice must stand together.
+// The values of a slice must be contiguous.
 static bool check_sparse_order(bd_op_ctx *c)
 {
     const int64_t *indices = bd_tensor_i64(bd_input(c, INDICES)), count = bd_input(c, INDICES)->shape.dims[0],

@@ -202,7 +202,7 @@ static bd_turn make_windows(bd_iterator *it)
     return bd_give(it);
 }
 
-// A window of what is there; then what it has more than the next one goes.
+// Gives a window, then drops the elements that are not part of the next one.
 static bd_turn give_window(bd_iterator *it)
 {
     const window_dataset *d = window_dataset_of(it->dataset);
@@ -219,7 +219,8 @@ static bd_turn give_window(bd_iterator *it)
 static bd_turn window_next(bd_iterator *it)
 {
     bool is_full = (int64_t)window_of(it)->slots.len >= window_target(window_dataset_of(it->dataset));
-    return is_full ? give_window(it) : bd_pull(it, it->input); // which goes on saying that it is over
+    // at the end the input answers that it is over again
+    return is_full ? give_window(it) : bd_pull(it, it->input);
 }
 
 static bd_turn window_received(bd_iterator *it, bd_iterator *from)

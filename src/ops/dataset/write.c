@@ -1,7 +1,6 @@
-// DatasetToTFRecord: the elements of a dataset as records of a file.
+// DatasetToTFRecord: writes the elements of a dataset to a file as records.
 //
-// One execution goes through the dataset. What has come is written on a thread that may block on the disk,
-// and then the next element is pulled.
+// One execution reads the dataset. It writes each element on an I/O thread, then it pulls the next one.
 #include "base/alloc.h"
 #include "io/record.h"
 #include "ops/common/file_arg.h"
