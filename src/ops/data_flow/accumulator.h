@@ -36,7 +36,7 @@ struct bd_accumulator {
     braid_dtype dtype;
     braid_shape shape;   // of gradients, perhaps partly known
     bool is_mean;        // else the sum is taken
-    bd_waitlist takes;   // guarded by room.mu, as all below
+    bd_waitlist takes;   // guarded by wait_queue.mu, as all below
     bd_gradient_sum sum; // of `count` gradients
     int64_t count, step;
 };

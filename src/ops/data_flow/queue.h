@@ -35,7 +35,7 @@ typedef struct bd_queue {
     bd_resource base;
     bd_wait_queue wait_queue;
     bd_queue_options options;       // strings and arrays are owned
-    bd_waitlist enqueues, dequeues; // guarded by room.mu, as all below
+    bd_waitlist enqueues, dequeues; // guarded by wait_queue.mu, as all below
     bd_waitlist empty_dequeues;     // dequeues of zero elements, which wait for no other attempt
     bool is_closed;
     bd_philox generator;    // of a random queue

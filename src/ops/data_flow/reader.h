@@ -34,7 +34,7 @@ typedef struct bd_reader {
     const bd_reader_kind *kind;
     char *name; // owned; of the node that made it
     bd_wait_queue wait_queue;
-    bd_waitlist turns;                               // guarded by room.mu, as the next four
+    bd_waitlist turns;                               // guarded by wait_queue.mu, as the next four
     bool is_taken;                                   // an execution owns the turn
     int64_t works_started, works_finished, produced; // files begun and ended, records
     // the file's name, owned; NULL at first; like the fields below, used by the owner of the turn

@@ -33,7 +33,7 @@ struct bd_staging_area {
     bd_resource base;
     bd_wait_queue wait_queue;
     area_options options;            // strings and arrays are owned
-    bd_waitlist puts, takes;         // guarded by room.mu, as all below
+    bd_waitlist puts, takes;         // guarded by wait_queue.mu, as all below
     entry_list complete, incomplete; // sorted by key
     int64_t bytes, next_key;
 };

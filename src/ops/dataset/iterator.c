@@ -29,7 +29,7 @@ typedef enum run_state {
 typedef struct data_run {
     bd_resource base; // only its count is used: it is in no container
     bd_wait_queue wait_queue;
-    bd_waitlist line; // guarded by room.mu, as all below but `wanted`
+    bd_waitlist line; // guarded by wait_queue.mu, as all below but `wanted`
     run_state state;
     bd_turn parked;
     atomic_int wanted; // how many wait, or have just ended

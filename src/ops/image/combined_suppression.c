@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What the inputs say. Boxes are [batch, count, box_classes, 4], where box_classes is 1 for the same boxes in
-// all classes.
+// The sizes of the inputs. Boxes are [batch, count, box_classes, 4]; box_classes is 1 if all classes have the
+// same boxes.
 typedef struct combined {
     int64_t batch, count, classes, box_classes;
     int64_t class_max, total; // boxes a class; boxes an image in the outputs

@@ -1,7 +1,7 @@
-// CropAndResize, which cuts boxes out of images and brings them to one size, and its gradients.
+// CropAndResize, which cuts boxes out of images and resizes them to one size, and its gradients.
 //
-// A box is [y1, x1, y2, x2] where 0 and 1 are the centers of an image's first and last pixels; of a crop of
-// one pixel the center of the box is taken. What lies beside the image has the extrapolation value.
+// A box is [y1, x1, y2, x2], where 0 and 1 are the centers of an image's first and last pixels. A crop of one
+// pixel takes the center of the box. Places outside of the image have the extrapolation value.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/image/image.h"
@@ -171,7 +171,7 @@ static void set_corners(pixel *p, int64_t image)
     p->nearest = ((image * height + p->at[0].nearest) * width + p->at[1].nearest) * p->depth;
 }
 
-// The shapes and boxes that a walk over all pixels of the crops goes by.
+// The shapes and boxes for a walk over all pixels of the crops.
 typedef struct walk {
     const float *boxes;
     const int32_t *images;
@@ -179,7 +179,7 @@ typedef struct walk {
     bool is_nearest;
 } walk;
 
-// Calls `inside` for each pixel whose place is in its image.
+// Calls `inside` for each pixel whose place is inside its image.
 static void walk_pixels(const walk *w, void (*inside)(const walk *w, const pixel *p, void *arg), void *arg)
 {
     for (int64_t b = 0; b < w->box_count; b++) {
@@ -376,7 +376,7 @@ typedef struct boxes_job {
     float *boxes;
 } boxes_job;
 
-// What a slope along axis `d` gives to both ends of the box.
+// Adds the gradient by the place along axis `d` to both ends of the box.
 static void add_ends(const axis *a, int64_t i, float slope, float *from, float *to)
 {
     float last = (float)(a->image - 1), ratio = a->crop > 1 ? last / (float)(a->crop - 1) : 0;

@@ -1,5 +1,5 @@
-// What cutting boxes out of images promises. Values by numpy in double from the definition, gradients by
-// differences.
+// Tests of CropAndResize and its gradients. Values were computed by numpy in double from the definition,
+// gradients by finite differences.
 #include "base/testing/test.h"
 #include "graph/grad.h"
 #include "ops/testing/op_test.h"
@@ -53,7 +53,7 @@ static void crops_follow_the_definition(void **state)
         {.op = "CropAndResize",
          .inputs = "float[1,2,2,1] 1; float[0,4]; int32[0]; int32[2] 3 2",
          .want = "float[0,3,2,1]"},
-        // Without channels there is nothing to walk over, however large.
+        // Without channels there are no elements, however large the crop.
         {.op = "CropAndResize",
          .inputs = "float[1,2,2,0]; float[1,4] 0; int32[1] 0; int32[2] 2147483647",
          .want = "float[1,2147483647,2147483647,0]"},
@@ -249,7 +249,7 @@ static void crop_errors_follow_the_definition(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// The gradient functions hand on the boxes, the size of the images and the method.
+// The gradient functions pass on the boxes, the size of the images and the method.
 static void gradients_of_crops_match_finite_differences(void **state)
 {
     (void)state;

@@ -53,7 +53,7 @@ static braid_code dilation_create(const braid_op *node, void *state, braid_statu
     return code ? code : bd_window_check_axes(node, state, st);
 }
 
-// Images [batch, height, width, depth], a filter [height, width, depth], and how it goes over them.
+// Images [batch, height, width, depth], a filter [height, width, depth], and its window.
 typedef struct dilation {
     int64_t batch, depth, in[2], filter[2], stride[2], rate[2];
     bd_window_fit fit[2];
@@ -97,9 +97,9 @@ typedef struct found {
     int64_t in, filter;
 } found;
 
-// Runs over all windows; `op` says what is done: 0 stores the sums to out, 1 (2) adds `grad` to what the
-// element of the image (filter) gets. Windows without an element have the least number, and as in TensorFlow
-// their first place gets the gradient.
+// Runs over all windows. `op` 0 stores the maxima to out; 1 (2) adds `grad` to the gradient of the image's
+// (filter's) maximal element. Windows without an element have the least number, and as in TensorFlow their
+// first place gets the gradient.
 #define DILATION(NAME, T, U, LEAST)                                                                          \
     static T greatest_##NAME(const dilation *d, const T *x, const T *filter, int64_t first,                  \
                              const int64_t at[2], found *f)                                                  \
@@ -193,7 +193,7 @@ static void backprop(bd_op_ctx *c, int op)
     braid_tensor *out = bd_output(c, 0, x->dtype, op == 1 ? &x->shape : &filter->shape);
     if (!out) return;
     memset(out->data, 0, bd_tensor_bytes(out));
-    // Without elements of the image or the filter there is nothing to give a gradient to.
+    // Without elements of the image or the filter there is no gradient.
     if (bd_tensor_count(x) == 0 || bd_tensor_count(filter) == 0) return;
     dilate_of(x->dtype)(&d, op, x->data, filter->data, grad->data, out->data);
 }

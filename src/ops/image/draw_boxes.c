@@ -12,7 +12,7 @@ static braid_code draw_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// Red, green, blue and alpha of what boxes are drawn in, one after the other.
+// Red, green, blue and alpha of the boxes' colors, in turn.
 static const float default_colors[][4] = {
     {1, 1, 0, 1},       {0, 0, 1, 1},    {1, 0, 0, 1},    {0, 1, 0, 1}, {0.5f, 0, 0.5f, 1},
     {0.5f, 0.5f, 0, 1}, {0.5f, 0, 0, 1}, {0, 0, 0.5f, 1}, {0, 1, 1, 1}, {1, 0, 1, 1},

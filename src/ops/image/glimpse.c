@@ -1,5 +1,5 @@
-// ExtractGlimpse and ExtractGlimpseV2: a window of one size from each image of a batch; what lies beside the
-// image is noise, or 0.
+// ExtractGlimpse and ExtractGlimpseV2: a window of one size from each image of a batch. Places outside of the
+// image are noise, or 0.
 #include "base/random.h"
 #include "graph/shape_fn.h"
 #include "ops/image/image.h"
@@ -15,7 +15,7 @@ typedef enum noise {
 
 typedef struct glimpse_state {
     bool is_centered, is_normalized;
-    bool is_v2; // offsets mean something else but when they are centered and normalized
+    bool is_v2; // offsets differ from the first version's unless they are centered and normalized
     noise noise;
 } glimpse_state;
 
@@ -59,7 +59,7 @@ static braid_code glimpse_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// Where along an axis a window begins in the image and how many of its pixels are there.
+// The start of a window in the image along an axis, and the number of its pixels inside.
 typedef struct overlap {
     int64_t from, len; // in the image
     int64_t at;        // in the window
@@ -70,9 +70,9 @@ static overlap overlap_of(const glimpse_state *s, float offset, int64_t image, i
     bool is_plain = !s->is_v2 || s->is_normalized; // from the image's middle in halves of its size
     if (s->is_normalized) offset *= (float)image;
     if (s->is_centered) offset = (is_plain ? offset / 2.0f : offset) + (float)image / 2.0f;
-    // Of the second version only these name the window's middle, others where it begins.
+    // In the second version only these offsets give the window's center; others give its start.
     if (!s->is_v2 || (s->is_centered && s->is_normalized)) offset -= (float)window / 2.0f;
-    // Far beside the image there is nothing; nor where no number is.
+    // A window far outside of the image is empty, and so is one at NaN.
     if (!(offset > -0x1p40f && offset < 0x1p40f)) return (overlap){0};
     int64_t from = (int64_t)offset, to = from + window;
     overlap o = {.from = from < 0 ? 0 : from, .at = from < 0 ? -from : 0};

@@ -1,4 +1,4 @@
-// What ops on images share.
+// Functions common to the ops on images.
 #include "ops/image/image.h"
 
 #include "ops/math/cast.h"

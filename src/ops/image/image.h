@@ -18,8 +18,7 @@ bool bd_image_size_input(bd_op_ctx *c, int i, int64_t size[2]);
 // `x` must be images [batch, height, width, channels] of some pixels. False: the kernel has failed.
 bool bd_image_check(bd_op_ctx *c, const char *what, const braid_tensor *x);
 
-// Makes output 0 images like those in input 0, of the height and width in vector input `i` where that is a
-// constant.
+// Makes output 0 images like input 0, with the height and width of vector input `i` if it is a constant.
 braid_code bd_image_sized_shape(bd_shape_ctx *c, int i, braid_status *st);
 
 // Zeroed images, after a check of their size, as output 0. NULL: the kernel has failed.

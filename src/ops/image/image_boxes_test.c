@@ -1,4 +1,4 @@
-// What ops on boxes of images promise: drawing them, sampling windows.
+// Tests of ops on boxes of images: drawing, sampling windows.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -31,7 +31,7 @@ static void drawing_follows_its_definition(void **state)
          .want = "float[1,4,5,4] 0.25 0.5 0.75 1 0.25 0.5 0.75 1 0 1 0 0.5 0 0 0 0 0 0 0 0 0.25 0.5 0.75 1 "
                  "0 0 0 0 0 1 0 0.5 0 1 0 0.5 0 1 0 0.5 0.25 0.5 0.75 1 0.25 0.5 0.75 1 0.25 0.5 0.75 1 0 "
                  "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"},
-        // Upside down, outside, and no numbers: nothing is drawn.
+        // Boxes that are upside down, outside or NaN are not drawn.
         {.op = "DrawBoundingBoxes",
          .inputs = "float[1,2,2,1] 0; float[1,4,4] 1 0 0 1 2 0 3 1 nan nan nan nan 1e30 0 1e30 1",
          .want = "*"},

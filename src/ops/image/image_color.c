@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-// Pixels that make a piece of work worth a thread of its own.
+// The number of pixels that is worth a task of its own.
 #define PIXELS_PER_THREAD 2048
 
 typedef struct color_job {
@@ -122,7 +122,7 @@ static braid_out extreme(braid_graph *g, const char *op, braid_out x)
     return braid_op_end_out(d);
 }
 
-// 1 at the channel that `op` says, else 0: the first of those that are equal.
+// 1 at the channel that `op` (ArgMax, ArgMin) selects, else 0: the first of equal channels.
 static braid_out mark(braid_graph *g, const char *op, braid_out x)
 {
     const braid_dtype type = bd_dtype_base(braid_out_dtype(x));
@@ -165,7 +165,7 @@ static void read_pixel(bd_grad_ctx *c, pixel *p)
     p->max = extreme(g, "Max", p->x);
     p->min = extreme(g, "Min", p->x);
     p->is_max = mark(g, "ArgMax", p->x);
-    p->is_min = reverse(g, mark(g, "ArgMin", reverse(g, p->x))); // the last of those that are equal
+    p->is_min = reverse(g, mark(g, "ArgMin", reverse(g, p->x))); // the last of equal channels
     braid_op_desc *d = braid_op_begin(g, "Split", NULL);
     braid_op_input(d, last_axis(g));
     braid_op_input(d, c->output_grads[0]);
@@ -176,7 +176,7 @@ static void read_pixel(bd_grad_ctx *c, pixel *p)
     p->value = braid_output(split, 2);
 }
 
-// s = (max - min) / max. A channel of 0 gets none, as in TensorFlow.
+// s = (max - min) / max. A channel of 0 has no gradient, as in TensorFlow.
 static braid_out by_saturation(braid_graph *g, const pixel *p)
 {
     const braid_out by_max = bd_grad_mul(g, p->is_max, divide(g, p->min, bd_b1(g, "Square", NULL, p->max)));
@@ -187,8 +187,8 @@ static braid_out by_saturation(braid_graph *g, const pixel *p)
     return bd_grad_mul(g, p->saturation, bd_grad_mul(g, braid_op_end_out(d), slope));
 }
 
-// h = difference / 6 (max - min) + what depends on which is max; the difference is that of the two channels
-// behind max.
+// h = difference / 6 (max - min) + a constant that depends on the maximal channel; the difference is that of
+// the two channels after it.
 static braid_out by_hue(braid_graph *g, const pixel *p)
 {
     const braid_out signs = sub(g, roll(g, p->is_max, 1), roll(g, p->is_max, 2));

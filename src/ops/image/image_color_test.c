@@ -1,10 +1,10 @@
-// What ops on the colors of images promise.
+// Tests of ops on the colors of images.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
 // Values are computed with Python's colorsys.
 
-// Eight colors, and what they are in hue, saturation and value.
+// Eight colors, and their hue, saturation and value.
 #define RGB                                                                                                  \
     "float[2,4,3] 0.2 0.5 0.1 0.9 0.1 0.4 0.3 0.3 0.3 0 0 0 0.1 0.2 0.9 1 0.5 0 0.6 0.1 0.6 0.2 0.9 0.8"
 #define HSV                                                                                                  \

@@ -1,6 +1,6 @@
 // DecodePng, DecodeJpeg, DecodeAndCropJpeg, DecodeGif, DecodeBmp and ExtractJpegShape.
 //
-// As in TensorFlow those of PNG, JPEG and GIF read all three formats: what the file is decides.
+// As in TensorFlow, the ops for PNG, JPEG and GIF read all three formats: the content of the file decides.
 #include "graph/shape_fn.h"
 #include "io/bmp.h"
 #include "io/gif.h"
@@ -135,7 +135,7 @@ static void decode_file(bd_op_ctx *c, bd_image_file file, const bd_jpeg_decoding
     braid_code code = found == BD_IMAGE_PNG    ? bd_png_decode(file, s->channels, s->bits, &sink, st)
                       : found == BD_IMAGE_JPEG ? bd_jpeg_decode(file, jpeg, &sink, st)
                                                : bd_gif_decode(file, &sink, st);
-    if (code) bd_op_fail_status(c, st); // after what the sink said, if it did
+    if (code) bd_op_fail_status(c, st); // after the error that the sink reported, if any
 }
 
 static void decode_run(bd_op_ctx *c)
@@ -224,7 +224,7 @@ static braid_code decode_and_crop_shape(bd_shape_ctx *c, braid_status *st)
     if (code || !window || window->shape.rank != 1 || window->shape.dims[0] != 4) return code;
     for (int d = 0; d < 2; d++) {
         int64_t dim = bd_tensor_index(window, 2 + d);
-        if (dim > 0) c->outputs[0].dims[d] = dim; // the kernel says so when it is not
+        if (dim > 0) c->outputs[0].dims[d] = dim; // the kernel reports a conflict
     }
     return BRAID_OK;
 }

@@ -23,7 +23,7 @@ static braid_code any_create(const braid_op *node, void *state, braid_status *st
                    (long long)channels);
 }
 
-// What was decoded: samples of 8 or 16 bits, [frames, height, width, channels].
+// A decoded image: samples of 8 or 16 bits, [frames, height, width, channels].
 typedef struct decoded {
     bd_op_ctx *c;
     int bits;
@@ -79,13 +79,13 @@ static bool decode(bd_op_ctx *c, bd_image_file file, decoded *d)
                       : format == BD_IMAGE_JPEG ? bd_jpeg_decode(file, &jpeg, &sink, st)
                       : format == BD_IMAGE_GIF  ? bd_gif_decode(file, &sink, st)
                                                 : bd_bmp_decode(file, s->channels, &sink, st);
-    if (code) bd_op_fail_status(c, st); // after what the sink said, if it did
+    if (code) bd_op_fail_status(c, st); // after the error that the sink reported, if any
     d->form.frames = format == BD_IMAGE_GIF && s->keeps_frames ? d->form.frames : 1;
     d->samples.shape.rank = format == BD_IMAGE_GIF && s->keeps_frames ? 4 : 3;
     return !bd_op_failed(c);
 }
 
-// Samples of 8 bits become 256 times as large, or parts of 255; those of 16 bits parts of 65535.
+// Samples of 8 bits are multiplied by 256, or divided by 255; those of 16 bits are divided by 65535.
 static void convert(const decoded *d, const braid_tensor *y)
 {
     int64_t n = bd_tensor_count(y);
@@ -121,7 +121,7 @@ static void any_run(bd_op_ctx *c)
     bd_tensor_fini(&d.samples);
 }
 
-// Animations have a dimension more, which only the file tells.
+// Animations have one more dimension, which only the file tells.
 static braid_code any_shape(bd_shape_ctx *c, braid_status *st)
 {
     braid_code code = bd_shape_ctx_rank(c, 0, 0, st);

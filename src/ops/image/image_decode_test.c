@@ -1,4 +1,4 @@
-// What decoders of images promise.
+// Tests of decoders of images.
 #include "base/alloc.h"
 #include "base/testing/test.h"
 #include "ops/testing/image_files.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-// What jpeg_rgb holds, by the exact transform.
+// The pixels of jpeg_rgb, by the accurate transform.
 #define JPEG_RGB_PIXELS                                                                                      \
     "3b3c343c3d35403d36433e384740384b403a5140395440395b3f3b5e3f3a623f3967403b69403a6d423c71413d73423e"       \
     "743c3d793d3f7c3e41813f43843e463d3e363d3e364040384340374841394c423950413a55413a5a413c5e413b63403c"       \
@@ -76,7 +76,7 @@ static braid_code decode(const char *op, const char *attrs, const void *data, si
 typedef struct decode_case {
     const char *op, *attrs, *file;
     const char *window; // of DecodeAndCropJpeg
-    const char *form;   // type and shape of what comes out
+    const char *form;   // type and shape of the output
     const char *want;   // its memory in hexadecimal, or the checksum of that
 } decode_case;
 
@@ -117,8 +117,8 @@ static void check_decoding(const decode_case *cases, size_t count)
     }
 }
 
-// Samples were computed with Pillow, which has the accurate transform of libjpeg, or are those the files were
-// made of.
+// Samples were computed by Pillow, which has the accurate transform of libjpeg, or are those that the files
+// were made from.
 static void png_files_decode(void **state)
 {
     (void)state;
@@ -323,7 +323,7 @@ static void decode_image_detects_the_format(void **state)
     check_decoding(cases, BD_COUNTOF(cases));
 }
 
-// The fast transform, which is the default, is near the accurate one.
+// The fast transform, which is the default, is close to the accurate one.
 static void the_fast_transform_is_close(void **state)
 {
     (void)state;

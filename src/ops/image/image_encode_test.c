@@ -1,9 +1,9 @@
-// What encoders of images promise.
+// Tests of encoders of images.
 #include "base/testing/test.h"
 #include "ops/testing/image_op.h"
 #include "ops/testing/op_test.h"
 
-// What is encoded without loss is decoded to the same.
+// A lossless image is decoded to the same samples.
 static void png_images_survive_a_round_trip(void **state)
 {
     (void)state;
@@ -60,7 +60,7 @@ static void jpeg_images_survive_a_round_trip(void **state)
     assert_int_equal(jpeg_round_trip("EncodeJpegVariableQuality", NULL, "int32[] 95"), plain);
 }
 
-// What the header says: units of density, and the density in each direction (JFIF 1.02).
+// Checks the header: units of density, and the density in each direction (JFIF 1.02).
 static void the_density_is_written(void **state)
 {
     (void)state;

@@ -36,7 +36,7 @@ typedef struct patch {
     int64_t row, column;
 } patch;
 
-// Copies the pixels of a patch; those beside the image stay 0.
+// Copies the pixels of a patch; those outside of the image stay 0.
 static void copy_patch(const bd_window *w, const braid_shape *in, const char *image, patch at, size_t pixel,
                        char *out)
 {
@@ -117,8 +117,7 @@ static braid_out transposed(braid_graph *g, braid_out x, int32_t a, int32_t b, i
     return bd_b2(g, "Transpose", NULL, x, bd_b_const_i32_vector(g, "perm", (int32_t[]){a, b, c}, 3));
 }
 
-// Patches of the numbers of pixels, counted from 1, say where each gradient goes; number 0 is beside the
-// image.
+// Patches of pixel numbers, counted from 1, tell where each gradient goes; number 0 is outside of the image.
 static void patches_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;

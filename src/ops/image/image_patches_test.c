@@ -1,4 +1,4 @@
-// What patches of images, their gradient and morphological dilation promise.
+// Tests of patches of images, their gradient and morphological dilation.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

@@ -65,7 +65,7 @@ static void run_rows(void *arg, int64_t from, int64_t to)
     job->fn(job->resize, job->x, job->y, from, to);
 }
 
-// Output samples that make a piece of work worth a thread of its own.
+// The number of output samples that is worth a task of its own.
 #define SAMPLES_PER_THREAD 8192
 
 // Checks the inputs and allocates output 0, of type `dtype`. NULL: the kernel has failed.

@@ -1,4 +1,4 @@
-// What resizing of images and its gradients promise.
+// Tests of resizing of images and its gradients.
 #include "base/testing/test.h"
 #include "graph/grad.h"
 #include "ops/testing/op_test.h"

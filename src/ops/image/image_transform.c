@@ -15,7 +15,7 @@
 
 #define TRANSFORM_LEN 8 // a0 a1 a2 b0 b1 b2 c0 c1
 
-// What lies beside the image.
+// The content outside of the image.
 typedef enum beside {
     BESIDE_CONSTANT,
     BESIDE_REFLECT, // d c b a | a b c d | d c b a
@@ -52,7 +52,7 @@ static braid_code transform_create(const braid_op *node, void *state, braid_stat
 
 // ---- Places ----
 
-// A place along a dimension of `len` pixels, brought into the image as the mode says.
+// Maps a place along a dimension of `len` pixels into the image, as the mode says.
 static float place_within(beside mode, float at, int64_t len)
 {
     float n = (float)len, last = (float)(len - 1);
@@ -77,7 +77,7 @@ typedef struct source {
     float fill;
 } source;
 
-// The first channel of a pixel; -1 when it is beside the image.
+// The index of a pixel's first channel; -1 outside of the image.
 static int64_t pixel_at(const source *s, float y, float x)
 {
     const int64_t *dims = s->images->shape.dims;
@@ -87,7 +87,7 @@ static int64_t pixel_at(const source *s, float y, float x)
 
 // ---- Pixels ----
 
-// What an integer type has for a float, without the undefined.
+// Converts a float to an integer, without undefined behaviour.
 static int64_t whole(float value)
 {
     if (isnan(value)) return 0;

@@ -84,7 +84,8 @@ static void shapes_are_inferred(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-// What arrives, transformed back, is the gradient where every pixel is one of the image, or none.
+// The incoming gradient, transformed back, is the gradient if each pixel maps to one pixel of the image or
+// outside.
 static void gradients_match_finite_differences(void **state)
 {
     (void)state;

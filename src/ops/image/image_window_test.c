@@ -1,4 +1,4 @@
-// What glimpses of images and choosing among boxes of several classes promise.
+// Tests of glimpses of images and of non-maximum suppression for several classes.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

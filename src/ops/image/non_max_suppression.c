@@ -100,7 +100,7 @@ static bool check_threshold(bd_op_ctx *c, float threshold)
     return false;
 }
 
-// Makes the outputs: what was chosen, and with padding zeros up to the size asked for.
+// Makes the outputs: the selected indices, padded with zeros to the requested size if the op pads.
 static void output_chosen(bd_op_ctx *c, const bd_suppressed *chosen, int64_t len)
 {
     braid_shape shape = bd_shape1(len);
@@ -135,7 +135,8 @@ static void suppress(bd_op_ctx *c, bd_suppress *s)
     bd_free(chosen.score);
 }
 
-// By the threshold in attr or input 3, the least score in input 4 and sigma in input 5, as far as there are.
+// Reads the threshold in the attr or input 3, the least score in input 4 and sigma in input 5, as far as the
+// op has them.
 static void nms_run(bd_op_ctx *c)
 {
     bd_suppress s = {.score_min = -FLT_MAX};

@@ -1,4 +1,4 @@
-// What choosing among boxes promises. Values by its definition in Python, the best score again and again.
+// Tests of non-maximum suppression. Values by its definition in Python: repeatedly the best score.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -30,7 +30,7 @@ static void suppression_follows_its_definition(void **state)
          .attrs = "pad_to_max_output_size=true",
          .inputs = EIGHT_BOXES "; int32[] 5; float[] 0.5; float[] 0.4",
          .want = "int32[5] 3 0 0 0 0; int32[] 2"},
-        // Boxes without area overlap nothing; of equal scores the first comes first.
+        // Boxes without area do not overlap; of equal scores the first one is selected first.
         {.op = "NonMaxSuppression", .inputs = "float[3,4] 0; float[3] 1; int32[] 2", .want = "int32[2] 0 1"},
         {.op = "NonMaxSuppression",
          .inputs = "float[3,4] 0; float[3] nan 1 -inf; int32[] 3",

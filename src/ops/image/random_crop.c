@@ -48,7 +48,7 @@ static bool read_size(bd_op_ctx *c, int64_t size[2])
     return !bd_op_failed(c);
 }
 
-// Where a part of `size` begins of `all`: where there is no choice, no word is taken.
+// Draws the start of a part of `size` within `all`. Without a choice it consumes no random word.
 static int64_t random_place(bd_random_words *w, int64_t all, int64_t size)
 {
     return all == size ? 0 : bd_random_word(w) % (uint32_t)(all - size + 1);

@@ -11,7 +11,7 @@ typedef struct sample_state {
     float covered_min;       // of the first version
     float aspect[2], area[2];
     int64_t attempts;
-    bool uses_image; // where there are no boxes
+    bool uses_image; // when there are no boxes
 } sample_state;
 
 // ---- Attributes and shapes ----
@@ -120,7 +120,7 @@ static int64_t draw_height(const rect *image, const float area[2], float aspect,
 {
     int64_t height = lrintf(sqrtf(area[0] / aspect)), most = lrintf(sqrtf(area[1] / aspect));
     if (width_of(most, aspect) > image->right) {
-        // The greatest height whose width, rounded, still fits.
+        // The greatest height whose rounded width still fits.
         most = (int64_t)(((double)image->right + 0.5 - 0.0000001) / (double)aspect);
         if (width_of(most, aspect) > image->right) most--;
     }

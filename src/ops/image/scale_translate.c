@@ -92,10 +92,10 @@ static braid_code scale_create(const braid_op *node, void *state, braid_status *
 
 // ---- Spans ----
 
-// Position i of `count` takes `width` positions from starts[i] on, as far as there are so many, with
-// weights[i width ..].
+// Position i of `count` reads `width` positions from starts[i] on, as far as they exist, with weights[i width
+// ..].
 typedef struct spans {
-    int64_t count, size, width; // `size` is how many positions there are to take from
+    int64_t count, size, width; // `size` is the number of input positions
     int32_t *starts;
     float *weights;
 } spans;
@@ -114,11 +114,11 @@ static int64_t position(float place, int64_t size)
     return at < size ? at : size - 1;
 }
 
-// The span of position `i`, whose middle lies at `middle` in the input.
+// Fills the span of position `i`, whose center in the input is `middle`.
 static void fill_span(const filter *f, float kernel_scale, float middle, spans *s, int64_t i)
 {
     float reach = f->radius * kernel_scale, sum = 0, *weights = s->weights + i * s->width;
-    if (!(middle >= 0 && middle <= (float)s->size)) return; // outside: nothing is taken
+    if (!(middle >= 0 && middle <= (float)s->size)) return; // outside: an empty span
     int64_t from = position(ceilf(middle - reach - 0.5f), s->size);
     int64_t to = position(floorf(middle + reach - 0.5f), s->size) + 1;
     if (to > from + s->width) to = from + s->width;
@@ -159,8 +159,7 @@ static int64_t span_len(const spans *s, int64_t i)
     return s->width < left ? s->width : left;
 }
 
-// y [outer, count, inner] from x [outer, size, inner] along the spans, or (`back`) what is sent along them to
-// x from y.
+// Computes y [outer, count, inner] from x [outer, size, inner] along the spans, or (`back`) x from y.
 static void along_spans(const spans *s, bool back, int64_t outer, int64_t inner, float *x, float *y)
 {
     int64_t cleared = outer * inner * (back ? s->size : s->count);
@@ -199,8 +198,8 @@ static bool read_two(bd_op_ctx *c, int i, const char *what, float out[2])
     return true;
 }
 
-// Spans of rows and columns, for images of size `in` that make such of size `out`. False: the kernel has
-// failed.
+// Makes the spans of rows and columns that resize images of size `in` to size `out`. Returns false when the
+// kernel has failed.
 static bool read_spans(bd_op_ctx *c, const int64_t in[2], const int64_t out[2], spans s[2])
 {
     float scale[2], translation[2];

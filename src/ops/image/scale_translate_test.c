@@ -42,7 +42,7 @@ static void values_follow_the_definition(void **state)
                 {"ScaleAndTranslate", "kernel_type=box",
                  "uint8[1,2,1,1] 0 200; int32[2] 4 1; float[2] 2 1; float[2] 0 0",
                  "float[1,4,1,1] 0 0 200 200"},
-                // beyond the image there is nothing
+                // places outside of the image are 0
                 {"ScaleAndTranslate", "kernel_type=triangle",
                  "double[1,1,1,1] 8; int32[2] 2 1; float[2] 1 1; float[2] 1 0", "float[1,2,1,1] 0 8"},
                 {"ScaleAndTranslate", NULL, "half[0,1,1,1]; int32[2] 2 3; float[2] 1 1; float[2] 1 0",

@@ -7,7 +7,7 @@ braid_code bd_checkpoint_open(const char *prefix, bd_checkpoint *c, braid_status
     *c = (bd_checkpoint){0};
     braid_code code = bd_bundle_open(prefix, &c->bundle, st);
     if (code != BRAID_NOT_FOUND) return code;
-    // It may still be of the first format. If it is neither, what is said of the second one says more.
+    // It may be a V1 checkpoint. If it is neither, the V2 error is more useful.
     code = bd_checkpoint_v1_open(prefix, &c->first, why);
     if (code == BRAID_NOT_FOUND) return bd_status_prefix(st, "Unsuccessful TensorSliceReader constructor: ");
     braid_status_clear(st);

@@ -10,8 +10,8 @@ typedef struct bd_checkpoint {
     bd_checkpoint_v1 *first; // of the first; NULL
 } bd_checkpoint;
 
-// Opens the bundle of this prefix, or the files of the first format that match it as a pattern. NotFound in
-// TensorFlow's words when there are neither. On an error it is closed.
+// Opens the bundle of this prefix, or the V1 files that match it as a pattern. NotFound in TensorFlow's words
+// when there are neither. On an error it is closed.
 braid_code bd_checkpoint_open(const char *prefix, bd_checkpoint *c, braid_status *st);
 void bd_checkpoint_close(bd_checkpoint *c); // also one that was never opened, all zero
 

@@ -23,7 +23,7 @@ static bool check_scalar(bd_op_ctx *c, int input, const char *what)
 // Makes string element `i` of `t` memory from bd_malloc.
 static void take_string(const braid_tensor *t, int64_t i, char *data, size_t len)
 {
-    if (len == 0) bd_free(data); // an empty string has none
+    if (len == 0) bd_free(data); // an empty string owns no memory
     bd_tensor_str(t)[i] = (bd_string){len ? data : NULL, len};
 }
 

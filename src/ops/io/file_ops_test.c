@@ -1,4 +1,4 @@
-// What the ops on whole files promise.
+// Tests of the ops on whole files.
 #include "base/alloc.h"
 #include "base/testing/test.h"
 #include "io/file.h"
@@ -34,7 +34,7 @@ static void files_are_written_and_read(void **state)
     run("MatchingFiles", "string[0]", NULL, "string[0]");
 }
 
-// Lines are put behind what the file has.
+// Appends lines to the file.
 static void print_writes_its_inputs(void **state)
 {
     (void)state;

@@ -21,7 +21,7 @@ enum {
 
 #define SHAPE_STR(shape) bd_shape_str((shape), (char[BD_SHAPE_STR_MAX]){0})
 
-// A shape_and_slice; an empty one says nothing, as the text may.
+// A shape_and_slice. An empty text means the whole tensor.
 typedef struct part {
     bool is_set;
     braid_shape full, shape; // of the whole tensor, and of the part
@@ -112,7 +112,7 @@ static void save_start(bd_op_ctx *c)
     bd_op_run_io(c, save);
 }
 
-// Vectors of `count` names and slices, where it is known.
+// Checks for vectors of `count` names and slices; `count` may be unknown.
 static braid_code check_shapes(bd_shape_ctx *c, int count, braid_status *st)
 {
     braid_code code = bd_shape_ctx_rank(c, PREFIX, 0, st);
@@ -178,7 +178,7 @@ static void restore_output(bd_op_ctx *c, bd_checkpoint *b, int i, const char *na
 
 // ---- RestoreV2 ----
 
-// All names must be there, with the types that are expected: says of each that is not.
+// Checks that all names exist with the expected types; the error lists each one that does not.
 static bool check_types(bd_op_ctx *c, bd_checkpoint *b, char *const *names)
 {
     BD_STATUS(st);
@@ -240,7 +240,7 @@ static void restore_start(bd_op_ctx *c)
     bd_op_run_io(c, restore);
 }
 
-// A slice says the shape of what is restored.
+// A slice gives the shape of the restored tensor.
 static braid_code restore_shape(bd_shape_ctx *c, braid_status *st)
 {
     braid_code code = check_shapes(c, c->output_count, st);

@@ -1,4 +1,4 @@
-// What the ops on checkpoints promise.
+// Tests of the ops on checkpoints.
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/strbuf.h"
@@ -193,7 +193,7 @@ static void wrong_inputs_are_errors(void **state)
         {"MergeV2Checkpoints", NULL, "string[] /v; string[] /w",
          "InvalidArgument: Input checkpoint_prefixes should be an 1-D tensor, got [] instead."},
         {"MergeV2Checkpoints", NULL, "string[0]; string[] /w",
-         "InvalidArgument: no checkpoints to merge into /w"}, // which TensorFlow would make one of nothing
+         "InvalidArgument: no checkpoints to merge into /w"}, // TensorFlow would make an empty checkpoint
         {"MergeV2Checkpoints", NULL, "string[1] /v; string[1] /w",
          "InvalidArgument: Input destination_prefix should be a scalar tensor, got [1] instead."},
         {"MergeV2Checkpoints", NULL, "string[1] /none; string[] /w",
@@ -202,7 +202,7 @@ static void wrong_inputs_are_errors(void **state)
          "InvalidArgument: At least one prefix checkpoint file must exist"},
     };
     RUN_ALL(steps);
-    assert_int_equal(bd_memory_fs_file_count(), 0); // nothing half written is left
+    assert_int_equal(bd_memory_fs_file_count(), 0); // no incomplete file is left
     static const step saved[] = {
         SAVE("string[] /v; string[2] a b; string[2] '' ''; float[2] 1 2; int32[] 3", ""),
         RESTORE("float,float", "string[] /v; string[2] a x; string[2] '' ''",
@@ -247,7 +247,8 @@ static void errors_of_damage_have_file_and_offset(void **state)
         "DataLoss: Unable to open table file /first_format: ");
 }
 
-// A sharded save in the place of an older one; the power fails at call `n`, unless it is through by then.
+// Makes a sharded save that replaces an older one, with a power cut at call `n`. Returns whether the save
+// ended before.
 static bool save_until_power_cut(int64_t n, uint64_t seed)
 {
     bd_rng rng = bd_rng_init(seed);
@@ -365,7 +366,7 @@ static void shapes_are_inferred(void **state)
          "InvalidArgument: Shape must be rank 1 but is rank 0"},
     };
     OP_TEST_SHAPES(cases);
-    op_live *l = op_live_new(); // a slice says the shape
+    op_live *l = op_live_new(); // a slice gives the shape
     step s = RESTORE("float,float", "string[] /v; string[2] a b; string[2] '' 9~5~2,3:-", NULL);
     const braid_op *restore = make_node(l, &s, op_live_const);
     assert_int_equal(restore->output_shapes[0].rank, -1);

@@ -16,7 +16,7 @@ enum {
 typedef struct saving {
     bd_saved_slice *slices; // [count]
     char **names;           // [count], owned
-    braid_tensor *tensors;  // [count], owned: what does not change meanwhile
+    braid_tensor *tensors;  // [count], owned: copies that do not change meanwhile
     int64_t count;
     int first; // input that is a tensor
 } saving;
@@ -126,7 +126,7 @@ static void save_slices_start(bd_op_ctx *c)
     bd_op_run_io(c, save_slices);
 }
 
-// A file's name, and names (and slices) of as many tensors as there are.
+// Checks for the name of a file, and as many names (and slices) as tensors.
 static braid_code save_shape(bd_shape_ctx *c, braid_status *st)
 {
     int first = c->input_count - bd_node_attr(c->node, "T")->list.count;

@@ -1,4 +1,4 @@
-// What is saved in the first format comes back through every op that restores.
+// Tests that each restoring op reads V1 checkpoints.
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "base/testing/test.h"
@@ -7,7 +7,7 @@
 #include "ops/testing/op_live.h"
 #include "ops/testing/op_test.h"
 
-// One run of an op, on inputs that nobody knows before.
+// Runs an op once, on inputs that are not constants.
 static void run(const char *op, const char *attrs, const char *inputs, const char *want)
 {
     BD_STATUS(st);

@@ -1,5 +1,4 @@
-// Summaries of numbers and tensors, and putting summaries together: what TensorBoard shows, as serialized
-// Summary messages.
+// Summaries of numbers and tensors, and merging of summaries: serialized Summary messages for TensorBoard.
 #include "ops/io/summary.h"
 
 #include "base/alloc.h"
@@ -171,8 +170,8 @@ enum {
     VALUE_TAG = 1
 };
 
-// The next field of a message in one block, as bytes; NULL in *data when it is no BYTES field. False at the
-// end or on an error.
+// Reads the next field of a message in one block, as bytes; *data is NULL if it is not a BYTES field. Returns
+// false at the end or on an error.
 static bool next_bytes(bd_wire_reader *r, uint32_t *field, const uint8_t **data, size_t *len)
 {
     bd_wire_type type;
@@ -186,7 +185,7 @@ static bool next_bytes(bd_wire_reader *r, uint32_t *field, const uint8_t **data,
     return true;
 }
 
-// The tag of a Summary.Value. False when it is malformed.
+// Finds the tag of a Summary.Value. Returns false when it is malformed.
 static bool tag_of(const uint8_t *value, size_t len, bd_summary_tag *tag)
 {
     bd_slice slice;
@@ -205,7 +204,8 @@ static void bad_summary(bd_op_ctx *c)
     bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Could not parse one of the summary inputs");
 }
 
-// Appends the values of a summary whose tags are not in `tags`, and puts them there. An empty tag is none.
+// Appends the values of a summary whose tags are not in `tags`, and adds their tags. An empty tag is not
+// added.
 static void merge_one(bd_op_ctx *c, const bd_string *summary, bd_map *tags, bd_wire_writer *out)
 {
     bd_slice slice;

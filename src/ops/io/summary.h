@@ -29,7 +29,8 @@ typedef struct bd_summary_images {
     const braid_tensor *bad_color; // a uint8 vector
 } bd_summary_images;
 void bd_summary_put_images(const bd_summary_images *images, bd_wire_writer *out);
-// Sounds of a batch: input `tag + 1` is the batch, input `tag + 2` the sample rate where it is no attr.
+// Writes the sounds of a batch: input `tag + 1` is the batch, input `tag + 2` the sample rate if it is not an
+// attr.
 void bd_summary_put_sounds(bd_op_ctx *c, int tag, bd_wire_writer *out);
 
 #endif

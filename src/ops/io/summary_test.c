@@ -1,4 +1,4 @@
-// What the summary ops promise.
+// Tests of the summary ops.
 #include "base/alloc.h"
 #include "base/testing/test.h"
 #include "io/png.h"
@@ -24,7 +24,7 @@ static braid_op *make_node(op_live *l, const char *op, const char *attrs, const 
     return node;
 }
 
-// What a run gives: the bytes, and the message.
+// The result of a run: the bytes, and the message.
 typedef struct result {
     op_live *live;
     op_execution *execution;
@@ -153,7 +153,7 @@ static void tensors_become_summaries(void **state)
 static void merged_summaries_keep_their_order(void **state)
 {
     (void)state;
-    // "x" and a value without a tag; another of those and "y".
+    // "x" and a value without a tag; a second value of each and "y".
     const char *inputs[] = {"string[2] ^\x08^\x01x\x15\x01\x01\x80\x3f ^\x05\x15\x01\x01\x01\x01",
                             "string[] ^\x05\x15\x02\x02\x02\x02^\x08^\x01y\x15\x01\x01\x01\x40"};
     result r = run_op("MergeSummary", NULL, inputs, 2);

@@ -114,7 +114,7 @@ static void a_writer_lives_until_it_is_closed(void **state)
     RUN(&w, "NotFound: Resource localhost/w/SummaryWriter does not exist", "WriteScalarSummary", NULL,
         "int64[] 1", "string[] a", "float[] 1");
     create(&w, dir, "int32[] 2", "");
-    create(&w, dir, "int32[] 2", ""); // it is there already
+    create(&w, dir, "int32[] 2", ""); // it exists already
     expect_count(dir, 1);
     for (int i = 0; i < 2; i++)
         RUN(&w, "", "WriteScalarSummary", NULL, "int64[] 1", "string[] a", "float[] 1");
@@ -180,7 +180,7 @@ static void wrong_inputs_are_errors(void **state)
         "int32[] 1", "int32[] 1", "string[] x");
     RUN(&w, "InvalidArgument: flush_millis must be a scalar", "CreateSummaryFileWriter", NULL, "string[] x",
         "int32[] 1", "int32[2] 1", "string[] x");
-    RUN(&w, "NotFound: does not exist", "FlushSummaryWriter", NULL, ); // none was made
+    RUN(&w, "NotFound: does not exist", "FlushSummaryWriter", NULL, ); // no writer was made
     create(&w, dir, "int32[] 0", "");
     RUN(&w, "InvalidArgument: step must be scalar, got shape [1]", "WriteRawProtoSummary", NULL, "int64[1] 1",
         "string[] ''");
@@ -199,7 +199,7 @@ static void wrong_inputs_are_errors(void **state)
     op_live_free(w.live);
 }
 
-// What must be scalars, and is not; tensors without elements are written as such.
+// Inputs that must be scalars and are not; empty tensors are written as such.
 static void wrong_inputs_are_refused(void **state)
 {
     const char *dir = *state;

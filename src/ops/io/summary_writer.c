@@ -26,7 +26,7 @@ static void destroy(bd_resource *r)
 
 static const bd_resource_type writer_type = {.name = "SummaryWriter", .destroy = destroy};
 
-// It is opened later: not under the lock of the table of resources.
+// The file is opened later, not under the lock of the table of resources.
 static braid_code create(void *arg, bd_resource **out, braid_status *st)
 {
     (void)arg;
@@ -55,7 +55,7 @@ bd_event_writer *bd_input_event_writer(bd_op_ctx *c, int i, bd_resource **r)
 
 // ---- SummaryWriter ----
 
-// Only names the resource, whether it is there or not.
+// Only names the resource; it need not exist.
 static void handle_run(bd_op_ctx *c)
 {
     const char *container = bd_node_attr_string(c->node, "container");
@@ -170,7 +170,7 @@ static void flush_start(bd_op_ctx *c)
     bd_op_run_io(c, flush_blocking);
 }
 
-// The file is closed with the last reference, here unless somebody is writing.
+// The file is closed with the last reference: here, unless a kernel is writing.
 static void close_blocking(bd_op_ctx *c)
 {
     BD_STATUS(st);

@@ -6,7 +6,7 @@
 #include "op/kernel.h"
 
 // Returns the file of the writer whose handle is input `i`. It stays open until the caller unrefs `*r`
-// (bd_resource_unref). NULL: the kernel has failed.
+// (bd_resource_unref). Returns NULL when the kernel has failed.
 bd_event_writer *bd_input_event_writer(bd_op_ctx *c, int i, bd_resource **r);
 
 #endif

@@ -1,5 +1,5 @@
-// What models start from that were trained with other vocabularies: GenerateVocabRemapping says which new
-// entry was which old one, and LoadAndRemapMatrix reads a matrix of a checkpoint in the new order.
+// Warm start of models that were trained with other vocabularies: GenerateVocabRemapping maps new entries to
+// old ones, and LoadAndRemapMatrix reads a matrix of a checkpoint in the new order.
 #include "base/alloc.h"
 #include "base/map.h"
 #include "graph/shape_fn.h"
@@ -17,8 +17,8 @@ typedef struct vocab_task {
     bd_map ids; // line of the old vocabulary -> its number, and one
 } vocab_task;
 
-// Calls fn with each of the first `max` lines of a file (negative: all of them); `fn` ends it by failing.
-// Returns how many there are.
+// Calls fn with each of the first `max` lines of a file (negative: all lines) until it fails. Returns the
+// number of lines.
 static int64_t for_lines(vocab_task *t, const char *path, int64_t max,
                          void (*fn)(vocab_task *t, const char *line, size_t len, int64_t number))
 {
@@ -146,7 +146,7 @@ enum {
 
 typedef struct matrix_task {
     bd_op_ctx *c;
-    int64_t rows, cols, rows_max; // what the attributes say
+    int64_t rows, cols, rows_max; // from the attrs
     int64_t old_cols;
     const int64_t *old_row, *old_col; // of each row and column; old_col is NULL: they are the same
     bd_imap new_row;                  // of an old one, and one
@@ -155,7 +155,7 @@ typedef struct matrix_task {
     braid_tensor *out;
 } matrix_task;
 
-// The new index, and one, of each old one. False when one is there twice.
+// Computes for each old index the new index + 1. Returns false when an old index occurs twice.
 static bool invert(bd_op_ctx *c, const int64_t *old, int64_t count, bd_imap *to_new)
 {
     for (int64_t i = 0; i < count; i++) {
@@ -237,7 +237,7 @@ static bool find_matrix(matrix_task *t)
     return !bd_op_failed(c);
 }
 
-// Copies what is wanted of old rows [first, first + count), which are in `part`.
+// Copies the wanted ones of old rows [first, first + count), which are in `part`.
 static void take_rows(const matrix_task *t, const braid_tensor *part, int64_t first, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
@@ -278,7 +278,7 @@ static bool load_rows(const matrix_task *t)
     return !bd_op_failed(t->c);
 }
 
-// The cells that nothing was loaded to take the initializing values, one after the other.
+// Fills the cells that were not loaded with the initializing values, in order.
 static void initialize_rest(const matrix_task *t)
 {
     const braid_tensor *values = bd_input(t->c, INITIALIZING_VALUES);

@@ -1,4 +1,4 @@
-// What the ops promise that start a model from an older one with other vocabularies.
+// Tests of the ops that start a model from an older one with other vocabularies.
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "base/testing/test.h"
@@ -32,7 +32,7 @@ static void write_file(const char *name, const char *text)
     bd_free(path);
 }
 
-// One run of an op; in the inputs `@` stands for the directory.
+// Runs an op once; `@` in the inputs is replaced by the directory.
 static void run(const char *op, const char *attrs, const char *inputs, const char *want)
 {
     BD_STATUS(st);

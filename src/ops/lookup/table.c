@@ -37,7 +37,7 @@ bool bd_table_same_element(const braid_tensor *a, int64_t i, const braid_tensor 
            0;
 }
 
-// The bytes that key `row` of `keys` is found by; those of several strings need `space`.
+// The bytes by which key `row` of `keys` is looked up; keys of several strings need `space`.
 static const void *key_bytes(const bd_table *t, const braid_tensor *keys, int64_t row, bd_strbuf *space,
                              size_t *len)
 {
@@ -60,7 +60,7 @@ static const void *key_bytes(const bd_table *t, const braid_tensor *keys, int64_
     return bd_strbuf_str(space);
 }
 
-// -1 when it is not there.
+// Returns -1 when the key is missing.
 static int64_t find_row_locked(const bd_table *t, const braid_tensor *keys, int64_t row, bd_strbuf *space)
 {
     size_t len;
@@ -209,7 +209,7 @@ braid_code bd_table_insert(bd_table *t, const braid_tensor *keys, const braid_te
     bd_mutex_lock(&t->mu);
     for (int64_t i = 0; i < count && !st->code; i++)
         check_key(t, keys, i, st);
-    // As if all keys were new: this is how many buckets TensorFlow has, which who reads an export sees.
+    // Counts all keys as new, as TensorFlow does: the number of buckets is visible in exports.
     if (!st->code && bd_table_is_dense(t))
         t->buckets = bd_dense_buckets_for(t->buckets, t->options.max_load, t->count + count);
     for (int64_t i = 0; i < count && !st->code; i++)

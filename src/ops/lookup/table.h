@@ -1,8 +1,7 @@
 // Tables from keys to values: HashTable, which is initialized once, and the mutable ones.
 //
-// Keys and values are rows of a tensor each, row i of the one with row i of the other; an index finds the row
-// by the bytes of the key (those of a string are its characters). Removing a row moves the last one into its
-// place.
+// Keys and values are rows of two tensors: row i of one belongs to row i of the other. An index finds the row
+// by the bytes of the key (of a string: its characters). Removing a row moves the last one to its place.
 #ifndef BD_OPS_LOOKUP_TABLE_H
 #define BD_OPS_LOOKUP_TABLE_H
 
@@ -16,10 +15,10 @@ extern const bd_resource_type bd_table_type;
 // The attributes of a table's node.
 typedef struct bd_table_options {
     const char *name;
-    bool is_mutable; // else it is initialized, once
+    bool is_mutable; // otherwise it is initialized once
     braid_dtype key_dtype, value_dtype;
     braid_shape key_shape, value_shape; // of one of them
-    // Of a dense table: keys that cannot be in it; "no tensor" of others. Owned.
+    // Of a dense table: keys that it cannot hold; "no tensor" in other tables. Owned.
     braid_tensor empty_key, deleted_key;
     int64_t buckets; // of a new dense table
     double max_load; // of its buckets
@@ -65,8 +64,8 @@ braid_code bd_table_import(bd_table *t, const braid_tensor *keys, const braid_te
                            braid_status *st);
 // Of a mutable table; keys that are not there do no harm.
 braid_code bd_table_remove(bd_table *t, const braid_tensor *keys, int64_t count, braid_status *st);
-// Of one that is not mutable. FailedPrecondition when a key has several values, or when it is initialized
-// with another number of keys.
+// For immutable tables. FailedPrecondition when a key has several values, or when the table is initialized
+// already with another number of keys.
 braid_code bd_table_initialize(bd_table *t, const braid_tensor *keys, const braid_tensor *values,
                                int64_t count, braid_status *st);
 bool bd_table_is_initialized(bd_table *t);

@@ -1,8 +1,8 @@
-// The buckets of a dense table, as programs see them in exports and checkpoints.
+// The buckets of a dense table, as exports and checkpoints show them.
 //
-// TensorFlow keeps a MutableDenseHashTable in arrays of buckets and exports these as they are: as many rows
-// as there are buckets, in those that hold nothing the empty key. Braid keeps rows (see table.h) and lays
-// them out in buckets when they are exported.
+// TensorFlow keeps a MutableDenseHashTable in arrays of buckets and exports the arrays: a row for each
+// bucket, with the empty key in free ones. Braid keeps rows (see table.h) and computes the buckets for an
+// export.
 #include "ops/lookup/table_dense.h"
 
 #include "base/fingerprint.h"
@@ -74,7 +74,7 @@ static bool is_empty_bucket(const bd_table *t, const braid_tensor *keys, int64_t
     return true;
 }
 
-// Quadratic probing: there are more buckets than rows, so one is found.
+// Quadratic probing: there are more buckets than rows, so a free one is found.
 static int64_t find_bucket(const bd_table *t, const braid_tensor *keys, int64_t row, int64_t size)
 {
     const int64_t mask = t->buckets - 1;

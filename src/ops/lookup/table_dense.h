@@ -1,4 +1,4 @@
-// The fields of a dense table beyond those of every table: the number of buckets, and its content as rows of
+// The fields of a dense table beyond those of all tables: the number of buckets, and the content as rows of
 // buckets.
 #ifndef BD_OPS_LOOKUP_TABLE_DENSE_H
 #define BD_OPS_LOOKUP_TABLE_DENSE_H
@@ -8,7 +8,7 @@
 // InvalidArgument for numbers that no dense table can have.
 braid_code bd_dense_check(int64_t buckets, double max_load, braid_status *st);
 
-// `buckets`, doubled until so many rows fit.
+// Doubles `buckets` until that number of rows fits.
 int64_t bd_dense_buckets_for(int64_t buckets, double max_load, int64_t rows);
 // How many buckets a table has after an import of `buckets` of them with `rows` keys.
 int64_t bd_dense_buckets_of_import(double max_load, int64_t buckets, int64_t rows);

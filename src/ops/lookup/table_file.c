@@ -9,7 +9,7 @@
 #include "ops/lookup/table.h"
 #include <string.h>
 
-// Columns that are none.
+// Special columns.
 enum {
     WHOLE_LINE = -2,
     LINE_NUMBER = -1
@@ -95,7 +95,7 @@ static braid_code set_element(const braid_tensor *column, int64_t row, const cha
                    braid_dtype_name(column->dtype));
 }
 
-// Column `index` of the line; *columns counts those up to the one that is found, or all.
+// Finds column `index` of the line. *columns is the number of columns up to it, or all.
 static bool find_column(const text_line *line, char delimiter, int64_t index, const char **text, size_t *len,
                         int64_t *count)
 {
@@ -173,7 +173,7 @@ static void initialize(bd_op_ctx *c, const char *path, bd_table *t)
         !read_lines(c, path, t, &rows, st) && !bd_op_failed(c) &&
         bd_table_initialize(t, &rows.keys, &rows.values, rows.count, st) == BRAID_FAILED_PRECONDITION &&
         bd_table_is_initialized(t))
-        braid_status_clear(st); // as in TensorFlow a table that is filled already stays as it is
+        braid_status_clear(st); // as in TensorFlow an initialized table is not changed
     if (st->code) bd_op_fail_status(c, st);
     bd_tensor_fini(&rows.keys);
     bd_tensor_fini(&rows.values);

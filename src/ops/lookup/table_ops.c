@@ -87,7 +87,7 @@ static bool same_tensor(const braid_tensor *a, const braid_tensor *b)
     return true;
 }
 
-// Keys of a dense table are tensors like its empty key, which is never in it; V2 has a second such key.
+// Keys of a dense table have the shape of its empty key, which it never holds; V2 has a second reserved key.
 static void dense_run(bd_op_ctx *c)
 {
     bd_table_options options = ((source_state *)c->state)->options;
@@ -132,8 +132,8 @@ static void dense_run(bd_op_ctx *c)
 
 // ---- Using tables ----
 
-// The table in input 0, whose types are those of the inputs behind it: keys, and values when there are any;
-// the caller gives the reference back. NULL: the kernel has failed.
+// The table in input 0, if its types are those of the following inputs: keys, and values if the op has them.
+// The caller drops the reference. Returns NULL when the kernel has failed.
 static bd_table *table_input(bd_op_ctx *c)
 {
     bd_resource *r = bd_input_resource(c, 0, &bd_table_type);
@@ -409,7 +409,7 @@ static braid_code export_shape(bd_shape_ctx *c, braid_status *st)
     return bd_shape_ctx_handle(c, st);
 }
 
-// As many keys as values; TensorFlow says no more of it before the run.
+// Checks for as many keys as values; TensorFlow checks no more before the run.
 static braid_code import_shape(bd_shape_ctx *c, braid_status *st)
 {
     const braid_shape *keys = &c->inputs[1], *values = &c->inputs[2];

@@ -1,5 +1,5 @@
-// What look-up tables promise: finding, filling once, changing, sharing, files. Expected values are
-// TensorFlow 1.15's by its documentation of tf.lookup.
+// Tests of look-up tables: lookups, initialization, changes, sharing, files. Expected values follow
+// TensorFlow 1.15's documentation of tf.lookup.
 #include "base/alloc.h"
 #include "base/random.h"
 #include "base/testing/test.h"
@@ -289,7 +289,7 @@ static void a_dense_table_is_exported_in_buckets(void **state)
     op_live_free(l);
 }
 
-// What a checkpoint holds: buckets, of which some are empty and some were deleted.
+// The content of a checkpoint: buckets, some empty and some deleted.
 static void buckets_are_imported_into_a_dense_table(void **state)
 {
     (void)state;
@@ -421,7 +421,7 @@ static void check_file(const char *path, const file_case *f, bool v2)
     RUN(initialize, "string[2] a b", "InvalidArgument: filename");
     RUN(initialize, feed, f->find ? "" : f->want);
     if (f->find) RUN(find, f->find, f->want);
-    if (f->find && f->key_index < 0) { // another file changes nothing, and is no error
+    if (f->find && f->key_index < 0) { // another file changes no entry and is not an error
         bd_file_write_atomic(path, "1\n", 2, st);
         assert_ok(st);
         if (f->vocab_size < 0) RUN(initialize, feed, "");

@@ -59,7 +59,7 @@ typedef struct field_reader {
     const char *data;
     size_t len, at;
     bd_strbuf field;
-    const char *error; // NULL: none
+    const char *error; // NULL: no error
 } field_reader;
 
 static bool is_line_end(char b)
@@ -156,7 +156,7 @@ static void take_field(bd_op_ctx *c, int column, int64_t record, const bd_strbuf
                    field->data);
 }
 
-// Where a field of a record goes; -1: nowhere.
+// The output column of a field of a record; -1: it is not selected.
 static int column_of(const csv_state *s, int64_t number, int taken)
 {
     if (s->column_count == 0) return taken;
@@ -170,8 +170,8 @@ static void read_record(bd_op_ctx *c, int64_t record, field_reader *r)
     for (int64_t number = 0; (s->column_count == 0 || taken < s->column_count) && next_field(r); number++) {
         int column = column_of(s, number, taken);
         if (column < 0) continue;
-        // What is too much, or comes behind a value that is none, is only counted: a wrong number of fields
-        // says more.
+        // Extra fields, and those after an invalid value, are only counted: a wrong number of fields is the
+        // better error.
         if (taken++ < c->output_count && !bd_op_failed(c)) take_field(c, column, record, &r->field);
     }
     if (r->error || taken != c->output_count) braid_status_clear(&c->status);

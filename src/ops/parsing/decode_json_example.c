@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What is being read, and what is wrong with it.
+// The state of reading, with the first error.
 typedef struct json_reader {
-    const char *error; // NULL: nothing
+    const char *error; // NULL: no error
     const char *where; // a key near it
 } json_reader;
 
@@ -199,7 +199,7 @@ static bool put_features(json_reader *r, json_t *map, bd_strbuf *out)
     return ok;
 }
 
-// The only member of an object that has one; NULL: none, or null.
+// The only member of an object; NULL if it is missing or null.
 static json_t *only_member(json_reader *r, json_t *object, const char *name)
 {
     const char *key;

@@ -1,5 +1,5 @@
-// Parses serialized Example messages, in two passes: the first finds the features of each example and counts
-// their values, the second writes them to where the counts say. So nothing is copied but the values, once.
+// Parses serialized Example messages in two passes: the first finds the features of each example and counts
+// their values, the second writes them to their final places. So only values are copied, and each once.
 #include "ops/parsing/example_parser.h"
 
 #include "base/alloc.h"
@@ -15,7 +15,7 @@
 
 // A feature of an example.
 typedef struct found {
-    bd_span value; // no data: it is not there
+    bd_span value; // no data: it is missing
     int64_t count; // of values
 } found;
 
@@ -109,7 +109,7 @@ static const char *value_name(braid_dtype dtype)
     return dtype == BRAID_STRING ? "bytes" : braid_dtype_name(dtype);
 }
 
-// Of a dense feature that is there.
+// Checks the count of a dense feature that is present.
 static braid_code check_count(const parse *p, int64_t example, const bd_dense_feature *f, int64_t count,
                               braid_status *st)
 {
@@ -129,7 +129,7 @@ static braid_code check_count(const parse *p, int64_t example, const bd_dense_fe
                         value_name(f->dtype), (long long)count, bd_shape_str(&f->shape, text));
 }
 
-// Looks at one feature of one example. A feature that says no kind of values is as good as none.
+// Scans one feature of one example. A feature without a kind of values counts as missing.
 static braid_code scan_feature(const parse *p, int64_t example, int i, braid_status *st)
 {
     found *f = &features_of(p, example)[i];
@@ -334,7 +334,7 @@ static braid_code index_keys(parse *p, braid_status *st)
     return code;
 }
 
-// So many examples are worth a hand-over to another thread.
+// The number of examples that is worth a task of its own.
 #define EXAMPLES_GRAIN 16
 
 static void for_examples(parse *p, bd_op_ctx *c, void (*fn)(void *arg, int64_t from, int64_t to))

@@ -54,8 +54,8 @@ static inline int64_t bd_dense_stride(const bd_dense_feature *f)
     return bd_shape_count_range(&f->shape, bd_dense_is_variable(f) ? 1 : 0, f->shape.rank);
 }
 
-// Row splits: makes `t` a vector of `count` of them, the last of which is `last` (InvalidArgument when their
-// type cannot hold it); sets one.
+// Row splits: bd_splits_init makes `t` a vector of `count` of them, the last of which is `last`
+// (InvalidArgument when their type cannot hold it); bd_splits_set sets one.
 braid_code bd_splits_init(braid_tensor *t, braid_dtype dtype, int64_t count, const bd_bytes *key,
                           int64_t last, braid_status *st);
 void bd_splits_set(const braid_tensor *t, int64_t i, int64_t value);

@@ -1,4 +1,4 @@
-// Checks what ParseExample and its kin are asked for.
+// Reads and checks the attrs and keys of ParseExample and similar ops.
 #include "ops/parsing/example_parser.h"
 
 braid_code bd_example_check_dtype(braid_dtype dtype, braid_status *st)

@@ -99,12 +99,12 @@ bool bd_span_next_feature(bd_span *list, bd_span *feature, bool *malformed)
 
 // ---- Features ----
 
-// Where the list of a Feature is. Of a oneof that is there several times the last kind counts, and lists of
-// that kind in a row are one.
+// Finds the list of a Feature. If the oneof occurs several times, the last kind counts, and successive lists
+// of that kind are joined.
 typedef struct list_reader {
     bd_slice slice;
     bd_wire_reader fields; // of the Feature, from the first list of the kind that counts
-    uint32_t kind;         // 0: none
+    uint32_t kind;         // 0: none yet
 } list_reader;
 
 static bool find_lists(bd_span feature, list_reader *l)
@@ -162,7 +162,7 @@ static bool count_packed(bd_span packed, uint32_t kind, int64_t *count)
     return run == 0;
 }
 
-// What one value of a kind looks like when it is not packed.
+// The wire type of a value of this kind when it is not packed.
 static bd_wire_type unpacked(uint32_t kind)
 {
     return kind == BYTES_LIST ? BD_WIRE_BYTES : kind == FLOAT_LIST ? BD_WIRE_FIXED32 : BD_WIRE_VARINT;

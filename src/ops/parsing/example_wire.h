@@ -19,17 +19,17 @@ typedef struct bd_span {
     size_t len;
 } bd_span;
 
-// Calls fn(arg, key, value) for each entry of the maps in fields `field` of the message: those of an Example
-// are in its field 1. A key may come several times; the last one counts. False when the message is malformed.
+// Calls fn(arg, key, value) for each entry of the maps in fields `field` of the message; those of an Example
+// are in its field 1. A key may occur several times; the last one counts. Returns false when the message is
+// malformed.
 typedef void (*bd_span_entry_fn)(void *arg, bd_span key, bd_span value);
 bool bd_span_entries(bd_span message, uint32_t field, bd_span_entry_fn fn, void *arg);
 
-// Removes the next Feature from the front of a FeatureList; false at its end, or (then *malformed is set)
-// when it is malformed.
+// Removes the next Feature from the front of a FeatureList. Returns false at its end, or with *malformed set.
 bool bd_span_next_feature(bd_span *list, bd_span *feature, bool *malformed);
 
 // Returns the type and the number of a Feature's values: BRAID_STRING, BRAID_FLOAT, BRAID_INT64, or
-// BRAID_INVALID when the Feature is empty. False when it is malformed.
+// BRAID_INVALID when the Feature is empty. Returns false when it is malformed.
 bool bd_feature_scan(bd_span feature, braid_dtype *dtype, int64_t *count);
 
 // Writes the values of a Feature that was scanned as elements of `t` (of its type) from `at` on. False when

@@ -73,7 +73,7 @@ static braid_code batch_create(const braid_op *node, void *state, braid_status *
     return code;
 }
 
-// Keys stand one after the other in inputs. False: the kernel has failed.
+// Reads one key input. Returns false when the kernel has failed.
 static bool input_key(bd_op_ctx *c, int input, const char *what, bd_bytes *key, bd_strbuf *text)
 {
     const braid_tensor *t = bd_input(c, input);

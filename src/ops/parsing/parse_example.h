@@ -17,16 +17,16 @@ typedef struct bd_parse_attrs {
 braid_code bd_parse_attrs_read_dense(const braid_op *node, bd_parse_attrs *s, braid_status *st);
 void bd_parse_attrs_fini(void *attrs); // of a bd_parse_attrs
 
-// Outputs from `first` on: indices, values and shapes of sparse features, of which each has its row when
-// there is a batch.
+// Sets the shapes of outputs from `first` on: indices, values and shapes of sparse features, with a row index
+// if there is a batch.
 void bd_parse_sparse_shapes(bd_shape_ctx *c, int first, int count, int columns);
-// Outputs from `first` on: the shapes that attr dense_shapes says, behind `rows` (NULL: of a single example;
-// unknown ones make them unknown).
+// Sets the shapes of outputs from `first` on, from attr dense_shapes preceded by `rows` (NULL: a single
+// example; unknown rows make them unknown).
 braid_code bd_parse_dense_shapes(bd_shape_ctx *c, int first, const braid_shape *rows, braid_status *st);
 
 // Returns the keys of a string input, in one block of memory that the caller frees (bd_free), each followed
-// by a zero byte. The input must have `want` keys (`what` is their name in messages). NULL: the kernel has
-// failed.
+// by a zero byte. The input must have `want` keys (`what` is their name in messages). Returns NULL when the
+// kernel has failed.
 bd_bytes *bd_parse_input_keys(bd_op_ctx *c, int input, int want, const char *what);
 
 // Moves `count` results to the outputs from *next on.

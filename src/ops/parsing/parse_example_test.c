@@ -1,5 +1,5 @@
-// What ParseExample and ParseSingleExample promise. The messages are made by a Python program after the
-// .proto files.
+// Tests of ParseExample and ParseSingleExample. The messages were made by a Python program from the .proto
+// files.
 #include "base/alloc.h"
 #include "base/testing/test.h"
 #include "ops/parsing/example_parser.h"
@@ -212,7 +212,7 @@ static void shapes_are_inferred(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-// Out of memory at any point is an error and leaks nothing.
+// A failed allocation at any point is an error and leaks no memory.
 static void a_failed_allocation_is_an_error(void **state)
 {
     (void)state;

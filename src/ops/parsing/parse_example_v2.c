@@ -48,7 +48,7 @@ enum {
     DENSE_DEFAULTS
 };
 
-// Ragged features stand behind the sparse ones.
+// Ragged features follow the sparse ones.
 typedef struct v2_state {
     bd_parse_attrs attrs;
     int sparse_count, ragged_count;

@@ -101,7 +101,7 @@ static void batch_run(bd_op_ctx *c)
     bd_sequence_attrs_fini(&s);
 }
 
-// Sets the shapes of sparse outputs from `at` on, and returns what comes behind.
+// Sets the shapes of sparse outputs from `at` on, and returns the index of the next output.
 static int sparse_shapes(bd_shape_ctx *c, int at, int64_t count, int columns)
 {
     for (int64_t i = 0; i < count; i++) {
@@ -112,7 +112,7 @@ static int sparse_shapes(bd_shape_ctx *c, int at, int64_t count, int columns)
     return at + 3 * (int)count;
 }
 
-// The same of dense ones: `front`, then the shape that the attribute says.
+// The same for dense outputs: `front`, then the shape of the attribute.
 static int dense_shapes(bd_shape_ctx *c, int at, const char *shapes_name, const braid_shape *front)
 {
     const bd_attr *shapes = bd_node_attr(c->node, shapes_name);
@@ -198,7 +198,7 @@ BD_OP(ParseSequenceExample) = {
 
 // ---- ParseSingleSequenceExample ----
 
-// The inputs stand one after the other; keys are scalars.
+// The keys are scalars in successive inputs.
 typedef struct key_reader {
     bd_op_ctx *c;
     int next;         // input

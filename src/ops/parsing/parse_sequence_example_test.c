@@ -1,5 +1,5 @@
-// What ParseSequenceExample and ParseSingleSequenceExample promise. The messages are made by a Python program
-// after the .proto files.
+// Tests of ParseSequenceExample and ParseSingleSequenceExample. The messages were made by a Python program
+// from the .proto files.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -180,7 +180,7 @@ static void shapes_are_inferred(void **state)
         {"ParseSingleSequenceExample", SINGLE("[2]"),
          "string[]; string?; string?; string?; string?; string?; int64?; string?",
          "[?,1]; [?]; [1]; [1]; [?,2]; [?]; [2]; [?,2]"},
-        // counts that say other outputs than there are types
+        // counts of outputs that differ from the number of types
         {"ParseSequenceExample",
          "context_dense_keys=[]; Tcontext_dense=[]; context_dense_shapes=[[1],[1],[1]]; Ncontext_dense=3; "
          "context_sparse_keys=[]; " NO_LISTS,

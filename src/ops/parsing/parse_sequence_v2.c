@@ -83,7 +83,7 @@ static bool set_keys(bd_op_ctx *c, bd_sequence_attrs *s, bd_bytes **keys)
 
 // ---- Parsing ----
 
-// All that comes out, in one array of tensors.
+// All results, in one array of tensors.
 typedef struct results {
     braid_tensor *all;
     int count;

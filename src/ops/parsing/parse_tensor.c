@@ -4,7 +4,7 @@
 #include "tensor/tensor_list.h"
 #include "tensor/tensor_proto.h"
 
-// Of a string that is no tensor, at most so many bytes are shown.
+// The number of bytes that an error shows of a malformed string.
 #define SHOWN_BYTES 1024
 
 static void parse_run(bd_op_ctx *c)

@@ -1,4 +1,4 @@
-// What the nodes of ParseSequenceExample and ParseSingleSequenceExample ask for.
+// Reads the attrs of ParseSequenceExample and ParseSingleSequenceExample.
 #include "ops/parsing/sequence_attrs.h"
 
 #include "base/alloc.h"
@@ -60,7 +60,8 @@ static braid_code check_dense(const braid_op *node, const char *types_name, cons
     return BRAID_OK;
 }
 
-// Attributes about sparse features, and about ragged ones (NULL: there are none), which come behind them.
+// The names of the attributes of sparse features, and of ragged ones (NULL: the op has none), which follow
+// them.
 typedef struct sparse_names {
     const char *types, *count, *ragged_types, *ragged_splits;
 } sparse_names;

@@ -11,8 +11,8 @@
 
 // A list of a message.
 typedef struct found {
-    bd_span list;                  // no data: it is not there
-    int64_t rows, values, longest; // features, their values, and those of the one that has most
+    bd_span list;                  // no data: it is missing
+    int64_t rows, values, longest; // features, their values, and the number of values of the longest
 } found;
 
 typedef struct parse {
@@ -37,7 +37,7 @@ static found *lists_of(const parse *p, int64_t message)
 
 // ---- The first pass ----
 
-// For messages: who it is about. At most so many bytes are shown.
+// The number of bytes of an example's name that an error shows.
 #define NAME_BYTES 1024
 
 static bd_string name_of(const parse *p, int64_t message)
@@ -171,7 +171,7 @@ static braid_code out_of_memory(const bd_bytes *key, braid_status *st)
 static void fill_zeros(const braid_tensor *t, int64_t from, int64_t to)
 {
     size_t size = braid_dtype_size(t->dtype);
-    if (t->dtype != BRAID_STRING && to > from) // empty strings are there already
+    if (t->dtype != BRAID_STRING && to > from) // strings are empty already
         memset((char *)t->data + (size_t)from * size, 0, (size_t)(to - from) * size);
 }
 

@@ -10,7 +10,7 @@ typedef struct bd_dense_list {
     bd_bytes key; // not owned
     braid_dtype dtype;
     braid_shape shape;   // of one feature, fully known
-    bool may_be_missing; // it is as good as empty then
+    bool may_be_missing; // a missing list counts as empty
 } bd_dense_list;
 
 typedef struct bd_sequence_spec {

@@ -125,7 +125,7 @@ static braid_code range_shape(bd_shape_ctx *c, braid_status *st)
 #define TOO_MANY (-1)
 #define NO_STEP (-2)
 
-// Ranges of one element type. `count`: how many numbers one has, or why it is none; `fill` writes them.
+// Ranges of one element type. `count`: the number of elements of a range, or an error; `fill` writes them.
 typedef struct range_type {
     int64_t (*count)(const void *start, const void *limit, const void *delta);
     void (*fill)(void *out, int64_t at, const void *start, const void *delta, int64_t count);
@@ -192,7 +192,7 @@ static const void *element_of(const bd_op_ctx *c, int input, int64_t row)
     return (const char *)t->data + (size_t)(t->shape.rank ? row : 0) * braid_dtype_size(t->dtype);
 }
 
-// How many ranges there are; -1: the kernel has failed.
+// The number of ranges; -1: the kernel has failed.
 static int64_t count_rows(bd_op_ctx *c)
 {
     static const char *const names[] = {"starts", "limits", "deltas"};
@@ -267,8 +267,8 @@ static braid_code to_sparse_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// Writes the indices of all elements of value `number`, which is value `middle` of the row that `prefix`
-// names.
+// Writes the indices of all elements of value `number`, which is value `middle` of the row with index
+// `prefix`.
 static int64_t *put_value(int64_t *at, const int64_t *prefix, int prefix_len, int64_t middle,
                           const braid_shape *values)
 {

@@ -74,7 +74,7 @@ static bool output_even_splits(bd_op_ctx *c, const braid_shape *indices)
     return true;
 }
 
-// Output splits made of those of dimension `dim`: of each picked row the lengths, one after the other.
+// Outputs the splits of dimension `dim` of the picked rows, from their lengths.
 static bool output_picked_splits(bd_op_ctx *c, const gathering *g, int dim)
 {
     int out = dim + g->outer - 1;
@@ -162,8 +162,8 @@ static braid_out gather_rows(braid_graph *g, braid_out params, braid_out rows)
     return bd_b3(g, "GatherV2", NULL, params, rows, bd_b_const_i32(g, "GatherV2/axis", 0));
 }
 
-// Where in the values each row of the outermost dimension begins and ends; the gradient of those gathered is
-// added up there.
+// The start and end of each row of the outermost dimension in the values; the gradients of gathered rows are
+// summed there.
 static void gather_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;

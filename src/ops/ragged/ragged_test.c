@@ -1,4 +1,4 @@
-// What ops on ragged tensors promise. Values are those of TensorFlow's documentation and of Python's lists.
+// Tests of ops on ragged tensors. Values are those of TensorFlow's documentation and of Python's lists.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

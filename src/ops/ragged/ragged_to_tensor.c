@@ -1,7 +1,8 @@
-// RaggedTensorToTensor: a ragged tensor as a dense one, its rows filled up with a default or cut off.
+// RaggedTensorToTensor: converts a ragged tensor to a dense one, with rows padded by a default or cut off.
 //
-// Row partitions say, from the outermost on, which rows hold what. Each element of a partition gets the slot
-// of the output where it begins; one that is cut off gets none, and so do all that it holds.
+// Row partitions assign elements to rows, from the outermost dimension on. Each element of a partition gets
+// the output position where it starts. An element that is cut off has no position, and neither have the
+// elements within it.
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "ops/common/grad_steps.h"
@@ -113,7 +114,7 @@ static int64_t longest_row(const bd_op_ctx *c, const partitions *p, int dim)
     return partition_at(p, dim) == ROW_SPLITS ? longest_of_splits(t) : longest_of_rowids(t);
 }
 
-// Input `shape`: a scalar -1 for nothing known, or a vector with -1 for what is not.
+// Reads input `shape`: a scalar -1 if it is unknown, or a vector with -1 for unknown dimensions.
 static bool asked_shape(bd_op_ctx *c, int rank, braid_shape *shape)
 {
     const braid_tensor *t = bd_input(c, 0);
@@ -245,7 +246,7 @@ static bool find_slots(bd_op_ctx *c, const partitions *p, int64_t first, const b
 
 // ---- Values ----
 
-// Fills `y` with the default, which is broadcast to the shape of a value.
+// Fills `y` with the default value, which is broadcast to the shape of a value.
 static bool fill_default(bd_op_ctx *c, const partitions *p, const braid_tensor *y)
 {
     const braid_tensor *filler = bd_input(c, 2);
@@ -342,7 +343,7 @@ static braid_out value_numbers(bd_grad_ctx *c, braid_out count)
     return braid_op_end_out(d);
 }
 
-// The sum of the gradients of all places that hold the default, over what it was broadcast along.
+// Sums the gradients of all places with the default value, over its broadcast dimensions.
 static braid_out default_gradient(bd_grad_ctx *c, braid_out grads, braid_out numbers, braid_out value_shape)
 {
     braid_graph *g = c->graph;
@@ -350,7 +351,7 @@ static braid_out default_gradient(bd_grad_ctx *c, braid_out grads, braid_out num
     braid_op_input(d, bd_b2(g, "Equal", NULL, numbers, bd_b_const_i32(g, "none", -1)));
     braid_op_attr_type(d, "DstT", BRAID_INT32);
     braid_out is_default =
-        braid_op_end_out(d); // 1 where it is; less 1: 0 where it is, else a segment that is dropped
+        braid_op_end_out(d); // 1 at such a place; minus 1: 0 there, else a segment that is dropped
     braid_out segments = bd_b2(g, "Sub", "sub", is_default, bd_b_const_i32(g, "one", 1));
     braid_out sums =
         bd_b3(g, "UnsortedSegmentSum", NULL, grads, segments, bd_b_const_i32(g, "num_segments", 1));

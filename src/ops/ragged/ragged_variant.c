@@ -1,5 +1,4 @@
-// Ragged tensors as elements of a tensor of variants, so that they can stand in data sets, tensor arrays and
-// loops.
+// Ragged tensors as elements of a tensor of variants, for datasets, tensor arrays and loops.
 #include "base/alloc.h"
 #include "base/check.h"
 #include "graph/shape_fn.h"
@@ -51,7 +50,7 @@ static void put_whole(bd_op_ctx *c)
     bd_variant_unref(&r->base);
 }
 
-// Splits [from, to] as those of a tensor of their own, which begin with 0.
+// Copies splits [from, to] as those of a tensor of its own, which start with 0.
 static bool cut_splits(braid_tensor *t, braid_dtype dtype, const int64_t *splits, int64_t from, int64_t to)
 {
     const braid_shape shape = bd_shape1(to - from + 1);
@@ -229,14 +228,14 @@ static void output_values(const stack *k, int output)
     }
 }
 
-// The rows of a part: those of its outermost splits, or of its values.
+// The number of rows of a part: of its outermost splits, or of its values.
 static int64_t row_count(const stack *k, int64_t i)
 {
     const int64_t dim = k->parts[i]->tensors[0].shape.dims[0];
     return k->rank > 0 ? dim - 1 : dim;
 }
 
-// Splits whose rows have `size` elements each, or (negative) are the parts.
+// Outputs splits whose rows have `size` elements each, or (negative) are the parts.
 static bool output_outer(const stack *k, int output, int64_t rows, int64_t size)
 {
     int64_t *splits = bd_try_calloc((size_t)rows + 1, sizeof *splits);
@@ -272,14 +271,14 @@ static void output_stack(const stack *k)
     const braid_shape *s = &bd_input(k->c, 0)->shape;
     int output = 0;
     bool ok = true;
-    if (s->rank == 0) { // as it is
+    if (s->rank == 0) { // unchanged
         for (int i = 0; i <= k->rank; i++)
             bd_output_set(k->c, i, &k->parts[0]->tensors[i]);
         return;
     }
     int64_t rows = 1;
     for (int d = 0; d + 1 < s->rank && ok; d++) {
-        // A dimension of 0 further in lets those before it be anything.
+        // If an inner dimension is 0, the outer ones may be anything.
         if (__builtin_mul_overflow(rows, s->dims[d], &rows)) rows = INT64_MAX / 2;
         ok = output_outer(k, output++, rows, s->dims[d + 1]);
     }
@@ -351,7 +350,7 @@ BD_OP(RaggedTensorFromVariant) = {
 
 // ---- RaggedTensorToVariantGradient ----
 
-// Appends the values of element `i`; zeros where there is none, as many as its row had.
+// Appends the values of element `i`; an empty variant means zeros, as many as its row had.
 static bool append_gradient(bd_op_ctx *c, const braid_tensor *y, int64_t i, int64_t *at)
 {
     const braid_tensor *x = bd_input(c, 0), *splits = bd_input(c, 1);

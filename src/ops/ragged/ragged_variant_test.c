@@ -1,11 +1,11 @@
-// What the ops promise that make ragged tensors variants, and variants ragged tensors.
+// Tests of the ops that convert between ragged tensors and variants.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
 #include <stdio.h>
 
-// A ragged tensor becomes variants of attr `to`, which are put into shape `shape` (NULL: stay), and comes
-// back by attrs `from`.
+// Converts a ragged tensor to variants with attrs `to`, reshapes them to `shape` (NULL: no change), and
+// converts them back with attrs `from`.
 typedef struct round_trip {
     const char *to, *splits[2], *values, *shape, *from, *want; // tensors separated by `;`
 } round_trip;
@@ -152,7 +152,7 @@ static void wrong_inputs_are_errors(void **state)
 static void gradient_follows_its_definition(void **state)
 {
     (void)state;
-    // Empty variants stand for zeros.
+    // Empty variants mean zeros.
     static const op_case cases[] = {
         {"RaggedTensorToVariantGradient", "Tvalues=float", "variant[2]; int32[3] 0 1 3; int32[2] 3 2",
          "float[3,2] 0"},
