@@ -1,8 +1,8 @@
-// Checkpoints: SaveV2, RestoreV2 and MergeV2Checkpoints over tensor bundles (io/bundle.h), and the first
-// forms of restoring, which read either format. (save_slices.c writes the first one.)
+// Checkpoint ops: SaveV2, RestoreV2 and MergeV2Checkpoints over tensor bundles (io/bundle.h), and the older
+// ops Restore and RestoreSlice, which read V1 and V2 checkpoints. (save_slices.c writes V1 checkpoints.)
 //
-// They block on the disk, so they run on threads that may (op/io_pool.h). What is saved appears under its
-// name when all of it is on the disk; an error, a cancelled step or a crash leaves what was there before.
+// They block on the disk, so they run on I/O threads (op/io_pool.h). A checkpoint appears under its name when
+// all of it is on the disk; an error, a cancelled step or a crash leaves the previous one.
 #include "base/alloc.h"
 #include "graph/shape_fn.h"
 #include "op/io_pool.h"

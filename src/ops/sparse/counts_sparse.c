@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// An element that counts: element `at` of the values, which is `value`, in a row.
+// A counted element: element `at` of the values, which is `value`, in a row.
 typedef struct entry {
     int64_t row, value, at;
 } entry;
@@ -20,7 +20,7 @@ typedef struct counts {
     int64_t least_len, greatest_len;      // attrs minlength and maxlength
 } counts;
 
-// `what` are the values in messages.
+// `what` names the values in messages.
 static bool counts_begin(bd_op_ctx *c, const char *what, counts *s)
 {
     int64_t n = bd_tensor_count(s->values);
@@ -40,7 +40,7 @@ static bool counts_begin(bd_op_ctx *c, const char *what, counts *s)
     return s->entries != NULL;
 }
 
-// Values below 0, and those beyond maxlength, do not count.
+// Values below 0, and those beyond maxlength, are not counted.
 static void counts_add(counts *s, int64_t row, int64_t at)
 {
     int64_t value = bd_tensor_index(s->values, at);
@@ -217,7 +217,7 @@ static bool check_sparse(bd_op_ctx *c)
     return !bd_op_failed(c);
 }
 
-// The first dimension is there, and every index within the shape.
+// Checks that there is a first dimension and that each index lies within the shape.
 static bool check_indices(bd_op_ctx *c)
 {
     const braid_tensor *indices = bd_input(c, 0);

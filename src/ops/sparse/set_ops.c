@@ -1,8 +1,8 @@
 // Sets along the last dimension of dense and sparse tensors: their sizes, differences, intersections and
 // unions.
 //
-// All but the last dimension name a group, whose elements make a set. Groups are gone through in row-major
-// order, by their flat number; within a result a set is in ascending order.
+// All dimensions but the last form a group, whose elements are a set. Groups are processed in row-major
+// order, by their flat index; within a result a set is in ascending order.
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "ops/sparse/sparse.h"
@@ -118,7 +118,7 @@ static int64_t next_group(const operand *o)
     return number;
 }
 
-// Makes `set` that of the next group, and goes past it.
+// Reads the set of the next group.
 static void take_set(operand *o)
 {
     int64_t from = o->at, to;

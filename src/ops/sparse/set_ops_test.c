@@ -1,4 +1,4 @@
-// What ops on sets promise. Values are those of Python's sets.
+// Tests of ops on sets. Values are those of Python's sets.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

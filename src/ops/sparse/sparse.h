@@ -20,12 +20,13 @@ void bd_sparse_fini(bd_sparse *s);
 // A sparse tensor on the stack that ends with its scope.
 #define BD_SPARSE(name) __attribute__((cleanup(bd_sparse_fini))) bd_sparse name = {0}
 
-// Reads inputs `indices` (int32 or int64), `values` (-1: none) and `shape`. Checks that their ranks and sizes
-// agree, and that no size is negative; the indices themselves are not checked. False: the kernel has failed.
+// Reads inputs `indices` (int32 or int64), `values` (-1: no such input) and `shape`. Checks that their ranks
+// and sizes agree and that no size is negative; it does not check the indices. Returns false when the kernel
+// has failed.
 bool bd_sparse_input(bd_op_ctx *c, int indices, int values, int shape, bd_sparse *s);
 
-// Reads input `i` as indices alone: a matrix, whose columns give the rank; dimensions stay unknown. False:
-// the kernel has failed.
+// Reads input `i` as indices alone: a matrix, whose columns give the rank; dimensions stay unknown. Returns
+// false when the kernel has failed.
 bool bd_sparse_input_indices(bd_op_ctx *c, int i, bd_sparse *s);
 
 // A dense shape in input `i`, an int64 vector: no size is negative. False: the kernel has failed.
@@ -46,12 +47,12 @@ static inline const int64_t *bd_sparse_row(const bd_sparse *s, int64_t i)
 // Compares indices by their first `depth` dimensions: negative, 0, positive.
 int bd_sparse_compare(const int64_t *a, const int64_t *b, int depth);
 
-// The entry after the last of those from `from` on that agree in their first `depth` dimensions.
+// The entry after the last one that agrees with entry `from` in the first `depth` dimensions.
 int64_t bd_sparse_group_end(const bd_sparse *s, int64_t from, int depth);
 
-// The numbers of the entries in the order of their indices, compared by dimensions `dims` (all of them, in
-// the order given; NULL: row-major); of equal ones the first comes first. The caller's (bd_free); NULL: the
-// kernel has failed.
+// Returns the numbers of the entries in the order of their indices, compared by dimensions `dims` (all of
+// them, in that order; NULL: row-major); equal entries keep their order. The caller frees the array
+// (bd_free). NULL: the kernel has failed.
 int64_t *bd_sparse_order(bd_op_ctx *c, const bd_sparse *s, const int *dims);
 bool bd_sparse_is_ordered(const bd_sparse *s);
 
@@ -70,12 +71,12 @@ bool bd_output_sparse_rows(bd_op_ctx *c, int indices, int values, const bd_spars
 
 // ---- Shape functions ----
 
-// Checks that the inputs are a matrix, a vector (-1: none) and a vector.
+// Checks that the inputs are a matrix, a vector (-1: no such input) and a vector.
 braid_code bd_shape_ctx_sparse(bd_shape_ctx *c, int indices, int values, int shape, braid_status *st);
-// The same, and that their sizes agree; `rank` is that of the dense tensor, -1 when it is not known.
+// The same, and that their sizes agree; `rank` is the rank of the dense tensor, -1 when it is unknown.
 braid_code bd_shape_ctx_sparse_sizes(bd_shape_ctx *c, int indices, int values, int shape, int64_t *rank,
                                      braid_status *st);
-// Dimension `d` of a shape; -1 when it is not known.
+// Dimension `d` of a shape; -1 when it is unknown.
 int64_t bd_shape_dim(const braid_shape *s, int d);
 // Outputs `first` to `first + 2`: the indices, values and shape of a sparse tensor of `rank` (-1: unknown)
 // dimensions.

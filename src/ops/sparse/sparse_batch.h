@@ -24,7 +24,7 @@ bool bd_sparse_part_of(bd_op_ctx *c, const bd_sparse *s, int64_t from, int64_t t
 // in order.
 bool bd_sparse_input_batch(bd_op_ctx *c, bd_sparse *s);
 
-// The entry after those of row `row` of the first dimension, where `from` is the first that is not before
+// The entry after those of row `row` of the first dimension; `from` is the first entry that is not before
 // that row.
 int64_t bd_sparse_row_end(const bd_sparse *s, int64_t from, int64_t row);
 

@@ -42,7 +42,7 @@ static braid_code concat_shape(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// What the shapes of the inputs say of the result; false: the kernel has failed.
+// Computes the shape of the result. Returns false when the kernel has failed.
 static bool join_shapes(bd_op_ctx *c, int n, int64_t *dim, braid_shape *out)
 {
     if (!bd_sparse_input_shape(c, 2 * n, out)) return false;
@@ -80,7 +80,7 @@ static bool join_shapes(bd_op_ctx *c, int n, int64_t *dim, braid_shape *out)
     return true;
 }
 
-// Appends the entries of an input to `all`, whose next free place is `*at`.
+// Appends the entries of an input to `all`; `*at` is the next free place.
 static bool append(bd_op_ctx *c, int i, int n, int64_t dim, int64_t offset, const bd_sparse *all,
                    braid_tensor *values, int64_t *at)
 {
@@ -122,7 +122,7 @@ static bool alloc_joined(bd_op_ctx *c, int n, bd_sparse *all, braid_tensor *valu
     return false;
 }
 
-// What is left to do when all entries have been gathered: put them in order.
+// Sorts the gathered entries and outputs them.
 static void output_in_order(bd_op_ctx *c, const bd_sparse *all)
 {
     if (!bd_output_sparse_shape(c, 2, &all->shape)) return;
@@ -187,7 +187,7 @@ static bool check_split_dim(bd_op_ctx *c, const bd_sparse *s, int64_t dim)
     return true;
 }
 
-// How a dimension is cut: the first `longer` pieces have one more than the others.
+// The pieces of a dimension: the first `longer` pieces have one element more than the others.
 typedef struct pieces {
     int64_t dim, count, size, longer;
 } pieces;

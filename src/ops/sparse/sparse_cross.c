@@ -19,8 +19,8 @@ typedef struct column {
     braid_tensor indices; // owned; of a sparse one, [entries, 2]
     bool is_sparse;
     int64_t at;                // of a sparse one: the first entry not gone through
-    int64_t passed;            // the last row gone through; -1: none
-    int64_t from, count, pick; // of the row looked at: its features, and which is picked
+    int64_t passed;            // the last visited row; -1: none
+    int64_t from, count, pick; // of the current row: its features, and the index of the current one
 } column;
 
 typedef struct crossing {
@@ -110,7 +110,7 @@ static int64_t row_at(const column *col, int64_t entry)
     return bd_tensor_i64(&col->indices)[2 * entry];
 }
 
-// The next row of a sparse column that has features, -1 for none: what is out of order ends it.
+// The next row of a sparse column with features, or -1. The column ends at an index that is out of order.
 static int64_t next_row(const crossing *x, const column *col)
 {
     if (col->at >= bd_tensor_count(col->values)) return -1;
@@ -127,7 +127,7 @@ static void take_row(column *col, int64_t row)
     col->passed = row;
 }
 
-// Goes to the features of row `row` in a column; false when it has none.
+// Advances a column to the features of row `row`. Returns false when there are none.
 static bool go_to(const crossing *x, column *col, int64_t row)
 {
     col->pick = col->count = 0;
@@ -143,8 +143,8 @@ static bool go_to(const crossing *x, column *col, int64_t row)
     return false;
 }
 
-// Goes to the next row, after `row`, in which every column has a feature; -1: there is none. Rows that the
-// first column lacks are not looked at.
+// The next row after `row` in which each column has a feature, or -1. Rows that the first column lacks are
+// skipped.
 static int64_t next_crossed(crossing *x, int64_t row)
 {
     for (;;) {
@@ -168,7 +168,7 @@ static void rewind_columns(crossing *x)
     }
 }
 
-// How many combinations there are in all, and at most in a row. False: the kernel has failed.
+// Counts the combinations in all, and at most in a row. Returns false when the kernel has failed.
 static bool count_crosses(bd_op_ctx *c, crossing *x, int64_t *total, int64_t *most)
 {
     *total = *most = 0;
@@ -286,7 +286,7 @@ static void output_crosses(bd_op_ctx *c, crossing *x, int64_t total, int64_t mos
     }
 }
 
-// Crosses the columns in all inputs but the last `others`, as `how` says.
+// Crosses the columns of all inputs but the last `others`, with the options of `how`.
 static void cross(bd_op_ctx *c, int others, const crossing *how)
 {
     const int n = (int)bd_node_attr_int(c->node, "N"), count = c->input_count - others - 2 * n;

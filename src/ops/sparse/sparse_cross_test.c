@@ -1,5 +1,5 @@
-// What SparseCross and EditDistance promise. Values are those of TensorFlow's own tests and documentation,
-// and of Python.
+// Tests of SparseCross and EditDistance. Values are those of TensorFlow's own tests and documentation, and of
+// Python.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -37,7 +37,7 @@ static void strings_follow_the_definition(void **state)
 {
     (void)state;
     static const op_case cases[] = {
-        // The last column goes fastest; a row that lacks a column has no crosses.
+        // The last column changes fastest; a row that lacks a column has no crosses.
         {"SparseCross", TWO_STRINGS,
          "int64[4,2] 0 0 0 1 1 0 3 0; int64[4,2] 0 0 0 1 2 0 3 0; string[4] a b c d; string[4] A B C D; int64[2] "
          "4 2; int64[2] 4 2",
@@ -50,11 +50,11 @@ static void strings_follow_the_definition(void **state)
         {"SparseCross", JOINED("0", "[]", "[]", "string"), "", "int64[0,2]; string[0]; int64[2] 0 0"},
         {"SparseCross", JOINED("0", "[]", "[string]", "string"), "string[1000000,0]",
          "int64[0,2]; string[0]; int64[2] 1000000 0"},
-        // Rows without a feature cost nothing, however many there are.
+        // Rows without a feature take no memory, however many there are.
         {"SparseCross", JOINED("1", "[string]", "[]", "string"),
          "int64[2,2] 5 0 4611686018427387904 0; string[2] a b; int64[2] 9223372036854775807 1",
          "int64[2,2] 5 0 4611686018427387904 0; string[2] a b; int64[2] 9223372036854775807 1"},
-        // What comes after a row out of order is not seen.
+        // Entries after a row that is out of order are ignored.
         {"SparseCross", JOINED("1", "[string]", "[]", "string"),
          "int64[4,2] 1 0 0 0 2 0 3 0; string[4] a b c d; int64[2] 4 1",
          "int64[1,2] 1 0; string[1] a; int64[2] 4 1"},

@@ -1,5 +1,5 @@
-// SparseDenseCwiseAdd, SparseDenseCwiseMul and SparseDenseCwiseDiv: the entries of a sparse tensor with those
-// of a dense one that is broadcast to its shape.
+// SparseDenseCwiseAdd, SparseDenseCwiseMul and SparseDenseCwiseDiv: combine the entries of a sparse tensor
+// with elements of a dense one that is broadcast to its shape.
 #include "graph/grad.h"
 #include "ops/common/grad_math.h"
 #include "ops/common/grad_steps.h"
@@ -14,7 +14,7 @@ static braid_code entries_shape(bd_shape_ctx *c, braid_status *st)
     return bd_shape_ctx_rank(c, 0, 2, st);
 }
 
-// How far to go in the dense tensor for a step in each dimension of the sparse one: 0 where it is broadcast.
+// The strides of the dense tensor for the dimensions of the sparse one: 0 where it is broadcast.
 static bool dense_strides(bd_op_ctx *c, const braid_shape *sparse, const braid_shape *dense, int64_t *strides)
 {
     int64_t own[BRAID_RANK_MAX];
@@ -134,8 +134,8 @@ static braid_out dims_missing(braid_graph *g, braid_out x_shape, braid_out y_sha
     return bd_b2(g, "ExpandDims", NULL, missing, bd_b_const_i32(g, "ExpandDims/dim", 0));
 }
 
-// The indices of the dense tensor's elements beside the entries: those of the entries, divided by how often
-// each dimension is repeated, without the dimensions that it lacks.
+// The indices of the dense tensor's elements for the entries: the entries' indices divided by the repetitions
+// of each dimension, without the dimensions that it lacks.
 static braid_out dense_indices(braid_graph *g, braid_out x_indices, braid_out x_shape, braid_out y_shape)
 {
     braid_out missing = dims_missing(g, x_shape, y_shape);

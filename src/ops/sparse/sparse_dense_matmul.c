@@ -75,7 +75,7 @@ static add_row_fn add_row_of(braid_dtype dtype)
     }
 }
 
-// Turns complex numbers into their conjugates, and leaves others as they are.
+// Conjugates complex numbers in place; other types are unchanged.
 static void conjugate(void *values, braid_dtype dtype, int64_t count)
 {
     float *f32 = values;
@@ -95,7 +95,7 @@ static bool check_index(bd_op_ctx *c, const char *name, int64_t index, int64_t e
     return false;
 }
 
-// `b` is [inner, columns], as the product takes it.
+// `b` is [inner, columns].
 static void multiply(bd_op_ctx *c, const bd_sparse *a, bool adjoint_a, const braid_tensor *b,
                      const braid_tensor *y)
 {

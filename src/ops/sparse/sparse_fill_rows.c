@@ -211,8 +211,7 @@ static braid_code fill_grad_shape(bd_shape_ctx *c, braid_status *st)
     return code ? code : bd_shape_ctx_rank(c, 1, 1, st);
 }
 
-// Each value has the gradient of the place it went to, and the default value the sum of those that no value
-// went to.
+// Each value gets the gradient at its new place, and the default value the sum of the others.
 static void spread_gradient(bd_op_ctx *c, const braid_tensor *y, const braid_tensor *rest, bool *visited)
 {
     const braid_tensor *moved = bd_input(c, 0), *grad = bd_input(c, 1);

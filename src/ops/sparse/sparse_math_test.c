@@ -1,4 +1,4 @@
-// What ops that compute with sparse tensors promise. Values were worked out over dense tensors in numpy.
+// Tests of ops that compute with sparse tensors. Values were computed with dense tensors in numpy.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -94,7 +94,7 @@ static void entries_follow_the_definition(void **state)
          "InvalidArgument: cannot divide by zero"},
         {"SparseDenseCwiseDiv", NULL, S "uint8[3] 7 8 9; int64[2] 2 3; uint8[] 0",
          "InvalidArgument: cannot divide by zero"},
-        // Only what stands beside an entry counts.
+        // Only elements at the place of an entry count.
         {"SparseDenseCwiseDiv", NULL, "int64[1,1] 1; float[1] 3; int64[1] 2; float[2] 0 2", "float[1] 1.5"},
         {"SparseDenseCwiseAdd", NULL, "int64[0,1]; float[0]; int64[1] 0; float[1] 1", "float[0]"},
         {"SparseDenseCwiseAdd", NULL, S "float[3] 1; int64[2] 2 3; float[2] 1",
@@ -179,7 +179,7 @@ static void softmax_follows_its_definition(void **state)
          "int64[5,3] 0 0 0 0 0 1 0 0 3 1 1 0 1 1 2; double[5] 1 2 3 0.5 -1; int64[3] 2 2 4",
          "double[5] 0.09003057317038046 0.24472847105479764 0.6652409557748218 0.8175744761936437 "
          "0.18242552380635635"},
-        // What is not in order comes in order.
+        // Unsorted entries are output sorted.
         {"SparseSoftmax", NULL, "int64[3,2] 1 1 1 0 0 0; float[3] -1 0.5 7; int64[2] 2 2",
          "float[3] 1 0.81757448 0.18242552"},
         {"SparseSoftmax", NULL, "int64[2,2] 0 0 0 1; float[2] 1000 1000; int64[2] 1 2", "float[2] 0.5 0.5"},
@@ -205,7 +205,7 @@ static void filled_rows_follow_the_definition(void **state)
          "int64[4,2] 0 1 0 3 2 0 3 1; string[4] a b c d; int64[2] 5 6; string[] z",
          "int64[6,2] 0 1 0 3 1 0 2 0 3 1 4 0; string[6] a b z c d z; bool[5] false true false false true; "
          "int64[4] 0 1 3 4"},
-        // Rows in no order come by row; within a row the order stays.
+        // Unsorted rows are grouped by row; within a row the order is kept.
         {"SparseFillEmptyRows", NULL, "int64[3,2] 2 5 0 1 2 3; float[3] 1 2 3; int64[2] 3 6; float[] -1",
          "int64[4,2] 0 1 1 0 2 5 2 3; float[4] 2 -1 1 3; bool[3] false true false; int64[3] 2 0 3"},
         {"SparseFillEmptyRows", NULL, "int64[0,1]; int32[0]; int64[1] 2; int32[] 7",

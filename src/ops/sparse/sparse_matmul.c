@@ -1,12 +1,12 @@
-// SparseMatMul: a product of matrices of float or bfloat16 that may be mostly zeros. It is computed as that
-// of full matrices: what the attrs say of sparseness does not change the result.
+// SparseMatMul: a product of matrices of float or bfloat16 that may be mostly zeros. It is computed as a
+// dense product: the attrs about sparseness do not change the result.
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "kernels/cast.h"
 #include "kernels/gemm.h"
 #include "ops/linalg/matmul.h"
 
-// The elements as floats; `made` is what has to be freed. NULL: the kernel has failed.
+// Returns the elements as floats; `made` must be freed. NULL: the kernel has failed.
 static const float *as_floats(bd_op_ctx *c, int i, float **made)
 {
     const braid_tensor *t = bd_input(c, i);
@@ -51,8 +51,8 @@ static void sparse_matmul_run(bd_op_ctx *c)
     bd_free(made[1]);
 }
 
-// A product for one operand's gradient; the operands keep what was said of their sparseness, the gradient
-// that arrives is taken for full unless Relu made it.
+// A product for one operand's gradient. The operands keep their attrs about sparseness; the incoming gradient
+// counts as dense unless Relu made it.
 static braid_out product(bd_grad_ctx *c, braid_out a, bool a_sparse, bool ta, braid_out b, bool b_sparse,
                          bool tb, braid_dtype dtype)
 {

@@ -11,7 +11,7 @@
 // Entries of both tensors in order, each of one of them or of both.
 typedef struct merging {
     bd_sparse a, b;
-    int64_t *from_a, *from_b; // owned: [count], number of the entry; -1: none
+    int64_t *from_a, *from_b; // owned: [count], number of the entry; -1: no entry
     int64_t count;
 } merging;
 
@@ -137,7 +137,7 @@ static braid_dtype magnitude_type(braid_dtype dtype)
     return dtype == BRAID_COMPLEX64 ? BRAID_FLOAT : dtype == BRAID_COMPLEX128 ? BRAID_DOUBLE : dtype;
 }
 
-// Takes out sums whose magnitude is below the threshold. Entries of one tensor alone stay, whatever they are.
+// Removes sums whose magnitude is below the threshold. Entries of one tensor alone are kept.
 static void drop_small(merging *m, const braid_tensor *threshold, const braid_tensor *sum)
 {
     int64_t kept = 0;
@@ -220,7 +220,8 @@ static braid_code add_grad_shape(bd_shape_ctx *c, braid_status *st)
     return code ? code : bd_shape_ctx_rank(c, 2, 2, st);
 }
 
-// Output `i`: for each entry of an operand the gradient of the sum at its place, 0 where the sum has none.
+// Output `i`: for each entry of an operand the gradient of the sum at its place, 0 if the sum has no entry
+// there.
 static bool output_grad(bd_op_ctx *c, int i, const bd_sparse *operand, const bd_sparse *sum)
 {
     const braid_tensor *grad = bd_input(c, 0);

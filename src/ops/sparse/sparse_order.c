@@ -74,7 +74,7 @@ static bool fail_sizes(bd_op_ctx *c, const braid_shape *from, const braid_shape 
     return false;
 }
 
-// Puts what is missing in the place of -1. `from` has a number of elements that fits int64.
+// Replaces -1 by the missing size. `from` has a number of elements that fits int64.
 static bool infer_dimension(bd_op_ctx *c, const braid_shape *from, braid_shape *to, int unknown)
 {
     to->dims[unknown] = 1;
@@ -127,7 +127,7 @@ static bool new_shape(bd_op_ctx *c, const braid_shape *from, braid_shape *to)
     return true;
 }
 
-// What is out of bounds is computed with all the same, modulo 2^64. No dimension is 0 when there are entries.
+// Indices out of bounds are computed modulo 2^64. No dimension is 0 when there are entries.
 static void reshape_indices(const bd_sparse *s, const braid_shape *to, int64_t *out)
 {
     int64_t from_strides[BRAID_RANK_MAX], to_strides[BRAID_RANK_MAX];

@@ -8,10 +8,10 @@
 
 #include <string.h>
 
-// Which dimensions go, and what remains.
+// The removed and the remaining dimensions.
 typedef struct reduction {
     bool is_reduced[BRAID_RANK_MAX];
-    int order[BRAID_RANK_MAX]; // the dimensions that stay, then those that go
+    int order[BRAID_RANK_MAX]; // the remaining dimensions, then the removed ones
     int kept;
     bool keeps_dims;
     braid_shape shape; // of the result
@@ -187,8 +187,8 @@ static braid_out cast(braid_graph *g, braid_out x, const char *name, braid_dtype
     return braid_op_end_out(d);
 }
 
-// The shape with 1 for what has been reduced (TensorFlow's reduced_shape): stitched from the shape and ones
-// at the axes.
+// The shape with 1 for reduced dimensions (TensorFlow's reduced_shape): stitched from the shape and ones at
+// the axes.
 static braid_out reduced_shape(braid_graph *g, braid_out shape, braid_out axes)
 {
     braid_out sizes = cast(g, shape, "ToInt32", BRAID_INT32);

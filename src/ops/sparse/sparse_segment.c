@@ -90,7 +90,7 @@ void bd_sparse_segment_fail_id(bd_op_ctx *c, int64_t id, int64_t segments)
                (long long)id, (long long)segments);
 }
 
-// What input 3 says, or one more than the last id. -1: the kernel has failed.
+// The value of input 3, or the last id + 1. -1: the kernel has failed.
 static int64_t read_count(bd_op_ctx *c, int64_t last)
 {
     int64_t limit = bd_input(c, 2)->dtype == BRAID_INT32 ? INT32_MAX : INT64_MAX;
@@ -110,7 +110,7 @@ static int64_t read_count(bd_op_ctx *c, int64_t last)
     return bd_op_failed(c) ? -1 : count;
 }
 
-// The number of segments, whose ids do not decrease. -1: the kernel has failed.
+// The number of segments; ids must not decrease. -1: the kernel has failed.
 static int64_t count_segments(bd_op_ctx *c)
 {
     const braid_tensor *ids = bd_input(c, 2);
@@ -250,7 +250,7 @@ static void sqrt_n_gradient(bd_grad_ctx *c)
 #define SIGNATURE "(data: T, indices: Tidx, segment_ids: Tsegmentids) -> (output: T)"
 #define COUNTED_SIGNATURE                                                                                    \
     "(data: T, indices: Tidx, segment_ids: Tsegmentids, num_segments: Tnumsegments) -> (output: T)"
-// What the front end makes gradients of: their values are the same.
+// Attributes that TensorFlow 2's Python sets; they do not change the values.
 #define JOINS BD_SPARSE_SEGMENT_INDEX_TYPES "; sparse_gradient:bool=false"
 #define REALS "T:type{realnumber}"
 #define COUNTED "; Tnumsegments:type{int32,int64}=int32"

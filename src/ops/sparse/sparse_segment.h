@@ -24,7 +24,7 @@ bool bd_sparse_segment_check(bd_op_ctx *c);
 // Element `i` of input `input`, if it is in [0, limit); -1: the kernel has failed.
 int64_t bd_sparse_segment_place(bd_op_ctx *c, int input, const char *what, int64_t i, int64_t limit);
 void bd_sparse_segment_fail_id(bd_op_ctx *c, int64_t id, int64_t segments);
-// Output 0, zeros: `rows` rows like those of the data, of *len elements. NULL: the kernel has failed.
+// Makes output 0 zeros: `rows` rows like those of the data, of *len elements. NULL: the kernel has failed.
 braid_tensor *bd_sparse_segment_rows(bd_op_ctx *c, int64_t rows, int64_t *len);
 
 // Shape function of ops whose optional input 3 is the number of output rows.

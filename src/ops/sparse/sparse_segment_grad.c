@@ -133,7 +133,7 @@ static void put_rows(bd_op_ctx *c, const int64_t *rows, int64_t count)
     }
 }
 
-// As run_spread, of the rows that get something alone.
+// Like run_spread, but only for rows with a gradient.
 static void spread_unique(bd_op_ctx *c, const int64_t *rows, int64_t count, bd_segment_scaling how)
 {
     const braid_tensor *grad = bd_input(c, 0);
@@ -185,7 +185,7 @@ static void sqrt_n_unique_run(bd_op_ctx *c)
 static braid_code unique_shape(bd_shape_ctx *c, braid_status *st)
 {
     braid_code code = bd_shape_fn_sparse_segment(c, st);
-    if (c->outputs[0].rank > 0) c->outputs[0].dims[0] = -1; // as many as there are different indices
+    if (c->outputs[0].rank > 0) c->outputs[0].dims[0] = -1; // as many as there are distinct indices
     c->outputs[1] = bd_shape1(-1);
     return code;
 }

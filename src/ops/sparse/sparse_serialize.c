@@ -118,8 +118,8 @@ static braid_code deserialize_many_shape(bd_shape_ctx *c, braid_status *st)
     return code ? code : deserialize_shape(c, st);
 }
 
-// What may still be made of the strings. A short string can stand for a large tensor: together they make no
-// more than one alone may.
+// The memory that the strings may still be decoded to. A short string can represent a large tensor: all
+// together have the limit of one.
 typedef struct budget {
     size_t bytes;
 } budget;

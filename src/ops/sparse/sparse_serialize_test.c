@@ -1,10 +1,10 @@
-// What serialized sparse tensors and maps of sparse tensors promise. Values follow from TensorFlow's
+// Tests of serialized sparse tensors and maps of sparse tensors. Values follow from TensorFlow's
 // documentation.
 #include "base/testing/test.h"
 #include "ops/testing/op_live.h"
 #include "ops/testing/op_test.h"
 
-// [2,3] with entries in both rows, and [3,2,2] with none in row 1.
+// [2,3] with entries in both rows, and [3,2,2] with an empty row 1.
 #define MATRIX "int64[3,2] 0 0 0 2 1 1", "float[3] 1 2 3", "int64[2] 2 3"
 #define MATRIX_WANT "int64[3,2] 0 0 0 2 1 1; float[3] 1 2 3; int64[2] 2 3"
 

@@ -138,8 +138,7 @@ static bool is_same(const slice_grad *s, int64_t i, int64_t j)
     return true;
 }
 
-// The entries of the block come in the order of those of the whole: each gradient goes to the next one that
-// is the same.
+// The entries of the block are in the order of the whole's: each gradient belongs to the next equal entry.
 static void slice_grad_spread(bd_op_ctx *c, const slice_grad *s)
 {
     braid_tensor *y = bd_output_sparse_values(c, 0, s->grad->dtype, s->input->count);

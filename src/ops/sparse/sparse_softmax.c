@@ -12,7 +12,7 @@ static braid_code softmax_shape(bd_shape_ctx *c, braid_status *st)
     return bd_shape_ctx_sparse(c, 0, 1, 2, st);
 }
 
-// y = softmax of the elements `rows` of x, shifted by the largest so that nothing overflows.
+// y = softmax of the elements `rows` of x, minus the largest so that exp does not overflow.
 #define DEFINE_SOFTMAX(SUFFIX, TYPE, EXP)                                                                    \
     static void softmax_##SUFFIX(void *out, const void *in, const int64_t *rows, int64_t count)              \
     {                                                                                                        \
@@ -38,7 +38,7 @@ static int64_t group_end(const bd_sparse *s, const int64_t *rows, int64_t from)
     return to;
 }
 
-// The output is in row-major order, whatever the order of the input.
+// The output is in row-major order for any order of the input.
 static void softmax_run(bd_op_ctx *c)
 {
     BD_SPARSE(s);

@@ -1,5 +1,4 @@
-// What ops that rearrange and merge sparse tensors promise. Values were worked out over dense tensors in
-// numpy.
+// Tests of ops that rearrange and merge sparse tensors. Values were computed with dense tensors in numpy.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -57,7 +56,7 @@ static void reshape_follows_its_definition(void **state)
          "InvalidArgument: Input to reshape is a tensor with 6 dense values, but the requested shape has 8. input_shape=[2,3] output_shape=[4,2]"},
         {"SparseReshape", NULL, "int64[0,2]; int64[2] 2 3; int64[] 6",
          "InvalidArgument: Target shape should be"},
-        // What is out of bounds is computed with all the same.
+        // Indices out of bounds are computed without an error.
         {"SparseReshape", NULL, "int64[1,2] 0 7; int64[2] 2 3; int64[2] 3 2", "int64[1,2] 3 1; int64[2] 3 2"},
         {"SparseReshape", NULL, "int64[1,2] 0 -1; int64[2] 2 3; int64[1] 6", "int64[1,1] -1; int64[1] 6"},
         {"SparseReshape", NULL, "int64[1,2] 0 0; int64[2] 0 3; int64[1] 0",
@@ -82,7 +81,7 @@ static void concat_follows_its_definition(void **state)
         {"SparseConcat", "concat_dim=-2; N=2",
          "int64[2,2] 0 1 1 0; int64[1,2] 0 2; float[2] 1 2; float[1] 3; int64[2] 2 3; int64[2] 4 3",
          "int64[3,2] 0 1 1 0 2 2; float[3] 1 2 3; int64[2] 6 3"},
-        // What is not in order comes in order.
+        // Unsorted entries are output sorted.
         {"SparseConcat", "concat_dim=0; N=2",
          "int64[2,1] 1 0; int64[1,1] 0; int32[2] 1 2; int32[1] 3; int64[1] 2; int64[1] 1",
          "int64[3,1] 0 1 2; int32[3] 2 1 3; int64[1] 3"},

@@ -96,8 +96,7 @@ static void sparse_to_dense_run(bd_op_ctx *c)
     }
 }
 
-// One place a row, however the indices are laid out: there are as many numbers in each as the output has
-// dimensions.
+// Reshapes the indices to one place a row: each has as many numbers as the output has dimensions.
 static braid_out places_by_row(braid_graph *g, braid_out indices, braid_out output_shape)
 {
     const braid_out layout[2] = {bd_b_const_i32(g, NULL, -1), bd_grad_size(g, output_shape)};

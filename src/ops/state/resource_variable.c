@@ -51,7 +51,7 @@ BD_OP(VarHandleOp) = {
 
 // ---- From handle to variable ----
 
-// The handle in input `i`, which may come from a client; NULL: the kernel has failed.
+// The handle in input `i`, which a client may have sent. NULL: the kernel has failed.
 static const bd_resource_handle *handle_input(bd_op_ctx *c, int i)
 {
     const braid_tensor *t = bd_input(c, i);
@@ -94,7 +94,7 @@ bd_variable *bd_input_variable_to_read(bd_op_ctx *c, int i, braid_dtype dtype)
     return NULL;
 }
 
-// The VarHandleOp that input `i` comes from; NULL: not known here.
+// The VarHandleOp of input `i`; NULL when it is unknown here.
 static const braid_op *handle_source(const braid_op *node, int i)
 {
     const braid_op *source = i < node->input_count ? node->inputs[i].op : NULL;

@@ -1,5 +1,5 @@
-// Ops on resource variables: of any shape, and of variables that nobody has made. How their values are kept
-// is in variable_test.c.
+// Tests of ops on resource variables: any shape, and variables that do not exist. variable_test.c tests how
+// values are kept.
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "base/testing/test.h"
@@ -58,7 +58,7 @@ static void shapes_of_contents_follow_the_definition(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// What ops say of a handle whose variable nobody has assigned, or somebody destroyed.
+// Errors for handles of variables that were not assigned, or were destroyed.
 static void variables_that_do_not_exist(void **state)
 {
     static const struct {

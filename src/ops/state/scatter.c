@@ -25,7 +25,7 @@ bool bd_slices_known_shape(bool is_nd, const braid_shape *of, const braid_shape 
     return true;
 }
 
-// Dimensions [from, to) of a shape; unknown where the shape has not so many.
+// Dimensions [from, to) of a shape; unknown if the shape has fewer.
 static braid_shape dims_between(const braid_shape *s, int from, int to)
 {
     braid_shape part = {0};
@@ -73,7 +73,7 @@ braid_code bd_shape_ctx_updates(bd_shape_ctx *c, const braid_shape *of, int indi
     return fail_updates(c, "inner", slice.rank, indices == 0 ? "output" : "input", of, update.rank, up, st);
 }
 
-// Attr bad_indices_policy, of TensorFlow 2; what has none takes no bad indices.
+// Reads attr bad_indices_policy of TensorFlow 2; an op without it refuses bad indices.
 static bool read_policy(bd_op_ctx *c, bool *ignores)
 {
     const bd_attr *attr = bd_node_attr(c->node, "bad_indices_policy");
@@ -210,7 +210,7 @@ bool bd_scatter(bd_op_ctx *c, const braid_tensor *to, const bd_slices *s, const 
                 const braid_tensor *updates, bd_update_fn update)
 {
     if (!bd_scatter_fits(c, s, &to->shape, indices, updates)) return false;
-    if (s->depth == 0 && s->len == 0) return true; // whatever the number of these slices
+    if (s->depth == 0 && s->len == 0) return true; // for any number of these slices
     bool one_for_all = updates->shape.rank == 0 && s->count * s->len != 1;
     for (int64_t i = 0; i < s->count; i++) {
         int64_t at = bd_slices_at(c, s, &to->shape, indices, i);

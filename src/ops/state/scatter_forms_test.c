@@ -1,5 +1,5 @@
-// What all scatter ops share, on reference variables, resource variables and tensors: one index, none, no
-// elements, and what is refused. Expected values follow from the definition of each update.
+// Tests that all scatter ops share, on reference variables, resource variables and tensors: one index, none,
+// empty tensors, and refused inputs. Expected values follow from the definition of each update.
 #include "base/strbuf.h"
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
@@ -16,7 +16,7 @@ static const scatter_kind kinds[] = {
     {"Min", 2, true},  {"Max", 8, true}, {"Update", 2, true},
 };
 
-// Where an op keeps what it updates.
+// The kinds of tensors that ops update.
 static const struct scatter_place {
     const char *prefix, *operand;
     bool is_nd, has_output, has_after;
@@ -26,7 +26,7 @@ static const struct scatter_place {
     {"TensorScatter", "", true, true, false},
 };
 
-// `want` is what is updated afterwards, "%d" in it the result, or an error.
+// `want` is the updated content, with "%d" for the result, or an error.
 typedef struct scatter_case {
     const char *operand, *indices_and_updates, *want;
 } scatter_case;

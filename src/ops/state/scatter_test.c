@@ -1,4 +1,4 @@
-// What updates of parts of tensors promise: the Scatter and ScatterNd ops, GatherNd, ResourceGather and
+// Tests of updates of parts of tensors: the Scatter and ScatterNd ops, GatherNd, ResourceGather and
 // SparseToDense.
 #include "base/testing/test.h"
 #include "ops/testing/op_live.h"
@@ -152,7 +152,7 @@ static void words_and_truth_follow_the_definition(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// The examples of TensorFlow's documentation of tf.scatter_nd and tf.scatter_nd_add, among others.
+// The examples of TensorFlow's documentation of tf.scatter_nd and tf.scatter_nd_add, and others.
 static void scattered_slices_follow_the_definition(void **state)
 {
     (void)state;
@@ -197,7 +197,7 @@ static void scattered_slices_follow_the_definition(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// The examples of tf.gather_nd, among others.
+// The examples of tf.gather_nd, and others.
 static void gathered_slices_follow_the_definition(void **state)
 {
     (void)state;
@@ -312,7 +312,7 @@ static void the_gradient_of_a_gather_is_scattered(void **state)
     for (int i = 0; i < 3; i++) {
         d = braid_op_begin(l->graph, "Placeholder", NULL);
         braid_op_attr_type(d, "dtype", types[i]);
-        if (i == 1) braid_op_attr_shape(d, "shape", BRAID_SHAPE(3)); // else it is asked for twice
+        if (i == 1) braid_op_attr_shape(d, "shape", BRAID_SHAPE(3)); // otherwise it is requested twice
         fed[i] = braid_op_end_out(d);
     }
     braid_op *assign = op_test_node(l->graph, "AssignVariableOp", NULL, (braid_out[]){v, fed[0]}, 2);

@@ -38,7 +38,8 @@ static void bind_scatter(const braid_op *node, bd_update_op op, scatter_state *s
     s->is_resource = !node->def->inputs[0].is_ref;
     braid_dtype dtype = bd_dtype_base(node->input_types[2]);
     bool is_plain =
-        braid_dtype_size(dtype) > 0; // strings, handles and variants are never written while others read them
+        // strings, handles and variants are never written while other kernels read them
+        braid_dtype_size(dtype) > 0;
     s->locks = s->is_resource || !is_plain || bd_node_attr_bool(node, "use_locking");
     s->is_nd = is_nd(node);
     s->op = op;
@@ -74,7 +75,7 @@ static bool is_zero(const braid_tensor *t, int64_t i)
     return true;
 }
 
-// Of a resource variable nothing is divided by 0, of a reference variable no integer.
+// For resource variables any division by 0 is refused, for reference variables that of integers.
 static bool divides_by_zero(bd_op_ctx *c, const scatter_state *s, const braid_tensor *updates)
 {
     if (s->op != BD_UPDATE_DIV) return false;
@@ -109,7 +110,7 @@ static bool hold_value(bd_op_ctx *c, const scatter_state *s, bd_variable *v, bra
 static void scatter(bd_op_ctx *c, const scatter_state *s, bd_variable *v)
 {
     const braid_tensor *indices = bd_input(c, 1), *updates = bd_input(c, 2);
-    braid_tensor value = {0}; // the memory stays while we hold it, also when somebody assigns another shape
+    braid_tensor value = {0}; // the reference keeps the memory when another step assigns a new shape
     bd_slices slices;
     if (hold_value(c, s, v, &value) && bd_slices_init(c, &slices, s->is_nd, &value.shape, indices) &&
         !divides_by_zero(c, s, updates) && bd_scatter(c, &value, &slices, indices, updates, s->update) &&
@@ -135,7 +136,7 @@ static void scatter_run(bd_op_ctx *c)
 
 // ---- Definitions ----
 
-// What can be replaced but not computed with.
+// Types that can be replaced but have no arithmetic.
 #define SCATTER_MOVED "|bool|string|resource|variant"
 #define SCATTER_REAL "T:type{bfloat16,double,float,half,int32,int64}"
 #define REF_SIGNATURE "(ref: Ref(T), indices: Tindices, updates: T) -> (output_ref: Ref(T))"

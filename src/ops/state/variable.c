@@ -1,8 +1,8 @@
-// Reference variables: VariableV2 and the ops that look at and assign them.
+// Reference variables: VariableV2 and the ops that check and assign them.
 //
 // A variable is a resource of the step's device, under container and shared_name (or the node's name), and
-// outlives sessions. Reading one that nobody assigned is refused by the executor, which knows where the
-// reference came from.
+// outlives sessions. The executor, which knows the source of a reference, refuses to read an uninitialized
+// one.
 #include "ops/state/variable.h"
 #include "base/array.h"
 #include "graph/grad.h"
@@ -15,7 +15,7 @@ static braid_code create_variable(void *arg, bd_resource **out, braid_status *st
     (void)st;
     const bd_variable_binding *b = arg;
     bd_variable *v = bd_variable_new(b->dtype, b->is_reference);
-    v->tensor.shape = b->shape; // still "no tensor": what a first value must fit
+    v->tensor.shape = b->shape; // still "no tensor": the first value must fit it
     *out = &v->base;
     return BRAID_OK;
 }
@@ -49,9 +49,9 @@ braid_code bd_variable_find(const bd_variable_binding *b, bd_resources *rs, bd_v
 
 // ---- VariableV2, Variable ----
 
-// The variable found first is kept: finding it again costs one load. A bound kernel belongs to one device, so
-// there is nothing else to compare. After a Reset it looks again; variables from before are held, empty,
-// until the kernel ends.
+// Keeps the variable that was found first, so that later steps cost one load. A bound kernel belongs to one
+// device, so the container and name suffice. After a Reset it looks again; variables from before are held,
+// empty, until the kernel ends.
 typedef struct variable_state {
     bd_variable_binding binding;
     _Atomic(bd_variable *) found; // one of `held`; NULL before the first run
@@ -129,7 +129,7 @@ BD_OP(VariableV2) = {
     .doc = "A variable, updated in place; sessions that name the same container and shared_name share it.",
 };
 
-// A scalar shape of the old op may stand for an unknown one.
+// A scalar shape of the old op may mean an unknown one.
 static braid_code old_variable_shape(bd_shape_ctx *c, braid_status *st)
 {
     (void)st;
@@ -201,7 +201,7 @@ static void assign_run(bd_op_ctx *c)
     bd_variable *v = bd_input_ref(c, 0);
     if (s->validate_shape) {
         bd_mutex_lock(&v->mu);
-        braid_shape lhs = v->tensor.shape, merged; // of the value, or what was declared
+        braid_shape lhs = v->tensor.shape, merged; // of the value, or the declared one
         bd_mutex_unlock(&v->mu);
         if (!bd_shape_merge(&lhs, &bd_input(c, 1)->shape, &merged)) {
             char l[BD_SHAPE_STR_MAX], r[BD_SHAPE_STR_MAX];

@@ -46,12 +46,12 @@ typedef enum bd_update_op {
 typedef void (*bd_update_fn)(void *value, const void *delta, int64_t count);
 #define BD_UPDATE_REAL_TYPES_OF(ATTR) ATTR "=float|double|int8|int16|int32|int64|uint8|uint16|half|bfloat16"
 #define BD_UPDATE_TYPES_OF(ATTR) BD_UPDATE_REAL_TYPES_OF(ATTR) "|complex64|complex128"
-// NULL for a type that is not among them; of bool there are no products, quotients and extremes, complex
-// numbers have no minimum and maximum.
+// NULL for an unsupported type: bool has no products, quotients and extremes, complex numbers have no minimum
+// and maximum.
 bd_update_fn bd_update_function(braid_dtype dtype, bd_update_op op);
 
-// Updates a variable by a tensor of its shape. Without `lock` (and for a reference variable) others may read
-// and write meanwhile. False: the kernel has failed.
+// Updates a variable by a tensor of its shape. Without `lock` (and for a reference variable) other kernels
+// may read and write it meanwhile. Returns false when the kernel has failed.
 bool bd_variable_update(bd_op_ctx *c, bd_variable *v, const braid_tensor *delta, bd_update_fn update,
                         bool lock);
 

@@ -1,4 +1,4 @@
-// What reference variables and resource variables promise.
+// Tests of reference variables and resource variables.
 #include "base/alloc.h"
 #include "base/testing/test.h"
 #include "op/variable.h"
@@ -111,7 +111,7 @@ static void shapes_are_inferred(void **state)
     static const op_shape_case cases[] = {
         {"VariableV2", "dtype=float; shape=[2,3]", "", "[2,3]"},
         {"VariableV2", "dtype=float; shape=[]", "", "[]"},
-        {"Variable", "dtype=float; shape=[]", "", "?"}, // says nothing: TensorFlow's older graphs
+        {"Variable", "dtype=float; shape=[]", "", "?"}, // unknown: graphs of older TensorFlow
         {"Variable", "dtype=float; shape=[2]", "", "[2]"},
         {"IsVariableInitialized", NULL, "ref float[2]", "[]"},
         {"Assign", NULL, "ref float[?,3]; [2,?]", "[2,3]"},
@@ -182,7 +182,7 @@ static braid_code run(world *w, braid_op *node, bd_value *inputs, bd_value *outp
     return code;
 }
 
-// What a variable node gives: a reference or a handle.
+// The output of a variable node: a reference or a handle.
 static bd_value reference_of(world *w, braid_op *variable)
 {
     BD_STATUS(st);

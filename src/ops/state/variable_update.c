@@ -16,8 +16,8 @@
         }                                                                                                    \
     }
 
-// Sums, differences and products are computed in WIDE: without sign for integers, so that they wrap around.
-// Nobody divides integers by 0 (see bd_update_op); by -1 the least one wraps around too.
+// Sums, differences and products are computed in WIDE: unsigned for integers, so that they wrap around.
+// Callers do not divide integers by 0 (see bd_update_op); dividing the least one by -1 wraps around too.
 #define DEFINE_UPDATES(SUFFIX, TYPE, WIDE, QUOTIENT)                                                         \
     DEFINE_UPDATE(add_##SUFFIX, TYPE, (WIDE)v + (WIDE)d)                                                     \
     DEFINE_UPDATE(sub_##SUFFIX, TYPE, (WIDE)v - (WIDE)d)                                                     \
@@ -70,7 +70,7 @@ DEFINE_SHORT_UPDATES(bfloat16)
 DEFINE_COMPLEX_UPDATES(c64, float complex)
 DEFINE_COMPLEX_UPDATES(c128, double complex)
 
-// TensorFlow's sums and differences of truth values, whatever is not 0 being true.
+// TensorFlow's sums and differences of booleans: any value other than 0 is true.
 DEFINE_UPDATE(add_bool, bool, v || d)
 DEFINE_UPDATE(sub_bool, bool, v != d)
 
@@ -152,7 +152,7 @@ bool bd_variable_update(bd_op_ctx *c, bd_variable *v, const braid_tensor *delta,
         bd_mutex_unlock(&v->mu);
         return ok;
     }
-    // The memory stays while we hold a reference, also when somebody assigns another shape.
+    // The reference keeps the memory, also when another step assigns a new shape.
     braid_tensor value = {0};
     if (!bd_variable_read(v, &value)) return fail_uninitialized(c);
     bool ok = check_update(c, true, &value, delta);

@@ -1,5 +1,5 @@
-// DecodeRaw, DecodePaddedRaw and DecodeCompressed: strings as the bytes of numbers, and what a compressed
-// string holds.
+// DecodeRaw, DecodePaddedRaw and DecodeCompressed: strings as the bytes of numbers, and the content of
+// compressed strings.
 #include "base/alloc.h"
 #include "io/compression.h"
 #include "ops/common/element.h"
@@ -49,7 +49,7 @@ static void output_rows(bd_op_ctx *c, int64_t width)
         size_t len = s->len < row ? s->len : row;
         if (len > 0) memcpy(to, s->data, len);
         memset(to + len, 0, row - len);
-        // A byte is true when it is not 0: no other value may be in a tensor of booleans.
+        // Any byte other than 0 is true: tensors of booleans hold only 0 and 1.
         for (size_t k = 0; dtype == BRAID_BOOL && k < row; k++)
             to[k] = to[k] != 0;
     }
@@ -162,7 +162,7 @@ typedef struct inflated {
     size_t len, cap;
 } inflated;
 
-// Room for more; false when there is none.
+// Makes room for more. Returns false when memory is short.
 static bool grow(bd_op_ctx *c, inflated *out)
 {
     size_t cap = out->cap ? out->cap * 2 : 4096;
@@ -177,7 +177,7 @@ static bool grow(bd_op_ctx *c, inflated *out)
     return true;
 }
 
-// Takes what there is; a string that is cut off gives what it has, as in TensorFlow.
+// Inflates the input; a truncated string gives its part, as in TensorFlow.
 static void inflate_all(bd_op_ctx *c, z_stream *z, bool many, inflated *out)
 {
     for (;;) {

@@ -1,4 +1,4 @@
-// EditDistance: how far sequences are from others, both along the last dimension of sparse tensors.
+// EditDistance: the Levenshtein distance of sequences along the last dimension of sparse tensors.
 #include "base/alloc.h"
 #include "base/half.h"
 #include "graph/grad.h"
@@ -39,7 +39,7 @@ static double float_at(const braid_tensor *t, int64_t i)
     }
 }
 
-// As numbers compare: NaN is equal to nothing, and both zeros are.
+// Compares as numbers: NaN equals no number, and both zeros are equal.
 static bool are_equal(const braid_tensor *a, int64_t i, const braid_tensor *b, int64_t j)
 {
     if (a->dtype == BRAID_STRING) {

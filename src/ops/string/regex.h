@@ -12,7 +12,7 @@ extern "C" {
 
 typedef struct bd_regex bd_regex;
 
-// Compiles a pattern. NULL when it is malformed: `why` describes the mistake.
+// Compiles a pattern. Returns NULL when it is malformed: `why` describes the mistake.
 #define BD_REGEX_WHY_MAX 256
 bd_regex *bd_regex_new(const char *pattern, size_t len, char why[BD_REGEX_WHY_MAX]);
 void bd_regex_free(bd_regex *r); // NULL is accepted

@@ -1,4 +1,4 @@
-// Values as text for people: StringFormat, and PrintV2, which writes a string somewhere.
+// StringFormat, which formats values as text, and PrintV2, which writes a string to a stream.
 #include "base/log.h"
 #include "graph/shape_fn.h"
 #include "io/file.h"
@@ -12,7 +12,7 @@
 
 // ---- Tensors as nested lists, with the ends of each dimension shown ----
 
-// No text gets longer: it is for people.
+// The limit of a text.
 #define TEXT_BYTES_MAX ((size_t)256 << 20)
 
 typedef struct summary {
@@ -30,7 +30,7 @@ static void append_gap(const summary *s, int d)
         bd_strbuf_append_char(s->out, ' ');
 }
 
-// Dimension `d` and those within, from element `at` on.
+// Appends dimension `d` and the inner dimensions, from element `at` on.
 static void append_dim(const summary *s, int d, int64_t at)
 {
     const braid_shape *shape = &s->tensor->shape;
@@ -67,7 +67,7 @@ static void append_tensor(const braid_tensor *t, int64_t ends, bd_strbuf *out)
 
 // ---- StringFormat ----
 
-// What stands before the next placeholder, or to the end; false when there is no more.
+// Takes the text before the next placeholder, or the rest. Returns false at the end.
 static bool next_part(const bd_bytes *placeholder, bd_bytes *rest, bd_bytes *part)
 {
     if (!rest->data) return false;
@@ -146,7 +146,7 @@ static braid_code print_create(const braid_op *node, void *state, braid_status *
         stream);
 }
 
-// Appends the input to a file: what may block on the disk.
+// Appends the input to a file, which may block on the disk.
 static void print_to_file(bd_op_ctx *c)
 {
     BD_STATUS(st);

@@ -13,7 +13,7 @@ typedef struct ngram_state {
     bool preserve_short;
 } ngram_state;
 
-// Wider ones are nobody's wish; with them a padded row would be a large allocation.
+// The limit of the width: a padded row of more would be a large allocation.
 #define NGRAM_WIDTH_MAX 65536
 
 static braid_code ngrams_create(const braid_op *node, void *state, braid_status *st)

@@ -12,7 +12,7 @@
 
 // ---- StringJoin ----
 
-// Scalars go with every element of the others, which are alike.
+// Scalars are joined to each element of the others, which have one shape.
 static braid_code join_shape(bd_shape_ctx *c, braid_status *st)
 {
     braid_shape out = BD_SCALAR;
@@ -182,7 +182,7 @@ static braid_code check_as_string(const braid_op *node, bool is_float, int64_t p
     return BRAID_OK;
 }
 
-#define WIDTH_MAX 1024 // also of the precision: longer numbers are nobody's wish
+#define WIDTH_MAX 1024 // also of the precision
 
 static braid_code as_string_create(const braid_op *node, void *state, braid_status *st)
 {

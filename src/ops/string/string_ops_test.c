@@ -1,4 +1,4 @@
-// What the ops on strings promise.
+// Tests of the ops on strings.
 #include "base/alloc.h"
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
@@ -168,8 +168,7 @@ static void shapes_are_inferred(void **state)
     OP_TEST_SHAPES(cases);
 }
 
-// Strings that do not fit the memory are an error of the op that makes them, at whichever of them it is
-// short.
+// Strings that do not fit into memory are an error of the op that makes them, at any allocation.
 static void short_memory(const char *op, const char *attrs, const char *first, const char *second,
                          const char *want)
 {

@@ -24,7 +24,7 @@ static int64_t walk_at(const walk *w, const braid_shape *shape, const int64_t *s
     return at;
 }
 
-// Which dimensions are joined and which stay. The first axis that is named goes round fastest.
+// Reads the joined and the remaining dimensions. The first axis changes fastest.
 static bool read_axes(bd_op_ctx *c, const braid_shape *shape, walk *joined, walk *kept)
 {
     const braid_tensor *axes = bd_input(c, 1);
@@ -167,8 +167,8 @@ static bool check_segments(bd_op_ctx *c, const braid_tensor *ids, int64_t count)
     return !bd_op_failed(c);
 }
 
-// Appends rows to the strings of their segments. A separator goes behind what is not empty. Called twice: the
-// lengths first.
+// Appends rows to the strings of their segments, with a separator after non-empty ones. It is called twice:
+// first for the lengths.
 static void join_segments(bd_op_ctx *c, const braid_tensor *y, size_t *lens, bool write)
 {
     const braid_tensor *x = bd_input(c, 0), *ids = bd_input(c, 1);

@@ -22,7 +22,7 @@ typedef struct piece {
     size_t len;
 } piece;
 
-// The pieces so far. Their number is a peer's to say: a text of blanks has as many as bytes.
+// The pieces so far. The input determines their number: a text of blanks has as many as bytes.
 typedef struct pieces {
     piece *items;
     size_t len, cap;
@@ -75,7 +75,7 @@ static void split_at_blanks(pieces *p, const char *at, const char *end, int64_t 
     for (int64_t n = 0;; n++) {
         while (at < end && is_blank(*at))
             at++;
-        if (splits_max > 0 && n == splits_max) { // the rest, even when nothing is left
+        if (splits_max > 0 && n == splits_max) { // the rest, even if it is empty
             add(p, at, (size_t)(end - at));
             return;
         }

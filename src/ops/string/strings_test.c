@@ -1,4 +1,4 @@
-// What the ops that hash, cut, split, join and print strings promise.
+// Tests of the ops that hash, cut, split, join and print strings.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -204,7 +204,7 @@ static void segment_join_follows_its_definition(void **state)
         {"UnsortedSegmentJoin", "separator=:", "string[4] a b c d; int32[4] 1 0 1 0; int32[] 3",
          "string[3] b:d a:c ''"},
         {"UnsortedSegmentJoin", NULL, "string[2,2] a b c d; int64[2] 0 0; int32[] 1", "string[1,2] ac bd"},
-        // A separator goes only behind what is not empty.
+        // A separator follows only a non-empty string.
         {"UnsortedSegmentJoin", "separator=,", "string[3] '' b ''; int32[3] 0 0 0; int32[] 1",
          "string[1] b,"},
         {"UnsortedSegmentJoin", NULL, "string[0,2]; int32[0]; int32[] 2", "string[2,2] '' '' '' ''"},

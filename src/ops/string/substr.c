@@ -38,11 +38,11 @@ static bool find_chars(const bd_string *s, int64_t pos, int64_t len, size_t *fro
         *from = 0;
         if (!bd_utf8_forward(s->data, s->len, pos, from)) return false;
         *to = *from;
-        bd_utf8_forward(s->data, s->len, len, to); // as far as there is text
+        bd_utf8_forward(s->data, s->len, len, to); // as far as the text goes
         return true;
     }
     if (len < 0 || pos < -(int64_t)s->len) return false;
-    // From the end back: over what comes behind the piece, then over the piece.
+    // From the end: skips the text after the piece, then the piece.
     int64_t behind = len > -pos ? 0 : -pos - len;
     *to = s->len;
     if (!bd_utf8_back(s->data, behind, to)) return false;
@@ -66,7 +66,7 @@ static void cut(bd_op_ctx *c, const braid_tensor *y, int64_t at, int64_t x_at, i
     }
 }
 
-// Where the element of an operand stands that belongs to element `at` of the whole.
+// The index of the operand's element that belongs to element `at` of the result.
 static int64_t broadcast_at(const bd_broadcast *b, const int64_t *strides, int64_t at)
 {
     int64_t from = 0;

@@ -11,7 +11,7 @@
 #include <unicode/ustring.h>
 
 typedef struct unicode_state {
-    const char *input_encoding; // of the node; NULL where there is none
+    const char *input_encoding; // of the node; NULL if it has none
     int output_bits;            // of a unit of the output: 8, 16 or 32
     UChar32 replacement;
     bool is_strict, drops, replaces_controls;
@@ -47,10 +47,10 @@ static braid_code unicode_create(const braid_op *node, void *state, braid_status
 
 // ---- Reading an encoding ----
 
-// A character of the input: where it began, and whether it was none.
+// A character of the input: its offset, and whether it was malformed.
 typedef bool (*char_fn)(void *arg, UChar32 c, size_t offset, bool is_malformed);
 
-// Tells the reader that a piece is none, and lets U+FFFD stand for it.
+// Reports a malformed piece to the reader; U+FFFD replaces it.
 static void note_malformed(const void *context, UConverterToUnicodeArgs *args, const char *units,
                            int32_t length, UConverterCallbackReason reason, UErrorCode *error)
 {
@@ -103,7 +103,8 @@ static bool wide_append(wide *w, UChar32 c)
         w->units = units;
         w->cap = cap;
     }
-    if (c >= 0 && c <= UCHAR_MAX_VALUE) U16_APPEND_UNSAFE(w->units, w->len, c); // others are no characters
+    // other values are not characters
+    if (c >= 0 && c <= UCHAR_MAX_VALUE) U16_APPEND_UNSAFE(w->units, w->len, c);
     return true;
 }
 
@@ -374,7 +375,7 @@ static void encode_run(bd_op_ctx *c)
     braid_shape shape = bd_shape1(bd_tensor_count(splits) - 1);
     braid_tensor *y = bd_output(c, 0, BRAID_STRING, &shape);
     wide text = {0};
-    int64_t at = 0; // what stands before the first split belongs to the first text, as in TensorFlow
+    int64_t at = 0; // values before the first split belong to the first text, as in TensorFlow
     for (int64_t i = 0; y && i < bd_tensor_count(y) && !bd_op_failed(c); i++) {
         text.len = 0;
         for (; at < bd_tensor_index(splits, i + 1) && !bd_op_failed(c); at++)

@@ -1,4 +1,4 @@
-// What the ops on texts in Unicode promise. Values by Python's str.encode and bytes.decode.
+// Tests of the ops on Unicode texts. Values are those of Python's str.encode and bytes.decode.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 

@@ -4,8 +4,8 @@
 
 #include "op/kernel.h"
 
-// A byte that goes on with a character; any other begins one. So every text, also one that is not UTF-8, has
-// characters.
+// Whether the byte continues a character; any other byte begins one. So each string, also one that is not
+// UTF-8, has characters.
 static inline bool bd_utf8_is_trail(char byte)
 {
     return ((unsigned char)byte & 0xc0) == 0x80;

@@ -1,4 +1,4 @@
-// Stacks of tensors that live for one step: what loops keep for their gradients.
+// Stacks of tensors that live for one step: loops keep values for their gradients in them.
 #include "base/alloc.h"
 #include "base/array.h"
 #include "graph/grad.h"
@@ -10,7 +10,7 @@ typedef struct stack {
     char *name; // owned; for messages
     bd_mutex mu;
     braid_dtype elem_type;
-    int64_t max_size;             // negative: none
+    int64_t max_size;             // negative: no limit
     bool is_closed;               // guarded by mu
     BD_ARRAY(braid_tensor) items; // guarded by mu
 } stack;

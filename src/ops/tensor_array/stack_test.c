@@ -1,4 +1,4 @@
-// What stacks promise, those with references to two strings for handles and those with resources.
+// Tests of stacks, with references to two strings as handles and with resources.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 #include "ops/testing/program.h"

@@ -8,12 +8,12 @@
 
 #include <string.h>
 
-#define SIZE_MAX_ELEMENTS (INT64_C(1) << 20) // an element costs some hundred bytes before it is written
+#define SIZE_MAX_ELEMENTS (INT64_C(1) << 20) // an element takes some hundred bytes before it is written
 
 typedef struct element {
     braid_tensor tensor; // "no tensor" until written and after it was given away
     braid_shape shape;   // once it counts as written
-    bool is_written; // an element of gradients from the start, where the array had one: it is zeros so far
+    bool is_written; // an element of a gradient array whose source element was written: it is zeros at first
     bool is_read;
 } element;
 
@@ -23,8 +23,9 @@ struct bd_tensor_array {
     braid_dtype dtype;
     braid_shape element_shape;                                                     // guarded by mu
     bool dynamic_size, clear_after_read, identical_shapes, is_gradient, is_closed; // guarded by mu
-    int64_t marked_size;                                                           // guarded by mu; -1: none
-    BD_ARRAY(element) elements;                                                    // guarded by mu
+    // guarded by mu; -1: not marked
+    int64_t marked_size;
+    BD_ARRAY(element) elements; // guarded by mu
 };
 
 bd_resource *bd_tensor_array_resource(bd_tensor_array *a)
@@ -251,7 +252,7 @@ static braid_code check_value(bd_tensor_array *a, int64_t index, const braid_ten
     return BRAID_OK;
 }
 
-// Gradients of one element that come from several reads.
+// Adds up the gradients of one element from several reads.
 static braid_code add_to_element(element *e, const braid_tensor *value, braid_status *st)
 {
     bd_update_fn add = bd_update_function(value->dtype, BD_UPDATE_ADD);

@@ -23,8 +23,8 @@ extern const bd_resource_type bd_tensor_array_type;
 
 // ResourceExhausted.
 braid_code bd_tensor_array_new(const bd_tensor_array_options *o, bd_tensor_array **a, braid_status *st);
-// Makes the array of gradients of `of`, whose size is fixed from now on; its elements have the shapes of `of`
-// behind `prepend`.
+// Makes the gradient array of `of`, whose size is fixed from now on; its elements have the shapes of `of`,
+// preceded by `prepend`.
 braid_code bd_tensor_array_new_gradient(bd_tensor_array *of, const braid_shape *prepend, bd_tensor_array **a,
                                         braid_status *st);
 
@@ -32,7 +32,7 @@ bd_resource *bd_tensor_array_resource(bd_tensor_array *a);
 bd_tensor_array *bd_tensor_array_of(bd_resource *r);
 
 braid_dtype bd_tensor_array_dtype(const bd_tensor_array *a);
-// InvalidArgument once it is closed.
+// InvalidArgument after it has been closed.
 braid_code bd_tensor_array_size(bd_tensor_array *a, int64_t *size, braid_status *st);
 // The size it will have when elements [0, count) are written: larger only where it may grow.
 braid_code bd_tensor_array_size_for(bd_tensor_array *a, int64_t count, int64_t *size, braid_status *st);

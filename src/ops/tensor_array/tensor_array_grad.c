@@ -1,6 +1,6 @@
-// Gradients of the ops of TensorArrays: an array has one array of gradients for each walk of tf.gradients,
-// which TensorArrayGradV3 makes or finds by the name of the walk's name scope. What was read is written
-// there, what was written is read, by ops of the same version as the array's.
+// Gradients of the TensorArray ops. An array has one gradient array for each call of tf.gradients:
+// TensorArrayGradV3 makes or finds it by the name scope of the call. The gradient of a read writes to it and
+// the gradient of a write reads it, by ops of the same version as the array's.
 #include "ops/tensor_array/tensor_array_ops.h"
 
 #include "base/strbuf.h"
@@ -24,7 +24,7 @@ static const char *op_called(const bd_grad_ctx *c, const char *name)
     return bd_arena_asprintf(&c->graph->arena, "TensorArray%s%s", name, *end == 'V' ? end : "");
 }
 
-// The array of gradients of the array in input 0, and the flow of those who use it.
+// The gradient array of the array in input 0, and its flow.
 typedef struct grad_array {
     braid_out handle, flow;
 } grad_array;

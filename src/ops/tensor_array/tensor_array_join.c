@@ -97,7 +97,7 @@ void bd_tensor_array_concat_run(bd_op_ctx *c)
     bd_tensor_array_unref(a);
 }
 
-// That the lengths, none of them negative, are the rows of `value`.
+// Checks that the lengths are at least 0 and sum up to the rows of `value`.
 static bool check_sum(bd_op_ctx *c, const braid_tensor *value, const braid_tensor *lengths)
 {
     char text[BD_SHAPE_STR_MAX];

@@ -62,8 +62,8 @@ bool bd_array_parts_shape(bd_op_ctx *c, int64_t count, const braid_shape *one, b
 void bd_array_parts_output(bd_op_ctx *c, const bd_array_parts *p, const braid_shape *shape);
 void bd_array_parts_fini(bd_array_parts *p);
 
-// For shape functions: checks that the handle in input 0 is a scalar, and so are the inputs whose digits
-// `scalars` contains.
+// For shape functions: checks that the handle in input 0 is a scalar, and that the inputs whose digits are in
+// `scalars` are.
 braid_code bd_tensor_array_check_shapes(bd_shape_ctx *c, const char *scalars, braid_status *st);
 
 // Gradients: the gradient of a read writes to the array of gradients, that of a write reads from it; flows

@@ -1,5 +1,5 @@
-// What all versions of the ops on arrays of tensors do with elements that are scalars or have no elements,
-// and with inputs of other shapes than they take.
+// Tests of all versions of the TensorArray ops with scalar elements, empty elements, and inputs of wrong
+// shapes.
 #include "base/testing/test.h"
 #include "ops/testing/program.h"
 
@@ -99,7 +99,7 @@ static void check_elements(const version *by)
     end(&a, OUT(a.p, by->concat, "dtype=float; element_shape_except0=[2]", a.handle, a.flow), "float[0,2]");
 }
 
-// What flows only orders the ops.
+// The flow only orders the ops.
 static void check_flow(const version *by)
 {
     array_case a = begin(by, "int32[] 2", "float[0]");

@@ -1,4 +1,4 @@
-// What arrays and stacks of tensors promise: order, errors, and gradients by arrays of gradients.
+// Tests of TensorArrays and stacks: order, errors, and gradients by gradient arrays.
 #include "base/testing/test.h"
 #include "ops/testing/program.h"
 #include <stdio.h>
@@ -219,7 +219,7 @@ static void wrong_writes_of_many_elements_are_refused(void **state)
     }
 }
 
-// With identical shapes the first element written says what those are like that are not.
+// With identical shapes the first written element gives the shape of the unwritten ones.
 static void elements_may_have_to_be_of_one_shape(void **state)
 {
     (void)state;
@@ -232,7 +232,7 @@ static void elements_may_have_to_be_of_one_shape(void **state)
                    1, "float[2,2] 0 0 1 2");
 }
 
-// The ops of older programs, whose handles are strings or references to them.
+// The ops of older programs, whose handles are strings or references to strings.
 typedef struct names {
     const char *make, *put, *take, *gather, *scatter, *split, *concat, *size, *grad, *close;
 } names;
@@ -406,7 +406,7 @@ static void gradients_of_split_and_concat_are_split(void **state)
     program_expect(p, (braid_out[]){y, grad}, 2, "float[3] 1 10 100");
 }
 
-// x [2] written by one of the old ops, and what another reads.
+// x [2] is written by one of the old ops; returns the result of another.
 static braid_out through_old(program *p, const names *by, int what, braid_out x)
 {
     braid_out flow = program_feed(p, "float[] 0"), one = program_feed(p, "int32[] 1");
@@ -471,7 +471,8 @@ static void a_gradient_array_may_have_another_shape(void **state)
     program_expect(p, (braid_out[]){{op, 0}}, 1, "InvalidArgument: A gradient would have 13 dimensions");
 }
 
-// What went in at once is what the gradients of all are, even when the array has grown since.
+// The gradient array of elements that were written at once has the size of the array, even after it has
+// grown.
 static void a_gradient_array_has_the_size_of_the_grown_array(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-// The ops of TensorArrays as older programs have them: those of the first version hand references to strings
-// on, those of the second strings.
+// The TensorArray ops of older programs: the first version has references to strings as handles, the second
+// strings.
 #include "ops/common/handle.h"
 #include "ops/tensor_array/tensor_array_ops.h"
 

@@ -1,12 +1,12 @@
-// Lists of tensors joined along their first dimension, and tensors split into such lists.
+// Joins lists of tensors along their first dimension, and splits tensors into lists.
 #include "ops/common/element.h"
 #include "ops/tensor_array/tensor_list_ops.h"
 #include <string.h>
 
 // ---- Joining ----
 
-// What is known of the elements: their first dimension (-1: not known, or not the same for all), and the
-// others.
+// The known part of the elements' shape: their first dimension (-1: unknown, or not the same for all), and
+// the others.
 typedef struct row_shape {
     int64_t first;
     braid_shape rest;
@@ -16,7 +16,7 @@ static bool begin_shape(bd_op_ctx *c, const bd_tensor_list *l, row_shape *s)
 {
     braid_shape element;
     *s = (row_shape){-1, BD_SHAPE_UNKNOWN};
-    if (c->input_count == 1) { // attr element_shape says nothing of the first dimension
+    if (c->input_count == 1) { // attr element_shape does not give the first dimension
         element = bd_node_attr_shape(c->node, "element_shape");
         s->rest = bd_shape_behind_first(&element);
         return true;
@@ -48,7 +48,7 @@ static bool merge_element(bd_op_ctx *c, int64_t i, const braid_tensor *t, row_sh
     return false;
 }
 
-// Adds what the elements say: the first dimension if it is the same in all that are set.
+// Merges the shapes of the elements: the first dimension is known if it is the same in all that are set.
 static bool merge_elements(bd_op_ctx *c, const bd_tensor_list *l, row_shape *s)
 {
     int64_t first = s->first;
@@ -85,7 +85,7 @@ static bool check_concat(bd_op_ctx *c, const bd_tensor_list *l, row_shape *s)
     return false;
 }
 
-// How many rows element `i`, which is not set, stands for.
+// The number of rows of element `i`, which is not set.
 static bool unset_rows(bd_op_ctx *c, int64_t i, const row_shape *s, int64_t *rows)
 {
     const braid_tensor *dims = c->input_count > 2 ? bd_input(c, 2) : NULL;
@@ -262,8 +262,7 @@ static void split_run(bd_op_ctx *c)
     bd_tensor_list *l = bd_output_new_list(c, 0, t->dtype, &element, -1, count);
     for (int64_t i = 0; l && i < count; i++) {
         braid_shape piece = t->shape;
-        piece.dims[0] =
-            bd_tensor_i64(lengths)[i]; // which others may have written to since, if it is a reference
+        piece.dims[0] = bd_tensor_i64(lengths)[i]; // which may have changed meanwhile, if it is a reference
         if (!check_length(c, piece.dims[0], at, t->shape.dims[0]) ||
             !bd_list_set_part(c, l, i, t, at * row, &piece))
             return;

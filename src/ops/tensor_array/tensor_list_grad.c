@@ -12,7 +12,7 @@ static braid_op_desc *begin(bd_grad_ctx *c, const char *op, const braid_out *inp
     begin(C, OP, (const braid_out[]){__VA_ARGS__}, sizeof((braid_out[]){__VA_ARGS__}) / sizeof(braid_out))
 #define NODE(C, OP, ...) braid_op_end_out(BEGIN(C, OP, __VA_ARGS__))
 
-// A node whose output is of attr element_dtype.
+// Ends a node with attr element_dtype.
 static braid_op *end_typed(braid_op_desc *d, braid_dtype dtype)
 {
     braid_op_attr_type(d, "element_dtype", dtype);
@@ -113,7 +113,7 @@ void bd_list_split_gradient(bd_grad_ctx *c)
         TYPED(c, "TensorListConcatV2", dtype_of(c), c->output_grads[0], shape, c->op->inputs[2]);
 }
 
-// A list like `list` in which nothing is set.
+// A list like `list` without set elements.
 static braid_out reserve_like(bd_grad_ctx *c, braid_out list)
 {
     braid_out shape = element_shape_of(c, list), length = NODE(c, "TensorListLength", list);

@@ -29,7 +29,7 @@ static bd_variant *fail_type(bd_op_ctx *c, const bd_variant *v, const char *what
     return NULL;
 }
 
-// A tensor of one variant, whose reference it takes.
+// Makes a scalar tensor of a variant; takes over the reference.
 static bool hold(bd_op_ctx *c, braid_tensor *t, bd_variant *v)
 {
     if (!v) return false;

@@ -10,7 +10,7 @@ static void lists_are_added_element_by_element(void **state)
     braid_out a = list_from_tensor(p, "float[2] 1 2", "int32[0]"),
               b = list_from_tensor(p, "float[2] 10 20", "int32[0]");
     list_expect_stack(p, OUT(p, "AddN", NULL, a, b, a), "int32[] -1", "float[2] 12 24");
-    p = program_new(); // what is not set counts as zeros
+    p = program_new(); // an unset element counts as zeros
     a = list_set(p, list_reserve(p, "int32[0]", "int32[] 2"), "int32[] 0", "float[] 1");
     b = list_set(p, list_reserve(p, "int32[0]", "int32[] 2"), "int32[] 1", "float[] 2");
     list_expect_stack(p, OUT(p, "AddN", NULL, a, b), "int32[] -1", "float[2] 1 2");
@@ -53,7 +53,7 @@ static void zeros_like_keeps_shapes(void **state)
     program *p = program_new();
     list_expect_stack(p, OUT(p, "ZerosLike", NULL, list_from_tensor(p, "float[2] 1 2", "int32[0]")),
                       "int32[] -1", "float[2] 0 0");
-    p = program_new(); // what is not set stays so
+    p = program_new(); // an unset element stays unset
     list_expect_stack(p, OUT(p, "ZerosLike", NULL, list_reserve(p, "int32[] -1", "int32[] 2")), "int32[] -1",
                       "InvalidArgument: only contains uninitialized tensors");
     p = program_new();

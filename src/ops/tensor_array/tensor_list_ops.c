@@ -1,4 +1,4 @@
-// What the ops of lists of tensors share.
+// Functions common to the ops of lists of tensors.
 #include "ops/tensor_array/tensor_list_ops.h"
 
 #include "ops/common/element.h"
@@ -35,7 +35,7 @@ bd_tensor_list *bd_input_typed_list(bd_op_ctx *c, int i)
 
 // ---- Lists as outputs ----
 
-// Whether nobody else can see the lists in `t`.
+// Returns whether the lists in `t` are not shared.
 static bool may_change(const braid_tensor *t)
 {
     if (!t->buffer || t->buffer->is_variable || !bd_buffer_is_unique(t->buffer)) return false;

@@ -51,7 +51,7 @@ bool bd_shape_prepend(int64_t dim, const braid_shape *shape, braid_shape *out);
 // `shape` without its first dimension; unknown stays unknown.
 braid_shape bd_shape_behind_first(const braid_shape *shape);
 
-// Zeros; strings and variants come empty. False: memory is short.
+// Makes a tensor of zeros; strings and variants are empty. Returns false when memory is short.
 bool bd_tensor_zeros(braid_tensor *t, braid_dtype dtype, const braid_shape *shape);
 
 // ---- Shape functions ----

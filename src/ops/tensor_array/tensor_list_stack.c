@@ -11,8 +11,8 @@ static void fill_zeros(const braid_tensor *y, int64_t at, int64_t count)
     if (size > 0 && count > 0) memset((char *)y->data + (size_t)at * size, 0, (size_t)count * size);
 }
 
-// The element in the place that indices[i] names (NULL: i); an error when there is none, also if somebody
-// else writes to the indices, which may be a reference variable.
+// The element with index indices[i] (NULL: i). An index out of range is an error, also if it changes
+// meanwhile, because the indices may be a reference variable.
 static braid_tensor *item(bd_op_ctx *c, const bd_tensor_list *l, const braid_tensor *indices, int64_t i)
 {
     int64_t at = indices ? bd_tensor_index(indices, i) : i;
@@ -22,7 +22,7 @@ static braid_tensor *item(bd_op_ctx *c, const bd_tensor_list *l, const braid_ten
     return NULL;
 }
 
-// Output 0: `count` elements of shape `one`, those that `indices` name (NULL: all in order). They have that
+// Output 0: `count` elements of shape `one`, selected by `indices` (NULL: all in order). They have that
 // shape.
 static void output_stacked(bd_op_ctx *c, const bd_tensor_list *l, const braid_tensor *indices, int64_t count,
                            const braid_shape *one)
@@ -101,7 +101,7 @@ BD_OP(TensorListStack) = {
     .doc = "All tensors of a list, stacked; those that are not set are zeros.",
 };
 
-// The shape of the elements that `indices` name, all of which are there.
+// Checks that the elements selected by `indices` exist, and merges their shapes.
 static bool check_gather(bd_op_ctx *c, const bd_tensor_list *l, const braid_tensor *indices, braid_shape *one)
 {
     char text[BD_SHAPE_STR_MAX];

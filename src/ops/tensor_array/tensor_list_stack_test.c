@@ -1,5 +1,5 @@
-// What lists of tensors promise of ops on many elements: stacking, picking, putting, cutting, joining; values
-// and errors by the rules of lists.
+// Tests of lists of tensors, ops on many elements: stacking, gathering, scattering, splitting, joining.
+// Values and errors follow the rules of lists.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 #include "ops/testing/tensor_lists.h"
@@ -122,7 +122,7 @@ static void shapes_of_scatters_are_inferred(void **state)
         {"float[0,3]", "int32[0]", "int32[1] 3", "int32[] 0"},
         {"float[] 1", "int32[1] 0", "int32[] -1",
          "InvalidArgument: Tensor must be at least a vector, but saw shape: []"},
-        {"float[1] 1", "int32[] 0", "int32[] -1", "int32[] 1"}, // TensorFlow takes them as they come
+        {"float[1] 1", "int32[] 0", "int32[] -1", "int32[] 1"}, // TensorFlow takes them in their order
         {"float[1] 1", "int32[1] 0", "int32[] 0",
          "InvalidArgument: The only valid scalar shape tensor is the fully unknown shape specified as -1."},
         {"float[1] 1", "int32[1] -1", "int32[0]",
@@ -202,11 +202,11 @@ static void concat_joins_elements(void **state)
         p,
         list_push(p, list_push(p, list_empty(p, "int32[] -1", "int32[] -1"), "float[1] 1"), "float[2] 2 3"),
         "int32[] -1", "int64[0]", 1, "int64[2] 1 2");
-    p = program_new(); // what is not set is as long as the others
+    p = program_new(); // an unset element is as long as the others
     list_expect_concat(p,
                        list_set(p, list_reserve(p, "int32[] -1", "int32[] 2"), "int32[] 1", "float[2] 1 2"),
                        "int32[] -1", "int64[0]", 0, "float[4] 0 0 1 2");
-    p = program_new(); // or as it says
+    p = program_new(); // or as the element shape says
     list_expect_concat(p, list_reserve(p, "int32[2] -1 1", "int32[] 2"), "int32[] -1", "int64[2] 1 2", 0,
                        "float[3,1] 0");
     p = program_new();

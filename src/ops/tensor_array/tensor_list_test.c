@@ -1,5 +1,5 @@
-// What lists of tensors promise: values and errors of the ops on elements (by the rules of lists; numbers
-// small enough to see), copies on write, lists of lists.
+// Tests of lists of tensors, ops on single elements: values and errors by the rules of lists, copies on
+// write, lists of lists.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 #include "ops/testing/tensor_lists.h"
@@ -50,7 +50,7 @@ static void pop_gives_the_last_pushed_element(void **state)
     list_expect(p, list_empty(p, "int32[13] 1", "int32[] -1"), "InvalidArgument: at most 12 dimensions");
 }
 
-// What was not set is zeros where the shape is known.
+// An unset element is zeros if the shape is known.
 static void unset_elements_are_zeros(void **state)
 {
     (void)state;
@@ -65,7 +65,7 @@ static void unset_elements_are_zeros(void **state)
                     "InvalidArgument: Incompatible shapes during merge: [1,3] vs. [?,2]");
     p = program_new();
     list_expect_get(p, list_reserve(p, "int32[1] 2", "int32[] 3"), "int32[] 1", "int32[] -1", "float[2] 0");
-    p = program_new(); // another element says what the shape is
+    p = program_new(); // another element gives the shape
     list_expect_get(p, list_set(p, list_reserve(p, "int32[] -1", "int32[] 3"), "int32[] 0", "float[2] 1"),
                     "int32[] 1", "int32[] -1", "float[2] 0");
     p = program_new();
@@ -182,7 +182,7 @@ static void lists_are_values(void **state)
     braid_out a = list_push(p, base, "float[] 2"), b = list_push(p, base, "float[] 3");
     braid_out stacked = OUT(p, "TensorListStack", FLOATS, b, program_feed(p, "int32[] -1"));
     program_expect(p, (braid_out[]){a, stacked}, 2, "float[2] 1 3");
-    p = program_new(); // what was pushed to is as it was
+    p = program_new(); // the list before the push is unchanged
     base = list_from_tensor(p, "float[1] 1", "int32[0]");
     a = list_push(p, base, "float[] 2");
     stacked = OUT(p, "TensorListStack", FLOATS, base, program_feed(p, "int32[] -1"));

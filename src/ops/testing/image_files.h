@@ -1,5 +1,5 @@
-// Image files for tests, in hexadecimal: made with Pillow 9.4 (JPEG, GIF), or byte by byte as the formats
-// say.
+// Image files for tests, in hexadecimal: made with Pillow 9.4 (JPEG, GIF), or byte by byte from the formats'
+// definitions.
 #ifndef BD_OPS_TESTING_IMAGE_FILES_H
 #define BD_OPS_TESTING_IMAGE_FILES_H
 

@@ -4,7 +4,7 @@
 
 #include "tensor/tensor.h"
 
-// Runs an op on `first` and a tensor as text (NULL: none); the caller frees its output.
+// Runs an op on `first` and a tensor as text (NULL: no second input); the caller frees its output.
 braid_code image_op_run(const char *op, const char *attrs, const braid_tensor *first, const char *second,
                         braid_tensor *out, braid_status *st);
 

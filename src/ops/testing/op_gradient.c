@@ -28,9 +28,9 @@ typedef struct gradient_run {
     braid_graph *g;
     braid_op *node;
     braid_out inputs[OP_TEXT_MAX], weights[OP_TEXT_MAX];
-    braid_out grads[OP_TEXT_MAX]; // of each input; op is NULL where there is none
+    braid_out grads[OP_TEXT_MAX]; // of each input; op is NULL for an input without a gradient
     op_binding bindings[2 * OP_TEXT_MAX];
-    int binding_count, output_count; // outputs of type double come first in `outputs`
+    int binding_count, output_count; // outputs of type double are first in `outputs`
     braid_out outputs[OP_TEXT_MAX];
     char where[256];
 } gradient_run;
@@ -61,7 +61,7 @@ static void bind(gradient_run *r, braid_op *op, braid_tensor *value)
     bd_tensor_move(&b->value.tensor, value);
 }
 
-// Weights that are all different, so that no two elements can stand for each other.
+// Weights that are all different, so that two exchanged elements are noticed.
 static void add_weights(gradient_run *r)
 {
     braid_tensor values[OP_TEXT_MAX];

@@ -22,8 +22,8 @@ typedef struct op_live {
 op_live *op_live_new(void);
 void op_live_free(op_live *l); // ends the kernels' states, then the resources
 
-// A Const node of a tensor as op_test.h writes it, where in strings `~` stands for a blank and `^` for a
-// newline; and a node whose shape and value are unknown before the run.
+// op_live_const makes a Const node of a tensor as op_test.h writes it; in strings `~` is a blank and `^` a
+// newline. op_live_placeholder makes a node whose shape and value are unknown before the run.
 braid_out op_live_const(op_live *l, const char *text);
 braid_out op_live_unknown(op_live *l, const char *text);
 // A Placeholder of unknown shape.
@@ -42,7 +42,7 @@ typedef struct op_execution {
 op_execution *op_live_start(op_live *l, braid_op *node, const char *feeds);
 bool op_execution_has_ended(op_execution *e);
 void op_execution_cancel(op_execution *e);
-// Waits for the end; fails the test when it does not come. Then outputs may be read.
+// Waits for the end; fails the test at a timeout. After it outputs may be read.
 void op_execution_wait(op_execution *e);
 // Waits, checks the outputs ("float[] 1; int32[] 2") or the error ("Cancelled: words"), and frees the
 // execution.

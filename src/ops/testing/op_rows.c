@@ -1,4 +1,4 @@
-// Writes down what tests have run of each op.
+// Records the cases that tests have run of each op.
 #include "ops/testing/op_rows.h"
 
 #include "base/alloc.h"

@@ -1,10 +1,10 @@
-// Records which cases tests have run of each op, for the test that each op is covered
+// Records the cases that tests have run of each op, for the test that each op is covered
 // (tests/graph/op_coverage_test.c).
 //
-// Each test program writes a file into the directory that BRAID_OP_ROWS in the environment names; without it
-// no file is written. A line is "Op V ns- e": the result (V: outputs, E: an error, S: inferred shapes), then
-// a letter for each input, then one for each output: s scalar, e empty, n another shape, - an object without
-// a shape of its own (a handle, a variant).
+// Each test program writes a file into the directory that the environment variable BRAID_OP_ROWS names;
+// without it no file is written. A line is "Op V ns- e": the result (V: outputs, E: an error, S: inferred
+// shapes), then a letter for each input, then one for each output: s scalar, e empty, n another shape, - an
+// object without a shape of its own (a handle, a variant).
 #ifndef BD_OPS_TESTING_OP_ROWS_H
 #define BD_OPS_TESTING_OP_ROWS_H
 

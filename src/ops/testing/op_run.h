@@ -10,9 +10,9 @@
 void op_step_init(bd_step *step);
 void op_step_fini(bd_step *step);
 
-// Binds the node's kernel and runs it once over `inputs` (the kernel may overwrite those without other
-// holders; the caller frees them) into `outputs` (the caller frees them). Waits at most OP_RUN_TIMEOUT_NS for
-// a kernel that waits.
+// Binds the node's kernel and runs it once over `inputs` (the kernel may overwrite unshared ones; the caller
+// frees them) into `outputs` (the caller frees them). Waits at most OP_RUN_TIMEOUT_NS for a kernel that
+// waits.
 braid_code op_run_node(const braid_op *node, bd_step *step, bd_value *inputs, bd_value *outputs,
                        braid_status *st);
 

@@ -102,7 +102,7 @@ void op_case_expect(const braid_tensor *got, const op_text *want, double toleran
     bd_strbuf_fini(&text);
 }
 
-// The length of a list argument that `attrs` says: "N=2" or "T=[float,int32]"; -1: it says nothing.
+// The length of a list argument in `attrs`: "N=2" or "T=[float,int32]"; -1: not given.
 static int said_length(const bd_arg_def *arg, const char *attrs)
 {
     const char *name = arg->number_attr ? arg->number_attr : arg->type_list_attr, *rest = attrs, *piece;
@@ -120,8 +120,8 @@ static int said_length(const bd_arg_def *arg, const char *attrs)
     return -1;
 }
 
-// How many edges each list argument takes: what `attrs` says; `count` edges fill all arguments, so that the
-// others share the rest.
+// The number of edges of each list argument: given by `attrs`, or an equal share of the rest, so that `count`
+// edges fill all arguments.
 static void list_lengths(const bd_op_def *def, const char *attrs, int count, int lengths[OP_TEXT_MAX])
 {
     int open = 0;
@@ -224,7 +224,7 @@ static bd_variable *make_resource(const op_text *text, bd_step *step, int i, bd_
     return BD_CONTAINER_OF(r, bd_variable, base);
 }
 
-// An input, and what holds it for the time after the run: the variable, or the value if it is to be shared.
+// Makes an input, and the object that keeps it after the run: the variable, or the value if it is shared.
 static void make_input(const case_run *r, int i, bool is_shared, bd_step *step, bd_value *v, bd_value *holder)
 {
     const op_text *text = &r->inputs[i];
@@ -274,7 +274,7 @@ static void check_variables(const case_run *r, const bd_value *inputs)
     op_text_fini(after, count);
 }
 
-// Runs the node over new values, which others hold or not.
+// Runs the node over new values, which are shared or not.
 static void run_values(const case_run *r, const braid_op *node, bool is_shared)
 {
     BD_STATUS(st);
@@ -289,7 +289,7 @@ static void run_values(const case_run *r, const braid_op *node, bool is_shared)
         fail_msg("%s: no error", r->where);
     } else {
         check_outputs(r, node, outputs);
-        for (int i = 0; is_shared && i < r->input_count; i++) { // nobody may have written to them
+        for (int i = 0; is_shared && i < r->input_count; i++) { // the kernel must not have written to them
             if (bd_tensor_is_set(&holders[i].tensor))
                 op_case_expect(&holders[i].tensor, &r->inputs[i], 0, r->where);
         }

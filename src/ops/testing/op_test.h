@@ -17,7 +17,7 @@
 // A case: the inputs of an op and its expected outputs.
 typedef struct op_case {
     const char *op;
-    // "transpose_a=true; T=float; ksize=[1,2,2,1]; shapes=[[2],[]]; keys=[a,b]"; NULL: none. Types follow
+    // "transpose_a=true; T=float; ksize=[1,2,2,1]; shapes=[[2],[]]; keys=[a,b]"; NULL: no attrs. Types follow
     // from the inputs.
     const char *attrs;
     // "ref float[2] 1 2" is a variable of that content, "ref float[2]" one that is uninitialized, "ref

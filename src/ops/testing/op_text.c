@@ -159,7 +159,7 @@ void op_text_tensor(const op_text *text, braid_tensor *t)
     if (given == 1) {
         for (int64_t i = 1; i < count; i++)
             set_element(t, i, copy);
-    } else if (given != count && t->dtype != BRAID_VARIANT) { // those come empty
+    } else if (given != count && t->dtype != BRAID_VARIANT) { // variants are empty
         fail_msg("%d values for %d elements: '%s'", (int)given, (int)count, text->values);
     }
     bd_free(copy);

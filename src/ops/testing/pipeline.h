@@ -4,10 +4,10 @@
 
 #include "ops/testing/op_live.h"
 
-// "RangeDataset(int64[] 0; int64[] 9; int64[] 1) BatchDataset(int64[] 2)": one op after the other, with its
-// inputs as op_live_const writes tensors, and `string[] ""`. An op takes as many datasets as its first inputs
-// are, from the end of those made before (a ZipDataset all of them). Attrs stand in braces after the op's
-// name: "ShardDataset{require_non_empty=true}(int64[] 2; int64[] 0)". `types` are those of an element:
+// "RangeDataset(int64[] 0; int64[] 9; int64[] 1) BatchDataset(int64[] 2)": one op after another, with its
+// inputs as op_live_const writes tensors, and `string[] ""`. An op takes as many datasets as it has inputs
+// for, from the end of those made before (a ZipDataset all of them). Attrs are in braces after the op's name:
+// "ShardDataset{require_non_empty=true}(int64[] 2; int64[] 0)". `types` are those of an element:
 // "int64,string".
 braid_out pipeline_make(op_live *l, const char *text, const char *types);
 
@@ -28,7 +28,7 @@ void pipeline_expect(const pipeline *p, const char *want);
 
 typedef struct pipeline_case {
     const char *text, *types, *want;
-    int64_t cardinality; // 0 stands for "unknown" unless `want` begins with "end"; see PIPELINE_INFINITE
+    int64_t cardinality; // 0 means "unknown" unless `want` begins with "end"; see PIPELINE_INFINITE
 } pipeline_case;
 #define PIPELINE_INFINITE (-1)
 // Each case twice: the iterator is set to the beginning again. With threads for the disk, and without.

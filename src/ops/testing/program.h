@@ -1,5 +1,5 @@
-// Small graphs over fed tensors, evaluated once: for tests of ops that only work together, as those of arrays
-// and lists.
+// Small graphs over fed tensors, evaluated once: for tests of ops that only work together, such as those of
+// arrays and lists.
 #ifndef BD_OPS_TESTING_PROGRAM_H
 #define BD_OPS_TESTING_PROGRAM_H
 

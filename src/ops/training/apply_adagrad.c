@@ -1,4 +1,4 @@
-// The updates of Adagrad and its kin, whose slots sum up squared gradients.
+// The updates of Adagrad and its variants, whose slots are sums of squared gradients.
 #include "ops/training/training.h"
 
 // ---- Adagrad ----

@@ -9,7 +9,8 @@
 // The kernel of an op that updates whole reference variables; NULL for any other op.
 const bd_kernel *bd_update_kernel(const bd_op_def *def);
 
-// Describes the inputs of such an op: the gradient, and the number of variables, which are the first inputs.
+// Describes the inputs of an update op: the gradient, and the number of variables, which are the first
+// inputs.
 bool bd_update_is_gradient(const bd_arg_def *arg);
 int bd_update_count_vars(const bd_op_def *def);
 

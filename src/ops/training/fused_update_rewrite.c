@@ -1,27 +1,21 @@
-// Finds updates of small variables by one optimizer that can be one node.
+// Fuses updates of small variables by one optimizer into one node.
 //
-// Only variables of few elements are taken together, where the node costs more than the arithmetic: a large
-// gradient is better used while it is in the cache, and gone before the next is made.
+// Only variables of few elements are fused, where a node costs more than its arithmetic: a large gradient is
+// better used while it is in the cache, and freed before the next one is computed.
 //
-// The node waits for all that one of its updates waits for, and what comes after one of them comes after all.
-// Nobody may wait for ever for that, nor read something else, so:
+// The fused node waits for all inputs of its updates, and the successors of one update wait for all of them.
+// This must not cause a deadlock or change a value, so:
 //
-// 1. No update of a group comes after another by edges. (An update is an effect, so rule 2 sees to that.)
-// 2. The same *effects* come before each of a group. An effect is a node that depends on others, or others on
-//    it, where no edge
-//    shows it: one whose kernel waits (for a queue, an accumulator, another device or task, a file), or one
-//    that changes a
-//    variable, whose memory may be another update's gradient. What an effect before one update waits for may
-//    come after another
-//    update: in the graph as it was built it came to that, in one with both in a node it never does. But what
-//    comes before
-//    every update of a group cannot wait for what comes after one, or the graph as it was built would never
-//    end; and what
-//    comes before none of them is not held back. So then the graph ends if it ended as it was built.
-// 3. What comes from another device is used when it comes: updates whose gradients are received (on a
-//    parameter server, all)
-//    are left alone. Each has a Recv of its own before it, so rule 2 says so already; they may also be dead
-//    (bd_rewriter_may_be_dead), each by itself, which one node cannot be.
+// 1. No update of a group follows another one by edges. (An update is an effect, so rule 2 implies this.)
+// 2. The same *effects* precede each update of a group. An effect is a node with a dependence that no edge
+//    shows: its kernel waits (for a queue, an accumulator, another device or task, a file), or it changes a
+//    variable, whose memory may be another update's gradient. An effect before one update may wait for a
+//    successor of another update; with both in one node it would wait for ever. But a node that precedes
+//    every update of a group cannot wait for a successor of one, or the original graph would never end; and a
+//    node that precedes none of them is not delayed. So the fused graph ends if the original one does.
+// 3. A received tensor is used when it arrives, so updates with received gradients (all of them on a
+//    parameter server) are not fused. Each has a Recv of its own before it, so rule 2 implies this. They may
+//    also be dead (bd_rewriter_may_be_dead), each by itself, which one node cannot be.
 #include "ops/training/fused_update.h"
 
 #include "base/alloc.h"
@@ -31,12 +25,11 @@
 
 #define ELEMENTS_MAX 4096 // of a variable: its update takes less than a microsecond
 #define UPDATES_MAX 256   // in one node
-#define COLLECTED_MAX 256 // times that one graph is searched for what is like an update
+#define COLLECTED_MAX 256 // the number of times that one graph is searched for similar updates
 
 // ---- Effects ----
 
-// A set of effects: a bit each for the first of the graph, and the last for all others, which are not told
-// apart.
+// A set of effects: a bit for each of the first effects of the graph; the last bit is for all others.
 typedef uint64_t effects;
 #define OTHERS ((effects)1 << 63)
 
@@ -51,7 +44,7 @@ static bool is_effect(const braid_op *n)
     return false;
 }
 
-// `upto` [nodes]: what comes before each node, with the node itself.
+// `upto` [nodes]: the effects before each node, with the node itself.
 static effects effects_before(const braid_op *n, const effects *upto)
 {
     effects before = 0;
@@ -93,7 +86,7 @@ static bool is_small(const braid_shape *s)
     return bd_shape_is_known(s) && bd_shape_count(s) <= ELEMENTS_MAX;
 }
 
-// An update of variables that are there as such, which happens whenever the graph runs.
+// An update of variables of this graph that runs whenever the graph runs.
 static bool is_candidate(const bd_rewriter *r, const braid_op *n)
 {
     if (bd_rewriter_is_removed(r, n) || !bd_update_kernel(n->def) || bd_rewriter_may_be_dead(r, n) ||
@@ -148,7 +141,7 @@ static bool joins(const search *s, const group *g, const braid_op *n)
     return true;
 }
 
-// Collects what is like the first update and may go with it.
+// Collects updates that are like the first one and may be fused with it.
 static void collect(search *s, size_t first, group *g)
 {
     const bd_op_list *order = bd_rewriter_order(s->r);
@@ -210,7 +203,7 @@ static void list_attrs(const group *g, listing *l)
     };
     for (size_t i = 0; i < BD_COUNTOF(own); i++)
         bd_array_push(&l->attrs, own[i]);
-    for (int i = 0; i < first->def->attr_count; i++) { // T, use_locking and what else the op has
+    for (int i = 0; i < first->def->attr_count; i++) { // T, use_locking and the other attrs of the op
         const char *name = first->def->attrs[i].name;
         const bd_named_attr attr = {.name = name, .value = *bd_node_attr(first, name)};
         bd_array_push(&l->attrs, attr);
@@ -247,7 +240,8 @@ static braid_code replace(bd_rewriter *r, const group *g, braid_status *st)
     return code;
 }
 
-// The first group of two or more; false: there is none, or the graph has been searched often enough.
+// Finds the first group of two or more. Returns false when there is none, or the graph has been searched
+// often enough.
 static bool find_group(search *s, group *g)
 {
     const bd_op_list *order = bd_rewriter_order(s->r);
@@ -263,7 +257,7 @@ static bool find_group(search *s, group *g)
     return g->count > 1;
 }
 
-// The order is made anew for each group: what comes after one group may be in the way of the next.
+// The order is computed anew for each group, because the successors of one group may exclude the next.
 braid_code bd_fuse_updates(bd_rewriter *r, braid_status *st)
 {
     group *g = bd_malloc(sizeof *g);

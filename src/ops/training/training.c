@@ -1,7 +1,8 @@
-// Optimizers' updates: ops that change variables in place from a gradient.
+// Optimizers' updates: ops that change variables in place by a gradient.
 //
-// With use_locking, and always for resource variables (whose values once read may not change), the variables'
-// locks are held, in the order of their addresses. Without, updates are Hogwild's: see base/hogwild.h.
+// With use_locking, and always for resource variables (whose values, once read, must not change), the kernel
+// holds the variables' locks, taken in the order of their addresses. Otherwise updates are lock-free
+// (Hogwild!): see base/hogwild.h.
 #include "ops/training/training.h"
 #include "base/check.h"
 #include "base/half.h"
@@ -69,12 +70,12 @@ static double scalar_value(const braid_tensor *t)
     }
 }
 
-// The signs that scalars have in the definitions of proximal Adagrad and FTRL, and their names in errors
-// where those of the inputs are too short.
+// The ranges of scalars in the definitions of proximal Adagrad and FTRL, and their names in errors where the
+// inputs' names are too short.
 static const struct scalar_range {
     const char *name, *words;
     int sign;       // of the values: 1, -1
-    bool with_zero; // which is a value too
+    bool with_zero; // 0 is allowed
 } ranges[] = {
     {"lr", "lr", 1, false},
     {"l1", "l1 regularization strength", 1, true},
@@ -91,7 +92,7 @@ static const struct scalar_range *range_of(const char *name)
     return NULL;
 }
 
-// Where lr scales the linear term, a rate of 0 divides nothing. NULL: any value.
+// If lr scales the linear term, a rate of 0 divides nothing. NULL: any value.
 static bool is_in_range(const bd_training_state *s, const struct scalar_range *r, double value)
 {
     return !r || value * r->sign > 0 || (value == 0 && (r->with_zero || s->option));
@@ -134,7 +135,7 @@ static bool check_shape(bd_op_ctx *c, const braid_shape *var, int i, const braid
     return false;
 }
 
-// The gradient of some rows: as many as there are indices, each like a row of the variable.
+// Checks the gradient of some rows: one row for each index, each shaped like a row of the variable.
 static bool check_rows(bd_op_ctx *c, const bd_training_state *s, const braid_shape *var)
 {
     const braid_tensor *indices = bd_input(c, s->indices);
@@ -306,7 +307,7 @@ static void update_rows(bd_op_ctx *c, bd_update *u, const bd_training_state *s, 
     size_t size = braid_dtype_size(grad->dtype);
     u->count = bd_shape_count_range(&grad->shape, 1, grad->shape.rank);
     for (int64_t i = 0; i < grad->shape.dims[0]; i++) {
-        int64_t row = bd_tensor_index(indices, i); // once: others may write to a reference
+        int64_t row = bd_tensor_index(indices, i); // read once: a reference may change meanwhile
         if (row < 0 || row >= rows) {
             bd_op_fail(c, BRAID_INVALID_ARGUMENT,
                        "Index %lld at offset %lld in indices is out of range [0, %lld)", (long long)row,

@@ -44,8 +44,8 @@ braid_code bd_training_shape(bd_shape_ctx *c, braid_status *st);
 
 #define BD_TRAINING_TYPES "T=float|double|half|bfloat16"
 
-// Defines the `create` of the kernels of the optimizer whose function is FN; HAS_RANGES: its scalars must
-// have the signs of the definition.
+// Defines the `create` of the kernels of the optimizer with function FN; HAS_RANGES: its scalars are checked
+// against the ranges of the definition.
 #define BD_OPTIMIZER_OF(FN, HAS_RANGES)                                                                      \
     static braid_code create_##FN(const braid_op *node, void *state, braid_status *st)                       \
     {                                                                                                        \
@@ -57,7 +57,7 @@ braid_code bd_training_shape(bd_shape_ctx *c, braid_status *st);
 #define BD_OPTIMIZER(FN) BD_OPTIMIZER_OF(FN, false)
 #define BD_RANGED_OPTIMIZER(FN) BD_OPTIMIZER_OF(FN, true)
 
-// The members of an update op that its signature does not say. ATTRS are those beyond T and use_locking: ""
+// The members of an update op that its signature does not give. ATTRS are those beyond T and use_locking: ""
 // or "a:bool=false; ".
 #define BD_UPDATE_OP(FN, ATTRS)                                                                              \
     .attrs = "T:type{number}; " ATTRS "use_locking:bool=false", .shape = bd_training_shape,                  \

@@ -1,5 +1,5 @@
-// What the four forms of every optimizer share: of reference and resource variables, whole or by rows. Values
-// were computed from the definitions in double, apart from this code.
+// Tests of the four forms of each optimizer: reference and resource variables, whole or by rows. Values were
+// computed from the definitions in double, independently of this code.
 #include "base/strbuf.h"
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
@@ -9,7 +9,7 @@ typedef struct optimizer {
     int var_count;
     const char *before, *behind;    // scalars before and behind the gradient in the signature
     double vars[4][2], after[4][2]; // the variable and its slots, for a gradient of 0.5 and -1
-    bool dense_only;                // there is no form for rows
+    bool dense_only;                // the optimizer has no form for rows
     bool resource_only;             // nor of reference variables
 } optimizer;
 
@@ -130,7 +130,7 @@ typedef struct form {
     bool is_resource, rows;
 } form;
 
-// The shapes that variables and gradient of a case have; the variables' values are those of the table.
+// The shapes of the variables and the gradient of a case; the variables' values are those of the table.
 typedef enum layout {
     VECTOR, // [2]
     ROWS,   // [3,1]: the table's values are the outer two
@@ -176,13 +176,13 @@ static int scalar_count(const optimizer *o)
     return count;
 }
 
-// A case of a form. NULL: those of the layout.
+// A variation of a case. NULL: the layout's inputs.
 typedef struct variation {
     layout shape;
     const char *last_slot; // the last variable, without its kind
     const char *grad;      // with the indices of rows
-    int vector;            // the number of a scalar that is a vector instead; -1: none
-    const char *error;     // NULL: an update, or none where there are no elements
+    int vector;            // the number of a scalar input that is a vector instead; -1: none
+    const char *error;     // NULL: the update succeeds, also on empty tensors
     bool is_unchanged;     // the variables are
 } variation;
 
@@ -243,7 +243,7 @@ static void check_whole_refused(const form *f)
                           .error = "InvalidArgument: do not have the same shape: [2] [1,2]"});
 }
 
-// What is refused of whole variables and of rows.
+// Checks the refused inputs of whole variables and of rows.
 static void check_refused(const form *f)
 {
     layout shape = f->rows ? ROWS : VECTOR;

@@ -43,7 +43,7 @@ static void values_follow_the_definition(void **state)
          FTRL_VARIABLES "double[] 0.1; double[] 0.001; double[] 0.01; double[] 0.02; double[] -0.5", "*",
          "double[2] -0.1322754925404254 1.6295694559667446; double[2] 0.35 1.2; "
          "double[2] 0.07861978770687633 -1.7884630390207485"},
-        {"ApplyFtrl", "multiply_linear_by_lr=true", // without lr nothing of the gradient counts
+        {"ApplyFtrl", "multiply_linear_by_lr=true", // without lr the gradient does not count
          "ref double[1] 1; ref double[1] 1; ref double[1] 3; double[1] 0; double[] 0; double[] 0.5; double[] 0.01; "
          "double[] -0.5",
          "double[1] -3"},
