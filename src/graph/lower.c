@@ -1,10 +1,8 @@
 // Lowering functional conditionals, loops and calls: see lower.h.
 //
 //   If               each argument goes through a Switch by the condition to the two bodies, each result
-//   through
-//                    a Merge; nodes without inputs wait for the pivot of their branch, a Switch of the
-//                    condition
-//                    itself
+//                    through a Merge; nodes without inputs wait for the pivot of their branch, a Switch of
+//                    the condition itself
 //   Case             the same with a condition and a Switch for each branch
 //   While            each value goes through Enter, Merge, [cond, LoopCond], Switch, then either Exit or
 //                    [body], NextIteration, back to Merge; a value that the body does not change goes through

@@ -3,8 +3,7 @@
 // A commit goes so, with everything on the disk before the next step:
 //   1. the index is written to a temporary name: a full disk is found before anything is renamed;
 //   2. the data files get their names. Their number is not that of the bundle which may be there already, so
-//      that no name
-//      of that one is touched; where it would be the same, an empty file is added;
+//      that no name of that one is touched; where it would be the same, an empty file is added;
 //   3. the index gets its name: from here on the new bundle is there, until here the old one was;
 //   4. the old data files are removed.
 #include "io/bundle_files.h"

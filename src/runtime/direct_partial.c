@@ -3,7 +3,7 @@
 //
 //   set up   the plan is made; nothing runs
 //   running  the first call has begun the plan; calls put feeds into the rendezvous and wait there for
-//   fetches
+//            fetches
 //   done     the plan has run, or has failed. Calls that wait for a value are ended, since it has no sender
 //   ended    out of the table: done and its last call is over, one has failed with it, its caller abandoned
 //            it, or the session closes

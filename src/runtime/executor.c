@@ -27,8 +27,8 @@
 //  3. async_open is raised by an active worker before start is called and lowered by an active worker when
 //     the end has been handled.
 //  4. A slot is written once in an iteration, by the thread that then lowers the consumer's counter
-//     (release),
-//     and read by the thread that runs the consumer (acquire). Counters of Merges change with mu held.
+//     (release), and read by the thread that runs the consumer (acquire). Counters of Merges change with mu
+//     held.
 //  5. A value has one owner: an output, a slot, or a held value of a frame. Nodes take their inputs out of
 //     their slots.
 //  6. The root frame has one iteration, which is part of the block; its end is the end of the run and is not

@@ -2,8 +2,7 @@
 //
 // A call, from bd_function_call on:
 //   begun    arguments and environment are held, the token is there; the executable runs, on this thread or,
-//   where functions are nested
-//            deeply, from the pool, so that no stack grows with them
+//            where functions are nested deeply, from the pool, so that no stack grows with them
 //   ended    its plans are done: the results are taken from the frame, the callback runs, the rest goes
 #include "runtime/function_runtime.h"
 

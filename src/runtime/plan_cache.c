@@ -5,15 +5,12 @@
 //
 // Invariants, all under mu:
 //  1. An entry of `sorted` is compiling (entry NULL, one thread compiles it, `users` counts that thread and
-//     the
-//     waiting ones), or ready. An entry whose compilation failed is removed before the waiting threads are
-//     woken, so the next caller tries again; so do the waiting threads, if the compilation was given up
-//     because
-//     the compiling thread's token was cancelled.
+//     the waiting ones), or ready. An entry whose compilation failed is removed before the waiting threads
+//     are woken, so the next caller tries again; so do the waiting threads, if the compilation was given up
+//     because the compiling thread's token was cancelled.
 //  2. Records of `exact` point to entries of `sorted` that are ready; both are evicted together.
 //  3. `sorted` holds at most `capacity` ready entries: the oldest one that was not used since the last
-//     eviction
-//     is evicted (second chance; Corbato, "A paging experiment with the Multics system", 1969).
+//     eviction is evicted (second chance; Corbato, "A paging experiment with the Multics system", 1969).
 #include "runtime/plan_cache.h"
 
 #include "base/alloc.h"

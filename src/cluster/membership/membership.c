@@ -28,8 +28,7 @@
 //
 // When a server is over (braid_server_join returns):
 //   parameter server         each expected task is done or gone, and there is at least one expected task or
-//   the
-//                            parameter server's own task is done
+//                            the parameter server's own task is done
 //   other membership server  its own task is done, and each expected task is done or gone
 //   other task               its own task is done, and each membership server has ended or is lost
 #include "cluster/membership/membership.h"

@@ -12,8 +12,8 @@
 //   chief gone or done   the owner learns it from the membership. The chief is the first task of job chief or
 //                        master, or else the first worker.
 //   owner gone           the waiting task learns it from its broken call. It asks for the owner again, and
-//   gives
-//                        up when the owner has not reconnected within the time after which a task is gone.
+//                        gives up when the owner has not reconnected within the time after which a task is
+//                        gone.
 #include "cluster/membership/notifications.h"
 #include "base/alloc.h"
 #include "base/log.h"

@@ -1,7 +1,7 @@
 // A step of partial runs on this task: one execution of a graph that several RunGraphs feed and fetch from.
 //
 //   begun   the first RunGraph of the step has begun the plan, which waits in the rendezvous for missing
-//   feeds
+//           feeds
 //   done    the plan has run, or has failed: the rendezvous is then aborted. Receivers of tensors without a
 //           sender are ended
 //   over    the last RunGraph is answered, or the step was cleaned up (CleanupGraph, the end of its session
