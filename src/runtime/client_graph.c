@@ -21,7 +21,7 @@ typedef struct preparer {
     braid_out *feeds;      // outputs of the source graph [feed_count]
     braid_out *fetches;    // the same [fetch_count]
     braid_out *from, *to;  // of connections, outputs of the source graph [connection_count]
-    braid_out *feed_nodes; // nodes of the new graph that stand for the feeds [feed_count]
+    braid_out *feed_nodes; // the nodes of the new graph that replace the feeds [feed_count]
     bd_op_list roots;      // of the source graph
     BD_ARRAY(bd_replacement) replacements;
     braid_op **map; // [node count of the source]
@@ -70,7 +70,7 @@ static braid_code find_feeds(preparer *p, braid_status *st)
     return BRAID_OK;
 }
 
-// What stands for an output where one of the first `count` connections leads to it: another one; else itself.
+// The output that replaces `out` after the first `count` connections: another output, or itself.
 static braid_out connected_by(const preparer *p, int count, braid_out out)
 {
     for (int i = 0; i < count; i++)
@@ -78,7 +78,7 @@ static braid_out connected_by(const preparer *p, int count, braid_out out)
     return out;
 }
 
-// Whether `op` needs `of`, by whatever way; the first `count` connections are made.
+// Returns whether `op` depends on `of` by any path; the first `count` connections are made.
 static bool depends_on(const preparer *p, int count, const braid_op *op, const braid_op *of)
 {
     bool *seen = bd_calloc(p->source->nodes.len + 1, sizeof *seen);
@@ -182,7 +182,7 @@ static braid_code find_fetches(preparer *p, braid_status *st)
     return BRAID_OK;
 }
 
-// A fed placeholder as a target has nothing to do.
+// A fed placeholder as a target has nothing to run.
 static bool is_fed_placeholder(const preparer *p, const braid_op *n)
 {
     if (bd_node_role(n) != BD_ROLE_PLACEHOLDER) return false;
@@ -219,7 +219,7 @@ static braid_code find_targets(preparer *p, braid_status *st)
 
 // ---- Types and places of endpoints ----
 
-// What a consumer takes, where an op Braid does not know does not say what it gives.
+// The type that a consumer expects, for an output of an op that Braid does not know.
 static braid_dtype consumed_dtype(const braid_graph *g, braid_out out)
 {
     for (size_t i = 0; i < g->nodes.len; i++) {
@@ -229,7 +229,7 @@ static braid_dtype consumed_dtype(const braid_graph *g, braid_out out)
             if (is_it && n->def) return bd_dtype_base(n->input_types[k]);
         }
     }
-    return BRAID_FLOAT; // nobody takes it
+    return BRAID_FLOAT; // it has no consumer
 }
 
 static braid_dtype out_dtype(const preparer *p, braid_out out)
@@ -276,7 +276,7 @@ static braid_code add_node(preparer *p, const char *prefix, braid_out of, const 
 {
     braid_graph *g = &p->out->graph;
     char *base = bd_asprintf("%s_%s_%d", prefix, of.op->name, of.index);
-    // Names of the source graph are to come: keep clear of them too.
+    // Names of the source graph will be copied: avoid them too.
     while (bd_map_has(&p->source->by_name, base) || bd_map_has(&g->by_name, base)) {
         char *longer = bd_asprintf("%s_", base);
         bd_free(base);

@@ -51,8 +51,9 @@ braid_code bd_client_graph_build(const braid_graph *g, const bd_run_signature *s
                                  const bd_device_info *client_device, bd_client_graph *out, braid_status *st);
 void bd_client_graph_fini(bd_client_graph *p);
 
-// The rendezvous key of feed or fetch `e`, as worker and master both make it (new memory). Both its ends are
-// the device of the node, so that a worker, TensorFlow's too, takes it for a tensor of its own.
+// Returns the rendezvous key of feed or fetch `e`, which worker and master compute alike (new memory). The
+// device of the node is both source and destination, so that a worker, also TensorFlow's, treats it as a
+// local tensor.
 char *bd_endpoint_key(const bd_endpoint *e, uint64_t device_incarnation);
 
 #endif

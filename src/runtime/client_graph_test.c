@@ -55,7 +55,7 @@ static void a_connected_output_gives_the_value_of_another(void **state)
     assert_null(braid_graph_find(&p.graph, "x"));
     assert_ptr_equal(braid_graph_find(&p.graph, "y")->inputs[0].op, w);
     bd_client_graph_fini(&p);
-    // Who waits for a connected placeholder waits for what stands for it.
+    // A node that waits for a connected placeholder waits for its replacement.
     prepare(g,
             (bd_run_signature){.targets = NAMES("t"),
                                .target_count = 1,

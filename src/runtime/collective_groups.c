@@ -20,8 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What one process is asked to remember at most; a program has a few groups, and an instance for each
-// gradient.
+// Limits for one process; a program has a few groups, and an instance for each gradient.
 #define GROUPS_MAX 4096
 #define INSTANCES_MAX 262144
 #define GROUP_SIZE_MAX 16384
@@ -50,8 +49,8 @@ typedef struct group {
 typedef struct waiter {
     bd_collective_groups *table;
     const group *group;
-    const instance *instance;      // whose source it waits for; NULL: for the group
-    bd_collective_join join;       // for the instance, when the group is there; its strings are owned
+    const instance *instance;      // the instance whose source it waits for; NULL: it waits for the group
+    bd_collective_join join;       // for the instance, after the group is complete; its strings are owned
     bd_cancellation *cancellation; // a reference
     bd_cancel_hook hook;
     bd_collective_fn fn;
@@ -107,7 +106,7 @@ void bd_collective_groups_free(bd_collective_groups *g)
 
 // ---- Answers ----
 
-// A group as it is now, outside of the lock.
+// A copy of a group, to be used outside of the lock.
 typedef struct snapshot {
     bd_arena arena;
     bd_collective_group group;
@@ -162,7 +161,7 @@ static bool is_waited_for_locked(const bd_collective_groups *t, const group *g)
     return false;
 }
 
-// Forgets the group that was joined longest ago, but not `keep`. False: there is none that can go.
+// Evicts the least recently joined group, but not `keep`. Returns false when no group can be evicted.
 static bool forget_oldest_locked(bd_collective_groups *t, const group *keep)
 {
     group *oldest = NULL;
@@ -329,7 +328,7 @@ static void waiter_cancelled(bd_cancel_hook *hook, const braid_status *why)
     if (is_mine) waiter_fail(w, why);
 }
 
-// One that waits for what is there now, off the list; NULL: none.
+// Takes a waiter off the list whose group or instance is complete. Returns NULL when there is none.
 static waiter *take_ready_locked(bd_collective_groups *t)
 {
     for (waiter *w = t->waiters; w; w = w->next) {
@@ -358,7 +357,8 @@ static waiter *waiter_new(bd_collective_groups *t, const bd_collective_join *j, 
 
 // ---- Joining ----
 
-// Whether what is joined is there: then *out is it. Else *group and *inst say what is to be waited for.
+// Returns whether the group or instance is complete: then *out is it. Otherwise *group and *inst tell what to
+// wait for.
 static bool join_locked(bd_collective_groups *t, const bd_collective_join *j, snapshot *out,
                         const group **waits, const instance **inst, braid_status *st)
 {
@@ -404,7 +404,7 @@ static bool join(bd_collective_groups *t, const bd_collective_join *j, bd_cancel
     return is_whole;
 }
 
-// Those that wait for what has come join again: an instance may be next.
+// Lets the waiters of completed groups join again: they may have to wait for an instance next.
 static void wake(bd_collective_groups *t)
 {
     for (;;) {

@@ -1,5 +1,4 @@
-// The groups of collectives that this process leads: their members so far, and the members that wait for the
-// others.
+// The collective groups that this process leads: their members, and the members that wait for the others.
 #ifndef BD_RUNTIME_COLLECTIVE_GROUPS_H
 #define BD_RUNTIME_COLLECTIVE_GROUPS_H
 

@@ -159,8 +159,7 @@ static void count_ok(void *arg, const bd_collective_group *group, const braid_st
     count_answer(arg, group, st);
 }
 
-// More groups than are remembered: those that nobody has joined for long are forgotten, and none that
-// somebody waits for.
+// With more groups than the limit, the least recently joined ones are evicted, but none with waiters.
 static void old_groups_make_room(void **state)
 {
     (void)state;
@@ -181,7 +180,7 @@ static void old_groups_make_room(void **state)
         bd_collective_groups_join(g, &one, token, count_ok, &answers);
     }
     assert_int_equal(atomic_load(&answers), 2 * REMEMBERED);
-    // Of a group that is forgotten another size is none too many; one that is remembered keeps its own.
+    // An evicted group may come back with another size; a kept one must keep its size.
     for (int old = 1; old >= 0; old--) {
         bd_collective_join other = member(devices[1], 1, BD_COLLECTIVE_REDUCTION, false);
         other.group_key = old ? 0 : 2 * REMEMBERED - 1;

@@ -98,8 +98,8 @@ static const char *device_of_consumer(const bd_consumers *consumers, const braid
     return n->assigned_device;
 }
 
-// Switch and Exit go where their data comes from. Enter and NextIteration must be where their data goes: what
-// they send across would arrive in some iterations only, and the other side waits in each.
+// Switch and Exit are placed with their data input. Enter and NextIteration must be placed with their
+// consumer: they send in some iterations only, and the other side waits in each.
 static void colocate(braid_graph *g, const bd_consumers *consumers)
 {
     for (size_t i = 0; i < g->nodes.len; i++) {
@@ -168,7 +168,7 @@ static braid_code add_enter(adder *a, const braid_op *near, const bd_graph_frame
     return add_node(a, near, "Enter", &in, 1, attrs, 3, enter, st);
 }
 
-// The nodes of one control loop beside `near`; `outer` is what its Enter takes.
+// Adds the nodes of one control loop beside `near`; `outer` is the input of its Enter.
 static braid_code add_loop(adder *a, const braid_op *near, int32_t frame, braid_op *outer, control_loop *loop,
                            braid_status *st)
 {
@@ -176,7 +176,7 @@ static braid_code add_loop(adder *a, const braid_op *near, int32_t frame, braid_
     bd_named_attr type = type_attr("T", BRAID_INT32);
     braid_code code = add_enter(a, near, f, outer, &loop->enter, st);
     if (code) return code;
-    // The second input is set when there is a NextIteration.
+    // The second input is set when the NextIteration exists.
     braid_out both[] = {{.op = loop->enter}, {.op = loop->enter}};
     bd_named_attr merge_attrs[] = {type, {.name = "N", .value = {.kind = BD_ATTR_INT, .i = 2}}};
     code = add_node(a, near, "Merge", both, 2, merge_attrs, 2, &loop->merge, st);
@@ -189,13 +189,13 @@ static braid_code add_loop(adder *a, const braid_op *near, int32_t frame, braid_
     code = add_node(a, near, "NextIteration", &goes_on, 1, &type, 1, &next, st);
     if (code) return code;
     bd_node_set_input(loop->merge, 1, (braid_out){.op = next});
-    // The predicate comes across in each iteration too.
+    // The predicate is received in each iteration too.
     bd_node_add_control(switch_node, loop->merge);
     return BRAID_OK;
 }
 
-// The control loop of a frame on the device of `near`, with those of the frames around it. Frames nest a few
-// deep.
+// Returns the control loop of a frame on the device of `near`, with those of the frames around it. Frames are
+// not nested deeply.
 static braid_code need_loop(adder *a, const braid_op *near, int32_t frame, control_loop **out,
                             braid_status *st)
 {
@@ -250,7 +250,7 @@ static braid_code add_to_copy(const bd_consumers *consumers, const bd_frames *fr
     return code;
 }
 
-// Loops are there, and no control loops.
+// Returns whether the graph has loops and no control loops yet.
 static bool is_needed(const braid_graph *g)
 {
     bool has_loops = false;

@@ -10,7 +10,7 @@
 // InvalidArgument for a loop that spans devices and has no LoopCond.
 braid_code bd_control_loops_add(const braid_graph *g, braid_graph *out, bool *added, braid_status *st);
 
-// The Merge of the control loop that node `n` of a loop waits for; NULL when there is none.
+// Returns the Merge of the control loop that node `n` of a loop waits for; NULL when there is none.
 const braid_op *bd_control_loop_of(const braid_op *n);
 
 #endif

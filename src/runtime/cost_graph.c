@@ -50,7 +50,7 @@ static output_info *make_output(builder *b, const Tensorflow__NodeOutput *from)
 static void set_outputs(builder *b, cost_node *to, const Tensorflow__NodeExecStats *ran)
 {
     enum {
-        OUTPUTS_MAX = 65536 // a peer says which there are
+        OUTPUTS_MAX = 65536 // a client determines the number
     };
     int last = -1;
     for (size_t i = 0; i < ran->n_output; i++)

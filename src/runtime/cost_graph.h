@@ -5,8 +5,8 @@
 #include "base/wire.h"
 
 // Appends a CostGraphDef as field `field` of a message. `stats` is a StepStats message, `graphs` the
-// partition_graphs of a RunMetadata message; neither is trusted, since they may come from other tasks. A
-// malformed message is an error, and nothing is appended.
+// partition_graphs of a RunMetadata message. Both are untrusted, since they may come from other tasks. A
+// malformed message is an error, and no bytes are appended.
 braid_code bd_cost_graph_put(const bd_message *stats, const bd_message *graphs, uint32_t field,
                              bd_wire_writer *out, braid_status *st);
 

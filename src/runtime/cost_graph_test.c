@@ -8,7 +8,7 @@
 #include "tensorflow/core/protobuf/config.pb-c.h"
 #include <string.h>
 
-// The cost model of what two texts say, in the arena; NULL: it has no nodes.
+// Makes the cost model of two texts, in the arena. NULL: it has no nodes.
 static const Tensorflow__CostGraphDef *make(const char *stats_text, const char *graphs_text,
                                             bd_proto_arena *arena)
 {
@@ -54,7 +54,7 @@ static void nodes_of_all_graphs_hang_together_by_id(void **state)
     assert_int_equal(send->input_info[0]->preceding_node, 2);
     assert_int_equal(send->input_info[0]->preceding_port, 1);
     assert_int_equal(send->n_control_input, 1);
-    assert_int_equal(send->control_input[0], 3); // of its own graph
+    assert_int_equal(send->control_input[0], 3); // in its own graph
     assert_string_equal(b->device, "d");
     assert_int_equal(b->compute_cost, 7);
     assert_int_equal(b->n_input_info, 1);

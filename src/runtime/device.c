@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/random.h"
 
-// What a CPU device says of itself; TensorFlow's own default.
+// The memory limit in the attributes of a CPU device, as in TensorFlow.
 #define DEFAULT_MEMORY_LIMIT ((int64_t)256 << 20)
 
 bd_device *bd_device_new(const char *task_name, const char *type, int index, bd_thread_pool *pool)
@@ -14,7 +14,7 @@ bd_device *bd_device_new(const char *task_name, const char *type, int index, bd_
     d->type = bd_strdup(type);
     do {
         d->incarnation = bd_random_u64();
-    } while (d->incarnation == 0); // 0 stands for "any" in the protocol
+    } while (d->incarnation == 0); // 0 means "any" in the protocol
     d->memory_limit = DEFAULT_MEMORY_LIMIT;
     d->resources = bd_resources_new();
     d->pool = pool;
@@ -25,7 +25,7 @@ bd_device *bd_device_new(const char *task_name, const char *type, int index, bd_
 void bd_device_close(bd_device *d)
 {
     bd_resources_clear(d->resources,
-                       NULL); // what works in the background gives up, so that its threads can end
+                       NULL); // background work is cancelled, so that its threads can end
     bd_io_pool_free(d->io_pool);
     d->io_pool = NULL;
 }

@@ -19,9 +19,9 @@ typedef struct bd_device {
 
 // A device of this process. `task_name` is "/job:J/replica:0/task:N".
 bd_device *bd_device_new(const char *task_name, const char *type, int index, bd_thread_pool *pool);
-// Call it when no step runs and none will: empties the containers of the device and ends its threads. Call it
-// before the pool is freed, which background work of resources (iterators of data sets) uses until then. May
-// be called again.
+// Call it when no step runs and none will start: empties the containers of the device and ends its threads.
+// Call it before the pool is freed, which background work of resources (iterators of datasets) uses until
+// then. May be called again.
 void bd_device_close(bd_device *d);
 void bd_device_free(bd_device *d);
 

@@ -7,7 +7,7 @@
 typedef struct callable {
     bd_executable *what; // a reference
     int64_t timeout_ms;
-    int order[]; // feed i of the signature is that of `what` order[i]; fetches behind them
+    int order[]; // feed i of the signature is feed order[i] of the callable; the fetches follow
 } callable;
 
 static void callable_free(callable *c)
@@ -47,7 +47,7 @@ braid_code bd_direct_run_callable(bd_session *base, int64_t handle, const bd_run
 {
     bd_direct_session *s = bd_direct_of(base);
     bd_mutex_lock(&s->mu);
-    const callable *c = bd_imap_get(&s->callables, (uint64_t)handle); // stays while it is run
+    const callable *c = bd_imap_get(&s->callables, (uint64_t)handle); // exists while a run uses it
     bd_mutex_unlock(&s->mu);
     const bd_direct_values v = {feed_values, fetch_values, c->timeout_ms, metadata};
     return bd_direct_run_compiled(s, c->what, c->order, signature, &v, st);

@@ -1,15 +1,15 @@
 // Partial runs of the in-process session: a step that runs in the pool and waits in its rendezvous for
-// missing feeds.
+// missing feeds. States:
 //
-//   set up   the plan is made; nothing runs
-//   running  the first call has begun the plan; calls put feeds into the rendezvous and wait there for
-//            fetches
-//   done     the plan has run, or has failed. Calls that wait for a value are ended, since it has no sender
-//   ended    out of the table: done and its last call is over, one has failed with it, its caller abandoned
-//            it, or the session closes
+//   set up   the plan is compiled and does not run
+//   running  the first call has started the plan; calls put feeds into the rendezvous and wait there for
+//   fetches
+//   done     the plan has run, or has failed. Receives without a sender are ended
+//   ended    removed from the table: the step is done and its last call has returned, or a call has failed
+//   with it, or its caller abandoned it, or the session closes
 //
-// `refs`: the table's, one for each call, one for the plan. An error of a call's arguments is found before
-// the call begins.
+// `refs`: one of the table, one for each call, one for the plan. Errors of a call's arguments are found
+// before it starts.
 #include "runtime/direct_session_internal.h"
 
 #include "base/alloc.h"
@@ -20,7 +20,7 @@
 
 // ---- Plans ----
 
-// What is compiled for a partial run: fed and fetched by rendezvous keys.
+// The compiled plan of a partial run: it feeds and fetches by rendezvous keys.
 typedef struct partial_plan {
     bd_executable *executable;
     char **keys; // of feeds, then of fetches; NULL for a fetch that is fed
@@ -71,7 +71,7 @@ static partial_plan *plan_new(const bd_direct_session *s, const bd_client_graph 
 static braid_code compile(void *arg, const bd_run_signature *signature, bd_cancellation *cancellation,
                           void **entry, braid_status *st)
 {
-    (void)cancellation; // waits for nobody
+    (void)cancellation; // does not wait
     bd_direct_session *s = arg;
     bd_client_graph prepared;
     bd_mutex_lock(&s->graph_mu);
@@ -106,7 +106,7 @@ typedef struct partial_run {
     bd_step step;
     char container[BD_DIRECT_CONTAINER_MAX];
     bd_mutex mu;
-    bd_cond changed;     // a value has come, or the plan is done
+    bd_cond changed;     // a value has arrived, or the plan is done
     bool is_done;        // guarded by mu
     braid_status status; // of the plan; guarded by mu
     int receiving;       // values that calls wait for; guarded by mu
@@ -132,7 +132,7 @@ static void abort_step(partial_run *p, const braid_status *why)
     p->step.rendezvous->ops->abort(p->step.rendezvous, why);
 }
 
-// When the plan is done, what it sends is there: who still waits then waits for what no node sends.
+// When the plan is done, all values are sent: the remaining receives have no sender.
 static void end_vain_receives(partial_run *p)
 {
     bd_mutex_lock(&p->mu);
@@ -193,7 +193,7 @@ typedef struct call {
     const bd_run_signature *signature;
     const braid_tensor *const *feeds;
     braid_tensor *fetches;
-    int *positions; // among what was set up
+    int *positions; // indices into the feeds and fetches that were set up
     bool is_last;
     braid_status status; // guarded by run->mu
     int pending;         // values; guarded by run->mu
@@ -279,8 +279,8 @@ static void wait_for_values(call *c, braid_status *st)
     bd_mutex_unlock(&p->mu);
 }
 
-// Waits for the values, and for the plan when this is the last call or has failed: then what the plan says
-// counts, unless what is wrong is the call's own.
+// Waits for the values, and for the plan if this is the last call or the call has failed: the plan's error
+// then has precedence, except over errors of the call itself.
 static braid_code wait_for(call *c, braid_status *st)
 {
     partial_run *p = c->run;
@@ -341,7 +341,7 @@ static braid_code check_fetches(const call *c, braid_status *st)
     return st->code;
 }
 
-// Takes what the call is about, and begins the step with the first call.
+// Takes the feeds and fetches of the call, and starts the step with the first call.
 static braid_code take(call *c, braid_status *st)
 {
     partial_run *p = c->run;

@@ -30,7 +30,7 @@ static void copy_node(bd_direct_session *s, const braid_op *n)
     BD_ARRAY(braid_out) inputs = {0};
     bd_op_list controls = {0};
     for (int i = 0; i < n->input_count; i++) {
-        // The back edge of a loop comes from a node that is still to be copied: see connect_later.
+        // The back edge of a loop comes from a node that is copied later: see connect_later.
         braid_out input = {.op = copy_of(s, n->inputs[i].op), .index = n->inputs[i].index};
         bd_array_push(&inputs, input);
     }
@@ -56,7 +56,8 @@ static void connect_later(bd_direct_session *s, const braid_op *n)
         bd_node_add_control(copy, copy_of(s, n->controls[i]));
 }
 
-// What came since: nodes of the client from `from` on, of the session's graph from `first` on.
+// Removes the nodes that were just added: of the client from `from` on, of the session's graph from `first`
+// on.
 static void forget_from(bd_direct_session *s, int from, int first)
 {
     for (size_t i = (size_t)first; i < s->graph.nodes.len; i++)
@@ -101,7 +102,7 @@ static braid_code direct_extend(bd_session *base, const braid_graph *graph, int 
 static braid_code compile(void *arg, const bd_run_signature *signature, bd_cancellation *cancellation,
                           void **entry, braid_status *st)
 {
-    (void)cancellation; // waits for nobody
+    (void)cancellation; // does not wait
     bd_direct_session *s = arg;
     bd_client_graph prepared;
     bd_mutex_lock(&s->graph_mu);
@@ -248,7 +249,7 @@ static void write_metadata(const bd_direct_session *s, bd_step_stats_collector *
     bd_message_fini(&all);
 }
 
-// Runs what was compiled for `sig`. `f` is open and knows the order.
+// Runs the compiled entry of `sig`. `f` is open and has the order of the feeds and fetches.
 static braid_code run_entry(bd_direct_session *s, bd_executable *entry, frame_values *f,
                             const bd_run_signature *sig, const bd_direct_values *v, braid_status *st)
 {
@@ -310,7 +311,7 @@ static void join_group(bd_collectives *base, const bd_collective_join *asked, co
 
 static void forget_group(bd_collectives *base, int32_t group_key)
 {
-    (void)base, (void)group_key; // nothing is remembered
+    (void)base, (void)group_key; // it stores no groups
 }
 
 // ---- Devices, notifications ----
@@ -359,7 +360,7 @@ static void destroy(bd_direct_session *s)
     bd_direct_drop_callables(s);
     bd_plan_cache_free(s->plans);
     bd_plan_cache_free(s->partial_plans);
-    bd_thread_pool_free(s->pool); // runs what was submitted and came too late; frees the last plans
+    bd_thread_pool_free(s->pool); // runs tasks that were submitted before; frees the last plans
     bd_thread_pool_free(s->intra);
     bd_timers_free(s->timers);
     bd_collective_groups_free(s->groups);
@@ -390,7 +391,7 @@ static void direct_cancel(bd_session *base)
 static braid_code direct_close(bd_session *base, braid_status *st)
 {
     (void)st;
-    bd_direct_end_partial_runs(bd_direct_of(base)); // while there are threads for them
+    bd_direct_end_partial_runs(bd_direct_of(base)); // while the pool has threads for them
     destroy(bd_direct_of(base));
     return BRAID_OK;
 }

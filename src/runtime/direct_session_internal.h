@@ -55,14 +55,14 @@ typedef struct bd_direct_limit {
     int64_t ms;
 } bd_direct_limit;
 
-// Cancels `c` with DeadlineExceeded after `ms`, or after the session's own limit if that is shorter (0:
-// none).
+// Cancels `c` with DeadlineExceeded after `ms`, or after the session's own limit if that is shorter (0: no
+// limit).
 braid_code bd_direct_limit_start(bd_direct_session *s, bd_direct_limit *l, bd_cancellation *c, int64_t ms,
                                  braid_status *st);
 void bd_direct_limit_end(bd_direct_limit *l);
 
 int64_t bd_direct_draw_step_id(bd_direct_session *s);
-// The name of a step's container, "__per_step_ID__", somewhere within `buf`.
+// The name of a step's container, "__per_step_ID__", is written within `buf`.
 enum {
     BD_DIRECT_CONTAINER_MAX = 40
 };

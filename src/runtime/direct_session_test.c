@@ -22,7 +22,7 @@ static void feeds_and_fetches_may_be_in_any_order_and_repeated(void **state)
         braid_session_run(s, &args, st);
         assert_ok(st);
         assert_float_equal(bd_tensor_f32(out[0])[0], 2, 0);
-        assert_float_equal(bd_tensor_f32(out[1])[0], 5, 0); // what was fed
+        assert_float_equal(bd_tensor_f32(out[1])[0], 5, 0); // the fed value
         assert_float_equal(bd_tensor_f32(out[2])[0], 2, 0);
         for (int k = 0; k < 3; k++)
             braid_tensor_free(out[k]);
@@ -99,7 +99,7 @@ static void a_graph_may_grow_and_keeps_its_variables(void **state)
     assert_ok(st);
     for (int i = 0; i < 5; i++)
         tg_assert_fetch(s, tg2(g, "Mul", NULL, v, tg_float(g, NULL, (float)i)), NULL, 4 * i);
-    // Nodes that cannot be placed are refused, again and again, and the rest goes on.
+    // Nodes that cannot be placed are refused each time, and other nodes still run.
     braid_push_device(g, "/gpu:0");
     braid_out nowhere = tg_float(g, "nowhere", 1);
     braid_pop_device(g);
@@ -154,7 +154,7 @@ static void a_session_has_a_time_limit_of_its_own(void **state)
     braid_tensor *value;
     tg_try(s, wait, NULL, &value, st);
     assert_error(st, BRAID_DEADLINE_EXCEEDED, "timed out after 15 ms; waiting for wait (TestWait)");
-    braid_fetch fetch = {wait, &value}; // a run's own goes before it
+    braid_fetch fetch = {wait, &value}; // the limit of the run has precedence
     braid_session_run(s, &(braid_run_args){.fetches = &fetch, .fetch_count = 1, .timeout_ms = 30}, st);
     assert_error(st, BRAID_DEADLINE_EXCEEDED, "timed out after 30 ms");
     tg_assert_fetch(s, tg_float(g, NULL, 1), NULL, 1);
@@ -187,7 +187,7 @@ static void a_waiter_gets_its_notification(void **state)
     assert_ok(st);
     assert_int_equal(generation, 0);
     braid_session_wait_notification(s, "ready", 0, 10, &generation, st);
-    assert_error(st, BRAID_DEADLINE_EXCEEDED, "'ready' was not announced within 10 ms");
+    assert_error(st, BRAID_DEADLINE_EXCEEDED, "No notification of 'ready' arrived within 10 ms");
     waiting w = {.session = s};
     bd_thread_start(&w.thread, "await", wait_notification_on_thread, &w, st);
     braid_session_notify(s, "other", st);

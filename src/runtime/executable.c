@@ -9,26 +9,26 @@
 #include "runtime/partition.h"
 #include <string.h>
 
-typedef struct part {
+typedef struct partition {
     bd_plan *plan;
     bd_device *device;
-} part;
+} partition;
 
 struct bd_executable {
     atomic_int refs;
     bool uses_rendezvous;
-    bd_function_runtime *functions; // that its nodes call; NULL: those of the step
-    int part_count;
-    part parts[];
+    bd_function_runtime *functions; // the functions that its nodes call; NULL: those of the step
+    int partition_count;
+    partition partitions[];
 };
 
 // ---- Compiling ----
 
-static bd_executable *new_executable(int part_count)
+static bd_executable *new_executable(int partition_count)
 {
-    bd_executable *e = bd_calloc(1, sizeof *e + (size_t)part_count * sizeof e->parts[0]);
+    bd_executable *e = bd_calloc(1, sizeof *e + (size_t)partition_count * sizeof e->partitions[0]);
     atomic_init(&e->refs, 1);
-    e->part_count = part_count;
+    e->partition_count = partition_count;
     return e;
 }
 
@@ -42,15 +42,15 @@ void bd_executable_unref(void *executable)
 {
     bd_executable *e = executable;
     if (!e || atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1) return;
-    for (int i = 0; i < e->part_count; i++)
-        bd_plan_unref(e->parts[i].plan);
+    for (int i = 0; i < e->partition_count; i++)
+        bd_plan_unref(e->partitions[i].plan);
     bd_function_runtime_unref(e->functions);
     bd_free(e);
 }
 
-int bd_executable_part_count(const bd_executable *e)
+int bd_executable_partition_count(const bd_executable *e)
 {
-    return e->part_count;
+    return e->partition_count;
 }
 
 bool bd_executable_uses_rendezvous(const bd_executable *e)
@@ -66,24 +66,25 @@ static bd_device *find_device(const bd_local_devices *devices, const char *name)
     return NULL;
 }
 
-static braid_code compile_part(bd_executable *e, int i, braid_graph *g, bd_device *device,
-                               bd_kernel_store *store, braid_status *st)
+static braid_code compile_partition(bd_executable *e, int i, braid_graph *g, bd_device *device,
+                                    bd_kernel_store *store, braid_status *st)
 {
-    e->parts[i].device = device;
-    braid_code code = bd_plan_compile(g, device, store, &e->parts[i].plan, st);
-    if (!code) e->uses_rendezvous |= bd_plan_uses_rendezvous(e->parts[i].plan);
+    e->partitions[i].device = device;
+    braid_code code = bd_plan_compile(g, device, store, &e->partitions[i].plan, st);
+    if (!code) e->uses_rendezvous |= bd_plan_uses_rendezvous(e->partitions[i].plan);
     return code;
 }
 
-static braid_code compile_parts(bd_executable *e, bd_partitions *parts, const bd_local_devices *devices,
-                                unsigned disabled_rewrites, bd_kernel_store *store, braid_status *st)
+static braid_code compile_partitions(bd_executable *e, bd_partitions *partitions,
+                                     const bd_local_devices *devices, unsigned disabled_rewrites,
+                                     bd_kernel_store *store, braid_status *st)
 {
-    for (int i = 0; i < parts->count; i++) {
-        bd_device *device = find_device(devices, parts->items[i].location);
+    for (int i = 0; i < partitions->count; i++) {
+        bd_device *device = find_device(devices, partitions->items[i].location);
         if (!device)
-            return bd_fail(st, BRAID_INTERNAL, "there is no device %s here", parts->items[i].location);
-        braid_code code = bd_optimize(&parts->items[i].graph, disabled_rewrites, st);
-        if (!code) code = compile_part(e, i, &parts->items[i].graph, device, store, st);
+            return bd_fail(st, BRAID_INTERNAL, "there is no device %s here", partitions->items[i].location);
+        braid_code code = bd_optimize(&partitions->items[i].graph, disabled_rewrites, st);
+        if (!code) code = compile_partition(e, i, &partitions->items[i].graph, device, store, st);
         if (code) return code;
     }
     return BRAID_OK;
@@ -92,14 +93,14 @@ static braid_code compile_parts(bd_executable *e, bd_partitions *parts, const bd
 static braid_code compile_cut(braid_graph *g, const bd_local_devices *devices, unsigned disabled_rewrites,
                               bd_kernel_store *store, bd_executable **out, braid_status *st)
 {
-    bd_partitions parts = {0};
+    bd_partitions partitions = {0};
     const bd_partition_options options = {
         .by_device = true, .devices = devices->infos, .device_count = devices->count};
-    braid_code code = bd_partition_graph(g, &options, &parts, st);
+    braid_code code = bd_partition_graph(g, &options, &partitions, st);
     if (code) return code;
-    *out = new_executable(parts.count);
-    code = compile_parts(*out, &parts, devices, disabled_rewrites, store, st);
-    bd_partitions_fini(&parts);
+    *out = new_executable(partitions.count);
+    code = compile_partitions(*out, &partitions, devices, disabled_rewrites, store, st);
+    bd_partitions_fini(&partitions);
     return code;
 }
 
@@ -111,7 +112,7 @@ static braid_code compile(braid_graph *g, const bd_local_devices *devices, unsig
     if (devices->count == 1) {
         *out = new_executable(1);
         code = bd_optimize(g, disabled_rewrites, st);
-        if (!code) code = compile_part(*out, 0, g, devices->devices[0], store, st);
+        if (!code) code = compile_partition(*out, 0, g, devices->devices[0], store, st);
     } else {
         code = compile_cut(g, devices, disabled_rewrites, store, out, st);
     }
@@ -140,9 +141,9 @@ braid_code bd_executable_compile_body(braid_graph *g, const bd_local_devices *de
 
 // ---- Running ----
 
-static void set_part_step(const bd_executable *e, int i, const bd_step *model, bd_step *step)
+static void set_partition_step(const bd_executable *e, int i, const bd_step *model, bd_step *step)
 {
-    const bd_device *device = e->parts[i].device;
+    const bd_device *device = e->partitions[i].device;
     bd_function_runtime *functions = e->functions ? e->functions : model->functions;
     *step = *model;
     step->resources = device->resources;
@@ -154,10 +155,10 @@ static void set_part_step(const bd_executable *e, int i, const bd_step *model, b
 // One run of an executable.
 typedef struct run_state {
     bd_executable *what;
-    bd_step *steps; // [part_count]
+    bd_step *steps; // [partition_count]
     bd_mutex mu;
     braid_status status; // guarded by mu
-    int left;            // parts that run; guarded by mu
+    int left;            // partitions that run; guarded by mu
     bd_event all_done;
 } run_state;
 
@@ -166,7 +167,7 @@ typedef struct part_run {
     int index;
 } part_run;
 
-static void part_done(void *arg, const braid_status *st)
+static void partition_done(void *arg, const braid_status *st)
 {
     run_state *r = arg;
     bd_mutex_lock(&r->mu);
@@ -176,27 +177,28 @@ static void part_done(void *arg, const braid_status *st)
     if (is_last) bd_event_set(&r->all_done);
 }
 
-static void run_part(void *arg)
+static void run_partition(void *arg)
 {
     part_run *p = arg;
     run_state *r = p->run;
-    bd_plan_run(r->what->parts[p->index].plan, &r->steps[p->index], part_done, r);
+    bd_plan_run(r->what->partitions[p->index].plan, &r->steps[p->index], partition_done, r);
 }
 
-// Part 0 on this thread, the others from the pool. Each ends: they share the token and the rendezvous.
-static braid_code run_parts(run_state *r, bd_thread_pool *pool, braid_status *st)
+// Runs partition 0 on this thread and the others in the pool. Each of them ends, because they share token and
+// rendezvous.
+static braid_code run_partitions(run_state *r, bd_thread_pool *pool, braid_status *st)
 {
-    int others = r->what->part_count - 1;
+    int others = r->what->partition_count - 1;
     bd_mutex_init(&r->mu);
     bd_event_init(&r->all_done);
     r->left = others;
     part_run *runs = bd_calloc((size_t)others, sizeof *runs);
     for (int i = 0; i < others; i++) {
         runs[i] = (part_run){.run = r, .index = i + 1};
-        if (!bd_thread_pool_submit(pool, run_part, &runs[i])) run_part(&runs[i]);
+        if (!bd_thread_pool_submit(pool, run_partition, &runs[i])) run_partition(&runs[i]);
     }
     BD_STATUS(mine);
-    bd_plan_run_wait(r->what->parts[0].plan, &r->steps[0], mine);
+    bd_plan_run_wait(r->what->partitions[0].plan, &r->steps[0], mine);
     bd_event_wait(&r->all_done);
     bd_status_update(&r->status, mine);
     bd_status_move(st, &r->status);
@@ -208,17 +210,17 @@ static braid_code run_parts(run_state *r, bd_thread_pool *pool, braid_status *st
 
 static braid_code run_all(bd_executable *e, const bd_step *model, bd_thread_pool *pool, braid_status *st)
 {
-    if (e->part_count == 0) return BRAID_OK; // nothing was asked for
-    if (e->part_count == 1) {
+    if (e->partition_count == 0) return BRAID_OK; // a run without fetches and targets
+    if (e->partition_count == 1) {
         bd_step step;
-        set_part_step(e, 0, model, &step);
-        return bd_plan_run_wait(e->parts[0].plan, &step, st);
+        set_partition_step(e, 0, model, &step);
+        return bd_plan_run_wait(e->partitions[0].plan, &step, st);
     }
     run_state r = {.what = e};
-    r.steps = bd_calloc((size_t)e->part_count, sizeof *r.steps);
-    for (int i = 0; i < e->part_count; i++)
-        set_part_step(e, i, model, &r.steps[i]);
-    braid_code code = run_parts(&r, pool, st);
+    r.steps = bd_calloc((size_t)e->partition_count, sizeof *r.steps);
+    for (int i = 0; i < e->partition_count; i++)
+        set_partition_step(e, i, model, &r.steps[i]);
+    braid_code code = run_partitions(&r, pool, st);
     bd_free(r.steps);
     return code;
 }
@@ -244,16 +246,16 @@ typedef struct started {
     void *arg;
     bd_mutex mu;
     braid_status status; // guarded by mu
-    int left;            // parts that run; guarded by mu
-    struct started_part {
+    int left;            // partitions that run; guarded by mu
+    struct started_partition {
         struct started *all;
         bd_step step;
-    } parts[];
+    } partitions[];
 } started;
 
-static void started_part_done(void *arg, const braid_status *st)
+static void started_partition_done(void *arg, const braid_status *st)
 {
-    started *s = ((struct started_part *)arg)->all;
+    started *s = ((struct started_partition *)arg)->all;
     bd_mutex_lock(&s->mu);
     bd_status_update(&s->status, st);
     const bool is_last = --s->left == 0;
@@ -265,34 +267,34 @@ static void started_part_done(void *arg, const braid_status *st)
     bd_slab_free(s);
 }
 
-static void run_started_part(void *arg)
+static void run_started_partition(void *arg)
 {
-    struct started_part *p = arg;
-    bd_plan_run(p->all->what->parts[p - p->all->parts].plan, &p->step, started_part_done, p);
+    struct started_partition *p = arg;
+    bd_plan_run(p->all->what->partitions[p - p->all->partitions].plan, &p->step, started_partition_done, p);
 }
 
 void bd_executable_start(bd_executable *e, const bd_step *model, bd_thread_pool *pool, bd_plan_done_fn done,
                          void *arg)
 {
     BD_STATUS(ok);
-    const int count = e->part_count;
+    const int count = e->partition_count;
     if (count == 0) {
         done(arg, ok);
         return;
     }
-    started *s = bd_slab_alloc(sizeof *s + (size_t)count * sizeof s->parts[0]);
+    started *s = bd_slab_alloc(sizeof *s + (size_t)count * sizeof s->partitions[0]);
     s->what = e;
     s->done = done;
     s->arg = arg;
     s->left = count;
     bd_mutex_init(&s->mu);
     for (int i = 0; i < count; i++) {
-        s->parts[i].all = s;
-        set_part_step(e, i, model, &s->parts[i].step);
+        s->partitions[i].all = s;
+        set_partition_step(e, i, model, &s->partitions[i].step);
     }
     // The last one may end all of it.
     for (int i = count - 1; i >= 0; i--) {
-        if (i == 0 || !pool || !bd_thread_pool_submit(pool, run_started_part, &s->parts[i]))
-            run_started_part(&s->parts[i]);
+        if (i == 0 || !pool || !bd_thread_pool_submit(pool, run_started_partition, &s->partitions[i]))
+            run_started_partition(&s->partitions[i]);
     }
 }

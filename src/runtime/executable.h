@@ -28,7 +28,7 @@ braid_code bd_executable_compile_body(braid_graph *g, const bd_local_devices *de
                                       unsigned disabled_rewrites, bd_executable **out, braid_status *st);
 
 bool bd_executable_uses_rendezvous(const bd_executable *e);
-int bd_executable_part_count(const bd_executable *e); // the devices it runs on
+int bd_executable_partition_count(const bd_executable *e); // the devices it runs on
 
 // Runs all plans, one on this thread and the others from `pool`, and waits until all have ended. `model` is
 // the step of each but for the resources, which are the device's. The status is the root cause; the step's

@@ -39,8 +39,8 @@
 #include "base/alloc.h"
 #include "base/float_mode.h"
 
-// So many ready nodes a worker runs before it looks after others: often enough for them, and seldom enough to
-// cost nothing.
+// The number of ready nodes that a worker runs before it checks for other work: often enough for the other
+// work, and seldom enough to cost no time.
 #define TURNS_IN_A_ROW 256u
 
 static void run_task(void *arg);
@@ -150,15 +150,15 @@ static void token_cancelled(bd_cancel_hook *hook, const braid_status *why)
 
 // ---- The workers' loop ----
 
-// What the step's rendezvous holds back goes out: before what takes long, and before this worker has nothing
-// to do.
+// Sends the tensors that the rendezvous holds back: before expensive nodes, and before this worker becomes
+// idle.
 static void flush_sends(const bd_worker *w)
 {
     bd_rendezvous *r = w->run->step->rendezvous;
     if (r && r->ops->flush) r->ops->flush(r);
 }
 
-// Keeps one expensive node and offers the others to whoever is idle.
+// Keeps one expensive node and offers the others to idle workers.
 static void execute_expensive(bd_worker *w)
 {
     bd_run *r = w->run;
@@ -176,7 +176,7 @@ static void execute_expensive(bd_worker *w)
     atomic_fetch_sub_explicit(&r->in_expensive, 1, memory_order_relaxed);
 }
 
-// Takes from inbox and shared; false when there is nothing.
+// Takes nodes from inbox and shared. Returns false when both are empty.
 static bool refill_locked(bd_worker *w)
 {
     bd_run *r = w->run;
@@ -198,9 +198,8 @@ static bool refill_locked(bd_worker *w)
     return found;
 }
 
-// A worker that is never without a ready node, as in a long loop, looks after the rest now and then: a node
-// that lies deeper in its stack, an expensive one, what came to shared and inbox, and what other tasks wait
-// for.
+// A worker that always has a ready node, as in a long loop, regularly runs other work: the nodes deeper in
+// its stack, an expensive one, nodes in shared and inbox, and tensors that are held back for other tasks.
 static void give_others_a_turn(bd_worker *w)
 {
     bd_ready *last = &w->ready.items[w->ready.len - 1];
@@ -215,7 +214,8 @@ static void give_others_a_turn(bd_worker *w)
     bd_mutex_unlock(&w->run->mu);
 }
 
-// Whether this worker's end is the run's: whoever waits for the run's end takes what is held back.
+// Returns whether the run ends with this worker. The thread that waits for the end sends the tensors that are
+// held back.
 static bool is_last_locked(const bd_run *r)
 {
     return r->active == 1 && atomic_load_explicit(&r->async_open, memory_order_relaxed) == 0;
@@ -246,7 +246,7 @@ static void work_until_empty(bd_worker *w)
     }
 }
 
-// Runs what this worker has and what it finds, until there is nothing. Returns with mu held.
+// Runs this worker's nodes and those that it finds, until there are none. Returns with mu held.
 static void work(bd_worker *w)
 {
     const uint64_t float_mode = bd_float_mode_flush_denormals();
@@ -296,7 +296,7 @@ static void run_worker(bd_run *r, bd_worker *w)
     if (is_last) finish(r);
 }
 
-// A task of the pool: helps as long as there is something to do.
+// A task of the pool: works as long as there are nodes to run.
 static void run_task(void *arg)
 {
     bd_run *r = arg;
@@ -364,7 +364,7 @@ void bd_plan_run(bd_plan *p, bd_step *step, bd_plan_done_fn done, void *arg)
     run_worker(r, first_worker(r));
 }
 
-// Sleeps until there is work for this thread (true; it counts as active) or the run is complete.
+// Sleeps until there is work for this thread (true; it then counts as active) or the run is complete.
 static bool sleep_locked(bd_run *r)
 {
     r->waiter_sleeps = true;

@@ -85,7 +85,7 @@ static bd_iteration *start_iteration_locked(bd_worker *w, bd_frame *f)
     bd_iteration *it = new_iteration_locked(w->run, f, f->newest + 1);
     f->dead_exits.len = 0;
     size_t root_count = f->next_roots.len;
-    f->next_roots.len = 0; // activation adds none
+    f->next_roots.len = 0; // activation adds no roots
     for (size_t i = 0; i < root_count; i++) {
         bd_held_value *kept = &f->next_roots.items[i];
         hand_to_locked(w, kept->item, kept->is_dead, it, &kept->value);
@@ -100,7 +100,7 @@ static bd_iteration *start_iteration_locked(bd_worker *w, bd_frame *f)
 
 // ---- Frames ----
 
-// The same number in every partition of the loop, whatever the process.
+// Computes the same number in each partition of the loop, in any process.
 static uint64_t frame_id(const bd_iteration *parent, const char *name)
 {
     uint64_t h = 14695981039346656037u ^ parent->frame->id; // FNV-1a
@@ -185,7 +185,7 @@ static bool is_iteration_over(const bd_frame *f, int64_t number)
 }
 
 // Frees iteration `number` and those after it that are over, starts one that had to wait, and ends the frame
-// when all is over.
+// when all iterations are over.
 static void clean_up_locked(bd_worker *w, bd_frame *f, int64_t number)
 {
     for (; number <= f->newest && is_iteration_over(f, number); number++) {
@@ -212,7 +212,7 @@ static void enter_locked(bd_worker *w, const bd_plan_item *it, bool is_dead, bd_
     if (it->flags & BD_ITEM_CONSTANT_ENTER) {
         for (int64_t i = 0; i <= f->newest; i++) {
             bd_value copy = copy_value(value);
-            // Iteration 0 is not over before every Enter has come, so none is.
+            // Iteration 0 is not over before each Enter has arrived, so no iteration is.
             hand_to_locked(w, item, is_dead, get_iteration(f, i), &copy);
         }
         bd_held_value kept = {.item = item, .is_dead = is_dead, .value = copy_value(value)};

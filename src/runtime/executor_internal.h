@@ -23,7 +23,7 @@ typedef struct bd_async_op {
 enum {
     BD_ASYNC_IDLE = 0,
     BD_ASYNC_STARTING, // the kernel's start has not returned
-    BD_ASYNC_WAITING,  // it has; the end is still to come
+    BD_ASYNC_WAITING,  // start has returned; the end has not arrived yet
     BD_ASYNC_ENDED,
 };
 
@@ -40,7 +40,7 @@ struct bd_iteration {
     bd_async_op *async;         // [async_count]
 };
 
-// A value that waits for iterations to come.
+// A value that waits for the start of later iterations.
 typedef struct bd_held_value {
     int32_t item; // the Enter or NextIteration
     bool is_dead;
@@ -58,7 +58,7 @@ struct bd_frame {
     bd_iteration **window;  // [parallel_iterations + 1], iteration i at i modulo its length; NULL: over
     int64_t newest;         // number of the newest iteration
     int live_iterations;
-    int pending_enters;        // Enter nodes still to come
+    int pending_enters;        // Enter nodes that have not arrived yet
     bd_kept_values next_roots; // NextIteration values that wait until an iteration may start
     bd_kept_values constants;  // of constant Enters
     BD_ARRAY(int32_t) dead_exits;
@@ -144,7 +144,7 @@ void bd_run_stop(bd_run *r, const braid_status *why);
 
 // Runs a node, or begins an asynchronous one, and hands its outputs on.
 void bd_execute(bd_worker *w, bd_ready ready);
-// Goes on after the end of an asynchronous node.
+// Continues after the end of an asynchronous node.
 void bd_handle_async_end(bd_worker *w, bd_async_op *op);
 
 static inline void bd_worker_push(bd_worker *w, bd_iteration *iteration, int32_t item, uint32_t flags,

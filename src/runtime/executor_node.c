@@ -7,8 +7,8 @@
 
 // ---- Activation ----
 
-// A Merge is ready when its control inputs have come and either a live value or, dead, all of them. Returns
-// true if it is; the value goes into its slot only when it is the first live one. mu is held.
+// A Merge is ready when its control inputs have arrived and either a live value or, dead, all of them.
+// Returns true if it is; the value goes into its slot only when it is the first live one. mu is held.
 static bool reach_merge(bd_worker *w, const bd_plan_item *from, const bd_plan_edge *e, bool is_live,
                         bd_iteration *to, bool *is_dead, bool *takes_value)
 {
@@ -116,8 +116,8 @@ static inline void drop_values(bd_value *values, int32_t count)
     }
 }
 
-// What is left of the outputs goes before the node is counted out: those of an asynchronous node are slots of
-// `from`, which another iteration may be using as soon as this one is over.
+// The remaining outputs are freed before the node is counted out: those of an asynchronous node are slots of
+// `from`, which another iteration may use as soon as this one is over.
 static void propagate(bd_worker *w, const bd_plan_item *it, bd_iteration *from, bool is_dead,
                       bd_value *outputs)
 {
@@ -133,7 +133,8 @@ static void propagate(bd_worker *w, const bd_plan_item *it, bd_iteration *from, 
     int ready_count = bd_activate(w, it, is_dead, from, outputs, false);
     drop_values(outputs, it->output_count);
     if (!from->frame->parent) return;
-    // The node leaves and its consumers come: only when none came may the iteration be over.
+    // One node leaves the count and its ready consumers join it: only without ready consumers may the
+    // iteration be over.
     if (ready_count == 0) {
         bd_mutex_lock(&r->mu);
         bd_node_done_locked(w, from);
@@ -145,7 +146,7 @@ static void propagate(bd_worker *w, const bd_plan_item *it, bd_iteration *from, 
 
 // ---- Reference edges ----
 
-// The name a message gives to what comes in at input `i`: the variable's, where the graph shows it.
+// The name of input `i` in a message: the variable's, where the graph shows it.
 static const char *variable_name(const braid_op *n, int i)
 {
     enum {
@@ -170,7 +171,7 @@ static bool is_initialized(bd_variable *v)
     return is_set;
 }
 
-// Reads the variables that come in over reference edges where the node takes values. False: one is
+// Reads the variables of reference inputs where the node takes values. Returns false when one is
 // uninitialized.
 static bool read_references(const bd_plan_item *it, bd_value *inputs, braid_status *st)
 {
@@ -202,7 +203,7 @@ static void node_failed(bd_run *r, const bd_plan_item *it, braid_status *error, 
     bd_cancellation *token = r->step->cancellation;
     bool is_echo = error->code == BRAID_CANCELLED && token && bd_cancellation_is_cancelled(token);
     if (is_echo) {
-        bd_cancellation_status(token, error); // what it was cancelled for
+        bd_cancellation_status(token, error); // the reason of the cancellation
     } else {
         const char *name, *op_type;
         bd_node_fused(it->node, part, &name, &op_type);
@@ -229,7 +230,7 @@ static void set_context(bd_op_ctx *c, const bd_plan_item *it, bd_iteration *iter
     c->iteration = iteration->number;
 }
 
-// Whether each output is there, and whole.
+// Returns whether each output is set and complete.
 static bool has_all_outputs(const bd_plan_item *it, bd_op_ctx *c)
 {
     if (it->flags & BD_ITEM_MAY_LACK_OUTPUT) return true;
@@ -262,7 +263,7 @@ static void async_done(bd_op_ctx *c)
     bd_run *r = op->run;
     int was = atomic_exchange_explicit(&op->phase, BD_ASYNC_ENDED, memory_order_acq_rel);
     BD_ASSERT(was == BD_ASYNC_STARTING || was == BD_ASYNC_WAITING); // a kernel ends once
-    if (was == BD_ASYNC_STARTING) return;                           // the thread that starts it goes on
+    if (was == BD_ASYNC_STARTING) return;                           // the thread that starts it continues
     bd_mutex_lock(&r->mu);
     op->next = r->inbox;
     r->inbox = op;

@@ -3,7 +3,7 @@
 #include "runtime/testing/test_graph.h"
 #include "runtime/testing/test_ops.h"
 
-// Runs `fetch` on a thread of its own.
+// Runs `fetch` on a thread.
 typedef struct background {
     braid_session *session;
     braid_out fetch;
@@ -50,7 +50,7 @@ static void a_run_continues_when_its_last_wait_ends(void **state)
     tg_close(s, g);
 }
 
-// One that is ready, one for many threads, and one whose wait ends while the loop runs.
+// A ready node, one for many threads, and one whose wait ends while the loop runs.
 static void an_endless_loop_leaves_other_nodes_their_turn(void **state)
 {
     (void)state;
@@ -111,7 +111,7 @@ static void an_error_ends_the_nodes_that_wait_and_stays_the_reason(void **state)
         braid_tensor *value;
         tg_try(s, sum, NULL, &value, st);
         assert_error(st, BRAID_INVALID_ARGUMENT, "[[{{node bad}}]]");
-        assert_false(test_wait_end(0)); // nobody is left behind
+        assert_false(test_wait_end(0)); // no waiting node is left
     }
     tg_close(s, g);
 }

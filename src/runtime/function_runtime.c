@@ -1,9 +1,9 @@
-// Environments of functions: compiling callees, and calling them.
+// The environments of functions: compiling callees, and calling them.
 //
-// A call, from bd_function_call on:
-//   begun    arguments and environment are held, the token is there; the executable runs, on this thread or,
-//            where functions are nested deeply, from the pool, so that no stack grows with them
-//   ended    its plans are done: the results are taken from the frame, the callback runs, the rest goes
+// States of a call, from bd_function_call on:
+//   begun    the call holds the arguments and the environment and has a token; the executable runs, on this
+//   thread or, if functions are nested deeply, in the pool, so that the stack does not grow
+//   ended    its plans are done: the results are taken from the frame, the callback runs, the call is freed
 #include "runtime/function_runtime.h"
 
 #include "base/alloc.h"
@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// So many calls run within each other on one thread's stack before the next gets a thread of its own.
+// The number of nested calls on one thread's stack; the next one runs in the pool.
 #define NESTED_ON_STACK 32
 
 typedef struct callee {
@@ -29,9 +29,9 @@ typedef struct callee {
 typedef struct environment {
     atomic_int refs; // of all views
     bd_library *library;
-    bd_resources *own_resources; // a reference to those that were given; NULL: none
+    bd_resources *own_resources; // a reference to the given resources; NULL: those of the device
     unsigned disabled_rewrites;
-    bd_mutex compile_mu; // held while a callee is made, so that it is made once
+    bd_mutex compile_mu; // held while a callee is compiled, so that it is compiled once
     bd_mutex mu;
     bd_map callees; // key -> callee, owned; guarded by mu
     bd_device **devices;
@@ -62,8 +62,8 @@ static int find_device(const environment *e, const char *name)
     return -1;
 }
 
-// What says nothing of its place is where the caller is, as are arguments and results; a handle is where
-// those who take it are.
+// Nodes without a device are placed with the caller, as arguments and results are. Handles are placed with
+// their consumers.
 static void place_at_caller(braid_graph *g, bd_callee_kind kind, const char *device)
 {
     for (size_t i = 0; i < g->nodes.len; i++) {
@@ -269,18 +269,18 @@ static void start(void *arg)
     bd_function_runtime_unref(fs);
 }
 
-// What a function's step takes over from its caller's, or has for itself. A body that spans devices hands its
-// tensors over in a rendezvous of its own: calls of one function would use the same keys.
+// Sets the step of a call: fields of the caller's step, and new ones. A body that spans devices has a
+// rendezvous of its own, because calls of one function would use the same keys.
 static void set_step(call *c, const bd_invocation *from)
 {
     const bool sends = bd_executable_uses_rendezvous(c->callee->executable);
-    const bool is_cut = bd_executable_part_count(c->callee->executable) > 1;
+    const bool is_cut = bd_executable_partition_count(c->callee->executable) > 1;
     c->has_own_step = !from->step;
     if (from->step) {
         c->step = *from->step;
     } else {
         c->step.id =
-            (int64_t)(bd_random_u64() >> 2) + 1; // as those of sessions: the upper two bits are clear
+            (int64_t)(bd_random_u64() >> 2) + 1; // as the ids of sessions' steps: the upper two bits are 0
         c->step.pool = c->fs->pool;
         snprintf(c->container, sizeof c->container, "__per_step_%" PRId64, c->step.id);
         c->step.container = c->container;

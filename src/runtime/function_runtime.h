@@ -10,9 +10,9 @@
 #include "op/function.h"
 #include "runtime/executable.h"
 
-// An environment with count 1, over `library` (one more reference is taken; NULL: no functions). The devices
-// live longer than it; the arrays are copied. Functions use `resources` (one more reference is taken; NULL:
-// those of the device they run on). `disabled_rewrites` as for bd_executable_compile.
+// Makes an environment with count 1 over `library` (one more reference is taken; NULL: no functions). The
+// devices must outlive it; the arrays are copied. Functions use `resources` (one more reference is taken;
+// NULL: those of the device that they run on). `disabled_rewrites` as for bd_executable_compile.
 bd_function_runtime *bd_function_runtime_new(bd_library *library, const bd_local_devices *devices,
                                              bd_resources *resources, unsigned disabled_rewrites);
 

@@ -1,4 +1,4 @@
-// Graphs as files: GraphDef as bytes, or as text where the name says so.
+// Graphs as files: GraphDef in binary form, or as text, by the file's name.
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "graph/graph.h"

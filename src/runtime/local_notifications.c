@@ -36,7 +36,7 @@ static braid_code wait_locked(bd_local_notifications *a, const char *key, int64_
         if (*generation > seen) return BRAID_OK;
         if (a->has_ended) return bd_fail(st, BRAID_CANCELLED, "Session has been closed.");
         if (is_late) {
-            return bd_fail(st, BRAID_DEADLINE_EXCEEDED, "'%s' was not announced within %lld ms", key,
+            return bd_fail(st, BRAID_DEADLINE_EXCEEDED, "No notification of '%s' arrived within %lld ms", key,
                            (long long)timeout_ms);
         }
         is_late = bd_cond_wait_until(&a->changed, &a->mu, deadline);

@@ -18,8 +18,8 @@ void bd_local_notifications_fini(bd_local_notifications *a); // no thread waits
 
 void bd_local_notifications_notify(bd_local_notifications *a, const char *key);
 
-// Waits until the key was announced more often than `seen` times; *generation is how often it was, also on an
-// error. DeadlineExceeded after timeout_ms (0: never), Cancelled once it has ended.
+// Waits until the key has more than `seen` notifications; *generation is their number, also on an error.
+// DeadlineExceeded after timeout_ms (0: no limit), Cancelled after bd_local_notifications_end.
 braid_code bd_local_notifications_wait(bd_local_notifications *a, const char *key, int64_t seen,
                                        int64_t timeout_ms, int64_t *generation, braid_status *st);
 

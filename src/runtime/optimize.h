@@ -4,7 +4,7 @@
 
 #include "graph/graph.h"
 
-// Rewrites `g`, whose nodes are all on one device, except by the rewrites in `disabled` (BRAID_REWRITE_...).
+// Rewrites `g`, whose nodes are all on one device, without the rewrites in `disabled` (BRAID_REWRITE_...).
 braid_code bd_optimize(braid_graph *g, unsigned disabled, braid_status *st);
 
 #endif

@@ -127,7 +127,7 @@ static braid_code check_out(const search *s, braid_out out, braid_status *st)
     return BRAID_OK;
 }
 
-// As in TensorFlow, whatever is above a fetch in the graph counts, also what is above a feed.
+// As in TensorFlow, all ancestors of a fetch count, also those of a feed.
 static braid_code search_up(search *s, braid_status *st)
 {
     while (s->open.len) {

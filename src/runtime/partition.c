@@ -15,10 +15,10 @@
 #include "runtime/control_loop.h"
 #include <string.h>
 
-// What a received output is known by in the consumer's part.
+// A received output in the consumer's partition.
 typedef struct crossing {
     braid_op *recv;     // waits for the control loop
-    braid_op *received; // what consumers take: the _Recv, or the Identity of a control edge
+    braid_op *received; // the input of consumers: the _Recv, or the Identity of a control edge
 } crossing;
 
 typedef struct partitioner {
@@ -103,7 +103,7 @@ static braid_code incarnation_of(const partitioner *p, const char *device, uint6
     return bd_fail(st, BRAID_INTERNAL, "device %s is not among those of the session", device);
 }
 
-// What a client feeds or fetches travels with the incarnation of the device it is on.
+// The keys of a client's feeds and fetches contain the incarnation of their device.
 static braid_code complete_endpoint(const partitioner *p, braid_op *copy, braid_status *st)
 {
     const bd_attr *to_client = bd_node_attr(copy, "client_terminated");
@@ -190,7 +190,7 @@ static braid_code fill_attrs(const partitioner *p, const cut *c, bd_named_attr a
     return BRAID_OK;
 }
 
-// What carries a control edge: an empty Const that runs after the producer.
+// Adds the node that carries a control edge: an empty Const that runs after the producer.
 static braid_code add_dummy(partitioner *p, const cut *c, braid_op **dummy, braid_status *st)
 {
     braid_tensor empty = {0};
@@ -242,7 +242,8 @@ static braid_code add_recv(partitioner *p, const cut *c, crossing *x, braid_stat
 
 static const char *crossing_key(partitioner *p, const cut *c, bd_strbuf *buf)
 {
-    // What a reference edge reads may differ from one consumer to the next: such edges are not shared.
+    // A value read through a reference edge may differ from one consumer to the next: these edges are not
+    // shared.
     bool is_reference = c->output >= 0 && bd_dtype_is_ref(c->from->output_types[c->output]);
     bd_strbuf_appendf(buf, "%d:%d>%s", c->from->id, c->output, c->to->assigned_device);
     if (is_reference) bd_strbuf_appendf(buf, "#%d", p->edge_count);
@@ -272,7 +273,7 @@ static bool is_local(const partitioner *p, const braid_op *from, const braid_op 
     return p->part_of[from->id] == p->part_of[to->id];
 }
 
-// What it gives is not known, and the run would reach it.
+// The op's outputs are unknown, and the run would reach it.
 static braid_code fail_unknown_op(const braid_op *n, braid_status *st)
 {
     const bd_kernel *none;
@@ -340,11 +341,11 @@ static braid_code cut_graph(partitioner *p, braid_status *st)
     return code;
 }
 
-// A part goes to its task with the functions that its nodes call, and no others.
-static void keep_called(braid_graph *part)
+// A partition is sent to its task with the functions that its nodes call, and no others.
+static void keep_called(braid_graph *partition)
 {
-    bd_library *all = part->library;
-    part->library = bd_library_reachable(all, part);
+    bd_library *all = partition->library;
+    partition->library = bd_library_reachable(all, partition);
     bd_library_unref(all);
 }
 

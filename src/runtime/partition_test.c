@@ -399,7 +399,7 @@ static void an_error_on_one_device_ends_the_others(void **state)
     braid_push_device(g, "/cpu:0");
     braid_out bad = tg1(g, "TestFail", "bad", tg_float(g, NULL, 1));
     braid_push_device(g, "/cpu:1");
-    braid_out got = tg1(g, "Neg", "got", bad); // waits for what never comes
+    braid_out got = tg1(g, "Neg", "got", bad); // waits without end
     braid_push_device(g, "/cpu:2");
     braid_out wait = braid_output(tg_after(g, "TestWait", "wait", 0, NULL), 0);
     braid_out sum = tg2(g, "Add", NULL, got, wait);

@@ -28,10 +28,10 @@ typedef struct candidate {
 typedef struct group {
     int parent; // union-find, by node id; a root points to itself
     int rank;
-    bool has_spec;       // of the root: `spec` says something
-    bool has_source;     // of the root: a member that makes a reference or a handle says it
-    int example;         // of the root: a member that says it
-    bd_device_name spec; // of the root: what the members ask for
+    bool has_spec;       // of the root: `spec` is set
+    bool has_source;     // of the root: `spec` is that of a member that makes a reference or a handle
+    int example;         // of the root: a member with this spec
+    bd_device_name spec; // of the root: the merged requests of the members
     const char *placed;  // of the root: where a member is already; NULL
     bool was_placed;     // this node, before
 } group;
@@ -43,8 +43,8 @@ typedef struct placer {
     candidate *candidates; // best first
     group *groups;         // by node id
     bd_map specs;          // device text -> bd_device_name, parsed once
-    bd_arena arena;        // of what the maps hold
-    BD_ARRAY(int) last;    // nodes placed after the others
+    bd_arena arena;        // owns the strings in the maps
+    BD_ARRAY(int) last;    // nodes placed after all others
 } placer;
 
 // ---- Groups ----
@@ -167,7 +167,7 @@ static braid_code init_group(placer *p, const braid_op *n, braid_status *st)
     return BRAID_OK;
 }
 
-// "loc:@NODE": with that node, or, when it is not there, with all that name it.
+// "loc:@NODE": joins that node or, when it is missing, all nodes that name it.
 static braid_code join_class(placer *p, bd_map *absent, const braid_op *n, const bd_bytes *class,
                              braid_status *st)
 {
@@ -193,8 +193,8 @@ static braid_code join_classes(placer *p, bd_map *absent, const braid_op *n, bra
     return code;
 }
 
-// Node `n` takes a reference or a handle from `source`: what it asks for does not count where that is
-// elsewhere.
+// Node `n` takes a reference or a handle from `source`: the request of `n` is ignored if `source` is on
+// another device.
 static braid_code join_source(placer *p, const braid_op *source, const braid_op *n, braid_status *st)
 {
     const group *from = &p->groups[find_root(p, source->id)];
@@ -269,8 +269,8 @@ static braid_code make_candidates(placer *p, braid_status *st)
     return BRAID_OK;
 }
 
-// Whether an op runs on devices of a type; an op without kernels may be anywhere, it is an error only when a
-// run reaches it.
+// Returns whether an op runs on devices of a type. An op without kernels may be placed anywhere; it is an
+// error only when a run reaches it.
 static bool supports(const braid_op *n, const char *type)
 {
     if (!n->def || n->def->op->kernel_count == 0) return true;
@@ -325,7 +325,7 @@ static braid_code fail_no_device(const placer *p, const braid_op *n, const bd_de
     return code;
 }
 
-// Settles what the group of `n` asks for: soft placement gives up type and number of a device nobody has.
+// Settles the request of the group of `n`: soft placement drops the type and number of a missing device.
 static braid_code settle_spec(placer *p, const braid_op *n, const bd_device_name **spec, braid_status *st)
 {
     group *g = &p->groups[find_root(p, n->id)];
@@ -406,7 +406,7 @@ static braid_code place_node(placer *p, braid_op *n, braid_status *st)
     return choose(p, n, looks_at_input ? n->inputs[0].op->assigned_device : NULL, st);
 }
 
-// Where all consumers are; NULL when they differ or there are none.
+// The device of all consumers; NULL when they differ or there are none.
 static const char *common_device(const bd_consumers *consumers, const braid_op *n)
 {
     const char *device = NULL;

@@ -13,9 +13,9 @@
 #include "runtime/device.h"
 
 typedef struct bd_placer_options {
-    const bd_device_info *devices; // those of all tasks a session may use
+    const bd_device_info *devices; // the devices of all tasks that the session may use
     int device_count;
-    // Of the session's own task; may be NULL. The rule over the whole cluster leaves it no say.
+    // Of the session's own task; may be NULL. It is ignored when the op has a rule for the whole cluster.
     const char *default_device;
     bool allow_soft_placement; // replaces a device that does not exist by one of the same task that exists
     bool log_device_placement; // one line a node: "node: (Op): /job:ps/replica:0/task:1/device:CPU:0"
@@ -26,8 +26,8 @@ typedef struct bd_placer_options {
 // node has been placed.
 braid_code bd_place(braid_graph *g, int from, const bd_placer_options *options, braid_status *st);
 
-// Of `g`, a part of a graph that was placed with allow_soft_placement: the error that bd_place without it has
-// for a node which is not on the device it asks for.
+// For a partition `g` of a graph that was placed with allow_soft_placement: returns the error that bd_place
+// without it reports for a node that is not on the requested device.
 braid_code bd_place_check(braid_graph *g, const bd_placer_options *options, braid_status *st);
 
 #endif

@@ -11,7 +11,7 @@
 #define W0 "/job:worker/replica:0/task:0/device:CPU:0"
 #define W1 "/job:worker/replica:0/task:1/device:CPU:0"
 
-// Given in no useful order: what counts is the name.
+// The order of this list does not matter: names are sorted.
 static const bd_device_info cluster[] = {{.name = W1, .type = "CPU"},
                                          {.name = PS1, .type = "CPU"},
                                          {.name = W0, .type = "CPU"},
@@ -90,7 +90,7 @@ static void nodes_of_a_class_are_together(void **state)
     braid_out b = tg_variable(g, "b", BRAID_FLOAT);
     braid_push_colocate(g, b.op);
     braid_out c = tg1(g, "Identity", "c", b);
-    // A class whose node was pruned still holds its members together.
+    // A class whose node was pruned still joins its members.
     static const char *const absent[] = {"loc:@gone"};
     braid_pop_colocate(g);
     braid_pop_colocate(g);
@@ -240,7 +240,7 @@ static void nodes_that_must_be_together_and_cannot_are_an_error(void **state)
         "because the node {{colocation_node assign}} was colocated with a group of nodes that required "
         "incompatible device '" PS1 "'");
     braid_graph_free(g);
-    // A group that asks for what nobody has together.
+    // A group whose requests contradict each other.
     g = braid_graph_new();
     braid_push_device(g, "/job:ps");
     v = tg_variable(g, "v", BRAID_FLOAT);

@@ -8,7 +8,8 @@
 
 // ---- Which constants need no execution ----
 
-// A constant at the root that waits for nothing and feeds no Merge is there before the step begins.
+// Returns whether a constant can be set before the step starts: a root without control inputs that feeds no
+// Merge.
 static bool is_folded(const bd_consumers *consumers, const braid_op *n)
 {
     if (bd_node_role(n) != BD_ROLE_CONST || n->control_count > 0 || n->input_count > 0 ||
@@ -52,7 +53,7 @@ static bool takes_reference(const braid_op *n)
     return false;
 }
 
-// What a peer's or a rewritten graph may have wrong, so that kernels need not look.
+// Checks errors that a client's or a rewritten graph may have, so that kernels need not check them.
 static braid_code check_inputs(const braid_op *n, braid_status *st)
 {
     for (int i = 0; i < n->input_count; i++) {
@@ -73,8 +74,8 @@ static braid_code check_inputs(const braid_op *n, braid_status *st)
     return BRAID_OK;
 }
 
-// Random generators and the like go on where they were, whichever plan runs them. What only moves values
-// belongs to the plan: its name does not say what it is.
+// State such as that of random generators continues in whichever plan runs the node. Nodes that only move
+// values belong to the plan, because their names are not unique to their content.
 static bool is_kept_by_session(const braid_op *n)
 {
     switch (bd_node_role(n)) {
@@ -150,7 +151,7 @@ static void place_async_outputs(bd_plan *p)
 
 // ---- Edges and counters ----
 
-// What becomes ready last runs first: sends and receives before others, so that they overlap with
+// The last ready node runs first: sends and receives run before others, so that they overlap with
 // computation.
 static int urgency(const bd_plan_item *it)
 {

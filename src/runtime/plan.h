@@ -8,8 +8,8 @@
 #include "op/step.h"
 #include "runtime/device.h"
 
-// Bound kernels of stateful nodes, by node name and device: owned by a session, shared by all its plans, so
-// that a seeded random op goes on where it was whichever plan runs it.
+// Bound kernels of stateful nodes, by node name and device: owned by a session and shared by its plans, so
+// that a seeded random op continues in whichever plan runs it.
 typedef struct bd_kernel_store bd_kernel_store;
 bd_kernel_store *bd_kernel_store_new(void);
 void bd_kernel_store_free(bd_kernel_store *s);

@@ -29,7 +29,7 @@ typedef struct cached {
     bool was_used;     // since it was passed over when another went
     int users;         // threads that compile it or wait for it
     bool is_over;      // compiled or failed
-    bool was_given_up; // failed, and nobody of those who wait caused it
+    bool was_given_up; // failed because the compiling thread was cancelled
     braid_status error;
 } cached;
 
@@ -83,7 +83,7 @@ static char *put_names(char *to, char kind, const char *const *names, int count)
     return to;
 }
 
-// A key: in the struct when it is short, so that a repeated run allocates nothing.
+// A key: stored in the struct when it is short, so that a repeated run allocates nothing.
 typedef struct signature_key {
     char *text; // zero-terminated
     size_t len;
@@ -135,8 +135,8 @@ static int compare_named(const void *a, const void *b)
     return order ? order : x->index - y->index;
 }
 
-// Sorts names to new strings in `to`, and tells for each of the caller's where it went. Equal ones become one
-// if `unique`.
+// Sorts names to new strings in `to`, and stores for each of the caller's names its position. Equal names
+// become one if `unique`.
 static int sort_names(const char *const *names, int count, bool is_output, bool unique, const char **to,
                       int *order)
 {
@@ -218,7 +218,7 @@ static void forget_records_locked(bd_plan_cache *c, const cached *e)
     }
 }
 
-// Takes ready entries out until there is room; the caller frees them with mu released.
+// Evicts ready entries until there is room; the caller frees them without mu.
 typedef BD_ARRAY(cached *) cached_list;
 static void make_room_locked(bd_plan_cache *c, int keep, cached_list *out)
 {
@@ -249,7 +249,7 @@ static void free_list(bd_plan_cache *c, cached_list *list)
     bd_array_free(list);
 }
 
-// Compiles with mu released, then wakes those who wait.
+// Compiles without mu, then wakes the waiting threads.
 static void compile_locked(bd_plan_cache *c, cached *e, const bd_run_signature *s, bd_cancellation *token)
 {
     bd_mutex_unlock(&c->mu);
@@ -281,7 +281,7 @@ static void wake_waiter(bd_cancel_hook *hook, const braid_status *why)
     bd_mutex_unlock(&c->mu);
 }
 
-// Until the other thread's compilation is over, or the token (NULL: none) is cancelled.
+// Waits until the other thread's compilation is over, or the token (NULL: none) is cancelled.
 static void wait_locked(bd_plan_cache *c, const cached *e, bd_cancellation *token)
 {
     waiter w = {.c = c, .hook.fn = wake_waiter};
@@ -296,7 +296,7 @@ static void wait_locked(bd_plan_cache *c, const cached *e, bd_cancellation *toke
     bd_mutex_lock(&c->mu);
 }
 
-// The entry, ready; or NULL with an error. Those that nobody uses any more go to `out`.
+// Returns the ready entry, or NULL with an error. Entries without users are added to `out`.
 static cached *find_or_compile_locked(bd_plan_cache *c, const char *key, const bd_run_signature *s,
                                       bd_cancellation *token, cached_list *out, braid_status *st)
 {
@@ -424,7 +424,7 @@ void bd_plan_cache_free(bd_plan_cache *c)
 {
     if (!c) return;
     bd_plan_cache_clear(c);
-    BD_ASSERT(bd_map_count(&c->sorted) == 0); // nobody uses it any more
+    BD_ASSERT(bd_map_count(&c->sorted) == 0); // it has no users any more
     bd_map_fini(&c->sorted);
     bd_map_fini(&c->exact);
     bd_cond_fini(&c->compiled);

@@ -1,4 +1,4 @@
-// A bounded cache from run signatures to what a session compiled for them.
+// A bounded cache from run signatures to compiled entries of a session.
 //
 // The key is the sorted feeds, fetches and targets and whether the run is partial. Two threads that miss
 // together compile once; a failure is not cached; a full cache evicts the oldest entry that was not used
@@ -21,7 +21,7 @@ typedef struct bd_plan_cache_ops {
     braid_code (*compile)(void *arg, const bd_run_signature *signature, bd_cancellation *cancellation,
                           void **entry, braid_status *st);
     void *(*ref)(void *entry);
-    void (*unref)(void *entry); // may run when the entry goes out of the cache: last user frees it
+    void (*unref)(void *entry); // drops a reference; the last one, which may be the cache's, frees the entry
 } bd_plan_cache_ops;
 
 bd_plan_cache *bd_plan_cache_new(const bd_plan_cache_ops *ops, void *arg, int capacity);

@@ -5,7 +5,7 @@
 #include "base/thread.h"
 #include "runtime/plan_cache.h"
 
-// An entry remembers what it was compiled for.
+// An entry holds the signature that it was compiled for.
 typedef struct entry {
     atomic_int refs;
     char text[128];
@@ -14,7 +14,7 @@ typedef struct entry {
 typedef struct compiler {
     atomic_int compiled, alive;
     bool fails;
-    bool is_cancelled;          // the first compilation is, while it goes on
+    bool is_cancelled;          // the token of the first compilation is cancelled while it runs
     bd_event *entered, *may_go; // NULL: compiles at once
 } compiler;
 
@@ -79,7 +79,7 @@ static bd_plan_cache *new_cache(compiler *c, int capacity)
         __VA_ARGS__                                                                                          \
     }
 
-// Gets and gives back; returns what the entry was compiled for.
+// Gets and drops an entry; returns the signature that it was compiled for.
 static const char *get(bd_plan_cache *c, bd_run_signature s, int *order_feeds, int *order_fetches)
 {
     static char text[128];
@@ -121,7 +121,7 @@ static void names_in_any_order_are_the_same_run(void **state)
         assert_memory_equal(fetches, ((int[]){0, 1, 1}), sizeof fetches);
     }
     assert_int_equal(atomic_load(&c.compiled), 1);
-    // The same names as something else are another run, and so is a partial one.
+    // The same names as fetches are another signature, and so is a partial run.
     get(cache, (bd_run_signature){.fetches = a.feeds, .fetch_count = 2}, NULL, NULL);
     get(cache, (bd_run_signature){.targets = a.feeds, .target_count = 2}, NULL, NULL);
     get(cache, (bd_run_signature){.targets = a.feeds, .target_count = 2, .is_partial = true}, NULL, NULL);
@@ -172,7 +172,7 @@ static void the_oldest_goes_out_and_lives_as_long_as_it_is_used(void **state)
     void *held;
     bd_plan_cache_get(cache, &s[0], NULL, &held, NULL, NULL, st);
     get(cache, s[1], NULL, NULL);
-    get(cache, s[2], NULL, NULL); // a goes
+    get(cache, s[2], NULL, NULL); // evicts a
     assert_int_equal(atomic_load(&c.alive), 3);
     unref(held);
     assert_int_equal(atomic_load(&c.alive), 2);
@@ -196,9 +196,9 @@ static void recently_used_entries_stay(void **state)
     for (int i = 0; i < 4; i++)
         s[i] = (bd_run_signature){.targets = &names[i], .target_count = 1};
     for (int i = 0; i < 3; i++)
-        get(cache, s[i], NULL, NULL); // a goes
+        get(cache, s[i], NULL, NULL); // evicts a
     get(cache, s[1], NULL, NULL);
-    get(cache, s[3], NULL, NULL); // c goes, which nobody used after that
+    get(cache, s[3], NULL, NULL); // evicts c, which was not used after that
     assert_int_equal(atomic_load(&c.compiled), 4);
     get(cache, s[1], NULL, NULL);
     get(cache, s[3], NULL, NULL);
@@ -223,7 +223,7 @@ static void a_lookup_without_waiting_finds_a_cached_plan(void **state)
 
 typedef struct getter {
     bd_plan_cache *cache;
-    bd_cancellation *cancellation; // NULL: none
+    bd_cancellation *cancellation; // NULL: no token
     braid_code code;
 } getter;
 
@@ -282,7 +282,7 @@ static void threads_that_miss_together_all_get_the_failure(void **state)
         threads_that_miss_together(true);
 }
 
-// One thread compiles, another one waits for it with a token of its own.
+// One thread compiles; another one waits for it with a token of its own.
 typedef struct pair {
     bd_event entered, may_go;
     compiler c;

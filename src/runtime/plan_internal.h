@@ -28,7 +28,7 @@ typedef struct bd_plan_item {
     const braid_op *node;      // of the plan's graph
     uint32_t flags;
     int32_t input_count, output_count;
-    int32_t first_input; // slot of input 0; the others follow
+    int32_t first_input; // slot of input 0; the other inputs follow
     int32_t first_edge, edge_end;
     int32_t counter;
     int32_t frame;      // it runs in

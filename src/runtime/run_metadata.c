@@ -55,8 +55,8 @@ static bool is_wanted(const Tensorflow__Event *e, const char *tag)
            (!tag || !strcmp(tag, e->tagged_run_metadata->tag));
 }
 
-// Goes through the events and keeps the last that is wanted. An event file that is still being written may
-// end anywhere.
+// Reads the events and keeps the last one with the tag. An event file that is still being written may end
+// anywhere.
 static braid_code read_events(bd_record_reader *r, const char *tag, braid_run_metadata *m, bool *found,
                               braid_status *st)
 {
@@ -78,7 +78,7 @@ static braid_code read_events(bd_record_reader *r, const char *tag, braid_run_me
     return st->code;
 }
 
-// An event file begins with a record, whose length has a checksum. *is_event_file is false when this is none.
+// An event file starts with a record, whose length has a checksum. *is_event_file is false for other files.
 static braid_code read_event_file(const char *path, const char *tag, braid_run_metadata *m,
                                   bool *is_event_file, braid_status *st)
 {

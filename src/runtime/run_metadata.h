@@ -15,7 +15,7 @@ struct braid_run_metadata {
 // Replaces the content by a message.
 void bd_run_metadata_set(braid_run_metadata *m, const bd_message *message);
 
-// Returns the StepStats of the record, in the arena. NULL: FailedPrecondition when it has none,
+// Returns the StepStats of the record, in the arena. NULL: FailedPrecondition without a record,
 // InvalidArgument when it is malformed.
 const Tensorflow__StepStats *bd_run_metadata_stats(const braid_run_metadata *m, bd_proto_arena *arena,
                                                    braid_status *st);

@@ -12,7 +12,7 @@
 typedef struct row {
     char *op; // owned
     int64_t nodes;
-    double ns, bytes; // sums of what a file says: no integers, which could overflow
+    double ns, bytes; // doubles, because sums of a file's integers could overflow
 } row;
 
 typedef BD_ARRAY(row) row_list;

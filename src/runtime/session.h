@@ -23,7 +23,7 @@ typedef struct bd_session_ops {
     // Nodes [from, count) of `graph` are new.
     braid_code (*extend)(bd_session *s, const braid_graph *graph, int from, braid_status *st);
     // `feed_values` [feeds of the signature] borrowed; `fetch_values` [fetches] "no tensor" before, set on
-    // success. `metadata` (empty) receives a RunMetadata message of a run that succeeds; NULL: it is not
+    // success. `metadata` (empty) receives the RunMetadata message of a successful run; NULL: the run is not
     // traced.
     braid_code (*run)(bd_session *s, const bd_run_signature *signature,
                       const braid_tensor *const *feed_values, braid_tensor *fetch_values, int64_t timeout_ms,
@@ -35,7 +35,7 @@ typedef struct bd_session_ops {
     braid_code (*run_callable)(bd_session *s, int64_t handle, const bd_run_signature *signature,
                                const braid_tensor *const *feed_values, braid_tensor *fetch_values,
                                bd_message *metadata, braid_status *st);
-    void (*release_callable)(bd_session *s, int64_t handle); // no run of it is in progress
+    void (*release_callable)(bd_session *s, int64_t handle); // call it when no run of it is in progress
     // Plans a partial run and gives it a name (bd_free).
     braid_code (*setup_partial_run)(bd_session *s, const bd_run_signature *signature, char **handle,
                                     braid_status *st);
@@ -43,13 +43,13 @@ typedef struct bd_session_ops {
     braid_code (*run_partial)(bd_session *s, const char *handle, const bd_run_signature *signature,
                               const braid_tensor *const *feed_values, braid_tensor *fetch_values,
                               int64_t timeout_ms, braid_status *st);
-    void (*end_partial_run)(bd_session *s, const char *handle); // no call of it is in progress
+    void (*end_partial_run)(bd_session *s, const char *handle); // call it when no call of it is in progress
     braid_code (*list_devices)(bd_session *s, bd_device_info **devices, int *count,
                                braid_status *st); // one block, bd_free
     braid_code (*notify)(bd_session *s, const char *key, braid_status *st);
     braid_code (*wait_notification)(bd_session *s, const char *key, int64_t seen, int64_t timeout_ms,
                                     int64_t *generation, braid_status *st);
-    // Ends calls in progress, and those that begin later, with Cancelled. Once; does not wait for them.
+    // Ends calls in progress and later calls with Cancelled. Call it once; it does not wait for them.
     void (*cancel)(bd_session *s);
     // Closes and frees the session, with callables and partial runs that it still keeps. After `cancel`, when
     // no call is in progress any more.
@@ -63,9 +63,9 @@ struct bd_session {
 // The in-process session (direct_session.c).
 braid_code bd_direct_session_new(const braid_session_options *options, bd_session **out, braid_status *st);
 
-// Makes the public session over `impl` (taken over). The functions of include/braid/session.h but
-// braid_session_open, which knows targets and servers and stands in src/cluster, are over this (session.c):
-// they send new nodes of the graph before a run.
+// Makes the public session over `impl` (taken over). session.c implements the functions of
+// include/braid/session.h with it; only braid_session_open, which knows targets and servers, is in
+// src/cluster. They send new nodes of the graph before a run.
 braid_session *bd_session_wrap(braid_graph *graph, bd_session *impl);
 
 #endif

@@ -7,14 +7,14 @@
 #include "base/alloc.h"
 #include "runtime/run_metadata.h"
 
-// A signature by names that stay as long as it.
-typedef struct kept_signature {
+// A copy of a signature, with the names it refers to.
+typedef struct signature_copy {
     bd_session_request request;
     braid_feed *feeds;    // of `args`, without values
     braid_fetch *fetches; // the same
     braid_run_args args;
     const char **connections; // from, then to
-} kept_signature;
+} signature_copy;
 
 static braid_code check_signature(const braid_session *s, const braid_signature *g, braid_status *st)
 {
@@ -28,7 +28,7 @@ static braid_code check_signature(const braid_session *s, const braid_signature 
     return code;
 }
 
-static void kept_init(kept_signature *k, const braid_signature *g)
+static void signature_copy_init(signature_copy *k, const braid_signature *g)
 {
     k->feeds = bd_calloc((size_t)g->feed_count, sizeof *k->feeds);
     k->fetches = bd_calloc((size_t)g->fetch_count, sizeof *k->fetches);
@@ -45,7 +45,7 @@ static void kept_init(kept_signature *k, const braid_signature *g)
     bd_session_request_open(&k->request, &k->args);
 }
 
-static void kept_fini(kept_signature *k)
+static void signature_copy_fini(signature_copy *k)
 {
     bd_session_request_close(&k->request);
     bd_free(k->feeds);
@@ -59,7 +59,7 @@ static void kept_fini(kept_signature *k)
 
 struct braid_callable {
     braid_session *session; // a reference
-    kept_signature kept;
+    signature_copy signature;
     int64_t handle;
     bool is_traced;
 };
@@ -77,14 +77,14 @@ static braid_code set_connections(braid_callable *c, const braid_callable_option
             bd_session_check_output(c->session, "end of connection", i, o->connections[i].to, st))
             return st->code;
     }
-    c->kept.connections = bd_calloc(2 * (size_t)count, sizeof *c->kept.connections);
-    bd_run_signature *s = &c->kept.request.signature;
+    c->signature.connections = bd_calloc(2 * (size_t)count, sizeof *c->signature.connections);
+    bd_run_signature *s = &c->signature.request.signature;
     for (int i = 0; i < count; i++) {
-        c->kept.connections[i] = name_of(o->connections[i].from);
-        c->kept.connections[count + i] = name_of(o->connections[i].to);
+        c->signature.connections[i] = name_of(o->connections[i].from);
+        c->signature.connections[count + i] = name_of(o->connections[i].to);
     }
-    s->connect_from = c->kept.connections;
-    s->connect_to = c->kept.connections + count;
+    s->connect_from = c->signature.connections;
+    s->connect_to = c->signature.connections + count;
     s->connection_count = count;
     return BRAID_OK;
 }
@@ -94,12 +94,12 @@ static braid_code make(braid_callable *c, const braid_callable_options *o, braid
     braid_session *s = c->session;
     const bd_callable_options options = {.timeout_ms = o->timeout_ms, .is_traced = o->is_traced};
     if (set_connections(c, o, st) || bd_session_send_new_nodes(s, st)) return st->code;
-    return s->impl->ops->make_callable(s->impl, &c->kept.request.signature, &options, &c->handle, st);
+    return s->impl->ops->make_callable(s->impl, &c->signature.request.signature, &options, &c->handle, st);
 }
 
 static void callable_drop(braid_callable *c)
 {
-    kept_fini(&c->kept);
+    signature_copy_fini(&c->signature);
     bd_session_unref(c->session);
     bd_free(c);
 }
@@ -113,7 +113,7 @@ static braid_callable *callable_new(braid_session *session, const braid_signatur
     braid_callable *c = bd_calloc(1, sizeof *c);
     c->session = bd_session_ref(session);
     c->is_traced = options->is_traced;
-    kept_init(&c->kept, signature);
+    signature_copy_init(&c->signature, signature);
     if (!make(c, options, st)) return c;
     callable_drop(c);
     return NULL;
@@ -135,7 +135,7 @@ braid_callable *braid_callable_new(braid_session *session, const braid_signature
 static braid_code run_callable(const braid_callable *c, const braid_tensor *const *feeds,
                                braid_tensor **fetches, braid_run_metadata *metadata, braid_status *st)
 {
-    const bd_run_signature *signature = &c->kept.request.signature;
+    const bd_run_signature *signature = &c->signature.request.signature;
     for (int i = 0; i < signature->feed_count; i++)
         if (!feeds[i])
             return bd_fail(st, BRAID_INVALID_ARGUMENT, "feed %d, '%s', has no value", i, signature->feeds[i]);
@@ -191,11 +191,11 @@ static braid_partial_run *partial_new(braid_session *s, const braid_signature *s
     if (braid_graph_status(s->graph, st) || check_signature(s, signature, st) ||
         bd_session_send_new_nodes(s, st))
         return NULL;
-    kept_signature kept = {0};
+    signature_copy copy = {0};
     char *handle = NULL;
-    kept_init(&kept, signature);
-    s->impl->ops->setup_partial_run(s->impl, &kept.request.signature, &handle, st);
-    kept_fini(&kept);
+    signature_copy_init(&copy, signature);
+    s->impl->ops->setup_partial_run(s->impl, &copy.request.signature, &handle, st);
+    signature_copy_fini(&copy);
     if (st->code) return NULL;
     braid_partial_run *r = bd_calloc(1, sizeof *r);
     r->session = bd_session_ref(s);

@@ -7,7 +7,7 @@
 
 struct braid_session {
     braid_graph *graph;               // not owned
-    bd_session *impl;                 // owned; not to be used once it is closed
+    bd_session *impl;                 // owned; unused after closing
     bd_mutex mu;                      // held while nodes are sent
     atomic_size_t sent;               // nodes of the graph that the implementation has; written under mu
     braid_device_attributes *devices; // of the last braid_session_list_devices
@@ -64,7 +64,7 @@ typedef struct bd_session_request {
 void bd_session_request_open(bd_session_request *q, const braid_run_args *args);
 void bd_session_request_close(bd_session_request *q);
 
-// A tensor of the caller's with the content of `value`, which is left empty.
+// Returns a tensor for the caller with the content of `value`, which becomes empty.
 braid_tensor *bd_session_box(braid_tensor *value);
 // Stores the fetched values to the caller's variables.
 void bd_session_store_fetches(const braid_run_args *args, braid_tensor *values);

@@ -80,7 +80,7 @@ static size_t text_needed(const braid_run_args *args)
     return len;
 }
 
-// What is fed for an output; NULL: nothing.
+// The value that is fed for an output; NULL: it is not fed.
 static const braid_tensor *fed_value(const braid_run_args *args, braid_out out)
 {
     for (int i = 0; i < args->feed_count; i++)
@@ -89,7 +89,7 @@ static const braid_tensor *fed_value(const braid_run_args *args, braid_out out)
     return NULL;
 }
 
-// What is fed and fetched, which no step takes, is not asked for: the caller gets it back.
+// An output that is both fed and fetched is not part of the step: the caller gets the feed back.
 static void fill_names(bd_session_request *q, const braid_run_args *args)
 {
     const char **name = q->names;

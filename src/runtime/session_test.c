@@ -12,11 +12,11 @@ typedef struct lasting {
     braid_session *session; // over this
     bd_event begun, cancelled;
     atomic_int inside;
-    braid_code late;    // what a call gets that comes while the session closes
-    bool *closed_empty; // whether nobody was inside when it was closed
+    braid_code late;    // the result of a call that starts while the session closes
+    bool *closed_empty; // whether no call was in progress when it was closed
 } lasting;
 
-// What runs are to run, and whether it is sent at once.
+// The target of runs, and whether it is sent at once.
 static braid_op *target;
 static bool is_sent_at_once;
 
@@ -165,7 +165,7 @@ static void closing_waits_for_each_kind_of_call_and_refuses_new_ones(void **stat
     target = tg_float(g, "c", 1).op;
     for (int i = 0; i < 2; i++) {
         is_sent_at_once = i == 0;
-        close_during(g, run_target); // the second time while it is still sending the node
+        close_during(g, run_target); // the second time while it still sends the node
     }
     close_during(g, call_list);
     close_during(g, call_notify);

@@ -33,17 +33,17 @@ bd_step_stats_collector *bd_step_stats_collector_new(void); // with count 1
 bd_step_stats_collector *bd_step_stats_collector_ref(bd_step_stats_collector *s);
 void bd_step_stats_collector_unref(bd_step_stats_collector *s); // NULL is accepted
 
-// A node that has run, while its outputs are there. Any thread.
+// Adds a node that has run, while its outputs exist. Any thread.
 void bd_step_stats_collector_add(bd_step_stats_collector *s, const char *device, const bd_op_ctx *ctx,
                                  int64_t start_ns, int64_t end_ns);
 
-// A tensor that came from another task by `key`. Any thread.
+// Adds a tensor that was received from another task by `key`. Any thread.
 void bd_step_stats_collector_add_transfer(bd_step_stats_collector *s, const char *device,
                                           const bd_rendezvous_key *key, const braid_tensor *tensor,
                                           int64_t start_ns, int64_t end_ns);
 
-// Returns the entries so far in the order of their ends; the caller frees the array, not what the entries
-// point to. Any thread: a tensor without a receiver may still arrive.
+// Returns the entries so far in the order of their ends; the caller frees the array, but not the objects that
+// the entries point to. Any thread: a tensor without a receiver may still arrive.
 bd_node_stats *bd_step_stats_collector_items(bd_step_stats_collector *s, int *count);
 
 #endif

@@ -42,7 +42,7 @@ static Tensorflow__NodeOutput *make_output(bd_arena *a, const bd_stats_output *i
     return out;
 }
 
-// What the node has taken from the allocator.
+// Sets the memory that the node has allocated.
 static void set_memory(bd_arena *a, Tensorflow__NodeExecStats *out, const bd_node_stats *in)
 {
     int64_t bytes = 0;

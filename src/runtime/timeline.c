@@ -22,13 +22,13 @@ typedef struct span {
 
 typedef struct timeline {
     json_t *events;
-    BD_ARRAY(span) spans; // of all devices, those of one in the order of their beginnings
+    BD_ARRAY(span) spans; // of all devices; those of one device in the order of their start
     bd_map makers;        // span (number + 1) by the name of its node
     int64_t first_ns; // times are counted from here, so that they keep their nanoseconds as JSON's numbers
     int flows;
 } timeline;
 
-// Names come from a file, perhaps in no encoding at all.
+// Names come from a file and may be in any encoding.
 static json_t *text(const char *s)
 {
     json_t *j = json_string(s);
@@ -107,7 +107,7 @@ static void add_flow_end(timeline *t, const char *phase, const span *s, int64_t 
                                                "ts", micros(t->first_ns, ns), "id", t->flows));
 }
 
-// Arrows from those that made the inputs of `s`.
+// Adds arrows from the producers of the inputs of `s`.
 static void add_flows(timeline *t, const span *s)
 {
     for (int i = 0; i < s->label.input_count; i++) {

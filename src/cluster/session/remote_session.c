@@ -302,7 +302,7 @@ static braid_code wait_notification(bd_session *base, const char *key, int64_t s
     if (!bd_remote_call_proto(s, &options, &request.base, NULL, &message, st))
         response =
             bd_proto_unpack_message(&braid__wait_notification_response__descriptor, &message, arena, st);
-    if (st->code == BRAID_DEADLINE_EXCEEDED) bd_fail(st, st->code, "'%s' was not announced in time", key);
+    if (st->code == BRAID_DEADLINE_EXCEEDED) bd_fail(st, st->code, "No notification of '%s' arrived in time", key);
     if (response && response->gone[0]) bd_fail(st, BRAID_UNAVAILABLE, "%s", response->gone);
     if (response) *generation = (int64_t)response->generation;
     bd_message_fini(&message);

@@ -1,5 +1,5 @@
-// Data sets that call functions, for tests: graphs as text over a small library, in the in-process session,
-// and what comes out.
+// For tests of datasets that call functions: graphs as text over a small library, in the in-process session,
+// and their elements.
 #ifndef BD_RUNTIME_TESTING_DATA_GRAPH_H
 #define BD_RUNTIME_TESTING_DATA_GRAPH_H
 
@@ -152,7 +152,7 @@ typedef struct row {
         // iterator
         want;
     // "c cycle_length; b block_length": constants, and the arguments that take them, which must be scalars.
-    // NULL: none.
+    // NULL: no constants.
     const char *scalars;
 } row;
 
@@ -211,7 +211,7 @@ static inline void print_element(const braid_tensor *t, char *out, size_t size)
     bd_strbuf_fini(&text);
 }
 
-// The next word of what is wanted, with brackets as one.
+// The next word of the expected text; a bracketed text is one word.
 static inline const char *word_of(const char *want, char *out)
 {
     want += strspn(want, " ");
@@ -231,7 +231,7 @@ static inline void check_elements(const row *r, braid_session *s, braid_graph *g
         if (words && (!st->code || !strstr(st->message, words)))
             fail_msg("%s: wanted '%s', got '%s'", r->name, want, st->code ? st->message : "an element");
         if (!words && st->code) fail_msg("%s: wanted %s, got '%s'", r->name, want, st->message);
-        // What goes wrong with an element is the fault of the data set, which the message need not name.
+        // An error of an element belongs to the dataset, which the message need not name.
         if (*want == '!') op_row_note_failed(g, st->message, "d");
         if (!words) print_element(t, got, sizeof got);
         if (!words && strcmp(want, "*") != 0 && strcmp(want, got) != 0)
@@ -243,7 +243,7 @@ static inline void check_elements(const row *r, braid_session *s, braid_graph *g
 
 // ---- Rows that something is wrong with ----
 
-// `text` with what stands in [from, from + len) replaced.
+// Returns `text` with [from, from + len) replaced.
 static inline char *replaced(const char *text, const char *from, size_t len, const char *by)
 {
     return bd_asprintf("%.*s%s%s", (int)(from - text), text, by, from + len);
@@ -309,7 +309,7 @@ static inline void run_without_scalars(const row *r)
     }
 }
 
-// Each row twice: the iterator is set to the beginning again. Then with what it must not have.
+// Runs each row twice, with the iterator initialized again. Then runs it with wrong inputs.
 static inline void run_rows(const row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -1,7 +1,7 @@
 // Effects in random graphs: random numbers, queues, variables of both kinds.
 //
-// Edges order them, so that there is one right result: a variable is written after all that its value was
-// read for.
+// Edges order them, so that there is one correct result: a variable is written after all nodes that need its
+// value have read it.
 #ifndef BD_RUNTIME_TESTING_RANDOM_EFFECTS_H
 #define BD_RUNTIME_TESTING_RANDOM_EFFECTS_H
 
@@ -18,7 +18,7 @@ static void random_numbers(maker *m)
     push(m, braid_op_end_out(d), BRAID_FLOAT, shape);
 }
 
-// Often what came last, which may come of a variable that was written in this step.
+// Often takes the last value, which may depend on a variable that was written in this step.
 static void through_a_queue(maker *m)
 {
     value v = m->values[m->count - 1];
@@ -46,7 +46,8 @@ static braid_out pure_after(maker *m, const char *op, value a, value b, braid_op
     return braid_op_end_out(d);
 }
 
-// What runs after `op`: it itself, or nodes whose values nobody takes, so that only their order counts.
+// Returns a node that runs after `op`: `op` itself, or nodes without consumers of their values, so that only
+// the order counts.
 static braid_op *after(maker *m, braid_op *op)
 {
     value a = any_of_shape(m, BRAID_FLOAT, BRAID_SHAPE(3, 7)),
@@ -71,7 +72,7 @@ static braid_out read_of(maker *m, variable *v)
     return braid_op_end_out(d);
 }
 
-// Only what is made of a reference's value is handed on, and that before the next write.
+// Passes on only a result of the reference's value, computed before the next write.
 static void reading(maker *m)
 {
     variable *v = &m->variables[draw(m, VARIABLES)];

@@ -182,7 +182,7 @@ static void unary(maker *m)
     bounded(m, make1(m, any_unary(m, v.dtype), v));
 }
 
-// Two that may be broadcast, and the shape that comes of it.
+// Two values that can be broadcast, and the resulting shape.
 static braid_shape any_pair(maker *m, value *a, value *b)
 {
     braid_shape shape;
@@ -245,7 +245,7 @@ static void shape_of(maker *m)
     }
 }
 
-// What makes the shape known, or leaves it to the run.
+// Makes the shape known, or leaves it to the run.
 static void reshaped(maker *m)
 {
     value v = any_number(m);
@@ -319,7 +319,8 @@ static void ordered(maker *m)
     push(m, tg_identity_after(m->g, NULL, v.out, after[0]), v.dtype, v.shape);
 }
 
-// As large as `x`, filled with its number of elements: nothing but its shape counts, and whether it is there.
+// Shaped like `x` and filled with its number of elements: depends only on the shape of `x` and on its
+// deadness.
 static braid_out size_everywhere(braid_graph *g, braid_out x)
 {
     braid_op_desc *d = braid_op_begin(g, "Cast", NULL);
@@ -328,7 +329,7 @@ static braid_out size_everywhere(braid_graph *g, braid_out x)
     return tg2(g, "Fill", NULL, tg1(g, "Shape", NULL, x), braid_op_end_out(d));
 }
 
-// A node of a branch, or of a loop's body: what it needs besides `v` runs after `pivot`.
+// A node of a branch or of a loop's body: its inputs other than `v` run after `pivot`.
 static value step_within(maker *m, value v, braid_op *pivot)
 {
     braid_op_desc *d = braid_op_begin(m->g, "Const", NULL);

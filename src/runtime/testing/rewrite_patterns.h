@@ -1,4 +1,4 @@
-// For tests of rewrites: what they leave of a graph, as the list of its ops.
+// For tests of rewrites: the ops that remain of a graph, as a list.
 #ifndef BD_RUNTIME_TESTING_REWRITE_PATTERNS_H
 #define BD_RUNTIME_TESTING_REWRITE_PATTERNS_H
 
@@ -65,7 +65,7 @@ static inline void check_ops_after(braid_graph *g, unsigned rewrites, braid_out 
     bd_client_graph_fini(&p);
 }
 
-// With all rewrites off, every node that the run needs is there.
+// With all rewrites disabled each node that the run needs is kept.
 static inline void check_untouched_without(braid_graph *g, braid_out fetch, int built)
 {
     char *name = bd_asprintf("%s:%d", fetch.op->name, fetch.index);
@@ -91,7 +91,7 @@ static inline braid_out int_vector(braid_graph *g, int32_t a, int32_t b)
     return tg_const(g, NULL, t);
 }
 
-static inline braid_out x_of(braid_graph *g) // what is fed
+static inline braid_out x_of(braid_graph *g) // the fed value
 {
     braid_op *x = braid_graph_find(g, "x");
     return x ? (braid_out){x, 0} : tg_placeholder(g, "x", BRAID_FLOAT);
@@ -100,7 +100,7 @@ static inline braid_out x_of(braid_graph *g) // what is fed
 typedef struct pattern {
     const char *what;
     unsigned rewrites;
-    braid_out (*build)(braid_graph *g); // what is fetched; "x" is fed if it is there
+    braid_out (*build)(braid_graph *g); // the fetched output; "x" is fed if it exists
     const char *expected;               // ops that are left
 } pattern;
 

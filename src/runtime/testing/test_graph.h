@@ -50,7 +50,7 @@ static inline braid_out tg_variable(braid_graph *g, const char *name, braid_dtyp
     braid_op_attr_shape(d, "shape", BRAID_SCALAR);
     return braid_op_end_out(d);
 }
-// A node without inputs that runs after others: NoOp, ControlTrigger, TestWait, ...
+// A node without data inputs that runs after others: NoOp, ControlTrigger, TestWait, ...
 static inline braid_op *tg_after(braid_graph *g, const char *op, const char *name, int count,
                                  braid_op *const *ops)
 {
@@ -76,7 +76,7 @@ typedef struct tg_loop {
     braid_graph *graph;
     const char *frame;
     int count, parallel_iterations;
-    braid_out merge[TG_LOOP_VARS_MAX]; // values at the start of an iteration: what the condition sees
+    braid_out merge[TG_LOOP_VARS_MAX]; // values at the start of an iteration, which the condition gets
     braid_out body[TG_LOOP_VARS_MAX];  // values that the body sees
     braid_out exit[TG_LOOP_VARS_MAX];  // values after the loop
     braid_out switches[TG_LOOP_VARS_MAX];

@@ -36,7 +36,7 @@ static struct {
     int met, meeting_size; // guarded by mu
 } test_world = {.mu = BD_MUTEX_INIT, .changed = BD_COND_INIT};
 
-// Takes the waiter out; false when somebody else has.
+// Removes the waiter. Returns false when another thread has removed it.
 static bool test_take_waiter(test_waiter *w)
 {
     bd_mutex_lock(&test_world.mu);
@@ -68,7 +68,7 @@ static void test_wait_start(bd_op_ctx *c)
     bd_mutex_lock(&test_world.mu);
     w->next = test_world.waiting;
     test_world.waiting = w;
-    // Under the lock, so that neither end comes before the hook is there.
+    // Under the lock, so that no end is handled before the hook is added.
     w->is_hooked = c->step->cancellation && bd_cancellation_add(c->step->cancellation, &w->hook);
     bool is_cancelled = c->step->cancellation && !w->is_hooked;
     bd_cond_broadcast(&test_world.changed);
@@ -91,7 +91,7 @@ static inline void test_wait_for_waiters(int n)
     bd_mutex_unlock(&test_world.mu);
 }
 
-// Ends one node that waits, with this value. False when none does.
+// Ends one waiting node with this value. Returns false when no node waits.
 static inline bool test_wait_end(float value)
 {
     bd_mutex_lock(&test_world.mu);
@@ -173,9 +173,9 @@ static void test_meet_run(bd_op_ctx *c)
     bd_output_set(c, 0, bd_input(c, 0));
 }
 
-// ---- The table: these and the real ones that tests use ----
+// ---- The table: these ops, and the real ones that tests use ----
 
-// The formatter never comes to rest on this list.
+// clang-format does not converge on this list.
 // clang-format off
 #define TEST_REAL_OPS(X) \
     X(Add) X(Assign) X(AssignAdd) X(Const) X(ControlTrigger) X(Enter) X(Exit) X(Identity) \
